@@ -1,0 +1,62 @@
+# The project's own CMake verbs. What belongs here: functions that several components call.
+set_property(GLOBAL PROPERTY sassemu_components "")
+
+# Adds a component's directory. A tree without it (a decoder-only checkout, say) still configures;
+# the components that need it then leave themselves out.
+function(sassemu_component path)
+    if(EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${path}/CMakeLists.txt")
+        add_subdirectory("${path}")
+        set_property(GLOBAL APPEND PROPERTY sassemu_components "${path}")
+    else()
+        message(STATUS "sassemu: no ${path}, left out")
+    endif()
+endfunction()
+
+# sassemu_have(VARIABLE target...): whether all these targets exist.
+function(sassemu_have variable)
+    set(all TRUE)
+    foreach(target IN LISTS ARGN)
+        if(NOT TARGET ${target})
+            set(all FALSE)
+        endif()
+    endforeach()
+    set(${variable} ${all} PARENT_SCOPE)
+endfunction()
+
+# sassemu_test(name SOURCES ... LIBRARIES ... [LABELS ...]): a GoogleTest program, one ctest entry.
+function(sassemu_test name)
+    cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+    find_package(GTest REQUIRED)
+    add_executable(${name} ${arg_SOURCES})
+    target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest GTest::gtest_main)
+    set_target_properties(${name} PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+    target_compile_definitions(${name} PRIVATE SASSEMU_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "unit;${arg_LABELS}")
+endfunction()
+
+# sassemu_fuzzer(name SOURCES ... LIBRARIES ...): a libFuzzer program in the fuzz preset only.
+function(sassemu_fuzzer name)
+    if(NOT SASSEMU_FUZZ)
+        return()
+    endif()
+    cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+    add_executable(${name} ${arg_SOURCES})
+    target_link_libraries(${name} PRIVATE ${arg_LIBRARIES})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    if(NOT TARGET fuzzers)
+        add_custom_target(fuzzers)
+    endif()
+    add_dependencies(fuzzers ${name})
+endfunction()
+
+# sassemu_plugin(name SOURCES ...): a shared object in lib/sassemu/plugins that sees sdk/ only.
+function(sassemu_plugin name)
+    cmake_parse_arguments(arg "" "" "SOURCES" ${ARGN})
+    add_library(${name} MODULE ${arg_SOURCES})
+    target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/sdk/include")
+    set_target_properties(${name} PROPERTIES PREFIX ""
+        LIBRARY_OUTPUT_DIRECTORY "${SASSEMU_PLUGIN_DIRECTORY}")
+    install(TARGETS ${name} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/sassemu/plugins")
+endfunction()

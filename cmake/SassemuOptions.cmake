@@ -1,0 +1,59 @@
+# What holds for every target: standard, warnings, arithmetic flags, sanitizers, output directories.
+# What does not belong here: a host level's flags (emu/lanes owns those) and any target.
+option(SASSEMU_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
+set(SASSEMU_SANITIZE "" CACHE STRING "Sanitizers for everything, e.g. address,undefined or thread")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+# -O2: the per-level engines are large, and a translation unit has to stay under 40 s.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_C_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1 -fno-omit-frame-pointer")
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O1 -g1 -fno-omit-frame-pointer")
+
+add_compile_options(-Wall -Wextra)
+# GCC contracts a*b+c by default, and folds under the default rounding mode: both change guest bits.
+add_compile_options(-ffp-contract=off -fno-fast-math -frounding-math)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    # The lowest level that runs: everything outside the per-level engines must run on it.
+    add_compile_options(-march=x86-64-v2)
+endif()
+
+if(SASSEMU_SANITIZE)
+    add_compile_options(-fsanitize=${SASSEMU_SANITIZE})
+    add_link_options(-fsanitize=${SASSEMU_SANITIZE})
+    if(SASSEMU_SANITIZE MATCHES "undefined")
+        add_compile_options(-fno-sanitize-recover=undefined)
+    endif()
+endif()
+if(SASSEMU_FUZZ)
+    if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+        message(FATAL_ERROR "SASSEMU_FUZZ needs clang: use the `fuzz` preset")
+    endif()
+    add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    find_program(SASSEMU_CCACHE ccache)
+    if(SASSEMU_CCACHE)
+        set(CMAKE_C_COMPILER_LAUNCHER "${SASSEMU_CCACHE}")
+        set(CMAKE_CXX_COMPILER_LAUNCHER "${SASSEMU_CCACHE}")
+    endif()
+endif()
+
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+set(SASSEMU_PLUGIN_DIRECTORY "${PROJECT_BINARY_DIR}/lib/sassemu/plugins")
+# A program finds our libraries beside itself, in the build tree and once installed.
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}" "$ORIGIN")
+
+include_directories("${PROJECT_SOURCE_DIR}")  # "emu/plan/plan.hpp": one spelling everywhere

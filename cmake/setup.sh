@@ -1,0 +1,55 @@
+# Sourced by ./run, ./test and .ci/run: installs what the build needs from apt, only what is
+# missing, and builds a preset. What does not belong here: what is run afterwards.
+
+sassemu_packages=(
+    g++ cmake ninja-build pkg-config
+    libtbb-dev libboost-dev libprotobuf-dev protobuf-compiler nlohmann-json3-dev libcli11-dev
+    libfmt-dev libzstd-dev liblz4-dev libgtest-dev libbenchmark-dev python3
+)
+
+# The packages among the arguments that dpkg does not know as installed.
+sassemu_missing() {
+    local package
+    for package in "$@"; do
+        dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' ||
+            echo "$package"
+    done
+}
+
+# Installs the packages named, where missing: as root, else with sudo.
+sassemu_install() {
+    local missing as_root=()
+    missing=$(sassemu_missing "$@")
+    [ -z "$missing" ] && return 0
+    # shellcheck disable=SC2086
+    set -- $missing
+    echo "installing from apt: $*" >&2
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! command -v sudo >/dev/null; then
+            echo "these packages are missing, and installing them needs root or sudo: $*" >&2
+            return 1
+        fi
+        as_root=(sudo)
+    fi
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2 || true
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends "$@" >&2
+}
+
+# Cores that the build may use; SASSEMU_JOBS overrides (memory, shared machines).
+sassemu_jobs() { echo "${SASSEMU_JOBS:-$(nproc)}"; }
+
+# sassemu_build PRESET [target...]: configures and builds quietly; shows the log if that fails.
+sassemu_build() {
+    local preset=$1 log targets=()
+    shift
+    [ $# -gt 0 ] && targets=(--target "$@")
+    mkdir -p "build/$preset"
+    log=build/$preset/build.log
+    if ! { cmake --preset "$preset" &&
+        cmake --build --preset "$preset" -j "$(sassemu_jobs)" "${targets[@]}"; } >"$log" 2>&1; then
+        tail -n 60 "$log" >&2
+        echo "the $preset build failed; the whole log is $log" >&2
+        return 1
+    fi
+}
