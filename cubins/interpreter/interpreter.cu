@@ -1,5 +1,5 @@
-// A small byte-code interpreter: a dense switch becomes a jump table (BRX); threads run different programs.
-extern "C" __global__ void switch_table(const unsigned char* code, const int* start, const int* input, int* out, int n) {
+// A small byte-code interpreter: a dense switch that nvcc turns into a tree of branches; threads run different programs.
+extern "C" __global__ void interpreter(const unsigned char* code, const int* start, const int* input, int* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     const unsigned char* pc = code + start[i & 15];
