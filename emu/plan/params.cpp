@@ -1,0 +1,105 @@
+// See params.hpp. Offsets and sizes come from the kernel's own KPARAM_INFO records.
+#include "emu/plan/params.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sassemu::plan {
+namespace {
+
+Error mismatch(const Argument& arg, const Kernel& kernel, size_t index, std::string what,
+               std::string hint = {}) {
+    return make_error(
+        ErrorCode::input, arg.where,
+        "argument " + std::to_string(index) + " of kernel '" + kernel.name + "' " + std::move(what),
+        std::move(hint));
+}
+
+Result<std::vector<std::byte>> integer_bytes(uint64_t bits, size_t size) {
+    std::vector<std::byte> bytes(size);
+    std::memcpy(bytes.data(), &bits, std::min<size_t>(size, 8));
+    return bytes;
+}
+
+// The argument's bytes, exactly as many as its own form states.
+Result<std::vector<std::byte>> argument_bytes(const Argument& arg, const Kernel& kernel,
+                                              size_t index, size_t parameter_size,
+                                              const ParameterSources& sources) {
+    if (const auto* value = std::get_if<BufferArg>(&arg.value)) {
+        SASSEMU_ASSIGN(const uint64_t address, sources.buffer_address(value->buffer));
+        return integer_bytes(address + value->offset, 8);
+    }
+    if (const auto* value = std::get_if<ScalarArg>(&arg.value)) {
+        return integer_bytes(value->bits, value->bytes);
+    }
+    if (const auto* value = std::get_if<BitsArg>(&arg.value)) {
+        if (parameter_size < 8 && value->bits >> (8 * parameter_size) != 0) {
+            return mismatch(
+                arg, kernel, index,
+                "has " + std::to_string(parameter_size) + " bytes, and the bits do not fit");
+        }
+        return integer_bytes(value->bits, parameter_size);
+    }
+    if (const auto* value = std::get_if<BytesArg>(&arg.value)) return value->bytes;
+    if (const auto* value = std::get_if<SymbolArg>(&arg.value)) {
+        auto address = sources.symbol_address(value->symbol);
+        if (!address) return std::move(address).error().within(arg.where);
+        return integer_bytes(*address, 8);
+    }
+    if (const auto* value = std::get_if<TextureArg>(&arg.value)) {
+        auto handle = sources.texture_handle(*value);
+        if (!handle) return std::move(handle).error().within(arg.where);
+        return integer_bytes(*handle, 8);
+    }
+    Error error =
+        mismatch(arg, kernel, index, "is a tensor map, which the emulator does not execute",
+                 "a plan that passes the 128 encoded bytes can use \"bytes\"");
+    error.code = ErrorCode::unsupported;
+    return error;
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> build_parameters(const Launch& launch, const Kernel& kernel,
+                                                const ParameterSources& sources) {
+    if (launch.param_bytes) {
+        if (launch.param_bytes->size() != kernel.param_size) {
+            return make_error(ErrorCode::input, launch.where,
+                              "kernel '" + kernel.name + "' takes a parameter block of " +
+                                  std::to_string(kernel.param_size) + " bytes, paramBytes has " +
+                                  std::to_string(launch.param_bytes->size()));
+        }
+        return *launch.param_bytes;
+    }
+    if (kernel.parameters.empty() && kernel.param_size != 0) {
+        return make_error(ErrorCode::input, launch.where,
+                          "kernel '" + kernel.name + "' states " +
+                              std::to_string(kernel.param_size) +
+                              " bytes of parameters but not their layout",
+                          "give the whole block as paramBytes");
+    }
+    if (launch.args.size() != kernel.parameters.size()) {
+        return make_error(ErrorCode::input, launch.where,
+                          "kernel '" + kernel.name + "' takes " +
+                              std::to_string(kernel.parameters.size()) +
+                              " arguments, the plan has " + std::to_string(launch.args.size()));
+    }
+    std::vector<std::byte> block(kernel.param_size);
+    for (size_t i = 0; i < launch.args.size(); ++i) {
+        const Parameter& parameter = kernel.parameters[i];
+        SASSEMU_ASSIGN(const std::vector<std::byte> bytes,
+                       argument_bytes(launch.args[i], kernel, i, parameter.size, sources));
+        if (bytes.size() != parameter.size) {
+            return mismatch(launch.args[i], kernel, i,
+                            "has " + std::to_string(parameter.size) + " bytes, the plan gives " +
+                                std::to_string(bytes.size()));
+        }
+        if (uint64_t{parameter.offset} + parameter.size > block.size()) {
+            return mismatch(launch.args[i], kernel, i, "lies outside the kernel's parameter block");
+        }
+        std::memcpy(block.data() + parameter.offset, bytes.data(), bytes.size());
+    }
+    return block;
+}
+
+}  // namespace sassemu::plan

@@ -1,0 +1,165 @@
+// A launch plan as values, and its reader. What belongs here: what a plan says. What does not:
+// doing it (run_plan.hpp), or anything that needs a module or a GPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "emu/base/result.hpp"
+#include "emu/gpu.hpp"
+#include "emu/plan/element.hpp"
+#include "emu/plan/philox.hpp"
+
+namespace sassemu::plan {
+
+// Where a value stands in the plan: "plan.json:12:7: launches[0].args[2]". The front of every
+// error.
+using Where = std::string;
+
+// What a buffer or global must hold after the last launch. Exactly one of file, sha256, values.
+struct Expectation {
+    Where where;
+    std::string file;               // resolved path
+    std::string sha256;             // 64 lower-case hex digits
+    std::vector<std::byte> values;  // as the buffer's bytes; has_values tells an empty list apart
+    bool has_values = false;
+    std::optional<ElementType> type;  // how differences are shown; needed for a tolerance
+    bool has_tolerance = false;       // then |got - expected| <= atol + rtol * |expected|
+    double rtol = 0, atol = 0;
+};
+
+// An address stored into a buffer before the first launch.
+struct PointerPatch {
+    Where where;
+    uint64_t offset = 0;  // bytes into the buffer that receives the 8-byte address
+    std::string buffer;   // whose address
+    uint64_t add = 0;     // bytes added to it
+};
+
+enum class BufferKind : uint8_t { device, host, managed, peer };
+
+// Initial contents: at most one of file, fill, random; none means zero bytes.
+struct Contents {
+    std::string file;  // resolved path; its size is the buffer's
+    std::optional<uint8_t> fill;
+    std::optional<RandomSpec> random;
+};
+
+struct Buffer {
+    Where where;
+    std::string name;
+    uint64_t bytes = 0;
+    Contents contents;
+    std::vector<PointerPatch> pointers;
+    uint64_t address = 0;  // 0 = anywhere
+    BufferKind kind = BufferKind::device;
+    uint32_t gpu = 0;
+    std::optional<Expectation> expect;
+};
+
+// A __device__, __managed__ or __constant__ variable of a module.
+struct Global {
+    Where where;
+    std::string name;
+    Contents contents;  // nothing: the module's own initialiser stays
+    std::optional<Expectation> expect;
+};
+
+struct BufferArg {
+    std::string buffer;
+    uint64_t offset = 0;  // bytes
+};
+struct ScalarArg {
+    std::string form;  // "i32", "f64", ...: for messages
+    uint64_t bits = 0;
+    uint32_t bytes = 0;
+};
+struct BitsArg {  // as wide as the parameter
+    uint64_t bits = 0;
+};
+struct BytesArg {
+    std::vector<std::byte> bytes;
+};
+struct SymbolArg {
+    std::string symbol;
+};
+struct TextureArg {
+    std::string buffer;
+    TextureDesc desc;  // without the address
+    bool surface = false;
+};
+// cuTensorMapEncodeTiled's arguments (CUDA driver API, "Tensor Map Object Management").
+struct TensorMapArg {
+    std::string buffer, type, interleave, swizzle, l2, oob;
+    std::vector<uint64_t> dims, strides, box, element_strides;
+};
+struct Argument {
+    Where where;
+    std::variant<BufferArg, ScalarArg, BitsArg, BytesArg, SymbolArg, TextureArg, TensorMapArg>
+        value;
+};
+
+struct Launch {
+    Where where;
+    std::string kernel;
+    uint32_t module = 0;  // index into Plan::modules
+    Dim3 grid, block, cluster;
+    bool has_cluster = false;
+    uint32_t dynamic_shared = 0;  // bytes
+    bool cooperative = false;
+    uint32_t repeat = 1;
+    uint32_t gpu = 0;
+    std::vector<Argument> args;
+    std::optional<std::vector<std::byte>> param_bytes;  // instead of args
+    std::map<std::string, std::string> attributes;      // name -> value as written
+};
+
+struct StatusExpectation {
+    LaunchStatus status = LaunchStatus::ok;
+    FaultKind fault = FaultKind::none;  // with LaunchStatus::fault
+};
+
+struct PlanExpectation {
+    StatusExpectation status;
+    std::optional<std::string> out;  // what device printf writes
+    std::optional<uint64_t> warp_instructions;
+};
+
+struct DeviceOverrides {
+    std::optional<std::string> name;
+    std::optional<uint32_t> sms, shared_per_sm, shared_per_cta, registers_per_sm, resident_ctas,
+        resident_threads;
+};
+
+struct Plan {
+    std::string file;  // as given; for messages
+    std::string arch;  // empty = the modules' own
+    Where arch_where, device_where;
+    DeviceOverrides device;
+    std::vector<std::string> modules;  // resolved paths
+    std::vector<Where> module_where;
+    double time_limit = 0;  // seconds over all launches, 0 = none
+    uint64_t max_warp_instructions = 0;
+    std::optional<uint64_t> stack_bytes, heap_bytes, printf_bytes;
+    std::string condition;  // for exploration only
+    std::vector<Buffer> buffers;
+    std::vector<Global> globals;
+    std::vector<Launch> launches;
+    PlanExpectation expect;
+};
+
+// Errors name file:line:column, the field's path and the reason.
+Result<Plan> read_plan_file(const std::string& path);
+// `file` goes into messages; paths in the plan count from its directory.
+Result<Plan> read_plan(std::string_view text, const std::string& file);
+
+// "ok", "fault:misaligned-address", "deadlock", ...
+std::string status_text(LaunchStatus status, FaultKind fault);
+
+}  // namespace sassemu::plan

@@ -1,0 +1,250 @@
+// The plan reader's part for launches and their arguments.
+#include <bit>
+
+#include "emu/plan/read_parts.hpp"
+
+namespace sassemu::plan {
+namespace {
+
+Result<Dim3> read_dim3(const Field& field) {
+    SASSEMU_ASSIGN(const std::vector<uint64_t> list, field.unsigned_list(1, 3));
+    Dim3 dim;
+    uint32_t* const axes[3] = {&dim.x, &dim.y, &dim.z};
+    for (size_t i = 0; i < list.size(); ++i) {
+        if (list[i] == 0 || list[i] > INT32_MAX) {
+            return field.item(i).error("must be from 1 to 2147483647");
+        }
+        *axes[i] = static_cast<uint32_t>(list[i]);
+    }
+    return dim;
+}
+
+Result<TextureArg> read_texture(const Field& field, bool surface) {
+    if (surface) {
+        SASSEMU_TRY(field.object({"buffer", "width", "height", "depth", "format", "channels"}));
+    } else {
+        SASSEMU_TRY(field.object({"buffer", "width", "height", "depth", "format", "channels",
+                                  "addressMode", "filter", "readMode", "normalizedCoords"}));
+    }
+    TextureArg arg;
+    arg.surface = surface;
+    SASSEMU_ASSIGN(const Field buffer, required(field, "buffer"));
+    SASSEMU_ASSIGN(arg.buffer, buffer.string());
+    SASSEMU_ASSIGN(const Field width, required(field, "width"));
+    SASSEMU_ASSIGN(const uint64_t texels, width.unsigned_number(1 << 27, 1));
+    arg.desc.width = static_cast<uint32_t>(texels);
+    for (const auto& [name, target] :
+         {std::pair{"height", &arg.desc.height}, {"depth", &arg.desc.depth}}) {
+        if (const Field size = field.member(name)) {
+            SASSEMU_ASSIGN(const uint64_t value, size.unsigned_number(1 << 20));
+            *target = static_cast<uint32_t>(value);
+        }
+    }
+    if (arg.desc.depth != 0 && arg.desc.height == 0) {
+        return field.error("a texture with a depth needs a height");
+    }
+    SASSEMU_ASSIGN(const Field format, required(field, "format"));
+    SASSEMU_ASSIGN(const size_t index,
+                   format.one_of({"u8", "i8", "u16", "i16", "u32", "i32", "f16", "f32"}));
+    arg.desc.format = static_cast<TextureFormat>(index);
+    if (const Field channels = field.member("channels")) {
+        SASSEMU_ASSIGN(const uint64_t count, channels.unsigned_number(4));
+        if (count != 1 && count != 2 && count != 4) return channels.error("must be 1, 2 or 4");
+        arg.desc.channels = static_cast<uint32_t>(count);
+    }
+    if (surface) return arg;
+    if (const Field modes = field.member("addressMode")) {
+        SASSEMU_TRY(modes.array());
+        if (modes.node->items.size() > 3) return modes.error("at most three dimensions");
+        for (size_t i = 0; i < modes.node->items.size(); ++i) {
+            SASSEMU_ASSIGN(const size_t mode,
+                           modes.item(i).one_of({"wrap", "clamp", "mirror", "border"}));
+            arg.desc.address_mode[i] = static_cast<AddressMode>(mode);
+        }
+    }
+    if (const Field filter = field.member("filter")) {
+        SASSEMU_ASSIGN(const size_t mode, filter.one_of({"point", "linear"}));
+        arg.desc.filter = static_cast<FilterMode>(mode);
+    }
+    if (const Field mode = field.member("readMode")) {
+        SASSEMU_ASSIGN(const size_t normalized, mode.one_of({"element", "normalized"}));
+        arg.desc.read_normalized = normalized == 1;
+    }
+    if (const Field normalized = field.member("normalizedCoords")) {
+        SASSEMU_ASSIGN(arg.desc.normalized_coords, normalized.boolean());
+    }
+    return arg;
+}
+
+Result<TensorMapArg> read_tensor_map(const Field& field) {
+    SASSEMU_TRY(field.object({"buffer", "type", "dims", "strides", "box", "elementStrides",
+                              "interleave", "swizzle", "l2", "oob"}));
+    TensorMapArg arg;
+    SASSEMU_ASSIGN(const Field buffer, required(field, "buffer"));
+    SASSEMU_ASSIGN(arg.buffer, buffer.string());
+    SASSEMU_ASSIGN(const Field type, required(field, "type"));
+    SASSEMU_ASSIGN(arg.type, type.string());
+    SASSEMU_ASSIGN(const Field dims, required(field, "dims"));
+    SASSEMU_ASSIGN(arg.dims, dims.unsigned_list(1, 5));
+    const size_t rank = arg.dims.size();
+    SASSEMU_ASSIGN(const Field strides, required(field, "strides"));
+    SASSEMU_ASSIGN(arg.strides, strides.unsigned_list(rank - 1, rank - 1));
+    SASSEMU_ASSIGN(const Field box, required(field, "box"));
+    SASSEMU_ASSIGN(arg.box, box.unsigned_list(rank, rank));
+    arg.element_strides.assign(rank, 1);
+    if (const Field steps = field.member("elementStrides")) {
+        SASSEMU_ASSIGN(arg.element_strides, steps.unsigned_list(rank, rank));
+    }
+    for (const auto& [name, target] : {std::pair{"interleave", &arg.interleave},
+                                       {"swizzle", &arg.swizzle},
+                                       {"l2", &arg.l2},
+                                       {"oob", &arg.oob}}) {
+        if (const Field word = field.member(name)) {
+            SASSEMU_ASSIGN(*target, word.string());
+        }
+    }
+    return arg;
+}
+
+Result<ScalarArg> read_scalar(const Field& field, std::string_view form) {
+    ScalarArg arg;
+    arg.form = form;
+    const ElementType type = *element_type(form);
+    arg.bytes = static_cast<uint32_t>(element_size(type));
+    SASSEMU_ASSIGN(const std::string text, field.number_text());
+    const bool hex = text.starts_with("0x") || text.starts_with("0X");
+    if (element_is_float(type) && hex) {
+        return field.error("'" + text + "' is no decimal number",
+                           "a bit pattern is {\"bits\": ...}");
+    }
+    const auto bits = parse_element(type, text);
+    if (!bits) return field.error("'" + text + "' does not fit into " + std::string(form));
+    arg.bits = *bits;
+    return arg;
+}
+
+Result<std::vector<Argument>> read_arguments(const Field& field) {
+    SASSEMU_TRY(field.array());
+    std::vector<Argument> args;
+    for (size_t i = 0; i < field.node->items.size(); ++i) {
+        SASSEMU_ASSIGN(Argument arg, read_argument(field.item(i)));
+        args.push_back(std::move(arg));
+    }
+    return args;
+}
+
+// Launch attributes change when and where a launch runs, never its results.
+Result<std::map<std::string, std::string>> read_attributes(const Field& field) {
+    SASSEMU_TRY(
+        field.object({"programmaticStreamSerialization", "priority", "clusterSchedulingPolicy"}));
+    std::map<std::string, std::string> attributes;
+    if (const Field flag = field.member("programmaticStreamSerialization")) {
+        SASSEMU_ASSIGN(const bool on, flag.boolean());
+        attributes["programmaticStreamSerialization"] = on ? "true" : "false";
+    }
+    if (const Field priority = field.member("priority")) {
+        SASSEMU_ASSIGN(const int64_t level, priority.signed_number(INT32_MIN, INT32_MAX));
+        attributes["priority"] = std::to_string(level);
+    }
+    if (const Field policy = field.member("clusterSchedulingPolicy")) {
+        SASSEMU_TRY(policy.one_of({"default", "spread", "loadBalancing"}));
+        attributes["clusterSchedulingPolicy"] = policy.node->text;
+    }
+    return attributes;
+}
+
+}  // namespace
+
+Result<Argument> read_argument(const Field& field) {
+    SASSEMU_TRY(field.object({"buffer", "offset", "i32", "u32", "i64", "u64", "f32", "f64", "bits",
+                              "bytes", "symbol", "texture", "surface", "tensorMap"}));
+    const Field buffer = field.member("buffer"), offset = field.member("offset");
+    const size_t forms = field.node->members.size() - (offset ? 1 : 0);
+    if (forms != 1 || (offset && !buffer)) {
+        return field.error(
+            "an argument has exactly one form",
+            "{\"buffer\": NAME, \"offset\": N}, or one of i32, u32, i64, u64, f32, f64, bits, "
+            "bytes, symbol, texture, surface, tensorMap");
+    }
+    Argument arg;
+    arg.where = field.where();
+    if (buffer) {
+        BufferArg value;
+        SASSEMU_ASSIGN(value.buffer, buffer.string());
+        if (offset) {
+            SASSEMU_ASSIGN(value.offset, offset.unsigned_number());
+        }
+        arg.value = std::move(value);
+        return arg;
+    }
+    const std::string& form = field.node->members.front().name;
+    const Field value = field.member(form);
+    if (form == "bits") {
+        SASSEMU_ASSIGN(const uint64_t bits, value.unsigned_number());
+        arg.value = BitsArg{bits};
+    } else if (form == "bytes") {
+        SASSEMU_ASSIGN(auto bytes, value.hex_bytes());
+        arg.value = BytesArg{std::move(bytes)};
+    } else if (form == "symbol") {
+        SASSEMU_ASSIGN(auto symbol, value.string());
+        arg.value = SymbolArg{std::move(symbol)};
+    } else if (form == "texture" || form == "surface") {
+        SASSEMU_ASSIGN(auto texture, read_texture(value, form == "surface"));
+        arg.value = std::move(texture);
+    } else if (form == "tensorMap") {
+        SASSEMU_ASSIGN(auto map, read_tensor_map(value));
+        arg.value = std::move(map);
+    } else {
+        SASSEMU_ASSIGN(auto scalar, read_scalar(value, form));
+        arg.value = std::move(scalar);
+    }
+    return arg;
+}
+
+Result<Launch> read_launch(const Field& field) {
+    SASSEMU_TRY(field.object({"kernel", "module", "grid", "block", "cluster", "dynamicShared",
+                              "cooperative", "repeat", "gpu", "args", "paramBytes", "attributes"}));
+    Launch launch;
+    launch.where = field.where();
+    SASSEMU_ASSIGN(const Field kernel, required(field, "kernel"));
+    SASSEMU_ASSIGN(launch.kernel, kernel.string());
+    SASSEMU_ASSIGN(const Field grid, required(field, "grid"));
+    SASSEMU_ASSIGN(launch.grid, read_dim3(grid));
+    SASSEMU_ASSIGN(const Field block, required(field, "block"));
+    SASSEMU_ASSIGN(launch.block, read_dim3(block));
+    if (const Field cluster = field.member("cluster")) {
+        SASSEMU_ASSIGN(launch.cluster, read_dim3(cluster));
+        launch.has_cluster = true;
+    }
+    if (const Field cooperative = field.member("cooperative")) {
+        SASSEMU_ASSIGN(launch.cooperative, cooperative.boolean());
+    }
+    struct Number {
+        std::string_view name;
+        uint32_t* target;
+        uint64_t least;
+    };
+    for (const Number& number : {Number{"module", &launch.module, 0},
+                                 {"dynamicShared", &launch.dynamic_shared, 0},
+                                 {"repeat", &launch.repeat, 1},
+                                 {"gpu", &launch.gpu, 0}}) {
+        if (const Field value = field.member(number.name)) {
+            SASSEMU_ASSIGN(const uint64_t read, value.unsigned_number(UINT32_MAX, number.least));
+            *number.target = static_cast<uint32_t>(read);
+        }
+    }
+    const Field args = field.member("args"), raw = field.member("paramBytes");
+    if (args && raw) return raw.error("args and paramBytes exclude each other");
+    if (args) {
+        SASSEMU_ASSIGN(launch.args, read_arguments(args));
+    }
+    if (raw) {
+        SASSEMU_ASSIGN(launch.param_bytes, raw.hex_bytes());
+    }
+    if (const Field attributes = field.member("attributes")) {
+        SASSEMU_ASSIGN(launch.attributes, read_attributes(attributes));
+    }
+    return launch;
+}
+
+}  // namespace sassemu::plan

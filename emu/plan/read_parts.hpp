@@ -1,0 +1,23 @@
+// The readers of a plan's parts, shared by the files that make up the plan reader. Nothing outside
+// the reader includes this.
+#pragma once
+
+#include <string>
+
+#include "emu/plan/fields.hpp"
+#include "emu/plan/plan.hpp"
+
+namespace sassemu::plan {
+
+// A path of the plan as the file system wants it: relative ones count from the plan's directory.
+std::string resolve_path(const std::string& plan_file, const std::string& path);
+
+Result<Buffer> read_buffer(const Field& field, const std::string& name);
+Result<Global> read_global(const Field& field, const std::string& name);
+Result<Argument> read_argument(const Field& field);
+Result<Launch> read_launch(const Field& field);
+
+// A required member.
+Result<Field> required(const Field& object, std::string_view name);
+
+}  // namespace sassemu::plan

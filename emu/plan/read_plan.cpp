@@ -1,0 +1,292 @@
+// The plan reader: the document's own fields, and the references between its parts. Buffers and
+// globals are read in read_buffers.cpp, launches in read_launches.cpp.
+#include <algorithm>
+#include <filesystem>
+
+#include "emu/module/module.hpp"
+#include "emu/plan/read_parts.hpp"
+
+namespace sassemu::plan {
+namespace {
+
+constexpr FaultKind last_fault = FaultKind::other;
+
+Result<DeviceOverrides> read_device(const Field& field) {
+    DeviceOverrides device;
+    if (field.node->kind == JsonNode::Kind::string) {
+        SASSEMU_ASSIGN(device.name, field.string());
+        return device;
+    }
+    SASSEMU_TRY(field.object({"name", "sms", "sharedPerSm", "sharedPerCta", "registersPerSm",
+                              "residentCtas", "residentThreads"}));
+    if (const Field name = field.member("name")) {
+        SASSEMU_ASSIGN(device.name, name.string());
+    }
+    struct Number {
+        std::string_view name;
+        std::optional<uint32_t>* target;
+    };
+    for (const Number& number : {Number{"sms", &device.sms},
+                                 {"sharedPerSm", &device.shared_per_sm},
+                                 {"sharedPerCta", &device.shared_per_cta},
+                                 {"registersPerSm", &device.registers_per_sm},
+                                 {"residentCtas", &device.resident_ctas},
+                                 {"residentThreads", &device.resident_threads}}) {
+        if (const Field value = field.member(number.name)) {
+            SASSEMU_ASSIGN(const uint64_t read, value.unsigned_number(UINT32_MAX, 1));
+            *number.target = static_cast<uint32_t>(read);
+        }
+    }
+    return device;
+}
+
+Result<StatusExpectation> read_status(const Field& field) {
+    SASSEMU_ASSIGN(const std::string text, field.string());
+    StatusExpectation status;
+    if (text == "ok") return status;
+    if (text == "assert") return StatusExpectation{LaunchStatus::assert_failed, FaultKind::none};
+    if (text == "trap") return StatusExpectation{LaunchStatus::trap, FaultKind::none};
+    if (text == "deadlock") return StatusExpectation{LaunchStatus::deadlock, FaultKind::none};
+    std::string kinds;
+    for (int i = 1; i <= static_cast<int>(last_fault); ++i) {
+        const auto kind = static_cast<FaultKind>(i);
+        const std::string name = "fault:" + std::string(fault_name(kind));
+        if (text == name) return StatusExpectation{LaunchStatus::fault, kind};
+        kinds += ", " + name;
+    }
+    return field.error("unknown status '" + text + "'",
+                       "one of: ok, assert, trap, deadlock" + kinds);
+}
+
+Result<PlanExpectation> read_plan_expectation(const Field& field) {
+    SASSEMU_TRY(field.object({"status", "stdout", "warpInstructions"}));
+    PlanExpectation expect;
+    if (const Field status = field.member("status")) {
+        SASSEMU_ASSIGN(expect.status, read_status(status));
+    }
+    if (const Field out = field.member("stdout")) {
+        SASSEMU_ASSIGN(expect.out, out.any_string());
+    }
+    if (const Field count = field.member("warpInstructions")) {
+        SASSEMU_ASSIGN(expect.warp_instructions, count.unsigned_number());
+    }
+    return expect;
+}
+
+Result<void> read_modules(const Field& root, Plan& plan) {
+    const Field one = root.member("module"), many = root.member("modules");
+    if (bool(one) == bool(many)) {
+        return root.error("a plan has either a module or a list of modules");
+    }
+    if (one) {
+        SASSEMU_ASSIGN(const std::string path, one.string());
+        plan.modules.push_back(resolve_path(plan.file, path));
+        plan.module_where.push_back(one.where());
+        return {};
+    }
+    SASSEMU_TRY(many.array());
+    if (many.node->items.empty()) return many.error("the list of modules is empty");
+    for (size_t i = 0; i < many.node->items.size(); ++i) {
+        const Field item = many.item(i);
+        SASSEMU_ASSIGN(const std::string path, item.string());
+        plan.modules.push_back(resolve_path(plan.file, path));
+        plan.module_where.push_back(item.where());
+    }
+    return {};
+}
+
+Result<void> read_limits(const Field& field, Plan& plan) {
+    SASSEMU_TRY(field.object({"stack", "heap", "printf"}));
+    struct Number {
+        std::string_view name;
+        std::optional<uint64_t>* target;
+    };
+    for (const Number& number : {Number{"stack", &plan.stack_bytes},
+                                 {"heap", &plan.heap_bytes},
+                                 {"printf", &plan.printf_bytes}}) {
+        if (const Field value = field.member(number.name)) {
+            SASSEMU_ASSIGN(*number.target, value.unsigned_number(uint64_t{1} << 40));
+        }
+    }
+    return {};
+}
+
+const Buffer* find_buffer(const Plan& plan, const std::string& name) {
+    const auto found = std::find_if(plan.buffers.begin(), plan.buffers.end(),
+                                    [&](const Buffer& buffer) { return buffer.name == name; });
+    return found == plan.buffers.end() ? nullptr : &*found;
+}
+
+// The buffer a part of the plan refers to, and that an offset lies in it (its end included).
+Result<const Buffer*> referred(const Plan& plan, const Where& where, const std::string& name,
+                               uint64_t offset) {
+    const Buffer* buffer = find_buffer(plan, name);
+    if (buffer == nullptr) {
+        std::string names;
+        for (const Buffer& candidate : plan.buffers) {
+            names += (names.empty() ? "" : ", ") + candidate.name;
+        }
+        return make_error(ErrorCode::input, where, "there is no buffer '" + name + "'",
+                          names.empty() ? "the plan has no buffers" : "buffers: " + names);
+    }
+    if (offset > buffer->bytes) {
+        return make_error(ErrorCode::input, where,
+                          "offset " + std::to_string(offset) + " is beyond buffer '" + name +
+                              "' of " + std::to_string(buffer->bytes) + " bytes");
+    }
+    return buffer;
+}
+
+Result<void> check_texture(const Buffer& buffer, const TextureArg& arg, const Where& where) {
+    static constexpr uint32_t sizes[] = {1, 1, 2, 2, 4, 4, 2, 4};
+    const TextureDesc& desc = arg.desc;
+    const uint64_t needed = uint64_t{desc.width} * std::max(desc.height, 1u) *
+                            std::max(desc.depth, 1u) * desc.channels *
+                            sizes[static_cast<size_t>(desc.format)];
+    if (needed == buffer.bytes) return {};
+    return make_error(ErrorCode::input, where,
+                      "the texels take " + std::to_string(needed) + " bytes, buffer '" +
+                          buffer.name + "' has " + std::to_string(buffer.bytes));
+}
+
+Result<void> check_argument(const Plan& plan, const Argument& arg) {
+    if (const auto* value = std::get_if<BufferArg>(&arg.value)) {
+        SASSEMU_TRY(referred(plan, arg.where, value->buffer, value->offset));
+    } else if (const auto* texture = std::get_if<TextureArg>(&arg.value)) {
+        SASSEMU_ASSIGN(const Buffer* buffer, referred(plan, arg.where, texture->buffer, 0));
+        SASSEMU_TRY(check_texture(*buffer, *texture, arg.where));
+    } else if (const auto* map = std::get_if<TensorMapArg>(&arg.value)) {
+        SASSEMU_TRY(referred(plan, arg.where, map->buffer, 0));
+    }
+    return {};
+}
+
+Result<void> check_references(const Plan& plan) {
+    for (const Buffer& buffer : plan.buffers) {
+        for (const PointerPatch& patch : buffer.pointers) {
+            SASSEMU_TRY(referred(plan, patch.where, patch.buffer, patch.add));
+        }
+    }
+    for (const Launch& launch : plan.launches) {
+        if (launch.module >= plan.modules.size()) {
+            return make_error(ErrorCode::input, launch.where,
+                              "module " + std::to_string(launch.module) + " of " +
+                                  std::to_string(plan.modules.size()) + " does not exist");
+        }
+        for (const Argument& arg : launch.args) SASSEMU_TRY(check_argument(plan, arg));
+    }
+    return {};
+}
+
+Result<void> read_scalars(const Field& root, Plan& plan) {
+    if (const Field arch = root.member("arch")) {
+        SASSEMU_ASSIGN(plan.arch, arch.string());
+        plan.arch_where = arch.where();
+    }
+    if (const Field device = root.member("device")) {
+        SASSEMU_ASSIGN(plan.device, read_device(device));
+        plan.device_where = device.where();
+    }
+    if (const Field limit = root.member("timeLimit")) {
+        SASSEMU_ASSIGN(plan.time_limit, limit.number());
+        if (!(plan.time_limit > 0)) return limit.error("must be above 0 seconds");
+    }
+    if (const Field limit = root.member("maxWarpInstructions")) {
+        SASSEMU_ASSIGN(plan.max_warp_instructions, limit.unsigned_number(UINT64_MAX, 1));
+    }
+    if (const Field limits = root.member("limits")) SASSEMU_TRY(read_limits(limits, plan));
+    if (const Field condition = root.member("condition")) {
+        SASSEMU_ASSIGN(plan.condition, condition.string());
+    }
+    return {};
+}
+
+Result<void> read_lists(const Field& root, Plan& plan) {
+    if (const Field buffers = root.member("buffers")) {
+        if (buffers.node->kind != JsonNode::Kind::object) return buffers.wrong_kind("an object");
+        for (const JsonNode::Member& member : buffers.node->members) {
+            SASSEMU_ASSIGN(Buffer buffer, read_buffer(buffers.member(member.name), member.name));
+            plan.buffers.push_back(std::move(buffer));
+        }
+    }
+    if (const Field globals = root.member("globals")) {
+        if (globals.node->kind != JsonNode::Kind::object) return globals.wrong_kind("an object");
+        for (const JsonNode::Member& member : globals.node->members) {
+            SASSEMU_ASSIGN(Global global, read_global(globals.member(member.name), member.name));
+            plan.globals.push_back(std::move(global));
+        }
+    }
+    SASSEMU_ASSIGN(const Field launches, required(root, "launches"));
+    SASSEMU_TRY(launches.array());
+    if (launches.node->items.empty()) return launches.error("the plan launches nothing");
+    for (size_t i = 0; i < launches.node->items.size(); ++i) {
+        SASSEMU_ASSIGN(Launch launch, read_launch(launches.item(i)));
+        plan.launches.push_back(std::move(launch));
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string resolve_path(const std::string& plan_file, const std::string& path) {
+    const std::filesystem::path given(path);
+    if (given.is_absolute()) return path;
+    return (std::filesystem::path(plan_file).parent_path() / given).string();
+}
+
+Result<Field> required(const Field& object, std::string_view name) {
+    const Field field = object.member(name);
+    if (!field) return object.error("the field '" + std::string(name) + "' is missing");
+    return field;
+}
+
+Result<Plan> read_plan(std::string_view text, const std::string& file) {
+    SASSEMU_ASSIGN(const JsonNode document, parse_json(text, file));
+    const Field root{&document, "", &file};
+    SASSEMU_TRY(root.object({"arch", "device", "module", "modules", "timeLimit", "limits",
+                             "maxWarpInstructions", "condition", "buffers", "globals", "launches",
+                             "expect"}));
+    Plan plan;
+    plan.file = file;
+    SASSEMU_TRY(read_scalars(root, plan));
+    SASSEMU_TRY(read_modules(root, plan));
+    SASSEMU_TRY(read_lists(root, plan));
+    if (const Field expect = root.member("expect")) {
+        SASSEMU_ASSIGN(plan.expect, read_plan_expectation(expect));
+    }
+    SASSEMU_TRY(check_references(plan));
+    return plan;
+}
+
+Result<Plan> read_plan_file(const std::string& path) {
+    SASSEMU_ASSIGN(const std::vector<uint8_t> bytes, read_file(path));
+    return read_plan({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+}
+
+std::string status_text(LaunchStatus status, FaultKind fault) {
+    switch (status) {
+        case LaunchStatus::ok:
+            return "ok";
+        case LaunchStatus::fault:
+            return "fault:" + std::string(fault_name(fault));
+        case LaunchStatus::assert_failed:
+            return "assert";
+        case LaunchStatus::trap:
+            return "trap";
+        case LaunchStatus::deadlock:
+            return "deadlock";
+        case LaunchStatus::limit:
+            return "limit";
+        case LaunchStatus::unsupported:
+            return "unsupported";
+        case LaunchStatus::interrupted:
+            return "interrupted";
+        case LaunchStatus::internal:
+            return "internal-error";
+        case LaunchStatus::not_run:
+            return "not-run";
+    }
+    return "internal-error";
+}
+
+}  // namespace sassemu::plan

@@ -1,0 +1,427 @@
+// See run_plan.hpp. One Runner per run; its steps are its public functions, in the order of use.
+#include "emu/plan/run_plan.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+
+#include "emu/module/module.hpp"
+#include "emu/plan/atomic_file.hpp"
+#include "emu/plan/params.hpp"
+
+namespace sassemu::plan {
+namespace {
+
+class Runner {
+  public:
+    Runner(const Plan& plan, const RunOptions& options) : plan_(plan), options_(options) {}
+
+    Result<RunReport> run() {
+        report_.plan = plan_.file;
+        report_.expected = plan_.expect.status;
+        report_.expected_out = plan_.expect.out;
+        report_.expected_warp_instructions = plan_.expect.warp_instructions;
+        SASSEMU_TRY(check_scope());
+        SASSEMU_TRY(load_modules());
+        SASSEMU_TRY(create_gpu());
+        SASSEMU_TRY(place_modules());
+        SASSEMU_TRY(place_buffers());
+        SASSEMU_TRY(fill_globals());
+        SASSEMU_TRY(prepare_launches());
+        SASSEMU_TRY(check_dumps());
+        const Result<void> launched = launch_all();
+        if (options_.on_gpu) options_.on_gpu(nullptr);
+        SASSEMU_TRY(launched);
+        SASSEMU_TRY(compare_all());
+        write_dumps();
+        return std::move(report_);
+    }
+
+  private:
+    // One emulated GPU runs a plan; what asks for more is refused by name.
+    Result<void> check_scope() {
+        for (const Buffer& buffer : plan_.buffers) {
+            if (buffer.gpu != 0 || buffer.kind == BufferKind::peer) {
+                return make_error(ErrorCode::unsupported, buffer.where,
+                                  "memory of a second GPU: a plan runs on one emulated GPU");
+            }
+        }
+        for (const Launch& launch : plan_.launches) {
+            if (launch.gpu == 0) continue;
+            return make_error(ErrorCode::unsupported, launch.where,
+                              "a launch on a second GPU: a plan runs on one emulated GPU");
+        }
+        return {};
+    }
+
+    Result<void> load_modules() {
+        const std::string& name = options_.arch.empty() ? plan_.arch : options_.arch;
+        std::optional<Arch> arch;
+        if (!name.empty()) {
+            auto parsed = parse_arch(name);
+            if (!parsed) {
+                Error error = std::move(parsed).error();
+                error.code = ErrorCode::input;
+                return std::move(error).within(options_.arch.empty() ? plan_.arch_where : "--arch");
+            }
+            arch = *parsed;
+        }
+        for (size_t i = 0; i < plan_.modules.size(); ++i) {
+            LoadOptions load;
+            load.arch = arch;
+            for (const Launch& launch : plan_.launches) {
+                if (launch.module == i) load.kernel = launch.kernel;
+            }
+            auto module = load_module_file(plan_.modules[i], load);
+            if (!module) return std::move(module).error().within(plan_.module_where[i]);
+            if (arch && !runs_on(module->arch(), *arch)) {
+                return make_error(ErrorCode::input, plan_.module_where[i],
+                                  plan_.modules[i] + " is built for " + module->arch().name() +
+                                      " and does not run on " + name);
+            }
+            modules_.push_back(std::make_shared<const Module>(std::move(module).value()));
+        }
+        report_.arch = arch ? name : modules_.front()->arch().name();
+        return {};
+    }
+
+    Result<void> create_gpu() {
+        GpuOptions gpu = options_.gpu;
+        const DeviceOverrides& wanted = plan_.device;
+        if (wanted.name) {
+            auto profile = device_profile(*wanted.name);
+            if (!profile) {
+                Error error = std::move(profile).error();
+                error.code = ErrorCode::input;
+                return std::move(error).within(plan_.device_where);
+            }
+            gpu.device = std::move(profile).value();
+        }
+        gpu.device.sms = wanted.sms.value_or(gpu.device.sms);
+        gpu.device.shared_per_sm = wanted.shared_per_sm.value_or(gpu.device.shared_per_sm);
+        gpu.device.shared_per_cta = wanted.shared_per_cta.value_or(gpu.device.shared_per_cta);
+        gpu.device.registers_per_sm = wanted.registers_per_sm.value_or(gpu.device.registers_per_sm);
+        gpu.device.resident_ctas_per_sm =
+            wanted.resident_ctas.value_or(gpu.device.resident_ctas_per_sm);
+        gpu.device.resident_threads_per_sm =
+            wanted.resident_threads.value_or(gpu.device.resident_threads_per_sm);
+        gpu.stack_bytes = plan_.stack_bytes.value_or(gpu.stack_bytes);
+        gpu.heap_bytes = plan_.heap_bytes.value_or(gpu.heap_bytes);
+        if (plan_.printf_bytes) report_.notes.push_back("limits.printf: output is never cut off");
+        gpu.on_printf = [this](std::string_view text) {
+            const std::lock_guard lock(out_mutex_);  // CTAs on several workers print
+            report_.out += text;
+            if (options_.on_stdout) options_.on_stdout(text);
+        };
+        report_.device = gpu.device.name;
+        SASSEMU_ASSIGN(gpu_, options_.create_gpu ? options_.create_gpu(std::move(gpu))
+                                                 : Gpu::create(std::move(gpu)));
+        report_.level = gpu_->level();
+        return {};
+    }
+
+    Result<void> place_modules() {
+        for (size_t i = 0; i < modules_.size(); ++i) {
+            auto id = gpu_->load(modules_[i]);
+            if (!id) return std::move(id).error().within(plan_.module_where[i]);
+            ids_.push_back(*id);
+        }
+        return {};
+    }
+
+    Result<void> place_buffers() {
+        // Buffers with an address of their own come first: nothing may be in their way.
+        for (const bool fixed : {true, false}) {
+            for (const Buffer& buffer : plan_.buffers) {
+                if ((buffer.address != 0) != fixed) continue;
+                auto address = gpu_->allocate(buffer.bytes, buffer.name, buffer.address);
+                if (!address) return std::move(address).error().within(buffer.where);
+                addresses_.emplace(buffer.name, *address);
+            }
+        }
+        for (const Buffer& buffer : plan_.buffers) {
+            SASSEMU_TRY(fill(buffer.contents, buffer.where, addresses_.at(buffer.name),
+                             buffer.bytes, true));
+        }
+        for (const Buffer& buffer : plan_.buffers) {
+            for (const PointerPatch& patch : buffer.pointers) {
+                const uint64_t value = addresses_.at(patch.buffer) + patch.add;
+                SASSEMU_TRY(gpu_->write(addresses_.at(buffer.name) + patch.offset,
+                                        std::as_bytes(std::span(&value, 1))));
+            }
+        }
+        return {};
+    }
+
+    Result<void> fill(const Contents& contents, const Where& where, uint64_t address,
+                      uint64_t bytes, bool zero_otherwise) {
+        if (!contents.file.empty()) {
+            auto file = read_file(contents.file);
+            if (!file) return std::move(file).error().within(where);
+            if (file->size() != bytes) {
+                return make_error(ErrorCode::input, where,
+                                  contents.file + " has " + std::to_string(file->size()) +
+                                      " bytes, " + std::to_string(bytes) + " are wanted");
+            }
+            return gpu_->write(address, std::as_bytes(std::span(*file)));
+        }
+        if (contents.random) {
+            if (bytes % element_size(contents.random->type) != 0) {
+                return make_error(ErrorCode::input, where,
+                                  std::to_string(bytes) + " bytes are no whole number of " +
+                                      std::string(element_name(contents.random->type)) +
+                                      " elements");
+            }
+            std::vector<std::byte> values(bytes);
+            fill_random(*contents.random, values);
+            return gpu_->write(address, values);
+        }
+        if (contents.fill) return gpu_->fill(address, bytes, *contents.fill);
+        if (zero_otherwise) return gpu_->fill(address, bytes, 0);
+        return {};
+    }
+
+    // A global by name, in the first module that has it.
+    Result<Gpu::Symbol> find_symbol(const std::string& name) {
+        for (const ModuleId id : ids_) {
+            if (auto symbol = gpu_->symbol(id, name)) return *symbol;
+        }
+        return make_error(ErrorCode::input, "", "no module has a variable '" + name + "'");
+    }
+
+    Result<void> fill_globals() {
+        for (const Global& global : plan_.globals) {
+            auto symbol = find_symbol(global.name);
+            if (!symbol) return std::move(symbol).error().within(global.where);
+            SASSEMU_TRY(fill(global.contents, global.where, symbol->address, symbol->bytes, false));
+        }
+        return {};
+    }
+
+    // All requests are built before the first launch: a wrong argument costs no run.
+    Result<void> prepare_launches() {
+        ParameterSources sources;
+        sources.buffer_address = [this](const std::string& name) -> Result<uint64_t> {
+            return addresses_.at(name);
+        };
+        sources.symbol_address = [this](const std::string& name) -> Result<uint64_t> {
+            SASSEMU_ASSIGN(const Gpu::Symbol symbol, find_symbol(name));
+            return symbol.address;
+        };
+        sources.texture_handle = [this](const TextureArg& arg) -> Result<uint64_t> {
+            TextureDesc desc = arg.desc;
+            desc.address = addresses_.at(arg.buffer);
+            return arg.surface ? gpu_->create_surface(desc) : gpu_->create_texture(desc);
+        };
+        for (const Launch& launch : plan_.launches) {
+            const Module& module = *modules_[launch.module];
+            auto kernel = module.kernel(launch.kernel);
+            if (!kernel) {
+                Error error = std::move(kernel).error().within(launch.where);
+                error.code = ErrorCode::input;
+                return error;
+            }
+            LaunchRequest request;
+            request.module = ids_[launch.module];
+            request.kernel = launch.kernel;
+            request.grid = launch.grid;
+            request.block = launch.block;
+            request.cluster = launch.cluster;
+            request.explicit_cluster = launch.has_cluster;
+            request.dynamic_shared = launch.dynamic_shared;
+            request.cooperative = launch.cooperative;
+            SASSEMU_ASSIGN(request.params, build_parameters(launch, **kernel, sources));
+            requests_.push_back(std::move(request));
+            LaunchReport entry;
+            entry.kernel = launch.kernel;
+            entry.grid = launch.grid;
+            entry.block = launch.block;
+            report_.launches.push_back(std::move(entry));
+        }
+        return {};
+    }
+
+    Result<void> check_dumps() {
+        for (const Dump& dump : options_.dumps) {
+            if (addresses_.contains(dump.buffer) || find_symbol(dump.buffer)) continue;
+            std::string names;
+            for (const Buffer& buffer : plan_.buffers) {
+                names += (names.empty() ? "buffers: " : ", ") + buffer.name;
+            }
+            return make_error(ErrorCode::usage, "--dump",
+                              "there is no buffer '" + dump.buffer + "'", names);
+        }
+        return {};
+    }
+
+    Result<void> launch_all() {
+        if (options_.on_gpu) options_.on_gpu(gpu_.get());
+        for (size_t i = 0; i < requests_.size(); ++i) {
+            LaunchReport& entry = report_.launches[i];
+            progress("launch " + std::to_string(i + 1) + "/" + std::to_string(requests_.size()) +
+                     ": " + entry.kernel);
+            for (uint32_t run = 0; run < plan_.launches[i].repeat; ++run) {
+                if (!set_limits(requests_[i].limits)) {
+                    stop(entry, LaunchStatus::limit, "the limit was used up by earlier launches");
+                    return {};
+                }
+                auto result = gpu_->launch(requests_[i]);
+                if (!result) return std::move(result).error().within(plan_.launches[i].where);
+                record(entry, *result);
+                if (entry.status != LaunchStatus::ok) return {};
+            }
+        }
+        return {};
+    }
+
+    // What is left of the limits, which hold for all launches together; false: nothing.
+    bool set_limits(Limits& limits) const {
+        const double seconds = options_.time_limit.value_or(plan_.time_limit);
+        const uint64_t most = options_.max_warp_instructions.value_or(plan_.max_warp_instructions);
+        if (seconds > 0) {
+            limits.seconds = seconds - report_.total.seconds;
+            if (limits.seconds <= 0) return false;
+        }
+        if (most > 0) {
+            if (report_.total.warp_instructions >= most) return false;
+            limits.max_warp_instructions = most - report_.total.warp_instructions;
+        }
+        return true;
+    }
+
+    static void add(LaunchStats& sum, const LaunchStats& one) {
+        sum.warp_instructions += one.warp_instructions;
+        sum.thread_instructions += one.thread_instructions;
+        sum.guard_false += one.guard_false;
+        sum.seconds += one.seconds;
+        sum.ctas += one.ctas;
+        sum.bytes_per_resident_cta =
+            std::max(sum.bytes_per_resident_cta, one.bytes_per_resident_cta);
+        sum.threads = std::max(sum.threads, one.threads);
+    }
+
+    void stop(LaunchReport& entry, LaunchStatus status, std::string message) {
+        entry.status = report_.status = status;
+        entry.message = std::move(message);
+        report_.partial = true;
+    }
+
+    void record(LaunchReport& entry, LaunchResult& result) {
+        ++entry.repeats;
+        add(entry.stats, result.stats);
+        add(report_.total, result.stats);
+        entry.status = result.status;
+        if (result.status == LaunchStatus::ok) return;
+        stop(entry, result.status, std::move(result.message));
+        entry.fault = std::move(result.fault);
+        if (entry.fault) report_.fault = entry.fault->kind;
+    }
+
+    Result<void> compare_all() {
+        if (!report_.status_met() && report_.status != LaunchStatus::ok) return {};
+        for (const Buffer& buffer : plan_.buffers) {
+            if (!buffer.expect) continue;
+            SASSEMU_TRY(
+                compare_one(buffer.name, addresses_.at(buffer.name), buffer.bytes, *buffer.expect));
+        }
+        for (const Global& global : plan_.globals) {
+            if (!global.expect) continue;
+            SASSEMU_ASSIGN(const Gpu::Symbol symbol, find_symbol(global.name));
+            SASSEMU_TRY(compare_one(global.name, symbol.address, symbol.bytes, *global.expect));
+        }
+        return {};
+    }
+
+    Result<void> compare_one(const std::string& name, uint64_t address, uint64_t bytes,
+                             const Expectation& expect) {
+        std::vector<std::byte> got(bytes);
+        SASSEMU_TRY(gpu_->read(address, got));
+        SASSEMU_ASSIGN(Comparison result, compare(name, got, expect));
+        // Memory carries no history: the last launch that ran is who can have written last.
+        for (size_t i = 0; i < report_.launches.size(); ++i) {
+            if (report_.launches[i].repeats == 0) continue;
+            result.last_writer =
+                "kernel '" + report_.launches[i].kernel + "', launch " + std::to_string(i + 1);
+        }
+        report_.comparisons.push_back(std::move(result));
+        return {};
+    }
+
+    void write_dumps() {
+        for (const Dump& dump : options_.dumps) {
+            const Result<void> written = write_dump(dump);
+            if (!written) report_.dump_errors.push_back(written.error());
+        }
+    }
+
+    Result<void> write_dump(const Dump& dump) {
+        Gpu::Symbol place;
+        for (const Buffer& buffer : plan_.buffers) {
+            if (buffer.name == dump.buffer) place = {addresses_.at(buffer.name), buffer.bytes};
+        }
+        if (place.bytes == 0) {
+            SASSEMU_ASSIGN(place, find_symbol(dump.buffer));
+        }
+        std::vector<std::byte> bytes(place.bytes);
+        SASSEMU_TRY(gpu_->read(place.address, bytes));
+        return write_file_atomically(dump.file, bytes).within("--dump " + dump.buffer);
+    }
+
+    void progress(const std::string& line) const {
+        if (options_.on_progress) options_.on_progress(line);
+    }
+
+    const Plan& plan_;
+    const RunOptions& options_;
+    RunReport report_;
+    std::mutex out_mutex_;
+    std::vector<std::shared_ptr<const Module>> modules_;
+    std::vector<ModuleId> ids_;
+    std::vector<LaunchRequest> requests_;
+    std::unordered_map<std::string, uint64_t> addresses_;
+    std::unique_ptr<Gpu> gpu_;  // last: it goes first, while what it refers to is still there
+};
+
+}  // namespace
+
+bool RunReport::status_met() const {
+    if (status != expected.status) return false;
+    return status != LaunchStatus::fault || fault == expected.fault;
+}
+
+bool RunReport::results_met() const {
+    for (const Comparison& comparison : comparisons) {
+        if (!comparison.equal()) return false;
+    }
+    if (expected_out && *expected_out != out) return false;
+    return !expected_warp_instructions || *expected_warp_instructions == total.warp_instructions;
+}
+
+int RunReport::exit_code() const {
+    if (status == LaunchStatus::internal) return 7;
+    if (status == LaunchStatus::interrupted) return 130;
+    if (!status_met()) {
+        switch (status) {
+            case LaunchStatus::fault:
+            case LaunchStatus::assert_failed:
+            case LaunchStatus::trap:
+                return 3;
+            case LaunchStatus::deadlock:
+            case LaunchStatus::limit:
+                return 4;
+            case LaunchStatus::unsupported:
+                return 5;
+            default:
+                break;
+        }
+    }
+    if (!dump_errors.empty()) return 2;
+    return status_met() && results_met() ? 0 : 1;
+}
+
+Result<RunReport> run_plan(const Plan& plan, const RunOptions& options) {
+    return Runner(plan, options).run();
+}
+
+}  // namespace sassemu::plan

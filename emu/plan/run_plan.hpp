@@ -1,0 +1,72 @@
+// Does what a plan says and reports what happened. What belongs here: memory set-up, launches in
+// order, comparison, the exit code's rule. What does not: text (report.hpp), options' syntax (cli).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "emu/base/result.hpp"
+#include "emu/gpu.hpp"
+#include "emu/plan/compare.hpp"
+#include "emu/plan/plan.hpp"
+
+namespace sassemu::plan {
+
+// A buffer (or global) whose bytes go to a file after the last launch, whatever the outcome.
+struct Dump {
+    std::string buffer, file;
+};
+
+struct RunOptions {
+    GpuOptions gpu;                    // the device profile is replaced if the plan names one
+    std::optional<double> time_limit;  // seconds; these two replace the plan's own
+    std::optional<uint64_t> max_warp_instructions;
+    std::string arch;  // replaces the plan's
+    std::vector<Dump> dumps;
+    std::function<void(std::string_view)> on_stdout;    // device printf, as it comes
+    std::function<void(std::string_view)> on_progress;  // one line per step
+    std::function<void(Gpu*)> on_gpu;  // the GPU before the first launch; nullptr after the last
+    // How a GPU is made; empty: Gpu::create.
+    std::function<Result<std::unique_ptr<Gpu>>(GpuOptions)> create_gpu;
+};
+
+struct LaunchReport {
+    std::string kernel;
+    Dim3 grid, block;
+    uint32_t repeats = 0;  // how often it ran, a failed run included
+    LaunchStatus status = LaunchStatus::not_run;
+    std::optional<GuestFault> fault;
+    std::string message;
+    LaunchStats stats;  // summed over the repeats
+};
+
+struct RunReport {
+    std::string plan, arch, device;
+    HostLevel level = HostLevel::automatic;
+    std::vector<LaunchReport> launches;
+    LaunchStatus status = LaunchStatus::ok;  // of the first launch that did not end well
+    FaultKind fault = FaultKind::none;
+    StatusExpectation expected;
+    std::vector<Comparison> comparisons;  // none when the status was not the expected one
+    std::string out;                      // all device printf output
+    std::optional<std::string> expected_out;
+    std::optional<uint64_t> expected_warp_instructions;
+    LaunchStats total;
+    bool partial = false;  // a launch did not complete
+    std::vector<Error> dump_errors;
+    std::vector<std::string> notes;
+
+    bool status_met() const;
+    bool results_met() const;  // buffers, stdout, instruction count
+    int exit_code() const;     // the command line's contract
+};
+
+// An Error: nothing usable came out (bad plan, module, argument). Guest faults are in the report.
+Result<RunReport> run_plan(const Plan& plan, const RunOptions& options);
+
+}  // namespace sassemu::plan
