@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""usage: generate.py ISA_DIR OUT_DIR
+
+Reads every .isa file in ISA_DIR (common.isa first, then by name) and writes OUT_DIR/tables.cpp,
+OUT_DIR/include/sassdec/ids.h and OUT_DIR/include/sassdec/typed.hpp. Mistakes are reported as file:line."""
+import glob
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from emit_tables import emit
+from emit_typed import emit_ids, emit_typed, typed_plan
+from isa_model import expand
+from isa_parse import IsaError, Parser
+
+
+def main():
+    if len(sys.argv) != 3:
+        print(__doc__, file=sys.stderr)
+        return 2
+    isa, out = sys.argv[1:]
+    files = sorted(glob.glob(os.path.join(isa, "*.isa")), key=lambda f: (os.path.basename(f) != "common.isa", f))
+    try:
+        parser = Parser()
+        for f in files:
+            parser.parse_file(f, os.path.basename(f))
+        desc = parser.finish()
+        forms = expand(desc)
+        plan = typed_plan(forms, desc)
+        inc = os.path.join(out, "include", "sassdec")
+        os.makedirs(inc, exist_ok=True)
+        emit(forms, plan, os.path.join(out, "tables.cpp"))
+        emit_ids(plan, os.path.join(inc, "ids.h"))
+        emit_typed(plan, desc, forms, os.path.join(inc, "typed.hpp"))
+    except IsaError as e:
+        print(f"error: {e}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,227 @@
+// sassdec_insn -> text, byte for byte as nvdisasm 13.0 prints it. Follows the rows of the form; no
+// instruction is named here, and nothing is printed that an assembler could not read back.
+#include "sassdec/sassdec.h"
+#include "tables.hpp"
+#include "text.hpp"
+
+namespace {
+using namespace sassdec::tables;
+using sassdec::Text;
+
+bool condition(std::uint64_t mask, std::uint16_t raw) { return raw < 64 && (mask >> raw & 1); }
+
+const char* value_text(std::uint16_t e, std::uint64_t raw) {
+    if (raw >= enums[e].count) return "?";
+    const EnumValueRow& v = enum_values[enums[e].first + raw];
+    return v.text == 0xffff ? "?" : text(v.text);
+}
+
+void put_reg(Text& t, unsigned file, unsigned index) {
+    if (file == SASSDEC_UR) t.put('U');
+    t.put('R');
+    if (index == SASSDEC_RZ)
+        t.put('Z');
+    else
+        t.dec(index);
+}
+
+void put_pred(Text& t, bool uniform, unsigned index) {
+    if (uniform) t.put('U');
+    t.put('P');
+    if (index == SASSDEC_PT)
+        t.put('T');
+    else
+        t.dec(index);
+}
+
+void put_suffix(Text& t, const OperandRow& o, const FormRow& form, const sassdec_insn& insn) {
+    if (o.suffix != none) t.put(value_text(fields[form.fields + o.suffix].enumeration, insn.field[o.suffix]));
+}
+
+void open_sign(Text& t, const sassdec_operand& op) {
+    if (op.flags & SASSDEC_NEG) t.put('-');
+    if (op.flags & SASSDEC_INV) t.put('~');
+    if (op.flags & SASSDEC_ABS) t.put('|');
+}
+
+void close_sign(Text& t, const sassdec_operand& op) {
+    if (op.flags & SASSDEC_ABS) t.put('|');
+    if (op.flags & SASSDEC_REUSE) t.put(".reuse");
+}
+
+// The bracket part of a memory or constant address: [base.ext+ureg+offset].
+void put_address(Text& t, const OperandRow& o, const FormRow& form, const sassdec_insn& insn, const sassdec_operand& op) {
+    const bool base = (op.flags & SASSDEC_HAS_REG) && (op.index != SASSDEC_RZ || (o.flags & op_keepzero));
+    const char* ext = "";
+    if (o.ext != none) ext = value_text(fields[form.fields + o.ext].enumeration, insn.field[o.ext]);
+    const bool show_base = base || ((op.flags & SASSDEC_HAS_REG) && (*ext || (!(op.flags & SASSDEC_HAS_UREG) && op.offset == 0)));
+    bool any = false;
+    t.put('[');
+    if (show_base) {
+        put_reg(t, op.file, op.index);
+        t.put(ext);
+        any = true;
+    }
+    if ((op.flags & SASSDEC_HAS_UREG) && o.kind == SASSDEC_OP_MEM) {
+        if (any) t.put('+');
+        put_reg(t, SASSDEC_UR, op.ureg);
+        any = true;
+    }
+    if (op.offset != 0 || !any) {
+        if (any) t.put('+');
+        if (o.flags & op_off_signed)
+            t.signed_hex(op.offset);
+        else
+            t.hex(static_cast<std::uint32_t>(op.offset));
+    }
+    t.put(']');
+}
+
+void put_float(Text& t, const sassdec_operand& op) {
+    const std::uint64_t v = static_cast<std::uint64_t>(op.imm);
+    switch (op.imm_type) {
+        case SASSDEC_IMM_F64: t.float64(v); break;
+        case SASSDEC_IMM_F16: t.float16(static_cast<std::uint16_t>(v)); break;
+        case SASSDEC_IMM_F16X2:
+            t.float16(static_cast<std::uint16_t>(v >> 16));
+            t.put(", ");
+            t.float16(static_cast<std::uint16_t>(v));
+            break;
+        case SASSDEC_IMM_BF16X2:
+            t.bfloat16(static_cast<std::uint16_t>(v >> 16));
+            t.put(", ");
+            t.bfloat16(static_cast<std::uint16_t>(v));
+            break;
+        default: t.float32(static_cast<std::uint32_t>(v)); break;
+    }
+}
+
+void put_integer(Text& t, const sassdec_operand& op) {
+    switch (op.imm_type) {
+        case SASSDEC_IMM_S32:
+        case SASSDEC_IMM_S32X: t.signed_hex(op.imm); break;
+        case SASSDEC_IMM_DEC: t.dec(static_cast<std::uint64_t>(op.imm)); break;
+        default: t.hex(static_cast<std::uint64_t>(op.imm)); break;
+    }
+}
+
+void put_label(Text& t, const sassdec_insn& insn, const sassdec_operand& op, const sassdec_format_options* opts) {
+    if (opts && opts->label) {
+        char buf[256];
+        const int n = opts->label(opts->user, &insn, static_cast<std::uint64_t>(op.imm), buf, sizeof buf);
+        if (n >= 0) {
+            t.put(buf, static_cast<std::size_t>(n));
+            return;
+        }
+    }
+    t.hex(static_cast<std::uint64_t>(op.imm));
+}
+
+void put_operand(Text& t, const OperandRow& o, const FormRow& form, const sassdec_insn& insn, const sassdec_operand& op,
+                 const sassdec_format_options* opts) {
+    switch (op.kind) {
+        case SASSDEC_OP_REG:
+            open_sign(t, op);
+            t.put(text(o.text));
+            if (*text(o.text)) t.put('[');
+            put_reg(t, op.file, op.index);
+            if (*text(o.text)) t.put(']');
+            close_sign(t, op);
+            put_suffix(t, o, form, insn);
+            break;
+        case SASSDEC_OP_PRED:
+            if (op.flags & SASSDEC_INV) t.put('!');
+            put_pred(t, op.file == SASSDEC_UP, op.index);
+            break;
+        case SASSDEC_OP_IMM: put_integer(t, op); break;
+        case SASSDEC_OP_FIMM: put_float(t, op); break;
+        case SASSDEC_OP_CONST:
+            open_sign(t, op);
+            if (op.flags & SASSDEC_HAS_UREG) {
+                t.put("cx[");
+                put_reg(t, SASSDEC_UR, op.ureg);
+                t.put(']');
+            } else {
+                t.put("c[");
+                t.hex(op.bank);
+                t.put(']');
+            }
+            put_address(t, o, form, insn, op);
+            close_sign(t, op);
+            put_suffix(t, o, form, insn);
+            break;
+        case SASSDEC_OP_MEM:
+            t.put(text(o.text));
+            if (op.flags & SASSDEC_HAS_DESC) {
+                t.put("desc[");
+                put_reg(t, SASSDEC_UR, op.desc);
+                t.put(']');
+            }
+            put_address(t, o, form, insn, op);
+            put_suffix(t, o, form, insn);
+            break;
+        case SASSDEC_OP_LABEL: put_label(t, insn, op, opts); break;
+        case SASSDEC_OP_ENUM: t.put(value_text(o.enumeration, static_cast<std::uint64_t>(op.imm))); break;
+        case SASSDEC_OP_TEXT: t.put(text(o.text)); break;
+        case SASSDEC_OP_BARRIER:
+            t.put('B');
+            t.dec(op.index);
+            break;
+        case SASSDEC_OP_SCOREBOARD:
+            t.put("SB");
+            t.dec(op.index);
+            break;
+        case SASSDEC_OP_SB_LIST: {
+            t.put('{');
+            bool any = false;
+            for (int i = 7; i >= 0; --i)
+                if (op.imm >> i & 1) {
+                    if (any) t.put(',');
+                    t.put(static_cast<char>('0' + i));
+                    any = true;
+                }
+            t.put('}');
+            break;
+        }
+        default: break;
+    }
+}
+
+}  // namespace
+
+extern "C" int sassdec_format(const sassdec_insn* insn, const sassdec_format_options* opts, char* out, size_t size) {
+    if (!insn || !out) return -1;
+    Text t(out, size);
+    if (insn->status != SASSDEC_OK) {
+        char why[160];
+        sassdec_reason(insn, why, sizeof why);
+        t.put("<undecodable: ");
+        t.put(why);
+        t.put('>');
+        return t.finish();
+    }
+    const FormRow& form = forms[insn->form];
+    if (insn->guard != SASSDEC_PT || insn->guard_neg) {
+        t.put('@');
+        if (insn->guard_neg) t.put('!');
+        put_pred(t, insn->guard_uniform, insn->guard);
+        t.put(' ');
+    }
+    t.put(text(shapes[form.shape].mnemonic));
+    for (unsigned i = 0; i < form.field_count; ++i) {
+        const FieldRow& f = fields[form.fields + i];
+        if (!f.printed) continue;
+        if (f.when != none && !condition(f.when_mask, insn->field[f.when])) continue;
+        t.put(f.enumeration == 0xffff ? text(f.text) : value_text(f.enumeration, insn->field[i]));
+    }
+    bool any = false;
+    for (unsigned i = 0; i < form.operand_count; ++i) {
+        const sassdec_operand& op = insn->operand[i];
+        if (op.flags & SASSDEC_HIDDEN) continue;
+        const OperandRow& o = operands[form.operands + i];
+        t.put(any ? text(o.separator) : " ");
+        any = true;
+        put_operand(t, o, form, *insn, op, opts);
+    }
+    return t.finish();
+}

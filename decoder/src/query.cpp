@@ -1,0 +1,150 @@
+// Questions about a decoded instruction and about architecture names; no decoding and no operand printing.
+#include <cstring>
+
+#include "sassdec/sassdec.h"
+#include "tables.hpp"
+#include "text.hpp"
+
+namespace {
+using namespace sassdec::tables;
+
+const char* const arch_names[] = {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120"};
+
+void add(std::uint64_t (&set)[4], unsigned first, unsigned count) {
+    if (first == SASSDEC_RZ) return;
+    for (unsigned i = first; i < first + count && i < 255; ++i) set[i / 64] |= std::uint64_t{1} << i % 64;
+}
+
+void add_operand(const sassdec_operand& op, sassdec_regset& set) {
+    switch (op.kind) {
+        case SASSDEC_OP_REG: add(op.file == SASSDEC_UR ? set.ur : set.r, op.index, op.width ? op.width : 1); break;
+        case SASSDEC_OP_PRED:
+            if (op.index < 7) (op.file == SASSDEC_UP ? set.up : set.p) |= static_cast<std::uint8_t>(1u << op.index);
+            break;
+        default: break;
+    }
+}
+
+void add_address(const sassdec_operand& op, sassdec_regset& read) {
+    if (op.kind != SASSDEC_OP_MEM && op.kind != SASSDEC_OP_CONST) return;
+    if (op.flags & SASSDEC_HAS_REG) add(op.file == SASSDEC_UR ? read.ur : read.r, op.index, op.width ? op.width : 1);
+    if (op.flags & SASSDEC_HAS_UREG) add(read.ur, op.ureg, op.kind == SASSDEC_OP_CONST ? 2 : 1);
+    if (op.flags & SASSDEC_HAS_DESC) add(read.ur, op.desc, 2);
+}
+
+}  // namespace
+
+extern "C" {
+
+sassdec_arch sassdec_arch_from_name(const char* name) {
+    if (!name) return SASSDEC_ARCH_UNKNOWN;
+    const char* p = name;
+    if ((p[0] == 's' || p[0] == 'S') && (p[1] == 'm' || p[1] == 'M')) p += p[2] == '_' ? 3 : 2;
+    unsigned n = 0, digits = 0;
+    for (; *p >= '0' && *p <= '9' && digits < 4; ++p, ++digits) n = n * 10 + static_cast<unsigned>(*p - '0');
+    const bool suffix = (*p == 'a' || *p == 'f') && p[1] == 0;
+    if (digits == 0 || (*p && !suffix) || (suffix && n < 90)) return SASSDEC_ARCH_UNKNOWN;
+    switch (n) {
+        case 75: return SASSDEC_SM_75;
+        case 80: return SASSDEC_SM_80;
+        case 86: case 87: case 88: return SASSDEC_SM_86;
+        case 89: return SASSDEC_SM_89;
+        case 90: return SASSDEC_SM_90;
+        case 100: return SASSDEC_SM_100;
+        case 103: return SASSDEC_SM_103;
+        case 101: case 110: return SASSDEC_SM_110;
+        case 120: case 121: return SASSDEC_SM_120;
+        default: return SASSDEC_ARCH_UNKNOWN;
+    }
+}
+
+const char* sassdec_arch_name(sassdec_arch arch) {
+    return static_cast<unsigned>(arch) < SASSDEC_ARCH_COUNT ? arch_names[arch] : "unknown";
+}
+
+int sassdec_reason(const sassdec_insn* insn, char* out, size_t size) {
+    if (!insn || !out) return -1;
+    sassdec::Text t(out, size);
+    switch (insn->status) {
+        case SASSDEC_OK: break;
+        case SASSDEC_E_ARGUMENT: t.put("unknown architecture"); break;
+        case SASSDEC_E_OPCODE: {
+            const sassdec::tables::Word w{insn->word[0], insn->word[1]};
+            t.put("no instruction with opcode ");
+            t.hex((w.lo & 0xfff) | static_cast<std::uint64_t>(w.bit(91)) << 12);
+            t.put(" on ");
+            t.put(sassdec_arch_name(static_cast<sassdec_arch>(insn->arch)));
+            break;
+        }
+        case SASSDEC_E_ENCODING: t.put("no variant of this opcode"); break;
+        case SASSDEC_E_FIELD: t.put("invalid modifier value"); break;
+        case SASSDEC_E_REGISTER: t.put("misaligned register"); break;
+        case SASSDEC_E_CONTROL: t.put("invalid scheduling bits"); break;
+        default: t.put("unknown reason"); break;
+    }
+    if (insn->bad_lo != none && insn->status != SASSDEC_OK) {
+        t.put(" in bits ");
+        t.dec(insn->bad_lo);
+        t.put("..");
+        t.dec(insn->bad_hi);
+    }
+    return t.finish();
+}
+
+const char* sassdec_mnemonic(const sassdec_insn* insn) {
+    return insn && insn->status == SASSDEC_OK ? text(shapes[insn->shape].mnemonic) : "";
+}
+
+void sassdec_registers(const sassdec_insn* insn, sassdec_regset* read, sassdec_regset* written) {
+    sassdec_regset r{}, w{};
+    if (insn && insn->status == SASSDEC_OK) {
+        if (insn->guard < 7) (insn->guard_uniform ? r.up : r.p) |= static_cast<std::uint8_t>(1u << insn->guard);
+        for (unsigned i = 0; i < insn->operand_count; ++i) {
+            const sassdec_operand& op = insn->operand[i];
+            if (op.access & SASSDEC_READ) add_operand(op, r);
+            if (op.access & SASSDEC_WRITE) add_operand(op, w);
+            add_address(op, r);
+        }
+    }
+    if (read) *read = r;
+    if (written) *written = w;
+}
+
+int sassdec_branch_target(const sassdec_insn* insn, uint64_t* target) {
+    if (!insn || insn->status != SASSDEC_OK) return 0;
+    for (unsigned i = 0; i < insn->operand_count; ++i)
+        if (insn->operand[i].kind == SASSDEC_OP_LABEL) {
+            if (target) *target = static_cast<std::uint64_t>(insn->operand[i].imm);
+            return 1;
+        }
+    return 0;
+}
+
+const char* sassdec_field_name(const sassdec_insn* insn, unsigned i) {
+    if (!insn || insn->status != SASSDEC_OK || i >= insn->field_count) return "";
+    return text(fields[forms[insn->form].fields + i].name);
+}
+
+const char* sassdec_field_text(const sassdec_insn* insn, unsigned i) {
+    if (!insn || insn->status != SASSDEC_OK || i >= insn->field_count) return "";
+    const FieldRow& f = fields[forms[insn->form].fields + i];
+    if (f.enumeration == 0xffff) return text(f.text);
+    if (insn->field[i] >= enums[f.enumeration].count) return "";
+    const EnumValueRow& v = enum_values[enums[f.enumeration].first + insn->field[i]];
+    return v.text == 0xffff ? "" : text(v.text);
+}
+
+const char* sassdec_operand_name(const sassdec_insn* insn, unsigned i) {
+    if (!insn || insn->status != SASSDEC_OK || i >= insn->operand_count) return "";
+    return text(operands[forms[insn->form].operands + i].name);
+}
+
+const char* sassdec_semantic(const sassdec_insn* insn, const char* key) {
+    if (!insn || !key || insn->status != SASSDEC_OK) return "";
+    const ShapeRow& s = shapes[insn->shape];
+    for (unsigned i = 0; i < s.sem_count; ++i)
+        if (!std::strcmp(text(sems[s.sem + i].key), key)) return text(sems[s.sem + i].value);
+    return "";
+}
+
+}  // extern "C"

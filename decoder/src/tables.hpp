@@ -1,0 +1,119 @@
+// Shape of the generated tables. Only plain rows live here; the rows themselves come from ../isa through
+// ../gen. Everything is constant data, so loading the library does no work.
+#pragma once
+#include <cstdint>
+
+namespace sassdec::tables {
+
+constexpr std::uint8_t none = 0xff;
+
+struct EnumValueRow {
+    std::uint16_t text;   // offset in strings
+    std::uint8_t canon;   // value in the C++ enum
+    std::uint8_t weight;  // registers, where the enum selects a width
+};
+
+struct EnumRow {
+    std::uint32_t first;  // row of value 0 in enum_values
+    std::uint16_t count;  // rows; a raw value at or beyond it is invalid
+    std::uint16_t name;
+};
+
+struct Piece {
+    std::uint8_t pos, len;
+};
+
+struct FieldRow {
+    std::uint64_t when_mask;  // bit v: printed when the `when` field has raw value v
+    Piece piece[4];           // most significant first; len 0 ends
+    std::uint16_t enumeration;
+    std::uint16_t text;       // literal text when enumeration is 0xffff
+    std::uint16_t name;
+    std::uint8_t when;        // field index or none
+    std::uint8_t printed;
+};
+
+enum OperandFlag : std::uint16_t {
+    op_write = 1, op_read = 2, op_optional = 4, op_cx = 8, op_off_signed = 16, op_keepzero = 32,
+    op_wide_ureg = 64, op_abs_target = 128, op_ur_always = 256, op_default_given = 512, op_nobracket = 1024
+};
+
+struct OperandRow {
+    std::uint64_t when_mask;
+    std::uint16_t flags;
+    std::uint16_t enumeration;  // enum operands
+    std::uint16_t text;         // literal, or memory prefix
+    std::uint16_t separator;    // printed before the operand
+    std::uint16_t name;
+    std::uint16_t fallback;     // value at which an optional operand is hidden
+    Piece piece[4];             // label and enum operands
+    std::uint8_t kind, file, pos, len;
+    std::uint8_t neg, abs, inv, reuse;
+    std::uint8_t width, width_field, align, suffix;
+    std::uint8_t when, imm_type, scale, ext;
+    std::uint8_t off, off_len, ureg, ureg_len;
+    std::uint8_t desc, bank, bank_len, spare;
+};
+
+struct DenyRow {  // the word is invalid when every condition holds
+    std::uint64_t mask[3];
+    std::uint8_t field[3];
+    std::uint8_t count;
+};
+
+struct FormRow {
+    std::uint64_t mask[2], value[2];
+    std::uint16_t shape, fields, operands, denies;
+    std::uint8_t field_count, operand_count, deny_count, uniform_guard;
+};
+
+struct ShapeRow {
+    std::uint32_t groups;
+    std::uint16_t mnemonic, id, sem, sem_count;
+};
+
+struct SemRow {
+    std::uint16_t key, value;
+};
+
+struct FamilyRow {
+    const std::uint16_t* start;       // 8193 offsets into candidates, by 13-bit opcode
+    const std::uint16_t* candidates;  // form rows, most specific first
+};
+
+extern const char strings[];
+extern const EnumValueRow enum_values[];
+extern const EnumRow enums[];
+extern const FieldRow fields[];
+extern const OperandRow operands[];
+extern const DenyRow denies[];
+extern const FormRow forms[];
+extern const ShapeRow shapes[];
+extern const SemRow sems[];
+extern const FamilyRow families[];
+
+inline const char* text(std::uint16_t offset) { return strings + offset; }
+
+struct Word {
+    std::uint64_t lo, hi;
+    // Bits [pos, pos+len), len 1..64.
+    std::uint64_t get(unsigned pos, unsigned len) const {
+        std::uint64_t v;
+        if (pos >= 64)
+            v = hi >> (pos - 64);
+        else if (pos == 0)
+            v = lo;
+        else
+            v = lo >> pos | hi << (64 - pos);
+        return len >= 64 ? v : v & ((std::uint64_t{1} << len) - 1);
+    }
+    bool bit(unsigned pos) const { return (pos < 64 ? lo >> pos : hi >> (pos - 64)) & 1; }
+};
+
+inline std::uint64_t get_pieces(const Word& w, const Piece* p) {
+    std::uint64_t v = w.get(p[0].pos, p[0].len);
+    for (int i = 1; i < 4 && p[i].len; ++i) v = v << p[i].len | w.get(p[i].pos, p[i].len);
+    return v;
+}
+
+}  // namespace sassdec::tables
