@@ -142,3 +142,144 @@ plan("philox",
 plan("switch_table",
      {"input": rnd("u32", 2000, 46), "out": fill(8000, 0xcd, EXACT)},
      launch("switch_table", 16, 128, "input", "out", u32(2000), u32(40)))
+
+plan("recursion",
+     {"out": fill(64 * 16, 0, EXACT), "lists": rnd("i32", 64 * 32, 47, check=EXACT)},
+     launch("recursion", 1, 64, "out", "lists", i32(200)), limits={"stack": 32768})
+
+plan("function_pointers",
+     {"which": rnd("i32", 4, 48, 0, 5), "x": rnd("i32", 1000, 49), "out": fill(12000, 0, EXACT)},
+     launch("choose", 1, 4, "which"),
+     launch("function_pointers", 8, 128, "x", "out", i32(1000)))
+
+plan("virtual_calls",
+     {"slots": fill(512 * 32), "seed": rnd("u32", 512, 50), "out": fill(2048, 0, EXACT)},
+     launch("build", 4, 128, "slots", "seed"),
+     launch("virtual_calls", 4, 128, "slots", "out"))
+
+plan("cta_handshake",
+     {"flag": fill(4, 0, EXACT), "message": rnd("u32", 64, 51, check=EXACT), "trace": fill(16 * 10 * 4, 0, EXACT),
+      "ball": fill(4), "data": fill(8), "seen": fill(8, 0, EXACT)},
+     launch("cta_handshake", 16, 64, "flag", "message", "trace", i32(10)),
+     launch("ping_pong", 2, 32, "ball", "data", "seen", i32(50)))
+
+plan("ticket_lock",
+     {"ticket": fill(4, 0, EXACT), "serving": fill(4, 0, EXACT), "total": fill(4, 0, EXACT), "entered": fill(256, 0, EXACT),
+      "broken": fill(4, 0, EXACT)},
+     launch("ticket_lock", 8, 256, "ticket", "serving", "total", "entered", "broken", i32(8)))
+
+plan("grid_sync",
+     {"in": rnd("i32", 5000, 52), "partial": fill(4096), "out": fill(20000, 0, EXACT)},
+     launch("grid_sync", 8, 128, "in", "partial", "out", i32(5000), cooperative=True))
+
+plan("dp4a",
+     {"a": rnd("i32", 1000, 53), "b": rnd("i32", 1000, 54), "out": fill(24000, 0, EXACT)},
+     launch("dp4a", 8, 128, "a", "b", "out", i32(1000)))
+
+plan("vote_match",
+     {"x": rnd("u32", 512, 55), "out": fill(512 * 64, 0, EXACT)},
+     launch("vote_match", 4, 128, "x", "out"))
+
+plan("int64",
+     {"a": rnd("i64", 1000, 56), "b": rnd("i64", 1000, 57), "out": fill(160000, 0, EXACT)},
+     launch("int64", 8, 128, "a", "b", "out", i32(1000)))
+
+plan("int128",
+     {"a": rnd("u64", 512, 58), "b": rnd("u64", 512, 59), "out": fill(256 * 24 * 8, 0, EXACT)},
+     launch("int128", 2, 128, "a", "b", "out", i32(256)))
+
+plan("byte_short",
+     {"b": rnd("i8", 512, 60), "h": rnd("u16", 512, 61), "out": fill(4096, 0, EXACT), "bytes": fill(1536, 0, EXACT),
+      "shorts": fill(1024, 0, EXACT), "wide": fill(8192, 0, EXACT)},
+     launch("byte_short", 4, 128, "b", "h", "out", "bytes", "shorts", "wide"))
+
+plan("constant_table",
+     {"x": rnd("i32", 1000, 62), "out": fill(4000, 0, EXACT), "weighted": fill(8000, 0, EXACT)},
+     launch("constant_table", 8, 128, "x", "out", "weighted", i32(1000)),
+     globals={"given": rnd("i32", 64, 63), "state": {"check": EXACT}})
+
+plan("assert",
+     {"x": rnd("i32", 128, 64, 0, 100), "bad": fill(512, 0x7f)},
+     launch("checked", 2, 64, "x", i32(100)),
+     launch("checked", 2, 64, "bad", i32(100)), status="assert")
+
+plan("trap", {"out": fill(512)}, launch("trap", 2, 64, "out", i32(77)), status="trap")
+
+plan("fault_wild", {"good": fill(128)}, launch("fault_wild", 1, 32, "good", u64("0x10000")), status="fault:out-of-bounds")
+
+plan("fault_misaligned",
+     {"in": fill(4096), "out": fill(512)},
+     launch("fault_misaligned", 1, 32, "in", "out", i32(1)), status="fault:misaligned-address")
+
+plan("dynamic_shared",
+     {"in": rnd("i32", 4000, 65), "out": fill((4000 + 4) * 8, 0, EXACT), "large": fill(2 * 256 * 4, 0, EXACT)},
+     launch("dynamic_shared", 4, 128, "in", "out", i32(1000), dynamicShared=14000),
+     launch("large_shared", 2, 256, "large", i32(14000), dynamicShared=56000))
+
+
+def texture(buffer, format, width, height=0, **more):
+    spec = {"buffer": buffer, "format": format, "width": width}
+    if height:
+        spec["height"] = height
+    spec.update(more)
+    return {"texture": spec}
+
+
+def surface(buffer, format, width, height=0, **more):
+    return {"surface": texture(buffer, format, width, height, **more)["texture"]}
+
+
+plan("texture",
+     {"line": rnd("f32", 100, 66, -1, 1), "plane": rnd("f32", 48 * 32, 67, -1, 1), "bytes": rnd("u8", 48 * 32 * 4, 68),
+      "halves": rnd("u16", 48 * 32 * 2, 69), "out1": fill(800, 0, EXACT), "out2": fill(64 * 40 * 16, 0, EXACT)},
+     launch("texture_1d", 2, 128, texture("line", "f32", 100, addressMode=["clamp"]), "out1", i32(200)),
+     launch("texture_2d", [2, 10], [32, 4],
+            texture("plane", "f32", 48, 32, addressMode=["border", "clamp"]),
+            texture("bytes", "u8", 48, 32, channels=4, addressMode=["clamp", "border"]),
+            texture("halves", "u16", 48, 32, channels=2, readMode="normalized", addressMode=["clamp", "clamp"]),
+            texture("plane", "f32", 48, 32, normalizedCoords=True, addressMode=["wrap", "mirror"]),
+            "out2", i32(64)))
+
+plan("texture_linear",
+     {"line": rnd("f32", 64, 70, 0, 1), "plane": rnd("f32", 24 * 16, 71, 0, 1), "bytes": rnd("u8", 24 * 16, 72),
+      "out": fill(64 * 32 * 12, 0, close("f32", 0, 0.005))},
+     launch("texture_linear", [2, 8], [32, 4],
+            texture("line", "f32", 64, filter="linear", addressMode=["clamp"]),
+            texture("plane", "f32", 24, 16, filter="linear", addressMode=["clamp", "border"]),
+            texture("bytes", "u8", 24, 16, filter="linear", readMode="normalized", normalizedCoords=True, addressMode=["mirror", "wrap"]),
+            "out", i32(64), i32(32)))
+
+plan("surface",
+     {"in": rnd("u8", 40 * 24 * 4, 73), "out": fill(40 * 24 * 8, 0xcd, EXACT), "line": rnd("i16", 40, 74, -1000, 1000, EXACT)},
+     launch("surface", [5, 6], [8, 4], surface("in", "u8", 40, 24, channels=4), surface("out", "u32", 40, 24, channels=2),
+            surface("line", "i16", 40), i32(40), i32(24)))
+
+plan("named_barriers",
+     {"in": rnd("u32", 4 * 20 * 64, 75), "out": fill(1024, 0, EXACT), "votes": rnd("u32", 512, 76), "reduced": fill(2048, 0, EXACT)},
+     launch("named_barriers", 4, 128, "in", "out", i32(20)),
+     launch("barrier_reduce", 4, 128, "votes", "reduced"))
+
+plan("malloc",
+     {"out": fill(512, 0, EXACT), "second": fill(256, 0, EXACT)},
+     launch("allocate", 2, 64, "out"),
+     launch("use_and_free", 1, 64, "second"), limits={"heap": 8388608})
+
+plan("atomics",
+     {"x": rnd("u32", 1024, 77), "global": fill(1024, 0, EXACT), "shared": fill(8 * 1024, 0, EXACT), "generic": fill(64, 0, EXACT)},
+     launch("atomics_start", 1, 1, "global"),
+     launch("atomics_global", 8, 128, "global", "x"),
+     launch("atomics_settle", 1, 1, "global"),
+     launch("atomics_shared", 8, 128, "shared", "x"),
+     launch("atomics_generic", 4, 128, "generic"))
+
+plan("atomics128",
+     {"cell": fill(16, 0, EXACT), "x": rnd("u32", 256, 78)},
+     launch("atomics128", 4, 64, "cell", "x"))
+
+plan("ieee",
+     {"a": rnd("u32", 1000, 79), "b": rnd("u32", 1000, 80), "out": fill(112000, 0, EXACT)},
+     launch("ieee", 8, 128, "a", "b", "out", i32(1000)))
+
+plan("half2",
+     {"a": rnd("u32", 1000, 81), "b": rnd("u32", 1000, 82), "out": fill(48000, 0, EXACT)},
+     launch("half_pairs", 8, 128, "a", "b", "out", i32(1000)))

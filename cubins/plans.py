@@ -105,6 +105,15 @@ def render(name, arch, module, recorded):
         buffers[key] = b
     if buffers:
         out["buffers"] = buffers
+    for key, g in spec.get("globals", {}).items():
+        g = dict(g)
+        check = g.pop("check", None)
+        g.pop("bytes", None)
+        expect = result.get("globals", {}).get(key)
+        if check is not None and expect:
+            g["expect"] = dict(expect, **check)
+        if g:
+            out.setdefault("globals", {})[key] = g
     out["launches"] = spec["launches"]
     expect = {"status": spec.get("status", "ok")}
     if spec.get("stdout") and "stdout" in result:
@@ -117,9 +126,9 @@ def layout(plan):
     """One line per buffer and launch: short enough to read, and diffs stay small."""
     lines = []
     for key, value in plan.items():
-        if key == "buffers":
+        if key in ("buffers", "globals"):
             rows = ["    %s: %s" % (json.dumps(k), json.dumps(v)) for k, v in value.items()]
-            lines.append('  "buffers": {\n' + ",\n".join(rows) + "\n  }")
+            lines.append('  "%s": {\n' % key + ",\n".join(rows) + "\n  }")
         elif key == "launches":
             lines.append('  "launches": [\n' + ",\n".join("    " + json.dumps(v) for v in value) + "\n  ]")
         else:

@@ -28,9 +28,9 @@ WARP_REDUCE(warp_xor, unsigned, __reduce_xor_sync, a ^ b)
 
 extern "C" __global__ void reduce_redux(const unsigned* x, unsigned* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned all = __ballot_sync(0xffffffffu, i < n);
     if (i >= n) return;
     const unsigned v = x[i];
-    const unsigned all = __activemask();
     unsigned* o = out + i * 10;
     o[0] = warp_add(all, v);
     o[1] = warp_umin(all, v);

@@ -1,0 +1,537 @@
+#!/usr/bin/env python3
+"""Runs the sm_90 plans on a GPU and records their results; stores them beside the plans.
+
+  record.py OUT.tar.gz [NAME...]         on a GPU machine (needs numpy and the driver's libcuda.so.1)
+  record.py --apply OUT.tar.gz           anywhere: writes recorded.json, the .bin files and all plans
+  record.py --selftest                   anywhere with numpy: the random generator and the plan reader
+  record.py --one NAME DIRECTORY         one plan, in this process
+
+Here: the smallest faithful reading of a launch plan over the CUDA driver API. Not here: what the plans are
+(descriptions.py) or how they are written (plans.py). Every plan runs in a process of its own, because a kernel that faults
+takes its context along, and twice, because a result that differs between two runs is no expectation.
+"""
+import ctypes
+import hashlib
+import io
+import json
+import os
+import struct
+import subprocess
+import sys
+import tarfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SMALL = 65536        # results up to this size become files; larger ones a hash
+KEEP = 1 << 19       # what a description marks `keep` may be this large
+CARRY = 1 << 20      # results up to this size travel in the archive, for whoever looks into a difference
+LIMIT_S = 60         # per plan
+
+
+# --- random buffers (README.md, "Random buffers") -------------------------------------------------------------------
+
+def philox(counter, key, np):
+    """Philox4x32-10 on arrays of counters: four uint64 arrays holding 32-bit words."""
+    mask = np.uint64(0xffffffff)
+    half = np.uint64(32)
+    c = [np.asarray(v, dtype=np.uint64) for v in counter]
+    k0, k1 = key
+    for _ in range(10):
+        p0 = c[0] * np.uint64(0xD2511F53)
+        p1 = c[2] * np.uint64(0xCD9E8D57)
+        c = [(p1 >> half) ^ c[1] ^ np.uint64(k0), p1 & mask, (p0 >> half) ^ c[3] ^ np.uint64(k1), p0 & mask]
+        k0 = (k0 + 0x9E3779B9) & 0xffffffff
+        k1 = (k1 + 0xBB67AE85) & 0xffffffff
+    return c
+
+
+def multiply_high(a, b, np):
+    """The high 64 bits of uint64 array a times integer b < 2^64."""
+    half, mask = np.uint64(32), np.uint64(0xffffffff)
+    al, ah = a & mask, a >> half
+    bl, bh = np.uint64(b & 0xffffffff), np.uint64(b >> 32)
+    low = al * bl
+    m1 = ah * bl + (low >> half)
+    m2 = al * bh + (m1 & mask)
+    return ah * bh + (m1 >> half) + (m2 >> half)
+
+
+INTEGER = {"u8": (1, 0), "i8": (1, 1), "u16": (2, 0), "i16": (2, 1), "u32": (4, 0), "i32": (4, 1), "u64": (8, 0), "i64": (8, 1)}
+FLOATING = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
+
+
+def random_bytes(spec, nbytes):
+    out = io.BytesIO()
+    size = FLOATING.get(spec["type"]) or INTEGER[spec["type"]][0]
+    count = nbytes // size
+    step = 1 << 20
+    for first in range(0, count, step):
+        out.write(random_elements(spec, first, min(step, count - first)))
+    return out.getvalue().ljust(nbytes, b"\0")
+
+
+def random_elements(spec, first, count):
+    import numpy as np
+    kind, seed = spec["type"], number(spec["seed"])
+    i = np.arange(first, first + count, dtype=np.uint64)
+    zero = np.zeros(count, dtype=np.uint64)
+    w = philox([i & np.uint64(0xffffffff), i >> np.uint64(32), zero, zero], (seed & 0xffffffff, seed >> 32), np)
+    if kind in FLOATING:
+        low, high = float(spec.get("low", 0)), float(spec.get("high", 1))
+        if kind == "f64":
+            u = ((w[0] | w[1] << np.uint64(32)) >> np.uint64(11)).astype(np.float64) * 2.0 ** -53
+            return (low + (high - low) * u).tobytes()
+        u = (w[0] >> np.uint64(8)).astype(np.float64) * 2.0 ** -24
+        f = (low + (high - low) * u).astype(np.float32)
+        if kind == "f32":
+            return f.tobytes()
+        if kind == "f16":
+            return f.astype(np.float16).tobytes()
+        bits = f.view(np.uint32).astype(np.uint64)
+        return ((bits + np.uint64(0x7fff) + (bits >> np.uint64(16) & np.uint64(1))) >> np.uint64(16)).astype(np.uint16).tobytes()
+    size, signed = INTEGER[kind]
+    bits = 8 * size
+    low = number(spec["low"]) if "low" in spec else (-(1 << bits - 1) if signed else 0)
+    high = number(spec["high"]) if "high" in spec else (1 << bits - 1 if signed else 1 << bits)
+    span = high - low
+    if size == 8:
+        wide = w[0] | w[1] << np.uint64(32)
+        offset = wide if span == 1 << 64 else multiply_high(wide, span, np)
+    else:
+        offset = w[0] if span == 1 << 32 else w[0] * np.uint64(span) >> np.uint64(32)
+    value = offset + np.uint64(low & (1 << 64) - 1)
+    return value.astype("<u%d" % size).tobytes()
+
+
+def number(v):
+    return int(v, 0) if isinstance(v, str) else int(v)
+
+
+def contents(spec, nbytes, directory):
+    if "random" in spec:
+        return random_bytes(spec["random"], nbytes)
+    if "file" in spec:
+        with open(os.path.join(directory, spec["file"]), "rb") as f:
+            held = f.read()
+        if len(held) != nbytes:
+            raise ValueError("%s has %d bytes, the buffer %d" % (spec["file"], len(held), nbytes))
+        return held
+    return bytes([number(spec.get("fill", 0))]) * nbytes
+
+
+# --- the driver -----------------------------------------------------------------------------------------------------
+
+class Array3D(ctypes.Structure):
+    _fields_ = [("width", ctypes.c_size_t), ("height", ctypes.c_size_t), ("depth", ctypes.c_size_t), ("format", ctypes.c_int),
+                ("channels", ctypes.c_uint), ("flags", ctypes.c_uint)]
+
+
+class Copy2D(ctypes.Structure):
+    _fields_ = [(side + name, kind) for side in ("src", "dst")
+                for name, kind in (("X", ctypes.c_size_t), ("Y", ctypes.c_size_t), ("Type", ctypes.c_int), ("Host", ctypes.c_void_p),
+                                   ("Device", ctypes.c_uint64), ("Array", ctypes.c_void_p), ("Pitch", ctypes.c_size_t))
+                ] + [("width", ctypes.c_size_t), ("height", ctypes.c_size_t)]
+
+
+class Resource(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int), ("array", ctypes.c_void_p), ("rest", ctypes.c_int * 30), ("flags", ctypes.c_uint)]
+
+
+class Texture(ctypes.Structure):
+    _fields_ = [("address", ctypes.c_int * 3), ("filter", ctypes.c_int), ("flags", ctypes.c_uint), ("anisotropy", ctypes.c_uint),
+                ("mip_filter", ctypes.c_int), ("mip", ctypes.c_float * 3), ("border", ctypes.c_float * 4), ("reserved", ctypes.c_int * 12)]
+
+
+FORMAT = {"u8": (1, 1), "u16": (2, 2), "u32": (3, 4), "i8": (8, 1), "i16": (9, 2), "i32": (10, 4), "f16": (16, 2), "f32": (32, 4)}
+ADDRESS = {"wrap": 0, "clamp": 1, "mirror": 2, "border": 3}
+
+
+class DriverError(Exception):
+    def __init__(self, call, code, name):
+        super().__init__("%s: %s (%d)" % (call, name, code))
+        self.code = code
+
+
+class Driver:
+    def __init__(self):
+        self.lib = ctypes.CDLL("libcuda.so.1")
+        self.call("cuInit", 0)
+        device = ctypes.c_int()
+        self.call("cuDeviceGet", ctypes.byref(device), 0)
+        self.device = device.value
+        context = ctypes.c_void_p()
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.device)
+        self.call("cuCtxSetCurrent", context)
+
+    def call(self, name, *args):
+        code = getattr(self.lib, name)(*args)
+        if code:
+            text = ctypes.c_char_p()
+            self.lib.cuGetErrorName(code, ctypes.byref(text))
+            raise DriverError(name, code, (text.value or b"unknown error").decode())
+
+    def name(self):
+        text = ctypes.create_string_buffer(256)
+        self.call("cuDeviceGetName", text, 256, self.device)
+        return text.value.decode()
+
+    def version(self):
+        v = ctypes.c_int()
+        self.call("cuDriverGetVersion", ctypes.byref(v))
+        return v.value
+
+    def allocate(self, nbytes):
+        p = ctypes.c_uint64()
+        self.call("cuMemAlloc_v2", ctypes.byref(p), ctypes.c_size_t(max(nbytes, 1)))
+        return p.value
+
+    def write(self, address, held):
+        if held:
+            self.call("cuMemcpyHtoD_v2", ctypes.c_uint64(address), ctypes.c_char_p(held), ctypes.c_size_t(len(held)))
+
+    def read(self, address, nbytes):
+        out = ctypes.create_string_buffer(max(nbytes, 1))
+        self.call("cuMemcpyDtoH_v2", out, ctypes.c_uint64(address), ctypes.c_size_t(nbytes))
+        return out.raw[:nbytes]
+
+    def symbol(self, module, name):
+        p, n = ctypes.c_uint64(), ctypes.c_size_t()
+        self.call("cuModuleGetGlobal_v2", ctypes.byref(p), ctypes.byref(n), module, name.encode())
+        return p.value, n.value
+
+
+class Image:
+    """A texture or surface object over an array that holds a buffer's texels."""
+
+    def __init__(self, driver, spec, address, surface):
+        code, size = FORMAT[spec["format"]]
+        if spec.get("depth"):
+            raise ValueError("three-dimensional textures are outside what this recorder does")
+        self.driver, self.address, self.surface = driver, address, surface
+        channels = spec.get("channels", 1)
+        self.row = spec["width"] * channels * size
+        self.rows = max(spec.get("height", 0), 1)
+        self.array = ctypes.c_void_p()
+        shape = Array3D(spec["width"], spec.get("height", 0), 0, code, channels, 2 if surface else 0)
+        driver.call("cuArray3DCreate_v2", ctypes.byref(self.array), ctypes.byref(shape))
+        self.copy(to_array=True)
+        resource = Resource(type=0, array=self.array)
+        handle = ctypes.c_uint64()
+        if surface:
+            driver.call("cuSurfObjectCreate", ctypes.byref(handle), ctypes.byref(resource))
+        else:
+            texture = Texture(filter=1 if spec.get("filter") == "linear" else 0)
+            modes = spec.get("addressMode", [])
+            for d in range(3):
+                texture.address[d] = ADDRESS[modes[d]] if d < len(modes) else 1
+            integer = spec["format"][0] in "ui" and spec.get("readMode", "element") == "element"
+            texture.flags = (1 if integer else 0) | (2 if spec.get("normalizedCoords") else 0)
+            driver.call("cuTexObjectCreate", ctypes.byref(handle), ctypes.byref(resource), ctypes.byref(texture), None)
+        self.handle = handle.value
+
+    def copy(self, to_array):
+        memory, array = ("src", "dst") if to_array else ("dst", "src")
+        c = Copy2D(width=self.row, height=self.rows)
+        setattr(c, memory + "Type", 2)
+        setattr(c, memory + "Device", self.address)
+        setattr(c, memory + "Pitch", self.row)
+        setattr(c, array + "Type", 3)
+        setattr(c, array + "Array", self.array)
+        self.driver.call("cuMemcpy2DUnaligned_v2", ctypes.byref(c))
+
+
+SCALAR = {"i32": "<i", "u32": "<I", "i64": "<q", "u64": "<Q", "f32": "<f", "f64": "<d"}
+
+
+def argument(driver, module, arg, addresses, images):
+    (form, value), = ((k, v) for k, v in arg.items() if k != "offset")
+    if form == "buffer":
+        return struct.pack("<Q", addresses[value] + number(arg.get("offset", 0)))
+    if form == "symbol":
+        return struct.pack("<Q", driver.symbol(module, value)[0])
+    if form in ("texture", "surface"):
+        images.append(Image(driver, value, addresses[value["buffer"]], form == "surface"))
+        return struct.pack("<Q", images[-1].handle)
+    if form == "bytes":
+        return bytes.fromhex(value)
+    if form in SCALAR:
+        return struct.pack(SCALAR[form], float(value) if form[0] == "f" else number(value))
+    raise ValueError("argument form '%s' is outside what this recorder does" % form)
+
+
+STATUS = {700: "fault:out-of-bounds", 710: "assert", 714: "fault:other", 715: "fault:illegal-instruction", 716: "fault:misaligned-address",
+          717: "fault:other", 718: "fault:invalid-pc", 719: "trap"}
+
+
+def set_limits(driver, plan):
+    """Once per context: the driver refuses a new heap size after the first launch that uses it."""
+    for name, limit in (("stack", 0), ("printf", 1), ("heap", 2)):
+        if name in plan.get("limits", {}):
+            driver.call("cuCtxSetLimit", limit, ctypes.c_size_t(plan["limits"][name]))
+
+
+def run_plan(driver, plan, directory, wanted_buffers, wanted_globals):
+    """-> (status, buffers, globals, milliseconds of the launches)"""
+    with open(os.path.join(directory, plan["module"]), "rb") as f:
+        image = f.read()
+    module = ctypes.c_void_p()
+    driver.call("cuModuleLoadData", ctypes.byref(module), ctypes.c_char_p(image))
+    addresses = {}
+    for name, b in plan.get("buffers", {}).items():
+        addresses[name] = driver.allocate(b["bytes"])
+        driver.write(addresses[name], contents(b, b["bytes"], directory))
+    for name, b in plan.get("buffers", {}).items():
+        for p in b.get("pointers", []):
+            driver.write(addresses[name] + p["offset"], struct.pack("<Q", addresses[p["buffer"]] + p.get("add", 0)))
+    for name, g in plan.get("globals", {}).items():
+        address, nbytes = driver.symbol(module, name)
+        if any(k in g for k in ("random", "file", "fill")):
+            driver.write(address, contents(g, nbytes, directory))
+    driver.call("cuCtxSynchronize")
+    spent = 0.0
+    for entry in plan["launches"]:
+        function = ctypes.c_void_p()
+        driver.call("cuModuleGetFunction", ctypes.byref(function), module, entry["kernel"].encode())
+        images = []
+        packed = [argument(driver, module, a, addresses, images) for a in entry["args"]]
+        held = [ctypes.create_string_buffer(p, len(p)) for p in packed]
+        params = (ctypes.c_void_p * max(len(held), 1))(*[ctypes.cast(h, ctypes.c_void_p) for h in held])
+        shared = entry.get("dynamicShared", 0)
+        if shared > 48 << 10:
+            driver.call("cuFuncSetAttribute", function, 8, shared)
+        start = time.monotonic()
+        for _ in range(entry.get("repeat", 1)):
+            dims = [ctypes.c_uint(v) for v in entry["grid"] + entry["block"]]
+            try:
+                if entry.get("cooperative"):
+                    driver.call("cuLaunchCooperativeKernel", function, *dims, ctypes.c_uint(shared), None, params)
+                else:
+                    driver.call("cuLaunchKernel", function, *dims, ctypes.c_uint(shared), None, params, None)
+                driver.call("cuCtxSynchronize")
+            except DriverError as e:
+                if e.code not in STATUS:
+                    raise
+                return STATUS[e.code] + " " + str(e), {}, {}, spent
+        spent += time.monotonic() - start
+        for i in images:
+            if i.surface:
+                i.copy(to_array=False)
+    buffers = {n: driver.read(addresses[n], plan["buffers"][n]["bytes"]) for n in wanted_buffers}
+    symbols = {}
+    for n in wanted_globals:
+        symbols[n] = driver.read(*driver.symbol(module, n))
+    for a in addresses.values():
+        driver.call("cuMemFree_v2", ctypes.c_uint64(a))
+    driver.call("cuModuleUnload", module)
+    return "ok", buffers, symbols, spent * 1000
+
+
+# --- recording ------------------------------------------------------------------------------------------------------
+
+def descriptions():
+    sys.path.insert(0, HERE)
+    import plans
+    import descriptions as filled  # noqa: F401
+    return plans.PLANS
+
+
+def plan_path(name):
+    return os.path.join(HERE, name + ".json") if name.startswith("bench/") else os.path.join(HERE, name, "sm_90.json")
+
+
+def record_one(name, out):
+    described = descriptions()[name]
+    wanted = [k for k, b in described["buffers"].items() if "check" in b]
+    wanted_globals = [k for k, g in described.get("globals", {}).items() if "check" in g]
+    with open(plan_path(name)) as f:
+        plan = json.load(f)
+    result = {"status": "not run"}
+    printed = os.path.join(out, "printed")
+    libc = ctypes.CDLL(None)
+    real = os.dup(1)
+    runs = []
+    try:
+        driver = Driver()
+        result["gpu"], result["driver"] = driver.name(), driver.version()
+        set_limits(driver, plan)
+        for attempt in range(1 if name.startswith("bench/") else 2):
+            sink = os.open(printed, os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
+            os.dup2(sink, 1)
+            try:
+                got = run_plan(driver, plan, os.path.dirname(plan_path(name)), wanted, wanted_globals)
+            finally:
+                libc.fflush(None)
+                os.dup2(real, 1)
+                os.close(sink)
+            with open(printed, "rb") as f:
+                runs.append((got, f.read()))
+            if got[0] != "ok":
+                break
+        (status, buffers, symbols, milliseconds), stdout = runs[0]
+        result.update(status=status.split(" ")[0], detail=status, milliseconds=round(milliseconds, 3))
+        result["stdout"] = stdout.decode("utf-8", "backslashreplace")
+        if len(runs) == 2 and (runs[1][0][:3] != runs[0][0][:3] or runs[1][1] != stdout):
+            result["unstable"] = [k for k in wanted if runs[1][0][1].get(k) != buffers.get(k)] or ["stdout or globals"]
+        for kind, held in (("buffers", buffers), ("globals", symbols)):
+            result[kind] = {}
+            for key, value in held.items():
+                result[kind][key] = {"sha256": hashlib.sha256(value).hexdigest(), "bytes": len(value)}
+                if len(value) <= CARRY:
+                    with open(os.path.join(out, key + ".bin"), "wb") as f:
+                        f.write(value)
+    except Exception as e:  # the index must say what went wrong with every plan
+        result["error"] = "%s: %s" % (type(e).__name__, e)
+    with open(os.path.join(out, "result.json"), "w") as f:
+        json.dump(result, f, indent=1)
+    return 0
+
+
+def record_all(archive, names):
+    import tempfile
+    everything = descriptions()
+    names = names or list(everything)
+    index = {}
+    with tempfile.TemporaryDirectory() as work:
+        begin = time.monotonic()
+        for name in names:
+            out = os.path.join(work, name)
+            os.makedirs(out)
+            try:
+                p = subprocess.run([sys.executable, os.path.abspath(__file__), "--one", name, out], timeout=LIMIT_S,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                tail = p.stdout.decode("utf-8", "replace").strip()
+                note = "exit %d; %s" % (p.returncode, tail) if p.returncode else tail
+            except subprocess.TimeoutExpired as e:
+                note = "timed out after %d s; %s" % (LIMIT_S, (e.stdout or b"").decode("utf-8", "replace")[-500:])
+            try:
+                with open(os.path.join(out, "result.json")) as f:
+                    index[name] = json.load(f)
+            except (OSError, ValueError):
+                index[name] = {"status": "not run", "error": note}
+            if note:
+                index[name]["note"] = note
+            r = index[name]
+            wrong = r.get("error") or r.get("unstable") or (r["status"] != everything[name].get("status", "ok"))
+            print("%-6s %-22s %-26s %9s ms  %s" % ("WRONG" if wrong else "ok", name, r["status"], r.get("milliseconds", "-"),
+                                                  "; ".join(str(r[k]) for k in ("error", "unstable", "note") if r.get(k))), flush=True)
+        with open(os.path.join(work, "index.json"), "w") as f:
+            json.dump(index, f, indent=1, sort_keys=True)
+        with tarfile.open(archive, "w:gz") as tar:
+            tar.add(os.path.join(work, "index.json"), "index.json")
+            for name, r in index.items():
+                for key in list(r.get("buffers", {})) + list(r.get("globals", {})):
+                    path = os.path.join(work, name, key + ".bin")
+                    if os.path.exists(path):
+                        tar.add(path, "%s/%s.bin" % (name, key))
+        print("%d plans in %.1f s -> %s (%d bytes)" % (len(index), time.monotonic() - begin, archive, os.path.getsize(archive)))
+    return 0
+
+
+# --- storing --------------------------------------------------------------------------------------------------------
+
+def apply(archive):
+    everything = descriptions()
+    path = os.path.join(HERE, "recorded.json")
+    try:
+        with open(path) as f:
+            recorded = json.load(f)
+    except FileNotFoundError:
+        recorded = {"results": {}}
+    failures = 0
+    with tarfile.open(archive) as tar:
+        index = json.load(tar.extractfile("index.json"))
+        for name, r in sorted(index.items()):
+            if name not in everything:
+                print("no such kernel any more: " + name)
+                continue
+            described = everything[name]
+            expected = described.get("status", "ok")
+            if r.get("error") or r.get("unstable") or r["status"] != expected:
+                print("left out: %s: %s, wanted %s %s" % (name, r["status"], expected, r.get("error") or r.get("unstable") or ""))
+                failures += 1
+                continue
+            entry = {"gpu": r["gpu"], "driver": r["driver"], "status": r["status"]}
+            if described.get("stdout"):
+                entry["stdout"] = r["stdout"]
+            for kind in ("buffers", "globals"):
+                for key, value in r.get(kind, {}).items():
+                    check = (described.get(kind, {}).get(key) or {}).get("check")
+                    if check is None:
+                        continue
+                    target = os.path.join(HERE, name, key + ".expected.bin")
+                    limit = KEEP if described.get("keep") else SMALL
+                    if value["bytes"] <= limit and not name.startswith("bench/"):
+                        held = tar.extractfile("%s/%s.bin" % (name, key)).read()
+                        if hashlib.sha256(held).hexdigest() != value["sha256"]:
+                            raise SystemExit("%s/%s: the bytes do not match their hash" % (name, key))
+                        with open(target, "wb") as f:
+                            f.write(held)
+                        entry.setdefault(kind, {})[key] = {"file": key + ".expected.bin"}
+                    else:
+                        if os.path.exists(target):
+                            os.remove(target)
+                        if "rtol" in check:
+                            raise SystemExit("%s/%s: a tolerance needs the bytes, and they are too many" % (name, key))
+                        entry.setdefault(kind, {})[key] = {"sha256": value["sha256"]}
+            recorded["results"][name] = entry
+    with open(path, "w") as f:
+        json.dump(recorded, f, indent=1, sort_keys=True)
+        f.write("\n")
+    subprocess.run([sys.executable, os.path.join(HERE, "plans.py")], check=True)
+    print("%d results stored, %d left out" % (len(index) - failures, failures))
+    return 1 if failures else 0
+
+
+def selftest():
+    import numpy as np
+    for counter, key, answer in (([0] * 4, (0, 0), "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+                                 ([0xffffffff] * 4, (0xffffffff, 0xffffffff), "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+                                 ([0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344], (0xa4093822, 0x299f31d0),
+                                  "d16cfe09 94fdcceb 5001e420 24126ea1")):
+        got = " ".join("%08x" % int(v[0]) for v in philox([np.array([c], dtype=np.uint64) for c in counter], key, np))
+        assert got == answer, (got, answer)
+    for a, b in ((0xfedcba9876543210, 0xffffffffffffffff), (1 << 63, 3), (0x123456789abcdef, 0xfffffffe00000001)):
+        assert int(multiply_high(np.array([a], dtype=np.uint64), b, np)[0]) == a * b >> 64
+    for spec, kind, low, high in (({"type": "i8", "seed": 5}, "<i1", -128, 127), ({"type": "i32", "seed": 5, "low": -7, "high": 9}, "<i4", -7, 8),
+                                  ({"type": "i64", "seed": "0x100000002", "low": -3, "high": 3}, "<i8", -3, 2),
+                                  ({"type": "f32", "seed": 5, "low": -1, "high": 1}, "<f4", -1, 1), ({"type": "f64", "seed": 9}, "<f8", 0, 1),
+                                  ({"type": "f16", "seed": 5, "low": 2, "high": 4}, "<f2", 2, 4)):
+        v = np.frombuffer(random_bytes(spec, 80000), dtype=kind)
+        assert v.min() >= low and v.max() <= high and (v.min() < low + 0.01 * (high - low) or v.min() == low), (spec, v.min(), v.max())
+    assert ctypes.sizeof(Resource) == 144 and ctypes.sizeof(Texture) == 104 and ctypes.sizeof(Copy2D) == 128 and ctypes.sizeof(Array3D) == 40
+    for name in descriptions():
+        path = plan_path(name)
+        with open(path) as f:
+            plan = json.load(f)
+        for key, b in plan.get("buffers", {}).items():
+            if b["bytes"] <= 1 << 22:
+                assert len(contents(b, b["bytes"], os.path.dirname(path))) == b["bytes"], (name, key)
+        for entry in plan["launches"]:
+            for a in entry["args"]:
+                used = a.get("buffer") or (a.get("texture") or a.get("surface") or {}).get("buffer")
+                assert used is None or used in plan["buffers"], (name, a)
+                image = a.get("texture") or a.get("surface")
+                if image:
+                    size = image["width"] * max(image.get("height", 0), 1) * image.get("channels", 1) * FORMAT[image["format"]][1]
+                    assert size == plan["buffers"][image["buffer"]]["bytes"], (name, image)
+                if used is None:
+                    argument(None, None, a, {}, [])
+    print("%d plans read" % len(descriptions()))
+    return 0
+
+
+def main(args):
+    if args[:1] == ["--apply"] and len(args) == 2:
+        return apply(args[1])
+    if args == ["--selftest"]:
+        return selftest()
+    if args[:1] == ["--one"] and len(args) == 3:
+        return record_one(args[1], args[2])
+    if args and not args[0].startswith("-"):
+        return record_all(args[0], args[1:])
+    print(__doc__, file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
