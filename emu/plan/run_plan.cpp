@@ -262,6 +262,10 @@ class Runner {
             progress("launch " + std::to_string(i + 1) + "/" + std::to_string(requests_.size()) +
                      ": " + entry.kernel);
             for (uint32_t run = 0; run < plan_.launches[i].repeat; ++run) {
+                if (options_.stop_requested && options_.stop_requested()) {
+                    stop(entry, LaunchStatus::interrupted, "interrupted before the launch");
+                    return {};
+                }
                 if (!set_limits(requests_[i].limits)) {
                     stop(entry, LaunchStatus::limit, "the limit was used up by earlier launches");
                     return {};

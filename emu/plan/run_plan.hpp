@@ -31,6 +31,7 @@ struct RunOptions {
     std::function<void(std::string_view)> on_stdout;    // device printf, as it comes
     std::function<void(std::string_view)> on_progress;  // one line per step
     std::function<void(Gpu*)> on_gpu;  // the GPU before the first launch; nullptr after the last
+    std::function<bool()> stop_requested;  // asked between launches
     // How a GPU is made; empty: Gpu::create.
     std::function<Result<std::unique_ptr<Gpu>>(GpuOptions)> create_gpu;
 };

@@ -1,0 +1,13 @@
+// The subcommands. Each adds itself to the program and, if chosen, runs and sets the exit code.
+// What does not belong here: the subcommands' work, which has a file each.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace sassemu::cli {
+
+void add_run_command(CLI::App& app, int& exit_code);
+void add_disasm_command(CLI::App& app, int& exit_code);
+void add_info_command(CLI::App& app, int& exit_code);
+
+}  // namespace sassemu::cli

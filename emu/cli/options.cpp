@@ -1,0 +1,88 @@
+// See options.hpp.
+#include "emu/cli/options.hpp"
+
+#include <cstdio>
+#include <limits>
+
+#include "emu/plan/element.hpp"
+
+namespace sassemu::cli {
+
+void add_common_options(CLI::App& app, CommonOptions& options) {
+    app.add_option("--model", options.models, "memory model: NAME or file.so, then :key=value,...")
+        ->expected(1)
+        ->take_last();
+    app.add_option("--plugin", options.plugins, "plugin: NAME or file.so (repeatable)")
+        ->allow_extra_args(false);
+    app.add_option("--threads", options.threads, "worker threads; 0: all that the host has");
+    app.add_option("--seed", options.seed, "seed of every choice that is left open");
+    app.add_flag("--deterministic", options.deterministic,
+                 "one logical scheduler: same bytes whatever --threads");
+    app.add_flag("--reference", options.reference, "the scalar reference, without fast paths");
+    app.add_option("--time-limit", options.time_limit, "seconds for all launches together")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--max-instructions", options.max_instructions,
+                   "warp instructions for all launches together")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--dump", options.dumps,
+                   "BUFFER=FILE: its bytes after the last launch (repeatable)")
+        ->allow_extra_args(false);
+    app.add_flag("--stats{-}", options.stats,
+                 "one JSON object as the last line of stdout, or =FILE");
+    app.add_flag("--progress", options.progress, "a line on stderr per step");
+    app.add_option("--level", options.level, "instruction set of the host to use")
+        ->check(CLI::IsMember({"v2", "v3", "v4"}));
+    app.add_option("--arch", options.arch, "architecture to run as, e.g. sm_90");
+}
+
+Result<plan::RunOptions> run_options(const CommonOptions& options) {
+    plan::RunOptions run;
+    if (!options.plugins.empty()) {
+        return make_error(ErrorCode::usage, "--plugin " + options.plugins.front(),
+                          "there is no such plugin", "this build comes without plugins");
+    }
+    if (!options.models.empty()) run.gpu.model = options.models.back();
+    run.gpu.threads = options.threads;
+    run.gpu.seed = options.seed;
+    run.gpu.deterministic = options.deterministic;
+    run.gpu.reference = options.reference;
+    if (options.level == "v2") run.gpu.level = HostLevel::v2;
+    if (options.level == "v3") run.gpu.level = HostLevel::v3;
+    if (options.level == "v4") run.gpu.level = HostLevel::v4;
+    if (options.time_limit > 0) run.time_limit = options.time_limit;
+    if (options.max_instructions > 0) run.max_warp_instructions = options.max_instructions;
+    run.arch = options.arch;
+    for (const std::string& text : options.dumps) {
+        const size_t equals = text.find('=');
+        if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {
+            return make_error(ErrorCode::usage, "--dump " + text, "expected BUFFER=FILE");
+        }
+        run.dumps.push_back({text.substr(0, equals), text.substr(equals + 1)});
+    }
+    return run;
+}
+
+Result<Dim3> parse_dim3(const std::string& text, const std::string& what) {
+    Dim3 dim;
+    uint32_t* const axes[3] = {&dim.x, &dim.y, &dim.z};
+    size_t start = 0;
+    for (size_t i = 0; i < 3; ++i) {
+        const size_t comma = text.find(',', start);
+        const auto value =
+            plan::parse_unsigned(std::string_view(text).substr(start, comma - start), INT32_MAX);
+        if (!value || *value == 0) break;
+        *axes[i] = static_cast<uint32_t>(*value);
+        if (comma == std::string::npos) return dim;
+        start = comma + 1;
+    }
+    return make_error(ErrorCode::usage, what + " " + text,
+                      "expected one to three positive numbers, e.g. 4,1,1");
+}
+
+int fail(const Error& error) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "sassemu: %s\n", error.message().c_str());
+    return exit_code(error.code);
+}
+
+}  // namespace sassemu::cli

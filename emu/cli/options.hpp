@@ -1,0 +1,37 @@
+// The options that several subcommands share, and the program's small services (error text, exit
+// codes). What belongs here: their syntax. What does not: what a subcommand does with them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "emu/base/result.hpp"
+#include "emu/gpu.hpp"
+#include "emu/plan/run_plan.hpp"
+
+namespace sassemu::cli {
+
+struct CommonOptions {
+    std::vector<std::string> models, plugins, dumps;
+    uint32_t threads = 0;
+    uint64_t seed = 0;
+    bool deterministic = false, reference = false, progress = false;
+    double time_limit = 0;
+    uint64_t max_instructions = 0;
+    std::string level, arch;
+    std::string stats;  // empty: not asked for; "-": stdout; else a file
+};
+
+void add_common_options(CLI::App& app, CommonOptions& options);
+// Errors: an unknown plugin, a malformed --dump.
+Result<plan::RunOptions> run_options(const CommonOptions& options);
+
+// "4", "4,1" or "4,1,1"; `what` names the option in the error.
+Result<Dim3> parse_dim3(const std::string& text, const std::string& what);
+
+// One line on stderr; returns the exit code of the error.
+int fail(const Error& error);
+
+}  // namespace sassemu::cli

@@ -1,0 +1,145 @@
+// `sassemu run`: a plan or the quick form, its report, its statistics, Ctrl-C.
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+
+#include "emu/cli/commands.hpp"
+#include "emu/cli/options.hpp"
+#include "emu/cli/quick_form.hpp"
+#include "emu/plan/atomic_file.hpp"
+#include "emu/plan/report.hpp"
+#include "emu/plan/run_plan.hpp"
+
+namespace sassemu::cli {
+namespace {
+
+constexpr int interrupted_exit = 130;
+
+// What the signal handler may touch. A handler can reach nothing but globals.
+std::atomic<Gpu*> running_gpu{nullptr};
+std::atomic<bool> launching{false}, stop_requested{false};
+
+void on_interrupt(int) {
+    const bool again = stop_requested.exchange(true);
+    if (Gpu* gpu = running_gpu.load(); gpu != nullptr && !again) {
+        gpu->interrupt();
+    } else if (again || !launching.load()) {
+        _exit(interrupted_exit);
+    }
+}
+
+// Ctrl-C stops the launch for as long as this lives.
+class InterruptScope {
+  public:
+    InterruptScope() {
+        struct sigaction action {};
+        action.sa_handler = on_interrupt;
+        sigaction(SIGINT, &action, &previous_);
+    }
+    InterruptScope(const InterruptScope&) = delete;
+    InterruptScope& operator=(const InterruptScope&) = delete;
+    ~InterruptScope() { sigaction(SIGINT, &previous_, nullptr); }
+
+  private:
+    struct sigaction previous_ {};
+};
+
+struct RunCommand {
+    std::string file;
+    CommonOptions common;
+    QuickForm quick;
+};
+
+// A plan is JSON; everything else is a module for the quick form.
+bool is_plan(const std::string& path) {
+    if (path.ends_with(".json")) return true;
+    std::FILE* file = std::fopen(path.c_str(), "rb");
+    if (file == nullptr) return false;
+    int first = std::fgetc(file);
+    while (first == ' ' || first == '\n' || first == '\r' || first == '\t') {
+        first = std::fgetc(file);
+    }
+    std::fclose(file);
+    return first == '{';
+}
+
+Result<void> write_stats(const plan::RunReport& report, const std::string& target) {
+    const std::string line = plan::stats_json(report);
+    if (target != "-") {
+        return plan::write_file_atomically(target, std::as_bytes(std::span(line)))
+            .within("--stats");
+    }
+    std::fwrite(line.data(), 1, line.size(), stdout);
+    return {};
+}
+
+Result<int> run(const RunCommand& command, bool quick_options) {
+    SASSEMU_ASSIGN(plan::RunOptions options, run_options(command.common));
+    const bool is_json = is_plan(command.file);
+    if (is_json && quick_options) {
+        return make_error(ErrorCode::usage, command.file,
+                          "--kernel, --grid, --block, --arg and their like describe the launch of "
+                          "a module, and this is a plan");
+    }
+    SASSEMU_ASSIGN(const plan::Plan plan, is_json ? plan::read_plan_file(command.file)
+                                                  : quick_plan(command.file, command.quick));
+    bool line_open = false;
+    options.on_stdout = [&](std::string_view text) {
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        if (!text.empty()) line_open = text.back() != '\n';
+    };
+    if (command.common.progress) {
+        options.on_progress = [](std::string_view line) {
+            std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+        };
+    }
+    options.on_gpu = [](Gpu* gpu) {
+        launching = true;  // stays: from here on results are written, and Ctrl-C must not cut that
+        running_gpu = gpu;
+    };
+    options.stop_requested = [] { return stop_requested.load(); };
+    const InterruptScope interrupts;
+    auto outcome = plan::run_plan(plan, options);
+    running_gpu = nullptr;
+    if (!outcome) return std::move(outcome).error();
+    const plan::RunReport& report = *outcome;
+    if (line_open) std::fputc('\n', stdout);
+    const std::string text = plan::report_text(report);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    if (!command.common.stats.empty()) SASSEMU_TRY(write_stats(report, command.common.stats));
+    return report.exit_code();
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, int& exit_code) {
+    auto command = std::make_shared<RunCommand>();
+    CLI::App* sub = app.add_subcommand("run", "run a launch plan, or one kernel of a module");
+    sub->add_option("FILE", command->file, "a launch plan (JSON), or a cubin, fatbin or executable")
+        ->required();
+    add_common_options(*sub, command->common);
+    CLI::Option_group* quick =
+        sub->add_option_group("one launch", "for a module instead of a plan");
+    quick->add_option("--kernel", command->quick.kernel, "kernel; default: the only one");
+    quick->add_option("--grid", command->quick.grid, "CTAs: x[,y[,z]]");
+    quick->add_option("--block", command->quick.block, "threads per CTA: x[,y[,z]]");
+    quick->add_option("--cluster", command->quick.cluster, "CTAs per cluster: x[,y[,z]]");
+    quick->add_option("--dynamic-shared", command->quick.dynamic_shared, "bytes");
+    quick->add_option("--repeat", command->quick.repeat, "launch it this often")
+        ->check(CLI::PositiveNumber);
+    quick->add_flag("--cooperative", command->quick.cooperative, "a cooperative grid");
+    quick
+        ->add_option("--arg", command->quick.args,
+                     "i32=N, f32=X, bits=0x.., bytes=HEX, symbol=NAME, buffer=BYTES, file=PATH "
+                     "(repeatable; buffers are called arg0, arg1, ... by position)")
+        ->allow_extra_args(false);
+    sub->callback([command, quick, &exit_code] {
+        const Result<int> result = run(*command, quick->count_all() > 0);
+        exit_code = result ? *result : fail(result.error());
+    });
+}
+
+}  // namespace sassemu::cli
