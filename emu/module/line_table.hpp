@@ -51,18 +51,24 @@ class LineTable {
     [[nodiscard]] const std::vector<Row>& ptx_rows() const { return ptx_rows_; }
     [[nodiscard]] const std::vector<std::string>& files() const { return files_; }
     [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
-    // The embedded PTX, one entry per line (line 1 is entry 0).
-    [[nodiscard]] const std::vector<std::string>& ptx_lines() const { return ptx_text_; }
+    // The embedded PTX texts, one per translation unit, split into lines (line 1 is entry 0).
+    [[nodiscard]] const std::vector<std::vector<std::string_view>>& ptx_texts() const {
+        return ptx_texts_;
+    }
+    // For the loader: takes over rows as read, sorts them and makes them searchable.
+    void set_source(std::vector<Row> rows, std::vector<std::string> files,
+                    std::vector<std::string> names);
+    // PTX rows name a text by Row::file and a line within it.
+    void set_ptx(std::vector<Row> rows, std::vector<std::vector<std::string_view>> texts);
 
   private:
-    friend class LineTableBuilder;
-    std::vector<Row> rows_;                 // file order: sequences in code order, rows in pc order
-    std::vector<std::uint32_t> by_offset_;  // permutation of rows_, sorted by code_offset
-    std::vector<Row> ptx_rows_;             // sorted by code_offset
+    std::vector<Row> rows_;                 // as read; contexts refer to positions here
+    std::vector<std::uint32_t> by_offset_;  // positions in rows_, sorted by code_offset
+    std::vector<Row> ptx_rows_;
     std::vector<std::uint32_t> ptx_by_offset_;
     std::vector<std::string> files_;
     std::vector<std::string> names_;
-    std::vector<std::string> ptx_text_;
+    std::vector<std::vector<std::string_view>> ptx_texts_;
 };
 
 }  // namespace sassemu

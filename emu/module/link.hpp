@@ -16,10 +16,13 @@ namespace sassemu {
 struct Placement {
     std::uint64_t code_base = 0;            // address of code offset 0
     std::vector<std::uint64_t> data_bases;  // one per Module::data_sections(), same order
-    // Offset of generic addresses of shared and constant memory; used by the generic types only.
+    // Generic addresses of shared address 0 and of offset 0 of constant bank 3; used only for
+    // variables whose initialiser is generic(variable).
     std::uint64_t shared_window = 0;
+    std::uint64_t constant_window = 0;
     // The address of an undefined function or object: a service ("vprintf", "malloc", "free",
-    // "__assertfail", ...) or an extern. Weak symbols that stay undefined never get here: 0.
+    // "__assertfail", ...) or an extern; for a texture, sampler or surface reference (symbol kind
+    // texture) its header index. Weak symbols that stay undefined never get here: they are 0.
     std::function<Result<std::uint64_t>(const Symbol&)> undefined;
 };
 
@@ -30,9 +33,10 @@ struct LinkedBank {
 };
 
 struct LinkedImage {
-    std::vector<std::uint8_t> code;               // the whole code image, gaps zero
-    std::vector<std::vector<std::uint8_t>> data;  // per data section, `size` bytes each
-    std::vector<LinkedBank> banks;                // per Module::constant_banks(), same order
+    std::vector<std::uint8_t> code;  // the whole code image, gaps zero
+    // Per data section: `size` bytes, or none where the section is all zero.
+    std::vector<std::vector<std::uint8_t>> data;
+    std::vector<LinkedBank> banks;  // per Module::constant_banks(), same order
 };
 
 // Applies every relocation of the module. Errors name file, section, offset, type and symbol.

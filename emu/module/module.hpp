@@ -86,6 +86,7 @@ struct Variable {
     std::uint64_t offset = 0;   // bytes from the start of that section
     std::uint64_t size = 0;     // bytes
     Bytes init;                 // `size` bytes before relocation, or empty: all zero
+    bool is_managed = false;    // __managed__
 };
 
 // The image of one constant bank as the file has it, before relocation.
@@ -134,14 +135,14 @@ struct Kernel {
     std::uint32_t shared_reserved = 0;  // bytes at shared address 0 kept for the system (1024 on
                                         // sm_90 and later, else 0)
     std::uint32_t shared_alignment = 1;
-    std::uint32_t frame_size = 0;        // bytes of the kernel's own local frame
-    std::uint32_t min_stack_size = 0;    // bytes of local memory per thread that it needs at least
-    bool stack_is_bounded = true;        // false: recursion or calls through pointers
-    std::uint32_t crs_stack_size = 0;    // bytes; old call-return stack, 0 on today's code
-    std::uint32_t barriers = 0;          // named barriers used, 0..16
-    std::optional<Extent3> max_threads;  // __launch_bounds__ / .maxntid
-    std::optional<Extent3> required_threads;        // .reqntid
-    std::optional<Extent3> cluster;                 // __cluster_dims__ / .reqnctapercluster
+    std::uint32_t frame_size = 0;      // bytes of the kernel's own local frame
+    std::uint32_t min_stack_size = 0;  // bytes of local memory per thread it needs at least;
+    // recursion and calls through pointers are not counted (the stack limit covers those)
+    std::uint32_t crs_stack_size = 0;         // bytes; old call-return stack, 0 on today's code
+    std::uint32_t barriers = 0;               // named barriers used, 0..16
+    std::optional<Extent3> max_threads;       // __launch_bounds__ / .maxntid
+    std::optional<Extent3> required_threads;  // .reqntid
+    std::optional<Extent3> cluster;           // __cluster_dims__ / .reqnctapercluster
     std::optional<std::uint32_t> max_cluster_rank;  // .maxclusterrank
     bool explicit_cluster = false;                  // the cluster size must be given by the kernel
     bool blocks_are_clusters = false;
@@ -160,7 +161,8 @@ struct Kernel {
     std::vector<IndirectBranch> indirect_branches;
     std::vector<std::uint32_t> externs;  // symbol indices
 
-    Bytes constant0;  // image of bank 0: param_base + param_size bytes; may be empty
+    Bytes constant0;  // image of bank 0: param_base + param_size bytes and, with texture
+                      // references, their header words; may be empty
     Bytes constant2;  // image of bank 2 (compiler's constants, jump and function tables)
     std::vector<Attribute> attributes;  // everything in .nv.info.K
 };
@@ -175,6 +177,7 @@ enum class SymbolKind : std::uint8_t {
     shared,              // in a .nv.shared section: `value` is the shared-memory address
     undefined_function,  // a service (vprintf, malloc, free, __assertfail) or an extern
     undefined_object,    // an extern variable; weak ones without a definition are 0
+    texture,             // legacy texture, sampler or surface reference, always undefined
     dynamic_shared,      // `extern __shared__` of a relocatable file: `value` is its address
     other,
 };
@@ -272,7 +275,8 @@ struct LoadOptions {
 struct ImageInfo {
     std::uint32_t container = 0;  // number of its container, from 0
     std::uint32_t index = 0;      // number within the container
-    bool is_elf = false;          // cubin; else PTX text
+    std::uint16_t kind = 0;       // 1 PTX text, 2 cubin; others are of unknown purpose
+    bool is_elf = false;          // a cubin
     Arch arch;
     enum class Compression : std::uint8_t { none, lz4, zstd } compression = Compression::none;
     std::uint64_t stored_size = 0;  // bytes in the file

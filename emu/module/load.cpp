@@ -1,0 +1,212 @@
+// Any file -> Module: finds the fatbin, chooses the image, and hands it to the cubin parser.
+// Belongs here: what kind of file it is and which image fits. Does not belong here: formats.
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "emu/module/byte_reader.hpp"
+#include "emu/module/elf.hpp"
+#include "emu/module/fatbin.hpp"
+#include "emu/module/module_data.hpp"
+
+namespace sassemu {
+namespace {
+
+struct Contents {
+    Container container = Container::cubin;
+    std::vector<FatbinEntry> entries;  // empty for a bare cubin
+};
+
+std::string image_label(const std::string& name, const ImageInfo& info) {
+    return name + ": container " + std::to_string(info.container) + " image " +
+           std::to_string(info.index);
+}
+
+Result<Contents> contents_of(Bytes bytes, const std::string& name) {
+    Contents contents;
+    if (bytes.empty()) return make_error(ErrorCode::input, name, "the file is empty");
+    if (is_fatbin(bytes)) {
+        contents.container = Container::fatbin;
+        SASSEMU_ASSIGN(contents.entries, read_fatbin(bytes, name));
+        return contents;
+    }
+    if (!elf::is_elf(bytes)) {
+        const bool is_text =
+            std::all_of(bytes.begin(),
+                        bytes.begin() + std::min<std::ptrdiff_t>(
+                                            static_cast<std::ptrdiff_t>(bytes.size()), 256),
+                        [](std::uint8_t c) { return c >= 9 && c < 127; });
+        return make_error(ErrorCode::input, name + ": first bytes",
+                          "neither a cubin, a fatbin nor an ELF executable",
+                          is_text ? "PTX must first be assembled with ptxas" : "");
+    }
+    if (read_at<std::uint16_t>(bytes, 18) == elf::machine_cuda) return contents;
+    contents.container = Container::executable;
+    SASSEMU_ASSIGN(const elf::File file, elf::parse(bytes, name));
+    for (const auto& section : file.sections) {
+        if (section.name != ".nv_fatbin") continue;
+        SASSEMU_ASSIGN(contents.entries, read_fatbin(section.bytes, name + ": .nv_fatbin"));
+        return contents;
+    }
+    return make_error(ErrorCode::input, name, "an ELF file without a .nv_fatbin section",
+                      "it holds no GPU code");
+}
+
+// How well an image suits the device; 0: not at all.
+unsigned rank(Arch code, const std::optional<Arch>& wanted) {
+    if (!is_known_sm(code.sm)) return 0;
+    unsigned score = code.sm * 4U;
+    if (code.suffix == 'a') score += 2;
+    if (code.suffix == 'f') score += 1;
+    if (!wanted) return code.sm == 90 ? score + 8192 : score;
+    if (!runs_on(code, *wanted)) return 0;
+    return code == *wanted ? score + 8192 : score;
+}
+
+// The best cubin of every container that has one that fits.
+std::vector<const FatbinEntry*> best_entries(const Contents& contents, const LoadOptions& options) {
+    std::vector<const FatbinEntry*> best;
+    for (const auto& entry : contents.entries) {
+        if (!entry.info.is_elf || rank(entry.info.arch, options.arch) == 0) continue;
+        if (options.container && entry.info.container != *options.container) continue;
+        if (best.empty() || best.back()->info.container != entry.info.container) {
+            best.push_back(&entry);
+        } else if (rank(entry.info.arch, options.arch) >
+                   rank(best.back()->info.arch, options.arch)) {
+            best.back() = &entry;
+        }
+    }
+    return best;
+}
+
+Error no_image(const Contents& contents, const std::string& name, const LoadOptions& options) {
+    std::string hint;
+    for (const auto& entry : contents.entries) {
+        hint += hint.empty() ? "it holds " : ", ";
+        hint += (entry.info.is_elf ? "" : "PTX for ") + entry.info.arch.name();
+    }
+    if (hint.empty()) hint = "it holds no images";
+    return make_error(ErrorCode::input, name,
+                      options.container
+                          ? "no suitable cubin in container " + std::to_string(*options.container)
+                      : options.arch ? "no cubin that runs on " + options.arch->name()
+                                     : "no cubin for a known architecture",
+                      std::move(hint));
+}
+
+Result<std::vector<Module>> load_best(Bytes bytes, const std::string& name,
+                                      const LoadOptions& options) {
+    SASSEMU_ASSIGN(const Contents contents, contents_of(bytes, name));
+    std::vector<Module> modules;
+    if (contents.container == Container::cubin) {
+        SASSEMU_ASSIGN(Module module,
+                       parse_cubin({bytes.begin(), bytes.end()}, name, Container::cubin, 0));
+        modules.push_back(std::move(module));
+        return modules;
+    }
+    const auto best = best_entries(contents, options);
+    if (best.empty()) return no_image(contents, name, options);
+    for (const FatbinEntry* entry : best) {
+        const std::string label = image_label(name, entry->info);
+        SASSEMU_ASSIGN(std::vector<std::uint8_t> cubin, unpack(*entry, label));
+        SASSEMU_ASSIGN(Module module, parse_cubin(std::move(cubin), label, contents.container,
+                                                  entry->info.arch.suffix));
+        modules.push_back(std::move(module));
+    }
+    return modules;
+}
+
+bool has_kernel(const Module& module, std::string_view name) {
+    return std::ranges::find(module.kernels(), name, &Kernel::name) != module.kernels().end();
+}
+
+}  // namespace
+
+Result<std::vector<Module>> load_all_modules(Bytes bytes, std::string name,
+                                             const LoadOptions& options) {
+    return load_best(bytes, name, options);
+}
+
+Result<Module> load_module(Bytes bytes, std::string name, const LoadOptions& options) {
+    SASSEMU_ASSIGN(std::vector<Module> modules, load_best(bytes, name, options));
+    if (modules.size() == 1) return std::move(modules.front());
+    if (!options.kernel.empty()) {
+        for (auto& module : modules) {
+            if (has_kernel(module, options.kernel)) return std::move(module);
+        }
+        return make_error(ErrorCode::not_found, name + ": kernel " + options.kernel,
+                          "is in none of the " + std::to_string(modules.size()) + " containers");
+    }
+    // Linked runtimes bring containers without kernels of their own.
+    Module* only = nullptr;
+    std::string with_kernels;
+    for (auto& module : modules) {
+        if (module.kernels().empty()) continue;
+        only = with_kernels.empty() ? &module : nullptr;
+        with_kernels += (with_kernels.empty() ? "" : ", ") + module.kernels().front().name;
+    }
+    if (with_kernels.empty()) return std::move(modules.front());
+    if (only != nullptr) return std::move(*only);
+    return make_error(ErrorCode::usage, name, "several containers have kernels: " + with_kernels,
+                      "name the kernel or the container");
+}
+
+Result<Module> load_module_file(const std::string& path, const LoadOptions& options) {
+    SASSEMU_ASSIGN(const std::vector<std::uint8_t> bytes, read_file(path));
+    return load_module(bytes, path, options);
+}
+
+Result<std::vector<ImageInfo>> list_images(Bytes bytes, std::string name) {
+    SASSEMU_ASSIGN(const Contents contents, contents_of(bytes, name));
+    std::vector<ImageInfo> images;
+    if (contents.container == Container::cubin) {
+        SASSEMU_ASSIGN(const Module module,
+                       parse_cubin({bytes.begin(), bytes.end()}, name, Container::cubin, 0));
+        ImageInfo info;
+        info.kind = 2;
+        info.is_elf = true;
+        info.arch = module.arch();
+        info.stored_size = info.size = bytes.size();
+        images.push_back(info);
+        return images;
+    }
+    for (const auto& entry : contents.entries) images.push_back(entry.info);
+    return images;
+}
+
+Result<std::vector<std::uint8_t>> extract_image(Bytes bytes, std::string name,
+                                                std::uint32_t container, std::uint32_t index) {
+    SASSEMU_ASSIGN(const Contents contents, contents_of(bytes, name));
+    if (contents.container == Container::cubin && container == 0 && index == 0) {
+        return std::vector<std::uint8_t>(bytes.begin(), bytes.end());
+    }
+    for (const auto& entry : contents.entries) {
+        if (entry.info.container != container || entry.info.index != index) continue;
+        return unpack(entry, image_label(name, entry.info));
+    }
+    return make_error(
+        ErrorCode::not_found, name,
+        "no image " + std::to_string(index) + " in container " + std::to_string(container));
+}
+
+Result<std::vector<std::uint8_t>> read_file(const std::string& path) {
+    const auto close = [](std::FILE* file) { std::fclose(file); };
+    const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rb"), close);
+    if (!file) return make_error(ErrorCode::input, path, std::strerror(errno));
+    std::vector<std::uint8_t> bytes;
+    std::uint8_t buffer[65536];
+    for (;;) {
+        const std::size_t count = std::fread(buffer, 1, sizeof buffer, file.get());
+        bytes.insert(bytes.end(), buffer, buffer + count);
+        if (count < sizeof buffer) break;
+    }
+    if (std::ferror(file.get()) != 0) {
+        return make_error(ErrorCode::input, path,
+                          "cannot be read: " + std::string(strerror(errno)));
+    }
+    return bytes;
+}
+
+}  // namespace sassemu
