@@ -1,0 +1,108 @@
+// One host level: dispatch from a decoded instruction to the family that lowers it, the operations
+// for what cannot run, and the run loops. Compiled once per level.
+#include "emu/isa/families.hpp"
+#include "emu/isa/run.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+
+namespace {
+
+const Op* illegal(const Op* op, Warp& w, uint32_t mask) {
+    return services(w).fault(w, op, mask, FaultKind::illegal_instruction, "illegal instruction",
+                             false, 0);
+}
+
+// Decodes, but this emulator has no behaviour for it: exit code 5, the instruction named.
+const Op* unsupported(const Op* op, Warp& w, uint32_t mask) {
+    return services(w).unsupported(w, op, mask);
+}
+
+template <class T>
+concept Executes = requires(Lower& x, const T& i) { lower(x, i); };
+
+void lower_one(const LowerRequest& request) {
+    Op& op = *request.op;
+    op = Op{};
+    op.guard = 7;
+    op.fn[0] = op.fn[1] = illegal;
+    if (!request.instruction) return;
+    const sassdec_insn& in = *request.instruction;
+    op.guard = in.guard_uniform ? Lower::uniform_predicate(in.guard) : Lower::predicate(in.guard);
+    op.guard_xor = in.guard_neg ? ~0u : 0u;
+    typed::visit(in, [&](const auto& i) {
+        using T = std::decay_t<decltype(i)>;
+        if constexpr (Executes<T>) {
+            Lower x(request);
+            lower(x, i);
+            if (x.rejection()) {
+                *request.rejection = x.rejection();
+                op.fn[0] = op.fn[1] = x.known_gap() ? unsupported : illegal;
+            }
+        } else {
+            op.fn[0] = op.fn[1] = unsupported;
+        }
+    });
+}
+
+bool executes(const sassdec_insn& in) {
+    bool answer = false;
+    typed::visit(in, [&](const auto& i) { answer = Executes<std::decay_t<decltype(i)>>; });
+    return answer;
+}
+
+}  // namespace
+
+uint32_t Lower::constant(unsigned bank, uint32_t offset, uint32_t bytes) {
+    Base base;
+    switch (bank) {
+        case 0: base = Base::bank0; break;
+        case 2: base = Base::bank2; break;
+        case 3: base = Base::bank3; break;
+        case 4: base = Base::bank4; break;
+        default: return immediate(0);
+    }
+    if (offset + bytes > 0x10000) return immediate(0);
+    return scalar_operand(base, offset);
+}
+
+Operand Lower::source(const typed::Src& s, unsigned words) {
+    Operand out;
+    if (s.abs) out.modifier |= modifier_abs;
+    if (s.neg) out.modifier |= modifier_neg;
+    switch (s.kind) {
+        case typed::SrcKind::None:
+        case typed::SrcKind::Reg: out.at = source_row(s.index, words); break;
+        case typed::SrcKind::UReg:
+            out.scalar = true;
+            out.at = uniform_scalar(s.index, words);
+            break;
+        case typed::SrcKind::Imm:
+            out.scalar = true;
+            out.at = immediate(s.imm);
+            break;
+        case typed::SrcKind::Const:
+            out.scalar = true;
+            out.at = constant(s.bank, static_cast<uint32_t>(s.offset), words * 4);
+            break;
+        case typed::SrcKind::ConstIndirect:
+            gap("a bindless constant operand");
+            break;
+    }
+    return out;
+}
+
+const LevelTable& level_table() {
+    static constexpr LevelTable table{&"v2\0v3\0v4"[(SASSEMU_LANES_LEVEL - 2) * 3], lower_one, run,
+                                      run_checked, executes};
+    return table;
+}
+
+}  // namespace SASSEMU_ISA_NS
+
+extern "C" __attribute__((visibility("default"))) const LevelTable* SASSEMU_LANES_CAT(
+    sassemu_level_, SASSEMU_LEVEL)() {
+    return &SASSEMU_ISA_NS::level_table();
+}
+
+}  // namespace sassemu

@@ -1,0 +1,46 @@
+// What one host level (v2 scalar, v3 AVX2, v4 AVX-512) offers to the engine: lowering and the run
+// loops. Each level is a shared object of its own that exports one function.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "emu/machine/services.hpp"
+#include "emu/program/code_image.hpp"
+#include "sassdec/sassdec.h"
+
+namespace sassemu {
+
+// One instruction to lower. `instruction` is null for a word that does not decode.
+struct LowerRequest {
+    const sassdec_insn* instruction = nullptr;
+    uint64_t offset = 0;            // code offset of this instruction
+    uint64_t section_begin = 0;     // code offsets of its section
+    uint64_t section_end = 0;
+    uint32_t sm = 90;
+    uint32_t max_registers = 255;   // registers above it fault
+    Lowering lowering = Lowering::plain;
+    ImmediatePool* pool = nullptr;
+    Op* op = nullptr;
+    std::string* rejection = nullptr;  // set when the operation can only fault, says why
+};
+
+struct LevelTable {
+    const char* name;
+    void (*lower)(const LowerRequest&);
+    // Run the warp's current path from `op` until a handler returns nullptr.
+    void (*run)(Warp&, const Op*);
+    void (*run_checked)(Warp&, const Op*, const RegisterSets*, const Op* first);
+    // Whether a mnemonic has a handler (coverage; exit code 5).
+    bool (*executes)(const sassdec_insn&);
+};
+
+using LevelFunction = const LevelTable* (*)();
+extern "C" const LevelTable* sassemu_level_v2();
+extern "C" const LevelTable* sassemu_level_v3();
+extern "C" const LevelTable* sassemu_level_v4();
+
+// The best level this CPU has, or the one asked for if it has that.
+Result<const LevelTable*> choose_level(HostLevel wanted);
+
+}  // namespace sassemu

@@ -1,0 +1,84 @@
+// The state of one CTA and of the launch that it belongs to. One worker runs a CTA at a time, so
+// nothing here but Launch needs atomics.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "emu/gpu.hpp"
+#include "emu/machine/warp.hpp"
+#include "emu/memory/address_space.hpp"
+
+namespace sassemu {
+
+struct Launch;
+struct Services;
+class CodeImage;
+class MemoryModel;
+class TextureTable;
+
+// CTA barrier 0..15. Arrivals count threads; see schedule/barrier.cpp for the rule for short warps.
+struct Barrier {
+    uint32_t expected = 0;      // threads; 0 = every live thread of the CTA
+    uint32_t arrived = 0;       // threads
+    uint32_t waiting = 0;       // paths parked in at_bar
+    uint32_t reduce = 0;        // BAR.RED: threads whose predicate was true
+    bool open = false;          // somebody has arrived in this phase
+    uint32_t mask[32] = {};     // per warp: lanes that arrived in this phase
+};
+
+struct Cta {
+    Launch* launch = nullptr;
+    Dim3 id;
+    uint64_t linear = 0;        // x fastest
+    uint32_t warp_count = 0;
+    uint32_t threads = 0;
+    uint32_t live_threads = 0;
+    uint32_t shared_bytes = 0;  // static + dynamic + reserved
+    std::byte* shared = nullptr;
+    Warp* warps = nullptr;
+    Extent last;                // the extent of the last global access: a one-entry TLB
+    uint32_t next_warp = 0;     // round robin
+    uint32_t barriers_open = 0; // bit per barrier
+    uint64_t sequence = 0;      // port tokens
+    uint64_t slices = 0;
+    uint64_t sm = 0;
+    uint64_t virtual_time = 0;  // nanoseconds slept, beyond the clock
+    Barrier barrier[16];
+    uint32_t barrier_result[32] = {};   // per warp: count of the last BAR.RED
+    uint32_t barrier_expected[32] = {}; // per warp: threads of that barrier
+
+    // %clock: warp instructions issued by this CTA so far (architecture, decision 14).
+    uint64_t clock() const {
+        uint64_t sum = virtual_time;
+        for (uint32_t i = 0; i < warp_count; ++i) sum += warps[i].issued + warps[i].guard_false;
+        return sum;
+    }
+};
+
+// Everything that the CTAs of one launch share. Filled by schedule/, read by handlers.
+struct Launch {
+    const Services* services = nullptr;
+    AddressSpace* space = nullptr;
+    CodeImage* code = nullptr;
+    TextureTable* textures = nullptr;
+    MemoryModel* model = nullptr;   // null: the flat model, inlined
+    const DeviceProfile* device = nullptr;
+    Dim3 grid, block, cluster;
+    const std::byte* base[8] = {};  // constant banks, as Warp::base
+    uint64_t bank_bytes[8] = {};
+    uint32_t rows = 0;              // register rows per warp, zero and sink rows included
+    uint32_t registers = 0;
+    uint32_t shared_bytes = 0;
+    uint32_t dynamic_shared = 0;
+    uint32_t local_bytes = 0;       // per thread
+    uint32_t arch = 90;
+    uint64_t id = 0;                // %gridid
+    uint64_t start_ns = 0;          // %globaltimer base
+    std::atomic<uint64_t> issued{0};
+    std::atomic<bool> stop{false};  // fault, limit or interrupt: everybody leaves
+    void* engine = nullptr;         // schedule/'s own
+};
+
+}  // namespace sassemu

@@ -1,0 +1,64 @@
+// What handlers ask of the engine: the rare and the stateful. A table of functions, because handlers
+// live in one shared object per host level and the engine in another; never called by a
+// straight-line arithmetic instruction.
+#pragma once
+
+#include <cstdint>
+
+#include "emu/gpu.hpp"
+#include "emu/machine/cta.hpp"
+#include "emu/memory/port.hpp"
+
+namespace sassemu {
+
+enum class BarrierOp : uint8_t { sync, arrive, reduce_popc, reduce_and, reduce_or, scan };
+
+struct BarrierRequest {
+    BarrierOp op = BarrierOp::sync;
+    uint32_t id = 0;
+    uint32_t threads = 0;    // 0: all
+    uint32_t predicate = 0;  // lanes whose reduction input is true
+};
+
+// Every function that returns an Op pointer follows the Handler convention: the next operation of
+// the path that runs on (perhaps another path of the warp: Warp::active is set), or nullptr.
+struct Services {
+    // Ends the launch with a guest fault. `address` counts only with `has_address`.
+    const Op* (*fault)(Warp&, const Op*, uint32_t lanes, FaultKind, const char* what,
+                       bool has_address, uint64_t address);
+    // Ends the launch with status `unsupported`: the instruction has no behaviour here.
+    const Op* (*unsupported)(Warp&, const Op*, uint32_t lanes);
+    // Divergence: `taken` lanes of the running path go to `target`, the rest to `next`.
+    const Op* (*split)(Warp&, const Op* target, uint32_t taken, const Op* next);
+    // Each lane of `lanes` goes to its own code address (BRX, JMX, RET, CALL by register); the rest
+    // of the running path goes to op + 1.
+    const Op* (*jump)(Warp&, const Op*, uint32_t lanes, const uint64_t address[32]);
+    // A taken back edge with the quantum used up.
+    const Op* (*yield)(Warp&, const Op* target, const Op* edge);
+    const Op* (*bsync)(Warp&, const Op*, uint32_t lanes, uint32_t barrier);
+    // After b[][] has changed or lanes have left: paths at BSYNC may now go on.
+    void (*recheck)(Warp&);
+    const Op* (*warpsync)(Warp&, const Op*, uint32_t lanes, uint32_t want);
+    const Op* (*exit)(Warp&, const Op*, uint32_t lanes);
+    const Op* (*barrier)(Warp&, const Op*, uint32_t lanes, const BarrierRequest&);
+    // NANOSLEEP for `ns` of virtual time, then op + 1.
+    const Op* (*sleep)(Warp&, const Op*, uint32_t lanes, uint64_t ns);
+    // One access through the port (models, checked runs, --reference). Loads fill the destination
+    // rows now or later. Generic addresses are resolved by the engine.
+    const Op* (*access)(Warp&, const Op*, const Access&);
+    const Op* (*fence)(Warp&, const Op*, const Fence&);
+    // While an iteration is watched: these guest bytes were read.
+    void (*watch)(Warp&, const std::byte* at, uint32_t bytes);
+    // The absolute code address of an operation of this launch, and back (nullptr: no such code).
+    uint64_t (*address_of)(const Warp&, const Op*);
+};
+
+inline const Services& services(const Warp& w) { return *w.cta->launch->services; }
+
+// The rule for every taken backward branch, in the handlers themselves.
+inline const Op* back_edge(Warp& w, const Op* target, const Op* edge) {
+    if (w.issued < w.quantum_end) [[likely]] return target;
+    return services(w).yield(w, target, edge);
+}
+
+}  // namespace sassemu

@@ -1,0 +1,100 @@
+// The state of one warp: register rows, predicates, uniform registers, paths and convergence
+// barriers. No behaviour of instructions here, only what every handler needs to reach its operands.
+#pragma once
+
+#include <bit>
+#include <cstring>
+
+#include "emu/machine/op.hpp"
+
+namespace sassemu {
+
+struct Cta;
+
+// Why a handler ended the run of a path.
+enum class Stop : uint8_t {
+    none,
+    yielded,     // quantum used up, or YIELD/NANOSLEEP
+    blocked,     // the path waits: its state says for what
+    retired,     // all lanes of the path exited
+    faulted,     // Cta::launch holds the fault
+    pending,     // checked runs: an operand row is still in flight
+};
+
+enum class PathState : uint8_t {
+    runnable,
+    at_bsync,      // convergence barrier `barrier`
+    at_warpsync,   // all lanes of `want`
+    at_bar,        // CTA barrier `barrier`
+    parked,        // spins: waits until a watched byte changes
+    in_flight,     // waits for a deferred load
+    asleep,        // waits for an agent or for virtual time
+};
+
+// Lanes of a warp that run together.
+struct Path {
+    const Op* pc = nullptr;
+    uint32_t lanes = 0;
+    uint32_t want = 0;         // at_warpsync: lanes that must arrive
+    PathState state = PathState::runnable;
+    uint8_t barrier = 0;
+    uint16_t spins = 0;        // quanta in a row that ended on the same back edge
+    const Op* edge = nullptr;  // the back edge at which the last quantum ended
+    uint32_t watch = 0;        // parked: index of its watch list in the CTA
+    uint64_t wake = 0;         // asleep: virtual time
+};
+
+// What a path read during one loop iteration; see schedule/watch.hpp.
+struct Watch;
+
+struct alignas(64) Warp {
+    std::byte* rows = nullptr;             // see op.hpp; the base of Base::rows
+    const std::byte* base[8] = {};         // indexed by Base; [rows] repeats `rows`
+    uint32_t p[16] = {};                   // P0..P6, PT, UP0..UP6, UPT; lane masks
+    uint32_t active = 0;                   // lanes of the running path
+    uint32_t live = 0;                     // lanes that have not exited
+    uint64_t issued = 0;                   // warp instructions, guard-false ones not included
+    uint64_t quantum_end = 0;              // `issued` at which the next back edge yields
+    uint64_t thread_instructions = 0;
+    uint64_t guard_false = 0;
+    uint64_t effects = 0;                  // stores and changing atomics: what a pure spin lacks
+    Cta* cta = nullptr;
+    Watch* watch = nullptr;                // set while one iteration is being watched
+    const Op* resume = nullptr;            // where a stopped path goes on
+    Stop stop = Stop::none;
+    uint8_t index = 0;                     // in the CTA
+    uint8_t paths_used = 0;
+    uint8_t current = 0;
+    uint32_t exists = 0;                   // lanes that have a thread (a last warp may be short)
+    uint32_t started = 0;
+    std::byte* local = nullptr;            // local memory: a row per 4-byte word of the stack
+    uint64_t pending[4] = {};              // checked runs: registers in flight
+    uint32_t in_flight = 0;                // checked runs: accesses in flight
+    Path paths[32];
+    alignas(64) uint32_t b[16][32] = {};   // convergence barriers: per lane, the lanes that join
+    alignas(64) uint32_t uniform[uniform_slots] = {};
+
+    uint32_t* row(uint32_t offset) { return reinterpret_cast<uint32_t*>(rows + offset); }
+    const uint32_t* row(uint32_t offset) const {
+        return reinterpret_cast<const uint32_t*>(rows + offset);
+    }
+    const std::byte* scalar(uint32_t operand) const {
+        return base[operand >> 28] + (operand & 0x0fffffffu);
+    }
+    uint32_t scalar32(uint32_t operand) const {
+        uint32_t v;
+        std::memcpy(&v, scalar(operand), 4);
+        return v;
+    }
+    uint64_t scalar64(uint32_t operand) const {
+        uint64_t v;
+        std::memcpy(&v, scalar(operand), 8);
+        return v;
+    }
+    Path& path() { return paths[current]; }
+};
+
+// Bits 0..n-1.
+constexpr uint32_t low_lanes(uint32_t n) { return n >= 32 ? ~0u : (1u << n) - 1; }
+
+}  // namespace sassemu

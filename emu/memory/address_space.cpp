@@ -1,0 +1,162 @@
+// The page table and the allocator behind address_space.hpp.
+#include "emu/memory/address_space.hpp"
+
+#include <sys/mman.h>
+
+#include <cinttypes>
+#include <cstdio>
+
+namespace sassemu {
+
+namespace {
+
+constexpr uint64_t top = uint64_t{1} << AddressSpace::address_bits;
+
+uint64_t round_up(uint64_t v, uint64_t to) { return (v + to - 1) / to * to; }
+
+std::string hex(uint64_t v) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%" PRIx64, v);
+    return text;
+}
+
+bool touches_window(uint64_t lo, uint64_t hi) {
+    return lo < window_base(shared_window_high + 1) && hi > window_base(constant_window_high);
+}
+
+}  // namespace
+
+AddressSpace::AddressSpace()
+    : root_(std::make_unique<Leaf*[]>(uint64_t{1} << (address_bits - page_bits - leaf_bits))) {}
+
+AddressSpace::~AddressSpace() {
+    for (auto& [lo, a] : live_) munmap(a->mapping, a->mapped);
+    for (uint64_t i = 0; i < uint64_t{1} << (address_bits - page_bits - leaf_bits); ++i)
+        if (root_[i]) munmap(root_[i], sizeof(Leaf));
+}
+
+void AddressSpace::map_pages(const Allocation& a, const Extent* to) {
+    const uint64_t first = a.extent.lo >> page_bits;
+    for (uint64_t page = first; page < first + a.pages; ++page) {
+        Leaf*& leaf = root_[page >> leaf_bits];
+        if (!leaf) {
+            // 512 KiB of address space, of which the kernel backs only what is touched.
+            void* at = mmap(nullptr, sizeof(Leaf), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            if (at == MAP_FAILED) return;
+            leaf = static_cast<Leaf*>(at);
+        }
+        leaf->page[page & (leaf_pages - 1)] = to;
+    }
+}
+
+Result<uint64_t> AddressSpace::allocate(uint64_t bytes, const Options& options) {
+    const std::string who = "device memory '" + options.name + "'";
+    if (bytes == 0) return Error{ErrorCode::input, who, "an allocation of 0 bytes", ""};
+    if (bytes > (uint64_t{1} << 40))
+        return Error{ErrorCode::input, who, std::to_string(bytes) + " bytes are too many",
+                     "the limit is 1 TiB"};
+    uint64_t at = options.address;
+    const uint64_t span = round_up(bytes, page_bytes) + page_bytes;  // a guard page follows
+    if (at) {
+        if (at % page_bytes)
+            return Error{ErrorCode::input, who, "address " + hex(at) + " is not on a page",
+                         "fixed addresses are multiples of 64 KiB"};
+        if (at >= top || span > top - at || touches_window(at, at + span))
+            return Error{ErrorCode::input, who, "address " + hex(at) + " is outside the range",
+                         "addresses have 48 bits; the generic windows are reserved"};
+        auto next = live_.lower_bound(at);
+        const bool hits_next = next != live_.end() && next->first < at + bytes;
+        const bool hits_previous =
+            next != live_.begin() &&
+            std::prev(next)->first + std::prev(next)->second->pages * page_bytes > at;
+        if (hits_next || hits_previous)
+            return Error{ErrorCode::input, who, "address " + hex(at) + " is taken",
+                         "it overlaps another allocation"};
+    } else {
+        for (;;) {
+            at = next_;
+            next_ += span;
+            if (touches_window(at, at + span)) {
+                next_ = window_base(shared_window_high + 1);
+                continue;
+            }
+            auto next = live_.lower_bound(at);
+            const bool hits_next = next != live_.end() && next->first < at + span;
+            const bool hits_previous =
+                next != live_.begin() &&
+                std::prev(next)->first + std::prev(next)->second->pages * page_bytes > at;
+            if (!hits_next && !hits_previous) break;
+        }
+        if (at + span > top)
+            return Error{ErrorCode::input, who, "the device address space is used up", ""};
+    }
+    // 64 bytes of slack let vector loads of a partial warp start at any valid byte.
+    const uint64_t mapped = round_up(bytes + 64, 4096);
+    void* mapping = mmap(nullptr, mapped, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapping == MAP_FAILED)
+        return Error{ErrorCode::input, who,
+                     "the host has no " + std::to_string(bytes) + " bytes to give", ""};
+    auto a = std::make_unique<Allocation>();
+    a->mapping = mapping;
+    a->mapped = mapped;
+    a->name = options.name;
+    a->pages = round_up(bytes, page_bytes) / page_bytes;
+    a->extent = Extent{at, at + bytes, static_cast<std::byte*>(mapping), options.flags,
+                       static_cast<uint32_t>(by_id_.size())};
+    map_pages(*a, &a->extent);
+    by_id_.push_back(a.get());
+    live_.emplace(at, std::move(a));
+    in_use_ += bytes;
+    return at;
+}
+
+Result<void> AddressSpace::release(uint64_t address) {
+    auto it = live_.find(address);
+    if (it == live_.end())
+        return Error{ErrorCode::input, "device memory",
+                     hex(address) + " is not the start of an allocation", describe(address)};
+    Allocation& a = *it->second;
+    in_use_ -= a.extent.hi - a.extent.lo;
+    munmap(a.mapping, a.mapped);
+    a.mapping = nullptr;
+    a.extent.host = nullptr;
+    a.extent.flags |= Extent::freed;
+    a.extent.hi = a.extent.lo;  // holds() is false for every address
+    freed_.push_back(std::move(it->second));
+    live_.erase(it);
+    return {};
+}
+
+std::string AddressSpace::describe(uint64_t address) const {
+    const auto range = [&](const Allocation& a) {
+        return "'" + a.name + "' [" + hex(a.extent.lo) + ", " + hex(a.extent.hi) + ")";
+    };
+    for (const auto& a : freed_)
+        if (address >= a->extent.lo && address < a->extent.lo + a->pages * page_bytes &&
+            &find(address) == &a->extent)
+            return hex(address) + " lies in '" + a->name + "', which was freed";
+    auto next = live_.upper_bound(address);
+    if (next != live_.begin()) {
+        const Allocation& before = *std::prev(next)->second;
+        if (address < before.extent.hi)
+            return hex(address) + " is byte " + std::to_string(address - before.extent.lo) +
+                   " of " + range(before);
+        const uint64_t past = address - before.extent.hi;
+        if (next == live_.end() || past <= next->first - address)
+            return hex(address) + " is " + std::to_string(past) + " bytes past the end of " +
+                   range(before);
+    }
+    if (next != live_.end())
+        return hex(address) + " is " + std::to_string(next->first - address) + " bytes before " +
+               range(*next->second);
+    return hex(address) + "; nothing is allocated";
+}
+
+const std::string& AddressSpace::name(uint32_t id) const {
+    static const std::string none;
+    return id < by_id_.size() ? by_id_[id]->name : none;
+}
+
+}  // namespace sassemu

@@ -1,0 +1,103 @@
+// Device addresses -> host bytes. A two-level table of 64 KiB pages; every allocation starts on its
+// own page, so one entry gives byte-exact bounds of the whole allocation and one lookup serves a
+// coalesced access of a warp. Changes happen between launches only; lookups need no lock.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "emu/base/result.hpp"
+
+namespace sassemu {
+
+// The generic windows of this emulator: 4 GiB each, recognised by the upper half of an address.
+// Hardware places them in the same way (a shared, a local and a constant aperture); the values are
+// ours, and kernels read them from the constant bank and from special registers.
+constexpr uint32_t constant_window_high = 0x7ffc;
+constexpr uint32_t local_window_high = 0x7ffd;
+constexpr uint32_t shared_window_high = 0x7ffe;
+constexpr uint64_t window_base(uint32_t high) { return uint64_t{high} << 32; }
+
+// One allocation as the page table sees it: [lo, hi) on the device, `host` + (address - lo) here.
+struct Extent {
+    uint64_t lo = 1, hi = 0;  // empty
+    std::byte* host = nullptr;
+    uint32_t flags = 0;
+    uint32_t id = 0;
+
+    static constexpr uint32_t freed = 1, read_only = 2, code = 4, peer = 8;
+
+    // All of [address, address + bytes) lies inside.
+    bool holds(uint64_t address, uint64_t bytes) const {
+        return address - lo < hi - lo && bytes <= hi - address && address >= lo;
+    }
+};
+
+class AddressSpace {
+  public:
+    static constexpr unsigned page_bits = 16;
+    static constexpr uint64_t page_bytes = uint64_t{1} << page_bits;
+    static constexpr unsigned address_bits = 48;
+
+    AddressSpace();
+    AddressSpace(const AddressSpace&) = delete;
+    ~AddressSpace();
+
+    struct Options {
+        uint64_t address = 0;  // 0: the allocator chooses
+        uint32_t flags = 0;
+        std::string name;
+    };
+    // Zero-filled bytes. Errors: size 0 or too large, address taken, unaligned or in a window.
+    Result<uint64_t> allocate(uint64_t bytes, const Options& options);
+    Result<void> release(uint64_t address);
+
+    // The extent of the page that holds `address`, or the empty extent. Never null.
+    const Extent& find(uint64_t address) const {
+        const uint64_t page = address >> page_bits;
+        if (page >> (address_bits - page_bits)) return none_;
+        const Leaf* leaf = root_[page >> leaf_bits];
+        if (!leaf) return none_;
+        const Extent* extent = leaf->page[page & (leaf_pages - 1)];
+        return extent ? *extent : none_;
+    }
+
+    // For messages: "0x7f… is 16 bytes past the end of 'c' [0x…, 0x…)".
+    std::string describe(uint64_t address) const;
+    const std::string& name(uint32_t id) const;
+
+    uint64_t bytes_in_use() const { return in_use_; }
+
+  private:
+    static constexpr unsigned leaf_bits = 16;
+    static constexpr uint64_t leaf_pages = uint64_t{1} << leaf_bits;
+    struct Leaf {
+        const Extent* page[leaf_pages];
+    };
+    struct Allocation {
+        Extent extent;
+        std::string name;
+        void* mapping = nullptr;
+        uint64_t mapped = 0;
+        uint64_t pages = 0;
+    };
+
+    void map_pages(const Allocation& a, const Extent* to);
+
+    const Extent none_{};
+    std::unique_ptr<Leaf*[]> root_;
+    std::map<uint64_t, std::unique_ptr<Allocation>> live_;  // by lo
+    std::vector<std::unique_ptr<Allocation>> freed_;        // kept for use-after-free reports
+    std::vector<const Allocation*> by_id_;
+    uint64_t next_ = uint64_t{0x7f} << 36;  // device addresses look like the driver's
+    uint64_t in_use_ = 0;
+};
+
+}  // namespace sassemu

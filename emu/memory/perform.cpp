@@ -1,0 +1,285 @@
+// Lane-by-lane accesses behind perform.hpp.
+#include "emu/memory/perform.hpp"
+
+#include <bit>
+#include <cmath>
+
+#include "emu/memory/host_access.hpp"
+#include "emu/machine/services.hpp"
+
+namespace sassemu {
+
+namespace {
+
+constexpr uint32_t lane_bits(uint32_t lane) { return 1u << lane; }
+
+// Small float formats: `mantissa` stored bits, `bias`. The value is exact in a double.
+double widen(uint32_t bits, int exponent_bits, int mantissa) {
+    const int bias = (1 << (exponent_bits - 1)) - 1;
+    const uint32_t m = bits & ((1u << mantissa) - 1);
+    const uint32_t e = bits >> mantissa & ((1u << exponent_bits) - 1);
+    const double sign = bits >> (mantissa + exponent_bits) & 1 ? -1.0 : 1.0;
+    if (e == (1u << exponent_bits) - 1) return m ? std::nan("") : sign * INFINITY;
+    if (e == 0) return sign * std::ldexp(m, 1 - bias - mantissa);
+    return sign * std::ldexp(m + (1u << mantissa), static_cast<int>(e) - bias - mantissa);
+}
+
+// Round to nearest even. Sums of two such numbers are exact in a double, so this rounds once.
+uint32_t narrow(double v, int exponent_bits, int mantissa) {
+    const int bias = (1 << (exponent_bits - 1)) - 1;
+    const uint32_t infinity = ((1u << exponent_bits) - 1) << mantissa;
+    if (std::isnan(v)) return (1u << (exponent_bits + mantissa)) - 1;  // 0x7fff
+    const uint32_t sign = std::signbit(v) ? 1u << (exponent_bits + mantissa) : 0;
+    v = std::fabs(v);
+    if (v == 0) return sign;
+    if (std::isinf(v)) return sign | infinity;
+    int e;
+    std::frexp(v, &e);
+    const int quantum = std::max(e - 1, 1 - bias) - mantissa;
+    const double scaled = std::nearbyint(std::ldexp(v, -quantum));
+    uint32_t bits;
+    if (scaled >= std::ldexp(1.0, mantissa))
+        bits = static_cast<uint32_t>(scaled - std::ldexp(1.0, mantissa)) +
+               (static_cast<uint32_t>(quantum + mantissa + bias) << mantissa);
+    else
+        bits = static_cast<uint32_t>(scaled);
+    // A mantissa that rounded up to 2 carries into the exponent by itself.
+    return sign | std::min(bits, infinity);
+}
+
+uint32_t packed(AtomicOp op, uint32_t a, uint32_t b, int exponent_bits, int mantissa) {
+    uint32_t out = 0;
+    for (int half = 0; half < 2; ++half) {
+        const uint32_t x = a >> (16 * half) & 0xffff, y = b >> (16 * half) & 0xffff;
+        const double p = widen(x, exponent_bits, mantissa), q = widen(y, exponent_bits, mantissa);
+        uint32_t r;
+        if (op == AtomicOp::min || op == AtomicOp::max) {
+            const bool second = std::isnan(p) || (op == AtomicOp::min ? q < p : q > p) ||
+                                (p == q && (op == AtomicOp::min) == std::signbit(q));
+            r = std::isnan(p) && std::isnan(q) ? 0x7fffu : second && !std::isnan(q) ? y : x;
+        } else {
+            r = narrow(p + q, exponent_bits, mantissa);
+        }
+        out |= r << (16 * half);
+    }
+    return out;
+}
+
+float flush(float v) { return std::fpclassify(v) == FP_SUBNORMAL ? std::copysign(0.0f, v) : v; }
+
+template <class T>
+uint64_t integer(AtomicOp op, T old, T v, T swap) {
+    using U = std::make_unsigned_t<T>;
+    const U o = static_cast<U>(old), x = static_cast<U>(v);
+    switch (op) {
+        case AtomicOp::add: return static_cast<U>(o + x);
+        case AtomicOp::min: return static_cast<U>(std::min(old, v));
+        case AtomicOp::max: return static_cast<U>(std::max(old, v));
+        // PTX ISA, "atom": inc wraps to 0 at v, dec wraps to v at 0 or above v.
+        case AtomicOp::inc: return o >= x ? U{0} : static_cast<U>(o + 1);
+        case AtomicOp::dec: return o == 0 || o > x ? x : static_cast<U>(o - 1);
+        case AtomicOp::and_: return o & x;
+        case AtomicOp::or_: return o | x;
+        case AtomicOp::xor_: return o ^ x;
+        case AtomicOp::exch: return x;
+        case AtomicOp::cas: return old == v ? static_cast<U>(swap) : o;
+        default: return o;
+    }
+}
+
+unsigned atomic_bytes(const Access& a) { return a.bytes; }
+
+}  // namespace
+
+uint64_t atomic_result(AtomicOp op, AtomicType type, uint64_t old, uint64_t v, uint64_t swap) {
+    const auto lo = static_cast<uint32_t>(old), x = static_cast<uint32_t>(v);
+    switch (type) {
+        case AtomicType::u32: return integer<uint32_t>(op, lo, x, static_cast<uint32_t>(swap));
+        case AtomicType::s32:
+            return integer<int32_t>(op, static_cast<int32_t>(lo), static_cast<int32_t>(x),
+                                    static_cast<int32_t>(swap));
+        case AtomicType::u64: return integer<uint64_t>(op, old, v, swap);
+        case AtomicType::s64:
+            return integer<int64_t>(op, static_cast<int64_t>(old), static_cast<int64_t>(v),
+                                    static_cast<int64_t>(swap));
+        case AtomicType::f32: {
+            // Global float atomics flush subnormals (PTX ISA, "atom", .add.f32).
+            const float sum =
+                flush(flush(std::bit_cast<float>(lo)) + flush(std::bit_cast<float>(x)));
+            return std::isnan(sum) ? 0x7fffffffu : std::bit_cast<uint32_t>(sum);
+        }
+        case AtomicType::f64: {
+            const double sum = std::bit_cast<double>(old) + std::bit_cast<double>(v);
+            return std::isnan(sum) ? 0xfff8000000000000u : std::bit_cast<uint64_t>(sum);
+        }
+        case AtomicType::f16x2:
+        case AtomicType::f16x2_rn: return packed(op, lo, x, 5, 10);
+        case AtomicType::bf16x2: return packed(op, lo, x, 8, 7);
+        case AtomicType::b128: break;
+    }
+    return old;
+}
+
+Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32_t bytes,
+             bool write) {
+    Cta& cta = *w.cta;
+    Launch& launch = *cta.launch;
+    Landing out;
+    if (space == AccessSpace::generic) {
+        const auto high = static_cast<uint32_t>(address >> 32);
+        space = high == shared_window_high  ? AccessSpace::shared
+                : high == local_window_high ? AccessSpace::local
+                : high == constant_window_high && !write ? AccessSpace::constant
+                                                         : AccessSpace::global;
+        if (space != AccessSpace::global) address &= 0xffffffffu;
+    }
+    if (address % bytes) {
+        out.fault = FaultKind::misaligned_address;
+        out.what = "the address is not a multiple of the access size";
+        return out;
+    }
+    switch (space) {
+        case AccessSpace::shared:
+            // The cluster window: the CTA's rank in bits 31..24 (S2R SR_CgaCtaId << 24).
+            address &= 0xffffffu;
+            if (address + bytes <= cta.shared_bytes) {
+                out.host = cta.shared + address;
+            } else {
+                out.fault = FaultKind::out_of_bounds;
+                out.what = "outside the shared memory of the CTA";
+            }
+            return out;
+        case AccessSpace::local:
+            if (address + bytes <= launch.local_bytes) {
+                out.host = w.local + (address >> 2) * 128 + lane * 4 + (address & 3);
+                out.local = true;
+            } else {
+                out.fault = FaultKind::stack_overflow;
+                out.what = "outside the thread's local memory; raise the stack limit if the "
+                           "recursion is meant to be that deep";
+            }
+            return out;
+        case AccessSpace::constant:
+            if (address + bytes <= launch.bank_bytes[static_cast<int>(Base::bank0)]) {
+                out.host = const_cast<std::byte*>(launch.base[static_cast<int>(Base::bank0)]) +
+                           address;
+            } else {
+                out.fault = FaultKind::out_of_bounds;
+                out.what = "outside the constant bank";
+            }
+            return out;
+        default: {
+            const Extent& e = launch.space->find(address);
+            if (e.holds(address, bytes) && !(write && (e.flags & Extent::read_only))) {
+                out.host = e.host + (address - e.lo);
+            } else if (e.flags & Extent::freed) {
+                out.fault = FaultKind::use_after_free;
+                out.what = "the memory was freed";
+            } else {
+                out.fault = FaultKind::out_of_bounds;
+                out.what = "no allocation holds these bytes";
+            }
+            return out;
+        }
+    }
+}
+
+void perform(Warp& w, const Access& access, uint32_t lanes) {
+    const uint32_t words = access.bytes > 4 ? access.bytes / 4 : 1;
+    const bool write = access.op != AccessOp::load;
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+        if (!(lanes & lane_bits(lane))) continue;
+        const Landing at = land(w, access.space, access.address[lane], lane, access.bytes, write);
+        if (!at.host) continue;
+        const uint32_t step = at.local ? 128 : 4;
+        if (w.watch)
+            for (uint32_t k = 0; k < words; ++k)
+                services(w).watch(w, at.host + k * step, access.bytes > 4 ? 4 : access.bytes);
+        uint32_t* d = w.row(access.destination) + lane;
+        const uint32_t* s = w.row(access.source[0]) + lane;
+        switch (access.op) {
+            case AccessOp::load:
+                if (access.bytes >= 4) {
+                    if (access.bytes == 8 && !at.local) {
+                        const uint64_t v = host::load<uint64_t>(at.host);
+                        d[0] = static_cast<uint32_t>(v);
+                        d[32] = static_cast<uint32_t>(v >> 32);
+                        break;
+                    }
+                    for (uint32_t k = 0; k < words; ++k)
+                        d[k * 32] = host::load<uint32_t>(at.host + k * step);
+                } else {
+                    uint64_t v = host::load_bytes(at.host, access.bytes);
+                    if (access.sign && (v >> (access.bytes * 8 - 1) & 1))
+                        v |= ~uint64_t{0} << (access.bytes * 8);
+                    d[0] = static_cast<uint32_t>(v);
+                }
+                break;
+            case AccessOp::store:
+                ++w.effects;
+                if (access.bytes == 8 && !at.local) {
+                    host::store<uint64_t>(at.host, s[0] | uint64_t{s[32]} << 32);
+                } else if (access.bytes >= 4) {
+                    for (uint32_t k = 0; k < words; ++k)
+                        host::store<uint32_t>(at.host + k * step, s[k * 32]);
+                } else {
+                    host::store_bytes(at.host, access.bytes, s[0]);
+                }
+                break;
+            case AccessOp::atomic:
+            case AccessOp::reduce: {
+                const uint32_t* swap = w.row(access.source[1]) + lane;
+                bool changed = false;
+                uint64_t old = 0;
+                if (atomic_bytes(access) == 16) {
+                    host::Wide expected{host::load<uint64_t>(at.host),
+                                        host::load<uint64_t>(at.host + 8)};
+                    const host::Wide operand{s[0] | uint64_t{s[32]} << 32,
+                                             s[64] | uint64_t{s[96]} << 32};
+                    const host::Wide other{swap[0] | uint64_t{swap[32]} << 32,
+                                           swap[64] | uint64_t{swap[96]} << 32};
+                    for (;;) {
+                        host::Wide next = access.atomic == AtomicOp::exch ? operand
+                                          : expected == operand           ? other
+                                                                          : expected;
+                        changed = !(next == expected);
+                        if (host::compare_exchange(at.host, expected, next)) break;
+                    }
+                    if (access.op == AccessOp::atomic) {
+                        d[0] = static_cast<uint32_t>(expected.lo);
+                        d[32] = static_cast<uint32_t>(expected.lo >> 32);
+                        d[64] = static_cast<uint32_t>(expected.hi);
+                        d[96] = static_cast<uint32_t>(expected.hi >> 32);
+                    }
+                    w.effects += changed;
+                    break;
+                }
+                const bool wide = access.bytes == 8;
+                const uint64_t v = wide ? s[0] | uint64_t{s[32]} << 32 : s[0];
+                const uint64_t other = wide ? swap[0] | uint64_t{swap[32]} << 32 : swap[0];
+                const auto next = [&](uint64_t was) {
+                    return atomic_result(access.atomic, access.type, was, v, other);
+                };
+                if (wide)
+                    old = host::update<uint64_t>(at.host, next, changed);
+                else if (access.bytes == 2)
+                    old = host::update<uint16_t>(
+                        at.host, [&](uint16_t was) { return static_cast<uint16_t>(next(was)); },
+                        changed);
+                else
+                    old = host::update<uint32_t>(
+                        at.host, [&](uint32_t was) { return static_cast<uint32_t>(next(was)); },
+                        changed);
+                w.effects += changed;
+                if (access.op == AccessOp::atomic) {
+                    d[0] = static_cast<uint32_t>(old);
+                    if (wide) d[32] = static_cast<uint32_t>(old >> 32);
+                }
+                break;
+            }
+            default: break;
+        }
+    }
+}
+
+}  // namespace sassemu

@@ -1,0 +1,29 @@
+// One access, lane by lane: addresses resolved to host bytes, checked, and performed. The plain
+// twin of the fast handlers of isa/memory: what the port, checked runs and --reference use.
+#pragma once
+
+#include "emu/machine/cta.hpp"
+#include "emu/memory/port.hpp"
+
+namespace sassemu {
+
+// Where a lane's access lands, or why it cannot.
+struct Landing {
+    std::byte* host = nullptr;  // null: a fault
+    FaultKind fault = FaultKind::none;
+    bool local = false;         // interleaved: word k of the access is at host + 128 * k
+    const char* what = "";
+};
+
+// Resolves one lane's address in `space` (generic addresses through the windows) and checks
+// alignment and bounds. `write` also asks for permission.
+Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32_t bytes, bool write);
+
+// Performs the access for `lanes` (a subset of access.lanes, all of which must land): loads and
+// atomics fill the destination rows.
+void perform(Warp& w, const Access& access, uint32_t lanes);
+
+// old -> new of an atomic operator on the raw bits of `type`.
+uint64_t atomic_result(AtomicOp op, AtomicType type, uint64_t old, uint64_t operand, uint64_t swap);
+
+}  // namespace sassemu

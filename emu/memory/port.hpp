@@ -1,0 +1,82 @@
+// The split-phase memory port: how the engine tells a memory model, agent or link of an access, and
+// how the answer may come later. The built-in flat model is inlined into the fast handlers and never
+// passes here; every other model, checked runs and --reference do.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "emu/base/result.hpp"
+
+namespace sassemu {
+
+struct Warp;
+
+enum class AccessOp : uint8_t { load, store, atomic, reduce, cache, prefetch, bulk };
+enum class AccessSpace : uint8_t { global, shared, local, constant, generic, texture, surface };
+enum class Proxy : uint8_t { generic, constant, texture, surface, async, tensormap, host };
+enum class Ordering : uint8_t { weak, relaxed, acquire, release, acq_rel, sc, volatile_, mmio };
+enum class MemScope : uint8_t { none, cta, sm, cluster, vc, gpu, sys };
+enum class AtomicOp : uint8_t { none, add, min, max, inc, dec, and_, or_, xor_, exch, cas, safe_add };
+enum class AtomicType : uint8_t { u32, s32, u64, s64, f16x2, bf16x2, f32, f64, f16x2_rn, b128 };
+
+// One access of one warp. Addresses are absolute: device addresses for global memory, offsets in the
+// CTA's shared block for shared memory, offsets in the thread's stack for local memory.
+struct Access {
+    AccessOp op = AccessOp::load;
+    AccessSpace space = AccessSpace::global;
+    Proxy proxy = Proxy::generic;
+    Ordering ordering = Ordering::weak;
+    MemScope scope = MemScope::none;
+    AtomicOp atomic = AtomicOp::none;
+    AtomicType type = AtomicType::u32;
+    uint8_t cache = 0;         // cache policy as encoded
+    uint8_t bytes = 4;         // per lane: 1, 2, 4, 8, 16
+    bool sign = false;         // loads of 1 and 2 bytes: sign-extend
+    uint32_t lanes = 0;
+    uint64_t address[32];
+    uint64_t sequence = 0;     // per warp
+    Warp* warp = nullptr;      // who; gpu, cta, path and pc follow from it
+    uint32_t destination = 0;  // loads and atomics: row offset of the result, see op.hpp
+    uint32_t source[2] = {};   // stores and atomics: row offset(s) of the data
+};
+
+struct Fence {
+    Ordering ordering = Ordering::sc;
+    MemScope scope = MemScope::gpu;
+    bool invalidate_data = false, invalidate_texture = false;
+    Warp* warp = nullptr;
+};
+
+enum class PortAnswer : uint8_t { done, pending, retry };
+
+// What a model may ask of the engine.
+class PortHost {
+  public:
+    virtual ~PortHost() = default;
+    // Performs a pending access now: reads or writes guest bytes, fills the destination rows of the
+    // lanes named and wakes the path that waits for them. Serial with the run of that CTA.
+    virtual void complete(uint64_t token, uint32_t lanes) = 0;
+};
+
+// A memory model. Calls for one CTA never overlap; calls for different CTAs may, unless `serial()`.
+class MemoryModel {
+  public:
+    virtual ~MemoryModel() = default;
+    virtual std::string_view name() const = 0;
+    virtual bool serial() const { return true; }
+    // `token` identifies the access if the answer is `pending`; the engine performs it at complete().
+    virtual PortAnswer issue(const Access& access, uint64_t token) = 0;
+    virtual PortAnswer fence(const Fence& fence) { (void)fence; return PortAnswer::done; }
+    // Called between slices of a CTA: completes what is due. Returns the accesses still held for
+    // tokens of this CTA (all of them when `cta` is null).
+    virtual uint64_t step(PortHost& host, const void* cta) = 0;
+};
+
+// A built-in model by name and options ("delay:steps=3"), or an error that lists the names.
+Result<std::unique_ptr<MemoryModel>> make_model(std::string_view spec, uint64_t seed);
+
+}  // namespace sassemu

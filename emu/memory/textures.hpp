@@ -1,0 +1,32 @@
+// Texture and surface objects: what a 64-bit handle in a kernel parameter stands for.
+#pragma once
+
+#include <deque>
+
+#include "emu/gpu.hpp"
+#include "emu/memory/address_space.hpp"
+
+namespace sassemu {
+
+struct TextureObject {
+    TextureDesc desc;
+    uint32_t texel_bytes = 4;
+    bool surface = false;
+};
+
+// Handles carry the index in their low 20 bits, as bindless handles of the hardware do (the texture
+// header index), so that code which masks or combines handles keeps working.
+class TextureTable {
+  public:
+    Result<uint64_t> add(const TextureDesc& desc, bool surface);
+    // nullptr: no such object.
+    const TextureObject* find(uint64_t handle) const {
+        const uint64_t index = handle & 0xfffff;
+        return index == 0 || index > objects_.size() ? nullptr : &objects_[index - 1];
+    }
+
+  private:
+    std::deque<TextureObject> objects_;  // addresses stay valid
+};
+
+}  // namespace sassemu

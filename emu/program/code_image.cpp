@@ -1,0 +1,205 @@
+// Lowering on demand and the side tables behind code_image.hpp.
+#include "emu/program/code_image.hpp"
+
+#include <sys/mman.h>
+
+#include <cstring>
+
+#include "emu/gpu.hpp"
+#include "emu/isa/level.hpp"
+#include "emu/module/line_table.hpp"
+
+namespace sassemu {
+
+namespace {
+
+void* reserve(uint64_t bytes) {
+    void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return at == MAP_FAILED ? nullptr : at;
+}
+
+}  // namespace
+
+ImmediatePool::ImmediatePool() : base_(static_cast<std::byte*>(reserve(capacity))) {}
+ImmediatePool::~ImmediatePool() {
+    if (base_) munmap(base_, capacity);
+}
+
+uint32_t ImmediatePool::add(uint64_t value) {
+    const auto [it, fresh] = known_.try_emplace(value, used_);
+    if (fresh) {
+        std::memcpy(base_ + used_, &value, 8);
+        used_ += 8;
+    }
+    return it->second;
+}
+
+CodeImage::CodeImage(std::shared_ptr<const Module> module, std::vector<uint8_t> words,
+                     std::vector<Service> services, Options options)
+    : module_(std::move(module)),
+      words_(std::move(words)),
+      services_(std::move(services)),
+      options_(std::move(options)) {
+    words_.resize((words_.size() + 15) / 16 * 16);
+    first_service_ = words_.size() / 16 + 1;  // an operation that faults lies between
+    const uint64_t count = first_service_ + services_.size();
+    mapped_ = (count * sizeof(Op) + 4095) / 4096 * 4096;
+    ops_ = static_cast<Op*>(reserve(mapped_));
+    if (options_.lowering == Lowering::checked)
+        sets_ = std::make_unique<RegisterSets[]>(count);
+    const auto add = [&](uint64_t begin, uint64_t end) {
+        auto section = std::make_unique<Section>();
+        section->begin = begin;
+        section->end = end;
+        sections_.push_back(std::move(section));
+    };
+    if (module_) {
+        for (const CodeSection& s : module_->code_sections())
+            add(s.code_offset, s.code_offset + s.bytes.size() / 16 * 16);
+    } else {
+        add(0, words_.size());
+    }
+    for (size_t i = 0; i < services_.size(); ++i) {
+        Op& op = ops_[first_service_ + i];
+        op = Op{};
+        op.fn[0] = op.fn[1] = services_[i].handler;
+        op.guard = 7;
+    }
+}
+
+CodeImage::~CodeImage() {
+    if (ops_) munmap(ops_, mapped_);
+}
+
+CodeImage::Section* CodeImage::section_of(uint64_t offset) const {
+    for (const auto& s : sections_)
+        if (offset >= s->begin && offset < s->end) return s.get();
+    return nullptr;
+}
+
+const Op* CodeImage::at(uint64_t address) {
+    if (address < options_.base_address || address % 16) return nullptr;
+    const uint64_t offset = address - options_.base_address;
+    const uint64_t index = offset / 16;
+    if (index >= first_service_)
+        return index < first_service_ + services_.size() ? ops_ + index : nullptr;
+    Section* section = section_of(offset);
+    if (!section) return nullptr;
+    if (!section->lowered.load(std::memory_order_acquire)) {
+        const std::lock_guard guard(mutex_);
+        if (!section->lowered.load(std::memory_order_relaxed)) {
+            lower(*section);
+            section->lowered.store(true, std::memory_order_release);
+        }
+    }
+    return ops_ + index;
+}
+
+uint64_t CodeImage::service_address(size_t index) const {
+    return options_.base_address + (first_service_ + index) * 16;
+}
+
+void CodeImage::lower(Section& section) {
+    const sassdec_arch arch = sassdec_arch_from_name(options_.arch.c_str());
+    // The operation behind a section's last one only faults: code that runs off its end.
+    for (uint64_t offset = section.begin; offset <= section.end; offset += 16) {
+        const bool end = offset == section.end;
+        if (end && section_of(offset)) break;  // the next section follows at once
+        sassdec_insn instruction;
+        uint64_t word[2] = {0, 0};
+        if (!end) std::memcpy(word, words_.data() + offset, 16);
+        const bool decodes =
+            !end && sassdec_decode(arch, word, offset - section.begin, &instruction) == SASSDEC_OK;
+        std::string rejection;
+        if (end) {
+            rejection = "the code ends here: execution ran past the last instruction";
+        } else if (word[0] == 0 && word[1] == 0) {
+            rejection =
+                "the all-zero word: ptxas 13.0 emits it for fence.acquire and fence.release on "
+                "sm_75 and sm_80, which have no such instruction; use fence.acq_rel there";
+        } else if (!decodes) {
+            char reason[256];
+            rejection = "the word does not decode";
+            if (sassdec_reason(&instruction, reason, sizeof reason) > 0)
+                rejection += std::string(": ") + reason;
+        }
+        LowerRequest request;
+        request.instruction = rejection.empty() ? &instruction : nullptr;
+        request.offset = offset;
+        request.section_begin = section.begin;
+        request.section_end = section.end;
+        request.sm = module_ ? module_->arch().sm : options_.sm;
+        request.max_registers = options_.max_registers;
+        request.lowering = options_.lowering;
+        request.pool = &pool_;
+        request.op = &ops_[offset / 16];
+        request.rejection = &rejection;
+        options_.level->lower(request);
+        if (!rejection.empty()) rejections_.emplace(offset, rejection);
+        if (sets_ && request.instruction) {
+            sassdec_regset read, written;
+            sassdec_registers(&instruction, &read, &written);
+            std::memcpy(sets_[offset / 16].reads, read.r, sizeof read.r);
+            std::memcpy(sets_[offset / 16].writes, written.r, sizeof written.r);
+        }
+    }
+}
+
+std::string CodeImage::sass(uint64_t offset) const {
+    if (offset / 16 >= first_service_ && offset / 16 < first_service_ + services_.size())
+        return "<service " + services_[offset / 16 - first_service_].name + ">";
+    if (offset + 16 > words_.size()) return "";
+    return disassemble(options_.arch,
+                       {reinterpret_cast<const std::byte*>(words_.data()) + offset, 16},
+                       section_offset(offset));
+}
+
+std::string CodeImage::source(uint64_t offset) const {
+    if (!module_) return "";
+    const auto info = module_->lines().find(offset);
+    if (!info) return "";
+    std::string text;
+    if (info->source) {
+        text = std::string(info->source->file) + ":" + std::to_string(info->source->line);
+        for (const SourceLocation& at : info->inlined_at)
+            text += ", inlined at " + std::string(at.file) + ":" + std::to_string(at.line);
+    }
+    if (info->ptx_line) {
+        if (!text.empty()) text += ", ";
+        text += "PTX line " + std::to_string(info->ptx_line);
+        if (!info->ptx_text.empty()) text += " '" + std::string(info->ptx_text) + "'";
+    }
+    return text;
+}
+
+std::string CodeImage::function(uint64_t offset) const {
+    const Function* f = module_ ? module_->function_at(offset) : nullptr;
+    return f ? f->name : "";
+}
+
+uint64_t CodeImage::section_offset(uint64_t offset) const {
+    const Section* s = section_of(offset);
+    return s ? offset - s->begin : offset;
+}
+
+std::string CodeImage::rejection(uint64_t offset) const {
+    const std::lock_guard guard(mutex_);
+    const auto it = rejections_.find(offset);
+    return it == rejections_.end() ? "" : it->second;
+}
+
+std::string disassemble(std::string_view arch, std::span<const std::byte> code, uint64_t pc) {
+    if (code.size() < 16) return "";
+    uint64_t word[2];
+    std::memcpy(word, code.data(), 16);
+    sassdec_insn instruction;
+    char text[512];
+    if (sassdec_decode(sassdec_arch_from_name(std::string(arch).c_str()), word, pc, &instruction) !=
+            SASSDEC_OK ||
+        sassdec_format(&instruction, nullptr, text, sizeof text) < 0)
+        return "";
+    return text;
+}
+
+}  // namespace sassemu

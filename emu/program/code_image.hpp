@@ -1,0 +1,113 @@
+// The executable form of a module's code: relocated words, one Op per instruction, lowered section by
+// section when first needed, and the side tables for reports and checked runs.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "emu/machine/op.hpp"
+#include "emu/module/module.hpp"
+
+namespace sassemu {
+
+struct LevelTable;
+
+// Scalars that operations refer to by offset (Base::immediate): each is 8 bytes, stored once.
+// The base address never moves, so running CTAs may read while another section is lowered.
+class ImmediatePool {
+  public:
+    ImmediatePool();
+    ~ImmediatePool();
+    ImmediatePool(const ImmediatePool&) = delete;
+    uint32_t add(uint64_t value);  // byte offset
+    const std::byte* base() const { return base_; }
+
+  private:
+    static constexpr uint64_t capacity = uint64_t{1} << 27;  // bytes of address space
+    std::byte* base_ = nullptr;
+    uint32_t used_ = 0;
+    std::unordered_map<uint64_t, uint32_t> known_;
+};
+
+// What checked runs look at before each instruction: registers read and written.
+struct RegisterSets {
+    uint64_t reads[4] = {};
+    uint64_t writes[4] = {};
+};
+
+enum class Lowering : uint8_t { plain, checked, reference };
+
+// A function that the driver provides to kernels (vprintf, malloc, ...). It has a code address of its
+// own behind the module's code, and a handler instead of instructions.
+struct Service {
+    std::string name;
+    Handler handler = nullptr;
+};
+
+class CodeImage {
+  public:
+    struct Options {
+        Lowering lowering = Lowering::plain;
+        std::string arch;            // decoder name, "sm_90a"
+        uint64_t base_address = 0;   // of code offset 0
+        uint32_t max_registers = 255;
+        uint32_t sm = 90;            // of raw code; a module knows its own
+        const LevelTable* level = nullptr;
+    };
+    // `words`: the relocated image, module.code_image_size() bytes. `module` may be null (raw code
+    // of tests): then the image is one section.
+    CodeImage(std::shared_ptr<const Module> module, std::vector<uint8_t> words,
+              std::vector<Service> services, Options options);
+    ~CodeImage();
+    CodeImage(const CodeImage&) = delete;
+
+    // The operation at a code address, its section lowered; nullptr when no code is there.
+    const Op* at(uint64_t address);
+    uint64_t service_address(size_t index) const;
+    uint64_t address_of(const Op* op) const {
+        return options_.base_address + static_cast<uint64_t>(op - ops_) * 16;
+    }
+    uint64_t offset_of(const Op* op) const { return static_cast<uint64_t>(op - ops_) * 16; }
+    const Op* ops() const { return ops_; }
+    uint64_t count() const { return words_.size() / 16; }
+    const RegisterSets* register_sets() const { return sets_.get(); }
+    const std::byte* immediates() const { return pool_.base(); }
+    const Module* module() const { return module_.get(); }
+    const Options& options() const { return options_; }
+    const std::vector<uint8_t>& words() const { return words_; }
+
+    // For reports. Offsets are code offsets (bytes from the start of the image).
+    std::string sass(uint64_t code_offset) const;
+    std::string source(uint64_t code_offset) const;    // file:line with inlined frames, or empty
+    std::string function(uint64_t code_offset) const;
+    uint64_t section_offset(uint64_t code_offset) const;
+    // Why an operation cannot run, for those that lowering rejected; empty otherwise.
+    std::string rejection(uint64_t code_offset) const;
+
+  private:
+    struct Section {
+        uint64_t begin = 0, end = 0;  // code offsets
+        std::atomic<bool> lowered{false};
+    };
+    void lower(Section& section);
+    Section* section_of(uint64_t code_offset) const;
+
+    std::shared_ptr<const Module> module_;
+    std::vector<uint8_t> words_;
+    std::vector<Service> services_;
+    uint64_t first_service_ = 0;  // operation index
+    Options options_;
+    Op* ops_ = nullptr;
+    uint64_t mapped_ = 0;
+    ImmediatePool pool_;
+    std::unique_ptr<RegisterSets[]> sets_;
+    std::vector<std::unique_ptr<Section>> sections_;
+    std::unordered_map<uint64_t, std::string> rejections_;
+    mutable std::mutex mutex_;
+};
+
+}  // namespace sassemu

@@ -1,0 +1,27 @@
+// Constant bank 0 as the driver fills it before a launch: geometry, windows, stack, parameters.
+// Offsets per architecture were read off the instructions that ptxas 13.0 emits for single-register
+// PTX probes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "emu/gpu.hpp"
+
+namespace sassemu {
+
+struct Bank0Values {
+    Dim3 block, grid, cluster;
+    uint32_t stack_top = 0;        // initial R1
+    uint32_t dynamic_shared = 0;   // bytes
+    uint64_t grid_id = 0;
+    uint64_t grid_workspace = 0;   // cooperative launches; 0 otherwise
+    uint32_t sms = 1;
+    uint32_t total_shared = 0;     // bytes
+};
+
+// `bank` has room for all fields (4 KiB); parameters are copied by the caller.
+void fill_bank0(std::vector<std::byte>& bank, uint32_t sm, const Bank0Values& values);
+constexpr uint32_t bank0_bytes_without_parameters = 0x400;
+
+}  // namespace sassemu

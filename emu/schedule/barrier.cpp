@@ -1,0 +1,105 @@
+// CTA barriers 0..15 (PTX ISA, "bar, barrier"). Arrivals are counted per thread. For a barrier with a
+// thread count, a warp whose live lanes have all arrived counts as 32 threads, as the operand is a
+// multiple of the warp size even where the last warp is short; without a count the barrier opens
+// when every live thread of the CTA has arrived.
+#include <string>
+
+#include "emu/schedule/engine.hpp"
+#include "emu/schedule/paths.hpp"
+
+namespace sassemu {
+
+namespace {
+
+uint32_t counted(const Cta& cta, const Barrier& b) {
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < cta.warp_count; ++i) {
+        const uint32_t mask = b.mask[i];
+        if (!mask) continue;
+        const bool whole = (cta.warps[i].live & ~mask) == 0;
+        sum += whole ? 32 : static_cast<uint32_t>(std::popcount(mask));
+    }
+    return sum;
+}
+
+bool full(const Cta& cta, const Barrier& b) {
+    if (b.expected) return counted(cta, b) >= b.expected;
+    return b.arrived >= cta.live_threads;
+}
+
+void open(Cta& cta, uint32_t id) {
+    Barrier& b = cta.barrier[id];
+    const uint32_t threads = b.expected ? b.expected : b.arrived;
+    if (b.waiting) {
+        for (uint32_t i = 0; i < cta.warp_count; ++i) {
+            Warp& w = cta.warps[i];
+            for (uint32_t k = 0; k < w.paths_used; ++k) {
+                Path& p = w.paths[k];
+                if (p.state != PathState::at_bar || p.barrier != id) continue;
+                p.state = PathState::runnable;
+                cta.barrier_result[i] = b.reduce;
+                cta.barrier_expected[i] = threads;
+            }
+        }
+    }
+    b = Barrier{};
+    cta.barriers_open &= ~(1u << id);
+}
+
+}  // namespace
+
+void recheck_barriers(Cta& cta) {
+    for (uint32_t id = 0; id < 16; ++id)
+        if ((cta.barriers_open >> id & 1) && cta.live_threads && full(cta, cta.barrier[id]))
+            open(cta, id);
+}
+
+const Op* paths::barrier(Warp& w, const Op* op, uint32_t lanes, const BarrierRequest& request) {
+    Cta& cta = *w.cta;
+    const auto misuse = [&](const std::string& what) {
+        return engine(w).fault(w, op, lanes, FaultKind::barrier_misuse, what, false, 0);
+    };
+    const std::string name = "barrier " + std::to_string(request.id);
+    if (request.id > 15) return misuse(name + " does not exist; a CTA has barriers 0..15");
+    if (request.threads % 32)
+        return misuse(name + ": the thread count " + std::to_string(request.threads) +
+                      " is not a multiple of the warp size");
+    if (request.threads > (cta.warp_count * 32))
+        return misuse(name + ": " + std::to_string(request.threads) +
+                      " threads are more than the CTA has");
+    if (w.in_flight) engine(w).drain(w);
+    ++w.effects;
+    Barrier& b = cta.barrier[request.id];
+    if (!b.open) {
+        b.open = true;
+        b.expected = request.threads;
+        cta.barriers_open |= 1u << request.id;
+    } else if (b.expected != request.threads) {
+        return misuse(name + ": this arrival expects " +
+                      (request.threads ? std::to_string(request.threads) : "all") +
+                      " threads, an earlier one of the same phase " +
+                      (b.expected ? std::to_string(b.expected) : "all"));
+    }
+    if (b.mask[w.index] & lanes)
+        return misuse(name + ": a thread arrives again before the phase has completed");
+    b.mask[w.index] |= lanes;
+    b.arrived += static_cast<uint32_t>(std::popcount(lanes));
+    b.reduce += static_cast<uint32_t>(std::popcount(request.predicate & lanes));
+    if (b.expected && counted(cta, b) > b.expected)
+        return misuse(name + ": more than the expected " + std::to_string(b.expected) +
+                      " threads have arrived");
+
+    paths::leave_behind(w, lanes, op + 1);
+    Path& p = w.path();
+    p.pc = op + 1;
+    if (request.op != BarrierOp::arrive) {
+        p.state = PathState::at_bar;
+        p.barrier = static_cast<uint8_t>(request.id);
+        ++b.waiting;
+    }
+    if (full(cta, b)) open(cta, request.id);
+    if (p.state == PathState::runnable) return op + 1;
+    return run_other_path(w);
+}
+
+}  // namespace sassemu

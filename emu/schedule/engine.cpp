@@ -1,0 +1,395 @@
+// The scheduler of one launch. TBB lends workers; each takes CTAs from our own queue, runs one for a
+// slice and puts it back. Nothing depends on two workers running at once, no worker waits while a
+// CTA could run, and when none can, the launch ends with a report of who waits for what.
+#include "emu/schedule/engine.hpp"
+
+#include <tbb/task_arena.h>
+#include <tbb/task_group.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "emu/schedule/paths.hpp"
+
+namespace sassemu {
+
+namespace {
+
+// Warp instructions that a path runs before the next path or warp has its turn, and a CTA before
+// the next CTA. Large enough that switching costs nothing, small enough that a lock holder in
+// another CTA is never far.
+constexpr uint64_t path_quantum = 4096;
+constexpr uint64_t cta_slice = 1 << 18;
+
+}  // namespace
+
+Engine::Engine(Launch& launch, const LevelTable& level, Chooser& chooser, ServiceCalls& calls,
+               SlotCache& cache, Settings settings, std::string kernel, const Op* entry)
+    : launch_(launch),
+      level_(level),
+      chooser_(chooser),
+      calls_(calls),
+      cache_(cache),
+      settings_(settings),
+      kernel_(std::move(kernel)),
+      entry_(entry) {
+    launch_.engine = this;
+    launch_.services = &engine_services();
+}
+
+LaunchResult Engine::run() {
+    total_ = launch_.grid.count();
+    started_ = std::chrono::steady_clock::now();
+    deadline_ = settings_.seconds > 0
+                    ? started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                     std::chrono::duration<double>(settings_.seconds))
+                    : std::chrono::steady_clock::time_point::max();
+    const auto workers = static_cast<uint32_t>(
+        std::min<uint64_t>({settings_.threads, total_, settings_.resident_limit}));
+    if (workers <= 1) {
+        worker();
+    } else {
+        tbb::task_arena arena(static_cast<int>(workers));
+        arena.execute([&] {
+            tbb::task_group group;
+            for (uint32_t i = 1; i < workers; ++i) group.run([&] { worker(); });
+            worker();
+            group.wait();
+        });
+    }
+    // After a fault or a limit CTAs are left in the middle; they count as far as they came.
+    for (auto& slot : slots_) {
+        if (slot->cta.live_threads) account(slot->cta);
+        slot->cta.live_threads = 0;
+        cache_.push_back(std::move(slot));
+    }
+    LaunchStats& s = result_.stats;
+    s.warp_instructions = warp_instructions_;
+    s.thread_instructions = thread_instructions_;
+    s.guard_false = guard_false_;
+    s.threads = std::max(1u, workers);
+    s.ctas = next_cta_;
+    s.bytes_per_resident_cta = cache_.empty() ? 0 : cache_.back()->arena_bytes + sizeof(CtaSlot);
+    s.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+    return std::move(result_);
+}
+
+void Engine::worker() {
+    std::unique_lock lock(mutex_);
+    while (CtaSlot* slot = next(lock)) {
+        ++busy_;
+        lock.unlock();
+        if (slot->fresh) prepare(*slot);
+        const Outcome outcome = run_slice(*slot);
+        lock.lock();
+        --busy_;
+        ++epoch_;
+        switch (outcome) {
+            case Outcome::done: retire(*slot); break;
+            case Outcome::expired:
+                // A CTA that only reads is likely to wait for one that is not resident yet.
+                if (slot->quiet_slices == 0 && slot->cta.slices % 16)
+                    runnable_.push_front(slot);
+                else
+                    runnable_.push_back(slot);
+                break;
+            case Outcome::blocked: blocked_.push_back(slot); break;
+            case Outcome::stopped: break;
+        }
+        changed_.notify_all();
+    }
+    changed_.notify_all();
+}
+
+// The next CTA to run, or nullptr when the launch is over. Called and left with the lock held.
+CtaSlot* Engine::next(std::unique_lock<std::mutex>& lock) {
+    for (;;) {
+        if (launch_.stop.load(std::memory_order_relaxed)) return nullptr;
+        const bool can_admit = next_cta_ < total_ && resident_ < settings_.resident_limit;
+        const bool round_over = since_admission_ >= runnable_.size();
+        if (can_admit && (runnable_.empty() || round_over || runnable_.front()->quiet_slices)) {
+            since_admission_ = 0;
+            return admit();
+        }
+        if (!runnable_.empty()) {
+            ++since_admission_;
+            const uint32_t i =
+                chooser_.pick(ChoicePoint::next_cta, static_cast<uint32_t>(runnable_.size()));
+            CtaSlot* slot = runnable_[i];
+            runnable_.erase(runnable_.begin() + i);
+            return slot;
+        }
+        for (size_t i = 0; i < blocked_.size(); ++i) {
+            CtaSlot* slot = blocked_[i];
+            if (!wake_parked(*slot)) continue;
+            blocked_.erase(blocked_.begin() + static_cast<std::ptrdiff_t>(i));
+            return slot;
+        }
+        if (busy_ == 0) {
+            if (!blocked_.empty()) end(LaunchStatus::deadlock, deadlock_report());
+            return nullptr;
+        }
+        const uint64_t seen = epoch_;
+        changed_.wait(lock, [&] { return epoch_ != seen || launch_.stop; });
+    }
+}
+
+CtaSlot* Engine::admit() {
+    std::unique_ptr<CtaSlot> slot;
+    if (!cache_.empty()) {
+        slot = std::move(cache_.back());
+        cache_.pop_back();
+    } else {
+        slot = std::make_unique<CtaSlot>();
+    }
+    slot->cta.linear = next_cta_++;
+    slot->fresh = true;  // its worker prepares it, outside the lock
+    ++resident_;
+    slots_.push_back(std::move(slot));
+    return slots_.back().get();
+}
+
+void Engine::retire(CtaSlot& slot) {
+    account(slot.cta);
+    --resident_;
+    auto it = std::find_if(slots_.begin(), slots_.end(),
+                           [&](const auto& s) { return s.get() == &slot; });
+    cache_.push_back(std::move(*it));
+    *it = std::move(slots_.back());
+    slots_.pop_back();
+}
+
+void Engine::prepare(CtaSlot& slot) {
+    Cta& cta = slot.cta;
+    const uint64_t linear = cta.linear;
+    slot.fresh = false;
+    const uint32_t threads = static_cast<uint32_t>(launch_.block.count());
+    const uint32_t warps = (threads + 31) / 32;
+    const uint64_t rows_bytes = uint64_t{launch_.rows} * row_bytes;
+    const uint64_t local_bytes = uint64_t{launch_.local_bytes} * 32;
+    const uint64_t shared_bytes = (uint64_t{launch_.shared_bytes} + 127) / 64 * 64;
+    const uint64_t bytes =
+        (warps * (sizeof(Warp) + rows_bytes + local_bytes) + shared_bytes + 4095) / 4096 * 4096;
+    if (slot.arena_bytes < bytes || slot.arena_bytes > 4 * bytes) {
+        slot.arena.reset(static_cast<std::byte*>(std::aligned_alloc(4096, bytes)));
+        slot.arena_bytes = bytes;
+    }
+    slot.watches.clear();
+    slot.in_flight.clear();
+    slot.quiet_slices = 0;
+
+    std::byte* at = slot.arena.get();
+    cta.launch = &launch_;
+    cta.id.x = static_cast<uint32_t>(linear % launch_.grid.x);
+    cta.id.y = static_cast<uint32_t>(linear / launch_.grid.x % launch_.grid.y);
+    cta.id.z = static_cast<uint32_t>(linear / launch_.grid.x / launch_.grid.y);
+    cta.warp_count = warps;
+    cta.threads = cta.live_threads = threads;
+    cta.shared_bytes = launch_.shared_bytes;
+    cta.sm = linear % launch_.device->sms;
+    cta.warps = reinterpret_cast<Warp*>(at);
+    at += warps * sizeof(Warp);
+    cta.shared = at + warps * rows_bytes;
+    std::memset(at, 0, warps * rows_bytes + shared_bytes);
+    std::byte* local = cta.shared + shared_bytes;
+    cta.last = Extent{};
+    cta.next_warp = 0;
+    cta.barriers_open = 0;
+    cta.sequence = cta.slices = cta.virtual_time = 0;
+    for (auto& b : cta.barrier) b = Barrier{};
+
+    for (uint32_t i = 0; i < warps; ++i) {
+        Warp& w = cta.warps[i];
+        // Everything but the paths beyond the first and the convergence barriers, which are written
+        // before they are read.
+        w.rows = at + i * rows_bytes;
+        for (int k = 0; k < 8; ++k) w.base[k] = launch_.base[k];
+        w.base[static_cast<int>(Base::rows)] = w.rows;
+        w.base[static_cast<int>(Base::uniform)] = reinterpret_cast<std::byte*>(w.uniform);
+        std::fill(std::begin(w.p), std::end(w.p), 0u);
+        w.p[7] = w.p[15] = ~0u;
+        w.exists = low_lanes(std::min(32u, threads - i * 32));
+        w.active = w.live = w.exists;
+        w.issued = w.quantum_end = w.thread_instructions = w.guard_false = w.effects = 0;
+        w.cta = &cta;
+        w.watch = nullptr;
+        w.resume = nullptr;
+        w.stop = Stop::none;
+        w.index = static_cast<uint8_t>(i);
+        w.paths_used = 1;
+        w.current = 0;
+        w.local = local + i * local_bytes;
+        std::fill(std::begin(w.pending), std::end(w.pending), 0u);
+        w.in_flight = 0;
+        std::memset(w.b, 0, sizeof w.b);
+        std::memset(w.uniform, 0, sizeof w.uniform);
+        w.paths[0] = Path{};
+        w.paths[0].pc = entry_;
+        w.paths[0].lanes = w.exists;
+    }
+}
+
+void Engine::account(const Cta& cta) {
+    uint64_t issued = 0, threads = 0, guard = 0;
+    for (uint32_t i = 0; i < cta.warp_count; ++i) {
+        issued += cta.warps[i].issued;
+        threads += cta.warps[i].thread_instructions;
+        guard += cta.warps[i].guard_false;
+    }
+    warp_instructions_ += issued;
+    thread_instructions_ += threads;
+    guard_false_ += guard;
+}
+
+void Engine::check_limits() {
+    if (settings_.interrupted && settings_.interrupted->load(std::memory_order_relaxed))
+        end(LaunchStatus::interrupted, "interrupted");
+    else if (settings_.max_warp_instructions &&
+             launch_.issued.load(std::memory_order_relaxed) >= settings_.max_warp_instructions)
+        end(LaunchStatus::limit, "kernel '" + kernel_ + "' reached the limit of " +
+                                     std::to_string(settings_.max_warp_instructions) +
+                                     " warp instructions");
+    else if (settings_.seconds > 0 && std::chrono::steady_clock::now() >= deadline_)
+        end(LaunchStatus::limit,
+            "kernel '" + kernel_ + "' reached its time limit; raise --time-limit if it is not stuck");
+}
+
+Engine::Outcome Engine::run_slice(CtaSlot& slot) {
+    Cta& cta = slot.cta;
+    ++cta.slices;
+    uint64_t ran = 0, unreported = 0, effects_before = 0, effects_after = 0;
+    for (uint32_t i = 0; i < cta.warp_count; ++i) effects_before += cta.warps[i].effects;
+    for (;;) {
+        bool progress = false;
+        for (uint32_t n = 0; n < cta.warp_count; ++n) {
+            Warp& w = cta.warps[cta.next_warp];
+            if (++cta.next_warp == cta.warp_count) cta.next_warp = 0;
+            if (!w.live) continue;
+            const uint64_t before = w.issued + w.guard_false;
+            if (!run_warp(slot, w)) continue;
+            progress = true;
+            const uint64_t done = w.issued + w.guard_false - before;
+            ran += done;
+            if ((unreported += done) >= 16 * path_quantum) {
+                launch_.issued.fetch_add(unreported, std::memory_order_relaxed);
+                unreported = 0;
+                check_limits();
+            }
+            if (launch_.stop.load(std::memory_order_relaxed)) return Outcome::stopped;
+        }
+        if (cta.live_threads == 0) {
+            launch_.issued.fetch_add(unreported, std::memory_order_relaxed);
+            return Outcome::done;
+        }
+        if (launch_.model) {
+            stepping_ = &cta;
+            launch_.model->step(*this, &cta);
+        }
+        if (!progress && !wake_parked(slot)) return Outcome::blocked;
+        if (ran >= cta_slice || !progress) break;
+    }
+    launch_.issued.fetch_add(unreported, std::memory_order_relaxed);
+    check_limits();
+    for (uint32_t i = 0; i < cta.warp_count; ++i) effects_after += cta.warps[i].effects;
+    slot.quiet_slices = effects_after == effects_before ? slot.quiet_slices + 1 : 0;
+    return Outcome::expired;
+}
+
+// Runs one runnable path of the warp; false when it has none.
+bool Engine::run_warp(CtaSlot& slot, Warp& w) {
+    uint32_t chosen = w.paths_used;
+    for (uint32_t k = 0; k < w.paths_used; ++k) {
+        const uint32_t i = (w.current + k) % w.paths_used;
+        if (w.paths[i].state == PathState::runnable) {
+            chosen = i;
+            break;
+        }
+    }
+    if (chosen == w.paths_used) return false;
+    w.current = static_cast<uint8_t>(chosen);
+    w.active = w.path().lanes;
+    if (w.path().spins >= 2 && w.path().edge && !w.in_flight) {
+        watch_spin(slot, w);
+    } else {
+        w.quantum_end = w.issued + path_quantum;
+        run_path(w);
+    }
+    // The next turn is another path's.
+    if (w.stop == Stop::yielded && w.paths_used > 1)
+        w.current = static_cast<uint8_t>((w.current + 1) % w.paths_used);
+    return true;
+}
+
+void Engine::run_path(Warp& w) {
+    w.stop = Stop::none;
+    if (settings_.checked)
+        level_.run_checked(w, w.path().pc, launch_.code->register_sets(), launch_.code->ops());
+    else
+        level_.run(w, w.path().pc);
+}
+
+// A path that ended quantum after quantum on one back edge: watch it go round once.
+void Engine::watch_spin(CtaSlot& slot, Warp& w) {
+    thread_local SpinSnapshot snapshot;
+    thread_local Watch watch;
+    const Op* edge = w.path().edge;
+    snapshot.take(w, launch_.rows);
+    watch.used = 0;
+    watch.overflow = false;
+    w.watch = &watch;
+    const uint64_t end = w.issued + path_quantum;
+    do {
+        w.quantum_end = w.issued;  // stop at the next back edge
+        run_path(w);
+    } while (w.stop == Stop::yielded && w.path().edge && w.path().edge != edge &&
+             w.issued < end && !watch.overflow);
+    w.watch = nullptr;
+    if (w.stop != Stop::yielded) return;
+    Path& p = w.path();
+    if (p.edge == edge && !watch.overflow && snapshot.same(w, launch_.rows)) {
+        p.state = PathState::parked;
+        p.watch = static_cast<uint32_t>(slot.watches.size());
+        slot.watches.push_back(watch);
+        p.spins = 1;
+    } else {
+        p.spins = 0;
+    }
+}
+
+// Makes parked paths runnable whose bytes have changed; true when there is one.
+bool Engine::wake_parked(CtaSlot& slot) {
+    bool any = false, all = true;
+    if (launch_.model && slot.cta.launch) {
+        stepping_ = &slot.cta;
+        launch_.model->step(*this, &slot.cta);
+    }
+    for (uint32_t i = 0; i < slot.cta.warp_count; ++i) {
+        Warp& w = slot.cta.warps[i];
+        for (uint32_t k = 0; k < w.paths_used; ++k) {
+            Path& p = w.paths[k];
+            if (p.state == PathState::runnable && w.live) any = true;
+            if (p.state == PathState::in_flight && w.live) any = true;
+            if (p.state != PathState::parked) continue;
+            if (slot.watches[p.watch].changed()) {
+                p.state = PathState::runnable;
+                any = true;
+            } else {
+                all = false;
+            }
+        }
+    }
+    if (all) slot.watches.clear();
+    return any;
+}
+
+void Engine::end(LaunchStatus status, std::string message) {
+    const std::lock_guard guard(fault_mutex_);
+    if (!launch_.stop.load()) {
+        result_.status = status;
+        result_.message = std::move(message);
+    }
+    launch_.stop = true;
+}
+
+}  // namespace sassemu

@@ -1,0 +1,127 @@
+// One launch at work: the queue of CTAs, the workers that run them, and what ends it all. The other
+// files of schedule/ implement what handlers ask for (paths, barriers, port accesses).
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "emu/gpu.hpp"
+#include "emu/isa/level.hpp"
+#include "emu/machine/cta.hpp"
+#include "emu/machine/services.hpp"
+#include "emu/program/code_image.hpp"
+#include "emu/schedule/chooser.hpp"
+#include "emu/schedule/watch.hpp"
+
+namespace sassemu {
+
+// An access that a model holds back.
+struct InFlight {
+    uint64_t token = 0;
+    uint32_t lanes = 0;
+    Access access;
+};
+
+// What the engine keeps per CTA beside the machine state.
+struct CtaSlot {
+    Cta cta;
+    std::unique_ptr<std::byte, void (*)(void*)> arena{nullptr, std::free};
+    uint64_t arena_bytes = 0;
+    std::vector<Watch> watches;       // of parked paths
+    std::vector<InFlight> in_flight;
+    uint32_t quiet_slices = 0;        // slices in a row that wrote nothing
+    bool fresh = true;                // admitted, not prepared yet
+};
+
+// Memory of finished CTAs, for the next ones; kept by the Gpu between launches.
+using SlotCache = std::vector<std::unique_ptr<CtaSlot>>;
+
+class ServiceCalls;  // vprintf, malloc, ...
+
+class Engine : public PortHost {
+  public:
+    struct Settings {
+        uint32_t threads = 1;
+        uint32_t resident_limit = 1;
+        bool checked = false;
+        uint64_t max_warp_instructions = 0;
+        double seconds = 0;
+        const std::atomic<bool>* interrupted = nullptr;
+    };
+    Engine(Launch& launch, const LevelTable& level, Chooser& chooser, ServiceCalls& calls,
+           SlotCache& cache, Settings settings, std::string kernel, const Op* entry);
+    LaunchResult run();
+
+    // The part that handlers reach through Services.
+    const Op* fault(Warp&, const Op*, uint32_t lanes, FaultKind, std::string what,
+                    bool has_address, uint64_t address, uint32_t landed = 0);
+    // Ends the launch with a status that is no fault.
+    void end(LaunchStatus status, std::string message);
+    Chooser& chooser() { return chooser_; }
+    ServiceCalls& calls() { return calls_; }
+    CtaSlot& slot(Warp& w) { return *reinterpret_cast<CtaSlot*>(w.cta); }
+    void complete(uint64_t token, uint32_t lanes) override;
+    // Performs every held access of the warp now (same-address order, barriers, exits).
+    void drain(Warp& w);
+    bool checked() const { return settings_.checked; }
+    const std::string& kernel() const { return kernel_; }
+
+  private:
+    enum class Outcome : uint8_t { done, expired, blocked, stopped };
+
+    void worker();
+    CtaSlot* next(std::unique_lock<std::mutex>& lock);
+    CtaSlot* admit();
+    void retire(CtaSlot& slot);
+    void prepare(CtaSlot& slot);
+    Outcome run_slice(CtaSlot& slot);
+    bool run_warp(CtaSlot& slot, Warp& w);
+    void run_path(Warp& w);
+    void watch_spin(CtaSlot& slot, Warp& w);
+    bool wake_parked(CtaSlot& slot);
+    std::string deadlock_report() const;
+    void account(const Cta& cta);
+    void check_limits();
+
+    Launch& launch_;
+    const LevelTable& level_;
+    Chooser& chooser_;
+    ServiceCalls& calls_;
+    SlotCache& cache_;
+    Settings settings_;
+    std::string kernel_;
+    const Op* entry_;
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<CtaSlot*> runnable_;
+    std::vector<CtaSlot*> blocked_;
+    std::vector<std::unique_ptr<CtaSlot>> slots_;
+    uint64_t next_cta_ = 0, total_ = 0;
+    uint32_t resident_ = 0, busy_ = 0, since_admission_ = 0;
+    uint64_t epoch_ = 0;  // slices ended
+    std::atomic<uint64_t> warp_instructions_{0}, thread_instructions_{0}, guard_false_{0};
+    std::chrono::steady_clock::time_point started_, deadline_;
+    std::mutex fault_mutex_;
+    LaunchResult result_;
+    Cta* stepping_ = nullptr;
+};
+
+inline Engine& engine(const Warp& w) { return *static_cast<Engine*>(w.cta->launch->engine); }
+
+// The table handed to handlers.
+const Services& engine_services();
+
+// schedule/paths.cpp: lets another runnable path of the warp go on, or stops with `blocked`.
+const Op* run_other_path(Warp& w);
+// After lanes left the CTA: a barrier that waited for them only may open.
+void recheck_barriers(Cta& cta);
+
+}  // namespace sassemu

@@ -1,0 +1,384 @@
+// class Gpu: memory, modules and launches of one emulated device.
+#include "emu/gpu.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "emu/memory/host_access.hpp"
+#include "emu/memory/textures.hpp"
+#include "emu/module/link.hpp"
+#include "emu/schedule/bank0.hpp"
+#include "emu/schedule/engine.hpp"
+#include "emu/schedule/service_calls.hpp"
+
+namespace sassemu {
+
+namespace {
+
+constexpr uint64_t code_window = uint64_t{0x7a} << 40;  // code addresses; never data
+constexpr uint64_t code_stride = uint64_t{1} << 32;     // per module
+
+std::span<const std::byte> as_bytes(const std::vector<uint8_t>& v) {
+    return {reinterpret_cast<const std::byte*>(v.data()), v.size()};
+}
+
+// One module on the device.
+struct LoadedModule {
+    std::shared_ptr<const Module> module;
+    LinkedImage linked;
+    std::vector<uint64_t> data_bases;
+    uint64_t code_base = 0;
+    uint64_t bank3 = 0, bank3_bytes = 0;  // device address of the __constant__ variables
+    std::unique_ptr<CodeImage> code[3];   // by Lowering
+};
+
+class GpuImpl final : public Gpu {
+  public:
+    explicit GpuImpl(GpuOptions options) : options_(std::move(options)) {}
+
+    Result<void> start() {
+        auto level = choose_level(options_.reference ? HostLevel::v2 : options_.level);
+        if (!level) return level.error();
+        level_ = *level;
+        auto model = make_model(options_.model, options_.seed);
+        if (!model) return model.error();
+        model_ = std::move(*model);
+        chooser_ = options_.seed ? make_seeded_chooser(options_.seed) : make_fixed_chooser();
+        if (options_.threads == 0) options_.threads = std::max(1u, std::thread::hardware_concurrency());
+        return {};
+    }
+
+    Result<uint64_t> allocate(uint64_t bytes, std::string name, uint64_t address) override {
+        return space_.allocate(bytes, {address, 0, std::move(name)});
+    }
+    Result<void> release(uint64_t address) override { return space_.release(address); }
+
+    Result<void> write(uint64_t address, std::span<const std::byte> bytes) override {
+        auto at = range(address, bytes.size(), "write");
+        if (!at) return at.error();
+        host::copy(*at, bytes.data(), bytes.size());
+        return {};
+    }
+    Result<void> read(uint64_t address, std::span<std::byte> bytes) override {
+        auto at = range(address, bytes.size(), "read");
+        if (!at) return at.error();
+        host::copy(bytes.data(), *at, bytes.size());
+        return {};
+    }
+    Result<void> fill(uint64_t address, uint64_t bytes, uint8_t value) override {
+        auto at = range(address, bytes, "fill");
+        if (!at) return at.error();
+        std::memset(*at, value, bytes);
+        return {};
+    }
+
+    Result<ModuleId> load(std::shared_ptr<const Module> module) override;
+    Result<Symbol> symbol(ModuleId id, std::string_view name) override;
+    Result<uint64_t> create_texture(const TextureDesc& desc) override {
+        return textures_.add(desc, false);
+    }
+    Result<uint64_t> create_surface(const TextureDesc& desc) override {
+        return textures_.add(desc, true);
+    }
+    Result<LaunchResult> launch(const LaunchRequest& request) override;
+    void interrupt() noexcept override { interrupted_.store(true, std::memory_order_relaxed); }
+    HostLevel level() const override {
+        return level_->name[1] == '2'   ? HostLevel::v2
+               : level_->name[1] == '3' ? HostLevel::v3
+                                        : HostLevel::v4;
+    }
+
+  private:
+    Result<std::byte*> range(uint64_t address, uint64_t bytes, const char* what) {
+        const Extent& e = space_.find(address);
+        if (bytes == 0 || e.holds(address, bytes)) return e.host + (address - e.lo);
+        return Error{ErrorCode::input, std::string("device memory ") + what,
+                     std::to_string(bytes) + " bytes do not fit in one allocation",
+                     space_.describe(address)};
+    }
+    Result<void> check(const LaunchRequest&, const Kernel&) const;
+    CodeImage& code(LoadedModule& m);
+    Result<uint64_t> workspace();
+
+    GpuOptions options_;
+    const LevelTable* level_ = nullptr;
+    AddressSpace space_;
+    TextureTable textures_;
+    ServiceCalls calls_;
+    std::unique_ptr<MemoryModel> model_;
+    std::unique_ptr<Chooser> chooser_;
+    std::vector<std::unique_ptr<LoadedModule>> modules_;
+    SlotCache cache_;
+    std::vector<std::byte> bank0_;
+    std::vector<std::byte> bank2_, bank4_;
+    std::atomic<bool> interrupted_{false};
+    uint64_t launches_ = 0, heap_ = 0, workspace_ = 0;
+};
+
+Result<ModuleId> GpuImpl::load(std::shared_ptr<const Module> module) {
+    auto m = std::make_unique<LoadedModule>();
+    m->module = module;
+    m->code_base = code_window + modules_.size() * code_stride;
+    Placement placement;
+    placement.code_base = m->code_base;
+    placement.shared_window = window_base(shared_window_high);
+    for (const DataSection& d : module->data_sections()) {
+        auto at = space_.allocate(std::max<uint64_t>(d.size, 1), {0, 0, d.name});
+        if (!at) return at.error();
+        m->data_bases.push_back(*at);
+    }
+    placement.data_bases = m->data_bases;
+    const uint64_t services = m->code_base + (module->code_image_size() + 15) / 16 * 16 + 16;
+    bool heap = false;
+    placement.undefined = [&](const sassemu::Symbol& symbol) -> Result<uint64_t> {
+        const auto& table = ServiceCalls::table();
+        for (size_t i = 0; i < table.size(); ++i)
+            if (table[i].name == symbol.name) {
+                heap |= symbol.name == "malloc" || symbol.name == "free";
+                return services + i * 16;
+            }
+        return Error{ErrorCode::unsupported, module->file_name() + ": symbol '" + symbol.name + "'",
+                     "is not defined in this module and is no service of the emulator",
+                     "link the module with nvlink, or provide the function"};
+    };
+    auto linked = link(*module, placement);
+    if (!linked) return linked.error();
+    m->linked = std::move(*linked);
+    for (size_t i = 0; i < m->data_bases.size(); ++i)
+        if (auto done = write(m->data_bases[i], as_bytes(m->linked.data[i])); !done)
+            return done.error();
+    for (const LinkedBank& bank : m->linked.banks) {
+        if (bank.bank != 3 || bank.bytes.empty()) continue;
+        auto at = space_.allocate(bank.bytes.size(), {0, Extent::read_only, "__constant__ bank"});
+        if (!at) return at.error();
+        m->bank3 = *at;
+        m->bank3_bytes = bank.bytes.size();
+        if (auto done = write(*at, as_bytes(bank.bytes)); !done) return done.error();
+    }
+    if (heap && !heap_ && options_.heap_bytes) {
+        auto at = space_.allocate(options_.heap_bytes, {0, 0, "device heap"});
+        if (!at) return at.error();
+        heap_ = *at;
+        calls_.set_heap(heap_, options_.heap_bytes);
+    }
+    modules_.push_back(std::move(m));
+    return static_cast<ModuleId>(modules_.size() - 1);
+}
+
+Result<Gpu::Symbol> GpuImpl::symbol(ModuleId id, std::string_view name) {
+    if (id >= modules_.size())
+        return Error{ErrorCode::usage, "symbol", "no module " + std::to_string(id), ""};
+    const LoadedModule& m = *modules_[id];
+    const Variable* v = m.module->variable(name);
+    if (!v) {
+        std::string known;
+        for (const Variable& other : m.module->variables())
+            known += (known.empty() ? "" : ", ") + other.name;
+        return Error{ErrorCode::not_found,
+                     m.module->file_name() + ": variable '" + std::string(name) + "'",
+                     "does not exist", known.empty() ? "the module has none" : "it has " + known};
+    }
+    if (v->space == Space::constant) return Symbol{m.bank3 + v->offset, v->size};
+    const auto& sections = m.module->data_sections();
+    for (size_t i = 0; i < sections.size(); ++i)
+        if (sections[i].section == v->section) return Symbol{m.data_bases[i] + v->offset, v->size};
+    return Error{ErrorCode::internal, m.module->file_name(), "variable without a section", ""};
+}
+
+CodeImage& GpuImpl::code(LoadedModule& m) {
+    const Lowering lowering = options_.reference              ? Lowering::reference
+                              : options_.checked || model_ ? Lowering::checked
+                                                              : Lowering::plain;
+    auto& image = m.code[static_cast<int>(lowering)];
+    if (!image) {
+        CodeImage::Options options;
+        options.lowering = lowering;
+        options.arch = m.module->arch().name();
+        options.base_address = m.code_base;
+        options.max_registers = 0;
+        for (const Kernel& k : m.module->kernels())
+            options.max_registers = std::max(options.max_registers, k.registers);
+        options.level = level_;
+        image = std::make_unique<CodeImage>(m.module, m.linked.code, ServiceCalls::table(), options);
+    }
+    return *image;
+}
+
+Result<void> GpuImpl::check(const LaunchRequest& r, const Kernel& k) const {
+    const std::string where = "launch of '" + r.kernel + "'";
+    const auto bad = [&](std::string field, std::string what, std::string hint = "") {
+        return Error{ErrorCode::input, where + ": " + field, std::move(what), std::move(hint)};
+    };
+    const DeviceProfile& d = options_.device;
+    if (!r.block.count() || r.block.x > 1024 || r.block.y > 1024 || r.block.z > 64 ||
+        r.block.count() > 1024)
+        return bad("block", "(" + std::to_string(r.block.x) + "," + std::to_string(r.block.y) + "," +
+                                std::to_string(r.block.z) + ") is not a valid block",
+                   "at most 1024 threads, 1024 x 1024 x 64");
+    if (!r.grid.count() || r.grid.x > 0x7fffffffu || r.grid.y > 65535 || r.grid.z > 65535)
+        return bad("grid", "is empty or too large", "at most 2^31-1 x 65535 x 65535");
+    if (k.max_threads) {
+        const auto& m = *k.max_threads;
+        const uint64_t most = uint64_t{m.x} * m.y * m.z;
+        if (most && r.block.count() > most)
+            return bad("block", std::to_string(r.block.count()) + " threads exceed the " +
+                                    std::to_string(most) + " that the kernel was compiled for");
+    }
+    if (k.required_threads) {
+        const auto& m = *k.required_threads;
+        if (r.block.x != m.x || r.block.y != m.y || r.block.z != m.z)
+            return bad("block", "differs from the kernel's required block (" +
+                                    std::to_string(m.x) + "," + std::to_string(m.y) + "," +
+                                    std::to_string(m.z) + ")");
+    }
+    if (uint64_t{k.shared_static} + r.dynamic_shared > d.shared_per_cta + k.shared_reserved)
+        return bad("dynamicShared", std::to_string(uint64_t{k.shared_static} + r.dynamic_shared) +
+                                        " bytes of shared memory exceed the device's " +
+                                        std::to_string(d.shared_per_cta) + " per CTA");
+    if (r.params.size() != k.param_size)
+        return bad("parameters", std::to_string(r.params.size()) + " bytes given, the kernel takes " +
+                                     std::to_string(k.param_size));
+    const uint64_t warps = (r.block.count() + 31) / 32;
+    if (warps * 32 * ((k.registers + 7) / 8 * 8) > d.registers_per_sm)
+        return bad("block", "the CTA needs more registers than the device's " +
+                                std::to_string(d.registers_per_sm) + " per SM");
+    return {};
+}
+
+Result<uint64_t> GpuImpl::workspace() {
+    if (!workspace_) {
+        auto at = space_.allocate(4096, {0, 0, "cooperative grid workspace"});
+        if (!at) return at.error();
+        workspace_ = *at;
+    }
+    if (auto done = fill(workspace_, 4096, 0); !done) return done.error();
+    const uint32_t size = 8;
+    if (auto done = write(workspace_, std::as_bytes(std::span(&size, 1))); !done)
+        return done.error();
+    return workspace_;
+}
+
+Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request) {
+    if (request.module >= modules_.size())
+        return Error{ErrorCode::usage, "launch", "no module " + std::to_string(request.module), ""};
+    LoadedModule& m = *modules_[request.module];
+    auto found = m.module->kernel(request.kernel);
+    if (!found) return found.error();
+    const Kernel& k = **found;
+    if (auto ok = check(request, k); !ok) return ok.error();
+
+    LaunchResult early;
+    if (request.cluster.count() > 1 || (k.cluster && k.cluster->x * k.cluster->y * k.cluster->z > 1)) {
+        early.status = LaunchStatus::unsupported;
+        early.message = "kernel '" + request.kernel + "' launches with thread block clusters, which "
+                        "this emulator does not execute";
+        return early;
+    }
+
+    CodeImage& image = code(m);
+    const Op* entry = image.at(m.code_base + k.code_offset);
+    if (!entry)
+        return Error{ErrorCode::input, m.module->file_name() + ": kernel '" + request.kernel + "'",
+                     "its entry lies in no code section", ""};
+
+    Launch launch;
+    launch.space = &space_;
+    launch.code = &image;
+    launch.textures = &textures_;
+    launch.model = model_.get();
+    launch.device = &options_.device;
+    launch.grid = request.grid;
+    launch.block = request.block;
+    launch.cluster = request.cluster;
+    launch.registers = image.options().max_registers;
+    launch.rows = first_register_row + launch.registers + 1;
+    launch.shared_bytes = k.shared_static + request.dynamic_shared;
+    launch.dynamic_shared = request.dynamic_shared;
+    const uint64_t own = std::max({k.min_stack_size, k.frame_size, k.crs_stack_size});
+    const uint64_t stack = std::max<uint64_t>(options_.stack_bytes, own);
+    launch.local_bytes = static_cast<uint32_t>(std::min<uint64_t>((stack + 15) / 16 * 16, 512 << 10));
+    launch.arch = m.module->arch().sm;
+    launch.id = ++launches_;
+    launch.start_ns = launches_ * 1000000;
+
+    Bank0Values values;
+    values.block = request.block;
+    values.grid = request.grid;
+    values.cluster = request.cluster;
+    values.stack_top = launch.local_bytes;
+    values.dynamic_shared = request.dynamic_shared;
+    values.grid_id = launch.id;
+    values.sms = options_.device.sms;
+    values.total_shared = launch.shared_bytes;
+    if (request.cooperative) {
+        auto at = workspace();
+        if (!at) return at.error();
+        values.grid_workspace = *at;
+    }
+    bank0_.assign(std::max<size_t>(bank0_bytes_without_parameters,
+                                   k.param_base + request.params.size() + 64), std::byte{0});
+    fill_bank0(bank0_, launch.arch, values);
+    std::copy(request.params.begin(), request.params.end(), bank0_.begin() + k.param_base);
+
+    const auto set = [&](Base base, const std::byte* at, uint64_t bytes) {
+        launch.base[static_cast<int>(base)] = at;
+        launch.bank_bytes[static_cast<int>(base)] = bytes;
+    };
+    set(Base::immediate, image.immediates(), 0);
+    set(Base::bank0, bank0_.data(), bank0_.size());
+    for (size_t i = 0; i < m.linked.banks.size(); ++i) {
+        const LinkedBank& bank = m.linked.banks[i];
+        const ConstantBank& source = m.module->constant_banks()[i];
+        if (!source.kernel.empty() && source.kernel != request.kernel) continue;
+        const auto* at = reinterpret_cast<const std::byte*>(bank.bytes.data());
+        if (bank.bank == 2) set(Base::bank2, at, bank.bytes.size());
+        if (bank.bank == 4) set(Base::bank4, at, bank.bytes.size());
+    }
+    if (m.bank3) {
+        const Extent& e = space_.find(m.bank3);
+        set(Base::bank3, e.host, m.bank3_bytes);
+    }
+
+    // Residency: what one SM holds, times the SMs of the device.
+    const DeviceProfile& d = options_.device;
+    const uint32_t warps = static_cast<uint32_t>((request.block.count() + 31) / 32);
+    const uint32_t per_warp = std::max(1u, (k.registers + 7) / 8 * 8 * 32);
+    const uint32_t by_registers = d.registers_per_sm / (per_warp * warps);
+    const uint32_t by_threads = d.resident_threads_per_sm / (warps * 32);
+    const uint32_t by_shared =
+        launch.shared_bytes ? d.shared_per_sm / std::max(1u, launch.shared_bytes) : ~0u;
+    const uint32_t per_sm = std::max(
+        1u, std::min({by_registers, by_threads, by_shared, d.resident_ctas_per_sm}));
+    Engine::Settings settings;
+    settings.resident_limit = per_sm * d.sms;
+    if (request.cooperative && request.grid.count() > settings.resident_limit)
+        return Error{ErrorCode::input, "launch of '" + request.kernel + "': grid",
+                     std::to_string(request.grid.count()) + " CTAs of a cooperative launch must be "
+                     "resident together, the device '" + d.name + "' holds " +
+                         std::to_string(settings.resident_limit),
+                     "use a smaller grid or a larger device profile"};
+    settings.threads = options_.deterministic || model_ ? 1 : options_.threads;
+    settings.checked = image.options().lowering == Lowering::checked;
+    settings.max_warp_instructions = request.limits.max_warp_instructions;
+    settings.seconds = request.limits.seconds;
+    settings.interrupted = &interrupted_;
+    for (auto& slot : cache_)
+        if (slot->arena_bytes > (64u << 20)) slot->arena.reset(), slot->arena_bytes = 0;
+
+    Engine engine(launch, *level_, *chooser_, calls_, cache_, settings, request.kernel, entry);
+    LaunchResult result = engine.run();
+    calls_.flush(options_.on_printf);
+    interrupted_ = false;
+    return result;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Gpu>> Gpu::create(GpuOptions options) {
+    auto gpu = std::make_unique<GpuImpl>(std::move(options));
+    if (auto ok = gpu->start(); !ok) return ok.error();
+    return std::unique_ptr<Gpu>(std::move(gpu));
+}
+
+}  // namespace sassemu

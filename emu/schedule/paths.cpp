@@ -1,0 +1,207 @@
+// Divergence and convergence. A warp is a set of paths; they divide at branches and merge only where
+// the code says so: BSYNC, WARPSYNC. Convergence barriers are kept per lane (Warp::b), so divergent
+// parts of a warp may use the same barrier register without knowing of each other.
+#include "emu/schedule/paths.hpp"
+
+#include "emu/schedule/engine.hpp"
+
+namespace sassemu {
+
+namespace {
+
+Path& add_path(Warp& w, const Op* pc, uint32_t lanes) {
+    // At most 32: every path has at least one lane of its own.
+    Path& p = w.paths[w.paths_used++];
+    p = Path{};
+    p.pc = pc;
+    p.lanes = lanes;
+    return p;
+}
+
+void remove_path(Warp& w, uint32_t index) {
+    const uint32_t last = --w.paths_used;
+    if (index != last) w.paths[index] = w.paths[last];
+    if (w.current == last) w.current = static_cast<uint8_t>(index);
+}
+
+// Makes the paths in `which` (bits are path indices) runnable, and merges those at the same pc.
+void release(Warp& w, uint32_t which) {
+    for (uint32_t i = 0; i < w.paths_used; ++i) {
+        if (!(which >> i & 1)) continue;
+        w.paths[i].state = PathState::runnable;
+        for (uint32_t k = w.paths_used; k-- > i + 1;) {
+            if (!(which >> k & 1) || w.paths[k].pc != w.paths[i].pc) continue;
+            w.paths[i].lanes |= w.paths[k].lanes;
+            if (w.current == k) w.current = static_cast<uint8_t>(i);
+            // Keep the bits of `which` in step with the move of the last path into slot k.
+            const uint32_t last = w.paths_used - 1u;
+            const bool moved = which >> last & 1;
+            remove_path(w, k);
+            which &= ~(1u << last);
+            if (k != last) which = moved ? which | 1u << k : which & ~(1u << k);
+        }
+    }
+}
+
+void cancel_watch(Warp& w) {
+    if (w.watch) w.watch->overflow = true;
+}
+
+}  // namespace
+
+const Op* run_other_path(Warp& w) {
+    cancel_watch(w);
+    for (uint32_t k = 0; k < w.paths_used; ++k) {
+        const uint32_t i = (w.current + k) % w.paths_used;
+        if (w.paths[i].state != PathState::runnable) continue;
+        w.current = static_cast<uint8_t>(i);
+        w.active = w.paths[i].lanes;
+        return w.paths[i].pc;
+    }
+    w.stop = Stop::blocked;
+    return nullptr;
+}
+
+namespace paths {
+
+void leave_behind(Warp& w, uint32_t lanes, const Op* pc) {
+    const uint32_t rest = w.active & ~lanes;
+    if (!rest) return;
+    add_path(w, pc, rest);
+    w.path().lanes = w.active = lanes;
+}
+
+const Op* split(Warp& w, const Op* target, uint32_t taken, const Op* next) {
+    cancel_watch(w);
+    const uint32_t rest = w.active & ~taken;
+    // The side that falls through goes first: for a loop these are the lanes that leave it.
+    if (engine(w).chooser().pick(ChoicePoint::branch_side, 2) == 0) {
+        add_path(w, target, taken);
+        w.path().lanes = w.active = rest;
+        return next;
+    }
+    add_path(w, next, rest);
+    w.path().lanes = w.active = taken;
+    return target;
+}
+
+const Op* jump(Warp& w, const Op* op, uint32_t lanes, const uint64_t address[32]) {
+    Cta& cta = *w.cta;
+    leave_behind(w, lanes, op + 1);
+    const Op* first = nullptr;
+    uint32_t first_lanes = 0;
+    uint32_t todo = lanes;
+    while (todo) {
+        const uint32_t lane = static_cast<uint32_t>(std::countr_zero(todo));
+        uint32_t same = 0;
+        for (uint32_t i = lane; i < 32; ++i)
+            if ((todo >> i & 1) && address[i] == address[lane]) same |= 1u << i;
+        todo &= ~same;
+        const Op* target = cta.launch->code->at(address[lane]);
+        if (!target)
+            return services(w).fault(w, op, same, FaultKind::invalid_pc,
+                                     "the jump leaves the code of this module", true,
+                                     address[lane]);
+        if (!first) {
+            first = target;
+            first_lanes = same;
+        } else {
+            add_path(w, target, same);
+        }
+    }
+    w.path().lanes = w.active = first_lanes;
+    if (first <= op) return back_edge(w, first, op);
+    return first;
+}
+
+const Op* yield(Warp& w, const Op* target, const Op* edge) {
+    Path& p = w.path();
+    p.pc = target;
+    p.spins = p.edge == edge ? static_cast<uint16_t>(std::min(p.spins + 1, 0xffff)) : uint16_t{0};
+    p.edge = edge;
+    w.stop = Stop::yielded;
+    return nullptr;
+}
+
+const Op* bsync(Warp& w, const Op* op, uint32_t lanes, uint32_t barrier) {
+    leave_behind(w, lanes, op + 1);
+    Path& p = w.path();
+    p.pc = op + 1;
+    p.state = PathState::at_bsync;
+    p.barrier = static_cast<uint8_t>(barrier);
+    recheck(w);
+    return run_other_path(w);
+}
+
+void recheck(Warp& w) {
+    for (uint32_t i = 0; i < w.paths_used; ++i) {
+        const Path& p = w.paths[i];
+        uint32_t need, arrived = 0, which = 0;
+        if (p.state == PathState::at_bsync) {
+            const uint32_t lane = static_cast<uint32_t>(std::countr_zero(p.lanes));
+            need = (w.b[p.barrier][lane] | p.lanes) & w.live;
+        } else if (p.state == PathState::at_warpsync) {
+            need = p.want & w.live;
+        } else {
+            continue;
+        }
+        for (uint32_t k = 0; k < w.paths_used; ++k) {
+            const Path& q = w.paths[k];
+            if (q.state != p.state || !(q.lanes & need)) continue;
+            if (p.state == PathState::at_bsync && q.barrier != p.barrier) continue;
+            arrived |= q.lanes;
+            which |= 1u << k;
+        }
+        if (need & ~arrived) continue;
+        release(w, which);
+        i = ~0u;  // indices have moved; look again from the start
+    }
+}
+
+const Op* warpsync(Warp& w, const Op* op, uint32_t lanes, uint32_t want) {
+    want &= w.live;
+    if ((want & ~lanes) == 0 && lanes == w.active) return op + 1;
+    leave_behind(w, lanes, op + 1);
+    Path& p = w.path();
+    p.pc = op + 1;
+    p.state = PathState::at_warpsync;
+    p.want = want;
+    recheck(w);
+    return run_other_path(w);
+}
+
+const Op* exit(Warp& w, const Op* op, uint32_t lanes) {
+    Cta& cta = *w.cta;
+    if (w.in_flight) engine(w).drain(w);
+    w.live &= ~lanes;
+    w.active &= ~lanes;
+    w.path().lanes = w.active;
+    cta.live_threads -= static_cast<uint32_t>(std::popcount(lanes));
+    const bool path_over = w.active == 0;
+    if (path_over) remove_path(w, w.current);
+    recheck(w);
+    if (cta.barriers_open) recheck_barriers(cta);
+    if (!path_over) return op + 1;
+    if (!w.live) {
+        w.stop = Stop::retired;
+        return nullptr;
+    }
+    w.current = 0;
+    return run_other_path(w);
+}
+
+const Op* sleep(Warp& w, const Op* op, uint32_t lanes, uint64_t ns) {
+    // Virtual time passes for the whole CTA; the path gives way to others. The lanes that do not
+    // sleep just go on with it: sleeping has no result that they could miss.
+    (void)lanes;
+    w.cta->virtual_time += ns;
+    Path& p = w.path();
+    p.pc = op + 1;
+    if (w.watch) return op + 1;
+    w.stop = Stop::yielded;
+    p.edge = nullptr;
+    return nullptr;
+}
+
+}  // namespace paths
+}  // namespace sassemu

@@ -1,0 +1,21 @@
+// Independent thread scheduling: how the paths of a warp divide, wait and merge.
+#pragma once
+
+#include "emu/machine/services.hpp"
+
+namespace sassemu::paths {
+
+const Op* split(Warp&, const Op* target, uint32_t taken, const Op* next);
+const Op* jump(Warp&, const Op*, uint32_t lanes, const uint64_t address[32]);
+const Op* yield(Warp&, const Op* target, const Op* edge);
+const Op* bsync(Warp&, const Op*, uint32_t lanes, uint32_t barrier);
+void recheck(Warp&);
+const Op* warpsync(Warp&, const Op*, uint32_t lanes, uint32_t want);
+const Op* exit(Warp&, const Op*, uint32_t lanes);
+const Op* sleep(Warp&, const Op*, uint32_t lanes, uint64_t ns);
+
+// The lanes outside `lanes` of the running path become a path of their own at `pc`.
+void leave_behind(Warp&, uint32_t lanes, const Op* pc);
+const Op* barrier(Warp&, const Op*, uint32_t lanes, const BarrierRequest&);
+
+}  // namespace sassemu::paths

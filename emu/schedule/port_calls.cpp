@@ -1,0 +1,173 @@
+// The engine's side of the memory port: checks an access, asks the model, performs it now or when
+// the model says so; and the table of services itself.
+#include <algorithm>
+
+#include "emu/memory/host_access.hpp"
+#include "emu/memory/perform.hpp"
+#include "emu/schedule/engine.hpp"
+#include "emu/schedule/paths.hpp"
+
+namespace sassemu {
+
+namespace {
+
+void mark(Warp& w, const Access& a, bool set) {
+    if (a.op != AccessOp::load && a.op != AccessOp::atomic) return;
+    if (a.destination < first_register_row * row_bytes) return;  // RZ
+    const uint32_t first = a.destination / row_bytes - first_register_row;
+    const uint32_t count = std::max<uint32_t>(1, a.bytes / 4);
+    for (uint32_t r = first; r < std::min(first + count, 256u); ++r) {
+        if (set)
+            w.pending[r / 64] |= uint64_t{1} << (r % 64);
+        else
+            w.pending[r / 64] &= ~(uint64_t{1} << (r % 64));
+    }
+}
+
+const Op* access(Warp& w, const Op* op, const Access& a) {
+    Engine& e = engine(w);
+    const bool write = a.op == AccessOp::store || a.op == AccessOp::atomic || a.op == AccessOp::reduce;
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+        if (!(a.lanes >> lane & 1)) continue;
+        const Landing at = land(w, a.space, a.address[lane], lane, a.bytes, write);
+        if (at.host) continue;
+        // Lanes before this one have no fault; hardware would have performed none of them in order,
+        // so nothing has landed.
+        std::string what = at.what;
+        if (at.fault == FaultKind::out_of_bounds || at.fault == FaultKind::use_after_free)
+            what += ": " + w.cta->launch->space->describe(a.address[lane]);
+        return e.fault(w, op, 1u << lane, at.fault, std::move(what), true, a.address[lane]);
+    }
+    MemoryModel* model = w.cta->launch->model;
+    if (!model) {
+        perform(w, a, a.lanes);
+        return op + 1;
+    }
+    // Same-address order: what this warp still has in flight is older than this access.
+    if (write && w.in_flight) e.drain(w);
+    CtaSlot& slot = e.slot(w);
+    const uint64_t token = w.cta->linear << 24 | (++w.cta->sequence & 0xffffff);
+    Access sent = a;
+    sent.warp = &w;
+    sent.sequence = w.cta->sequence;
+    if (a.op == AccessOp::load) slot.in_flight.push_back({token, a.lanes, sent});
+    switch (model->issue(sent, token)) {
+        case PortAnswer::pending:
+            if (a.op == AccessOp::load) {
+                mark(w, a, true);
+                ++w.in_flight;
+                return op + 1;
+            }
+            perform(w, a, a.lanes);
+            return op + 1;
+        case PortAnswer::retry:
+            if (a.op == AccessOp::load) slot.in_flight.pop_back();
+            w.path().pc = op;
+            w.stop = Stop::yielded;
+            w.path().edge = nullptr;
+            return nullptr;
+        case PortAnswer::done:
+            if (a.op == AccessOp::load) slot.in_flight.pop_back();
+            perform(w, a, a.lanes);
+            return op + 1;
+    }
+    return op + 1;
+}
+
+const Op* fence(Warp& w, const Op* op, const Fence& f) {
+    if (w.in_flight) engine(w).drain(w);
+    if (MemoryModel* model = w.cta->launch->model) {
+        Fence sent = f;
+        sent.warp = &w;
+        model->fence(sent);
+    }
+    host::fence();
+    return op + 1;
+}
+
+const Op* fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const char* what,
+                bool has_address, uint64_t address) {
+    std::string text = what;
+    if (has_address && (kind == FaultKind::out_of_bounds || kind == FaultKind::use_after_free ||
+                        kind == FaultKind::misaligned_address) &&
+        address >> 32 != 0)
+        text += ": " + w.cta->launch->space->describe(address);
+    if (kind == FaultKind::illegal_instruction) {
+        const std::string why =
+            w.cta->launch->code->rejection(w.cta->launch->code->offset_of(op));
+        if (!why.empty()) text = why;
+    }
+    return engine(w).fault(w, op, lanes, kind, std::move(text), has_address, address);
+}
+
+const Op* unsupported(Warp& w, const Op* op, uint32_t) {
+    const CodeImage& code = *w.cta->launch->code;
+    const uint64_t offset = code.offset_of(op);
+    const std::string why = code.rejection(offset);
+    w.stop = Stop::faulted;
+    engine(w).end(LaunchStatus::unsupported,
+                  "kernel '" + engine(w).kernel() + "' at " + code.function(offset) + "+" +
+                      std::to_string(code.section_offset(offset)) + ": " + code.sass(offset) +
+                      (why.empty() ? " decodes but does not execute"
+                                   : " does not execute: " + why) +
+                      " on " + code.options().arch);
+    return nullptr;
+}
+
+void watch(Warp& w, const std::byte* at, uint32_t bytes) {
+    for (uint32_t done = 0; done < bytes; done += 16)
+        w.watch->note(at + done, std::min(16u, bytes - done));
+}
+
+uint64_t address_of(const Warp& w, const Op* op) { return w.cta->launch->code->address_of(op); }
+
+}  // namespace
+
+void Engine::complete(uint64_t token, uint32_t lanes) {
+    // A model completes only what belongs to the CTA being stepped.
+    if (!stepping_) return;
+    Cta* cta = stepping_;
+    CtaSlot& slot = *reinterpret_cast<CtaSlot*>(cta);
+    for (size_t i = 0; i < slot.in_flight.size(); ++i) {
+        InFlight& held = slot.in_flight[i];
+        if (held.token != token) continue;
+        Warp& w = *held.access.warp;
+        const uint32_t now = held.lanes & lanes;
+        perform(w, held.access, now);
+        held.lanes &= ~now;
+        if (held.lanes) return;
+        const Access done = held.access;
+        slot.in_flight.erase(slot.in_flight.begin() + static_cast<std::ptrdiff_t>(i));
+        --w.in_flight;
+        mark(w, done, false);
+        for (const InFlight& other : slot.in_flight)  // another load of the same row is still out
+            if (other.access.warp == &w) mark(w, other.access, true);
+        for (uint32_t k = 0; k < w.paths_used; ++k)
+            if (w.paths[k].state == PathState::in_flight)
+                w.paths[k].state = PathState::runnable;
+        return;
+    }
+}
+
+void Engine::drain(Warp& w) {
+    CtaSlot& held = slot(w);
+    Cta* before = stepping_;
+    stepping_ = w.cta;
+    for (size_t i = 0; i < held.in_flight.size();) {
+        if (held.in_flight[i].access.warp == &w)
+            complete(held.in_flight[i].token, ~0u);  // erases entry i
+        else
+            ++i;
+    }
+    stepping_ = before;
+}
+
+const Services& engine_services() {
+    static const Services table{fault, unsupported, paths::split,    paths::jump, paths::yield,
+                                paths::bsync,  paths::recheck,  paths::warpsync,
+                                paths::exit,   paths::barrier,  paths::sleep,
+                                access,        fence,           watch,       address_of};
+    return table;
+}
+
+}  // namespace sassemu

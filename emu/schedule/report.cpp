@@ -1,0 +1,154 @@
+// What a user reads when a launch goes wrong: guest faults and deadlocks, each with kernel, pc, SASS,
+// source line, CTA, warp and lane.
+#include <cinttypes>
+#include <cstdio>
+
+#include "emu/schedule/engine.hpp"
+
+namespace sassemu {
+
+namespace {
+
+std::string hex(uint64_t v) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%" PRIx64, v);
+    return text;
+}
+
+Dim3 thread_of(const Dim3& block, uint32_t linear) {
+    return {linear % block.x, linear / block.x % block.y, linear / block.x / block.y};
+}
+
+std::string triple(const Dim3& d) {
+    return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
+}
+
+std::string describe_state(const Cta& cta, const Path& p) {
+    switch (p.state) {
+        case PathState::at_bsync:
+            return "waits at convergence barrier B" + std::to_string(p.barrier);
+        case PathState::at_warpsync: return "waits at WARPSYNC for lanes " + hex(p.want);
+        case PathState::at_bar: {
+            const Barrier& b = cta.barrier[p.barrier];
+            return "waits at CTA barrier " + std::to_string(p.barrier) + ": " +
+                   std::to_string(b.arrived) + " of " +
+                   std::to_string(b.expected ? b.expected : cta.live_threads) +
+                   " threads have arrived";
+        }
+        case PathState::parked: return "spins on memory that nobody changes";
+        case PathState::in_flight: return "waits for a load in flight";
+        default: return "runnable";
+    }
+}
+
+}  // namespace
+
+std::string_view fault_name(FaultKind kind) {
+    switch (kind) {
+        case FaultKind::none: return "none";
+        case FaultKind::illegal_instruction: return "illegal-instruction";
+        case FaultKind::misaligned_address: return "misaligned-address";
+        case FaultKind::out_of_bounds: return "out-of-bounds";
+        case FaultKind::use_after_free: return "use-after-free";
+        case FaultKind::stack_overflow: return "stack-overflow";
+        case FaultKind::barrier_misuse: return "barrier-misuse";
+        case FaultKind::invalid_pc: return "invalid-pc";
+        case FaultKind::trap: return "trap";
+        case FaultKind::breakpoint: return "breakpoint";
+        case FaultKind::assert_failed: return "assert";
+        case FaultKind::illegal_texture: return "illegal-texture";
+        case FaultKind::cluster: return "cluster";
+        case FaultKind::other: return "other";
+    }
+    return "other";
+}
+
+std::string GuestFault::report() const {
+    std::string text = "fault: " + std::string(fault_name(kind)) + " in kernel '" + kernel + "'\n";
+    text += "  what:    " + what + "\n";
+    text += "  where:   pc " + hex(pc) + (function.empty() || function == kernel
+                                             ? std::string()
+                                             : " in '" + function + "'") +
+            ": " + (sass.empty() ? "<undecodable>" : sass) + "\n";
+    if (!source.empty()) text += "  source:  " + source + "\n";
+    text += "  who:     CTA " + triple(cta) + ", warp " + std::to_string(warp) + ", lane " +
+            std::to_string(lane) + ", thread " + triple(thread) + "\n";
+    if (has_address) text += "  address: " + hex(address) + "\n";
+    if (landed_lanes) text += "  written: lanes " + hex(landed_lanes) + " had stored already\n";
+    return text;
+}
+
+const Op* Engine::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, std::string what,
+                        bool has_address, uint64_t address, uint32_t landed) {
+    w.stop = Stop::faulted;
+    const std::lock_guard guard(fault_mutex_);
+    if (launch_.stop.exchange(true)) return nullptr;  // the first fault is the one to report
+    const CodeImage& code = *launch_.code;
+    const uint64_t offset = code.offset_of(op);
+    GuestFault f;
+    f.kind = kind;
+    f.kernel = kernel_;
+    f.function = code.function(offset);
+    f.sass = code.sass(offset);
+    f.source = code.source(offset);
+    f.pc = code.section_offset(offset);
+    f.cta = w.cta->id;
+    f.warp = w.index;
+    f.lane = lanes ? static_cast<uint32_t>(std::countr_zero(lanes)) : 0;
+    f.thread = thread_of(launch_.block, w.index * 32u + f.lane);
+    f.address = address;
+    f.has_address = has_address;
+    f.landed_lanes = landed;
+    f.what = std::move(what);
+    result_.status = kind == FaultKind::assert_failed ? LaunchStatus::assert_failed
+                     : kind == FaultKind::trap        ? LaunchStatus::trap
+                                                      : LaunchStatus::fault;
+    result_.fault = std::move(f);
+    return nullptr;
+}
+
+std::string Engine::deadlock_report() const {
+    std::string text = "deadlock in kernel '" + kernel_ + "': no path of any resident CTA can go on\n";
+    const CodeImage& code = *launch_.code;
+    uint32_t shown = 0;
+    uint64_t paths = 0;
+    for (const CtaSlot* slot : blocked_) {
+        const Cta& cta = slot->cta;
+        for (uint32_t i = 0; i < cta.warp_count; ++i) {
+            const Warp& w = cta.warps[i];
+            if (!w.live) continue;
+            for (uint32_t k = 0; k < w.paths_used; ++k) {
+                ++paths;
+                if (shown == 16) continue;
+                ++shown;
+                const Path& p = w.paths[k];
+                const Op* at = p.pc;
+                // A path that waits stands behind the instruction that made it wait.
+                if (p.state != PathState::parked && p.state != PathState::in_flight && at > code.ops())
+                    --at;
+                else if (p.edge)
+                    at = p.edge;
+                const uint64_t offset = code.offset_of(at);
+                text += "  CTA " + triple(cta.id) + " warp " + std::to_string(i) + " lanes " +
+                        hex(p.lanes) + " " + describe_state(cta, p) + "\n    at " +
+                        code.function(offset) + "+" + hex(code.section_offset(offset)) + ": " +
+                        code.sass(offset);
+                const std::string source = code.source(offset);
+                if (!source.empty()) text += "  (" + source + ")";
+                text += "\n";
+                if (p.state == PathState::parked)
+                    for (uint32_t r = 0; r < std::min(4u, slot->watches[p.watch].used); ++r)
+                        text += "    reads value " + hex(slot->watches[p.watch].reads[r].value[0]) +
+                                " (" + std::to_string(slot->watches[p.watch].reads[r].bytes) +
+                                " bytes)\n";
+            }
+        }
+    }
+    if (paths > shown) text += "  and " + std::to_string(paths - shown) + " more paths\n";
+    if (next_cta_ < total_)
+        text += "  " + std::to_string(total_ - next_cta_) +
+                " CTAs have not started: the device holds no more at a time\n";
+    return text;
+}
+
+}  // namespace sassemu

@@ -1,0 +1,37 @@
+// The functions that the driver provides to kernels: vprintf, malloc, free, __assertfail. They follow
+// the device ABI: arguments from R4 on, 64-bit ones in even pairs, result in R4, return address in
+// R20:R21 (read off what nvcc 13.0 emits for a call through c[0x4]).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "emu/program/code_image.hpp"
+
+namespace sassemu {
+
+class ServiceCalls {
+  public:
+    // The device heap: [base, base + bytes) of global memory.
+    void set_heap(uint64_t base, uint64_t bytes);
+    uint64_t allocate(uint64_t bytes);  // 0: no room
+    bool release(uint64_t address);     // false: not an allocation; 0 is fine
+
+    void print(uint64_t cta, std::string text);
+    // Hands everything printed to `sink`, ordered by CTA and then by time.
+    void flush(const std::function<void(std::string_view)>& sink);
+
+    // The services a module may call, for CodeImage and for the linker.
+    static const std::vector<Service>& table();
+
+  private:
+    std::mutex mutex_;
+    std::map<uint64_t, uint64_t> free_;  // start -> bytes
+    std::map<uint64_t, uint64_t> used_;
+    std::map<uint64_t, std::string> output_;
+};
+
+}  // namespace sassemu
