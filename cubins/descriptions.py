@@ -283,3 +283,19 @@ plan("ieee",
 plan("half2",
      {"a": rnd("u32", 1000, 81), "b": rnd("u32", 1000, 82), "out": fill(48000, 0, EXACT)},
      launch("half_pairs", 8, 128, "a", "b", "out", i32(1000)))
+
+bench("ffma", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("ffma_chains", 64, 256, "out", f32(0.5), f32(0.125), i32(900)))
+bench("integer", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("integer", 64, 256, "out", u32(0x9e3779b9), i32(1400)))
+bench("dfma", {"out": fill(64 * 256 * 8, 0, EXACT)}, launch("dfma", 64, 256, "out", f64(0.5), f64(0.125), i32(1200)))
+bench("hfma2", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("hfma2", 64, 256, "out", f32(0.25), f32(0.125), i32(600)))
+bench("shared", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("shared", 64, 256, "out", i32(2000)))
+bench("global",
+      {"a": rnd("u32", 1 << 20, 90, check=EXACT), "b": fill(4 << 20, 0, EXACT)},
+      launch("global", 64, 256, "a", "b", i32(16384), i32(700)))
+bench("gather",
+      {"table": rnd("u32", 1 << 24, 91, 0, 1 << 24), "out": fill(256 * 256 * 4, 0, EXACT)},
+      launch("gather", 256, 256, "table", "out", i32(120)))
+bench("divergent", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("divergent", 64, 256, "out", i32(200)))
+bench("small_ctas",
+      {"in": rnd("u32", 1 << 16, 92), "out": fill(400000 * 4, 0, EXACT)},
+      launch("small_ctas", 400000, 64, "in", "out", u32(0xffff)))

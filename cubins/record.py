@@ -10,6 +10,7 @@ Here: the smallest faithful reading of a launch plan over the CUDA driver API. N
 (descriptions.py) or how they are written (plans.py). Every plan runs in a process of its own, because a kernel that faults
 takes its context along, and twice, because a result that differs between two runs is no expectation.
 """
+import concurrent.futures
 import ctypes
 import hashlib
 import io
@@ -26,6 +27,7 @@ SMALL = 65536        # results up to this size become files; larger ones a hash
 KEEP = 1 << 19       # what a description marks `keep` may be this large
 CARRY = 1 << 20      # results up to this size travel in the archive, for whoever looks into a difference
 LIMIT_S = 60         # per plan
+WORKERS = 4          # plans that run at the same time; most of a plan's time is the start of its process
 
 
 # --- random buffers (README.md, "Random buffers") -------------------------------------------------------------------
@@ -393,27 +395,31 @@ def record_all(archive, names):
     index = {}
     with tempfile.TemporaryDirectory() as work:
         begin = time.monotonic()
-        for name in names:
+        def one(name):
             out = os.path.join(work, name)
             os.makedirs(out)
             try:
                 p = subprocess.run([sys.executable, os.path.abspath(__file__), "--one", name, out], timeout=LIMIT_S,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-                tail = p.stdout.decode("utf-8", "replace").strip()
+                tail = p.stdout.decode("utf-8", "replace").strip()[-500:]
                 note = "exit %d; %s" % (p.returncode, tail) if p.returncode else tail
             except subprocess.TimeoutExpired as e:
                 note = "timed out after %d s; %s" % (LIMIT_S, (e.stdout or b"").decode("utf-8", "replace")[-500:])
             try:
                 with open(os.path.join(out, "result.json")) as f:
-                    index[name] = json.load(f)
+                    r = json.load(f)
             except (OSError, ValueError):
-                index[name] = {"status": "not run", "error": note}
+                r = {"status": "not run", "error": "no result"}
             if note:
-                index[name]["note"] = note
-            r = index[name]
-            wrong = r.get("error") or r.get("unstable") or (r["status"] != everything[name].get("status", "ok"))
-            print("%-6s %-22s %-26s %9s ms  %s" % ("WRONG" if wrong else "ok", name, r["status"], r.get("milliseconds", "-"),
-                                                  "; ".join(str(r[k]) for k in ("error", "unstable", "note") if r.get(k))), flush=True)
+                r["note"] = note
+            return r
+
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+            for name, r in zip(names, pool.map(one, names)):
+                index[name] = r
+                wrong = r.get("error") or r.get("unstable") or r["status"] != everything[name].get("status", "ok")
+                print("%-6s %-20s %-26s %9s ms  %s" % ("WRONG" if wrong else "ok", name, r["status"], r.get("milliseconds", "-"),
+                                                      "; ".join(str(r[k]) for k in ("error", "unstable", "note") if r.get(k))), flush=True)
         with open(os.path.join(work, "index.json"), "w") as f:
             json.dump(index, f, indent=1, sort_keys=True)
         with tarfile.open(archive, "w:gz") as tar:
