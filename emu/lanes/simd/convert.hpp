@@ -1,1 +1,228 @@
+// Conversions of the vector levels.
 #pragma once
+
+namespace sassemu {
+namespace SASSEMU_LANES_NS {
+
+namespace k {
+inline constexpr double kTwo31 = 2147483648.0, kTwo52 = 4503599627370496.0;
+SASSEMU_INLINE CF splat_f(float x) { return (CF)splat(__builtin_bit_cast(uint32_t, x)); }
+SASSEMU_INLINE CD splat_d(double x) { return (CD)splat64(__builtin_bit_cast(uint64_t, x)); }
+// NaN of an f32 in the low word of a 64-bit lane.
+SASSEMU_INLINE C64 canonical_nan_low(C64 a) {
+    return blend64(lt_s64(splat64(0x7f800000u), a & 0x7fffffffu), splat64(kF32Nan), a);
+}
+SASSEMU_INLINE C64 default_nan64(CD r) {
+    return blend64(dcmp<_CMP_UNORD_Q>(r, r), splat64(kF64DefaultNan), (C64)r);
+}
+template <int Bits, bool FromF64>
+SASSEMU_INLINE constexpr uint64_t nan_integer() {
+    return lanes::kNanToWideIntIsHighBit && (FromF64 || Bits == 64) ? 1ull << (Bits - 1) : 0;
+}
+}  // namespace k
+
+// ---- f32 <-> 32-bit integers
+template <Rounding R>
+SASSEMU_INLINE V32 f32_to_s32(V32 a) {
+    V32 r;
+    SASSEMU_EACH(
+        const CF x = k::frnd<R>((CF)a.c[i]); C32 n = k::cvtt_s32(x);
+        n = k::blend(k::fcmp<_CMP_GE_OQ>(x, k::splat_f(2147483648.0f)), k::splat(0x7fffffffu), n);
+        r.c[i] = k::blend(k::fcmp<_CMP_UNORD_Q>(x, x), k::splat(0), n););
+    return r;
+}
+// The maximum with 0 also turns NaN into 0.
+template <Rounding R>
+SASSEMU_INLINE V32 f32_to_u32(V32 a) {
+    V32 r;
+    SASSEMU_EACH(r.c[i] = k::cvtt_u32(k::fmax_x86(k::frnd<R>((CF)a.c[i]), k::splat_f(0.0f))););
+    return r;
+}
+template <Rounding R, int Bits, bool Signed>
+SASSEMU_INLINE V32 f32_to_small(V32 a) {
+    if constexpr (Signed) return sat_narrow<Bits, true, true>(f32_to_s32<R>(a));
+    return sat_narrow<Bits, false, false>(f32_to_u32<R>(a));
+}
+template <Rounding R>
+SASSEMU_INLINE V32 s32_to_f32(V32 a) {
+    V32 r;
+    k::RoundScope<R> scope;
+    SASSEMU_EACH(r.c[i] = k::from_s32<R>(a.c[i]););
+    return r;
+}
+template <Rounding R>
+SASSEMU_INLINE V32 u32_to_f32(V32 a) {
+    V32 r;
+    k::RoundScope<R> scope;
+    SASSEMU_EACH(r.c[i] = k::from_u32<R>(a.c[i]););
+    return r;
+}
+
+// ---- f64 <-> 32-bit integers. Adding 1.5 * 2^52 to an integral f64 of at most 32 bits leaves it,
+// as two's complement, in the low word; or-ing an integer into 2^52 is the way back.
+namespace k {
+template <Rounding R, bool Signed>
+SASSEMU_INLINE C64 f64_to_int32(CD a) {
+    CD x = drnd<R>(a);
+    x = dmax_x86(x, splat_d(Signed ? -2147483648.0 : 0.0));
+    x = dmin_x86(x, splat_d(Signed ? 2147483647.0 : 4294967295.0));
+    const C64 n = (C64)(x + splat_d(1.5 * kTwo52));
+    return blend64(dcmp<_CMP_UNORD_Q>(a, a), splat64(nan_integer<32, true>()), n);
+}
+}  // namespace k
+template <Rounding R>
+SASSEMU_INLINE V32 f64_to_s32(V64 a) {
+    V64 r;
+    SASSEMU_EACH64(r.c[j] = k::f64_to_int32<R, true>((CD)a.c[j]););
+    return lo32(r);
+}
+template <Rounding R>
+SASSEMU_INLINE V32 f64_to_u32(V64 a) {
+    V64 r;
+    SASSEMU_EACH64(r.c[j] = k::f64_to_int32<R, false>((CD)a.c[j]););
+    return lo32(r);
+}
+namespace k {
+SASSEMU_INLINE V64 biased_to_f64(V64 a, double bias) {
+    V64 r;
+    SASSEMU_EACH64(r.c[j] = (C64)((CD)(a.c[j] | 0x4330000000000000ull) - splat_d(bias)););
+    return r;
+}
+}  // namespace k
+SASSEMU_INLINE V64 s32_to_f64(V32 a) {
+    return k::biased_to_f64(zext64(xor_(a, splat(0x80000000u))), k::kTwo52 + k::kTwo31);
+}
+SASSEMU_INLINE V64 u32_to_f64(V32 a) { return k::biased_to_f64(zext64(a), k::kTwo52); }
+
+// ---- f32 <-> f64
+SASSEMU_INLINE V64 f32_to_f64(V32 a) {
+    const V64 x = zext64(a);
+    V64 r;
+    SASSEMU_EACH64(r.c[j] = k::default_nan64(k::f32_to_f64(x.c[j])););
+    return r;
+}
+template <Rounding R>
+SASSEMU_INLINE V32 f64_to_f32(V64 a) {
+    V64 r;
+    {
+        k::RoundScope<R> scope;
+        SASSEMU_EACH64(r.c[j] = k::f64_to_f32<R>((CD)a.c[j]););
+    }
+    V32 out = lo32(r);
+    SASSEMU_EACH(out.c[i] = k::canonical_nan((CF)out.c[i]););
+    return out;
+}
+
+// ---- 64-bit integers: AVX-512DQ converts them; AVX2 goes lane by lane through soft_float.hpp.
+#define SASSEMU_PER_LANE(From, To, FromT, ToT, load_from, store_from, load_to, ...) \
+    alignas(64) FromT x_[kLanes];                                                   \
+    alignas(64) ToT y_[kLanes];                                                     \
+    store_from(x_, a);                                                              \
+    for (int l = 0; l < kLanes; ++l) {                                              \
+        const FromT x = x_[l];                                                      \
+        y_[l] = (ToT)(__VA_ARGS__);                                                 \
+    }                                                                               \
+    return load_to(y_)
+template <Rounding R>
+SASSEMU_INLINE V64 f64_to_s64(V64 a) {
+    if constexpr (k::kHas64BitConversions) {
+        V64 r;
+        SASSEMU_EACH64(const CD x = k::drnd<R>((CD)a.c[j]); C64 n = k::cvtt_f64_s64<R>(x);
+                       n = k::blend64(k::dcmp<_CMP_GE_OQ>(x, k::splat_d(9223372036854775808.0)),
+                                      k::splat64(0x7fffffffffffffffull), n);
+                       r.c[j] = k::blend64(k::dcmp<_CMP_UNORD_Q>(x, x),
+                                           k::splat64(k::nan_integer<64, true>()), n););
+        return r;
+    } else {
+        SASSEMU_PER_LANE(V64, V64, uint64_t, uint64_t, load64, store64, load64,
+                         scalar::to_int<soft::F64, R, 64, true>(x));
+    }
+}
+template <Rounding R>
+SASSEMU_INLINE V64 f64_to_u64(V64 a) {
+    if constexpr (k::kHas64BitConversions) {
+        V64 r;
+        SASSEMU_EACH64(const CD x = k::drnd<R>((CD)a.c[j]);
+                       const C64 n = k::cvtt_f64_u64<R>(k::dmax_x86(x, k::splat_d(0.0)));
+                       r.c[j] = k::blend64(k::dcmp<_CMP_UNORD_Q>(x, x),
+                                           k::splat64(k::nan_integer<64, true>()), n););
+        return r;
+    } else {
+        SASSEMU_PER_LANE(V64, V64, uint64_t, uint64_t, load64, store64, load64,
+                         scalar::to_int<soft::F64, R, 64, false>(x));
+    }
+}
+// An f32 is exactly an f64, and a NaN stays one.
+template <Rounding R>
+SASSEMU_INLINE V64 f32_to_s64(V32 a) {
+    return f64_to_s64<R>(f32_to_f64(a));
+}
+template <Rounding R>
+SASSEMU_INLINE V64 f32_to_u64(V32 a) {
+    return f64_to_u64<R>(f32_to_f64(a));
+}
+#define SASSEMU_FROM_INT64(name, To, ToT, load_to, op, finish, F, scalar_op, IntT) \
+    template <Rounding R>                                                          \
+    SASSEMU_INLINE To name(V64 a) {                                                \
+        if constexpr (k::kHas64BitConversions) {                                   \
+            V64 r;                                                                 \
+            SASSEMU_EACH64(r.c[j] = k::op<R>(a.c[j]););                            \
+            return finish(r);                                                      \
+        } else {                                                                   \
+            SASSEMU_PER_LANE(V64, To, uint64_t, ToT, load64, store64, load_to,     \
+                             scalar::scalar_op<soft::F, R>((IntT)x));              \
+        }                                                                          \
+    }
+SASSEMU_FROM_INT64(s64_to_f64, V64, uint64_t, load64, s64_to_f64, , F64, from_s, int64_t)
+SASSEMU_FROM_INT64(u64_to_f64, V64, uint64_t, load64, u64_to_f64, , F64, from_u, uint64_t)
+SASSEMU_FROM_INT64(s64_to_f32, V32, uint32_t, load, s64_to_f32, lo32, F32, from_s, int64_t)
+SASSEMU_FROM_INT64(u64_to_f32, V32, uint32_t, load, u64_to_f32, lo32, F32, from_u, uint64_t)
+#undef SASSEMU_FROM_INT64
+
+// ---- f16 and bf16
+template <Rounding R>
+SASSEMU_INLINE V32 f32_to_f16(V32 a) {
+    V32 r;
+    SASSEMU_EACH(r.c[i] = k::f32_to_f16<R>((CF)k::canonical_nan((CF)a.c[i])););
+    return r;
+}
+SASSEMU_INLINE V32 f16_to_f32(V32 a) {
+    V32 r;
+    SASSEMU_EACH(r.c[i] = k::canonical_nan(k::f16_to_f32(a.c[i])););
+    return r;
+}
+SASSEMU_INLINE V32 bf16_to_f32(V32 a) {
+    V32 r;
+    SASSEMU_EACH(r.c[i] = k::canonical_nan((CF)(a.c[i] << 16)););
+    return r;
+}
+namespace k {
+// The increment carries from the fraction into the exponent, and from the largest value to
+// infinity, as it should.
+template <Rounding R>
+SASSEMU_INLINE C32 f32_to_bf16(CF a) {
+    const C32 x = (C32)a;
+    C32 n = x;
+    if constexpr (R == Rounding::rn) n = x + 0x7fffu + ((x >> 16) & 1u);
+    const C32 away = x + 0xffffu;
+    if constexpr (R == Rounding::rp) n = blend(sign(x), x, away);
+    if constexpr (R == Rounding::rm) n = blend(sign(x), away, x);
+    return blend(fcmp<_CMP_UNORD_Q>(a, a), splat(kF16Nan), n >> 16);
+}
+}  // namespace k
+template <Rounding R>
+SASSEMU_INLINE V32 f32_to_bf16(V32 a) {
+    V32 r;
+    SASSEMU_EACH(r.c[i] = k::f32_to_bf16<R>((CF)a.c[i]););
+    return r;
+}
+// Rounding to odd in f32 (of the two neighbours, the one with an odd last bit) keeps enough for
+// the second rounding to be the only one (Boldo and Melquiond, IEEE TC 57(4), 2008).
+template <Rounding R>
+SASSEMU_INLINE V32 f64_to_f16(V64 a) {
+    const V32 down = f64_to_f32<Rounding::rm>(a), up = f64_to_f32<Rounding::rp>(a);
+    return f32_to_f16<R>(select(nonzero(and_(down, splat(1))), down, up));
+}
+
+}  // namespace SASSEMU_LANES_NS
+}  // namespace sassemu

@@ -56,6 +56,12 @@ SASSEMU_INLINE void store_masked(void* p, M m, C32 v) {
     _mm512_mask_storeu_epi32(p, m, SASSEMU_I(v));
 }
 SASSEMU_INLINE C32 load_masked(const void* p, M m) { return (C32)_mm512_maskz_loadu_epi32(m, p); }
+SASSEMU_INLINE void store_masked64(void* p, M64 m, C64 v) {
+    _mm512_mask_storeu_epi64(p, m, SASSEMU_I(v));
+}
+SASSEMU_INLINE C64 load_masked64(const void* p, M64 m) {
+    return (C64)_mm512_maskz_loadu_epi64(m, p);
+}
 SASSEMU_INLINE C32 lane_ids(int chunk) {
     const C32 first = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     return first + splat(16u * (unsigned)chunk);
@@ -94,6 +100,61 @@ SASSEMU_INLINE C64 second_half(C64 even, C64 odd) {
 // Lane index[l] mod 32 of the warp, for each lane l of a chunk.
 SASSEMU_INLINE C32 pick(const V32& v, C32 index) {
     return (C32)_mm512_permutex2var_epi32(SASSEMU_I(v.c[0]), SASSEMU_I(index), SASSEMU_I(v.c[1]));
+}
+
+// Lanes rotated down by N, for folding a chunk onto lane 0.
+template <int N>
+SASSEMU_INLINE C32 rotate(C32 a) {
+    return (C32)_mm512_alignr_epi32(SASSEMU_I(a), SASSEMU_I(a), N);
+}
+SASSEMU_INLINE uint32_t lane0(C32 a) {
+    return (uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(SASSEMU_I(a)));
+}
+// 16 lanes of bytes or halves to and from 32 bits.
+SASSEMU_INLINE C32 load_u8(const void* p) {
+    return (C32)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i*)p));
+}
+SASSEMU_INLINE C32 load_s8(const void* p) {
+    return (C32)_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i*)p));
+}
+SASSEMU_INLINE C32 load_u16(const void* p) {
+    return (C32)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)p));
+}
+SASSEMU_INLINE C32 load_s16(const void* p) {
+    return (C32)_mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i*)p));
+}
+SASSEMU_INLINE void store_8(void* p, C32 v) {
+    _mm_storeu_si128((__m128i*)p, _mm512_cvtepi32_epi8(SASSEMU_I(v)));
+}
+SASSEMU_INLINE void store_16(void* p, C32 v) {
+    _mm256_storeu_si256((__m256i*)p, _mm512_cvtepi32_epi16(SASSEMU_I(v)));
+}
+// 16 lanes of four words each, lane after lane in memory, to and from one vector per word.
+SASSEMU_INLINE void load_quads(const uint32_t* p, C32& w0, C32& w1, C32& w2, C32& w3) {
+    const C32 words01 = {0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29};
+    const __m512i i01 = SASSEMU_I(words01), i23 = SASSEMU_I(words01 + 2u);
+    const __m512i a = _mm512_loadu_si512(p), b = _mm512_loadu_si512(p + 16);
+    const __m512i c = _mm512_loadu_si512(p + 32), d = _mm512_loadu_si512(p + 48);
+    const __m512i ab01 = _mm512_permutex2var_epi32(a, i01, b);
+    const __m512i ab23 = _mm512_permutex2var_epi32(a, i23, b);
+    const __m512i cd01 = _mm512_permutex2var_epi32(c, i01, d);
+    const __m512i cd23 = _mm512_permutex2var_epi32(c, i23, d);
+    w0 = (C32)_mm512_shuffle_i64x2(ab01, cd01, 0x44);
+    w1 = (C32)_mm512_shuffle_i64x2(ab01, cd01, 0xee);
+    w2 = (C32)_mm512_shuffle_i64x2(ab23, cd23, 0x44);
+    w3 = (C32)_mm512_shuffle_i64x2(ab23, cd23, 0xee);
+}
+SASSEMU_INLINE void store_quads(uint32_t* p, C32 w0, C32 w1, C32 w2, C32 w3) {
+    const __m512i ab01 = _mm512_shuffle_i64x2(SASSEMU_I(w0), SASSEMU_I(w1), 0x44);
+    const __m512i cd01 = _mm512_shuffle_i64x2(SASSEMU_I(w0), SASSEMU_I(w1), 0xee);
+    const __m512i ab23 = _mm512_shuffle_i64x2(SASSEMU_I(w2), SASSEMU_I(w3), 0x44);
+    const __m512i cd23 = _mm512_shuffle_i64x2(SASSEMU_I(w2), SASSEMU_I(w3), 0xee);
+    const C32 first = {0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27};
+    const __m512i lower = SASSEMU_I(first), upper = SASSEMU_I(first + 4u);
+    _mm512_storeu_si512(p, _mm512_permutex2var_epi32(ab01, lower, ab23));
+    _mm512_storeu_si512(p + 16, _mm512_permutex2var_epi32(ab01, upper, ab23));
+    _mm512_storeu_si512(p + 32, _mm512_permutex2var_epi32(cd01, lower, cd23));
+    _mm512_storeu_si512(p + 48, _mm512_permutex2var_epi32(cd01, upper, cd23));
 }
 
 // ---- masks
@@ -243,3 +304,5 @@ SASSEMU_INLINE M64 dcmp(CD a, CD b) {
 }  // namespace k
 }  // namespace SASSEMU_LANES_NS
 }  // namespace sassemu
+
+#include "emu/lanes/v4/chunk_convert.hpp"

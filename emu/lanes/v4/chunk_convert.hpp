@@ -1,0 +1,86 @@
+// Conversions of the AVX-512 chunk. chunk.hpp has the rest.
+#pragma once
+
+namespace sassemu {
+namespace SASSEMU_LANES_NS {
+namespace k {
+
+inline constexpr bool kHas64BitConversions = true;
+
+// ---- 32-bit integers. cvtt gives 0x80000000 (signed) or 0xffffffff (unsigned) out of range.
+SASSEMU_INLINE C32 cvtt_s32(CF a) { return (C32)_mm512_cvttps_epi32(SASSEMU_F(a)); }
+SASSEMU_INLINE C32 cvtt_u32(CF a) { return (C32)_mm512_cvttps_epu32(SASSEMU_F(a)); }
+template <Rounding R>
+SASSEMU_INLINE C32 from_s32(C32 a) {
+    return (C32)_mm512_cvt_roundepi32_ps(SASSEMU_I(a), kRc<R>);
+}
+template <Rounding R>
+SASSEMU_INLINE C32 from_u32(C32 a) {
+    return (C32)_mm512_cvt_roundepu32_ps(SASSEMU_I(a), kRc<R>);
+}
+
+// ---- f64 and 64-bit integers; an f32 sits in the low word of its 64-bit lane.
+SASSEMU_INLINE C64 widen(__m256 a) { return (C64)_mm512_cvtepu32_epi64(_mm256_castps_si256(a)); }
+SASSEMU_INLINE __m256 narrow(C64 a) {
+    return _mm256_castsi256_ps(_mm512_cvtepi64_epi32(SASSEMU_I(a)));
+}
+template <Rounding R>
+SASSEMU_INLINE C64 f64_to_f32(CD a) {
+    return widen(_mm512_cvt_roundpd_ps(SASSEMU_D(a), kRc<R>));
+}
+SASSEMU_INLINE CD f32_to_f64(C64 a) { return (CD)_mm512_cvtps_pd(narrow(a)); }
+template <Rounding R>  // the operand is integral already; R only makes the name dependent
+SASSEMU_INLINE C64 cvtt_f64_s64(CD a) {
+    return (C64)_mm512_cvttpd_epi64(SASSEMU_D(a));
+}
+template <Rounding R>  // the operand is integral already; R only makes the name dependent
+SASSEMU_INLINE C64 cvtt_f64_u64(CD a) {
+    return (C64)_mm512_cvttpd_epu64(SASSEMU_D(a));
+}
+template <Rounding R>
+SASSEMU_INLINE C64 s64_to_f64(C64 a) {
+    return (C64)_mm512_cvt_roundepi64_pd(SASSEMU_I(a), kRc<R>);
+}
+template <Rounding R>
+SASSEMU_INLINE C64 u64_to_f64(C64 a) {
+    return (C64)_mm512_cvt_roundepu64_pd(SASSEMU_I(a), kRc<R>);
+}
+template <Rounding R>
+SASSEMU_INLINE C64 s64_to_f32(C64 a) {
+    return widen(_mm512_cvt_roundepi64_ps(SASSEMU_I(a), kRc<R>));
+}
+template <Rounding R>
+SASSEMU_INLINE C64 u64_to_f32(C64 a) {
+    return widen(_mm512_cvt_roundepu64_ps(SASSEMU_I(a), kRc<R>));
+}
+
+// ---- f16. One per 32-bit lane, in the low half ...
+template <Rounding R>
+SASSEMU_INLINE C32 f32_to_f16(CF a) {
+    return (C32)_mm512_cvtepu16_epi32(_mm512_cvtps_ph(SASSEMU_F(a), kRc<R>));
+}
+SASSEMU_INLINE CF f16_to_f32(C32 a) {
+    return (CF)_mm512_cvtph_ps(_mm512_cvtepi32_epi16(SASSEMU_I(a)));
+}
+// ... or packed: the first and the second half of a chunk's f16 values in memory order.
+SASSEMU_INLINE CF f16_first(C32 a) {
+    return (CF)_mm512_cvtph_ps(_mm512_castsi512_si256(SASSEMU_I(a)));
+}
+SASSEMU_INLINE CF f16_second(C32 a) {
+    return (CF)_mm512_cvtph_ps(_mm512_extracti64x4_epi64(SASSEMU_I(a), 1));
+}
+SASSEMU_INLINE C32 join_f16(CF first, CF second) {
+    const __m256i a = _mm512_cvtps_ph(SASSEMU_F(first), kRc<Rounding::rn>);
+    const __m256i b = _mm512_cvtps_ph(SASSEMU_F(second), kRc<Rounding::rn>);
+    return (C32)_mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
+}
+// Halves whose exponent is zero keep only their sign.
+SASSEMU_INLINE C32 ftz_f16x2(C32 a) {
+    const __mmask32 normal = _mm512_test_epi16_mask(SASSEMU_I(a), _mm512_set1_epi16(0x7c00));
+    const __m512i sign = _mm512_and_si512(SASSEMU_I(a), _mm512_set1_epi16((short)0x8000));
+    return (C32)_mm512_mask_mov_epi16(sign, normal, SASSEMU_I(a));
+}
+
+}  // namespace k
+}  // namespace SASSEMU_LANES_NS
+}  // namespace sassemu
