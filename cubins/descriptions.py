@@ -34,18 +34,18 @@ plan("reduce_atomic",
      launch("reduce_atomic", 16, 256, "x", "isum", "wide", "lo", "hi", "fsum", "dsum", i32(20000)))
 
 plan("scan",
-     {"in": rnd("u32", 32768, 13, 0, 1000), "out": fill(131072, 0, EXACT), "totals": fill(512, 0, EXACT)},
-     launch("scan_blocks", 128, 256, "in", "out", "totals"),
-     launch("scan_totals", 1, 64, "totals", i32(128), dynamicShared=512),
-     launch("scan_add", 128, 256, "out", "totals"))
+     {"in": rnd("u32", 16384, 13, 0, 1000), "out": fill(65536, 0, EXACT), "totals": fill(256, 0, EXACT)},
+     launch("scan_blocks", 64, 256, "in", "out", "totals"),
+     launch("scan_totals", 1, 32, "totals", i32(64), dynamicShared=256),
+     launch("scan_add", 64, 256, "out", "totals"))
 
 plan("histogram",
      {"data": rnd("u32", 32768, 14), "bins": fill(1024, 0, EXACT)},
      launch("histogram", 16, 256, "data", "bins", i32(32768)))
 
 plan("transpose",
-     {"in": rnd("f32", 200 * 120, 15, -1, 1), "out": fill(200 * 120 * 4, 0xcd, EXACT)},
-     launch("transpose", [7, 4], [32, 8], "in", "out", i32(200), i32(120)))
+     {"in": rnd("f32", 100 * 120, 15, -1, 1), "out": fill(100 * 120 * 4, 0xcd, EXACT)},
+     launch("transpose", [4, 4], [32, 8], "in", "out", i32(100), i32(120)))
 
 plan("interpreter",
      {"code": rnd("u8", 4096, 16), "start": rnd("i32", 16, 17, 0, 2000), "input": rnd("i32", 2048, 18), "out": fill(16384, 0xcd, EXACT)},
@@ -63,12 +63,12 @@ plan("cooperative",
      launch("cooperative", 8, 128, "a", "b", i32(4096), i32(50), cooperative=True))
 
 plan("mandelbrot",
-     {"out": fill(256 * 160 * 2, 0, EXACT)},
-     launch("mandelbrot", [8, 40], [32, 4], "out", i32(256), i32(160), f32(-2.0), f32(-1.0), f32(0.0125), i32(300)))
+     {"out": fill(256 * 128 * 2, 0, EXACT)},
+     launch("mandelbrot", [8, 32], [32, 4], "out", i32(256), i32(128), f32(-2.0), f32(-1.0), f32(0.0125), i32(300)))
 
 plan("dgemm",
-     {"a": rnd("f64", 96 * 96, 20, -1, 1), "b": rnd("f64", 96 * 96, 21, -1, 1), "c": fill(96 * 96 * 8, 0, EXACT)},
-     launch("dgemm", [3, 3], 256, i32(96), "a", "b", "c"))
+     {"a": rnd("f64", 64 * 64, 20, -1, 1), "b": rnd("f64", 64 * 64, 21, -1, 1), "c": fill(64 * 64 * 8, 0, EXACT)},
+     launch("dgemm", [2, 2], 256, i32(64), "a", "b", "c"))
 
 plan("hgemm",
      {"a": rnd("f16", 128 * 128, 22, -1, 1), "b": rnd("f16", 128 * 128, 23, -1, 1), "c": fill(128 * 128 * 2, 0, EXACT)},
@@ -181,8 +181,8 @@ plan("vote_match",
      launch("vote_match", 4, 128, "x", "out"))
 
 plan("int64",
-     {"a": rnd("i64", 1000, 56), "b": rnd("i64", 1000, 57), "out": fill(160000, 0, EXACT)},
-     launch("int64", 8, 128, "a", "b", "out", i32(1000)))
+     {"a": rnd("i64", 400, 56), "b": rnd("i64", 400, 57), "out": fill(64000, 0, EXACT)},
+     launch("int64", 4, 128, "a", "b", "out", i32(400)))
 
 plan("int128",
      {"a": rnd("u64", 512, 58), "b": rnd("u64", 512, 59), "out": fill(256 * 24 * 8, 0, EXACT)},
@@ -277,8 +277,8 @@ plan("atomics128",
      launch("atomics128", 4, 64, "cell", "x"))
 
 plan("ieee",
-     {"a": rnd("u32", 1000, 79), "b": rnd("u32", 1000, 80), "out": fill(112000, 0, EXACT)},
-     launch("ieee", 8, 128, "a", "b", "out", i32(1000)))
+     {"a": rnd("u32", 580, 79), "b": rnd("u32", 580, 80), "out": fill(64960, 0, EXACT)},
+     launch("ieee", 5, 128, "a", "b", "out", i32(580)))
 
 plan("half2",
      {"a": rnd("u32", 1000, 81), "b": rnd("u32", 1000, 82), "out": fill(48000, 0, EXACT)},

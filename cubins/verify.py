@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""Checks recorded results against independent references on the CPU: a wrong kernel would otherwise record a wrong truth.
+
+  verify.py [NAME...]      needs numpy. Exit 1 if a recorded result is not what its kernel claims to compute.
+
+Here: references for kernels whose result has a short independent definition. Not here: bit patterns that only the GPU's own
+rounding order defines; for those (matrix products, sparse products) the reference is compared with a tolerance.
+"""
+import hashlib
+import json
+import os
+import sys
+
+import numpy as np
+
+import record
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CHECKS = {}
+
+
+class Results:
+    """A plan's inputs as arrays, and its recorded results as arrays or hashes."""
+
+    def __init__(self, name):
+        self.path = record.plan_path(name)
+        with open(self.path) as f:
+            self.plan = json.load(f)
+
+    def given(self, buffer, dtype):
+        b = self.plan["buffers"][buffer]
+        return np.frombuffer(record.contents(b, b["bytes"], os.path.dirname(self.path)), dtype=dtype)
+
+    def expect(self, buffer):
+        return self.plan["buffers"][buffer]["expect"]
+
+    def got(self, buffer, dtype):
+        with open(os.path.join(os.path.dirname(self.path), self.expect(buffer)["file"]), "rb") as f:
+            return np.frombuffer(f.read(), dtype=dtype)
+
+    def same(self, buffer, array):
+        """The recorded buffer begins with exactly this array's bytes (or is it, where only a hash is held)."""
+        held = np.ascontiguousarray(array).tobytes()
+        if "sha256" in self.expect(buffer):
+            return hashlib.sha256(held).hexdigest() == self.expect(buffer)["sha256"]
+        return self.got(buffer, "u1").tobytes()[:len(held)] == held
+
+    def near(self, buffer, array, rtol):
+        got = self.got(buffer, array.dtype)
+        return bool(np.allclose(got[:array.size], array.ravel(), rtol=rtol, atol=rtol))
+
+
+def check(f):
+    CHECKS[f.__name__] = f
+    return f
+
+
+@check
+def vecadd(r):
+    return r.same("c", r.given("a", "f4") + r.given("b", "f4"))
+
+
+@check
+def saxpy(r):
+    return r.near("y", r.given("x", "f4") * np.float32(1.7) + r.given("y", "f4"), 1e-5)
+
+
+@check
+def sgemm(r):
+    a, b, c = (r.given(k, "f4").reshape(256, 256).astype("f8") for k in "abc")
+    return r.near("c", (1.25 * (a @ b) - 0.5 * c).astype("f4"), 2e-5)
+
+
+@check
+def hgemm(r):
+    a, b = (r.given(k, "f2").reshape(128, 128).astype("f8") for k in "ab")
+    return r.near("c", (a @ b).astype("f2"), 0.1)
+
+
+@check
+def reduce_shared(r):
+    y = r.given("y", "i4")
+    return r.got("imin", "i4").min() == y.min() and r.got("imax", "i4").max() == y.max() and abs(r.got("fsum", "f4").sum() - r.given("x", "f4").sum()) < 0.05
+
+
+@check
+def reduce_atomic(r):
+    x = r.given("x", "i4").astype("i8")
+    wide = sum(int(v) * 0x100000001 for v in x) % 2 ** 64
+    return (r.same("isum", x.sum().astype("i4")) and r.same("lo", np.int32(x.min())) and r.same("hi", np.int32(x.max())) and
+            r.same("wide", np.uint64(wide)) and r.same("fsum", np.float32((x & 15).sum())) and r.same("dsum", np.float64((x >> 4).sum())))
+
+
+@check
+def scan(r):
+    return r.same("out", np.cumsum(r.given("in", "u4"), dtype="u4"))
+
+
+@check
+def histogram(r):
+    return r.same("bins", np.bincount(r.given("data", "u1"), minlength=256).astype("u4"))
+
+
+@check
+def transpose(r):
+    return r.same("out", r.given("in", "f4").reshape(120, 100).T)
+
+
+@check
+def bitonic(r):
+    rows = np.sort(r.given("keys", "u4").reshape(8, 1024), axis=1)
+    rows[1::2] = rows[1::2, ::-1]
+    return r.same("keys", rows) and r.same("pairs", np.sort(r.given("pairs", "i8").reshape(-1, 32), axis=1))
+
+
+@check
+def radix_sort(r):
+    order = np.argsort(r.given("keys", "u4"), kind="stable")
+    return r.same("keys", r.given("keys", "u4")[order]) and r.same("values", r.given("values", "u4")[order])
+
+
+@check
+def black_scholes(r):
+    s, x, t = (r.given(k, "f4").astype("f8") for k in ("price", "strike", "years"))
+    call, put = r.got("call", "f4").astype("f8"), r.got("put", "f4").astype("f8")
+    return bool(np.allclose(call[:4000] - put[:4000], s - x * np.exp(-0.02 * t), atol=1e-3))  # put-call parity
+
+
+@check
+def bfs(r):
+    degree, edge = r.given("degree", "u1"), r.given("edge", "i4")
+    row = np.concatenate([[0], np.cumsum(degree, dtype="i8")])
+    distance = np.full(2048, -1, dtype="i4")
+    distance[5] = 0
+    now = [5]
+    for level in range(20):
+        after = []
+        for v in now:
+            for w in edge[row[v]:row[v + 1]]:
+                if distance[w] < 0:
+                    distance[w] = level + 1
+                    after.append(w)
+        now = after
+    return r.same("distance", distance)
+
+
+@check
+def spmv(r):
+    row = np.concatenate([[0], np.cumsum(r.given("degree", "u1"), dtype="i8")])
+    column = r.given("column", "i4")
+    value, x = r.given("value64", "f8"), r.given("x64", "f8")
+    y = np.array([np.dot(value[a:b], x[column[a:b]]) for a, b in zip(row, row[1:])])
+    return r.near("y64", y, 1e-12)
+
+
+@check
+def string_match(r):
+    text = r.given("text", "u1").tobytes()
+    at = [i for i in range(len(text) - 4) if text[i:i + 5] == b"abaca"]
+    words = np.zeros(1024, dtype="u4")
+    for i in at:
+        words[i >> 5] |= np.uint32(1 << (i & 31))
+    return r.same("hits", words) and r.same("count", np.uint32(len(at)))
+
+
+@check
+def sha256(r):
+    m = r.given("message", "u1").tobytes()
+    return r.got("digest", "u1").tobytes() == b"".join(hashlib.sha256(m[i:i + 192]).digest() for i in range(0, len(m), 192))
+
+
+@check
+def keccak(r):
+    m = r.given("message", "u1").tobytes()
+    return r.got("digest", "u1").tobytes() == b"".join(hashlib.sha3_256(m[i:i + 128]).digest() for i in range(0, len(m), 128))
+
+
+@check
+def philox(r):
+    t = np.arange(1024, dtype="u8")
+    zero = np.zeros(1024, dtype="u8")
+    words = np.stack(record.philox([t, zero, zero, zero], (0xa4093822, 0x299f31d0), np), axis=1).astype("u4")
+    inside = int(r.got("inside", "u4")[0])
+    return r.same("out", words) and abs(4 * inside / (1024 * 32) - 3.14159) < 0.05
+
+
+@check
+def recursion(r):
+    fib = [0, 1]
+    while len(fib) < 12:
+        fib.append(fib[-1] + fib[-2])
+    lists = np.sort(r.given("lists", "i4").reshape(64, 32), axis=1)
+    return r.same("lists", lists) and list(r.got("out", "u4")[2::4]) == [fib[t % 12] for t in range(64)]
+
+
+@check
+def warp_spin_lock(r):
+    total = sum(t * 2654435761 + k for t in range(32) for k in range(20)) % 2 ** 32
+    return r.same("counter", np.int32(640)) and r.same("sum", np.uint32(total))
+
+
+@check
+def ticket_lock(r):
+    return (r.same("ticket", np.uint32(512)) and r.same("serving", np.uint32(512)) and r.same("broken", np.uint32(0)) and
+            r.same("entered", np.full(64, 8, dtype="u4")) and r.same("total", np.uint32(8 * 64 * 65 // 2)))
+
+
+@check
+def cta_handshake(r):
+    v = int(r.given("message", "u4")[0])
+    trace = []
+    for _ in range(10):
+        for me in range(16):
+            v = (v * 33 + me) % 2 ** 32
+            trace.append(v)
+    return r.same("trace", np.array(trace, dtype="u4")) and r.same("flag", np.int32(160))
+
+
+@check
+def cooperative(r):
+    a = r.given("a", "i4").astype("i8")
+    add = np.arange(4096) & 3
+    for _ in range(50):
+        a = (np.roll(a, 1) + 2 * a + np.roll(a, -1)) // 4 + add
+    return r.same("a", a.astype("i4"))
+
+
+@check
+def grid_sync(r):
+    x = r.given("in", "i4")
+    return r.same("out", (x ^ x.astype("i8").sum().astype("i4"))[::-1])
+
+
+@check
+def atomics128(r):
+    s = int(r.given("x", "u4").astype("u8").sum())
+    return r.same("cell", np.array([s, 3 * s], dtype="u8"))
+
+
+@check
+def int64(r):
+    a, b, out = r.given("a", "i8"), r.given("b", "i8"), r.got("out", "u8")
+    wrap = 2 ** 64
+    for i in range(400):
+        x, whole = int(a[i]), int(b[i])
+        y, ux, uy = whole >> (i & 63), x % wrap, (whole % wrap) >> (i & 63)
+        o = [int(v) for v in out[20 * i:20 * i + 20]]
+        if o[:6] != [(ux + uy) % wrap, ux * uy % wrap, ux * uy >> 64, (x * y >> 64) % wrap, ux // (uy | 1), ux % (uy | 1)]:
+            return False
+        d = y | 1
+        q = abs(x) // abs(d) * (1 if (x < 0) == (d < 0) else -1)
+        if o[6:8] != [q % wrap, (x - q * d) % wrap] or o[9] != (x >> (uy & 63)) % wrap or o[13] != (min(x, y) % wrap) ^ max(ux, uy):
+            return False
+    return True
+
+
+@check
+def int128(r):
+    a, b, out = r.given("a", "u8"), r.given("b", "u8"), r.got("out", "u8")
+    full = 2 ** 128
+    for i in range(256):
+        x, whole = int(a[2 * i]) | int(a[2 * i + 1]) << 64, int(b[2 * i]) | int(b[2 * i + 1]) << 64
+        y = whole >> (i & 127)
+        o = [int(v) for v in out[24 * i:24 * i + 24]]
+        pairs = [o[k] | o[k + 1] << 64 for k in range(0, 18, 2)]
+        product = sum(v << 64 * k for k, v in enumerate(o[18:22]))
+        if pairs[:5] != [(x + y) % full, (x - y) % full, x * y % full, x // (y | 1), x % (y | 1)] or product != x * whole:
+            return False
+    return True
+
+
+@check
+def dynamic_shared(r):
+    return r.got("out", "f8")[4000:].view("f8").tolist() == [14000.0] * 4
+
+
+@check
+def printf(r):
+    return r.plan["expect"].get("stdout", "").startswith("hello from a kernel: -7 4000000000 0xbeef 10\nthread 0 of 32, char a, string 'even'\n")
+
+
+def main(names):
+    failures = 0
+    for name in names or CHECKS:
+        try:
+            good = CHECKS[name](Results(name))
+        except KeyError as e:
+            print("unrecorded  %s (%s)" % (name, e))
+            continue
+        print("%-11s %s" % ("ok" if good else "WRONG", name))
+        failures += not good
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
