@@ -477,7 +477,11 @@ class CubinParser {
         if (found == by_symbol.end()) return {};
         if (attribute.code == eiattr::regcount) found->second->registers = *value;
         if (attribute.code == eiattr::frame_size) found->second->frame_size = *value;
-        if (attribute.code == eiattr::min_stack_size) found->second->min_stack_size = *value;
+        if (attribute.code == eiattr::min_stack_size) {
+            // All ones: "stack size cannot be statically determined".
+            found->second->stack_is_bounded = *value != 0xffffffff;
+            found->second->min_stack_size = *value == 0xffffffff ? 0 : *value;
+        }
         return {};
     }
 

@@ -189,6 +189,7 @@ nlohmann::json describe_json(const Module& module) {
                            {"sharedReserved", kernel.shared_reserved},
                            {"frameBytes", kernel.frame_size},
                            {"minStackBytes", kernel.min_stack_size},
+                           {"stackIsBounded", kernel.stack_is_bounded},
                            {"barriers", kernel.barriers},
                            {"maxThreads", json_of(kernel.max_threads)},
                            {"requiredThreads", json_of(kernel.required_threads)},

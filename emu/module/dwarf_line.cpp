@@ -118,7 +118,8 @@ class LineReader {
         std::vector<std::uint8_t> operands;    // per standard opcode, from opcode 1
         std::vector<std::string> directories;  // as the unit numbers them
         std::vector<std::uint32_t> files;      // the unit's numbers -> out_.files
-        std::uint64_t name_base = 0;
+        std::uint64_t name_base = 0;           // added to offsets into .debug_str
+        bool has_names = false;
     };
 
     // `bytes` ends with the unit, `at` is just behind unit_length.
@@ -162,7 +163,11 @@ class LineReader {
             const auto base = string_bases_.find(position);
             unit.name_base = header.take<std::uint32_t>();
             if (base != string_bases_.end()) unit.name_base += base->second;
+            // nvlink 13.0 joins the .debug_str sections but leaves the base of every unit at 0:
+            // right for the first unit only. No name is better than a wrong one.
+            unit.has_names = base != string_bases_.end() || unit.name_base != 0 || is_first_unit_;
         }
+        is_first_unit_ = false;
         return run_program(ByteReader(bytes, program), unit);
     }
 
@@ -419,6 +424,7 @@ class LineReader {
         const std::uint64_t rows = out_.rows.size() - state.first_row;
         if (context == 0 || context > rows) return;
         state.context = static_cast<std::uint32_t>(state.first_row + context - 1);
+        if (!unit.has_names) return;
         if (const auto text = c_string_at(debug_str_, unit.name_base + name)) {
             state.function = add_name(*text);
         }
@@ -432,6 +438,7 @@ class LineReader {
     std::unordered_map<std::uint64_t, std::uint64_t> addresses_;     // operand -> code offset
     std::unordered_map<std::uint64_t, std::uint64_t> string_bases_;  // name base -> .debug_str
     std::unordered_map<std::string, std::uint32_t> file_numbers_, name_numbers_;
+    bool is_first_unit_ = true;
     Sequences out_;
 };
 

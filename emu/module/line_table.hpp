@@ -16,7 +16,8 @@ struct SourceLocation {
     std::uint32_t line = 0;     // from 1
     std::uint32_t column = 0;   // from 1; 0 = not recorded
     std::string_view function;  // mangled name of the inlined function this line belongs to;
-                                // empty: the kernel or function that holds the pc
+                                // empty: the kernel or function that holds the pc, or not
+                                // recorded (files joined by nvlink)
 };
 
 struct LineInfo {

@@ -63,7 +63,10 @@ class Linker {
         const std::string where = data_.file_name + ": relocation of section " +
                                   std::to_string(relocation.section) + " offset " +
                                   std::to_string(relocation.offset) + " against " + symbol.name;
-        SASSEMU_ASSIGN(RelocationValue value, value_of(symbol, relocation, where));
+        RelocationValue value;
+        if (relocation_needs_value(relocation.type)) {
+            SASSEMU_ASSIGN(value, value_of(symbol, relocation, where));
+        }
         value.address += static_cast<std::uint64_t>(relocation.addend);
         const std::span<std::uint8_t> target = targets_[relocation.section];
         if (!relocation.has_addend && relocation.type == 2) {

@@ -53,6 +53,8 @@ struct RelocationValue {
 [[nodiscard]] Result<void> apply_relocation(std::span<std::uint8_t> bytes, std::uint64_t offset,
                                             std::uint32_t type, RelocationValue value,
                                             std::string_view where);
+// Whether apply_relocation looks at the value; markers and clearing types do not.
+[[nodiscard]] bool relocation_needs_value(std::uint32_t type);
 // "R_CUDA_ABS32_LO_32"; empty when the number is not known.
 [[nodiscard]] std::string_view relocation_name(std::uint32_t type);
 

@@ -67,6 +67,9 @@ constexpr std::uint32_t byte_types = 0x4c;     // 4c..53 R_CUDA_8_0..56: one byt
 constexpr std::uint32_t generic_bytes = 0x54;  // 54..5b R_CUDA_G8_0..56
 constexpr std::uint32_t unified_bytes = 0x68;  // 68..6f R_CUDA_UNIFIED_8_0..56
 constexpr std::uint32_t clear32 = 0x48, clear64 = 0x49;  // R_CUDA_UNUSED_CLEAR32/64
+// R_CUDA_YIELD_OPCODE9_0, R_CUDA_YIELD_CLEAR_PRED4_87: mark a YIELD that a linker may turn into
+// another instruction; nvlink leaves the word as it is, and so do we.
+constexpr std::uint32_t yield_opcode = 0x44, yield_predicate = 0x45;
 
 void put_bits(std::span<std::uint8_t> unit, unsigned at, unsigned count, std::uint64_t value) {
     for (unsigned i = 0; i < count; ++i) {
@@ -101,6 +104,11 @@ bool is_byte_type(std::uint32_t type, std::uint32_t base) {
 
 }  // namespace
 
+bool relocation_needs_value(std::uint32_t type) {
+    return type != 0 && type != yield_opcode && type != yield_predicate && type != clear32 &&
+           type != clear64;
+}
+
 Result<void> apply_relocation(std::span<std::uint8_t> bytes, std::uint64_t offset,
                               std::uint32_t type, RelocationValue value, std::string_view where) {
     const auto unit = [&](std::uint64_t width) -> std::span<std::uint8_t> {
@@ -112,7 +120,7 @@ Result<void> apply_relocation(std::span<std::uint8_t> bytes, std::uint64_t offse
                           type_label(type) + " at " + std::to_string(offset) +
                               " leaves the section of " + std::to_string(bytes.size()) + " bytes");
     };
-    if (type == 0) return {};  // R_CUDA_NONE
+    if (type == 0 || type == yield_opcode || type == yield_predicate) return {};
     if (type == clear32 || type == clear64) {
         const auto target = unit(type == clear32 ? 4 : 8);
         if (target.empty()) return outside();
