@@ -43,7 +43,7 @@ sassdec_insn decode(sassdec_arch arch, Bytes code, uint64_t offset) {
     return insn;
 }
 
-// Section offset -> label, for every target of a branch within the section.
+// Section offset -> label: functions, and every target of a branch within the section.
 using Labels = std::map<uint64_t, std::string>;
 
 Labels find_labels(Listing& listing, const CodeSection& section) {
@@ -63,7 +63,11 @@ Labels find_labels(Listing& listing, const CodeSection& section) {
         }
     }
     Labels labels;
+    for (const Function& function : listing.module.functions()) {
+        if (function.section == section.section) labels[function.section_offset] = function.name;
+    }
     for (const uint64_t target : targets) {
+        if (labels.contains(target)) continue;  // a function's name comes first
         labels[target] = ".L_x_" + std::to_string(listing.next_label++);
     }
     return labels;
@@ -167,11 +171,6 @@ void print_section(Listing& listing, const CodeSection& section) {
                 section.name.c_str());
     std::string last_source;
     for (uint64_t at = 0; at + instruction_bytes <= section.bytes.size(); at += instruction_bytes) {
-        for (const Function& function : listing.module.functions()) {
-            if (function.section == section.section && function.section_offset == at) {
-                std::printf("%s:\n", function.name.c_str());
-            }
-        }
         if (const auto label = labels.find(at); label != labels.end()) {
             std::printf("%s:\n", label->second.c_str());
         }
