@@ -51,7 +51,7 @@ void fill_bank0(std::vector<std::byte>& bank, uint32_t sm, const Bank0Values& v)
     put(at.dynamic_shared, v.dynamic_shared);
     put64(at.grid_id, v.grid_id);
     put(at.nsmid, v.sms);
-    put(at.total_shared, v.total_shared - v.dynamic_shared);
+    put(at.total_shared, v.reserved_shared);
     // envreg1:envreg2 = high:low word of the grid workspace {u32 size; u32 barrier}
     put(at.envreg + 4, static_cast<uint32_t>(v.grid_workspace >> 32));
     put(at.envreg + 8, static_cast<uint32_t>(v.grid_workspace));

@@ -17,7 +17,7 @@ struct Bank0Values {
     uint64_t grid_id = 0;
     uint64_t grid_workspace = 0;   // cooperative launches; 0 otherwise
     uint32_t sms = 1;
-    uint32_t total_shared = 0;     // bytes
+    uint32_t reserved_shared = 0;  // bytes at address 0 that %total_smem_size leaves out
 };
 
 // `bank` has room for all fields (4 KiB); parameters are copied by the caller.

@@ -310,7 +310,7 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request) {
     values.dynamic_shared = request.dynamic_shared;
     values.grid_id = launch.id;
     values.sms = options_.device.sms;
-    values.total_shared = launch.shared_bytes;
+    values.reserved_shared = k.shared_reserved;
     if (request.cooperative) {
         auto at = workspace();
         if (!at) return at.error();

@@ -1,0 +1,169 @@
+// Special registers. Time is virtual: %clock counts the warp instructions that the CTA has issued,
+// %globaltimer is the launch's base plus one nanosecond per clock (architecture, decision 14).
+#include "emu/isa/system.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+
+namespace {
+
+using Sr = typed::SpecialRegister;
+
+// The thread's index inside the block; one lane.
+Dim3 thread_index(const Warp& w, unsigned lane) {
+    const Dim3& block = w.cta->launch->block;
+    const uint32_t linear = w.index * 32u + lane;
+    return {linear % block.x, linear / block.x % block.y, linear / (block.x * block.y)};
+}
+
+uint64_t timer(const Warp& w) { return w.cta->launch->start_ns + w.cta->clock(); }
+
+// A register whose value may differ from lane to lane.
+const Op* s2r_lanes(const Op* op, Warp& w, uint32_t mask) {
+    const auto id = static_cast<Sr>(op->k[0]);
+    alignas(64) uint32_t values[32];
+    for (unsigned lane = 0; lane < 32; ++lane) values[lane] = special_register(w, id, lane);
+    L::store(w.row(op->d), L::load(values), mask);
+    return op + 1;
+}
+
+const Op* s2r_lane_id(const Op* op, Warp& w, uint32_t mask) {
+    L::store(w.row(op->d), L::lane_ids(), mask);
+    return op + 1;
+}
+
+// TID.X where the block is one-dimensional or a multiple of the warp wide: no division per lane.
+const Op* s2r_tid_x(const Op* op, Warp& w, uint32_t mask) {
+    const Dim3& block = w.cta->launch->block;
+    const uint32_t first = w.index * 32u;
+    if (block.x % 32 != 0 && block.y * block.z != 1) return s2r_lanes(op, w, mask);
+    L::store(w.row(op->d), L::add(L::lane_ids(), L::splat(first % block.x)), mask);
+    return op + 1;
+}
+
+const Op* s2r_uniform(const Op* op, Warp& w, uint32_t mask) {
+    const auto id = static_cast<Sr>(op->k[0]);
+    if (op->k[1]) ++w.effects;  // a clock: the loop around it is no pure spin
+    L::store(w.row(op->d), L::splat(special_register(w, id, 0)), mask);
+    return op + 1;
+}
+
+// 64 bits of a counter, or zeros.
+const Op* cs2r_64(const Op* op, Warp& w, uint32_t mask) {
+    const auto id = static_cast<Sr>(op->k[0]);
+    uint64_t value;
+    switch (id) {
+        case Sr::ZERO: value = 0; break;
+        case Sr::CLOCKLO: value = w.cta->clock(); break;
+        case Sr::GLOBALTIMERLO: value = timer(w); break;
+        default: value = special_register(w, id, 0); break;
+    }
+    if (op->k[1]) ++w.effects;
+    L::store(w.row(op->d), L::splat(static_cast<uint32_t>(value)), mask);
+    L::store(w.row(op->d + row_bytes), L::splat(static_cast<uint32_t>(value >> 32)), mask);
+    return op + 1;
+}
+
+const Op* nop(const Op* op, Warp&, uint32_t) { return op + 1; }
+
+const Op* breakpoint(const Op* op, Warp& w, uint32_t mask) {
+    return op->k[0] ? services(w).fault(w, op, mask, FaultKind::trap,
+                                        "the kernel executed a trap", false, 0)
+                    : services(w).fault(w, op, mask, FaultKind::breakpoint,
+                                        "the kernel reached a breakpoint", false, 0);
+}
+
+bool differs_by_lane(Sr id) {
+    switch (id) {
+        case Sr::LANEID:
+        case Sr::TID:
+        case Sr::TID_X:
+        case Sr::TID_Y:
+        case Sr::TID_Z:
+        case Sr::EQMASK:
+        case Sr::LTMASK:
+        case Sr::LEMASK:
+        case Sr::GTMASK:
+        case Sr::GEMASK: return true;
+        default: return false;
+    }
+}
+
+}  // namespace
+
+bool is_clock(typed::SpecialRegister id) {
+    switch (id) {
+        case Sr::CLOCK:
+        case Sr::CLOCKLO:
+        case Sr::CLOCKHI:
+        case Sr::GLOBALTIMERLO:
+        case Sr::GLOBALTIMERHI: return true;
+        default: return false;
+    }
+}
+
+uint32_t special_register(const Warp& w, typed::SpecialRegister id, unsigned lane) {
+    const Cta& cta = *w.cta;
+    const Launch& launch = *cta.launch;
+    switch (id) {
+        case Sr::LANEID: return lane;
+        case Sr::CLOCK:
+        case Sr::CLOCKLO: return static_cast<uint32_t>(cta.clock());
+        case Sr::CLOCKHI: return static_cast<uint32_t>(cta.clock() >> 32);
+        case Sr::GLOBALTIMERLO: return static_cast<uint32_t>(timer(w));
+        case Sr::GLOBALTIMERHI: return static_cast<uint32_t>(timer(w) >> 32);
+        case Sr::TID: {
+            // Packed as ptxas unpacks it: x in bits 15..0, y in 25..16, z in 31..26.
+            const Dim3 t = thread_index(w, lane);
+            return t.x | t.y << 16 | t.z << 26;
+        }
+        case Sr::TID_X: return thread_index(w, lane).x;
+        case Sr::TID_Y: return thread_index(w, lane).y;
+        case Sr::TID_Z: return thread_index(w, lane).z;
+        case Sr::CTAID_X: return cta.id.x;
+        case Sr::CTAID_Y: return cta.id.y;
+        case Sr::CTAID_Z: return cta.id.z;
+        case Sr::NTID: return launch.block.x | launch.block.y << 16 | launch.block.z << 26;
+        case Sr::LWINHI: return local_window_high;
+        case Sr::SWINHI: return shared_window_high;
+        case Sr::SMEMSZ: return launch.shared_bytes;
+        case Sr::EQMASK: return 1u << lane;
+        case Sr::LTMASK: return (1u << lane) - 1;
+        case Sr::LEMASK: return (2u << lane) - 1;
+        case Sr::GTMASK: return ~((2u << lane) - 1);
+        case Sr::GEMASK: return ~((1u << lane) - 1);
+        // %warpid in bits 13..8, %smid in the rest: see VIRTID below and VIRTUALSMID.
+        case Sr::VIRTID: return w.index << 8 | static_cast<uint32_t>(cta.sm) << 20;
+        // %nwarpid, the warps an SM holds, in bits 15..8 (64 on an H200: measured).
+        case Sr::VIRTCFG: return launch.device->resident_threads_per_sm / 32 << 8;
+        case Sr::VIRTUALSMID: return static_cast<uint32_t>(cta.sm);
+        default: return 0;
+    }
+}
+
+void lower(Lower& x, const typed::S2r& i) {
+    x.op.d = x.destination_row(i.d.index);
+    x.op.k[0] = static_cast<uint8_t>(i.a);
+    x.op.k[1] = is_clock(i.a);
+    x.handler(i.a == Sr::LANEID          ? s2r_lane_id
+              : i.a == Sr::TID_X         ? s2r_tid_x
+              : differs_by_lane(i.a)     ? s2r_lanes
+                                         : s2r_uniform);
+}
+
+void lower(Lower& x, const typed::Cs2r& i) {
+    x.op.d = x.destination_row(i.d.index, i.d.width);
+    x.op.k[0] = static_cast<uint8_t>(i.a);
+    x.op.k[1] = is_clock(i.a);
+    x.handler(i.d.width == 2 ? cs2r_64 : s2r_uniform);
+}
+
+void lower(Lower& x, const typed::Nop&) { x.handler(nop); }
+
+void lower(Lower& x, const typed::Bpt& i) {
+    x.op.k[0] = i.mode == 3;  // TRAP
+    x.handler(breakpoint);
+}
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu
