@@ -36,6 +36,10 @@ function(sassemu_test name)
     set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS "unit;${arg_LABELS}")
 endfunction()
 
+if(SASSEMU_FUZZ)
+    add_custom_target(fuzzers)
+endif()
+
 # sassemu_fuzzer(name SOURCES ... LIBRARIES ...): a libFuzzer program in the fuzz preset only.
 function(sassemu_fuzzer name)
     if(NOT SASSEMU_FUZZ)
@@ -45,9 +49,6 @@ function(sassemu_fuzzer name)
     add_executable(${name} ${arg_SOURCES})
     target_link_libraries(${name} PRIVATE ${arg_LIBRARIES})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-    if(NOT TARGET fuzzers)
-        add_custom_target(fuzzers)
-    endif()
     add_dependencies(fuzzers ${name})
 endfunction()
 

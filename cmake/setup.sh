@@ -4,7 +4,7 @@
 sassemu_packages=(
     g++ cmake ninja-build pkg-config
     libtbb-dev libboost-dev libprotobuf-dev protobuf-compiler nlohmann-json3-dev libcli11-dev
-    libfmt-dev libzstd-dev liblz4-dev libgtest-dev libbenchmark-dev python3
+    libfmt-dev libzstd-dev liblz4-dev libgtest-dev libbenchmark-dev python3 python3-jsonschema
 )
 
 # The packages among the arguments that dpkg does not know as installed.

@@ -2,6 +2,7 @@
 // the reason.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 
 #include "emu/plan/plan.hpp"
@@ -87,7 +88,9 @@ TEST(ReadPlan, ReadsEveryField) {
     EXPECT_EQ(plan.expect.warp_instructions, 12u);
 }
 
-TEST(ReadPlan, KnowsEveryFaultKindByItsName) {
+TEST(ReadPlan, KnowsEveryFaultKindByItsNameAndSoDoesTheSchema) {
+    std::ifstream in(SASSEMU_SOURCE_DIR "/sdk/plan.schema.json");
+    const std::string schema{std::istreambuf_iterator<char>(in), {}};
     for (int i = 1; i <= static_cast<int>(FaultKind::other); ++i) {
         const auto kind = static_cast<FaultKind>(i);
         const std::string text =
@@ -97,6 +100,9 @@ TEST(ReadPlan, KnowsEveryFaultKindByItsName) {
         const auto plan = read_plan(text, "p.json");
         ASSERT_TRUE(plan) << plan.error().message();
         EXPECT_EQ(plan->expect.status.fault, kind);
+        EXPECT_NE(schema.find('"' + status_text(LaunchStatus::fault, kind) + '"'),
+                  std::string::npos)
+            << status_text(LaunchStatus::fault, kind);
     }
 }
 
@@ -226,6 +232,22 @@ TEST(ReadPlan, RefusesDeepNestingWithoutRecursion) {
     const auto plan = read_plan(deep, "p.json");
     ASSERT_FALSE(plan);
     EXPECT_NE(plan.error().message().find("nested deeper than 64"), std::string::npos);
+}
+
+// Every prefix, and every single-character damage: an answer, never a crash, and one line of error.
+TEST(ReadPlan, SurvivesDamage) {
+    const std::string whole = full_plan;
+    for (size_t i = 0; i < whole.size(); ++i) {
+        for (const char c : {'\0', '"', '{', ']', '9', '\xff'}) {
+            std::string text = whole;
+            text[i] = c;
+            const auto plan = read_plan(text, "p.json");
+            if (plan) continue;
+            EXPECT_EQ(exit_code(plan.error().code), 2);
+            EXPECT_EQ(plan.error().message().find('\n'), std::string::npos);
+        }
+        EXPECT_FALSE(read_plan(whole.substr(0, i), "p.json"));
+    }
 }
 
 TEST(ReadPlan, AMissingFileIsOneLine) {

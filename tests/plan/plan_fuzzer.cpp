@@ -1,0 +1,15 @@
+// libFuzzer target: any bytes as a plan. The reader must answer with a plan or one error line.
+#include <cstdlib>
+#include <string_view>
+
+#include "emu/plan/plan.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    const auto plan = sassemu::plan::read_plan(text, "fuzz.json");
+    if (!plan && (plan.error().message().find('\n') != std::string::npos ||
+                  sassemu::exit_code(plan.error().code) != 2)) {
+        std::abort();
+    }
+    return 0;
+}

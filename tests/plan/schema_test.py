@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""The JSON Schema accepts every committed plan and refuses what the reader refuses.
+
+Here: schema against plans. Not here: the reader's own errors (read_plan_test.cpp).
+"""
+import copy
+import glob
+import json
+import os
+import sys
+
+import jsonschema
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+GOOD = {"module": "m", "buffers": {"a": {"bytes": "0x10", "fill": 0}},
+        "launches": [{"kernel": "k", "grid": [1], "block": [32, 1, 1], "args": [{"buffer": "a", "offset": 4}, {"u64": "7"}]}]}
+
+
+def damaged(change):
+    plan = copy.deepcopy(GOOD)
+    change(plan)
+    return plan
+
+
+BAD = {
+    "unknown field": damaged(lambda p: p.update(lunches=[])),
+    "unknown field of a buffer": damaged(lambda p: p["buffers"]["a"].update(fil=0)),
+    "two contents": damaged(lambda p: p["buffers"]["a"].update(file="f")),
+    "no size": damaged(lambda p: p["buffers"]["a"].pop("bytes")),
+    "no launches": damaged(lambda p: p.pop("launches")),
+    "module and modules": damaged(lambda p: p.update(modules=["n"])),
+    "negative size": damaged(lambda p: p["buffers"]["a"].update(bytes=-1)),
+    "four dimensions": damaged(lambda p: p["launches"][0].update(grid=[1, 1, 1, 1])),
+    "two forms": damaged(lambda p: p["launches"][0]["args"].append({"i32": 1, "u32": 1})),
+    "args and paramBytes": damaged(lambda p: p["launches"][0].update(paramBytes="00")),
+    "odd bytes": damaged(lambda p: p["launches"][0]["args"].append({"bytes": "0"})),
+    "status": damaged(lambda p: p.update(expect={"status": "fault:typo"})),
+    "two expectations": damaged(lambda p: p["buffers"]["a"].update(expect={"file": "f", "sha256": "0" * 64})),
+}
+
+
+def main():
+    with open(os.path.join(ROOT, "sdk", "plan.schema.json")) as f:
+        schema = json.load(f)
+    validator = jsonschema.validators.validator_for(schema)(schema)
+    failures = 0
+    plans = sorted(glob.glob(os.path.join(ROOT, "cubins", "*", "*.json")))
+    for path in plans:
+        with open(path) as f:
+            for error in validator.iter_errors(json.load(f)):
+                print("%s: %s: %s" % (path, "/".join(map(str, error.absolute_path)), error.message))
+                failures += 1
+    if not validator.is_valid(GOOD):
+        print("a good plan is refused")
+        failures += 1
+    for name, plan in BAD.items():
+        if validator.is_valid(plan):
+            print("accepted: " + name)
+            failures += 1
+    print("%d plans, %d failures" % (len(plans), failures))
+    return 1 if failures or not plans else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
