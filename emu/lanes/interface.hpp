@@ -278,8 +278,6 @@ SASSEMU_INLINE MaskPair bcmp2(V32 a, V32 b, Compare c);
 // Lanes outside the mask touch nothing and read as 0. Accesses are naturally aligned per lane and
 // do not tear up to 8 bytes per lane. When lanes of a scatter collide, the highest lane wins.
 // Under SASSEMU_TSAN every access is a relaxed atomic of the lane's width (at most 8 bytes).
-// gather8/16 may read the whole aligned word around a byte or half, so words, not bytes, must be
-// readable; base is then 4-byte aligned.
 SASSEMU_INLINE V32 gather_u8(const void* base, V32 offset, Mask m);
 SASSEMU_INLINE V32 gather_s8(const void* base, V32 offset, Mask m);
 SASSEMU_INLINE V32 gather_u16(const void* base, V32 offset, Mask m);
