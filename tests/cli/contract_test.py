@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""The command line's contract: exit codes, messages, --stats, --dump, Ctrl-C, disasm, info.
+
+Here: what a user of the program sees. Not here: whether kernels compute the right thing (the plan tests).
+Called with the program and the source directory.
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = ROOT = ""
+
+
+def sassemu(*args, stdin=None):
+    return subprocess.run([PROGRAM, *args], input=stdin, capture_output=True, text=True, timeout=120)
+
+
+def cubin(kernel, arch="sm_90"):
+    return os.path.join(ROOT, "cubins", kernel, arch + ".cubin")
+
+
+def plan_path(kernel, arch="sm_90"):
+    return os.path.join(ROOT, "cubins", kernel, arch + ".json")
+
+
+class Contract(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(self.scratch.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.scratch.name, name)
+
+    def plan(self, kernel, change):
+        """A changed copy of a committed plan, elsewhere: file paths become absolute."""
+        with open(plan_path(kernel)) as f:
+            plan = json.load(f)
+        here = os.path.dirname(plan_path(kernel))
+        plan["module"] = os.path.join(here, plan["module"])
+        for buffer in plan.get("buffers", {}).values():
+            for holder in (buffer, buffer.get("expect", {})):
+                if "file" in holder:
+                    holder["file"] = os.path.join(here, holder["file"])
+        change(plan)
+        with open(self.path("plan.json"), "w") as f:
+            json.dump(plan, f)
+        return self.path("plan.json")
+
+    def check(self, code, *args, stdin=None):
+        result = sassemu(*args, stdin=stdin)
+        self.assertEqual(result.returncode, code, (args, result.stdout, result.stderr))
+        return result
+
+    def check_one_line(self, code, *args):
+        """An error: nothing on stdout, one line on stderr."""
+        result = self.check(code, *args)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        return result.stderr
+
+    def test_usage(self):
+        self.check(0, "--help")
+        self.check(0, "run", "--help")
+        self.check(0, "--version")
+        self.check(2)
+        self.check(2, "frobnicate")
+        self.check(2, "run")
+        self.check(2, "run", plan_path("vecadd"), "--no-such-option")
+        self.check(2, "run", plan_path("vecadd"), "--level", "v9")
+        self.check(2, "run", plan_path("vecadd"), "--threads", "many")
+
+    def test_bad_input_is_one_line(self):
+        self.assertIn("gone.json", self.check_one_line(2, "run", "gone.json"))
+        self.assertIn("gone.cubin", self.check_one_line(2, "run", "gone.cubin", "--kernel", "k"))
+        self.assertIn("gone", self.check_one_line(2, "info", "gone"))
+        self.assertIn("gone", self.check_one_line(2, "disasm", "gone"))
+        self.assertIn("plan.json:1:", self.check_one_line(2, "run", self.plan("vecadd", lambda p: p.update(lunches=1))))
+        wrong = self.plan("vecadd", lambda p: p["launches"][0]["args"].pop())
+        self.assertIn("takes 4 arguments, the plan has 3", self.check_one_line(2, "run", wrong))
+        missing = self.plan("vecadd", lambda p: p["buffers"]["a"].update(file="gone.bin") or p["buffers"]["a"].pop("random"))
+        self.assertIn("gone.bin", self.check_one_line(2, "run", missing))
+        with open(cubin("vecadd"), "rb") as f:
+            whole = f.read()
+        with open(self.path("cut.cubin"), "wb") as f:
+            f.write(whole[:len(whole) // 2])
+        self.assertIn("cut.cubin", self.check_one_line(2, "run", self.path("cut.cubin")))
+
+    def test_unknown_names_are_errors(self):
+        self.assertIn("nosuch", self.check_one_line(2, "run", plan_path("vecadd"), "--plugin", "nosuch.so"))
+        self.assertIn("nosuch", self.check_one_line(2, "run", plan_path("vecadd"), "--model", "nosuch"))
+        self.assertIn("zz", self.check_one_line(2, "run", plan_path("vecadd"), "--dump", "zz=" + self.path("z")))
+        self.assertIn("BUFFER=FILE", self.check_one_line(2, "run", plan_path("vecadd"), "--dump", "c"))
+        self.assertIn("sm_9x", self.check_one_line(2, "disasm", "--arch", "sm_9x", "--words", "-"))
+        self.assertEqual(os.listdir(self.scratch.name), [])
+
+    def test_launch_that_no_gpu_accepts(self):
+        self.check_one_line(2, "run", self.plan("vecadd", lambda p: p["launches"][0].update(block=[2000])))
+
+    def test_success_stats_and_dump(self):
+        result = self.check(0, "run", plan_path("vecadd"), "--stats", "--threads", "1", "--dump", "c=" + self.path("c.bin"))
+        stats = json.loads(result.stdout.splitlines()[-1])
+        self.assertGreater(stats["warp_instructions"], 0)
+        self.assertEqual(stats["threads"], 1)
+        self.assertIs(stats["partial"], False)
+        self.assertAlmostEqual(stats["warp_instructions_per_second"] * stats["seconds"] / stats["warp_instructions"], 1, 3)
+        self.assertEqual(os.path.getsize(self.path("c.bin")), 40000)
+        self.assertEqual(os.listdir(self.scratch.name), ["c.bin"])
+        self.check(0, "run", plan_path("vecadd"), "--stats=" + self.path("stats"))
+        with open(self.path("stats")) as f:
+            self.assertEqual(json.load(f)["warp_instructions"], stats["warp_instructions"])
+
+    def test_a_difference_is_shown_and_is_1(self):
+        def change(p):
+            p["buffers"]["c"]["expect"] = {"values": [0] * 10000, "type": "f32"}
+        result = self.check(1, "run", self.plan("vecadd", change))
+        self.assertIn("of 10000 f32 elements differ; last written by kernel 'vecadd', launch 1", result.stdout)
+        self.assertRegex(result.stdout, r"\[0\] got \S+ \(0x[0-9a-f]{8}\), expected 0 \(0x00000000\)")
+        self.check(1, "run", self.plan("vecadd", lambda p: p.update(expect={"status": "trap"})))
+
+    def test_a_fault_is_3_and_the_rest_is_not_run(self):
+        def change(p):
+            p["expect"] = {"status": "ok"}
+            p["launches"].append(p["launches"][0])
+            for name, buffer in p["buffers"].items():
+                buffer.pop("expect", None)
+        path = self.plan("fault_misaligned", change)
+        with open(path) as f:
+            first = sorted(json.load(f)["buffers"])[0]
+        result = self.check(3, "run", path, "--stats", "--dump", first + "=" + self.path("dump"))
+        self.assertIn("misaligned-address", result.stdout)
+        self.assertIn("not run", result.stdout)
+        self.assertIs(json.loads(result.stdout.splitlines()[-1])["partial"], True)
+        self.assertTrue(os.path.exists(self.path("dump")))
+        self.check(0, "run", plan_path("fault_misaligned"))
+
+    def test_a_limit_is_4(self):
+        result = self.check(4, "run", plan_path("sgemm"), "--max-instructions", "100", "--stats",
+                            "--dump", "c=" + self.path("c.bin"))
+        self.assertIs(json.loads(result.stdout.splitlines()[-1])["partial"], True)
+        self.assertTrue(os.path.exists(self.path("c.bin")))
+        bench = os.path.join(ROOT, "cubins", "bench", "ffma.json")
+        self.check(4, "run", bench, "--time-limit", "0.05")
+
+    def test_interrupt_is_130(self):
+        bench = os.path.join(ROOT, "cubins", "bench", "ffma.json")
+        process = subprocess.Popen([PROGRAM, "run", bench, "--reference", "--progress", "--stats"], text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertIn("launch 1/", process.stderr.readline())
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, out)
+
+    def test_quick_form(self):
+        result = self.check(0, "run", cubin("vecadd"), "--grid", "1", "--block", "32,1", "--arg", "buffer=128", "--arg",
+                            "buffer=128", "--arg", "buffer=128", "--arg", "i32=32", "--dump", "arg2=" + self.path("c"))
+        self.assertIn("vecadd grid 1x1x1 block 32x1x1: ok", result.stdout)
+        with open(self.path("c"), "rb") as f:
+            self.assertEqual(f.read(), bytes(128))
+        self.assertIn("takes 4 arguments", self.check_one_line(2, "run", cubin("vecadd"), "--kernel", "vecadd"))
+        self.assertIn("--grid", self.check_one_line(2, "run", cubin("vecadd"), "--grid", "0"))
+        self.check_one_line(2, "run", plan_path("vecadd"), "--kernel", "vecadd")
+
+    def test_same_result_in_every_mode(self):
+        dumps = []
+        for mode in ([], ["--reference"], ["--deterministic"], ["--threads", "1"], ["--level", "v2"]):
+            self.check(0, "run", plan_path("sgemm"), "--dump", "c=" + self.path("c"), *mode)
+            with open(self.path("c"), "rb") as f:
+                dumps.append(f.read())
+        self.assertEqual(len(set(dumps)), 1)
+
+    def test_disasm_words(self):
+        words = "000000000000794d\n".rjust(33, "0")
+        lines = ["000fea0003800000000000000000794d", "000fea0003800000000000000000794d\t10", "nonsense", "",
+                 "0" * 32, "f" * 32]
+        result = self.check(0, "disasm", "--arch", "sm_90a", "--words", "-", stdin="\n".join(lines) + "\n")
+        out = result.stdout.splitlines()
+        self.assertEqual(len(out), len(lines))
+        self.assertEqual(out[:2], ["EXIT", "EXIT"])
+        for text in out[2:4]:
+            self.assertRegex(text, r"^<undecodable: .+>$")
+        self.assertEqual(self.check(0, "disasm", "--arch", "sm_90", "--words", "-", stdin="").stdout, "")
+        self.check(2, "disasm", "--words", "-", stdin=words)
+
+    def test_disasm_module(self):
+        text = self.check(0, "disasm", cubin("mandelbrot")).stdout
+        self.assertIn(".text.mandelbrot", text)
+        self.assertRegex(text, r"\n        /\*[0-9a-f]{4}\*/ +EXIT ;\n")
+        self.assertRegex(text, r"\n\.L_x_0:\n")
+        self.assertIn("BRA `(.L_x_", text)
+        self.assertIn("/* 0x", self.check(0, "disasm", "--hex", cubin("mandelbrot")).stdout)
+        document = json.loads(self.check(0, "disasm", "--json", cubin("mandelbrot")).stdout)
+        rows = document[0]["sections"][0]["instructions"]
+        self.assertEqual([row["pc"] for row in rows], list(range(0, 16 * len(rows), 16)))
+
+    def test_info(self):
+        text = self.check(0, "info", cubin("vecadd")).stdout
+        self.assertIn("vecadd", text)
+        self.assertIn("sm_90", text)
+        json.loads(self.check(0, "info", "--json", cubin("vecadd")).stdout)
+
+
+if __name__ == "__main__":
+    PROGRAM, ROOT = sys.argv[1:3]
+    unittest.main(argv=[sys.argv[0]] + sys.argv[3:])

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Runs one committed plan and notes its exit code for the README's table.
+# Arguments: the program, the plan, the directory of the notes. Exit code 5 (an instruction without
+# an implementation) is a pass on sm_100 and later only.
+set -u
+program=$1 plan=$2 notes=$3
+arch=$(basename "$plan" .json)
+kernel=$(basename "$(dirname "$plan")")
+output=$("$program" run "$plan" 2>&1)
+code=$?
+mkdir -p "$notes"
+printf '%s\n%s\n' "$code" "$output" >"$notes/$kernel.$arch.$$"
+mv "$notes/$kernel.$arch.$$" "$notes/$kernel.$arch"
+printf '%s\n' "$output"
+number=${arch#sm_}
+number=${number%%[af]}
+[ "$code" -eq 0 ] && exit 0
+[ "$code" -eq 5 ] && [ "$number" -ge 100 ] && exit 0
+echo "exit code $code"
+exit 1

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Runs all sm_90 plans with the options given and lists those that do not end with 0.
+# Arguments: the program, the source directory, then options of `sassemu run`.
+set -u
+program=$1 root=$2
+shift 2
+failed=0 count=0
+for plan in "$root"/cubins/*/sm_90.json; do
+    count=$((count + 1))
+    output=$("$program" run "$plan" "$@" 2>&1)
+    code=$?
+    if [ "$code" -ne 0 ]; then
+        failed=$((failed + 1))
+        printf '%s: exit code %s\n%s\n' "$plan" "$code" "$output"
+    fi
+done
+echo "$count plans with $*: $failed failed"
+[ "$count" -gt 0 ] && [ "$failed" -eq 0 ]
