@@ -54,7 +54,7 @@ class Tables:
             if v is None:
                 self.values.append((0xffff, 0, 0))
             else:
-                c = canon.get(e.name, {}).get(v.name, v.value)
+                c = canon.get(e.ctype, {}).get(v.name, v.value)
                 self.values.append((self.text(v.text), c & 0xff, v.weight))
         self.enum_rows.append((first, top + 1, self.text(e.name)))
         self.enum_ids[key] = len(self.enum_rows) - 1
@@ -82,7 +82,12 @@ class Tables:
             when = next(i for i, x in enumerate(form.fields) if x.name == f.when[0])
             mask = sum(1 << v for v in f.when[1])
         if f.literal is not None:
-            return f"{{0x{mask:x}u,{{}},0xffff,{self.text(f.literal)},{self.text('')},{when},1}}"
+            pseudo = [(next(i for i, o in enumerate(form.operands) if o.name == n), p) for n, p in f.pseudo or []]
+            if len(pseudo) > 2:
+                fail(f.where, "a pseudo line has at most two conditions")
+            parts = ",".join(f"{{{a},{b}}}" for a, b in pseudo)
+            return (f"{{0x{mask:x}u,{{{parts}}},0xffff,{self.text(f.literal)},{self.text('')},{when},"
+                    f"{2 + len(pseudo) if f.pseudo is not None else 1}}}")
         return (f"{{0x{mask:x}u,{self.piece_text(f.bits, f.where)},{self.enum(f.enum, canon)},0,"
                 f"{self.text(f.name)},{when},{int(f.printed)}}}")
 

@@ -22,8 +22,8 @@ class Plan:
         self.mnemonics = {}
 
     def shape_key(self, form):
-        return (tuple((f.name, field_type(f)) for f in form.fields),
-                tuple((o.name, o.kind, o.file) for o in form.operands))
+        return (tuple((f.name, field_type(f), f.enum.where if f.enum else None) for f in form.fields),
+                tuple((o.name, o.kind, o.file, o.enum.where if o.enum else None) for o in form.operands))
 
 
 def field_type(f):
@@ -31,14 +31,14 @@ def field_type(f):
         return None
     if f.flag:
         return "bool"
-    return f.enum.name or "std::uint8_t"
+    return f.enum.ctype or "std::uint8_t"
 
 
 def operand_type(o):
     if o.kind == "text":
         return None
     if o.kind == "enum":
-        return o.enum.name
+        return o.enum.ctype
     if o.kind == "pred":
         return "Pred"
     if o.kind == "mem":
@@ -55,7 +55,9 @@ def operand_type(o):
 def typed_plan(forms, desc):
     plan = Plan()
     for name, variants in desc.enums.items():
-        canon, used = {}, set()
+        ctype = variants[0].ctype
+        canon = plan.canon.setdefault(ctype, {})
+        used = set(canon.values())
         for e in variants:
             for v in e.values.values():
                 if v.name in canon:
@@ -67,7 +69,6 @@ def typed_plan(forms, desc):
                         c = 0
                 canon[v.name] = c
                 used.add(c)
-        plan.canon[name] = canon
     for form in forms:
         s = plan.structs.setdefault(form.entry.struct, {})
         plan.struct_ids.setdefault(form.entry.struct, len(plan.struct_ids))
@@ -118,6 +119,7 @@ struct Src {
 struct Mem {
     std::uint8_t base = 255, ureg = 255, desc = 255;
     bool has_base = false, base_uniform = false, has_ureg = false, has_desc = false;
+    std::uint8_t base_width = 1;  // 2: the base is a 64-bit register pair
     std::uint8_t bank = 0;
     std::int32_t offset = 0;
 };
@@ -163,6 +165,7 @@ inline Mem mem(const sassdec_operand& o) {
     m.base_uniform = o.file == SASSDEC_UR;
     m.has_ureg = o.flags & SASSDEC_HAS_UREG;
     m.has_desc = o.flags & SASSDEC_HAS_DESC;
+    m.base_width = o.width;
     m.bank = o.bank;
     m.offset = o.offset;
     return m;
@@ -174,7 +177,7 @@ inline Mem mem(const sassdec_operand& o) {
 def emit_typed(plan, desc, forms, path):
     out = [PRELUDE]
     used = {t for s in plan.structs.values() for t in s.values()}
-    for name in desc.enums:
+    for name in plan.canon:
         if name not in used:
             continue
         vals = ", ".join(f"{safe(n)} = {v}" for n, v in plan.canon[name].items())
@@ -192,25 +195,19 @@ def emit_typed(plan, desc, forms, path):
     out.append(HELPERS)
     maps = {}
     for name, variants in desc.enums.items():
-        if name not in used:
-            continue
         for e in variants:
-            if any(plan.canon[name][v.name] != v.value for v in e.values.values()):
+            if e.ctype in used and any(plan.canon[e.ctype][v.name] != v.value for v in e.values.values()):
                 row = [0] * (max(e.values) + 1)
                 for v in e.values.values():
-                    row[v.value] = plan.canon[name][v.name]
+                    row[v.value] = plan.canon[e.ctype][v.name]
                 maps[id(e)] = f"map_{name}_{variants.index(e)}"
                 out.append(f"inline constexpr std::uint8_t {maps[id(e)]}[] = {{{','.join(map(str, row))}}};")
-    by_key = {}
-    for e_list in desc.enums.values():
-        for e in e_list:
-            by_key[(e.name, tuple(sorted(e.families)))] = e
-
-    def enum_source(name, family, expr):
-        e = next(x for x in desc.enums[name] if family in x.families)
+    def enum_source(enum, family, expr):
+        """Raw field value -> C++ value, through a map where the encodings differ."""
+        e = next(x for x in desc.enums[enum.name] if family in x.families)
         if id(e) in maps:
-            return f"static_cast<{name}>({maps[id(e)]}[{expr}])"
-        return f"static_cast<{name}>({expr})"
+            return f"static_cast<{e.ctype}>({maps[id(e)]}[{expr} % {max(e.values) + 1}])"
+        return f"static_cast<{e.ctype}>({expr})"
 
     out.append("""
 // Calls v(struct) for the instruction; false when the word was undecodable.
@@ -233,7 +230,7 @@ bool visit(const sassdec_insn& i, Visitor&& v) {
             elif t.startswith("std::"):
                 rhs = f"static_cast<std::uint8_t>({expr})"
             else:
-                rhs = enum_source(t, form.family, expr)
+                rhs = enum_source(f.enum, form.family, expr)
             out.append(f"            s.{safe(f.name)} = {rhs};")
         for k, o in enumerate(form.operands):
             t = operand_type(o)
@@ -245,7 +242,7 @@ bool visit(const sassdec_insn& i, Visitor&& v) {
                    "Mem": f"detail::mem({expr})", "std::uint64_t": f"static_cast<std::uint64_t>({expr}.imm)",
                    "std::uint8_t": f"static_cast<std::uint8_t>({expr}.imm)"}.get(want)
             if rhs is None:
-                rhs = enum_source(want, form.family, f"{expr}.imm")
+                rhs = enum_source(o.enum, form.family, f"{expr}.imm")
             out.append(f"            s.{safe(o.name)} = {rhs};")
         out.append("            std::forward<Visitor>(v)(s);\n            return true;\n        }")
     out.append("        default: return false;\n    }\n}\n\n}  // namespace sassdec::typed")

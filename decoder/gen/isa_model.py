@@ -11,6 +11,9 @@ WIDE_UREG = frozenset(["sm_100", "sm_103", "sm_110", "sm_120"])
 KINDS = ["reg", "pred", "imm", "fimm", "const", "mem", "label", "enum", "text", "bar", "sb", "list"]
 IMM_TYPES = ["u32", "s32", "f32", "f64", "f16x2", "bf16x2", "dec", "f16", "s32x", "tf32"]
 
+# Conditions of `pseudo` lines: register RZ or immediate 0; immediate 1; immediate 2^k, k = 1..30.
+PSEUDO = ["zero", "one", "pow2"]
+
 # Shape of the ALU operand forms: code in bits [11:9], what sits in bits [63:32], and in which letter.
 ALU = {"RRR": (1, "R", "b"), "RRI": (2, "I", "c"), "RRC": (3, "C", "c"), "RIR": (4, "I", "b"),
        "RCR": (5, "C", "b"), "RUR": (6, "U", "b"), "RRU": (7, "U", "c"),
@@ -27,6 +30,7 @@ class Field:
     when: tuple = None        # (field name, frozenset of raw values)
     flag: bool = False
     where: str = ""
+    pseudo: list = None       # [(operand name, predicate)]: literal printed when all hold, first such line wins
 
 
 @dataclass
@@ -118,12 +122,23 @@ class Expander:
             if key not in self.inline:
                 vals = tokens(name[1:-1], where)
                 vals = [v if not v.startswith('"') else 'None=' + v for v in vals]
-                self.inline[key] = Enum(where, "", frozenset(FAMILIES), parse_enum_values(vals, where))
+                self.inline[key] = Enum(where, "", frozenset(FAMILIES), **dict(zip(("values", "fill"), parse_enum_values(vals, where))))
             return self.inline[key]
         for e in self.desc.enums.get(name, []):
             if family in e.families:
                 return e
         fail(where, f"enum '{name}' is not defined for {family}")
+
+    def sized(self, e, bits):
+        """The enum as a field of this many bits sees it: larger values dropped, unlisted ones filled in."""
+        values = {v: x for v, x in e.values.items() if v < 1 << bits}
+        if e.fill:
+            if bits > 10:
+                fail(e.where, "an enum with unlisted values fits fields of at most 10 bits")
+            for v in range(1 << bits):
+                if v not in values:
+                    values[v] = EnumValue(v, f"{'INVALID' if 'INV' in e.fill else 'Q'}{v}", f"{e.fill}{v}", 1)
+        return Enum(e.where, e.name, e.families, values, e.ctype, e.fill)
 
     # ---- lines -> parts ---------------------------------------------------------------------------------
     def condition(self, text, fields, where):
@@ -185,11 +200,7 @@ class Expander:
                      {i: EnumValue(i, f"N{i}", "", i) for i in range(1 << len(bits))})
             return Field(name, e, bits, False, when=when, where=where)
         else:
-            e = self.enum(m[1], family, where)
-            top = max(e.values, default=0)
-            if top >= 1 << len(bits):
-                e = Enum(e.where, e.name, e.families,
-                         {v: x for v, x in e.values.items() if v < 1 << len(bits)})
+            e = self.sized(self.enum(m[1], family, where), len(bits))
         return Field(name, e, bits, printed, when=when, flag=flag, where=where)
 
     def reg_at(self, o, text, where, length=None):
@@ -223,7 +234,7 @@ class Expander:
                 if kind in ("Pb", "UPb"):
                     inv = inv or "80"
                 kind, at = short[kind]
-            if kind in ("B", "C", "S1"):
+            if kind in ("B", "C", "S1", "SC"):
                 self.slot(o, kind, alu, wide_u, where)
             elif kind == "R":
                 self.reg_at(o, at, where, 8)
@@ -237,14 +248,17 @@ class Expander:
                 o.inv = int(inv) if inv else NONE
             elif kind in ("U", "S", "F"):
                 o.kind = "imm" if kind != "F" else "fimm"
-                self.reg_at(o, at, where, 1)
+                if "," in at:
+                    o.enum_bits = bit_list(at, where)
+                else:
+                    self.reg_at(o, at, where, 1)
                 o.type = {"U": "u32", "S": "s32", "F": "f32"}[kind]
             elif kind == "rel":
                 o.kind = "label"
                 o.enum_bits = bit_list(at, where)
             elif kind == "const":
                 o.kind, o.file = "const", "UR"
-                o.off, o.off_len, o.scale, o.bank, o.bank_len = 40, 14, 2, 54, 5
+                o.off, o.off_len, o.off_signed, o.scale, o.bank, o.bank_len = 40, 14, True, 2, 54, 5
             elif kind == "mem":
                 o.kind = "mem"
             elif kind == "bar":
@@ -258,8 +272,8 @@ class Expander:
                 self.reg_at(o, at, where, 6)
             elif kind in self.desc.enums:
                 o.kind = "enum"
-                o.enum = self.enum(kind, family, where)
                 o.enum_bits = bit_list(at, where)
+                o.enum = self.sized(self.enum(kind, family, where), len(o.enum_bits))
                 if len(o.enum_bits) > 10:
                     fail(where, "an enum operand has at most 10 bits")
             else:
@@ -275,21 +289,21 @@ class Expander:
         if alu is None:
             fail(where, f"operand kind {kind} needs an 'op alu' line before it")
         code, what, letter = ALU[alu]
-        slot1 = kind == "S1" or (kind.lower() == letter) or (alu == "RRR" and kind == "B")
+        slot1 = kind in ("S1", "SC") or (kind.lower() == letter) or (alu == "RRR" and kind == "B")
         o.flags.add("slot1" if slot1 else "slot2")
+        reuse = 1 if kind in ("B", "S1") else 2   # the reuse bit belongs to the operand, not to the slot
         if not slot1:
-            o.pos, o.length, o.reuse = 64, 8, 2
+            o.pos, o.length, o.reuse = 64, 8, reuse
             return
-        what = what if kind == "S1" or alu != "RRR" else "R"
         if what == "R":
-            o.pos, o.length, o.reuse = 32, 8, 1
+            o.pos, o.length, o.reuse = 32, 8, reuse
         elif what == "I":
             o.kind, o.pos, o.length = "imm", 32, 32
         elif what == "U":
             o.file, o.pos, o.length = "UR", 32, 8 if wide_u else 6
         elif what in "CX":
             o.kind, o.file = "const", "UR"
-            o.off, o.off_len, o.scale, o.bank, o.bank_len = 40, 14, 2, 54, 5
+            o.off, o.off_len, o.off_signed, o.scale, o.bank, o.bank_len = 40, 14, True, 2, 54, 5
             if what == "X":
                 o.flags.add("cx")
                 o.ureg, o.ureg_len, o.bank, o.bank_len = 32, 6, NONE, 0
@@ -364,6 +378,8 @@ class Expander:
                     fail(where, f"ext names unknown field '{val}'")
                 o.ext = val
             elif key in ("off", "uoff"):
+                if o.kind == "const":
+                    o.scale = 0
                 b = bit_list(val, where)
                 o.off, o.off_len, o.off_signed = b[-1], len(b), key == "off"
             elif key == "bank":
@@ -439,6 +455,14 @@ class Expander:
                 uniform = rest == ["UP"]
             elif head == "deny":
                 denies.append([self.condition(p, fields, l.where) for p in rest])
+            elif head == "pseudo":
+                f = Field("", None, [], True, literal=rest[0].strip('"'), where=l.where, pseudo=[])
+                for p in rest[1:]:
+                    n, _, v = p.partition("=")
+                    if v not in PSEUDO:
+                        fail(l.where, f"pseudo condition must be OPERAND=one of {' '.join(PSEUDO)}")
+                    f.pseudo.append((n, PSEUDO.index(v)))
+                fields.append(f)
             elif head == "field":
                 fields.append(self.field_line(rest[0], False, rest[1:], family, fields, l.where))
             elif head.startswith("."):
@@ -449,6 +473,10 @@ class Expander:
                 if not rest:
                     fail(l.where, f"operand '{head}' needs a kind")
                 operands.append(self.operand_line(head, rest[0], rest[1:], family, fields, alu, l.where))
+        for f in fields:
+            for n, _ in f.pseudo or []:
+                if not any(o.name == n for o in operands):
+                    fail(f.where, f"pseudo condition names unknown operand '{n}'")
         names = [f.name for f in fields if f.name] + [o.name for o in operands]
         for n in names:
             if names.count(n) > 1:

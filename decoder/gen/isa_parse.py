@@ -32,6 +32,8 @@ class Enum:
     name: str
     families: frozenset
     values: dict = field(default_factory=dict)
+    ctype: str = ""   # name of the C++ enum class; differs from name for `enum X of Y`
+    fill: str = None  # text of the values that are not listed: fill + number; None: such a word is invalid
 
 
 @dataclass
@@ -98,9 +100,16 @@ def strip_comment(text):
 
 
 def parse_enum_values(parts, where):
-    """NAME, NAME=text, N:NAME=text, - (invalid value); a trailing /W is the value's weight (registers)."""
-    values, nxt = {}, 0
+    """NAME, NAME=text, N:NAME=text, - (invalid value), * (all others print .INVALIDn), *? (.???n); a trailing
+    /W is the value's weight (registers)."""
+    values, nxt, fill = {}, 0, None
     for p in parts:
+        if p in ("*", "*?"):
+            fill = ".INVALID" if p == "*" else ".???"
+            continue
+        if p.startswith("*="):  # *=SR: all others print SRn
+            fill = p[2:]
+            continue
         if m := re.match(r"(0x[0-9a-f]+|\d+):(.*)$", p):
             nxt, p = int(m[1], 0), m[2]
         if p == "-":
@@ -123,7 +132,7 @@ def parse_enum_values(parts, where):
             fail(where, f"enum value {nxt} given twice")
         values[nxt] = EnumValue(nxt, name, text, weight)
         nxt += 1
-    return values
+    return values, fill
 
 
 class Parser:
@@ -182,9 +191,10 @@ class Parser:
                 name, colon, vals = tail.partition(":")
                 if not colon:
                     fail(where, "expected: enum NAME: VALUE...")
-                name = name.strip()
+                name, _, ctype = name.strip().partition(" of ")
+                values, fill = parse_enum_values(tokens(vals, where), where)
                 self.enums.setdefault(name, []).append(
-                    Enum(where, name, fams, parse_enum_values(tokens(vals, where), where)))
+                    Enum(where, name, fams, values, ctype.strip() or name, fill))
                 block = None
             elif word == "macro":
                 block = self.macros.setdefault(tail, [])

@@ -129,15 +129,21 @@ bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassd
             main = op.index | (op.flags & SASSDEC_INV ? 8 : 0);
             break;
         case SASSDEC_OP_IMM: {
-            const std::uint64_t raw = w.get(o.pos, o.len);
+            unsigned len = o.len;
+            std::uint64_t raw = w.get(o.pos, o.len);
+            if (o.piece[0].len) {  // a field in several pieces
+                raw = get_pieces(w, o.piece);
+                len = 0;
+                for (const Piece& p : o.piece) len += p.len;
+            }
             const bool is_signed = o.imm_type == SASSDEC_IMM_S32 || o.imm_type == SASSDEC_IMM_S32X;
-            op.imm = is_signed ? sign_extend(raw, o.len) : static_cast<std::int64_t>(raw);
+            op.imm = is_signed ? sign_extend(raw, len) : static_cast<std::int64_t>(raw);
             op.imm *= std::int64_t{1} << o.scale;
             main = op.imm;
             break;
         }
         case SASSDEC_OP_FIMM:
-            op.imm = static_cast<std::int64_t>(w.get(o.pos, o.len));
+            op.imm = static_cast<std::int64_t>(o.piece[0].len ? get_pieces(w, o.piece) : w.get(o.pos, o.len));
             if (o.imm_type == SASSDEC_IMM_F64 && o.len == 32) op.imm = static_cast<std::int64_t>(static_cast<std::uint64_t>(op.imm) << 32);
             main = op.imm;
             break;

@@ -54,6 +54,10 @@ void put_address(Text& t, const OperandRow& o, const FormRow& form, const sassde
     const bool base = (op.flags & SASSDEC_HAS_REG) && (op.index != SASSDEC_RZ || (o.flags & op_keepzero));
     const char* ext = "";
     if (o.ext != none) ext = value_text(fields[form.fields + o.ext].enumeration, insn.field[o.ext]);
+    // A zero 64-bit base is left out like a plain one; a zero 32-bit or scaled base is shown.
+    if (o.ext != none && op.width == 2) {
+        if (op.index == SASSDEC_RZ && ((op.flags & SASSDEC_HAS_UREG) || op.offset)) ext = "";
+    }
     const bool show_base = base || ((op.flags & SASSDEC_HAS_REG) && (*ext || (!(op.flags & SASSDEC_HAS_UREG) && op.offset == 0)));
     bool any = false;
     t.put('[');
@@ -187,6 +191,22 @@ void put_operand(Text& t, const OperandRow& o, const FormRow& form, const sassde
     }
 }
 
+// Pseudo names (IMAD.MOV) are chosen by operand values; they carry no bits of their own.
+bool pseudo_holds(const FieldRow& f, const sassdec_insn& insn) {
+    for (unsigned k = 0; k + 2 < f.printed; ++k) {
+        const sassdec_operand& op = insn.operand[f.piece[k].pos];
+        const bool imm = op.kind == SASSDEC_OP_IMM;
+        bool holds = false;
+        switch (f.piece[k].len) {
+            case pseudo_zero: holds = imm ? op.imm == 0 : op.kind == SASSDEC_OP_REG && op.index == SASSDEC_RZ; break;
+            case pseudo_one: holds = imm && op.imm == 1; break;
+            default: holds = imm && op.imm > 1 && (op.imm & (op.imm - 1)) == 0; break;
+        }
+        if (!holds) return false;
+    }
+    return true;
+}
+
 }  // namespace
 
 extern "C" int sassdec_format(const sassdec_insn* insn, const sassdec_format_options* opts, char* out, size_t size) {
@@ -208,9 +228,14 @@ extern "C" int sassdec_format(const sassdec_insn* insn, const sassdec_format_opt
         t.put(' ');
     }
     t.put(text(shapes[form.shape].mnemonic));
+    bool pseudo = false;
     for (unsigned i = 0; i < form.field_count; ++i) {
         const FieldRow& f = fields[form.fields + i];
         if (!f.printed) continue;
+        if (f.printed >= 2) {
+            if (pseudo || !pseudo_holds(f, *insn)) continue;
+            pseudo = true;
+        }
         if (f.when != none && !condition(f.when_mask, insn->field[f.when])) continue;
         t.put(f.enumeration == 0xffff ? text(f.text) : value_text(f.enumeration, insn->field[i]));
     }

@@ -30,8 +30,10 @@ struct FieldRow {
     std::uint16_t text;       // literal text when enumeration is 0xffff
     std::uint16_t name;
     std::uint8_t when;        // field index or none
-    std::uint8_t printed;
+    std::uint8_t printed;     // 0 no, 1 yes, 2+n: a pseudo name with n conditions {operand, Pseudo} in piece
 };
+
+enum Pseudo : std::uint8_t { pseudo_zero, pseudo_one, pseudo_pow2 };
 
 enum OperandFlag : std::uint16_t {
     op_write = 1, op_read = 2, op_optional = 4, op_cx = 8, op_off_signed = 16, op_keepzero = 32,
@@ -46,7 +48,7 @@ struct OperandRow {
     std::uint16_t separator;    // printed before the operand
     std::uint16_t name;
     std::uint16_t fallback;     // value at which an optional operand is hidden
-    Piece piece[4];             // label and enum operands
+    Piece piece[4];             // label, enum and split immediate operands
     std::uint8_t kind, file, pos, len;
     std::uint8_t neg, abs, inv, reuse;
     std::uint8_t width, width_field, align, suffix;
