@@ -115,6 +115,7 @@ class Expander:
     def __init__(self, desc):
         self.desc = desc
         self.inline = {}
+        self.third = False  # the entry's forms vary operand c only: its second source is the machine's third
 
     def enum(self, name, family, where):
         if name.startswith("{"):
@@ -234,7 +235,7 @@ class Expander:
                 if kind in ("Pb", "UPb"):
                     inv = inv or "80"
                 kind, at = short[kind]
-            if kind in ("B", "C", "S1", "SC"):
+            if kind in ("B", "C", "S1"):
                 self.slot(o, kind, alu, wide_u, where)
             elif kind == "R":
                 self.reg_at(o, at, where, 8)
@@ -289,9 +290,9 @@ class Expander:
         if alu is None:
             fail(where, f"operand kind {kind} needs an 'op alu' line before it")
         code, what, letter = ALU[alu]
-        slot1 = kind in ("S1", "SC") or (kind.lower() == letter) or (alu == "RRR" and kind == "B")
+        slot1 = kind == "S1" or (kind.lower() == letter) or (alu == "RRR" and kind == "B")
         o.flags.add("slot1" if slot1 else "slot2")
-        reuse = 1 if kind in ("B", "S1") else 2   # the reuse bit belongs to the operand, not to the slot
+        reuse = 1 if kind == "B" or (kind == "S1" and not self.third) else 2  # belongs to the operand, not the slot
         if not slot1:
             o.pos, o.length, o.reuse = 64, 8, reuse
             return
@@ -324,12 +325,10 @@ class Expander:
             elif key == "w":
                 if val.isdigit():
                     o.width = int(val)
-                    o.align = o.width if o.width in (2, 4) else (4 if o.width > 4 else 1)
                 else:
                     if not any(f.name == val for f in fields):
                         fail(where, f"width names unknown field '{val}'")
                     o.width_field = val
-                    o.align = 0
             elif key == "align":
                 o.align = number(val, where)
             elif key == "i":
@@ -387,7 +386,7 @@ class Expander:
                 o.bank, o.bank_len = b[-1], len(b)
             elif key == "prefix":
                 o.prefix = val.strip('"')
-            elif key in ("cx", "keepzero", "abs_target", "ur_always", "nobracket"):
+            elif key in ("comp", "desc_next", "cx", "keepzero", "abs_target", "ur_always", "nobracket"):
                 o.flags.add(key)
             else:
                 fail(where, f"unknown operand attribute '{a}'")
@@ -406,6 +405,8 @@ class Expander:
                 parts = tokens(l.text, l.where)[1:]
                 if parts[0] == "alu":
                     base = number(parts[1], l.where)
+                    others = [n for n in parts[2:] if n in ALU and n != "RRR"]
+                    self.third = bool(others) and all(ALU[n][2] == "c" for n in others)
                     for name in parts[2:]:
                         if name not in ALU:
                             fail(l.where, f"unknown ALU form '{name}' ({' '.join(ALU)})")

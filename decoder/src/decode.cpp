@@ -76,6 +76,7 @@ void read_memory(const OperandRow& o, const Word& w, sassdec_operand& op) {
     }
     if (o.desc != none) {
         op.desc = ureg_index(w.get(o.desc, o.ureg_len), o.ureg_len);
+        if (o.flags & op_desc_next) ++op.desc;
         op.flags |= SASSDEC_HAS_DESC;
     }
     if (o.off_len) {
@@ -115,9 +116,7 @@ bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassd
             const std::uint64_t raw = w.get(o.pos, o.len);
             op.index = o.file == SASSDEC_UR ? ureg_index(raw, o.len) : static_cast<std::uint8_t>(raw);
             main = op.index;
-            unsigned align = o.align;
-            if (align == 0) align = op.width >= 4 ? 4 : op.width == 3 ? 4 : op.width;
-            if (align > 1 && op.index != SASSDEC_RZ && op.index % align) {
+            if (o.align > 1 && op.index != SASSDEC_RZ && op.index % o.align) {
                 why = {SASSDEC_E_REGISTER, o.pos, static_cast<std::uint8_t>(o.pos + o.len - 1)};
                 return false;
             }
@@ -125,6 +124,7 @@ bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassd
         }
         case SASSDEC_OP_PRED:
             op.index = static_cast<std::uint8_t>(w.get(o.pos, o.len));
+            if (o.flags & op_complement) op.index ^= 7;
             op.width = 0;
             main = op.index | (op.flags & SASSDEC_INV ? 8 : 0);
             break;
