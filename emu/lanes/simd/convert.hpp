@@ -113,44 +113,49 @@ SASSEMU_INLINE V32 f64_to_f32(V64 a) {
     return out;
 }
 
-// ---- 64-bit integers: AVX-512DQ converts them; AVX2 goes lane by lane through soft_float.hpp.
-#define SASSEMU_PER_LANE(From, To, FromT, ToT, load_from, store_from, load_to, ...) \
-    alignas(64) FromT x_[kLanes];                                                   \
-    alignas(64) ToT y_[kLanes];                                                     \
-    store_from(x_, a);                                                              \
-    for (int l = 0; l < kLanes; ++l) {                                              \
-        const FromT x = x_[l];                                                      \
-        y_[l] = (ToT)(__VA_ARGS__);                                                 \
-    }                                                                               \
-    return load_to(y_)
+// ---- 64-bit integers. AVX-512DQ converts them; AVX2 lane by lane.
+namespace k {
+#if SASSEMU_LANES_LEVEL == 3
+SASSEMU_INLINE C64 cvtt_f64_s64(CD a) {
+    return C64{lane_to_s64(a[0]), lane_to_s64(a[1]), lane_to_s64(a[2]), lane_to_s64(a[3])};
+}
+SASSEMU_INLINE C64 cvtt_f64_u64(CD a) {  // a is not negative
+    const CD two63 = splat_d(9223372036854775808.0), two64 = two63 + two63;
+    const M64 high = dcmp<_CMP_GE_OQ>(a, two63);
+    const C64 upper = cvtt_f64_s64(a - two63) ^ (1ull << 63);
+    return blend64(high, upper, cvtt_f64_s64(a)) | dcmp<_CMP_GE_OQ>(a, two64);
+}
+#define SASSEMU_FROM_INT64(name, T, lane, IntT, bits)                           \
+    template <Rounding R>                                                       \
+    SASSEMU_INLINE C64 name(C64 a) {                                            \
+        return C64{bits(lane<R, T>((IntT)a[0])), bits(lane<R, T>((IntT)a[1])),  \
+                   bits(lane<R, T>((IntT)a[2])), bits(lane<R, T>((IntT)a[3]))}; \
+    }
+SASSEMU_FROM_INT64(s64_to_f64, double, lane_from_s64, int64_t, scalar::bits_of)
+SASSEMU_FROM_INT64(u64_to_f64, double, lane_from_u64, uint64_t, scalar::bits_of)
+SASSEMU_FROM_INT64(s64_to_f32, float, lane_from_s64, int64_t, scalar::bits_of)
+SASSEMU_FROM_INT64(u64_to_f32, float, lane_from_u64, uint64_t, scalar::bits_of)
+#undef SASSEMU_FROM_INT64
+#endif
+}  // namespace k
 template <Rounding R>
 SASSEMU_INLINE V64 f64_to_s64(V64 a) {
-    if constexpr (k::kHas64BitConversions) {
-        V64 r;
-        SASSEMU_EACH64(const CD x = k::drnd<R>((CD)a.c[j]); C64 n = k::cvtt_f64_s64<R>(x);
-                       n = k::blend64(k::dcmp<_CMP_GE_OQ>(x, k::splat_d(9223372036854775808.0)),
-                                      k::splat64(0x7fffffffffffffffull), n);
-                       r.c[j] = k::blend64(k::dcmp<_CMP_UNORD_Q>(x, x),
-                                           k::splat64(k::nan_integer<64, true>()), n););
-        return r;
-    } else {
-        SASSEMU_PER_LANE(V64, V64, uint64_t, uint64_t, load64, store64, load64,
-                         scalar::to_int<soft::F64, R, 64, true>(x));
-    }
+    V64 r;
+    SASSEMU_EACH64(const CD x = k::drnd<R>((CD)a.c[j]); C64 n = k::cvtt_f64_s64(x);
+                   n = k::blend64(k::dcmp<_CMP_GE_OQ>(x, k::splat_d(9223372036854775808.0)),
+                                  k::splat64(0x7fffffffffffffffull), n);
+                   r.c[j] = k::blend64(k::dcmp<_CMP_UNORD_Q>(x, x),
+                                       k::splat64(k::nan_integer<64, true>()), n););
+    return r;
 }
 template <Rounding R>
 SASSEMU_INLINE V64 f64_to_u64(V64 a) {
-    if constexpr (k::kHas64BitConversions) {
-        V64 r;
-        SASSEMU_EACH64(const CD x = k::drnd<R>((CD)a.c[j]);
-                       const C64 n = k::cvtt_f64_u64<R>(k::dmax_x86(x, k::splat_d(0.0)));
-                       r.c[j] = k::blend64(k::dcmp<_CMP_UNORD_Q>(x, x),
-                                           k::splat64(k::nan_integer<64, true>()), n););
-        return r;
-    } else {
-        SASSEMU_PER_LANE(V64, V64, uint64_t, uint64_t, load64, store64, load64,
-                         scalar::to_int<soft::F64, R, 64, false>(x));
-    }
+    V64 r;
+    SASSEMU_EACH64(const CD x = k::drnd<R>((CD)a.c[j]);
+                   const C64 n = k::cvtt_f64_u64(k::dmax_x86(x, k::splat_d(0.0)));
+                   r.c[j] = k::blend64(k::dcmp<_CMP_UNORD_Q>(x, x),
+                                       k::splat64(k::nan_integer<64, true>()), n););
+    return r;
 }
 // An f32 is exactly an f64, and a NaN stays one.
 template <Rounding R>
@@ -161,22 +166,20 @@ template <Rounding R>
 SASSEMU_INLINE V64 f32_to_u64(V32 a) {
     return f64_to_u64<R>(f32_to_f64(a));
 }
-#define SASSEMU_FROM_INT64(name, To, ToT, load_to, op, finish, F, scalar_op, IntT) \
-    template <Rounding R>                                                          \
-    SASSEMU_INLINE To name(V64 a) {                                                \
-        if constexpr (k::kHas64BitConversions) {                                   \
-            V64 r;                                                                 \
-            SASSEMU_EACH64(r.c[j] = k::op<R>(a.c[j]););                            \
-            return finish(r);                                                      \
-        } else {                                                                   \
-            SASSEMU_PER_LANE(V64, To, uint64_t, ToT, load64, store64, load_to,     \
-                             scalar::scalar_op<soft::F, R>((IntT)x));              \
-        }                                                                          \
+#define SASSEMU_FROM_INT64(name, To, finish)              \
+    template <Rounding R>                                 \
+    SASSEMU_INLINE To name(V64 a) {                       \
+        V64 r;                                            \
+        {                                                 \
+            k::RoundScope<R> scope;                       \
+            SASSEMU_EACH64(r.c[j] = k::name<R>(a.c[j]);); \
+        }                                                 \
+        return finish(r);                                 \
     }
-SASSEMU_FROM_INT64(s64_to_f64, V64, uint64_t, load64, s64_to_f64, , F64, from_s, int64_t)
-SASSEMU_FROM_INT64(u64_to_f64, V64, uint64_t, load64, u64_to_f64, , F64, from_u, uint64_t)
-SASSEMU_FROM_INT64(s64_to_f32, V32, uint32_t, load, s64_to_f32, lo32, F32, from_s, int64_t)
-SASSEMU_FROM_INT64(u64_to_f32, V32, uint32_t, load, u64_to_f32, lo32, F32, from_u, uint64_t)
+SASSEMU_FROM_INT64(s64_to_f64, V64, )
+SASSEMU_FROM_INT64(u64_to_f64, V64, )
+SASSEMU_FROM_INT64(s64_to_f32, V32, lo32)
+SASSEMU_FROM_INT64(u64_to_f32, V32, lo32)
 #undef SASSEMU_FROM_INT64
 
 // ---- f16 and bf16

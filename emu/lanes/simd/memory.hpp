@@ -40,174 +40,183 @@ SASSEMU_REDUCE(reduce_xor, 0u, a ^ b)
 // ---- lane by lane. A load outside the mask is redirected to the address of an active lane, which
 // is readable and read anyway; then no branch depends on the mask.
 namespace guest {
-// Host addresses of the lanes, those outside the mask redirected. m is not empty.
-SASSEMU_INLINE void addresses(uint64_t* at_, V64 host, Mask m) {
-    store64(at_, host);
-    if (m != kAllLanes) store64(at_, select64(m, host, splat64(at_[__builtin_ctz(m)])));
+struct Offsets {
+    uintptr_t base;
+    alignas(64) uint32_t at[kLanes];
+    SASSEMU_INLINE const void* operator[](int l) const { return (const void*)(base + at[l]); }
+};
+struct Hosts {
+    alignas(64) uint64_t at[kLanes];
+    SASSEMU_INLINE const void* operator[](int l) const { return (const void*)at[l]; }
+};
+SASSEMU_INLINE void set(Offsets& a, const void* base, V32 offset) {
+    a.base = (uintptr_t)base;
+    sassemu::SASSEMU_LANES_NS::store(a.at, offset);
 }
-SASSEMU_INLINE V64 host_address(const void* base, V32 offset) {
-    return add64(splat64((uint64_t)base), zext64(offset));
+SASSEMU_INLINE void set(Hosts& a, V64 host) { store64(a.at, host); }
+// m is not empty.
+SASSEMU_INLINE void set_redirected(Offsets& a, const void* base, V32 offset, Mask m) {
+    const unsigned first = (unsigned)__builtin_ctz(m);
+    set(a, base, m == kAllLanes ? offset : select(m, offset, broadcast_lane(offset, first)));
 }
+SASSEMU_INLINE void set_redirected(Hosts& a, V64 host, Mask m) {
+    set(a, host);
+    if (m != kAllLanes) set(a, select64(m, host, splat64(a.at[__builtin_ctz(m)])));
+}
+
 template <size_t Size, bool Signed>
-SASSEMU_INLINE uint64_t load_extended(const void* p) {
-    const uint64_t x = load<Size>(p);
-    if constexpr (!Signed || Size == 8) return x;
-    return (uint64_t)(int64_t)((int64_t)(x << (64 - 8 * Size)) >> (64 - 8 * Size));
+SASSEMU_INLINE int word(const void* p) {
+#ifdef SASSEMU_TSAN
+    const uint32_t x = (uint32_t)load<Size>(p);
+#else
+    const uint32_t x = (uint32_t) * (const typename Word<Size>::Type*)p;  // may fold into an insert
+#endif
+    if constexpr (!Signed || Size == 4) return (int)x;
+    return (int)(x << (32 - 8 * Size)) >> (32 - 8 * Size);
 }
-template <size_t Size, bool Signed>
-SASSEMU_INLINE V32 gather(const void* base, V32 offset, Mask m) {
-    if (m == 0) return splat(0);
-    alignas(64) uint32_t at_[kLanes], out[kLanes];
-    if (m != kAllLanes)
-        offset = select(m, offset, broadcast_lane(offset, (unsigned)__builtin_ctz(m)));
-    sassemu::SASSEMU_LANES_NS::store(at_, offset);
-#pragma GCC unroll 8
-    for (int l = 0; l < kLanes; ++l)
-        out[l] = (uint32_t)load_extended<Size, Signed>(at(base, at_[l]));
-    const V32 r = sassemu::SASSEMU_LANES_NS::load(out);
+// Four lanes of words, two of doublewords (lanes l and l + 2, as V64 has them), one of quads.
+template <size_t Size, bool Signed, class Addresses>
+SASSEMU_INLINE __m128i words(const Addresses& a, int l) {
+    __m128i v = _mm_cvtsi32_si128(word<Size, Signed>(a[l]));
+    v = _mm_insert_epi32(v, word<Size, Signed>(a[l + 1]), 1);
+    v = _mm_insert_epi32(v, word<Size, Signed>(a[l + 2]), 2);
+    return _mm_insert_epi32(v, word<Size, Signed>(a[l + 3]), 3);
+}
+SASSEMU_INLINE __m128i two_words(const void* p, const void* q) {
+#ifdef SASSEMU_TSAN
+    return _mm_set_epi64x((long long)load<8>(q), (long long)load<8>(p));
+#else
+    return _mm_castps_si128(
+        _mm_loadh_pi(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i*)p)), (const __m64*)q));
+#endif
+}
+SASSEMU_INLINE __m128i quad(const void* p) {
+#ifdef SASSEMU_TSAN
+    return two_words(p, at(p, 8));
+#else
+    return _mm_loadu_si128((const __m128i*)p);
+#endif
+}
+SASSEMU_INLINE void store_quad(void* p, __m128i v) {
+#ifdef SASSEMU_TSAN
+    store<8>(p, (uint64_t)_mm_cvtsi128_si64(v));
+    store<8>(at(p, 8), (uint64_t)_mm_extract_epi64(v, 1));
+#else
+    _mm_storeu_si128((__m128i*)p, v);
+#endif
+}
+
+template <size_t Size, bool Signed, class Addresses>
+SASSEMU_INLINE V32 gather(const Addresses& a, Mask m) {
+    V32 r;
+    SASSEMU_EACH(r.c[i] = SASSEMU_JOIN_PARTS(words<Size, Signed>(a, i * kChunkLanes + 4 * part)););
     return m == kAllLanes ? r : select(m, r, splat(0));
 }
-template <size_t Size, bool Signed>
-SASSEMU_INLINE V32 gather(V64 host, Mask m) {
-    if (m == 0) return splat(0);
-    alignas(64) uint64_t at_[kLanes];
-    alignas(64) uint32_t out[kLanes];
-    addresses(at_, host, m);
-#pragma GCC unroll 8
-    for (int l = 0; l < kLanes; ++l)
-        out[l] = (uint32_t)load_extended<Size, Signed>((const void*)at_[l]);
-    const V32 r = sassemu::SASSEMU_LANES_NS::load(out);
-    return m == kAllLanes ? r : select(m, r, splat(0));
+template <class Addresses>
+SASSEMU_INLINE V64 gather_64(const Addresses& a, Mask m) {
+    V64 r;
+    SASSEMU_EACH(constexpr int l = i * kChunkLanes; r.c[2 * i] = (C64)SASSEMU_JOIN_PARTS(two_words(
+                                                        a[l + 4 * part], a[l + 4 * part + 2]));
+                 r.c[2 * i + 1] =
+                     (C64)SASSEMU_JOIN_PARTS(two_words(a[l + 4 * part + 1], a[l + 4 * part + 3])););
+    return m == kAllLanes ? r : select64(m, r, splat64(0));
 }
-template <size_t Size>
-SASSEMU_INLINE void scatter(void* base, V32 offset, V32 v, Mask m) {
-    alignas(64) uint32_t at_[kLanes], from[kLanes];
-    sassemu::SASSEMU_LANES_NS::store(at_, offset);
-    sassemu::SASSEMU_LANES_NS::store(from, v);
+template <class Addresses>
+SASSEMU_INLINE Rows4 gather_128(const Addresses& a, Mask m) {
+    Rows4 v;
+    SASSEMU_EACH(constexpr int l = i * kChunkLanes;
+                 C32 q[4] = {SASSEMU_JOIN_PARTS(quad(a[l + part])),
+                             SASSEMU_JOIN_PARTS(quad(a[l + k::kParts + part])),
+                             SASSEMU_JOIN_PARTS(quad(a[l + 2 * k::kParts + part])),
+                             SASSEMU_JOIN_PARTS(quad(a[l + 3 * k::kParts + part]))};
+                 k::from_quads(q); v.r[0].c[i] = q[0]; v.r[1].c[i] = q[1]; v.r[2].c[i] = q[2];
+                 v.r[3].c[i] = q[3];);
+    if (m != kAllLanes) {
+        const V32 none = splat(0);
+        v = Rows4{{select(m, v.r[0], none), select(m, v.r[1], none), select(m, v.r[2], none),
+                   select(m, v.r[3], none)}};
+    }
+    return v;
+}
+// Stores in lane order, so that of colliding lanes the highest wins.
+template <size_t Size, class Addresses, class T>
+SASSEMU_INLINE void scatter(const Addresses& a, const T* from, Mask m) {
     if (m == kAllLanes) {
 #pragma GCC unroll 8
-        for (int l = 0; l < kLanes; ++l) store<Size>(at(base, at_[l]), from[l]);
+        for (int l = 0; l < kLanes; ++l) store<Size>((void*)a[l], from[l]);
         return;
     }
     for (; m != 0; m &= m - 1) {
         const int l = __builtin_ctz(m);
-        store<Size>(at(base, at_[l]), from[l]);
+        store<Size>((void*)a[l], from[l]);
     }
 }
-template <size_t Size>
-SASSEMU_INLINE void scatter(V64 host, V32 v, Mask m) {
-    alignas(64) uint64_t at_[kLanes];
-    alignas(64) uint32_t from[kLanes];
-    store64(at_, host);
-    sassemu::SASSEMU_LANES_NS::store(from, v);
-    if (m == kAllLanes) {
-#pragma GCC unroll 8
-        for (int l = 0; l < kLanes; ++l) store<Size>((void*)at_[l], from[l]);
-        return;
-    }
+template <class Addresses>
+SASSEMU_INLINE void scatter_128(const Addresses& a, const Rows4& v, Mask m) {
+    alignas(64) uint32_t from[4 * kLanes];
+    SASSEMU_EACH(C32 q[4] = {v.r[0].c[i], v.r[1].c[i], v.r[2].c[i], v.r[3].c[i]}; k::to_quads(q);
+                 uint32_t* p = from + 4 * i * kChunkLanes; k::store(p, q[0]);
+                 k::store(p + kChunkLanes, q[1]); k::store(p + 2 * kChunkLanes, q[2]);
+                 k::store(p + 3 * kChunkLanes, q[3]););
     for (; m != 0; m &= m - 1) {
         const int l = __builtin_ctz(m);
-        store<Size>((void*)at_[l], from[l]);
+        store_quad((void*)a[l], _mm_load_si128((const __m128i*)(from + 4 * l)));
     }
 }
 }  // namespace guest
 
-#define SASSEMU_GATHER(name, Size, Signed)                          \
-    SASSEMU_INLINE V32 name(const void* base, V32 offset, Mask m) { \
-        return guest::gather<Size, Signed>(base, offset, m);        \
-    }                                                               \
-    SASSEMU_INLINE V32 name(V64 host, Mask m) { return guest::gather<Size, Signed>(host, m); }
-SASSEMU_GATHER(gather_u8, 1, false)
-SASSEMU_GATHER(gather_s8, 1, true)
-SASSEMU_GATHER(gather_u16, 2, false)
-SASSEMU_GATHER(gather_s16, 2, true)
-SASSEMU_GATHER(gather_32, 4, false)
-#undef SASSEMU_GATHER
-#define SASSEMU_SCATTER(name, Size)                                   \
-    SASSEMU_INLINE void name(void* base, V32 offset, V32 v, Mask m) { \
-        guest::scatter<Size>(base, offset, v, m);                     \
+#define SASSEMU_GATHER(name, Value, Empty, ...)                       \
+    SASSEMU_INLINE Value name(const void* base, V32 offset, Mask m) { \
+        if (m == 0) return Empty;                                     \
+        guest::Offsets a;                                             \
+        guest::set_redirected(a, base, offset, m);                    \
+        return guest::__VA_ARGS__(a, m);                              \
     }                                                                 \
-    SASSEMU_INLINE void name(V64 host, V32 v, Mask m) { guest::scatter<Size>(host, v, m); }
-SASSEMU_SCATTER(scatter_8, 1)
-SASSEMU_SCATTER(scatter_16, 2)
-SASSEMU_SCATTER(scatter_32, 4)
+    SASSEMU_INLINE Value name(V64 host, Mask m) {                     \
+        if (m == 0) return Empty;                                     \
+        guest::Hosts a;                                               \
+        guest::set_redirected(a, host, m);                            \
+        return guest::__VA_ARGS__(a, m);                              \
+    }
+#define SASSEMU_NO_ROWS (Rows4{{splat(0), splat(0), splat(0), splat(0)}})
+SASSEMU_GATHER(gather_u8, V32, splat(0), gather<1, false>)
+SASSEMU_GATHER(gather_s8, V32, splat(0), gather<1, true>)
+SASSEMU_GATHER(gather_u16, V32, splat(0), gather<2, false>)
+SASSEMU_GATHER(gather_s16, V32, splat(0), gather<2, true>)
+SASSEMU_GATHER(gather_32, V32, splat(0), gather<4, false>)
+SASSEMU_GATHER(gather_64, V64, splat64(0), gather_64)
+SASSEMU_GATHER(gather_128, Rows4, SASSEMU_NO_ROWS, gather_128)
+#undef SASSEMU_GATHER
+#undef SASSEMU_NO_ROWS
+#define SASSEMU_SCATTER(name, Value, Lane, store_value, Size)           \
+    SASSEMU_INLINE void name(void* base, V32 offset, Value v, Mask m) { \
+        guest::Offsets a;                                               \
+        alignas(64) Lane from[kLanes];                                  \
+        guest::set(a, base, offset);                                    \
+        store_value(from, v);                                           \
+        guest::scatter<Size>(a, from, m);                               \
+    }                                                                   \
+    SASSEMU_INLINE void name(V64 host, Value v, Mask m) {               \
+        guest::Hosts a;                                                 \
+        alignas(64) Lane from[kLanes];                                  \
+        guest::set(a, host);                                            \
+        store_value(from, v);                                           \
+        guest::scatter<Size>(a, from, m);                               \
+    }
+SASSEMU_SCATTER(scatter_8, V32, uint32_t, store, 1)
+SASSEMU_SCATTER(scatter_16, V32, uint32_t, store, 2)
+SASSEMU_SCATTER(scatter_32, V32, uint32_t, store, 4)
+SASSEMU_SCATTER(scatter_64, V64, uint64_t, store64, 8)
 #undef SASSEMU_SCATTER
-
-SASSEMU_INLINE V64 gather_64(V64 host, Mask m) {
-    if (m == 0) return splat64(0);
-    alignas(64) uint64_t at[kLanes], out[kLanes];
-    guest::addresses(at, host, m);
-#pragma GCC unroll 8
-    for (int l = 0; l < kLanes; ++l) out[l] = guest::load<8>((const void*)at[l]);
-    const V64 r = load64(out);
-    return m == kAllLanes ? r : select64(m, r, splat64(0));
-}
-SASSEMU_INLINE V64 gather_64(const void* base, V32 offset, Mask m) {
-    return gather_64(guest::host_address(base, offset), m);
-}
-SASSEMU_INLINE void scatter_64(V64 host, V64 v, Mask m) {
-    alignas(64) uint64_t at[kLanes], from[kLanes];
-    store64(at, host);
-    store64(from, v);
-    if (m == kAllLanes) {
-#pragma GCC unroll 8
-        for (int l = 0; l < kLanes; ++l) guest::store<8>((void*)at[l], from[l]);
-        return;
-    }
-    for (; m != 0; m &= m - 1) {
-        const int l = __builtin_ctz(m);
-        guest::store<8>((void*)at[l], from[l]);
-    }
-}
-SASSEMU_INLINE void scatter_64(void* base, V32 offset, V64 v, Mask m) {
-    scatter_64(guest::host_address(base, offset), v, m);
-}
-
-// Four rows from 32 quads of words and back; p is not guest memory.
-namespace k {
-SASSEMU_INLINE Rows4 load_quad_rows(const void* p) {
-    const uint32_t* words = (const uint32_t*)p;
-    Rows4 v;
-    SASSEMU_EACH(load_quads(words + i * kChunkLanes * 4, v.r[0].c[i], v.r[1].c[i], v.r[2].c[i],
-                            v.r[3].c[i]););
-    return v;
-}
-SASSEMU_INLINE void store_quad_rows(void* p, const Rows4& v) {
-    uint32_t* words = (uint32_t*)p;
-    SASSEMU_EACH(store_quads(words + i * kChunkLanes * 4, v.r[0].c[i], v.r[1].c[i], v.r[2].c[i],
-                             v.r[3].c[i]););
-}
-}  // namespace k
-SASSEMU_INLINE Rows4 gather_128(V64 host, Mask m) {
-    if (m == 0) return Rows4{{splat(0), splat(0), splat(0), splat(0)}};
-    alignas(64) uint64_t at[kLanes], out[2 * kLanes];
-    guest::addresses(at, host, m);
-#pragma GCC unroll 4
-    for (int l = 0; l < kLanes; ++l) {
-        out[2 * l] = guest::load<8>((const void*)at[l]);
-        out[2 * l + 1] = guest::load<8>((const void*)(at[l] + 8));
-    }
-    Rows4 v = k::load_quad_rows(out);
-    if (m != kAllLanes) {
-        for (int w = 0; w < 4; ++w) v.r[w] = select(m, v.r[w], splat(0));
-    }
-    return v;
-}
-SASSEMU_INLINE Rows4 gather_128(const void* base, V32 offset, Mask m) {
-    return gather_128(guest::host_address(base, offset), m);
+SASSEMU_INLINE void scatter_128(void* base, V32 offset, const Rows4& v, Mask m) {
+    guest::Offsets a;
+    guest::set(a, base, offset);
+    guest::scatter_128(a, v, m);
 }
 SASSEMU_INLINE void scatter_128(V64 host, const Rows4& v, Mask m) {
-    alignas(64) uint64_t at[kLanes], from[2 * kLanes];
-    store64(at, host);
-    k::store_quad_rows(from, v);
-    for (; m != 0; m &= m - 1) {
-        const int l = __builtin_ctz(m);
-        guest::store<8>((void*)at[l], from[2 * l]);
-        guest::store<8>((void*)(at[l] + 8), from[2 * l + 1]);
-    }
-}
-SASSEMU_INLINE void scatter_128(void* base, V32 offset, const Rows4& v, Mask m) {
-    scatter_128(guest::host_address(base, offset), v, m);
+    guest::Hosts a;
+    guest::set(a, host);
+    guest::scatter_128(a, v, m);
 }
 
 // ---- lane-contiguous
@@ -296,8 +305,21 @@ SASSEMU_INLINE void store_lanes_64(void* p, V64 v, Mask m) {
                  k::store_masked64(guest::at(p, i * kChunkLanes * 8 + kChunkLanes * 4),
                                    k::mask64(m, 2 * i + 1), k::second_half(even, odd)););
 }
-SASSEMU_INLINE Rows4 load_lanes_128(const void* p) { return k::load_quad_rows(p); }
-SASSEMU_INLINE void store_lanes_128(void* p, const Rows4& v) { k::store_quad_rows(p, v); }
+SASSEMU_INLINE Rows4 load_lanes_128(const void* p) {
+    Rows4 v;
+    SASSEMU_EACH(const uint32_t* from = (const uint32_t*)p + 4 * i * kChunkLanes;
+                 C32 q[4] = {k::loadu(from), k::loadu(from + kChunkLanes),
+                             k::loadu(from + 2 * kChunkLanes), k::loadu(from + 3 * kChunkLanes)};
+                 k::from_quads(q); v.r[0].c[i] = q[0]; v.r[1].c[i] = q[1]; v.r[2].c[i] = q[2];
+                 v.r[3].c[i] = q[3];);
+    return v;
+}
+SASSEMU_INLINE void store_lanes_128(void* p, const Rows4& v) {
+    SASSEMU_EACH(C32 q[4] = {v.r[0].c[i], v.r[1].c[i], v.r[2].c[i], v.r[3].c[i]}; k::to_quads(q);
+                 uint32_t* to = (uint32_t*)p + 4 * i * kChunkLanes; k::storeu(to, q[0]);
+                 k::storeu(to + kChunkLanes, q[1]); k::storeu(to + 2 * kChunkLanes, q[2]);
+                 k::storeu(to + 3 * kChunkLanes, q[3]););
+}
 #endif
 
 }  // namespace SASSEMU_LANES_NS

@@ -27,6 +27,15 @@
         }                        \
     } while (0)
 
+// A chunk whose 128-bit parts are an expression over `part`, the part's number.
+#define SASSEMU_PART(n, ...)    \
+    __extension__({             \
+        constexpr int part = n; \
+        __VA_ARGS__;            \
+    })
+#define SASSEMU_JOIN_PARTS(...) \
+    k::join_parts(SASSEMU_PART(0, __VA_ARGS__), SASSEMU_PART(1, __VA_ARGS__))
+
 namespace sassemu {
 namespace SASSEMU_LANES_NS {
 
@@ -161,7 +170,13 @@ SASSEMU_INLINE void store_8(void* p, C32 v) {
     const __m128i low = narrow16(v & 0xffu);
     _mm_storel_epi64((__m128i*)p, _mm_packus_epi16(low, low));
 }
-// 8 lanes of four words each, lane after lane in memory, to and from one vector per word.
+// The 128-bit parts of a chunk: four lanes of words, two of doublewords, or one of quads.
+inline constexpr int kParts = 2;
+SASSEMU_INLINE C32 join_parts(__m128i a, __m128i b) {
+    return (C32)_mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1);
+}
+// 8 lanes of four words each, lane after lane (a has lanes 0 and 1), to one vector per word, and
+// back.
 SASSEMU_INLINE void transpose4(__m256i& a, __m256i& b, __m256i& c, __m256i& d) {
     const __m256i ab_lo = _mm256_unpacklo_epi32(a, b), ab_hi = _mm256_unpackhi_epi32(a, b);
     const __m256i cd_lo = _mm256_unpacklo_epi32(c, d), cd_hi = _mm256_unpackhi_epi32(c, d);
@@ -170,28 +185,24 @@ SASSEMU_INLINE void transpose4(__m256i& a, __m256i& b, __m256i& c, __m256i& d) {
     c = _mm256_unpacklo_epi64(ab_hi, cd_hi);
     d = _mm256_unpackhi_epi64(ab_hi, cd_hi);
 }
-SASSEMU_INLINE void load_quads(const uint32_t* p, C32& w0, C32& w1, C32& w2, C32& w3) {
-    const __m256i l01 = _mm256_loadu_si256((const __m256i*)p);
-    const __m256i l23 = _mm256_loadu_si256((const __m256i*)(p + 8));
-    const __m256i l45 = _mm256_loadu_si256((const __m256i*)(p + 16));
-    const __m256i l67 = _mm256_loadu_si256((const __m256i*)(p + 24));
-    __m256i a = _mm256_permute2x128_si256(l01, l45, 0x20);
-    __m256i b = _mm256_permute2x128_si256(l01, l45, 0x31);
-    __m256i c = _mm256_permute2x128_si256(l23, l67, 0x20);
-    __m256i d = _mm256_permute2x128_si256(l23, l67, 0x31);
+SASSEMU_INLINE void from_quads(C32 (&q)[4]) {
+    __m256i a = _mm256_permute2x128_si256(SASSEMU_I(q[0]), SASSEMU_I(q[2]), 0x20);
+    __m256i b = _mm256_permute2x128_si256(SASSEMU_I(q[0]), SASSEMU_I(q[2]), 0x31);
+    __m256i c = _mm256_permute2x128_si256(SASSEMU_I(q[1]), SASSEMU_I(q[3]), 0x20);
+    __m256i d = _mm256_permute2x128_si256(SASSEMU_I(q[1]), SASSEMU_I(q[3]), 0x31);
     transpose4(a, b, c, d);
-    w0 = (C32)a;
-    w1 = (C32)b;
-    w2 = (C32)c;
-    w3 = (C32)d;
+    q[0] = (C32)a;
+    q[1] = (C32)b;
+    q[2] = (C32)c;
+    q[3] = (C32)d;
 }
-SASSEMU_INLINE void store_quads(uint32_t* p, C32 w0, C32 w1, C32 w2, C32 w3) {
-    __m256i a = SASSEMU_I(w0), b = SASSEMU_I(w1), c = SASSEMU_I(w2), d = SASSEMU_I(w3);
+SASSEMU_INLINE void to_quads(C32 (&q)[4]) {
+    __m256i a = SASSEMU_I(q[0]), b = SASSEMU_I(q[1]), c = SASSEMU_I(q[2]), d = SASSEMU_I(q[3]);
     transpose4(a, b, c, d);
-    _mm256_storeu_si256((__m256i*)p, _mm256_permute2x128_si256(a, b, 0x20));
-    _mm256_storeu_si256((__m256i*)(p + 8), _mm256_permute2x128_si256(c, d, 0x20));
-    _mm256_storeu_si256((__m256i*)(p + 16), _mm256_permute2x128_si256(a, b, 0x31));
-    _mm256_storeu_si256((__m256i*)(p + 24), _mm256_permute2x128_si256(c, d, 0x31));
+    q[0] = (C32)_mm256_permute2x128_si256(a, b, 0x20);
+    q[1] = (C32)_mm256_permute2x128_si256(c, d, 0x20);
+    q[2] = (C32)_mm256_permute2x128_si256(a, b, 0x31);
+    q[3] = (C32)_mm256_permute2x128_si256(c, d, 0x31);
 }
 
 // ---- masks

@@ -6,8 +6,6 @@ namespace sassemu {
 namespace SASSEMU_LANES_NS {
 namespace k {
 
-inline constexpr bool kHas64BitConversions = false;
-
 // MXCSR: all exceptions masked, the rounding mode in bits 13 and 14 (RN, RM, RP, RZ in order).
 template <Rounding R>
 struct RoundScope {
@@ -122,19 +120,26 @@ SASSEMU_INLINE C32 from_u32(C32 a) {
     const CD odd_d = dadd<R>((CD)odd, (CD)(two52 ^ (1ull << 63)));
     return low_words(f64_to_f32<R>(even_d), f64_to_f32<R>(odd_d)) & 0x7fffffffu;
 }
-// Not used: kHas64BitConversions is false. Declared so that the shared code parses.
-template <Rounding R>
-C64 s64_to_f64(C64 a) = delete;
-template <Rounding R>
-C64 u64_to_f64(C64 a) = delete;
-template <Rounding R>
-C64 s64_to_f32(C64 a) = delete;
-template <Rounding R>
-C64 u64_to_f32(C64 a) = delete;
-template <Rounding R>
-C64 cvtt_f64_s64(CD a) = delete;
-template <Rounding R>
-C64 cvtt_f64_u64(CD a) = delete;
+// ---- 64-bit integers, one scalar instruction per lane, in the rounding mode of MXCSR. Values of
+// 2^63 and more are halved, keeping a sticky bit below the last, and doubled again.
+template <Rounding R, class T>
+SASSEMU_INLINE T lane_from_s64(int64_t a) {
+    __m128 zero = _mm_setzero_ps(), r;
+    if constexpr (sizeof(T) == 4) {
+        asm volatile("vcvtsi2ssq %1, %2, %0" : "=x"(r) : "r"(a), "x"(zero));
+        return _mm_cvtss_f32(r);
+    } else {
+        asm volatile("vcvtsi2sdq %1, %2, %0" : "=x"(r) : "r"(a), "x"(zero));
+        return _mm_cvtsd_f64(_mm_castps_pd(r));
+    }
+}
+template <Rounding R, class T>
+SASSEMU_INLINE T lane_from_u64(uint64_t a) {
+    if ((int64_t)a >= 0) return lane_from_s64<R, T>((int64_t)a);
+    return lane_from_s64<R, T>((int64_t)(a >> 1 | (a & 1))) * (T)2;
+}
+// a is integral and below 2^63 in magnitude, or the result does not count.
+SASSEMU_INLINE uint64_t lane_to_s64(double a) { return (uint64_t)_mm_cvttsd_si64(_mm_set_sd(a)); }
 
 // ---- f16. One per 32-bit lane, in the low half ...
 template <Rounding R>

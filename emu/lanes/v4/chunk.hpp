@@ -19,6 +19,16 @@
         }                        \
     } while (0)
 
+// A chunk whose 128-bit parts are an expression over `part`, the part's number.
+#define SASSEMU_PART(n, ...)    \
+    __extension__({             \
+        constexpr int part = n; \
+        __VA_ARGS__;            \
+    })
+#define SASSEMU_JOIN_PARTS(...)                                               \
+    k::join_parts(SASSEMU_PART(0, __VA_ARGS__), SASSEMU_PART(1, __VA_ARGS__), \
+                  SASSEMU_PART(2, __VA_ARGS__), SASSEMU_PART(3, __VA_ARGS__))
+
 namespace sassemu {
 namespace SASSEMU_LANES_NS {
 
@@ -129,32 +139,40 @@ SASSEMU_INLINE void store_8(void* p, C32 v) {
 SASSEMU_INLINE void store_16(void* p, C32 v) {
     _mm256_storeu_si256((__m256i*)p, _mm512_cvtepi32_epi16(SASSEMU_I(v)));
 }
-// 16 lanes of four words each, lane after lane in memory, to and from one vector per word.
-SASSEMU_INLINE void load_quads(const uint32_t* p, C32& w0, C32& w1, C32& w2, C32& w3) {
+// The 128-bit parts of a chunk: four lanes of words, two of doublewords, or one of quads.
+inline constexpr int kParts = 4;
+SASSEMU_INLINE C32 join_parts(__m128i a, __m128i b, __m128i c, __m128i d) {
+    const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(a), b, 1);
+    const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(c), d, 1);
+    return (C32)_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+// 16 lanes of four words each, lane after lane (a has lanes 0 to 3), to one vector per word, and
+// back.
+SASSEMU_INLINE void from_quads(C32 (&q)[4]) {
     const C32 words01 = {0, 4, 8, 12, 16, 20, 24, 28, 1, 5, 9, 13, 17, 21, 25, 29};
     const __m512i i01 = SASSEMU_I(words01), i23 = SASSEMU_I(words01 + 2u);
-    const __m512i a = _mm512_loadu_si512(p), b = _mm512_loadu_si512(p + 16);
-    const __m512i c = _mm512_loadu_si512(p + 32), d = _mm512_loadu_si512(p + 48);
+    const __m512i a = SASSEMU_I(q[0]), b = SASSEMU_I(q[1]);
+    const __m512i c = SASSEMU_I(q[2]), d = SASSEMU_I(q[3]);
     const __m512i ab01 = _mm512_permutex2var_epi32(a, i01, b);
     const __m512i ab23 = _mm512_permutex2var_epi32(a, i23, b);
     const __m512i cd01 = _mm512_permutex2var_epi32(c, i01, d);
     const __m512i cd23 = _mm512_permutex2var_epi32(c, i23, d);
-    w0 = (C32)_mm512_shuffle_i64x2(ab01, cd01, 0x44);
-    w1 = (C32)_mm512_shuffle_i64x2(ab01, cd01, 0xee);
-    w2 = (C32)_mm512_shuffle_i64x2(ab23, cd23, 0x44);
-    w3 = (C32)_mm512_shuffle_i64x2(ab23, cd23, 0xee);
+    q[0] = (C32)_mm512_shuffle_i64x2(ab01, cd01, 0x44);
+    q[1] = (C32)_mm512_shuffle_i64x2(ab01, cd01, 0xee);
+    q[2] = (C32)_mm512_shuffle_i64x2(ab23, cd23, 0x44);
+    q[3] = (C32)_mm512_shuffle_i64x2(ab23, cd23, 0xee);
 }
-SASSEMU_INLINE void store_quads(uint32_t* p, C32 w0, C32 w1, C32 w2, C32 w3) {
-    const __m512i ab01 = _mm512_shuffle_i64x2(SASSEMU_I(w0), SASSEMU_I(w1), 0x44);
-    const __m512i cd01 = _mm512_shuffle_i64x2(SASSEMU_I(w0), SASSEMU_I(w1), 0xee);
-    const __m512i ab23 = _mm512_shuffle_i64x2(SASSEMU_I(w2), SASSEMU_I(w3), 0x44);
-    const __m512i cd23 = _mm512_shuffle_i64x2(SASSEMU_I(w2), SASSEMU_I(w3), 0xee);
+SASSEMU_INLINE void to_quads(C32 (&q)[4]) {
+    const __m512i ab01 = _mm512_shuffle_i64x2(SASSEMU_I(q[0]), SASSEMU_I(q[1]), 0x44);
+    const __m512i cd01 = _mm512_shuffle_i64x2(SASSEMU_I(q[0]), SASSEMU_I(q[1]), 0xee);
+    const __m512i ab23 = _mm512_shuffle_i64x2(SASSEMU_I(q[2]), SASSEMU_I(q[3]), 0x44);
+    const __m512i cd23 = _mm512_shuffle_i64x2(SASSEMU_I(q[2]), SASSEMU_I(q[3]), 0xee);
     const C32 first = {0, 8, 16, 24, 1, 9, 17, 25, 2, 10, 18, 26, 3, 11, 19, 27};
     const __m512i lower = SASSEMU_I(first), upper = SASSEMU_I(first + 4u);
-    _mm512_storeu_si512(p, _mm512_permutex2var_epi32(ab01, lower, ab23));
-    _mm512_storeu_si512(p + 16, _mm512_permutex2var_epi32(ab01, upper, ab23));
-    _mm512_storeu_si512(p + 32, _mm512_permutex2var_epi32(cd01, lower, cd23));
-    _mm512_storeu_si512(p + 48, _mm512_permutex2var_epi32(cd01, upper, cd23));
+    q[0] = (C32)_mm512_permutex2var_epi32(ab01, lower, ab23);
+    q[1] = (C32)_mm512_permutex2var_epi32(ab01, upper, ab23);
+    q[2] = (C32)_mm512_permutex2var_epi32(cd01, lower, cd23);
+    q[3] = (C32)_mm512_permutex2var_epi32(cd01, upper, cd23);
 }
 
 // ---- masks

@@ -5,8 +5,6 @@ namespace sassemu {
 namespace SASSEMU_LANES_NS {
 namespace k {
 
-inline constexpr bool kHas64BitConversions = true;
-
 // ---- 32-bit integers. cvtt gives 0x80000000 (signed) or 0xffffffff (unsigned) out of range.
 SASSEMU_INLINE C32 cvtt_s32(CF a) { return (C32)_mm512_cvttps_epi32(SASSEMU_F(a)); }
 SASSEMU_INLINE C32 cvtt_u32(CF a) { return (C32)_mm512_cvttps_epu32(SASSEMU_F(a)); }
@@ -29,14 +27,8 @@ SASSEMU_INLINE C64 f64_to_f32(CD a) {
     return widen(_mm512_cvt_roundpd_ps(SASSEMU_D(a), kRc<R>));
 }
 SASSEMU_INLINE CD f32_to_f64(C64 a) { return (CD)_mm512_cvtps_pd(narrow(a)); }
-template <Rounding R>  // the operand is integral already; R only makes the name dependent
-SASSEMU_INLINE C64 cvtt_f64_s64(CD a) {
-    return (C64)_mm512_cvttpd_epi64(SASSEMU_D(a));
-}
-template <Rounding R>  // the operand is integral already; R only makes the name dependent
-SASSEMU_INLINE C64 cvtt_f64_u64(CD a) {
-    return (C64)_mm512_cvttpd_epu64(SASSEMU_D(a));
-}
+SASSEMU_INLINE C64 cvtt_f64_s64(CD a) { return (C64)_mm512_cvttpd_epi64(SASSEMU_D(a)); }
+SASSEMU_INLINE C64 cvtt_f64_u64(CD a) { return (C64)_mm512_cvttpd_epu64(SASSEMU_D(a)); }
 template <Rounding R>
 SASSEMU_INLINE C64 s64_to_f64(C64 a) {
     return (C64)_mm512_cvt_roundepi64_pd(SASSEMU_I(a), kRc<R>);
