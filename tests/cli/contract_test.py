@@ -196,6 +196,15 @@ class Contract(unittest.TestCase):
         rows = document[0]["sections"][0]["instructions"]
         self.assertEqual([row["pc"] for row in rows], list(range(0, 16 * len(rows), 16)))
 
+    def test_isa(self):
+        text = self.check(0, "isa", "ffma", "--arch", "sm_90a").stdout
+        self.assertIn("insn FFMA\n    op alu 0x23 ", text)
+        self.assertIn("enum Rounding: ", text)
+        self.assertIn("op 0x981", self.check(0, "isa", "LDG.E.64", "--arch", "sm_80").stdout)
+        for arch in ("75", "80", "86", "89", "90", "100", "103", "110", "120"):
+            self.check(0, "isa", "EXIT", "--arch", "sm_" + arch)
+        self.assertIn("sm_90", self.check_one_line(2, "isa", "IMNMX", "--arch", "sm_90"))
+
     def test_info(self):
         text = self.check(0, "info", cubin("vecadd")).stdout
         self.assertIn("vecadd", text)
