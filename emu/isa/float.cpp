@@ -1,0 +1,375 @@
+// fp32 arithmetic, comparison and selection. Round to nearest without modifiers has handlers of its
+// own; the other roundings, .FTZ, .FMZ, .SAT and the scale of FMUL share one that looks at op->k.
+#include "emu/isa/float.hpp"
+
+#include "emu/isa/float_modes.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+namespace {
+
+// ---- FADD, FMUL, FFMA ------------------------------------------------------------------------
+
+// op->k[0]: rounding in bits 1..0, then flush, fmz and saturate. op->k[1]: scale of FMUL.
+constexpr unsigned mode_ftz = 4, mode_fmz = 8, mode_sat = 16;
+
+template <bool Ftz>
+struct AddNearest {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) {
+        return L::fadd<Rounding::rn, Ftz>(a, b);
+    }
+};
+template <bool Ftz>
+struct MulNearest {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) {
+        return L::fmul<Rounding::rn, Ftz>(a, b);
+    }
+};
+template <bool Ftz>
+struct FmaNearest {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op&) {
+        return L::ffma<Rounding::rn, Ftz>(a, b, c);
+    }
+};
+
+SASSEMU_INLINE V32 finish(V32 r, unsigned mode) { return mode & mode_sat ? L::fsat(r) : r; }
+
+struct AddAnyMode {
+    static SASSEMU_RARE V32 apply(V32 a, V32 b, const Op& op) {
+        const unsigned mode = op.k[0];
+        const V32 r = with_rounding(mode, [&]<Rounding R>() {
+            return mode & mode_ftz ? L::fadd<R, true>(a, b) : L::fadd<R, false>(a, b);
+        });
+        return finish(r, mode);
+    }
+};
+
+// .FMZ: a product with a zero factor (after flushing) is +0, whatever the other factor is. It is
+// the multiplication of old shader models; Mesa calls it fmulz.
+SASSEMU_INLINE Mask zero_factor(V32 a, V32 b) {
+    const V32 magnitude = L::splat(0x7f800000u);
+    return ~(L::nonzero(L::and_(a, magnitude)) & L::nonzero(L::and_(b, magnitude)));
+}
+
+// a * b * 2^scale, rounded once: exact in f64 (48 bits, exponents far inside its range).
+template <Rounding R, bool Ftz>
+SASSEMU_INLINE V32 scaled_product(V32 a, V32 b, uint64_t scale) {
+    if constexpr (Ftz) {
+        a = L::ftz(a);
+        b = L::ftz(b);
+    }
+    const V64 product = L::dmul<Rounding::rn>(L::f32_to_f64(a), L::f32_to_f64(b));
+    const V32 r = L::f64_to_f32<R>(L::dmul<Rounding::rn>(product, L::splat64(scale)));
+    return Ftz ? L::ftz(r) : r;
+}
+
+struct MulAnyMode {
+    static SASSEMU_RARE V32 apply(V32 a, V32 b, const Op& op) {
+        const unsigned mode = op.k[0], scale = op.k[1];
+        V32 r = with_rounding(mode, [&]<Rounding R>() {
+            if (scale != static_cast<unsigned>(typed::FScale::M1)) {
+                const uint64_t factor = (uint64_t{1023} + scale - 4) << 52;
+                return mode & mode_ftz ? scaled_product<R, true>(a, b, factor)
+                                       : scaled_product<R, false>(a, b, factor);
+            }
+            return mode & mode_ftz ? L::fmul<R, true>(a, b) : L::fmul<R, false>(a, b);
+        });
+        if (mode & mode_fmz) r = L::select(zero_factor(a, b), L::splat(0), r);
+        return finish(r, mode);
+    }
+};
+
+struct FmaAnyMode {
+    static SASSEMU_RARE V32 apply(V32 a, V32 b, V32 c, const Op& op) {
+        const unsigned mode = op.k[0];
+        if (mode & mode_fmz) {
+            const Mask zero = zero_factor(a, b);
+            a = L::select(zero, L::splat(0), a);
+            b = L::select(zero, L::splat(0), b);
+        }
+        const V32 r = with_rounding(mode, [&]<Rounding R>() {
+            return mode & mode_ftz ? L::ffma<R, true>(a, b, c) : L::ffma<R, false>(a, b, c);
+        });
+        return finish(r, mode);
+    }
+};
+
+unsigned mode_of(typed::Rounding r, bool ftz, bool fmz, bool sat) {
+    return static_cast<unsigned>(r) | (ftz || fmz ? mode_ftz : 0) | (fmz ? mode_fmz : 0) |
+           (sat ? mode_sat : 0);
+}
+bool flushes(typed::Fmz f) { return f == typed::Fmz::FTZ; }
+bool zeroes(typed::Fmz f) { return f == typed::Fmz::FMZ; }
+
+// ---- FMNMX, FSEL -----------------------------------------------------------------------------
+
+// Two sources and a mask.
+template <class F, Kind B, bool All>
+const Op* alu2_masked(const Op* op, Warp& w, uint32_t mask) {
+    V32 a = read<Kind::row>(w, op->a);
+    V32 b = read<B>(w, op->b);
+    if (op->m[0] | op->m[1]) {
+        a = apply_modifier(a, op->m[0]);
+        b = apply_modifier(b, op->m[1]);
+    }
+    write<All>(w, op->d, F::apply(a, b, predicate_source<2>(op, w), *op), mask);
+    return op + 1;
+}
+template <class F>
+void emit2_masked(Lower& x, const Operand& a, const Operand& b) {
+    x.op.a = a.at;
+    x.op.b = b.at;
+    x.op.m[0] = a.modifier;
+    x.op.m[1] = b.modifier;
+    if (b.scalar)
+        x.handlers(alu2_masked<F, Kind::scalar, false>, alu2_masked<F, Kind::scalar, true>);
+    else
+        x.handlers(alu2_masked<F, Kind::row, false>, alu2_masked<F, Kind::row, true>);
+}
+
+template <bool Max, bool Nan>
+struct MinMax {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) {
+        if constexpr (Nan) return Max ? L::fmax_nan(a, b) : L::fmin_nan(a, b);
+        return Max ? L::fmax(a, b) : L::fmin(a, b);
+    }
+};
+
+// Minimum where the predicate holds, maximum elsewhere. k[0]: 1 flush, 2 NaN wins, 4 .XORSIGN.
+constexpr unsigned minmax_ftz = 1, minmax_nan = 2, minmax_xorsign = 4;
+SASSEMU_INLINE V32 minmax_value(V32 a, V32 b, Mask min, unsigned mode) {
+    if (mode & minmax_ftz) {
+        a = L::ftz(a);
+        b = L::ftz(b);
+    }
+    const V32 sign = L::and_(L::xor_(a, b), L::splat(0x80000000u));
+    if (mode & minmax_xorsign) {
+        a = L::fabs(a);
+        b = L::fabs(b);
+    }
+    V32 r = mode & minmax_nan ? L::select(min, L::fmin_nan(a, b), L::fmax_nan(a, b))
+                              : L::select(min, L::fmin(a, b), L::fmax(a, b));
+    // PTX ISA, min: the result's sign is the xor of the inputs' signs; a NaN stays canonical.
+    if (mode & minmax_xorsign) r = L::select(L::fisnan(r), r, L::or_(r, sign));
+    return r;
+}
+struct MinMaxAnyMode {
+    static SASSEMU_RARE V32 apply(V32 a, V32 b, Mask min, const Op& op) {
+        return minmax_value(a, b, min, op.k[0]);
+    }
+};
+// .IS_A: e holds the predicate that tells where the result is operand a. Equal operands count as a.
+template <Kind B>
+const Op* minmax_is_a(const Op* op, Warp& w, uint32_t mask) {
+    const V32 a = apply_modifier(read<Kind::row>(w, op->a), op->m[0]);
+    const V32 b = apply_modifier(read<B>(w, op->b), op->m[1]);
+    const V32 r = minmax_value(a, b, predicate_source<2>(op, w), op->k[0]);
+    const V32 magnitude = L::splat(op->k[0] & minmax_xorsign ? 0x7fffffffu : ~0u);
+    const V32 from = op->k[0] & minmax_ftz ? L::ftz(a) : a;
+    write<false>(w, op->d, r, mask);
+    write_predicate(w, op->e, L::cmp_eq(L::and_(r, magnitude), L::and_(from, magnitude)), mask);
+    return op + 1;
+}
+
+struct Select {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, Mask p, const Op&) { return L::select(p, a, b); }
+};
+struct SelectFtz {
+    static V32 apply(V32 a, V32 b, Mask p, const Op&) { return L::ftz(L::select(p, a, b)); }
+};
+
+// ---- comparisons -----------------------------------------------------------------------------
+
+template <Compare C, Kind B, bool Ftz>
+SASSEMU_INLINE Mask compare(const Op* op, const Warp& w) {
+    V32 a = read<Kind::row>(w, op->a);
+    V32 b = read<B>(w, op->b);
+    if (op->m[0] | op->m[1]) {
+        a = apply_modifier(a, op->m[0]);
+        b = apply_modifier(b, op->m[1]);
+    }
+    if constexpr (Ftz) {
+        a = L::ftz(a);
+        b = L::ftz(b);
+    }
+    return L::fcmp<C>(a, b);
+}
+// FSETP: d and e are the destination predicates, the second gets the complement of the comparison.
+template <Compare C, Kind B, bool Ftz>
+const Op* set_predicate(const Op* op, Warp& w, uint32_t mask) {
+    const Mask r = compare<C, B, Ftz>(op, w);
+    const Mask p = predicate_source<2>(op, w);
+    write_predicate(w, op->d, combine(r, p, op->k[0]), mask);
+    if (op->e != 7) write_predicate(w, op->e, combine(~r, p, op->k[0]), mask);
+    return op + 1;
+}
+// FSET: 1.0 or 0.
+template <Compare C, Kind B, bool Ftz>
+const Op* set_value(const Op* op, Warp& w, uint32_t mask) {
+    const Mask r = combine(compare<C, B, Ftz>(op, w), predicate_source<2>(op, w), op->k[0]);
+    write<false>(w, op->d, L::select(r, L::splat(0x3f800000u), L::splat(0)), mask);
+    return op + 1;
+}
+
+template <bool Value, Kind B, bool Ftz, Compare C>
+constexpr Handler comparison_of() {
+    if constexpr (Value) return set_value<C, B, Ftz>;
+    return set_predicate<C, B, Ftz>;
+}
+template <bool Value, Kind B, bool Ftz>
+Handler comparison_handler(Compare c) {
+    static constexpr Handler table[16] = {
+        comparison_of<Value, B, Ftz, Compare::f>(),   comparison_of<Value, B, Ftz, Compare::lt>(),
+        comparison_of<Value, B, Ftz, Compare::eq>(),  comparison_of<Value, B, Ftz, Compare::le>(),
+        comparison_of<Value, B, Ftz, Compare::gt>(),  comparison_of<Value, B, Ftz, Compare::ne>(),
+        comparison_of<Value, B, Ftz, Compare::ge>(),  comparison_of<Value, B, Ftz, Compare::num>(),
+        comparison_of<Value, B, Ftz, Compare::nan>(), comparison_of<Value, B, Ftz, Compare::ltu>(),
+        comparison_of<Value, B, Ftz, Compare::equ>(), comparison_of<Value, B, Ftz, Compare::leu>(),
+        comparison_of<Value, B, Ftz, Compare::gtu>(), comparison_of<Value, B, Ftz, Compare::neu>(),
+        comparison_of<Value, B, Ftz, Compare::geu>(), comparison_of<Value, B, Ftz, Compare::t>()};
+    return table[static_cast<unsigned>(c)];
+}
+template <bool Value, class T>
+void lower_comparison(Lower& x, const T& i) {
+    if (!check_bool_op(x, i.bool_)) return;
+    const Operand a = x.source(i.a), b = x.source(i.b);
+    x.op.a = a.at;
+    x.op.b = b.at;
+    x.op.m[0] = a.modifier;
+    x.op.m[1] = b.modifier;
+    x.op.k[0] = static_cast<uint8_t>(i.bool_);
+    set_predicate_source(x, 2, i.pa);
+    const Compare c = static_cast<Compare>(i.cmp);
+    if (b.scalar)
+        x.handler(i.ftz ? comparison_handler<Value, Kind::scalar, true>(c)
+                        : comparison_handler<Value, Kind::scalar, false>(c));
+    else
+        x.handler(i.ftz ? comparison_handler<Value, Kind::row, true>(c)
+                        : comparison_handler<Value, Kind::row, false>(c));
+}
+
+// ---- FCHK ------------------------------------------------------------------------------------
+
+// True where the code that follows must not use a * (1 / b) with two Newton steps: a zero,
+// subnormal, infinite or NaN operand, a reciprocal that would be subnormal, a quotient near either
+// end of the range, or a dividend so small that the remainder would be subnormal. The slow path is
+// right for all operands, so an inexact border changes no result, only which code runs.
+template <Kind B>
+const Op* division_needs_slow_path(const Op* op, Warp& w, uint32_t mask) {
+    const V32 a = apply_modifier(read<Kind::row>(w, op->a), op->m[0]);
+    const V32 b = apply_modifier(read<B>(w, op->b), op->m[1]);
+    const V32 field = L::splat(0xff);
+    const V32 ea = L::and_(L::shr(a, L::splat(23)), field);
+    const V32 eb = L::and_(L::shr(b, L::splat(23)), field);
+    const V32 quotient = L::sub(ea, eb);
+    const Mask unsafe_a = L::cmp_lt_s(ea, L::splat(24)) | L::cmp_eq(ea, field);
+    const Mask unsafe_b = L::cmp_eq(eb, L::splat(0)) | L::cmp_gt_s(eb, L::splat(252));
+    const Mask unsafe_quotient = L::cmp_lt_s(quotient, L::splat(static_cast<uint32_t>(-125))) |
+                                 L::cmp_gt_s(quotient, L::splat(125));
+    write_predicate(w, op->d, unsafe_a | unsafe_b | unsafe_quotient, mask);
+    return op + 1;
+}
+
+}  // namespace
+
+void lower(Lower& x, const typed::Fadd& i) {
+    x.op.d = x.destination_row(i.d.index);
+    x.op.k[0] = static_cast<uint8_t>(mode_of(i.rnd, i.ftz, false, i.sat));
+    const Operand a = x.source(i.a), b = x.source(i.b);
+    if (x.op.k[0] == 0)
+        emit2<AddNearest<false>>(x, a, b);
+    else if (x.op.k[0] == mode_ftz)
+        emit2<AddNearest<true>>(x, a, b);
+    else
+        emit2<AddAnyMode>(x, a, b);
+}
+
+void lower(Lower& x, const typed::Fmul& i) {
+    x.op.d = x.destination_row(i.d.index);
+    x.op.k[0] = static_cast<uint8_t>(mode_of(i.rnd, flushes(i.fmz), zeroes(i.fmz), i.sat));
+    x.op.k[1] = static_cast<uint8_t>(i.scale);
+    const Operand a = x.source(i.a), b = x.source(i.b);
+    if (x.op.k[0] == 0 && i.scale == typed::FScale::M1)
+        emit2<MulNearest<false>>(x, a, b);
+    else if (x.op.k[0] == mode_ftz && i.scale == typed::FScale::M1)
+        emit2<MulNearest<true>>(x, a, b);
+    else
+        emit2<MulAnyMode>(x, a, b);
+}
+
+void lower(Lower& x, const typed::Ffma& i) {
+    x.op.d = x.destination_row(i.d.index);
+    x.op.k[0] = static_cast<uint8_t>(mode_of(i.rnd, flushes(i.fmz), zeroes(i.fmz), i.sat));
+    const Operand a = x.source(i.a), b = x.source(i.b), c = x.source(i.c);
+    if (x.op.k[0] == 0)
+        emit3<FmaNearest<false>>(x, a, b, c);
+    else if (x.op.k[0] == mode_ftz)
+        emit3<FmaNearest<true>>(x, a, b, c);
+    else
+        emit3<FmaAnyMode>(x, a, b, c);
+}
+
+void lower(Lower& x, const typed::Fmnmx& i) {
+    x.op.d = x.destination_row(i.d.index);
+    const Operand a = x.source(i.a), b = x.source(i.b);
+    if (i.pa.index == 7 && !i.ftz && !i.xorsign) {
+        if (i.pa.neg)
+            i.nan ? emit2<MinMax<true, true>>(x, a, b) : emit2<MinMax<true, false>>(x, a, b);
+        else
+            i.nan ? emit2<MinMax<false, true>>(x, a, b) : emit2<MinMax<false, false>>(x, a, b);
+        return;
+    }
+    x.op.k[0] = static_cast<uint8_t>((i.ftz ? minmax_ftz : 0) | (i.nan ? minmax_nan : 0) |
+                                     (i.xorsign ? minmax_xorsign : 0));
+    set_predicate_source(x, 2, i.pa);
+    emit2_masked<MinMaxAnyMode>(x, a, b);
+}
+
+void lower(Lower& x, const typed::FmnmxIsA& i) {
+    x.op.d = x.destination_row(i.d.index);
+    x.op.e = i.pd.index;
+    const Operand a = x.source(i.a), b = x.source(i.b);
+    x.op.k[0] = static_cast<uint8_t>((i.ftz ? minmax_ftz : 0) | (i.nan ? minmax_nan : 0) |
+                                     (i.xorsign ? minmax_xorsign : 0));
+    set_predicate_source(x, 2, i.pa);
+    x.op.a = a.at;
+    x.op.b = b.at;
+    x.op.m[0] = a.modifier;
+    x.op.m[1] = b.modifier;
+    x.handler(b.scalar ? minmax_is_a<Kind::scalar> : minmax_is_a<Kind::row>);
+}
+
+void lower(Lower& x, const typed::Fsel& i) {
+    x.op.d = x.destination_row(i.d.index);
+    const Operand a = x.source(i.a), b = x.source(i.b);
+    set_predicate_source(x, 2, i.pa);
+    if (i.ftz)
+        emit2_masked<SelectFtz>(x, a, b);
+    else
+        emit2_masked<Select>(x, a, b);
+}
+
+void lower(Lower& x, const typed::Fsetp& i) {
+    x.op.d = i.pd.index;
+    x.op.e = i.pd2.index;
+    lower_comparison<false>(x, i);
+}
+
+void lower(Lower& x, const typed::Fset& i) {
+    x.op.d = x.destination_row(i.d.index);
+    lower_comparison<true>(x, i);
+}
+
+void lower(Lower& x, const typed::Fchk& i) {
+    x.op.d = i.pd.index;
+    const Operand a = x.source(i.a), b = x.source(i.b);
+    x.op.a = a.at;
+    x.op.b = b.at;
+    x.op.m[0] = a.modifier;
+    x.op.m[1] = b.modifier;
+    x.handler(b.scalar ? division_needs_slow_path<Kind::scalar>
+                       : division_needs_slow_path<Kind::row>);
+}
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu
