@@ -1,2 +1,38 @@
-# Installation: the targets that exist, their headers, the CMake packages and the pkg-config files.
-# What does not belong here: how anything is built.
+# Installation of the emulator: the libraries that exist, their headers, the CMake package and the
+# pkg-config file. What does not belong here: how anything is built, and the decoder, which installs
+# itself (it can be used alone).
+set(sassemu_libraries "")
+foreach(target sassemu_plan sassemu sassemu_module sassemu_lanes sassemu_v2 sassemu_v3 sassemu_v4)
+    if(TARGET ${target})
+        list(APPEND sassemu_libraries ${target})
+    endif()
+endforeach()
+if(NOT TARGET sassemu OR NOT TARGET sassdec)
+    return()
+endif()
+
+# Headers are included as "emu/gpu.hpp": from the source tree here, from include/sassemu there.
+foreach(target IN LISTS sassemu_libraries)
+    set_target_properties(${target} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES
+        "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>;$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/sassemu>")
+endforeach()
+
+install(TARGETS ${sassemu_libraries} EXPORT sassemuTargets
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+install(FILES emu/gpu.hpp DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu")
+foreach(directory base module plan)
+    install(DIRECTORY emu/${directory}/ FILES_MATCHING PATTERN "*.hpp"
+        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu/${directory}")
+endforeach()
+install(FILES sdk/plan.schema.json DESTINATION "${CMAKE_INSTALL_DATADIR}/sassemu")
+
+set(sassemu_package "${CMAKE_INSTALL_LIBDIR}/cmake/sassemu")
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/sassemuConfigVersion.cmake"
+    COMPATIBILITY SameMinorVersion)
+install(EXPORT sassemuTargets NAMESPACE sassemu:: DESTINATION "${sassemu_package}")
+install(FILES cmake/sassemuConfig.cmake "${PROJECT_BINARY_DIR}/sassemuConfigVersion.cmake"
+    DESTINATION "${sassemu_package}")
+configure_file(cmake/sassemu.pc.in "${PROJECT_BINARY_DIR}/sassemu.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/sassemu.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Installs into a scratch prefix and builds a stranger's project against it, through the CMake
+# packages and through pkg-config. Arguments: build directory, source directory, C++ compiler.
+set -euo pipefail
+build=$1 source=$2 compiler=$3
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+prefix=$scratch/prefix
+cmake --install "$build" --prefix "$prefix" >"$scratch/install.log" || { cat "$scratch/install.log"; exit 1; }
+cmake -S "$source/tests/cli/consumer" -B "$scratch/consumer" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" >"$scratch/configure.log" 2>&1 ||
+    { cat "$scratch/configure.log"; exit 1; }
+cmake --build "$scratch/consumer"
+plan=$source/cubins/vecadd/sm_90.json
+"$scratch/consumer/consumer" "$plan"
+"$prefix/bin/sassemu" run "$plan"
+
+pc=$(find "$prefix" -name sassemu.pc)
+# pkg-config rewrites the prefix that was fixed when configuring.
+export PKG_CONFIG_PATH
+PKG_CONFIG_PATH=$(dirname "$pc")
+flags=$(pkg-config --define-prefix --cflags --libs sassemu)
+# shellcheck disable=SC2086
+"$compiler" "$source/tests/cli/consumer/main.cpp" -o "$scratch/by-pkg-config" $flags \
+    -Wl,-rpath,"$(dirname "$(dirname "$pc")")"
+"$scratch/by-pkg-config" "$plan"
+echo "both ways work"
