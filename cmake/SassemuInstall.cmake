@@ -22,8 +22,9 @@ install(TARGETS ${sassemu_libraries} EXPORT sassemuTargets
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(FILES emu/gpu.hpp DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu")
 foreach(directory base module plan)
-    install(DIRECTORY emu/${directory}/ FILES_MATCHING PATTERN "*.hpp"
-        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu/${directory}")
+    install(DIRECTORY emu/${directory}/
+        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu/${directory}"
+        FILES_MATCHING PATTERN "*.hpp")
 endforeach()
 install(FILES sdk/plan.schema.json DESTINATION "${CMAKE_INSTALL_DATADIR}/sassemu")
 
