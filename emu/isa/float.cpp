@@ -135,40 +135,48 @@ struct MinMax {
     }
 };
 
-// Minimum where the predicate holds, maximum elsewhere. k[0]: 1 flush, 2 NaN wins, 4 .XORSIGN.
+// Minimum where the predicate holds, maximum elsewhere. k[0]: 1 flush, 2 NaN wins, 4 .XORSIGN; e is
+// the predicate of .IS_A (PT when there is none): where the result is a, equal operands included.
 constexpr unsigned minmax_ftz = 1, minmax_nan = 2, minmax_xorsign = 4;
-SASSEMU_INLINE V32 minmax_value(V32 a, V32 b, Mask min, unsigned mode) {
+template <Kind B>
+const Op* minmax_any_mode(const Op* op, Warp& w, uint32_t mask) {
+    const unsigned mode = op->k[0];
+    V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b);
+    // .XORSIGN takes the signs as they are in the registers: compilers write it with |a| and |b|.
+    const uint32_t flip = (op->m[0] ^ op->m[1]) & modifier_neg;
+    const V32 sign =
+        L::and_(L::xor_(L::xor_(a, b), L::splat(flip)), L::splat(0x80000000u));
+    a = apply_modifier(a, op->m[0]);
+    b = apply_modifier(b, op->m[1]);
     if (mode & minmax_ftz) {
         a = L::ftz(a);
         b = L::ftz(b);
     }
-    const V32 sign = L::and_(L::xor_(a, b), L::splat(0x80000000u));
     if (mode & minmax_xorsign) {
         a = L::fabs(a);
         b = L::fabs(b);
     }
+    const Mask min = predicate_source<2>(op, w);
     V32 r = mode & minmax_nan ? L::select(min, L::fmin_nan(a, b), L::fmax_nan(a, b))
                               : L::select(min, L::fmin(a, b), L::fmax(a, b));
+    const Mask is_a = L::cmp_eq(r, a);
     // PTX ISA, min: the result's sign is the xor of the inputs' signs; a NaN stays canonical.
     if (mode & minmax_xorsign) r = L::select(L::fisnan(r), r, L::or_(r, sign));
-    return r;
-}
-struct MinMaxAnyMode {
-    static SASSEMU_RARE V32 apply(V32 a, V32 b, Mask min, const Op& op) {
-        return minmax_value(a, b, min, op.k[0]);
-    }
-};
-// .IS_A: e holds the predicate that tells where the result is operand a. Equal operands count as a.
-template <Kind B>
-const Op* minmax_is_a(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = apply_modifier(read<Kind::row>(w, op->a), op->m[0]);
-    const V32 b = apply_modifier(read<B>(w, op->b), op->m[1]);
-    const V32 r = minmax_value(a, b, predicate_source<2>(op, w), op->k[0]);
-    const V32 magnitude = L::splat(op->k[0] & minmax_xorsign ? 0x7fffffffu : ~0u);
-    const V32 from = op->k[0] & minmax_ftz ? L::ftz(a) : a;
     write<false>(w, op->d, r, mask);
-    write_predicate(w, op->e, L::cmp_eq(L::and_(r, magnitude), L::and_(from, magnitude)), mask);
+    if (op->e != 7) write_predicate(w, op->e, is_a, mask);
     return op + 1;
+}
+
+template <class T>
+void lower_minmax_any_mode(Lower& x, const T& i, const Operand& a, const Operand& b) {
+    x.op.k[0] = static_cast<uint8_t>((i.ftz ? minmax_ftz : 0) | (i.nan ? minmax_nan : 0) |
+                                     (i.xorsign ? minmax_xorsign : 0));
+    set_predicate_source(x, 2, i.pa);
+    x.op.a = a.at;
+    x.op.b = b.at;
+    x.op.m[0] = a.modifier;
+    x.op.m[1] = b.modifier;
+    x.handler(b.scalar ? minmax_any_mode<Kind::scalar> : minmax_any_mode<Kind::row>);
 }
 
 struct Select {
@@ -319,24 +327,14 @@ void lower(Lower& x, const typed::Fmnmx& i) {
             i.nan ? emit2<MinMax<false, true>>(x, a, b) : emit2<MinMax<false, false>>(x, a, b);
         return;
     }
-    x.op.k[0] = static_cast<uint8_t>((i.ftz ? minmax_ftz : 0) | (i.nan ? minmax_nan : 0) |
-                                     (i.xorsign ? minmax_xorsign : 0));
-    set_predicate_source(x, 2, i.pa);
-    emit2_masked<MinMaxAnyMode>(x, a, b);
+    x.op.e = 7;
+    lower_minmax_any_mode(x, i, a, b);
 }
 
 void lower(Lower& x, const typed::FmnmxIsA& i) {
     x.op.d = x.destination_row(i.d.index);
     x.op.e = i.pd.index;
-    const Operand a = x.source(i.a), b = x.source(i.b);
-    x.op.k[0] = static_cast<uint8_t>((i.ftz ? minmax_ftz : 0) | (i.nan ? minmax_nan : 0) |
-                                     (i.xorsign ? minmax_xorsign : 0));
-    set_predicate_source(x, 2, i.pa);
-    x.op.a = a.at;
-    x.op.b = b.at;
-    x.op.m[0] = a.modifier;
-    x.op.m[1] = b.modifier;
-    x.handler(b.scalar ? minmax_is_a<Kind::scalar> : minmax_is_a<Kind::row>);
+    lower_minmax_any_mode(x, i, x.source(i.a), x.source(i.b));
 }
 
 void lower(Lower& x, const typed::Fsel& i) {
