@@ -239,7 +239,7 @@ class Expander:
                 self.slot(o, kind, alu, wide_u, where)
             elif kind == "R":
                 self.reg_at(o, at, where, 8)
-                o.reuse = {24: 0, 32: 1, 64: 2}.get(o.pos, NONE) if not o.write else NONE
+                o.reuse = {24: 122, 32: 123, 64: 124}.get(o.pos, NONE) if not o.write else NONE
             elif kind == "UR":
                 o.file = "UR"
                 self.reg_at(o, at, where, 8 if wide_u else 6)
@@ -292,7 +292,7 @@ class Expander:
         code, what, letter = ALU[alu]
         slot1 = kind == "S1" or (kind.lower() == letter) or (alu == "RRR" and kind == "B")
         o.flags.add("slot1" if slot1 else "slot2")
-        reuse = 1 if kind == "B" or (kind == "S1" and not self.third) else 2  # belongs to the operand, not the slot
+        reuse = 123 if kind == "B" or (kind == "S1" and not self.third) else 124  # belongs to the operand, not the slot
         if not slot1:
             o.pos, o.length, o.reuse = 64, 8, reuse
             return
@@ -386,7 +386,7 @@ class Expander:
                 o.bank, o.bank_len = b[-1], len(b)
             elif key == "prefix":
                 o.prefix = val.strip('"')
-            elif key in ("comp", "desc_next", "cx", "keepzero", "abs_target", "ur_always", "nobracket"):
+            elif key in ("comp", "ur_opt", "desc_next", "cx", "keepzero", "abs_target", "ur_always", "nobracket"):
                 o.flags.add(key)
             else:
                 fail(where, f"unknown operand attribute '{a}'")

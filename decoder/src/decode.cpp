@@ -109,7 +109,7 @@ bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassd
     if (o.neg != none && w.bit(o.neg)) op.flags |= SASSDEC_NEG;
     if (o.abs != none && w.bit(o.abs)) op.flags |= SASSDEC_ABS;
     if (o.inv != none && w.bit(o.inv)) op.flags |= SASSDEC_INV;
-    if (o.reuse != none && (insn.control.reuse >> o.reuse & 1)) op.flags |= SASSDEC_REUSE;
+    if (o.reuse != none && w.bit(o.reuse)) op.flags |= SASSDEC_REUSE;
     std::int64_t main = 0;
     switch (o.kind) {
         case SASSDEC_OP_REG: {

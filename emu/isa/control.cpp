@@ -7,42 +7,303 @@ namespace SASSEMU_ISA_NS {
 
 namespace {
 
+// The second predicate of most control instructions, k[0] with m[1] as its complement: both it and
+// the guard must hold. Lanes that have only the guard go on behind the instruction.
+SASSEMU_INLINE uint32_t taken(const Op* op, const Warp& w, uint32_t mask) {
+    return mask & (w.p[op->k[0]] ^ op->m[1]);
+}
+
 const Op* bra(const Op* op, Warp& w, uint32_t mask) {
     const Op* target = op + static_cast<int32_t>(op->m[0]);
     if (mask == w.active) [[likely]]
         return target <= op ? back_edge(w, target, op) : target;
     return services(w).split(w, target, mask, op + 1);
 }
-
-// The same with a second predicate: BRA P1, target.
 const Op* bra_if(const Op* op, Warp& w, uint32_t mask) {
-    mask &= w.p[op->k[0]] ^ op->m[1];
+    mask = taken(op, w, mask);
     return mask ? bra(op, w, mask) : op + 1;
 }
+// Taken as a whole when lanes of the mask do not run together (DIV, m[2] = 0), or when they do.
+const Op* bra_convergence(const Op* op, Warp& w, uint32_t mask) {
+    mask = taken(op, w, mask);
+    const uint32_t want = op->k[1] ? w.scalar32(op->a) & w.live : w.live;
+    const bool together = (want & ~w.active) == 0;
+    return mask && together == (op->m[2] != 0) ? bra(op, w, mask) : op + 1;
+}
 
-// The distance in operations to a direct target inside the section.
-bool direct(Lower& x, uint64_t target) {
+// A target inside the section; calls may leave the section of a branch.
+void set_target(Lower& x, uint64_t target) {
     const uint64_t here = x.offset() - x.section_begin();
     if (target % 16 || target >= x.section_end() - x.section_begin()) {
         x.reject("the branch leaves its code section");
-        return false;
+        return;
     }
-    x.op.m[0] = static_cast<uint32_t>((static_cast<int64_t>(target) - static_cast<int64_t>(here)) / 16);
-    return true;
+    x.op.m[0] = static_cast<uint32_t>(static_cast<int64_t>(target - here) / 16);
 }
+
+void set_predicate(Lower& x, const typed::Pred& p) {
+    x.op.k[0] = p.uniform ? Lower::uniform_predicate(p.index) : Lower::predicate(p.index);
+    x.op.m[1] = p.neg ? ~0u : 0;
+}
+bool always(const typed::Pred& p) { return p.index == 7 && !p.neg; }
+
+// Register targets: 64-bit row pair (or uniform pair) at a, plus 64 bits of displacement in m[2..3];
+// k[1]: uniform; k[2]: the sum counts from the section's first instruction.
+const Op* jump_register(const Op* op, Warp& w, uint32_t mask) {
+    mask = taken(op, w, mask);
+    if (!mask) return op + 1;
+    uint64_t base = op->m[2] | uint64_t{op->m[3]} << 32;
+    if (op->k[2]) base += services(w).address_of(w, op - op->e);
+    uint64_t to[32];
+    if (op->k[1]) {
+        const uint64_t at = w.scalar64(op->a) + base;
+        for (uint64_t& t : to) t = at;
+    } else {
+        const uint32_t* lo = w.row(op->a);
+        const uint32_t* hi = w.row(op->a + row_bytes);
+        for (int i = 0; i < 32; ++i) to[i] = (lo[i] | uint64_t{hi[i]} << 32) + base;
+    }
+    return services(w).jump(w, op, mask, to);
+}
+void set_jump(Lower& x, int64_t displacement, bool from_section) {
+    x.op.m[2] = static_cast<uint32_t>(displacement);
+    x.op.m[3] = static_cast<uint32_t>(static_cast<uint64_t>(displacement) >> 32);
+    x.op.k[2] = from_section;
+    x.op.e = static_cast<uint32_t>((x.offset() - x.section_begin()) / 16);
+    x.handler(jump_register);
+}
+
+const Op* leave(const Op* op, Warp& w, uint32_t mask) {
+    mask = taken(op, w, mask);
+    return mask ? services(w).exit(w, op, mask) : op + 1;
+}
+
+const Op* bssy(const Op* op, Warp& w, uint32_t mask) {
+    mask = taken(op, w, mask);
+    L::store(w.b[op->k[1]], L::splat(mask), mask);
+    return op + 1;
+}
+const Op* bsync(const Op* op, Warp& w, uint32_t mask) {
+    mask = taken(op, w, mask);
+    if (!mask) return op + 1;
+    // Everybody is here already: the common end of a uniform region.
+    const uint32_t need = w.b[op->k[1]][std::countr_zero(mask)] & w.live;
+    if (mask == w.active && (need & ~mask) == 0) [[likely]] return op + 1;
+    return services(w).bsync(w, op, mask, op->k[1]);
+}
+const Op* leave_barrier(const Op* op, Warp& w, uint32_t mask) {
+    mask = taken(op, w, mask);
+    uint32_t* members = w.b[op->k[1]];
+    uint32_t touched = 0;
+    for (uint32_t todo = mask; todo; todo &= todo - 1) touched |= members[std::countr_zero(todo)];
+    for (uint32_t todo = touched | mask; todo; todo &= todo - 1)
+        members[std::countr_zero(todo)] &= ~mask;
+    services(w).recheck(w);
+    return op + 1;
+}
+
+const Op* bmov_from(const Op* op, Warp& w, uint32_t mask) {
+    L::store(w.row(op->d), L::load(w.b[op->k[1]]), mask);
+    if (op->k[2]) L::store(w.b[op->k[1]], L::splat(0), mask);
+    return op + 1;
+}
+const Op* bmov_to(const Op* op, Warp& w, uint32_t mask) {
+    L::store(w.b[op->k[1]], L::load(w.row(op->a)), mask);
+    return op + 1;
+}
+
+const Op* yield(const Op* op, Warp& w, uint32_t) {
+    if (w.paths_used == 1) return op + 1;
+    w.path().pc = op + 1;
+    w.path().edge = nullptr;
+    w.stop = Stop::yielded;
+    return nullptr;
+}
+
+const Op* warpsync_all(const Op* op, Warp& w, uint32_t mask) {
+    mask = taken(op, w, mask);
+    return mask ? services(w).warpsync(w, op, mask, w.live) : op + 1;
+}
+// Lanes that name different masks form groups of their own.
+const Op* warpsync(const Op* op, Warp& w, uint32_t mask) {
+    mask = taken(op, w, mask);
+    if (!mask) return op + 1;
+    uint32_t want;
+    if (op->k[1]) {
+        want = w.scalar32(op->a);
+    } else {
+        const uint32_t* row = w.row(op->a);
+        want = row[std::countr_zero(mask)];
+        uint32_t same = 0;
+        for (uint32_t todo = mask; todo; todo &= todo - 1) {
+            const int lane = std::countr_zero(todo);
+            if (row[lane] == want) same |= 1u << lane;
+        }
+        if (same != mask) return services(w).split(w, op, mask & ~same, op);
+    }
+    return services(w).warpsync(w, op, mask, want);
+}
+
+const Op* lepc(const Op* op, Warp& w, uint32_t mask) {
+    const uint64_t at = services(w).address_of(w, op + static_cast<int32_t>(op->m[0]));
+    L::store(w.row(op->d), L::splat(static_cast<uint32_t>(at)), mask);
+    L::store(w.row(op->d + row_bytes), L::splat(static_cast<uint32_t>(at >> 32)), mask);
+    return op + 1;
+}
+
+const Op* nanosleep(const Op* op, Warp& w, uint32_t mask) {
+    mask = taken(op, w, mask);
+    if (!mask) return op + 1;
+    const uint32_t ns = op->k[1] ? w.scalar32(op->a) : w.row(op->a)[std::countr_zero(mask)];
+    return services(w).sleep(w, op, mask, ns);
+}
+
+const Op* nothing(const Op* op, Warp&, uint32_t) { return op + 1; }
 
 }  // namespace
 
 void lower(Lower& x, const typed::Bra& i) {
-    direct(x, i.target);
-    if (i.pa.index == 7 && !i.pa.neg && !i.pa.uniform) {
-        x.handler(bra);
+    set_target(x, i.target);
+    set_predicate(x, i.pa);
+    if (i.how >= 2) {
+        x.op.m[2] = i.how == 3;
+        x.op.k[1] = i.mask.kind == typed::SrcKind::UReg;
+        if (x.op.k[1]) x.op.a = x.uniform_scalar(i.mask.index);
+        x.handler(bra_convergence);
     } else {
-        x.op.k[0] = i.pa.uniform ? Lower::uniform_predicate(i.pa.index) : i.pa.index;
-        x.op.m[1] = i.pa.neg ? ~0u : 0;
-        x.handler(bra_if);
+        x.handler(always(i.pa) ? bra : bra_if);
     }
 }
+
+// BRX R, d: the table entry counts from the section's first instruction, d undoes the distance from
+// here to there: target = R + d + (pc + 16).
+void lower(Lower& x, const typed::Brx& i) {
+    x.op.a = x.source_row(i.a.index, 2);
+    set_predicate(x, i.pa);
+    set_jump(x, static_cast<int64_t>(i.offset.imm) +
+                    static_cast<int64_t>(x.offset() - x.section_begin() + 16), true);
+}
+void lower(Lower& x, const typed::Brxu& i) {
+    x.op.a = x.uniform_scalar(i.a.index, 2);
+    x.op.k[1] = 1;
+    set_predicate(x, i.pa);
+    set_jump(x, static_cast<int64_t>(i.offset.imm) +
+                    static_cast<int64_t>(x.offset() - x.section_begin() + 16), true);
+}
+void lower(Lower& x, const typed::Jmp& i) {
+    x.op.a = zero_row;
+    set_predicate(x, i.pa);
+    set_jump(x, static_cast<int64_t>(i.offset.imm), false);
+}
+void lower(Lower& x, const typed::Jmx& i) {
+    x.op.a = x.source_row(i.a.index, 2);
+    set_predicate(x, i.pa);
+    set_jump(x, static_cast<int64_t>(i.offset.imm), false);
+}
+
+// Direct calls may leave the section, so they go through the jump as well.
+void lower(Lower& x, const typed::CallRel& i) {
+    set_predicate(x, i.pa);
+    x.op.a = zero_row;
+    set_jump(x, static_cast<int64_t>(i.target), true);
+}
+void lower(Lower& x, const typed::CallRelReg& i) {
+    set_predicate(x, i.pa);
+    x.op.a = x.source_row(i.a.index, 2);
+    set_jump(x, static_cast<int64_t>(i.target), true);
+}
+void lower(Lower& x, const typed::CallAbs& i) {
+    set_predicate(x, i.pa);
+    x.op.a = zero_row;
+    set_jump(x, static_cast<int64_t>(i.offset.imm), false);
+}
+void lower(Lower& x, const typed::CallAbsReg& i) {
+    set_predicate(x, i.pa);
+    x.op.a = x.source_row(i.a.index, 2);
+    set_jump(x, static_cast<int64_t>(i.offset.imm), false);
+}
+// RET.REL R, f: the register counts from f, which the compiler sets to the function's start.
+void lower(Lower& x, const typed::RetRel& i) {
+    set_predicate(x, i.pa);
+    x.op.a = x.source_row(i.a.index, 2);
+    set_jump(x, static_cast<int64_t>(i.target), true);
+}
+void lower(Lower& x, const typed::RetAbs& i) {
+    set_predicate(x, i.pa);
+    x.op.a = x.source_row(i.a.index, 2);
+    set_jump(x, static_cast<int64_t>(i.offset.imm), false);
+}
+
+void lower(Lower& x, const typed::Exit& i) {
+    set_predicate(x, i.pa);
+    x.handler(leave);
+}
+void lower(Lower& x, const typed::Kill& i) {
+    set_predicate(x, i.pa);
+    x.handler(leave);
+}
+
+void lower(Lower& x, const typed::Bssy& i) {
+    set_predicate(x, i.pa);
+    x.op.k[1] = i.d & 15;
+    x.handler(bssy);
+}
+void lower(Lower& x, const typed::Bsync& i) {
+    set_predicate(x, i.pa);
+    x.op.k[1] = i.d & 15;
+    x.handler(bsync);
+}
+void lower(Lower& x, const typed::Break& i) {
+    set_predicate(x, i.pa);
+    x.op.k[1] = i.d & 15;
+    x.handler(leave_barrier);
+}
+void lower(Lower& x, const typed::BmovFromB& i) {
+    x.op.d = x.destination_row(i.d.index);
+    x.op.k[1] = i.a & 15;
+    x.op.k[2] = i.clear;
+    x.handler(bmov_from);
+}
+void lower(Lower& x, const typed::BmovToB& i) {
+    x.op.a = x.source_row(i.a.index);
+    x.op.k[1] = i.d & 15;
+    if (i.pquad) x.gap("BMOV.PQUAD");
+    x.handler(bmov_to);
+}
+void lower(Lower& x, const typed::Yield&) { x.handler(yield); }
+
+void lower(Lower& x, const typed::WarpsyncAll& i) {
+    set_predicate(x, i.pa);
+    x.handler(warpsync_all);
+}
+void lower(Lower& x, const typed::Warpsync& i) {
+    set_predicate(x, i.pa);
+    const Operand a = x.source(i.a);
+    x.op.a = a.at;
+    x.op.k[1] = a.scalar;
+    x.handler(warpsync);
+}
+
+void lower(Lower& x, const typed::Lepc& i) {
+    x.op.d = x.destination_row(i.d.index, 2);
+    x.op.m[0] = 0;
+    x.handler(lepc);
+}
+void lower(Lower& x, const typed::LepcOf& i) {
+    x.op.d = x.destination_row(i.d.index, 2);
+    set_target(x, i.target);
+    x.handler(lepc);
+}
+
+void lower(Lower& x, const typed::Nanosleep& i) {
+    set_predicate(x, i.pa);
+    const Operand a = x.source(i.a);
+    x.op.a = a.at;
+    x.op.k[1] = a.scalar;
+    x.handler(nanosleep);
+}
+// launch_dependents: the next launch of a plan starts after this one in any case.
+void lower(Lower& x, const typed::Preexit&) { x.handler(nothing); }
 
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu

@@ -67,6 +67,7 @@ struct alignas(64) Warp {
     uint8_t current = 0;
     uint32_t exists = 0;                   // lanes that have a thread (a last warp may be short)
     uint32_t started = 0;
+    uint8_t barrier_op = 0;                // BarrierOp of the last reduction asked for
     std::byte* local = nullptr;            // local memory: a row per 4-byte word of the stack
     uint64_t pending[4] = {};              // checked runs: registers in flight
     uint32_t in_flight = 0;                // checked runs: accesses in flight
