@@ -66,7 +66,8 @@ void put_address(Text& t, const OperandRow& o, const FormRow& form, const sassde
         t.put(ext);
         any = true;
     }
-    if ((op.flags & SASSDEC_HAS_UREG) && o.kind == SASSDEC_OP_MEM) {
+    if ((op.flags & SASSDEC_HAS_UREG) && o.kind == SASSDEC_OP_MEM &&
+        !((o.flags & op_ur_optional) && op.ureg == SASSDEC_URZ)) {
         if (any) t.put('+');
         put_reg(t, SASSDEC_UR, op.ureg);
         any = true;
