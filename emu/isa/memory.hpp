@@ -1,0 +1,21 @@
+// Loads and stores: lowering entry points. Fences and cache control are here too; atomics are in
+// atomic.hpp, textures in texture.hpp.
+#pragma once
+
+#include "emu/isa/isa.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+
+void lower(Lower&, const typed::Ldg&);
+void lower(Lower&, const typed::Stg&);
+void lower(Lower&, const typed::Ld&);
+void lower(Lower&, const typed::St&);
+void lower(Lower&, const typed::Lds&);
+void lower(Lower&, const typed::Sts&);
+void lower(Lower&, const typed::Ldl&);
+void lower(Lower&, const typed::Stl&);
+void lower(Lower&, const typed::Ldc&);
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu

@@ -1,0 +1,137 @@
+// Handlers of global and generic loads and stores under the flat model. Anything unusual (lanes in
+// several allocations, faults, a watched iteration, generic windows) goes through the port, which
+// checks lane by lane.
+#include "emu/isa/memory_handlers.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+
+namespace {
+
+template <Width W, bool All>
+const Op* load(const Op* op, Warp& w, uint32_t mask) {
+    using T = Lanes<W>;
+    const FarAddress a = far_address<All>(op, w, mask, T::bytes);
+    if (w.watch) [[unlikely]] return access_port(op, w, mask);
+    const bool aligned = (a.first & (T::bytes - 1)) == 0;
+    switch (a.pattern) {
+        case Pattern::line:
+            if (!aligned || !reach<false>(w, a.first, line_bytes<All>(a.lane, mask, T::bytes)))
+                [[unlikely]]
+                break;
+            T::template to_rows<All>(
+                w, op->d,
+                T::template contiguous<All>(
+                    w.cta->last.host + (a.first - w.cta->last.lo) - a.lane * T::bytes, mask),
+                mask);
+            return op + 1;
+        case Pattern::same:
+            if (!aligned || !reach<false>(w, a.first, T::bytes)) [[unlikely]] break;
+            T::template to_rows<All>(
+                w, op->d, T::broadcast(w.cta->last.host + (a.first - w.cta->last.lo)), mask);
+            return op + 1;
+        case Pattern::scattered: {
+            V32 offset;
+            if (!reach<false>(w, a.first, T::bytes) ||
+                !far_offsets(op, w, mask, a.add, T::bytes, offset)) [[unlikely]]
+                break;
+            T::template to_rows<All>(w, op->d, T::gather(w.cta->last.host, offset, mask), mask);
+            return op + 1;
+        }
+    }
+    return access_port(op, w, mask);
+}
+
+template <Width W, bool All>
+const Op* store(const Op* op, Warp& w, uint32_t mask) {
+    using T = Lanes<W>;
+    const FarAddress a = far_address<All>(op, w, mask, T::bytes);
+    const bool aligned = (a.first & (T::bytes - 1)) == 0;
+    if (a.pattern == Pattern::line) {
+        if (aligned && reach<true>(w, a.first, line_bytes<All>(a.lane, mask, T::bytes)))
+            [[likely]] {
+            ++w.effects;
+            T::template store_contiguous<All>(
+                w.cta->last.host + (a.first - w.cta->last.lo) - a.lane * T::bytes,
+                T::from_rows(w, op->d), mask);
+            return op + 1;
+        }
+    } else {
+        V32 offset;
+        if (reach<true>(w, a.first, T::bytes) &&
+            far_offsets(op, w, mask, a.add, T::bytes, offset)) [[likely]] {
+            ++w.effects;
+            T::scatter(w.cta->last.host, offset, T::from_rows(w, op->d), mask);
+            return op + 1;
+        }
+    }
+    return access_port(op, w, mask);
+}
+
+// Generic: the windows are never part of an allocation, so only an access that fails above, or whose
+// first lane is in a window, needs a look at them.
+template <Width W, bool All, bool Store>
+const Op* generic(const Op* op, Warp& w, uint32_t mask) {
+    const uint32_t lane = All ? 0 : static_cast<uint32_t>(std::countr_zero(mask));
+    const uint64_t first = (uint64_t{w.row(op->b)[lane]} << 32 | w.row(op->a)[lane]) +
+                           w.scalar64(op->c) + static_cast<uint64_t>(signed_offset(op));
+    const auto high = static_cast<uint32_t>(first >> 32);
+    if (high == shared_window_high && !w.watch) {
+        V64 at = L::add64(L::load_pair(w.row(op->a), w.row(op->b)),
+                          L::splat64(w.scalar64(op->c) + static_cast<uint64_t>(signed_offset(op))));
+        using T = Lanes<W>;
+        const V32 offset = L::and_(L::lo32(at), L::splat(0xffffff));
+        const Cta& cta = *w.cta;
+        if ((L::cmp_eq(L::hi32(at), L::splat(shared_window_high)) & mask) == mask &&
+            near_inside(offset, mask, T::bytes, cta.shared_bytes)) {
+            if constexpr (Store) {
+                ++w.effects;
+                T::scatter(cta.shared, offset, T::from_rows(w, op->d), mask);
+            } else {
+                T::template to_rows<All>(w, op->d, T::gather(cta.shared, offset, mask), mask);
+            }
+            return op + 1;
+        }
+        return access_port(op, w, mask);
+    }
+    if constexpr (Store)
+        return store<W, All>(op, w, mask);
+    else
+        return load<W, All>(op, w, mask);
+}
+
+template <Width W>
+void choose(Lower& x, bool is_generic, bool is_store) {
+    if (is_generic && is_store)
+        x.handlers(generic<W, false, true>, generic<W, true, true>);
+    else if (is_generic)
+        x.handlers(generic<W, false, false>, generic<W, true, false>);
+    else if (is_store)
+        x.handlers(store<W, false>, store<W, true>);
+    else
+        x.handlers(load<W, false>, load<W, true>);
+}
+
+void choose(Lower& x, Width width, bool is_generic, bool is_store) {
+    switch (width) {
+        case Width::u8: return choose<Width::u8>(x, is_generic, is_store);
+        case Width::s8:
+            return is_store ? choose<Width::u8>(x, is_generic, true)
+                            : choose<Width::s8>(x, is_generic, false);
+        case Width::u16: return choose<Width::u16>(x, is_generic, is_store);
+        case Width::s16:
+            return is_store ? choose<Width::u16>(x, is_generic, true)
+                            : choose<Width::s16>(x, is_generic, false);
+        case Width::b32: return choose<Width::b32>(x, is_generic, is_store);
+        case Width::b64: return choose<Width::b64>(x, is_generic, is_store);
+        case Width::b128: return choose<Width::b128>(x, is_generic, is_store);
+    }
+}
+
+}  // namespace
+
+void choose_far_load(Lower& x, Width width, bool is_generic) { choose(x, width, is_generic, false); }
+void choose_far_store(Lower& x, Width width, bool is_generic) { choose(x, width, is_generic, true); }
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu
