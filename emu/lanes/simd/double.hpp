@@ -52,7 +52,7 @@ SASSEMU_INLINE C64 minmax64(C64 x, C64 y) {
     r = blend64(dcmp<_CMP_EQ_OQ>(a, b), Max ? x & y : x | y, r);
     const M64 nan_a = dcmp<_CMP_UNORD_Q>(a, a), nan_b = dcmp<_CMP_UNORD_Q>(b, b);
     r = blend64(nan_b, x, blend64(nan_a, y, r));
-    return blend64(M64(nan_a & nan_b), splat64(kF64DefaultNan), r);
+    return blend64(both64(nan_a, nan_b), splat64(kF64DefaultNan), r);
 }
 }  // namespace k
 SASSEMU_LANE64_OP2(dmin, k::minmax64<false>(x, y))

@@ -105,7 +105,7 @@ SASSEMU_INLINE C32 minmax(C32 x, C32 y) {
     } else {
         const M nan_a = fcmp<_CMP_UNORD_Q>(a, a), nan_b = fcmp<_CMP_UNORD_Q>(b, b);
         r = blend(nan_b, x, blend(nan_a, y, r));
-        return blend(M(nan_a & nan_b), splat(kF32Nan), r);
+        return blend(both(nan_a, nan_b), splat(kF32Nan), r);
     }
 }
 }  // namespace k

@@ -77,10 +77,12 @@ SASSEMU_INLINE int word(const void* p) {
 // Four lanes of words, two of doublewords (lanes l and l + 2, as V64 has them), one of quads.
 template <size_t Size, bool Signed, class Addresses>
 SASSEMU_INLINE __m128i words(const Addresses& a, int l) {
-    __m128i v = _mm_cvtsi32_si128(word<Size, Signed>(a[l]));
-    v = _mm_insert_epi32(v, word<Size, Signed>(a[l + 1]), 1);
-    v = _mm_insert_epi32(v, word<Size, Signed>(a[l + 2]), 2);
-    return _mm_insert_epi32(v, word<Size, Signed>(a[l + 3]), 3);
+    const int w0 = word<Size, Signed>(a[l]), w1 = word<Size, Signed>(a[l + 1]);
+    const int w2 = word<Size, Signed>(a[l + 2]), w3 = word<Size, Signed>(a[l + 3]);
+    __m128i v = _mm_cvtsi32_si128(w0);
+    v = _mm_insert_epi32(v, w1, 1);
+    v = _mm_insert_epi32(v, w2, 2);
+    return _mm_insert_epi32(v, w3, 3);
 }
 SASSEMU_INLINE __m128i two_words(const void* p, const void* q) {
 #ifdef SASSEMU_TSAN

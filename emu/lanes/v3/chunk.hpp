@@ -221,6 +221,8 @@ SASSEMU_INLINE M64 mask64(uint32_t x, int chunk) {
 SASSEMU_INLINE uint32_t bits64(M64 m, int chunk) {
     return (uint32_t)_mm256_movemask_pd(SASSEMU_D(m)) << (4 * chunk);
 }
+SASSEMU_INLINE M both(M a, M b) { return a & b; }
+SASSEMU_INLINE M64 both64(M64 a, M64 b) { return a & b; }
 
 // ---- integers
 #define SASSEMU_OP2(name, T, intrinsic) \

@@ -177,12 +177,22 @@ SASSEMU_INLINE void to_quads(C32 (&q)[4]) {
 
 // ---- masks
 SASSEMU_INLINE M mask(Mask m, int chunk) { return (M)(m >> (16 * chunk)); }
-SASSEMU_INLINE Mask bits(M m, int chunk) { return (Mask)m << (16 * chunk); }
+// GCC 12 may spill a mask as two bytes and read it back as four when it widens it to an integer
+// itself (seen with -O1 -fsanitize=thread), hence the explicit moves.
+SASSEMU_INLINE Mask bits(M m, int chunk) {
+    uint32_t x;
+    asm("kmovw %1, %0" : "=r"(x) : "k"(m));
+    return x << (16 * chunk);
+}
 // Bit l of x is lane 2l (even lanes) or 2l+1 (odd) of the warp.
 SASSEMU_INLINE M64 mask64(uint32_t x, int chunk) { return (M64)(x >> (8 * chunk)); }
-SASSEMU_INLINE uint32_t bits64(M64 m, int chunk) { return (uint32_t)m << (8 * chunk); }
-SASSEMU_INLINE bool any(M m) { return m != 0; }
-SASSEMU_INLINE bool any64(M64 m) { return m != 0; }
+SASSEMU_INLINE uint32_t bits64(M64 m, int chunk) {
+    uint32_t x;
+    asm("kmovb %1, %0" : "=r"(x) : "k"(m));
+    return x << (8 * chunk);
+}
+SASSEMU_INLINE M both(M a, M b) { return _kand_mask16(a, b); }
+SASSEMU_INLINE M64 both64(M64 a, M64 b) { return _kand_mask8(a, b); }
 SASSEMU_INLINE C32 blend(M m, C32 t, C32 f) {
     return (C32)_mm512_mask_mov_epi32(SASSEMU_I(f), m, SASSEMU_I(t));
 }
