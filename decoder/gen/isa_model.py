@@ -386,7 +386,7 @@ class Expander:
                 o.bank, o.bank_len = b[-1], len(b)
             elif key == "prefix":
                 o.prefix = val.strip('"')
-            elif key in ("comp", "ur_opt", "desc_next", "cx", "keepzero", "abs_target", "ur_always", "nobracket"):
+            elif key in ("comp", "ur_opt", "desc_next", "cx", "keepzero", "abs_target", "spaced", "inside", "ur_always", "nobracket"):
                 o.flags.add(key)
             else:
                 fail(where, f"unknown operand attribute '{a}'")

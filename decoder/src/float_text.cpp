@@ -41,12 +41,15 @@ void Text::float64(std::uint64_t bits) {
 
 void Text::float16(std::uint16_t bits) {
     const unsigned exp = bits >> 10 & 31, man = bits & 0x3ff;
-    const int special = exp != 31 ? 0 : man == 0 ? 1 : (man & 0x200) ? 3 : 2;
+    const int special = exp != 31 ? 0 : man == 0 ? 1 : 3;  // every NaN prints as quiet
     double v = exp ? std::ldexp(1024.0 + man, static_cast<int>(exp) - 25) : std::ldexp(man, -24);
     if (bits >> 15) v = -v;
     put_value(*this, special ? 0 : v, bits >> 15, special);
 }
 
-void Text::bfloat16(std::uint16_t bits) { float32(static_cast<std::uint32_t>(bits) << 16); }
+void Text::bfloat16(std::uint16_t bits) {
+    const bool nan = (bits & 0x7f80) == 0x7f80 && (bits & 0x7f);
+    float32(static_cast<std::uint32_t>(nan ? bits | 0x40 : bits) << 16);
+}
 
 }  // namespace sassdec

@@ -44,6 +44,11 @@ void open_sign(Text& t, const sassdec_operand& op) {
     if (op.flags & SASSDEC_ABS) t.put('|');
 }
 
+// The suffix of a scalar stands inside the bars, that of a register outside (but see `inside`).
+bool suffix_inside(const OperandRow& o, const sassdec_operand& op) {
+    return (o.flags & op_inside) || op.kind != SASSDEC_OP_REG || op.file == SASSDEC_UR;
+}
+
 void close_sign(Text& t, const sassdec_operand& op) {
     if (op.flags & SASSDEC_ABS) t.put('|');
     if (op.flags & SASSDEC_REUSE) t.put(".reuse");
@@ -131,8 +136,9 @@ void put_operand(Text& t, const OperandRow& o, const FormRow& form, const sassde
             if (*text(o.text)) t.put('[');
             put_reg(t, op.file, op.index);
             if (*text(o.text)) t.put(']');
+            if (suffix_inside(o, op)) put_suffix(t, o, form, insn);
             close_sign(t, op);
-            put_suffix(t, o, form, insn);
+            if (!suffix_inside(o, op)) put_suffix(t, o, form, insn);
             break;
         case SASSDEC_OP_PRED:
             if (op.flags & SASSDEC_INV) t.put('!');
@@ -151,9 +157,10 @@ void put_operand(Text& t, const OperandRow& o, const FormRow& form, const sassde
                 t.hex(op.bank);
                 t.put(']');
             }
+            if (o.flags & op_spaced) t.put(' ');
             put_address(t, o, form, insn, op);
-            close_sign(t, op);
             put_suffix(t, o, form, insn);
+            close_sign(t, op);
             break;
         case SASSDEC_OP_MEM:
             t.put(text(o.text));
