@@ -124,7 +124,7 @@ void put_label(Text& t, const sassdec_insn& insn, const sassdec_operand& op, con
             return;
         }
     }
-    t.hex(static_cast<std::uint64_t>(op.imm));
+    t.signed_hex(op.imm);
 }
 
 void put_operand(Text& t, const OperandRow& o, const FormRow& form, const sassdec_insn& insn, const sassdec_operand& op,
