@@ -27,7 +27,7 @@ constexpr uint64_t window_base(uint32_t high) { return uint64_t{high} << 32; }
 
 // One allocation as the page table sees it: [lo, hi) on the device, `host` + (address - lo) here.
 struct Extent {
-    uint64_t lo = 1, hi = 0;  // empty
+    uint64_t lo = 0, hi = 0;  // empty: holds() is false for every address
     std::byte* host = nullptr;
     uint32_t flags = 0;
     uint32_t id = 0;
