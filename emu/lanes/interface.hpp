@@ -228,7 +228,7 @@ template <Rounding R>
 SASSEMU_INLINE V64 s64_to_f64(V64 a);
 template <Rounding R>
 SASSEMU_INLINE V64 u64_to_f64(V64 a);
-SASSEMU_INLINE V64 f32_to_f64(V32 a);  // NaN -> kF64DefaultNan
+SASSEMU_INLINE V64 f32_to_f64(V32 a);  // a NaN keeps sign and payload, quieted
 template <Rounding R>
 SASSEMU_INLINE V32 f64_to_f32(V64 a);
 // f16 and bf16 values sit in the low half of a lane; results have a zero high half.

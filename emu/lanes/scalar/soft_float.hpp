@@ -119,8 +119,8 @@ static inline uint64_t round_pack(bool sign, int exp, U128 sig, Rounding r, bool
 template <class F>
 static inline uint64_t nan_of(uint64_t a, uint64_t b, uint64_t c) {
     if constexpr (F::kFraction == 52) {
-        if (lanes::kF64NanPolicy == lanes::F64NanPolicy::first_quiet) {
-            const uint64_t operands[3] = {a, b, c};
+        if (lanes::kF64NanPolicy == lanes::F64NanPolicy::quiet_bca) {
+            const uint64_t operands[3] = {b, c, a};
             for (uint64_t x : operands) {
                 if ((x & ~F::kSign) > F::kInf) return x | (1ull << 51);
             }
@@ -220,6 +220,14 @@ static inline uint64_t convert(uint64_t a, Rounding r) {
     const Number x = unpack<F>(a);
     switch (x.kind) {
         case Kind::nan:
+            if constexpr (F::kFraction == 52 || G::kFraction == 52) {
+                // Measured: conversions from and to f64 keep sign and payload, quieted.
+                const uint64_t payload =
+                    G::kFraction >= F::kFraction
+                        ? (a & F::kFractionMask) << (G::kFraction - F::kFraction)
+                        : (a & F::kFractionMask) >> (F::kFraction - G::kFraction);
+                return zero<G>(x.sign) | G::kInf | payload | (1ull << (G::kFraction - 1));
+            }
             return G::kNan;
         case Kind::inf:
             return G::kInf | zero<G>(x.sign);

@@ -12,9 +12,6 @@ SASSEMU_INLINE CD splat_d(double x) { return (CD)splat64(__builtin_bit_cast(uint
 SASSEMU_INLINE C64 canonical_nan_low(C64 a) {
     return blend64(lt_s64(splat64(0x7f800000u), a & 0x7fffffffu), splat64(kF32Nan), a);
 }
-SASSEMU_INLINE C64 default_nan64(CD r) {
-    return blend64(dcmp<_CMP_UNORD_Q>(r, r), splat64(kF64DefaultNan), (C64)r);
-}
 template <int Bits, bool FromF64>
 SASSEMU_INLINE constexpr uint64_t nan_integer() {
     return lanes::kNanToWideIntIsHighBit && (FromF64 || Bits == 64) ? 1ull << (Bits - 1) : 0;
@@ -85,7 +82,8 @@ SASSEMU_INLINE V32 f64_to_u32(V64 a) {
 namespace k {
 SASSEMU_INLINE V64 biased_to_f64(V64 a, double bias) {
     V64 r;
-    SASSEMU_EACH64(r.c[j] = (C64)((CD)(a.c[j] | 0x4330000000000000ull) - splat_d(bias)););
+    SASSEMU_EACH64(
+        r.c[j] = (C64)dadd<Rounding::rn>((CD)(a.c[j] | 0x4330000000000000ull), splat_d(-bias)););
     return r;
 }
 }  // namespace k
@@ -98,7 +96,7 @@ SASSEMU_INLINE V64 u32_to_f64(V32 a) { return k::biased_to_f64(zext64(a), k::kTw
 SASSEMU_INLINE V64 f32_to_f64(V32 a) {
     const V64 x = zext64(a);
     V64 r;
-    SASSEMU_EACH64(r.c[j] = k::default_nan64(k::f32_to_f64(x.c[j])););
+    SASSEMU_EACH64(r.c[j] = (C64)k::f32_to_f64(x.c[j]););
     return r;
 }
 template <Rounding R>
@@ -108,9 +106,7 @@ SASSEMU_INLINE V32 f64_to_f32(V64 a) {
         k::RoundScope<R> scope;
         SASSEMU_EACH64(r.c[j] = k::f64_to_f32<R>((CD)a.c[j]););
     }
-    V32 out = lo32(r);
-    SASSEMU_EACH(out.c[i] = k::canonical_nan((CF)out.c[i]););
-    return out;
+    return lo32(r);
 }
 
 // ---- 64-bit integers. AVX-512DQ converts them; AVX2 lane by lane.
@@ -224,7 +220,11 @@ SASSEMU_INLINE V32 f32_to_bf16(V32 a) {
 template <Rounding R>
 SASSEMU_INLINE V32 f64_to_f16(V64 a) {
     const V32 down = f64_to_f32<Rounding::rm>(a), up = f64_to_f32<Rounding::rp>(a);
-    return f32_to_f16<R>(select(nonzero(and_(down, splat(1))), down, up));
+    const V32 narrow = f32_to_f16<R>(select(nonzero(and_(down, splat(1))), down, up));
+    // A NaN keeps sign and payload: the top of the f32 NaN that it became.
+    const V32 nan = or_(and_(shr(down, splat(13)), splat(0x3ff)),
+                        or_(splat(0x7e00), and_(shr(down, splat(16)), splat(0x8000))));
+    return select(fisnan(down), nan, narrow);
 }
 
 }  // namespace SASSEMU_LANES_NS

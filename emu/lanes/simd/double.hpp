@@ -10,8 +10,8 @@ SASSEMU_INLINE C64 quiet_if_nan(C64 x, C64 otherwise) {
 }
 SASSEMU_INLINE C64 nan_rule(CD r, C64 a, C64 b, C64 c) {
     C64 nan = splat64(kF64DefaultNan);
-    if constexpr (lanes::kF64NanPolicy == lanes::F64NanPolicy::first_quiet) {
-        nan = quiet_if_nan(a, quiet_if_nan(b, quiet_if_nan(c, nan)));
+    if constexpr (lanes::kF64NanPolicy == lanes::F64NanPolicy::quiet_bca) {
+        nan = quiet_if_nan(b, quiet_if_nan(c, quiet_if_nan(a, nan)));
     }
     return blend64(dcmp<_CMP_UNORD_Q>(r, r), nan, (C64)r);
 }

@@ -43,15 +43,17 @@ struct Bf16Halves {
 template <class H, Post P>
 SASSEMU_INLINE V32 add2(V32 a, V32 b) {
     V32 r;
-    SASSEMU_EACH(r.c[i] = H::join(post<P>(H::first(a.c[i]) + H::first(b.c[i])),
-                                  post<P>(H::second(a.c[i]) + H::second(b.c[i]))););
+    SASSEMU_EACH(r.c[i] =
+                     H::join(post<P>(fadd<Rounding::rn>(H::first(a.c[i]), H::first(b.c[i]))),
+                             post<P>(fadd<Rounding::rn>(H::second(a.c[i]), H::second(b.c[i])))););
     return r;
 }
 template <class H, Post P>
 SASSEMU_INLINE V32 mul2(V32 a, V32 b) {
     V32 r;
-    SASSEMU_EACH(r.c[i] = H::join(post<P>(H::first(a.c[i]) * H::first(b.c[i])),
-                                  post<P>(H::second(a.c[i]) * H::second(b.c[i]))););
+    SASSEMU_EACH(r.c[i] =
+                     H::join(post<P>(fmul<Rounding::rn>(H::first(a.c[i]), H::first(b.c[i]))),
+                             post<P>(fmul<Rounding::rn>(H::second(a.c[i]), H::second(b.c[i])))););
     return r;
 }
 template <class H, Post P>

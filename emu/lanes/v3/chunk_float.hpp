@@ -20,18 +20,23 @@ struct RoundScope {
     RoundScope& operator=(const RoundScope&) = delete;
 };
 
-#define SASSEMU_ROUNDED2(name, T, instruction, expr)                        \
-    template <Rounding R>                                                   \
-    SASSEMU_INLINE T name(T a, T b) {                                       \
-        if constexpr (R == Rounding::rn) return expr;                       \
-        T r;                                                                \
-        asm volatile(instruction " %2, %1, %0" : "=x"(r) : "x"(a), "x"(b)); \
-        return r;                                                           \
+// Round-to-nearest sums and products are asm too, not volatile: GCC may evaluate a plain a + b as
+// late as where its value is used, and that may be inside a RoundScope.
+#define SASSEMU_ROUNDED2(name, T, instruction)                                  \
+    template <Rounding R>                                                       \
+    SASSEMU_INLINE T name(T a, T b) {                                           \
+        T r;                                                                    \
+        if constexpr (R == Rounding::rn) {                                      \
+            asm(instruction " %2, %1, %0" : "=x"(r) : "x"(a), "xm"(b));         \
+        } else {                                                                \
+            asm volatile(instruction " %2, %1, %0" : "=x"(r) : "x"(a), "x"(b)); \
+        }                                                                       \
+        return r;                                                               \
     }
-SASSEMU_ROUNDED2(fadd, CF, "vaddps", a + b)
-SASSEMU_ROUNDED2(fmul, CF, "vmulps", a* b)
-SASSEMU_ROUNDED2(dadd, CD, "vaddpd", a + b)
-SASSEMU_ROUNDED2(dmul, CD, "vmulpd", a* b)
+SASSEMU_ROUNDED2(fadd, CF, "vaddps")
+SASSEMU_ROUNDED2(fmul, CF, "vmulps")
+SASSEMU_ROUNDED2(dadd, CD, "vaddpd")
+SASSEMU_ROUNDED2(dmul, CD, "vmulpd")
 #undef SASSEMU_ROUNDED2
 template <Rounding R>
 SASSEMU_INLINE CF ffma(CF a, CF b, CF c) {
