@@ -34,6 +34,7 @@ struct RoundScope {
         return r;                                                               \
     }
 SASSEMU_ROUNDED2(fadd, CF, "vaddps")
+SASSEMU_ROUNDED2(fsub, CF, "vsubps")
 SASSEMU_ROUNDED2(fmul, CF, "vmulps")
 SASSEMU_ROUNDED2(dadd, CD, "vaddpd")
 SASSEMU_ROUNDED2(dmul, CD, "vmulpd")
