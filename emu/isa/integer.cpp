@@ -1,0 +1,278 @@
+// Integer sums and products: IADD3, IMAD with its wide and high forms, VIADD. Lowering picks the
+// cheapest handler that gives the same bits: zero operands vanish, a factor of one adds, a power of two shifts.
+#include "emu/isa/integer.hpp"
+
+#include "emu/isa/integer_shapes.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+namespace {
+
+struct Neg {
+    static SASSEMU_INLINE V32 apply(V32 b, const Op&) { return L::neg(b); }
+};
+struct Add {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) { return L::add(a, b); }
+};
+struct Sub {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) { return L::sub(a, b); }
+};
+struct SubFrom {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) { return L::sub(b, a); }
+};
+struct Add3 {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op&) { return L::add3(a, b, c); }
+};
+// Any signs: m[0..2] complement, m[3] is how many of them are set.
+struct Signed3 {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op& op) {
+        a = L::xor_(a, L::splat(op.m[0]));
+        b = L::xor_(b, L::splat(op.m[1]));
+        c = L::xor_(c, L::splat(op.m[2]));
+        return L::add(L::add3(a, b, c), L::splat(op.m[3]));
+    }
+};
+
+void emit_copy(Lower& x, const Term& t) { t.flip ? emit_int1<Neg>(x, t) : emit_int1<Copy>(x, t); }
+
+// The sum of two terms, at most one of them scalar.
+void emit_sum2(Lower& x, Term a, Term b) {
+    if (a.scalar) {
+        const Term scalar = a;
+        a = b;
+        b = scalar;
+    }
+    if (!a.flip && !b.flip) return emit_int2<Add>(x, a, b);
+    if (!a.flip) return emit_int2<Sub>(x, a, b);
+    if (!b.flip) return emit_int2<SubFrom>(x, a, b);
+    Term zero;
+    x.op.m[0] = x.op.m[1] = ~0u;
+    x.op.m[3] = 2;
+    emit_int3<Signed3>(x, a, b, zero);
+}
+
+// ---- IADD3 with carries ------------------------------------------------------------------------
+//
+// A negated operand is its complement and a carry of one. The carries in are predicate codes in e
+// and f (PT is the constant one), the carries out predicates k[0] and k[1]: the sum is at least
+// 2^32, and at least 2^33.
+
+template <Kind B, bool All>
+const Op* carry2(const Op* op, Warp& w, uint32_t mask) {
+    const V32 a = L::xor_(read<Kind::row>(w, op->a), L::splat(op->m[0]));
+    const V32 b = L::xor_(read<B>(w, op->b), L::splat(op->m[1]));
+    Mask out;
+    write<All>(w, op->d, L::add_carry(a, b, predicate_value(w, op->e), &out), mask);
+    if (op->k[0] != 7) write_predicate(w, op->k[0], out, mask);
+    return op + 1;
+}
+template <Kind B>
+const Op* carry3(const Op* op, Warp& w, uint32_t mask) {
+    const V32 a = L::xor_(read<Kind::row>(w, op->a), L::splat(op->m[0]));
+    const V32 b = L::xor_(read<B>(w, op->b), L::splat(op->m[1]));
+    const V32 c = L::xor_(read<Kind::row>(w, op->c), L::splat(op->m[2]));
+    Mask first, second;
+    const V32 sum = L::add3_carry(a, b, c, predicate_value(w, op->e), predicate_value(w, op->f),
+                                  &first, &second);
+    write<false>(w, op->d, sum, mask);
+    write_predicate(w, op->k[0], first, mask);
+    write_predicate(w, op->k[1], second, mask);
+    return op + 1;
+}
+
+void lower_carries(Lower& x, const typed::Iadd3& i, const Term& a, const Term& b, const Term& c) {
+    x.op.a = a.at;
+    x.op.b = b.at;
+    x.op.c = c.at;
+    x.op.m[0] = a.flip ? ~0u : 0;
+    x.op.m[1] = b.flip ? ~0u : 0;
+    x.op.m[2] = c.flip ? ~0u : 0;
+    x.op.k[0] = i.pd.index;
+    x.op.k[1] = i.pd2.index;
+    if (i.x) {
+        x.op.e = predicate_code(i.pa);
+        x.op.f = predicate_code(i.pb);
+        if (x.op.e == code_false) {
+            x.op.e = x.op.f;
+            x.op.f = code_false;
+        }
+    } else {
+        const int negative = a.flip + b.flip + c.flip;
+        if (negative == 3) return x.gap("IADD3 with carry out and three negated operands");
+        x.op.e = negative >= 1 ? code_true : code_false;
+        x.op.f = negative >= 2 ? code_true : code_false;
+    }
+    if (c.zero && !c.flip && x.op.f == code_false && x.op.k[1] == 7) {
+        if (b.scalar)
+            x.handlers(carry2<Kind::scalar, false>, carry2<Kind::scalar, true>);
+        else
+            x.handlers(carry2<Kind::row, false>, carry2<Kind::row, true>);
+    } else {
+        x.handler(b.scalar ? carry3<Kind::scalar> : carry3<Kind::row>);
+    }
+}
+
+// ---- products ----------------------------------------------------------------------------------
+
+struct Mul {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) { return L::mul_lo(a, b); }
+};
+struct Mad {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op&) { return L::mad(a, b, c); }
+};
+struct MulSub {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op&) {
+        return L::sub(L::mul_lo(a, b), c);
+    }
+};
+// IMAD.X: c complemented by m[2], carry in from the predicate code in e.
+struct MadX {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op& op, Warp& w, Mask) {
+        const V32 sum = L::mad(a, b, L::xor_(c, L::splat(op.m[2])));
+        return L::sub(sum, ones(predicate_value(w, op.e)));
+    }
+};
+// m[0] is the count.
+struct ShiftLeft {
+    static SASSEMU_INLINE V32 apply(V32 b, const Op& op) { return L::shl(b, L::splat(op.m[0])); }
+};
+
+template <bool Signed>
+SASSEMU_INLINE V64 product(V32 a, V32 b) {
+    return Signed ? L::mul_wide_s(a, b) : L::mul_wide_u(a, b);
+}
+
+enum class Addend { none, row, scalar };
+template <Addend C>
+SASSEMU_INLINE V64 add_to(const Warp& w, const Op* op, V64 v) {
+    if constexpr (C == Addend::row) return L::add64(v, read64<Kind::row>(w, op->c));
+    if constexpr (C == Addend::scalar) return L::add64(v, read64<Kind::scalar>(w, op->c));
+    return v;
+}
+template <bool Signed, Kind B, Addend C, bool All>
+const Op* wide(const Op* op, Warp& w, uint32_t mask) {
+    const V64 v = product<Signed>(read<Kind::row>(w, op->a), read<B>(w, op->b));
+    write64<All>(w, op->d, add_to<C>(w, op, v), mask);
+    return op + 1;
+}
+template <bool Signed, Kind B, Addend C, bool All>
+const Op* high(const Op* op, Warp& w, uint32_t mask) {
+    const V64 v = product<Signed>(read<Kind::row>(w, op->a), read<B>(w, op->b));
+    write<All>(w, op->d, L::hi32(add_to<C>(w, op, v)), mask);
+    return op + 1;
+}
+// With carries or a negated addend: c is complemented by m[2], the carry in is predicate code e, the
+// carry out of the 64-bit sum goes to predicate k[0]. k[1]: bit 0 signed, bit 1 upper half only.
+const Op* wide_carry(const Op* op, Warp& w, uint32_t mask) {
+    const V32 a = read<Kind::row>(w, op->a), b = read_any(w, op->b, op->k[2] & 2);
+    const V64 p = op->k[1] & 1 ? product<true>(a, b) : product<false>(a, b);
+    V64 c = op->k[2] & 4 ? read64<Kind::scalar>(w, op->c) : read64<Kind::row>(w, op->c);
+    const uint64_t flip = op->m[2] ? ~uint64_t{0} : 0;
+    c = L::xor64(c, L::splat64(flip));
+    const V64 one = L::select64(predicate_value(w, op->e), L::splat64(1), L::splat64(0));
+    const V64 first = L::add64(p, c);
+    const V64 sum = L::add64(first, one);
+    const Mask out = L::cmp_lt_u64(first, p) | L::cmp_lt_u64(sum, first);
+    if (op->k[1] & 2)
+        write<false>(w, op->d, L::hi32(sum), mask);
+    else
+        write64<false>(w, op->d, sum, mask);
+    write_predicate(w, op->k[0], out, mask);
+    return op + 1;
+}
+
+template <bool High, bool Signed, Kind B, Addend C>
+void set_product(Lower& x) {
+    if constexpr (High)
+        x.handlers(high<Signed, B, C, false>, high<Signed, B, C, true>);
+    else
+        x.handlers(wide<Signed, B, C, false>, wide<Signed, B, C, true>);
+}
+template <bool High, bool Signed>
+void choose_product(Lower& x, const Term& b, const Term& c) {
+    if (c.zero && b.scalar) return set_product<High, Signed, Kind::scalar, Addend::none>(x);
+    if (c.zero) return set_product<High, Signed, Kind::row, Addend::none>(x);
+    if (c.scalar) return set_product<High, Signed, Kind::row, Addend::scalar>(x);
+    if (b.scalar) return set_product<High, Signed, Kind::scalar, Addend::row>(x);
+    set_product<High, Signed, Kind::row, Addend::row>(x);
+}
+template <bool High, class T>
+void lower_product(Lower& x, const T& i) {
+    check_even(x, i.c);
+    const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c, 2);
+    if (i.c.kind == typed::SrcKind::Imm) return x.gap("a 64-bit sum with an immediate addend");
+    set_any(x, a, b, c);
+    x.op.d = x.destination_row(i.d.index, High ? 1 : 2);
+    if (!High && i.d.index != SASSDEC_RZ && i.d.index % 2)
+        x.reject("a 64-bit result in an odd register");
+    const bool is_signed = i.type == typed::SignType::S32;
+    if (i.x || i.pd.index != 7 || c.flip) {
+        x.op.m[2] = c.flip ? ~0u : 0;
+        x.op.e = i.x ? predicate_code(i.pa) : c.flip ? code_true : code_false;
+        x.op.k[0] = i.pd.index;
+        x.op.k[1] = static_cast<uint8_t>(is_signed | (High ? 2 : 0));
+        return x.handler(wide_carry);
+    }
+    is_signed ? choose_product<High, true>(x, b, c) : choose_product<High, false>(x, b, c);
+}
+
+// VIADD.16x2; m[1] complements b, m[0] is the carry in of both halves.
+struct AddHalves {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op& op) {
+        b = L::add_16x2(L::xor_(b, L::splat(op.m[1])), L::splat(op.m[0]));
+        return L::add_16x2(a, b);
+    }
+};
+
+}  // namespace
+
+void lower(Lower& x, const typed::Iadd3& i) {
+    const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
+    x.op.d = x.destination_row(i.d.index);
+    if (i.x || i.pd.index != 7 || i.pd2.index != 7) return lower_carries(x, i, a, b, c);
+    Term left[3];
+    int count = 0;
+    for (const Term& t : {a, b, c})
+        if (!t.zero) left[count++] = t;
+    if (count <= 1) return emit_copy(x, left[0]);  // the default Term is a row of zeros
+    if (count == 2) return emit_sum2(x, left[0], left[1]);
+    if (!a.flip && !b.flip && !c.flip) return emit_int3<Add3>(x, a, b, c);
+    for (int k = 0; k < 3; ++k) x.op.m[k] = left[k].flip ? ~0u : 0;
+    x.op.m[3] = static_cast<uint32_t>(a.flip + b.flip + c.flip);
+    emit_int3<Signed3>(x, a, b, c);
+}
+
+void lower(Lower& x, const typed::Imad& i) {
+    const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
+    x.op.d = x.destination_row(i.d.index);
+    if (i.x) {
+        x.op.m[2] = c.flip ? ~0u : 0;
+        x.op.e = predicate_code(i.pa);
+        return emit_any<MadX>(x, a, b, c);
+    }
+    if (a.zero || b.zero) return emit_copy(x, c);
+    if (b.immediate && b.value == 1) return c.zero ? emit_copy(x, a) : emit_sum2(x, a, c);
+    if (b.immediate && c.zero && std::has_single_bit(b.value)) {
+        x.op.m[0] = static_cast<uint32_t>(std::countr_zero(b.value));
+        return emit_int1<ShiftLeft>(x, a);
+    }
+    if (c.zero) return emit_int2<Mul>(x, a, b);
+    c.flip ? emit_int3<MulSub>(x, a, b, c) : emit_int3<Mad>(x, a, b, c);
+}
+
+void lower(Lower& x, const typed::ImadWide& i) { lower_product<false>(x, i); }
+void lower(Lower& x, const typed::ImadHi& i) { lower_product<true>(x, i); }
+
+void lower(Lower& x, const typed::Viadd& i) {
+    const Term a = term(x, i.a), b = term(x, i.b);
+    x.op.d = x.destination_row(i.d.index);
+    if (i.simd) {
+        x.op.m[0] = b.flip ? 0x00010001u : 0;
+        x.op.m[1] = b.flip ? ~0u : 0;
+        return emit_int2<AddHalves>(x, a, b);
+    }
+    emit_sum2(x, a, b);
+}
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu

@@ -1,0 +1,325 @@
+// Bits: shifted sums (LEA), funnel shifts (SHF), bitwise logic (LOP3), bit fields and bit counts.
+#include "emu/isa/integer.hpp"
+
+#include "emu/isa/integer_shapes.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+namespace {
+
+// ---- LEA ---------------------------------------------------------------------------------------
+//
+// The first term is {c:a} << shift, its lower word or, with HI, its upper one; c is the sign of a
+// with SX32. As the count is a constant, that is one shift or a funnel shift. m[2] is the count.
+
+enum class Part { shl, shr, sar, funnel };
+template <Part P>
+SASSEMU_INLINE V32 shifted(V32 a, V32 c, const Op& op) {
+    const V32 n = L::splat(op.m[2]);
+    if constexpr (P == Part::shl) return L::shl(a, n);
+    if constexpr (P == Part::shr) return L::shr(a, n);
+    if constexpr (P == Part::sar) return L::sar(a, n);
+    if constexpr (P == Part::funnel) return L::funnel_l_clamp(a, c, n);
+}
+template <Part P>
+struct LeaSum {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op& op) {
+        return L::add(shifted<P>(a, a, op), b);
+    }
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op& op) {
+        return L::add(shifted<P>(a, c, op), b);
+    }
+};
+
+// Signs and carries: m[0], m[1] complement the shifted term and b; e, f are the codes of the carries
+// in, k[0] the predicate that takes the carry out. Two carries in only when both are negated.
+template <Part P, bool All>
+const Op* lea_carry(const Op* op, Warp& w, uint32_t mask) {
+    const V32 a = read<Kind::row>(w, op->a);
+    const V32 c = P == Part::funnel ? read_any(w, op->c, op->k[2] & 4) : a;
+    const V32 t = L::xor_(shifted<P>(a, c, *op), L::splat(op->m[0]));
+    const V32 b = L::xor_(read_any(w, op->b, op->k[2] & 2), L::splat(op->m[1]));
+    Mask out, more = 0;
+    V32 sum = L::add_carry(t, b, predicate_value(w, op->e), &out);
+    if (op->f != code_false) sum = L::add_carry(sum, L::splat(1), 0, &more);
+    write<All>(w, op->d, sum, mask);
+    if (op->k[0] != 7) write_predicate(w, op->k[0], out | more, mask);
+    return op + 1;
+}
+
+template <Part P, class T>
+void choose_lea(Lower& x, const T& i, const Term& a, const Term& b, const Term& c) {
+    if (i.x || i.pd.index != 7 || a.flip || b.flip) {
+        x.op.m[0] = a.flip ? ~0u : 0;
+        x.op.m[1] = b.flip ? ~0u : 0;
+        x.op.k[0] = i.pd.index;
+        x.op.e = i.x ? predicate_code(i.pa) : a.flip || b.flip ? code_true : code_false;
+        x.op.f = !i.x && a.flip && b.flip ? code_true : code_false;
+        return x.handlers(lea_carry<P, false>, lea_carry<P, true>);
+    }
+    if constexpr (P == Part::funnel)
+        emit_int3<LeaSum<P>>(x, a, b, c);
+    else
+        emit_int2<LeaSum<P>>(x, a, b);
+}
+
+// ---- SHF ---------------------------------------------------------------------------------------
+//
+// {c:a} shifted by b. Counts are clamped to the width of the type, or taken modulo it with W.
+
+struct ShlLow {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) { return L::shl(a, b); }
+};
+struct ShrHigh {
+    static SASSEMU_INLINE V32 apply(V32 c, V32 b, const Op&) { return L::shr(c, b); }
+};
+struct SarHigh {
+    static SASSEMU_INLINE V32 apply(V32 c, V32 b, const Op&) { return L::sar(c, b); }
+};
+struct FunnelLeft {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op&) {
+        return L::funnel_l_clamp(a, c, b);
+    }
+};
+struct FunnelRight {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op&) {
+        return L::funnel_r_clamp(a, c, b);
+    }
+};
+struct FunnelLeftWrap {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op&) {
+        return L::funnel_l_wrap(a, c, b);
+    }
+};
+struct FunnelRightWrap {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op&) {
+        return L::funnel_r_wrap(a, c, b);
+    }
+};
+// Everything, on 64-bit lanes. m[0]: the width; k[0]: bit 0 right, 1 signed, 2 high, 3 wrap.
+struct Shift64 {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op& op, Warp&, Mask) {
+        const V32 width = L::splat(op.m[0]);
+        const V32 n = op.k[0] & 8 ? L::and_(b, L::splat(op.m[0] - 1)) : L::min_u(b, width);
+        const V64 v = L::make64(a, c);
+        const V64 r = !(op.k[0] & 1) ? L::shl64(v, n)
+                      : op.k[0] & 2  ? L::sar64(v, n)
+                                     : L::shr64(v, n);
+        return op.k[0] & 4 ? L::hi32(r) : L::lo32(r);
+    }
+};
+
+bool is_row(const Term& t) { return !t.scalar; }
+
+void lower_shift(Lower& x, const typed::Shf& i, const Term& a, const Term& b, const Term& c) {
+    const bool right = i.dir == typed::ShiftDir::R, wide = i.type == typed::ShfType::S64 ||
+                                                           i.type == typed::ShfType::U64;
+    const bool is_signed = i.type == typed::ShfType::S64 || i.type == typed::ShfType::S32;
+    const uint32_t width = wide ? 64 : 32;
+    // Without W the outer words need no help from their neighbour, whatever the width.
+    if (!i.wrap && !right && !i.hi) return emit_int2<ShlLow>(x, a, b);
+    if (!i.wrap && right && i.hi && is_row(c))
+        return is_signed ? emit_int2<SarHigh>(x, c, b) : emit_int2<ShrHigh>(x, c, b);
+    if (!wide && right != i.hi) {
+        if (i.wrap)
+            return right ? emit_int3<FunnelRightWrap>(x, a, b, c)
+                         : emit_int3<FunnelLeftWrap>(x, a, b, c);
+        return right ? emit_int3<FunnelRight>(x, a, b, c) : emit_int3<FunnelLeft>(x, a, b, c);
+    }
+    if (wide && b.immediate && right != i.hi) {
+        const uint32_t n = i.wrap ? b.value % 64 : b.value < 64 ? b.value : 64;
+        if (n < 32) {
+            Term count = b;
+            count.at = x.immediate(n);
+            return right ? emit_int3<FunnelRight>(x, a, count, c)
+                         : emit_int3<FunnelLeft>(x, a, count, c);
+        }
+        Term rest = b;
+        rest.at = x.immediate(n - 32);
+        if (!right) return emit_int2<ShlLow>(x, a, rest);
+        if (is_row(c)) return is_signed ? emit_int2<SarHigh>(x, c, rest)
+                                        : emit_int2<ShrHigh>(x, c, rest);
+    }
+    x.op.m[0] = width;
+    x.op.k[0] = static_cast<uint8_t>(right | is_signed << 1 | i.hi << 2 | i.wrap << 3);
+    emit_any<Shift64>(x, a, b, c);
+}
+
+// ---- LOP3 --------------------------------------------------------------------------------------
+
+template <uint8_t Lut>
+struct Logic3 {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op&) {
+        return L::lop3<Lut>(a, b, c);
+    }
+};
+// Tables that do not look at c.
+template <uint8_t Lut>
+struct Logic2 {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) { return L::lop3<Lut>(a, b, b); }
+};
+struct LogicAny {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op& op) {
+        return L::lop3(a, b, c, op.k[1]);
+    }
+};
+
+template <uint8_t... Luts>
+bool logic2(Lower& x, uint8_t lut, const Term& a, const Term& b) {
+    return ((lut == Luts && (emit_int2<Logic2<Luts>>(x, a, b), true)) || ...);
+}
+template <uint8_t... Luts>
+bool logic3(Lower& x, uint8_t lut, const Term& a, const Term& b, const Term& c) {
+    return ((lut == Luts && (emit_int3<Logic3<Luts>>(x, a, b, c), true)) || ...);
+}
+
+// The table with an argument that is always 0: the function that is left, in the same order.
+constexpr uint8_t without_a(uint8_t lut) { return static_cast<uint8_t>((lut & 15) * 0x11); }
+constexpr uint8_t without_b(uint8_t lut) { return static_cast<uint8_t>((lut & 0x33) * 5); }
+constexpr uint8_t without_c(uint8_t lut) { return static_cast<uint8_t>((lut & 0x55) * 3); }
+
+// With a predicate: (result is not 0) OR pa, or AND pa with PAND (k[0] = 1).
+template <bool And2, Kind B>
+const Op* logic_test(const Op* op, Warp& w, uint32_t mask) {
+    const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b), c = read<Kind::row>(w, op->c);
+    const V32 r = And2 ? L::and_(a, b) : L::lop3(a, b, c, op->k[1]);
+    const Mask set = L::nonzero(r), pa = predicate_value(w, op->e);
+    write<false>(w, op->d, r, mask);
+    write_predicate(w, op->f, op->k[0] ? set & pa : set | pa, mask);
+    return op + 1;
+}
+// The usual test: no result, predicate of a & b alone.
+template <Kind B>
+const Op* and_test(const Op* op, Warp& w, uint32_t mask) {
+    const V32 r = L::and_(read<Kind::row>(w, op->a), read<B>(w, op->b));
+    write_predicate(w, op->f, L::nonzero(r), mask);
+    return op + 1;
+}
+
+// ---- fields and counts -------------------------------------------------------------------------
+
+struct MaskClamp {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) { return L::bmsk_clamp(a, b); }
+};
+struct MaskWrap {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) { return L::bmsk_wrap(a, b); }
+};
+// m[0] is the mask of the count: 31 with W, all ones without.
+struct ExtendSigned {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op& op) {
+        return L::sgxt_s(a, L::and_(b, L::splat(op.m[0])));
+    }
+};
+struct ExtendUnsigned {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op& op) {
+        return L::sgxt_u(a, L::and_(b, L::splat(op.m[0])));
+    }
+};
+// m[1] complements the operand.
+struct PopCount {
+    static SASSEMU_INLINE V32 apply(V32 b, const Op& op) {
+        return L::popc(L::xor_(b, L::splat(op.m[1])));
+    }
+};
+struct Reverse {
+    static SASSEMU_INLINE V32 apply(V32 b, const Op&) { return L::brev(b); }
+};
+// The highest set bit (for signed operands the highest that differs from the sign), as its index or,
+// with SH, as the shift that moves it to bit 31; ~0 when there is none (PTX ISA, bfind).
+// k[0]: bit 0 signed, bit 1 SH.
+struct FindLeading {
+    static SASSEMU_INLINE V32 apply(V32 b, const Op& op) {
+        b = L::xor_(b, L::splat(op.m[1]));
+        if (op.k[0] & 1) b = L::xor_(b, L::sar(b, L::splat(31)));
+        const V32 zeros = L::clz(b);
+        const V32 index = op.k[0] & 2 ? zeros : L::sub(L::splat(31), zeros);
+        return L::select(L::nonzero(b), index, L::splat(~0u));
+    }
+};
+
+}  // namespace
+
+void lower(Lower& x, const typed::Lea& i) {
+    const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
+    x.op.d = x.destination_row(i.d.index);
+    set_any(x, a, b, c);
+    const uint32_t n = static_cast<uint32_t>(i.shift.imm);
+    x.op.m[2] = n;
+    if (!i.hi) return choose_lea<Part::shl>(x, i, a, b, c);
+    if (i.sx32 || c.zero) {
+        x.op.m[2] = i.sx32 && n == 0 ? 31 : 32 - n;  // a count of 32 leaves 0 bits
+        return i.sx32 ? choose_lea<Part::sar>(x, i, a, b, c) : choose_lea<Part::shr>(x, i, a, b, c);
+    }
+    choose_lea<Part::funnel>(x, i, a, b, c);
+}
+
+void lower(Lower& x, const typed::Shf& i) {
+    const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
+    x.op.d = x.destination_row(i.d.index);
+    lower_shift(x, i, a, b, c);
+}
+
+void lower(Lower& x, const typed::Lop3& i) {
+    const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
+    x.op.d = x.destination_row(i.d.index);
+    uint8_t lut = static_cast<uint8_t>(i.lut.imm);
+    if (a.zero) lut = without_a(lut);
+    if (b.zero) lut = without_b(lut);
+    if (c.zero) lut = without_c(lut);
+    x.op.k[1] = lut;
+    if (i.pd.index != 7) {
+        set_any(x, a, b, c);
+        x.op.e = predicate_code(i.pa);
+        x.op.f = i.pd.index;
+        x.op.k[0] = i.pand;
+        if (lut == 0xc0 && i.d.index == SASSDEC_RZ && !i.pand && x.op.e == code_false)
+            return x.handler(b.scalar ? and_test<Kind::scalar> : and_test<Kind::row>);
+        if (lut == 0xc0)
+            return x.handler(b.scalar ? logic_test<true, Kind::scalar>
+                                      : logic_test<true, Kind::row>);
+        return x.handler(b.scalar ? logic_test<false, Kind::scalar>
+                                  : logic_test<false, Kind::row>);
+    }
+    // a&b a|b a^b ~b a&~b ~a&b a|~b b
+    if (logic2<0xc0, 0xfc, 0x3c, 0x33, 0x30, 0x0c, 0xf3, 0xcc>(x, lut, a, b)) return;
+    // a&b|c a|b|c a&b&c a^b^c a?b:c b?a:c a&c|b b?c:a (a|b)&c majority (a&b)^c (a^b)&c
+    if (logic3<0xf8, 0xfe, 0x80, 0x96, 0xca, 0xe2, 0xec, 0xb8, 0xa8, 0xe8, 0x6a, 0x28>(x, lut, a,
+                                                                                        b, c))
+        return;
+    emit_int3<LogicAny>(x, a, b, c);
+}
+
+void lower(Lower& x, const typed::Bmsk& i) {
+    const Term a = term(x, i.a), b = term(x, i.b);
+    x.op.d = x.destination_row(i.d.index);
+    i.wrap ? emit_int2<MaskWrap>(x, a, b) : emit_int2<MaskClamp>(x, a, b);
+}
+void lower(Lower& x, const typed::Sgxt& i) {
+    const Term a = term(x, i.a), b = term(x, i.b);
+    x.op.d = x.destination_row(i.d.index);
+    x.op.m[0] = i.wrap ? 31 : ~0u;
+    i.type == typed::SignType::S32 ? emit_int2<ExtendSigned>(x, a, b)
+                                   : emit_int2<ExtendUnsigned>(x, a, b);
+}
+void lower(Lower& x, const typed::Flo& i) {
+    const Term a = term(x, i.a);
+    x.op.d = x.destination_row(i.d.index);
+    if (i.pd.index != 7) return x.gap("FLO with a predicate result");
+    x.op.m[1] = a.flip ? ~0u : 0;
+    x.op.k[0] = static_cast<uint8_t>((i.type == typed::SignType::S32) | i.sh << 1);
+    emit_int1<FindLeading>(x, a);
+}
+void lower(Lower& x, const typed::Popc& i) {
+    const Term a = term(x, i.a);
+    x.op.d = x.destination_row(i.d.index);
+    x.op.m[1] = a.flip ? ~0u : 0;
+    emit_int1<PopCount>(x, a);
+}
+void lower(Lower& x, const typed::Brev& i) {
+    const Term a = term(x, i.a);
+    x.op.d = x.destination_row(i.d.index);
+    emit_int1<Reverse>(x, a);
+}
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu

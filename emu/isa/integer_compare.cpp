@@ -1,0 +1,343 @@
+// Comparisons (ISETP), minimum and maximum in all widths, absolute values and differences, packed
+// bytes and halves (IDP, I2IP).
+#include "emu/isa/integer.hpp"
+
+#include "emu/isa/integer_shapes.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+namespace {
+
+// ---- ISETP -------------------------------------------------------------------------------------
+
+enum class Cmp { eq, ne, lt_s, le_s, gt_s, ge_s, lt_u, le_u, gt_u, ge_u };
+template <Cmp C>
+SASSEMU_INLINE Mask compare(V32 a, V32 b) {
+    switch (C) {
+        case Cmp::eq: return L::cmp_eq(a, b);
+        case Cmp::ne: return L::cmp_ne(a, b);
+        case Cmp::lt_s: return L::cmp_lt_s(a, b);
+        case Cmp::le_s: return L::cmp_le_s(a, b);
+        case Cmp::gt_s: return L::cmp_gt_s(a, b);
+        case Cmp::ge_s: return L::cmp_ge_s(a, b);
+        case Cmp::lt_u: return L::cmp_lt_u(a, b);
+        case Cmp::le_u: return L::cmp_le_u(a, b);
+        case Cmp::gt_u: return L::cmp_gt_u(a, b);
+        case Cmp::ge_u: return L::cmp_ge_u(a, b);
+    }
+}
+// f: destination predicate. The comparison alone.
+template <Cmp C, Kind B>
+const Op* set_simple(const Op* op, Warp& w, uint32_t mask) {
+    write_predicate(w, op->f, compare<C>(read<Kind::row>(w, op->a), read<B>(w, op->b)), mask);
+    return op + 1;
+}
+// With everything: k[0] boolean operation on predicate code e, m[0] the second destination (it takes
+// the complement of the comparison), m[1] = 1 with EX: where the upper words are equal, the predicate
+// code m[2], the comparison of the lower words, decides.
+template <Cmp C, Kind B>
+const Op* set_full(const Op* op, Warp& w, uint32_t mask) {
+    const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b);
+    Mask r = compare<C>(a, b);
+    if (op->m[1]) {
+        const Mask same = L::cmp_eq(a, b);
+        r = (r & ~same) | (predicate_value(w, op->m[2]) & same);
+    }
+    const Mask p = predicate_value(w, op->e);
+    write_predicate(w, op->f, join(r, p, op->k[0]), mask);
+    if (op->m[0] != 7) write_predicate(w, op->m[0], join(~r, p, op->k[0]), mask);
+    return op + 1;
+}
+// Comparisons that are always false or true; k[1] = 1 for true.
+const Op* set_constant(const Op* op, Warp& w, uint32_t mask) {
+    const Mask r = op->k[1] ? ~0u : 0, p = predicate_value(w, op->e);
+    write_predicate(w, op->f, join(r, p, op->k[0]), mask);
+    if (op->m[0] != 7) write_predicate(w, op->m[0], join(~r, p, op->k[0]), mask);
+    return op + 1;
+}
+template <Cmp C>
+Handler choose_set(bool simple, bool scalar) {
+    if (simple) return scalar ? set_simple<C, Kind::scalar> : set_simple<C, Kind::row>;
+    return scalar ? set_full<C, Kind::scalar> : set_full<C, Kind::row>;
+}
+
+// ---- minimum and maximum -----------------------------------------------------------------------
+
+using Type = typed::VMinMaxType;
+template <Type T, bool Max>
+SASSEMU_INLINE V32 extreme(V32 a, V32 b) {
+    if constexpr (T == Type::U32) return Max ? L::max_u(a, b) : L::min_u(a, b);
+    if constexpr (T == Type::S32) return Max ? L::max_s(a, b) : L::min_s(a, b);
+    if constexpr (T == Type::U16x2) return Max ? L::max_u16x2(a, b) : L::min_u16x2(a, b);
+    if constexpr (T == Type::S16x2) return Max ? L::max_s16x2(a, b) : L::min_s16x2(a, b);
+}
+template <Type T, bool Max>
+struct Extreme {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) { return extreme<T, Max>(a, b); }
+};
+// The type at run time: k[0]; the predicate code e selects the minimum; k[1]: RELU.
+template <Type T>
+SASSEMU_INLINE V32 choose_extreme(Mask minimum, V32 a, V32 b) {
+    if (minimum == ~0u) return extreme<T, false>(a, b);
+    if (minimum == 0) return extreme<T, true>(a, b);
+    return L::select(minimum, extreme<T, false>(a, b), extreme<T, true>(a, b));
+}
+__attribute__((noinline)) V32 any_extreme(const Op& op, Mask minimum, V32 a, V32 b) {
+    switch (static_cast<Type>(op.k[0])) {
+        case Type::U32: return choose_extreme<Type::U32>(minimum, a, b);
+        case Type::S32: return choose_extreme<Type::S32>(minimum, a, b);
+        case Type::U16x2: return choose_extreme<Type::U16x2>(minimum, a, b);
+        default: return choose_extreme<Type::S16x2>(minimum, a, b);
+    }
+}
+// Negative results become 0.
+V32 relu(const Op& op, V32 v) {
+    if (!op.k[1]) return v;
+    return op.k[0] & 2 ? L::max_s16x2(v, L::splat(0)) : L::max_s(v, L::splat(0));
+}
+bool packed(const Op& op) { return op.k[0] & 2; }
+
+struct AnyExtreme {
+    static V32 apply(V32 a, V32 b, V32, const Op& op, Warp& w, Mask) {
+        return relu(op, any_extreme(op, predicate_value(w, op.e), a, b));
+    }
+};
+struct AnyExtreme3 {
+    static V32 apply(V32 a, V32 b, V32 c, const Op& op, Warp& w, Mask) {
+        const Mask minimum = predicate_value(w, op.e);
+        return relu(op, any_extreme(op, minimum, any_extreme(op, minimum, a, b), c));
+    }
+};
+// a + b, then the extreme with c. m[1] complements b, m[0] is one per element then.
+struct AddExtreme {
+    static V32 apply(V32 a, V32 b, V32 c, const Op& op, Warp& w, Mask) {
+        b = L::xor_(b, L::splat(op.m[1]));
+        const V32 one = L::splat(op.m[0]);
+        const V32 sum = packed(op) ? L::add_16x2(L::add_16x2(a, b), one) : L::add3(a, b, one);
+        return relu(op, any_extreme(op, predicate_value(w, op.e), sum, c));
+    }
+};
+template <Type T>
+void emit_extreme(Lower& x, const Term& a, const Term& b, bool max) {
+    max ? emit_int2<Extreme<T, true>>(x, a, b) : emit_int2<Extreme<T, false>>(x, a, b);
+}
+// RELU is a signed notion; what it does to an unsigned minimum is not known.
+bool check_relu(Lower& x, Type t, bool relu_) {
+    if (!relu_ || t == Type::S32 || t == Type::S16x2) return true;
+    x.gap("RELU of an unsigned minimum or maximum");
+    return false;
+}
+void lower_extreme(Lower& x, Type t, bool relu_, const typed::Pred& minimum, const Term& a,
+                   const Term& b) {
+    if (!check_relu(x, t, relu_)) return;
+    x.op.e = predicate_code(minimum);
+    x.op.k[0] = static_cast<uint8_t>(t);
+    x.op.k[1] = relu_;
+    if (relu_ || (x.op.e & 15) != 7) return emit_any<AnyExtreme>(x, a, b);
+    const bool max = x.op.e == code_false;
+    switch (t) {
+        case Type::U32: return emit_extreme<Type::U32>(x, a, b, max);
+        case Type::S32: return emit_extreme<Type::S32>(x, a, b, max);
+        case Type::U16x2: return emit_extreme<Type::U16x2>(x, a, b, max);
+        case Type::S16x2: return emit_extreme<Type::S16x2>(x, a, b, max);
+    }
+}
+
+// ---- absolute values and differences -----------------------------------------------------------
+
+struct Absolute {
+    static SASSEMU_INLINE V32 apply(V32 b, const Op&) { return L::abs(b); }
+};
+template <bool Signed>
+struct AbsDiff {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op&, Warp&, Mask) {
+        return L::add(Signed ? L::absdiff_s(a, b) : L::absdiff_u(a, b), c);
+    }
+};
+// |a - b| of four bytes, summed onto c (k[0] = 1) or side by side. Signed bytes (k[1] = 1) are moved
+// to the unsigned range first, which keeps their differences.
+struct AbsDiff4 {
+    static V32 apply(V32 a, V32 b, V32 c, const Op& op, Warp&, Mask) {
+        if (op.k[1]) {
+            a = L::xor_(a, L::splat(0x80808080u));
+            b = L::xor_(b, L::splat(0x80808080u));
+        }
+        if (op.k[0]) return L::sad_u8x4(a, b, c);
+        V32 r = L::splat(0);
+        for (uint32_t shift = 0; shift < 32; shift += 8) {
+            const V32 n = L::splat(shift), byte = L::splat(0xff);
+            const V32 d = L::absdiff_u(L::and_(L::shr(a, n), byte), L::and_(L::shr(b, n), byte));
+            r = L::or_(r, L::shl(d, n));
+        }
+        return r;
+    }
+};
+
+// ---- IDP, I2IP ---------------------------------------------------------------------------------
+
+// m[0] complements c, m[1] is one then.
+SASSEMU_INLINE V32 signed_addend(V32 c, const Op& op) {
+    return L::add(L::xor_(c, L::splat(op.m[0])), L::splat(op.m[1]));
+}
+template <bool SignedA, bool SignedB>
+struct Dot4 {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op& op) {
+        return L::dp4a<SignedA, SignedB>(a, b, signed_addend(c, op));
+    }
+};
+// k[0]: bit 0 a signed, 1 b signed, 2 upper bytes of b.
+struct Dot2 {
+    static V32 apply(V32 a, V32 b, V32 c, const Op& op, Warp&, Mask) {
+        c = signed_addend(c, op);
+        switch (op.k[0] & 7) {
+            case 0: return L::dp2a<false, false, false>(a, b, c);
+            case 1: return L::dp2a<true, false, false>(a, b, c);
+            case 2: return L::dp2a<false, true, false>(a, b, c);
+            case 3: return L::dp2a<true, true, false>(a, b, c);
+            case 4: return L::dp2a<false, false, true>(a, b, c);
+            case 5: return L::dp2a<true, false, true>(a, b, c);
+            case 6: return L::dp2a<false, true, true>(a, b, c);
+            default: return L::dp2a<true, true, true>(a, b, c);
+        }
+    }
+};
+
+// PTX ISA, cvt.pack: b below, a above it, then the lower half of c.
+template <int Bits, bool Signed>
+struct Pack {
+    static V32 apply(V32 a, V32 b, V32 c, const Op&, Warp&, Mask) {
+        const V32 element = L::splat((1u << Bits) - 1), n = L::splat(Bits);
+        a = L::and_(L::sat_narrow<Bits, true, Signed>(a), element);
+        b = L::and_(L::sat_narrow<Bits, true, Signed>(b), element);
+        const V32 pair = L::or_(b, L::shl(a, n));
+        return Bits == 16 ? pair : L::or_(pair, L::shl(c, L::splat(16)));
+    }
+};
+
+}  // namespace
+
+void lower(Lower& x, const typed::Isetp& i) {
+    const Term a = term(x, i.a), b = term(x, i.b);
+    x.op.a = a.at;
+    x.op.b = b.at;
+    x.op.k[0] = static_cast<uint8_t>(i.bool_);
+    if (x.op.k[0] > 2) return x.reject("an invalid boolean operation");
+    x.op.e = predicate_code(i.pa);
+    x.op.f = i.pd.index;
+    x.op.m[0] = i.pd2.index;
+    x.op.m[1] = i.ex;
+    x.op.m[2] = predicate_code(i.pb);
+    const bool neutral = (x.op.k[0] == 0 && x.op.e == code_true) ||
+                         (x.op.k[0] != 0 && x.op.e == code_false);
+    const bool simple = neutral && i.pd2.index == 7 && !i.ex;
+    const bool is_signed = i.type == typed::SignType::S32;
+    Handler h = nullptr;
+    switch (i.cmp) {
+        case typed::ICmp::F:
+        case typed::ICmp::T:
+            x.op.k[1] = i.cmp == typed::ICmp::T;
+            return x.handler(set_constant);
+        case typed::ICmp::EQ: h = choose_set<Cmp::eq>(simple, b.scalar); break;
+        case typed::ICmp::NE: h = choose_set<Cmp::ne>(simple, b.scalar); break;
+        case typed::ICmp::LT:
+            h = is_signed ? choose_set<Cmp::lt_s>(simple, b.scalar)
+                          : choose_set<Cmp::lt_u>(simple, b.scalar);
+            break;
+        case typed::ICmp::LE:
+            h = is_signed ? choose_set<Cmp::le_s>(simple, b.scalar)
+                          : choose_set<Cmp::le_u>(simple, b.scalar);
+            break;
+        case typed::ICmp::GT:
+            h = is_signed ? choose_set<Cmp::gt_s>(simple, b.scalar)
+                          : choose_set<Cmp::gt_u>(simple, b.scalar);
+            break;
+        case typed::ICmp::GE:
+            h = is_signed ? choose_set<Cmp::ge_s>(simple, b.scalar)
+                          : choose_set<Cmp::ge_u>(simple, b.scalar);
+            break;
+    }
+    x.handler(h);
+}
+
+void lower(Lower& x, const typed::Iabs& i) {
+    x.op.d = x.destination_row(i.d.index);
+    emit_int1<Absolute>(x, term(x, i.a));
+}
+void lower(Lower& x, const typed::Imnmx& i) {
+    const Term a = term(x, i.a), b = term(x, i.b);
+    x.op.d = x.destination_row(i.d.index);
+    lower_extreme(x, i.type == typed::SignType::S32 ? Type::S32 : Type::U32, false, i.pa, a, b);
+}
+void lower(Lower& x, const typed::Vimnmx& i) {
+    const Term a = term(x, i.a), b = term(x, i.b);
+    x.op.d = x.destination_row(i.d.index);
+    if (i.pd.index != 7 || i.pd2.index != 7) return x.gap("VIMNMX with predicate results");
+    lower_extreme(x, i.type, i.relu, i.pa, a, b);
+}
+void lower(Lower& x, const typed::Vimnmx3& i) {
+    const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
+    x.op.d = x.destination_row(i.d.index);
+    if (!check_relu(x, i.type, i.relu)) return;
+    x.op.e = predicate_code(i.pa);
+    x.op.k[0] = static_cast<uint8_t>(i.type);
+    x.op.k[1] = i.relu;
+    emit_any<AnyExtreme3>(x, a, b, c);
+}
+void lower(Lower& x, const typed::Viaddmnmx& i) {
+    const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
+    x.op.d = x.destination_row(i.d.index);
+    if (!check_relu(x, i.type, i.relu)) return;
+    x.op.e = predicate_code(i.pa);
+    x.op.k[0] = static_cast<uint8_t>(i.type);
+    x.op.k[1] = i.relu;
+    x.op.m[0] = !b.flip ? 0 : packed(x.op) ? 0x00010001u : 1;
+    x.op.m[1] = b.flip ? ~0u : 0;
+    emit_any<AddExtreme>(x, a, b, c);
+}
+
+void lower(Lower& x, const typed::Vabsdiff& i) {
+    const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
+    x.op.d = x.destination_row(i.d.index);
+    if (i.pd.index != 7) return x.gap("VABSDIFF with a predicate result");
+    i.type ? emit_any<AbsDiff<true>>(x, a, b, c) : emit_any<AbsDiff<false>>(x, a, b, c);
+}
+void lower(Lower& x, const typed::Vabsdiff4& i) {
+    const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
+    x.op.d = x.destination_row(i.d.index);
+    if (i.pd.index != 7) return x.gap("VABSDIFF4 with a predicate result");
+    x.op.k[0] = i.acc;
+    x.op.k[1] = i.type;
+    emit_any<AbsDiff4>(x, a, b, c);
+}
+
+void lower(Lower& x, const typed::Idp& i) {
+    const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
+    x.op.d = x.destination_row(i.d.index);
+    x.op.m[0] = c.flip ? ~0u : 0;
+    x.op.m[1] = c.flip;
+    if (i.mode) {  // .2A
+        x.op.k[0] = static_cast<uint8_t>(i.ta | i.tb << 1 | i.half << 2);
+        return emit_any<Dot2>(x, a, b, c);
+    }
+    if (i.ta)
+        i.tb ? emit_int3<Dot4<true, true>>(x, a, b, c) : emit_int3<Dot4<true, false>>(x, a, b, c);
+    else
+        i.tb ? emit_int3<Dot4<false, true>>(x, a, b, c)
+             : emit_int3<Dot4<false, false>>(x, a, b, c);
+}
+
+void lower(Lower& x, const typed::I2ip& i) {
+    const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
+    x.op.d = x.destination_row(i.d.index);
+    if (i.half != 0) return x.gap("I2IP with the upper half of c");
+    if (x.sm() >= 90 && i.sat != 1) return x.gap("I2IP without saturation");
+    switch (i.type) {
+        case typed::I2ipType::U8: return emit_any<Pack<8, false>>(x, a, b, c);
+        case typed::I2ipType::S8: return emit_any<Pack<8, true>>(x, a, b, c);
+        case typed::I2ipType::U16: return emit_any<Pack<16, false>>(x, a, b, c);
+        case typed::I2ipType::S16: return emit_any<Pack<16, true>>(x, a, b, c);
+    }
+}
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu
