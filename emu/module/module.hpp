@@ -137,7 +137,7 @@ struct Kernel {
     std::uint32_t shared_alignment = 1;
     std::uint32_t frame_size = 0;             // bytes of the kernel's own local frame
     std::uint32_t min_stack_size = 0;         // bytes of local memory per thread it needs at least
-    bool stack_is_bounded = true;             // false: the compiler could not tell (recursion), so
+    bool stack_is_bounded = true;             // false: the compiler said it could not tell, so
                                               // min_stack_size is only the kernel's own frame
     std::uint32_t crs_stack_size = 0;         // bytes; old call-return stack, 0 on today's code
     std::uint32_t barriers = 0;               // named barriers used, 0..16

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "emu/module/attributes.hpp"
 #include "emu/module/describe.hpp"
 #include "tests/module/test_data.hpp"
 
@@ -137,6 +138,10 @@ TEST(Module, OlderElfLayouts) {
     EXPECT_TRUE(relocatable.is_relocatable());
     EXPECT_EQ(relocatable.arch().name(), "sm_90a");
     EXPECT_EQ(relocatable.kernels().size(), 1U);
+    // A relocatable file of an old toolkit, with .rel and .rela side by side.
+    const Module first = load("rdc.cuda118.80.cubin");
+    EXPECT_EQ(kernel_of(first, "lines").registers, 24U);
+    EXPECT_EQ(kernel_of(first, "lines").min_stack_size, 8U);
 }
 
 TEST(Module, ServicesAndLocalFunctions) {
@@ -181,6 +186,86 @@ TEST(Module, LaunchNeeds) {
     EXPECT_EQ(kernel_of(load("needs.75.cubin"), "huge").param_base, 6784U);
 }
 
+TEST(Module, InstructionsTheCompilerPointsOut) {
+    for (const char* file : {"needs.75.cubin", "needs.90.cubin"}) {
+        const Module module = load(file);
+        const Kernel& kernel = kernel_of(module, "branches");
+        ASSERT_FALSE(kernel.indirect_branches.empty()) << file;
+        for (const auto& branch : kernel.indirect_branches) {
+            EXPECT_LT(branch.offset, kernel.code_size);
+            EXPECT_GE(branch.targets.size(), 2U);
+            for (const auto target : branch.targets) {
+                EXPECT_EQ(target % 16, 0U);
+                EXPECT_LT(target, kernel.code_size);
+            }
+        }
+        EXPECT_GE(kernel.constant2.size(), 4 * kernel.indirect_branches[0].targets.size());
+    }
+    EXPECT_TRUE(kernel_of(load("needs.75.cubin"), "branches").uses_ctaid_z);
+    EXPECT_FALSE(kernel_of(load("needs.75.cubin"), "barriers").uses_ctaid_z);
+}
+
+// Records by hand: number, payload words.
+Kernel kernel_with(std::uint8_t code, std::vector<std::uint32_t> words) {
+    std::vector<std::uint8_t> bytes = {4, code, static_cast<std::uint8_t>(4 * words.size()), 0};
+    for (const auto word : words) {
+        for (int i = 0; i < 4; ++i) bytes.push_back((word >> (8 * i)) & 0xff);
+    }
+    Kernel kernel;
+    auto attributes = parse_attributes(bytes, "t", true);
+    EXPECT_TRUE(attributes.ok());
+    kernel.attributes = *attributes;
+    EXPECT_TRUE(apply_kernel_attributes(kernel, 100, "t").ok());
+    kernel.attributes.clear();  // their payloads point into `bytes`
+    return kernel;
+}
+
+TEST(Attributes, Lists) {
+    const std::vector<std::uint32_t> list = {0x10, 0x40};
+    EXPECT_EQ(kernel_with(0x28, list).coop_group_offsets, list);
+    EXPECT_EQ(kernel_with(0x29, list).coop_group_mask_registers, list);
+    EXPECT_EQ(kernel_with(0x31, list).warp_wide_offsets, list);
+    EXPECT_EQ(kernel_with(0x46, list).syscall_offsets, list);
+    EXPECT_EQ(kernel_with(0x1c, list).exit_offsets, list);
+    EXPECT_EQ(kernel_with(0x0f, list).externs, list);
+    EXPECT_EQ(kernel_with(0x1e, {96}).crs_stack_size, 96U);
+    EXPECT_TRUE(kernel_with(0x5b, {}).blocks_are_clusters);
+    const Kernel branches = kernel_with(0x34, {0x50, 0, 2, 0x60, 0x80, 0x90, 0, 1, 0xa0});
+    ASSERT_EQ(branches.indirect_branches.size(), 2U);
+    EXPECT_EQ(branches.indirect_branches[0].offset, 0x50U);
+    EXPECT_EQ(branches.indirect_branches[0].targets, (std::vector<std::uint32_t>{0x60, 0x80}));
+    EXPECT_EQ(branches.indirect_branches[1].targets, (std::vector<std::uint32_t>{0xa0}));
+    // Both forms of a parameter record: ordinal 2 at offset 16, 40 bytes.
+    for (const auto& kernel : {kernel_with(0x17, {0, 0x00100002, 40U << 18U | 0x1f000}),
+                               kernel_with(0x45, {0, 0x00100002, 0x05000000 | 40U})}) {
+        ASSERT_EQ(kernel.parameters.size(), 1U);
+        EXPECT_EQ(kernel.parameters[0].ordinal, 2U);
+        EXPECT_EQ(kernel.parameters[0].offset, 16U);
+        EXPECT_EQ(kernel.parameters[0].size, 40U);
+    }
+}
+
+TEST(Attributes, MalformedRecordsAreErrors) {
+    const auto fails = [](std::vector<std::uint8_t> bytes) {
+        auto attributes = parse_attributes(bytes, "t", true);
+        if (!attributes.ok()) return true;
+        Kernel kernel;
+        kernel.attributes = *attributes;
+        return !apply_kernel_attributes(kernel, 1, "t").ok();
+    };
+    EXPECT_TRUE(fails({4, 0x1c, 8, 0, 1, 2, 3, 4}));  // payload longer than the section
+    EXPECT_TRUE(fails({4, 0x1c, 3, 0, 1, 2, 3}));     // no whole words
+    EXPECT_TRUE(fails({7, 0x1c, 0, 0}));              // unknown format
+    EXPECT_TRUE(fails({4, 0x05, 4, 0, 1, 0, 0, 0}));  // an extent needs three words
+    EXPECT_TRUE(fails({4, 0x0a, 4, 0, 1, 0, 0, 0}));  // PARAM_CBANK needs eight bytes
+    EXPECT_TRUE(fails({4, 0x0f, 4, 0, 1, 0, 0, 0}));  // symbol 1 of 1
+    EXPECT_TRUE(fails({4, 0x3d, 12, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0}));  // 1 x 0 x 1
+    EXPECT_TRUE(fails({4, 0x34, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0}));  // nine targets
+    EXPECT_TRUE(fails({3}));
+    EXPECT_FALSE(fails({}));
+    EXPECT_FALSE(fails({1, 0x3e, 0, 0, 3, 0x1b, 0xff, 0}));
+}
+
 TEST(Module, TextureReferences) {
     const Module module = load("texture.90.cubin");
     ASSERT_EQ(module.texture_references().size(), 2U);
@@ -220,12 +305,29 @@ TEST(Describe, TextAndJson) {
     EXPECT_NE(text.find("managed managed: 4 bytes, initialised"), std::string::npos);
     const auto json = describe_json(module);
     EXPECT_EQ(json["arch"], "sm_90");
-    EXPECT_EQ(json["kernels"].size(), 4U);
+    EXPECT_EQ(json["kernels"].size(), 5U);
     for (const auto& kernel : json["kernels"]) {
         if (kernel["name"] != "cluster") continue;
         EXPECT_EQ(kernel["cluster"], (nlohmann::json{4, 2, 1}));
         EXPECT_EQ(kernel["paramBase"], 0x210);
     }
+}
+
+TEST(Describe, JsonOfEverythingElse) {
+    const auto lines = describe_json(load("lines.90a.cubin"));
+    EXPECT_EQ(lines["kernels"][0]["externs"], nlohmann::json{"vprintf"});
+    EXPECT_EQ(lines["functions"][0]["name"], "$lines$_Z9factoriali");
+    EXPECT_EQ(lines["sourceLines"], true);
+    EXPECT_EQ(lines["ptxLines"], true);
+    const auto texture = describe_json(load("texture.90.cubin"));
+    EXPECT_EQ(texture["textureReferences"][1]["kind"], "surface");
+    EXPECT_EQ(texture["kernels"][0]["requiredThreads"], (nlohmann::json{64, 2, 1}));
+    EXPECT_EQ(describe_json(load("rdc.90a.cubin"))["relocatable"], true);
+    const auto images = list_images(test::data_bytes("plain_speed.fatbin"), "fat");
+    ASSERT_TRUE(images.ok());
+    EXPECT_EQ(describe_json(*images)[1]["arch"], "sm_90a");
+    EXPECT_EQ(describe_json(*images)[1]["compression"], "lz4");
+    EXPECT_EQ(describe_json(*images)[2]["kind"], "ptx");
 }
 
 TEST(Describe, UnknownAttributesAreReportedWithTheirNumber) {

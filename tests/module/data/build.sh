@@ -1,7 +1,7 @@
 #!/bin/sh
 # Rebuilds the loader's test data with CUDA 13.0. The results are committed: tests need no toolkit.
-# PTXAS_11_8, PTXAS_12_3 and PTXAS_12_9 may name the ptxas of those toolkits; without them the
-# committed files of the older layouts stay as they are.
+# PTXAS_11_8 and PTXAS_12_3 may name the ptxas of those toolkits; without them the committed files
+# of the older layouts stay as they are.
 set -eu
 data=$(cd "$(dirname "$0")" && pwd)
 work=/tmp/sassemu-module-data # fixed, because line tables record it
@@ -31,12 +31,13 @@ done
 nvcc -arch=sm_90a -fatbin -rdc=true rdc.cu -o rdc.fatbin
 cc -shared -nostdlib -Wl,--build-id=none embed.S -o embed.so
 
-# PTX of version 7.8, 8.3 and 8.7 for the older assemblers.
+# PTX of version 7.8 and 8.3 for the older assemblers.
 nvcc -arch=compute_80 -lineinfo -ptx lines.cu -o lines80.ptx
 nvcc -arch=compute_90a -lineinfo -ptx lines.cu -o lines90a.ptx
 if [ -n "${PTXAS_11_8:-}" ]; then
     sed 's/^\.version.*/.version 7.8/' lines80.ptx >old.ptx
     "$PTXAS_11_8" -arch sm_80 -lineinfo old.ptx -o lines.cuda118.80.cubin
+    "$PTXAS_11_8" -arch sm_80 -lineinfo -c old.ptx -o rdc.cuda118.80.cubin
 fi
 if [ -n "${PTXAS_12_3:-}" ]; then
     sed 's/^\.version.*/.version 8.3/' lines90a.ptx >old.ptx
