@@ -155,7 +155,7 @@ def emit(forms, plan, path):
         low = (1 << 64) - 1
         row = (f"{{{{0x{form.mask & low:x}u,0x{form.mask >> 64:x}u}},{{0x{form.value & low:x}u,0x{form.value >> 64:x}u}},"
                f"{t.shape(form, plan)},{f},{o},{d},{len(form.fields)},{len(form.operands)},{len(form.denies)},"
-               f"{int(form.uniform_guard)}}}")
+               f"{int(form.uniform_guard)},{int(form.variable)},{form.reuse_mask}}}")
         if len(form.fields) > 24 or len(form.operands) > 16:
             fail(form.entry.where, "an instruction has at most 24 fields and 16 operands")
         if row not in row_ids:

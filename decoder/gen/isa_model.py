@@ -11,6 +11,9 @@ WIDE_UREG = frozenset(["sm_100", "sm_103", "sm_110", "sm_120"])
 KINDS = ["reg", "pred", "imm", "fimm", "const", "mem", "label", "enum", "text", "bar", "sb", "list"]
 IMM_TYPES = ["u32", "s32", "f32", "f64", "f16x2", "bf16x2", "dec", "f16", "s32x", "tf32"]
 
+# Groups whose instructions have variable latency unless a `fixed` statement says otherwise.
+VARIABLE_GROUPS = {"memory", "texture", "async", "branch", "call", "return", "exit", "barrier", "convergence", "fence"}
+
 # Conditions of `pseudo` lines: register RZ or immediate 0; immediate 1; immediate 2^k, k = 1..30.
 PSEUDO = ["zero", "one", "pow2"]
 
@@ -86,6 +89,8 @@ class Form:
     sem: dict
     denies: list
     uniform_guard: bool
+    variable: bool = False    # variable latency: completion through scoreboards; such operands have no reuse cache
+    reuse_mask: int = 0       # bits [124:122] that may be set
 
 
 def bit_list(text, where):
@@ -482,7 +487,24 @@ class Expander:
         for n in names:
             if names.count(n) > 1:
                 fail(entry.where, f"name '{n}' is used twice in {entry.mnemonic} ({family})")
-        return Form(family, entry, opcode, mask, value, fields, operands, sem, denies, uniform)
+        form = Form(family, entry, opcode, mask, value, fields, operands, sem, denies, uniform)
+        form.variable = self.variable(form)
+        for o in operands:
+            if o.kind != "reg" or o.file != "R" or (form.variable and o.reuse != 50):
+                o.reuse = NONE
+            if 122 <= o.reuse <= 124:
+                form.reuse_mask |= 1 << (o.reuse - 122)
+        return form
+
+    def variable(self, form):
+        """Whether results arrive through a scoreboard; decides which values of bits [124:122] are valid."""
+        groups = set(form.sem.get("group", "").split(","))
+        result = bool(groups & VARIABLE_GROUPS)
+        names = {form.entry.mnemonic.split(".")[0], form.entry.mnemonic, f"0x{form.opcode:x}"}
+        for families, mnemonics, variable in self.desc.scheduling:
+            if form.family in families and names & mnemonics:
+                result = variable
+        return result
 
 
 def expand(desc):

@@ -49,6 +49,7 @@ class Description:
     sets: dict
     enums: dict      # name -> [Enum, ...] (one per family filter)
     entries: list
+    scheduling: list  # (families, set of mnemonics, variable latency?) of the `variable` and `fixed` statements
 
 
 def fail(where, message):
@@ -142,7 +143,7 @@ class Parser:
             self.sets[f] = frozenset([f])
             self.sets[f + "+"] = frozenset(FAMILIES[i:])
             self.sets[f + "-"] = frozenset(FAMILIES[:i + 1])
-        self.macros, self.enums, self.entries = {}, {}, []
+        self.macros, self.enums, self.entries, self.scheduling = {}, {}, [], []
 
     def families(self, text, where):
         """'sm_90+ !sm_120' -> set of families; names are unioned, then !names are removed."""
@@ -187,6 +188,9 @@ class Parser:
                     fail(where, "expected: set NAME = ARCH...")
                 self.sets[name.strip()] = self.families(names, where)
                 block = None
+            elif word in ("variable", "fixed"):
+                self.scheduling.append((fams, frozenset(tail.split()), word == "variable"))
+                block = None
             elif word == "enum":
                 name, colon, vals = tail.partition(":")
                 if not colon:
@@ -209,7 +213,7 @@ class Parser:
                 entry.families = fams
                 self.entries.append(entry)
             else:
-                fail(where, f"unknown keyword '{word}' (set, enum, macro, insn)")
+                fail(where, f"unknown keyword '{word}' (set, enum, macro, insn, variable, fixed)")
 
     def expand(self, lines, depth=0):
         out = []
@@ -230,4 +234,4 @@ class Parser:
     def finish(self):
         for e in self.entries:
             e.lines = [Line(l.where, l.text, l.families & e.families) for l in self.expand(e.lines)]
-        return Description(self.sets, self.enums, self.entries)
+        return Description(self.sets, self.enums, self.entries, self.scheduling)

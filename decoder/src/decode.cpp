@@ -109,7 +109,7 @@ bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassd
     if (o.neg != none && w.bit(o.neg)) op.flags |= SASSDEC_NEG;
     if (o.abs != none && w.bit(o.abs)) op.flags |= SASSDEC_ABS;
     if (o.inv != none && w.bit(o.inv)) op.flags |= SASSDEC_INV;
-    if (o.reuse != none && w.bit(o.reuse)) op.flags |= SASSDEC_REUSE;
+    if (o.reuse != none && w.bit(o.reuse) && (o.reuse < 64 || w.get(105, 5) > 16)) op.flags |= SASSDEC_REUSE;
     std::int64_t main = 0;
     switch (o.kind) {
         case SASSDEC_OP_REG: {
@@ -178,8 +178,21 @@ bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassd
     return true;
 }
 
+// Bits [109:105] select the schedule: 0 drains, 1..15 and 17..27 count stall cycles, the rest mean nothing. From 17 on
+// bits [124:122] are the reuse flags of fixed-latency instructions; elsewhere they are a batch number 0..5.
+bool check_control(const FormRow& form, const Word& w, Failure& why) {
+    const std::uint64_t schedule = w.get(105, 5), low = w.get(122, 3);
+    if (schedule == 16 || schedule > 27) {
+        why = {SASSDEC_E_CONTROL, 105, 109};
+        return false;
+    }
+    const bool good = schedule == 0 ? low == 0 : schedule > 16 && !form.variable ? (low & ~std::uint64_t{form.reuse_mask}) == 0 : low < 6;
+    if (!good) why = {SASSDEC_E_CONTROL, 122, 124};
+    return good;
+}
+
 bool try_form(const FormRow& form, const Word& w, sassdec_insn& insn, Failure& why) {
-    if (!read_fields(form, w, insn, why)) return false;
+    if (!check_control(form, w, why) || !read_fields(form, w, insn, why)) return false;
     for (unsigned i = 0; i < form.operand_count; ++i)
         if (!read_operand(operands[form.operands + i], form, w, insn, insn.operand[i], why)) return false;
     insn.operand_count = form.operand_count;

@@ -67,6 +67,7 @@ struct FormRow {
     std::uint64_t mask[2], value[2];
     std::uint16_t shape, fields, operands, denies;
     std::uint8_t field_count, operand_count, deny_count, uniform_guard;
+    std::uint8_t variable, reuse_mask;  // variable latency; operands with a reuse bit, bit 0 = 122
 };
 
 struct ShapeRow {
