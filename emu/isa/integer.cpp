@@ -1,5 +1,6 @@
 // Integer sums and products: IADD3, IMAD with its wide and high forms, VIADD. Lowering picks the
-// cheapest handler that gives the same bits: zero operands vanish, a factor of one adds, a power of two shifts.
+// cheapest handler that gives the same bits: zero operands vanish, a factor of one adds, a power of
+// two shifts.
 #include "emu/isa/integer.hpp"
 
 #include "emu/isa/integer_shapes.hpp"
@@ -161,8 +162,9 @@ const Op* high(const Op* op, Warp& w, uint32_t mask) {
     write<All>(w, op->d, L::hi32(add_to<C>(w, op, v)), mask);
     return op + 1;
 }
-// With carries or a negated addend: c is complemented by m[2], the carry in is predicate code e, the
-// carry out of the 64-bit sum goes to predicate k[0]. k[1]: bit 0 signed, bit 1 upper half only.
+// With carries or a negated addend: c is complemented by m[2], the carry in is predicate code e,
+// the carry out of the 64-bit sum goes to predicate k[0]. k[1]: bit 0 signed, bit 1 upper half
+// only.
 const Op* wide_carry(const Op* op, Warp& w, uint32_t mask) {
     const V32 a = read<Kind::row>(w, op->a), b = read_any(w, op->b, op->k[2] & 2);
     const V64 p = op->k[1] & 1 ? product<true>(a, b) : product<false>(a, b);

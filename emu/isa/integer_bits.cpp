@@ -31,8 +31,9 @@ struct LeaSum {
     }
 };
 
-// Signs and carries: m[0], m[1] complement the shifted term and b; e, f are the codes of the carries
-// in, k[0] the predicate that takes the carry out. Two carries in only when both are negated.
+// Signs and carries: m[0], m[1] complement the shifted term and b; e, f are the codes of the
+// carries in, k[0] the predicate that takes the carry out. Two carries in only when both are
+// negated.
 template <Part P, bool All>
 const Op* lea_carry(const Op* op, Warp& w, uint32_t mask) {
     const V32 a = read<Kind::row>(w, op->a);
@@ -112,8 +113,8 @@ struct Shift64 {
 bool is_row(const Term& t) { return !t.scalar; }
 
 void lower_shift(Lower& x, const typed::Shf& i, const Term& a, const Term& b, const Term& c) {
-    const bool right = i.dir == typed::ShiftDir::R, wide = i.type == typed::ShfType::S64 ||
-                                                           i.type == typed::ShfType::U64;
+    const bool right = i.dir == typed::ShiftDir::R,
+               wide = i.type == typed::ShfType::S64 || i.type == typed::ShfType::U64;
     const bool is_signed = i.type == typed::ShfType::S64 || i.type == typed::ShfType::S32;
     const uint32_t width = wide ? 64 : 32;
     // Without W the outer words need no help from their neighbour, whatever the width.
@@ -137,8 +138,8 @@ void lower_shift(Lower& x, const typed::Shf& i, const Term& a, const Term& b, co
         Term rest = b;
         rest.at = x.immediate(n - 32);
         if (!right) return emit_int2<ShlLow>(x, a, rest);
-        if (is_row(c)) return is_signed ? emit_int2<SarHigh>(x, c, rest)
-                                        : emit_int2<ShrHigh>(x, c, rest);
+        if (is_row(c))
+            return is_signed ? emit_int2<SarHigh>(x, c, rest) : emit_int2<ShrHigh>(x, c, rest);
     }
     x.op.m[0] = width;
     x.op.k[0] = static_cast<uint8_t>(right | is_signed << 1 | i.hi << 2 | i.wrap << 3);
@@ -224,9 +225,9 @@ struct PopCount {
 struct Reverse {
     static SASSEMU_INLINE V32 apply(V32 b, const Op&) { return L::brev(b); }
 };
-// The highest set bit (for signed operands the highest that differs from the sign), as its index or,
-// with SH, as the shift that moves it to bit 31; ~0 when there is none (PTX ISA, bfind).
-// k[0]: bit 0 signed, bit 1 SH.
+// The highest set bit (for signed operands the highest that differs from the sign), as its index
+// or, with SH, as the shift that moves it to bit 31; ~0 when there is none (PTX ISA, bfind). k[0]:
+// bit 0 signed, bit 1 SH.
 struct FindLeading {
     static SASSEMU_INLINE V32 apply(V32 b, const Op& op) {
         b = L::xor_(b, L::splat(op.m[1]));
@@ -277,14 +278,13 @@ void lower(Lower& x, const typed::Lop3& i) {
         if (lut == 0xc0)
             return x.handler(b.scalar ? logic_test<true, Kind::scalar>
                                       : logic_test<true, Kind::row>);
-        return x.handler(b.scalar ? logic_test<false, Kind::scalar>
-                                  : logic_test<false, Kind::row>);
+        return x.handler(b.scalar ? logic_test<false, Kind::scalar> : logic_test<false, Kind::row>);
     }
     // a&b a|b a^b ~b a&~b ~a&b a|~b b
     if (logic2<0xc0, 0xfc, 0x3c, 0x33, 0x30, 0x0c, 0xf3, 0xcc>(x, lut, a, b)) return;
     // a&b|c a|b|c a&b&c a^b^c a?b:c b?a:c a&c|b b?c:a (a|b)&c majority (a&b)^c (a^b)&c
-    if (logic3<0xf8, 0xfe, 0x80, 0x96, 0xca, 0xe2, 0xec, 0xb8, 0xa8, 0xe8, 0x6a, 0x28>(x, lut, a,
-                                                                                        b, c))
+    if (logic3<0xf8, 0xfe, 0x80, 0x96, 0xca, 0xe2, 0xec, 0xb8, 0xa8, 0xe8, 0x6a, 0x28>(x, lut, a, b,
+                                                                                       c))
         return;
     emit_int3<LogicAny>(x, a, b, c);
 }

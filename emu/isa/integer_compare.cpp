@@ -14,16 +14,26 @@ enum class Cmp { eq, ne, lt_s, le_s, gt_s, ge_s, lt_u, le_u, gt_u, ge_u };
 template <Cmp C>
 SASSEMU_INLINE Mask compare(V32 a, V32 b) {
     switch (C) {
-        case Cmp::eq: return L::cmp_eq(a, b);
-        case Cmp::ne: return L::cmp_ne(a, b);
-        case Cmp::lt_s: return L::cmp_lt_s(a, b);
-        case Cmp::le_s: return L::cmp_le_s(a, b);
-        case Cmp::gt_s: return L::cmp_gt_s(a, b);
-        case Cmp::ge_s: return L::cmp_ge_s(a, b);
-        case Cmp::lt_u: return L::cmp_lt_u(a, b);
-        case Cmp::le_u: return L::cmp_le_u(a, b);
-        case Cmp::gt_u: return L::cmp_gt_u(a, b);
-        case Cmp::ge_u: return L::cmp_ge_u(a, b);
+        case Cmp::eq:
+            return L::cmp_eq(a, b);
+        case Cmp::ne:
+            return L::cmp_ne(a, b);
+        case Cmp::lt_s:
+            return L::cmp_lt_s(a, b);
+        case Cmp::le_s:
+            return L::cmp_le_s(a, b);
+        case Cmp::gt_s:
+            return L::cmp_gt_s(a, b);
+        case Cmp::ge_s:
+            return L::cmp_ge_s(a, b);
+        case Cmp::lt_u:
+            return L::cmp_lt_u(a, b);
+        case Cmp::le_u:
+            return L::cmp_le_u(a, b);
+        case Cmp::gt_u:
+            return L::cmp_gt_u(a, b);
+        case Cmp::ge_u:
+            return L::cmp_ge_u(a, b);
     }
 }
 // f: destination predicate. The comparison alone.
@@ -32,9 +42,9 @@ const Op* set_simple(const Op* op, Warp& w, uint32_t mask) {
     write_predicate(w, op->f, compare<C>(read<Kind::row>(w, op->a), read<B>(w, op->b)), mask);
     return op + 1;
 }
-// With everything: k[0] boolean operation on predicate code e, m[0] the second destination (it takes
-// the complement of the comparison), m[1] = 1 with EX: where the upper words are equal, the predicate
-// code m[2], the comparison of the lower words, decides.
+// With everything: k[0] boolean operation on predicate code e, m[0] the second destination (it
+// takes the complement of the comparison), m[1] = 1 with EX: where the upper words are equal, the
+// predicate code m[2], the comparison of the lower words, decides.
 template <Cmp C, Kind B>
 const Op* set_full(const Op* op, Warp& w, uint32_t mask) {
     const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b);
@@ -84,10 +94,14 @@ SASSEMU_INLINE V32 choose_extreme(Mask minimum, V32 a, V32 b) {
 }
 __attribute__((noinline)) V32 any_extreme(const Op& op, Mask minimum, V32 a, V32 b) {
     switch (static_cast<Type>(op.k[0])) {
-        case Type::U32: return choose_extreme<Type::U32>(minimum, a, b);
-        case Type::S32: return choose_extreme<Type::S32>(minimum, a, b);
-        case Type::U16x2: return choose_extreme<Type::U16x2>(minimum, a, b);
-        default: return choose_extreme<Type::S16x2>(minimum, a, b);
+        case Type::U32:
+            return choose_extreme<Type::U32>(minimum, a, b);
+        case Type::S32:
+            return choose_extreme<Type::S32>(minimum, a, b);
+        case Type::U16x2:
+            return choose_extreme<Type::U16x2>(minimum, a, b);
+        default:
+            return choose_extreme<Type::S16x2>(minimum, a, b);
     }
 }
 // Negative results become 0.
@@ -136,10 +150,14 @@ void lower_extreme(Lower& x, Type t, bool relu_, const typed::Pred& minimum, con
     if (relu_ || (x.op.e & 15) != 7) return emit_any<AnyExtreme>(x, a, b);
     const bool max = x.op.e == code_false;
     switch (t) {
-        case Type::U32: return emit_extreme<Type::U32>(x, a, b, max);
-        case Type::S32: return emit_extreme<Type::S32>(x, a, b, max);
-        case Type::U16x2: return emit_extreme<Type::U16x2>(x, a, b, max);
-        case Type::S16x2: return emit_extreme<Type::S16x2>(x, a, b, max);
+        case Type::U32:
+            return emit_extreme<Type::U32>(x, a, b, max);
+        case Type::S32:
+            return emit_extreme<Type::S32>(x, a, b, max);
+        case Type::U16x2:
+            return emit_extreme<Type::U16x2>(x, a, b, max);
+        case Type::S16x2:
+            return emit_extreme<Type::S16x2>(x, a, b, max);
     }
 }
 
@@ -154,8 +172,8 @@ struct AbsDiff {
         return L::add(Signed ? L::absdiff_s(a, b) : L::absdiff_u(a, b), c);
     }
 };
-// |a - b| of four bytes, summed onto c (k[0] = 1) or side by side. Signed bytes (k[1] = 1) are moved
-// to the unsigned range first, which keeps their differences.
+// |a - b| of four bytes, summed onto c (k[0] = 1) or side by side. Signed bytes (k[1] = 1) are
+// moved to the unsigned range first, which keeps their differences.
 struct AbsDiff4 {
     static V32 apply(V32 a, V32 b, V32 c, const Op& op, Warp&, Mask) {
         if (op.k[1]) {
@@ -190,14 +208,22 @@ struct Dot2 {
     static V32 apply(V32 a, V32 b, V32 c, const Op& op, Warp&, Mask) {
         c = signed_addend(c, op);
         switch (op.k[0] & 7) {
-            case 0: return L::dp2a<false, false, false>(a, b, c);
-            case 1: return L::dp2a<true, false, false>(a, b, c);
-            case 2: return L::dp2a<false, true, false>(a, b, c);
-            case 3: return L::dp2a<true, true, false>(a, b, c);
-            case 4: return L::dp2a<false, false, true>(a, b, c);
-            case 5: return L::dp2a<true, false, true>(a, b, c);
-            case 6: return L::dp2a<false, true, true>(a, b, c);
-            default: return L::dp2a<true, true, true>(a, b, c);
+            case 0:
+                return L::dp2a<false, false, false>(a, b, c);
+            case 1:
+                return L::dp2a<true, false, false>(a, b, c);
+            case 2:
+                return L::dp2a<false, true, false>(a, b, c);
+            case 3:
+                return L::dp2a<true, true, false>(a, b, c);
+            case 4:
+                return L::dp2a<false, false, true>(a, b, c);
+            case 5:
+                return L::dp2a<true, false, true>(a, b, c);
+            case 6:
+                return L::dp2a<false, true, true>(a, b, c);
+            default:
+                return L::dp2a<true, true, true>(a, b, c);
         }
     }
 };
@@ -227,8 +253,8 @@ void lower(Lower& x, const typed::Isetp& i) {
     x.op.m[0] = i.pd2.index;
     x.op.m[1] = i.ex;
     x.op.m[2] = predicate_code(i.pb);
-    const bool neutral = (x.op.k[0] == 0 && x.op.e == code_true) ||
-                         (x.op.k[0] != 0 && x.op.e == code_false);
+    const bool neutral =
+        (x.op.k[0] == 0 && x.op.e == code_true) || (x.op.k[0] != 0 && x.op.e == code_false);
     const bool simple = neutral && i.pd2.index == 7 && !i.ex;
     const bool is_signed = i.type == typed::SignType::S32;
     Handler h = nullptr;
@@ -237,8 +263,12 @@ void lower(Lower& x, const typed::Isetp& i) {
         case typed::ICmp::T:
             x.op.k[1] = i.cmp == typed::ICmp::T;
             return x.handler(set_constant);
-        case typed::ICmp::EQ: h = choose_set<Cmp::eq>(simple, b.scalar); break;
-        case typed::ICmp::NE: h = choose_set<Cmp::ne>(simple, b.scalar); break;
+        case typed::ICmp::EQ:
+            h = choose_set<Cmp::eq>(simple, b.scalar);
+            break;
+        case typed::ICmp::NE:
+            h = choose_set<Cmp::ne>(simple, b.scalar);
+            break;
         case typed::ICmp::LT:
             h = is_signed ? choose_set<Cmp::lt_s>(simple, b.scalar)
                           : choose_set<Cmp::lt_u>(simple, b.scalar);
@@ -322,8 +352,7 @@ void lower(Lower& x, const typed::Idp& i) {
     if (i.ta)
         i.tb ? emit_int3<Dot4<true, true>>(x, a, b, c) : emit_int3<Dot4<true, false>>(x, a, b, c);
     else
-        i.tb ? emit_int3<Dot4<false, true>>(x, a, b, c)
-             : emit_int3<Dot4<false, false>>(x, a, b, c);
+        i.tb ? emit_int3<Dot4<false, true>>(x, a, b, c) : emit_int3<Dot4<false, false>>(x, a, b, c);
 }
 
 void lower(Lower& x, const typed::I2ip& i) {
@@ -332,10 +361,14 @@ void lower(Lower& x, const typed::I2ip& i) {
     if (i.half != 0) return x.gap("I2IP with the upper half of c");
     if (x.sm() >= 90 && i.sat != 1) return x.gap("I2IP without saturation");
     switch (i.type) {
-        case typed::I2ipType::U8: return emit_any<Pack<8, false>>(x, a, b, c);
-        case typed::I2ipType::S8: return emit_any<Pack<8, true>>(x, a, b, c);
-        case typed::I2ipType::U16: return emit_any<Pack<16, false>>(x, a, b, c);
-        case typed::I2ipType::S16: return emit_any<Pack<16, true>>(x, a, b, c);
+        case typed::I2ipType::U8:
+            return emit_any<Pack<8, false>>(x, a, b, c);
+        case typed::I2ipType::S8:
+            return emit_any<Pack<8, true>>(x, a, b, c);
+        case typed::I2ipType::U16:
+            return emit_any<Pack<16, false>>(x, a, b, c);
+        case typed::I2ipType::S16:
+            return emit_any<Pack<16, true>>(x, a, b, c);
     }
 }
 

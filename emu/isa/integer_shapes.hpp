@@ -1,5 +1,6 @@
 // Handler shapes of the integer and move families: operands without float modifiers, operands whose
-// kind is looked up at run time (for what is not hot), and predicate sources. No instruction is here.
+// kind is looked up at run time (for what is not hot), and predicate sources. No instruction is
+// here.
 #pragma once
 
 #include "emu/isa/isa.hpp"
@@ -15,10 +16,10 @@ using L::Mask;
 struct Term {
     uint32_t at = 0;
     bool scalar = false;
-    bool flip = false;       // negated, or complemented where carries come in
-    bool zero = false;       // reads 0: RZ, URZ or the immediate 0
+    bool flip = false;  // negated, or complemented where carries come in
+    bool zero = false;  // reads 0: RZ, URZ or the immediate 0
     bool immediate = false;
-    uint32_t value = 0;      // of an immediate
+    uint32_t value = 0;  // of an immediate
 };
 
 inline Term term(Lower& x, const typed::Src& s, unsigned words = 1) {

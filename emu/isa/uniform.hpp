@@ -1,0 +1,37 @@
+// The uniform datapath: lowering entry points. Its values are scalars of the warp, its predicates
+// masks of all lanes or none; an instruction runs once, if its guard holds.
+#pragma once
+
+#include "emu/isa/isa.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+
+// uniform.cpp: arithmetic, logic and comparisons
+void lower(Lower&, const typed::Uiadd3&);
+void lower(Lower&, const typed::Uiadd364&);
+void lower(Lower&, const typed::Uimad&);
+void lower(Lower&, const typed::UimadWide&);
+void lower(Lower&, const typed::Ulea&);
+void lower(Lower&, const typed::Ulop3&);
+void lower(Lower&, const typed::Ushf&);
+void lower(Lower&, const typed::Usgxt&);
+void lower(Lower&, const typed::Ubmsk&);
+void lower(Lower&, const typed::Uflo&);
+void lower(Lower&, const typed::Upopc&);
+void lower(Lower&, const typed::Ubrev&);
+void lower(Lower&, const typed::Uisetp&);
+// uniform_move.cpp: moves, selects, loads of constants, predicates, transfers from and to the lanes
+void lower(Lower&, const typed::Umov&);
+void lower(Lower&, const typed::Usel&);
+void lower(Lower&, const typed::Uprmt&);
+void lower(Lower&, const typed::Uldc&);
+void lower(Lower&, const typed::Uplop3&);
+void lower(Lower&, const typed::Up2ur&);
+void lower(Lower&, const typed::Ur2up&);
+void lower(Lower&, const typed::Voteu&);
+void lower(Lower&, const typed::R2ur&);
+void lower(Lower&, const typed::S2ur&);
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu

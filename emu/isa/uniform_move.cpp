@@ -1,0 +1,225 @@
+// Uniform moves, selects and permutes, loads of constants, predicate logic, and what passes between
+// the lanes and the uniform datapath: votes, R2UR, S2UR.
+#include "emu/isa/uniform.hpp"
+
+#include "emu/isa/system.hpp"
+#include "emu/isa/uniform_shapes.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+namespace {
+
+struct Take {
+    static uint32_t apply(uint32_t a, uint32_t, uint32_t, const Op&, Warp&) { return a; }
+};
+// e is the code of the predicate that chooses a.
+struct Select {
+    static uint32_t apply(uint32_t a, uint32_t b, uint32_t, const Op& op, Warp& w) {
+        return uniform_truth(w, op.e) ? a : b;
+    }
+};
+// b is the selector, {c:a} the bytes.
+struct Permute {
+    static uint32_t apply(uint32_t a, uint32_t b, uint32_t c, const Op&, Warp&) {
+        const uint64_t bytes = uint64_t{c} << 32 | a;
+        uint32_t r = 0;
+        for (uint32_t i = 0; i < 4; ++i) {
+            const uint32_t n = b >> (4 * i) & 15;
+            uint32_t byte = static_cast<uint32_t>(bytes >> (8 * (n & 7))) & 0xff;
+            if (n & 8) byte = byte & 0x80 ? 0xff : 0;
+            r |= byte << (8 * i);
+        }
+        return r;
+    }
+};
+
+// ---- ULDC --------------------------------------------------------------------------------------
+
+using Size = typed::UldcSize;
+template <Size S>
+SASSEMU_INLINE void load(Warp& w, uint32_t d, const std::byte* at) {
+    uint64_t v64 = 0;
+    uint32_t v = 0;
+    std::memcpy(S == Size::B64 ? static_cast<void*>(&v64) : &v, at,
+                S == Size::B64                     ? 8
+                : S == Size::B32                   ? 4
+                : S == Size::U16 || S == Size::S16 ? 2
+                                                   : 1);
+    if (S == Size::S8) v = static_cast<uint32_t>(static_cast<int8_t>(v));
+    if (S == Size::S16) v = static_cast<uint32_t>(static_cast<int16_t>(v));
+    if (S == Size::B64)
+        write_uniform64(w, d, v64);
+    else
+        write_uniform(w, d, v);
+}
+template <Size S>
+const Op* load_constant(const Op* op, Warp& w, uint32_t) {
+    load<S>(w, op->d, w.scalar(op->a));
+    return op + 1;
+}
+// c[bank a][uniform register b + m[0]], m[1] bytes; past the bank's 64 KiB it reads zero.
+template <Size S>
+const Op* load_indexed(const Op* op, Warp& w, uint32_t) {
+    static constexpr std::byte zeros[8] = {};
+    const uint32_t at = w.scalar32(op->b) + op->m[0];
+    const bool inside = at <= 0x10000 - op->m[1];
+    load<S>(w, op->d, inside ? w.scalar(op->a) + at : zeros);
+    return op + 1;
+}
+template <Size S>
+void set_load(Lower& x, bool indexed) {
+    x.handler(indexed ? load_indexed<S> : load_constant<S>);
+}
+
+// ---- predicates --------------------------------------------------------------------------------
+
+// Sources e, f, m[0]; results k[0] by table m[1] and k[1] by table m[2].
+const Op* predicate_logic(const Op* op, Warp& w, uint32_t) {
+    const uint32_t at = uniform_truth(w, op->e) << 2 | uniform_truth(w, op->f) << 1 |
+                        static_cast<uint32_t>(uniform_truth(w, op->m[0]));
+    write_uniform_predicate(w, op->k[0], op->m[1] >> at & 1);
+    if (op->k[1] != 7) write_uniform_predicate(w, op->k[1], op->m[2] >> at & 1);
+    return op + 1;
+}
+// In byte k[0] of a, the bits that the mask b names become UP0..UP6 (bit 7 reads 0).
+struct GatherPredicates {
+    static uint32_t apply(uint32_t a, uint32_t b, uint32_t, const Op& op, Warp& w) {
+        uint32_t bits = 0;
+        for (uint32_t i = 0; i < 7; ++i) bits |= (w.p[8 + i] & 1) << i;
+        const uint32_t shift = op.k[0] * 8u, field = b & 0xff;
+        return (a & ~(field << shift)) | (bits & field) << shift;
+    }
+};
+// UP0..UP6, where the mask b names them, become the bits of byte k[0] of a.
+const Op* scatter_predicates(const Op* op, Warp& w, uint32_t) {
+    const uint32_t a = w.scalar32(op->a) >> (op->k[0] * 8u), b = w.scalar32(op->b);
+    for (uint32_t i = 0; i < 7; ++i)
+        if (b >> i & 1) write_uniform_predicate(w, i, a >> i & 1);
+    return op + 1;
+}
+
+// ---- from the lanes ----------------------------------------------------------------------------
+
+// d: the lanes that execute and for which predicate code e holds; k[0]: all, any or equal (k[1]).
+const Op* vote(const Op* op, Warp& w, uint32_t mask) {
+    const Mask set = predicate_value(w, op->e) & mask;
+    write_uniform(w, op->d, set);
+    if (op->k[0] != 7) {
+        const auto mode = static_cast<typed::VoteMode>(op->k[1]);
+        const bool all = set == mask, any = set != 0;
+        write_uniform_predicate(w, op->k[0],
+                                mode == typed::VoteMode::ALL   ? all
+                                : mode == typed::VoteMode::ANY ? any
+                                                               : all || !any);
+    }
+    return op + 1;
+}
+// The value of the lowest executing lane or, with OR (k[1]), of all executing lanes together. The
+// predicate marks the lanes whose own value is another one: compilers branch to a loop where it is
+// set (inferred from such code).
+const Op* to_uniform(const Op* op, Warp& w, uint32_t mask) {
+    const V32 a = L::load(w.row(op->a));
+    const uint32_t v = op->k[1] ? L::reduce_or(a, mask)
+                                : w.row(op->a)[static_cast<unsigned>(std::countr_zero(mask))];
+    if (op->k[0] != 7) write_predicate(w, op->k[0], L::cmp_ne(a, L::splat(v)), mask);
+    write_uniform(w, op->d, v);
+    return op + 1;
+}
+// m[0]: the special register; k[1]: a clock, with which the loop around it is no pure spin.
+const Op* special(const Op* op, Warp& w, uint32_t mask) {
+    if (op->k[1]) ++w.effects;
+    write_uniform(w, op->d,
+                  special_register(w, static_cast<typed::SpecialRegister>(op->m[0]),
+                                   static_cast<unsigned>(std::countr_zero(mask))));
+    return op + 1;
+}
+
+}  // namespace
+
+void lower(Lower& x, const typed::Umov& i) { emit_scalar<Take>(x, i.d, i.a); }
+void lower(Lower& x, const typed::Usel& i) {
+    x.op.e = predicate_code(i.pa);
+    emit_scalar<Select>(x, i.d, i.a, i.b);
+}
+void lower(Lower& x, const typed::Uprmt& i) { emit_scalar<Permute>(x, i.d, i.a, i.b, i.c); }
+
+void lower(Lower& x, const typed::Uldc& i) {
+    if (i.addr.kind != typed::SrcKind::Const) return x.gap("ULDC from a bindless bank");
+    static constexpr uint8_t sizes[6] = {1, 1, 2, 2, 4, 8};
+    const auto size = static_cast<uint8_t>(i.size);
+    if (size > 5) return x.reject("ULDC with an invalid size");
+    const uint32_t bytes = sizes[size];
+    x.op.d = x.uniform_destination(i.d.index, bytes == 8 ? 2 : 1);
+    if (bytes == 8 && i.d.index != SASSDEC_URZ && i.d.index % 2)
+        x.reject("a 64-bit result in an odd uniform register");
+    const bool indexed = i.addr.has_base;
+    if (indexed) {
+        x.op.a = x.constant(i.addr.bank, 0, 0);
+        if (x.op.a >> 28 == static_cast<uint32_t>(Base::immediate))
+            return x.gap("ULDC with a register from a bank that kernels do not have");
+        x.op.b = x.uniform_scalar(i.addr.index);
+        x.op.m[0] = static_cast<uint32_t>(i.addr.offset);
+        x.op.m[1] = bytes;
+    } else {
+        x.op.a = x.constant(i.addr.bank, static_cast<uint32_t>(i.addr.offset) & 0xffff, bytes);
+    }
+    switch (i.size) {
+        case Size::U8:
+            return set_load<Size::U8>(x, indexed);
+        case Size::S8:
+            return set_load<Size::S8>(x, indexed);
+        case Size::U16:
+            return set_load<Size::U16>(x, indexed);
+        case Size::S16:
+            return set_load<Size::S16>(x, indexed);
+        case Size::B32:
+            return set_load<Size::B32>(x, indexed);
+        case Size::B64:
+            return set_load<Size::B64>(x, indexed);
+    }
+}
+
+void lower(Lower& x, const typed::Uplop3& i) {
+    x.op.e = predicate_code(i.pa);
+    x.op.f = predicate_code(i.pb);
+    x.op.m[0] = predicate_code(i.pc);
+    x.op.m[1] = static_cast<uint32_t>(i.lut.imm);
+    x.op.m[2] = static_cast<uint32_t>(i.lut2.imm);
+    x.op.k[0] = i.pd.index;
+    x.op.k[1] = i.pd2.index;
+    x.handler(predicate_logic);
+}
+void lower(Lower& x, const typed::Up2ur& i) {
+    x.op.k[0] = i.byte;
+    emit_scalar<GatherPredicates>(x, i.d, i.a, i.b);
+}
+void lower(Lower& x, const typed::Ur2up& i) {
+    x.op.k[0] = i.byte;
+    set_scalars(x, i.a, i.b);
+    x.handler(scatter_predicates);
+}
+
+void lower(Lower& x, const typed::Voteu& i) {
+    x.op.d = x.uniform_destination(i.d.index);
+    x.op.e = predicate_code(i.pa);
+    x.op.k[0] = i.pd.index;
+    x.op.k[1] = static_cast<uint8_t>(i.mode);
+    if (x.op.k[1] > 2) return x.reject("VOTEU with an invalid mode");
+    x.handler(vote);
+}
+void lower(Lower& x, const typed::R2ur& i) {
+    x.op.d = x.uniform_destination(i.d.index);
+    x.op.a = x.source(i.a).at;
+    x.op.k[0] = i.pd.index;
+    x.op.k[1] = i.or_;
+    x.handler(to_uniform);
+}
+void lower(Lower& x, const typed::S2ur& i) {
+    x.op.d = x.uniform_destination(i.d.index);
+    x.op.m[0] = static_cast<uint32_t>(i.a);
+    x.op.k[1] = is_clock(i.a);
+    x.handler(special);
+}
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu
