@@ -135,7 +135,8 @@ class [[nodiscard]] Result {
 
     T& operator*() & { return value(); }
     const T& operator*() const& { return value(); }
-    T&& operator*() && { return std::move(*this).value(); }
+    // By value, so that `for (auto& x : *make())` does not outlive what it walks.
+    T operator*() && { return std::move(*this).value(); }
     T* operator->() { return &value(); }
     const T* operator->() const { return &value(); }
 

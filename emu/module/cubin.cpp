@@ -1,8 +1,8 @@
 // A cubin's ELF file -> ModuleData.
-// Belongs here: what each section of a cubin means and in which order they are read. Kernels'
-// attributes are read in attributes.cpp, shared memory of relocatable files in
-// shared_layout.cpp, line tables in dwarf_line.cpp. The facts were read off ptxas and nvlink
-// output of CUDA 11.8, 12.3, 12.9 and 13.0.
+// Belongs here: what each section of a cubin means and in which order they are read. The
+// architecture is read in identity.cpp, kernels' attributes in attributes.cpp, shared memory of
+// relocatable files in shared_layout.cpp, line tables in dwarf_line.cpp. The facts were read off
+// ptxas and nvlink output of CUDA 11.8, 12.3, 12.9 and 13.0.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -12,6 +12,7 @@
 #include "emu/module/byte_reader.hpp"
 #include "emu/module/dwarf_line.hpp"
 #include "emu/module/elf.hpp"
+#include "emu/module/identity.hpp"
 #include "emu/module/module_data.hpp"
 
 namespace sassemu {
@@ -44,10 +45,7 @@ class CubinParser {
 
     Result<void> run() {
         SASSEMU_ASSIGN(file_, elf::parse(data_.bytes, name_, no_file_space));
-        SASSEMU_TRY(read_architecture());
-        read_notes();
-        SASSEMU_TRY(read_compat());
-        settle_suffix();
+        SASSEMU_TRY(read_identity(data_, file_, name_, fatbin_suffix_));
         SASSEMU_TRY(read_sections());
         SASSEMU_TRY(read_symbols());
         SASSEMU_TRY(read_relocations());
@@ -69,96 +67,6 @@ class CubinParser {
     std::string section_label(std::size_t index) const {
         return "section " + std::to_string(index) + " (" + std::string(file_.sections[index].name) +
                ")";
-    }
-
-    // EI_OSABI 0x33 with ABI version 7: CUDA up to 12.x, SM in the low byte, 0x800 marks 'a'.
-    // EI_OSABI 0x41 with ABI version 8: 12.8 and later for sm_100 on, 13.x for all; SM in the
-    // second byte.
-    Result<void> read_architecture() {
-        if (file_.machine != elf::machine_cuda) {
-            return bad("e_machine", std::to_string(file_.machine) + " is not CUDA (190)");
-        }
-        if (file_.type != 1 && file_.type != 2) {
-            return bad("e_type", std::to_string(file_.type) +
-                                     " is neither a relocatable (1) nor an executable (2) cubin");
-        }
-        unsigned sm = 0;
-        if (file_.os_abi == 0x33) {
-            sm = file_.flags & 0xffU;
-            if ((file_.flags & 0x800U) != 0) flags_suffix_ = 'a';
-        } else if (file_.os_abi == 0x41) {
-            sm = (file_.flags >> 8U) & 0xffU;
-        } else {
-            return bad("EI_OSABI",
-                       std::to_string(file_.os_abi) + " is not one of the CUDA ABIs (51, 65)");
-        }
-        if (!is_known_sm(sm)) {
-            return make_error(ErrorCode::unsupported, name_ + ": e_flags",
-                              "architecture sm_" + std::to_string(sm) + " is not supported",
-                              "build for sm_75 or later");
-        }
-        data_.arch.sm = static_cast<std::uint16_t>(sm);
-        data_.elf_flags = file_.flags;
-        data_.elf_abi_version = file_.abi_version;
-        data_.is_relocatable = file_.type == elf::type_relocatable;
-        return {};
-    }
-
-    // .note.nv.tkinfo: a note per tool (nvlink's before ptxas's); its description is six words,
-    // the last four of them offsets into the strings that follow: tool, version, build, options.
-    // Notes are information only: a malformed one is skipped.
-    void read_notes() {
-        for (const auto& section : file_.sections) {
-            if (section.name != ".note.nv.tkinfo") continue;
-            ByteReader reader(section.bytes);
-            while (!reader.at_end()) {
-                const auto name_size = reader.take<std::uint32_t>();
-                const auto text_size = reader.take<std::uint32_t>();
-                reader.skip(4);
-                reader.skip((std::uint64_t{name_size} + 3) & ~std::uint64_t{3});
-                const Bytes text = reader.take_bytes(text_size);
-                reader.skip(std::min<std::uint64_t>((4 - text_size % 4) % 4, reader.remaining()));
-                if (reader.failed()) break;
-                const Bytes strings = text.size() >= 24 ? text.subspan(24) : Bytes{};
-                const auto string = [&](std::uint64_t word) {
-                    const auto offset = read_at<std::uint32_t>(text, 4 * word);
-                    const auto found = offset ? c_string_at(strings, *offset) : std::nullopt;
-                    return std::string(found.value_or(""));
-                };
-                const std::string options = string(5);
-                if (data_.tool_version.empty()) {
-                    data_.tool_version = string(3);
-                    data_.tool_options = options;
-                }
-                const std::size_t at = options.find("sm_");
-                if (note_suffix_ == 0 && at != std::string::npos) {
-                    const auto arch = parse_arch(
-                        std::string_view(options).substr(at, options.find(' ', at) - at));
-                    if (arch.ok() && arch->sm == data_.arch.sm) note_suffix_ = arch->suffix;
-                }
-            }
-        }
-    }
-
-    Result<void> read_compat() {
-        for (std::size_t i = 0; i < file_.sections.size(); ++i) {
-            if (file_.sections[i].name != ".nv.compat") continue;
-            SASSEMU_ASSIGN(data_.compat, parse_attributes(file_.sections[i].bytes,
-                                                          name_ + ": " + section_label(i), false));
-        }
-        return {};
-    }
-
-    // e_flags of ABI 8 lacks the a/f suffix; .nv.compat attribute 9 is 1 for 'a' only.
-    void settle_suffix() {
-        char suffix = flags_suffix_;
-        for (const char candidate : {fatbin_suffix_, note_suffix_}) {
-            if (suffix == 0) suffix = candidate;
-        }
-        for (const auto& attribute : data_.compat) {
-            if (suffix == 0 && attribute.code == 9 && attribute.value == 1) suffix = 'a';
-        }
-        data_.arch.suffix = suffix;
     }
 
     Result<void> read_sections() {
@@ -539,7 +447,6 @@ class CubinParser {
     ModuleData& data_;
     const std::string& name_;
     char fatbin_suffix_;
-    char flags_suffix_ = 0, note_suffix_ = 0;
     elf::File file_;
     std::vector<SectionKind> kinds_;
     std::vector<std::size_t> slots_;  // section -> position in the list of its kind
