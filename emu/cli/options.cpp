@@ -20,7 +20,7 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
                  "one logical scheduler: same bytes whatever --threads");
     app.add_flag("--reference", options.reference, "the scalar reference, without fast paths");
     app.add_option("--time-limit", options.time_limit, "seconds for all launches together")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(1e-9, 1e9, "SECONDS"));
     app.add_option("--max-instructions", options.max_instructions,
                    "warp instructions for all launches together")
         ->check(CLI::PositiveNumber);

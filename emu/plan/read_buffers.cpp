@@ -1,4 +1,6 @@
 // The plan reader's part for memory: buffers, globals, their initial contents and expectations.
+#include <cmath>
+
 #include "emu/plan/read_parts.hpp"
 
 namespace sassemu::plan {
@@ -43,7 +45,9 @@ Result<RandomSpec> read_random(const Field& field) {
         if (high) {
             SASSEMU_ASSIGN(spec.high, high.number());
         }
-        if (!(spec.low <= spec.high)) return field.error("low is above high");
+        if (!(spec.low <= spec.high) || !std::isfinite(spec.low) || !std::isfinite(spec.high)) {
+            return field.error("low and high must be finite, and low not above high");
+        }
         return spec;
     }
     spec.whole_range = !low && !high;

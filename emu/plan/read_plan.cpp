@@ -189,7 +189,9 @@ Result<void> read_scalars(const Field& root, Plan& plan) {
     }
     if (const Field limit = root.member("timeLimit")) {
         SASSEMU_ASSIGN(plan.time_limit, limit.number());
-        if (!(plan.time_limit > 0)) return limit.error("must be above 0 seconds");
+        if (!(plan.time_limit > 0) || plan.time_limit > 1e9) {
+            return limit.error("must be above 0 and at most 1e9 seconds");
+        }
     }
     if (const Field limit = root.member("maxWarpInstructions")) {
         SASSEMU_ASSIGN(plan.max_warp_instructions, limit.unsigned_number(UINT64_MAX, 1));

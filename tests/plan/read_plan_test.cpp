@@ -163,6 +163,10 @@ const BadCase bad_cases[] = {
      R"({"module": "m", "buffers": {"a": {"bytes": 4, "random": {"type": "u8", "seed": 1, "low": 5, "high": 5}}}, )" LAUNCH
      "}",
      "p.json:1:57: buffers.a.random: low must be below high"},
+    {"random_infinite",
+     R"({"module": "m", "buffers": {"a": {"bytes": 4, "random": {"type": "f32", "seed": 1, "high": "inf"}}}, )" LAUNCH
+     "}",
+     "p.json:1:57: buffers.a.random: low and high must be finite"},
     {"two_expectations",
      R"({"module": "m", "buffers": {"a": {"bytes": 4, "expect": {"file": "f", "sha256": "00"}}}, )" LAUNCH
      "}",
@@ -221,7 +225,7 @@ const BadCase bad_cases[] = {
     {"device_field", R"({"module": "m", "device": {"smss": 1}, )" LAUNCH "}",
      "p.json:1:28: device.smss: unknown field 'smss'"},
     {"time", R"({"module": "m", "timeLimit": 0, )" LAUNCH "}",
-     "p.json:1:30: timeLimit: must be above 0 seconds"},
+     "p.json:1:30: timeLimit: must be above 0 and at most 1e9"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Reader, BadPlan, testing::ValuesIn(bad_cases),
