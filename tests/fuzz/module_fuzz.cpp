@@ -1,7 +1,6 @@
 // libFuzzer target: any bytes -> Module, link, line lookups, descriptions.
-// Build: clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I. \
-//        tests/fuzz/module_fuzz.cpp emu/module/*.cpp -llz4 -lzstd -o module_fuzz
-// Run:   ./module_fuzz -max_len=24000 corpus/ tests/module/data/
+// Build: cmake --preset fuzz && cmake --build --preset fuzz
+// Run:   module_fuzz -max_len=24000 -max_total_time=600 corpus/ tests/module/data/
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
