@@ -385,13 +385,15 @@ class Expander:
                 if o.kind == "const":
                     o.scale = 0
                 b = bit_list(val, where)
+                if "," in val:
+                    o.enum_bits = b
                 o.off, o.off_len, o.off_signed = b[-1], len(b), key == "off"
             elif key == "bank":
                 b = bit_list(val, where)
                 o.bank, o.bank_len = b[-1], len(b)
             elif key == "prefix":
                 o.prefix = val.strip('"')
-            elif key in ("comp", "ur_opt", "desc_next", "cx", "keepzero", "abs_target", "spaced", "inside", "ur_always", "nobracket"):
+            elif key in ("comp", "next", "ur_opt", "desc_next", "cx", "keepzero", "abs_target", "spaced", "inside", "ur_always", "nobracket"):
                 o.flags.add(key)
             else:
                 fail(where, f"unknown operand attribute '{a}'")

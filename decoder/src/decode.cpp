@@ -68,6 +68,7 @@ void read_memory(const OperandRow& o, const Word& w, sassdec_operand& op) {
     if (o.pos != none) {
         const std::uint64_t raw = w.get(o.pos, o.len);
         op.index = o.file == SASSDEC_UR ? ureg_index(raw, o.len) : static_cast<std::uint8_t>(raw);
+        if (o.flags & op_next) ++op.index;
         op.flags |= SASSDEC_HAS_REG;
     }
     if (o.ureg != none) {
@@ -80,7 +81,7 @@ void read_memory(const OperandRow& o, const Word& w, sassdec_operand& op) {
         op.flags |= SASSDEC_HAS_DESC;
     }
     if (o.off_len) {
-        const std::uint64_t raw = w.get(o.off, o.off_len);
+        const std::uint64_t raw = o.piece[0].len ? get_pieces(w, o.piece) : w.get(o.off, o.off_len);
         const std::int64_t v = o.flags & op_off_signed ? sign_extend(raw, o.off_len) : static_cast<std::int64_t>(raw);
         op.offset = static_cast<std::int32_t>(v * (std::int64_t{1} << o.scale));
     }

@@ -37,7 +37,8 @@ enum Pseudo : std::uint8_t { pseudo_zero, pseudo_one, pseudo_pow2 };
 
 enum OperandFlag : std::uint16_t {
     op_write = 1, op_read = 2, op_optional = 4, op_cx = 8, op_off_signed = 16, op_keepzero = 32,
-    op_abs_target = 128, op_complement = 256, op_desc_next = 512, op_ur_optional = 1024, op_spaced = 2048, op_inside = 4096
+    op_abs_target = 128, op_complement = 256, op_desc_next = 512, op_ur_optional = 1024, op_spaced = 2048,
+    op_inside = 4096, op_next = 8192
 };
 
 struct OperandRow {
@@ -48,7 +49,7 @@ struct OperandRow {
     std::uint16_t separator;    // printed before the operand
     std::uint16_t name;
     std::uint16_t fallback;     // value at which an optional operand is hidden
-    Piece piece[4];             // label, enum and split immediate operands
+    Piece piece[4];             // label, enum, split immediates and offsets
     std::uint8_t kind, file, pos, len;
     std::uint8_t neg, abs, inv, reuse;
     std::uint8_t width, width_field, align, suffix;
