@@ -7,14 +7,14 @@ namespace SASSEMU_LANES_NS {
 namespace k {
 
 // MXCSR: all exceptions masked, the rounding mode in bits 13 and 14 (RN, RM, RP, RZ in order).
+static constexpr uint32_t kMxcsr[4] = {0x1f80u, 0x3f80u, 0x5f80u, 0x7f80u};
 template <Rounding R>
 struct RoundScope {
-    static SASSEMU_INLINE void set(uint32_t mxcsr) { asm volatile("vldmxcsr %0" : : "m"(mxcsr)); }
     SASSEMU_INLINE RoundScope() {
-        if constexpr (R != Rounding::rn) set(0x1f80u | (uint32_t)R << 13);
+        if constexpr (R != Rounding::rn) asm volatile("vldmxcsr %0" : : "m"(kMxcsr[(int)R]));
     }
     SASSEMU_INLINE ~RoundScope() {
-        if constexpr (R != Rounding::rn) set(0x1f80u);
+        if constexpr (R != Rounding::rn) asm volatile("vldmxcsr %0" : : "m"(kMxcsr[0]));
     }
     RoundScope(const RoundScope&) = delete;
     RoundScope& operator=(const RoundScope&) = delete;
