@@ -3,8 +3,7 @@
 // cases and flushes are as measured on an H200: f32 inputs and results are flushed to signed zeros,
 // except for TANH, which passes subnormals through. Nothing else in the emulator depends on how
 // the function values come about.
-#include <cmath>
-
+// No <cmath>: its NAN macro and the comparison of that name exclude each other.
 #include "emu/isa/special.hpp"
 
 namespace sassemu {
@@ -26,7 +25,7 @@ SASSEMU_INLINE uint32_t narrow(double x) {
 }
 
 // sin and cos of 2 pi x; x in turns, as the range reduction in front of MUFU leaves it.
-SASSEMU_INLINE double turns(double x) { return (x - std::nearbyint(x)) * 6.283185307179586476925; }
+SASSEMU_INLINE double turns(double x) { return (x - __builtin_nearbyint(x)) * 6.283185307179586476925; }
 
 template <Fn F>
 SASSEMU_INLINE uint32_t evaluate(uint32_t bits) {
@@ -35,7 +34,7 @@ SASSEMU_INLINE uint32_t evaluate(uint32_t bits) {
     const bool negative = bits & sign32;
     if constexpr (F == Fn::TANH) {
         if (magnitude < 0x00800000u) return bits;
-        return as_bits(static_cast<float>(std::tanh(static_cast<double>(as_float(bits)))));
+        return as_bits(static_cast<float>(__builtin_tanh(static_cast<double>(as_float(bits)))));
     }
     if (magnitude < 0x00800000u) bits &= sign32;
     const double x = static_cast<double>(as_float(bits));
@@ -43,20 +42,20 @@ SASSEMU_INLINE uint32_t evaluate(uint32_t bits) {
         case Fn::RCP: return x == 0 ? inf32 | (bits & sign32) : narrow(1.0 / x);
         case Fn::RSQ:
             if (x == 0) return inf32 | (bits & sign32);
-            return negative ? nan32 : narrow(1.0 / std::sqrt(x));
+            return negative ? nan32 : narrow(1.0 / __builtin_sqrt(x));
         case Fn::SQRT:
             if (x == 0) return bits;
-            return negative ? nan32 : narrow(std::sqrt(x));
-        case Fn::EX2: return x > 1000 ? inf32 : x < -1000 ? 0 : narrow(std::exp2(x));
+            return negative ? nan32 : narrow(__builtin_sqrt(x));
+        case Fn::EX2: return x > 1000 ? inf32 : x < -1000 ? 0 : narrow(__builtin_exp2(x));
         case Fn::LG2:
             if (x == 0) return inf32 | sign32;
-            return negative ? nan32 : narrow(std::log2(x));
+            return negative ? nan32 : narrow(__builtin_log2(x));
         case Fn::SIN:
             if (magnitude == inf32) return nan32;
-            return x == 0 ? bits : narrow(std::sin(turns(x)));
+            return x == 0 ? bits : narrow(__builtin_sin(turns(x)));
         case Fn::COS:
             if (magnitude == inf32) return nan32;
-            return narrow(std::cos(turns(x)));
+            return narrow(__builtin_cos(turns(x)));
         default: return nan32;
     }
 }
@@ -71,7 +70,7 @@ SASSEMU_INLINE uint32_t evaluate_high(uint32_t bits) {
     const double x = __builtin_bit_cast(double, uint64_t{bits} << 32);
     if (F == Fn::RSQ64H && sign) return nan32;
     if (magnitude == 0x7ff00000u) return sign;
-    const double y = F == Fn::RCP64H ? 1.0 / x : 1.0 / std::sqrt(x);
+    const double y = F == Fn::RCP64H ? 1.0 / x : 1.0 / __builtin_sqrt(x);
     // Nearest on the upper word.
     const uint64_t whole = __builtin_bit_cast(uint64_t, y);
     const auto high = static_cast<uint32_t>((whole + 0x7fffffffu + (whole >> 32 & 1)) >> 32);
