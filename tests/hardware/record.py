@@ -118,6 +118,10 @@ def record_one(source, target):
             rows = first[:, i]
             changed = (rows != before).any(axis=2)
             numbers = np.nonzero(changed.any(axis=0))[0]
+            if w == 0x7918 and len(numbers):
+                for n in numbers[:8]:
+                    lane = int(np.nonzero(rows[0, n] != before[0, n])[0][0]) if (rows[0, n] != before[0, n]).any() else 0
+                    print("a NOP changes row %d: warp 0, lane %d: %08x was %08x" % (n, lane, rows[0, n, lane], before[0, n, lane]))
             if len(numbers) > 64:
                 raise SystemExit("word %032x changed %d rows: a slot is wrong" % (w, len(numbers)))
             status = OK if (rows == second[:, i]).all() else UNSTABLE
@@ -182,7 +186,7 @@ def record_all(directory, path):
                 raise SystemExit("an image with one NOP failed: " + said)
             with open(source + ".out", "rb") as f:
                 if f.read() != entry(0x7918, OK):
-                    raise SystemExit("an image with one NOP changed something or is unstable")
+                    raise SystemExit("an image with one NOP changed something or is unstable: " + said)
         print("one NOP: %.1f s" % (time.monotonic() - begin), flush=True)
 
     check()
