@@ -16,6 +16,8 @@
 namespace {
 std::atomic<uint64_t> allocations{0};
 }
+// GCC cannot see that the two operators below belong together.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 void* operator new(size_t bytes) {
     ++allocations;
     if (void* p = std::malloc(bytes ? bytes : 1)) return p;

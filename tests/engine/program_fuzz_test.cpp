@@ -119,7 +119,7 @@ testing::AssertionResult same(Machine& a, Machine& b) {
 
 void fuzz(const std::string& arch) {
     const uint64_t seed = setting("SASSEMU_FUZZ_SEED", 20261121);
-    const uint64_t steps = setting("SASSEMU_FUZZ_STEPS", 6000);
+    const uint64_t steps = setting("SASSEMU_FUZZ_STEPS", 100000);
     SCOPED_TRACE("SASSEMU_FUZZ_SEED=" + std::to_string(seed));
     const std::vector<Seed> words = seeds(arch);
     ASSERT_GT(words.size(), 500u);
