@@ -123,7 +123,7 @@ bool settle(Bits& word, Random& random) {
         const unsigned align = width == 1 ? 1 : width == 2 ? 2 : width <= 4 ? 4 : 8;
         unsigned index = random() % (200 / align - (width > 8 ? 2 : 1)) * align;
         const uint64_t luck = random() % 100;
-        if (luck < (writes ? 3 : 6)) index = 255;
+        if (luck < (writes ? 1 : 3)) index = 255;
         if (luck > 90 && !writes && word.get(16, 8) < 200 && word.get(16, 8) % align == 0)
             index = word.get(16, 8);
         if (index != 255 && index + width > 200) index = 0;
@@ -136,7 +136,7 @@ bool settle(Bits& word, Random& random) {
         for (unsigned i : hit) width = std::max<unsigned>(width, insn.operand[i].width);
         const unsigned align = width == 1 ? 1 : width == 2 ? 2 : 4;
         unsigned index = 4 + random() % (44 / align) * align;
-        if (random() % 100 < 6) index = 63;
+        if (random() % 100 < 3) index = 63;
         word.set(at, 6, index);
     }
     unsigned written = 7;
@@ -145,7 +145,7 @@ bool settle(Bits& word, Random& random) {
         const auto uniform = operands_in(word, at, 3, SASSDEC_UP, 1, 2);
         hit.insert(hit.end(), uniform.begin(), uniform.end());
         if (at == 12) {
-            const uint64_t guard = random() % 4 ? 7 : random() % 7;
+            const uint64_t guard = random() % 10 ? 7 : random() % 7;
             word.set(12, 4, guard | (guard != 7 && random() % 2 ? 8 : 0));
             continue;
         }
@@ -197,8 +197,6 @@ void describe(const sassdec_insn& insn, Candidate& c) {
         form += static_cast<char>('a' + o.kind * 4 + (o.kind <= 1 ? o.file : 0));
         if (o.flags & (SASSDEC_NEG | SASSDEC_ABS | SASSDEC_INV))
             facts.push_back("s" + std::to_string(i) + "=" + std::to_string(o.flags & 7));
-        if ((o.kind == SASSDEC_OP_REG && o.index == 255) || (o.kind == SASSDEC_OP_PRED && o.index == 7))
-            facts.push_back("z" + std::to_string(i));
     }
     facts.push_back("f" + form);
     for (unsigned i = 0; i < insn.field_count; ++i) {
@@ -206,7 +204,6 @@ void describe(const sassdec_insn& insn, Candidate& c) {
         facts.push_back("m" + std::to_string(i) + "=" +
                         (value.empty() ? std::to_string(std::min<unsigned>(insn.field[i], 16)) : value));
     }
-    facts.push_back(insn.guard == 7 && !insn.guard_neg ? "g" : "@");
     const std::string name = std::string(sassdec_mnemonic(&insn)) + "#" + std::to_string(insn.shape);
     for (const std::string& f : facts) c.single.insert(name + f);
     for (size_t i = 0; i < facts.size(); ++i)
@@ -343,6 +340,8 @@ int main(int argc, char** argv) {
                 if (!gain) break;
                 choose(best);
             }
+        for (size_t i = 0; i < group.size() && chosen < 24; ++i)
+            if (!used[i]) choose(i);
     }
     return 0;
 }

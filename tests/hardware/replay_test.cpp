@@ -273,13 +273,16 @@ TEST(HardwareRecord, ReplaysOnEveryLevel) {
     std::map<std::string, Tally> tallies;
     std::map<std::string, std::string> first;  // by variant
     std::map<std::string, uint32_t> unable;
+    std::vector<bool> leading_runs;  // a word that runs on one level runs on all
     uint32_t executed = 0, trapping = 0, trapping_runs = 0, wavering = 0;
     for (const LevelTable* table : levels()) {
         std::vector<std::unique_ptr<Bench>> benches;
         for (uint32_t warp = 0; warp < record.warps; ++warp)
             benches.push_back(std::make_unique<Bench>(table, warp));
         const bool leading = table == levels().front();
-        for (const Recorded& w : record.words) {
+        leading_runs.resize(record.words.size());
+        for (size_t index = 0; index < record.words.size(); ++index) {
+            const Recorded& w = record.words[index];
             if (w.status == unstable) wavering += leading;
             if (w.status == unstable) continue;
             bool differs = false, runs = true;
@@ -306,6 +309,12 @@ TEST(HardwareRecord, ReplaysOnEveryLevel) {
             const bool decodes = sassdec_decode(SASSDEC_SM_90, bits, 0, &insn) == SASSDEC_OK;
             const std::string name = decodes ? mnemonic_of(m.sass) : "undecodable";
             Tally& t = tallies[decodes ? name.substr(0, name.find('.')) : name];
+            if (leading) leading_runs[index] = runs;
+            if (runs != leading_runs[index]) {
+                differs = true;
+                first.emplace(name, std::string(table->name) + ", " + m.sass + (runs ? " runs" : " does not run") + ", unlike on " +
+                                        levels().front()->name);
+            }
             if (differs) t.bad.insert(name);
             if (!leading) continue;
             ++t.words;
