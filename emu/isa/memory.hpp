@@ -1,8 +1,9 @@
-// Loads and stores: lowering entry points. Fences and cache control are here too; atomics are in
-// atomic.hpp, textures in texture.hpp.
+// Loads, stores and copies: lowering entry points. Fences and cache control come with
+// memory_order.hpp; atomics are in atomic.hpp, textures in texture.hpp.
 #pragma once
 
 #include "emu/isa/isa.hpp"
+#include "emu/isa/memory_order.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
@@ -16,6 +17,7 @@ void lower(Lower&, const typed::Sts&);
 void lower(Lower&, const typed::Ldl&);
 void lower(Lower&, const typed::Stl&);
 void lower(Lower&, const typed::Ldc&);
+void lower(Lower&, const typed::Ldgsts&);
 
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu

@@ -156,6 +156,186 @@ TEST_P(Memory, AgainstByteModel) {
         }
 }
 
+TEST_P(Memory, FaultsNameTheLane) {
+    std::mt19937 rng(3);
+    for (const Form& f : forms) {
+        if (f.space == AccessSpace::constant) continue;
+        for (unsigned size : {2u, 4u, 6u})
+            for (bool misaligned : {false, true}) {
+                Machine m(GetParam());
+                uint64_t base = 0;
+                const uint64_t room = f.space == AccessSpace::shared  ? m.cta().shared_bytes
+                                      : f.space == AccessSpace::local ? m.launch().local_bytes
+                                                                      : 4000;
+                std::byte* host = nullptr;
+                if (f.space == AccessSpace::global || f.space == AccessSpace::generic)
+                    host = m.allocate(room, base);
+                const uint32_t bytes = sizes[size];
+                for (unsigned lane = 0; lane < 32; ++lane) {
+                    m.set64(4, lane, base + room - (32 - lane) * bytes);
+                    m.r(8, lane) = 0x12345678;
+                }
+                // Lane 30 lies past the end, or is off by one.
+                m.set64(4, 30, misaligned ? base + 1 : base + (room / bytes) * bytes);
+                ASSERT_EQ(m.step(f.arch, word_of(f, size)), Outcome::fault) << f.name << m.sass;
+                EXPECT_EQ(m.fault()->lanes, 1u << 30) << m.sass;
+                EXPECT_EQ(m.fault()->kind, misaligned ? FaultKind::misaligned_address
+                                           : f.space == AccessSpace::local
+                                               ? FaultKind::stack_overflow
+                                               : FaultKind::out_of_bounds)
+                    << m.sass;
+                for (uint64_t i = 0; host && f.store && i < room; ++i)
+                    ASSERT_EQ(host[i], std::byte{0});
+                EXPECT_EQ(m.r(8, 3), 0x12345678u);
+                // The same lane switched off: no fault.
+                EXPECT_EQ(m.step(f.arch, word_of(f, size), ~(1u << 30)), Outcome::ok) << m.sass;
+            }
+    }
+}
+
+TEST_P(Memory, ReadOnlyMemoryIsNotWritten) {
+    for (unsigned opcode : {0x986u, 0x985u}) {
+        Machine m(GetParam());
+        uint64_t base = 0;
+        m.allocate(4096, base, Extent::read_only);
+        for (unsigned lane = 0; lane < 32; ++lane) m.set64(4, lane, base + lane * 4);
+        Word w("0001e4000c1019040000000804007986");
+        w.set(11, 0, opcode);
+        EXPECT_EQ(m.step("sm_90a", w), Outcome::fault) << m.sass;
+        EXPECT_EQ(m.step("sm_90a", Word("000ea2000c1e19000000000404087981")), Outcome::ok);
+    }
+}
+
+TEST_P(Memory, LanesInSeveralAllocations) {
+    Machine m(GetParam());
+    uint64_t a = 0, b = 0;
+    std::byte* pa = m.allocate(256, a);
+    std::byte* pb = m.allocate(256, b);
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        m.set64(4, lane, (lane & 1 ? a : b) + lane * 4);
+        const uint32_t v = lane * 77 + 1;
+        std::memcpy((lane & 1 ? pa : pb) + lane * 4, &v, 4);
+    }
+    ASSERT_EQ(m.step("sm_90a", Word("000ea2000c1e19000000000404087981")), Outcome::ok);
+    for (unsigned lane = 0; lane < 32; ++lane) EXPECT_EQ(m.r(8, lane), lane * 77 + 1);
+}
+
+TEST_P(Memory, UniformRegistersAddToTheAddress) {
+    Machine m(GetParam());
+    uint64_t base = 0;
+    std::byte* host = m.allocate(4096, base);
+    m.ur(8) = static_cast<uint32_t>(base + 64);
+    m.ur(9) = static_cast<uint32_t>((base + 64) >> 32);
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        m.set64(4, lane, lane * 4 - 64ull);  // negative: the sum is modulo 2^64
+        std::memcpy(host + lane * 4, &lane, 4);
+    }
+    Word w("000ea2000c1e19000000000804087981");
+    w.set(76, 76, 0);
+    ASSERT_EQ(m.step("sm_90a", w), Outcome::ok) << m.sass << m.rejection;
+    for (unsigned lane = 0; lane < 32; ++lane) EXPECT_EQ(m.r(8, lane), lane) << m.sass;
+    // [R4.U32+UR8] of sm_75: the register is 32 bits wide.
+    for (unsigned lane = 0; lane < 32; ++lane) m.set64(4, lane, lane * 4 | ~0ull << 32);
+    m.ur(8) = static_cast<uint32_t>(base);
+    Word old("000ea200081ee9000000000804087981");
+    ASSERT_EQ(m.step("sm_75", old), Outcome::ok) << m.sass << m.rejection;
+    EXPECT_NE(m.sass.find("R4.U32+UR8"), std::string::npos) << m.sass;
+    for (unsigned lane = 0; lane < 32; ++lane) EXPECT_EQ(m.r(8, lane), lane) << m.sass;
+    // Shared: scaled register plus uniform register.
+    m.ur(8) = 128;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        m.r(4, lane) = 31 - lane;
+        std::memcpy(m.shared() + 128 + lane * 4, &lane, 4);
+    }
+    Word lds("000e6200080048000000000804087984");
+    ASSERT_EQ(m.step("sm_90a", lds), Outcome::ok) << m.sass << m.rejection;
+    for (unsigned lane = 0; lane < 32; ++lane) EXPECT_EQ(m.r(8, lane), 31 - lane) << m.sass;
+}
+
+TEST_P(Memory, WatchedIterationsNoteWhatTheyRead) {
+    Machine m(GetParam());
+    uint64_t base = 0;
+    std::byte* host = m.allocate(4096, base);
+    for (unsigned lane = 0; lane < 32; ++lane) m.set64(4, lane, base + 8);
+    Watch* anything = reinterpret_cast<Watch*>(&m);
+    m.w.watch = anything;
+    ASSERT_EQ(m.step("sm_90a", Word("000ea2000c1e19000000000404087981"), 0x10u), Outcome::ok);
+    ASSERT_EQ(m.watched.size(), 1u);
+    EXPECT_EQ(m.watched[0].first, host + 8);
+    m.w.watch = nullptr;
+}
+
+// cp.async: lanes without the predicate write zeros; ZFILL takes the bytes to leave out from the
+// low bits of the address.
+TEST_P(Memory, CopyToShared) {
+    std::mt19937 rng(5);
+    for (Lowering how : {Lowering::plain, Lowering::reference})
+        for (unsigned size : {4u, 5u, 6u})
+            for (int zfill = 0; zfill < 2; ++zfill)
+                for (uint32_t active : {~0u, 0x0ff00ff0u})
+                    for (int shape = 0; shape < 2; ++shape) {
+                        Machine m(GetParam());
+                        const uint32_t bytes = sizes[size];
+                        uint64_t base = 0;
+                        std::byte* host = m.allocate(4096, base);
+                        for (int i = 0; i < 4096; ++i) {
+                            host[i] = static_cast<std::byte>(rng());
+                            m.shared()[i] = std::byte{0xee};
+                        }
+                        const uint32_t chosen = shape ? rng() : ~0u;
+                        m.p(1) = chosen;
+                        std::vector<std::byte> expect(m.shared(), m.shared() + 4096);
+                        for (unsigned lane = 0; lane < 32; ++lane) {
+                            const uint32_t to = lane * bytes;
+                            const uint32_t from = (shape ? rng() % 64 : lane) * bytes;
+                            const uint32_t miss = zfill && shape ? rng() % bytes : 0;
+                            m.r(9, lane) = to;
+                            m.set64(4, lane, base + from + miss);
+                            if (!(active >> lane & 1)) continue;
+                            for (uint32_t i = 0; i < bytes; ++i)
+                                expect[to + i] = (chosen >> lane & 1) && i < bytes - miss
+                                                     ? host[from + i]
+                                                     : std::byte{0};
+                        }
+                        Word w = Word("0003e40008901c460000000004097fae");
+                        w.set(75, 73, size).set(82, 82, static_cast<unsigned>(zfill));
+                        ASSERT_EQ(m.step("sm_80", w, active, how), Outcome::ok)
+                            << m.sass << m.rejection;
+                        ASSERT_TRUE(std::equal(expect.begin(), expect.end(), m.shared()))
+                            << m.sass << " shape " << shape << " " << std::hex << active;
+                    }
+}
+
+TEST_P(Memory, SpaceQueries) {
+    Machine m(GetParam());
+    for (unsigned lane = 0; lane < 32; ++lane)
+        m.set64(4, lane, window_base(lane % 3 == 0   ? shared_window_high
+                                     : lane % 3 == 1 ? local_window_high
+                                                     : 0x7f00) +
+                             lane);
+    for (unsigned space = 0; space < 3; ++space) {
+        Word w = Word("000e2400000005000000000004ff73aa");
+        w.set(74, 73, space);
+        m.p(0) = 0x80000000u;
+        ASSERT_EQ(m.step("sm_80", w, 0x7fffffffu), Outcome::ok) << m.sass << m.rejection;
+        uint32_t expect = 0x80000000u;
+        for (unsigned lane = 0; lane < 31; ++lane)
+            if (lane % 3 == (space == 2 ? 0u : space == 1 ? 1u : 2u)) expect |= 1u << lane;
+        EXPECT_EQ(m.p(0), expect) << m.sass;
+    }
+}
+
+TEST_P(Memory, FencesReachTheModel) {
+    Machine m(GetParam());
+    ASSERT_EQ(m.step("sm_90a", Word("000fec00000020000000000000007992"), ~0u, Lowering::checked),
+              Outcome::ok);
+    ASSERT_EQ(m.fences.size(), 1u) << m.sass;
+    EXPECT_EQ(m.fences[0].ordering, Ordering::sc);
+    EXPECT_EQ(m.fences[0].scope, MemScope::gpu);
+    ASSERT_EQ(m.step("sm_90a", Word("000fec00000020000000000000007992")), Outcome::ok);
+    EXPECT_EQ(m.fences.size(), 1u);  // the flat model has no use for it
+}
+
 INSTANTIATE_TEST_SUITE_P(Levels, Memory, ::testing::ValuesIn(levels()),
                          [](const auto& i) { return std::string(i.param->name); });
 

@@ -1,0 +1,118 @@
+// Fences, cache control, waits for copies, and address-space queries. Under the flat model memory is
+// coherent and every access is done when its instruction is, so only wide fences leave a trace here;
+// through the port each of them is told to the model.
+#include "emu/isa/memory_access.hpp"
+#include "emu/isa/memory_order.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+
+namespace {
+
+const Op* nothing(const Op* op, Warp&, uint32_t) { return op + 1; }
+
+const Op* host_fence(const Op* op, Warp&, uint32_t) {
+    host::fence();
+    return op + 1;
+}
+
+// k[0] Ordering, k[1] MemScope, k[2] bit 0: invalidate data, bit 1: invalidate textures.
+const Op* fence_port(const Op* op, Warp& w, uint32_t) {
+    Fence f;
+    f.ordering = static_cast<Ordering>(op->k[0]);
+    f.scope = static_cast<MemScope>(op->k[1]);
+    f.invalidate_data = op->k[2] & 1;
+    f.invalidate_texture = op->k[2] & 2;
+    f.warp = &w;
+    return services(w).fence(w, op, f);
+}
+
+void fence(Lower& x, Ordering ordering, MemScope scope, bool data, bool texture, bool host) {
+    x.op.k[0] = static_cast<uint8_t>(ordering);
+    x.op.k[1] = static_cast<uint8_t>(scope);
+    x.op.k[2] = static_cast<uint8_t>(data | texture << 1);
+    if (x.through_port())
+        x.handler(fence_port);
+    else
+        x.handler(host ? host_fence : nothing);
+}
+
+// m[1]: which window (0: none of them), m[3]: the predicate.
+const Op* query_space(const Op* op, Warp& w, uint32_t mask) {
+    const uint64_t add = w.scalar64(op->c) + static_cast<uint64_t>(signed_offset(op));
+    const V32 high =
+        L::hi32(L::add64(L::load_pair(w.row(op->a), w.row(op->b)), L::splat64(add)));
+    uint32_t inside = L::cmp_eq(high, L::splat(op->m[1]));
+    if (op->m[1] == 0)
+        inside = ~(L::cmp_eq(high, L::splat(shared_window_high)) |
+                   L::cmp_eq(high, L::splat(local_window_high)));
+    write_predicate(w, op->m[3], inside, mask);
+    return op + 1;
+}
+
+}  // namespace
+
+void lower(Lower& x, const typed::Membar& i) {
+    using S = typed::MembarScope;
+    MemScope scope = MemScope::sys;
+    switch (i.scope) {
+        case S::CTA:
+        case S::CTA_PARTIAL: scope = MemScope::cta; break;
+        case S::SM: scope = MemScope::sm; break;
+        case S::VC: scope = MemScope::vc; break;
+        case S::GPU: scope = MemScope::gpu; break;
+        default: break;
+    }
+    const Ordering ordering = i.sem == typed::MembarSem::ALL    ? Ordering::acq_rel
+                              : i.sem == typed::MembarSem::MMIO ? Ordering::mmio
+                                                                : Ordering::sc;
+    // One worker runs a CTA at a time: inside it, program order is all there is.
+    fence(x, ordering, scope, false, false, scope != MemScope::cta);
+}
+// Waits for asynchronous copies of the bulk kind; ordinary accesses are never late here.
+void lower(Lower& x, const typed::MembarAsync&) {
+    fence(x, Ordering::acq_rel, MemScope::vc, false, false, true);
+}
+// Between the generic and the asynchronous proxy. The flat model has one view of memory.
+void lower(Lower& x, const typed::Fence&) {
+    fence(x, Ordering::acq_rel, MemScope::cta, false, false, true);
+}
+// griddepcontrol.wait: launches do not overlap.
+void lower(Lower& x, const typed::Acqbulk&) { x.handler(nothing); }
+void lower(Lower& x, const typed::Errbar&) { x.handler(nothing); }
+void lower(Lower& x, const typed::Cgaerrbar&) { x.handler(nothing); }
+void lower(Lower& x, const typed::Cctl&) { x.handler(nothing); }
+void lower(Lower& x, const typed::Cctll&) { x.handler(nothing); }
+void lower(Lower& x, const typed::CctllAll&) { x.handler(nothing); }
+void lower(Lower& x, const typed::Cctlt&) { x.handler(nothing); }
+// CCTL.IVALL is the acquire side of a wide fence: it empties the first-level cache.
+void lower(Lower& x, const typed::CctlAll& i) {
+    const bool invalidates = i.op == typed::CctlOp::IVALL || i.op == typed::CctlOp::IVALLP;
+    fence(x, Ordering::weak, MemScope::none, invalidates, false, false);
+}
+void lower(Lower& x, const typed::CctltIvall&) {
+    fence(x, Ordering::weak, MemScope::none, false, true, false);
+}
+// Copies are complete when issued, and checked runs wait for registers, not for scoreboards.
+void lower(Lower& x, const typed::Ldgdepbar&) { x.handler(nothing); }
+void lower(Lower& x, const typed::Depbar&) { x.handler(nothing); }
+void lower(Lower& x, const typed::DepbarLe&) { x.handler(nothing); }
+
+void lower(Lower& x, const typed::Qspc& i) {
+    using S = typed::SpaceKind;
+    if (i.d.index != SASSDEC_RZ) return x.gap("the register result of QSPC");
+    if (!far_operand(x, i.addr, i.e || i.addr.has_ureg,
+                     i.ext == typed::AddressExt::B64 || !i.addr.has_ureg))
+        return;
+    switch (i.space) {
+        case S::S: x.op.m[1] = shared_window_high; break;
+        case S::L: x.op.m[1] = local_window_high; break;
+        case S::G: x.op.m[1] = 0; break;
+        default: return x.gap("this space of QSPC");
+    }
+    x.op.m[3] = i.pd.index;
+    x.handler(query_space);
+}
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu
