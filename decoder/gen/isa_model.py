@@ -355,6 +355,9 @@ class Expander:
                 o.optional = True
                 if eq:
                     o.default = number(val, where)
+            elif key == "unless":
+                o.when, o.optional = self.condition(val, fields, where), True
+                o.flags.add("unless")
             elif key == "noreuse":
                 o.reuse = NONE
             elif key == "reuse":
@@ -429,6 +432,8 @@ class Expander:
                 else:
                     for p in parts:
                         out.append(self.form(entry, family, lines, number(p, l.where), None))
+                        if any(family in f and out[-1].opcode in o for f, o in self.desc.ignore91):
+                            out.append(self.form(entry, family, lines, out[-1].opcode | 0x1000, None))
         return out
 
     def form(self, entry, family, lines, opcode, alu):

@@ -50,6 +50,7 @@ class Description:
     enums: dict      # name -> [Enum, ...] (one per family filter)
     entries: list
     scheduling: list  # (families, set of mnemonics, variable latency?) of the `variable` and `fixed` statements
+    ignore91: list    # (families, set of opcodes) whose bit 91 carries nothing
 
 
 def fail(where, message):
@@ -143,7 +144,7 @@ class Parser:
             self.sets[f] = frozenset([f])
             self.sets[f + "+"] = frozenset(FAMILIES[i:])
             self.sets[f + "-"] = frozenset(FAMILIES[:i + 1])
-        self.macros, self.enums, self.entries, self.scheduling = {}, {}, [], []
+        self.macros, self.enums, self.entries, self.scheduling, self.ignore91 = {}, {}, [], [], []
 
     def families(self, text, where):
         """'sm_90+ !sm_120' -> set of families; names are unioned, then !names are removed."""
@@ -191,6 +192,9 @@ class Parser:
             elif word in ("variable", "fixed"):
                 self.scheduling.append((fams, frozenset(tail.split()), word == "variable"))
                 block = None
+            elif word == "ignore91":
+                self.ignore91.append((fams, frozenset(int(x, 0) for x in tail.split())))
+                block = None
             elif word == "enum":
                 name, colon, vals = tail.partition(":")
                 if not colon:
@@ -213,7 +217,7 @@ class Parser:
                 entry.families = fams
                 self.entries.append(entry)
             else:
-                fail(where, f"unknown keyword '{word}' (set, enum, macro, insn, variable, fixed)")
+                fail(where, f"unknown keyword '{word}' (set, enum, macro, insn, variable, fixed, ignore91)")
 
     def expand(self, lines, depth=0):
         out = []
@@ -234,4 +238,4 @@ class Parser:
     def finish(self):
         for e in self.entries:
             e.lines = [Line(l.where, l.text, l.families & e.families) for l in self.expand(e.lines)]
-        return Description(self.sets, self.enums, self.entries, self.scheduling)
+        return Description(self.sets, self.enums, self.entries, self.scheduling, self.ignore91)

@@ -174,8 +174,9 @@ bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassd
             main = op.imm;
             break;
     }
-    if (o.when != none && !condition(o.when_mask, insn.field[o.when])) op.flags |= SASSDEC_HIDDEN;
-    if ((o.flags & op_optional) && main == o.fallback) op.flags |= SASSDEC_HIDDEN;
+    const bool wanted = o.when == none || condition(o.when_mask, insn.field[o.when]);
+    const bool plain = (o.flags & op_optional) && main == o.fallback;
+    if (o.flags & op_unless ? plain && !wanted : plain || !wanted) op.flags |= SASSDEC_HIDDEN;
     return true;
 }
 

@@ -29,7 +29,7 @@ void put_value(Text& t, double v, bool negative, int special) {
 
 void Text::float32(std::uint32_t bits) {
     const std::uint32_t exp = bits >> 23 & 0xff, man = bits & 0x7fffff;
-    const int special = exp != 0xff ? 0 : man == 0 ? 1 : (man & 0x400000) ? 3 : 2;
+    const int special = exp != 0xff ? 0 : man == 0 ? 1 : 3;  // printed through a double, which quiets a NaN
     put_value(*this, special ? 0 : static_cast<double>(std::bit_cast<float>(bits)), bits >> 31, special);
 }
 
