@@ -1,0 +1,22 @@
+// Conversions between number formats: F2F F2I I2F I2FP FRND F2FP F2IP.
+#pragma once
+
+#include "emu/isa/isa.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+
+void lower(Lower& x, const typed::F2f& i);
+void lower(Lower& x, const typed::F2i& i);
+void lower(Lower& x, const typed::I2f& i);
+void lower(Lower& x, const typed::I2fp& i);
+void lower(Lower& x, const typed::Frnd& i);
+void lower(Lower& x, const typed::F2fpPack& i);
+void lower(Lower& x, const typed::F2fpPack8& i);
+void lower(Lower& x, const typed::F2fpNarrow8& i);
+void lower(Lower& x, const typed::F2fpUnpack8& i);
+void lower(Lower& x, const typed::F2fpTf32& i);
+void lower(Lower& x, const typed::F2ip& i);
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu

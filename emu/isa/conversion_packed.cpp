@@ -1,0 +1,220 @@
+// Packed conversions: F2FP (pairs of f16, bf16, fp8; tf32) and F2IP. Operand a goes to the upper
+// half or byte. A 16-bit pair lands below what operand c holds: d = c << 16 | pair, as the sequences
+// show that compilers emit for four values.
+#include "emu/isa/conversion.hpp"
+#include "emu/isa/float_modes.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+namespace {
+
+// k[0]: .RELU 1, .SATFINITE 2, round towards zero 4, high half 8, bf16 16, e4m3 32, signed 64.
+constexpr unsigned mode_relu = 1, mode_satfinite = 2, mode_rz = 4, mode_h1 = 8, mode_bf = 16,
+                   mode_e4m3 = 32, mode_signed = 64;
+
+// ---- f16 and bf16 pairs ----------------------------------------------------------------------
+
+template <bool Bf, Kind B, bool All>
+const Op* pack(const Op* op, Warp& w, uint32_t mask) {
+    const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b);
+    write<All>(w, op->d, Bf ? L::f32x2_to_bf16x2<>(b, a) : L::f32x2_to_f16x2<>(b, a), mask);
+    return op + 1;
+}
+// Infinite halves become the largest finite number.
+SASSEMU_INLINE V32 finite_halves(V32 r, uint32_t infinity) {
+    const Mask lo = L::cmp_eq(L::and_(r, L::splat(0x7fffu)), L::splat(infinity));
+    const Mask hi = L::cmp_eq(L::and_(r, L::splat(0x7fff0000u)), L::splat(infinity << 16));
+    return L::sub(r, L::or_(L::select(lo, L::splat(1), L::splat(0)),
+                            L::select(hi, L::splat(0x10000u), L::splat(0))));
+}
+SASSEMU_RARE V32 pack_any_mode(V32 a, V32 b, unsigned mode) {
+    V32 r;
+    if (mode & mode_bf)
+        r = mode & mode_rz ? L::f32x2_to_bf16x2<Rounding::rz>(b, a) : L::f32x2_to_bf16x2<>(b, a);
+    else
+        r = mode & mode_rz ? L::f32x2_to_f16x2<Rounding::rz>(b, a) : L::f32x2_to_f16x2<>(b, a);
+    if (mode & mode_satfinite) r = finite_halves(r, mode & mode_bf ? 0x7f80u : 0x7c00u);
+    if (mode & mode_relu)
+        r = mode & mode_bf ? L::bmax2<true>(r, L::splat(0)) : L::hmax2<true>(r, L::splat(0));
+    return r;
+}
+template <Kind B>
+const Op* pack_general(const Op* op, Warp& w, uint32_t mask) {
+    const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b);
+    write<false>(w, op->d, pack_any_mode(a, b, op->k[0]), mask);
+    return op + 1;
+}
+
+// ---- fp8 -------------------------------------------------------------------------------------
+
+// f32 to e4m3 or e5m2, round to nearest even. Subnormals are rounded by an f32 addition whose result
+// has the quantum of the format; larger values by adding half a quantum to the bits.
+SASSEMU_INLINE V32 encode8(V32 v, unsigned mode) {
+    const bool e4m3 = mode & mode_e4m3;
+    const unsigned fraction = e4m3 ? 3 : 2, bias = e4m3 ? 7 : 15, cut = 23 - fraction;
+    const uint32_t largest = e4m3 ? 0x7eu : 0x7bu, overflow = e4m3 ? 0x7fu : 0x7cu;
+    const Mask nan = L::fisnan(v);
+    const V32 sign = L::and_(L::shr(v, L::splat(24)), L::splat(0x80u));
+    const V32 magnitude = L::fabs(v);
+    const V32 odd = L::and_(L::shr(magnitude, L::splat(cut)), L::splat(1));
+    const V32 half = L::splat((1u << (cut - 1)) - 1);
+    const V32 rounded = L::shr(L::add3(magnitude, half, odd), L::splat(cut));
+    const V32 normal = L::sub(rounded, L::splat((127 - bias) << fraction));
+    const V32 magic = L::splat((127 + 23 + 1 - bias - fraction) << 23);
+    const V32 small = L::sub(L::fadd<>(magnitude, magic), magic);
+    const Mask is_small = L::cmp_lt_u(magnitude, L::splat((127 + 1 - bias) << 23));
+    V32 r = L::select(is_small, small, normal);
+    const Mask over = ~is_small & L::cmp_ge_u(normal, L::splat(overflow));
+    r = L::select(over, L::splat(mode & mode_satfinite ? largest : overflow), r);
+    r = L::or_(r, sign);
+    if (mode & mode_relu) r = L::select(L::sign_mask(v), L::splat(0), r);
+    return L::select(nan, L::splat(0x7fu), r);
+}
+// e4m3 or e5m2 in the low byte to f32, exactly.
+SASSEMU_INLINE V32 decode8(V32 v, bool e4m3) {
+    const V32 sign = L::shl(L::and_(v, L::splat(0x80u)), L::splat(24));
+    const V32 magnitude = L::and_(v, L::splat(0x7fu));
+    if (!e4m3) return L::or_(L::f16_to_f32(L::shl(magnitude, L::splat(8))), sign);
+    // As an f16 the exponent is 8 too small.
+    const V32 value = L::fmul<>(L::f16_to_f32(L::shl(magnitude, L::splat(7))), L::splat(0x43800000u));
+    const V32 r = L::select(L::cmp_eq(magnitude, L::splat(0x7fu)), L::splat(L::kF32Nan), value);
+    return L::or_(r, sign);
+}
+SASSEMU_INLINE V32 above(V32 pair, V32 c, unsigned mode) {
+    if (mode & mode_h1) c = L::hi16(c);
+    return L::or_(pair, L::shl(c, L::splat(16)));
+}
+SASSEMU_RARE V32 pack8(V32 a, V32 b, V32 c, unsigned mode) {
+    const V32 pair = L::or_(L::shl(encode8(a, mode), L::splat(8)), encode8(b, mode));
+    return above(pair, c, mode);
+}
+template <Kind B>
+const Op* pack_8(const Op* op, Warp& w, uint32_t mask) {
+    const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b), c = read<Kind::row>(w, op->c);
+    write<false>(w, op->d, pack8(a, b, c, op->k[0]), mask);
+    return op + 1;
+}
+template <Kind B>
+const Op* narrow_8(const Op* op, Warp& w, uint32_t mask) {
+    const V32 b = read<B>(w, op->b), c = read<Kind::row>(w, op->c);
+    const V32 hi = L::f16_to_f32(L::hi16(b)), lo = L::f16_to_f32(b);
+    write<false>(w, op->d, pack8(hi, lo, c, op->k[0]), mask);
+    return op + 1;
+}
+SASSEMU_RARE V32 unpack8(V32 b, unsigned mode) {
+    const bool e4m3 = mode & mode_e4m3;
+    if (mode & mode_h1) b = L::hi16(b);
+    return pack_any_mode(decode8(L::shr(b, L::splat(8)), e4m3), decode8(b, e4m3),
+                         mode & (mode_bf | mode_relu));
+}
+template <Kind B>
+const Op* unpack_8(const Op* op, Warp& w, uint32_t mask) {
+    write<false>(w, op->d, unpack8(read<B>(w, op->b), op->k[0]), mask);
+    return op + 1;
+}
+
+// ---- tf32 and bytes --------------------------------------------------------------------------
+
+// 10 fraction bits; the 13 others are zero.
+template <Kind B>
+const Op* to_tf32(const Op* op, Warp& w, uint32_t mask) {
+    const V32 v = read<B>(w, op->b);
+    const V32 odd = L::and_(L::shr(v, L::splat(13)), L::splat(1));
+    V32 r = op->k[0] & mode_rz ? v : L::add3(v, L::splat(0xfffu), odd);
+    r = L::and_(r, L::splat(0xffffe000u));
+    // An infinity has no fraction bits and stays.
+    if (op->k[0] & mode_relu) r = L::select(L::sign_mask(v), L::splat(0), r);
+    write<false>(w, op->d, L::select(L::fisnan(v), L::splat(L::kF32Nan), r), mask);
+    return op + 1;
+}
+// Two f32 to saturated bytes, round to nearest.
+template <Kind B>
+const Op* pack_bytes(const Op* op, Warp& w, uint32_t mask) {
+    const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b), c = read<Kind::row>(w, op->c);
+    V32 high, low;
+    if (op->k[0] & mode_signed) {
+        high = L::f32_to_small<Rounding::rn, 8, true>(a);
+        low = L::f32_to_small<Rounding::rn, 8, true>(b);
+        if (op->k[0] & mode_relu) {
+            high = L::max_s(high, L::splat(0));
+            low = L::max_s(low, L::splat(0));
+        }
+    } else {
+        high = L::f32_to_small<Rounding::rn, 8, false>(a);
+        low = L::f32_to_small<Rounding::rn, 8, false>(b);
+    }
+    const V32 byte = L::splat(0xffu);
+    const V32 pair = L::or_(L::shl(L::and_(high, byte), L::splat(8)), L::and_(low, byte));
+    write<false>(w, op->d, above(pair, c, op->k[0]), mask);
+    return op + 1;
+}
+
+bool set_b(Lower& x, const typed::Reg& d, const typed::Src& b, unsigned mode) {
+    x.op.d = x.destination_row(d.index);
+    const Operand o = x.source(b);
+    x.op.b = o.at;
+    x.op.k[0] = static_cast<uint8_t>(mode);
+    return o.scalar;
+}
+template <class T>
+unsigned pack_mode(const T& i) {
+    unsigned mode = i.relu ? mode_relu : 0;
+    if constexpr (requires { i.satfinite; }) mode |= i.satfinite ? mode_satfinite : 0;
+    if (i.rnd == typed::PackRounding::RZ) mode |= mode_rz;
+    return mode;
+}
+template <class T>
+unsigned fp8_mode(Lower& x, const T& i, typed::Fp8Format f) {
+    if (i.rnd != typed::PackRounding::RN) x.gap("an fp8 conversion that does not round to nearest");
+    const bool h1 = i.half == typed::HalfSelect::H1;
+    return pack_mode(i) | (h1 ? mode_h1 : 0) | (f == typed::Fp8Format::E4M3 ? mode_e4m3 : 0);
+}
+
+}  // namespace
+
+void lower(Lower& x, const typed::F2fpPack& i) {
+    const bool bf = i.dst == typed::FloatFormat::BF16;
+    const unsigned mode = pack_mode(i) | (bf ? mode_bf : 0);
+    const bool scalar = set_b(x, i.d, i.b, mode);
+    x.op.a = x.source(i.a).at;
+    if (mode & ~mode_bf)
+        x.handler(scalar ? pack_general<Kind::scalar> : pack_general<Kind::row>);
+    else if (bf)
+        scalar ? x.handlers(pack<true, Kind::scalar, false>, pack<true, Kind::scalar, true>)
+               : x.handlers(pack<true, Kind::row, false>, pack<true, Kind::row, true>);
+    else
+        scalar ? x.handlers(pack<false, Kind::scalar, false>, pack<false, Kind::scalar, true>)
+               : x.handlers(pack<false, Kind::row, false>, pack<false, Kind::row, true>);
+}
+void lower(Lower& x, const typed::F2fpPack8& i) {
+    const bool scalar = set_b(x, i.d, i.b, fp8_mode(x, i, i.dst));
+    x.op.a = x.source(i.a).at;
+    x.op.c = x.source(i.c).at;
+    x.handler(scalar ? pack_8<Kind::scalar> : pack_8<Kind::row>);
+}
+void lower(Lower& x, const typed::F2fpNarrow8& i) {
+    const bool scalar = set_b(x, i.d, i.b, fp8_mode(x, i, i.dst));
+    x.op.c = x.source(i.c).at;
+    x.handler(scalar ? narrow_8<Kind::scalar> : narrow_8<Kind::row>);
+}
+void lower(Lower& x, const typed::F2fpUnpack8& i) {
+    const unsigned bf = i.dst == typed::FloatFormat::BF16 ? mode_bf : 0;
+    const bool scalar = set_b(x, i.d, i.b, fp8_mode(x, i, i.src) | bf);
+    x.handler(scalar ? unpack_8<Kind::scalar> : unpack_8<Kind::row>);
+}
+void lower(Lower& x, const typed::F2fpTf32& i) {
+    const bool scalar = set_b(x, i.d, i.b, pack_mode(i));
+    x.handler(scalar ? to_tf32<Kind::scalar> : to_tf32<Kind::row>);
+}
+void lower(Lower& x, const typed::F2ip& i) {
+    if (!i.ntz) x.gap("F2IP without .NTZ");
+    const bool h1 = i.half == typed::HalfSelect::H1;
+    const bool scalar = set_b(x, i.d, i.b, (i.relu ? mode_relu : 0) | (h1 ? mode_h1 : 0) |
+                                               (i.dst ? mode_signed : 0));
+    x.op.a = x.source(i.a).at;
+    x.op.c = x.source(i.c).at;
+    x.handler(scalar ? pack_bytes<Kind::scalar> : pack_bytes<Kind::row>);
+}
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu
