@@ -1,169 +1,186 @@
-// The multi-function unit. Results are the correctly rounded value of the function, which the
-// hardware's interpolation misses by an ulp at times (TANH by up to about 2^-11 relative); special
-// cases and flushes are as measured on an H200: f32 inputs and results are flushed to signed zeros,
-// except for TANH, which passes subnormals through. Nothing else in the emulator depends on how
-// the function values come about.
-// No <cmath>: its NAN macro and the comparison of that name exclude each other.
+// MUFU: the special cases and the flushing of each function around a value from
+// special_functions.hpp. The values are correctly rounded (but for rare near-ties); the hardware's
+// differ from them by up to a few units in the last place (PTX ISA, the .approx instructions).
+//
+// fp32 inputs and results flush subnormals, as the scaling shows that compilers put around the
+// instruction for the non-.ftz operations; TANH passes them through.
 #include "emu/isa/special.hpp"
+
+#include "emu/isa/float_modes.hpp"
+#include "emu/isa/special_functions.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
-
 namespace {
 
-using Fn = typed::MufuFunction;
+using typed::MufuFunction;
 
-constexpr uint32_t nan32 = 0x7fffffffu, inf32 = 0x7f800000u, sign32 = 0x80000000u;
-
-SASSEMU_INLINE float as_float(uint32_t bits) { return __builtin_bit_cast(float, bits); }
-SASSEMU_INLINE uint32_t as_bits(float x) { return __builtin_bit_cast(uint32_t, x); }
-
-// A result in [2^-1022, 2^1023] to f32: nearest, subnormals to signed zero.
-SASSEMU_INLINE uint32_t narrow(double x) {
-    const uint32_t bits = as_bits(static_cast<float>(x));
-    return (bits & 0x7f800000u) ? bits : bits & sign32;
+SASSEMU_INLINE V32 canonical(V32 v) { return L::select(L::fisnan(v), L::splat(L::kF32Nan), v); }
+SASSEMU_INLINE V32 signed_infinity(V32 x) {
+    return L::or_(L::and_(x, L::splat(0x80000000u)), L::splat(0x7f800000u));
 }
+SASSEMU_INLINE Mask is_zero(V32 x) { return ~L::nonzero(L::fabs(x)); }
+SASSEMU_INLINE Mask is_infinite(V32 x) { return L::cmp_eq(L::fabs(x), L::splat(0x7f800000u)); }
+// Negative numbers, not -0; NaN included where its sign is set.
+SASSEMU_INLINE Mask is_negative(V32 x) { return L::sign_mask(x) & ~is_zero(x); }
 
-// sin and cos of 2 pi x; x in turns, as the range reduction in front of MUFU leaves it.
-SASSEMU_INLINE double turns(double x) { return (x - __builtin_nearbyint(x)) * 6.283185307179586476925; }
-
-template <Fn F>
-SASSEMU_INLINE uint32_t evaluate(uint32_t bits) {
-    const uint32_t magnitude = bits & ~sign32;
-    if (magnitude > inf32) return nan32;
-    const bool negative = bits & sign32;
-    if constexpr (F == Fn::TANH) {
-        if (magnitude < 0x00800000u) return bits;
-        return as_bits(static_cast<float>(__builtin_tanh(static_cast<double>(as_float(bits)))));
+// Each takes and returns f32 that are not flushed yet.
+struct Rcp {
+    static SASSEMU_RARE V32 of(V32 x) { return canonical(special::apply<special::Reciprocal>(x)); }
+};
+struct Rsq {
+    static SASSEMU_RARE V32 of(V32 x) {
+        V32 r = special::apply<special::ReciprocalRoot>(x);
+        r = L::select(is_zero(x), signed_infinity(x), r);
+        r = L::select(is_infinite(x), L::splat(0), r);
+        return L::select(is_negative(x) | L::fisnan(x), L::splat(L::kF32Nan), r);
     }
-    if (magnitude < 0x00800000u) bits &= sign32;
-    const double x = static_cast<double>(as_float(bits));
-    switch (F) {
-        case Fn::RCP: return x == 0 ? inf32 | (bits & sign32) : narrow(1.0 / x);
-        case Fn::RSQ:
-            if (x == 0) return inf32 | (bits & sign32);
-            return negative ? nan32 : narrow(1.0 / __builtin_sqrt(x));
-        case Fn::SQRT:
-            if (x == 0) return bits;
-            return negative ? nan32 : narrow(__builtin_sqrt(x));
-        case Fn::EX2: return x > 1000 ? inf32 : x < -1000 ? 0 : narrow(__builtin_exp2(x));
-        case Fn::LG2:
-            if (x == 0) return inf32 | sign32;
-            return negative ? nan32 : narrow(__builtin_log2(x));
-        case Fn::SIN:
-            if (magnitude == inf32) return nan32;
-            return x == 0 ? bits : narrow(__builtin_sin(turns(x)));
-        case Fn::COS:
-            if (magnitude == inf32) return nan32;
-            return narrow(__builtin_cos(turns(x)));
-        default: return nan32;
+};
+struct Sqrt {
+    static SASSEMU_RARE V32 of(V32 x) {
+        V32 r = special::apply<special::Root>(x);
+        r = L::select(is_zero(x) | is_infinite(x), x, r);
+        return L::select(is_negative(x) | L::fisnan(x), L::splat(L::kF32Nan), r);
     }
-}
+};
+struct Ex2 {
+    static SASSEMU_RARE V32 of(V32 x) {
+        const V32 r = special::apply<special::PowerOfTwo>(x);
+        return L::select(L::fisnan(x), L::splat(L::kF32Nan), r);
+    }
+};
+struct Lg2 {
+    static SASSEMU_RARE V32 of(V32 x) {
+        V32 r = special::apply<special::Logarithm>(x);
+        r = L::select(is_zero(x), L::splat(0xff800000u), r);
+        r = L::select(is_infinite(x), x, r);
+        return L::select(is_negative(x) | L::fisnan(x), L::splat(L::kF32Nan), r);
+    }
+};
+struct Sin {
+    static SASSEMU_RARE V32 of(V32 x) {
+        V32 r = special::apply<special::Circular<0>>(x);
+        r = L::select(is_zero(x), x, r);
+        return L::select(is_infinite(x) | L::fisnan(x), L::splat(L::kF32Nan), r);
+    }
+};
+struct Cos {
+    static SASSEMU_RARE V32 of(V32 x) {
+        const V32 r = special::apply<special::Circular<1>>(x);
+        return L::select(is_infinite(x) | L::fisnan(x), L::splat(L::kF32Nan), r);
+    }
+};
+struct Tanh {
+    static SASSEMU_RARE V32 of(V32 x) {
+        const V32 r = special::apply<special::HyperbolicTangent>(x);
+        const V32 field = L::and_(x, L::splat(0x7f800000u));
+        return L::select(L::nonzero(field), canonical(r), x);
+    }
+};
 
-// The upper words of an f64 function: the lower word of the operand is taken as 0, subnormal operands
-// and results as signed zeros (PTX ISA, "rcp.approx.ftz.f64").
-template <Fn F>
-SASSEMU_INLINE uint32_t evaluate_high(uint32_t bits) {
-    const uint32_t magnitude = bits & ~sign32, sign = bits & sign32;
-    if (magnitude > 0x7ff00000u) return nan32;
-    if (magnitude < 0x00100000u) return 0x7ff00000u | sign;
-    const double x = __builtin_bit_cast(double, uint64_t{bits} << 32);
-    if (F == Fn::RSQ64H && sign) return nan32;
-    if (magnitude == 0x7ff00000u) return sign;
-    const double y = F == Fn::RCP64H ? 1.0 / x : 1.0 / __builtin_sqrt(x);
-    // Nearest on the upper word.
-    const uint64_t whole = __builtin_bit_cast(uint64_t, y);
-    const auto high = static_cast<uint32_t>((whole + 0x7fffffffu + (whole >> 32 & 1)) >> 32);
-    return (high & ~sign32) < 0x00100000u ? high & sign32 : high;
+// On upper words of fp64. PTX ISA, rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: the low word does not
+// count, not even to tell NaN from infinity; subnormals flush; NaN results are 0x7fffffff.
+constexpr uint32_t high_infinity = 0x7ff00000u;
+SASSEMU_INLINE V32 flush_high(V32 x) {
+    const Mask normal = L::nonzero(L::and_(x, L::splat(high_infinity)));
+    return L::select(normal, x, L::and_(x, L::splat(0x80000000u)));
 }
+SASSEMU_INLINE V32 high_special(V32 x, V32 r) {
+    const V32 sign = L::and_(x, L::splat(0x80000000u)), magnitude = L::fabs(x);
+    r = L::select(~L::nonzero(magnitude), L::or_(sign, L::splat(high_infinity)), r);
+    r = L::select(L::cmp_eq(magnitude, L::splat(high_infinity)), sign, r);
+    return L::select(L::cmp_gt_u(magnitude, L::splat(high_infinity)), L::splat(0x7fffffffu), r);
+}
+struct Rcp64h {
+    static SASSEMU_RARE V32 of(V32 x) {
+        x = flush_high(x);
+        return flush_high(high_special(x, special::apply_high<special::Reciprocal>(x)));
+    }
+};
+struct Rsq64h {
+    static SASSEMU_RARE V32 of(V32 x) {
+        x = flush_high(x);
+        const V32 r = high_special(x, special::apply_high<special::ReciprocalRoot>(x));
+        return L::select(is_negative(x), L::splat(0x7fffffffu), r);
+    }
+};
 
-template <Fn F>
-SASSEMU_INLINE uint32_t function(uint32_t x) {
-    if constexpr (F == Fn::RCP64H || F == Fn::RSQ64H)
-        return evaluate_high<F>(x);
+enum class Width : uint8_t { single, raw };
+
+template <class F, Width W, Kind B>
+const Op* special_function(const Op* op, Warp& w, uint32_t mask) {
+    V32 x = read<B>(w, op->b);
+    if (op->m[1]) x = apply_modifier(x, op->m[1]);
+    if constexpr (W == Width::raw)
+        write<false>(w, op->d, F::of(x), mask);
     else
-        return evaluate<F>(x);
+        write<false>(w, op->d, L::ftz(F::of(L::ftz(x))), mask);
+    return op + 1;
 }
-
-// b: operand row or scalar (k[0]); m[1]: its modifiers.
-V32 operand(const Op* op, const Warp& w) {
-    const V32 b = op->k[0] ? L::splat(w.scalar32(op->b)) : L::load(w.row(op->b));
-    return apply_modifier(b, op->m[1]);
-}
-
-template <Fn F>
-const Op* mufu(const Op* op, Warp& w, uint32_t mask) {
-    alignas(64) uint32_t lane[32];
-    L::store(lane, operand(op, w));
-    for (uint32_t todo = mask; todo; todo &= todo - 1) {
-        const int i = std::countr_zero(todo);
-        lane[i] = function<F>(lane[i]);
-    }
-    L::store(w.row(op->d), L::load(lane), mask);
+// f16 and bf16 in either half; k[0]: high half 1, bf16 2.
+template <class F, Kind B>
+const Op* half_function(const Op* op, Warp& w, uint32_t mask) {
+    V32 x = read<B>(w, op->b);
+    if (op->k[0] & 1) x = L::hi16(x);
+    x = op->k[0] & 2 ? L::bf16_to_f32(x) : L::f16_to_f32(x);
+    if (op->m[1]) x = apply_modifier(x, op->m[1]);
+    const V32 r = F::of(x);
+    write<false>(w, op->d, op->k[0] & 2 ? L::f32_to_bf16<>(r) : L::f32_to_f16<>(r), mask);
     return op + 1;
 }
 
-// One half of the operand, widened, evaluated and rounded back; k[1]: upper half, k[2]: bf16.
-template <Fn F>
-const Op* mufu_half(const Op* op, Warp& w, uint32_t mask) {
-    V32 b = op->k[0] ? L::splat(w.scalar32(op->b)) : L::load(w.row(op->b));
-    if (op->k[1]) b = L::hi16(b);
-    b = L::and_(b, L::splat(0xffff));
-    V32 x = apply_modifier(op->k[2] ? L::bf16_to_f32(b) : L::f16_to_f32(b), op->m[1]);
-    alignas(64) uint32_t lane[32];
-    L::store(lane, x);
-    for (uint32_t todo = mask; todo; todo &= todo - 1) {
-        const int i = std::countr_zero(todo);
-        lane[i] = function<F>(lane[i]);
-    }
-    x = L::load(lane);
-    L::store(w.row(op->d), op->k[2] ? L::f32_to_bf16(x) : L::f32_to_f16(x), mask);
-    return op + 1;
+template <class F, Width W>
+void set_handler(Lower& x, bool scalar) {
+    x.handler(scalar ? special_function<F, W, Kind::scalar> : special_function<F, W, Kind::row>);
 }
-
-void set_operand(Lower& x, const typed::Reg& d, const typed::Src& b) {
-    const Operand source = x.source(b);
-    x.op.d = x.destination_row(d.index);
-    x.op.b = source.at;
-    x.op.k[0] = source.scalar;
-    x.op.m[1] = source.modifier;
+template <class F>
+void set_half_handler(Lower& x, bool scalar) {
+    x.handler(scalar ? half_function<F, Kind::scalar> : half_function<F, Kind::row>);
 }
 
 }  // namespace
 
 void lower(Lower& x, const typed::Mufu& i) {
-    set_operand(x, i.d, i.b);
+    typed::Src s = i.b;
+    const bool high = i.fn == MufuFunction::RCP64H || i.fn == MufuFunction::RSQ64H;
+    if (high && s.kind == typed::SrcKind::Imm) s.imm >>= 32;
+    x.op.d = x.destination_row(i.d.index);
+    const Operand b = x.source(s);
+    x.op.b = b.at;
+    x.op.m[1] = b.modifier;
     switch (i.fn) {
-        case Fn::RCP: return x.handler(mufu<Fn::RCP>);
-        case Fn::RSQ: return x.handler(mufu<Fn::RSQ>);
-        case Fn::SQRT: return x.handler(mufu<Fn::SQRT>);
-        case Fn::EX2: return x.handler(mufu<Fn::EX2>);
-        case Fn::LG2: return x.handler(mufu<Fn::LG2>);
-        case Fn::SIN: return x.handler(mufu<Fn::SIN>);
-        case Fn::COS: return x.handler(mufu<Fn::COS>);
-        case Fn::TANH: return x.handler(mufu<Fn::TANH>);
-        case Fn::RCP64H: return x.handler(mufu<Fn::RCP64H>);
-        case Fn::RSQ64H: return x.handler(mufu<Fn::RSQ64H>);
+        case MufuFunction::RCP: set_handler<Rcp, Width::single>(x, b.scalar); break;
+        case MufuFunction::RSQ: set_handler<Rsq, Width::single>(x, b.scalar); break;
+        case MufuFunction::SQRT: set_handler<Sqrt, Width::single>(x, b.scalar); break;
+        case MufuFunction::EX2: set_handler<Ex2, Width::single>(x, b.scalar); break;
+        case MufuFunction::LG2: set_handler<Lg2, Width::single>(x, b.scalar); break;
+        case MufuFunction::SIN: set_handler<Sin, Width::single>(x, b.scalar); break;
+        case MufuFunction::COS: set_handler<Cos, Width::single>(x, b.scalar); break;
+        case MufuFunction::TANH: set_handler<Tanh, Width::raw>(x, b.scalar); break;
+        case MufuFunction::RCP64H: set_handler<Rcp64h, Width::raw>(x, b.scalar); break;
+        case MufuFunction::RSQ64H: set_handler<Rsq64h, Width::raw>(x, b.scalar); break;
+        default: x.reject("an invalid function of MUFU"); break;
     }
-    x.reject("MUFU with an invalid function");
 }
 
 void lower(Lower& x, const typed::MufuHalf& i) {
-    set_operand(x, i.d, i.b);
-    x.op.k[1] = i.half == typed::HalfSelect::H1;
-    x.op.k[2] = i.type == typed::MufuType::BF16;
+    x.op.d = x.destination_row(i.d.index);
+    const Operand b = x.source(i.b);
+    x.op.b = b.at;
+    x.op.m[1] = b.modifier;
+    const bool h1 = i.b.kind != typed::SrcKind::Imm && i.half == typed::HalfSelect::H1;
+    x.op.k[0] = static_cast<uint8_t>((h1 ? 1 : 0) | (i.type == typed::MufuType::BF16 ? 2 : 0));
     switch (i.fn) {
-        case Fn::RCP: return x.handler(mufu_half<Fn::RCP>);
-        case Fn::RSQ: return x.handler(mufu_half<Fn::RSQ>);
-        case Fn::SQRT: return x.handler(mufu_half<Fn::SQRT>);
-        case Fn::EX2: return x.handler(mufu_half<Fn::EX2>);
-        case Fn::LG2: return x.handler(mufu_half<Fn::LG2>);
-        case Fn::SIN: return x.handler(mufu_half<Fn::SIN>);
-        case Fn::COS: return x.handler(mufu_half<Fn::COS>);
-        case Fn::TANH: return x.handler(mufu_half<Fn::TANH>);
-        default: break;
+        case MufuFunction::RCP: set_half_handler<Rcp>(x, b.scalar); break;
+        case MufuFunction::RSQ: set_half_handler<Rsq>(x, b.scalar); break;
+        case MufuFunction::SQRT: set_half_handler<Sqrt>(x, b.scalar); break;
+        case MufuFunction::EX2: set_half_handler<Ex2>(x, b.scalar); break;
+        case MufuFunction::LG2: set_half_handler<Lg2>(x, b.scalar); break;
+        case MufuFunction::SIN: set_half_handler<Sin>(x, b.scalar); break;
+        case MufuFunction::COS: set_half_handler<Cos>(x, b.scalar); break;
+        case MufuFunction::TANH: set_half_handler<Tanh>(x, b.scalar); break;
+        default: x.reject("a function of MUFU without a half-precision form"); break;
     }
-    x.reject("MUFU.F16 with an f64 function");
 }
 
 }  // namespace SASSEMU_ISA_NS

@@ -1,4 +1,4 @@
-// The multi-function unit (MUFU): lowering entry points.
+// The special-function unit: MUFU.
 #pragma once
 
 #include "emu/isa/isa.hpp"
@@ -6,8 +6,8 @@
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
-void lower(Lower&, const typed::Mufu&);
-void lower(Lower&, const typed::MufuHalf&);
+void lower(Lower& x, const typed::Mufu& i);
+void lower(Lower& x, const typed::MufuHalf& i);
 
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu
