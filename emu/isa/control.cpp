@@ -27,7 +27,9 @@ const Op* bra_if(const Op* op, Warp& w, uint32_t mask) {
 const Op* bra_convergence(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
     const uint32_t want = op->k[1] ? w.scalar32(op->a) & w.live : w.live;
-    const bool together = (want & ~w.active) == 0;
+    // The lanes that execute the branch, guard included, not all that run: code that finds masks
+    // different between lanes relies on it (R2UR with a predicate, then @!P BRA.DIV).
+    const bool together = (want & ~mask) == 0;
     return mask && together == (op->m[2] != 0) ? bra(op, w, mask) : op + 1;
 }
 
@@ -283,6 +285,19 @@ void lower(Lower& x, const typed::Warpsync& i) {
     x.op.k[1] = a.scalar;
     x.handler(warpsync);
 }
+
+// The lanes that meet run the region together and stay together after it; the hardware restores the
+// paths as they were, which no result can tell.
+void lower(Lower& x, const typed::WarpsyncCollective& i) {
+    set_predicate(x, i.pa);
+    x.op.a = x.source_row(i.a.index);
+    x.handler(warpsync);
+}
+void lower(Lower& x, const typed::WarpsyncCollectiveAll& i) {
+    set_predicate(x, i.pa);
+    x.handler(warpsync_all);
+}
+void lower(Lower& x, const typed::Endcollective&) { x.handler(nothing); }
 
 void lower(Lower& x, const typed::Lepc& i) {
     x.op.d = x.destination_row(i.d.index, 2);
