@@ -102,7 +102,6 @@ Result<void> IsaDescription::read_file(const IsaFile& file) {
             continue;
         }
         line = trimmed(line);
-        const std::string_view whole = line;
         SASSEMU_ASSIGN(const bool here, applies(line));
         const std::string text(line);
         const std::string_view keyword = next_word(line);
@@ -123,9 +122,8 @@ Result<void> IsaDescription::read_file(const IsaFile& file) {
                 entries_.push_back({std::string(next_word(line)), text, {}});
                 block = &entries_.back().lines;
             }
-        } else {
-            return bad(std::string(file.name) + ": unknown line '" + std::string(whole) + "'");
         }
+        // Other lines in column 0 are facts for the tables (latencies, say), and no entry's text.
     }
     return {};
 }

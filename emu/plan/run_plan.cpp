@@ -273,16 +273,27 @@ class Runner {
                 auto result = gpu_->launch(requests_[i]);
                 if (!result) return std::move(result).error().within(plan_.launches[i].where);
                 record(entry, *result);
+                // The engine looks at its limit now and then; the verdict must not depend on when.
+                const uint64_t most = most_instructions();
+                if (entry.status == LaunchStatus::ok && most > 0 &&
+                    report_.total.warp_instructions > most) {
+                    stop(entry, LaunchStatus::limit,
+                         "more than " + std::to_string(most) + " warp instructions");
+                }
                 if (entry.status != LaunchStatus::ok) return {};
             }
         }
         return {};
     }
 
+    uint64_t most_instructions() const {
+        return options_.max_warp_instructions.value_or(plan_.max_warp_instructions);
+    }
+
     // What is left of the limits, which hold for all launches together; false: nothing.
     bool set_limits(Limits& limits) const {
         const double seconds = options_.time_limit.value_or(plan_.time_limit);
-        const uint64_t most = options_.max_warp_instructions.value_or(plan_.max_warp_instructions);
+        const uint64_t most = most_instructions();
         if (seconds > 0) {
             limits.seconds = seconds - report_.total.seconds;
             if (limits.seconds <= 0) return false;

@@ -177,6 +177,13 @@ TEST(RunPlan, LimitsHoldForAllLaunchesTogether) {
     EXPECT_EQ(again.requests.size(), 1u);
     EXPECT_EQ(cut->exit_code(), 4);
     EXPECT_TRUE(cut->partial);
+
+    tight.max_warp_instructions = 9;  // less than the first launch: the engine may notice late
+    FakeWorld late;
+    const auto over = run(plan_text(good_args), late, tight);
+    ASSERT_TRUE(over);
+    EXPECT_EQ(late.requests.size(), 1u);
+    EXPECT_EQ(over->exit_code(), 4);
 }
 
 LaunchResult ended(LaunchStatus status, FaultKind kind = FaultKind::none) {
