@@ -151,13 +151,23 @@ void lower_shift(Lower& x, const typed::Shf& i, const Term& a, const Term& b, co
 template <uint8_t Lut>
 struct Logic3 {
     static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op&) {
+        if constexpr (Lut == 0xf8) return L::or_(L::and_(a, b), c);
+        if constexpr (Lut == 0xfe) return L::or_(L::or_(a, b), c);
+        if constexpr (Lut == 0x80) return L::and_(L::and_(a, b), c);
+        if constexpr (Lut == 0x96) return L::xor_(L::xor_(a, b), c);
         return L::lop3<Lut>(a, b, c);
     }
 };
 // Tables that do not look at c.
 template <uint8_t Lut>
 struct Logic2 {
-    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) { return L::lop3<Lut>(a, b, b); }
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) {
+        if constexpr (Lut == 0xc0) return L::and_(a, b);
+        if constexpr (Lut == 0xfc) return L::or_(a, b);
+        if constexpr (Lut == 0x3c) return L::xor_(a, b);
+        if constexpr (Lut == 0x33) return L::not_(b);
+        return L::lop3<Lut>(a, b, b);
+    }
 };
 struct LogicAny {
     static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op& op) {

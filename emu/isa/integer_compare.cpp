@@ -71,6 +71,34 @@ Handler choose_set(bool simple, bool scalar) {
     return scalar ? set_full<C, Kind::scalar> : set_full<C, Kind::row>;
 }
 
+// 64-bit comparisons (sm_120): k[1] the comparison, k[2] bit 0 signed, bit 1 a scalar b.
+const Op* set_wide(const Op* op, Warp& w, uint32_t mask) {
+    const V64 a = read64<Kind::row>(w, op->a);
+    const V64 b = op->k[2] & 2 ? read64<Kind::scalar>(w, op->b) : read64<Kind::row>(w, op->b);
+    const Mask equal = L::cmp_eq64(a, b);
+    const Mask less = op->k[2] & 1 ? L::cmp_lt_s64(a, b) : L::cmp_lt_u64(a, b);
+    // The codes of the comparison are sets of less (1), equal (2) and greater (4).
+    const Mask r = (op->k[1] & 1 ? less : 0) | (op->k[1] & 2 ? equal : 0) |
+                   (op->k[1] & 4 ? ~(less | equal) : 0);
+    const Mask p = predicate_value(w, op->e);
+    write_predicate(w, op->f, join(r, p, op->k[0]), mask);
+    if (op->m[0] != 7) write_predicate(w, op->m[0], join(~r, p, op->k[0]), mask);
+    return op + 1;
+}
+void lower_wide_compare(Lower& x, const typed::Isetp& i) {
+    if (i.ex) return x.gap("a 64-bit comparison with EX");
+    if (i.type == typed::SignType::U64 && i.b.kind == typed::SrcKind::Imm && i.b.imm >> 31)
+        return x.gap("an unsigned 64-bit comparison with a negative immediate");
+    check_even(x, i.a);
+    check_even(x, i.b);
+    const Term a = term(x, i.a, 2), b = term(x, i.b, 2);
+    x.op.a = a.at;
+    x.op.b = b.at;
+    x.op.k[1] = static_cast<uint8_t>(i.cmp);
+    x.op.k[2] = static_cast<uint8_t>((i.type == typed::SignType::S64) | b.scalar << 1);
+    x.handler(set_wide);
+}
+
 // ---- minimum and maximum -----------------------------------------------------------------------
 
 using Type = typed::VMinMaxType;
@@ -257,6 +285,8 @@ void lower(Lower& x, const typed::Isetp& i) {
         (x.op.k[0] == 0 && x.op.e == code_true) || (x.op.k[0] != 0 && x.op.e == code_false);
     const bool simple = neutral && i.pd2.index == 7 && !i.ex;
     const bool is_signed = i.type == typed::SignType::S32;
+    if (i.type == typed::SignType::U64 || i.type == typed::SignType::S64)
+        return lower_wide_compare(x, i);
     Handler h = nullptr;
     switch (i.cmp) {
         case typed::ICmp::F:

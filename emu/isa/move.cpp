@@ -127,6 +127,7 @@ const Op* scatter_predicates(const Op* op, Warp& w, uint32_t mask) {
 
 void lower(Lower& x, const typed::Mov& i) {
     x.op.d = x.destination_row(i.d.index);
+    if (i.spill) return x.gap("MOV.SPILL");
     // The mask has a bit per quarter of the warp's lanes in shader code; compute code has all four.
     if (i.lanes.imm != 15) return x.gap("MOV with a lane mask");
     emit_int1<Copy>(x, term(x, i.a));

@@ -287,6 +287,8 @@ void lower(Lower& x, const typed::Upopc& i) {
 void lower(Lower& x, const typed::Ubrev& i) { emit_scalar<Reverse>(x, i.d, i.a); }
 
 void lower(Lower& x, const typed::Uisetp& i) {
+    if (i.type != typed::SignType::U32 && i.type != typed::SignType::S32)
+        return x.gap("a 64-bit uniform comparison");
     set_scalars(x, i.a, i.b);
     x.op.k[0] = static_cast<uint8_t>(i.bool_);
     if (x.op.k[0] > 2) return x.reject("an invalid boolean operation");

@@ -208,6 +208,7 @@ void lower(Lower& x, const typed::Voteu& i) {
     x.handler(vote);
 }
 void lower(Lower& x, const typed::R2ur& i) {
+    if (i.fill || i.broadcast) return x.gap("R2UR with FILL or BROADCAST");
     x.op.d = x.uniform_destination(i.d.index);
     x.op.a = x.source(i.a).at;
     x.op.k[0] = i.pd.index;
