@@ -115,11 +115,7 @@ const Op* bmov_to(const Op* op, Warp& w, uint32_t mask) {
 }
 
 const Op* yield(const Op* op, Warp& w, uint32_t) {
-    if (w.paths_used == 1) return op + 1;
-    w.path().pc = op + 1;
-    w.path().edge = nullptr;
-    w.stop = Stop::yielded;
-    return nullptr;
+    return w.paths_used == 1 ? op + 1 : services(w).give_way(w, op);
 }
 
 const Op* warpsync_all(const Op* op, Warp& w, uint32_t mask) {

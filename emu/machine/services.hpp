@@ -35,6 +35,8 @@ struct Services {
     const Op* (*jump)(Warp&, const Op*, uint32_t lanes, const uint64_t address[32]);
     // A taken back edge with the quantum used up.
     const Op* (*yield)(Warp&, const Op* target, const Op* edge);
+    // YIELD: other paths run first, and are not kept waiting for one that yields again and again.
+    const Op* (*give_way)(Warp&, const Op*);
     const Op* (*bsync)(Warp&, const Op*, uint32_t lanes, uint32_t barrier);
     // After b[][] has changed or lanes have left: paths at BSYNC may now go on.
     void (*recheck)(Warp&);

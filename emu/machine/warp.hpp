@@ -38,6 +38,7 @@ struct Path {
     uint32_t want = 0;         // at_warpsync: lanes that must arrive
     PathState state = PathState::runnable;
     uint8_t barrier = 0;
+    uint8_t yields = 0;        // YIELDs since others were last let go
     uint16_t spins = 0;        // quanta in a row that ended on the same back edge
     const Op* edge = nullptr;  // the back edge at which the last quantum ended
     uint32_t watch = 0;        // parked: index of its watch list in the CTA

@@ -352,6 +352,11 @@ void Engine::watch_spin(CtaSlot& slot, Warp& w) {
         p.watch = static_cast<uint32_t>(slot.watches.size());
         slot.watches.push_back(watch);
         p.spins = 1;
+        // Lanes of one warp may spin on each other: nobody waits at BSYNC for a lane that spins.
+        uint32_t idle = 0;
+        for (uint32_t k = 0; k < w.paths_used; ++k)
+            if (w.paths[k].state == PathState::parked) idle |= w.paths[k].lanes;
+        paths::release_without(w, idle);
     } else {
         p.spins = 0;
     }

@@ -123,6 +123,49 @@ const Op* yield(Warp& w, const Op* target, const Op* edge) {
     return nullptr;
 }
 
+const Op* give_way(Warp& w, const Op* op) {
+    Path& p = w.path();
+    p.pc = op + 1;
+    // Compilers put YIELD into loops that may wait for another lane of the warp, inside the region
+    // of a convergence barrier (a lock around which lanes reconverge): the winner must not be held
+    // at the barrier by the losers. The H200 completes such code.
+    if (++p.yields >= 2) {
+        p.yields = 0;
+        release_without(w, p.lanes);
+    }
+    for (uint32_t k = 1; k < w.paths_used; ++k) {
+        const uint32_t i = (w.current + k) % w.paths_used;
+        if (w.paths[i].state != PathState::runnable) continue;
+        cancel_watch(w);
+        w.current = static_cast<uint8_t>(i);
+        w.active = w.paths[i].lanes;
+        return w.paths[i].pc;
+    }
+    return op + 1;
+}
+
+void release_without(Warp& w, uint32_t idle) {
+    for (uint32_t i = 0; i < w.paths_used; ++i) {
+        if (w.paths[i].state != PathState::at_bsync) continue;
+        const uint32_t barrier = w.paths[i].barrier;
+        const auto lane = static_cast<uint32_t>(std::countr_zero(w.paths[i].lanes));
+        const uint32_t need = (w.b[barrier][lane] | w.paths[i].lanes) & w.live;
+        uint32_t arrived = 0, which = 0;
+        for (uint32_t k = 0; k < w.paths_used; ++k) {
+            const Path& q = w.paths[k];
+            if (q.state != PathState::at_bsync || q.barrier != barrier || !(q.lanes & need)) continue;
+            arrived |= q.lanes;
+            which |= 1u << k;
+        }
+        const uint32_t missing = need & ~arrived;
+        if (missing & ~idle) continue;
+        for (uint32_t todo = missing; todo; todo &= todo - 1)
+            w.b[barrier][std::countr_zero(todo)] &= ~arrived;
+        release(w, which);
+        i = ~0u;
+    }
+}
+
 const Op* bsync(Warp& w, const Op* op, uint32_t lanes, uint32_t barrier) {
     leave_behind(w, lanes, op + 1);
     Path& p = w.path();

@@ -8,6 +8,7 @@ namespace sassemu::paths {
 const Op* split(Warp&, const Op* target, uint32_t taken, const Op* next);
 const Op* jump(Warp&, const Op*, uint32_t lanes, const uint64_t address[32]);
 const Op* yield(Warp&, const Op* target, const Op* edge);
+const Op* give_way(Warp&, const Op*);
 const Op* bsync(Warp&, const Op*, uint32_t lanes, uint32_t barrier);
 void recheck(Warp&);
 const Op* warpsync(Warp&, const Op*, uint32_t lanes, uint32_t want);
@@ -16,6 +17,8 @@ const Op* sleep(Warp&, const Op*, uint32_t lanes, uint64_t ns);
 
 // The lanes outside `lanes` of the running path become a path of their own at `pc`.
 void leave_behind(Warp&, uint32_t lanes, const Op* pc);
+// Lets paths go on that wait at BSYNC for lanes of `idle` only: those spin, perhaps on the waiting.
+void release_without(Warp&, uint32_t idle);
 const Op* barrier(Warp&, const Op*, uint32_t lanes, const BarrierRequest&);
 
 }  // namespace sassemu::paths

@@ -163,7 +163,7 @@ void Engine::drain(Warp& w) {
 }
 
 const Services& engine_services() {
-    static const Services table{fault, unsupported, paths::split,    paths::jump, paths::yield,
+    static const Services table{fault, unsupported, paths::split,    paths::jump, paths::yield, paths::give_way,
                                 paths::bsync,  paths::recheck,  paths::warpsync,
                                 paths::exit,   paths::barrier,  paths::sleep,
                                 access,        fence,           watch,       address_of};
