@@ -88,7 +88,7 @@ void Engine::worker() {
         switch (outcome) {
             case Outcome::done: retire(*slot); break;
             case Outcome::expired:
-                // A CTA that only reads is likely to wait for one that is not resident yet.
+                // A CTA that only reads waits for another one; a long one lets others run too.
                 if (slot->quiet_slices == 0 && slot->cta.slices % 16)
                     runnable_.push_front(slot);
                 else
@@ -107,13 +107,14 @@ CtaSlot* Engine::next(std::unique_lock<std::mutex>& lock) {
     for (;;) {
         if (launch_.stop.load(std::memory_order_relaxed)) return nullptr;
         const bool can_admit = next_cta_ < total_ && resident_ < settings_.resident_limit;
-        const bool round_over = since_admission_ >= runnable_.size();
-        if (can_admit && (runnable_.empty() || round_over || runnable_.front()->quiet_slices)) {
-            since_admission_ = 0;
-            return admit();
-        }
+        // CTAs run to their end one after the other, unless one may be waiting for a CTA that is not
+        // resident yet: it has not written for a slice, or it takes very long (at 16, 32, 64, ...
+        // slices, so that memory does not grow with the length of a kernel).
+        const auto may_wait = [](const CtaSlot& s) {
+            return s.quiet_slices || (s.cta.slices >= 16 && std::has_single_bit(s.cta.slices));
+        };
+        if (can_admit && (runnable_.empty() || may_wait(*runnable_.front()))) return admit();
         if (!runnable_.empty()) {
-            ++since_admission_;
             const uint32_t i =
                 chooser_.pick(ChoicePoint::next_cta, static_cast<uint32_t>(runnable_.size()));
             CtaSlot* slot = runnable_[i];

@@ -105,7 +105,7 @@ class Engine : public PortHost {
     std::vector<CtaSlot*> blocked_;
     std::vector<std::unique_ptr<CtaSlot>> slots_;
     uint64_t next_cta_ = 0, total_ = 0;
-    uint32_t resident_ = 0, busy_ = 0, since_admission_ = 0;
+    uint32_t resident_ = 0, busy_ = 0;
     uint64_t epoch_ = 0;  // slices ended
     std::atomic<uint64_t> warp_instructions_{0}, thread_instructions_{0}, guard_false_{0};
     std::chrono::steady_clock::time_point started_, deadline_;
