@@ -205,8 +205,7 @@ void lower_product(Lower& x, const T& i) {
     if (i.c.kind == typed::SrcKind::Imm) return x.gap("a 64-bit sum with an immediate addend");
     set_any(x, a, b, c);
     x.op.d = x.destination_row(i.d.index, High ? 1 : 2);
-    if (!High && i.d.index != SASSDEC_RZ && i.d.index % 2)
-        x.reject("a 64-bit result in an odd register");
+    if (!High) check_even_result(x, i.d);
     const bool is_signed = i.type == typed::SignType::S32;
     if (i.x || i.pd.index != 7 || c.flip) {
         x.op.m[2] = c.flip ? ~0u : 0;

@@ -164,14 +164,18 @@ void emit_extreme(Lower& x, const Term& a, const Term& b, bool max) {
     max ? emit_int2<Extreme<T, true>>(x, a, b) : emit_int2<Extreme<T, false>>(x, a, b);
 }
 // RELU is a signed notion; what it does to an unsigned minimum is not known.
-bool check_relu(Lower& x, Type t, bool relu_) {
+bool check_type(Lower& x, Type t, bool relu_) {
+    if (t > Type::S16x2) {
+        x.gap("minimum or maximum of four bytes");
+        return false;
+    }
     if (!relu_ || t == Type::S32 || t == Type::S16x2) return true;
     x.gap("RELU of an unsigned minimum or maximum");
     return false;
 }
 void lower_extreme(Lower& x, Type t, bool relu_, const typed::Pred& minimum, const Term& a,
                    const Term& b) {
-    if (!check_relu(x, t, relu_)) return;
+    if (!check_type(x, t, relu_)) return;
     x.op.e = predicate_code(minimum);
     x.op.k[0] = static_cast<uint8_t>(t);
     x.op.k[1] = relu_;
@@ -184,7 +188,7 @@ void lower_extreme(Lower& x, Type t, bool relu_, const typed::Pred& minimum, con
             return emit_extreme<Type::S32>(x, a, b, max);
         case Type::U16x2:
             return emit_extreme<Type::U16x2>(x, a, b, max);
-        case Type::S16x2:
+        default:
             return emit_extreme<Type::S16x2>(x, a, b, max);
     }
 }
@@ -337,7 +341,7 @@ void lower(Lower& x, const typed::Vimnmx& i) {
 void lower(Lower& x, const typed::Vimnmx3& i) {
     const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
     x.op.d = x.destination_row(i.d.index);
-    if (!check_relu(x, i.type, i.relu)) return;
+    if (!check_type(x, i.type, i.relu)) return;
     x.op.e = predicate_code(i.pa);
     x.op.k[0] = static_cast<uint8_t>(i.type);
     x.op.k[1] = i.relu;
@@ -346,7 +350,7 @@ void lower(Lower& x, const typed::Vimnmx3& i) {
 void lower(Lower& x, const typed::Viaddmnmx& i) {
     const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
     x.op.d = x.destination_row(i.d.index);
-    if (!check_relu(x, i.type, i.relu)) return;
+    if (!check_type(x, i.type, i.relu)) return;
     x.op.e = predicate_code(i.pa);
     x.op.k[0] = static_cast<uint8_t>(i.type);
     x.op.k[1] = i.relu;

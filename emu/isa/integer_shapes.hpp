@@ -47,6 +47,12 @@ inline void check_even(Lower& x, const typed::Src& s) {
         x.reject("a misaligned 64-bit constant operand");
 }
 
+inline void check_even_result(Lower& x, const typed::Reg& r) {
+    if (r.index != SASSDEC_RZ && r.index % 2)
+        x.reject(r.uniform ? "a 64-bit result in an odd uniform register"
+                           : "a 64-bit result in an odd register");
+}
+
 // ---- predicates ------------------------------------------------------------------------------
 
 // A predicate source as one number: index into Warp::p, bit 31 set when negated.

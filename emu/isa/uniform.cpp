@@ -28,14 +28,35 @@ struct SumCarry {
 };
 using Wide = unsigned __int128;
 uint64_t flip64(uint64_t v, uint32_t mask) { return mask ? ~v : v; }
-// Complements and carries as above; carry out k[0].
+// Complements and carries as above.
 const Op* sum64(const Op* op, Warp& w, uint32_t) {
-    const Wide sum = Wide{flip64(w.scalar64(op->a), op->m[0])} +
-                     flip64(w.scalar64(op->b), op->m[1]) + flip64(w.scalar64(op->c), op->m[2]) +
-                     op->m[3];
+    Wide sum = Wide{flip64(w.scalar64(op->a), op->m[0])} + flip64(w.scalar64(op->b), op->m[1]) +
+               flip64(w.scalar64(op->c), op->m[2]) + op->m[3];
+    sum += uniform_truth(w, op->e);
+    sum += uniform_truth(w, op->f);
     write_uniform64(w, op->d, static_cast<uint64_t>(sum));
-    if (op->k[0] != 7) write_uniform_predicate(w, op->k[0], static_cast<uint64_t>(sum >> 64) >= 1);
+    const uint64_t carry = static_cast<uint64_t>(sum >> 64);
+    if (op->k[0] != 7) write_uniform_predicate(w, op->k[0], carry >= 1);
+    if (op->k[1] != 7) write_uniform_predicate(w, op->k[1], carry >= 2);
     return op + 1;
+}
+
+template <class T>
+void lower_sum64(Lower& x, const T& i) {
+    check_even(x, i.a);
+    check_even(x, i.b);
+    check_even(x, i.c);
+    check_even_result(x, i.d);
+    x.op.d = x.uniform_destination(i.d.index, 2);
+    x.op.a = x.source(i.a, 2).at;
+    x.op.b = x.source(i.b, 2).at;  // an immediate is stored sign-extended
+    x.op.c = x.source(i.c, 2).at;
+    x.op.m[0] = flip_mask(i.a);
+    x.op.m[1] = flip_mask(i.b);
+    x.op.m[2] = flip_mask(i.c);
+    x.op.k[0] = i.pd.index;
+    x.op.k[1] = i.pd2.index;
+    x.handler(sum64);
 }
 
 // ---- products ----------------------------------------------------------------------------------
@@ -207,19 +228,14 @@ void lower(Lower& x, const typed::Uiadd3& i) {
     plain ? emit_scalar<Sum>(x, i.d, i.a, i.b, i.c) : emit_scalar<SumCarry>(x, i.d, i.a, i.b, i.c);
 }
 void lower(Lower& x, const typed::Uiadd364& i) {
-    check_even(x, i.a);
-    check_even(x, i.b);
-    check_even(x, i.c);
-    x.op.d = x.uniform_destination(i.d.index, 2);
-    x.op.a = x.source(i.a, 2).at;
-    x.op.b = x.source(i.b, 2).at;  // an immediate is stored sign-extended
-    x.op.c = x.source(i.c, 2).at;
-    x.op.m[0] = flip_mask(i.a);
-    x.op.m[1] = flip_mask(i.b);
-    x.op.m[2] = flip_mask(i.c);
     x.op.m[3] = static_cast<uint32_t>(flipped(i.a) + flipped(i.b) + flipped(i.c));
-    x.op.k[0] = i.pd.index;
-    x.handler(sum64);
+    x.op.e = x.op.f = code_false;
+    lower_sum64(x, i);
+}
+void lower(Lower& x, const typed::Uiadd364X& i) {
+    x.op.e = predicate_code(i.pa);
+    x.op.f = predicate_code(i.pb);
+    lower_sum64(x, i);
 }
 void lower(Lower& x, const typed::Uimad& i) {
     set_addend(x, i);
@@ -227,8 +243,7 @@ void lower(Lower& x, const typed::Uimad& i) {
 }
 void lower(Lower& x, const typed::UimadWide& i) {
     check_even(x, i.c);
-    if (i.d.index != SASSDEC_URZ && i.d.index % 2)
-        x.reject("a 64-bit result in an odd uniform register");
+    check_even_result(x, i.d);
     set_addend(x, i);
     x.op.d = x.uniform_destination(i.d.index, 2);
     x.op.a = x.source(i.a).at;

@@ -10,6 +10,7 @@ namespace SASSEMU_ISA_NS {
 // uniform.cpp: arithmetic, logic and comparisons
 void lower(Lower&, const typed::Uiadd3&);
 void lower(Lower&, const typed::Uiadd364&);
+void lower(Lower&, const typed::Uiadd364X&);
 void lower(Lower&, const typed::Uimad&);
 void lower(Lower&, const typed::UimadWide&);
 void lower(Lower&, const typed::Ulea&);

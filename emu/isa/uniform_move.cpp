@@ -150,8 +150,7 @@ void lower(Lower& x, const typed::Uldc& i) {
     if (size > 5) return x.reject("ULDC with an invalid size");
     const uint32_t bytes = sizes[size];
     x.op.d = x.uniform_destination(i.d.index, bytes == 8 ? 2 : 1);
-    if (bytes == 8 && i.d.index != SASSDEC_URZ && i.d.index % 2)
-        x.reject("a 64-bit result in an odd uniform register");
+    if (bytes == 8) check_even_result(x, i.d);
     const bool indexed = i.addr.has_base;
     if (indexed) {
         x.op.a = x.constant(i.addr.bank, 0, 0);
