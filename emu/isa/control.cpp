@@ -163,8 +163,8 @@ const Op* nothing(const Op* op, Warp&, uint32_t) { return op + 1; }
 void lower(Lower& x, const typed::Bra& i) {
     set_target(x, i.target);
     set_predicate(x, i.pa);
-    if (i.how >= 2) {
-        x.op.m[2] = i.how == 3;
+    if (i.how == typed::BraKind::DIV || i.how == typed::BraKind::CONV) {
+        x.op.m[2] = i.how == typed::BraKind::CONV;
         x.op.k[1] = i.mask.kind == typed::SrcKind::UReg;
         if (x.op.k[1]) x.op.a = x.uniform_scalar(i.mask.index);
         x.handler(bra_convergence);
