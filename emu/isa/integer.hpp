@@ -1,6 +1,7 @@
 // Integer arithmetic, logic, shifts and comparisons on vector registers: lowering entry points.
 #pragma once
 
+#include "emu/isa/integer_wide.hpp"
 #include "emu/isa/isa.hpp"
 
 namespace sassemu {

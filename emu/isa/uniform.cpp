@@ -2,6 +2,8 @@
 // the same name exists, the meaning of the fields is explained there (integer.cpp and its parts).
 #include "emu/isa/uniform.hpp"
 
+#include <type_traits>
+
 #include "emu/isa/uniform_shapes.hpp"
 
 namespace sassemu {
@@ -177,8 +179,10 @@ struct Reverse {
 
 // ---- comparison --------------------------------------------------------------------------------
 
-bool compare(uint32_t a, uint32_t b, bool is_signed, typed::ICmp c) {
-    const bool less = is_signed ? static_cast<int32_t>(a) < static_cast<int32_t>(b) : a < b;
+template <class U>
+bool compare(U a, U b, bool is_signed, typed::ICmp c) {
+    using S = std::make_signed_t<U>;
+    const bool less = is_signed ? static_cast<S>(a) < static_cast<S>(b) : a < b;
     switch (c) {
         case typed::ICmp::F:
             return false;
@@ -200,9 +204,12 @@ bool compare(uint32_t a, uint32_t b, bool is_signed, typed::ICmp c) {
     return false;
 }
 // k[0] boolean operation, k[1] comparison, k[2] signed; sources e and, with EX (m[2]), m[3];
-// results m[0], m[1].
+// results m[0], m[1]. U is the width.
+template <class U>
 const Op* set_predicate(const Op* op, Warp& w, uint32_t) {
-    const uint32_t a = w.scalar32(op->a), b = w.scalar32(op->b);
+    U a, b;
+    std::memcpy(&a, w.scalar(op->a), sizeof a);
+    std::memcpy(&b, w.scalar(op->b), sizeof b);
     const auto c = static_cast<typed::ICmp>(op->k[1]);
     bool r = compare(a, b, op->k[2], c);
     if (op->m[2] && a == b && c != typed::ICmp::F && c != typed::ICmp::T)
@@ -302,19 +309,26 @@ void lower(Lower& x, const typed::Upopc& i) {
 void lower(Lower& x, const typed::Ubrev& i) { emit_scalar<Reverse>(x, i.d, i.a); }
 
 void lower(Lower& x, const typed::Uisetp& i) {
-    if (i.type != typed::SignType::U32 && i.type != typed::SignType::S32)
-        return x.gap("a 64-bit uniform comparison");
-    set_scalars(x, i.a, i.b);
+    const bool wide = i.type == typed::SignType::U64 || i.type == typed::SignType::S64;
+    if (wide) {
+        check_even(x, i.a);
+        check_even(x, i.b);
+        if (i.ex) return x.gap("a 64-bit comparison with EX");
+        if (i.type == typed::SignType::U64 && i.b.kind == typed::SrcKind::Imm && i.b.imm >> 31)
+            return x.gap("an unsigned 64-bit comparison with a negative immediate");
+    }
+    x.op.a = x.source(i.a, wide ? 2 : 1).at;
+    x.op.b = x.source(i.b, wide ? 2 : 1).at;
     x.op.k[0] = static_cast<uint8_t>(i.bool_);
     if (x.op.k[0] > 2) return x.reject("an invalid boolean operation");
     x.op.k[1] = static_cast<uint8_t>(i.cmp);
-    x.op.k[2] = i.type == typed::SignType::S32;
+    x.op.k[2] = i.type == typed::SignType::S32 || i.type == typed::SignType::S64;
     x.op.e = predicate_code(i.pa);
     x.op.m[0] = i.pd.index;
     x.op.m[1] = i.pd2.index;
     x.op.m[2] = i.ex;
     x.op.m[3] = predicate_code(i.pb);
-    x.handler(set_predicate);
+    x.handler(wide ? set_predicate<uint64_t> : set_predicate<uint32_t>);
 }
 
 }  // namespace SASSEMU_ISA_NS

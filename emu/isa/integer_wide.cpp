@@ -1,0 +1,263 @@
+// IADD, the 64-bit moves, selects and extremes, LDCU and the other integer instructions that came
+// with sm_100 and sm_120.
+#include "emu/isa/integer_wide.hpp"
+
+#include "emu/isa/uniform_shapes.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+namespace {
+
+// ---- IADD --------------------------------------------------------------------------------------
+//
+// m[0], m[1] complement the operands, m[2] is added, e is the predicate code of the carry in, k[0]
+// takes the carry out; k[2] bit 1: b is a scalar.
+
+struct Plain {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) { return L::add(a, b); }
+};
+const Op* sum32(const Op* op, Warp& w, uint32_t mask) {
+    const V32 a = L::xor_(read<Kind::row>(w, op->a), L::splat(op->m[0]));
+    const V32 b = L::xor_(read_any(w, op->b, op->k[2] & 2), L::splat(op->m[1]));
+    Mask first, second = 0;
+    V32 sum = L::add_carry(a, b, predicate_value(w, op->e), &first);
+    if (op->m[2] > 1) sum = L::add_carry(sum, L::splat(op->m[2] - 1), 0, &second);
+    write<false>(w, op->d, sum, mask);
+    if (op->k[0] != 7) write_predicate(w, op->k[0], first | second, mask);
+    return op + 1;
+}
+template <Kind B, bool All>
+const Op* sum64(const Op* op, Warp& w, uint32_t mask) {
+    const V64 sum = L::add64(read64<Kind::row>(w, op->a), read64<B>(w, op->b));
+    write64<All>(w, op->d, sum, mask);
+    return op + 1;
+}
+V64 flip(V64 v, uint32_t mask) { return L::xor64(v, L::splat64(mask ? ~uint64_t{0} : 0)); }
+V64 read_any64(const Warp& w, uint32_t at, bool scalar) {
+    return scalar ? read64<Kind::scalar>(w, at) : read64<Kind::row>(w, at);
+}
+const Op* sum64_any(const Op* op, Warp& w, uint32_t mask) {
+    const V64 a = flip(read64<Kind::row>(w, op->a), op->m[0]);
+    const V64 b = flip(read_any64(w, op->b, op->k[2] & 2), op->m[1]);
+    const V64 part = L::add64(a, b), sum = L::add64(part, L::splat64(op->m[2]));
+    write64<false>(w, op->d, sum, mask);
+    if (op->k[0] != 7)
+        write_predicate(w, op->k[0], L::cmp_lt_u64(part, a) | L::cmp_lt_u64(sum, part), mask);
+    return op + 1;
+}
+
+// ---- selects and extremes ----------------------------------------------------------------------
+
+const Op* select_pair(const Op* op, Warp& w, uint32_t mask) {
+    const V64 a = read64<Kind::row>(w, op->a), b = read_any64(w, op->b, op->k[2] & 2);
+    write64<false>(w, op->d, L::select64(predicate_value(w, op->e), a, b), mask);
+    return op + 1;
+}
+const Op* copy_pair(const Op* op, Warp& w, uint32_t mask) {
+    write64<false>(w, op->d, read_any64(w, op->b, op->k[2] & 2), mask);
+    return op + 1;
+}
+using Wide = typed::WideMinMaxType;
+// e chooses the minimum; k[0] is the type.
+const Op* extreme_pair(const Op* op, Warp& w, uint32_t mask) {
+    const V64 a = read64<Kind::row>(w, op->a), b = read_any64(w, op->b, op->k[2] & 2);
+    const bool is_signed = static_cast<Wide>(op->k[0]) == Wide::S64;
+    const V64 low = is_signed ? L::min_s64(a, b) : L::min_u64(a, b);
+    const V64 high = is_signed ? L::max_s64(a, b) : L::max_u64(a, b);
+    write64<false>(w, op->d, L::select64(predicate_value(w, op->e), low, high), mask);
+    return op + 1;
+}
+struct Extreme {
+    static V32 apply(V32 a, V32 b, V32, const Op& op, Warp& w, Mask) {
+        const bool is_signed = static_cast<Wide>(op.k[0]) == Wide::S32;
+        const V32 low = is_signed ? L::min_s(a, b) : L::min_u(a, b);
+        const V32 high = is_signed ? L::max_s(a, b) : L::max_u(a, b);
+        return L::select(predicate_value(w, op.e), low, high);
+    }
+};
+// The forms with predicate results, or with a second source other than false, have no known
+// meaning.
+template <class T>
+bool check_extreme(Lower& x, const T& i) {
+    if (i.pd.index == 7 && i.pd2.index == 7 && i.pb.index == 7 && i.pb.neg) return true;
+    x.gap("a minimum or maximum with predicates");
+    return false;
+}
+bool is_pair(Wide t) { return t == Wide::U64 || t == Wide::S64; }
+
+// ---- the uniform datapath ----------------------------------------------------------------------
+
+struct UniformExtreme {
+    static uint32_t apply(uint32_t a, uint32_t b, uint32_t, const Op& op, Warp& w) {
+        const bool less = op.k[0] & 1 ? static_cast<int32_t>(a) < static_cast<int32_t>(b) : a < b;
+        return less == uniform_truth(w, op.e) ? a : b;
+    }
+};
+const Op* uniform_extreme_pair(const Op* op, Warp& w, uint32_t) {
+    const uint64_t a = w.scalar64(op->a), b = w.scalar64(op->b);
+    const bool less = op->k[0] & 1 ? static_cast<int64_t>(a) < static_cast<int64_t>(b) : a < b;
+    write_uniform64(w, op->d, less == uniform_truth(w, op->e) ? a : b);
+    return op + 1;
+}
+const Op* uniform_copy_pair(const Op* op, Warp& w, uint32_t) {
+    write_uniform64(w, op->d, w.scalar64(op->a));
+    return op + 1;
+}
+const Op* uniform_select_pair(const Op* op, Warp& w, uint32_t) {
+    write_uniform64(w, op->d, w.scalar64(uniform_truth(w, op->e) ? op->a : op->b));
+    return op + 1;
+}
+// Upper half of the product plus the 64-bit addend; k[1] signed, the carry out goes to k[0].
+const Op* uniform_high(const Op* op, Warp& w, uint32_t) {
+    const uint32_t a = w.scalar32(op->a), b = w.scalar32(op->b);
+    const uint64_t product =
+        op->k[1] ? static_cast<uint64_t>(int64_t{static_cast<int32_t>(a)} * static_cast<int32_t>(b))
+                 : uint64_t{a} * b;
+    const uint64_t sum = product + w.scalar64(op->c);
+    write_uniform(w, op->d, static_cast<uint32_t>(sum >> 32));
+    if (op->k[0] != 7) write_uniform_predicate(w, op->k[0], sum < product);
+    return op + 1;
+}
+// LDCU: c[bank a][uniform register b + m[0]], m[1] bytes, k[0] the size; beyond the bank it reads
+// 0.
+const Op* load_uniform(const Op* op, Warp& w, uint32_t) {
+    const uint32_t at = w.scalar32(op->b) + op->m[0];
+    uint32_t v[4] = {};
+    if (at <= 0x10000 - op->m[1]) std::memcpy(v, w.scalar(op->a) + at, op->m[1]);
+    const auto size = static_cast<typed::MemSize>(op->k[0]);
+    if (size == typed::MemSize::S8) v[0] = static_cast<uint32_t>(static_cast<int8_t>(v[0]));
+    if (size == typed::MemSize::S16) v[0] = static_cast<uint32_t>(static_cast<int16_t>(v[0]));
+    for (uint32_t i = 0; i < (op->m[1] + 3) / 4; ++i) w.uniform[op->d / 4 + i] = v[i];
+    return op + 1;
+}
+
+// b of a 64-bit form: pairs, and immediates that are stored sign-extended.
+Term pair(Lower& x, const typed::Src& s) {
+    check_even(x, s);
+    return term(x, s, 2);
+}
+
+}  // namespace
+
+void lower(Lower& x, const typed::Iadd& i) {
+    const Term a = i.b64 ? pair(x, i.a) : term(x, i.a), b = i.b64 ? pair(x, i.b) : term(x, i.b);
+    if (i.b64) check_even_result(x, i.d);
+    set_any(x, a, b, {});
+    x.op.d = x.destination_row(i.d.index, i.b64 ? 2 : 1);
+    x.op.m[0] = a.flip ? ~0u : 0;
+    x.op.m[1] = b.flip ? ~0u : 0;
+    x.op.m[2] = i.x ? 0 : static_cast<uint32_t>(a.flip + b.flip);
+    x.op.e = i.x ? predicate_code(i.pa) : x.op.m[2] ? code_true : code_false;
+    x.op.k[0] = i.pd.index;
+    const bool plain = !i.x && x.op.m[2] == 0 && i.pd.index == 7;
+    if (!i.b64) return plain ? emit_int2<Plain>(x, a, b) : x.handler(sum32);
+    if (i.x) return x.gap("a 64-bit IADD.X");
+    if (!plain) return x.handler(sum64_any);
+    if (b.scalar)
+        x.handlers(sum64<Kind::scalar, false>, sum64<Kind::scalar, true>);
+    else
+        x.handlers(sum64<Kind::row, false>, sum64<Kind::row, true>);
+}
+
+void lower(Lower& x, const typed::ImnmxWide& i) {
+    if (!check_extreme(x, i)) return;
+    x.op.e = predicate_code(i.pa);
+    x.op.k[0] = static_cast<uint8_t>(i.type);
+    if (!is_pair(i.type)) {
+        x.op.d = x.destination_row(i.d.index);
+        return emit_any<Extreme>(x, term(x, i.a), term(x, i.b));
+    }
+    check_even_result(x, i.d);
+    x.op.d = x.destination_row(i.d.index, 2);
+    if (i.type == Wide::U64 && i.b.kind == typed::SrcKind::Imm && i.b.imm >> 31)
+        return x.gap("an unsigned 64-bit minimum or maximum with a negative immediate");
+    set_any(x, pair(x, i.a), pair(x, i.b), {});
+    x.handler(extreme_pair);
+}
+void lower(Lower& x, const typed::Sel64& i) {
+    check_even_result(x, i.d);
+    x.op.d = x.destination_row(i.d.index, 2);
+    x.op.e = predicate_code(i.pa);
+    set_any(x, pair(x, i.a), pair(x, i.b), {});
+    x.handler(select_pair);
+}
+void lower(Lower& x, const typed::Mov64& i) {
+    check_even_result(x, i.d);
+    x.op.d = x.destination_row(i.d.index, 2);
+    set_any(x, {}, pair(x, i.a), {});
+    x.handler(copy_pair);
+}
+
+void lower(Lower& x, const typed::Umov64& i) {
+    check_even(x, i.a);
+    check_even_result(x, i.d);
+    x.op.d = x.uniform_destination(i.d.index, 2);
+    x.op.a = x.source(i.a, 2).at;
+    x.handler(uniform_copy_pair);
+}
+void lower(Lower& x, const typed::Usel64& i) {
+    check_even(x, i.a);
+    check_even(x, i.b);
+    check_even_result(x, i.d);
+    x.op.d = x.uniform_destination(i.d.index, 2);
+    x.op.a = x.source(i.a, 2).at;
+    x.op.b = x.source(i.b, 2).at;
+    x.op.e = predicate_code(i.pa);
+    x.handler(uniform_select_pair);
+}
+void lower(Lower& x, const typed::UimnmxWide& i) {
+    if (!check_extreme(x, i)) return;
+    x.op.e = predicate_code(i.pa);
+    x.op.k[0] = i.type == Wide::S32 || i.type == Wide::S64;
+    if (!is_pair(i.type)) return emit_scalar<UniformExtreme>(x, i.d, i.a, i.b);
+    if (i.type == Wide::U64 && i.b.kind == typed::SrcKind::Imm && i.b.imm >> 31)
+        return x.gap("an unsigned 64-bit minimum or maximum with a negative immediate");
+    check_even(x, i.a);
+    check_even(x, i.b);
+    check_even_result(x, i.d);
+    x.op.d = x.uniform_destination(i.d.index, 2);
+    x.op.a = x.source(i.a, 2).at;
+    x.op.b = x.source(i.b, 2).at;
+    x.handler(uniform_extreme_pair);
+}
+void lower(Lower& x, const typed::Uvimnmx& i) {
+    if (i.relu || (i.type != typed::VMinMaxType::U32 && i.type != typed::VMinMaxType::S32))
+        return x.gap("UVIMNMX of packed elements or with RELU");
+    x.op.e = predicate_code(i.pa);
+    x.op.k[0] = i.type == typed::VMinMaxType::S32;
+    emit_scalar<UniformExtreme>(x, i.d, i.a, i.b);
+}
+void lower(Lower& x, const typed::UimadHi& i) {
+    if (flipped(i.c)) return x.gap("UIMAD.HI with a negated addend");
+    check_even(x, i.c);
+    x.op.d = x.uniform_destination(i.d.index);
+    x.op.a = x.source(i.a).at;
+    x.op.b = x.source(i.b).at;
+    x.op.c = x.source(i.c, 2).at;
+    x.op.k[0] = i.pd.index;
+    x.op.k[1] = i.type == typed::SignType::S32;
+    x.handler(uniform_high);
+}
+
+void lower(Lower& x, const typed::Ldcu& i) {
+    static constexpr uint8_t sizes[7] = {1, 1, 2, 2, 4, 8, 16};
+    const auto size = static_cast<uint8_t>(i.size);
+    if (size > 6) return x.reject("LDCU with an invalid size");
+    if (i.unpack != typed::LdcuUnpack::NONE) return x.gap("LDCU that unpacks texture headers");
+    if (i.addr.kind != typed::SrcKind::Const) return x.gap("LDCU from a bindless bank");
+    const uint32_t words = sizes[size] < 4 ? 1 : sizes[size] / 4u;
+    if (i.d.index != SASSDEC_URZ && i.d.index % words)
+        x.reject("a wide result in a misaligned uniform register");
+    x.op.d = x.uniform_destination(i.d.index, words);
+    x.op.a = x.constant(i.addr.bank, 0, 0);
+    if (x.op.a >> 28 == static_cast<uint32_t>(Base::immediate))
+        return x.gap("LDCU from a bank that kernels do not have");
+    x.op.b = x.uniform_scalar(i.addr.has_base ? i.addr.index : SASSDEC_URZ);
+    x.op.m[0] = static_cast<uint32_t>(i.addr.offset);
+    x.op.m[1] = sizes[size];
+    x.op.k[0] = size;
+    x.handler(load_uniform);
+}
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu
