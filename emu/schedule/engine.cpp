@@ -89,7 +89,7 @@ void Engine::worker() {
             case Outcome::done: retire(*slot); break;
             case Outcome::expired:
                 // A CTA that only reads waits for another one; a long one lets others run too.
-                if (slot->quiet_slices == 0 && slot->cta.slices % 16)
+                if (slot->quiet_slices < 8 && slot->cta.slices % 16)
                     runnable_.push_front(slot);
                 else
                     runnable_.push_back(slot);
@@ -108,10 +108,10 @@ CtaSlot* Engine::next(std::unique_lock<std::mutex>& lock) {
         if (launch_.stop.load(std::memory_order_relaxed)) return nullptr;
         const bool can_admit = next_cta_ < total_ && resident_ < settings_.resident_limit;
         // CTAs run to their end one after the other, unless one may be waiting for a CTA that is not
-        // resident yet: it has not written for a slice, or it takes very long (at 16, 32, 64, ...
-        // slices, so that memory does not grow with the length of a kernel).
+        // resident yet: pure spins are blocked by now, others have not written for long, or take very
+        // long (at 16, 32, 64, ... slices, so that memory hardly grows with a kernel's length).
         const auto may_wait = [](const CtaSlot& s) {
-            return s.quiet_slices || (s.cta.slices >= 16 && std::has_single_bit(s.cta.slices));
+            return s.quiet_slices >= 8 || (s.cta.slices >= 16 && std::has_single_bit(s.cta.slices));
         };
         if (can_admit && (runnable_.empty() || may_wait(*runnable_.front()))) return admit();
         if (!runnable_.empty()) {
