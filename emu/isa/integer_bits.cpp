@@ -151,7 +151,7 @@ void lower_shift(Lower& x, const typed::Shf& i, const Term& a, const Term& b, co
 template <uint8_t Lut>
 struct Logic3 {
     static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op&) {
-        if constexpr (Lut == 0xf8) return L::or_(L::and_(a, b), c);
+        if constexpr (Lut == 0xf8) return L::or_(a, L::and_(b, c));
         if constexpr (Lut == 0xfe) return L::or_(L::or_(a, b), c);
         if constexpr (Lut == 0x80) return L::and_(L::and_(a, b), c);
         if constexpr (Lut == 0x96) return L::xor_(L::xor_(a, b), c);
@@ -292,7 +292,7 @@ void lower(Lower& x, const typed::Lop3& i) {
     }
     // a&b a|b a^b ~b a&~b ~a&b a|~b b
     if (logic2<0xc0, 0xfc, 0x3c, 0x33, 0x30, 0x0c, 0xf3, 0xcc>(x, lut, a, b)) return;
-    // a&b|c a|b|c a&b&c a^b^c a?b:c b?a:c a&c|b b?c:a (a|b)&c majority (a&b)^c (a^b)&c
+    // a|b&c a|b|c a&b&c a^b^c a?b:c b?a:c a&c|b b?c:a (a|b)&c majority (a&b)^c (a^b)&c
     if (logic3<0xf8, 0xfe, 0x80, 0x96, 0xca, 0xe2, 0xec, 0xb8, 0xa8, 0xe8, 0x6a, 0x28>(x, lut, a, b,
                                                                                        c))
         return;
