@@ -19,7 +19,7 @@ sassemu_missing() {
 
 # Installs the packages named, where missing: as root, else with sudo.
 sassemu_install() {
-    local missing as_root=()
+    local missing log as_root=()
     missing=$(sassemu_missing "$@")
     [ -z "$missing" ] && return 0
     # shellcheck disable=SC2086
@@ -32,9 +32,16 @@ sassemu_install() {
         fi
         as_root=(sudo)
     fi
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2 || true
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -qq --no-install-recommends "$@" >&2
+    log=$(mktemp)
+    if ! { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q &&
+        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+            apt-get install -y -q --no-install-recommends "$@"; } >"$log" 2>&1; then
+        tail -n 30 "$log" >&2
+        rm -f "$log"
+        echo "apt-get could not install: $*" >&2
+        return 1
+    fi
+    rm -f "$log"
 }
 
 # Cores that the build may use; SASSEMU_JOBS overrides (memory, shared machines).
