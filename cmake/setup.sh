@@ -33,7 +33,7 @@ sassemu_install() {
         as_root=(sudo)
     fi
     log=$(mktemp)
-    if ! { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q &&
+    if ! { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q;
         "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
             apt-get install -y -q --no-install-recommends "$@"; } >"$log" 2>&1; then
         tail -n 30 "$log" >&2
