@@ -14,7 +14,7 @@ IMM_TYPES = ["u32", "s32", "f32", "f64", "f16x2", "bf16x2", "dec", "f16", "s32x"
 # Groups whose instructions have variable latency unless a `fixed` statement says otherwise.
 VARIABLE_GROUPS = {"memory", "texture", "async", "branch", "call", "return", "exit", "barrier", "convergence", "fence"}
 
-# Conditions of `pseudo` lines: register RZ or immediate 0; immediate 1; immediate 2^k, k = 1..30.
+# Conditions of `pseudo` lines: register RZ or immediate 0; immediate 1; immediate 2^k, k = 1..30 but not 16.
 PSEUDO = ["zero", "one", "pow2"]
 
 # Shape of the ALU operand forms: code in bits [11:9], what sits in bits [63:32], and in which letter.

@@ -208,7 +208,7 @@ bool pseudo_holds(const FieldRow& f, const sassdec_insn& insn) {
         switch (f.piece[k].len) {
             case pseudo_zero: holds = imm ? op.imm == 0 : op.kind == SASSDEC_OP_REG && op.index == SASSDEC_RZ; break;
             case pseudo_one: holds = imm && op.imm == 1; break;
-            default: holds = imm && op.imm > 1 && (op.imm & (op.imm - 1)) == 0; break;
+            default: holds = imm && op.imm > 1 && op.imm != 0x10000 && (op.imm & (op.imm - 1)) == 0; break;
         }
         if (!holds) return false;
     }
@@ -256,5 +256,6 @@ extern "C" int sassdec_format(const sassdec_insn* insn, const sassdec_format_opt
         any = true;
         put_operand(t, o, form, *insn, op, opts);
     }
+    t.trim();
     return t.finish();
 }

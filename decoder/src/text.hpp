@@ -41,6 +41,10 @@ class Text {
     void float64(std::uint64_t bits);
     void float16(std::uint16_t bits);
     void bfloat16(std::uint16_t bits);
+    // Drops a final blank: names of special floats carry one, which only shows inside a line.
+    void trim() {
+        if (length_ && length_ < size_ && out_[length_ - 1] == ' ') --length_;
+    }
     // Terminates the text; its length, or -1 when it did not fit.
     int finish() {
         if (size_ == 0) return -1;
