@@ -35,6 +35,28 @@ Operand source(Lower& x, const typed::Src& s, T format) {
     return x.source(s, 2);
 }
 
+// .FTZ flushes sources and results in their own format (measured on an H200).
+SASSEMU_INLINE V32 flush_half(V32 v, FloatFormat format) {
+    const V32 exponent = L::splat(format == FloatFormat::F16 ? 0x7c00u : 0x7f80u);
+    return L::select(L::nonzero(L::and_(v, exponent)), v, L::and_(v, L::splat(0x8000u)));
+}
+SASSEMU_INLINE V64 flush_double(V64 v) {
+    const Mask normal = L::nonzero(L::and_(L::hi32(v), L::splat(0x7ff00000u)));
+    return L::select64(normal, v, L::and64(v, L::splat64(uint64_t{1} << 63)));
+}
+// Where f32 or f64 NaNs with sign and payload survive, the upper fraction bits of the narrower one are
+// those of the wider, quieted, and modifiers do not touch them (measured on an H200).
+SASSEMU_INLINE V32 f16_nan_to_f32(V32 v) {
+    const V32 sign = L::shl(L::and_(v, L::splat(0x8000u)), L::splat(16));
+    return L::or_(L::or_(sign, L::splat(0x7f800000u)), L::shl(L::and_(v, L::splat(0x3ffu)), L::splat(13)));
+}
+SASSEMU_INLINE V32 f32_nan_to_half(V32 v, FloatFormat to) {
+    const V32 upper = L::shr(v, L::splat(16));
+    if (to == FloatFormat::BF16) return upper;
+    return L::or_(L::or_(L::and_(upper, L::splat(0x8000u)), L::splat(0x7c00u)),
+                  L::and_(L::shr(v, L::splat(13)), L::splat(0x3ffu)));
+}
+
 // An f32, or an f16 or bf16 made one.
 template <Kind B>
 SASSEMU_INLINE V32 single_source(const Op* op, const Warp& w) {
@@ -42,6 +64,7 @@ SASSEMU_INLINE V32 single_source(const Op* op, const Warp& w) {
     const FloatFormat format = static_cast<FloatFormat>(op->k[1]);
     if (format != FloatFormat::F32) {
         if (op->k[0] & mode_h1) v = L::hi16(v);
+        if (op->k[0] & mode_ftz) v = flush_half(v, format);
         v = format == FloatFormat::F16 ? L::f16_to_f32(v) : L::bf16_to_f32(v);
     }
     if (op->m[1]) v = apply_modifier(v, op->m[1]);
@@ -50,7 +73,8 @@ SASSEMU_INLINE V32 single_source(const Op* op, const Warp& w) {
 }
 template <Kind B>
 SASSEMU_INLINE V64 double_source(const Op* op, const Warp& w) {
-    return apply_modifier64(read64<B>(w, op->b), op->m[1]);
+    const V64 v = modify_number(read64<B>(w, op->b), op->m[1]);
+    return op->k[0] & mode_ftz ? flush_double(v) : v;
 }
 SASSEMU_INLINE V32 canonical(V32 v) { return L::select(L::fisnan(v), L::splat(L::kF32Nan), v); }
 
@@ -69,16 +93,22 @@ SASSEMU_RARE V32 single_to_narrow(V32 v, unsigned mode, FloatFormat to) {
         v = canonical(v);
         return mode & mode_ftz ? L::ftz(v) : v;
     }
-    return with_rounding(mode, [&]<Rounding R>() {
+    const V32 r = with_rounding(mode, [&]<Rounding R>() {
         return to == FloatFormat::F16 ? L::f32_to_f16<R>(v) : L::f32_to_bf16<R>(v);
     });
+    return mode & mode_ftz ? flush_half(r, to) : r;
 }
 SASSEMU_RARE V32 double_to_narrow(V64 v, unsigned mode, FloatFormat to) {
-    if (to == FloatFormat::BF16) return f64_to_bf16(v, mode);
-    const V32 r = with_rounding(mode, [&]<Rounding R>() {
-        return to == FloatFormat::F16 ? L::f64_to_f16<R>(v) : L::f64_to_f32<R>(v);
-    });
-    return to == FloatFormat::F32 && (mode & mode_ftz) ? L::ftz(r) : r;
+    if (to == FloatFormat::F32) {
+        const V32 r = with_rounding(mode, [&]<Rounding R>() { return L::f64_to_f32<R>(v); });
+        return mode & mode_ftz ? L::ftz(r) : r;
+    }
+    V32 r = to == FloatFormat::BF16
+                ? f64_to_bf16(v, mode)
+                : with_rounding(mode, [&]<Rounding R>() { return L::f64_to_f16<R>(v); });
+    if (mode & mode_ftz) r = flush_half(r, to);
+    const V32 nan = f32_nan_to_half(L::f64_to_f32<Rounding::rz>(v), to);
+    return L::select(L::dcmp<Compare::nan>(v, v), nan, r);
 }
 template <Kind B>
 const Op* narrow_from_single(const Op* op, Warp& w, uint32_t mask) {
@@ -94,21 +124,28 @@ const Op* narrow_from_double(const Op* op, Warp& w, uint32_t mask) {
 }
 template <Kind B>
 const Op* double_from_single(const Op* op, Warp& w, uint32_t mask) {
-    write64<false>(w, op->d, L::f32_to_f64(single_source<B>(op, w)), mask);
+    const FloatFormat format = static_cast<FloatFormat>(op->k[1]);
+    const V32 v = single_source<B>(op, w);
+    V32 nan = read<B>(w, op->b);
+    if (op->k[0] & mode_h1) nan = L::hi16(nan);
+    if (format == FloatFormat::F16) nan = f16_nan_to_f32(nan);
+    if (format == FloatFormat::BF16) nan = L::shl(nan, L::splat(16));
+    write64<false>(w, op->d, L::f32_to_f64(L::select(L::fisnan(v), nan, v)), mask);
     return op + 1;
 }
 
 // ---- F2I -------------------------------------------------------------------------------------
 
-// A NaN becomes 0 with .NTZ, else the highest bit of the destination (PTX ISA, cvt).
+// A NaN becomes 0 with .NTZ, else the highest bit of the destination (PTX ISA, cvt), which narrow
+// signed formats do not extend (measured on an H200).
 SASSEMU_INLINE V32 nan_rule(V32 r, Mask nan, unsigned mode, IntFormat to) {
     uint32_t value = 0;
     if (!(mode & mode_ntz)) {
         switch (to) {
-            case IntFormat::U8: value = 0x80u; break;
-            case IntFormat::S8: value = 0xffffff80u; break;
-            case IntFormat::U16: value = 0x8000u; break;
-            case IntFormat::S16: value = 0xffff8000u; break;
+            case IntFormat::U8:
+            case IntFormat::S8: value = 0x80u; break;
+            case IntFormat::U16:
+            case IntFormat::S16: value = 0x8000u; break;
             default: value = 0x80000000u; break;
         }
     }
@@ -320,7 +357,10 @@ void lower(Lower& x, const typed::F2i& i) {
 
 void lower(Lower& x, const typed::I2f& i) {
     const unsigned mode = static_cast<unsigned>(i.rnd) | half_mode(i.b, i.half);
-    const bool scalar = set_up(x, i.d, i.b, i.src, i.dst, mode).scalar;
+    typed::Src source = i.b;
+    // The immediate is the upper word of a 64-bit integer, as of an f64 (measured on an H200).
+    if (is_wide(i.src) && source.kind == typed::SrcKind::Imm) source.imm <<= 32;
+    const bool scalar = set_up(x, i.d, source, i.src, i.dst, mode).scalar;
     if (i.b.kind != typed::SrcKind::Imm)
         x.op.k[1] |= static_cast<uint8_t>(static_cast<unsigned>(i.byte) << 4);
     const bool from_wide = is_wide(i.src), to_double = i.dst == FloatFormat::F64;

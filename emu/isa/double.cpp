@@ -30,11 +30,6 @@ struct Fma {
     }
 };
 
-// Source modifiers leave a NaN alone: -NaN in a subtraction keeps its sign (measured on an H200).
-SASSEMU_INLINE V64 modify_number(V64 v, uint32_t modifier) {
-    return L::select64(L::dcmp<Compare::nan>(v, v), v, apply_modifier64(v, modifier));
-}
-
 template <class F, Kind B, bool All>
 const Op* pair2(const Op* op, Warp& w, uint32_t mask) {
     V64 a = read64<Kind::row>(w, op->a);
@@ -114,15 +109,16 @@ void lower3(Lower& x, const typed::Dfma& i) {
 // ---- DSETP -----------------------------------------------------------------------------------
 
 // .MIN and .MAX: the first result says that a is the minimum (maximum), where a number beats a NaN
-// and -0 < +0; the second says that both are NaN. Inferred from the sequence that compilers emit
-// around it: select by the first, quiet the selected operand where the second holds.
+// -0 < +0, and equal operands count as a; the second says that both are NaN, without the boolean
+// operation (measured on an H200). Compilers select by the first and quiet the selected operand where
+// the second holds.
 template <bool Max>
 SASSEMU_RARE Mask takes_a(V64 a, V64 b, Mask* both_nan) {
     const Mask nan_a = L::dcmp<Compare::nan>(a, a), nan_b = L::dcmp<Compare::nan>(b, b);
     *both_nan = nan_a & nan_b;
     const Mask better = Max ? L::dcmp<Compare::gt>(a, b) : L::dcmp<Compare::lt>(a, b);
     const Mask sign_a = L::sign_mask(L::hi32(a)), sign_b = L::sign_mask(L::hi32(b));
-    const Mask tie = L::dcmp<Compare::eq>(a, b) & (Max ? sign_b & ~sign_a : sign_a & ~sign_b);
+    const Mask tie = L::dcmp<Compare::eq>(a, b) & (Max ? ~sign_a | sign_b : sign_a | ~sign_b);
     return better | tie | (nan_b & ~nan_a);
 }
 
@@ -139,16 +135,20 @@ const Op* set_predicate(const Op* op, Warp& w, uint32_t mask) {
     }
     const Mask p = predicate_source<2>(op, w);
     Mask first, second;
+    bool plain = false;  // the second result is not combined
     if (op->k[1] == compare_max) {
         first = takes_a<true>(a, b, &second);
+        plain = true;
     } else if (op->k[1] == compare_min) {
         first = takes_a<false>(a, b, &second);
+        plain = true;
     } else {
         first = L::dcmp(a, b, static_cast<Compare>(op->k[1]));
         second = ~first;
     }
     write_predicate(w, op->d, combine(first, p, op->k[0]), mask);
-    if (op->e != 7) write_predicate(w, op->e, combine(second, p, op->k[0]), mask);
+    if (op->e != 7)
+        write_predicate(w, op->e, plain ? second : combine(second, p, op->k[0]), mask);
     return op + 1;
 }
 

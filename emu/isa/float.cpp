@@ -59,7 +59,8 @@ SASSEMU_INLINE V32 scaled_product(V32 a, V32 b, uint64_t scale) {
         b = L::ftz(b);
     }
     const V64 product = L::dmul<Rounding::rn>(L::f32_to_f64(a), L::f32_to_f64(b));
-    const V32 r = L::f64_to_f32<R>(L::dmul<Rounding::rn>(product, L::splat64(scale)));
+    V32 r = L::f64_to_f32<R>(L::dmul<Rounding::rn>(product, L::splat64(scale)));
+    r = L::select(L::fisnan(r), L::splat(L::kF32Nan), r);
     return Ftz ? L::ftz(r) : r;
 }
 
@@ -136,32 +137,28 @@ struct MinMax {
 };
 
 // Minimum where the predicate holds, maximum elsewhere. k[0]: 1 flush, 2 NaN wins, 4 .XORSIGN; e is
-// the predicate of .IS_A (PT when there is none): where the result is a, equal operands included.
+// the predicate of .IS_A (PT when there is none). As measured on an H200: .IS_A compares the result
+// with a before .FTZ, so a flushed a is not it, and holds where a is the NaN that wins; .XORSIGN
+// compares the modified operands and replaces the result's sign by the xor of the registers' signs.
 constexpr unsigned minmax_ftz = 1, minmax_nan = 2, minmax_xorsign = 4;
 template <Kind B>
 const Op* minmax_any_mode(const Op* op, Warp& w, uint32_t mask) {
     const unsigned mode = op->k[0];
     V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b);
-    // .XORSIGN takes the signs as they are in the registers: compilers write it with |a| and |b|.
-    const uint32_t flip = (op->m[0] ^ op->m[1]) & modifier_neg;
-    const V32 sign =
-        L::and_(L::xor_(L::xor_(a, b), L::splat(flip)), L::splat(0x80000000u));
+    const V32 sign = L::and_(L::xor_(a, b), L::splat(0x80000000u));
     a = apply_modifier(a, op->m[0]);
     b = apply_modifier(b, op->m[1]);
+    const V32 unflushed = a;
     if (mode & minmax_ftz) {
         a = L::ftz(a);
         b = L::ftz(b);
     }
-    if (mode & minmax_xorsign) {
-        a = L::fabs(a);
-        b = L::fabs(b);
-    }
     const Mask min = predicate_source<2>(op, w);
     V32 r = mode & minmax_nan ? L::select(min, L::fmin_nan(a, b), L::fmax_nan(a, b))
                               : L::select(min, L::fmin(a, b), L::fmax(a, b));
-    const Mask is_a = L::cmp_eq(r, a);
-    // PTX ISA, min: the result's sign is the xor of the inputs' signs; a NaN stays canonical.
-    if (mode & minmax_xorsign) r = L::select(L::fisnan(r), r, L::or_(r, sign));
+    const Mask is_a = L::cmp_eq(r, unflushed) | (L::fisnan(r) & L::fisnan(a));
+    if (mode & minmax_xorsign)  // a NaN stays canonical
+        r = L::select(L::fisnan(r), r, L::or_(L::fabs(r), sign));
     write<false>(w, op->d, r, mask);
     if (op->e != 7) write_predicate(w, op->e, is_a, mask);
     return op + 1;

@@ -26,6 +26,11 @@ SASSEMU_INLINE auto with_rounding(unsigned r, F&& f) {
     }
 }
 
+// Source modifiers leave an f64 NaN alone: -NaN in a subtraction keeps its sign (measured on an H200).
+SASSEMU_INLINE V64 modify_number(V64 v, uint32_t modifier) {
+    return L::select64(L::dcmp<Compare::nan>(v, v), v, apply_modifier64(v, modifier));
+}
+
 // A predicate source of an operation: index in k[K], its negation in m[3].
 template <int K>
 SASSEMU_INLINE Mask predicate_source(const Op* op, const Warp& w) {

@@ -25,7 +25,10 @@ SASSEMU_INLINE V32 fetch(V32 v, unsigned swizzle, uint32_t modifier) {
         case HalfSwizzle::H1_H1:
             v = L::or_(L::shr(v, sixteen), L::and_(v, L::splat(0xffff0000u)));
             break;
-        case HalfSwizzle::H0_NH1: v = L::xor_(v, L::splat(0x80000000u)); break;
+        case HalfSwizzle::H0_NH1:  // the halves change places, H1 negated (measured on an H200)
+            v = L::or_(L::shl(v, sixteen), L::shr(v, sixteen));
+            v = L::xor_(v, L::splat(0x8000u));
+            break;
         default: break;
     }
     const uint32_t clear = modifier & modifier_abs ? 0x7fff7fffu : ~0u;
@@ -253,19 +256,13 @@ template <Kind B>
 const Op* minmax(const Op* op, Warp& w, uint32_t mask) {
     const unsigned mode = op->k[0];
     const V32 raw_a = read<Kind::row>(w, op->a), raw_b = read<B>(w, op->b);
-    // As in FMNMX: .XORSIGN takes the signs before |x|.
-    const uint32_t no_abs = ~modifier_abs;
-    const V32 signs = L::and_(L::xor_(fetch(raw_a, op->k[1] & 15, op->m[0] & no_abs),
-                                      fetch(raw_b, op->k[1] >> 4, op->m[1] & no_abs)),
+    // As in FMNMX: .XORSIGN takes the signs as they are in the registers.
+    const V32 signs = L::and_(L::xor_(fetch(raw_a, op->k[1] & 15, 0), fetch(raw_b, op->k[1] >> 4, 0)),
                               L::splat(0x80008000u));
     V32 a = fetch(raw_a, op->k[1] & 15, op->m[0]), b = fetch(raw_b, op->k[1] >> 4, op->m[1]);
     if (mode & minmax_ftz) {
         a = mode & minmax_bf ? flush_halves<true>(a) : flush_halves<false>(a);
         b = mode & minmax_bf ? flush_halves<true>(b) : flush_halves<false>(b);
-    }
-    if (mode & minmax_xorsign) {
-        a = L::and_(a, L::splat(0x7fff7fffu));
-        b = L::and_(b, L::splat(0x7fff7fffu));
     }
     V32 r = minmax_value(a, b, predicate_source<2>(op, w), mode);
     if (mode & minmax_xorsign) {  // a NaN half stays canonical
@@ -273,7 +270,7 @@ const Op* minmax(const Op* op, Warp& w, uint32_t mask) {
                                                  : L::hcmp2(r, r, Compare::nan);
         const V32 keep = L::or_(L::select(nan.lo, L::splat(0), L::splat(0x8000u)),
                                 L::select(nan.hi, L::splat(0), L::splat(0x80000000u)));
-        r = L::or_(r, L::and_(signs, keep));
+        r = L::or_(L::andn(keep, r), L::and_(signs, keep));
     }
     write<false>(w, op->d, r, mask);
     return op + 1;

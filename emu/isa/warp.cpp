@@ -8,8 +8,8 @@ namespace SASSEMU_ISA_NS {
 namespace {
 
 // PTX ISA, "shfl.sync": c holds the clamp in bits 4..0 and the segment mask in bits 12..8. The
-// predicate tells whether the source lane was in range; out of range, a lane gets its own value, and
-// so it does where the source lane does not execute (PTX leaves that undefined).
+// predicate tells whether the source lane was in range; out of range, a lane gets its own value. Where
+// the source lane does not execute (undefined in PTX) it gets 0, as measured on an H200.
 template <typed::ShflMode Mode, bool All>
 const Op* shfl(const Op* op, Warp& w, uint32_t mask) {
     const V32 a = L::load(w.row(op->a));
@@ -41,7 +41,7 @@ const Op* shfl(const Op* op, Warp& w, uint32_t mask) {
     V32 value = L::permute(a, from);
     if constexpr (!All) {
         const V32 runs = L::and_(L::shr(L::splat(mask), from), L::splat(1));
-        value = L::select(L::nonzero(runs), value, a);
+        value = L::select(L::nonzero(runs), value, L::splat(0));
     }
     write<All>(w, op->d, value, mask);
     write_predicate(w, op->k[0], in, mask);
@@ -95,11 +95,12 @@ const Op* redux(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
-// elect.sync: the lowest lane that executes.
+// elect.sync: the lowest lane that executes with the predicate, its number in the uniform register, ~0
+// if there is none (measured on an H200).
 const Op* elect(const Op* op, Warp& w, uint32_t mask) {
     const uint32_t members = mask & (w.p[op->k[1]] ^ op->m[0]);
     const uint32_t leader = members & (0u - members);
-    w.uniform[op->d / 4] = members;
+    w.uniform[op->d / 4] = members ? static_cast<uint32_t>(std::countr_zero(members)) : ~0u;
     write_predicate(w, op->k[0], leader, mask);
     return op + 1;
 }

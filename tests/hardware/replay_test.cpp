@@ -1,7 +1,8 @@
 // Replays the hardware record: every recorded word runs on the same operands at every host level, and
 // all registers, predicates and uniform registers must be what the chip made of them. What differs
 // must be exactly what known.txt lists. SASSEMU_HARDWARE_RECORD names another record (uncompressed or
-// zstd), SASSEMU_HARDWARE_KNOWN a file to write the list of differing mnemonics to.
+// zstd), SASSEMU_HARDWARE_KNOWN a file to write the list of differing mnemonics to,
+// SASSEMU_HARDWARE_DIFFERENCES one for every differing lane of the sampled warps on the first level.
 #include <gtest/gtest.h>
 #include <zstd.h>
 
@@ -142,6 +143,7 @@ struct Result {
     Outcome outcome = Outcome::ok;
     bool equal = true;
     std::string first;  // the first difference
+    std::vector<std::string> all;
 };
 
 std::string row_name(uint32_t row, uint32_t lane) {
@@ -174,7 +176,7 @@ std::string operands_text(const sassdec_insn& insn, const State& before, uint32_
     return out.str();
 }
 
-Result compare(Bench& bench, const Recorded& w, const Record& record, uint32_t warp) {
+Result compare(Bench& bench, const Recorded& w, const Record& record, uint32_t warp, bool everything) {
     Result out;
     Machine& m = bench.machine;
     out.outcome = m.step("sm_90", w.word);
@@ -189,7 +191,7 @@ Result compare(Bench& bench, const Recorded& w, const Record& record, uint32_t w
             changed.push_back(row);
             hash += row_hash(now, static_cast<uint8_t>(row));
         }
-        if (!sampled || !out.first.empty() || out.outcome != Outcome::ok) continue;
+        if (!sampled || (!out.first.empty() && !everything) || out.outcome != Outcome::ok) continue;
         const Row& want = listed == w.rows.end()
                               ? bench.before[row]
                               : w.sampled[static_cast<size_t>(listed - w.rows.begin()) * record.samples + warp];
@@ -202,8 +204,9 @@ Result compare(Bench& bench, const Recorded& w, const Record& record, uint32_t w
             text << row_name(row, lane) << " of warp " << warp << ": chip " << std::hex << want[lane] << ", emulator "
                  << now[lane] << ", before " << bench.before[row][lane] << ";"
                  << operands_text(insn, bench.before, row > predicate_row ? 0 : lane);
-            out.first = text.str();
-            break;
+            if (out.first.empty()) out.first = text.str();
+            if (!everything) break;
+            out.all.push_back(text.str());
         }
     }
     for (uint32_t row : changed) set_row(m, row, bench.before[row]);
@@ -270,6 +273,8 @@ TEST(HardwareRecord, ReplaysOnEveryLevel) {
     const std::string path = other ? other : here + "record.bin.zst";
     Record record;
     ASSERT_TRUE(parse(unpacked(read_file(path)), record)) << path;
+    const char* differences_to = std::getenv("SASSEMU_HARDWARE_DIFFERENCES");
+    std::ofstream differences(differences_to ? differences_to : "/dev/null");
     std::map<std::string, Tally> tallies;
     std::map<std::string, std::string> first;  // by variant
     std::map<std::string, uint32_t> unable;
@@ -289,7 +294,10 @@ TEST(HardwareRecord, ReplaysOnEveryLevel) {
             bool differs = false, runs = true;
             for (uint32_t warp = 0; warp < record.warps && runs; ++warp) {
                 Bench& bench = *benches[warp];
-                const Result r = compare(bench, w, record, warp);
+                const Result r = compare(bench, w, record, warp, leading && differences_to);
+                if (w.status == ran)
+                    for (const std::string& line : r.all)
+                        differences << mnemonic_of(bench.machine.sass) << "\t" << bench.machine.sass << "\t" << line << "\n";
                 runs = r.outcome == Outcome::ok;
                 if (w.status == traps) break;
                 if (!runs || r.equal || differs) continue;
