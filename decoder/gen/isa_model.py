@@ -12,7 +12,8 @@ KINDS = ["reg", "pred", "imm", "fimm", "const", "mem", "label", "enum", "text", 
 IMM_TYPES = ["u32", "s32", "f32", "f64", "f16x2", "bf16x2", "dec", "f16", "s32x", "tf32"]
 
 # Groups whose instructions have variable latency unless a `fixed` statement says otherwise.
-VARIABLE_GROUPS = {"memory", "texture", "async", "branch", "call", "return", "exit", "barrier", "convergence", "fence"}
+VARIABLE_GROUPS = {"memory", "texture", "async", "branch", "call", "return", "exit", "barrier", "convergence", "fence",
+                   "cache"}
 
 # Conditions of `pseudo` lines: register RZ or immediate 0; immediate 1; immediate 2^k, k = 1..30 but not 16.
 PSEUDO = ["zero", "one", "pow2"]

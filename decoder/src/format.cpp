@@ -79,7 +79,9 @@ void put_address(Text& t, const OperandRow& o, const FormRow& form, const sassde
     }
     if (op.offset != 0 || !any) {
         if (any) t.put('+');
-        if (o.flags & op_off_signed)
+        if (!any && o.kind == SASSDEC_OP_MEM)  // an absolute address, as wide as its field
+            t.hex(static_cast<std::uint64_t>(op.offset) & ((std::uint64_t{1} << o.off_len) - 1));
+        else if (o.flags & op_off_signed)
             t.signed_hex(op.offset);
         else
             t.hex(static_cast<std::uint32_t>(op.offset));
