@@ -157,7 +157,7 @@ struct HyperbolicTangent {
         const D e = PowerOfTwo::of(large * 2.88539008177792681472);
         const D quotient = (e - 1.0) / (e + 1.0);
         const D q = x * x;
-        const D series = x + x * q * ((q * (-17.0 / 315) + 2.0 / 15) * q - ratio<3>);
+        const D series = x + x * q * ((q * ratio<315, -17> + ratio<15, 2>) * q - ratio<3>);
         return (D)((I)x & 0x7fffffffffffffffll) < 0.00390625 ? series : quotient;
     }
 };
