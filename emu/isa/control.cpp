@@ -30,7 +30,8 @@ const Op* bra_convergence(const Op* op, Warp& w, uint32_t mask) {
     // The lanes that execute the branch, guard included, not all that run: code that finds masks
     // different between lanes relies on it (R2UR with a predicate, then @!P BRA.DIV).
     const bool together = (want & ~mask) == 0;
-    return mask && together == (op->m[2] != 0) ? bra(op, w, mask) : op + 1;
+    // The decision is the path's: its lanes go together, those with a false guard too.
+    return mask && together == (op->m[2] != 0) ? bra(op, w, w.active) : op + 1;
 }
 
 // A target inside the section; calls may leave the section of a branch.
