@@ -203,7 +203,7 @@ class Contract(unittest.TestCase):
         self.assertIn("insn LDG\n", self.check(0, "isa", "LDG.E.64", "--arch", "sm_80").stdout)
         for arch in ("75", "80", "86", "89", "90", "100", "103", "110", "120"):
             self.check(0, "isa", "EXIT", "--arch", "sm_" + arch)
-        self.assertIn("sm_90", self.check_one_line(2, "isa", "IMNMX", "--arch", "sm_90"))
+        self.assertIn("sm_90", self.check_one_line(2, "isa", "FROB", "--arch", "sm_90"))
 
     def test_info(self):
         text = self.check(0, "info", cubin("vecadd")).stdout
