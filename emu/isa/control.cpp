@@ -23,6 +23,10 @@ const Op* bra_if(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
     return mask ? bra(op, w, mask) : op + 1;
 }
+const Op* bra_if_both(const Op* op, Warp& w, uint32_t mask) {
+    mask = taken(op, w, mask) & (w.p[op->k[1]] ^ op->m[3]);
+    return mask ? bra(op, w, mask) : op + 1;
+}
 // Taken as a whole when lanes of the mask do not run together (DIV, m[2] = 0), or when they do.
 const Op* bra_convergence(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
@@ -170,7 +174,10 @@ void lower(Lower& x, const typed::Bra& i) {
         if (x.op.k[1]) x.op.a = x.uniform_scalar(i.mask.index);
         x.handler(bra_convergence);
     } else {
-        x.handler(always(i.pa) ? bra : bra_if);
+        // BRA.U has a uniform predicate as well.
+        x.op.k[1] = Lower::uniform_predicate(i.pb.index);
+        x.op.m[3] = i.pb.neg ? ~0u : 0;
+        x.handler(!always(i.pb) ? bra_if_both : always(i.pa) ? bra : bra_if);
     }
 }
 
