@@ -21,7 +21,7 @@ void put_value(Text& t, double v, bool negative, int special) {
     }
     char buf[64];
     const double a = std::fabs(v);
-    std::snprintf(buf, sizeof buf, a >= 2147483648.0 ? "%.20e" : "%.20g", v);
+    std::snprintf(buf, sizeof buf, a >= 1e9 ? "%.20e" : "%.20g", v);
     t.put(buf);
 }
 
