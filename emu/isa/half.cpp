@@ -39,6 +39,8 @@ uint32_t set_operand(Lower& x, const typed::Src& s, HalfSwizzle swizzle, int slo
     const Operand o = x.source(s);
     if (s.kind == typed::SrcKind::Imm) swizzle = HalfSwizzle::H1_H0;
     if (static_cast<unsigned>(swizzle) > 4) x.reject("an invalid half selection");
+    // Operand b of HFMA2 has an fp32 selection there too; nothing else has.
+    if (swizzle == HalfSwizzle::F32 && x.sm() >= 90) x.gap("an fp32 source on sm_90 and later");
     const unsigned code = static_cast<unsigned>(swizzle);
     x.op.m[slot] = o.modifier;
     if (slot == 0) x.op.k[1] |= static_cast<uint8_t>(code);
@@ -157,7 +159,7 @@ const Op* add_to_f32(const Op* op, Warp& w, uint32_t mask) {
     write<false>(w, op->d, single_value<What::add>(a, b, b, op->k[0]), mask);
     return op + 1;
 }
-// HADD2 with an fp32 source (to sm_89): the usual way from fp32 to fp16. The sum is rounded once to
+// HADD2 with an fp32 source (to sm_89): the way from fp32 to fp16 towards zero. The sum is rounded once to
 // fp64, which is exact for the additions of zero that compilers emit, then to fp16, into both halves.
 template <Kind B>
 const Op* add_from_f32(const Op* op, Warp& w, uint32_t mask) {
@@ -175,7 +177,8 @@ const Op* add_from_f32(const Op* op, Warp& w, uint32_t mask) {
         if (op->k[0] & mode_ftz) r = L::ftz(r);
         if (op->k[0] & mode_sat) r = L::fsat(r);
     } else {
-        r = L::f64_to_f16<Rounding::rn>(sum);
+        // Towards zero: it is what ptxas 13.0 lowers cvt.rz.f16.f32 to on sm_75.
+        r = L::f64_to_f16<Rounding::rz>(sum);
         if (op->k[0] & mode_ftz) r = L::ftz_f16x2(r);
         if (op->k[0] & mode_sat) r = L::hmin2<>(L::hmax2<>(r, L::splat(0)), L::splat(0x3c003c00u));
         r = L::pack16(r, r);
@@ -211,7 +214,8 @@ unsigned fmz_mode(Lower& x, typed::HalfFmz f) {
     if (f == typed::HalfFmz::OOB) x.gap("the .OOB mode of half-precision arithmetic");
     return f == typed::HalfFmz::FTZ ? mode_ftz : f == typed::HalfFmz::FMZ ? mode_fmz : 0;
 }
-unsigned fmz_mode(Lower&, typed::Fmz f) {
+unsigned fmz_mode(Lower& x, typed::Fmz f) {
+    if (static_cast<unsigned>(f) > 2) x.reject("an invalid flush mode");
     return f == typed::Fmz::FTZ ? mode_ftz : f == typed::Fmz::FMZ ? mode_fmz : 0;
 }
 template <class T>
