@@ -39,6 +39,8 @@ Engine::Engine(Launch& launch, const LevelTable& level, Chooser& chooser, Servic
 
 LaunchResult Engine::run() {
     total_ = launch_.grid.count();
+    runnable_.reserve(64);
+    blocked_.reserve(64);
     started_ = std::chrono::steady_clock::now();
     deadline_ = settings_.seconds > 0
                     ? started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -90,7 +92,7 @@ void Engine::worker() {
             case Outcome::expired:
                 // A CTA that only reads waits for another one; a long one lets others run too.
                 if (slot->quiet_slices < 8 && slot->cta.slices % 16)
-                    runnable_.push_front(slot);
+                    runnable_.insert(runnable_.begin(), slot);
                 else
                     runnable_.push_back(slot);
                 break;

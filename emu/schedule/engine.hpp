@@ -6,7 +6,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -101,7 +100,7 @@ class Engine : public PortHost {
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::deque<CtaSlot*> runnable_;
+    std::vector<CtaSlot*> runnable_;  // in turn; short: CTAs run to their end one after the other
     std::vector<CtaSlot*> blocked_;
     std::vector<std::unique_ptr<CtaSlot>> slots_;
     uint64_t next_cta_ = 0, total_ = 0;
