@@ -120,6 +120,16 @@ inline bool joined(typed::BoolOp op, bool a, bool b) {
 }
 template <class T>
 void model_compare(const Lane& l, const T& i) {
+    if (i.type == typed::SignType::U64 || i.type == typed::SignType::S64) {
+        const uint64_t a = l.src64(i.a), b = l.src64(i.b);
+        const bool less = i.type == typed::SignType::S64
+                              ? static_cast<int64_t>(a) < static_cast<int64_t>(b)
+                              : a < b;
+        const bool r = static_cast<unsigned>(i.cmp) >> (less ? 0 : a == b ? 1 : 2) & 1;
+        l.setp(i.pd, joined(i.bool_, r, l.pred(i.pa)));
+        l.setp(i.pd2, joined(i.bool_, !r, l.pred(i.pa)));
+        return;
+    }
     const uint32_t a = l.src(i.a), b = l.src(i.b);
     const bool constant = i.cmp == typed::ICmp::F || i.cmp == typed::ICmp::T;
     bool r = compares(i.cmp, i.type == typed::SignType::S32, a, b);

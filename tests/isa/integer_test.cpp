@@ -133,6 +133,42 @@ struct Model {
         if (bits == 8) r |= uint64_t{l.src(i.c)} << 16;
         l.set(i.d, static_cast<uint32_t>(r));
     }
+    // What came with sm_100 and sm_120.
+    void operator()(const Lane& l, const typed::Iadd& i) const {
+        const uint64_t more = i.x ? l.pred(i.pa) : static_cast<uint64_t>(i.a.neg) + i.b.neg;
+        if (i.b64) {
+            const Wide sum = Wide{l.flipped64(i.a)} + l.flipped64(i.b) + more;
+            l.set64(i.d, static_cast<uint64_t>(sum));
+            l.setp(i.pd, sum >> 64 != 0);
+        } else {
+            const uint64_t sum = uint64_t{l.flipped(i.a)} + l.flipped(i.b) + more;
+            l.set(i.d, static_cast<uint32_t>(sum));
+            l.setp(i.pd, sum >> 32 != 0);
+        }
+    }
+    void operator()(const Lane& l, const typed::ImnmxWide& i) const {
+        const bool min = l.pred(i.pa);
+        const auto pick = [&](auto a, auto b) {
+            return static_cast<uint64_t>(min ? std::min(a, b) : std::max(a, b));
+        };
+        const uint64_t a = l.src64(i.a), b = l.src64(i.b);
+        const auto x = static_cast<uint32_t>(a), y = static_cast<uint32_t>(b);
+        switch (i.type) {
+            case typed::WideMinMaxType::U32:
+                return l.set(i.d, static_cast<uint32_t>(pick(x, y)));
+            case typed::WideMinMaxType::S32:
+                return l.set(i.d, static_cast<uint32_t>(
+                                      pick(static_cast<int32_t>(x), static_cast<int32_t>(y))));
+            case typed::WideMinMaxType::U64:
+                return l.set64(i.d, pick(a, b));
+            case typed::WideMinMaxType::S64:
+                return l.set64(i.d, pick(static_cast<int64_t>(a), static_cast<int64_t>(b)));
+        }
+    }
+    void operator()(const Lane& l, const typed::Sel64& i) const {
+        l.set64(i.d, l.pred(i.pa) ? l.src64(i.a) : l.src64(i.b));
+    }
+    void operator()(const Lane& l, const typed::Mov64& i) const { l.set64(i.d, l.src64(i.a)); }
     template <class T>
     void operator()(const Lane&, const T&) const {
         FAIL() << "no model";
@@ -206,6 +242,31 @@ const Entry entries[] = {
     {"IDP", "sm_80", "000fe2000000060900000012120c7226", {rrr, rcr, rur}, {80, 72}},
     {"I2IP sm_80", "sm_80", "000fe400000010ff0000002725057239", {rrr, rir, rcr, rur}, {77, 76}},
     {"I2IP sm_90", "sm_90", "000fc600000014960000009394937239", {rrr, rir, rcr, rur}, {77, 76}},
+    {"IADD",
+     "sm_120",
+     "000fe400078e0100000000102c2a7235",
+     {rrr, rir, rur},
+     {90, 81, 74, 74, 72, 72, 63, 63},
+     false},
+    {"IADD.64",
+     "sm_120",
+     "000fe400078e0200000000102c2a7235",
+     {rrr, rir, rur},
+     {90, 81, 72, 72, 63, 63},
+     false},
+    {"IMNMX.S64",
+     "sm_120",
+     "040fe4000bffe6000000001024127217",
+     {rrr, rir, rur},
+     {87, 87, 74, 73},
+     false},
+    {"ISETP.S64",
+     "sm_120",
+     "040fe40003fb6270000000040e00720c",
+     {rrr, rir, rur},
+     {90, 81, 78, 73},
+     false},
+    {"SEL.64", "sm_120", "000fe40004000000000000ff121a1607", {0x600}, {90, 87}, false},
 };
 
 class Integer : public ::testing::TestWithParam<Entry> {};
