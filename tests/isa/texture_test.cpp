@@ -118,12 +118,57 @@ TEST_P(Textures, LinearFilteringUsesEightBitWeights) {
             const int cy = static_cast<int>(std::min(std::max(l, 0.0), 3.0));
             return static_cast<double>(texels[cy * 8 + cx]);
         };
-        const double want = (1 - b) * ((1 - a) * at(i, j) + a * at(i + 1, j)) +
-                            b * ((1 - a) * at(i, j + 1) + a * at(i + 1, j + 1));
+        // The far corner's weight is rounded to 1/256, and the others keep the sums of the sides.
+        const double c = std::floor(a * b * 256 + 0.5) / 256;
+        const double want = (1 - a - b + c) * at(i, j) + (a - c) * at(i + 1, j) +
+                            (b - c) * at(i, j + 1) + c * at(i + 1, j + 1);
         float got;
         std::memcpy(&got, &m.r(2, lane), 4);
-        ASSERT_NEAR(got, want, 1e-5) << u[lane] << " " << v[lane];
+        // The texels have so few bits that the blend is exact.
+        ASSERT_EQ(got, want) << u[lane] << " " << v[lane];
     }
+}
+
+// Recorded on an H200: (71 + 166) / 2 as 16-bit units is 30454.5, and rounds up.
+TEST_P(Textures, NormalisedBytesBlendAsSixteenBits) {
+    Machine m(GetParam());
+    TextureDesc d;
+    d.width = 2, d.height = 1;
+    d.format = TextureFormat::u8;
+    d.read_normalized = true;
+    d.filter = FilterMode::linear;
+    Plane p = make(m, d, 1);
+    p.host[0] = std::byte{71};
+    p.host[1] = std::byte{166};
+    m.ur(6) = static_cast<uint32_t>(p.handle);
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        const float u = 1.0f, v = 0.5f;
+        std::memcpy(&m.r(12, lane), &u, 4);
+        std::memcpy(&m.r(13, lane), &v, 4);
+    }
+    ASSERT_EQ(m.step("sm_90a", Word("000f6200099e03ff200006100c027f60")), Outcome::ok);
+    float got;
+    std::memcpy(&got, &m.r(2, 9), 4);
+    EXPECT_EQ(got, 30455.0f / 65535.0f);
+}
+
+// A tie of the last bit goes away from zero: (1 + (1 + 2^-23)) / 2 is halfway between the two.
+TEST_P(Textures, FloatBlendsRoundTiesAway) {
+    Machine m(GetParam());
+    TextureDesc d;
+    d.width = 2, d.height = 1;
+    d.filter = FilterMode::linear;
+    Plane p = make(m, d, 4);
+    const uint32_t texels[2] = {0x3f800000, 0x3f800001};
+    std::memcpy(p.host, texels, 8);
+    m.ur(6) = static_cast<uint32_t>(p.handle);
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        const float u = 1.0f, v = 0.5f;
+        std::memcpy(&m.r(12, lane), &u, 4);
+        std::memcpy(&m.r(13, lane), &v, 4);
+    }
+    ASSERT_EQ(m.step("sm_90a", Word("000f6200099e03ff200006100c027f60")), Outcome::ok);
+    EXPECT_EQ(m.r(2, 0), 0x3f800001u);
 }
 
 TEST_P(Textures, FormatsAndResultRegisters) {
