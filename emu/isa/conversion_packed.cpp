@@ -126,7 +126,7 @@ const Op* to_tf32(const Op* op, Warp& w, uint32_t mask) {
     r = L::and_(r, L::splat(0xffffe000u));
     // An infinity has no fraction bits and stays.
     if (op->k[0] & mode_relu) r = L::select(L::sign_mask(v), L::splat(0), r);
-    write<false>(w, op->d, L::select(L::fisnan(v), L::splat(L::kF32Nan), r), mask);
+    write<false>(w, op->d, L::select(L::fisnan(v), L::splat(0x7fffe000u), r), mask);
     return op + 1;
 }
 // Two f32 to saturated bytes, round to nearest.

@@ -99,6 +99,9 @@ unsigned mode_of(typed::Rounding r, bool ftz, bool fmz, bool sat) {
     return static_cast<unsigned>(r) | (ftz || fmz ? mode_ftz : 0) | (fmz ? mode_fmz : 0) |
            (sat ? mode_sat : 0);
 }
+void check_flush_mode(Lower& x, typed::Fmz f) {
+    if (static_cast<unsigned>(f) > 2) x.reject("an invalid flush mode");
+}
 bool flushes(typed::Fmz f) { return f == typed::Fmz::FTZ; }
 bool zeroes(typed::Fmz f) { return f == typed::Fmz::FMZ; }
 
@@ -138,7 +141,7 @@ struct MinMax {
 
 // Minimum where the predicate holds, maximum elsewhere. k[0]: 1 flush, 2 NaN wins, 4 .XORSIGN; e is
 // the predicate of .IS_A (PT when there is none). As measured on an H200: .IS_A compares the result
-// with a before .FTZ, so a flushed a is not it, and holds where a is the NaN that wins; .XORSIGN
+// with the modified a before .FTZ, so a flushed a or one that gets another sign is not it, and holds where a is the NaN that wins; .XORSIGN
 // compares the modified operands and replaces the result's sign by the xor of the registers' signs.
 constexpr unsigned minmax_ftz = 1, minmax_nan = 2, minmax_xorsign = 4;
 template <Kind B>
@@ -156,9 +159,10 @@ const Op* minmax_any_mode(const Op* op, Warp& w, uint32_t mask) {
     const Mask min = predicate_source<2>(op, w);
     V32 r = mode & minmax_nan ? L::select(min, L::fmin_nan(a, b), L::fmax_nan(a, b))
                               : L::select(min, L::fmin(a, b), L::fmax(a, b));
-    const Mask is_a = L::cmp_eq(r, unflushed) | (L::fisnan(r) & L::fisnan(a));
+    const Mask chosen = L::cmp_eq(r, unflushed);
     if (mode & minmax_xorsign)  // a NaN stays canonical
         r = L::select(L::fisnan(r), r, L::or_(L::fabs(r), sign));
+    const Mask is_a = (chosen & L::cmp_eq(r, unflushed)) | (L::fisnan(r) & L::fisnan(a));
     write<false>(w, op->d, r, mask);
     if (op->e != 7) write_predicate(w, op->e, is_a, mask);
     return op + 1;
@@ -257,8 +261,8 @@ void lower_comparison(Lower& x, const T& i) {
 
 // True where the code that follows must not use a * (1 / b) with two Newton steps: a zero,
 // subnormal, infinite or NaN operand, a reciprocal that would be subnormal, a quotient near either
-// end of the range, or a dividend so small that the remainder would be subnormal. The slow path is
-// right for all operands, so an inexact border changes no result, only which code runs.
+// end of the range, or a dividend so small that the remainder would be subnormal. The exponents'
+// borders are those of an H200; which code runs changes no quotient.
 template <Kind B>
 const Op* division_needs_slow_path(const Op* op, Warp& w, uint32_t mask) {
     const V32 a = apply_modifier(read<Kind::row>(w, op->a), op->m[0]);
@@ -267,10 +271,10 @@ const Op* division_needs_slow_path(const Op* op, Warp& w, uint32_t mask) {
     const V32 ea = L::and_(L::shr(a, L::splat(23)), field);
     const V32 eb = L::and_(L::shr(b, L::splat(23)), field);
     const V32 quotient = L::sub(ea, eb);
-    const Mask unsafe_a = L::cmp_lt_s(ea, L::splat(24)) | L::cmp_eq(ea, field);
-    const Mask unsafe_b = L::cmp_eq(eb, L::splat(0)) | L::cmp_gt_s(eb, L::splat(252));
-    const Mask unsafe_quotient = L::cmp_lt_s(quotient, L::splat(static_cast<uint32_t>(-125))) |
-                                 L::cmp_gt_s(quotient, L::splat(125));
+    const Mask unsafe_a = L::cmp_lt_s(ea, L::splat(25)) | L::cmp_eq(ea, field);
+    const Mask unsafe_b = L::cmp_lt_s(eb, L::splat(2)) | L::cmp_gt_s(eb, L::splat(251));
+    const Mask unsafe_quotient = L::cmp_lt_s(quotient, L::splat(static_cast<uint32_t>(-124))) |
+                                 L::cmp_gt_s(quotient, L::splat(126));
     write_predicate(w, op->d, unsafe_a | unsafe_b | unsafe_quotient, mask);
     return op + 1;
 }
@@ -290,6 +294,8 @@ void lower(Lower& x, const typed::Fadd& i) {
 }
 
 void lower(Lower& x, const typed::Fmul& i) {
+    check_flush_mode(x, i.fmz);
+    if (static_cast<unsigned>(i.scale) == 0) x.reject("an invalid scale");
     x.op.d = x.destination_row(i.d.index);
     x.op.k[0] = static_cast<uint8_t>(mode_of(i.rnd, flushes(i.fmz), zeroes(i.fmz), i.sat));
     x.op.k[1] = static_cast<uint8_t>(i.scale);
@@ -303,6 +309,7 @@ void lower(Lower& x, const typed::Fmul& i) {
 }
 
 void lower(Lower& x, const typed::Ffma& i) {
+    check_flush_mode(x, i.fmz);
     x.op.d = x.destination_row(i.d.index);
     x.op.k[0] = static_cast<uint8_t>(mode_of(i.rnd, flushes(i.fmz), zeroes(i.fmz), i.sat));
     const Operand a = x.source(i.a), b = x.source(i.b), c = x.source(i.c);

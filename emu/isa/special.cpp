@@ -60,7 +60,9 @@ struct Lg2 {
 struct Sin {
     static SASSEMU_RARE V32 of(V32 x) {
         V32 r = special::apply<special::Circular<0>>(x);
-        r = L::select(is_zero(x), x, r);
+        // From 2^24 on the angle is a zero of x's sign (measured on an H200).
+        r = L::select(L::cmp_ge_u(L::fabs(x), L::splat(0x4b800000u)) | is_zero(x),
+                      L::and_(x, L::splat(0x80000000u)), r);
         return L::select(is_infinite(x) | L::fisnan(x), L::splat(L::kF32Nan), r);
     }
 };
@@ -117,15 +119,23 @@ const Op* special_function(const Op* op, Warp& w, uint32_t mask) {
         write<false>(w, op->d, L::ftz(F::of(L::ftz(x))), mask);
     return op + 1;
 }
-// f16 and bf16 in either half; k[0]: high half 1, bf16 2.
+// f16 and bf16 in either half; k[0]: high half 1, bf16 2. Results round towards zero, but from
+// 2^16 on an f16 is infinite (measured on an H200).
 template <class F, Kind B>
 const Op* half_function(const Op* op, Warp& w, uint32_t mask) {
     V32 x = read<B>(w, op->b);
     if (op->k[0] & 1) x = L::hi16(x);
     x = op->k[0] & 2 ? L::bf16_to_f32(x) : L::f16_to_f32(x);
     if (op->m[1]) x = apply_modifier(x, op->m[1]);
-    const V32 r = F::of(x);
-    write<false>(w, op->d, op->k[0] & 2 ? L::f32_to_bf16<>(r) : L::f32_to_f16<>(r), mask);
+    constexpr bool raw = std::is_same_v<F, Tanh>;
+    V32 r = raw ? F::of(x) : L::ftz(F::of(L::ftz(x)));
+    if (op->k[0] & 2) {
+        r = L::f32_to_bf16<Rounding::rz>(r);
+    } else {
+        const Mask large = L::cmp_ge_u(L::fabs(r), L::splat(0x47800000u)) & ~L::fisnan(r);
+        r = L::f32_to_f16<Rounding::rz>(L::select(large, signed_infinity(r), r));
+    }
+    write<false>(w, op->d, r, mask);
     return op + 1;
 }
 

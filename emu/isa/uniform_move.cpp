@@ -115,15 +115,13 @@ const Op* vote(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 // The value of the lowest executing lane. The predicate marks the lanes whose own value is another one:
-// compilers branch to a loop where it is set (inferred from such code). With .OR (k[1]) it marks those
-// whose value equals that of all executing lanes or-ed together (measured on an H200).
+// compilers branch to a loop where it is set (inferred from such code). With .OR (k[1]) it stays set
+// where it was (measured on an H200).
 const Op* to_uniform(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = L::load(w.row(op->a));
     const uint32_t v = w.row(op->a)[static_cast<unsigned>(std::countr_zero(mask))];
     if (op->k[0] != 7) {
-        const L::Mask marked = op->k[1] ? L::cmp_eq(a, L::splat(L::reduce_or(a, mask)))
-                                        : L::cmp_ne(a, L::splat(v));
-        write_predicate(w, op->k[0], marked, mask);
+        const L::Mask other = L::cmp_ne(L::load(w.row(op->a)), L::splat(v));
+        write_predicate(w, op->k[0], other | (op->k[1] ? w.p[op->k[0]] : 0), mask);
     }
     write_uniform(w, op->d, v);
     return op + 1;
