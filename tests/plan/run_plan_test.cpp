@@ -27,7 +27,8 @@ using test::FakeWorld;
 class Scratch {
   public:
     Scratch() {
-        std::string pattern = (fs::temp_directory_path() / "sassemu-test-XXXXXX").string();
+        std::string pattern = (fs::temp_directory_path() / "sassemu-test-").string();
+        pattern.append(6, 'X');  // what mkdtemp replaces
         path_ = ::mkdtemp(pattern.data());
     }
     Scratch(const Scratch&) = delete;
