@@ -78,6 +78,33 @@ struct Model {
             }
         l.set(i.d, v);
     }
+    // What came with sm_100 and sm_120.
+    void operator()(const Lane& l, const typed::Uiadd364X& i) const {
+        const Wide sum = Wide{l.flipped64(i.a)} + l.flipped64(i.b) + l.flipped64(i.c) +
+                         static_cast<unsigned>(l.pred(i.pa)) + static_cast<unsigned>(l.pred(i.pb));
+        l.set64(i.d, static_cast<uint64_t>(sum));
+        l.setp(i.pd, sum >> 64 >= 1);
+        l.setp(i.pd2, sum >> 64 >= 2);
+    }
+    void operator()(const Lane& l, const typed::Umov64& i) const { l.set64(i.d, l.src64(i.a)); }
+    void operator()(const Lane& l, const typed::Usel64& i) const {
+        l.set64(i.d, l.pred(i.pa) ? l.src64(i.a) : l.src64(i.b));
+    }
+    void operator()(const Lane& l, const typed::UimadHi& i) const {
+        const uint64_t product =
+            i.type == typed::SignType::S32
+                ? static_cast<uint64_t>(int64_t{static_cast<int32_t>(l.src(i.a))} *
+                                        static_cast<int32_t>(l.src(i.b)))
+                : uint64_t{l.src(i.a)} * l.src(i.b);
+        const Wide sum = Wide{product} + l.src64(i.c);
+        l.set(i.d, static_cast<uint32_t>(sum >> 32));
+        l.setp(i.pd, sum >> 64 != 0);
+    }
+    void operator()(const Lane& l, const typed::Uvimnmx& i) const {
+        const uint32_t a = l.src(i.a), b = l.src(i.b);
+        const bool less = compares(typed::ICmp::LT, i.type == typed::VMinMaxType::S32, a, b);
+        l.set(i.d, less == l.pred(i.pa) ? a : b);
+    }
     template <class T>
     void operator()(const Lane&, const T&) const {
         FAIL() << "no model";
@@ -140,10 +167,31 @@ const Case cases[] = {
     {"UR2UP", seed("000fe200080000000000000104007884", {77, 76}, true, false)},
     {"VOTEU", seed("000fe400078e01000000000000047886", {90, 81, 73, 72}, true, false)},
 };
-class Uniform : public ::testing::TestWithParam<Case> {};
+// Registers of the seeds lie below 24, so that the wider fields of sm_100 need no other shuffle.
+const Case later_cases[] = {
+    {"UIADD3_64", seed("001fc8000fffe1ff0000000806087297", {86, 81, 75, 75, 72, 72, 63, 63}, false,
+                       true, "sm_100")},
+    {"UIADD3_64_X",
+     seed("001fc8000fffe5ff0000000806087297", {90, 75, 72, 72, 63, 63}, false, true, "sm_100")},
+    {"USEL_64", seed("000fd2000c0000000000000406067c87", {90, 87}, false, false, "sm_120")},
+    {"USEL_64_immediate",
+     seed("000fe20008000000000000010a0a7487", {90, 87}, true, false, "sm_120")},
+    {"UISETP_S64",
+     seed("004fd2000bf16270000000080600728c", {90, 81, 78, 73}, false, false, "sm_120")},
+    {"UIMAD_HI", seed("000fe2000f840010000000120d1272a6", {83, 81, 73, 73}, false, true, "sm_120")},
+    {"UVIMNMX", seed("001fc8000bfe01000000000b0a04724a", {90, 87, 72, 72}, false, false, "sm_120")},
+};
+TEST(Uniform, LaterForms) {
+    for (const Case& c : later_cases) {
+        SCOPED_TRACE(c.name);
+        check(c.seed, 500, Model{}, true);
+    }
+}
 
-TEST_P(Uniform, AsTheModelSays) { check(GetParam().seed, 500, Model{}, true); }
-INSTANTIATE_TEST_SUITE_P(Cases, Uniform, ::testing::ValuesIn(cases),
+class UniformCases : public ::testing::TestWithParam<Case> {};
+
+TEST_P(UniformCases, AsTheModelSays) { check(GetParam().seed, 500, Model{}, true); }
+INSTANTIATE_TEST_SUITE_P(Cases, UniformCases, ::testing::ValuesIn(cases),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // R2UR has a vector source: its register fields are of both kinds.
