@@ -68,16 +68,6 @@ struct Model {
                      : i.mode == typed::VoteMode::ANY ? set != 0
                                                       : set == 0 || set == l.active);
     }
-    void operator()(const Lane& l, const typed::R2ur& i) const {
-        const uint32_t v = l.src(i.a);
-        for (unsigned lane = 0; lane < 32; ++lane)
-            if (l.active >> lane & 1) {
-                const Lane other{l.in, l.out, lane, 0};
-                const bool before = i.or_ && i.pd.index != 7 && (l.in.p[i.pd.index] >> lane & 1);
-                other.setp(i.pd, before || other.src(i.a) != v);
-            }
-        l.set(i.d, v);
-    }
     // What came with sm_100 and sm_120.
     void operator()(const Lane& l, const typed::Uiadd364X& i) const {
         const Wide sum = Wide{l.flipped64(i.a)} + l.flipped64(i.b) + l.flipped64(i.c) +
@@ -194,7 +184,8 @@ TEST_P(UniformCases, AsTheModelSays) { check(GetParam().seed, 500, Model{}, true
 INSTANTIATE_TEST_SUITE_P(Cases, UniformCases, ::testing::ValuesIn(cases),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// R2UR has a vector source: its register fields are of both kinds.
+// R2UR has a vector source: its register fields are of both kinds. The predicate marks the lanes
+// with another value; with OR it also stays where it was.
 TEST(Uniform, FromTheLowestLane) {
     for (const LevelTable* level : levels())
         for (unsigned merge = 0; merge < 2; ++merge) {
