@@ -18,6 +18,12 @@ float half_to_float(uint32_t h) {
     return std::bit_cast<float>(sign | (e + 112) << 23 | m << 13);
 }
 
+// To the nearest float, ties away from zero: half a unit of the kept mantissa is added, the rest cut.
+float round_away(double v) {
+    const uint64_t bits = std::bit_cast<uint64_t>(v) + (uint64_t{1} << 28);
+    return static_cast<float>(std::bit_cast<double>(bits & ~((uint64_t{1} << 29) - 1)));
+}
+
 float ratio(int32_t v, float top) {
     const float r = static_cast<float>(v) / top;
     return r < -1.0f ? -1.0f : r;
@@ -123,22 +129,33 @@ Texel Sampler::linear(const float* coordinate, unsigned dims) {
         index[dim][0] = wrap(low[dim], dim);
         index[dim][1] = wrap(low[dim] + 1, dim);
     }
+    const uint32_t both = (weight[0] * weight[1] + 128) >> 8;
+    const uint32_t plane[4] = {256 - weight[0] - weight[1] + both, weight[0] - both,
+                               weight[1] - both, both};
+    const bool whole = desc_.read_normalized &&
+                       (desc_.format == TextureFormat::u8 || desc_.format == TextureFormat::u16);
     double sum[4] = {};
+    uint64_t units[4] = {};  // of 1/65535, times 65536
     for (unsigned corner = 0; corner < 8; ++corner) {
         const unsigned cx = corner & 1, cy = corner >> 1 & 1, cz = corner >> 2;
-        const uint32_t wx = cx ? weight[0] : 256 - weight[0];
-        const uint32_t wy = cy ? weight[1] : 256 - weight[1];
-        const uint32_t wz = cz ? weight[2] : 256 - weight[2];
-        const double part = static_cast<double>(uint64_t{wx} * wy * wz);
+        const uint32_t part = plane[corner & 3] * (cz ? weight[2] : 256 - weight[2]);
         if (part == 0) continue;
         const Texel t = read(index[0][cx], index[1][cy], index[2][cz]);
         if (failed_) return border();
-        for (unsigned k = 0; k < 4; ++k)
-            sum[k] += part * static_cast<double>(std::bit_cast<float>(t.component[k]));
+        for (unsigned k = 0; k < 4; ++k) {
+            const auto v = std::bit_cast<float>(t.component[k]);
+            if (whole)
+                units[k] += uint64_t{part} * static_cast<uint32_t>(v * 65535.0f + 0.5f);
+            else
+                sum[k] += static_cast<double>(part) * static_cast<double>(v);
+        }
     }
     Texel out;
-    for (unsigned k = 0; k < 4; ++k)
-        out.component[k] = std::bit_cast<uint32_t>(static_cast<float>(sum[k] / 16777216.0));
+    for (unsigned k = 0; k < 4; ++k) {
+        const float v = whole ? static_cast<float>((units[k] + 32768) >> 16) / 65535.0f
+                              : round_away(sum[k] / 65536.0);
+        out.component[k] = std::bit_cast<uint32_t>(v);
+    }
     return out;
 }
 
