@@ -302,6 +302,11 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot) {
 // Runs one runnable path of the warp; false when it has none.
 bool Engine::run_warp(CtaSlot& slot, Warp& w) {
     uint32_t chosen = w.paths_used;
+    // A path that waits for a load keeps the warp: paths share the uniform registers, and compilers
+    // write and read those within stretches where hardware does not change paths.
+    if (w.in_flight)
+        for (uint32_t k = 0; k < w.paths_used; ++k)
+            if (w.paths[k].state == PathState::in_flight) return false;
     for (uint32_t k = 0; k < w.paths_used; ++k) {
         const uint32_t i = (w.current + k) % w.paths_used;
         if (w.paths[i].state == PathState::runnable) {
