@@ -191,10 +191,10 @@ const Entry entries[] = {
 INSTANTIATE_TEST_SUITE_P(Isa, HalfWords, ::testing::ValuesIn(entries),
                          [](const auto& i) { return test_name(i.param.name); });
 
-TEST(Half, AnFp32SourceIsRoundedOnceIntoBothHalves) {
+TEST(Half, AnFp32SourceIsRoundedTowardsZeroIntoBothHalves) {
     for (const LevelTable* level : levels()) {
         Machine m(level);
-        for (unsigned lane = 0; lane < 32; ++lane) m.r(6, lane) = 0x3f801001u;  // just above a tie
+        for (unsigned lane = 0; lane < 32; ++lane) m.r(6, lane) = 0x3f803fffu;  // just below 0x3c02
         // HADD2 R5, R6.F32, -RZ.H0_H0
         ASSERT_EQ(m.step("sm_75", Word("000fe20000000400a00000ff06057230")), Outcome::ok);
         EXPECT_EQ(m.sass, "HADD2 R5, R6.F32, -RZ.H0_H0");
