@@ -179,6 +179,7 @@ const Op* add_from_f32(const Op* op, Warp& w, uint32_t mask) {
     } else {
         // Towards zero: it is what ptxas 13.0 lowers cvt.rz.f16.f32 to on sm_75.
         r = L::f64_to_f16<Rounding::rz>(sum);
+        r = L::select(L::dcmp<Compare::nan>(sum, sum), L::splat(L::kF16Nan), r);
         if (op->k[0] & mode_ftz) r = L::ftz_f16x2(r);
         if (op->k[0] & mode_sat) r = L::hmin2<>(L::hmax2<>(r, L::splat(0)), L::splat(0x3c003c00u));
         r = L::pack16(r, r);
