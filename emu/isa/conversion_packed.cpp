@@ -159,7 +159,9 @@ bool set_b(Lower& x, const typed::Reg& d, const typed::Src& b, unsigned mode) {
     return o.scalar;
 }
 template <class T>
-unsigned pack_mode(const T& i) {
+unsigned pack_mode(Lower& x, const T& i) {
+    if (i.rnd != typed::PackRounding::RN && i.rnd != typed::PackRounding::RZ)
+        x.reject("an invalid rounding");
     unsigned mode = i.relu ? mode_relu : 0;
     if constexpr (requires { i.satfinite; }) mode |= i.satfinite ? mode_satfinite : 0;
     if (i.rnd == typed::PackRounding::RZ) mode |= mode_rz;
@@ -169,14 +171,14 @@ template <class T>
 unsigned fp8_mode(Lower& x, const T& i, typed::Fp8Format f) {
     if (i.rnd != typed::PackRounding::RN) x.gap("an fp8 conversion that does not round to nearest");
     const bool h1 = i.half == typed::HalfSelect::H1;
-    return pack_mode(i) | (h1 ? mode_h1 : 0) | (f == typed::Fp8Format::E4M3 ? mode_e4m3 : 0);
+    return pack_mode(x, i) | (h1 ? mode_h1 : 0) | (f == typed::Fp8Format::E4M3 ? mode_e4m3 : 0);
 }
 
 }  // namespace
 
 void lower(Lower& x, const typed::F2fpPack& i) {
     const bool bf = i.dst == typed::FloatFormat::BF16;
-    const unsigned mode = pack_mode(i) | (bf ? mode_bf : 0);
+    const unsigned mode = pack_mode(x, i) | (bf ? mode_bf : 0);
     const bool scalar = set_b(x, i.d, i.b, mode);
     x.op.a = x.source(i.a).at;
     if (mode & ~mode_bf)
@@ -205,7 +207,7 @@ void lower(Lower& x, const typed::F2fpUnpack8& i) {
     x.handler(scalar ? unpack_8<Kind::scalar> : unpack_8<Kind::row>);
 }
 void lower(Lower& x, const typed::F2fpTf32& i) {
-    const bool scalar = set_b(x, i.d, i.b, pack_mode(i));
+    const bool scalar = set_b(x, i.d, i.b, pack_mode(x, i));
     x.handler(scalar ? to_tf32<Kind::scalar> : to_tf32<Kind::row>);
 }
 void lower(Lower& x, const typed::F2ip& i) {

@@ -28,9 +28,9 @@ inline uint64_t flushed(Format f, uint64_t x, bool ftz) {
     return ftz && is_subnormal(f, x) ? x & f.sign() : x;
 }
 inline Quad power_of_two(int e) {
-    Quad r = 1;
-    for (; e > 0; --e) r *= 2;
-    for (; e < 0; ++e) r /= 2;
+    const unsigned __int128 bits = static_cast<unsigned __int128>(16383 + e) << 112;
+    Quad r;
+    std::memcpy(&r, &bits, sizeof r);
     return r;
 }
 // Of a finite number.
