@@ -235,7 +235,7 @@ TEST_P(Atomics, PopcInc) {
     for (Lowering how : {Lowering::plain, Lowering::reference}) {
         Machine m(GetParam());
         for (unsigned lane = 0; lane < 32; ++lane) m.r(4, lane) = 4 * (lane % 5);
-        Word w("000fe4000d00003f0000000004ff7f8c");
+        Word w("000fe4000d80003f0000000004ff7f8c");
         w.set(75, 73, 0).set(79, 78, 0).set(69, 64, 63);
         ASSERT_EQ(m.step("sm_90a", w, 0xfffffffeu, how), Outcome::ok) << m.sass << m.rejection;
         const uint32_t counts[5] = {6, 7, 6, 6, 6};
