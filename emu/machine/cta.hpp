@@ -76,9 +76,10 @@ struct Launch {
     uint32_t arch = 90;
     uint64_t id = 0;                // %gridid
     uint64_t start_ns = 0;          // %globaltimer base
-    std::atomic<uint64_t> issued{0};
     std::atomic<bool> stop{false};  // fault, limit or interrupt: everybody leaves
     void* engine = nullptr;         // schedule/'s own
+    // Reported by every worker now and then: on a line of its own, since all read the rest.
+    alignas(64) std::atomic<uint64_t> issued{0};
 };
 
 }  // namespace sassemu

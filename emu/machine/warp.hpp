@@ -43,6 +43,7 @@ struct Path {
     const Op* edge = nullptr;  // the back edge at which the last quantum ended
     uint32_t watch = 0;        // parked: index of its watch list in the CTA
     uint64_t wake = 0;         // asleep: virtual time
+    uint32_t saved = 0;        // preempted: where its uniform registers are kept, see paths::preempt
 };
 
 // What a path read during one loop iteration; see schedule/watch.hpp.

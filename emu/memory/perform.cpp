@@ -109,7 +109,11 @@ uint64_t atomic_result(AtomicOp op, AtomicType type, uint64_t old, uint64_t v, u
             return std::isnan(sum) ? 0x7fffffffu : std::bit_cast<uint32_t>(sum);
         }
         case AtomicType::f64: {
-            const double sum = std::bit_cast<double>(old) + std::bit_cast<double>(v);
+            // The unit that adds keeps NaNs as they are, signalling ones too (measured on an H200).
+            const double a = std::bit_cast<double>(old), b = std::bit_cast<double>(v);
+            if (std::isnan(b)) return v;
+            if (std::isnan(a)) return old;
+            const double sum = a + b;
             return std::isnan(sum) ? 0xfff8000000000000u : std::bit_cast<uint64_t>(sum);
         }
         case AtomicType::f16x2:

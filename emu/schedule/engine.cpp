@@ -20,6 +20,12 @@ namespace {
 // another CTA is never far.
 constexpr uint64_t path_quantum = 4096;
 constexpr uint64_t cta_slice = 1 << 18;
+// A worker claims several CTAs at a time, and begins them without the lock, while CTAs take less
+// than this many warp instructions.
+constexpr uint64_t short_cta = 1 << 14;
+constexpr uint64_t most_claimed = 32;
+// Warp instructions of a worker between two looks at the limits of the launch.
+constexpr uint64_t report_after = 16 * path_quantum;
 
 }  // namespace
 
@@ -41,52 +47,55 @@ LaunchResult Engine::run() {
     total_ = launch_.grid.count();
     runnable_.reserve(64);
     blocked_.reserve(64);
+    returned_.reserve(64);
     started_ = std::chrono::steady_clock::now();
     deadline_ = settings_.seconds > 0
                     ? started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                      std::chrono::duration<double>(settings_.seconds))
                     : std::chrono::steady_clock::time_point::max();
-    const auto workers = static_cast<uint32_t>(
+    workers_ = static_cast<uint32_t>(
         std::min<uint64_t>({settings_.threads, total_, settings_.resident_limit}));
-    if (workers <= 1) {
-        worker();
+    if (workers_ <= 1) {
+        work();
     } else {
-        tbb::task_arena arena(static_cast<int>(workers));
+        tbb::task_arena arena(static_cast<int>(workers_));
         arena.execute([&] {
             tbb::task_group group;
-            for (uint32_t i = 1; i < workers; ++i) group.run([&] { worker(); });
-            worker();
+            for (uint32_t i = 1; i < workers_; ++i) group.run([&] { work(); });
+            work();
             group.wait();
         });
     }
     // After a fault or a limit CTAs are left in the middle; they count as far as they came.
     for (auto& slot : slots_) {
-        if (slot->cta.live_threads) account(slot->cta);
+        if (slot->cta.live_threads) account(slot->cta, sum_);
         slot->cta.live_threads = 0;
         cache_.push_back(std::move(slot));
     }
     LaunchStats& s = result_.stats;
-    s.warp_instructions = warp_instructions_;
-    s.thread_instructions = thread_instructions_;
-    s.guard_false = guard_false_;
-    s.threads = std::max(1u, workers);
-    s.ctas = next_cta_;
+    s.warp_instructions = sum_.warp_instructions;
+    s.thread_instructions = sum_.thread_instructions;
+    s.guard_false = sum_.guard_false;
+    s.threads = std::max(1u, workers_);
+    s.ctas = sum_.ctas;
     s.bytes_per_resident_cta = cache_.empty() ? 0 : cache_.back()->arena_bytes + sizeof(CtaSlot);
     s.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
     return std::move(result_);
 }
 
-void Engine::worker() {
+void Engine::work() {
+    Worker worker;
     std::unique_lock lock(mutex_);
-    while (CtaSlot* slot = next(lock)) {
+    while (CtaSlot* slot = next(lock, worker)) {
         ++busy_;
         lock.unlock();
-        if (slot->fresh) prepare(*slot);
-        const Outcome outcome = run_slice(*slot);
+        const Outcome outcome = run_ctas(*slot, worker);
         lock.lock();
         --busy_;
         ++epoch_;
+        if (worker.claimed.begin < worker.claimed.end) returned_.push_back(worker.claimed);
+        worker.claimed = {};
         switch (outcome) {
             case Outcome::done: retire(*slot); break;
             case Outcome::expired:
@@ -101,21 +110,42 @@ void Engine::worker() {
         }
         changed_.notify_all();
     }
+    report(worker);
+    sum_.ctas += worker.ctas;
+    sum_.warp_instructions += worker.warp_instructions;
+    sum_.thread_instructions += worker.thread_instructions;
+    sum_.guard_false += worker.guard_false;
     changed_.notify_all();
 }
 
+// A slice of the CTA; when that ends it, the claimed ones after it, in the same memory.
+Engine::Outcome Engine::run_ctas(CtaSlot& slot, Worker& worker) {
+    for (;;) {
+        if (slot.fresh) {
+            prepare(slot);
+            ++worker.ctas;
+        }
+        const Outcome outcome = run_slice(slot, worker);
+        if (outcome != Outcome::done) return outcome;
+        account(slot.cta, worker);
+        if (worker.claimed.begin == worker.claimed.end) return outcome;
+        slot.cta.linear = worker.claimed.begin++;
+        slot.fresh = true;
+    }
+}
+
 // The next CTA to run, or nullptr when the launch is over. Called and left with the lock held.
-CtaSlot* Engine::next(std::unique_lock<std::mutex>& lock) {
+CtaSlot* Engine::next(std::unique_lock<std::mutex>& lock, Worker& worker) {
     for (;;) {
         if (launch_.stop.load(std::memory_order_relaxed)) return nullptr;
-        const bool can_admit = next_cta_ < total_ && resident_ < settings_.resident_limit;
+        const bool can_admit = unclaimed() && resident_ < settings_.resident_limit;
         // CTAs run to their end one after the other, unless one may be waiting for a CTA that is not
         // resident yet: pure spins are blocked by now, others have not written for long, or take very
         // long (at 16, 32, 64, ... slices, so that memory hardly grows with a kernel's length).
         const auto may_wait = [](const CtaSlot& s) {
             return s.quiet_slices >= 8 || (s.cta.slices >= 16 && std::has_single_bit(s.cta.slices));
         };
-        if (can_admit && (runnable_.empty() || may_wait(*runnable_.front()))) return admit();
+        if (can_admit && (runnable_.empty() || may_wait(*runnable_.front()))) return admit(worker);
         if (!runnable_.empty()) {
             const uint32_t i =
                 chooser_.pick(ChoicePoint::next_cta, static_cast<uint32_t>(runnable_.size()));
@@ -138,7 +168,22 @@ CtaSlot* Engine::next(std::unique_lock<std::mutex>& lock) {
     }
 }
 
-CtaSlot* Engine::admit() {
+// The CTAs that a worker begins next: one, or several while CTAs are short and none waits.
+Engine::Range Engine::claim() {
+    if (!returned_.empty()) {
+        const Range range = returned_.back();
+        returned_.pop_back();
+        return range;
+    }
+    uint64_t count = 1;
+    if (short_ctas_ && runnable_.empty() && blocked_.empty())
+        count = std::clamp<uint64_t>((total_ - next_cta_) / (4 * workers_), 1, most_claimed);
+    const Range range{next_cta_, next_cta_ + count};
+    next_cta_ = range.end;
+    return range;
+}
+
+CtaSlot* Engine::admit(Worker& worker) {
     std::unique_ptr<CtaSlot> slot;
     if (!cache_.empty()) {
         slot = std::move(cache_.back());
@@ -146,7 +191,8 @@ CtaSlot* Engine::admit() {
     } else {
         slot = std::make_unique<CtaSlot>();
     }
-    slot->cta.linear = next_cta_++;
+    worker.claimed = claim();
+    slot->cta.linear = worker.claimed.begin++;
     slot->fresh = true;  // its worker prepares it, outside the lock
     ++resident_;
     slots_.push_back(std::move(slot));
@@ -154,7 +200,7 @@ CtaSlot* Engine::admit() {
 }
 
 void Engine::retire(CtaSlot& slot) {
-    account(slot.cta);
+    short_ctas_ = slot.cta.slices == 1 && slot.cta.clock() < short_cta;
     --resident_;
     auto it = std::find_if(slots_.begin(), slots_.end(),
                            [&](const auto& s) { return s.get() == &slot; });
@@ -180,6 +226,8 @@ void Engine::prepare(CtaSlot& slot) {
     }
     slot.watches.clear();
     slot.in_flight.clear();
+    slot.preempted.clear();
+    slot.preempted_free.clear();
     slot.quiet_slices = 0;
 
     std::byte* at = slot.arena.get();
@@ -233,16 +281,17 @@ void Engine::prepare(CtaSlot& slot) {
     }
 }
 
-void Engine::account(const Cta& cta) {
-    uint64_t issued = 0, threads = 0, guard = 0;
+void Engine::account(const Cta& cta, Worker& worker) {
     for (uint32_t i = 0; i < cta.warp_count; ++i) {
-        issued += cta.warps[i].issued;
-        threads += cta.warps[i].thread_instructions;
-        guard += cta.warps[i].guard_false;
+        worker.warp_instructions += cta.warps[i].issued;
+        worker.thread_instructions += cta.warps[i].thread_instructions;
+        worker.guard_false += cta.warps[i].guard_false;
     }
-    warp_instructions_ += issued;
-    thread_instructions_ += threads;
-    guard_false_ += guard;
+}
+
+void Engine::report(Worker& worker) {
+    launch_.issued.fetch_add(worker.unreported, std::memory_order_relaxed);
+    worker.unreported = 0;
 }
 
 void Engine::check_limits() {
@@ -258,10 +307,10 @@ void Engine::check_limits() {
             "kernel '" + kernel_ + "' reached its time limit; raise --time-limit if it is not stuck");
 }
 
-Engine::Outcome Engine::run_slice(CtaSlot& slot) {
+Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
     Cta& cta = slot.cta;
     ++cta.slices;
-    uint64_t ran = 0, unreported = 0, effects_before = 0, effects_after = 0;
+    uint64_t ran = 0, effects_before = 0, effects_after = 0;
     for (uint32_t i = 0; i < cta.warp_count; ++i) effects_before += cta.warps[i].effects;
     for (;;) {
         bool progress = false;
@@ -274,17 +323,13 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot) {
             progress = true;
             const uint64_t done = w.issued + w.guard_false - before;
             ran += done;
-            if ((unreported += done) >= 16 * path_quantum) {
-                launch_.issued.fetch_add(unreported, std::memory_order_relaxed);
-                unreported = 0;
+            if ((worker.unreported += done) >= report_after) {
+                report(worker);
                 check_limits();
             }
             if (launch_.stop.load(std::memory_order_relaxed)) return Outcome::stopped;
         }
-        if (cta.live_threads == 0) {
-            launch_.issued.fetch_add(unreported, std::memory_order_relaxed);
-            return Outcome::done;
-        }
+        if (cta.live_threads == 0) return Outcome::done;
         if (launch_.model) {
             stepping_ = &cta;
             launch_.model->step(*this, &cta);
@@ -292,7 +337,7 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot) {
         if (!progress && !wake_parked(slot)) return Outcome::blocked;
         if (ran >= cta_slice || !progress) break;
     }
-    launch_.issued.fetch_add(unreported, std::memory_order_relaxed);
+    report(worker);
     check_limits();
     for (uint32_t i = 0; i < cta.warp_count; ++i) effects_after += cta.warps[i].effects;
     slot.quiet_slices = effects_after == effects_before ? slot.quiet_slices + 1 : 0;
@@ -302,8 +347,7 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot) {
 // Runs one runnable path of the warp; false when it has none.
 bool Engine::run_warp(CtaSlot& slot, Warp& w) {
     uint32_t chosen = w.paths_used;
-    // A path that waits for a load keeps the warp: paths share the uniform registers, and compilers
-    // write and read those within stretches where hardware does not change paths.
+    // A path that waits for a load keeps the warp, as on the chip (see paths::preempt).
     if (w.in_flight)
         for (uint32_t k = 0; k < w.paths_used; ++k)
             if (w.paths[k].state == PathState::in_flight) return false;
@@ -317,6 +361,7 @@ bool Engine::run_warp(CtaSlot& slot, Warp& w) {
     if (chosen == w.paths_used) return false;
     w.current = static_cast<uint8_t>(chosen);
     w.active = w.path().lanes;
+    paths::resume(w);
     if (w.path().spins >= 2 && w.path().edge && !w.in_flight) {
         watch_spin(slot, w);
     } else {
@@ -324,8 +369,10 @@ bool Engine::run_warp(CtaSlot& slot, Warp& w) {
         run_path(w);
     }
     // The next turn is another path's.
-    if (w.stop == Stop::yielded && w.paths_used > 1)
+    if (w.stop == Stop::yielded && w.paths_used > 1) {
+        paths::preempt(w);
         w.current = static_cast<uint8_t>((w.current + 1) % w.paths_used);
+    }
     return true;
 }
 

@@ -28,13 +28,21 @@ struct InFlight {
     Access access;
 };
 
+// The uniform registers and predicates of a path that was made to wait.
+struct UniformState {
+    uint32_t registers[uniform_slots];
+    uint32_t predicates[8];
+};
+
 // What the engine keeps per CTA beside the machine state.
-struct CtaSlot {
+struct alignas(64) CtaSlot {
     Cta cta;
     std::unique_ptr<std::byte, void (*)(void*)> arena{nullptr, std::free};
     uint64_t arena_bytes = 0;
     std::vector<Watch> watches;       // of parked paths
     std::vector<InFlight> in_flight;
+    std::vector<UniformState> preempted;  // entry i is free or Path::saved - 1 of one path
+    std::vector<uint32_t> preempted_free;
     uint32_t quiet_slices = 0;        // slices in a row that wrote nothing
     bool fresh = true;                // admitted, not prepared yet
 };
@@ -74,19 +82,32 @@ class Engine : public PortHost {
 
   private:
     enum class Outcome : uint8_t { done, expired, blocked, stopped };
+    struct Range {
+        uint64_t begin = 0, end = 0;
+    };
+    // What one worker counts and claims without the lock.
+    struct Worker {
+        uint64_t ctas = 0, warp_instructions = 0, thread_instructions = 0, guard_false = 0;
+        uint64_t unreported = 0;  // issued, not in Launch::issued yet
+        Range claimed;            // CTAs that it begins next
+    };
 
-    void worker();
-    CtaSlot* next(std::unique_lock<std::mutex>& lock);
-    CtaSlot* admit();
+    void work();
+    Outcome run_ctas(CtaSlot& slot, Worker& worker);
+    CtaSlot* next(std::unique_lock<std::mutex>& lock, Worker& worker);
+    bool unclaimed() const { return next_cta_ < total_ || !returned_.empty(); }
+    Range claim();
+    CtaSlot* admit(Worker& worker);
     void retire(CtaSlot& slot);
     void prepare(CtaSlot& slot);
-    Outcome run_slice(CtaSlot& slot);
+    Outcome run_slice(CtaSlot& slot, Worker& worker);
+    void report(Worker& worker);
     bool run_warp(CtaSlot& slot, Warp& w);
     void run_path(Warp& w);
     void watch_spin(CtaSlot& slot, Warp& w);
     bool wake_parked(CtaSlot& slot);
     std::string deadlock_report() const;
-    void account(const Cta& cta);
+    static void account(const Cta& cta, Worker& worker);
     void check_limits();
 
     Launch& launch_;
@@ -103,14 +124,16 @@ class Engine : public PortHost {
     std::vector<CtaSlot*> runnable_;  // in turn; short: CTAs run to their end one after the other
     std::vector<CtaSlot*> blocked_;
     std::vector<std::unique_ptr<CtaSlot>> slots_;
+    std::vector<Range> returned_;     // claimed, then given back
     uint64_t next_cta_ = 0, total_ = 0;
-    uint32_t resident_ = 0, busy_ = 0;
-    uint64_t epoch_ = 0;  // slices ended
-    std::atomic<uint64_t> warp_instructions_{0}, thread_instructions_{0}, guard_false_{0};
+    uint32_t workers_ = 1, resident_ = 0, busy_ = 0;
+    bool short_ctas_ = false;         // the last CTA that ended was short
+    uint64_t epoch_ = 0;              // slices ended
+    Worker sum_;                      // of the workers that have left
     std::chrono::steady_clock::time_point started_, deadline_;
     std::mutex fault_mutex_;
     LaunchResult result_;
-    Cta* stepping_ = nullptr;
+    static thread_local Cta* stepping_;  // the CTA whose accesses the model may complete now
 };
 
 inline Engine& engine(const Warp& w) { return *static_cast<Engine*>(w.cta->launch->engine); }

@@ -3,6 +3,8 @@
 // parts of a warp may use the same barrier register without knowing of each other.
 #include "emu/schedule/paths.hpp"
 
+#include <cstring>
+
 #include "emu/schedule/engine.hpp"
 
 namespace sassemu {
@@ -56,6 +58,7 @@ const Op* run_other_path(Warp& w) {
         if (w.paths[i].state != PathState::runnable) continue;
         w.current = static_cast<uint8_t>(i);
         w.active = w.paths[i].lanes;
+        paths::resume(w);
         return w.paths[i].pc;
     }
     w.stop = Stop::blocked;
@@ -63,6 +66,31 @@ const Op* run_other_path(Warp& w) {
 }
 
 namespace paths {
+
+void preempt(Warp& w) {
+    CtaSlot& slot = engine(w).slot(w);
+    if (slot.preempted_free.empty()) {
+        slot.preempted_free.push_back(static_cast<uint32_t>(slot.preempted.size()));
+        slot.preempted.emplace_back();
+    }
+    const uint32_t index = slot.preempted_free.back();
+    slot.preempted_free.pop_back();
+    UniformState& state = slot.preempted[index];
+    std::memcpy(state.registers, w.uniform, sizeof state.registers);
+    std::memcpy(state.predicates, w.p + 8, sizeof state.predicates);
+    w.path().saved = index + 1;
+}
+
+void resume(Warp& w) {
+    uint32_t& saved = w.path().saved;
+    if (!saved) return;
+    CtaSlot& slot = engine(w).slot(w);
+    const UniformState& state = slot.preempted[saved - 1];
+    std::memcpy(w.uniform, state.registers, sizeof state.registers);
+    std::memcpy(w.p + 8, state.predicates, sizeof state.predicates);
+    slot.preempted_free.push_back(saved - 1);
+    saved = 0;
+}
 
 void leave_behind(Warp& w, uint32_t lanes, const Op* pc) {
     const uint32_t rest = w.active & ~lanes;
@@ -137,8 +165,10 @@ const Op* give_way(Warp& w, const Op* op) {
         const uint32_t i = (w.current + k) % w.paths_used;
         if (w.paths[i].state != PathState::runnable) continue;
         cancel_watch(w);
+        preempt(w);
         w.current = static_cast<uint8_t>(i);
         w.active = w.paths[i].lanes;
+        resume(w);
         return w.paths[i].pc;
     }
     return op + 1;

@@ -15,6 +15,12 @@ const Op* warpsync(Warp&, const Op*, uint32_t lanes, uint32_t want);
 const Op* exit(Warp&, const Op*, uint32_t lanes);
 const Op* sleep(Warp&, const Op*, uint32_t lanes, uint64_t ns);
 
+// Paths share the uniform registers of their warp, and compilers count on it that hardware leaves a
+// path only where it waits. The engine also takes turns at back edges; a path that is made to wait
+// there keeps its uniform registers. `preempt` saves those of the running path, `resume` gives the
+// running path its own back.
+void preempt(Warp&);
+void resume(Warp&);
 // The lanes outside `lanes` of the running path become a path of their own at `pc`.
 void leave_behind(Warp&, uint32_t lanes, const Op* pc);
 // Lets paths go on that wait at BSYNC for lanes of `idle` only: those spin, perhaps on the waiting.

@@ -123,6 +123,8 @@ uint64_t address_of(const Warp& w, const Op* op) { return w.cta->launch->code->a
 
 }  // namespace
 
+thread_local Cta* Engine::stepping_ = nullptr;
+
 void Engine::complete(uint64_t token, uint32_t lanes) {
     // A model completes only what belongs to the CTA being stepped.
     if (!stepping_) return;

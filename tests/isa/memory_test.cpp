@@ -193,6 +193,22 @@ TEST_P(Memory, FaultsNameTheLane) {
     }
 }
 
+TEST_P(Memory, ConstantsOutsideTheBankAreZero) {
+    const Form& ldc = forms[std::size(forms) - 1];
+    for (unsigned size : {0u, 2u, 4u, 5u, 6u}) {
+        const uint32_t bytes = sizes[size];
+        Machine m(GetParam());
+        std::byte* bank = m.bank(0);
+        m.launch().bank_bytes[static_cast<int>(Base::bank0)] = 1024;
+        std::memset(bank, 0x11, 4096);
+        for (unsigned lane = 0; lane < 32; ++lane)
+            m.r(4, lane) = lane % 4 == 0 ? 1024 - bytes : lane % 4 == 1 ? 1024 : 0u - lane * 64;
+        m.step(ldc.arch, word_of(ldc, size), ~0u);
+        for (unsigned lane = 0; lane < 32; ++lane)
+            EXPECT_EQ(m.r(8, lane) & 0xff, lane % 4 == 0 ? 0x11u : 0u) << m.sass << lane;
+    }
+}
+
 TEST_P(Memory, ReadOnlyMemoryIsNotWritten) {
     for (unsigned opcode : {0x986u, 0x985u}) {
         Machine m(GetParam());

@@ -60,25 +60,28 @@ SASSEMU_INLINE V32 mul2(V32 a, V32 b) {
 }
 #if SASSEMU_LANES_LEVEL == 3
 // The same for exact products (f16), without MXCSR, whose changes cost up to 30 ns on some cores:
-// Knuth's TwoSum gives the error of product + c; where there is one and the last bit is even, the
-// odd neighbour lies on the error's side. Infinite sums have a NaN for an error and stay.
+// Knuth's TwoSum gives the error of product + c; where there is one, the sum moves to the odd value
+// on the error's side or stays if it is odd. Infinite sums have a NaN for an error and stay.
 SASSEMU_INLINE CF fma_odd(CF a, CF b, CF c) {
     constexpr auto rn = Rounding::rn;
     const CF p = fmul<rn>(a, b), s = fadd<rn>(p, c);
     const CF c1 = fsub<rn>(s, p), p1 = fsub<rn>(s, c1);
     const CF error = fadd<rn>(fsub<rn>(p, p1), fsub<rn>(c, c1));
-    const C32 bits = (C32)s;
-    const C32 step = (C32)((S32)(bits ^ (C32)error) >> 31) | 1u;
-    const M even = eq(bits & 1u, splat(0)), inexact = fcmp<_CMP_NEQ_OQ>(error, (CF)splat(0));
-    return (CF)(bits + (step & both(even, inexact)));
+    const C32 inexact = (C32)fcmp<_CMP_NEQ_OQ>(error, (CF)splat(0));
+    const C32 toward_zero = (C32)((S32)((C32)s ^ (C32)error) >> 31) & inexact;  // -1
+    return (CF)(((C32)s + toward_zero) | (inexact >> 31));
 }
 template <Post P>
 SASSEMU_INLINE V32 fma2_exact(V32 a, V32 b, V32 c) {
     V32 r;
     SASSEMU_EACH(
-        r.c[i] = join_f16(
-            post<P>(fma_odd(f16_first(a.c[i]), f16_first(b.c[i]), f16_first(c.c[i]))),
-            post<P>(fma_odd(f16_second(a.c[i]), f16_second(b.c[i]), f16_second(c.c[i])))););
+        CF first = fma_odd(f16_first(a.c[i]), f16_first(b.c[i]), f16_first(c.c[i]));
+        CF second = fma_odd(f16_second(a.c[i]), f16_second(b.c[i]), f16_second(c.c[i]));
+        if constexpr (P == Post::none) {
+            r.c[i] = canonical_nan_f16x2(join_f16(first, second));
+        } else {
+            r.c[i] = join_f16(post<P>(first), post<P>(second));
+        });
     return r;
 }
 #endif

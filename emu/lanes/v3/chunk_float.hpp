@@ -165,6 +165,13 @@ SASSEMU_INLINE C32 join_f16(CF first, CF second) {
     const __m128i b = _mm256_cvtps_ph(SASSEMU_F(second), 0);
     return (C32)_mm256_set_m128i(b, a);
 }
+// NaN halves become 0x7fff.
+SASSEMU_INLINE C32 canonical_nan_f16x2(C32 a) {
+    const __m256i quiet = _mm256_set1_epi16(0x7fff);
+    const __m256i nan = _mm256_cmpgt_epi16(_mm256_and_si256(SASSEMU_I(a), quiet),
+                                           _mm256_set1_epi16(0x7c00));
+    return (C32)_mm256_blendv_epi8(SASSEMU_I(a), quiet, nan);
+}
 // Halves whose exponent is zero keep only their sign.
 SASSEMU_INLINE C32 ftz_f16x2(C32 a) {
     const __m256i exponent = _mm256_and_si256(SASSEMU_I(a), _mm256_set1_epi16(0x7c00));
