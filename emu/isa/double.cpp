@@ -14,6 +14,10 @@ struct Add {
         if constexpr (Nearest) return L::dadd<Rounding::rn>(a, b);
         return with_rounding(op.k[0], [&]<Rounding R>() { return L::dadd<R>(a, b); });
     }
+    template <class B>
+    static SASSEMU_INLINE bool numbers(V64* r, const uint32_t* a, B b) {
+        return L::dadd_numbers(r, a, b);
+    }
 };
 template <bool Nearest>
 struct Mul {
@@ -21,12 +25,20 @@ struct Mul {
         if constexpr (Nearest) return L::dmul<Rounding::rn>(a, b);
         return with_rounding(op.k[0], [&]<Rounding R>() { return L::dmul<R>(a, b); });
     }
+    template <class B>
+    static SASSEMU_INLINE bool numbers(V64* r, const uint32_t* a, B b) {
+        return L::dmul_numbers(r, a, b);
+    }
 };
 template <bool Nearest>
 struct Fma {
     static SASSEMU_INLINE V64 apply(V64 a, V64 b, V64 c, const Op& op) {
         if constexpr (Nearest) return L::dfma<Rounding::rn>(a, b, c);
         return with_rounding(op.k[0], [&]<Rounding R>() { return L::dfma<R>(a, b, c); });
+    }
+    template <class B, class C>
+    static SASSEMU_INLINE bool numbers(V64* r, const uint32_t* a, B b, C c) {
+        return L::dfma_numbers(r, a, b, c);
     }
 };
 
@@ -53,6 +65,42 @@ const Op* pair3(const Op* op, Warp& w, uint32_t mask) {
     }
     write64<All>(w, op->d, F::apply(a, b, c, *op), mask);
     return op + 1;
+}
+
+// To nearest, unmodified operands, results that are numbers: nearly all there is. The rest is settled
+// by the handlers above.
+template <Kind K>
+SASSEMU_INLINE auto operand64(const Warp& w, uint32_t at) {
+    if constexpr (K == Kind::row)
+        return w.row(at);
+    else
+        return w.scalar64(at);
+}
+template <class F, Kind B, bool All>
+const Op* plain2(const Op* op, Warp& w, uint32_t mask) {
+    V64 r;
+    if (!F::numbers(&r, w.row(op->a), operand64<B>(w, op->b))) [[unlikely]]
+        return pair2<F, B, All>(op, w, mask);
+    write64<All>(w, op->d, r, mask);
+    return op + 1;
+}
+template <class F, Kind B, Kind C, bool All>
+const Op* plain3(const Op* op, Warp& w, uint32_t mask) {
+    V64 r;
+    if (!F::numbers(&r, w.row(op->a), operand64<B>(w, op->b), operand64<C>(w, op->c))) [[unlikely]]
+        return pair3<F, B, C, All>(op, w, mask);
+    write64<All>(w, op->d, r, mask);
+    return op + 1;
+}
+template <class F, Kind B>
+void choose2(Lower& x, bool plain) {
+    plain ? x.handlers(plain2<F, B, false>, plain2<F, B, true>)
+          : x.handlers(pair2<F, B, false>, pair2<F, B, true>);
+}
+template <class F, Kind B, Kind C>
+void choose3(Lower& x, bool plain) {
+    plain ? x.handlers(plain3<F, B, C, false>, plain3<F, B, C, true>)
+          : x.handlers(pair3<F, B, C, false>, pair3<F, B, C, true>);
 }
 
 // A pair that starts at an odd register is a machine fault (RZ stands for a pair of zeros).
@@ -82,10 +130,8 @@ void lower2(Lower& x, const T& i) {
     const Operand a = pair_source(x, i.a, 0), b = pair_source(x, i.b, 1);
     x.op.a = a.at;
     x.op.b = b.at;
-    if (b.scalar)
-        x.handlers(pair2<F, Kind::scalar, false>, pair2<F, Kind::scalar, true>);
-    else
-        x.handlers(pair2<F, Kind::row, false>, pair2<F, Kind::row, true>);
+    const bool plain = i.rnd == typed::Rounding::RN && !(a.modifier | b.modifier);
+    b.scalar ? choose2<F, Kind::scalar>(x, plain) : choose2<F, Kind::row>(x, plain);
 }
 template <class F>
 void lower3(Lower& x, const typed::Dfma& i) {
@@ -96,14 +142,13 @@ void lower3(Lower& x, const typed::Dfma& i) {
     x.op.a = a.at;
     x.op.b = b.at;
     x.op.c = c.at;
+    const bool plain = i.rnd == typed::Rounding::RN && !(a.modifier | b.modifier | c.modifier);
     if (c.scalar)
-        x.handlers(pair3<F, Kind::row, Kind::scalar, false>,
-                   pair3<F, Kind::row, Kind::scalar, true>);
+        choose3<F, Kind::row, Kind::scalar>(x, plain);
     else if (b.scalar)
-        x.handlers(pair3<F, Kind::scalar, Kind::row, false>,
-                   pair3<F, Kind::scalar, Kind::row, true>);
+        choose3<F, Kind::scalar, Kind::row>(x, plain);
     else
-        x.handlers(pair3<F, Kind::row, Kind::row, false>, pair3<F, Kind::row, Kind::row, true>);
+        choose3<F, Kind::row, Kind::row>(x, plain);
 }
 
 // ---- DSETP -----------------------------------------------------------------------------------

@@ -151,6 +151,12 @@ const Op* arithmetic(const Op* op, Warp& w, uint32_t mask) {
         write<All>(w, op->d, any_mode<W, Bf>(a, b, c, op->k[0]), mask);
     return op + 1;
 }
+// HFMA2 of plain registers, the common one.
+template <bool All>
+const Op* fma_registers(const Op* op, Warp& w, uint32_t mask) {
+    write<All>(w, op->d, L::hfma2_rows(w.row(op->a), w.row(op->b), w.row(op->c)), mask);
+    return op + 1;
+}
 // HADD2.F32: the fp32 sum of one half of each source, the usual way from fp16 to fp32.
 template <Kind B>
 const Op* add_to_f32(const Op* op, Warp& w, uint32_t mask) {
@@ -192,6 +198,12 @@ template <What W, bool Bf, bool Plain>
 void choose(Lower& x, bool b_scalar, bool c_scalar) {
     constexpr Kind row = Kind::row, scalar = Kind::scalar;
     if constexpr (W == What::fma) {
+        if constexpr (!Bf && Plain) {
+            if (!b_scalar && !c_scalar && !x.op.f) {
+                x.handlers(fma_registers<false>, fma_registers<true>);
+                return;
+            }
+        }
         if (c_scalar) {
             x.handlers(arithmetic<W, Bf, Plain, row, scalar, false>,
                        arithmetic<W, Bf, Plain, row, scalar, true>);

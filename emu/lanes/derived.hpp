@@ -43,6 +43,32 @@ template <Rounding R>
 SASSEMU_INLINE V32 f32x2_to_bf16x2(V32 lo, V32 hi) {
     return pack16(f32_to_bf16<R>(lo), f32_to_bf16<R>(hi));
 }
+#if SASSEMU_LANES_LEVEL == 2
+namespace k {
+SASSEMU_INLINE V64 all_of(const uint32_t* pair) { return load_pair(pair, pair + kLanes); }
+SASSEMU_INLINE V64 all_of(uint64_t value) { return splat64(value); }
+}  // namespace k
+template <class B>
+SASSEMU_INLINE bool dadd_numbers(V64* r, const uint32_t* a, B b) {
+    *r = dadd<Rounding::rn>(k::all_of(a), k::all_of(b));
+    return true;
+}
+template <class B>
+SASSEMU_INLINE bool dmul_numbers(V64* r, const uint32_t* a, B b) {
+    *r = dmul<Rounding::rn>(k::all_of(a), k::all_of(b));
+    return true;
+}
+template <class B, class C>
+SASSEMU_INLINE bool dfma_numbers(V64* r, const uint32_t* a, B b, C c) {
+    *r = dfma<Rounding::rn>(k::all_of(a), k::all_of(b), k::all_of(c));
+    return true;
+}
+#endif
+#if SASSEMU_LANES_LEVEL != 3
+SASSEMU_INLINE V32 hfma2_rows(const uint32_t* a, const uint32_t* b, const uint32_t* c) {
+    return hfma2<>(load(a), load(b), load(c));
+}
+#endif
 
 }  // namespace SASSEMU_LANES_NS
 }  // namespace sassemu

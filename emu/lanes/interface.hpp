@@ -183,6 +183,15 @@ template <Rounding R = Rounding::rn>
 SASSEMU_INLINE V64 dmul(V64 a, V64 b);
 template <Rounding R = Rounding::rn>
 SASSEMU_INLINE V64 dfma(V64 a, V64 b, V64 c);
+// The same to nearest for results that are numbers; false when one is a NaN: then *r does not count.
+// An operand is a register pair in memory (64 words, low row first) or one value for all lanes; chunk
+// by chunk they need no more registers than the host has.
+template <class B>
+SASSEMU_INLINE bool dadd_numbers(V64* r, const uint32_t* a, B b);
+template <class B>
+SASSEMU_INLINE bool dmul_numbers(V64* r, const uint32_t* a, B b);
+template <class B, class C>
+SASSEMU_INLINE bool dfma_numbers(V64* r, const uint32_t* a, B b, C c);
 SASSEMU_INLINE V64 dneg(V64 a);
 SASSEMU_INLINE V64 dabs(V64 a);
 SASSEMU_INLINE V64 dmin(V64 a, V64 b);  // as fmin; both NaN: kF64DefaultNan
@@ -255,6 +264,8 @@ template <bool Ftz = false, Post P = Post::none>
 SASSEMU_INLINE V32 hmul2(V32 a, V32 b);
 template <bool Ftz = false, Post P = Post::none>
 SASSEMU_INLINE V32 hfma2(V32 a, V32 b, V32 c);
+// hfma2<>() of three rows in memory (32 aligned words each).
+SASSEMU_INLINE V32 hfma2_rows(const uint32_t* a, const uint32_t* b, const uint32_t* c);
 template <Post P = Post::none>
 SASSEMU_INLINE V32 badd2(V32 a, V32 b);
 template <Post P = Post::none>

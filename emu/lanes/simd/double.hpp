@@ -17,29 +17,62 @@ SASSEMU_INLINE C64 nan_rule(CD r, C64 a, C64 b, C64 c) {
 }
 }  // namespace k
 
+// Results in which no lane is a NaN are the common case: the rule is worked out behind a branch.
+#define SASSEMU_NAN_RULE(result, first, second, third)                                     \
+    V64 r;                                                                                 \
+    M64 nan{};                                                                             \
+    {                                                                                      \
+        k::RoundScope<R> scope;                                                            \
+        SASSEMU_EACH64(const CD x = result; r.c[j] = (C64)x;                               \
+                       nan = nan | k::dcmp<_CMP_UNORD_Q>(x, x););                          \
+    }                                                                                      \
+    if (__builtin_expect(k::bits64(nan, 0) != 0, 0)) {                                     \
+        SASSEMU_EACH64(r.c[j] = k::nan_rule((CD)r.c[j], first, second, third););           \
+    }                                                                                      \
+    return r;
 template <Rounding R>
 SASSEMU_INLINE V64 dadd(V64 a, V64 b) {
-    V64 r;
-    k::RoundScope<R> scope;
-    SASSEMU_EACH64(
-        r.c[j] = k::nan_rule(k::dadd<R>((CD)a.c[j], (CD)b.c[j]), a.c[j], b.c[j], k::splat64(0)););
-    return r;
+    SASSEMU_NAN_RULE(k::dadd<R>((CD)a.c[j], (CD)b.c[j]), a.c[j], b.c[j], k::splat64(0))
 }
 template <Rounding R>
 SASSEMU_INLINE V64 dmul(V64 a, V64 b) {
-    V64 r;
-    k::RoundScope<R> scope;
-    SASSEMU_EACH64(
-        r.c[j] = k::nan_rule(k::dmul<R>((CD)a.c[j], (CD)b.c[j]), a.c[j], b.c[j], k::splat64(0)););
-    return r;
+    SASSEMU_NAN_RULE(k::dmul<R>((CD)a.c[j], (CD)b.c[j]), a.c[j], b.c[j], k::splat64(0))
 }
 template <Rounding R>
 SASSEMU_INLINE V64 dfma(V64 a, V64 b, V64 c) {
-    V64 r;
-    k::RoundScope<R> scope;
-    SASSEMU_EACH64(r.c[j] = k::nan_rule(k::dfma<R>((CD)a.c[j], (CD)b.c[j], (CD)c.c[j]), a.c[j],
-                                        b.c[j], c.c[j]););
-    return r;
+    SASSEMU_NAN_RULE(k::dfma<R>((CD)a.c[j], (CD)b.c[j], (CD)c.c[j]), a.c[j], b.c[j], c.c[j])
+}
+#undef SASSEMU_NAN_RULE
+
+namespace k {
+SASSEMU_INLINE CD evens_of(const uint32_t* pair, int i) {
+    return (CD)even64(load(pair + i * kChunkLanes), load(pair + kLanes + i * kChunkLanes));
+}
+SASSEMU_INLINE CD odds_of(const uint32_t* pair, int i) {
+    return (CD)odd64(load(pair + i * kChunkLanes), load(pair + kLanes + i * kChunkLanes));
+}
+SASSEMU_INLINE CD evens_of(uint64_t value, int) { return (CD)splat64(value); }
+SASSEMU_INLINE CD odds_of(uint64_t value, int) { return (CD)splat64(value); }
+template <class F, class... Operands>
+SASSEMU_INLINE bool numbers(V64* r, F f, Operands... x) {
+    M64 nan{};
+    SASSEMU_EACH(const CD even = f(evens_of(x, i)...); const CD odd = f(odds_of(x, i)...);
+                 nan = nan | dcmp<_CMP_UNORD_Q>(even, odd); r->c[2 * i] = (C64)even;
+                 r->c[2 * i + 1] = (C64)odd;);
+    return bits64(nan, 0) == 0;
+}
+}  // namespace k
+template <class B>
+SASSEMU_INLINE bool dadd_numbers(V64* r, const uint32_t* a, B b) {
+    return k::numbers(r, [](CD x, CD y) { return k::dadd<Rounding::rn>(x, y); }, a, b);
+}
+template <class B>
+SASSEMU_INLINE bool dmul_numbers(V64* r, const uint32_t* a, B b) {
+    return k::numbers(r, [](CD x, CD y) { return k::dmul<Rounding::rn>(x, y); }, a, b);
+}
+template <class B, class C>
+SASSEMU_INLINE bool dfma_numbers(V64* r, const uint32_t* a, B b, C c) {
+    return k::numbers(r, [](CD x, CD y, CD z) { return k::dfma<Rounding::rn>(x, y, z); }, a, b, c);
 }
 SASSEMU_LANE64_OP1(dneg, x ^ 0x8000000000000000ull)
 SASSEMU_LANE64_OP1(dabs, x & 0x7fffffffffffffffull)

@@ -64,9 +64,9 @@ SASSEMU_INLINE V32 mul2(V32 a, V32 b) {
 // on the error's side or stays if it is odd. Infinite sums have a NaN for an error and stay.
 SASSEMU_INLINE CF fma_odd(CF a, CF b, CF c) {
     constexpr auto rn = Rounding::rn;
-    const CF p = fmul<rn>(a, b), s = fadd<rn>(p, c);
-    const CF c1 = fsub<rn>(s, p), p1 = fsub<rn>(s, c1);
-    const CF error = fadd<rn>(fsub<rn>(p, p1), fsub<rn>(c, c1));
+    const CF s = ffma<rn>(a, b, c), product = fsub<rn>(s, c), addend = fsub<rn>(s, product);
+    const CF error = fadd<rn>((CF)_mm256_fmsub_ps(SASSEMU_F(a), SASSEMU_F(b), SASSEMU_F(product)),
+                              fsub<rn>(c, addend));
     const C32 inexact = (C32)fcmp<_CMP_NEQ_OQ>(error, (CF)splat(0));
     const C32 toward_zero = (C32)((S32)((C32)s ^ (C32)error) >> 31) & inexact;  // -1
     return (CF)(((C32)s + toward_zero) | (inexact >> 31));
@@ -83,6 +83,13 @@ SASSEMU_INLINE V32 fma2_exact(V32 a, V32 b, V32 c) {
             r.c[i] = join_f16(post<P>(first), post<P>(second));
         });
     return r;
+}
+// Widening as part of the load spares the extraction of each second half.
+SASSEMU_INLINE C32 fma2_at(const void* a, const void* b, const void* c) {
+    CF sum[2];
+    for (int half = 0; half < 2; ++half)
+        sum[half] = fma_odd(f16_half(a, half), f16_half(b, half), f16_half(c, half));
+    return canonical_nan_f16x2(join_f16(sum[0], sum[1]));
 }
 #endif
 template <class H, Post P>
@@ -184,6 +191,14 @@ SASSEMU_INLINE V32 hfma2(V32 a, V32 b, V32 c) {
     }
     return k::fma2<k::F16Halves, P>(a, b, c);
 }
+#if SASSEMU_LANES_LEVEL == 3
+SASSEMU_INLINE V32 hfma2_rows(const uint32_t* a, const uint32_t* b, const uint32_t* c) {
+    const auto chunk = [](const uint32_t* row, int i) { return row + 8 * i; };
+    V32 r;
+    SASSEMU_EACH(r.c[i] = k::fma2_at(chunk(a, i), chunk(b, i), chunk(c, i)););
+    return r;
+}
+#endif
 template <Post P>
 SASSEMU_INLINE V32 badd2(V32 a, V32 b) {
     return k::add2<k::Bf16Halves, P>(a, b);
