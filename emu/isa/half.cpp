@@ -151,10 +151,12 @@ const Op* arithmetic(const Op* op, Warp& w, uint32_t mask) {
         write<All>(w, op->d, any_mode<W, Bf>(a, b, c, op->k[0]), mask);
     return op + 1;
 }
-// HFMA2 of plain registers, the common one.
-template <bool All>
+// HFMA2 of registers without sign modifiers, the common one; m holds a L::HalfPick per operand.
+template <bool Picks, bool All>
 const Op* fma_registers(const Op* op, Warp& w, uint32_t mask) {
-    write<All>(w, op->d, L::hfma2_rows(w.row(op->a), w.row(op->b), w.row(op->c)), mask);
+    const auto pick = [&](int slot) { return static_cast<L::HalfPick>(Picks ? op->m[slot] : 0); };
+    const L::HalfPicks picks{pick(0), pick(1), pick(2)};
+    write<All>(w, op->d, L::hfma2_rows(w.row(op->a), w.row(op->b), w.row(op->c), picks), mask);
     return op + 1;
 }
 // HADD2.F32: the fp32 sum of one half of each source, the usual way from fp16 to fp32.
@@ -199,8 +201,20 @@ void choose(Lower& x, bool b_scalar, bool c_scalar) {
     constexpr Kind row = Kind::row, scalar = Kind::scalar;
     if constexpr (W == What::fma) {
         if constexpr (!Bf && Plain) {
-            if (!b_scalar && !c_scalar && !x.op.f) {
-                x.handlers(fma_registers<false>, fma_registers<true>);
+            const int swizzles[3] = {x.op.k[1] & 15, x.op.k[1] >> 4, x.op.k[2]};
+            bool picks = !b_scalar && !c_scalar && !(x.op.m[0] | x.op.m[1] | x.op.m[2]);
+            for (int s : swizzles)
+                picks &= static_cast<HalfSwizzle>(s) != HalfSwizzle::H0_NH1;
+            if (picks) {
+                for (int slot = 0; slot < 3; ++slot) {
+                    const auto s = static_cast<HalfSwizzle>(swizzles[slot]);
+                    x.op.m[slot] = static_cast<uint32_t>(
+                        s == HalfSwizzle::H0_H0   ? L::HalfPick::low
+                        : s == HalfSwizzle::H1_H1 ? L::HalfPick::high
+                                                  : L::HalfPick::both);
+                }
+                x.op.f ? x.handlers(fma_registers<true, false>, fma_registers<true, true>)
+                       : x.handlers(fma_registers<false, false>, fma_registers<false, true>);
                 return;
             }
         }

@@ -65,8 +65,15 @@ SASSEMU_INLINE bool dfma_numbers(V64* r, const uint32_t* a, B b, C c) {
 }
 #endif
 #if SASSEMU_LANES_LEVEL != 3
-SASSEMU_INLINE V32 hfma2_rows(const uint32_t* a, const uint32_t* b, const uint32_t* c) {
-    return hfma2<>(load(a), load(b), load(c));
+SASSEMU_INLINE V32 pick_halves(const uint32_t* row, HalfPick pick) {
+    const V32 v = load(row);
+    if (pick == HalfPick::both) return v;
+    if (pick == HalfPick::low) return or_(and_(v, splat(0xffffu)), shl(v, splat(16)));
+    return or_(and_(v, splat(0xffff0000u)), shr(v, splat(16)));
+}
+SASSEMU_INLINE V32 hfma2_rows(const uint32_t* a, const uint32_t* b, const uint32_t* c,
+                              HalfPicks pick) {
+    return hfma2<>(pick_halves(a, pick.a), pick_halves(b, pick.b), pick_halves(c, pick.c));
 }
 #endif
 

@@ -264,8 +264,13 @@ template <bool Ftz = false, Post P = Post::none>
 SASSEMU_INLINE V32 hmul2(V32 a, V32 b);
 template <bool Ftz = false, Post P = Post::none>
 SASSEMU_INLINE V32 hfma2(V32 a, V32 b, V32 c);
-// hfma2<>() of three rows in memory (32 aligned words each).
-SASSEMU_INLINE V32 hfma2_rows(const uint32_t* a, const uint32_t* b, const uint32_t* c);
+// hfma2<>() of three rows in memory (32 aligned words each), whose halves `pick` chooses.
+enum class HalfPick : uint8_t { both, low, high };  // h1:h0, h0:h0, h1:h1
+struct HalfPicks {
+    HalfPick a, b, c;
+};
+SASSEMU_INLINE V32 hfma2_rows(const uint32_t* a, const uint32_t* b, const uint32_t* c,
+                              HalfPicks pick);
 template <Post P = Post::none>
 SASSEMU_INLINE V32 badd2(V32 a, V32 b);
 template <Post P = Post::none>

@@ -84,12 +84,33 @@ SASSEMU_INLINE V32 fma2_exact(V32 a, V32 b, V32 c) {
         });
     return r;
 }
-// Widening as part of the load spares the extraction of each second half.
-SASSEMU_INLINE C32 fma2_at(const void* a, const void* b, const void* c) {
-    CF sum[2];
-    for (int half = 0; half < 2; ++half)
-        sum[half] = fma_odd(f16_half(a, half), f16_half(b, half), f16_half(c, half));
-    return canonical_nan_f16x2(join_f16(sum[0], sum[1]));
+// Where the bytes of 8 f16 values come from in 16 bytes of a row.
+alignas(16) inline constexpr uint8_t kHalfPick[3][16] = {
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+    {0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13},
+    {2, 3, 2, 3, 6, 7, 6, 7, 10, 11, 10, 11, 14, 15, 14, 15}};
+// Four lanes of a row in memory, widened as they are loaded: that spares extractions.
+template <bool Pick>
+struct HalfRow {
+    const uint32_t* row;
+    __m128i from;
+    HalfRow(const uint32_t* r, HalfPick pick)
+        : row(r), from(_mm_load_si128((const __m128i*)kHalfPick[(int)pick])) {}
+    SASSEMU_INLINE CF four(int first) const {
+        const __m128i x = _mm_load_si128((const __m128i*)(row + first));
+        return (CF)_mm256_cvtph_ps(Pick ? _mm_shuffle_epi8(x, from) : x);
+    }
+};
+template <bool Pick>
+SASSEMU_INLINE V32 fma2_rows(const uint32_t* a, const uint32_t* b, const uint32_t* c,
+                             HalfPicks pick) {
+    const HalfRow<Pick> x(a, pick.a), y(b, pick.b), z(c, pick.c);
+    V32 r;
+    SASSEMU_EACH(constexpr int first = 8 * i; constexpr int second = 8 * i + 4;
+                 r.c[i] = canonical_nan_f16x2(
+                     join_f16(fma_odd(x.four(first), y.four(first), z.four(first)),
+                              fma_odd(x.four(second), y.four(second), z.four(second)))););
+    return r;
 }
 #endif
 template <class H, Post P>
@@ -192,11 +213,11 @@ SASSEMU_INLINE V32 hfma2(V32 a, V32 b, V32 c) {
     return k::fma2<k::F16Halves, P>(a, b, c);
 }
 #if SASSEMU_LANES_LEVEL == 3
-SASSEMU_INLINE V32 hfma2_rows(const uint32_t* a, const uint32_t* b, const uint32_t* c) {
-    const auto chunk = [](const uint32_t* row, int i) { return row + 8 * i; };
-    V32 r;
-    SASSEMU_EACH(r.c[i] = k::fma2_at(chunk(a, i), chunk(b, i), chunk(c, i)););
-    return r;
+SASSEMU_INLINE V32 hfma2_rows(const uint32_t* a, const uint32_t* b, const uint32_t* c,
+                              HalfPicks pick) {
+    const bool any = pick.a != HalfPick::both || pick.b != HalfPick::both ||
+                     pick.c != HalfPick::both;
+    return any ? k::fma2_rows<true>(a, b, c, pick) : k::fma2_rows<false>(a, b, c, pick);
 }
 #endif
 template <Post P>

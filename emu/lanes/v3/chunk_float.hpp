@@ -160,9 +160,6 @@ SASSEMU_INLINE CF f16_first(C32 a) {
 SASSEMU_INLINE CF f16_second(C32 a) {
     return (CF)_mm256_cvtph_ps(_mm256_extracti128_si256(SASSEMU_I(a), 1));
 }
-SASSEMU_INLINE CF f16_half(const void* chunk, int half) {
-    return (CF)_mm256_cvtph_ps(_mm_load_si128((const __m128i*)chunk + half));
-}
 SASSEMU_INLINE C32 join_f16(CF first, CF second) {
     const __m128i a = _mm256_cvtps_ph(SASSEMU_F(first), 0);
     const __m128i b = _mm256_cvtps_ph(SASSEMU_F(second), 0);
