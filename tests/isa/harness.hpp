@@ -147,9 +147,14 @@ class Machine {
     // Runs one instruction for `active` lanes (the guard applies on top).
     Outcome step(const char* arch, const Word& word, uint32_t active = ~0u,
                  Lowering lowering = Lowering::plain) {
+        Op ops[2];
+        const Outcome outcome = prepare(arch, word, ops, lowering);
+        return outcome == Outcome::ok ? run(ops, active) : outcome;
+    }
+    // The two halves of step(): ops[0] does the instruction, ops[1] ends the run.
+    Outcome prepare(const char* arch, const Word& word, Op (&ops)[2],
+                    Lowering lowering = Lowering::plain) {
         rejection.clear();
-        fault_.reset();
-        unsupported_ = false;
         const uint64_t bits[2] = {word.lo, word.hi};
         sassdec_insn insn;
         if (sassdec_decode(sassdec_arch_from_name(arch), bits, 0, &insn) != SASSDEC_OK)
@@ -157,7 +162,6 @@ class Machine {
         char text[512];
         sassdec_format(&insn, nullptr, text, sizeof text);
         sass = text;
-        Op ops[2];
         LowerRequest request;
         request.instruction = &insn;
         request.section_end = 16;
@@ -173,8 +177,13 @@ class Machine {
         ops[1].fn[0] = ops[1].fn[1] = [](const Op*, Warp&, uint32_t) -> const Op* {
             return nullptr;
         };
-        w.active = active;
         launch_.arch = request.sm;
+        return Outcome::ok;
+    }
+    Outcome run(const Op (&ops)[2], uint32_t active = ~0u) {
+        fault_.reset();
+        unsupported_ = false;
+        w.active = active;
         level_->run(w, ops);
         w.active = ~0u;
         if (unsupported_) return Outcome::unsupported;
