@@ -1,6 +1,6 @@
 """Writes tables.cpp: the rows that ../src/tables.hpp describes. Equal rows are shared between forms."""
 from isa_model import KINDS, IMM_TYPES, NONE
-from isa_parse import FAMILIES, fail
+from isa_parse import FAMILIES, SCOREBOARDS, fail, write_changed
 from emit_typed import typed_plan
 
 FILES = {"R": 0, "UR": 1, "P": 2, "UP": 3}
@@ -12,6 +12,18 @@ SCALAR_NONE = 0xffff
 
 def c_string(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '\\0"'
+
+
+def root(form):
+    """The printed mnemonic up to its first dot: what an assembler line begins with."""
+    name = form.entry.mnemonic
+    for f in form.fields:  # TXQ and its literal "B" print as TXQB
+        if not f.printed:
+            continue
+        if f.literal is None or f.pseudo is not None or f.when or f.literal.startswith("."):
+            break
+        name += f.literal
+    return name.split(".")[0]
 
 
 def pieces(bits):
@@ -30,7 +42,7 @@ class Tables:
     def __init__(self):
         self.strings, self.pool, self.size = {}, [], 0
         self.enum_rows, self.enum_ids, self.values = [], {}, []
-        self.lists = {"fields": ([], {}), "operands": ([], {}), "denies": ([], {})}
+        self.lists = {"fields": ([], {}), "operands": ([], {}), "denies": ([], {}), "fills": ([], {})}
         self.forms, self.shapes, self.shape_ids, self.sems = [], [], {}, []
         self.canon = {}
 
@@ -43,12 +55,14 @@ class Tables:
                 raise SystemExit("string pool is over 64 KiB")
         return self.strings[s]
 
-    def enum(self, e, canon):
+    def enum(self, e, canon, operand=False):
         key = (e.name, tuple((v.value, v.name, v.text, v.weight) for v in e.values.values()))
         if key in self.enum_ids:
             return self.enum_ids[key]
         first = len(self.values)
         top = max(e.values, default=-1)
+        if top >= 128 and not operand:
+            raise SystemExit(f"{e.where}: a field has at most 7 bits (the assembler keeps its values in 128-bit sets)")
         for i in range(top + 1):
             v = e.values.get(i)
             if v is None:
@@ -103,7 +117,7 @@ class Tables:
         default = o.default
         if default is None:
             default = {"pred": 7, "reg": 255}.get(o.kind, 0)
-        enumeration = self.enum(o.enum, canon) if o.enum else 0xffff
+        enumeration = self.enum(o.enum, canon, True) if o.enum else 0xffff
         text = o.prefix or o.text
         sep = ", " if o.separator is None else o.separator
         bits = self.piece_text(o.enum_bits, o.where) if o.enum_bits else "{}"
@@ -147,23 +161,28 @@ def emit(forms, plan, path):
     t = Tables()
     t.text("")
     families = {f: {} for f in FAMILIES}
+    roots = {f: {} for f in FAMILIES}  # for the assembler: form rows by the first part of the mnemonic
     rows, row_ids = [], {}
     for form in forms:
         f = t.shared("fields", [t.field_row(x, form, plan.canon) for x in form.fields]) if form.fields else 0
         o = t.shared("operands", [t.operand_row(x, form, plan.canon) for x in form.operands]) if form.operands else 0
         d = t.shared("denies", [t.deny_row(x, form, form.entry.where) for x in form.denies]) if form.denies else 0
+        i = t.shared("fills", [f"{{{lo},{hi - lo + 1},{v}}}" for hi, lo, v in form.fills]) if form.fills else 0
         low = (1 << 64) - 1
         row = (f"{{{{0x{form.mask & low:x}u,0x{form.mask >> 64:x}u}},{{0x{form.value & low:x}u,0x{form.value >> 64:x}u}},"
                f"{t.shape(form, plan)},{f},{o},{d},{len(form.fields)},{len(form.operands)},{len(form.denies)},"
-               f"{int(form.uniform_guard)},{int(form.variable)},{form.reuse_mask}}}")
+               f"{int(form.uniform_guard)},{int(form.variable)},{form.reuse_mask},"
+               f"{SCOREBOARDS.index(form.scoreboard)},{form.stall},{i},{len(form.fills)}}}")
         if len(form.fields) > 24 or len(form.operands) > 16:
             fail(form.entry.where, "an instruction has at most 24 fields and 16 operands")
         if row not in row_ids:
             row_ids[row] = len(rows)
             rows.append(row)
         families[form.family].setdefault(form.opcode, []).append((form, row_ids[row]))
+        named = roots[form.family].setdefault(root(form), [])
+        if row_ids[row] not in named:
+            named.append(row_ids[row])
     out = ["// Generated from the .isa files; edit those.", '#include "tables.hpp"', "namespace sassdec::tables {"]
-    out.append("const char strings[] =\n" + "\n".join(c_string(s) for s in t.pool) + ";")
 
     def table(type_name, name, items):
         items = items or ["{}"]
@@ -174,6 +193,7 @@ def emit(forms, plan, path):
     table("FieldRow", "fields", t.lists["fields"][0])
     table("OperandRow", "operands", t.lists["operands"][0])
     table("DenyRow", "denies", t.lists["denies"][0])
+    table("FillRow", "fills", t.lists["fills"][0])
     table("FormRow", "forms", rows)
     table("ShapeRow", "shapes", t.shapes)
     table("SemRow", "sems", t.sems)
@@ -192,11 +212,17 @@ def emit(forms, plan, path):
         start.append(len(cand))
         out.append(f"static const std::uint16_t {fam}_start[] = {{{','.join(map(str, start))}}};")
         out.append(f"static const std::uint16_t {fam}_candidates[] = {{{','.join(map(str, cand or [0]))}}};")
+        named, names = [], []
+        for name in sorted(roots[fam]):
+            names.append(f"{{{t.text(name)},{len(named)},{len(roots[fam][name])}}}")
+            named += roots[fam][name]
+        out.append(f"static const RootRow {fam}_roots[] = {{{','.join(names or ['{}'])}}};")
+        out.append(f"static const std::uint16_t {fam}_named[] = {{{','.join(map(str, named or [0]))}}};")
     out.append("const FamilyRow families[] = {" +
-               ",".join(f"{{{f}_start,{f}_candidates}}" for f in FAMILIES) + "};")
+               ",".join(f"{{{f}_start,{f}_candidates,{f}_roots,{f}_named,{len(roots[f])}}}" for f in FAMILIES) + "};")
+    out.append("const char strings[] =\n" + "\n".join(c_string(s) for s in t.pool) + ";")
     out.append("}  // namespace sassdec::tables")
-    with open(path, "w", encoding="utf-8") as fh:
-        fh.write("\n".join(out) + "\n")
+    write_changed(path, "\n".join(out) + "\n")
     return t
 
 

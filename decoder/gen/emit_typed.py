@@ -1,7 +1,7 @@
 """Writes sassdec/typed.hpp (one struct per instruction, and visit()) and sassdec/ids.h.
 The mapping rules are stated in ../isa/README.md, section "Typed structs"."""
 import re
-from isa_parse import FAMILIES, camel, fail
+from isa_parse import FAMILIES, camel, fail, write_changed
 
 KEYWORDS = set("and or xor not new delete class struct union enum int float double char short long signed unsigned "
                "auto register static const volatile if else for while do switch case default break continue return "
@@ -246,8 +246,7 @@ bool visit(const sassdec_insn& i, Visitor&& v) {
             out.append(f"            s.{safe(o.name)} = {rhs};")
         out.append("            std::forward<Visitor>(v)(s);\n            return true;\n        }")
     out.append("        default: return false;\n    }\n}\n\n}  // namespace sassdec::typed")
-    with open(path, "w", encoding="utf-8") as fh:
-        fh.write("\n".join(out) + "\n")
+    write_changed(path, "\n".join(out) + "\n")
 
 
 def emit_ids(plan, path):
@@ -255,8 +254,7 @@ def emit_ids(plan, path):
            "#ifndef SASSDEC_IDS_H", "#define SASSDEC_IDS_H", "typedef enum sassdec_id {"]
     out += [f"    SASSDEC_ID_{n.upper()} = {i}," for n, i in plan.struct_ids.items()]
     out += [f"    SASSDEC_ID_COUNT = {len(plan.struct_ids)}", "} sassdec_id;", "#endif"]
-    with open(path, "w", encoding="utf-8") as fh:
-        fh.write("\n".join(out) + "\n")
+    write_changed(path, "\n".join(out) + "\n")
 
 
 __all__ = ["typed_plan", "emit_typed", "emit_ids", "camel", "FAMILIES", "re"]

@@ -92,6 +92,9 @@ class Form:
     uniform_guard: bool
     variable: bool = False    # variable latency: completion through scoreboards; such operands have no reuse cache
     reuse_mask: int = 0       # bits [124:122] that may be set
+    scoreboard: str = ""      # the assembler's default scoreboard
+    stall: int = 0            # least stall cycles that the assembler accepts
+    fills: tuple = ()         # (high, low, value): what the assembler writes to bits that nothing else decides
 
 
 def bit_list(text, where):
@@ -497,6 +500,14 @@ class Expander:
                 fail(entry.where, f"name '{n}' is used twice in {entry.mnemonic} ({family})")
         form = Form(family, entry, opcode, mask, value, fields, operands, sem, denies, uniform)
         form.variable = self.variable(form)
+        for families, mnemonics, what, value in self.desc.control:
+            if family in families and self.names(form) & mnemonics:
+                if what == "fill":
+                    form.fills += value
+                elif what == "stall":
+                    form.stall = int(value)
+                else:
+                    form.scoreboard = value
         for o in operands:
             if o.kind != "reg" or o.file != "R" or (form.variable and o.reuse != 50):
                 o.reuse = NONE
@@ -504,11 +515,16 @@ class Expander:
                 form.reuse_mask |= 1 << (o.reuse - 122)
         return form
 
+    @staticmethod
+    def names(form):
+        """The names by which the statements of column 0 mean a form."""
+        return {form.entry.mnemonic.split(".")[0], form.entry.mnemonic, f"0x{form.opcode:x}"}
+
     def variable(self, form):
         """Whether results arrive through a scoreboard; decides which values of bits [124:122] are valid."""
         groups = set(form.sem.get("group", "").split(","))
         result = bool(groups & VARIABLE_GROUPS)
-        names = {form.entry.mnemonic.split(".")[0], form.entry.mnemonic, f"0x{form.opcode:x}"}
+        names = self.names(form)
         for families, mnemonics, variable in self.desc.scheduling:
             if form.family in families and names & mnemonics:
                 result = variable

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 FAMILIES = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120"]
 
+SCOREBOARDS = ["", "none", "wr", "rd"]  # what the assembler sets by default; "": by the operands
+
 
 class IsaError(Exception):
     """A mistake in an .isa file; str() is 'file:line: message'."""
@@ -50,11 +52,24 @@ class Description:
     enums: dict      # name -> [Enum, ...] (one per family filter)
     entries: list
     scheduling: list  # (families, set of mnemonics, variable latency?) of the `variable` and `fixed` statements
+    control: list     # (families, set of mnemonics, "scoreboard", "stall" or "fill", value) of the statements of those names
     ignore91: list    # (families, set of opcodes) whose bit 91 carries nothing
 
 
 def fail(where, message):
     raise IsaError(f"{where}: {message}")
+
+
+def write_changed(path, text):
+    """Leaves a file of the same content alone, so that what depends on it is not rebuilt."""
+    try:
+        with open(path, encoding="utf-8") as f:
+            if f.read() == text:
+                return
+    except OSError:
+        pass
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
 
 
 def camel(text):
@@ -144,7 +159,7 @@ class Parser:
             self.sets[f] = frozenset([f])
             self.sets[f + "+"] = frozenset(FAMILIES[i:])
             self.sets[f + "-"] = frozenset(FAMILIES[:i + 1])
-        self.macros, self.enums, self.entries, self.scheduling, self.ignore91 = {}, {}, [], [], []
+        self.macros, self.enums, self.entries, self.scheduling, self.control, self.ignore91 = {}, {}, [], [], [], []
 
     def families(self, text, where):
         """'sm_90+ !sm_120' -> set of families; names are unioned, then !names are removed."""
@@ -192,6 +207,19 @@ class Parser:
             elif word in ("variable", "fixed"):
                 self.scheduling.append((fams, frozenset(tail.split()), word == "variable"))
                 block = None
+            elif word in ("scoreboard", "stall"):
+                value, _, names = tail.partition(" ")
+                if value not in (SCOREBOARDS if word == "scoreboard" else list("0123456789")):
+                    fail(where, f"expected: {word} {'none|wr|rd' if word == 'scoreboard' else 'CYCLES'} NAME...")
+                self.control.append((fams, frozenset(names.split()), word, value))
+                block = None
+            elif word == "fill":
+                bits = [x.partition("=")[::2] for x in tail.split() if "=" in x]
+                names = frozenset(x for x in tail.split() if "=" not in x)
+                if not bits or not names or not all(re.match(r"\d+:\d+$", b) and v.isdigit() for b, v in bits):
+                    fail(where, "expected: fill HIGH:LOW=VALUE... NAME...")
+                self.control.append((fams, names, word, tuple((*map(int, b.split(":")), int(v)) for b, v in bits)))
+                block = None
             elif word == "ignore91":
                 self.ignore91.append((fams, frozenset(int(x, 0) for x in tail.split())))
                 block = None
@@ -217,7 +245,7 @@ class Parser:
                 entry.families = fams
                 self.entries.append(entry)
             else:
-                fail(where, f"unknown keyword '{word}' (set, enum, macro, insn, variable, fixed, ignore91)")
+                fail(where, f"unknown keyword '{word}' (set, enum, macro, insn, variable, fixed, scoreboard, stall, fill, ignore91)")
 
     def expand(self, lines, depth=0):
         out = []
@@ -238,4 +266,4 @@ class Parser:
     def finish(self):
         for e in self.entries:
             e.lines = [Line(l.where, l.text, l.families & e.families) for l in self.expand(e.lines)]
-        return Description(self.sets, self.enums, self.entries, self.scheduling, self.ignore91)
+        return Description(self.sets, self.enums, self.entries, self.scheduling, self.control, self.ignore91)

@@ -2,6 +2,7 @@
 // rows. No instruction is named here: what differs between instructions is in ../isa.
 #include <cstring>
 
+#include "decode.hpp"
 #include "sassdec/sassdec.h"
 #include "tables.hpp"
 
@@ -202,10 +203,8 @@ bool try_form(const FormRow& form, const Word& w, sassdec_insn& insn, Failure& w
     return true;
 }
 
-}  // namespace
-
-extern "C" sassdec_status sassdec_decode(sassdec_arch arch, const uint64_t w[2], uint64_t pc, sassdec_insn* insn) {
-    if (!insn) return SASSDEC_E_ARGUMENT;
+// The parts of every word that stand at fixed places: guard and control.
+void read_common(sassdec_arch arch, const std::uint64_t* w, std::uint64_t pc, sassdec_insn* insn) {
     insn->status = SASSDEC_E_ARGUMENT;
     insn->arch = static_cast<std::uint8_t>(arch);
     insn->pc = pc;
@@ -226,8 +225,47 @@ extern "C" sassdec_status sassdec_decode(sassdec_arch arch, const uint64_t w[2],
     c.read_barrier = static_cast<std::uint8_t>(word.get(113, 3));
     c.wait_mask = static_cast<std::uint8_t>(word.get(116, 6));
     c.reuse = static_cast<std::uint8_t>(word.get(122, 4));
+}
+
+void accept(std::uint16_t row, sassdec_insn* insn) {
+    const FormRow& form = forms[row];
+    const ShapeRow& shape = shapes[form.shape];
+    insn->form = row;
+    insn->shape = form.shape;
+    insn->id = shape.id;
+    insn->groups = shape.groups;
+    insn->guard_uniform = form.uniform_guard;
+    insn->status = SASSDEC_OK;
+}
+
+}  // namespace
+
+namespace sassdec {
+
+bool decode_as(sassdec_arch arch, std::uint16_t row, const std::uint64_t w[2], std::uint64_t pc, sassdec_insn* insn) {
+    read_common(arch, w, pc, insn);
+    const FormRow& form = forms[row];
+    const Word word{w[0], w[1]};
+    Failure why;
+    const bool fits = !(((word.lo & form.mask[0]) ^ form.value[0]) | ((word.hi & form.mask[1]) ^ form.value[1]));
+    if (fits && try_form(form, word, *insn, why)) {
+        accept(row, insn);
+        return true;
+    }
+    insn->status = fits ? why.status : static_cast<std::uint8_t>(SASSDEC_E_ENCODING);
+    insn->bad_lo = why.lo;
+    insn->bad_hi = why.hi;
+    return false;
+}
+
+}  // namespace sassdec
+
+extern "C" sassdec_status sassdec_decode(sassdec_arch arch, const uint64_t w[2], uint64_t pc, sassdec_insn* insn) {
+    if (!insn) return SASSDEC_E_ARGUMENT;
+    read_common(arch, w, pc, insn);
     if (!w || static_cast<unsigned>(arch) >= SASSDEC_ARCH_COUNT) return SASSDEC_E_ARGUMENT;
 
+    const Word word{w[0], w[1]};
     const FamilyRow& family = families[arch];
     const unsigned opcode = static_cast<unsigned>(word.lo & 0xfff) | static_cast<unsigned>(word.bit(91)) << 12;
     Failure why;
@@ -244,13 +282,7 @@ extern "C" sassdec_status sassdec_decode(sassdec_arch arch, const uint64_t w[2],
             continue;
         }
         if (!try_form(form, word, *insn, why)) continue;
-        const ShapeRow& shape = shapes[form.shape];
-        insn->form = family.candidates[i];
-        insn->shape = form.shape;
-        insn->id = shape.id;
-        insn->groups = shape.groups;
-        insn->guard_uniform = form.uniform_guard;
-        insn->status = SASSDEC_OK;
+        accept(family.candidates[i], insn);
         return SASSDEC_OK;
     }
     insn->status = why.status;

@@ -1,5 +1,6 @@
 // sassdec_insn -> text, byte for byte as nvdisasm 13.0 prints it. Follows the rows of the form; no
 // instruction is named here, and nothing is printed that an assembler could not read back.
+#include "decode.hpp"
 #include "sassdec/sassdec.h"
 #include "tables.hpp"
 #include "text.hpp"
@@ -219,6 +220,17 @@ bool pseudo_holds(const FieldRow& f, const sassdec_insn& insn) {
 
 }  // namespace
 
+namespace sassdec {
+
+int pseudo_name(const sassdec_insn& insn) {
+    const FormRow& form = forms[insn.form];
+    for (unsigned i = 0; i < form.field_count; ++i)
+        if (fields[form.fields + i].printed >= 2 && pseudo_holds(fields[form.fields + i], insn)) return static_cast<int>(i);
+    return -1;
+}
+
+}  // namespace sassdec
+
 extern "C" int sassdec_format(const sassdec_insn* insn, const sassdec_format_options* opts, char* out, size_t size) {
     if (!insn || !out) return -1;
     Text t(out, size);
@@ -238,13 +250,13 @@ extern "C" int sassdec_format(const sassdec_insn* insn, const sassdec_format_opt
         t.put(' ');
     }
     t.put(text(shapes[form.shape].mnemonic));
-    bool pseudo = false;
+    int pseudo = -2;  // not asked yet
     for (unsigned i = 0; i < form.field_count; ++i) {
         const FieldRow& f = fields[form.fields + i];
         if (!f.printed) continue;
         if (f.printed >= 2) {
-            if (pseudo || !pseudo_holds(f, *insn)) continue;
-            pseudo = true;
+            if (pseudo == -2) pseudo = sassdec::pseudo_name(*insn);
+            if (pseudo != static_cast<int>(i)) continue;
         }
         if (f.when != none && !condition(f.when_mask, insn->field[f.when])) continue;
         t.put(f.enumeration == 0xffff ? text(f.text) : value_text(f.enumeration, insn->field[i]));

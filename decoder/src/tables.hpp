@@ -64,11 +64,19 @@ struct DenyRow {  // the word is invalid when every condition holds
     std::uint8_t count;
 };
 
+enum Scoreboard : std::uint8_t { by_operands, no_scoreboard, write_scoreboard, read_scoreboard };
+
 struct FormRow {
     std::uint64_t mask[2], value[2];
     std::uint16_t shape, fields, operands, denies;
     std::uint8_t field_count, operand_count, deny_count, uniform_guard;
     std::uint8_t variable, reuse_mask;  // variable latency; operands with a reuse bit, bit 0 = 122
+    std::uint8_t scoreboard, stall;     // for the assembler: default scoreboard, least stall cycles
+    std::uint8_t fills, fill_count;     // for the assembler: bits that nothing else decides
+};
+
+struct FillRow {
+    std::uint8_t pos, len, value;
 };
 
 struct ShapeRow {
@@ -80,9 +88,16 @@ struct SemRow {
     std::uint16_t key, value;
 };
 
+struct RootRow {  // the forms whose mnemonic begins with this name, for the assembler
+    std::uint16_t name, first, count;
+};
+
 struct FamilyRow {
     const std::uint16_t* start;       // 8193 offsets into candidates, by 13-bit opcode
     const std::uint16_t* candidates;  // form rows, most specific first
+    const RootRow* roots;             // sorted by name
+    const std::uint16_t* named;       // form rows by root, in the description's order
+    std::uint16_t root_count;
 };
 
 extern const char strings[];
@@ -91,6 +106,7 @@ extern const EnumRow enums[];
 extern const FieldRow fields[];
 extern const OperandRow operands[];
 extern const DenyRow denies[];
+extern const FillRow fills[];
 extern const FormRow forms[];
 extern const ShapeRow shapes[];
 extern const SemRow sems[];

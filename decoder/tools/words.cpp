@@ -1,4 +1,4 @@
-// The line loop of `disasm --words`; see words.hpp.
+// The line loops of `disasm --words` and `asm --words`; see words.hpp.
 #include "words.hpp"
 
 #include <cstdint>
@@ -43,15 +43,22 @@ bool parse_line(const char* p, std::uint64_t (&word)[2], std::uint64_t& pc) {
     return *p == 0;
 }
 
+// One line without its end; an overlong one is cut, and is one line all the same.
+bool read_line(std::FILE* in, char (&line)[1024]) {
+    if (!std::fgets(line, sizeof line, in)) return false;
+    char* end = line;
+    while (*end && *end != '\n') ++end;
+    if (!*end)
+        for (int c = std::fgetc(in); c != EOF && c != '\n'; c = std::fgetc(in)) {}
+    *end = 0;
+    return true;
+}
+
 }  // namespace
 
-void disassemble_words(sassdec_arch arch, std::FILE* in, std::FILE* out) {
-    char line[512], text[1024];
-    while (std::fgets(line, sizeof line, in)) {
-        bool cut = true;
-        for (const char* p = line; *p; ++p) cut = cut && *p != '\n';
-        if (cut)  // an overlong line is one line all the same
-            for (int c = std::fgetc(in); c != EOF && c != '\n'; c = std::fgetc(in)) {}
+void disassemble_words(sassdec_arch arch, bool exact, std::FILE* in, std::FILE* out) {
+    char line[1024], text[1024];
+    while (read_line(in, line)) {
         std::uint64_t word[2], pc = 0;
         if (!parse_line(line, word, pc)) {
             std::fputs("<undecodable: expected 32 hex digits and an optional address>\n", out);
@@ -59,9 +66,38 @@ void disassemble_words(sassdec_arch arch, std::FILE* in, std::FILE* out) {
         }
         sassdec_insn insn;
         sassdec_decode(arch, word, pc, &insn);
-        sassdec_format(&insn, nullptr, text, sizeof text);
+        if (!exact || sassdec_format_exact(&insn, text, sizeof text) < 0) sassdec_format(&insn, nullptr, text, sizeof text);
         std::fputs(text, out);
         std::fputc('\n', out);
+    }
+}
+
+void assemble_words(sassdec_arch arch, std::FILE* in, std::FILE* out) {
+    char line[1024];
+    while (read_line(in, line)) {
+        char* tab = line;
+        while (*tab && *tab != '\t') ++tab;
+        std::uint64_t at[2] = {0, 0}, word[2];
+        if (*tab) {
+            *tab = 0;
+            const char* p = tab + 1;
+            skip_blanks(p);
+            if (p[0] == '0' && p[1] == 'x') p += 2;
+            const int digits = parse_hex(p, at);
+            skip_blanks(p);
+            if (digits < 0 || digits > 16 || *p) {
+                std::fputs("<error: expected a text and an address in hex>\n", out);
+                continue;
+            }
+        }
+        sassdec_asm_error error;
+        const sassdec_status status = sassdec_assemble(arch, line, at[0], nullptr, word, &error);
+        if (status == SASSDEC_OK)
+            std::fprintf(out, "%016llx%016llx\n", static_cast<unsigned long long>(word[1]), static_cast<unsigned long long>(word[0]));
+        else if (status == SASSDEC_E_TWO_WORDS)
+            std::fputs("<error: two words>\n", out);
+        else
+            std::fprintf(out, "<error: column %u: %s>\n", error.column, error.reason);
     }
 }
 

@@ -9,6 +9,7 @@ namespace sassemu::cli {
 void add_run_command(CLI::App& app, int& exit_code);
 void add_disasm_command(CLI::App& app, int& exit_code);
 void add_info_command(CLI::App& app, int& exit_code);
+void add_asm_command(CLI::App& app, int& exit_code);
 void add_isa_command(CLI::App& app, int& exit_code);
 
 }  // namespace sassemu::cli

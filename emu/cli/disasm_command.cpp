@@ -25,7 +25,7 @@ constexpr size_t hex_column = 70;
 
 struct DisasmCommand {
     std::string file, arch, words;
-    bool hex = false, json = false, control = false, source = false;
+    bool hex = false, json = false, control = false, source = false, exact = false;
 };
 
 struct Listing {
@@ -226,7 +226,7 @@ Result<void> disasm_words(const DisasmCommand& command) {
         return make_error(ErrorCode::input, command.words,
                           std::string("cannot open: ") + std::strerror(errno));
     }
-    sassdec::disassemble_words(arch, in, stdout);
+    sassdec::disassemble_words(arch, command.exact, in, stdout);
     if (in != stdin) std::fclose(in);
     return {};
 }
@@ -276,6 +276,7 @@ void add_disasm_command(CLI::App& app, int& exit_code) {
     sub->add_flag("--hex", command->hex, "with the instruction words");
     sub->add_flag("--json", command->json, "as one JSON document");
     sub->add_flag("--control", command->control, "with scoreboards, barriers and stall cycles");
+    sub->add_flag("--exact", command->exact, "--words: with all that the text does not say, for asm");
     sub->add_flag("--source", command->source, "with source lines (-lineinfo)");
     sub->callback([command, file, words, &exit_code] {
         if (file->count() + words->count() != 1) {

@@ -39,7 +39,9 @@ typedef enum sassdec_status {
     SASSDEC_E_FIELD,     /* a modifier field holds a value that has no meaning */
     SASSDEC_E_REGISTER,  /* a multi-word register operand is not aligned */
     SASSDEC_E_CONTROL,   /* the scheduling bits hold a value that has no meaning */
-    SASSDEC_E_BUFFER     /* the text did not fit */
+    SASSDEC_E_BUFFER,    /* the text did not fit */
+    SASSDEC_E_SYNTAX,    /* assembler text that is no instruction of this architecture */
+    SASSDEC_E_TWO_WORDS  /* assembler text that stands for several words, see sassdec_expand() */
 } sassdec_status;
 
 typedef enum sassdec_operand_kind {
@@ -170,6 +172,38 @@ int sassdec_format(const sassdec_insn* insn, const sassdec_format_options* opts,
 
 /* One line that says why the word is undecodable; empty for a decoded one. Returns the length or -1. */
 int sassdec_reason(const sassdec_insn* insn, char* out, size_t size);
+
+/* ---- text -> word -------------------------------------------------------------------------------------------------- */
+
+/* Looks up the name of a code address; returns 1 and *address, or 0 when the name is unknown. */
+typedef int (*sassdec_symbol_hook)(void* user, const char* name, size_t length, uint64_t* address);
+
+typedef struct sassdec_asm_options {
+    uint32_t size;              /* sizeof(sassdec_asm_options) */
+    sassdec_symbol_hook symbol; /* for branch targets by name; may be null */
+    void* user;
+} sassdec_asm_options;
+
+typedef struct sassdec_asm_error {
+    uint32_t column;  /* 1 for the first character */
+    char reason[200]; /* one line */
+} sassdec_asm_error;
+
+/* Assembles one line: the text that sassdec_format() writes, an optional control suffix (decoder/doc/asm.md) and an optional
+ * ';'. What the text does not say gets its default: hidden operands PT, RZ, 0; schedule and scoreboards such that nothing can
+ * go wrong. opts and error may be null; word is written on success only. */
+sassdec_status sassdec_assemble(sassdec_arch arch, const char* text, uint64_t pc, const sassdec_asm_options* opts,
+                                uint64_t word[2], sassdec_asm_error* error);
+
+/* The lines that a line stands for, with '\n' between them: itself, or the words of a fused spelling (MEMBAR.GL.IVALLD is
+ * CCTL.IVALL and MEMBAR.GPU). Returns how many, or -1 when they did not fit. */
+int sassdec_expand(const char* text, char* out, size_t size);
+
+/* The control bits as a suffix that sassdec_assemble() reads: "&req={0} &rd=none &wr=1 ?WAIT4 ?YIELD". */
+int sassdec_format_control(const sassdec_insn* insn, char* out, size_t size);
+
+/* The text with everything that it does not say by itself: sassdec_assemble() makes the same word of it, bit for bit. */
+int sassdec_format_exact(const sassdec_insn* insn, char* out, size_t size);
 
 /* "FFMA", "IADD3.X": the fixed part of the mnemonic. */
 const char* sassdec_mnemonic(const sassdec_insn* insn);
