@@ -104,7 +104,12 @@ sassdec_status assemble(sassdec_arch arch, const char* line, std::uint64_t pc, c
             fail(error, line, s.mnemonic, "two words: only a file holds such a pair (sassemu asm FILE)", false);
             return SASSDEC_E_TWO_WORDS;
         }
-        return assemble(arch, now, pc, opts, word, error, false);
+        const sassdec_status status = assemble(arch, now, pc, opts, word, error, false);
+        // Columns behind the mnemonic keep their distance from the end.
+        const std::size_t was = std::strlen(line), is = std::strlen(now);
+        if (error && status != SASSDEC_OK && error->column > static_cast<std::size_t>(s.mnemonic - line) + n)
+            error->column = static_cast<std::uint32_t>(error->column + was - is);
+        return status;
     }
     const FamilyRow& family = families[arch];
     const RootRow* root = find_root(family, s.mnemonic, n);

@@ -6,6 +6,7 @@
 
 #include "emu/cli/commands.hpp"
 #include "emu/cli/options.hpp"
+#include "emu/sass/assembled.hpp"
 #include "sassdec/sassdec.h"
 #include "words.hpp"
 
@@ -13,7 +14,7 @@ namespace sassemu::cli {
 namespace {
 
 struct AsmCommand {
-    std::string arch, words;
+    std::string file, output, arch, words;
     bool exact = false;
 };
 
@@ -33,19 +34,58 @@ Result<void> asm_words(const AsmCommand& command) {
     return {};
 }
 
+// Complaints go to stderr as FILE:LINE:COLUMN; nothing is written when there is one.
+Result<bool> asm_file(const AsmCommand& command) {
+    if (command.output.empty()) {
+        return make_error(ErrorCode::usage, "asm " + command.file, "no output file",
+                          "add -o FILE.cubin");
+    }
+    SASSEMU_ASSIGN(const std::vector<uint8_t> text, read_file(command.file));
+    std::vector<sass::Diagnostic> diagnostics;
+    const auto module =
+        sass::read_sass(std::string(text.begin(), text.end()), command.arch, diagnostics);
+    for (const sass::Diagnostic& d : diagnostics) {
+        std::fprintf(stderr, "%s:%u:%u: error: %s%s%s\n", command.file.c_str(), d.line, d.column,
+                     d.what.c_str(), d.hint.empty() ? "" : "; ", d.hint.c_str());
+    }
+    if (!module) return false;
+    const std::vector<uint8_t> cubin = sass::write_cubin(*module);
+    std::FILE* out = std::fopen(command.output.c_str(), "wb");
+    const bool written =
+        out != nullptr && std::fwrite(cubin.data(), 1, cubin.size(), out) == cubin.size();
+    if (out == nullptr || std::fclose(out) != 0 || !written) {
+        return make_error(ErrorCode::system, command.output,
+                          std::string("cannot write: ") + std::strerror(errno));
+    }
+    return true;
+}
+
 }  // namespace
 
 void add_asm_command(CLI::App& app, int& exit_code) {
     auto command = std::make_shared<AsmCommand>();
-    CLI::App* sub = app.add_subcommand("asm", "words from text");
-    sub->add_option("--words", command->words, "FILE or - with one text (and TAB pc) a line")
-        ->required();
-    sub->add_option("--arch", command->arch, "architecture");
+    CLI::App* sub = app.add_subcommand("asm", "a cubin from SASS text, or words from lines");
+    CLI::Option* file =
+        sub->add_option("FILE", command->file, "a .sass file (decoder/doc/asm.md)");
+    CLI::Option* words = sub->add_option("--words", command->words,
+                                         "FILE or - with one text (and TAB pc) a line");
+    words->excludes(file);
+    sub->add_option("-o,--output", command->output, "the cubin to write");
+    sub->add_option("--arch", command->arch, "architecture; for a file it overrides .target");
     // A control suffix is read wherever it stands; the flag is there for symmetry with disasm.
     sub->add_flag("--exact", command->exact, "the lines are those of disasm --exact");
-    sub->callback([command, &exit_code] {
-        const Result<void> result = asm_words(*command);
-        exit_code = result ? 0 : fail(result.error());
+    sub->callback([command, file, words, &exit_code] {
+        if (file->count() + words->count() != 1) {
+            exit_code = fail(make_error(ErrorCode::usage, "asm", "expected a FILE or --words"));
+            return;
+        }
+        if (words->count() != 0) {
+            const Result<void> result = asm_words(*command);
+            exit_code = result ? 0 : fail(result.error());
+            return;
+        }
+        const Result<bool> result = asm_file(*command);
+        exit_code = !result ? fail(result.error()) : *result ? 0 : 2;
     });
 }
 

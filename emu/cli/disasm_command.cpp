@@ -165,6 +165,17 @@ std::string source_key(const LineInfo& info) {
     return key;
 }
 
+// An instruction that is one with the next; the assembler reads the directive.
+bool is_fused(const Module& module, uint32_t section, uint64_t offset) {
+    for (const Kernel& kernel : module.kernels()) {
+        if (kernel.section == section &&
+            std::ranges::find(kernel.fused_offsets, offset) != kernel.fused_offsets.end()) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void print_section(Listing& listing, const CodeSection& section) {
     Labels labels = find_labels(listing, section);
     std::printf("\n//--------------------- %-24s --------------------------\n",
@@ -181,6 +192,7 @@ void print_section(Listing& listing, const CodeSection& section) {
                 print_source(*info);
             }
         }
+        if (is_fused(listing.module, section.section, at)) std::printf("\t.fused\n");
         print_instruction(listing, decode(listing.arch, section.bytes, at), labels);
     }
 }

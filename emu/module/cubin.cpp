@@ -363,8 +363,27 @@ class CubinParser {
             found->second->attributes = std::move(attributes);
             SASSEMU_TRY(apply_kernel_attributes(*found->second, data_.symbols.size(), where));
         }
+        for (std::size_t i = 1; i < file_.sections.size(); ++i) {
+            if (file_.sections[i].name != ".nv.sassemu.fused") continue;
+            SASSEMU_TRY(read_fused(i, by_symbol));
+        }
         for (const auto& attribute : data_.attributes) {
             SASSEMU_TRY(apply_module_attribute(attribute, by_symbol));
+        }
+        return {};
+    }
+
+    // .nv.sassemu.fused: {u32 kernel's symbol, u32 section offset of the instruction} repeated.
+    Result<void> read_fused(std::size_t index,
+                            const std::unordered_map<std::uint32_t, Kernel*>& by_symbol) {
+        for (ByteReader reader(file_.sections[index].bytes); !reader.at_end();) {
+            const auto symbol = reader.take<std::uint32_t>();
+            const auto offset = reader.take<std::uint32_t>();
+            const auto found = by_symbol.find(symbol);
+            if (reader.failed() || found == by_symbol.end() || offset % 16 != 0) {
+                return bad(section_label(index), "malformed record");
+            }
+            found->second->fused_offsets.push_back(offset);
         }
         return {};
     }

@@ -161,6 +161,9 @@ struct Kernel {
     std::vector<std::uint32_t> syscall_offsets;  // calls of services (vprintf, malloc, ...)
     std::vector<IndirectBranch> indirect_branches;
     std::vector<std::uint32_t> externs;  // symbol indices
+    // Instructions that are one with the next: MEMBAR.lvl.IVALL* of a .sass file, kept in
+    // .nv.sassemu.fused, a section of this project.
+    std::vector<std::uint32_t> fused_offsets;
 
     Bytes constant0;  // image of bank 0: param_base + param_size bytes and, with texture
                       // references, their header words; may be empty

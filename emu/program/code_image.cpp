@@ -8,6 +8,7 @@
 #include "emu/gpu.hpp"
 #include "emu/isa/level.hpp"
 #include "emu/module/line_table.hpp"
+#include "sassdec/ids.h"
 
 namespace sassemu {
 
@@ -100,8 +101,44 @@ uint64_t CodeImage::service_address(size_t index) const {
     return options_.base_address + (first_service_ + index) * 16;
 }
 
+namespace {
+
+// Where a lowered fence says what it empties (emu/isa/memory_order.cpp): 1 data, 2 texture.
+constexpr size_t fence_invalidates = 2;
+
+}  // namespace
+
+// An invalidation that is one with the barrier after it takes place there: one event for a memory
+// model. Its own slot does nothing, under the same guard.
+void CodeImage::lower_nop(LowerRequest request, const sassdec_insn& instruction) {
+    const auto arch = static_cast<sassdec_arch>(instruction.arch);
+    uint64_t word[2];
+    sassdec_insn nop;
+    if (sassdec_assemble(arch, "NOP", 0, nullptr, word, nullptr) != SASSDEC_OK ||
+        sassdec_decode(arch, word, 0, &nop) != SASSDEC_OK)
+        return;
+    nop.guard = instruction.guard;
+    nop.guard_neg = instruction.guard_neg;
+    request.instruction = &nop;
+    options_.level->lower(request);
+}
+
+// Code offsets of instructions that are one with the next (Kernel::fused_offsets).
+std::set<uint64_t> CodeImage::fused_offsets() const {
+    std::set<uint64_t> all;
+    if (!module_) return all;
+    for (const Kernel& kernel : module_->kernels()) {
+        const CodeSection* code = module_->code_section(kernel.section);
+        for (const uint32_t offset : kernel.fused_offsets)
+            if (code) all.insert(code->code_offset + offset);
+    }
+    return all;
+}
+
 void CodeImage::lower(Section& section) {
     const sassdec_arch arch = sassdec_arch_from_name(options_.arch.c_str());
+    const std::set<uint64_t> fused = fused_offsets();
+    uint8_t invalidates = 0;
     // The operation behind a section's last one only faults: code that runs off its end.
     for (uint64_t offset = section.begin; offset <= section.end; offset += 16) {
         const bool end = offset == section.end;
@@ -136,6 +173,15 @@ void CodeImage::lower(Section& section) {
         request.op = &ops_[offset / 16];
         request.rejection = &rejection;
         options_.level->lower(request);
+        Op& op = ops_[offset / 16];
+        const uint16_t id = rejection.empty() ? instruction.id : uint16_t{0xffff};
+        if (fused.contains(offset) && (id == SASSDEC_ID_CCTLALL || id == SASSDEC_ID_CCTLTIVALL)) {
+            invalidates |= op.k[fence_invalidates];
+            lower_nop(request, instruction);
+        } else {
+            if (id == SASSDEC_ID_MEMBAR) op.k[fence_invalidates] |= invalidates;
+            invalidates = 0;
+        }
         if (!rejection.empty()) rejections_.emplace(offset, rejection);
         if (sets_ && request.instruction) {
             sassdec_regset read, written;

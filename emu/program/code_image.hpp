@@ -5,14 +5,18 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "emu/machine/op.hpp"
 #include "emu/module/module.hpp"
+#include "sassdec/sassdec.h"
 
 namespace sassemu {
+
+struct LowerRequest;
 
 struct LevelTable;
 
@@ -94,6 +98,8 @@ class CodeImage {
         std::atomic<bool> lowered{false};
     };
     void lower(Section& section);
+    void lower_nop(LowerRequest request, const sassdec_insn& instruction);
+    std::set<uint64_t> fused_offsets() const;
     Section* section_of(uint64_t code_offset) const;
 
     std::shared_ptr<const Module> module_;

@@ -234,6 +234,7 @@ TEST(Assemble, MistakesNameColumnAndReason) {
     EXPECT_EQ(why("BRA 0x48"), "assembled");
     EXPECT_EQ(why("BRA 0x42"), "5: the target is not a multiple of the unit of jumps");
     EXPECT_EQ(why("MEMBAR.GPU ?WAIT4"), "12: this instruction needs a schedule of ?WAIT5 or more");
+    EXPECT_EQ(why("MEMBAR.GL ?WAIT4"), "11: this instruction needs a schedule of ?WAIT5 or more");
     EXPECT_EQ(why("MEMBAR.GPU ?WAIT5"), "assembled");
     EXPECT_EQ(why("FFMA R0, R1.reuse, R2, R3 ?WAIT4 ?YIELD"), "27: a reuse flag needs ?WAIT1 to ?WAIT11, without ?YIELD");
     EXPECT_EQ(why("@UP0 FADD R1, R2, R3"), "1: the guard of this instruction is a predicate P0 to P6 or PT");
