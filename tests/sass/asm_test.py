@@ -66,7 +66,7 @@ with tempfile.TemporaryDirectory() as tmp:
 
 r = run("asm", "--arch", "sm_90", "--words", "-", text="EXIT\nMEMBAR.GL.IVALLD\nBRA 0x100\t80\nFOO\n")
 check("words", (r.returncode, r.stdout.split("\n")),
-      (0, ["03ffde0003800000000000000000794d", "<error: two words>", "03ffde00038000000000000000707947",
+      (0, ["03ffde0003800000000000000000794d", "<error: two words>", "03ffde000380000000000000001c7947",
            "<error: column 1: sm_90 has no instruction 'FOO'>", ""]))
 exact = run("disasm", "--arch", "sm_90", "--exact", "--words", "-", text="000fe200000001000000000400117301\n").stdout
 check("exact back", run("asm", "--arch", "sm_90", "--exact", "--words", "-", text=exact).stdout, "000fe200000001000000000400117301\n")
