@@ -32,6 +32,9 @@
 #if __has_include("emu/isa/atomic.hpp")
 #include "emu/isa/atomic.hpp"
 #endif
+#if __has_include("emu/isa/matrix.hpp")
+#include "emu/isa/matrix.hpp"
+#endif
 #if __has_include("emu/isa/texture.hpp")
 #include "emu/isa/texture.hpp"
 #endif

@@ -21,6 +21,10 @@ namespace SASSEMU_ISA_NS {
 namespace typed = sassdec::typed;
 using L::V32;
 using L::V64;
+using L::MatrixFormat;
+using L::MatrixResult;
+using L::MatrixRule;
+using L::MatrixTile;
 
 // A source operand after lowering: a register row or a scalar, with its float modifiers.
 struct Operand {

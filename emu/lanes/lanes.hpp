@@ -10,6 +10,7 @@
 #pragma once
 
 #include "emu/lanes/common.hpp"
+#include "emu/lanes/matrix.hpp"
 
 #define SASSEMU_LANES_ID_v2 2
 #define SASSEMU_LANES_ID_v3 3
@@ -36,6 +37,10 @@ using lanes::kF32Nan;
 using lanes::kF64DefaultNan;
 using lanes::kLanes;
 using lanes::Mask;
+using lanes::MatrixFormat;
+using lanes::MatrixResult;
+using lanes::MatrixRule;
+using lanes::MatrixTile;
 using lanes::Post;
 using lanes::Rounding;
 // A pair of predicates, for the two halves of an f16x2 operation.
@@ -68,6 +73,7 @@ namespace L = SASSEMU_LANES_NS;
 #include "emu/lanes/scalar/float.hpp"
 #include "emu/lanes/scalar/guest.hpp"
 #include "emu/lanes/scalar/integer.hpp"
+#include "emu/lanes/scalar/matrix.hpp"
 
 #if SASSEMU_LANES_LEVEL == 2
 #include "emu/lanes/v2/integer.hpp"
@@ -75,6 +81,7 @@ namespace L = SASSEMU_LANES_NS;
 #include "emu/lanes/v2/convert.hpp"
 #include "emu/lanes/v2/float.hpp"
 #include "emu/lanes/v2/half.hpp"
+#include "emu/lanes/v2/matrix.hpp"
 #include "emu/lanes/v2/memory.hpp"
 #else
 #include "emu/lanes/simd/rows.hpp"
@@ -88,6 +95,7 @@ namespace L = SASSEMU_LANES_NS;
 
 #include "emu/lanes/simd/convert.hpp"
 #include "emu/lanes/simd/half.hpp"
+#include "emu/lanes/simd/matrix.hpp"
 #include "emu/lanes/simd/memory.hpp"
 #endif
 

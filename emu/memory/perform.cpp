@@ -89,6 +89,22 @@ uint64_t integer(AtomicOp op, T old, T v, T swap) {
 
 unsigned atomic_bytes(const Access& a) { return a.bytes; }
 
+// Row `lane` of the matrices that LDSM and STSM move: element e of row r belongs to lane 4 * r + e / 2,
+// transposed to lane 4 * e + r / 2 (PTX ISA, "ldmatrix").
+void matrix_row(Warp& w, const Access& a, uint32_t lane, std::byte* host) {
+    const bool load = a.op == AccessOp::load;
+    const uint32_t r = lane % 8;
+    uint32_t* row = w.row((load ? a.destination : a.source[0]) + lane / 8 * row_bytes);
+    for (uint32_t e = 0; e < 8; ++e) {
+        auto* half = reinterpret_cast<uint16_t*>(row + (a.transposed ? 4 * e + r / 2 : 4 * r + e / 2)) +
+                     (a.transposed ? r % 2 : e % 2);
+        if (load)
+            *half = host::load<uint16_t>(host + 2 * e);
+        else
+            host::store<uint16_t>(host + 2 * e, *half);
+    }
+}
+
 }  // namespace
 
 uint64_t atomic_result(AtomicOp op, AtomicType type, uint64_t old, uint64_t v, uint64_t swap) {
@@ -199,6 +215,11 @@ void perform(Warp& w, const Access& access, uint32_t lanes) {
         if (w.watch)
             for (uint32_t k = 0; k < words; ++k)
                 services(w).watch(w, at.host + k * step, access.bytes > 4 ? 4 : access.bytes);
+        if (access.matrices) {
+            w.effects += write;
+            matrix_row(w, access, lane, at.host);
+            continue;
+        }
         uint32_t* d = w.row(access.destination) + lane;
         const uint32_t* s = w.row(access.source[0]) + lane;
         switch (access.op) {

@@ -42,6 +42,10 @@ struct Access {
     Warp* warp = nullptr;      // who; gpu, cta, path and pc follow from it
     uint32_t destination = 0;  // loads and atomics: row offset of the result, see op.hpp
     uint32_t source[2] = {};   // stores and atomics: row offset(s) of the data
+    // LDSM and STSM: lanes 0 .. 8 * matrices - 1 name the 16-byte rows of 8x8 matrices of 16-bit
+    // elements. Register i of the data has matrix i, spread over all lanes as fragments are.
+    uint8_t matrices = 0;
+    bool transposed = false;
 };
 
 struct Fence {

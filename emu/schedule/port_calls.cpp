@@ -15,7 +15,7 @@ void mark(Warp& w, const Access& a, bool set) {
     if (a.op != AccessOp::load && a.op != AccessOp::atomic) return;
     if (a.destination < first_register_row * row_bytes) return;  // RZ
     const uint32_t first = a.destination / row_bytes - first_register_row;
-    const uint32_t count = std::max<uint32_t>(1, a.bytes / 4);
+    const uint32_t count = a.matrices ? a.matrices : std::max<uint32_t>(1, a.bytes / 4);
     for (uint32_t r = first; r < std::min(first + count, 256u); ++r) {
         if (set)
             w.pending[r / 64] |= uint64_t{1} << (r % 64);

@@ -179,6 +179,33 @@ SASSEMU_INLINE C32 ftz_f16x2(C32 a) {
     return a & ~((C32)zero & 0x7fff7fffu);
 }
 
+
+// ---- f64 in memory order: of the first and second half of a chunk, and of four words.
+SASSEMU_INLINE CD f64_first(CF a) { return (CD)_mm256_cvtps_pd(_mm256_castps256_ps128(SASSEMU_F(a))); }
+SASSEMU_INLINE CD f64_second(CF a) {
+    return (CD)_mm256_cvtps_pd(_mm256_extractf128_ps(SASSEMU_F(a), 1));
+}
+SASSEMU_INLINE C64 broadcast64(const void* p) {
+    return (C64)_mm256_castpd_si256(_mm256_broadcast_sd((const double*)p));
+}
+SASSEMU_INLINE CD widen_f32(const uint32_t* p) { return (CD)_mm256_cvtps_pd(_mm_load_ps((const float*)p)); }
+SASSEMU_INLINE CD widen_f16(const uint32_t* p) {  // one f16 per word
+    const __m128i x = _mm_load_si128((const __m128i*)p);
+    return (CD)_mm256_cvtps_pd(_mm_cvtph_ps(_mm_packus_epi32(x, x)));
+}
+// NaN becomes the canonical one.
+SASSEMU_INLINE void narrow_f32(uint32_t* p, CD a) {
+    const __m128 f = _mm256_cvtpd_ps(SASSEMU_D(a));
+    const __m128 nan = _mm_castsi128_ps(_mm_set1_epi32((int)kF32Nan));
+    _mm_store_ps((float*)p, _mm_blendv_ps(f, nan, _mm_cmpunord_ps(f, f)));
+}
+SASSEMU_INLINE void narrow_f16(uint32_t* p, CD a) {
+    const __m128 f = _mm256_cvtpd_ps(SASSEMU_D(a));
+    const __m128i h = _mm_cvtepu16_epi32(_mm_cvtps_ph(f, _MM_FROUND_TO_NEAREST_INT));
+    const __m128i nan = _mm_set1_epi32((int)kF16Nan);
+    _mm_store_si128((__m128i*)p, _mm_blendv_epi8(h, nan, _mm_castps_si128(_mm_cmpunord_ps(f, f))));
+}
+
 }  // namespace k
 }  // namespace SASSEMU_LANES_NS
 }  // namespace sassemu

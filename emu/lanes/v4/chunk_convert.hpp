@@ -73,6 +73,31 @@ SASSEMU_INLINE C32 ftz_f16x2(C32 a) {
     return (C32)_mm512_mask_mov_epi16(sign, normal, SASSEMU_I(a));
 }
 
+// ---- f64 in memory order: of the first and second half of a chunk, and of eight words.
+SASSEMU_INLINE CD f64_first(CF a) { return (CD)_mm512_cvtps_pd(_mm512_castps512_ps256(SASSEMU_F(a))); }
+SASSEMU_INLINE CD f64_second(CF a) {
+    return (CD)_mm512_cvtps_pd(_mm512_extractf32x8_ps(SASSEMU_F(a), 1));
+}
+SASSEMU_INLINE C64 broadcast64(const void* p) { return (C64)_mm512_set1_pd(*(const double*)p); }
+SASSEMU_INLINE CD widen_f32(const uint32_t* p) { return (CD)_mm512_cvtps_pd(_mm256_load_ps((const float*)p)); }
+SASSEMU_INLINE CD widen_f16(const uint32_t* p) {  // one f16 per word
+    return (CD)_mm512_cvtps_pd(
+        _mm256_cvtph_ps(_mm256_cvtepi32_epi16(_mm256_load_si256((const __m256i*)p))));
+}
+// NaN becomes the canonical one.
+SASSEMU_INLINE void narrow_f32(uint32_t* p, CD a) {
+    const __m256 f = _mm512_cvtpd_ps(SASSEMU_D(a));
+    const __mmask8 nan = _mm256_cmp_ps_mask(f, f, _CMP_UNORD_Q);
+    _mm256_store_si256((__m256i*)p,
+                       _mm256_mask_set1_epi32(_mm256_castps_si256(f), nan, (int)kF32Nan));
+}
+SASSEMU_INLINE void narrow_f16(uint32_t* p, CD a) {
+    const __m256 f = _mm512_cvtpd_ps(SASSEMU_D(a));
+    const __mmask8 nan = _mm256_cmp_ps_mask(f, f, _CMP_UNORD_Q);
+    const __m256i h = _mm256_cvtepu16_epi32(_mm256_cvtps_ph(f, _MM_FROUND_TO_NEAREST_INT));
+    _mm256_store_si256((__m256i*)p, _mm256_mask_set1_epi32(h, nan, (int)kF16Nan));
+}
+
 }  // namespace k
 }  // namespace SASSEMU_LANES_NS
 }  // namespace sassemu

@@ -1,0 +1,278 @@
+// HMMA and QMMA: products of f16, bf16, tf32 and smaller floats. The fused step is in lanes/matrix;
+// here are the architectures' parameters, the fragments, and the selection of sparse operands.
+#include "emu/isa/matrix.hpp"
+
+#include "emu/isa/matrix_fragment.hpp"
+#include "emu/isa/matrix_sparse.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+
+const Op* no_matrix(const Op* op, Warp&, uint32_t) { return op + 1; }
+
+namespace {
+
+// Layout of an Op: d, a, b, c rows; e the row of metadata
+//   m[0] fraction   m[1] floor   m[2] MatrixResult | format of a << 8 | format of b << 16
+//   m[3] registers of b | sparse << 8 | k per fused step << 16     k[0] selector
+
+constexpr unsigned elements(MatrixFormat f) {
+    return f == MatrixFormat::tf32 ? 1 : f == MatrixFormat::f16 || f == MatrixFormat::bf16 ? 2 : 4;
+}
+
+// One register to the k that its lanes hold.
+SASSEMU_INLINE void unpack(uint32_t* to, V32 words, unsigned count) {
+    const V32 v = spread(words);
+    if (count == 1) {
+        L::store(to, v);
+    } else if (count == 2) {
+        L::store(to, L::and_(v, L::splat(0xffff)));
+        L::store(to + 32, L::shr(v, L::splat(16)));
+    } else {
+        for (unsigned e = 0; e < 4; ++e)
+            L::store(to + 32 * e, L::and_(L::shr(v, L::splat(8 * e)), L::splat(0xff)));
+    }
+}
+
+template <bool Half>
+SASSEMU_INLINE void load_accumulator(MatrixTile& tile, const Warp& w, uint32_t at) {
+    if constexpr (Half) {
+        for (unsigned half = 0; half < 2; ++half) {
+            const V32 v = spread(L::load(w.row(at + half * row_bytes)));
+            L::store(tile.c[2 * half], L::and_(v, L::splat(0xffff)));
+            L::store(tile.c[2 * half + 1], L::shr(v, L::splat(16)));
+        }
+    } else {
+        for (unsigned r = 0; r < 4; ++r)
+            L::store(tile.c[r], spread(L::load(w.row(at + r * row_bytes))));
+    }
+}
+template <bool Half>
+SASSEMU_INLINE void store_accumulator(const MatrixTile& tile, Warp& w, uint32_t at) {
+    if constexpr (Half) {
+        for (unsigned half = 0; half < 2; ++half) {
+            const V32 low = L::load(tile.c[2 * half]), high = L::load(tile.c[2 * half + 1]);
+            L::store(w.row(at + half * row_bytes), unspread(L::or_(low, L::shl(high, L::splat(16)))));
+        }
+    } else {
+        for (unsigned r = 0; r < 4; ++r)
+            L::store(w.row(at + r * row_bytes), unspread(L::load(tile.c[r])));
+    }
+}
+
+template <bool Half, bool Sparse>
+const Op* multiply(const Op* op, Warp& w, uint32_t) {
+    const auto fa = static_cast<MatrixFormat>(op->m[2] >> 8 & 0xff);
+    const auto fb = static_cast<MatrixFormat>(op->m[2] >> 16 & 0xff);
+    const MatrixRule rule{static_cast<int>(op->m[0]), static_cast<int>(op->m[1]),
+                          static_cast<MatrixResult>(op->m[2] & 0xff)};
+    const unsigned registers = op->m[3] & 0xff, each = elements(fb);
+    MatrixTile tile;
+    tile.k = registers * 4 * each;
+    for (unsigned r = 0; r < registers; ++r)
+        unpack(tile.b[r * 4 * each], L::load(w.row(op->b + r * row_bytes)), each);
+    if constexpr (Sparse) {
+        expand_sparse(tile, w, op, elements(fa));
+    } else {
+        tile.sparse = false;
+        for (unsigned r = 0; r < 2 * registers; ++r)
+            unpack(tile.a[r & 1][(r >> 1) * 4 * each], L::load(w.row(op->a + r * row_bytes)), each);
+    }
+    load_accumulator<Half>(tile, w, op->c);
+    L::matrix_multiply(tile, fa, fb, rule, op->m[3] >> 16);
+    store_accumulator<Half>(tile, w, op->d);
+    return op + 1;
+}
+
+// What the architectures do differently. Measured: sm_90. Published for the others (the sources of
+// lanes/matrix.hpp); sm_75 (after sm_80) and sm_120 (after sm_100) are assumed.
+struct Unit {
+    MatrixRule rule;
+    bool whole;  // all of k in one step; else what one register of b holds
+};
+Unit unit(uint32_t sm, MatrixFormat f, bool half) {
+    const bool bytes = elements(f) == 4;
+    MatrixRule r;
+    r.fraction = sm >= 90 ? 25 : bytes ? 13 : 24;
+    r.result = half ? MatrixResult::f16 : bytes && sm < 100 ? MatrixResult::f32_short : MatrixResult::f32;
+    // A step whose terms are all below this is cut as if one of them had it.
+    r.floor = (half ? 4 : -108) - (sm >= 90 ? 25 : 24);
+    return {r, sm >= 90};
+}
+
+void choose(Lower& x, MatrixFormat fa, MatrixFormat fb, bool half, unsigned registers, bool sparse) {
+    const Unit u = unit(x.sm(), fa, half);
+    x.op.m[0] = static_cast<uint32_t>(u.rule.fraction);
+    x.op.m[1] = static_cast<uint32_t>(u.rule.floor);
+    x.op.m[2] = static_cast<uint32_t>(u.rule.result) | static_cast<uint32_t>(fa) << 8 |
+                static_cast<uint32_t>(fb) << 16;
+    // Sparse operands: a register of a meets two of b.
+    const unsigned step = 4 * elements(fb) * (u.whole ? registers : sparse ? 2 : 1);
+    x.op.m[3] = registers | sparse << 8 | step << 16;
+    if (sparse)
+        matrix_handler(x, half ? multiply<true, true> : multiply<false, true>);
+    else
+        matrix_handler(x, half ? multiply<true, false> : multiply<false, false>);
+}
+
+template <class T>
+void operands(Lower& x, const T& i, unsigned a, unsigned b, unsigned c) {
+    x.op.d = matrix_destination(x, i.d, c);
+    x.op.a = matrix_source(x, i.a, a);
+    x.op.b = matrix_source(x, i.b, b);
+    x.op.c = matrix_source(x, i.c, c);
+    if constexpr (requires { i.pa; }) check_predicate(x, i.pa);
+}
+template <class T>
+void sparse_operand(Lower& x, const T& i) {
+    x.op.e = x.source_row(i.e.index);
+    x.op.k[0] = static_cast<uint8_t>(i.selector.imm);
+}
+
+bool format_of(Lower& x, typed::HmmaType t, MatrixFormat& out) {
+    switch (t) {
+        case typed::HmmaType::F16: out = MatrixFormat::f16; return true;
+        case typed::HmmaType::BF16: out = MatrixFormat::bf16; return true;
+        case typed::HmmaType::TF32: out = MatrixFormat::tf32; return true;
+        default: x.reject("HMMA with an invalid type"); return false;
+    }
+}
+bool format_of(Lower& x, typed::QmmaType t, MatrixFormat& out) {
+    switch (t) {
+        case typed::QmmaType::E4M3: out = MatrixFormat::e4m3; return true;
+        case typed::QmmaType::E5M2: out = MatrixFormat::e5m2; return true;
+        case typed::QmmaType::E3M2: out = MatrixFormat::e3m2; return true;
+        case typed::QmmaType::E2M3: out = MatrixFormat::e2m3; return true;
+        case typed::QmmaType::E2M1: out = MatrixFormat::e2m1; return true;
+        default: x.reject("QMMA with an invalid type"); return false;
+    }
+}
+
+// HMMA.884 of Volta and Turing: four quad pairs (lanes 4q..4q+3 and the same + 16) make products of
+// 8x4 and 4x8 elements, and a step fills two of the registers of the result (PTX ISA, "Matrix fragments
+// for mma.m8n8k4"). Op: as above; k[0] step, k[1] a by columns, k[2] b by rows.
+template <bool Half>
+const Op* multiply_quads(const Op* op, Warp& w, uint32_t) {
+    const MatrixRule rule{static_cast<int>(op->m[0]), static_cast<int>(op->m[1]),
+                          static_cast<MatrixResult>(op->m[2] & 0xff)};
+    const uint32_t step = op->k[0];
+    const auto operand = [&](uint32_t at, uint32_t lane, uint32_t i) {
+        return w.row(at + i / 2 * row_bytes)[lane] >> (16 * (i & 1)) & 0xffff;
+    };
+    // Row and column of element i of the registers of this step.
+    const auto place = [&](uint32_t lane, uint32_t i, uint32_t& row, uint32_t& column) {
+        if (Half) {
+            row = lane % 4;
+            column = 4 * step + i;
+        } else {
+            const uint32_t all = 2 * step + i;
+            row = (lane & 1) + (all & 2);
+            column = (all & 4) + (lane & 2) + (all & 1);
+        }
+        row += lane >= 16 ? 4 : 0;
+    };
+    const auto word = [](MatrixTile& tile, uint32_t row, uint32_t column) -> uint32_t& {
+        return tile.c[column & 1][8 * (column / 2) + row];
+    };
+    for (uint32_t q = 0; q < 4; ++q) {
+        MatrixTile tile{};
+        tile.k = 4;
+        for (uint32_t l = 0; l < 8; ++l) {
+            const uint32_t lane = 4 * q + l % 4 + (l & 4) * 4, low = l % 4, up = l & 4;
+            for (uint32_t i = 0; i < 4; ++i) {
+                tile.a[0][op->k[1] ? low : i][op->k[1] ? i + up : l] = operand(op->a, lane, i);
+                tile.b[op->k[2] ? low : i][op->k[2] ? i + up : l] = operand(op->b, lane, i);
+            }
+            for (uint32_t i = 0; i < (Half ? 4u : 2u); ++i) {
+                uint32_t row, column;
+                place(lane, i, row, column);
+                word(tile, row, column) = Half ? operand(op->c, lane, i) : w.row(op->c + i * row_bytes)[lane];
+            }
+        }
+        L::matrix_multiply(tile, MatrixFormat::f16, MatrixFormat::f16, rule, 4);
+        for (uint32_t l = 0; l < 8; ++l) {
+            const uint32_t lane = 4 * q + l % 4 + (l & 4) * 4;
+            for (uint32_t i = 0; i < 2; ++i) {
+                uint32_t v[2];
+                for (uint32_t h = 0; h < 2; ++h) {
+                    uint32_t row, column;
+                    place(lane, Half ? 2 * i + h : i, row, column);
+                    v[h] = word(tile, row, column);
+                }
+                w.row(op->d + i * row_bytes)[lane] = Half ? v[0] | v[1] << 16 : v[0];
+            }
+        }
+    }
+    return op + 1;
+}
+
+}  // namespace
+
+void lower(Lower& x, const typed::Hmma884& i) {
+    if (i.dtype != i.ctype) return x.gap("HMMA.884 with an accumulator of another type");
+    if (i.sat) return x.gap("HMMA.884.SATFINITE");
+    const bool half = i.dtype == typed::MmaAcc::F16;
+    operands(x, i, 2, 2, 2);
+    const MatrixRule r = unit(x.sm(), MatrixFormat::f16, half).rule;
+    x.op.m[0] = static_cast<uint32_t>(r.fraction);
+    x.op.m[1] = static_cast<uint32_t>(r.floor);
+    x.op.m[2] = static_cast<uint32_t>(r.result);
+    x.op.k[0] = static_cast<uint8_t>(i.step);
+    x.op.k[1] = i.alayout == typed::MmaLayoutA::COL;
+    x.op.k[2] = i.blayout == typed::MmaLayoutA::ROW;
+    matrix_handler(x, half ? multiply_quads<true> : multiply_quads<false>);
+}
+
+void lower(Lower& x, const typed::Hmma& i) {
+    using S = typed::HmmaShape;
+    MatrixFormat f;
+    if (!format_of(x, i.type, f)) return;
+    const bool half = i.acc == typed::MmaAcc::F16;
+    const bool tf32 = f == MatrixFormat::tf32;
+    if (i.sat) return x.gap("HMMA.SATFINITE");
+    if (half && f != MatrixFormat::f16) return x.reject("HMMA with an f16 result of another type");
+    // k of one register of b: 8 of f16 and bf16, 4 of tf32.
+    if (i.shape != S::M1688 && i.shape != (tf32 ? S::M1684 : S::M16816))
+        return x.reject("HMMA with an invalid shape");
+    const unsigned registers = i.shape == S::M16816 || (tf32 && i.shape == S::M1688) ? 2 : 1;
+    operands(x, i, 2 * registers, registers, half ? 2 : 4);
+    choose(x, f, f, half, registers, false);
+}
+
+void lower(Lower& x, const typed::HmmaSp& i) {
+    MatrixFormat f;
+    if (!format_of(x, i.type, f)) return;
+    const bool half = i.acc == typed::MmaAcc::F16;
+    const bool tf32 = f == MatrixFormat::tf32;
+    if (half && f != MatrixFormat::f16) return x.reject("HMMA.SP with an f16 result of another type");
+    if (i.shape != 1 && i.shape != (tf32 ? 0 : 3)) return x.reject("HMMA.SP with an invalid shape");
+    const unsigned registers = i.shape == (tf32 ? 0 : 1) ? 2 : 4;
+    operands(x, i, registers, registers, half ? 2 : 4);
+    sparse_operand(x, i);
+    choose(x, f, f, half, registers, true);
+}
+
+void lower(Lower& x, const typed::Qmma& i) {
+    MatrixFormat a, b;
+    if (!format_of(x, i.atype, a) || !format_of(x, i.btype, b)) return;
+    if (i.alayout != 0 || i.blayout != 1 || i.shape > 1) return x.reject("QMMA with an invalid shape");
+    const bool half = i.acc == typed::MmaAcc::F16;
+    const unsigned registers = i.shape == 0 ? 1 : 2;
+    operands(x, i, 2 * registers, registers, half ? 2 : 4);
+    choose(x, a, b, half, registers, false);
+}
+
+void lower(Lower& x, const typed::QmmaSp& i) {
+    MatrixFormat a, b;
+    if (!format_of(x, i.atype, a) || !format_of(x, i.btype, b)) return;
+    if (i.alayout != 0 || i.blayout != 1 || i.shape < 1 || i.shape > 2)
+        return x.reject("QMMA.SP with an invalid shape");
+    const bool half = i.acc == typed::MmaAcc::F16;
+    const unsigned registers = i.shape == 1 ? 2 : 4;
+    operands(x, i, registers, registers, half ? 2 : 4);
+    sparse_operand(x, i);
+    choose(x, a, b, half, registers, true);
+}
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu

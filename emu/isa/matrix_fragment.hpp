@@ -1,0 +1,66 @@
+// How the lanes of a warp hold matrices. In every fragment lane 4 * g + t has row (or column) g, and
+// the elements that its word holds have consecutive k from that word's share t of a row on (PTX ISA,
+// "Matrix fragments for mma"). Working order is t first: 8 * t + g, so that one k has its rows together.
+#pragma once
+
+#include "emu/isa/isa.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+
+// A fragment's register in working order, and back.
+SASSEMU_INLINE V32 spread(V32 v) {
+    const V32 l = L::lane_ids();
+    const V32 from = L::or_(L::shl(L::and_(l, L::splat(7)), L::splat(2)), L::shr(l, L::splat(3)));
+    return L::permute(v, from);
+}
+SASSEMU_INLINE V32 unspread(V32 v) {
+    const V32 l = L::lane_ids();
+    const V32 from = L::or_(L::shl(L::and_(l, L::splat(3)), L::splat(3)), L::shr(l, L::splat(2)));
+    return L::permute(v, from);
+}
+// Lane t of each group of four to the whole group: an element of A for all columns that a lane has.
+SASSEMU_INLINE V32 of_group(V32 v, uint32_t t) {
+    return L::permute(v, L::or_(L::and_(L::lane_ids(), L::splat(28)), L::splat(t)));
+}
+// The word t of column 2 * (lane mod 4) + p: an element of B for the column that a lane has.
+SASSEMU_INLINE V32 of_column(V32 v, uint32_t p, uint32_t t) {
+    return L::permute(v, L::add(L::shl(L::and_(L::lane_ids(), L::splat(3)), L::splat(3)),
+                                L::splat(4 * p + t)));
+}
+
+// An 8x8 matrix of 16-bit elements, two per lane, with rows and columns exchanged: lane 4 * g + t gets
+// elements g of rows 2 * t and 2 * t + 1.
+SASSEMU_INLINE V32 transposed(V32 v) {
+    const V32 l = L::lane_ids();
+    const V32 from = L::add(L::shl(L::and_(l, L::splat(3)), L::splat(3)), L::shr(l, L::splat(3)));
+    const V32 low = L::permute(v, from), high = L::permute(v, L::add(from, L::splat(4)));
+    const uint32_t odd = L::nonzero(L::and_(l, L::splat(4)));
+    return L::select(odd, L::or_(L::shr(low, L::splat(16)), L::and_(high, L::splat(0xffff0000u))),
+                     L::or_(L::and_(low, L::splat(0xffff)), L::shl(high, L::splat(16))));
+}
+
+// Operands of `count` registers start at a multiple of that, or are RZ.
+inline void check_aligned(Lower& x, unsigned index, unsigned count) {
+    if (index != SASSDEC_RZ && index % count) x.reject("a matrix operand in a misaligned register");
+}
+inline uint32_t matrix_source(Lower& x, const typed::Src& s, unsigned count) {
+    check_aligned(x, s.index, count);
+    if (s.neg || s.abs) x.gap("a matrix operand with a sign modifier");
+    return x.source_row(s.index, count);
+}
+inline uint32_t matrix_destination(Lower& x, const typed::Reg& r, unsigned count) {
+    check_aligned(x, r.index, count);
+    return x.destination_row(r.index, count);
+}
+// The uniform predicate that newer chips encode; anything but UPT traps (measured on an H200).
+inline void check_predicate(Lower& x, const typed::Pred& p) {
+    if (p.index != SASSDEC_PT || p.neg) x.reject("a matrix instruction with a uniform predicate");
+}
+
+// A warp's matrix instruction that not all 32 lanes execute changes nothing (measured on an H200).
+const Op* no_matrix(const Op* op, Warp& w, uint32_t mask);
+inline void matrix_handler(Lower& x, Handler all) { x.handlers(no_matrix, all); }
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu

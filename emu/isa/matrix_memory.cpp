@@ -1,0 +1,122 @@
+// What moves 8x8 matrices of 16-bit elements: LDSM and STSM between shared memory and fragments, MOVM
+// between fragments.
+#include "emu/isa/matrix.hpp"
+
+#include "emu/isa/matrix_fragment.hpp"
+#include "emu/isa/memory_access.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+namespace {
+
+const Op* move(const Op* op, Warp& w, uint32_t) {
+    L::store(w.row(op->d), transposed(L::load(w.row(op->a))));
+    return op + 1;
+}
+
+// ---- LDSM, STSM. Op as in memory_access.hpp; k[0] number of matrices, m[2] transposed.
+
+constexpr uint32_t shared_window = 0xffffff;  // bits 31..24 of an address name a CTA of the cluster
+constexpr uint32_t matrix_bytes = 16;         // per row
+
+// Lanes that name rows.
+SASSEMU_INLINE uint32_t row_lanes(const Op* op) { return low_lanes(8 * op->k[0]); }
+
+const Op* matrix_port(const Op* op, Warp& w, uint32_t) {
+    Access a;
+    a.op = static_cast<AccessOp>(op->k[1] & 15);
+    a.space = static_cast<AccessSpace>(op->k[1] >> 4);
+    a.bytes = matrix_bytes;
+    a.lanes = row_lanes(op);
+    a.warp = &w;
+    a.destination = a.op == AccessOp::store ? sink_row : op->d;
+    a.source[0] = a.source[1] = op->d;
+    a.matrices = op->k[0];
+    a.transposed = op->m[2];
+    const uint32_t add = w.scalar32(op->c) + op->m[0];
+    for (uint32_t lane = 0; lane < 32; ++lane) a.address[lane] = w.row(op->a)[lane] + add;
+    return services(w).access(w, op, a);
+}
+
+// The word that each lane has of matrix i, whose rows lanes 8 * i .. 8 * i + 7 name.
+SASSEMU_INLINE V32 word_offsets(V32 rows, uint32_t i) {
+    const V32 l = L::lane_ids();
+    const V32 row = L::permute(rows, L::add(L::shr(l, L::splat(2)), L::splat(8 * i)));
+    return L::add(row, L::shl(L::and_(l, L::splat(3)), L::splat(2)));
+}
+SASSEMU_INLINE V32 row_addresses(const Op* op, const Warp& w) {
+    return L::and_(L::add(L::load(w.row(op->a)), L::splat(w.scalar32(op->c) + op->m[0])),
+                   L::splat(shared_window));
+}
+
+template <bool Transposed>
+const Op* load_matrices(const Op* op, Warp& w, uint32_t mask) {
+    const V32 rows = row_addresses(op, w);
+    const Cta& cta = *w.cta;
+    if (w.watch || !near_inside(rows, row_lanes(op), matrix_bytes, cta.shared_bytes)) [[unlikely]]
+        return matrix_port(op, w, mask);
+    for (uint32_t i = 0; i < op->k[0]; ++i) {
+        const V32 v = L::gather_32(cta.shared, word_offsets(rows, i), ~0u);
+        L::store(w.row(op->d + i * row_bytes), Transposed ? transposed(v) : v);
+    }
+    return op + 1;
+}
+template <bool Transposed>
+const Op* store_matrices(const Op* op, Warp& w, uint32_t mask) {
+    const V32 rows = row_addresses(op, w);
+    const Cta& cta = *w.cta;
+    if (!near_inside(rows, row_lanes(op), matrix_bytes, cta.shared_bytes)) [[unlikely]]
+        return matrix_port(op, w, mask);
+    ++w.effects;
+    for (uint32_t i = 0; i < op->k[0]; ++i) {
+        const V32 v = L::load(w.row(op->d + i * row_bytes));
+        L::scatter_32(cta.shared, word_offsets(rows, i), Transposed ? transposed(v) : v, ~0u);
+    }
+    return op + 1;
+}
+
+// The shapes' codes, common to both.
+constexpr unsigned shape_m88 = 0, shape_mt88 = 1;
+
+template <class T>
+unsigned matrices(Lower& x, const T& i, AccessOp access) {
+    const unsigned count = i.count == typed::MatrixCount::X4 ? 4 : i.count == typed::MatrixCount::X2 ? 2 : 1;
+    if (i.shape != shape_m88 && i.shape != shape_mt88) x.gap("matrices of bytes and nibbles");
+    near_operand(x, i.addr, 0);
+    describe(x, access, AccessSpace::shared, typed::MemOrder::WEAK);
+    x.op.k[0] = static_cast<uint8_t>(count);
+    x.op.m[2] = i.shape == shape_mt88;
+    return count;
+}
+
+}  // namespace
+
+void lower(Lower& x, const typed::Movm& i) {
+    if (i.shape != 0) return x.reject("MOVM of another shape than MT88");
+    x.op.d = x.destination_row(i.d.index);
+    x.op.a = x.source_row(i.a.index);
+    matrix_handler(x, move);
+}
+
+void lower(Lower& x, const typed::Ldsm& i) {
+    const unsigned count = matrices(x, i, AccessOp::load);
+    check_aligned(x, i.d.index, count);
+    x.op.d = x.destination_row(i.d.index, count);
+    if (x.through_port())
+        matrix_handler(x, matrix_port);
+    else
+        matrix_handler(x, x.op.m[2] ? load_matrices<true> : load_matrices<false>);
+}
+
+void lower(Lower& x, const typed::Stsm& i) {
+    const unsigned count = matrices(x, i, AccessOp::store);
+    check_aligned(x, i.data.index, count);
+    x.op.d = x.source_row(i.data.index, count);
+    if (x.through_port())
+        matrix_handler(x, matrix_port);
+    else
+        matrix_handler(x, x.op.m[2] ? store_matrices<true> : store_matrices<false>);
+}
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu

@@ -1,0 +1,62 @@
+// Sparse A operands (.SP): two of four elements in a row are stored, of tf32 one of two, and metadata
+// says which. What is stored is put where it belongs among zeros; MatrixTile::present remembers it.
+#pragma once
+
+#include "emu/isa/matrix_fragment.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+
+// The four bits of metadata for group q of four elements (two of tf32) in row 8 * half + g. Every row
+// has 16 bits in each of groups / 4 lanes of its lane group, chosen by the selector; rows g in the low
+// half, g + 8 in the high (PTX ISA, "Sparse matrix storage"; measured on an H200).
+SASSEMU_INLINE uint32_t metadata(const uint32_t* row, uint32_t selector, uint32_t groups,
+                                 uint32_t half, uint32_t g, uint32_t q) {
+    const uint32_t lanes = groups / 4;
+    return row[4 * g + (selector * lanes + q / 4) % 4] >> (16 * half + 4 * (q % 4)) & 15;
+}
+// Where in b's registers element k is: of `each` elements per word, the working order of unpack().
+SASSEMU_INLINE uint32_t place_of(uint32_t k, uint32_t each) {
+    return k / (4 * each) * 4 * each + k % each * 4 + k / each % 4;
+}
+
+// Calls f(half, g, k, word, element) for every stored element, k the column of A that it belongs to.
+template <class F>
+SASSEMU_INLINE void each_stored(const Warp& w, const Op* op, unsigned registers, unsigned each, F&& f) {
+    const uint32_t* meta = w.row(op->e);
+    const unsigned slots = registers / 2;
+    const bool one_of_two = each == 1;
+    const unsigned groups = one_of_two ? slots * 4 : slots * 4 * each / 2;
+    for (unsigned r = 0; r < registers; ++r) {
+        const unsigned half = r & 1, slot = r >> 1;
+        const uint32_t* words = w.row(op->a + r * row_bytes);
+        for (unsigned lane = 0; lane < 32; ++lane) {
+            const unsigned g = lane / 4, t = lane % 4;
+            for (unsigned e = 0; e < each; ++e) {
+                const unsigned stored = (slot * 4 + t) * each + e;
+                const unsigned q = one_of_two ? stored : stored / 2;
+                const uint32_t bits = metadata(meta, op->k[0], groups, half, g, q);
+                const unsigned k = one_of_two ? 2 * q + (bits >> 3)
+                                              : 4 * q + (bits >> (2 * (stored & 1)) & 3);
+                f(half, g, k, words[lane], e);
+            }
+        }
+    }
+}
+
+inline void expand_sparse(MatrixTile& tile, const Warp& w, const Op* op, unsigned each) {
+    tile.sparse = true;
+    std::memset(tile.present, 0, sizeof tile.present);
+    for (auto& half : tile.a) std::memset(half, 0, tile.k * sizeof half[0]);
+    const unsigned width = 32 / each;
+    const uint32_t mask = each == 1 ? ~0u : (1u << width) - 1;
+    each_stored(w, op, op->m[3] & 0xff, each,
+                [&](unsigned half, unsigned g, unsigned k, uint32_t word, unsigned e) {
+                    const unsigned at = place_of(k, each);
+                    tile.a[half][at][g] = word >> (width * e) & mask;
+                    tile.present[half][g] |= uint64_t{1} << at;
+                });
+}
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu

@@ -1,0 +1,42 @@
+// The tile that a floating-point warp matrix instruction works on, and the parameters in which the
+// tensor cores of the architectures differ. Types only; the arithmetic is in scalar/matrix.hpp (the
+// reference, in integers) and simd/matrix.hpp (the same sums in doubles).
+#pragma once
+
+#include <cstdint>
+
+namespace sassemu::lanes {
+
+// Element formats: exponent bits, stored mantissa bits. tf32 sits in the high bits of a 32-bit word.
+enum class MatrixFormat : uint8_t { f16, bf16, tf32, e4m3, e5m2, e3m2, e2m3, e2m1 };
+
+enum class MatrixResult : uint8_t {
+    f32,        // rounded towards zero
+    f32_short,  // f32 with 13 mantissa bits, rounded towards zero
+    f16,        // rounded to nearest even; the accumulator is f16, too
+};
+
+// How one fused step adds its products and the accumulator: every term is cut (towards zero) below
+// 2^(emax - fraction), where emax is the largest exponent of a term, at least 2^floor, and products
+// are not normalised; the terms are then added exactly and the sum is rounded once. Published for
+// several chips (Fasi et al., PeerJ CS e330; MMA-Sim, arXiv 2511.10909; Khattak and Mikaitis, arXiv
+// 2512.07004), measured on an H200 by tests/hardware.
+struct MatrixRule {
+    int fraction = 0;
+    int floor = 0;
+    MatrixResult result = MatrixResult::f32;
+};
+
+// Operands as raw elements, one per word. Products may come in any order within a step, so k is the
+// order in which registers hold them, not the matrix's own.
+struct alignas(128) MatrixTile {
+    static constexpr unsigned max_k = 64;
+    uint32_t a[2][max_k][8];     // [half][k][row]: rows 0..7 and 8..15
+    uint32_t b[max_k][8];        // [k][column]
+    uint32_t c[4][32];           // [2 * half + p][8 * t + row] for column 2t + p; becomes the result
+    uint64_t present[2][8];      // sparse only: per row, the k that it stores
+    bool sparse = false;
+    unsigned k = 0;              // elements per row
+};
+
+}  // namespace sassemu::lanes
