@@ -70,6 +70,22 @@ plan("dgemm",
      {"a": rnd("f64", 64 * 64, 20, -1, 1), "b": rnd("f64", 64 * 64, 21, -1, 1), "c": fill(64 * 64 * 8, 0, EXACT)},
      launch("dgemm", [2, 2], 256, i32(64), "a", "b", "c"))
 
+plan("mma_exact",
+     {"a": rnd("i8", 32 * 128, 301), "b": rnd("i8", 32 * 128, 302), "f16": fill(4096, 0xcd, EXACT), "half": fill(2048, 0xcd, EXACT),
+      "bf16": fill(4096, 0xcd, EXACT), "tf32": fill(4096, 0xcd, EXACT), "integer": fill(4096, 0xcd, EXACT),
+      "bits": fill(4096, 0xcd, EXACT), "double": fill(8192, 0xcd, EXACT), "sparse": fill(4096, 0xcd, EXACT)},
+     launch("hmma_f16", [4, 2], 32, "a", "b", "f16", "half"), launch("hmma_bf16", [4, 2], 32, "a", "b", "bf16"),
+     launch("hmma_tf32", [4, 2], 32, "a", "b", "tf32"), launch("imma", [4, 2], 32, "a", "b", "integer"),
+     launch("bmma", [4, 4], 32, "a", "b", "bits"), launch("dmma", [4, 4], 32, "a", "b", "double"),
+     launch("hmma_sparse", [4, 2], 32, "a", "b", "sparse"))
+
+plan("hmma_gemm",
+     {"a": rnd("f16", 128 * 128, 311, -1, 1), "b": rnd("f16", 128 * 128, 312, -1, 1), "c": fill(65536, 0xcd, EXACT),
+      "ab": rnd("bf16", 128 * 128, 313, -1, 1), "bb": rnd("bf16", 128 * 128, 314, -1, 1), "cb": fill(65536, 0xcd, EXACT),
+      "at": rnd("f32", 64 * 64, 315, -1, 1), "bt": rnd("f32", 64 * 64, 316, -1, 1), "ct": fill(16384, 0xcd, EXACT)},
+     launch("gemm_f16", [2, 2], 128, i32(128), "a", "b", "c"), launch("gemm_bf16", [2, 2], 128, i32(128), "ab", "bb", "cb"),
+     launch("gemm_tf32", [8, 4], 32, i32(64), "at", "bt", "ct"))
+
 plan("hgemm",
      {"a": rnd("f16", 128 * 128, 22, -1, 1), "b": rnd("f16", 128 * 128, 23, -1, 1), "c": fill(128 * 128 * 2, 0, EXACT)},
      launch("hgemm", [4, 8], 256, i32(128), "a", "b", "c"))
@@ -288,6 +304,7 @@ bench("ffma", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("ffma_chains", 64, 2
 bench("integer", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("integer", 64, 256, "out", u32(0x9e3779b9), i32(1400)))
 bench("dfma", {"out": fill(64 * 256 * 8, 0, EXACT)}, launch("dfma", 64, 256, "out", f64(0.5), f64(0.125), i32(1200)))
 bench("hfma2", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("hfma2", 64, 256, "out", f32(0.25), f32(0.125), i32(600)))
+bench("hmma", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("hmma", 64, 256, "out", f32(0.015625), i32(40)))
 bench("shared", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("shared", 64, 256, "out", i32(2000)))
 bench("global",
       {"a": rnd("u32", 1 << 20, 90, check=EXACT), "b": fill(4 << 20, 0, EXACT)},

@@ -5,6 +5,7 @@ Here: what each kernel is launched with. Not here: how results are recorded (rec
 Plans differ between architectures in "arch" and "module" only. A buffer marked `check` gets its expectation from
 recorded.json, which record.py --apply writes; until a result is recorded, its plan expects nothing of that buffer.
 """
+import glob
 import json
 import os
 import sys
@@ -85,6 +86,16 @@ def bench(name, buffers, *launches, **more):
     plan("bench/" + name, buffers, *launches, **more)
 
 
+def archs_of(name):
+    """The architectures that a kernel is built for: all, or what its source limits them to (see rebuild)."""
+    for source in glob.glob(os.path.join(HERE, name, "*.cu")):
+        with open(source) as f:
+            for line in f:
+                if line.startswith("// archs: "):
+                    return line.split()[2:]
+    return ARCHS
+
+
 def text_bytes(path):
     return os.path.getsize(os.path.join(HERE, path))
 
@@ -163,7 +174,8 @@ def main():
         for arch in ARCHS:
             base = os.path.join(HERE, name, arch)
             if not os.path.exists(base + ".cubin"):
-                missing.append("%s/%s" % (name, arch))
+                if arch in archs_of(name):
+                    missing.append("%s/%s" % (name, arch))
                 continue
             write(base + ".json", render(name, arch, arch + ".cubin", recorded))
     if missing:

@@ -78,6 +78,33 @@ def hgemm(r):
 
 
 @check
+def mma_exact(r):
+    a, b = (r.given(k, "i1").reshape(32, 128).astype("i8") for k in "ab")
+    full, low = a @ b.T, (a >> 5) @ (b >> 5).T
+    tile = np.zeros((16, 8), "i8")  # what the accumulators of imma begin with: by half of the rows and parity of the column
+    tile[:8, 1::2], tile[8:, 0::2], tile[8:, 1::2] = 1, -1, 1000
+    bits = np.array([[sum(bin(int(x) ^ int(y)).count("1") for x, y in zip(p, q)) for q in r.given("b", "u4").reshape(-1, 4)[:32]]
+                     for p in r.given("a", "u4").reshape(-1, 4)[:32]])
+    kept = a >> 5
+    kept = np.where((np.arange(128)[None, :] % 2) == (np.arange(32)[:, None] % 2), kept, 0)
+    half = np.tile([0.5, -0.5], 16)
+    return all([r.same("f16", low.astype("f4")), r.same("half", low.astype("f2")), r.same("bf16", full.astype("f4")),
+                r.same("tf32", full.astype("f4")), r.same("integer", (full + np.tile(tile, (2, 4))).astype("i4")),
+                r.same("bits", bits.astype("i4")), r.same("double", full + half[None, :]),
+                r.same("sparse", (kept @ (b >> 5).T).astype("f4"))])
+
+
+@check
+def hmma_gemm(r):
+    def widened(k):
+        return (r.given(k, "u2").astype("u4") << 16).view("f4").astype("f8").reshape(128, 128)
+    a, b = (r.given(k, "f2").astype("f8").reshape(128, 128) for k in "ab")
+    at, bt = (r.given(k, "f4").astype("f8").reshape(64, 64) for k in ("at", "bt"))
+    return (r.near("c", (a @ b).astype("f4"), 1e-5) and r.near("cb", (widened("ab") @ widened("bb")).astype("f4"), 1e-5)
+            and r.near("ct", (at @ bt).astype("f4"), 5e-2))
+
+
+@check
 def reduce_shared(r):
     y = r.given("y", "i4")
     return r.got("imin", "i4").min() == y.min() and r.got("imax", "i4").max() == y.max() and abs(r.got("fsum", "f4").sum() - r.given("x", "f4").sum()) < 0.05

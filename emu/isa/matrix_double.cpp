@@ -11,7 +11,6 @@ namespace {
 
 // Layout of an Op: d, a, b, c rows
 //   k[0] rounding   k[1] registers pairs of b (k / 4)   k[2] halves of eight rows
-//   e the uniform predicate that lets c count, f ~0 if it is negated
 //   m[0..2] sign modifiers of a, b, c   m[3] bytes from one row of d, a, b, c to the next (0: RZ)
 
 SASSEMU_INLINE V64 pair_at(const Warp& w, uint32_t at, uint32_t index, uint32_t step) {
@@ -26,10 +25,10 @@ SASSEMU_INLINE V64 both_words(V64 v, F&& f) {
 const Op* multiply(const Op* op, Warp& w, uint32_t) {
     const uint32_t registers = op->k[1], halves = op->k[2];
     const auto step = [&](int i) { return op->m[3] >> (8 * i) & 0xff; };
-    const bool accumulates = (w.p[op->e] ^ op->f) & 1;
+    const bool with_c = accumulates(op, w);
     V64 sum[4];
     for (uint32_t i = 0; i < 2 * halves; ++i)
-        sum[i] = !accumulates ? L::splat64(0) : modify_number(pair_at(w, op->c, i, step(3)), op->m[2]);
+        sum[i] = !with_c ? L::splat64(0) : modify_number(pair_at(w, op->c, i, step(3)), op->m[2]);
     for (uint32_t r = 0; r < registers; ++r) {
         const V64 b = modify_number(pair_at(w, op->b, r, step(2)), op->m[1]);
         for (uint32_t half = 0; half < halves; ++half) {
@@ -75,9 +74,7 @@ void lower(Lower& x, const typed::Dmma& i) {
     const typed::Src* source[3] = {&i.a, &i.b, &i.c};
     for (int o = 0; o < 3; ++o)
         x.op.m[o] = (source[o]->abs ? modifier_abs : 0) | (source[o]->neg ? modifier_neg : 0);
-    // Without its predicate the sum starts from +0 (measured on an H200).
-    x.op.e = Lower::uniform_predicate(i.pa.index);
-    x.op.f = i.pa.neg ? ~0u : 0;
+    set_accumulates(x, i.pa);
     x.op.k[0] = static_cast<uint8_t>(i.rnd);
     x.op.k[1] = static_cast<uint8_t>(registers);
     x.op.k[2] = static_cast<uint8_t>(halves);

@@ -15,6 +15,7 @@ namespace {
 // Layout of an Op: d, a, b, c rows; e the row of metadata
 //   m[0] fraction   m[1] floor   m[2] MatrixResult | format of a << 8 | format of b << 16
 //   m[3] registers of b | sparse << 8 | k per fused step << 16     k[0] selector
+//   k[1] products are negated
 
 constexpr unsigned elements(MatrixFormat f) {
     return f == MatrixFormat::tf32 ? 1 : f == MatrixFormat::f16 || f == MatrixFormat::bf16 ? 2 : 4;
@@ -60,6 +61,14 @@ SASSEMU_INLINE void store_accumulator(const MatrixTile& tile, Warp& w, uint32_t 
     }
 }
 
+// Flips the signs of a. Elements that a sparse operand lacks stay zero in either sign.
+void negate(MatrixTile& tile, MatrixFormat f) {
+    const uint32_t sign = f == MatrixFormat::tf32 ? 0x80000000u : 0x8000u;
+    for (auto& half : tile.a)
+        for (unsigned k = 0; k < tile.k; ++k)
+            for (uint32_t& v : half[k]) v ^= sign;
+}
+
 template <bool Half, bool Sparse>
 const Op* multiply(const Op* op, Warp& w, uint32_t) {
     const auto fa = static_cast<MatrixFormat>(op->m[2] >> 8 & 0xff);
@@ -78,7 +87,11 @@ const Op* multiply(const Op* op, Warp& w, uint32_t) {
         for (unsigned r = 0; r < 2 * registers; ++r)
             unpack(tile.a[r & 1][(r >> 1) * 4 * each], L::load(w.row(op->a + r * row_bytes)), each);
     }
-    load_accumulator<Half>(tile, w, op->c);
+    if (op->k[1]) negate(tile, fa);
+    if (accumulates(op, w))
+        load_accumulator<Half>(tile, w, op->c);
+    else
+        std::memset(tile.c, 0, sizeof tile.c);
     L::matrix_multiply(tile, fa, fb, rule, op->m[3] >> 16);
     store_accumulator<Half>(tile, w, op->d);
     return op + 1;
@@ -121,7 +134,11 @@ void operands(Lower& x, const T& i, unsigned a, unsigned b, unsigned c) {
     x.op.a = matrix_source(x, i.a, a);
     x.op.b = matrix_source(x, i.b, b);
     x.op.c = matrix_source(x, i.c, c);
-    if constexpr (requires { i.pa; }) check_predicate(x, i.pa);
+    x.op.k[1] = i.a.neg != i.b.neg;
+    if constexpr (requires { i.pa; })
+        set_accumulates(x, i.pa);
+    else
+        set_accumulates(x, typed::Pred{});
 }
 template <class T>
 void sparse_operand(Lower& x, const T& i) {
@@ -211,6 +228,7 @@ const Op* multiply_quads(const Op* op, Warp& w, uint32_t) {
 void lower(Lower& x, const typed::Hmma884& i) {
     if (i.dtype != i.ctype) return x.gap("HMMA.884 with an accumulator of another type");
     if (i.sat) return x.gap("HMMA.884.SATFINITE");
+    if (i.a.neg || i.b.neg) return x.gap("HMMA.884 with a sign modifier");
     const bool half = i.dtype == typed::MmaAcc::F16;
     operands(x, i, 2, 2, 2);
     const MatrixRule r = unit(x.sm(), MatrixFormat::f16, half).rule;
@@ -257,6 +275,7 @@ void lower(Lower& x, const typed::Qmma& i) {
     if (!format_of(x, i.atype, a) || !format_of(x, i.btype, b)) return;
     if (i.alayout != 0 || i.blayout != 1 || i.shape > 1) return x.reject("QMMA with an invalid shape");
     const bool half = i.acc == typed::MmaAcc::F16;
+    if (i.a.neg || i.b.neg) return x.gap("QMMA with a sign modifier");
     const unsigned registers = i.shape == 0 ? 1 : 2;
     operands(x, i, 2 * registers, registers, half ? 2 : 4);
     choose(x, a, b, half, registers, false);
@@ -267,6 +286,7 @@ void lower(Lower& x, const typed::QmmaSp& i) {
     if (!format_of(x, i.atype, a) || !format_of(x, i.btype, b)) return;
     if (i.alayout != 0 || i.blayout != 1 || i.shape < 1 || i.shape > 2)
         return x.reject("QMMA.SP with an invalid shape");
+    if (i.a.neg || i.b.neg) return x.gap("QMMA.SP with a sign modifier");
     const bool half = i.acc == typed::MmaAcc::F16;
     const unsigned registers = i.shape == 1 ? 2 : 4;
     operands(x, i, registers, registers, half ? 2 : 4);

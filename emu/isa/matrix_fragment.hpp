@@ -46,16 +46,19 @@ inline void check_aligned(Lower& x, unsigned index, unsigned count) {
 }
 inline uint32_t matrix_source(Lower& x, const typed::Src& s, unsigned count) {
     check_aligned(x, s.index, count);
-    if (s.neg || s.abs) x.gap("a matrix operand with a sign modifier");
     return x.source_row(s.index, count);
 }
 inline uint32_t matrix_destination(Lower& x, const typed::Reg& r, unsigned count) {
     check_aligned(x, r.index, count);
     return x.destination_row(r.index, count);
 }
-// The uniform predicate that newer chips encode; anything but UPT traps (measured on an H200).
-inline void check_predicate(Lower& x, const typed::Pred& p) {
-    if (p.index != SASSDEC_PT || p.neg) x.reject("a matrix instruction with a uniform predicate");
+// The uniform predicate that newer chips encode: where it is false the accumulator counts as zero
+// (measured on an H200). Kept in Op::f.
+inline void set_accumulates(Lower& x, const typed::Pred& p) {
+    x.op.f = Lower::uniform_predicate(p.index) | (p.neg ? 0x100u : 0u);
+}
+SASSEMU_INLINE bool accumulates(const Op* op, const Warp& w) {
+    return (w.p[op->f & 0xff] ^ op->f >> 8) & 1;
 }
 
 // A warp's matrix instruction that not all 32 lanes execute changes nothing (measured on an H200).

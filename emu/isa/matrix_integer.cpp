@@ -45,6 +45,10 @@ SASSEMU_INLINE V32 accumulate(V32 sum, V32 c, bool saturate) {
     return L::select(over, end, r);
 }
 
+SASSEMU_INLINE V32 accumulator(const Op* op, const Warp& w, uint32_t i) {
+    return accumulates(op, w) ? L::load(w.row(op->c + i * row_bytes)) : L::splat(0);
+}
+
 template <class P>
 const Op* multiply(const Op* op, Warp& w, uint32_t) {
     const uint32_t registers = op->m[0], halves = op->m[1];
@@ -66,8 +70,7 @@ const Op* multiply(const Op* op, Warp& w, uint32_t) {
     }
     V32 d[4];
     for (uint32_t i = 0; i < 2 * halves; ++i)
-        d[i] = accumulate(L::sar(sum[i], L::splat(P::shift)), L::load(w.row(op->c + i * row_bytes)),
-                          op->m[2] & 1);
+        d[i] = accumulate(L::sar(sum[i], L::splat(P::shift)), accumulator(op, w, i), op->m[2] & 1);
     for (uint32_t i = 0; i < 2 * halves; ++i) L::store(w.row(op->d + i * row_bytes), d[i]);
     return op + 1;
 }
@@ -96,7 +99,7 @@ const Op* multiply_sparse(const Op* op, Warp& w, uint32_t) {
         alignas(128) uint32_t plane[32];
         for (uint32_t lane = 0; lane < 32; ++lane)
             plane[lane] = static_cast<uint32_t>(sum[i >> 1][lane / 4][2 * (lane % 4) + (i & 1)]);
-        d[i] = accumulate(L::load(plane), L::load(w.row(op->c + i * row_bytes)), op->m[2] & 1);
+        d[i] = accumulate(L::load(plane), accumulator(op, w, i), op->m[2] & 1);
     }
     for (uint32_t i = 0; i < 4; ++i) L::store(w.row(op->d + i * row_bytes), d[i]);
     return op + 1;
@@ -111,7 +114,7 @@ void operands(Lower& x, const T& i, unsigned a, unsigned b, unsigned c) {
     x.op.a = matrix_source(x, i.a, a);
     x.op.b = matrix_source(x, i.b, b);
     x.op.c = matrix_source(x, i.c, c);
-    if constexpr (requires { i.pa; }) check_predicate(x, i.pa);
+    set_accumulates(x, i.pa);
     x.op.m[0] = b;
     x.op.m[1] = c / 2;
 }
@@ -184,7 +187,7 @@ void lower(Lower& x, const typed::ImmaSp& i) {
 void lower(Lower& x, const typed::Bmma& i) {
     using S = typed::BmmaShape;
     if (i.alayout != 0 || i.blayout != 1 || i.popc != 1) return x.reject("BMMA with an invalid form");
-    if (i.op != typed::BmmaOp::XOR && i.op != typed::BmmaOp::AND)
+    if (i.op != typed::BmmaOp::AND && (i.op != typed::BmmaOp::XOR || x.sm() >= 90))
         return x.reject("BMMA with an invalid operation");
     const unsigned halves = i.shape == S::M88128 ? 1 : 2, registers = i.shape == S::M168256 ? 2 : 1;
     if (i.shape != S::M88128 && i.shape != S::M168128 && i.shape != S::M168256)

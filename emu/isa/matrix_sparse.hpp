@@ -1,5 +1,6 @@
 // Sparse A operands (.SP): two of four elements in a row are stored, of tf32 one of two, and metadata
 // says which. What is stored is put where it belongs among zeros; MatrixTile::present remembers it.
+// Metadata that names an element twice or out of order is undefined (PTX ISA) and not modelled.
 #pragma once
 
 #include "emu/isa/matrix_fragment.hpp"
@@ -7,13 +8,15 @@
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
-// The four bits of metadata for group q of four elements (two of tf32) in row 8 * half + g. Every row
-// has 16 bits in each of groups / 4 lanes of its lane group, chosen by the selector; rows g in the low
-// half, g + 8 in the high (PTX ISA, "Sparse matrix storage"; measured on an H200).
-SASSEMU_INLINE uint32_t metadata(const uint32_t* row, uint32_t selector, uint32_t groups,
+// The four bits of metadata for group q of four elements (two of tf32) in row 8 * half + g: a nibble of
+// a lane of the row's lane group, lanes counted from the selector's share (PTX ISA, "Sparse matrix
+// storage"; the order as measured on an H200). Of elements of 16 and 32 bits a lane has four groups of
+// row g in its low half and of row g + 8 in its high half; of bytes it has eight groups of one row.
+SASSEMU_INLINE uint32_t metadata(const uint32_t* row, uint32_t selector, uint32_t groups, bool bytes,
                                  uint32_t half, uint32_t g, uint32_t q) {
-    const uint32_t lanes = groups / 4;
-    return row[4 * g + (selector * lanes + q / 4) % 4] >> (16 * half + 4 * (q % 4)) & 15;
+    const uint32_t lane = bytes ? 2 * selector + q / 8 * 2 + half : selector * (groups / 4) + q / 4;
+    const uint32_t nibble = bytes ? q % 8 : 4 * half + q % 4;
+    return row[4 * g + lane % 4] >> (4 * nibble) & 15;
 }
 // Where in b's registers element k is: of `each` elements per word, the working order of unpack().
 SASSEMU_INLINE uint32_t place_of(uint32_t k, uint32_t each) {
@@ -35,7 +38,7 @@ SASSEMU_INLINE void each_stored(const Warp& w, const Op* op, unsigned registers,
             for (unsigned e = 0; e < each; ++e) {
                 const unsigned stored = (slot * 4 + t) * each + e;
                 const unsigned q = one_of_two ? stored : stored / 2;
-                const uint32_t bits = metadata(meta, op->k[0], groups, half, g, q);
+                const uint32_t bits = metadata(meta, op->k[0], groups, each == 4, half, g, q);
                 const unsigned k = one_of_two ? 2 * q + (bits >> 3)
                                               : 4 * q + (bits >> (2 * (stored & 1)) & 3);
                 f(half, g, k, words[lane], e);
