@@ -41,6 +41,7 @@ struct Path {
     uint8_t yields = 0;        // YIELDs since others were last let go
     uint16_t spins = 0;        // quanta in a row that ended on the same back edge
     const Op* edge = nullptr;  // the back edge at which the last quantum ended
+    const Op* head = nullptr;  // where it leads: a watched iteration begins there
     uint32_t watch = 0;        // parked: index of its watch list in the CTA
     uint64_t wake = 0;         // asleep: virtual time
     uint32_t saved = 0;        // preempted: where its uniform registers are kept, see paths::preempt

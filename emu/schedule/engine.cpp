@@ -362,7 +362,8 @@ bool Engine::run_warp(CtaSlot& slot, Warp& w) {
     w.current = static_cast<uint8_t>(chosen);
     w.active = w.path().lanes;
     paths::resume(w);
-    if (w.path().spins >= 2 && w.path().edge && !w.in_flight) {
+    const Path& path = w.path();
+    if (path.spins >= 2 && path.edge && path.pc == path.head && !w.in_flight) {
         watch_spin(slot, w);
     } else {
         w.quantum_end = w.issued + path_quantum;
@@ -370,7 +371,7 @@ bool Engine::run_warp(CtaSlot& slot, Warp& w) {
     }
     // The next turn is another path's.
     if (w.stop == Stop::yielded && w.paths_used > 1) {
-        paths::preempt(w);
+        if (w.path().edge) paths::preempt(w);
         w.current = static_cast<uint8_t>((w.current + 1) % w.paths_used);
     }
     return true;

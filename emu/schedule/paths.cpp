@@ -147,6 +147,7 @@ const Op* yield(Warp& w, const Op* target, const Op* edge) {
     p.pc = target;
     p.spins = p.edge == edge ? static_cast<uint16_t>(std::min(p.spins + 1, 0xffff)) : uint16_t{0};
     p.edge = edge;
+    p.head = target;
     w.stop = Stop::yielded;
     return nullptr;
 }
@@ -165,7 +166,6 @@ const Op* give_way(Warp& w, const Op* op) {
         const uint32_t i = (w.current + k) % w.paths_used;
         if (w.paths[i].state != PathState::runnable) continue;
         cancel_watch(w);
-        preempt(w);
         w.current = static_cast<uint8_t>(i);
         w.active = w.paths[i].lanes;
         resume(w);

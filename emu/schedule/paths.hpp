@@ -15,10 +15,11 @@ const Op* warpsync(Warp&, const Op*, uint32_t lanes, uint32_t want);
 const Op* exit(Warp&, const Op*, uint32_t lanes);
 const Op* sleep(Warp&, const Op*, uint32_t lanes, uint64_t ns);
 
-// Paths share the uniform registers of their warp, and compilers count on it that hardware leaves a
-// path only where it waits. The engine also takes turns at back edges; a path that is made to wait
-// there keeps its uniform registers. `preempt` saves those of the running path, `resume` gives the
-// running path its own back.
+// Paths share the uniform registers of their warp. An H200 leaves a path where it blocks, at YIELD and
+// at NANOSLEEP, and the next path finds what this one wrote (measured); it does not leave a path that
+// spins (for a second or more) or waits for a load, and compilers count on that. The engine also takes
+// turns at back edges; there `preempt` saves the uniform registers of the running path, and `resume`
+// gives the running path its own back.
 void preempt(Warp&);
 void resume(Warp&);
 // The lanes outside `lanes` of the running path become a path of their own at `pc`.

@@ -144,6 +144,8 @@ struct Runner {
         for (size_t i = 0; i < words.size(); ++i) {
             runs[i] = machine.prepare("sm_90", words[i]->word, ops[i].op) == Outcome::ok &&
                       machine.rejection.empty();
+            // What decodes and has no behaviour says so when it runs.
+            if (runs[i]) runs[i] = machine.run(ops[i].op) != Outcome::unsupported;
             const std::lock_guard guard(words[i]->mutex);
             words[i]->sass = machine.sass;
             if (!runs[i]) words[i]->why = machine.rejection.empty() ? "?" : machine.rejection;
