@@ -110,13 +110,13 @@ plan("stencil",
      launch("stencil", [2, 6], [32, 8], "in", "out", i32(64), i32(48), i32(16), f32(0.4), f32(0.1)))
 
 plan("nbody",
-     {"body": rnd("f32", 4 * 512, 29, 0, 1), "velocity": rnd("f32", 4 * 512, 30, -0.1, 0.1, close("f32", 1e-4, 1e-5)),
-      "next": fill(8192, 0, close("f32", 1e-4, 1e-5))},
+     {"body": rnd("f32", 4 * 512, 29, 0, 1), "velocity": rnd("f32", 4 * 512, 30, -0.1, 0.1, EXACT),
+      "next": fill(8192, 0, EXACT)},
      launch("nbody", 4, 128, "body", "velocity", "next", i32(512), f32(0.001), f32(0.01)))
 
 plan("black_scholes",
      {"price": rnd("f32", 4000, 31, 5, 30), "strike": rnd("f32", 4000, 32, 1, 100), "years": rnd("f32", 4000, 33, 0.25, 10),
-      "call": fill(16000, 0, close("f32", 1e-4, 1e-4)), "put": fill(16000, 0, close("f32", 1e-4, 1e-4))},
+      "call": fill(16000, 0, EXACT), "put": fill(16000, 0, EXACT)},
      launch("black_scholes", 16, 256, "price", "strike", "years", "call", "put", i32(4000), f32(0.02), f32(0.3)))
 
 plan("bfs",

@@ -1,9 +1,7 @@
-// MUFU: the special cases and the flushing of each function around a value from
-// special_functions.hpp. The values are correctly rounded (but for rare near-ties); the hardware's
-// differ from them by up to a few units in the last place (PTX ISA, the .approx instructions).
+// MUFU: the special cases and the flushing of each function around the values of special_functions.hpp.
 //
-// fp32 inputs and results flush subnormals, as the scaling shows that compilers put around the
-// instruction for the non-.ftz operations; TANH passes them through.
+// fp32 operands and results that are subnormal are flushed; TANH passes them through. Measured on
+// an H200 over all operands (SPECIAL.md); other architectures are taken to be the same.
 #include "emu/isa/special.hpp"
 
 #include "emu/isa/float_modes.hpp"
@@ -15,108 +13,155 @@ namespace {
 
 using typed::MufuFunction;
 
-SASSEMU_INLINE V32 canonical(V32 v) { return L::select(L::fisnan(v), L::splat(L::kF32Nan), v); }
-SASSEMU_INLINE V32 signed_infinity(V32 x) {
-    return L::or_(L::and_(x, L::splat(0x80000000u)), L::splat(0x7f800000u));
-}
+SASSEMU_INLINE V32 sign_of(V32 x) { return L::and_(x, L::splat(0x80000000u)); }
+SASSEMU_INLINE V32 signed_infinity(V32 x) { return L::or_(sign_of(x), L::splat(0x7f800000u)); }
 SASSEMU_INLINE Mask is_zero(V32 x) { return ~L::nonzero(L::fabs(x)); }
 SASSEMU_INLINE Mask is_infinite(V32 x) { return L::cmp_eq(L::fabs(x), L::splat(0x7f800000u)); }
 // Negative numbers, not -0; NaN included where its sign is set.
 SASSEMU_INLINE Mask is_negative(V32 x) { return L::sign_mask(x) & ~is_zero(x); }
+SASSEMU_INLINE V32 nan_where(Mask m, V32 r) { return L::select(m, L::splat(L::kF32Nan), r); }
+// Whether the number lies in least .. end - 1 in all lanes.
+SASSEMU_INLINE bool all_within(V32 v, uint32_t least, uint32_t end) {
+    return L::cmp_ge_u(L::sub(v, L::splat(least)), L::splat(end - least)) == 0;
+}
+// What a function gave in units of its last place; below `least` it is subnormal and becomes 0.
+SASSEMU_INLINE V32 flush(V32 r, uint32_t least) {
+    return L::select(L::cmp_lt_s(r, L::splat(least)), L::splat(0), r);
+}
+constexpr uint32_t least_normal = 0x00800000u, infinity = 0x7f800000u;
 
-// Each takes and returns f32 that are not flushed yet.
+// Each: `of` for all operands, which where every lane is an ordinary one is the value of the unit, and
+// `special`, which puts the special cases into that.
+template <class Unit>
 struct Rcp {
-    static SASSEMU_RARE V32 of(V32 x) { return canonical(special::apply<special::Reciprocal>(x)); }
+    static SASSEMU_RARE V32 of(V32 x) {
+        const V32 r = Unit::reciprocal(x);
+        if (all_within(L::fabs(x), least_normal, 0x7e800000u)) return L::or_(r, sign_of(x));
+        return special(L::ftz(x), r);
+    }
+    static SASSEMU_RARE V32 special(V32 x, V32 r) {
+        r = L::or_(flush(r, least_normal), sign_of(x));
+        r = L::select(is_zero(x), signed_infinity(x), r);
+        r = L::select(is_infinite(x), sign_of(x), r);
+        return nan_where(L::fisnan(x), r);
+    }
 };
+template <class Unit>
 struct Rsq {
     static SASSEMU_RARE V32 of(V32 x) {
-        V32 r = special::apply<special::ReciprocalRoot>(x);
+        const V32 r = Unit::root_reciprocal(x);
+        return all_within(x, least_normal, infinity) ? r : special(L::ftz(x), r);
+    }
+    static SASSEMU_RARE V32 special(V32 x, V32 r) {
         r = L::select(is_zero(x), signed_infinity(x), r);
         r = L::select(is_infinite(x), L::splat(0), r);
-        return L::select(is_negative(x) | L::fisnan(x), L::splat(L::kF32Nan), r);
+        return nan_where(is_negative(x) | L::fisnan(x), r);
     }
 };
+template <class Unit>
 struct Sqrt {
     static SASSEMU_RARE V32 of(V32 x) {
-        V32 r = special::apply<special::Root>(x);
+        const V32 r = Unit::root(x);
+        return all_within(x, least_normal, infinity) ? r : special(L::ftz(x), r);
+    }
+    static SASSEMU_RARE V32 special(V32 x, V32 r) {
         r = L::select(is_zero(x) | is_infinite(x), x, r);
-        return L::select(is_negative(x) | L::fisnan(x), L::splat(L::kF32Nan), r);
+        return nan_where(is_negative(x) | L::fisnan(x), r);
     }
 };
+template <class Unit>
 struct Ex2 {
     static SASSEMU_RARE V32 of(V32 x) {
-        const V32 r = special::apply<special::PowerOfTwo>(x);
-        return L::select(L::fisnan(x), L::splat(L::kF32Nan), r);
+        const V32 r = Unit::power(x);
+        return all_within(L::fabs(x), 0, 0x42fc0000u) ? r : special(x, r);  // 126
+    }
+    static SASSEMU_RARE V32 special(V32 x, V32 r) {
+        const Mask large = L::cmp_ge_u(L::fabs(x), L::splat(0x43000000u));  // 128
+        const V32 limit = L::select(L::sign_mask(x), L::splat(0), L::splat(infinity));
+        return nan_where(L::fisnan(x), L::select(large, limit, flush(r, least_normal)));
     }
 };
+template <class Unit>
 struct Lg2 {
     static SASSEMU_RARE V32 of(V32 x) {
-        V32 r = special::apply<special::Logarithm>(x);
+        const V32 r = Unit::logarithm(x);
+        return all_within(x, least_normal, infinity) ? r : special(L::ftz(x), r);
+    }
+    static SASSEMU_RARE V32 special(V32 x, V32 r) {
         r = L::select(is_zero(x), L::splat(0xff800000u), r);
         r = L::select(is_infinite(x), x, r);
-        return L::select(is_negative(x) | L::fisnan(x), L::splat(L::kF32Nan), r);
+        return nan_where(is_negative(x) | L::fisnan(x), r);
     }
 };
+template <class Unit>
 struct Sin {
     static SASSEMU_RARE V32 of(V32 x) {
-        V32 r = special::apply<special::Circular<0>>(x);
-        // From 2^24 on the angle is a zero of x's sign (measured on an H200).
-        r = L::select(L::cmp_ge_u(L::fabs(x), L::splat(0x4b800000u)) | is_zero(x),
-                      L::and_(x, L::splat(0x80000000u)), r);
-        return L::select(is_infinite(x) | L::fisnan(x), L::splat(L::kF32Nan), r);
+        const V32 r = Unit::sine(x), magnitude = L::fabs(x);
+        if (all_within(magnitude, 0, infinity)) return r;
+        return nan_where(L::cmp_ge_u(magnitude, L::splat(infinity)), r);
     }
 };
+template <class Unit>
 struct Cos {
     static SASSEMU_RARE V32 of(V32 x) {
-        const V32 r = special::apply<special::Circular<1>>(x);
-        return L::select(is_infinite(x) | L::fisnan(x), L::splat(L::kF32Nan), r);
+        const V32 r = Unit::cosine(x), magnitude = L::fabs(x);
+        if (all_within(magnitude, 0, infinity)) return r;
+        return nan_where(L::cmp_ge_u(magnitude, L::splat(infinity)), r);
     }
 };
+// Subnormals are not flushed.
+template <class Unit>
 struct Tanh {
     static SASSEMU_RARE V32 of(V32 x) {
-        const V32 r = special::apply<special::HyperbolicTangent>(x);
-        const V32 field = L::and_(x, L::splat(0x7f800000u));
-        return L::select(L::nonzero(field), canonical(r), x);
+        const V32 r = Unit::tangent(x);
+        return all_within(L::fabs(x), 0x3b800000u, 0x41000000u) ? r : special(x, r);
+    }
+    static SASSEMU_RARE V32 special(V32 x, V32 r) {
+        const V32 magnitude = L::fabs(x), one = L::or_(sign_of(x), L::splat(0x3f800000u));
+        r = L::select(L::cmp_lt_u(magnitude, L::splat(0x3b800000u)), x, r);
+        r = L::select(L::cmp_ge_u(magnitude, L::splat(0x41000000u)), one, r);
+        return nan_where(L::fisnan(x), r);
     }
 };
 
 // On upper words of fp64. PTX ISA, rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: the low word does not
 // count, not even to tell NaN from infinity; subnormals flush; NaN results are 0x7fffffff.
-constexpr uint32_t high_infinity = 0x7ff00000u;
-SASSEMU_INLINE V32 flush_high(V32 x) {
-    const Mask normal = L::nonzero(L::and_(x, L::splat(high_infinity)));
-    return L::select(normal, x, L::and_(x, L::splat(0x80000000u)));
+constexpr uint32_t least_normal_high = 0x00100000u, infinity_high = 0x7ff00000u;
+SASSEMU_INLINE V32 special_high(V32 x, V32 r) {
+    const V32 sign = sign_of(x), magnitude = L::fabs(x);
+    const Mask zero = L::cmp_lt_u(magnitude, L::splat(least_normal_high));
+    r = L::select(zero, L::or_(sign, L::splat(infinity_high)), r);
+    r = L::select(L::cmp_eq(magnitude, L::splat(infinity_high)), sign, r);
+    return nan_where(L::cmp_gt_u(magnitude, L::splat(infinity_high)), r);
 }
-SASSEMU_INLINE V32 high_special(V32 x, V32 r) {
-    const V32 sign = L::and_(x, L::splat(0x80000000u)), magnitude = L::fabs(x);
-    r = L::select(~L::nonzero(magnitude), L::or_(sign, L::splat(high_infinity)), r);
-    r = L::select(L::cmp_eq(magnitude, L::splat(high_infinity)), sign, r);
-    return L::select(L::cmp_gt_u(magnitude, L::splat(high_infinity)), L::splat(0x7fffffffu), r);
-}
+template <class Unit>
 struct Rcp64h {
     static SASSEMU_RARE V32 of(V32 x) {
-        x = flush_high(x);
-        return flush_high(high_special(x, special::apply_high<special::Reciprocal>(x)));
+        const V32 r = Unit::reciprocal_high(x);
+        if (all_within(L::fabs(x), least_normal_high, 0x7fd00000u)) return L::or_(r, sign_of(x));
+        return special(x, r);
+    }
+    static SASSEMU_RARE V32 special(V32 x, V32 r) {
+        return special_high(x, L::or_(flush(r, least_normal_high), sign_of(x)));
     }
 };
+template <class Unit>
 struct Rsq64h {
     static SASSEMU_RARE V32 of(V32 x) {
-        x = flush_high(x);
-        const V32 r = high_special(x, special::apply_high<special::ReciprocalRoot>(x));
-        return L::select(is_negative(x), L::splat(0x7fffffffu), r);
+        const V32 r = Unit::root_reciprocal_high(x);
+        return all_within(x, least_normal_high, infinity_high) ? r : special(x, r);
+    }
+    static SASSEMU_RARE V32 special(V32 x, V32 r) {
+        const Mask zero = L::cmp_lt_u(L::fabs(x), L::splat(least_normal_high));
+        return nan_where(L::sign_mask(x) & ~zero, special_high(x, r));
     }
 };
 
-enum class Width : uint8_t { single, raw };
-
-template <class F, Width W, Kind B>
+template <class F, Kind B>
 const Op* special_function(const Op* op, Warp& w, uint32_t mask) {
     V32 x = read<B>(w, op->b);
     if (op->m[1]) x = apply_modifier(x, op->m[1]);
-    if constexpr (W == Width::raw)
-        write<false>(w, op->d, F::of(x), mask);
-    else
-        write<false>(w, op->d, L::ftz(F::of(L::ftz(x))), mask);
+    write<false>(w, op->d, F::of(x), mask);
     return op + 1;
 }
 // f16 and bf16 in either half; k[0]: high half 1, bf16 2. Results round towards zero, but from
@@ -127,8 +172,7 @@ const Op* half_function(const Op* op, Warp& w, uint32_t mask) {
     if (op->k[0] & 1) x = L::hi16(x);
     x = op->k[0] & 2 ? L::bf16_to_f32(x) : L::f16_to_f32(x);
     if (op->m[1]) x = apply_modifier(x, op->m[1]);
-    constexpr bool raw = std::is_same_v<F, Tanh>;
-    V32 r = raw ? F::of(x) : L::ftz(F::of(L::ftz(x)));
+    V32 r = F::of(x);
     if (op->k[0] & 2) {
         r = L::f32_to_bf16<Rounding::rz>(r);
     } else {
@@ -139,14 +183,48 @@ const Op* half_function(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
-template <class F, Width W>
+template <class F>
 void set_handler(Lower& x, bool scalar) {
-    x.handler(scalar ? special_function<F, W, Kind::scalar> : special_function<F, W, Kind::row>);
+    x.handler(scalar ? special_function<F, Kind::scalar> : special_function<F, Kind::row>);
 }
 template <class F>
 void set_half_handler(Lower& x, bool scalar) {
     x.handler(scalar ? half_function<F, Kind::scalar> : half_function<F, Kind::row>);
 }
+
+template <class Unit>
+void set_function(Lower& x, MufuFunction fn, bool scalar) {
+    switch (fn) {
+        case MufuFunction::RCP: set_handler<Rcp<Unit>>(x, scalar); break;
+        case MufuFunction::RSQ: set_handler<Rsq<Unit>>(x, scalar); break;
+        case MufuFunction::SQRT: set_handler<Sqrt<Unit>>(x, scalar); break;
+        case MufuFunction::EX2: set_handler<Ex2<Unit>>(x, scalar); break;
+        case MufuFunction::LG2: set_handler<Lg2<Unit>>(x, scalar); break;
+        case MufuFunction::SIN: set_handler<Sin<Unit>>(x, scalar); break;
+        case MufuFunction::COS: set_handler<Cos<Unit>>(x, scalar); break;
+        case MufuFunction::TANH: set_handler<Tanh<Unit>>(x, scalar); break;
+        case MufuFunction::RCP64H: set_handler<Rcp64h<Unit>>(x, scalar); break;
+        case MufuFunction::RSQ64H: set_handler<Rsq64h<Unit>>(x, scalar); break;
+        default: x.reject("an invalid function of MUFU"); break;
+    }
+}
+template <class Unit>
+void set_half_function(Lower& x, MufuFunction fn, bool scalar) {
+    switch (fn) {
+        case MufuFunction::RCP: set_half_handler<Rcp<Unit>>(x, scalar); break;
+        case MufuFunction::RSQ: set_half_handler<Rsq<Unit>>(x, scalar); break;
+        case MufuFunction::SQRT: set_half_handler<Sqrt<Unit>>(x, scalar); break;
+        case MufuFunction::EX2: set_half_handler<Ex2<Unit>>(x, scalar); break;
+        case MufuFunction::LG2: set_half_handler<Lg2<Unit>>(x, scalar); break;
+        case MufuFunction::SIN: set_half_handler<Sin<Unit>>(x, scalar); break;
+        case MufuFunction::COS: set_half_handler<Cos<Unit>>(x, scalar); break;
+        case MufuFunction::TANH: set_half_handler<Tanh<Unit>>(x, scalar); break;
+        default: x.reject("a function of MUFU without a half-precision form"); break;
+    }
+}
+
+// The tables of an architecture; all have those of sm_90 so far.
+using Measured = special::Functions<special_tables::Sm90>;
 
 }  // namespace
 
@@ -158,19 +236,7 @@ void lower(Lower& x, const typed::Mufu& i) {
     const Operand b = x.source(s);
     x.op.b = b.at;
     x.op.m[1] = b.modifier;
-    switch (i.fn) {
-        case MufuFunction::RCP: set_handler<Rcp, Width::single>(x, b.scalar); break;
-        case MufuFunction::RSQ: set_handler<Rsq, Width::single>(x, b.scalar); break;
-        case MufuFunction::SQRT: set_handler<Sqrt, Width::single>(x, b.scalar); break;
-        case MufuFunction::EX2: set_handler<Ex2, Width::single>(x, b.scalar); break;
-        case MufuFunction::LG2: set_handler<Lg2, Width::single>(x, b.scalar); break;
-        case MufuFunction::SIN: set_handler<Sin, Width::single>(x, b.scalar); break;
-        case MufuFunction::COS: set_handler<Cos, Width::single>(x, b.scalar); break;
-        case MufuFunction::TANH: set_handler<Tanh, Width::raw>(x, b.scalar); break;
-        case MufuFunction::RCP64H: set_handler<Rcp64h, Width::raw>(x, b.scalar); break;
-        case MufuFunction::RSQ64H: set_handler<Rsq64h, Width::raw>(x, b.scalar); break;
-        default: x.reject("an invalid function of MUFU"); break;
-    }
+    set_function<Measured>(x, i.fn, b.scalar);
 }
 
 void lower(Lower& x, const typed::MufuHalf& i) {
@@ -180,17 +246,7 @@ void lower(Lower& x, const typed::MufuHalf& i) {
     x.op.m[1] = b.modifier;
     const bool h1 = i.b.kind != typed::SrcKind::Imm && i.half == typed::HalfSelect::H1;
     x.op.k[0] = static_cast<uint8_t>((h1 ? 1 : 0) | (i.type == typed::MufuType::BF16 ? 2 : 0));
-    switch (i.fn) {
-        case MufuFunction::RCP: set_half_handler<Rcp>(x, b.scalar); break;
-        case MufuFunction::RSQ: set_half_handler<Rsq>(x, b.scalar); break;
-        case MufuFunction::SQRT: set_half_handler<Sqrt>(x, b.scalar); break;
-        case MufuFunction::EX2: set_half_handler<Ex2>(x, b.scalar); break;
-        case MufuFunction::LG2: set_half_handler<Lg2>(x, b.scalar); break;
-        case MufuFunction::SIN: set_half_handler<Sin>(x, b.scalar); break;
-        case MufuFunction::COS: set_half_handler<Cos>(x, b.scalar); break;
-        case MufuFunction::TANH: set_half_handler<Tanh>(x, b.scalar); break;
-        default: x.reject("a function of MUFU without a half-precision form"); break;
-    }
+    set_half_function<Measured>(x, i.fn, b.scalar);
 }
 
 }  // namespace SASSEMU_ISA_NS

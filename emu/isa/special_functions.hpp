@@ -1,183 +1,192 @@
-// Reciprocals, roots, powers, logarithms and circular functions in fp64, to an error far below one
-// fp32 unit in the last place: what MUFU returns until the tables of the hardware's interpolator are
-// here. Only additions, multiplications and divisions, each rounded to nearest, so that all host
-// levels agree bit for bit. Special cases of the instruction are in special.cpp.
+// The special-function unit as found on an H200 (SPECIAL.md): a table of segments, and in each
+// c0 + c1 x + c2 x^2 in fixed point with a squarer that leaves out its low columns. Here: the values, for finite
+// operands above the subnormals. Not here: special cases and flushing (special.cpp), coefficients
+// (special_tables.hpp).
 #pragma once
 
 #include "emu/isa/isa.hpp"
+#include "emu/isa/special_tables.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
 namespace special {
 
-// One register of the host level, as GNU vectors.
-#if SASSEMU_LANES_LEVEL == 4
-constexpr unsigned vector_bytes = 64;
-#elif SASSEMU_LANES_LEVEL == 3
-constexpr unsigned vector_bytes = 32;
-#else
-constexpr unsigned vector_bytes = 16;
-#endif
-constexpr unsigned block = vector_bytes / 8;  // lanes
-typedef double D __attribute__((vector_size(vector_bytes)));
-typedef int64_t I __attribute__((vector_size(vector_bytes)));
-typedef float F __attribute__((vector_size(vector_bytes / 2)));
-typedef uint32_t U __attribute__((vector_size(vector_bytes / 2)));
+using special_tables::Coefficients;
+using special_tables::Curve;
 
-// -frounding-math keeps quotients of constants for run time; a constant expression is folded.
-template <int64_t Denominator, int Numerator = 1>
-inline constexpr double ratio = double(Numerator) / double(Denominator);
 
-SASSEMU_INLINE D splat(double v) { return D{} + v; }
-SASSEMU_INLINE D widen(const uint32_t* bits) {
-    F f;
-    __builtin_memcpy(&f, bits, sizeof f);
-    return __builtin_convertvector(f, D);
-}
-SASSEMU_INLINE void narrow(uint32_t* bits, D v) {
-    const F f = __builtin_convertvector(v, F);
-    __builtin_memcpy(bits, &f, sizeof f);
-}
-// fp64 values from their upper words, and back, rounded towards zero (as measured on an H200).
-SASSEMU_INLINE D from_high(const uint32_t* high) {
-    U u;
-    __builtin_memcpy(&u, high, sizeof u);
-    return (D)(__builtin_convertvector(u, I) << 32);
-}
-SASSEMU_INLINE void to_high(uint32_t* high, D v) {
-    const U u = __builtin_convertvector((I)v >> 32, U);
-    __builtin_memcpy(high, &u, sizeof u);
-}
+SASSEMU_INLINE V32 left(V32 v, uint32_t n) { return L::shl(v, L::splat(n)); }
+SASSEMU_INLINE V32 right(V32 v, uint32_t n) { return L::shr(v, L::splat(n)); }
+SASSEMU_INLINE V32 low_bits(V32 v, uint32_t n) { return L::and_(v, L::splat((1u << n) - 1)); }
+SASSEMU_INLINE V32 exponent(V32 x) { return low_bits(right(x, 23), 8); }
+// The value plus 2^23 * field: moves a significand with its leading bit into the place of an fp32.
+SASSEMU_INLINE V32 scale(V32 significand, V32 field) { return L::add(significand, left(field, 23)); }
+SASSEMU_INLINE V32 minus(uint32_t a, V32 b) { return L::sub(L::splat(a), b); }
+SASSEMU_INLINE V32 plus(V32 a, uint32_t b) { return L::add(a, L::splat(b)); }
 
-// The nearest integer of a value below 2^51, as a double and in the low bits of `bits`.
-SASSEMU_INLINE D nearest(D x, I* bits) {
-    const D magic = splat(6755399441055744.0);  // 1.5 * 2^52
-    const D shifted = x + magic;
-    *bits = (I)shifted;
-    return shifted - magic;
-}
+// ---- the interpolator -----------------------------------------------------------------------
+constexpr unsigned fraction_bits = 40;  // of its sum
+constexpr unsigned x_bits = 17;
 
-struct Reciprocal {
-    static SASSEMU_INLINE D of(D x) { return splat(1.0) / x; }
+// A segment as a gather reads it: c0 and the bias at their place in the sum, then c1 and c2.
+struct alignas(16) Segment {
+    uint64_t constant;
+    int32_t c1, c2;
 };
-// Newton's iteration from the usual shift of the exponent; four steps reach the last place.
-struct ReciprocalRoot {
-    static SASSEMU_INLINE D of(D x) {
-        D y = (D)(0x5fe6eb50c7b537a9ll - ((I)x >> 1));
-        const D half = x * 0.5;
-        for (int step = 0; step < 4; ++step) y = y * (1.5 - (half * y) * y);
-        return y + y * (0.5 - (half * y) * y);
-    }
-};
-struct Root {
-    static SASSEMU_INLINE D of(D x) {
-        const D y = ReciprocalRoot::of(x), s = x * y;
-        return s + (0.5 * y) * (x - s * s);
-    }
-};
-// e^x for |x| <= 0.35: Taylor's polynomial, error below 1e-14.
-SASSEMU_INLINE D exponential(D x) {
-    D r = splat(ratio<39916800>);
-    r = r * x + ratio<3628800>;
-    r = r * x + ratio<362880>;
-    r = r * x + ratio<40320>;
-    r = r * x + ratio<5040>;
-    r = r * x + ratio<720>;
-    r = r * x + ratio<120>;
-    r = r * x + ratio<24>;
-    r = r * x + ratio<6>;
-    r = r * x + 0.5;
-    r = r * x + 1.0;
-    return r * x + 1.0;
-}
-struct PowerOfTwo {
-    static SASSEMU_INLINE D of(D x) {
-        x = x < -200.0 ? splat(-200.0) : x > 200.0 ? splat(200.0) : x;
-        I n;
-        const D whole = nearest(x, &n);
-        const D r = exponential((x - whole) * 0.693147180559945309417);
-        return (D)((I)r + (n << 52));
-    }
-};
-// log2(m 2^e) = e + 2 / ln 2 * atanh((m - 1) / (m + 1)), m from 0.707 to 1.414.
-struct Logarithm {
-    static SASSEMU_INLINE D of(D x) {
-        const I bits = (I)x - 0x3fe6a09e667f3bcdll;  // sqrt(1/2)
-        const I e = bits >> 52;
-        const D m = (D)((I)x - (e << 52));
-        const D s = (m - 1.0) / (m + 1.0), q = s * s;
-        D r = splat(ratio<19>);
-        r = r * q + ratio<17>;
-        r = r * q + ratio<15>;
-        r = r * q + ratio<13>;
-        r = r * q + ratio<11>;
-        r = r * q + ratio<9>;
-        r = r * q + ratio<7>;
-        r = r * q + ratio<5>;
-        r = r * q + ratio<3>;
-        r = r * q + 1.0;
-        const D whole = (D)(e + 0x4338000000000000ll) - 6755399441055744.0;
-        return whole + r * s * 2.88539008177792681472;
-    }
-};
-// sin and cos of 2 pi x: the quadrant is exact, what remains is at most pi / 4.
-template <int Quadrant>
-struct Circular {
-    static SASSEMU_INLINE D of(D x) {
-        x = (D)((I)x & 0x7fffffffffffffffll) < 16777216.0 ? x : splat(0.0);
-        I ignored, quadrant;
-        x = x - nearest(x, &ignored);
-        const D q = nearest(x * 4.0, &quadrant);
-        const D t = (x - q * 0.25) * 6.28318530717958647693, z = t * t;
-        D s = splat(-ratio<1307674368000>);
-        s = s * z + ratio<6227020800>;
-        s = s * z - ratio<39916800>;
-        s = s * z + ratio<362880>;
-        s = s * z - ratio<5040>;
-        s = s * z + ratio<120>;
-        s = s * z - ratio<6>;
-        s = s * z * t + t;
-        D c = splat(ratio<20922789888000>);
-        c = c * z - ratio<87178291200>;
-        c = c * z + ratio<479001600>;
-        c = c * z - ratio<3628800>;
-        c = c * z + ratio<40320>;
-        c = c * z - ratio<720>;
-        c = c * z + ratio<24>;
-        c = c * z - 0.5;
-        c = c * z + 1.0;
-        quadrant += Quadrant;
-        const D r = (quadrant & 1) != 0 ? c : s;
-        return (quadrant & 2) != 0 ? -r : r;
-    }
-};
-struct HyperbolicTangent {
-    static SASSEMU_INLINE D of(D x) {
-        const D large = x < -20.0 ? splat(-20.0) : x > 20.0 ? splat(20.0) : x;
-        const D e = PowerOfTwo::of(large * 2.88539008177792681472);
-        const D quotient = (e - 1.0) / (e + 1.0);
-        const D q = x * x;
-        const D series = x + x * q * ((q * ratio<315, -17> + ratio<15, 2>) * q - ratio<3>);
-        return (D)((I)x & 0x7fffffffffffffffll) < 0.00390625 ? series : quotient;
+template <size_t N>
+struct alignas(64) Segments {
+    Segment segment[N];
+    constexpr explicit Segments(const Curve<N>& curve) : segment() {
+        for (size_t i = 0; i < N; ++i) {
+            const Coefficients& c = curve.segment[i];
+            segment[i] = {static_cast<uint64_t>(int64_t{c.c0} * (1 << 14) + curve.bias), c.c1, c.c2};
+        }
     }
 };
 
-// f32 in, f32 out, all lanes; the result may be subnormal.
-template <class Function>
-SASSEMU_INLINE V32 apply(V32 v) {
-    alignas(64) uint32_t x[32];
-    L::store(x, v);
-    for (unsigned i = 0; i < 32; i += block) narrow(x + i, Function::of(widen(x + i)));
-    return L::load(x);
+// x^2 / 2^19 from the partial products of weight 2^19 and more alone: bits i < j of x contribute at
+// i + j + 1, bit i with itself at 2 i. Bits 9 and up form a whole square but for bit 9 itself.
+SASSEMU_INLINE V32 truncated_square(V32 x) {
+    const V32 high = right(x, 9);
+    V32 sum = right(L::mul_lo(high, high), 1);
+    for (unsigned i = 2; i < 9; ++i) {
+        const V32 bit = L::sar(left(x, 31 - i), L::splat(31));
+        sum = L::add(sum, L::and_(bit, right(x, 18 - i)));
+    }
+    return sum;
 }
-// Upper words of fp64 in and out.
-template <class Function>
-SASSEMU_INLINE V32 apply_high(V32 v) {
-    alignas(64) uint32_t x[32];
-    L::store(x, v);
-    for (unsigned i = 0; i < 32; i += block) to_high(x + i, Function::of(from_high(x + i)));
-    return L::load(x);
+
+// In units of 2^-fraction_bits; `at` is the segment number over the x_bits bits of x.
+template <size_t N>
+SASSEMU_INLINE V64 interpolate(const Segments<N>& table, V32 at) {
+    const V32 x = low_bits(at, x_bits);
+    const L::Rows4 c = L::gather_128(&table, left(right(at, x_bits), 4), L::kAllLanes);
+    const V64 linear = L::mul_wide_s(c.r[2], x), square = L::mul_wide_s(c.r[3], truncated_square(x));
+    return L::add64(L::make64(c.r[0], c.r[1]), L::add64(linear, square));
 }
+// The 24 bits of a sum whose leading bit has the weight 2^-below.
+SASSEMU_INLINE V32 significand(V64 sum, unsigned below) {
+    return L::lo32(L::shr64(sum, L::splat(fraction_bits - 23 - below)));
+}
+// All ones in lanes that are above 0 as signed numbers.
+SASSEMU_INLINE V32 positive(V32 v) { return L::sar(L::neg(v), L::splat(31)); }
+// A sum below 2^52 units of 2^-bits, cut to fp32.
+SASSEMU_INLINE V32 normalize(V64 sum, unsigned bits) {
+    constexpr uint64_t two52 = 0x4330000000000000ull;
+    const V64 d = L::dadd(L::or64(sum, L::splat64(two52)), L::splat64(two52 | 1ull << 63));
+    const V32 f = L::sub(L::lo32(L::shr64(d, L::splat(29))), L::splat((1023 - 127 + bits) << 23));
+    return L::and_(f, positive(L::hi32(d)));
+}
+// |x| in fixed point, cut to `bits` bits below the point, modulo 2^32; 0 from 2^(55 - bits) on.
+SASSEMU_INLINE V32 fixed_point(V32 x, unsigned bits) {
+    const V32 s = L::or_(low_bits(x, 23), L::splat(1u << 23));
+    const V32 up = L::sub(exponent(x), L::splat(127 + 23 - bits));
+    return L::or_(L::shl(s, up), L::shr(s, L::neg(up)));  // a negative count shifts everything out
+}
+
+// ---- the functions, of fp32 unless noted -----------------------------------------------------
+template <class Tables>
+struct Functions {
+    static constexpr Segments<128> reciprocal_segments{Tables::reciprocal};
+    static constexpr Segments<128> root_reciprocal_segments{Tables::root_reciprocal};
+    static constexpr Segments<128> root_segments{Tables::root};
+    static constexpr Segments<64> power_segments{Tables::power};
+    static constexpr Segments<64> logarithm_segments{Tables::logarithm};
+    static constexpr Segments<64> sine_segments{Tables::sine};
+    static constexpr Segments<51> tangent_segments{Tables::tangent};
+
+    // 1 / (1 + m * 2^-23), 24 bits below the point.
+    static SASSEMU_INLINE V32 reciprocal_significand(V32 m) {
+        return significand(interpolate(reciprocal_segments, left(m, 1)), 1);
+    }
+    // The same of the square root; `octave` is the fraction under the exponent's low bit. Even
+    // powers of two are exact: there the sum is just below 1.
+    static SASSEMU_INLINE V32 root_reciprocal_significand(V32 octave) {
+        const V32 at = even_first(octave);
+        const V32 zero = right(L::sub(at, L::splat(1)), 31);
+        return L::add(significand(interpolate(root_reciprocal_segments, at), 1), zero);
+    }
+    // Biased exponents are odd where the exponent is even.
+    static SASSEMU_INLINE V32 even_first(V32 octave) { return L::xor_(octave, L::splat(1u << 23)); }
+
+    // Of |x|; where it is subnormal, the number is below 2^23 and not the result.
+    static SASSEMU_INLINE V32 reciprocal(V32 x) {
+        return scale(reciprocal_significand(low_bits(x, 23)), minus(252, exponent(x)));
+    }
+    static SASSEMU_INLINE V32 root_reciprocal(V32 x) {
+        const V32 half = right(plus(exponent(x), 1), 1);
+        return scale(root_reciprocal_significand(low_bits(x, 24)), minus(189, half));
+    }
+    static SASSEMU_INLINE V32 root(V32 x) {
+        const V32 half = right(plus(exponent(x), 1), 1);
+        const V64 sum = interpolate(root_segments, even_first(low_bits(x, 24)));
+        return scale(significand(sum, 0), plus(half, 62));
+    }
+    // Of the upper words of fp64: the fp32 significands, cut.
+    static SASSEMU_INLINE V32 reciprocal_high(V32 x) {  // of |x|, as reciprocal, the limit being 2^20
+        const V32 r = right(reciprocal_significand(left(low_bits(x, 20), 3)), 3);
+        return L::add(r, left(minus(2044, low_bits(right(x, 20), 11)), 20));
+    }
+    static SASSEMU_INLINE V32 root_reciprocal_high(V32 x) {
+        const V32 half = right(plus(low_bits(right(x, 20), 11), 1), 1);
+        const V32 r = right(root_reciprocal_significand(left(low_bits(x, 21), 3)), 3);
+        return L::add(r, left(minus(1533, half), 20));
+    }
+
+    // The operand has 23 bits below the point. A negative one that is no integer is complemented
+    // bit by bit, and so is one unit of 2^-23 off. For |x| < 128; where the result is subnormal,
+    // the number is below 2^23 and not the result.
+    static SASSEMU_INLINE V32 power(V32 x) {
+        const V32 magnitude = fixed_point(x, 23);
+        const V32 whole = right(L::sub(low_bits(magnitude, 23), L::splat(1)), 31);
+        V32 n = L::xor_(magnitude, L::sar(x, L::splat(31)));
+        n = L::add(n, L::and_(whole, right(x, 31)));
+        const V32 r = significand(interpolate(power_segments, low_bits(n, 23)), 0);
+        return scale(r, plus(L::sar(n, L::splat(23)), 126));
+    }
+    // Exponent and interpolated part add up in fixed point, 36 bits below the point remain, and a
+    // negative sum is complemented bit by bit. For x above 0; that of 1 is 0.
+    static SASSEMU_INLINE V32 logarithm(V32 x) {
+        constexpr unsigned kept = 36;
+        const V32 whole = L::sub(exponent(x), L::splat(127));
+        V64 sum = interpolate(logarithm_segments, low_bits(x, 23));
+        sum = L::add64(sum, L::make64(L::splat(0), left(whole, fraction_bits - 32)));
+        const V32 negative = L::sar(L::hi32(sum), L::splat(31));
+        sum = L::xor64(sum, L::make64(negative, negative));
+        const V32 r = normalize(L::shr64(sum, L::splat(fraction_bits - kept)), kept);
+        return L::and_(L::or_(r, sign(negative)), positive(L::xor_(x, L::splat(0x3f800000u))));
+    }
+    // The angle in turns has 25 bits below the point: two for the quadrant. Odd quadrants run
+    // backwards, their fraction complemented bit by bit. The cosine is the sine a quarter on.
+    static SASSEMU_INLINE V32 sine(V32 x) {
+        const V32 angle = fixed_point(x, 25);
+        return of_angle(angle, L::xor_(x, left(angle, 31 - 24)));
+    }
+    static SASSEMU_INLINE V32 cosine(V32 x) {
+        const V32 angle = plus(fixed_point(x, 25), 1u << 23);
+        return of_angle(angle, left(angle, 31 - 24));
+    }
+    // From 2^-8 to 8. Every octave has its own number of segments, each with x_bits bits of x.
+    static SASSEMU_INLINE V32 tangent(V32 x) {
+        constexpr unsigned first_exponent = 127 - 8;
+        alignas(64) static constexpr uint32_t octaves[32] = {  // segments as a power of two, first
+            0 << 8 | 0, 0 << 8 | 1,  0 << 8 | 2,  1 << 8 | 3,  1 << 8 | 5, 2 << 8 | 7,
+            2 << 8 | 11, 2 << 8 | 15, 3 << 8 | 19, 4 << 8 | 27, 3 << 8 | 43};
+        const V32 which = L::sub(exponent(x), L::splat(first_exponent));
+        const V32 octave = L::permute(L::load(octaves), which);
+        const V32 fraction = L::shr(low_bits(x, 23), minus(23 - x_bits, right(octave, 8)));
+        const V32 at = L::add(fraction, left(low_bits(octave, 8), x_bits));
+        return L::or_(normalize(interpolate(tangent_segments, at), fraction_bits), sign(x));
+    }
+
+  private:
+    static SASSEMU_INLINE V32 sign(V32 x) { return L::and_(x, L::splat(0x80000000u)); }
+    static SASSEMU_INLINE V32 of_angle(V32 angle, V32 sign_of) {
+        const V32 odd = L::sar(left(angle, 31 - 23), L::splat(31));
+        const V64 sum = interpolate(sine_segments, low_bits(L::xor_(angle, odd), 23));
+        return L::or_(normalize(sum, fraction_bits), sign(sign_of));
+    }
+};
 
 }  // namespace special
 }  // namespace SASSEMU_ISA_NS
