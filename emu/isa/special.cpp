@@ -1,4 +1,5 @@
-// MUFU: the special cases and the flushing of each function around the values of special_functions.hpp.
+// MUFU: the special cases and the flushing of each function around the values of
+// special_functions.hpp.
 //
 // fp32 operands and results that are subnormal are flushed; TANH passes them through. Measured on
 // an H200 over all operands (SPECIAL.md); other architectures are taken to be the same.
@@ -30,8 +31,8 @@ SASSEMU_INLINE V32 flush(V32 r, uint32_t least) {
 }
 constexpr uint32_t least_normal = 0x00800000u, infinity = 0x7f800000u;
 
-// Each: `of` for all operands, which where every lane is an ordinary one is the value of the unit, and
-// `special`, which puts the special cases into that.
+// Each: `of` for all operands, which is the value of the unit where every lane is an ordinary number,
+// and `special`, which puts the special cases into that value.
 template <class Unit>
 struct Rcp {
     static SASSEMU_RARE V32 of(V32 x) {

@@ -1,7 +1,7 @@
 // The special-function unit as found on an H200 (SPECIAL.md): a table of segments, and in each
-// c0 + c1 x + c2 x^2 in fixed point with a squarer that leaves out its low columns. Here: the values, for finite
-// operands above the subnormals. Not here: special cases and flushing (special.cpp), coefficients
-// (special_tables.hpp).
+// c0 + c1 x + c2 x^2 in fixed point with a squarer that leaves out its low columns. Here: the values,
+// for finite operands above the subnormals. Not here: special cases and flushing (special.cpp),
+// coefficients (special_tables.hpp).
 #pragma once
 
 #include "emu/isa/isa.hpp"

@@ -1,6 +1,6 @@
-// The coefficients of the special-function unit (SPECIAL.md), found from the results that an H200
-// gives for every input, by solving for the numbers that explain all of them. Data only; the arithmetic is in
-// special_functions.hpp.
+// The coefficients of the special-function unit (SPECIAL.md), found from the results that an H200 gives
+// for every operand, by solving for the numbers that explain all of them. Data only; the arithmetic
+// is in special_functions.hpp.
 //
 // A segment's rows are {c0, c1, c2}; with the 17 bits x below the segment number its value is
 //     (c0 * 2^14 + c1 * x + c2 * truncated_square(x) + bias) * 2^-40.
