@@ -153,17 +153,17 @@ void lower3(Lower& x, const typed::Dfma& i) {
 
 // ---- DSETP -----------------------------------------------------------------------------------
 
-// .MIN and .MAX: the first result says that a is the minimum (maximum), where a number beats a NaN
-// -0 < +0, and equal operands count as a; the second says that both are NaN, without the boolean
-// operation (measured on an H200). Compilers select by the first and quiet the selected operand where
-// the second holds.
+// .MIN and .MAX: the first result says that a is the minimum (maximum), where a number beats a NaN and
+// -0 < +0; equal operands count as a for .MIN and as b for .MAX. The second says that both are NaN,
+// without the boolean operation (measured on an H200). Compilers select by the first and quiet the
+// selected operand where the second holds.
 template <bool Max>
 SASSEMU_RARE Mask takes_a(V64 a, V64 b, Mask* both_nan) {
     const Mask nan_a = L::dcmp<Compare::nan>(a, a), nan_b = L::dcmp<Compare::nan>(b, b);
     *both_nan = nan_a & nan_b;
     const Mask better = Max ? L::dcmp<Compare::gt>(a, b) : L::dcmp<Compare::lt>(a, b);
     const Mask sign_a = L::sign_mask(L::hi32(a)), sign_b = L::sign_mask(L::hi32(b));
-    const Mask tie = L::dcmp<Compare::eq>(a, b) & (Max ? ~sign_a | sign_b : sign_a | ~sign_b);
+    const Mask tie = L::dcmp<Compare::eq>(a, b) & (Max ? ~sign_a & sign_b : sign_a | ~sign_b);
     return better | tie | (nan_b & ~nan_a);
 }
 

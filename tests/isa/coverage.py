@@ -69,8 +69,8 @@ def main():
         yes = {n for n in names if (arch, n) in good}
         row = "| %s | %d | %d |" % (arch, len(names), len(yes))
         if census:
-            total = sum(census[arch].values())
-            row += " %.3f %% |" % (100 * sum(c for n, c in census[arch].items() if n in yes) / total) if total else " |"
+            total = sum(census[arch].get(n, 0) for n in names)
+            row += " %.3f %% |" % (100 * sum(census[arch].get(n, 0) for n in yes) / total) if total else " |"
         print(row)
     print("\n## By mnemonic\n\nExecuted forms of all forms; empty where the architecture lacks the mnemonic in the sample.\n")
     print("| mnemonic | " + " | ".join(arches) + " |")

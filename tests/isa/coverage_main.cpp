@@ -19,8 +19,9 @@ int main() {
         const std::string arch = line.substr(0, tab);
         const test::Word word(line.substr(tab + 1, 32).c_str());
         const uint64_t bits[2] = {word.lo, word.hi};
+        constexpr uint64_t pc = uint64_t{1} << 40;  // branches stay inside the section
         sassdec_insn insn;
-        if (sassdec_decode(sassdec_arch_from_name(arch.c_str()), bits, 0, &insn) != SASSDEC_OK) {
+        if (sassdec_decode(sassdec_arch_from_name(arch.c_str()), bits, pc, &insn) != SASSDEC_OK) {
             std::cout << arch << "\t?\tundecodable\n";
             continue;
         }
@@ -36,7 +37,7 @@ int main() {
             Op ops[2];
             LowerRequest request;
             request.instruction = &insn;
-            request.offset = uint64_t{1} << 40;  // branches stay inside the section
+            request.offset = pc;
             request.section_end = uint64_t{1} << 62;
             request.sm = static_cast<uint32_t>(std::atoi(arch.c_str() + 3));
             request.max_registers = 255;

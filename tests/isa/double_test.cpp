@@ -80,6 +80,24 @@ const Entry entries[] = {
     {"DSETP", "sm_80", "0000000003f0000000000002" "0000722a", {rrr, rri, rrc, rru},
      {90, 72, 63, 62}, false},
 };
+// Random operands are hardly ever equal.
+TEST(DoubleTies, CountAsTheMinimumOnly) {
+    const uint64_t values[] = {0x3e74db743e74db77, 0xde16851d00000000, 0x000fffffffffffff, 0, 1ull << 63};
+    for (const LevelTable* level : levels())
+        for (const uint64_t value : values)
+            for (const bool max : {false, true}) {
+                Machine m(level);
+                for (unsigned lane = 0; lane < 32; ++lane) {
+                    m.set64(12, lane, value);
+                    m.set64(14, lane, value);
+                }
+                const Word word(max ? "03ffde000390f0000000000e0c00722a"   // DSETP.MAX.AND P0, P1, R12, R14, PT
+                                    : "03ffde00039000000000000e0c00722a");  // DSETP.MIN.AND
+                ASSERT_EQ(m.step("sm_90", word), Outcome::ok);
+                EXPECT_EQ(m.p(0), max ? 0u : ~0u) << level->name << std::hex << value;
+            }
+}
+
 INSTANTIATE_TEST_SUITE_P(Isa, DoubleWords, ::testing::ValuesIn(entries),
                          [](const auto& i) { return test_name(i.param.name); });
 

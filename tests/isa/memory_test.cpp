@@ -193,6 +193,22 @@ TEST_P(Memory, FaultsNameTheLane) {
     }
 }
 
+TEST_P(Memory, LoadsUnderAFalsePredicateOperandGiveZeros) {
+    Machine m(GetParam());
+    uint64_t base = 0;
+    std::byte* host = m.allocate(4096, base);
+    for (unsigned i = 0; i < 64; ++i) reinterpret_cast<uint32_t*>(host)[i] = 0xaa000000 + i;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        m.set64(4, lane, lane % 2 ? base + lane * 8 : 1);  // the others have no valid address
+        m.set64(8, lane, ~uint64_t{0});
+    }
+    m.p(2) = 0xaaaaaaaa;
+    // LDG.E.64 R8, desc[UR6][R4.64], P2
+    ASSERT_EQ(m.step("sm_90", Word("03f21e000c1e1b050000000604087981")), Outcome::ok) << m.rejection;
+    for (unsigned lane = 0; lane < 32; ++lane)
+        EXPECT_EQ(m.r64(8, lane), lane % 2 ? 0xaa000001aa000000 + lane * 0x0000000200000002 : 0);
+}
+
 TEST_P(Memory, ConstantsOutsideTheBankAreZero) {
     const Form& ldc = forms[std::size(forms) - 1];
     for (unsigned size : {0u, 2u, 4u, 5u, 6u}) {
