@@ -111,9 +111,10 @@ class Tables:
         if o.when:
             when, mask = index[o.when[0]], sum(1 << v for v in o.when[1])
         flags = (int(o.write) | int(o.read) << 1 | int(o.optional) << 2 | ("cx" in o.flags) << 3 |
-                 int(o.off_signed) << 4 | ("keepzero" in o.flags) << 5 | ("abs_target" in o.flags) << 7 |
+                 int(o.off_signed) << 4 | ("keepzero" in o.flags) << 5 | ("plainzero" in o.flags) << 6 | ("abs_target" in o.flags) << 7 |
                  ("comp" in o.flags) << 8 | ("desc_next" in o.flags) << 9 | ("ur_opt" in o.flags) << 10 |
-                 ("spaced" in o.flags) << 11 | ("inside" in o.flags) << 12 | ("next" in o.flags) << 13 | ("unless" in o.flags) << 14)
+                 ("spaced" in o.flags) << 11 | ("inside" in o.flags) << 12 | ("next" in o.flags) << 13 | ("unless" in o.flags) << 14 |
+                 ("nozero" in o.flags) << 15)
         default = o.default
         if default is None:
             default = {"pred": 7, "reg": 255}.get(o.kind, 0)
@@ -172,7 +173,7 @@ def emit(forms, plan, path):
         row = (f"{{{{0x{form.mask & low:x}u,0x{form.mask >> 64:x}u}},{{0x{form.value & low:x}u,0x{form.value >> 64:x}u}},"
                f"{t.shape(form, plan)},{f},{o},{d},{len(form.fields)},{len(form.operands)},{len(form.denies)},"
                f"{int(form.uniform_guard)},{int(form.variable)},{form.reuse_mask},"
-               f"{SCOREBOARDS.index(form.scoreboard)},{form.stall},{i},{len(form.fills)}}}")
+               f"{SCOREBOARDS.index(form.scoreboard)},{form.stall},{i},{len(form.fills)},{form.no_scoreboard}}}")
         if len(form.fields) > 24 or len(form.operands) > 16:
             fail(form.entry.where, "an instruction has at most 24 fields and 16 operands")
         if row not in row_ids:

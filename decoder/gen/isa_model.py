@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from isa_parse import FAMILIES, IsaError, Enum, EnumValue, fail, identifier, parse_enum_values, tokens
 
 NONE = 0xff
+PLAIN_ZERO = frozenset(["sm_75", "sm_80", "sm_86", "sm_89"])  # a zero base shows neither .U32 nor a scale
 WIDE_UREG = frozenset(["sm_100", "sm_103", "sm_110", "sm_120"])
 
 # Operand kinds of the tables (the order is the C enum's, see emit_tables.py).
 KINDS = ["reg", "pred", "imm", "fimm", "const", "mem", "label", "enum", "text", "bar", "sb", "list"]
-IMM_TYPES = ["u32", "s32", "f32", "f64", "f16x2", "bf16x2", "dec", "f16", "s32x", "tf32"]
+IMM_TYPES = ["u32", "s32", "f32", "f64", "f16x2", "bf16x2", "dec", "f16", "s32x", "tf32", "bf16"]
 
 # Groups whose instructions have variable latency unless a `fixed` statement says otherwise.
 VARIABLE_GROUPS = {"memory", "texture", "async", "branch", "call", "return", "exit", "barrier", "convergence", "fence",
@@ -92,6 +93,7 @@ class Form:
     uniform_guard: bool
     variable: bool = False    # variable latency: completion through scoreboards; such operands have no reuse cache
     reuse_mask: int = 0       # bits [124:122] that may be set
+    no_scoreboard: int = 0    # 1: no write barrier, 2: no read barrier may be named
     scoreboard: str = ""      # the assembler's default scoreboard
     stall: int = 0            # least stall cycles that the assembler accepts
     fills: tuple = ()         # (high, low, value): what the assembler writes to bits that nothing else decides
@@ -316,7 +318,7 @@ class Expander:
             o.off, o.off_len, o.off_signed, o.scale, o.bank, o.bank_len = 40, 14, True, 2, 54, 5
             if what == "X":
                 o.flags.add("cx")
-                o.ureg, o.ureg_len, o.bank, o.bank_len = 32, 6, NONE, 0
+                o.ureg, o.ureg_len, o.bank, o.bank_len, o.off_signed = 32, 6, NONE, 0, False
 
     def attributes(self, o, attrs, family, fields, where):
         slot_defaults = {"slot1": (63, 62), "slot2": (75, 74)}
@@ -344,7 +346,7 @@ class Expander:
                 if val not in IMM_TYPES:
                     fail(where, f"unknown immediate type '{val}'")
                 o.type = val
-                if o.kind == "imm" and val in ("f32", "f64", "f16x2", "bf16x2", "f16", "tf32"):
+                if o.kind == "imm" and val in ("f32", "f64", "f16x2", "bf16x2", "f16", "tf32", "bf16"):
                     o.kind = "fimm"
             elif key == "scale":
                 o.scale = number(val, where).bit_length() - 1
@@ -388,6 +390,8 @@ class Expander:
                 if not any(f.name == val for f in fields):
                     fail(where, f"ext names unknown field '{val}'")
                 o.ext = val
+                if family in PLAIN_ZERO:
+                    o.flags.add("plainzero")
             elif key in ("off", "uoff"):
                 if o.kind == "const":
                     o.scale = 0
@@ -400,7 +404,7 @@ class Expander:
                 o.bank, o.bank_len = b[-1], len(b)
             elif key == "prefix":
                 o.prefix = val.strip('"')
-            elif key in ("comp", "next", "ur_opt", "desc_next", "cx", "keepzero", "abs_target", "spaced", "inside", "ur_always", "nobracket"):
+            elif key in ("comp", "next", "ur_opt", "desc_next", "cx", "keepzero", "abs_target", "spaced", "inside", "nozero"):
                 o.flags.add(key)
             else:
                 fail(where, f"unknown operand attribute '{a}'")
@@ -473,6 +477,8 @@ class Expander:
             elif head == "deny":
                 denies.append([self.condition(p, fields, l.where) for p in rest])
             elif head == "pseudo":
+                if alu and "X" in alu:  # bindless constants show the plain name
+                    continue
                 f = Field("", None, [], True, literal=rest[0].strip('"'), where=l.where, pseudo=[])
                 for p in rest[1:]:
                     n, _, v = p.partition("=")
@@ -500,6 +506,7 @@ class Expander:
                 fail(entry.where, f"name '{n}' is used twice in {entry.mnemonic} ({family})")
         form = Form(family, entry, opcode, mask, value, fields, operands, sem, denies, uniform)
         form.variable = self.variable(form)
+        form.no_scoreboard = self.no_scoreboard(form)
         for families, mnemonics, what, value in self.desc.control:
             if family in families and self.names(form) & mnemonics:
                 if what == "fill":
@@ -515,11 +522,6 @@ class Expander:
                 form.reuse_mask |= 1 << (o.reuse - 122)
         return form
 
-    @staticmethod
-    def names(form):
-        """The names by which the statements of column 0 mean a form."""
-        return {form.entry.mnemonic.split(".")[0], form.entry.mnemonic, f"0x{form.opcode:x}"}
-
     def variable(self, form):
         """Whether results arrive through a scoreboard; decides which values of bits [124:122] are valid."""
         groups = set(form.sem.get("group", "").split(","))
@@ -529,6 +531,18 @@ class Expander:
             if form.family in families and names & mnemonics:
                 result = variable
         return result
+
+    def no_scoreboard(self, form):
+        result = 0
+        for families, names, bits in self.desc.scoreboards:
+            if form.family in families and names & self.names(form):
+                result |= bits
+        return result
+
+    @staticmethod
+    def names(form):
+        """What the statements of common.isa may call a form."""
+        return {form.entry.mnemonic.split(".")[0], form.entry.mnemonic, form.entry.struct, f"0x{form.opcode:x}"}
 
 
 def expand(desc):

@@ -54,6 +54,7 @@ class Description:
     scheduling: list  # (families, set of mnemonics, variable latency?) of the `variable` and `fixed` statements
     control: list     # (families, set of mnemonics, "scoreboard", "stall" or "fill", value) of the statements of those names
     ignore91: list    # (families, set of opcodes) whose bit 91 carries nothing
+    scoreboards: list  # (families, set of names, bits: 1 no write, 2 no read) of the `no_write` and `no_read` statements
 
 
 def fail(where, message):
@@ -159,7 +160,8 @@ class Parser:
             self.sets[f] = frozenset([f])
             self.sets[f + "+"] = frozenset(FAMILIES[i:])
             self.sets[f + "-"] = frozenset(FAMILIES[:i + 1])
-        self.macros, self.enums, self.entries, self.scheduling, self.control, self.ignore91 = {}, {}, [], [], [], []
+        self.macros, self.enums, self.entries, self.scheduling, self.control = {}, {}, [], [], []
+        self.ignore91, self.scoreboards = [], []
 
     def families(self, text, where):
         """'sm_90+ !sm_120' -> set of families; names are unioned, then !names are removed."""
@@ -220,6 +222,9 @@ class Parser:
                     fail(where, "expected: fill HIGH:LOW=VALUE... NAME...")
                 self.control.append((fams, names, word, tuple((*map(int, b.split(":")), int(v)) for b, v in bits)))
                 block = None
+            elif word in ("no_write", "no_read"):
+                self.scoreboards.append((fams, frozenset(tail.split()), 1 if word == "no_write" else 2))
+                block = None
             elif word == "ignore91":
                 self.ignore91.append((fams, frozenset(int(x, 0) for x in tail.split())))
                 block = None
@@ -245,7 +250,7 @@ class Parser:
                 entry.families = fams
                 self.entries.append(entry)
             else:
-                fail(where, f"unknown keyword '{word}' (set, enum, macro, insn, variable, fixed, scoreboard, stall, fill, ignore91)")
+                fail(where, f"unknown keyword '{word}' (set, enum, macro, insn, variable, fixed, no_write, no_read, scoreboard, stall, fill, ignore91)")
 
     def expand(self, lines, depth=0):
         out = []
@@ -266,4 +271,5 @@ class Parser:
     def finish(self):
         for e in self.entries:
             e.lines = [Line(l.where, l.text, l.families & e.families) for l in self.expand(e.lines)]
-        return Description(self.sets, self.enums, self.entries, self.scheduling, self.control, self.ignore91)
+        return Description(self.sets, self.enums, self.entries, self.scheduling, self.control, self.ignore91,
+                           self.scoreboards)

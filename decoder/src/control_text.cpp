@@ -143,6 +143,8 @@ void apply_control(const ControlText& c, const sassdec_insn& insn, std::uint64_t
         if (any(out.r) || any(out.ur) || out.p || out.up) write = default_write;
         if (!jumps && (any(in.r) || any(in.ur))) read = default_read;
     }
+    if (form.barred_scoreboards & 1) write = no_barrier;
+    if (form.barred_scoreboards & 2) read = no_barrier;
     if (c.write_barrier >= 0) write = c.write_barrier;
     if (c.read_barrier >= 0) read = c.read_barrier;
     set_bits(word, write_pos, 3, static_cast<std::uint64_t>(write));

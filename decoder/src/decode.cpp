@@ -132,11 +132,13 @@ bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassd
             break;
         case SASSDEC_OP_IMM: {
             unsigned len = o.len;
-            std::uint64_t raw = w.get(o.pos, o.len);
+            std::uint64_t raw = 0;
             if (o.piece[0].len) {  // a field in several pieces
                 raw = get_pieces(w, o.piece);
                 len = 0;
                 for (const Piece& p : o.piece) len += p.len;
+            } else {
+                raw = w.get(o.pos, o.len);
             }
             const bool is_signed = o.imm_type == SASSDEC_IMM_S32 || o.imm_type == SASSDEC_IMM_S32X;
             op.imm = is_signed ? sign_extend(raw, len) : static_cast<std::int64_t>(raw);
@@ -190,8 +192,17 @@ bool check_control(const FormRow& form, const Word& w, Failure& why) {
         return false;
     }
     const bool good = schedule == 0 ? low == 0 : schedule > 16 && !form.variable ? (low & ~std::uint64_t{form.reuse_mask}) == 0 : low < 6;
-    if (!good) why = {SASSDEC_E_CONTROL, 122, 124};
-    return good;
+    if (!good) {
+        why = {SASSDEC_E_CONTROL, 122, 124};
+        return false;
+    }
+    // What delivers no result releases no write barrier; what has read its sources when it issues, no read barrier.
+    for (unsigned k = 0; k < 2; ++k)
+        if ((form.barred_scoreboards >> k & 1) && w.get(110 + 3 * k, 3) != 7) {
+            why = {SASSDEC_E_CONTROL, static_cast<std::uint8_t>(110 + 3 * k), static_cast<std::uint8_t>(112 + 3 * k)};
+            return false;
+        }
+    return true;
 }
 
 bool try_form(const FormRow& form, const Word& w, sassdec_insn& insn, Failure& why) {

@@ -35,6 +35,11 @@ void put_pred(Text& t, bool uniform, unsigned index) {
         t.dec(index);
 }
 
+void put_unknown(Text& t, unsigned number) {
+    t.put("???");
+    t.dec(number);
+}
+
 void put_suffix(Text& t, const OperandRow& o, const FormRow& form, const sassdec_insn& insn) {
     if (o.suffix != none) t.put(value_text(fields[form.fields + o.suffix].enumeration, insn.field[o.suffix]));
 }
@@ -61,8 +66,8 @@ void put_address(Text& t, const OperandRow& o, const FormRow& form, const sassde
     const char* ext = "";
     if (o.ext != none) ext = value_text(fields[form.fields + o.ext].enumeration, insn.field[o.ext]);
     // A zero 64-bit base is left out like a plain one; a zero 32-bit or scaled base is shown.
-    if (o.ext != none && op.width == 2) {
-        if (op.index == SASSDEC_RZ && ((op.flags & SASSDEC_HAS_UREG) || op.offset)) ext = "";
+    if (o.ext != none && op.index == SASSDEC_RZ) {
+        if (op.width == 2 ? (op.flags & SASSDEC_HAS_UREG) || op.offset : o.flags & op_plainzero) ext = "";
     }
     const bool show_base = base || ((op.flags & SASSDEC_HAS_REG) && (*ext || (!(op.flags & SASSDEC_HAS_UREG) && op.offset == 0)));
     bool any = false;
@@ -95,6 +100,7 @@ void put_float(Text& t, const sassdec_operand& op) {
     switch (op.imm_type) {
         case SASSDEC_IMM_F64: t.float64(v); break;
         case SASSDEC_IMM_F16: t.float16(static_cast<std::uint16_t>(v)); break;
+        case SASSDEC_IMM_BF16: t.bfloat16(static_cast<std::uint16_t>(v)); break;
         case SASSDEC_IMM_F16X2:
             t.float16(static_cast<std::uint16_t>(v >> 16));
             t.put(", ");
@@ -135,6 +141,11 @@ void put_operand(Text& t, const OperandRow& o, const FormRow& form, const sassde
     switch (op.kind) {
         case SASSDEC_OP_REG:
             open_sign(t, op);
+            if ((o.flags & op_nozero) && op.index == SASSDEC_RZ) {  // the zero register has no name here
+                put_unknown(t, (1u << o.len) - 1);
+                close_sign(t, op);
+                break;
+            }
             t.put(text(o.text));
             if (*text(o.text)) t.put('[');
             put_reg(t, op.file, op.index);
@@ -145,7 +156,10 @@ void put_operand(Text& t, const OperandRow& o, const FormRow& form, const sassde
             break;
         case SASSDEC_OP_PRED:
             if (op.flags & SASSDEC_INV) t.put('!');
-            put_pred(t, op.file == SASSDEC_UP, op.index);
+            if ((o.flags & op_nozero) && op.index == SASSDEC_PT)
+                put_unknown(t, SASSDEC_PT);
+            else
+                put_pred(t, op.file == SASSDEC_UP, op.index);
             break;
         case SASSDEC_OP_IMM: put_integer(t, op); break;
         case SASSDEC_OP_FIMM: put_float(t, op); break;

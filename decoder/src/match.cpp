@@ -151,6 +151,7 @@ class Matcher {
             return complaint_.unfit(s_.mnemonic, "this instruction takes no such guard");
         }
         draft_.set(105, 5, static_cast<std::uint64_t>(schedule));
+        draft_.set(110, 6, 0x3f);  // no barriers yet; apply_control chooses
         tries_ = 0;
         end_ = p;
         // Fields with one value left first: they bind bits that others share.
@@ -213,6 +214,8 @@ class Matcher {
         apply_control(control, insn, word_);
         if ((control.bits_mask.lo | control.bits_mask.hi) && sassdec_decode(s_.arch, word_, s_.pc, &insn) != SASSDEC_OK)
             return complaint_.unfit(end_, "with these &bits the word is no instruction");
+        if ((control.write_barrier >= 0 || control.read_barrier >= 0) && sassdec_decode(s_.arch, word_, s_.pc, &insn) != SASSDEC_OK)
+            return complaint_.unfit(end_, "this instruction cannot release that scoreboard");
         return true;
     }
 

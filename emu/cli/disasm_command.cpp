@@ -1,15 +1,12 @@
-// `sassemu disasm`: the code of a module as text, or words as lines. What belongs here: the
-// listing's layout (labels, columns, JSON). What does not: the text of an instruction, which is the
-// decoder's.
-#include <algorithm>
+// `sassemu disasm`: the code of a module as text or JSON, or words as lines. What belongs here: the command and
+// its JSON. What does not: the layout of the listing (listing.hpp) and the text of an instruction (decoder/).
 #include <cstdio>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "emu/cli/commands.hpp"
+#include "emu/cli/listing.hpp"
 #include "emu/cli/options.hpp"
 #include "emu/module/line_table.hpp"
 #include "emu/module/module.hpp"
@@ -20,196 +17,32 @@ namespace sassemu::cli {
 namespace {
 
 constexpr size_t instruction_bytes = SASSDEC_INSN_BYTES;
-constexpr size_t text_column = 35;  // where an unguarded mnemonic starts
-constexpr size_t hex_column = 70;
 
 struct DisasmCommand {
     std::string file, arch, words;
     bool hex = false, json = false, control = false, source = false, exact = false;
 };
 
-struct Listing {
-    const DisasmCommand& command;
-    const Module& module;
-    sassdec_arch arch;
-    unsigned next_label;  // labels are numbered through the whole file
-};
-
-sassdec_insn decode(sassdec_arch arch, Bytes code, uint64_t offset) {
-    uint64_t words[2];
-    std::memcpy(words, code.data() + offset, sizeof words);
-    sassdec_insn insn;
-    sassdec_decode(arch, words, offset, &insn);
-    return insn;
-}
-
-// Section offset -> label: functions, and every target of a branch within the section.
-using Labels = std::map<uint64_t, std::string>;
-
-Labels find_labels(Listing& listing, const CodeSection& section) {
-    std::set<uint64_t> targets;
-    for (uint64_t at = 0; at + instruction_bytes <= section.bytes.size(); at += instruction_bytes) {
-        const sassdec_insn insn = decode(listing.arch, section.bytes, at);
-        uint64_t target = 0;
-        if (insn.status == SASSDEC_OK && sassdec_branch_target(&insn, &target) != 0 &&
-            target < section.bytes.size()) {
-            targets.insert(target);
-        }
-    }
-    for (const Kernel& kernel : listing.module.kernels()) {
-        if (kernel.section != section.section) continue;
-        for (const IndirectBranch& branch : kernel.indirect_branches) {
-            targets.insert(branch.targets.begin(), branch.targets.end());
-        }
-    }
-    Labels labels;
-    for (const Function& function : listing.module.functions()) {
-        if (function.section == section.section) labels[function.section_offset] = function.name;
-    }
-    for (const uint64_t target : targets) {
-        if (labels.contains(target)) continue;  // a function's name comes first
-        labels[target] = ".L_x_" + std::to_string(listing.next_label++);
-    }
-    return labels;
-}
-
-int label_text(void* user, const sassdec_insn*, uint64_t target, char* out, size_t size) {
-    const auto& labels = *static_cast<const Labels*>(user);
-    const auto found = labels.find(target);
-    if (found == labels.end()) return -1;
-    return std::snprintf(out, size, "`(%s)", found->second.c_str());
-}
-
-std::string instruction_text(const sassdec_insn& insn, Labels* labels) {
-    sassdec_format_options options{};
-    options.size = sizeof options;
-    if (labels != nullptr) {
-        options.label = label_text;
-        options.user = labels;
-    }
+std::string instruction_text(const sassdec_insn& insn) {
     char text[512];
-    const int length = sassdec_format(&insn, &options, text, sizeof text);
+    const int length = sassdec_format(&insn, nullptr, text, sizeof text);
     return length < 0 ? "<undecodable: text too long>" : std::string(text, size_t(length));
 }
 
-// "B0-2--:R-:W1:Y:S04": scoreboards waited for, read and write barrier, yield, stall cycles.
-std::string control_text(const sassdec_control& control) {
-    std::string text = "B";
-    for (int i = 0; i < 6; ++i) {
-        text += (control.wait_mask >> i & 1) != 0 ? static_cast<char>('0' + i) : '-';
-    }
-    const auto barrier = [](uint8_t number) {
-        return number < 6 ? std::string(1, static_cast<char>('0' + number)) : std::string("-");
-    };
-    text += ":R" + barrier(control.read_barrier) + ":W" + barrier(control.write_barrier);
-    text += control.yield != 0 ? ":Y" : ":-";
-    char stall[8];
-    std::snprintf(stall, sizeof stall, ":S%02u", control.stall);
-    return text + stall;
-}
-
-std::string word_text(uint64_t word) {
-    char text[32];
-    std::snprintf(text, sizeof text, "/* 0x%016llx */", static_cast<unsigned long long>(word));
-    return text;
-}
-
-void pad(std::string& line, size_t column) {
-    if (line.size() < column) line.append(column - line.size(), ' ');
-}
-
-void print_instruction(const Listing& listing, const sassdec_insn& insn, Labels& labels) {
-    std::string text = instruction_text(insn, &labels);
-    // A guard stands left of the mnemonics' column.
-    size_t guard = 0;
-    if (text.starts_with('@')) {
-        guard = text.find(' ');
-        guard = guard == std::string::npos ? 0 : guard + 1;
-    }
-    char address[32];
-    std::snprintf(address, sizeof address, "        /*%04llx*/",
-                  static_cast<unsigned long long>(insn.pc));
-    std::string line = address;
-    if (listing.command.control) line += " [" + control_text(insn.control) + "]";
-    const size_t shift = line.size() - std::strlen(address);
-    pad(line, text_column + shift - guard);
-    line += text + " ;";
-    if (listing.command.hex) {
-        pad(line, hex_column + shift);
-        line += word_text(insn.word[0]) + "\n";
-        line.append(hex_column + shift, ' ');
-        line += word_text(insn.word[1]);
-    }
-    std::printf("%s\n", line.c_str());
-}
-
-void print_source(const LineInfo& info) {
-    if (info.source) {
-        std::printf("\t//## File \"%.*s\", line %u", int(info.source->file.size()),
-                    info.source->file.data(), info.source->line);
-        for (const SourceLocation& site : info.inlined_at) {
-            std::printf(" inlined at \"%.*s\", line %u", int(site.file.size()), site.file.data(),
-                        site.line);
-        }
-        std::printf("\n");
-    }
-    if (info.ptx_line != 0) {
-        std::printf("\t//## PTX line %u: %.*s\n", info.ptx_line, int(info.ptx_text.size()),
-                    info.ptx_text.data());
-    }
-}
-
-std::string source_key(const LineInfo& info) {
-    std::string key = std::to_string(info.ptx_line);
-    if (info.source) key += std::string(info.source->file) + std::to_string(info.source->line);
-    return key;
-}
-
-// An instruction that is one with the next; the assembler reads the directive.
-bool is_fused(const Module& module, uint32_t section, uint64_t offset) {
-    for (const Kernel& kernel : module.kernels()) {
-        if (kernel.section == section &&
-            std::ranges::find(kernel.fused_offsets, offset) != kernel.fused_offsets.end()) {
-            return true;
-        }
-    }
-    return false;
-}
-
-void print_section(Listing& listing, const CodeSection& section) {
-    Labels labels = find_labels(listing, section);
-    std::printf("\n//--------------------- %-24s --------------------------\n",
-                section.name.c_str());
-    std::string last_source;
-    for (uint64_t at = 0; at + instruction_bytes <= section.bytes.size(); at += instruction_bytes) {
-        if (const auto label = labels.find(at); label != labels.end()) {
-            std::printf("%s:\n", label->second.c_str());
-        }
-        if (listing.command.source) {
-            const auto info = listing.module.lines().find(section.code_offset + at);
-            if (info && source_key(*info) != last_source) {
-                last_source = source_key(*info);
-                print_source(*info);
-            }
-        }
-        if (is_fused(listing.module, section.section, at)) std::printf("\t.fused\n");
-        print_instruction(listing, decode(listing.arch, section.bytes, at), labels);
-    }
-}
-
-nlohmann::ordered_json section_json(const Listing& listing, const CodeSection& section) {
+nlohmann::ordered_json section_json(const Module& module, sassdec_arch arch,
+                                    const CodeSection& section) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (uint64_t at = 0; at + instruction_bytes <= section.bytes.size(); at += instruction_bytes) {
-        const sassdec_insn insn = decode(listing.arch, section.bytes, at);
+        const sassdec_insn insn = decode_at(arch, section.bytes, at);
         char word[40];
         std::snprintf(word, sizeof word, "%016llx%016llx",
                       static_cast<unsigned long long>(insn.word[1]),
                       static_cast<unsigned long long>(insn.word[0]));
         nlohmann::ordered_json row{{"pc", at},
                                    {"word", word},
-                                   {"text", instruction_text(insn, nullptr)},
+                                   {"text", instruction_text(insn)},
                                    {"control", control_text(insn.control)}};
-        if (const auto info = listing.module.lines().find(section.code_offset + at);
+        if (const auto info = module.lines().find(section.code_offset + at);
             info && info->source) {
             row["file"] = info->source->file;
             row["line"] = info->source->line;
@@ -255,15 +88,15 @@ Result<void> disasm_file(const DisasmCommand& command) {
     for (const Module& module : modules) {
         const std::string name = command.arch.empty() ? module.arch().name() : command.arch;
         SASSEMU_ASSIGN(const sassdec_arch arch, decoder_arch(name));
-        Listing listing{command, module, arch, 0};
+        if (!command.json) {
+            SASSEMU_ASSIGN(const std::string text,
+                           listing(module, arch, {command.hex, command.control, command.source}));
+            std::fwrite(text.data(), 1, text.size(), stdout);
+            continue;
+        }
         nlohmann::ordered_json sections = nlohmann::ordered_json::array();
-        if (!command.json) std::printf("\t.target\t%s\n", module.arch().name().c_str());
         for (const CodeSection& section : module.code_sections()) {
-            if (command.json) {
-                sections.push_back(section_json(listing, section));
-            } else {
-                print_section(listing, section);
-            }
+            sections.push_back(section_json(module, arch, section));
         }
         document.push_back({{"arch", module.arch().name()}, {"sections", std::move(sections)}});
     }

@@ -197,6 +197,7 @@ void lower(Lower& x, const typed::Brxu& i) {
                     static_cast<int64_t>(x.offset() - x.section_begin() + 16), true);
 }
 void lower(Lower& x, const typed::Jmp& i) {
+    if (i.how != typed::BraKind::NONE) return x.gap("JMP.U, JMP.DIV and JMP.CONV");
     x.op.a = zero_row;
     set_predicate(x, i.pa);
     set_jump(x, static_cast<int64_t>(i.offset.imm), false);

@@ -1,6 +1,7 @@
-// Reads test vectors: `arch TAB word TAB pc TAB text` (own.tsv, mutated.tsv). Only parsing belongs here.
+// Reads test vectors: `arch TAB word TAB pc TAB text` (own.tsv, mutations.tsv.gz, sweep.tsv.gz). Only parsing belongs here.
 #pragma once
 #include <cstdint>
+#include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -41,6 +42,21 @@ inline std::vector<Row> read_rows(const std::string& path) {
         if (parse_row(line, row)) rows.push_back(row);
     }
     return rows;
+}
+
+// Rows of a gzipped file, one after the other; `arch` names the architecture where the rows do not.
+template <class Visit>
+void for_each_row(const std::string& path, const char* arch, Visit visit) {
+    std::FILE* pipe = popen(("gzip -dc '" + path + "'").c_str(), "r");
+    if (!pipe) return;
+    char line[1024];
+    while (std::fgets(line, sizeof line, pipe)) {
+        std::string s(line);
+        while (!s.empty() && s.back() == '\n') s.pop_back();
+        Row row;
+        if (parse_row(s, row, arch)) visit(row);
+    }
+    pclose(pipe);
 }
 
 inline std::string decode_text(const Row& row) {

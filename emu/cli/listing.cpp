@@ -1,0 +1,327 @@
+// Layout rules found by comparing listings of nvdisasm 13.0; see tests/cli/listing_test.py, which holds the results.
+#include "emu/cli/listing.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "emu/module/elf.hpp"
+#include "emu/module/line_table.hpp"
+
+namespace sassemu::cli {
+namespace {
+
+constexpr size_t instruction_bytes = SASSDEC_INSN_BYTES;
+constexpr size_t text_column = 35;  // where an unguarded mnemonic starts
+constexpr size_t note_gap = 6;      // from the longest text to the column of notes
+constexpr uint64_t plain_schedule = 0x7e0;  // bits [127:105] of a word that waits for nothing
+
+using Labels = std::map<uint64_t, std::string>;
+
+struct Line {
+    sassdec_insn insn;
+    std::string text;  // with labels
+    std::string note;  // (*"BRANCH_TARGETS ..."*)
+};
+
+struct SectionListing {
+    const CodeSection* section = nullptr;
+    std::vector<const Function*> functions;  // by offset
+    Labels labels;
+    std::vector<Line> lines;
+};
+
+class Lister {
+  public:
+    Lister(const Module& module, sassdec_arch arch, const ListingOptions& options)
+        : module_(module), arch_(arch), options_(options) {}
+
+    Result<std::string> run() {
+        const std::vector<uint32_t> no_space = {0x7000000a, 0x7000000b, 0x70000015};
+        SASSEMU_ASSIGN(file_, elf::parse(module_.elf(), module_.file_name(), no_space));
+        for (const CodeSection& section : module_.code_sections()) add_section(section);
+        // Numbers are given out over the whole file: first to direct branches, then to tables, then to the ends.
+        for (SectionListing& s : sections_) name_targets(s);
+        for (SectionListing& s : sections_) name_tables(s);
+        for (SectionListing& s : sections_) name_ends(s);
+        for (SectionListing& s : sections_) make_lines(s);
+        out_ = "\t.target\t" + module_.arch().name() + "\n\n\t.elftype\t@\"" +
+               (module_.is_relocatable() ? "ET_REL" : "ET_EXEC") + "\"\n\n";
+        for (const SectionListing& s : sections_) print_section(s);
+        print_symbols();
+        return std::move(out_);
+    }
+
+  private:
+    void add_section(const CodeSection& section) {
+        SectionListing s;
+        s.section = &section;
+        for (const Function& f : module_.functions()) {
+            if (f.section != section.section) continue;
+            s.functions.push_back(&f);
+            s.labels[f.section_offset] = f.name;
+        }
+        std::stable_sort(s.functions.begin(), s.functions.end(), [](const Function* a, const Function* b) {
+            return a->section_offset < b->section_offset;
+        });
+        sections_.push_back(std::move(s));
+    }
+
+    std::string fresh() { return ".L_x_" + std::to_string(next_label_++); }
+
+    void name_targets(SectionListing& s) {
+        const Bytes code = s.section->bytes;
+        for (uint64_t at = 0; at + instruction_bytes <= code.size(); at += instruction_bytes) {
+            const sassdec_insn insn = decode_at(arch_, code, at);
+            uint64_t target = 0;
+            if (sassdec_branch_target(&insn, &target) == 0 || target >= code.size()) continue;
+            if (!s.labels.contains(target)) s.labels[target] = fresh();
+        }
+    }
+
+    // A table's branch has a label too; every entry takes a number, even when its target has a label already.
+    void name_tables(SectionListing& s) {
+        for (const IndirectBranch* branch : tables(s)) {
+            const auto name = [&](uint64_t at) {
+                const std::string label = fresh();
+                s.labels.try_emplace(at, label);
+            };
+            name(branch->offset);
+            for (const uint32_t target : branch->targets) name(target);
+        }
+    }
+
+    void name_ends(SectionListing& s) {
+        for (const Function* f : s.functions) {
+            const uint64_t end = f->section_offset + f->size;
+            const bool function = std::any_of(s.functions.begin(), s.functions.end(),
+                                              [&](const Function* g) { return g->section_offset == end; });
+            if (function) continue;
+            const std::string label = fresh();
+            s.labels.try_emplace(end, label);
+        }
+    }
+
+    [[nodiscard]] std::vector<const IndirectBranch*> tables(const SectionListing& s) const {
+        std::vector<const IndirectBranch*> found;
+        for (const Kernel& kernel : module_.kernels()) {
+            if (kernel.section != s.section->section) continue;
+            for (const IndirectBranch& branch : kernel.indirect_branches) found.push_back(&branch);
+        }
+        return found;
+    }
+
+    static int label_text(void* user, const sassdec_insn*, uint64_t target, char* out, size_t size) {
+        const auto& labels = *static_cast<const Labels*>(user);
+        const auto found = labels.find(target);
+        if (found == labels.end()) return -1;
+        const int n = std::snprintf(out, size, "`(%s)", found->second.c_str());
+        return n < 0 || size_t(n) >= size ? -1 : n;
+    }
+
+    void make_lines(SectionListing& s) {
+        const Bytes code = s.section->bytes;
+        std::map<uint64_t, const IndirectBranch*> branches;
+        for (const IndirectBranch* branch : tables(s)) branches[branch->offset] = branch;
+        for (uint64_t at = 0; at + instruction_bytes <= code.size(); at += instruction_bytes) {
+            Line line{decode_at(arch_, code, at), {}, {}};
+            sassdec_format_options options{sizeof options, label_text, &s.labels};
+            char text[1024];
+            const int n = sassdec_format(&line.insn, &options, text, sizeof text);
+            line.text = n < 0 ? "<undecodable: text too long>" : std::string(text, size_t(n));
+            if (const auto found = branches.find(at); found != branches.end()) {
+                line.note = "(*\"BRANCH_TARGETS ";
+                for (size_t i = 0; i < found->second->targets.size(); ++i) {
+                    line.note += (i == 0 ? "" : ",") + s.labels[found->second->targets[i]];
+                }
+                line.note += "\"*)";
+            }
+            widest_text_ = std::max(widest_text_, line.text.size() - guard_length(line.text));
+            widest_note_ = std::max(widest_note_, line.note.size());
+            s.lines.push_back(std::move(line));
+        }
+    }
+
+    // A guard stands left of the mnemonics' column.
+    static size_t guard_length(const std::string& text) {
+        if (!text.starts_with('@')) return 0;
+        const size_t blank = text.find(' ');
+        return blank == std::string::npos ? 0 : blank + 1;
+    }
+
+    static void pad(std::string& line, size_t column) {
+        if (line.size() < column) line.append(column - line.size(), ' ');
+    }
+
+    void print_section(const SectionListing& s) {
+        const elf::Section& section = file_.sections[s.section->section];
+        print("\n//--------------------- %-24s  --------------------------\n", s.section->name.c_str());
+        print("\t.section\t%s,\"ax\",@progbits\n", s.section->name.c_str());
+        if (section.info >> 24U != 0) print("\t.sectioninfo\t@\"SHI_REGISTERS=%u\"\n", section.info >> 24U);
+        print("\t.align\t%llu\n", static_cast<unsigned long long>(section.alignment));
+        std::string last_source;
+        bool first = true;
+        for (const Line& line : s.lines) {
+            for (const Function* f : s.functions) {
+                if (f->section_offset == line.insn.pc) print_function(s, *f);
+            }
+            const auto label = s.labels.find(line.insn.pc);
+            if (label != s.labels.end()) print("%s:\n", label->second.c_str());
+            if (first) print("%s:\n", s.section->name.c_str());
+            first = false;
+            if (options_.source) print_source(s, line.insn.pc, last_source);
+            if (is_fused(s, line.insn.pc)) out_ += "\t.fused\n";
+            print_line(line);
+        }
+        if (const auto end = s.labels.find(s.section->bytes.size()); end != s.labels.end()) {
+            print("%s:\n", end->second.c_str());
+        }
+        out_ += '\n';
+    }
+
+    // An instruction that is one with the next; the assembler reads the directive.
+    [[nodiscard]] bool is_fused(const SectionListing& s, uint64_t at) const {
+        return std::any_of(module_.kernels().begin(), module_.kernels().end(), [&](const Kernel& kernel) {
+            return kernel.section == s.section->section &&
+                   std::ranges::find(kernel.fused_offsets, at) != kernel.fused_offsets.end();
+        });
+    }
+
+    void print_function(const SectionListing& s, const Function& f) {
+        const Symbol& symbol = module_.symbols()[f.symbol];
+        if (symbol.is_global) print("        %-15s %s\n", symbol.is_weak ? ".weak" : ".global", f.name.c_str());
+        print("        %-15s %s,@function\n", ".type", f.name.c_str());
+        const auto end = s.labels.find(f.section_offset + f.size);
+        if (end != s.labels.end()) {
+            print("        %-15s %s,(%s - %s)\n", ".size", f.name.c_str(), end->second.c_str(), f.name.c_str());
+        }
+        if ((symbol.other & 0x10U) != 0) {
+            print("        %-15s %s,@\"STO_CUDA_ENTRY STV_%s\"\n", ".other", f.name.c_str(), visibility(symbol.other));
+        }
+    }
+
+    static const char* visibility(uint8_t other) {
+        constexpr std::array<const char*, 4> names = {"DEFAULT", "INTERNAL", "HIDDEN", "PROTECTED"};
+        return names[other & 3U];
+    }
+
+    void print_line(const Line& line) {
+        char address[32];
+        std::snprintf(address, sizeof address, "        /*%04llx*/", static_cast<unsigned long long>(line.insn.pc));
+        std::string text = address;
+        const size_t shift = options_.control ? control_text(line.insn.control).size() + 3 : 0;
+        if (options_.control) text += " [" + control_text(line.insn.control) + "]";
+        pad(text, text_column + shift - guard_length(line.text));
+        text += line.text;
+        const size_t note_column = text_column + shift + widest_text_ + note_gap;
+        if (!line.note.empty()) {
+            pad(text, note_column);
+            text += line.note + ";";
+        } else {
+            text += line.insn.word[1] >> 41U == plain_schedule ? ";" : " ;";
+        }
+        if (options_.hex) {
+            const size_t hex_column = note_column + widest_note_ + 2;
+            pad(text, hex_column);
+            text += word_text(line.insn.word[0]) + "\n";
+            text.append(hex_column, ' ');
+            text += word_text(line.insn.word[1]);
+        }
+        out_ += text + "\n";
+    }
+
+    static std::string word_text(uint64_t word) {
+        char text[32];
+        std::snprintf(text, sizeof text, "/* 0x%016llx */", static_cast<unsigned long long>(word));
+        return text;
+    }
+
+    // A line table entry is shown where it begins.
+    void print_source(const SectionListing& s, uint64_t at, std::string& last) {
+        const auto info = module_.lines().find(s.section->code_offset + at);
+        if (!info) return;
+        std::string key = std::to_string(info->ptx_line);
+        if (info->source) key += std::string(info->source->file) + std::to_string(info->source->line);
+        if (key == last) return;
+        last = key;
+        if (info->source) {
+            print("\t//## File \"%.*s\", line %u", int(info->source->file.size()), info->source->file.data(),
+                  info->source->line);
+            for (const SourceLocation& site : info->inlined_at) {
+                print(" inlined at \"%.*s\", line %u", int(site.file.size()), site.file.data(), site.line);
+            }
+            out_ += '\n';
+        }
+        if (info->ptx_line != 0) {
+            print("\t//## PTX line %u: %.*s\n", info->ptx_line, int(info->ptx_text.size()), info->ptx_text.data());
+        }
+    }
+
+    // Symbols that the file names and does not define.
+    void print_symbols() {
+        bool any = false;
+        for (const Symbol& symbol : module_.symbols()) {
+            constexpr uint8_t object = 1, function = 2;
+            if (symbol.section != 0 || symbol.name.empty() || (symbol.type != object && symbol.type != function)) continue;
+            if (!any) out_ += "\n//--------------------- SYMBOLS --------------------------\n\n";
+            any = true;
+            print("\t.type\t\t%s,@%s\n", symbol.name.c_str(), symbol.type == function ? "function" : "object");
+            if (symbol.size != 0) {
+                print("\t.size\t\t%s,0x%llx\n", symbol.name.c_str(), static_cast<unsigned long long>(symbol.size));
+            }
+        }
+    }
+
+    template <class... Args>
+    void print(const char* format, Args... args) {
+        const int n = std::snprintf(nullptr, 0, format, args...);
+        if (n <= 0) return;
+        const size_t at = out_.size();
+        out_.resize(at + size_t(n) + 1);
+        std::snprintf(out_.data() + at, size_t(n) + 1, format, args...);
+        out_.resize(at + size_t(n));
+    }
+
+    const Module& module_;
+    sassdec_arch arch_;
+    ListingOptions options_;
+    elf::File file_;
+    std::vector<SectionListing> sections_;
+    std::string out_;
+    unsigned next_label_ = 0;
+    size_t widest_text_ = 0, widest_note_ = 0;
+};
+
+}  // namespace
+
+sassdec_insn decode_at(sassdec_arch arch, Bytes code, uint64_t offset) {
+    uint64_t words[2];
+    std::memcpy(words, code.data() + offset, sizeof words);
+    sassdec_insn insn;
+    sassdec_decode(arch, words, offset, &insn);
+    return insn;
+}
+
+std::string control_text(const sassdec_control& control) {
+    std::string text = "B";
+    for (int i = 0; i < 6; ++i) {
+        text += (control.wait_mask >> i & 1) != 0 ? static_cast<char>('0' + i) : '-';
+    }
+    const auto barrier = [](uint8_t number) {
+        return number < 6 ? std::string(1, static_cast<char>('0' + number)) : std::string("-");
+    };
+    text += ":R" + barrier(control.read_barrier) + ":W" + barrier(control.write_barrier);
+    text += control.yield != 0 ? ":Y" : ":-";
+    char stall[8];
+    std::snprintf(stall, sizeof stall, ":S%02u", control.stall);
+    return text + stall;
+}
+
+Result<std::string> listing(const Module& module, sassdec_arch arch, const ListingOptions& options) {
+    return Lister(module, arch, options).run();
+}
+
+}  // namespace sassemu::cli

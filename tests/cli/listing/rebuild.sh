@@ -1,0 +1,15 @@
+#!/bin/sh
+# Makes the cubins of this folder from switch.ptx (ptxas 13.0), and the listings with nvdisasm 13.0 (NVDISASM names it).
+set -e
+cd "$(dirname "$0")"
+nvdisasm=${NVDISASM:-nvdisasm}
+for arch in sm_75 sm_90 sm_100; do
+    sed "s/\.target sm_[0-9]*/.target $arch/" switch.ptx > switch.tmp
+    ptxas -arch=$arch switch.tmp -o switch.$arch.cubin
+    $nvdisasm -c switch.$arch.cubin > switch.$arch.txt
+done
+rm switch.tmp
+$nvdisasm -c -hex switch.sm_90.cubin > switch.sm_90.hex.txt
+for name in bfs.sm_90 black_scholes.sm_75 assert.sm_100; do
+    $nvdisasm -c ../../../cubins/${name%.*}/${name#*.}.cubin > $name.txt
+done

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Asks nvdisasm 13.0 about instruction words, thousands at a time, and writes test data from its answers.
+
+    oracle.py mutations OUT.tsv.gz     damaged words of data/own.tsv: 20,000 for each group of architectures
+    oracle.py sweep OUT.tsv.gz         every value of every modifier field and predicate of every entry
+    oracle.py text ARCH WORD...        what it prints
+
+The rows are `arch TAB word TAB pc TAB text`; text `-` where nvdisasm rejects the word or prints nothing. Runs of
+blanks are one blank: nvdisasm aligns the numbers of nameless registers to a column. Seeds are fixed: the same
+nvdisasm gives the same file. NVDISASM names the program; it is not needed to run the tests."""
+import collections
+import glob
+import gzip
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DECODER = os.path.join(HERE, "..", "..", "decoder")
+NAMES = {"sm_75": "SM75", "sm_80": "SM80", "sm_86": "SM86", "sm_89": "SM89", "sm_90": "SM90a", "sm_100": "SM100a",
+         "sm_103": "SM103a", "sm_110": "SM110a", "sm_120": "SM120a"}
+GROUPS = {"turing": ["sm_75"], "ampere": ["sm_80", "sm_86"], "ada, hopper": ["sm_89", "sm_90"],
+          "blackwell": ["sm_100", "sm_103", "sm_110", "sm_120"]}
+NOP = 0x000fc000000000000000000000007918
+LINE = re.compile(rb"^\s*/\*([0-9a-f]+)\*/\s+(.*?)\s*;\s*$")
+ADDRESS = re.compile(rb"at address 0x([0-9a-f]+)")
+
+
+def ask(arch, words):
+    """One file of words. An illegal word makes nvdisasm print addresses instead of text: it is replaced, and the
+    rest is asked again. Later errors may hide behind earlier ones."""
+    live, bad = list(words), set()
+    program = os.environ.get("NVDISASM", "nvdisasm")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "words.bin")
+        while True:
+            with open(path, "wb") as f:
+                f.write(b"".join(w.to_bytes(16, "little") for w in live))
+            run = subprocess.run([program, "-b", NAMES[arch], "-ndf", "-c", path], capture_output=True, check=False)
+            if run.returncode == 0 and run.stdout:
+                break
+            found = {int(a, 16) // 16 for a in ADDRESS.findall(run.stderr)} - bad
+            if not found:  # it failed without saying where
+                if len(words) == 1:
+                    return [None]
+                half = len(words) // 2
+                return ask(arch, words[:half]) + ask(arch, words[half:])
+            bad |= found
+            for i in found:
+                live[i] = NOP
+    out = [None] * len(words)
+    for line in run.stdout.splitlines():
+        m = LINE.match(line)
+        i = int(m[1], 16) // 16 if m else len(out)
+        if i < len(out) and i not in bad:
+            out[i] = re.sub(" {2,}", " ", m[2].decode("latin1"))
+    return out
+
+
+def write(path, rows):
+    """rows: (arch, words). Words of one architecture stand at consecutive addresses, as they were asked."""
+    total = 0
+    with gzip.GzipFile(path, "wb", 9, mtime=0) as f:
+        for arch, words in rows:
+            for i, (w, t) in enumerate(zip(words, ask(arch, words))):
+                f.write(f"{arch}\t{w:032x}\t{i * 16:x}\t{'-' if t is None else t}\n".encode())
+            total += len(words)
+            print(f"{arch}: {len(words)} words", flush=True)
+    print(f"{path}: {total} words, {os.path.getsize(path)} bytes")
+
+
+def own_words():
+    words = collections.defaultdict(list)
+    with open(os.path.join(HERE, "data", "own.tsv"), encoding="utf-8") as f:
+        for line in f:
+            arch, word = line.split("\t")[:2]
+            words[arch].append(int(word, 16))
+    words["sm_103"], words["sm_110"] = words["sm_103"] or words["sm_100"], words["sm_110"] or words["sm_100"]
+    return words
+
+
+def mutate(word, r):
+    """Half of the time one bit, else a field of 2 to 8 bits anywhere gets a random value."""
+    if r.random() < 0.5:
+        return word ^ 1 << r.randrange(128)
+    width = r.randrange(2, 9)
+    at = r.randrange(0, 129 - width)
+    return word & ~(((1 << width) - 1) << at) | r.getrandbits(width) << at
+
+
+def mutations():
+    own = own_words()
+    for group, archs in GROUPS.items():
+        r = random.Random(group)
+        for arch in archs:
+            yield arch, [mutate(r.choice(own[arch]), r) for _ in range(20000 // len(archs))]
+
+
+def set_bits(word, bits, value):
+    for i, b in enumerate(reversed(bits)):
+        word = word & ~(1 << b) | (value >> i & 1) << b
+    return word
+
+
+def base_word(form):
+    """Fixed bits, RZ, PT and a plain schedule."""
+    word = 0x000fe2 << 104 | 7 << 12
+    for o in form.operands:
+        if o.kind == "reg" and o.pos != 0xff:
+            word |= ((1 << o.length) - 1) << o.pos
+        elif o.kind == "pred" and "comp" not in o.flags:
+            word |= 7 << o.pos
+    return word & ~form.mask | form.value
+
+
+def sweep():
+    sys.path.insert(0, os.path.join(DECODER, "gen"))
+    from isa_model import expand
+    from isa_parse import FAMILIES, Parser
+    parser = Parser()
+    files = glob.glob(os.path.join(DECODER, "isa", "*.isa"))
+    for f in sorted(files, key=lambda f: (os.path.basename(f) != "common.isa", f)):
+        parser.parse_file(f, os.path.basename(f))
+    forms = expand(parser.finish())
+    for arch in FAMILIES:
+        words, seen = [], set()
+        for form in forms:
+            if form.family != arch or (form.entry.where, form.mask) in seen:
+                continue  # one operand form of an entry shows its modifiers
+            seen.add((form.entry.where, form.mask))
+            word = base_word(form)
+            words.append(word)
+            for f in form.fields:
+                if f.enum is not None and 0 < len(f.bits) <= 6:
+                    words += [set_bits(word, f.bits, v) for v in range(1, 1 << len(f.bits))]
+            for o in form.operands:
+                for bit in (o.neg, o.abs, o.inv):
+                    if bit != 0xff:
+                        words.append(word | 1 << bit)
+        yield arch, sorted(set(words))
+
+
+def main():
+    if len(sys.argv) == 3 and sys.argv[1] in ("mutations", "sweep"):
+        write(sys.argv[2], {"mutations": mutations, "sweep": sweep}[sys.argv[1]]())
+    elif len(sys.argv) > 3 and sys.argv[1] == "text":
+        for text in ask(sys.argv[2], [int(w, 16) for w in sys.argv[3:]]):
+            print(text)
+    else:
+        print(__doc__, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
