@@ -221,6 +221,8 @@ class Lister {
             pad(text, note_column);
             text += line.note + ";";
         } else {
+            // nvdisasm's names of special floating values carry a blank of their own.
+            if (line.text.ends_with("INF") || line.text.ends_with("NAN")) text += ' ';
             text += line.insn.word[1] >> 41U == plain_schedule ? ";" : " ;";
         }
         if (options_.hex) {
@@ -273,6 +275,8 @@ class Lister {
                 print("\t.size\t\t%s,0x%llx\n", symbol.name.c_str(), static_cast<unsigned long long>(symbol.size));
             }
         }
+        // A blank line ends a section if something follows it.
+        if (!any && out_.ends_with("\n\n")) out_.pop_back();
     }
 
     template <class... Args>

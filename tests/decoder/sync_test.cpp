@@ -103,7 +103,7 @@ TEST(Synchronisation, HopperAndBlackwell) {
     wanted["cluster_wait"] = "UCGABAR_WAIT; CCTL.IVALL";
     expect("sm_90a", wanted);
     // Here the descriptor may also be in the cache of uniform constant loads.
-    wanted["tensormap_acquire"] += "; CCTL.E.C.LDCU.IV.DEEP [UR4]";
+    wanted["tensormap_acquire"] = "CCTL.E.C.LDCU.IV.DEEP [UR4]; UTMACCTL.IV [UR4]";
     wanted["tcgen05_wait_st"] = "FENCE.VIEW.ASYNC.T";
     expect("sm_100a", wanted);
 }

@@ -59,6 +59,7 @@ Record read_record() {
         uint8_t head[16] = {};
         take(&f.word.lo, 8);
         take(&f.word.hi, 8);
+        f.word.set(125, 105, 15 | 7 << 5 | 7 << 8);  // no scoreboard: the record has no control bits
         take(head, 16);
         f.kind = static_cast<Kind>(head[0]);
         f.ea = static_cast<MatrixElement>(head[1]);

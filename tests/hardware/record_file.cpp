@@ -42,6 +42,7 @@ bool parse(const std::string& bytes, Record& record) {
         uint8_t rows = 0;
         take(&w.word.lo, 8);
         take(&w.word.hi, 8);
+        w.word.set(125, 105, quiet_control);
         take(&w.status, 1);
         take(&rows, 1);
         if ((w.status == ran || w.status == unstable) && rows) {

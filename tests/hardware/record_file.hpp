@@ -12,6 +12,9 @@ namespace sassemu::test {
 
 constexpr uint8_t ran = 0, traps = 1, unstable = 2, missing = 3;
 
+// Records hold words without control bits; this is what a slot gives them: no scoreboard, the longest stall.
+constexpr uint64_t quiet_control = 15 | 7 << 5 | 7 << 8;
+
 struct Recorded {
     Word word;
     uint8_t status = 0;

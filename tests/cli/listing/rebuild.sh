@@ -10,6 +10,6 @@ for arch in sm_75 sm_90 sm_100; do
 done
 rm switch.tmp
 $nvdisasm -c -hex switch.sm_90.cubin > switch.sm_90.hex.txt
-for name in bfs.sm_90 black_scholes.sm_75 assert.sm_100; do
+for name in bfs.sm_90 sgemm.sm_90 assert.sm_100; do
     $nvdisasm -c ../../../cubins/${name%.*}/${name#*.}.cubin > $name.txt
 done
