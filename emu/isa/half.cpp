@@ -60,7 +60,7 @@ bool is_scalar(const typed::Src& s) {
 // ---- values ----------------------------------------------------------------------------------
 
 enum class What : uint8_t { add, mul, fma };
-constexpr unsigned mode_ftz = 1, mode_fmz = 2, mode_sat = 4, mode_relu = 8, mode_f32 = 16;
+constexpr unsigned mode_ftz = 1, mode_fmz = 2, mode_sat = 4, mode_relu = 8, mode_f32 = 16, mode_oob = 32;
 
 template <What W, bool Bf, bool Ftz>
 SASSEMU_INLINE V32 nearest(V32 a, V32 b, V32 c) {
@@ -105,8 +105,23 @@ SASSEMU_INLINE V32 single_value(V32 a, V32 b, V32 c, unsigned mode) {
     return mode & mode_sat ? L::fsat(r) : r;
 }
 
+// PTX ISA, .oob: a NaN that stands for an element outside of a tensor. 0xffff in the halves that are it;
+// the sign does not count, and bf16 has the same pattern (measured on an H200).
+SASSEMU_INLINE V32 outside_halves(V32 v) {
+    const V32 rest = L::xor_(L::and_(v, L::splat(0x7fff7fffu)), L::splat(0x7ff77ff7u));
+    const Mask lo = L::nonzero(L::and_(rest, L::splat(0xffffu)));
+    const Mask hi = L::nonzero(L::and_(rest, L::splat(0xffff0000u)));
+    return L::or_(L::select(lo, L::splat(0), L::splat(0xffffu)),
+                  L::select(hi, L::splat(0), L::splat(0xffff0000u)));
+}
+
+// `relu`: the lanes that .RELU is for.
 template <What W, bool Bf>
-SASSEMU_RARE V32 any_mode(V32 a, V32 b, V32 c, unsigned mode) {
+SASSEMU_RARE V32 any_mode(V32 a, V32 b, V32 c, unsigned mode, Mask relu) {
+    if (mode & mode_oob) {  // a product with a factor outside makes the result +0
+        const V32 outside = L::or_(outside_halves(a), outside_halves(b));
+        return L::andn(outside, any_mode<W, Bf>(a, b, c, mode & ~mode_oob, relu));
+    }
     if (mode & mode_fmz) {  // a product with a zero factor is +0
         const V32 keep = L::and_(normal_halves<Bf>(a), normal_halves<Bf>(b));
         a = L::and_(a, keep);
@@ -127,13 +142,15 @@ SASSEMU_RARE V32 any_mode(V32 a, V32 b, V32 c, unsigned mode) {
         r = nearest<W, Bf, false>(a, b, c);
     }
     const V32 zero = L::splat(0), one = L::splat(Bf ? 0x3f803f80u : 0x3c003c00u);
-    if (mode & mode_relu) r = Bf ? L::bmax2<true>(r, zero) : L::hmax2<true>(r, zero);
+    if (mode & mode_relu)
+        r = L::select(relu, Bf ? L::bmax2<true>(r, zero) : L::hmax2<true>(r, zero), r);
     if (mode & mode_sat)
         r = Bf ? L::bmin2<>(L::bmax2<>(r, zero), one) : L::hmin2<>(L::hmax2<>(r, zero), one);
     return r;
 }
 
 // ---- handlers of HADD2, HMUL2, HFMA2 ---------------------------------------------------------
+// e and m[3] are the predicate of .RELU and whether it is negated; k[0] the mode.
 
 template <What W, bool Bf, bool Plain, Kind B, Kind C, bool All>
 const Op* arithmetic(const Op* op, Warp& w, uint32_t mask) {
@@ -148,7 +165,7 @@ const Op* arithmetic(const Op* op, Warp& w, uint32_t mask) {
     if constexpr (Plain)
         write<All>(w, op->d, nearest<W, Bf, false>(a, b, c), mask);
     else
-        write<All>(w, op->d, any_mode<W, Bf>(a, b, c, op->k[0]), mask);
+        write<All>(w, op->d, any_mode<W, Bf>(a, b, c, op->k[0], w.p[op->e] ^ op->m[3]), mask);
     return op + 1;
 }
 // HFMA2 of registers without sign modifiers, the common one; m holds a L::HalfPick per operand.
@@ -237,8 +254,8 @@ void choose(Lower& x, bool b_scalar, bool c_scalar) {
               : choose<W, Bf, true>(x, b_scalar, c_scalar);
 }
 
-unsigned fmz_mode(Lower& x, typed::HalfFmz f) {
-    if (f == typed::HalfFmz::OOB) x.gap("the .OOB mode of half-precision arithmetic");
+unsigned fmz_mode(Lower&, typed::HalfFmz f) {
+    if (f == typed::HalfFmz::OOB) return mode_oob;
     return f == typed::HalfFmz::FTZ ? mode_ftz : f == typed::HalfFmz::FMZ ? mode_fmz : 0;
 }
 unsigned fmz_mode(Lower& x, typed::Fmz f) {
@@ -266,7 +283,12 @@ void lower_fma(Lower& x, const T& i, unsigned mode) {
     no_f32_source(x, i.swizzle_a, i.a);
     no_f32_source(x, i.swizzle_b, i.b);
     no_f32_source(x, i.swizzle_c, i.c);
-    if (i.relu && (i.pa.index != 7 || i.pa.neg)) x.gap("HFMA2.RELU under a predicate");
+    if constexpr (requires { i.f32; })
+        if (i.f32 && i.fmz == typed::HalfFmz::OOB) x.gap("HFMA2.F32 in the .OOB mode");
+    if (i.relu) {
+        x.op.e = Lower::predicate(i.pa.index);
+        x.op.m[3] = i.pa.neg ? ~0u : 0;
+    }
     x.op.k[0] = static_cast<uint8_t>(mode | fmz_mode(x, i.fmz) | (i.sat ? mode_sat : 0) |
                                      (i.relu ? mode_relu : 0));
     choose<What::fma, Bf>(x, is_scalar(i.b), is_scalar(i.c));

@@ -247,6 +247,14 @@ struct FindLeading {
         return L::select(L::nonzero(b), index, L::splat(~0u));
     }
 };
+// The predicate f says that there is such a bit (measured on an H200).
+struct FindLeadingTest {
+    static V32 apply(V32, V32 b, V32, const Op& op, Warp& w, Mask mask) {
+        const V32 at = FindLeading::apply(b, op);
+        write_predicate(w, op.f, L::cmp_ne(at, L::splat(~0u)), mask);
+        return at;
+    }
+};
 
 }  // namespace
 
@@ -314,9 +322,10 @@ void lower(Lower& x, const typed::Sgxt& i) {
 void lower(Lower& x, const typed::Flo& i) {
     const Term a = term(x, i.a);
     x.op.d = x.destination_row(i.d.index);
-    if (i.pd.index != 7) return x.gap("FLO with a predicate result");
     x.op.m[1] = a.flip ? ~0u : 0;
     x.op.k[0] = static_cast<uint8_t>((i.type == typed::SignType::S32) | i.sh << 1);
+    x.op.f = i.pd.index;
+    if (i.pd.index != 7) return emit_any<FindLeadingTest>(x, {}, a);
     emit_int1<FindLeading>(x, a);
 }
 void lower(Lower& x, const typed::Popc& i) {

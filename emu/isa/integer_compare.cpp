@@ -144,6 +144,17 @@ struct AnyExtreme {
         return relu(op, any_extreme(op, predicate_value(w, op.e), a, b));
     }
 };
+// The predicates f and m[0] say that a is the result (of the lower and the upper half, if packed); where
+// both name one predicate it holds the first (measured on an H200).
+struct AnyExtremeTest {
+    static V32 apply(V32 a, V32 b, V32 c, const Op& op, Warp& w, Mask mask) {
+        const V32 r = AnyExtreme::apply(a, b, c, op, w, mask), other = L::xor_(r, a);
+        const V32 low = L::splat(packed(op) ? 0xffffu : ~0u), high = L::splat(packed(op) ? 0xffff0000u : ~0u);
+        write_predicate(w, op.m[0], ~L::nonzero(L::and_(other, high)), mask);
+        write_predicate(w, op.f, ~L::nonzero(L::and_(other, low)), mask);
+        return r;
+    }
+};
 struct AnyExtreme3 {
     static V32 apply(V32 a, V32 b, V32 c, const Op& op, Warp& w, Mask) {
         const Mask minimum = predicate_value(w, op.e);
@@ -198,21 +209,29 @@ void lower_extreme(Lower& x, Type t, bool relu_, const typed::Pred& minimum, con
 struct Absolute {
     static SASSEMU_INLINE V32 apply(V32 b, const Op&) { return L::abs(b); }
 };
+// The predicate f is the carry out of the unsigned addition of c (measured on an H200).
+V32 add_to(V32 c, V32 difference, const Op& op, Warp& w, Mask mask) {
+    Mask carry;
+    const V32 r = L::add_carry(difference, c, 0, &carry);
+    write_predicate(w, op.f, carry, mask);
+    return r;
+}
 template <bool Signed>
 struct AbsDiff {
-    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op&, Warp&, Mask) {
-        return L::add(Signed ? L::absdiff_s(a, b) : L::absdiff_u(a, b), c);
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op& op, Warp& w, Mask mask) {
+        return add_to(c, Signed ? L::absdiff_s(a, b) : L::absdiff_u(a, b), op, w, mask);
     }
 };
 // |a - b| of four bytes, summed onto c (k[0] = 1) or side by side. Signed bytes (k[1] = 1) are
 // moved to the unsigned range first, which keeps their differences.
 struct AbsDiff4 {
-    static V32 apply(V32 a, V32 b, V32 c, const Op& op, Warp&, Mask) {
+    static V32 apply(V32 a, V32 b, V32 c, const Op& op, Warp& w, Mask mask) {
         if (op.k[1]) {
             a = L::xor_(a, L::splat(0x80808080u));
             b = L::xor_(b, L::splat(0x80808080u));
         }
-        if (op.k[0]) return L::sad_u8x4(a, b, c);
+        if (op.k[0]) return add_to(c, L::sad_u8x4(a, b, L::splat(0)), op, w, mask);
+        write_predicate(w, op.f, 0, mask);
         V32 r = L::splat(0);
         for (uint32_t shift = 0; shift < 32; shift += 8) {
             const V32 n = L::splat(shift), byte = L::splat(0xff);
@@ -260,15 +279,20 @@ struct Dot2 {
     }
 };
 
-// PTX ISA, cvt.pack: b below, a above it, then the lower half of c.
+// PTX ISA, cvt.pack: b below, a above it, then a half of c. k[0]: the mode; k[1] = 1: the upper half.
+// Without saturation the low bits count; SATRELU makes negative values 0 first (measured on an H200).
+enum PackMode : uint8_t { pack_low, pack_sat, pack_sat_relu };
 template <int Bits, bool Signed>
 struct Pack {
-    static V32 apply(V32 a, V32 b, V32 c, const Op&, Warp&, Mask) {
-        const V32 element = L::splat((1u << Bits) - 1), n = L::splat(Bits);
-        a = L::and_(L::sat_narrow<Bits, true, Signed>(a), element);
-        b = L::and_(L::sat_narrow<Bits, true, Signed>(b), element);
-        const V32 pair = L::or_(b, L::shl(a, n));
-        return Bits == 16 ? pair : L::or_(pair, L::shl(c, L::splat(16)));
+    static SASSEMU_INLINE V32 element(V32 v, const Op& op) {
+        if (op.k[0] == pack_sat_relu) v = L::max_s(v, L::splat(0));
+        if (op.k[0] != pack_low) v = L::sat_narrow<Bits, true, Signed>(v);
+        return L::and_(v, L::splat((1u << Bits) - 1));
+    }
+    static V32 apply(V32 a, V32 b, V32 c, const Op& op, Warp&, Mask) {
+        const V32 pair = L::or_(element(b, op), L::shl(element(a, op), L::splat(Bits)));
+        if (Bits == 16) return pair;
+        return L::or_(pair, op.k[1] ? L::and_(c, L::splat(0xffff0000u)) : L::shl(c, L::splat(16)));
     }
 };
 
@@ -335,8 +359,14 @@ void lower(Lower& x, const typed::Imnmx& i) {
 void lower(Lower& x, const typed::Vimnmx& i) {
     const Term a = term(x, i.a), b = term(x, i.b);
     x.op.d = x.destination_row(i.d.index);
-    if (i.pd.index != 7 || i.pd2.index != 7) return x.gap("VIMNMX with predicate results");
-    lower_extreme(x, i.type, i.relu, i.pa, a, b);
+    if (i.pd.index == 7 && i.pd2.index == 7) return lower_extreme(x, i.type, i.relu, i.pa, a, b);
+    if (!check_type(x, i.type, i.relu)) return;
+    x.op.e = predicate_code(i.pa);
+    x.op.k[0] = static_cast<uint8_t>(i.type);
+    x.op.k[1] = i.relu;
+    x.op.f = i.pd.index;
+    x.op.m[0] = i.pd2.index;
+    emit_any<AnyExtremeTest>(x, a, b);
 }
 void lower(Lower& x, const typed::Vimnmx3& i) {
     const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
@@ -362,13 +392,13 @@ void lower(Lower& x, const typed::Viaddmnmx& i) {
 void lower(Lower& x, const typed::Vabsdiff& i) {
     const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
     x.op.d = x.destination_row(i.d.index);
-    if (i.pd.index != 7) return x.gap("VABSDIFF with a predicate result");
+    x.op.f = i.pd.index;
     i.type ? emit_any<AbsDiff<true>>(x, a, b, c) : emit_any<AbsDiff<false>>(x, a, b, c);
 }
 void lower(Lower& x, const typed::Vabsdiff4& i) {
     const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
     x.op.d = x.destination_row(i.d.index);
-    if (i.pd.index != 7) return x.gap("VABSDIFF4 with a predicate result");
+    x.op.f = i.pd.index;
     x.op.k[0] = i.acc;
     x.op.k[1] = i.type;
     emit_any<AbsDiff4>(x, a, b, c);
@@ -392,8 +422,10 @@ void lower(Lower& x, const typed::Idp& i) {
 void lower(Lower& x, const typed::I2ip& i) {
     const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
     x.op.d = x.destination_row(i.d.index);
-    if (i.half != 0) return x.gap("I2IP with the upper half of c");
-    if (x.sm() >= 90 && i.sat != 1) return x.gap("I2IP without saturation");
+    x.op.k[0] = x.sm() >= 90 ? i.sat : uint8_t{pack_sat};  // only sm_90 has the other modes
+    x.op.k[1] = i.half;
+    const bool is_signed = i.type == typed::I2ipType::S8 || i.type == typed::I2ipType::S16;
+    if (x.op.k[0] == pack_sat_relu && !is_signed) return x.reject("I2IP.SATRELU to an unsigned type");
     switch (i.type) {
         case typed::I2ipType::U8:
             return emit_any<Pack<8, false>>(x, a, b, c);

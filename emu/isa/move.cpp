@@ -15,6 +15,13 @@ const Op* choose(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
+// MOV into the lanes of each quad that a mask names (measured on an H200): m[0] has a bit per lane.
+template <Kind B>
+const Op* copy_lanes(const Op* op, Warp& w, uint32_t mask) {
+    write<false>(w, op->d, read<B>(w, op->b), mask & op->m[0]);
+    return op + 1;
+}
+
 // ---- PRMT --------------------------------------------------------------------------------------
 //
 // b is the selector, {c:a} the bytes.
@@ -128,9 +135,11 @@ const Op* scatter_predicates(const Op* op, Warp& w, uint32_t mask) {
 void lower(Lower& x, const typed::Mov& i) {
     x.op.d = x.destination_row(i.d.index);
     if (i.spill) return x.gap("MOV.SPILL");
-    // The mask has a bit per quarter of the warp's lanes in shader code; compute code has all four.
-    if (i.lanes.imm != 15) return x.gap("MOV with a lane mask");
-    emit_int1<Copy>(x, term(x, i.a));
+    const Term a = term(x, i.a);
+    if (i.lanes.imm == 15) return emit_int1<Copy>(x, a);
+    x.op.b = a.at;
+    x.op.m[0] = static_cast<uint32_t>(i.lanes.imm) * 0x11111111u;
+    x.handler(a.scalar ? copy_lanes<Kind::scalar> : copy_lanes<Kind::row>);
 }
 
 void lower(Lower& x, const typed::Sel& i) {

@@ -30,7 +30,8 @@ struct SumCarry {
 };
 using Wide = unsigned __int128;
 uint64_t flip64(uint64_t v, uint32_t mask) { return mask ? ~v : v; }
-// Complements and carries as above.
+// Complements and carries as above. Where both carries go to one predicate it holds the first (measured
+// on an H200).
 const Op* sum64(const Op* op, Warp& w, uint32_t) {
     Wide sum = Wide{flip64(w.scalar64(op->a), op->m[0])} + flip64(w.scalar64(op->b), op->m[1]) +
                flip64(w.scalar64(op->c), op->m[2]) + op->m[3];
@@ -38,8 +39,8 @@ const Op* sum64(const Op* op, Warp& w, uint32_t) {
     sum += uniform_truth(w, op->f);
     write_uniform64(w, op->d, static_cast<uint64_t>(sum));
     const uint64_t carry = static_cast<uint64_t>(sum >> 64);
-    if (op->k[0] != 7) write_uniform_predicate(w, op->k[0], carry >= 1);
     if (op->k[1] != 7) write_uniform_predicate(w, op->k[1], carry >= 2);
+    if (op->k[0] != 7) write_uniform_predicate(w, op->k[0], carry >= 1);
     return op + 1;
 }
 
@@ -154,11 +155,12 @@ struct Extend {
         return static_cast<uint32_t>(static_cast<int32_t>(a << (32 - n)) >> (32 - n));
     }
 };
-// k[0]: bit 0 signed, bit 1 SH; m[1] complements.
+// k[0]: bit 0 signed, bit 1 SH; m[1] complements; the predicate k[1] says that there is such a bit.
 struct FindLeading {
-    static uint32_t apply(uint32_t a, uint32_t, uint32_t, const Op& op, Warp&) {
+    static uint32_t apply(uint32_t a, uint32_t, uint32_t, const Op& op, Warp& w) {
         a ^= op.m[1];
         if (op.k[0] & 1) a ^= 0u - (a >> 31);
+        if (op.k[1] != 7) write_uniform_predicate(w, op.k[1], a != 0);
         if (a == 0) return ~0u;
         const uint32_t zeros = static_cast<uint32_t>(std::countl_zero(a));
         return op.k[0] & 2 ? zeros : 31 - zeros;
@@ -297,9 +299,9 @@ void lower(Lower& x, const typed::Ubmsk& i) {
     emit_scalar<MaskField>(x, i.d, i.a, i.b);
 }
 void lower(Lower& x, const typed::Uflo& i) {
-    if (i.pd.index != 7) return x.gap("UFLO with a predicate result");
     x.op.m[1] = flip_mask(i.a);
     x.op.k[0] = static_cast<uint8_t>((i.type == typed::SignType::S32) | i.sh << 1);
+    x.op.k[1] = i.pd.index;
     emit_scalar<FindLeading>(x, i.d, i.a);
 }
 void lower(Lower& x, const typed::Upopc& i) {

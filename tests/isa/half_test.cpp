@@ -30,14 +30,15 @@ bool logic(typed::BoolOp op, bool a, bool b) {
 }
 
 struct Mode {
-    bool ftz = false, fmz = false, sat = false, relu = false;
+    bool ftz = false, fmz = false, sat = false, relu = false, oob = false;
 };
 template <class T>
 Mode mode_of(const T& i) {
     Mode m;
     if constexpr (requires { i.ftz; }) m.ftz = i.ftz;
     if constexpr (requires { i.fmz; }) {
-        m.ftz = static_cast<int>(i.fmz) != 0;
+        m.oob = static_cast<int>(i.fmz) == 3;
+        m.ftz = static_cast<int>(i.fmz) != 0 && !m.oob;
         m.fmz = static_cast<int>(i.fmz) == 1;
     }
     m.sat = i.sat;
@@ -53,6 +54,8 @@ uint64_t product(Format f, uint64_t a, uint64_t b, const Mode& m) {
     if (m.fmz && (is_subnormal(f, a) || is_subnormal(f, b))) return 0;
     return multiply_add(f, a, b, 0, 0, m.ftz, true);
 }
+// The element that stands for "outside of the tensor", of either sign.
+bool is_outside(uint64_t h) { return (h & 0x7fff) == 0x7ff7; }
 uint64_t fused(Format f, uint64_t a, uint64_t b, uint64_t c, const Mode& m) {
     if (m.fmz && (is_subnormal(f, a) || is_subnormal(f, b))) a = b = 0;
     return multiply_add(f, a, b, c, 0, m.ftz);
@@ -93,7 +96,8 @@ struct Model {
     static void fma(const Lane& l, const T& i, Format f) {
         const Halves a = fetch(l, i.a, i.swizzle_a), b = fetch(l, i.b, i.swizzle_b),
                      c = fetch(l, i.c, i.swizzle_c);
-        const Mode m = mode_of(i);
+        Mode m = mode_of(i);
+        m.relu = m.relu && l.pred(i.pa);
         if constexpr (requires { i.f32; }) {
             if (i.f32) {
                 uint64_t x[3] = {a.h[0], b.h[0], c.h[0]};
@@ -105,7 +109,10 @@ struct Model {
             }
         }
         uint64_t r[2];
-        for (int k = 0; k < 2; ++k) r[k] = finished(f, fused(f, a.h[k], b.h[k], c.h[k], m), m);
+        for (int k = 0; k < 2; ++k) {
+            r[k] = finished(f, fused(f, a.h[k], b.h[k], c.h[k], m), m);
+            if (m.oob && (is_outside(a.h[k]) || is_outside(b.h[k]))) r[k] = 0;
+        }
         l.set(i.d, join(r[0], r[1]));
     }
     void operator()(const Lane& l, const typed::Hfma2& i) const { fma(l, i, f16); }
@@ -174,7 +181,7 @@ const Entry entries[] = {
      {85, 85, 80, 76, 75, 72, 63, 60}, false},
     {"HFMA2", "sm_90", "00000000038000040000000200007231", {rrr, rri, rrc, rir, rcr, rur, rru},
      {75, 72, 80, 80, 63, 61, 82, 82}},
-    {"HFMA2 post", "sm_90", "00000000038000040000000200007231", {rrr, rur}, {85, 83, 79, 79, 72, 72}},
+    {"HFMA2 post", "sm_90", "00000000038000040000000200007231", {rrr, rur}, {90, 87, 85, 83, 79, 79, 72, 72}},
     {"HFMA2 modes", "sm_90", "00000000038000040000000200007231", {rrr, rur}, {86, 86, 80, 80, 78, 76}},
     {"HFMA2.MMA", "sm_90", "00000000038000040000000200007235", {rrr, rri, rrc, rir, rcr, rur, rru},
      {85, 83, 80, 79, 73, 72, 63, 62}},

@@ -108,6 +108,7 @@ void model_find(const Lane& l, const T& i) {
     uint32_t at = 32;
     while (at > 0 && (a >> (at - 1) & 1) == sign) --at;
     l.set(i.d, at == 0 ? ~0u : i.sh ? 32 - at : at - 1);
+    l.setp(i.pd, at != 0);
 }
 inline bool compares(typed::ICmp c, bool is_signed, uint32_t a, uint32_t b) {
     const int64_t x = is_signed ? int64_t{static_cast<int32_t>(a)} : int64_t{a};

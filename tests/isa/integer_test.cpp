@@ -1,5 +1,6 @@
 // The integer family against models of one lane, on shuffled words, at every host level.
 #include <numeric>
+#include <string_view>
 
 #include "tests/isa/integer_model.hpp"
 
@@ -43,6 +44,8 @@ int64_t saturated(int64_t v, int bits, bool is_signed) {
 }
 
 struct Model {
+    std::string_view arch;
+
     void operator()(const Lane& l, const typed::Iadd3& i) const { model_add3(l, i); }
     void operator()(const Lane& l, const typed::Imad& i) const { model_mad(l, i); }
     void operator()(const Lane& l, const typed::ImadWide& i) const { l.set64(i.d, mad64(l, i)); }
@@ -76,7 +79,12 @@ struct Model {
         l.set(i.d, extreme(l, t, i.pa, l.src(i.a), l.src(i.b)));
     }
     void operator()(const Lane& l, const typed::Vimnmx& i) const {
-        l.set(i.d, relu(i, extreme(l, i.type, i.pa, l.src(i.a), l.src(i.b))));
+        const uint32_t a = l.src(i.a), r = relu(i, extreme(l, i.type, i.pa, a, l.src(i.b)));
+        l.set(i.d, r);
+        // Whether a is the result, of the upper and of the lower element; the lower one wins.
+        const bool packed = i.type == typed::VMinMaxType::U16x2 || i.type == typed::VMinMaxType::S16x2;
+        l.setp(i.pd2, packed ? r >> 16 == a >> 16 : r == a);
+        l.setp(i.pd, packed ? (r & 0xffff) == (a & 0xffff) : r == a);
     }
     void operator()(const Lane& l, const typed::Vimnmx3& i) const {
         const uint32_t first = extreme(l, i.type, i.pa, l.src(i.a), l.src(i.b));
@@ -98,17 +106,19 @@ struct Model {
         const uint32_t d = elementwise(t, l.src(i.a), l.src(i.b),
                                        [](int64_t x, int64_t y) { return std::abs(x - y); });
         l.set(i.d, d + l.src(i.c));
+        l.setp(i.pd, uint64_t{d} + l.src(i.c) > 0xffffffff);
     }
     void operator()(const Lane& l, const typed::Vabsdiff4& i) const {
-        uint32_t r = i.acc ? l.src(i.c) : 0;
+        uint64_t r = i.acc ? l.src(i.c) : 0;
         for (int at = 0; at < 32; at += 8) {
             const uint64_t a = l.src(i.a) >> at & 255, b = l.src(i.b) >> at & 255;
             const int64_t x = i.type ? as_signed(a, 8) : static_cast<int64_t>(a);
             const int64_t y = i.type ? as_signed(b, 8) : static_cast<int64_t>(b);
-            const auto d = static_cast<uint32_t>(std::abs(x - y));
+            const auto d = static_cast<uint64_t>(std::abs(x - y));
             r += i.acc ? d : d << at;
         }
-        l.set(i.d, r);
+        l.set(i.d, static_cast<uint32_t>(r));
+        l.setp(i.pd, r > 0xffffffff);
     }
     void operator()(const Lane& l, const typed::Idp& i) const {
         const uint32_t c = l.src(i.c);
@@ -126,11 +136,15 @@ struct Model {
         const bool is_signed = i.type == typed::I2ipType::S8 || i.type == typed::I2ipType::S16;
         const int bits = i.type == typed::I2ipType::U8 || i.type == typed::I2ipType::S8 ? 8 : 16;
         const uint64_t m = (uint64_t{1} << bits) - 1;
+        const bool sm_80 = arch == "sm_80";  // saturates always
         const auto pack = [&](const typed::Src& s) {
-            return static_cast<uint64_t>(saturated(as_signed(l.src(s), 32), bits, is_signed)) & m;
+            int64_t v = as_signed(l.src(s), 32);
+            if (!sm_80 && i.sat == 2) v = std::max<int64_t>(v, 0);
+            if (sm_80 || i.sat) v = saturated(v, bits, is_signed);
+            return static_cast<uint64_t>(v) & m;
         };
         uint64_t r = pack(i.b) | pack(i.a) << bits;
-        if (bits == 8) r |= uint64_t{l.src(i.c)} << 16;
+        if (bits == 8) r |= uint64_t{l.src(i.c)} >> (i.half ? 16 : 0) << 16;
         l.set(i.d, static_cast<uint32_t>(r));
     }
     // What came with sm_100 and sm_120.
@@ -207,7 +221,7 @@ const Entry entries[] = {
      "sm_80",
      "000e2200000e00000000003800ff7300",
      {rrr, rir, rcr, rur},
-     {75, 72, 63, 63},
+     {83, 81, 75, 72, 63, 63},
      false},
     {"POPC", "sm_80", "000e22000000000000000009ff097309", {rrr, rir, rcr, rur}, {63, 63}, false},
     {"BREV", "sm_80", "000e22000000000000000002ff027301", {rrr, rir, rcr, rur}, {}, false},
@@ -237,11 +251,11 @@ const Entry entries[] = {
      {rrr, rir, rcr, rur},
      {75, 72, 63, 63},
      false},
-    {"VABSDIFF", "sm_80", "000fe200000e00080000000604027214", {rrr, rri, rir, rcr, rur}, {80, 72}},
-    {"VABSDIFF4", "sm_80", "000fe200000e00080000000604027215", {rrr, rri, rir, rcr, rur}, {80, 72}},
+    {"VABSDIFF", "sm_80", "000fe200000e00080000000604027214", {rrr, rri, rir, rcr, rur}, {83, 81, 80, 72}},
+    {"VABSDIFF4", "sm_80", "000fe200000e00080000000604027215", {rrr, rri, rir, rcr, rur}, {83, 81, 80, 72}},
     {"IDP", "sm_80", "000fe2000000060900000012120c7226", {rrr, rcr, rur}, {80, 72}},
-    {"I2IP sm_80", "sm_80", "000fe400000010ff0000002725057239", {rrr, rir, rcr, rur}, {77, 76}},
-    {"I2IP sm_90", "sm_90", "000fc600000014960000009394937239", {rrr, rir, rcr, rur}, {77, 76}},
+    {"I2IP sm_80", "sm_80", "000fe400000010ff0000002725057239", {rrr, rir, rcr, rur}, {77, 76, 72, 72}},
+    {"I2IP sm_90", "sm_90", "000fc600000014960000009394937239", {rrr, rir, rcr, rur}, {77, 74, 72, 72}},
     {"IADD",
      "sm_120",
      "000fe400078e0100000000102c2a7235",
@@ -271,7 +285,7 @@ const Entry entries[] = {
 
 class Integer : public ::testing::TestWithParam<Entry> {};
 
-TEST_P(Integer, AsTheModelSays) { check_forms(GetParam(), 400, Model{}); }
+TEST_P(Integer, AsTheModelSays) { check_forms(GetParam(), 400, Model{GetParam().arch}); }
 INSTANTIATE_TEST_SUITE_P(Entries, Integer, ::testing::ValuesIn(entries),
                          [](const auto& info) { return test_name(info.param.name); });
 

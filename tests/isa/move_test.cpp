@@ -5,7 +5,9 @@ namespace sassemu::test {
 namespace {
 
 struct Model {
-    void operator()(const Lane& l, const typed::Mov& i) const { l.set(i.d, l.src(i.a)); }
+    void operator()(const Lane& l, const typed::Mov& i) const {
+        if (i.lanes.imm >> (l.lane & 3) & 1) l.set(i.d, l.src(i.a));
+    }
     void operator()(const Lane& l, const typed::Sel& i) const {
         l.set(i.d, l.pred(i.pa) ? l.src(i.a) : l.src(i.b));
     }
@@ -69,7 +71,7 @@ struct Model {
 };
 
 const Entry entries[] = {
-    {"MOV", "sm_80", "000fe20000000f00000000ff00528202", {rrr, rir, rcr, rur}, {}, false},
+    {"MOV", "sm_80", "000fe20000000f00000000ff00528202", {rrr, rir, rcr, rur}, {75, 72}, false},
     {"SEL", "sm_80", "040fe200040000000000000506057207", {rrr, rir, rcr, rur}, {90, 87}, false},
     {"PRMT", "sm_80", "000fe400000000ff00000016181a7216", {rrr, rri, rrc, rir, rcr, rur, rru}, {}},
     {"PRMT modes",

@@ -89,7 +89,8 @@ inline uint32_t interesting(std::mt19937& rng) {
         0x80000001, 0xffffffff, 0xfffffffe, 31, 32, 33, 63, 64,
         // one, infinities, NaNs and the smallest normal numbers of fp32, fp64 (upper word), fp16
         0x3f800000, 0xff800000, 0x7f800000, 0x7f800001, 0x00800000, 0x3ff00000, 0x7ff00000,
-        0xfff80000, 0x00100000, 0x7c003c00, 0xfc000400, 0x80007e00};
+        0xfff80000, 0x00100000, 0x7c003c00, 0xfc000400, 0x80007e00,
+        0x7ff7fff7};  // the fp16 NaN of .OOB, twice
     switch (rng() % 4) {
         case 0:
             return corner[rng() % std::size(corner)];
