@@ -11,8 +11,8 @@ struct Model {
         const Wide sum = Wide{l.flipped64(i.a)} + l.flipped64(i.b) + l.flipped64(i.c) +
                          static_cast<unsigned>(i.a.neg + i.b.neg + i.c.neg);
         l.set64(i.d, static_cast<uint64_t>(sum));
-        l.setp(i.pd, sum >> 64 >= 1);
         l.setp(i.pd2, sum >> 64 >= 2);
+        l.setp(i.pd, sum >> 64 >= 1);  // stays if both are one predicate
     }
     void operator()(const Lane& l, const typed::Uimad& i) const { model_mad(l, i); }
     void operator()(const Lane& l, const typed::UimadWide& i) const { l.set64(i.d, mad64(l, i)); }
@@ -73,8 +73,8 @@ struct Model {
         const Wide sum = Wide{l.flipped64(i.a)} + l.flipped64(i.b) + l.flipped64(i.c) +
                          static_cast<unsigned>(l.pred(i.pa)) + static_cast<unsigned>(l.pred(i.pb));
         l.set64(i.d, static_cast<uint64_t>(sum));
-        l.setp(i.pd, sum >> 64 >= 1);
         l.setp(i.pd2, sum >> 64 >= 2);
+        l.setp(i.pd, sum >> 64 >= 1);  // stays if both are one predicate
     }
     void operator()(const Lane& l, const typed::Umov64& i) const { l.set64(i.d, l.src64(i.a)); }
     void operator()(const Lane& l, const typed::Usel64& i) const {
