@@ -53,7 +53,7 @@ def main():
     print("# Coverage\n\nWritten by `tests/isa/coverage.py`; do not edit. A form is a mnemonic with its modifiers that occurs in code of\n"
           "shipping libraries. Executed means: every sampled word of the form has a behaviour. How it is known to be right:\n")
     for arch in arches:
-        print("- %s: %s" % (arch, STATUS.get(arch, "assumed to compute as sm_90 where the instruction is the same; see architectures.md")))
+        print("- %s: %s" % (arch, STATUS.get(arch, "assumed to compute as sm_90 where the instruction is the same; differences that are known stand in emu/isa/MATRIX.md and SPECIAL.md")))
     census = collections.defaultdict(dict)
     if options.census:
         with open(options.census) as f:
