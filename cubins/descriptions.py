@@ -300,11 +300,19 @@ plan("half2",
      {"a": rnd("u32", 1000, 81), "b": rnd("u32", 1000, 82), "out": fill(48000, 0, EXACT)},
      launch("half_pairs", 8, 128, "a", "b", "out", i32(1000)))
 
+# The operations and operands of questions/cases.py.
+plan("questions",
+     {"cases": data("cases.bin", text_bytes("questions/cases.bin")), "out": fill(text_bytes("questions/cases.bin") // 4, 0, EXACT)},
+     launch("questions", (text_bytes("questions/cases.bin") // 32 + 63) // 64, 64, "cases", "out", i32(text_bytes("questions/cases.bin") // 32)))
+
 bench("ffma", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("ffma_chains", 64, 256, "out", f32(0.5), f32(0.125), i32(900)))
 bench("integer", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("integer", 64, 256, "out", u32(0x9e3779b9), i32(1400)))
 bench("dfma", {"out": fill(64 * 256 * 8, 0, EXACT)}, launch("dfma", 64, 256, "out", f64(0.5), f64(0.125), i32(1200)))
 bench("hfma2", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("hfma2", 64, 256, "out", f32(0.25), f32(0.125), i32(600)))
 bench("hmma", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("hmma", 64, 256, "out", f32(0.015625), i32(40)))
+MUFU = ["reciprocal", "root_reciprocal", "root", "power", "logarithm", "sine", "cosine", "tangent", "reciprocal_high", "root_reciprocal_high"]
+bench("mufu", {name: fill(64 * 256 * (8 if name.endswith("high") else 4), 0, EXACT) for name in MUFU},
+      *[launch(name, 64, 256, name, i32(60)) for name in MUFU])
 bench("shared", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("shared", 64, 256, "out", i32(2000)))
 bench("global",
       {"a": rnd("u32", 1 << 20, 90, check=EXACT), "b": fill(4 << 20, 0, EXACT)},

@@ -12,6 +12,7 @@ void lower(Lower& x, const typed::I2f& i);
 void lower(Lower& x, const typed::I2fp& i);
 void lower(Lower& x, const typed::Frnd& i);
 void lower(Lower& x, const typed::F2fpPack& i);
+void lower(Lower& x, const typed::F2fpMerge& i);
 void lower(Lower& x, const typed::F2fpPack8& i);
 void lower(Lower& x, const typed::F2fpNarrow8& i);
 void lower(Lower& x, const typed::F2fpUnpack8& i);

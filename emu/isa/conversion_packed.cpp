@@ -45,6 +45,19 @@ const Op* pack_general(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
+// What a conversion made, under one half of c.
+SASSEMU_INLINE V32 above(V32 low, V32 c, unsigned mode) {
+    if (mode & mode_h1) c = L::hi16(c);
+    return L::or_(low, L::shl(c, L::splat(16)));
+}
+template <Kind B>
+const Op* pack_merge(const Op* op, Warp& w, uint32_t mask) {
+    const V32 b = read<B>(w, op->b), c = read<Kind::row>(w, op->c);
+    const V32 one = pack_any_mode(L::splat(0), b, op->k[0]);
+    write<false>(w, op->d, above(L::and_(one, L::splat(0xffff)), c, op->k[0]), mask);
+    return op + 1;
+}
+
 // ---- fp8 -------------------------------------------------------------------------------------
 
 // f32 to e4m3 or e5m2, round to nearest even. Subnormals are rounded by an f32 addition whose result
@@ -81,10 +94,6 @@ SASSEMU_INLINE V32 decode8(V32 v, bool e4m3) {
     const V32 value = L::fmul<>(L::f16_to_f32(L::shl(magnitude, L::splat(7))), L::splat(0x43800000u));
     const V32 r = L::select(L::cmp_eq(magnitude, L::splat(0x7fu)), L::splat(L::kF32Nan), value);
     return L::or_(r, sign);
-}
-SASSEMU_INLINE V32 above(V32 pair, V32 c, unsigned mode) {
-    if (mode & mode_h1) c = L::hi16(c);
-    return L::or_(pair, L::shl(c, L::splat(16)));
 }
 SASSEMU_RARE V32 pack8(V32 a, V32 b, V32 c, unsigned mode) {
     const V32 pair = L::or_(L::shl(encode8(a, mode), L::splat(8)), encode8(b, mode));
@@ -189,6 +198,13 @@ void lower(Lower& x, const typed::F2fpPack& i) {
     else
         scalar ? x.handlers(pack<false, Kind::scalar, false>, pack<false, Kind::scalar, true>)
                : x.handlers(pack<false, Kind::row, false>, pack<false, Kind::row, true>);
+}
+void lower(Lower& x, const typed::F2fpMerge& i) {
+    const unsigned bf = i.dst == typed::FloatFormat::BF16 ? mode_bf : 0;
+    const unsigned h1 = i.half == typed::HalfSelect::H1 ? mode_h1 : 0;
+    const bool scalar = set_b(x, i.d, i.b, pack_mode(x, i) | bf | h1);
+    x.op.c = x.source(i.c).at;
+    x.handler(scalar ? pack_merge<Kind::scalar> : pack_merge<Kind::row>);
 }
 void lower(Lower& x, const typed::F2fpPack8& i) {
     const bool scalar = set_b(x, i.d, i.b, fp8_mode(x, i, i.dst));

@@ -284,7 +284,7 @@ void lower_fma(Lower& x, const T& i, unsigned mode) {
     no_f32_source(x, i.swizzle_b, i.b);
     no_f32_source(x, i.swizzle_c, i.c);
     if constexpr (requires { i.f32; })
-        if (i.f32 && i.fmz == typed::HalfFmz::OOB) x.gap("HFMA2.F32 in the .OOB mode");
+        if (i.f32 && i.fmz == typed::HalfFmz::OOB) x.reject("HFMA2.F32 in the .OOB mode");
     if (i.relu) {
         x.op.e = Lower::predicate(i.pa.index);
         x.op.m[3] = i.pa.neg ? ~0u : 0;

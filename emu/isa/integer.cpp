@@ -56,7 +56,7 @@ void emit_sum2(Lower& x, Term a, Term b) {
 //
 // A negated operand is its complement and a carry of one. The carries in are predicate codes in e
 // and f (PT is the constant one), the carries out predicates k[0] and k[1]: the sum is at least
-// 2^32, and at least 2^33.
+// 2^32, and at least 2^33. Where both go to one predicate it holds the first (measured on an H200).
 
 template <Kind B, bool All>
 const Op* carry2(const Op* op, Warp& w, uint32_t mask) {
@@ -76,8 +76,8 @@ const Op* carry3(const Op* op, Warp& w, uint32_t mask) {
     const V32 sum = L::add3_carry(a, b, c, predicate_value(w, op->e), predicate_value(w, op->f),
                                   &first, &second);
     write<false>(w, op->d, sum, mask);
-    write_predicate(w, op->k[0], first, mask);
     write_predicate(w, op->k[1], second, mask);
+    write_predicate(w, op->k[0], first, mask);
     return op + 1;
 }
 
@@ -99,7 +99,7 @@ void lower_carries(Lower& x, const typed::Iadd3& i, const Term& a, const Term& b
         }
     } else {
         const int negative = a.flip + b.flip + c.flip;
-        if (negative == 3) return x.gap("IADD3 with carry out and three negated operands");
+        if (negative == 3) return x.reject("IADD3 with carry out and three negated operands");
         x.op.e = negative >= 1 ? code_true : code_false;
         x.op.f = negative >= 2 ? code_true : code_false;
     }

@@ -56,13 +56,18 @@ SASSEMU_INLINE V32 truncated_square(V32 x) {
     return sum;
 }
 
-// In units of 2^-fraction_bits; `at` is the segment number over the x_bits bits of x.
+// In units of 2^-fraction_bits; `at` is the segment number over the x_bits bits of x. `whole` is
+// added, in units of 2^(32 - fraction_bits).
 template <size_t N>
-SASSEMU_INLINE V64 interpolate(const Segments<N>& table, V32 at) {
+SASSEMU_INLINE V64 interpolate(const Segments<N>& table, V32 at, V32 whole) {
     const V32 x = low_bits(at, x_bits);
     const L::Rows4 c = L::gather_128(&table, left(right(at, x_bits), 4), L::kAllLanes);
     const V64 linear = L::mul_wide_s(c.r[2], x), square = L::mul_wide_s(c.r[3], truncated_square(x));
-    return L::add64(L::make64(c.r[0], c.r[1]), L::add64(linear, square));
+    return L::add64(L::make64(c.r[0], L::add(c.r[1], whole)), L::add64(linear, square));
+}
+template <size_t N>
+SASSEMU_INLINE V64 interpolate(const Segments<N>& table, V32 at) {
+    return interpolate(table, at, L::splat(0));
 }
 // The 24 bits of a sum whose leading bit has the weight 2^-below.
 SASSEMU_INLINE V32 significand(V64 sum, unsigned below) {
@@ -70,12 +75,11 @@ SASSEMU_INLINE V32 significand(V64 sum, unsigned below) {
 }
 // All ones in lanes that are above 0 as signed numbers.
 SASSEMU_INLINE V32 positive(V32 v) { return L::sar(L::neg(v), L::splat(31)); }
-// A sum below 2^52 units of 2^-bits, cut to fp32.
+// A sum above 0 and below 2^52 units of 2^-bits, cut to fp32.
 SASSEMU_INLINE V32 normalize(V64 sum, unsigned bits) {
     constexpr uint64_t two52 = 0x4330000000000000ull;
     const V64 d = L::dadd(L::or64(sum, L::splat64(two52)), L::splat64(two52 | 1ull << 63));
-    const V32 f = L::sub(L::lo32(L::shr64(d, L::splat(29))), L::splat((1023 - 127 + bits) << 23));
-    return L::and_(f, positive(L::hi32(d)));
+    return L::sub(L::lo32(L::shr64(d, L::splat(29))), L::splat((1023 - 127 + bits) << 23));
 }
 // |x| in fixed point, cut to `bits` bits below the point, modulo 2^32; 0 from 2^(55 - bits) on.
 SASSEMU_INLINE V32 fixed_point(V32 x, unsigned bits) {
@@ -149,9 +153,8 @@ struct Functions {
     static SASSEMU_INLINE V32 logarithm(V32 x) {
         constexpr unsigned kept = 36;
         const V32 whole = L::sub(exponent(x), L::splat(127));
-        V64 sum = interpolate(logarithm_segments, low_bits(x, 23));
-        sum = L::add64(sum, L::make64(L::splat(0), left(whole, fraction_bits - 32)));
-        const V32 negative = L::sar(L::hi32(sum), L::splat(31));
+        const V32 negative = L::sar(L::sub(x, L::splat(0x3f800000u)), L::splat(31));
+        V64 sum = interpolate(logarithm_segments, low_bits(x, 23), left(whole, fraction_bits - 32));
         sum = L::xor64(sum, L::make64(negative, negative));
         const V32 r = normalize(L::shr64(sum, L::splat(fraction_bits - kept)), kept);
         return L::and_(L::or_(r, sign(negative)), positive(L::xor_(x, L::splat(0x3f800000u))));
@@ -183,8 +186,9 @@ struct Functions {
     static SASSEMU_INLINE V32 sign(V32 x) { return L::and_(x, L::splat(0x80000000u)); }
     static SASSEMU_INLINE V32 of_angle(V32 angle, V32 sign_of) {
         const V32 odd = L::sar(left(angle, 31 - 23), L::splat(31));
-        const V64 sum = interpolate(sine_segments, low_bits(L::xor_(angle, odd), 23));
-        return L::or_(normalize(sum, fraction_bits), sign(sign_of));
+        const V32 at = low_bits(L::xor_(angle, odd), 23);
+        const V32 r = normalize(interpolate(sine_segments, at), fraction_bits);
+        return L::or_(L::and_(r, positive(at)), sign(sign_of));  // the sine of 0 is 0
     }
 };
 

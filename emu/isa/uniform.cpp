@@ -17,21 +17,21 @@ struct Sum {
         return a + b + c;
     }
 };
-// Complements m[0..2], carries in e, f (predicate codes) and m[3] (a number), out k[0], k[1].
+// Complements m[0..2], carries in e, f (predicate codes) and m[3] (a number), out k[0], k[1]. Where both
+// carries go to one predicate it holds the first (measured on an H200).
 struct SumCarry {
     static uint32_t apply(uint32_t a, uint32_t b, uint32_t c, const Op& op, Warp& w) {
         uint64_t sum = uint64_t{a ^ op.m[0]} + (b ^ op.m[1]) + (c ^ op.m[2]) + op.m[3];
         sum += uniform_truth(w, op.e);
         sum += uniform_truth(w, op.f);
-        if (op.k[0] != 7) write_uniform_predicate(w, op.k[0], sum >> 32 >= 1);
         if (op.k[1] != 7) write_uniform_predicate(w, op.k[1], sum >> 32 >= 2);
+        if (op.k[0] != 7) write_uniform_predicate(w, op.k[0], sum >> 32 >= 1);
         return static_cast<uint32_t>(sum);
     }
 };
 using Wide = unsigned __int128;
 uint64_t flip64(uint64_t v, uint32_t mask) { return mask ? ~v : v; }
-// Complements and carries as above. Where both carries go to one predicate it holds the first (measured
-// on an H200).
+// Complements and carries as above.
 const Op* sum64(const Op* op, Warp& w, uint32_t) {
     Wide sum = Wide{flip64(w.scalar64(op->a), op->m[0])} + flip64(w.scalar64(op->b), op->m[1]) +
                flip64(w.scalar64(op->c), op->m[2]) + op->m[3];

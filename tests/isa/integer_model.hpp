@@ -19,8 +19,8 @@ void model_add3(const Lane& l, const T& i) {
     sum += i.x ? static_cast<uint64_t>(l.pred(i.pa)) + l.pred(i.pb)
                : static_cast<uint64_t>(negated(i.a)) + negated(i.b) + negated(i.c);
     l.set(i.d, static_cast<uint32_t>(sum));
-    l.setp(i.pd, sum >> 32 >= 1);
     l.setp(i.pd2, sum >> 32 >= 2);
+    l.setp(i.pd, sum >> 32 >= 1);  // last: one predicate for both holds the first (H200)
 }
 template <class T>
 uint64_t carry_in(const Lane& l, const T& i) {

@@ -1,5 +1,5 @@
 // One result of a tensor core's fused step, in integers: the reference of the vector levels, and
-// what they use where sparse operands meet infinities.
+// what they use for infinities and NaN.
 #pragma once
 
 namespace sassemu {
@@ -142,23 +142,17 @@ SASSEMU_INLINE uint32_t matrix_fused(const MatrixStep& s, unsigned half, unsigne
         sum += cut(term[i].significand, s.rule.fraction - fraction + term[i].exponent - emax);
     return matrix_round(sum, emax - s.rule.fraction, s.rule.result);
 }
+inline void matrix_column(MatrixTile& tile, const MatrixStep& s, unsigned n) {
+    for (unsigned half = 0; half < 2; ++half)
+        for (unsigned row = 0; row < 8; ++row) {
+            uint32_t& c = tile.c[2 * half + (n & 1)][8 * (n >> 1) + row];
+            c = matrix_fused(s, half, row, n, c);
+        }
+}
 inline void matrix_steps(MatrixTile& tile, MatrixFormat fa, MatrixFormat fb, MatrixRule rule,
                          unsigned step) {
-    for (unsigned at = 0; at < tile.k; at += step) {
-        const MatrixStep s{&tile, fa, fb, rule, at, at + step};
-        for (unsigned r = 0; r < 4; ++r)
-            for (unsigned i = 0; i < 32; ++i)
-                tile.c[r][i] = matrix_fused(s, r >> 1, i & 7, 2 * (i >> 3) + (r & 1), tile.c[r][i]);
-    }
-}
-// Whether b holds an infinity or a NaN.
-inline bool matrix_special(const MatrixTile& tile, MatrixFormat format) {
-    for (unsigned k = 0; k < tile.k; ++k)
-        for (unsigned n = 0; n < 8; ++n) {
-            const MatrixNumber x = matrix_element(tile.b[k][n], format);
-            if (x.infinite || x.nan) return true;
-        }
-    return false;
+    for (unsigned at = 0; at < tile.k; at += step)
+        for (unsigned n = 0; n < 8; ++n) matrix_column(tile, {&tile, fa, fb, rule, at, at + step}, n);
 }
 
 }  // namespace scalar

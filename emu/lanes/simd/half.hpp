@@ -60,16 +60,19 @@ SASSEMU_INLINE V32 mul2(V32 a, V32 b) {
 }
 #if SASSEMU_LANES_LEVEL == 3
 // The same for exact products (f16), without MXCSR, whose changes cost up to 30 ns on some cores:
-// Knuth's TwoSum gives the error of product + c; where there is one, the sum moves to the odd value
-// on the error's side or stays if it is odd. Infinite sums have a NaN for an error and stay.
+// the sum without its addend and without its product are rounded, but what either misses has the
+// error's sign or is zero, and the one without the larger is exact (Dekker, Numer. Math. 18(3)).
+// Where there is an error an even sum moves by one towards it. Infinite sums have a negative NaN
+// for an error: they become the largest number, which is infinite as f16.
 SASSEMU_INLINE CF fma_odd(CF a, CF b, CF c) {
     constexpr auto rn = Rounding::rn;
-    const CF s = ffma<rn>(a, b, c), product = fsub<rn>(s, c), addend = fsub<rn>(s, product);
-    const CF error = fadd<rn>((CF)_mm256_fmsub_ps(SASSEMU_F(a), SASSEMU_F(b), SASSEMU_F(product)),
-                              fsub<rn>(c, addend));
-    const C32 inexact = (C32)fcmp<_CMP_NEQ_OQ>(error, (CF)splat(0));
-    const C32 toward_zero = (C32)((S32)((C32)s ^ (C32)error) >> 31) & inexact;  // -1
-    return (CF)(((C32)s + toward_zero) | (inexact >> 31));
+    const CF s = ffma<rn>(a, b, c), addend = fsub<rn>(s, c);
+    const CF product = (CF)_mm256_fnmadd_ps(SASSEMU_F(a), SASSEMU_F(b), SASSEMU_F(s));
+    const CF error = fadd<rn>(fsub<rn>(c, product),
+                              (CF)_mm256_fmsub_ps(SASSEMU_F(a), SASSEMU_F(b), SASSEMU_F(addend)));
+    const CF outward = ffma<rn>(error, s, (CF)splat(0));  // above 0: away from zero; never -0
+    const __m256i even = _mm256_andnot_si256(SASSEMU_I(s), SASSEMU_I(splat(1)));
+    return (CF)((C32)s + (C32)_mm256_sign_epi32(even, SASSEMU_I(outward)));
 }
 template <Post P>
 SASSEMU_INLINE V32 fma2_exact(V32 a, V32 b, V32 c) {
@@ -84,32 +87,28 @@ SASSEMU_INLINE V32 fma2_exact(V32 a, V32 b, V32 c) {
         });
     return r;
 }
-// Where the bytes of 8 f16 values come from in 16 bytes of a row.
-alignas(16) inline constexpr uint8_t kHalfPick[3][16] = {
-    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
+// Where the bytes of four lanes with the low (high) half of each in both come from.
+alignas(16) inline constexpr uint8_t kHalfPick[2][16] = {
     {0, 1, 0, 1, 4, 5, 4, 5, 8, 9, 8, 9, 12, 13, 12, 13},
     {2, 3, 2, 3, 6, 7, 6, 7, 10, 11, 10, 11, 14, 15, 14, 15}};
+// A row in memory whose halves `pick` chooses: `row` itself, or written to `picked`.
+SASSEMU_INLINE const uint32_t* pick_halves(const uint32_t* row, HalfPick pick, uint32_t* picked) {
+    if (pick == HalfPick::both) return row;
+    const C32 from = table16(_mm_load_si128((const __m128i*)kHalfPick[pick == HalfPick::high]));
+    SASSEMU_EACH(store(picked + 8 * i, shuffle8(load(row + 8 * i), from)););
+    return picked;
+}
 // Four lanes of a row in memory, widened as they are loaded: that spares extractions.
-template <bool Pick>
-struct HalfRow {
-    const uint32_t* row;
-    __m128i from;
-    HalfRow(const uint32_t* r, HalfPick pick)
-        : row(r), from(_mm_load_si128((const __m128i*)kHalfPick[(int)pick])) {}
-    SASSEMU_INLINE CF four(int first) const {
-        const __m128i x = _mm_load_si128((const __m128i*)(row + first));
-        return (CF)_mm256_cvtph_ps(Pick ? _mm_shuffle_epi8(x, from) : x);
-    }
-};
-template <bool Pick>
-SASSEMU_INLINE V32 fma2_rows(const uint32_t* a, const uint32_t* b, const uint32_t* c,
-                             HalfPicks pick) {
-    const HalfRow<Pick> x(a, pick.a), y(b, pick.b), z(c, pick.c);
+SASSEMU_INLINE CF widen_halves(const uint32_t* row) {
+    return (CF)_mm256_cvtph_ps(_mm_load_si128((const __m128i*)row));
+}
+SASSEMU_INLINE V32 fma2_rows(const uint32_t* a, const uint32_t* b, const uint32_t* c) {
     V32 r;
     SASSEMU_EACH(constexpr int first = 8 * i; constexpr int second = 8 * i + 4;
-                 r.c[i] = canonical_nan_f16x2(
-                     join_f16(fma_odd(x.four(first), y.four(first), z.four(first)),
-                              fma_odd(x.four(second), y.four(second), z.four(second)))););
+                 r.c[i] = canonical_nan_f16x2(join_f16(
+                     fma_odd(widen_halves(a + first), widen_halves(b + first), widen_halves(c + first)),
+                     fma_odd(widen_halves(a + second), widen_halves(b + second),
+                             widen_halves(c + second)))););
     return r;
 }
 #endif
@@ -215,9 +214,9 @@ SASSEMU_INLINE V32 hfma2(V32 a, V32 b, V32 c) {
 #if SASSEMU_LANES_LEVEL == 3
 SASSEMU_INLINE V32 hfma2_rows(const uint32_t* a, const uint32_t* b, const uint32_t* c,
                               HalfPicks pick) {
-    const bool any = pick.a != HalfPick::both || pick.b != HalfPick::both ||
-                     pick.c != HalfPick::both;
-    return any ? k::fma2_rows<true>(a, b, c, pick) : k::fma2_rows<false>(a, b, c, pick);
+    alignas(32) uint32_t picked[3][kLanes];
+    return k::fma2_rows(k::pick_halves(a, pick.a, picked[0]), k::pick_halves(b, pick.b, picked[1]),
+                        k::pick_halves(c, pick.c, picked[2]));
 }
 #endif
 template <Post P>

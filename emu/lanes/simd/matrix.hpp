@@ -1,10 +1,10 @@
 // A tensor core's fused step for the vector levels. scalar/matrix.hpp defines it; here the same sums
-// are made of doubles, eight results (the rows of one column) at a time:
-//   - elements, products (at most 22 bits) and a product scaled by a power of two are exact,
-//   - the exponent that a term counts with is carried as a power of two of its own, since it is not
-//     that of the product: powers multiply and compare like the exponents add and compare,
-//   - a term cut below 2^0 is a double without fraction, and sums of 65 of them below 2^28 are exact,
-//   - infinities and NaN take their course through products and sums, as IEEE 754 has it.
+// are made of 32-bit integers, two columns of sixteen rows at a time:
+//   - a word holds an element's exponent over its significand of at most 11 bits: a 16-bit multiply-add
+//     makes the product, and words add and compare as their exponents do,
+//   - a product in units of 2^-25 is cut by a shift, and eight of them add up below 2^30,
+//   - terms that are zero have an exponent so small that it is never the largest,
+//   - infinities and NaN are for the reference to settle, two columns at a time.
 #pragma once
 
 namespace sassemu {
@@ -12,130 +12,195 @@ namespace SASSEMU_LANES_NS {
 
 namespace k {
 
-inline constexpr int kDoubles = kChunkLanes / 2;  // per CD
-inline constexpr int kColumn = 8 / kDoubles;      // CDs for eight rows
+inline constexpr int kDoubles = kChunkLanes / 2;       // per CD
+inline constexpr int kColumn = 16 / kChunkLanes;       // chunks for sixteen rows
 inline constexpr uint64_t kExponent = uint64_t{0x7ff} << 52;
+inline constexpr int kProductBits = 25;                // below the point, before the cut
+inline constexpr int kNoExponent = -8192;
 
 constexpr uint64_t power_of_two(int e) { return static_cast<uint64_t>(e + 1023) << 52; }
 
-template <MatrixFormat F>
-SASSEMU_INLINE CF matrix_float(C32 x) {
-    if constexpr (F == MatrixFormat::f16) return f16_to_f32(x);
-    if constexpr (F == MatrixFormat::bf16) return (CF)(x << 16);
-    if constexpr (F == MatrixFormat::tf32) return (CF)(x & 0xffffe000u);
-    if constexpr (F == MatrixFormat::e5m2) return f16_to_f32(x << 8);
-    // The others are an f16 with its exponent off by a constant, and have no infinities.
-    constexpr scalar::MatrixShape s = scalar::matrix_shape(F);
-    constexpr int width = s.exponent_bits + s.mantissa;
-    const C32 magnitude = x & ((1u << width) - 1);
-    const C32 sign = (x >> width & 1u) << 15;
-    const CF up = (CF)splat(static_cast<uint32_t>(127 + 15 - s.bias()) << 23);
-    const CF v = f16_to_f32(sign | magnitude << (10 - s.mantissa)) * up;
-    if constexpr (s.top == scalar::MatrixShape::one_nan)
-        return (CF)blend(eq(magnitude, splat((1u << width) - 1)), splat(kF32Nan), (C32)v);
-    return v;
-}
-
-// The power of two that stands for the exponent of x: subnormals have the smallest one, zero none.
-SASSEMU_INLINE CD matrix_power(CD x, int smallest, int largest) {
-    const CD p = (CD)((C64)x & kExponent);
-    const CD in = dmin_x86(dmax_x86(p, (CD)splat64(power_of_two(smallest))),
-                           (CD)splat64(power_of_two(largest)));
-    return (CD)blend64(dcmp<_CMP_EQ_OQ>(x, (CD)splat64(0)), splat64(0), (C64)in);
+// Numbers of a format, the bits above which do not count: significands without sign, the smallest
+// exponent for subnormals, none for zeros.
+struct MatrixNumbers {
+    C32 significand, exponent, sign;  // sign: all ones or zero
+};
+SASSEMU_INLINE MatrixNumbers matrix_numbers(C32 x, scalar::MatrixShape s) {
+    const uint32_t top = (1u << s.exponent_bits) - 1, leading = 1u << s.mantissa;
+    const C32 field = x >> static_cast<uint32_t>(s.mantissa) & top, fraction = x & (leading - 1);
+    const C32 biased = max_s(field, splat(1));
+    const C32 significand = blend(eq(field, splat(0)), fraction, fraction | leading);
+    const C32 exponent = biased - splat(static_cast<uint32_t>(s.bias()));
+    const int above = 31 - s.mantissa - s.exponent_bits;
+    return {significand, blend(eq(significand, splat(0)), splat((uint32_t)kNoExponent), exponent),
+            (C32)((S32)(x << static_cast<uint32_t>(above)) >> 31)};
 }
 
 // Rounds to `kept` mantissa bits, with a smallest exponent: the last kept bit is made the unit.
 template <Rounding R>
 SASSEMU_INLINE CD matrix_rounded(CD v, int kept, int smallest) {
-    const CD p = dmin_x86(dmax_x86((CD)((C64)v & kExponent), (CD)splat64(power_of_two(smallest))),
-                          (CD)splat64(power_of_two(200)));
+    const CD p = dmax_x86((CD)((C64)v & kExponent), (CD)splat64(power_of_two(smallest)));
     const C64 to = splat64(power_of_two(kept) + power_of_two(0)) - (C64)p;
     const C64 from = (C64)p - splat64(static_cast<uint64_t>(kept) << 52);
     // Zero is +0, whatever it was rounded from.
     return (drnd<R>(v * (CD)to) + (CD)splat64(0)) * (CD)from;
 }
 
+// Elements: exponent << 16 | signed significand; of b the significands alone, too. A product of two
+// significands is in units of 2^-kProductBits.
 struct MatrixPlanes {
-    alignas(64) double a[2][MatrixTile::max_k][8], a_power[2][MatrixTile::max_k][8];
-    alignas(64) double b[MatrixTile::max_k][8], b_power[MatrixTile::max_k][8];
+    alignas(64) uint32_t a[MatrixTile::max_k][16];
+    alignas(64) uint32_t b[MatrixTile::max_k][8], b_exponent[MatrixTile::max_k][8];  // << 16
+    bool special = false;  // an infinity or a NaN in either
 };
+inline constexpr int kBitsOfA = 14, kBitsOfB = kProductBits - kBitsOfA;
 
-// Raw words of eight-element rows to doubles and powers.
+struct MatrixElements {
+    C32 significand, exponent;  // in the low and the high half
+    M special;
+};
 template <MatrixFormat F>
-inline void matrix_decode_as(const uint32_t* from, unsigned rows, double* value, double* power) {
+SASSEMU_INLINE MatrixElements matrix_elements(C32 x, int bits) {
     constexpr scalar::MatrixShape s = scalar::matrix_shape(F);
-    for (unsigned i = 0; i < rows * 8; i += kChunkLanes) {
-        const CF f = matrix_float<F>(load(from + i));
-        const CD d[2] = {f64_first(f), f64_second(f)};
-        for (int h = 0; h < 2; ++h) {
-            store(value + i + h * kDoubles, (C32)d[h]);
-            store(power + i + h * kDoubles, (C32)matrix_power(d[h], 1 - s.bias(), s.bias() + 1));
-        }
-    }
+    constexpr uint32_t top = (1u << s.exponent_bits) - 1;
+    if constexpr (F == MatrixFormat::tf32) x = x >> 13;
+    const MatrixNumbers n = matrix_numbers(x, s);
+    const C32 scaled = n.significand << static_cast<uint32_t>(bits - s.mantissa);
+    MatrixElements r{((scaled ^ n.sign) - n.sign) & 0xffffu, n.exponent << 16, M{}};
+    // The magnitudes that are no numbers: the largest one, or all with the largest exponent.
+    constexpr uint32_t least = s.top == scalar::MatrixShape::one_nan
+                                   ? (top << s.mantissa) + (1u << s.mantissa) - 1
+                                   : top << s.mantissa;
+    const C32 magnitude = x & ((1u << (s.mantissa + s.exponent_bits)) - 1);
+    if constexpr (s.top != scalar::MatrixShape::finite)
+        r.special = eq(max_u(magnitude, splat(least)), magnitude);
+    return r;
 }
-
-inline void matrix_decode(MatrixFormat f, const uint32_t* from, unsigned rows, double* value,
-                          double* power) {
-    using F = MatrixFormat;
-    switch (f) {
-        case F::f16: return matrix_decode_as<F::f16>(from, rows, value, power);
-        case F::bf16: return matrix_decode_as<F::bf16>(from, rows, value, power);
-        case F::tf32: return matrix_decode_as<F::tf32>(from, rows, value, power);
-        case F::e4m3: return matrix_decode_as<F::e4m3>(from, rows, value, power);
-        case F::e5m2: return matrix_decode_as<F::e5m2>(from, rows, value, power);
-        case F::e3m2: return matrix_decode_as<F::e3m2>(from, rows, value, power);
-        case F::e2m3: return matrix_decode_as<F::e2m3>(from, rows, value, power);
-        case F::e2m1: return matrix_decode_as<F::e2m1>(from, rows, value, power);
-    }
-}
-
-// All columns, one after the other: eight rows in each of two halves.
-template <MatrixResult Result>
-inline void matrix_columns(MatrixTile& tile, const MatrixPlanes& p, MatrixRule rule,
-                                   unsigned begin, unsigned end) {
-    constexpr int chunks = 2 * kColumn;  // both halves of a column together
-    constexpr bool f16 = Result == MatrixResult::f16;
-    for (unsigned n = 0; n < 8; ++n) {
-        uint32_t* words[2] = {tile.c[n & 1] + 8 * (n >> 1), tile.c[2 + (n & 1)] + 8 * (n >> 1)};
-        CD c[chunks], top[chunks], scale[chunks], sum[chunks];
-#pragma GCC unroll 8
-        for (int i = 0; i < chunks; ++i) {
-            const uint32_t* from = words[i / kColumn] + i % kColumn * kDoubles;
-            c[i] = f16 ? widen_f16(from) : widen_f32(from);
-            top[i] = dmax_x86(matrix_power(c[i], f16 ? -14 : -126, 127),
-                              (CD)splat64(power_of_two(rule.floor)));
-        }
-        for (unsigned k = begin; k < end; ++k) {
-            const CD b = (CD)broadcast64(&p.b_power[k][n]);
-#pragma GCC unroll 8
-            for (int i = 0; i < chunks; ++i)
-                top[i] = dmax_x86(
-                    top[i], (CD)load(&p.a_power[i / kColumn][k][i % kColumn * kDoubles]) * b);
-        }
-#pragma GCC unroll 8
-        for (int i = 0; i < chunks; ++i) {
-            scale[i] = (CD)(splat64(power_of_two(rule.fraction) + power_of_two(0)) - (C64)top[i]);
-            sum[i] = drnd<Rounding::rz>(c[i] * scale[i]);
-        }
-        for (unsigned k = begin; k < end; ++k) {
-            const CD b = (CD)broadcast64(&p.b[k][n]);
-#pragma GCC unroll 8
-            for (int i = 0; i < chunks; ++i) {
-                const CD a = (CD)load(&p.a[i / kColumn][k][i % kColumn * kDoubles]);
-                sum[i] += drnd<Rounding::rz>(a * b * scale[i]);
+template <MatrixFormat F>
+struct MatrixDecodeA {
+    static inline void of(const MatrixTile& tile, MatrixPlanes& p) {
+        M special{};
+        for (unsigned k = 0; k < tile.k; ++k) {
+            const uint32_t* rows[2] = {tile.a[0][k], tile.a[1][k]};
+#pragma GCC unroll 2
+            for (int i = 0; i < kColumn; ++i) {
+                const MatrixElements e = matrix_elements<F>(load_halves(rows, i), kBitsOfA);
+                store(p.a[k] + i * kChunkLanes, e.exponent | e.significand);
+                special |= e.special;
             }
         }
-#pragma GCC unroll 8
+        p.special |= bits(special, 0) != 0;
+    }
+};
+template <MatrixFormat F>
+struct MatrixDecodeB {
+    static inline void of(const MatrixTile& tile, MatrixPlanes& p) {
+        M special{};
+        for (unsigned i = 0; i < tile.k * 8; i += kChunkLanes) {
+            const MatrixElements e = matrix_elements<F>(load(tile.b[0] + i), kBitsOfB);
+            store(p.b[0] + i, e.significand);
+            store(p.b_exponent[0] + i, e.exponent);
+            special |= e.special;
+        }
+        p.special |= bits(special, 0) != 0;
+    }
+};
+template <template <MatrixFormat> class Decode>
+inline void matrix_decode(MatrixFormat f, const MatrixTile& tile, MatrixPlanes& p) {
+    using F = MatrixFormat;
+    switch (f) {
+        case F::f16: return Decode<F::f16>::of(tile, p);
+        case F::bf16: return Decode<F::bf16>::of(tile, p);
+        case F::tf32: return Decode<F::tf32>::of(tile, p);
+        case F::e4m3: return Decode<F::e4m3>::of(tile, p);
+        case F::e5m2: return Decode<F::e5m2>::of(tile, p);
+        case F::e3m2: return Decode<F::e3m2>::of(tile, p);
+        case F::e2m3: return Decode<F::e2m3>::of(tile, p);
+        case F::e2m1: return Decode<F::e2m1>::of(tile, p);
+    }
+}
+// Columns 2t and 2t + 1 of the sum over k in [begin, end). False: an accumulator is special.
+template <MatrixResult Result>
+inline bool matrix_columns(MatrixTile& tile, const MatrixPlanes& p, const scalar::MatrixStep& s,
+                           unsigned t) {
+    constexpr bool f16 = Result == MatrixResult::f16;
+    constexpr scalar::MatrixShape shape =
+        f16 ? scalar::matrix_shape(MatrixFormat::f16) : scalar::matrix_f32;
+    constexpr int chunks = 2 * kColumn;  // column after column
+    uint32_t* words[2][2];               // [column][half]
+    MatrixNumbers c[chunks];
+    C32 top[chunks];
+    M special{};
+#pragma GCC unroll 4
+    for (int i = 0; i < chunks; ++i) {
+        const int n = i / kColumn;
+        for (int half = 0; half < 2; ++half) words[n][half] = tile.c[2 * half + n] + 8 * t;
+        const C32 x = load_halves(words[n], i % kColumn);
+        constexpr uint32_t largest = ((1u << shape.exponent_bits) - 1) << shape.mantissa;
+        special |= eq(x & largest, splat(largest));
+        c[i] = matrix_numbers(x, shape);
+        top[i] = max_s(c[i].exponent, splat(static_cast<uint32_t>(s.rule.floor))) << 16;
+    }
+    if (__builtin_expect(bits(special, 0) != 0, 0)) return false;
+    for (unsigned k = s.begin; k < s.end; ++k) {
+        const uint32_t* b = p.b_exponent[k] + 2 * t;
+#pragma GCC unroll 4
+        for (int i = 0; i < chunks; ++i)
+            top[i] = max_s(top[i], load(p.a[k] + i % kColumn * kChunkLanes) + splat(b[i / kColumn]));
+    }
+    C32 last[chunks], sum[chunks];  // last: the largest exponent over ones, to subtract words from
+    CD total[chunks][2];
+#pragma GCC unroll 4
+    for (int i = 0; i < chunks; ++i) {
+        top[i] = (C32)((S32)top[i] >> 16);
+        const C32 to = top[i] + splat(static_cast<uint32_t>(kProductBits - s.rule.fraction));
+        const C32 cut = srlv(c[i].significand << (kProductBits - shape.mantissa), to - c[i].exponent);
+        sum[i] = (cut ^ c[i].sign) - c[i].sign;
+        last[i] = to << 16 | 0xffffu;
+        total[i][0] = total[i][1] = (CD)splat64(0);
+    }
+    for (unsigned block = s.begin; block < s.end; block += 8) {
+        for (unsigned k = block; k < block + 8 && k < s.end; ++k) {
+            const unsigned n = 2 * t;
+#pragma GCC unroll 4
+            for (int i = 0; i < chunks; ++i) {
+                const C32 a = load(p.a[k] + i % kColumn * kChunkLanes);
+                const C32 product = madd16(a, splat(p.b[k][n + i / kColumn]));
+                const C32 below = (last[i] - splat(p.b_exponent[k][n + i / kColumn]) - a) >> 16;
+                sum[i] += with_sign(srlv(abs(product), below), product);
+            }
+        }
+#pragma GCC unroll 4
         for (int i = 0; i < chunks; ++i) {
-            const CD unit = (CD)((C64)top[i] - splat64(static_cast<uint64_t>(rule.fraction) << 52));
-            const CD v = sum[i] * unit;
-            uint32_t* to = words[i / kColumn] + i % kColumn * kDoubles;
+            total[i][0] += f64_of_first(sum[i]);
+            total[i][1] += f64_of_second(sum[i]);
+            sum[i] = splat(0);
+        }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < chunks; ++i) {
+        const C32 unit = top[i] + splat(static_cast<uint32_t>(1023 - s.rule.fraction));
+        const C64 units[2] = {widen_first(unit) << 52, widen_second(unit) << 52};
+#pragma GCC unroll 2
+        for (int h = 0; h < 2; ++h) {
+            const CD v = total[i][h] * (CD)units[h];
+            const int row = i % kColumn * kChunkLanes + h * kDoubles;
+            uint32_t* to = words[i / kColumn][row / 8] + row % 8;
             constexpr int kept = Result == MatrixResult::f32 ? 23 : 13;
             if constexpr (f16)
                 narrow_f16(to, matrix_rounded<Rounding::rn>(v, 10, -14));
             else
                 narrow_f32(to, matrix_rounded<Rounding::rz>(v, kept, -126));
         }
+    }
+    return true;
+}
+template <MatrixResult Result>
+inline void matrix_sum(MatrixTile& tile, const MatrixPlanes& p, const scalar::MatrixStep& s) {
+    for (unsigned t = 0; t < 4; ++t) {
+        if (!p.special && matrix_columns<Result>(tile, p, s, t)) continue;
+        scalar::matrix_column(tile, s, 2 * t);
+        scalar::matrix_column(tile, s, 2 * t + 1);
     }
 }
 
@@ -144,20 +209,16 @@ inline void matrix_columns(MatrixTile& tile, const MatrixPlanes& p, MatrixRule r
 // c += a * b in steps of `step` elements of k.
 inline void matrix_multiply(MatrixTile& tile, MatrixFormat fa, MatrixFormat fb, MatrixRule rule,
                             unsigned step) {
-    if (tile.sparse && scalar::matrix_special(tile, fb)) {  // zeros stand for what is not selected
-        scalar::matrix_steps(tile, fa, fb, rule, step);
-        return;
-    }
     k::MatrixPlanes p;
-    for (unsigned half = 0; half < 2; ++half)
-        k::matrix_decode(fa, tile.a[half][0], tile.k, p.a[half][0], p.a_power[half][0]);
-    k::matrix_decode(fb, tile.b[0], tile.k, p.b[0], p.b_power[0]);
+    k::matrix_decode<k::MatrixDecodeA>(fa, tile, p);
+    k::matrix_decode<k::MatrixDecodeB>(fb, tile, p);
     using R = MatrixResult;
     for (unsigned at = 0; at < tile.k; at += step) {
+        const scalar::MatrixStep s{&tile, fa, fb, rule, at, at + step};
         switch (rule.result) {
-            case R::f32: k::matrix_columns<R::f32>(tile, p, rule, at, at + step); break;
-            case R::f16: k::matrix_columns<R::f16>(tile, p, rule, at, at + step); break;
-            case R::f32_short: k::matrix_columns<R::f32_short>(tile, p, rule, at, at + step); break;
+            case R::f32: k::matrix_sum<R::f32>(tile, p, s); break;
+            case R::f16: k::matrix_sum<R::f16>(tile, p, s); break;
+            case R::f32_short: k::matrix_sum<R::f32_short>(tile, p, s); break;
         }
     }
 }

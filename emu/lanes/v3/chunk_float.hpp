@@ -180,30 +180,31 @@ SASSEMU_INLINE C32 ftz_f16x2(C32 a) {
 }
 
 
-// ---- f64 in memory order: of the first and second half of a chunk, and of four words.
-SASSEMU_INLINE CD f64_first(CF a) { return (CD)_mm256_cvtps_pd(_mm256_castps256_ps128(SASSEMU_F(a))); }
-SASSEMU_INLINE CD f64_second(CF a) {
-    return (CD)_mm256_cvtps_pd(_mm256_extractf128_ps(SASSEMU_F(a), 1));
+// ---- For matrices: the first and second half of a chunk's integers widened, in memory order; eight
+// rows of either half; a with the sign of b, where a is 0 if b is.
+SASSEMU_INLINE CD f64_of_first(C32 a) {
+    return (CD)_mm256_cvtepi32_pd(_mm256_castsi256_si128(SASSEMU_I(a)));
 }
-SASSEMU_INLINE C64 broadcast64(const void* p) {
-    return (C64)_mm256_castpd_si256(_mm256_broadcast_sd((const double*)p));
+SASSEMU_INLINE CD f64_of_second(C32 a) {
+    return (CD)_mm256_cvtepi32_pd(_mm256_extracti128_si256(SASSEMU_I(a), 1));
 }
-SASSEMU_INLINE CD widen_f32(const uint32_t* p) { return (CD)_mm256_cvtps_pd(_mm_load_ps((const float*)p)); }
-SASSEMU_INLINE CD widen_f16(const uint32_t* p) {  // one f16 per word
-    const __m128i x = _mm_load_si128((const __m128i*)p);
-    return (CD)_mm256_cvtps_pd(_mm_cvtph_ps(_mm_packus_epi32(x, x)));
+SASSEMU_INLINE C64 widen_first(C32 a) {
+    return (C64)_mm256_cvtepu32_epi64(_mm256_castsi256_si128(SASSEMU_I(a)));
 }
-// NaN becomes the canonical one.
+SASSEMU_INLINE C64 widen_second(C32 a) {
+    return (C64)_mm256_cvtepu32_epi64(_mm256_extracti128_si256(SASSEMU_I(a), 1));
+}
+SASSEMU_INLINE C32 load_halves(const uint32_t* const half[2], int chunk) { return load(half[chunk]); }
+SASSEMU_INLINE C32 with_sign(C32 a, C32 b) {
+    return (C32)_mm256_sign_epi32(SASSEMU_I(a), SASSEMU_I(b));
+}
+// Stores four numbers, no NaN: as f32, and as f16 in the low halves of words.
 SASSEMU_INLINE void narrow_f32(uint32_t* p, CD a) {
-    const __m128 f = _mm256_cvtpd_ps(SASSEMU_D(a));
-    const __m128 nan = _mm_castsi128_ps(_mm_set1_epi32((int)kF32Nan));
-    _mm_store_ps((float*)p, _mm_blendv_ps(f, nan, _mm_cmpunord_ps(f, f)));
+    _mm_store_ps((float*)p, _mm256_cvtpd_ps(SASSEMU_D(a)));
 }
 SASSEMU_INLINE void narrow_f16(uint32_t* p, CD a) {
-    const __m128 f = _mm256_cvtpd_ps(SASSEMU_D(a));
-    const __m128i h = _mm_cvtepu16_epi32(_mm_cvtps_ph(f, _MM_FROUND_TO_NEAREST_INT));
-    const __m128i nan = _mm_set1_epi32((int)kF16Nan);
-    _mm_store_si128((__m128i*)p, _mm_blendv_epi8(h, nan, _mm_castps_si128(_mm_cmpunord_ps(f, f))));
+    const __m128i h = _mm_cvtps_ph(_mm256_cvtpd_ps(SASSEMU_D(a)), _MM_FROUND_TO_NEAREST_INT);
+    _mm_store_si128((__m128i*)p, _mm_cvtepu16_epi32(h));
 }
 
 }  // namespace k

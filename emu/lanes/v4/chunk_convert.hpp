@@ -73,29 +73,36 @@ SASSEMU_INLINE C32 ftz_f16x2(C32 a) {
     return (C32)_mm512_mask_mov_epi16(sign, normal, SASSEMU_I(a));
 }
 
-// ---- f64 in memory order: of the first and second half of a chunk, and of eight words.
-SASSEMU_INLINE CD f64_first(CF a) { return (CD)_mm512_cvtps_pd(_mm512_castps512_ps256(SASSEMU_F(a))); }
-SASSEMU_INLINE CD f64_second(CF a) {
-    return (CD)_mm512_cvtps_pd(_mm512_extractf32x8_ps(SASSEMU_F(a), 1));
+// ---- For matrices: the first and second half of a chunk's integers widened, in memory order; eight
+// rows of both halves; a with the sign of b, where a is 0 if b is.
+SASSEMU_INLINE CD f64_of_first(C32 a) {
+    return (CD)_mm512_cvtepi32_pd(_mm512_castsi512_si256(SASSEMU_I(a)));
 }
-SASSEMU_INLINE C64 broadcast64(const void* p) { return (C64)_mm512_set1_pd(*(const double*)p); }
-SASSEMU_INLINE CD widen_f32(const uint32_t* p) { return (CD)_mm512_cvtps_pd(_mm256_load_ps((const float*)p)); }
-SASSEMU_INLINE CD widen_f16(const uint32_t* p) {  // one f16 per word
-    return (CD)_mm512_cvtps_pd(
-        _mm256_cvtph_ps(_mm256_cvtepi32_epi16(_mm256_load_si256((const __m256i*)p))));
+SASSEMU_INLINE CD f64_of_second(C32 a) {
+    return (CD)_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(SASSEMU_I(a), 1));
 }
-// NaN becomes the canonical one.
+SASSEMU_INLINE C64 widen_first(C32 a) {
+    return (C64)_mm512_cvtepu32_epi64(_mm512_castsi512_si256(SASSEMU_I(a)));
+}
+SASSEMU_INLINE C64 widen_second(C32 a) {
+    return (C64)_mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64(SASSEMU_I(a), 1));
+}
+SASSEMU_INLINE C32 load_halves(const uint32_t* const half[2], int) {
+    const __m256i first = _mm256_load_si256((const __m256i*)half[0]);
+    const __m256i second = _mm256_load_si256((const __m256i*)half[1]);
+    return (C32)_mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1);
+}
+SASSEMU_INLINE C32 with_sign(C32 a, C32 b) {
+    return (C32)_mm512_mask_sub_epi32(SASSEMU_I(a), _mm512_movepi32_mask(SASSEMU_I(b)),
+                                      _mm512_setzero_si512(), SASSEMU_I(a));
+}
+// Stores eight numbers, no NaN: as f32, and as f16 in the low halves of words.
 SASSEMU_INLINE void narrow_f32(uint32_t* p, CD a) {
-    const __m256 f = _mm512_cvtpd_ps(SASSEMU_D(a));
-    const __mmask8 nan = _mm256_cmp_ps_mask(f, f, _CMP_UNORD_Q);
-    _mm256_store_si256((__m256i*)p,
-                       _mm256_mask_set1_epi32(_mm256_castps_si256(f), nan, (int)kF32Nan));
+    _mm256_store_ps((float*)p, _mm512_cvtpd_ps(SASSEMU_D(a)));
 }
 SASSEMU_INLINE void narrow_f16(uint32_t* p, CD a) {
-    const __m256 f = _mm512_cvtpd_ps(SASSEMU_D(a));
-    const __mmask8 nan = _mm256_cmp_ps_mask(f, f, _CMP_UNORD_Q);
-    const __m256i h = _mm256_cvtepu16_epi32(_mm256_cvtps_ph(f, _MM_FROUND_TO_NEAREST_INT));
-    _mm256_store_si256((__m256i*)p, _mm256_mask_set1_epi32(h, nan, (int)kF16Nan));
+    const __m128i h = _mm256_cvtps_ph(_mm512_cvtpd_ps(SASSEMU_D(a)), _MM_FROUND_TO_NEAREST_INT);
+    _mm256_store_si256((__m256i*)p, _mm256_cvtepu16_epi32(h));
 }
 
 }  // namespace k
