@@ -113,7 +113,7 @@ class Tables:
         flags = (int(o.write) | int(o.read) << 1 | int(o.optional) << 2 | ("cx" in o.flags) << 3 |
                  int(o.off_signed) << 4 | ("keepzero" in o.flags) << 5 | ("plainzero" in o.flags) << 6 | ("abs_target" in o.flags) << 7 |
                  ("comp" in o.flags) << 8 | ("desc_next" in o.flags) << 9 | ("ur_opt" in o.flags) << 10 |
-                 ("spaced" in o.flags) << 11 | ("inside" in o.flags) << 12 | ("next" in o.flags) << 13 | ("unless" in o.flags) << 14 |
+                 ("spaced" in o.flags) << 11 | ("inside" in o.flags) << 12 | bool({"next", "glued"} & o.flags) << 13 | ("unless" in o.flags) << 14 |
                  ("nozero" in o.flags) << 15)
         default = o.default
         if default is None:

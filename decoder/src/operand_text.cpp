@@ -318,7 +318,7 @@ bool OperandReader::read(const OperandRow& o, const char*& p, Draft& draft) {
                 const std::uint16_t t = enum_values[e.first + v].text;
                 if (t == 0xffff) continue;
                 const char* q = p;
-                if (!scan::literal(q, text(t)) || scan::is_word(*q) || *q == '?') continue;
+                if (!scan::literal(q, text(t)) || (!(o.flags & op_glued) && (scan::is_word(*q) || *q == '?'))) continue;
                 const std::size_t n = static_cast<std::size_t>(q - p);
                 if (found >= 0 && n <= best) continue;
                 found = static_cast<int>(v);

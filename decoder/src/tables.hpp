@@ -38,7 +38,7 @@ enum Pseudo : std::uint8_t { pseudo_zero, pseudo_one, pseudo_pow2 };
 enum OperandFlag : std::uint16_t {
     op_write = 1, op_read = 2, op_optional = 4, op_cx = 8, op_off_signed = 16, op_keepzero = 32,
     op_plainzero = 64, op_abs_target = 128, op_complement = 256, op_desc_next = 512, op_ur_optional = 1024, op_spaced = 2048,
-    op_inside = 4096, op_next = 8192, op_unless = 16384, op_nozero = 32768
+    op_inside = 4096, op_next = 8192, op_glued = op_next /* of names */, op_unless = 16384, op_nozero = 32768
 };
 
 struct OperandRow {

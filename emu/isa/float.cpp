@@ -44,6 +44,18 @@ struct AddAnyMode {
     }
 };
 
+// FSWZADD: the lanes of a quad have signs of their own (measured on an H200). m[0], m[1]: the lanes
+// that negate a, b; m[2]: the lanes without a.
+const Op* quad_add(const Op* op, Warp& w, uint32_t mask) {
+    const auto flip = [&](Mask m, V32 v) {
+        return L::xor_(v, L::select(m, L::splat(0x80000000u), L::splat(0)));
+    };
+    const V32 a = flip(op->m[0], read<Kind::row>(w, op->a));
+    const V32 b = flip(op->m[1], read<Kind::row>(w, op->b));
+    write<false>(w, op->d, AddAnyMode::apply(L::select(op->m[2], L::splat(0), a), b, *op), mask);
+    return op + 1;
+}
+
 // .FMZ: a product with a zero factor (after flushing) is +0, whatever the other factor is. It is
 // the multiplication of old shader models; Mesa calls it fmulz.
 SASSEMU_INLINE Mask zero_factor(V32 a, V32 b) {
@@ -368,6 +380,20 @@ void lower(Lower& x, const typed::Fset& i) {
     lower_comparison<true>(x, i);
 }
 
+void lower(Lower& x, const typed::Fswzadd& i) {
+    x.op.d = x.destination_row(i.d.index);
+    x.op.a = x.source(i.a).at;
+    x.op.b = x.source(i.b).at;
+    x.op.k[0] = static_cast<uint8_t>(mode_of(i.rnd, i.ftz, false, false));
+    const typed::QuadSign signs[4] = {i.lane0, i.lane1, i.lane2, i.lane3};
+    for (unsigned lane = 0; lane < 4; ++lane) {
+        const uint32_t lanes = 0x11111111u << lane;
+        if (signs[lane] == typed::QuadSign::NP) x.op.m[0] |= lanes;
+        if (signs[lane] == typed::QuadSign::PN) x.op.m[1] |= lanes;
+        if (signs[lane] == typed::QuadSign::ZP) x.op.m[2] |= lanes;
+    }
+    x.handler(quad_add);
+}
 void lower(Lower& x, const typed::Fchk& i) {
     x.op.d = i.pd.index;
     const Operand a = x.source(i.a), b = x.source(i.b);

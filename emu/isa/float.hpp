@@ -8,6 +8,7 @@ namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
 void lower(Lower& x, const typed::Fadd& i);
+void lower(Lower& x, const typed::Fswzadd& i);
 void lower(Lower& x, const typed::Fmul& i);
 void lower(Lower& x, const typed::Ffma& i);
 void lower(Lower& x, const typed::Fmnmx& i);

@@ -80,8 +80,9 @@ const Op* multiply(const Op* op, Warp& w, uint32_t) {
     tile.k = registers * 4 * each;
     for (unsigned r = 0; r < registers; ++r)
         unpack(tile.b[r * 4 * each], L::load(w.row(op->b + r * row_bytes)), each);
+    unsigned step = op->m[3] >> 16;
     if constexpr (Sparse) {
-        expand_sparse(tile, w, op, elements(fa));
+        if (expand_sparse(tile, w, op, elements(fa)) && 2 * step == tile.k) step = tile.k;
     } else {
         tile.sparse = false;
         for (unsigned r = 0; r < 2 * registers; ++r)
@@ -92,7 +93,7 @@ const Op* multiply(const Op* op, Warp& w, uint32_t) {
         load_accumulator<Half>(tile, w, op->c);
     else
         std::memset(tile.c, 0, sizeof tile.c);
-    L::matrix_multiply(tile, fa, fb, rule, op->m[3] >> 16);
+    L::matrix_multiply(tile, fa, fb, rule, step);
     store_accumulator<Half>(tile, w, op->d);
     return op + 1;
 }

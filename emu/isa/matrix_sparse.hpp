@@ -1,6 +1,7 @@
 // Sparse A operands (.SP): two of four elements in a row are stored, of tf32 one of two, and metadata
 // says which. What is stored is put where it belongs among zeros; MatrixTile::present remembers it.
-// Metadata that names an element twice or out of order is undefined (PTX ISA) and not modelled.
+// Metadata that names an element out of order or twice is undefined in the PTX ISA; an H200 multiplies
+// what is stored with the elements of b that it names, of tf32 with halves of two (not modelled).
 #pragma once
 
 #include "emu/isa/matrix_fragment.hpp"
@@ -47,18 +48,29 @@ SASSEMU_INLINE void each_stored(const Warp& w, const Op* op, unsigned registers,
     }
 }
 
-inline void expand_sparse(MatrixTile& tile, const Warp& w, const Op* op, unsigned each) {
+// An element that is named a second time goes to a copy of b after the first. True if there is one.
+inline bool expand_sparse(MatrixTile& tile, const Warp& w, const Op* op, unsigned each) {
+    const unsigned room = 2 * tile.k <= MatrixTile::max_k ? 2 * tile.k : tile.k;
+    bool twice = false;
     tile.sparse = true;
     std::memset(tile.present, 0, sizeof tile.present);
-    for (auto& half : tile.a) std::memset(half, 0, tile.k * sizeof half[0]);
+    for (auto& half : tile.a) std::memset(half, 0, room * sizeof half[0]);
     const unsigned width = 32 / each;
     const uint32_t mask = each == 1 ? ~0u : (1u << width) - 1;
     each_stored(w, op, op->m[3] & 0xff, each,
                 [&](unsigned half, unsigned g, unsigned k, uint32_t word, unsigned e) {
-                    const unsigned at = place_of(k, each);
+                    unsigned at = place_of(k, each);
+                    if (tile.present[half][g] >> at & 1 && room > tile.k) {
+                        at += tile.k;
+                        twice = true;
+                    }
                     tile.a[half][at][g] = word >> (width * e) & mask;
                     tile.present[half][g] |= uint64_t{1} << at;
                 });
+    if (!twice) return false;
+    std::memcpy(tile.b[tile.k], tile.b[0], tile.k * sizeof tile.b[0]);
+    tile.k = room;
+    return true;
 }
 
 }  // namespace SASSEMU_ISA_NS

@@ -3,6 +3,9 @@
 
   coverage.py VECTORS [--program isa-coverage] [--census CENSUS.tsv] > docs/coverage.md
 
+Verified on hardware is what tests/hardware/verified.tsv lists without a difference, and the families of MATRIX and MUFU, which
+have records of their own.
+
 VECTORS: a directory of ARCH.tsv.gz files (a word of 32 hex digits first on each line), for instance words sampled from
 shipping libraries. CENSUS: how often each mnemonic with its modifiers occurs per architecture; then the page says what share of
 the instructions in the sampled libraries executes. Here: counting and the page. Not here: asking (coverage_main.cpp).
@@ -16,10 +19,10 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-STATUS = {
-    "sm_90": "measured: compared with an H200 (tests/hardware)",
-    "sm_90a": "measured as sm_90; what only sm_90a has is not executed yet",
-}
+VERIFIED = os.path.join(ROOT, "tests", "hardware", "verified.tsv")
+MEASURED = ("sm_90", "sm_90a")  # the architectures of the chip
+OWN_RECORD = {"HMMA", "IMMA", "BMMA", "DMMA", "MOVM", "LDSM", "STSM", "MUFU"}  # matrix.bin.zst, special.bin
+TUPLES = 1000000
 
 
 def ask(program, files):
@@ -37,6 +40,16 @@ def ask(program, files):
     return answers
 
 
+def verified_names():
+    names = set()
+    with open(VERIFIED) as f:
+        for line in f:
+            name, _, tuples, differ = line.split("\t")[:4]
+            if name[0] != "#" and int(tuples) >= TUPLES and differ == "0":
+                names.add(name)
+    return names
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("vectors")
@@ -51,9 +64,12 @@ def main():
     arches = sorted({a for a, _ in answers}, key=lambda a: (int(a.rstrip("af")[3:]), a))
     good = {key for key, value in answers.items() if value == {"yes"}}
     print("# Coverage\n\nWritten by `tests/isa/coverage.py`; do not edit. A form is a mnemonic with its modifiers that occurs in code of\n"
-          "shipping libraries. Executed means: every sampled word of the form has a behaviour. How it is known to be right:\n")
-    for arch in arches:
-        print("- %s: %s" % (arch, STATUS.get(arch, "assumed to compute as sm_90 where the instruction is the same; differences that are known stand in emu/isa/MATRIX.md and SPECIAL.md")))
+          "shipping libraries. Decoded: nvdisasm's text. Executed: every sampled word of the form has a behaviour. Verified: equal to an H200\n"
+          "on a million operand tuples or more (`tests/hardware`); matrix instructions and MUFU by records of their own. Memory, control flow\n"
+          "and synchronisation have no words of that kind; the plans in `cubins` run them. What is assumed for the other architectures:\n"
+          "`emu/isa/ARCHITECTURES.md`.")
+    measured = verified_names()
+    checked = {(a, n) for a, n in good if a in MEASURED and (n in measured or n.split(".")[0] in OWN_RECORD)}
     census = collections.defaultdict(dict)
     if options.census:
         with open(options.census) as f:
@@ -62,24 +78,31 @@ def main():
                 name, *counts = line.rstrip("\n").split("\t")
                 for arch, count in zip(head, counts):
                     census[arch][name] = int(count)
-    print("\n| architecture | forms | executed |" + (" share of all instructions sampled |" if census else ""))
-    print("|---|---|---|" + ("---|" if census else ""))
+    statuses = [("decoded", lambda k: answers[k] != {"undecodable"}), ("executed", lambda k: k in good), ("verified", lambda k: k in checked)]
+    print("\n| architecture | forms |" + "".join(" %s | share of the census |" % name for name, _ in statuses))
+    print("|---|---|" + "---|---|" * len(statuses))
     for arch in arches:
         names = {n for a, n in answers if a == arch}
-        yes = {n for n in names if (arch, n) in good}
-        row = "| %s | %d | %d |" % (arch, len(names), len(yes))
-        if census:
-            total = sum(census[arch].get(n, 0) for n in names)
-            row += " %.3f %% |" % (100 * sum(census[arch].get(n, 0) for n in yes) / total) if total else " |"
+        row = "| %s | %d |" % (arch, len(names))
+        total = sum(census[arch].get(n, 0) for n in names)
+        for status, holds in statuses:
+            those = {n for n in names if holds((arch, n))}
+            if status == "verified" and arch not in MEASURED:
+                row += " | |"
+            else:
+                row += " %d | %s |" % (len(those), "%.3f %%" % (100 * sum(census[arch].get(n, 0) for n in those) / total) if total else "")
         print(row)
-    print("\n## By mnemonic\n\nExecuted forms of all forms; empty where the architecture lacks the mnemonic in the sample.\n")
+    print("\n## By mnemonic\n\nExecuted forms of all forms, all of which decode; for sm_90 and sm_90a, behind a semicolon, the forms that are verified on hardware.\n"
+          "Empty where the architecture lacks the mnemonic in the sample.\n")
     print("| mnemonic | " + " | ".join(arches) + " |")
     print("|---|" + "---|" * len(arches))
     for base in sorted({n.split(".")[0] for _, n in answers}):
         cells = []
         for arch in arches:
             forms = [n for a, n in answers if a == arch and n.split(".")[0] == base]
-            cells.append("%d/%d" % (sum((arch, n) in good for n in forms), len(forms)) if forms else "")
+            cell = "%d/%d" % (sum((arch, n) in good for n in forms), len(forms)) if forms else ""
+            seen = sum((arch, n) in checked for n in forms)
+            cells.append(cell + ("; %d" % seen if seen else ""))
         print("| %s | %s |" % (base, " | ".join(cells)))
     print("\n## Not executed\n")
     missing = collections.defaultdict(set)

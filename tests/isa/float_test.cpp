@@ -23,6 +23,15 @@ struct Model {
             add(f32, operand(l, i.a), operand(l, i.b), static_cast<int>(i.rnd), i.ftz);
         l.set(i.d, static_cast<uint32_t>(i.sat ? saturated(f32, r) : r));
     }
+    void operator()(const Lane& l, const typed::Fswzadd& i) const {
+        const typed::QuadSign signs[4] = {i.lane0, i.lane1, i.lane2, i.lane3};
+        const typed::QuadSign sign = signs[l.lane & 3];
+        uint32_t a = operand(l, i.a), b = operand(l, i.b);
+        if (sign == typed::QuadSign::NP) a ^= 0x80000000u;
+        if (sign == typed::QuadSign::PN) b ^= 0x80000000u;
+        if (sign == typed::QuadSign::ZP) a = 0;
+        l.set(i.d, static_cast<uint32_t>(add(f32, a, b, static_cast<int>(i.rnd), i.ftz)));
+    }
     void operator()(const Lane& l, const typed::Fmul& i) const {
         const uint32_t a = operand(l, i.a), b = operand(l, i.b);
         const bool fmz = i.fmz == typed::Fmz::FMZ, ftz = fmz || i.fmz == typed::Fmz::FTZ;
@@ -84,6 +93,7 @@ TEST_P(FloatWords, EveryFormAgreesWithTheModelAtEveryLevel) {
 const Entry entries[] = {
     {"FADD", "sm_80", "00000000000000000000000200007221", {rrr, rri, rrc, rru},
      {80, 77, 73, 72, 63, 62}, false},
+    {"FSWZADD", "sm_80", "00000000000000040000000002007822", {rir}, {80, 77}},
     {"FMUL", "sm_80", "00000000004000000000000200007220", {rrr, rir, rcr, rur},
      {86, 84, 80, 76, 73, 72, 63, 62}, false},
     {"FMUL plain", "sm_80", "00000000004000000000000200007220", {rrr, rir, rcr, rur},
