@@ -304,6 +304,27 @@ plan("half2",
 plan("questions",
      {"cases": data("cases.bin", text_bytes("questions/cases.bin")), "out": fill(text_bytes("questions/cases.bin") // 4, 0, EXACT)},
      launch("questions", (text_bytes("questions/cases.bin") // 32 + 63) // 64, 64, "cases", "out", i32(text_bytes("questions/cases.bin") // 32)))
+plan("cp_async_gemm",
+     {"a": rnd("f32", 128 * 128, 401, -1, 1), "b": rnd("f32", 128 * 128, 402, -1, 1), "c": fill(65536, 0xcd, EXACT),
+      "bytes": rnd("u8", 1024, 403), "sizes": fill(3072, 0, EXACT)},
+     launch("gemm", [2, 2], 256, i32(128), "a", "b", "c"), launch("sizes", 1, 64, "bytes", "sizes"))
+
+plan("cluster_reduce",
+     {"in": rnd("u32", 24 * 128, 404), "out": fill(24 * 512, 0, EXACT), "pairs": fill(24 * 512, 0, EXACT),
+      "a": rnd("f32", 6 * 1024, 405, -1, 1), "b": rnd("f32", 6 * 1024, 406, -1, 1), "dots": fill(24, 0, EXACT),
+      "where": fill(6 * 4 * 2 * 64, 0, EXACT), "alone": fill(5 * 64, 0, EXACT)},
+     launch("push_pull", 24, 128, "in", "out", cluster=[8, 1, 1]), launch("push_pull", 24, 128, "in", "pairs", cluster=[2, 1, 1]),
+     launch("split_k", 24, 64, "a", "b", "dots"),
+     launch("where", [6, 4, 2], 1, "where", cluster=[3, 2, 1]), launch("where", 5, 1, "alone"))
+
+plan("cluster_ring",
+     {"stores": fill(16 * 512, 0, EXACT), "bulk": fill(16 * 512, 0, EXACT), "sums": fill(4 * 16, 0, EXACT)},
+     launch("stores", 16, 128, "stores", i32(37), cluster=[4, 1, 1]), launch("bulk", 16, 128, "bulk", i32(38), cluster=[8, 1, 1]),
+     launch("reduce", 16, 128, "sums", cluster=[4, 1, 1]))
+
+plan("bulk_copy",
+     {"in": rnd("u32", 4 * 9 * 512, 407), "out": fill(4 * 9 * 2048, 0, EXACT), "tiles": fill(16 * 1024, 0, EXACT)},
+     launch("pipeline", 4, 128, "in", "out", i32(9)), launch("multicast", 16, 256, "in", "tiles"))
 
 bench("ffma", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("ffma_chains", 64, 256, "out", f32(0.5), f32(0.125), i32(900)))
 bench("integer", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("integer", 64, 256, "out", u32(0x9e3779b9), i32(1400)))

@@ -148,6 +148,26 @@ FORMAT = {"u8": (1, 1), "u16": (2, 2), "u32": (3, 4), "i8": (8, 1), "i16": (9, 2
 ADDRESS = {"wrap": 0, "clamp": 1, "mirror": 2, "border": 3}
 
 
+class LaunchAttribute(ctypes.Structure):
+    """CUlaunchAttribute: an id, and 64 bytes of value."""
+    _fields_ = [("id", ctypes.c_uint), ("pad", ctypes.c_uint), ("value", ctypes.c_uint * 16)]
+
+
+class LaunchConfig(ctypes.Structure):
+    _fields_ = [("dims", ctypes.c_uint * 6), ("shared", ctypes.c_uint), ("stream", ctypes.c_void_p),
+                ("attributes", ctypes.POINTER(LaunchAttribute)), ("count", ctypes.c_uint)]
+
+
+def launch_config(dims, shared, cluster):
+    """For cuLaunchKernelEx; `cluster`: CTAs per cluster [x, y, z], or None."""
+    config = LaunchConfig((ctypes.c_uint * 6)(*[d.value for d in dims]), shared)
+    if cluster:
+        attribute = LaunchAttribute(4)  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+        attribute.value[:3] = cluster
+        config.attributes, config.count = ctypes.pointer(attribute), 1
+    return config
+
+
 class DriverError(Exception):
     def __init__(self, call, code, name):
         super().__init__("%s: %s (%d)" % (call, name, code))
@@ -308,7 +328,7 @@ def run_plan(driver, plan, directory, wanted_buffers, wanted_globals):
                 if entry.get("cooperative"):
                     driver.call("cuLaunchCooperativeKernel", function, *dims, ctypes.c_uint(shared), None, params)
                 else:
-                    driver.call("cuLaunchKernel", function, *dims, ctypes.c_uint(shared), None, params, None)
+                    driver.call("cuLaunchKernelEx", ctypes.byref(launch_config(dims, shared, entry.get("cluster"))), function, params, None)
                 driver.call("cuCtxSynchronize")
             except DriverError as e:
                 if e.code not in STATUS:

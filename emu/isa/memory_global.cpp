@@ -80,9 +80,13 @@ const Op* generic(const Op* op, Warp& w, uint32_t mask) {
         V64 at = L::add64(L::load_pair(w.row(op->a), w.row(op->b)),
                           L::splat64(w.scalar64(op->c) + static_cast<uint64_t>(signed_offset(op))));
         using T = Lanes<W>;
-        const V32 offset = L::and_(L::lo32(at), L::splat(0xffffff));
-        const Cta& cta = *w.cta;
+        // Bits 31..24 of the lower word name a CTA of the cluster; here all lanes name the same.
+        const uint32_t rank = static_cast<uint32_t>(first) >> 24;
+        const V32 offset = L::xor_(L::lo32(at), L::splat(rank << 24));
+        const Cluster& cluster = *w.cta->cluster;
+        const Cta& cta = rank < cluster.size ? *cluster.cta[rank] : *w.cta;
         if ((L::cmp_eq(L::hi32(at), L::splat(shared_window_high)) & mask) == mask &&
+            rank < cluster.size && cta.live_threads &&
             near_inside(offset, mask, T::bytes, cta.shared_bytes)) {
             if constexpr (Store) {
                 ++w.effects;

@@ -130,6 +130,11 @@ const Op* scatter_predicates(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
+const Op* copy_row(const Op* op, Warp& w, uint32_t mask) {
+    write<false>(w, op->d, read<Kind::row>(w, op->a), mask);
+    return op + 1;
+}
+
 }  // namespace
 
 void lower(Lower& x, const typed::Mov& i) {
@@ -196,6 +201,18 @@ void lower(Lower& x, const typed::R2p& i) {
     x.op.k[0] = static_cast<uint8_t>(i.byte);
     set_any(x, term(x, i.a), term(x, i.b), {});
     x.handler(scatter_predicates);
+}
+
+// Rpc, the return address register, serves compilers as two registers more.
+void lower(Lower& x, const typed::Rpcmov& i) {
+    x.op.d = x.destination_row(i.d.index);
+    x.op.a = rpc_row + static_cast<uint32_t>(i.a) * row_bytes;
+    x.handler(copy_row);
+}
+void lower(Lower& x, const typed::RpcmovTo& i) {
+    x.op.d = rpc_row + static_cast<uint32_t>(i.d) * row_bytes;
+    x.op.a = x.source_row(i.a.index);
+    x.handler(copy_row);
 }
 
 }  // namespace SASSEMU_ISA_NS

@@ -12,6 +12,8 @@ void lower(Lower&, const typed::Prmt&);
 void lower(Lower&, const typed::Plop3&);
 void lower(Lower&, const typed::P2r&);
 void lower(Lower&, const typed::R2p&);
+void lower(Lower&, const typed::Rpcmov&);
+void lower(Lower&, const typed::RpcmovTo&);
 
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu

@@ -123,6 +123,7 @@ uint32_t special_register(const Warp& w, typed::SpecialRegister id, unsigned lan
         case Sr::CTAID_X: return cta.id.x;
         case Sr::CTAID_Y: return cta.id.y;
         case Sr::CTAID_Z: return cta.id.z;
+        case Sr::CGA_CTA_ID: return cta.rank;
         case Sr::NTID: return launch.block.x | launch.block.y << 16 | launch.block.z << 26;
         case Sr::LWINHI: return local_window_high;
         case Sr::SWINHI: return shared_window_high;

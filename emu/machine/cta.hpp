@@ -28,8 +28,21 @@ struct Barrier {
     uint32_t mask[32] = {};     // per warp: lanes that arrived in this phase
 };
 
+struct Cta;
+
+// The CTAs that run together and reach each other's shared memory; one where none was asked for. One
+// worker runs a cluster at a time. Limits: PTX ISA, "Cluster"; 16 where a kernel allows more than 8.
+struct Cluster {
+    static constexpr uint32_t most = 16;
+    uint32_t size = 1;
+    bool open = false;          // somebody has arrived at its barrier in this phase
+    Cta* cta[most] = {};        // by rank: x fastest
+};
+
 struct Cta {
     Launch* launch = nullptr;
+    Cluster* cluster = nullptr;
+    uint32_t rank = 0;          // in the cluster; bits 31..24 of its shared addresses
     Dim3 id;
     uint64_t linear = 0;        // x fastest
     uint32_t warp_count = 0;
@@ -48,6 +61,10 @@ struct Cta {
     Barrier barrier[16];
     uint32_t barrier_result[32] = {};   // per warp: count of the last BAR.RED
     uint32_t barrier_expected[32] = {}; // per warp: threads of that barrier
+    // The cluster's barrier. Per warp: lanes that arrived and whose phase is not over; lanes that
+    // arrived and have not waited since.
+    uint32_t cluster_arrived[32] = {};
+    uint32_t cluster_owed[32] = {};
 
     // %clock: warp instructions issued by this CTA so far (architecture, decision 14).
     uint64_t clock() const {

@@ -34,11 +34,12 @@ struct alignas(64) Op {
 static_assert(sizeof(Op) == 64);
 
 // Register rows: 32 lanes x 32 bits. Four zero rows and four sink rows lie before R0, so that RZ and
-// its pairs and quads need no branch.
+// its pairs and quads need no branch; then the two halves of Rpc.
 constexpr uint32_t row_bytes = 128;
 constexpr uint32_t zero_row = 0;
 constexpr uint32_t sink_row = 4 * row_bytes;
-constexpr uint32_t first_register_row = 8;
+constexpr uint32_t rpc_row = 8 * row_bytes;
+constexpr uint32_t first_register_row = 10;
 constexpr uint32_t register_row(uint32_t index) { return (first_register_row + index) * row_bytes; }
 
 // Uniform registers are scalars of the warp. URZ reads and writes slots of its own.

@@ -6,6 +6,8 @@
 #include <cstdint>
 
 #include "emu/gpu.hpp"
+#include "emu/async/copies.hpp"
+#include "emu/async/mbarrier.hpp"
 #include "emu/machine/cta.hpp"
 #include "emu/memory/port.hpp"
 
@@ -43,6 +45,19 @@ struct Services {
     const Op* (*warpsync)(Warp&, const Op*, uint32_t lanes, uint32_t want);
     const Op* (*exit)(Warp&, const Op*, uint32_t lanes);
     const Op* (*barrier)(Warp&, const Op*, uint32_t lanes, const BarrierRequest&);
+    // The barrier of the cluster (UCGABAR_ARV, UCGABAR_WAIT).
+    const Op* (*cluster_arrive)(Warp&, const Op*, uint32_t lanes);
+    const Op* (*cluster_wait)(Warp&, const Op*, uint32_t lanes);
+    // `bytes` of shared memory at a 32-bit address of the cluster, whose bits 31..24 are a rank.
+    // nullptr: the launch has ended with a fault.
+    std::byte* (*shared)(Warp&, const Op*, uint32_t lane, uint32_t address, uint32_t bytes);
+    // Changes the mbarrier object at such an address, and wakes who waits for the end of its phase.
+    // False: the launch has ended with a fault.
+    bool (*mbarrier)(Warp&, const Op*, uint32_t lane, uint32_t address, const MbarrierChange&);
+    // try_wait: the path executes `op` again when the phase has ended or the time is up.
+    const Op* (*mbarrier_wait)(Warp&, const Op*, const std::byte* object);
+    const Op* (*bulk_copy)(Warp&, const Op*, uint32_t lanes, const BulkCopy&);
+    const Op* (*tensor_copy)(Warp&, const Op*, uint32_t lanes, const TensorCopy&);
     // NANOSLEEP for `ns` of virtual time, then op + 1.
     const Op* (*sleep)(Warp&, const Op*, uint32_t lanes, uint64_t ns);
     // One access through the port (models, checked runs, --reference). Loads fill the destination
@@ -51,6 +66,7 @@ struct Services {
     const Op* (*fence)(Warp&, const Op*, const Fence&);
     // While an iteration is watched: these guest bytes were read.
     void (*watch)(Warp&, const std::byte* at, uint32_t bytes);
+    void (*watch_mbarrier)(Warp&, const std::byte* object);
     // The absolute code address of an operation of this launch, and back (nullptr: no such code).
     uint64_t (*address_of)(const Warp&, const Op*);
 };

@@ -29,7 +29,12 @@ enum class PathState : uint8_t {
     parked,        // spins: waits until a watched byte changes
     in_flight,     // waits for a deferred load
     asleep,        // waits for an agent or for virtual time
+    at_cluster,    // the barrier of the cluster
+    at_mbarrier,   // suspended try_wait on `object`
 };
+
+// How a suspended try_wait ended.
+enum class WaitAnswer : uint8_t { none, completed, timed_out };
 
 // Lanes of a warp that run together.
 struct Path {
@@ -45,6 +50,8 @@ struct Path {
     uint32_t watch = 0;        // parked: index of its watch list in the CTA
     uint64_t wake = 0;         // asleep: virtual time
     uint32_t saved = 0;        // preempted: where its uniform registers are kept, see paths::preempt
+    const std::byte* object = nullptr;  // at_mbarrier: the object in the shared memory of a CTA
+    WaitAnswer answer = WaitAnswer::none;  // of the try_wait that the path executes again
 };
 
 // What a path read during one loop iteration; see schedule/watch.hpp.

@@ -88,6 +88,8 @@ inline bool compare_exchange(std::byte* at, Wide& expected, Wide desired) {
 inline void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 // Bulk copies between host buffers and guest memory while nothing runs.
-inline void copy(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
+inline void copy(void* to, const void* from, size_t bytes) {
+    if (bytes) std::memcpy(to, from, bytes);  // an empty span may have no pointer
+}
 
 }  // namespace sassemu::host

@@ -142,9 +142,9 @@ uint64_t atomic_result(AtomicOp op, AtomicType type, uint64_t old, uint64_t v, u
 
 Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32_t bytes,
              bool write) {
-    Cta& cta = *w.cta;
-    Launch& launch = *cta.launch;
+    Launch& launch = *w.cta->launch;
     Landing out;
+    uint32_t rank = w.cta->rank;  // whose shared memory
     if (space == AccessSpace::generic) {
         const auto high = static_cast<uint32_t>(address >> 32);
         space = high == shared_window_high  ? AccessSpace::shared
@@ -152,6 +152,7 @@ Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32
                 : high == constant_window_high && !write ? AccessSpace::constant
                                                          : AccessSpace::global;
         if (space != AccessSpace::global) address &= 0xffffffffu;
+        if (space == AccessSpace::shared) rank = static_cast<uint32_t>(address >> 24);
     }
     if (address % bytes) {
         out.fault = FaultKind::misaligned_address;
@@ -160,13 +161,20 @@ Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32
     }
     switch (space) {
         case AccessSpace::shared:
-            // The cluster window: the CTA's rank in bits 31..24 (S2R SR_CgaCtaId << 24).
+            // The window of the cluster: a CTA's rank in bits 31..24 (S2R SR_CgaCtaId << 24). Only
+            // generic addresses reach another CTA.
             address &= 0xffffffu;
-            if (address + bytes <= cta.shared_bytes) {
-                out.host = cta.shared + address;
-            } else {
+            if (rank >= w.cta->cluster->size) {
+                out.fault = FaultKind::cluster;
+                out.what = "the address names a rank that the cluster does not have";
+            } else if (const Cta& cta = *w.cta->cluster->cta[rank]; address + bytes > cta.shared_bytes) {
                 out.fault = FaultKind::out_of_bounds;
                 out.what = "outside the shared memory of the CTA";
+            } else if (!cta.live_threads) {
+                out.fault = FaultKind::cluster;
+                out.what = "that CTA of the cluster has exited; its shared memory must not be used any more";
+            } else {
+                out.host = cta.shared + address;
             }
             return out;
         case AccessSpace::local:

@@ -12,6 +12,8 @@ namespace sassemu {
 
 struct Bank0Values {
     Dim3 block, grid, cluster;
+    bool explicit_cluster = false;
+    uint32_t param_base = 0;       // bytes into the bank
     uint32_t stack_top = 0;        // initial R1
     uint32_t dynamic_shared = 0;   // bytes
     uint64_t grid_id = 0;

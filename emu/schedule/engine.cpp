@@ -44,7 +44,7 @@ Engine::Engine(Launch& launch, const LevelTable& level, Chooser& chooser, Servic
 }
 
 LaunchResult Engine::run() {
-    total_ = launch_.grid.count();
+    total_ = launch_.grid.count() / launch_.cluster.count();
     runnable_.reserve(64);
     blocked_.reserve(64);
     returned_.reserve(64);
@@ -68,8 +68,11 @@ LaunchResult Engine::run() {
     }
     // After a fault or a limit CTAs are left in the middle; they count as far as they came.
     for (auto& slot : slots_) {
-        if (slot->cta.live_threads) account(slot->cta, sum_);
-        slot->cta.live_threads = 0;
+        for (uint32_t r = 0; r < slot->cluster.size && !slot->fresh; ++r) {
+            Cta& cta = *slot->cluster.cta[r];
+            if (cta.live_threads) account(cta, sum_);
+            cta.live_threads = 0;
+        }
         cache_.push_back(std::move(slot));
     }
     LaunchStats& s = result_.stats;
@@ -123,15 +126,41 @@ Engine::Outcome Engine::run_ctas(CtaSlot& slot, Worker& worker) {
     for (;;) {
         if (slot.fresh) {
             prepare(slot);
-            ++worker.ctas;
+            worker.ctas += slot.cluster.size;
         }
-        const Outcome outcome = run_slice(slot, worker);
+        const Outcome outcome =
+            slot.cluster.size > 1 ? run_cluster(slot, worker) : run_slice(slot, worker);
         if (outcome != Outcome::done) return outcome;
-        account(slot.cta, worker);
+        for (uint32_t r = 0; r < slot.cluster.size; ++r) account(*slot.cluster.cta[r], worker);
         if (worker.claimed.begin == worker.claimed.end) return outcome;
-        slot.cta.linear = worker.claimed.begin++;
+        slot.unit = worker.claimed.begin++;
         slot.fresh = true;
     }
+}
+
+// A slice of each CTA of the cluster that lives and has something to run.
+Engine::Outcome Engine::run_cluster(CtaSlot& slot, Worker& worker) {
+    bool progress = false, live = false;
+    uint32_t quiet = ~0u;
+    for (uint32_t r = 0; r < slot.cluster.size; ++r) {
+        Cta& cta = *slot.cluster.cta[r];
+        if (!cta.live_threads) continue;
+        const Outcome outcome = run_slice(slot_of(cta), worker);
+        if (outcome == Outcome::stopped) return outcome;
+        progress |= outcome != Outcome::blocked;
+        live |= outcome != Outcome::done;
+        quiet = std::min(quiet, slot_of(cta).quiet_slices);
+    }
+    if (!live) return Outcome::done;
+    slot.quiet_slices = quiet;
+    return progress || wake_cluster(slot) ? Outcome::expired : Outcome::blocked;
+}
+
+bool Engine::wake_cluster(CtaSlot& slot) {
+    bool any = false;
+    for (uint32_t r = 0; r < slot.cluster.size; ++r)
+        if (slot.cluster.cta[r]->live_threads) any |= wake_parked(slot_of(*slot.cluster.cta[r]));
+    return any;
 }
 
 // The next CTA to run, or nullptr when the launch is over. Called and left with the lock held.
@@ -155,11 +184,14 @@ CtaSlot* Engine::next(std::unique_lock<std::mutex>& lock, Worker& worker) {
         }
         for (size_t i = 0; i < blocked_.size(); ++i) {
             CtaSlot* slot = blocked_[i];
-            if (!wake_parked(*slot)) continue;
+            if (!wake_cluster(*slot)) continue;
             blocked_.erase(blocked_.begin() + static_cast<std::ptrdiff_t>(i));
             return slot;
         }
         if (busy_ == 0) {
+            bool waits = false;
+            for (CtaSlot* slot : blocked_) waits |= time_out_waits(*slot);
+            if (waits) continue;  // one of them wakes now
             if (!blocked_.empty()) end(LaunchStatus::deadlock, deadlock_report());
             return nullptr;
         }
@@ -168,7 +200,7 @@ CtaSlot* Engine::next(std::unique_lock<std::mutex>& lock, Worker& worker) {
     }
 }
 
-// The CTAs that a worker begins next: one, or several while CTAs are short and none waits.
+// What a worker begins next: one CTA or cluster, or several while they are short and none waits.
 Engine::Range Engine::claim() {
     if (!returned_.empty()) {
         const Range range = returned_.back();
@@ -192,7 +224,7 @@ CtaSlot* Engine::admit(Worker& worker) {
         slot = std::make_unique<CtaSlot>();
     }
     worker.claimed = claim();
-    slot->cta.linear = worker.claimed.begin++;
+    slot->unit = worker.claimed.begin++;
     slot->fresh = true;  // its worker prepares it, outside the lock
     ++resident_;
     slots_.push_back(std::move(slot));
@@ -210,9 +242,23 @@ void Engine::retire(CtaSlot& slot) {
 }
 
 void Engine::prepare(CtaSlot& slot) {
-    Cta& cta = slot.cta;
-    const uint64_t linear = cta.linear;
     slot.fresh = false;
+    const auto size = static_cast<uint32_t>(launch_.cluster.count());
+    slot.cluster.size = size;
+    slot.cluster.open = false;
+    while (slot.others.size() + 1 > size) slot.others.pop_back();
+    while (slot.others.size() + 1 < size) slot.others.push_back(std::make_unique<CtaSlot>());
+    for (uint32_t r = 0; r < size; ++r) {
+        CtaSlot& member = r ? *slot.others[r - 1] : slot;
+        member.unit = slot.unit;
+        member.cta.cluster = &slot.cluster;
+        slot.cluster.cta[r] = &member.cta;
+        prepare_cta(member, r);
+    }
+}
+
+void Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
+    Cta& cta = slot.cta;
     const uint32_t threads = static_cast<uint32_t>(launch_.block.count());
     const uint32_t warps = (threads + 31) / 32;
     const uint64_t rows_bytes = uint64_t{launch_.rows} * row_bytes;
@@ -232,13 +278,17 @@ void Engine::prepare(CtaSlot& slot) {
 
     std::byte* at = slot.arena.get();
     cta.launch = &launch_;
-    cta.id.x = static_cast<uint32_t>(linear % launch_.grid.x);
-    cta.id.y = static_cast<uint32_t>(linear / launch_.grid.x % launch_.grid.y);
-    cta.id.z = static_cast<uint32_t>(linear / launch_.grid.x / launch_.grid.y);
+    const Dim3& per = launch_.cluster;
+    const uint64_t across = launch_.grid.x / per.x, down = launch_.grid.y / per.y;
+    cta.rank = rank;
+    cta.id.x = static_cast<uint32_t>(slot.unit % across) * per.x + rank % per.x;
+    cta.id.y = static_cast<uint32_t>(slot.unit / across % down) * per.y + rank / per.x % per.y;
+    cta.id.z = static_cast<uint32_t>(slot.unit / across / down) * per.z + rank / per.x / per.y;
+    cta.linear = cta.id.x + uint64_t{launch_.grid.x} * (cta.id.y + uint64_t{launch_.grid.y} * cta.id.z);
     cta.warp_count = warps;
     cta.threads = cta.live_threads = threads;
     cta.shared_bytes = launch_.shared_bytes;
-    cta.sm = linear % launch_.device->sms;
+    cta.sm = cta.linear % launch_.device->sms;
     cta.warps = reinterpret_cast<Warp*>(at);
     at += warps * sizeof(Warp);
     cta.shared = at + warps * rows_bytes;
@@ -249,6 +299,7 @@ void Engine::prepare(CtaSlot& slot) {
     cta.barriers_open = 0;
     cta.sequence = cta.slices = cta.virtual_time = 0;
     for (auto& b : cta.barrier) b = Barrier{};
+    for (uint32_t i = 0; i < warps; ++i) cta.cluster_arrived[i] = cta.cluster_owed[i] = 0;
 
     for (uint32_t i = 0; i < warps; ++i) {
         Warp& w = cta.warps[i];
@@ -363,7 +414,10 @@ bool Engine::run_warp(CtaSlot& slot, Warp& w) {
     w.active = w.path().lanes;
     paths::resume(w);
     const Path& path = w.path();
-    if (path.spins >= 2 && path.edge && path.pc == path.head && !w.in_flight) {
+    if (path.answer == WaitAnswer::timed_out) {
+        w.quantum_end = w.issued;  // stop at the next back edge: it may be a spin
+        run_path(w);
+    } else if (path.spins >= 2 && path.edge && path.pc == path.head && !w.in_flight) {
         watch_spin(slot, w);
     } else {
         w.quantum_end = w.issued + path_quantum;

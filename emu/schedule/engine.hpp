@@ -34,9 +34,13 @@ struct UniformState {
     uint32_t predicates[8];
 };
 
-// What the engine keeps per CTA beside the machine state.
+// What the engine keeps per CTA beside the machine state. The slot of rank 0 stands for its cluster in
+// the queues and owns the slots of the other ranks.
 struct alignas(64) CtaSlot {
     Cta cta;
+    uint64_t unit = 0;                // index of the cluster (of the CTA, without clusters)
+    Cluster cluster;
+    std::vector<std::unique_ptr<CtaSlot>> others;  // ranks 1, 2, ...
     std::unique_ptr<std::byte, void (*)(void*)> arena{nullptr, std::free};
     uint64_t arena_bytes = 0;
     std::vector<Watch> watches;       // of parked paths
@@ -56,7 +60,7 @@ class Engine : public PortHost {
   public:
     struct Settings {
         uint32_t threads = 1;
-        uint32_t resident_limit = 1;
+        uint32_t resident_limit = 1;  // clusters
         bool checked = false;
         uint64_t max_warp_instructions = 0;
         double seconds = 0;
@@ -73,7 +77,7 @@ class Engine : public PortHost {
     void end(LaunchStatus status, std::string message);
     Chooser& chooser() { return chooser_; }
     ServiceCalls& calls() { return calls_; }
-    CtaSlot& slot(Warp& w) { return *reinterpret_cast<CtaSlot*>(w.cta); }
+    CtaSlot& slot(Warp& w) { return reinterpret_cast<CtaSlot&>(*w.cta); }
     void complete(uint64_t token, uint32_t lanes) override;
     // Performs every held access of the warp now (same-address order, barriers, exits).
     void drain(Warp& w);
@@ -85,11 +89,11 @@ class Engine : public PortHost {
     struct Range {
         uint64_t begin = 0, end = 0;
     };
-    // What one worker counts and claims without the lock.
+    // What one worker counts and claims without the lock. Ranges are of clusters.
     struct Worker {
         uint64_t ctas = 0, warp_instructions = 0, thread_instructions = 0, guard_false = 0;
         uint64_t unreported = 0;  // issued, not in Launch::issued yet
-        Range claimed;            // CTAs that it begins next
+        Range claimed;            // what it begins next
     };
 
     void work();
@@ -100,12 +104,16 @@ class Engine : public PortHost {
     CtaSlot* admit(Worker& worker);
     void retire(CtaSlot& slot);
     void prepare(CtaSlot& slot);
+    void prepare_cta(CtaSlot& slot, uint32_t rank);
+    Outcome run_cluster(CtaSlot& slot, Worker& worker);
     Outcome run_slice(CtaSlot& slot, Worker& worker);
     void report(Worker& worker);
     bool run_warp(CtaSlot& slot, Warp& w);
     void run_path(Warp& w);
     void watch_spin(CtaSlot& slot, Warp& w);
     bool wake_parked(CtaSlot& slot);
+    bool wake_cluster(CtaSlot& slot);
+    bool time_out_waits(CtaSlot& slot);
     std::string deadlock_report() const;
     static void account(const Cta& cta, Worker& worker);
     void check_limits();
@@ -145,5 +153,11 @@ const Services& engine_services();
 const Op* run_other_path(Warp& w);
 // After lanes left the CTA: a barrier that waited for them only may open.
 void recheck_barriers(Cta& cta);
+// schedule/cluster.cpp: the same for the barrier of the cluster.
+void recheck_cluster(Cluster& cluster);
+// For reports: where the object lies, its phase, and the arrivals and bytes that are missing.
+std::string describe_mbarrier(const Cluster& cluster, const std::byte* object);
+// The slot of any CTA.
+inline CtaSlot& slot_of(Cta& cta) { return reinterpret_cast<CtaSlot&>(cta); }
 
 }  // namespace sassemu

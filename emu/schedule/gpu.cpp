@@ -205,6 +205,12 @@ CodeImage& GpuImpl::code(LoadedModule& m) {
     return *image;
 }
 
+// The cluster that the launch asks for, or that the kernel was compiled for.
+Dim3 cluster_of(const LaunchRequest& r, const Kernel& k) {
+    if (!r.explicit_cluster && k.cluster) return {k.cluster->x, k.cluster->y, k.cluster->z};
+    return r.cluster;
+}
+
 Result<void> GpuImpl::check(const LaunchRequest& r, const Kernel& k) const {
     const std::string where = "launch of '" + r.kernel + "'";
     const auto bad = [&](std::string field, std::string what, std::string hint = "") {
@@ -232,6 +238,24 @@ Result<void> GpuImpl::check(const LaunchRequest& r, const Kernel& k) const {
                                     std::to_string(m.x) + "," + std::to_string(m.y) + "," +
                                     std::to_string(m.z) + ")");
     }
+    const Dim3 cluster = cluster_of(r, k);
+    const std::string shape = "(" + std::to_string(cluster.x) + "," + std::to_string(cluster.y) + "," +
+                              std::to_string(cluster.z) + ")";
+    if (!cluster.count() || cluster.count() > Cluster::most)
+        return bad("cluster", shape + " is not a valid cluster",
+                   "1 to 8 CTAs, 16 where the device allows it");
+    if (k.cluster && Extent3{cluster.x, cluster.y, cluster.z} != *k.cluster)
+        return bad("cluster", shape + " differs from the kernel's (" + std::to_string(k.cluster->x) + "," +
+                                  std::to_string(k.cluster->y) + "," + std::to_string(k.cluster->z) + ")");
+    if (k.explicit_cluster && !k.cluster && !r.explicit_cluster)
+        return bad("cluster", "the kernel must be launched with the size of its clusters");
+    if (k.max_cluster_rank && *k.max_cluster_rank && cluster.count() > *k.max_cluster_rank)
+        return bad("cluster", shape + " exceeds the " + std::to_string(*k.max_cluster_rank) +
+                                  " CTAs per cluster that the kernel was compiled for");
+    if (r.grid.x % cluster.x || r.grid.y % cluster.y || r.grid.z % cluster.z)
+        return bad("grid", "is not a multiple of the cluster " + shape + " in every dimension");
+    if (cluster.count() > 1 && modules_[r.module]->module->arch().sm < 90)
+        return bad("cluster", "clusters exist from sm_90 on");
     if (uint64_t{k.shared_static} + r.dynamic_shared > d.shared_per_cta + k.shared_reserved)
         return bad("dynamicShared", std::to_string(uint64_t{k.shared_static} + r.dynamic_shared) +
                                         " bytes of shared memory exceed the device's " +
@@ -268,14 +292,6 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request) {
     const Kernel& k = **found;
     if (auto ok = check(request, k); !ok) return ok.error();
 
-    LaunchResult early;
-    if (request.cluster.count() > 1 || (k.cluster && k.cluster->x * k.cluster->y * k.cluster->z > 1)) {
-        early.status = LaunchStatus::unsupported;
-        early.message = "kernel '" + request.kernel + "' launches with thread block clusters, which "
-                        "this emulator does not execute";
-        return early;
-    }
-
     CodeImage& image = code(m);
     const Op* entry = image.at(m.code_base + k.code_offset);
     if (!entry)
@@ -290,7 +306,7 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request) {
     launch.device = &options_.device;
     launch.grid = request.grid;
     launch.block = request.block;
-    launch.cluster = request.cluster;
+    launch.cluster = cluster_of(request, k);
     launch.registers = image.options().max_registers;
     launch.rows = first_register_row + launch.registers + 1;
     launch.shared_bytes = k.shared_static + request.dynamic_shared;
@@ -305,8 +321,10 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request) {
     Bank0Values values;
     values.block = request.block;
     values.grid = request.grid;
-    values.cluster = request.cluster;
+    values.cluster = launch.cluster;
+    values.explicit_cluster = request.explicit_cluster || k.cluster;
     values.stack_top = launch.local_bytes;
+    values.param_base = k.param_base;
     values.dynamic_shared = request.dynamic_shared;
     values.grid_id = launch.id;
     values.sms = options_.device.sms;
@@ -351,12 +369,14 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request) {
     const uint32_t per_sm = std::max(
         1u, std::min({by_registers, by_threads, by_shared, d.resident_ctas_per_sm}));
     Engine::Settings settings;
-    settings.resident_limit = per_sm * d.sms;
-    if (request.cooperative && request.grid.count() > settings.resident_limit)
+    // CTAs of a cluster are resident together.
+    const auto per_cluster = static_cast<uint32_t>(launch.cluster.count());
+    settings.resident_limit = std::max(1u, per_sm * d.sms / per_cluster);
+    if (request.cooperative && request.grid.count() / per_cluster > settings.resident_limit)
         return Error{ErrorCode::input, "launch of '" + request.kernel + "': grid",
                      std::to_string(request.grid.count()) + " CTAs of a cooperative launch must be "
                      "resident together, the device '" + d.name + "' holds " +
-                         std::to_string(settings.resident_limit),
+                         std::to_string(settings.resident_limit * per_cluster),
                      "use a smaller grid or a larger device profile"};
     settings.threads = options_.deterministic || model_ ? 1 : options_.threads;
     settings.checked = image.options().lowering == Lowering::checked;

@@ -254,6 +254,7 @@ const Op* exit(Warp& w, const Op* op, uint32_t lanes) {
     if (path_over) remove_path(w, w.current);
     recheck(w);
     if (cta.barriers_open) recheck_barriers(cta);
+    if (cta.cluster->open) recheck_cluster(*cta.cluster);
     if (!path_over) return op + 1;
     if (!w.live) {
         w.stop = Stop::retired;

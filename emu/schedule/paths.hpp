@@ -28,4 +28,11 @@ void leave_behind(Warp&, uint32_t lanes, const Op* pc);
 void release_without(Warp&, uint32_t idle);
 const Op* barrier(Warp&, const Op*, uint32_t lanes, const BarrierRequest&);
 
+// schedule/cluster.cpp; see Services.
+const Op* cluster_arrive(Warp&, const Op*, uint32_t lanes);
+const Op* cluster_wait(Warp&, const Op*, uint32_t lanes);
+std::byte* shared(Warp&, const Op*, uint32_t lane, uint32_t address, uint32_t bytes);
+bool mbarrier(Warp&, const Op*, uint32_t lane, uint32_t address, const MbarrierChange&);
+const Op* mbarrier_wait(Warp&, const Op*, const std::byte* object);
+
 }  // namespace sassemu::paths

@@ -2,6 +2,7 @@
 // the model says so; and the table of services itself.
 #include <algorithm>
 
+#include "emu/async/perform_copies.hpp"
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/perform.hpp"
 #include "emu/schedule/engine.hpp"
@@ -119,6 +120,8 @@ void watch(Warp& w, const std::byte* at, uint32_t bytes) {
         w.watch->note(at + done, std::min(16u, bytes - done));
 }
 
+void watch_mbarrier(Warp& w, const std::byte* object) { w.watch->note(object, 8, true); }
+
 uint64_t address_of(const Warp& w, const Op* op) { return w.cta->launch->code->address_of(op); }
 
 }  // namespace
@@ -129,7 +132,7 @@ void Engine::complete(uint64_t token, uint32_t lanes) {
     // A model completes only what belongs to the CTA being stepped.
     if (!stepping_) return;
     Cta* cta = stepping_;
-    CtaSlot& slot = *reinterpret_cast<CtaSlot*>(cta);
+    CtaSlot& slot = slot_of(*cta);
     for (size_t i = 0; i < slot.in_flight.size(); ++i) {
         InFlight& held = slot.in_flight[i];
         if (held.token != token) continue;
@@ -167,8 +170,11 @@ void Engine::drain(Warp& w) {
 const Services& engine_services() {
     static const Services table{fault, unsupported, paths::split,    paths::jump, paths::yield, paths::give_way,
                                 paths::bsync,  paths::recheck,  paths::warpsync,
-                                paths::exit,   paths::barrier,  paths::sleep,
-                                access,        fence,           watch,       address_of};
+                                paths::exit,   paths::barrier,
+                                paths::cluster_arrive, paths::cluster_wait, paths::shared,
+                                paths::mbarrier, paths::mbarrier_wait, async::bulk_copy, async::tensor_copy,
+                                paths::sleep,
+                                access,        fence,           watch,       watch_mbarrier, address_of};
     return table;
 }
 

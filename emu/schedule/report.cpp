@@ -37,6 +37,8 @@ std::string describe_state(const Cta& cta, const Path& p) {
         }
         case PathState::parked: return "spins on memory that nobody changes";
         case PathState::in_flight: return "waits for a load in flight";
+        case PathState::at_cluster: return "waits at the barrier of its cluster";
+        case PathState::at_mbarrier: return "waits for " + describe_mbarrier(*cta.cluster, p.object);
         default: return "runnable";
     }
 }
@@ -112,7 +114,10 @@ std::string Engine::deadlock_report() const {
     const CodeImage& code = *launch_.code;
     uint32_t shown = 0;
     uint64_t paths = 0;
-    for (const CtaSlot* slot : blocked_) {
+    std::vector<const CtaSlot*> all;
+    for (const CtaSlot* slot : blocked_)
+        for (uint32_t r = 0; r < slot->cluster.size; ++r) all.push_back(&slot_of(*slot->cluster.cta[r]));
+    for (const CtaSlot* slot : all) {
         const Cta& cta = slot->cta;
         for (uint32_t i = 0; i < cta.warp_count; ++i) {
             const Warp& w = cta.warps[i];
@@ -124,7 +129,8 @@ std::string Engine::deadlock_report() const {
                 const Path& p = w.paths[k];
                 const Op* at = p.pc;
                 // A path that waits stands behind the instruction that made it wait.
-                if (p.state != PathState::parked && p.state != PathState::in_flight && at > code.ops())
+                if (p.state != PathState::parked && p.state != PathState::in_flight &&
+                    p.state != PathState::at_mbarrier && at > code.ops())
                     --at;
                 else if (p.edge)
                     at = p.edge;
@@ -136,18 +142,22 @@ std::string Engine::deadlock_report() const {
                 const std::string source = code.source(offset);
                 if (!source.empty()) text += "  (" + source + ")";
                 text += "\n";
-                if (p.state == PathState::parked)
-                    for (uint32_t r = 0; r < std::min(4u, slot->watches[p.watch].used); ++r)
-                        text += "    reads value " + hex(slot->watches[p.watch].reads[r].value[0]) +
-                                " (" + std::to_string(slot->watches[p.watch].reads[r].bytes) +
-                                " bytes)\n";
+                if (p.state != PathState::parked) continue;
+                const Watch& watch = slot->watches[p.watch];
+                for (uint32_t r = 0; r < std::min(4u, watch.used); ++r) {
+                    const Watch::Read& read = watch.reads[r];
+                    text += read.mbarrier ? "    waits for " + describe_mbarrier(*cta.cluster, read.at) + "\n"
+                                          : "    reads value " + hex(read.value[0]) + " (" +
+                                                std::to_string(read.bytes) + " bytes)\n";
+                }
             }
         }
     }
     if (paths > shown) text += "  and " + std::to_string(paths - shown) + " more paths\n";
     if (next_cta_ < total_)
         text += "  " + std::to_string(total_ - next_cta_) +
-                " CTAs have not started: the device holds no more at a time\n";
+                (launch_.cluster.count() > 1 ? " clusters" : " CTAs") +
+                " have not started: the device holds no more at a time\n";
     return text;
 }
 

@@ -18,7 +18,7 @@ void read(const std::byte* at, uint32_t bytes, uint64_t value[2]) {
 
 }  // namespace
 
-void Watch::note(const std::byte* at, uint32_t bytes) {
+void Watch::note(const std::byte* at, uint32_t bytes, bool mbarrier) {
     for (uint32_t i = 0; i < used; ++i)
         if (reads[i].at == at && reads[i].bytes == bytes) return;
     if (used == capacity) {
@@ -28,6 +28,7 @@ void Watch::note(const std::byte* at, uint32_t bytes) {
     Read& r = reads[used++];
     r.at = at;
     r.bytes = bytes;
+    r.mbarrier = mbarrier;
     read(at, bytes, r.value);
 }
 

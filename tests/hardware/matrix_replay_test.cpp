@@ -41,7 +41,7 @@ Record read_record() {
     if (ZSTD_isError(got)) return out;
     size_t at = 0;
     auto take = [&](void* to, size_t n) {
-        if (bytes.size() - at < n) return;
+        if (n == 0 || bytes.size() - at < n) return;  // an empty vector may have no data()
         std::memcpy(to, bytes.data() + at, n);
         at += n;
     };

@@ -88,6 +88,8 @@ class Machine {
         launch_.registers = registers;
         launch_.engine = this;
         cta_.launch = &launch_;
+        cta_.cluster = &cluster_;
+        cluster_.cta[0] = &cta_;
         cta_.warp_count = 1;
         cta_.threads = cta_.live_threads = 32;
         cta_.shared_bytes = shared_bytes;
@@ -233,6 +235,7 @@ class Machine {
     Launch launch_;
     Cta cta_;
     ImmediatePool pool_;
+    Cluster cluster_;
     std::byte* rows_ = nullptr;
     std::vector<std::byte> shared_, local_;
     std::vector<std::byte> banks_[4];

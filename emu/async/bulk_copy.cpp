@@ -1,0 +1,39 @@
+// cp.async.bulk: a range of bytes between global memory and the shared memory of the cluster.
+#include "emu/async/perform_copies.hpp"
+#include "emu/async/range.hpp"
+
+namespace sassemu::async {
+
+const Op* bulk_copy(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
+    for (const uint64_t address : {c.to, c.from})
+        if (address % 16)
+            return services(w).fault(w, op, lanes, FaultKind::misaligned_address,
+                                     "a bulk copy's addresses are multiples of 16", true, address);
+    const std::byte* from =
+        c.from_global ? global_range(w, op, lanes, c.from, c.bytes, false)
+                      : shared_range(w, op, lanes, static_cast<uint32_t>(c.from), c.bytes, 16);
+    if (!from) return nullptr;
+    ++w.effects;
+    if (c.to_global) {
+        std::byte* to = global_range(w, op, lanes, c.to, c.bytes, true);
+        if (!to) return nullptr;
+        copy_words(to, from, c.bytes);
+        return op + 1;
+    }
+    const auto own = static_cast<uint32_t>(c.to);
+    const uint32_t ranks = c.multicast ? c.ranks : 1u << (own >> 24);
+    for (uint32_t rest = ranks; rest; rest &= rest - 1) {
+        const uint32_t window = static_cast<uint32_t>(std::countr_zero(rest)) << 24;
+        std::byte* to = shared_range(w, op, lanes, window | (own & 0xffffff), c.bytes, 16);
+        if (!to) return nullptr;
+        copy_words(to, from, c.bytes);
+        MbarrierChange done;
+        done.expect = -static_cast<int64_t>(c.bytes);
+        const uint32_t object = c.multicast ? window | (c.mbarrier & 0xffffff) : c.mbarrier;
+        if (!services(w).mbarrier(w, op, lane, object, done)) return nullptr;
+    }
+    return op + 1;
+}
+
+}  // namespace sassemu::async

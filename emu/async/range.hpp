@@ -1,0 +1,40 @@
+// Ranges of guest memory for the agents: checked once, then copied in words.
+#pragma once
+
+#include <string>
+
+#include "emu/machine/services.hpp"
+#include "emu/memory/host_access.hpp"
+
+namespace sassemu::async {
+
+// [address, address + bytes) of global memory; nullptr after a fault of the launch.
+inline std::byte* global_range(Warp& w, const Op* op, uint32_t lanes, uint64_t address, uint64_t bytes,
+                               bool write) {
+    const Extent& e = w.cta->launch->space->find(address);
+    if (e.holds(address, bytes) && !(write && (e.flags & Extent::read_only))) return e.host + (address - e.lo);
+    const bool freed = e.flags & Extent::freed;
+    services(w).fault(w, op, lanes, freed ? FaultKind::use_after_free : FaultKind::out_of_bounds,
+                      freed ? "the copy uses memory that was freed" : "the copy leaves global memory", true,
+                      address);
+    return nullptr;
+}
+
+// The same of shared memory; `address` has a rank in bits 31..24. Aligned to `alignment`.
+inline std::byte* shared_range(Warp& w, const Op* op, uint32_t lanes, uint32_t address, uint64_t bytes,
+                               uint32_t alignment) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
+    std::byte* first = services(w).shared(w, op, lane, address, alignment);
+    if (!first) return nullptr;
+    const Cta& cta = *w.cta->cluster->cta[address >> 24];
+    if ((address & 0xffffff) + bytes <= cta.shared_bytes) return first;
+    services(w).fault(w, op, lanes, FaultKind::out_of_bounds,
+                      "the copy leaves the shared memory of the CTA", true, address);
+    return nullptr;
+}
+
+inline void copy_words(std::byte* to, const std::byte* from, uint64_t bytes) {
+    for (uint64_t i = 0; i < bytes; i += 8) host::store<uint64_t>(to + i, host::load<uint64_t>(from + i));
+}
+
+}  // namespace sassemu::async

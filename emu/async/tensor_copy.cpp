@@ -1,0 +1,174 @@
+// cp.async.bulk.tensor in tile mode: a box of a tensor between global and shared memory. Measured on an
+// H200 with random maps and coordinates (tests/hardware/async):
+// - The box lies densely in shared memory, innermost dimension first; a dimension with step s has
+//   ceil(box / s) elements, and the step of the innermost one is ignored. With a swizzle each row takes the
+//   whole span (32, 64, 128 bytes), and bits 6:4 of an address are XORed with bits 9:7, as many as the span has.
+// - Elements outside of the tensor load as zero or, filled with NaN, as 0x7ff7 in every 16 bits. They count
+//   for the mbarrier. Stores leave out chunks of 16 bytes that lie outside, and write whole those that begin
+//   inside: past the end of a row up to the next multiple of 16 bytes.
+// - tf32 and tf32_ftz round to the nearest even of 10 bits when loaded, NaNs become 0x7fffe000; subnormals
+//   stay, and f32_ftz changes nothing.
+// - A box begins at a multiple of 16 bytes, a store inside of the tensor; else the launch fails.
+#include "emu/async/perform_copies.hpp"
+#include "emu/async/range.hpp"
+#include "emu/async/tensor_map.hpp"
+
+namespace sassemu::async {
+
+namespace {
+
+constexpr uint64_t map_bytes = 128;
+
+// A map or an instruction that the hardware answers with an illegal instruction.
+const Op* fault(Warp& w, const Op* op, uint32_t lanes, const std::string& what, uint64_t address) {
+    return services(w).fault(w, op, lanes, FaultKind::illegal_instruction, what.c_str(), true, address);
+}
+
+// The map's bytes: in global memory, or in the constant bank behind its generic window (a parameter).
+const std::byte* map_at(Warp& w, const Op* op, uint32_t lanes, uint64_t address) {
+    if (address >> 32 == constant_window_high) {
+        const uint64_t at = address & 0xffffffffu;
+        if (at + map_bytes <= w.cta->launch->bank_bytes[static_cast<int>(Base::bank0)])
+            return w.base[static_cast<int>(Base::bank0)] + at;
+    }
+    return global_range(w, op, lanes, address, map_bytes, false);
+}
+
+uint32_t round_tf32(uint32_t v) {
+    if ((v >> 23 & 255) == 255) return v & 0x7fffff ? 0x7fffe000u : v;
+    return (v + 0xfff + (v >> 13 & 1)) & ~0x1fffu;
+}
+
+bool converts(TensorType type) { return type >= TensorType::tf32; }
+
+uint64_t load_element(const std::byte* at, uint32_t bytes) {
+    switch (bytes) {
+        case 1: return host::load<uint8_t>(at);
+        case 2: return host::load<uint16_t>(at);
+        case 4: return host::load<uint32_t>(at);
+        default: return host::load<uint64_t>(at);
+    }
+}
+void store_element(std::byte* at, uint32_t bytes, uint64_t v) {
+    switch (bytes) {
+        case 1: return host::store<uint8_t>(at, static_cast<uint8_t>(v));
+        case 2: return host::store<uint16_t>(at, static_cast<uint16_t>(v));
+        case 4: return host::store<uint32_t>(at, static_cast<uint32_t>(v));
+        default: return host::store<uint64_t>(at, v);
+    }
+}
+
+// The box as it lies in shared memory.
+struct Box {
+    uint32_t count[5];   // elements per dimension
+    uint32_t row, pitch; // bytes of a row, and from one to the next
+    uint64_t rows = 1;
+    uint32_t swizzle;    // bits 6:4 that are XORed
+
+    explicit Box(const TensorMap& m) {
+        for (uint32_t k = 0; k < 5; ++k)
+            count[k] = k == 0 ? m.box[0] : k < m.rank ? (m.box[k] + m.step[k] - 1) / m.step[k] : 1;
+        row = m.box[0] * element_bytes(m.type);
+        const auto s = static_cast<uint32_t>(m.swizzle);
+        swizzle = ((1u << s) - 1) << 4;
+        pitch = s ? 16u << s : row;
+        for (uint32_t k = 1; k < 5; ++k) rows *= count[k];
+    }
+    uint64_t bytes() const { return rows * row; }
+    uint64_t extent() const { return rows * pitch; }
+};
+
+// Copies one row between `row_at` (shared offset) and the tensor, in chunks of 16 bytes; `inside`: the row's
+// outer coordinates are.
+void copy_row(const TensorMap& m, const Box& box, std::byte* global, bool inside, int64_t first,
+              std::byte* shared, uint32_t row_at, bool store) {
+    const uint32_t bytes = element_bytes(m.type);
+    const int64_t elements = 16 / bytes;
+    for (uint32_t chunk = 0; chunk < box.row; chunk += 16) {
+        const int64_t e = first + chunk / bytes;  // begins at a multiple of 16 bytes
+        const uint32_t at = row_at + chunk;
+        std::byte* near = shared + (at ^ (at >> 3 & box.swizzle));
+        const int64_t left = inside && e >= 0 ? static_cast<int64_t>(m.size[0]) - e : 0;
+        if (store) {
+            if (left > 0) copy_words(global + e * bytes, near, 16);
+        } else if (left >= elements && !converts(m.type)) {
+            copy_words(near, global + e * bytes, 16);
+        } else {
+            for (int64_t i = 0; i < elements; ++i) {
+                const std::byte* far = global + (e + i) * bytes;
+                const uint64_t v = i >= left           ? (m.nan_fill ? 0x7ff77ff77ff77ff7u : 0)
+                                   : converts(m.type) ? round_tf32(host::load<uint32_t>(far))
+                                                      : load_element(far, bytes);
+                store_element(near + i * bytes, bytes, v);
+            }
+        }
+    }
+}
+
+}  // namespace
+
+const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c) {
+    if (c.map % 64)
+        return services(w).fault(w, op, lanes, FaultKind::misaligned_address,
+                                 "a tensor map lies at a multiple of 64", true, c.map);
+    const std::byte* encoded = map_at(w, op, lanes, c.map);
+    if (!encoded) return nullptr;
+    const Result<TensorMap> decoded = TensorMap::decode(encoded);
+    if (!decoded) return fault(w, op, lanes, decoded.error().where + " " + decoded.error().what, c.map);
+    const TensorMap& m = *decoded;
+    const uint32_t size = element_bytes(m.type);
+    if (m.rank != c.dimensions)
+        return fault(w, op, lanes,
+                     "the instruction has " + std::to_string(c.dimensions) +
+                         " coordinates, the tensor map a rank of " + std::to_string(m.rank), c.map);
+    if (m.interleave != TensorInterleave::none) return services(w).unsupported(w, op, lanes);
+    if (c.at[0] * static_cast<int64_t>(size) % 16)
+        return fault(w, op, lanes, "the first coordinate, " + std::to_string(c.at[0]) +
+                                       ", is no multiple of 16 bytes", c.map);
+    for (uint32_t k = 0; k < m.rank; ++k)
+        if (c.store && c.at[k] < 0)
+            return fault(w, op, lanes, "coordinate " + std::to_string(k) + " of a store is negative", c.map);
+
+    const Box box(m);
+    ++w.effects;
+    const uint32_t ranks = c.multicast ? c.ranks : 1u << (c.shared >> 24);
+    for (uint32_t rest = ranks; rest; rest &= rest - 1) {
+        const uint32_t window = static_cast<uint32_t>(std::countr_zero(rest)) << 24, at = c.shared & 0xffffff;
+        if (!shared_range(w, op, lanes, window | at, box.extent(), 128)) return nullptr;
+        std::byte* shared = w.cta->cluster->cta[window >> 24]->shared;
+        uint32_t index[5] = {};
+        for (uint64_t row = 0; row < box.rows; ++row) {
+            bool inside = true;
+            uint64_t far = m.address;
+            for (uint32_t k = 1; k < m.rank; ++k) {
+                const int64_t i = c.at[k] + int64_t{index[k]} * m.step[k];
+                inside &= i >= 0 && i < static_cast<int64_t>(m.size[k]);
+                far += static_cast<uint64_t>(i) * m.stride[k - 1];
+            }
+            std::byte* global = nullptr;
+            // Only the elements of the row that exist are read; whole chunks are written.
+            const int64_t begin = std::max<int64_t>(c.at[0], 0),
+                          end = std::min<int64_t>(int64_t{c.at[0]} + m.box[0], static_cast<int64_t>(m.size[0]));
+            inside &= begin < end;
+            if (inside) {
+                uint64_t bytes = static_cast<uint64_t>(end - begin) * size;
+                if (c.store) bytes = (bytes + 15) / 16 * 16;
+                std::byte* first = global_range(w, op, lanes, far + static_cast<uint64_t>(begin) * size,
+                                                bytes, c.store);
+                if (!first) return nullptr;
+                global = first - begin * size;
+            }
+            copy_row(m, box, global, inside, c.at[0], shared, at + static_cast<uint32_t>(row) * box.pitch, c.store);
+            for (uint32_t k = 1; k < 5 && ++index[k] == box.count[k]; ++k) index[k] = 0;
+        }
+        if (c.store) continue;
+        MbarrierChange done;
+        done.expect = -static_cast<int64_t>(box.bytes());
+        const uint32_t object = c.multicast ? window | (c.mbarrier & 0xffffff) : c.mbarrier;
+        if (!services(w).mbarrier(w, op, static_cast<uint32_t>(std::countr_zero(lanes)), object, done))
+            return nullptr;
+    }
+    return op + 1;
+}
+
+}  // namespace sassemu::async

@@ -1,0 +1,13 @@
+// Stores to the cluster that report to an mbarrier: lowering entry points.
+#pragma once
+
+#include "emu/isa/isa.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+
+void lower(Lower&, const typed::Stas&);
+void lower(Lower&, const typed::Redas&);
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu

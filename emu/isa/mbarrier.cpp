@@ -1,0 +1,214 @@
+// SYNCS, ARRIVES: operations on mbarrier objects (their arithmetic is async/mbarrier.hpp); and UCGABAR, the
+// barrier of a cluster. Addresses are shared addresses of the cluster: a rank in bits 31..24.
+//
+// What ptxas 13.0 makes of PTX, and what an H200 does with it (measured, tests/hardware/README.md):
+//   mbarrier.arrive               ARRIVE.A1T0          one arrival a lane
+//   ... with a count              ARRIVE.ART0          the operand's arrivals
+//   ... .noComplete               TMASK.ART0           and the token names the lanes of the instruction
+//   arrive.expect_tx              ARRIVE               one arrival, the operand's bytes expected before it
+//   expect_tx, complete_tx        RED.A0TR, RED.A0TX   bytes only
+//   arrive_drop                   OPTOUT               the arrivals leave later phases too
+//   cp.async.mbarrier.arrive      RED.A0T1, then ARRIVES.LDGSTSBAR.TRANSCNT once the copies are done
+//   ... .noinc                    ARRIVES.LDGSTSBAR.ARVCNT, one arrival once the copies are done
+// Lanes on one object act at once: every token holds the upper word of the object as it was before the
+// instruction. The lower register of the pair is written with TMASK only: the mask of those lanes.
+#include "emu/isa/mbarrier.hpp"
+
+#include "emu/isa/memory_access.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+
+namespace {
+
+uint32_t address_of_lane(const Op* op, const Warp& w, uint32_t lane) {
+    return w.row(op->a)[lane] + w.scalar32(op->c) + op->m[0];
+}
+// The lanes of `todo` with the address of its first lane.
+uint32_t same_address(const Op* op, const Warp& w, uint32_t todo) {
+    const uint32_t first = w.row(op->a)[std::countr_zero(todo)];
+    return todo & L::cmp_eq(L::load(w.row(op->a)), L::splat(first));
+}
+
+// k[0]: arrivals, k[1]: bytes, as Amount; k[2] bit 0: drops, bit 1: the token's lower word is the mask.
+// d the token, e the operand.
+enum class Amount : uint8_t { none, one, operand, minus_one, minus_operand };
+
+int64_t total(Amount amount, uint32_t lanes, const uint32_t* operand) {
+    const auto count = static_cast<int64_t>(std::popcount(lanes));
+    int64_t sum = 0;
+    switch (amount) {
+        case Amount::none: return 0;
+        case Amount::one: return count;
+        case Amount::minus_one: return -count;
+        case Amount::operand:
+        case Amount::minus_operand:
+            for (uint32_t rest = lanes; rest; rest &= rest - 1) sum += operand[std::countr_zero(rest)];
+            return amount == Amount::operand ? sum : -sum;
+    }
+    return 0;
+}
+
+const Op* arrive(const Op* op, Warp& w, uint32_t mask) {
+    const uint32_t* operand = w.row(op->e);
+    for (uint32_t todo = mask; todo;) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(todo));
+        const uint32_t lanes = same_address(op, w, todo);
+        todo &= ~lanes;
+        const uint32_t address = address_of_lane(op, w, lane);
+        const std::byte* object = services(w).shared(w, op, lane, address, 8);
+        if (!object) return nullptr;
+        const uint64_t before = host::load<uint64_t>(object);
+        MbarrierChange change;
+        change.arrivals = static_cast<uint64_t>(total(static_cast<Amount>(op->k[0]), lanes, operand));
+        change.drops = op->k[2] & 1 ? change.arrivals : 0;
+        change.expect = total(static_cast<Amount>(op->k[1]), lanes, operand);
+        if (!services(w).mbarrier(w, op, lane, address, change)) return nullptr;
+        if (op->k[2] & 2) write<false>(w, op->d, L::splat(lanes), lanes);
+        write<false>(w, op->d + row_bytes, L::splat(static_cast<uint32_t>(before >> 32)), lanes);
+    }
+    return op + 1;
+}
+
+// e: the register whose bit 31 is the parity; k[0]: the predicate, k[1]: TRYWAIT.
+const Op* check(const Op* op, Warp& w, uint32_t mask) {
+    Path& path = w.path();
+    const WaitAnswer answer = path.answer;
+    path.answer = WaitAnswer::none;
+    if (answer == WaitAnswer::completed) {
+        write_predicate(w, op->k[0], ~0u, mask);
+        return op + 1;
+    }
+    const uint32_t* operand = w.row(op->e);
+    uint32_t over = 0;
+    const std::byte* object = nullptr;
+    bool one = true;  // object
+    for (uint32_t todo = mask; todo;) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(todo));
+        const uint32_t lanes = same_address(op, w, todo);
+        todo &= ~lanes;
+        one = lanes == mask;
+        object = services(w).shared(w, op, lane, address_of_lane(op, w, lane), 8);
+        if (!object) return nullptr;
+        if (w.watch) services(w).watch_mbarrier(w, object);
+        const uint64_t now = host::load<uint64_t>(object);
+        for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+            const int i = std::countr_zero(rest);
+            if (mbarrier_completed(now, operand[i] >> 31)) over |= 1u << i;
+        }
+    }
+    if (op->k[1] && !over && one && !w.watch && answer == WaitAnswer::none)
+        return services(w).mbarrier_wait(w, op, object);
+    write_predicate(w, op->k[0], over, mask);
+    return op + 1;
+}
+
+// a: uniform scalar of the address, m[0] its offset; b: uniform scalar of the new object; d the old one.
+const Op* exchange(const Op* op, Warp& w, uint32_t mask) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
+    const uint32_t address = w.scalar32(op->a) + op->m[0];
+    std::byte* object = services(w).shared(w, op, lane, address, 8);
+    if (!object) return nullptr;
+    const uint64_t next = w.scalar64(op->b), before = host::load<uint64_t>(object);
+    if (!Mbarrier::valid_initial(next))
+        return services(w).fault(w, op, mask, FaultKind::barrier_misuse,
+                                 "no valid mbarrier object: mbarrier.init takes a count of 1 to 2^20-1",
+                                 true, address);
+    host::store<uint64_t>(object, next);
+    ++w.effects;
+    w.uniform[op->d / 4] = static_cast<uint32_t>(before);
+    w.uniform[op->d / 4 + 1] = static_cast<uint32_t>(before >> 32);
+    return op + 1;
+}
+
+const Op* load_object(const Op* op, Warp& w, uint32_t mask) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
+    const std::byte* object = services(w).shared(w, op, lane, w.scalar32(op->a) + op->m[0], 8);
+    if (!object) return nullptr;
+    if (w.watch) services(w).watch_mbarrier(w, object);
+    const uint64_t now = host::load<uint64_t>(object);
+    w.uniform[op->d / 4] = static_cast<uint32_t>(now);
+    w.uniform[op->d / 4 + 1] = static_cast<uint32_t>(now >> 32);
+    return op + 1;
+}
+
+const Op* nothing(const Op* op, Warp&, uint32_t) { return op + 1; }
+const Op* cluster_arrive(const Op* op, Warp& w, uint32_t mask) {
+    return services(w).cluster_arrive(w, op, mask);
+}
+const Op* cluster_wait(const Op* op, Warp& w, uint32_t mask) {
+    return services(w).cluster_wait(w, op, mask);
+}
+
+void uniform_address(Lower& x, const typed::Mem& mem) {
+    x.op.a = x.uniform_scalar(mem.base);
+    x.op.m[0] = static_cast<uint32_t>(mem.offset);
+}
+
+void set_amounts(Lower& x, Amount arrivals, Amount bytes) {
+    x.op.k[0] = static_cast<uint8_t>(arrivals);
+    x.op.k[1] = static_cast<uint8_t>(bytes);
+}
+
+}  // namespace
+
+void lower(Lower& x, const typed::SyncsArrive& i) {
+    near_operand(x, i.addr, 0);
+    x.op.e = x.source_row(i.a.index);
+    x.op.d = x.destination_row(i.d.index, 2);
+    switch (i.param) {
+        case typed::SyncsParam::NONE: set_amounts(x, Amount::one, Amount::operand); break;
+        case typed::SyncsParam::A1T0: set_amounts(x, Amount::one, Amount::none); break;
+        case typed::SyncsParam::A0T1: set_amounts(x, Amount::none, Amount::one); break;
+        case typed::SyncsParam::A0TR: set_amounts(x, Amount::none, Amount::operand); break;
+        case typed::SyncsParam::A0TX: set_amounts(x, Amount::none, Amount::minus_operand); break;
+        case typed::SyncsParam::ART0: set_amounts(x, Amount::operand, Amount::none); break;
+        default: return x.gap("this kind of arrival");
+    }
+    x.op.k[2] = static_cast<uint8_t>(i.optout | (i.ret == typed::SyncsRet::TMASK) << 1);
+    if (i.ret == typed::SyncsRet::RED) x.op.d = sink_row;
+    x.handler(arrive);
+}
+
+void lower(Lower& x, const typed::SyncsPhasechk& i) {
+    near_operand(x, i.addr, 0);
+    x.op.e = x.source_row(i.a.index);
+    x.op.k[0] = i.pd.index;
+    x.op.k[1] = i.trywait;
+    x.handler(check);
+}
+
+void lower(Lower& x, const typed::SyncsExch& i) {
+    uniform_address(x, i.addr);
+    x.op.b = x.uniform_scalar(i.a.index, 2);
+    x.op.d = x.uniform_destination(i.d.index, 2);
+    x.handler(exchange);
+}
+void lower(Lower& x, const typed::SyncsLd& i) {
+    uniform_address(x, i.addr);
+    x.op.d = x.uniform_destination(i.d.index, 2);
+    x.handler(load_object);
+}
+// The unit keeps objects in a cache of its own, which these empty (mbarrier.inval is IV); here an object
+// is always in memory.
+void lower(Lower& x, const typed::SyncsCctlAll&) { x.handler(nothing); }
+void lower(Lower& x, const typed::SyncsCctlAddr&) { x.handler(nothing); }
+
+// The copies of the lanes so far are done: they complete when issued.
+void lower(Lower& x, const typed::ArrivesLdgstsbar& i) {
+    near_operand(x, i.addr, 0);
+    x.op.e = zero_row;
+    x.op.d = sink_row;
+    switch (i.mode) {
+        case typed::ArriveMode::ARVCNT: set_amounts(x, Amount::one, Amount::none); break;
+        case typed::ArriveMode::TRANSCNT: set_amounts(x, Amount::none, Amount::minus_one); break;
+        default: return x.gap("the mbarrier object of sm_80");
+    }
+    x.handler(arrive);
+}
+
+void lower(Lower& x, const typed::UcgabarArv&) { x.handler(cluster_arrive); }
+void lower(Lower& x, const typed::UcgabarWait&) { x.handler(cluster_wait); }
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu

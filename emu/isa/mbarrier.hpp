@@ -1,0 +1,20 @@
+// The mbarrier unit and the barrier of a cluster: lowering entry points.
+#pragma once
+
+#include "emu/isa/isa.hpp"
+
+namespace sassemu {
+namespace SASSEMU_ISA_NS {
+
+void lower(Lower&, const typed::SyncsArrive&);
+void lower(Lower&, const typed::SyncsPhasechk&);
+void lower(Lower&, const typed::SyncsExch&);
+void lower(Lower&, const typed::SyncsLd&);
+void lower(Lower&, const typed::SyncsCctlAll&);
+void lower(Lower&, const typed::SyncsCctlAddr&);
+void lower(Lower&, const typed::ArrivesLdgstsbar&);
+void lower(Lower&, const typed::UcgabarArv&);
+void lower(Lower&, const typed::UcgabarWait&);
+
+}  // namespace SASSEMU_ISA_NS
+}  // namespace sassemu

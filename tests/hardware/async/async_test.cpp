@@ -1,0 +1,168 @@
+// Replays what an H200 did with mbarrier protocols, tensor maps and tensor copies (record.cu).
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "emu/async/tensor_map.hpp"
+#include "emu/gpu.hpp"
+#include "emu/module/module.hpp"
+#include "tests/hardware/async/tensor_cases.hpp"
+
+namespace sassemu {
+namespace {
+
+namespace cases = tensor_cases;
+
+const std::string here = SASSEMU_SOURCE_DIR "/tests/hardware/async/";
+
+std::vector<uint16_t> recorded(const std::string& name) {
+    std::ifstream in(here + name, std::ios::binary);
+    std::stringstream text;
+    text << in.rdbuf();
+    const std::string bytes = text.str();
+    std::vector<uint16_t> out(bytes.size() / 2);
+    if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * 2);
+    return out;
+}
+
+struct Device {
+    std::unique_ptr<Gpu> gpu;
+    ModuleId module = 0;
+
+    explicit Device(const std::string& cubin) {
+        gpu = *Gpu::create({});
+        auto loaded = load_module_file(here + cubin);
+        EXPECT_TRUE(loaded) << loaded.error().what;
+        module = *gpu->load(std::make_shared<const Module>(std::move(*loaded)));
+    }
+    uint64_t allocate(uint64_t bytes) { return *gpu->allocate(bytes, "test"); }
+    template <class... T>
+    void launch(const std::string& kernel, uint32_t grid, uint32_t block, T... arguments) {
+        LaunchRequest r;
+        r.module = module;
+        r.kernel = kernel;
+        r.grid.x = grid;
+        r.block.x = block;
+        const auto put = [&](auto v) {
+            r.params.resize((r.params.size() + sizeof v - 1) / sizeof v * sizeof v);
+            const auto* bytes = reinterpret_cast<const std::byte*>(&v);
+            r.params.insert(r.params.end(), bytes, bytes + sizeof v);
+        };
+        (put(arguments), ...);
+        const auto result = gpu->launch(r);
+        ASSERT_TRUE(result) << result.error().where << " " << result.error().what;
+        ASSERT_EQ(result->status, LaunchStatus::ok)
+            << result->message << (result->fault ? result->fault->report() : "");
+    }
+    std::vector<uint32_t> words(uint64_t at, size_t count) {
+        std::vector<uint32_t> out(count);
+        EXPECT_TRUE(gpu->read(at, std::as_writable_bytes(std::span(out))));
+        return out;
+    }
+};
+
+TensorMap map_of(const cases::Case& c, uint64_t base) {
+    TensorMap m;
+    m.type = static_cast<TensorType>(c.type);
+    m.rank = c.rank;
+    m.address = base;
+    for (uint32_t k = 0; k < c.rank; ++k) {
+        m.size[k] = c.dim[k];
+        m.box[k] = c.box[k];
+        m.step[k] = c.step[k];
+        if (k + 1 < c.rank) m.stride[k] = c.stride[k];
+    }
+    m.interleave = static_cast<TensorInterleave>(c.interleave);
+    m.swizzle = static_cast<TensorSwizzle>(c.swizzle);
+    m.promotion = static_cast<uint8_t>(c.promotion);
+    m.nan_fill = c.fill;
+    return m;
+}
+
+std::string text(uint32_t number, const cases::Case& c) {
+    std::ostringstream out;
+    out << "case " << number << ": type " << c.type << " rank " << c.rank << " swizzle " << c.swizzle << " fill "
+        << c.fill;
+    for (uint32_t k = 0; k < c.rank; ++k)
+        out << "; size " << c.dim[k] << " box " << c.box[k] << " step " << c.step[k] << " at " << c.at[k];
+    return out.str();
+}
+
+// 24 steps each, with the object's 64 bits, all tokens and all answers in the hash.
+TEST(Mbarrier, ProtocolsLeaveTheObjectsAndTokensOfAnH200) {
+    const auto record = recorded("mbarrier.bin");
+    ASSERT_EQ(record.size(), 100000u);
+    const auto count = static_cast<uint32_t>(record.size());
+    Device device("mbarrier.cubin");
+    const uint64_t out = device.allocate(uint64_t{count} * 128);
+    device.launch("protocol", count, 32, out, uint32_t{0}, uint32_t{24});
+    const auto hashes = device.words(out, size_t{count} * 32);
+    uint32_t differing = 0;
+    for (uint32_t i = 0; i < count; ++i)
+        if (cases::folded_lanes(&hashes[size_t{i} * 32]) != record[i] && ++differing == 1)
+            ADD_FAILURE() << "sequence " << i;
+    EXPECT_EQ(differing, 0u) << "of " << count;
+}
+
+TEST(TensorMaps, EncodeAsTheDriver) {
+    const auto record = recorded("maps.bin");
+    ASSERT_EQ(record.size(), 40000u);
+    uint32_t refused = 0;
+    for (uint32_t i = 0; i < record.size(); ++i) {
+        uint64_t base;
+        const cases::Case c = cases::wild(i, base);
+        const TensorMap map = map_of(c, base);
+        const auto bytes = map.encode();
+        const uint16_t now = bytes ? cases::folded_map(reinterpret_cast<const unsigned char*>(bytes->data())) : 0;
+        ASSERT_EQ(now, record[i]) << text(i, c) << (bytes ? "" : " " + bytes.error().where);
+        refused += !bytes;
+        if (!bytes) continue;
+        const auto back = TensorMap::decode(bytes->data());
+        ASSERT_TRUE(back) << back.error().where;
+        ASSERT_EQ(*back->encode(), *bytes) << text(i, c);
+    }
+    EXPECT_GT(refused, 4000u);
+    EXPECT_LT(refused, 36000u);
+}
+
+void replay(bool store) {
+    const auto record = recorded(store ? "store.bin" : "load.bin");
+    ASSERT_EQ(record.size(), 100000u);
+    const uint32_t count = static_cast<uint32_t>(record.size()), batch = 1000;
+    Device device("tensor.cubin");
+    const uint64_t list = device.allocate(batch * sizeof(cases::Launch)), out = device.allocate(batch * 4),
+                   regions = device.allocate(store ? batch * cases::region : cases::region);
+    if (!store) {
+        std::vector<uint32_t> words(cases::region / 4);
+        cases::fill(words.data(), static_cast<uint32_t>(words.size()));
+        ASSERT_TRUE(device.gpu->write(regions, std::as_bytes(std::span(words))));
+    }
+    uint32_t differing = 0;
+    for (uint32_t first = 0; first < count; first += batch) {
+        std::vector<cases::Launch> launches(batch);
+        for (uint32_t i = 0; i < batch; ++i) {
+            const cases::Case c = cases::make(first + i, store);
+            const auto map = map_of(c, regions + (store ? i * cases::region : 0)).encode();
+            ASSERT_TRUE(map) << map.error().where << " " << map.error().what;
+            std::memcpy(launches[i].map, map->data(), 128);
+            std::memcpy(launches[i].at, c.at, sizeof c.at);
+            launches[i].rank = c.rank;
+            launches[i].bytes = c.bytes;
+        }
+        ASSERT_TRUE(device.gpu->write(list, std::as_bytes(std::span(launches))));
+        device.launch(store ? "store" : "load", batch, 128, list, out, store ? regions : uint64_t{0});
+        const auto hashes = device.words(out, batch);
+        for (uint32_t i = 0; i < batch; ++i)
+            if (cases::folded(hashes[i]) != record[first + i] && ++differing <= 5)
+                ADD_FAILURE() << text(first + i, cases::make(first + i, store));
+    }
+    EXPECT_EQ(differing, 0u) << "of " << count;
+}
+
+TEST(TensorCopies, LoadTheBoxesOfAnH200) { replay(false); }
+TEST(TensorCopies, StoreTheBoxesOfAnH200) { replay(true); }
+
+}  // namespace
+}  // namespace sassemu
