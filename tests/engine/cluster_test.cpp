@@ -1,0 +1,155 @@
+// Clusters, mbarriers and tensor copies used wrongly: what the report says. That they work is shown by the
+// kernels in cubins/ and by the records of tests/hardware/async.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "emu/async/mbarrier.hpp"
+#include "emu/async/tensor_map.hpp"
+#include "emu/gpu.hpp"
+
+namespace sassemu {
+namespace {
+
+class Clusters : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        auto gpu = Gpu::create({});
+        ASSERT_TRUE(gpu);
+        gpu_ = std::move(*gpu);
+        auto module = load_module_file(SASSEMU_SOURCE_DIR "/tests/engine/data/cluster.cubin");
+        ASSERT_TRUE(module);
+        auto id = gpu_->load(std::make_shared<const Module>(std::move(*module)));
+        ASSERT_TRUE(id);
+        id_ = *id;
+    }
+    uint64_t buffer(uint64_t bytes) { return *gpu_->allocate(bytes, "buffer"); }
+    template <class... T>
+    Result<LaunchResult> launch(const char* kernel, Dim3 grid, uint32_t cluster, T... arguments) {
+        LaunchRequest r;
+        r.module = id_;
+        r.kernel = kernel;
+        r.grid = grid;
+        r.block = {64, 1, 1};
+        r.cluster = {cluster, 1, 1};
+        r.explicit_cluster = cluster > 1;
+        r.limits.max_warp_instructions = 10'000'000;
+        const auto put = [&](auto v) {
+            r.params.resize((r.params.size() + sizeof v - 1) / sizeof v * sizeof v);
+            const auto* bytes = reinterpret_cast<const std::byte*>(&v);
+            r.params.insert(r.params.end(), bytes, bytes + sizeof v);
+        };
+        (put(arguments), ...);
+        return gpu_->launch(r);
+    }
+    // The launch ends with this fault, whose report has all of these parts.
+    static void expect_fault(const Result<LaunchResult>& r, FaultKind kind, std::initializer_list<const char*> parts) {
+        ASSERT_TRUE(r) << r.error().what;
+        ASSERT_EQ(r->status, LaunchStatus::fault) << r->message;
+        EXPECT_EQ(r->fault->kind, kind) << r->fault->report();
+        for (const char* part : parts) EXPECT_NE(r->fault->report().find(part), std::string::npos) << part << "\n" << r->fault->report();
+    }
+    std::unique_ptr<Gpu> gpu_;
+    ModuleId id_ = 0;
+};
+
+TEST_F(Clusters, MissingBytesEndInADeadlockReport) {
+    const auto r = launch("missing_bytes", {}, 1, buffer(256));
+    ASSERT_TRUE(r);
+    ASSERT_EQ(r->status, LaunchStatus::deadlock) << r->message;
+    for (const char* part : {"mbarrier at shared address", "64 bytes missing", "phase 0", "cluster.cu:"})
+        EXPECT_NE(r->message.find(part), std::string::npos) << part << "\n" << r->message;
+}
+
+TEST_F(Clusters, AnArrivalThatDoesNotFitIsAFault) {
+    EXPECT_EQ(launch("too_many_arrivals", {}, 1, uint32_t{3})->status, LaunchStatus::ok);
+    expect_fault(launch("too_many_arrivals", {}, 1, uint32_t{4}), FaultKind::barrier_misuse,
+                 {"more arrivals than the phase still expects", "3 of 3 arrivals pending", "SYNCS.ARRIVE", "cluster.cu:"});
+}
+
+// A try_wait ends after a time, so a loop that counts its tries goes on.
+TEST_F(Clusters, ATryWaitTimesOut) {
+    const uint64_t out = buffer(256);
+    const auto r = launch("gives_up", {}, 1, out, uint32_t{20});
+    ASSERT_TRUE(r);
+    ASSERT_EQ(r->status, LaunchStatus::ok) << r->message;
+    uint32_t tries = 0;
+    ASSERT_TRUE(gpu_->read(out, std::as_writable_bytes(std::span(&tries, 1))));
+    EXPECT_EQ(tries, 20u);
+}
+
+TEST_F(Clusters, RanksAreThoseOfTheCluster) {
+    EXPECT_EQ(launch("far_store", {4, 1, 1}, 4, uint32_t{3})->status, LaunchStatus::ok);
+    expect_fault(launch("far_store", {4, 1, 1}, 4, uint32_t{4}), FaultKind::cluster, {"rank", "ST.E"});
+    expect_fault(launch("far_store", {4, 1, 1}, 1, uint32_t{1}), FaultKind::cluster, {"rank"});
+}
+
+TEST_F(Clusters, AThreadArrivesOnceBeforeItWaits) {
+    expect_fault(launch("arrives_twice", {2, 1, 1}, 2), FaultKind::barrier_misuse, {"arrives again", "UCGABAR_ARV"});
+}
+
+TEST_F(Clusters, LaunchesAreChecked) {
+    const auto refused = [&](Dim3 grid, uint32_t cluster) {
+        const auto r = launch("arrives_twice", grid, cluster);
+        return r ? std::string() : r.error().where + " " + r.error().what;
+    };
+    EXPECT_NE(refused({6, 1, 1}, 4).find("multiple of the cluster (4,1,1)"), std::string::npos);
+    EXPECT_NE(refused({17, 1, 1}, 17).find("not a valid cluster"), std::string::npos);
+}
+
+TEST_F(Clusters, TensorMapsAreChecked) {
+    const uint64_t map = buffer(128), data = buffer(4096);
+    TensorMap m;
+    m.type = TensorType::f32;
+    m.rank = 2;
+    m.address = data;
+    m.size[0] = m.size[1] = 16;
+    m.stride[0] = 64;
+    m.box[0] = m.box[1] = 4;
+    const auto put = [&](auto change) {
+        auto bytes = m.encode();
+        ASSERT_TRUE(bytes);
+        change(*bytes);
+        ASSERT_TRUE(gpu_->write(map, *bytes));
+    };
+    const auto as_is = [](auto&) {};
+    put(as_is);
+    EXPECT_EQ(launch("load_box", {}, 1, map, int32_t{4})->status, LaunchStatus::ok);
+    expect_fault(launch("load_box", {}, 1, map, int32_t{3}), FaultKind::illegal_instruction,
+                 {"first coordinate", "16 bytes", "UTMALDG.2D"});
+    put([](auto& bytes) { bytes[8] = std::byte{0x20} | (bytes[8] & std::byte{0x8f}); });
+    expect_fault(launch("load_box", {}, 1, map, int32_t{4}), FaultKind::illegal_instruction, {"rank of 3"});
+    put([](auto& bytes) { bytes[8] |= std::byte{0x80}, bytes[9] |= std::byte{0x07}; });
+    expect_fault(launch("load_box", {}, 1, map, int32_t{4}), FaultKind::illegal_instruction, {"elemtype"});
+    expect_fault(launch("load_box", {}, 1, data + 4096, int32_t{4}), FaultKind::out_of_bounds, {"UTMALDG"});
+    m.address = data + 3968;  // the box lies past the end of the buffer
+    put(as_is);
+    expect_fault(launch("load_box", {}, 1, map, int32_t{12}), FaultKind::out_of_bounds, {"leaves global memory"});
+    m.box[0] = 6;
+    const auto refused = m.encode();
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().where.find("boxDim[0]"), std::string::npos);
+}
+
+TEST(Mbarrier, OverflowIsRefusedAndChangesNothing) {
+    Mbarrier b = Mbarrier::decode(uint64_t{0x7ffff00000000000u} | 0x1ffffc);  // count 2
+    EXPECT_EQ(b.pending, 2u);
+    EXPECT_EQ(b.expected, 2u);
+    const uint64_t before = b.encode();
+    for (const MbarrierChange& change : {MbarrierChange{3, 0, 0}, MbarrierChange{1, 3, 0}, MbarrierChange{0, 0, 1 << 20},
+                                         MbarrierChange{0, 0, -(1 << 20)}}) {
+        EXPECT_NE(b.apply(change), nullptr);
+        EXPECT_EQ(b.encode(), before);
+    }
+    EXPECT_EQ(b.apply({0, 0, 16}), nullptr);
+    EXPECT_EQ(b.apply({2, 1, 0}), nullptr);
+    EXPECT_EQ(b.phase, 0u);  // 16 bytes are missing
+    EXPECT_EQ(b.apply({0, 0, -16}), nullptr);
+    EXPECT_EQ(b.phase, 1u);
+    EXPECT_EQ(b.pending, 1u);
+    EXPECT_FALSE(Mbarrier::valid_initial(0));
+    EXPECT_FALSE(Mbarrier::valid_initial(before | 1));
+}
+
+}  // namespace
+}  // namespace sassemu
