@@ -322,6 +322,22 @@ plan("cluster_ring",
      launch("stores", 16, 128, "stores", i32(37), cluster=[4, 1, 1]), launch("bulk", 16, 128, "bulk", i32(38), cluster=[8, 1, 1]),
      launch("reduce", 16, 128, "sums", cluster=[4, 1, 1]))
 
+
+
+def tensor(buffer, type, size, dims, box, **more):
+    """A map of a two-dimensional tensor whose rows follow each other in units of 16 bytes."""
+    pitch = (dims[0] * size + 15) // 16 * 16
+    return {"tensorMap": {"buffer": buffer, "type": type, "dims": dims, "strides": [pitch], "box": box, **more}}
+
+
+plan("tma_gemm",
+     {"a": rnd("f32", 128 * 128, 408, -1, 1), "b": rnd("f32", 128 * 128, 409, -1, 1), "c": fill(65536, 0xcd, EXACT),
+      "d": fill(65536, 0xcd, EXACT), "in": rnd("u32", 100 * 60, 410), "out": fill(100 * 60 * 4, 0xcd, EXACT)},
+     launch("gemm", [2, 2], 256, i32(128), tensor("a", "f32", 4, [128, 128], [16, 64]), tensor("b", "f32", 4, [128, 128], [64, 16], l2="128B"), "c"),
+     launch("gemm_multicast", [2, 2], 256, i32(128), tensor("a", "f32", 4, [128, 128], [16, 32]), tensor("b", "f32", 4, [128, 128], [64, 16]), "d"),
+     launch("transpose", [4, 2], 128, tensor("in", "u32", 4, [100, 60], [32, 32], swizzle="128B"),
+            tensor("out", "u32", 4, [60, 100], [32, 32], swizzle="128B")))
+
 plan("bulk_copy",
      {"in": rnd("u32", 4 * 9 * 512, 407), "out": fill(4 * 9 * 2048, 0, EXACT), "tiles": fill(16 * 1024, 0, EXACT)},
      launch("pipeline", 4, 128, "in", "out", i32(9)), launch("multicast", 16, 256, "in", "tiles"))

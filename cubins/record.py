@@ -265,6 +265,25 @@ class Image:
 SCALAR = {"i32": "<i", "u32": "<I", "i64": "<q", "u64": "<Q", "f32": "<f", "f64": "<d"}
 
 
+def tensor_map(driver, m, address):
+    """The 128 bytes of cuTensorMapEncodeTiled."""
+    def numbers(kind, values):
+        return (kind * max(len(values), 1))(*values)
+
+    def index(words, word):
+        return words.index(m.get(word, words[0]))
+
+    rank = len(m["dims"])
+    space = (ctypes.c_uint8 * 256)()
+    at = (ctypes.addressof(space) + 127) // 128 * 128
+    types = ["u8", "u16", "u32", "i32", "u64", "i64", "f16", "f32", "f64", "bf16", "f32_ftz", "tf32", "tf32_ftz"]
+    driver.call("cuTensorMapEncodeTiled", ctypes.c_void_p(at), types.index(m["type"]), rank, ctypes.c_void_p(address),
+                numbers(ctypes.c_uint64, m["dims"]), numbers(ctypes.c_uint64, m["strides"]), numbers(ctypes.c_uint32, m["box"]),
+                numbers(ctypes.c_uint32, m.get("elementStrides", [1] * rank)), index(["none", "16B", "32B"], "interleave"),
+                index(["none", "32B", "64B", "128B"], "swizzle"), index(["none", "64B", "128B", "256B"], "l2"), index(["zero", "nan"], "oob"))
+    return ctypes.string_at(at, 128)
+
+
 def argument(driver, module, arg, addresses, images):
     (form, value), = ((k, v) for k, v in arg.items() if k != "offset")
     if form == "buffer":
@@ -274,6 +293,8 @@ def argument(driver, module, arg, addresses, images):
     if form in ("texture", "surface"):
         images.append(Image(driver, value, addresses[value["buffer"]], form == "surface"))
         return struct.pack("<Q", images[-1].handle)
+    if form == "tensorMap":
+        return tensor_map(driver, value, addresses[value["buffer"]])
     if form == "bytes":
         return bytes.fromhex(value)
     if form in SCALAR:

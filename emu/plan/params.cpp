@@ -2,7 +2,10 @@
 #include "emu/plan/params.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+
+#include "emu/async/tensor_map.hpp"
 
 namespace sassemu::plan {
 namespace {
@@ -19,6 +22,41 @@ Result<std::vector<std::byte>> integer_bytes(uint64_t bits, size_t size) {
     std::vector<std::byte> bytes(size);
     std::memcpy(bytes.data(), &bits, std::min<size_t>(size, 8));
     return bytes;
+}
+
+// The index of `word` in `words`; empty: the first.
+Result<size_t> choice(const char* field, const std::string& word, std::initializer_list<const char*> words) {
+    size_t index = 0;
+    std::string all;
+    for (const char* w : words) {
+        if (word == w || (word.empty() && index == 0)) return index;
+        all += (index++ ? ", " : "") + std::string(w);
+    }
+    return Error{ErrorCode::input, field, "'" + word + "' is none of " + all, ""};
+}
+
+Result<std::array<std::byte, 128>> tensor_map(const TensorMapArg& arg, uint64_t address) {
+    TensorMap map;
+    SASSEMU_ASSIGN(const size_t type, choice("type", arg.type, {"u8", "u16", "u32", "i32", "u64", "i64", "f16", "f32", "f64",
+                                                                "bf16", "f32_ftz", "tf32", "tf32_ftz"}));
+    SASSEMU_ASSIGN(const size_t interleave, choice("interleave", arg.interleave, {"none", "16B", "32B"}));
+    SASSEMU_ASSIGN(const size_t swizzle, choice("swizzle", arg.swizzle, {"none", "32B", "64B", "128B"}));
+    SASSEMU_ASSIGN(const size_t l2, choice("l2", arg.l2, {"none", "64B", "128B", "256B"}));
+    SASSEMU_ASSIGN(const size_t oob, choice("oob", arg.oob, {"zero", "nan"}));
+    map.type = static_cast<TensorType>(type);
+    map.interleave = static_cast<TensorInterleave>(interleave);
+    map.swizzle = static_cast<TensorSwizzle>(swizzle);
+    map.promotion = static_cast<uint8_t>(l2);
+    map.nan_fill = oob == 1;
+    map.address = address;
+    map.rank = static_cast<uint32_t>(arg.dims.size());
+    for (size_t k = 0; k < arg.dims.size(); ++k) {
+        map.size[k] = arg.dims[k];
+        if (k) map.stride[k - 1] = arg.strides[k - 1];
+        map.box[k] = static_cast<uint32_t>(std::min<uint64_t>(arg.box[k], ~0u));
+        map.step[k] = static_cast<uint32_t>(std::min<uint64_t>(arg.element_strides[k], ~0u));
+    }
+    return map.encode();
 }
 
 // The argument's bytes, exactly as many as its own form states.
@@ -51,11 +89,11 @@ Result<std::vector<std::byte>> argument_bytes(const Argument& arg, const Kernel&
         if (!handle) return std::move(handle).error().within(arg.where);
         return integer_bytes(*handle, 8);
     }
-    Error error =
-        mismatch(arg, kernel, index, "is a tensor map, which the emulator does not execute",
-                 "a plan that passes the 128 encoded bytes can use \"bytes\"");
-    error.code = ErrorCode::unsupported;
-    return error;
+    const auto& value = std::get<TensorMapArg>(arg.value);
+    SASSEMU_ASSIGN(const uint64_t address, sources.buffer_address(value.buffer));
+    auto map = tensor_map(value, address);
+    if (!map) return mismatch(arg, kernel, index, "is no tensor map: " + map.error().where + " " + map.error().what);
+    return std::vector<std::byte>(map->begin(), map->end());
 }
 
 }  // namespace

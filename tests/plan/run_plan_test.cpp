@@ -142,15 +142,16 @@ TEST(RunPlan, BadModulesKernelsFilesAndDevicesAreInputErrors) {
     }
 }
 
-TEST(RunPlan, TensorMapsAndSecondGpusAreRefusedByName) {
+TEST(RunPlan, WrongTensorMapsAndSecondGpusAreRefusedByName) {
     FakeWorld world;
     const auto report = run(
         plan_text(
             R"({"tensorMap": {"buffer": "a", "type": "u8", "dims": [4], "strides": [], "box": [4]}}, {"buffer": "b"}, {"buffer": "c"}, {"i32": 1})"),
         world);
     ASSERT_FALSE(report);
-    EXPECT_EQ(exit_code(report.error().code), 5);
-    EXPECT_NE(report.error().message().find("tensor map"), std::string::npos);
+    EXPECT_EQ(exit_code(report.error().code), 2);
+    EXPECT_NE(report.error().message().find("boxDim[0] is not a multiple of 16 bytes"), std::string::npos)
+        << report.error().message();
     const auto second = run(plan_text(good_args, "", R"(, "gpu": 1)"), world);
     ASSERT_FALSE(second);
     EXPECT_EQ(exit_code(second.error().code), 5);
