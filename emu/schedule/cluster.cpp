@@ -114,6 +114,8 @@ std::byte* shared(Warp& w, const Op* op, uint32_t lane, uint32_t address, uint32
 bool mbarrier(Warp& w, const Op* op, uint32_t lane, uint32_t address, const MbarrierChange& change) {
     std::byte* object = shared(w, op, lane, address, 8);
     if (!object) return false;
+    // The shared-memory pipeline of an SM is in order: earlier loads are done before an arrival.
+    if (w.in_flight) engine(w).drain(w);
     Mbarrier b = Mbarrier::decode(host::load<uint64_t>(object));
     const Mbarrier before = b;
     if (const char* broken = b.apply(change)) {
