@@ -198,6 +198,34 @@ const Entry entries[] = {
 INSTANTIATE_TEST_SUITE_P(Isa, HalfWords, ::testing::ValuesIn(entries),
                          [](const auto& i) { return test_name(i.param.name); });
 
+// a * b + c lies next to the middle of two numbers, so close that in fp32 it is the middle: what is
+// rounded twice goes to the wrong side. The small part is the addend, then the product.
+TEST(Half, FusedSumsNextToTiesRoundOnce) {
+    const struct {
+        uint32_t a, b, c, want;
+    } cases[] = {{0x3c01, 0x3e00, 0x8001, 0x3e01}, {0x3c03, 0x3e00, 0x0001, 0x3e05},
+                 {0x3bfe, 0x1001, 0x3c01, 0x3c01}, {0x3f2e, 0x0c75, 0x3c00, 0x3c01}};
+    const char* const words[] = {
+        "03ffde00038000060000000402007231",   // HFMA2 R0, R2, R4, R6
+        "03ffde00038600062000000402007231",   // HFMA2 R0, R2, R4.H0_H0, R6.H1_H1
+        "03ffde00038001068000000402007231"};  // HFMA2 R0, -R2, -R4, R6
+    for (const LevelTable* level : levels())
+        for (const char* word : words)
+            for (const auto& x : cases)
+                for (const uint32_t sign : {0u, 0x8000u}) {
+                    Machine m(level);
+                    const auto both = [](uint32_t h) { return h | h << 16; };
+                    for (unsigned lane = 0; lane < 32; ++lane) {
+                        m.r(2, lane) = both(x.a ^ sign);
+                        m.r(4, lane) = both(x.b);
+                        m.r(6, lane) = both(x.c ^ sign);
+                    }
+                    ASSERT_EQ(m.step("sm_90", Word(word)), Outcome::ok);
+                    for (unsigned lane : {0u, 5u, 31u})
+                        EXPECT_EQ(m.r(0, lane), both(x.want ^ sign)) << level->name << " " << m.sass;
+                }
+}
+
 TEST(Half, AnFp32SourceIsRoundedTowardsZeroIntoBothHalves) {
     for (const LevelTable* level : levels()) {
         Machine m(level);
