@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t instruction_bytes = SASSDEC_INSN_BYTES;
 constexpr size_t text_column = 35;  // where an unguarded mnemonic starts
-constexpr size_t note_gap = 6;      // from the longest text to the column of notes
+constexpr size_t note_gap = 2;      // from the longest text to the column of notes
 constexpr uint64_t plain_schedule = 0x7e0;  // bits [127:105] of a word that waits for nothing
 
 using Labels = std::map<uint64_t, std::string>;
@@ -46,7 +46,7 @@ class Lister {
         // Numbers are given out over the whole file: first to direct branches, then to tables, then to the ends.
         for (SectionListing& s : sections_) name_targets(s);
         for (SectionListing& s : sections_) name_tables(s);
-        for (SectionListing& s : sections_) name_ends(s);
+        name_ends();
         for (SectionListing& s : sections_) make_lines(s);
         out_ = "\t.target\t" + module_.arch().name() + "\n\n\t.elftype\t@\"" +
                (module_.is_relocatable() ? "ET_REL" : "ET_EXEC") + "\"\n\n";
@@ -94,15 +94,21 @@ class Lister {
         }
     }
 
-    void name_ends(SectionListing& s) {
-        for (const Function* f : s.functions) {
-            const uint64_t end = f->section_offset + f->size;
-            const bool function = std::any_of(s.functions.begin(), s.functions.end(),
-                                              [&](const Function* g) { return g->section_offset == end; });
-            if (function) continue;
-            const std::string label = fresh();
-            s.labels.try_emplace(end, label);
+    // Ends of functions take numbers in the order of the symbol table, whatever the section: one for each end, even where
+    // another function begins and lends its name.
+    void name_ends() {
+        for (const Function* f : by_symbol()) {
+            const auto s = std::ranges::find_if(sections_, [&](const SectionListing& l) { return l.section->section == f->section; });
+            if (s == sections_.end()) continue;
+            s->labels.try_emplace(f->section_offset + f->size, fresh());
         }
+    }
+
+    [[nodiscard]] std::vector<const Function*> by_symbol() const {
+        std::vector<const Function*> found;
+        for (const Function& f : module_.functions()) found.push_back(&f);
+        std::ranges::stable_sort(found, {}, [](const Function* f) { return f->symbol; });
+        return found;
     }
 
     [[nodiscard]] std::vector<const IndirectBranch*> tables(const SectionListing& s) const {
@@ -134,20 +140,23 @@ class Lister {
             line.text = n < 0 ? "<undecodable: text too long>" : std::string(text, size_t(n));
             if (const auto found = branches.find(at); found != branches.end()) {
                 line.note = "(*\"BRANCH_TARGETS ";
-                for (size_t i = 0; i < found->second->targets.size(); ++i) {
-                    line.note += (i == 0 ? "" : ",") + s.labels[found->second->targets[i]];
+                std::vector<uint32_t> shown;  // each target once, where it comes first
+                for (const uint32_t target : found->second->targets) {
+                    if (std::ranges::find(shown, target) != shown.end()) continue;
+                    line.note += (shown.empty() ? "" : ",") + s.labels[target];
+                    shown.push_back(target);
                 }
                 line.note += "\"*)";
             }
-            widest_text_ = std::max(widest_text_, line.text.size() - guard_length(line.text));
+            widest_text_ = std::max(widest_text_, line.text.size());
             widest_note_ = std::max(widest_note_, line.note.size());
             s.lines.push_back(std::move(line));
         }
     }
 
-    // A guard stands left of the mnemonics' column.
+    // A guard stands left of the mnemonics' column, unless it is a uniform predicate.
     static size_t guard_length(const std::string& text) {
-        if (!text.starts_with('@')) return 0;
+        if (!text.starts_with("@P") && !text.starts_with("@!P")) return 0;
         const size_t blank = text.find(' ');
         return blank == std::string::npos ? 0 : blank + 1;
     }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes the cubins of this folder from switch.ptx (ptxas 13.0), and the listings with nvdisasm 13.0 (NVDISASM names it).
+# Makes the cubins of this folder from switch.ptx and functions.cu (CUDA 13.0), and the listings with nvdisasm 13.0 (NVDISASM names it).
 set -e
 cd "$(dirname "$0")"
 nvdisasm=${NVDISASM:-nvdisasm}
@@ -13,3 +13,11 @@ $nvdisasm -c -hex switch.sm_90.cubin > switch.sm_90.hex.txt
 for name in bfs.sm_90 sgemm.sm_90 assert.sm_100; do
     $nvdisasm -c ../../../cubins/${name%.*}/${name#*.}.cubin > $name.txt
 done
+for arch in sm_80 sm_90; do
+    nvcc -cubin -arch=$arch -o functions.$arch.cubin functions.cu
+done
+# Digests of every other listing: cubin, and what nvdisasm prints of it.
+cd ../../..
+for cubin in cubins/*/*.cubin tests/cli/listing/*.cubin; do
+    printf '%s\t%.16s\t%.16s\n' $cubin $(sha256sum < $cubin | cut -d' ' -f1) $($nvdisasm -c $cubin | sha256sum | cut -d' ' -f1)
+done > tests/cli/listing/digests.tsv
