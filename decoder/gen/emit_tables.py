@@ -222,6 +222,9 @@ def emit(forms, plan, path):
     out.append("const FamilyRow families[] = {" +
                ",".join(f"{{{f}_start,{f}_candidates,{f}_roots,{f}_named,{len(roots[f])}}}" for f in FAMILIES) + "};")
     out.append("const char strings[] =\n" + "\n".join(c_string(s) for s in t.pool) + ";")
+    arrays = ["enum_values", "enums", "fields", "operands", "denies", "fills", "forms", "shapes", "sems", "families", "strings"]
+    arrays += [f"{fam}_{part}" for fam in FAMILIES for part in ("start", "candidates", "roots", "named")]
+    out.append("const std::size_t bytes = " + " + ".join(f"sizeof {a}" for a in arrays) + ";")
     out.append("}  // namespace sassdec::tables")
     write_changed(path, "\n".join(out) + "\n")
     return t

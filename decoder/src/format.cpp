@@ -65,15 +65,28 @@ void put_address(Text& t, const OperandRow& o, const FormRow& form, const sassde
     const bool base = (op.flags & SASSDEC_HAS_REG) && (op.index != SASSDEC_RZ || (o.flags & op_keepzero));
     const char* ext = "";
     if (o.ext != none) ext = value_text(fields[form.fields + o.ext].enumeration, insn.field[o.ext]);
-    // A zero 64-bit base is left out like a plain one; a zero 32-bit or scaled base is shown.
+    // A zero base: scaled, it shows beside a uniform register only; up to sm_89 an extended one is left out like a plain one,
+    // later ones cannot encode 64 bits of zero beside a uniform register.
+    bool unknown = false;
     if (o.ext != none && op.index == SASSDEC_RZ) {
-        if (op.width == 2 ? (op.flags & SASSDEC_HAS_UREG) || op.offset : o.flags & op_plainzero) ext = "";
+        const bool beside = op.flags & SASSDEC_HAS_UREG;
+        if (o.width_field == none) {
+            if (!beside) ext = "";
+        } else if (op.width == 2) {
+            unknown = beside && !(o.flags & op_plainzero);
+            if ((beside && !unknown) || (op.offset && !beside)) ext = "";
+        } else if (o.flags & op_plainzero) {
+            ext = "";
+        }
     }
     const bool show_base = base || ((op.flags & SASSDEC_HAS_REG) && (*ext || (!(op.flags & SASSDEC_HAS_UREG) && op.offset == 0)));
     bool any = false;
     t.put('[');
     if (show_base) {
-        put_reg(t, op.file, op.index);
+        if (unknown)
+            put_unknown(t, SASSDEC_RZ);
+        else
+            put_reg(t, op.file, op.index);
         t.put(ext);
         any = true;
     }
@@ -124,16 +137,27 @@ void put_integer(Text& t, const sassdec_operand& op) {
     }
 }
 
+// Text from a hook; false when it declined.
+template <class Ask>
+bool put_answer(Text& t, Ask&& ask) {
+    char buf[256];
+    const int n = ask(buf, sizeof buf);
+    if (n < 0) return false;
+    t.put(buf, static_cast<std::size_t>(n) < sizeof buf ? static_cast<std::size_t>(n) : sizeof buf);
+    return true;
+}
+
 void put_label(Text& t, const sassdec_insn& insn, const sassdec_operand& op, const sassdec_format_options* opts) {
-    if (opts && opts->label) {
-        char buf[256];
-        const int n = opts->label(opts->user, &insn, static_cast<std::uint64_t>(op.imm), buf, sizeof buf);
-        if (n >= 0) {
-            t.put(buf, static_cast<std::size_t>(n));
-            return;
-        }
-    }
+    const auto ask = [&](char* out, std::size_t size) {
+        return opts->label(opts->user, &insn, static_cast<std::uint64_t>(op.imm), out, size);
+    };
+    if (opts && opts->label && put_answer(t, ask)) return;
     t.signed_hex(op.imm);
+}
+
+// A caller built against an older header has a shorter struct.
+bool has_operand_hook(const sassdec_format_options* opts) {
+    return opts && opts->size >= sizeof(sassdec_format_options) && opts->operand;
 }
 
 void put_operand(Text& t, const OperandRow& o, const FormRow& form, const sassdec_insn& insn, const sassdec_operand& op,
@@ -282,6 +306,8 @@ extern "C" int sassdec_format(const sassdec_insn* insn, const sassdec_format_opt
         const OperandRow& o = operands[form.operands + i];
         t.put(any ? text(o.separator) : " ");
         any = true;
+        const auto ask = [&](char* buf, std::size_t room) { return opts->operand(opts->user, insn, i, buf, room); };
+        if (has_operand_hook(opts) && put_answer(t, ask)) continue;
         put_operand(t, o, form, *insn, op, opts);
     }
     t.trim();

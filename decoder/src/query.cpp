@@ -62,6 +62,16 @@ const char* sassdec_arch_name(sassdec_arch arch) {
     return static_cast<unsigned>(arch) < SASSDEC_ARCH_COUNT ? arch_names[arch] : "unknown";
 }
 
+int sassdec_next(sassdec_cursor* cursor, sassdec_insn* insn) {
+    if (!cursor || !insn || !cursor->code || cursor->offset > cursor->bytes) return 0;
+    if (cursor->bytes - cursor->offset < SASSDEC_INSN_BYTES) return 0;
+    std::uint64_t w[2];  // little-endian in memory, like the hosts that this is built for
+    std::memcpy(w, static_cast<const unsigned char*>(cursor->code) + cursor->offset, sizeof w);
+    sassdec_decode(cursor->arch, w, cursor->address + cursor->offset, insn);
+    cursor->offset += SASSDEC_INSN_BYTES;
+    return 1;
+}
+
 int sassdec_reason(const sassdec_insn* insn, char* out, size_t size) {
     if (!insn || !out) return -1;
     sassdec::Text t(out, size);

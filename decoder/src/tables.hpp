@@ -1,6 +1,7 @@
 // Shape of the generated tables. Only plain rows live here; the rows themselves come from ../isa through
 // ../gen. Everything is constant data, so loading the library does no work.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 
 namespace sassdec::tables {
@@ -112,6 +113,7 @@ extern const FormRow forms[];
 extern const ShapeRow shapes[];
 extern const SemRow sems[];
 extern const FamilyRow families[];
+extern const std::size_t bytes;  // of all tables together
 
 inline const char* text(std::uint16_t offset) { return strings + offset; }
 

@@ -134,7 +134,7 @@ class Lister {
         for (const IndirectBranch* branch : tables(s)) branches[branch->offset] = branch;
         for (uint64_t at = 0; at + instruction_bytes <= code.size(); at += instruction_bytes) {
             Line line{decode_at(arch_, code, at), {}, {}};
-            sassdec_format_options options{sizeof options, label_text, &s.labels};
+            sassdec_format_options options{sizeof options, label_text, &s.labels, nullptr};
             char text[1024];
             const int n = sassdec_format(&line.insn, &options, text, sizeof text);
             line.text = n < 0 ? "<undecodable: text too long>" : std::string(text, size_t(n));

@@ -1,10 +1,12 @@
 // The C interface: architecture names, control word, operands, register sets, branch targets, reasons, label hook.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstring>
 #include <string>
 
 #include "rows.hpp"
+#include "sassdec/sassdec.hpp"
 
 namespace {
 
@@ -105,8 +107,65 @@ TEST(Api, BranchTargetsAreAbsolute) {
                                 [](void*, const sassdec_insn*, std::uint64_t t, char* out, std::size_t size) {
                                     return std::snprintf(out, size, "loop_%llx", static_cast<unsigned long long>(t));
                                 },
-                                nullptr};
+                                nullptr, nullptr};
     EXPECT_EQ(text(i, &opts), "BRA loop_200");
+}
+
+TEST(Api, OperandHookNamesWhatItKnows) {
+    const sassdec_insn i = decode(SASSDEC_SM_90, 0x000e220000000a00, 0x00008400ff027b82);
+    int asked = 0;
+    const auto hook = [](void* user, const sassdec_insn* insn, unsigned operand, char* out, std::size_t size) {
+        ++*static_cast<int*>(user);
+        const sassdec_operand& op = insn->operand[operand];
+        return op.kind == SASSDEC_OP_CONST ? std::snprintf(out, size, "param+0x%x", op.offset - 0x210) : -1;
+    };
+    sassdec_format_options options{sizeof options, nullptr, &asked, hook};
+    EXPECT_EQ(text(i, &options), "LDC.64 R2, param+0x0");
+    EXPECT_EQ(asked, 2);
+    options.size = offsetof(sassdec_format_options, operand);  // a caller of before this hook
+    EXPECT_EQ(text(i, &options), "LDC.64 R2, c[0x0][0x210]");
+}
+
+TEST(Api, CursorWalksASection) {
+    std::uint8_t code[1 + 3 * 16 + 5] = {};  // unaligned, an undecodable word in the middle, a part of a word at the end
+    const std::uint64_t exit_word[2] = {0x000000000000794d, 0x000fea0003800000};
+    std::memcpy(code + 1, exit_word, 16);
+    std::memcpy(code + 33, exit_word, 16);
+    sassdec_cursor cursor{code + 1, sizeof code - 1, 0x700, SASSDEC_SM_90, 0};
+    sassdec_insn insn;
+    std::string seen;
+    while (sassdec_next(&cursor, &insn)) seen += std::to_string(insn.pc) + (insn.status == SASSDEC_OK ? "+" : "-");
+    EXPECT_EQ(seen, "1792+1808-1824+");
+    EXPECT_EQ(cursor.offset, 48u);
+    EXPECT_EQ(sassdec_next(&cursor, &insn), 0);
+    cursor.offset = ~std::size_t{0};
+    EXPECT_EQ(sassdec_next(&cursor, &insn), 0);
+    EXPECT_EQ(sassdec_next(nullptr, &insn), 0);
+    unsigned good = 0, all = 0;
+    for (const sassdec::Instruction& i : sassdec::Section(SASSDEC_SM_90, {code + 1, sizeof code - 1})) ++all, good += static_cast<bool>(i);
+    EXPECT_EQ(all, 3u);
+    EXPECT_EQ(good, 2u);
+}
+
+TEST(Api, WrapperGivesValues) {
+    const sassdec::Assembly made = sassdec::assemble(SASSDEC_SM_90, "@P1 LDG.E.64 R4, desc[UR6][R2.64] &wr=2", 0x40);
+    ASSERT_TRUE(made) << made.error.reason;
+    const sassdec::Instruction i(SASSDEC_SM_90, made.word, 0x40);
+    ASSERT_TRUE(i);
+    EXPECT_EQ(i.text(), "@P1 LDG.E.64 R4, desc[UR6][R2.64]");
+    EXPECT_EQ(i.mnemonic(), "LDG");
+    EXPECT_TRUE(i.in(SASSDEC_GROUP_LOAD) && !i.in(SASSDEC_GROUP_STORE));
+    EXPECT_TRUE(has(i.registers().written.r, 5) && has(i.registers().read.r, 3));
+    EXPECT_EQ(i.control().write_barrier, 2);
+    EXPECT_EQ(i.operands().size(), i.raw().operand_count);
+    EXPECT_FALSE(i.branch_target());
+    EXPECT_EQ(sassdec::assemble(SASSDEC_SM_90, i.exact_text()).word, made.word);
+    const sassdec::Assembly wrong = sassdec::assemble(SASSDEC_SM_90, "FADD R0");
+    EXPECT_FALSE(wrong);
+    EXPECT_EQ(wrong.error.column, 8u);
+    const sassdec::Instruction bad(SASSDEC_SM_90, {0, 0});
+    EXPECT_FALSE(bad);
+    EXPECT_EQ(bad.reason(), "no instruction with opcode 0x0 on sm_90");
 }
 
 TEST(Api, RejectedWordsSayWhy) {

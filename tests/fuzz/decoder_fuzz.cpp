@@ -31,7 +31,7 @@ void exercise(sassdec_arch arch, const std::uint64_t (&word)[2], std::uint64_t p
     check(sassdec_reason(&insn, reason, sizeof reason) >= 0);
     check((reason[0] == 0) == (status == SASSDEC_OK));
     std::uint64_t seen = 0;
-    const sassdec_format_options options{sizeof options, label, &seen};
+    const sassdec_format_options options{sizeof options, label, &seen, nullptr};
     sassdec_format(&insn, &options, text, sizeof text);
     char* exact = new char[room + 1];  // the sanitizer watches its end
     sassdec_format(&insn, nullptr, exact, room + 1);

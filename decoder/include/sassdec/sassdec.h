@@ -157,13 +157,31 @@ const char* sassdec_arch_name(sassdec_arch arch);
  * sassdec_reason() explains; insn is always fully initialised. */
 sassdec_status sassdec_decode(sassdec_arch arch, const uint64_t w[2], uint64_t pc, sassdec_insn* insn);
 
+/* A walk over the code of a section; fill in the first four members. */
+typedef struct sassdec_cursor {
+    const void* code;   /* bytes, of any alignment */
+    size_t bytes;
+    uint64_t address;   /* of the first byte */
+    sassdec_arch arch;
+    size_t offset;      /* of the next instruction; begin with 0 */
+} sassdec_cursor;
+
+/* Decodes the next instruction and steps over it. Returns 1 with *insn (look at its status: an undecodable word is stepped over
+ * like any other), 0 at the end, where fewer than SASSDEC_INSN_BYTES bytes are left. */
+int sassdec_next(sassdec_cursor* cursor, sassdec_insn* insn);
+
 /* Hook that may replace the text of a code address; returns the number of characters, or -1 to print hex. */
 typedef int (*sassdec_label_hook)(void* user, const sassdec_insn* insn, uint64_t target, char* out, size_t size);
+
+/* Hook that may replace the text of an operand: the symbol behind an address, the name of a parameter in a constant bank.
+ * Returns the number of characters, or -1 to print the operand as usual. */
+typedef int (*sassdec_operand_hook)(void* user, const sassdec_insn* insn, unsigned operand, char* out, size_t size);
 
 typedef struct sassdec_format_options {
     uint32_t size;            /* sizeof(sassdec_format_options) */
     sassdec_label_hook label; /* may be null */
     void* user;
+    sassdec_operand_hook operand; /* may be null; asked before `label` */
 } sassdec_format_options;
 
 /* Writes the text that nvdisasm 13.0 prints (without the final ';'), zero-terminated. opts may be null.
