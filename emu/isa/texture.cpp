@@ -132,7 +132,8 @@ bool arguments(Lower& x, const T& i, bool scalar, bool bindless, unsigned extra)
 
 void lower(Lower& x, const typed::Tex& i) {
     using Lod = typed::TexLod;
-    if (i.half != typed::TexHalf::None || i.aoffi || i.dc || i.ndv || i.pd.index != SASSDEC_PT)
+    if (i.half != typed::TexHalf::None || i.aoffi || i.offset || i.uai || i.dc || i.ndv || i.derivatives ||
+        i.pd.index != SASSDEC_PT)
         return x.gap("TEX with offsets, comparison, half results or residency");
     if (i.lod != Lod::None && i.lod != Lod::LZ && i.lod != Lod::LL && i.lod != Lod::LB)
         return x.gap("TEX with a clamped level of detail");
@@ -145,7 +146,8 @@ void lower(Lower& x, const typed::Tex& i) {
 }
 
 void lower(Lower& x, const typed::Tld& i) {
-    if (i.half != typed::TexHalf::None || i.aoffi || i.ms || i.cl || i.pd.index != SASSDEC_PT)
+    if (i.half != typed::TexHalf::None || i.aoffi || i.offset || i.uai || i.ms || i.samples || i.cl ||
+        i.pd.index != SASSDEC_PT)
         return x.gap("TLD with offsets, samples, half results or residency");
     if (!dimensions(x, i.dim) || !results(x, i) ||
         !arguments(x, i, i.scr, i.bindless, i.lod == typed::TexLod::LL ? 1 : 0))
@@ -155,7 +157,7 @@ void lower(Lower& x, const typed::Tld& i) {
 }
 
 void lower(Lower& x, const typed::Tld4& i) {
-    if (i.half != typed::TexHalf::None || i.offset != typed::TexOffset::None || i.dc ||
+    if (i.half != typed::TexHalf::None || i.offset != typed::TexOffset::None || i.uai || i.dc ||
         i.pd.index != SASSDEC_PT)
         return x.gap("TLD4 with offsets, comparison, half results or residency");
     if (!dimensions(x, i.dim) || !results(x, i) || !arguments(x, i, i.scr, i.bindless, 0)) return;
@@ -165,7 +167,7 @@ void lower(Lower& x, const typed::Tld4& i) {
 
 // Derivatives choose a level of detail, and there is only one.
 void lower(Lower& x, const typed::Txd& i) {
-    if (i.half != typed::TexHalf::None || i.aoffi || i.lc || i.bindless ||
+    if (i.half != typed::TexHalf::None || i.aoffi || i.offset || i.uai || i.lc || i.clamp || i.bindless ||
         i.pd.index != SASSDEC_PT)
         return x.gap("TXD with offsets, half results, residency or a handle in a register");
     if (!dimensions(x, i.dim) || !results(x, i) || !arguments(x, i, false, false, 0)) return;
