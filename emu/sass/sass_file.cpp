@@ -32,6 +32,7 @@ struct Statement {
     std::string text;               // one instruction
     size_t written = 0;             // length of what the file has for it
     bool fused = false;             // one with the next
+    bool bits = false;              // the text is 32 hex digits
 };
 
 // A line cut into words for directives; keeps the column of each.
@@ -289,7 +290,7 @@ class Reader {
         if (text.starts_with("0x")) text.remove_prefix(2);
         if (text.size() != 32 || !std::ranges::all_of(text, [](char c) { return std::isxdigit(static_cast<unsigned char>(c)); }))
             return complain(words.list[0].column, ".word needs 32 hex digits", "bits 127 to 0 of one instruction");
-        k.statements.push_back({line_, words.list[0].column, "\x01" + std::string(text), 0, k.fuse_next});
+        k.statements.push_back({line_, words.list[0].column, std::string(text), 0, k.fuse_next, true});
         k.fuse_next = false;
     }
 
@@ -382,9 +383,9 @@ class Reader {
             const Statement& s = pending.statements[i];
             const uint64_t pc = 16 * i;
             std::array<uint64_t, 2> word{};
-            if (s.text.starts_with('\x01')) {
-                word[1] = std::stoull(s.text.substr(1, 16), nullptr, 16);
-                word[0] = std::stoull(s.text.substr(17), nullptr, 16);
+            if (s.bits) {
+                word[1] = std::stoull(s.text.substr(0, 16), nullptr, 16);
+                word[0] = std::stoull(s.text.substr(16), nullptr, 16);
             } else {
                 const std::string text = with_parameters(s.text, k, parameter_base(name_.sm));
                 sassdec_asm_options options{sizeof options, find_label, &pending.labels};
