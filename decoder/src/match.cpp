@@ -93,7 +93,7 @@ class Matcher {
         if (j == form_.operand_count) return match_end(p);
         const OperandRow& o = operands[form_.operands + j];
         const char* q = scan::skip(p);
-        const bool end = !*q || *q == ';' || *q == '&' || (*q == '?' && q != p);
+        const bool end = !*q || *q == ';' || *q == '&' || (*q == '?' && q[1] != '?' && q != p);
         const bool unless = o.flags & op_unless;
         bool shown = !end;
         if (shown && any && !separator(o, p, q)) shown = complaint_.say(q, "expected ','");

@@ -61,8 +61,22 @@ bool OperandReader::suffix(std::uint8_t field, const char*& p) {
     return true;
 }
 
+namespace {
+
+// ???255: the highest number of a field, where the zero register or PT has no name.
+bool unknown(const char*& p, unsigned len) {
+    const char* q = p;
+    scan::Integer v;
+    if (!scan::literal(q, "???") || !scan::integer(q, v) || v.negative || v.magnitude != ones(len)) return false;
+    p = q;
+    return true;
+}
+
+}  // namespace
+
 bool OperandReader::reg(const OperandRow& o, const char*& p, Draft& draft) {
     const bool uniform = o.file == SASSDEC_UR;
+    if ((o.flags & op_nozero) && unknown(p, o.len)) return draft.set(o.pos, o.len, ones(o.len)) || complaint.unfit(p, "this operand cannot hold that register");
     const char* prefix = text(o.text);
     if (*prefix && (!scan::literal(p, prefix) || !scan::literal(p, "["))) return complaint.say(p, "expected a prefixed register");
     unsigned index;
@@ -103,7 +117,11 @@ bool OperandReader::address(const OperandRow& o, const char*& p, Draft& draft) {
         const char* at = p;
         unsigned index;
         if (first && *p == ']') break;
-        if (has_base && !base && !ureg && !number && scan::reg(p, o.file == SASSDEC_UR, index)) {
+        if (has_base && !base && !ureg && !number && has_ureg && unknown(p, 8)) {
+            base = true;
+            if (!draft.set(o.pos, o.len, ones(o.len))) return complaint.unfit(at, "this address cannot hold that register");
+            if (!suffix(o.ext, p)) return false;
+        } else if (has_base && !base && !ureg && !number && scan::reg(p, o.file == SASSDEC_UR, index)) {
             base = true;
             const unsigned raw = o.flags & op_next ? (index + 255) % 256 : index;
             if (!set_register(draft, o.pos, o.len, raw)) return complaint.unfit(at, "this address cannot hold that register");
@@ -128,15 +146,22 @@ bool OperandReader::address(const OperandRow& o, const char*& p, Draft& draft) {
     if (!scan::literal(p, "]")) return complaint.say(p, "expected '+', '-' or ']'");
     if (has_base && !base) {
         if (!set_register(draft, o.pos, o.len, o.flags & op_next ? SASSDEC_RZ - 1 : SASSDEC_RZ)) return complaint.unfit(offset_at, "this address needs a register");
-        // Without a base its extension does not show: a 64-bit base, or one without extension.
+        // Without a base its extension does not show; see put_address() in format.cpp.
         if (o.ext != none) {
             const EnumRow& e = enums[fields[form.fields + o.ext].enumeration];
             ValueSet hidden = 0;
             for (unsigned v = 0; v < e.count; ++v) {
                 const EnumValueRow& row = enum_values[e.first + v];
                 if (row.text == 0xffff) continue;
-                const bool wide = o.width_field == o.ext ? row.weight == 2 : o.width == 2;
-                if (!*text(row.text) || (wide && (has_ureg || bytes != 0))) hidden |= ValueSet{1} << v;
+                const bool plain = o.flags & op_plainzero;
+                bool hides = !*text(row.text);
+                if (o.width_field != o.ext)
+                    hides = hides || !has_ureg;
+                else if (row.weight == 2)
+                    hides = has_ureg ? plain : bytes != 0;
+                else
+                    hides = hides || plain;
+                if (hides) hidden |= ValueSet{1} << v;
             }
             sets[o.ext] &= hidden;
             if (!sets[o.ext]) return complaint.unfit(offset_at, "this address needs a register");
@@ -289,7 +314,10 @@ bool OperandReader::read(const OperandRow& o, const char*& p, Draft& draft) {
         case SASSDEC_OP_PRED: {
             const bool inv = o.inv != none && scan::literal(p, "!");
             unsigned index;
-            if (!scan::pred(p, o.file == SASSDEC_UP, index)) return complaint.say(p, o.file == SASSDEC_UP ? "expected a uniform predicate" : "expected a predicate");
+            if ((o.flags & op_nozero) && unknown(p, o.len))
+                index = SASSDEC_PT;
+            else if (!scan::pred(p, o.file == SASSDEC_UP, index))
+                return complaint.say(p, o.file == SASSDEC_UP ? "expected a uniform predicate" : "expected a predicate");
             const unsigned raw = o.flags & op_complement ? index ^ 7 : index;
             return (draft.set(o.pos, o.len, raw) && (o.inv == none || draft.set(o.inv, 1, inv))) || complaint.unfit(at, "this predicate does not fit here");
         }

@@ -90,7 +90,7 @@ Result<void> disasm_file(const DisasmCommand& command) {
         SASSEMU_ASSIGN(const sassdec_arch arch, decoder_arch(name));
         if (!command.json) {
             SASSEMU_ASSIGN(const std::string text,
-                           listing(module, arch, {command.hex, command.control, command.source}));
+                           listing(module, arch, {command.hex, command.control, command.source, command.exact}));
             std::fwrite(text.data(), 1, text.size(), stdout);
             continue;
         }
@@ -121,7 +121,7 @@ void add_disasm_command(CLI::App& app, int& exit_code) {
     sub->add_flag("--hex", command->hex, "with the instruction words");
     sub->add_flag("--json", command->json, "as one JSON document");
     sub->add_flag("--control", command->control, "with scoreboards, barriers and stall cycles");
-    sub->add_flag("--exact", command->exact, "--words: with all that the text does not say, for asm");
+    sub->add_flag("--exact", command->exact, "with all that the text does not say: asm makes the same bits of it");
     sub->add_flag("--source", command->source, "with source lines (-lineinfo)");
     sub->callback([command, file, words, &exit_code] {
         if (file->count() + words->count() != 1) {

@@ -136,7 +136,8 @@ class Lister {
             Line line{decode_at(arch_, code, at), {}, {}};
             sassdec_format_options options{sizeof options, label_text, &s.labels, nullptr};
             char text[1024];
-            const int n = sassdec_format(&line.insn, &options, text, sizeof text);
+            int n = options_.exact ? sassdec_format_exact(&line.insn, text, sizeof text) : -1;
+            if (n < 0) n = sassdec_format(&line.insn, &options, text, sizeof text);
             line.text = n < 0 ? "<undecodable: text too long>" : std::string(text, size_t(n));
             if (const auto found = branches.find(at); found != branches.end()) {
                 line.note = "(*\"BRANCH_TARGETS ";

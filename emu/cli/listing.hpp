@@ -12,6 +12,7 @@ namespace sassemu::cli {
 
 struct ListingOptions {
     bool hex = false, control = false, source = false;
+    bool exact = false;  // instructions with all that their text does not say; the assembler makes the same bits of them
 };
 
 // Instruction at `offset` of a section's bytes, decoded at that address.

@@ -3,6 +3,7 @@
 
     oracle.py mutations OUT.tsv.gz     damaged words of data/own.tsv: 20,000 for each group of architectures
     oracle.py sweep OUT.tsv.gz         every value of every modifier field and predicate of every entry
+    oracle.py named OUT.tsv.gz         combinations of modifiers of instructions that compiled code hardly shows
     oracle.py text ARCH WORD...        what it prints
 
 The rows are `arch TAB word TAB pc TAB text`; text `-` where nvdisasm rejects the word or prints nothing. Runs of
@@ -116,7 +117,7 @@ def base_word(form):
     return word & ~form.mask | form.value
 
 
-def sweep():
+def described():
     sys.path.insert(0, os.path.join(DECODER, "gen"))
     from isa_model import expand
     from isa_parse import FAMILIES, Parser
@@ -124,8 +125,12 @@ def sweep():
     files = glob.glob(os.path.join(DECODER, "isa", "*.isa"))
     for f in sorted(files, key=lambda f: (os.path.basename(f) != "common.isa", f)):
         parser.parse_file(f, os.path.basename(f))
-    forms = expand(parser.finish())
-    for arch in FAMILIES:
+    return expand(parser.finish()), FAMILIES
+
+
+def sweep():
+    forms, families = described()
+    for arch in families:
         words, seen = [], set()
         for form in forms:
             if form.family != arch or (form.entry.where, form.mask) in seen:
@@ -143,9 +148,36 @@ def sweep():
         yield arch, sorted(set(words))
 
 
+NAMED = ("CCTL CCTLT CCTLL MEMBAR FENCE BAR UTMAREDG UTMALDG UTMASTG UTMAPF UBLKCP UBLKRED UBLKPF REDAS STAS UTCSHIFT UTCBAR LDTM "
+         "STTM TEX TLD TLD4 TXQ TXD SULD SUST SUATOM SURED SYNCS UCGABAR_ARV ARRIVES LDGSTS USETSHMSZ UGETNEXTWORKID USETMAXREG "
+         "WARPGROUP ELECT REDUX CREDUX MATCH FHADD FHFMA").split()
+COMBINATIONS = 160  # of one form; where there are more, as many at random, beside each value of each field
+
+
+def named():
+    forms, families = described()
+    for arch in families:
+        r = random.Random(arch)
+        words = set()
+        for form in forms:
+            if form.family != arch or form.entry.mnemonic.split(".")[0] not in NAMED:
+                continue
+            fields = [f for f in form.fields if f.enum is not None and 0 < len(f.bits) <= 6]
+            base, total = base_word(form), 1 << sum(len(f.bits) for f in fields)
+            for f in fields:
+                words.update(set_bits(base, f.bits, v) & ~form.mask | form.value for v in range(1 << len(f.bits)))
+            for k in range(min(total, COMBINATIONS)):
+                word, choice = base, k if total <= COMBINATIONS else r.getrandbits(64)
+                for f in fields:
+                    word = set_bits(word, f.bits, choice & ((1 << len(f.bits)) - 1))
+                    choice >>= len(f.bits)
+                words.add(word & ~form.mask | form.value)
+        yield arch, sorted(words)
+
+
 def main():
-    if len(sys.argv) == 3 and sys.argv[1] in ("mutations", "sweep"):
-        write(sys.argv[2], {"mutations": mutations, "sweep": sweep}[sys.argv[1]]())
+    if len(sys.argv) == 3 and sys.argv[1] in ("mutations", "sweep", "named"):
+        write(sys.argv[2], {"mutations": mutations, "sweep": sweep, "named": named}[sys.argv[1]]())
     elif len(sys.argv) > 3 and sys.argv[1] == "text":
         for text in ask(sys.argv[2], [int(w, 16) for w in sys.argv[3:]]):
             print(text)

@@ -1,5 +1,5 @@
 """`sassemu asm` as a user meets it: a file becomes a cubin that runs and lists back; --words and its errors; exit codes."""
-import os, struct, subprocess, sys, tempfile
+import json, os, struct, subprocess, sys, tempfile
 
 program, data = sys.argv[1:3]
 failed = 0
@@ -53,6 +53,15 @@ with tempfile.TemporaryDirectory() as tmp:
     relisted = run("disasm", again).stdout
     check("listing of the listing", [l for l in relisted.split("\n") if "*/" in l or ".fused" in l],
           [l for l in listing.split("\n") if "*/" in l or ".fused" in l])
+
+    # With --exact even the bits come back: those of a kernel that nvcc built.
+    nvcc = os.path.join(data, "..", "..", "..", "cubins", "sgemm", "sm_90.cubin")
+    exact = run("disasm", "--exact", nvcc).stdout
+    code = [l for l in exact.split("\n") if "*/" in l]
+    open(path("exact.sass"), "w").write(".target sm_90\n.kernel sgemm\n.registers 128\n" + "\n".join(code) + "\n")
+    again = build(path("exact.sass"), "exact.cubin")
+    words = lambda file: [r["word"] for r in json.loads(run("disasm", "--json", file).stdout)[0]["sections"][0]["instructions"]]
+    check("bits of the exact listing", words(again)[:len(words(nvcc))], words(nvcc))
 
     # Mistakes.
     open(path("bad.sass"), "w").write(".target sm_90\n.kernel k\n  FADD R0, R1\n  FOO\n")
