@@ -66,8 +66,8 @@ namespace {
 // ???255: the highest number of a field, where the zero register or PT has no name.
 bool unknown(const char*& p, unsigned len) {
     const char* q = p;
-    scan::Integer v;
-    if (!scan::literal(q, "???") || !scan::integer(q, v) || v.negative || v.magnitude != ones(len)) return false;
+    unsigned n = 0;
+    if (!scan::literal(q, "???") || !scan::decimal(q, n) || n != ones(len)) return false;
     p = q;
     return true;
 }
