@@ -156,6 +156,18 @@ inline Word shuffle(const Seed& seed, std::mt19937& rng) {
     return w;
 }
 
+// The half formats that print as .INVALID1 and .INVALID3 have no behaviour.
+inline bool has_meaning(const sassdec_insn& insn) {
+    switch (insn.id) {
+        case SASSDEC_ID_HMUL2INVALID:
+        case SASSDEC_ID_HFMA2INVALID:
+        case SASSDEC_ID_HMNMX2INVALID:
+        case SASSDEC_ID_HSET2INVALID:
+        case SASSDEC_ID_HSETP2INVALID: return false;
+        default: return true;
+    }
+}
+
 // Runs `rounds` shuffles of the seed at every level. `model(lane, instruction)` is called for each
 // executing lane (uniform instructions: once); instructions that it has no overload for fail.
 template <class Model>
@@ -172,7 +184,7 @@ void check(const Seed& seed, int rounds, const Model& model, bool once = false) 
         randomise(*before, rng);
         const uint64_t bits[2] = {word.lo, word.hi};
         sassdec_insn insn;
-        if (sassdec_decode(sassdec_arch_from_name(seed.arch), bits, 0, &insn) != SASSDEC_OK)
+        if (sassdec_decode(sassdec_arch_from_name(seed.arch), bits, 0, &insn) != SASSDEC_OK || !has_meaning(insn))
             continue;
         const unsigned guard = insn.guard + (insn.guard_uniform ? 8 : 0);
         const uint32_t mask = active & (before->p[guard] ^ (insn.guard_neg ? ~0u : 0));
