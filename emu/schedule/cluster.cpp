@@ -1,5 +1,5 @@
-// What the CTAs of a cluster share: its barrier (PTX ISA, "barrier.cluster"), each other's shared memory,
-// and mbarrier objects in it. One worker runs a cluster at a time, so all of this is plain code.
+// Clusters: how their CTAs take turns, and what they share: a barrier (PTX ISA, "barrier.cluster"), each other's
+// shared memory, and mbarrier objects in it. One worker runs a cluster at a time, so all of this is plain code.
 #include <algorithm>
 #include <string>
 
@@ -149,6 +149,31 @@ const Op* mbarrier_wait(Warp& w, const Op* op, const std::byte* object) {
 }
 
 }  // namespace paths
+
+// A slice of each CTA of the cluster that lives and has something to run.
+Engine::Outcome Engine::run_cluster(CtaSlot& slot, Worker& worker) {
+    bool progress = false, live = false;
+    uint32_t quiet = ~0u;
+    for (uint32_t r = 0; r < slot.cluster.size; ++r) {
+        Cta& cta = *slot.cluster.cta[r];
+        if (!cta.live_threads) continue;
+        const Outcome outcome = run_slice(slot_of(cta), worker);
+        if (outcome == Outcome::stopped) return outcome;
+        progress |= outcome != Outcome::blocked;
+        live |= outcome != Outcome::done;
+        quiet = std::min(quiet, slot_of(cta).quiet_slices);
+    }
+    if (!live) return Outcome::done;
+    slot.quiet_slices = quiet;
+    return progress || wake_cluster(slot) ? Outcome::expired : Outcome::blocked;
+}
+
+bool Engine::wake_cluster(CtaSlot& slot) {
+    bool any = false;
+    for (uint32_t r = 0; r < slot.cluster.size; ++r)
+        if (slot.cluster.cta[r]->live_threads) any |= wake_parked(slot_of(*slot.cluster.cta[r]));
+    return any;
+}
 
 // Nothing else can run: the time of every suspended try_wait is up. Its path looks at its loop again,
 // from the next back edge on, so that a loop which only waits is found to spin.

@@ -138,31 +138,6 @@ Engine::Outcome Engine::run_ctas(CtaSlot& slot, Worker& worker) {
     }
 }
 
-// A slice of each CTA of the cluster that lives and has something to run.
-Engine::Outcome Engine::run_cluster(CtaSlot& slot, Worker& worker) {
-    bool progress = false, live = false;
-    uint32_t quiet = ~0u;
-    for (uint32_t r = 0; r < slot.cluster.size; ++r) {
-        Cta& cta = *slot.cluster.cta[r];
-        if (!cta.live_threads) continue;
-        const Outcome outcome = run_slice(slot_of(cta), worker);
-        if (outcome == Outcome::stopped) return outcome;
-        progress |= outcome != Outcome::blocked;
-        live |= outcome != Outcome::done;
-        quiet = std::min(quiet, slot_of(cta).quiet_slices);
-    }
-    if (!live) return Outcome::done;
-    slot.quiet_slices = quiet;
-    return progress || wake_cluster(slot) ? Outcome::expired : Outcome::blocked;
-}
-
-bool Engine::wake_cluster(CtaSlot& slot) {
-    bool any = false;
-    for (uint32_t r = 0; r < slot.cluster.size; ++r)
-        if (slot.cluster.cta[r]->live_threads) any |= wake_parked(slot_of(*slot.cluster.cta[r]));
-    return any;
-}
-
 // The next CTA to run, or nullptr when the launch is over. Called and left with the lock held.
 CtaSlot* Engine::next(std::unique_lock<std::mutex>& lock, Worker& worker) {
     for (;;) {
