@@ -78,10 +78,10 @@ struct Box {
     uint64_t extent() const { return rows * pitch; }
 };
 
-// Copies one row between `row_at` (shared offset) and the tensor, in chunks of 16 bytes; `inside`: the row's
-// outer coordinates are.
-void copy_row(const TensorMap& m, const Box& box, std::byte* global, bool inside, int64_t first,
-              std::byte* shared, uint32_t row_at, bool store) {
+// Copies one row between `row_at` (shared offset) and the tensor, in chunks of 16 bytes; `inside`: the row has
+// elements of the tensor, from number `begin` on at `global`.
+void copy_row(const TensorMap& m, const Box& box, std::byte* global, int64_t begin, bool inside,
+              int64_t first, std::byte* shared, uint32_t row_at, bool store) {
     const uint32_t bytes = element_bytes(m.type);
     const int64_t elements = 16 / bytes;
     for (uint32_t chunk = 0; chunk < box.row; chunk += 16) {
@@ -90,15 +90,16 @@ void copy_row(const TensorMap& m, const Box& box, std::byte* global, bool inside
         std::byte* near = shared + (at ^ (at >> 3 & box.swizzle));
         const int64_t left = inside && e >= 0 ? static_cast<int64_t>(m.size[0]) - e : 0;
         if (store) {
-            if (left > 0) copy_words(global + e * bytes, near, 16);
+            if (left > 0) copy_words(global + (e - begin) * bytes, near, 16);
         } else if (left >= elements && !converts(m.type)) {
-            copy_words(near, global + e * bytes, 16);
+            copy_words(near, global + (e - begin) * bytes, 16);
         } else {
             for (int64_t i = 0; i < elements; ++i) {
-                const std::byte* far = global + (e + i) * bytes;
-                const uint64_t v = i >= left           ? (m.nan_fill ? 0x7ff77ff77ff77ff7u : 0)
-                                   : converts(m.type) ? round_tf32(host::load<uint32_t>(far))
-                                                      : load_element(far, bytes);
+                uint64_t v = m.nan_fill ? 0x7ff77ff77ff77ff7u : 0;
+                if (i < left) {
+                    const std::byte* far = global + (e + i - begin) * bytes;
+                    v = converts(m.type) ? round_tf32(host::load<uint32_t>(far)) : load_element(far, bytes);
+                }
                 store_element(near + i * bytes, bytes, v);
             }
         }
@@ -156,9 +157,9 @@ const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c
                 std::byte* first = global_range(w, op, lanes, far + static_cast<uint64_t>(begin) * size,
                                                 bytes, c.store);
                 if (!first) return nullptr;
-                global = first - begin * size;
+                global = first;
             }
-            copy_row(m, box, global, inside, c.at[0], shared, at + static_cast<uint32_t>(row) * box.pitch, c.store);
+            copy_row(m, box, global, begin, inside, c.at[0], shared, at + static_cast<uint32_t>(row) * box.pitch, c.store);
             for (uint32_t k = 1; k < 5 && ++index[k] == box.count[k]; ++k) index[k] = 0;
         }
         if (c.store) continue;
