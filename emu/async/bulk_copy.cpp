@@ -5,7 +5,6 @@
 namespace sassemu::async {
 
 const Op* bulk_copy(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c) {
-    const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
     for (const uint64_t address : {c.to, c.from})
         if (address % 16)
             return services(w).fault(w, op, lanes, FaultKind::misaligned_address,
@@ -22,16 +21,12 @@ const Op* bulk_copy(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c) {
         return op + 1;
     }
     const auto own = static_cast<uint32_t>(c.to);
-    const uint32_t ranks = c.multicast ? c.ranks : 1u << (own >> 24);
-    for (uint32_t rest = ranks; rest; rest &= rest - 1) {
+    for (uint32_t rest = receivers(c, own); rest; rest &= rest - 1) {
         const uint32_t window = static_cast<uint32_t>(std::countr_zero(rest)) << 24;
         std::byte* to = shared_range(w, op, lanes, window | (own & 0xffffff), c.bytes, 16);
         if (!to) return nullptr;
         copy_words(to, from, c.bytes);
-        MbarrierChange done;
-        done.expect = -static_cast<int64_t>(c.bytes);
-        const uint32_t object = c.multicast ? window | (c.mbarrier & 0xffffff) : c.mbarrier;
-        if (!services(w).mbarrier(w, op, lane, object, done)) return nullptr;
+        if (!report(w, op, lanes, c, window, c.bytes)) return nullptr;
     }
     return op + 1;
 }

@@ -8,28 +8,28 @@
 
 namespace sassemu {
 
-// Completion is reported to the mbarrier object at `mbarrier`, as transactions of the bytes written; a copy
-// to global memory has none, its group is waited for. With `ranks` every CTA named there (bit per rank)
-// gets the data and the report at the same offsets of its own shared memory.
-struct BulkCopy {
-    bool to_global = false, from_global = false;  // else shared memory
-    uint64_t to = 0, from = 0;
-    uint32_t bytes = 0;      // a multiple of 16
+// Where a copy to shared memory reports to: the mbarrier object at `mbarrier`, as transactions of the bytes
+// written. A copy to global memory has none, its group is waited for. With `multicast` every CTA of `ranks` (bit
+// per rank) gets the data and the report at the same offsets of its own shared memory.
+struct Completion {
     uint32_t mbarrier = 0;
     bool multicast = false;
     uint32_t ranks = 0;
 };
 
+struct BulkCopy : Completion {
+    bool to_global = false, from_global = false;  // else shared memory
+    uint64_t to = 0, from = 0;
+    uint32_t bytes = 0;      // a multiple of 16
+};
+
 // One box of a tensor whose 128-byte map lies at the generic address `map`.
-struct TensorCopy {
+struct TensorCopy : Completion {
     uint64_t map = 0;
     uint32_t shared = 0;
     uint32_t dimensions = 1;  // 1..5, as the instruction says
     int32_t at[5] = {};       // coordinates, innermost first, in elements
     bool store = false;       // shared to global
-    uint32_t mbarrier = 0;
-    bool multicast = false;
-    uint32_t ranks = 0;
 };
 
 }  // namespace sassemu

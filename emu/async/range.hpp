@@ -1,4 +1,5 @@
-// Ranges of guest memory for the agents: checked once, then copied in words.
+// What the agents' copies share: ranges of guest memory, checked once and then copied in words; who receives a
+// copy, and the report of its completion.
 #pragma once
 
 #include <string>
@@ -35,6 +36,17 @@ inline std::byte* shared_range(Warp& w, const Op* op, uint32_t lanes, uint32_t a
 
 inline void copy_words(std::byte* to, const std::byte* from, uint64_t bytes) {
     for (uint64_t i = 0; i < bytes; i += 8) host::store<uint64_t>(to + i, host::load<uint64_t>(from + i));
+}
+
+// The CTAs (bit per rank) that get what a copy writes at the shared address `to`.
+inline uint32_t receivers(const Completion& c, uint32_t to) { return c.multicast ? c.ranks : 1u << (to >> 24); }
+
+// `bytes` have arrived in the shared memory of the rank in `window` (bits 31..24). False after a fault.
+inline bool report(Warp& w, const Op* op, uint32_t lanes, const Completion& c, uint32_t window, uint64_t bytes) {
+    MbarrierChange done;
+    done.expect = -static_cast<int64_t>(bytes);
+    const uint32_t object = c.multicast ? window | (c.mbarrier & 0xffffff) : c.mbarrier;
+    return services(w).mbarrier(w, op, static_cast<uint32_t>(std::countr_zero(lanes)), object, done);
 }
 
 }  // namespace sassemu::async

@@ -41,23 +41,6 @@ uint32_t round_tf32(uint32_t v) {
 
 bool converts(TensorType type) { return type >= TensorType::tf32; }
 
-uint64_t load_element(const std::byte* at, uint32_t bytes) {
-    switch (bytes) {
-        case 1: return host::load<uint8_t>(at);
-        case 2: return host::load<uint16_t>(at);
-        case 4: return host::load<uint32_t>(at);
-        default: return host::load<uint64_t>(at);
-    }
-}
-void store_element(std::byte* at, uint32_t bytes, uint64_t v) {
-    switch (bytes) {
-        case 1: return host::store<uint8_t>(at, static_cast<uint8_t>(v));
-        case 2: return host::store<uint16_t>(at, static_cast<uint16_t>(v));
-        case 4: return host::store<uint32_t>(at, static_cast<uint32_t>(v));
-        default: return host::store<uint64_t>(at, v);
-    }
-}
-
 // The box as it lies in shared memory.
 struct Box {
     uint32_t count[5];   // elements per dimension
@@ -98,9 +81,9 @@ void copy_row(const TensorMap& m, const Box& box, std::byte* global, int64_t beg
                 uint64_t v = m.nan_fill ? 0x7ff77ff77ff77ff7u : 0;
                 if (i < left) {
                     const std::byte* far = global + (e + i - begin) * bytes;
-                    v = converts(m.type) ? round_tf32(host::load<uint32_t>(far)) : load_element(far, bytes);
+                    v = converts(m.type) ? round_tf32(host::load<uint32_t>(far)) : host::load_bytes(far, bytes);
                 }
-                store_element(near + i * bytes, bytes, v);
+                host::store_bytes(near + i * bytes, bytes, v);
             }
         }
     }
@@ -132,9 +115,9 @@ const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c
 
     const Box box(m);
     ++w.effects;
-    const uint32_t ranks = c.multicast ? c.ranks : 1u << (c.shared >> 24);
-    for (uint32_t rest = ranks; rest; rest &= rest - 1) {
-        const uint32_t window = static_cast<uint32_t>(std::countr_zero(rest)) << 24, at = c.shared & 0xffffff;
+    const uint32_t at = c.shared & 0xffffff;
+    for (uint32_t rest = receivers(c, c.shared); rest; rest &= rest - 1) {
+        const uint32_t window = static_cast<uint32_t>(std::countr_zero(rest)) << 24;
         if (!shared_range(w, op, lanes, window | at, box.extent(), 128)) return nullptr;
         std::byte* shared = w.cta->cluster->cta[window >> 24]->shared;
         uint32_t index[5] = {};
@@ -162,12 +145,7 @@ const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c
             copy_row(m, box, global, begin, inside, c.at[0], shared, at + static_cast<uint32_t>(row) * box.pitch, c.store);
             for (uint32_t k = 1; k < 5 && ++index[k] == box.count[k]; ++k) index[k] = 0;
         }
-        if (c.store) continue;
-        MbarrierChange done;
-        done.expect = -static_cast<int64_t>(box.bytes());
-        const uint32_t object = c.multicast ? window | (c.mbarrier & 0xffffff) : c.mbarrier;
-        if (!services(w).mbarrier(w, op, static_cast<uint32_t>(std::countr_zero(lanes)), object, done))
-            return nullptr;
+        if (!c.store && !report(w, op, lanes, c, window, box.bytes())) return nullptr;
     }
     return op + 1;
 }

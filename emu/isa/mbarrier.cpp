@@ -15,6 +15,7 @@
 #include "emu/isa/mbarrier.hpp"
 
 #include "emu/isa/memory_access.hpp"
+#include "emu/isa/uniform_shapes.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
@@ -116,8 +117,7 @@ const Op* exchange(const Op* op, Warp& w, uint32_t mask) {
                                  true, address);
     host::store<uint64_t>(object, next);
     ++w.effects;
-    w.uniform[op->d / 4] = static_cast<uint32_t>(before);
-    w.uniform[op->d / 4 + 1] = static_cast<uint32_t>(before >> 32);
+    write_uniform64(w, op->d, before);
     return op + 1;
 }
 
@@ -126,9 +126,7 @@ const Op* load_object(const Op* op, Warp& w, uint32_t mask) {
     const std::byte* object = services(w).shared(w, op, lane, w.scalar32(op->a) + op->m[0], 8);
     if (!object) return nullptr;
     if (w.watch) services(w).watch_mbarrier(w, object);
-    const uint64_t now = host::load<uint64_t>(object);
-    w.uniform[op->d / 4] = static_cast<uint32_t>(now);
-    w.uniform[op->d / 4 + 1] = static_cast<uint32_t>(now >> 32);
+    write_uniform64(w, op->d, host::load<uint64_t>(object));
     return op + 1;
 }
 

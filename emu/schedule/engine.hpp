@@ -51,6 +51,9 @@ struct alignas(64) CtaSlot {
     bool fresh = true;                // admitted, not prepared yet
 };
 
+// The slot of any CTA.
+inline CtaSlot& slot_of(Cta& cta) { return reinterpret_cast<CtaSlot&>(cta); }
+
 // Memory of finished CTAs, for the next ones; kept by the Gpu between launches.
 using SlotCache = std::vector<std::unique_ptr<CtaSlot>>;
 
@@ -77,7 +80,7 @@ class Engine : public PortHost {
     void end(LaunchStatus status, std::string message);
     Chooser& chooser() { return chooser_; }
     ServiceCalls& calls() { return calls_; }
-    CtaSlot& slot(Warp& w) { return reinterpret_cast<CtaSlot&>(*w.cta); }
+    CtaSlot& slot(Warp& w) { return slot_of(*w.cta); }
     void complete(uint64_t token, uint32_t lanes) override;
     // Performs every held access of the warp now (same-address order, barriers, exits).
     void drain(Warp& w);
@@ -157,7 +160,5 @@ void recheck_barriers(Cta& cta);
 void recheck_cluster(Cluster& cluster);
 // For reports: where the object lies, its phase, and the arrivals and bytes that are missing.
 std::string describe_mbarrier(const Cluster& cluster, const std::byte* object);
-// The slot of any CTA.
-inline CtaSlot& slot_of(Cta& cta) { return reinterpret_cast<CtaSlot&>(cta); }
 
 }  // namespace sassemu
