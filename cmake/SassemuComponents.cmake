@@ -56,7 +56,7 @@ endfunction()
 function(sassemu_plugin name)
     cmake_parse_arguments(arg "" "" "SOURCES" ${ARGN})
     add_library(${name} MODULE ${arg_SOURCES})
-    target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/sdk/include")
+    target_link_libraries(${name} PRIVATE sassemu_sdk)
     set_target_properties(${name} PROPERTIES PREFIX ""
         LIBRARY_OUTPUT_DIRECTORY "${SASSEMU_PLUGIN_DIRECTORY}")
     install(TARGETS ${name} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/sassemu/plugins")

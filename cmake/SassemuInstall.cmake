@@ -26,6 +26,8 @@ foreach(directory base module plan)
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu/${directory}"
         FILES_MATCHING PATTERN "*.hpp")
 endforeach()
+install(TARGETS sassemu_sdk EXPORT sassemuTargets)
+install(DIRECTORY sdk/include/sassemu DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES sdk/plan.schema.json DESTINATION "${CMAKE_INSTALL_DATADIR}/sassemu")
 
 set(sassemu_package "${CMAKE_INSTALL_LIBDIR}/cmake/sassemu")
