@@ -44,7 +44,8 @@ def main():
         schema = json.load(f)
     validator = jsonschema.validators.validator_for(schema)(schema)
     failures = 0
-    plans = sorted(glob.glob(os.path.join(ROOT, "cubins", "*", "*.json")))
+    plans = sorted(glob.glob(os.path.join(ROOT, "cubins", "*", "*.json")) + glob.glob(os.path.join(ROOT, "cubins", "sync", "*", "*.json")))
+    plans.remove(os.path.join(ROOT, "cubins", "sync", "expected.json"))
     for path in plans:
         with open(path) as f:
             for error in validator.iter_errors(json.load(f)):

@@ -1,0 +1,11 @@
+// bar.red orders memory as bar.sync does.
+#include "../sync.h"
+enum { none, reduce };
+extern "C" __global__ void barrier_reduce(const uint32_t* in, uint32_t* out) {
+    __shared__ uint32_t tile[64];
+    const uint32_t t = threadIdx.x;
+    tile[t] = in[t];  // @write
+    uint32_t odd = 32;
+    LINK(reduce) odd = __syncthreads_count(in[t] & 1);
+    out[t] = tile[t ^ 40] + odd;  // @read
+}

@@ -1,0 +1,10 @@
+// Lanes of one warp hand words to each other.
+#include "../sync.h"
+enum { none, warp };
+extern "C" __global__ void syncwarp(const uint32_t* in, uint32_t* out) {
+    __shared__ uint32_t tile[32];
+    const uint32_t t = threadIdx.x;
+    tile[t] = in[t];  // @write
+    LINK(warp) __syncwarp();
+    out[t] = tile[t ^ 9];  // @read
+}

@@ -1,0 +1,15 @@
+// Every word of a table is written before it is read.
+#include "../sync.h"
+enum { none, shared_word, global_word };
+extern "C" __global__ void uninitialised(const uint32_t* in, uint32_t* out) {
+    __shared__ uint32_t table[65];
+    uint32_t* scratch = out + 64;
+    const uint32_t t = threadIdx.x;
+    if (WITHOUT != shared_word || t != 5) table[t] = in[t];
+    if (t == 0) table[64] = 1;
+    if (WITHOUT != global_word || t != 9) scratch[t] = in[t] * 2;
+    __syncthreads();
+    uint32_t v = table[63 - t];  // @shared
+    v += scratch[63 - t];        // @global
+    out[t] = v + table[64];
+}

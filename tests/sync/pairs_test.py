@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Every plan in cubins/sync runs: the correct ones to their results, the twins to the end that they state.
+
+    pairs_test.py SASSEMU ROOT
+"""
+import glob
+import json
+import os
+import subprocess
+import sys
+
+
+def main():
+    program, root = sys.argv[1:3]
+    folder = os.path.join(root, "cubins", "sync")
+    with open(os.path.join(folder, "expected.json")) as f:
+        expected = json.load(f)
+    plans = sorted(glob.glob(os.path.join(folder, "*", "*.json")))
+    failures, twins = [], 0
+    names = {os.path.relpath(p, folder)[: -len(".json")] for p in plans}
+    failures += ["%s: not both a plan and an expectation" % n for n in sorted(names ^ set(expected))]
+    for path in plans:
+        name = os.path.relpath(path, folder)[: -len(".json")]
+        correct = os.path.basename(name).startswith("correct.")
+        with open(path) as f:
+            plan = json.load(f)
+        checked = any("expect" in b for b in plan["buffers"].values())
+        if correct != checked or (correct and expected.get(name)):
+            failures.append(name + ": a correct plan has results and no findings, a twin has no results")
+        twins += not correct and bool(expected.get(name))
+        end = subprocess.run([program, "run", path], capture_output=True, text=True)
+        if end.returncode:
+            failures.append("%s: exit code %d\n%s" % (name, end.returncode, end.stdout[:500]))
+    for failure in failures:
+        print(failure)
+    print("%d plans, %d of them with something to find, %d failures" % (len(plans), twins, len(failures)))
+    return 1 if failures or twins < 40 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
