@@ -58,7 +58,7 @@ def reaches(g, f, x, y):
         return False
     if space == "shared::cluster" and o["space"] != "shared::cta":
         return False
-    return g.x.relied or fence.th.cta == y.th.cta
+    return g.x.relied or fence.kind == "F" or fence.th.cta == y.th.cta  # a one-way fence says itself on which side it stands
 
 
 def tensormap(g, reach, i, j):
