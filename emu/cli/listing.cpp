@@ -2,12 +2,17 @@
 #include "emu/cli/listing.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstring>
+#include <cstdlib>
 #include <map>
+#include <ranges>
 #include <vector>
 
+#include "emu/cli/listing_symbols.hpp"
+#include "emu/cli/symbolic_text.hpp"
+#include "emu/module/attributes.hpp"
+#include "emu/module/byte_reader.hpp"
 #include "emu/module/elf.hpp"
 #include "emu/module/line_table.hpp"
 
@@ -18,6 +23,8 @@ constexpr size_t instruction_bytes = SASSDEC_INSN_BYTES;
 constexpr size_t text_column = 35;  // where an unguarded mnemonic starts
 constexpr size_t note_gap = 2;      // from the longest text to the column of notes
 constexpr uint64_t plain_schedule = 0x7e0;  // bits [127:105] of a word that waits for nothing
+
+constexpr uint32_t plain_word = 2;          // R_CUDA_64
 
 using Labels = std::map<uint64_t, std::string>;
 
@@ -30,6 +37,7 @@ struct Line {
 struct SectionListing {
     const CodeSection* section = nullptr;
     std::vector<const Function*> functions;  // by offset
+    std::vector<IndirectBranch> tables;      // branches with a list of targets
     Labels labels;
     std::vector<Line> lines;
 };
@@ -42,10 +50,15 @@ class Lister {
     Result<std::string> run() {
         const std::vector<uint32_t> no_space = {0x7000000a, 0x7000000b, 0x70000015};
         SASSEMU_ASSIGN(file_, elf::parse(module_.elf(), module_.file_name(), no_space));
-        for (const CodeSection& section : module_.code_sections()) add_section(section);
-        // Numbers are given out over the whole file: first to direct branches, then to tables, then to the ends.
+        for (const CodeSection& section : module_.code_sections()) SASSEMU_TRY(add_section(section));
+        // Numbers are given out over the whole file: first to what relocations of code refer to, to direct branches and to
+        // tables, then to what other sections (debug information) refer to and to the ends of functions.
+        SASSEMU_TRY(read_relocations());
+        name_referred(true);
         for (SectionListing& s : sections_) name_targets(s);
         for (SectionListing& s : sections_) name_tables(s);
+        if (module_.is_relocatable()) skip_entries();
+        name_referred(false);
         name_ends();
         for (SectionListing& s : sections_) make_lines(s);
         out_ = "\t.target\t" + module_.arch().name() + "\n\n\t.elftype\t@\"" +
@@ -56,7 +69,7 @@ class Lister {
     }
 
   private:
-    void add_section(const CodeSection& section) {
+    Result<void> add_section(const CodeSection& section) {
         SectionListing s;
         s.section = &section;
         for (const Function& f : module_.functions()) {
@@ -67,7 +80,65 @@ class Lister {
         std::stable_sort(s.functions.begin(), s.functions.end(), [](const Function* a, const Function* b) {
             return a->section_offset < b->section_offset;
         });
+        // What .text.NAME branches to stands in .nv.info.NAME, kernel or not.
+        const std::string info = ".nv.info" + section.name.substr(std::string(".text").size());
+        for (const elf::Section& about : file_.sections) {
+            if (about.name != info) continue;
+            const std::string where = module_.file_name() + ": " + info;
+            SASSEMU_ASSIGN(const auto attributes, parse_attributes(about.bytes, where, true));
+            for (const Attribute& attribute : attributes) {
+                if (attribute.code != eiattr::indirect_branch_targets) continue;
+                SASSEMU_ASSIGN(s.tables, indirect_branches(attribute, where));
+            }
+        }
         sections_.push_back(std::move(s));
+        return {};
+    }
+
+    // All relocations of the file, section by section, each section's by offset.
+    Result<void> read_relocations() {
+        for (size_t i = 1; i < file_.sections.size(); ++i) {
+            const uint32_t type = file_.sections[i].type;
+            if (type != elf::sht_rel && type != elf::sht_rela) continue;
+            SASSEMU_ASSIGN(auto found, elf::relocations(file_, i, module_.symbols().size(), module_.file_name()));
+            for (Relocation& relocation : found) {  // without an addend of its own the field holds it
+                if (relocation.has_addend || relocation.type != plain_word) continue;
+                const Bytes target = file_.sections[relocation.section].bytes;
+                relocation.addend = read_at<int64_t>(target, relocation.offset).value_or(0);
+            }
+            std::ranges::stable_sort(found, {}, &Relocation::offset);
+            relocations_.insert(relocations_.end(), found.begin(), found.end());
+        }
+        return {};
+    }
+
+    [[nodiscard]] SectionListing* code(uint32_t section) {
+        const auto found = std::ranges::find(sections_, section, [](const SectionListing& s) { return s.section->section; });
+        return found == sections_.end() ? nullptr : &*found;
+    }
+
+    // The tables' entries are places too in a relocatable file; all of them have names by now, and take numbers still.
+    void skip_entries() {
+        for (const SectionListing& s : sections_) {
+            for (const IndirectBranch& branch : s.tables) next_label_ += unsigned(branch.targets.size());
+        }
+    }
+
+    // A relocation to the inside of a function needs a label there; nvdisasm counts those of sections that `-c` does not
+    // print too.
+    void name_referred(bool from_code) {
+        for (const Relocation& relocation : relocations_) {
+            if ((code(relocation.section) != nullptr) != from_code) continue;
+            const Symbol& symbol = module_.symbols()[relocation.symbol];
+            if (relocation.addend == 0 || !is_place(symbol)) continue;
+            SectionListing* s = code(symbol.section);
+            const uint64_t at = symbol.value + uint64_t(relocation.addend);
+            if (s != nullptr && !s->labels.contains(at)) s->labels[at] = fresh();
+        }
+    }
+
+    static bool is_place(const Symbol& symbol) {
+        return symbol.section != 0 && symbol.type == elf::stt_func;
     }
 
     std::string fresh() { return ".L_x_" + std::to_string(next_label_++); }
@@ -77,20 +148,35 @@ class Lister {
         for (uint64_t at = 0; at + instruction_bytes <= code.size(); at += instruction_bytes) {
             const sassdec_insn insn = decode_at(arch_, code, at);
             uint64_t target = 0;
-            if (sassdec_branch_target(&insn, &target) == 0 || target >= code.size()) continue;
+            const bool direct = sassdec_branch_target(&insn, &target) != 0;
+            if (!direct && !table_base(insn, target)) continue;
+            if (target >= code.size()) continue;
+            if (!direct) ++next_label_;  // taken, but the place has a name already
             if (!s.labels.contains(target)) s.labels[target] = fresh();
         }
     }
 
+    // BRX and JMX of relocatable files name the place from which their tables count.
+    [[nodiscard]] bool table_base(const sassdec_insn& insn, uint64_t& base) const {
+        constexpr uint32_t indirect_branch = SASSDEC_GROUP_BRANCH | SASSDEC_GROUP_INDIRECT;
+        constexpr uint32_t other = SASSDEC_GROUP_CALL | SASSDEC_GROUP_RETURN;
+        if (!module_.is_relocatable() || insn.operand_count == 0) return false;
+        if ((insn.groups & (indirect_branch | other)) != indirect_branch) return false;
+        const sassdec_operand& offset = insn.operand[insn.operand_count - 1];
+        if (offset.kind != SASSDEC_OP_IMM || offset.imm == 0) return false;
+        base = insn.pc + instruction_bytes + uint64_t(offset.imm);
+        return true;
+    }
+
     // A table's branch has a label too; every entry takes a number, even when its target has a label already.
     void name_tables(SectionListing& s) {
-        for (const IndirectBranch* branch : tables(s)) {
+        for (const IndirectBranch& branch : s.tables) {
             const auto name = [&](uint64_t at) {
                 const std::string label = fresh();
                 s.labels.try_emplace(at, label);
             };
-            name(branch->offset);
-            for (const uint32_t target : branch->targets) name(target);
+            name(branch.offset);
+            for (const uint32_t target : branch.targets) name(target);
         }
     }
 
@@ -111,34 +197,56 @@ class Lister {
         return found;
     }
 
-    [[nodiscard]] std::vector<const IndirectBranch*> tables(const SectionListing& s) const {
-        std::vector<const IndirectBranch*> found;
-        for (const Kernel& kernel : module_.kernels()) {
-            if (kernel.section != s.section->section) continue;
-            for (const IndirectBranch& branch : kernel.indirect_branches) found.push_back(&branch);
+    // What stands for the linker's value: a symbol, or a place in one.
+    [[nodiscard]] std::string expression(const Relocation& relocation) {
+        const Symbol& symbol = module_.symbols()[relocation.symbol];
+        if (relocation.addend == 0) return symbol.name;
+        const SectionListing* s = is_place(symbol) ? code(symbol.section) : nullptr;
+        if (s != nullptr) {
+            const auto label = s->labels.find(symbol.value + uint64_t(relocation.addend));
+            if (label != s->labels.end()) return "(" + symbol.name + " + " + label->second + "@srel)";
         }
-        return found;
+        char number[32];
+        const auto magnitude = static_cast<unsigned long long>(std::llabs(relocation.addend));
+        std::snprintf(number, sizeof number, "%s0x%llx", relocation.addend < 0 ? "-" : "", magnitude);
+        return "(" + symbol.name + " + " + number + ")";
     }
 
-    static int label_text(void* user, const sassdec_insn*, uint64_t target, char* out, size_t size) {
-        const auto& labels = *static_cast<const Labels*>(user);
-        const auto found = labels.find(target);
-        if (found == labels.end()) return -1;
-        const int n = std::snprintf(out, size, "`(%s)", found->second.c_str());
-        return n < 0 || size_t(n) >= size ? -1 : n;
+    [[nodiscard]] std::string text_of(const sassdec_insn& insn, const SectionListing& s,
+                                      std::span<const Relocation> relocations) {
+        char text[1024];
+        const int n = options_.exact ? sassdec_format_exact(&insn, text, sizeof text) : -1;
+        if (n >= 0) return {text, size_t(n)};
+        for (const Relocation& relocation : relocations) {
+            const RelocationText how = relocation_text(relocation.type);
+            if (how.place == Place::none) continue;
+            return text_with(insn, how.place, how.before + expression(relocation) + how.after);
+        }
+        uint64_t target = 0;
+        if (sassdec_branch_target(&insn, &target) != 0) {
+            const auto label = s.labels.find(target);
+            if (label != s.labels.end()) return text_with(insn, Place::target, "`(" + label->second + ")");
+        }
+        if (table_base(insn, target) && target == 0) {
+            return text_with(insn, Place::target, "`(((" + s.section->name + " - .) - 0x10))");
+        }
+        return plain_text(insn);
     }
 
     void make_lines(SectionListing& s) {
         const Bytes code = s.section->bytes;
         std::map<uint64_t, const IndirectBranch*> branches;
-        for (const IndirectBranch* branch : tables(s)) branches[branch->offset] = branch;
+        for (const IndirectBranch& branch : s.tables) branches[branch.offset] = &branch;
         for (uint64_t at = 0; at + instruction_bytes <= code.size(); at += instruction_bytes) {
             Line line{decode_at(arch_, code, at), {}, {}};
-            sassdec_format_options options{sizeof options, label_text, &s.labels, nullptr};
-            char text[1024];
-            int n = options_.exact ? sassdec_format_exact(&line.insn, text, sizeof text) : -1;
-            if (n < 0) n = sassdec_format(&line.insn, &options, text, sizeof text);
-            line.text = n < 0 ? "<undecodable: text too long>" : std::string(text, size_t(n));
+            const auto [begin, end] = std::ranges::equal_range(
+                module_.relocations(), std::pair(s.section->section, at), {},
+                [](const Relocation& r) { return std::pair(r.section, r.offset); });
+            line.text = text_of(line.insn, s, {begin, end});
+            for (const Relocation& relocation : std::span(begin, end)) {
+                if (relocation.type != relocates_opcode) continue;
+                line.note = "(*\"RELOCATOR OPCODE,YIELD," + std::to_string(relocation.addend) + "\"*)";
+            }
             if (const auto found = branches.find(at); found != branches.end()) {
                 line.note = "(*\"BRANCH_TARGETS ";
                 std::vector<uint32_t> shown;  // each target once, where it comes first
@@ -168,20 +276,13 @@ class Lister {
 
     void print_section(const SectionListing& s) {
         const elf::Section& section = file_.sections[s.section->section];
-        print("\n//--------------------- %-24s  --------------------------\n", s.section->name.c_str());
+        print("\n//--------------------- %-25s --------------------------\n", s.section->name.c_str());
         print("\t.section\t%s,\"ax\",@progbits\n", s.section->name.c_str());
         if (section.info >> 24U != 0) print("\t.sectioninfo\t@\"SHI_REGISTERS=%u\"\n", section.info >> 24U);
         print("\t.align\t%llu\n", static_cast<unsigned long long>(section.alignment));
         std::string last_source;
-        bool first = true;
         for (const Line& line : s.lines) {
-            for (const Function* f : s.functions) {
-                if (f->section_offset == line.insn.pc) print_function(s, *f);
-            }
-            const auto label = s.labels.find(line.insn.pc);
-            if (label != s.labels.end()) print("%s:\n", label->second.c_str());
-            if (first) print("%s:\n", s.section->name.c_str());
-            first = false;
+            print_names(s, line.insn.pc);
             if (options_.source) print_source(s, line.insn.pc, last_source);
             if (is_fused(s, line.insn.pc)) out_ += "\t.fused\n";
             print_line(line);
@@ -200,6 +301,30 @@ class Lister {
         });
     }
 
+    // Symbols at one place stand in the reverse order of the symbol table; the section's own is one of them.
+    void print_names(const SectionListing& s, uint64_t at) {
+        auto functions = s.functions | std::views::filter([&](const Function* f) { return f->section_offset == at; });
+        const uint32_t own = section_symbol(s.section->section);
+        for (const Function* f : functions) {
+            if (f->symbol > own) print_function(s, *f);
+        }
+        if (at == 0) print("%s:\n", s.section->name.c_str());
+        for (const Function* f : functions) {
+            if (f->symbol < own) print_function(s, *f);
+        }
+        const auto label = s.labels.find(at);
+        if (functions.empty() && label != s.labels.end()) print("%s:\n", label->second.c_str());
+    }
+
+    // 0: the section has no symbol.
+    [[nodiscard]] uint32_t section_symbol(uint32_t section) const {
+        for (uint32_t i = 1; i < module_.symbols().size(); ++i) {
+            const Symbol& symbol = module_.symbols()[i];
+            if (symbol.type == elf::stt_section && symbol.section == section) return i;
+        }
+        return 0;
+    }
+
     void print_function(const SectionListing& s, const Function& f) {
         const Symbol& symbol = module_.symbols()[f.symbol];
         if (symbol.is_global) print("        %-15s %s\n", symbol.is_weak ? ".weak" : ".global", f.name.c_str());
@@ -209,22 +334,19 @@ class Lister {
             print("        %-15s %s,(%s - %s)\n", ".size", f.name.c_str(), end->second.c_str(), f.name.c_str());
         }
         if ((symbol.other & 0x10U) != 0) {
-            print("        %-15s %s,@\"STO_CUDA_ENTRY STV_%s\"\n", ".other", f.name.c_str(), visibility(symbol.other));
+            print("        %-15s %s,@\"STO_CUDA_ENTRY STV_%s\"\n", ".other", f.name.c_str(), visibility_name(symbol.other));
         }
-    }
-
-    static const char* visibility(uint8_t other) {
-        constexpr std::array<const char*, 4> names = {"DEFAULT", "INTERNAL", "HIDDEN", "PROTECTED"};
-        return names[other & 3U];
+        print("%s:\n", f.name.c_str());
     }
 
     void print_line(const Line& line) {
         char address[32];
         std::snprintf(address, sizeof address, "        /*%04llx*/", static_cast<unsigned long long>(line.insn.pc));
         std::string text = address;
+        const size_t wide = text.size() - std::string("        /*0000*/").size();  // columns after the text stay
         const size_t shift = options_.control ? control_text(line.insn.control).size() + 3 : 0;
         if (options_.control) text += " [" + control_text(line.insn.control) + "]";
-        pad(text, text_column + shift - guard_length(line.text));
+        pad(text, text_column + shift + wide - guard_length(line.text));
         text += line.text;
         const size_t note_column = text_column + shift + widest_text_ + note_gap;
         if (!line.note.empty()) {
@@ -272,21 +394,11 @@ class Lister {
         }
     }
 
-    // Symbols that the file names and does not define.
     void print_symbols() {
-        bool any = false;
-        for (const Symbol& symbol : module_.symbols()) {
-            constexpr uint8_t object = 1, function = 2;
-            if (symbol.section != 0 || symbol.name.empty() || (symbol.type != object && symbol.type != function)) continue;
-            if (!any) out_ += "\n//--------------------- SYMBOLS --------------------------\n\n";
-            any = true;
-            print("\t.type\t\t%s,@%s\n", symbol.name.c_str(), symbol.type == function ? "function" : "object");
-            if (symbol.size != 0) {
-                print("\t.size\t\t%s,0x%llx\n", symbol.name.c_str(), static_cast<unsigned long long>(symbol.size));
-            }
-        }
+        const std::string symbols = undefined_symbols(module_);
         // A blank line ends a section if something follows it.
-        if (!any && out_.ends_with("\n\n")) out_.pop_back();
+        if (symbols.empty() && out_.ends_with("\n\n")) out_.pop_back();
+        out_ += symbols;
     }
 
     template <class... Args>
@@ -304,6 +416,7 @@ class Lister {
     ListingOptions options_;
     elf::File file_;
     std::vector<SectionListing> sections_;
+    std::vector<Relocation> relocations_;
     std::string out_;
     unsigned next_label_ = 0;
     size_t widest_text_ = 0, widest_note_ = 0;

@@ -66,6 +66,8 @@ Result<Parameter> parameter(const Attribute& attribute, const std::string& where
     return result;
 }
 
+}  // namespace
+
 // INDIRECT_BRANCH_TARGETS: {u32 offset, u32 0, u32 n, u32 targets[n]} repeated.
 Result<std::vector<IndirectBranch>> indirect_branches(const Attribute& attribute,
                                                       const std::string& where) {
@@ -86,8 +88,6 @@ Result<std::vector<IndirectBranch>> indirect_branches(const Attribute& attribute
     }
     return result;
 }
-
-}  // namespace
 
 Result<std::vector<Attribute>> parse_attributes(Bytes bytes, const std::string& where, bool named) {
     std::vector<Attribute> result;

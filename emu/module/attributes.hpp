@@ -1,4 +1,4 @@
-// .nv.info records: reading them and what they say about a kernel. Private to the loader.
+// .nv.info records: reading them and what they say about a kernel. For the loader and those who list a file.
 #pragma once
 
 #include <string>
@@ -27,6 +27,10 @@ inline constexpr std::uint8_t ctaidz_used = 0x04, max_threads = 0x05, param_cban
 // (.nv.compat has its own numbering).
 [[nodiscard]] Result<std::vector<Attribute>> parse_attributes(Bytes bytes, const std::string& where,
                                                               bool named);
+
+// What an INDIRECT_BRANCH_TARGETS record lists.
+[[nodiscard]] Result<std::vector<IndirectBranch>> indirect_branches(const Attribute& attribute,
+                                                                    const std::string& where);
 
 // Fills the fields of `kernel` from kernel.attributes. `where` names file and section.
 [[nodiscard]] Result<void> apply_kernel_attributes(Kernel& kernel, std::size_t symbol_count,
