@@ -373,6 +373,13 @@ class Reader {
         return 1;
     }
 
+    // Where an instruction of a relocatable cubin's listing names what it will hold, `(table), 32@lo((k + .L_x_0@srel)); npos.
+    static size_t name_for_linker(const std::string& text) {
+        size_t first = std::string::npos;
+        for (const char* start : {"32@lo(", "32@hi(", "fun@", "`("}) first = std::min(first, text.find(start));
+        return first;
+    }
+
     void finish(PendingKernel& pending) {
         AssembledKernel& k = pending.kernel;
         if (pending.statements.empty()) return complain_at(pending.line, 1, "the kernel '" + k.name + "' has no code", "it needs at least EXIT");
@@ -391,6 +398,12 @@ class Reader {
                 sassdec_asm_options options{sizeof options, find_label, &pending.labels};
                 sassdec_asm_error error;
                 if (sassdec_assemble(arch_, text.c_str(), pc, &options, word.data(), &error) != SASSDEC_OK) {
+                    const size_t at = name_for_linker(text);
+                    if (at != std::string::npos && std::string_view(error.reason) != "unknown label") {
+                        complain_at(s.line, s.column + static_cast<unsigned>(at), "a name that a linker replaces: a .sass file has no relocations",
+                                    "write the number, or list the linked cubin; disasm --exact lists a relocatable one with the numbers that it holds");
+                        continue;
+                    }
                     // Where the file's text was replaced, columns keep their distance from the end.
                     const size_t column = error.column + s.written;
                     complain_at(s.line, s.column + static_cast<unsigned>(column > text.size() ? column - text.size() - 1 : 0), error.reason);
