@@ -308,13 +308,16 @@ class Test:
         self.options = d.get("options", {})
         self.bound = d.get("bound", 2)
         self.threads = [Thread(t, i) for i, t in enumerate(d["threads"])]
-        self.corpus = self.model in CORPUS
+        self.corpus, self.ptx = self.model in CORPUS, self.model in CORPUS + ("ptx",)
         self.places()
         target = d.get("target")
         for th, raw in zip(self.threads, d["threads"]):
             for i, text in enumerate(raw["ops"]):
                 try:
-                    op = parse(text)
+                    op = self.parser()(text)
+                    if not self.ptx:
+                        th.ops.append(op)
+                        continue
                     if op.kind == "proxy" and op.op in ("texture", "surface", "constant") and self.model != "ptx75-proxy":
                         raise Refused(f"'{text}': no such proxy fence")
                     if op.sem == "seq_cst" and self.model != "ptx75-proxy":
@@ -326,6 +329,17 @@ class Test:
                     raise Refused(f"{th.id} op {i}: {e}") from None
                 th.ops.append(op)
             th.labels = {o.label: i for i, o in enumerate(th.ops) if o.kind == "label"}
+
+    def parser(self):
+        if self.ptx:
+            return parse
+        if self.model == "nvshmem":
+            from delivery import parse_call
+            return parse_call
+        if self.model == "caches":
+            from cache_machine import parse_sass
+            return parse_sass
+        raise Refused(f"no model '{self.model}'")
 
     def need(self, op, target):
         least, exact = minimum(op)
@@ -355,7 +369,7 @@ class Test:
         names = {n for n in d.get("init", {}) if ":" not in n}
         for t in d["threads"]:
             for text in t["ops"]:
-                names |= {m.strip() for m in re.findall(r"\[\s*([A-Za-z_]\w*)", text)} | set(re.findall(r"&(\w+)", text))
+                names |= {m for m in re.findall(r"\[\s*([A-Za-z_]\w*)", text)} | set(re.findall(r"&(\w+)", text))
         for v in d.get("init", {}).values():
             if isinstance(v, str):
                 names.add(v[1:])
