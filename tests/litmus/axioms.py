@@ -136,6 +136,9 @@ def barriers_met(explorer, traces):
         for b in t.bars:
             instances.setdefault(b["inst"], []).append(b)
     for inst, bs in instances.items():
+        if len({b["op"] for b in bs}) > 1:  # 9.7.13: .red is not to be mixed with .sync or .arrive on an active barrier
+            explorer.undefined = "barrier mix"
+            return False
         lanes = sum(b["lanes"] for b in bs)
         counts = {b["count"] for b in bs}
         everyone = sum(t.lanes for t in test.threads if t.cta == inst[0])
@@ -150,10 +153,10 @@ def barriers_met(explorer, traces):
                 if any(b["Q"] is not None for b in bs):
                     return False
         width = {id(b): b["lanes"] for b in bs}
-        total = sum(width[id(b)] for b in bs if b["op"] and b["pred"])
+        total = sum(width[id(b)] for b in bs if b["pred"])
         for b in bs:
             if b["result"] is not None:
-                preds = [bool(x["pred"]) for x in bs if x["op"]]
+                preds = [bool(x["pred"]) for x in bs]
                 if b["result"] != {"popc": total, "and": int(all(preds)), "or": int(any(preds))}[b["op"]]:
                     return False
     return True
@@ -220,7 +223,7 @@ class Graph:
                     if not (a.scope and b.scope and a.th.reached(a.scope, b.th) and b.th.reached(b.scope, a.th)):
                         continue
                 if a.kind in "RW" and b.kind in "RW":
-                    if proxies and (a.proxy != b.proxy):
+                    if proxies and (a.proxy != b.proxy or a.alias != b.alias):  # another virtual address is like another proxy (8.6)
                         continue
                     if not (a.base == b.base and a.first == b.first and a.size == b.size):
                         continue

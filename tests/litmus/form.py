@@ -1,5 +1,6 @@
 """The litmus form of docs/litmus.md: text -> Test. Here: parsing, placement, what is no program (section 4). Not here: what operations mean."""
 import re
+from condition import key, names_of
 
 SCOPES = {"cta": 1, "cluster": 2, "gpu": 3, "sys": 4}
 SPACES = {"global", "shared", "shared::cta", "shared::cluster", "tmem"}
@@ -373,8 +374,6 @@ class Test:
         for v in d.get("init", {}).values():
             if isinstance(v, str):
                 names.add(v[1:])
-        if not self.model.endswith("liveness"):
-            names |= {n for n in re.findall(r"(?<![:\w.])([A-Za-z_]\w*)(?!\w*:)", d.get("condition", "")) if n not in {t["id"] for t in d["threads"]}}
         aliases = {a["addr"]: a for a in d.get("aliases", [])}
         for name in sorted(names):
             if name not in self.locations and name not in aliases:
@@ -394,6 +393,9 @@ class Test:
             return self.locations[name]
         for name in aliases:
             resolve(name)
+        for n in names_of(d.get("condition", "nontermination")):
+            if n[0] == "mem" and n[1] not in self.locations or n[0] == "reg" and n[1] not in {t["id"] for t in d["threads"]}:
+                raise Refused(f"the condition names '{key(n)}', which is neither a register nor a location")
 
     def spaces(self, th, op):
         """A state space that is written must be the location's; shared memory is reached inside its cluster."""

@@ -49,32 +49,38 @@ def earlier_in_thread(g, a, b):
 
 
 def assignments(g, base):
-    """Distinct (phase of every update, phase that every wait saw), over all orders of the updates."""
+    """Distinct (phase of every update, phase that every wait saw), over all orders of the updates. Where a count falls below zero
+    nothing after it has a meaning: the remaining operations get the phase None."""
     ev = g.events
     updates, waits = operations(g, base)
     must = {u: [v for v in updates if earlier_in_thread(g, v, u) or (ev[v].mb[0] == "init" and v != u)] for u in updates}
     found, seen = {}, set()
 
-    def go(done, state, bad):
+    def go(done, state):
         key = (frozenset(done.items()), state)
         if key in seen:
             return
         seen.add(key)
         if len(done) == len(updates):
-            found[frozenset(done.items()), state[3]] = bad
+            found[frozenset(done.items()), state[3]] = False
             return
         for u in updates:
             if u not in done and all(v in done for v in must[u]):
                 after = steps(state, ev[u].mb)
-                go(done | {u: state[3]}, after, bad or after[0] < 0)
-    go({}, first_state(g, base), False)
+                if after[0] < 0:
+                    rest = {v: None for v in updates if v not in done}
+                    found[frozenset((rest | done | {u: state[3]}).items()), state[3]] = True
+                else:
+                    go(done | {u: state[3]}, after)
+    go({}, first_state(g, base))
     result, arrivals = [], {u for u in updates if ev[u].kind == "A"}
     for (phases, last), bad in found.items():
         def choose(rest, seen_by):
             if not rest:
                 one = Assignment()
                 one.base, one.phase, one.seen, one.bad = base, dict(phases), dict(seen_by), bad
-                one.pairs = [(u, q) for q, p in seen_by.items() if ev[q].mb[2] for u, k in one.phase.items() if k < p and u in arrivals]
+                one.pairs = [(u, q) for q, p in seen_by.items() if ev[q].mb[2] and p is not None
+                             for u, k in one.phase.items() if k is not None and k < p and u in arrivals]
                 result.append(one)
                 return
             q = rest[0]
@@ -82,6 +88,8 @@ def assignments(g, base):
             for p in range(last + 1):
                 if int((p & 1) != parity) == wanted:
                     choose(rest[1:], seen_by | {q: p})
+            if bad:
+                choose(rest[1:], seen_by | {q: None})
         choose(waits, {})
     return result
 
@@ -98,20 +106,21 @@ def ordered(g, order, full):
                 at = g.off[b] + ev[b].agent if g.c_node[b] else b
                 if a != b and (earlier_in_thread(g, a, b) or full[a] >> at & 1):
                     edges[a] |= 1 << b
-        top = max([*one.phase.values(), *one.seen.values(), 0])
+        timed = {u: k for u, k in (one.phase | one.seen).items() if k is not None}
+        for u in members:
+            if u not in timed:  # after everything that has a meaning
+                for v in timed:
+                    edges[v] |= 1 << u
+        top = max([*timed.values(), 0])
         nodes = [len(edges) + k for k in range(top + 1)]  # nodes[k]: completion of phase k
         edges += [0] * (top + 1)
         for k in range(top):
             edges[nodes[k]] |= 1 << nodes[k + 1]
-        for u, k in one.phase.items():
-            edges[u] |= 1 << nodes[k]
+        for u, k in timed.items():
+            if u in one.phase or any(k == p for p in one.phase.values()):
+                edges[u] |= 1 << nodes[k]
             if k:
                 edges[nodes[k - 1]] |= 1 << u
-        for q, k in one.seen.items():
-            if any(k == p for p in one.phase.values()):
-                edges[q] |= 1 << nodes[k]
-            if k:
-                edges[nodes[k - 1]] |= 1 << q
         extra += top + 1
         if one.bad:
             undefined = "mbarrier count"
@@ -135,17 +144,18 @@ def ordered(g, order, full):
 
 
 def explains(g, one, edges):
-    """Some order of the updates that respects the edges gives exactly these phases."""
-    updates, dead = list(one.phase), set()
+    """Some order of the updates and waits that respects the edges gives exactly these phases and sights."""
+    when = {u: k for u, k in (one.phase | one.seen).items() if k is not None}
+    members, dead = list(when), set()
 
     def go(done, state):
-        if len(done) == len(updates):
+        if len(done) == len(members):
             return True
         if (done, state) in dead:
             return False
-        for u in updates:
-            if u not in done and state[3] == one.phase[u] and not any(edges[v] >> u & 1 for v in updates if v not in done and v != u):
-                if go(done | {u}, steps(state, g.events[u].mb)):
+        for u in members:
+            if u not in done and state[3] == when[u] and not any(edges[v] >> u & 1 for v in members if v not in done and v != u):
+                if go(done | {u}, state if u in one.seen else steps(state, g.events[u].mb)):
                     return True
         dead.add((done, state))
         return False
