@@ -8,6 +8,7 @@ PLACES = ([(0, 0, 0)] * 4, [(0, 0, 0), (0, 0, 1), (0, 0, 2)], [(0, 0, 0), (0, 1,
 class Program:
     def __init__(self, rng):
         self.rng, self.places, self.locations, self.init, self.count = rng, rng.choice(PLACES), {}, {}, 0
+        self.kind, self.options = None, None
 
     def scope(self):
         return self.rng.choice(SCOPES)
@@ -241,7 +242,43 @@ def aliases(p, threads):
                 ops.append(p.rng.choice(("fence.proxy.alias", p.fence())))
 
 
-KINDS = {"flags": flags, "chain": chain, "barriers": barriers, "mbarriers": mbarriers, "copies": copies, "tensors": tensors, "sizes": sizes, "aliases": aliases}
+def caches(p, threads):
+    """SASS: stores, loads of every strength, barriers of every level, invalidates, on one or more SMs, a copy engine or the host at times."""
+    names = ["x", "y"]
+    levels = ("CTA", "VC", "GL", "SYS")
+
+    def barrier():
+        return f"MEMBAR.{p.rng.choice(levels)}{p.rng.choice(('', '', '', '.IVALLD', '.IVALLT', '.IVALLTD'))}"
+    for ops in threads:
+        for _ in range(p.rng.randint(1, 3)):
+            x = p.rng.choice(names)
+            ops.append(p.rng.choice((f"ST [{x}], {p.rng.randint(1, 2)}", f"LD {p.register()}, [{x}]", f"LD.CV {p.register()}, [{x}]", f"TLD {p.register()}, [{x}]",
+                                     f"LD.STRONG.{p.rng.choice(('CTA', 'GPU'))} {p.register()}, [{x}]", f"ATOM.ADD {p.register()}, [{x}], 1", f"PRELOAD [{x}]")))
+            if p.rng.random() < 0.5:
+                ops.append(p.rng.choice((barrier(), barrier(), barrier(), f"CCTL.IV [{x}]", "CCTL.IVALL", "CCTLT.IVALL")))
+    p.kind = p.rng.choice((None, None, "ce", "host"))
+
+
+def nvshmem(p, threads):
+    """Puts, gets, atomics and stores toward two PEs, fences and quiets, waits and plain loads of the target."""
+    p.locations |= {n: {"symmetric": True} for n in ("x", "y", "f")}
+    p.init["y"] = 7
+    p.places = p.rng.choice(([(0, 0, 0), (1, 0, 0), (2, 0, 0)], [(0, 0, 0), (1, 0, 0), (0, 1, 1)]))
+    for i, ops in enumerate(threads):
+        for _ in range(p.rng.randint(1, 2) if i != 1 else p.rng.randint(0, 1)):
+            x, pe = p.rng.choice(("x", "f")), p.rng.choice((1, 1, 0))
+            ops.append(p.rng.choice((f"nvshmem_p [{x}@{pe}], 1", f"nvshmem_put [{x}@{pe}], [y]", f"nvshmem_put_nbi [{x}@{pe}], [y]", f"nvshmem_g {p.register()}, [{x}@{pe}]",
+                                     f"nvshmem_get_nbi [y], [{x}@{pe}]", f"nvshmem_amo_add [{x}@{pe}], 1", f"nvshmem_amo_fetch_add {p.register()}, [{x}@{pe}], 1",
+                                     f"nvshmem_amo_fetch_add_nbi [y], [{x}@{pe}], 1", f"st [{x}@{pe}], 3")))
+            if p.rng.random() < 0.5:
+                ops.append(p.rng.choice(("nvshmem_fence", "nvshmem_quiet", "fence.acq_rel.sys")))
+        if i == 1:
+            ops += p.rng.choice((["nvshmem_wait_until.ne [f], 0"], [f"nvshmem_test.ne {p.register()}, [f], 0"], [f"ld {p.register()}, [f]"])) + [f"ld {p.register()}, [x]"]
+    if p.rng.random() < 0.3:
+        p.options = {"transport": "ib"}
+
+
+KINDS = {"flags": flags, "chain": chain, "barriers": barriers, "mbarriers": mbarriers, "copies": copies, "tensors": tensors, "sizes": sizes, "aliases": aliases, "caches": caches, "nvshmem": nvshmem}
 
 
 def program(seed, number, kind=None):
@@ -250,20 +287,27 @@ def program(seed, number, kind=None):
     p = Program(rng)
     threads = [[] for _ in range(rng.choice((2, 2, 2, 3) if kind not in ("chain",) else (2, 3)))]
     KINDS[kind](p, threads)
-    d = {"name": f"random/{seed}/{number}/{kind}", "model": "ptx", "threads": [], "init": p.init, "locations": p.locations,
+    d = {"name": f"random/{seed}/{number}/{kind}", "model": kind if kind in ("caches", "nvshmem") else "ptx", "threads": [], "init": p.init, "locations": p.locations,
          "aliases": [{"addr": "y", "proxy": "generic", "of": "x"}] if kind == "aliases" else []}
     for i, ops in enumerate(threads):
         gpu, cluster, cta = p.places[i % len(p.places)]
         d["threads"].append({"id": f"P{i}", "cta": cta, "gpu": gpu, "cluster": cluster, "ops": ops})
+    if p.kind:
+        d["threads"][-1] |= {"kind": p.kind}
     names = []
     for t in d["threads"]:
         for op in t["ops"]:
-            for word in op.replace(",", " ").replace("[", " ").replace("]", " ").replace("+", " ").split()[1:]:
+            for word in op.replace(",", " ").replace("[", " ").replace("]", " ").replace("+", " ").replace("@", "  ").split()[1:]:
                 name = f"{t['id']}:{word}" if word[0] == "r" and word[1:].isdigit() else word
                 if name not in names and (":" in name or name in ("x", "y", "z", "g", "s", "d", "f1", "f2")):
                     names.append(name)
     names = [n for n in names if not (kind == "aliases" and n == "y")]
     d["condition"] = " && ".join(f"{n}==0" for n in names) or "x==0"
-    if rng.random() < 0.25:
+    if kind == "nvshmem":
+        names = [n if ":" in n else f"{n}@1" for n in names]
+        d["condition"] = " && ".join(f"{n}==0" for n in names) or "x@1==0"
+    if p.options:
+        d["options"] = p.options
+    elif d["model"] == "ptx" and rng.random() < 0.25:
         d["options"] = {"reading": "relied"}
     return d
