@@ -389,10 +389,11 @@ class Graph:
                 rel[self.off[i] + self.events[i].agent] |= 1 << i
         return closure(rel)
 
-    def key_of(self, i):
+    def key_of(self, i, toward="generic"):
+        """What a restricted fence asks of an access and of the one that it is ordered before (in the proxy `toward`)."""
         e = self.events[i]
         o = self.test.objects.get(e.base) if e.base else None
-        return (o["space"] if o else None, o["owner"] if o else None, e.th.index if e.mb and e.mb[0] == "init" and e.th else None)
+        return (o["space"] if o else None, o["owner"] if o else None, e.th.index if e.mb and e.mb[0] == "init" and e.th else None, toward)
 
     def base(self, reach, i, j):
         """Base causality between any two events (agents take order in by `ins` and give it by `outs`, but not through)."""
@@ -531,11 +532,13 @@ class Graph:
 
 
 def covers(restriction, key):
-    """Does a restricted fence order an access to the object `key` = (space, owner, initialising thread)?"""
+    """Does a restricted fence order an access to the object `key` = (space, owner, initialising thread, proxy of the later access)?"""
     if restriction is None:
         return True
     if key is None:
         return False
-    space, owner, init = key
+    space, owner, init, toward = key
+    if restriction[-1] == "async" and toward != "async":
+        return False
     return {"cta": lambda: space == "shared::cta" and owner == restriction[1], "shared": lambda: space == "shared::cta",
             "init": lambda: init == restriction[1]}[restriction[0]]()

@@ -13,7 +13,7 @@ def linked(g, i, j):
     x, y = g.events[i], g.events[j]
     if x.t5 and y.t5 and x.proxy == "tensor":
         return tensor(g, i, j)
-    key = g.key_of(i)
+    key = g.key_of(i, y.proxy)
     reach = g.reach_of(key)
     if y.proxy == "tensormap" and x.proxy == "generic":
         return tensormap(g, reach, i, j)

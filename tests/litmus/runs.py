@@ -221,9 +221,11 @@ class Run:
             restrict = {"shared::cta": ("cta", self.th.cta), "shared::cluster": ("shared",)}.get(op.space)
             if op.op == "mbarrier_init":
                 restrict = ("init", self.th.index)
+            if op.op == "async::generic":  # one way: only toward later accesses in the async proxy
+                restrict += ("async",)
             e = self.add("F", op, sem=op.sem, scope=op.scope, restrict=restrict)
             if op.op == "async::generic":
-                e.kind, e.space, e.info = "F", op.space, "async"
+                e.space, e.info = op.space, "async"
         elif k == "proxy":
             self.add("P", op, info=op.op, space=op.space)
         elif k in ("map.release", "map.acquire"):
