@@ -8,7 +8,7 @@ PLACES = ([(0, 0, 0)] * 4, [(0, 0, 0), (0, 0, 1), (0, 0, 2)], [(0, 0, 0), (0, 1,
 class Program:
     def __init__(self, rng):
         self.rng, self.places, self.locations, self.init, self.count = rng, rng.choice(PLACES), {}, {}, 0
-        self.kind, self.options = None, None
+        self.kind, self.options, self.starts = None, None, True
 
     def scope(self):
         return self.rng.choice(SCOPES)
@@ -242,6 +242,57 @@ def aliases(p, threads):
                 ops.append(p.rng.choice(("fence.proxy.alias", p.fence())))
 
 
+def maps(p, threads):
+    """tensormap.replace, its fences on either side, and tensor copies through the map."""
+    p.places = p.rng.choice(([(0, 0, 0)] * 3, [(0, 0, 0), (0, 1, 1), (0, 0, 0)]))
+    last = len(threads) - 1
+    cta = p.places[last][2]
+    p.locations |= {"m": {"kind": "tensormap"}, "s": {"space": "shared::cta", "cta": cta}, "b": {"space": "shared::cta", "cta": cta, "kind": "mbarrier", "count": 1}}
+    p.init |= {"m": "&x", "x": 1, "y": 2}
+    a, z, joined = threads[0], threads[-1], p.rng.random() < 0.8
+
+    def maybe(ops, what, chance=0.7):
+        if p.rng.random() < chance:
+            ops.append(what)
+    a.append("tensormap.replace.tile.global_address.global.b1024.b64 [m], &y")
+    maybe(a, f"fence.proxy.tensormap::generic.release.{p.scope()}")
+    if joined:
+        a.append(f"st.{p.rng.choice(('release', 'relaxed'))}.gpu [f1], 1")
+        z += [f"ld.{p.rng.choice(('acquire', 'relaxed'))}.gpu {p.register()}, [f1]"]
+    maybe(z, f"fence.proxy.tensormap::generic.acquire.{p.scope()} [m], 128")
+    z += ["mbarrier.arrive.expect_tx [b], 4", "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [s], [m, {0}], [b]",
+          "mbarrier.try_wait [b], 0", p.load("s", "weak")]
+
+
+def clients(p, threads):
+    """The host, a copy engine, launches and joins, several GPUs."""
+    p.places = [(0, 0, 0), (1, 0, 0), (0, 1, 1)]
+    p.kind = p.rng.choice(("host", "host", "ce", None))
+    chain(p, threads)
+    if p.kind == "host" and p.rng.random() < 0.5:
+        p.starts = False
+        threads[-1].insert(p.rng.randint(0, len(threads[-1])), "api.launch P0")
+        if p.rng.random() < 0.6:
+            threads[-1].insert(p.rng.randint(threads[-1].index("api.launch P0") + 1, len(threads[-1])), "api.join P0")
+    if p.kind == "ce" and p.rng.random() < 0.5:
+        threads[-1].append("copy [y], [x]")
+
+
+def loops(p, threads):
+    """Spins, and compare-and-swap until it succeeds."""
+    for i, ops in enumerate(threads):
+        kind = p.rng.random()
+        if kind < 0.35:
+            r = p.register()
+            ops += [f"L{i}:", f"ld.{p.rng.choice(('relaxed', 'acquire'))}.{p.scope()} {r}, [f1]", f"beq {r}, 0, L{i}", p.load("x", "weak")]
+        elif kind < 0.65:
+            r = p.register()
+            ops += [f"L{i}:", f"atom.{p.rng.choice(('relaxed', 'acquire', 'acq_rel'))}.gpu.cas {r}, [x], {p.rng.randint(0, 1)}, 2", f"bne {r}, {p.rng.randint(0, 1)}, L{i}",
+                    "st.weak [y], 1"]
+        else:
+            ops += [p.rng.choice(("st.weak [x], 1", "st.relaxed.gpu [x], 1")), p.fence(), f"st.{p.rng.choice(('relaxed', 'release'))}.{p.scope()} [f1], 1"]
+
+
 def caches(p, threads):
     """SASS: stores, loads of every strength, barriers of every level, invalidates, on one or more SMs, a copy engine or the host at times."""
     names = ["x", "y"]
@@ -278,7 +329,7 @@ def nvshmem(p, threads):
         p.options = {"transport": "ib"}
 
 
-KINDS = {"flags": flags, "chain": chain, "barriers": barriers, "mbarriers": mbarriers, "copies": copies, "tensors": tensors, "sizes": sizes, "aliases": aliases, "caches": caches, "nvshmem": nvshmem}
+KINDS = {"flags": flags, "chain": chain, "barriers": barriers, "mbarriers": mbarriers, "copies": copies, "tensors": tensors, "sizes": sizes, "aliases": aliases, "maps": maps, "clients": clients, "loops": loops, "caches": caches, "nvshmem": nvshmem}
 
 
 def program(seed, number, kind=None):
@@ -294,6 +345,8 @@ def program(seed, number, kind=None):
         d["threads"].append({"id": f"P{i}", "cta": cta, "gpu": gpu, "cluster": cluster, "ops": ops})
     if p.kind:
         d["threads"][-1] |= {"kind": p.kind}
+    if not p.starts:
+        d["threads"][0] |= {"start": False}
     names = []
     for t in d["threads"]:
         for op in t["ops"]:
