@@ -36,6 +36,9 @@ struct DeviceProfile {
 // A named profile ("h200", "a100", "t4", ...); an error lists the names.
 Result<DeviceProfile> device_profile(std::string_view name);
 
+// When asynchronous copies take place, see emu/async/agents.hpp.
+enum class AgentOrder : uint8_t { eager, lazy, random };
+
 enum class HostLevel : uint8_t { automatic, v2, v3, v4 };
 
 struct GpuOptions {
@@ -47,6 +50,7 @@ struct GpuOptions {
     HostLevel level = HostLevel::automatic;
     uint64_t seed = 0;
     std::string model = "flat";      // "flat", or a built-in test model: "delay"
+    AgentOrder agents = AgentOrder::eager;
     uint64_t stack_bytes = 1024;     // per thread, at least what the kernel states
     uint64_t heap_bytes = 8 << 20;   // device malloc
     std::function<void(std::string_view)> on_printf;  // device stdout; called in order per CTA

@@ -1,7 +1,8 @@
 // archs: sm_90
 // A ring of CTAs: each round every CTA hands a tile to its neighbour and waits for the one of its other
 // neighbour. `stores`: with st.async, which reports every store to the receiver's mbarrier. `bulk`: with
-// cp.async.bulk between shared memories. A second mbarrier, arrived at from afar, frees the slot.
+// cp.async.bulk between shared memories. A second mbarrier, arrived at from afar, says that the neighbour has read
+// its slot: only then is the tile that a bulk copy reads free.
 #include <cooperative_groups.h>
 #include <cstdint>
 
@@ -46,7 +47,6 @@ __device__ void ring(uint32_t* out, uint32_t rounds) {
     for (uint32_t i = 0; i < rounds; ++i) {
         const uint32_t s = i & 1, parity = i >> 1 & 1;
         if (t == 0) expect(address(&full[s]), 512);
-        if (i >= 2) wait(address(&empty[s]), parity ^ 1);  // the neighbour has read its slot
         const uint32_t to = remote(address(slot[s]), next), bar = remote(address(&full[s]), next);
         if (Bulk) {
             asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -63,6 +63,7 @@ __device__ void ring(uint32_t* out, uint32_t rounds) {
         wait(address(&full[s]), parity);
         const uint32_t got = slot[s][(t + 1) % 128];
         arrive_remote(remote(address(&empty[s]), previous));
+        wait(address(&empty[s]), parity);
         __syncthreads();
         tile[t] = got * 5 + rank + i;
         __syncthreads();

@@ -1,5 +1,5 @@
 // cp.async.bulk: a range of bytes between global memory and the shared memory of the cluster.
-#include "emu/async/perform_copies.hpp"
+#include "emu/async/agents.hpp"
 #include "emu/async/range.hpp"
 
 namespace sassemu::async {

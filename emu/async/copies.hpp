@@ -1,5 +1,6 @@
-// What handlers ask of the agents that copy memory beside the warps: bulk copies (cp.async.bulk) and
-// tensor copies (cp.async.bulk.tensor). Shared addresses are those of the cluster: a rank in bits 31..24.
+// What handlers ask of the agents that copy memory beside the warps: copies lane by lane (cp.async), bulk copies
+// (cp.async.bulk) and tensor copies (cp.async.bulk.tensor), and how their completion is waited for. Shared
+// addresses are those of the cluster: a rank in bits 31..24.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,16 @@
 #include "emu/machine/op.hpp"
 
 namespace sassemu {
+
+// Global to shared memory, `bytes` a lane. Lanes outside of `from_lanes` only write zeros; of the others the first
+// `keep` bytes are copied, and zeros written behind them.
+struct LaneCopy {
+    uint32_t bytes = 4;  // 4, 8, 16
+    uint32_t from_lanes = 0;
+    uint64_t from[32];
+    uint32_t to[32];     // offsets in the CTA's own shared memory
+    uint8_t keep[32];
+};
 
 // Where a copy to shared memory reports to: the mbarrier object at `mbarrier`, as transactions of the bytes
 // written. A copy to global memory has none, its group is waited for. With `multicast` every CTA of `ranks` (bit
@@ -30,6 +41,13 @@ struct TensorCopy : Completion {
     uint32_t dimensions = 1;  // 1..5, as the instruction says
     int32_t at[5] = {};       // coordinates, innermost first, in elements
     bool store = false;       // shared to global
+};
+
+// The copies of a warp since the last such point: LDGDEPBAR ends a group of lane copies, UTMACMDFLUSH one of bulk
+// and tensor copies to global memory. A scoreboard counts the groups that are on their way.
+struct CopyGroup {
+    bool bulk = false;
+    uint8_t scoreboard = 0;
 };
 
 }  // namespace sassemu

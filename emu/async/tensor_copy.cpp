@@ -9,7 +9,10 @@
 // - tf32 and tf32_ftz round to the nearest even of 10 bits when loaded, NaNs become 0x7fffe000; subnormals
 //   stay, and f32_ftz changes nothing.
 // - A box begins at a multiple of 16 bytes, a store inside of the tensor; else the launch fails.
-#include "emu/async/perform_copies.hpp"
+// - Interleaved maps have cells of 16 or 32 bytes for elements: dimension 0 counts cells, which follow each other
+//   in memory, and its step counts. The last dimension but one are the slices of channels; its box is taken as 1.
+//   Cells lie densely in shared memory, whatever the swizzle.
+#include "emu/async/agents.hpp"
 #include "emu/async/range.hpp"
 #include "emu/async/tensor_map.hpp"
 
@@ -43,49 +46,65 @@ bool converts(TensorType type) { return type >= TensorType::tf32; }
 
 // The box as it lies in shared memory.
 struct Box {
-    uint32_t count[5];   // elements per dimension
+    uint32_t unit;       // bytes that dimension 0 counts: an element or a cell
+    uint32_t step;       // of dimension 0
+    uint32_t count[5];   // units or rows per dimension
     uint32_t row, pitch; // bytes of a row, and from one to the next
     uint64_t rows = 1;
     uint32_t swizzle;    // bits 6:4 that are XORed
 
     explicit Box(const TensorMap& m) {
+        const bool cells = m.interleave != TensorInterleave::none;
+        unit = cells ? 8u << static_cast<uint32_t>(m.interleave) : element_bytes(m.type);
+        step = cells ? m.step[0] : 1;
         for (uint32_t k = 0; k < 5; ++k)
-            count[k] = k == 0 ? m.box[0] : k < m.rank ? (m.box[k] + m.step[k] - 1) / m.step[k] : 1;
-        row = m.box[0] * element_bytes(m.type);
+            count[k] = k < m.rank ? (m.box[k] + m.step[k] - 1) / m.step[k] : 1;
+        if (!cells) count[0] = m.box[0];
+        if (cells) count[m.rank - 2] = 1;
+        row = count[0] * unit;
         const auto s = static_cast<uint32_t>(m.swizzle);
         swizzle = ((1u << s) - 1) << 4;
-        pitch = s ? 16u << s : row;
+        pitch = s && !cells ? 16u << s : row;
         for (uint32_t k = 1; k < 5; ++k) rows *= count[k];
     }
+    // Where the byte at a shared offset lies.
+    uint32_t swizzled(uint32_t at) const { return at ^ (at >> 3 & swizzle); }
     uint64_t bytes() const { return rows * row; }
     uint64_t extent() const { return rows * pitch; }
 };
 
-// Copies one row between `row_at` (shared offset) and the tensor, in chunks of 16 bytes; `inside`: the row has
-// elements of the tensor, from number `begin` on at `global`.
-void copy_row(const TensorMap& m, const Box& box, std::byte* global, int64_t begin, bool inside,
-              int64_t first, std::byte* shared, uint32_t row_at, bool store) {
+// Copies 16 bytes between shared memory and the tensor, of which `left` elements from `far` on are there.
+void copy_chunk(const TensorMap& m, std::byte* near, std::byte* far, int64_t left, bool store) {
     const uint32_t bytes = element_bytes(m.type);
     const int64_t elements = 16 / bytes;
-    for (uint32_t chunk = 0; chunk < box.row; chunk += 16) {
-        const int64_t e = first + chunk / bytes;  // begins at a multiple of 16 bytes
-        const uint32_t at = row_at + chunk;
-        std::byte* near = shared + (at ^ (at >> 3 & box.swizzle));
-        const int64_t left = inside && e >= 0 ? static_cast<int64_t>(m.size[0]) - e : 0;
-        if (store) {
-            if (left > 0) copy_words(global + (e - begin) * bytes, near, 16);
-        } else if (left >= elements && !converts(m.type)) {
-            copy_words(near, global + (e - begin) * bytes, 16);
-        } else {
-            for (int64_t i = 0; i < elements; ++i) {
-                uint64_t v = m.nan_fill ? 0x7ff77ff77ff77ff7u : 0;
-                if (i < left) {
-                    const std::byte* far = global + (e + i - begin) * bytes;
-                    v = converts(m.type) ? round_tf32(host::load<uint32_t>(far)) : host::load_bytes(far, bytes);
-                }
-                host::store_bytes(near + i * bytes, bytes, v);
+    if (store) {
+        if (left > 0) copy_words(far, near, 16);
+    } else if (left >= elements && !converts(m.type)) {
+        copy_words(near, far, 16);
+    } else {
+        for (int64_t i = 0; i < elements; ++i) {
+            uint64_t v = m.nan_fill ? 0x7ff77ff77ff77ff7u : 0;
+            if (i < left) {
+                const std::byte* at = far + i * bytes;
+                v = converts(m.type) ? round_tf32(host::load<uint32_t>(at)) : host::load_bytes(at, bytes);
             }
+            host::store_bytes(near + i * bytes, bytes, v);
         }
+    }
+}
+
+// One row between `row_at` (shared offset) and the tensor; `inside`: the row has units of the tensor, from number
+// `begin` on at `global`.
+void copy_row(const TensorMap& m, const Box& box, std::byte* global, int64_t begin, bool inside,
+              int64_t first, std::byte* shared, uint32_t row_at, bool store) {
+    const auto size = static_cast<int64_t>(m.size[0]);
+    const uint32_t elements = 16 / element_bytes(m.type);
+    for (uint32_t chunk = 0; chunk < box.row; chunk += 16) {
+        // An element lies in a chunk, a cell consists of them.
+        const int64_t u = first + int64_t{chunk / box.unit} * box.step;
+        const int64_t left = !inside || u < 0 ? 0 : box.unit < 16 ? size - u : u < size ? elements : 0;
+        std::byte* far = left > 0 ? global + (u - begin) * box.unit + chunk % box.unit : nullptr;
+        copy_chunk(m, shared + box.swizzled(row_at + chunk), far, left, store);
     }
 }
 
@@ -100,20 +119,18 @@ const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c
     const Result<TensorMap> decoded = TensorMap::decode(encoded);
     if (!decoded) return fault(w, op, lanes, decoded.error().where + " " + decoded.error().what, c.map);
     const TensorMap& m = *decoded;
-    const uint32_t size = element_bytes(m.type);
     if (m.rank != c.dimensions)
         return fault(w, op, lanes,
                      "the instruction has " + std::to_string(c.dimensions) +
                          " coordinates, the tensor map a rank of " + std::to_string(m.rank), c.map);
-    if (m.interleave != TensorInterleave::none) return services(w).unsupported(w, op, lanes);
-    if (c.at[0] * static_cast<int64_t>(size) % 16)
+    const Box box(m);
+    if (c.at[0] * int64_t{box.unit} % 16)
         return fault(w, op, lanes, "the first coordinate, " + std::to_string(c.at[0]) +
                                        ", is no multiple of 16 bytes", c.map);
     for (uint32_t k = 0; k < m.rank; ++k)
         if (c.store && c.at[k] < 0)
             return fault(w, op, lanes, "coordinate " + std::to_string(k) + " of a store is negative", c.map);
 
-    const Box box(m);
     ++w.effects;
     const uint32_t at = c.shared & 0xffffff;
     for (uint32_t rest = receivers(c, c.shared); rest; rest &= rest - 1) {
@@ -130,14 +147,15 @@ const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c
                 far += static_cast<uint64_t>(i) * m.stride[k - 1];
             }
             std::byte* global = nullptr;
-            // Only the elements of the row that exist are read; whole chunks are written.
+            // Only the units of the row that exist are read; whole chunks are written.
             const int64_t begin = std::max<int64_t>(c.at[0], 0),
-                          end = std::min<int64_t>(int64_t{c.at[0]} + m.box[0], static_cast<int64_t>(m.size[0]));
+                          last = int64_t{c.at[0]} + int64_t{box.count[0] - 1} * box.step,
+                          end = std::min<int64_t>(last + 1, static_cast<int64_t>(m.size[0]));
             inside &= begin < end;
             if (inside) {
-                uint64_t bytes = static_cast<uint64_t>(end - begin) * size;
+                uint64_t bytes = static_cast<uint64_t>(end - begin) * box.unit;
                 if (c.store) bytes = (bytes + 15) / 16 * 16;
-                std::byte* first = global_range(w, op, lanes, far + static_cast<uint64_t>(begin) * size,
+                std::byte* first = global_range(w, op, lanes, far + static_cast<uint64_t>(begin) * box.unit,
                                                 bytes, c.store);
                 if (!first) return nullptr;
                 global = first;

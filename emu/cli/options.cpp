@@ -19,6 +19,9 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
     app.add_flag("--deterministic", options.deterministic,
                  "one logical scheduler: same bytes whatever --threads");
     app.add_flag("--reference", options.reference, "the scalar reference, without fast paths");
+    app.add_option("--agents", options.agents,
+                   "when asynchronous copies take place: eager, lazy (as late as can be) or random (by --seed)")
+        ->check(CLI::IsMember({"eager", "lazy", "random"}));
     app.add_option("--time-limit", options.time_limit, "seconds for all launches together")
         ->check(CLI::Range(1e-9, 1e9, "SECONDS"));
     app.add_option("--max-instructions", options.max_instructions,
@@ -46,6 +49,8 @@ Result<plan::RunOptions> run_options(const CommonOptions& options) {
     run.gpu.seed = options.seed;
     run.gpu.deterministic = options.deterministic;
     run.gpu.reference = options.reference;
+    if (options.agents == "lazy") run.gpu.agents = AgentOrder::lazy;
+    if (options.agents == "random") run.gpu.agents = AgentOrder::random;
     if (options.level == "v2") run.gpu.level = HostLevel::v2;
     if (options.level == "v3") run.gpu.level = HostLevel::v3;
     if (options.level == "v4") run.gpu.level = HostLevel::v4;

@@ -52,6 +52,9 @@ const Op* tensor(const Op* op, Warp& w, uint32_t mask) {
 }
 
 const Op* nothing(const Op* op, Warp&, uint32_t) { return op + 1; }
+const Op* end_group(const Op* op, Warp& w, uint32_t) {
+    return services(w).end_copy_group(w, op, {.bulk = true, .scoreboard = op->k[0]});
+}
 
 void tensor_operands(Lower& x, const typed::Mem& d, const typed::Mem& map, typed::TmaDim dim, bool store) {
     const uint32_t dimensions = static_cast<uint32_t>(dim) + 1;
@@ -89,13 +92,16 @@ void lower(Lower& x, const typed::Utmastg& i) {
     tensor_operands(x, i.dst, i.src, i.dim, true);
 }
 
-// Prefetches leave no trace, and tensor maps are not cached here. The groups of copies to global memory are
-// complete when committed (UTMACMDFLUSH), so DEPBAR finds nothing to wait for.
+// Prefetches leave no trace, and tensor maps are not cached here.
 void lower(Lower& x, const typed::Ublkpf&) { x.handler(nothing); }
 void lower(Lower& x, const typed::Utmapf&) { x.handler(nothing); }
 void lower(Lower& x, const typed::Utmacctl&) { x.handler(nothing); }
 void lower(Lower& x, const typed::UtmacctlIvall&) { x.handler(nothing); }
-void lower(Lower& x, const typed::Utmacmdflush&) { x.handler(nothing); }
+// cp.async.bulk.commit_group. DEPBAR waits on the scoreboard that it frees when the group is done.
+void lower(Lower& x, const typed::Utmacmdflush&) {
+    x.op.k[0] = x.instruction().control.read_barrier;
+    x.handler(x.late_copies() ? end_group : nothing);
+}
 
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu

@@ -31,7 +31,8 @@ uint32_t same_address(const Op* op, const Warp& w, uint32_t todo) {
     return todo & L::cmp_eq(L::load(w.row(op->a)), L::splat(first));
 }
 
-// k[0]: arrivals, k[1]: bytes, as Amount; k[2] bit 0: drops, bit 1: the token's lower word is the mask.
+// k[0]: arrivals, k[1]: bytes, as Amount; k[2] bit 0: drops, bit 1: the token's lower word is the mask, bit 2:
+// after the copies under way, without a token.
 // d the token, e the operand.
 enum class Amount : uint8_t { none, one, operand, minus_one, minus_operand };
 
@@ -64,6 +65,10 @@ const Op* arrive(const Op* op, Warp& w, uint32_t mask) {
         change.arrivals = static_cast<uint64_t>(total(static_cast<Amount>(op->k[0]), lanes, operand));
         change.drops = op->k[2] & 1 ? change.arrivals : 0;
         change.expect = total(static_cast<Amount>(op->k[1]), lanes, operand);
+        if (op->k[2] & 4) {
+            if (!services(w).arrive_after_copies(w, op, lanes, address, change)) return nullptr;
+            continue;
+        }
         if (!services(w).mbarrier(w, op, lane, address, change)) return nullptr;
         if (op->k[2] & 2) write<false>(w, op->d, L::splat(lanes), lanes);
         write<false>(w, op->d + row_bytes, L::splat(static_cast<uint32_t>(before >> 32)), lanes);
@@ -192,7 +197,7 @@ void lower(Lower& x, const typed::SyncsLd& i) {
 void lower(Lower& x, const typed::SyncsCctlAll&) { x.handler(nothing); }
 void lower(Lower& x, const typed::SyncsCctlAddr&) { x.handler(nothing); }
 
-// The copies of the lanes so far are done: they complete when issued.
+// Once the copies of the lanes so far are done.
 void lower(Lower& x, const typed::ArrivesLdgstsbar& i) {
     near_operand(x, i.addr, 0);
     x.op.e = zero_row;
@@ -202,6 +207,7 @@ void lower(Lower& x, const typed::ArrivesLdgstsbar& i) {
         case typed::ArriveMode::TRANSCNT: set_amounts(x, Amount::none, Amount::minus_one); break;
         default: return x.gap("the mbarrier object of sm_80");
     }
+    x.op.k[2] = x.late_copies() << 2;
     x.handler(arrive);
 }
 

@@ -1,5 +1,5 @@
-// LDGSTS: global to shared memory past the registers. It is asynchronous on the chip; here the copy is
-// complete when issued, which every wait that a program may use allows.
+// LDGSTS: global to shared memory past the registers. It is asynchronous on the chip; the copy is complete when
+// issued, which every wait that a program may use allows, or it is left to the agents.
 //
 // Facts from compiled code (ptxas 13.0, cp.async): lanes whose predicate is false write zeros. With
 // .ZFILL the address is moved up by the bytes to leave out: n = size - address % size bytes are
@@ -85,6 +85,23 @@ const Op* copy_port(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
+// What the agents do later.
+const Op* copy_late(const Op* op, Warp& w, uint32_t mask) {
+    LaneCopy c;
+    c.bytes = width_bytes(static_cast<Width>(op->k[0]));
+    c.from_lanes = copied_lanes(op, w, mask);
+    const uint64_t far = w.scalar64(op->c) + static_cast<uint64_t>(signed_offset(op));
+    const uint32_t near = w.scalar32(op->f) + op->m[1];
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+        const uint64_t from = (uint64_t{w.row(op->b)[lane]} << 32 | w.row(op->a)[lane]) + far;
+        const uint32_t missing = op->m[2] ? static_cast<uint32_t>(from & (c.bytes - 1)) : 0;
+        c.from[lane] = from - missing;
+        c.to[lane] = (w.row(op->e)[lane] + near) & 0xffffff;
+        c.keep[lane] = static_cast<uint8_t>(c.bytes - missing);
+    }
+    return services(w).lane_copy(w, op, mask, c);
+}
+
 template <Width W>
 const Op* copy(const Op* op, Warp& w, uint32_t mask) {
     using T = Lanes<W>;
@@ -136,6 +153,7 @@ void lower(Lower& x, const typed::Ldgsts& i) {
     x.op.m[3] = i.pa.index | static_cast<uint32_t>(i.pa.neg) << 8;
     x.op.k[0] = static_cast<uint8_t>(width);
     if (x.through_port()) return x.handler(copy_port);
+    if (x.late_copies()) return x.handler(copy_late);
     switch (width) {
         case Width::b32: return x.handler(copy<Width::b32>);
         case Width::b64: return x.handler(copy<Width::b64>);

@@ -37,6 +37,19 @@ void fence(Lower& x, Ordering ordering, MemScope scope, bool data, bool texture,
         x.handler(host ? host_fence : nothing);
 }
 
+const Op* end_copy_group(const Op* op, Warp& w, uint32_t) {
+    return services(w).end_copy_group(w, op, {.bulk = false, .scoreboard = op->k[0]});
+}
+
+// k[1]: scoreboards whose groups are all waited for; k[2]: those that may leave k[0] groups.
+const Op* wait_copy_groups(const Op* op, Warp& w, uint32_t) {
+    for (uint32_t scoreboards = op->k[1] | op->k[2]; scoreboards; scoreboards &= scoreboards - 1) {
+        const auto s = static_cast<uint32_t>(std::countr_zero(scoreboards));
+        if (!services(w).wait_copy_groups(w, op, s, op->k[1] >> s & 1 ? 0 : op->k[0])) return nullptr;
+    }
+    return op + 1;
+}
+
 // m[1]: which window (0: none of them), m[3]: the predicate.
 const Op* query_space(const Op* op, Warp& w, uint32_t mask) {
     const uint64_t add = w.scalar64(op->c) + static_cast<uint64_t>(signed_offset(op));
@@ -93,10 +106,23 @@ void lower(Lower& x, const typed::CctlAll& i) {
 void lower(Lower& x, const typed::CctltIvall&) {
     fence(x, Ordering::weak, MemScope::none, false, true, false);
 }
-// Copies are complete when issued, and checked runs wait for registers, not for scoreboards.
-void lower(Lower& x, const typed::Ldgdepbar&) { x.handler(nothing); }
-void lower(Lower& x, const typed::Depbar&) { x.handler(nothing); }
-void lower(Lower& x, const typed::DepbarLe&) { x.handler(nothing); }
+// Waits for copies that are on their way, if any can be; checked runs wait for registers, not for scoreboards.
+void lower(Lower& x, const typed::Ldgdepbar&) {
+    x.op.k[0] = x.instruction().control.write_barrier;
+    x.handler(x.late_copies() ? end_copy_group : nothing);
+}
+// All that is under way on the scoreboards of the list.
+void lower(Lower& x, const typed::Depbar& i) {
+    x.op.k[1] = static_cast<uint8_t>(i.list);
+    x.handler(x.late_copies() ? wait_copy_groups : nothing);
+}
+// ... and but for the last `count` on one more.
+void lower(Lower& x, const typed::DepbarLe& i) {
+    x.op.k[0] = static_cast<uint8_t>(i.count.imm);
+    x.op.k[1] = static_cast<uint8_t>(i.list & ~(1u << static_cast<uint32_t>(i.sb)));
+    x.op.k[2] = static_cast<uint8_t>(1u << static_cast<uint32_t>(i.sb));
+    x.handler(x.late_copies() ? wait_copy_groups : nothing);
+}
 
 void lower(Lower& x, const typed::Qspc& i) {
     using S = typed::SpaceKind;

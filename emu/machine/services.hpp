@@ -56,8 +56,15 @@ struct Services {
     bool (*mbarrier)(Warp&, const Op*, uint32_t lane, uint32_t address, const MbarrierChange&);
     // try_wait: the path executes `op` again when the phase has ended or the time is up.
     const Op* (*mbarrier_wait)(Warp&, const Op*, const std::byte* object);
+    // Copies, performed now or later; see async/agents.hpp.
+    const Op* (*lane_copy)(Warp&, const Op*, uint32_t lanes, const LaneCopy&);
     const Op* (*bulk_copy)(Warp&, const Op*, uint32_t lanes, const BulkCopy&);
     const Op* (*tensor_copy)(Warp&, const Op*, uint32_t lanes, const TensorCopy&);
+    // As `mbarrier`, after the lane copies that the lanes have issued.
+    bool (*arrive_after_copies)(Warp&, const Op*, uint32_t lanes, uint32_t address, const MbarrierChange&);
+    const Op* (*end_copy_group)(Warp&, const Op*, const CopyGroup&);
+    // Until at most `left` groups of the warp are on their way on a scoreboard.
+    const Op* (*wait_copy_groups)(Warp&, const Op*, uint32_t scoreboard, uint32_t left);
     // NANOSLEEP for `ns` of virtual time, then op + 1.
     const Op* (*sleep)(Warp&, const Op*, uint32_t lanes, uint64_t ns);
     // One access through the port (models, checked runs, --reference). Loads fill the destination

@@ -169,6 +169,7 @@ void CodeImage::lower(Section& section) {
         request.sm = module_ ? module_->arch().sm : options_.sm;
         request.max_registers = options_.max_registers;
         request.lowering = options_.lowering;
+        request.late_copies = options_.late_copies;
         request.pool = &pool_;
         request.op = &ops_[offset / 16];
         request.rejection = &rejection;

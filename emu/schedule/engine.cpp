@@ -128,8 +128,10 @@ Engine::Outcome Engine::run_ctas(CtaSlot& slot, Worker& worker) {
             prepare(slot);
             worker.ctas += slot.cluster.size;
         }
-        const Outcome outcome =
-            slot.cluster.size > 1 ? run_cluster(slot, worker) : run_slice(slot, worker);
+        Outcome outcome = slot.cluster.size > 1 ? run_cluster(slot, worker) : run_slice(slot, worker);
+        // Nobody gets on without the copies that are under way: the oldest is performed.
+        const bool stuck = outcome == Outcome::blocked || (outcome == Outcome::expired && slot.quiet_slices);
+        if (stuck && slot.agents.act()) outcome = Outcome::expired;
         if (outcome != Outcome::done) return outcome;
         for (uint32_t r = 0; r < slot.cluster.size; ++r) account(*slot.cluster.cta[r], worker);
         if (worker.claimed.begin == worker.claimed.end) return outcome;
@@ -221,6 +223,7 @@ void Engine::prepare(CtaSlot& slot) {
     const auto size = static_cast<uint32_t>(launch_.cluster.count());
     slot.cluster.size = size;
     slot.cluster.open = false;
+    slot.agents.begin(settings_.agents, chooser_);
     while (slot.others.size() + 1 > size) slot.others.pop_back();
     while (slot.others.size() + 1 < size) slot.others.push_back(std::make_unique<CtaSlot>());
     for (uint32_t r = 0; r < size; ++r) {
@@ -335,6 +338,7 @@ void Engine::check_limits() {
 
 Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
     Cta& cta = slot.cta;
+    async::Agents& agents = agents_of(cta);
     ++cta.slices;
     uint64_t ran = 0, effects_before = 0, effects_after = 0;
     for (uint32_t i = 0; i < cta.warp_count; ++i) effects_before += cta.warps[i].effects;
@@ -347,6 +351,7 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
             const uint64_t before = w.issued + w.guard_false;
             if (!run_warp(slot, w)) continue;
             progress = true;
+            agents.turn();
             const uint64_t done = w.issued + w.guard_false - before;
             ran += done;
             if ((worker.unreported += done) >= report_after) {
@@ -355,7 +360,10 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
             }
             if (launch_.stop.load(std::memory_order_relaxed)) return Outcome::stopped;
         }
-        if (cta.live_threads == 0) return Outcome::done;
+        if (cta.live_threads == 0) {
+            agents.finish(cta);
+            return Outcome::done;
+        }
         if (launch_.model) {
             stepping_ = &cta;
             launch_.model->step(*this, &cta);

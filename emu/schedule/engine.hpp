@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "emu/async/agents.hpp"
 #include "emu/gpu.hpp"
 #include "emu/isa/level.hpp"
 #include "emu/machine/cta.hpp"
@@ -41,6 +42,7 @@ struct alignas(64) CtaSlot {
     uint64_t unit = 0;                // index of the cluster (of the CTA, without clusters)
     Cluster cluster;
     std::vector<std::unique_ptr<CtaSlot>> others;  // ranks 1, 2, ...
+    async::Agents agents;             // of the cluster
     std::unique_ptr<std::byte, void (*)(void*)> arena{nullptr, std::free};
     uint64_t arena_bytes = 0;
     std::vector<Watch> watches;       // of parked paths
@@ -53,6 +55,7 @@ struct alignas(64) CtaSlot {
 
 // The slot of any CTA.
 inline CtaSlot& slot_of(Cta& cta) { return reinterpret_cast<CtaSlot&>(cta); }
+inline async::Agents& agents_of(const Cta& cta) { return slot_of(*cta.cluster->cta[0]).agents; }
 
 // Memory of finished CTAs, for the next ones; kept by the Gpu between launches.
 using SlotCache = std::vector<std::unique_ptr<CtaSlot>>;
@@ -65,6 +68,7 @@ class Engine : public PortHost {
         uint32_t threads = 1;
         uint32_t resident_limit = 1;  // clusters
         bool checked = false;
+        AgentOrder agents = AgentOrder::eager;
         uint64_t max_warp_instructions = 0;
         double seconds = 0;
         const std::atomic<bool>* interrupted = nullptr;

@@ -44,7 +44,8 @@ class GpuImpl final : public Gpu {
         auto model = make_model(options_.model, options_.seed);
         if (!model) return model.error();
         model_ = std::move(*model);
-        chooser_ = options_.seed ? make_seeded_chooser(options_.seed) : make_fixed_chooser();
+        const bool choices = options_.seed || options_.agents == AgentOrder::random;
+        chooser_ = choices ? make_seeded_chooser(options_.seed) : make_fixed_chooser();
         if (options_.threads == 0) options_.threads = std::max(1u, std::thread::hardware_concurrency());
         return {};
     }
@@ -194,6 +195,7 @@ CodeImage& GpuImpl::code(LoadedModule& m) {
     if (!image) {
         CodeImage::Options options;
         options.lowering = lowering;
+        options.late_copies = options_.agents != AgentOrder::eager;
         options.arch = m.module->arch().name();
         options.base_address = m.code_base;
         options.max_registers = 0;
@@ -378,7 +380,9 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request) {
                      "resident together, the device '" + d.name + "' holds " +
                          std::to_string(settings.resident_limit * per_cluster),
                      "use a smaller grid or a larger device profile"};
-    settings.threads = options_.deterministic || model_ ? 1 : options_.threads;
+    settings.agents = options_.agents;
+    const bool alone = options_.deterministic || model_ || options_.agents == AgentOrder::random;
+    settings.threads = alone ? 1 : options_.threads;
     settings.checked = image.options().lowering == Lowering::checked;
     settings.max_warp_instructions = request.limits.max_warp_instructions;
     settings.seconds = request.limits.seconds;

@@ -2,7 +2,7 @@
 // the model says so; and the table of services itself.
 #include <algorithm>
 
-#include "emu/async/perform_copies.hpp"
+#include "emu/async/agents.hpp"
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/perform.hpp"
 #include "emu/schedule/engine.hpp"
@@ -122,6 +122,25 @@ void watch(Warp& w, const std::byte* at, uint32_t bytes) {
 
 void watch_mbarrier(Warp& w, const std::byte* object) { w.watch->note(object, 8, true); }
 
+const Op* lane_copy(Warp& w, const Op* op, uint32_t lanes, const LaneCopy& c) {
+    return agents_of(*w.cta).issue(w, op, lanes, c);
+}
+const Op* bulk_copy(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c) {
+    return agents_of(*w.cta).issue(w, op, lanes, c);
+}
+const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c) {
+    return agents_of(*w.cta).issue(w, op, lanes, c);
+}
+bool arrive_after_copies(Warp& w, const Op* op, uint32_t lanes, uint32_t address, const MbarrierChange& change) {
+    return agents_of(*w.cta).issue(w, op, lanes, async::Arrival{address, change}) != nullptr;
+}
+const Op* end_copy_group(Warp& w, const Op* op, const CopyGroup& group) {
+    return agents_of(*w.cta).issue(w, op, w.active, group);
+}
+const Op* wait_copy_groups(Warp& w, const Op* op, uint32_t scoreboard, uint32_t left) {
+    return agents_of(*w.cta).wait(w, op, scoreboard, left);
+}
+
 uint64_t address_of(const Warp& w, const Op* op) { return w.cta->launch->code->address_of(op); }
 
 }  // namespace
@@ -172,7 +191,8 @@ const Services& engine_services() {
                                 paths::bsync,  paths::recheck,  paths::warpsync,
                                 paths::exit,   paths::barrier,
                                 paths::cluster_arrive, paths::cluster_wait, paths::shared,
-                                paths::mbarrier, paths::mbarrier_wait, async::bulk_copy, async::tensor_copy,
+                                paths::mbarrier, paths::mbarrier_wait, lane_copy, bulk_copy, tensor_copy,
+                                arrive_after_copies, end_copy_group, wait_copy_groups,
                                 paths::sleep,
                                 access,        fence,           watch,       watch_mbarrier, address_of};
     return table;

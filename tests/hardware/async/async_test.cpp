@@ -83,7 +83,7 @@ TensorMap map_of(const cases::Case& c, uint64_t base) {
 
 std::string text(uint32_t number, const cases::Case& c) {
     std::ostringstream out;
-    out << "case " << number << ": type " << c.type << " rank " << c.rank << " swizzle " << c.swizzle << " fill "
+    out << "case " << number << ": type " << c.type << " rank " << c.rank << " interleave " << c.interleave << " swizzle " << c.swizzle << " fill "
         << c.fill;
     for (uint32_t k = 0; k < c.rank; ++k)
         out << "; size " << c.dim[k] << " box " << c.box[k] << " step " << c.step[k] << " at " << c.at[k];
@@ -127,9 +127,9 @@ TEST(TensorMaps, EncodeAsTheDriver) {
     EXPECT_LT(refused, 36000u);
 }
 
-void replay(bool store) {
-    const auto record = recorded(store ? "store.bin" : "load.bin");
-    ASSERT_EQ(record.size(), 100000u);
+void replay(const char* name, bool store, bool cells) {
+    const auto record = recorded(name);
+    ASSERT_EQ(record.size(), cells ? 20000u : 100000u);
     const uint32_t count = static_cast<uint32_t>(record.size()), batch = 1000;
     Device device("tensor.cubin");
     const uint64_t list = device.allocate(batch * sizeof(cases::Launch)), out = device.allocate(batch * 4),
@@ -143,7 +143,7 @@ void replay(bool store) {
     for (uint32_t first = 0; first < count; first += batch) {
         std::vector<cases::Launch> launches(batch);
         for (uint32_t i = 0; i < batch; ++i) {
-            const cases::Case c = cases::make(first + i, store);
+            const cases::Case c = cases::make(first + i, store, cells);
             const auto map = map_of(c, regions + (store ? i * cases::region : 0)).encode();
             ASSERT_TRUE(map) << map.error().where << " " << map.error().what;
             std::memcpy(launches[i].map, map->data(), 128);
@@ -156,13 +156,15 @@ void replay(bool store) {
         const auto hashes = device.words(out, batch);
         for (uint32_t i = 0; i < batch; ++i)
             if (cases::folded(hashes[i]) != record[first + i] && ++differing <= 5)
-                ADD_FAILURE() << text(first + i, cases::make(first + i, store));
+                ADD_FAILURE() << text(first + i, cases::make(first + i, store, cells));
     }
     EXPECT_EQ(differing, 0u) << "of " << count;
 }
 
-TEST(TensorCopies, LoadTheBoxesOfAnH200) { replay(false); }
-TEST(TensorCopies, StoreTheBoxesOfAnH200) { replay(true); }
+TEST(TensorCopies, LoadTheBoxesOfAnH200) { replay("load.bin", false, false); }
+TEST(TensorCopies, StoreTheBoxesOfAnH200) { replay("store.bin", true, false); }
+TEST(TensorCopies, LoadTheCellsOfAnH200) { replay("cells_load.bin", false, true); }
+TEST(TensorCopies, StoreTheCellsOfAnH200) { replay("cells_store.bin", true, true); }
 
 }  // namespace
 }  // namespace sassemu

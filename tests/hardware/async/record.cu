@@ -1,6 +1,6 @@
 // Runs the mbarrier protocols and the tensor copies on a GPU (sm_90) and writes what they leave.
 //   record OUT
-// OUT/mbarrier.bin, load.bin, store.bin, maps.bin: 16 bits per sequence, case or map (tensor_cases.hpp).
+// OUT/mbarrier.bin, load.bin, store.bin, cells_load.bin, cells_store.bin, maps.bin: 16 bits per sequence, case or map (tensor_cases.hpp).
 #include <cuda.h>
 
 #include <cstdio>
@@ -58,7 +58,7 @@ tensor_cases::Launch prepared(const tensor_cases::Case& c, CUdeviceptr base) {
 int main(int argc, char** argv) {
     if (argc != 2) return 2;
     const std::string out = argv[1];
-    constexpr uint32_t sequences = 100000, cases = 100000, maps = 40000;
+    constexpr uint32_t sequences = 100000, cases = 100000, cell_cases = 20000, maps = 40000;
     CHECK(cuInit(0));
     CUdevice device;
     CHECK(cuDeviceGet(&device, 0));
@@ -104,12 +104,13 @@ int main(int argc, char** argv) {
     const CUdeviceptr from = allocate(tensor_cases::region), list = allocate(batch * sizeof(tensor_cases::Launch)),
                       results = allocate(batch * 4);
     CHECK(cuMemcpyHtoD(from, source.data(), tensor_cases::region));
-    for (const bool stores : {false, true}) {
+    for (const char* name : {"load", "store", "cells_load", "cells_store"}) {
+        const bool stores = std::strstr(name, "store"), cells = std::strstr(name, "cells");
         std::vector<uint16_t> kept;
-        for (uint32_t first = 0; first < cases; first += batch) {
+        for (uint32_t first = 0; first < (cells ? cell_cases : cases); first += batch) {
             std::vector<tensor_cases::Launch> launches;
             for (uint32_t i = 0; i < batch; ++i)
-                launches.push_back(prepared(tensor_cases::make(first + i, stores),
+                launches.push_back(prepared(tensor_cases::make(first + i, stores, cells),
                                             stores ? regions + i * tensor_cases::region : from));
             CHECK(cuMemcpyHtoD(list, launches.data(), batch * sizeof launches[0]));
             CUdeviceptr third = stores ? regions : 0;
@@ -121,7 +122,8 @@ int main(int argc, char** argv) {
             CHECK(cuMemcpyDtoH(now.data(), results, batch * 4));
             for (const uint32_t hash : now) kept.push_back(tensor_cases::folded(hash));
         }
-        save(out + (stores ? "/store.bin" : "/load.bin"), kept.data(), kept.size() * 2);
+        save(out + "/" + name + ".bin", kept.data(), kept.size() * 2);
     }
-    std::printf("%u mbarrier sequences, %u maps, %u tensor loads, %u stores\n", sequences, maps, cases, cases);
+    std::printf("%u mbarrier sequences, %u maps, %u tensor loads, %u stores, %u of cells\n", sequences, maps, cases, cases,
+                2 * cell_cases);
 }

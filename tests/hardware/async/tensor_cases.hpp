@@ -100,10 +100,39 @@ inline bool attempt(Random& r, bool store, Case& c) {
     return true;
 }
 
-inline Case make(uint32_t number, bool store) {
-    Random r(number * 2 + store);
+// The same with an interleaved map: dimension 0 counts cells of 16 or 32 bytes, the last but one slices of channels.
+inline bool attempt_cells(Random& r, bool store, Case& c) {
+    c = Case{};
+    c.type = r.below(13);
+    c.rank = 3 + r.below(3);
+    c.interleave = 1 + r.below(2);
+    c.swizzle = r.below(2) ? c.interleave - 1 : r.below(4);
+    c.promotion = r.below(4);
+    c.fill = !store && c.type >= 6 && r.below(2);
+    const uint32_t cell = 8u << c.interleave, unit = 16 / element_bytes(c.type);
+    const bool steps = r.below(3) == 0;
+    uint64_t bytes = cell, span = 0;
+    for (uint32_t k = 0; k < c.rank; ++k) {
+        c.box[k] = k == 0 ? unit * (1 + r.below(3)) : 1 + r.below(r.below(2) ? 4 : 40);
+        c.step[k] = steps ? 1 + r.below(r.below(2) ? 8 : 3) : 1;
+        c.dim[k] = 1 + r.below(2 * (c.box[k] < 8 ? c.box[k] : 8) + 2);
+        span = k == 0 ? c.dim[0] * cell : c.stride[k - 1] * c.dim[k];
+        if (k + 1 < c.rank) c.stride[k] = (span + 31) / 32 * 32 + 32 * r.below(3);
+        if (k + 2 != c.rank) bytes *= (c.box[k] + c.step[k] - 1) / c.step[k];
+        const auto size = static_cast<int32_t>(c.dim[k]);
+        c.at[k] = r.below(4) == 0 ? static_cast<int32_t>(r.below(static_cast<uint32_t>(size) + 8)) - 4
+                                  : static_cast<int32_t>(r.below(static_cast<uint32_t>(size)));
+        if (store && c.at[k] < 0) c.at[k] = 0;
+        if (span > region || bytes > most_bytes) return false;
+    }
+    c.bytes = static_cast<uint32_t>(bytes);
+    return true;
+}
+
+inline Case make(uint32_t number, bool store, bool cells) {
+    Random r(number * 2 + store + (cells ? uint64_t{1} << 41 : 0));
     Case c;
-    while (!attempt(r, store, c)) {
+    while (!(cells ? attempt_cells : attempt)(r, store, c)) {
     }
     return c;
 }

@@ -1,0 +1,114 @@
+// The queue of the agents: what must follow what, and when something is performed.
+#include "emu/async/agents.hpp"
+
+#include <bit>
+#include <utility>
+
+namespace sassemu::async {
+
+namespace {
+
+bool to_global(const Agents::Work& work) {
+    if (const auto* bulk = std::get_if<BulkCopy>(&work)) return bulk->to_global;
+    if (const auto* tensor = std::get_if<TensorCopy>(&work)) return tensor->store;
+    return false;
+}
+
+const Op* perform_now(Warp& w, const Op* op, uint32_t lanes, const Agents::Work& work) {
+    if (const auto* c = std::get_if<LaneCopy>(&work)) return lane_copy(w, op, lanes, *c);
+    if (const auto* c = std::get_if<BulkCopy>(&work)) return bulk_copy(w, op, lanes, *c);
+    if (const auto* c = std::get_if<TensorCopy>(&work)) return tensor_copy(w, op, lanes, *c);
+    if (const auto* a = std::get_if<Arrival>(&work))
+        return services(w).mbarrier(w, op, static_cast<uint32_t>(std::countr_zero(lanes)), a->mbarrier, a->change)
+                   ? op + 1
+                   : nullptr;
+    return op + 1;  // the end of a group, which only counts
+}
+
+}  // namespace
+
+// Copies follow nothing. An arrival follows the lane copies of its lanes; the end of a group follows the group,
+// and the group before.
+bool Agents::follows(const Job& later, const Job& earlier) const {
+    if (later.warp != earlier.warp) return false;
+    const bool lane_copies = std::holds_alternative<LaneCopy>(earlier.work);
+    if (std::holds_alternative<Arrival>(later.work)) return lane_copies && (later.lanes & earlier.lanes);
+    const auto* group = std::get_if<CopyGroup>(&later.work);
+    if (!group) return false;
+    if (const auto* before = std::get_if<CopyGroup>(&earlier.work)) return before->scoreboard == group->scoreboard;
+    return group->bulk ? to_global(earlier.work) : lane_copies;
+}
+
+bool Agents::ready(size_t index) const {
+    for (size_t i = 0; i < index; ++i)
+        if (follows(jobs_[index], jobs_[i])) return false;
+    return true;
+}
+
+bool Agents::perform(size_t index) {
+    const Job job = std::move(jobs_[index]);
+    jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(index));
+    return perform_now(*job.warp, job.op, job.lanes, job.work) != nullptr;
+}
+
+// In the order of issue, which every rule above allows.
+template <class Which>
+bool Agents::perform_all(Which&& which) {
+    for (size_t i = 0; i < jobs_.size();) {
+        if (!which(jobs_[i]))
+            ++i;
+        else if (!perform(i))
+            return false;
+    }
+    return true;
+}
+
+const Op* Agents::issue(Warp& w, const Op* op, uint32_t lanes, const Work& work) {
+    if (eager()) return perform_now(w, op, lanes, work);
+    jobs_.push_back({&w, op, lanes, work});
+    return turn() ? op + 1 : nullptr;
+}
+
+const Op* Agents::wait(Warp& w, const Op* op, uint32_t scoreboard, uint32_t left) {
+    if (idle()) return op + 1;
+    const auto on_scoreboard = [&](const Job& j) {
+        const auto* group = std::get_if<CopyGroup>(&j.work);
+        return group && j.warp == &w && group->scoreboard == scoreboard;
+    };
+    size_t pending = 0;
+    for (const Job& j : jobs_) pending += on_scoreboard(j);
+    for (; pending > left; --pending) {
+        size_t end = 0;
+        while (!on_scoreboard(jobs_[end])) ++end;
+        for (size_t i = 0; i < end;) {
+            if (!follows(jobs_[end], jobs_[i])) {
+                ++i;
+                continue;
+            }
+            if (!perform(i)) return nullptr;
+            --end;
+        }
+        perform(end);
+    }
+    return turn() ? op + 1 : nullptr;
+}
+
+bool Agents::turn() {
+    if (order_ != AgentOrder::random || idle()) return true;
+    // One of the copies, or none.
+    const uint32_t choice = chooser_->pick(ChoicePoint::agent, static_cast<uint32_t>(jobs_.size()) + 1);
+    if (choice == 0 || !ready(choice - 1)) return true;
+    return perform(choice - 1);
+}
+
+bool Agents::act() {
+    if (idle()) return false;
+    perform(0);
+    return true;
+}
+
+void Agents::finish(const Cta& cta) {
+    if (!idle()) perform_all([&](const Job& j) { return j.warp->cta == &cta; });
+}
+
+}  // namespace sassemu::async

@@ -1,0 +1,73 @@
+// The agents of a cluster: copies that a warp has issued and that are not performed yet, and who decides when they
+// are. What one copy does is in lane_copy.cpp, bulk_copy.cpp and tensor_copy.cpp.
+//
+// Programs may rely on nothing but: a copy is done when its group or its mbarrier says so (PTX ISA, "Asynchronous
+// copy operations"). Three orders show what a program relies on beyond that:
+//   eager   each copy is performed when it is issued
+//   lazy    as late as can be: when something waits for it, when nothing else can run, or its CTA ends
+//   random  at times that the Chooser picks
+#pragma once
+
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "emu/gpu.hpp"
+#include "emu/machine/services.hpp"
+#include "emu/schedule/chooser.hpp"
+
+namespace sassemu::async {
+
+// Perform a copy now. They follow the Handler convention: op + 1, or nullptr after a fault of the launch.
+const Op* lane_copy(Warp&, const Op*, uint32_t lanes, const LaneCopy&);
+const Op* bulk_copy(Warp&, const Op*, uint32_t lanes, const BulkCopy&);
+const Op* tensor_copy(Warp&, const Op*, uint32_t lanes, const TensorCopy&);
+
+// An arrival that waits for the copies which the lanes have issued before.
+struct Arrival {
+    uint32_t mbarrier = 0;
+    MbarrierChange change;
+};
+
+class Agents {
+  public:
+    using Work = std::variant<LaneCopy, BulkCopy, TensorCopy, Arrival, CopyGroup>;
+
+    // For the next cluster.
+    void begin(AgentOrder order, Chooser& chooser) {
+        order_ = order;
+        chooser_ = &chooser;
+        jobs_.clear();
+    }
+    bool eager() const { return order_ == AgentOrder::eager; }
+    bool idle() const { return jobs_.empty(); }
+
+    const Op* issue(Warp&, const Op*, uint32_t lanes, const Work&);
+    // Until at most `left` groups of the warp are under way on the scoreboard; all with left == 0.
+    const Op* wait(Warp&, const Op*, uint32_t scoreboard, uint32_t left);
+    // A moment at which the random order may perform something. False: the launch has ended with a fault.
+    bool turn();
+    // Performs the oldest; false when there is none.
+    bool act();
+    // Performs all that the CTA has issued.
+    void finish(const Cta&);
+
+  private:
+    struct Job {
+        Warp* warp;
+        const Op* op;
+        uint32_t lanes;
+        Work work;
+    };
+    bool follows(const Job& later, const Job& earlier) const;
+    bool ready(size_t index) const;
+    bool perform(size_t index);
+    template <class Which>
+    bool perform_all(Which&& which);
+
+    AgentOrder order_ = AgentOrder::eager;
+    Chooser* chooser_ = nullptr;
+    std::vector<Job> jobs_;  // in the order of issue
+};
+
+}  // namespace sassemu::async
