@@ -69,7 +69,7 @@ void lower(Lower& x, const typed::Dmma& i) {
     for (int o = 0; o < 4; ++o) {
         check_aligned(x, index[o], count[o]);
         *at[o] = o ? x.source_row(index[o], count[o]) : x.destination_row(index[o], count[o]);
-        x.op.m[3] |= (index[o] == SASSDEC_RZ ? 0u : row_bytes) << (8 * o);
+        if (index[o] != SASSDEC_RZ) x.op.m[3] |= row_bytes << (8 * o);
     }
     const typed::Src* source[3] = {&i.a, &i.b, &i.c};
     for (int o = 0; o < 3; ++o)
