@@ -19,6 +19,7 @@ namespace sassemu {
 struct MbarrierChange {
     uint64_t arrivals = 0, drops = 0;
     int64_t expect = 0;
+    bool counters = false;  // the object is a CounterMbarrier; arrivals only
 };
 
 struct Mbarrier {
@@ -36,6 +37,22 @@ struct Mbarrier {
     static bool valid_initial(uint64_t object);
     // nullptr, or which rule of the protocol the change breaks; the object is then as before.
     const char* apply(const MbarrierChange& change);
+};
+
+// The object before sm_90: two counters, which compiled code adds to with ordinary atomics (arrive.noComplete,
+// drops) and reads with ordinary loads (test_wait). Read off what ptxas 13.0 emits for sm_80; a chip that has
+// ATOMS.ARRIVE was not at hand (an H200 answers it with a launch failure).
+//   bits 63..32  bit 31: parity of the phase; below: minus the pending arrivals
+//   bits 31..0   2^30 minus the arrivals that the next phase expects
+// An arrival adds 1 to the upper word. Its carry flips the parity, and the next phase begins.
+struct CounterMbarrier {
+    static uint64_t arrive(uint64_t object) {
+        const auto expected = static_cast<uint32_t>(object);
+        auto state = static_cast<uint32_t>(object >> 32) + 1;
+        if (state << 1 == 0) state |= (expected & 0x3fffffff) | 0x40000000;
+        return uint64_t{state} << 32 | expected;
+    }
+    static uint32_t pending(uint64_t object) { return (0u - static_cast<uint32_t>(object >> 32)) & 0x7fffffff; }
 };
 
 // test_wait and try_wait: the phase of that parity is over.

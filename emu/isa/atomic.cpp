@@ -144,6 +144,8 @@ void reduction(Lower& x, const T& i) {
     finish(x, op, shape, AccessSpace::global, i.order, true, 0, no_predicate);
 }
 
+}  // namespace
+
 uint32_t shift_of(typed::SharedScale scale) {
     switch (scale) {
         case typed::SharedScale::X4: return 2;
@@ -152,8 +154,6 @@ uint32_t shift_of(typed::SharedScale scale) {
         default: return 0;
     }
 }
-
-}  // namespace
 
 const Op* atomic_port(const Op* op, Warp& w, uint32_t mask) {
     return atomic_port_rows(op, w, mask, op->e, op->f);

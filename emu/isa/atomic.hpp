@@ -10,6 +10,9 @@ void lower(Lower&, const typed::Atom&);
 void lower(Lower&, const typed::Atomg&);
 void lower(Lower&, const typed::AtomCas&);
 void lower(Lower&, const typed::AtomgCas&);
+// Of the address row of a shared atomic.
+uint32_t shift_of(typed::SharedScale scale);
+
 void lower(Lower&, const typed::Red&);
 void lower(Lower&, const typed::Redg&);
 void lower(Lower&, const typed::Atoms&);

@@ -56,6 +56,19 @@ const Op* end_group(const Op* op, Warp& w, uint32_t) {
     return services(w).end_copy_group(w, op, {.bulk = true, .scoreboard = op->k[0]});
 }
 
+// fence.proxy.tensormap acquire. PTX wants an address in global memory; an H200 checks only its alignment.
+const Op* acquire_map(const Op* op, Warp& w, uint32_t mask) {
+    Access a;
+    a.op = AccessOp::cache;
+    a.space = AccessSpace::global;
+    a.proxy = Proxy::tensormap;
+    a.bytes = 16;
+    a.lanes = mask & (0u - mask);
+    a.warp = &w;
+    a.address[std::countr_zero(mask)] = pair(w, op->a);
+    return services(w).access(w, op, a);
+}
+
 void tensor_operands(Lower& x, const typed::Mem& d, const typed::Mem& map, typed::TmaDim dim, bool store) {
     const uint32_t dimensions = static_cast<uint32_t>(dim) + 1;
     if (dimensions > 5) return x.reject("a tensor copy of an invalid dimension");
@@ -95,7 +108,10 @@ void lower(Lower& x, const typed::Utmastg& i) {
 // Prefetches leave no trace, and tensor maps are not cached here.
 void lower(Lower& x, const typed::Ublkpf&) { x.handler(nothing); }
 void lower(Lower& x, const typed::Utmapf&) { x.handler(nothing); }
-void lower(Lower& x, const typed::Utmacctl&) { x.handler(nothing); }
+void lower(Lower& x, const typed::Utmacctl& i) {
+    x.op.a = x.uniform_source(i.addr.base, 2);
+    x.handler(i.op == typed::TmaCctlOp::IV ? acquire_map : nothing);
+}
 void lower(Lower& x, const typed::UtmacctlIvall&) { x.handler(nothing); }
 // cp.async.bulk.commit_group. DEPBAR waits on the scoreboard that it frees when the group is done.
 void lower(Lower& x, const typed::Utmacmdflush&) {

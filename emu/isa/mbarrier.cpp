@@ -14,6 +14,7 @@
 // instruction. The lower register of the pair is written with TMASK only: the mask of those lanes.
 #include "emu/isa/mbarrier.hpp"
 
+#include "emu/isa/atomic.hpp"
 #include "emu/isa/memory_access.hpp"
 #include "emu/isa/uniform_shapes.hpp"
 
@@ -23,7 +24,7 @@ namespace SASSEMU_ISA_NS {
 namespace {
 
 uint32_t address_of_lane(const Op* op, const Warp& w, uint32_t lane) {
-    return w.row(op->a)[lane] + w.scalar32(op->c) + op->m[0];
+    return (w.row(op->a)[lane] << op->m[1]) + w.scalar32(op->c) + op->m[0];
 }
 // The lanes of `todo` with the address of its first lane.
 uint32_t same_address(const Op* op, const Warp& w, uint32_t todo) {
@@ -32,7 +33,7 @@ uint32_t same_address(const Op* op, const Warp& w, uint32_t todo) {
 }
 
 // k[0]: arrivals, k[1]: bytes, as Amount; k[2] bit 0: drops, bit 1: the token's lower word is the mask, bit 2:
-// after the copies under way, without a token.
+// after the copies under way, without a token, bit 3: the object of sm_80.
 // d the token, e the operand.
 enum class Amount : uint8_t { none, one, operand, minus_one, minus_operand };
 
@@ -64,6 +65,7 @@ const Op* arrive(const Op* op, Warp& w, uint32_t mask) {
         MbarrierChange change;
         change.arrivals = static_cast<uint64_t>(total(static_cast<Amount>(op->k[0]), lanes, operand));
         change.drops = op->k[2] & 1 ? change.arrivals : 0;
+        change.counters = op->k[2] & 8;
         change.expect = total(static_cast<Amount>(op->k[1]), lanes, operand);
         if (op->k[2] & 4) {
             if (!services(w).arrive_after_copies(w, op, lanes, address, change)) return nullptr;
@@ -106,6 +108,22 @@ const Op* check(const Op* op, Warp& w, uint32_t mask) {
     if (op->k[1] && !over && one && !w.watch && answer == WaitAnswer::none)
         return services(w).mbarrier_wait(w, op, object);
     write_predicate(w, op->k[0], over, mask);
+    return op + 1;
+}
+
+// ATOMS.ARRIVE: the lanes arrive one after the other at objects of sm_80. The token is the state word before, in both
+// registers, as compiled code makes it for arrive.noComplete.
+const Op* arrive_counters(const Op* op, Warp& w, uint32_t mask) {
+    for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+        const uint32_t address = address_of_lane(op, w, lane);
+        const std::byte* object = services(w).shared(w, op, lane, address, 8);
+        if (!object) return nullptr;
+        const auto state = static_cast<uint32_t>(host::load<uint64_t>(object) >> 32);
+        const MbarrierChange change{.arrivals = 1, .counters = true};
+        if (!services(w).mbarrier(w, op, lane, address, change)) return nullptr;
+        w.row(op->d)[lane] = w.row(op->d + row_bytes)[lane] = state;
+    }
     return op + 1;
 }
 
@@ -173,6 +191,13 @@ void lower(Lower& x, const typed::SyncsArrive& i) {
     x.handler(arrive);
 }
 
+void lower(Lower& x, const typed::AtomsArrive& i) {
+    if (i.size != 2) return x.reject("ATOMS.ARRIVE of an object that is not 64 bits");
+    near_operand(x, i.addr, shift_of(i.scale));
+    x.op.d = x.destination_row(i.d.index, 2);
+    x.handler(arrive_counters);
+}
+
 void lower(Lower& x, const typed::SyncsPhasechk& i) {
     near_operand(x, i.addr, 0);
     x.op.e = x.source_row(i.a.index);
@@ -205,9 +230,13 @@ void lower(Lower& x, const typed::ArrivesLdgstsbar& i) {
     switch (i.mode) {
         case typed::ArriveMode::ARVCNT: set_amounts(x, Amount::one, Amount::none); break;
         case typed::ArriveMode::TRANSCNT: set_amounts(x, Amount::none, Amount::minus_one); break;
-        default: return x.gap("the mbarrier object of sm_80");
+        case typed::ArriveMode::LEGACY:
+            set_amounts(x, Amount::one, Amount::none);
+            x.op.k[2] = 8;
+            break;
+        default: return x.reject("ARRIVES of an invalid kind");
     }
-    x.op.k[2] = x.late_copies() << 2;
+    x.op.k[2] |= static_cast<uint8_t>(x.late_copies() << 2);
     x.handler(arrive);
 }
 

@@ -7,6 +7,7 @@ namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
 void lower(Lower&, const typed::SyncsArrive&);
+void lower(Lower&, const typed::AtomsArrive&);
 void lower(Lower&, const typed::SyncsPhasechk&);
 void lower(Lower&, const typed::SyncsExch&);
 void lower(Lower&, const typed::SyncsLd&);

@@ -2,6 +2,8 @@
 // %globaltimer is the launch's base plus one nanosecond per clock (architecture, decision 14).
 #include "emu/isa/system.hpp"
 
+#include "emu/isa/uniform_shapes.hpp"
+
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
@@ -89,6 +91,11 @@ bool differs_by_lane(Sr id) {
     }
 }
 
+const Op* registers_granted(const Op* op, Warp& w, uint32_t) {
+    write_uniform_predicate(w, op->k[0], true);
+    return op + 1;
+}
+
 }  // namespace
 
 bool is_clock(typed::SpecialRegister id) {
@@ -164,6 +171,14 @@ void lower(Lower& x, const typed::Nop&) { x.handler(nop); }
 void lower(Lower& x, const typed::Bpt& i) {
     x.op.k[0] = i.mode == 3;  // TRAP
     x.handler(breakpoint);
+}
+
+// setmaxnreg. A warp has the rows of the most registers that its code asks for from the start (CodeImage), so asking
+// always succeeds and giving back frees nothing.
+void lower(Lower& x, const typed::Usetmaxreg& i) {
+    constexpr uint8_t deallocate = 0;
+    x.op.k[0] = i.pd.index;
+    x.handler(i.action == deallocate || i.pd.index == SASSDEC_PT ? nop : registers_granted);
 }
 
 }  // namespace SASSEMU_ISA_NS

@@ -16,6 +16,7 @@ void lower(Lower&, const typed::S2r&);
 void lower(Lower&, const typed::Cs2r&);
 void lower(Lower&, const typed::Nop&);
 void lower(Lower&, const typed::Bpt&);
+void lower(Lower&, const typed::Usetmaxreg&);
 
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu

@@ -116,6 +116,13 @@ bool mbarrier(Warp& w, const Op* op, uint32_t lane, uint32_t address, const Mbar
     if (!object) return false;
     // The shared-memory pipeline of an SM is in order: earlier loads are done before an arrival.
     if (w.in_flight) engine(w).drain(w);
+    if (change.counters) {
+        uint64_t now = host::load<uint64_t>(object);
+        for (uint64_t i = 0; i < change.arrivals; ++i) now = CounterMbarrier::arrive(now);
+        host::store<uint64_t>(object, now);
+        ++w.effects;
+        return true;
+    }
     Mbarrier b = Mbarrier::decode(host::load<uint64_t>(object));
     const Mbarrier before = b;
     if (const char* broken = b.apply(change)) {

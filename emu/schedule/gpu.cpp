@@ -11,6 +11,7 @@
 #include "emu/schedule/bank0.hpp"
 #include "emu/schedule/engine.hpp"
 #include "emu/schedule/service_calls.hpp"
+#include "sassdec/ids.h"
 
 namespace sassemu {
 
@@ -187,6 +188,25 @@ Result<Gpu::Symbol> GpuImpl::symbol(ModuleId id, std::string_view name) {
     return Error{ErrorCode::internal, m.module->file_name(), "variable without a section", ""};
 }
 
+// The most registers that the code asks for while it runs (setmaxnreg); 0 if it does not.
+uint32_t asked_registers(const std::vector<uint8_t>& code, const std::string& arch) {
+    constexpr uint64_t opcode = 0x1c8;  // of USETMAXREG, bits 8..0
+    const sassdec_arch as = sassdec_arch_from_name(arch.c_str());
+    uint32_t most = 0;
+    for (size_t at = 0; at + 16 <= code.size(); at += 16) {
+        uint64_t word[2];
+        std::memcpy(word, code.data() + at, 16);
+        sassdec_insn i;
+        if ((word[0] & 0x1ff) != opcode || sassdec_decode(as, word, 0, &i) != SASSDEC_OK || i.id != SASSDEC_ID_USETMAXREG)
+            continue;
+        uint32_t asked = 255;  // by a uniform register: any number
+        for (unsigned k = 0; k < i.operand_count; ++k)
+            if (i.operand[k].kind == SASSDEC_OP_IMM) asked = static_cast<uint32_t>(i.operand[k].imm);
+        most = std::max(most, std::min(asked, 255u));
+    }
+    return most;
+}
+
 CodeImage& GpuImpl::code(LoadedModule& m) {
     const Lowering lowering = options_.reference              ? Lowering::reference
                               : options_.checked || model_ ? Lowering::checked
@@ -198,7 +218,7 @@ CodeImage& GpuImpl::code(LoadedModule& m) {
         options.late_copies = options_.agents != AgentOrder::eager;
         options.arch = m.module->arch().name();
         options.base_address = m.code_base;
-        options.max_registers = 0;
+        options.max_registers = asked_registers(m.linked.code, options.arch);
         for (const Kernel& k : m.module->kernels())
             options.max_registers = std::max(options.max_registers, k.registers);
         options.level = level_;

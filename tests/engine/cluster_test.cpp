@@ -1,56 +1,15 @@
 // Clusters, mbarriers and tensor copies used wrongly: what the report says. That they work is shown by the
 // kernels in cubins/ and by the records of tests/hardware/async.
-#include <gtest/gtest.h>
-
-#include <cstring>
-
 #include "emu/async/mbarrier.hpp"
 #include "emu/async/tensor_map.hpp"
-#include "emu/gpu.hpp"
+#include "tests/engine/kernel_test.hpp"
 
 namespace sassemu {
 namespace {
 
-class Clusters : public ::testing::Test {
+class Clusters : public KernelTest {
   protected:
-    void SetUp() override {
-        auto gpu = Gpu::create({});
-        ASSERT_TRUE(gpu);
-        gpu_ = std::move(*gpu);
-        auto module = load_module_file(SASSEMU_SOURCE_DIR "/tests/engine/data/cluster.cubin");
-        ASSERT_TRUE(module);
-        auto id = gpu_->load(std::make_shared<const Module>(std::move(*module)));
-        ASSERT_TRUE(id);
-        id_ = *id;
-    }
-    uint64_t buffer(uint64_t bytes) { return *gpu_->allocate(bytes, "buffer"); }
-    template <class... T>
-    Result<LaunchResult> launch(const char* kernel, Dim3 grid, uint32_t cluster, T... arguments) {
-        LaunchRequest r;
-        r.module = id_;
-        r.kernel = kernel;
-        r.grid = grid;
-        r.block = {64, 1, 1};
-        r.cluster = {cluster, 1, 1};
-        r.explicit_cluster = cluster > 1;
-        r.limits.max_warp_instructions = 10'000'000;
-        const auto put = [&](auto v) {
-            r.params.resize((r.params.size() + sizeof v - 1) / sizeof v * sizeof v);
-            const auto* bytes = reinterpret_cast<const std::byte*>(&v);
-            r.params.insert(r.params.end(), bytes, bytes + sizeof v);
-        };
-        (put(arguments), ...);
-        return gpu_->launch(r);
-    }
-    // The launch ends with this fault, whose report has all of these parts.
-    static void expect_fault(const Result<LaunchResult>& r, FaultKind kind, std::initializer_list<const char*> parts) {
-        ASSERT_TRUE(r) << r.error().what;
-        ASSERT_EQ(r->status, LaunchStatus::fault) << r->message;
-        EXPECT_EQ(r->fault->kind, kind) << r->fault->report();
-        for (const char* part : parts) EXPECT_NE(r->fault->report().find(part), std::string::npos) << part << "\n" << r->fault->report();
-    }
-    std::unique_ptr<Gpu> gpu_;
-    ModuleId id_ = 0;
+    void SetUp() override { start("cluster.cubin"); }
 };
 
 TEST_F(Clusters, MissingBytesEndInADeadlockReport) {
@@ -129,6 +88,14 @@ TEST_F(Clusters, TensorMapsAreChecked) {
     const auto refused = m.encode();
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().where.find("boxDim[0]"), std::string::npos);
+}
+
+// An H200 takes any address that is aligned; PTX asks for one in global memory.
+TEST_F(Clusters, ATensorMapIsAcquiredInGlobalMemory) {
+    const uint64_t map = buffer(128);
+    EXPECT_EQ(launch("acquire_map", {}, 1, map)->status, LaunchStatus::ok);
+    expect_fault(launch("acquire_map", {}, 1, map + 4096), FaultKind::out_of_bounds, {"UTMACCTL.IV", "cluster.cu:"});
+    expect_fault(launch("acquire_map", {}, 1, map + 4), FaultKind::misaligned_address, {"UTMACCTL.IV"});
 }
 
 TEST(Mbarrier, OverflowIsRefusedAndChangesNothing) {

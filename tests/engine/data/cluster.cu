@@ -69,3 +69,7 @@ extern "C" __global__ void load_box(const void* map, int x) {
                      : "memory");
     }
 }
+
+extern "C" __global__ void acquire_map(uint64_t map) {
+    asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0],128;" ::"l"(map) : "memory");
+}

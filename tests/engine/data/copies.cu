@@ -1,0 +1,111 @@
+// Kernels that use asynchronous copies before they are done, and their correct twins; and one that asks for registers.
+#include <cstdint>
+
+namespace {
+__device__ uint32_t address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
+__device__ void copy(uint32_t* to, const uint32_t* from) {
+    asm volatile("cp.async.ca.shared.global [%0],[%1],4;" ::"r"(address(to)), "l"(from) : "memory");
+}
+__device__ void commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+}  // namespace
+
+// out[0..63]: read before the copy is waited for; out[64..127]: after.
+extern "C" __global__ void unwaited(const uint32_t* in, uint32_t* out) {
+    __shared__ uint32_t s[64];
+    const uint32_t t = threadIdx.x;
+    volatile uint32_t* v = s;
+    v[t] = 7;
+    copy(&s[t], in + t);
+    commit();
+    out[t] = v[t];
+    asm volatile("cp.async.wait_group 0;" ::: "memory");
+    out[64 + t] = v[t];
+}
+
+// Waits for the first of two groups: out[0..63] has it; out[64..127] is the second, not waited for.
+extern "C" __global__ void two_groups(const uint32_t* in, uint32_t* out) {
+    __shared__ uint32_t s[128];
+    const uint32_t t = threadIdx.x;
+    volatile uint32_t* v = s;
+    v[t] = v[64 + t] = 7;
+    copy(&s[t], in + t);
+    commit();
+    copy(&s[64 + t], in + t);
+    commit();
+    asm volatile("cp.async.wait_group 1;" ::: "memory");
+    out[t] = v[t];
+    out[64 + t] = v[64 + t];
+    asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
+#if __CUDA_ARCH__ >= 900
+__device__ void wait(uint64_t* bar) {
+    asm volatile("{.reg .pred p;\nagain: mbarrier.try_wait.parity.shared.b64 p,[%0],0;\n@!p bra again;}" ::"r"(address(bar)) : "memory");
+}
+
+// A barrier that the copies arrive at: nothing is missing.
+extern "C" __global__ void arrival(const uint32_t* in, uint32_t* out) {
+    __shared__ uint32_t s[64];
+    __shared__ alignas(8) uint64_t bar;
+    const uint32_t t = threadIdx.x;
+    if (t == 0) asm volatile("mbarrier.init.shared.b64 [%0],64;" ::"r"(address(&bar)) : "memory");
+    __syncthreads();
+    copy(&s[t], in + t);
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(address(&bar)) : "memory");
+    wait(&bar);
+    out[t] = s[(t + 1) % 64];
+}
+
+// Thread 0 stores 256 bytes in bulk and overwrites them, waiting in between or not.
+extern "C" __global__ void overwritten(uint32_t* out, uint32_t waits) {
+    __shared__ alignas(16) uint32_t s[64];
+    const uint32_t t = threadIdx.x;
+    s[t] = t;
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (t == 0) {
+        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0],[%1],256;" ::"l"(out), "r"(address(s)) : "memory");
+        asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+        if (waits) asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+    }
+    __syncthreads();
+    s[t] = 1000 + t;
+    __syncthreads();
+    if (t == 0) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+// Ends while a bulk store is under way.
+extern "C" __global__ void leaves(uint32_t* out) {
+    __shared__ alignas(16) uint32_t s[64];
+    s[threadIdx.x] = threadIdx.x;
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0],[%1],256;" ::"l"(out), "r"(address(s)) : "memory");
+        asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    }
+}
+
+// Holds 200 values at once in warps that ask for 232 registers.
+extern "C" __global__ void __launch_bounds__(256, 1) many_registers(const uint32_t* in, uint32_t* out) {
+    constexpr int count = 200;
+    if (threadIdx.x < 128) {
+        asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+        out[threadIdx.x] = 1;
+        return;
+    }
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    uint32_t v[count];
+#pragma unroll
+    for (int i = 0; i < count; ++i) v[i] = in[i] + threadIdx.x;
+#pragma unroll 1
+    for (uint32_t round = 0; round < in[0]; ++round) {
+#pragma unroll
+        for (int i = 0; i < count; ++i) v[i] = v[i] * 5 + v[(i + 7) % count];
+    }
+    uint32_t sum = 0;
+#pragma unroll
+    for (int i = 0; i < count; ++i) sum = sum * 3 + v[i];
+    out[threadIdx.x] = sum;
+}
+#endif
