@@ -338,6 +338,31 @@ plan("tma_gemm",
      launch("transpose", [4, 2], 128, tensor("in", "u32", 4, [100, 60], [32, 32], swizzle="128B"),
             tensor("out", "u32", 4, [60, 100], [32, 32], swizzle="128B")))
 
+plan("hmma_pipeline",
+     {"a": fill(256 * 512), "b": fill(256 * 512), "c": fill(256 * 1024, 0xcd, EXACT), "d": fill(256 * 1024, 0xcd, EXACT),
+      "phases": fill(160 * 4, 0, EXACT)},
+     launch("numbers", 256, 256, "a", u32(411)), launch("numbers", 256, 256, "b", u32(412)), launch("groups", [4, 4], 128, i32(256), "a", "b", "c"), launch("barriers", [4, 4], 256, i32(256), "a", "b", "d"),
+     launch("phases", 1, 32, "phases", u32(9)))
+
+SWIZZLES = {16: "none", 32: "32B", 64: "64B", 128: "128B"}
+plan("tma_hmma",
+     {"a": rnd("f16", 256 * 256, 413, -1, 1), "b": rnd("f16", 256 * 256, 414, -1, 1), "c": fill(256 * 1024, 0xcd, EXACT),
+      "in": rnd("u32", 100 * 60, 415), **{"out%d" % span: fill(100 * 60 * 4, 0xcd, EXACT) for span in SWIZZLES}},
+     launch("gemm", [4, 4], 160, i32(256), tensor("a", "f16", 2, [256, 256], [64, 64], swizzle="128B"),
+            tensor("b", "f16", 2, [256, 256], [64, 64], swizzle="128B"), "c", dynamicShared=65536),
+     *[launch("transpose%d" % span, [-(-400 // span), -(-240 // span)], 128,
+              tensor("in", "u32", 4, [100, 60], [span // 4] * 2, swizzle=swizzle),
+              tensor("out%d" % span, "u32", 4, [60, 100], [span // 4] * 2, swizzle=swizzle)) for span, swizzle in SWIZZLES.items()])
+
+plan("tensormap_replace",
+     {"in": rnd("u32", 64 * 12, 416), "made": fill(5 * 128), "out": fill(5 * 512, 0, EXACT)},
+     launch("replaced", 5, 32, tensor("in", "f32", 4, [8, 8], [4, 4], swizzle="128B"), "made", "in", u32(64), u32(10), "out"))
+
+plan("dependent_launch",
+     {"in": rnd("u32", 64 * 256, 417), "a": fill(64 * 1024, 0, EXACT), "b": fill(64 * 1024, 0, EXACT)},
+     *[launch("stage", 64, 256, "in" if i == 0 else "ab"[(i + 1) % 2], "ab"[i % 2], u32(64 * 256), u32(i),
+              attributes={"programmaticStreamSerialization": True}) for i in range(6)])
+
 plan("bulk_copy",
      {"in": rnd("u32", 4 * 9 * 512, 407), "out": fill(4 * 9 * 2048, 0, EXACT), "tiles": fill(16 * 1024, 0, EXACT)},
      launch("pipeline", 4, 128, "in", "out", i32(9)), launch("multicast", 16, 256, "in", "tiles"))

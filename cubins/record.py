@@ -158,13 +158,17 @@ class LaunchConfig(ctypes.Structure):
                 ("attributes", ctypes.POINTER(LaunchAttribute)), ("count", ctypes.c_uint)]
 
 
-def launch_config(dims, shared, cluster):
-    """For cuLaunchKernelEx; `cluster`: CTAs per cluster [x, y, z], or None."""
+def launch_config(dims, shared, entry):
+    """For cuLaunchKernelEx: with the cluster and the attributes of a plan's launch."""
     config = LaunchConfig((ctypes.c_uint * 6)(*[d.value for d in dims]), shared)
-    if cluster:
-        attribute = LaunchAttribute(4)  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-        attribute.value[:3] = cluster
-        config.attributes, config.count = ctypes.pointer(attribute), 1
+    attributes = []
+    if entry.get("cluster"):
+        attributes.append(LaunchAttribute(4))  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+        attributes[-1].value[:3] = entry["cluster"]
+    if entry.get("attributes", {}).get("programmaticStreamSerialization"):
+        attributes.append(LaunchAttribute(6))  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+        attributes[-1].value[0] = 1
+    config.attributes, config.count = (LaunchAttribute * len(attributes))(*attributes), len(attributes)
     return config
 
 
@@ -349,7 +353,7 @@ def run_plan(driver, plan, directory, wanted_buffers, wanted_globals):
                 if entry.get("cooperative"):
                     driver.call("cuLaunchCooperativeKernel", function, *dims, ctypes.c_uint(shared), None, params)
                 else:
-                    driver.call("cuLaunchKernelEx", ctypes.byref(launch_config(dims, shared, entry.get("cluster"))), function, params, None)
+                    driver.call("cuLaunchKernelEx", ctypes.byref(launch_config(dims, shared, entry)), function, params, None)
                 driver.call("cuCtxSynchronize")
             except DriverError as e:
                 if e.code not in STATUS:
@@ -379,7 +383,10 @@ def descriptions():
 
 
 def plan_path(name):
-    return os.path.join(HERE, name + ".json") if name.startswith("bench/") else os.path.join(HERE, name, "sm_90.json")
+    if name.startswith("bench/"):
+        return os.path.join(HERE, name + ".json")
+    usual = os.path.join(HERE, name, "sm_90.json")
+    return usual if os.path.exists(usual) else os.path.join(HERE, name, "sm_90a.json")
 
 
 def record_one(name, out):
