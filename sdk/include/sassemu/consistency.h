@@ -67,7 +67,7 @@ enum SassemuProxy {
     SASSEMU_PROXY_TENSOR = 7  // tensor memory, as tcgen05 reaches it
 };
 
-// The state space of an object, as bits: a fence's restriction is a set of them, 0 meaning all.
+// The state space of an object, as bits.
 enum SassemuSpace {
     SASSEMU_SPACE_GLOBAL = 1,
     SASSEMU_SPACE_SHARED_CTA = 2,      // shared memory of the accessing thread's own CTA
@@ -79,18 +79,26 @@ enum SassemuSpace {
 // What an operation fence (fence.mbarrier_init) is restricted to; 0 is everything.
 enum SassemuOperation {
     SASSEMU_OPERATION_ANY = 0,
-    SASSEMU_OPERATION_MBARRIER_INIT = 1
+    SASSEMU_OPERATION_MBARRIER_INIT = 1,
+    // Of tcgen05: which rule of the tensor memory an event comes under (PTX ISA 9.7.16.6).
+    SASSEMU_OPERATION_TENSOR_LOAD = 2,
+    SASSEMU_OPERATION_TENSOR_STORE = 3,
+    SASSEMU_OPERATION_TENSOR_MMA = 4,
+    SASSEMU_OPERATION_TENSOR_COPY = 5,
+    SASSEMU_OPERATION_TENSOR_BEFORE = 6,  // tcgen05.fence::before_thread_sync; a commit is one too
+    SASSEMU_OPERATION_TENSOR_AFTER = 7    // tcgen05.fence::after_thread_sync
 };
 
 typedef struct SassemuEvent {
-    uint32_t kind;       // SassemuEventKind bits
+    uint32_t kind;       // SassemuEventKind bits; 0: only takes its place in program order
     uint32_t order;      // SassemuOrder
     uint32_t scope;      // SassemuScope
     uint32_t proxy;      // of an access: how it is made
     uint32_t from, to;   // of a proxy fence: the two proxies (GENERIC is one of them)
     uint32_t both_ways;  // of a proxy fence: 1 when it orders `to` before `from` as well
-    uint32_t space;      // SassemuSpace bits of the object accessed; of a fence: the restriction
-    uint32_t operation;  // of an access: the operation it is; of a fence: its restriction
+    uint32_t space;        // SassemuSpace bits of the object accessed, as this thread sees it
+    uint32_t restriction;  // SassemuSpace bits of what a fence or a release orders; 0: everything
+    uint32_t operation;    // of an access: the operation it is; of a fence: what it is restricted to
     int32_t thread;      // the litmus thread that executes it, or that started the agent; -1: INIT
     int32_t agent;       // -1: the thread itself; else the agent's number, unique in the graph
     int32_t index;       // position in program order of the thread, or in the agent's own order
@@ -99,6 +107,7 @@ typedef struct SassemuEvent {
     uint32_t alias;      // a number for the virtual address that is used (one per name)
     uint64_t first;      // byte range in the location: [first, first+bytes)
     uint64_t bytes;      // 0: no memory is accessed
+    int32_t owner;       // of a shared or tensor memory object: the CTA it lies in; -1: none
     int32_t source;      // which instruction of the thread, for reports
 } SassemuEvent;
 
@@ -153,8 +162,10 @@ typedef struct SassemuVerdict {
     // When consistent and not null: the caller's event_count * event_count bytes. The model writes 1
     // at [a * event_count + b] where a is coherence-ordered before b (transitively), else 0.
     uint8_t* coherence;
-    // The same for causality order, for witnesses.
-    uint8_t* causality;
+    uint8_t* causality;  // the same for causality order between memory operations
+    // The same for what causality order is made of, between events of any kind: the explorer orders
+    // the operations on one mbarrier by it.
+    uint8_t* base;
 } SassemuVerdict;
 
 typedef struct SassemuConsistencyModel {

@@ -1,0 +1,118 @@
+// The PTX memory models as the SDK's `consistency` role: the table of variants and the C functions.
+// What belongs here: the border. What does not: the model (derived.cpp, axioms.cpp).
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include "axioms.hpp"
+
+namespace sassemu::ptx {
+namespace {
+
+//                          name           proxies po-is-causal obs;po-loc sc-per-loc current
+constexpr Variant ptx60 = {
+    "ptx60", "the PTX memory consistency model as of PTX ISA 6.0", false, false, true, true, false};
+constexpr Variant ptx75 = {
+    "ptx75-proxy", "PTX ISA 7.5: with proxies and virtual aliases", true, true, false, false,
+    false};
+constexpr Variant ptx = {
+    "ptx", "the current text: clusters, async and tensormap proxies, mbarriers",
+    true,  true,
+    false, true,
+    true};
+
+struct Model {
+    const Variant* variant;
+    Options options;
+};
+
+bool read_options(std::string_view text, Options& options, char* error, size_t error_bytes) {
+    while (!text.empty()) {
+        const size_t comma = text.find(',');
+        const std::string_view one = text.substr(0, comma);
+        text = comma == text.npos ? std::string_view{} : text.substr(comma + 1);
+        if (one == "graphics=1" || one == "graphics=0") {
+            options.graphics = one.back() == '1';
+        } else if (one == "reading=strict" || one == "reading=relied") {
+            options.relied = one == "reading=relied";
+        } else {
+            std::snprintf(
+                error, error_bytes,
+                "option '%.*s' is unknown; known are graphics=0|1 and reading=strict|relied",
+                static_cast<int>(one.size()), one.data());
+            return false;
+        }
+    }
+    return true;
+}
+
+template <const Variant& variant>
+void* create(const char* text, char* error, size_t error_bytes) {
+    Options options;
+    if (!read_options(text ? text : "", options, error, error_bytes)) return nullptr;
+    return new (std::nothrow) Model{&variant, options};
+}
+
+void destroy(void* model) { delete static_cast<Model*>(model); }
+
+void report(const Violation& v, SassemuVerdict& verdict) {
+    verdict.consistent = 0;
+    std::snprintf(verdict.axiom, sizeof verdict.axiom, "%s", v.axiom);
+    std::snprintf(verdict.clause, sizeof verdict.clause, "%s", v.clause);
+    verdict.cycle_count = 0;
+    for (const size_t e : v.cycle)
+        if (verdict.cycle_count < std::size(verdict.cycle))
+            verdict.cycle[verdict.cycle_count++] = static_cast<uint32_t>(e);
+}
+
+void copy(const Relation& r, uint8_t* into) {
+    if (!into) return;
+    std::memset(into, 0, r.size() * r.size());
+    r.each([&](size_t a, size_t b) { into[a * r.size() + b] = 1; });
+}
+
+int judge(void* self, const SassemuGraph* graph, SassemuVerdict* verdict) {
+    const Model& model = *static_cast<const Model*>(self);
+    const auto x = Execution::read(*graph, *model.variant);
+    if (!x || verdict->size < sizeof(SassemuVerdict)) return 1;
+    Derived d(*x, *model.variant, model.options);
+    verdict->has_open = 0;
+    if (const auto v = violated(*x, d, *model.variant)) {
+        report(*v, *verdict);
+        return 0;
+    }
+    verdict->consistent = 1;
+    if (x->complete)
+        if (const auto open = open_pair(*x, d)) {
+            verdict->has_open = 1;
+            verdict->open = {static_cast<uint32_t>(open->first),
+                             static_cast<uint32_t>(open->second)};
+        }
+    copy(d.coherence, verdict->coherence);
+    copy(d.causality, verdict->causality);
+    if (verdict->base)
+        for (size_t a = 0; a < x->n; ++a)
+            for (size_t b = 0; b < x->n; ++b) verdict->base[a * x->n + b] = d.ordered(a, b);
+    return 0;
+}
+
+template <const Variant& variant>
+constexpr SassemuConsistencyModel model_of = {sizeof(SassemuConsistencyModel),
+                                              SASSEMU_CONSISTENCY_ABI,
+                                              variant.name,
+                                              variant.summary,
+                                              create<variant>,
+                                              destroy,
+                                              judge};
+
+constexpr SassemuConsistencyModel models[] = {model_of<ptx60>, model_of<ptx75>, model_of<ptx>};
+
+}  // namespace
+}  // namespace sassemu::ptx
+
+extern "C" __attribute__((visibility("default"))) const SassemuConsistencyModel*
+sassemu_ptx_consistency_models(size_t* count) {
+    *count = std::size(sassemu::ptx::models);
+    return sassemu::ptx::models;
+}

@@ -1,0 +1,69 @@
+// The order of accesses to tensor memory: PTX ISA 9.7.16.6, "tcgen05 Memory Consistency Model
+// Canonical Synchronization Patterns". Nothing of chapter 8 orders them; these rules do. X precedes
+// Y
+//   - pipelined: the same thread issued both, X a cp or mma, Y an mma, in this order;
+//   - waited for: X is a load (store), and wait::ld (wait::st) stands between X and Y's issue;
+//   - across threads: X is done, then fence::before_thread_sync, a path of program order and
+//     synchronisation, fence::after_thread_sync, and then Y's issue. X is done at its wait, at the
+//     commit that tracks it (which is a before_thread_sync), or, of a pipelined pair in one CTA, at
+//     its issue.
+#include "derived.hpp"
+
+namespace sassemu::ptx {
+
+void Derived::derive_tensor_order() {
+    tensor_order_ = Relation(x_.n);
+    Set accesses(x_.n);
+    for (size_t i = 0; i < x_.n; ++i)
+        if (x_.memory.has(i) && x_.event(i).proxy == SASSEMU_PROXY_TENSOR && x_.event(i).agent >= 0)
+            accesses.add(i);
+    if (accesses.empty()) return;
+    const auto operation = [&](size_t i) { return x_.event(i).operation; };
+    const auto pipelined = [&](size_t a, size_t b) {
+        const bool first = operation(a) == SASSEMU_OPERATION_TENSOR_COPY ||
+                           operation(a) == SASSEMU_OPERATION_TENSOR_MMA;
+        return first && operation(b) == SASSEMU_OPERATION_TENSOR_MMA;
+    };
+    const auto issue_of = [&](size_t access) {
+        for (size_t i = 0; i < x_.n; ++i)
+            if (x_.spawn.has(i, access)) return i;
+        return access;
+    };
+    // Arrivals and waits count here whether relaxed or not.
+    const Relation path = (x_.po | x_.pairing | core_).closure();
+    for (size_t a = 0; a < x_.n; ++a) {
+        if (!accesses.has(a)) continue;
+        const size_t issued = issue_of(a);
+        for (size_t b = 0; b < x_.n; ++b) {
+            if (!accesses.has(b) || !x_.overlaps(a, b) || x_.event(a).agent == x_.event(b).agent)
+                continue;
+            const size_t issue = issue_of(b);
+            Set done(x_.n);
+            for (size_t d = 0; d < x_.n; ++d) {
+                const bool waited = x_.completion.has(a, d);
+                if (waited && x_.po.has(d, issue)) tensor_order_.add(a, b);
+                if (waited || (x_.agent_order.has(a, d) && x_.is(d, SASSEMU_EVENT_ARRIVE)))
+                    done.add(d);
+            }
+            if (pipelined(a, b)) {
+                if (x_.po.has(issued, issue)) tensor_order_.add(a, b);
+                if (x_.same_cta(a, b)) done.add(issued);
+            }
+            for (size_t d = 0; d < x_.n; ++d) {
+                if (!done.has(d)) continue;
+                // As commonly relied on: causality order is enough.
+                if (options_.relied && core_.has(d, issue)) tensor_order_.add(a, b);
+                for (size_t before = 0; before < x_.n; ++before) {
+                    if (operation(before) != SASSEMU_OPERATION_TENSOR_BEFORE) continue;
+                    if (before != d && !x_.po.has(d, before)) continue;
+                    for (size_t after = 0; after < x_.n; ++after)
+                        if (operation(after) == SASSEMU_OPERATION_TENSOR_AFTER &&
+                            path.has(before, after) && x_.po.has(after, issue))
+                            tensor_order_.add(a, b);
+                }
+            }
+        }
+    }
+}
+
+}  // namespace sassemu::ptx
