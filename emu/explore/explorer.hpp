@@ -1,0 +1,54 @@
+// Explores every execution of a litmus test under a consistency model. What belongs here: the
+// search and what it reports. What does not: instructions (machine.hpp), axioms (the model).
+#pragma once
+
+#include <functional>
+
+#include "emu/explore/judge.hpp"
+#include "emu/explore/machine.hpp"
+
+namespace sassemu::explore {
+
+struct Outcome {
+    std::vector<uint64_t> values;  // of Report::names
+    uint64_t count = 0;
+    bool condition = false;
+};
+
+// An execution that shows the verdict: one that reaches the condition, or that does not terminate.
+struct Witness {
+    State state;
+    Answer answer;
+    std::vector<uint64_t> values;
+};
+
+struct Report {
+    Verdict verdict = Verdict::forbidden;
+    std::vector<std::string> names;  // the registers and locations of the condition
+    std::vector<Outcome> outcomes;   // sorted by values
+    uint64_t executions = 0;         // consistent ones
+    bool complete = true;
+    double seconds = 0;
+    std::string undefined;  // why the model says nothing ("mixed-size race")
+    std::string error;      // verdict error: what no program may do
+    std::string bound;      // why `complete` is false
+    std::optional<Witness> witness;
+};
+
+struct Limits {
+    double seconds = 60;
+    uint64_t executions = 5'000'000;
+};
+
+// Random mode, for tests that are too large: this many executions, each a function of (seed,
+// number).
+struct Sampling {
+    uint64_t executions = 0;  // 0: explore all
+    uint64_t seed = 0;
+};
+
+// Errors: the model failed, or is none for this test.
+Result<Report> explore(const Test& test, const Judge& judge, const Limits& limits,
+                       const Sampling& sampling = {});
+
+}  // namespace sassemu::explore

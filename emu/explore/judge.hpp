@@ -1,0 +1,40 @@
+// Asks a consistency model about an execution. What belongs here: State -> SassemuGraph -> answer,
+// and where models come from. What does not: the models (plugins).
+#pragma once
+
+#include <memory>
+
+#include "emu/explore/state.hpp"
+
+namespace sassemu::explore {
+
+struct Answer {
+    bool consistent = false;
+    std::string axiom, clause;
+    std::vector<uint32_t> cycle;
+    bool has_open = false;
+    SassemuEdge open{};
+    std::vector<uint8_t> coherence, causality, base;  // n * n; only when asked for
+};
+
+class Judge {
+  public:
+    Judge() = default;
+    Judge(const Judge&) = delete;
+    Judge& operator=(const Judge&) = delete;
+    ~Judge();
+
+    // `name` of a built-in model (ptx, ptx60, ptx75-proxy) or the path of a plugin; options
+    // "k=v,k=v".
+    static Result<std::unique_ptr<Judge>> open(const std::string& name, const std::string& options);
+
+    // Errors: the model could not read the graph.
+    Result<Answer> operator()(const State& s, bool complete, bool relations = false) const;
+
+  private:
+    const SassemuConsistencyModel* model_ = nullptr;
+    void* self_ = nullptr;
+    void* library_ = nullptr;
+};
+
+}  // namespace sassemu::explore

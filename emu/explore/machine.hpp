@@ -1,0 +1,83 @@
+// The step machine: runs the threads of a test as far as they can go and writes down their events.
+// A thread runs in program order; what a read returns may stay open until the value decides
+// something, so loads are overtaken by later stores as PTX allows. What belongs here: what each
+// instruction does. What does not: which write a read takes (explorer.hpp), what is consistent.
+#pragma once
+
+#include "emu/explore/state.hpp"
+
+namespace sassemu::explore {
+
+class Machine {
+  public:
+    explicit Machine(const Program& program) : p_(program), test_(program.test) {}
+
+    // Runs until no thread can go on. A thread may come to an instruction with several outcomes
+    // that no read decides (a compare-and-swap whose operands are open, a try_wait): then its
+    // number is returned, with the count of outcomes; continue with choose() in as many copies of
+    // the state.
+    struct Fork {
+        int32_t thread = -1;
+        uint32_t outcomes = 0;
+    };
+    Fork run(State& s) const;
+    void choose(State& s, uint32_t thread, uint32_t outcome) const;
+
+  private:
+    enum class Step : uint8_t { done, stop, fork };
+    Step step(State& s, uint32_t thread, int32_t outcome) const;
+    void jump(State& s, uint32_t thread, uint32_t target) const;
+    bool wake(State& s) const;
+
+    uint32_t value(const State& s, uint32_t thread, const Operand& o) const;
+    uint32_t constant_or_value(State& s, uint32_t thread, const Operand& o) const;
+
+    // Events. `agent` -1 is the thread itself.
+    struct Agent {
+        int32_t number = -1, index = 0;
+        uint32_t issue = 0;
+        std::vector<uint32_t> events;
+    };
+    uint32_t add_event(State& s, uint32_t thread, uint32_t kind, Agent* agent = nullptr) const;
+    void place(State& s, uint32_t event, const Operand& o, uint64_t bytes) const;
+    void place_name(State& s, uint32_t event, uint32_t name, uint64_t offset, uint64_t bytes) const;
+    uint32_t add_read(State& s, uint32_t event) const;  // its sources; returns its value
+    void set_value(State& s, uint32_t event, uint32_t value) const;
+
+    Step access(State& s, uint32_t thread, const Instruction& i) const;
+    Step atomic(State& s, uint32_t thread, const Instruction& i, int32_t outcome) const;
+    void fence(State& s, uint32_t thread, const Instruction& i) const;
+
+    // barriers.cpp
+    Step barrier(State& s, uint32_t thread, const Instruction& i) const;
+    bool barrier_passed(State& s, uint32_t thread) const;
+    Step cluster(State& s, uint32_t thread, const Instruction& i) const;
+    bool cluster_passed(State& s, uint32_t thread) const;
+    void mbarrier(State& s, uint32_t thread, const Instruction& i, int32_t outcome) const;
+
+    // agents.cpp
+    Step asynchronous(State& s, uint32_t thread, const Instruction& i) const;
+    Agent issue(State& s, uint32_t thread) const;
+    uint32_t agent_read(State& s, uint32_t thread, Agent& a, uint32_t name, uint64_t offset,
+                        uint64_t bytes, uint32_t proxy) const;
+    uint32_t agent_write(State& s, uint32_t thread, Agent& a, uint32_t name, uint64_t offset,
+                         uint64_t bytes, uint32_t proxy, uint32_t value) const;
+    void agent_modify(State& s, uint32_t thread, const Instruction& i, Agent& a, uint32_t name,
+                      uint64_t offset, uint64_t bytes, uint32_t proxy, uint32_t value,
+                      uint32_t scope) const;
+    uint32_t agent_arrive(State& s, uint32_t thread, const Instruction& i, Agent& a,
+                          const Operand& mbarrier, MbarrierOp op, uint32_t scope) const;
+    void wait_for(State& s, uint32_t thread, const std::vector<uint32_t>& events,
+                  uint32_t proxy) const;
+    void wait_group(State& s, uint32_t thread, const Instruction& i,
+                    ThreadState::Groups& groups) const;
+    bool resume_agents(State& s) const;
+    void tensor_copy(State& s, uint32_t thread, const Instruction& i, Agent& a, uint32_t map_value,
+                     uint32_t map_read) const;
+    void tensor(State& s, uint32_t thread, const Instruction& i) const;
+
+    const Program& p_;
+    const Test& test_;
+};
+
+}  // namespace sassemu::explore

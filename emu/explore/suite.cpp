@@ -1,0 +1,184 @@
+// See suite.hpp.
+#include "emu/explore/suite.hpp"
+
+#include <atomic>
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace sassemu::explore {
+namespace {
+
+constexpr size_t longest_line = 4 << 20;
+
+// What can be said of a test that could not be read: its name, and whether it expects that.
+void describe(Case& c, const std::string& line) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    if (!json.is_object()) return;
+    const auto text = [&](const char* key) {
+        const auto it = json.find(key);
+        return it != json.end() && it->is_string() ? it->get<std::string>() : std::string{};
+    };
+    c.name = text("name");
+    c.model = text("model");
+    if (c.model.empty()) c.model = "ptx";
+    if (text("verdict") == "error") c.stated = Verdict::error;
+    c.expected_error = text("error");
+}
+
+std::string judge_options(const Test& t) {
+    std::string out;
+    for (const auto& [key, value] : t.options) {
+        if (key == "st_async" || key == "transport") continue;  // of the step machine
+        out += (out.empty() ? "" : ",") + key + "=" + value;
+    }
+    return out;
+}
+
+std::string model_name(const std::string& model) {
+    constexpr std::string_view liveness = "-liveness";
+    if (!model.ends_with(liveness)) return model;
+    const std::string base = model.substr(0, model.size() - liveness.size());
+    return base == "ptx75" ? "ptx75-proxy" : base;
+}
+
+class Judges {
+  public:
+    Result<const Judge*> get(const std::string& model, const std::string& options) {
+        const std::lock_guard lock(mutex_);
+        auto& slot = open_[{model, options}];
+        if (!slot) {
+            SASSEMU_ASSIGN(slot, Judge::open(model, options));
+        }
+        return slot.get();
+    }
+
+  private:
+    std::mutex mutex_;
+    std::map<std::pair<std::string, std::string>, std::unique_ptr<Judge>> open_;
+};
+
+// A stated verdict is contradicted by the other one; `forbidden` after an incomplete search says
+// nothing.
+bool contradicts(const Case& c) {
+    if (c.stated == Verdict::unstated) return false;
+    if (c.report.verdict == Verdict::error)
+        return c.stated != Verdict::error ||
+               c.report.error.find(c.expected_error) == c.report.error.npos;
+    if (c.report.verdict == c.stated) return false;
+    return c.report.verdict == Verdict::allowed || c.report.complete;
+}
+
+Result<void> run_case(Case& c, const SuiteOptions& options, Judges& judges) {
+    if (!c.test) return {};
+    const bool own = options.model.empty();
+    if (!own) c.model = options.model;
+    const std::string given = own ? judge_options(*c.test) : options.model_options;
+    auto judge = judges.get(own ? model_name(c.test->model) : options.model, given);
+    if (!judge) {
+        if (own) {
+            c.report.verdict = Verdict::error;
+            c.report.error = judge.error().message();
+            c.bad_input = c.stated != Verdict::error;
+            return {};
+        }
+        return std::move(judge).error();
+    }
+    if (given.find("reading=relied") != given.npos && c.test->verdict_relied != Verdict::unstated)
+        c.stated = c.test->verdict_relied;
+    auto report = explore(*c.test, **judge, options.limits, options.sampling);
+    if (!report) return std::move(report).error().within(c.where + ": " + c.name);
+    c.report = std::move(report).value();
+    return {};
+}
+
+}  // namespace
+
+std::string_view verdict_name(Verdict v) {
+    switch (v) {
+        case Verdict::allowed:
+            return "allowed";
+        case Verdict::forbidden:
+            return "forbidden";
+        case Verdict::error:
+            return "error";
+        case Verdict::unstated:
+            break;
+    }
+    return "unstated";
+}
+
+Result<std::vector<Case>> read_litmus_file(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in) return make_error(ErrorCode::not_found, path, "cannot be opened");
+    std::vector<Case> out;
+    std::string line;
+    for (size_t number = 1; std::getline(in, line); ++number) {
+        const size_t text = line.find_first_not_of(" \t\r");
+        if (text == line.npos || line.compare(text, 2, "//") == 0) continue;
+        Case c;
+        c.where = path + ":" + std::to_string(number);
+        auto test = line.size() > longest_line
+                        ? Result<Test>(make_error(ErrorCode::input, {}, "the line is too long"))
+                        : read_test(line);
+        if (test) {
+            c.test = std::move(test).value();
+            c.test->where = c.where;
+            c.name = c.test->name;
+            c.model = c.test->model;
+            c.stated = c.test->verdict;
+            c.expected_error = c.test->error;
+        } else {
+            describe(c, line);
+            c.report.verdict = Verdict::error;
+            c.report.error = test.error().message();
+            c.bad_input = c.stated != Verdict::error;
+        }
+        out.push_back(std::move(c));
+    }
+    if (in.bad()) return make_error(ErrorCode::system, path, "cannot be read");
+    if (out.empty()) return make_error(ErrorCode::input, path, "holds no test");
+    return out;
+}
+
+Result<void> run_suite(std::vector<Case>& cases, const SuiteOptions& options,
+                       const std::function<void(const Case&)>& done) {
+    Judges judges;
+    std::atomic<size_t> next{0};
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::vector<char> ready(cases.size());
+    Error failure;
+    bool failed = false;
+    const auto work = [&] {
+        for (size_t i; (i = next.fetch_add(1)) < cases.size();) {
+            auto result = run_case(cases[i], options, judges);
+            cases[i].contradicted = contradicts(cases[i]);
+            const std::lock_guard lock(mutex);
+            if (!result && !failed) failed = true, failure = std::move(result).error();
+            if (failed) next = cases.size();
+            ready[i] = 1;
+            changed.notify_one();
+        }
+    };
+    unsigned count =
+        options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+    count = static_cast<unsigned>(std::min<size_t>(count, cases.size()));
+    std::vector<std::thread> workers;
+    for (unsigned i = 0; i < count; ++i) workers.emplace_back(work);
+    for (size_t i = 0; i < cases.size(); ++i) {
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [&] { return ready[i] || failed; });
+        if (failed) break;
+        lock.unlock();
+        done(cases[i]);
+        cases[i].report.witness.reset();
+    }
+    for (std::thread& w : workers) w.join();
+    if (failed) return failure;
+    return {};
+}
+
+}  // namespace sassemu::explore
