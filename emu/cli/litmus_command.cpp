@@ -39,6 +39,7 @@ void print_json(const Case& c) {
         one["condition"] = o.condition;
         outcomes.push_back(std::move(one));
     }
+    if (r.states) out["states"] = r.states;
     out["complete"] = r.complete;
     out["seconds"] = r.seconds;
     if (!r.bound.empty()) out["bound"] = r.bound;

@@ -50,6 +50,9 @@ Machine::Step Machine::barrier(State& s, uint32_t thread, const Instruction& i) 
     const uint32_t lanes = test_.corpus() ? 1 : test_.threads[thread].lanes;
     b.arrivals.push_back({e, thread, lanes, predicate, i.waits});
     b.lanes += lanes;
+    if (b.arrivals.size() == 1) b.reduction = i.reduction;
+    // PTX ISA 9.7.13: bar.red does not meet bar.sync, bar.arrive or another reduction.
+    if (b.reduction != i.reduction && s.undefined.empty()) s.undefined = "barrier mix";
     b.counted |= counted;
     if (counted) {
         b.needed = *s.evaluate(count, p_);
@@ -72,7 +75,7 @@ Machine::Step Machine::barrier(State& s, uint32_t thread, const Instruction& i) 
         }
         b.complete = !b.counted || b.lanes >= b.needed;
     } else if (b.lanes > b.needed) {
-        s.undefined = "barrier count";
+        if (s.undefined.empty()) s.undefined = "barrier count";
     } else if (b.lanes == b.needed) {
         b.complete = true;
         pair_all(s, b);

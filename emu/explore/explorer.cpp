@@ -39,7 +39,7 @@ class Search {
         if (sampling_.executions == 0) {
             visit(State(program_));
         } else {
-            // Uniform among the choices at each point; every run is replayed by its number.
+            // Every execution is a function of the seed and its number.
             for (uint64_t i = 0; i < sampling_.executions && !stopped(); ++i) {
                 random_.seed(sampling_.seed * 0x9e3779b97f4a7c15u + i);
                 visit(State(program_));
@@ -68,15 +68,19 @@ class Search {
         if (report_.bound.empty()) report_.bound = why;
     }
 
-    // Random mode takes one of the alternatives, exploration all of them.
+    // Exploration takes all alternatives; random mode the first, in random order, that leads to a
+    // consistent execution.
     template <class F>
     void each(size_t count, F&& f) {
-        if (count == 0) return;
-        if (sampling_.executions) {
-            f(std::uniform_int_distribution<size_t>(0, count - 1)(random_));
-            return;
+        std::vector<size_t> order(count);
+        for (size_t i = 0; i < count; ++i) order[i] = i;
+        if (sampling_.executions) std::shuffle(order.begin(), order.end(), random_);
+        const uint64_t before = report_.executions;
+        for (const size_t i : order) {
+            if (stopped()) return;
+            f(i);
+            if (sampling_.executions && report_.executions > before) return;
         }
-        for (size_t i = 0; i < count && !stopped(); ++i) f(i);
     }
 
     void visit(State s) {

@@ -26,7 +26,8 @@ struct Report {
     Verdict verdict = Verdict::forbidden;
     std::vector<std::string> names;  // the registers and locations of the condition
     std::vector<Outcome> outcomes;   // sorted by values
-    uint64_t executions = 0;         // consistent ones
+    uint64_t executions = 0;         // consistent ones; of a machine: final states
+    uint64_t states = 0;             // of a machine: all that can be reached
     bool complete = true;
     double seconds = 0;
     std::string undefined;  // why the model says nothing ("mixed-size race")

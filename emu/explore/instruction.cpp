@@ -193,6 +193,12 @@ Error Form::unknown_word() const {
 Result<Instruction> read_instruction(std::string_view text, Test& test, Thread& thread) {
     const std::string_view whole = trimmed(text);
     std::string_view rest = whole;
+    Instruction outset;
+    std::string stripped;
+    if (test.model == "caches") {
+        SASSEMU_ASSIGN(stripped, strip_sass(whole, thread, outset));
+        rest = stripped;
+    }
     int32_t instance = -1;
     if (const size_t at = rest.find("@inst="); at != rest.npos) {
         uint64_t value = 0;
@@ -209,7 +215,7 @@ Result<Instruction> read_instruction(std::string_view text, Test& test, Thread& 
         mnemonic,
         Words(mnemonic),
         space == rest.npos ? std::vector<std::string_view>{} : split_operands(rest.substr(space)),
-        {}};
+        std::move(outset)};
     form.out.instance = instance;
     form.out.text = std::string(whole);
     form.out.form = std::string(mnemonic);

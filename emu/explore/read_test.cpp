@@ -160,7 +160,7 @@ class Reader {
             out.cta = ctas_(-1, static_cast<int64_t>(index));
             out.cluster = clusters_(-1, static_cast<int64_t>(index));
         }
-        out.sm = static_cast<int32_t>(sm < 0 ? out.cta : ctas_(gpu, sm, 2));
+        out.sm = out.kind == ThreadKind::thread ? ctas_(gpu, sm < 0 ? cta : sm, 2) : out.cta;
         return out;
     }
 
@@ -361,10 +361,12 @@ class Reader {
             const size_t at = key.find('@');
             const uint32_t name = find_name(test_, key.substr(0, at));
             if (name == test_.names.size()) return field_error(field, "there is no such location");
-            test_.names[name].initial = number;
-            test_.names[name].initial_address = address;
-            if (at == key.npos) continue;
-            return field_error(field, "the copies of a symmetric location start with one value");
+            if (at == key.npos) {
+                test_.names[name].initial = number;
+                test_.names[name].initial_address = address;
+                continue;
+            }
+            test_.initial_at[{name, std::atoi(key.c_str() + at + 1)}] = number;
         }
         return {};
     }

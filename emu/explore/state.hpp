@@ -112,6 +112,7 @@ struct BarrierInstance {
     uint32_t lanes = 0;
     uint64_t needed = 0;
     bool counted = false, complete = false;
+    Reduction reduction = Reduction::none;  // of the first that came
 };
 
 struct ClusterPhase {

@@ -1,6 +1,8 @@
 // See suite.hpp.
 #include "emu/explore/suite.hpp"
 
+#include "emu/explore/operational.hpp"
+
 #include <atomic>
 #include <condition_variable>
 #include <fstream>
@@ -74,6 +76,18 @@ bool contradicts(const Case& c) {
 Result<void> run_case(Case& c, const SuiteOptions& options, Judges& judges) {
     if (!c.test) return {};
     const bool own = options.model.empty();
+    if (own && (c.test->model == "nvshmem" || c.test->model == "caches")) {
+        auto report = c.test->model == "caches" ? explore_caches(*c.test, options.limits)
+                                                : explore_deliveries(*c.test, options.limits);
+        if (report) {
+            c.report = std::move(report).value();
+        } else {
+            c.report.verdict = Verdict::error;
+            c.report.error = report.error().message();
+            c.bad_input = c.stated != Verdict::error;
+        }
+        return {};
+    }
     if (!own) c.model = options.model;
     const std::string given = own ? judge_options(*c.test) : options.model_options;
     auto judge = judges.get(own ? model_name(c.test->model) : options.model, given);

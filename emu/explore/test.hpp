@@ -109,12 +109,14 @@ struct Instruction {
     bool arrives = false, waits = false, negated = false;  // of a barrier
     bool group = false, reads_only = false, no_increment = false, drop = false, no_complete = false,
          expects = false, fetches = false;
-    uint64_t bytes = 0;         // of an access: 0 is the whole location
-    Operand a, b, c, d;         // the first is what is written, where something is
-    uint32_t target = 0;        // of a branch: an instruction
-    int32_t instance = -1;      // @inst=k
-    std::string form;           // the mnemonic as written
-    std::string text;           // the line as written
+    uint64_t bytes = 0;     // of an access: 0 is the whole location
+    Operand a, b, c, d;     // the first is what is written, where something is
+    uint32_t target = 0;    // of a branch: an instruction
+    int32_t instance = -1;  // @inst=k
+    std::string form;       // the mnemonic as written
+    std::string text;       // the line as written
+    int32_t guard = -1;     // @P of SASS: a register
+    bool guard_inverted = false;
     uint32_t minimum = 0;       // lowest target (sm number), 0: any
     bool exact_family = false;  // needs the `a` variant of the target
 };
@@ -180,6 +182,7 @@ struct Test {
     std::string error;                           // words of the message, for verdict error
     std::map<std::string, std::string> options;  // of the model
     uint32_t bound = 2;
+    std::map<std::pair<uint32_t, int32_t>, uint64_t> initial_at;  // (name, PE): of one copy
 
     bool corpus() const { return model.starts_with("ptx60") || model.starts_with("ptx75"); }
     bool liveness() const { return model.ends_with("-liveness"); }

@@ -1,0 +1,141 @@
+// What the models that are machines share (nvshmem, caches): threads with concrete registers, and
+// an exhaustive search over states. A machine gives its first state, what may come after a state,
+// and what a finished one shows. What belongs here: nothing that only one of them needs.
+#pragma once
+
+#include <chrono>
+#include <unordered_set>
+
+#include "emu/explore/explorer.hpp"
+#include "emu/explore/state.hpp"
+
+namespace sassemu::explore {
+
+// A thread's program counter and registers, the part of its state that any machine has.
+struct Runner {
+    uint32_t pc = 0;
+    std::vector<uint64_t> registers;
+};
+
+inline uint64_t operand_value(const Runner& r, const Operand& o) {
+    return o.kind == Operand::Kind::reg ? r.registers[o.reg] : o.value;
+}
+
+// Arithmetic and branches: false when the instruction is neither.
+inline bool step_plain(Runner& r, const Instruction& i) {
+    switch (i.op) {
+        case Op::move:
+            r.registers[i.a.reg] = operand_value(r, i.b);
+            break;
+        case Op::add:
+        case Op::sub:
+        case Op::mul:
+        case Op::and_:
+        case Op::or_:
+        case Op::xor_:
+        case Op::equal:
+        case Op::not_equal:
+            r.registers[i.a.reg] = apply(i.op, operand_value(r, i.b), operand_value(r, i.c));
+            break;
+        case Op::branch:
+            r.pc = i.target;
+            return true;
+        case Op::branch_if_equal:
+        case Op::branch_if_not_equal:
+            if ((operand_value(r, i.b) == operand_value(r, i.c)) == (i.op == Op::branch_if_equal)) {
+                r.pc = i.target;
+                return true;
+            }
+            break;
+        default:
+            return false;
+    }
+    ++r.pc;
+    return true;
+}
+
+// Whether the instruction reads or writes one of the registers.
+inline bool touches(const Instruction& i, const std::vector<uint32_t>& registers) {
+    for (const uint32_t r : registers) {
+        if (i.guard == static_cast<int32_t>(r)) return true;
+        for (const Operand* o : {&i.a, &i.b, &i.c, &i.d})
+            if (o->kind == Operand::Kind::reg && o->reg == r) return true;
+    }
+    return false;
+}
+
+// A state as bytes: equal states have equal keys.
+class Key {
+  public:
+    Key& add(uint64_t v) {
+        do {
+            bytes_ += static_cast<char>((v & 0x7f) | (v > 0x7f ? 0x80 : 0));
+            v >>= 7;
+        } while (v);
+        return *this;
+    }
+    Key& add(const Runner& r) {
+        add(r.pc);
+        for (const uint64_t v : r.registers) add(v);
+        return *this;
+    }
+    std::string take() { return std::move(bytes_); }
+
+  private:
+    std::string bytes_;
+};
+
+// Machine: State start(); void next(const State&, emit(State)); std::string key(const State&);
+// bool ended(const State&); uint64_t shown(const State&, const Condition& leaf).
+template <class Machine>
+Report search_states(Machine& machine, const Test& test, const Limits& limits) {
+    using State = typename Machine::State;
+    constexpr size_t most_states = 3'000'000;
+    const auto start = std::chrono::steady_clock::now();
+    const auto seconds = [&] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    Report report;
+    const std::vector<const Condition*> names = leaves(*test.condition);
+    for (const Condition* c : names) report.names.push_back(c->text);
+    std::map<std::vector<uint64_t>, Outcome> found;
+    std::unordered_set<std::string> seen;
+    std::vector<State> stack{machine.start()};
+    seen.insert(machine.key(stack[0]));
+    while (!stack.empty()) {
+        const State at = std::move(stack.back());
+        stack.pop_back();
+        bool moved = false;
+        machine.next(at, [&](State s) {
+            moved = true;
+            if (seen.insert(machine.key(s)).second) stack.push_back(std::move(s));
+        });
+        if (!moved && machine.ended(at)) {
+            ++report.executions;
+            std::vector<uint64_t> values;
+            for (const Condition* c : names) values.push_back(machine.shown(at, *c));
+            auto [it, fresh] = found.try_emplace(values);
+            if (fresh) it->second.condition = holds(*test.condition, values);
+            ++it->second.count;
+        }
+        if (seen.size() > most_states || (seen.size() % 1024 == 0 && seconds() > limits.seconds)) {
+            report.complete = false;
+            report.bound = seen.size() > most_states ? "the limit of states" : "the time limit";
+            break;
+        }
+    }
+    report.states = seen.size();
+    for (auto& [values, outcome] : found) {
+        outcome.values = values;
+        if (outcome.condition) report.verdict = Verdict::allowed;
+        report.outcomes.push_back(outcome);
+    }
+    report.seconds = seconds();
+    return report;
+}
+
+// docs/litmus.md, sections 6 and 7.
+Result<Report> explore_deliveries(const Test& test, const Limits& limits);
+Result<Report> explore_caches(const Test& test, const Limits& limits);
+
+}  // namespace sassemu::explore
