@@ -19,23 +19,23 @@ from form import Refused, Test
 def explore(d, limit=None):
     """One test -> the output object of docs/litmus.md, section 8; "left_out" says why there is no verdict."""
     start, out = time.monotonic(), {"name": d["name"], "model": d.get("model", "ptx")}
-    if out["model"].endswith("liveness"):
-        return out | {"left_out": "liveness"}
     try:
         test = Test(d)
         if test.model == "nvshmem":
             from delivery import Explorer
+        elif test.model.endswith("liveness"):
+            from progress import Explorer
         elif test.model == "caches":
             from cache_machine import Explorer
         else:
-            from axioms import Explorer
+            from candidates import Explorer
         x = Explorer(test, limit)
         x.explore()
     except Refused as e:
         return out | {"verdict": "error", "error": str(e), "executions": 0, "outcomes": [], "complete": True}
     except TimeoutError as e:
         return out | {"left_out": str(e) or "time"}
-    outcomes, verdict = [], "forbidden"
+    outcomes, verdict = [], getattr(x, "verdict", "forbidden")
     for state, count in sorted(x.outcomes.items(), key=str):
         named = dict(zip(x.names, state))
         holds = evaluate(d["condition"], named)

@@ -1,11 +1,5 @@
 """mbarrier objects: which operation falls into which phase, what each wait saw, and whether one order explains it (docs/litmus.md, section 2)."""
-
-
-def bits(mask):
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
+from relation import closure
 
 
 class Assignment:
@@ -133,7 +127,6 @@ def ordered(g, order, full):
                 at = g.off[b] + ev[b].agent if g.c_node[b] else b
                 if b != i and not (reach[i] >> at & 1):
                     undefined = "uninitialised mbarrier"
-    from axioms import closure
     all_edges = closure(edges)
     if any(row >> i & 1 for i, row in enumerate(all_edges)):
         return False

@@ -1,11 +1,5 @@
 """Proxy-preserved base causality (8.9.5) between two overlapping accesses, and the order of tensor memory (9.7.16.6)."""
-
-
-def bits(mask):
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
+from relation import bits, closure
 
 
 def linked(g, i, j):
@@ -117,7 +111,6 @@ def tensor(g, i, j):
 def execution(g):
     """Program order, and every synchronization whether it orders memory or not."""
     if getattr(g, "execution_of", None) is not g.pairing:
-        from axioms import closure
         rel = [g.po[k] | g.pairing[k] if g.node[k] else 0 for k in range(g.n)]
         for a, b, _, _ in g.edges:
             rel[a] |= 1 << b
