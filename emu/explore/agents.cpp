@@ -51,6 +51,7 @@ void Machine::agent_modify(State& s, uint32_t thread, const Instruction& i, Agen
     v.b = value;
     v.reads = s.values[old].reads | s.values[value].reads;
     const uint32_t w = agent_write(s, thread, a, name, offset, bytes, proxy, s.add(std::move(v)));
+    s.events[r].e.operation = SASSEMU_OPERATION_REDUCTION;
     for (const uint32_t e : {r, w}) {
         s.events[e].e.order = SASSEMU_ORDER_RELAXED;
         s.events[e].e.scope = scope;

@@ -230,29 +230,35 @@ class Search {
                 }
             together = std::move(next);
         }
-        if (together.empty()) check_mbarriers(s, locations, {});
+        if (together.empty()) {
+            // Nothing lets every wait through; a misuse before that may be why.
+            const auto answer = ask(s, false, true);
+            if (answer && answer->consistent) mbarriers_possible(s, answer->base, true);
+        }
         each(together.size(), [&](size_t i) {
             State next = s;
             for (const auto& [arrival, wait] : together[i]) next.pairing.push_back({arrival, wait});
-            if (check_mbarriers(next, locations, together[i])) settle_order(std::move(next));
+            settle_order(std::move(next));
         });
     }
 
-    // Whether some order of the operations on each object has these pairings and respects the base
-    // causality that they make. Notes on the way what has no meaning.
-    bool check_mbarriers(const State& s, const std::set<uint32_t>& locations,
-                         const Pairing& pairing) {
-        const auto answer = ask(s, false, true);
-        if (!answer || !answer->consistent) return false;
+    // Whether some order of the operations on each object has the pairings of the execution and
+    // respects the base causality that they make. With `noting`, what has no meaning is noted.
+    bool mbarriers_possible(const State& s, const std::vector<uint8_t>& base, bool noting) {
+        std::set<uint32_t> locations;
+        for (const MbarrierOp& op : s.mbarriers) locations.insert(op.location);
         bool possible = true;
         for (const uint32_t l : locations) {
-            const MbarrierOrders orders = mbarrier_orders(s, program_, l, answer->base);
-            if (orders.misused) undefined("mbarrier count");
-            if (!initialised(s, l, answer->base)) undefined("uninitialised mbarrier");
+            const MbarrierOrders orders = mbarrier_orders(s, program_, l, base);
             Pairing here;
-            for (const auto& pair : pairing)
-                if (s.events[pair.second].e.location == l) here.push_back(pair);
+            for (const SassemuEdge& pair : s.pairing) {
+                const SassemuEvent& wait = s.events[pair.to].e;
+                if (wait.bytes && wait.location == l) here.emplace_back(pair.from, pair.to);
+            }
+            std::sort(here.begin(), here.end());
             possible = possible && orders.pairings.count(here);
+            if (noting && orders.misused) undefined("mbarrier count");
+            if (noting && !initialised(s, l, base)) undefined("uninitialised mbarrier");
         }
         return possible;
     }
@@ -277,6 +283,7 @@ class Search {
         if (stopped()) return;
         auto answer = ask(s, true, true);
         if (!answer || !answer->consistent) return;
+        if (!s.mbarriers.empty() && !mbarriers_possible(s, answer->base, !answer->has_open)) return;
         if (!answer->has_open) return record(s, *answer);
         const SassemuEdge pair = answer->open;
         each(2, [&](size_t i) {

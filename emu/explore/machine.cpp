@@ -317,8 +317,9 @@ Machine::Step Machine::atomic(State& s, uint32_t thread, const Instruction& i,
     const bool acquires = i.order == SASSEMU_ORDER_ACQUIRE || i.order == SASSEMU_ORDER_ACQ_REL;
     const bool releases = i.order == SASSEMU_ORDER_RELEASE || i.order == SASSEMU_ORDER_ACQ_REL;
     const uint32_t r = add_event(s, thread, SASSEMU_EVENT_READ);
-    // The read of a red begins no acquire pattern (PTX ISA 8.11).
+    // A red is no read operation (PTX ISA 8.4): the model of the current text knows it by its mark.
     const bool red_acquires = i.fetches || test_.corpus();
+    if (!i.fetches) s.events[r].e.operation = SASSEMU_OPERATION_REDUCTION;
     s.events[r].e.order = acquires && red_acquires ? SASSEMU_ORDER_ACQUIRE : SASSEMU_ORDER_RELAXED;
     s.events[r].e.scope = i.scope;
     place(s, r, i.b, i.bytes);

@@ -77,7 +77,8 @@ bool Derived::in_restriction(size_t fence, size_t access) const {
 bool Derived::admits(size_t fence, size_t a, size_t b) const {
     const SassemuEvent& f = x_.event(fence);
     // fence.mbarrier_init: only this thread's earlier mbarrier.init.
-    if (f.operation && !(x_.event(a).operation == f.operation && x_.event(a).thread == f.thread))
+    if (f.operation == SASSEMU_OPERATION_MBARRIER_INIT &&
+        !(x_.event(a).operation == f.operation && x_.event(a).thread == f.thread))
         return false;
     // A one-way proxy fence orders accesses of its first proxy before those of its second.
     if (f.kind & SASSEMU_EVENT_PROXY_FENCE && !f.both_ways &&
@@ -146,11 +147,12 @@ bool Derived::proxy_preserved(size_t a, size_t b, const Relation& base_ab) const
         }
         if (y.proxy != generic && base_ab.has(f, b) && links(f, b, false)) {
             if (y.proxy == SASSEMU_PROXY_TENSORMAP) {
-                // The release side has to be there as well.
+                // The release side has to be there as well, each in the other's scope.
                 bool released = false;
                 for (size_t r = 0; r < n && !released; ++r)
                     released = proxy_fences_.has(r) && x_.releasing_fences.has(r) &&
-                               x_.event(r).to == y.proxy && base_ab.has(a, r) && base_ab.has(r, f);
+                               x_.event(r).to == y.proxy && base_ab.has(a, r) &&
+                               base_ab.has(r, f) && x_.includes(r, f) && x_.includes(f, r);
                 if (!released || !x_.acquiring_fences.has(f)) continue;
             }
             last.push_back(f);

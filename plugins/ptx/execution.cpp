@@ -83,6 +83,7 @@ std::optional<Execution> Execution::read(const SassemuGraph& graph, const Varian
         !read_edges(graph.completion, n, x.completion) || !read_edges(graph.chosen, n, x.chosen))
         return std::nullopt;
     x.complete = graph.complete != 0;
+    x.current_ = variant.current;
     x.read_sets();
     x.read_order(variant);
     return x;
@@ -107,16 +108,19 @@ void Execution::read_sets() {
         const bool acquire =
             in(o, {SASSEMU_ORDER_ACQUIRE, SASSEMU_ORDER_ACQ_REL, SASSEMU_ORDER_SC});
         if (writes_something) strong_writes.add(i);
-        if (reads_something) strong_reads.add(i);
+        // PTX ISA 8.4, "Operation types": atom is a read operation, red is none.
+        const bool reduces = current_ && e.operation == SASSEMU_OPERATION_REDUCTION;
+        if (reads_something && !reduces) strong_reads.add(i);
         if (writes_something && release) releasing_writes.add(i);
-        if (reads_something && acquire) acquiring_reads.add(i);
+        if (reads_something && acquire && !reduces) acquiring_reads.add(i);
         if (fence && !writes_something && !reads_something) {
             if (release) releasing_fences.add(i);
             if (acquire) acquiring_fences.add(i);
             if (o == SASSEMU_ORDER_SC) sc_fences.add(i);
         }
         const bool one_way = is(i, SASSEMU_EVENT_PROXY_FENCE) && !e.both_ways;
-        if (e.restriction || one_way || (fence && e.operation)) restricted_fences.add(i);
+        if (e.restriction || one_way || (fence && e.operation == SASSEMU_OPERATION_MBARRIER_INIT))
+            restricted_fences.add(i);
     }
     memory = reads | writes;
 }

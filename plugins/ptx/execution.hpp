@@ -63,6 +63,7 @@ class Execution {
     bool complete = false;
 
   private:
+    bool current_ = false;
     void read_sets();
     void read_order(const Variant& variant);
 };
