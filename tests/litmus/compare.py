@@ -105,7 +105,7 @@ def main():
     if a.keep:
         with open(a.keep, "w") as f:
             f.write("".join(json.dumps(d) + "\n" for d in kept))
-    if r.returncode > 1:
+    if r.returncode not in (0, 1):
         wrong += 1
         print(f"sassemu litmus ended with {r.returncode}: {r.stderr[-500:]}")
     print(f"{len(tests)} tests, {wrong} differ, {left} left out by the brute force, {unknown} of models that sassemu litmus does not have; "

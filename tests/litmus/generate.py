@@ -36,7 +36,7 @@ class Program:
             return self.store(x)
         sem, op = self.rng.choice(("relaxed", "acquire", "release", "acq_rel")), self.rng.choice(("add", "exch", "cas"))
         args = {"add": "1", "exch": "2", "cas": "0, 2"}[op]
-        if op == "add" and sem != "acquire" and kind > 0.93:
+        if op == "add" and sem != "acquire" and kind > 0.88:
             return f"red.{sem}.{self.scope()}.add [{x}], 1"
         return f"atom.{sem}.{self.scope()}.{op} {self.register()}, [{x}], {args}"
 
