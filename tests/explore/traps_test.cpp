@@ -219,6 +219,22 @@ TEST(Traps, ALoopThatCountsIsBoundedAndSaysSo) {
     EXPECT_TRUE(r.complete);
     EXPECT_EQ(r.verdict, allowed);
 }
+TEST(Plugin, TheModelAsAPluginJudgesAsTheBuiltInOne) {
+    const std::string line = test_of({{0, 0, {"st.weak [x], 1", "st.release.gpu [y], 1"}},
+                                      {1, 0, {"ld.acquire.gpu r0, [y]", "ld.weak r1, [x]"}}},
+                                     stale)
+                                 .dump();
+    const Report built_in = explored(line, "ptx"), plugged_in = explored(line, PTX_PLUGIN);
+    EXPECT_EQ(plugged_in.verdict, built_in.verdict);
+    EXPECT_EQ(plugged_in.executions, built_in.executions);
+    const auto refusal = [](const std::string& model, const std::string& options) {
+        auto judge = Judge::open(model, options);
+        return judge ? std::string{} : judge.error().message();
+    };
+    EXPECT_NE(refusal("no_such_model", "").find("is unknown"), std::string::npos);
+    EXPECT_NE(refusal("/no/such/plugin.so", "").find("/no/such/plugin.so"), std::string::npos);
+    EXPECT_NE(refusal("ptx", "reading=loose").find("reading=strict|relied"), std::string::npos);
+}
 TEST(Traps, WeakReadsMaySpinForEver) {
     auto test = nlohmann::json::parse(R"({"name":"t","model":"ptx75-liveness","threads":[
         {"id":"P0","cta":0,"gpu":0,"ops":["st.relaxed.gpu [x], 1"]},
