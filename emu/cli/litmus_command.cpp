@@ -41,6 +41,7 @@ void print_json(const Case& c) {
     }
     if (r.states) out["states"] = r.states;
     out["complete"] = r.complete;
+    if (c.sass) out["intent"] = "unknown";
     out["seconds"] = r.seconds;
     if (!r.bound.empty()) out["bound"] = r.bound;
     if (!r.undefined.empty()) out["undefined"] = r.undefined;
@@ -60,6 +61,7 @@ void print_text(const Case& c) {
                 static_cast<unsigned long long>(r.executions), r.outcomes.size(), r.seconds,
                 r.complete ? "complete" : "incomplete: ", r.bound.c_str(),
                 r.undefined.empty() ? "" : (", undefined: " + r.undefined).c_str());
+    if (c.sass) std::printf("  PTX intent unknown: judged by what the words order\n");
     for (const explore::Outcome& o : r.outcomes) {
         std::printf("  %c %8llu ", o.condition ? '*' : ' ',
                     static_cast<unsigned long long>(o.count));
@@ -111,7 +113,9 @@ void add_litmus_command(CLI::App& app, int& exit_code) {
     auto command = std::make_shared<LitmusCommand>();
     CLI::App* sub =
         app.add_subcommand("litmus", "explore every execution of litmus tests (docs/litmus.md)");
-    sub->add_option("test", command->files, "JSONL files")->required();
+    sub->add_option("test", command->files,
+                    "JSONL files, or .sass files with a test in their comments")
+        ->required();
     sub->add_option("--model", command->model,
                     "NAME or plugin.so, then :key=value,...; default: each test's own");
     sub->add_flag("--json", command->json, "one JSON object a line");

@@ -2,6 +2,7 @@
 #include "emu/explore/suite.hpp"
 
 #include "emu/explore/operational.hpp"
+#include "emu/explore/sass_front.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -28,6 +29,28 @@ void describe(Case& c, const std::string& line) {
     if (c.model.empty()) c.model = "ptx";
     if (text("verdict") == "error") c.stated = Verdict::error;
     c.expected_error = text("error");
+}
+
+Case read_case(const std::string& line, const std::string& where) {
+    Case c;
+    c.where = where;
+    auto test = line.size() > longest_line
+                    ? Result<Test>(make_error(ErrorCode::input, {}, "the line is too long"))
+                    : read_test(line);
+    if (test) {
+        c.test = std::move(test).value();
+        c.test->where = c.where;
+        c.name = c.test->name;
+        c.model = c.test->model;
+        c.stated = c.test->verdict;
+        c.expected_error = c.test->error;
+    } else {
+        describe(c, line);
+        c.report.verdict = Verdict::error;
+        c.report.error = test.error().message();
+        c.bad_input = c.stated != Verdict::error;
+    }
+    return c;
 }
 
 std::string judge_options(const Test& t) {
@@ -128,29 +151,18 @@ Result<std::vector<Case>> read_litmus_file(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
     if (!in) return make_error(ErrorCode::not_found, path, "cannot be opened");
     std::vector<Case> out;
+    if (path.ends_with(".sass")) {
+        const std::string text((std::istreambuf_iterator<char>(in)), {});
+        SASSEMU_ASSIGN(const std::string line, litmus_of_sass(text).within(path));
+        out.push_back(read_case(line, path));
+        out.back().sass = true;
+        return out;
+    }
     std::string line;
     for (size_t number = 1; std::getline(in, line); ++number) {
         const size_t text = line.find_first_not_of(" \t\r");
         if (text == line.npos || line.compare(text, 2, "//") == 0) continue;
-        Case c;
-        c.where = path + ":" + std::to_string(number);
-        auto test = line.size() > longest_line
-                        ? Result<Test>(make_error(ErrorCode::input, {}, "the line is too long"))
-                        : read_test(line);
-        if (test) {
-            c.test = std::move(test).value();
-            c.test->where = c.where;
-            c.name = c.test->name;
-            c.model = c.test->model;
-            c.stated = c.test->verdict;
-            c.expected_error = c.test->error;
-        } else {
-            describe(c, line);
-            c.report.verdict = Verdict::error;
-            c.report.error = test.error().message();
-            c.bad_input = c.stated != Verdict::error;
-        }
-        out.push_back(std::move(c));
+        out.push_back(read_case(line, path + ":" + std::to_string(number)));
     }
     if (in.bad()) return make_error(ErrorCode::system, path, "cannot be read");
     if (out.empty()) return make_error(ErrorCode::input, path, "holds no test");

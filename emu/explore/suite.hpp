@@ -22,11 +22,12 @@ struct Case {
     std::string expected_error;
     Report report;
     bool contradicted = false;
+    bool sass = false;       // judged by its words: what PTX meant is not known
     bool bad_input = false;  // it could not be read, and does not say that this is so
 };
 
-// All tests of a JSONL file. Errors: the file cannot be read. A line that is no test becomes a case
-// with an error.
+// All tests of a JSONL file, or the one of a .sass file. Errors: the file cannot be read. A line
+// that is no test becomes a case with an error.
 Result<std::vector<Case>> read_litmus_file(const std::string& path);
 
 // Runs every case; `done(case)` is called in the order of the cases. Errors: a model cannot be
