@@ -81,7 +81,8 @@ def scrambled(v):
 
 pattern("syncwarp_divergent",
         {"in": words(32), "out": gives(32, [scrambled(D[i % 16]) for i in range(32)])},
-        launch("syncwarp_divergent", 1, 32, "in", {"u32": 3}, "out"), archs=ALL, warp=[find(RACE, "write", "read")])
+        launch("syncwarp_divergent", 1, 32, "in", {"u32": 3}, "out"), archs=ALL,
+        warp=[find(RACE, "write", "read", plain=False, common=False), find(UNINITIALISED, "read")])
 pattern("histogram",
         {"in": words(64), "out": gives(16, [sum(v % 16 == i for v in D[:64]) for i in range(16)])},
         launch("histogram", 1, 64, "in", "out"), archs=ALL,
@@ -108,13 +109,13 @@ pattern("cluster_barrier",
         launch("cluster_barrier", 2, 32, "in", "out", "side"),
         release=[find(RELEASE, "push", "read"), find(RELEASE, "store", "read")], reuse=[find(RACE, "read", "again")])
 pattern("cluster_mbarrier", PUSH, launch("cluster_mbarrier", 2, 32, "in", "out"),
-        release=[find(RELEASE, "push", "read")], scope=[find(SCOPE, "push", "read")],
+        release=[find(RELEASE, "push", "read")], scope=[find(SCOPE, "push", "read", plain=RELEASE)],
         acquire=[find(ACQUIRE, "push", "read", plain=False)], wait=[find(RACE, "push", "read")])
 pattern("cluster_barrier_fence", PUSH, launch("cluster_barrier_fence", 2, 32, "in", "out"),
         release=[find(RELEASE, "push", "read")], scope=[find(SCOPE, "push", "read")])
 pattern("cluster_mbarrier_fence", {"in": words(64), "out": gives(128, PUSHED + TRIPLE), "side": room(64)},
         launch("cluster_mbarrier_fence", 2, 32, "in", "out", "side"),
-        release=[find(RELEASE, "push", "read"), find(RELEASE, "store", "load")],
+        release=[find(RELEASE, "push", "read")],
         release_scope=[find(SCOPE, "push", "read"), find(SCOPE, "store", "load")],
         acquire=[find(ACQUIRE, "push", "read", plain=False), find(ACQUIRE, "store", "load")])
 SIDE = dict(PUSH, side=room(64))
@@ -128,7 +129,7 @@ pattern("st_async_ring", {"in": words(160), "out": gives(160, [D[i // 32 * 32 + 
 pattern("pull", {"in": words(64), "out": gives(64, D[32:64] + D[:32]), "side": room(64)},
         launch("pull", 2, 32, "in", "out", "side"),
         release=[find(RELEASE, "write", "read")], acquire=[find(ACQUIRE, "write", "read", plain=False)],
-        space=[find(SCOPE, "store", "load")])
+        space=[find(SCOPE, "store", "load", plain=ACQUIRE)])
 pattern("mbarrier_init", {"out": gives(64, [i // 32 + i % 32 for i in range(64)])}, launch("mbarrier_init", 2, 32, "out"),
         fence=[find(MBARRIER, "init", "arrive", plain=False)])
 
@@ -164,7 +165,7 @@ pattern("last_block",
         release_scope=[find(SCOPE, "write", "read")], acquire=[find(ACQUIRE, "write", "read")])
 pattern("spin_lock", {"mutex": room(1), "sum": gives(1, [36], fill="0x00")}, launch("spin_lock", 8, 32, "mutex", "sum"), archs=ALL,
         acquire=[find(ACQUIRE, "add")], release=[find(RELEASE, "add")], lock=[find(RACE, "add")],
-        acquire_scope=[find(SCOPE, "add", plain=ACQUIRE), find(SCOPE, "cas", "unlock"), find(SCOPE, "cas")])
+        acquire_scope=[find(SCOPE, "add", plain=ORDER), find(SCOPE, "cas", "unlock")])
 pattern("grid_barrier",
         {"in": words(256), "data": room(256), "count": room(1),
          "out": gives(256, [D[(i // 64 + 1) % 4 * 64 + 63 - i % 64] + (i // 64 + 1) % 4 for i in range(256)])},
@@ -194,7 +195,7 @@ pattern("bulk_store", {"in": words(192), "out": gives(192, [v * 7 for v in D[:19
 pattern("tma_load", {"in": words(256), "out": gives(256, [D[(7 - i // 32) * 32 + i % 32] for i in range(256)])},
         launch("tma_load", 1, 64, table("in"), "out"),
         wait=[find(RACE, "copy", "read")], spread=[find(RACE, "copy", "read")], expect=[find(MBARRIER, "expect")], ends={"expect": "deadlock"})
-pattern("bulk_load", {"in": words(32), "out": gives(64, [D[i ^ 31] if i < 32 else i ^ 31 for i in range(64)])},
+pattern("bulk_load", {"in": words(32), "out": gives(64, [D[i - 32 ^ 31] if i >= 32 else i ^ 31 for i in range(64)])},
         launch("bulk_load", 1, 64, "in", "out"), fence=[find(PROXY, "write", "copy")], barrier=[find(RACE, "write", "copy")])
 pattern("bulk_reuse", {"in": words(256), "out": gives(256, [D[i // 64 * 64 + 63 - i % 64] for i in range(256)])},
         launch("bulk_reuse", 1, 64, "in", "out"),

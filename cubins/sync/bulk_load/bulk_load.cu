@@ -12,7 +12,7 @@ extern "C" __global__ void bulk_load(const uint32_t* in, uint32_t* out) {
     LINK(barrier) __syncthreads();
     if (t == 0) {
         MBAR_EXPECT(full, 128);
-        BULK_LOAD(tile, in, 128, full);  // @copy
+        BULK_LOAD(tile + 32, in, 128, full);  // @copy
     }
     MBAR_WAIT("", full, 0);
     __syncthreads();

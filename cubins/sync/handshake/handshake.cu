@@ -11,8 +11,7 @@ extern "C" __global__ void handshake(const uint32_t* in, uint32_t* data, uint32_
         else ST("relaxed.gpu.global.u32", flag + t, 1);
     } else {
         uint32_t seen;
-        do if constexpr (WITHOUT == strong) LD("global.u32", seen, flag + t);  // @poll
-           else LD("relaxed.gpu.global.u32", seen, flag + t);
+        do LD("relaxed.gpu.global.u32", seen, flag + t);  // @poll
         while (!seen);
         LINK(load) ASM("membar.gl;" ::);
         out[t] = data[t];  // @read

@@ -9,7 +9,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) pull(const uint32_t* in, ui
     if (t == 0) MBAR_INIT(full, 32);
     CLUSTER_SYNC;
     if constexpr (WITHOUT == space) side[rank * 32 + t] = in[rank * 32 + t];  // @store
-    part[t] = in[rank * 32 + t];  // @write
+    ASM("st.shared.u32 [%0], %1;" ::"r"(address(&part[t])), "r"(in[rank * 32 + t]));  // @write
     LINK(release) ASM("fence.release.sync_restrict::shared::cta.cluster;" ::);
     MBAR_ARRIVE_REMOTE("relaxed.cluster", remote(&full, rank ^ 1));
     MBAR_WAIT(".relaxed.cluster", full, 0);

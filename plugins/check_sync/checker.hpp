@@ -1,0 +1,161 @@
+// The checker: takes the events of a run one after the other, keeps what every lane knows, and judges every access. What
+// belongs here: its state. accesses.cpp has accesses to data, events.cpp everything that orders them.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "findings.hpp"
+#include "meaning.hpp"
+#include "order.hpp"
+#include "shadow.hpp"
+
+namespace check_sync {
+
+struct Copy {  // an asynchronous operation under way
+    sassemu_warp warp = nullptr;
+    uint32_t lanes = 0, insn = 0;
+    bool reports = false;  // to an mbarrier
+    struct Range {
+        bool write, reduce;
+        sassemu_location at;
+        uint64_t bytes;
+    };
+    std::vector<Range> ranges;
+    std::map<uint64_t, Entry> completes;  // by owner of the mbarrier
+};
+
+struct Mbarrier {
+    Component id = 0;
+    uint32_t phases = 1;         // that have begun
+    Channel arriving, over;      // of this phase; of those before
+    uint32_t init_warp = 0, init_lanes = 0, init_epoch = 0, init_insn = 0;
+    uint32_t expect_insn = 0;
+    int64_t transactions = 0;
+    struct Told {  // whose store was told last: warp, its epoch, the phase
+        uint32_t warp = 0, epoch = 0, phase = 0;
+        bool operator==(const Told&) const = default;
+    } told;
+    uint32_t told_lanes = 0;
+};
+
+struct ThreadName {
+    uint64_t cta, cluster;
+    sassemu_dim3 id;
+    uint32_t warp;
+};
+
+class Checker : public sassemu::Plugin {
+  public:
+    static constexpr auto name = "check-sync";
+    static constexpr auto summary = "finds missing and too strong synchronisation of memory";
+    static constexpr auto threading = SASSEMU_SERIAL;
+    static constexpr uint32_t spaces =
+        SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_SHARED) | SASSEMU_SPACE_BIT(SASSEMU_GENERIC);
+    static constexpr uint64_t sync_ignored = 1u << SASSEMU_SYNC_SCOREBOARD | 1u << SASSEMU_SYNC_LOAD_RETURN;
+    static constexpr sassemu_option options[] = {
+        {"json", "FILE", "writes the report as JSON"},
+        {"sarif", "FILE", "writes the report as SARIF 2.1.0"},
+        {"verdict", "both|strict|common", "by the letter, by what is commonly relied on, or both (the default)"}};
+
+    explicit Checker(const sassemu::Start& start);
+
+    void module_load(sassemu_module) { meanings_.forget_handles(); }
+    void launch_begin(sassemu_launch l);
+    void launch_end(sassemu_launch, const char* status);
+    void cta_begin(sassemu_cta c);
+    void cta_end(sassemu_cta c);
+    uint32_t select(sassemu_insn i);
+    void before(sassemu_warp, sassemu_insn, uint32_t lanes);
+    void access_issue(const sassemu_access& a);
+    void fence(const sassemu_fence& f);
+    void cache(const sassemu_cache_op& c);
+    void sync(const sassemu_sync& s);
+    void async(const sassemu_async& a);
+    void allocate(const sassemu_allocation& a);
+    void host_access(uint64_t address, uint64_t bytes, uint32_t is_write);
+    void fault(const sassemu_fault_info& f);
+    void finish();
+
+  private:
+    // One lane's access, or one range of a copy.
+    struct Touch {
+        Warp* warp;
+        Group* group;
+        Stamp stamp;
+        bool write, shared;
+        uint64_t owner, address;  // of the cell
+        uint32_t bytes;
+        uint32_t lane;
+        const sassemu_access* access;  // NULL: a copy
+        Entry* known;                  // accesses found to be in order already, by this instruction
+    };
+    static constexpr uint32_t known_entries = 16;
+    static uint32_t slot(Component who) { return (who / 4 + who % 4 * 5) % known_entries; }
+
+    Warp& warp_of(sassemu_warp w);
+    void running(Warp& w, sassemu_warp handle);
+    void touch(Cell* cells, uint32_t count, uint32_t granule, Touch& t);
+    bool is_known(const Stamp& s, const Touch& t) const;
+    void visit(Cell& cell, const Touch& t);
+    void judge(const Stamp& earlier, bool earlier_writes, const Touch& t, const Cell& cell);
+    void found(Kind kind, bool common, const Stamp& earlier, bool earlier_writes, const Touch& t);
+    void describe(Finding& f, const Stamp& earlier, bool earlier_writes, const Touch& t);
+    Kind why(const Stamp& earlier, bool earlier_writes, const Touch& t, const Cell& cell) const;
+    void synchronise(Warp& w, const sassemu_access& a, uint32_t insn, const sassemu_location* at, bool reads, bool writes);
+    void mbarrier(const sassemu_sync& s);
+    void wait_for_groups(Warp& w, const sassemu_sync& s, uint32_t kind);
+    void finish_copy(uint64_t id, Copy& copy);
+    void report_transactions();
+    std::string thread_text(Component who, uint32_t lanes) const;
+    std::string place_text(uint32_t insn) const;
+    std::vector<TooStrong> too_strong() const;
+    void write_json(const std::string& path, const std::vector<TooStrong>& strong) const;
+    void write_sarif(const std::string& path) const;
+
+    Meanings meanings_;
+    Order order_;
+    Shadow shadow_;
+    Findings findings_;
+    std::string json_, sarif_, verdict_;
+    std::string kernel_;
+    uint64_t launch_ = 0;
+    std::unordered_map<sassemu_warp, Warp> warps_;
+    sassemu_warp last_handle_ = nullptr;
+    Warp* last_warp_ = nullptr;
+    std::vector<ThreadName> names_{ThreadName{}};  // by warp id
+    std::unordered_map<uint64_t, sassemu_cta> ctas_;
+    struct Flag {
+        Channel channel;
+        std::unordered_map<uint32_t, uint32_t> readers;  // warp id -> lanes that have read this very value
+        bool has_read(uint32_t warp, uint32_t lane) const {
+            const auto at = readers.find(warp);
+            return at != readers.end() && at->second >> lane & 1;
+        }
+    };
+    std::unordered_map<uint64_t, Flag> flags_[2];  // words that threads synchronise through: global; shared by (CTA, offset)
+    std::map<std::pair<uint64_t, uint32_t>, Channel> barriers_;
+    struct ClusterBarrier {
+        Channel arriving, over;
+        std::unordered_map<uint32_t, uint32_t> arrived;  // warp id -> lanes, of this phase
+        struct Waiting {
+            sassemu_warp warp;
+            uint32_t lanes, insn;
+        };
+        std::vector<Waiting> waiting;  // that came before the phase was over
+    };
+    void leave(const ClusterBarrier& b, sassemu_warp handle, uint32_t lanes, uint32_t insn);
+    std::map<uint64_t, ClusterBarrier> cluster_barriers_;
+    std::map<std::pair<uint64_t, uint32_t>, Mbarrier> mbarriers_;
+    Component next_mbarrier_ = first_mbarrier;
+    std::map<uint64_t, Copy> copies_;
+    struct Membar {
+        Reach reach;
+        uint32_t insn;
+    };
+    std::unordered_map<uint32_t, Membar> membar_;  // by warp id: a MEMBAR that was its last act
+    std::set<uint64_t> seeds_;
+    std::pair<uint64_t, uint64_t> heap_;  // of device malloc: not checked
+};
+
+}  // namespace check_sync

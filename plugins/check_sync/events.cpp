@@ -1,0 +1,447 @@
+// What orders accesses: barriers, fences, mbarriers, copies that complete, the beginning and end of things.
+#include <stdexcept>
+
+#include "checker.hpp"
+
+namespace check_sync {
+
+Checker::Checker(const sassemu::Start& start)
+    : Plugin(start), meanings_(*this), json_(start.value("json")), sarif_(start.value("sarif")),
+      verdict_(start.value("verdict", "both")) {
+    if (verdict_ != "both" && verdict_ != "strict" && verdict_ != "common")
+        throw std::invalid_argument("option 'verdict': '" + verdict_ + "' is none of both, strict and common");
+}
+
+void Checker::launch_begin(sassemu_launch l) {
+    const sassemu_launch_info i = info(l);
+    kernel_ = i.kernel ? i.kernel : "";
+    launch_ = i.id;
+    seeds_.insert(host.seed(session));
+}
+
+// All of a launch is ordered before the next.
+void Checker::launch_end(sassemu_launch, const char* status) {
+    const std::string_view end = status ? status : "";
+    if (end == "ok" || end == "deadlock") report_transactions();
+    warps_.clear();
+    last_handle_ = nullptr;
+    names_.assign(1, ThreadName{});
+    shadow_.forget();
+    for (auto& flags : flags_) flags.clear();
+    barriers_.clear();
+    cluster_barriers_.clear();
+    mbarriers_.clear();
+    copies_.clear();
+    membar_.clear();
+    ctas_.clear();
+}
+
+void Checker::cta_begin(sassemu_cta c) {
+    const sassemu_cta_info i = info(c);
+    shadow_.add_shared(i.linear, i.shared_bytes);
+    ctas_[i.linear] = c;
+    for (uint32_t k = 0; k < i.warps; ++k) {
+        Warp w;
+        w.id = static_cast<uint32_t>(names_.size());
+        w.place = {i.linear, i.cluster};
+        w.index = k;
+        w.groups.emplace_back();
+        w.groups[0].lanes = ~0u;
+        names_.push_back({i.linear, i.cluster, i.id, k});
+        const sassemu_warp handle = host.cta_warp(c, k);
+        warps_.insert_or_assign(handle, std::move(w));
+    }
+    last_handle_ = nullptr;
+}
+
+void Checker::cta_end(sassemu_cta c) {
+    const sassemu_cta_info i = info(c);
+    shadow_.drop_shared(i.linear);
+    ctas_.erase(i.linear);
+    for (uint32_t k = 0; k < i.warps; ++k) warps_.erase(host.cta_warp(c, k));
+    last_handle_ = nullptr;
+}
+
+Warp& Checker::warp_of(sassemu_warp w) {
+    if (w != last_handle_) {
+        last_warp_ = &warps_.at(w);
+        last_handle_ = w;
+    }
+    return *last_warp_;
+}
+
+// Which lanes run together now. A path that has split off, or come together with another, shows here first.
+void Checker::running(Warp& w, sassemu_warp handle) {
+    const uint32_t active = info(handle).active;
+    if (active == w.last_active || !active) return;
+    w.last_active = active;
+    const uint32_t one = w.classes[__builtin_ctz(active)];
+    uint32_t same = 0;
+    for (uint32_t lane = 0; lane < 32; ++lane)
+        if (w.classes[lane] == one) same |= 1u << lane;
+    if (same == active) return;
+    order_.together(w, same | active, false);
+    // Lanes of other classes that are not running keep theirs: what they do from now on is not in order with these.
+    const uint32_t fresh = ++w.next_class;
+    for (uint32_t lane = 0; lane < 32; ++lane)
+        if (active >> lane & 1) w.classes[lane] = fresh;
+}
+
+uint32_t Checker::select(sassemu_insn i) {
+    // The rest of the code is not there yet, so what the instruction means is found out later.
+    const std::string_view opcode = host.insn_opcode(i);
+    if (opcode.starts_with("SYNCS") || opcode.starts_with("ARRIVES")) return SASSEMU_BEFORE;
+    sassemu_intent intent{};
+    const bool silent = opcode == "NOP" && this->intent(i, intent) && intent.kind != SASSEMU_INTENT_NONE;
+    return silent ? SASSEMU_BEFORE : 0;
+}
+
+// PTX that is no instruction of the chip.
+void Checker::before(sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
+    Warp& w = warp_of(handle);
+    running(w, handle);
+    const uint32_t insn = meanings_.number(i);
+    const Meaning& m = meanings_[insn];
+    if (m.opcode != "NOP") {
+        w.issued = lanes;
+        return;
+    }
+    if (m.is(SASSEMU_INTENT_FENCE)) {
+        const Reach reach = reach_of(m.intent.scope);
+        if (Meaning::acquires(m.intent.ordering)) order_.acquire_fence(w, lanes, reach, m.restriction(), insn);
+        if (Meaning::releases(m.intent.ordering)) order_.release_fence(w, lanes, reach, m.restriction(), insn);
+    } else if (m.says("bar.warp.sync")) {
+        order_.together(w, lanes, true);
+    }
+}
+
+void Checker::fence(const sassemu_fence& f) {
+    Warp& w = warp_of(f.warp);
+    running(w, f.warp);
+    const uint32_t insn = meanings_.number(f.insn);
+    const Meaning& m = meanings_[insn];
+    const bool proxy = f.from_proxy != f.to_proxy;
+    if (m.known) {
+        if (m.is(SASSEMU_INTENT_PROXY_FENCE) && proxy && !m.says("tensormap") && !m.says("alias")) {
+            const uint32_t named = m.intent.spaces;
+            order_.proxy_fence(w, f.lanes, !named || named & SASSEMU_SPACE_BIT(SASSEMU_SHARED),
+                               !named || named & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL));
+        } else if (m.is(SASSEMU_INTENT_FENCE) && !proxy) {
+            const Reach reach = reach_of(m.intent.scope);
+            if (Meaning::acquires(m.intent.ordering)) order_.acquire_fence(w, f.lanes, reach, m.restriction(), insn);
+            if (Meaning::releases(m.intent.ordering)) order_.release_fence(w, f.lanes, reach, m.restriction(), insn);
+        }
+        return;
+    }
+    if (!proxy) {
+        order_.release_fence(w, f.lanes, reach_of(f.scope), Order::everything, insn);
+        membar_[w.id] = {reach_of(f.scope), insn};
+        return;
+    }
+    const auto membar = membar_.find(w.id);
+    const bool after_membar = membar != membar_.end();
+    if (after_membar) {
+        order_.release_used.erase(membar->second.insn);  // a part of this fence
+        order_.release_fence(w, f.lanes, cluster, Order::shared_memory, insn);
+    }
+    // fence.proxy.async of all spaces is MEMBAR.GPU with the fence for shared memory.
+    const bool all = !f.spaces || (after_membar && membar->second.reach == gpu);
+    order_.proxy_fence(w, f.lanes, all || f.spaces & SASSEMU_SPACE_BIT(SASSEMU_SHARED),
+                       all || f.spaces & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL));
+}
+
+void Checker::cache(const sassemu_cache_op& c) {
+    if (c.action != SASSEMU_CACHE_INVALIDATE_ALL && c.action != SASSEMU_CACHE_INVALIDATE_ALL_PRIVATE) return;
+    if (c.cache != SASSEMU_CACHE_DATA && c.cache != SASSEMU_CACHE_UNIFIED) return;
+    Warp& w = warp_of(c.warp);
+    running(w, c.warp);
+    const uint32_t insn = meanings_.number(c.insn);
+    const Meaning& m = meanings_[insn];
+    if (!m.known) {
+        order_.acquire_fence(w, c.lanes, gpu, Order::everything, insn);
+        // MEMBAR and CCTL.IVALL are one fence: what it acquires, it releases.
+        if (const auto membar = membar_.find(w.id); membar != membar_.end())
+            order_.release_fence(w, c.lanes, membar->second.reach, Order::everything, membar->second.insn);
+    } else if (m.is(SASSEMU_INTENT_FENCE) && Meaning::acquires(m.intent.ordering))
+        order_.acquire_fence(w, c.lanes, reach_of(m.intent.scope), m.restriction(), insn);
+}
+
+void Checker::sync(const sassemu_sync& s) {
+    const uint32_t insn = meanings_.number(s.insn);
+    const Meaning& m = meanings_[insn];
+    Warp* w = nullptr;
+    if (s.warp) {
+        w = &warp_of(s.warp);
+        if (s.kind != SASSEMU_SYNC_WARP) running(*w, s.warp);
+    }
+    const auto linear = [&] { return info(s.cta).linear; };
+    switch (s.kind) {
+        case SASSEMU_SYNC_BARRIER_ARRIVE:
+            order_.release(*w, s.lanes, {true, gpu}, insn, barriers_[{w->place.cta, s.id}]);
+            order_.next(*w);
+            break;
+        case SASSEMU_SYNC_BARRIER_COMPLETE: {
+            Channel& channel = barriers_[{linear(), s.id}];
+            const uint32_t from = channel.insn;
+            for (uint32_t k = 0; s.waiting && k < info(s.cta).warps; ++k)
+                if (s.waiting[k]) {
+                    Warp& other = warp_of(host.cta_warp(s.cta, k));
+                    order_.acquire(other, s.waiting[k], {true, gpu, false}, channel, from);
+                    order_.merge(other);
+                }
+            channel.clear();
+            break;
+        }
+        case SASSEMU_SYNC_CLUSTER_ARRIVE: {
+            Release how = m.release(SASSEMU_LEVEL_CLUSTER);
+            if (m.known) how = {!m.says(".relaxed"), cluster};
+            ClusterBarrier& b = cluster_barriers_[w->place.cluster];
+            order_.release(*w, s.lanes, how, insn, b.arriving);
+            order_.next(*w);
+            b.arrived[w->id] |= s.lanes;
+            break;
+        }
+        case SASSEMU_SYNC_CLUSTER_COMPLETE: {
+            ClusterBarrier& b = cluster_barriers_[info(s.cta).cluster];
+            b.over = std::move(b.arriving);
+            b.arriving = {};
+            b.arrived.clear();
+            for (const ClusterBarrier::Waiting& waiting : std::exchange(b.waiting, {}))
+                leave(b, waiting.warp, waiting.lanes, waiting.insn);
+            break;
+        }
+        case SASSEMU_SYNC_CLUSTER_WAIT: {
+            ClusterBarrier& b = cluster_barriers_[w->place.cluster];
+            if (b.arrived[w->id] & s.lanes)
+                b.waiting.push_back({s.warp, s.lanes, insn});
+            else
+                leave(b, s.warp, s.lanes, insn);
+            break;
+        }
+        case SASSEMU_SYNC_WARP: {
+            const bool stated = m.opcode.starts_with("WARPSYNC") && !m.collective();
+            order_.together(*w, s.lanes, stated);
+            const uint32_t fresh = ++w->next_class;
+            for (uint32_t lane = 0; lane < 32; ++lane)
+                if (s.lanes >> lane & 1) w->classes[lane] = fresh;
+            w->last_active = 0;
+            break;
+        }
+        case SASSEMU_SYNC_MBARRIER_INIT:
+        case SASSEMU_SYNC_MBARRIER_ARRIVE:
+        case SASSEMU_SYNC_MBARRIER_TEST:
+        case SASSEMU_SYNC_MBARRIER_INVALIDATE:
+            mbarrier(s);
+            break;
+        case SASSEMU_SYNC_GROUP_COMMIT:
+            for (uint32_t lanes = s.lanes; lanes; lanes &= lanes - 1) ++w->copies[s.id % 3][__builtin_ctz(lanes)];
+            break;
+        case SASSEMU_SYNC_GROUP_WAIT:
+            wait_for_groups(*w, s, s.id % 3);
+            // The word for it is the same for both kinds; without the text it may be either.
+            if (!m.known && s.id <= SASSEMU_GROUP_BULK) wait_for_groups(*w, s, 1 - s.id);
+            order_.merge(*w);
+            break;
+        default: break;
+    }
+}
+
+void Checker::wait_for_groups(Warp& w, const sassemu_sync& s, uint32_t kind) {
+    for (uint32_t left = s.lanes; left; left &= left - 1) {  // each thread waits for its own groups
+        const uint32_t lane = left & -left, committed = w.copies[kind][__builtin_ctz(left)];
+        if (committed <= s.pending) continue;
+        const auto done = [&](Component who) {
+            order_.know(w, lane, {who, lane, committed - s.pending}, {true, gpu, false});
+        };
+        if (kind == SASSEMU_GROUP_LDGSTS) done(w.copying());
+        if (kind == SASSEMU_GROUP_BULK) done(w.bulk_reads());
+        if (kind == SASSEMU_GROUP_BULK && !s.read_only) done(w.bulk_writes());
+    }
+}
+
+void Checker::leave(const ClusterBarrier& b, sassemu_warp handle, uint32_t lanes, uint32_t insn) {
+    Warp& w = warp_of(handle);
+    Acquire how = meanings_[insn].acquire(SASSEMU_LEVEL_CLUSTER);
+    if (meanings_[insn].known) how = {true, cluster, false};
+    order_.acquire(w, lanes, how, b.over, insn);
+    order_.merge(w);
+}
+
+void Checker::mbarrier(const sassemu_sync& s) {
+    Mbarrier& b = mbarriers_[{s.owner, s.address}];
+    if (!b.id) b.id = next_mbarrier_++;
+    const uint32_t insn = meanings_.number(s.insn);
+    const Meaning& m = meanings_[insn];
+    const auto initialised = [&](Warp& w, uint32_t lanes) {  // as far as these lanes know
+        if (!b.init_insn) return;
+        const ThreadName& name = names_[b.init_warp];
+        const bool here = name.cta == w.place.cta;
+        bool ordered = true;
+        order_.each(w, lanes, [&](Group& g) {
+            const Component who = b.init_warp * 4;
+            const uint32_t others = w.id == b.init_warp ? b.init_lanes & ~g.lanes : b.init_lanes;
+            const Rule rule = !m.known ? (here ? for_shared : executed) : for_init;
+            ordered &= !others || g.now[rule].covers(who, others, b.init_epoch) ||
+                       (w.id == b.init_warp && w.classes[__builtin_ctz(g.lanes)] == w.classes[__builtin_ctz(others)]);
+        });
+        if (ordered) return;
+        Touch t{};
+        t.warp = &w;
+        t.lane = static_cast<uint32_t>(__builtin_ctz(lanes));
+        for (Group& g : w.groups)
+            if (g.lanes >> t.lane & 1) t.group = &g;
+        t.shared = true;
+        t.owner = s.owner;
+        t.address = s.address;
+        t.bytes = 8;
+        t.stamp = {w.threads(), 1u << t.lane, w.epoch, insn & 0xffffff, 0};
+        found(Kind::mbarrier_protocol, true, {b.init_warp * 4, b.init_lanes, b.init_epoch, b.init_insn & 0xffffff, 0}, true, t);
+    };
+    Warp* w = s.warp ? &warp_of(s.warp) : nullptr;
+    switch (s.kind) {
+        case SASSEMU_SYNC_MBARRIER_INIT: {
+            const Component id = b.id;
+            b = {};
+            b.id = next_mbarrier_++;
+            (void)id;
+            b.init_warp = w->id;
+            b.init_lanes = s.lanes & -s.lanes;
+            b.init_epoch = w->epoch;
+            b.init_insn = insn;
+            break;
+        }
+        case SASSEMU_SYNC_MBARRIER_ARRIVE: {
+            const bool over = s.phase != s.phase_after;
+            // Lanes that arrive at one object are told as one change, by the first of them.
+            const uint32_t lanes = w && !s.agent && s.arrivals > 1 ? w->issued : s.lanes;
+            const Entry phase{b.id, 1, b.phases};
+            if (s.agent) {
+                auto copy = copies_.find(s.agent);
+                if (copy != copies_.end()) {
+                    copy->second.completes[s.owner] = phase;
+                    Warp& by = warp_of(copy->second.warp);
+                    // The stores of lanes that know the same give the same: once is enough.
+                    const Mbarrier::Told now{by.id, by.epoch, b.phases};
+                    if (!(b.told == now) || copy->second.lanes & ~b.told_lanes) {
+                        uint32_t alike = copy->second.lanes;
+                        for (const Group& g : by.groups)
+                            if (g.lanes & copy->second.lanes) alike |= g.lanes;
+                        order_.release_copy(by, alike, phase, copy->second.insn, b.arriving);
+                        b.told = now;
+                        b.told_lanes = alike;
+                    }
+                }
+            } else if (w) {
+                initialised(*w, lanes);
+                if (s.expect > 0) b.expect_insn = insn;
+                if (s.arrivals && m.opcode.starts_with("ARRIVES")) {  // when the thread's LDGSTS are done
+                    for (uint32_t left = lanes; left; left &= left - 1) {
+                        const uint32_t lane = static_cast<uint32_t>(__builtin_ctz(left));
+                        order_.release_copy(*w, 1u << lane, {w->copying(), 1u << lane, ++w->copies[SASSEMU_GROUP_LDGSTS][lane]},
+                                            insn, b.arriving);
+                    }
+                } else if (s.arrivals) {
+                    Release how{s.owner == w->place.cta, gpu};  // the chip: in order within an SM
+                    if (m.is(SASSEMU_INTENT_MBARRIER)) how = m.release(SASSEMU_LEVEL_CTA);
+                    if (!how.releases && !m.known) how.reach = gpu;
+                    order_.release(*w, lanes, how, insn, b.arriving);
+                    order_.next(*w);
+                }
+            }
+            b.transactions = s.transactions;
+            if (!over) break;
+            order_.move(b.arriving, b.over);
+            ++b.phases;
+            break;
+        }
+        case SASSEMU_SYNC_MBARRIER_TEST:
+            initialised(*w, s.lanes);
+            if (s.passed && b.phases > 1) {
+                Acquire how{false, cluster, true};
+                if (m.is(SASSEMU_INTENT_MBARRIER)) how = m.acquire(SASSEMU_LEVEL_CTA);
+                order_.acquire(*w, s.passed, how, b.over, insn);
+                order_.know(*w, s.passed, {b.id, 1, b.phases - 1}, how);
+                order_.merge(*w);
+            }
+            break;
+        case SASSEMU_SYNC_MBARRIER_INVALIDATE:
+            mbarriers_.erase({s.owner, s.address});
+            break;
+        default: break;
+    }
+}
+
+// Bytes that were expected and never came, or came and were never expected.
+void Checker::report_transactions() {
+    for (auto& [key, b] : mbarriers_) {
+        if (!b.transactions || !b.expect_insn) continue;
+        Finding& f = findings_[{Kind::mbarrier_protocol, true, b.expect_insn, 0}];
+        if (f.count++) continue;
+        f.kind = Kind::mbarrier_protocol;
+        f.launch = launch_;
+        f.seed = host.seed(session);
+        f.kernel = kernel_;
+        f.first.insn = b.expect_insn;
+        f.first.action = "states the bytes to come";
+        f.first.space = "shared";
+        f.first.address = key.second;
+        f.first.bytes = 8;
+        f.first.thread = "mbarrier of CTA " + std::to_string(key.first);
+        f.missing = "the transaction count ends at " + std::to_string(b.transactions) + ", not at 0";
+        f.repair = "expect as many bytes as the copies of the phase bring";
+    }
+}
+
+void Checker::async(const sassemu_async& a) {
+    if (a.agent_kind == SASSEMU_AGENT_LDGSTS || a.proxy == SASSEMU_VIA_TENSORMAP) return;
+    Copy& c = copies_[a.id];
+    if (a.warp) {
+        c.warp = a.warp;
+        c.insn = meanings_.number(a.insn);
+        if (a.lanes) c.lanes = a.lanes;
+    }
+    if (a.step == SASSEMU_ASYNC_READ || a.step == SASSEMU_ASYNC_WRITE)
+        c.ranges.push_back({a.step == SASSEMU_ASYNC_WRITE, a.op == SASSEMU_REDUCE, a.at, a.bytes});
+    if (a.step != SASSEMU_ASYNC_COMPLETE) return;
+    if (c.warp && c.lanes) finish_copy(a.id, c);
+    copies_.erase(a.id);
+}
+
+void Checker::allocate(const sassemu_allocation& a) {
+    shadow_.discard(a.address, a.bytes);
+    const std::string_view what = a.name ? a.name : "";
+    // The emulator's own: variables of modules have values, and the heap hands the same bytes out again and again, in
+    // an order that is malloc's affair.
+    if (what == "device heap") heap_ = {a.address, a.address + a.bytes};
+    if (what.starts_with('.') || what.find(' ') != what.npos) shadow_.initialise(a.address, a.bytes);
+}
+
+void Checker::host_access(uint64_t address, uint64_t bytes, uint32_t is_write) {
+    if (is_write && bytes) shadow_.initialise(address, bytes);
+}
+
+void Checker::fault(const sassemu_fault_info& f) {
+    const std::string_view kind = f.kind ? f.kind : "";
+    if (kind.find("barrier") == std::string_view::npos) return;
+    const uint32_t insn = meanings_.number(f.insn);
+    const Meaning& m = meanings_[insn];
+    const Kind found_kind =
+        m.opcode.starts_with("SYNCS") || m.opcode.starts_with("ARRIVES") ? Kind::mbarrier_protocol : Kind::barrier_misuse;
+    Finding& entry = findings_[{found_kind, true, insn, 0}];
+    if (entry.count++) return;
+    entry.kind = found_kind;
+    entry.launch = launch_;
+    entry.seed = host.seed(session);
+    entry.kernel = kernel_;
+    entry.first.insn = insn;
+    entry.first.action = "breaks the rules of the barrier";
+    if (f.warp) {
+        Warp& w = warp_of(f.warp);
+        entry.first.thread = thread_text(w.threads(), f.lanes ? f.lanes : 1);
+    }
+    entry.missing = f.what ? f.what : "";
+}
+
+}  // namespace check_sync
+
+SASSEMU_PLUGIN(check_sync::Checker)

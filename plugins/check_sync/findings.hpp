@@ -1,0 +1,69 @@
+// What the checker has found: one entry per kind and pair of instructions, with its first occurrence in full. What
+// belongs here: the entries, their words, their order. How files of them look is in report.cpp.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "order.hpp"
+
+namespace check_sync {
+
+enum class Kind : uint8_t {
+    data_race,
+    missing_proxy_fence,
+    scope_too_narrow,
+    missing_release,
+    missing_acquire,
+    no_memory_order,
+    async_reuse,
+    uninitialised_read,
+    mbarrier_protocol,
+    barrier_misuse
+};
+struct KindText {
+    const char* name;
+    const char* sentence;
+    const char* clause;
+};
+const KindText& text_of(Kind);
+
+// One side of a finding, in words; empty where there is none.
+struct Side {
+    uint32_t insn = 0;
+    std::string action;  // "writes", "reads", "atomically adds", "copies to"
+    std::string thread;  // "thread 5 of CTA 0 (warp 0, lane 5; cluster 0)"
+    std::string proxy;   // "generic", "async"
+    std::string space;   // "shared", "global"
+    uint64_t address = 0;
+    uint32_t bytes = 0;
+    std::string before, after;  // values
+};
+
+struct Finding {
+    Kind kind{};
+    bool common = true;  // wrong by what is commonly relied on as well, not by the letter only
+    Side first, second;
+    std::string path;    // the order that there is
+    std::string missing; // the link that is not
+    std::string repair;
+    uint64_t count = 0;
+    uint64_t seed = 0;  // of the run that showed it first
+    uint64_t launch = 0;
+    std::string kernel;
+};
+
+// A fence that may be weaker than it is, by what was observed.
+struct TooStrong {
+    uint32_t insn = 0;
+    std::string is, would_do;
+};
+
+// kind, whether by the letter only, the two instructions
+using FindingKey = std::tuple<Kind, bool, uint32_t, uint32_t>;
+using Findings = std::map<FindingKey, Finding>;
+
+}  // namespace check_sync

@@ -1,0 +1,147 @@
+// What an instruction means for the order of memory: by its PTX where the cubin keeps it (-lineinfo), else by what the
+// chip does. What belongs here: that reading, once per instruction.
+#pragma once
+
+#include <sassemu/plugin.hpp>
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "order.hpp"
+
+namespace check_sync {
+
+inline Reach reach_of(uint32_t scope) {
+    switch (scope) {
+        case SASSEMU_LEVEL_CTA:
+        case SASSEMU_LEVEL_SM: return cta;
+        case SASSEMU_LEVEL_CLUSTER: return cluster;
+        default: return gpu;
+    }
+}
+
+struct Meaning {
+    sassemu_insn insn = nullptr;
+    bool known = false;  // the intent counts
+    bool in_loop_of_atomic = false;  // LDS of an atomic that the chip does not have, made of a loop with ATOMS.CAST
+    sassemu_intent intent{};
+    std::string_view opcode, ptx;  // SASS and PTX opcodes
+
+    bool is(uint32_t kind) const { return known && intent.kind == kind; }
+    bool says(std::string_view part) const { return known && ptx.find(part) != std::string_view::npos; }
+    // PTX whose lanes run together, but which does not order memory.
+    bool collective() const {
+        for (const std::string_view name : {"shfl.", "vote.", "match.", "redux.", "activemask", "elect."})
+            if (known && ptx.starts_with(name)) return true;
+        return false;
+    }
+    static bool acquires(uint32_t ordering) {
+        return ordering == SASSEMU_ACQUIRE || ordering == SASSEMU_ACQ_REL || ordering == SASSEMU_SC;
+    }
+    static bool releases(uint32_t ordering) {
+        return ordering == SASSEMU_RELEASE || ordering == SASSEMU_ACQ_REL || ordering == SASSEMU_SC;
+    }
+    Order::Restrict restriction() const {
+        if (intent.restriction == SASSEMU_RESTRICT_MBARRIER_INIT) return Order::mbarrier_init;
+        return intent.restriction == SASSEMU_RESTRICT_NONE ? Order::everything : Order::shared_memory;
+    }
+    // As an operation that may release or acquire. `scope`: of the words, where the intent does not count.
+    Release release(uint32_t scope) const {
+        if (!known) return {false, reach_of(scope)};
+        return {releases(intent.ordering), reach_of(intent.scope)};
+    }
+    Acquire acquire(uint32_t scope) const {
+        if (!known) return {false, reach_of(scope), true};
+        return {acquires(intent.ordering), reach_of(intent.scope), false};
+    }
+};
+
+// Instructions by number, from 1. The same place has the same number in every run of a session.
+class Meanings {
+  public:
+    explicit Meanings(const sassemu::Plugin& plugin) : plugin_(plugin) { all_.emplace_back(); }
+    uint32_t number(sassemu_insn insn) {
+        if (!insn) return 0;
+        if (insn == last_) return last_number_;
+        last_ = insn;
+        const auto known = numbers_.find(insn);
+        return last_number_ = known != numbers_.end() ? known->second : learn(insn);
+    }
+    const Meaning& operator[](uint32_t number) const { return all_[number]; }
+    // Instructions of former runs may be gone; their places are met again.
+    void forget_handles() {
+        numbers_.clear();
+        last_ = nullptr;
+    }
+
+  private:
+    uint32_t learn(sassemu_insn insn) {
+        const sassemu_host& host = plugin_.host;
+        const std::string place = std::string(host.module_name(host.insn_module(insn))) + '\n' +
+                                  host.insn_function(insn) + '\n' + std::to_string(host.insn_pc(insn));
+        const uint32_t number = places_.try_emplace(place, static_cast<uint32_t>(all_.size())).first->second;
+        if (number == all_.size()) all_.emplace_back();
+        Meaning& m = all_[number];
+        m.insn = insn;
+        m.opcode = host.insn_opcode(insn);
+        m.known = plugin_.intent(insn, m.intent);
+        if (m.known && m.opcode.starts_with("SYNCS.PHASECHK") && m.intent.kind != SASSEMU_INTENT_MBARRIER)
+            m.known = find_wait(insn, m.intent);
+        m.ptx = m.known && m.intent.opcode ? m.intent.opcode : "";
+        if (m.opcode.starts_with("LDS")) m.in_loop_of_atomic = before_cast(insn);
+        return numbers_[insn] = number;
+    }
+    // ptxas tests once before the loop that waits, and gives that test the line of another PTX instruction. Its own is
+    // that of the test in the loop: one with the same source line, else with the same operands, else the nearest behind.
+    bool find_wait(sassemu_insn insn, sassemu_intent& intent) const {
+        const sassemu_host& host = plugin_.host;
+        const sassemu_module module = host.insn_module(insn);
+        const auto line = [&](sassemu_insn i) {
+            sassemu_source s{};
+            s.size = sizeof s;
+            return host.insn_source(i, 0, &s) == 0 ? s.line : 0;
+        };
+        const uint64_t from = host.insn_code_offset(insn);
+        const std::string text = host.insn_text(insn);
+        int best = 0;
+        for (uint64_t step = 16; step < 0x4000; step += 16)
+            for (const uint64_t at : {from + step, from - step}) {
+                const sassemu_insn other = at < host.module_code_bytes(module) ? host.module_insn(module, at) : nullptr;
+                sassemu_intent found{};
+                if (!other || !std::string_view(host.insn_opcode(other)).starts_with("SYNCS.PHASECHK") ||
+                    !plugin_.intent(other, found) || found.kind != SASSEMU_INTENT_MBARRIER)
+                    continue;
+                const int fits = line(other) == line(insn) ? 3 : at < from ? 0 : host.insn_text(other) == text ? 2 : 1;
+                if (fits <= best) continue;
+                best = fits;
+                intent = found;
+            }
+        return best > 0;
+    }
+    bool before_cast(sassemu_insn insn) const {
+        const sassemu_host& host = plugin_.host;
+        const auto address = [&](sassemu_insn i) {
+            const std::string text = host.insn_text(i);
+            const size_t close = text.find(']'), plus = text.rfind('+', close);  // base registers may differ
+            return close == text.npos || plus == text.npos ? std::string() : text.substr(plus, close - plus);
+        };
+        const uint64_t from = host.insn_code_offset(insn);
+        for (uint64_t at = from + 16; at < from + 16 * 16 && at < host.module_code_bytes(host.insn_module(insn)); at += 16) {
+            const sassemu_insn other = host.module_insn(host.insn_module(insn), at);
+            if (other && std::string_view(host.insn_text(other)).find("ATOMS.CAS") != std::string_view::npos &&
+                address(other) == address(insn))
+                return true;
+        }
+        return false;
+    }
+    const sassemu::Plugin& plugin_;
+    std::vector<Meaning> all_;
+    std::unordered_map<sassemu_insn, uint32_t> numbers_;
+    std::unordered_map<std::string, uint32_t> places_;
+    sassemu_insn last_ = nullptr;
+    uint32_t last_number_ = 0;
+};
+
+}  // namespace check_sync

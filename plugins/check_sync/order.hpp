@@ -1,0 +1,144 @@
+// How order between threads comes about: what each lane knows, what it has released, what it may acquire. What belongs
+// here: releasing, acquiring, fences, barriers, each with its scope. What does not: accesses to data (shadow.hpp), and
+// what an instruction means (meaning.hpp).
+//
+// Every lane carries the same knowledge several times, under different rules. The proper ones decide; the lax ones say
+// afterwards which link was missing: what a rule without it orders, and the proper one does not.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "view.hpp"
+
+namespace check_sync {
+
+enum Rule : uint32_t {
+    for_global,     // proper, data in global memory
+    for_shared,     // proper, data in shared memory (fences and copies may order shared memory alone)
+    by_letter,      // proper, and lanes of a warp are ordered by explicit barriers only
+    for_init,       // proper, of mbarrier.init: fence.mbarrier_init counts
+    to_async,       // generic accesses that a proxy fence has shown to the async proxy, by whomever
+    to_async_strict,// the same, the fence executed by the thread that made the access
+    any_scope,      // release and acquire must be there; how far they reach does not matter
+    acquire_given,  // as if every read acquired
+    release_given,  // as if every write released
+    executed,       // whatever is known to have been executed before
+    rules
+};
+
+// How far an operation reaches, or how far apart two threads are.
+enum Reach : uint32_t { cta, cluster, gpu, reaches };
+
+using Knowledge = std::array<View, rules>;
+
+// Where a thread runs.
+struct Place {
+    uint64_t cta = 0, cluster = 0;
+    Reach apart(const Place& other) const {
+        return cta == other.cta ? Reach::cta : cluster == other.cluster ? Reach::cluster : Reach::gpu;
+    }
+};
+
+// Something released: by one place, and what it gives to a reader that is so far away.
+struct Edge {
+    Place from;
+    std::array<Knowledge, reaches> gives;
+    std::array<uint32_t, reaches> fence{};        // whose snapshot that is; 0: the operation itself
+};
+
+// A word that threads synchronise through: an atomic, a flag, a phase of an mbarrier, a barrier.
+struct Channel {
+    std::vector<Edge> edges;  // at most one per CTA
+    Knowledge everywhere;     // what all of them give to any reader
+    View any_scope, executed; // of all of them
+    uint32_t insn = 0;        // the last one that released
+    void clear() { *this = Channel{}; }
+};
+
+// Lanes of one warp that know the same.
+struct Group {
+    uint32_t lanes = 0;
+    Knowledge now;
+    std::array<Knowledge, reaches> released;   // as of the last fence of at least that reach
+    Knowledge released_shared;                 // of the last fence for shared memory alone (reach: cluster)
+    std::array<uint32_t, reaches> fence{};     // its instruction
+    uint32_t shared_fence = 0;
+    std::array<Knowledge, reaches> acquirable; // read from that far away, and not acquired yet
+    View acquirable_any;
+    uint32_t from = 0, to = 0;                 // the last edge that came in: instructions
+};
+
+struct Warp {
+    uint32_t id = 0;                // from 1; components are made of it
+    Place place;
+    uint32_t index = 0, threads_before = 0;
+    uint32_t epoch = 1;
+    std::vector<Group> groups;      // disjoint, together all lanes
+    uint32_t classes[32] = {};      // lanes that run together have the same
+    uint32_t next_class = 1;
+    uint32_t last_active = ~0u;
+    uint32_t issued = 0;            // lanes of the last instruction on an mbarrier
+    uint32_t copies[3][32] = {};    // groups committed: LDGSTS, bulk, tensor units
+
+    Component threads() const { return id * 4; }
+    Component copying() const { return id * 4 + 1; }       // LDGSTS
+    Component bulk_writes() const { return id * 4 + 2; }
+    Component bulk_reads() const { return id * 4 + 3; }
+};
+constexpr Component first_mbarrier = 0x80000000;
+
+// What an operation asks for.
+struct Release {
+    bool releases = false;  // itself; otherwise fences before it do
+    Reach reach = gpu;
+};
+struct Acquire {
+    bool acquires = false;  // itself; otherwise fences behind it do
+    Reach reach = gpu;
+    bool chip = false;  // what the chip does by itself: shared memory is not cached, nor is a CTA's own L1 stale to it
+};
+
+class Order {
+  public:
+    // Splits the groups of the warp so that each lies within `lanes` or outside, and calls f(group) for those within.
+    template <class F>
+    void each(Warp& w, uint32_t lanes, F&& f) {
+        split(w, lanes);
+        for (Group& g : w.groups)
+            if (g.lanes & lanes) f(g);
+    }
+    void merge(Warp& w);  // groups that know the same become one
+
+    // To be followed by next(), once for all channels that an instruction releases to.
+    void release(Warp& w, uint32_t lanes, const Release&, uint32_t insn, Channel& to);
+    void next(Warp& w) { ++w.epoch; }
+    void move(Channel& from, Channel& to);  // adds all of it
+    // What an asynchronous operation gives when it completes: itself, and by the lax rules what its thread did.
+    void release_copy(Warp& w, uint32_t lanes, const Entry& copy, uint32_t insn, Channel& to);
+    void acquire(Warp& w, uint32_t lanes, const Acquire&, const Channel& from, uint32_t insn);
+    void know(Warp& w, uint32_t lanes, const Entry& entry, const Acquire&);
+
+    enum Restrict { everything, shared_memory, mbarrier_init };
+    void release_fence(Warp& w, uint32_t lanes, Reach, Restrict, uint32_t insn);
+    void acquire_fence(Warp& w, uint32_t lanes, Reach, Restrict, uint32_t insn);
+    // generic -> async: for accesses in shared and/or global memory.
+    void proxy_fence(Warp& w, uint32_t lanes, bool shared, bool global);
+    // Lanes that go on together, with or without a barrier in the text.
+    void together(Warp& w, uint32_t lanes, bool stated);
+
+    // The instruction of a fence -> how far what it released was used; for what is stronger than was needed.
+    std::map<uint32_t, int> release_used, acquire_used;
+
+  private:
+    void split(Warp& w, uint32_t lanes);
+    void join_all(Knowledge& to, const Knowledge& from);
+    void add(Knowledge& to, const Entry& entry);
+    Joiner joiner_;
+};
+
+// Components of accesses in a proxy view: one per space.
+constexpr Component in_space(Component who, bool shared) { return who * 2 + shared; }
+
+}  // namespace check_sync

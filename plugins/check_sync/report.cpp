@@ -1,0 +1,394 @@
+// How findings are told: to the user, as JSON, as SARIF.
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "checker.hpp"
+
+namespace check_sync {
+
+constexpr size_t enough_seeds = 100;  // before a fence is called too strong
+
+const KindText& text_of(Kind kind) {
+    static const KindText all[] = {
+        {"data-race", "two accesses to the same bytes, one of them a write, with nothing that orders them",
+         "PTX ISA, Memory Consistency Model: \"Conflict and Data-races\"; \"Causality Order\""},
+        {"missing-proxy-fence", "the generic and the async proxy touch the same bytes with no proxy fence between them",
+         "PTX ISA, Memory Consistency Model: \"Proxy\"; \"Proxy-preserved Base Causality Order\"; membar/fence: "
+         "fence.proxy.async"},
+        {"scope-too-narrow", "the operations that should order these accesses do not reach from one thread to the other",
+         "PTX ISA, Memory Consistency Model: \"Scope\"; \"Morally Strong\""},
+        {"missing-release", "the writer signals, but does not release what it did before",
+         "PTX ISA, Memory Consistency Model: \"Release and Acquire Patterns\""},
+        {"missing-acquire", "the reader sees the signal, but does not acquire what came before it",
+         "PTX ISA, Memory Consistency Model: \"Release and Acquire Patterns\""},
+        {"no-memory-order", "one access is executed before the other, but memory is not ordered: nobody releases or acquires",
+         "PTX ISA, Memory Consistency Model: \"Synchronizes-with\"; \"Causality Order\""},
+        {"async-reuse", "bytes that an asynchronous copy or its reader may still be using are overwritten",
+         "PTX ISA, \"Asynchronous Operations\"; cp.async.bulk.wait_group; Memory Consistency Model: \"Causality Order\""},
+        {"uninitialised-read", "bytes are read that nobody has written",
+         "PTX ISA, Memory Consistency Model: \"Initialization\""},
+        {"mbarrier-protocol", "an mbarrier object is not used as its protocol demands", "PTX ISA, \"mbarrier\""},
+        {"barrier-misuse", "a barrier is not used as it demands", "PTX ISA, \"bar, barrier\""}};
+    return all[static_cast<size_t>(kind)];
+}
+
+namespace {
+
+std::string hex(uint64_t v) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
+    return text;
+}
+
+std::string verdict(const Finding& f) { return f.common ? "strict and as-commonly-relied-on" : "strict only"; }
+
+}  // namespace
+
+std::string Checker::thread_text(Component who, uint32_t lanes) const {
+    if (who >= first_mbarrier || who / 4 >= names_.size()) return "an asynchronous copy";
+    const ThreadName& n = names_[who / 4];
+    const uint32_t lane = lanes ? static_cast<uint32_t>(__builtin_ctz(lanes)) : 0;
+    std::string text = who % 4 >= 2 ? "a copy of thread " : "thread ";
+    text += std::to_string(n.warp * 32 + lane) + " of CTA (" + std::to_string(n.id.x) + "," + std::to_string(n.id.y) + "," +
+            std::to_string(n.id.z) + ")";
+    if (n.cluster != n.cta) text += " in cluster " + std::to_string(n.cluster);
+    return text;
+}
+
+std::string Checker::place_text(uint32_t insn) const {
+    if (!insn) return "";
+    const sassemu_insn i = meanings_[insn].insn;
+    std::string text = host.insn_text(i);
+    const std::string_view place = host.insn_place(i);
+    return text + " at pc " + hex(host.insn_pc(i)) + (place.empty() ? "" : " (" + std::string(place) + ")");
+}
+
+void Checker::found(Kind kind, bool common, const Stamp& earlier, bool earlier_writes, const Touch& t) {
+    if (verdict_ == "common" && !common) return;
+    Finding& f = findings_[{kind, common, earlier.insn, t.stamp.insn}];
+    if (f.count++) return;
+    f.kind = kind;
+    f.common = common;
+    f.launch = launch_;
+    f.seed = host.seed(session);
+    f.kernel = kernel_;
+    describe(f, earlier, earlier_writes, t);
+}
+
+void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, const Touch& t) {
+    const std::string space = t.shared ? "shared" : "global";
+    const auto side = [&](Side& s, const Stamp& stamp, bool writes) {
+        s.insn = stamp.insn;
+        const bool copy = stamp.flags & stamp_async || (stamp.who < first_mbarrier && stamp.who % 4 == 1);
+        s.action = stamp.flags & stamp_atomic ? "changes" : writes ? "writes" : "reads";
+        s.thread = thread_text(stamp.who, stamp.lanes);
+        s.proxy = stamp.flags & stamp_async ? "async" : copy ? "generic, delayed" : "generic";
+        s.space = space + (t.shared && t.owner != t.warp->place.cta ? " of CTA " + std::to_string(t.owner) : "");
+        s.address = t.address;
+        s.bytes = t.bytes;
+    };
+    side(f.second, t.stamp, t.write);
+    if (earlier.insn) side(f.first, earlier, earlier_writes);
+    // Memory has its old bytes still.
+    uint32_t old = 0;
+    const uint32_t n = std::min(t.bytes, 4u);
+    bool there = false;
+    if (!t.shared) {
+        there = host.read(session, t.address, &old, n) == 0;
+    } else if (auto cta = ctas_.find(t.owner); cta != ctas_.end()) {
+        there = host.read_shared(cta->second, static_cast<uint32_t>(t.address), &old, n) == 0;
+    }
+    if (there) {
+        f.second.before = hex(old);
+        if (earlier_writes) f.first.after = hex(old);
+        f.second.after = t.write ? "" : hex(old);
+        const uint32_t* values = t.write && t.access && t.access->op == SASSEMU_STORE ? host.values(t.access) : nullptr;
+        if (const sassemu_location* at = values ? host.locations(t.access) : nullptr) {
+            const uint64_t offset = t.address - at[t.lane].address;
+            uint32_t v = values[offset / 4 * 32 + t.lane] >> offset % 4 * 8;
+            if (n < 4) v &= (1u << n * 8) - 1;
+            f.second.after = hex(v);
+        }
+    }
+    if (t.group && t.group->to && f.kind != Kind::data_race && f.kind != Kind::uninitialised_read)
+        f.path = place_text(t.group->from) + " -> " + place_text(t.group->to);
+    const std::string where = earlier.insn ? host.insn_place(meanings_[earlier.insn].insn) : "";
+    const std::string after = where.empty() ? "the first access" : where;
+    const ThreadName* name = earlier.who && earlier.who < first_mbarrier ? &names_[earlier.who / 4] : nullptr;
+    const Reach far = name ? t.warp->place.apart({name->cta, name->cluster}) : cta;
+    static const char* const reach_names[] = {"cta", "cluster", "gpu"};
+    const std::string reach = reach_names[far];
+    const bool same_warp = name && earlier.who / 4 == t.warp->id;
+    switch (f.kind) {
+        case Kind::data_race:
+            f.missing = "no barrier, signal or wait orders the two";
+            if (earlier.flags & stamp_async) {
+                f.missing = "the second access does not wait for the copy to complete";
+                f.repair = "wait for the copy (its mbarrier, or its group) in the thread of the second access or before a barrier";
+            } else if (name && earlier.who % 4 == 1) {
+                f.missing = "nothing waits for the LDGSTS before the second access";
+                f.repair = "cp.async.wait_group in the copying thread, then a barrier for the other threads";
+            } else if (same_warp) {
+                f.missing = "no __syncwarp() between the lanes";
+                f.repair = "__syncwarp() after " + after;
+            } else if (far == cta) {
+                f.repair = "__syncthreads() (or bar.sync of the threads concerned) between the two";
+            } else if (far == cluster) {
+                f.repair = "barrier.cluster.arrive and .wait between the two";
+            } else {
+                f.repair = "a flag: st.release.gpu after " + after + ", ld.acquire.gpu before the second access";
+            }
+            break;
+        case Kind::missing_proxy_fence:
+            f.missing = f.common ? "no fence.proxy.async shows the generic access to the async proxy"
+                                 : "the thread that made the generic access does not execute the fence.proxy.async itself";
+            f.repair = "fence.proxy.async" + std::string(t.shared ? ".shared::cta" : ".global") + " after " + after +
+                       ", in every thread that does this, before it signals";
+            break;
+        case Kind::scope_too_narrow:
+            f.missing = "a scope of ." + reach + " on both sides";
+            f.repair = "." + reach + " in place of the narrower scope, after " + after + " or before the second access";
+            break;
+        case Kind::missing_release:
+            f.missing = "a release between the first access and the signal";
+            f.repair = "fence.release." + reach + " after " + after + ", before the signal (or make the signal .release." + reach + ")";
+            break;
+        case Kind::missing_acquire:
+            f.missing = "an acquire between the signal and the second access";
+            f.repair = "fence.acquire." + reach + " after the signal was seen (or make that read .acquire." + reach + ")";
+            break;
+        case Kind::no_memory_order:
+            f.missing = "a release before the signal, and an acquire after it";
+            f.repair = "fence.release." + reach + " after " + after + " and fence.acquire." + reach + " before the second access";
+            break;
+        case Kind::async_reuse:
+            f.missing = "nothing says that the bytes are free again";
+            f.repair = earlier.flags & stamp_async ? "cp.async.bulk.wait_group.read in the copying thread, then a barrier"
+                                             : "the readers arrive on an mbarrier that the copying thread waits for";
+            break;
+        case Kind::uninitialised_read:
+            f.missing = "a write";
+            f.repair = "write the bytes before they are read";
+            break;
+        case Kind::mbarrier_protocol:
+            f.missing = "the initialisation of the mbarrier is not ordered before its use";
+            f.repair = far == cta ? "__syncthreads() after " + after
+                                  : "fence.mbarrier_init.release.cluster after " + after + ", before barrier.cluster.arrive";
+            break;
+        case Kind::barrier_misuse: break;
+    }
+    if (f.path.empty() && f.kind != Kind::uninitialised_read) f.path = "none";
+}
+
+std::vector<TooStrong> Checker::too_strong() const {
+    static const char* const names[] = {"cta", "cluster", "gpu"};
+    std::vector<TooStrong> all;
+    for (const auto& [insn, used] : order_.release_used) {
+        const Meaning& m = meanings_[insn];
+        if (!m.opcode.starts_with("MEMBAR")) continue;
+        const std::string_view text = host.insn_text(m.insn);
+        const bool cta_level = text.find(".CTA") != std::string_view::npos;
+        if (used >= 0 && (cta_level || used == gpu)) continue;
+        if (used < 0 && text.find(".SC") != std::string_view::npos) continue;  // may order a store before a load
+        all.push_back({insn, m.known ? std::string(m.ptx) : std::string(text), used < 0 ? "none" : names[used]});
+    }
+    return all;
+}
+
+void Checker::finish() {
+    for (const auto& [key, f] : findings_) {
+        const KindText& kind = text_of(f.kind);
+        std::string detail = "verdict: " + verdict(f) + "\n";
+        const auto side = [&](const char* title, const Side& s) {
+            if (!s.insn) return;
+            detail += std::string(title) + place_text(s.insn) + "\n    " + s.thread + " " + s.action;
+            if (s.bytes)
+                detail += " " + std::to_string(s.bytes) + (s.bytes == 1 ? " byte" : " bytes") + " of " + s.space + " memory at " +
+                          hex(s.address);
+            if (!s.proxy.empty()) detail += ", " + s.proxy + " proxy";
+            if (!s.before.empty()) detail += ", before " + s.before;
+            if (!s.after.empty()) detail += ", after " + s.after;
+            detail += "\n";
+        };
+        side("first:   ", f.first);
+        side(f.first.insn ? "then:    " : "access:  ", f.second);
+        if (!f.path.empty()) detail += "order:   " + f.path + "\n";
+        if (!f.missing.empty()) detail += "missing: " + f.missing + "\n";
+        if (!f.repair.empty()) detail += "repair:  " + f.repair + "\n";
+        detail += "clause:  " + std::string(kind.clause) + "\nreplay:  --seed " + std::to_string(f.seed);
+        const uint32_t any = f.second.insn ? f.second.insn : f.first.insn;
+        if (any && !meanings_[any].known) detail += "\nnote:    PTX intent unknown; judged by what the chip orders";
+        sassemu_finding out{};
+        out.size = sizeof out;
+        out.severity = f.common ? SASSEMU_ERROR : SASSEMU_WARNING;
+        out.kind = kind.name;
+        out.message = kind.sentence;
+        out.detail = detail.c_str();
+        out.insn = f.first.insn ? meanings_[f.first.insn].insn : nullptr;
+        out.other = f.second.insn ? meanings_[f.second.insn].insn : nullptr;
+        out.count = f.count;
+        host.report(session, &out);
+    }
+    std::vector<TooStrong> strong = too_strong();
+    const bool enough = seeds_.size() >= enough_seeds;
+    const auto note = [&](const std::string& message, const std::string& detail, sassemu_insn insn) {
+        sassemu_finding out{};
+        out.size = sizeof out;
+        out.severity = SASSEMU_NOTE;
+        out.kind = "too-strong";
+        out.message = message.c_str();
+        out.detail = detail.c_str();
+        out.insn = insn;
+        host.report(session, &out);
+    };
+    if (!strong.empty() && !enough) {
+        note(std::to_string(strong.size()) + (strong.size() == 1 ? " fence" : " fences") + " may be stronger than needed",
+             "which ones is said after " + std::to_string(enough_seeds) + " seeds (--seeds " + std::to_string(enough_seeds) + ")",
+             nullptr);
+        strong.clear();
+    }
+    for (const TooStrong& s : strong)
+        note(s.would_do == "none" ? "nothing that was observed needs this fence"
+                                  : "all that was observed needs it at scope ." + s.would_do + " only",
+             "evidence from " + std::to_string(seeds_.size()) + " runs, not proof", meanings_[s.insn].insn);
+    if (!json_.empty()) write_json(json_, strong);
+    if (!sarif_.empty()) write_sarif(sarif_);
+}
+
+namespace {
+
+void store(const sassemu::Plugin& plugin, const std::string& path, const nlohmann::ordered_json& json) {
+    std::ofstream out(path, std::ios::binary);
+    out << json.dump(1) << "\n";
+    out.close();
+    if (out) return;
+    sassemu_finding f{};
+    f.size = sizeof f;
+    f.severity = SASSEMU_ERROR;
+    f.kind = "report-file";
+    const std::string message = "cannot write " + path + ": " + std::strerror(errno);
+    f.message = message.c_str();
+    plugin.host.report(plugin.session, &f);
+}
+
+}  // namespace
+
+void Checker::write_json(const std::string& path, const std::vector<TooStrong>& strong) const {
+    using nlohmann::ordered_json;
+    const auto place = [&](ordered_json& j, uint32_t insn) {
+        const sassemu_insn i = meanings_[insn].insn;
+        j["function"] = host.insn_function(i);
+        j["pc"] = host.insn_pc(i);
+        j["sass"] = host.insn_text(i);
+        // The outermost place is in the kernel itself; the innermost says which instruction.
+        sassemu_source source{};
+        source.size = sizeof source;
+        if (host.insn_source(i, 0, &source) == 0) {
+            j["file"] = source.file ? source.file : "";
+            j["line"] = source.line;
+        }
+        ordered_json chain = ordered_json::array();
+        for (uint32_t depth = 1; depth < 32 && host.insn_source(i, depth, &source) == 0; ++depth)
+            chain.push_back({{"file", source.file ? source.file : ""}, {"line", source.line}});
+        if (!chain.empty()) j["inlined_at"] = chain;
+        uint32_t line = 0;
+        if (const char* ptx = host.insn_ptx(i, &line)) {
+            j["ptx_line"] = line;
+            j["ptx"] = ptx;
+        }
+    };
+    ordered_json all;
+    all["tool"] = "check-sync";
+    all["version"] = 1;
+    all["findings"] = ordered_json::array();
+    for (const auto& [key, f] : findings_) {
+        ordered_json j;
+        j["kind"] = text_of(f.kind).name;
+        j["strict"] = true;
+        j["as_commonly_relied_on"] = f.common;
+        j["count"] = f.count;
+        j["kernel"] = f.kernel;
+        j["launch"] = f.launch;
+        j["accesses"] = ordered_json::array();
+        for (const Side* s : {&f.first, &f.second}) {
+            if (!s->insn) continue;
+            ordered_json a;
+            a["does"] = s->action;
+            a["thread"] = s->thread;
+            a["proxy"] = s->proxy;
+            a["space"] = s->space;
+            a["address"] = s->address;
+            a["bytes"] = s->bytes;
+            if (!s->before.empty()) a["before"] = s->before;
+            if (!s->after.empty()) a["after"] = s->after;
+            place(a, s->insn);
+            j["accesses"].push_back(a);
+        }
+        j["order"] = f.path;
+        j["missing"] = f.missing;
+        j["repair"] = f.repair;
+        j["clause"] = text_of(f.kind).clause;
+        const uint32_t any = f.second.insn ? f.second.insn : f.first.insn;
+        j["ptx_intent"] = any && meanings_[any].known ? "known" : "unknown";
+        j["replay"] = "--seed " + std::to_string(f.seed);
+        all["findings"].push_back(j);
+    }
+    all["too_strong"] = ordered_json::array();
+    for (const TooStrong& s : strong) {
+        ordered_json j;
+        j["is"] = s.is;
+        j["would_do"] = s.would_do;
+        j["label"] = "evidence, not proof";
+        place(j, s.insn);
+        all["too_strong"].push_back(j);
+    }
+    store(*this, path, all);
+}
+
+void Checker::write_sarif(const std::string& path) const {
+    using nlohmann::ordered_json;
+    const auto location = [&](uint32_t insn) {
+        const sassemu_insn i = meanings_[insn].insn;
+        ordered_json j;
+        sassemu_source source{};
+        source.size = sizeof source;
+        if (host.insn_source(i, 0, &source) == 0 && source.line) {
+            j["physicalLocation"]["artifactLocation"]["uri"] = source.file ? source.file : "";
+            j["physicalLocation"]["region"]["startLine"] = source.line;
+        }
+        j["logicalLocations"] = ordered_json::array(
+            {{{"name", host.insn_function(i)}, {"kind", "function"},
+              {"fullyQualifiedName", std::string(host.insn_function(i)) + "+" + hex(host.insn_pc(i))}}});
+        j["message"]["text"] = host.insn_text(i);
+        return j;
+    };
+    ordered_json run;
+    ordered_json& driver = run["tool"]["driver"];
+    driver["name"] = "sassemu check-sync";
+    driver["rules"] = ordered_json::array();
+    for (size_t k = 0; k <= static_cast<size_t>(Kind::barrier_misuse); ++k) {
+        const KindText& t = text_of(static_cast<Kind>(k));
+        driver["rules"].push_back({{"id", t.name}, {"shortDescription", {{"text", t.sentence}}}, {"help", {{"text", t.clause}}}});
+    }
+    run["results"] = ordered_json::array();
+    for (const auto& [key, f] : findings_) {
+        ordered_json r;
+        r["ruleId"] = text_of(f.kind).name;
+        r["level"] = f.common ? "error" : "warning";
+        r["message"]["text"] = std::string(text_of(f.kind).sentence) + ". Missing: " + f.missing + ". Repair: " + f.repair;
+        r["occurrenceCount"] = f.count;
+        const uint32_t main = f.second.insn ? f.second.insn : f.first.insn;
+        r["locations"] = ordered_json::array({location(main)});
+        if (f.first.insn && f.first.insn != main) r["relatedLocations"] = ordered_json::array({location(f.first.insn)});
+        run["results"].push_back(r);
+    }
+    ordered_json all;
+    all["$schema"] = "https://json.schemastore.org/sarif-2.1.0.json";
+    all["version"] = "2.1.0";
+    all["runs"] = ordered_json::array({run});
+    store(*this, path, all);
+}
+
+}  // namespace check_sync

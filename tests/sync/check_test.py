@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""check-sync on every pattern in cubins/sync: nothing on the correct ones, each bug of the twins by kind and place.
+
+    check_test.py SASSEMU ROOT [NAME-PART...]
+
+A place is a source line. The cubins without line information have the same words as those with it, which say the line.
+"""
+import concurrent.futures
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def lines_of(program, cubin, source):
+    """(function, pc) -> line of the pattern's source."""
+    listing = subprocess.run([program, "disasm", "--source", cubin], capture_output=True, text=True).stdout
+    places, function, line = {}, "", 0
+    for text in listing.splitlines():
+        m = re.match(r"\.text\.(\w+):", text)
+        if m:
+            function = m.group(1)
+        found = re.findall(r'"([^"]*)", line (\d+)', text) if "//## File" in text else []
+        for file, number in found:
+            if os.path.basename(file) == source:
+                line = int(number)
+        m = re.match(r"\s*/\*([0-9a-f]{4,})\*/", text)
+        if m:
+            places[function, int(m.group(1), 16)] = line
+    return places
+
+
+def check(program, folder, name, expected):
+    path = os.path.join(folder, name + ".json")
+    pattern, stem = name.split("/")
+    with tempfile.TemporaryDirectory() as work:
+        report = os.path.join(work, "report.json")
+        end = subprocess.run([program, "check-sync", path, "--json", report], capture_output=True, text=True)
+        if not os.path.exists(report):
+            return ["%s: no report, exit code %d\n%s%s" % (name, end.returncode, end.stdout, end.stderr)], 0
+        with open(report) as f:
+            found = json.load(f)["findings"]
+    with_lines = stem if stem.endswith(".line") else stem + ".line"
+    places = lines_of(program, os.path.join(folder, pattern, with_lines + ".cubin"), pattern + ".cu")
+    got = []
+    for f in found:
+        lines = sorted({places.get((a["function"], a["pc"]), 0) for a in f["accesses"]})
+        got.append({"kind": f["kind"], "lines": lines, "common": f["as_commonly_relied_on"]})
+    problems = []
+    for want in expected:
+        want = {"kind": want["kind"], "lines": sorted(set(want["lines"])), "common": want["common"]}
+        if want not in got:
+            problems.append("%s: missing %s; found %s" % (name, want, got))
+    if not expected and got:
+        problems.append("%s: false report %s" % (name, got))
+    code = 6 if got else 0
+    with open(path) as f:
+        status = json.load(f)["expect"]["status"]
+    if status == "ok" and end.returncode != code:
+        problems.append("%s: exit code %d, not %d\n%s" % (name, end.returncode, code, end.stdout[-300:]))
+    return problems, len(expected)
+
+
+def main():
+    program, root = sys.argv[1:3]
+    folder = os.path.join(root, "cubins", "sync")
+    with open(os.path.join(folder, "expected.json")) as f:
+        expected = json.load(f)
+    names = [n for n in sorted(expected) if not sys.argv[3:] or any(part in n for part in sys.argv[3:])]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(lambda n: check(program, folder, n, expected[n]), names))
+    problems = [p for r in results for p in r[0]]
+    for problem in problems:
+        print(problem)
+    print("%d plans, %d bugs to find, %d problems" % (len(names), sum(r[1] for r in results), len(problems)))
+    return 1 if problems or not names else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
