@@ -172,16 +172,15 @@ void lower(Lower& x, const typed::ImmaSp& i) {
     using S = typed::ImmaShape;
     if (!types_fit(x, i)) return;
     const bool nibbles = is_nibble(i.atype);
-    // Nibbles are stored in pairs: 4 of 8.
-    if (nibbles) return x.gap("IMMA.SP of nibbles");
     if (i.alayout != 0 || i.blayout != 1) return x.gap("IMMA.SP with another layout than ROW, COL");
-    if (i.shape != S::M16832 && i.shape != S::M16864) return x.reject("IMMA.SP with an invalid shape");
-    const unsigned registers = i.shape == S::M16832 ? 2 : 4;
+    const S narrow = nibbles ? S::M16864 : S::M16832, wide = nibbles ? S::M168128 : S::M16864;
+    if (i.shape != narrow && i.shape != wide) return x.reject("IMMA.SP with an invalid shape");
+    const unsigned registers = i.shape == narrow ? 2 : 4;
     operands(x, i, registers, registers, 4);
     x.op.m[2] = i.sat;
     x.op.e = x.source_row(i.e.index);
     x.op.k[0] = static_cast<uint8_t>(i.selector.imm);
-    choose_sparse<8>(x, i);
+    nibbles ? choose_sparse<4>(x, i) : choose_sparse<8>(x, i);
 }
 
 void lower(Lower& x, const typed::Bmma& i) {
