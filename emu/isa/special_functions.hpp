@@ -15,8 +15,23 @@ using special_tables::Coefficients;
 using special_tables::Curve;
 
 
-SASSEMU_INLINE V32 left(V32 v, uint32_t n) { return L::shl(v, L::splat(n)); }
-SASSEMU_INLINE V32 right(V32 v, uint32_t n) { return L::shr(v, L::splat(n)); }
+// Shifts by a constant. L::shl takes a count per lane, for which AVX2 needs a register: there are too few of them here.
+template <class Row, class Shift>
+SASSEMU_INLINE Row each_chunk(Row v, Shift&& shift) {
+#pragma GCC unroll 8
+    for (auto& c : v.c) c = shift(c);
+    return v;
+}
+template <class Row>
+SASSEMU_INLINE Row left(Row v, uint32_t n) {
+    if constexpr (requires { v.c; }) return each_chunk(v, [n](auto c) { return c << n; });
+    else return L::shl(v, L::splat(n));
+}
+template <class Row>
+SASSEMU_INLINE Row right(Row v, uint32_t n) {
+    if constexpr (requires { v.c; }) return each_chunk(v, [n](auto c) { return c >> n; });
+    else return L::shr(v, L::splat(n));
+}
 SASSEMU_INLINE V32 low_bits(V32 v, uint32_t n) { return L::and_(v, L::splat((1u << n) - 1)); }
 SASSEMU_INLINE V32 exponent(V32 x) { return low_bits(right(x, 23), 8); }
 // The value plus 2^23 * field: moves a significand with its leading bit into the place of an fp32.
@@ -44,16 +59,26 @@ struct alignas(64) Segments {
     }
 };
 
+// A product, as one instruction: compilers make a shift and an addition of every bit of such factors.
+SASSEMU_INLINE V32 times(V32 v, uint32_t factor) {
+    asm("" : "+r"(factor));
+    return L::mul_lo(v, L::splat(factor));
+}
+// Four bits of v to the low ends of the bytes of a word, the highest bit to the lowest byte; then all bits of such bytes.
+SASSEMU_INLINE V32 bytes_of_bits(V32 v) { return L::and_(times(v, 0x08040201u), L::splat(0x08080808u)); }
+SASSEMU_INLINE V32 filled(V32 bytes) { return L::sub(left(bytes, 4), right(bytes, 3)); }
+// The bytes v, v >> 1, v >> 2 and v >> 3 of 7 bits v: copies 7 bits apart, without what reaches into the byte below.
+SASSEMU_INLINE V32 bytes_shifted(V32 v) { return L::and_(times(v, 0x00204081u), L::splat(0x0f1f3f7fu)); }
+
 // x^2 / 2^19 from the partial products of weight 2^19 and more alone: bits i < j of x contribute at
-// i + j + 1, bit i with itself at 2 i. Bits 9 and up form a whole square but for bit 9 itself.
+// i + j + 1, bit i with itself at 2 i. Bits 9 and up form a whole square but for bit 9 itself. Bits
+// 8 down to 2 each add x >> (18 - i), 7 bits or fewer: four of them side by side.
 SASSEMU_INLINE V32 truncated_square(V32 x) {
     const V32 high = right(x, 9);
-    V32 sum = right(L::mul_lo(high, high), 1);
-    for (unsigned i = 2; i < 9; ++i) {
-        const V32 bit = L::sar(left(x, 31 - i), L::splat(31));
-        sum = L::add(sum, L::and_(bit, right(x, 18 - i)));
-    }
-    return sum;
+    const V32 first = L::and_(bytes_shifted(right(x, 10)), filled(bytes_of_bits(low_bits(right(x, 5), 4))));
+    const V32 second = L::and_(bytes_shifted(right(x, 14)), filled(bytes_of_bits(low_bits(right(x, 1), 4))));
+    const V32 sum = right(times(L::add(first, second), 0x01010101u), 24);
+    return L::add(sum, right(L::mul_lo(high, high), 1));
 }
 
 // In units of 2^-fraction_bits; `at` is the segment number over the x_bits bits of x. `whole` is
