@@ -153,9 +153,27 @@ class Search {
                 return;
             }
             next.sources[chosen].write = static_cast<int32_t>(writes[i]);
+            if (needs_itself(next, s.sources[chosen].read, writes[i])) return;  // no value at all
             const auto answer = ask(next, false);
             if (answer && answer->consistent) visit(std::move(next));
         });
+    }
+
+    // Whether the value of the write depends on the read that takes it.
+    static bool needs_itself(const State& s, uint32_t read, uint32_t write) {
+        Events reached;
+        std::vector<uint32_t> open{write};
+        while (!open.empty()) {
+            const uint32_t w = open.back();
+            open.pop_back();
+            if (reached[w]) continue;
+            reached.set(w);
+            if (s.events[w].data[read]) return true;
+            for (const Source& source : s.sources)
+                if (source.write >= 0 && s.events[w].data[source.read])
+                    open.push_back(static_cast<uint32_t>(source.write));
+        }
+        return false;
     }
 
     std::optional<Answer> ask(const State& s, bool complete, bool relations = false) {
@@ -286,6 +304,13 @@ class Search {
         if (!s.mbarriers.empty() && !mbarriers_possible(s, answer->base, !answer->has_open)) return;
         if (!answer->has_open) return record(s, *answer);
         const SassemuEdge pair = answer->open;
+        for (const SassemuEdge& c : s.chosen)
+            if (std::minmax(c.from, c.to) == std::minmax(pair.from, pair.to)) {
+                failure_ = make_error(ErrorCode::input, "the model",
+                                      "reports a pair as open that was ordered",
+                                      "it has to heed `chosen` (consistency.h)");
+                return;
+            }
         each(2, [&](size_t i) {
             State next = s;
             next.chosen.push_back(i ? SassemuEdge{pair.to, pair.from} : pair);

@@ -243,6 +243,26 @@ TEST(Traps, WeakReadsMaySpinForEver) {
     test["threads"][0]["ops"] = {"ld.relaxed.gpu r0, [y]"};
     EXPECT_EQ(explored(test.dump()).verdict, allowed);
 }
+TEST(Traps, AWaitSeesTheArrivalsOfAllPhasesBefore) {
+    auto test = nlohmann::json::parse(R"({"name":"t","model":"ptx","condition":"P2:r0==0",
+        "locations":{"b":{"space":"shared::cta","cta":0,"kind":"mbarrier","count":1}},
+        "threads":[{"id":"P0","cta":0,"gpu":0,"ops":["st.weak [x], 1","mbarrier.arrive [b]"]},
+                   {"id":"P1","cta":0,"gpu":0,"ops":["mbarrier.try_wait.relaxed.cta [b], 0","mbarrier.arrive.relaxed.cta [b]"]},
+                   {"id":"P2","cta":0,"gpu":0,"ops":["mbarrier.try_wait [b], 0","mbarrier.try_wait [b], 1","ld.weak r0, [x]"]}]})");
+    EXPECT_EQ(explored(test.dump()).verdict, forbidden);
+    test["threads"][2]["ops"] = {"mbarrier.try_wait.relaxed.cta [b], 0", "mbarrier.try_wait [b], 1",
+                                 "ld.weak r0, [x]"};
+    EXPECT_EQ(explored(test.dump()).verdict, forbidden);
+}
+TEST(Traps, WhatAWaitLetThroughComesAfterWhatTheArrivalDependsOn) {
+    auto test = nlohmann::json::parse(R"({"name":"t","model":"ptx","condition":"P0:r0==1",
+        "locations":{"b":{"space":"shared::cta","cta":0,"kind":"mbarrier","count":1}},
+        "threads":[{"id":"P0","cta":0,"gpu":0,"ops":["ld.relaxed.cta r0, [x]","bne r0, 9, L","L:","mbarrier.arrive.relaxed.cta [b]"]},
+                   {"id":"P1","cta":0,"gpu":0,"ops":["mbarrier.try_wait.relaxed.cta [b], 0","st.relaxed.cta [x], 1"]}]})");
+    EXPECT_EQ(explored(test.dump()).verdict, forbidden);
+    test["threads"][0]["ops"] = {"ld.relaxed.cta r0, [x]", "mbarrier.arrive.relaxed.cta [b]"};
+    EXPECT_EQ(explored(test.dump()).verdict, allowed);
+}
 TEST(Traps, AnAgentPublishesNothingOfItsThread) {
     auto test = nlohmann::json::parse(R"({"name":"t","model":"ptx","condition":"P1:r1==0",
         "locations":{"b":{"space":"shared::cta","cta":1,"kind":"mbarrier","count":1},"s":{"space":"shared::cta","cta":1}},
