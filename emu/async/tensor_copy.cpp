@@ -15,6 +15,7 @@
 #include "emu/async/agents.hpp"
 #include "emu/async/range.hpp"
 #include "emu/async/tensor_map.hpp"
+#include "emu/plugin/sync_events.hpp"
 
 namespace sassemu::async {
 
@@ -108,6 +109,27 @@ void copy_row(const TensorMap& m, const Box& box, std::byte* global, int64_t beg
     }
 }
 
+// Tells plugins of one row, before it is copied. A swizzle permutes the chunks of a row within its span.
+void tell_row(events::AsyncOperation& agent, const Box& box, uint64_t far, const std::byte* global, uint64_t bytes,
+              uint32_t window, const std::byte* shared, uint32_t row_at, bool store) {
+    const auto near = [&](uint32_t at, uint32_t count) {
+        if (store)
+            agent.read_shared(window | at, shared + at, count);
+        else
+            agent.write_shared(window | at, shared + at, count);
+    };
+    if (global && !store) agent.read_global(far, global, bytes);
+    if (!box.swizzle || box.row == box.pitch) {
+        near(row_at, box.row);
+    } else {
+        for (uint32_t chunk = 0; chunk < box.row; chunk += 16) {
+            const uint32_t at = row_at + chunk;
+            near(box.swizzled(at), 16);
+        }
+    }
+    if (global && store) agent.write_global(far, global, bytes);
+}
+
 }  // namespace
 
 const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c) {
@@ -132,6 +154,8 @@ const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c
             return fault(w, op, lanes, "coordinate " + std::to_string(k) + " of a store is negative", c.map);
 
     ++w.effects;
+    events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_TMA);
+    if (agent) agent.read_global(c.map, encoded, map_bytes, SASSEMU_VIA_TENSORMAP);
     const uint32_t at = c.shared & 0xffffff;
     for (uint32_t rest = receivers(c, c.shared); rest; rest &= rest - 1) {
         const uint32_t window = static_cast<uint32_t>(std::countr_zero(rest)) << 24;
@@ -147,19 +171,23 @@ const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c
                 far += static_cast<uint64_t>(i) * m.stride[k - 1];
             }
             std::byte* global = nullptr;
+            uint64_t bytes = 0;
             // Only the units of the row that exist are read; whole chunks are written.
             const int64_t begin = std::max<int64_t>(c.at[0], 0),
                           last = int64_t{c.at[0]} + int64_t{box.count[0] - 1} * box.step,
                           end = std::min<int64_t>(last + 1, static_cast<int64_t>(m.size[0]));
             inside &= begin < end;
             if (inside) {
-                uint64_t bytes = static_cast<uint64_t>(end - begin) * box.unit;
+                bytes = static_cast<uint64_t>(end - begin) * box.unit;
                 if (c.store) bytes = (bytes + 15) / 16 * 16;
                 std::byte* first = global_range(w, op, lanes, far + static_cast<uint64_t>(begin) * box.unit,
                                                 bytes, c.store);
                 if (!first) return nullptr;
                 global = first;
             }
+            if (agent)
+                tell_row(agent, box, far + static_cast<uint64_t>(begin) * box.unit, global, bytes, window, shared,
+                         at + static_cast<uint32_t>(row) * box.pitch, c.store);
             copy_row(m, box, global, begin, inside, c.at[0], shared, at + static_cast<uint32_t>(row) * box.pitch, c.store);
             for (uint32_t k = 1; k < 5 && ++index[k] == box.count[k]; ++k) index[k] = 0;
         }

@@ -40,10 +40,7 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
 
 Result<plan::RunOptions> run_options(const CommonOptions& options) {
     plan::RunOptions run;
-    if (!options.plugins.empty()) {
-        return make_error(ErrorCode::usage, "--plugin " + options.plugins.front(),
-                          "there is no such plugin", "this build comes without plugins");
-    }
+    run.plugins = options.plugins;
     if (!options.models.empty()) run.gpu.model = options.models.back();
     run.gpu.threads = options.threads;
     run.gpu.seed = options.seed;

@@ -25,7 +25,7 @@ struct CommonOptions {
 };
 
 void add_common_options(CLI::App& app, CommonOptions& options);
-// Errors: an unknown plugin, a malformed --dump.
+// Errors: a malformed --dump.
 Result<plan::RunOptions> run_options(const CommonOptions& options);
 
 // "4", "4,1" or "4,1,1"; `what` names the option in the error.

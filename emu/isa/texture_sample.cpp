@@ -96,7 +96,11 @@ Texel Sampler::read(int64_t x, int64_t y, int64_t z) {
         return out;
     }
     const std::byte* host = w_.cta->last.host + (at - w_.cta->last.lo);
-    if (w_.watch) services(w_).watch(w_, host, object_.texel_bytes);
+    std::byte copy[16];  // the largest texel
+    if (const TextureTable& table = *w_.cta->launch->textures; table.texel) [[unlikely]]
+        host = table.texel(table.texel_user, w_, at, host, object_.texel_bytes, copy);
+    else if (w_.watch)
+        services(w_).watch(w_, host, object_.texel_bytes);
     for (uint32_t k = 0; k < desc_.channels; ++k) out.component[k] = component(host + k * step);
     if (desc_.channels < 4) out.component[3] = is_float() ? std::bit_cast<uint32_t>(1.0f) : 1;
     return out;

@@ -212,6 +212,21 @@ Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32
     }
 }
 
+void deliver(uint32_t* rows, uint32_t bytes, bool sign, uint32_t lanes, const uint32_t* values) {
+    const uint32_t words = (bytes + 3) / 4;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+        for (uint32_t k = 0; k < words; ++k) {
+            uint32_t v = values[k * 32 + lane];
+            if (bytes < 4) {
+                v &= (1u << bytes * 8) - 1;
+                if (sign && v >> (bytes * 8 - 1)) v |= ~0u << bytes * 8;
+            }
+            rows[k * 32 + lane] = v;
+        }
+    }
+}
+
 void perform(Warp& w, const Access& access, uint32_t lanes) {
     const uint32_t words = access.bytes > 4 ? access.bytes / 4 : 1;
     const bool write = access.op != AccessOp::load;

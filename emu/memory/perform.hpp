@@ -23,6 +23,9 @@ Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32
 // atomics fill the destination rows.
 void perform(Warp& w, const Access& access, uint32_t lanes);
 
+// Values of a load into its destination rows: word k of lane i at values[k * 32 + i].
+void deliver(uint32_t* rows, uint32_t bytes, bool sign, uint32_t lanes, const uint32_t* values);
+
 // old -> new of an atomic operator on the raw bits of `type`.
 uint64_t atomic_result(AtomicOp op, AtomicType type, uint64_t old, uint64_t operand, uint64_t swap);
 

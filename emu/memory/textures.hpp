@@ -8,6 +8,8 @@
 
 namespace sassemu {
 
+struct Warp;
+
 struct TextureObject {
     TextureDesc desc;
     uint32_t texel_bytes = 4;
@@ -24,6 +26,12 @@ class TextureTable {
         const uint64_t index = handle & 0xfffff;
         return index == 0 || index > objects_.size() ? nullptr : &objects_[index - 1];
     }
+
+    // Where a texel is read instead of at `at` (it may fill `copy`, 16 bytes); null: there.
+    using Texel = const std::byte* (*)(void* user, Warp&, uint64_t address, const std::byte* at, uint32_t bytes,
+                                       std::byte* copy);
+    Texel texel = nullptr;
+    void* texel_user = nullptr;
 
   private:
     std::deque<TextureObject> objects_;  // addresses stay valid

@@ -141,6 +141,8 @@ const char* verdict(const RunReport& report) {
             return report.status == LaunchStatus::limit ? "a LIMIT was reached" : "DEADLOCK";
         case 5:
             return "an instruction is NOT EXECUTED on this architecture";
+        case 6:
+            return "a checker FOUND something";
         case 130:
             return "interrupted";
         default:

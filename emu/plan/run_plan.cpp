@@ -9,6 +9,7 @@
 #include "emu/module/module.hpp"
 #include "emu/plan/atomic_file.hpp"
 #include "emu/plan/params.hpp"
+#include "emu/plugin/hooks.hpp"
 
 namespace sassemu::plan {
 namespace {
@@ -35,6 +36,10 @@ class Runner {
         SASSEMU_TRY(launched);
         SASSEMU_TRY(compare_all());
         write_dumps();
+        if (hooks_) {
+            hooks_->finish();
+            report_.findings = hooks_->findings();
+        }
         return std::move(report_);
     }
 
@@ -115,8 +120,13 @@ class Runner {
             if (options_.on_stdout) options_.on_stdout(text);
         };
         report_.device = gpu.device.name;
-        SASSEMU_ASSIGN(gpu_, options_.create_gpu ? options_.create_gpu(std::move(gpu))
-                                                 : Gpu::create(std::move(gpu)));
+        if (options_.create_gpu) {
+            SASSEMU_ASSIGN(gpu_, options_.create_gpu(std::move(gpu)));
+        } else {
+            Hooks::Options plugins{options_.plugins, options_.plugin_directories, options_.on_plugin_text};
+            SASSEMU_ASSIGN(hooks_, Hooks::load(plugins, gpu.model, gpu.seed));
+            SASSEMU_ASSIGN(gpu_, sassemu::create_gpu(std::move(gpu), hooks_));
+        }
         report_.level = gpu_->level();
         return {};
     }
@@ -178,8 +188,12 @@ class Runner {
             return gpu_->write(address, values);
         }
         if (contents.fill) return gpu_->fill(address, bytes, *contents.fill);
-        if (zero_otherwise) return gpu_->fill(address, bytes, 0);
-        return {};
+        if (!zero_otherwise) return {};
+        // Zeros, but nobody has said so: to a checker these bytes have no value yet.
+        if (hooks_) hooks_->hide_host(true);
+        const Result<void> filled = gpu_->fill(address, bytes, 0);
+        if (hooks_) hooks_->hide_host(false);
+        return filled;
     }
 
     // A global by name, in the first module that has it.
@@ -395,6 +409,7 @@ class Runner {
     std::vector<ModuleId> ids_;
     std::vector<LaunchRequest> requests_;
     std::unordered_map<std::string, uint64_t> addresses_;
+    std::shared_ptr<Hooks> hooks_;  // plugins; null: none
     std::unique_ptr<Gpu> gpu_;  // last: it goes first, while what it refers to is still there
 };
 
@@ -432,6 +447,7 @@ int RunReport::exit_code() const {
         }
     }
     if (!dump_errors.empty()) return 2;
+    if (findings > 0) return 6;
     return status_met() && results_met() ? 0 : 1;
 }
 

@@ -32,7 +32,10 @@ struct RunOptions {
     std::function<void(std::string_view)> on_progress;  // one line per step
     std::function<void(Gpu*)> on_gpu;  // the GPU before the first launch; nullptr after the last
     std::function<bool()> stop_requested;  // asked between launches
-    // How a GPU is made; empty: Gpu::create.
+    // Plugins, NAME or file.so and then :key=value,...; names are looked up in the directories first.
+    std::vector<std::string> plugins, plugin_directories;
+    std::function<void(std::string_view)> on_plugin_text;  // what plugins print; empty: standard output
+    // How a GPU is made; empty: create_gpu, with the plugins.
     std::function<Result<std::unique_ptr<Gpu>>(GpuOptions)> create_gpu;
 };
 
@@ -61,6 +64,7 @@ struct RunReport {
     bool partial = false;  // a launch did not complete
     std::vector<Error> dump_errors;
     std::vector<std::string> notes;
+    uint64_t findings = 0;  // of checkers
 
     bool status_met() const;
     bool results_met() const;  // buffers, stdout, instruction count

@@ -4,6 +4,7 @@
 // when every live thread of the CTA has arrived.
 #include <string>
 
+#include "emu/plugin/sync_events.hpp"
 #include "emu/schedule/engine.hpp"
 #include "emu/schedule/paths.hpp"
 
@@ -30,6 +31,14 @@ bool full(const Cta& cta, const Barrier& b) {
 void open(Cta& cta, uint32_t id) {
     Barrier& b = cta.barrier[id];
     const uint32_t threads = b.expected ? b.expected : b.arrived;
+    if (Hooks* hooks = static_cast<Engine*>(cta.launch->engine)->hooks()) {
+        uint32_t waiting[32] = {};
+        for (uint32_t i = 0; i < cta.warp_count; ++i)
+            for (uint32_t k = 0; k < cta.warps[i].paths_used; ++k)
+                if (const Path& p = cta.warps[i].paths[k]; p.state == PathState::at_bar && p.barrier == id)
+                    waiting[i] |= p.lanes;
+        events::barrier_complete(*hooks, cta, id, b, waiting);
+    }
     if (b.waiting) {
         for (uint32_t i = 0; i < cta.warp_count; ++i) {
             Warp& w = cta.warps[i];
@@ -67,6 +76,7 @@ const Op* paths::barrier(Warp& w, const Op* op, uint32_t lanes, const BarrierReq
     if (request.threads > (cta.warp_count * 32))
         return misuse(name + ": " + std::to_string(request.threads) +
                       " threads are more than the CTA has");
+    if (Hooks* hooks = engine(w).hooks()) events::barrier_arrive(*hooks, w, op, lanes, request);
     if (w.in_flight) engine(w).drain(w);
     ++w.effects;
     Barrier& b = cta.barrier[request.id];

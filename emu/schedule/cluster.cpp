@@ -4,6 +4,7 @@
 #include <string>
 
 #include "emu/memory/host_access.hpp"
+#include "emu/plugin/sync_events.hpp"
 #include "emu/schedule/engine.hpp"
 #include "emu/schedule/paths.hpp"
 
@@ -37,6 +38,8 @@ void recheck_cluster(Cluster& cluster) {
     });
     if (!all) return;
     cluster.open = false;
+    if (Hooks* hooks = static_cast<Engine*>(cluster.cta[0]->launch->engine)->hooks())
+        events::cluster_complete(*hooks, *cluster.cta[0]);
     each_warp(cluster, [](Cta& cta, Warp& w) {
         cta.cluster_arrived[w.index] = 0;
         for (uint32_t k = 0; k < w.paths_used; ++k)
@@ -63,6 +66,7 @@ const Op* cluster_arrive(Warp& w, const Op* op, uint32_t lanes) {
         return engine(w).fault(w, op, cta.cluster_owed[w.index] & lanes, FaultKind::barrier_misuse,
                                "a thread arrives again at the cluster's barrier without having waited",
                                false, 0);
+    if (Hooks* hooks = engine(w).hooks()) events::cluster_arrive(*hooks, w, op, lanes);
     if (w.in_flight) engine(w).drain(w);
     ++w.effects;
     cta.cluster_arrived[w.index] |= lanes;
@@ -79,6 +83,7 @@ const Op* cluster_wait(Warp& w, const Op* op, uint32_t lanes) {
                                "a thread waits at the cluster's barrier without having arrived", false, 0);
     ++w.effects;
     cta.cluster_owed[w.index] &= ~lanes;
+    if (Hooks* hooks = engine(w).hooks()) events::cluster_wait(*hooks, w, op, lanes);
     if (!(cta.cluster_arrived[w.index] & lanes)) return op + 1;
     leave_behind(w, lanes, op + 1);
     Path& p = w.path();
@@ -114,9 +119,8 @@ std::byte* shared(Warp& w, const Op* op, uint32_t lane, uint32_t address, uint32
 bool mbarrier(Warp& w, const Op* op, uint32_t lane, uint32_t address, const MbarrierChange& change) {
     std::byte* object = shared(w, op, lane, address, 8);
     if (!object) return false;
-    // The shared-memory pipeline of an SM is in order: earlier loads are done before an arrival.
-    if (w.in_flight) engine(w).drain(w);
     if (change.counters) {
+        if (w.in_flight) engine(w).drain(w);
         uint64_t now = host::load<uint64_t>(object);
         for (uint64_t i = 0; i < change.arrivals; ++i) now = CounterMbarrier::arrive(now);
         host::store<uint64_t>(object, now);
@@ -125,7 +129,11 @@ bool mbarrier(Warp& w, const Op* op, uint32_t lane, uint32_t address, const Mbar
     }
     Mbarrier b = Mbarrier::decode(host::load<uint64_t>(object));
     const Mbarrier before = b;
-    if (const char* broken = b.apply(change)) {
+    const char* broken = b.apply(change);
+    if (Hooks* hooks = engine(w).hooks()) events::mbarrier_change(*hooks, w, op, lane, address, change, before, b, broken);
+    // The shared-memory pipeline of an SM is in order: earlier loads are done before an arrival.
+    if (w.in_flight) engine(w).drain(w);
+    if (broken) {
         engine(w).fault(w, op, 1u << lane, FaultKind::barrier_misuse,
                         std::string(broken) + ": mbarrier in " + text_of(before) + ", this instruction adds " +
                             std::to_string(change.arrivals) + " arrivals and expects " +

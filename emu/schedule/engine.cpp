@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emu/plugin/hooks.hpp"
 #include "emu/schedule/paths.hpp"
 
 namespace sassemu {
@@ -20,6 +21,10 @@ namespace {
 // another CTA is never far.
 constexpr uint64_t path_quantum = 4096;
 constexpr uint64_t cta_slice = 1 << 18;
+// Slices in a row without a write after which a CTA may be waiting for another one.
+constexpr uint32_t others_first = 8;
+// Under a model that plugs in, where what happens in between is what one wants to see.
+constexpr uint64_t model_quantum = 64, model_slice = 1024;
 // A worker claims several CTAs at a time, and begins them without the lock, while CTAs take less
 // than this many warp instructions.
 constexpr uint64_t short_cta = 1 << 14;
@@ -38,9 +43,18 @@ Engine::Engine(Launch& launch, const LevelTable& level, Chooser& chooser, Servic
       cache_(cache),
       settings_(settings),
       kernel_(std::move(kernel)),
-      entry_(entry) {
+      entry_(entry),
+      path_quantum_(path_quantum),
+      cta_slice_(cta_slice) {
     launch_.engine = this;
     launch_.services = &engine_services();
+    if (settings_.hooks) instructions_ = settings_.hooks->instructions(*launch.code);
+    if (settings_.hooks && settings_.hooks->threading() == SASSEMU_PER_SM)
+        sm_locks_ = std::vector<std::mutex>(launch_.device->sms);
+    if (settings_.hooks && settings_.hooks->holds_back()) {
+        path_quantum_ = model_quantum;
+        cta_slice_ = model_slice;
+    }
 }
 
 LaunchResult Engine::run() {
@@ -103,7 +117,7 @@ void Engine::work() {
             case Outcome::done: retire(*slot); break;
             case Outcome::expired:
                 // A CTA that only reads waits for another one; a long one lets others run too.
-                if (slot->quiet_slices < 8 && slot->cta.slices % 16)
+                if (slot->quiet_slices < others_first && slot->cta.slices % 16)
                     runnable_.insert(runnable_.begin(), slot);
                 else
                     runnable_.push_back(slot);
@@ -133,7 +147,10 @@ Engine::Outcome Engine::run_ctas(CtaSlot& slot, Worker& worker) {
         const bool stuck = outcome == Outcome::blocked || (outcome == Outcome::expired && slot.quiet_slices);
         if (stuck && slot.agents.act()) outcome = Outcome::expired;
         if (outcome != Outcome::done) return outcome;
-        for (uint32_t r = 0; r < slot.cluster.size; ++r) account(*slot.cluster.cta[r], worker);
+        for (uint32_t r = 0; r < slot.cluster.size; ++r) {
+            account(*slot.cluster.cta[r], worker);
+            if (settings_.hooks) tell_cta(*slot.cluster.cta[r], false);
+        }
         if (worker.claimed.begin == worker.claimed.end) return outcome;
         slot.unit = worker.claimed.begin++;
         slot.fresh = true;
@@ -149,7 +166,7 @@ CtaSlot* Engine::next(std::unique_lock<std::mutex>& lock, Worker& worker) {
         // resident yet: pure spins are blocked by now, others have not written for long, or take very
         // long (at 16, 32, 64, ... slices, so that memory hardly grows with a kernel's length).
         const auto may_wait = [](const CtaSlot& s) {
-            return s.quiet_slices >= 8 || (s.cta.slices >= 16 && std::has_single_bit(s.cta.slices));
+            return s.quiet_slices >= others_first || (s.cta.slices >= 16 && std::has_single_bit(s.cta.slices));
         };
         if (can_admit && (runnable_.empty() || may_wait(*runnable_.front()))) return admit(worker);
         if (!runnable_.empty()) {
@@ -169,6 +186,8 @@ CtaSlot* Engine::next(std::unique_lock<std::mutex>& lock, Worker& worker) {
             bool waits = false;
             for (CtaSlot* slot : blocked_) waits |= time_out_waits(*slot);
             if (waits) continue;  // one of them wakes now
+            // What a model holds back may be what they wait for.
+            if (settings_.hooks && settings_.hooks->idle_step()) continue;
             if (!blocked_.empty()) end(LaunchStatus::deadlock, deadlock_report());
             return nullptr;
         }
@@ -233,6 +252,8 @@ void Engine::prepare(CtaSlot& slot) {
         slot.cluster.cta[r] = &member.cta;
         prepare_cta(member, r);
     }
+    if (settings_.hooks)
+        for (uint32_t r = 0; r < size; ++r) tell_cta(*slot.cluster.cta[r], true);
 }
 
 void Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
@@ -339,8 +360,12 @@ void Engine::check_limits() {
 Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
     Cta& cta = slot.cta;
     async::Agents& agents = agents_of(cta);
+    std::unique_lock<std::mutex> own_sm;
+    if (!sm_locks_.empty()) own_sm = std::unique_lock(sm_locks_[cta.sm]);
     ++cta.slices;
     uint64_t ran = 0, effects_before = 0, effects_after = 0;
+    slot.gives_way = false;
+    if (settings_.hooks) stepping_ = &cta;
     for (uint32_t i = 0; i < cta.warp_count; ++i) effects_before += cta.warps[i].effects;
     for (;;) {
         bool progress = false;
@@ -364,17 +389,15 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
             agents.finish(cta);
             return Outcome::done;
         }
-        if (launch_.model) {
-            stepping_ = &cta;
-            launch_.model->step(*this, &cta);
-        }
+        step_model(cta, !progress);
         if (!progress && !wake_parked(slot)) return Outcome::blocked;
-        if (ran >= cta_slice || !progress) break;
+        if (ran >= cta_slice_ || !progress || slot.gives_way) break;
     }
     report(worker);
     check_limits();
     for (uint32_t i = 0; i < cta.warp_count; ++i) effects_after += cta.warps[i].effects;
     slot.quiet_slices = effects_after == effects_before ? slot.quiet_slices + 1 : 0;
+    if (slot.gives_way) slot.quiet_slices = others_first;
     return Outcome::expired;
 }
 
@@ -403,12 +426,13 @@ bool Engine::run_warp(CtaSlot& slot, Warp& w) {
     } else if (path.spins >= 2 && path.edge && path.pc == path.head && !w.in_flight) {
         watch_spin(slot, w);
     } else {
-        w.quantum_end = w.issued + path_quantum;
+        // A loop that waits for a load in every iteration is a spin all the same.
+        if (w.stop != Stop::pending) w.quantum_end = w.issued + path_quantum_;
         run_path(w);
     }
     // The next turn is another path's.
     if (w.stop == Stop::yielded && w.paths_used > 1) {
-        if (w.path().edge) paths::preempt(w);
+        if (w.path().edge || slot.gives_way) paths::preempt(w);
         w.current = static_cast<uint8_t>((w.current + 1) % w.paths_used);
     }
     return true;
@@ -455,13 +479,31 @@ void Engine::watch_spin(CtaSlot& slot, Warp& w) {
     }
 }
 
+void Engine::tell_cta(Cta& cta, bool begins) {
+    std::unique_lock<std::mutex> own_sm;
+    if (!sm_locks_.empty()) own_sm = std::unique_lock(sm_locks_[cta.sm]);
+    stepping_ = &cta;
+    if (begins)
+        settings_.hooks->cta_begin(cta);
+    else
+        settings_.hooks->cta_end(cta);
+}
+
+// Between slices of a CTA: what a model holds back for it may happen now.
+void Engine::step_model(Cta& cta, bool idle) {
+    if (launch_.model) {
+        stepping_ = &cta;
+        launch_.model->step(*this, &cta);
+    } else if (settings_.hooks) {
+        stepping_ = &cta;
+        settings_.hooks->step(cta, idle);
+    }
+}
+
 // Makes parked paths runnable whose bytes have changed; true when there is one.
 bool Engine::wake_parked(CtaSlot& slot) {
     bool any = false, all = true;
-    if (launch_.model && slot.cta.launch) {
-        stepping_ = &slot.cta;
-        launch_.model->step(*this, &slot.cta);
-    }
+    if (slot.cta.launch) step_model(slot.cta, true);
     for (uint32_t i = 0; i < slot.cta.warp_count; ++i) {
         Warp& w = slot.cta.warps[i];
         for (uint32_t k = 0; k < w.paths_used; ++k) {

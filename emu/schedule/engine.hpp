@@ -27,6 +27,7 @@ struct InFlight {
     uint64_t token = 0;
     uint32_t lanes = 0;
     Access access;
+    const Op* op = nullptr;  // of a plugin's model: completed by it only
 };
 
 // The uniform registers and predicates of a path that was made to wait.
@@ -51,6 +52,7 @@ struct alignas(64) CtaSlot {
     std::vector<uint32_t> preempted_free;
     uint32_t quiet_slices = 0;        // slices in a row that wrote nothing
     bool fresh = true;                // admitted, not prepared yet
+    bool gives_way = false;           // a model asked to be asked again
 };
 
 // The slot of any CTA.
@@ -60,6 +62,8 @@ inline async::Agents& agents_of(const Cta& cta) { return slot_of(*cta.cluster->c
 // Memory of finished CTAs, for the next ones; kept by the Gpu between launches.
 using SlotCache = std::vector<std::unique_ptr<CtaSlot>>;
 
+class Hooks;         // plugins
+struct Instruction;  // what they are shown
 class ServiceCalls;  // vprintf, malloc, ...
 
 class Engine : public PortHost {
@@ -72,6 +76,7 @@ class Engine : public PortHost {
         uint64_t max_warp_instructions = 0;
         double seconds = 0;
         const std::atomic<bool>* interrupted = nullptr;
+        Hooks* hooks = nullptr;  // plugins; null: none
     };
     Engine(Launch& launch, const LevelTable& level, Chooser& chooser, ServiceCalls& calls,
            SlotCache& cache, Settings settings, std::string kernel, const Op* entry);
@@ -86,6 +91,14 @@ class Engine : public PortHost {
     ServiceCalls& calls() { return calls_; }
     CtaSlot& slot(Warp& w) { return slot_of(*w.cta); }
     void complete(uint64_t token, uint32_t lanes) override;
+    // The same with the values that a plugin's model gives (null: the bytes as they are). False: no such access.
+    bool complete_with(uint64_t token, uint32_t lanes, const uint32_t* values);
+    // A load that the model performs later; its destination rows are pending.
+    void hold(Warp&, const Op*, const Access&, uint64_t token);
+    // The slice of the warp's CTA ends soon, and others run first.
+    void give_way(Warp& w) { slot(w).gives_way = true; }
+    Hooks* hooks() const { return settings_.hooks; }
+    const Instruction* instructions() const { return instructions_; }  // of the code, with plugins
     // Performs every held access of the warp now (same-address order, barriers, exits).
     void drain(Warp& w);
     bool checked() const { return settings_.checked; }
@@ -121,9 +134,12 @@ class Engine : public PortHost {
     bool wake_parked(CtaSlot& slot);
     bool wake_cluster(CtaSlot& slot);
     bool time_out_waits(CtaSlot& slot);
+    void step_model(Cta& cta, bool idle);
+    void tell_cta(Cta& cta, bool begins);
     std::string deadlock_report() const;
     static void account(const Cta& cta, Worker& worker);
     void check_limits();
+    bool complete_in(CtaSlot& slot, uint64_t token, uint32_t lanes, const uint32_t* values);
 
     Launch& launch_;
     const LevelTable& level_;
@@ -133,6 +149,8 @@ class Engine : public PortHost {
     Settings settings_;
     std::string kernel_;
     const Op* entry_;
+    const Instruction* instructions_ = nullptr;
+    uint64_t path_quantum_, cta_slice_;  // warp instructions
 
     std::mutex mutex_;
     std::condition_variable changed_;
@@ -147,6 +165,7 @@ class Engine : public PortHost {
     Worker sum_;                      // of the workers that have left
     std::chrono::steady_clock::time_point started_, deadline_;
     std::mutex fault_mutex_;
+    std::vector<std::mutex> sm_locks_;  // plugins whose calls for one SM never overlap; else empty
     LaunchResult result_;
     static thread_local Cta* stepping_;  // the CTA whose accesses the model may complete now
 };

@@ -8,6 +8,7 @@
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/textures.hpp"
 #include "emu/module/link.hpp"
+#include "emu/plugin/hooks.hpp"
 #include "emu/schedule/bank0.hpp"
 #include "emu/schedule/engine.hpp"
 #include "emu/schedule/service_calls.hpp"
@@ -36,35 +37,48 @@ struct LoadedModule {
 
 class GpuImpl final : public Gpu {
   public:
-    explicit GpuImpl(GpuOptions options) : options_(std::move(options)) {}
+    GpuImpl(GpuOptions options, std::shared_ptr<Hooks> hooks)
+        : options_(std::move(options)), hooks_(std::move(hooks)) {}
 
     Result<void> start() {
         auto level = choose_level(options_.reference ? HostLevel::v2 : options_.level);
         if (!level) return level.error();
         level_ = *level;
-        auto model = make_model(options_.model, options_.seed);
-        if (!model) return model.error();
-        model_ = std::move(*model);
+        if (!hooks_ || !hooks_->has_model()) {
+            auto model = make_model(options_.model, options_.seed);
+            if (!model) return model.error();
+            model_ = std::move(*model);
+        }
         const bool choices = options_.seed || options_.agents == AgentOrder::random;
         chooser_ = choices ? make_seeded_chooser(options_.seed) : make_fixed_chooser();
+        if (hooks_) hooks_->attach(space_, *chooser_);
+        if (hooks_ && hooks_->wants_texels()) {
+            textures_.texel = Hooks::texel;
+            textures_.texel_user = hooks_.get();
+        }
         if (options_.threads == 0) options_.threads = std::max(1u, std::thread::hardware_concurrency());
         return {};
     }
 
     Result<uint64_t> allocate(uint64_t bytes, std::string name, uint64_t address) override {
-        return space_.allocate(bytes, {address, 0, std::move(name)});
+        return reserve(bytes, {address, 0, std::move(name)});
     }
-    Result<void> release(uint64_t address) override { return space_.release(address); }
+    Result<void> release(uint64_t address) override {
+        if (hooks_) hooks_->released(address);
+        return space_.release(address);
+    }
 
     Result<void> write(uint64_t address, std::span<const std::byte> bytes) override {
         auto at = range(address, bytes.size(), "write");
         if (!at) return at.error();
         host::copy(*at, bytes.data(), bytes.size());
+        if (hooks_) hooks_->host_access(address, bytes.size(), true);
         return {};
     }
     Result<void> read(uint64_t address, std::span<std::byte> bytes) override {
         auto at = range(address, bytes.size(), "read");
         if (!at) return at.error();
+        if (hooks_) hooks_->host_access(address, bytes.size(), false);
         host::copy(bytes.data(), *at, bytes.size());
         return {};
     }
@@ -72,6 +86,7 @@ class GpuImpl final : public Gpu {
         auto at = range(address, bytes, "fill");
         if (!at) return at.error();
         std::memset(*at, value, bytes);
+        if (hooks_) hooks_->host_access(address, bytes, true);
         return {};
     }
 
@@ -99,6 +114,11 @@ class GpuImpl final : public Gpu {
                      std::to_string(bytes) + " bytes do not fit in one allocation",
                      space_.describe(address)};
     }
+    Result<uint64_t> reserve(uint64_t bytes, const AddressSpace::Options& options) {
+        auto at = space_.allocate(bytes, options);
+        if (at && hooks_) hooks_->allocated(*at, bytes, options.name, options.flags & Extent::read_only);
+        return at;
+    }
     Result<void> check(const LaunchRequest&, const Kernel&) const;
     CodeImage& code(LoadedModule& m);
     Result<uint64_t> workspace();
@@ -109,6 +129,7 @@ class GpuImpl final : public Gpu {
     TextureTable textures_;
     ServiceCalls calls_;
     std::unique_ptr<MemoryModel> model_;
+    std::shared_ptr<Hooks> hooks_;  // plugins; null: none
     std::unique_ptr<Chooser> chooser_;
     std::vector<std::unique_ptr<LoadedModule>> modules_;
     SlotCache cache_;
@@ -126,7 +147,7 @@ Result<ModuleId> GpuImpl::load(std::shared_ptr<const Module> module) {
     placement.code_base = m->code_base;
     placement.shared_window = window_base(shared_window_high);
     for (const DataSection& d : module->data_sections()) {
-        auto at = space_.allocate(std::max<uint64_t>(d.size, 1), {0, 0, d.name});
+        auto at = reserve(std::max<uint64_t>(d.size, 1), {0, 0, d.name});
         if (!at) return at.error();
         m->data_bases.push_back(*at);
     }
@@ -152,14 +173,14 @@ Result<ModuleId> GpuImpl::load(std::shared_ptr<const Module> module) {
             return done.error();
     for (const LinkedBank& bank : m->linked.banks) {
         if (bank.bank != 3 || bank.bytes.empty()) continue;
-        auto at = space_.allocate(bank.bytes.size(), {0, Extent::read_only, "__constant__ bank"});
+        auto at = reserve(bank.bytes.size(), {0, Extent::read_only, "__constant__ bank"});
         if (!at) return at.error();
         m->bank3 = *at;
         m->bank3_bytes = bank.bytes.size();
         if (auto done = write(*at, as_bytes(bank.bytes)); !done) return done.error();
     }
     if (heap && !heap_ && options_.heap_bytes) {
-        auto at = space_.allocate(options_.heap_bytes, {0, 0, "device heap"});
+        auto at = reserve(options_.heap_bytes, {0, 0, "device heap"});
         if (!at) return at.error();
         heap_ = *at;
         calls_.set_heap(heap_, options_.heap_bytes);
@@ -208,9 +229,11 @@ uint32_t asked_registers(const std::vector<uint8_t>& code, const std::string& ar
 }
 
 CodeImage& GpuImpl::code(LoadedModule& m) {
-    const Lowering lowering = options_.reference              ? Lowering::reference
-                              : options_.checked || model_ ? Lowering::checked
-                                                              : Lowering::plain;
+    // Operands in flight are watched in checked code only.
+    const bool defers = hooks_ && hooks_->defers();
+    const Lowering lowering = options_.reference && !defers            ? Lowering::reference
+                              : options_.checked || model_ || defers ? Lowering::checked
+                                                                     : Lowering::plain;
     auto& image = m.code[static_cast<int>(lowering)];
     if (!image) {
         CodeImage::Options options;
@@ -223,6 +246,7 @@ CodeImage& GpuImpl::code(LoadedModule& m) {
             options.max_registers = std::max(options.max_registers, k.registers);
         options.level = level_;
         image = std::make_unique<CodeImage>(m.module, m.linked.code, ServiceCalls::table(), options);
+        if (hooks_) hooks_->instrument(*image);
     }
     return *image;
 }
@@ -294,7 +318,7 @@ Result<void> GpuImpl::check(const LaunchRequest& r, const Kernel& k) const {
 
 Result<uint64_t> GpuImpl::workspace() {
     if (!workspace_) {
-        auto at = space_.allocate(4096, {0, 0, "cooperative grid workspace"});
+        auto at = reserve(4096, {0, 0, "cooperative grid workspace"});
         if (!at) return at.error();
         workspace_ = *at;
     }
@@ -401,9 +425,11 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request) {
                          std::to_string(settings.resident_limit * per_cluster),
                      "use a smaller grid or a larger device profile"};
     settings.agents = options_.agents;
-    const bool alone = options_.deterministic || model_ || options_.agents == AgentOrder::random;
+    const bool alone = options_.deterministic || model_ || options_.agents == AgentOrder::random ||
+                       (hooks_ && hooks_->threading() == SASSEMU_SERIAL);
     settings.threads = alone ? 1 : options_.threads;
     settings.checked = image.options().lowering == Lowering::checked;
+    settings.hooks = hooks_.get();
     settings.max_warp_instructions = request.limits.max_warp_instructions;
     settings.seconds = request.limits.seconds;
     settings.interrupted = &interrupted_;
@@ -411,7 +437,9 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request) {
         if (slot->arena_bytes > (64u << 20)) slot->arena.reset(), slot->arena_bytes = 0;
 
     Engine engine(launch, *level_, *chooser_, calls_, cache_, settings, request.kernel, entry);
+    if (hooks_) hooks_->launch_begin(launch, request.kernel, request.params, m.bank3);
     LaunchResult result = engine.run();
+    if (hooks_) hooks_->launch_end(launch, result.status);
     calls_.flush(options_.on_printf);
     interrupted_ = false;
     return result;
@@ -420,7 +448,13 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request) {
 }  // namespace
 
 Result<std::unique_ptr<Gpu>> Gpu::create(GpuOptions options) {
-    auto gpu = std::make_unique<GpuImpl>(std::move(options));
+    auto hooks = Hooks::load({}, options.model, options.seed);
+    if (!hooks) return hooks.error();
+    return create_gpu(std::move(options), std::move(*hooks));
+}
+
+Result<std::unique_ptr<Gpu>> create_gpu(GpuOptions options, std::shared_ptr<Hooks> hooks) {
+    auto gpu = std::make_unique<GpuImpl>(std::move(options), std::move(hooks));
     if (auto ok = gpu->start(); !ok) return ok.error();
     return std::unique_ptr<Gpu>(std::move(gpu));
 }

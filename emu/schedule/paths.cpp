@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "emu/plugin/sync_events.hpp"
 #include "emu/schedule/engine.hpp"
 
 namespace sassemu {
@@ -226,6 +227,7 @@ void recheck(Warp& w) {
             which |= 1u << k;
         }
         if (need & ~arrived) continue;
+        if (Hooks* hooks = engine(w).hooks()) events::warp_joins(*hooks, w, p.pc - 1, arrived);
         release(w, which);
         i = ~0u;  // indices have moved; look again from the start
     }
@@ -233,7 +235,10 @@ void recheck(Warp& w) {
 
 const Op* warpsync(Warp& w, const Op* op, uint32_t lanes, uint32_t want) {
     want &= w.live;
-    if ((want & ~lanes) == 0 && lanes == w.active) return op + 1;
+    if ((want & ~lanes) == 0 && lanes == w.active) {
+        if (Hooks* hooks = engine(w).hooks()) events::warp_joins(*hooks, w, op, lanes);
+        return op + 1;
+    }
     leave_behind(w, lanes, op + 1);
     Path& p = w.path();
     p.pc = op + 1;
@@ -245,6 +250,7 @@ const Op* warpsync(Warp& w, const Op* op, uint32_t lanes, uint32_t want) {
 
 const Op* exit(Warp& w, const Op* op, uint32_t lanes) {
     Cta& cta = *w.cta;
+    if (Hooks* hooks = engine(w).hooks()) events::exits(*hooks, w, op, lanes);
     if (w.in_flight) engine(w).drain(w);
     w.live &= ~lanes;
     w.active &= ~lanes;

@@ -5,6 +5,7 @@
 #include "emu/async/agents.hpp"
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/perform.hpp"
+#include "emu/plugin/hooks.hpp"
 #include "emu/schedule/engine.hpp"
 #include "emu/schedule/paths.hpp"
 
@@ -149,41 +150,64 @@ thread_local Cta* Engine::stepping_ = nullptr;
 
 void Engine::complete(uint64_t token, uint32_t lanes) {
     // A model completes only what belongs to the CTA being stepped.
-    if (!stepping_) return;
-    Cta* cta = stepping_;
-    CtaSlot& slot = slot_of(*cta);
+    if (stepping_) complete_in(slot_of(*stepping_), token, lanes, nullptr);
+}
+
+bool Engine::complete_with(uint64_t token, uint32_t lanes, const uint32_t* values) {
+    if (stepping_ && complete_in(slot_of(*stepping_), token, lanes, values)) return true;
+    // Calls that never overlap may complete for any CTA.
+    if (workers_ > 1) return false;
+    for (const auto& slot : slots_) {
+        if (slot->fresh) continue;
+        for (uint32_t r = 0; r < slot->cluster.size; ++r)
+            if (complete_in(slot_of(*slot->cluster.cta[r]), token, lanes, values)) return true;
+    }
+    return false;
+}
+
+void Engine::hold(Warp& w, const Op* op, const Access& a, uint64_t token) {
+    slot(w).in_flight.push_back({token, a.lanes, a, op});
+    mark(w, a, true);
+    ++w.in_flight;
+}
+
+bool Engine::complete_in(CtaSlot& slot, uint64_t token, uint32_t lanes, const uint32_t* values) {
     for (size_t i = 0; i < slot.in_flight.size(); ++i) {
-        InFlight& held = slot.in_flight[i];
-        if (held.token != token) continue;
+        if (slot.in_flight[i].token != token) continue;
+        const InFlight held = slot.in_flight[i];
         Warp& w = *held.access.warp;
         const uint32_t now = held.lanes & lanes;
-        perform(w, held.access, now);
-        held.lanes &= ~now;
-        if (held.lanes) return;
-        const Access done = held.access;
-        slot.in_flight.erase(slot.in_flight.begin() + static_cast<std::ptrdiff_t>(i));
-        --w.in_flight;
-        mark(w, done, false);
-        for (const InFlight& other : slot.in_flight)  // another load of the same row is still out
-            if (other.access.warp == &w) mark(w, other.access, true);
-        for (uint32_t k = 0; k < w.paths_used; ++k)
-            if (w.paths[k].state == PathState::in_flight)
-                w.paths[k].state = PathState::runnable;
-        return;
+        if (values)
+            deliver(w.row(held.access.destination), held.access.bytes, held.access.sign, now, values);
+        else
+            perform(w, held.access, now);
+        slot.in_flight[i].lanes &= ~now;
+        if (!slot.in_flight[i].lanes) {
+            slot.in_flight.erase(slot.in_flight.begin() + static_cast<std::ptrdiff_t>(i));
+            --w.in_flight;
+            mark(w, held.access, false);
+            for (const InFlight& other : slot.in_flight)  // another load of the same row is still out
+                if (other.access.warp == &w) mark(w, other.access, true);
+            for (uint32_t k = 0; k < w.paths_used; ++k)
+                if (w.paths[k].state == PathState::in_flight) w.paths[k].state = PathState::runnable;
+        }
+        if (settings_.hooks && held.op && now) {
+            settings_.hooks->changed();
+            settings_.hooks->performed(w, held.op, held.access, token, now);
+        }
+        return true;
     }
+    return false;
 }
 
 void Engine::drain(Warp& w) {
     CtaSlot& held = slot(w);
-    Cta* before = stepping_;
-    stepping_ = w.cta;
     for (size_t i = 0; i < held.in_flight.size();) {
         if (held.in_flight[i].access.warp == &w)
-            complete(held.in_flight[i].token, ~0u);  // erases entry i
+            complete_in(held, held.in_flight[i].token, ~0u, nullptr);  // erases entry i
         else
             ++i;
     }
-    stepping_ = before;
 }
 
 const Services& engine_services() {

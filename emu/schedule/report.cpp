@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "emu/plugin/hooks.hpp"
 #include "emu/schedule/engine.hpp"
 
 namespace sassemu {
@@ -85,6 +86,7 @@ const Op* Engine::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, s
     w.stop = Stop::faulted;
     const std::lock_guard guard(fault_mutex_);
     if (launch_.stop.exchange(true)) return nullptr;  // the first fault is the one to report
+    if (settings_.hooks) settings_.hooks->fault(w, op, lanes, kind, what, has_address, address);
     const CodeImage& code = *launch_.code;
     const uint64_t offset = code.offset_of(op);
     GuestFault f;

@@ -192,7 +192,7 @@ typedef struct sassemu_host {
     int32_t (*read_shared)(sassemu_cta, uint32_t offset, void *to, uint32_t bytes);
     int32_t (*write_shared)(sassemu_cta, uint32_t offset, const void *from, uint32_t bytes);
     int32_t (*read_local)(sassemu_warp, uint32_t lane, uint32_t offset, void *to, uint32_t bytes);
-    /* The allocation that holds the address, or the nearest one. -1: there is none at all. */
+    /* The allocation on whose pages the address lies. -1: there is none. */
     int32_t (*find_allocation)(sassemu_session, uint64_t address, sassemu_allocation *);
 } sassemu_host;
 

@@ -79,7 +79,7 @@ enum sassemu_access_flags {
     SASSEMU_ACCESS_LDGSTS = 1u << 2,        /* one of the two halves of a cp.async */
     SASSEMU_ACCESS_ASYNC_AGENT = 1u << 3,   /* by an agent on behalf of the warp: see sassemu_async */
     SASSEMU_ACCESS_MATRIX = 1u << 4,        /* LDSM, STSM: a lane names a row of 16 bytes; data goes to other lanes */
-    SASSEMU_ACCESS_REMOTE_SHARED = 1u << 5  /* shared memory of a CTA of the cluster, by rank */
+    SASSEMU_ACCESS_IMMEDIATE = 1u << 5      /* models: must not answer PENDING (a loop is looked at for being a spin, say) */
 };
 
 /* One access of one warp. What costs time to find out is asked for (host.h): addresses, locations, values, who. */

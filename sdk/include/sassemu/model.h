@@ -15,7 +15,7 @@ SASSEMU_BEGIN
 enum sassemu_answer {
     SASSEMU_DONE,     /* the engine does it now, on its own bytes */
     SASSEMU_SUPPLIED, /* the model has done it: a load has its values (host->supply), the engine stores nothing */
-    SASSEMU_PENDING,  /* loads and atomics only: complete() will follow. The path runs on until it touches the result */
+    SASSEMU_PENDING,  /* loads only: complete() will follow. The path runs on until it touches the result */
     SASSEMU_RETRY,    /* not now: the path gives way and the instruction is issued again. fence(): the wait */
     SASSEMU_FAULT     /* the model has called host->fault */
 };
@@ -31,8 +31,9 @@ typedef struct sassemu_memory_model {
                       * are shown when GENERIC, or the space where they end, is in the set */
     uint32_t reserved;
 
-    /* One call per access of a warp. Atomics and reductions: DONE performs them on the engine's bytes, which is what
-     * makes them atomic; PENDING with complete(values NULL) does it later. */
+    /* One call per access of a warp. Atomics and reductions are performed on the engine's bytes, which is what makes them
+     * atomic: DONE or RETRY. Texture reads come texel by texel with lanes = 1, and are IMMEDIATE; so is the load of an
+     * LDGSTS, whose store to shared memory is the engine's. */
     int32_t (*issue)(void *self, const sassemu_access *);
     /* A fence of `lanes`. DONE: what the model must wait for is over. RETRY: ask again. NULL: nothing to do. */
     int32_t (*fence)(void *self, const sassemu_fence *);

@@ -18,7 +18,7 @@ enum sassemu_sync_kind {
     SASSEMU_SYNC_CLUSTER_ARRIVE,
     SASSEMU_SYNC_CLUSTER_WAIT,
     SASSEMU_SYNC_CLUSTER_COMPLETE,
-    /* WARPSYNC, and BSYNC where paths join: `lanes` go on together. */
+    /* WARPSYNC and BSYNC: `lanes` have met and go on (only WARPSYNC orders their memory). */
     SASSEMU_SYNC_WARP,
     /* mbarrier objects: `address` is the offset in the block of CTA `owner`; `arrivals` (threads), `expect` (bytes; those
      * of a completion are negative) and `drops` as one instruction changes them for all its `lanes`; `phase` before and
@@ -87,8 +87,8 @@ typedef struct sassemu_async {
     sassemu_insn insn;
     sassemu_location at;   /* READ, WRITE: first byte */
     uint64_t bytes;
-    const void *before;    /* WRITE: the bytes that are overwritten; NULL: not kept */
-    const void *data;      /* READ: the bytes; WRITE: the new ones; valid in the call; NULL: not kept */
+    const void *before;    /* WRITE: the bytes before they are overwritten; valid in the call */
+    const void *data;      /* READ: the bytes; valid in the call */
 } sassemu_async;
 
 SASSEMU_END

@@ -1,0 +1,509 @@
+// What happens when a hooked operation runs. The operation's own handler (of the fast level, with its inlined flat model)
+// still does the work wherever a model leaves it to the engine: a model that does nothing costs one call.
+#include <cstring>
+
+#include "emu/memory/host_access.hpp"
+#include "emu/memory/perform.hpp"
+#include "emu/plugin/sync_events.hpp"
+#include "emu/program/code_image.hpp"
+#include "emu/schedule/engine.hpp"
+
+namespace sassemu {
+
+namespace {
+
+const Instruction& of(const Warp& w, const Op* op) {
+    return engine(w).instructions()[op - w.cta->launch->code->ops()];
+}
+const Op* plain(const Instruction& i, const Op* op, Warp& w, uint32_t mask) { return i.plain[mask == ~0u](op, w, mask); }
+
+void begin(AccessCall& call, const Instruction& i, const Op* op, Warp& w, uint32_t lanes) {
+    call.shown = i.access;
+    call.shown.lanes = lanes;
+    Cta& cta = *w.cta;
+    call.shown.sequence = ++cta.sequence;
+    call.shown.token = cta.linear << 24 | (cta.sequence & 0xffffff);
+    call.shown.warp = handle(&w);
+    call.op = op;
+    call.w = &w;
+    if (w.watch) [[unlikely]] call.shown.flags |= SASSEMU_ACCESS_IMMEDIATE;
+}
+
+// Lanes that access: LDG and LDGSTS have a predicate operand of their own.
+uint32_t accessing(const Instruction& i, const Warp& w, uint32_t mask) {
+    const uint32_t p = w.p[i.predicate & 15];
+    return mask & (i.predicate >> 8 ? ~p : p);
+}
+
+// The access as the port knows it, for one that the model holds back.
+Access port_access(const AccessCall& call, const Op* op, Warp& w) {
+    Access a;
+    a.op = static_cast<AccessOp>(call.shown.op);
+    a.space = static_cast<AccessSpace>(call.shown.space);
+    a.proxy = static_cast<Proxy>(call.shown.proxy);
+    a.ordering = static_cast<Ordering>(call.shown.ordering);
+    a.scope = static_cast<MemScope>(call.shown.scope);
+    a.cache = call.shown.cache;
+    a.bytes = call.shown.bytes;
+    a.sign = call.shown.flags & SASSEMU_ACCESS_SIGN_EXTEND;
+    a.lanes = call.shown.lanes;
+    std::memcpy(a.address, call.address, sizeof a.address);
+    a.sequence = call.shown.sequence;
+    a.warp = &w;
+    a.destination = op->d;
+    a.source[0] = a.source[1] = op->d;
+    return a;
+}
+
+}  // namespace
+
+void prepare(AccessCall& call) {
+    Warp& w = *call.w;
+    const Op* op = call.op;
+    call.rows = true;
+    call.values = call.compare = call.results = nullptr;
+    call.destination = nullptr;
+    switch (call.shown.op) {
+        case SASSEMU_LOAD: call.destination = w.row(op->d); break;
+        case SASSEMU_STORE: call.values = w.row(op->d); break;
+        default:
+            call.values = w.row(op->f);
+            if (call.shown.atomic == SASSEMU_ATOMIC_COMPARE_EXCHANGE) call.compare = w.row(op->e);
+    }
+}
+
+const Op* Hooks::run_model_only(const Op* op, Warp& w, uint32_t mask) {
+    const Instruction& i = of(w, op);
+    const Hooks& h = *i.hooks;
+    AccessCall call;
+    begin(call, i, op, w, mask);
+    const int32_t answer = h.model_table_->issue(h.model_->self, &call.shown);
+    if (answer == SASSEMU_DONE) [[likely]] return plain(i, op, w, mask);
+    prepare(call);
+    return i.hooks->answered(i, op, w, mask, call, answer);
+}
+
+const Op* Hooks::run_all(const Op* op, Warp& w, uint32_t mask) {
+    const Instruction& i = of(w, op);
+    Hooks& h = *i.hooks;
+    if (i.scoreboard) {
+        sassemu_sync e{};
+        e.kind = SASSEMU_SYNC_SCOREBOARD;
+        e.lanes = mask;
+        e.warp = handle(&w);
+        e.cta = handle(w.cta);
+        e.insn = handle(&i);
+        e.mask = i.wait;
+        h.sync(e);
+    }
+    const auto each = [&](uint64_t wanted, auto&& act) {
+        for (; wanted; wanted &= wanted - 1) act(*h.sessions_[static_cast<size_t>(std::countr_zero(wanted))]);
+    };
+    if (i.before)
+        each(i.wanted_before, [&](PluginSession& s) { s.table().observer->before(s.self, handle(&w), handle(&i), mask); });
+    const Op* next = nullptr;
+    bool executed = false;
+    for (uint64_t wanted = i.wanted_override; wanted && !executed; wanted &= wanted - 1) {
+        PluginSession& s = *h.sessions_[static_cast<size_t>(std::countr_zero(wanted))];
+        const int32_t outcome = s.table().semantics->execute(s.self, handle(&w), handle(&i), mask);
+        if (w.stop == Stop::faulted || outcome == SASSEMU_FAULTED) {
+            if (w.stop != Stop::faulted)
+                engine(w).fault(w, op, mask, FaultKind::other, "plugin '" + s.name + "' refuses this instruction", false, 0);
+            return nullptr;
+        }
+        executed = outcome == SASSEMU_EXECUTED;
+    }
+    if (executed) {
+        ++w.effects;  // nobody knows what it did: no loop around it is taken for a spin
+        next = op + 1;
+    } else {
+        next = h.run(i, op, w, mask);
+    }
+    if (i.after && next)
+        each(i.wanted_after, [&](PluginSession& s) { s.table().observer->after(s.self, handle(&w), handle(&i), mask); });
+    return next;
+}
+
+const Op* Hooks::run(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
+    switch (i.kind) {
+        case Hooked::plain: return plain(i, op, w, mask);
+        case Hooked::access: return access(i, op, w, mask);
+        case Hooked::copy: return copy(i, op, w, mask);
+        case Hooked::fence: return fence(i, op, w, mask);
+        case Hooked::cache: return cache(i, op, w, mask);
+        default: return misc(i, op, w, mask);
+    }
+}
+
+// ---- accesses -------------------------------------------------------------------------------------------------------------
+
+void Hooks::tell_issue(AccessCall& call) {
+    for (PluginSession* s : on_issue_) s->table().observer->access_issue(s->self, &call.shown);
+}
+void Hooks::tell_access(AccessCall& call) {
+    for (PluginSession* s : on_access_) s->table().observer->access(s->self, &call.shown);
+}
+
+const Op* Hooks::access(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
+    uint32_t lanes = accessing(i, w, mask);
+    if (i.access.flags & SASSEMU_ACCESS_MATRIX) lanes = low_lanes(8 * op->k[0]);
+    if (!lanes) return plain(i, op, w, mask);
+    AccessCall call;
+    begin(call, i, op, w, lanes);
+    prepare(call);
+    // What the operation overwrites is kept for those who look afterwards.
+    const bool observed = !on_issue_.empty() || !on_access_.empty();
+    const uint32_t bit = SASSEMU_SPACE_BIT(call.shown.space);
+    const bool generic = call.shown.space == SASSEMU_GENERIC;
+    uint32_t kept[2][4][32];
+    if (observed) {
+        plugin_host().addresses(&call.shown);
+        if (call.shown.atomic) {
+            std::memcpy(kept[0], call.values, sizeof kept[0]);
+            call.values = kept[0][0];
+            if (call.compare) {
+                std::memcpy(kept[1], call.compare, sizeof kept[1]);
+                call.compare = kept[1][0];
+            }
+        }
+    }
+    if (model_ && (generic || model_spaces_ & bit) && !(call.shown.flags & SASSEMU_ACCESS_MATRIX)) {
+        const int32_t answer = model_table_->issue(model_->self, &call.shown);
+        if (answer != SASSEMU_DONE) return answered(i, op, w, mask, call, answer);
+    }
+    if (!observed || call.known == AccessCall::Known::bad || !(generic || shown_to_observers(bit)))
+        return plain(i, op, w, mask);
+    tell_issue(call);
+    if (lanes != mask && call.shown.op == SASSEMU_LOAD && !(call.shown.flags & SASSEMU_ACCESS_MATRIX)) call.values = nullptr;
+    const Op* next = plain(i, op, w, mask);
+    if (!next) return nullptr;
+    if (call.shown.op == SASSEMU_LOAD)
+        call.values = w.row(op->d);
+    else if (call.shown.op == SASSEMU_ATOMIC)
+        call.results = w.row(op->d);
+    tell_access(call);
+    return next;
+}
+
+// The path gives way, and issues the instruction again when it has its next turn.
+const Op* Hooks::retry(const Op* op, Warp& w, uint32_t mask) {
+    Path& p = w.path();
+    p.pc = op;
+    w.stop = Stop::yielded;
+    // It did not take place.
+    --w.issued;
+    w.thread_instructions -= static_cast<unsigned>(std::popcount(mask));
+    engine(w).give_way(w);
+    return nullptr;
+}
+
+const Op* Hooks::answered(const Instruction& i, const Op* op, Warp& w, uint32_t mask, AccessCall& call, int32_t answer) {
+    if (answer == SASSEMU_RETRY) return retry(op, w, mask);
+    if (w.stop == Stop::faulted) return nullptr;
+    if (answer == SASSEMU_FAULT)
+        return engine(w).fault(w, op, mask, FaultKind::other, "the memory model '" + model_->name + "' refuses this access",
+                               false, 0);
+    // A bad address: the operation's own handler reports it.
+    if (!plugin_host().addresses(&call.shown)) return plain(i, op, w, mask);
+    const auto wrong = [&](const char* what) {
+        return engine(w).fault(w, op, mask, FaultKind::other, "the memory model '" + model_->name + "' answers " + what, false, 0);
+    };
+    const bool load = call.shown.op == SASSEMU_LOAD;
+    const uint32_t bit = SASSEMU_SPACE_BIT(call.shown.space);
+    const bool observed = call.shown.space == SASSEMU_GENERIC || shown_to_observers(bit);
+    const uint32_t zero = mask & ~call.shown.lanes;  // LDG with a false predicate operand
+    const auto clear = [&] {
+        for (uint32_t k = 0; zero && k < (call.shown.bytes + 3u) / 4; ++k)
+            for (uint32_t rest = zero; rest; rest &= rest - 1) w.row(op->d)[k * 32 + static_cast<uint32_t>(std::countr_zero(rest))] = 0;
+    };
+    switch (answer) {
+        case SASSEMU_SUPPLIED:
+            if (load && call.supplied != call.shown.lanes) return wrong("SUPPLIED without having supplied every lane");
+            if (!load && call.shown.op != SASSEMU_STORE) return wrong("SUPPLIED to an atomic operation");
+            clear();
+            if (load) {
+                call.values = w.row(op->d);
+                if (w.watch) services(w).watch(w, reinterpret_cast<const std::byte*>(&epoch_), sizeof epoch_);
+            } else {
+                ++w.effects;
+            }
+            if (observed) {
+                tell_issue(call);
+                tell_access(call);
+            }
+            return op + 1;
+        case SASSEMU_PENDING:
+            if (!load || !defers_ || call.shown.flags & SASSEMU_ACCESS_IMMEDIATE)
+                return wrong("PENDING where it must not");
+            clear();
+            if (observed) tell_issue(call);
+            engine(w).hold(w, op, port_access(call, op, w), call.shown.token);
+            return op + 1;
+        default: return wrong("a number that is no answer");
+    }
+}
+
+void Hooks::performed(Warp& w, const Op* op, const Access& a, uint64_t token, uint32_t lanes) {
+    const Instruction& i = of(w, op);
+    if (!on_access_.empty() && (a.space == AccessSpace::generic || shown_to_observers(SASSEMU_SPACE_BIT(static_cast<unsigned>(a.space))))) {
+        AccessCall call;
+        call.shown = i.access;
+        call.shown.lanes = lanes;
+        call.shown.sequence = a.sequence;
+        call.shown.token = token;
+        call.shown.warp = handle(&w);
+        call.op = op;
+        call.w = &w;
+        prepare(call);
+        call.known = AccessCall::Known::good;
+        std::memcpy(call.address, a.address, sizeof call.address);
+        call.values = w.row(a.destination);
+        tell_access(call);
+    }
+    if (!wants(SASSEMU_SYNC_LOAD_RETURN)) return;
+    sassemu_sync e{};
+    e.kind = SASSEMU_SYNC_LOAD_RETURN;
+    e.lanes = lanes;
+    e.warp = handle(&w);
+    e.cta = handle(w.cta);
+    e.insn = handle(&i);
+    e.token = token;
+    sync(e);
+}
+
+// ---- LDGSTS: two accesses, the bytes past the registers ----------------------------------------------------------------------
+
+const Op* Hooks::copy(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
+    const uint32_t from = accessing(i, w, mask);
+    AccessCall load, store;
+    const auto fill = [&](AccessCall& c, uint8_t kind, uint8_t space, uint32_t lanes) {
+        begin(c, i, op, w, lanes ? lanes : mask);
+        c.shown.op = kind;
+        c.shown.space = space;
+        c.shown.lanes = lanes;
+        c.rows = true;
+        c.values = c.compare = c.results = nullptr;
+        c.destination = nullptr;
+    };
+    uint32_t supplied[4][32] = {};
+    fill(load, SASSEMU_LOAD, SASSEMU_GLOBAL, from);
+    fill(store, SASSEMU_STORE, SASSEMU_SHARED, mask);
+    load.destination = supplied[0];
+    load.shown.flags |= SASSEMU_ACCESS_IMMEDIATE;
+    // The model has a say where whole elements are read; ZFILL is the engine's.
+    bool own = false;
+    if (model_ && from && (model_spaces_ & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL)) && !op->m[2]) {
+        const int32_t answer = model_table_->issue(model_->self, &load.shown);
+        if (answer == SASSEMU_RETRY) return retry(op, w, mask);
+        if (w.stop == Stop::faulted) return nullptr;
+        own = answer == SASSEMU_SUPPLIED && load.supplied == from;
+    }
+    const bool observed = !on_issue_.empty() || !on_access_.empty();
+    const bool good = (!from || plugin_host().addresses(&load.shown)) && plugin_host().addresses(&store.shown);
+    if (!good) return plain(i, op, w, mask);
+    const bool show_load = observed && from && shown_to_observers(SASSEMU_SPACE_BIT(SASSEMU_GLOBAL));
+    const bool show_store = observed && shown_to_observers(SASSEMU_SPACE_BIT(SASSEMU_SHARED));
+    if (show_load) tell_issue(load);
+    if (show_store) tell_issue(store);
+    const Op* next = op + 1;
+    if (own) {
+        for (uint32_t rest = mask; rest; rest &= rest - 1) {
+            const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+            std::byte* to = land(w, AccessSpace::shared, store.address[lane], lane, store.shown.bytes, true).host;
+            for (uint32_t k = 0; k < store.shown.bytes / 4u; ++k) host::store<uint32_t>(to + 4 * k, supplied[k][lane]);
+        }
+        ++w.effects;
+    } else {
+        next = plain(i, op, w, mask);
+    }
+    if (!next) return nullptr;
+    uint32_t bytes[4][32] = {};
+    if (show_load || show_store)
+        for (uint32_t rest = mask; rest; rest &= rest - 1) {
+            const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+            const std::byte* at = land(w, AccessSpace::shared, store.address[lane], lane, store.shown.bytes, false).host;
+            for (uint32_t k = 0; k < store.shown.bytes / 4u; ++k) bytes[k][lane] = host::load<uint32_t>(at + 4 * k);
+        }
+    load.values = store.values = bytes[0];
+    if (show_load) tell_access(load);
+    if (show_store) tell_access(store);
+    return next;
+}
+
+// ---- fences and caches ---------------------------------------------------------------------------------------------------------
+
+const Op* Hooks::fence(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
+    sassemu_fence f = i.fence;
+    f.lanes = mask;
+    f.warp = handle(&w);
+    // An invalidation that is one with the barrier is known only once the whole section is lowered.
+    f.invalidate_data = op->k[2] & 1;
+    f.invalidate_texture = op->k[2] >> 1 & 1;
+    if (model_ && model_table_->fence) {
+        const int32_t answer = model_table_->fence(model_->self, &f);
+        if (w.stop == Stop::faulted) return nullptr;
+        if (answer == SASSEMU_RETRY) return retry(op, w, mask);
+    }
+    for (PluginSession* s : on_fence_) s->table().observer->fence(s->self, &f);
+    return plain(i, op, w, mask);
+}
+
+const Op* Hooks::cache(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
+    sassemu_cache_op c = i.cache;
+    uint64_t address[32] = {};
+    c.lanes = mask;
+    c.warp = handle(&w);
+    if (c.has_address) {
+        const auto row = [&](uint32_t reg) -> const uint32_t* {
+            return reg == SASSEMU_RZ ? w.row(zero_row) : w.row(register_row(reg));
+        };
+        const uint32_t* low = row(i.address_row);
+        const uint32_t* high = i.wide_address && i.address_row != SASSEMU_RZ ? row(i.address_row + 1u) : w.row(zero_row);
+        uint64_t add = static_cast<uint64_t>(int64_t{i.address_offset});
+        if (i.address_ureg != 255) add += w.uniform[i.address_ureg] | uint64_t{w.uniform[i.address_ureg + 1u]} << 32;
+        for (uint32_t lane = 0; lane < 32; ++lane) address[lane] = (uint64_t{high[lane]} << 32 | low[lane]) + add;
+        c.address = address;
+    }
+    if (model_ && model_table_->cache && model_table_->cache(model_->self, &c) == SASSEMU_RETRY)
+        return retry(op, w, mask);
+    if (w.stop == Stop::faulted) return nullptr;
+    for (PluginSession* s : on_cache_) s->table().observer->cache(s->self, &c);
+    return plain(i, op, w, mask);
+}
+
+// ---- what synchronises, seen as instructions -------------------------------------------------------------------------------------
+
+const Op* Hooks::misc(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
+    sassemu_sync e{};
+    e.lanes = mask;
+    e.warp = handle(&w);
+    e.cta = handle(w.cta);
+    e.insn = handle(&i);
+    const auto at = [&](uint32_t address) {
+        const Cluster& cluster = *w.cta->cluster;
+        e.owner_rank = address >> 24;
+        e.address = address & 0xffffff;
+        e.owner = e.owner_rank < cluster.size ? cluster.cta[e.owner_rank]->linear : w.cta->linear;
+    };
+    switch (i.kind) {
+        case Hooked::mbarrier_init: {
+            const uint32_t address = w.scalar32(op->a) + op->m[0];
+            const Mbarrier next = Mbarrier::decode(w.scalar64(op->b));
+            const Op* then = plain(i, op, w, mask);
+            if (!then) return nullptr;
+            at(address);
+            e.kind = SASSEMU_SYNC_MBARRIER_INIT;
+            e.arrivals = next.expected;
+            e.pending = next.pending;
+            sync(e);
+            return then;
+        }
+        case Hooked::mbarrier_test: {
+            uint32_t address[32];
+            const uint32_t parity = w.row(op->e)[std::countr_zero(mask)] >> 31;
+            for (uint32_t lane = 0; lane < 32; ++lane) address[lane] = w.row(op->a)[lane] + w.scalar32(op->c) + op->m[0];
+            const Op* then = plain(i, op, w, mask);
+            if (!then) return nullptr;  // it waits, and is issued again
+            e.kind = SASSEMU_SYNC_MBARRIER_TEST;
+            e.parity = static_cast<uint8_t>(parity);
+            for (uint32_t todo = mask; todo;) {  // an event for each object
+                const uint32_t first = address[std::countr_zero(todo)];
+                uint32_t same = 0;
+                for (uint32_t lane = 0; lane < 32; ++lane)
+                    if ((todo >> lane & 1) && address[lane] == first) same |= 1u << lane;
+                todo &= ~same;
+                at(first);
+                e.lanes = same;
+                e.passed = w.p[op->k[0]] & same;
+                // The predicate may be PT, which is always true: then the result is in nobody's hands.
+                if (op->k[0] == 7) e.passed = 0;
+                sync(e);
+            }
+            return then;
+        }
+        case Hooked::mbarrier_invalidate: {
+            uint32_t address = static_cast<uint32_t>(i.address_offset);
+            if (i.address_row != SASSEMU_RZ) address += w.row(register_row(i.address_row))[std::countr_zero(mask)];
+            if (i.address_ureg != 255) address += w.uniform[i.address_ureg];
+            at(address);
+            e.kind = SASSEMU_SYNC_MBARRIER_INVALIDATE;
+            break;
+        }
+        case Hooked::group_commit:
+            e.kind = SASSEMU_SYNC_GROUP_COMMIT;
+            e.id = i.group;
+            break;
+        case Hooked::group_wait:
+            e.kind = SASSEMU_SYNC_GROUP_WAIT;
+            e.id = i.group;
+            e.pending = i.group_left;
+            e.read_only = i.group_read;
+            break;
+        case Hooked::grid_launch: e.kind = SASSEMU_SYNC_GRID_LAUNCH; break;
+        case Hooked::grid_wait: e.kind = SASSEMU_SYNC_GRID_WAIT; break;
+        case Hooked::async_store: {
+            // a, c, m[0]: address; d: data; k[0]: bytes; k[1]: AtomicOp (emu/isa/async_store.cpp).
+            events::AsyncOperation agent(w, op, mask, SASSEMU_AGENT_TMA);
+            for (uint32_t rest = mask; rest; rest &= rest - 1) {
+                const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+                const uint32_t address = w.row(op->a)[lane] + w.scalar32(op->c) + op->m[0];
+                const Landing to = land(w, AccessSpace::generic, uint64_t{shared_window_high} << 32 | address, lane, op->k[0], true);
+                if (to.host) agent.write_shared(address, to.host, op->k[0], op->k[1] != 0);
+            }
+            return plain(i, op, w, mask);
+        }
+        default: return plain(i, op, w, mask);
+    }
+    sync(e);
+    return plain(i, op, w, mask);
+}
+
+// ---- textures ------------------------------------------------------------------------------------------------------------------
+
+bool Hooks::wants_texels() const {
+    const uint32_t bit = SASSEMU_SPACE_BIT(SASSEMU_TEXTURE);
+    return (model_ && model_spaces_ & bit) || ((!on_issue_.empty() || !on_access_.empty()) && observed_spaces_ & bit);
+}
+
+const std::byte* Hooks::texel(void* hooks, Warp& w, uint64_t address, const std::byte* at, uint32_t bytes, std::byte* copy) {
+    Hooks& h = *static_cast<Hooks*>(hooks);
+    AccessCall call;
+    call.shown = {};
+    call.shown.size = sizeof call.shown;
+    call.shown.op = SASSEMU_LOAD;
+    call.shown.space = SASSEMU_TEXTURE;
+    call.shown.proxy = SASSEMU_VIA_TEXTURE;
+    call.shown.bytes = static_cast<uint8_t>(bytes);
+    call.shown.lanes = 1;
+    call.shown.flags = SASSEMU_ACCESS_IMMEDIATE;
+    call.shown.sequence = ++w.cta->sequence;
+    call.shown.warp = handle(&w);
+    call.w = &w;
+    call.known = AccessCall::Known::good;
+    call.located = true;
+    call.address[0] = address;
+    call.location[0] = {address, SASSEMU_GLOBAL, 0};
+    uint32_t row[4][32];
+    call.op = nullptr;
+    call.rows = true;
+    call.values = call.compare = call.results = nullptr;
+    call.destination = row[0];
+    const std::byte* read = at;
+    if (h.model_ && h.model_spaces_ & SASSEMU_SPACE_BIT(SASSEMU_TEXTURE) &&
+        h.model_table_->issue(h.model_->self, &call.shown) == SASSEMU_SUPPLIED && call.supplied) {
+        for (uint32_t k = 0; k < (bytes + 3) / 4; ++k) std::memcpy(copy + 4 * k, &row[k][0], std::min(4u, bytes - 4 * k));
+        read = copy;
+        if (w.watch) services(w).watch(w, reinterpret_cast<const std::byte*>(&h.epoch_), sizeof h.epoch_);
+    } else if (w.watch) {
+        services(w).watch(w, at, bytes);
+    }
+    if (h.shown_to_observers(SASSEMU_SPACE_BIT(SASSEMU_TEXTURE))) {
+        for (uint32_t k = 0; k < (bytes + 3) / 4; ++k) std::memcpy(&row[k][0], read + 4 * k, std::min(4u, bytes - 4 * k));
+        call.values = row[0];
+        h.tell_issue(call);
+        h.tell_access(call);
+    }
+    return read;
+}
+
+}  // namespace sassemu

@@ -1,0 +1,317 @@
+// Loading, and telling: everything of Hooks that is not about single operations (select.cpp, handlers.cpp).
+#include "emu/plugin/hooks.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <set>
+
+#include "emu/memory/address_space.hpp"
+#include "emu/program/code_image.hpp"
+#include "emu/schedule/engine.hpp"
+#include "sassdec/ids.h"
+
+namespace sassemu {
+
+namespace {
+
+bool is_built_in(std::string_view model) {
+    const std::string_view name = model.substr(0, model.find(':'));
+    return name.empty() || name == "flat" || name == "delay" || name == "peer";
+}
+
+const char* status_word(LaunchStatus status) {
+    switch (status) {
+        case LaunchStatus::ok: return "ok";
+        case LaunchStatus::fault: return "fault";
+        case LaunchStatus::assert_failed: return "assert";
+        case LaunchStatus::trap: return "trap";
+        case LaunchStatus::deadlock: return "deadlock";
+        case LaunchStatus::limit: return "limit";
+        case LaunchStatus::unsupported: return "unsupported";
+        case LaunchStatus::interrupted: return "interrupted";
+        case LaunchStatus::internal: return "internal";
+        case LaunchStatus::not_run: return "not-run";
+    }
+    return "internal";
+}
+
+}  // namespace
+
+Hooks::~Hooks() {
+    for (auto& s : sessions_)
+        if (s->self) s->table().destroy(s->self);
+}
+
+Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_view model, uint64_t seed) {
+    auto hooks = std::make_unique<Hooks>();
+    hooks->on_text_ = options.on_text;
+    hooks->seed = seed;
+    std::vector<std::string> specs = options.plugins;
+    const bool with_model = !is_built_in(model);
+    if (with_model) specs.insert(specs.begin(), std::string(model));
+    if (specs.empty()) return std::unique_ptr<Hooks>();
+    for (size_t i = 0; i < specs.size(); ++i) {
+        SASSEMU_ASSIGN(const PluginSpec spec, parse_plugin_spec(specs[i]));
+        auto s = std::make_unique<PluginSession>();
+        SASSEMU_ASSIGN(s->file, PluginFile::open(spec, options.directories));
+        const sassemu_plugin& table = s->table();
+        s->name = table.name;
+        s->hooks = hooks.get();
+        s->is_model = with_model && i == 0;
+        const std::string where = "plugin '" + s->name + "'";
+        if (s->is_model && !table.model)
+            return make_error(ErrorCode::usage, where, "is no memory model that runs programs",
+                              table.consistency ? "it judges executions: sassemu litmus --model " + s->name
+                                                : "give it as --plugin");
+        if (!s->is_model && !table.observer && !table.semantics)
+            return make_error(ErrorCode::usage, where, "has nothing to do here",
+                              table.model ? "it is a memory model: --model " + s->name
+                                          : "it judges executions: sassemu litmus --model " + s->name);
+        std::vector<sassemu_setting> settings;
+        for (const auto& [key, value] : spec.options) settings.push_back({key.c_str(), value.c_str()});
+        char error[512] = "";
+        s->self = table.create(&plugin_host(), handle(s.get()), settings.data(), settings.size(), error, sizeof error);
+        if (!s->self)
+            return make_error(ErrorCode::usage, where, error[0] ? std::string(error) : "refuses to start");
+        hooks->threading_ = std::min(hooks->threading_, table.threading);
+        if (s->is_model) {
+            hooks->model_ = s.get();
+            hooks->model_table_ = table.model;
+            hooks->model_spaces_ = table.model->spaces;
+            hooks->defers_ = table.model->flags & SASSEMU_MODEL_DEFERS;
+            if (table.model->sync) hooks->model_sync_ = ~uint64_t{0} & ~(uint64_t{1} << SASSEMU_SYNC_SCOREBOARD);
+            if (table.model->host_access) hooks->on_host_.push_back(s.get());
+        }
+        if (const sassemu_observer* o = table.observer) {
+            const auto wants = [&](bool wanted, std::vector<PluginSession*>& list) {
+                if (wanted) list.push_back(s.get());
+            };
+            wants(o->access_issue, hooks->on_issue_);
+            wants(o->access, hooks->on_access_);
+            wants(o->fence, hooks->on_fence_);
+            wants(o->cache, hooks->on_cache_);
+            wants(o->sync, hooks->on_sync_);
+            wants(o->async, hooks->on_async_);
+            wants(o->select && (o->before || o->after), hooks->on_select_);
+            wants(o->fault, hooks->on_fault_);
+            wants(o->allocate, hooks->on_allocate_);
+            wants(o->release, hooks->on_release_);
+            if (o->host_access && !(s->is_model && table.model->host_access)) hooks->on_host_.push_back(s.get());
+            if (o->access || o->access_issue) hooks->observed_spaces_ |= o->spaces ? o->spaces : ~0u;
+            if (o->sync) hooks->sync_wanted_ |= ~o->sync_ignored;
+        }
+        if (table.semantics) hooks->on_semantics_.push_back(s.get());
+        hooks->sessions_.push_back(std::move(s));
+    }
+    if (hooks->sessions_.size() > 64) return make_error(ErrorCode::usage, "--plugin", "more than 64 plugins");
+    hooks->sync_wanted_ |= hooks->model_sync_;
+    hooks->wants_async_ = !hooks->on_async_.empty();
+    return hooks;
+}
+
+void Hooks::attach(AddressSpace& memory, Chooser& choices) {
+    space = &memory;
+    chooser = &choices;
+}
+
+uint64_t Hooks::findings() const {
+    uint64_t sum = 0;
+    for (const auto& s : sessions_) sum += s->warnings;
+    return sum;
+}
+
+void Hooks::finish() {
+    for (const auto& s : sessions_)
+        if (const auto* o = s->table().observer; o && o->finish) o->finish(s->self);
+}
+
+void Hooks::text(std::string_view line) {
+    const std::lock_guard guard(text_mutex_);
+    if (on_text_)
+        on_text_(line);
+    else
+        std::fwrite(line.data(), 1, line.size(), stdout);
+}
+
+void Hooks::report(PluginSession& s, const sassemu_finding& f) {
+    const auto place = [](sassemu_insn i) {
+        if (!i) return std::string();
+        const InstructionText& t = text_of(instruction(i));
+        char pc[32];
+        std::snprintf(pc, sizeof pc, "+0x%04llx", static_cast<unsigned long long>(plugin_host().insn_pc(i)));
+        return "\n    at " + t.function + pc + ": " + t.text + (t.place.empty() ? "" : " (" + t.place + ")");
+    };
+    std::string line = s.name + ": " + (f.kind ? f.kind : "finding") + ": " + (f.message ? f.message : "");
+    if (f.count > 1) line += " (" + std::to_string(f.count) + " times)";
+    line += place(f.insn) + place(f.other);
+    if (f.detail && *f.detail) line += std::string("\n") + f.detail;
+    if (line.back() != '\n') line += '\n';
+    text(line);
+    const std::lock_guard guard(text_mutex_);
+    ++s.findings;
+    if (f.severity >= SASSEMU_WARNING) ++s.warnings;
+}
+
+void Hooks::instrument(CodeImage& image) {
+    auto all = std::make_unique<Instruction[]>(image.count());
+    for (uint64_t n = 0; n < image.count(); ++n) {
+        all[n].hooks = this;
+        all[n].image = &image;
+        all[n].index = static_cast<uint32_t>(n);
+    }
+    Instruction* instructions = all.get();
+    images_.push_back({&image, std::move(all)});
+    for (const auto& s : sessions_)
+        if (const auto* o = s->table().observer; o && o->module_load) o->module_load(s->self, module_handle(instructions));
+    const Module& module = *image.module();
+    const sassdec_arch arch = sassdec_arch_from_name(image.options().arch.c_str());
+    // The parts of a barrier that are one with it (MEMBAR.lvl.IVALL*) are told with it.
+    std::set<uint64_t> fused;
+    for (const Kernel& kernel : module.kernels())
+        for (const CodeSection& code : module.code_sections())
+            if (code.section == kernel.section)
+                for (const uint32_t offset : kernel.fused_offsets) fused.insert(code.code_offset + offset);
+    for (const CodeSection& section : module.code_sections()) {
+        const uint64_t end = section.code_offset + section.bytes.size() / 16 * 16;
+        for (uint64_t offset = section.code_offset; offset < end; offset += 16) {
+            // Lowers the section when it is asked for the first of it. The operations are the image's own memory.
+            auto* op = const_cast<Op*>(image.at(image.options().base_address + offset));
+            uint64_t word[2];
+            sassdec_insn decoded;
+            std::memcpy(word, image.words().data() + offset, 16);
+            if (!op || sassdec_decode(arch, word, offset - section.code_offset, &decoded) != SASSDEC_OK) continue;
+            if (fused.contains(offset)) decoded.id = SASSDEC_ID_NOP;
+            hook(instructions[offset / 16], decoded, *op);
+        }
+    }
+}
+
+void Hooks::launch_begin(Launch& l, const std::string& kernel, std::span<const std::byte> params,
+                         uint64_t constant_address) {
+    launch = &l;
+    kernel_ = kernel;
+    constant_address_ = constant_address;
+    asyncs_ = 0;
+    const auto dim = [](const Dim3& d) { return sassemu_dim3{d.x, d.y, d.z}; };
+    sassemu_launch_info& i = launch_info_ = {};
+    i.kernel = kernel_.c_str();
+    i.module = module_handle(instructions(*l.code));
+    i.grid = dim(l.grid);
+    i.block = dim(l.block);
+    i.cluster = dim(l.cluster);
+    i.registers = l.registers;
+    i.shared_static = l.shared_bytes - l.dynamic_shared;
+    i.shared_dynamic = l.dynamic_shared;
+    i.local_bytes = l.local_bytes;
+    i.id = l.id;
+    i.sms = l.device->sms;
+    i.param_bytes = static_cast<uint32_t>(params.size());
+    i.params = params.data();
+    for (const auto& s : sessions_) {
+        if (s->is_model && model_table_->launch_begin) model_table_->launch_begin(s->self, handle(&l));
+        if (const auto* o = s->table().observer; o && o->launch_begin) o->launch_begin(s->self, handle(&l));
+    }
+}
+
+void Hooks::launch_end(Launch& l, LaunchStatus status) {
+    for (const auto& s : sessions_) {
+        if (s->is_model && model_table_->launch_end) model_table_->launch_end(s->self, handle(&l));
+        if (const auto* o = s->table().observer; o && o->launch_end) o->launch_end(s->self, handle(&l), status_word(status));
+    }
+    launch = nullptr;
+}
+
+void Hooks::cta_begin(Cta& c) {
+    for (const auto& s : sessions_) {
+        if (s->is_model && model_table_->cta_begin) model_table_->cta_begin(s->self, handle(&c));
+        if (const auto* o = s->table().observer; o && o->cta_begin) o->cta_begin(s->self, handle(&c));
+    }
+}
+void Hooks::cta_end(Cta& c) {
+    for (const auto& s : sessions_) {
+        if (s->is_model && model_table_->cta_end) model_table_->cta_end(s->self, handle(&c));
+        if (const auto* o = s->table().observer; o && o->cta_end) o->cta_end(s->self, handle(&c));
+    }
+}
+
+uint64_t Hooks::step(Cta& c, bool idle) {
+    if (!model_ || !model_table_->step) return 0;
+    return held_ = model_table_->step(model_->self, handle(&c), idle);
+}
+
+bool Hooks::idle_step() {
+    if (!model_ || !model_table_->step) return false;
+    const uint64_t before = epoch_;
+    // A model may take its time, but not for ever.
+    constexpr int patience = 4096;
+    for (int i = 0; i < patience && epoch_ == before; ++i) {
+        held_ = model_table_->step(model_->self, nullptr, 1);
+        if (!held_) break;
+    }
+    return epoch_ != before;
+}
+
+void Hooks::allocated(uint64_t address, uint64_t bytes, const std::string& name, bool read_only) {
+    sassemu_allocation a{};
+    a.size = sizeof a;
+    a.read_only = read_only;
+    a.address = address;
+    a.bytes = bytes;
+    a.name = name.c_str();
+    for (PluginSession* s : on_allocate_) s->table().observer->allocate(s->self, &a);
+}
+
+void Hooks::released(uint64_t address) {
+    const Extent& e = space->find(address);
+    sassemu_allocation a{};
+    a.size = sizeof a;
+    a.address = e.lo;
+    a.bytes = e.hi - e.lo;
+    a.name = space->name(e.id).c_str();
+    for (PluginSession* s : on_release_) s->table().observer->release(s->self, &a);
+}
+
+void Hooks::host_access(uint64_t address, uint64_t bytes, bool write) {
+    if (host_hidden_) return;
+    for (PluginSession* s : on_host_) {
+        if (s->is_model && model_table_->host_access) model_table_->host_access(s->self, address, bytes, write);
+        if (const auto* o = s->table().observer; o && o->host_access) o->host_access(s->self, address, bytes, write);
+    }
+}
+
+void Hooks::sync(sassemu_sync& event) {
+    event.size = sizeof event;
+    const uint64_t bit = uint64_t{1} << event.kind;
+    if (model_sync_ & bit) model_table_->sync(model_->self, &event);
+    for (PluginSession* s : on_sync_)
+        if (!(s->table().observer->sync_ignored & bit)) s->table().observer->sync(s->self, &event);
+}
+
+void Hooks::async(const sassemu_async& event) {
+    for (PluginSession* s : on_async_) s->table().observer->async(s->self, &event);
+}
+
+void Hooks::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const std::string& what, bool has_address,
+                  uint64_t address) {
+    if (on_fault_.empty()) return;
+    const std::string name(fault_name(kind));
+    sassemu_fault_info f{};
+    f.size = sizeof f;
+    f.lanes = lanes;
+    f.kind = name.c_str();
+    f.what = what.c_str();
+    f.warp = handle(&w);
+    f.insn = instruction_of(w, op);
+    f.address = address;
+    f.has_address = has_address;
+    for (PluginSession* s : on_fault_) s->table().observer->fault(s->self, &f);
+}
+
+sassemu_insn instruction_of(const Warp& w, const Op* op) {
+    const CodeImage& code = *w.cta->launch->code;
+    const auto index = static_cast<uint64_t>(op - code.ops());
+    return index < code.count() ? handle(engine(w).instructions() + index) : nullptr;
+}
+
+}  // namespace sassemu

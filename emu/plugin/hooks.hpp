@@ -1,0 +1,204 @@
+// The plugins of one GPU at work: which operations are hooked, and who is told of what. A run without plugins has none of
+// this: no operation is hooked and Engine::hooks() is null. What belongs here: the sessions and the dispatch. What does
+// not: finding plugins (plugin_file.hpp) and the table that they call (host_table.cpp).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "emu/base/result.hpp"
+#include "emu/gpu.hpp"
+#include "emu/plugin/instruction.hpp"
+#include "emu/plugin/plugin_file.hpp"
+#include "sassdec/sassdec.h"
+#include "sassemu/plugin.h"
+
+namespace sassemu {
+
+class Chooser;
+class Hooks;
+class AddressSpace;
+struct Access;
+struct Cta;
+struct Launch;
+struct Warp;
+
+// A plugin in this run; what it sees as its sassemu_session.
+struct PluginSession {
+    PluginFile file;
+    std::string name;
+    void* self = nullptr;
+    Hooks* hooks = nullptr;
+    bool is_model = false;      // given by --model: its model decides
+    uint64_t findings = 0, warnings = 0;
+    const sassemu_plugin& table() const { return file.table(); }
+};
+
+// An access while callbacks run: what the host table's accessors look at. The plugin sees `shown`, which comes first.
+struct AccessCall {
+    sassemu_access shown;
+    const Op* op;
+    Warp* w;
+    enum class Known : uint8_t { nothing, good, bad } known = Known::nothing;
+    bool located = false;
+    bool rows = false;      // the pointers below are set (prepare())
+    uint32_t supplied = 0;  // lanes
+    const uint32_t* values;
+    const uint32_t* compare;
+    const uint32_t* results;
+    uint32_t* destination;  // where supply() writes
+    uint64_t address[32];
+    sassemu_location location[32];
+};
+static_assert(offsetof(AccessCall, shown) == 0);
+// Finds operands and result in the rows of the warp.
+[[gnu::noinline]] void prepare(AccessCall& call);
+
+class Hooks {
+  public:
+    struct Options {
+        std::vector<std::string> plugins;      // as on the command line
+        std::vector<std::string> directories;  // where names are looked up first
+        std::function<void(std::string_view)> on_text;  // what plugins print; empty: standard output
+    };
+    ~Hooks();
+
+    // `model` names a plugin unless it is a model of the emulator's own. Null: no plugin takes part.
+    static Result<std::unique_ptr<Hooks>> load(const Options& options, std::string_view model, uint64_t seed);
+    void attach(AddressSpace& space, Chooser& chooser);
+
+    bool has_model() const { return model_ != nullptr; }
+    bool defers() const { return defers_; }
+    // The model lets things happen later, between slices.
+    bool holds_back() const { return model_ && model_table_->step; }
+    uint32_t threading() const { return threading_; }
+    uint64_t findings() const;  // warnings and errors
+    void finish();
+    void text(std::string_view line);
+
+    // ---- code: lowers all of it, and hooks the operations that somebody wants to see
+    void instrument(CodeImage& image);
+    // One per operation of the image; null: it is not of these.
+    const Instruction* instructions(const CodeImage& image) const {
+        for (const HookedImage& i : images_)
+            if (i.image == &image) return i.instructions.get();
+        return nullptr;
+    }
+
+    // ---- launches
+    void launch_begin(Launch& launch, const std::string& kernel, std::span<const std::byte> params,
+                      uint64_t constant_address);
+    void launch_end(Launch& launch, LaunchStatus status);
+    void cta_begin(Cta& cta);
+    void cta_end(Cta& cta);
+    // Between two slices. Returns what the model still holds.
+    uint64_t step(Cta& cta, bool idle);
+    uint64_t held() const { return held_; }
+    bool idle_step();  // nothing can run: true when that may have changed
+    const sassemu_launch_info& launch_info() const { return launch_info_; }
+
+    // ---- memory
+    void allocated(uint64_t address, uint64_t bytes, const std::string& name, bool read_only);
+    void released(uint64_t address);
+    void host_access(uint64_t address, uint64_t bytes, bool write);
+    void hide_host(bool hidden) { host_hidden_ = hidden; }  // accesses that nobody asked for
+    // What a spinning path watches when its loads are the model's: changes whenever the model may have changed something.
+    const uint64_t* epoch() const { return &epoch_; }
+    void changed() { ++epoch_; }
+
+    // ---- events of the engine
+    bool wants(sassemu_sync_kind kind) const { return sync_wanted_ >> kind & 1; }
+    void sync(sassemu_sync& event);
+    bool wants_async() const { return wants_async_; }
+    void async(const sassemu_async& event);
+    void fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const std::string& what, bool has_address,
+               uint64_t address);
+    // A deferred load has its values.
+    void performed(Warp& w, const Op* op, const Access& access, uint64_t token, uint32_t lanes);
+    uint64_t next_async() { return ++asyncs_; }
+    // Texture reads, one texel at a time: emu/memory/textures.hpp.
+    static const std::byte* texel(void* hooks, Warp& w, uint64_t address, const std::byte* at, uint32_t bytes,
+                                  std::byte* copy);
+    bool wants_texels() const;
+
+    // The handlers of hooked operations.
+    static const Op* run_all(const Op* op, Warp& w, uint32_t mask);
+    static const Op* run_model_only(const Op* op, Warp& w, uint32_t mask);  // an access, nothing else
+
+    // ---- for the host table
+    AddressSpace* space = nullptr;
+    Chooser* chooser = nullptr;
+    uint64_t seed = 0;
+    Launch* launch = nullptr;  // the running one
+    void report(PluginSession& session, const sassemu_finding& finding);
+
+  private:
+    struct HookedImage {
+        const CodeImage* image;
+        std::unique_ptr<Instruction[]> instructions;
+    };
+    void hook(Instruction& instruction, const sassdec_insn& decoded, Op& op);
+    const Op* run(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
+    const Op* access(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
+    // Everything but DONE; out of the way of those who answer that.
+    [[gnu::cold, gnu::noinline]] const Op* answered(const Instruction& i, const Op* op, Warp& w, uint32_t mask, AccessCall& call, int32_t answer);
+    const Op* copy(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
+    const Op* fence(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
+    const Op* cache(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
+    const Op* misc(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
+    const Op* retry(const Op* op, Warp& w, uint32_t mask);
+    bool shown_to_observers(uint32_t spaces_bit) const { return observed_spaces_ & spaces_bit; }
+    void tell_issue(AccessCall& call);
+    void tell_access(AccessCall& call);
+
+    std::vector<HookedImage> images_;
+    std::vector<std::unique_ptr<PluginSession>> sessions_;
+    PluginSession* model_ = nullptr;
+    const sassemu_memory_model* model_table_ = nullptr;
+    // Observers by what they want, so that nobody looks at members that are null.
+    std::vector<PluginSession*> on_issue_, on_access_, on_fence_, on_cache_, on_sync_, on_async_, on_semantics_,
+        on_select_, on_fault_, on_allocate_, on_release_, on_host_;
+    uint32_t model_spaces_ = 0, observed_spaces_ = 0;
+    uint64_t sync_wanted_ = 0, model_sync_ = 0;
+    bool host_hidden_ = false, wants_async_ = false, defers_ = false, needs_values_ = false;
+    uint32_t threading_ = SASSEMU_FREE;
+    uint64_t epoch_ = 0, held_ = 0, asyncs_ = 0;
+    uint64_t constant_address_ = 0;
+    uint8_t last_group_ = 0;  // of the last commit that was lowered
+    sassemu_launch_info launch_info_{};
+    std::string kernel_;
+    std::function<void(std::string_view)> on_text_;
+    std::mutex text_mutex_;
+};
+
+// A GPU with these plugins (null: none), which outlive its launches: finish() and findings() are the caller's.
+Result<std::unique_ptr<Gpu>> create_gpu(GpuOptions options, std::shared_ptr<Hooks> hooks);
+
+// The table that plugins call; one for all.
+const sassemu_host& plugin_host();
+
+// ---- handles -----------------------------------------------------------------------------------------------------------
+
+inline sassemu_warp handle(Warp* w) { return reinterpret_cast<sassemu_warp>(w); }
+inline Warp* warp(sassemu_warp w) { return reinterpret_cast<Warp*>(w); }
+inline sassemu_cta handle(Cta* c) { return reinterpret_cast<sassemu_cta>(c); }
+inline Cta* cta(sassemu_cta c) { return reinterpret_cast<Cta*>(c); }
+inline sassemu_launch handle(Launch* l) { return reinterpret_cast<sassemu_launch>(l); }
+inline Launch* launch(sassemu_launch l) { return reinterpret_cast<Launch*>(l); }
+// A module is known by the first of its instructions.
+inline sassemu_module module_handle(const Instruction* first) {
+    return reinterpret_cast<sassemu_module>(const_cast<Instruction*>(first));
+}
+inline const Instruction* first(sassemu_module m) { return reinterpret_cast<const Instruction*>(m); }
+inline CodeImage& image(sassemu_module m) { return *first(m)->image; }
+inline sassemu_session handle(PluginSession* s) { return reinterpret_cast<sassemu_session>(s); }
+inline PluginSession* session(sassemu_session s) { return reinterpret_cast<PluginSession*>(s); }
+// The instruction of an operation; null: its code is not hooked.
+sassemu_insn instruction_of(const Warp& w, const Op* op);
+
+}  // namespace sassemu

@@ -1,0 +1,333 @@
+// The functions that plugins call: the hot half (who runs, registers, accesses, memory). The cold half, on modules and
+// instructions, is in instruction.cpp.
+#include <algorithm>
+#include <cstring>
+
+#include "emu/memory/host_access.hpp"
+#include "emu/memory/perform.hpp"
+#include "emu/plugin/hooks.hpp"
+#include "emu/schedule/chooser.hpp"
+#include "emu/schedule/engine.hpp"
+
+namespace sassemu {
+
+namespace {
+
+template <class T>
+void give(T* to, T from) {
+    from.size = to->size;
+    std::memcpy(to, &from, std::min<size_t>(to->size, sizeof from));
+}
+
+sassemu_dim3 dim(const Dim3& d) { return {d.x, d.y, d.z}; }
+AccessCall& call_of(const sassemu_access* a) { return *reinterpret_cast<AccessCall*>(const_cast<sassemu_access*>(a)); }
+const AccessCall& with_rows(const sassemu_access* a) {
+    AccessCall& c = call_of(a);
+    if (!c.rows) prepare(c);
+    return c;
+}
+uint64_t cluster_of(const Cta& c) { return slot_of(const_cast<Cta&>(c)).unit; }
+
+// ---- the run ------------------------------------------------------------------------------------------------------------
+
+uint64_t seed(sassemu_session s) { return session(s)->hooks->seed; }
+uint32_t choose(sassemu_session s, uint32_t count) {
+    Chooser* chooser = session(s)->hooks->chooser;
+    return count < 2 || !chooser ? 0 : chooser->pick(ChoicePoint::agent, count);
+}
+void print(sassemu_session s, const char* text) { session(s)->hooks->text(text); }
+void report(sassemu_session s, const sassemu_finding* f) { session(s)->hooks->report(*session(s), *f); }
+void fault(sassemu_session, sassemu_warp w, sassemu_insn i, uint32_t lanes, const char* what) {
+    Warp& guest = *warp(w);
+    engine(guest).fault(guest, instruction(i).image->ops() + instruction(i).index, lanes, FaultKind::other, what, false, 0);
+}
+
+// ---- who runs -------------------------------------------------------------------------------------------------------------
+
+void launch_info(sassemu_launch l, sassemu_launch_info* out) {
+    give(out, static_cast<Engine*>(launch(l)->engine)->hooks()->launch_info());
+}
+void cta_info(sassemu_cta h, sassemu_cta_info* out) {
+    Cta& c = *cta(h);
+    sassemu_cta_info r{};
+    r.sm = static_cast<uint32_t>(c.sm);
+    r.rank = c.rank;
+    r.warps = c.warp_count;
+    r.threads = c.threads;
+    r.shared_bytes = c.shared_bytes;
+    r.id = dim(c.id);
+    r.linear = c.linear;
+    r.cluster = cluster_of(c);
+    r.launch = handle(c.launch);
+    r.shared = c.shared;
+    give(out, r);
+}
+void warp_info(sassemu_warp h, sassemu_warp_info* out) {
+    const Warp& w = *warp(h);
+    sassemu_warp_info r{};
+    r.index = w.index;
+    r.active = w.active;
+    r.live = w.live;
+    r.path = w.current;
+    r.cta = handle(w.cta);
+    r.clock = w.cta->clock();
+    give(out, r);
+}
+sassemu_cta cta_of_rank(sassemu_cta h, uint32_t rank) {
+    const Cluster& cluster = *cta(h)->cluster;
+    return rank < cluster.size ? handle(cluster.cta[rank]) : nullptr;
+}
+sassemu_warp cta_warp(sassemu_cta h, uint32_t index) {
+    Cta& c = *cta(h);
+    return index < c.warp_count ? handle(c.warps + index) : nullptr;
+}
+
+// ---- registers --------------------------------------------------------------------------------------------------------------
+
+uint32_t* row(sassemu_warp h, uint32_t reg) {
+    Warp& w = *warp(h);
+    if (reg == SASSEMU_RZ) {
+        // Whoever writes it must not change what others read as zero.
+        uint32_t* sink = w.row(sink_row);
+        std::fill_n(sink, 32, 0u);
+        return sink;
+    }
+    return reg < w.cta->launch->registers ? w.row(register_row(reg)) : nullptr;
+}
+uint32_t predicate(sassemu_warp h, uint32_t index) { return index < 16 ? warp(h)->p[index] : 0; }
+void set_predicate(sassemu_warp h, uint32_t index, uint32_t lanes, uint32_t value) {
+    if (index >= 15 || index == 7) return;
+    uint32_t& p = warp(h)->p[index];
+    p = (p & ~lanes) | (value & lanes);
+}
+uint32_t* uniform(sassemu_warp h, uint32_t reg) {
+    Warp& w = *warp(h);
+    if (reg == SASSEMU_RZ) {
+        w.uniform[uniform_sink / 4] = 0;
+        return &w.uniform[uniform_sink / 4];
+    }
+    return reg < uniform_registers ? &w.uniform[reg] : nullptr;
+}
+uint32_t constant(sassemu_warp h, uint32_t bank, uint32_t offset) {
+    const Launch& l = *warp(h)->cta->launch;
+    const Base base = bank == 0 ? Base::bank0 : bank == 2 ? Base::bank2 : bank == 3 ? Base::bank3 : Base::bank4;
+    const auto b = static_cast<int>(base);
+    uint32_t v = 0;
+    if ((bank == 0 || (bank >= 2 && bank <= 4)) && offset + uint64_t{4} <= l.bank_bytes[b]) std::memcpy(&v, l.base[b] + offset, 4);
+    return v;
+}
+
+// ---- an access --------------------------------------------------------------------------------------------------------------
+
+bool writes(const sassemu_access& a) { return a.op != SASSEMU_LOAD && a.op != SASSEMU_PREFETCH; }
+
+void form_addresses(AccessCall& c) {
+    const Warp& w = *c.w;
+    const Op& op = *c.op;
+    const uint32_t* low = w.row(op.a);
+    if (c.shown.space == SASSEMU_CONSTANT) {
+        for (uint32_t lane = 0; lane < 32; ++lane) c.address[lane] = low[lane] + op.m[0];
+    } else if (c.shown.space == SASSEMU_SHARED || c.shown.space == SASSEMU_LOCAL) {
+        // The half of LDGSTS that stores has its address beside that of the global half.
+        const bool copy = (c.shown.flags & SASSEMU_ACCESS_LDGSTS) != 0;
+        if (copy) low = w.row(op.e);
+        const uint32_t add = w.scalar32(copy ? op.f : op.c) + op.m[copy ? 1 : 0], shift = copy ? 0 : op.m[1];
+        for (uint32_t lane = 0; lane < 32; ++lane) c.address[lane] = (low[lane] << shift) + add;
+    } else {
+        const uint32_t* high = w.row(op.b);
+        const uint64_t add = w.scalar64(op.c) + static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(op.m[0])));
+        for (uint32_t lane = 0; lane < 32; ++lane) c.address[lane] = (uint64_t{high[lane]} << 32 | low[lane]) + add;
+        // ZFILL: the bytes to leave out are the address's own misalignment.
+        if ((c.shown.flags & SASSEMU_ACCESS_LDGSTS) && op.m[2])
+            for (uint64_t& a : c.address) a &= ~uint64_t{c.shown.bytes - 1u};
+    }
+}
+
+const uint64_t* addresses(const sassemu_access* a) {
+    AccessCall& c = call_of(a);
+    if (c.known == AccessCall::Known::nothing) {
+        form_addresses(c);
+        c.known = AccessCall::Known::good;
+        const auto space = static_cast<AccessSpace>(c.shown.space);
+        // An access of several elements is aligned to one of them.
+        const uint32_t elements = c.shown.atomic ? std::max(1u, c.op->m[2] >> 16 & 255) : 1;
+        const uint32_t aligned = c.shown.bytes / elements;
+        if (space != AccessSpace::constant)
+            for (uint32_t todo = c.shown.lanes; todo; todo &= todo - 1) {
+                const auto lane = static_cast<uint32_t>(std::countr_zero(todo));
+                if (!land(*c.w, space, c.address[lane], lane, aligned, writes(c.shown)).host ||
+                    !land(*c.w, space, c.address[lane] + c.shown.bytes - aligned, lane, aligned, writes(c.shown)).host) {
+                    c.known = AccessCall::Known::bad;
+                    break;
+                }
+            }
+    }
+    return c.known == AccessCall::Known::good ? c.address : nullptr;
+}
+
+sassemu_location locate(const Warp& w, uint32_t space, uint64_t address) {
+    uint32_t rank = w.cta->rank;
+    if (space == SASSEMU_GENERIC) {
+        const auto high = static_cast<uint32_t>(address >> 32);
+        space = high == shared_window_high ? SASSEMU_SHARED : high == local_window_high ? SASSEMU_LOCAL
+                : high == constant_window_high ? SASSEMU_CONSTANT : SASSEMU_GLOBAL;
+        if (space == SASSEMU_SHARED) rank = static_cast<uint32_t>(address) >> 24;
+        if (space != SASSEMU_GLOBAL) address &= 0xffffffffu;
+    }
+    sassemu_location r{address, space, 0};
+    if (space == SASSEMU_SHARED) {
+        r.address &= 0xffffff;
+        const Cluster& cluster = *w.cta->cluster;
+        r.owner = static_cast<uint32_t>(rank < cluster.size ? cluster.cta[rank]->linear : w.cta->linear);
+    }
+    return r;
+}
+
+const sassemu_location* locations(const sassemu_access* a) {
+    AccessCall& c = call_of(a);
+    if (!addresses(a)) return nullptr;
+    if (!c.located)
+        for (uint32_t lane = 0; lane < 32; ++lane) c.location[lane] = locate(*c.w, c.shown.space, c.address[lane]);
+    c.located = true;
+    return c.location;
+}
+const uint32_t* values(const sassemu_access* a) { return with_rows(a).values; }
+const uint32_t* compare_values(const sassemu_access* a) { return with_rows(a).compare; }
+const uint32_t* results(const sassemu_access* a) { return with_rows(a).results; }
+void agent(const sassemu_access* a, sassemu_agent* out) {
+    const AccessCall& c = call_of(a);
+    const Warp& w = *c.w;
+    sassemu_agent r{};
+    r.kind = c.shown.flags & SASSEMU_ACCESS_LDGSTS ? SASSEMU_AGENT_LDGSTS : SASSEMU_AGENT_WARP;
+    r.sm = static_cast<uint32_t>(w.cta->sm);
+    r.cluster_rank = w.cta->rank;
+    r.warp = w.index;
+    r.path = w.current;
+    r.cluster = cluster_of(*w.cta);
+    r.cta = w.cta->linear;
+    r.launch = w.cta->launch->id;
+    r.pc = c.shown.insn ? plugin_host().insn_pc(c.shown.insn) : 0;
+    give(out, r);
+}
+
+// ---- memory models --------------------------------------------------------------------------------------------------------------
+
+void supply(const sassemu_access* a, uint32_t lanes, const uint32_t* from) {
+    with_rows(a);
+    AccessCall& c = call_of(a);
+    if (!c.destination || c.shown.op != SASSEMU_LOAD) return;
+    lanes &= c.shown.lanes;
+    deliver(c.destination, c.shown.bytes, (c.shown.flags & SASSEMU_ACCESS_SIGN_EXTEND) != 0, lanes, from);
+    c.supplied |= lanes;
+}
+int32_t complete(sassemu_session s, uint64_t token, uint32_t lanes, const uint32_t* from) {
+    Launch* l = session(s)->hooks->launch;
+    if (!l) return -1;
+    return static_cast<Engine*>(l->engine)->complete_with(token, lanes, from) ? 0 : -1;
+}
+void wake(sassemu_session s) { session(s)->hooks->changed(); }
+
+// Guests may write the bytes meanwhile: no tearing of single ones.
+void copy_bytes(std::byte* to, const std::byte* from, uint64_t bytes, bool to_guest) {
+    for (uint64_t i = 0; i < bytes; ++i) {
+        if (to_guest)
+            host::store<uint8_t>(to + i, static_cast<uint8_t>(from[i]));
+        else
+            to[i] = static_cast<std::byte>(host::load<uint8_t>(from + i));
+    }
+}
+
+// ---- bytes ------------------------------------------------------------------------------------------------------------------------
+
+int32_t read(sassemu_session s, uint64_t address, void* to, uint64_t bytes) {
+    const Extent& e = session(s)->hooks->space->find(address);
+    if (!e.holds(address, bytes)) return -1;
+    copy_bytes(static_cast<std::byte*>(to), e.host + (address - e.lo), bytes, false);
+    return 0;
+}
+int32_t write(sassemu_session s, uint64_t address, const void* from, uint64_t bytes) {
+    const Extent& e = session(s)->hooks->space->find(address);
+    if (!e.holds(address, bytes)) return -1;
+    copy_bytes(e.host + (address - e.lo), static_cast<const std::byte*>(from), bytes, true);
+    session(s)->hooks->changed();
+    return 0;
+}
+int32_t read_shared(sassemu_cta h, uint32_t offset, void* to, uint32_t bytes) {
+    const Cta& c = *cta(h);
+    if (offset + uint64_t{bytes} > c.shared_bytes) return -1;
+    copy_bytes(static_cast<std::byte*>(to), c.shared + offset, bytes, false);
+    return 0;
+}
+int32_t write_shared(sassemu_cta h, uint32_t offset, const void* from, uint32_t bytes) {
+    const Cta& c = *cta(h);
+    if (offset + uint64_t{bytes} > c.shared_bytes) return -1;
+    copy_bytes(c.shared + offset, static_cast<const std::byte*>(from), bytes, true);
+    return 0;
+}
+int32_t read_local(sassemu_warp h, uint32_t lane, uint32_t offset, void* to, uint32_t bytes) {
+    const Warp& w = *warp(h);
+    if (lane > 31 || offset + uint64_t{bytes} > w.cta->launch->local_bytes) return -1;
+    // Word k of a lane's stack is in row k.
+    for (uint32_t i = 0; i < bytes; ++i)
+        static_cast<std::byte*>(to)[i] = w.local[uint64_t{(offset + i) >> 2} * row_bytes + lane * 4 + ((offset + i) & 3)];
+    return 0;
+}
+int32_t find_allocation(sassemu_session s, uint64_t address, sassemu_allocation* out) {
+    const AddressSpace& space = *session(s)->hooks->space;
+    const Extent& e = space.find(address);
+    if (e.hi == e.lo) return -1;
+    sassemu_allocation r{};
+    r.read_only = (e.flags & Extent::read_only) != 0;
+    r.address = e.lo;
+    r.bytes = e.hi - e.lo;
+    r.name = space.name(e.id).c_str();
+    give(out, r);
+    return 0;
+}
+
+sassemu_host make_table() {
+    sassemu_host h{};
+    h.size = sizeof h;
+    h.abi = SASSEMU_ABI_VERSION;
+    add_instruction_functions(h);
+    h.seed = seed;
+    h.choose = choose;
+    h.print = print;
+    h.report = report;
+    h.fault = fault;
+    h.launch_info = launch_info;
+    h.cta_info = cta_info;
+    h.warp_info = warp_info;
+    h.cta_of_rank = cta_of_rank;
+    h.cta_warp = cta_warp;
+    h.row = row;
+    h.predicate = predicate;
+    h.set_predicate = set_predicate;
+    h.uniform = uniform;
+    h.constant = constant;
+    h.addresses = addresses;
+    h.locations = locations;
+    h.values = values;
+    h.compare_values = compare_values;
+    h.results = results;
+    h.agent = agent;
+    h.supply = supply;
+    h.complete = complete;
+    h.wake = wake;
+    h.read = read;
+    h.write = write;
+    h.read_shared = read_shared;
+    h.write_shared = write_shared;
+    h.read_local = read_local;
+    h.find_allocation = find_allocation;
+    return h;
+}
+
+}  // namespace
+
+const sassemu_host& plugin_host() {
+    static const sassemu_host table = make_table();
+    return table;
+}
+
+}  // namespace sassemu

@@ -1,0 +1,121 @@
+// The machine behind the `caches` model: stores on their way out, and copies in caches that nobody keeps coherent. What
+// belongs here: its state and every step that it can take. What does not: which step is taken next (policy.hpp) and where
+// accesses come from (plugin.cpp).
+//
+// A store of a thread passes stations, and at each of them more can see it:
+//   own  nobody but the thread      cta  threads of its CTA     sm   threads on its SM, through their L1
+//   vc   all SMs: it is in L2       gpu  other clients of the GPU (copy engine, front end), on other virtual channels
+//   sys  everybody: host, peers
+// Stores of one thread to different bytes pass in any order; stores to one byte never overtake each other. MEMBAR.lvl takes
+// what its thread has stored or may have seen to its station. An L1, or a texture cache, keeps what it has read until it is
+// told otherwise: SPA 5.0, "L1 and L2 caches are incoherent".
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace caches {
+
+enum class Station : uint8_t { own, cta, sm, vc, gpu, sys };
+
+// A thread and where it runs.
+struct Place {
+    uint64_t thread = 0, cta = 0;
+    uint32_t sm = 0;
+};
+
+// The bytes of L2 and what lies behind it.
+class Memory {
+  public:
+    virtual ~Memory() = default;
+    virtual bool read(uint64_t address, uint8_t* to, unsigned bytes) = 0;  // false: not there
+    virtual void write(uint64_t address, const uint8_t* from, unsigned bytes) = 0;
+};
+
+enum class Path : uint8_t {
+    cached,   // through L1
+    bypass,   // LD.CV, STRONG.GPU and .SYS: past L1, which loses its copy
+    texture,  // through the texture cache; does not see what the SM has not sent to L2
+};
+
+struct Cost {
+    uint32_t hops = 0;    // stations that a barrier's message passes
+    uint64_t drains = 0;  // stores that it moved, once per station
+};
+
+class Machine {
+  public:
+    static constexpr unsigned sector_bytes = 32;
+    static constexpr unsigned most_bytes = 16;  // of one access
+    struct Store {
+        uint64_t id = 0, stamp = 0;  // stamp: its turn at the station
+        Place from;
+        uint64_t address = 0;
+        uint8_t bytes = 0;
+        Station at = Station::own;
+        std::array<uint8_t, most_bytes> value{}, old{};  // old: what L2 had
+        bool covers(uint64_t a) const { return a - address < bytes; }
+        bool overlaps(uint64_t a, unsigned n) const { return a < address + bytes && address < a + n; }
+    };
+
+    // With clients on other channels stores are followed beyond L2.
+    explicit Machine(bool clients = false) : last_(clients ? Station::sys : Station::vc) {}
+
+    void store(const Place& from, uint64_t address, unsigned bytes, const uint8_t* value);
+    void load(Memory&, const Place&, uint64_t address, unsigned bytes, Path, uint8_t* value);
+    // The atomic happens in L2 right after this call.
+    void before_atomic(Memory&, const Place&, uint64_t address, unsigned bytes);
+
+    Cost membar(Memory&, const Place&, Station level, bool invalidate_data, bool invalidate_texture);
+    // Everything of the thread goes at least there (barriers, mbarriers: Station::cta).
+    uint64_t send(Memory&, const Place&, Station to);
+    uint64_t send_all(Memory&, Station to);
+    uint64_t send_sm(Memory&, uint32_t sm, Station to);  // what has left its CTA
+    uint64_t send_line(Memory&, uint32_t sm, uint64_t address);
+
+    void invalidate(uint32_t sm, uint64_t address);  // L1, one sector
+    void invalidate_data(uint32_t sm) { drop(l1_, sm); }
+    void invalidate_texture(uint32_t sm) { drop(texture_, sm); }
+    void invalidate_everything() { l1_.clear(), texture_.clear(); }
+    void prefetch(Memory& m, uint32_t sm, uint64_t address) { fill(m, l1_, sm, address); }
+
+    // What a client on another channel reads: Station::gpu (copy engine, front end) or sys (host).
+    bool client_read(Memory&, Station client, uint64_t address, uint8_t* to, unsigned bytes) const;
+
+    // Steps that nobody asked for.
+    const std::vector<Store>& stores() const { return stores_; }
+    bool can_advance(const Store&) const;           // no store to one of its bytes is before it
+    uint64_t send_store(Memory&, uint64_t id, Station to);  // with those before it
+    size_t sectors() const { return l1_.size() + texture_.size(); }
+    void evict(size_t index);
+    size_t stale(Memory&) const;  // sectors that differ from L2
+    bool done() const { return stores_.empty(); }
+
+    std::string key() const;  // equal for states that behave alike
+
+  private:
+    struct Sector {
+        std::array<uint8_t, sector_bytes> bytes{};
+        uint32_t valid = 0;
+        friend bool operator==(const Sector&, const Sector&) = default;
+    };
+    using Cache = std::map<std::pair<uint32_t, uint64_t>, Sector>;  // (SM, address of the sector)
+
+    static void drop(Cache& cache, uint32_t sm);
+    Sector& fill(Memory&, Cache&, uint32_t sm, uint64_t address);
+    Store* find(uint64_t id);
+    void advance(Memory&, uint64_t id);
+    bool before(const Store& a, const Store& b) const;  // at one station, in one queue, one byte in common
+    template <class Which>
+    uint64_t send_where(Memory&, Station to, Which&& which);
+
+    Station last_;
+    std::vector<Store> stores_;  // not everywhere yet
+    Cache l1_, texture_;
+    uint64_t next_ = 1;
+};
+
+}  // namespace caches

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Plugins as a user meets them: what the program says and with which code it ends. Arguments: program, source tree, folder of
+# the test plugins.
+set -uo pipefail
+program=$1 source=$2 plugins=$3
+plan=$source/cubins/vecadd/sm_90.json
+failed=0
+# check NAME CODE PATTERN ARGUMENT...: the exit code, one line on stderr (or the output) with the pattern.
+check() {
+    local name=$1 code=$2 pattern=$3 out got
+    shift 3
+    out=$("$program" run "$plan" "$@" 2>&1)
+    got=$?
+    if [ $got -ne "$code" ] || ! grep -qE "$pattern" <<<"$out"; then
+        echo "FAILED $name: exit code $got instead of $code, or no '$pattern' in:"
+        echo "$out"
+        failed=1
+    fi
+    if [ "$code" -eq 2 ] && [ "$(wc -l <<<"$out")" -ne 1 ]; then
+        echo "FAILED $name: not one line but:"
+        echo "$out"
+        failed=1
+    fi
+}
+check "no such name" 2 "there is no such plugin.*caches" --plugin nowhere
+check "no such file" 2 "there is no such file" --plugin ./nowhere.so
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+echo "no code" >"$scratch/text.so"
+check "no shared object" 2 "cannot be loaded" --plugin "$scratch/text.so"
+check "no entry" 2 "exports no sassemu_plugin_entry" --plugin "$plugins/no_entry.so"
+check "another ABI" 2 "ABI 2.0, this emulator speaks 1.0" --plugin "$plugins/other_abi.so"
+check "no such option" 2 "has no option 'depht'; it has policy=" --model caches:depht=3
+check "no value" 2 "'depth' is no option" --model caches:depth
+check "bad value" 2 "option 'policy': 'wild' is none of" --model caches:policy=wild
+check "no number" 2 "option 'limit': 'x' is no number" --plugin "$plugins/refuses.so:limit=x"
+check "a model is no observer" 2 "it is a memory model: --model nothing" --plugin "$plugins/nothing.so"
+check "an observer is no model" 2 "is no memory model" --model "$plugins/recorder.so"
+check "no such model" 2 "there is no such plugin" --model nowhere
+check "findings" 6 "refuses: test: a finding \(3 times\)" --plugin "$plugins/refuses.so"
+check "a model refuses" 3 "the test refuses" --model "$plugins/refuses.so:answer=4"
+check "a model answers nonsense" 3 "a number that is no answer" --model "$plugins/refuses.so:answer=9"
+check "a model supplies nothing" 3 "without having supplied" --model "$plugins/refuses.so:answer=1"
+check "runs" 0 "FFMA|LDG" --plugin "$plugins/opcode_histogram.so:top=50"
+check "two at once" 0 "finish" --plugin "$plugins/recorder.so:only=finish" --plugin "$plugins/opcode_histogram.so"
+check "trace" 0 "LDG" --plugin "$plugins/text_trace.so"
+check "example model" 0 "ok" --model "$plugins/memory_model.so"
+for policy in lazy eager random adversarial; do
+    check "caches $policy" 0 "ok" --model "caches:policy=$policy"
+done
+check "caches under reference" 0 "ok" --model caches --reference
+exit $failed

@@ -1,0 +1,256 @@
+// What plugins are told, and what they may change: kernels from .sass texts, events as the recorder prints them; and what a
+// model that does nothing costs.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+
+#include "emu/gpu.hpp"
+#include "emu/module/module.hpp"
+#include "emu/plugin/hooks.hpp"
+#include "emu/sass/assembled.hpp"
+
+namespace sassemu {
+namespace {
+
+std::string own(const std::string& name) { return SASSEMU_TEST_PLUGINS "/" + name + ".so"; }
+
+class Machine {
+  public:
+    Machine(const std::string& text, std::vector<std::string> plugins, const std::string& model = "flat",
+            GpuOptions options = {}) {
+        Hooks::Options load;
+        load.plugins = std::move(plugins);
+        load.on_text = [this](std::string_view t) { out += t; };
+        options.model = model;
+        auto hooks = Hooks::load(load, model, options.seed);
+        EXPECT_TRUE(hooks.ok()) << (hooks.ok() ? "" : hooks.error().message());
+        if (!hooks.ok()) return;
+        hooks_ = std::move(*hooks);
+        auto gpu = create_gpu(options, hooks_);
+        EXPECT_TRUE(gpu.ok());
+        gpu_ = std::move(*gpu);
+        std::vector<sass::Diagnostic> diagnostics;
+        const auto assembled = sass::read_sass(text, "sm_90", diagnostics);
+        for (const auto& d : diagnostics) ADD_FAILURE() << "line " << d.line << ": " << d.what << "; " << d.hint;
+        auto module = load_module(sass::write_cubin(*assembled), "test.sass");
+        EXPECT_TRUE(module.ok()) << (module.ok() ? "" : module.error().message());
+        module_ = std::make_shared<const Module>(std::move(*module));
+        id_ = *gpu_->load(module_);
+    }
+    uint64_t buffer(uint64_t bytes = 4096) { return *gpu_->allocate(bytes, "buffer"); }
+    uint32_t get(uint64_t at) {
+        uint32_t v = 0;
+        EXPECT_TRUE(gpu_->read(at, std::as_writable_bytes(std::span(&v, 1))).ok());
+        return v;
+    }
+    void set(uint64_t at, uint32_t v) { EXPECT_TRUE(gpu_->write(at, std::as_bytes(std::span(&v, 1))).ok()); }
+    LaunchResult run(uint32_t grid, uint32_t block, const std::vector<uint64_t>& arguments) {
+        LaunchRequest r;
+        r.module = id_;
+        r.kernel = module_->kernels().front().name;
+        r.grid = {grid, 1, 1};
+        r.block = {block, 1, 1};
+        r.limits.seconds = 60;
+        r.params.resize(arguments.size() * 8);
+        std::memcpy(r.params.data(), arguments.data(), r.params.size());
+        auto result = gpu_->launch(r);
+        EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message());
+        return result.ok() ? *result : LaunchResult{};
+    }
+    Hooks& hooks() { return *hooks_; }
+    // Lines of the output that begin so.
+    std::string lines(std::string_view begin) const {
+        std::string found;
+        for (size_t at = 0; at < out.size();) {
+            const size_t end = out.find('\n', at);
+            const std::string_view line(out.data() + at, end - at);
+            if (line.starts_with(begin)) found += std::string(line) + "\n";
+            at = end + 1;
+        }
+        return found;
+    }
+    std::string out;
+
+  private:
+    std::shared_ptr<Hooks> hooks_;
+    std::unique_ptr<Gpu> gpu_;
+    std::shared_ptr<const Module> module_;
+    ModuleId id_ = 0;
+};
+
+constexpr const char* some_of_everything = R"(
+.target sm_90
+.kernel k
+    .param data 8
+    .shared 256
+        ULDC.64 UR4, c[0x0][0x208]
+        MOV R2, c[0x0][data]
+        MOV R3, c[0x0][data+4]
+        S2R R0, SR_TID.X
+        SHF.L.U32 R1, R0, 0x2, RZ
+        IADD3 R1, R1, 0x400, RZ
+        LDG.E.STRONG.GPU R4, desc[UR4][R2.64]
+        STS [R1], R4
+        BAR.SYNC.DEFER_BLOCKING 0x0
+        LDS R5, [R1]
+        MOV R6, 0x5
+        ATOMG.E.ADD.STRONG.GPU PT, R7, desc[UR4][R2.64+0x10], R6
+        MEMBAR.SC.GPU
+        CCTL.IVALL
+        STG.E desc[UR4][R2.64+0x20], R5
+        WARPSYNC.ALL
+        EXIT
+)";
+
+TEST(Plugins, ObserversAreToldInOrder) {
+    Machine m(some_of_everything, {own("recorder")});
+    const uint64_t data = m.buffer();
+    m.set(data, 0x1234);
+    m.out.clear();
+    ASSERT_EQ(m.run(1, 32, {data}).status, LaunchStatus::ok);
+    m.hooks().finish();
+    const std::string order = m.lines("");
+    const auto before = [&](const char* a, const char* b) {
+        EXPECT_NE(order.find(a), std::string::npos) << a << " in\n" << order;
+        EXPECT_NE(order.find(b), std::string::npos) << b << " in\n" << order;
+        EXPECT_LT(order.find(a), order.find(b)) << order;
+    };
+    before("launch k grid=1 block=32 id=1", "cta 0 begins");
+    before("cta 0 begins", "before 0.0 ffffffff IADD3 R1, R1, 0x400, RZ");
+    before("before 0.0 ffffffff IADD3", "after 0.0 ffffffff IADD3");
+    before("after 0.0", "issue 0.0 op=0 space=0 proxy=0 order=1 scope=5 bytes=4 lanes=ffffffff");
+    before("issue 0.0 op=0", "access 0.0 op=0 space=0 proxy=0 order=1 scope=5 bytes=4 lanes=ffffffff");
+    before("access 0.0 op=0", "access 0.0 op=1 space=1");
+    before("access 0.0 op=1 space=1", "sync 0.0 kind=0 ");   // arrives at the barrier
+    before("sync 0.0 kind=0 ", "sync - kind=1 ");            // it completes
+    before("sync - kind=1 ", "access 0.0 op=0 space=1");
+    before("access 0.0 op=0 space=1", "access 0.0 op=2 space=0");
+    before("access 0.0 op=2 space=0", "fence 0.0 order=5 scope=5");
+    before("fence 0.0 order=5 scope=5", "cache 0.0 cache=0 action=1");
+    before("cache 0.0 cache=0 action=1", "access 0.0 op=1 space=0");
+    before("access 0.0 op=1 space=0", "sync 0.0 kind=5 lanes=ffffffff");  // the warp joins
+    before("sync 0.0 kind=5 ", "sync 0.0 kind=15 lanes=ffffffff");        // it exits
+    before("sync 0.0 kind=15 ", "cta 0 ends");
+    before("cta 0 ends", "end ok");
+    before("end ok", "finish");
+    // Values: what was loaded, stored, and what an atomic found.
+    EXPECT_NE(order.find("lanes=ffffffff at=0:0:" ), std::string::npos);
+    EXPECT_NE(m.lines("access 0.0 op=0 space=0").find("value=1234"), std::string::npos);
+    EXPECT_NE(m.lines("access 0.0 op=1 space=0").find("value=1234"), std::string::npos);
+    EXPECT_NE(m.lines("access 0.0 op=2").find("value=5 result=0"), std::string::npos);
+    EXPECT_NE(m.lines("access 0.0 op=1 space=1").find("at=1:0:400"), std::string::npos);
+    EXPECT_NE(m.lines("sync - kind=1 ").find("joined=ffffffff"), std::string::npos);
+}
+
+TEST(Plugins, WhatAnObserverSeesIsTheSameUnderTheReference) {
+    std::string traces[2];
+    for (const bool reference : {false, true}) {
+        GpuOptions options;
+        options.reference = reference;
+        options.deterministic = true;
+        Machine m(some_of_everything, {own("recorder")}, "flat", options);
+        const uint64_t data = m.buffer();
+        ASSERT_EQ(m.run(2, 64, {data}).status, LaunchStatus::ok);
+        traces[reference] = m.out;
+    }
+    EXPECT_EQ(traces[0], traces[1]);
+}
+
+TEST(Plugins, AFaultIsTold) {
+    Machine m(some_of_everything, {own("recorder")});
+    EXPECT_EQ(m.run(1, 32, {0x1000}).status, LaunchStatus::fault);
+    EXPECT_NE(m.out.find("fault out-of-bounds LDG"), std::string::npos) << m.out;
+    EXPECT_NE(m.out.find("end fault"), std::string::npos);
+}
+
+constexpr const char* reciprocal = R"(
+.target sm_90
+.kernel k
+    .param data 8
+        ULDC.64 UR4, c[0x0][0x208]
+        MOV R2, c[0x0][data]
+        MOV R3, c[0x0][data+4]
+        LDG.E R4, desc[UR4][R2.64]
+        MUFU.RCP R5, -R4
+        STG.E desc[UR4][R2.64+0x4], R5
+        EXIT
+)";
+
+TEST(Plugins, AnInstructionMayHaveOwnSemantics) {
+    Machine m(reciprocal, {own("handler_override")});
+    const uint64_t data = m.buffer();
+    m.set(data, std::bit_cast<uint32_t>(3.0f));
+    ASSERT_EQ(m.run(1, 1, {data}).status, LaunchStatus::ok);
+    EXPECT_EQ(m.get(data + 4), std::bit_cast<uint32_t>(-1.0f / 3.0f));
+    m.hooks().finish();
+    EXPECT_NE(m.out.find("stood in for 1 instruction"), std::string::npos);
+}
+
+// A loop of loads and stores, to compare a model that does nothing with the flat one, which is inlined.
+constexpr const char* copies = R"(
+.target sm_90
+.kernel k
+    .param data 8
+    .param count 8
+        ULDC.64 UR4, c[0x0][0x208]
+        MOV R2, c[0x0][data]
+        MOV R3, c[0x0][data+4]
+        MOV R6, c[0x0][count]
+        S2R R0, SR_TID.X
+        IMAD.WIDE R2, R0, 0x4, R2
+again:
+        LDG.E R4, desc[UR4][R2.64]
+        STG.E desc[UR4][R2.64+0x80], R4
+        LDG.E R5, desc[UR4][R2.64+0x80]
+        STG.E desc[UR4][R2.64+0x100], R5
+        LDG.E R4, desc[UR4][R2.64+0x100]
+        STG.E desc[UR4][R2.64], R4
+        IADD3 R6, R6, -0x1, RZ
+        ISETP.GT.AND P0, PT, R6, RZ, PT
+  @P0   BRA again
+        EXIT
+)";
+
+double seconds_of(Machine& m, uint64_t data, uint64_t count) {
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(m.run(1, 32, {data, count}).status, LaunchStatus::ok);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+TEST(Plugins, AModelThatDoesNothingCostsLittle) {
+    Machine flat(copies, {}), nothing(copies, {}, own("nothing"));
+    const uint64_t a = flat.buffer(), b = nothing.buffer();
+    constexpr uint64_t rounds = 20000, accesses = 6 * rounds;
+    double best_flat = 1e9, best_nothing = 1e9;
+    for (int i = 0; i < 300; ++i) {  // in turns, so that both meet the same machine; until it is quiet
+        if (i >= 20 && (best_nothing - best_flat) * 1e9 / accesses < 8) break;
+        best_flat = std::min(best_flat, seconds_of(flat, a, rounds));
+        best_nothing = std::min(best_nothing, seconds_of(nothing, b, rounds));
+    }
+    const double flat_ns = best_flat * 1e9 / accesses, nothing_ns = best_nothing * 1e9 / accesses;
+    std::printf("per warp access: flat %.2f ns, a model that does nothing %.2f ns, difference %.2f ns\n", flat_ns, nothing_ns,
+                nothing_ns - flat_ns);
+#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    // Ten nanoseconds on a quiet machine; a busy one is slower at both.
+    EXPECT_LE(nothing_ns - flat_ns, std::max(10.0, flat_ns));
+#endif
+}
+
+TEST(Plugins, SpecsAreRead) {
+    auto s = parse_plugin_spec("./a:b.so:x=1,y=2:3");
+    ASSERT_TRUE(s.ok());
+    EXPECT_EQ(s->name, "./a:b.so");
+    EXPECT_TRUE(s->is_file);
+    ASSERT_EQ(s->options.size(), 2u);
+    EXPECT_EQ(s->options[1].second, "2:3");
+    EXPECT_TRUE(parse_plugin_spec("caches").ok());
+    EXPECT_TRUE(parse_plugin_spec("caches:").ok());
+    for (const char* bad : {"", ":x=1", "caches:x", "caches:=1", "caches:a=1,"})
+        EXPECT_EQ(parse_plugin_spec(bad).ok(), std::string_view(bad) == "caches:a=1,") << bad;
+}
+
+}  // namespace
+}  // namespace sassemu
