@@ -11,6 +11,7 @@ void add_disasm_command(CLI::App& app, int& exit_code);
 void add_info_command(CLI::App& app, int& exit_code);
 void add_asm_command(CLI::App& app, int& exit_code);
 void add_isa_command(CLI::App& app, int& exit_code);
+void add_check_sync_command(CLI::App& app, int& exit_code);
 void add_litmus_command(CLI::App& app, int& exit_code);
 
 }  // namespace sassemu::cli

@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
         sassemu::cli::add_info_command(app, exit_code);
         sassemu::cli::add_asm_command(app, exit_code);
         sassemu::cli::add_isa_command(app, exit_code);
+        sassemu::cli::add_check_sync_command(app, exit_code);
         sassemu::cli::add_litmus_command(app, exit_code);
         try {
             app.parse(argc, argv);

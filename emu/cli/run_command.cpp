@@ -8,7 +8,7 @@
 
 #include "emu/cli/commands.hpp"
 #include "emu/cli/options.hpp"
-#include "emu/cli/quick_form.hpp"
+#include "emu/cli/run_command.hpp"
 #include "emu/plan/atomic_file.hpp"
 #include "emu/plan/report.hpp"
 #include "emu/plan/run_plan.hpp"
@@ -47,12 +47,6 @@ class InterruptScope {
     struct sigaction previous_ {};
 };
 
-struct RunCommand {
-    std::string file;
-    CommonOptions common;
-    QuickForm quick;
-};
-
 // A plan is JSON; everything else is a module for the quick form.
 bool is_plan(const std::string& path) {
     if (path.ends_with(".json")) return true;
@@ -74,6 +68,14 @@ Result<void> write_stats(const plan::RunReport& report, const std::string& targe
     }
     std::fwrite(line.data(), 1, line.size(), stdout);
     return {};
+}
+
+}  // namespace
+
+int worse(int a, int b) {
+    for (const int code : {130, 7, 3, 4, 5, 6, 2, 1})
+        if (a == code || b == code) return code;
+    return 0;
 }
 
 Result<int> run(const RunCommand& command, bool quick_options) {
@@ -102,6 +104,19 @@ Result<int> run(const RunCommand& command, bool quick_options) {
     };
     options.stop_requested = [] { return stop_requested.load(); };
     const InterruptScope interrupts;
+    int code = 0;
+    if (command.seeds > 1) {
+        SASSEMU_ASSIGN(options.hooks, plan::load_plugins(options));
+    }
+    for (uint64_t more = command.seeds; more > 1 && !stop_requested; --more) {
+        options.finish_plugins = false;
+        auto outcome = plan::run_plan(plan, options);
+        running_gpu = nullptr;
+        if (!outcome) return std::move(outcome).error();
+        code = worse(code, outcome->exit_code());
+        ++options.gpu.seed;
+    }
+    options.finish_plugins = true;
     auto outcome = plan::run_plan(plan, options);
     running_gpu = nullptr;
     if (!outcome) return std::move(outcome).error();
@@ -110,10 +125,27 @@ Result<int> run(const RunCommand& command, bool quick_options) {
     const std::string text = plan::report_text(report);
     std::fwrite(text.data(), 1, text.size(), stdout);
     if (!command.common.stats.empty()) SASSEMU_TRY(write_stats(report, command.common.stats));
-    return report.exit_code();
+    return worse(code, report.exit_code());
 }
 
-}  // namespace
+CLI::Option_group* add_quick_options(CLI::App& sub, RunCommand& command) {
+    CLI::Option_group* quick =
+        sub.add_option_group("one launch", "for a module instead of a plan");
+    quick->add_option("--kernel", command.quick.kernel, "kernel; default: the only one");
+    quick->add_option("--grid", command.quick.grid, "CTAs: x[,y[,z]]");
+    quick->add_option("--block", command.quick.block, "threads per CTA: x[,y[,z]]");
+    quick->add_option("--cluster", command.quick.cluster, "CTAs per cluster: x[,y[,z]]");
+    quick->add_option("--dynamic-shared", command.quick.dynamic_shared, "bytes");
+    quick->add_option("--repeat", command.quick.repeat, "launch it this often")
+        ->check(CLI::PositiveNumber);
+    quick->add_flag("--cooperative", command.quick.cooperative, "a cooperative grid");
+    quick
+        ->add_option("--arg", command.quick.args,
+                     "i32=N, f32=X, bits=0x.., bytes=HEX, symbol=NAME, buffer=BYTES, file=PATH "
+                     "(repeatable; buffers are called arg0, arg1, ... by position)")
+        ->allow_extra_args(false);
+    return quick;
+}
 
 void add_run_command(CLI::App& app, int& exit_code) {
     auto command = std::make_shared<RunCommand>();
@@ -121,21 +153,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
     sub->add_option("FILE", command->file, "a launch plan (JSON), or a cubin, fatbin or executable")
         ->required();
     add_common_options(*sub, command->common);
-    CLI::Option_group* quick =
-        sub->add_option_group("one launch", "for a module instead of a plan");
-    quick->add_option("--kernel", command->quick.kernel, "kernel; default: the only one");
-    quick->add_option("--grid", command->quick.grid, "CTAs: x[,y[,z]]");
-    quick->add_option("--block", command->quick.block, "threads per CTA: x[,y[,z]]");
-    quick->add_option("--cluster", command->quick.cluster, "CTAs per cluster: x[,y[,z]]");
-    quick->add_option("--dynamic-shared", command->quick.dynamic_shared, "bytes");
-    quick->add_option("--repeat", command->quick.repeat, "launch it this often")
-        ->check(CLI::PositiveNumber);
-    quick->add_flag("--cooperative", command->quick.cooperative, "a cooperative grid");
-    quick
-        ->add_option("--arg", command->quick.args,
-                     "i32=N, f32=X, bits=0x.., bytes=HEX, symbol=NAME, buffer=BYTES, file=PATH "
-                     "(repeatable; buffers are called arg0, arg1, ... by position)")
-        ->allow_extra_args(false);
+    CLI::Option_group* quick = add_quick_options(*sub, *command);
     sub->callback([command, quick, &exit_code] {
         const Result<int> result = run(*command, quick->count_all() > 0);
         exit_code = result ? *result : fail(result.error());

@@ -37,7 +37,7 @@ class Runner {
         SASSEMU_TRY(compare_all());
         write_dumps();
         if (hooks_) {
-            hooks_->finish();
+            if (options_.finish_plugins) hooks_->finish();
             report_.findings = hooks_->findings();
         }
         return std::move(report_);
@@ -123,8 +123,12 @@ class Runner {
         if (options_.create_gpu) {
             SASSEMU_ASSIGN(gpu_, options_.create_gpu(std::move(gpu)));
         } else {
-            Hooks::Options plugins{options_.plugins, options_.plugin_directories, options_.on_plugin_text};
-            SASSEMU_ASSIGN(hooks_, Hooks::load(plugins, gpu.model, gpu.seed));
+            hooks_ = options_.hooks;
+            if (hooks_) {
+                hooks_->seed = gpu.seed;
+            } else {
+                SASSEMU_ASSIGN(hooks_, load_plugins(options_));
+            }
             SASSEMU_ASSIGN(gpu_, sassemu::create_gpu(std::move(gpu), hooks_));
         }
         report_.level = gpu_->level();
@@ -449,6 +453,13 @@ int RunReport::exit_code() const {
     if (!dump_errors.empty()) return 2;
     if (findings > 0) return 6;
     return status_met() && results_met() ? 0 : 1;
+}
+
+Result<std::shared_ptr<Hooks>> load_plugins(const RunOptions& options) {
+    SASSEMU_ASSIGN(std::unique_ptr<Hooks> hooks,
+                   Hooks::load({options.plugins, options.plugin_directories, options.on_plugin_text}, options.gpu.model,
+                               options.gpu.seed));
+    return std::shared_ptr<Hooks>(std::move(hooks));
 }
 
 Result<RunReport> run_plan(const Plan& plan, const RunOptions& options) {

@@ -15,6 +15,10 @@
 #include "emu/plan/compare.hpp"
 #include "emu/plan/plan.hpp"
 
+namespace sassemu {
+class Hooks;  // plugins at work: emu/plugin/hooks.hpp
+}
+
 namespace sassemu::plan {
 
 // A buffer (or global) whose bytes go to a file after the last launch, whatever the outcome.
@@ -35,6 +39,8 @@ struct RunOptions {
     // Plugins, NAME or file.so and then :key=value,...; names are looked up in the directories first.
     std::vector<std::string> plugins, plugin_directories;
     std::function<void(std::string_view)> on_plugin_text;  // what plugins print; empty: standard output
+    std::shared_ptr<Hooks> hooks;  // plugins that load_plugins() has made, for several runs; the last one ends them
+    bool finish_plugins = true;
     // How a GPU is made; empty: create_gpu, with the plugins.
     std::function<Result<std::unique_ptr<Gpu>>(GpuOptions)> create_gpu;
 };
@@ -73,5 +79,7 @@ struct RunReport {
 
 // An Error: nothing usable came out (bad plan, module, argument). Guest faults are in the report.
 Result<RunReport> run_plan(const Plan& plan, const RunOptions& options);
+// The plugins of the options, for RunOptions::hooks; null: there are none.
+Result<std::shared_ptr<Hooks>> load_plugins(const RunOptions& options);
 
 }  // namespace sassemu::plan

@@ -1,0 +1,25 @@
+// What `run` and the commands made of it share.
+#pragma once
+
+#include <string>
+
+#include "emu/cli/options.hpp"
+#include "emu/cli/quick_form.hpp"
+
+namespace sassemu::cli {
+
+struct RunCommand {
+    std::string file;
+    CommonOptions common;
+    QuickForm quick;
+    uint64_t seeds = 1;  // run it so often, with --seed and those after it; plugins see all runs as one
+};
+
+CLI::Option_group* add_quick_options(CLI::App& sub, RunCommand& command);
+// The exit code. `quick_options`: some of those were given.
+Result<int> run(const RunCommand& command, bool quick_options);
+
+// Of two exit codes the one that counts.
+int worse(int a, int b);
+
+}  // namespace sassemu::cli
