@@ -404,7 +404,10 @@ class Expander:
                 o.bank, o.bank_len = b[-1], len(b)
             elif key == "prefix":
                 o.prefix = val.strip('"')
-            elif key in ("comp", "next", "glued", "ur_opt", "desc_next", "cx", "keepzero", "abs_target", "spaced", "inside", "nozero"):
+            elif key == "cx":  # cx[UR][R+offset]
+                o.flags.add(key)
+                o.bank, o.bank_len = NONE, 0
+            elif key in ("comp", "next", "glued", "ur_opt", "desc_next", "keepzero", "abs_target", "spaced", "inside", "nozero"):
                 o.flags.add(key)
             else:
                 fail(where, f"unknown operand attribute '{a}'")

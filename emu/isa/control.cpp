@@ -272,6 +272,8 @@ void lower(Lower& x, const typed::BmovFromB& i) {
     x.handler(bmov_from);
 }
 void lower(Lower& x, const typed::BmovToB& i) {
+    const bool zero = i.a.kind == typed::SrcKind::Imm && i.a.imm == 0;
+    if (i.a.kind != typed::SrcKind::Reg && !zero) return x.gap("BMOV of another value than a register's");
     x.op.a = x.source_row(i.a.index);
     x.op.k[1] = i.d & 15;
     if (i.pquad) x.gap("BMOV.PQUAD");

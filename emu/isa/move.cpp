@@ -107,6 +107,18 @@ const Op* predicate_logic(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
+// The same where bit i of m[3] says that source i is the sign of a value in a, b or c.
+const Op* sign_logic(const Op* op, Warp& w, uint32_t mask) {
+    const auto source = [&](uint32_t i, uint32_t at, uint32_t code) -> Mask {
+        if ((op->m[3] >> i & 1) == 0) return predicate_value(w, code);
+        return L::sign_mask(read_any(w, at, op->k[2] >> i & 1));
+    };
+    const Mask a = source(0, op->a, op->e), b = source(1, op->b, op->f), c = source(2, op->c, op->m[0]);
+    write_predicate(w, op->k[0], logic(a, b, c, op->m[1]), mask);
+    if (op->k[1] != 7) write_predicate(w, op->k[1], logic(a, b, c, op->m[2]), mask);
+    return op + 1;
+}
+
 // P2R: in byte k[0] of a, the bits that the mask b names become P0..P6 (bit 7 reads 0).
 struct GatherPredicates {
     static V32 apply(V32 a, V32 b, V32, const Op& op, Warp& w, Mask) {
@@ -192,6 +204,29 @@ void lower(Lower& x, const typed::Plop3& i) {
     x.handler(predicate_logic);
 }
 
+template <class T>
+void sign_logic_of(Lower& x, const T& i, const Term& a, const Term& b, const Term& c, uint32_t signs) {
+    set_any(x, a, b, c);
+    x.op.m[1] = static_cast<uint32_t>(i.lut.imm);
+    x.op.m[2] = static_cast<uint32_t>(i.lut2.imm);
+    x.op.m[3] = signs;
+    x.op.k[0] = i.pd.index;
+    x.op.k[1] = i.pd2.index;
+    x.handler(sign_logic);
+}
+void lower(Lower& x, const typed::Plop3Sign1& i) {
+    x.op.e = predicate_code(i.pa);
+    x.op.m[0] = predicate_code(i.pc);
+    sign_logic_of(x, i, {}, term(x, i.b), {}, 2);
+}
+void lower(Lower& x, const typed::Plop3Sign2& i) {
+    x.op.e = predicate_code(i.pa);
+    sign_logic_of(x, i, {}, term(x, i.b), term(x, i.c), 6);
+}
+void lower(Lower& x, const typed::Plop3Sign3& i) {
+    sign_logic_of(x, i, term(x, i.a), term(x, i.b), term(x, i.c), 7);
+}
+
 void lower(Lower& x, const typed::P2r& i) {
     x.op.d = x.destination_row(i.d.index);
     x.op.k[0] = static_cast<uint8_t>(i.byte);
@@ -210,6 +245,7 @@ void lower(Lower& x, const typed::Rpcmov& i) {
     x.handler(copy_row);
 }
 void lower(Lower& x, const typed::RpcmovTo& i) {
+    if (i.a.kind != typed::SrcKind::Reg) return x.gap("RPCMOV of another value than a register's");
     x.op.d = rpc_row + static_cast<uint32_t>(i.d) * row_bytes;
     x.op.a = x.source_row(i.a.index);
     x.handler(copy_row);

@@ -110,12 +110,15 @@ uint32_t row_after(Lower& x, const typed::Src& first, unsigned n) {
 // Coordinates and handle from the argument list; `extra` arguments follow them.
 template <class T>
 bool arguments(Lower& x, const T& i, bool scalar, bool bindless, unsigned extra) {
+    using Kind = typed::SrcKind;
     const unsigned dims = x.op.k[1];
-    const bool in_list = bindless && i.word.kind != typed::SrcKind::Imm;
-    if (bindless && !in_list) {
-        x.gap("a texture handle given twice");
+    const bool outside = i.word.kind == Kind::Imm || i.handle.kind == Kind::UReg;
+    const bool more = i.slot.kind == Kind::Imm || (i.extra.kind == Kind::UReg && i.extra.index != SASSDEC_URZ);
+    if (bindless == outside || more) {
+        x.gap(bindless && outside ? "a texture handle given twice" : "a texture handle of this form");
         return false;
     }
+    const bool in_list = bindless;
     const unsigned n = dims + in_list + extra;
     const unsigned first = scalar ? (n + 1) / 2 : dims;
     const auto argument = [&](unsigned k) {
@@ -139,7 +142,7 @@ void lower(Lower& x, const typed::Tex& i) {
         return x.gap("TEX with a clamped level of detail");
     const bool level = i.lod == Lod::LL || i.lod == Lod::LB;
     if (!dimensions(x, i.dim) || !results(x, i) ||
-        !arguments(x, i, i.scr, i.bindless, level ? 1 : 0))
+        !arguments(x, i, i.scr, i.bindless == typed::Bindless::B, level ? 1 : 0))
         return;
     x.op.m[3] = sample;
     x.handler(texture);
@@ -150,7 +153,7 @@ void lower(Lower& x, const typed::Tld& i) {
         i.pd.index != SASSDEC_PT)
         return x.gap("TLD with offsets, samples, half results or residency");
     if (!dimensions(x, i.dim) || !results(x, i) ||
-        !arguments(x, i, i.scr, i.bindless, i.lod == typed::TexLod::LL ? 1 : 0))
+        !arguments(x, i, i.scr, i.bindless == typed::Bindless::B, i.lod == typed::TexLod::LL ? 1 : 0))
         return;
     x.op.m[3] = fetch;
     x.handler(texture);
@@ -160,14 +163,14 @@ void lower(Lower& x, const typed::Tld4& i) {
     if (i.half != typed::TexHalf::None || i.offset != typed::TexOffset::None || i.uai || i.dc ||
         i.pd.index != SASSDEC_PT)
         return x.gap("TLD4 with offsets, comparison, half results or residency");
-    if (!dimensions(x, i.dim) || !results(x, i) || !arguments(x, i, i.scr, i.bindless, 0)) return;
+    if (!dimensions(x, i.dim) || !results(x, i) || !arguments(x, i, i.scr, i.bindless == typed::Bindless::B, 0)) return;
     x.op.m[3] = gather | static_cast<uint32_t>(i.component) << 8;
     x.handler(texture);
 }
 
 // Derivatives choose a level of detail, and there is only one.
 void lower(Lower& x, const typed::Txd& i) {
-    if (i.half != typed::TexHalf::None || i.aoffi || i.offset || i.uai || i.lc || i.clamp || i.bindless ||
+    if (i.half != typed::TexHalf::None || i.aoffi || i.offset || i.uai || i.lc || i.clamp || i.bindless == typed::Bindless::B ||
         i.pd.index != SASSDEC_PT)
         return x.gap("TXD with offsets, half results, residency or a handle in a register");
     if (!dimensions(x, i.dim) || !results(x, i) || !arguments(x, i, false, false, 0)) return;
@@ -177,7 +180,7 @@ void lower(Lower& x, const typed::Txd& i) {
 
 void lower(Lower& x, const typed::Txq& i) {
     if (i.query != typed::TxqQuery::DIMENSION) return x.gap("this question of TXQ");
-    if (i.handle.kind != typed::SrcKind::UReg && i.word.kind != typed::SrcKind::Imm)
+    if (i.bindless == typed::Bindless::B || (i.handle.kind != typed::SrcKind::UReg && i.word.kind != typed::SrcKind::Imm))
         return x.gap("TXQ with a handle in a register");
     x.op.k[1] = 0;
     if (!results(x, i) || !bound_handle(x, i)) return;

@@ -22,7 +22,7 @@ uint32_t metadata(std::mt19937& random) {
     return word;
 }
 
-// Accumulators near the ends too.
+// Accumulators near the ends too, so that .satfinite has something to do.
 std::vector<uint32_t> operands(uint32_t seed) {
     std::mt19937 random(seed);
     std::vector<uint32_t> words;
@@ -66,7 +66,7 @@ std::vector<uint32_t> run(const std::string& arch, HostLevel level, uint32_t for
 }
 
 TEST(SparseNibbles, AsTheBytesThatPtxasMakesOfThem) {
-    for (const uint32_t form : {0u, 1u, 4u, 6u}) {
+    for (uint32_t form = 0; form < 8; ++form) {
         const std::vector<uint32_t> in = operands(form);
         const std::vector<uint32_t> want = run("sm_90", HostLevel::automatic, form, in);
         EXPECT_GT(std::set<uint32_t>(want.begin(), want.end()).size(), want.size() / 4) << "form " << form;
