@@ -115,7 +115,8 @@ const Op* bmov_from(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 const Op* bmov_to(const Op* op, Warp& w, uint32_t mask) {
-    L::store(w.b[op->k[1]], L::load(w.row(op->a)), mask);
+    const V32 value = op->k[2] ? L::splat(w.scalar32(op->a)) : L::load(w.row(op->a));
+    L::store(w.b[op->k[1]], value, mask);
     return op + 1;
 }
 
@@ -272,10 +273,10 @@ void lower(Lower& x, const typed::BmovFromB& i) {
     x.handler(bmov_from);
 }
 void lower(Lower& x, const typed::BmovToB& i) {
-    const bool zero = i.a.kind == typed::SrcKind::Imm && i.a.imm == 0;
-    if (i.a.kind != typed::SrcKind::Reg && !zero) return x.gap("BMOV of another value than a register's");
-    x.op.a = x.source_row(i.a.index);
+    const Operand a = x.source(i.a);
+    x.op.a = a.at;
     x.op.k[1] = i.d & 15;
+    x.op.k[2] = a.scalar;
     if (i.pquad) x.gap("BMOV.PQUAD");
     x.handler(bmov_to);
 }
