@@ -53,12 +53,14 @@ bool Agents::perform(size_t index) {
 
 // In the order of issue, which every rule above allows.
 template <class Which>
-bool Agents::perform_all(Which&& which) {
-    for (size_t i = 0; i < jobs_.size();) {
-        if (!which(jobs_[i]))
+bool Agents::perform_all(size_t& end, Which&& which) {
+    for (size_t i = 0; i < end;) {
+        if (!which(jobs_[i])) {
             ++i;
-        else if (!perform(i))
-            return false;
+            continue;
+        }
+        if (!perform(i)) return false;
+        --end;
     }
     return true;
 }
@@ -80,14 +82,7 @@ const Op* Agents::wait(Warp& w, const Op* op, uint32_t scoreboard, uint32_t left
     for (; pending > left; --pending) {
         size_t end = 0;
         while (!on_scoreboard(jobs_[end])) ++end;
-        for (size_t i = 0; i < end;) {
-            if (!follows(jobs_[end], jobs_[i])) {
-                ++i;
-                continue;
-            }
-            if (!perform(i)) return nullptr;
-            --end;
-        }
+        if (!perform_all(end, [&](const Job& j) { return follows(jobs_[end], j); })) return nullptr;
         perform(end);
     }
     return turn() ? op + 1 : nullptr;
@@ -108,7 +103,8 @@ bool Agents::act() {
 }
 
 void Agents::finish(const Cta& cta) {
-    if (!idle()) perform_all([&](const Job& j) { return j.warp->cta == &cta; });
+    size_t end = jobs_.size();
+    perform_all(end, [&](const Job& j) { return j.warp->cta == &cta; });
 }
 
 }  // namespace sassemu::async

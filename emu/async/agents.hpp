@@ -62,8 +62,9 @@ class Agents {
     bool follows(const Job& later, const Job& earlier) const;
     bool ready(size_t index) const;
     bool perform(size_t index);
+    // Of the first `end` jobs those that `which` names; `end` falls by their number.
     template <class Which>
-    bool perform_all(Which&& which);
+    bool perform_all(size_t& end, Which&& which);
 
     AgentOrder order_ = AgentOrder::eager;
     Chooser* chooser_ = nullptr;

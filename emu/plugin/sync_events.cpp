@@ -17,6 +17,13 @@ sassemu_sync of(Warp& w, const Op* op, uint32_t kind, uint32_t lanes) {
     return e;
 }
 
+// An event that says no more than who and where.
+void tell(Hooks& h, Warp& w, const Op* op, sassemu_sync_kind kind, uint32_t lanes) {
+    if (!h.wants(kind)) return;
+    sassemu_sync e = of(w, op, kind, lanes);
+    h.sync(e);
+}
+
 }  // namespace
 
 void barrier_arrive(Hooks& h, Warp& w, const Op* op, uint32_t lanes, const BarrierRequest& request) {
@@ -45,14 +52,10 @@ void barrier_complete(Hooks& h, Cta& cta, uint32_t id, const Barrier& b, const u
 }
 
 void cluster_arrive(Hooks& h, Warp& w, const Op* op, uint32_t lanes) {
-    if (!h.wants(SASSEMU_SYNC_CLUSTER_ARRIVE)) return;
-    sassemu_sync e = of(w, op, SASSEMU_SYNC_CLUSTER_ARRIVE, lanes);
-    h.sync(e);
+    tell(h, w, op, SASSEMU_SYNC_CLUSTER_ARRIVE, lanes);
 }
 void cluster_wait(Hooks& h, Warp& w, const Op* op, uint32_t lanes) {
-    if (!h.wants(SASSEMU_SYNC_CLUSTER_WAIT)) return;
-    sassemu_sync e = of(w, op, SASSEMU_SYNC_CLUSTER_WAIT, lanes);
-    h.sync(e);
+    tell(h, w, op, SASSEMU_SYNC_CLUSTER_WAIT, lanes);
 }
 void cluster_complete(Hooks& h, Cta& cta) {
     if (!h.wants(SASSEMU_SYNC_CLUSTER_COMPLETE)) return;
@@ -83,15 +86,11 @@ void mbarrier_change(Hooks& h, Warp& w, const Op* op, uint32_t lane, uint32_t ad
 }
 
 void warp_joins(Hooks& h, Warp& w, const Op* op, uint32_t lanes) {
-    if (!h.wants(SASSEMU_SYNC_WARP)) return;
-    sassemu_sync e = of(w, op, SASSEMU_SYNC_WARP, lanes);
-    h.sync(e);
+    tell(h, w, op, SASSEMU_SYNC_WARP, lanes);
 }
 
 void exits(Hooks& h, Warp& w, const Op* op, uint32_t lanes) {
-    if (!h.wants(SASSEMU_SYNC_EXIT)) return;
-    sassemu_sync e = of(w, op, SASSEMU_SYNC_EXIT, lanes);
-    h.sync(e);
+    tell(h, w, op, SASSEMU_SYNC_EXIT, lanes);
 }
 
 // ---- asynchronous operations ----------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ bool full(const Cta& cta, const Barrier& b) {
 void open(Cta& cta, uint32_t id) {
     Barrier& b = cta.barrier[id];
     const uint32_t threads = b.expected ? b.expected : b.arrived;
-    if (Hooks* hooks = static_cast<Engine*>(cta.launch->engine)->hooks()) {
+    if (Hooks* hooks = engine(cta).hooks()) {
         uint32_t waiting[32] = {};
         for (uint32_t i = 0; i < cta.warp_count; ++i)
             for (uint32_t k = 0; k < cta.warps[i].paths_used; ++k)

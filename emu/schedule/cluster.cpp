@@ -38,7 +38,7 @@ void recheck_cluster(Cluster& cluster) {
     });
     if (!all) return;
     cluster.open = false;
-    if (Hooks* hooks = static_cast<Engine*>(cluster.cta[0]->launch->engine)->hooks())
+    if (Hooks* hooks = engine(*cluster.cta[0]).hooks())
         events::cluster_complete(*hooks, *cluster.cta[0]);
     each_warp(cluster, [](Cta& cta, Warp& w) {
         cta.cluster_arrived[w.index] = 0;

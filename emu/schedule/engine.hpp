@@ -170,7 +170,8 @@ class Engine : public PortHost {
     static thread_local Cta* stepping_;  // the CTA whose accesses the model may complete now
 };
 
-inline Engine& engine(const Warp& w) { return *static_cast<Engine*>(w.cta->launch->engine); }
+inline Engine& engine(const Cta& cta) { return *static_cast<Engine*>(cta.launch->engine); }
+inline Engine& engine(const Warp& w) { return engine(*w.cta); }
 
 // The table handed to handlers.
 const Services& engine_services();
