@@ -35,7 +35,7 @@ def cell(code):
 
 def table(program, root, notes):
     plans = glob.glob(os.path.join(root, "cubins", "*", "sm_*.json"))
-    archs = sorted({os.path.basename(p)[:-5] for p in plans}, key=lambda a: int(re.sub(r"\D", "", a)))
+    archs = sorted({os.path.basename(p)[:-5] for p in plans}, key=lambda a: (int(re.sub(r"\D", "", a)), a))
     kernels = sorted({os.path.basename(os.path.dirname(p)) for p in plans})
     rows, good, total = [], {a: 0 for a in archs}, {a: 0 for a in archs}
     for kernel in kernels:
