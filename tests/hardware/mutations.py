@@ -19,6 +19,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 REPLAY, MATRIX, PUBLISHED, SPECIAL = "hardware_replay_test", "hardware_matrix_test", "hardware_published_test", "hardware_special_test"
 HALF = "isa_half_test"  # against exact sums in integers
+NIBBLES = "isa_nibbles_test"  # against products of bytes
 QUESTIONS = "cubins/questions/sm_90.json"  # a plan: the test plan_questions_sm_90
 
 # name, file, what stands there, what replaces it, handlers to compile, the test that must fail
@@ -37,6 +38,10 @@ MUTATIONS = [
     ("FADD rounds towards zero", "emu/isa/float.cpp", "return L::fadd<Rounding::rn, Ftz>(a, b);", "return L::fadd<Rounding::rz, Ftz>(a, b);", ["float"], REPLAY),
     ("HFMA2 does not move a tie to the error's side", "emu/lanes/simd/half.hpp", "return (CF)((C32)s + (C32)_mm256_sign_epi32(even, SASSEMU_I(outward)));", "return (void)even, (void)outward, s;", ["half"], HALF),
     ("RCP's bias is two lower", "emu/isa/special_functions.hpp", "+ curve.bias", "+ curve.bias - 2", ["special"], SPECIAL),
+    ("MUFU's square lacks the products of one bit", "emu/lanes/simd/interpolator.hpp", "u & 0x80010204u", "u & 0x00010204u", ["special"], SPECIAL),
+    ("MUFU.SQRT of -0 is 0", "emu/isa/special_functions.hpp", "root_special(x, sign(x), choose", "root_special(x, all(0), choose", ["special"], SPECIAL),
+    ("FMUL.RZ rounds to nearest", "emu/isa/float.cpp", "return L::fmul<Rounding::rz>(a, b);", "return L::fmul<Rounding::rn>(a, b);", ["float"], REPLAY),
+    ("IMMA.SAT of nibbles wraps", "emu/isa/matrix_integer.cpp", "if (!saturate) return r;", "if (!saturate || saturate) return r;", ["matrix_integer"], NIBBLES),
     ("IADD3 keeps the second carry of two in one predicate", "emu/isa/integer.cpp", "write_predicate(w, op->k[1], second, mask);\n    write_predicate(w, op->k[0], first, mask);", "write_predicate(w, op->k[0], first, mask);\n    write_predicate(w, op->k[1], second, mask);", ["integer"], REPLAY),
 ]
 
