@@ -1,7 +1,8 @@
-// IMMA.SP of 4-bit integers, which no chip at hand has: one PTX kernel (data/sparse_nibbles.cu) as sm_80 code, and as sm_90
-// code, where ptxas makes 8-bit instructions of it that were measured on an H200. Both must give the same.
+// IMMA and IMMA.SP of 4-bit integers, which no chip at hand has: one PTX kernel (data/nibbles.cu) as code of sm_75 and sm_80,
+// and as sm_90 code, where ptxas makes 8-bit instructions of it that were measured on an H200. All must give the same.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <set>
@@ -42,7 +43,7 @@ std::vector<uint32_t> run(const std::string& arch, HostLevel level, uint32_t for
     options.level = level;
     auto gpu = Gpu::create(std::move(options));
     if (!gpu.ok()) return {};  // this host has no such level
-    auto module = load_module_file(SASSEMU_SOURCE_DIR "/tests/isa/data/sparse_nibbles." + arch + ".cubin");
+    auto module = load_module_file(SASSEMU_SOURCE_DIR "/tests/isa/data/nibbles." + arch + ".cubin");
     EXPECT_TRUE(module.ok());
     auto id = (*gpu)->load(std::make_shared<const Module>(std::move(*module)));
     std::vector<uint32_t> out(32 * warps * results);
@@ -51,7 +52,7 @@ std::vector<uint32_t> run(const std::string& arch, HostLevel level, uint32_t for
     EXPECT_TRUE((*gpu)->write(*from, std::as_bytes(std::span(in))).ok());
     LaunchRequest request;
     request.module = *id;
-    request.kernel = "sparse_nibbles";
+    request.kernel = "nibbles";
     request.grid = {warps, 1, 1};
     request.block = {32, 1, 1};
     request.params.resize(20);
@@ -65,14 +66,27 @@ std::vector<uint32_t> run(const std::string& arch, HostLevel level, uint32_t for
     return out;
 }
 
-TEST(SparseNibbles, AsTheBytesThatPtxasMakesOfThem) {
-    for (uint32_t form = 0; form < 8; ++form) {
+// Forms of the kernel: eight for each shape, the last four saturate. sm_75 has the first shape, of half the results.
+constexpr uint32_t shapes = 5, forms = 8, saturating = 4;
+
+TEST(Nibbles, AsTheBytesThatPtxasMakesOfThem) {
+    for (uint32_t form = 0; form < shapes * forms; ++form) {
         const std::vector<uint32_t> in = operands(form);
         const std::vector<uint32_t> want = run("sm_90", HostLevel::automatic, form, in);
-        EXPECT_GT(std::set<uint32_t>(want.begin(), want.end()).size(), want.size() / 4) << "form " << form;
-        for (const HostLevel level : {HostLevel::v2, HostLevel::v3, HostLevel::v4}) {
-            const std::vector<uint32_t> got = run("sm_80", level, form, in);
-            EXPECT_TRUE(got.empty() || got == want) << "form " << form << ", level v" << 2 + int(level) - int(HostLevel::v2);
+        EXPECT_GT(std::set<uint32_t>(want.begin(), want.end()).size(), want.size() / 8) << "form " << form;
+        if (form % forms >= saturating) {
+            for (const uint32_t end : {0x7fffffffu, 0x80000000u})
+                if (end >> 31 == 0 || form % saturating != 3) {  // products without a sign hold at the upper end alone
+                    EXPECT_GT(std::count(want.begin(), want.end(), end), 20) << "form " << form;
+                }
+        }
+        for (const char* arch : {"sm_75", "sm_80"}) {
+            if (form >= forms && arch == std::string("sm_75")) continue;
+            for (const HostLevel level : {HostLevel::v2, HostLevel::v3, HostLevel::v4}) {
+                const std::vector<uint32_t> got = run(arch, level, form, in);
+                EXPECT_TRUE(got.empty() || got == want)
+                    << "form " << form << " on " << arch << ", level v" << 2 + int(level) - int(HostLevel::v2);
+            }
         }
     }
 }
