@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Runs the instruction words of instances.tsv.gz on a GPU of compute capability 9.0 and records what each changed.
 
-  record.py DIRECTORY [WORDS.tsv.gz]   writes DIRECTORY/record.tar.gz (numpy and the driver's libcuda.so.1 needed)
+  record.py DIRECTORY [WORDS]          writes DIRECTORY/record.tar.gz (numpy and the driver's libcuda.so.1 needed); WORDS, maybe
+                                       compressed, has a word of 32 hex digits first on each line, or an instruction as text; then
+                                       DIRECTORY/words.tsv.gz gets the words. Text needs sassemu (SASSEMU, build/release/bin or PATH)
   record.py --one WORDS OUT            one image of words in this process
   record.py --selftest                 anywhere with numpy: layout and operands against each other
 
@@ -31,6 +33,7 @@ LIMIT_S = 60    # per process
 TOTAL_S = 420   # after this no failing batch is halved any more
 WORKERS = 16
 MAGIC = b"SASSHW01"
+WORD = re.compile(r"[0-9a-f]{32}(\t|$)")
 OK, TRAPS, UNSTABLE, MISSING = 0, 1, 2, 3
 # Classes whose forms often trap: in the last batches, so that they do not halve the batches of the others.
 SUSPICIOUS = re.compile(r"BF16_V2\S*\.(FTZ|FMZ|SAT|OOB)|F32\S*\.(SAT|FTZ|FMZ|OOB|RELU)$|FMZ|OOB|FTZ\.RELU|^HFMA2\.F32|^F2FP|MMA\.|^MOVM|^I2[IF]P|^VIMNMX3|^IDP|^IMMA")
@@ -135,18 +138,41 @@ def record_one(source, target):
 
 # --- all -----------------------------------------------------------------------------------------------------------
 
+def assembled(lines):
+    """Lines of instruction text -> [word, mnemonic, text] each."""
+    built = os.path.join(os.path.dirname(os.path.dirname(HERE)), "build", "release", "bin", "sassemu")
+    program = os.environ.get("SASSEMU") or (built if os.path.exists(built) else "sassemu")
+    done = subprocess.run([program, "asm", "--arch", "sm_90", "--words", "-"], input="\n".join(lines) + "\n", stdout=subprocess.PIPE, text=True, check=True)
+    words = done.stdout.splitlines()
+    for word, line in zip(words, lines):
+        if not WORD.match(word):
+            raise SystemExit("%s: %s" % (line, word))
+    # The record holds words without control bits.
+    return [["%032x" % (int(word, 16) & (1 << 105) - 1), plain(line).split(".")[0], line] for word, line in zip(words, lines)]
+
+
+def plain(text):
+    """The mnemonic with its modifiers, without a guard."""
+    return next(t for t in text.split() if t[0] != "@")
+
+
 def read_words(path):
-    with gzip.open(path, "rt") as f:
-        return [line.split("\t") for line in f.read().splitlines() if line and line[0] != "#"]
+    with open(path, "rb") as f:
+        data = f.read()
+    text = (gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data).decode()
+    lines = [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]
+    if all(WORD.match(line) for line in lines):
+        return [line.split("\t") for line in lines]
+    return assembled(lines)
 
 
 def record_all(directory, path):
     begin = time.monotonic()
     listed = read_words(path)
-    def suspicious(line):
-        plain = [t for t in line[-1].split() if t[0] != "@"]
-        return bool(SUSPICIOUS.search(plain[0]))
-    listed.sort(key=suspicious)  # stable
+    os.makedirs(directory, exist_ok=True)
+    with gzip.GzipFile(os.path.join(directory, "words.tsv.gz"), "wb", 9, mtime=0) as f:
+        f.write("".join("\t".join(line) + "\n" for line in listed).encode())
+    listed.sort(key=lambda line: bool(SUSPICIOUS.search(plain(line[-1]))))  # stable
     words = [int(line[0], 16) for line in listed]
     order = {w: i for i, w in enumerate(words)}
     text = {int(line[0], 16): line[-1] for line in listed}
@@ -207,7 +233,6 @@ def record_all(directory, path):
     for key in sorted(found, key=order.get):
         body.write(found[key])
     summary = {"words": len(words), "tuples_per_word": 32 * slots.WARPS, "notes": sorted(notes), "gpu": gpu_name()}
-    os.makedirs(directory, exist_ok=True)
     archive = os.path.join(directory, "record.tar.gz")
     with tarfile.open(archive, "w:gz", compresslevel=9) as tar:
         for name, data in (("record.bin", body.getvalue()), ("summary.json", json.dumps(summary, indent=1).encode())):
