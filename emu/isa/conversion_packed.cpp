@@ -10,7 +10,7 @@ namespace {
 
 // k[0]: .RELU 1, .SATFINITE 2, round towards zero 4, high half 8, bf16 16, e4m3 32, signed 64.
 constexpr unsigned mode_relu = 1, mode_satfinite = 2, mode_rz = 4, mode_h1 = 8, mode_bf = 16,
-                   mode_e4m3 = 32, mode_signed = 64;
+                   mode_e4m3 = 32, mode_signed = 64, mode_ntz = 128;
 
 // ---- f16 and bf16 pairs ----------------------------------------------------------------------
 
@@ -138,22 +138,18 @@ const Op* to_tf32(const Op* op, Warp& w, uint32_t mask) {
     write<false>(w, op->d, L::select(L::fisnan(v), L::splat(0x7fffe000u), r), mask);
     return op + 1;
 }
-// Two f32 to saturated bytes, round to nearest.
+// Two f32 to saturated bytes. A NaN is 0, without .NTZ the highest bit, as those of F2I.
+SASSEMU_RARE V32 to_byte(V32 v, unsigned mode) {
+    V32 r = with_rounding(mode & mode_rz ? static_cast<unsigned>(Rounding::rz) : 0, [&]<Rounding R>() {
+        return mode & mode_signed ? L::f32_to_small<R, 8, true>(v) : L::f32_to_small<R, 8, false>(v);
+    });
+    if (mode & mode_relu && mode & mode_signed) r = L::max_s(r, L::splat(0));
+    return mode & mode_ntz ? r : L::select(L::fisnan(v), L::splat(0x80u), r);
+}
 template <Kind B>
 const Op* pack_bytes(const Op* op, Warp& w, uint32_t mask) {
     const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b), c = read<Kind::row>(w, op->c);
-    V32 high, low;
-    if (op->k[0] & mode_signed) {
-        high = L::f32_to_small<Rounding::rn, 8, true>(a);
-        low = L::f32_to_small<Rounding::rn, 8, true>(b);
-        if (op->k[0] & mode_relu) {
-            high = L::max_s(high, L::splat(0));
-            low = L::max_s(low, L::splat(0));
-        }
-    } else {
-        high = L::f32_to_small<Rounding::rn, 8, false>(a);
-        low = L::f32_to_small<Rounding::rn, 8, false>(b);
-    }
+    const V32 high = to_byte(a, op->k[0]), low = to_byte(b, op->k[0]);
     const V32 byte = L::splat(0xffu);
     const V32 pair = L::or_(L::shl(L::and_(high, byte), L::splat(8)), L::and_(low, byte));
     write<false>(w, op->d, above(pair, c, op->k[0]), mask);
@@ -227,10 +223,11 @@ void lower(Lower& x, const typed::F2fpTf32& i) {
     x.handler(scalar ? to_tf32<Kind::scalar> : to_tf32<Kind::row>);
 }
 void lower(Lower& x, const typed::F2ip& i) {
-    if (!i.ntz) x.gap("F2IP without .NTZ");
+    if (i.rnd != static_cast<unsigned>(Rounding::rn) && i.rnd != static_cast<unsigned>(Rounding::rz)) x.reject("an invalid rounding");
+    if (i.dst > 1) x.reject("an invalid integer format");
     const bool h1 = i.half == typed::HalfSelect::H1;
-    const bool scalar = set_b(x, i.d, i.b, (i.relu ? mode_relu : 0) | (h1 ? mode_h1 : 0) |
-                                               (i.dst ? mode_signed : 0));
+    const bool scalar = set_b(x, i.d, i.b, (i.relu ? mode_relu : 0) | (h1 ? mode_h1 : 0) | (i.dst ? mode_signed : 0) |
+                                               (i.ntz ? mode_ntz : 0) | (i.rnd ? mode_rz : 0));
     x.op.a = x.source(i.a).at;
     x.op.c = x.source(i.c).at;
     x.handler(scalar ? pack_bytes<Kind::scalar> : pack_bytes<Kind::row>);

@@ -135,11 +135,11 @@ struct Model {
         for (int k = 0; k < 2; ++k) {
             const uint32_t v = l.src(k ? i.a : i.b);
             const __int128 low = i.dst && !i.relu ? -128 : 0, high = i.dst ? 127 : 255;
-            __int128 n = 0;
+            __int128 n = i.ntz ? 0 : 0x80;
             if (is_infinite(f32, v)) n = v >> 31 ? low : high;
             else if (!is_nan(f32, v)) {
                 const Quad x = value(f32, v);
-                n = x > 1000 ? high : x < -1000 ? low : std::clamp(integral(x, 0), low, high);
+                n = x > 1000 ? high : x < -1000 ? low : std::clamp(integral(x, i.rnd), low, high);
             }
             r |= (static_cast<uint32_t>(n) & 0xff) << (8 * k);
         }
@@ -200,7 +200,8 @@ const Entry entries[] = {
      {80, 79, 77, 75}, false},
     {"F2FP tf32", "sm_90", "0000000002405000000000020000723e", {rrr, rir, rur}, {80, 79, 75, 75},
      false},
-    {"F2IP", "sm_90", "00000000000014040000000200007243", {rrr, rir, rcr, rur}, {76, 75, 72, 72}},
+    {"F2IP", "sm_90", "00000000000014040000000200007243", {rrr, rir, rcr, rur}, {76, 74, 72, 72}},
+    {"F2IP trunc", "sm_90", "000000000000d4040000000200007243", {rrr, rir, rcr, rur}, {76, 74, 72, 72}},
 };
 INSTANTIATE_TEST_SUITE_P(Isa, ConversionWords, ::testing::ValuesIn(entries),
                          [](const auto& i) { return test_name(i.param.name); });
