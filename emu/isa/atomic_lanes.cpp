@@ -145,7 +145,7 @@ const Op* far(const Op* op, Warp& w, uint32_t mask) {
     if (w.watch) [[unlikely]] return atomic_port(op, w, mask);
     V32 offset;
     if (!reach<true>(w, a.first, sizeof(T)) ||
-        !far_offsets(op, w, mask, a.add, sizeof(T), offset)) [[unlikely]]
+        !far_offsets(op, w, mask, a, sizeof(T), offset)) [[unlikely]]
         return atomic_port(op, w, mask);
     std::byte* host = w.cta->last.host;
     // An extent is never part of a window, so every lane is global.
@@ -175,7 +175,7 @@ const Op* far(const Op* op, Warp& w, uint32_t mask) {
 template <class Step>
 const Op* near(const Op* op, Warp& w, uint32_t mask) {
     using T = typename Step::T;
-    const NearAddress a = near_address<false>(op, w, mask, sizeof(T), 0xffffff);
+    const NearAddress a = near_address<false>(op, w, mask, sizeof(T), shared_rank_bits(w));
     if (w.watch || !near_inside(a.at, mask, sizeof(T), w.cta->shared_bytes)) [[unlikely]] {
         if constexpr (std::is_same_v<Step, IntegerStep<AtomicOp::none, uint32_t, false>>)
             return popc_inc_port(op, w, mask);

@@ -16,7 +16,6 @@ const Op* move(const Op* op, Warp& w, uint32_t) {
 
 // ---- LDSM, STSM. Op as in memory_access.hpp; k[0] number of matrices, m[2] transposed.
 
-constexpr uint32_t shared_window = 0xffffff;  // bits 31..24 of an address name a CTA of the cluster
 constexpr uint32_t matrix_bytes = 16;         // per row
 
 // Lanes that name rows.
@@ -45,8 +44,8 @@ SASSEMU_INLINE V32 word_offsets(V32 rows, uint32_t i) {
     return L::add(row, L::shl(L::and_(l, L::splat(3)), L::splat(2)));
 }
 SASSEMU_INLINE V32 row_addresses(const Op* op, const Warp& w) {
-    return L::and_(L::add(L::load(w.row(op->a)), L::splat(w.scalar32(op->c) + op->m[0])),
-                   L::splat(shared_window));
+    return L::xor_(L::add(L::load(w.row(op->a)), L::splat(w.scalar32(op->c) + op->m[0])),
+                   L::splat(shared_rank_bits(w)));
 }
 
 template <bool Transposed>

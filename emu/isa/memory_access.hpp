@@ -199,6 +199,7 @@ struct FarAddress {
     uint64_t first;   // the address of the first active lane
     uint32_t lane;    // that lane
     Pattern pattern;  // line: lane i at first + (i - lane) * bytes
+    bool one_high;    // all lanes have the same high word
 };
 template <bool All>
 SASSEMU_INLINE FarAddress far_address(const Op* op, const Warp& w, uint32_t mask, uint32_t bytes) {
@@ -209,17 +210,19 @@ SASSEMU_INLINE FarAddress far_address(const Op* op, const Warp& w, uint32_t mask
     const uint32_t l0 = low[r.lane], h0 = high[r.lane];
     r.add = w.scalar64(op->c) + static_cast<uint64_t>(signed_offset(op));
     r.first = (uint64_t{h0} << 32 | l0) + r.add;
-    const V32 l = L::load(low);
-    const uint32_t near = L::cmp_eq(L::load(high), L::splat(h0));
-    const V32 line = L::add(L::mul_lo(L::lane_ids(), L::splat(bytes)),
-                            L::splat(l0 - r.lane * bytes));
-    // With equal high words, a low word that wraps around is no line.
-    if ((near & L::cmp_eq(l, line) & mask) == mask && l0 <= ~(31 * bytes))
-        r.pattern = Pattern::line;
-    else if ((near & L::cmp_eq(l, L::splat(l0)) & mask) == mask)
-        r.pattern = Pattern::same;
-    else
-        r.pattern = Pattern::scattered;
+    r.one_high = (L::cmp_eq(L::load(high), L::splat(h0)) & mask) == mask;
+    r.pattern = Pattern::scattered;
+    if (!r.one_high) return r;
+    // The last lane tells which pattern is worth a comparison of all. With equal high words, a low word
+    // that wraps around is no line.
+    const uint32_t last = All ? 31 : 31 - static_cast<uint32_t>(std::countl_zero(mask));
+    const uint32_t step = low[last] - l0;
+    if (step == (last - r.lane) * bytes && l0 <= ~(31 * bytes)) {
+        const V32 line = L::add(L::mul_lo(L::lane_ids(), L::splat(bytes)), L::splat(l0 - r.lane * bytes));
+        if ((L::cmp_eq(L::load(low), line) & mask) == mask) r.pattern = Pattern::line;
+    } else if (step == 0) {
+        if ((L::cmp_eq(L::load(low), L::splat(l0)) & mask) == mask) r.pattern = Pattern::same;
+    }
     return r;
 }
 // Bytes from the first to the last active lane of a line.
@@ -229,21 +232,38 @@ SASSEMU_INLINE uint32_t line_bytes(uint32_t lane, uint32_t mask, uint32_t bytes)
 }
 // Offsets from the start of Cta::last; false if a lane lies elsewhere, is misaligned, or if the
 // extent is too large for 32-bit offsets.
-SASSEMU_INLINE bool far_offsets(const Op* op, const Warp& w, uint32_t mask, uint64_t add,
+SASSEMU_INLINE bool far_offsets(const Op* op, const Warp& w, uint32_t mask, const FarAddress& a,
                                 uint32_t bytes, V32& offset) {
     const Extent& e = w.cta->last;
-    const V64 at = L::add64(L::load_pair(w.row(op->a), w.row(op->b)), L::splat64(add - e.lo));
-    offset = L::lo32(at);
-    const uint64_t size = e.hi - e.lo;
-    if (size < bytes) return false;
-    const uint32_t top = static_cast<uint32_t>((size < uint64_t{1} << 32 ? size : uint64_t{1} << 32) -
-                                               bytes);
-    uint32_t bad = L::nonzero(L::hi32(at)) | ~L::cmp_le_u(offset, L::splat(top));
-    if (bytes > 1) bad |= L::nonzero(L::and_(offset, L::splat(bytes - 1)));
-    return (bad & mask) == 0;
+    const uint64_t size = e.hi - e.lo < uint64_t{1} << 32 ? e.hi - e.lo : uint64_t{1} << 32;
+    const uint64_t first = a.first - e.lo;
+    if (first + bytes > size) return false;
+    const auto top = static_cast<uint32_t>(size - bytes);
+    const V32 low = L::load(w.row(op->a));
+    V32 bad;  // not 0: a bad lane
+    if (a.one_high) {
+        // The low words of the good lanes are a range around that of the first.
+        const uint64_t zero = first - w.row(op->a)[a.lane];  // the offset of low word 0, perhaps below 0
+        const uint32_t from = zero >> 63 ? static_cast<uint32_t>(0 - zero) : 0;
+        const uint64_t to = top - zero;
+        const V32 span = L::splat(static_cast<uint32_t>(to < UINT32_MAX ? to : UINT32_MAX) - from);
+        offset = L::add(low, L::splat(static_cast<uint32_t>(zero)));
+        bad = L::xor_(L::max_u(L::sub(low, L::splat(from)), span), span);
+    } else {
+        const V64 at = L::add64(L::make64(low, L::load(w.row(op->b))), L::splat64(a.add - e.lo));
+        offset = L::lo32(at);
+        bad = L::or_(L::hi32(at), L::xor_(L::max_u(offset, L::splat(top)), L::splat(top)));
+    }
+    if (bytes > 1) bad = L::or_(bad, L::and_(offset, L::splat(bytes - 1)));
+    return (L::nonzero(bad) & mask) == 0;
 }
 
-// Offsets in the shared memory of the CTA. Bits 31..24 name a CTA of the cluster.
+// Bits 31..24 of a shared address name a CTA of the cluster, and LDS and its kin reach only their own: any other
+// rank is an illegal instruction on an H200. With these bits flipped the own addresses are offsets, and all others
+// are out of bounds.
+inline uint32_t shared_rank_bits(const Warp& w) { return w.cta->rank << 24; }
+
+// Offsets in the shared memory of the CTA (rank_bits as above) or in local memory (0).
 struct NearAddress {
     V32 at;
     uint32_t first;
@@ -252,14 +272,14 @@ struct NearAddress {
 };
 template <bool All>
 SASSEMU_INLINE NearAddress near_address(const Op* op, const Warp& w, uint32_t mask, uint32_t bytes,
-                                        uint32_t window) {
+                                        uint32_t rank_bits) {
     NearAddress r;
     const uint32_t* row = w.row(op->a);
     const uint32_t add = w.scalar32(op->c) + op->m[0];
     r.lane = All ? 0 : static_cast<uint32_t>(std::countr_zero(mask));
-    r.first = ((row[r.lane] << op->m[1]) + add) & window;
-    r.at = L::and_(L::add(L::shl(L::load(row), L::splat(op->m[1])), L::splat(add)),
-                   L::splat(window));
+    r.first = ((row[r.lane] << op->m[1]) + add) ^ rank_bits;
+    r.at = L::xor_(L::add(L::shl(L::load(row), L::splat(op->m[1])), L::splat(add)),
+                   L::splat(rank_bits));
     if ((L::cmp_eq(r.at, L::add(L::mul_lo(L::lane_ids(), L::splat(bytes)),
                                 L::splat(r.first - r.lane * bytes))) &
          mask) == mask)

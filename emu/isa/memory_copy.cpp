@@ -96,7 +96,7 @@ const Op* copy_late(const Op* op, Warp& w, uint32_t mask) {
         const uint64_t from = (uint64_t{w.row(op->b)[lane]} << 32 | w.row(op->a)[lane]) + far;
         const uint32_t missing = op->m[2] ? static_cast<uint32_t>(from & (c.bytes - 1)) : 0;
         c.from[lane] = from - missing;
-        c.to[lane] = (w.row(op->e)[lane] + near) & 0xffffff;
+        c.to[lane] = w.row(op->e)[lane] + near;
         c.keep[lane] = static_cast<uint8_t>(c.bytes - missing);
     }
     return services(w).lane_copy(w, op, mask, c);
@@ -107,7 +107,7 @@ const Op* copy(const Op* op, Warp& w, uint32_t mask) {
     using T = Lanes<W>;
     const uint32_t from = copied_lanes(op, w, mask);
     const Op near_op = shared_side(op);
-    const NearAddress to = near_address<false>(&near_op, w, mask, T::bytes, 0xffffff);
+    const NearAddress to = near_address<false>(&near_op, w, mask, T::bytes, shared_rank_bits(w));
     if (w.watch || from == 0 || !near_inside(to.at, mask, T::bytes, w.cta->shared_bytes))
         [[unlikely]]
         return copy_port(op, w, mask);
@@ -122,7 +122,7 @@ const Op* copy(const Op* op, Warp& w, uint32_t mask) {
         v = from == ~0u ? T::template contiguous<true>(p, from)
                         : T::template contiguous<false>(p, from);
     } else if (reach<false>(w, a.first, T::bytes) &&
-               far_offsets(op, w, from, a.add, T::bytes, offset)) {
+               far_offsets(op, w, from, a, T::bytes, offset)) {
         v = T::gather(w.cta->last.host, offset, from);  // lanes outside the mask read as 0
     } else {
         return copy_port(op, w, mask);

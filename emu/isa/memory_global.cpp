@@ -33,7 +33,7 @@ const Op* load(const Op* op, Warp& w, uint32_t mask) {
         case Pattern::scattered: {
             V32 offset;
             if (!reach<false>(w, a.first, T::bytes) ||
-                !far_offsets(op, w, mask, a.add, T::bytes, offset)) [[unlikely]]
+                !far_offsets(op, w, mask, a, T::bytes, offset)) [[unlikely]]
                 break;
             T::template to_rows<All>(w, op->d, T::gather(w.cta->last.host, offset, mask), mask);
             return op + 1;
@@ -59,7 +59,7 @@ const Op* store(const Op* op, Warp& w, uint32_t mask) {
     } else {
         V32 offset;
         if (reach<true>(w, a.first, T::bytes) &&
-            far_offsets(op, w, mask, a.add, T::bytes, offset)) [[likely]] {
+            far_offsets(op, w, mask, a, T::bytes, offset)) [[likely]] {
             ++w.effects;
             T::scatter(w.cta->last.host, offset, T::from_rows(w, op->d), mask);
             return op + 1;

@@ -6,29 +6,26 @@ namespace SASSEMU_ISA_NS {
 
 namespace {
 
-constexpr uint32_t shared_window = 0xffffff;  // bits 31..24 of an address name a CTA of the cluster
-constexpr uint32_t local_window = ~0u;
-
 // ---- shared -----------------------------------------------------------------------------------
 
 template <Width W, bool All>
 const Op* load_shared(const Op* op, Warp& w, uint32_t mask) {
     using T = Lanes<W>;
-    const NearAddress a = near_address<All>(op, w, mask, T::bytes, shared_window);
+    const NearAddress a = near_address<All>(op, w, mask, T::bytes, shared_rank_bits(w));
     const Cta& cta = *w.cta;
     if (w.watch) [[unlikely]] return access_port(op, w, mask);
     const bool aligned = (a.first & (T::bytes - 1)) == 0;
     switch (a.pattern) {
         case Pattern::line:
             if (!aligned ||
-                a.first + line_bytes<All>(a.lane, mask, T::bytes) > cta.shared_bytes) [[unlikely]]
+                uint64_t{a.first} + line_bytes<All>(a.lane, mask, T::bytes) > cta.shared_bytes) [[unlikely]]
                 break;
             T::template to_rows<All>(
                 w, op->d,
                 T::template contiguous<All>(cta.shared + a.first - a.lane * T::bytes, mask), mask);
             return op + 1;
         case Pattern::same:
-            if (!aligned || a.first + T::bytes > cta.shared_bytes) [[unlikely]] break;
+            if (!aligned || uint64_t{a.first} + T::bytes > cta.shared_bytes) [[unlikely]] break;
             T::template to_rows<All>(w, op->d, T::broadcast(cta.shared + a.first), mask);
             return op + 1;
         case Pattern::scattered:
@@ -42,11 +39,11 @@ const Op* load_shared(const Op* op, Warp& w, uint32_t mask) {
 template <Width W, bool All>
 const Op* store_shared(const Op* op, Warp& w, uint32_t mask) {
     using T = Lanes<W>;
-    const NearAddress a = near_address<All>(op, w, mask, T::bytes, shared_window);
+    const NearAddress a = near_address<All>(op, w, mask, T::bytes, shared_rank_bits(w));
     const Cta& cta = *w.cta;
     if (a.pattern == Pattern::line) {
         if ((a.first & (T::bytes - 1)) == 0 &&
-            a.first + line_bytes<All>(a.lane, mask, T::bytes) <= cta.shared_bytes) [[likely]] {
+            uint64_t{a.first} + line_bytes<All>(a.lane, mask, T::bytes) <= cta.shared_bytes) [[likely]] {
             ++w.effects;
             T::template store_contiguous<All>(cta.shared + a.first - a.lane * T::bytes,
                                               T::from_rows(w, op->d), mask);
@@ -74,7 +71,7 @@ V32 local_offsets(V32 at) {
 template <Width W>
 const Op* load_local(const Op* op, Warp& w, uint32_t mask) {
     constexpr uint32_t bytes = width_bytes(W), words = width_words(W);
-    const NearAddress a = near_address<false>(op, w, mask, bytes, local_window);
+    const NearAddress a = near_address<false>(op, w, mask, bytes, 0);
     const uint32_t limit = w.cta->launch->local_bytes;
     if (w.watch || !near_inside(a.at, mask, bytes, limit)) [[unlikely]]
         return access_port(op, w, mask);
@@ -109,7 +106,7 @@ const Op* load_local(const Op* op, Warp& w, uint32_t mask) {
 template <Width W>
 const Op* store_local(const Op* op, Warp& w, uint32_t mask) {
     constexpr uint32_t bytes = width_bytes(W), words = width_words(W);
-    const NearAddress a = near_address<false>(op, w, mask, bytes, local_window);
+    const NearAddress a = near_address<false>(op, w, mask, bytes, 0);
     const uint32_t limit = w.cta->launch->local_bytes;
     if (!near_inside(a.at, mask, bytes, limit)) [[unlikely]] return access_port(op, w, mask);
     ++w.effects;

@@ -145,6 +145,14 @@ Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32
     Launch& launch = *w.cta->launch;
     Landing out;
     uint32_t rank = w.cta->rank;  // whose shared memory
+    if (space == AccessSpace::shared && static_cast<uint32_t>(address >> 24) != rank) {
+        const bool other = address >> 24 < w.cta->cluster->size;
+        out.fault = other ? FaultKind::cluster : FaultKind::out_of_bounds;
+        out.what = other ? "shared memory of another CTA of the cluster, which only generic addresses reach (mapa, "
+                           "ld.shared::cluster)"
+                         : "outside the shared memory of the CTA";
+        return out;
+    }
     if (space == AccessSpace::generic) {
         const auto high = static_cast<uint32_t>(address >> 32);
         space = high == shared_window_high  ? AccessSpace::shared
@@ -161,8 +169,7 @@ Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32
     }
     switch (space) {
         case AccessSpace::shared:
-            // The window of the cluster: a CTA's rank in bits 31..24 (S2R SR_CgaCtaId << 24). Only
-            // generic addresses reach another CTA.
+            // The window of the cluster: a CTA's rank in bits 31..24 (S2R SR_CgaCtaId << 24).
             address &= 0xffffffu;
             if (rank >= w.cta->cluster->size) {
                 out.fault = FaultKind::cluster;

@@ -43,6 +43,16 @@ TEST_F(Clusters, RanksAreThoseOfTheCluster) {
     expect_fault(launch("far_store", {4, 1, 1}, 1, uint32_t{1}), FaultKind::cluster, {"rank"});
 }
 
+// As an H200 does, which answers any other rank with an illegal instruction.
+TEST_F(Clusters, OnlyGenericAddressesReachOtherRanks) {
+    for (const uint32_t how : {0u, 1u, 2u, 3u, 4u, 5u}) {
+        EXPECT_EQ(launch("near_rank", {}, 1, buffer(512), how, uint32_t{0})->status, LaunchStatus::ok) << how;
+        expect_fault(launch("near_rank", {}, 1, buffer(512), how, uint32_t{1}), FaultKind::out_of_bounds, {"outside the shared memory", "cluster.cu:"});
+        expect_fault(launch("near_rank", {}, 1, buffer(512), how, uint32_t{255}), FaultKind::out_of_bounds, {"outside the shared memory"});
+        expect_fault(launch("near_rank", {2, 1, 1}, 2, buffer(512), how, uint32_t{0}), FaultKind::cluster, {"another CTA of the cluster", "(1,0,0)"});
+    }
+}
+
 TEST_F(Clusters, AThreadArrivesOnceBeforeItWaits) {
     expect_fault(launch("arrives_twice", {2, 1, 1}, 2), FaultKind::barrier_misuse, {"arrives again", "UCGABAR_ARV"});
 }

@@ -54,6 +54,25 @@ extern "C" __global__ void far_store(uint32_t rank) {
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
 
+// What reaches only the CTA's own shared memory, with a rank of the caller's choice in bits 31..24. `how`: load, store,
+// atomic, ldmatrix, stmatrix, cp.async.
+extern "C" __global__ void near_rank(uint32_t* out, uint32_t how, uint32_t rank) {
+    __shared__ alignas(1024) uint32_t s[1024];
+    s[threadIdx.x] = 10 * threadIdx.x;
+    __syncthreads();
+    const uint32_t row = (address(s) & 0xffffff) | rank << 24, at = row + 4 * threadIdx.x, quad = row + 16 * (threadIdx.x % 32);
+    uint32_t v = 1;
+    switch (how) {
+        case 0: asm volatile("ld.shared.u32 %0,[%1];" : "=r"(v) : "r"(at) : "memory"); break;
+        case 1: asm volatile("st.shared.u32 [%0],%1;" ::"r"(at), "r"(v) : "memory"); break;
+        case 2: asm volatile("atom.shared.add.u32 %0,[%1],7;" : "=r"(v) : "r"(at) : "memory"); break;
+        case 3: asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%0,%0,%0},[%1];" : "=r"(v) : "r"(quad) : "memory"); break;
+        case 4: asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0],{%1};" ::"r"(quad), "r"(v) : "memory"); break;
+        default: asm volatile("cp.async.ca.shared.global [%0],[%1],4;\ncp.async.wait_all;" ::"r"(at), "l"(out) : "memory");
+    }
+    out[64 + threadIdx.x] = v;
+}
+
 extern "C" __global__ void arrives_twice() {
     asm volatile("barrier.cluster.arrive;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
 }
