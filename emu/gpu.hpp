@@ -152,6 +152,17 @@ class Gpu {
 
     // Validates like cuLaunchKernel (an Error: bad arguments), then runs to completion.
     virtual Result<LaunchResult> launch(const LaunchRequest&) = 0;
+    // Launches of which each but the first may begin before the one before it has ended (programmatic dependent
+    // launch). They overlap when the order of the agents is not eager and no plugin is there, see schedule/chain.hpp.
+    // The results in order, up to the first launch that failed.
+    virtual std::vector<Result<LaunchResult>> launch_chain(std::span<const LaunchRequest> requests) {
+        std::vector<Result<LaunchResult>> results;
+        for (const LaunchRequest& request : requests) {
+            results.push_back(launch(request));
+            if (!results.back() || results.back()->status != LaunchStatus::ok) break;
+        }
+        return results;
+    }
     // Asks a running launch to stop (status `interrupted`). Safe from a signal handler.
     virtual void interrupt() noexcept = 0;
     virtual HostLevel level() const = 0;

@@ -16,6 +16,7 @@ bool to_global(const Agents::Work& work) {
 
 const Op* perform_now(Warp& w, const Op* op, uint32_t lanes, const Agents::Work& work) {
     if (const auto* c = std::get_if<LaneCopy>(&work)) return lane_copy(w, op, lanes, *c);
+    if (const auto* c = std::get_if<LaneStore>(&work)) return lane_store(w, op, lanes, *c);
     if (const auto* c = std::get_if<BulkCopy>(&work)) return bulk_copy(w, op, lanes, *c);
     if (const auto* c = std::get_if<TensorCopy>(&work)) return tensor_copy(w, op, lanes, *c);
     if (const auto* a = std::get_if<Arrival>(&work))
@@ -27,7 +28,7 @@ const Op* perform_now(Warp& w, const Op* op, uint32_t lanes, const Agents::Work&
 
 }  // namespace
 
-// Copies follow nothing. An arrival follows the lane copies of its lanes; the end of a group follows the group,
+// Copies and stores follow nothing. An arrival follows the lane copies of its lanes; the end of a group follows the group,
 // and the group before.
 bool Agents::follows(const Job& later, const Job& earlier) const {
     if (later.warp != earlier.warp) return false;

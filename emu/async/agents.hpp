@@ -1,5 +1,5 @@
 // The agents of a cluster: copies that a warp has issued and that are not performed yet, and who decides when they
-// are. What one copy does is in lane_copy.cpp, bulk_copy.cpp and tensor_copy.cpp.
+// are. What one copy does is in lane_copy.cpp, lane_store.cpp, bulk_copy.cpp and tensor_copy.cpp.
 //
 // Programs may rely on nothing but: a copy is done when its group or its mbarrier says so (PTX ISA, "Asynchronous
 // copy operations"). Three orders show what a program relies on beyond that:
@@ -18,8 +18,9 @@
 
 namespace sassemu::async {
 
-// Perform a copy now. They follow the Handler convention: op + 1, or nullptr after a fault of the launch.
+// Perform a copy or a store now. They follow the Handler convention: op + 1, or nullptr after a fault of the launch.
 const Op* lane_copy(Warp&, const Op*, uint32_t lanes, const LaneCopy&);
+const Op* lane_store(Warp&, const Op*, uint32_t lanes, const LaneStore&);
 const Op* bulk_copy(Warp&, const Op*, uint32_t lanes, const BulkCopy&);
 const Op* tensor_copy(Warp&, const Op*, uint32_t lanes, const TensorCopy&);
 
@@ -31,7 +32,7 @@ struct Arrival {
 
 class Agents {
   public:
-    using Work = std::variant<LaneCopy, BulkCopy, TensorCopy, Arrival, CopyGroup>;
+    using Work = std::variant<LaneCopy, LaneStore, BulkCopy, TensorCopy, Arrival, CopyGroup>;
 
     // For the next cluster.
     void begin(AgentOrder order, Chooser& chooser) {

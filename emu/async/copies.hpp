@@ -1,11 +1,13 @@
-// What handlers ask of the agents that copy memory beside the warps: copies lane by lane (cp.async), bulk copies
-// (cp.async.bulk) and tensor copies (cp.async.bulk.tensor), and how their completion is waited for. Shared
-// addresses are those of the cluster: a rank in bits 31..24.
+// What handlers ask of the agents that move memory beside the warps: copies lane by lane (cp.async), stores and
+// reductions lane by lane (st.async, red.async), bulk copies (cp.async.bulk) and tensor copies
+// (cp.async.bulk.tensor), and how their completion is waited for. Shared addresses are those of the cluster: a
+// rank in bits 31..24.
 #pragma once
 
 #include <cstdint>
 
 #include "emu/machine/op.hpp"
+#include "emu/memory/port.hpp"
 
 namespace sassemu {
 
@@ -15,8 +17,19 @@ struct LaneCopy {
     uint32_t bytes = 4;  // 4, 8, 16
     uint32_t from_lanes = 0;
     uint64_t from[32];
-    uint32_t to[32];     // offsets in the CTA's own shared memory
+    uint32_t to[32];     // in the CTA's own shared memory
     uint8_t keep[32];
+};
+
+// Registers to the shared memory of a CTA of the cluster, `bytes` a lane, which are reported to the mbarrier object
+// beside them.
+struct LaneStore {
+    uint32_t bytes = 4;                   // 4, 8, 16
+    AtomicOp atomic = AtomicOp::none;     // none: a store
+    AtomicType type = AtomicType::u32;
+    uint32_t to[32];
+    uint32_t mbarrier[32];
+    uint32_t data[32][4];
 };
 
 // Where a copy to shared memory reports to: the mbarrier object at `mbarrier`, as transactions of the bytes

@@ -1,11 +1,9 @@
 // STAS and REDAS: stores and reductions in the shared memory of a CTA of the cluster, which report their
-// bytes to an mbarrier there (PTX ISA, "st.async", "red.async"). They are complete when issued.
+// bytes to an mbarrier there (PTX ISA, "st.async", "red.async"). An agent performs them (async/agents.hpp).
 //
 // The base pair holds the address of the data and, in its upper register, that of the mbarrier object;
 // both are shared addresses of the cluster.
 #include "emu/isa/async_store.hpp"
-
-#include "emu/isa/memory_access.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
@@ -15,34 +13,22 @@ namespace {
 // a, c, m[0]: address; b: that of the object; d: the data; k[0]: bytes; k[1]: AtomicOp, none to store;
 // k[2]: AtomicType.
 const Op* store(const Op* op, Warp& w, uint32_t mask) {
-    Access a;
-    a.op = op->k[1] ? AccessOp::reduce : AccessOp::store;
-    a.atomic = static_cast<AtomicOp>(op->k[1]);
-    a.type = static_cast<AtomicType>(op->k[2]);
-    a.space = AccessSpace::generic;
-    a.bytes = op->k[0];
-    a.lanes = mask;
-    a.warp = &w;
-    a.destination = sink_row;
-    a.source[0] = a.source[1] = op->d;
+    LaneStore s;
+    s.bytes = op->k[0];
+    s.atomic = static_cast<AtomicOp>(op->k[1]);
+    s.type = static_cast<AtomicType>(op->k[2]);
     const uint32_t* object = w.row(op->b);
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
-        const uint32_t at = w.row(op->a)[lane] + w.scalar32(op->c) + op->m[0];
-        a.address[lane] = uint64_t{shared_window_high} << 32 | at;
-        if ((at ^ object[lane]) >> 24)
+        s.to[lane] = w.row(op->a)[lane] + w.scalar32(op->c) + op->m[0];
+        s.mbarrier[lane] = object[lane];
+        if ((s.to[lane] ^ s.mbarrier[lane]) >> 24)
             return services(w).fault(w, op, 1u << lane, FaultKind::cluster,
                                      "the data and its mbarrier lie in different CTAs of the cluster", true,
-                                     a.address[lane]);
+                                     s.to[lane]);
+        for (uint32_t i = 0; i < s.bytes / 4; ++i) s.data[lane][i] = w.row(op->d + i * row_bytes)[lane];
     }
-    if (!services(w).access(w, op, a)) return nullptr;
-    for (uint32_t rest = mask; rest; rest &= rest - 1) {
-        const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
-        MbarrierChange change;
-        change.expect = -static_cast<int64_t>(a.bytes);
-        if (!services(w).mbarrier(w, op, lane, object[lane], change)) return nullptr;
-    }
-    return op + 1;
+    return services(w).lane_store(w, op, mask, s);
 }
 
 void address(Lower& x, const typed::Mem& mem, typed::AddressExt ext) {

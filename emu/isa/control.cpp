@@ -164,6 +164,8 @@ const Op* nanosleep(const Op* op, Warp& w, uint32_t mask) {
 
 const Op* nothing(const Op* op, Warp&, uint32_t) { return op + 1; }
 
+const Op* launch_dependents(const Op* op, Warp& w, uint32_t mask) { return services(w).launch_dependents(w, op, mask); }
+
 }  // namespace
 
 void lower(Lower& x, const typed::Bra& i) {
@@ -327,8 +329,8 @@ void lower(Lower& x, const typed::Nanosleep& i) {
     x.op.k[1] = a.scalar;
     x.handler(nanosleep);
 }
-// launch_dependents: the next launch of a plan starts after this one in any case.
-void lower(Lower& x, const typed::Preexit&) { x.handler(nothing); }
+// griddepcontrol.launch_dependents.
+void lower(Lower& x, const typed::Preexit&) { x.handler(x.late_copies() ? launch_dependents : nothing); }
 
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu

@@ -20,7 +20,7 @@ struct LowerRequest {
     uint32_t sm = 90;
     uint32_t max_registers = 255;   // registers above it fault
     Lowering lowering = Lowering::plain;
-    bool late_copies = false;       // asynchronous copies may happen after their instruction
+    bool late_copies = false;       // asynchronous copies may happen after their instruction, and launches overlap
     ImmediatePool* pool = nullptr;
     Op* op = nullptr;
     std::string* rejection = nullptr;  // set when the operation can only fault, says why

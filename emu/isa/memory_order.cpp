@@ -63,6 +63,8 @@ const Op* query_space(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
+const Op* grid_wait(const Op* op, Warp& w, uint32_t mask) { return services(w).grid_wait(w, op, mask); }
+
 }  // namespace
 
 void lower(Lower& x, const typed::Membar& i) {
@@ -90,8 +92,8 @@ void lower(Lower& x, const typed::MembarAsync&) {
 void lower(Lower& x, const typed::Fence&) {
     fence(x, Ordering::acq_rel, MemScope::cta, false, false, true);
 }
-// griddepcontrol.wait: launches do not overlap.
-void lower(Lower& x, const typed::Acqbulk&) { x.handler(nothing); }
+// griddepcontrol.wait.
+void lower(Lower& x, const typed::Acqbulk&) { x.handler(x.late_copies() ? grid_wait : nothing); }
 void lower(Lower& x, const typed::Errbar&) { x.handler(nothing); }
 void lower(Lower& x, const typed::Cgaerrbar&) { x.handler(nothing); }
 void lower(Lower& x, const typed::Cctl&) { x.handler(nothing); }

@@ -54,6 +54,7 @@ struct Cta {
     Extent last;                // the extent of the last global access: a one-entry TLB
     uint32_t next_warp = 0;     // round robin
     uint32_t barriers_open = 0; // bit per barrier
+    bool triggered = false;     // has executed griddepcontrol.launch_dependents
     uint64_t sequence = 0;      // port tokens
     uint64_t slices = 0;
     uint64_t sm = 0;

@@ -48,6 +48,9 @@ struct Services {
     // The barrier of the cluster (UCGABAR_ARV, UCGABAR_WAIT).
     const Op* (*cluster_arrive)(Warp&, const Op*, uint32_t lanes);
     const Op* (*cluster_wait)(Warp&, const Op*, uint32_t lanes);
+    // griddepcontrol, see schedule/chain.hpp.
+    const Op* (*launch_dependents)(Warp&, const Op*, uint32_t lanes);
+    const Op* (*grid_wait)(Warp&, const Op*, uint32_t lanes);
     // `bytes` of shared memory at a 32-bit address of the cluster, whose bits 31..24 are a rank.
     // nullptr: the launch has ended with a fault.
     std::byte* (*shared)(Warp&, const Op*, uint32_t lane, uint32_t address, uint32_t bytes);
@@ -58,6 +61,7 @@ struct Services {
     const Op* (*mbarrier_wait)(Warp&, const Op*, const std::byte* object);
     // Copies, performed now or later; see async/agents.hpp.
     const Op* (*lane_copy)(Warp&, const Op*, uint32_t lanes, const LaneCopy&);
+    const Op* (*lane_store)(Warp&, const Op*, uint32_t lanes, const LaneStore&);
     const Op* (*bulk_copy)(Warp&, const Op*, uint32_t lanes, const BulkCopy&);
     const Op* (*tensor_copy)(Warp&, const Op*, uint32_t lanes, const TensorCopy&);
     // As `mbarrier`, after the lane copies that the lanes have issued.

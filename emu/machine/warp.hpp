@@ -31,6 +31,8 @@ enum class PathState : uint8_t {
     asleep,        // waits for an agent or for virtual time
     at_cluster,    // the barrier of the cluster
     at_mbarrier,   // suspended try_wait on `object`
+    at_trigger,    // griddepcontrol.launch_dependents, until the next launch has had its chance
+    at_grid_wait,  // griddepcontrol.wait
 };
 
 // How a suspended try_wait ended.

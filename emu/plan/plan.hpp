@@ -118,6 +118,11 @@ struct Launch {
     std::vector<Argument> args;
     std::optional<std::vector<std::byte>> param_bytes;  // instead of args
     std::map<std::string, std::string> attributes;      // name -> value as written
+    // It may begin before the launch before it has ended.
+    bool may_overlap() const {
+        const auto flag = attributes.find("programmaticStreamSerialization");
+        return flag != attributes.end() && flag->second == "true";
+    }
 };
 
 struct StatusExpectation {

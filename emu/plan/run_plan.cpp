@@ -275,33 +275,57 @@ class Runner {
 
     Result<void> launch_all() {
         if (options_.on_gpu) options_.on_gpu(gpu_.get());
-        for (size_t i = 0; i < requests_.size(); ++i) {
-            LaunchReport& entry = report_.launches[i];
-            progress("launch " + std::to_string(i + 1) + "/" + std::to_string(requests_.size()) +
-                     ": " + entry.kernel);
+        for (size_t i = 0; i < requests_.size();) {
+            const size_t end = end_of_chain(i);
+            for (size_t k = i; k < end; ++k)
+                progress("launch " + std::to_string(k + 1) + "/" + std::to_string(requests_.size()) +
+                         ": " + report_.launches[k].kernel);
             for (uint32_t run = 0; run < plan_.launches[i].repeat; ++run) {
-                if (options_.stop_requested && options_.stop_requested()) {
-                    stop(entry, LaunchStatus::interrupted, "interrupted before the launch");
-                    return {};
-                }
-                if (!set_limits(requests_[i].limits)) {
-                    stop(entry, LaunchStatus::limit, "the limit was used up by earlier launches");
-                    return {};
-                }
-                auto result = gpu_->launch(requests_[i]);
-                if (!result) return std::move(result).error().within(plan_.launches[i].where);
-                record(entry, *result);
-                // The engine looks at its limit now and then; the verdict must not depend on when.
-                const uint64_t most = most_instructions();
-                if (entry.status == LaunchStatus::ok && most > 0 &&
-                    report_.total.warp_instructions > most) {
-                    stop(entry, LaunchStatus::limit,
-                         "more than " + std::to_string(most) + " warp instructions");
-                }
-                if (entry.status != LaunchStatus::ok) return {};
+                SASSEMU_ASSIGN(const bool more, launch_chain(i, end));
+                if (!more) return {};
             }
+            i = end;
         }
         return {};
+    }
+
+    // The launches from `first` on that may overlap. Eager ones never do, and are launched one by one.
+    size_t end_of_chain(size_t first) const {
+        size_t end = first + 1;
+        if (options_.gpu.agents == AgentOrder::eager) return end;
+        const auto single = [&](size_t i) { return plan_.launches[i].repeat == 1; };
+        while (end < requests_.size() && plan_.launches[end].may_overlap() && single(end - 1) && single(end)) ++end;
+        return end;
+    }
+
+    // False: the plan ends here.
+    Result<bool> launch_chain(size_t first, size_t end) {
+        for (size_t i = first; i < end; ++i) {
+            LaunchReport& entry = report_.launches[i];
+            if (options_.stop_requested && options_.stop_requested()) {
+                stop(entry, LaunchStatus::interrupted, "interrupted before the launch");
+                return false;
+            }
+            if (!set_limits(requests_[i].limits)) {
+                stop(entry, LaunchStatus::limit, "the limit was used up by earlier launches");
+                return false;
+            }
+        }
+        auto results = gpu_->launch_chain(std::span(requests_).subspan(first, end - first));
+        for (size_t i = first; i < first + results.size(); ++i) {
+            LaunchReport& entry = report_.launches[i];
+            auto& result = results[i - first];
+            if (!result) return std::move(result).error().within(plan_.launches[i].where);
+            record(entry, *result);
+            // The engine looks at its limit now and then; the verdict must not depend on when.
+            const uint64_t most = most_instructions();
+            if (entry.status == LaunchStatus::ok && most > 0 && report_.total.warp_instructions > most) {
+                stop(entry, LaunchStatus::limit,
+                     "more than " + std::to_string(most) + " warp instructions");
+            }
+            if (entry.status != LaunchStatus::ok) return false;
+        }
+        return true;
     }
 
     uint64_t most_instructions() const {

@@ -441,17 +441,6 @@ const Op* Hooks::misc(const Instruction& i, const Op* op, Warp& w, uint32_t mask
             break;
         case Hooked::grid_launch: e.kind = SASSEMU_SYNC_GRID_LAUNCH; break;
         case Hooked::grid_wait: e.kind = SASSEMU_SYNC_GRID_WAIT; break;
-        case Hooked::async_store: {
-            // a, c, m[0]: address; d: data; k[0]: bytes; k[1]: AtomicOp (emu/isa/async_store.cpp).
-            events::AsyncOperation agent(w, op, mask, SASSEMU_AGENT_TMA);
-            for (uint32_t rest = mask; rest; rest &= rest - 1) {
-                const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
-                const uint32_t address = w.row(op->a)[lane] + w.scalar32(op->c) + op->m[0];
-                const Landing to = land(w, AccessSpace::generic, uint64_t{shared_window_high} << 32 | address, lane, op->k[0], true);
-                if (to.host) agent.write_shared(address, to.host, op->k[0], op->k[1] != 0);
-            }
-            return plain(i, op, w, mask);
-        }
         default: return plain(i, op, w, mask);
     }
     sync(e);

@@ -38,7 +38,6 @@ enum class Hooked : uint8_t {
     mbarrier_init, mbarrier_test, mbarrier_invalidate,
     group_commit, group_wait,
     grid_launch, grid_wait,
-    async_store,   // STAS, REDAS
 };
 
 struct alignas(64) Instruction {

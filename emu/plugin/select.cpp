@@ -275,9 +275,6 @@ void Hooks::hook(Instruction& i, const sassdec_insn& in, Op& op) {
             }
             break;
         }
-        case SASSDEC_ID_STAS: case SASSDEC_ID_REDAS:
-            if (wants_async_ || wants(SASSEMU_SYNC_MBARRIER_ARRIVE)) i.kind = Hooked::async_store;
-            break;
         case SASSDEC_ID_PREEXIT: if (wants(SASSEMU_SYNC_GRID_LAUNCH)) i.kind = Hooked::grid_launch; break;
         case SASSDEC_ID_ACQBULK: if (wants(SASSEMU_SYNC_GRID_WAIT)) i.kind = Hooked::grid_wait; break;
         default: break;

@@ -169,6 +169,11 @@ CtaSlot* Engine::next(std::unique_lock<std::mutex>& lock, Worker& worker) {
             return s.quiet_slices >= others_first || (s.cta.slices >= 16 && std::has_single_bit(s.cta.slices));
         };
         if (can_admit && (runnable_.empty() || may_wait(*runnable_.front()))) return admit(worker);
+        const auto spins = [](const CtaSlot* s) { return s->quiet_slices >= others_first; };
+        if (held_ && busy_ == 0 && std::all_of(runnable_.begin(), runnable_.end(), spins)) {
+            give_way_to_chain();
+            continue;
+        }
         if (!runnable_.empty()) {
             const uint32_t i =
                 chooser_.pick(ChoicePoint::next_cta, static_cast<uint32_t>(runnable_.size()));
@@ -296,6 +301,7 @@ void Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
     cta.last = Extent{};
     cta.next_warp = 0;
     cta.barriers_open = 0;
+    cta.triggered = false;
     cta.sequence = cta.slices = cta.virtual_time = 0;
     for (auto& b : cta.barrier) b = Barrier{};
     for (uint32_t i = 0; i < warps; ++i) cta.cluster_arrived[i] = cta.cluster_owed[i] = 0;

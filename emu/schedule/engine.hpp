@@ -17,6 +17,7 @@
 #include "emu/machine/cta.hpp"
 #include "emu/machine/services.hpp"
 #include "emu/program/code_image.hpp"
+#include "emu/schedule/chain.hpp"
 #include "emu/schedule/chooser.hpp"
 #include "emu/schedule/watch.hpp"
 
@@ -77,6 +78,7 @@ class Engine : public PortHost {
         double seconds = 0;
         const std::atomic<bool>* interrupted = nullptr;
         Hooks* hooks = nullptr;  // plugins; null: none
+        Chain::Link* link = nullptr;  // of the chain that the launch belongs to, if it may overlap others
     };
     Engine(Launch& launch, const LevelTable& level, Chooser& chooser, ServiceCalls& calls,
            SlotCache& cache, Settings settings, std::string kernel, const Op* entry);
@@ -101,6 +103,9 @@ class Engine : public PortHost {
     const Instruction* instructions() const { return instructions_; }  // of the code, with plugins
     // Performs every held access of the warp now (same-address order, barriers, exits).
     void drain(Warp& w);
+    const Chain::Link* link() const { return settings_.link; }
+    // A path has stopped at griddepcontrol.
+    void hold_for_chain() { held_.fetch_add(1, std::memory_order_relaxed); }
     bool checked() const { return settings_.checked; }
     const std::string& kernel() const { return kernel_; }
 
@@ -134,6 +139,7 @@ class Engine : public PortHost {
     bool wake_parked(CtaSlot& slot);
     bool wake_cluster(CtaSlot& slot);
     bool time_out_waits(CtaSlot& slot);
+    void give_way_to_chain();
     void step_model(Cta& cta, bool idle);
     void tell_cta(Cta& cta, bool begins);
     std::string deadlock_report() const;
@@ -160,6 +166,7 @@ class Engine : public PortHost {
     std::vector<Range> returned_;     // claimed, then given back
     uint64_t next_cta_ = 0, total_ = 0;
     uint32_t workers_ = 1, resident_ = 0, busy_ = 0;
+    std::atomic<uint32_t> held_{0};   // paths that wait for other launches
     bool short_ctas_ = false;         // the last CTA that ended was short
     uint64_t epoch_ = 0;              // slices ended
     Worker sum_;                      // of the workers that have left

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 #include "emu/memory/host_access.hpp"
@@ -98,7 +99,8 @@ class GpuImpl final : public Gpu {
     Result<uint64_t> create_surface(const TextureDesc& desc) override {
         return textures_.add(desc, true);
     }
-    Result<LaunchResult> launch(const LaunchRequest& request) override;
+    Result<LaunchResult> launch(const LaunchRequest& request) override { return launch(request, nullptr); }
+    std::vector<Result<LaunchResult>> launch_chain(std::span<const LaunchRequest> requests) override;
     void interrupt() noexcept override { interrupted_.store(true, std::memory_order_relaxed); }
     HostLevel level() const override {
         return level_->name[1] == '2'   ? HostLevel::v2
@@ -119,6 +121,7 @@ class GpuImpl final : public Gpu {
         if (at && hooks_) hooks_->allocated(*at, bytes, options.name, options.flags & Extent::read_only);
         return at;
     }
+    Result<LaunchResult> launch(const LaunchRequest& request, Chain::Link* link);
     Result<void> check(const LaunchRequest&, const Kernel&) const;
     CodeImage& code(LoadedModule& m);
     Result<uint64_t> workspace();
@@ -133,7 +136,6 @@ class GpuImpl final : public Gpu {
     std::unique_ptr<Chooser> chooser_;
     std::vector<std::unique_ptr<LoadedModule>> modules_;
     SlotCache cache_;
-    std::vector<std::byte> bank0_;
     std::vector<std::byte> bank2_, bank4_;
     std::atomic<bool> interrupted_{false};
     uint64_t launches_ = 0, heap_ = 0, workspace_ = 0;
@@ -329,7 +331,25 @@ Result<uint64_t> GpuImpl::workspace() {
     return workspace_;
 }
 
-Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request) {
+std::vector<Result<LaunchResult>> GpuImpl::launch_chain(std::span<const LaunchRequest> requests) {
+    if (requests.size() < 2 || options_.agents == AgentOrder::eager || hooks_ || model_) return Gpu::launch_chain(requests);
+    const auto ended_well = [](const Result<LaunchResult>& r) { return r && r->status == LaunchStatus::ok; };
+    std::vector<std::optional<Result<LaunchResult>>> of(requests.size());
+    Chain chain(requests.size(), options_.agents, *chooser_);
+    chain.run([&](size_t i, Chain::Link& link) {
+        of[i] = launch(requests[i], &link);
+        return ended_well(*of[i]);
+    });
+    std::vector<Result<LaunchResult>> results;
+    for (auto& result : of) {
+        if (!result) break;
+        results.push_back(std::move(*result));
+        if (!ended_well(results.back())) break;
+    }
+    return results;
+}
+
+Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request, Chain::Link* link) {
     if (request.module >= modules_.size())
         return Error{ErrorCode::usage, "launch", "no module " + std::to_string(request.module), ""};
     LoadedModule& m = *modules_[request.module];
@@ -380,17 +400,17 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request) {
         if (!at) return at.error();
         values.grid_workspace = *at;
     }
-    bank0_.assign(std::max<size_t>(bank0_bytes_without_parameters,
-                                   k.param_base + request.params.size() + 64), std::byte{0});
-    fill_bank0(bank0_, launch.arch, values);
-    std::copy(request.params.begin(), request.params.end(), bank0_.begin() + k.param_base);
+    std::vector<std::byte> bank0(
+        std::max<size_t>(bank0_bytes_without_parameters, k.param_base + request.params.size() + 64));
+    fill_bank0(bank0, launch.arch, values);
+    std::copy(request.params.begin(), request.params.end(), bank0.begin() + k.param_base);
 
     const auto set = [&](Base base, const std::byte* at, uint64_t bytes) {
         launch.base[static_cast<int>(base)] = at;
         launch.bank_bytes[static_cast<int>(base)] = bytes;
     };
     set(Base::immediate, image.immediates(), 0);
-    set(Base::bank0, bank0_.data(), bank0_.size());
+    set(Base::bank0, bank0.data(), bank0.size());
     for (size_t i = 0; i < m.linked.banks.size(); ++i) {
         const LinkedBank& bank = m.linked.banks[i];
         const ConstantBank& source = m.module->constant_banks()[i];
@@ -433,6 +453,7 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request) {
     settings.max_warp_instructions = request.limits.max_warp_instructions;
     settings.seconds = request.limits.seconds;
     settings.interrupted = &interrupted_;
+    settings.link = link;
     for (auto& slot : cache_)
         if (slot->arena_bytes > (64u << 20)) slot->arena.reset(), slot->arena_bytes = 0;
 

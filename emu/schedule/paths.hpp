@@ -31,6 +31,9 @@ const Op* barrier(Warp&, const Op*, uint32_t lanes, const BarrierRequest&);
 // schedule/cluster.cpp; see Services.
 const Op* cluster_arrive(Warp&, const Op*, uint32_t lanes);
 const Op* cluster_wait(Warp&, const Op*, uint32_t lanes);
+// schedule/chain.cpp
+const Op* launch_dependents(Warp&, const Op*, uint32_t lanes);
+const Op* grid_wait(Warp&, const Op*, uint32_t lanes);
 std::byte* shared(Warp&, const Op*, uint32_t lane, uint32_t address, uint32_t bytes);
 bool mbarrier(Warp&, const Op*, uint32_t lane, uint32_t address, const MbarrierChange&);
 const Op* mbarrier_wait(Warp&, const Op*, const std::byte* object);

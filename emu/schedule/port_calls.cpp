@@ -126,6 +126,9 @@ void watch_mbarrier(Warp& w, const std::byte* object) { w.watch->note(object, 8,
 const Op* lane_copy(Warp& w, const Op* op, uint32_t lanes, const LaneCopy& c) {
     return agents_of(*w.cta).issue(w, op, lanes, c);
 }
+const Op* lane_store(Warp& w, const Op* op, uint32_t lanes, const LaneStore& c) {
+    return agents_of(*w.cta).issue(w, op, lanes, c);
+}
 const Op* bulk_copy(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c) {
     return agents_of(*w.cta).issue(w, op, lanes, c);
 }
@@ -214,8 +217,10 @@ const Services& engine_services() {
     static const Services table{fault, unsupported, paths::split,    paths::jump, paths::yield, paths::give_way,
                                 paths::bsync,  paths::recheck,  paths::warpsync,
                                 paths::exit,   paths::barrier,
-                                paths::cluster_arrive, paths::cluster_wait, paths::shared,
-                                paths::mbarrier, paths::mbarrier_wait, lane_copy, bulk_copy, tensor_copy,
+                                paths::cluster_arrive, paths::cluster_wait, paths::launch_dependents, paths::grid_wait,
+                                paths::shared,
+                                paths::mbarrier, paths::mbarrier_wait, lane_copy, lane_store, bulk_copy,
+                                tensor_copy,
                                 arrive_after_copies, end_copy_group, wait_copy_groups,
                                 paths::sleep,
                                 access,        fence,           watch,       watch_mbarrier, address_of};

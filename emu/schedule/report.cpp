@@ -40,6 +40,7 @@ std::string describe_state(const Cta& cta, const Path& p) {
         case PathState::in_flight: return "waits for a load in flight";
         case PathState::at_cluster: return "waits at the barrier of its cluster";
         case PathState::at_mbarrier: return "waits for " + describe_mbarrier(*cta.cluster, p.object);
+        case PathState::at_grid_wait: return "waits for the launch before it";
         default: return "runnable";
     }
 }

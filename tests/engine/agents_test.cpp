@@ -88,6 +88,23 @@ TEST_F(Agents, ACopyUnderWayEndsWithItsCta) {
     }
 }
 
+TEST_F(Agents, AStoreToTheClusterIsDoneOnceItsBarrierIsWaitedFor) {
+    for (const AgentOrder order : orders) {
+        begin(order);
+        const uint64_t from = buffer(in_), to = buffer(1024);
+        const auto r = launch("sends", {2, 1, 1}, 2, from, to);
+        ASSERT_TRUE(r && r->status == LaunchStatus::ok) << (r ? r->message : r.error().what);
+        const auto out = words(to, 192);
+        for (uint32_t t = 0; t < 64; ++t) {
+            if (order != AgentOrder::random) {
+                ASSERT_EQ(out[t], order == AgentOrder::lazy ? 7u : in_[t]) << static_cast<int>(order);
+            }
+            ASSERT_EQ(out[64 + t], in_[t]);
+            ASSERT_EQ(out[128 + t], 64u * 63 / 2);
+        }
+    }
+}
+
 TEST_F(Agents, ALateCopyThatFaultsNamesItsInstruction) {
     begin(AgentOrder::lazy);
     expect_fault(launch("unwaited", {}, 1, buffer(64), buffer(512)), FaultKind::out_of_bounds, {"LDGSTS", "copies.cu:"});

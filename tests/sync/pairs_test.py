@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every plan in cubins/sync runs: the correct ones to their results, the twins to the end that they state.
+"""Every plan in cubins/sync runs: the correct ones to their results, under every order of the agents and with
+incoherent caches too; the twins to the end that they state.
 
     pairs_test.py SASSEMU ROOT
 """
@@ -8,6 +9,14 @@ import json
 import os
 import subprocess
 import sys
+
+MODES = [
+    ["--agents", "lazy"],
+    ["--agents", "random", "--seed", "7"],
+    ["--model", "caches:policy=adversarial", "--seed", "3"],
+    ["--model", "caches:policy=lazy", "--agents", "lazy"],
+    ["--model", "caches:policy=random", "--agents", "random", "--seed", "5"],
+]
 
 
 def main():
@@ -28,9 +37,10 @@ def main():
         if correct != checked or (correct and expected.get(name)):
             failures.append(name + ": a correct plan has results and no findings, a twin has no results")
         twins += not correct and bool(expected.get(name))
-        end = subprocess.run([program, "run", path], capture_output=True, text=True)
-        if end.returncode:
-            failures.append("%s: exit code %d\n%s" % (name, end.returncode, end.stdout[:500]))
+        for mode in [[]] + (MODES if correct else []):
+            end = subprocess.run([program, "run", path] + mode, capture_output=True, text=True)
+            if end.returncode:
+                failures.append("%s %s: exit code %d\n%s" % (name, " ".join(mode), end.returncode, end.stdout[:500]))
     for failure in failures:
         print(failure)
     print("%d plans, %d of them with something to find, %d failures" % (len(plans), twins, len(failures)))

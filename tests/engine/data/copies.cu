@@ -86,6 +86,47 @@ extern "C" __global__ void leaves(uint32_t* out) {
     }
 }
 
+// Each thread sends in[t] to the other CTA of its cluster and adds to a word there; out[0..63] is what has come before
+// the barrier is waited for, out[64..127] after.
+extern "C" __global__ void __cluster_dims__(2, 1, 1) sends(const uint32_t* in, uint32_t* out) {
+    __shared__ uint32_t s[64], sum;
+    __shared__ alignas(8) uint64_t bar;
+    const uint32_t t = threadIdx.x;
+    uint32_t to, count, barrier, rank;
+    asm("mov.u32 %0,%%cluster_ctarank;" : "=r"(rank));
+    volatile uint32_t* v = s;
+    v[t] = 7;
+    if (t == 0) {
+        sum = 0;
+        asm volatile("mbarrier.init.shared.b64 [%0],1;\nmbarrier.arrive.expect_tx.shared.b64 _,[%0],512;\nfence.mbarrier_init.release.cluster;" ::"r"(
+                         address(&bar))
+                     : "memory");
+    }
+    asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
+    asm("mapa.shared::cluster.u32 %0,%1,%2;" : "=r"(to) : "r"(address(s + t)), "r"(rank ^ 1));
+    asm("mapa.shared::cluster.u32 %0,%1,%2;" : "=r"(count) : "r"(address(&sum)), "r"(rank ^ 1));
+    asm("mapa.shared::cluster.u32 %0,%1,%2;" : "=r"(barrier) : "r"(address(&bar)), "r"(rank ^ 1));
+    asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0],%1,[%2];" ::"r"(to), "r"(in[t]), "r"(barrier) : "memory");
+    asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%0],%1,[%2];" ::"r"(count), "r"(t),
+                 "r"(barrier)
+                 : "memory");
+    asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
+    if (rank == 0) out[t] = v[t];
+    asm volatile("{.reg .pred p;\nagain: mbarrier.try_wait.parity.acquire.cluster.shared.b64 p,[%0],0;\n@!p bra again;}" ::"r"(address(&bar)) : "memory");
+    if (rank == 0) out[64 + t] = v[t];
+    if (rank == 0) out[128 + t] = sum;
+    asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
+}
+
+// out[i] = in[i] + 1; the next launch may begin before that is written, and reads it too early unless it waits.
+extern "C" __global__ void dependent(const uint32_t* in, uint32_t* out, uint32_t waits) {
+    const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (waits) asm volatile("griddepcontrol.wait;" ::: "memory");
+    const uint32_t v = reinterpret_cast<const volatile uint32_t*>(in)[i];
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+    out[i] = v + 1;
+}
+
 // Holds 200 values at once in warps that ask for 232 registers.
 extern "C" __global__ void __launch_bounds__(256, 1) many_registers(const uint32_t* in, uint32_t* out) {
     constexpr int count = 200;
