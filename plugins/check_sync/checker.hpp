@@ -2,6 +2,7 @@
 // belongs here: its state. accesses.cpp has accesses to data, events.cpp everything that orders them.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 
@@ -78,30 +79,50 @@ class Checker : public sassemu::Plugin {
     void finish();
 
   private:
-    // One lane's access, or one range of a copy.
+    // An access of lanes that are alike but for the place, or one range of a copy.
     struct Touch {
         Warp* warp;
         Group* group;
-        Stamp stamp;
-        bool write, shared;
-        uint64_t owner, address;  // of the cell
-        uint32_t bytes;
-        uint32_t lane;
+        Stamp stamp;  // of all its lanes
+        StampId id;
+        bool write, shared, by_letter;
+        uint64_t owner, base;  // of the block: shared memory's CTA; address of the first byte
         const sassemu_access* access;  // NULL: a copy
-        Entry* known;                  // accesses found to be in order already, by this instruction
+        // What is in order before it, by the last look.
+        StampId fine_write;
+        uint32_t fine_readers;
+        // The cell and the lane that are looked at.
+        uint64_t address;
+        uint32_t bytes, lane;
+        Stamp before, older;  // its writes
     };
-    static constexpr uint32_t known_entries = 16;
-    static uint32_t slot(Component who) { return (who / 4 + who % 4 * 5) % known_entries; }
+    struct Wrong {
+        Kind kind;
+        bool common;  // not by the letter only
+    };
+    using LaneMasks = std::array<uint32_t, 32>;
 
-    Warp& warp_of(sassemu_warp w);
+    Warp& warp_of(sassemu_warp w) {
+        Recent& r = recent_[reinterpret_cast<uintptr_t>(w) / 64 % recent_.size()];
+        if (r.handle != w) r = {w, &warps_.at(w)};
+        return *r.warp;
+    }
     void running(Warp& w, sassemu_warp handle);
-    void touch(Cell* cells, uint32_t count, uint32_t granule, Touch& t);
-    bool is_known(const Stamp& s, const Touch& t) const;
-    void visit(Cell& cell, const Touch& t);
-    void judge(const Stamp& earlier, bool earlier_writes, const Touch& t, const Cell& cell);
+    void touch(Touch& t, uint32_t lanes, const sassemu_location* at, uint32_t bytes);
+    void touch_space(Touch& t, uint32_t lanes, const sassemu_location* at, uint32_t bytes);
+    void touch_row(Touch& t, Block& b, uint32_t first, uint32_t units, uint32_t per, const uint32_t* masks);
+    void touch_cells(Touch& t, Block& b, uint32_t first, uint32_t count, uint32_t lanes);
+    bool knows(const Stamp& s, const Touch& t);
+    bool passes(StampId id, bool wrote, Touch& t);
+    bool readers_pass(const Block& b, uint32_t cell, uint32_t lanes, Touch& t);
+    void add_reader(Touch& t, Block& b, uint32_t cell, uint32_t lanes);
+    void list_reader(Touch& t, Block& b, uint32_t cell, uint32_t lanes);
+    void visit(Touch& t, Block& b, uint32_t cell, uint32_t lanes);
+    std::optional<Wrong> check(const Stamp& earlier, bool earlier_writes, const Touch& t);
+    void judge(const Stamp& earlier, bool earlier_writes, uint32_t lanes, Touch& t);
     void found(Kind kind, bool common, const Stamp& earlier, bool earlier_writes, const Touch& t);
     void describe(Finding& f, const Stamp& earlier, bool earlier_writes, const Touch& t);
-    Kind why(const Stamp& earlier, bool earlier_writes, const Touch& t, const Cell& cell) const;
+    Kind why(const Stamp& earlier, bool earlier_writes, const Touch& t) const;
     void synchronise(Warp& w, const sassemu_access& a, uint32_t insn, const sassemu_location* at, bool reads, bool writes);
     void mbarrier(const sassemu_sync& s);
     void wait_for_groups(Warp& w, const sassemu_sync& s, uint32_t kind);
@@ -121,8 +142,11 @@ class Checker : public sassemu::Plugin {
     std::string kernel_;
     uint64_t launch_ = 0;
     std::unordered_map<sassemu_warp, Warp> warps_;
-    sassemu_warp last_handle_ = nullptr;
-    Warp* last_warp_ = nullptr;
+    struct Recent {
+        sassemu_warp handle = nullptr;
+        Warp* warp = nullptr;
+    };
+    std::array<Recent, 256> recent_{};  // of warps_
     std::vector<ThreadName> names_{ThreadName{}};  // by warp id
     std::unordered_map<uint64_t, sassemu_cta> ctas_;
     struct Flag {
@@ -149,11 +173,6 @@ class Checker : public sassemu::Plugin {
     std::map<std::pair<uint64_t, uint32_t>, Mbarrier> mbarriers_;
     Component next_mbarrier_ = first_mbarrier;
     std::map<uint64_t, Copy> copies_;
-    struct Membar {
-        Reach reach;
-        uint32_t insn;
-    };
-    std::unordered_map<uint32_t, Membar> membar_;  // by warp id: a MEMBAR that was its last act
     std::set<uint64_t> seeds_;
     std::pair<uint64_t, uint64_t> heap_;  // of device malloc: not checked
 };

@@ -24,7 +24,7 @@ void Checker::launch_end(sassemu_launch, const char* status) {
     const std::string_view end = status ? status : "";
     if (end == "ok" || end == "deadlock") report_transactions();
     warps_.clear();
-    last_handle_ = nullptr;
+    recent_.fill({});
     names_.assign(1, ThreadName{});
     shadow_.forget();
     for (auto& flags : flags_) flags.clear();
@@ -32,7 +32,6 @@ void Checker::launch_end(sassemu_launch, const char* status) {
     cluster_barriers_.clear();
     mbarriers_.clear();
     copies_.clear();
-    membar_.clear();
     ctas_.clear();
 }
 
@@ -51,7 +50,7 @@ void Checker::cta_begin(sassemu_cta c) {
         const sassemu_warp handle = host.cta_warp(c, k);
         warps_.insert_or_assign(handle, std::move(w));
     }
-    last_handle_ = nullptr;
+    recent_.fill({});
 }
 
 void Checker::cta_end(sassemu_cta c) {
@@ -59,15 +58,7 @@ void Checker::cta_end(sassemu_cta c) {
     shadow_.drop_shared(i.linear);
     ctas_.erase(i.linear);
     for (uint32_t k = 0; k < i.warps; ++k) warps_.erase(host.cta_warp(c, k));
-    last_handle_ = nullptr;
-}
-
-Warp& Checker::warp_of(sassemu_warp w) {
-    if (w != last_handle_) {
-        last_warp_ = &warps_.at(w);
-        last_handle_ = w;
-    }
-    return *last_warp_;
+    recent_.fill({});
 }
 
 // Which lanes run together now. A path that has split off, or come together with another, shows here first.
@@ -135,17 +126,17 @@ void Checker::fence(const sassemu_fence& f) {
     }
     if (!proxy) {
         order_.release_fence(w, f.lanes, reach_of(f.scope), Order::everything, insn);
-        membar_[w.id] = {reach_of(f.scope), insn};
+        w.membar = insn;
+        w.membar_reach = reach_of(f.scope);
         return;
     }
-    const auto membar = membar_.find(w.id);
-    const bool after_membar = membar != membar_.end();
+    const bool after_membar = w.membar;
     if (after_membar) {
-        order_.release_used.erase(membar->second.insn);  // a part of this fence
+        order_.release_used.erase(w.membar);  // a part of this fence
         order_.release_fence(w, f.lanes, cluster, Order::shared_memory, insn);
     }
     // fence.proxy.async of all spaces is MEMBAR.GPU with the fence for shared memory.
-    const bool all = !f.spaces || (after_membar && membar->second.reach == gpu);
+    const bool all = !f.spaces || (after_membar && w.membar_reach == gpu);
     order_.proxy_fence(w, f.lanes, all || f.spaces & SASSEMU_SPACE_BIT(SASSEMU_SHARED),
                        all || f.spaces & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL));
 }
@@ -160,8 +151,7 @@ void Checker::cache(const sassemu_cache_op& c) {
     if (!m.known) {
         order_.acquire_fence(w, c.lanes, gpu, Order::everything, insn);
         // MEMBAR and CCTL.IVALL are one fence: what it acquires, it releases.
-        if (const auto membar = membar_.find(w.id); membar != membar_.end())
-            order_.release_fence(w, c.lanes, membar->second.reach, Order::everything, membar->second.insn);
+        if (w.membar) order_.release_fence(w, c.lanes, w.membar_reach, Order::everything, w.membar);
     } else if (m.is(SASSEMU_INTENT_FENCE) && Meaning::acquires(m.intent.ordering))
         order_.acquire_fence(w, c.lanes, reach_of(m.intent.scope), m.restriction(), insn);
 }
@@ -295,6 +285,7 @@ void Checker::mbarrier(const sassemu_sync& s) {
         t.address = s.address;
         t.bytes = 8;
         t.stamp = {w.threads(), 1u << t.lane, w.epoch, insn & 0xffffff, 0};
+        t.id = settled;
         found(Kind::mbarrier_protocol, true, {b.init_warp * 4, b.init_lanes, b.init_epoch, b.init_insn & 0xffffff, 0}, true, t);
     };
     Warp* w = s.warp ? &warp_of(s.warp) : nullptr;

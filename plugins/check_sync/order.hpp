@@ -68,6 +68,13 @@ struct Group {
     std::array<Knowledge, reaches> acquirable; // read from that far away, and not acquired yet
     View acquirable_any;
     uint32_t from = 0, to = 0;                 // the last edge that came in: instructions
+    uint64_t version = 0;                      // of `now`: another one whenever that may have changed
+};
+
+// What a look into `now` has shown; see Checker::knows.
+struct Known {
+    uint64_t version = ~uint64_t{0};
+    Entry entry{};
 };
 
 struct Warp {
@@ -81,6 +88,9 @@ struct Warp {
     uint32_t last_active = ~0u;
     uint32_t issued = 0;            // lanes of the last instruction on an mbarrier
     uint32_t copies[3][32] = {};    // groups committed: LDGSTS, bulk, tensor units
+    std::array<Known, 32> known;
+    uint32_t membar = 0;            // that was its last act: the instruction, and how far it reaches
+    Reach membar_reach = Reach::cta;
 
     Component threads() const { return id * 4; }
     Component copying() const { return id * 4 + 1; }       // LDGSTS
@@ -107,7 +117,10 @@ class Order {
     void each(Warp& w, uint32_t lanes, F&& f) {
         split(w, lanes);
         for (Group& g : w.groups)
-            if (g.lanes & lanes) f(g);
+            if (g.lanes & lanes) {
+                f(g);
+                g.version = ++versions_;
+            }
     }
     void merge(Warp& w);  // groups that know the same become one
 
@@ -136,6 +149,7 @@ class Order {
     void join_all(Knowledge& to, const Knowledge& from);
     void add(Knowledge& to, const Entry& entry);
     Joiner joiner_;
+    uint64_t versions_ = 0;
 };
 
 // Components of accesses in a proxy view: one per space.

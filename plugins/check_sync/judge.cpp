@@ -1,0 +1,126 @@
+// Whether two accesses that meet in a byte are in order, and which link is missing where they are not. What belongs here:
+// that judgement. Which accesses meet is found in cells.cpp, the words for a finding are in report.cpp.
+#include <bit>
+
+#include "checker.hpp"
+
+namespace check_sync {
+
+namespace {
+
+Reach reach_in(const Stamp& s) { return static_cast<Reach>(s.flags / stamp_reach); }
+
+}  // namespace
+
+// Whether all of an earlier access is in order, by the letter too where that counts. What was found is kept: a warp asks the
+// same of every cell that another warp has written.
+bool Checker::knows(const Stamp& s, const Touch& t) {
+    const uint64_t version = t.group->version << 2 | uint64_t{t.shared} << 1 | t.by_letter;
+    Known& k = t.warp->known[(s.who / 4 + s.who % 4 * 5) % t.warp->known.size()];
+    if (k.version == version && k.entry.who == s.who && s.epoch <= k.entry.epoch && !(s.lanes & ~k.entry.lanes)) return true;
+    const View& proper = t.group->now[t.shared ? for_shared : for_global];
+    const View& letter = t.group->now[by_letter];
+    const bool one = !t.by_letter || letter.same(proper);
+    const Entry* by = proper.find(s.who, s.lanes, s.epoch);
+    if (!by) return proper.covers(s.who, s.lanes, s.epoch) && (one || letter.covers(s.who, s.lanes, s.epoch));
+    const Entry* other = one ? by : letter.find(s.who, s.lanes, s.epoch);
+    if (!other) return letter.covers(s.who, s.lanes, s.epoch);
+    k = {version, {s.who, by->lanes & other->lanes, std::min(by->epoch, other->epoch)}};
+    return true;
+}
+
+// Whether nothing is wrong with an earlier access, whichever of its lanes it was.
+bool Checker::passes(StampId id, bool wrote, Touch& t) {
+    if (id <= settled) return id == settled || (t.write && !(t.stamp.flags & stamp_atomic));
+    const Stamp& s = shadow_.stamps[id];
+    if (t.stamp.flags & stamp_async && s.flags & stamp_strong) return false;  // it may be a word that was seen: cell by cell
+    const bool fine = t.stamp.flags & stamp_async ? !check(s, wrote, t) : knows(s, t);
+    if (fine && wrote) t.fine_write = id;
+    return fine;
+}
+
+void Checker::judge(const Stamp& earlier, bool earlier_writes, uint32_t lanes, Touch& t) {
+    for (; lanes; lanes &= lanes - 1) {
+        if (!(t.stamp.flags & stamp_async)) t.lane = static_cast<uint32_t>(std::countr_zero(lanes));
+        if (const auto wrong = check(earlier, earlier_writes, t)) found(wrong->kind, wrong->common, earlier, earlier_writes, t);
+    }
+}
+
+// `earlier` and this touch meet in a byte, and one of them writes it.
+std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_writes, const Touch& t) {
+    const Group& g = *t.group;
+    const Warp& w = *t.warp;
+    const bool by_copy = t.stamp.flags & stamp_async, was_copy = earlier.flags & stamp_async;
+    const View& proper = g.now[t.shared ? for_shared : for_global];
+    bool common = knows(earlier, t), letter = common;
+    if (!common) {
+        common = proper.covers(earlier.who, earlier.lanes, earlier.epoch);
+        letter = common && (g.now[by_letter].same(proper) || g.now[by_letter].covers(earlier.who, earlier.lanes, earlier.epoch));
+    }
+    const bool same_warp = earlier.who == w.threads();
+    if (same_warp && by_copy) {
+        const uint32_t others = earlier.lanes & ~(1u << t.lane);  // its own are in program order
+        if (!others || proper.covers(earlier.who, others, earlier.epoch)) common = letter = true;
+    }
+    if (same_warp && !common) {  // lanes that run together are in order
+        bool together = true;
+        for (uint32_t lanes = earlier.lanes & ~(1u << t.lane); lanes; lanes &= lanes - 1)
+            together &= w.classes[__builtin_ctz(lanes)] == w.classes[t.lane];
+        common = together;
+    }
+    if (same_warp && !letter) {
+        const uint32_t others = earlier.lanes & ~(1u << t.lane);
+        letter = !others || g.now[by_letter].covers(earlier.who, others, earlier.epoch);
+    }
+    if (!t.by_letter) letter = common;
+    if ((!common || !letter) && earlier.flags & stamp_strong && earlier_writes && !flags_[t.shared].empty()) {
+        // What a thread has read strongly comes before what it does to the same word.
+        const auto flag = flags_[t.shared].find(t.shared ? t.owner << 32 | t.address : t.address);
+        if (flag != flags_[t.shared].end() && flag->second.has_read(w.id, t.lane)) return {};
+    }
+    if (earlier.flags & t.stamp.flags & stamp_atomic && (by_copy || was_copy)) return {};  // red.async among themselves
+    const bool strong_pair = earlier.flags & stamp_strong && t.stamp.flags & stamp_strong;
+    if (strong_pair && !by_copy && !was_copy) {
+        if (common && letter) return {};
+        const ThreadName& name = names_[earlier.who / 4];
+        const Reach far = w.place.apart({name.cta, name.cluster});
+        if (reach_in(earlier) < far || reach_in(t.stamp) < far) {
+            return Wrong{Kind::scope_too_narrow, true};
+        }
+        // No race. But if its write was seen to be executed before, by way of other words, order was wanted.
+        if (!earlier_writes || t.write || earlier.flags & stamp_atomic || common) return {};
+        if (!g.now[executed].covers(earlier.who, earlier.lanes, earlier.epoch)) return {};
+        return Wrong{why(earlier, earlier_writes, t), true};
+    }
+    if (!common || !letter) {
+        return Wrong{why(earlier, earlier_writes, t), !common};
+    }
+    if (!by_copy || was_copy || t.stamp.flags & stamp_generic) return {};
+    // In order among threads. The async proxy needs to be shown what the generic one did.
+    const Component who = in_space(earlier.who, t.shared);
+    if (!g.now[to_async].covers(who, earlier.lanes, earlier.epoch))
+        return Wrong{Kind::missing_proxy_fence, earlier_writes};
+    if (!g.now[to_async_strict].covers(who, earlier.lanes, earlier.epoch))
+        return Wrong{Kind::missing_proxy_fence, false};
+    return {};
+}
+
+Kind Checker::why(const Stamp& earlier, bool earlier_writes, const Touch& t) const {
+    const Group& g = *t.group;
+    const auto knows = [&](Rule r) { return g.now[r].covers(earlier.who, earlier.lanes, earlier.epoch); };
+    if (knows(t.shared ? for_shared : for_global)) return Kind::data_race;  // by the letter only
+    if (!knows(executed)) {
+        // A copy that still reads, or that fills again what a copy had filled before.
+        const bool still_reads = earlier.flags & stamp_async && !earlier_writes && !(t.stamp.flags & stamp_async);
+        const bool fills_again = t.stamp.flags & stamp_async && t.write && !earlier_writes && t.before.flags & stamp_async;
+        const bool filled_again = !t.write && earlier.flags & stamp_async && t.older.who &&
+                                  g.now[executed].covers(t.older.who, t.older.lanes, t.older.epoch);
+        return still_reads || fills_again || filled_again ? Kind::async_reuse : Kind::data_race;
+    }
+    if (knows(any_scope)) return Kind::scope_too_narrow;
+    if (knows(acquire_given)) return Kind::missing_acquire;
+    if (knows(release_given)) return Kind::missing_release;
+    return Kind::no_memory_order;
+}
+
+}  // namespace check_sync
