@@ -73,6 +73,7 @@ void warp_info(sassemu_warp h, sassemu_warp_info* out) {
     r.clock = w.cta->clock();
     give(out, r);
 }
+uint32_t active(sassemu_warp h) { return warp(h)->active; }
 sassemu_cta cta_of_rank(sassemu_cta h, uint32_t rank) {
     const Cluster& cluster = *cta(h)->cluster;
     return rank < cluster.size ? handle(cluster.cta[rank]) : nullptr;
@@ -143,6 +144,28 @@ void form_addresses(AccessCall& c) {
     }
 }
 
+// Whether all lanes reach memory, for what is most frequent: one block of shared memory, or one allocation. False: look closer.
+bool all_reach(const AccessCall& c, uint32_t aligned) {
+    const Cta& cta = *c.w->cta;
+    uint64_t low = ~uint64_t{0}, high = 0, bits = 0;
+    const auto look = [&](uint64_t address) {
+        low = std::min(low, address);
+        high = std::max(high, address);
+        bits |= address;
+    };
+    if (c.shown.lanes == ~0u)
+        for (uint32_t lane = 0; lane < 32; ++lane) look(c.address[lane]);
+    else
+        for (uint32_t todo = c.shown.lanes; todo; todo &= todo - 1) look(c.address[std::countr_zero(todo)]);
+    if (bits % aligned) return false;
+    if (c.shown.space == SASSEMU_SHARED) return high < cta.shared_bytes && high + c.shown.bytes <= cta.shared_bytes;
+    if (c.shown.space != SASSEMU_GLOBAL && c.shown.space != SASSEMU_GENERIC) return false;
+    // Addresses of the windows of the other spaces are in no extent.
+    const Extent& e = cta.last.holds(low, 1) ? cta.last : cta.launch->space->find(low);
+    return e.holds(low, 1) && e.holds(high, c.shown.bytes) && !(e.flags & Extent::freed) &&
+           !(writes(c.shown) && e.flags & Extent::read_only);
+}
+
 const uint64_t* addresses(const sassemu_access* a) {
     AccessCall& c = call_of(a);
     if (c.known == AccessCall::Known::nothing) {
@@ -152,11 +175,14 @@ const uint64_t* addresses(const sassemu_access* a) {
         // An access of several elements is aligned to one of them.
         const uint32_t elements = c.shown.atomic ? std::max(1u, c.op->m[2] >> 16 & 255) : 1;
         const uint32_t aligned = c.shown.bytes / elements;
-        if (space != AccessSpace::constant)
+        const auto lands = [&](uint64_t address, uint32_t lane) {
+            return land(*c.w, space, address, lane, aligned, writes(c.shown)).host != nullptr;
+        };
+        if (space != AccessSpace::constant && !all_reach(c, aligned))
             for (uint32_t todo = c.shown.lanes; todo; todo &= todo - 1) {
                 const auto lane = static_cast<uint32_t>(std::countr_zero(todo));
-                if (!land(*c.w, space, c.address[lane], lane, aligned, writes(c.shown)).host ||
-                    !land(*c.w, space, c.address[lane] + c.shown.bytes - aligned, lane, aligned, writes(c.shown)).host) {
+                if (!lands(c.address[lane], lane) ||
+                    (elements > 1 && !lands(c.address[lane] + c.shown.bytes - aligned, lane))) {
                     c.known = AccessCall::Known::bad;
                     break;
                 }
@@ -186,9 +212,16 @@ sassemu_location locate(const Warp& w, uint32_t space, uint64_t address) {
 const sassemu_location* locations(const sassemu_access* a) {
     AccessCall& c = call_of(a);
     if (!addresses(a)) return nullptr;
-    if (!c.located)
-        for (uint32_t lane = 0; lane < 32; ++lane) c.location[lane] = locate(*c.w, c.shown.space, c.address[lane]);
+    if (c.located) return c.location;
     c.located = true;
+    if (c.shown.space == SASSEMU_GLOBAL) {
+        for (uint32_t lane = 0; lane < 32; ++lane) c.location[lane] = {c.address[lane], SASSEMU_GLOBAL, 0};
+    } else if (c.shown.space == SASSEMU_SHARED) {
+        const auto owner = static_cast<uint32_t>(c.w->cta->linear);
+        for (uint32_t lane = 0; lane < 32; ++lane) c.location[lane] = {c.address[lane] & 0xffffff, SASSEMU_SHARED, owner};
+    } else {
+        for (uint32_t lane = 0; lane < 32; ++lane) c.location[lane] = locate(*c.w, c.shown.space, c.address[lane]);
+    }
     return c.location;
 }
 const uint32_t* values(const sassemu_access* a) { return with_rows(a).values; }
@@ -320,6 +353,7 @@ sassemu_host make_table() {
     h.write_shared = write_shared;
     h.read_local = read_local;
     h.find_allocation = find_allocation;
+    h.active = active;
     return h;
 }
 

@@ -77,6 +77,18 @@ void Checker::synchronise(Warp& w, const sassemu_access& a, uint32_t insn, const
                                (m.is(SASSEMU_INTENT_ACCESS) ? m.intent.ordering : a.ordering) != SASSEMU_WEAK;
     if (!strong_access && flags_[0].empty() && flags_[1].empty()) return;
     if (a.flags & SASSEMU_ACCESS_LDGSTS) return;
+    const auto key_of = [](const sassemu_location& l) {
+        return l.space == SASSEMU_SHARED ? uint64_t{l.owner} << 32 | l.address : l.address;
+    };
+    if (!strong_access) {
+        bool maybe = false;
+        for (uint32_t lanes = a.lanes; lanes && !maybe; lanes &= lanes - 1) {
+            const sassemu_location& l = at[std::countr_zero(lanes)];
+            uint64_t bit = 0;
+            maybe = flag_bit(l.space == SASSEMU_SHARED, key_of(l), bit) & bit;
+        }
+        if (!maybe) return;
+    }
     uint32_t scope = a.scope;
     if (scope == SASSEMU_LEVEL_NONE || a.ordering == SASSEMU_VOLATILE) scope = SASSEMU_LEVEL_SYS;
     const bool changes = a.op == SASSEMU_ATOMIC || a.op == SASSEMU_REDUCE;
@@ -91,11 +103,14 @@ void Checker::synchronise(Warp& w, const sassemu_access& a, uint32_t insn, const
         }
         left &= ~same;
         const bool shared = l.space == SASSEMU_SHARED;
-        const uint64_t key = shared ? static_cast<uint64_t>(l.owner) << 32 | l.address : l.address;
+        const uint64_t key = key_of(l);
         auto flag = flags_[shared].find(key);
         if (flag == flags_[shared].end()) {
             if (!writes) continue;
             flag = flags_[shared].try_emplace(key).first;
+            uint64_t bit = 0;
+            uint64_t& bits = flag_bit(shared, key, bit);
+            bits |= bit;
         }
         Flag& f = flag->second;
         if (!strong_access && !(shared && !m.known)) {
@@ -103,14 +118,14 @@ void Checker::synchronise(Warp& w, const sassemu_access& a, uint32_t insn, const
             continue;
         }
         if (reads && a.op != SASSEMU_REDUCE) {
-            uint32_t& readers = f.readers[w.id];
+            uint32_t& readers = f.lanes_of(w.id);
             if (changes || (readers & same) != same) order_.acquire(w, same, m.acquire(scope), f.channel, insn);
             readers |= same;
         }
         if (!writes && a.op == SASSEMU_LOAD) continue;
         if (!changes) f.channel.clear();
         f.readers.clear();
-        if (changes && a.op != SASSEMU_REDUCE) f.readers[w.id] = same;
+        if (changes && a.op != SASSEMU_REDUCE) f.lanes_of(w.id) = same;
         order_.release(w, same, m.release(scope), insn, f.channel);
         released = true;
     }

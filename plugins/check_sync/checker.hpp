@@ -151,14 +151,31 @@ class Checker : public sassemu::Plugin {
     std::unordered_map<uint64_t, sassemu_cta> ctas_;
     struct Flag {
         Channel channel;
-        std::unordered_map<uint32_t, uint32_t> readers;  // warp id -> lanes that have read this very value
+        std::vector<std::pair<uint32_t, uint32_t>> readers;  // warps, and their lanes that have read this very value
+        uint32_t& lanes_of(uint32_t warp) {
+            for (auto& [id, lanes] : readers)
+                if (id == warp) return lanes;
+            return readers.emplace_back(warp, 0).second;
+        }
         bool has_read(uint32_t warp, uint32_t lane) const {
-            const auto at = readers.find(warp);
-            return at != readers.end() && at->second >> lane & 1;
+            for (const auto& [id, lanes] : readers)
+                if (id == warp) return lanes >> lane & 1;
+            return false;
         }
     };
+    uint64_t& flag_bit(bool shared, uint64_t key, uint64_t& bit) {
+        const uint64_t hash = (key >> 2) * 0x9e3779b97f4a7c15u >> 52;
+        bit = uint64_t{1} << hash % 64;
+        return maybe_flags_[shared][hash / 64];
+    }
+    std::array<uint64_t, 64> maybe_flags_[2]{};    // a word whose bit is not set is none
     std::unordered_map<uint64_t, Flag> flags_[2];  // words that threads synchronise through: global; shared by (CTA, offset)
-    std::map<std::pair<uint64_t, uint32_t>, Channel> barriers_;
+    struct Barrier {
+        std::vector<Order::Arrival> waiting;  // what they know does not change until they have met
+        Channel arrived;                      // those that do not wait
+        uint32_t insn = 0;
+    };
+    std::map<std::pair<uint64_t, uint32_t>, Barrier> barriers_;  // by CTA and number
     struct ClusterBarrier {
         Channel arriving, over;
         std::unordered_map<uint32_t, uint32_t> arrived;  // warp id -> lanes, of this phase

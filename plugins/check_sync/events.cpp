@@ -28,6 +28,7 @@ void Checker::launch_end(sassemu_launch, const char* status) {
     names_.assign(1, ThreadName{});
     shadow_.forget();
     for (auto& flags : flags_) flags.clear();
+    for (auto& maybe : maybe_flags_) maybe.fill(0);
     barriers_.clear();
     cluster_barriers_.clear();
     mbarriers_.clear();
@@ -57,13 +58,14 @@ void Checker::cta_end(sassemu_cta c) {
     const sassemu_cta_info i = info(c);
     shadow_.drop_shared(i.linear);
     ctas_.erase(i.linear);
+    barriers_.erase(barriers_.lower_bound({i.linear, 0}), barriers_.lower_bound({i.linear + 1, 0}));
     for (uint32_t k = 0; k < i.warps; ++k) warps_.erase(host.cta_warp(c, k));
     recent_.fill({});
 }
 
 // Which lanes run together now. A path that has split off, or come together with another, shows here first.
 void Checker::running(Warp& w, sassemu_warp handle) {
-    const uint32_t active = info(handle).active;
+    const uint32_t active = host.active(handle);
     if (active == w.last_active || !active) return;
     w.last_active = active;
     const uint32_t one = w.classes[__builtin_ctz(active)];
@@ -166,20 +168,21 @@ void Checker::sync(const sassemu_sync& s) {
     }
     const auto linear = [&] { return info(s.cta).linear; };
     switch (s.kind) {
-        case SASSEMU_SYNC_BARRIER_ARRIVE:
-            order_.release(*w, s.lanes, {true, gpu}, insn, barriers_[{w->place.cta, s.id}]);
+        case SASSEMU_SYNC_BARRIER_ARRIVE: {
+            Barrier& b = barriers_[{w->place.cta, s.id}];
+            b.insn = insn;
+            if (s.waits)
+                b.waiting.push_back({w, s.lanes, w->epoch});
+            else
+                order_.release(*w, s.lanes, {true, gpu}, insn, b.arrived);
             order_.next(*w);
             break;
+        }
         case SASSEMU_SYNC_BARRIER_COMPLETE: {
-            Channel& channel = barriers_[{linear(), s.id}];
-            const uint32_t from = channel.insn;
-            for (uint32_t k = 0; s.waiting && k < info(s.cta).warps; ++k)
-                if (s.waiting[k]) {
-                    Warp& other = warp_of(host.cta_warp(s.cta, k));
-                    order_.acquire(other, s.waiting[k], {true, gpu, false}, channel, from);
-                    order_.merge(other);
-                }
-            channel.clear();
+            Barrier& b = barriers_[{linear(), s.id}];
+            order_.meet(b.waiting, b.arrived, b.insn);
+            b.waiting.clear();
+            if (!b.arrived.edges.empty()) b.arrived.clear();
             break;
         }
         case SASSEMU_SYNC_CLUSTER_ARRIVE: {

@@ -69,51 +69,78 @@ void Order::add(Knowledge& to, const Entry& entry) {
     to[to_async_strict] = kept[1];
 }
 
+Edge& Channel::from(const Place& place) {
+    std::vector<uint32_t>& of_cluster = near[place.cluster];
+    for (const uint32_t i : of_cluster)
+        if (edges[i].from.cta == place.cta) return edges[i];
+    of_cluster.push_back(static_cast<uint32_t>(edges.size()));
+    edges.emplace_back();
+    edges.back().from = place;
+    return edges.back();
+}
+
+namespace {
+
+void remember(std::vector<uint32_t>& fences, uint32_t insn) {
+    if (insn && std::find(fences.begin(), fences.end(), insn) == fences.end()) fences.push_back(insn);
+}
+
+}  // namespace
+
 void Order::release(Warp& w, uint32_t lanes, const Release& how, uint32_t insn, Channel& to) {
-    Edge* edge = nullptr;
-    for (Edge& e : to.edges)
-        if (e.from.cta == w.place.cta) edge = &e;
-    if (!edge) {
-        to.edges.emplace_back();
-        edge = &to.edges.back();
-        edge->from = w.place;
-    }
+    Edge& edge = to.from(w.place);
     to.insn = insn;
     each(w, lanes, [&](Group& g) {
         const Entry self{w.threads(), g.lanes, w.epoch};
-        Knowledge all = g.now;
-        add(all, self);
-        to.executed = joiner_(to.executed, all[executed]);
-        const Knowledge& scoped = how.releases ? all : g.released[cta];
-        to.any_scope = joiner_(to.any_scope, scoped[any_scope]);
-        if (!how.releases) to.any_scope = joiner_(to.any_scope, g.released_shared[any_scope]);
-        for (uint32_t far = cta; far <= how.reach && far < reaches; ++far) {
-            Knowledge& gives = edge->gives[far];
-            if (how.releases) {
-                join_all(gives, all);
-                continue;
-            }
-            join_all(gives, g.released[far]);
-            edge->fence[far] = g.fence[far];
-            gives[release_given] = joiner_(gives[release_given], all[release_given]);
-            gives[executed] = joiner_(gives[executed], all[executed]);
-            if (far <= cluster && !g.released_shared[for_shared].empty()) {
-                for (const Rule r : {for_shared, by_letter, for_init, to_async, to_async_strict, acquire_given})
-                    gives[r] = joiner_(gives[r], g.released_shared[r]);
-                edge->fence[far] = g.shared_fence;
-            } else {
-                gives[for_init] = joiner_(gives[for_init], g.released_shared[for_init]);
-            }
+        if (how.releases) {
+            Knowledge all = g.now;
+            add(all, self);
+            to.executed = joiner_(to.executed, all[executed]);
+            to.any_scope = joiner_(to.any_scope, all[any_scope]);
+            for (uint32_t far = cta; far <= how.reach && far < reaches; ++far) join_all(edge.gives[far], all);
+            if (how.reach == gpu) join_all(to.everywhere, edge.gives[gpu]);
+            return;
         }
+        Channel::Told& told = to.told[w.id];
+        // A warp that has learnt nothing since it was here gives one thing more: itself.
+        const bool again = w.groups.size() == 1 && told.changes == g.changes && told.lanes == g.lanes && told.reach == how.reach;
+        told = {g.changes, g.lanes, how.reach};
+        const auto give = [&](View& view, Rule rule) {
+            if (!again) view = joiner_(view, g.now[rule]);
+            view.raise(self);
+        };
+        give(to.executed, executed);
+        for (uint32_t far = cta; far <= how.reach && far < reaches; ++far) {
+            Knowledge& gives = edge.gives[far];
+            if (!again) {
+                join_all(gives, g.released[far]);
+                edge.fence[far] = g.fence[far];
+                if (far <= cluster && !g.released_shared[for_shared].empty()) {
+                    for (const Rule r : {for_shared, by_letter, for_init, to_async, to_async_strict, acquire_given})
+                        gives[r] = joiner_(gives[r], g.released_shared[r]);
+                    edge.fence[far] = g.shared_fence;
+                } else {
+                    gives[for_init] = joiner_(gives[for_init], g.released_shared[for_init]);
+                }
+            }
+            give(gives[release_given], release_given);
+            give(gives[executed], executed);
+        }
+        if (how.reach == gpu) {
+            remember(to.fences, edge.fence[gpu]);
+            if (!again) join_all(to.everywhere, edge.gives[gpu]);
+            give(to.everywhere[release_given], release_given);
+            give(to.everywhere[executed], executed);
+        }
+        if (again) return;
+        to.any_scope = joiner_(to.any_scope, g.released[cta][any_scope]);
+        to.any_scope = joiner_(to.any_scope, g.released_shared[any_scope]);
     });
-    if (how.reach == gpu) join_all(to.everywhere, edge->gives[gpu]);
 }
 
 void Order::release_copy(Warp& w, uint32_t lanes, const Entry& copy, uint32_t insn, Channel& to) {
     Channel one;
-    one.edges.emplace_back();
-    Edge& edge = one.edges.back();
-    edge.from = w.place;
+    Edge& edge = one.from(w.place);
     one.insn = insn;
     each(w, lanes, [&](Group& g) {
         Knowledge all = g.now;
@@ -131,18 +158,14 @@ void Order::release_copy(Warp& w, uint32_t lanes, const Entry& copy, uint32_t in
 
 void Order::move(Channel& from, Channel& to) {
     for (Edge& edge : from.edges) {
-        Edge* same = nullptr;
-        for (Edge& e : to.edges)
-            if (e.from.cta == edge.from.cta) same = &e;
-        if (!same) {
-            to.edges.push_back(std::move(edge));
-            continue;
-        }
+        Edge& same = to.from(edge.from);
         for (uint32_t far = 0; far < reaches; ++far) {
-            join_all(same->gives[far], edge.gives[far]);
-            if (edge.fence[far]) same->fence[far] = edge.fence[far];
+            join_all(same.gives[far], edge.gives[far]);
+            if (edge.fence[far]) same.fence[far] = edge.fence[far];
         }
     }
+    for (const uint32_t insn : from.fences) remember(to.fences, insn);
+    to.told.clear();
     join_all(to.everywhere, from.everywhere);
     to.executed = joiner_(to.executed, from.executed);
     to.any_scope = joiner_(to.any_scope, from.any_scope);
@@ -151,8 +174,17 @@ void Order::move(Channel& from, Channel& to) {
 }
 
 void Order::acquire(Warp& w, uint32_t lanes, const Acquire& how, const Channel& from, uint32_t insn) {
+    const auto used_by = [&](uint32_t fence, Reach far) {
+        if (!fence) return;
+        int& used = release_used.try_emplace(fence, -1).first->second;
+        used = std::max(used, static_cast<int>(far));
+    };
+    const auto near = from.near.find(w.place.cluster);
+    const size_t here = near == from.near.end() ? 0 : near->second.size();
+    const bool far_away = from.edges.size() > here;
     each(w, lanes, [&](Group& g) {
         const View before = g.now[executed];
+        const View proper[] = {g.now[for_global], g.now[for_shared], g.now[by_letter]};
         g.now[executed] = joiner_(before, from.executed);
         if (!g.now[executed].same(before)) {
             g.from = from.insn;
@@ -170,28 +202,77 @@ void Order::acquire(Warp& w, uint32_t lanes, const Acquire& how, const Channel& 
                     g.now[r] = joiner_(g.now[r], gives[r]);
             join_all(g.acquirable[far], gives);
         };
-        bool far_away = false;
-        for (const Edge& e : from.edges) {
+        for (size_t i = 0; i < here; ++i) {
+            const Edge& e = from.edges[near->second[i]];
             const Reach far = e.from.apart(w.place);
-            far_away |= far == gpu;
             if (how.reach < far) continue;
-            if (e.fence[far]) {
-                int& used = release_used.try_emplace(e.fence[far], -1).first->second;
-                used = std::max(used, static_cast<int>(far));
-            }
-            if (far != gpu) take(e.gives[far], far);
+            used_by(e.fence[far], far);
+            take(e.gives[far], far);
         }
-        const bool near = how.chip && !far_away && from.edges.size() == 1 && from.edges[0].from.cta == w.place.cta;
-        View& any = how.acquires || near ? g.now[any_scope] : g.acquirable_any;
+        const bool alone = how.chip && !far_away && from.edges.size() == 1 && from.edges[0].from.cta == w.place.cta;
+        View& any = how.acquires || alone ? g.now[any_scope] : g.acquirable_any;
         any = joiner_(any, from.any_scope);
-        if (far_away && how.reach == gpu) take(from.everywhere, gpu);
+        if (far_away && how.reach == gpu) {
+            for (const uint32_t fence : from.fences) used_by(fence, gpu);
+            take(from.everywhere, gpu);
+        }
+        g.changes = ++versions_;
+        if (!proper[0].same(g.now[for_global]) || !proper[1].same(g.now[for_shared]) || !proper[2].same(g.now[by_letter]))
+            changed(g);
     });
+}
+
+void Order::meet(const std::vector<Arrival>& arrived, const Channel& others, uint32_t insn) {
+    std::vector<Entry> selves;
+    std::vector<Group*> groups;
+    for (const Arrival& a : arrived) split(*a.warp, a.lanes);
+    for (const Arrival& a : arrived)
+        for (Group& g : a.warp->groups)
+            if (g.lanes & a.lanes) {
+                groups.push_back(&g);
+                selves.push_back({a.warp->threads(), g.lanes, a.epoch});
+            }
+    // A warp may have come in parts: later epochs first, as in every view.
+    std::sort(selves.begin(), selves.end(), [](const Entry& x, const Entry& y) { return x.who != y.who ? x.who < y.who : x.epoch > y.epoch; });
+    const View met(std::move(selves));
+    Knowledge all;
+    for (uint32_t r = 0; r < rules; ++r) {
+        const bool by_itself = r != to_async && r != to_async_strict;  // see add()
+        // Mostly all know the same, by several rules.
+        uint32_t like = 0;
+        for (; like < r; ++like) {
+            bool alike = by_itself && like != to_async && like != to_async_strict && others.edges.empty();
+            for (size_t i = 0; i < groups.size() && alike; ++i) alike = groups[i]->now[like].same(groups[i]->now[r]);
+            if (alike) break;
+        }
+        if (like < r) {
+            all[r] = all[like];
+            continue;
+        }
+        View& sum = all[r];
+        for (const Edge& e : others.edges) sum = View::joined(sum, e.gives[cta][r]);
+        if (r == executed) sum = View::joined(sum, others.executed);
+        if (r == any_scope) sum = View::joined(sum, others.any_scope);
+        const View* last = nullptr;
+        for (const Group* g : groups) {
+            if (!last || !last->same(g->now[r])) sum = View::joined(sum, g->now[r]);
+            last = &g->now[r];
+        }
+        if (by_itself) sum = View::joined(sum, met);
+    }
+    for (Group* g : groups) {
+        if (!all[executed].same(g->now[executed])) g->from = g->to = insn;
+        g->now = all;
+        changed(*g);
+    }
+    for (const Arrival& a : arrived) merge(*a.warp);
 }
 
 void Order::know(Warp& w, uint32_t lanes, const Entry& entry, const Acquire& how) {
     each(w, lanes, [&](Group& g) {
         Knowledge one{};
         add(one, entry);
+        changed(g);
         if (how.acquires || how.chip) {
             join_all(g.now, one);
             return;
@@ -206,6 +287,7 @@ void Order::know(Warp& w, uint32_t lanes, const Entry& entry, const Acquire& how
 void Order::release_fence(Warp& w, uint32_t lanes, Reach reach, Restrict only, uint32_t insn) {
     each(w, lanes, [&](Group& g) {
         Knowledge all = g.now;
+        g.changes = ++versions_;
         add(all, {w.threads(), g.lanes, w.epoch});
         if (only == mbarrier_init) {
             g.released_shared[for_init] = all[for_init];
@@ -228,6 +310,7 @@ void Order::release_fence(Warp& w, uint32_t lanes, Reach reach, Restrict only, u
 void Order::acquire_fence(Warp& w, uint32_t lanes, Reach reach, Restrict only, uint32_t insn) {
     int& used = acquire_used.try_emplace(insn, -1).first->second;
     each(w, lanes, [&](Group& g) {
+        changed(g);
         g.now[any_scope] = joiner_(g.now[any_scope], g.acquirable_any);
         for (uint32_t far = cta; far <= reach; ++far) {
             const Knowledge& gives = g.acquirable[far];
@@ -246,6 +329,7 @@ void Order::acquire_fence(Warp& w, uint32_t lanes, Reach reach, Restrict only, u
 void Order::proxy_fence(Warp& w, uint32_t lanes, bool shared, bool global) {
     each(w, lanes, [&](Group& g) {
         std::vector<Entry> own, all;
+        g.changes = ++versions_;
         const auto both = [&](std::vector<Entry>& to, const Entry& e, bool in_global, bool in_shared) {
             if (in_global) to.push_back({in_space(e.who, false), e.lanes, e.epoch});
             if (in_shared) to.push_back({in_space(e.who, true), e.lanes, e.epoch});
@@ -276,6 +360,7 @@ void Order::together(Warp& w, uint32_t lanes, bool stated) {
     each(w, lanes, [&](Group& g) {
         const View letter = g.now[by_letter];
         g.now = all;
+        changed(g);
         if (!stated) g.now[by_letter] = letter;
     });
     ++w.epoch;

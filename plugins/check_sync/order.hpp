@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <unordered_map>
 #include <vector>
 
 #include "view.hpp"
@@ -51,9 +52,18 @@ struct Edge {
 // A word that threads synchronise through: an atomic, a flag, a phase of an mbarrier, a barrier.
 struct Channel {
     std::vector<Edge> edges;  // at most one per CTA
+    std::unordered_map<uint64_t, std::vector<uint32_t>> near;  // cluster -> its edges
+    std::vector<uint32_t> fences;  // of all edges, those that reach the whole GPU
     Knowledge everywhere;     // what all of them give to any reader
     View any_scope, executed; // of all of them
     uint32_t insn = 0;        // the last one that released
+    struct Told {             // by a warp, without a release of its own
+        uint64_t changes = 0;
+        uint32_t lanes = 0;
+        Reach reach = cta;
+    };
+    std::unordered_map<uint32_t, Told> told;
+    Edge& from(const Place& place);
     void clear() { *this = Channel{}; }
 };
 
@@ -68,7 +78,8 @@ struct Group {
     std::array<Knowledge, reaches> acquirable; // read from that far away, and not acquired yet
     View acquirable_any;
     uint32_t from = 0, to = 0;                 // the last edge that came in: instructions
-    uint64_t version = 0;                      // of `now`: another one whenever that may have changed
+    uint64_t version = 0;                      // of what is proper in `now`: another one whenever that has changed
+    uint64_t changes = 0;                      // of all of it
 };
 
 // What a look into `now` has shown; see Checker::knows.
@@ -117,10 +128,7 @@ class Order {
     void each(Warp& w, uint32_t lanes, F&& f) {
         split(w, lanes);
         for (Group& g : w.groups)
-            if (g.lanes & lanes) {
-                f(g);
-                g.version = ++versions_;
-            }
+            if (g.lanes & lanes) f(g);
     }
     void merge(Warp& w);  // groups that know the same become one
 
@@ -131,6 +139,12 @@ class Order {
     // What an asynchronous operation gives when it completes: itself, and by the lax rules what its thread did.
     void release_copy(Warp& w, uint32_t lanes, const Entry& copy, uint32_t insn, Channel& to);
     void acquire(Warp& w, uint32_t lanes, const Acquire&, const Channel& from, uint32_t insn);
+    // Lanes that have met at a barrier of their CTA, and `others` that have arrived and gone on.
+    struct Arrival {
+        Warp* warp;
+        uint32_t lanes, epoch;
+    };
+    void meet(const std::vector<Arrival>& arrived, const Channel& others, uint32_t insn);
     void know(Warp& w, uint32_t lanes, const Entry& entry, const Acquire&);
 
     enum Restrict { everything, shared_memory, mbarrier_init };
@@ -149,6 +163,7 @@ class Order {
     void join_all(Knowledge& to, const Knowledge& from);
     void add(Knowledge& to, const Entry& entry);
     Joiner joiner_;
+    void changed(Group& g) { g.version = g.changes = ++versions_; }
     uint64_t versions_ = 0;
 };
 

@@ -67,20 +67,50 @@ class View {
     static View joined(const View& a, const View& b) {
         if (a.same(b) || b.empty()) return a;
         if (a.empty()) return b;
-        std::vector<Entry> all;
+        static thread_local std::vector<Entry> all;
         const std::vector<Entry>&x = a.entries(), &y = b.entries();
+        all.clear();
         all.reserve(x.size() + y.size());
-        size_t i = 0, k = 0;
-        while (i < x.size() || k < y.size()) {
-            const Component who = k == y.size() || (i < x.size() && x[i].who < y[k].who) ? x[i].who : y[k].who;
-            const size_t first_x = i, first_y = k;
-            while (i < x.size() && x[i].who == who) ++i;
-            while (k < y.size() && y[k].who == who) ++k;
-            merge(x.data() + first_x, i - first_x, y.data() + first_y, k - first_y, all);
+        const Entry *i = x.data(), *const x_end = i + x.size(), *k = y.data(), *const y_end = k + y.size();
+        while (i != x_end && k != y_end) {
+            if (i->who < k->who) {
+                all.push_back(*i++);
+                continue;
+            }
+            if (k->who < i->who) {
+                all.push_back(*k++);
+                continue;
+            }
+            const Component who = i->who;
+            const Entry *const first_x = i, *const first_y = k;
+            while (i != x_end && i->who == who) ++i;
+            while (k != y_end && k->who == who) ++k;
+            if (i - first_x == 1 && k - first_y == 1 && first_x->lanes == first_y->lanes)
+                all.push_back(first_x->epoch < first_y->epoch ? *first_y : *first_x);
+            else
+                merge(first_x, static_cast<size_t>(i - first_x), first_y, static_cast<size_t>(k - first_y), all);
         }
+        all.insert(all.end(), i, x_end);
+        all.insert(all.end(), k, y_end);
         if (all == x) return a;
         if (all == y) return b;
-        return View(std::move(all));
+        return View(std::vector<Entry>(all));
+    }
+    // Adds one entry; in place where nobody else has this view.
+    void raise(const Entry& e) {
+        if (rep_ && rep_->uses == 1) {
+            std::vector<Entry>& all = rep_->entries;
+            const auto at = std::lower_bound(all.begin(), all.end(), e.who, [](const Entry& x, Component c) { return x.who < c; });
+            if (at == all.end() || at->who != e.who) {
+                all.insert(at, e);
+                return;
+            }
+            if (at->lanes == e.lanes && (at + 1 == all.end() || at[1].who != e.who)) {
+                at->epoch = std::max(at->epoch, e.epoch);
+                return;
+            }
+        }
+        *this = joined(*this, View(std::vector<Entry>{e}));
     }
 
   private:

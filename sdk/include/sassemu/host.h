@@ -194,6 +194,10 @@ typedef struct sassemu_host {
     int32_t (*read_local)(sassemu_warp, uint32_t lane, uint32_t offset, void *to, uint32_t bytes);
     /* The allocation on whose pages the address lies. -1: there is none. */
     int32_t (*find_allocation)(sassemu_session, uint64_t address, sassemu_allocation *);
+
+    /* ---- since 1.1 -------------------------------------------------------------------------------------------------- */
+    /* Lanes of the running path, without the rest of warp_info. */
+    uint32_t (*active)(sassemu_warp);
 } sassemu_host;
 
 SASSEMU_END
