@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "emu/plan/element.hpp"
+#include "emu/schedule/schedules.hpp"
 
 namespace sassemu::cli {
 
@@ -46,6 +47,7 @@ Result<plan::RunOptions> run_options(const CommonOptions& options) {
     run.gpu.seed = options.seed;
     run.gpu.deterministic = options.deterministic;
     run.gpu.reference = options.reference;
+    if (options.agents.empty()) run.gpu.agents = agent_order_of(options.seed);
     if (options.agents == "lazy") run.gpu.agents = AgentOrder::lazy;
     if (options.agents == "random") run.gpu.agents = AgentOrder::random;
     if (options.level == "v2") run.gpu.level = HostLevel::v2;

@@ -12,6 +12,7 @@
 #include "emu/plan/atomic_file.hpp"
 #include "emu/plan/report.hpp"
 #include "emu/plan/run_plan.hpp"
+#include "emu/schedule/schedules.hpp"
 
 namespace sassemu::cli {
 namespace {
@@ -108,13 +109,14 @@ Result<int> run(const RunCommand& command, bool quick_options) {
     if (command.seeds > 1) {
         SASSEMU_ASSIGN(options.hooks, plan::load_plugins(options));
     }
-    for (uint64_t more = command.seeds; more > 1 && !stop_requested; --more) {
+    for (uint64_t n = 0; n + 1 < command.seeds && !stop_requested; ++n) {
         options.finish_plugins = false;
         auto outcome = plan::run_plan(plan, options);
         running_gpu = nullptr;
         if (!outcome) return std::move(outcome).error();
         code = worse(code, outcome->exit_code());
-        ++options.gpu.seed;
+        options.gpu.seed = nth_seed(command.common.seed, n + 1);
+        if (command.common.agents.empty()) options.gpu.agents = agent_order_of(options.gpu.seed);
     }
     options.finish_plugins = true;
     auto outcome = plan::run_plan(plan, options);

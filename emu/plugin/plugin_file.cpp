@@ -47,7 +47,7 @@ Result<void> check(const sassemu_plugin* p, const std::string& where) {
                        version_text(SASSEMU_ABI_VERSION),
                    "build it again with this emulator's headers");
     if (!SASSEMU_HAS(p, sassemu_plugin, consistency))
-        return bad("its table has " + std::to_string(p->size) + " bytes, ABI 1.0 has " +
+        return bad("its table has " + std::to_string(p->size) + " bytes, this ABI's has " +
                    std::to_string(sizeof(sassemu_plugin)));
     if (!p->name || !p->create || !p->destroy)
         return bad("its table lacks a name, create or destroy");

@@ -7,6 +7,7 @@
 #include <tbb/task_group.h>
 
 #include <algorithm>
+#include <utility>
 #include <cstring>
 
 #include "emu/plugin/hooks.hpp"
@@ -31,6 +32,15 @@ constexpr uint64_t short_cta = 1 << 14;
 constexpr uint64_t most_claimed = 32;
 // Warp instructions of a worker between two looks at the limits of the launch.
 constexpr uint64_t report_after = 16 * path_quantum;
+
+bool can_run(const Warp& w) {
+    bool runnable = false;
+    for (uint32_t k = 0; k < w.paths_used && w.live; ++k) runnable |= w.paths[k].state == PathState::runnable;
+    return runnable;
+}
+
+// Whether a schedule (schedules.hpp) leaves what is usual, one time in `count`. Asked with plugins only: they look at orders.
+bool turns_away(Chooser& chooser, uint32_t count) { return chooser.pick(ChoicePoint::next_warp, count) == count - 1; }
 
 }  // namespace
 
@@ -168,7 +178,8 @@ CtaSlot* Engine::next(std::unique_lock<std::mutex>& lock, Worker& worker) {
         const auto may_wait = [](const CtaSlot& s) {
             return s.quiet_slices >= others_first || (s.cta.slices >= 16 && std::has_single_bit(s.cta.slices));
         };
-        if (can_admit && (runnable_.empty() || may_wait(*runnable_.front()))) return admit(worker);
+        const bool others_too = settings_.hooks && turns_away(chooser_, 2);
+        if (can_admit && (runnable_.empty() || may_wait(*runnable_.front()) || others_too)) return admit(worker);
         const auto spins = [](const CtaSlot* s) { return s->quiet_slices >= others_first; };
         if (held_ && busy_ == 0 && std::all_of(runnable_.begin(), runnable_.end(), spins)) {
             give_way_to_chain();
@@ -373,11 +384,20 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
     slot.gives_way = false;
     if (settings_.hooks) stepping_ = &cta;
     for (uint32_t i = 0; i < cta.warp_count; ++i) effects_before += cta.warps[i].effects;
+    bool all_have_turns = false;
     for (;;) {
         bool progress = false;
-        for (uint32_t n = 0; n < cta.warp_count; ++n) {
-            Warp& w = cta.warps[cta.next_warp];
-            if (++cta.next_warp == cta.warp_count) cta.next_warp = 0;
+        // A schedule may name the warp to run; where that one cannot, all have their turn.
+        uint32_t one = 0;
+        if (settings_.hooks && !std::exchange(all_have_turns, false))
+            for (uint32_t tries = 0; tries < 4 && !one; ++tries) {
+                one = chooser_.pick(ChoicePoint::next_warp, cta.warp_count + 1);
+                if (!one) break;
+                if (!can_run(cta.warps[one - 1])) one = 0;
+            }
+        for (uint32_t n = 0; n < (one ? 1 : cta.warp_count); ++n) {
+            Warp& w = cta.warps[one ? one - 1 : cta.next_warp];
+            if (!one && ++cta.next_warp == cta.warp_count) cta.next_warp = 0;
             if (!w.live) continue;
             const uint64_t before = w.issued + w.guard_false;
             if (!run_warp(slot, w)) continue;
@@ -396,8 +416,12 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
             return Outcome::done;
         }
         step_model(cta, !progress);
+        if (!progress && one) {
+            all_have_turns = true;
+            continue;
+        }
         if (!progress && !wake_parked(slot)) return Outcome::blocked;
-        if (ran >= cta_slice_ || !progress || slot.gives_way) break;
+        if (ran >= cta_slice_ || !progress || slot.gives_way || (settings_.hooks && turns_away(chooser_, 8))) break;
     }
     report(worker);
     check_limits();

@@ -147,6 +147,8 @@ void Checker::finish_copy(uint64_t, Copy& copy) {
         t.group = group;
         t.by_letter = meanings_[copy.insn].known;
         t.write = r.write;
+        t.overwritten = r.before.empty() ? nullptr : r.before.data();
+        t.copied_from = r.at.address;
         t.shared = r.at.space == SASSEMU_SHARED;
         t.owner = r.at.owner;
         t.lane = lane;
@@ -166,6 +168,7 @@ void Checker::finish_copy(uint64_t, Copy& copy) {
             t.stamp.epoch = to->second.epoch;
         }
         t.id = shadow_.stamps.number(t.stamp);
+        if (t.shared) remote(w, r.at.owner);
         uint64_t address = r.at.address;
         for (uint64_t left = r.bytes; left;) {
             Block* block = t.shared ? shadow_.shared(r.at.owner) : &shadow_.global(address);

@@ -44,6 +44,7 @@ void Checker::touch(Touch& t, uint32_t lanes, const sassemu_location* at, uint32
 
 // All in one block of shared memory, or all global.
 void Checker::touch_space(Touch& t, uint32_t lanes, const sassemu_location* at, uint32_t bytes) {
+    if (t.shared) remote(*t.warp, t.owner);
     Block* block = nullptr;
     const auto find = [&](uint64_t address, uint32_t size) {  // the cell, or block->cells()
         if (t.shared) {
@@ -113,12 +114,12 @@ void Checker::touch_row(Touch& t, Block& b, uint32_t first, uint32_t units, uint
             for (uint32_t n = 0; n < per; ++n, ++i) other |= lanes_of(i) ^ masks[k];
         return !other;
     };
-    if (!passes(writer, true, t) && !own(writer, [&](uint32_t i) { return 1u << b.writer[i]; })) return cell_by_cell();
+    if (!own(writer, [&](uint32_t i) { return 1u << b.writer[i]; }) && !passes(writer, true, t)) return cell_by_cell();
     const Readers& set = shadow_.set(readers);
     if (t.write) {
         for (uint32_t p = 0; p < set.count; ++p) {
             const uint32_t* lanes = b.lanes(p);
-            if (!passes(set.of[p], false, t) && !own(set.of[p], [&](uint32_t i) { return lanes[i]; })) return cell_by_cell();
+            if (!own(set.of[p], [&](uint32_t i) { return lanes[i]; }) && !passes(set.of[p], false, t)) return cell_by_cell();
         }
         std::fill_n(&b.write[first], count, t.id);
         std::fill_n(&b.readers[first], count, 0);
@@ -159,8 +160,9 @@ void Checker::touch_cells(Touch& t, Block& b, uint32_t first, uint32_t count, ui
     for (uint32_t i = first; i < first + count; ++i) {
         const StampId writer = b.write[i];
         const uint32_t readers = b.readers[i];
-        const bool fine = (writer == t.fine_write && writer) || passes(writer, true, t) ||
-                          (!async && shadow_.stamps[writer].who == t.stamp.who && lanes == 1u << b.writer[i]);
+        const bool fine = (writer == t.fine_write && writer) ||
+                          (!async && shadow_.stamps[writer].who == t.stamp.who && lanes == 1u << b.writer[i]) ||
+                          passes(writer, true, t);
         if (!fine || readers & own_list) {
             visit(t, b, i, lanes);
         } else if (!t.write) {
@@ -181,10 +183,9 @@ bool Checker::readers_pass(const Block& b, uint32_t cell, uint32_t lanes, Touch&
     const Readers& set = shadow_.set(readers);
     bool whole = true;
     for (uint32_t p = 0; p < set.count; ++p) {
-        if (passes(set.of[p], false, t)) continue;
-        whole = false;
-        if (t.stamp.flags & stamp_async || shadow_.stamps[set.of[p]].who != t.stamp.who || b.lanes_of(p, cell) != lanes)
-            return false;
+        const bool own = !(t.stamp.flags & stamp_async) && shadow_.stamps[set.of[p]].who == t.stamp.who && b.lanes_of(p, cell) == lanes;
+        whole &= !own;
+        if (!own && !passes(set.of[p], false, t)) return false;
     }
     if (whole) t.fine_readers = readers;
     return true;
@@ -246,11 +247,11 @@ void Checker::visit(Touch& t, Block& b, uint32_t cell, uint32_t lanes) {
     };
     const auto own = [&](const Stamp& s) {
         if (async) return false;
-        if ((s.who == t.stamp.who && s.lanes == lanes && std::has_single_bit(lanes)) || knows(s, t)) return true;
+        if (s.who == t.stamp.who && s.lanes == lanes && std::has_single_bit(lanes)) return true;
         // Atomics that reach everybody do not race, and nothing more is asked of them.
         constexpr uint32_t everybody = stamp_strong | uint32_t{gpu} * stamp_reach;
         const uint32_t both = s.flags & t.stamp.flags;
-        return (both & everybody) == everybody && (s.flags | t.stamp.flags) & stamp_atomic;
+        return ((both & everybody) == everybody && (s.flags | t.stamp.flags) & stamp_atomic) || knows(s, t);
     };
     const StampId writer = b.write[cell];
     t.before = writer > settled ? exactly(writer, 1u << b.writer[cell]) : Stamp{};

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <set>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "findings.hpp"
@@ -21,6 +22,7 @@ struct Copy {  // an asynchronous operation under way
         bool write, reduce;
         sassemu_location at;
         uint64_t bytes;
+        std::vector<std::byte> before;  // of a write: what was there
     };
     std::vector<Range> ranges;
     std::map<uint64_t, Entry> completes;  // by owner of the mbarrier
@@ -88,6 +90,8 @@ class Checker : public sassemu::Plugin {
         bool write, shared, by_letter;
         uint64_t owner, base;  // of the block: shared memory's CTA; address of the first byte
         const sassemu_access* access;  // NULL: a copy
+        const std::byte* overwritten;  // by a copy, from address `copied_from` on; NULL: not known
+        uint64_t copied_from;
         // What is in order before it, by the last look.
         StampId fine_write;
         uint32_t fine_readers;
@@ -113,6 +117,8 @@ class Checker : public sassemu::Plugin {
     void touch_row(Touch& t, Block& b, uint32_t first, uint32_t units, uint32_t per, const uint32_t* masks);
     void touch_cells(Touch& t, Block& b, uint32_t first, uint32_t count, uint32_t lanes);
     bool knows(const Stamp& s, const Touch& t);
+    Order::Level level_between(Component who, const Warp& w) const;
+    void shown_by_fence(const Stamp& earlier, const Touch& t);
     bool passes(StampId id, bool wrote, Touch& t);
     bool readers_pass(const Block& b, uint32_t cell, uint32_t lanes, Touch& t);
     void add_reader(Touch& t, Block& b, uint32_t cell, uint32_t lanes);
@@ -131,8 +137,11 @@ class Checker : public sassemu::Plugin {
     std::string thread_text(Component who, uint32_t lanes) const;
     std::string place_text(uint32_t insn) const;
     std::vector<TooStrong> too_strong() const;
+    nlohmann::ordered_json place_json(uint32_t insn) const;
+    nlohmann::ordered_json finding_json(const Finding& f) const;
+    nlohmann::ordered_json strong_json(const TooStrong& s) const;
     void write_json(const std::string& path, const std::vector<TooStrong>& strong) const;
-    void write_sarif(const std::string& path) const;
+    void write_sarif(const std::string& path, const std::vector<TooStrong>& strong) const;
 
     Meanings meanings_;
     Order order_;
@@ -173,12 +182,22 @@ class Checker : public sassemu::Plugin {
     struct Barrier {
         std::vector<Order::Arrival> waiting;  // what they know does not change until they have met
         Channel arrived;                      // those that do not wait
-        uint32_t insn = 0;
     };
     std::map<std::pair<uint64_t, uint32_t>, Barrier> barriers_;  // by CTA and number
+    struct ProxyFence {
+        uint32_t epoch, lanes, insn;
+        bool shared, global;
+    };
+    static constexpr size_t most_proxy_fences = 32;     // per warp; one that is dropped counts as needed
+    std::vector<std::vector<ProxyFence>> proxy_fences_; // by warp id
+    void proxy_fence(Warp& w, uint32_t lanes, uint32_t insn, bool shared, bool global);
+    void remote(Warp& w, uint64_t owner);
     struct ClusterBarrier {
         Channel arriving, over;
         std::unordered_map<uint32_t, uint32_t> arrived;  // warp id -> lanes, of this phase
+        std::vector<uint32_t> insns;                     // that arrive, of this phase
+        uint32_t meeting = 0;                            // of the phase that is over
+        bool remote = false;  // a CTA has used another one's shared memory since: it must have begun, and still be there
         struct Waiting {
             sassemu_warp warp;
             uint32_t lanes, insn;

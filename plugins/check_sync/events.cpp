@@ -1,4 +1,5 @@
 // What orders accesses: barriers, fences, mbarriers, copies that complete, the beginning and end of things.
+#include <algorithm>
 #include <stdexcept>
 
 #include "checker.hpp"
@@ -31,6 +32,7 @@ void Checker::launch_end(sassemu_launch, const char* status) {
     for (auto& maybe : maybe_flags_) maybe.fill(0);
     barriers_.clear();
     cluster_barriers_.clear();
+    proxy_fences_.clear();
     mbarriers_.clear();
     copies_.clear();
     ctas_.clear();
@@ -117,7 +119,7 @@ void Checker::fence(const sassemu_fence& f) {
     if (m.known) {
         if (m.is(SASSEMU_INTENT_PROXY_FENCE) && proxy && !m.says("tensormap") && !m.says("alias")) {
             const uint32_t named = m.intent.spaces;
-            order_.proxy_fence(w, f.lanes, !named || named & SASSEMU_SPACE_BIT(SASSEMU_SHARED),
+            proxy_fence(w, f.lanes, insn, !named || named & SASSEMU_SPACE_BIT(SASSEMU_SHARED),
                                !named || named & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL));
         } else if (m.is(SASSEMU_INTENT_FENCE) && !proxy) {
             const Reach reach = reach_of(m.intent.scope);
@@ -139,7 +141,7 @@ void Checker::fence(const sassemu_fence& f) {
     }
     // fence.proxy.async of all spaces is MEMBAR.GPU with the fence for shared memory.
     const bool all = !f.spaces || (after_membar && w.membar_reach == gpu);
-    order_.proxy_fence(w, f.lanes, all || f.spaces & SASSEMU_SPACE_BIT(SASSEMU_SHARED),
+    proxy_fence(w, f.lanes, insn, all || f.spaces & SASSEMU_SPACE_BIT(SASSEMU_SHARED),
                        all || f.spaces & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL));
 }
 
@@ -170,17 +172,19 @@ void Checker::sync(const sassemu_sync& s) {
     switch (s.kind) {
         case SASSEMU_SYNC_BARRIER_ARRIVE: {
             Barrier& b = barriers_[{w->place.cta, s.id}];
-            b.insn = insn;
-            if (s.waits)
-                b.waiting.push_back({w, s.lanes, w->epoch});
-            else
-                order_.release(*w, s.lanes, {true, gpu}, insn, b.arrived);
+            if (s.waits) {
+                b.waiting.push_back({w, s.lanes, w->epoch, insn});
+                // A reduction has a result: it is more than an order.
+                order_.barrier_used.try_emplace(insn, s.reduction ? Order::level_cta : Order::level_none);
+            } else {
+                order_.release(*w, s.lanes, {true, gpu}, insn, b.arrived, true);
+            }
             order_.next(*w);
             break;
         }
         case SASSEMU_SYNC_BARRIER_COMPLETE: {
             Barrier& b = barriers_[{linear(), s.id}];
-            order_.meet(b.waiting, b.arrived, b.insn);
+            order_.meet(b.waiting, b.arrived);
             b.waiting.clear();
             if (!b.arrived.edges.empty()) b.arrived.clear();
             break;
@@ -189,9 +193,11 @@ void Checker::sync(const sassemu_sync& s) {
             Release how = m.release(SASSEMU_LEVEL_CLUSTER);
             if (m.known) how = {!m.says(".relaxed"), cluster};
             ClusterBarrier& b = cluster_barriers_[w->place.cluster];
-            order_.release(*w, s.lanes, how, insn, b.arriving);
+            order_.release(*w, s.lanes, how, insn, b.arriving, true);
             order_.next(*w);
             b.arrived[w->id] |= s.lanes;
+            order_.barrier_used.try_emplace(insn, Order::level_none);
+            if (std::find(b.insns.begin(), b.insns.end(), insn) == b.insns.end()) b.insns.push_back(insn);
             break;
         }
         case SASSEMU_SYNC_CLUSTER_COMPLETE: {
@@ -199,6 +205,8 @@ void Checker::sync(const sassemu_sync& s) {
             b.over = std::move(b.arriving);
             b.arriving = {};
             b.arrived.clear();
+            b.meeting = order_.meeting(std::exchange(b.insns, {}));
+            if (std::exchange(b.remote, false)) order_.need(b.meeting, Order::level_cluster);
             for (const ClusterBarrier::Waiting& waiting : std::exchange(b.waiting, {}))
                 leave(b, waiting.warp, waiting.lanes, waiting.insn);
             break;
@@ -256,8 +264,30 @@ void Checker::leave(const ClusterBarrier& b, sassemu_warp handle, uint32_t lanes
     Warp& w = warp_of(handle);
     Acquire how = meanings_[insn].acquire(SASSEMU_LEVEL_CLUSTER);
     if (meanings_[insn].known) how = {true, cluster, false};
+    order_.each(w, lanes, [&](Group& g) { g.before_meeting = g.now[for_global]; });
     order_.acquire(w, lanes, how, b.over, insn);
+    order_.each(w, lanes, [&](Group& g) { order_.has_met(g, b.meeting, std::exchange(g.before_meeting, {})); });
     order_.merge(w);
+}
+
+void Checker::proxy_fence(Warp& w, uint32_t lanes, uint32_t insn, bool shared, bool global) {
+    order_.proxy_used.try_emplace(insn, -1);
+    if (proxy_fences_.size() <= w.id) proxy_fences_.resize(names_.size());
+    std::vector<ProxyFence>& all = proxy_fences_[w.id];
+    if (all.size() == most_proxy_fences) {
+        order_.proxy_used[all.front().insn] = 0;
+        all.erase(all.begin());
+    }
+    all.push_back({w.epoch, lanes, insn, shared, global});
+    order_.proxy_fence(w, lanes, shared, global);
+}
+
+// The warp, or a copy of its, uses shared memory of another CTA.
+void Checker::remote(Warp& w, uint64_t owner) {
+    if (owner == w.place.cta) return;
+    ClusterBarrier& b = cluster_barriers_[w.place.cluster];
+    if (std::exchange(b.remote, true)) return;
+    order_.need(b.meeting, Order::level_cluster);
 }
 
 void Checker::mbarrier(const sassemu_sync& s) {
@@ -274,8 +304,10 @@ void Checker::mbarrier(const sassemu_sync& s) {
             const Component who = b.init_warp * 4;
             const uint32_t others = w.id == b.init_warp ? b.init_lanes & ~g.lanes : b.init_lanes;
             const Rule rule = !m.known ? (here ? for_shared : executed) : for_init;
-            ordered &= !others || g.now[rule].covers(who, others, b.init_epoch) ||
-                       (w.id == b.init_warp && w.classes[__builtin_ctz(g.lanes)] == w.classes[__builtin_ctz(others)]);
+            const bool known = !others || g.now[rule].covers(who, others, b.init_epoch);
+            if (known && others && g.met && !g.now[without_meeting].covers(who, others, b.init_epoch))
+                order_.need(g.met, level_between(who, w));
+            ordered &= known || (w.id == b.init_warp && w.classes[__builtin_ctz(g.lanes)] == w.classes[__builtin_ctz(others)]);
         });
         if (ordered) return;
         Touch t{};
@@ -292,6 +324,7 @@ void Checker::mbarrier(const sassemu_sync& s) {
         found(Kind::mbarrier_protocol, true, {b.init_warp * 4, b.init_lanes, b.init_epoch, b.init_insn & 0xffffff, 0}, true, t);
     };
     Warp* w = s.warp ? &warp_of(s.warp) : nullptr;
+    if (w) remote(*w, s.owner);
     switch (s.kind) {
         case SASSEMU_SYNC_MBARRIER_INIT: {
             const Component id = b.id;
@@ -394,8 +427,11 @@ void Checker::async(const sassemu_async& a) {
         c.insn = meanings_.number(a.insn);
         if (a.lanes) c.lanes = a.lanes;
     }
-    if (a.step == SASSEMU_ASYNC_READ || a.step == SASSEMU_ASYNC_WRITE)
-        c.ranges.push_back({a.step == SASSEMU_ASYNC_WRITE, a.op == SASSEMU_REDUCE, a.at, a.bytes});
+    if (a.step == SASSEMU_ASYNC_READ || a.step == SASSEMU_ASYNC_WRITE) {
+        const auto* before = static_cast<const std::byte*>(a.step == SASSEMU_ASYNC_WRITE ? a.before : nullptr);
+        c.ranges.push_back({a.step == SASSEMU_ASYNC_WRITE, a.op == SASSEMU_REDUCE, a.at, a.bytes,
+                            std::vector<std::byte>(before, before ? before + a.bytes : nullptr)});
+    }
     if (a.step != SASSEMU_ASYNC_COMPLETE) return;
     if (c.warp && c.lanes) finish_copy(a.id, c);
     copies_.erase(a.id);

@@ -40,6 +40,7 @@ struct Side {
     std::string space;   // "shared", "global"
     uint64_t address = 0;
     uint32_t bytes = 0;
+    uint64_t cta = 0, cluster = 0;  // linear; of the thread
     std::string before, after;  // values
 };
 
@@ -56,10 +57,19 @@ struct Finding {
     std::string kernel;
 };
 
-// A fence that may be weaker than it is, by what was observed.
+// A fence or barrier that may be weaker than it is, by what was observed.
 struct TooStrong {
     uint32_t insn = 0;
-    std::string is, would_do;
+    std::string what;          // "fence", "cache invalidation", "proxy fence", "barrier", "cluster barrier"
+    std::string is, would_do;  // as written; a scope, "release" of an acq_rel fence, "warp", or "none"
+    std::string sentence() const {
+        const std::string all = "all that was observed needs this " + what;
+        if (would_do == "none") return "nothing that was observed needs this " + what;
+        if (would_do == "release") return all + " for its release only: fence.release would do";
+        if (would_do == "warp") return all + " within a warp only: __syncwarp() would do";
+        if (what == "cluster barrier") return all + " within a CTA only: __syncthreads() would do";
+        return all + " at scope ." + would_do + " only";
+    }
 };
 
 // kind, whether by the letter only, the two instructions

@@ -15,18 +15,54 @@ Reach reach_in(const Stamp& s) { return static_cast<Reach>(s.flags / stamp_reach
 // Whether all of an earlier access is in order, by the letter too where that counts. What was found is kept: a warp asks the
 // same of every cell that another warp has written.
 bool Checker::knows(const Stamp& s, const Touch& t) {
-    const uint64_t version = t.group->version << 2 | uint64_t{t.shared} << 1 | t.by_letter;
+    const Group& g = *t.group;
+    const uint64_t version = g.version << 2 | uint64_t{t.shared} << 1 | t.by_letter;
     Known& k = t.warp->known[(s.who / 4 + s.who % 4 * 5) % t.warp->known.size()];
-    if (k.version == version && k.entry.who == s.who && s.epoch <= k.entry.epoch && !(s.lanes & ~k.entry.lanes)) return true;
-    const View& proper = t.group->now[t.shared ? for_shared : for_global];
-    const View& letter = t.group->now[by_letter];
+    const auto aided = [&](bool yes) {  // by the last barrier
+        if (yes && g.met) order_.need(g.met, level_between(s.who, *t.warp));
+        return true;
+    };
+    if (k.version == version && k.entry.who == s.who && s.epoch <= k.entry.epoch && !(s.lanes & ~k.entry.lanes))
+        return s.epoch <= k.unaided || aided(true);
+    const View& proper = g.now[t.shared ? for_shared : for_global];
+    const View& letter = g.now[by_letter];
     const bool one = !t.by_letter || letter.same(proper);
     const Entry* by = proper.find(s.who, s.lanes, s.epoch);
-    if (!by) return proper.covers(s.who, s.lanes, s.epoch) && (one || letter.covers(s.who, s.lanes, s.epoch));
-    const Entry* other = one ? by : letter.find(s.who, s.lanes, s.epoch);
-    if (!other) return letter.covers(s.who, s.lanes, s.epoch);
-    k = {version, {s.who, by->lanes & other->lanes, std::min(by->epoch, other->epoch)}};
-    return true;
+    const Entry* other = one || !by ? by : letter.find(s.who, s.lanes, s.epoch);
+    if (!by || !other) {
+        if (!by && !proper.covers(s.who, s.lanes, s.epoch)) return false;
+        if (!one && !letter.covers(s.who, s.lanes, s.epoch)) return false;
+        return aided(!g.now[without_meeting].covers(s.who, s.lanes, s.epoch));
+    }
+    k = {version, {s.who, by->lanes & other->lanes, std::min(by->epoch, other->epoch)}, 0};
+    if (const Entry* alone = g.now[without_meeting].find(s.who, k.entry.lanes, 0)) k.unaided = alone->epoch;
+    return s.epoch <= k.unaided || aided(!g.now[without_meeting].covers(s.who, s.lanes, s.epoch));
+}
+
+// How far a barrier must reach that orders these two.
+Order::Level Checker::level_between(Component who, const Warp& w) const {
+    if (who >= first_mbarrier || who / 4 == w.id) return who >= first_mbarrier ? Order::level_cta : Order::level_warp;
+    const ThreadName& name = names_[who / 4];
+    return w.place.apart({name.cta, name.cluster}) == cta ? Order::level_cta : Order::level_cluster;
+}
+
+// The fence that has shown a generic access to the async proxy: the first one behind it in its own thread, else the last of
+// the thread that copies.
+void Checker::shown_by_fence(const Stamp& earlier, const Touch& t) {
+    const auto mark = [&](const ProxyFence& f) {
+        order_.proxy_used[f.insn] = 0;
+        return true;
+    };
+    const auto in_thread = [&](uint32_t warp, uint32_t lanes, uint32_t epoch) {
+        if (warp >= proxy_fences_.size()) return false;
+        for (const ProxyFence& f : proxy_fences_[warp])
+            if (f.epoch >= epoch && !(lanes & ~f.lanes) && (t.shared ? f.shared : f.global)) return mark(f);
+        return false;
+    };
+    if (in_thread(earlier.who / 4, earlier.lanes, earlier.epoch)) return;
+    for (const uint32_t warp : {earlier.who / 4, t.warp->id})
+        if (warp < proxy_fences_.size())
+            for (const ProxyFence& f : proxy_fences_[warp]) mark(f);
 }
 
 // Whether nothing is wrong with an earlier access, whichever of its lanes it was.
@@ -102,6 +138,7 @@ std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_
         return Wrong{Kind::missing_proxy_fence, earlier_writes};
     if (!g.now[to_async_strict].covers(who, earlier.lanes, earlier.epoch))
         return Wrong{Kind::missing_proxy_fence, false};
+    shown_by_fence(earlier, t);
     return {};
 }
 

@@ -28,7 +28,7 @@ void Order::merge(Warp& w) {
         for (size_t k = i + 1; k < w.groups.size();) {
             Group &a = w.groups[i], &b = w.groups[k];
             bool equal = same(a.now, b.now) && same(a.released_shared, b.released_shared) &&
-                         a.acquirable_any.same(b.acquirable_any);
+                         a.acquirable_any.same(b.acquirable_any) && a.acquirable_given.same(b.acquirable_given);
             for (uint32_t r = 0; r < reaches && equal; ++r)
                 equal = same(a.released[r], b.released[r]) && same(a.acquirable[r], b.acquirable[r]);
             if (!equal) {
@@ -87,50 +87,48 @@ void remember(std::vector<uint32_t>& fences, uint32_t insn) {
 
 }  // namespace
 
-void Order::release(Warp& w, uint32_t lanes, const Release& how, uint32_t insn, Channel& to) {
+void Order::release(Warp& w, uint32_t lanes, const Release& how, uint32_t insn, Channel& to, bool barrier) {
     Edge& edge = to.from(w.place);
     to.insn = insn;
     each(w, lanes, [&](Group& g) {
         const Entry self{w.threads(), g.lanes, w.epoch};
+        // What it learnt at a barrier it may hand on here: then the barrier was needed.
+        if (g.met && !barrier && (how.releases || g.fence[cta] || g.shared_fence)) need(g.met, level_meeting);
         if (how.releases) {
             Knowledge all = g.now;
             add(all, self);
             to.executed = joiner_(to.executed, all[executed]);
             to.any_scope = joiner_(to.any_scope, all[any_scope]);
+            to.release_given = joiner_(to.release_given, all[release_given]);
             for (uint32_t far = cta; far <= how.reach && far < reaches; ++far) join_all(edge.gives[far], all);
             if (how.reach == gpu) join_all(to.everywhere, edge.gives[gpu]);
             return;
         }
         Channel::Told& told = to.told[w.id];
         // A warp that has learnt nothing since it was here gives one thing more: itself.
-        const bool again = w.groups.size() == 1 && told.changes == g.changes && told.lanes == g.lanes && told.reach == how.reach;
+        const bool again = told.changes == g.changes && told.lanes == g.lanes && told.reach == how.reach;
         told = {g.changes, g.lanes, how.reach};
         const auto give = [&](View& view, Rule rule) {
             if (!again) view = joiner_(view, g.now[rule]);
             view.raise(self);
         };
         give(to.executed, executed);
-        for (uint32_t far = cta; far <= how.reach && far < reaches; ++far) {
+        give(to.release_given, release_given);
+        for (uint32_t far = cta; far <= how.reach && far < reaches && !again; ++far) {
             Knowledge& gives = edge.gives[far];
-            if (!again) {
-                join_all(gives, g.released[far]);
-                edge.fence[far] = g.fence[far];
-                if (far <= cluster && !g.released_shared[for_shared].empty()) {
-                    for (const Rule r : {for_shared, by_letter, for_init, to_async, to_async_strict, acquire_given})
-                        gives[r] = joiner_(gives[r], g.released_shared[r]);
-                    edge.fence[far] = g.shared_fence;
-                } else {
-                    gives[for_init] = joiner_(gives[for_init], g.released_shared[for_init]);
-                }
+            join_all(gives, g.released[far]);
+            edge.fence[far] = g.fence[far];
+            if (far <= cluster && !g.released_shared[for_shared].empty()) {
+                for (const Rule r : {for_shared, by_letter, for_init, to_async, to_async_strict, acquire_given})
+                    gives[r] = joiner_(gives[r], g.released_shared[r]);
+                edge.fence[far] = g.shared_fence;
+            } else {
+                gives[for_init] = joiner_(gives[for_init], g.released_shared[for_init]);
             }
-            give(gives[release_given], release_given);
-            give(gives[executed], executed);
         }
-        if (how.reach == gpu) {
+        if (how.reach == gpu && !again) {
             remember(to.fences, edge.fence[gpu]);
-            if (!again) join_all(to.everywhere, edge.gives[gpu]);
-            give(to.everywhere[release_given], release_given);
-            give(to.everywhere[executed], executed);
+            join_all(to.everywhere, edge.gives[gpu]);
         }
         if (again) return;
         to.any_scope = joiner_(to.any_scope, g.released[cta][any_scope]);
@@ -146,12 +144,13 @@ void Order::release_copy(Warp& w, uint32_t lanes, const Entry& copy, uint32_t in
         Knowledge all = g.now;
         add(all, {w.threads(), g.lanes, w.epoch});
         one.executed = joiner_(one.executed, all[executed]);
-        one.everywhere[release_given] = joiner_(one.everywhere[release_given], all[release_given]);
+        one.release_given = joiner_(one.release_given, all[release_given]);
     });
     add(one.everywhere, copy);
     edge.gives.fill(one.everywhere);
     one.any_scope = View(std::vector<Entry>{copy});
     one.executed = joiner_(one.executed, one.any_scope);
+    one.release_given = joiner_(one.release_given, one.any_scope);
     // Nothing proper of the thread is given, so its epoch goes on: the stores of a warp make one entry.
     move(one, to);
 }
@@ -169,6 +168,7 @@ void Order::move(Channel& from, Channel& to) {
     join_all(to.everywhere, from.everywhere);
     to.executed = joiner_(to.executed, from.executed);
     to.any_scope = joiner_(to.any_scope, from.any_scope);
+    to.release_given = joiner_(to.release_given, from.release_given);
     to.insn = from.insn;
     from.clear();
 }
@@ -198,9 +198,10 @@ void Order::acquire(Warp& w, uint32_t lanes, const Acquire& how, const Channel& 
             g.now[acquire_given] = joiner_(g.now[acquire_given], gives[acquire_given]);
             // Within a cluster only shared memory is handed over without an acquire.
             if (how.chip && far == cluster)
-                for (const Rule r : {for_shared, for_init, to_async, to_async_strict, release_given})
+                for (const Rule r : {for_shared, for_init, to_async, to_async_strict})
                     g.now[r] = joiner_(g.now[r], gives[r]);
             join_all(g.acquirable[far], gives);
+            g.acquirable_from[far] = true;
         };
         for (size_t i = 0; i < here; ++i) {
             const Edge& e = from.edges[near->second[i]];
@@ -212,6 +213,11 @@ void Order::acquire(Warp& w, uint32_t lanes, const Acquire& how, const Channel& 
         const bool alone = how.chip && !far_away && from.edges.size() == 1 && from.edges[0].from.cta == w.place.cta;
         View& any = how.acquires || alone ? g.now[any_scope] : g.acquirable_any;
         any = joiner_(any, from.any_scope);
+        const Reach farthest = far_away ? gpu : from.edges.size() == 1 && from.edges[0].from.cta == w.place.cta ? cta : cluster;
+        if (how.reach >= farthest) {
+            View& any_given = how.acquires || alone || (how.chip && !far_away) ? g.now[release_given] : g.acquirable_given;
+            any_given = joiner_(any_given, from.release_given);
+        }
         if (far_away && how.reach == gpu) {
             for (const uint32_t fence : from.fences) used_by(fence, gpu);
             take(from.everywhere, gpu);
@@ -222,10 +228,40 @@ void Order::acquire(Warp& w, uint32_t lanes, const Acquire& how, const Channel& 
     });
 }
 
-void Order::meet(const std::vector<Arrival>& arrived, const Channel& others, uint32_t insn) {
+uint32_t Order::meeting(std::vector<uint32_t> insns) {
+    std::sort(insns.begin(), insns.end());
+    insns.erase(std::unique(insns.begin(), insns.end()), insns.end());
+    const auto [at, is_new] = meeting_numbers_.try_emplace(insns, static_cast<uint32_t>(meetings_.size()));
+    if (is_new) meetings_.push_back({std::move(insns), -1});
+    return at->second;
+}
+
+void Order::need(uint32_t meeting, int level) {
+    Meeting& m = meetings_[meeting];
+    if (level <= m.level) return;
+    m.level = level;
+    for (const uint32_t insn : m.insns) {
+        const auto barrier = barrier_used.find(insn);
+        if (barrier != barrier_used.end()) barrier->second = std::max(barrier->second, level);
+    }
+}
+
+void Order::has_met(Group& g, uint32_t meeting, const View& before) {
+    g.met = meeting;
+    g.now[without_meeting] = before;
+    changed(g);
+}
+
+void Order::meet(const std::vector<Arrival>& arrived, const Channel& others) {
     std::vector<Entry> selves;
+    std::vector<uint32_t> insns;
     std::vector<Group*> groups;
-    for (const Arrival& a : arrived) split(*a.warp, a.lanes);
+    for (const Arrival& a : arrived) {
+        split(*a.warp, a.lanes);
+        insns.push_back(a.insn);
+    }
+    if (insns.empty()) return;
+    const uint32_t insn = insns.front(), number = meeting(std::move(insns));
     for (const Arrival& a : arrived)
         for (Group& g : a.warp->groups)
             if (g.lanes & a.lanes) {
@@ -236,7 +272,7 @@ void Order::meet(const std::vector<Arrival>& arrived, const Channel& others, uin
     std::sort(selves.begin(), selves.end(), [](const Entry& x, const Entry& y) { return x.who != y.who ? x.who < y.who : x.epoch > y.epoch; });
     const View met(std::move(selves));
     Knowledge all;
-    for (uint32_t r = 0; r < rules; ++r) {
+    for (uint32_t r = 0; r < without_meeting; ++r) {
         const bool by_itself = r != to_async && r != to_async_strict;  // see add()
         // Mostly all know the same, by several rules.
         uint32_t like = 0;
@@ -252,6 +288,7 @@ void Order::meet(const std::vector<Arrival>& arrived, const Channel& others, uin
         View& sum = all[r];
         for (const Edge& e : others.edges) sum = View::joined(sum, e.gives[cta][r]);
         if (r == executed) sum = View::joined(sum, others.executed);
+        if (r == release_given) sum = View::joined(sum, others.release_given);
         if (r == any_scope) sum = View::joined(sum, others.any_scope);
         const View* last = nullptr;
         for (const Group* g : groups) {
@@ -262,8 +299,9 @@ void Order::meet(const std::vector<Arrival>& arrived, const Channel& others, uin
     }
     for (Group* g : groups) {
         if (!all[executed].same(g->now[executed])) g->from = g->to = insn;
+        const View before = g->now[for_global];
         g->now = all;
-        changed(*g);
+        has_met(*g, number, before);
     }
     for (const Arrival& a : arrived) merge(*a.warp);
 }
@@ -281,6 +319,7 @@ void Order::know(Warp& w, uint32_t lanes, const Entry& entry, const Acquire& how
         g.now[acquire_given] = joiner_(g.now[acquire_given], one[acquire_given]);
         g.acquirable_any = joiner_(g.acquirable_any, one[any_scope]);
         join_all(g.acquirable[cta], one);
+        g.acquirable_from[cta] = true;
     });
 }
 
@@ -312,12 +351,14 @@ void Order::acquire_fence(Warp& w, uint32_t lanes, Reach reach, Restrict only, u
     each(w, lanes, [&](Group& g) {
         changed(g);
         g.now[any_scope] = joiner_(g.now[any_scope], g.acquirable_any);
+        g.now[release_given] = joiner_(g.now[release_given], g.acquirable_given);
         for (uint32_t far = cta; far <= reach; ++far) {
             const Knowledge& gives = g.acquirable[far];
-            if (!gives[release_given].empty()) used = std::max(used, static_cast<int>(far));
+            if (std::exchange(g.acquirable_from[far], false)) used = std::max(used, static_cast<int>(far));
             if (only == shared_memory) {
                 for (const Rule r : {for_shared, by_letter, for_init, to_async, to_async_strict, release_given})
                     g.now[r] = joiner_(g.now[r], gives[r]);
+                g.acquirable_from[far] = true;  // the rest stays
                 continue;
             }
             join_all(g.now, gives);

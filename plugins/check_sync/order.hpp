@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <unordered_map>
 #include <vector>
 
@@ -26,6 +27,7 @@ enum Rule : uint32_t {
     acquire_given,  // as if every read acquired
     release_given,  // as if every write released
     executed,       // whatever is known to have been executed before
+    without_meeting,// proper, for global memory, had there not been the last barrier that the lanes were at
     rules
 };
 
@@ -55,7 +57,7 @@ struct Channel {
     std::unordered_map<uint64_t, std::vector<uint32_t>> near;  // cluster -> its edges
     std::vector<uint32_t> fences;  // of all edges, those that reach the whole GPU
     Knowledge everywhere;     // what all of them give to any reader
-    View any_scope, executed; // of all of them
+    View any_scope, executed, release_given;  // of all of them, how far they reach aside
     uint32_t insn = 0;        // the last one that released
     struct Told {             // by a warp, without a release of its own
         uint64_t changes = 0;
@@ -76,8 +78,11 @@ struct Group {
     std::array<uint32_t, reaches> fence{};     // its instruction
     uint32_t shared_fence = 0;
     std::array<Knowledge, reaches> acquirable; // read from that far away, and not acquired yet
-    View acquirable_any;
+    View acquirable_any, acquirable_given;
+    bool acquirable_from[reaches] = {};        // something came from that far away
     uint32_t from = 0, to = 0;                 // the last edge that came in: instructions
+    View before_meeting;                       // while a cluster's barrier is left
+    uint32_t met = 0;                          // the last barrier that they were at: Order::meeting
     uint64_t version = 0;                      // of what is proper in `now`: another one whenever that has changed
     uint64_t changes = 0;                      // of all of it
 };
@@ -86,6 +91,7 @@ struct Group {
 struct Known {
     uint64_t version = ~uint64_t{0};
     Entry entry{};
+    uint32_t unaided = 0;  // up to this epoch the last barrier was not needed for it
 };
 
 struct Warp {
@@ -133,7 +139,7 @@ class Order {
     void merge(Warp& w);  // groups that know the same become one
 
     // To be followed by next(), once for all channels that an instruction releases to.
-    void release(Warp& w, uint32_t lanes, const Release&, uint32_t insn, Channel& to);
+    void release(Warp& w, uint32_t lanes, const Release&, uint32_t insn, Channel& to, bool barrier = false);
     void next(Warp& w) { ++w.epoch; }
     void move(Channel& from, Channel& to);  // adds all of it
     // What an asynchronous operation gives when it completes: itself, and by the lax rules what its thread did.
@@ -142,9 +148,15 @@ class Order {
     // Lanes that have met at a barrier of their CTA, and `others` that have arrived and gone on.
     struct Arrival {
         Warp* warp;
-        uint32_t lanes, epoch;
+        uint32_t lanes, epoch, insn;
     };
-    void meet(const std::vector<Arrival>& arrived, const Channel& others, uint32_t insn);
+    void meet(const std::vector<Arrival>& arrived, const Channel& others);
+    // For what is stronger than was needed: a barrier where these instructions met; `level` of what is in order thanks to
+    // nothing but a group's last one.
+    enum Level { level_none = -1, level_warp, level_cta, level_cluster, level_meeting = level_cluster };
+    uint32_t meeting(std::vector<uint32_t> insns);
+    void need(uint32_t meeting, int level);
+    void has_met(Group& g, uint32_t meeting, const View& before);
     void know(Warp& w, uint32_t lanes, const Entry& entry, const Acquire&);
 
     enum Restrict { everything, shared_memory, mbarrier_init };
@@ -156,13 +168,19 @@ class Order {
     void together(Warp& w, uint32_t lanes, bool stated);
 
     // The instruction of a fence -> how far what it released was used; for what is stronger than was needed.
-    std::map<uint32_t, int> release_used, acquire_used;
+    std::map<uint32_t, int> release_used, acquire_used, barrier_used, proxy_used;
 
   private:
     void split(Warp& w, uint32_t lanes);
     void join_all(Knowledge& to, const Knowledge& from);
     void add(Knowledge& to, const Entry& entry);
     Joiner joiner_;
+    struct Meeting {
+        std::vector<uint32_t> insns;
+        int level;
+    };
+    std::vector<Meeting> meetings_{Meeting{{}, level_cluster}};  // the first is none
+    std::map<std::vector<uint32_t>, uint32_t> meeting_numbers_;
     void changed(Group& g) { g.version = g.changes = ++versions_; }
     uint64_t versions_ = 0;
 };

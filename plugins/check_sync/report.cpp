@@ -84,6 +84,9 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
         const bool copy = stamp.flags & stamp_async || (stamp.who < first_mbarrier && stamp.who % 4 == 1);
         s.action = stamp.flags & stamp_atomic ? "changes" : writes ? "writes" : "reads";
         s.thread = thread_text(stamp.who, stamp.lanes);
+        const ThreadName* name = stamp.who < first_mbarrier && stamp.who / 4 < names_.size() ? &names_[stamp.who / 4] : nullptr;
+        s.cta = name ? name->cta : t.warp->place.cta;
+        s.cluster = name ? name->cluster : t.warp->place.cluster;
         s.proxy = stamp.flags & stamp_async ? "async" : copy ? "generic, delayed" : "generic";
         s.space = space + (t.shared && t.owner != t.warp->place.cta ? " of CTA " + std::to_string(t.owner) : "");
         s.address = t.address;
@@ -91,11 +94,20 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
     };
     side(f.second, t.stamp, t.write);
     if (earlier.insn) side(f.first, earlier, earlier_writes);
-    // Memory has its old bytes still.
-    uint32_t old = 0;
+    // Memory has its old bytes still; behind a copy, which is told when it is over, what it wrote.
+    uint32_t old = 0, written = 0;
     const uint32_t n = std::min(t.bytes, 4u);
     bool there = false;
-    if (!t.shared) {
+    const bool over = !t.access && t.write;
+    if (over) {
+        there = t.overwritten != nullptr;
+        if (there) std::memcpy(&old, t.overwritten + (t.address - t.copied_from), n);
+        if (!t.shared)
+            host.read(session, t.address, &written, n);
+        else if (auto cta = ctas_.find(t.owner); cta != ctas_.end())
+            host.read_shared(cta->second, static_cast<uint32_t>(t.address), &written, n);
+        f.second.after = hex(written);
+    } else if (!t.shared) {
         there = host.read(session, t.address, &old, n) == 0;
     } else if (auto cta = ctas_.find(t.owner); cta != ctas_.end()) {
         there = host.read_shared(cta->second, static_cast<uint32_t>(t.address), &old, n) == 0;
@@ -103,7 +115,7 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
     if (there) {
         f.second.before = hex(old);
         if (earlier_writes) f.first.after = hex(old);
-        f.second.after = t.write ? "" : hex(old);
+        if (!over) f.second.after = t.write ? "" : hex(old);
         const uint32_t* values = t.write && t.access && t.access->op == SASSEMU_STORE ? host.values(t.access) : nullptr;
         if (const sassemu_location* at = values ? host.locations(t.access) : nullptr) {
             const uint64_t offset = t.address - at[t.lane].address;
@@ -183,8 +195,14 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
 }
 
 std::vector<TooStrong> Checker::too_strong() const {
-    static const char* const names[] = {"cta", "cluster", "gpu"};
+    static const char* const reach_names[] = {"cta", "cluster", "gpu"};
+    static const char* const level_names[] = {"warp", "cta"};
     std::vector<TooStrong> all;
+    const auto add = [&](uint32_t insn, const char* what, const std::string& would_do) {
+        const Meaning& m = meanings_[insn];
+        all.push_back({insn, what, m.known && !m.ptx.empty() ? std::string(m.ptx) : host.insn_text(m.insn), would_do});
+    };
+    const auto named = [](int level, const char* const* names) { return level < 0 ? std::string("none") : names[level]; };
     for (const auto& [insn, used] : order_.release_used) {
         const Meaning& m = meanings_[insn];
         if (!m.opcode.starts_with("MEMBAR")) continue;
@@ -192,7 +210,21 @@ std::vector<TooStrong> Checker::too_strong() const {
         const bool cta_level = text.find(".CTA") != std::string_view::npos;
         if (used >= 0 && (cta_level || used == gpu)) continue;
         if (used < 0 && text.find(".SC") != std::string_view::npos) continue;  // may order a store before a load
-        all.push_back({insn, m.known ? std::string(m.ptx) : std::string(text), used < 0 ? "none" : names[used]});
+        add(insn, "fence", named(used, reach_names));
+    }
+    for (const auto& [insn, used] : order_.acquire_used) {
+        const Meaning& m = meanings_[insn];
+        if (!m.opcode.starts_with("CCTL") || used > Reach::cta) continue;
+        if (m.known && m.intent.ordering == SASSEMU_SC) continue;
+        const bool releases_too = m.known && m.intent.ordering == SASSEMU_ACQ_REL;
+        add(insn, m.known ? "fence" : "cache invalidation", used < 0 && releases_too ? "release" : named(used, reach_names));
+    }
+    for (const auto& [insn, used] : order_.proxy_used)
+        if (used < 0) add(insn, "proxy fence", "none");
+    for (const auto& [insn, level] : order_.barrier_used) {
+        const bool of_cluster = !meanings_[insn].opcode.starts_with("BAR");
+        if (level <= (of_cluster ? Order::level_cta : Order::level_warp))
+            add(insn, of_cluster ? "cluster barrier" : "barrier", named(level, level_names));
     }
     return all;
 }
@@ -217,7 +249,7 @@ void Checker::finish() {
         if (!f.path.empty()) detail += "order:   " + f.path + "\n";
         if (!f.missing.empty()) detail += "missing: " + f.missing + "\n";
         if (!f.repair.empty()) detail += "repair:  " + f.repair + "\n";
-        detail += "clause:  " + std::string(kind.clause) + "\nreplay:  --seed " + std::to_string(f.seed);
+        detail += "clause:  " + std::string(kind.clause) + "\nreplay:  --seed " + seed_text(f.seed);
         const uint32_t any = f.second.insn ? f.second.insn : f.first.insn;
         if (any && !meanings_[any].known) detail += "\nnote:    PTX intent unknown; judged by what the chip orders";
         sassemu_finding out{};
@@ -244,17 +276,16 @@ void Checker::finish() {
         host.report(session, &out);
     };
     if (!strong.empty() && !enough) {
-        note(std::to_string(strong.size()) + (strong.size() == 1 ? " fence" : " fences") + " may be stronger than needed",
+        note(std::to_string(strong.size()) + (strong.size() == 1 ? " fence or barrier" : " fences and barriers") +
+                 " may be stronger than needed",
              "which ones is said after " + std::to_string(enough_seeds) + " seeds (--seeds " + std::to_string(enough_seeds) + ")",
              nullptr);
         strong.clear();
     }
     for (const TooStrong& s : strong)
-        note(s.would_do == "none" ? "nothing that was observed needs this fence"
-                                  : "all that was observed needs it at scope ." + s.would_do + " only",
-             "evidence from " + std::to_string(seeds_.size()) + " runs, not proof", meanings_[s.insn].insn);
+        note(s.sentence(), "evidence from " + std::to_string(seeds_.size()) + " runs, not proof", meanings_[s.insn].insn);
     if (!json_.empty()) write_json(json_, strong);
-    if (!sarif_.empty()) write_sarif(sarif_);
+    if (!sarif_.empty()) write_sarif(sarif_, strong);
 }
 
 namespace {
@@ -275,79 +306,94 @@ void store(const sassemu::Plugin& plugin, const std::string& path, const nlohman
 
 }  // namespace
 
+// Where an instruction is.
+nlohmann::ordered_json Checker::place_json(uint32_t insn) const {
+    using nlohmann::ordered_json;
+    const sassemu_insn i = meanings_[insn].insn;
+    ordered_json j;
+    j["function"] = host.insn_function(i);
+    j["pc"] = host.insn_pc(i);
+    j["sass"] = host.insn_text(i);
+    // The outermost place is in the kernel itself; the innermost says which instruction.
+    sassemu_source source{};
+    source.size = sizeof source;
+    if (host.insn_source(i, 0, &source) == 0) {
+        j["file"] = source.file ? source.file : "";
+        j["line"] = source.line;
+    }
+    ordered_json chain = ordered_json::array();
+    for (uint32_t depth = 1; depth < 32 && host.insn_source(i, depth, &source) == 0; ++depth)
+        chain.push_back({{"file", source.file ? source.file : ""}, {"line", source.line}});
+    if (!chain.empty()) j["inlined_at"] = chain;
+    uint32_t line = 0;
+    if (const char* ptx = host.insn_ptx(i, &line)) {
+        j["ptx_line"] = line;
+        j["ptx"] = ptx;
+    }
+    return j;
+}
+
+nlohmann::ordered_json Checker::finding_json(const Finding& f) const {
+    using nlohmann::ordered_json;
+    ordered_json j;
+    j["kind"] = text_of(f.kind).name;
+    j["strict"] = true;
+    j["as_commonly_relied_on"] = f.common;
+    j["count"] = f.count;
+    j["kernel"] = f.kernel;
+    j["launch"] = f.launch;
+    j["accesses"] = ordered_json::array();
+    for (const Side* s : {&f.first, &f.second}) {
+        if (!s->insn) continue;
+        ordered_json a;
+        a["does"] = s->action;
+        a["thread"] = s->thread;
+        a["cta"] = s->cta;
+        a["cluster"] = s->cluster;
+        a["proxy"] = s->proxy;
+        a["space"] = s->space;
+        a["address"] = s->address;
+        a["bytes"] = s->bytes;
+        if (!s->before.empty()) a["before"] = s->before;
+        if (!s->after.empty()) a["after"] = s->after;
+        a.update(place_json(s->insn));
+        j["accesses"].push_back(a);
+    }
+    j["order"] = f.path;
+    j["missing"] = f.missing;
+    j["repair"] = f.repair;
+    j["clause"] = text_of(f.kind).clause;
+    const uint32_t any = f.second.insn ? f.second.insn : f.first.insn;
+    j["ptx_intent"] = any && meanings_[any].known ? "known" : "unknown";
+    j["seed"] = f.seed;
+    j["replay"] = "--seed " + seed_text(f.seed);
+    return j;
+}
+
+nlohmann::ordered_json Checker::strong_json(const TooStrong& s) const {
+    nlohmann::ordered_json j;
+    j["what"] = s.what;
+    j["is"] = s.is;
+    j["would_do"] = s.would_do;
+    j["label"] = "evidence, not proof";
+    j["runs"] = seeds_.size();
+    j.update(place_json(s.insn));
+    return j;
+}
+
 void Checker::write_json(const std::string& path, const std::vector<TooStrong>& strong) const {
     using nlohmann::ordered_json;
-    const auto place = [&](ordered_json& j, uint32_t insn) {
-        const sassemu_insn i = meanings_[insn].insn;
-        j["function"] = host.insn_function(i);
-        j["pc"] = host.insn_pc(i);
-        j["sass"] = host.insn_text(i);
-        // The outermost place is in the kernel itself; the innermost says which instruction.
-        sassemu_source source{};
-        source.size = sizeof source;
-        if (host.insn_source(i, 0, &source) == 0) {
-            j["file"] = source.file ? source.file : "";
-            j["line"] = source.line;
-        }
-        ordered_json chain = ordered_json::array();
-        for (uint32_t depth = 1; depth < 32 && host.insn_source(i, depth, &source) == 0; ++depth)
-            chain.push_back({{"file", source.file ? source.file : ""}, {"line", source.line}});
-        if (!chain.empty()) j["inlined_at"] = chain;
-        uint32_t line = 0;
-        if (const char* ptx = host.insn_ptx(i, &line)) {
-            j["ptx_line"] = line;
-            j["ptx"] = ptx;
-        }
-    };
     ordered_json all;
     all["tool"] = "check-sync";
     all["version"] = 1;
     all["findings"] = ordered_json::array();
-    for (const auto& [key, f] : findings_) {
-        ordered_json j;
-        j["kind"] = text_of(f.kind).name;
-        j["strict"] = true;
-        j["as_commonly_relied_on"] = f.common;
-        j["count"] = f.count;
-        j["kernel"] = f.kernel;
-        j["launch"] = f.launch;
-        j["accesses"] = ordered_json::array();
-        for (const Side* s : {&f.first, &f.second}) {
-            if (!s->insn) continue;
-            ordered_json a;
-            a["does"] = s->action;
-            a["thread"] = s->thread;
-            a["proxy"] = s->proxy;
-            a["space"] = s->space;
-            a["address"] = s->address;
-            a["bytes"] = s->bytes;
-            if (!s->before.empty()) a["before"] = s->before;
-            if (!s->after.empty()) a["after"] = s->after;
-            place(a, s->insn);
-            j["accesses"].push_back(a);
-        }
-        j["order"] = f.path;
-        j["missing"] = f.missing;
-        j["repair"] = f.repair;
-        j["clause"] = text_of(f.kind).clause;
-        const uint32_t any = f.second.insn ? f.second.insn : f.first.insn;
-        j["ptx_intent"] = any && meanings_[any].known ? "known" : "unknown";
-        j["replay"] = "--seed " + std::to_string(f.seed);
-        all["findings"].push_back(j);
-    }
+    for (const auto& [key, f] : findings_) all["findings"].push_back(finding_json(f));
     all["too_strong"] = ordered_json::array();
-    for (const TooStrong& s : strong) {
-        ordered_json j;
-        j["is"] = s.is;
-        j["would_do"] = s.would_do;
-        j["label"] = "evidence, not proof";
-        place(j, s.insn);
-        all["too_strong"].push_back(j);
-    }
+    for (const TooStrong& s : strong) all["too_strong"].push_back(strong_json(s));
     store(*this, path, all);
 }
 
-void Checker::write_sarif(const std::string& path) const {
+void Checker::write_sarif(const std::string& path, const std::vector<TooStrong>& strong) const {
     using nlohmann::ordered_json;
     const auto location = [&](uint32_t insn) {
         const sassemu_insn i = meanings_[insn].insn;
@@ -382,6 +428,19 @@ void Checker::write_sarif(const std::string& path) const {
         const uint32_t main = f.second.insn ? f.second.insn : f.first.insn;
         r["locations"] = ordered_json::array({location(main)});
         if (f.first.insn && f.first.insn != main) r["relatedLocations"] = ordered_json::array({location(f.first.insn)});
+        r["properties"] = finding_json(f);  // SARIF has no members for values, proxies or seeds
+        run["results"].push_back(r);
+    }
+    driver["rules"].push_back({{"id", "too-strong"},
+                               {"shortDescription", {{"text", "nothing that was observed needs a fence or barrier as strong as this"}}},
+                               {"help", {{"text", "evidence from the runs that were made, not proof"}}}});
+    for (const TooStrong& s : strong) {
+        ordered_json r;
+        r["ruleId"] = "too-strong";
+        r["level"] = "note";
+        r["message"]["text"] = s.sentence() + " (evidence from " + std::to_string(seeds_.size()) + " runs, not proof)";
+        r["locations"] = ordered_json::array({location(s.insn)});
+        r["properties"] = strong_json(s);
         run["results"].push_back(r);
     }
     ordered_json all;

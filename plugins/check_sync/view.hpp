@@ -64,12 +64,24 @@ class View {
         return rep_ ? rep_->entries : none;
     }
 
+    // Whether this says all that `other` says; false where a closer look would be needed.
+    bool contains(const View& other) const {
+        const Entry *i = entries().data(), *const end = i + entries().size();
+        for (const Entry& e : other.entries()) {
+            while (i != end && i->who < e.who) ++i;
+            const Entry* at = i;
+            while (at != end && at->who == e.who && (e.lanes & ~at->lanes || at->epoch < e.epoch)) ++at;
+            if (at == end || at->who != e.who) return false;
+        }
+        return true;
+    }
     static View joined(const View& a, const View& b) {
         if (a.same(b) || b.empty()) return a;
         if (a.empty()) return b;
-        static thread_local std::vector<Entry> all;
+        if (a.contains(b)) return a;
+        if (b.contains(a)) return b;
         const std::vector<Entry>&x = a.entries(), &y = b.entries();
-        all.clear();
+        std::vector<Entry> all;
         all.reserve(x.size() + y.size());
         const Entry *i = x.data(), *const x_end = i + x.size(), *k = y.data(), *const y_end = k + y.size();
         while (i != x_end && k != y_end) {
@@ -92,21 +104,26 @@ class View {
         }
         all.insert(all.end(), i, x_end);
         all.insert(all.end(), k, y_end);
-        if (all == x) return a;
-        if (all == y) return b;
-        return View(std::vector<Entry>(all));
+        return View(std::move(all));
     }
     // Adds one entry; in place where nobody else has this view.
     void raise(const Entry& e) {
         if (rep_ && rep_->uses == 1) {
             std::vector<Entry>& all = rep_->entries;
             const auto at = std::lower_bound(all.begin(), all.end(), e.who, [](const Entry& x, Component c) { return x.who < c; });
-            if (at == all.end() || at->who != e.who) {
-                all.insert(at, e);
+            auto same = at;  // of the run of entries of this component
+            uint32_t others = 0;
+            for (; same != all.end() && same->who == e.who && same->lanes != e.lanes; ++same) others |= same->lanes;
+            const bool found = same != all.end() && same->who == e.who;
+            const bool newest = at == all.end() || at->who != e.who || at->epoch <= e.epoch;
+            if (found && same->epoch >= e.epoch) return;
+            if (found && newest) {
+                std::rotate(at, same, same + 1);
+                at->epoch = e.epoch;
                 return;
             }
-            if (at->lanes == e.lanes && (at + 1 == all.end() || at[1].who != e.who)) {
-                at->epoch = std::max(at->epoch, e.epoch);
+            if (!found && newest && !(others & e.lanes)) {
+                all.insert(at, e);
                 return;
             }
         }
