@@ -54,6 +54,7 @@ def table(buffer):
 RACE, PROXY, SCOPE = "data-race", "missing-proxy-fence", "scope-too-narrow"
 RELEASE, ACQUIRE, ORDER = "missing-release", "missing-acquire", "no-memory-order"
 REUSE, UNINITIALISED, MBARRIER = "async-reuse", "uninitialised-read", "mbarrier-protocol"
+MISUSE, READ_ONLY, MAP = "barrier-misuse", "read-only-data", "missing-tensormap-fence"
 ALL = "sm_75 sm_90"
 D = [philox(SEED, i) * LIMIT >> 32 for i in range(1024)]
 
@@ -208,3 +209,17 @@ pattern("bulk_result", {"in": words(64), "data": room(64), "out": gives(64, [v *
 pattern("two_launches", {"in": words(64), "data": room(64), "out": gives(64, [D[i ^ 32] + 1 for i in range(64)])},
         launch("write", 2, 32, "in", "data", "out"), launch("read", 2, 32, "data", "out"), archs=ALL,
         apart=[find(RACE, "write", "read")])
+
+pattern("sixteen_barriers", {"in": words(512), "out": gives(512, [D[i // 32 * 32 + 31 - i % 32] for i in range(512)])},
+        launch("sixteen_barriers", 1, 64, "in", "out"), archs=ALL, last=[find(RACE, "write", "read")])
+pattern("aligned",
+        {"in": words(64), "out": gives(64, [(D[i ^ 33] - 7) * 3 if i % 2 else D[i ^ 33] + 5 + 9 for i in range(64)])},
+        launch("aligned", 1, 64, "in", "out"), apart=[find(MISUSE, "odd"), find(MISUSE, "even")])
+pattern("tensormap",
+        {"in": words(256), "made": room(32), "out": gives(256, [D[(7 - i // 32) * 32 + i % 32] for i in range(256)])},
+        launch("tensormap", 1, 64, table("in"), "made", "out"), acquire=[find(MAP, "write", "copy")])
+pattern("read_only", {"in": words(64), "data": room(64), "out": gives(64, [D[i ^ 33] + 1 for i in range(64)])},
+        launch("read_only", 1, 64, "in", "data", "out"), archs=ALL, coherent=[find(READ_ONLY, "write", "read")])
+# No bug: what tests/sync/strong_test.py finds too strong.
+pattern("too_strong", {"in": words(64), "out": gives(64, [D[i ^ 1 ^ 33] + D[i ^ 33] for i in range(64)])},
+        launch("too_strong", 1, 64, "in", "out"))

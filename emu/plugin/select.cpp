@@ -136,6 +136,7 @@ void describe_access(Instruction& i, const sassdec_insn& in, const Op& op) {
     if (is_atomic(id)) {
         if (a.ordering == SASSEMU_WEAK) a.ordering = SASSEMU_RELAXED;
         a.atomic = op.m[2] & 255;
+        if (a.op == SASSEMU_ATOMIC && op.d == sink_row) a.op = SASSEMU_REDUCE;  // ATOMS has no form without a destination
     }
     if (id == SASSDEC_ID_LDG) predicate_of(i, parts.pa);
 }

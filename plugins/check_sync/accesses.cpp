@@ -31,6 +31,7 @@ void Checker::access_issue(const sassemu_access& a) {
     if (guess && after_fence && a.op == SASSEMU_STORE && at[__builtin_ctz(a.lanes)].space == SASSEMU_SHARED) is_strong = true;
     const Reach reach = scope == SASSEMU_LEVEL_NONE || ordering == SASSEMU_VOLATILE ? gpu : reach_of(scope);
     shadow_.collect();
+    if (!copy) w.used = true;
     Touch t{};
     t.warp = &w;
     t.write = writes;
@@ -39,6 +40,12 @@ void Checker::access_issue(const sassemu_access& a) {
     t.stamp.insn = insn;
     t.stamp.who = copy ? w.copying() : w.threads();
     t.stamp.epoch = w.epoch;
+    if (a.proxy == SASSEMU_VIA_TEXTURE && reads) {
+        t.group = &w.groups.front();
+        if (a.space == SASSEMU_TEXTURE) t.stamp.insn = w.texture;  // a texel of it
+        read_only(t, a.lanes, at, a.bytes);
+        if (a.space == SASSEMU_TEXTURE) return;
+    }
     const uint32_t how = (changes ? stamp_atomic : 0u) | uint32_t{reach} * stamp_reach;
     const bool may_be_flag = guess && !is_strong && a.op == SASSEMU_LOAD && !flags_[1].empty();
     for (Group& g : w.groups) {
@@ -130,6 +137,28 @@ void Checker::synchronise(Warp& w, const sassemu_access& a, uint32_t insn, const
         released = true;
     }
     if (released) order_.next(w);
+}
+
+// A tensor map that threads have written is read through a proxy of its own: fence.proxy.tensormap must have acquired it.
+void Checker::read_map(Warp& w, uint32_t lanes, uint32_t insn, const sassemu_location& at, uint64_t bytes) {
+    if (at.space != SASSEMU_GLOBAL || !lanes || !bytes) return;
+    Touch t{};
+    t.warp = &w;
+    for (Group& g : w.groups)
+        if (g.lanes & lanes & -lanes) t.group = &g;
+    t.lane = static_cast<uint32_t>(std::countr_zero(lanes));
+    t.stamp = {w.threads(), 1u << t.lane, w.epoch, insn & 0xffffff, stamp_async};
+    t.bytes = 4;
+    for (t.address = at.address; t.address < at.address + bytes; t.address += 4) {
+        Block& block = shadow_.global(t.address);
+        const uint32_t cell = shadow_.cell(block, static_cast<uint32_t>(t.address % Shadow::page), 4);
+        if (cell == block.cells() || block.write[cell] <= settled) continue;
+        Stamp writer = shadow_.stamps[block.write[cell]];
+        writer.lanes = 1u << block.writer[cell];
+        if (!t.group || t.group->maps.covers(writer.who, writer.lanes, writer.epoch)) continue;
+        found(Kind::missing_map_fence, true, writer, true, t);
+        return;
+    }
 }
 
 // The rest of a copy, when all of it is known.

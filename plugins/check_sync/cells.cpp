@@ -89,9 +89,34 @@ void Checker::touch_space(Touch& t, uint32_t lanes, const sassemu_location* at, 
         uint32_t units = 1;
         const uint64_t address = low + uint64_t{unit} * bytes;
         while (unit + units < 32 && masks[unit + units] && (t.shared || (address + uint64_t{units} * bytes) % Shadow::page)) ++units;
-        const uint32_t cell = find(address, units * bytes);
-        if (block && cell < block->cells()) touch_row(t, *block, cell, units, bytes >> block->shift(), masks.data() + unit);
+        const uint32_t cell = find(address, bytes);  // makes the granule fit
+        const uint32_t per = block ? bytes >> block->shift() : 0;
+        if (block && cell + units * per <= block->cells()) touch_row(t, *block, cell, units, per, masks.data() + unit);
         unit += units - 1;
+    }
+}
+
+// Reads that caches need not keep coherent: ld.global.nc and textures. What is written in the same launch they may miss.
+void Checker::read_only(Touch& t, uint32_t lanes, const sassemu_location* at, uint32_t bytes) {
+    t.shared = false;
+    t.owner = 0;
+    for (; lanes; lanes &= lanes - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
+        if (at[lane].space != SASSEMU_GLOBAL) continue;
+        const uint64_t address = at[lane].address;
+        Block& block = shadow_.global(address);
+        t.base = address / Shadow::page * Shadow::page;
+        const uint32_t cell = shadow_.cell(block, static_cast<uint32_t>(address - t.base), bytes);
+        for (uint32_t i = cell; i < std::min(cell + (bytes >> block.shift()), block.cells()); ++i) {
+            if (block.write[i] <= settled) continue;
+            Stamp writer = shadow_.stamps[block.write[i]];
+            writer.lanes = 1u << block.writer[i];
+            t.lane = lane;
+            t.bytes = block.granule();
+            t.address = t.base + (uint64_t{i} << block.shift());
+            found(Kind::read_only_data, true, writer, true, t);
+            break;
+        }
     }
 }
 

@@ -35,6 +35,7 @@ struct Mbarrier {
     uint32_t init_warp = 0, init_lanes = 0, init_epoch = 0, init_insn = 0;
     uint32_t expect_insn = 0;
     int64_t transactions = 0;
+    bool brought = false;        // some bytes of this phase have come
     struct Told {  // whose store was told last: warp, its epoch, the phase
         uint32_t warp = 0, epoch = 0, phase = 0;
         bool operator==(const Told&) const = default;
@@ -54,7 +55,8 @@ class Checker : public sassemu::Plugin {
     static constexpr auto summary = "finds missing and too strong synchronisation of memory";
     static constexpr auto threading = SASSEMU_SERIAL;
     static constexpr uint32_t spaces =
-        SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_SHARED) | SASSEMU_SPACE_BIT(SASSEMU_GENERIC);
+        SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_SHARED) | SASSEMU_SPACE_BIT(SASSEMU_GENERIC) |
+        SASSEMU_SPACE_BIT(SASSEMU_TEXTURE);
     static constexpr uint64_t sync_ignored = 1u << SASSEMU_SYNC_SCOREBOARD | 1u << SASSEMU_SYNC_LOAD_RETURN;
     static constexpr sassemu_option options[] = {
         {"json", "FILE", "writes the report as JSON"},
@@ -116,6 +118,9 @@ class Checker : public sassemu::Plugin {
     void touch_space(Touch& t, uint32_t lanes, const sassemu_location* at, uint32_t bytes);
     void touch_row(Touch& t, Block& b, uint32_t first, uint32_t units, uint32_t per, const uint32_t* masks);
     void touch_cells(Touch& t, Block& b, uint32_t first, uint32_t count, uint32_t lanes);
+    void read_only(Touch& t, uint32_t lanes, const sassemu_location* at, uint32_t bytes);
+    void read_map(Warp& w, uint32_t lanes, uint32_t insn, const sassemu_location& at, uint64_t bytes);
+    void misused(const Warp& w, uint32_t lanes, uint32_t insn, const std::string& what, const std::string& repair);
     bool knows(const Stamp& s, const Touch& t);
     Order::Level level_between(Component who, const Warp& w) const;
     void shown_by_fence(const Stamp& earlier, const Touch& t);
@@ -133,9 +138,10 @@ class Checker : public sassemu::Plugin {
     void mbarrier(const sassemu_sync& s);
     void wait_for_groups(Warp& w, const sassemu_sync& s, uint32_t kind);
     void finish_copy(uint64_t id, Copy& copy);
-    void report_transactions();
+    void report_transactions(bool waited_for);
     std::string thread_text(Component who, uint32_t lanes) const;
     std::string place_text(uint32_t insn) const;
+    std::string line_text(uint32_t insn) const;
     std::vector<TooStrong> too_strong() const;
     nlohmann::ordered_json place_json(uint32_t insn) const;
     nlohmann::ordered_json finding_json(const Finding& f) const;

@@ -1,10 +1,23 @@
 // What orders accesses: barriers, fences, mbarriers, copies that complete, the beginning and end of things.
 #include <algorithm>
+#include <bit>
 #include <stdexcept>
 
 #include "checker.hpp"
 
 namespace check_sync {
+
+namespace {
+
+constexpr const char* same_barrier =
+    "the whole warp at one bar (join the branches before it), or barrier.sync without .aligned where threads of a warp come apart";
+
+std::string diverged(uint32_t lanes, uint32_t live) {
+    return std::to_string(std::popcount(lanes)) + " of the warp's " + std::to_string(std::popcount(live)) +
+           " threads execute it; bar and barrier.aligned demand that all threads of a warp execute the same one";
+}
+
+}  // namespace
 
 Checker::Checker(const sassemu::Start& start)
     : Plugin(start), meanings_(*this), json_(start.value("json")), sarif_(start.value("sarif")),
@@ -23,7 +36,12 @@ void Checker::launch_begin(sassemu_launch l) {
 // All of a launch is ordered before the next.
 void Checker::launch_end(sassemu_launch, const char* status) {
     const std::string_view end = status ? status : "";
-    if (end == "ok" || end == "deadlock") report_transactions();
+    if (end == "ok" || end == "deadlock") report_transactions(end == "deadlock");
+    // Lanes that wait for others of their warp before a barrier that all of it must execute, with nothing else to wait for.
+    if (end == "deadlock" && mbarriers_.empty() && cluster_barriers_.empty() && flags_[0].empty() && flags_[1].empty())
+        for (const auto& [handle, w] : warps_)
+            if (w.gathered && w.gathering)
+                misused(w, w.gathered, w.gathering, diverged(w.gathered, host.active(handle) | w.gathered), same_barrier);
     warps_.clear();
     recent_.fill({});
     names_.assign(1, ThreadName{});
@@ -85,7 +103,8 @@ void Checker::running(Warp& w, sassemu_warp handle) {
 uint32_t Checker::select(sassemu_insn i) {
     // The rest of the code is not there yet, so what the instruction means is found out later.
     const std::string_view opcode = host.insn_opcode(i);
-    if (opcode.starts_with("SYNCS") || opcode.starts_with("ARRIVES")) return SASSEMU_BEFORE;
+    for (const std::string_view name : {"SYNCS", "ARRIVES", "UTMACCTL", "WARPSYNC", "TEX", "TLD", "TXD"})
+        if (opcode.starts_with(name)) return SASSEMU_BEFORE;
     sassemu_intent intent{};
     const bool silent = opcode == "NOP" && this->intent(i, intent) && intent.kind != SASSEMU_INTENT_NONE;
     return silent ? SASSEMU_BEFORE : 0;
@@ -97,6 +116,15 @@ void Checker::before(sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
     running(w, handle);
     const uint32_t insn = meanings_.number(i);
     const Meaning& m = meanings_[insn];
+    if (m.opcode.starts_with("WARPSYNC")) {
+        if (m.aligned) w.gathering = insn, w.gathered |= lanes;
+        return;
+    }
+    if (m.opcode.starts_with("UTMACCTL")) return order_.tensormap_fence(w, lanes);
+    if (m.opcode.starts_with("T")) {
+        w.texture = insn;
+        return;
+    }
     if (m.opcode != "NOP") {
         w.issued = lanes;
         return;
@@ -160,6 +188,23 @@ void Checker::cache(const sassemu_cache_op& c) {
         order_.acquire_fence(w, c.lanes, reach_of(m.intent.scope), m.restriction(), insn);
 }
 
+// A barrier whose own rules a warp breaks.
+void Checker::misused(const Warp& w, uint32_t lanes, uint32_t insn, const std::string& what, const std::string& repair) {
+    Finding& f = findings_[{Kind::barrier_misuse, true, insn, 0}];
+    if (f.count++) return;
+    f.kind = Kind::barrier_misuse;
+    f.launch = launch_;
+    f.seed = host.seed(session);
+    f.kernel = kernel_;
+    f.first.insn = insn;
+    f.first.action = "arrives at a barrier";
+    f.first.thread = thread_text(w.threads(), lanes);
+    f.first.cta = w.place.cta;
+    f.first.cluster = w.place.cluster;
+    f.missing = what;
+    f.repair = repair;
+}
+
 void Checker::sync(const sassemu_sync& s) {
     const uint32_t insn = meanings_.number(s.insn);
     const Meaning& m = meanings_[insn];
@@ -172,8 +217,11 @@ void Checker::sync(const sassemu_sync& s) {
     switch (s.kind) {
         case SASSEMU_SYNC_BARRIER_ARRIVE: {
             Barrier& b = barriers_[{w->place.cta, s.id}];
+            if (m.aligned && s.lanes != ~0u)
+                if (const uint32_t live = info(s.warp).live; s.lanes != live)
+                    misused(*w, s.lanes, insn, diverged(s.lanes, live), same_barrier);
             if (s.waits) {
-                b.waiting.push_back({w, s.lanes, w->epoch, insn});
+                b.waiting.push_back({w, s.lanes, w->done(), insn});
                 // A reduction has a result: it is more than an order.
                 order_.barrier_used.try_emplace(insn, s.reduction ? Order::level_cta : Order::level_none);
             } else {
@@ -220,6 +268,7 @@ void Checker::sync(const sassemu_sync& s) {
             break;
         }
         case SASSEMU_SYNC_WARP: {
+            w->gathered &= ~s.lanes;
             const bool stated = m.opcode.starts_with("WARPSYNC") && !m.collective();
             order_.together(*w, s.lanes, stated);
             const uint32_t fresh = ++w->next_class;
@@ -278,7 +327,7 @@ void Checker::proxy_fence(Warp& w, uint32_t lanes, uint32_t insn, bool shared, b
         order_.proxy_used[all.front().insn] = 0;
         all.erase(all.begin());
     }
-    all.push_back({w.epoch, lanes, insn, shared, global});
+    all.push_back({w.done(), lanes, insn, shared, global});
     order_.proxy_fence(w, lanes, shared, global);
 }
 
@@ -334,6 +383,7 @@ void Checker::mbarrier(const sassemu_sync& s) {
             b.init_warp = w->id;
             b.init_lanes = s.lanes & -s.lanes;
             b.init_epoch = w->epoch;
+            w->used = true;
             b.init_insn = insn;
             break;
         }
@@ -343,6 +393,7 @@ void Checker::mbarrier(const sassemu_sync& s) {
             const uint32_t lanes = w && !s.agent && s.arrivals > 1 ? w->issued : s.lanes;
             const Entry phase{b.id, 1, b.phases};
             if (s.agent) {
+                b.brought = true;
                 auto copy = copies_.find(s.agent);
                 if (copy != copies_.end()) {
                     copy->second.completes[s.owner] = phase;
@@ -379,6 +430,7 @@ void Checker::mbarrier(const sassemu_sync& s) {
             if (!over) break;
             order_.move(b.arriving, b.over);
             ++b.phases;
+            b.brought = false;
             break;
         }
         case SASSEMU_SYNC_MBARRIER_TEST:
@@ -399,9 +451,10 @@ void Checker::mbarrier(const sassemu_sync& s) {
 }
 
 // Bytes that were expected and never came, or came and were never expected.
-void Checker::report_transactions() {
+void Checker::report_transactions(bool waited_for) {
     for (auto& [key, b] : mbarriers_) {
-        if (!b.transactions || !b.expect_insn) continue;
+        // At the end nobody waits: a phase of which nothing has come may be one that nobody wanted.
+        if (!b.transactions || !b.expect_insn || !(waited_for || b.brought)) continue;
         Finding& f = findings_[{Kind::mbarrier_protocol, true, b.expect_insn, 0}];
         if (f.count++) continue;
         f.kind = Kind::mbarrier_protocol;
@@ -420,6 +473,8 @@ void Checker::report_transactions() {
 }
 
 void Checker::async(const sassemu_async& a) {
+    if (a.proxy == SASSEMU_VIA_TENSORMAP && a.step == SASSEMU_ASYNC_READ && a.warp)
+        read_map(warp_of(a.warp), a.lanes, meanings_.number(a.insn), a.at, a.bytes);
     if (a.agent_kind == SASSEMU_AGENT_LDGSTS || a.proxy == SASSEMU_VIA_TENSORMAP) return;
     Copy& c = copies_[a.id];
     if (a.warp) {

@@ -22,8 +22,11 @@ enum class Kind : uint8_t {
     async_reuse,
     uninitialised_read,
     mbarrier_protocol,
-    barrier_misuse
+    barrier_misuse,
+    read_only_data,
+    missing_map_fence
 };
+constexpr size_t kinds = static_cast<size_t>(Kind::missing_map_fence) + 1;
 struct KindText {
     const char* name;
     const char* sentence;

@@ -25,6 +25,7 @@ inline Reach reach_of(uint32_t scope) {
 struct Meaning {
     sassemu_insn insn = nullptr;
     bool known = false;  // the intent counts
+    bool aligned = false;  // a CTA's barrier that all of a warp must execute, or the WARPSYNC before it
     bool in_loop_of_atomic = false;  // LDS of an atomic that the chip does not have, made of a loop with ATOMS.CAST
     sassemu_intent intent{};
     std::string_view opcode, ptx;  // SASS and PTX opcodes
@@ -91,7 +92,33 @@ class Meanings {
             m.known = find_wait(insn, m.intent);
         m.ptx = m.known && m.intent.opcode ? m.intent.opcode : "";
         if (m.opcode.starts_with("LDS")) m.in_loop_of_atomic = before_cast(insn);
+        const bool is_barrier = m.opcode.starts_with("BAR");
+        if (is_barrier && m.known && m.intent.kind == SASSEMU_INTENT_BARRIER)
+            m.aligned = m.intent.aligned;
+        else if (is_barrier || m.opcode.starts_with("WARPSYNC"))
+            m.aligned = gathers(insn, is_barrier);
         return numbers_[insn] = number;
+    }
+    // bar and barrier.aligned are WARPSYNC of all lanes, then BAR.
+    bool gathers(sassemu_insn insn, bool is_barrier) const {
+        const sassemu_host& host = plugin_.host;
+        const sassemu_module module = host.insn_module(insn);
+        const auto of_all = [&](sassemu_insn i) {
+            const std::string_view text = host.insn_text(i);
+            return text.find("COLLECTIVE") == text.npos && (text.find("WARPSYNC.ALL") != text.npos || text.find("WARPSYNC 0xffffffff") != text.npos);
+        };
+        if (!is_barrier && !of_all(insn)) return false;
+        uint64_t at = host.insn_code_offset(insn);
+        for (int n = 0; n < 8 && (!is_barrier || at >= 16); ++n) {
+            at = is_barrier ? at - 16 : at + 16;
+            const sassemu_insn other = at < host.module_code_bytes(module) ? host.module_insn(module, at) : nullptr;
+            if (!other) return false;
+            const std::string_view opcode = host.insn_opcode(other);
+            if (opcode.starts_with(is_barrier ? "WARPSYNC" : "BAR")) return !is_barrier || of_all(other);
+            for (const std::string_view end : {"B", "EXIT", "RET", "CALL", "JMP", "WARPSYNC"})
+                if (opcode.starts_with(end)) return false;
+        }
+        return false;
     }
     // ptxas tests once before the loop that waits, and gives that test the line of another PTX instruction. Its own is
     // that of the test in the loop: one with the same source line, else with the same operands, else the nearest behind.

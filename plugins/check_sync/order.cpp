@@ -28,7 +28,7 @@ void Order::merge(Warp& w) {
         for (size_t k = i + 1; k < w.groups.size();) {
             Group &a = w.groups[i], &b = w.groups[k];
             bool equal = same(a.now, b.now) && same(a.released_shared, b.released_shared) &&
-                         a.acquirable_any.same(b.acquirable_any) && a.acquirable_given.same(b.acquirable_given);
+                         a.maps.same(b.maps) && a.acquirable_any.same(b.acquirable_any) && a.acquirable_given.same(b.acquirable_given);
             for (uint32_t r = 0; r < reaches && equal; ++r)
                 equal = same(a.released[r], b.released[r]) && same(a.acquirable[r], b.acquirable[r]);
             if (!equal) {
@@ -90,8 +90,9 @@ void remember(std::vector<uint32_t>& fences, uint32_t insn) {
 void Order::release(Warp& w, uint32_t lanes, const Release& how, uint32_t insn, Channel& to, bool barrier) {
     Edge& edge = to.from(w.place);
     to.insn = insn;
-    each(w, lanes, [&](Group& g) {
-        const Entry self{w.threads(), g.lanes, w.epoch};
+    for (const Group& g : w.groups) {  // which stay as they are
+        if (!(g.lanes & lanes)) continue;
+        const Entry self{w.threads(), g.lanes & lanes, w.done()};
         // What it learnt at a barrier it may hand on here: then the barrier was needed.
         if (g.met && !barrier && (how.releases || g.fence[cta] || g.shared_fence)) need(g.met, level_meeting);
         if (how.releases) {
@@ -102,12 +103,12 @@ void Order::release(Warp& w, uint32_t lanes, const Release& how, uint32_t insn, 
             to.release_given = joiner_(to.release_given, all[release_given]);
             for (uint32_t far = cta; far <= how.reach && far < reaches; ++far) join_all(edge.gives[far], all);
             if (how.reach == gpu) join_all(to.everywhere, edge.gives[gpu]);
-            return;
+            continue;
         }
         Channel::Told& told = to.told[w.id];
         // A warp that has learnt nothing since it was here gives one thing more: itself.
-        const bool again = told.changes == g.changes && told.lanes == g.lanes && told.reach == how.reach;
-        told = {g.changes, g.lanes, how.reach};
+        const bool again = told.changes == g.changes && told.lanes == self.lanes && told.reach == how.reach;
+        told = {g.changes, self.lanes, how.reach};
         const auto give = [&](View& view, Rule rule) {
             if (!again) view = joiner_(view, g.now[rule]);
             view.raise(self);
@@ -130,22 +131,23 @@ void Order::release(Warp& w, uint32_t lanes, const Release& how, uint32_t insn, 
             remember(to.fences, edge.fence[gpu]);
             join_all(to.everywhere, edge.gives[gpu]);
         }
-        if (again) return;
+        if (again) continue;
         to.any_scope = joiner_(to.any_scope, g.released[cta][any_scope]);
         to.any_scope = joiner_(to.any_scope, g.released_shared[any_scope]);
-    });
+    }
 }
 
 void Order::release_copy(Warp& w, uint32_t lanes, const Entry& copy, uint32_t insn, Channel& to) {
     Channel one;
     Edge& edge = one.from(w.place);
     one.insn = insn;
-    each(w, lanes, [&](Group& g) {
+    for (const Group& g : w.groups) {
+        if (!(g.lanes & lanes)) continue;
         Knowledge all = g.now;
-        add(all, {w.threads(), g.lanes, w.epoch});
+        add(all, {w.threads(), g.lanes & lanes, w.done()});
         one.executed = joiner_(one.executed, all[executed]);
         one.release_given = joiner_(one.release_given, all[release_given]);
-    });
+    }
     add(one.everywhere, copy);
     edge.gives.fill(one.everywhere);
     one.any_scope = View(std::vector<Entry>{copy});
@@ -327,7 +329,7 @@ void Order::release_fence(Warp& w, uint32_t lanes, Reach reach, Restrict only, u
     each(w, lanes, [&](Group& g) {
         Knowledge all = g.now;
         g.changes = ++versions_;
-        add(all, {w.threads(), g.lanes, w.epoch});
+        add(all, {w.threads(), g.lanes, w.done()});
         if (only == mbarrier_init) {
             g.released_shared[for_init] = all[for_init];
             return;
@@ -343,7 +345,7 @@ void Order::release_fence(Warp& w, uint32_t lanes, Reach reach, Restrict only, u
             g.fence[far] = insn;
         }
     });
-    ++w.epoch;
+    next(w);
 }
 
 void Order::acquire_fence(Warp& w, uint32_t lanes, Reach reach, Restrict only, uint32_t insn) {
@@ -375,7 +377,7 @@ void Order::proxy_fence(Warp& w, uint32_t lanes, bool shared, bool global) {
             if (in_global) to.push_back({in_space(e.who, false), e.lanes, e.epoch});
             if (in_shared) to.push_back({in_space(e.who, true), e.lanes, e.epoch});
         };
-        both(own, {w.threads(), g.lanes, w.epoch}, global, shared);
+        both(own, {w.threads(), g.lanes, w.done()}, global, shared);
         for (const Entry& e : g.now[for_shared].entries())  // and its LDGSTS that are done
             if (e.who == w.copying()) both(own, {e.who, e.lanes & g.lanes, e.epoch}, global, shared);
         for (const Entry& e : g.now[for_global].entries()) both(all, e, global, false);
@@ -384,7 +386,15 @@ void Order::proxy_fence(Warp& w, uint32_t lanes, bool shared, bool global) {
         g.now[to_async_strict] = joiner_(g.now[to_async_strict], View(own));
         g.now[to_async] = joiner_(g.now[to_async], joiner_(View(all), View(own)));
     });
-    ++w.epoch;
+    next(w);
+}
+
+void Order::tensormap_fence(Warp& w, uint32_t lanes) {
+    each(w, lanes, [&](Group& g) {
+        g.maps = View::joined(g.now[for_global], View(std::vector<Entry>{{w.threads(), g.lanes, w.done()}}));
+        g.changes = ++versions_;
+    });
+    next(w);
 }
 
 void Order::together(Warp& w, uint32_t lanes, bool stated) {
@@ -397,14 +407,14 @@ void Order::together(Warp& w, uint32_t lanes, bool stated) {
             join_all(all, g.now);
         first = false;
     });
-    add(all, {w.threads(), lanes, w.epoch});
+    add(all, {w.threads(), lanes, w.done()});
     each(w, lanes, [&](Group& g) {
         const View letter = g.now[by_letter];
         g.now = all;
         changed(g);
         if (!stated) g.now[by_letter] = letter;
     });
-    ++w.epoch;
+    next(w);
     merge(w);
 }
 

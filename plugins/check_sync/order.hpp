@@ -81,6 +81,7 @@ struct Group {
     View acquirable_any, acquirable_given;
     bool acquirable_from[reaches] = {};        // something came from that far away
     uint32_t from = 0, to = 0;                 // the last edge that came in: instructions
+    View maps;                                 // what fence.proxy.tensormap has shown to its proxy
     View before_meeting;                       // while a cluster's barrier is left
     uint32_t met = 0;                          // the last barrier that they were at: Order::meeting
     uint64_t version = 0;                      // of what is proper in `now`: another one whenever that has changed
@@ -99,11 +100,15 @@ struct Warp {
     Place place;
     uint32_t index = 0, threads_before = 0;
     uint32_t epoch = 1;
+    bool used = false;              // something happened in this epoch
+    uint32_t done() const { return used ? epoch : epoch - 1; }  // the last epoch in which something did
     std::vector<Group> groups;      // disjoint, together all lanes
     uint32_t classes[32] = {};      // lanes that run together have the same
     uint32_t next_class = 1;
     uint32_t last_active = ~0u;
     uint32_t issued = 0;            // lanes of the last instruction on an mbarrier
+    uint32_t texture = 0;           // the last instruction that reads one
+    uint32_t gathering = 0, gathered = 0;  // a WARPSYNC for which lanes are waiting, and those
     uint32_t copies[3][32] = {};    // groups committed: LDGSTS, bulk, tensor units
     std::array<Known, 32> known;
     uint32_t membar = 0;            // that was its last act: the instruction, and how far it reaches
@@ -140,7 +145,7 @@ class Order {
 
     // To be followed by next(), once for all channels that an instruction releases to.
     void release(Warp& w, uint32_t lanes, const Release&, uint32_t insn, Channel& to, bool barrier = false);
-    void next(Warp& w) { ++w.epoch; }
+    void next(Warp& w) { w.epoch += std::exchange(w.used, false); }
     void move(Channel& from, Channel& to);  // adds all of it
     // What an asynchronous operation gives when it completes: itself, and by the lax rules what its thread did.
     void release_copy(Warp& w, uint32_t lanes, const Entry& copy, uint32_t insn, Channel& to);
@@ -164,6 +169,7 @@ class Order {
     void acquire_fence(Warp& w, uint32_t lanes, Reach, Restrict, uint32_t insn);
     // generic -> async: for accesses in shared and/or global memory.
     void proxy_fence(Warp& w, uint32_t lanes, bool shared, bool global);
+    void tensormap_fence(Warp& w, uint32_t lanes);
     // Lanes that go on together, with or without a barrier in the text.
     void together(Warp& w, uint32_t lanes, bool stated);
 

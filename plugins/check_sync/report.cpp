@@ -1,4 +1,5 @@
 // How findings are told: to the user, as JSON, as SARIF.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -30,7 +31,11 @@ const KindText& text_of(Kind kind) {
         {"uninitialised-read", "bytes are read that nobody has written",
          "PTX ISA, Memory Consistency Model: \"Initialization\""},
         {"mbarrier-protocol", "an mbarrier object is not used as its protocol demands", "PTX ISA, \"mbarrier\""},
-        {"barrier-misuse", "a barrier is not used as it demands", "PTX ISA, \"bar, barrier\""}};
+        {"barrier-misuse", "a barrier is not used as it demands", "PTX ISA, \"bar, barrier\""},
+        {"read-only-data", "a read that need not be coherent (ld.global.nc, a texture) of bytes that this launch has written",
+         "PTX ISA, \"ld.global.nc\"; \"Texture Instructions\"; Memory Consistency Model: \"Proxy\""},
+        {"missing-tensormap-fence", "a tensor map is used that a thread has written, and its proxy has not acquired",
+         "PTX ISA, membar/fence: fence.proxy.tensormap; Memory Consistency Model: \"Proxy\""}};
     return all[static_cast<size_t>(kind)];
 }
 
@@ -41,6 +46,9 @@ std::string hex(uint64_t v) {
     std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
     return text;
 }
+
+// As --seed takes it. Large ones name a schedule.
+std::string seed_text(uint64_t seed) { return seed >> 32 ? hex(seed) : std::to_string(seed); }
 
 std::string verdict(const Finding& f) { return f.common ? "strict and as-commonly-relied-on" : "strict only"; }
 
@@ -114,7 +122,8 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
     }
     if (there) {
         f.second.before = hex(old);
-        if (earlier_writes) f.first.after = hex(old);
+        if (earlier.insn) f.first.after = hex(old);
+        if (earlier.insn && !earlier_writes) f.first.before = hex(old);
         if (!over) f.second.after = t.write ? "" : hex(old);
         const uint32_t* values = t.write && t.access && t.access->op == SASSEMU_STORE ? host.values(t.access) : nullptr;
         if (const sassemu_location* at = values ? host.locations(t.access) : nullptr) {
@@ -189,9 +198,29 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
             f.repair = far == cta ? "__syncthreads() after " + after
                                   : "fence.mbarrier_init.release.cluster after " + after + ", before barrier.cluster.arrive";
             break;
+        case Kind::read_only_data:
+            f.missing = "the end of the kernel between the write and such a read";
+            f.repair = "an ordinary load (drop __restrict__ const, __ldg or the texture), ordered as any other";
+            break;
+        case Kind::missing_map_fence:
+            f.missing = "fence.proxy.tensormap acquire of the map's 128 bytes by the thread that uses it, behind a release of the writer";
+            f.repair = "fence.proxy.tensormap::generic.release." + reach + " after " + after +
+                       ", fence.proxy.tensormap::generic.acquire." + reach + " [map], 128 before the copy";
+            break;
         case Kind::barrier_misuse: break;
     }
     if (f.path.empty() && f.kind != Kind::uninitialised_read) f.path = "none";
+}
+
+// The line of an instruction with those through which it was inlined, and what it is; its place where lines are not known.
+std::string Checker::line_text(uint32_t insn) const {
+    const sassemu_insn i = meanings_[insn].insn;
+    std::string text(meanings_[insn].opcode.substr(0, 4));
+    sassemu_source source{};
+    source.size = sizeof source;
+    for (uint32_t depth = 0; depth < 32 && host.insn_source(i, depth, &source) == 0; ++depth)
+        text += ' ' + std::string(source.file ? source.file : "") + ':' + std::to_string(source.line);
+    return source.line ? text : place_text(insn) + std::string(host.insn_function(i));
 }
 
 std::vector<TooStrong> Checker::too_strong() const {
@@ -203,7 +232,18 @@ std::vector<TooStrong> Checker::too_strong() const {
         all.push_back({insn, what, m.known && !m.ptx.empty() ? std::string(m.ptx) : host.insn_text(m.insn), would_do});
     };
     const auto named = [](int level, const char* const* names) { return level < 0 ? std::string("none") : names[level]; };
-    for (const auto& [insn, used] : order_.release_used) {
+    // A line of the source may be several instructions (a loop that is unrolled): it is as needed as the one most needed.
+    const auto by_line = [&](const std::map<uint32_t, int>& used) {
+        std::map<std::string, int> most;
+        for (const auto& [insn, level] : used) most[line_text(insn)] = -1;
+        for (const auto& [insn, level] : used) most[line_text(insn)] = std::max(most[line_text(insn)], level);
+        std::map<uint32_t, int> all;
+        std::set<std::string> told;
+        for (const auto& [insn, level] : used)
+            if (told.insert(line_text(insn)).second) all[insn] = most[line_text(insn)];
+        return all;
+    };
+    for (const auto& [insn, used] : by_line(order_.release_used)) {
         const Meaning& m = meanings_[insn];
         if (!m.opcode.starts_with("MEMBAR")) continue;
         const std::string_view text = host.insn_text(m.insn);
@@ -212,16 +252,18 @@ std::vector<TooStrong> Checker::too_strong() const {
         if (used < 0 && text.find(".SC") != std::string_view::npos) continue;  // may order a store before a load
         add(insn, "fence", named(used, reach_names));
     }
-    for (const auto& [insn, used] : order_.acquire_used) {
+    for (const auto& [insn, used] : by_line(order_.acquire_used)) {
         const Meaning& m = meanings_[insn];
-        if (!m.opcode.starts_with("CCTL") || used > Reach::cta) continue;
+        if (!m.opcode.starts_with("CCTL") || used > static_cast<int>(Reach::cta)) continue;
         if (m.known && m.intent.ordering == SASSEMU_SC) continue;
         const bool releases_too = m.known && m.intent.ordering == SASSEMU_ACQ_REL;
+        const auto same_fence = [&](const TooStrong& s) { return m.known && meanings_[s.insn].intent.ptx_line == m.intent.ptx_line; };
+        if (std::any_of(all.begin(), all.end(), same_fence)) continue;  // its MEMBAR is listed
         add(insn, m.known ? "fence" : "cache invalidation", used < 0 && releases_too ? "release" : named(used, reach_names));
     }
-    for (const auto& [insn, used] : order_.proxy_used)
+    for (const auto& [insn, used] : by_line(order_.proxy_used))
         if (used < 0) add(insn, "proxy fence", "none");
-    for (const auto& [insn, level] : order_.barrier_used) {
+    for (const auto& [insn, level] : by_line(order_.barrier_used)) {
         const bool of_cluster = !meanings_[insn].opcode.starts_with("BAR");
         if (level <= (of_cluster ? Order::level_cta : Order::level_warp))
             add(insn, of_cluster ? "cluster barrier" : "barrier", named(level, level_names));
@@ -254,7 +296,8 @@ void Checker::finish() {
         if (any && !meanings_[any].known) detail += "\nnote:    PTX intent unknown; judged by what the chip orders";
         sassemu_finding out{};
         out.size = sizeof out;
-        out.severity = f.common ? SASSEMU_ERROR : SASSEMU_WARNING;
+        // By the letter only: shown, and a failure to those who ask for the letter.
+        out.severity = f.common || verdict_ == "strict" ? SASSEMU_ERROR : SASSEMU_NOTE;
         out.kind = kind.name;
         out.message = kind.sentence;
         out.detail = detail.c_str();
@@ -414,7 +457,7 @@ void Checker::write_sarif(const std::string& path, const std::vector<TooStrong>&
     ordered_json& driver = run["tool"]["driver"];
     driver["name"] = "sassemu check-sync";
     driver["rules"] = ordered_json::array();
-    for (size_t k = 0; k <= static_cast<size_t>(Kind::barrier_misuse); ++k) {
+    for (size_t k = 0; k < kinds; ++k) {
         const KindText& t = text_of(static_cast<Kind>(k));
         driver["rules"].push_back({{"id", t.name}, {"shortDescription", {{"text", t.sentence}}}, {"help", {{"text", t.clause}}}});
     }

@@ -1,5 +1,6 @@
 // Choosers: fixed order, seeds, recording and replay.
 #include "emu/schedule/chooser.hpp"
+#include "emu/schedule/schedules.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,6 +20,35 @@ TEST(Chooser, SeedsGiveTheSameChoicesAgainAndDifferFromEachOther) {
     }
     for (bool h : hit) EXPECT_TRUE(h);
     EXPECT_GT(differ, 50u);
+}
+
+TEST(Chooser, ASeedNamesItsSchedule) {
+    constexpr ChoicePoint points[] = {ChoicePoint::branch_side, ChoicePoint::next_cta, ChoicePoint::next_warp, ChoicePoint::agent};
+    EXPECT_EQ(nth_seed(7, 0), 7u);  // the first is as asked
+    uint32_t schedules = 0, orders = 0;
+    for (uint64_t n = 1; n <= 30; ++n) {
+        const uint64_t seed = nth_seed(7, n);
+        schedules |= 1u << static_cast<unsigned>(schedule_of(seed));
+        orders |= 1u << static_cast<unsigned>(agent_order_of(seed));
+        const auto one = make_seeded_chooser(seed), again = make_seeded_chooser(seed);
+        uint32_t named = 0, changes = 0, last = 0;
+        for (uint32_t k = 0; k < 1000; ++k) {
+            const ChoicePoint point = points[k % 4];
+            const uint32_t count = 1 + k % 7;
+            const uint32_t chosen = one->pick(point, count);
+            ASSERT_LT(chosen, count);
+            ASSERT_EQ(chosen, again->pick(point, count));
+            if (point != ChoicePoint::next_warp) continue;
+            named += chosen != 0;
+            changes += chosen != last;
+            last = chosen;
+        }
+        // Warps are named by schedules other than the usual one.
+        EXPECT_EQ(named == 0, schedule_of(seed) == Schedule::usual) << seed;
+        EXPECT_EQ(changes == 0, schedule_of(seed) == Schedule::usual) << seed;
+    }
+    EXPECT_EQ(schedules, (1u << static_cast<unsigned>(Schedule::count)) - 1);
+    EXPECT_EQ(orders, 7u);
 }
 
 TEST(Chooser, AReplayRepeatsARecordingAndNoticesAnotherProgram) {

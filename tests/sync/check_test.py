@@ -45,18 +45,27 @@ def check(program, folder, name, expected):
             found = json.load(f)["findings"]
     with_lines = stem if stem.endswith(".line") else stem + ".line"
     places = lines_of(program, os.path.join(folder, pattern, with_lines + ".cubin"), pattern + ".cu")
-    got = []
+    got, problems = [], []
     for f in found:
         lines = sorted({places.get((a["function"], a["pc"]), 0) for a in f["accesses"]})
         got.append({"kind": f["kind"], "lines": lines, "common": f["as_commonly_relied_on"]})
-    problems = []
+        lacks = [key for key in ("count", "kernel", "missing", "clause", "replay") if not f[key]]
+        for a in f["accesses"]:
+            lacks += [key for key in ("does", "thread", "sass") if not a[key]]
+            if len(f["accesses"]) == 2 and f["kind"] not in ("mbarrier-protocol", "missing-tensormap-fence"):
+                lacks += [key for key in ("space", "bytes", "proxy") if not a.get(key)]
+                # What an atomic makes of it, or an LDGSTS brings, is known later.
+                if a["does"] in ("reads", "writes") and "delayed" not in a["proxy"] and not a.get("after"):
+                    lacks.append("after")
+        if lacks:
+            problems.append("%s: %s has no %s" % (name, f["kind"], lacks))
     for want in expected:
         want = {"kind": want["kind"], "lines": sorted(set(want["lines"])), "common": want["common"]}
         if want not in got:
             problems.append("%s: missing %s; found %s" % (name, want, got))
     if not expected and got:
         problems.append("%s: false report %s" % (name, got))
-    code = 6 if got else 0
+    code = 6 if any(g["common"] for g in got) else 0  # what is wrong by the letter only is shown, and no failure
     with open(path) as f:
         status = json.load(f)["expect"]["status"]
     if status == "ok" and end.returncode != code:

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Fences and barriers that are stronger than anything needs: cubins/sync/too_strong has some of each kind and one that is
+needed; of the other correct patterns, of which every link is needed (the twins show it), none may be listed.
+
+    strong_test.py SASSEMU ROOT [SEEDS]
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+
+def too_strong(program, plan, seeds):
+    with tempfile.TemporaryDirectory() as work:
+        reports = {kind: os.path.join(work, kind) for kind in ("json", "sarif")}
+        out = subprocess.run([program, "check-sync", plan, "--seeds", str(seeds), "--json", reports["json"], "--sarif",
+                              reports["sarif"]], capture_output=True, text=True).stdout
+        with open(reports["json"]) as f:
+            listed = json.load(f)["too_strong"]
+        with open(reports["sarif"]) as f:
+            notes = [r for r in json.load(f)["runs"][0]["results"] if r["ruleId"] == "too-strong"]
+    assert len(notes) == len(listed) and all(r["level"] == "note" for r in notes), "SARIF has others than JSON"
+    assert all(s["label"] == "evidence, not proof" and s["runs"] == seeds for s in listed), listed
+    return listed, out
+
+
+def main():
+    program, root = sys.argv[1:3]
+    seeds = int(sys.argv[3]) if len(sys.argv) > 3 else 100
+    folder = os.path.join(root, "cubins", "sync")
+    sys.path.insert(0, folder)
+    problems = []
+
+    with open(os.path.join(folder, "too_strong", "too_strong.cu")) as f:
+        marks = {line.rsplit("@", 1)[1].strip(): number for number, line in enumerate(f, 1) if "// @" in line}
+    listed, out = too_strong(program, os.path.join(folder, "too_strong", "correct.sm_90.line.json"), seeds)
+    got = {(s["line"], s["what"], s["would_do"]) for s in listed}
+    wanted = {(marks["idle"], "barrier", "none"), (marks["warp"], "barrier", "warp"), (marks["fence"], "fence", "none"),
+              (marks["proxy"], "proxy fence", "none")}
+    for w in sorted(wanted - got):
+        problems.append("too_strong: %s is not listed; %s" % (w, sorted(got)))
+    for g in sorted(got):
+        if g[0] == marks["needed"]:
+            problems.append("too_strong: the barrier that is needed is listed: %s" % (g,))
+    if "not proof" not in out:
+        problems.append("the text does not say what the list is:\n" + out)
+
+    # One run is not enough to list anything.
+    few, out = too_strong(program, os.path.join(folder, "too_strong", "correct.sm_90.line.json"), 1)
+    if few:
+        problems.append("listed after one run: %s" % few)
+
+    # In bulk_load two barriers do not matter: the one before the copy orders the initialisation and the writes as well.
+    for pattern in ("syncthreads", "tree", "cluster_barrier", "bulk_store", "named_barriers", "grid_barrier", "bulk_load"):
+        plan = os.path.join(folder, pattern, "correct.sm_90.line.json")
+        fine = {9, 18} if pattern == "bulk_load" else set()
+        for s in too_strong(program, plan, seeds)[0]:
+            if s["what"] in ("barrier", "cluster barrier", "proxy fence") and s["would_do"] == "none" and s.get("line") not in fine:
+                problems.append("%s: line %s, %s, is needed, and listed: %s" % (pattern, s.get("line"), s["is"], s["would_do"]))
+    for problem in problems:
+        print(problem)
+    print("%d problems" % len(problems))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
