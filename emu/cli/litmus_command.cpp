@@ -20,6 +20,7 @@ struct LitmusCommand {
     bool json = false, witness = false;
     unsigned threads = 0;
     uint64_t random = 0, seed = 0;
+    uint32_t depth = 3;
     double time_limit = 60;
 };
 
@@ -41,7 +42,14 @@ void print_json(const Case& c) {
     }
     if (r.states) out["states"] = r.states;
     out["complete"] = r.complete;
-    if (c.sass) out["intent"] = "unknown";
+    if (r.steps) out["steps"] = r.steps;
+    if (c.test && c.test->sass) out["intent"] = c.sass ? "unknown" : "ptx";
+    if (!r.refusals.empty()) {
+        auto& clauses = out["clauses"] = nlohmann::ordered_json::array();
+        for (const auto& [why, count] : r.refusals)
+            clauses.push_back({{"axiom", why.first}, {"clause", why.second}, {"refused", count}});
+    }
+    if (!r.prose.empty()) out["prose"] = r.prose;
     out["seconds"] = r.seconds;
     if (!r.bound.empty()) out["bound"] = r.bound;
     if (!r.undefined.empty()) out["undefined"] = r.undefined;
@@ -61,6 +69,10 @@ void print_text(const Case& c) {
                 static_cast<unsigned long long>(r.executions), r.outcomes.size(), r.seconds,
                 r.complete ? "complete" : "incomplete: ", r.bound.c_str(),
                 r.undefined.empty() ? "" : (", undefined: " + r.undefined).c_str());
+    for (const auto& [why, count] : r.refusals)
+        std::printf("  %llu refused by %s (%s)\n", static_cast<unsigned long long>(count), why.first.c_str(),
+                    why.second.c_str());
+    for (const std::string& clause : r.prose) std::printf("  by the text, not by an axiom: %s\n", clause.c_str());
     if (c.sass) std::printf("  PTX intent unknown: judged by what the words order\n");
     for (const explore::Outcome& o : r.outcomes) {
         std::printf("  %c %8llu ", o.condition ? '*' : ' ',
@@ -79,7 +91,7 @@ Result<int> litmus(const LitmusCommand& command) {
     if (colon != command.model.npos) options.model_options = command.model.substr(colon + 1);
     options.threads = command.threads;
     options.limits.seconds = command.time_limit;
-    options.sampling = {command.random, command.seed};
+    options.sampling = {command.random, command.seed, command.depth};
     std::vector<Case> cases;
     for (const std::string& file : command.files) {
         SASSEMU_ASSIGN(std::vector<Case> more, explore::read_litmus_file(file));
@@ -114,10 +126,11 @@ void add_litmus_command(CLI::App& app, int& exit_code) {
     CLI::App* sub =
         app.add_subcommand("litmus", "explore every execution of litmus tests (docs/litmus.md)");
     sub->add_option("test", command->files,
-                    "JSONL files, or .sass files with a test in their comments")
+                    "JSONL files, .sass files with a test in their comments, launch plans with a condition")
         ->required();
     sub->add_option("--model", command->model,
-                    "NAME or plugin.so, then :key=value,...; default: each test's own");
+                    "NAME or plugin.so, then :key=value,...; default: each test's own; for machine code "
+                    "also flat and caches");
     sub->add_flag("--json", command->json, "one JSON object a line");
     sub->add_flag("--witness", command->witness,
                   "an execution that shows the verdict, as text and as Graphviz");
@@ -126,6 +139,9 @@ void add_litmus_command(CLI::App& app, int& exit_code) {
                     "for tests too large to exhaust: this many random executions");
     sub->add_option("--seed", command->seed,
                     "of --random; the same seed gives the same executions");
+    sub->add_option("--depth", command->depth,
+                    "of --random under a machine (flat, caches, nvshmem): the depth of the bugs looked for")
+        ->check(CLI::Range(1, 64));
     sub->add_option("--time-limit", command->time_limit, "seconds for one test")
         ->check(CLI::Range(1e-3, 1e9, "SECONDS"));
     sub->callback([command, &exit_code] {

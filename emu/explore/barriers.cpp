@@ -56,6 +56,9 @@ Machine::Step Machine::barrier(State& s, uint32_t thread, const Instruction& i) 
     b.counted |= counted;
     if (counted) {
         b.needed = *s.evaluate(count, p_);
+    } else if (test_.threads[thread].sass) {
+        b.live_only = true;
+        b.needed = 0;
     } else if (!test_.corpus()) {
         b.needed = 0;
         for (const Thread& other : test_.threads)
@@ -74,6 +77,8 @@ Machine::Step Machine::barrier(State& s, uint32_t thread, const Instruction& i) 
             }
         }
         b.complete = !b.counted || b.lanes >= b.needed;
+    } else if (b.live_only) {
+        // Complete when all that live have come: barrier_passed() looks.
     } else if (b.lanes > b.needed) {
         if (s.undefined.empty()) s.undefined = "barrier count";
     } else if (b.lanes == b.needed) {
@@ -93,9 +98,22 @@ Machine::Step Machine::barrier(State& s, uint32_t thread, const Instruction& i) 
 
 bool Machine::barrier_passed(State& s, uint32_t thread) const {
     ThreadState& t = s.threads[thread];
-    const BarrierInstance& b = s.barriers[t.waits_at];
+    BarrierInstance& b = s.barriers[t.waits_at];
+    // Of machine code: all threads that live, of the CTA or (b.needed) of these lanes of the warp.
+    if (b.live_only && !b.complete) {
+        for (uint32_t o = 0; o < s.threads.size(); ++o) {
+            if (!test_.threads[o].sass || test_.threads[o].cta != test_.threads[thread].cta) continue;
+            const uint32_t self = test_.sass->thread(thread).thread, other = test_.sass->thread(o).thread;
+            if (b.needed && (self / 32 != other / 32 || !(b.needed >> other % 32 & 1))) continue;
+            const bool here = std::any_of(b.arrivals.begin(), b.arrivals.end(),
+                                          [&](const auto& a) { return a.thread == o; });
+            if (!here && s.threads[o].status != ThreadStatus::ended) return false;
+        }
+        b.complete = true;
+        pair_all(s, b);
+    }
     if (!b.complete) return false;
-    const Instruction& i = test_.threads[thread].code[t.pc];
+    const Instruction& i = current(s, thread);
     for (const auto& a : b.arrivals)
         if (a.thread == thread) t.control.set(a.event);
     if (i.reduction != Reduction::none) {
@@ -108,6 +126,12 @@ bool Machine::barrier_passed(State& s, uint32_t thread) const {
         if (i.reduction == Reduction::all) sum = s.arithmetic(Op::equal, sum, s.constant(lanes));
         if (i.reduction == Reduction::any) sum = s.arithmetic(Op::not_equal, sum, 0);
         t.registers[i.a.reg] = sum;
+        // B2R shows the count, and as a predicate what the reduction says.
+        if (test_.threads[thread].sass)
+            if (const int32_t r = test_.sass->code(test_.sass->thread(thread).launch)
+                                      .number_of(sass_register::reduced_of);
+                r >= 0)
+                t.registers[static_cast<size_t>(r)] = s.arithmetic(Op::not_equal, sum, 0);
     }
     ++t.pc;
     return true;

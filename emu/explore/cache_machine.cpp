@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "emu/explore/operational.hpp"
+#include "emu/explore/sass_fetch.hpp"
+#include "emu/memory/perform.hpp"
 
 namespace sassemu::explore {
 namespace {
@@ -50,9 +52,12 @@ class CacheMachine {
         std::vector<OnItsWay> far;
         std::vector<Seen> views;   // [location][view]
         std::vector<Copy> copies;  // sorted
+        SassState sass;
     };
 
-    explicit CacheMachine(const Test& test) : test_(test) {
+    // `coherent`: memory is one, and every operation is performed as it is fetched (model `flat`).
+    explicit CacheMachine(const Test& test, bool coherent = false) : test_(test), coherent_(coherent) {
+        if (test.sass) fetch_ = std::make_unique<SassFetch>(test);
         for (const Thread& t : test.threads) views_.push_back(client(t));
         std::sort(views_.begin(), views_.end());
         views_.erase(std::unique(views_.begin(), views_.end()), views_.end());
@@ -65,6 +70,15 @@ class CacheMachine {
             r.registers = t.initial;
             s.threads.push_back(std::move(r));
         }
+        if (fetch_) {
+            s.sass = fetch_->start();
+            for (uint32_t t = 0; t < s.threads.size(); ++t)
+                if (test_.threads[t].sass) fetch_->start_registers(t, s.threads[t].pc, s.threads[t].registers);
+            for (uint32_t c = 0; c < fetch_->cells(); ++c)
+                for (size_t v = 0; v < views_.size(); ++v) s.views.push_back({0, fetch_->initial(c)});
+            start_launch(s);
+            return s;
+        }
         for (const Location& l : test_.locations)
             for (size_t v = 0; v < views_.size(); ++v)
                 s.views.push_back({0, test_.names[find_name(test_, l.name)].initial});
@@ -73,8 +87,17 @@ class CacheMachine {
 
     std::string key(const State& s) const {
         Key k;
-        for (const ThreadState& t : s.threads) {
-            k.add(static_cast<const Runner&>(t)).add(t.window.size());
+        for (uint32_t n = 0; n < s.threads.size(); ++n) {
+            const ThreadState& t = s.threads[n];
+            if (test_.threads[n].sass) {
+                // Registers that are read again: others do not tell states apart.
+                k.add(t.pc);
+                for (size_t r = 0; r < t.registers.size(); ++r)
+                    if (fetch_->live(n, t.pc, r)) k.add(t.registers[r]);
+            } else {
+                k.add(static_cast<const Runner&>(t));
+            }
+            k.add(t.window.size());
             for (const Waiting& w : t.window) k.add(w.instruction).add(w.value);
         }
         k.add(s.near.size());
@@ -84,20 +107,54 @@ class CacheMachine {
             return std::tie(a.location, a.view, a.time) < std::tie(b.location, b.view, b.time);
         });
         k.add(far.size());
-        for (const OnItsWay& p : far)
-            k.add(p.location).add(p.view).add(p.thread).add(p.time).add(p.value);
-        for (const Seen& v : s.views) k.add(v.time).add(v.value);
+        // Of the times only their order at a location tells states apart.
+        std::vector<uint64_t> times;
+        const size_t views = views_.size();
+        for (uint32_t l = 0; l * views < s.views.size(); ++l) {
+            times.clear();
+            for (size_t v = 0; v < views; ++v) times.push_back(s.views[l * views + v].time);
+            for (const OnItsWay& p : far)
+                if (p.location == l) times.push_back(p.time);
+            std::sort(times.begin(), times.end());
+            times.erase(std::unique(times.begin(), times.end()), times.end());
+            const auto rank = [&](uint64_t time) {
+                return static_cast<uint64_t>(std::lower_bound(times.begin(), times.end(), time) - times.begin());
+            };
+            for (size_t v = 0; v < views; ++v)
+                k.add(rank(s.views[l * views + v].time)).add(s.views[l * views + v].value);
+            for (const OnItsWay& p : far)
+                if (p.location == l) k.add(p.view).add(p.thread).add(rank(p.time)).add(p.value);
+        }
         for (const Copy& c : s.copies)
             k.add(c.texture).add(static_cast<uint64_t>(c.sm)).add(c.location).add(c.value);
-        return k.take();
+        std::string out = k.take();
+        if (fetch_) fetch_->key(s.sass, out);
+        return out;
     }
 
     template <class Emit>
     void next(const State& s, Emit&& emit) const {
-        for (size_t i = 0; i < s.near.size(); ++i) to_channel(s, i, emit);
-        for (size_t i = 0; i < s.far.size(); ++i) arrive(s, i, emit);
+        if (fetch_ && between_launches(s)) {
+            State n = s;
+            start_launch(n);
+            return emit(std::move(n));
+        }
+        const auto all = static_cast<uint32_t>(s.threads.size());
+        for (size_t i = 0; i < s.near.size(); ++i) {
+            mover_ = all + s.near[i].thread;
+            to_channel(s, i, emit);
+        }
+        for (size_t i = 0; i < s.far.size(); ++i) {
+            mover_ = 2 * all + s.far[i].thread;
+            arrive(s, i, emit);
+        }
         for (uint32_t t = 0; t < s.threads.size(); ++t) {
-            fetch(s, t, emit);
+            mover_ = t;
+            if (test_.threads[t].sass)
+                fetch_words(s, t, emit);
+            else
+                fetch(s, t, emit);
+            mover_ = 3 * all + t;
             for (size_t i = 0; i < s.threads[t].window.size(); ++i)
                 if (may_perform(s, t, i)) perform(s, t, i, emit);
         }
@@ -105,23 +162,39 @@ class CacheMachine {
 
     bool ended(const State& s) const {
         if (!s.near.empty() || !s.far.empty()) return false;
-        for (size_t t = 0; t < s.threads.size(); ++t)
-            if (s.threads[t].pc < test_.threads[t].code.size() || !s.threads[t].window.empty())
+        for (size_t t = 0; t < s.threads.size(); ++t) {
+            if (!s.threads[t].window.empty()) return false;
+            if (fetch_ ? !s.sass.threads[t].ended : s.threads[t].pc < test_.threads[t].code.size())
                 return false;
+        }
         return true;
     }
 
     uint64_t shown(const State& s, const Condition& c) const {
         if (c.kind == Condition::Kind::reg) return s.threads[c.thread].registers[c.reg];
+        const Name& name = test_.names[c.name];
+        if (!fetch_) return last_value(s, name.location);
+        const uint64_t first = name.offset + c.first, bytes = std::min<uint64_t>(8, c.bytes ? c.bytes : name.bytes);
+        uint64_t out = 0;
+        for (uint64_t k = 0; k < bytes; ++k) {
+            const uint64_t cell = last_value(s, fetch_->cell_of(name.location, first + k));
+            out |= (cell >> 8 * ((first + k) % 4) & 0xff) << 8 * k;
+        }
+        return out;
+    }
+    // Who made the step that next() is showing: a thread, what it has under way, or its stores.
+    uint32_t mover() const { return mover_; }
+    std::string problem() const { return fetch_ ? fetch_->problem() : std::string(); }
+
+  private:
+    uint64_t last_value(const State& s, uint32_t location) const {
         Seen last;
         for (uint32_t v = 0; v < views_.size(); ++v) {
-            const Seen& here = s.views[at(test_.names[c.name].location, v)];
+            const Seen& here = s.views[at(location, v)];
             if (here.time >= last.time) last = here;
         }
         return last.value;
     }
-
-  private:
     static Client client(const Thread& t) {
         const bool host = t.kind == ThreadKind::host || t.kind == ThreadKind::stream;
         return {host ? ThreadKind::host : t.kind, host ? -1 : t.gpu};
@@ -133,9 +206,11 @@ class CacheMachine {
     }
     size_t at(uint32_t location, uint32_t view) const { return location * views_.size() + view; }
     const Instruction& code(uint32_t thread, const Waiting& w) const {
-        return test_.threads[thread].code[w.instruction];
+        return test_.threads[thread].sass ? words_[w.instruction] : test_.threads[thread].code[w.instruction];
     }
-    uint32_t location(const Instruction& i) const { return test_.names[i.b.name].location; }
+    uint32_t location(const Instruction& i) const {
+        return fetch_ ? static_cast<uint32_t>(i.b.value) : test_.names[i.b.name].location;
+    }
     int32_t sm(uint32_t thread) const { return test_.threads[thread].sm; }
 
     // How far a store of the thread has come when it reaches the view.
@@ -204,6 +279,89 @@ class CacheMachine {
         emit(std::move(n));
     }
 
+    // The threads of the next launch start when those of the one before have ended and what they
+    // stored has arrived; copies do not outlive a launch.
+    void start_launch(State& s) const {
+        for (uint32_t t = 0; t < s.threads.size(); ++t) {
+            if (s.sass.threads[t].ended) continue;
+            if (s.sass.threads[t].started) return;
+            const uint32_t launch = test_.sass->thread(t).launch;
+            for (uint32_t o = t; o < s.threads.size(); ++o)
+                if (test_.threads[o].sass && test_.sass->thread(o).launch == launch) s.sass.threads[o].started = true;
+            s.copies.clear();
+            return;
+        }
+    }
+
+    bool between_launches(const State& s) const {
+        if (!s.near.empty() || !s.far.empty()) return false;
+        bool more = false;
+        for (const auto& t : s.sass.threads) {
+            if (!t.ended && t.started) return false;
+            more |= !t.ended;
+        }
+        return more;
+    }
+
+    // Machine code: up to the next operation on global memory, which others see.
+    template <class Emit>
+    void fetch_words(const State& s, uint32_t t, Emit&& emit) const {
+        constexpr int most_steps = 1 << 20;
+        State n = s;
+        bool moved = false;
+        std::vector<Instruction> out;
+        std::vector<uint64_t> values;
+        for (int steps = 0;; ++steps) {
+            std::vector<uint32_t> awaited;
+            ThreadState& r = n.threads[t];
+            for (const Waiting& w : r.window)
+                if (code(t, w).a.kind == Operand::Kind::reg) awaited.push_back(code(t, w).a.reg);
+            const SassFetch::What what = fetch_->step(n.sass, t, r.pc, r.registers, awaited, r.window.empty(), out, values);
+            if (what == SassFetch::What::blocked) break;
+            moved = true;
+            if (what == SassFetch::What::operations) break;
+            if (n.sass.threads[t].ended || n.sass.threads[t].barrier >= 0) break;
+            // A loop that waits without looking at global memory: one round at a time.
+            if (steps > most_steps || (!n.sass.shared.empty() && steps > 64 && steps % 64 == 0)) break;
+        }
+        if (!moved) return;
+        for (size_t k = 0; k < out.size(); ++k) {
+            if (coherent_) {
+                perform_now(n, t, out[k], values[k]);
+                continue;
+            }
+            n.threads[t].window.push_back({intern(std::move(out[k])), values[k]});
+        }
+        emit(std::move(n));
+    }
+
+    uint32_t intern(Instruction i) const {
+        const std::string key = i.form + "|" + std::to_string(i.b.value) + "|" + std::to_string(i.scope) + "|" +
+                                std::to_string(i.reads_only) + "|" + std::to_string(i.group) + "|" +
+                                std::to_string(i.a.kind == Operand::Kind::reg ? static_cast<int64_t>(i.a.reg) : -1) +
+                                "|" + std::to_string(i.instance) + "|" + std::to_string(i.d.value);
+        const auto [it, fresh] = interned_.try_emplace(key, static_cast<uint32_t>(words_.size()));
+        if (fresh) words_.push_back(std::move(i));
+        return it->second;
+    }
+
+    // What an atomic operation makes of the old value: as its word says, or of the two that texts have.
+    static uint64_t modified(const Instruction& c, uint64_t old, uint64_t value) {
+        if (c.instance < 0) return c.atomic == AtomicOp::add ? old + value : value;
+        const auto op = static_cast<sassemu::AtomicOp>(c.instance & 0xff);
+        return static_cast<uint32_t>(atomic_result(op, static_cast<AtomicType>(c.instance >> 8), old, value, c.d.value));
+    }
+
+    void perform_now(State& n, uint32_t t, const Instruction& c, uint64_t value) const {
+        if (c.form == "MEMBAR" || c.form == "CCTL" || c.form == "CCTLT") return;
+        const uint32_t l = location(c);
+        const uint64_t old = n.views[at(l, 0)].value;
+        if (c.a.kind == Operand::Kind::reg) n.threads[t].registers[c.a.reg] = old;
+        if (c.form == "LD" || c.form == "TLD") return;
+        for (uint32_t v = 0; v < views_.size(); ++v)
+            n.views[at(l, v)].value = c.form == "ST" ? value : modified(c, old, value);
+    }
+
     // In any order, but same location in order, and nothing over a MEMBAR or CCTL.
     bool may_perform(const State& s, uint32_t t, size_t i) const {
         const auto& window = s.threads[t].window;
@@ -252,8 +410,8 @@ class CacheMachine {
             for (const AtSm& o : s.near)
                 if (o.location == l && sm(o.thread) == sm(t)) return;
             const uint64_t old = s.views[at(l, view_of(t))].value;
-            n.threads[t].registers[c.a.reg] = old;
-            send(n, l, t, c.atomic == AtomicOp::add ? old + w.value : w.value);
+            if (c.a.kind == Operand::Kind::reg) n.threads[t].registers[c.a.reg] = old;
+            send(n, l, t, modified(c, old, w.value));
             return emit(std::move(n));
         }
         load(s, t, c, std::move(n), emit);
@@ -304,19 +462,30 @@ class CacheMachine {
     }
 
     const Test& test_;
+    const bool coherent_;
     std::vector<Client> views_;
+    std::unique_ptr<SassFetch> fetch_;  // of threads in machine code
+    mutable std::vector<Instruction> words_;  // what they have done to global memory
+    mutable std::map<std::string, uint32_t> interned_;
+    mutable uint32_t mover_ = 0;
 };
 
 }  // namespace
 
-Result<Report> explore_caches(const Test& test, const Limits& limits) {
+Result<Report> explore_caches(const Test& test, const Limits& limits, bool coherent,
+                              const Sampling& sampling) {
+    if (coherent && !test.sass)
+        return make_error(ErrorCode::input, "model 'flat'", "is for tests in machine code (.sass files and launch plans)");
     for (const Thread& t : test.threads)
         for (const Instruction& i : t.code)
-            if (i.op != Op::sass && i.op > Op::branch_if_not_equal)
+            if (i.op != Op::sass && i.op > Op::branch_if_not_equal && !test.sass)
                 return make_error(ErrorCode::input, t.id,
-                                  "'" + i.text + "' has no meaning in the model 'caches'");
-    CacheMachine machine(test);
-    return search_states(machine, test, limits);
+                                  "'" + i.text + "' has no meaning in the model '" + (coherent ? "flat'" : "caches'"));
+    CacheMachine machine(test, coherent);
+    Report report = sampling.executions ? sample_states(machine, test, limits, sampling)
+                                        : search_states(machine, test, limits);
+    if (report.error = machine.problem(); !report.error.empty()) report.verdict = Verdict::error;
+    return report;
 }
 
 }  // namespace sassemu::explore

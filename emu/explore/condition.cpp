@@ -147,11 +147,18 @@ class Parser {
             if (close == text_.npos) return unexpected();
             const char *p = text_.data() + at_, *end = text_.data() + close;
             auto r = std::from_chars(p, end, out->first);
-            if (r.ec != std::errc{} || r.ptr == end || *r.ptr != ':')
-                return input_error("a part of memory is written x[first:bytes]");
-            r = std::from_chars(r.ptr + 1, end, out->bytes);
-            if (r.ec != std::errc{} || r.ptr != end || !out->bytes)
-                return input_error("a part of memory is written x[first:bytes]");
+            if (r.ec == std::errc{} && r.ptr == end) {
+                out->bytes = test_.names[out->name].element;
+                if (out->first >= test_.names[out->name].bytes)
+                    return input_error("the part of '" + std::string(word) + "' lies outside of it");
+                out->first *= out->bytes;
+            } else {
+                if (r.ec != std::errc{} || *r.ptr != ':')
+                    return input_error("a part of memory is written x[first:bytes] or x[element]");
+                r = std::from_chars(r.ptr + 1, end, out->bytes);
+                if (r.ec != std::errc{} || r.ptr != end || !out->bytes)
+                    return input_error("a part of memory is written x[first:bytes] or x[element]");
+            }
             const uint64_t whole = test_.names[out->name].bytes;
             if (out->first >= whole || out->bytes > whole - out->first)
                 return input_error("the part of '" + std::string(word) + "' lies outside of it");

@@ -110,11 +110,18 @@ class DeliveryMachine {
 
     template <class Emit>
     void next(const State& s, Emit&& emit) const {
+        const auto all = static_cast<uint32_t>(s.threads.size());
+        mover_ = all;
         spread(s, emit);
-        for (size_t i = 0; i < s.flying.size(); ++i) deliver(s, i, emit);
+        for (size_t i = 0; i < s.flying.size(); ++i) {
+            mover_ = all + 1 + static_cast<uint32_t>(i);
+            deliver(s, i, emit);
+        }
+        mover_ = all;
         meet(s, emit);
-        for (uint32_t t = 0; t < s.threads.size(); ++t) step(s, t, emit);
+        for (mover_ = 0; mover_ < all; ++mover_) step(s, mover_, emit);
     }
+    uint32_t mover() const { return mover_; }  // who makes the step that next() is showing
 
     bool ended(const State& s) const {
         if (!s.flying.empty() || !s.spreading.empty()) return false;
@@ -371,11 +378,12 @@ class DeliveryMachine {
     const Test& test_;
     std::vector<int32_t> pes_;
     bool infiniband_ = false;
+    mutable uint32_t mover_ = 0;
 };
 
 }  // namespace
 
-Result<Report> explore_deliveries(const Test& test, const Limits& limits) {
+Result<Report> explore_deliveries(const Test& test, const Limits& limits, const Sampling& sampling) {
     for (const Thread& t : test.threads)
         for (const Instruction& i : t.code) {
             const bool plain = i.op <= Op::store || i.op == Op::fence || i.op == Op::shmem ||
@@ -385,7 +393,8 @@ Result<Report> explore_deliveries(const Test& test, const Limits& limits) {
                                   "'" + i.text + "' has no meaning in the model 'nvshmem'");
         }
     DeliveryMachine machine(test);
-    return search_states(machine, test, limits);
+    return sampling.executions ? sample_states(machine, test, limits, sampling)
+                               : search_states(machine, test, limits);
 }
 
 }  // namespace sassemu::explore

@@ -16,6 +16,7 @@
 #include <random>
 
 #include "emu/explore/mbarrier_order.hpp"
+#include "emu/explore/prose.hpp"
 
 namespace sassemu::explore {
 namespace {
@@ -54,6 +55,7 @@ class Search {
   private:
     bool stopped() {
         if (!failure_.what.empty() || !report_.error.empty()) return true;
+        if (test_.sass && test_.sass->grew()) return true;  // explore() begins again
         if (report_.executions >= limits_.executions)
             return incomplete("the limit of executions"), true;
         if (++ticks_ % 64 == 0 &&
@@ -86,6 +88,8 @@ class Search {
     void visit(State s) {
         if (stopped()) return;
         const Machine::Fork fork = machine_.run(s);
+        if (test_.sass && test_.sass->grew()) return;
+        if (s.unguessed) incomplete("an address that depends on a read has too many places");
         if (!s.error.empty()) {
             report_.error = s.error;
             return;
@@ -178,6 +182,7 @@ class Search {
 
     std::optional<Answer> ask(const State& s, bool complete, bool relations = false) {
         auto answer = judge_(s, complete, relations);
+        if (answer && !answer->consistent) ++report_.refusals[{answer->axiom, answer->clause}];
         if (answer) return std::move(answer).value();
         failure_ = std::move(answer).error();
         return std::nullopt;
@@ -449,6 +454,7 @@ class Search {
             if (outcome.condition) report_.verdict = Verdict::allowed;
             report_.outcomes.push_back(outcome);
         }
+        if (!test_.corpus()) report_.prose = prose_clauses(test_);
         if (!report_.undefined.empty()) report_.verdict = Verdict::allowed;
         if (!report_.error.empty()) report_.verdict = Verdict::error;
     }
@@ -471,9 +477,13 @@ class Search {
 
 }  // namespace
 
-Result<Report> explore(const Test& test, const Judge& judge, const Limits& limits,
+Result<Report> explore(Test& test, const Judge& judge, const Limits& limits,
                        const Sampling& sampling) {
-    return Search(test, judge, limits, sampling).run();
+    for (;;) {
+        auto report = Search(test, judge, limits, sampling).run();
+        if (!test.sass || !test.sass->grew()) return report;
+        test.sass->grow(test);
+    }
 }
 
 }  // namespace sassemu::explore

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 
 #include "emu/explore/judge.hpp"
 #include "emu/explore/machine.hpp"
@@ -28,11 +29,16 @@ struct Report {
     std::vector<Outcome> outcomes;   // sorted by values
     uint64_t executions = 0;         // consistent ones; of a machine: final states
     uint64_t states = 0;             // of a machine: all that can be reached
+    uint64_t steps = 0;              // of a machine's random run: the longest of the first few
     bool complete = true;
     double seconds = 0;
     std::string undefined;  // why the model says nothing ("mixed-size race")
     std::string error;      // verdict error: what no program may do
     std::string bound;      // why `complete` is false
+    // (axiom, clause) of the specification -> how many executions in the making it refused.
+    std::map<std::pair<std::string, std::string>, uint64_t> refusals;
+    // Where the formal text is silent: what the verdict rests on besides (docs/litmus.md, section 3).
+    std::vector<std::string> prose;
     std::optional<Witness> witness;
 };
 
@@ -46,10 +52,11 @@ struct Limits {
 struct Sampling {
     uint64_t executions = 0;  // 0: explore all
     uint64_t seed = 0;
+    uint32_t depth = 3;  // of the bugs looked for: of machines, see operational.hpp
 };
 
 // Errors: the model failed, or is none for this test.
-Result<Report> explore(const Test& test, const Judge& judge, const Limits& limits,
+Result<Report> explore(Test& test, const Judge& judge, const Limits& limits,
                        const Sampling& sampling = {});
 
 }  // namespace sassemu::explore

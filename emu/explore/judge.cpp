@@ -1,7 +1,6 @@
 // Builds the graph that a model judges. See judge.hpp and sdk/include/sassemu/consistency.h.
 #include "emu/explore/judge.hpp"
 
-#include <dlfcn.h>
 #include <sassemu/plugin.h>
 
 extern "C" const SassemuConsistencyModel* sassemu_ptx_consistency_models(size_t* count);
@@ -20,40 +19,37 @@ const SassemuConsistencyModel* find(const SassemuConsistencyModel* models, size_
 
 Judge::~Judge() {
     if (self_) model_->destroy(self_);
-    if (library_) dlclose(library_);
 }
 
 Result<std::unique_ptr<Judge>> Judge::open(const std::string& name, const std::string& options) {
     auto out = std::make_unique<Judge>();
     size_t count = 0;
-    if (name.find('/') != name.npos || name.ends_with(".so")) {
-        out->library_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-        if (!out->library_) return make_error(ErrorCode::not_found, name, dlerror());
-        const auto entry =
-            reinterpret_cast<sassemu_entry>(dlsym(out->library_, SASSEMU_ENTRY_NAME));
-        if (!entry)
-            return make_error(ErrorCode::input, name, "is no plugin: it lacks " SASSEMU_ENTRY_NAME);
-        const sassemu_plugin* plugin = entry();
-        if (!plugin || plugin->abi >> 16 != SASSEMU_ABI_MAJOR)
-            return make_error(ErrorCode::input, name,
-                              "is built for another version of the plugin ABI");
-        if (!SASSEMU_HAS(plugin, sassemu_plugin, consistency) || !plugin->consistency)
-            return make_error(ErrorCode::input, name, "has no consistency role");
-        const SassemuConsistencyModel* models = plugin->consistency(&count);
-        out->model_ = find(models, count, {});
-    } else {
-        const SassemuConsistencyModel* models = sassemu_ptx_consistency_models(&count);
-        out->model_ = find(models, count, name);
-        if (!out->model_)
-            return make_error(ErrorCode::not_found, "model '" + name + "'", "is unknown",
+    const SassemuConsistencyModel* models = sassemu_ptx_consistency_models(&count);
+    const bool path = name.find('/') != name.npos || name.ends_with(".so");
+    if (!path) out->model_ = find(models, count, name);
+    if (!out->model_) {
+        PluginSpec spec;
+        spec.name = name;
+        spec.is_file = path;
+        auto file = PluginFile::open(spec, {});
+        if (!file && !path)
+            return make_error(ErrorCode::usage, "model '" + name + "'", "is unknown",
                               "known are ptx, ptx60, ptx75-proxy, their -liveness forms, nvshmem, "
-                              "caches, or a plugin's path");
+                              "caches, flat, or a plugin's name or path");
+        if (!file) return std::move(file).error();
+        out->file_ = std::move(file).value();
+        if (!out->file_->table().consistency)
+            return make_error(ErrorCode::usage, out->file_->path(),
+                              "has no consistency role: it cannot judge executions",
+                              "an operational model is for `sassemu run --model`");
+        models = out->file_->table().consistency(&count);
+        out->model_ = find(models, count, {});
     }
     if (!out->model_ || out->model_->size < sizeof(SassemuConsistencyModel) ||
         out->model_->abi != SASSEMU_CONSISTENCY_ABI) {
         out->model_ = nullptr;
         return make_error(
-            ErrorCode::input, name,
+            ErrorCode::usage, name,
             "has no consistency model of version " + std::to_string(SASSEMU_CONSISTENCY_ABI));
     }
     char error[256] = "";

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "emu/explore/state.hpp"
+#include "emu/plugin/plugin_file.hpp"
 
 namespace sassemu::explore {
 
@@ -24,8 +25,8 @@ class Judge {
     Judge& operator=(const Judge&) = delete;
     ~Judge();
 
-    // `name` of a built-in model (ptx, ptx60, ptx75-proxy) or the path of a plugin; options
-    // "k=v,k=v".
+    // `name` of a built-in model (ptx, ptx60, ptx75-proxy), of an installed plugin, or the path of
+    // one (NAME or file.so; loaded as every plugin is, plugin_file.hpp); options "k=v,k=v".
     static Result<std::unique_ptr<Judge>> open(const std::string& name, const std::string& options);
 
     // Errors: the model could not read the graph.
@@ -34,7 +35,7 @@ class Judge {
   private:
     const SassemuConsistencyModel* model_ = nullptr;
     void* self_ = nullptr;
-    void* library_ = nullptr;
+    std::optional<PluginFile> file_;
 };
 
 }  // namespace sassemu::explore

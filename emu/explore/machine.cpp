@@ -7,14 +7,21 @@
 namespace sassemu::explore {
 
 Machine::Fork Machine::run(State& s) const {
-    for (bool moved = true; moved && !s.overflow && s.error.empty() && s.undefined.empty();) {
+    // A search that begins again, knowing more, needs nothing of this one.
+    const auto again = [&] { return test_.sass && test_.sass->grew(); };
+    for (bool moved = true;
+         moved && !s.overflow && !s.bounded && s.error.empty() && s.undefined.empty() && !again();) {
         moved = resume_agents(s);
         for (uint32_t t = 0; t < s.threads.size(); ++t) {
             ThreadState& thread = s.threads[t];
             if (thread.status == ThreadStatus::needs_value && s.evaluate(thread.needs, p_))
                 thread.status = ThreadStatus::running;
-            while (thread.status == ThreadStatus::running && !s.overflow && s.error.empty() &&
-                   s.undefined.empty()) {
+            // What was put off may come from behind this instruction: it goes on with a guess.
+            if (thread.status == ThreadStatus::needs_value && thread.guesses &&
+                deferred(s, thread.needs))
+                return {static_cast<int32_t>(t), thread.guesses};
+            while (thread.status == ThreadStatus::running && !s.overflow && !s.bounded &&
+                   s.error.empty() && s.undefined.empty() && !again()) {
                 const Step step = this->step(s, t, -1);
                 if (step == Step::fork) return {static_cast<int32_t>(t), 2};
                 moved = true;
@@ -27,7 +34,34 @@ Machine::Fork Machine::run(State& s) const {
 }
 
 void Machine::choose(State& s, uint32_t thread, uint32_t outcome) const {
+    s.threads[thread].status = ThreadStatus::running;
     step(s, thread, static_cast<int32_t>(outcome));
+}
+
+const Instruction& Machine::current(const State& s, uint32_t thread) const {
+    const ThreadState& t = s.threads[thread];
+    return test_.threads[thread].sass ? *t.current : test_.threads[thread].code[t.pc];
+}
+
+// Whether the value waits for a read that was put off, perhaps through writes whose own values are open.
+bool Machine::deferred(const State& s, uint32_t value) const {
+    Events open = s.values[value].reads, done;
+    for (bool more = true; more;) {
+        more = false;
+        for (const Source& source : s.sources) {
+            if (!open[source.read]) continue;
+            if (source.write < 0) {
+                if (source.seen > 0) return true;
+                continue;
+            }
+            const auto w = static_cast<size_t>(source.write);
+            if (done[w]) continue;
+            done.set(w);
+            open |= s.events[w].data;
+            more = true;
+        }
+    }
+    return false;
 }
 
 // Lets go on what waited for other threads.
@@ -36,7 +70,7 @@ bool Machine::wake(State& s) const {
     for (uint32_t t = 0; t < s.threads.size(); ++t) {
         ThreadState& thread = s.threads[t];
         if (thread.status == ThreadStatus::at_barrier) {
-            const bool passed = test_.threads[t].code[thread.pc].op == Op::barrier
+            const bool passed = current(s, t).op == Op::barrier
                                     ? barrier_passed(s, t)
                                     : cluster_passed(s, t);
             if (!passed) continue;
@@ -67,6 +101,7 @@ uint32_t Machine::value(const State& s, uint32_t thread, const Operand& o) const
 uint32_t Machine::constant_or_value(State& s, uint32_t thread, const Operand& o) const {
     if (o.kind == Operand::Kind::value) return s.constant(o.value);
     if (o.kind == Operand::Kind::address) return s.constant(Program::address_of(o.name));
+    if (o.kind == Operand::Kind::computed) return o.reg;
     return value(s, thread, o);
 }
 
@@ -85,7 +120,7 @@ uint32_t Machine::add_event(State& s, uint32_t thread, uint32_t kind, Agent* age
                 ? -1 - static_cast<int32_t>(thread)
                 : t.gpu;
     e.owner = -1;
-    e.source = state.pc < t.code.size() ? static_cast<int32_t>(state.pc) : -1;
+    e.source = t.sass || state.pc < t.code.size() ? static_cast<int32_t>(state.pc) : -1;
     out.control = state.control;
     if (s.events.size() + 1 >= most_events) s.overflow = true;
     s.events.push_back(std::move(out));
@@ -115,6 +150,7 @@ void Machine::place_name(State& s, uint32_t event, uint32_t name, uint64_t offse
         if (l.cluster == e.cluster) e.space |= SASSEMU_SPACE_SHARED_CLUSTER;
     }
     if (n.proxy != SASSEMU_PROXY_GENERIC && e.proxy == SASSEMU_PROXY_GENERIC) e.proxy = n.proxy;
+    if (test_.sass) test_.sass->cut(e.location, e.first, e.bytes);
 }
 
 void Machine::place(State& s, uint32_t event, const Operand& o, uint64_t bytes) const {
@@ -142,13 +178,17 @@ void Machine::jump(State& s, uint32_t thread, uint32_t target) const {
     const uint32_t from = t.pc;
     t.pc = target;
     if (target > from) return;
+    const std::vector<bool>& live =
+        test_.threads[thread].sass
+            ? p_.test.sass->code(p_.test.sass->thread(thread).launch).live(target)
+            : p_.live[thread][target];
     // A loop that came back to where it was, without having written anything: it may do so for
     // ever, and what follows is the same as if it had not gone round.
     for (const ThreadState::Visit& v : t.visits) {
         if (v.pc != target || v.events < t.first_impure) continue;
         bool same = true;
         for (size_t r = 0; r < t.registers.size() && same; ++r) {
-            if (!p_.live[thread][target][r] || v.registers[r] == t.registers[r]) continue;
+            if (!live[r] || v.registers[r] == t.registers[r]) continue;
             const auto before = s.evaluate(v.registers[r], p_),
                        now = s.evaluate(t.registers[r], p_);
             same = before && now && *before == *now;
@@ -162,16 +202,22 @@ void Machine::jump(State& s, uint32_t thread, uint32_t target) const {
     if (++t.taken[from] > test_.bound) s.bounded = true;
 }
 
+// A thread that was launched comes after what launched it.
+void Machine::begin(State& s, uint32_t thread) const {
+    ThreadState& t = s.threads[thread];
+    if (t.next_index != 0 || s.launched[thread] < 0) return;
+    const uint32_t e = add_event(s, thread, SASSEMU_EVENT_COMPLETE);
+    s.completion.push_back({static_cast<uint32_t>(s.launched[thread]), e});
+    s.events[e].control.set(static_cast<size_t>(s.launched[thread]));
+    s.threads[thread].control.set(e);
+}
+
 Machine::Step Machine::step(State& s, uint32_t thread, int32_t outcome) const {
     const std::vector<Instruction>& code = test_.threads[thread].code;
     {
         ThreadState& t = s.threads[thread];
-        if (t.pc == 0 && t.next_index == 0 && s.launched[thread] >= 0) {
-            const uint32_t e = add_event(s, thread, SASSEMU_EVENT_COMPLETE);
-            s.completion.push_back({static_cast<uint32_t>(s.launched[thread]), e});
-            s.events[e].control.set(static_cast<size_t>(s.launched[thread]));
-            t.control.set(e);
-        }
+        begin(s, thread);
+        if (test_.threads[thread].sass) return sass(s, thread, outcome);
         if (t.pc >= code.size()) {
             t.status = ThreadStatus::ended;
             return Step::stop;

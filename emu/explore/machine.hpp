@@ -4,9 +4,12 @@
 // instruction does. What does not: which write a read takes (explorer.hpp), what is consistent.
 #pragma once
 
+#include "emu/explore/sass_program.hpp"
 #include "emu/explore/state.hpp"
 
 namespace sassemu::explore {
+
+struct SassEffects;
 
 class Machine {
   public:
@@ -47,6 +50,29 @@ class Machine {
     Step access(State& s, uint32_t thread, const Instruction& i) const;
     Step atomic(State& s, uint32_t thread, const Instruction& i, int32_t outcome) const;
     void fence(State& s, uint32_t thread, const Instruction& i) const;
+
+    // The operation at which the thread stands.
+    const Instruction& current(const State& s, uint32_t thread) const;
+    void begin(State& s, uint32_t thread) const;
+
+    // sass_steps.cpp: one instruction of machine code
+    struct Sass;
+    Step sass(State& s, uint32_t thread, int32_t outcome) const;
+    Step sass_instruction(State& s, Sass& at, int32_t outcome) const;
+    Step sass_plain(State& s, Sass& at) const;
+    Step sass_control(State& s, Sass& at) const;
+    Step sass_access(State& s, Sass& at, int32_t outcome) const;
+    Step sass_memory(State& s, Sass& at, const Access& a, uint64_t address, int32_t outcome) const;
+    bool sass_place(State& s, Sass& at, const Access& a, uint64_t address, Operand& out) const;
+    Step sass_local(State& s, Sass& at, const Access& a, uint32_t address) const;
+    Step sass_other(State& s, Sass& at, int32_t outcome) const;
+    Step sass_mbarrier(State& s, Sass& at, const SassEffects& e, int32_t outcome) const;
+    Step sass_barrier(State& s, Sass& at, const BarrierRequest& r) const;
+    Step sass_warpsync(State& s, Sass& at, uint32_t lanes) const;
+    Step sass_wait(State& s, Sass& at, uint32_t value, uint32_t guesses) const;
+    Step sass_refuse(State& s, Sass& at, const std::string& why) const;
+    void sass_write(State& s, Sass& at, const SassLane& lane, const Events& reads) const;
+    bool deferred(const State& s, uint32_t value) const;
 
     // barriers.cpp
     Step barrier(State& s, uint32_t thread, const Instruction& i) const;

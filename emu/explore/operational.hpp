@@ -134,8 +134,92 @@ Report search_states(Machine& machine, const Test& test, const Limits& limits) {
     return report;
 }
 
+// Random mode: schedules as PCT draws them (Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010).
+// Whoever can move has a priority drawn at the start of a run; the highest moves. At `depth` - 1 steps,
+// drawn as well, the one that moves falls below all others. A bug of that depth is met by one run with
+// probability at least 1 / (n * k^(depth - 1)) for n movers and k steps. Who comes back to a state of
+// the same run, as spinning does, falls below all, too: so nobody starves. Run i of a seed is always the
+// same run.
+template <class Machine>
+Report sample_states(Machine& machine, const Test& test, const Limits& limits, const Sampling& sampling) {
+    using State = typename Machine::State;
+    constexpr uint64_t most_steps = 1'000'000;
+    const auto start = std::chrono::steady_clock::now();
+    const auto seconds = [&] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    const auto mix = [](uint64_t z) {
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+        return z ^ (z >> 31);
+    };
+    Report report;
+    const std::vector<const Condition*> names = leaves(*test.condition);
+    for (const Condition* c : names) report.names.push_back(c->text);
+    std::map<std::vector<uint64_t>, Outcome> found;
+    std::unordered_set<std::string> all;
+    // One run; how many steps it took.
+    const auto run = [&](uint64_t number, uint64_t length, bool counts) -> uint64_t {
+        uint64_t drawn = mix(sampling.seed * 0x9e3779b97f4a7c15u + number + 1);
+        const auto draw = [&](uint64_t below) { return (drawn = mix(drawn + 0x9e3779b97f4a7c15u)) % below; };
+        std::vector<uint64_t> changes;
+        for (uint32_t i = 1; i < sampling.depth; ++i) changes.push_back(draw(std::max<uint64_t>(length, 1)));
+        std::map<uint32_t, int64_t> priority;
+        int64_t lowest = 0;
+        const uint64_t order = draw(~uint64_t{0});
+        std::unordered_set<std::string> seen;
+        State at = machine.start();
+        for (uint64_t step = 0; step < most_steps; ++step) {
+            std::vector<std::pair<uint32_t, State>> moves;
+            machine.next(at, [&](State s) { moves.emplace_back(machine.mover(), std::move(s)); });
+            if (moves.empty()) {
+                if (!counts || !machine.ended(at)) return step;
+                ++report.executions;
+                std::vector<uint64_t> values;
+                for (const Condition* c : names) values.push_back(machine.shown(at, *c));
+                auto [it, fresh] = found.try_emplace(values);
+                if (fresh) it->second.condition = holds(*test.condition, values);
+                ++it->second.count;
+                return step;
+            }
+            uint32_t mover = moves[0].first;
+            for (const auto& [who, s] : moves) {
+                priority.try_emplace(who, static_cast<int64_t>(mix(order + who) >> 2) + 1);
+                if (priority[who] > priority[mover]) mover = who;
+            }
+            std::vector<size_t> own;
+            for (size_t i = 0; i < moves.size(); ++i)
+                if (moves[i].first == mover) own.push_back(i);
+            at = std::move(moves[own[draw(own.size())]].second);
+            std::string key = machine.key(at);
+            if (counts) all.insert(key);
+            if (!seen.insert(std::move(key)).second ||
+                std::find(changes.begin(), changes.end(), step) != changes.end())
+                priority[mover] = --lowest;
+        }
+        return most_steps;
+    };
+    // How long runs are decides where change points may lie: measured by eight runs that count for nothing.
+    uint64_t length = 1;
+    for (uint64_t i = 0; i < 8; ++i) length = std::max(length, run(~i, length, false));
+    report.steps = length;
+    for (uint64_t i = 0; i < sampling.executions && seconds() < limits.seconds; ++i) run(i, length, true);
+    report.states = all.size();
+    report.complete = false;
+    report.bound = "random executions only";
+    for (auto& [values, outcome] : found) {
+        outcome.values = values;
+        if (outcome.condition) report.verdict = Verdict::allowed;
+        report.outcomes.push_back(outcome);
+    }
+    report.seconds = seconds();
+    return report;
+}
+
 // docs/litmus.md, sections 6 and 7.
-Result<Report> explore_deliveries(const Test& test, const Limits& limits);
-Result<Report> explore_caches(const Test& test, const Limits& limits);
+Result<Report> explore_deliveries(const Test& test, const Limits& limits, const Sampling& sampling = {});
+// `coherent`: the model `flat`, one memory in which every operation is performed at once.
+Result<Report> explore_caches(const Test& test, const Limits& limits, bool coherent = false,
+                              const Sampling& sampling = {});
 
 }  // namespace sassemu::explore

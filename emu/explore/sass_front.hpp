@@ -1,15 +1,21 @@
-// Litmus tests written in SASS: a .sass file (decoder/doc/asm.md) whose comments hold the test.
-// What belongs here: the reading of it into the JSONL form (docs/litmus.md, section 9).
+// Tests whose threads are machine code: .sass files with the test in their comments, and launch plans
+// with a condition. docs/litmus.md, sections 9 and 10. What belongs here: from files to a Test.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "emu/base/result.hpp"
+#include "emu/explore/test.hpp"
 
 namespace sassemu::explore {
 
-// The test as a line of the JSONL form, to be read by read_test(). Errors name the line.
-Result<std::string> litmus_of_sass(std::string_view text);
+// `path` is for messages. Errors name the line.
+Result<Test> read_sass_test(const std::string& text, const std::string& path);
+// A launch plan (design/launch-plan.md). Its launches are prepared, none is run.
+Result<Test> read_plan_test(const std::string& path);
+bool is_plan(const std::string& text);
+
+// Once all threads are there: their registers, shared memory, entry points.
+Result<void> finish_sass_threads(Test& test);
 
 }  // namespace sassemu::explore

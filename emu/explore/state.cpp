@@ -5,6 +5,9 @@
 #include <cstring>
 #include <set>
 
+#include "emu/explore/sass_program.hpp"
+#include "emu/memory/perform.hpp"
+
 namespace sassemu::explore {
 namespace {
 
@@ -118,6 +121,11 @@ Program::Program(const Test& t) : test(t) {
                                : n.initial;
         if (v) std::memcpy(image[n.location].data() + n.offset, &v, std::min<uint64_t>(8, n.bytes));
     }
+    if (t.sass)
+        for (uint32_t l = 0; l < t.locations.size(); ++l) {
+            marks[l] = t.sass->cuts(l);
+            image[l] = t.sass->image(l);
+        }
     for (const Thread& thread : t.threads) {
         for (const Instruction& i : thread.code)
             for (const Operand* o : {&i.a, &i.b, &i.c, &i.d}) {
@@ -150,8 +158,11 @@ State::State(const Program& program) {
     const Test& t = program.test;
     values.emplace_back();
     launched.assign(t.threads.size(), -1);
+    uint32_t number = 0;
     for (const Thread& thread : t.threads) {
         ThreadState s;
+        if (thread.sass) s.pc = t.sass->entry(t.sass->thread(number).launch);
+        ++number;
         s.status = thread.starts ? ThreadStatus::running : ThreadStatus::not_started;
         for (const uint64_t v : thread.initial) s.registers.push_back(constant(v));
         threads.push_back(std::move(s));
@@ -177,8 +188,51 @@ uint32_t State::add(Value v) {
 
 uint32_t State::constant(uint64_t v) {
     if (v == 0) return 0;
+    uint32_t& slot = constants[(v * 0x9e3779b97f4a7c15u) >> 57];
+    if (slot && values[slot].constant == v) return slot;
     Value out;
     out.constant = v;
+    return slot = add(std::move(out));
+}
+uint32_t State::constant(uint64_t v, const Events& reads) {
+    if (reads.none()) return constant(v);
+    Value out;
+    out.constant = v;
+    out.reads = reads;
+    return add(std::move(out));
+}
+uint32_t State::depending(uint32_t value, const Events& reads) {
+    if ((reads & ~values[value].reads).none()) return value;
+    Value out = values[value];
+    out.reads |= reads;
+    return add(std::move(out));
+}
+uint32_t State::part(uint32_t value, uint64_t first, uint64_t bytes, bool sign) {
+    Value out;
+    out.kind = Value::Kind::part;
+    out.a = value;
+    out.constant = first;
+    out.bytes = bytes;
+    out.sign = sign;
+    out.reads = values[value].reads;
+    return add(std::move(out));
+}
+uint32_t State::join(uint32_t low, uint64_t bytes, uint32_t high) {
+    Value out;
+    out.kind = Value::Kind::join;
+    out.a = low;
+    out.b = high;
+    out.bytes = bytes;
+    out.reads = values[low].reads | values[high].reads;
+    return add(std::move(out));
+}
+uint32_t State::select(uint32_t condition, uint32_t yes, uint32_t no) {
+    Value out;
+    out.kind = Value::Kind::select;
+    out.a = condition;
+    out.b = yes;
+    out.c = no;
+    out.reads = values[condition].reads | values[yes].reads | values[no].reads;
     return add(std::move(out));
 }
 
@@ -260,6 +314,44 @@ std::optional<uint64_t> State::slice(uint32_t value, uint64_t first, uint64_t by
             const auto a = slice(v.a, 0, 8, p, depth + 1);
             if (!a) return std::nullopt;
             return slice(*a ? v.b : v.c, first, bytes, p, depth + 1);
+        }
+        case Value::Kind::part: {
+            const auto a = slice(v.a, v.constant, v.bytes, p, depth + 1);
+            if (!a) return std::nullopt;
+            // To 32 bits, as loads extend.
+            const uint64_t top = uint64_t{1} << (8 * std::min<uint64_t>(v.bytes, 8) - 1);
+            return part(v.sign && v.bytes < 4 && *a & top ? (*a | ~(2 * top - 1)) & 0xffffffff : *a);
+        }
+        case Value::Kind::join: {
+            uint64_t out = 0, done = 0;
+            if (first < v.bytes) {
+                done = std::min(bytes, v.bytes - first);
+                const auto a = slice(v.a, first, done, p, depth + 1);
+                if (!a) return std::nullopt;
+                out = *a;
+            }
+            if (done < bytes && done < 8) {
+                const auto b = slice(v.b, first + done - v.bytes, bytes - done, p, depth + 1);
+                if (!b) return std::nullopt;
+                out |= *b << 8 * done;
+            }
+            return low(out, bytes);
+        }
+        case Value::Kind::sass: {
+            if (!v.known) {
+                const auto now = p.test.sass->compute(*this, v, p, depth);
+                if (!now) return std::nullopt;
+                v.result = *now;
+                v.known = true;
+            }
+            return part(v.result);
+        }
+        case Value::Kind::sass_atomic: {
+            const auto a = slice(v.a, 0, 8, p, depth + 1), b = slice(v.b, 0, 8, p, depth + 1);
+            if (!a || !b) return std::nullopt;
+            return part(low(atomic_result(static_cast<sassemu::AtomicOp>(v.operation),
+                                          static_cast<AtomicType>(v.type), *a, *b, 0),
+                            v.bytes));
         }
     }
     return std::nullopt;

@@ -39,14 +39,24 @@ struct Value {
         arithmetic,
         atomic,
         nonzero,
-        select
+        select,
+        part,       // bytes of a, from `constant`; with a sign to extend, or not
+        join,       // a, and behind its `bytes` bytes b
+        sass,       // what an instruction makes of `inputs`: register a; b the thread, c the pc
+        sass_atomic // an atomic operation of the emulator on a and b
     } kind = Kind::constant;
     Op op = Op::move;
     AtomicOp atomic = AtomicOp::none;
     uint64_t bytes = 8;            // of an atomic operation: its width
     uint32_t a = 0, b = 0, c = 0;  // other values; kind read: the event
+    static constexpr uint32_t address = 0xffff;  // kind sass: instead of a register
     uint64_t constant = 0;
     Events reads;  // the reads it depends on
+    std::shared_ptr<const std::vector<uint32_t>> inputs;
+    uint8_t operation = 0, type = 0;  // of the emulator's atomics
+    bool sign = false;
+    mutable bool known = false;  // kind sass: `constant` is its value
+    mutable uint64_t result = 0;
 };
 
 struct Event {
@@ -101,6 +111,12 @@ struct ThreadState {
     std::vector<uint32_t> tensor_loads, tensor_stores, tensor_products;
     int32_t wgmma_fence = -1;
     std::array<uint64_t, 3> waits_at{};  // at_barrier: a key of State::barriers
+    // Machine code.
+    std::shared_ptr<const Instruction> current;  // the operation that it waits in
+    std::map<uint32_t, uint32_t> local;          // words of its local memory -> values
+    uint32_t guesses = 0;        // needs_value: how many values may be guessed; 0: none
+    int8_t guessed_guard = -1;   // of the instruction that it stands at
+    int64_t guessed_place = -1;
 };
 
 struct BarrierInstance {
@@ -111,7 +127,7 @@ struct BarrierInstance {
     std::vector<Arrival> arrivals;
     uint32_t lanes = 0;
     uint64_t needed = 0;
-    bool counted = false, complete = false;
+    bool counted = false, complete = false, live_only = false;
     Reduction reduction = Reduction::none;  // of the first that came
 };
 
@@ -160,6 +176,8 @@ struct State {
     int32_t agents = 0;
     bool overflow = false;  // more events than fit
     bool bounded = false;   // a loop reached its bound
+    bool unguessed = false;  // an open address had too many places to be guessed
+    std::array<uint32_t, 128> constants{};  // some that were made, to be used again
     std::string error;      // the test does what no program may do
     std::string undefined;  // it did what has no meaning (docs/litmus.md, section 3, 12)
 
@@ -167,6 +185,11 @@ struct State {
     uint32_t arithmetic(Op op, uint32_t a, uint32_t b);
     uint32_t read_value(uint32_t event);
     uint32_t add(Value v);
+    uint32_t constant(uint64_t v, const Events& reads);
+    uint32_t depending(uint32_t value, const Events& reads);  // the same value
+    uint32_t part(uint32_t value, uint64_t first, uint64_t bytes, bool sign);
+    uint32_t join(uint32_t low, uint64_t bytes, uint32_t high);
+    uint32_t select(uint32_t condition, uint32_t yes, uint32_t no);
 
     // The value, when every read it depends on is resolved.
     std::optional<uint64_t> evaluate(uint32_t value, const Program& p) const {

@@ -3,6 +3,7 @@
 
 #include "emu/explore/operational.hpp"
 #include "emu/explore/sass_front.hpp"
+#include "emu/explore/sass_program.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -99,9 +100,15 @@ bool contradicts(const Case& c) {
 Result<void> run_case(Case& c, const SuiteOptions& options, Judges& judges) {
     if (!c.test) return {};
     const bool own = options.model.empty();
-    if (own && (c.test->model == "nvshmem" || c.test->model == "caches")) {
-        auto report = c.test->model == "caches" ? explore_caches(*c.test, options.limits)
-                                                : explore_deliveries(*c.test, options.limits);
+    const std::string& asked = own ? c.test->model : options.model;
+    if (asked == "nvshmem" || asked == "caches" || asked == "flat") {
+        if (!own) {
+            c.model = asked;
+            // A machine shows less than its test's model may allow; never more.
+            if (c.stated == Verdict::allowed) c.stated = Verdict::unstated;
+        }
+        auto report = asked == "nvshmem" ? explore_deliveries(*c.test, options.limits, options.sampling)
+                                         : explore_caches(*c.test, options.limits, asked == "flat", options.sampling);
         if (report) {
             c.report = std::move(report).value();
         } else {
@@ -151,12 +158,24 @@ Result<std::vector<Case>> read_litmus_file(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
     if (!in) return make_error(ErrorCode::not_found, path, "cannot be opened");
     std::vector<Case> out;
-    if (path.ends_with(".sass")) {
+    const bool sass = path.ends_with(".sass");
+    if (sass || path.ends_with(".json")) {
         const std::string text((std::istreambuf_iterator<char>(in)), {});
-        SASSEMU_ASSIGN(const std::string line, litmus_of_sass(text).within(path));
-        out.push_back(read_case(line, path));
-        out.back().sass = true;
-        return out;
+        if (sass || is_plan(text)) {
+            auto test = sass ? read_sass_test(text, path) : read_plan_test(path);
+            if (!test) return std::move(test).error();
+            Case c;
+            c.where = path;
+            c.test = std::move(test).value();
+            c.name = c.test->name;
+            c.model = c.test->model;
+            c.stated = c.test->verdict;
+            c.sass = !c.test->sass->ptx_known();
+            out.push_back(std::move(c));
+            return out;
+        }
+        in.clear();
+        in.seekg(0);
     }
     std::string line;
     for (size_t number = 1; std::getline(in, line); ++number) {

@@ -69,6 +69,7 @@ enum class Op : uint8_t {
     copy,         // a copy engine or the host
     launch,
     join,
+    sass_word,  // real machine code (sass_steps.cpp); in no test's text
     shmem,  // nvshmem_*: `form` says which (delivery.hpp)
     sass,   // a form of the caches model (cache_machine.hpp)
 };
@@ -91,8 +92,8 @@ enum class AtomicOp : uint8_t {
 enum class Reduction : uint8_t { none, count, all, any };
 
 struct Operand {
-    enum class Kind : uint8_t { none, reg, value, memory, address } kind = Kind::none;
-    uint32_t reg = 0;     // kind reg: index in Thread::registers
+    enum class Kind : uint8_t { none, reg, value, memory, address, computed } kind = Kind::none;
+    uint32_t reg = 0;     // kind reg: index in Thread::registers; kind computed: in State::values
     uint64_t value = 0;   // kind value
     uint32_t name = 0;    // kind memory, address: index in Test::names
     uint64_t offset = 0;  // kind memory
@@ -134,6 +135,7 @@ struct Thread {
     std::vector<std::string> registers;
     std::vector<uint64_t> initial;  // of the registers
     std::vector<Instruction> code;
+    bool sass = false;  // its code is machine code: Test::sass has it
 };
 
 enum class LocationKind : uint8_t { data, mbarrier, tensor_map };
@@ -154,6 +156,7 @@ struct Name {
     std::string text;
     uint32_t location = 0, alias = 0;
     uint64_t offset = 0, bytes = 0;
+    uint64_t element = 4;                    // bytes of x[i] in a condition
     uint32_t proxy = SASSEMU_PROXY_GENERIC;  // of an alias through another proxy
     uint64_t initial = 0;
     int32_t initial_address = -1;  // "&y": the index of a name
@@ -172,6 +175,8 @@ struct Condition {
 
 enum class Verdict : uint8_t { unstated, allowed, forbidden, error };
 
+class SassProgram;
+
 struct Test {
     std::string name, model, target, where;  // where: FILE:LINE for messages
     std::vector<Thread> threads;
@@ -183,6 +188,7 @@ struct Test {
     std::map<std::string, std::string> options;  // of the model
     uint32_t bound = 2;
     std::map<std::pair<uint32_t, int32_t>, uint64_t> initial_at;  // (name, PE): of one copy
+    std::shared_ptr<SassProgram> sass;                            // of threads in machine code
 
     bool corpus() const { return model.starts_with("ptx60") || model.starts_with("ptx75"); }
     bool liveness() const { return model.ends_with("-liveness"); }

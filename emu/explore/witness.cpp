@@ -1,6 +1,8 @@
 // See witness.hpp.
 #include "emu/explore/witness.hpp"
 
+#include "emu/explore/sass_program.hpp"
+
 namespace sassemu::explore {
 namespace {
 
@@ -55,7 +57,12 @@ class Graph {
     std::string instruction(uint32_t i) const {
         const SassemuEvent& e = s_.events[i].e;
         if (e.thread < 0 || e.source < 0) return {};
-        const auto& code = test_.threads[static_cast<size_t>(e.thread)].code;
+        const Thread& thread = test_.threads[static_cast<size_t>(e.thread)];
+        if (thread.sass) {
+            const SassCode& words = test_.sass->code(test_.sass->thread(static_cast<uint32_t>(e.thread)).launch);
+            return words.place(static_cast<uint32_t>(e.source)) + " " + words.text(static_cast<uint32_t>(e.source));
+        }
+        const auto& code = thread.code;
         return static_cast<size_t>(e.source) < code.size()
                    ? code[static_cast<size_t>(e.source)].text
                    : "";

@@ -153,6 +153,7 @@ struct Plan {
     uint64_t max_warp_instructions = 0;
     std::optional<uint64_t> stack_bytes, heap_bytes, printf_bytes;
     std::string condition;  // for exploration only
+    std::string verdict;    // of the condition: "allowed", "forbidden", or nothing
     std::vector<Buffer> buffers;
     std::vector<Global> globals;
     std::vector<Launch> launches;

@@ -12,6 +12,7 @@
 #include "emu/plugin/hooks.hpp"
 #include "emu/schedule/bank0.hpp"
 #include "emu/schedule/engine.hpp"
+#include "emu/schedule/prepared.hpp"
 #include "emu/schedule/service_calls.hpp"
 #include "sassdec/ids.h"
 
@@ -101,6 +102,7 @@ class GpuImpl final : public Gpu {
     }
     Result<LaunchResult> launch(const LaunchRequest& request) override { return launch(request, nullptr); }
     std::vector<Result<LaunchResult>> launch_chain(std::span<const LaunchRequest> requests) override;
+    Result<void> prepare(const LaunchRequest& request, PreparedLaunch& out);
     void interrupt() noexcept override { interrupted_.store(true, std::memory_order_relaxed); }
     HostLevel level() const override {
         return level_->name[1] == '2'   ? HostLevel::v2
@@ -349,7 +351,8 @@ std::vector<Result<LaunchResult>> GpuImpl::launch_chain(std::span<const LaunchRe
     return results;
 }
 
-Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request, Chain::Link* link) {
+// Everything of a launch but who runs it.
+Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out) {
     if (request.module >= modules_.size())
         return Error{ErrorCode::usage, "launch", "no module " + std::to_string(request.module), ""};
     LoadedModule& m = *modules_[request.module];
@@ -364,7 +367,9 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request, Chain::Link* 
         return Error{ErrorCode::input, m.module->file_name() + ": kernel '" + request.kernel + "'",
                      "its entry lies in no code section", ""};
 
-    Launch launch;
+    out.entry = entry;
+    out.kernel = &k;
+    Launch& launch = out.launch;
     launch.space = &space_;
     launch.code = &image;
     launch.textures = &textures_;
@@ -400,7 +405,8 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request, Chain::Link* 
         if (!at) return at.error();
         values.grid_workspace = *at;
     }
-    std::vector<std::byte> bank0(
+    std::vector<std::byte>& bank0 = out.bank0;
+    bank0.resize(
         std::max<size_t>(bank0_bytes_without_parameters, k.param_base + request.params.size() + 64));
     fill_bank0(bank0, launch.arch, values);
     std::copy(request.params.begin(), request.params.end(), bank0.begin() + k.param_base);
@@ -423,6 +429,15 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request, Chain::Link* 
         const Extent& e = space_.find(m.bank3);
         set(Base::bank3, e.host, m.bank3_bytes);
     }
+    return {};
+}
+
+Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request, Chain::Link* link) {
+    PreparedLaunch prepared;
+    if (auto ready = prepare(request, prepared); !ready) return ready.error();
+    Launch& launch = prepared.launch;
+    const Kernel& k = *prepared.kernel;
+    CodeImage& image = *launch.code;
 
     // Residency: what one SM holds, times the SMs of the device.
     const DeviceProfile& d = options_.device;
@@ -457,8 +472,8 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request, Chain::Link* 
     for (auto& slot : cache_)
         if (slot->arena_bytes > (64u << 20)) slot->arena.reset(), slot->arena_bytes = 0;
 
-    Engine engine(launch, *level_, *chooser_, calls_, cache_, settings, request.kernel, entry);
-    if (hooks_) hooks_->launch_begin(launch, request.kernel, request.params, m.bank3);
+    Engine engine(launch, *level_, *chooser_, calls_, cache_, settings, request.kernel, prepared.entry);
+    if (hooks_) hooks_->launch_begin(launch, request.kernel, request.params, modules_[request.module]->bank3);
     LaunchResult result = engine.run();
     if (hooks_) hooks_->launch_end(launch, result.status);
     calls_.flush(options_.on_printf);
@@ -472,6 +487,14 @@ Result<std::unique_ptr<Gpu>> Gpu::create(GpuOptions options) {
     auto hooks = Hooks::load({}, options.model, options.seed);
     if (!hooks) return hooks.error();
     return create_gpu(std::move(options), std::move(*hooks));
+}
+
+Result<std::unique_ptr<PreparedLaunch>> prepare_launch(Gpu& gpu, const LaunchRequest& request) {
+    auto* own = dynamic_cast<GpuImpl*>(&gpu);
+    if (!own) return Error{ErrorCode::internal, "prepare_launch", "is for GPUs of create_gpu()", ""};
+    auto out = std::make_unique<PreparedLaunch>();
+    if (auto ready = own->prepare(request, *out); !ready) return ready.error();
+    return out;
 }
 
 Result<std::unique_ptr<Gpu>> create_gpu(GpuOptions options, std::shared_ptr<Hooks> hooks) {

@@ -1,6 +1,8 @@
 // Litmus tests written in SASS: the files of data/, and what is refused.
+#include <cmath>
 #include <sstream>
 
+#include "emu/explore/operational.hpp"
 #include "emu/explore/sass_front.hpp"
 #include "explore.hpp"
 
@@ -13,11 +15,16 @@ std::string file(const std::string& name) {
     out << in.rdbuf();
     return out.str();
 }
-Verdict verdict(const std::string& text) {
-    auto line = litmus_of_sass(text);
-    EXPECT_TRUE(line) << line.error().message();
-    return line ? explored(*line).verdict : Verdict::error;
+Report explored_sass(const std::string& text) {
+    auto test = read_sass_test(text, "t.sass");
+    EXPECT_TRUE(test) << test.error().message();
+    if (!test) return {};
+    auto judge = Judge::open("ptx", "");
+    auto report = explore(*test, **judge, {.seconds = 20});
+    EXPECT_TRUE(report) << report.error().message();
+    return report ? std::move(report).value() : Report{};
 }
+Verdict verdict(const std::string& text) { return explored_sass(text).verdict; }
 std::string without(std::string text, const std::string& word) {
     for (size_t at; (at = text.find(word)) != text.npos;) text.replace(at, word.size(), "NOP");
     return text;
@@ -39,23 +46,74 @@ TEST(Sass, StoreBufferingNeedsMembarSc) {
     weaker.replace(weaker.find("MEMBAR.SC.GPU"), 13, "MEMBAR.ALL.GPU");
     EXPECT_EQ(verdict(weaker), Verdict::allowed);
 }
-TEST(Sass, WhatIsNotModelledIsNamedWithItsLine) {
+TEST(Sass, WhatIsNotExploredIsNamedWithItsPlace) {
     const auto refusal = [](const std::string& body) {
-        auto line = litmus_of_sass(
-            "// litmus "
-            "{\"name\":\"t\",\"threads\":[{\"id\":\"P0\",\"kernel\":\"k\"}],\"condition\":\"x==0\"}"
-            "\n.kernel k\n.param x 8\n" +
-            body);
-        return line ? std::string{} : line.error().message();
+        return explored_sass(
+                   "// litmus {\"name\":\"t\",\"threads\":[{\"id\":\"P0\",\"kernel\":\"k\"}],"
+                   "\"condition\":\"x==0\"}\n.target sm_90\n.kernel k\n.param x 8\n" +
+                   body + "\nEXIT\n")
+            .error;
     };
-    EXPECT_EQ(refusal("EXIT"), "");
-    EXPECT_EQ(refusal("FADD R0, R1, R2"), "line 4: 'FADD R0, R1, R2' is not modelled");
-    EXPECT_EQ(refusal("MEMBAR.VC"),
-              "line 4: 'MEMBAR.VC' is not modelled: use the model 'caches' for it");
-    EXPECT_EQ(refusal("LDG.E R0, [R2]"), "line 4: the address in R2 is not that of a parameter");
-    EXPECT_FALSE(litmus_of_sass(".kernel k\nEXIT\n"));
-    EXPECT_FALSE(litmus_of_sass("// litmus {\"threads\":[{\"kernel\":7}]}\n"));
-    EXPECT_FALSE(litmus_of_sass("// litmus {\"threads\":[3]}\n"));
+    EXPECT_EQ(refusal(""), "");
+    EXPECT_EQ(refusal("FADD R0, R1, R2"), "");
+    EXPECT_EQ(refusal("MEMBAR.ALL.VC"), "P0: k+0x0: 'MEMBAR.ALL.VC' is not modelled: use the model 'caches' for it");
+    EXPECT_EQ(refusal("LDG.E R0, desc[UR4][R2.64]"),
+              "P0: k+0x0: 'LDG.E R0, desc[UR4][R2.64]' reaches 0x0, where no buffer is");
+    EXPECT_FALSE(read_sass_test(".kernel k\nEXIT\n", "t.sass"));
+    EXPECT_FALSE(read_sass_test("// litmus {\"threads\":[{\"kernel\":7}]}\n", "t.sass"));
+    EXPECT_FALSE(read_sass_test("// litmus {\"threads\":[3]}\n", "t.sass"));
+}
+
+// PCT's promise: a bug of depth d is met by one run with probability 1 / (n * k^(d-1)) at least.
+double met(const std::string& condition, uint32_t depth, double& promised) {
+    const std::string text =
+        "// litmus {\"name\":\"t\",\"threads\":[{\"id\":\"P0\",\"cta\":0,\"kernel\":\"left\"},"
+        "{\"id\":\"P1\",\"cta\":1,\"kernel\":\"right\"}],\"condition\":\"" + condition + "\"}\n"
+        ".target sm_90\n.kernel left\n.param x 8\nULDC.64 UR4, c[0x0][0x208]\nLDC.64 R2, c[0x0][x]\n"
+        "MOV R6, 0x1\nSTG.E desc[UR4][R2.64], R6\nMOV R6, 0x2\nSTG.E desc[UR4][R2.64], R6\nEXIT\n"
+        ".kernel right\n.param x 8\nULDC.64 UR4, c[0x0][0x208]\nLDC.64 R2, c[0x0][x]\n"
+        "LDG.E R8, desc[UR4][R2.64]\nLDG.E R9, desc[UR4][R2.64]\nEXIT\n";
+    auto test = read_sass_test(text, "t.sass");
+    EXPECT_TRUE(test) << test.error().message();
+    if (!test) return 0;
+    constexpr uint64_t runs = 4000;
+    const auto report = explore_caches(*test, {.seconds = 20}, true, {runs, 7, depth});
+    const auto again = explore_caches(*test, {.seconds = 20}, true, {runs, 7, depth});
+    EXPECT_TRUE(report);
+    EXPECT_EQ(report->executions, runs);
+    uint64_t hits = 0;
+    for (size_t i = 0; i < report->outcomes.size(); ++i) {
+        if (report->outcomes[i].condition) hits += report->outcomes[i].count;
+        EXPECT_EQ(report->outcomes[i].count, again->outcomes[i].count) << "the same seed, other runs";
+    }
+    promised = 1 / (2 * std::pow(static_cast<double>(report->steps), depth - 1));
+    return static_cast<double>(hits) / runs;
+}
+TEST(RandomMode, MeetsBugsOfDepthTwoAndThreeAsOftenAsPromised) {
+    double promised = 0;
+    EXPECT_GE(met("P1:R8==1", 2, promised), promised);
+    EXPECT_GE(met("P1:R8==1 && P1:R9==2", 3, promised), promised);
+    // One change of priorities is not enough for the second.
+    EXPECT_EQ(met("P1:R8==1 && P1:R9==2", 1, promised), 0);
+}
+
+TEST(Models, ComeThroughThePluginLoader) {
+    const auto refusal = [](const std::string& name) {
+        auto judge = Judge::open(name, "");
+        return judge ? std::string{} : judge.error().message();
+    };
+    EXPECT_EQ(refusal(PTX_PLUGIN), "");
+    EXPECT_NE(refusal("/nowhere/x.so").find("there is no such file"), std::string::npos);
+    EXPECT_NE(refusal("nonsense").find("is unknown"), std::string::npos);
+    EXPECT_NE(refusal(CACHES_PLUGIN).find("has no consistency role"), std::string::npos);
+}
+
+TEST(Plans, WhatCannotBeExploredIsSaid) {
+    const std::string plans = std::string(SASSEMU_SOURCE_DIR) + "/tests/explore/plans/";
+    EXPECT_TRUE(read_plan_test(plans + "message.json"));
+    const auto none = read_plan_test(std::string(SASSEMU_SOURCE_DIR) + "/cubins/sync/gpu_flag/correct.sm_90.json");
+    ASSERT_FALSE(none);
+    EXPECT_NE(none.error().message().find("has no `condition`"), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,293 @@
+// See sass_code.hpp.
+#include "emu/explore/sass_code.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "emu/explore/forms.hpp"
+#include "emu/module/line_table.hpp"
+#include "sassdec/ids.h"
+
+namespace sassemu::explore {
+
+namespace reg = sass_register;
+
+std::string reg::name(uint32_t index) {
+    if (index < predicate) return "R" + std::to_string(index);
+    if (index < uniform) return "P" + std::to_string(index - predicate);
+    if (index < uniform_predicate) return "UR" + std::to_string(index - uniform);
+    if (index < reduced) return "UP" + std::to_string(index - uniform_predicate);
+    return index == reduced ? "reduced" : "reduced_of";
+}
+
+namespace {
+
+constexpr uint32_t control_groups = SASSDEC_GROUP_BRANCH | SASSDEC_GROUP_CALL |
+                                    SASSDEC_GROUP_RETURN | SASSDEC_GROUP_EXIT |
+                                    SASSDEC_GROUP_INDIRECT;
+constexpr uint32_t access_groups =
+    SASSDEC_GROUP_LOAD | SASSDEC_GROUP_STORE | SASSDEC_GROUP_ATOMIC;
+
+bool has_word(std::string_view mnemonic, std::string_view word) {
+    for (size_t at = 0; at <= mnemonic.size();) {
+        const size_t dot = std::min(mnemonic.find('.', at), mnemonic.size());
+        if (mnemonic.substr(at, dot - at) == word) return true;
+        at = dot + 1;
+    }
+    return false;
+}
+
+SassInstruction::Kind kind_of(const sassdec_insn& i) {
+    using Kind = SassInstruction::Kind;
+    const uint32_t g = i.groups;
+    const std::string_view mem = sassdec_semantic(&i, "mem");
+    if (g & (SASSDEC_GROUP_FENCE | SASSDEC_GROUP_CACHE) && !(g & SASSDEC_GROUP_BARRIER))
+        return Kind::order;
+    if (g & control_groups) return g & SASSDEC_GROUP_MOVE ? Kind::plain : Kind::control;
+    if (mem == "load.const" || (g & SASSDEC_GROUP_UNIFORM && g & SASSDEC_GROUP_LOAD && mem.empty()))
+        return Kind::plain;
+    if (g & (SASSDEC_GROUP_ASYNC | SASSDEC_GROUP_BARRIER | SASSDEC_GROUP_CONVERGENCE |
+             SASSDEC_GROUP_WARP | SASSDEC_GROUP_TENSOR | SASSDEC_GROUP_TEXTURE))
+        return Kind::other;
+    if (g & access_groups) return Kind::access;
+    return g & SASSDEC_GROUP_MEMORY ? Kind::other : Kind::plain;
+}
+
+// A fence in PTX's words.
+std::optional<Instruction> fence_named(std::string_view text) {
+    Test test;
+    test.model = "ptx";
+    Thread thread;
+    auto read = read_instruction(text, test, thread);
+    if (!read) return std::nullopt;
+    return std::move(read).value();
+}
+
+}  // namespace
+
+SassCode::SassCode(CodeImage& image) : image_(image) {
+    const auto& words = image.words();
+    code_.resize(words.size() / 16);
+    const sassdec_arch arch = sassdec_arch_from_name(image.options().arch.c_str());
+    for (uint32_t pc = 0; pc < code_.size(); ++pc) {
+        SassInstruction& i = code_[pc];
+        uint64_t word[2];
+        std::memcpy(word, words.data() + size_t{pc} * 16, 16);
+        const uint64_t at = image.section_offset(uint64_t{pc} * 16);
+        i.decodes = sassdec_decode(arch, word, at, &i.insn) == SASSDEC_OK;
+        if (!i.decodes) continue;
+        i.kind = kind_of(i.insn);
+        i.elects = i.insn.id == SASSDEC_ID_ELECT || i.insn.id == SASSDEC_ID_ELECTUR;
+        i.warp = i.insn.groups & (SASSDEC_GROUP_WARP | SASSDEC_GROUP_TENSOR) && !i.elects &&
+                 i.insn.id != SASSDEC_ID_VOTEU && !(i.insn.groups & SASSDEC_GROUP_CONVERGENCE);
+    }
+    read_registers();
+    read_intents();
+    set_wanted(std::vector<bool>(registers_.size()));
+}
+
+std::string SassCode::place(uint32_t pc) const {
+    const uint64_t offset = uint64_t{pc} * 16;
+    char hex[24];
+    std::snprintf(hex, sizeof hex, "+0x%llx",
+                  static_cast<unsigned long long>(image_.section_offset(offset)));
+    return image_.function(offset) + hex;
+}
+
+void SassCode::read_registers() {
+    std::vector<bool> used(reg::count);
+    const auto each = [](const sassdec_regset& s, auto&& f) {
+        for (uint32_t r = 0; r < 255; ++r)
+            if (s.r[r / 64] >> r % 64 & 1) f(reg::general + r);
+        for (uint32_t p = 0; p < 7; ++p)
+            if (s.p >> p & 1) f(reg::predicate + p);
+        for (uint32_t r = 0; r < 80; ++r)
+            if (s.ur[r / 64] >> r % 64 & 1) f(reg::uniform + r);
+        for (uint32_t p = 0; p < 7; ++p)
+            if (s.up >> p & 1) f(reg::uniform_predicate + p);
+    };
+    for (SassInstruction& i : code_) {
+        if (!i.decodes) continue;
+        sassdec_regset read, written;
+        sassdec_registers(&i.insn, &read, &written);
+        // The guard counts as read; here it is apart, unless an operand reads it too.
+        if (i.insn.guard != 7) {
+            i.guard = static_cast<int32_t>(
+                (i.insn.guard_uniform ? reg::uniform_predicate : reg::predicate) + i.insn.guard);
+            bool again = false;
+            for (unsigned o = 0; o < i.insn.operand_count; ++o) {
+                const sassdec_operand& x = i.insn.operand[o];
+                again |= x.kind == SASSDEC_OP_PRED && x.access & SASSDEC_READ &&
+                         x.index == i.insn.guard &&
+                         (x.file == SASSDEC_UP) == (i.insn.guard_uniform != 0);
+            }
+            uint8_t& set = i.insn.guard_uniform ? read.up : read.p;
+            if (!again) set = static_cast<uint8_t>(set & ~(1u << i.insn.guard));
+            used[static_cast<uint32_t>(i.guard)] = true;
+        }
+        i.guard_negated = i.insn.guard_neg != 0;
+        each(read, [&](uint32_t r) { i.reads.push_back(r), used[r] = true; });
+        each(written, [&](uint32_t r) { i.writes.push_back(r), used[r] = true; });
+        const std::string_view sync = sassdec_semantic(&i.insn, "sync");
+        if (sync == "bar") {
+            i.writes.insert(i.writes.end(), {reg::reduced, reg::reduced_of});
+            used[reg::reduced] = used[reg::reduced_of] = true;
+        } else if (sync == "b2r") {
+            i.reads.insert(i.reads.end(), {reg::reduced, reg::reduced_of});
+            used[reg::reduced] = used[reg::reduced_of] = true;
+        }
+        i.data.resize(i.reads.size());
+        if (i.kind != SassInstruction::Kind::access) continue;
+        // Register operands that are no part of an address.
+        for (size_t k = 0; k < i.reads.size(); ++k) {
+            if (i.reads[k] >= reg::predicate) continue;
+            bool in_address = false, in_data = false;
+            for (unsigned o = 0; o < i.insn.operand_count; ++o) {
+                const sassdec_operand& x = i.insn.operand[o];
+                if (x.file != SASSDEC_R || x.index == SASSDEC_RZ) continue;
+                const bool here = i.reads[k] >= x.index &&
+                                  i.reads[k] < uint32_t{x.index} + std::max<uint32_t>(x.width, 1);
+                if (x.kind == SASSDEC_OP_MEM && x.flags & SASSDEC_HAS_REG) in_address |= here;
+                if (x.kind == SASSDEC_OP_REG && x.access & SASSDEC_READ) in_data |= here;
+            }
+            i.data[k] = in_data && !in_address;
+        }
+    }
+    numbers_.assign(reg::count, -1);
+    for (uint32_t r = 0; r < reg::count; ++r)
+        if (used[r]) {
+            numbers_[r] = static_cast<int32_t>(registers_.size());
+            registers_.push_back(r);
+        }
+    const auto renumber = [&](uint32_t r) { return static_cast<uint32_t>(numbers_[r]); };
+    for (SassInstruction& i : code_) {
+        std::ranges::transform(i.reads, i.reads.begin(), renumber);
+        std::ranges::transform(i.writes, i.writes.begin(), renumber);
+        if (i.guard >= 0) i.guard = numbers_[static_cast<uint32_t>(i.guard)];
+    }
+}
+
+// What a fence, an invalidation or the like orders when nothing is known but the word
+// (docs/litmus.md, section 9).
+void SassCode::order_of_words(SassInstruction& i) {
+    char text[256];
+    if (sassdec_format(&i.insn, nullptr, text, sizeof text) < 0) return;
+    std::string_view mnemonic = text;
+    if (mnemonic.starts_with('@')) mnemonic = mnemonic.substr(mnemonic.find(' ') + 1);
+    mnemonic = mnemonic.substr(0, mnemonic.find(' '));
+    const auto add = [&](std::string_view fence) {
+        if (auto one = fence_named(fence)) i.orders.push_back(std::move(*one));
+    };
+    switch (i.insn.id) {
+        case SASSDEC_ID_MEMBAR: {
+            if (has_word(mnemonic, "VC") || has_word(mnemonic, "MMIO")) {
+                i.refused = "is not modelled: use the model 'caches' for it";
+                break;
+            }
+            const bool sc = !has_word(mnemonic, "ALL");
+            const std::string scope = has_word(mnemonic, "SYS")   ? "sys"
+                                      : has_word(mnemonic, "GPU") ? "gpu"
+                                                                  : "cta";
+            add((sc ? "fence.sc." : scope == "cta" ? "fence.acq_rel." : "fence.release.") + scope);
+            break;
+        }
+        case SASSDEC_ID_CCTLALL:
+            if (has_word(mnemonic, "IVALL")) add("fence.acquire.sys");
+            break;
+        case SASSDEC_ID_FENCE:
+            add("fence.proxy.async");
+            break;
+        default:
+            break;
+    }
+}
+
+void SassCode::read_intents() {
+    using Kind = SassInstruction::Kind;
+    const Module* module = image_.module();
+    has_ptx_ = module && module->lines().has_ptx();
+    uint32_t last_fence = 0;  // line of the fence whose words are being read
+    for (uint32_t pc = 0; pc < code_.size(); ++pc) {
+        SassInstruction& i = code_[pc];
+        if (!i.decodes) continue;
+        uint32_t line = 0;
+        if (has_ptx_)
+            if (const auto info = module->lines().find(uint64_t{pc} * 16);
+                info && info->ptx_line && !info->ptx_text.empty())
+                if (auto intent = read_intent(info->ptx_text)) {
+                    i.intent = std::move(*intent);
+                    i.ptx_known = true;
+                    line = info->ptx_line;
+                }
+        // What the PTX itself asks of the warp is no choice of the compiler's.
+        const auto asks = [&](std::string_view opcode) { return i.intent.opcode.starts_with(opcode); };
+        if (i.ptx_known && i.insn.groups & SASSDEC_GROUP_WARP && !i.elects && !(i.insn.groups & SASSDEC_GROUP_CONVERGENCE))
+            i.warp = asks("vote") || asks("shfl") || asks("match") || asks("redux") || asks("activemask");
+        const bool fence = i.ptx_known && (i.intent.kind == IntentKind::fence ||
+                                           i.intent.kind == IntentKind::proxy_fence);
+        // A fence may leave nothing but a NOP, or several words: it stands at the first of them.
+        if (fence && (i.kind == Kind::order || i.insn.id == SASSDEC_ID_NOP)) {
+            if (line != last_fence) {
+                if (auto one = fence_named(i.intent.opcode))
+                    i.orders.push_back(std::move(*one));
+                else
+                    order_of_words(i);
+            }
+            last_fence = line;
+            continue;
+        }
+        if (i.kind != Kind::order) {
+            if (i.kind != Kind::plain) last_fence = 0;
+            continue;
+        }
+        // The words around an access are part of what its own order says.
+        if (i.ptx_known && i.intent.kind != IntentKind::none) continue;
+        order_of_words(i);
+    }
+}
+
+void SassCode::set_wanted(const std::vector<bool>& wanted) {
+    using Kind = SassInstruction::Kind;
+    const size_t n = code_.size(), regs = registers_.size();
+    const std::vector<bool> all(regs, true);
+    live_.assign(n + 1, std::vector<bool>(regs));
+    live_[n] = all;
+    heads_.assign(n + 1, false);
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (size_t pc = n; pc-- > 0;) {
+            const SassInstruction& i = code_[pc];
+            if (!i.decodes) continue;
+            std::vector<bool> live = live_[pc + 1];
+            const bool sure = i.guard < 0;
+            uint64_t target = 0;
+            const auto join = [&](const std::vector<bool>& other) {
+                for (size_t r = 0; r < regs; ++r) live[r] = live[r] || other[r];
+            };
+            if (i.insn.groups & SASSDEC_GROUP_EXIT) {
+                if (sure) live.assign(regs, false);
+                join(wanted);
+            } else if (i.kind == Kind::control) {
+                const bool direct = sassdec_branch_target(&i.insn, &target) != 0 &&
+                                    !(i.insn.groups & SASSDEC_GROUP_CALL);
+                if (direct) {
+                    const uint64_t here = image_.section_offset(pc * 16);
+                    const size_t to = pc + (target - here) / 16;  // wraps as it should
+                    if (to <= n) {
+                        join(live_[to]);
+                        if (to <= pc) heads_[to] = true;
+                    }
+                } else {
+                    live = all;
+                }
+            }
+            if (sure)
+                for (const uint32_t r : i.writes) live[r] = false;
+            for (const uint32_t r : i.reads) live[r] = true;
+            if (i.guard >= 0) live[static_cast<size_t>(i.guard)] = true;
+            if (live != live_[pc]) live_[pc] = std::move(live), changed = true;
+        }
+    }
+}
+
+}  // namespace sassemu::explore

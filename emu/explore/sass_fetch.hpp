@@ -1,0 +1,69 @@
+// Machine code for the models that are machines: a thread with concrete registers is run up to its
+// next operation on memory that others can see. What belongs here: registers, local and shared
+// memory, barriers (the pipeline of an SM is in order). What does not: global memory, caches.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "emu/explore/sass_program.hpp"
+
+namespace sassemu::explore {
+
+// What machine code has beside the state that any thread of a machine has.
+struct SassState {
+    struct OfThread {
+        bool ended = false, started = true;
+        int32_t barrier = -1;                // waits at this number
+        std::map<uint32_t, uint32_t> local;  // words
+    };
+    std::vector<OfThread> threads;
+    std::map<int32_t, std::vector<uint8_t>> shared;  // CTA -> its bytes
+    // (CTA, number) -> threads that have arrived in this phase, as bits
+    std::map<std::pair<int32_t, uint32_t>, std::vector<bool>> barriers;
+};
+
+class SassFetch {
+  public:
+    explicit SassFetch(const Test& test);
+
+    SassState start() const;
+    void start_registers(uint32_t thread, uint32_t& pc, std::vector<uint64_t>& registers) const;
+    void key(const SassState& s, std::string& out) const;
+    bool live(uint32_t thread, uint32_t pc, size_t reg) const;
+
+    // One global operation: a cell of 4 bytes, or none (MEMBAR, CCTL).
+    enum class What : uint8_t {
+        blocked,     // waits for a pending load, or for others
+        ran,         // went on; nothing that others see
+        operations,  // `out` has what it did to global memory, and it is past it
+    };
+    // `awaited`: registers whose loads are pending. `drained`: nothing of the thread is pending.
+    What step(SassState& s, uint32_t thread, uint32_t& pc, std::vector<uint64_t>& registers,
+              const std::vector<uint32_t>& awaited, bool drained, std::vector<Instruction>& out,
+              std::vector<uint64_t>& values);
+
+    uint32_t cells() const { return static_cast<uint32_t>(initial_.size()); }
+    uint32_t initial(uint32_t cell) const { return initial_[cell]; }
+    uint32_t cell_of(uint32_t location, uint64_t offset) const { return first_[location] + static_cast<uint32_t>(offset / 4); }
+    const std::string& problem() const { return problem_; }  // why nothing was explored
+    void refuse(std::string why) { if (problem_.empty()) problem_ = std::move(why); }
+
+  private:
+    What access(SassState& s, uint32_t thread, const SassCode& code, uint32_t pc, const Access& a, uint64_t address,
+                std::vector<uint64_t>& registers, std::vector<Instruction>& out, std::vector<uint64_t>& values);
+    What order(uint32_t thread, const SassCode& code, uint32_t pc, SassLane& lane, const std::vector<uint64_t>& in,
+               std::vector<Instruction>& out, std::vector<uint64_t>& values);
+    bool arrive(SassState& s, uint32_t thread, const BarrierRequest& r) const;
+    void release(SassState& s) const;
+    std::byte* shared(SassState& s, uint32_t thread, uint32_t address, bool own, uint64_t bytes);
+    bool where(uint32_t thread, const SassCode& code, uint32_t pc, const char* what);
+
+    const Test& test_;
+    std::vector<uint32_t> first_;    // location -> its first cell
+    std::vector<uint32_t> initial_;  // of the cells
+    std::string problem_;
+};
+
+}  // namespace sassemu::explore

@@ -1,0 +1,23 @@
+// A launch that is ready to run: constant banks filled, code lowered. For who executes it in another
+// way than the engine does (emu/explore). What does not belong here: running it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "emu/gpu.hpp"
+#include "emu/machine/cta.hpp"
+
+namespace sassemu {
+
+struct PreparedLaunch {
+    Launch launch;
+    std::vector<std::byte> bank0;  // what `launch` refers to
+    const Op* entry = nullptr;
+    const Kernel* kernel = nullptr;  // of the module, which lives as long as the GPU
+};
+
+// `gpu` outlives the result. Errors as of Gpu::launch().
+Result<std::unique_ptr<PreparedLaunch>> prepare_launch(Gpu& gpu, const LaunchRequest& request);
+
+}  // namespace sassemu
