@@ -9,10 +9,10 @@
 #include "emu/explore/sass_front.hpp"
 #include "emu/explore/witness.hpp"
 
-using namespace sassemu;
-using namespace sassemu::explore;
+namespace sassemu::explore {
+namespace {
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int explore_bytes(const std::uint8_t* data, std::size_t size) {
     std::string text(reinterpret_cast<const char*>(data), size);
     const bool sass = text.starts_with("//");
     if (!sass) text = text.substr(0, text.find('\n'));  // one test a line
@@ -33,4 +33,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (report && report->witness)
         if (witness_text(*test, *report).empty() || witness_graphviz(*test, *report).empty()) __builtin_trap();
     return 0;
+}
+
+}  // namespace
+}  // namespace sassemu::explore
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    return sassemu::explore::explore_bytes(data, size);
 }
