@@ -1,0 +1,139 @@
+// mbarrier objects: whose arrivals a phase gathers, who learns of it, and the rules of the object itself.
+#include "checker.hpp"
+
+namespace check_sync {
+
+void Checker::mbarrier(const sassemu_sync& s) {
+    Mbarrier& b = mbarriers_[{s.owner, s.address}];
+    if (!b.id) b.id = next_mbarrier_++;
+    const uint32_t insn = meanings_.number(s.insn);
+    const Meaning& m = meanings_[insn];
+    const auto initialised = [&](Warp& w, uint32_t lanes) {  // as far as these lanes know
+        if (!b.init_insn) return;
+        const ThreadName& name = names_[b.init_warp];
+        const bool here = name.cta == w.place.cta;
+        bool ordered = true;
+        order_.each(w, lanes, [&](Group& g) {
+            const Component who = b.init_warp * 4;
+            const uint32_t others = w.id == b.init_warp ? b.init_lanes & ~g.lanes : b.init_lanes;
+            const Rule rule = !m.known ? (here ? for_shared : executed) : for_init;
+            const bool known = !others || g.now[rule].covers(who, others, b.init_epoch);
+            if (known && others && g.met && !g.now[without_meeting].covers(who, others, b.init_epoch))
+                order_.need(g.met, level_between(who, w));
+            ordered &= known || (w.id == b.init_warp && w.classes[__builtin_ctz(g.lanes)] == w.classes[__builtin_ctz(others)]);
+        });
+        if (ordered) return;
+        Touch t{};
+        t.warp = &w;
+        t.lane = static_cast<uint32_t>(__builtin_ctz(lanes));
+        for (Group& g : w.groups)
+            if (g.lanes >> t.lane & 1) t.group = &g;
+        t.shared = true;
+        t.owner = s.owner;
+        t.address = s.address;
+        t.bytes = 8;
+        t.stamp = {w.threads(), 1u << t.lane, w.epoch, insn & 0xffffff, 0};
+        t.id = settled;
+        found(Kind::mbarrier_protocol, true, {b.init_warp * 4, b.init_lanes, b.init_epoch, b.init_insn & 0xffffff, 0}, true, t);
+    };
+    Warp* w = s.warp ? &warp_of(s.warp) : nullptr;
+    if (w) remote(*w, s.owner);
+    switch (s.kind) {
+        case SASSEMU_SYNC_MBARRIER_INIT: {
+            const Component id = b.id;
+            b = {};
+            b.id = next_mbarrier_++;
+            (void)id;
+            b.init_warp = w->id;
+            b.init_lanes = s.lanes & -s.lanes;
+            b.init_epoch = w->epoch;
+            w->used = true;
+            b.init_insn = insn;
+            break;
+        }
+        case SASSEMU_SYNC_MBARRIER_ARRIVE: {
+            const bool over = s.phase != s.phase_after;
+            // Lanes that arrive at one object are told as one change, by the first of them.
+            const uint32_t lanes = w && !s.agent && s.arrivals > 1 ? w->issued : s.lanes;
+            const Entry phase{b.id, 1, b.phases};
+            if (s.agent) {
+                b.brought = true;
+                auto copy = copies_.find(s.agent);
+                if (copy != copies_.end()) {
+                    copy->second.completes[s.owner] = phase;
+                    Warp& by = warp_of(copy->second.warp);
+                    // The stores of lanes that know the same give the same: once is enough.
+                    const Mbarrier::Told now{by.id, by.epoch, b.phases};
+                    if (!(b.told == now) || copy->second.lanes & ~b.told_lanes) {
+                        uint32_t alike = copy->second.lanes;
+                        for (const Group& g : by.groups)
+                            if (g.lanes & copy->second.lanes) alike |= g.lanes;
+                        order_.release_copy(by, alike, phase, copy->second.insn, b.arriving);
+                        b.told = now;
+                        b.told_lanes = alike;
+                    }
+                }
+            } else if (w) {
+                initialised(*w, lanes);
+                if (s.expect > 0) b.expect_insn = insn;
+                if (s.arrivals && m.opcode.starts_with("ARRIVES")) {  // when the thread's LDGSTS are done
+                    for (uint32_t left = lanes; left; left &= left - 1) {
+                        const uint32_t lane = static_cast<uint32_t>(__builtin_ctz(left));
+                        order_.release_copy(*w, 1u << lane, {w->copying(), 1u << lane, ++w->copies[SASSEMU_GROUP_LDGSTS][lane]},
+                                            insn, b.arriving);
+                    }
+                } else if (s.arrivals) {
+                    Release how{s.owner == w->place.cta, gpu};  // the chip: in order within an SM
+                    if (m.is(SASSEMU_INTENT_MBARRIER)) how = m.release(SASSEMU_LEVEL_CTA);
+                    if (!how.releases && !m.known) how.reach = gpu;
+                    order_.release(*w, lanes, how, insn, b.arriving);
+                    order_.next(*w);
+                }
+            }
+            b.transactions = s.transactions;
+            if (!over) break;
+            order_.move(b.arriving, b.over);
+            ++b.phases;
+            b.brought = false;
+            break;
+        }
+        case SASSEMU_SYNC_MBARRIER_TEST:
+            initialised(*w, s.lanes);
+            if (s.passed && b.phases > 1) {
+                Acquire how{false, cluster, true};
+                if (m.is(SASSEMU_INTENT_MBARRIER)) how = m.acquire(SASSEMU_LEVEL_CTA);
+                order_.acquire(*w, s.passed, how, b.over, insn);
+                order_.know(*w, s.passed, {b.id, 1, b.phases - 1}, how);
+                order_.merge(*w);
+            }
+            break;
+        case SASSEMU_SYNC_MBARRIER_INVALIDATE:
+            mbarriers_.erase({s.owner, s.address});
+            break;
+        default: break;
+    }
+}
+
+// Bytes that were expected and never came, or came and were never expected.
+void Checker::report_transactions(bool waited_for) {
+    for (auto& [key, b] : mbarriers_) {
+        // At the end nobody waits: a phase of which nothing has come may be one that nobody wanted.
+        if (!b.transactions || !b.expect_insn || !(waited_for || b.brought)) continue;
+        Finding& f = findings_[{Kind::mbarrier_protocol, true, b.expect_insn, 0}];
+        if (f.count++) continue;
+        f.kind = Kind::mbarrier_protocol;
+        f.launch = launch_;
+        f.seed = host.seed(session);
+        f.kernel = kernel_;
+        f.first.insn = b.expect_insn;
+        f.first.action = "states the bytes to come";
+        f.first.space = "shared";
+        f.first.address = key.second;
+        f.first.bytes = 8;
+        f.first.thread = "mbarrier of CTA " + std::to_string(key.first);
+        f.missing = "the transaction count ends at " + std::to_string(b.transactions) + ", not at 0";
+        f.repair = "expect as many bytes as the copies of the phase bring";
+    }
+}
+
+}  // namespace check_sync
