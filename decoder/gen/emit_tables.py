@@ -114,7 +114,7 @@ class Tables:
                  int(o.off_signed) << 4 | ("keepzero" in o.flags) << 5 | ("plainzero" in o.flags) << 6 | ("abs_target" in o.flags) << 7 |
                  ("comp" in o.flags) << 8 | ("desc_next" in o.flags) << 9 | ("ur_opt" in o.flags) << 10 |
                  ("spaced" in o.flags) << 11 | ("inside" in o.flags) << 12 | bool({"next", "glued"} & o.flags) << 13 | ("unless" in o.flags) << 14 |
-                 ("nozero" in o.flags) << 15)
+                 ("nozero" in o.flags) << 15 | ("rejectzero" in o.flags) << 16 | ("abs_other" in o.flags) << 17)
         default = o.default
         if default is None:
             default = {"pred": 7, "reg": 255}.get(o.kind, 0)
@@ -128,8 +128,8 @@ class Tables:
                 f"{default},{bits},{KINDS.index(o.kind)},{FILES[o.file]},{o.pos},{o.length},{o.neg},{o.abs},"
                 f"{o.inv},{o.reuse},{width},{index[o.width_field] if o.width_field else NONE},{o.align},"
                 f"{index[o.suffix] if o.suffix else NONE},{when},{IMM_TYPES.index(o.type)},{o.scale},"
-                f"{index[o.ext] if o.ext else NONE},{o.off},{o.off_len},{o.ureg},{ur_len},{o.desc},{o.bank},"
-                f"{o.bank_len},0" + "}")
+                f"{index[o.ext] if o.ext else NONE},{o.off},{o.off_len},{o.ureg},{ur_len},{o.desc},"
+                f"{index[o.desc_if] if o.desc_if else NONE},{o.bank},{o.bank_len}" + "}")
 
     def deny_row(self, d, form, where):
         if len(d) > 3:

@@ -69,6 +69,7 @@ class Operand:
     ureg: int = NONE
     ureg_len: int = 0
     desc: int = NONE
+    desc_if: str = None
     ext: str = None
     off: int = NONE
     off_len: int = 0
@@ -253,7 +254,11 @@ class Expander:
                 o.reuse = {24: 122, 32: 123, 64: 124}.get(o.pos, NONE) if not o.write else NONE
             elif kind == "UR":
                 o.file = "UR"
-                self.reg_at(o, at, where, 8 if wide_u else 6)
+                if "," in at:
+                    o.enum_bits = bit_list(at, where)
+                    o.length = len(o.enum_bits)
+                else:
+                    self.reg_at(o, at, where, 8 if wide_u else 6)
             elif kind in ("P", "UP"):
                 o.kind, o.file = "pred", kind
                 self.reg_at(o, at, where, 3)
@@ -350,10 +355,10 @@ class Expander:
                     o.kind = "fimm"
             elif key == "scale":
                 o.scale = number(val, where).bit_length() - 1
-            elif key == "sfx":
+            elif key in ("sfx", "isfx"):
                 if not any(f.name == val for f in fields):
                     fail(where, f"suffix names unknown field '{val}'")
-                if o.kind not in ("imm", "fimm"):
+                if (o.kind in ("imm", "fimm")) == (key == "isfx"):
                     o.suffix = val
             elif key == "when":
                 o.when = self.condition(val, fields, where)
@@ -386,6 +391,10 @@ class Expander:
             elif key == "desc":
                 o.desc = number(val, where)
                 o.ureg_len = o.ureg_len or (8 if family in WIDE_UREG else 6)
+            elif key == "desc_if":
+                if not any(f.name == val for f in fields):
+                    fail(where, f"desc_if names unknown field '{val}'")
+                o.desc_if = val
             elif key == "ext":
                 if not any(f.name == val for f in fields):
                     fail(where, f"ext names unknown field '{val}'")
@@ -407,7 +416,8 @@ class Expander:
             elif key == "cx":  # cx[UR][R+offset]
                 o.flags.add(key)
                 o.bank, o.bank_len = NONE, 0
-            elif key in ("comp", "next", "glued", "ur_opt", "desc_next", "keepzero", "abs_target", "spaced", "inside", "nozero"):
+            elif key in ("comp", "next", "glued", "ur_opt", "desc_next", "keepzero", "plainzero", "abs_target", "abs_other",
+                         "spaced", "inside", "nozero", "rejectzero"):
                 o.flags.add(key)
             else:
                 fail(where, f"unknown operand attribute '{a}'")

@@ -149,7 +149,8 @@ void apply_control(const ControlText& c, const sassdec_insn& insn, std::uint64_t
     if (c.read_barrier >= 0) read = c.read_barrier;
     set_bits(word, write_pos, 3, static_cast<std::uint64_t>(write));
     set_bits(word, read_pos, 3, static_cast<std::uint64_t>(read));
-    set_bits(word, wait_pos, 6, static_cast<std::uint64_t>(c.wait >= 0 ? c.wait : all_barriers));
+    const bool waits = !(form.mask[1] >> (wait_pos - 64) & 1);  // some forms allow no wait
+    set_bits(word, wait_pos, 6, static_cast<std::uint64_t>(c.wait >= 0 ? c.wait : waits ? all_barriers : 0));
     word[0] = (word[0] & ~c.bits_mask.lo) | c.bits_value.lo;
     word[1] = (word[1] & ~c.bits_mask.hi) | c.bits_value.hi;
 }

@@ -65,20 +65,20 @@ bool read_fields(const FormRow& form, const Word& w, sassdec_insn& insn, Failure
     return true;
 }
 
-void read_memory(const OperandRow& o, const Word& w, sassdec_operand& op) {
+void read_memory(const OperandRow& o, const Word& w, const sassdec_insn& insn, sassdec_operand& op) {
     if (o.pos != none) {
         const std::uint64_t raw = w.get(o.pos, o.len);
         op.index = o.file == SASSDEC_UR ? ureg_index(raw, o.len) : static_cast<std::uint8_t>(raw);
-        if (o.flags & op_next) ++op.index;
+        if ((o.flags & op_next) && op.index != SASSDEC_RZ) ++op.index;
         op.flags |= SASSDEC_HAS_REG;
     }
     if (o.ureg != none) {
         op.ureg = ureg_index(w.get(o.ureg, o.ureg_len), o.ureg_len);
         op.flags |= SASSDEC_HAS_UREG;
     }
-    if (o.desc != none) {
+    if (o.desc != none && (o.desc_if == none || insn.field[o.desc_if])) {
         op.desc = ureg_index(w.get(o.desc, o.ureg_len), o.ureg_len);
-        if (o.flags & op_desc_next) ++op.desc;
+        if ((o.flags & op_desc_next) && op.desc != SASSDEC_URZ) op.desc = ureg_index(op.desc + 1u, o.ureg_len);
         op.flags |= SASSDEC_HAS_DESC;
     }
     if (o.off_len) {
@@ -115,7 +115,7 @@ bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassd
     std::int64_t main = 0;
     switch (o.kind) {
         case SASSDEC_OP_REG: {
-            const std::uint64_t raw = w.get(o.pos, o.len);
+            const std::uint64_t raw = o.piece[0].len ? get_pieces(w, o.piece) : w.get(o.pos, o.len);
             op.index = o.file == SASSDEC_UR ? ureg_index(raw, o.len) : static_cast<std::uint8_t>(raw);
             main = op.index;
             if (o.align > 1 && op.index != SASSDEC_RZ && op.index % o.align) {
@@ -152,7 +152,13 @@ bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassd
             main = op.imm;
             break;
         case SASSDEC_OP_CONST:
-        case SASSDEC_OP_MEM: read_memory(o, w, op); break;
+        case SASSDEC_OP_MEM:
+            read_memory(o, w, insn, op);
+            if ((o.flags & op_rejectzero) && op.index == SASSDEC_RZ) {
+                why = {SASSDEC_E_REGISTER, o.pos, static_cast<std::uint8_t>(o.pos + o.len - 1)};
+                return false;
+            }
+            break;
         case SASSDEC_OP_LABEL: {
             unsigned len = 0;
             for (const Piece& p : o.piece) len += p.len;
@@ -191,7 +197,8 @@ bool check_control(const FormRow& form, const Word& w, Failure& why) {
         why = {SASSDEC_E_CONTROL, 105, 109};
         return false;
     }
-    const bool good = schedule == 0 ? low == 0 : schedule > 16 && !form.variable ? (low & ~std::uint64_t{form.reuse_mask}) == 0 : low < 6;
+    const bool reusable = form.variable || form.reuse_mask;  // batch 3 needs an operand that could be kept
+    const bool good = schedule == 0 ? low == 0 : schedule > 16 && !form.variable ? (low & ~std::uint64_t{form.reuse_mask}) == 0 : low < 6 && (low != 3 || reusable);
     if (!good) {
         why = {SASSDEC_E_CONTROL, 122, 124};
         return false;

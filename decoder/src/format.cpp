@@ -41,7 +41,9 @@ void put_unknown(Text& t, unsigned number) {
 }
 
 void put_suffix(Text& t, const OperandRow& o, const FormRow& form, const sassdec_insn& insn) {
-    if (o.suffix != none) t.put(value_text(fields[form.fields + o.suffix].enumeration, insn.field[o.suffix]));
+    if (o.suffix == none) return;
+    const FieldRow& f = fields[form.fields + o.suffix];
+    if (f.when == none || condition(f.when_mask, insn.field[f.when])) t.put(value_text(f.enumeration, insn.field[o.suffix]));
 }
 
 void open_sign(Text& t, const sassdec_operand& op) {
@@ -62,13 +64,14 @@ void close_sign(Text& t, const sassdec_operand& op) {
 
 // The bracket part of a memory or constant address: [base.ext+ureg+offset].
 void put_address(Text& t, const OperandRow& o, const FormRow& form, const sassdec_insn& insn, const sassdec_operand& op) {
-    const bool base = (op.flags & SASSDEC_HAS_REG) && (op.index != SASSDEC_RZ || (o.flags & op_keepzero));
+    const bool always = o.flags & (op_keepzero | op_nozero);
+    const bool base = (op.flags & SASSDEC_HAS_REG) && (op.index != SASSDEC_RZ || always);
     const char* ext = "";
     if (o.ext != none) ext = value_text(fields[form.fields + o.ext].enumeration, insn.field[o.ext]);
     // A zero base: scaled, it shows beside a uniform register only; up to sm_89 an extended one is left out like a plain one,
     // later ones cannot encode 64 bits of zero beside a uniform register.
-    bool unknown = false;
-    if (o.ext != none && op.index == SASSDEC_RZ) {
+    bool unknown = (o.flags & op_nozero) && op.index == SASSDEC_RZ;
+    if (o.ext != none && op.index == SASSDEC_RZ && !always) {
         const bool beside = op.flags & SASSDEC_HAS_UREG;
         if (o.width_field == none) {
             if (!beside) ext = "";
@@ -84,7 +87,7 @@ void put_address(Text& t, const OperandRow& o, const FormRow& form, const sassde
     t.put('[');
     if (show_base) {
         if (unknown)
-            put_unknown(t, SASSDEC_RZ);
+            put_unknown(t, (1u << o.len) - 1);
         else
             put_reg(t, op.file, op.index);
         t.put(ext);
@@ -98,8 +101,8 @@ void put_address(Text& t, const OperandRow& o, const FormRow& form, const sassde
     }
     if (op.offset != 0 || !any) {
         if (any) t.put('+');
-        if (!any && o.kind == SASSDEC_OP_MEM)  // an absolute address, as wide as its field
-            t.hex(static_cast<std::uint64_t>(op.offset) & ((std::uint64_t{1} << o.off_len) - 1));
+        if (!any && (o.kind == SASSDEC_OP_MEM) != ((o.flags & op_abs_other) != 0))  // an absolute address, as wide as its field
+            t.hex(static_cast<std::uint64_t>(op.offset) & ((std::uint64_t{1} << (o.off_len + o.scale)) - 1));
         else if (o.flags & op_off_signed)
             t.signed_hex(op.offset);
         else
@@ -186,7 +189,10 @@ void put_operand(Text& t, const OperandRow& o, const FormRow& form, const sassde
                 put_pred(t, op.file == SASSDEC_UP, op.index);
             break;
         case SASSDEC_OP_IMM: put_integer(t, op); break;
-        case SASSDEC_OP_FIMM: put_float(t, op); break;
+        case SASSDEC_OP_FIMM:
+            put_float(t, op);
+            put_suffix(t, o, form, insn);
+            break;
         case SASSDEC_OP_CONST:
             open_sign(t, op);
             if (op.flags & SASSDEC_HAS_UREG) {
@@ -262,6 +268,8 @@ namespace sassdec {
 
 int pseudo_name(const sassdec_insn& insn) {
     const FormRow& form = forms[insn.form];
+    const Word word{insn.word[0], insn.word[1]};
+    if (word.get(105, 5) <= 16 && word.get(122, 3) == 3) return -1;  // batch 3: the plain name (probed)
     for (unsigned i = 0; i < form.field_count; ++i)
         if (fields[form.fields + i].printed >= 2 && pseudo_holds(fields[form.fields + i], insn)) return static_cast<int>(i);
     return -1;

@@ -131,8 +131,10 @@ class Matcher {
         const OperandRow& o = operands[form_.operands + j];
         const Draft draft = draft_;
         const bool reuse = reader_.reuse;
-        const ValueSet suffix = o.suffix != none ? sets_[o.suffix] : 0, ext = o.ext != none ? sets_[o.ext] : 0;
+        const ValueSet suffix = o.suffix != none ? sets_[o.suffix] : 0, ext = o.ext != none ? sets_[o.ext] : 0,
+                       described = o.desc_if != none ? sets_[o.desc_if] : 0;
         if (reader_.read(o, p, draft_) && match_operand(j + 1, p, true)) return true;
+        if (o.desc_if != none) sets_[o.desc_if] = described;
         if (o.ext != none) sets_[o.ext] = ext;
         if (o.suffix != none) sets_[o.suffix] = suffix;
         reader_.reuse = reuse;
@@ -214,8 +216,8 @@ class Matcher {
         apply_control(control, insn, word_);
         if ((control.bits_mask.lo | control.bits_mask.hi) && sassdec_decode(s_.arch, word_, s_.pc, &insn) != SASSDEC_OK)
             return complaint_.unfit(end_, "with these &bits the word is no instruction");
-        if ((control.write_barrier >= 0 || control.read_barrier >= 0) && sassdec_decode(s_.arch, word_, s_.pc, &insn) != SASSDEC_OK)
-            return complaint_.unfit(end_, "this instruction cannot release that scoreboard");
+        if ((control.write_barrier >= 0 || control.read_barrier >= 0 || control.wait >= 0) && sassdec_decode(s_.arch, word_, s_.pc, &insn) != SASSDEC_OK)
+            return complaint_.unfit(end_, "this instruction cannot release or wait for that scoreboard");
         return true;
     }
 
@@ -226,7 +228,7 @@ class Matcher {
             sassdec_insn meant;
             if (!decode_as(s_.arch, row_, word_, s_.pc, &meant)) {
                 switch (meant.status) {
-                    case SASSDEC_E_REGISTER: return complaint_.unfit(end_, "a register of this instruction is not aligned as its width needs");
+                    case SASSDEC_E_REGISTER: return complaint_.unfit(end_, "a register of this instruction is not aligned as its width needs, or is RZ where none may stand");
                     case SASSDEC_E_CONTROL: return complaint_.unfit(end_, "this instruction cannot have these control bits");
                     default: return complaint_.unfit(end_, "these modifiers and operands do not go together");
                 }

@@ -14,6 +14,11 @@ bool set_register(Draft& draft, unsigned pos, unsigned len, unsigned index) {
     return index < top && draft.set(pos, len, index);
 }
 
+bool set_register(Draft& draft, const OperandRow& o, unsigned index) {
+    if (!o.piece[0].len) return set_register(draft, o.pos, o.len, index);
+    return draft.set_pieces(o.piece, index == SASSDEC_RZ ? (1u << o.len) - 1 : index);
+}
+
 bool set_integer(const OperandRow& o, std::uint64_t raw, Draft& draft) {
     return o.piece[0].len ? draft.set_pieces(o.piece, raw) : draft.set(o.pos, o.len, raw);
 }
@@ -24,6 +29,9 @@ unsigned length(const OperandRow& o) {
     for (const Piece& p : o.piece) n += p.len;
     return n;
 }
+
+// The register that is encoded where the text shows the one after it; URZ has none.
+unsigned before(unsigned index, bool next) { return next && index != SASSDEC_RZ ? index - 1 : index; }
 
 std::uint64_t ones(unsigned len) { return len >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << len) - 1; }
 
@@ -55,6 +63,9 @@ ValueSet match_enum(std::uint16_t e, ValueSet allowed, const char*& p) {
 
 bool OperandReader::suffix(std::uint8_t field, const char*& p) {
     if (field == none) return true;
+    // A suffix under a condition: the modifiers, which stand before the operands, have decided it.
+    const FieldRow& f = fields[form.fields + field];
+    if (f.when != none && !(sets[f.when] & f.when_mask)) return true;
     const ValueSet values = match_enum(fields[form.fields + field].enumeration, sets[field], p);
     if (!values) return complaint.say(p, "expected a suffix of this operand");
     sets[field] = values;
@@ -82,7 +93,7 @@ bool OperandReader::reg(const OperandRow& o, const char*& p, Draft& draft) {
     unsigned index;
     const char* at = p;
     if (!scan::reg(p, uniform, index)) return complaint.say(p, uniform ? "expected a uniform register" : "expected a register");
-    if (!set_register(draft, o.pos, o.len, index)) return complaint.unfit(at, "this operand cannot hold that register");
+    if (!set_register(draft, o, index)) return complaint.unfit(at, "this operand cannot hold that register");
     if (*prefix && !scan::literal(p, "]")) return complaint.say(p, "expected ']'");
     return true;
 }
@@ -117,13 +128,13 @@ bool OperandReader::address(const OperandRow& o, const char*& p, Draft& draft) {
         const char* at = p;
         unsigned index;
         if (first && *p == ']') break;
-        if (has_base && !base && !ureg && !number && has_ureg && unknown(p, 8)) {
+        if (has_base && !base && !ureg && !number && (has_ureg || (o.flags & op_nozero)) && unknown(p, o.len)) {
             base = true;
             if (!draft.set(o.pos, o.len, ones(o.len))) return complaint.unfit(at, "this address cannot hold that register");
             if (!suffix(o.ext, p)) return false;
         } else if (has_base && !base && !ureg && !number && scan::reg(p, o.file == SASSDEC_UR, index)) {
             base = true;
-            const unsigned raw = o.flags & op_next ? (index + 255) % 256 : index;
+            const unsigned raw = before(index, o.flags & op_next);
             if (!set_register(draft, o.pos, o.len, raw)) return complaint.unfit(at, "this address cannot hold that register");
             if (!suffix(o.ext, p)) return false;
         } else if (has_ureg && !ureg && !number && scan::reg(p, true, index)) {
@@ -145,7 +156,7 @@ bool OperandReader::address(const OperandRow& o, const char*& p, Draft& draft) {
     }
     if (!scan::literal(p, "]")) return complaint.say(p, "expected '+', '-' or ']'");
     if (has_base && !base) {
-        if (!set_register(draft, o.pos, o.len, o.flags & op_next ? SASSDEC_RZ - 1 : SASSDEC_RZ)) return complaint.unfit(offset_at, "this address needs a register");
+        if (!set_register(draft, o.pos, o.len, SASSDEC_RZ)) return complaint.unfit(offset_at, "this address needs a register");
         // Without a base its extension does not show; see put_address() in format.cpp.
         if (o.ext != none) {
             const EnumRow& e = enums[fields[form.fields + o.ext].enumeration];
@@ -322,15 +333,26 @@ bool OperandReader::read(const OperandRow& o, const char*& p, Draft& draft) {
             return (draft.set(o.pos, o.len, raw) && (o.inv == none || draft.set(o.inv, 1, inv))) || complaint.unfit(at, "this predicate does not fit here");
         }
         case SASSDEC_OP_IMM: return integer(o, p, draft);
-        case SASSDEC_OP_FIMM: return floating(o, p, draft);
+        case SASSDEC_OP_FIMM: {
+            if (!floating(o, p, draft)) return false;
+            if (o.suffix == none) return true;
+            p = scan::skip(p);  // infinities and NaNs print a blank
+            return suffix(o.suffix, p);
+        }
         case SASSDEC_OP_MEM: {
             if (!scan::literal(p, text(o.text))) return complaint.say(p, "expected a descriptor or address");
-            if (o.desc != none) {
+            bool described = o.desc != none;
+            if (o.desc_if != none) {
+                const char* q = p;
+                described = scan::literal(q, "desc[");
+                sets[o.desc_if] &= described ? ~ValueSet{1} : ValueSet{1};
+            }
+            if (described) {
                 unsigned index;
                 if (!scan::literal(p, "desc[")) return complaint.say(p, "expected desc[UR]");
                 const char* reg_at = p;
                 if (!scan::reg(p, true, index)) return complaint.say(p, "expected a uniform register");
-                const unsigned raw = o.flags & op_desc_next ? (index + 255) % 256 : index;
+                const unsigned raw = before(index, o.flags & op_desc_next);
                 if (!set_register(draft, o.desc, o.ureg_len, raw)) return complaint.unfit(reg_at, "this descriptor cannot be that register");
                 if (!scan::literal(p, "]")) return complaint.say(p, "expected ']'");
             }

@@ -36,15 +36,16 @@ struct FieldRow {
 
 enum Pseudo : std::uint8_t { pseudo_zero, pseudo_one, pseudo_pow2 };
 
-enum OperandFlag : std::uint16_t {
+enum OperandFlag : std::uint32_t {
     op_write = 1, op_read = 2, op_optional = 4, op_cx = 8, op_off_signed = 16, op_keepzero = 32,
     op_plainzero = 64, op_abs_target = 128, op_complement = 256, op_desc_next = 512, op_ur_optional = 1024, op_spaced = 2048,
-    op_inside = 4096, op_next = 8192, op_glued = op_next /* of names */, op_unless = 16384, op_nozero = 32768
+    op_inside = 4096, op_next = 8192, op_glued = op_next /* of names */, op_unless = 16384, op_nozero = 32768,
+    op_rejectzero = 0x10000, op_abs_other = 0x20000
 };
 
 struct OperandRow {
     std::uint64_t when_mask;
-    std::uint16_t flags;
+    std::uint32_t flags;
     std::uint16_t enumeration;  // enum operands
     std::uint16_t text;         // literal, or memory prefix
     std::uint16_t separator;    // printed before the operand
@@ -56,7 +57,7 @@ struct OperandRow {
     std::uint8_t width, width_field, align, suffix;
     std::uint8_t when, imm_type, scale, ext;
     std::uint8_t off, off_len, ureg, ureg_len;
-    std::uint8_t desc, bank, bank_len, spare;
+    std::uint8_t desc, desc_if, bank, bank_len;  // desc_if: the field that says whether there is a descriptor, or none
 };
 
 struct DenyRow {  // the word is invalid when every condition holds

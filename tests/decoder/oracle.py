@@ -110,7 +110,9 @@ def base_word(form):
     """Fixed bits, RZ, PT and a plain schedule."""
     word = 0x000fe2 << 104 | 7 << 12
     for o in form.operands:
-        if o.kind == "reg" and o.pos != 0xff:
+        if o.kind == "reg" and o.enum_bits:
+            word = set_bits(word, o.enum_bits, (1 << o.length) - 1)
+        elif o.kind == "reg" and o.pos != 0xff:
             word |= ((1 << o.length) - 1) << o.pos
         elif o.kind == "pred" and "comp" not in o.flags:
             word |= 7 << o.pos
