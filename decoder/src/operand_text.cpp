@@ -135,7 +135,9 @@ bool OperandReader::address(const OperandRow& o, const char*& p, Draft& draft) {
         } else if (has_base && !base && !ureg && !number && scan::reg(p, o.file == SASSDEC_UR, index)) {
             base = true;
             const unsigned raw = before(index, o.flags & op_next);
-            if (!set_register(draft, o.pos, o.len, raw)) return complaint.unfit(at, "this address cannot hold that register");
+            // The register after the last but one is the zero register too.
+            const bool after_last = (o.flags & op_next) && index == SASSDEC_RZ && draft.set(o.pos, o.len, ones(o.len) - 1);
+            if (!after_last && !set_register(draft, o.pos, o.len, raw)) return complaint.unfit(at, "this address cannot hold that register");
             if (!suffix(o.ext, p)) return false;
         } else if (has_ureg && !ureg && !number && scan::reg(p, true, index)) {
             ureg = true;
@@ -236,6 +238,7 @@ bool OperandReader::floating(const OperandRow& o, const char*& p, Draft& draft) 
             break;
         }
         case SASSDEC_IMM_F16: ok = scan::floating(p, scan::Float::f16, bits); break;
+        case SASSDEC_IMM_BF16: ok = scan::floating(p, scan::Float::bf16, bits); break;
         case SASSDEC_IMM_F16X2:
         case SASSDEC_IMM_BF16X2: {
             const scan::Float f = o.imm_type == SASSDEC_IMM_F16X2 ? scan::Float::f16 : scan::Float::bf16;

@@ -165,7 +165,9 @@ bool floating(const char*& p, Float format, std::uint64_t& bits) {
         else
             fits = r.ec == std::errc{} && (format == Float::f16 ? narrow(v, 10, 15, bits) : narrow(v, 7, 127, bits));
     }
-    if (r.ec != std::errc{} || !fits || r.ptr == q || is_word(*r.ptr)) return false;
+    if (r.ec != std::errc{} || !fits || r.ptr == q) return false;
+    if (r.ptr[-1] == '.' && is_word(*r.ptr)) --r.ptr;  // the dot of a suffix: 1.H1
+    if (is_word(*r.ptr)) return false;
     p = r.ptr;
     return true;
 }

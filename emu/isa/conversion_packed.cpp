@@ -225,6 +225,7 @@ void lower(Lower& x, const typed::F2fpTf32& i) {
 void lower(Lower& x, const typed::F2ip& i) {
     if (i.rnd != static_cast<unsigned>(Rounding::rn) && i.rnd != static_cast<unsigned>(Rounding::rz)) x.reject("an invalid rounding");
     if (i.dst > 1) x.reject("an invalid integer format");
+    if (i.c.kind != typed::SrcKind::Reg) return x.gap("F2IP above an immediate or a uniform register");
     const bool h1 = i.half == typed::HalfSelect::H1;
     const bool scalar = set_b(x, i.d, i.b, (i.relu ? mode_relu : 0) | (h1 ? mode_h1 : 0) | (i.dst ? mode_signed : 0) |
                                                (i.ntz ? mode_ntz : 0) | (i.rnd ? mode_rz : 0));

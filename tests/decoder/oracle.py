@@ -4,6 +4,7 @@
     oracle.py mutations OUT.tsv.gz     damaged words of data/own.tsv: 20,000 for each group of architectures
     oracle.py sweep OUT.tsv.gz         every value of every modifier field and predicate of every entry
     oracle.py named OUT.tsv.gz         combinations of modifiers of instructions that compiled code hardly shows
+    oracle.py random OUT.tsv.gz        random words of every form: registers, immediates, modifiers, signs, schedules
     oracle.py text ARCH WORD...        what it prints
 
 The rows are `arch TAB word TAB pc TAB text`; text `-` where nvdisasm rejects the word or prints nothing. Runs of
@@ -177,9 +178,85 @@ def named():
         yield arch, sorted(words)
 
 
+RANDOM = 6  # words of each form
+IMMEDIATES = (0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000, 0x7f800001, 0x7fffffff, 0x42c80000, 0x3dcccccd,
+              0x3c003c00, 0x7c007c00, 0xfc00fe00, 0x3f803f80, 0x80008000, 0x00010001)
+
+
+def number(r, width):
+    """Often an extreme, a power of two or something sparse."""
+    top = (1 << width) - 1
+    if width == 32 and r.random() < 0.5:
+        return r.choice(IMMEDIATES)
+    return r.choice((0, 1, top, top >> 1, top - (top >> 1), 1 << r.randrange(width), r.getrandbits(width),
+                     r.getrandbits(width) & r.getrandbits(width)))
+
+
+def register(r, width):
+    top = (1 << width) - 1
+    return r.choice((top, top, 0, 1, 2, 4, 6, top - 1, r.getrandbits(width), r.getrandbits(width)))
+
+
+def put(word, at, width, value):
+    mask = (1 << width) - 1
+    return word & ~(mask << at) | (value & mask) << at
+
+
+def random_operand(o, word, r):
+    if o.kind in ("mem", "const"):
+        for at, width in ((o.pos, o.length), (o.ureg, o.ureg_len), (o.desc, o.ureg_len)):
+            if at != 0xff:
+                word = put(word, at, width, register(r, width))
+        if o.enum_bits:
+            word = set_bits(word, o.enum_bits, number(r, len(o.enum_bits)))
+        elif o.off_len:
+            word = put(word, o.off, o.off_len, number(r, o.off_len))
+        if o.bank != 0xff and r.random() < 0.5:
+            word = put(word, o.bank, o.bank_len, r.getrandbits(o.bank_len))
+    elif o.enum_bits:
+        value = r.choice(list(o.enum.values)) if o.kind == "enum" else number(r, len(o.enum_bits))
+        word = set_bits(word, o.enum_bits, value)
+    elif o.kind in ("reg", "pred") and o.pos != 0xff and (o.kind == "reg" or r.random() < 0.5):
+        word = put(word, o.pos, o.length, register(r, o.length))
+    elif o.kind in ("imm", "fimm", "bar", "sb", "list"):
+        word = put(word, o.pos, o.length, number(r, o.length))
+    for bit in (o.neg, o.abs, o.inv):
+        if bit != 0xff and r.random() < 0.3:
+            word |= 1 << bit
+    if o.reuse != 0xff and r.random() < 0.2:
+        word |= 1 << o.reuse
+    return word
+
+
+def random_word(form, r):
+    word = base_word(form)
+    if r.random() < 0.3:
+        word = put(word, 12, 4, r.getrandbits(4))
+    if r.random() < 0.5:  # stall and yield, barriers, waits
+        word = put(word, 105, 5, r.getrandbits(5))
+        for at in (110, 113):
+            word = put(word, at, 3, r.choice((7, 7, 7, 0, 3, 5)))
+        word = put(word, 116, 6, r.choice((0, 0, r.getrandbits(6))))
+    sparse = r.random() < 0.5
+    for f in form.fields:
+        if f.bits and not (sparse and 0 in f.enum.values and r.random() < 0.6):
+            word = set_bits(word, f.bits, r.choice(list(f.enum.values)))
+    for o in form.operands:
+        word = random_operand(o, word, r)
+    return word & ~form.mask | form.value
+
+
+def random_words():
+    forms, families = described()
+    for arch in families:
+        r = random.Random(arch)
+        yield arch, sorted({random_word(f, r) for f in forms if f.family == arch for _ in range(RANDOM)})
+
+
 def main():
-    if len(sys.argv) == 3 and sys.argv[1] in ("mutations", "sweep", "named"):
-        write(sys.argv[2], {"mutations": mutations, "sweep": sweep, "named": named}[sys.argv[1]]())
+    modes = {"mutations": mutations, "sweep": sweep, "named": named, "random": random_words}
+    if len(sys.argv) == 3 and sys.argv[1] in modes:
+        write(sys.argv[2], modes[sys.argv[1]]())
     elif len(sys.argv) > 3 and sys.argv[1] == "text":
         for text in ask(sys.argv[2], [int(w, 16) for w in sys.argv[3:]]):
             print(text)

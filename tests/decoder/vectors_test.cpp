@@ -63,7 +63,7 @@ TEST(Vectors, MutationsAgreeWithTheOracle) {
         verdict.print(name.c_str());
         EXPECT_EQ(verdict.total, 20000u);
         EXPECT_GT(verdict.rejected, 1000u);
-        EXPECT_LT(verdict.wrong * 1000, verdict.total * 7) << name;
+        EXPECT_LT(verdict.wrong * 1000, verdict.total) << name;
     }
 }
 
@@ -73,7 +73,16 @@ TEST(Vectors, SweepOfAllFieldsAgreesWithTheOracle) {
     for_each_row(SASSDEC_TEST_DATA "/sweep.tsv.gz", nullptr, [&](const Row& row) { all.judge(row); });
     ASSERT_GT(all.total, 49000u);
     all.print("sweep");
-    EXPECT_LT(all.wrong * 1000, all.total * 3);
+    EXPECT_LT(all.wrong * 1000, all.total);
+}
+
+// Random words of every form of the description, as random in registers, immediates, signs and schedules as in modifiers.
+TEST(Vectors, RandomWordsAgreeWithTheOracle) {
+    Verdict all;
+    for_each_row(SASSDEC_TEST_DATA "/random.tsv.gz", nullptr, [&](const Row& row) { all.judge(row); });
+    ASSERT_GT(all.total, 40000u);
+    all.print("random");
+    EXPECT_LT(all.wrong * 1000, all.total);
 }
 
 // Instructions that compiled code hardly shows: combinations of all their modifiers. Each of these must occur, with the modifiers
@@ -141,9 +150,9 @@ TEST(Vectors, NamedInstructionsAgreeInTheirCombinations) {
         while (std::getline(in, part, '.')) parts.insert(part);
         seen[{row.arch, name}].push_back(std::move(parts));
     });
-    ASSERT_GT(all.total, 79000u);
+    ASSERT_GT(all.total, 90000u);
     all.print("named");
-    EXPECT_LT(all.wrong * 1000, all.total);
+    EXPECT_EQ(all.wrong, 0u);
     for (const Wanted& w : wanted())
         for (const sassdec_arch arch : w.archs) {
             const auto& rows = seen[{arch, w.words[0]}];
