@@ -22,6 +22,9 @@ check() {
         failed=1
     fi
 }
+for kind in serial per_sm free; do
+    check "threading $kind" 0 "threading: 0 clashes, called" --model "$plugins/threading_$kind.so" --threads 8
+done
 check "no such name" 2 "there is no such plugin.*caches" --plugin nowhere
 check "no such file" 2 "there is no such file" --plugin ./nowhere.so
 scratch=$(mktemp -d)
