@@ -138,13 +138,14 @@ const Op* to_tf32(const Op* op, Warp& w, uint32_t mask) {
     write<false>(w, op->d, L::select(L::fisnan(v), L::splat(0x7fffe000u), r), mask);
     return op + 1;
 }
-// Two f32 to saturated bytes. A NaN is 0, without .NTZ the highest bit, as those of F2I.
+// Two f32 to saturated bytes. A NaN is 0, without .NTZ the highest bit, as those of F2I; but never below 0 with .RELU.
 SASSEMU_RARE V32 to_byte(V32 v, unsigned mode) {
     V32 r = with_rounding(mode & mode_rz ? static_cast<unsigned>(Rounding::rz) : 0, [&]<Rounding R>() {
         return mode & mode_signed ? L::f32_to_small<R, 8, true>(v) : L::f32_to_small<R, 8, false>(v);
     });
-    if (mode & mode_relu && mode & mode_signed) r = L::max_s(r, L::splat(0));
-    return mode & mode_ntz ? r : L::select(L::fisnan(v), L::splat(0x80u), r);
+    const bool relu = mode & mode_relu && mode & mode_signed;
+    if (relu) r = L::max_s(r, L::splat(0));
+    return mode & mode_ntz || relu ? r : L::select(L::fisnan(v), L::splat(0x80u), r);
 }
 template <Kind B>
 const Op* pack_bytes(const Op* op, Warp& w, uint32_t mask) {

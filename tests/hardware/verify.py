@@ -10,6 +10,7 @@ format of the mnemonic), and the first mismatch in full. Exit code 1 if anything
 Here: images, faults, the table. Not here: the comparison (verify_main.cpp), the slots (slots.py).
 """
 import argparse
+import copy
 import os
 import re
 import subprocess
@@ -87,7 +88,8 @@ def main():
     lines = []
     with tempfile.TemporaryDirectory() as work:
         if options.only:
-            small = argparse.Namespace(**{**vars(options), "warps": 512, "self": "v2"})
+            small = copy.copy(options)
+            small.warps, small.self = 512, "v2"
             known = []
             for i in range(0, len(words), slots.SLOTS):
                 run_image(small, words[i:i + slots.SLOTS], work, known)

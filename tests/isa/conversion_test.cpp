@@ -135,7 +135,7 @@ struct Model {
         for (int k = 0; k < 2; ++k) {
             const uint32_t v = l.src(k ? i.a : i.b);
             const __int128 low = i.dst && !i.relu ? -128 : 0, high = i.dst ? 127 : 255;
-            __int128 n = i.ntz ? 0 : 0x80;
+            __int128 n = i.ntz || (i.relu && i.dst) ? 0 : 0x80;
             if (is_infinite(f32, v)) n = v >> 31 ? low : high;
             else if (!is_nan(f32, v)) {
                 const Quad x = value(f32, v);
