@@ -317,6 +317,11 @@ plan("cluster_reduce",
      launch("split_k", 24, 64, "a", "b", "dots"),
      launch("where", [6, 4, 2], 1, "where", cluster=[3, 2, 1]), launch("where", 5, 1, "alone"))
 
+CONVERGENCE = ["branches", "loops", "switches", "calls", "returns", "gotos", "atomics", "together"]
+plan("convergence",
+     {**{name: fill(4 * 64, 0, EXACT) for name in CONVERGENCE}, "sums": fill(16 * 64, 0, EXACT)},
+     *(launch(name, 1, 64, name, *(["sums"] if name == "atomics" else [])) for name in CONVERGENCE), limits={"stack": 16384})
+
 plan("cluster_ring",
      {"stores": fill(16 * 512, 0, EXACT), "bulk": fill(16 * 512, 0, EXACT), "sums": fill(4 * 16, 0, EXACT)},
      launch("stores", 16, 128, "stores", i32(37), cluster=[4, 1, 1]), launch("bulk", 16, 128, "bulk", i32(38), cluster=[8, 1, 1]),

@@ -39,8 +39,8 @@ struct SassServices {
     static const sassemu::Op* give_way(Warp&, const sassemu::Op* op) { return op + 1; }
     static const sassemu::Op* bsync(Warp&, const sassemu::Op* op, uint32_t, uint32_t) { return op + 1; }
     static void recheck(Warp&) {}
-    static const sassemu::Op* warpsync(Warp& w, const sassemu::Op* op, uint32_t, uint32_t want) {
-        note(w, Call::warpsync).lanes = want;
+    static const sassemu::Op* warpsync(Warp& w, const sassemu::Op* op, uint32_t lanes, const uint32_t want[32], bool) {
+        note(w, Call::warpsync).lanes = want[std::countr_zero(lanes)];
         return op + 1;
     }
     static const sassemu::Op* exit(Warp& w, const sassemu::Op*, uint32_t) {

@@ -126,26 +126,18 @@ const Op* yield(const Op* op, Warp& w, uint32_t) {
 
 const Op* warpsync_all(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
-    return mask ? services(w).warpsync(w, op, mask, w.live) : op + 1;
+    if (!mask) return op + 1;
+    alignas(64) uint32_t want[32];
+    L::store(want, L::splat(w.live));
+    return services(w).warpsync(w, op, mask, want, op->k[2]);
 }
-// Lanes that name different masks form groups of their own.
 const Op* warpsync(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
     if (!mask) return op + 1;
-    uint32_t want;
-    if (op->k[1]) {
-        want = w.scalar32(op->a);
-    } else {
-        const uint32_t* row = w.row(op->a);
-        want = row[std::countr_zero(mask)];
-        uint32_t same = 0;
-        for (uint32_t todo = mask; todo; todo &= todo - 1) {
-            const int lane = std::countr_zero(todo);
-            if (row[lane] == want) same |= 1u << lane;
-        }
-        if (same != mask) return services(w).split(w, op, mask & ~same, op);
-    }
-    return services(w).warpsync(w, op, mask, want);
+    if (!op->k[1]) return services(w).warpsync(w, op, mask, w.row(op->a), op->k[2]);
+    alignas(64) uint32_t want[32];
+    L::store(want, L::splat(w.scalar32(op->a)));
+    return services(w).warpsync(w, op, mask, want, op->k[2]);
 }
 
 const Op* lepc(const Op* op, Warp& w, uint32_t mask) {
@@ -293,6 +285,7 @@ void lower(Lower& x, const typed::Warpsync& i) {
     const Operand a = x.source(i.a);
     x.op.a = a.at;
     x.op.k[1] = a.scalar;
+    x.op.k[2] = i.mode != 0;  // .EXCLUSIVE
     x.handler(warpsync);
 }
 
@@ -301,6 +294,7 @@ void lower(Lower& x, const typed::Warpsync& i) {
 void lower(Lower& x, const typed::WarpsyncCollective& i) {
     set_predicate(x, i.pa);
     x.op.a = x.source_row(i.a.index);
+    x.op.k[2] = 1;  // what follows is run by one group after the other
     x.handler(warpsync);
 }
 void lower(Lower& x, const typed::WarpsyncCollectiveAll& i) {

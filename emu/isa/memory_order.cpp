@@ -50,12 +50,15 @@ const Op* wait_copy_groups(const Op* op, Warp& w, uint32_t) {
     return op + 1;
 }
 
-// m[1]: which window (0: none of them), m[3]: the predicate.
+// m[1]: which window (0: none of them), m[3]: the predicate, k[1]: only what belongs to the own CTA. (Measured on an
+// H200: bits 31..24 of a shared address are a rank; .S asks for the own one, .D for any.)
 const Op* query_space(const Op* op, Warp& w, uint32_t mask) {
     const uint64_t add = w.scalar64(op->c) + static_cast<uint64_t>(signed_offset(op));
-    const V32 high =
-        L::hi32(L::add64(L::load_pair(w.row(op->a), w.row(op->b)), L::splat64(add)));
+    const auto address = L::add64(L::load_pair(w.row(op->a), w.row(op->b)), L::splat64(add));
+    const V32 high = L::hi32(address);
     uint32_t inside = L::cmp_eq(high, L::splat(op->m[1]));
+    if (op->k[1])
+        inside &= L::cmp_eq(L::and_(L::lo32(address), L::splat(0xff000000)), L::splat(shared_rank_bits(w)));
     if (op->m[1] == 0)
         inside = ~(L::cmp_eq(high, L::splat(shared_window_high)) |
                    L::cmp_eq(high, L::splat(local_window_high)));
@@ -133,7 +136,11 @@ void lower(Lower& x, const typed::Qspc& i) {
                      i.ext == typed::AddressExt::B64 || !i.addr.has_ureg))
         return;
     switch (i.space) {
-        case S::S: x.op.m[1] = shared_window_high; break;
+        case S::S:
+        case S::D:
+            x.op.m[1] = shared_window_high;
+            x.op.k[1] = i.space == S::S;
+            break;
         case S::L: x.op.m[1] = local_window_high; break;
         case S::G: x.op.m[1] = 0; break;
         default: return x.gap("this space of QSPC");

@@ -37,12 +37,14 @@ struct Services {
     const Op* (*jump)(Warp&, const Op*, uint32_t lanes, const uint64_t address[32]);
     // A taken back edge with the quantum used up.
     const Op* (*yield)(Warp&, const Op* target, const Op* edge);
-    // YIELD: other paths run first, and are not kept waiting for one that yields again and again.
+    // YIELD: other paths run first; none waits at BSYNC for the lanes that yield.
     const Op* (*give_way)(Warp&, const Op*);
     const Op* (*bsync)(Warp&, const Op*, uint32_t lanes, uint32_t barrier);
     // After b[][] has changed or lanes have left: paths at BSYNC may now go on.
     void (*recheck)(Warp&);
-    const Op* (*warpsync)(Warp&, const Op*, uint32_t lanes, uint32_t want);
+    // `want`: the mask that each lane names; lanes that name the same one meet. Exclusive: each group
+    // is a path of its own from then on.
+    const Op* (*warpsync)(Warp&, const Op*, uint32_t lanes, const uint32_t want[32], bool exclusive);
     const Op* (*exit)(Warp&, const Op*, uint32_t lanes);
     const Op* (*barrier)(Warp&, const Op*, uint32_t lanes, const BarrierRequest&);
     // The barrier of the cluster (UCGABAR_ARV, UCGABAR_WAIT).

@@ -44,8 +44,10 @@ struct Path {
     uint32_t lanes = 0;
     uint32_t want = 0;         // at_warpsync: lanes that must arrive
     PathState state = PathState::runnable;
+    bool exclusive = false;    // at_warpsync: goes on apart from other groups
     uint8_t barrier = 0;
-    uint8_t yields = 0;        // YIELDs since others were last let go
+    uint8_t yields = 0;        // YIELDs at which nobody else could run
+    bool yielded = false;      // at YIELD or NANOSLEEP, and has not run since
     uint16_t spins = 0;        // quanta in a row that ended on the same back edge
     const Op* edge = nullptr;  // the back edge at which the last quantum ended
     const Op* head = nullptr;  // where it leads: a watched iteration begins there

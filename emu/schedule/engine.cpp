@@ -500,10 +500,7 @@ void Engine::watch_spin(CtaSlot& slot, Warp& w) {
         slot.watches.push_back(watch);
         p.spins = 1;
         // Lanes of one warp may spin on each other: nobody waits at BSYNC for a lane that spins.
-        uint32_t idle = 0;
-        for (uint32_t k = 0; k < w.paths_used; ++k)
-            if (w.paths[k].state == PathState::parked) idle |= w.paths[k].lanes;
-        paths::release_without(w, idle);
+        paths::recheck(w);
     } else {
         p.spins = 0;
     }

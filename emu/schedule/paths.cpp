@@ -32,6 +32,7 @@ void release(Warp& w, uint32_t which) {
     for (uint32_t i = 0; i < w.paths_used; ++i) {
         if (!(which >> i & 1)) continue;
         w.paths[i].state = PathState::runnable;
+        w.paths[i].exclusive = false;
         for (uint32_t k = w.paths_used; k-- > i + 1;) {
             if (!(which >> k & 1) || w.paths[k].pc != w.paths[i].pc) continue;
             w.paths[i].lanes |= w.paths[k].lanes;
@@ -46,22 +47,100 @@ void release(Warp& w, uint32_t which) {
     }
 }
 
+// The lanes that entered the region of a path at BSYNC with it, as it knows them.
+uint32_t members(const Warp& w, const Path& p) {
+    return (w.b[p.barrier][std::countr_zero(p.lanes)] | p.lanes) & w.live;
+}
+
+// Whether both wait at BSYNC in the same region. A function that only some lanes called may use the
+// barrier register of its caller for a region of its own.
+bool same_region(const Warp& w, const Path& p, const Path& q) {
+    return q.state == PathState::at_bsync && q.barrier == p.barrier && (members(w, q) & p.lanes) &&
+           (members(w, p) & q.lanes);
+}
+
+// Whether p, at BSYNC, waits for q, a member that is elsewhere: not for lanes that yielded and have not
+// run since, not for those at WARPSYNC, and not for those that wait for p at the end of an outer region.
+bool waits_for(const Warp& w, const Path& p, const Path& q) {
+    switch (q.state) {
+        case PathState::runnable: return !q.yielded;
+        case PathState::parked:
+        case PathState::at_warpsync: return false;
+        case PathState::at_bsync: return !(members(w, q) & p.lanes);
+        default: return true;
+    }
+}
+
+// The lanes of `todo` that name the same mask as its first.
+uint32_t same_mask(const uint32_t want[32], uint32_t todo) {
+    const uint32_t named = want[std::countr_zero(todo)];
+    uint32_t group = 0;
+    for (; todo; todo &= todo - 1)
+        if (want[std::countr_zero(todo)] == named) group |= todo & (0u - todo);
+    return group;
+}
+
 void cancel_watch(Warp& w) {
     if (w.watch) w.watch->overflow = true;
+}
+
+// Paths (bits are indices) that need not wait at WARPSYNC, or at BSYNC, any longer. All of them go on
+// at once, so that groups which meet at one WARPSYNC stay together; exclusive ones one group at a time.
+uint32_t ready(Warp& w, bool bsync) {
+    uint32_t all = 0;
+    for (uint32_t i = 0; i < w.paths_used; ++i) {
+        const Path& p = w.paths[i];
+        if ((all >> i & 1) || p.state != (bsync ? PathState::at_bsync : PathState::at_warpsync)) continue;
+        if (all && p.exclusive) continue;
+        const uint32_t need = bsync ? members(w, p) : p.want & w.live;
+        uint32_t arrived = 0, which = 0, excused = 0;
+        for (uint32_t k = 0; k < w.paths_used; ++k) {
+            const Path& q = w.paths[k];
+            if (!(q.lanes & need)) continue;
+            if (bsync ? same_region(w, p, q) : q.state == p.state) {
+                arrived |= q.lanes;
+                which |= 1u << k;
+            } else if (bsync && !waits_for(w, p, q)) {
+                excused |= q.lanes;
+            }
+        }
+        if (need & ~arrived & ~excused) continue;
+        // Who comes later finds that these have gone.
+        for (uint32_t todo = excused; todo; todo &= todo - 1)
+            w.b[p.barrier][std::countr_zero(todo)] &= ~arrived;
+        if (Hooks* hooks = engine(w).hooks()) events::warp_joins(*hooks, w, p.pc - 1, arrived);
+        all |= which;
+        if (p.exclusive) break;
+    }
+    return all;
+}
+
+}  // namespace
+
+namespace {
+
+// Makes the path that runs next the current one: the last that came into being, as the chip does, then
+// those that yielded in turn, then the one that ran. False: all wait.
+bool next_path(Warp& w) {
+    uint32_t chosen = 0;
+    for (uint32_t k = 0; k < w.paths_used; ++k) {
+        const uint32_t i = (w.current + w.paths_used - k) % w.paths_used;
+        if (w.paths[i].state == PathState::runnable && (w.paths[i].yielded || i == w.current)) chosen = i + 1;
+    }
+    for (uint32_t i = 0; i < w.paths_used; ++i)
+        if (w.paths[i].state == PathState::runnable && !w.paths[i].yielded && i != w.current) chosen = i + 1;
+    if (!chosen) return false;
+    w.current = static_cast<uint8_t>(chosen - 1);
+    w.active = w.path().lanes;
+    paths::resume(w);
+    return true;
 }
 
 }  // namespace
 
 const Op* run_other_path(Warp& w) {
     cancel_watch(w);
-    for (uint32_t k = 0; k < w.paths_used; ++k) {
-        const uint32_t i = (w.current + k) % w.paths_used;
-        if (w.paths[i].state != PathState::runnable) continue;
-        w.current = static_cast<uint8_t>(i);
-        w.active = w.paths[i].lanes;
-        paths::resume(w);
-        return w.paths[i].pc;
-    }
+    if (next_path(w)) return w.path().pc;
     w.stop = Stop::blocked;
     return nullptr;
 }
@@ -83,6 +162,7 @@ void preempt(Warp& w) {
 }
 
 void resume(Warp& w) {
+    w.path().yielded = false;
     uint32_t& saved = w.path().saved;
     if (!saved) return;
     CtaSlot& slot = engine(w).slot(w);
@@ -103,8 +183,9 @@ void leave_behind(Warp& w, uint32_t lanes, const Op* pc) {
 const Op* split(Warp& w, const Op* target, uint32_t taken, const Op* next) {
     cancel_watch(w);
     const uint32_t rest = w.active & ~taken;
-    // The side that falls through goes first: for a loop these are the lanes that leave it.
-    if (engine(w).chooser().pick(ChoicePoint::branch_side, 2) == 0) {
+    // The smaller side goes first, the one that falls through if they are equal (measured on an H200).
+    const bool usual = engine(w).chooser().pick(ChoicePoint::branch_side, 2) == 0;
+    if ((std::popcount(rest) <= std::popcount(taken)) == usual) {
         add_path(w, target, taken);
         w.path().lanes = w.active = rest;
         return next;
@@ -156,45 +237,19 @@ const Op* yield(Warp& w, const Op* target, const Op* edge) {
 const Op* give_way(Warp& w, const Op* op) {
     Path& p = w.path();
     p.pc = op + 1;
-    // Compilers put YIELD into loops that may wait for another lane of the warp, inside the region
-    // of a convergence barrier (a lock around which lanes reconverge): the winner must not be held
-    // at the barrier by the losers. The H200 completes such code.
-    if (++p.yields >= 2) {
-        p.yields = 0;
-        release_without(w, p.lanes);
+    const uint8_t from = w.current;
+    p.yielded = true;
+    // Compilers put YIELD into loops that may wait for another lane of the warp, inside the region of a
+    // convergence barrier (a lock around which lanes reconverge): the winner must not be held at the
+    // barrier by the losers. On an H200 such code ends, though a single YIELD lets nobody go.
+    if (!next_path(w) || (w.current == from && ++w.path().yields >= 2)) {
+        w.path().yields = 0;
+        w.path().yielded = true;
+        recheck(w);
+        next_path(w);
     }
-    for (uint32_t k = 1; k < w.paths_used; ++k) {
-        const uint32_t i = (w.current + k) % w.paths_used;
-        if (w.paths[i].state != PathState::runnable) continue;
-        cancel_watch(w);
-        w.current = static_cast<uint8_t>(i);
-        w.active = w.paths[i].lanes;
-        resume(w);
-        return w.paths[i].pc;
-    }
-    return op + 1;
-}
-
-void release_without(Warp& w, uint32_t idle) {
-    for (uint32_t i = 0; i < w.paths_used; ++i) {
-        if (w.paths[i].state != PathState::at_bsync) continue;
-        const uint32_t barrier = w.paths[i].barrier;
-        const auto lane = static_cast<uint32_t>(std::countr_zero(w.paths[i].lanes));
-        const uint32_t need = (w.b[barrier][lane] | w.paths[i].lanes) & w.live;
-        uint32_t arrived = 0, which = 0;
-        for (uint32_t k = 0; k < w.paths_used; ++k) {
-            const Path& q = w.paths[k];
-            if (q.state != PathState::at_bsync || q.barrier != barrier || !(q.lanes & need)) continue;
-            arrived |= q.lanes;
-            which |= 1u << k;
-        }
-        const uint32_t missing = need & ~arrived;
-        if (missing & ~idle) continue;
-        for (uint32_t todo = missing; todo; todo &= todo - 1)
-            w.b[barrier][std::countr_zero(todo)] &= ~arrived;
-        release(w, which);
-        i = ~0u;
-    }
+    if (w.current != from) cancel_watch(w);
+    return w.path().pc;
 }
 
 const Op* bsync(Warp& w, const Op* op, uint32_t lanes, uint32_t barrier) {
@@ -208,42 +263,38 @@ const Op* bsync(Warp& w, const Op* op, uint32_t lanes, uint32_t barrier) {
 }
 
 void recheck(Warp& w) {
-    for (uint32_t i = 0; i < w.paths_used; ++i) {
-        const Path& p = w.paths[i];
-        uint32_t need, arrived = 0, which = 0;
-        if (p.state == PathState::at_bsync) {
-            const uint32_t lane = static_cast<uint32_t>(std::countr_zero(p.lanes));
-            need = (w.b[p.barrier][lane] | p.lanes) & w.live;
-        } else if (p.state == PathState::at_warpsync) {
-            need = p.want & w.live;
-        } else {
-            continue;
-        }
-        for (uint32_t k = 0; k < w.paths_used; ++k) {
-            const Path& q = w.paths[k];
-            if (q.state != p.state || !(q.lanes & need)) continue;
-            if (p.state == PathState::at_bsync && q.barrier != p.barrier) continue;
-            arrived |= q.lanes;
-            which |= 1u << k;
-        }
-        if (need & ~arrived) continue;
-        if (Hooks* hooks = engine(w).hooks()) events::warp_joins(*hooks, w, p.pc - 1, arrived);
-        release(w, which);
-        i = ~0u;  // indices have moved; look again from the start
-    }
+    // Lanes that meet at a WARPSYNC leave it before anybody at BSYNC stops waiting for them.
+    for (uint32_t which; (which = ready(w, false)) || (which = ready(w, true));) release(w, which);
 }
 
-const Op* warpsync(Warp& w, const Op* op, uint32_t lanes, uint32_t want) {
-    want &= w.live;
-    if ((want & ~lanes) == 0 && lanes == w.active) {
-        if (Hooks* hooks = engine(w).hooks()) events::warp_joins(*hooks, w, op, lanes);
-        return op + 1;
+// Whoever waits for nobody outside of its group goes on, and lanes that do are not divided: neither
+// from each other, whatever masks they name, nor from those whose guard was false. .EXCLUSIVE divides
+// them. (Both measured on an H200.)
+const Op* warpsync(Warp& w, const Op* op, uint32_t lanes, const uint32_t want[32], bool exclusive) {
+    uint32_t waiting = 0;
+    for (uint32_t todo = lanes; todo;) {
+        const uint32_t named = want[std::countr_zero(todo)], group = same_mask(want, todo);
+        todo &= ~group;
+        if ((named & w.live & ~group) || (exclusive && group != w.active))
+            waiting |= group;
+        else if (Hooks* hooks = engine(w).hooks())
+            events::warp_joins(*hooks, w, op, group);
     }
-    leave_behind(w, lanes, op + 1);
-    Path& p = w.path();
-    p.pc = op + 1;
-    p.state = PathState::at_warpsync;
-    p.want = want;
+    if (!waiting) return op + 1;
+    leave_behind(w, waiting, op + 1);
+    for (uint32_t todo = waiting;;) {
+        const uint32_t group = same_mask(want, todo);
+        Path& p = w.path();
+        p.lanes = w.active = group;
+        p.pc = op + 1;
+        p.state = PathState::at_warpsync;
+        p.exclusive = exclusive;
+        p.want = want[std::countr_zero(group)] & w.live;
+        todo &= ~group;
+        if (!todo) break;
+        add_path(w, op + 1, todo);
+        w.current = static_cast<uint8_t>(w.paths_used - 1);
+    }
     recheck(w);
     return run_other_path(w);
 }
@@ -280,6 +331,8 @@ const Op* sleep(Warp& w, const Op* op, uint32_t lanes, uint64_t ns) {
     if (w.watch) return op + 1;
     w.stop = Stop::yielded;
     p.edge = nullptr;
+    p.yielded = true;
+    recheck(w);
     return nullptr;
 }
 

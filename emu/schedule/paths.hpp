@@ -11,7 +11,7 @@ const Op* yield(Warp&, const Op* target, const Op* edge);
 const Op* give_way(Warp&, const Op*);
 const Op* bsync(Warp&, const Op*, uint32_t lanes, uint32_t barrier);
 void recheck(Warp&);
-const Op* warpsync(Warp&, const Op*, uint32_t lanes, uint32_t want);
+const Op* warpsync(Warp&, const Op*, uint32_t lanes, const uint32_t want[32], bool exclusive);
 const Op* exit(Warp&, const Op*, uint32_t lanes);
 const Op* sleep(Warp&, const Op*, uint32_t lanes, uint64_t ns);
 
@@ -24,8 +24,6 @@ void preempt(Warp&);
 void resume(Warp&);
 // The lanes outside `lanes` of the running path become a path of their own at `pc`.
 void leave_behind(Warp&, uint32_t lanes, const Op* pc);
-// Lets paths go on that wait at BSYNC for lanes of `idle` only: those spin, perhaps on the waiting.
-void release_without(Warp&, uint32_t idle);
 const Op* barrier(Warp&, const Op*, uint32_t lanes, const BarrierRequest&);
 
 // schedule/cluster.cpp; see Services.
