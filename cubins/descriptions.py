@@ -320,7 +320,7 @@ plan("cluster_reduce",
 CONVERGENCE = ["branches", "loops", "switches", "calls", "returns", "gotos", "atomics", "together"]
 plan("convergence",
      {**{name: fill(4 * 64, 0, EXACT) for name in CONVERGENCE}, "sums": fill(16 * 64, 0, EXACT)},
-     *(launch(name, 1, 64, name, *(["sums"] if name == "atomics" else [])) for name in CONVERGENCE), limits={"stack": 16384})
+     *(launch(name, 1, 64, name, *(["sums"] if name == "atomics" else [])) for name in CONVERGENCE))
 
 plan("cluster_ring",
      {"stores": fill(16 * 512, 0, EXACT), "bulk": fill(16 * 512, 0, EXACT), "sums": fill(4 * 16, 0, EXACT)},

@@ -27,17 +27,6 @@ __device__ __noinline__ uint32_t leaf(uint32_t x, uint32_t h) {
     return h + x;
 }
 
-__device__ __noinline__ uint32_t recursive(uint32_t x, uint32_t h) {
-    NOTE;
-    if (x < 3) return h;
-    if (x & 1)
-        h = recursive(x / 2, h);
-    else
-        h = recursive(x / 3, h) + recursive(x / 4, h);
-    NOTE;
-    return h;
-}
-
 __device__ __noinline__ uint32_t early(uint32_t x, uint32_t h) {
     for (int i = 0; i < 10; ++i) {
         NOTE;
@@ -131,15 +120,15 @@ extern "C" __global__ void switches(uint32_t* out) {
 
 extern "C" __global__ void calls(uint32_t* out) {
     uint32_t x = mix(threadIdx.x), h = 0;
-    if (x & 1) h = recursive(x & 63, h);
+    if (x & 1) h = leaf(x & 63, h);
     NOTE;
     h = early(x, h);
     NOTE;
-    h = x % 3 == 0 ? leaf(early(x, h), h) : recursive(x & 31, h);
+    h = x % 3 == 0 ? leaf(early(x, h), h) : early(x & 31, h);
     NOTE;
-    uint32_t (*functions[3])(uint32_t, uint32_t) = {leaf, recursive, early};
+    uint32_t (*functions[2])(uint32_t, uint32_t) = {leaf, early};
     for (int i = 0; i < 4; ++i) {
-        h = functions[mix(x + i) % 3](x & 31, h);
+        h = functions[mix(x + i) % 3 == 0](x & 31, h);
         NOTE;
     }
     out[threadIdx.x] = h;

@@ -46,11 +46,11 @@ struct Path {
     PathState state = PathState::runnable;
     bool exclusive = false;    // at_warpsync: goes on apart from other groups
     uint8_t barrier = 0;
-    uint8_t yields = 0;        // YIELDs at which nobody else could run
     bool yielded = false;      // at YIELD or NANOSLEEP, and has not run since
     uint16_t spins = 0;        // quanta in a row that ended on the same back edge
     const Op* edge = nullptr;  // the back edge at which the last quantum ended
     const Op* head = nullptr;  // where it leads: a watched iteration begins there
+    const Op* yield = nullptr; // the last YIELD, if it did not come back to the same one
     uint32_t watch = 0;        // parked: index of its watch list in the CTA
     uint64_t wake = 0;         // asleep: virtual time
     uint32_t saved = 0;        // preempted: where its uniform registers are kept, see paths::preempt

@@ -1,6 +1,7 @@
 // Divergence and convergence. A warp is a set of paths; they divide at branches and merge only where
 // the code says so: BSYNC, WARPSYNC. Convergence barriers are kept per lane (Warp::b), so divergent
-// parts of a warp may use the same barrier register without knowing of each other.
+// parts of a warp may use the same barrier register without knowing of each other. What is measured,
+// and where the chip differs: emu/isa/QUESTIONS.md, T11.
 #include "emu/schedule/paths.hpp"
 
 #include <cstring>
@@ -236,18 +237,16 @@ const Op* yield(Warp& w, const Op* target, const Op* edge) {
 
 const Op* give_way(Warp& w, const Op* op) {
     Path& p = w.path();
-    p.pc = op + 1;
     const uint8_t from = w.current;
+    const bool again = p.yield == op;
+    p.pc = op + 1;
     p.yielded = true;
+    p.yield = again ? nullptr : op;
     // Compilers put YIELD into loops that may wait for another lane of the warp, inside the region of a
     // convergence barrier (a lock around which lanes reconverge): the winner must not be held at the
     // barrier by the losers. On an H200 such code ends, though a single YIELD lets nobody go.
-    if (!next_path(w) || (w.current == from && ++w.path().yields >= 2)) {
-        w.path().yields = 0;
-        w.path().yielded = true;
-        recheck(w);
-        next_path(w);
-    }
+    if (again) recheck(w);
+    next_path(w);
     if (w.current != from) cancel_watch(w);
     return w.path().pc;
 }
