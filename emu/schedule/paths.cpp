@@ -60,14 +60,14 @@ bool same_region(const Warp& w, const Path& p, const Path& q) {
            (members(w, p) & q.lanes);
 }
 
-// Whether p, at BSYNC, waits for q, a member that is elsewhere: not for lanes that yielded and have not
-// run since, not for those at WARPSYNC, and not for those that wait for p at the end of an outer region.
-bool waits_for(const Warp& w, const Path& p, const Path& q) {
-    switch (q.state) {
-        case PathState::runnable: return !q.yielded;
+// Whether those at BSYNC wait for a path of their region that is elsewhere: not if it yielded and has not
+// run since, nor if it is at WARPSYNC (both measured), nor if it spins, perhaps on them.
+bool is_waited_for(const Path& p) {
+    switch (p.state) {
+        case PathState::runnable: return !p.yielded;
         case PathState::parked:
-        case PathState::at_warpsync: return false;
-        case PathState::at_bsync: return !(members(w, q) & p.lanes);
+        case PathState::at_warpsync:
+        case PathState::at_bsync: return false;
         default: return true;
     }
 }
@@ -88,24 +88,35 @@ void cancel_watch(Warp& w) {
 // Paths (bits are indices) that need not wait at WARPSYNC, or at BSYNC, any longer. All of them go on
 // at once, so that groups which meet at one WARPSYNC stay together; exclusive ones one group at a time.
 uint32_t ready(Warp& w, bool bsync) {
-    uint32_t all = 0;
+    const PathState state = bsync ? PathState::at_bsync : PathState::at_warpsync;
+    uint32_t all = 0, busy = 0, waiting = 0;
     for (uint32_t i = 0; i < w.paths_used; ++i) {
         const Path& p = w.paths[i];
-        if ((all >> i & 1) || p.state != (bsync ? PathState::at_bsync : PathState::at_warpsync)) continue;
+        if (p.state == state)
+            waiting |= 1u << i;
+        else if (!bsync || is_waited_for(p))
+            busy |= p.lanes;
+    }
+    for (; waiting & ~all; waiting &= waiting - 1) {
+        const Path& p = w.paths[std::countr_zero(waiting)];
+        if (all >> std::countr_zero(waiting) & 1) continue;
         if (all && p.exclusive) continue;
         const uint32_t need = bsync ? members(w, p) : p.want & w.live;
+        if (need & busy) continue;
         uint32_t arrived = 0, which = 0, excused = 0;
+        bool inner = false;  // somebody is at the end of a region of its own, and will come
         for (uint32_t k = 0; k < w.paths_used; ++k) {
             const Path& q = w.paths[k];
             if (!(q.lanes & need)) continue;
-            if (bsync ? same_region(w, p, q) : q.state == p.state) {
+            if (!bsync || same_region(w, p, q)) {
                 arrived |= q.lanes;
                 which |= 1u << k;
-            } else if (bsync && !waits_for(w, p, q)) {
+            } else {
                 excused |= q.lanes;
+                inner |= q.state == PathState::at_bsync && !(members(w, q) & p.lanes);
             }
         }
-        if (need & ~arrived & ~excused) continue;
+        if (inner) continue;
         // Who comes later finds that these have gone.
         for (uint32_t todo = excused; todo; todo &= todo - 1)
             w.b[p.barrier][std::countr_zero(todo)] &= ~arrived;
@@ -124,12 +135,12 @@ namespace {
 // those that yielded in turn, then the one that ran. False: all wait.
 bool next_path(Warp& w) {
     uint32_t chosen = 0;
-    for (uint32_t k = 0; k < w.paths_used; ++k) {
-        const uint32_t i = (w.current + w.paths_used - k) % w.paths_used;
-        if (w.paths[i].state == PathState::runnable && (w.paths[i].yielded || i == w.current)) chosen = i + 1;
+    for (uint32_t i = w.paths_used; i && !chosen; --i)
+        if (i - 1 != w.current && w.paths[i - 1].state == PathState::runnable && !w.paths[i - 1].yielded) chosen = i;
+    for (uint32_t k = 1; k <= w.paths_used && !chosen; ++k) {
+        const uint32_t i = (w.current + k) % w.paths_used;
+        if (w.paths[i].state == PathState::runnable) chosen = i + 1;
     }
-    for (uint32_t i = 0; i < w.paths_used; ++i)
-        if (w.paths[i].state == PathState::runnable && !w.paths[i].yielded && i != w.current) chosen = i + 1;
     if (!chosen) return false;
     w.current = static_cast<uint8_t>(chosen - 1);
     w.active = w.path().lanes;
