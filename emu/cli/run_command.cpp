@@ -114,6 +114,11 @@ Result<int> run(const RunCommand& command, bool quick_options) {
         auto outcome = plan::run_plan(plan, options);
         running_gpu = nullptr;
         if (!outcome) return std::move(outcome).error();
+        // The report of the last run does not tell of a launch that ended badly under an earlier seed.
+        if (outcome->exit_code() != 0 && outcome->exit_code() != 6) {
+            const std::string text = "seed " + std::to_string(options.gpu.seed) + ":\n" + plan::report_text(*outcome);
+            std::fwrite(text.data(), 1, text.size(), stdout);
+        }
         code = worse(code, outcome->exit_code());
         options.gpu.seed = nth_seed(command.common.seed, n + 1);
         if (command.common.agents.empty()) options.gpu.agents = agent_order_of(options.gpu.seed);

@@ -111,7 +111,12 @@ void Engine::give_way_to_chain() {
         triggered &= cta.triggered;
         can_go_on |= p.state == PathState::at_trigger;
     });
-    if (!settings_.link->give_way(triggered, can_go_on)) return end(LaunchStatus::not_run, "a launch before it failed");
+    const auto left = std::chrono::steady_clock::now();
+    const bool goes_on = settings_.link->give_way(triggered, can_go_on);
+    const auto away = std::chrono::steady_clock::now() - left;  // the time of others
+    started_ += away;
+    if (settings_.seconds > 0) deadline_ += away;
+    if (!goes_on) return end(LaunchStatus::not_run, "a launch before it failed");
     held_ = 0;
     each_path([&](Cta&, Path& p) {
         if (p.state == PathState::at_grid_wait && settings_.link->waits())

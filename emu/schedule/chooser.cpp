@@ -1,6 +1,8 @@
 // The choosers of chooser.hpp.
 #include "emu/schedule/chooser.hpp"
 
+#include <array>
+
 #include "emu/schedule/schedules.hpp"
 
 namespace sassemu {
@@ -35,7 +37,7 @@ class Seeded : public Chooser {
 // The schedules of schedules.hpp. The engine asks for warps by `next_warp`: 0 is the usual order, k warp k - 1.
 class Scheduled : public Chooser {
   public:
-    explicit Scheduled(uint64_t seed) : seed_(seed), schedule_(schedule_of(seed)) {}
+    explicit Scheduled(uint64_t seed) : seed_(seed), schedule_(schedule_of(seed)) { last_.fill(~0u); }
     uint32_t pick(ChoicePoint point, uint32_t count) override {
         const uint64_t r = mix(seed_ + 0x9e3779b97f4a7c15u * ++number_);
         const auto any = static_cast<uint32_t>((r >> 32) * count >> 32);
@@ -76,7 +78,7 @@ class Scheduled : public Chooser {
     }
     uint64_t seed_, number_ = 0, order_ = 0;
     Schedule schedule_;
-    uint32_t last_[4] = {~0u, ~0u, ~0u, ~0u};
+    std::array<uint32_t, static_cast<size_t>(ChoicePoint::count)> last_;
 };
 
 class Recording : public Chooser {

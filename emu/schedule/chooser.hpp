@@ -8,7 +8,7 @@
 
 namespace sassemu {
 
-enum class ChoicePoint : uint8_t { branch_side, next_cta, next_warp, agent, launch };
+enum class ChoicePoint : uint8_t { branch_side, next_cta, next_warp, agent, launch, count };
 
 class Chooser {
   public:

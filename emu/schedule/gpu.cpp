@@ -342,6 +342,7 @@ std::vector<Result<LaunchResult>> GpuImpl::launch_chain(std::span<const LaunchRe
         of[i] = launch(requests[i], &link);
         return ended_well(*of[i]);
     });
+    interrupted_ = false;  // it was for all of them
     std::vector<Result<LaunchResult>> results;
     for (auto& result : of) {
         if (!result) break;
@@ -460,7 +461,8 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request, Chain::Link* 
                          std::to_string(settings.resident_limit * per_cluster),
                      "use a smaller grid or a larger device profile"};
     settings.agents = options_.agents;
-    const bool alone = options_.deterministic || model_ || options_.agents == AgentOrder::random ||
+    // One worker where a seed chooses, so that it says which run it is.
+    const bool alone = options_.deterministic || model_ || options_.seed || options_.agents == AgentOrder::random ||
                        (hooks_ && hooks_->threading() == SASSEMU_SERIAL);
     settings.threads = alone ? 1 : options_.threads;
     settings.checked = image.options().lowering == Lowering::checked;
@@ -477,7 +479,7 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request, Chain::Link* 
     LaunchResult result = engine.run();
     if (hooks_) hooks_->launch_end(launch, result.status);
     calls_.flush(options_.on_printf);
-    interrupted_ = false;
+    if (!link) interrupted_ = false;
     return result;
 }
 

@@ -85,9 +85,9 @@ std::string GuestFault::report() const {
 const Op* Engine::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, std::string what,
                         bool has_address, uint64_t address, uint32_t landed) {
     w.stop = Stop::faulted;
-    const std::lock_guard guard(fault_mutex_);
     if (launch_.stop.exchange(true)) return nullptr;  // the first fault is the one to report
     if (settings_.hooks) settings_.hooks->fault(w, op, lanes, kind, what, has_address, address);
+    const std::lock_guard guard(fault_mutex_);  // not while a plugin is told: it may end the launch itself
     const CodeImage& code = *launch_.code;
     const uint64_t offset = code.offset_of(op);
     GuestFault f;

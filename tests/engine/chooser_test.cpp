@@ -23,7 +23,7 @@ TEST(Chooser, SeedsGiveTheSameChoicesAgainAndDifferFromEachOther) {
 }
 
 TEST(Chooser, ASeedNamesItsSchedule) {
-    constexpr ChoicePoint points[] = {ChoicePoint::branch_side, ChoicePoint::next_cta, ChoicePoint::next_warp, ChoicePoint::agent};
+    constexpr ChoicePoint points[] = {ChoicePoint::branch_side, ChoicePoint::next_cta, ChoicePoint::next_warp, ChoicePoint::agent, ChoicePoint::launch};
     EXPECT_EQ(nth_seed(7, 0), 7u);  // the first is as asked
     uint32_t schedules = 0;
     EXPECT_EQ(agent_order_of(scheduled_seed(Schedule::bursts, AgentOrder::random, 3)), AgentOrder::random);
