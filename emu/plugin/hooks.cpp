@@ -188,7 +188,7 @@ void Hooks::instrument(CodeImage& image) {
 }
 
 void Hooks::launch_begin(Launch& l, const std::string& kernel, std::span<const std::byte> params,
-                         uint64_t constant_address) {
+                         uint64_t constant_address, bool may_overlap) {
     launch = &l;
     kernel_ = kernel;
     constant_address_ = constant_address;
@@ -208,10 +208,18 @@ void Hooks::launch_begin(Launch& l, const std::string& kernel, std::span<const s
     i.sms = l.device->sms;
     i.param_bytes = static_cast<uint32_t>(params.size());
     i.params = params.data();
+    i.may_overlap = may_overlap;
     for (const auto& s : sessions_) {
         if (s->is_model && model_table_->launch_begin) model_table_->launch_begin(s->self, handle(&l));
         if (const auto* o = s->table().observer; o && o->launch_begin) o->launch_begin(s->self, handle(&l));
     }
+}
+
+// The variables of a module are device memory; the other banks are the launch's own.
+sassemu_location Hooks::constant_location(const Warp& w, uint32_t bank, uint64_t offset, uint32_t bytes) const {
+    if (bank == 3 && offset + bytes <= w.cta->launch->bank_bytes[static_cast<int>(Base::bank3)])
+        return {constant_address_ + offset, SASSEMU_GLOBAL, 0};
+    return {offset, SASSEMU_CONSTANT, bank};
 }
 
 void Hooks::launch_end(Launch& l, LaunchStatus status) {
@@ -289,7 +297,9 @@ void Hooks::sync(sassemu_sync& event) {
 }
 
 void Hooks::async(const sassemu_async& event) {
-    for (PluginSession* s : on_async_) s->table().observer->async(s->self, &event);
+    const bool since_1_2 = event.step > SASSEMU_ASYNC_COMPLETE;
+    for (PluginSession* s : on_async_)
+        if (!since_1_2 || (s->table().abi & 0xffff) >= 2) s->table().observer->async(s->self, &event);
 }
 
 void Hooks::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const std::string& what, bool has_address,
@@ -310,8 +320,8 @@ void Hooks::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const s
 
 sassemu_insn instruction_of(const Warp& w, const Op* op) {
     const CodeImage& code = *w.cta->launch->code;
-    const auto index = static_cast<uint64_t>(op - code.ops());
-    return index < code.count() ? handle(engine(w).instructions() + index) : nullptr;
+    const auto index = static_cast<uint64_t>(op - w.ops);
+    return index < code.count() ? handle(w.instructions + index) : nullptr;
 }
 
 }  // namespace sassemu

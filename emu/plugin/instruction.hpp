@@ -2,7 +2,9 @@
 // they are shown. One per instruction of a code image that plugins look at; a plugin sees its address as a sassemu_insn.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +35,7 @@ enum class Hooked : uint8_t {
     plain,         // only shown before or after
     access,        // one access of warp: op.hpp of machine/ says where its parts are
     copy,          // LDGSTS: a load from global and a store to shared memory
+    uniform_load,  // ULDC, LDCU: one access for the warp, its result in uniform registers
     fence,         // MEMBAR, FENCE
     cache,         // CCTL and its like
     mbarrier_init, mbarrier_test, mbarrier_invalidate,
@@ -43,6 +46,8 @@ enum class Hooked : uint8_t {
 struct alignas(64) Instruction {
     // What every access looks at comes first.
     Handler plain[2] = {};
+    int32_t (*issue)(void* self, const sassemu_access*) = nullptr;  // of the model
+    void* model = nullptr;
     Hooks* hooks = nullptr;
     sassemu_access access{};     // access, copy: all that does not change
     CodeImage* image = nullptr;
@@ -56,7 +61,9 @@ struct alignas(64) Instruction {
     uint32_t predicate = 7;      // LDG, LDGSTS: lanes without it do not access; bit 8: negated
     sassemu_fence fence{};
     sassemu_cache_op cache{};
-    uint8_t address_row = 255, address_ureg = 255;  // cache: base registers; 255: none
+    uint8_t address_row = 255, address_ureg = 255;  // cache, uniform_load: base registers; 255: none
+    uint8_t bank = 0;            // LDC, uniform_load
+    uint8_t destination = 255;   // uniform_load
     bool wide_address = false;
     int32_t address_offset = 0;
     uint32_t group_left = 0;     // group_wait: groups that may be left
@@ -71,6 +78,13 @@ inline sassemu_insn handle(const Instruction* i) { return reinterpret_cast<sasse
 inline const Instruction& instruction(sassemu_insn i) { return *reinterpret_cast<const Instruction*>(i); }
 
 const InstructionText& text_of(const Instruction&);
+
+// Copies what both sides know of a struct that the plugin brought.
+template <class T>
+void give(T* to, T from) {
+    from.size = to->size;
+    std::memcpy(to, &from, std::min<size_t>(to->size, sizeof from));
+}
 
 // Where the host table's functions on modules and instructions are filled in.
 void add_instruction_functions(sassemu_host& table);

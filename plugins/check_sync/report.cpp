@@ -32,20 +32,20 @@ const KindText& text_of(Kind kind) {
          "PTX ISA, Memory Consistency Model: \"Initialization\""},
         {"mbarrier-protocol", "an mbarrier object is not used as its protocol demands", "PTX ISA, \"mbarrier\""},
         {"barrier-misuse", "a barrier is not used as it demands", "PTX ISA, \"bar, barrier\""},
-        {"read-only-data", "a read that need not be coherent (ld.global.nc, a texture) of bytes that this launch has written",
-         "PTX ISA, \"ld.global.nc\"; \"Texture Instructions\"; Memory Consistency Model: \"Proxy\""},
+        {"read-only-data", "a read that need not be coherent (ld.global.nc, a texture, a surface) of bytes that this launch has written",
+         "PTX ISA, \"ld.global.nc\"; \"Texture Instructions\"; \"Surface Instructions\"; Memory Consistency Model: \"Proxy\""},
         {"missing-tensormap-fence", "a tensor map is used that a thread has written, and its proxy has not acquired",
          "PTX ISA, membar/fence: fence.proxy.tensormap; Memory Consistency Model: \"Proxy\""}};
     return all[static_cast<size_t>(kind)];
 }
-
-namespace {
 
 std::string hex(uint64_t v) {
     char text[24];
     std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
     return text;
 }
+
+namespace {
 
 // As --seed takes it. Large ones name a schedule.
 std::string seed_text(uint64_t seed) { return seed >> 32 ? hex(seed) : std::to_string(seed); }
@@ -57,6 +57,7 @@ std::string verdict(const Finding& f) { return f.common ? "strict and as-commonl
 std::string Checker::thread_text(Component who, uint32_t lanes) const {
     if (who >= first_mbarrier || who / 4 >= names_.size()) return "an asynchronous copy";
     const ThreadName& n = names_[who / 4];
+    if (n.launch) return "a thread of launch " + std::to_string(n.launch) + " (" + n.kernel + ")";
     const uint32_t lane = lanes ? static_cast<uint32_t>(__builtin_ctz(lanes)) : 0;
     std::string text = who % 4 >= 2 ? "a copy of thread " : "thread ";
     text += std::to_string(n.warp * 32 + lane) + " of CTA (" + std::to_string(n.id.x) + "," + std::to_string(n.id.y) + "," +
@@ -93,8 +94,8 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
         s.action = stamp.flags & stamp_atomic ? "changes" : writes ? "writes" : "reads";
         s.thread = thread_text(stamp.who, stamp.lanes);
         const ThreadName* name = stamp.who < first_mbarrier && stamp.who / 4 < names_.size() ? &names_[stamp.who / 4] : nullptr;
-        s.cta = name ? name->cta : t.warp->place.cta;
-        s.cluster = name ? name->cluster : t.warp->place.cluster;
+        s.cta = name && !name->launch ? name->cta : t.warp->place.cta;
+        s.cluster = name && !name->launch ? name->cluster : t.warp->place.cluster;
         s.proxy = stamp.flags & stamp_async ? "async" : copy ? "generic, delayed" : "generic";
         s.space = space + (t.shared && t.owner != t.warp->place.cta ? " of CTA " + std::to_string(t.owner) : "");
         s.address = t.address;
@@ -102,37 +103,7 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
     };
     side(f.second, t.stamp, t.write);
     if (earlier.insn) side(f.first, earlier, earlier_writes);
-    // Memory has its old bytes still; behind a copy, which is told when it is over, what it wrote.
-    uint32_t old = 0, written = 0;
-    const uint32_t n = std::min(t.bytes, 4u);
-    bool there = false;
-    const bool over = !t.access && t.write;
-    if (over) {
-        there = t.overwritten != nullptr;
-        if (there) std::memcpy(&old, t.overwritten + (t.address - t.copied_from), n);
-        if (!t.shared)
-            host.read(session, t.address, &written, n);
-        else if (auto cta = ctas_.find(t.owner); cta != ctas_.end())
-            host.read_shared(cta->second, static_cast<uint32_t>(t.address), &written, n);
-        f.second.after = hex(written);
-    } else if (!t.shared) {
-        there = host.read(session, t.address, &old, n) == 0;
-    } else if (auto cta = ctas_.find(t.owner); cta != ctas_.end()) {
-        there = host.read_shared(cta->second, static_cast<uint32_t>(t.address), &old, n) == 0;
-    }
-    if (there) {
-        f.second.before = hex(old);
-        if (earlier.insn) f.first.after = hex(old);
-        if (earlier.insn && !earlier_writes) f.first.before = hex(old);
-        if (!over) f.second.after = t.write ? "" : hex(old);
-        const uint32_t* values = t.write && t.access && t.access->op == SASSEMU_STORE ? host.values(t.access) : nullptr;
-        if (const sassemu_location* at = values ? host.locations(t.access) : nullptr) {
-            const uint64_t offset = t.address - at[t.lane].address;
-            uint32_t v = values[offset / 4 * 32 + t.lane] >> offset % 4 * 8;
-            if (n < 4) v &= (1u << n * 8) - 1;
-            f.second.after = hex(v);
-        }
-    }
+    values_of(f, earlier, earlier_writes, t);
     if (t.group && t.group->to && f.kind != Kind::data_race && f.kind != Kind::uninitialised_read)
         f.path = place_text(t.group->from) + " -> " + place_text(t.group->to);
     const std::string where = earlier.insn ? host.insn_place(meanings_[earlier.insn].insn) : "";
@@ -145,7 +116,10 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
     switch (f.kind) {
         case Kind::data_race:
             f.missing = "no barrier, signal or wait orders the two";
-            if (earlier.flags & stamp_async) {
+            if (from_other_grid(earlier)) {
+                f.missing = "the launch may begin before the one before it has ended, and does not wait for it";
+                f.repair = "griddepcontrol.wait (cudaGridDependencySynchronize()) before the second access, by its thread or before a barrier";
+            } else if (earlier.flags & stamp_async) {
                 f.missing = "the second access does not wait for the copy to complete";
                 f.repair = "wait for the copy (its mbarrier, or its group) in the thread of the second access or before a barrier";
             } else if (name && earlier.who % 4 == 1) {

@@ -32,7 +32,7 @@ trap 'rm -rf "$scratch"' EXIT
 echo "no code" >"$scratch/text.so"
 check "no shared object" 2 "cannot be loaded" --plugin "$scratch/text.so"
 check "no entry" 2 "exports no sassemu_plugin_entry" --plugin "$plugins/no_entry.so"
-check "another ABI" 2 "ABI 2.0, this emulator speaks 1.1" --plugin "$plugins/other_abi.so"
+check "another ABI" 2 "ABI 2.0, this emulator speaks 1.2" --plugin "$plugins/other_abi.so"
 check "no such option" 2 "has no option 'depht'; it has policy=" --model caches:depht=3
 check "no value" 2 "'depth' is no option" --model caches:depth
 check "bad value" 2 "option 'policy': 'wild' is none of" --model caches:policy=wild
@@ -52,4 +52,9 @@ for policy in lazy eager random adversarial; do
     check "caches $policy" 0 "ok" --model "caches:policy=$policy"
 done
 check "caches under reference" 0 "ok" --model caches --reference
+plan=$source/cubins/sync/bulk_store/correct.sm_90.json
+for agents in eager lazy; do
+    check "a copy is told when it is issued" 0 "async 0.0 step=5" --plugin "$plugins/recorder.so" --agents $agents
+    check "but not to plugins of 1.1" 0 "steps seen: f$" --plugin "$plugins/abi_1_1.so" --agents $agents
+done
 exit $failed
