@@ -15,6 +15,10 @@ bool set_register(Draft& draft, unsigned pos, unsigned len, unsigned index) {
 }
 
 bool set_register(Draft& draft, const OperandRow& o, unsigned index) {
+    if (index != SASSDEC_RZ && o.scale) {  // the text shows a register behind the encoded one
+        if (index < o.scale) return false;
+        index -= o.scale;
+    }
     if (!o.piece[0].len) return set_register(draft, o.pos, o.len, index);
     return draft.set_pieces(o.piece, index == SASSDEC_RZ ? (1u << o.len) - 1 : index);
 }

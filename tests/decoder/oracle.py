@@ -31,9 +31,11 @@ LINE = re.compile(rb"^\s*/\*([0-9a-f]+)\*/\s+(.*?)\s*;\s*$")
 ADDRESS = re.compile(rb"at address 0x([0-9a-f]+)")
 
 
-def ask(arch, words):
+def ask(arch, words, base=0):
     """One file of words. An illegal word makes nvdisasm print addresses instead of text: it is replaced, and the
     rest is asked again. Later errors may hide behind earlier ones."""
+    if not words:
+        return []
     live, bad = list(words), set()
     program = os.environ.get("NVDISASM", "nvdisasm")
     with tempfile.TemporaryDirectory() as folder:
@@ -41,22 +43,22 @@ def ask(arch, words):
         while True:
             with open(path, "wb") as f:
                 f.write(b"".join(w.to_bytes(16, "little") for w in live))
-            run = subprocess.run([program, "-b", NAMES[arch], "-ndf", "-c", path], capture_output=True, check=False)
+            run = subprocess.run([program, "-b", NAMES[arch], "-base", hex(base), "-ndf", "-c", path], capture_output=True, check=False)
             if run.returncode == 0 and run.stdout:
                 break
-            found = {int(a, 16) // 16 for a in ADDRESS.findall(run.stderr)} - bad
+            found = {(int(a, 16) - base) // 16 for a in ADDRESS.findall(run.stderr)} - bad
             if not found:  # it failed without saying where
                 if len(words) == 1:
                     return [None]
                 half = len(words) // 2
-                return ask(arch, words[:half]) + ask(arch, words[half:])
+                return ask(arch, words[:half], base) + ask(arch, words[half:], base + 16 * half)
             bad |= found
             for i in found:
                 live[i] = NOP
     out = [None] * len(words)
     for line in run.stdout.splitlines():
         m = LINE.match(line)
-        i = int(m[1], 16) // 16 if m else len(out)
+        i = (int(m[1], 16) - base) // 16 if m else len(out)
         if i < len(out) and i not in bad:
             out[i] = re.sub(" {2,}", " ", m[2].decode("latin1"))
     return out
