@@ -100,7 +100,7 @@ TEST(Assemble, MutatedAndDamagedWordsComeBack) {
 
 TEST(Assemble, EveryModifierComesBack) {
     unsigned wrong = 0, tried = 0;
-    for (const char* file : {"/sweep.tsv.gz", "/named.tsv.gz", "/random.tsv.gz"})
+    for (const char* file : {"/sweep.tsv.gz", "/named.tsv.gz", "/random.tsv.gz", "/compiled.tsv.gz"})
         for_each_row(std::string(SASSDEC_TEST_DATA) + file, nullptr, [&](const Row& row) {
             sassdec_insn insn;
             if (sassdec_decode(row.arch, row.word, row.pc, &insn) != SASSDEC_OK) return;
