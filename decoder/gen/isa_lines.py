@@ -233,6 +233,8 @@ class Lines:
                 o.type = val
                 if o.kind == "imm" and val in ("f32", "f64", "f16x2", "bf16x2", "f16", "tf32", "bf16"):
                     o.kind = "fimm"
+            elif key == "after":
+                o.scale = number(val, where)
             elif key == "scale":
                 o.scale = number(val, where).bit_length() - 1
             elif key in ("sfx", "isfx"):

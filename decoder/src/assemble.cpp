@@ -1,6 +1,7 @@
 // Text -> word: takes guard and mnemonic off a line, tries the forms of that name, and says what was wrong when none fits.
 // No instruction is named here: forms are what ../isa says.
 #include <cstring>
+#include <initializer_list>
 
 #include "match.hpp"
 #include "scan.hpp"
@@ -115,12 +116,15 @@ sassdec_status assemble(sassdec_arch arch, const char* line, std::uint64_t pc, c
     const RootRow* root = find_root(family, s.mnemonic, n);
     if (!root) return unknown_name(arch, line, s.mnemonic, n, error);
     Complaint complaint;
-    for (unsigned i = 0; i < root->count; ++i) {
-        std::uint64_t w[2];
-        if (!sassdec::match_form(s, family.named[root->first + i], w, complaint)) continue;
-        word[0] = w[0];
-        word[1] = w[1];
-        return SASSDEC_OK;
+    for (const bool lenient : {false, true}) {  // as it would be printed, if any form prints it so
+        s.lenient = lenient;
+        for (unsigned i = 0; i < root->count; ++i) {
+            std::uint64_t w[2];
+            if (!sassdec::match_form(s, family.named[root->first + i], w, complaint)) continue;
+            word[0] = w[0];
+            word[1] = w[1];
+            return SASSDEC_OK;
+        }
     }
     return fail(error, line, complaint.at ? complaint.at : s.mnemonic, complaint.why ? complaint.why : "no form fits", !complaint.exact);
 }

@@ -117,6 +117,13 @@ bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassd
         case SASSDEC_OP_REG: {
             const std::uint64_t raw = o.piece[0].len ? get_pieces(w, o.piece) : w.get(o.pos, o.len);
             op.index = o.file == SASSDEC_UR ? ureg_index(raw, o.len) : static_cast<std::uint8_t>(raw);
+            if (o.scale && op.index != SASSDEC_RZ) {
+                if (raw + o.scale >= std::uint64_t{1} << o.len) {
+                    why = {SASSDEC_E_REGISTER, o.pos, static_cast<std::uint8_t>(o.pos + o.len - 1)};
+                    return false;
+                }
+                op.index = ureg_index(raw + o.scale, o.len);
+            }
             main = op.index;
             if (o.align > 1 && op.index != SASSDEC_RZ && op.index % o.align) {
                 why = {SASSDEC_E_REGISTER, o.pos, static_cast<std::uint8_t>(o.pos + o.len - 1)};

@@ -15,6 +15,7 @@ struct Statement {
     const char* guard_at = nullptr;
     std::uint8_t guard = SASSDEC_PT;
     bool guard_neg = false, guard_given = false, guard_uniform = false;
+    bool lenient = false;  // a zero register may stand in an address that is printed without it
 };
 
 // Whether the text can be read as form row `row`: then the word, checked by decoding it. Else the furthest complaint.

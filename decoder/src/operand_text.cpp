@@ -15,6 +15,10 @@ bool set_register(Draft& draft, unsigned pos, unsigned len, unsigned index) {
 }
 
 bool set_register(Draft& draft, const OperandRow& o, unsigned index) {
+    if (index != SASSDEC_RZ && o.scale) {  // the text shows a register behind the encoded one
+        if (index < o.scale) return false;
+        index -= o.scale;
+    }
     if (!o.piece[0].len) return set_register(draft, o.pos, o.len, index);
     return draft.set_pieces(o.piece, index == SASSDEC_RZ ? (1u << o.len) - 1 : index);
 }
@@ -30,8 +34,12 @@ unsigned length(const OperandRow& o) {
     return n;
 }
 
-// The register that is encoded where the text shows the one after it; URZ has none.
-unsigned before(unsigned index, bool next) { return next && index != SASSDEC_RZ ? index - 1 : index; }
+// With `next` the text shows the register after the encoded one; what follows the last but one is the zero register too.
+bool set_register_before(Draft& draft, unsigned pos, unsigned len, unsigned index, bool next) {
+    if (!next) return set_register(draft, pos, len, index);
+    if (index != SASSDEC_RZ) return index != 0 && set_register(draft, pos, len, index - 1);
+    return set_register(draft, pos, len, index) || draft.set(pos, len, (1u << len) - 2);
+}
 
 std::uint64_t ones(unsigned len) { return len >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << len) - 1; }
 
@@ -130,14 +138,11 @@ bool OperandReader::address(const OperandRow& o, const char*& p, Draft& draft) {
         if (first && *p == ']') break;
         if (has_base && !base && !ureg && !number && (has_ureg || (o.flags & op_nozero)) && unknown(p, o.len)) {
             base = true;
-            if (!draft.set(o.pos, o.len, ones(o.len))) return complaint.unfit(at, "this address cannot hold that register");
+            if (!set_register_before(draft, o.pos, o.len, SASSDEC_RZ, o.flags & op_next)) return complaint.unfit(at, "this address cannot hold that register");
             if (!suffix(o.ext, p)) return false;
         } else if (has_base && !base && !ureg && !number && scan::reg(p, o.file == SASSDEC_UR, index)) {
             base = true;
-            const unsigned raw = before(index, o.flags & op_next);
-            // The register after the last but one is the zero register too.
-            const bool after_last = (o.flags & op_next) && index == SASSDEC_RZ && draft.set(o.pos, o.len, ones(o.len) - 1);
-            if (!after_last && !set_register(draft, o.pos, o.len, raw)) return complaint.unfit(at, "this address cannot hold that register");
+            if (!set_register_before(draft, o.pos, o.len, index, o.flags & op_next)) return complaint.unfit(at, "this address cannot hold that register");
             if (!suffix(o.ext, p)) return false;
         } else if (has_ureg && !ureg && !number && scan::reg(p, true, index)) {
             ureg = true;
@@ -157,6 +162,9 @@ bool OperandReader::address(const OperandRow& o, const char*& p, Draft& draft) {
             break;
     }
     if (!scan::literal(p, "]")) return complaint.say(p, "expected '+', '-' or ']'");
+    // Several forms may differ in whether they print a zero base.
+    const bool unprinted = base && o.ext == none && draft.value.get(o.pos, o.len) == ones(o.len) && (ureg || bytes) && !(o.flags & (op_keepzero | op_nozero));
+    if (unprinted && !statement.lenient) return complaint.unfit(offset_at, "a zero register is not written in this address");
     if (has_base && !base) {
         if (!set_register(draft, o.pos, o.len, SASSDEC_RZ)) return complaint.unfit(offset_at, "this address needs a register");
         // Without a base its extension does not show; see put_address() in format.cpp.
@@ -355,8 +363,7 @@ bool OperandReader::read(const OperandRow& o, const char*& p, Draft& draft) {
                 if (!scan::literal(p, "desc[")) return complaint.say(p, "expected desc[UR]");
                 const char* reg_at = p;
                 if (!scan::reg(p, true, index)) return complaint.say(p, "expected a uniform register");
-                const unsigned raw = before(index, o.flags & op_desc_next);
-                if (!set_register(draft, o.desc, o.ureg_len, raw)) return complaint.unfit(reg_at, "this descriptor cannot be that register");
+                if (!set_register_before(draft, o.desc, o.ureg_len, index, o.flags & op_desc_next)) return complaint.unfit(reg_at, "this descriptor cannot be that register");
                 if (!scan::literal(p, "]")) return complaint.say(p, "expected ']'");
             }
             return address(o, p, draft) && suffix(o.suffix, p);

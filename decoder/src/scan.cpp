@@ -28,7 +28,8 @@ bool hex(const char*& p, std::uint64_t& v) {
     return true;
 }
 
-// Round to nearest even into a format with `man` mantissa bits and the given exponent bias; false on overflow.
+// Round to nearest even into a format with `man` mantissa bits and the given exponent bias; false on overflow, and where
+// nothing would be left of a number: then another format of the same instruction may be meant.
 bool narrow(double v, unsigned man, int bias, std::uint64_t& bits) {
     const std::uint64_t sign = std::signbit(v) ? 1 : 0;
     const double a = std::fabs(v);
@@ -39,6 +40,7 @@ bool narrow(double v, unsigned man, int bias, std::uint64_t& bits) {
     double units = std::nearbyint(std::ldexp(a, static_cast<int>(man) - (e - 1)));
     std::uint64_t u = static_cast<std::uint64_t>(units);
     int exponent = e - 1 + bias;
+    if (u == 0 && a != 0) return false;
     if (u >> (man + 1)) {
         u >>= 1;
         ++exponent;

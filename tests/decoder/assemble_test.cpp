@@ -55,7 +55,7 @@ void round_trip(sassdec_arch arch, const std::uint64_t (&word)[2], std::uint64_t
     const std::string text = print(arch, word, pc);
     const Answer a = assemble(arch, text, pc);
     const std::string again = a.status == SASSDEC_OK ? print(arch, a.word, pc) : a.error.reason;
-    if (again != text && ++wrong > 3 && wrong <= 13) ADD_FAILURE() << sassdec_arch_name(arch) << " want " << text << "\n   got " << again;
+    if (again != text && ++wrong > 1 && wrong <= 11) ADD_FAILURE() << sassdec_arch_name(arch) << " want " << text << "\n   got " << again;
     const std::string exact = print(arch, word, pc, true);
     const Answer e = assemble(arch, exact, pc);
     if ((e.status != SASSDEC_OK || e.word[0] != word[0] || e.word[1] != word[1]) && ++wrong <= 10)
@@ -95,13 +95,13 @@ TEST(Assemble, MutatedAndDamagedWordsComeBack) {
             round_trip(static_cast<sassdec_arch>(arch), w, 0x700, wrong);
         }
     EXPECT_GT(tried, 15000u);
-    // Known not to come back: subnormal immediates of conversions from bf16, of which the word holds the upper half only.
-    EXPECT_LE(wrong, 3u) << "of " << tried;
+    // With batch number 3 nvdisasm prints IMAD.U32 for what is IMAD.IADD.U32 otherwise; the plain name alone is assembled without.
+    EXPECT_LE(wrong, 1u) << "of " << tried;
 }
 
 TEST(Assemble, EveryModifierComesBack) {
     unsigned wrong = 0, tried = 0;
-    for (const char* file : {"/sweep.tsv.gz", "/named.tsv.gz"})
+    for (const char* file : {"/sweep.tsv.gz", "/named.tsv.gz", "/random.tsv.gz", "/compiled.tsv.gz"})
         for_each_row(std::string(SASSDEC_TEST_DATA) + file, nullptr, [&](const Row& row) {
             sassdec_insn insn;
             if (sassdec_decode(row.arch, row.word, row.pc, &insn) != SASSDEC_OK) return;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Asks nvdisasm 13.0 about instruction words, thousands at a time, and writes test data from its answers.
 
-    oracle.py mutations OUT.tsv.gz     damaged words of data/own.tsv: 20,000 for each group of architectures
+    oracle.py mutations OUT.tsv.gz     damaged words of data/own.tsv and data/compiled.tsv.gz: 20,000 for each table family
     oracle.py sweep OUT.tsv.gz         every value of every modifier field and predicate of every entry
     oracle.py named OUT.tsv.gz         combinations of modifiers of instructions that compiled code hardly shows
     oracle.py random OUT.tsv.gz        random words of every form: registers, immediates, modifiers, signs, schedules
@@ -24,16 +24,16 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 DECODER = os.path.join(HERE, "..", "..", "decoder")
 NAMES = {"sm_75": "SM75", "sm_80": "SM80", "sm_86": "SM86", "sm_89": "SM89", "sm_90": "SM90a", "sm_100": "SM100a",
          "sm_103": "SM103a", "sm_110": "SM110a", "sm_120": "SM120a"}
-GROUPS = {"turing": ["sm_75"], "ampere": ["sm_80", "sm_86"], "ada, hopper": ["sm_89", "sm_90"],
-          "blackwell": ["sm_100", "sm_103", "sm_110", "sm_120"]}
 NOP = 0x000fc000000000000000000000007918
 LINE = re.compile(rb"^\s*/\*([0-9a-f]+)\*/\s+(.*?)\s*;\s*$")
 ADDRESS = re.compile(rb"at address 0x([0-9a-f]+)")
 
 
-def ask(arch, words):
+def ask(arch, words, base=0):
     """One file of words. An illegal word makes nvdisasm print addresses instead of text: it is replaced, and the
     rest is asked again. Later errors may hide behind earlier ones."""
+    if not words:
+        return []
     live, bad = list(words), set()
     program = os.environ.get("NVDISASM", "nvdisasm")
     with tempfile.TemporaryDirectory() as folder:
@@ -41,22 +41,22 @@ def ask(arch, words):
         while True:
             with open(path, "wb") as f:
                 f.write(b"".join(w.to_bytes(16, "little") for w in live))
-            run = subprocess.run([program, "-b", NAMES[arch], "-ndf", "-c", path], capture_output=True, check=False)
+            run = subprocess.run([program, "-b", NAMES[arch], "-base", hex(base), "-ndf", "-c", path], capture_output=True, check=False)
             if run.returncode == 0 and run.stdout:
                 break
-            found = {int(a, 16) // 16 for a in ADDRESS.findall(run.stderr)} - bad
+            found = {(int(a, 16) - base) // 16 for a in ADDRESS.findall(run.stderr)} - bad
             if not found:  # it failed without saying where
                 if len(words) == 1:
                     return [None]
                 half = len(words) // 2
-                return ask(arch, words[:half]) + ask(arch, words[half:])
+                return ask(arch, words[:half], base) + ask(arch, words[half:], base + 16 * half)
             bad |= found
             for i in found:
                 live[i] = NOP
     out = [None] * len(words)
     for line in run.stdout.splitlines():
         m = LINE.match(line)
-        i = int(m[1], 16) // 16 if m else len(out)
+        i = (int(m[1], 16) - base) // 16 if m else len(out)
         if i < len(out) and i not in bad:
             out[i] = re.sub(" {2,}", " ", m[2].decode("latin1"))
     return out
@@ -74,13 +74,13 @@ def write(path, rows):
     print(f"{path}: {total} words, {os.path.getsize(path)} bytes")
 
 
-def own_words():
+def valid_words():
     words = collections.defaultdict(list)
-    with open(os.path.join(HERE, "data", "own.tsv"), encoding="utf-8") as f:
-        for line in f:
-            arch, word = line.split("\t")[:2]
-            words[arch].append(int(word, 16))
-    words["sm_103"], words["sm_110"] = words["sm_103"] or words["sm_100"], words["sm_110"] or words["sm_100"]
+    for name, opener in (("own.tsv", open), ("compiled.tsv.gz", gzip.open)):
+        with opener(os.path.join(HERE, "data", name), "rt", encoding="utf-8") as f:
+            for line in f:
+                arch, word = line.split("\t")[:2]
+                words[arch].append(int(word, 16))
     return words
 
 
@@ -94,11 +94,10 @@ def mutate(word, r):
 
 
 def mutations():
-    own = own_words()
-    for group, archs in GROUPS.items():
-        r = random.Random(group)
-        for arch in archs:
-            yield arch, [mutate(r.choice(own[arch]), r) for _ in range(20000 // len(archs))]
+    valid = valid_words()
+    for arch in NAMES:
+        r = random.Random("mutations " + arch)
+        yield arch, sorted(mutate(r.choice(valid[arch]), r) for _ in range(20000))
 
 
 def set_bits(word, bits, value):
