@@ -153,7 +153,8 @@ void Hooks::report(PluginSession& s, const sassemu_finding& f) {
     if (f.severity >= SASSEMU_WARNING) ++s.warnings;
 }
 
-void Hooks::instrument(CodeImage& image) {
+void Hooks::instrument(std::shared_ptr<CodeImage> shared) {
+    CodeImage& image = *shared;
     auto all = std::make_unique<Instruction[]>(image.count());
     for (uint64_t n = 0; n < image.count(); ++n) {
         all[n].hooks = this;
@@ -161,7 +162,7 @@ void Hooks::instrument(CodeImage& image) {
         all[n].index = static_cast<uint32_t>(n);
     }
     Instruction* instructions = all.get();
-    images_.push_back({&image, std::move(all)});
+    images_.push_back({std::move(shared), std::move(all)});
     for (const auto& s : sessions_)
         if (const auto* o = s->table().observer; o && o->module_load) o->module_load(s->self, module_handle(instructions));
     const Module& module = *image.module();

@@ -88,11 +88,13 @@ class Hooks {
     void text(std::string_view line);
 
     // ---- code: lowers all of it, and hooks the operations that somebody wants to see
-    void instrument(CodeImage& image);
+    // The image lives as long as this: plugins keep handles of its instructions until they finish, and several GPUs may
+    // have been and gone by then.
+    void instrument(std::shared_ptr<CodeImage> image);
     // One per operation of the image; null: it is not of these.
     const Instruction* instructions(const CodeImage& image) const {
         for (const HookedImage& i : images_)
-            if (i.image == &image) return i.instructions.get();
+            if (i.image.get() == &image) return i.instructions.get();
         return nullptr;
     }
 
@@ -151,7 +153,7 @@ class Hooks {
 
   private:
     struct HookedImage {
-        const CodeImage* image;
+        std::shared_ptr<const CodeImage> image;
         std::unique_ptr<Instruction[]> instructions;
     };
     void hook(Instruction& instruction, const sassdec_insn& decoded, Op& op);

@@ -82,8 +82,10 @@ Result<void> check_options(const sassemu_plugin& p, const PluginSpec& spec, cons
 Result<PluginSpec> parse_plugin_spec(std::string_view text) {
     PluginSpec spec;
     const std::string where = "plugin '" + std::string(text) + "'";
-    const size_t so = text.rfind(".so");
-    const size_t colon = text.find(':', so == std::string_view::npos ? 0 : so);
+    // A file's name may hold colons, an option's value what a file's name may.
+    const size_t so = text.find(".so:");
+    const bool only_file = text.ends_with(".so") && text.find('=') == std::string_view::npos;
+    const size_t colon = so != std::string_view::npos ? so + 3 : only_file ? std::string_view::npos : text.find(':');
     spec.name = text.substr(0, colon);
     spec.is_file = spec.name.ends_with(".so") || spec.name.find('/') != std::string::npos;
     if (spec.name.empty()) return make_error(ErrorCode::usage, where, "has no name", "NAME[:key=value,...]");
@@ -93,11 +95,15 @@ Result<PluginSpec> parse_plugin_spec(std::string_view text) {
         const size_t comma = rest.find(',');
         const std::string_view option = rest.substr(0, comma);
         const size_t equals = option.find('=');
+        rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+        if (equals == std::string_view::npos && !spec.options.empty()) {  // a comma within a value
+            spec.options.back().second += "," + std::string(option);
+            continue;
+        }
         if (equals == 0 || equals == std::string_view::npos)
             return make_error(ErrorCode::usage, where, "'" + std::string(option) + "' is no option",
                               "NAME:key=value,key=value");
         spec.options.emplace_back(option.substr(0, equals), option.substr(equals + 1));
-        rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
     }
     return spec;
 }

@@ -34,7 +34,7 @@ struct LoadedModule {
     std::vector<uint64_t> data_bases;
     uint64_t code_base = 0;
     uint64_t bank3 = 0, bank3_bytes = 0;  // device address of the __constant__ variables
-    std::unique_ptr<CodeImage> code[3];   // by Lowering
+    std::shared_ptr<CodeImage> code[3];   // by Lowering
 };
 
 class GpuImpl final : public Gpu {
@@ -249,8 +249,8 @@ CodeImage& GpuImpl::code(LoadedModule& m) {
         for (const Kernel& k : m.module->kernels())
             options.max_registers = std::max(options.max_registers, k.registers);
         options.level = level_;
-        image = std::make_unique<CodeImage>(m.module, m.linked.code, ServiceCalls::table(), options);
-        if (hooks_) hooks_->instrument(*image);
+        image = std::make_shared<CodeImage>(m.module, m.linked.code, ServiceCalls::table(), options);
+        if (hooks_) hooks_->instrument(image);
     }
     return *image;
 }

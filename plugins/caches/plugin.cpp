@@ -88,6 +88,7 @@ class Caches : public sassemu::Plugin {
     // ---- the run
 
     void launch_begin(sassemu_launch) {
+        held_.clear();  // of a launch that faulted
         machine_.invalidate_everything();
         clients_.begin();
         idle_ = 0;

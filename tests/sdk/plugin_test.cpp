@@ -296,6 +296,14 @@ TEST(Plugins, SpecsAreRead) {
     EXPECT_TRUE(s->is_file);
     ASSERT_EQ(s->options.size(), 2u);
     EXPECT_EQ(s->options[1].second, "2:3");
+    s = parse_plugin_spec("check-sync:json=out/x.software.json,sarif=a,b.so");
+    ASSERT_TRUE(s.ok());
+    EXPECT_EQ(s->name, "check-sync");
+    ASSERT_EQ(s->options.size(), 2u);
+    EXPECT_EQ(s->options[0].second, "out/x.software.json");
+    EXPECT_EQ(s->options[1].second, "a,b.so");
+    s = parse_plugin_spec("dir:1/model.so");
+    EXPECT_TRUE(s.ok() && s->is_file && s->name == "dir:1/model.so");
     EXPECT_TRUE(parse_plugin_spec("caches").ok());
     EXPECT_TRUE(parse_plugin_spec("caches:").ok());
     for (const char* bad : {"", ":x=1", "caches:x", "caches:=1", "caches:a=1,"})
