@@ -10,6 +10,7 @@
 namespace sassemu {
 
 struct Cta;
+struct Instruction;
 
 // Why a handler ended the run of a path.
 enum class Stop : uint8_t {
@@ -75,6 +76,8 @@ struct alignas(64) Warp {
     Cta* cta = nullptr;
     Watch* watch = nullptr;                // set while one iteration is being watched
     const Op* resume = nullptr;            // where a stopped path goes on
+    const Op* ops = nullptr;               // with plugins: of the code,
+    const Instruction* instructions = nullptr;  // and what they know of each
     Stop stop = Stop::none;
     uint8_t index = 0;                     // in the CTA
     uint8_t paths_used = 0;

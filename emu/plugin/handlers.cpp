@@ -13,7 +13,7 @@ namespace sassemu {
 namespace {
 
 const Instruction& of(const Warp& w, const Op* op) {
-    return engine(w).instructions()[op - w.cta->launch->code->ops()];
+    return w.instructions[op - w.ops];
 }
 const Op* plain(const Instruction& i, const Op* op, Warp& w, uint32_t mask) { return i.plain[mask == ~0u](op, w, mask); }
 
@@ -74,10 +74,9 @@ void prepare(AccessCall& call) {
 
 const Op* Hooks::run_model_only(const Op* op, Warp& w, uint32_t mask) {
     const Instruction& i = of(w, op);
-    const Hooks& h = *i.hooks;
     AccessCall call;
     begin(call, i, op, w, mask);
-    const int32_t answer = h.model_table_->issue(h.model_->self, &call.shown);
+    const int32_t answer = i.issue(i.model, &call.shown);
     if (answer == SASSEMU_DONE) [[likely]] return plain(i, op, w, mask);
     prepare(call);
     return i.hooks->answered(i, op, w, mask, call, answer);

@@ -310,8 +310,8 @@ void Hooks::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const s
 
 sassemu_insn instruction_of(const Warp& w, const Op* op) {
     const CodeImage& code = *w.cta->launch->code;
-    const auto index = static_cast<uint64_t>(op - code.ops());
-    return index < code.count() ? handle(engine(w).instructions() + index) : nullptr;
+    const auto index = static_cast<uint64_t>(op - w.ops);
+    return index < code.count() ? handle(w.instructions + index) : nullptr;
 }
 
 }  // namespace sassemu

@@ -43,6 +43,8 @@ enum class Hooked : uint8_t {
 struct alignas(64) Instruction {
     // What every access looks at comes first.
     Handler plain[2] = {};
+    int32_t (*issue)(void* self, const sassemu_access*) = nullptr;  // of the model
+    void* model = nullptr;
     Hooks* hooks = nullptr;
     sassemu_access access{};     // access, copy: all that does not change
     CodeImage* image = nullptr;

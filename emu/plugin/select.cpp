@@ -287,6 +287,10 @@ void Hooks::hook(Instruction& i, const sassdec_insn& in, Op& op) {
     const bool model_only = i.kind == Hooked::access && !i.overridden && !i.before && !i.after && !i.scoreboard &&
                             on_issue_.empty() && on_access_.empty() && i.predicate == 7 &&
                             !(i.access.flags & SASSEMU_ACCESS_MATRIX);
+    if (model_only) {
+        i.issue = model_table_->issue;
+        i.model = model_->self;
+    }
     op.fn[0] = op.fn[1] = model_only ? run_model_only : run_all;
 }
 

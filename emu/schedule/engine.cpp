@@ -333,6 +333,8 @@ void Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
         w.cta = &cta;
         w.watch = nullptr;
         w.resume = nullptr;
+        w.ops = launch_.code->ops();
+        w.instructions = instructions_;
         w.stop = Stop::none;
         w.index = static_cast<uint8_t>(i);
         w.paths_used = 1;

@@ -100,7 +100,6 @@ class Engine : public PortHost {
     // The slice of the warp's CTA ends soon, and others run first.
     void give_way(Warp& w) { slot(w).gives_way = true; }
     Hooks* hooks() const { return settings_.hooks; }
-    const Instruction* instructions() const { return instructions_; }  // of the code, with plugins
     // Performs every held access of the warp now (same-address order, barriers, exits).
     void drain(Warp& w);
     const Chain::Link* link() const { return settings_.link; }
