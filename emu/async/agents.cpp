@@ -4,6 +4,9 @@
 #include <bit>
 #include <utility>
 
+#include "emu/plugin/async_events.hpp"
+#include "emu/schedule/engine.hpp"
+
 namespace sassemu::async {
 
 namespace {
@@ -14,19 +17,40 @@ bool to_global(const Agents::Work& work) {
     return false;
 }
 
-const Op* perform_now(Warp& w, const Op* op, uint32_t lanes, const Agents::Work& work) {
-    if (const auto* c = std::get_if<LaneCopy>(&work)) return lane_copy(w, op, lanes, *c);
-    if (const auto* c = std::get_if<LaneStore>(&work)) return lane_store(w, op, lanes, *c);
-    if (const auto* c = std::get_if<BulkCopy>(&work)) return bulk_copy(w, op, lanes, *c);
-    if (const auto* c = std::get_if<TensorCopy>(&work)) return tensor_copy(w, op, lanes, *c);
-    if (const auto* a = std::get_if<Arrival>(&work))
-        return services(w).mbarrier(w, op, static_cast<uint32_t>(std::countr_zero(lanes)), a->mbarrier, a->change)
-                   ? op + 1
-                   : nullptr;
+bool arrive(Warp& w, const Op* op, uint32_t lanes, const Arrival& a, uint64_t id) {
+    const events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_LDGSTS, id);
+    return services(w).mbarrier(w, op, static_cast<uint32_t>(std::countr_zero(lanes)), a.mbarrier, a.change);
+}
+
+const Op* perform_now(Warp& w, const Op* op, uint32_t lanes, const Agents::Work& work, const Issued& issued) {
+    if (const auto* c = std::get_if<LaneCopy>(&work)) {
+        if (!issued.id) return lane_copy(w, op, lanes, *c);
+        const events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_LDGSTS, issued.id);
+        if (!lane_copy(w, op, lanes, *c)) return nullptr;
+        engine(w).hooks()->copied(w, op, lanes, *c, issued);
+        return op + 1;
+    }
+    if (const auto* c = std::get_if<LaneStore>(&work)) return lane_store(w, op, lanes, *c, issued.id);
+    if (const auto* c = std::get_if<BulkCopy>(&work)) return bulk_copy(w, op, lanes, *c, issued.id);
+    if (const auto* c = std::get_if<TensorCopy>(&work)) return tensor_copy(w, op, lanes, *c, issued.id);
+    if (const auto* a = std::get_if<Arrival>(&work)) return arrive(w, op, lanes, *a, issued.id) ? op + 1 : nullptr;
     return op + 1;  // the end of a group, which only counts
 }
 
 }  // namespace
+
+Issued Agents::announce(Warp& w, const Op* op, uint32_t lanes, const Work& work) {
+    if (told_.id) return taken();
+    Issued issued;
+    if (const auto* c = std::get_if<LaneStore>(&work)) issued.id = async::announce(w, op, lanes, *c);
+    if (const auto* c = std::get_if<BulkCopy>(&work)) issued.id = async::announce(w, op, lanes, *c);
+    if (const auto* c = std::get_if<TensorCopy>(&work)) issued.id = async::announce(w, op, lanes, *c);
+    if (std::holds_alternative<LaneCopy>(work))
+        issued.id = events::AsyncIssue(w, op, lanes, SASSEMU_AGENT_LDGSTS, SASSEMU_GROUP_LDGSTS).id();
+    if (const auto* a = std::get_if<Arrival>(&work))
+        issued.id = events::AsyncIssue(w, op, lanes, SASSEMU_AGENT_LDGSTS, -1, a->mbarrier).id();
+    return issued;
+}
 
 // Copies and stores follow nothing. An arrival follows the lane copies of its lanes; the end of a group follows the group,
 // and the group before.
@@ -49,7 +73,7 @@ bool Agents::ready(size_t index) const {
 bool Agents::perform(size_t index) {
     const Job job = std::move(jobs_[index]);
     jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(index));
-    return perform_now(*job.warp, job.op, job.lanes, job.work) != nullptr;
+    return perform_now(*job.warp, job.op, job.lanes, job.work, job.issued) != nullptr;
 }
 
 // In the order of issue, which every rule above allows.
@@ -67,8 +91,9 @@ bool Agents::perform_all(size_t& end, Which&& which) {
 }
 
 const Op* Agents::issue(Warp& w, const Op* op, uint32_t lanes, const Work& work) {
-    if (eager()) return perform_now(w, op, lanes, work);
-    jobs_.push_back({&w, op, lanes, work});
+    const Issued issued = w.instructions ? announce(w, op, lanes, work) : Issued{};
+    if (eager()) return perform_now(w, op, lanes, work, issued);
+    jobs_.push_back({&w, op, lanes, work, issued});
     return turn() ? op + 1 : nullptr;
 }
 

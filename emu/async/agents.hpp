@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -18,11 +19,22 @@
 
 namespace sassemu::async {
 
-// Perform a copy or a store now. They follow the Handler convention: op + 1, or nullptr after a fault of the launch.
+// What plugins know an operation by; no id: they do not.
+struct Issued {
+    uint64_t id = 0;
+    uint64_t sequence = 0;  // LDGSTS: of its load
+};
+
+// Perform a copy or a store now, known to plugins as `id`. They follow the Handler convention: op + 1, or nullptr after a
+// fault of the launch.
 const Op* lane_copy(Warp&, const Op*, uint32_t lanes, const LaneCopy&);
-const Op* lane_store(Warp&, const Op*, uint32_t lanes, const LaneStore&);
-const Op* bulk_copy(Warp&, const Op*, uint32_t lanes, const BulkCopy&);
-const Op* tensor_copy(Warp&, const Op*, uint32_t lanes, const TensorCopy&);
+const Op* lane_store(Warp&, const Op*, uint32_t lanes, const LaneStore&, uint64_t id);
+const Op* bulk_copy(Warp&, const Op*, uint32_t lanes, const BulkCopy&, uint64_t id);
+const Op* tensor_copy(Warp&, const Op*, uint32_t lanes, const TensorCopy&, uint64_t id);
+// Tell plugins of the issue, and of the ranges that will be touched. They return the id.
+uint64_t announce(Warp&, const Op*, uint32_t lanes, const LaneStore&);
+uint64_t announce(Warp&, const Op*, uint32_t lanes, const BulkCopy&);
+uint64_t announce(Warp&, const Op*, uint32_t lanes, const TensorCopy&);
 
 // An arrival that waits for the copies which the lanes have issued before.
 struct Arrival {
@@ -39,11 +51,15 @@ class Agents {
         order_ = order;
         chooser_ = &chooser;
         jobs_.clear();
+        told_ = {};
     }
     bool eager() const { return order_ == AgentOrder::eager; }
     bool idle() const { return jobs_.empty(); }
 
     const Op* issue(Warp&, const Op*, uint32_t lanes, const Work&);
+    // Plugins know the copy that is issued next. Taken: under what, once.
+    void told(const Issued& issued) { told_ = issued; }
+    Issued taken() { return std::exchange(told_, {}); }
     // Until at most `left` groups of the warp are under way on the scoreboard; all with left == 0.
     const Op* wait(Warp&, const Op*, uint32_t scoreboard, uint32_t left);
     // A moment at which the random order may perform something. False: the launch has ended with a fault.
@@ -59,7 +75,9 @@ class Agents {
         const Op* op;
         uint32_t lanes;
         Work work;
+        Issued issued;
     };
+    Issued announce(Warp&, const Op*, uint32_t lanes, const Work&);
     bool follows(const Job& later, const Job& earlier) const;
     bool ready(size_t index) const;
     bool perform(size_t index);
@@ -70,6 +88,7 @@ class Agents {
     AgentOrder order_ = AgentOrder::eager;
     Chooser* chooser_ = nullptr;
     std::vector<Job> jobs_;  // in the order of issue
+    Issued told_;
 };
 
 }  // namespace sassemu::async

@@ -1,11 +1,32 @@
 // cp.async.bulk: a range of bytes between global memory and the shared memory of the cluster.
 #include "emu/async/agents.hpp"
 #include "emu/async/range.hpp"
-#include "emu/plugin/sync_events.hpp"
+#include "emu/plugin/async_events.hpp"
 
 namespace sassemu::async {
 
-const Op* bulk_copy(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c) {
+namespace {
+
+sassemu_location source(const Warp& w, const BulkCopy& c) {
+    return c.from_global ? events::global_location(c.from) : events::shared_location(*w.cta, static_cast<uint32_t>(c.from));
+}
+
+}  // namespace
+
+uint64_t announce(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c) {
+    events::AsyncIssue issue(w, op, lanes, SASSEMU_AGENT_TMA, c.to_global ? SASSEMU_GROUP_BULK : -1, c.mbarrier);
+    issue.will_read(source(w, c), c.bytes);
+    if (c.to_global) issue.will_write(events::global_location(c.to), c.bytes);
+    const auto own = static_cast<uint32_t>(c.to);
+    for (uint32_t rest = c.to_global ? 0 : receivers(c, own); rest; rest &= rest - 1) {
+        const uint32_t window = static_cast<uint32_t>(std::countr_zero(rest)) << 24;
+        issue.reports_to(reported(c, window));
+        issue.will_write(events::shared_location(*w.cta, window | (own & 0xffffff)), c.bytes);
+    }
+    return issue.id();
+}
+
+const Op* bulk_copy(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c, uint64_t id) {
     for (const uint64_t address : {c.to, c.from})
         if (address % 16)
             return services(w).fault(w, op, lanes, FaultKind::misaligned_address,
@@ -15,17 +36,12 @@ const Op* bulk_copy(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c) {
                       : shared_range(w, op, lanes, static_cast<uint32_t>(c.from), c.bytes, 16);
     if (!from) return nullptr;
     ++w.effects;
-    events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_TMA);
-    if (agent) {
-        if (c.from_global)
-            agent.read_global(c.from, from, c.bytes);
-        else
-            agent.read_shared(static_cast<uint32_t>(c.from), from, c.bytes);
-    }
+    events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_TMA, id);
+    if (agent) agent.read(source(w, c), from, c.bytes);
     if (c.to_global) {
         std::byte* to = global_range(w, op, lanes, c.to, c.bytes, true);
         if (!to) return nullptr;
-        if (agent) agent.write_global(c.to, to, c.bytes);
+        if (agent) agent.write(events::global_location(c.to), to, c.bytes);
         copy_words(to, from, c.bytes);
         return op + 1;
     }
@@ -34,7 +50,7 @@ const Op* bulk_copy(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c) {
         const uint32_t window = static_cast<uint32_t>(std::countr_zero(rest)) << 24;
         std::byte* to = shared_range(w, op, lanes, window | (own & 0xffffff), c.bytes, 16);
         if (!to) return nullptr;
-        if (agent) agent.write_shared(window | (own & 0xffffff), to, c.bytes);
+        if (agent) agent.write(events::shared_location(*w.cta, window | (own & 0xffffff)), to, c.bytes);
         copy_words(to, from, c.bytes);
         if (!report(w, op, lanes, c, window, c.bytes)) return nullptr;
     }

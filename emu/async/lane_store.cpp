@@ -5,7 +5,7 @@
 #include "emu/async/agents.hpp"
 #include "emu/async/range.hpp"
 #include "emu/memory/perform.hpp"
-#include "emu/plugin/sync_events.hpp"
+#include "emu/plugin/async_events.hpp"
 
 namespace sassemu::async {
 
@@ -20,15 +20,26 @@ void reduce(std::byte* at, const LaneStore& c, uint64_t operand) {
 
 }  // namespace
 
-const Op* lane_store(Warp& w, const Op* op, uint32_t lanes, const LaneStore& c) {
+uint64_t announce(Warp& w, const Op* op, uint32_t lanes, const LaneStore& c) {
+    events::AsyncIssue issue(w, op, lanes, SASSEMU_AGENT_TMA, -1, c.mbarrier[std::countr_zero(lanes)]);
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+        issue.is_of(1u << lane);
+        issue.reports_to(c.mbarrier[lane]);
+        issue.will_write(events::shared_location(*w.cta, c.to[lane]), c.bytes, c.atomic != AtomicOp::none);
+    }
+    return issue.id();
+}
+
+const Op* lane_store(Warp& w, const Op* op, uint32_t lanes, const LaneStore& c, uint64_t id) {
     ++w.effects;
-    events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_TMA);
+    events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_TMA, id);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
         std::byte* to = services(w).shared(w, op, lane, c.to[lane], c.bytes);
         if (!to) return nullptr;
         const bool is_reduction = c.atomic != AtomicOp::none;
-        if (agent) agent.write_shared(c.to[lane], to, c.bytes, is_reduction);
+        if (agent) agent.write(events::shared_location(*w.cta, c.to[lane]), to, c.bytes, is_reduction);
         const uint32_t* data = c.data[lane];
         const uint64_t low = data[0] | uint64_t{data[1]} << 32;
         if (is_reduction)

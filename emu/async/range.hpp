@@ -41,12 +41,16 @@ inline void copy_words(std::byte* to, const std::byte* from, uint64_t bytes) {
 // The CTAs (bit per rank) that get what a copy writes at the shared address `to`.
 inline uint32_t receivers(const Completion& c, uint32_t to) { return c.multicast ? c.ranks : 1u << (to >> 24); }
 
+// The object that is told of what a copy writes to the rank in `window` (bits 31..24).
+inline uint32_t reported(const Completion& c, uint32_t window) {
+    return c.multicast ? window | (c.mbarrier & 0xffffff) : c.mbarrier;
+}
+
 // `bytes` have arrived in the shared memory of the rank in `window` (bits 31..24). False after a fault.
 inline bool report(Warp& w, const Op* op, uint32_t lanes, const Completion& c, uint32_t window, uint64_t bytes) {
     MbarrierChange done;
     done.expect = -static_cast<int64_t>(bytes);
-    const uint32_t object = c.multicast ? window | (c.mbarrier & 0xffffff) : c.mbarrier;
-    return services(w).mbarrier(w, op, static_cast<uint32_t>(std::countr_zero(lanes)), object, done);
+    return services(w).mbarrier(w, op, static_cast<uint32_t>(std::countr_zero(lanes)), reported(c, window), done);
 }
 
 }  // namespace sassemu::async

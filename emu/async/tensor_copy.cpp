@@ -15,7 +15,7 @@
 #include "emu/async/agents.hpp"
 #include "emu/async/range.hpp"
 #include "emu/async/tensor_map.hpp"
-#include "emu/plugin/sync_events.hpp"
+#include "emu/plugin/async_events.hpp"
 
 namespace sassemu::async {
 
@@ -28,14 +28,15 @@ const Op* fault(Warp& w, const Op* op, uint32_t lanes, const std::string& what, 
     return services(w).fault(w, op, lanes, FaultKind::illegal_instruction, what.c_str(), true, address);
 }
 
-// The map's bytes: in global memory, or in the constant bank behind its generic window (a parameter).
-const std::byte* map_at(Warp& w, const Op* op, uint32_t lanes, uint64_t address) {
+// The map's bytes: in global memory, or in the constant bank behind its generic window (a parameter). Null: not there.
+const std::byte* bytes_of_map(const Warp& w, uint64_t address) {
     if (address >> 32 == constant_window_high) {
         const uint64_t at = address & 0xffffffffu;
         if (at + map_bytes <= w.cta->launch->bank_bytes[static_cast<int>(Base::bank0)])
             return w.base[static_cast<int>(Base::bank0)] + at;
     }
-    return global_range(w, op, lanes, address, map_bytes, false);
+    const Extent& e = w.cta->launch->space->find(address);
+    return e.holds(address, map_bytes) ? e.host + (address - e.lo) : nullptr;
 }
 
 uint32_t round_tf32(uint32_t v) {
@@ -109,34 +110,98 @@ void copy_row(const TensorMap& m, const Box& box, std::byte* global, int64_t beg
     }
 }
 
-// Tells plugins of one row, before it is copied. A swizzle permutes the chunks of a row within its span.
-void tell_row(events::AsyncOperation& agent, const Box& box, uint64_t far, const std::byte* global, uint64_t bytes,
-              uint32_t window, const std::byte* shared, uint32_t row_at, bool store) {
-    const auto near = [&](uint32_t at, uint32_t count) {
-        if (store)
-            agent.read_shared(window | at, shared + at, count);
-        else
-            agent.write_shared(window | at, shared + at, count);
-    };
-    if (global && !store) agent.read_global(far, global, bytes);
-    if (!box.swizzle || box.row == box.pitch) {
-        near(row_at, box.row);
-    } else {
-        for (uint32_t chunk = 0; chunk < box.row; chunk += 16) {
-            const uint32_t at = row_at + chunk;
-            near(box.swizzled(at), 16);
+// A row of the box, and its part in the tensor: `bytes` (0: none) at the global address `far`, from unit `begin` on.
+struct Row {
+    uint32_t at;  // shared offset
+    int64_t begin;
+    uint64_t far, bytes;
+};
+
+// Calls visit(Row) for all of them, until it answers false.
+template <class Visit>
+bool each_row(const TensorMap& m, const Box& box, const TensorCopy& c, Visit&& visit) {
+    uint32_t index[5] = {};
+    for (uint64_t row = 0; row < box.rows; ++row) {
+        bool inside = true;
+        uint64_t far = m.address;
+        for (uint32_t k = 1; k < m.rank; ++k) {
+            const int64_t i = c.at[k] + int64_t{index[k]} * m.step[k];
+            inside &= i >= 0 && i < static_cast<int64_t>(m.size[k]);
+            far += static_cast<uint64_t>(i) * m.stride[k - 1];
         }
+        // Only the units of the row that exist are read; whole chunks are written.
+        const int64_t begin = std::max<int64_t>(c.at[0], 0),
+                      last = int64_t{c.at[0]} + int64_t{box.count[0] - 1} * box.step,
+                      end = std::min<int64_t>(last + 1, static_cast<int64_t>(m.size[0]));
+        uint64_t bytes = 0;
+        if (inside && begin < end) {
+            bytes = static_cast<uint64_t>(end - begin) * box.unit;
+            if (c.store) bytes = (bytes + 15) / 16 * 16;
+        }
+        const uint32_t at = (c.shared & 0xffffff) + static_cast<uint32_t>(row) * box.pitch;
+        if (!visit(Row{at, begin, far + static_cast<uint64_t>(begin) * box.unit, bytes})) return false;
+        for (uint32_t k = 1; k < 5 && ++index[k] == box.count[k]; ++k) index[k] = 0;
     }
-    if (global && store) agent.write_global(far, global, bytes);
+    return true;
+}
+
+// The ranges of one row in the order in which they are touched: near(shared offset, bytes) and far(). A swizzle permutes the
+// chunks of a row within its span.
+template <class Near, class Far>
+void each_range(const Box& box, const Row& row, bool store, Near&& near, Far&& far) {
+    if (row.bytes && !store) far();
+    if (!box.swizzle || box.row == box.pitch) {
+        near(row.at, box.row);
+    } else {
+        for (uint32_t chunk = 0; chunk < box.row; chunk += 16) near(box.swizzled(row.at + chunk), 16);
+    }
+    if (row.bytes && store) far();
+}
+
+// The ranks that the copy touches, as windows (bits 31..24).
+template <class Visit>
+bool each_window(const TensorCopy& c, Visit&& visit) {
+    for (uint32_t rest = receivers(c, c.shared); rest; rest &= rest - 1)
+        if (!visit(static_cast<uint32_t>(std::countr_zero(rest)) << 24)) return false;
+    return true;
 }
 
 }  // namespace
 
-const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c) {
+// What is wrong with the map or the instruction is found out when the copy is performed.
+uint64_t announce(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c) {
+    events::AsyncIssue issue(w, op, lanes, SASSEMU_AGENT_TMA, c.store ? SASSEMU_GROUP_BULK : -1, c.mbarrier);
+    const std::byte* encoded = bytes_of_map(w, c.map);
+    if (!encoded) return issue.id();
+    issue.will_read(events::global_location(c.map), map_bytes, SASSEMU_VIA_TENSORMAP);
+    const Result<TensorMap> decoded = TensorMap::decode(encoded);
+    if (!decoded || decoded->rank != c.dimensions) return issue.id();
+    const Box box(*decoded);
+    each_window(c, [&](uint32_t window) {
+        if (!c.store) issue.reports_to(reported(c, window));
+        return each_row(*decoded, box, c, [&](const Row& row) {
+            each_range(
+                box, row, c.store,
+                [&](uint32_t at, uint64_t bytes) {
+                    const sassemu_location near = events::shared_location(*w.cta, window | at);
+                    c.store ? issue.will_read(near, bytes) : issue.will_write(near, bytes);
+                },
+                [&] {
+                    const sassemu_location far = events::global_location(row.far);
+                    c.store ? issue.will_write(far, row.bytes) : issue.will_read(far, row.bytes);
+                });
+            return true;
+        });
+    });
+    return issue.id();
+}
+
+const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c, uint64_t id) {
     if (c.map % 64)
         return services(w).fault(w, op, lanes, FaultKind::misaligned_address,
                                  "a tensor map lies at a multiple of 64", true, c.map);
-    const std::byte* encoded = map_at(w, op, lanes, c.map);
+    const std::byte* encoded = bytes_of_map(w, c.map);
+    if (!encoded) encoded = global_range(w, op, lanes, c.map, map_bytes, false);  // says what is wrong
     if (!encoded) return nullptr;
     const Result<TensorMap> decoded = TensorMap::decode(encoded);
     if (!decoded) return fault(w, op, lanes, decoded.error().where + " " + decoded.error().what, c.map);
@@ -154,46 +219,31 @@ const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c
             return fault(w, op, lanes, "coordinate " + std::to_string(k) + " of a store is negative", c.map);
 
     ++w.effects;
-    events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_TMA);
-    if (agent) agent.read_global(c.map, encoded, map_bytes, SASSEMU_VIA_TENSORMAP);
-    const uint32_t at = c.shared & 0xffffff;
-    for (uint32_t rest = receivers(c, c.shared); rest; rest &= rest - 1) {
-        const uint32_t window = static_cast<uint32_t>(std::countr_zero(rest)) << 24;
-        if (!shared_range(w, op, lanes, window | at, box.extent(), 128)) return nullptr;
+    events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_TMA, id);
+    if (agent) agent.read(events::global_location(c.map), encoded, map_bytes, SASSEMU_VIA_TENSORMAP);
+    const bool done = each_window(c, [&](uint32_t window) {
+        if (!shared_range(w, op, lanes, window | (c.shared & 0xffffff), box.extent(), 128)) return false;
         std::byte* shared = w.cta->cluster->cta[window >> 24]->shared;
-        uint32_t index[5] = {};
-        for (uint64_t row = 0; row < box.rows; ++row) {
-            bool inside = true;
-            uint64_t far = m.address;
-            for (uint32_t k = 1; k < m.rank; ++k) {
-                const int64_t i = c.at[k] + int64_t{index[k]} * m.step[k];
-                inside &= i >= 0 && i < static_cast<int64_t>(m.size[k]);
-                far += static_cast<uint64_t>(i) * m.stride[k - 1];
-            }
+        const bool copied = each_row(m, box, c, [&](const Row& row) {
             std::byte* global = nullptr;
-            uint64_t bytes = 0;
-            // Only the units of the row that exist are read; whole chunks are written.
-            const int64_t begin = std::max<int64_t>(c.at[0], 0),
-                          last = int64_t{c.at[0]} + int64_t{box.count[0] - 1} * box.step,
-                          end = std::min<int64_t>(last + 1, static_cast<int64_t>(m.size[0]));
-            inside &= begin < end;
-            if (inside) {
-                bytes = static_cast<uint64_t>(end - begin) * box.unit;
-                if (c.store) bytes = (bytes + 15) / 16 * 16;
-                std::byte* first = global_range(w, op, lanes, far + static_cast<uint64_t>(begin) * box.unit,
-                                                bytes, c.store);
-                if (!first) return nullptr;
-                global = first;
-            }
+            if (row.bytes && !(global = global_range(w, op, lanes, row.far, row.bytes, c.store))) return false;
             if (agent)
-                tell_row(agent, box, far + static_cast<uint64_t>(begin) * box.unit, global, bytes, window, shared,
-                         at + static_cast<uint32_t>(row) * box.pitch, c.store);
-            copy_row(m, box, global, begin, inside, c.at[0], shared, at + static_cast<uint32_t>(row) * box.pitch, c.store);
-            for (uint32_t k = 1; k < 5 && ++index[k] == box.count[k]; ++k) index[k] = 0;
-        }
-        if (!c.store && !report(w, op, lanes, c, window, box.bytes())) return nullptr;
-    }
-    return op + 1;
+                each_range(
+                    box, row, c.store,
+                    [&](uint32_t at, uint64_t bytes) {
+                        const sassemu_location near = events::shared_location(*w.cta, window | at);
+                        c.store ? agent.read(near, shared + at, bytes) : agent.write(near, shared + at, bytes);
+                    },
+                    [&] {
+                        const sassemu_location far = events::global_location(row.far);
+                        c.store ? agent.write(far, global, row.bytes) : agent.read(far, global, row.bytes);
+                    });
+            copy_row(m, box, global, row.begin, row.bytes != 0, c.at[0], shared, row.at, c.store);
+            return true;
+        });
+        return copied && (c.store || report(w, op, lanes, c, window, box.bytes()));
+    });
+    return done ? op + 1 : nullptr;
 }
 
 }  // namespace sassemu::async

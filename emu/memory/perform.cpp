@@ -177,7 +177,7 @@ Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32
             } else if (const Cta& cta = *w.cta->cluster->cta[rank]; address + bytes > cta.shared_bytes) {
                 out.fault = FaultKind::out_of_bounds;
                 out.what = "outside the shared memory of the CTA";
-            } else if (!cta.live_threads) {
+            } else if (&cta != w.cta && !cta.live_threads) {
                 out.fault = FaultKind::cluster;
                 out.what = "that CTA of the cluster has exited; its shared memory must not be used any more";
             } else {

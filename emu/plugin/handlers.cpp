@@ -1,9 +1,11 @@
 // What happens when a hooked operation runs. The operation's own handler (of the fast level, with its inlined flat model)
 // still does the work wherever a model leaves it to the engine: a model that does nothing costs one call.
+#include <algorithm>
 #include <cstring>
 
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/perform.hpp"
+#include "emu/plugin/async_events.hpp"
 #include "emu/plugin/sync_events.hpp"
 #include "emu/program/code_image.hpp"
 #include "emu/schedule/engine.hpp"
@@ -17,12 +19,11 @@ const Instruction& of(const Warp& w, const Op* op) {
 }
 const Op* plain(const Instruction& i, const Op* op, Warp& w, uint32_t mask) { return i.plain[mask == ~0u](op, w, mask); }
 
-void begin(AccessCall& call, const Instruction& i, const Op* op, Warp& w, uint32_t lanes) {
+void begin(AccessCall& call, const Instruction& i, const Op* op, Warp& w, uint32_t lanes, uint64_t sequence) {
     call.shown = i.access;
     call.shown.lanes = lanes;
-    Cta& cta = *w.cta;
-    call.shown.sequence = ++cta.sequence;
-    call.shown.token = cta.linear << 24 | (cta.sequence & 0xffffff);
+    call.shown.sequence = sequence;
+    call.shown.token = w.cta->linear << 24 | (sequence & 0xffffff);
     call.shown.warp = handle(&w);
     call.op = op;
     call.w = &w;
@@ -75,7 +76,7 @@ void prepare(AccessCall& call) {
 const Op* Hooks::run_model_only(const Op* op, Warp& w, uint32_t mask) {
     const Instruction& i = of(w, op);
     AccessCall call;
-    begin(call, i, op, w, mask);
+    begin(call, i, op, w, mask, ++w.cta->sequence);
     const int32_t answer = i.issue(i.model, &call.shown);
     if (answer == SASSEMU_DONE) [[likely]] return plain(i, op, w, mask);
     prepare(call);
@@ -86,12 +87,7 @@ const Op* Hooks::run_all(const Op* op, Warp& w, uint32_t mask) {
     const Instruction& i = of(w, op);
     Hooks& h = *i.hooks;
     if (i.scoreboard) {
-        sassemu_sync e{};
-        e.kind = SASSEMU_SYNC_SCOREBOARD;
-        e.lanes = mask;
-        e.warp = handle(&w);
-        e.cta = handle(w.cta);
-        e.insn = handle(&i);
+        sassemu_sync e = events::event(w, handle(&i), SASSEMU_SYNC_SCOREBOARD, mask);
         e.mask = i.wait;
         h.sync(e);
     }
@@ -148,7 +144,7 @@ const Op* Hooks::access(const Instruction& i, const Op* op, Warp& w, uint32_t ma
     if (i.access.flags & SASSEMU_ACCESS_MATRIX) lanes = low_lanes(8 * op->k[0]);
     if (!lanes) return plain(i, op, w, mask);
     AccessCall call;
-    begin(call, i, op, w, lanes);
+    begin(call, i, op, w, lanes, ++w.cta->sequence);
     prepare(call);
     // What the operation overwrites is kept for those who look afterwards.
     const bool observed = !on_issue_.empty() || !on_access_.empty();
@@ -260,33 +256,29 @@ void Hooks::performed(Warp& w, const Op* op, const Access& a, uint64_t token, ui
         tell_access(call);
     }
     if (!wants(SASSEMU_SYNC_LOAD_RETURN)) return;
-    sassemu_sync e{};
-    e.kind = SASSEMU_SYNC_LOAD_RETURN;
-    e.lanes = lanes;
-    e.warp = handle(&w);
-    e.cta = handle(w.cta);
-    e.insn = handle(&i);
+    sassemu_sync e = events::event(w, handle(&i), SASSEMU_SYNC_LOAD_RETURN, lanes);
     e.token = token;
     sync(e);
 }
 
 // ---- LDGSTS: two accesses, the bytes past the registers ----------------------------------------------------------------------
 
+// One half; its rows are the caller's.
+static void begin_half(AccessCall& c, const Instruction& i, const Op* op, Warp& w, bool store, uint32_t lanes, uint64_t sequence) {
+    begin(c, i, op, w, lanes, sequence);
+    c.shown.op = store ? SASSEMU_STORE : SASSEMU_LOAD;
+    c.shown.space = store ? SASSEMU_SHARED : SASSEMU_GLOBAL;
+    c.rows = true;
+    c.values = c.compare = c.results = nullptr;
+    c.destination = nullptr;
+}
+
 const Op* Hooks::copy(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
     const uint32_t from = accessing(i, w, mask);
     AccessCall load, store;
-    const auto fill = [&](AccessCall& c, uint8_t kind, uint8_t space, uint32_t lanes) {
-        begin(c, i, op, w, lanes ? lanes : mask);
-        c.shown.op = kind;
-        c.shown.space = space;
-        c.shown.lanes = lanes;
-        c.rows = true;
-        c.values = c.compare = c.results = nullptr;
-        c.destination = nullptr;
-    };
     uint32_t supplied[4][32] = {};
-    fill(load, SASSEMU_LOAD, SASSEMU_GLOBAL, from);
-    fill(store, SASSEMU_STORE, SASSEMU_SHARED, mask);
+    begin_half(load, i, op, w, false, from, ++w.cta->sequence);
+    begin_half(store, i, op, w, true, mask, ++w.cta->sequence);
     load.destination = supplied[0];
     load.shown.flags |= SASSEMU_ACCESS_IMMEDIATE;
     // The model has a say where whole elements are read; ZFILL is the engine's.
@@ -297,14 +289,13 @@ const Op* Hooks::copy(const Instruction& i, const Op* op, Warp& w, uint32_t mask
         if (w.stop == Stop::faulted) return nullptr;
         own = answer == SASSEMU_SUPPLIED && load.supplied == from;
     }
-    const bool observed = !on_issue_.empty() || !on_access_.empty();
     const bool good = (!from || plugin_host().addresses(&load.shown)) && plugin_host().addresses(&store.shown);
     if (!good) return plain(i, op, w, mask);
-    const bool show_load = observed && from && shown_to_observers(SASSEMU_SPACE_BIT(SASSEMU_GLOBAL));
-    const bool show_store = observed && shown_to_observers(SASSEMU_SPACE_BIT(SASSEMU_SHARED));
-    if (show_load) tell_issue(load);
-    if (show_store) tell_issue(store);
-    const Op* next = op + 1;
+    const async::Issued issued{events::AsyncIssue(w, op, mask, SASSEMU_AGENT_LDGSTS, SASSEMU_GROUP_LDGSTS).id(),
+                               load.shown.sequence};
+    load.async = store.async = issued.id;
+    if (from && shown_to_observers(SASSEMU_SPACE_BIT(SASSEMU_GLOBAL))) tell_issue(load);
+    if (shown_to_observers(SASSEMU_SPACE_BIT(SASSEMU_SHARED))) tell_issue(store);
     if (own) {
         for (uint32_t rest = mask; rest; rest &= rest - 1) {
             const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
@@ -313,20 +304,42 @@ const Op* Hooks::copy(const Instruction& i, const Op* op, Warp& w, uint32_t mask
         }
         ++w.effects;
     } else {
-        next = plain(i, op, w, mask);
+        // The agents take it, who will tell when it is performed; or it is performed on the spot.
+        async::Agents& agents = agents_of(*w.cta);
+        agents.told(issued);
+        if (!plain(i, op, w, mask)) return nullptr;
+        if (!agents.taken().id) return op + 1;
     }
-    if (!next) return nullptr;
+    const events::AsyncOperation agent(w, op, mask, SASSEMU_AGENT_LDGSTS, issued.id);
+    LaneCopy c;
+    c.bytes = store.shown.bytes;
+    c.from_lanes = from;
+    std::copy_n(load.address, 32, c.from);
+    for (uint32_t lane = 0; lane < 32; ++lane) c.to[lane] = static_cast<uint32_t>(store.address[lane]);
+    copied(w, op, mask, c, issued);
+    return op + 1;
+}
+
+void Hooks::copied(Warp& w, const Op* op, uint32_t lanes, const LaneCopy& c, const async::Issued& issued) {
+    const Instruction& i = of(w, op);
+    if (i.kind != Hooked::copy || on_access_.empty()) return;
     uint32_t bytes[4][32] = {};
-    if (show_load || show_store)
-        for (uint32_t rest = mask; rest; rest &= rest - 1) {
-            const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
-            const std::byte* at = land(w, AccessSpace::shared, store.address[lane], lane, store.shown.bytes, false).host;
-            for (uint32_t k = 0; k < store.shown.bytes / 4u; ++k) bytes[k][lane] = host::load<uint32_t>(at + 4 * k);
-        }
-    load.values = store.values = bytes[0];
-    if (show_load) tell_access(load);
-    if (show_store) tell_access(store);
-    return next;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+        const std::byte* at = land(w, AccessSpace::shared, c.to[lane], lane, c.bytes, false).host;
+        for (uint32_t k = 0; k < c.bytes / 4; ++k) bytes[k][lane] = host::load<uint32_t>(at + 4 * k);
+    }
+    for (const bool store : {false, true}) {
+        const uint32_t half = store ? lanes : lanes & c.from_lanes;
+        if (!half || !shown_to_observers(SASSEMU_SPACE_BIT(store ? SASSEMU_SHARED : SASSEMU_GLOBAL))) continue;
+        AccessCall call;
+        begin_half(call, i, op, w, store, half, issued.sequence + store);
+        call.async = issued.id;
+        call.known = AccessCall::Known::good;
+        for (uint32_t lane = 0; lane < 32; ++lane) call.address[lane] = store ? c.to[lane] : c.from[lane];
+        call.values = bytes[0];
+        tell_access(call);
+    }
 }
 
 // ---- fences and caches ---------------------------------------------------------------------------------------------------------
@@ -373,17 +386,8 @@ const Op* Hooks::cache(const Instruction& i, const Op* op, Warp& w, uint32_t mas
 // ---- what synchronises, seen as instructions -------------------------------------------------------------------------------------
 
 const Op* Hooks::misc(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
-    sassemu_sync e{};
-    e.lanes = mask;
-    e.warp = handle(&w);
-    e.cta = handle(w.cta);
-    e.insn = handle(&i);
-    const auto at = [&](uint32_t address) {
-        const Cluster& cluster = *w.cta->cluster;
-        e.owner_rank = address >> 24;
-        e.address = address & 0xffffff;
-        e.owner = e.owner_rank < cluster.size ? cluster.cta[e.owner_rank]->linear : w.cta->linear;
-    };
+    sassemu_sync e = events::event(w, handle(&i), 0, mask);
+    const auto at = [&](uint32_t address) { events::set_object(e, *w.cta, address); };
     switch (i.kind) {
         case Hooked::mbarrier_init: {
             const uint32_t address = w.scalar32(op->a) + op->m[0];

@@ -289,7 +289,9 @@ void Hooks::sync(sassemu_sync& event) {
 }
 
 void Hooks::async(const sassemu_async& event) {
-    for (PluginSession* s : on_async_) s->table().observer->async(s->self, &event);
+    const bool since_1_2 = event.step > SASSEMU_ASYNC_COMPLETE;
+    for (PluginSession* s : on_async_)
+        if (!since_1_2 || (s->table().abi & 0xffff) >= 2) s->table().observer->async(s->self, &event);
 }
 
 void Hooks::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const std::string& what, bool has_address,

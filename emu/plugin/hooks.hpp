@@ -3,6 +3,7 @@
 // not: finding plugins (plugin_file.hpp) and the table that they call (host_table.cpp).
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -25,8 +26,12 @@ class Hooks;
 class AddressSpace;
 struct Access;
 struct Cta;
+struct LaneCopy;
 struct Launch;
 struct Warp;
+namespace async {
+struct Issued;
+}
 
 // A plugin in this run; what it sees as its sassemu_session.
 struct PluginSession {
@@ -48,6 +53,7 @@ struct AccessCall {
     bool located = false;
     bool rows = false;      // the pointers below are set (prepare())
     uint32_t supplied = 0;  // lanes
+    uint64_t async;         // LDGSTS: its number
     const uint32_t* values;
     const uint32_t* compare;
     const uint32_t* results;
@@ -120,7 +126,9 @@ class Hooks {
                uint64_t address);
     // A deferred load has its values.
     void performed(Warp& w, const Op* op, const Access& access, uint64_t token, uint32_t lanes);
-    uint64_t next_async() { return ++asyncs_; }
+    // An LDGSTS has been performed, with these addresses.
+    void copied(Warp& w, const Op* op, uint32_t lanes, const LaneCopy& copy, const async::Issued& issued);
+    uint64_t next_async() { return asyncs_.fetch_add(1, std::memory_order_relaxed) + 1; }
     // Texture reads, one texel at a time: emu/memory/textures.hpp.
     static const std::byte* texel(void* hooks, Warp& w, uint64_t address, const std::byte* at, uint32_t bytes,
                                   std::byte* copy);
@@ -167,7 +175,8 @@ class Hooks {
     uint64_t sync_wanted_ = 0, model_sync_ = 0;
     bool host_hidden_ = false, wants_async_ = false, defers_ = false, needs_values_ = false;
     uint32_t threading_ = SASSEMU_FREE;
-    uint64_t epoch_ = 0, held_ = 0, asyncs_ = 0;
+    uint64_t epoch_ = 0, held_ = 0;
+    std::atomic<uint64_t> asyncs_{0};
     uint64_t constant_address_ = 0;
     uint8_t last_group_ = 0;  // of the last commit that was lowered
     sassemu_launch_info launch_info_{};

@@ -5,19 +5,13 @@
 
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/perform.hpp"
-#include "emu/plugin/hooks.hpp"
+#include "emu/plugin/async_events.hpp"
 #include "emu/schedule/chooser.hpp"
 #include "emu/schedule/engine.hpp"
 
 namespace sassemu {
 
 namespace {
-
-template <class T>
-void give(T* to, T from) {
-    from.size = to->size;
-    std::memcpy(to, &from, std::min<size_t>(to->size, sizeof from));
-}
 
 sassemu_dim3 dim(const Dim3& d) { return {d.x, d.y, d.z}; }
 AccessCall& call_of(const sassemu_access* a) { return *reinterpret_cast<AccessCall*>(const_cast<sassemu_access*>(a)); }
@@ -200,13 +194,9 @@ sassemu_location locate(const Warp& w, uint32_t space, uint64_t address) {
         if (space == SASSEMU_SHARED) rank = static_cast<uint32_t>(address) >> 24;
         if (space != SASSEMU_GLOBAL) address &= 0xffffffffu;
     }
-    sassemu_location r{address, space, 0};
-    if (space == SASSEMU_SHARED) {
-        r.address &= 0xffffff;
-        const Cluster& cluster = *w.cta->cluster;
-        r.owner = static_cast<uint32_t>(rank < cluster.size ? cluster.cta[rank]->linear : w.cta->linear);
-    }
-    return r;
+    if (space == SASSEMU_SHARED)
+        return events::shared_location(*w.cta, rank << 24 | (static_cast<uint32_t>(address) & 0xffffff));
+    return {address, space, 0};
 }
 
 const sassemu_location* locations(const sassemu_access* a) {
@@ -236,6 +226,7 @@ void agent(const sassemu_access* a, sassemu_agent* out) {
     r.cluster_rank = w.cta->rank;
     r.warp = w.index;
     r.path = w.current;
+    r.id = r.kind == SASSEMU_AGENT_LDGSTS ? c.async : 0;
     r.cluster = cluster_of(*w.cta);
     r.cta = w.cta->linear;
     r.launch = w.cta->launch->id;

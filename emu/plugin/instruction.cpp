@@ -50,13 +50,6 @@ InstructionText* make_text(const Instruction& i) {
     return t;
 }
 
-// Copies what both sides know of a struct that the plugin brought.
-template <class T>
-void give(T* to, T from) {
-    from.size = to->size;
-    std::memcpy(to, &from, std::min<size_t>(to->size, sizeof from));
-}
-
 uint8_t operand_kind(const sassdec_operand& o) {
     switch (o.kind) {
         case SASSDEC_OP_REG: return o.file == SASSDEC_UR ? SASSEMU_OPERAND_UNIFORM_REGISTER : SASSEMU_OPERAND_REGISTER;

@@ -2,7 +2,9 @@
 // they are shown. One per instruction of a code image that plugins look at; a plugin sees its address as a sassemu_insn.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -73,6 +75,13 @@ inline sassemu_insn handle(const Instruction* i) { return reinterpret_cast<sasse
 inline const Instruction& instruction(sassemu_insn i) { return *reinterpret_cast<const Instruction*>(i); }
 
 const InstructionText& text_of(const Instruction&);
+
+// Copies what both sides know of a struct that the plugin brought.
+template <class T>
+void give(T* to, T from) {
+    from.size = to->size;
+    std::memcpy(to, &from, std::min<size_t>(to->size, sizeof from));
+}
 
 // Where the host table's functions on modules and instructions are filled in.
 void add_instruction_functions(sassemu_host& table);

@@ -1,20 +1,30 @@
 // The events of sync_events.hpp, filled in.
 #include "emu/plugin/sync_events.hpp"
 
+#include "emu/plugin/async_events.hpp"
 #include "emu/schedule/engine.hpp"
 
 namespace sassemu::events {
 
-namespace {
-
-sassemu_sync of(Warp& w, const Op* op, uint32_t kind, uint32_t lanes) {
+sassemu_sync event(Warp& w, sassemu_insn insn, uint32_t kind, uint32_t lanes) {
     sassemu_sync e{};
     e.kind = kind;
     e.lanes = lanes;
     e.warp = handle(&w);
     e.cta = handle(w.cta);
-    e.insn = instruction_of(w, op);
+    e.insn = insn;
     return e;
+}
+void set_object(sassemu_sync& e, const Cta& cta, uint32_t address) {
+    e.owner_rank = address >> 24;
+    e.address = address & 0xffffff;
+    e.owner = shared_location(cta, address).owner;
+}
+
+namespace {
+
+sassemu_sync of(Warp& w, const Op* op, uint32_t kind, uint32_t lanes) {
+    return event(w, instruction_of(w, op), kind, lanes);
 }
 
 // An event that says no more than who and where.
@@ -70,10 +80,7 @@ void mbarrier_change(Hooks& h, Warp& w, const Op* op, uint32_t lane, uint32_t ad
     const auto kind = misuse ? SASSEMU_SYNC_MBARRIER_MISUSE : SASSEMU_SYNC_MBARRIER_ARRIVE;
     if (!h.wants(kind)) return;
     sassemu_sync e = of(w, op, kind, 1u << lane);
-    const Cluster& cluster = *w.cta->cluster;
-    e.owner_rank = address >> 24;
-    e.address = address & 0xffffff;
-    e.owner = e.owner_rank < cluster.size ? cluster.cta[e.owner_rank]->linear : w.cta->linear;
+    set_object(e, *w.cta, address);
     e.arrivals = static_cast<int64_t>(change.arrivals);
     e.drops = static_cast<int64_t>(change.drops);
     e.expect = change.expect;
@@ -91,63 +98,6 @@ void warp_joins(Hooks& h, Warp& w, const Op* op, uint32_t lanes) {
 
 void exits(Hooks& h, Warp& w, const Op* op, uint32_t lanes) {
     tell(h, w, op, SASSEMU_SYNC_EXIT, lanes);
-}
-
-// ---- asynchronous operations ----------------------------------------------------------------------------------------------
-
-thread_local uint64_t AsyncOperation::current_ = 0;
-
-AsyncOperation::AsyncOperation(Warp& w, const Op* op, uint32_t lanes, sassemu_agent_kind kind, uint32_t proxy)
-    : hooks_(engine(w).hooks()), w_(w), op_(op), lanes_(lanes), kind_(kind), proxy_(proxy) {
-    if (!hooks_) return;
-    current_ = id_ = hooks_->next_async();
-    tell(SASSEMU_ASYNC_ISSUE, 0, {}, nullptr, 0, proxy_);
-}
-
-AsyncOperation::~AsyncOperation() {
-    if (!hooks_) return;
-    tell(SASSEMU_ASYNC_COMPLETE, 0, {}, nullptr, 0, proxy_);
-    current_ = 0;
-}
-
-void AsyncOperation::tell(uint32_t step, uint32_t op, const sassemu_location& at, const std::byte* bytes, uint64_t count,
-                          uint32_t proxy) {
-    if (!hooks_ || !hooks_->wants_async()) return;
-    sassemu_async e{};
-    e.size = sizeof e;
-    e.step = step;
-    e.agent_kind = kind_;
-    e.proxy = proxy;
-    e.id = id_;
-    e.lanes = lanes_;
-    e.op = op;
-    e.warp = handle(&w_);
-    e.insn = instruction_of(w_, op_);
-    e.at = at;
-    e.bytes = count;
-    if (step == SASSEMU_ASYNC_READ) e.data = bytes;
-    if (step == SASSEMU_ASYNC_WRITE) e.before = bytes;
-    hooks_->async(e);
-}
-
-sassemu_location AsyncOperation::shared(uint32_t address) const {
-    const Cluster& cluster = *w_.cta->cluster;
-    const uint32_t rank = address >> 24;
-    return {address & 0xffffff, SASSEMU_SHARED,
-            static_cast<uint32_t>(rank < cluster.size ? cluster.cta[rank]->linear : w_.cta->linear)};
-}
-
-void AsyncOperation::read_global(uint64_t address, const std::byte* bytes, uint64_t count, uint32_t proxy) {
-    tell(SASSEMU_ASYNC_READ, SASSEMU_LOAD, {address, SASSEMU_GLOBAL, 0}, bytes, count, proxy);
-}
-void AsyncOperation::write_global(uint64_t address, const std::byte* bytes, uint64_t count, bool reduce) {
-    tell(SASSEMU_ASYNC_WRITE, reduce ? SASSEMU_REDUCE : SASSEMU_STORE, {address, SASSEMU_GLOBAL, 0}, bytes, count, proxy_);
-}
-void AsyncOperation::read_shared(uint32_t address, const std::byte* bytes, uint64_t count) {
-    tell(SASSEMU_ASYNC_READ, SASSEMU_LOAD, shared(address), bytes, count, proxy_);
-}
-void AsyncOperation::write_shared(uint32_t address, const std::byte* bytes, uint64_t count, bool reduce) {
-    tell(SASSEMU_ASYNC_WRITE, reduce ? SASSEMU_REDUCE : SASSEMU_STORE, shared(address), bytes, count, proxy_);
 }
 
 }  // namespace sassemu::events

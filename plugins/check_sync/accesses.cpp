@@ -1,4 +1,4 @@
-// Accesses to data: those of warps, those of copies, and words that threads synchronise through. How they are looked at byte
+// Accesses to data by warps, and words that threads synchronise through. How they are looked at byte
 // by byte is in cells.cpp and judge.cpp.
 #include <bit>
 
@@ -37,6 +37,7 @@ void Checker::access_issue(const sassemu_access& a) {
     t.write = writes;
     t.by_letter = m.known;
     t.access = &a;
+    t.copy = copy ? w.copy : nullptr;
     t.stamp.insn = insn;
     t.stamp.who = copy ? w.copying() : w.threads();
     t.stamp.epoch = w.epoch;
@@ -158,59 +159,6 @@ void Checker::read_map(Warp& w, uint32_t lanes, uint32_t insn, const sassemu_loc
         if (!t.group || t.group->maps.covers(writer.who, writer.lanes, writer.epoch)) continue;
         found(Kind::missing_map_fence, true, writer, true, t);
         return;
-    }
-}
-
-// The rest of a copy, when all of it is known.
-void Checker::finish_copy(uint64_t, Copy& copy) {
-    Warp& w = warp_of(copy.warp);
-    const uint32_t lane = static_cast<uint32_t>(__builtin_ctz(copy.lanes));
-    order_.each(w, copy.lanes, [](Group&) {});
-    Group* group = nullptr;
-    for (Group& g : w.groups)
-        if (g.lanes & copy.lanes) group = &g;
-    if (!group) return;
-    for (const Copy::Range& r : copy.ranges) {
-        Touch t{};
-        t.warp = &w;
-        t.group = group;
-        t.by_letter = meanings_[copy.insn].known;
-        t.write = r.write;
-        t.overwritten = r.before.empty() ? nullptr : r.before.data();
-        t.copied_from = r.at.address;
-        t.shared = r.at.space == SASSEMU_SHARED;
-        t.owner = r.at.owner;
-        t.lane = lane;
-        t.stamp.insn = copy.insn;
-        const Meaning& m = meanings_[copy.insn];
-        const bool store = m.opcode.starts_with("STAS") || m.opcode.starts_with("REDAS");
-        t.stamp.flags = stamp_async | (store ? stamp_generic : 0u) | (r.reduce ? stamp_atomic | stamp_strong | uint32_t{gpu} * stamp_reach : 0u);
-        t.stamp.lanes = 1u << lane;
-        if (copy.completes.empty()) {
-            t.stamp.who = r.write ? w.bulk_writes() : w.bulk_reads();
-            t.stamp.epoch = w.copies[SASSEMU_GROUP_BULK][lane] + 1;
-        } else {
-            auto to = copy.completes.find(r.at.owner);
-            if (!t.shared || !r.write || to == copy.completes.end()) to = copy.completes.begin();
-            t.stamp.who = to->second.who;
-            t.stamp.lanes = 1;
-            t.stamp.epoch = to->second.epoch;
-        }
-        t.id = shadow_.stamps.number(t.stamp);
-        if (t.shared) remote(w, r.at.owner);
-        uint64_t address = r.at.address;
-        for (uint64_t left = r.bytes; left;) {
-            Block* block = t.shared ? shadow_.shared(r.at.owner) : &shadow_.global(address);
-            if (!block) break;
-            t.base = t.shared ? 0 : address / Shadow::page * Shadow::page;
-            const auto offset = static_cast<uint32_t>(address - t.base);
-            const auto now = static_cast<uint32_t>(t.shared ? left : std::min<uint64_t>(left, Shadow::page - offset));
-            const uint32_t cell = shadow_.cell(*block, offset, now);
-            if (cell == block->cells()) break;
-            touch_cells(t, *block, cell, now >> block->shift(), t.stamp.lanes);
-            address += now;
-            left -= now;
-        }
     }
 }
 

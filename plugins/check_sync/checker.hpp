@@ -1,5 +1,5 @@
 // The checker: takes the events of a run one after the other, keeps what every lane knows, and judges every access. What
-// belongs here: its state. accesses.cpp has accesses to data, events.cpp everything that orders them.
+// belongs here: its state. accesses.cpp has accesses to data, copies.cpp those that happen later, events.cpp everything that orders them.
 #pragma once
 
 #include <optional>
@@ -14,18 +14,25 @@
 
 namespace check_sync {
 
-struct Copy {  // an asynchronous operation under way
-    sassemu_warp warp = nullptr;
+struct Copy {  // an asynchronous operation that has been issued and not performed
+    Warp* warp = nullptr;
     uint32_t lanes = 0, insn = 0;
-    bool reports = false;  // to an mbarrier
+    Issue by;
+    std::vector<std::pair<uint32_t, uint32_t>> awaits;  // an arrival: lanes, and their groups of LDGSTS that it waits for
     struct Range {
-        bool write, reduce;
-        sassemu_location at;
-        uint64_t bytes;
-        std::vector<std::byte> before;  // of a write: what was there
+        bool shared;
+        uint64_t owner, address, end;
+        // Of one that it writes:
+        Stamp stamp;
+        uint32_t lane = 0;
+        std::pair<uint64_t, uint32_t> mbarrier;  // that is told of it
     };
-    std::vector<Range> ranges;
-    std::map<uint64_t, Entry> completes;  // by owner of the mbarrier
+    std::vector<Range> writes;
+    struct Value {  // that a finding lacks until it is performed
+        Side* side;
+        Range at;
+    };
+    std::vector<Value> values;
 };
 
 struct Mbarrier {
@@ -36,11 +43,10 @@ struct Mbarrier {
     uint32_t expect_insn = 0;
     int64_t transactions = 0;
     bool brought = false;        // some bytes of this phase have come
-    struct Told {  // whose store was told last: warp, its epoch, the phase
-        uint32_t warp = 0, epoch = 0, phase = 0;
-        bool operator==(const Told&) const = default;
+    struct Told {  // whose store was told last
+        uint32_t warp = 0, phase = 0;
+        Issue by;
     } told;
-    uint32_t told_lanes = 0;
 };
 
 struct ThreadName {
@@ -72,6 +78,7 @@ class Checker : public sassemu::Plugin {
     void cta_end(sassemu_cta c);
     uint32_t select(sassemu_insn i);
     void before(sassemu_warp, sassemu_insn, uint32_t lanes);
+    void after(sassemu_warp, sassemu_insn, uint32_t lanes);
     void access_issue(const sassemu_access& a);
     void fence(const sassemu_fence& f);
     void cache(const sassemu_cache_op& c);
@@ -91,9 +98,8 @@ class Checker : public sassemu::Plugin {
         StampId id;
         bool write, shared, by_letter;
         uint64_t owner, base;  // of the block: shared memory's CTA; address of the first byte
-        const sassemu_access* access;  // NULL: a copy
-        const std::byte* overwritten;  // by a copy, from address `copied_from` on; NULL: not known
-        uint64_t copied_from;
+        const sassemu_access* access;  // NULL: a copy by the async proxy
+        Copy* copy;                    // NULL: an access that takes place now
         // What is in order before it, by the last look.
         StampId fine_write;
         uint32_t fine_readers;
@@ -137,7 +143,19 @@ class Checker : public sassemu::Plugin {
     void synchronise(Warp& w, const sassemu_access& a, uint32_t insn, const sassemu_location* at, bool reads, bool writes);
     void mbarrier(const sassemu_sync& s);
     void wait_for_groups(Warp& w, const sassemu_sync& s, uint32_t kind);
-    void finish_copy(uint64_t id, Copy& copy);
+    Mbarrier& mbarrier_at(uint64_t owner, uint32_t address);
+    void initialised(const Mbarrier& b, Warp& w, uint32_t lanes, uint32_t insn, uint64_t owner, uint32_t address);
+    void issue_copy(const sassemu_async& a);
+    void await_copies(Copy& c);
+    void touch_copy(const sassemu_async& a, Copy& copy);
+    Touch touch_of(Copy& copy, const Copy::Range& r);
+    template <class Visit>
+    void each_stretch(Touch& t, const Copy::Range& r, Visit&& visit);
+    void missed_phase(Copy& copy, Copy::Range& r, uint32_t phase);
+    void complete_copy(const sassemu_async& a);
+    void reported(const sassemu_sync& s, Copy& copy, Mbarrier& b);
+    bool value_at(const Copy::Range& at, std::string& value);
+    void values_of(Finding& f, const Stamp& earlier, bool earlier_writes, const Touch& t);
     void report_transactions(bool waited_for);
     std::string thread_text(Component who, uint32_t lanes) const;
     std::string place_text(uint32_t insn) const;
@@ -214,7 +232,8 @@ class Checker : public sassemu::Plugin {
     std::map<uint64_t, ClusterBarrier> cluster_barriers_;
     std::map<std::pair<uint64_t, uint32_t>, Mbarrier> mbarriers_;
     Component next_mbarrier_ = first_mbarrier;
-    std::map<uint64_t, Copy> copies_;
+    std::map<uint64_t, Copy> copies_;         // by number
+    std::vector<Copy::Value> changing_;       // values that the running instruction is about to make
     std::set<uint64_t> seeds_;
     std::pair<uint64_t, uint64_t> heap_;  // of device malloc: not checked
 };

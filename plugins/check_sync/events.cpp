@@ -1,5 +1,5 @@
-// What orders accesses: barriers, fences, copies that complete, the beginning and end of things. mbarrier objects are in
-// mbarriers.cpp.
+// What orders accesses: barriers, fences, the beginning and end of things. mbarrier objects are in mbarriers.cpp, copies in
+// copies.cpp.
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
@@ -54,6 +54,7 @@ void Checker::launch_end(sassemu_launch, const char* status) {
     proxy_fences_.clear();
     mbarriers_.clear();
     copies_.clear();
+    changing_.clear();
     ctas_.clear();
 }
 
@@ -107,6 +108,9 @@ uint32_t Checker::select(sassemu_insn i) {
     for (const std::string_view name : {"SYNCS", "ARRIVES", "UTMACCTL", "WARPSYNC", "TEX", "TLD", "TXD"})
         if (opcode.starts_with(name)) return SASSEMU_BEFORE;
     sassemu_intent intent{};
+    // Behind an atomic its result is there.
+    for (const std::string_view name : {"ATOM", "RED"})
+        if (opcode.starts_with(name)) return SASSEMU_AFTER;
     const bool silent = opcode == "NOP" && this->intent(i, intent) && intent.kind != SASSEMU_INTENT_NONE;
     return silent ? SASSEMU_BEFORE : 0;
 }
@@ -338,26 +342,6 @@ void Checker::remote(Warp& w, uint64_t owner) {
     ClusterBarrier& b = cluster_barriers_[w.place.cluster];
     if (std::exchange(b.remote, true)) return;
     order_.need(b.meeting, Order::level_cluster);
-}
-
-void Checker::async(const sassemu_async& a) {
-    if (a.proxy == SASSEMU_VIA_TENSORMAP && a.step == SASSEMU_ASYNC_READ && a.warp)
-        read_map(warp_of(a.warp), a.lanes, meanings_.number(a.insn), a.at, a.bytes);
-    if (a.agent_kind == SASSEMU_AGENT_LDGSTS || a.proxy == SASSEMU_VIA_TENSORMAP) return;
-    Copy& c = copies_[a.id];
-    if (a.warp) {
-        c.warp = a.warp;
-        c.insn = meanings_.number(a.insn);
-        if (a.lanes) c.lanes = a.lanes;
-    }
-    if (a.step == SASSEMU_ASYNC_READ || a.step == SASSEMU_ASYNC_WRITE) {
-        const auto* before = static_cast<const std::byte*>(a.step == SASSEMU_ASYNC_WRITE ? a.before : nullptr);
-        c.ranges.push_back({a.step == SASSEMU_ASYNC_WRITE, a.op == SASSEMU_REDUCE, a.at, a.bytes,
-                            std::vector<std::byte>(before, before ? before + a.bytes : nullptr)});
-    }
-    if (a.step != SASSEMU_ASYNC_COMPLETE) return;
-    if (c.warp && c.lanes) finish_copy(a.id, c);
-    copies_.erase(a.id);
 }
 
 void Checker::allocate(const sassemu_allocation& a) {

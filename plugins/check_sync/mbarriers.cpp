@@ -3,47 +3,53 @@
 
 namespace check_sync {
 
-void Checker::mbarrier(const sassemu_sync& s) {
-    Mbarrier& b = mbarriers_[{s.owner, s.address}];
+Mbarrier& Checker::mbarrier_at(uint64_t owner, uint32_t address) {
+    Mbarrier& b = mbarriers_[{owner, address}];
     if (!b.id) b.id = next_mbarrier_++;
+    return b;
+}
+
+// Whether its initialisation is ordered before what these lanes do to it.
+void Checker::initialised(const Mbarrier& b, Warp& w, uint32_t lanes, uint32_t insn, uint64_t owner, uint32_t address) {
+    if (!b.init_insn) return;
+    const Meaning& m = meanings_[insn];
+    const ThreadName& name = names_[b.init_warp];
+    const bool here = name.cta == w.place.cta;
+    bool ordered = true;
+    order_.each(w, lanes, [&](Group& g) {
+        const Component who = b.init_warp * 4;
+        const uint32_t others = w.id == b.init_warp ? b.init_lanes & ~g.lanes : b.init_lanes;
+        const Rule rule = !m.known ? (here ? for_shared : executed) : for_init;
+        const bool known = !others || g.now[rule].covers(who, others, b.init_epoch);
+        if (known && others && g.met && !g.now[without_meeting].covers(who, others, b.init_epoch))
+            order_.need(g.met, level_between(who, w));
+        ordered &= known || (w.id == b.init_warp && w.classes[__builtin_ctz(g.lanes)] == w.classes[__builtin_ctz(others)]);
+    });
+    if (ordered) return;
+    Touch t{};
+    t.warp = &w;
+    t.lane = static_cast<uint32_t>(__builtin_ctz(lanes));
+    for (Group& g : w.groups)
+        if (g.lanes >> t.lane & 1) t.group = &g;
+    t.shared = true;
+    t.owner = owner;
+    t.address = address;
+    t.bytes = 8;
+    t.stamp = {w.threads(), 1u << t.lane, w.epoch, insn & 0xffffff, 0};
+    t.id = settled;
+    found(Kind::mbarrier_protocol, true, {b.init_warp * 4, b.init_lanes, b.init_epoch, b.init_insn & 0xffffff, 0}, true, t);
+}
+
+void Checker::mbarrier(const sassemu_sync& s) {
+    Mbarrier& b = mbarrier_at(s.owner, s.address);
     const uint32_t insn = meanings_.number(s.insn);
     const Meaning& m = meanings_[insn];
-    const auto initialised = [&](Warp& w, uint32_t lanes) {  // as far as these lanes know
-        if (!b.init_insn) return;
-        const ThreadName& name = names_[b.init_warp];
-        const bool here = name.cta == w.place.cta;
-        bool ordered = true;
-        order_.each(w, lanes, [&](Group& g) {
-            const Component who = b.init_warp * 4;
-            const uint32_t others = w.id == b.init_warp ? b.init_lanes & ~g.lanes : b.init_lanes;
-            const Rule rule = !m.known ? (here ? for_shared : executed) : for_init;
-            const bool known = !others || g.now[rule].covers(who, others, b.init_epoch);
-            if (known && others && g.met && !g.now[without_meeting].covers(who, others, b.init_epoch))
-                order_.need(g.met, level_between(who, w));
-            ordered &= known || (w.id == b.init_warp && w.classes[__builtin_ctz(g.lanes)] == w.classes[__builtin_ctz(others)]);
-        });
-        if (ordered) return;
-        Touch t{};
-        t.warp = &w;
-        t.lane = static_cast<uint32_t>(__builtin_ctz(lanes));
-        for (Group& g : w.groups)
-            if (g.lanes >> t.lane & 1) t.group = &g;
-        t.shared = true;
-        t.owner = s.owner;
-        t.address = s.address;
-        t.bytes = 8;
-        t.stamp = {w.threads(), 1u << t.lane, w.epoch, insn & 0xffffff, 0};
-        t.id = settled;
-        found(Kind::mbarrier_protocol, true, {b.init_warp * 4, b.init_lanes, b.init_epoch, b.init_insn & 0xffffff, 0}, true, t);
-    };
     Warp* w = s.warp ? &warp_of(s.warp) : nullptr;
     if (w) remote(*w, s.owner);
     switch (s.kind) {
         case SASSEMU_SYNC_MBARRIER_INIT: {
-            const Component id = b.id;
             b = {};
             b.id = next_mbarrier_++;
-            (void)id;
             b.init_warp = w->id;
             b.init_lanes = s.lanes & -s.lanes;
             b.init_epoch = w->epoch;
@@ -55,33 +61,19 @@ void Checker::mbarrier(const sassemu_sync& s) {
             const bool over = s.phase != s.phase_after;
             // Lanes that arrive at one object are told as one change, by the first of them.
             const uint32_t lanes = w && !s.agent && s.arrivals > 1 ? w->issued : s.lanes;
-            const Entry phase{b.id, 1, b.phases};
             if (s.agent) {
-                b.brought = true;
-                auto copy = copies_.find(s.agent);
-                if (copy != copies_.end()) {
-                    copy->second.completes[s.owner] = phase;
-                    Warp& by = warp_of(copy->second.warp);
-                    // The stores of lanes that know the same give the same: once is enough.
-                    const Mbarrier::Told now{by.id, by.epoch, b.phases};
-                    if (!(b.told == now) || copy->second.lanes & ~b.told_lanes) {
-                        uint32_t alike = copy->second.lanes;
-                        for (const Group& g : by.groups)
-                            if (g.lanes & copy->second.lanes) alike |= g.lanes;
-                        order_.release_copy(by, alike, phase, copy->second.insn, b.arriving);
-                        b.told = now;
-                        b.told_lanes = alike;
-                    }
-                }
+                if (const auto copy = copies_.find(s.agent); copy != copies_.end()) reported(s, copy->second, b);
             } else if (w) {
-                initialised(*w, lanes);
+                initialised(b, *w, lanes, insn, s.owner, s.address);
                 if (s.expect > 0) b.expect_insn = insn;
-                if (s.arrivals && m.opcode.starts_with("ARRIVES")) {  // when the thread's LDGSTS are done
-                    for (uint32_t left = lanes; left; left &= left - 1) {
-                        const uint32_t lane = static_cast<uint32_t>(__builtin_ctz(left));
-                        order_.release_copy(*w, 1u << lane, {w->copying(), 1u << lane, ++w->copies[SASSEMU_GROUP_LDGSTS][lane]},
-                                            insn, b.arriving);
-                    }
+                if (s.arrivals && m.opcode.starts_with("ARRIVES")) {  // its LDGSTS have been performed when they were issued
+                    Copy now;
+                    now.warp = w;
+                    now.lanes = lanes;
+                    now.insn = insn;
+                    now.by = order_.issue(*w, lanes);
+                    await_copies(now);
+                    reported(s, now, b);
                 } else if (s.arrivals) {
                     Release how{s.owner == w->place.cta, gpu};  // the chip: in order within an SM
                     if (m.is(SASSEMU_INTENT_MBARRIER)) how = m.release(SASSEMU_LEVEL_CTA);
@@ -98,7 +90,7 @@ void Checker::mbarrier(const sassemu_sync& s) {
             break;
         }
         case SASSEMU_SYNC_MBARRIER_TEST:
-            initialised(*w, s.lanes);
+            initialised(b, *w, s.lanes, insn, s.owner, s.address);
             if (s.passed && b.phases > 1) {
                 Acquire how{false, cluster, true};
                 if (m.is(SASSEMU_INTENT_MBARRIER)) how = m.acquire(SASSEMU_LEVEL_CTA);

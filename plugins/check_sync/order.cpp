@@ -137,22 +137,26 @@ void Order::release(Warp& w, uint32_t lanes, const Release& how, uint32_t insn, 
     }
 }
 
-void Order::release_copy(Warp& w, uint32_t lanes, const Entry& copy, uint32_t insn, Channel& to) {
-    Channel one;
-    Edge& edge = one.from(w.place);
-    one.insn = insn;
+Issue Order::issue(const Warp& w, uint32_t lanes) {
+    Issue all;
     for (const Group& g : w.groups) {
         if (!(g.lanes & lanes)) continue;
-        Knowledge all = g.now;
-        add(all, {w.threads(), g.lanes & lanes, w.done()});
-        one.executed = joiner_(one.executed, all[executed]);
-        one.release_given = joiner_(one.release_given, all[release_given]);
+        const View self(std::vector<Entry>{{w.threads(), g.lanes & lanes, w.done()}});
+        all.executed = joiner_(all.executed, joiner_(g.now[executed], self));
+        all.release_given = joiner_(all.release_given, joiner_(g.now[release_given], self));
     }
+    return all;
+}
+
+void Order::release_copy(const Place& place, const Issue& by, const Entry& copy, uint32_t insn, Channel& to) {
+    Channel one;
+    Edge& edge = one.from(place);
+    one.insn = insn;
     add(one.everywhere, copy);
     edge.gives.fill(one.everywhere);
     one.any_scope = View(std::vector<Entry>{copy});
-    one.executed = joiner_(one.executed, one.any_scope);
-    one.release_given = joiner_(one.release_given, one.any_scope);
+    one.executed = joiner_(by.executed, one.any_scope);
+    one.release_given = joiner_(by.release_given, one.any_scope);
     // Nothing proper of the thread is given, so its epoch goes on: the stores of a warp make one entry.
     move(one, to);
 }

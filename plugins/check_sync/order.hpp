@@ -95,6 +95,14 @@ struct Known {
     uint32_t unaided = 0;  // up to this epoch the last barrier was not needed for it
 };
 
+struct Copy;
+
+// What the lanes that issue an asynchronous operation know by the lax rules.
+struct Issue {
+    View executed, release_given;
+    bool same(const Issue& other) const { return executed.same(other.executed) && release_given.same(other.release_given); }
+};
+
 struct Warp {
     uint32_t id = 0;                // from 1; components are made of it
     Place place;
@@ -107,6 +115,9 @@ struct Warp {
     uint32_t next_class = 1;
     uint32_t last_active = ~0u;
     uint32_t issued = 0;            // lanes of the last instruction on an mbarrier
+    Copy* copy = nullptr;           // the LDGSTS that is being issued
+    Issue issue;                    // of the last copy: what these lanes knew in that epoch
+    uint32_t issue_epoch = ~0u, issue_lanes = 0;
     uint32_t texture = 0;           // the last instruction that reads one
     uint32_t gathering = 0, gathered = 0;  // a WARPSYNC for which lanes are waiting, and those
     uint32_t copies[3][32] = {};    // groups committed: LDGSTS, bulk, tensor units
@@ -147,8 +158,10 @@ class Order {
     void release(Warp& w, uint32_t lanes, const Release&, uint32_t insn, Channel& to, bool barrier = false);
     void next(Warp& w) { w.epoch += std::exchange(w.used, false); }
     void move(Channel& from, Channel& to);  // adds all of it
-    // What an asynchronous operation gives when it completes: itself, and by the lax rules what its thread did.
-    void release_copy(Warp& w, uint32_t lanes, const Entry& copy, uint32_t insn, Channel& to);
+    // What an asynchronous operation gives when it completes: itself, and by the lax rules what its thread had done when it
+    // issued it.
+    Issue issue(const Warp& w, uint32_t lanes);
+    void release_copy(const Place& place, const Issue& by, const Entry& copy, uint32_t insn, Channel& to);
     void acquire(Warp& w, uint32_t lanes, const Acquire&, const Channel& from, uint32_t insn);
     // Lanes that have met at a barrier of their CTA, and `others` that have arrived and gone on.
     struct Arrival {

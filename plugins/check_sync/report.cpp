@@ -39,13 +39,13 @@ const KindText& text_of(Kind kind) {
     return all[static_cast<size_t>(kind)];
 }
 
-namespace {
-
 std::string hex(uint64_t v) {
     char text[24];
     std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
     return text;
 }
+
+namespace {
 
 // As --seed takes it. Large ones name a schedule.
 std::string seed_text(uint64_t seed) { return seed >> 32 ? hex(seed) : std::to_string(seed); }
@@ -102,37 +102,7 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
     };
     side(f.second, t.stamp, t.write);
     if (earlier.insn) side(f.first, earlier, earlier_writes);
-    // Memory has its old bytes still; behind a copy, which is told when it is over, what it wrote.
-    uint32_t old = 0, written = 0;
-    const uint32_t n = std::min(t.bytes, 4u);
-    bool there = false;
-    const bool over = !t.access && t.write;
-    if (over) {
-        there = t.overwritten != nullptr;
-        if (there) std::memcpy(&old, t.overwritten + (t.address - t.copied_from), n);
-        if (!t.shared)
-            host.read(session, t.address, &written, n);
-        else if (auto cta = ctas_.find(t.owner); cta != ctas_.end())
-            host.read_shared(cta->second, static_cast<uint32_t>(t.address), &written, n);
-        f.second.after = hex(written);
-    } else if (!t.shared) {
-        there = host.read(session, t.address, &old, n) == 0;
-    } else if (auto cta = ctas_.find(t.owner); cta != ctas_.end()) {
-        there = host.read_shared(cta->second, static_cast<uint32_t>(t.address), &old, n) == 0;
-    }
-    if (there) {
-        f.second.before = hex(old);
-        if (earlier.insn) f.first.after = hex(old);
-        if (earlier.insn && !earlier_writes) f.first.before = hex(old);
-        if (!over) f.second.after = t.write ? "" : hex(old);
-        const uint32_t* values = t.write && t.access && t.access->op == SASSEMU_STORE ? host.values(t.access) : nullptr;
-        if (const sassemu_location* at = values ? host.locations(t.access) : nullptr) {
-            const uint64_t offset = t.address - at[t.lane].address;
-            uint32_t v = values[offset / 4 * 32 + t.lane] >> offset % 4 * 8;
-            if (n < 4) v &= (1u << n * 8) - 1;
-            f.second.after = hex(v);
-        }
-    }
+    values_of(f, earlier, earlier_writes, t);
     if (t.group && t.group->to && f.kind != Kind::data_race && f.kind != Kind::uninitialised_read)
         f.path = place_text(t.group->from) + " -> " + place_text(t.group->to);
     const std::string where = earlier.insn ? host.insn_place(meanings_[earlier.insn].insn) : "";

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""check-sync on every pattern in cubins/sync: nothing on the correct ones, each bug of the twins by kind and place.
+"""check-sync on every pattern in cubins/sync: nothing on the correct ones, each bug of the twins by kind and place, under
+every order of the agents.
 
     check_test.py SASSEMU ROOT [NAME-PART...]
 
 A place is a source line. The cubins without line information have the same words as those with it, which say the line.
 """
 import concurrent.futures
-import glob
 import json
 import os
 import re
@@ -33,18 +33,22 @@ def lines_of(program, cubin, source):
     return places
 
 
-def check(program, folder, name, expected):
+ORDERS = [["--agents", "eager"], ["--agents", "lazy"], ["--agents", "random", "--seed", "3"]]
+
+
+def check(program, folder, name, expected, order):
     path = os.path.join(folder, name + ".json")
     pattern, stem = name.split("/")
     with tempfile.TemporaryDirectory() as work:
         report = os.path.join(work, "report.json")
         # Correct ones are correct whatever the schedule.
         seeds = [] if expected else ["--seeds", "10"]
-        end = subprocess.run([program, "check-sync", path, "--json", report, *seeds], capture_output=True, text=True)
+        end = subprocess.run([program, "check-sync", path, "--json", report, *order, *seeds], capture_output=True, text=True)
         if not os.path.exists(report):
             return ["%s: no report, exit code %d\n%s%s" % (name, end.returncode, end.stdout, end.stderr)], 0
         with open(report) as f:
             found = json.load(f)["findings"]
+    name = " ".join([name] + order[1:2])
     with_lines = stem if stem.endswith(".line") else stem + ".line"
     places = lines_of(program, os.path.join(folder, pattern, with_lines + ".cubin"), pattern + ".cu")
     got, problems = [], []
@@ -56,9 +60,7 @@ def check(program, folder, name, expected):
             lacks += [key for key in ("does", "thread", "sass") if not a[key]]
             if len(f["accesses"]) == 2 and f["kind"] not in ("mbarrier-protocol", "missing-tensormap-fence"):
                 lacks += [key for key in ("space", "bytes", "proxy") if not a.get(key)]
-                # What an atomic makes of it, or an LDGSTS brings, is known later.
-                if a["does"] in ("reads", "writes") and "delayed" not in a["proxy"] and not a.get("after"):
-                    lacks.append("after")
+                lacks += [key for key in ("after",) if not a.get(key)]
         if lacks:
             problems.append("%s: %s has no %s" % (name, f["kind"], lacks))
     for want in expected:
@@ -70,7 +72,9 @@ def check(program, folder, name, expected):
     code = 6 if any(g["common"] for g in got) else 0  # what is wrong by the letter only is shown, and no failure
     with open(path) as f:
         status = json.load(f)["expect"]["status"]
-    if status == "ok" and end.returncode != code:
+    # A copy that comes too late may come to a CTA that has ended, which is a fault.
+    late = expected and order[1] != "eager" and end.returncode == 3
+    if status == "ok" and end.returncode != code and not late:
         problems.append("%s: exit code %d, not %d\n%s" % (name, end.returncode, code, end.stdout[-300:]))
     return problems, len(expected)
 
@@ -81,12 +85,14 @@ def main():
     with open(os.path.join(folder, "expected.json")) as f:
         expected = json.load(f)
     names = [n for n in sorted(expected) if not sys.argv[3:] or any(part in n for part in sys.argv[3:])]
+    runs = [(name, order) for name in names for order in ORDERS]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(lambda n: check(program, folder, n, expected[n]), names))
+        results = list(pool.map(lambda r: check(program, folder, r[0], expected[r[0]], r[1]), runs))
     problems = [p for r in results for p in r[0]]
     for problem in problems:
         print(problem)
-    print("%d plans, %d bugs to find, %d problems" % (len(names), sum(r[1] for r in results), len(problems)))
+    print("%d plans, %d bugs to find, %d orders, %d problems" % (len(names), sum(r[1] for r in results) // len(ORDERS),
+                                                                len(ORDERS), len(problems)))
     return 1 if problems or not names else 0
 
 

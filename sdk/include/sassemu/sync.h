@@ -69,11 +69,22 @@ typedef struct sassemu_sync {
     uint64_t agent;            /* mbarrier changes by an asynchronous operation: its id; else 0 */
 } sassemu_sync;
 
-/* The life of an asynchronous operation (bulk and tensor copies, st.async, red.async, LDGSTS, tensor units). Every
- * operation has ISSUE first and COMPLETE last; READ and WRITE name one range of bytes each, in the order in which the
- * bytes are touched. An arrival that reports completion is a SASSEMU_SYNC_MBARRIER_ARRIVE with `agent` set, before
- * COMPLETE. */
-enum sassemu_async_step { SASSEMU_ASYNC_ISSUE, SASSEMU_ASYNC_READ, SASSEMU_ASYNC_WRITE, SASSEMU_ASYNC_COMPLETE };
+/* The life of an asynchronous operation (bulk and tensor copies, st.async, red.async, LDGSTS, a cp.async.mbarrier.arrive
+ * that has copies to wait for, tensor units): ISSUE when its instruction is executed, COMPLETE when it has been performed, which is at once unless
+ * --agents says otherwise (not told of one that the end of the launch forestalls). READ and WRITE name one range of bytes
+ * each, when and in the order in which the bytes are touched. An arrival that reports completion is a
+ * SASSEMU_SYNC_MBARRIER_ARRIVE with `agent` set, before COMPLETE.
+ * WILL_READ and WILL_WRITE name the same ranges right behind ISSUE, as they are known then: what a tensor copy touches is
+ * in its map, which may change before the copy is performed. Only plugins of ABI 1.2 and later are told of them.
+ * What an LDGSTS touches is told as accesses: access_issue of both halves behind ISSUE, access of both before COMPLETE. */
+enum sassemu_async_step {
+    SASSEMU_ASYNC_ISSUE,
+    SASSEMU_ASYNC_READ,
+    SASSEMU_ASYNC_WRITE,
+    SASSEMU_ASYNC_COMPLETE,
+    SASSEMU_ASYNC_WILL_READ, /* since 1.2 */
+    SASSEMU_ASYNC_WILL_WRITE
+};
 
 typedef struct sassemu_async {
     uint32_t size;
@@ -81,14 +92,19 @@ typedef struct sassemu_async {
     uint32_t agent_kind;   /* enum sassemu_agent_kind */
     uint32_t proxy;        /* of the data: SASSEMU_VIA_ASYNC, or GENERIC for LDGSTS; TENSORMAP: the read of a map */
     uint64_t id;           /* counts from 1 in the launch */
-    uint32_t lanes;        /* that issued it */
+    uint32_t lanes;        /* that issued it; ranges of st.async and red.async: the lane whose bytes they are */
     uint32_t op;           /* READ: SASSEMU_LOAD; WRITE: SASSEMU_STORE or SASSEMU_REDUCE */
     sassemu_warp warp;     /* that issued it */
     sassemu_insn insn;
-    sassemu_location at;   /* READ, WRITE: first byte */
+    sassemu_location at;   /* ranges: first byte */
     uint64_t bytes;
     const void *before;    /* WRITE: the bytes before they are overwritten; valid in the call */
     const void *data;      /* READ: the bytes; valid in the call */
+    /* Since 1.2. How its completion is known: `group` (enum sassemu_group_kind), or -1 and the mbarrier object that is told
+     * of it: in ISSUE the one that the instruction names, in ranges the one that their bytes are reported to. */
+    int32_t group;
+    uint32_t reserved;
+    sassemu_location mbarrier;
 } sassemu_async;
 
 SASSEMU_END

@@ -1,0 +1,81 @@
+// The events of async_events.hpp, filled in.
+#include "emu/plugin/async_events.hpp"
+
+#include "emu/schedule/engine.hpp"
+
+namespace sassemu::events {
+
+namespace {
+
+sassemu_async event(Warp& w, const Op* op, uint32_t lanes, uint32_t kind, uint64_t id) {
+    sassemu_async e{};
+    e.size = sizeof e;
+    e.agent_kind = kind;
+    e.proxy = kind == SASSEMU_AGENT_LDGSTS ? SASSEMU_VIA_GENERIC : SASSEMU_VIA_ASYNC;
+    e.id = id;
+    e.lanes = lanes;
+    e.warp = handle(&w);
+    e.insn = instruction_of(w, op);
+    e.group = -1;
+    return e;
+}
+
+// One step; `e` has what all steps of the operation have in common.
+void tell(Hooks& h, sassemu_async e, uint32_t step, uint32_t proxy, uint32_t op = 0, const sassemu_location& at = {},
+          uint64_t bytes = 0, const std::byte* before = nullptr, const std::byte* data = nullptr) {
+    if (!h.wants_async()) return;
+    e.step = step;
+    e.proxy = proxy;
+    e.op = op;
+    e.at = at;
+    e.bytes = bytes;
+    e.before = before;
+    e.data = data;
+    h.async(e);
+}
+
+uint32_t write_op(bool reduce) { return reduce ? SASSEMU_REDUCE : SASSEMU_STORE; }
+
+}  // namespace
+
+sassemu_location shared_location(const Cta& cta, uint32_t address) {
+    const Cluster& cluster = *cta.cluster;
+    const uint32_t rank = address >> 24;
+    return {address & 0xffffff, SASSEMU_SHARED,
+            static_cast<uint32_t>(rank < cluster.size ? cluster.cta[rank]->linear : cta.linear)};
+}
+
+AsyncIssue::AsyncIssue(Warp& w, const Op* op, uint32_t lanes, sassemu_agent_kind kind, int32_t group, uint32_t mbarrier)
+    : hooks_(*engine(w).hooks()), cta_(*w.cta), event_(event(w, op, lanes, kind, hooks_.next_async())) {
+    event_.group = group;
+    if (group < 0) reports_to(mbarrier);
+    tell(hooks_, event_, SASSEMU_ASYNC_ISSUE, event_.proxy);
+}
+void AsyncIssue::will_read(const sassemu_location& at, uint64_t bytes, uint32_t proxy) {
+    tell(hooks_, event_, SASSEMU_ASYNC_WILL_READ, proxy, SASSEMU_LOAD, at, bytes);
+}
+void AsyncIssue::will_write(const sassemu_location& at, uint64_t bytes, bool reduce) {
+    tell(hooks_, event_, SASSEMU_ASYNC_WILL_WRITE, event_.proxy, write_op(reduce), at, bytes);
+}
+
+thread_local uint64_t AsyncOperation::current_ = 0;
+
+AsyncOperation::AsyncOperation(Warp& w, const Op* op, uint32_t lanes, sassemu_agent_kind kind, uint64_t id)
+    : hooks_(id ? engine(w).hooks() : nullptr) {
+    if (!hooks_) return;
+    current_ = id;
+    event_ = event(w, op, lanes, kind, id);
+}
+AsyncOperation::~AsyncOperation() {
+    if (!hooks_) return;
+    tell(*hooks_, event_, SASSEMU_ASYNC_COMPLETE, event_.proxy);
+    current_ = 0;
+}
+void AsyncOperation::read(const sassemu_location& at, const std::byte* bytes, uint64_t count, uint32_t proxy) {
+    tell(*hooks_, event_, SASSEMU_ASYNC_READ, proxy, SASSEMU_LOAD, at, count, nullptr, bytes);
+}
+void AsyncOperation::write(const sassemu_location& at, const std::byte* bytes, uint64_t count, bool reduce) {
+    tell(*hooks_, event_, SASSEMU_ASYNC_WRITE, event_.proxy, write_op(reduce), at, count, bytes);
+}
+
+}  // namespace sassemu::events

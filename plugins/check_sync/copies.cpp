@@ -1,0 +1,206 @@
+// Asynchronous operations: what they will touch is judged when they are issued, by what their thread knows then, for they may
+// take place at any time from then on. Their completion tells who waits for it, and the values that findings lack.
+#include <bit>
+#include <cstdio>
+#include <cstring>
+
+#include "checker.hpp"
+
+namespace check_sync {
+
+void Checker::async(const sassemu_async& a) {
+    switch (a.step) {
+        case SASSEMU_ASYNC_ISSUE: issue_copy(a); break;
+        case SASSEMU_ASYNC_WILL_READ:
+        case SASSEMU_ASYNC_WILL_WRITE:
+            if (a.proxy == SASSEMU_VIA_TENSORMAP)
+                read_map(warp_of(a.warp), a.lanes, meanings_.number(a.insn), a.at, a.bytes);
+            else
+                touch_copy(a, copies_.at(a.id));
+            break;
+        case SASSEMU_ASYNC_COMPLETE: complete_copy(a); break;
+        default: break;
+    }
+}
+
+void Checker::issue_copy(const sassemu_async& a) {
+    Warp& w = warp_of(a.warp);
+    running(w, a.warp);
+    Copy& c = copies_[a.id];
+    c.warp = &w;
+    c.lanes = a.lanes;
+    c.insn = meanings_.number(a.insn);
+    if (a.agent_kind == SASSEMU_AGENT_LDGSTS && a.group >= 0) {
+        w.copy = &c;  // its accesses follow
+        return;
+    }
+    // Lanes that know the same give the same, and most often they issue one after the other.
+    uint32_t alike = a.lanes;
+    for (const Group& g : w.groups)
+        if (g.lanes & a.lanes) alike |= g.lanes;
+    if (w.issue_epoch != w.done() || alike & ~w.issue_lanes) {
+        w.issue = order_.issue(w, alike);
+        w.issue_epoch = w.done();
+        w.issue_lanes = alike;
+    }
+    c.by = w.issue;
+    if (a.agent_kind != SASSEMU_AGENT_LDGSTS) return;
+    const auto object = static_cast<uint32_t>(a.mbarrier.address);
+    initialised(mbarrier_at(a.mbarrier.owner, object), w, a.lanes, c.insn, a.mbarrier.owner, object);
+    await_copies(c);
+}
+
+// An arrival closes a group of its own, of all LDGSTS that its lanes have issued.
+void Checker::await_copies(Copy& c) {
+    for (uint32_t left = c.lanes; left; left &= left - 1)
+        c.awaits.emplace_back(left & -left, ++c.warp->copies[SASSEMU_GROUP_LDGSTS][std::countr_zero(left)]);
+}
+
+Checker::Touch Checker::touch_of(Copy& copy, const Copy::Range& r) {
+    Touch t{};
+    t.warp = copy.warp;
+    t.copy = &copy;
+    t.lane = r.lane;
+    for (Group& g : t.warp->groups)
+        if (g.lanes >> t.lane & 1) t.group = &g;
+    t.by_letter = meanings_[copy.insn].known;
+    t.shared = r.shared;
+    t.owner = r.owner;
+    t.stamp = r.stamp;
+    t.id = shadow_.stamps.number(t.stamp);
+    return t;
+}
+
+// visit(block, first cell, cells) for all of a range.
+template <class Visit>
+void Checker::each_stretch(Touch& t, const Copy::Range& r, Visit&& visit) {
+    for (uint64_t address = r.address; address < r.end;) {
+        Block* block = t.shared ? shadow_.shared(r.owner) : &shadow_.global(address);
+        if (!block) return;
+        t.base = t.shared ? 0 : address / Shadow::page * Shadow::page;
+        const auto offset = static_cast<uint32_t>(address - t.base);
+        const auto now = static_cast<uint32_t>(t.shared ? r.end - address : std::min<uint64_t>(r.end - address, Shadow::page - offset));
+        const uint32_t cell = shadow_.cell(*block, offset, now);
+        if (cell == block->cells()) return;
+        visit(*block, cell, now >> block->shift());
+        address += now;
+    }
+}
+
+// One range of a bulk or tensor copy, or one lane's bytes of a store.
+void Checker::touch_copy(const sassemu_async& a, Copy& copy) {
+    const Warp& w = *copy.warp;
+    const Meaning& m = meanings_[copy.insn];
+    const bool write = a.step == SASSEMU_ASYNC_WILL_WRITE, store = m.opcode.starts_with("STAS") || m.opcode.starts_with("REDAS");
+    Copy::Range r{a.at.space == SASSEMU_SHARED, a.at.owner, a.at.address, a.at.address + a.bytes, {},
+                  static_cast<uint32_t>(std::countr_zero(a.lanes)), {a.mbarrier.owner, static_cast<uint32_t>(a.mbarrier.address)}};
+    r.stamp.insn = copy.insn;
+    r.stamp.flags = stamp_async | (store ? stamp_generic : 0u);
+    if (a.op == SASSEMU_REDUCE) r.stamp.flags |= stamp_atomic | stamp_strong | uint32_t{gpu} * stamp_reach;
+    if (a.group >= 0) {
+        r.stamp.who = write ? w.bulk_writes() : w.bulk_reads();
+        r.stamp.lanes = 1u << r.lane;
+        r.stamp.epoch = w.copies[SASSEMU_GROUP_BULK][r.lane] + 1;
+    } else {
+        const Mbarrier& b = mbarrier_at(r.mbarrier.first, r.mbarrier.second);
+        r.stamp.who = b.id;
+        r.stamp.lanes = 1;
+        r.stamp.epoch = b.phases;
+    }
+    Touch t = touch_of(copy, r);
+    t.write = write;
+    if (t.shared) remote(*t.warp, t.owner);
+    if (write) copy.writes.push_back(r);
+    each_stretch(t, r, [&](Block& b, uint32_t first, uint32_t count) { touch_cells(t, b, first, count, t.stamp.lanes); });
+}
+
+// The phase that ran when bytes were issued ended without them: who waited for it has not waited for them.
+void Checker::missed_phase(Copy& copy, Copy::Range& r, uint32_t phase) {
+    const Stamp before = r.stamp;
+    r.stamp.epoch = phase;
+    Touch t = touch_of(copy, r);
+    t.write = true;
+    each_stretch(t, r, [&](Block& b, uint32_t first, uint32_t count) {
+        for (uint32_t cell = first; cell < first + count; ++cell) {
+            if (!(shadow_.stamps[b.write[cell]] == before)) continue;
+            b.write[cell] = settled;  // only those who have read since are looked at
+            visit(t, b, cell, t.stamp.lanes);
+        }
+    });
+}
+
+// An mbarrier object is told of its bytes, or of the LDGSTS that it has waited for.
+void Checker::reported(const sassemu_sync& s, Copy& copy, Mbarrier& b) {
+    const Warp& by = *copy.warp;
+    for (const auto& [lane, group] : copy.awaits)
+        order_.release_copy(by.place, copy.by, {copy.warp->copying(), lane, group}, copy.insn, b.arriving);
+    if (!copy.awaits.empty()) return;
+    if (s.expect < 0) b.brought = true;
+    for (Copy::Range& r : copy.writes)
+        if (r.mbarrier == std::pair{s.owner, s.address} && s.lanes >> r.lane & 1 && r.stamp.epoch != b.phases)
+            missed_phase(copy, r, b.phases);
+    if (b.told.warp == by.id && b.told.phase == b.phases && b.told.by.same(copy.by)) return;  // once is enough
+    order_.release_copy(by.place, copy.by, {b.id, 1, b.phases}, copy.insn, b.arriving);
+    b.told = {by.id, b.phases, copy.by};
+}
+
+void Checker::complete_copy(const sassemu_async& a) {
+    const auto copy = copies_.find(a.id);
+    if (copy == copies_.end()) return;
+    for (const Copy::Value& v : copy->second.values) value_at(v.at, v.side->after);
+    if (copy->second.warp->copy == &copy->second) copy->second.warp->copy = nullptr;
+    copies_.erase(copy);
+}
+
+// ---- values of findings -----------------------------------------------------------------------------------------------------
+
+// The bytes as they are now.
+bool Checker::value_at(const Copy::Range& at, std::string& value) {
+    uint32_t bits = 0;
+    const auto bytes = static_cast<uint32_t>(at.end - at.address);
+    if (!at.shared) {
+        if (host.read(session, at.address, &bits, bytes)) return false;
+    } else {
+        const auto block = ctas_.find(at.owner);
+        if (block == ctas_.end() || host.read_shared(block->second, static_cast<uint32_t>(at.address), &bits, bytes)) return false;
+    }
+    value = hex(bits);
+    return true;
+}
+
+// At most four bytes of each side, before it and after it. What a write other than the second found is not kept.
+void Checker::values_of(Finding& f, const Stamp& earlier, bool earlier_writes, const Touch& t) {
+    const Copy::Range at{t.shared, t.owner, t.address, t.address + std::min(t.bytes, 4u)};
+    std::string now;
+    if (!value_at(at, now)) return;
+    f.second.before = now;
+    if (earlier.insn) {
+        f.first.after = now;
+        if (!earlier_writes) f.first.before = now;
+        // A copy that is still to come.
+        for (auto& [id, copy] : copies_)
+            if (earlier_writes && copy.insn == earlier.insn && &copy != t.copy)
+                for (const Copy::Range& w : copy.writes)
+                    if (w.shared == at.shared && w.owner == at.owner && w.address <= at.address && at.address < w.end)
+                        copy.values.push_back({&f.first, at});
+    }
+    if (!t.write) f.second.after = now;
+    if (t.copy) {
+        t.copy->values.push_back({&f.second, at});
+    } else if (t.stamp.flags & stamp_atomic) {
+        changing_.push_back({&f.second, at});
+    } else if (const uint32_t* values = t.write && t.access ? host.values(t.access) : nullptr) {
+        const uint64_t offset = t.address - host.locations(t.access)[t.lane].address;
+        uint32_t v = values[offset / 4 * 32 + t.lane] >> offset % 4 * 8;
+        if (at.end - at.address < 4) v &= (1u << (at.end - at.address) * 8) - 1;
+        f.second.after = hex(v);
+    }
+}
+
+// An atomic is done.
+void Checker::after(sassemu_warp, sassemu_insn, uint32_t) {
+    for (const Copy::Value& v : changing_) value_at(v.at, v.side->after);
+    changing_.clear();
+}
+
+}  // namespace check_sync
