@@ -388,6 +388,11 @@ const Op* Hooks::cache(const Instruction& i, const Op* op, Warp& w, uint32_t mas
 const Op* Hooks::misc(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
     sassemu_sync e = events::event(w, handle(&i), 0, mask);
     const auto at = [&](uint32_t address) { events::set_object(e, *w.cta, address); };
+    const auto told_behind = [&] {  // when it is over
+        const Op* then = plain(i, op, w, mask);
+        if (then) sync(e);
+        return then;
+    };
     switch (i.kind) {
         case Hooked::mbarrier_init: {
             const uint32_t address = w.scalar32(op->a) + op->m[0];
@@ -441,61 +446,13 @@ const Op* Hooks::misc(const Instruction& i, const Op* op, Warp& w, uint32_t mask
             e.id = i.group;
             e.pending = i.group_left;
             e.read_only = i.group_read;
-            break;
+            return told_behind();
         case Hooked::grid_launch: e.kind = SASSEMU_SYNC_GRID_LAUNCH; break;
-        case Hooked::grid_wait: e.kind = SASSEMU_SYNC_GRID_WAIT; break;
+        case Hooked::grid_wait: e.kind = SASSEMU_SYNC_GRID_WAIT; return told_behind();
         default: return plain(i, op, w, mask);
     }
     sync(e);
     return plain(i, op, w, mask);
-}
-
-// ---- textures ------------------------------------------------------------------------------------------------------------------
-
-bool Hooks::wants_texels() const {
-    const uint32_t bit = SASSEMU_SPACE_BIT(SASSEMU_TEXTURE);
-    return (model_ && model_spaces_ & bit) || ((!on_issue_.empty() || !on_access_.empty()) && observed_spaces_ & bit);
-}
-
-const std::byte* Hooks::texel(void* hooks, Warp& w, uint64_t address, const std::byte* at, uint32_t bytes, std::byte* copy) {
-    Hooks& h = *static_cast<Hooks*>(hooks);
-    AccessCall call;
-    call.shown = {};
-    call.shown.size = sizeof call.shown;
-    call.shown.op = SASSEMU_LOAD;
-    call.shown.space = SASSEMU_TEXTURE;
-    call.shown.proxy = SASSEMU_VIA_TEXTURE;
-    call.shown.bytes = static_cast<uint8_t>(bytes);
-    call.shown.lanes = 1;
-    call.shown.flags = SASSEMU_ACCESS_IMMEDIATE;
-    call.shown.sequence = ++w.cta->sequence;
-    call.shown.warp = handle(&w);
-    call.w = &w;
-    call.known = AccessCall::Known::good;
-    call.located = true;
-    call.address[0] = address;
-    call.location[0] = {address, SASSEMU_GLOBAL, 0};
-    uint32_t row[4][32];
-    call.op = nullptr;
-    call.rows = true;
-    call.values = call.compare = call.results = nullptr;
-    call.destination = row[0];
-    const std::byte* read = at;
-    if (h.model_ && h.model_spaces_ & SASSEMU_SPACE_BIT(SASSEMU_TEXTURE) &&
-        h.model_table_->issue(h.model_->self, &call.shown) == SASSEMU_SUPPLIED && call.supplied) {
-        for (uint32_t k = 0; k < (bytes + 3) / 4; ++k) std::memcpy(copy + 4 * k, &row[k][0], std::min(4u, bytes - 4 * k));
-        read = copy;
-        if (w.watch) services(w).watch(w, reinterpret_cast<const std::byte*>(&h.epoch_), sizeof h.epoch_);
-    } else if (w.watch) {
-        services(w).watch(w, at, bytes);
-    }
-    if (h.shown_to_observers(SASSEMU_SPACE_BIT(SASSEMU_TEXTURE))) {
-        for (uint32_t k = 0; k < (bytes + 3) / 4; ++k) std::memcpy(&row[k][0], read + 4 * k, std::min(4u, bytes - 4 * k));
-        call.values = row[0];
-        h.tell_issue(call);
-        h.tell_access(call);
-    }
-    return read;
 }
 
 }  // namespace sassemu

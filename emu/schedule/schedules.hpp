@@ -24,12 +24,13 @@ constexpr Schedule schedule_of(uint64_t seed) { return static_cast<Schedule>(see
 constexpr AgentOrder agent_order_of(uint64_t seed) {
     return seed >> 60 == 2 ? AgentOrder::random : seed >> 60 == 1 ? AgentOrder::lazy : AgentOrder::eager;
 }
-// Of a number of runs the one with this number: the first is as asked, the others go through all schedules. Copies stay eager:
-// plugins are told of a late one when it is performed, which does not say to which of its thread's groups it belongs.
+// Of a number of runs the one with this number: the first is as asked, the others go through all schedules and all orders of
+// the agents.
 constexpr uint64_t nth_seed(uint64_t first, uint64_t number) {
     if (number == 0 || first >> 56) return first + number;
-    return scheduled_seed(static_cast<Schedule>(number % static_cast<uint64_t>(Schedule::count)), AgentOrder::eager,
-                          first + number);
+    static_assert(static_cast<uint64_t>(Schedule::count) % 3, "else not all pairs come");
+    return scheduled_seed(static_cast<Schedule>(number % static_cast<uint64_t>(Schedule::count)),
+                          static_cast<AgentOrder>(number % 3), first + number);
 }
 
 }  // namespace sassemu

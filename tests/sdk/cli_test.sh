@@ -52,4 +52,9 @@ for policy in lazy eager random adversarial; do
     check "caches $policy" 0 "ok" --model "caches:policy=$policy"
 done
 check "caches under reference" 0 "ok" --model caches --reference
+plan=$source/cubins/sync/bulk_store/correct.sm_90.json
+for agents in eager lazy; do
+    check "a copy is told when it is issued" 0 "async 0.0 step=5" --plugin "$plugins/recorder.so" --agents $agents
+    check "but not to plugins of 1.1" 0 "steps seen: f$" --plugin "$plugins/abi_1_1.so" --agents $agents
+done
 exit $failed

@@ -167,6 +167,55 @@ TEST(Plugins, AFaultIsTold) {
     EXPECT_NE(m.out.find("end fault"), std::string::npos);
 }
 
+constexpr const char* copy_past_registers = R"(
+.target sm_90
+.kernel k
+    .param data 8
+    .shared 256
+        ULDC.64 UR4, c[0x0][0x208]
+        MOV R2, c[0x0][data]
+        MOV R3, c[0x0][data+4]
+        MOV R1, 0x400
+        LDGSTS.E [R1], desc[UR4][R2.64]
+        LDGDEPBAR &wr=0
+        STS [R1+0x10], R1
+        DEPBAR.LE SB0, 0x0
+        LDS R5, [R1]
+        STG.E desc[UR4][R2.64+0x4], R5
+        EXIT
+)";
+
+TEST(Plugins, ACopyIsToldWhenItIsIssuedAndWhenItIsPerformed) {
+    for (const AgentOrder agents : {AgentOrder::eager, AgentOrder::lazy}) {
+        GpuOptions options;
+        options.agents = agents;
+        Machine m(copy_past_registers, {own("recorder")}, "flat", options);
+        const uint64_t data = m.buffer();
+        m.set(data, 0x1234);
+        m.out.clear();
+        ASSERT_EQ(m.run(1, 1, {data}).status, LaunchStatus::ok);
+        EXPECT_EQ(m.get(data + 4), 0x1234u);
+        // In this order; the store between issue and performance comes before or after it.
+        const std::string_view steps[] = {
+            "async 0.0 step=0 kind=3 proxy=0 id=1 ",
+            "issue 0.0 op=0 space=0 proxy=0 order=0 scope=0 bytes=4 lanes=00000001",
+            "issue 0.0 op=1 space=1 proxy=0 order=0 scope=0 bytes=4 lanes=00000001",
+            "access 0.0 op=0 space=0 proxy=0 order=0 scope=0 bytes=4 lanes=00000001 at=0:0:0 value=1234",
+            "access 0.0 op=1 space=1 proxy=0 order=0 scope=0 bytes=4 lanes=00000001 at=1:0:400 value=1234",
+            "async 0.0 step=3 kind=3 proxy=0 id=1 ",
+            "sync 0.0 kind=14 ",  // the wait for its group is over
+        };
+        size_t at = 0;
+        for (const std::string_view step : steps) {
+            const size_t next = m.out.find(step, at);
+            ASSERT_NE(next, std::string::npos) << step << "\nin this order in\n" << m.out;
+            at = next + 1;
+        }
+        const size_t store = m.out.find("at=1:0:410"), done = m.out.find("async 0.0 step=3");
+        EXPECT_EQ(store > done, agents == AgentOrder::eager) << m.out;
+    }
+}
+
 constexpr const char* reciprocal = R"(
 .target sm_90
 .kernel k
