@@ -124,6 +124,7 @@ const Op* Hooks::run(const Instruction& i, const Op* op, Warp& w, uint32_t mask)
         case Hooked::plain: return plain(i, op, w, mask);
         case Hooked::access: return access(i, op, w, mask);
         case Hooked::copy: return copy(i, op, w, mask);
+        case Hooked::uniform_load: return uniform_load(i, op, w, mask);
         case Hooked::fence: return fence(i, op, w, mask);
         case Hooked::cache: return cache(i, op, w, mask);
         default: return misc(i, op, w, mask);
@@ -340,6 +341,43 @@ void Hooks::copied(Warp& w, const Op* op, uint32_t lanes, const LaneCopy& c, con
         call.values = bytes[0];
         tell_access(call);
     }
+}
+
+// ---- ULDC, LDCU: one access, for the first of the lanes -------------------------------------------------------------------------
+
+const Op* Hooks::uniform_load(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
+    AccessCall call;
+    begin(call, i, op, w, mask & -mask, ++w.cta->sequence);
+    const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
+    call.known = AccessCall::Known::good;
+    call.address[lane] = static_cast<uint32_t>(i.address_offset) + (i.address_ureg == 255 ? 0 : w.uniform[i.address_ureg]);
+    call.located = true;
+    call.location[lane] = constant_location(w, i.bank, call.address[lane], call.shown.bytes);
+    uint32_t loaded[4][32];
+    call.rows = true;
+    call.values = call.compare = call.results = nullptr;
+    call.destination = loaded[0];
+    const uint32_t bit = SASSEMU_SPACE_BIT(SASSEMU_CONSTANT), words = (call.shown.bytes + 3u) / 4;
+    int32_t answer = SASSEMU_DONE;
+    if (model_ && model_spaces_ & bit) answer = model_table_->issue(model_->self, &call.shown);
+    if (answer == SASSEMU_RETRY) return retry(op, w, mask);
+    if (w.stop == Stop::faulted) return nullptr;
+    const bool observed = shown_to_observers(bit);
+    if (observed) tell_issue(call);
+    const Op* next = op + 1;
+    if (answer == SASSEMU_SUPPLIED && call.supplied) {
+        for (uint32_t k = 0; k < words && i.destination + k < uniform_registers; ++k) w.uniform[i.destination + k] = loaded[k][lane];
+        if (w.watch) services(w).watch(w, reinterpret_cast<const std::byte*>(&epoch_), sizeof epoch_);
+    } else {
+        next = plain(i, op, w, mask);
+    }
+    if (next && observed) {
+        for (uint32_t k = 0; k < words; ++k)
+            if (i.destination + k < uniform_registers) loaded[k][lane] = w.uniform[i.destination + k];
+        call.values = loaded[0];
+        tell_access(call);
+    }
+    return next;
 }
 
 // ---- fences and caches ---------------------------------------------------------------------------------------------------------

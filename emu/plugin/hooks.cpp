@@ -214,6 +214,13 @@ void Hooks::launch_begin(Launch& l, const std::string& kernel, std::span<const s
     }
 }
 
+// The variables of a module are device memory; the other banks are the launch's own.
+sassemu_location Hooks::constant_location(const Warp& w, uint32_t bank, uint64_t offset, uint32_t bytes) const {
+    if (bank == 3 && offset + bytes <= w.cta->launch->bank_bytes[static_cast<int>(Base::bank3)])
+        return {constant_address_ + offset, SASSEMU_GLOBAL, 0};
+    return {offset, SASSEMU_CONSTANT, bank};
+}
+
 void Hooks::launch_end(Launch& l, LaunchStatus status) {
     for (const auto& s : sessions_) {
         if (s->is_model && model_table_->launch_end) model_table_->launch_end(s->self, handle(&l));

@@ -139,6 +139,8 @@ class Hooks {
     static const Op* run_model_only(const Op* op, Warp& w, uint32_t mask);  // an access, nothing else
 
     // ---- for the host table
+    // c[bank][offset], `bytes` of it.
+    sassemu_location constant_location(const Warp& w, uint32_t bank, uint64_t offset, uint32_t bytes) const;
     AddressSpace* space = nullptr;
     Chooser* chooser = nullptr;
     uint64_t seed = 0;
@@ -156,6 +158,7 @@ class Hooks {
     // Everything but DONE; out of the way of those who answer that.
     [[gnu::cold, gnu::noinline]] const Op* answered(const Instruction& i, const Op* op, Warp& w, uint32_t mask, AccessCall& call, int32_t answer);
     const Op* copy(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
+    const Op* uniform_load(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
     const Op* fence(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
     const Op* cache(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
     const Op* misc(const Instruction& i, const Op* op, Warp& w, uint32_t mask);

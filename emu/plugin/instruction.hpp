@@ -35,6 +35,7 @@ enum class Hooked : uint8_t {
     plain,         // only shown before or after
     access,        // one access of warp: op.hpp of machine/ says where its parts are
     copy,          // LDGSTS: a load from global and a store to shared memory
+    uniform_load,  // ULDC, LDCU: one access for the warp, its result in uniform registers
     fence,         // MEMBAR, FENCE
     cache,         // CCTL and its like
     mbarrier_init, mbarrier_test, mbarrier_invalidate,
@@ -60,7 +61,9 @@ struct alignas(64) Instruction {
     uint32_t predicate = 7;      // LDG, LDGSTS: lanes without it do not access; bit 8: negated
     sassemu_fence fence{};
     sassemu_cache_op cache{};
-    uint8_t address_row = 255, address_ureg = 255;  // cache: base registers; 255: none
+    uint8_t address_row = 255, address_ureg = 255;  // cache, uniform_load: base registers; 255: none
+    uint8_t bank = 0;            // LDC, uniform_load
+    uint8_t destination = 255;   // uniform_load
     bool wide_address = false;
     int32_t address_offset = 0;
     uint32_t group_left = 0;     // group_wait: groups that may be left

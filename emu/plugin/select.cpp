@@ -30,6 +30,8 @@ struct Parts {
     uint64_t count = 0;
     int size = -1;            // MemSize
     uint32_t data_words = 1;  // of an atomic's operand
+    typed::Src constant;
+    uint8_t destination = 255;  // uniform register
 };
 template <class T, class... Any>
 concept OneOf = (std::is_same_v<T, Any> || ...);
@@ -47,6 +49,13 @@ Parts parts_of(const sassdec_insn& in) {
                             typed::Ldc, typed::Ldgsts>)
             p.size = static_cast<int>(t.size);
         if constexpr (requires { t.data.width; }) p.data_words = t.data.width;
+        if constexpr (OneOf<T, typed::Ldc, typed::Uldc, typed::Ldcu>) p.constant = t.addr;
+        if constexpr (OneOf<T, typed::Uldc, typed::Ldcu>) {
+            p.destination = t.d.index;
+            // ULDC numbers its sizes as the others do, as far as it has them.
+            static_assert(int(typed::UldcSize::B64) == int(typed::MemSize::B64) && int(typed::UldcSize::U8) == int(typed::MemSize::U8));
+            p.size = static_cast<int>(t.size);
+        }
     });
     return p;
 }
@@ -83,6 +92,7 @@ bool is_plain_access(uint16_t id) {
         default: return false;
     }
 }
+bool is_constant_load(uint16_t id) { return id == SASSDEC_ID_LDC || id == SASSDEC_ID_ULDC || id == SASSDEC_ID_LDCU; }
 
 // The eviction policy and the like: the raw values of those modifiers, as one number.
 uint8_t cache_policy(const sassdec_insn& in) {
@@ -103,12 +113,17 @@ void describe_access(Instruction& i, const sassdec_insn& in, const Op& op) {
     a.cache = cache_policy(in);
     const uint16_t id = in.id;
     const Parts parts = parts_of(in);
-    if (id == SASSDEC_ID_LDC) {
-        i.kind = Hooked::access;
+    if (is_constant_load(id)) {
+        i.kind = id == SASSDEC_ID_LDC ? Hooked::access : Hooked::uniform_load;
         a.op = SASSEMU_LOAD;
         a.space = SASSEMU_CONSTANT;
         a.proxy = SASSEMU_VIA_CONSTANT;
         a.bytes = bytes_of(parts);
+        a.flags = SASSEMU_ACCESS_IMMEDIATE | (sign_extends(parts) ? SASSEMU_ACCESS_SIGN_EXTEND : 0u);
+        i.bank = parts.constant.bank;
+        i.address_offset = parts.constant.offset;
+        if (parts.constant.has_base) i.address_ureg = parts.constant.index;
+        i.destination = parts.destination;
         return;
     }
     if (id == SASSDEC_ID_LDGSTS) {
@@ -235,7 +250,7 @@ void Hooks::hook(Instruction& i, const sassdec_insn& in, Op& op) {
     i.scoreboard = i.wait && wants(SASSEMU_SYNC_SCOREBOARD);
     const uint16_t id = in.id;
     const bool runs = op.fn[0] != nullptr;
-    if (runs && (is_plain_access(id) || is_atomic(id) || is_matrix(id) || id == SASSDEC_ID_LDC || id == SASSDEC_ID_LDGSTS)) {
+    if (runs && (is_plain_access(id) || is_atomic(id) || is_matrix(id) || is_constant_load(id) || id == SASSDEC_ID_LDGSTS)) {
         describe_access(i, in, op);
         uint32_t spaces = SASSEMU_SPACE_BIT(i.access.space);
         if (i.access.space == SASSEMU_GENERIC) spaces = ~0u;

@@ -31,8 +31,14 @@ struct AssembledKernel {
     std::vector<uint32_t> fused;  // offsets of instructions that are one with the next
 };
 
+struct ConstantVariable {  // __constant__: in bank 3, zeros at first
+    std::string name;
+    uint32_t offset = 0, size = 0;
+};
+
 struct AssembledModule {
     Arch arch;
+    std::vector<ConstantVariable> constants;
     std::vector<AssembledKernel> kernels;
 };
 

@@ -61,7 +61,7 @@ struct OutSymbol {
     std::string name;
     uint8_t info = 0, other = 0;
     uint16_t section = 0;
-    uint64_t size = 0;
+    uint64_t size = 0, value = 0;
 };
 
 class Writer {
@@ -119,6 +119,9 @@ class Writer {
         for (const AssembledKernel& k : m_.kernels)
             constants_.push_back(
                 add(".nv.constant0." + k.name, sht_progbits, shf_alloc | shf_info_link, 4));
+        if (m_.constants.empty()) return;
+        bank3_ = add(".nv.constant3", sht_progbits, shf_alloc, 16);
+        sections_[bank3_].bytes.resize(m_.constants.back().offset + m_.constants.back().size);
     }
 
     // Local symbols first, as ELF wants it: a section symbol for each section with content of its own, then the kernels.
@@ -136,6 +139,8 @@ class Writer {
             symbols_.push_back({kernel(k).name, static_cast<uint8_t>(1 << 4 | elf::stt_func), 0x10,
                                 static_cast<uint16_t>(text_[k]), 16 * kernel(k).words.size()});
         }
+        for (const ConstantVariable& v : m_.constants)
+            symbols_.push_back({v.name, static_cast<uint8_t>(1 << 4 | elf::stt_object), 0, static_cast<uint16_t>(bank3_), v.size, v.offset});
     }
 
     void fill_kernel(size_t k) {
@@ -259,7 +264,7 @@ class Writer {
             const std::string& name = (s.info & 15) == elf::stt_section ? sections_[s.section].name : s.name;
             b.u32(name.empty() ? 0 : static_cast<uint32_t>(strings.size()));
             if (!name.empty()) strings += name + '\0';
-            b.u8(s.info), b.u8(s.other), b.u16(s.section), b.u64(0), b.u64(s.size);
+            b.u8(s.info), b.u8(s.other), b.u16(s.section), b.u64(s.value), b.u64(s.size);
         }
         sections_[section_names_].bytes.assign(names.begin(), names.end());
         sections_[strings_].bytes.assign(strings.begin(), strings.end());
@@ -340,7 +345,7 @@ class Writer {
     std::vector<OutSection> sections_;
     std::vector<OutSymbol> symbols_;
     std::vector<uint32_t> section_symbol_, kernel_symbol_, kernel_info_, text_, shared_, constants_, name_offset_;
-    uint32_t section_names_ = 0, strings_ = 0, symtab_ = 0, tkinfo_ = 0, cuinfo_ = 0, info_ = 0, compat_ = 0, callgraph_ = 0, fused_ = 0;
+    uint32_t section_names_ = 0, strings_ = 0, symtab_ = 0, tkinfo_ = 0, cuinfo_ = 0, info_ = 0, compat_ = 0, callgraph_ = 0, fused_ = 0, bank3_ = 0;
     uint32_t first_global_ = 0;
 };
 

@@ -100,6 +100,7 @@ class Reader {
         if (!out_.empty()) return std::nullopt;
         AssembledModule module;
         module.arch = name_;
+        module.constants = std::move(constants_);
         for (PendingKernel& k : kernels_) module.kernels.push_back(std::move(k.kernel));
         return module;
     }
@@ -259,6 +260,16 @@ class Reader {
         return e;
     }
 
+    // .constant NAME SIZE: a variable of bank 3, at a multiple of 16
+    void constant(const Words& words) {
+        const auto size = value(words, 2, 0x10000);
+        if (!size) return;
+        auto& all = constants_;
+        const uint32_t offset = all.empty() ? 0 : (all.back().offset + all.back().size + 15) / 16 * 16;
+        if (*size == 0 || offset + *size > 0x10000) return complain(words.list[2].column, "bank 3 has 1 to 65536 bytes");
+        all.push_back({std::string(words.list[1].text), offset, *size});
+    }
+
     // .param [NAME] SIZE [at OFFSET]
     void parameter(AssembledKernel& k, const Words& words) {
         KernelParameter p;
@@ -306,6 +317,7 @@ class Reader {
             if (words.list.size() != 2 || !std::ranges::all_of(words.list[1].text, is_name)) return complain(column, ".kernel needs a name");
             return begin_kernel(std::string(words.list[1].text));
         }
+        if (name == ".constant") return constant(words);
         if (name == ".section") {  // of a listing
             if (words.list.size() > 1 && words.list[1].text.starts_with(".text.")) label(std::string(words.list[1].text), column);
             return;
@@ -335,7 +347,7 @@ class Reader {
             return;
         }
         complain(column, "unknown directive '" + std::string(name) + "'",
-                 ".target .kernel .registers .shared .local .barriers .param .max_threads .required_threads .max_registers .cluster .word .fused");
+                 ".target .constant .kernel .registers .shared .local .barriers .param .max_threads .required_threads .max_registers .cluster .word .fused");
     }
 
     // c[0x0][NAME] of a parameter -> its offset.
@@ -475,6 +487,7 @@ class Reader {
 
     std::vector<Diagnostic>& out_;
     std::vector<PendingKernel> kernels_;
+    std::vector<ConstantVariable> constants_;
     sassdec_arch arch_ = SASSDEC_ARCH_UNKNOWN;
     Arch name_;
     bool from_command_line_ = false, in_comment_ = false, outside_ = false;

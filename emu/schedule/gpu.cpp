@@ -177,7 +177,7 @@ Result<ModuleId> GpuImpl::load(std::shared_ptr<const Module> module) {
             return done.error();
     for (const LinkedBank& bank : m->linked.banks) {
         if (bank.bank != 3 || bank.bytes.empty()) continue;
-        auto at = reserve(bank.bytes.size(), {0, Extent::read_only, "__constant__ bank"});
+        auto at = reserve(bank.bytes.size(), {0, 0, "__constant__ bank"});
         if (!at) return at.error();
         m->bank3 = *at;
         m->bank3_bytes = bank.bytes.size();

@@ -47,7 +47,7 @@ void Machine::advance(Memory& memory, uint64_t id) {
     s.at = static_cast<Station>(static_cast<uint8_t>(s.at) + 1);
     if (s.at <= Station::vc) s.stamp = next_++;
     if (s.at == Station::sm) {
-        // A copy in L1 is written through; the texture cache does not look.
+        // A copy in L1 is written through; the other caches do not look.
         for (unsigned i = 0; i < s.bytes; ++i) {
             const uint64_t a = s.address + i;
             if (const auto it = l1_.find({s.from.sm, sector_of(a)}); it != l1_.end()) {
@@ -135,7 +135,7 @@ Machine::Sector& Machine::fill(Memory& memory, Cache& cache, uint32_t sm, uint64
         for (unsigned i = 0; i < sector_bytes; ++i)
             if (memory.read(at + i, &sector.bytes[i], 1)) sector.valid |= 1u << i;
     }
-    if (&cache == &texture_) return sector;
+    if (&cache != &l1_) return sector;
     // What the SM has in front of L2 is part of its copy.
     std::vector<const Store*> queued;
     for (const Store& s : stores_)
@@ -153,11 +153,11 @@ void Machine::load(Memory& memory, const Place& place, uint64_t address, unsigne
         if (path == Path::bypass) {
             memory.read(a, &value[i], 1);
         } else {
-            Cache& cache = path == Path::texture ? texture_ : l1_;
+            Cache& cache = path == Path::texture ? texture_ : path == Path::constant ? constant_ : l1_;
             value[i] = fill(memory, cache, place.sm, a).bytes[a % sector_bytes];
         }
     }
-    if (path == Path::texture) return;
+    if (path == Path::texture || path == Path::constant) return;
     // Nearer to the thread is newer.
     for (unsigned i = 0; i < bytes; ++i) {
         const Store* seen = nullptr;
@@ -219,15 +219,21 @@ void Machine::drop(Cache& cache, uint32_t sm) {
 
 void Machine::invalidate(uint32_t sm, uint64_t address) { l1_.erase({sm, sector_of(address)}); }
 
+void Machine::invalidate_constant(uint32_t sm, uint64_t address) { constant_.erase({sm, sector_of(address)}); }
+
 void Machine::evict(size_t index) {
-    Cache& cache = index < l1_.size() ? l1_ : texture_;
-    if (&cache == &texture_) index -= l1_.size();
-    cache.erase(std::next(cache.begin(), static_cast<std::ptrdiff_t>(index)));
+    for (Cache* cache : caches()) {
+        if (index < cache->size()) {
+            cache->erase(std::next(cache->begin(), static_cast<std::ptrdiff_t>(index)));
+            return;
+        }
+        index -= cache->size();
+    }
 }
 
 size_t Machine::stale(Memory& memory) const {
     size_t count = 0;
-    for (const Cache* cache : {&l1_, &texture_})
+    for (const Cache* cache : caches())
         for (const auto& [where, sector] : *cache) {
             bool differs = false;
             for (unsigned i = 0; i < sector_bytes && !differs; ++i) {
@@ -257,7 +263,7 @@ std::string Machine::key() const {
         text.append(s->value.begin(), s->value.end());
         text.append(s->old.begin(), s->old.end());
     }
-    for (const Cache* cache : {&l1_, &texture_}) {
+    for (const Cache* cache : caches()) {
         put(cache->size(), 2);
         for (const auto& [where, sector] : *cache) {
             put(where.first, 4);

@@ -7,8 +7,8 @@
 //   vc   all SMs: it is in L2       gpu  other clients of the GPU (copy engine, front end), on other virtual channels
 //   sys  everybody: host, peers
 // Stores of one thread to different bytes pass in any order; stores to one byte never overtake each other. MEMBAR.lvl takes
-// what its thread has stored or may have seen to its station. An L1, or a texture cache, keeps what it has read until it is
-// told otherwise: SPA 5.0, "L1 and L2 caches are incoherent".
+// what its thread has stored or may have seen to its station. An L1, a texture cache or a constant cache keeps what it has read
+// until it is told otherwise: SPA 5.0, "L1 and L2 caches are incoherent".
 #pragma once
 
 #include <array>
@@ -39,6 +39,7 @@ enum class Path : uint8_t {
     cached,   // through L1
     bypass,   // LD.CV, STRONG.GPU and .SYS: past L1, which loses its copy
     texture,  // through the texture cache; does not see what the SM has not sent to L2
+    constant, // through the constant cache; the same
 };
 
 struct Cost {
@@ -77,9 +78,13 @@ class Machine {
     uint64_t send_line(Memory&, uint32_t sm, uint64_t address);
 
     void invalidate(uint32_t sm, uint64_t address);  // L1, one sector
+    void invalidate_constant(uint32_t sm, uint64_t address);
     void invalidate_data(uint32_t sm) { drop(l1_, sm); }
     void invalidate_texture(uint32_t sm) { drop(texture_, sm); }
-    void invalidate_everything() { l1_.clear(), texture_.clear(); }
+    void invalidate_constants(uint32_t sm) { drop(constant_, sm); }
+    void invalidate_everything() {
+        for (Cache* cache : caches()) cache->clear();
+    }
     void prefetch(Memory& m, uint32_t sm, uint64_t address) { fill(m, l1_, sm, address); }
 
     // What a client on another channel reads: Station::gpu (copy engine, front end) or sys (host).
@@ -89,7 +94,7 @@ class Machine {
     const std::vector<Store>& stores() const { return stores_; }
     bool can_advance(const Store&) const;           // no store to one of its bytes is before it
     uint64_t send_store(Memory&, uint64_t id, Station to);  // with those before it
-    size_t sectors() const { return l1_.size() + texture_.size(); }
+    size_t sectors() const { return l1_.size() + texture_.size() + constant_.size(); }
     void evict(size_t index);
     size_t stale(Memory&) const;  // sectors that differ from L2
     bool done() const { return stores_.empty(); }
@@ -114,7 +119,9 @@ class Machine {
 
     Station last_;
     std::vector<Store> stores_;  // not everywhere yet
-    Cache l1_, texture_;
+    Cache l1_, texture_, constant_;
+    std::array<Cache*, 3> caches() { return {&l1_, &texture_, &constant_}; }
+    std::array<const Cache*, 3> caches() const { return {&l1_, &texture_, &constant_}; }
     uint64_t next_ = 1;
 };
 

@@ -10,21 +10,13 @@
 #include <cstring>
 #include <deque>
 
-#include "machine.hpp"
+#include "clients.hpp"
 
 namespace caches {
 
 namespace {
 
 enum class Policy : uint8_t { lazy, eager, random, adversarial };
-
-// A program of another client: waits for a value in memory, then copies bytes, both as its channel sees memory.
-struct Client {
-    Station sees = Station::gpu;
-    uint64_t flag = 0, from = 0, to = 0, bytes = 0;
-    uint32_t value = 0;
-    bool done = false;
-};
 
 // A load that has been issued and not performed.
 struct Held {
@@ -60,24 +52,6 @@ Policy policy_named(std::string_view name) {
     throw std::invalid_argument("option 'policy': '" + std::string(name) + "' is none of lazy, eager, random, adversarial");
 }
 
-Client client_named(std::string_view key, std::string_view text) {
-    Client c;
-    c.sees = key == "host" ? Station::sys : Station::gpu;
-    uint64_t part[5];
-    for (uint64_t& p : part) {
-        const size_t colon = text.find(':');
-        p = sassemu::Start::parse(key, text.substr(0, colon));
-        text = colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
-    }
-    if (!text.empty()) throw std::invalid_argument("option '" + std::string(key) + "' has five numbers");
-    c.flag = part[0];
-    c.value = static_cast<uint32_t>(part[1]);
-    c.from = part[2];
-    c.to = part[3];
-    c.bytes = part[4];
-    return c;
-}
-
 constexpr const char* level_names[] = {"", "CTA", "SM", "VC", "GPU", "SYS"};
 
 }  // namespace
@@ -85,7 +59,7 @@ constexpr const char* level_names[] = {"", "CTA", "SM", "VC", "GPU", "SYS"};
 class Caches : public sassemu::Plugin {
   public:
     static constexpr auto name = "caches";
-    static constexpr auto summary = "incoherent L1 and texture caches, weakly ordered stores and loads, other clients";
+    static constexpr auto summary = "incoherent L1, texture and constant caches, weakly ordered stores and loads, other clients";
     static constexpr sassemu_option options[] = {
         {"policy", "lazy|eager|random|adversarial", "when stores become visible and loads are performed (random)"},
         {"depth", "N", "stores on their way at most (256)"},
@@ -96,7 +70,8 @@ class Caches : public sassemu::Plugin {
     static constexpr uint32_t threading = SASSEMU_SERIAL;
     static constexpr bool defers = true;
     static constexpr uint32_t spaces =
-        SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_GENERIC) | SASSEMU_SPACE_BIT(SASSEMU_TEXTURE);
+        SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_GENERIC) | SASSEMU_SPACE_BIT(SASSEMU_TEXTURE) |
+        SASSEMU_SPACE_BIT(SASSEMU_CONSTANT);
 
     explicit Caches(const sassemu::Start& start)
         : Plugin(start),
@@ -105,7 +80,7 @@ class Caches : public sassemu::Plugin {
           stats_(start.number("stats", 0)),
           memory_(host, session) {
         for (const char* key : {"ce", "fe", "host"})
-            for (const std::string_view text : start.values(key)) clients_.push_back(client_named(key, text));
+            for (const std::string_view text : start.values(key)) clients_.add(key, text);
         machine_ = Machine(!clients_.empty());
         if (depth_ == 0) throw std::invalid_argument("option 'depth': at least 1");
     }
@@ -114,7 +89,7 @@ class Caches : public sassemu::Plugin {
 
     void launch_begin(sassemu_launch) {
         machine_.invalidate_everything();
-        for (Client& c : clients_) c.done = false;
+        clients_.begin();
         idle_ = 0;
     }
     void launch_end(sassemu_launch) {
@@ -222,23 +197,26 @@ class Caches : public sassemu::Plugin {
         const Who who = place(c.warp);
         const bool data = c.cache == SASSEMU_CACHE_DATA || c.cache == SASSEMU_CACHE_UNIFIED;
         const bool texture = c.cache == SASSEMU_CACHE_TEXTURE || c.cache == SASSEMU_CACHE_UNIFIED;
+        const bool constant = c.cache == SASSEMU_CACHE_CONSTANT;
         const auto each_address = [&](auto&& act) {
             for (uint32_t rest = c.has_address ? c.lanes : 0; rest; rest &= rest - 1) act(c.address[std::countr_zero(rest)]);
         };
         switch (c.action) {
             case SASSEMU_CACHE_INVALIDATE:
             case SASSEMU_CACHE_RESET:
-                if (data)  // a line of 128 bytes
-                    each_address([&](uint64_t a) {
-                        for (uint64_t s = a / 128 * 128; s < a / 128 * 128 + 128; s += Machine::sector_bytes)
-                            machine_.invalidate(who.sm, s);
-                    });
+                each_address([&](uint64_t a) {  // a line of 128 bytes
+                    for (uint64_t s = a / 128 * 128; s < a / 128 * 128 + 128; s += Machine::sector_bytes) {
+                        if (data) machine_.invalidate(who.sm, s);
+                        if (constant) machine_.invalidate_constant(who.sm, s);
+                    }
+                });
                 if (texture) machine_.invalidate_texture(who.sm);
                 break;
             case SASSEMU_CACHE_INVALIDATE_ALL:
             case SASSEMU_CACHE_INVALIDATE_ALL_PRIVATE:
                 if (data) machine_.invalidate_data(who.sm);
                 if (texture) machine_.invalidate_texture(who.sm);
+                if (constant) machine_.invalidate_constants(who.sm);
                 break;
             case SASSEMU_CACHE_WRITE_BACK: each_address([&](uint64_t a) { machine_.send_line(memory_, who.sm, a); }); break;
             case SASSEMU_CACHE_WRITE_BACK_ALL: machine_.send_sm(memory_, who.sm, Station::vc); break;
@@ -296,6 +274,7 @@ class Caches : public sassemu::Plugin {
 
     static Path path_of(const sassemu_access& a) {
         if (a.proxy == SASSEMU_VIA_TEXTURE) return Path::texture;
+        if (a.proxy == SASSEMU_VIA_CONSTANT) return Path::constant;
         const bool wide = a.scope >= SASSEMU_LEVEL_CLUSTER;
         return (a.flags & SASSEMU_ACCESS_CACHE_CV) || (a.ordering != SASSEMU_WEAK && wide) ? Path::bypass : Path::cached;
     }
@@ -338,7 +317,7 @@ class Caches : public sassemu::Plugin {
                 host.read_local(a.warp, static_cast<uint32_t>(lane), static_cast<uint32_t>(at), value, a.bytes);
             } else {
                 for (uint32_t k = 0; k < (a.bytes + 3u) / 4; ++k) {
-                    const uint32_t v = host.constant(a.warp, 0, static_cast<uint32_t>(at) + 4 * k);
+                    const uint32_t v = host.constant(a.warp, where[lane].owner, static_cast<uint32_t>(at) + 4 * k);
                     std::memcpy(value + 4 * k, &v, 4);
                 }
             }
@@ -477,25 +456,14 @@ class Caches : public sassemu::Plugin {
         machine_.send_store(memory_, oldest->id, Station::sys);
     }
 
-    void look() {
-        for (Client& c : clients_) {
-            uint32_t now = 0;
-            if (c.done || !machine_.client_read(memory_, c.sees, c.flag, reinterpret_cast<uint8_t*>(&now), 4) ||
-                now != c.value)
-                continue;
-            c.done = true;
-            std::vector<uint8_t> bytes(c.bytes);
-            if (machine_.client_read(memory_, c.sees, c.from, bytes.data(), static_cast<unsigned>(c.bytes)))
-                host.write(session, c.to, bytes.data(), c.bytes);
-        }
-    }
+    void look() { clients_.look(machine_, memory_); }
 
     Policy policy_;
     uint64_t depth_, stats_;
     HostMemory memory_;
     Machine machine_;
     std::deque<Held> held_;
-    std::vector<Client> clients_;
+    Clients clients_;
     Sum sums_[6];
     uint64_t state_ = 1, idle_ = 0, steps_ = 0;
 };

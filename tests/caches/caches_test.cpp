@@ -81,6 +81,11 @@ class Machine {
         EXPECT_TRUE(at.ok());
         return *at;
     }
+    uint64_t symbol(const std::string& name) {
+        const auto found = gpu_->symbol(id_, name);
+        EXPECT_TRUE(found.ok()) << (found.ok() ? "" : found.error().message());
+        return found.ok() ? found->address : 0;
+    }
     void set(uint64_t at, uint32_t v) { ASSERT_TRUE(gpu_->write(at, std::as_bytes(std::span(&v, 1))).ok()); }
     uint32_t get(uint64_t at) {
         uint32_t v = 0;
@@ -171,6 +176,54 @@ TEST(Caches, TextureReadsNeedTheirOwnInvalidation) {
         EXPECT_EQ(stale_runs(policy, {"MEMBAR.SC.GPU", "MEMBAR.SC.CTA.IVALLT", texture, before}, 2000), 0u);
         EXPECT_EQ(stale_runs(policy, {"MEMBAR.SC.GPU", "MEMBAR.SC.CTA.IVALLTD", texture, before}, 2000), 0u);
     }
+}
+
+// ---- constants -----------------------------------------------------------------------------------------------------------------
+
+// The data is a __constant__ variable: CTA 1 writes it through its global address, CTA 0 reads it as c[0x3][..].
+constexpr const char* constants = R"(
+.target sm_90
+.constant other 16
+.constant table 16
+)";
+uint32_t stale_constants(const std::string& policy, const std::string& before, const std::string& against, const std::string& read,
+                         uint32_t runs) {
+    const Message m{"MEMBAR.SC.GPU", against, read, before};
+    std::string text = m.text();
+    text.replace(text.find(".target sm_90\n"), 14, constants);
+    Machine machine("caches:policy=" + policy, text, 9);
+    const uint64_t data = machine.symbol("table"), flag = machine.buffer(), out = machine.buffer();
+    EXPECT_EQ(data, machine.symbol("other") + 16);
+    uint32_t stale = 0;
+    for (uint32_t i = 0; i < runs; ++i) {
+        for (const uint64_t at : {data, flag, out}) machine.set(at, 0);
+        const LaunchResult r = machine.run("mp", 2, 1, {data, flag, out});
+        EXPECT_EQ(r.status, LaunchStatus::ok) << r.message;
+        if (r.status != LaunchStatus::ok) return ~0u;
+        const uint32_t got = machine.get(out);
+        EXPECT_TRUE(got == 0 || got == 7) << got;
+        EXPECT_EQ(machine.get(data), 7u);
+        stale += got == 0;
+    }
+    std::printf("%-12s %-24s | %-34s %6u of %u stale\n", policy.c_str(), against.c_str(), read.c_str(), stale, runs);
+    return stale;
+}
+
+TEST(Caches, ConstantsNeedTheirOwnInvalidation) {
+    const std::string read[] = {"LDC R10, c[0x3][0x10]", "ULDC UR6, c[0x3][0x10]\n MOV R10, UR6"};
+    for (const std::string& load : read) {
+        EXPECT_GT(stale_constants("adversarial", load, "NOP", load, 1000), 0u);
+        EXPECT_GT(stale_constants("random", load, "NOP", load, 1000), 0u);
+        EXPECT_GT(stale_constants("adversarial", load, "CCTL.IVALL", load, 200), 0u);
+        EXPECT_GT(stale_constants("adversarial", load, "MEMBAR.SC.CTA.IVALLTD", load, 200), 0u);
+        for (const char* policy : {"lazy", "eager", "random", "adversarial"}) {
+            EXPECT_EQ(stale_constants(policy, load, "CCTL.C.IVALL", load, 1000), 0u);
+            EXPECT_EQ(stale_constants(policy, load, "CCTL.E.C.IV [R2]", load, 1000), 0u);
+        }
+    }
+    // Both look into one cache; without a look before there is no copy.
+    EXPECT_EQ(stale_constants("adversarial", "NOP", "NOP", read[0], 200), 0u);
+    EXPECT_GT(stale_constants("adversarial", read[0], "NOP", read[1], 200), 0u);
 }
 
 TEST(Caches, WithoutABarrierTheFlagShowsBeforeTheData) {

@@ -1,4 +1,4 @@
-// Every state of the machine that small programs can reach: message passing through L1 and the texture cache, barriers of
+// Every state of the machine that small programs can reach: message passing through L1, the texture and the constant cache, barriers of
 // each level, other clients. What is forbidden is shown to be out of reach, what is allowed within.
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ class Bytes : public Memory {
 };
 
 struct Op {
-    enum Kind { store, load, membar, invalidate, invalidate_data, invalidate_texture, stop_if_zero } kind;
+    enum Kind { store, load, membar, invalidate, invalidate_data, invalidate_texture, invalidate_constant, invalidate_constants, stop_if_zero } kind;
     uint64_t address = 0;
     uint8_t value = 0;  // stored
     int reg = 0;        // loaded into, looked at
@@ -133,6 +133,8 @@ class Explorer {
             case Op::invalidate: s.machine.invalidate(place.sm, op.address); break;
             case Op::invalidate_data: s.machine.invalidate_data(place.sm); break;
             case Op::invalidate_texture: s.machine.invalidate_texture(place.sm); break;
+            case Op::invalidate_constant: s.machine.invalidate_constant(place.sm, op.address); break;
+            case Op::invalidate_constants: s.machine.invalidate_constants(place.sm); break;
             case Op::stop_if_zero:
                 if (thread.reg[static_cast<size_t>(op.reg)] == 0) thread.pc = threads_[t].program.size();
                 break;
@@ -243,6 +245,20 @@ TEST(Machine, TexturesHaveACacheOfTheirOwn) {
     EXPECT_FALSE(stale("texture: MEMBAR.GPU / CCTLT.IVALL, read", gpu, texture({{Op::invalidate_texture}})));
     EXPECT_FALSE(stale("texture: MEMBAR.GPU / MEMBAR.GPU.IVALLT, read", gpu, texture({membar(Station::gpu, false, true)})));
     EXPECT_FALSE(stale("texture: MEMBAR.GPU / MEMBAR.GPU.IVALLTD, read", gpu, texture({membar(Station::gpu, true, true)})));
+}
+
+TEST(Machine, ConstantsHaveACacheOfTheirOwn) {
+    const auto gpu = produce(Station::gpu);
+    const auto constant = [](std::vector<Op> against) { return consume(std::move(against), Path::constant, Path::constant); };
+    EXPECT_TRUE(stale("constant: MEMBAR.GPU / LDC", gpu, constant({})));
+    EXPECT_TRUE(stale("constant: MEMBAR.GPU / CCTL.IVALL, LDC", gpu, constant({{Op::invalidate_data}})));
+    EXPECT_TRUE(stale("constant: MEMBAR.GPU / CCTLT.IVALL, LDC", gpu, constant({{Op::invalidate_texture}})));
+    EXPECT_TRUE(stale("constant: MEMBAR.GPU / MEMBAR.GPU.IVALLTD, LDC", gpu, constant({membar(Station::gpu, true, true)})));
+    EXPECT_TRUE(stale("constant: MEMBAR.GPU / CCTL.C.IV of another line, LDC", gpu, constant({{Op::invalidate_constant, flag}})));
+    EXPECT_FALSE(stale("constant: MEMBAR.GPU / CCTL.C.IV, LDC", gpu, constant({{Op::invalidate_constant, data}})));
+    EXPECT_FALSE(stale("constant: MEMBAR.GPU / CCTL.C.IVALL, LDC", gpu, constant({{Op::invalidate_constants}})));
+    // An L1 is not looked at, nor filled.
+    EXPECT_TRUE(stale("constant, then LD: MEMBAR.GPU / CCTL.C.IVALL", gpu, consume({{Op::invalidate_constants}})));
 }
 
 bool client_stale(const char* name, Station client, Station level) {
