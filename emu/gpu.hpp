@@ -126,6 +126,7 @@ struct LaunchRequest {
     bool explicit_cluster = false;
     uint32_t dynamic_shared = 0;
     bool cooperative = false;
+    bool may_overlap = false;       // it may begin before the launch before it has ended; for plugins to know
     std::vector<std::byte> params;  // the raw parameter block, from the kernel's parameter base
     Limits limits;
 };

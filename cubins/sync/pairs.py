@@ -209,6 +209,11 @@ pattern("bulk_result", {"in": words(64), "data": room(64), "out": gives(64, [v *
 pattern("two_launches", {"in": words(64), "data": room(64), "out": gives(64, [D[i ^ 32] + 1 for i in range(64)])},
         launch("write", 2, 32, "in", "data", "out"), launch("read", 2, 32, "data", "out"), archs=ALL,
         apart=[find(RACE, "write", "read")])
+OVERLAPS = {"attributes": {"programmaticStreamSerialization": True}}
+pattern("grid_dependency", {"in": words(128), "data": room(128), "out": gives(128, [D[i ^ 64] + 1 for i in range(128)])},
+        launch("write", 2, 64, "in", "data"), launch("read", 2, 64, "data", "out", **OVERLAPS),
+        launch("again", 2, 64, "data", **OVERLAPS),
+        wait=[find(RACE, "write", "read"), find(RACE, "write", "again")], barrier=[find(RACE, "write", "read")])
 
 pattern("sixteen_barriers", {"in": words(512), "out": gives(512, [D[i // 32 * 32 + 31 - i % 32] for i in range(512)])},
         launch("sixteen_barriers", 1, 64, "in", "out"), archs=ALL, last=[find(RACE, "write", "read")])
@@ -220,6 +225,10 @@ pattern("tensormap",
         launch("tensormap", 1, 64, table("in"), "made", "out"), acquire=[find(MAP, "write", "copy")])
 pattern("read_only", {"in": words(64), "data": room(64), "out": gives(64, [D[i ^ 33] + 1 for i in range(64)])},
         launch("read_only", 1, 64, "in", "data", "out"), archs=ALL, coherent=[find(READ_ONLY, "write", "read")])
+SURFACE = {"surface": {"buffer": "data", "format": "u32", "width": 64}}
+pattern("surface", {"in": words(64), "data": room(64), "out": gives(64, [D[i ^ 33] + 1 for i in range(64)])},
+        launch("write", 1, 64, "in", SURFACE, "out"), launch("read", 1, 64, SURFACE, "out"),
+        apart=[find(READ_ONLY, "write", "read")])
 # No bug: what tests/sync/strong_test.py finds too strong.
 pattern("too_strong", {"in": words(64), "out": gives(64, [D[i ^ 1 ^ 33] + D[i ^ 33] for i in range(64)])},
         launch("too_strong", 1, 64, "in", "out"))

@@ -12,6 +12,7 @@ struct CheckCommand {
     std::vector<std::string> files;
     RunCommand run;
     std::string json, sarif, verdict;
+    bool surfaces = false;
 };
 
 Result<int> check(const CheckCommand& command, bool quick_options) {
@@ -27,6 +28,7 @@ Result<int> check(const CheckCommand& command, bool quick_options) {
     add("json", command.json);
     add("sarif", command.sarif);
     add("verdict", command.verdict);
+    if (command.surfaces) add("surfaces", "1");
     int code = 0;
     for (const std::string& file : command.files) {
         RunCommand one = command.run;
@@ -50,6 +52,8 @@ void add_check_sync_command(CLI::App& app, int& exit_code) {
     sub->add_option("--verdict", command->verdict,
                     "strict: by the letter of the PTX specification; common: by what is commonly relied on; default: both")
         ->check(CLI::IsMember({"both", "strict", "common"}));
+    sub->add_flag("--surfaces", command->surfaces,
+                  "judge surfaces too: what is written through one must not be read through one in the same launch");
     sub->add_option("--seeds", command->run.seeds, "run with so many seeds, from --seed on, and report once")
         ->check(CLI::PositiveNumber);
     add_common_options(*sub, command->run.common);

@@ -250,6 +250,7 @@ class Runner {
             request.dynamic_shared = launch.dynamic_shared;
             request.cooperative = launch.cooperative;
             SASSEMU_ASSIGN(request.params, build_parameters(launch, **kernel, sources));
+            request.may_overlap = plan_.launches[requests_.size()].may_overlap() && !requests_.empty();
             requests_.push_back(std::move(request));
             LaunchReport entry;
             entry.kernel = launch.kernel;

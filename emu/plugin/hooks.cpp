@@ -188,7 +188,7 @@ void Hooks::instrument(CodeImage& image) {
 }
 
 void Hooks::launch_begin(Launch& l, const std::string& kernel, std::span<const std::byte> params,
-                         uint64_t constant_address) {
+                         uint64_t constant_address, bool may_overlap) {
     launch = &l;
     kernel_ = kernel;
     constant_address_ = constant_address;
@@ -208,6 +208,7 @@ void Hooks::launch_begin(Launch& l, const std::string& kernel, std::span<const s
     i.sms = l.device->sms;
     i.param_bytes = static_cast<uint32_t>(params.size());
     i.params = params.data();
+    i.may_overlap = may_overlap;
     for (const auto& s : sessions_) {
         if (s->is_model && model_table_->launch_begin) model_table_->launch_begin(s->self, handle(&l));
         if (const auto* o = s->table().observer; o && o->launch_begin) o->launch_begin(s->self, handle(&l));

@@ -98,7 +98,7 @@ class Hooks {
 
     // ---- launches
     void launch_begin(Launch& launch, const std::string& kernel, std::span<const std::byte> params,
-                      uint64_t constant_address);
+                      uint64_t constant_address, bool may_overlap);
     void launch_end(Launch& launch, LaunchStatus status);
     void cta_begin(Cta& cta);
     void cta_end(Cta& cta);
@@ -133,6 +133,8 @@ class Hooks {
     static const std::byte* texel(void* hooks, Warp& w, uint64_t address, const std::byte* at, uint32_t bytes,
                                   std::byte* copy);
     bool wants_texels() const;
+    // An access to a surface, before it is performed and after.
+    void surface(Warp& w, const Op* op, const Access& access, bool performed);
 
     // The handlers of hooked operations.
     static const Op* run_all(const Op* op, Warp& w, uint32_t mask);

@@ -1,11 +1,41 @@
-// Texture reads as plugins see them: texel by texel. They come from the texture unit (emu/memory/textures.hpp), not from a
-// hooked operation.
+// Textures and surfaces as plugins see them. Reads of textures come texel by texel from the texture unit
+// (emu/memory/textures.hpp), accesses to surfaces from the port; neither from a hooked operation.
 #include <cstring>
 
 #include "emu/machine/services.hpp"
+#include "emu/memory/port.hpp"
 #include "emu/plugin/hooks.hpp"
 
 namespace sassemu {
+
+void Hooks::surface(Warp& w, const Op* op, const Access& a, bool performed) {
+    if (!shown_to_observers(SASSEMU_SPACE_BIT(SASSEMU_SURFACE))) return;
+    AccessCall call;
+    sassemu_access& shown = call.shown = {};
+    shown.size = sizeof shown;
+    shown.op = static_cast<uint8_t>(a.op);
+    shown.space = SASSEMU_SURFACE;
+    shown.proxy = SASSEMU_VIA_SURFACE;
+    shown.atomic = static_cast<uint8_t>(a.atomic);
+    shown.bytes = a.bytes;
+    shown.lanes = a.lanes;
+    shown.sequence = performed ? w.cta->sequence : ++w.cta->sequence;
+    shown.warp = handle(&w);
+    shown.insn = instruction_of(w, op);
+    call.op = op;
+    call.w = &w;
+    call.known = AccessCall::Known::good;
+    call.located = true;
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+        call.address[lane] = a.address[lane];
+        call.location[lane] = {a.address[lane], SASSEMU_GLOBAL, 0};
+    }
+    call.rows = true;
+    call.compare = call.results = nullptr;
+    call.destination = nullptr;
+    call.values = a.op != AccessOp::load ? w.row(a.source[0]) : performed ? w.row(a.destination) : nullptr;
+    performed ? tell_access(call) : tell_issue(call);
+}
 
 bool Hooks::wants_texels() const {
     const uint32_t bit = SASSEMU_SPACE_BIT(SASSEMU_TEXTURE);

@@ -42,7 +42,10 @@ const Op* access(Warp& w, const Op* op, const Access& a) {
     }
     MemoryModel* model = w.cta->launch->model;
     if (!model) {
+        Hooks* const observed = a.space == AccessSpace::surface && w.instructions ? e.hooks() : nullptr;
+        if (observed) observed->surface(w, op, a, false);
         perform(w, a, a.lanes);
+        if (observed) observed->surface(w, op, a, true);
         return op + 1;
     }
     // Same-address order: what this warp still has in flight is older than this access.

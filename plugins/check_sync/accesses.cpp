@@ -7,7 +7,7 @@
 namespace check_sync {
 
 void Checker::access_issue(const sassemu_access& a) {
-    if (a.op == SASSEMU_PREFETCH || a.flags & SASSEMU_ACCESS_ASYNC_AGENT) return;
+    if (a.op == SASSEMU_PREFETCH || a.flags & SASSEMU_ACCESS_ASYNC_AGENT || (a.space == SASSEMU_SURFACE && !surfaces_)) return;
     const sassemu_location* at = host.locations(&a);
     if (!at) return;
     Warp& w = warp_of(a.warp);
@@ -41,11 +41,11 @@ void Checker::access_issue(const sassemu_access& a) {
     t.stamp.insn = insn;
     t.stamp.who = copy ? w.copying() : w.threads();
     t.stamp.epoch = w.epoch;
-    if (a.proxy == SASSEMU_VIA_TEXTURE && reads) {
+    if (a.op == SASSEMU_LOAD && (a.proxy == SASSEMU_VIA_TEXTURE || a.proxy == SASSEMU_VIA_SURFACE)) {
         t.group = &w.groups.front();
         if (a.space == SASSEMU_TEXTURE) t.stamp.insn = w.texture;  // a texel of it
         read_only(t, a.lanes, at, a.bytes);
-        if (a.space == SASSEMU_TEXTURE) return;
+        if (a.space != SASSEMU_GLOBAL && a.space != SASSEMU_GENERIC) return;
     }
     const uint32_t how = (changes ? stamp_atomic : 0u) | uint32_t{reach} * stamp_reach;
     const bool may_be_flag = guess && !is_strong && a.op == SASSEMU_LOAD && !flags_[1].empty();

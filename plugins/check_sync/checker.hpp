@@ -49,10 +49,12 @@ struct Mbarrier {
     } told;
 };
 
-struct ThreadName {
+struct ThreadName {  // of a warp; or of all threads of a launch before
     uint64_t cta, cluster;
     sassemu_dim3 id;
     uint32_t warp;
+    uint64_t launch;  // not 0
+    std::string kernel;
 };
 
 class Checker : public sassemu::Plugin {
@@ -62,11 +64,12 @@ class Checker : public sassemu::Plugin {
     static constexpr auto threading = SASSEMU_SERIAL;
     static constexpr uint32_t spaces =
         SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_SHARED) | SASSEMU_SPACE_BIT(SASSEMU_GENERIC) |
-        SASSEMU_SPACE_BIT(SASSEMU_TEXTURE);
+        SASSEMU_SPACE_BIT(SASSEMU_TEXTURE) | SASSEMU_SPACE_BIT(SASSEMU_SURFACE);
     static constexpr uint64_t sync_ignored = 1u << SASSEMU_SYNC_SCOREBOARD | 1u << SASSEMU_SYNC_LOAD_RETURN;
     static constexpr sassemu_option options[] = {
         {"json", "FILE", "writes the report as JSON"},
         {"sarif", "FILE", "writes the report as SARIF 2.1.0"},
+        {"surfaces", "0|1", "surfaces too: what is written through one is not read through one in the same launch (0)"},
         {"verdict", "both|strict|common", "by the letter, by what is commonly relied on, or both (the default)"}};
 
     explicit Checker(const sassemu::Start& start);
@@ -119,6 +122,10 @@ class Checker : public sassemu::Plugin {
         if (r.handle != w) r = {w, &warps_.at(w)};
         return *r.warp;
     }
+    void begin_grid(bool may_overlap);
+    void settle_grids();
+    void begin_in_grid(Warp& w);
+    void wait_for_grid(Warp& w, uint32_t lanes);
     void running(Warp& w, sassemu_warp handle);
     void touch(Touch& t, uint32_t lanes, const sassemu_location* at, uint32_t bytes);
     void touch_space(Touch& t, uint32_t lanes, const sassemu_location* at, uint32_t bytes);
@@ -157,6 +164,7 @@ class Checker : public sassemu::Plugin {
     bool value_at(const Copy::Range& at, std::string& value);
     void values_of(Finding& f, const Stamp& earlier, bool earlier_writes, const Touch& t);
     void report_transactions(bool waited_for);
+    bool from_other_grid(const Stamp& s) const { return s.who < first_mbarrier && s.who / 4 < names_.size() && names_[s.who / 4].launch; }
     std::string thread_text(Component who, uint32_t lanes) const;
     std::string place_text(uint32_t insn) const;
     std::string line_text(uint32_t insn) const;
@@ -172,8 +180,16 @@ class Checker : public sassemu::Plugin {
     Shadow shadow_;
     Findings findings_;
     std::string json_, sarif_, verdict_;
+    bool surfaces_ = false;
     std::string kernel_;
     uint64_t launch_ = 0;
+    struct Grid {  // the running launch
+        bool running = false, triggered = false, has_waited = false;
+        uint32_t first = 1;               // its first name
+        std::vector<Component> known;     // launches that had ended before it began
+        std::vector<Component> awaited;   // and those that it learns of by griddepcontrol.wait
+        std::vector<Component> by_chance; // those that had ended, by the letter unknown
+    } grid_;
     std::unordered_map<sassemu_warp, Warp> warps_;
     struct Recent {
         sassemu_warp handle = nullptr;

@@ -1,5 +1,5 @@
-// What orders accesses: barriers, fences, the beginning and end of things. mbarrier objects are in mbarriers.cpp, copies in
-// copies.cpp.
+// What orders accesses: barriers, fences, the beginning and end of CTAs. mbarrier objects are in mbarriers.cpp, copies in
+// copies.cpp, launches in grids.cpp.
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
@@ -22,19 +22,19 @@ std::string diverged(uint32_t lanes, uint32_t live) {
 
 Checker::Checker(const sassemu::Start& start)
     : Plugin(start), meanings_(*this), json_(start.value("json")), sarif_(start.value("sarif")),
-      verdict_(start.value("verdict", "both")) {
+      verdict_(start.value("verdict", "both")), surfaces_(start.number("surfaces", 0)) {
     if (verdict_ != "both" && verdict_ != "strict" && verdict_ != "common")
         throw std::invalid_argument("option 'verdict': '" + verdict_ + "' is none of both, strict and common");
 }
 
 void Checker::launch_begin(sassemu_launch l) {
     const sassemu_launch_info i = info(l);
+    begin_grid(i.may_overlap);
     kernel_ = i.kernel ? i.kernel : "";
     launch_ = i.id;
     seeds_.insert(host.seed(session));
 }
 
-// All of a launch is ordered before the next.
 void Checker::launch_end(sassemu_launch, const char* status) {
     const std::string_view end = status ? status : "";
     if (end == "ok" || end == "deadlock") report_transactions(end == "deadlock");
@@ -45,8 +45,6 @@ void Checker::launch_end(sassemu_launch, const char* status) {
                 misused(w, w.gathered, w.gathering, diverged(w.gathered, host.active(handle) | w.gathered), same_barrier);
     warps_.clear();
     recent_.fill({});
-    names_.assign(1, ThreadName{});
-    shadow_.forget();
     for (auto& flags : flags_) flags.clear();
     for (auto& maybe : maybe_flags_) maybe.fill(0);
     barriers_.clear();
@@ -56,6 +54,7 @@ void Checker::launch_end(sassemu_launch, const char* status) {
     copies_.clear();
     changing_.clear();
     ctas_.clear();
+    grid_.running = false;
 }
 
 void Checker::cta_begin(sassemu_cta c) {
@@ -69,7 +68,8 @@ void Checker::cta_begin(sassemu_cta c) {
         w.index = k;
         w.groups.emplace_back();
         w.groups[0].lanes = ~0u;
-        names_.push_back({i.linear, i.cluster, i.id, k});
+        names_.push_back({i.linear, i.cluster, i.id, k, 0, {}});
+        begin_in_grid(w);
         const sassemu_warp handle = host.cta_warp(c, k);
         warps_.insert_or_assign(handle, std::move(w));
     }
@@ -288,6 +288,8 @@ void Checker::sync(const sassemu_sync& s) {
         case SASSEMU_SYNC_MBARRIER_INVALIDATE:
             mbarrier(s);
             break;
+        case SASSEMU_SYNC_GRID_LAUNCH: grid_.triggered = true; break;
+        case SASSEMU_SYNC_GRID_WAIT: wait_for_grid(*w, s.lanes); break;
         case SASSEMU_SYNC_GROUP_COMMIT:
             for (uint32_t lanes = s.lanes; lanes; lanes &= lanes - 1) ++w->copies[s.id % 3][__builtin_ctz(lanes)];
             break;
@@ -354,6 +356,7 @@ void Checker::allocate(const sassemu_allocation& a) {
 }
 
 void Checker::host_access(uint64_t address, uint64_t bytes, uint32_t is_write) {
+    settle_grids();  // the host has waited for them
     if (is_write && bytes) shadow_.initialise(address, bytes);
 }
 

@@ -145,7 +145,7 @@ std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_
 Kind Checker::why(const Stamp& earlier, bool earlier_writes, const Touch& t) const {
     const Group& g = *t.group;
     const auto knows = [&](Rule r) { return g.now[r].covers(earlier.who, earlier.lanes, earlier.epoch); };
-    if (knows(t.shared ? for_shared : for_global)) return Kind::data_race;  // by the letter only
+    if (from_other_grid(earlier) || knows(t.shared ? for_shared : for_global)) return Kind::data_race;  // or by the letter only
     if (!knows(executed)) {
         // A copy that still reads, or that fills again what a copy had filled before.
         const bool still_reads = earlier.flags & stamp_async && !earlier_writes && !(t.stamp.flags & stamp_async);

@@ -329,6 +329,18 @@ void Order::know(Warp& w, uint32_t lanes, const Entry& entry, const Acquire& how
     });
 }
 
+void Order::await_grid(Warp& w, uint32_t lanes, Component grid, bool letter) {
+    const View all(std::vector<Entry>{{in_space(grid, false), ~0u, grid_epoch}, {in_space(grid, true), ~0u, grid_epoch}});
+    each(w, lanes, [&](Group& g) {
+        const View before = g.now[by_letter];
+        add(g.now, {grid, ~0u, grid_epoch});
+        if (!letter) g.now[by_letter] = before;
+        for (const Rule r : {to_async, to_async_strict}) g.now[r] = joiner_(g.now[r], all);
+        g.maps = joiner_(g.maps, View(std::vector<Entry>{{grid, ~0u, grid_epoch}}));
+        changed(g);
+    });
+}
+
 void Order::release_fence(Warp& w, uint32_t lanes, Reach reach, Restrict only, uint32_t insn) {
     each(w, lanes, [&](Group& g) {
         Knowledge all = g.now;

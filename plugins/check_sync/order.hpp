@@ -131,6 +131,7 @@ struct Warp {
     Component bulk_reads() const { return id * 4 + 3; }
 };
 constexpr Component first_mbarrier = 0x80000000;
+constexpr uint32_t grid_epoch = 1;  // of all that a launch before has done
 
 // What an operation asks for.
 struct Release {
@@ -156,6 +157,8 @@ class Order {
 
     // To be followed by next(), once for all channels that an instruction releases to.
     void release(Warp& w, uint32_t lanes, const Release&, uint32_t insn, Channel& to, bool barrier = false);
+    // All that a launch has done is over, by the letter or by chance.
+    void await_grid(Warp& w, uint32_t lanes, Component grid, bool letter);
     void next(Warp& w) { w.epoch += std::exchange(w.used, false); }
     void move(Channel& from, Channel& to);  // adds all of it
     // What an asynchronous operation gives when it completes: itself, and by the lax rules what its thread had done when it

@@ -32,8 +32,8 @@ const KindText& text_of(Kind kind) {
          "PTX ISA, Memory Consistency Model: \"Initialization\""},
         {"mbarrier-protocol", "an mbarrier object is not used as its protocol demands", "PTX ISA, \"mbarrier\""},
         {"barrier-misuse", "a barrier is not used as it demands", "PTX ISA, \"bar, barrier\""},
-        {"read-only-data", "a read that need not be coherent (ld.global.nc, a texture) of bytes that this launch has written",
-         "PTX ISA, \"ld.global.nc\"; \"Texture Instructions\"; Memory Consistency Model: \"Proxy\""},
+        {"read-only-data", "a read that need not be coherent (ld.global.nc, a texture, a surface) of bytes that this launch has written",
+         "PTX ISA, \"ld.global.nc\"; \"Texture Instructions\"; \"Surface Instructions\"; Memory Consistency Model: \"Proxy\""},
         {"missing-tensormap-fence", "a tensor map is used that a thread has written, and its proxy has not acquired",
          "PTX ISA, membar/fence: fence.proxy.tensormap; Memory Consistency Model: \"Proxy\""}};
     return all[static_cast<size_t>(kind)];
@@ -57,6 +57,7 @@ std::string verdict(const Finding& f) { return f.common ? "strict and as-commonl
 std::string Checker::thread_text(Component who, uint32_t lanes) const {
     if (who >= first_mbarrier || who / 4 >= names_.size()) return "an asynchronous copy";
     const ThreadName& n = names_[who / 4];
+    if (n.launch) return "a thread of launch " + std::to_string(n.launch) + " (" + n.kernel + ")";
     const uint32_t lane = lanes ? static_cast<uint32_t>(__builtin_ctz(lanes)) : 0;
     std::string text = who % 4 >= 2 ? "a copy of thread " : "thread ";
     text += std::to_string(n.warp * 32 + lane) + " of CTA (" + std::to_string(n.id.x) + "," + std::to_string(n.id.y) + "," +
@@ -93,8 +94,8 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
         s.action = stamp.flags & stamp_atomic ? "changes" : writes ? "writes" : "reads";
         s.thread = thread_text(stamp.who, stamp.lanes);
         const ThreadName* name = stamp.who < first_mbarrier && stamp.who / 4 < names_.size() ? &names_[stamp.who / 4] : nullptr;
-        s.cta = name ? name->cta : t.warp->place.cta;
-        s.cluster = name ? name->cluster : t.warp->place.cluster;
+        s.cta = name && !name->launch ? name->cta : t.warp->place.cta;
+        s.cluster = name && !name->launch ? name->cluster : t.warp->place.cluster;
         s.proxy = stamp.flags & stamp_async ? "async" : copy ? "generic, delayed" : "generic";
         s.space = space + (t.shared && t.owner != t.warp->place.cta ? " of CTA " + std::to_string(t.owner) : "");
         s.address = t.address;
@@ -115,7 +116,10 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
     switch (f.kind) {
         case Kind::data_race:
             f.missing = "no barrier, signal or wait orders the two";
-            if (earlier.flags & stamp_async) {
+            if (from_other_grid(earlier)) {
+                f.missing = "the launch may begin before the one before it has ended, and does not wait for it";
+                f.repair = "griddepcontrol.wait (cudaGridDependencySynchronize()) before the second access, by its thread or before a barrier";
+            } else if (earlier.flags & stamp_async) {
                 f.missing = "the second access does not wait for the copy to complete";
                 f.repair = "wait for the copy (its mbarrier, or its group) in the thread of the second access or before a barrier";
             } else if (name && earlier.who % 4 == 1) {

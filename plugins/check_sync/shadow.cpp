@@ -76,10 +76,14 @@ void Shadow::discard(uint64_t address, uint64_t bytes) {
     }
 }
 
-void Shadow::forget() {
-    for (auto& [number, block] : pages_) block->settle();
+void Shadow::drop_all_shared() {
     shared_.clear();
     last_shared_ = nullptr;
+}
+
+void Shadow::forget() {
+    for (auto& [number, block] : pages_) block->settle();
+    drop_all_shared();
     lists.clear();
     spare_lists_.clear();
     stamps.clear();

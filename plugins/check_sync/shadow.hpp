@@ -48,6 +48,12 @@ class Stamps {
     const Stamp& operator[](StampId id) const { return all_[id]; }
     size_t size() const { return all_.size(); }
     void clear() { replace(std::vector<Stamp>(2)); }
+    // Those from component `first` on become one's. Their lanes stay.
+    void gather(Component first, Component one, uint32_t epoch) {
+        for (Stamp& s : all_)
+            if (s.who >= first) s.who = one, s.epoch = epoch;
+        recent_.fill(nobody);
+    }
     void replace(std::vector<Stamp> all) {
         all_ = std::move(all);
         recent_.fill(nobody);
@@ -142,6 +148,7 @@ class Shadow {
 
     void add_shared(uint64_t cta, uint32_t bytes);
     void drop_shared(uint64_t cta);
+    void drop_all_shared();
     Block* shared(uint64_t cta) {
         if (last_shared_ && cta == last_cta_) return last_shared_;
         auto at = shared_.find(cta);

@@ -43,7 +43,7 @@ def check(program, folder, name, expected, order):
         report = os.path.join(work, "report.json")
         # Correct ones are correct whatever the schedule.
         seeds = [] if expected else ["--seeds", "10"]
-        end = subprocess.run([program, "check-sync", path, "--json", report, *order, *seeds], capture_output=True, text=True)
+        end = subprocess.run([program, "check-sync", path, "--surfaces", "--json", report, *order, *seeds], capture_output=True, text=True)
         if not os.path.exists(report):
             return ["%s: no report, exit code %d\n%s%s" % (name, end.returncode, end.stdout, end.stderr)], 0
         with open(report) as f:

@@ -81,6 +81,10 @@ typedef struct sassemu_launch_info {
     uint32_t sms;           /* of the device */
     uint32_t param_bytes;
     const void *params;     /* valid during the launch */
+    /* Since 1.2. It may begin before the launch before it has ended, and waits for that with griddepcontrol.wait. With
+     * plugins launches follow each other all the same. */
+    uint32_t may_overlap;
+    uint32_t reserved;
 } sassemu_launch_info;
 
 typedef struct sassemu_cta_info {
