@@ -168,6 +168,8 @@ TEST(Sass, MistakesNameTheirPlace) {
     EXPECT_EQ(first(".target sm_90\n.kernel k\n.registers 8\nMOV R8, RZ\nEXIT"), "2:1: the code of 'k' uses 9 registers, .registers says 8");
     EXPECT_EQ(first(".target sm_90\n.kernel k\n MOV R2, 32@lo((k + .L_x_0@srel))\nEXIT"), "3:10: a name that a linker replaces: a .sass file has no relocations");
     EXPECT_EQ(first(".target sm_90\n.kernel k\n UMOV UR4, `(table)\nEXIT"), "3:12: a name that a linker replaces: a .sass file has no relocations");
+    EXPECT_EQ(first(".target sm_90\n.constant t 0\n.kernel k\nEXIT"), "2:13: bank 3 has 1 to 65536 bytes");
+    EXPECT_EQ(first(".target sm_90\n.constant t 65520\n.constant u 17\n.kernel k\nEXIT"), "3:13: bank 3 has 1 to 65536 bytes");
     EXPECT_EQ(first(".target sm_90\n.kernel k\n MEMBAR.GL.IVALLT ?WAIT3\nEXIT"), "3:19: this instruction needs a schedule of ?WAIT5 or more");
     EXPECT_EQ(first(".target sm_90\n.kernel k\n.fused\n@P0 CCTL.IVALL\nMEMBAR.GPU\nEXIT"), "4:1: a fused instruction needs its partner after it, with the same guard");
     EXPECT_EQ(first(".target sm_90\n.kernel k\n.word 12\nEXIT"), "3:1: .word needs 32 hex digits");
