@@ -93,7 +93,6 @@ Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_v
             wants(o->cache, hooks->on_cache_);
             wants(o->sync, hooks->on_sync_);
             wants(o->async, hooks->on_async_);
-            wants(o->select && (o->before || o->after), hooks->on_select_);
             wants(o->fault, hooks->on_fault_);
             wants(o->allocate, hooks->on_allocate_);
             wants(o->release, hooks->on_release_);
@@ -101,7 +100,6 @@ Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_v
             if (o->access || o->access_issue) hooks->observed_spaces_ |= o->spaces ? o->spaces : ~0u;
             if (o->sync) hooks->sync_wanted_ |= ~o->sync_ignored;
         }
-        if (table.semantics) hooks->on_semantics_.push_back(s.get());
         hooks->sessions_.push_back(std::move(s));
     }
     if (hooks->sessions_.size() > 64) return make_error(ErrorCode::usage, "--plugin", "more than 64 plugins");
@@ -149,7 +147,6 @@ void Hooks::report(PluginSession& s, const sassemu_finding& f) {
     if (line.back() != '\n') line += '\n';
     text(line);
     const std::lock_guard guard(text_mutex_);
-    ++s.findings;
     if (f.severity >= SASSEMU_WARNING) ++s.warnings;
 }
 
@@ -246,7 +243,7 @@ void Hooks::cta_end(Cta& c) {
 
 uint64_t Hooks::step(Cta& c, bool idle) {
     if (!model_ || !model_table_->step) return 0;
-    return held_ = model_table_->step(model_->self, handle(&c), idle);
+    return model_table_->step(model_->self, handle(&c), idle);
 }
 
 bool Hooks::idle_step() {
@@ -255,8 +252,7 @@ bool Hooks::idle_step() {
     // A model may take its time, but not for ever.
     constexpr int patience = 4096;
     for (int i = 0; i < patience && epoch_ == before; ++i) {
-        held_ = model_table_->step(model_->self, nullptr, 1);
-        if (!held_) break;
+        if (!model_table_->step(model_->self, nullptr, 1)) break;
     }
     return epoch_ != before;
 }

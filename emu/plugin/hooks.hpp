@@ -40,7 +40,7 @@ struct PluginSession {
     void* self = nullptr;
     Hooks* hooks = nullptr;
     bool is_model = false;      // given by --model: its model decides
-    uint64_t findings = 0, warnings = 0;
+    uint64_t warnings = 0;
     const sassemu_plugin& table() const { return file.table(); }
 };
 
@@ -106,7 +106,6 @@ class Hooks {
     void cta_end(Cta& cta);
     // Between two slices. Returns what the model still holds.
     uint64_t step(Cta& cta, bool idle);
-    uint64_t held() const { return held_; }
     bool idle_step();  // nothing can run: true when that may have changed
     const sassemu_launch_info& launch_info() const { return launch_info_; }
 
@@ -176,13 +175,13 @@ class Hooks {
     PluginSession* model_ = nullptr;
     const sassemu_memory_model* model_table_ = nullptr;
     // Observers by what they want, so that nobody looks at members that are null.
-    std::vector<PluginSession*> on_issue_, on_access_, on_fence_, on_cache_, on_sync_, on_async_, on_semantics_,
-        on_select_, on_fault_, on_allocate_, on_release_, on_host_;
+    std::vector<PluginSession*> on_issue_, on_access_, on_fence_, on_cache_, on_sync_, on_async_,
+        on_fault_, on_allocate_, on_release_, on_host_;
     uint32_t model_spaces_ = 0, observed_spaces_ = 0;
     uint64_t sync_wanted_ = 0, model_sync_ = 0;
-    bool host_hidden_ = false, wants_async_ = false, defers_ = false, needs_values_ = false;
+    bool host_hidden_ = false, wants_async_ = false, defers_ = false;
     uint32_t threading_ = SASSEMU_FREE;
-    uint64_t epoch_ = 0, held_ = 0;
+    uint64_t epoch_ = 0;
     std::atomic<uint64_t> asyncs_{0};
     uint64_t constant_address_ = 0;
     uint8_t last_group_ = 0;  // of the last commit that was lowered

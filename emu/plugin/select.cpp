@@ -119,7 +119,8 @@ void describe_access(Instruction& i, const sassdec_insn& in, const Op& op) {
         a.space = SASSEMU_CONSTANT;
         a.proxy = SASSEMU_VIA_CONSTANT;
         a.bytes = bytes_of(parts);
-        a.flags = SASSEMU_ACCESS_IMMEDIATE | (sign_extends(parts) ? SASSEMU_ACCESS_SIGN_EXTEND : 0u);
+        a.flags = SASSEMU_ACCESS_IMMEDIATE;
+        if (sign_extends(parts)) a.flags |= SASSEMU_ACCESS_SIGN_EXTEND;
         i.bank = parts.constant.bank;
         i.address_offset = parts.constant.offset;
         if (parts.constant.has_base) i.address_ureg = parts.constant.index;

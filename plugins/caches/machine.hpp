@@ -1,5 +1,5 @@
 // The machine behind the `caches` model: stores on their way out, and copies in caches that nobody keeps coherent. What
-// belongs here: its state and every step that it can take. What does not: which step is taken next (policy.hpp) and where
+// belongs here: its state and every step that it can take. What does not: which step is taken next (plugin.cpp) and where
 // accesses come from (plugin.cpp).
 //
 // A store of a thread passes stations, and at each of them more can see it:

@@ -170,7 +170,7 @@ bool Checker::value_at(const Copy::Range& at, std::string& value) {
 
 // At most four bytes of each side, before it and after it. What a write other than the second found is not kept.
 void Checker::values_of(Finding& f, const Stamp& earlier, bool earlier_writes, const Touch& t) {
-    const Copy::Range at{t.shared, t.owner, t.address, t.address + std::min(t.bytes, 4u)};
+    const Copy::Range at{t.shared, t.owner, t.address, t.address + std::min(t.bytes, 4u), {}, 0, {}};
     std::string now;
     if (!value_at(at, now)) return;
     f.second.before = now;

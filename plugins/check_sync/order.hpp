@@ -106,7 +106,7 @@ struct Issue {
 struct Warp {
     uint32_t id = 0;                // from 1; components are made of it
     Place place;
-    uint32_t index = 0, threads_before = 0;
+    uint32_t index = 0;
     uint32_t epoch = 1;
     bool used = false;              // something happened in this epoch
     uint32_t done() const { return used ? epoch : epoch - 1; }  // the last epoch in which something did

@@ -1,5 +1,5 @@
 // Who touched which byte last: shadow memory. What belongs here: its cells, and how they are found and changed. What does
-// not: whether two accesses are in order (accesses.cpp).
+// not: whether two accesses are in order (judge.cpp).
 //
 // An access of a warp has a number (Stamps), and a cell holds numbers: neighbours that were touched together are compared
 // and changed as rows of words. The readers of a cell since its last write are a set that cells share; which lanes it were
