@@ -14,14 +14,12 @@
 //   Cells lie densely in shared memory, whatever the swizzle.
 #include "emu/async/agents.hpp"
 #include "emu/async/range.hpp"
-#include "emu/async/tensor_map.hpp"
+#include "emu/async/tensor_box.hpp"
 #include "emu/plugin/sync_events.hpp"
 
 namespace sassemu::async {
 
 namespace {
-
-constexpr uint64_t map_bytes = 128;
 
 // A map or an instruction that the hardware answers with an illegal instruction.
 const Op* fault(Warp& w, const Op* op, uint32_t lanes, const std::string& what, uint64_t address) {
@@ -32,10 +30,10 @@ const Op* fault(Warp& w, const Op* op, uint32_t lanes, const std::string& what, 
 const std::byte* map_at(Warp& w, const Op* op, uint32_t lanes, uint64_t address) {
     if (address >> 32 == constant_window_high) {
         const uint64_t at = address & 0xffffffffu;
-        if (at + map_bytes <= w.cta->launch->bank_bytes[static_cast<int>(Base::bank0)])
+        if (at + tensor_map_bytes <= w.cta->launch->bank_bytes[static_cast<int>(Base::bank0)])
             return w.base[static_cast<int>(Base::bank0)] + at;
     }
-    return global_range(w, op, lanes, address, map_bytes, false);
+    return global_range(w, op, lanes, address, tensor_map_bytes, false);
 }
 
 uint32_t round_tf32(uint32_t v) {
@@ -44,35 +42,6 @@ uint32_t round_tf32(uint32_t v) {
 }
 
 bool converts(TensorType type) { return type >= TensorType::tf32; }
-
-// The box as it lies in shared memory.
-struct Box {
-    uint32_t unit;       // bytes that dimension 0 counts: an element or a cell
-    uint32_t step;       // of dimension 0
-    uint32_t count[5];   // units or rows per dimension
-    uint32_t row, pitch; // bytes of a row, and from one to the next
-    uint64_t rows = 1;
-    uint32_t swizzle;    // bits 6:4 that are XORed
-
-    explicit Box(const TensorMap& m) {
-        const bool cells = m.interleave != TensorInterleave::none;
-        unit = cells ? 8u << static_cast<uint32_t>(m.interleave) : element_bytes(m.type);
-        step = cells ? m.step[0] : 1;
-        for (uint32_t k = 0; k < 5; ++k)
-            count[k] = k < m.rank ? (m.box[k] + m.step[k] - 1) / m.step[k] : 1;
-        if (!cells) count[0] = m.box[0];
-        if (cells) count[m.rank - 2] = 1;
-        row = count[0] * unit;
-        const auto s = static_cast<uint32_t>(m.swizzle);
-        swizzle = ((1u << s) - 1) << 4;
-        pitch = s && !cells ? 16u << s : row;
-        for (uint32_t k = 1; k < 5; ++k) rows *= count[k];
-    }
-    // Where the byte at a shared offset lies.
-    uint32_t swizzled(uint32_t at) const { return at ^ (at >> 3 & swizzle); }
-    uint64_t bytes() const { return rows * row; }
-    uint64_t extent() const { return rows * pitch; }
-};
 
 // Copies 16 bytes between shared memory and the tensor, of which `left` elements from `far` on are there.
 void copy_chunk(const TensorMap& m, std::byte* near, std::byte* far, int64_t left, bool store) {
@@ -94,18 +63,12 @@ void copy_chunk(const TensorMap& m, std::byte* near, std::byte* far, int64_t lef
     }
 }
 
-// One row between `row_at` (shared offset) and the tensor; `inside`: the row has units of the tensor, from number
-// `begin` on at `global`.
-void copy_row(const TensorMap& m, const Box& box, std::byte* global, int64_t begin, bool inside,
-              int64_t first, std::byte* shared, uint32_t row_at, bool store) {
-    const auto size = static_cast<int64_t>(m.size[0]);
-    const uint32_t elements = 16 / element_bytes(m.type);
-    for (uint32_t chunk = 0; chunk < box.row; chunk += 16) {
-        // An element lies in a chunk, a cell consists of them.
-        const int64_t u = first + int64_t{chunk / box.unit} * box.step;
-        const int64_t left = !inside || u < 0 ? 0 : box.unit < 16 ? size - u : u < size ? elements : 0;
-        std::byte* far = left > 0 ? global + (u - begin) * box.unit + chunk % box.unit : nullptr;
-        copy_chunk(m, shared + box.swizzled(row_at + chunk), far, left, store);
+// One row, whose part of the tensor lies at `global`.
+void copy_row(const TensorMap& m, const Box& box, const BoxRow& row, std::byte* global, int64_t first,
+              std::byte* shared, bool store) {
+    for (uint32_t offset = 0; offset < box.row; offset += 16) {
+        const BoxChunk c = box.chunk_at(m, row, first, offset);
+        copy_chunk(m, shared + c.near, c.left > 0 ? global + (c.far - row.far) : nullptr, c.left, store);
     }
 }
 
@@ -141,55 +104,30 @@ const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c
     const Result<TensorMap> decoded = TensorMap::decode(encoded);
     if (!decoded) return fault(w, op, lanes, decoded.error().where + " " + decoded.error().what, c.map);
     const TensorMap& m = *decoded;
-    if (m.rank != c.dimensions)
-        return fault(w, op, lanes,
-                     "the instruction has " + std::to_string(c.dimensions) +
-                         " coordinates, the tensor map a rank of " + std::to_string(m.rank), c.map);
     const Box box(m);
-    if (c.at[0] * int64_t{box.unit} % 16)
-        return fault(w, op, lanes, "the first coordinate, " + std::to_string(c.at[0]) +
-                                       ", is no multiple of 16 bytes", c.map);
-    for (uint32_t k = 0; k < m.rank; ++k)
-        if (c.store && c.at[k] < 0)
-            return fault(w, op, lanes, "coordinate " + std::to_string(k) + " of a store is negative", c.map);
+    if (const std::string why = refusal(m, box, c); !why.empty()) return fault(w, op, lanes, why, c.map);
 
     ++w.effects;
     events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_TMA);
-    if (agent) agent.read_global(c.map, encoded, map_bytes, SASSEMU_VIA_TENSORMAP);
+    if (agent) agent.read_global(c.map, encoded, tensor_map_bytes, SASSEMU_VIA_TENSORMAP);
     const uint32_t at = c.shared & 0xffffff;
     for (uint32_t rest = receivers(c, c.shared); rest; rest &= rest - 1) {
         const uint32_t window = static_cast<uint32_t>(std::countr_zero(rest)) << 24;
         if (!shared_range(w, op, lanes, window | at, box.extent(), 128)) return nullptr;
         std::byte* shared = w.cta->cluster->cta[window >> 24]->shared;
-        uint32_t index[5] = {};
-        for (uint64_t row = 0; row < box.rows; ++row) {
-            bool inside = true;
-            uint64_t far = m.address;
-            for (uint32_t k = 1; k < m.rank; ++k) {
-                const int64_t i = c.at[k] + int64_t{index[k]} * m.step[k];
-                inside &= i >= 0 && i < static_cast<int64_t>(m.size[k]);
-                far += static_cast<uint64_t>(i) * m.stride[k - 1];
-            }
+        for (uint64_t number = 0; number < box.rows; ++number) {
+            const BoxRow row = box.row_at(m, at, c.at, number);
             std::byte* global = nullptr;
             uint64_t bytes = 0;
             // Only the units of the row that exist are read; whole chunks are written.
-            const int64_t begin = std::max<int64_t>(c.at[0], 0),
-                          last = int64_t{c.at[0]} + int64_t{box.count[0] - 1} * box.step,
-                          end = std::min<int64_t>(last + 1, static_cast<int64_t>(m.size[0]));
-            inside &= begin < end;
-            if (inside) {
-                bytes = static_cast<uint64_t>(end - begin) * box.unit;
+            if (row.inside()) {
+                bytes = static_cast<uint64_t>(row.end - row.begin) * box.unit;
                 if (c.store) bytes = (bytes + 15) / 16 * 16;
-                std::byte* first = global_range(w, op, lanes, far + static_cast<uint64_t>(begin) * box.unit,
-                                                bytes, c.store);
-                if (!first) return nullptr;
-                global = first;
+                global = global_range(w, op, lanes, row.far, bytes, c.store);
+                if (!global) return nullptr;
             }
-            if (agent)
-                tell_row(agent, box, far + static_cast<uint64_t>(begin) * box.unit, global, bytes, window, shared,
-                         at + static_cast<uint32_t>(row) * box.pitch, c.store);
-            copy_row(m, box, global, begin, inside, c.at[0], shared, at + static_cast<uint32_t>(row) * box.pitch, c.store);
-            for (uint32_t k = 1; k < 5 && ++index[k] == box.count[k]; ++k) index[k] = 0;
+            if (agent) tell_row(agent, box, row.far, global, bytes, window, shared, row.near, c.store);
+            copy_row(m, box, row, global, c.at[0], shared, c.store);
         }
         if (!c.store && !report(w, op, lanes, c, window, box.bytes())) return nullptr;
     }
