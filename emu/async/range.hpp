@@ -25,7 +25,8 @@ inline std::byte* global_range(Warp& w, const Op* op, uint32_t lanes, uint64_t a
 inline std::byte* shared_range(Warp& w, const Op* op, uint32_t lanes, uint32_t address, uint64_t bytes,
                                uint32_t alignment) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
-    std::byte* first = services(w).shared(w, op, lane, address, alignment);
+    // The least that a copy has; all of it where the alignment is wrong, which is then said.
+    std::byte* first = services(w).shared(w, op, lane, address, address % alignment ? alignment : 16);
     if (!first) return nullptr;
     const Cta& cta = *w.cta->cluster->cta[address >> 24];
     if ((address & 0xffffff) + bytes <= cta.shared_bytes) return first;

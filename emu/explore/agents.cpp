@@ -6,6 +6,16 @@
 #include "emu/explore/machine.hpp"
 
 namespace sassemu::explore {
+namespace {
+
+Value atomic_value(AtomicOp atomic) {
+    Value v;
+    v.kind = Value::Kind::atomic;
+    v.atomic = atomic;
+    return v;
+}
+
+}  // namespace
 
 Machine::Agent Machine::issue(State& s, uint32_t thread) const {
     Agent a;
@@ -38,19 +48,14 @@ uint32_t Machine::agent_write(State& s, uint32_t thread, Agent& a, uint32_t name
     return w;
 }
 
-void Machine::agent_modify(State& s, uint32_t thread, const Instruction& i, Agent& a, uint32_t name,
-                           uint64_t offset, uint64_t bytes, uint32_t proxy, uint32_t value,
-                           uint32_t scope) const {
-    const uint32_t old = agent_read(s, thread, a, name, offset, bytes, proxy);
+// `modified`: the kind and operation of the value that is written.
+void Machine::agent_modify(State& s, uint32_t thread, Agent& a, uint32_t name, uint64_t offset,
+                           uint64_t bytes, uint32_t value, uint32_t scope, Value modified) const {
+    const uint32_t old = agent_read(s, thread, a, name, offset, bytes, SASSEMU_PROXY_ASYNC);
     const uint32_t r = a.events.back();
-    Value v;
-    v.kind = Value::Kind::atomic;
-    v.atomic = i.atomic;
-    v.bytes = s.events[r].e.bytes;
-    v.a = old;
-    v.b = value;
-    v.reads = s.values[old].reads | s.values[value].reads;
-    const uint32_t w = agent_write(s, thread, a, name, offset, bytes, proxy, s.add(std::move(v)));
+    modified.bytes = s.events[r].e.bytes;
+    const uint32_t fresh = s.made_of(std::move(modified), old, value);
+    const uint32_t w = agent_write(s, thread, a, name, offset, bytes, SASSEMU_PROXY_ASYNC, fresh);
     s.events[r].e.operation = SASSEMU_OPERATION_REDUCTION;
     for (const uint32_t e : {r, w}) {
         s.events[e].e.order = SASSEMU_ORDER_RELAXED;
@@ -60,11 +65,10 @@ void Machine::agent_modify(State& s, uint32_t thread, const Instruction& i, Agen
 }
 
 // The agent's operation on an mbarrier: a release of what the agent did, with the implicit proxy
-// fence that the completion of an asynchronous operation carries.
-uint32_t Machine::agent_arrive(State& s, uint32_t thread, const Instruction& i, Agent& a,
-                               const Operand& mbarrier, MbarrierOp op, uint32_t scope) const {
+// fence that the completion of an operation of the async proxy carries.
+uint32_t Machine::agent_arrive(State& s, uint32_t thread, Agent& a, const Operand& mbarrier,
+                               MbarrierOp op, uint32_t scope, bool proxied) const {
     const std::vector<uint32_t> before = a.events;
-    const bool proxied = i.op != Op::copy_arrive;
     const uint32_t e = add_event(
         s, thread, SASSEMU_EVENT_ARRIVE | (proxied ? uint32_t{SASSEMU_EVENT_PROXY_FENCE} : 0u), &a);
     SassemuEvent& x = s.events[e].e;
@@ -83,6 +87,75 @@ uint32_t Machine::agent_arrive(State& s, uint32_t thread, const Instruction& i, 
     op.location = s.events[e].e.location;
     s.mbarriers.push_back(op);
     return e;
+}
+
+// The bytes that the agent has written are there.
+uint32_t Machine::agent_complete(State& s, uint32_t thread, Agent& a, const Operand& mbarrier,
+                                 uint64_t bytes) const {
+    MbarrierOp op{MbarrierOp::Kind::transaction, 0, 0};
+    op.amount = s.constant(bytes);
+    op.negative = true;
+    return agent_arrive(s, thread, a, mbarrier, op, SASSEMU_SCOPE_CLUSTER, true);
+}
+
+// st.async and red.async.
+void Machine::store_async(State& s, uint32_t thread, const Operand& to, uint64_t bytes, uint32_t value,
+                          const Value* modified, const Operand& mbarrier) const {
+    Agent a = issue(s, thread);
+    if (modified)
+        agent_modify(s, thread, a, to.name, to.offset, bytes, value, SASSEMU_SCOPE_CLUSTER, *modified);
+    else
+        agent_write(s, thread, a, to.name, to.offset, bytes, SASSEMU_PROXY_ASYNC, value);
+    const uint32_t e = agent_complete(s, thread, a, mbarrier, bytes);
+    const auto reading = test_.options.find("st_async");
+    if (reading != test_.options.end() && reading->second == "thread")
+        s.agent_order.push_back({a.issue, e});
+}
+
+// cp.async.mbarrier.arrive: after the copies of the thread so far, an arrival or one transaction.
+void Machine::copies_arrive(State& s, uint32_t thread, Agent& a, const Operand& mbarrier,
+                            bool transaction) const {
+    const ThreadState::Groups& groups = s.threads[thread].copies;
+    for (const auto& g : groups.committed) a.events.insert(a.events.end(), g.begin(), g.end());
+    a.events.insert(a.events.end(), groups.open.begin(), groups.open.end());
+    MbarrierOp op{transaction ? MbarrierOp::Kind::transaction : MbarrierOp::Kind::arrive, 0, 0};
+    op.amount = s.constant(1);
+    op.negative = transaction;
+    agent_arrive(s, thread, a, mbarrier, op, SASSEMU_SCOPE_CTA, false);
+}
+
+// A bulk copy: what it reads is read once, and written to every receiver; each has its own completion. What the agent
+// did before (the read of a tensor map) comes first.
+void Machine::copy_runs(State& s, uint32_t thread, Agent& a, const std::vector<Receiver>& receivers) const {
+    const std::vector<uint32_t> before = a.events;
+    std::vector<uint32_t> values;
+    for (const Piece& p : receivers.front().pieces) {
+        if (p.from.kind == Operand::Kind::none) {
+            values.push_back(0);
+            continue;
+        }
+        values.push_back(agent_read(s, thread, a, p.from.name, p.from.offset, p.bytes, SASSEMU_PROXY_ASYNC));
+        for (const uint32_t b : before) {
+            s.agent_order.push_back({b, a.events.back()});
+            s.events[a.events.back()].control.set(b);
+        }
+    }
+    const std::vector<uint32_t> reads = a.events;
+    for (const Receiver& r : receivers) {
+        std::vector<uint32_t> done = reads;
+        for (size_t k = 0; k < r.pieces.size(); ++k) {
+            const Piece& p = r.pieces[k];
+            a.events = reads;  // the writes are in no order
+            done.push_back(agent_write(s, thread, a, p.to.name, p.to.offset, p.bytes, SASSEMU_PROXY_ASYNC, values[k]));
+        }
+        a.events = done;
+        if (r.object.kind != Operand::Kind::none) {
+            agent_complete(s, thread, a, r.object, r.bytes);
+            continue;
+        }
+        auto& open = s.threads[thread].bulks.open;
+        open.insert(open.end(), done.begin(), done.end());
+    }
 }
 
 void Machine::wait_for(State& s, uint32_t thread, const std::vector<uint32_t>& events,
@@ -115,7 +188,6 @@ void Machine::wait_group(State& s, uint32_t thread, const Instruction& i,
 }
 
 Machine::Step Machine::asynchronous(State& s, uint32_t thread, const Instruction& i) const {
-    using Kind = MbarrierOp::Kind;
     const auto commit = [](ThreadState::Groups& g) {
         g.committed.push_back(std::move(g.open));
         g.open.clear();
@@ -123,19 +195,8 @@ Machine::Step Machine::asynchronous(State& s, uint32_t thread, const Instruction
     switch (i.op) {
         case Op::store_async: {
             const uint32_t v = constant_or_value(s, thread, i.c);
-            Agent a = issue(s, thread);
-            if (i.atomic == AtomicOp::none)
-                agent_write(s, thread, a, i.b.name, i.b.offset, i.bytes, SASSEMU_PROXY_ASYNC, v);
-            else
-                agent_modify(s, thread, i, a, i.b.name, i.b.offset, i.bytes, SASSEMU_PROXY_ASYNC, v,
-                             SASSEMU_SCOPE_CLUSTER);
-            MbarrierOp op{Kind::transaction, 0, 0};
-            op.amount = s.constant(i.bytes);
-            op.negative = true;
-            const uint32_t e = agent_arrive(s, thread, i, a, i.d, op, SASSEMU_SCOPE_CLUSTER);
-            const auto reading = test_.options.find("st_async");
-            if (reading != test_.options.end() && reading->second == "thread")
-                s.agent_order.push_back({a.issue, e});
+            const Value modified = atomic_value(i.atomic);
+            store_async(s, thread, i.b, i.bytes, v, i.atomic == AtomicOp::none ? nullptr : &modified, i.d);
             break;
         }
         case Op::copy_async: {
@@ -156,36 +217,27 @@ Machine::Step Machine::asynchronous(State& s, uint32_t thread, const Instruction
         case Op::copy_arrive: {
             Agent a = issue(s, thread);
             if (!i.no_increment) {
-                MbarrierOp more{Kind::increment, a.issue, test_.names[i.b.name].location};
+                MbarrierOp more{MbarrierOp::Kind::increment, a.issue, test_.names[i.b.name].location};
                 more.amount = s.constant(1);
                 s.mbarriers.push_back(more);
             }
-            const ThreadState::Groups& groups = s.threads[thread].copies;
-            for (const auto& g : groups.committed)
-                a.events.insert(a.events.end(), g.begin(), g.end());
-            a.events.insert(a.events.end(), groups.open.begin(), groups.open.end());
-            MbarrierOp op{Kind::arrive, 0, 0};
-            op.amount = s.constant(1);
-            agent_arrive(s, thread, i, a, i.b, op, SASSEMU_SCOPE_CTA);
+            copies_arrive(s, thread, a, i.b, false);
             break;
         }
         case Op::bulk: {
             Agent a = issue(s, thread);
+            if (i.atomic == AtomicOp::none) {
+                copy_runs(s, thread, a, {{{{i.b, i.a, i.bytes}}, i.d, i.bytes}});
+                break;
+            }
             const uint32_t v =
                 agent_read(s, thread, a, i.b.name, i.b.offset, i.bytes, SASSEMU_PROXY_ASYNC);
-            if (i.atomic == AtomicOp::none)
-                agent_write(s, thread, a, i.a.name, i.a.offset, i.bytes, SASSEMU_PROXY_ASYNC, v);
-            else
-                agent_modify(s, thread, i, a, i.a.name, i.a.offset, i.bytes, SASSEMU_PROXY_ASYNC, v,
-                             SASSEMU_SCOPE_GPU);
+            agent_modify(s, thread, a, i.a.name, i.a.offset, i.bytes, v, SASSEMU_SCOPE_GPU, atomic_value(i.atomic));
             if (i.group) {
                 auto& open = s.threads[thread].bulks.open;
                 open.insert(open.end(), a.events.begin(), a.events.end());
             } else {
-                MbarrierOp op{Kind::transaction, 0, 0};
-                op.amount = s.constant(i.bytes);
-                op.negative = true;
-                agent_arrive(s, thread, i, a, i.d, op, SASSEMU_SCOPE_CLUSTER);
+                agent_complete(s, thread, a, i.d, i.bytes);
             }
             break;
         }
@@ -197,11 +249,11 @@ Machine::Step Machine::asynchronous(State& s, uint32_t thread, const Instruction
                 agent_read(s, thread, a, map.name, map.offset, 0, SASSEMU_PROXY_TENSORMAP);
             const uint32_t read = a.events.back();
             if (s.evaluate(v, p_)) {
-                tensor_copy(s, thread, i, a, v, read);
+                tensor_copy(s, thread, i, a, v);
             } else {
                 const auto place_in_code =
                     static_cast<uint32_t>(&i - test_.threads[thread].code.data());
-                s.stalled.push_back({thread, place_in_code, a.issue, read, a.number, a.index});
+                s.stalled.push_back({thread, place_in_code, a.issue, read, v, a.number, a.index});
                 // A group that is committed meanwhile has to wait for the copy.
                 s.threads[thread].status = ThreadStatus::needs_value;
                 s.threads[thread].needs = v;
@@ -246,8 +298,7 @@ bool Machine::resume_agents(State& s) const {
     bool moved = false;
     for (size_t k = 0; k < s.stalled.size();) {
         const StalledAgent stalled = s.stalled[k];
-        const uint32_t v = s.read_value(stalled.map_read);
-        if (!s.evaluate(v, p_)) {
+        if (!s.evaluate(stalled.value, p_)) {
             ++k;
             continue;
         }
@@ -258,7 +309,7 @@ bool Machine::resume_agents(State& s) const {
         a.index = stalled.index;
         a.issue = stalled.issue;
         a.events = {stalled.map_read};
-        tensor_copy(s, stalled.thread, i, a, v, stalled.map_read);
+        tensor_copy(s, stalled.thread, i, a, stalled.value);
         s.threads[stalled.thread].status = ThreadStatus::running;
         ++s.threads[stalled.thread].pc;
         moved = true;
@@ -267,34 +318,18 @@ bool Machine::resume_agents(State& s) const {
 }
 
 void Machine::tensor_copy(State& s, uint32_t thread, const Instruction& i, Agent& a,
-                          uint32_t map_value, uint32_t map_read) const {
+                          uint32_t map_value) const {
     const auto name = Program::name_at(*s.evaluate(map_value, p_), test_);
     if (!name) {
         s.error = test_.threads[thread].id + ": '" + i.text + "': the tensor map holds no address";
         return;
     }
-    const Operand& shared = i.group ? i.b : i.a;
+    Operand far;
+    far.kind = Operand::Kind::memory;
+    far.name = *name;
     const uint64_t bytes = std::min(i.bytes, test_.names[*name].bytes);
-    const auto read_from = [&](uint32_t from, uint64_t offset) {
-        return agent_read(s, thread, a, from, offset, bytes, SASSEMU_PROXY_ASYNC);
-    };
-    const uint32_t v = i.group ? read_from(shared.name, shared.offset) : read_from(*name, 0);
-    const uint32_t r = a.events.back();
-    s.events[r].control.set(map_read);
-    s.agent_order.push_back({map_read, r});
-    if (i.group)
-        agent_write(s, thread, a, *name, 0, bytes, SASSEMU_PROXY_ASYNC, v);
-    else
-        agent_write(s, thread, a, shared.name, shared.offset, bytes, SASSEMU_PROXY_ASYNC, v);
-    if (i.group) {
-        auto& open = s.threads[thread].bulks.open;
-        open.insert(open.end(), a.events.begin(), a.events.end());
-        return;
-    }
-    MbarrierOp op{MbarrierOp::Kind::transaction, 0, 0};
-    op.amount = s.constant(i.bytes);
-    op.negative = true;
-    agent_arrive(s, thread, i, a, i.d, op, SASSEMU_SCOPE_CLUSTER);
+    const Piece piece = i.group ? Piece{i.b, far, bytes} : Piece{far, i.a, bytes};
+    copy_runs(s, thread, a, {{{piece}, i.d, i.bytes}});
 }
 
 // wgmma and tcgen05. Shared memory is read through the async proxy, tensor memory through its own.
@@ -400,7 +435,7 @@ void Machine::tensor(State& s, uint32_t thread, const Instruction& i) const {
             a.events = s.threads[thread].tensor_products;
             MbarrierOp op{MbarrierOp::Kind::arrive, 0, 0};
             op.amount = s.constant(1);
-            const uint32_t e = agent_arrive(s, thread, i, a, i.b, op, SASSEMU_SCOPE_CLUSTER);
+            const uint32_t e = agent_arrive(s, thread, a, i.b, op, SASSEMU_SCOPE_CLUSTER, true);
             s.events[e].e.operation = SASSEMU_OPERATION_TENSOR_BEFORE;
             break;
         }

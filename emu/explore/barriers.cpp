@@ -48,7 +48,13 @@ Machine::Step Machine::barrier(State& s, uint32_t thread, const Instruction& i) 
         s.events[e].data |= s.values[predicate].reads;
     }
     const uint32_t lanes = test_.corpus() ? 1 : test_.threads[thread].lanes;
-    b.arrivals.push_back({e, thread, lanes, predicate, i.waits});
+    const int32_t aligned = i.aligned ? s.events[e].e.source : -1;
+    for (const auto& other : b.arrivals) {
+        if ((aligned < 0 && other.aligned < 0) || s.events[other.event].e.source == s.events[e].e.source) continue;
+        if (test_.sass->thread(other.thread).thread / 32 == test_.sass->thread(thread).thread / 32 && s.undefined.empty())
+            s.undefined = "diverged barrier";
+    }
+    b.arrivals.push_back({e, thread, lanes, predicate, i.waits, aligned});
     b.lanes += lanes;
     if (b.arrivals.size() == 1) b.reduction = i.reduction;
     // PTX ISA 9.7.13: bar.red does not meet bar.sync, bar.arrive or another reduction.
@@ -96,6 +102,22 @@ Machine::Step Machine::barrier(State& s, uint32_t thread, const Instruction& i) 
     return Step::done;
 }
 
+// Of machine code a warp arrives as a whole: with the lanes of it that have ended.
+uint64_t Machine::lanes_here(const State& s, const BarrierInstance& b) const {
+    uint64_t lanes = b.lanes;
+    for (uint32_t o = 0; o < s.threads.size(); ++o) {
+        if (!test_.threads[o].sass || s.threads[o].status != ThreadStatus::ended) continue;
+        bool beside = false, among = false;
+        for (const auto& a : b.arrivals) {
+            among |= a.thread == o;
+            beside |= test_.threads[a.thread].cta == test_.threads[o].cta &&
+                      test_.sass->thread(a.thread).thread / 32 == test_.sass->thread(o).thread / 32;
+        }
+        if (beside && !among) lanes += test_.threads[o].lanes;
+    }
+    return lanes;
+}
+
 bool Machine::barrier_passed(State& s, uint32_t thread) const {
     ThreadState& t = s.threads[thread];
     BarrierInstance& b = s.barriers[t.waits_at];
@@ -109,6 +131,10 @@ bool Machine::barrier_passed(State& s, uint32_t thread) const {
                                           [&](const auto& a) { return a.thread == o; });
             if (!here && s.threads[o].status != ThreadStatus::ended) return false;
         }
+        b.complete = true;
+        pair_all(s, b);
+    }
+    if (!b.complete && b.counted && test_.threads[thread].sass && lanes_here(s, b) >= b.needed) {
         b.complete = true;
         pair_all(s, b);
     }
@@ -198,6 +224,7 @@ void Machine::mbarrier(State& s, uint32_t thread, const Instruction& i, int32_t 
     ThreadState& t = s.threads[thread];
     if (waits) {
         op.result = !i.fetches || outcome == 1;
+        op.insists = i.insists;
         if (i.fetches) {
             Value v;
             v.constant = op.result;

@@ -140,6 +140,12 @@ class CacheMachine {
             return emit(std::move(n));
         }
         const auto all = static_cast<uint32_t>(s.threads.size());
+        // What a thread does by itself commutes with all that others do: no other move need come before it.
+        if (fetch_)
+            for (uint32_t t = 0; t < s.threads.size(); ++t) {
+                mover_ = t;
+                if (test_.threads[t].sass && fetch_words(s, t, emit, true)) return;
+            }
         for (size_t i = 0; i < s.near.size(); ++i) {
             mover_ = all + s.near[i].thread;
             to_channel(s, i, emit);
@@ -151,7 +157,7 @@ class CacheMachine {
         for (uint32_t t = 0; t < s.threads.size(); ++t) {
             mover_ = t;
             if (test_.threads[t].sass)
-                fetch_words(s, t, emit);
+                fetch_words(s, t, emit, false);
             else
                 fetch(s, t, emit);
             mover_ = 3 * all + t;
@@ -303,28 +309,29 @@ class CacheMachine {
         return more;
     }
 
-    // Machine code: up to the next operation on global memory, which others see.
+    // Machine code: up to the next operation on memory that others see. With `alone` only if there is none; whether there
+    // was a move.
     template <class Emit>
-    void fetch_words(const State& s, uint32_t t, Emit&& emit) const {
+    bool fetch_words(const State& s, uint32_t t, Emit&& emit, bool alone) const {
         constexpr int most_steps = 1 << 20;
         State n = s;
-        bool moved = false;
+        bool moved = false, touched = false;
         std::vector<Instruction> out;
         std::vector<uint64_t> values;
-        for (int steps = 0;; ++steps) {
+        fetch_->touched();
+        for (int steps = 0; steps < most_steps; ++steps) {
             std::vector<uint32_t> awaited;
             ThreadState& r = n.threads[t];
             for (const Waiting& w : r.window)
                 if (code(t, w).a.kind == Operand::Kind::reg) awaited.push_back(code(t, w).a.reg);
             const SassFetch::What what = fetch_->step(n.sass, t, r.pc, r.registers, awaited, r.window.empty(), out, values);
+            touched = fetch_->touched();
             if (what == SassFetch::What::blocked) break;
             moved = true;
-            if (what == SassFetch::What::operations) break;
+            if (what == SassFetch::What::operations || touched) break;
             if (n.sass.threads[t].ended || n.sass.threads[t].barrier >= 0) break;
-            // A loop that waits without looking at global memory: one round at a time.
-            if (steps > most_steps || (!n.sass.shared.empty() && steps > 64 && steps % 64 == 0)) break;
         }
-        if (!moved) return;
+        if (!moved || (alone && (touched || !out.empty()))) return false;
         for (size_t k = 0; k < out.size(); ++k) {
             if (coherent_) {
                 perform_now(n, t, out[k], values[k]);
@@ -333,6 +340,7 @@ class CacheMachine {
             n.threads[t].window.push_back({intern(std::move(out[k])), values[k]});
         }
         emit(std::move(n));
+        return true;
     }
 
     uint32_t intern(Instruction i) const {
@@ -400,6 +408,9 @@ class CacheMachine {
         const auto mine = [&](const Copy& x, bool texture) {
             return x.sm == sm(t) && x.texture == texture && x.location == l;
         };
+        // What goes past the L1 leaves no copy there: a thread never reads what is older than its own.
+        const bool past = fetch_ && (c.form == "ATOM" || (c.form == "LD" && c.reads_only));
+        if (past) std::erase_if(n.copies, [&](const Copy& x) { return mine(x, false); });
         if (c.form == "ST") {
             n.near.push_back({l, t, w.value});
             for (Copy& x : n.copies)
@@ -447,14 +458,15 @@ class CacheMachine {
     }
 
     // Waits until the thread's stores have come as far as its level says; then empties what it
-    // names.
+    // names. In machine code what the thread may have seen goes with them: one thread fences for
+    // those that it has met at a barrier.
     template <class Emit>
     void membar(const State& s, uint32_t t, const Instruction& c, State n, Emit&& emit) const {
         if (c.scope >= in_channel)
             for (const AtSm& o : s.near)
-                if (o.thread == t) return;
+                if (o.thread == t || (fetch_ && sm(o.thread) == sm(t))) return;
         for (const OnItsWay& p : s.far)
-            if (p.thread == t && level(t, p.view) <= c.scope) return;
+            if ((p.thread == t || fetch_) && level(p.thread, p.view) <= c.scope) return;
         std::erase_if(n.copies, [&](const Copy& x) {
             return x.sm == sm(t) && (c.restriction & (x.texture ? 2u : 1u));
         });

@@ -94,7 +94,14 @@ class Search {
             report_.error = s.error;
             return;
         }
-        if (!s.undefined.empty()) return undefined(s.undefined.c_str());
+        if (!s.undefined.empty()) {
+            if (!rests_on_waits(s)) return undefined(s.undefined.c_str());
+            return incomplete("bytes that are no tensor map were read behind an mbarrier");
+        }
+        if (!test_.liveness())
+            for (const ThreadState& t : s.threads)
+                if (t.status == ThreadStatus::spinning)
+                    return;  // the same as if it had not gone round
         if (s.overflow) return incomplete("more than 255 events");
         if (s.bounded) return incomplete("a loop reached its bound");
         if (fork.thread >= 0) {
@@ -107,10 +114,6 @@ class Search {
             return;
         }
         if (!s.assumptions_hold(program_)) return;
-        if (!test_.liveness())
-            for (const ThreadState& t : s.threads)
-                if (t.status == ThreadStatus::spinning)
-                    return;  // the same as if it had not gone round
         choose_source(std::move(s));
     }
 
@@ -120,13 +123,15 @@ class Search {
     }
 
     void choose_source(State s) {
-        bool open = false, can_grow = !s.stalled.empty();
+        bool open = false, can_grow = !s.stalled.empty(), held = true;
         Events wanted;
         for (const ThreadState& t : s.threads)
             if (t.status == ThreadStatus::needs_value) {
                 can_grow = true;
+                held = held && machine_.deferred(s, t.needs);
                 wanted |= s.values[t.needs].reads;
             }
+        if (!can_grow && ordered_mbarriers(s)) return;
         // A read that a thread waits for comes first: then threads move on before others are
         // settled.
         size_t chosen = s.sources.size();
@@ -135,20 +140,21 @@ class Search {
             const Source& source = s.sources[i];
             if (source.write >= 0) continue;
             open = true;
-            if (chosen < s.sources.size() &&
-                (wanted[s.sources[chosen].read] || !wanted[source.read]))
-                continue;
+            const bool worse = chosen < s.sources.size() &&
+                               (wanted[s.sources[chosen].read] || !wanted[source.read]);
+            if (worse && !source.seen) continue;
             std::vector<uint32_t> candidates;
             for (uint32_t w = source.seen; w < s.events.size(); ++w)
                 if (may_write(s.events[w], source, s.events[source.read])) candidates.push_back(w);
             if (candidates.empty()) continue;
+            if (source.seen) held = false;
+            if (worse) continue;
             chosen = i;
             writes = std::move(candidates);
         }
-        if (chosen == s.sources.size()) {
-            if (!open) finish_execution(std::move(s));
-            return;  // what was put off did not come
-        }
+        if (chosen == s.sources.size() && !open) return finish_execution(std::move(s));
+        // What was put off did not come, or cannot: every thread that could bring it waits for such a read itself.
+        if (chosen == s.sources.size() || (can_grow && held)) return;
         each(writes.size() + (can_grow ? 1 : 0), [&](size_t i) {
             State next = s;
             if (i == writes.size()) {
@@ -207,7 +213,7 @@ class Search {
         for (const auto& [key, b] : barriers)
             if (test_.corpus() && b.counted && b.complete) met = meet(std::move(met), b);
         each(met.size(), [&](size_t i) {
-            if (met[i].mbarriers.empty())
+            if (met[i].mbarriers.empty() || met[i].mbarriers_ordered)
                 settle_order(std::move(met[i]));
             else
                 order_mbarriers(std::move(met[i]));
@@ -238,7 +244,9 @@ class Search {
         return states;
     }
 
-    void order_mbarriers(State s) {
+    // The ways in which the waits may have been let through, by arrivals of which phases. Base causality is asked of
+    // them when all reads have their sources (mbarriers_possible).
+    std::vector<Pairing> mbarrier_pairings(const State& s) {
         std::set<uint32_t> locations;
         for (const MbarrierOp& op : s.mbarriers) locations.insert(op.location);
         std::vector<Pairing> together{{}};
@@ -253,16 +261,41 @@ class Search {
                 }
             together = std::move(next);
         }
+        return together;
+    }
+
+    static State paired(const State& s, const Pairing& pairing) {
+        State next = s;
+        for (const auto& [arrival, wait] : pairing) next.pairing.push_back({arrival, wait});
+        next.mbarriers_ordered = true;
+        return next;
+    }
+
+    // When no thread can do anything more, the waits are explained before the reads that are left get their sources: then
+    // what the waits order leaves those few. False: it has to wait.
+    bool ordered_mbarriers(const State& s) {
+        if (s.mbarriers.empty() || s.mbarriers_ordered || test_.liveness()) return false;
+        for (const ThreadState& t : s.threads)
+            if (t.status != ThreadStatus::ended && t.status != ThreadStatus::not_started) return false;
+        for (const MbarrierOp& op : s.mbarriers)
+            if (!s.evaluate(op.amount, program_) || !s.evaluate(op.expected, program_)) return false;
+        const std::vector<Pairing> together = mbarrier_pairings(s);
+        each(together.size(), [&](size_t i) {
+            State next = paired(s, together[i]);
+            const auto answer = ask(next, false);
+            if (answer && answer->consistent) choose_source(std::move(next));
+        });
+        return !together.empty();
+    }
+
+    void order_mbarriers(State s) {
+        const std::vector<Pairing> together = mbarrier_pairings(s);
         if (together.empty()) {
             // Nothing lets every wait through; a misuse before that may be why.
             const auto answer = ask(s, false, true);
             if (answer && answer->consistent) mbarriers_possible(s, answer->base, true);
         }
-        each(together.size(), [&](size_t i) {
-            State next = s;
-            for (const auto& [arrival, wait] : together[i]) next.pairing.push_back({arrival, wait});
-            settle_order(std::move(next));
-        });
+        each(together.size(), [&](size_t i) { settle_order(paired(s, together[i])); });
     }
 
     // Whether some order of the operations on each object has the pairings of the execution and
@@ -281,25 +314,24 @@ class Search {
             std::sort(here.begin(), here.end());
             possible = possible && orders.pairings.count(here);
             if (noting && orders.misused) undefined("mbarrier count");
-            if (noting && !initialised(s, l, base)) undefined("uninitialised mbarrier");
+            if (noting && !initialised_first(s, program_, l, base)) undefined("uninitialised mbarrier");
         }
         return possible;
     }
 
-    void undefined(const char* what) {
-        if (report_.undefined.empty()) report_.undefined = what;
+    // Whether what came before depends on waits that nobody has explained yet: it may turn out impossible.
+    bool rests_on_waits(const State& s) {
+        if (s.undefined_at < 0 || s.mbarriers_ordered) return false;
+        const auto answer = ask(s, false, true);
+        if (!answer) return true;
+        return std::any_of(s.mbarriers.begin(), s.mbarriers.end(), [&](const MbarrierOp& op) {
+            return op.kind == MbarrierOp::Kind::wait && op.result &&
+                   answer->base[op.event * s.events.size() + static_cast<size_t>(s.undefined_at)];
+        });
     }
 
-    // Every operation comes after an initialisation in base causality.
-    bool initialised(const State& s, uint32_t location, const std::vector<uint8_t>& base) const {
-        if (test_.locations[location].count > 0) return true;
-        return std::all_of(s.mbarriers.begin(), s.mbarriers.end(), [&](const MbarrierOp& op) {
-            if (op.location != location || op.kind == MbarrierOp::Kind::init) return true;
-            return std::any_of(s.mbarriers.begin(), s.mbarriers.end(), [&](const MbarrierOp& init) {
-                return init.location == location && init.kind == MbarrierOp::Kind::init &&
-                       base[init.event * s.events.size() + op.event];
-            });
-        });
+    void undefined(const char* what) {
+        if (report_.undefined.empty()) report_.undefined = what;
     }
 
     void settle_order(State s) {

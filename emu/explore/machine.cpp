@@ -43,7 +43,7 @@ const Instruction& Machine::current(const State& s, uint32_t thread) const {
     return test_.threads[thread].sass ? *t.current : test_.threads[thread].code[t.pc];
 }
 
-// Whether the value waits for a read that was put off, perhaps through writes whose own values are open.
+// Perhaps through writes whose own values are open.
 bool Machine::deferred(const State& s, uint32_t value) const {
     Events open = s.values[value].reads, done;
     for (bool more = true; more;) {
@@ -383,10 +383,7 @@ Machine::Step Machine::atomic(State& s, uint32_t thread, const Instruction& i,
         v.kind = Value::Kind::atomic;
         v.atomic = i.atomic;
         v.bytes = i.bytes;
-        v.a = old;
-        v.b = operand;
-        v.reads = s.values[old].reads | s.values[operand].reads;
-        fresh = s.add(std::move(v));
+        fresh = s.made_of(std::move(v), old, operand);
     }
     if (!swaps || outcome == 1) {
         const uint32_t w = add_event(s, thread, SASSEMU_EVENT_WRITE);

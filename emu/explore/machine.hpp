@@ -25,6 +25,8 @@ class Machine {
     };
     Fork run(State& s) const;
     void choose(State& s, uint32_t thread, uint32_t outcome) const;
+    // Whether the value waits for a read that was put off.
+    bool deferred(const State& s, uint32_t value) const;
 
   private:
     enum class Step : uint8_t { done, stop, fork };
@@ -40,6 +42,16 @@ class Machine {
         int32_t number = -1, index = 0;
         uint32_t issue = 0;
         std::vector<uint32_t> events;
+    };
+    // Bytes of a copy that lie together; without `from` they become zeros.
+    struct Piece {
+        Operand from, to;
+        uint64_t bytes = 0;
+    };
+    struct Receiver {
+        std::vector<Piece> pieces;
+        Operand object;  // mbarrier that the bytes are reported to; none: the bulk group
+        uint64_t bytes = 0;
     };
     uint32_t add_event(State& s, uint32_t thread, uint32_t kind, Agent* agent = nullptr) const;
     void place(State& s, uint32_t event, const Operand& o, uint64_t bytes) const;
@@ -69,14 +81,33 @@ class Machine {
     Step sass_mbarrier(State& s, Sass& at, const SassEffects& e, int32_t outcome) const;
     Step sass_barrier(State& s, Sass& at, const BarrierRequest& r) const;
     Step sass_warpsync(State& s, Sass& at, uint32_t lanes) const;
+    bool sass_object(State& s, Sass& at, uint32_t address, Operand& out) const;
     Step sass_wait(State& s, Sass& at, uint32_t value, uint32_t guesses) const;
     Step sass_refuse(State& s, Sass& at, const std::string& why) const;
     void sass_write(State& s, Sass& at, const SassLane& lane, const Events& reads) const;
-    bool deferred(const State& s, uint32_t value) const;
+    bool sass_range(State& s, Sass& at, bool near, bool own, uint64_t address, uint64_t bytes, uint64_t alignment,
+                    Operand& out) const;
+
+    // sass_async.cpp
+    struct Run;
+    using MapBytes = std::array<std::byte, 128>;
+    Step sass_async(State& s, Sass& at, const SassEffects& e) const;
+    void sass_wait_groups(State& s, Sass& at, const SassEffects& e) const;
+    Step sass_lane_copy(State& s, Sass& at, const LaneCopy& c) const;
+    Step sass_copies_arrive(State& s, Sass& at, const SassEffects& e) const;
+    Step sass_lane_store(State& s, Sass& at, const LaneStore& c) const;
+    Step sass_bulk_copy(State& s, Sass& at, const BulkCopy& c) const;
+    Step sass_tensor_copy(State& s, Sass& at, const TensorCopy& c) const;
+    bool sass_map(State& s, Sass& at, uint64_t address, MapBytes& map) const;
+    bool sass_receivers(State& s, Sass& at, const Completion& c, uint32_t own_rank, const std::vector<Run>& runs,
+                        bool from_global, uint64_t bytes, std::vector<Receiver>& out) const;
+    static std::vector<Run> runs_of(const TensorMap& m, const TensorCopy& c);
+    Step sass_map_fence(State& s, Sass& at, uint64_t address) const;
 
     // barriers.cpp
     Step barrier(State& s, uint32_t thread, const Instruction& i) const;
     bool barrier_passed(State& s, uint32_t thread) const;
+    uint64_t lanes_here(const State& s, const BarrierInstance& b) const;
     Step cluster(State& s, uint32_t thread, const Instruction& i) const;
     bool cluster_passed(State& s, uint32_t thread) const;
     void mbarrier(State& s, uint32_t thread, const Instruction& i, int32_t outcome) const;
@@ -88,18 +119,24 @@ class Machine {
                         uint64_t bytes, uint32_t proxy) const;
     uint32_t agent_write(State& s, uint32_t thread, Agent& a, uint32_t name, uint64_t offset,
                          uint64_t bytes, uint32_t proxy, uint32_t value) const;
-    void agent_modify(State& s, uint32_t thread, const Instruction& i, Agent& a, uint32_t name,
-                      uint64_t offset, uint64_t bytes, uint32_t proxy, uint32_t value,
-                      uint32_t scope) const;
-    uint32_t agent_arrive(State& s, uint32_t thread, const Instruction& i, Agent& a,
-                          const Operand& mbarrier, MbarrierOp op, uint32_t scope) const;
+    void agent_modify(State& s, uint32_t thread, Agent& a, uint32_t name, uint64_t offset,
+                      uint64_t bytes, uint32_t value, uint32_t scope, Value modified) const;
+    uint32_t agent_arrive(State& s, uint32_t thread, Agent& a, const Operand& mbarrier,
+                          MbarrierOp op, uint32_t scope, bool proxied) const;
+    uint32_t agent_complete(State& s, uint32_t thread, Agent& a, const Operand& mbarrier,
+                            uint64_t bytes) const;
+    void store_async(State& s, uint32_t thread, const Operand& to, uint64_t bytes, uint32_t value,
+                     const Value* modified, const Operand& mbarrier) const;
+    void copies_arrive(State& s, uint32_t thread, Agent& a, const Operand& mbarrier,
+                       bool transaction) const;
+    void copy_runs(State& s, uint32_t thread, Agent& a, const std::vector<Receiver>& receivers) const;
     void wait_for(State& s, uint32_t thread, const std::vector<uint32_t>& events,
                   uint32_t proxy) const;
     void wait_group(State& s, uint32_t thread, const Instruction& i,
                     ThreadState::Groups& groups) const;
     bool resume_agents(State& s) const;
-    void tensor_copy(State& s, uint32_t thread, const Instruction& i, Agent& a, uint32_t map_value,
-                     uint32_t map_read) const;
+    void tensor_copy(State& s, uint32_t thread, const Instruction& i, Agent& a,
+                     uint32_t map_value) const;
     void tensor(State& s, uint32_t thread, const Instruction& i) const;
 
     const Program& p_;

@@ -144,7 +144,30 @@ class Search {
     MbarrierOrders out_;
 };
 
+// A wait that stands for several tries: without what only the one that succeeded has seen.
+bool before_first_try(const State& s, uint32_t init, uint32_t wait, const std::vector<uint8_t>& base) {
+    const SassemuEvent& w = s.events[wait].e;
+    for (uint32_t e = 0; e < s.events.size(); ++e) {
+        const SassemuEvent& x = s.events[e].e;
+        if (x.thread != w.thread || x.agent >= 0 || x.index >= w.index) continue;
+        if (e == init || base[init * s.events.size() + e]) return true;
+    }
+    return false;
+}
+
 }  // namespace
+
+bool initialised_first(const State& s, const Program& p, uint32_t location, const std::vector<uint8_t>& base) {
+    if (p.test.locations[location].count > 0) return true;
+    return std::all_of(s.mbarriers.begin(), s.mbarriers.end(), [&](const MbarrierOp& op) {
+        if (op.location != location || op.kind == Kind::init) return true;
+        return std::any_of(s.mbarriers.begin(), s.mbarriers.end(), [&](const MbarrierOp& init) {
+            if (init.location != location || init.kind != Kind::init) return false;
+            if (!base[init.event * s.events.size() + op.event]) return false;
+            return !op.insists || before_first_try(s, init.event, op.event, base);
+        });
+    });
+}
 
 MbarrierOrders mbarrier_orders(const State& s, const Program& p, uint32_t location,
                                const std::vector<uint8_t>& base) {

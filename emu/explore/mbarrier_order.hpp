@@ -21,4 +21,7 @@ struct MbarrierOrders {
 MbarrierOrders mbarrier_orders(const State& s, const Program& p, uint32_t location,
                                const std::vector<uint8_t>& base);
 
+// Whether every operation on the location comes after an initialisation in base causality.
+bool initialised_first(const State& s, const Program& p, uint32_t location, const std::vector<uint8_t>& base);
+
 }  // namespace sassemu::explore

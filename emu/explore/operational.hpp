@@ -85,6 +85,37 @@ class Key {
     std::string bytes_;
 };
 
+// What finished states show, each outcome with how often it came.
+class Tally {
+  public:
+    Tally(const Test& test, Report& report) : test_(test), report_(report), leaves_(leaves(*test.condition)) {
+        for (const Condition* c : leaves_) report.names.push_back(c->text);
+    }
+    template <class Machine>
+    void add(const Machine& machine, const typename Machine::State& state) {
+        ++report_.executions;
+        std::vector<uint64_t> values;
+        for (const Condition* c : leaves_) values.push_back(machine.shown(state, *c));
+        auto [it, fresh] = found_.try_emplace(values);
+        if (fresh) it->second.condition = holds(*test_.condition, values);
+        ++it->second.count;
+    }
+    void finish(double seconds) {
+        for (auto& [values, outcome] : found_) {
+            outcome.values = values;
+            if (outcome.condition) report_.verdict = Verdict::allowed;
+            report_.outcomes.push_back(outcome);
+        }
+        report_.seconds = seconds;
+    }
+
+  private:
+    const Test& test_;
+    Report& report_;
+    std::vector<const Condition*> leaves_;
+    std::map<std::vector<uint64_t>, Outcome> found_;
+};
+
 // Machine: State start(); void next(const State&, emit(State)); std::string key(const State&);
 // bool ended(const State&); uint64_t shown(const State&, const Condition& leaf).
 template <class Machine>
@@ -96,9 +127,7 @@ Report search_states(Machine& machine, const Test& test, const Limits& limits) {
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     };
     Report report;
-    const std::vector<const Condition*> names = leaves(*test.condition);
-    for (const Condition* c : names) report.names.push_back(c->text);
-    std::map<std::vector<uint64_t>, Outcome> found;
+    Tally tally(test, report);
     std::unordered_set<std::string> seen;
     std::vector<State> stack{machine.start()};
     seen.insert(machine.key(stack[0]));
@@ -110,14 +139,7 @@ Report search_states(Machine& machine, const Test& test, const Limits& limits) {
             moved = true;
             if (seen.insert(machine.key(s)).second) stack.push_back(std::move(s));
         });
-        if (!moved && machine.ended(at)) {
-            ++report.executions;
-            std::vector<uint64_t> values;
-            for (const Condition* c : names) values.push_back(machine.shown(at, *c));
-            auto [it, fresh] = found.try_emplace(values);
-            if (fresh) it->second.condition = holds(*test.condition, values);
-            ++it->second.count;
-        }
+        if (!moved && machine.ended(at)) tally.add(machine, at);
         if (seen.size() > most_states || (seen.size() % 1024 == 0 && seconds() > limits.seconds)) {
             report.complete = false;
             report.bound = seen.size() > most_states ? "the limit of states" : "the time limit";
@@ -125,12 +147,7 @@ Report search_states(Machine& machine, const Test& test, const Limits& limits) {
         }
     }
     report.states = seen.size();
-    for (auto& [values, outcome] : found) {
-        outcome.values = values;
-        if (outcome.condition) report.verdict = Verdict::allowed;
-        report.outcomes.push_back(outcome);
-    }
-    report.seconds = seconds();
+    tally.finish(seconds());
     return report;
 }
 
@@ -154,9 +171,7 @@ Report sample_states(Machine& machine, const Test& test, const Limits& limits, c
         return z ^ (z >> 31);
     };
     Report report;
-    const std::vector<const Condition*> names = leaves(*test.condition);
-    for (const Condition* c : names) report.names.push_back(c->text);
-    std::map<std::vector<uint64_t>, Outcome> found;
+    Tally tally(test, report);
     std::unordered_set<std::string> all;
     // One run; how many steps it took.
     const auto run = [&](uint64_t number, uint64_t length, bool counts) -> uint64_t {
@@ -173,13 +188,7 @@ Report sample_states(Machine& machine, const Test& test, const Limits& limits, c
             std::vector<std::pair<uint32_t, State>> moves;
             machine.next(at, [&](State s) { moves.emplace_back(machine.mover(), std::move(s)); });
             if (moves.empty()) {
-                if (!counts || !machine.ended(at)) return step;
-                ++report.executions;
-                std::vector<uint64_t> values;
-                for (const Condition* c : names) values.push_back(machine.shown(at, *c));
-                auto [it, fresh] = found.try_emplace(values);
-                if (fresh) it->second.condition = holds(*test.condition, values);
-                ++it->second.count;
+                if (counts && machine.ended(at)) tally.add(machine, at);
                 return step;
             }
             uint32_t mover = moves[0].first;
@@ -207,12 +216,7 @@ Report sample_states(Machine& machine, const Test& test, const Limits& limits, c
     report.states = all.size();
     report.complete = false;
     report.bound = "random executions only";
-    for (auto& [values, outcome] : found) {
-        outcome.values = values;
-        if (outcome.condition) report.verdict = Verdict::allowed;
-        report.outcomes.push_back(outcome);
-    }
-    report.seconds = seconds();
+    tally.finish(seconds());
     return report;
 }
 

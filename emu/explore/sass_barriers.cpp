@@ -37,9 +37,12 @@ Machine::Step Machine::sass_other(State& s, Sass& at, int32_t outcome) const {
     const uint32_t exists = low_lanes(std::min(32u, threads - self.thread / 32 * 32));
     if (i.warp && std::popcount(exists) > 1)
         return sass_refuse(s, at, "is not explored: it exchanges values between the threads of a warp; use one thread a warp");
+    if (i.meets) return sass_warpsync(s, at, exists);
     const SassEffects e = at.run(lane);
     switch (e.call) {
         case Call::none:
+            if (std::ranges::any_of(e.accesses, [](const Access& a) { return a.proxy == Proxy::tensormap; }))
+                return sass_async(s, at, e);
             if (i.insn.groups & (SASSDEC_GROUP_TENSOR | SASSDEC_GROUP_TEXTURE | SASSDEC_GROUP_ASYNC))
                 return sass_refuse(s, at, "is not explored");
             sass_write(s, at, lane, at.input_reads | at.guard_reads);
@@ -72,7 +75,7 @@ Machine::Step Machine::sass_other(State& s, Sass& at, int32_t outcome) const {
             t.status = ThreadStatus::ended;
             return Step::stop;
         case Call::fault: return sass_refuse(s, at, std::string("faults: ") + e.problem);
-        default: return sass_refuse(s, at, "is not explored");
+        default: return sass_async(s, at, e);
     }
     ++s.threads[at.thread].pc;
     return Step::done;
@@ -103,6 +106,7 @@ Machine::Step Machine::sass_barrier(State& s, Sass& at, const BarrierRequest& r)
         op.a.reg = static_cast<uint32_t>(at.code.number_of(reg::reduced));
         op.d = number(r.predicate >> (at.p.thread(at.thread).thread % 32) & 1);
     }
+    op.aligned = at.i.ptx_known && at.i.intent.kind == IntentKind::barrier && at.i.intent.aligned;
     op.text = at.code.text(at.pc);
     ThreadState& t = s.threads[at.thread];
     t.current = std::make_shared<Instruction>(op);
@@ -146,16 +150,11 @@ Machine::Step Machine::sass_mbarrier(State& s, Sass& at, const SassEffects& e, i
     const bool initialises = i.insn.id == SASSDEC_ID_SYNCSEXCH, waits = i.insn.id == SASSDEC_ID_SYNCSPHASECHK;
     if (!initialises && !waits && e.call != SassEffects::Call::mbarrier) return sass_refuse(s, at, "is not explored");
     if (e.change.counters) return sass_refuse(s, at, "is not explored: the objects of sm_80 are ordinary words");
+    if (waits && i.insists) outcome = 1;
     if (waits && outcome < 0) return Step::fork;
-    SassProgram::Place place;
-    if (!at.p.mbarrier(test_, at.thread, e.address, place)) {
-        if (at.p.grew()) return Step::stop;  // the search begins again, and knows it
-        return sass_refuse(s, at, "names a CTA that the cluster does not have");
-    }
-    SassLane& lane = at.p.lane(at.thread);
     Instruction op;
-    op.b.kind = Operand::Kind::memory;
-    op.b.name = place.name;
+    if (!sass_object(s, at, e.address, op.b)) return Step::stop;
+    SassLane& lane = at.p.lane(at.thread);
     op.text = at.code.text(at.pc);
     op.order = waits ? SASSEMU_ORDER_ACQUIRE : SASSEMU_ORDER_RELEASE;
     op.scope = SASSEMU_SCOPE_CTA;
@@ -175,6 +174,7 @@ Machine::Step Machine::sass_mbarrier(State& s, Sass& at, const SassEffects& e, i
         sass_write(s, at, lane, at.input_reads);
     } else if (waits) {
         op.op = explore::Op::mbarrier_wait;
+        op.insists = i.insists;
         op.fetches = true;
         op.a.kind = Operand::Kind::reg;
         op.a.reg = i.writes.empty() ? 0 : i.writes[0];
@@ -197,7 +197,7 @@ Machine::Step Machine::sass_mbarrier(State& s, Sass& at, const SassEffects& e, i
         uint32_t before = 0;
         for (const MbarrierOp& o : s.mbarriers)
             before += o.kind == MbarrierOp::Kind::arrive && s.events[o.event].e.thread == static_cast<int32_t>(at.thread) &&
-                      o.location == test_.names[place.name].location;
+                      o.location == test_.names[op.b.name].location;
         for (const uint32_t r : i.writes) t.registers[r] = s.constant((before & 1) << 31);
     }
     const uint32_t unwritten = i.writes.empty() ? 0 : t.registers[op.a.reg];

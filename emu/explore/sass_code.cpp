@@ -41,6 +41,8 @@ SassInstruction::Kind kind_of(const sassdec_insn& i) {
     using Kind = SassInstruction::Kind;
     const uint32_t g = i.groups;
     const std::string_view mem = sassdec_semantic(&i, "mem");
+    // The end of a bulk group, and the acquire of a tensor map, which names it.
+    if (i.id == SASSDEC_ID_UTMACMDFLUSH || i.id == SASSDEC_ID_UTMACCTL) return Kind::other;
     if (g & (SASSDEC_GROUP_FENCE | SASSDEC_GROUP_CACHE) && !(g & SASSDEC_GROUP_BARRIER))
         return Kind::order;
     if (g & control_groups) return g & SASSDEC_GROUP_MOVE ? Kind::plain : Kind::control;
@@ -83,6 +85,7 @@ SassCode::SassCode(CodeImage& image) : image_(image) {
     }
     read_registers();
     read_intents();
+    read_retries();
     set_wanted(std::vector<bool>(registers_.size()));
 }
 
@@ -137,7 +140,8 @@ void SassCode::read_registers() {
             used[reg::reduced] = used[reg::reduced_of] = true;
         }
         i.data.resize(i.reads.size());
-        if (i.kind != SassInstruction::Kind::access) continue;
+        const bool late = i.insn.id == SASSDEC_ID_STAS || i.insn.id == SASSDEC_ID_REDAS;
+        if (i.kind != SassInstruction::Kind::access && !late) continue;
         // Register operands that are no part of an address.
         for (size_t k = 0; k < i.reads.size(); ++k) {
             if (i.reads[k] >= reg::predicate) continue;
@@ -225,6 +229,10 @@ void SassCode::read_intents() {
             i.warp = asks("vote") || asks("shfl") || asks("match") || asks("redux") || asks("activemask");
         const bool fence = i.ptx_known && (i.intent.kind == IntentKind::fence ||
                                            i.intent.kind == IntentKind::proxy_fence);
+        // A compiler elects each thread that issues a copy in turn.
+        if (i.ptx_known && i.elects) i.elects = asks("elect");
+        i.meets = i.ptx_known && i.insn.id == SASSDEC_ID_NOP && asks("bar.warp.sync");
+        if (i.meets) i.kind = Kind::other;
         // A fence may leave nothing but a NOP, or several words: it stands at the first of them.
         if (fence && (i.kind == Kind::order || i.insn.id == SASSDEC_ID_NOP)) {
             if (line != last_fence) {
@@ -243,6 +251,50 @@ void SassCode::read_intents() {
         // The words around an access are part of what its own order says.
         if (i.ptx_known && i.intent.kind != IntentKind::none) continue;
         order_of_words(i);
+    }
+}
+
+// Where the thread goes from here when the predicate has this value.
+SassCode::Ahead SassCode::ahead(uint32_t pc, int32_t predicate, bool value) const {
+    constexpr int most_steps = 16;
+    Ahead out{pc, {}};
+    for (int steps = 0; steps < most_steps && out.pc < count(); ++steps) {
+        const SassInstruction& i = at(out.pc);
+        if (!i.decodes || (i.guard >= 0 && i.guard != predicate)) break;
+        uint64_t target = 0;
+        const bool off = i.guard >= 0 && value == i.guard_negated;
+        if (off || i.insn.id == SASSDEC_ID_NOP || i.insn.id == SASSDEC_ID_YIELD) {
+            if (!off && (i.meets || !i.orders.empty())) break;
+            ++out.pc;
+        } else if (i.kind == SassInstruction::Kind::order) {
+            out.ordered.push_back(text(out.pc++));
+        } else if (i.insn.id == SASSDEC_ID_BRA && i.reads.empty() && sassdec_branch_target(&i.insn, &target)) {
+            out.pc += static_cast<uint32_t>(static_cast<int64_t>(target - image_.section_offset(uint64_t{out.pc} * 16)) / 16);
+        } else {
+            break;
+        }
+    }
+    return out;
+}
+
+// A wait that failed is often tried again in a loop of its own, behind the code. If nothing else is done there, and
+// success leads on as at the first try, then a failed try is nothing but time. The line table gives a first try the
+// PTX line before it: what the PTX meant is known of the loop.
+void SassCode::read_retries() {
+    for (uint32_t pc = 0; pc < count(); ++pc) {
+        SassInstruction& first = code_[pc];
+        if (!first.decodes || first.insn.id != SASSDEC_ID_SYNCSPHASECHK || first.writes.size() != 1) continue;
+        const auto done = static_cast<int32_t>(first.writes[0]);
+        const Ahead again = ahead(pc + 1, done, false);
+        if (again.pc >= count() || !again.ordered.empty() || text(again.pc) != text(pc)) continue;
+        const Ahead loop = ahead(again.pc + 1, done, false);
+        const Ahead on = ahead(pc + 1, done, true), later = ahead(again.pc + 1, done, true);
+        if (loop.pc != again.pc || !loop.ordered.empty() || on.pc != later.pc || on.ordered != later.ordered) continue;
+        first.insists = true;
+        const SassInstruction& second = code_[again.pc];
+        if (!second.ptx_known || second.intent.kind != IntentKind::mbarrier) continue;
+        first.intent = Intent(second.intent);
+        first.ptx_known = true;
     }
 }
 
@@ -271,8 +323,8 @@ void SassCode::set_wanted(const std::vector<bool>& wanted) {
                 const bool direct = sassdec_branch_target(&i.insn, &target) != 0 &&
                                     !(i.insn.groups & SASSDEC_GROUP_CALL);
                 if (direct) {
-                    const uint64_t here = image_.section_offset(pc * 16);
-                    const size_t to = pc + (target - here) / 16;  // wraps as it should
+                    const auto by = static_cast<int64_t>(target - image_.section_offset(pc * 16)) / 16;
+                    const size_t to = pc + static_cast<size_t>(by);  // wraps where it leads out of the code
                     if (to <= n) {
                         join(live_[to]);
                         if (to <= pc) heads_[to] = true;

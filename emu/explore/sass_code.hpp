@@ -35,6 +35,8 @@ struct SassInstruction {
     // (VOTEU before a uniform branch): right for whoever runs together, a thread alone among them.
     bool warp = false;
     bool elects = false;   // ELECT: the lowest lane of the warp
+    bool insists = false;  // a wait that is tried until it succeeds
+    bool meets = false;    // a NOP that is all that is left of bar.warp.sync
     bool ptx_known = false;
     Intent intent;         // of the PTX line that it comes from
     std::vector<Instruction> orders;  // the fences that it stands for
@@ -67,6 +69,12 @@ class SassCode {
     void read_registers();
     void read_intents();
     void order_of_words(SassInstruction& i);
+    void read_retries();
+    struct Ahead {
+        uint32_t pc;                       // of the first instruction that does something
+        std::vector<std::string> ordered;  // fences and the like before it
+    };
+    Ahead ahead(uint32_t pc, int32_t predicate, bool value) const;
 
     CodeImage& image_;
     std::vector<SassInstruction> code_;

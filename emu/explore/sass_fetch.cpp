@@ -75,6 +75,7 @@ void SassFetch::key(const SassState& s, std::string& out) const {
     for (const auto& t : s.threads) {
         out += static_cast<char>(t.ended | t.started << 1);
         put(static_cast<uint64_t>(t.barrier));
+        put(uint64_t{t.cluster_arrivals} << 32 | t.cluster_waits);
         for (const auto& [at, v] : t.local) put(uint64_t{at} << 32 | v);
     }
     for (const auto& [cta, bytes] : s.shared) out.append(bytes.begin(), bytes.end());
@@ -139,6 +140,7 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc, std
         return order(thread, code, pc++, lane, in, out, values);
     }
     SassEffects e = run(0);
+    if (i.meets) e.call = Call::warpsync;
     // Of an mbarrier: the first run said which; now it sees the object.
     if (e.call == Call::mbarrier || e.call == Call::mbarrier_test) {
         if (!drained) return What::blocked;
@@ -184,6 +186,16 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc, std
             release(s);
             return What::ran;
         }
+        case Call::cluster_arrive:
+            if (!drained) return What::blocked;
+            ++self.cluster_arrivals;
+            ++pc;
+            return What::ran;
+        case Call::cluster_wait:
+            if (!cluster_passed(s, thread)) return What::blocked;
+            ++self.cluster_waits;
+            ++pc;
+            return What::ran;
         case Call::fault: return where(thread, code, pc, e.problem), What::blocked;
         default: return where(thread, code, pc, "is not explored by this model"), What::blocked;
     }
@@ -208,6 +220,7 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc, std
 std::byte* SassFetch::shared(SassState& s, uint32_t thread, uint32_t address, bool own, uint64_t bytes) {
     SassProgram::Place place;
     if (!test_.sass->shared(test_, thread, address, own, bytes, place)) return nullptr;
+    touched_ = true;
     auto& memory = s.shared[test_.locations[test_.names[place.name].location].cta];
     return reinterpret_cast<std::byte*>(memory.data()) + place.offset;
 }
@@ -222,7 +235,7 @@ SassFetch::What SassFetch::access(SassState& s, uint32_t thread, const SassCode&
     };
     const auto value = [&](uint32_t row, uint32_t word) -> uint64_t {
         const int32_t r = number(row, word);
-        return r < 0 ? 0 : registers[static_cast<size_t>(r)];
+        return r < 0 ? test_.sass->lane(thread).row(row + word * row_bytes) : registers[static_cast<size_t>(r)];
     };
     const uint32_t words = std::max(1u, a.bytes / 4u);
     const bool loads = a.op == AccessOp::load, stores = a.op == AccessOp::store;
@@ -363,19 +376,37 @@ bool SassFetch::arrive(SassState& s, uint32_t thread, const BarrierRequest& r) c
     return true;
 }
 
+// Every thread of the cluster has arrived once more than this one has waited, or has ended.
+bool SassFetch::cluster_passed(const SassState& s, uint32_t thread) const {
+    for (uint32_t t = 0; t < test_.threads.size(); ++t)
+        if (test_.threads[t].sass && test_.threads[t].cluster == test_.threads[thread].cluster && !s.threads[t].ended &&
+            s.threads[t].cluster_arrivals <= s.threads[thread].cluster_waits)
+            return false;
+    return true;
+}
+
 // Lets go whom barriers kept that are complete now.
 void SassFetch::release(SassState& s) const {
     for (auto it = s.barriers.begin(); it != s.barriers.end();) {
-        const auto [cta, which] = it->first;
+        const int32_t cta = it->first.first;
+        const uint32_t which = it->first.second;
         const uint32_t wanted = which >> 8;
-        uint32_t here = 0, missing = 0, count = 0;
-        for (uint32_t t = 0; t < test_.threads.size(); ++t) {
-            if (test_.threads[t].cta != cta || !test_.threads[t].sass) continue;
+        uint32_t here = 0, missing = 0, warps = 0;
+        const auto each = [&](auto&& f) {
+            for (uint32_t t = 0; t < test_.threads.size(); ++t)
+                if (test_.threads[t].cta == cta && test_.threads[t].sass)
+                    f(t, (which & 0xff) < 16 ? test_.threads[t].lanes : 1, 1u << test_.sass->thread(t).thread / 32);
+        };
+        each([&](uint32_t t, uint32_t lanes, uint32_t warp) {
             if (it->second[t])
-                here += (which & 0xff) < 16 ? test_.threads[t].lanes : 1, ++count;
+                here += lanes, warps |= warp;
             else if (!s.threads[t].ended)
                 ++missing;
-        }
+        });
+        // Lanes that have ended arrive with their warp.
+        each([&](uint32_t t, uint32_t lanes, uint32_t warp) {
+            if (!it->second[t] && s.threads[t].ended && warps & warp) here += lanes;
+        });
         if (wanted ? here < wanted : missing > 0) {
             ++it;
             continue;

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "emu/explore/sass_program.hpp"
@@ -16,6 +17,7 @@ struct SassState {
     struct OfThread {
         bool ended = false, started = true;
         int32_t barrier = -1;                // waits at this number
+        uint32_t cluster_arrivals = 0, cluster_waits = 0;
         std::map<uint32_t, uint32_t> local;  // words
     };
     std::vector<OfThread> threads;
@@ -47,6 +49,8 @@ class SassFetch {
     uint32_t cells() const { return static_cast<uint32_t>(initial_.size()); }
     uint32_t initial(uint32_t cell) const { return initial_[cell]; }
     uint32_t cell_of(uint32_t location, uint64_t offset) const { return first_[location] + static_cast<uint32_t>(offset / 4); }
+    // Whether a step since the last call read or wrote what other threads of the CTA or cluster see.
+    bool touched() { return std::exchange(touched_, false); }
     const std::string& problem() const { return problem_; }  // why nothing was explored
     void refuse(std::string why) { if (problem_.empty()) problem_ = std::move(why); }
 
@@ -57,6 +61,7 @@ class SassFetch {
                std::vector<Instruction>& out, std::vector<uint64_t>& values);
     bool arrive(SassState& s, uint32_t thread, const BarrierRequest& r) const;
     void release(SassState& s) const;
+    bool cluster_passed(const SassState& s, uint32_t thread) const;
     std::byte* shared(SassState& s, uint32_t thread, uint32_t address, bool own, uint64_t bytes);
     bool where(uint32_t thread, const SassCode& code, uint32_t pc, const char* what);
 
@@ -64,6 +69,7 @@ class SassFetch {
     std::vector<uint32_t> first_;    // location -> its first cell
     std::vector<uint32_t> initial_;  // of the cells
     std::string problem_;
+    bool touched_ = false;
 };
 
 }  // namespace sassemu::explore

@@ -77,8 +77,8 @@ struct SassServices {
         note(w, Call::lane_copy).lane = c;
         return op + 1;
     }
-    static const sassemu::Op* lane_store(Warp& w, const sassemu::Op* op, uint32_t, const LaneStore&) {
-        note(w, Call::lane_store);
+    static const sassemu::Op* lane_store(Warp& w, const sassemu::Op* op, uint32_t, const LaneStore& c) {
+        note(w, Call::lane_store).store = c;
         return op + 1;
     }
     // Launches of a plan follow one another whole.
@@ -101,13 +101,11 @@ struct SassServices {
     static const sassemu::Op* end_copy_group(Warp& w, const sassemu::Op* op, const CopyGroup& g) {
         SassEffects& e = note(w, Call::end_group);
         e.bulk_group = g.bulk;
-        e.scoreboard = g.scoreboard;
+        e.groups = {{g.scoreboard, 0}};
         return op + 1;
     }
     static const sassemu::Op* wait_copy_groups(Warp& w, const sassemu::Op* op, uint32_t scoreboard, uint32_t left) {
-        SassEffects& e = note(w, Call::wait_groups);
-        e.scoreboard = scoreboard;
-        e.left = left;
+        note(w, Call::wait_groups).groups.push_back({scoreboard, left});
         return op + 1;
     }
     static const sassemu::Op* sleep(Warp&, const sassemu::Op* op, uint32_t, uint64_t) { return op + 1; }
@@ -223,6 +221,8 @@ uint32_t SassLane::get(uint32_t index) const {
     if (index < reg::reduced) return w.p[8 + index - reg::uniform_predicate] >> lane_ & 1;
     return 0;
 }
+
+uint32_t SassLane::row(uint32_t row) const { return warp_->row(row)[lane_]; }
 
 int32_t SassLane::register_of_row(uint32_t row) {
     const uint32_t index = row / row_bytes;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "emu/async/tensor_map.hpp"
 #include "emu/machine/services.hpp"
 #include "emu/schedule/prepared.hpp"
 
@@ -33,13 +34,18 @@ struct SassEffects {
     };
     Call call = Call::none;
     std::vector<Access> accesses;
-    uint32_t address = 0, lanes = 0, left = 0, scoreboard = 0;
+    uint32_t address = 0, lanes = 0;
+    struct Group {
+        uint32_t scoreboard = 0, left = 0;
+    };
+    std::vector<Group> groups;  // end_group: one; wait_groups: one or more
     bool bulk_group = false;
     bool waited = false;  // mbarrier_test: it would have slept
     uint64_t object = 0;  // what it left of the object that it was shown
     MbarrierChange change;
     BarrierRequest barrier;
     LaneCopy lane{};
+    LaneStore store{};
     BulkCopy bulk{};
     TensorCopy tensor{};
     const char* problem = nullptr;
@@ -58,6 +64,8 @@ class SassLane {
     uint32_t get(uint32_t index) const;
     void set_object(uint64_t object) { object_ = object; }
     const SassEffects& run(const sassemu::Op* op);
+    // What lies in a row that is no register: constants of handlers.
+    uint32_t row(uint32_t row) const;
     // Number of sass_register of the register whose row this is; -1: none (RZ).
     static int32_t register_of_row(uint32_t row);
 

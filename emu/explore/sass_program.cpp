@@ -137,9 +137,9 @@ bool SassProgram::shared(const Test& test, uint32_t thread, uint32_t address, bo
 
 bool SassProgram::mbarrier(const Test& test, uint32_t thread, uint32_t address, Place& out) const {
     const int32_t cta = cta_of_rank(test, thread, address >> 24);
-    if (cta < 0) return false;
     const std::pair key{cta, address & 0xffffff};
     const auto found = mbarriers_.find(key);
+    if (found == mbarriers_.end() && (address % 8 || !shared(test, thread, address, false, 8, out))) return false;
     if (found == mbarriers_.end()) {
         new_mbarriers_.insert(key);
         grew_ = true;

@@ -265,13 +265,18 @@ Machine::Step Machine::sass_access(State& s, Sass& at, int32_t outcome) const {
 }
 
 bool Machine::sass_place(State& s, Sass& at, const Access& a, uint64_t address, Operand& out) const {
-    SassProgram::Place place;
-    const auto high = static_cast<uint32_t>(address >> 32);
-    const bool window = a.space == AccessSpace::generic && high == shared_window_high;
+    const bool window = a.space == AccessSpace::generic && address >> 32 == shared_window_high;
     const bool near = a.space == AccessSpace::shared || window;
-    const bool found = near ? at.p.shared(test_, at.thread, static_cast<uint32_t>(address), !window, a.bytes, place)
-                            : at.p.global(address, a.bytes, place);
-    if (!found || address % a.bytes) {
+    return sass_range(s, at, near, !window, address, a.bytes, a.bytes, out);
+}
+
+// [address, address + bytes): global memory, shared memory of the cluster, or (`own`) of the thread's CTA.
+bool Machine::sass_range(State& s, Sass& at, bool near, bool own, uint64_t address, uint64_t bytes, uint64_t alignment,
+                         Operand& out) const {
+    SassProgram::Place place;
+    const bool found = near ? at.p.shared(test_, at.thread, static_cast<uint32_t>(address), own, bytes, place)
+                            : at.p.global(address, bytes, place);
+    if (!found || address % alignment) {
         char where[96];
         std::snprintf(where, sizeof where, "reaches %s0x%llx, where no %s is", near ? "shared memory at " : "",
                       static_cast<unsigned long long>(address), near ? "memory" : "buffer");
@@ -297,10 +302,10 @@ Machine::Step Machine::sass_memory(State& s, Sass& at, const Access& a, uint64_t
                                                        : scope_of(intended ? at.i.intent.scope : a.scope);
     // Values of the registers behind a row: of a store or an atomic operation.
     const auto data = [&](uint32_t row) {
-        const auto word = [&](uint32_t k) -> uint32_t {
+        const auto word = [&](uint32_t k) {
             const int32_t r = SassLane::register_of_row(row);
-            return r < 0 ? 0 : s.threads[at.thread].registers[static_cast<size_t>(
-                                   at.code.number_of(static_cast<uint32_t>(r) + k))];
+            if (r < 0) return s.constant(at.p.lane(at.thread).row(row + k * row_bytes));
+            return s.threads[at.thread].registers[static_cast<size_t>(at.code.number_of(static_cast<uint32_t>(r) + k))];
         };
         if (a.bytes <= 4) return word(0);
         const uint32_t low = s.join(word(0), 4, word(1));
@@ -361,10 +366,7 @@ Machine::Step Machine::sass_memory(State& s, Sass& at, const Access& a, uint64_t
         v.operation = static_cast<uint8_t>(a.atomic);
         v.type = static_cast<uint8_t>(a.type);
         v.bytes = a.bytes;
-        v.a = old;
-        v.b = operand;
-        v.reads = s.values[old].reads | s.values[operand].reads;
-        fresh = s.add(std::move(v));
+        fresh = s.made_of(std::move(v), old, operand);
     }
     if (!swaps || outcome == 1) {
         const uint32_t w = event(SASSEMU_EVENT_WRITE, releases ? SASSEMU_ORDER_RELEASE : SASSEMU_ORDER_RELAXED);

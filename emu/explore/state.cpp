@@ -217,23 +217,23 @@ uint32_t State::part(uint32_t value, uint64_t first, uint64_t bytes, bool sign) 
     out.reads = values[value].reads;
     return add(std::move(out));
 }
+uint32_t State::made_of(Value v, uint32_t a, uint32_t b, uint32_t c) {
+    v.a = a;
+    v.b = b;
+    v.c = c;
+    v.reads = values[a].reads | values[b].reads | values[c].reads;
+    return add(std::move(v));
+}
 uint32_t State::join(uint32_t low, uint64_t bytes, uint32_t high) {
     Value out;
     out.kind = Value::Kind::join;
-    out.a = low;
-    out.b = high;
     out.bytes = bytes;
-    out.reads = values[low].reads | values[high].reads;
-    return add(std::move(out));
+    return made_of(std::move(out), low, high);
 }
 uint32_t State::select(uint32_t condition, uint32_t yes, uint32_t no) {
     Value out;
     out.kind = Value::Kind::select;
-    out.a = condition;
-    out.b = yes;
-    out.c = no;
-    out.reads = values[condition].reads | values[yes].reads | values[no].reads;
-    return add(std::move(out));
+    return made_of(std::move(out), condition, yes, no);
 }
 
 uint32_t State::read_value(uint32_t event) {
@@ -248,10 +248,7 @@ uint32_t State::arithmetic(Op op, uint32_t a, uint32_t b) {
     Value out;
     out.kind = Value::Kind::arithmetic;
     out.op = op;
-    out.a = a;
-    out.b = b;
-    out.reads = values[a].reads | values[b].reads;
-    return add(std::move(out));
+    return made_of(std::move(out), a, b);
 }
 
 std::optional<uint64_t> State::piece(const Source& s, uint64_t first, uint64_t bytes,

@@ -85,6 +85,13 @@ enum class ThreadStatus : uint8_t {
     ended,
 };
 
+// A bulk tensor copy whose tensor map has not been read yet.
+struct StalledAgent {
+    uint32_t thread = 0, instruction = 0, issue = 0, map_read = 0;
+    uint32_t value = 0;  // of the map
+    int32_t agent = 0, index = 0;
+};
+
 struct ThreadState {
     uint32_t pc = 0;
     ThreadStatus status = ThreadStatus::running;
@@ -117,12 +124,15 @@ struct ThreadState {
     uint32_t guesses = 0;        // needs_value: how many values may be guessed; 0: none
     int8_t guessed_guard = -1;   // of the instruction that it stands at
     int64_t guessed_place = -1;
+    std::optional<StalledAgent> map;  // a tensor copy at which it stands, until its map is known
+    std::bitset<8> bulk_scoreboards;  // the group committed there last was one of bulk copies
 };
 
 struct BarrierInstance {
     struct Arrival {
         uint32_t event, thread, lanes, predicate;
         bool waits;
+        int32_t aligned = -1;  // where it stands, if all threads of its warp have to arrive there
     };
     std::vector<Arrival> arrivals;
     uint32_t lanes = 0;
@@ -144,13 +154,8 @@ struct MbarrierOp {
     uint32_t expected =
         0;  // value: bytes expected together with an arrival; 0: none (value 0 is the constant 0)
     bool negative = false, drop = false, keeps_phase = false;
-    bool result = true;  // of a wait
-};
-
-// A bulk tensor copy whose tensor map has not been read yet.
-struct StalledAgent {
-    uint32_t thread, instruction, issue, map_read;
-    int32_t agent, index;
+    bool result = true;     // of a wait
+    bool insists = false;   // a wait that stands for all tries before the one that succeeded
 };
 
 // A value that has to turn out true or false: what a compare-and-swap was taken to do.
@@ -174,17 +179,20 @@ struct State {
     std::vector<SassemuEdge> rmw, pairing, spawn, agent_order, completion, chosen;
     std::vector<int32_t> launched;  // thread -> the event that launched it
     int32_t agents = 0;
+    bool mbarriers_ordered = false;  // who let which wait through is chosen: `pairing` has it
     bool overflow = false;  // more events than fit
     bool bounded = false;   // a loop reached its bound
     bool unguessed = false;  // an open address had too many places to be guessed
     std::array<uint32_t, 128> constants{};  // some that were made, to be used again
     std::string error;      // the test does what no program may do
     std::string undefined;  // it did what has no meaning (docs/litmus.md, section 3, 12)
+    int32_t undefined_at = -1;  // the event at which: only if what came before it is consistent
 
     uint32_t constant(uint64_t v);
     uint32_t arithmetic(Op op, uint32_t a, uint32_t b);
     uint32_t read_value(uint32_t event);
     uint32_t add(Value v);
+    uint32_t made_of(Value v, uint32_t a, uint32_t b, uint32_t c = 0);  // of these values
     uint32_t constant(uint64_t v, const Events& reads);
     uint32_t depending(uint32_t value, const Events& reads);  // the same value
     uint32_t part(uint32_t value, uint64_t first, uint64_t bytes, bool sign);

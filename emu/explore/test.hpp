@@ -109,11 +109,13 @@ struct Instruction {
     Reduction reduction = Reduction::none;
     bool arrives = false, waits = false, negated = false;  // of a barrier
     bool group = false, reads_only = false, no_increment = false, drop = false, no_complete = false,
-         expects = false, fetches = false;
+         expects = false, fetches = false,
+         insists = false;
     uint64_t bytes = 0;     // of an access: 0 is the whole location
     Operand a, b, c, d;     // the first is what is written, where something is
     uint32_t target = 0;    // of a branch: an instruction
     int32_t instance = -1;  // @inst=k
+    bool aligned = false;   // of a barrier in machine code
     std::string form;       // the mnemonic as written
     std::string text;       // the line as written
     int32_t guard = -1;     // @P of SASS: a register

@@ -46,6 +46,7 @@ class Lower {
     // Memory goes through the port instead of the inlined flat model.
     bool through_port() const { return r_.lowering != Lowering::plain; }
     bool late_copies() const { return r_.late_copies; }
+    bool modelled() const { return r_.modelled; }
     uint32_t sm() const { return r_.sm; }
     uint64_t offset() const { return r_.offset; }
     uint64_t section_begin() const { return r_.section_begin; }

@@ -21,6 +21,7 @@ struct LowerRequest {
     uint32_t max_registers = 255;   // registers above it fault
     Lowering lowering = Lowering::plain;
     bool late_copies = false;       // asynchronous copies may happen after their instruction, and launches overlap
+    bool modelled = false;          // a model decides what memory shows
     ImmediatePool* pool = nullptr;
     Op* op = nullptr;
     std::string* rejection = nullptr;  // set when the operation can only fault, says why

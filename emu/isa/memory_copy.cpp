@@ -152,8 +152,10 @@ void lower(Lower& x, const typed::Ldgsts& i) {
     x.op.m[2] = i.zfill;
     x.op.m[3] = i.pa.index | static_cast<uint32_t>(i.pa.neg) << 8;
     x.op.k[0] = static_cast<uint8_t>(width);
+    // A model has to see the copy's accesses, and checked code watches them.
+    const bool late = x.late_copies() && (!x.through_port() || (x.reference() && !x.modelled()));
+    if (late) return x.handler(copy_late);
     if (x.through_port()) return x.handler(copy_port);
-    if (x.late_copies()) return x.handler(copy_late);
     switch (width) {
         case Width::b32: return x.handler(copy<Width::b32>);
         case Width::b64: return x.handler(copy<Width::b64>);

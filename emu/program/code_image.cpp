@@ -170,6 +170,7 @@ void CodeImage::lower(Section& section) {
         request.max_registers = options_.max_registers;
         request.lowering = options_.lowering;
         request.late_copies = options_.late_copies;
+        request.modelled = options_.modelled;
         request.pool = &pool_;
         request.op = &ops_[offset / 16];
         request.rejection = &rejection;

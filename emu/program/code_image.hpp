@@ -56,7 +56,7 @@ class CodeImage {
   public:
     struct Options {
         Lowering lowering = Lowering::plain;
-        bool late_copies = false;    // see LowerRequest
+        bool late_copies = false, modelled = false;  // see LowerRequest
         std::string arch;            // decoder name, "sm_90a"
         uint64_t base_address = 0;   // of code offset 0
         uint32_t max_registers = 255;

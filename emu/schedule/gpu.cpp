@@ -243,6 +243,7 @@ CodeImage& GpuImpl::code(LoadedModule& m) {
         CodeImage::Options options;
         options.lowering = lowering;
         options.late_copies = options_.agents != AgentOrder::eager;
+        options.modelled = model_ != nullptr;
         options.arch = m.module->arch().name();
         options.base_address = m.code_base;
         options.max_registers = asked_registers(m.linked.code, options.arch);

@@ -4,7 +4,7 @@
 enum { none, apart };
 extern "C" __global__ void aligned(const uint32_t* in, uint32_t* out) {
     __shared__ uint32_t tile[64];
-    const uint32_t t = threadIdx.x;
+    const uint32_t t = threadIdx.x; if (t % 32 >= W) return;
     tile[t] = in[t];
     if (t % 2) {
         tile[t] += 5;

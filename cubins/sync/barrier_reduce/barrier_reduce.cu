@@ -2,10 +2,10 @@
 #include "../sync.h"
 enum { none, reduce };
 extern "C" __global__ void barrier_reduce(const uint32_t* in, uint32_t* out) {
-    __shared__ uint32_t tile[64];
+    __shared__ uint32_t tile[2 * W];
     const uint32_t t = threadIdx.x;
     tile[t] = in[t];  // @write
-    uint32_t odd = 32;
+    uint32_t odd = W;
     LINK(reduce) odd = __syncthreads_count(in[t] & 1);
-    out[t] = tile[t ^ 40] + odd;  // @read
+    out[t] = tile[t ^ (W | W / 4)] + odd;  // @read
 }

@@ -2,7 +2,7 @@
 #include "../sync.h"
 enum { none, fence };
 extern "C" __global__ void bulk_global(const uint32_t* in, uint32_t* data, uint32_t* out) {
-    __shared__ alignas(128) uint32_t tile[32];
+    __shared__ alignas(128) uint32_t tile[W];
     __shared__ uint64_t full;
     const uint32_t t = threadIdx.x;
     if (t == 0) {
@@ -13,9 +13,9 @@ extern "C" __global__ void bulk_global(const uint32_t* in, uint32_t* data, uint3
     LINK(fence) ASM("fence.proxy.async.global;" ::);
     __syncthreads();
     if (t == 0) {
-        MBAR_EXPECT(full, 128);
-        BULK_LOAD(tile, data, 128, full);  // @copy
+        MBAR_EXPECT(full, 4 * W);
+        BULK_LOAD(tile, data, 4 * W, full);  // @copy
     }
     MBAR_WAIT("", full, 0);
-    out[t] = tile[31 - t];
+    out[t] = tile[W - 1 - t];
 }

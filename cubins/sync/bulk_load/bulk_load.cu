@@ -2,7 +2,7 @@
 #include "../sync.h"
 enum { none, fence, barrier };
 extern "C" __global__ void bulk_load(const uint32_t* in, uint32_t* out) {
-    __shared__ alignas(128) uint32_t tile[64];
+    __shared__ alignas(128) uint32_t tile[2 * W];
     __shared__ uint64_t full;
     const uint32_t t = threadIdx.x;
     if (t == 0) MBAR_INIT(full, 1);
@@ -11,10 +11,10 @@ extern "C" __global__ void bulk_load(const uint32_t* in, uint32_t* out) {
     LINK(fence) ASM("fence.proxy.async.shared::cta;" ::);
     LINK(barrier) __syncthreads();
     if (t == 0) {
-        MBAR_EXPECT(full, 128);
-        BULK_LOAD(tile + 32, in, 128, full);  // @copy
+        MBAR_EXPECT(full, 4 * W);
+        BULK_LOAD(tile + W, in, 4 * W, full);  // @copy
     }
     MBAR_WAIT("", full, 0);
     __syncthreads();
-    out[t] = tile[t ^ 31];
+    out[t] = tile[t ^ (W - 1)];
 }

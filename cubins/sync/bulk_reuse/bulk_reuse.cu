@@ -4,23 +4,23 @@
 #include "../sync.h"
 enum { none, empty, fence };
 extern "C" __global__ void bulk_reuse(const uint32_t* in, uint32_t* out) {
-    __shared__ alignas(128) uint32_t tile[64];
+    __shared__ alignas(128) uint32_t tile[2 * W];
     __shared__ uint64_t full[4], free_;
     const uint32_t t = threadIdx.x;
     if (t == 0) {
         for (uint32_t i = 0; i < 4; ++i) MBAR_INIT(full[i], 1);
-        MBAR_INIT(free_, 64);
+        MBAR_INIT(free_, 2 * W);
         ASM("fence.proxy.async.shared::cta;" ::);
     }
     __syncthreads();
     for (uint32_t i = 0; i < 4; ++i) {
         if (t == 0) {
             LINK(empty) if (i) MBAR_WAIT("", free_, (i - 1) & 1);
-            MBAR_EXPECT(full[i], 256);
-            BULK_LOAD(tile, in + i * 64, 256, full[i]);  // @copy
+            MBAR_EXPECT(full[i], 8 * W);
+            BULK_LOAD(tile, in + i * 2 * W, 8 * W, full[i]);  // @copy
         }
         MBAR_WAIT("", full[i], 0);
-        out[i * 64 + t] = tile[63 - t];  // @read
+        out[i * 2 * W + t] = tile[2 * W - 1 - t];  // @read
         LINK(fence) ASM("fence.proxy.async.shared::cta;" ::);
         MBAR_ARRIVE("release.cta", free_);
     }

@@ -2,16 +2,16 @@
 #include "../sync.h"
 enum { none, fence, reuse, barrier };
 extern "C" __global__ void bulk_store(const uint32_t* in, uint32_t* out) {
-    __shared__ alignas(128) uint32_t tile[64];
+    __shared__ alignas(128) uint32_t tile[2 * W];
     const uint32_t t = threadIdx.x;
     for (uint32_t i = 0; i < 3; ++i) {
         LINK(reuse) if (t == 0) ASM("cp.async.bulk.wait_group.read 0;" ::);
         __syncthreads();
-        tile[t] = in[i * 64 + t] * 7;  // @write
+        tile[t] = in[i * 2 * W + t] * 7;  // @write
         LINK(fence) ASM("fence.proxy.async.shared::cta;" ::);
         LINK(barrier) __syncthreads();
         if (t == 0) {
-            BULK_STORE(out + i * 64, tile, 256);  // @copy
+            BULK_STORE(out + i * 2 * W, tile, 8 * W);  // @copy
             BULK_COMMIT;
         }
     }

@@ -2,13 +2,13 @@
 #include "../sync.h"
 enum { none, release, scope };
 extern "C" __global__ void __cluster_dims__(2, 1, 1) cluster_barrier_fence(const uint32_t* in, uint32_t* out) {
-    __shared__ uint32_t part[32];
+    __shared__ uint32_t part[W];
     const uint32_t t = threadIdx.x, rank = cluster_rank();
     CLUSTER_SYNC;
-    ST_REMOTE(remote(&part[t], rank ^ 1), in[rank * 32 + t]);  // @push
+    ST_REMOTE(remote(&part[t], rank ^ 1), in[rank * W + t]);  // @push
     if constexpr (WITHOUT == scope) ASM("fence.release.cta;" ::);
     else LINK(release) ASM("fence.release.cluster;" ::);
     ASM("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;" ::);
-    out[rank * 32 + t] = part[31 - t];  // @read
+    out[rank * W + t] = part[W - 1 - t];  // @read
     CLUSTER_SYNC;
 }

@@ -2,14 +2,14 @@
 #include "../sync.h"
 enum { none, copies };
 extern "C" __global__ void cp_async_mbarrier(const uint32_t* in, uint32_t* out) {
-    __shared__ alignas(16) uint32_t tile[256];
+    __shared__ alignas(16) uint32_t tile[8 * W];
     __shared__ uint64_t full;
     const uint32_t t = threadIdx.x;
-    if (t == 0) MBAR_INIT(full, 64);
+    if (t == 0) MBAR_INIT(full, 2 * W);
     __syncthreads();
     ASM("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address(&tile[t * 4])), "l"(in + t * 4));  // @copy
     if constexpr (WITHOUT == copies) ASM("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(address(&full)));
     else ASM("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(address(&full)));
     MBAR_WAIT("", full, 0);
-    for (uint32_t k = 0; k < 4; ++k) out[k * 64 + t] = tile[255 - k * 64 - t];  // @read
+    for (uint32_t k = 0; k < 4; ++k) out[k * 2 * W + t] = tile[8 * W - 1 - k * 2 * W - t];  // @read
 }

@@ -14,7 +14,7 @@ extern "C" __global__ void gpu_flag(const uint32_t* in, uint32_t* data, uint32_t
                 asm volatile("atom.release.cta.global.add.u32 %0, [%1], 1;" : "=r"(old) : "l"(flag) : "memory");  // @set
             else
                 asm volatile("atom.release.gpu.global.add.u32 %0, [%1], 1;" : "=r"(old) : "l"(flag) : "memory");
-            out[64] = old;
+            out[2 * W] = old;
         }
     } else {
         if (t == 0) {
@@ -25,6 +25,6 @@ extern "C" __global__ void gpu_flag(const uint32_t* in, uint32_t* data, uint32_t
             else LINK(acquire) ASM("fence.acquire.gpu;" ::);
         }
         LINK(spread) __syncthreads();
-        out[t] = data[63 - t];  // @read
+        out[t] = data[2 * W - 1 - t];  // @read
     }
 }

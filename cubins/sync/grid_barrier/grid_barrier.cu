@@ -3,7 +3,7 @@
 enum { none, gathered, release, acquire, spread };
 extern "C" __global__ void grid_barrier(const uint32_t* in, uint32_t* data, uint32_t* count, uint32_t* out) {
     const uint32_t t = threadIdx.x, cta = blockIdx.x;
-    data[cta * 64 + t] = in[cta * 64 + t] + cta;  // @write
+    data[cta * 2 * W + t] = in[cta * 2 * W + t] + cta;  // @write
     LINK(gathered) __syncthreads();
     if (t == 0) {
         LINK(release) __threadfence();
@@ -14,5 +14,5 @@ extern "C" __global__ void grid_barrier(const uint32_t* in, uint32_t* data, uint
         LINK(acquire) __threadfence();
     }
     LINK(spread) __syncthreads();
-    out[cta * 64 + t] = data[(cta + 1) % gridDim.x * 64 + (63 - t)];  // @read
+    out[cta * 2 * W + t] = data[(cta + 1) % gridDim.x * 2 * W + (2 * W - 1 - t)];  // @read
 }

@@ -2,11 +2,11 @@
 #include "../sync.h"
 enum { none, zeroed, counted };
 extern "C" __global__ void histogram(const uint32_t* in, uint32_t* out) {
-    __shared__ uint32_t bins[16];
+    __shared__ uint32_t bins[W / 2];
     const uint32_t t = threadIdx.x;
-    if (t < 16) bins[t] = 0;  // @zero
+    if (t < W / 2) bins[t] = 0;  // @zero
     LINK(zeroed) __syncthreads();
-    atomicAdd(&bins[in[t] % 16], 1u);  // @count
+    atomicAdd(&bins[in[t] % (W / 2)], 1u);  // @count
     LINK(counted) __syncthreads();
-    if (t >= 48) out[t - 48] = bins[t - 48];  // @read
+    if (t >= 2 * W - W / 2) out[t - (2 * W - W / 2)] = bins[t - (2 * W - W / 2)];  // @read
 }

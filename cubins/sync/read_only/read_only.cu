@@ -6,6 +6,6 @@ extern "C" __global__ void read_only(const uint32_t* in, uint32_t* data, uint32_
     data[t] = in[t] + 1;  // @write
     __syncthreads();
     uint32_t v;
-    if constexpr (WITHOUT == coherent) LD("global.nc.u32", v, data + (t ^ 33)); else LD("global.u32", v, data + (t ^ 33));  // @read
+    if constexpr (WITHOUT == coherent) LD("global.nc.u32", v, data + (t ^ (W | 1))); else LD("global.u32", v, data + (t ^ (W | 1)));  // @read
     out[t] = v;
 }

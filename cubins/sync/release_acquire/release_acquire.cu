@@ -2,7 +2,7 @@
 #include "../sync.h"
 enum { none, release, acquire, scope };
 extern "C" __global__ void release_acquire(const uint32_t* in, uint32_t* data, uint32_t* flag, uint32_t* out) {
-    const uint32_t t = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const uint32_t t = threadIdx.x % W, warp = threadIdx.x / W;
     if (blockIdx.x == 0 && warp == 0) {
         data[t] = in[t];  // @write
         if constexpr (WITHOUT == release) ST("relaxed.gpu.global.u32", flag + t, 1);
@@ -18,7 +18,7 @@ extern "C" __global__ void release_acquire(const uint32_t* in, uint32_t* data, u
             do if constexpr (WITHOUT == acquire) LD("relaxed.gpu.global.u32", seen, flag + t);
                else LD("acquire.gpu.global.u32", seen, flag + t);  // @poll
             while (!seen);
-            out[32 + t] = data[t];  // @read
+            out[W + t] = data[t];  // @read
         }
     }
 }

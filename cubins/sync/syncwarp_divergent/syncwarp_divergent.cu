@@ -2,9 +2,9 @@
 #include "../sync.h"
 enum { none, warp };
 extern "C" __global__ void syncwarp_divergent(const uint32_t* in, uint32_t rounds, uint32_t* out) {
-    __shared__ uint32_t tile[16];
+    __shared__ uint32_t tile[W / 2];
     const uint32_t t = threadIdx.x;
-    if (t < 16) {
+    if (t < W / 2) {
         uint32_t v = in[t];
         for (uint32_t i = 0; i < rounds; ++i) v = v * 3 + i;
         tile[t] = v;  // @write
@@ -12,6 +12,6 @@ extern "C" __global__ void syncwarp_divergent(const uint32_t* in, uint32_t round
         out[t] = v;
     } else {
         LINK(warp) __syncwarp();
-        out[t] = tile[t - 16];  // @read
+        out[t] = tile[t - W / 2];  // @read
     }
 }

@@ -2,7 +2,7 @@
 #include "../sync.h"
 enum { none, wait, spread, expect };
 extern "C" __global__ void tma_load(const __grid_constant__ TensorMap map, uint32_t* out) {
-    __shared__ alignas(128) uint32_t tile[8][32];
+    __shared__ alignas(128) uint32_t tile[R][W];
     __shared__ uint64_t full;
     const uint32_t t = threadIdx.x;
     if (t == 0) {
@@ -11,12 +11,12 @@ extern "C" __global__ void tma_load(const __grid_constant__ TensorMap map, uint3
     }
     __syncthreads();
     if (t == 0) {
-        if constexpr (WITHOUT == expect) MBAR_EXPECT(full, 512);  // @expect
-        else MBAR_EXPECT(full, 1024);
+        if constexpr (WITHOUT == expect) MBAR_EXPECT(full, 2 * W * R);  // @expect
+        else MBAR_EXPECT(full, 4 * W * R);
         TMA_LOAD(tile, map, 0, 0, full);  // @copy
     }
     if constexpr (WITHOUT == spread) {
         if (t == 0) MBAR_WAIT("", full, 0);
     } else LINK(wait) MBAR_WAIT("", full, 0);
-    for (uint32_t y = t / 32; y < 8; y += 2) out[y * 32 + t % 32] = tile[7 - y][t % 32];  // @read
+    for (uint32_t y = t / W; y < R; y += 2) out[y * W + t % W] = tile[R - 1 - y][t % W];  // @read
 }

@@ -2,11 +2,11 @@
 #include "../sync.h"
 enum { none };
 extern "C" __global__ void too_strong(const uint32_t* in, uint32_t* out) {
-    __shared__ uint32_t tile[64], pairs[64];
+    __shared__ uint32_t tile[2 * W], pairs[2 * W];
     const uint32_t t = threadIdx.x;
     tile[t] = in[t];
     __syncthreads();  // @needed
-    const uint32_t v = tile[t ^ 33];
+    const uint32_t v = tile[t ^ (W | 1)];
     __syncthreads();                                  // @idle
     ASM("fence.acq_rel.gpu;" ::);                     // @fence
     ASM("fence.proxy.async.shared::cta;" ::);         // @proxy

@@ -2,14 +2,14 @@
 #include "../sync.h"
 enum { none, shared_word, global_word };
 extern "C" __global__ void uninitialised(const uint32_t* in, uint32_t* out) {
-    __shared__ uint32_t table[65];
-    uint32_t* scratch = out + 64;
+    __shared__ uint32_t table[2 * W + 1];
+    uint32_t* scratch = out + 2 * W;
     const uint32_t t = threadIdx.x;
-    if (WITHOUT != shared_word || t != 5) table[t] = in[t];
-    if (t == 0) table[64] = 1;
-    if (WITHOUT != global_word || t != 9) scratch[t] = in[t] * 2;
+    if (WITHOUT != shared_word || t != 5 % (2 * W)) table[t] = in[t];
+    if (t == 0) table[2 * W] = 1;
+    if (WITHOUT != global_word || t != 9 % (2 * W)) scratch[t] = in[t] * 2;
     __syncthreads();
-    uint32_t v = table[63 - t];  // @shared
-    v += scratch[63 - t];        // @global
-    out[t] = v + table[64];
+    uint32_t v = table[2 * W - 1 - t];  // @shared
+    v += scratch[2 * W - 1 - t];        // @global
+    out[t] = v + table[2 * W];
 }

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Every pattern of cubins/sync, and every twin with a link left out, under `flat`, `caches` and `ptx` (the plans in
+<pattern>/small), beside what check-sync finds in the large kernel (tests/sync/check_test.py holds it to that). Fails where
+they contradict each other, and where docs/patterns.md says something else.
+
+    patterns_test.py SASSEMU ROOT [--write] [--time-limit S] [NAME...]
+
+`--write` makes the table in docs/patterns.md anew.
+"""
+import argparse
+import concurrent.futures
+import glob
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+# What the engine is asked for: agents early, late and at random; caches in two tempers.
+RUNS = {"flat": [["--agents", "eager"], ["--agents", "lazy"], ["--agents", "random", "--seed", "3"], ["--agents", "random", "--seed", "8"]],
+        "caches": [["--model", "caches:policy=random", "--agents", "random", "--seed", "5"], ["--model", "caches:policy=adversarial", "--seed", "3"],
+                   ["--model", "caches:policy=lazy", "--agents", "lazy"]]}
+MODELS = ["ptx", "flat", "caches"]
+NOT_EXPLORED = {"BAR.RED": "a counting barrier"}  # by the machines; all else that they refuse are copies
+
+
+def explore(program, path, model, limit):
+    r = subprocess.run([program, "litmus", "--json", "--time-limit", str(limit), *([] if model == "ptx" else ["--model", model]), path],
+                       capture_output=True, text=True)
+    if not r.stdout:
+        return {"verdict": "error", "error": r.stderr.strip(), "outcomes": [], "complete": True}
+    return json.loads(r.stdout.splitlines()[0])
+
+
+def states(report):
+    return {tuple(sorted(o["state"].items())) for o in report["outcomes"]}
+
+
+def run(program, path, names, options):
+    """What a run leaves in the places that the condition names; None if it does not end well."""
+    buffers = sorted({n.split("[")[0] for n in names})
+    with tempfile.TemporaryDirectory() as work:
+        dumps = [x for b in buffers for x in ("--dump", "%s=%s" % (b, os.path.join(work, b)))]
+        r = subprocess.run([program, "run", path, "--threads", "1", *options, *dumps], capture_output=True, text=True)
+        if r.returncode:
+            return None, r.stdout + r.stderr
+        data = {b: open(os.path.join(work, b), "rb").read() for b in buffers}
+    value = lambda n: struct.unpack_from("<I", data[n.split("[")[0]], 4 * int(n.split("[")[1][:-1]))[0]
+    return tuple(sorted((n, value(n)) for n in names)), ""
+
+
+def judge(program, path, wanted, limit):
+    """The row of a plan, and what is wrong with it."""
+    pattern, variant = path.split(os.sep)[-3], os.path.basename(path)[:-len(".json")]
+    name, correct, wrong = pattern + "/" + variant, variant == "correct", []
+    with open(path) as f:
+        stated = json.load(f)["verdict"]
+    # What is allowed is found soon, what is forbidden when all has been seen.
+    reports = {m: explore(program, path, m, limit if stated == "forbidden" and m == "ptx" else min(limit, 3)) for m in MODELS}
+    ptx = reports["ptx"]
+    if ptx["verdict"] != stated:
+        wrong.append("ptx says %s, the plan %s %s" % (ptx["verdict"], stated, ptx.get("error", "")))
+    if stated == "forbidden" and not ptx["complete"]:
+        wrong.append("ptx: not complete, %s" % ptx.get("bound"))
+    if correct and not ptx.get("executions"):
+        wrong.append("ptx: no execution ends")
+    names = sorted(ptx["outcomes"][0]["state"]) if ptx["outcomes"] else []
+    # Outcomes can be held against ptx where it has them all, and all have a meaning.
+    allowed = states(ptx) if ptx["complete"] and "undefined" not in ptx and names else None
+    row = {"pattern": pattern, "variant": variant, "ptx": ptx["verdict"] if ptx.get("executions") or "undefined" in ptx else "ends nowhere"}
+    if "undefined" in ptx:
+        row["ptx"] += ", " + ptx["undefined"]
+    for m in "flat", "caches":
+        report = reports[m]
+        explored = report["verdict"] != "error"
+        if not explored and "is not explored by this model" not in report["error"]:
+            wrong.append("%s: %s" % (m, report["error"]))
+        if explored and allowed is not None:
+            wrong += ["the machine %s shows %s, which ptx does not allow" % (m, s) for s in states(report) - allowed]
+        if explored and correct and report["verdict"] != "forbidden":
+            wrong.append("%s says %s" % (m, report["verdict"]))
+        ends = [run(program, path, names, options) for options in RUNS[m]] if names else []
+        for (state, why), options in zip(ends, RUNS[m]):
+            if state is None and stated == "forbidden":
+                wrong.append("run %s: %s" % (" ".join(options), why[-300:]))
+            if state is not None and allowed is not None and state not in allowed:
+                wrong.append("run %s shows %s, which ptx does not allow" % (" ".join(options), state))
+            exact = explored and report["complete"] and "eager" in options
+            if state is not None and exact and state not in states(report):
+                wrong.append("run %s shows %s, which exploration of %s does not" % (" ".join(options), state, m))
+        condition = {tuple(sorted(o["state"].items())): o["condition"] for o in ptx["outcomes"]}
+        bad = sum(condition.get(state, True) for state, _ in ends)
+        what = next((w for w in NOT_EXPLORED if w in report.get("error", "")), "copies")
+        row[m] = report["verdict"] if explored else "%s; runs: %s" % (NOT_EXPLORED.get(what, what), "right" if ends and not bad else "wrong")
+    row["check-sync"] = ", ".join(sorted({f["kind"] + ("" if f["common"] else " (by the letter)") for f in wanted})) or "nothing"
+    return row, ["%s: %s" % (name, w) for w in wrong]
+
+
+def table(rows):
+    columns = ["pattern", "variant", "flat", "caches", "ptx", "check-sync"]
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    return lines + ["| " + " | ".join(r[c] for c in columns) + " |" for r in rows]
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("program")
+    p.add_argument("root")
+    p.add_argument("names", nargs="*")
+    p.add_argument("--write", action="store_true")
+    p.add_argument("--time-limit", type=float, default=120)
+    a = p.parse_args()
+    folder = os.path.join(a.root, "cubins", "sync")
+    with open(os.path.join(folder, "expected.json")) as f:
+        expected = json.load(f)
+    plans = [path for path in sorted(glob.glob(os.path.join(folder, "*", "small", "*.json"))) if not a.names or any(n in path for n in a.names)]
+    plans.sort(key=lambda path: (path.split(os.sep)[-3], not path.endswith("correct.json"), path))
+    job = lambda path: judge(a.program, path, expected["%s/%s.sm_90.line" % (path.split(os.sep)[-3], os.path.basename(path)[:-5])], a.time_limit)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        results = list(pool.map(job, plans))
+    lines, wrong = table([row for row, _ in results]), [w for _, ws in results for w in ws]
+    document = os.path.join(a.root, "docs", "patterns.md")
+    with open(document) as f:
+        text = f.read()
+    begin = text.index("| pattern |")
+    if a.write:
+        with open(document, "w") as f:
+            f.write(text[:begin] + "\n".join(lines) + "\n")
+    else:
+        said = set(text[begin:].splitlines())
+        wrong += ["docs/patterns.md lacks (--write makes it anew): " + line for line in lines if line not in said]
+        if not a.names and said - set(lines):
+            wrong.append("docs/patterns.md has lines of what there is not")
+    print("\n".join(lines))
+    for line in wrong:
+        print(line)
+    print("%d plans, %d problems" % (len(plans), len(wrong)))
+    return 1 if wrong or not plans else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
