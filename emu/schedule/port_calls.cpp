@@ -80,8 +80,9 @@ const Op* access(Warp& w, const Op* op, const Access& a) {
 }
 
 const Op* fence(Warp& w, const Op* op, const Fence& f) {
-    if (w.in_flight) engine(w).drain(w);
     if (MemoryModel* model = w.cta->launch->model) {
+        // A plugin's model has been told already, and has let happen what this one covers.
+        if (w.in_flight) engine(w).drain(w);
         Fence sent = f;
         sent.warp = &w;
         model->fence(sent);
