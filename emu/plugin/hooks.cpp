@@ -172,6 +172,7 @@ void Hooks::instrument(std::shared_ptr<CodeImage> shared) {
                 for (const uint32_t offset : kernel.fused_offsets) fused.insert(code.code_offset + offset);
     for (const CodeSection& section : module.code_sections()) {
         const uint64_t end = section.code_offset + section.bytes.size() / 16 * 16;
+        last_group_ = 0;  // a wait is for a commit of its own function
         for (uint64_t offset = section.code_offset; offset < end; offset += 16) {
             // Lowers the section when it is asked for the first of it. The operations are the image's own memory.
             auto* op = const_cast<Op*>(image.at(image.options().base_address + offset));
