@@ -464,7 +464,7 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request, Chain::Link* 
     settings.agents = options_.agents;
     // One worker where a seed chooses, so that it says which run it is.
     const bool alone = options_.deterministic || model_ || options_.seed || options_.agents == AgentOrder::random ||
-                       (hooks_ && hooks_->threading() == SASSEMU_SERIAL);
+                       (hooks_ && hooks_->threading() != SASSEMU_FREE);
     settings.threads = alone ? 1 : options_.threads;
     settings.checked = image.options().lowering == Lowering::checked;
     settings.hooks = hooks_.get();
