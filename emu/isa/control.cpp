@@ -124,20 +124,21 @@ const Op* yield(const Op* op, Warp& w, uint32_t) {
     return w.paths_used == 1 ? op + 1 : services(w).give_way(w, op);
 }
 
+// All lanes name the same mask.
+const Op* meet(const Op* op, Warp& w, uint32_t mask, uint32_t named) {
+    alignas(64) uint32_t want[32];
+    L::store(want, L::splat(named));
+    return services(w).warpsync(w, op, mask, want, op->k[2]);
+}
 const Op* warpsync_all(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
-    if (!mask) return op + 1;
-    alignas(64) uint32_t want[32];
-    L::store(want, L::splat(w.live));
-    return services(w).warpsync(w, op, mask, want, op->k[2]);
+    return mask ? meet(op, w, mask, w.live) : op + 1;
 }
 const Op* warpsync(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
     if (!mask) return op + 1;
-    if (!op->k[1]) return services(w).warpsync(w, op, mask, w.row(op->a), op->k[2]);
-    alignas(64) uint32_t want[32];
-    L::store(want, L::splat(w.scalar32(op->a)));
-    return services(w).warpsync(w, op, mask, want, op->k[2]);
+    if (op->k[1]) return meet(op, w, mask, w.scalar32(op->a));
+    return services(w).warpsync(w, op, mask, w.row(op->a), op->k[2]);
 }
 
 const Op* lepc(const Op* op, Warp& w, uint32_t mask) {

@@ -59,8 +59,6 @@ Engine::Engine(Launch& launch, const LevelTable& level, Chooser& chooser, Servic
     launch_.engine = this;
     launch_.services = &engine_services();
     if (settings_.hooks) instructions_ = settings_.hooks->instructions(*launch.code);
-    if (settings_.hooks && settings_.hooks->threading() == SASSEMU_PER_SM)
-        sm_locks_ = std::vector<std::mutex>(launch_.device->sms);
     if (settings_.hooks && settings_.hooks->holds_back()) {
         path_quantum_ = model_quantum;
         cta_slice_ = model_slice;
@@ -379,8 +377,6 @@ void Engine::check_limits() {
 Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
     Cta& cta = slot.cta;
     async::Agents& agents = agents_of(cta);
-    std::unique_lock<std::mutex> own_sm;
-    if (!sm_locks_.empty()) own_sm = std::unique_lock(sm_locks_[cta.sm]);
     ++cta.slices;
     uint64_t ran = 0, effects_before = 0, effects_after = 0;
     slot.gives_way = false;
@@ -509,8 +505,6 @@ void Engine::watch_spin(CtaSlot& slot, Warp& w) {
 }
 
 void Engine::tell_cta(Cta& cta, bool begins) {
-    std::unique_lock<std::mutex> own_sm;
-    if (!sm_locks_.empty()) own_sm = std::unique_lock(sm_locks_[cta.sm]);
     stepping_ = &cta;
     if (begins)
         settings_.hooks->cta_begin(cta);

@@ -171,7 +171,6 @@ class Engine : public PortHost {
     Worker sum_;                      // of the workers that have left
     std::chrono::steady_clock::time_point started_, deadline_;
     std::mutex fault_mutex_;
-    std::vector<std::mutex> sm_locks_;  // plugins whose calls for one SM never overlap; else empty
     LaunchResult result_;
     static thread_local Cta* stepping_;  // the CTA whose accesses the model may complete now
 };
