@@ -118,12 +118,12 @@ const Op* uniform_high(const Op* op, Warp& w, uint32_t) {
     if (op->k[0] != 7) write_uniform_predicate(w, op->k[0], sum < product);
     return op + 1;
 }
-// LDCU: c[bank a][uniform register b + m[0]], m[1] bytes, k[0] the size; beyond the bank it reads
-// 0.
+// LDCU: c[bank a][uniform register b + m[0]], m[1] bytes, k[0] the size; past the end of the bank it
+// reads zero.
 const Op* load_uniform(const Op* op, Warp& w, uint32_t) {
     const uint32_t at = w.scalar32(op->b) + op->m[0];
     uint32_t v[4] = {};
-    if (at <= 0x10000 - op->m[1]) std::memcpy(v, w.scalar(op->a) + at, op->m[1]);
+    if (inside_bank(w, op->a, at, op->m[1])) std::memcpy(v, w.scalar(op->a) + at, op->m[1]);
     const auto size = static_cast<typed::MemSize>(op->k[0]);
     if (size == typed::MemSize::S8) v[0] = static_cast<uint32_t>(static_cast<int8_t>(v[0]));
     if (size == typed::MemSize::S16) v[0] = static_cast<uint32_t>(static_cast<int16_t>(v[0]));

@@ -85,7 +85,7 @@ class Lower {
     uint32_t uniform_scalar(unsigned index, unsigned count = 1) {
         return scalar_operand(Base::uniform, uniform_source(index, count));
     }
-    // c[bank][offset] with `bytes` bytes. Banks that a kernel cannot have read as zero.
+    // c[bank][offset] with `bytes` bytes. Past the end of a bank there are zeros, as for LDC (measured on an H200).
     uint32_t constant(unsigned bank, uint32_t offset, uint32_t bytes);
 
     // Any source. 64-bit operands are row pairs, or 8 bytes of scalar; an f64 immediate holds the

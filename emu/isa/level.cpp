@@ -62,7 +62,8 @@ uint32_t Lower::constant(unsigned bank, uint32_t offset, uint32_t bytes) {
         case 4: base = Base::bank4; break;
         default: return immediate(0);
     }
-    if (offset + bytes > 0x10000) return immediate(0);
+    const uint64_t most = r_.bank_bytes ? (*r_.bank_bytes)[static_cast<size_t>(base)] : 0x10000;
+    if (uint64_t{offset} + bytes > most) return immediate(0);
     return scalar_operand(base, offset);
 }
 

@@ -22,6 +22,7 @@ struct LowerRequest {
     Lowering lowering = Lowering::plain;
     bool late_copies = false;       // asynchronous copies may happen after their instruction, and launches overlap
     bool modelled = false;          // a model decides what memory shows
+    const BankBytes* bank_bytes = nullptr;  // null: whole banks
     ImmediatePool* pool = nullptr;
     Op* op = nullptr;
     std::string* rejection = nullptr;  // set when the operation can only fault, says why

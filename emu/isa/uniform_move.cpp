@@ -57,13 +57,12 @@ const Op* load_constant(const Op* op, Warp& w, uint32_t) {
     load<S>(w, op->d, w.scalar(op->a));
     return op + 1;
 }
-// c[bank a][uniform register b + m[0]], m[1] bytes; past the bank's 64 KiB it reads zero.
+// c[bank a][uniform register b + m[0]], m[1] bytes; past the end of the bank it reads zero.
 template <Size S>
 const Op* load_indexed(const Op* op, Warp& w, uint32_t) {
     static constexpr std::byte zeros[8] = {};
     const uint32_t at = w.scalar32(op->b) + op->m[0];
-    const bool inside = at <= 0x10000 - op->m[1];
-    load<S>(w, op->d, inside ? w.scalar(op->a) + at : zeros);
+    load<S>(w, op->d, inside_bank(w, op->a, at, op->m[1]) ? w.scalar(op->a) + at : zeros);
     return op + 1;
 }
 template <Size S>

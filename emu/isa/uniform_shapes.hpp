@@ -16,6 +16,10 @@ SASSEMU_INLINE void write_uniform_predicate(Warp& w, unsigned index, bool v) {
     w.p[8 + index] = v ? ~0u : 0;
     w.p[15] = ~0u;
 }
+// Whether `bytes` bytes at `at` lie in the constant bank whose start is the scalar operand `bank`.
+SASSEMU_INLINE bool inside_bank(const Warp& w, uint32_t bank, uint32_t at, uint32_t bytes) {
+    return uint64_t{at} + bytes <= w.cta->launch->bank_bytes[bank >> 28];
+}
 SASSEMU_INLINE bool uniform_truth(const Warp& w, uint32_t code) {
     return predicate_value(w, code) & 1;
 }

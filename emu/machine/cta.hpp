@@ -85,7 +85,7 @@ struct Launch {
     const DeviceProfile* device = nullptr;
     Dim3 grid, block, cluster;
     const std::byte* base[8] = {};  // constant banks, as Warp::base
-    uint64_t bank_bytes[8] = {};
+    BankBytes bank_bytes{};
     uint32_t rows = 0;              // register rows per warp, zero and sink rows included
     uint32_t registers = 0;
     uint32_t shared_bytes = 0;

@@ -2,6 +2,7 @@
 // the side tables of program/ keep everything that only reports need.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,6 +18,9 @@ using Handler = const Op* (*)(const Op* op, Warp& warp, uint32_t mask);
 // Operands are byte offsets. A register operand is an offset from Warp::rows; a scalar operand
 // (uniform register, constant, immediate) carries the index of its base in bits 31..28.
 enum class Base : uint8_t { rows, uniform, immediate, bank0, bank2, bank3, bank4, count };
+
+// Bytes of each constant bank, indexed by Base.
+using BankBytes = std::array<uint64_t, 8>;
 
 constexpr uint32_t scalar_operand(Base base, uint32_t offset) {
     return static_cast<uint32_t>(base) << 28 | offset;

@@ -171,6 +171,7 @@ void CodeImage::lower(Section& section) {
         request.lowering = options_.lowering;
         request.late_copies = options_.late_copies;
         request.modelled = options_.modelled;
+        request.bank_bytes = options_.bank_bytes ? &*options_.bank_bytes : nullptr;
         request.pool = &pool_;
         request.op = &ops_[offset / 16];
         request.rejection = &rejection;

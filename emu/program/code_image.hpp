@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -61,6 +62,7 @@ class CodeImage {
         uint64_t base_address = 0;   // of code offset 0
         uint32_t max_registers = 255;
         uint32_t sm = 90;            // of raw code; a module knows its own
+        std::optional<BankBytes> bank_bytes;  // of every launch; unset: whole banks
         const LevelTable* level = nullptr;
     };
     // `words`: the relocated image, module.code_image_size() bytes. `module` may be null (raw code

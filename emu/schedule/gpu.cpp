@@ -11,6 +11,7 @@
 #include "emu/module/link.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/schedule/bank0.hpp"
+#include "emu/schedule/constant_banks.hpp"
 #include "emu/schedule/engine.hpp"
 #include "emu/schedule/prepared.hpp"
 #include "emu/schedule/service_calls.hpp"
@@ -33,7 +34,9 @@ struct LoadedModule {
     LinkedImage linked;
     std::vector<uint64_t> data_bases;
     uint64_t code_base = 0;
-    uint64_t bank3 = 0, bank3_bytes = 0;  // device address of the __constant__ variables
+    uint64_t bank3 = 0;  // device address of the __constant__ variables
+    BankBytes bank_bytes{};          // of every launch
+    std::vector<std::byte> no_bank;  // zeros, in place of a bank that a kernel lacks
     std::shared_ptr<CodeImage> code[3];   // by Lowering
 };
 
@@ -138,7 +141,6 @@ class GpuImpl final : public Gpu {
     std::unique_ptr<Chooser> chooser_;
     std::vector<std::unique_ptr<LoadedModule>> modules_;
     SlotCache cache_;
-    std::vector<std::byte> bank2_, bank4_;
     std::atomic<bool> interrupted_{false};
     uint64_t launches_ = 0, heap_ = 0, workspace_ = 0;
 };
@@ -175,12 +177,14 @@ Result<ModuleId> GpuImpl::load(std::shared_ptr<const Module> module) {
     for (size_t i = 0; i < m->data_bases.size(); ++i)
         if (auto done = write(m->data_bases[i], as_bytes(m->linked.data[i])); !done)
             return done.error();
+    m->bank_bytes = level_banks(*module, m->linked);
+    m->no_bank.resize(std::ranges::max(m->bank_bytes));
     for (const LinkedBank& bank : m->linked.banks) {
         if (bank.bank != 3 || bank.bytes.empty()) continue;
         auto at = reserve(bank.bytes.size(), {0, 0, "__constant__ bank"});
         if (!at) return at.error();
         m->bank3 = *at;
-        m->bank3_bytes = bank.bytes.size();
+        m->bank_bytes[static_cast<size_t>(Base::bank3)] = bank.bytes.size();
         if (auto done = write(*at, as_bytes(bank.bytes)); !done) return done.error();
     }
     if (heap && !heap_ && options_.heap_bytes) {
@@ -250,6 +254,7 @@ CodeImage& GpuImpl::code(LoadedModule& m) {
         for (const Kernel& k : m.module->kernels())
             options.max_registers = std::max(options.max_registers, k.registers);
         options.level = level_;
+        options.bank_bytes = m.bank_bytes;
         image = std::make_shared<CodeImage>(m.module, m.linked.code, ServiceCalls::table(), options);
         if (hooks_) hooks_->instrument(image);
     }
@@ -407,30 +412,25 @@ Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out)
         if (!at) return at.error();
         values.grid_workspace = *at;
     }
+    launch.bank_bytes = m.bank_bytes;
     std::vector<std::byte>& bank0 = out.bank0;
-    bank0.resize(
-        std::max<size_t>(bank0_bytes_without_parameters, k.param_base + request.params.size() + 64));
+    bank0.resize(m.bank_bytes[static_cast<size_t>(Base::bank0)]);
     fill_bank0(bank0, launch.arch, values);
     std::copy(request.params.begin(), request.params.end(), bank0.begin() + k.param_base);
 
-    const auto set = [&](Base base, const std::byte* at, uint64_t bytes) {
-        launch.base[static_cast<int>(base)] = at;
-        launch.bank_bytes[static_cast<int>(base)] = bytes;
-    };
-    set(Base::immediate, image.immediates(), 0);
-    set(Base::bank0, bank0.data(), bank0.size());
+    const auto base = [&](Base of) -> const std::byte*& { return launch.base[static_cast<size_t>(of)]; };
+    base(Base::immediate) = image.immediates();
+    base(Base::bank0) = bank0.data();
+    base(Base::bank2) = base(Base::bank4) = m.no_bank.data();
     for (size_t i = 0; i < m.linked.banks.size(); ++i) {
         const LinkedBank& bank = m.linked.banks[i];
         const ConstantBank& source = m.module->constant_banks()[i];
         if (!source.kernel.empty() && source.kernel != request.kernel) continue;
         const auto* at = reinterpret_cast<const std::byte*>(bank.bytes.data());
-        if (bank.bank == 2) set(Base::bank2, at, bank.bytes.size());
-        if (bank.bank == 4) set(Base::bank4, at, bank.bytes.size());
+        if (bank.bank == 2) base(Base::bank2) = at;
+        if (bank.bank == 4) base(Base::bank4) = at;
     }
-    if (m.bank3) {
-        const Extent& e = space_.find(m.bank3);
-        set(Base::bank3, e.host, m.bank3_bytes);
-    }
+    if (m.bank3) base(Base::bank3) = space_.find(m.bank3).host;
     return {};
 }
 
