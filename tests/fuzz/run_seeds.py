@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""Inputs for run_fuzz, from the words of tests/decoder/data/compiled.tsv.gz.
+
+    run_seeds.py ROOT OUT [INPUTS]
+"""
+import gzip
+import os
+import random
+import sys
+
+ARCHS = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120"]  # as enum sassdec_arch
+
+
+def main():
+    root, out, count = sys.argv[1], sys.argv[2], int((sys.argv + [2000])[3])
+    words = {}
+    with gzip.open(os.path.join(root, "tests", "decoder", "data", "compiled.tsv.gz"), "rt") as f:
+        for line in f:
+            arch, word = line.split("\t")[:2]
+            words.setdefault(arch, []).append(bytes.fromhex(word)[::-1])
+    draw = random.Random(1)
+    os.makedirs(out, exist_ok=True)
+    for n in range(count):
+        arch = n % len(ARCHS)
+        head = bytes([arch, draw.randrange(32), draw.randrange(128), draw.randrange(8)])
+        with open(os.path.join(out, "%05d" % n), "wb") as f:
+            f.write(head + b"".join(draw.choices(words[ARCHS[arch]], k=draw.randrange(1, 12))))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
