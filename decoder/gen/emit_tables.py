@@ -129,7 +129,8 @@ class Tables:
                 f"{o.inv},{o.reuse},{width},{index[o.width_field] if o.width_field else NONE},{o.align},"
                 f"{index[o.suffix] if o.suffix else NONE},{when},{IMM_TYPES.index(o.type)},{o.scale},"
                 f"{index[o.ext] if o.ext else NONE},{o.off},{o.off_len},{o.ureg},{ur_len},{o.desc},"
-                f"{index[o.desc_if] if o.desc_if else NONE},{o.bank},{o.bank_len}" + "}")
+                f"{index[o.desc_if] if o.desc_if else NONE},{o.bank},{o.bank_len},"
+                f"{index[o.width_factor] if o.width_factor else NONE}" + "}")
 
     def deny_row(self, d, form, where):
         if len(d) > 3:

@@ -222,9 +222,10 @@ class Lines:
                 if val.isdigit():
                     o.width = int(val)
                 else:
-                    if not any(f.name == val for f in fields):
-                        fail(where, f"width names unknown field '{val}'")
-                    o.width_field = val
+                    o.width_field, times, o.width_factor = val.partition("*")
+                    for name in [o.width_field] + [o.width_factor] * bool(times):
+                        if not any(f.name == name for f in fields):
+                            fail(where, f"width names unknown field '{name}'")
             elif key == "align":
                 o.align = number(val, where)
             elif key == "i":

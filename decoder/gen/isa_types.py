@@ -52,6 +52,7 @@ class Operand:
     reuse: int = NONE
     width: int = 1
     width_field: str = None
+    width_factor: str = None  # a second field, whose weight multiplies
     align: int = 1
     suffix: str = None
     when: tuple = None

@@ -1,5 +1,6 @@
 // Word -> sassdec_insn. Walks the candidates of the word's opcode and fills fields and operands from their
 // rows. No instruction is named here: what differs between instructions is in ../isa.
+#include <algorithm>
 #include <cstring>
 
 #include "decode.hpp"
@@ -103,11 +104,13 @@ bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassd
     op.spare = 0;
     op.offset = 0;
     op.imm = 0;
-    if (o.width_field != none) {
-        const FieldRow& f = fields[form.fields + o.width_field];
-        const EnumValueRow* v = enum_value(f.enumeration, insn.field[o.width_field]);
-        op.width = v ? v->weight : 1;
-    }
+    const auto weight = [&](std::uint8_t field) {
+        const EnumValueRow* v = enum_value(fields[form.fields + field].enumeration, insn.field[field]);
+        return v ? unsigned{v->weight} : 1u;
+    };
+    if (o.width_field != none) op.width = static_cast<std::uint8_t>(weight(o.width_field));
+    // Values that no compiler combines may make more registers than there are.
+    if (o.width_factor != none) op.width = static_cast<std::uint8_t>(std::min(op.width * weight(o.width_factor), 255u));
     if (o.neg != none && w.bit(o.neg)) op.flags |= SASSDEC_NEG;
     if (o.abs != none && w.bit(o.abs)) op.flags |= SASSDEC_ABS;
     if (o.inv != none && w.bit(o.inv)) op.flags |= SASSDEC_INV;

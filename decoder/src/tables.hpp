@@ -58,6 +58,7 @@ struct OperandRow {
     std::uint8_t when, imm_type, scale, ext;
     std::uint8_t off, off_len, ureg, ureg_len;
     std::uint8_t desc, desc_if, bank, bank_len;  // desc_if: the field that says whether there is a descriptor, or none
+    std::uint8_t width_factor;  // a field whose weight multiplies that of width_field, or none
 };
 
 struct DenyRow {  // the word is invalid when every condition holds
