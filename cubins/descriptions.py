@@ -391,3 +391,15 @@ bench("divergent", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("divergent", 64
 bench("small_ctas",
       {"in": rnd("u32", 1 << 16, 92), "out": fill(400000 * 4, 0, EXACT)},
       launch("small_ctas", 400000, 64, "in", "out", u32(0xffff)))
+
+plan("tensor_core",
+     {"a": rnd("i8", 4 * 128 * 320, 420, -8, 8), "b": rnd("i8", 4 * 64 * 320, 421, -8, 8), "ring": fill(4 * 128 * 64 * 4, 0xcd, EXACT),
+      "a8": rnd("i8", 128 * 64, 422), "b8": rnd("i8", 32 * 64, 423), "bytes": fill(128 * 32 * 4, 0xcd, EXACT),
+      "small": rnd("i8", 128 * 64, 424, -2, 3), "left": rnd("i8", 64 * 64, 425, -2, 3), "right": rnd("i8", 64 * 64, 426, -2, 3),
+      "chain": fill(128 * 64 * 4, 0xcd, EXACT), "in": rnd("u32", 128 * 8 + 32 * 4, 427), "copies": fill(128 * 12 * 4, 0xcd, EXACT),
+      "pair": fill(2 * 128 * 16 * 4, 0xcd, EXACT)},
+     launch("ring", 4, 128, "a", "b", "ring", u32(5)),
+     launch("bytes", 1, 128, "a8", "b8", "bytes"),
+     launch("chain", 1, 128, "small", "left", "right", "chain"),
+     launch("copies", 1, 128, "in", "copies"),
+     launch("pair", 2, 128, "a8", "b8", "pair"))

@@ -11,7 +11,7 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ARCHS = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_120"]
+ARCHS = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_120"]
 SIZE = {"u8": 1, "i8": 1, "u16": 2, "i16": 2, "f16": 2, "bf16": 2, "u32": 4, "i32": 4, "f32": 4, "u64": 8, "i64": 8, "f64": 8}
 PLANS = {}
 
@@ -93,7 +93,7 @@ def archs_of(name):
             for line in f:
                 if line.startswith("// archs: "):
                     return line.split()[2:]
-    return [arch for arch in ARCHS if arch != "sm_90a"]
+    return [arch for arch in ARCHS if not arch.endswith("a")]
 
 
 def text_bytes(path):

@@ -385,8 +385,8 @@ def descriptions():
 def plan_path(name):
     if name.startswith("bench/"):
         return os.path.join(HERE, name + ".json")
-    usual = os.path.join(HERE, name, "sm_90.json")
-    return usual if os.path.exists(usual) else os.path.join(HERE, name, "sm_90a.json")
+    found = [os.path.join(HERE, name, arch + ".json") for arch in ("sm_90", "sm_90a", "sm_100a")]
+    return next((path for path in found if os.path.exists(path)), found[-1])
 
 
 def record_one(name, out):

@@ -33,6 +33,8 @@ const Op* perform_now(Warp& w, const Op* op, uint32_t lanes, const Agents::Work&
     if (const auto* c = std::get_if<LaneStore>(&work)) return lane_store(w, op, lanes, *c, issued.id);
     if (const auto* c = std::get_if<BulkCopy>(&work)) return bulk_copy(w, op, lanes, *c, issued.id);
     if (const auto* c = std::get_if<TensorCopy>(&work)) return tensor_copy(w, op, lanes, *c, issued.id);
+    if (const auto* t = std::get_if<TensorWork>(&work)) return tensor_work(w, op, lanes, *t, issued.id);
+    if (const auto* t = std::get_if<TensorCommit>(&work)) return commit_tensor(w, op, lanes, *t, issued.id);
     if (const auto* a = std::get_if<Arrival>(&work)) return arrive(w, op, lanes, *a, issued.id) ? op + 1 : nullptr;
     return op + 1;  // the end of a group, which only counts
 }
@@ -45,6 +47,8 @@ Issued Agents::announce(Warp& w, const Op* op, uint32_t lanes, const Work& work)
     if (const auto* c = std::get_if<LaneStore>(&work)) issued.id = async::announce(w, op, lanes, *c);
     if (const auto* c = std::get_if<BulkCopy>(&work)) issued.id = async::announce(w, op, lanes, *c);
     if (const auto* c = std::get_if<TensorCopy>(&work)) issued.id = async::announce(w, op, lanes, *c);
+    if (const auto* t = std::get_if<TensorWork>(&work)) issued.id = async::announce(w, op, lanes, *t);
+    if (const auto* t = std::get_if<TensorCommit>(&work)) issued.id = async::announce(w, op, lanes, *t);
     if (std::holds_alternative<LaneCopy>(work))
         issued.id = events::AsyncIssue(w, op, lanes, SASSEMU_AGENT_LDGSTS, SASSEMU_GROUP_LDGSTS).id();
     if (const auto* a = std::get_if<Arrival>(&work))
@@ -53,9 +57,11 @@ Issued Agents::announce(Warp& w, const Op* op, uint32_t lanes, const Work& work)
 }
 
 // Copies and stores follow nothing. An arrival follows the lane copies of its lanes; the end of a group follows the group,
-// and the group before.
+// and the group before. The tensor core does what one warp gives it in order, and a commit follows that.
 bool Agents::follows(const Job& later, const Job& earlier) const {
     if (later.warp != earlier.warp) return false;
+    if (std::holds_alternative<TensorWork>(later.work) || std::holds_alternative<TensorCommit>(later.work))
+        return std::holds_alternative<TensorWork>(earlier.work);
     const bool lane_copies = std::holds_alternative<LaneCopy>(earlier.work);
     if (std::holds_alternative<Arrival>(later.work)) return lane_copies && (later.lanes & earlier.lanes);
     const auto* group = std::get_if<CopyGroup>(&later.work);

@@ -1,18 +1,24 @@
 // The agents of a cluster: copies that a warp has issued and that are not performed yet, and who decides when they
-// are. What one copy does is in lane_copy.cpp, lane_store.cpp, bulk_copy.cpp and tensor_copy.cpp.
+// are. What one copy does is in lane_copy.cpp, lane_store.cpp, bulk_copy.cpp and tensor_copy.cpp; what the tensor core does,
+// whose work is kept here in the same way, in tensor_work.cpp.
 //
 // Programs may rely on nothing but: a copy is done when its group or its mbarrier says so (PTX ISA, "Asynchronous
 // copy operations"). Three orders show what a program relies on beyond that:
 //   eager   each copy is performed when it is issued
 //   lazy    as late as can be: when something waits for it, when nothing else can run, or its CTA ends
 //   random  at times that the Chooser picks
+// The tensor core does what a warp gives it in order; when, is free in the same way (PTX ISA, "tcgen05 memory consistency").
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "emu/async/tensor_core.hpp"
 #include "emu/gpu.hpp"
 #include "emu/machine/services.hpp"
 #include "emu/schedule/chooser.hpp"
@@ -36,6 +42,40 @@ uint64_t announce(Warp&, const Op*, uint32_t lanes, const LaneStore&);
 uint64_t announce(Warp&, const Op*, uint32_t lanes, const BulkCopy&);
 uint64_t announce(Warp&, const Op*, uint32_t lanes, const TensorCopy&);
 
+// Work of the tensor core.
+class TensorWork {
+  public:
+    TensorWork(const Multiply& m) : what_(m) {
+        if (m.disabled_lanes) std::copy_n(m.disabled_lanes, 4, disabled_lanes_.emplace().begin());
+    }
+    TensorWork(const TensorMove& m) : what_(m) {}
+    // visit(const Multiply&) or visit(const TensorMove&)
+    template <class Visit>
+    auto visit(Visit&& visit) const {
+        if (const auto* m = std::get_if<TensorMove>(&what_)) return visit(*m);
+        Multiply m = std::get<Multiply>(what_);
+        m.disabled_lanes = disabled_lanes_ ? disabled_lanes_->data() : nullptr;
+        return visit(m);
+    }
+    bool sparse() const {
+        const auto* m = std::get_if<Multiply>(&what_);
+        return m && m->instruction >> 2 & 1;
+    }
+
+  private:
+    std::variant<Multiply, TensorMove> what_;
+    std::optional<std::array<uint32_t, 4>> disabled_lanes_;  // of a multiplication: its own copy
+};
+uint64_t announce(Warp&, const Op*, uint32_t lanes, const TensorWork&);
+uint64_t announce(Warp&, const Op*, uint32_t lanes, const TensorCommit&);
+const Op* tensor_work(Warp&, const Op*, uint32_t lanes, const TensorWork&, uint64_t id);
+const Op* commit_tensor(Warp&, const Op*, uint32_t lanes, const TensorCommit&, uint64_t id);
+// Before it is issued: false after a fault of the launch, for no such work can be done.
+bool possible(Warp&, const Op*, uint32_t lanes, const TensorWork&);
+// Performed at once, events included.
+const Op* tensor_access(Warp&, const Op*, uint32_t lanes, const TensorAccess&);
+const Op* tensor_granules(Warp&, const Op*, uint32_t lanes, GranuleRequest&);
+
 // An arrival that waits for the copies which the lanes have issued before.
 struct Arrival {
     uint32_t mbarrier = 0;
@@ -44,7 +84,7 @@ struct Arrival {
 
 class Agents {
   public:
-    using Work = std::variant<LaneCopy, LaneStore, BulkCopy, TensorCopy, Arrival, CopyGroup>;
+    using Work = std::variant<LaneCopy, LaneStore, BulkCopy, TensorCopy, Arrival, CopyGroup, TensorWork, TensorCommit>;
 
     // For the next cluster.
     void begin(AgentOrder order, Chooser& chooser) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "emu/async/copies.hpp"
+#include "emu/async/swizzle.hpp"
 #include "emu/async/tensor_map.hpp"
 
 namespace sassemu::async {
@@ -35,7 +36,7 @@ struct Box {
     uint32_t count[5];   // units or rows per dimension
     uint32_t row, pitch; // bytes of a row, and from one to the next
     uint64_t rows = 1;
-    uint32_t swizzle;    // bits 6:4 that are XORed
+    Swizzle swizzle;
 
     explicit Box(const TensorMap& m) {
         const bool cells = m.interleave != TensorInterleave::none;
@@ -47,12 +48,10 @@ struct Box {
         if (cells) count[m.rank - 2] = 1;
         row = count[0] * unit;
         const auto s = static_cast<uint32_t>(m.swizzle);
-        swizzle = ((1u << s) - 1) << 4;
+        swizzle = swizzle_of_16(s);
         pitch = s && !cells ? 16u << s : row;
         for (uint32_t k = 1; k < 5; ++k) rows *= count[k];
     }
-    // Where the byte at a shared offset lies.
-    uint32_t swizzled(uint32_t at) const { return at ^ (at >> 3 & swizzle); }
     uint64_t bytes() const { return rows * row; }
     uint64_t extent() const { return rows * pitch; }
 
@@ -78,7 +77,7 @@ struct Box {
     // The chunk `offset` bytes into a row that begins at coordinate `first`.
     BoxChunk chunk_at(const TensorMap& m, const BoxRow& r, int64_t first, uint32_t offset) const {
         BoxChunk c;
-        c.near = swizzled(r.near + offset);
+        c.near = swizzle(r.near + offset);
         // An element lies in a chunk, a cell consists of them.
         const int64_t u = first + int64_t{offset / unit} * step, size = static_cast<int64_t>(m.size[0]);
         if (!r.inside() || u < 0) return c;

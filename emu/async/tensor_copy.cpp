@@ -94,7 +94,7 @@ void each_range(const Box& box, const BoxRow& row, bool store, Near&& near, Far&
     if (!box.swizzle || box.row == box.pitch) {
         near(row.near, box.row);
     } else {
-        for (uint32_t chunk = 0; chunk < box.row; chunk += 16) near(box.swizzled(row.near + chunk), 16);
+        for (uint32_t chunk = 0; chunk < box.row; chunk += 16) near(box.swizzle(row.near + chunk), 16);
     }
     if (row.inside() && store) far();
 }

@@ -50,3 +50,4 @@
 #include "emu/isa/mbarrier.hpp"
 #include "emu/isa/async_store.hpp"
 #include "emu/isa/bulk.hpp"
+#include "emu/isa/tensor_memory.hpp"

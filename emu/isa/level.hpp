@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "emu/lanes/matrix.hpp"
 #include "emu/machine/services.hpp"
 #include "emu/program/code_image.hpp"
 #include "sassdec/sassdec.h"
@@ -36,6 +37,8 @@ struct LevelTable {
     void (*run_checked)(Warp&, const Op*, const RegisterSets*, const Op* first);
     // Whether a mnemonic has a handler (coverage; exit code 5).
     bool (*executes)(const sassdec_insn&);
+    // Float products, for tensor cores that work beside the warps.
+    lanes::FusedSteps fused_steps;
 };
 
 using LevelFunction = const LevelTable* (*)();

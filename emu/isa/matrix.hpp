@@ -8,6 +8,9 @@
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
+// L::matrix_multiply, for what no handler does.
+void fused_steps(lanes::MatrixTile&, lanes::MatrixFormat a, lanes::MatrixFormat b, lanes::MatrixRule, unsigned step);
+
 void lower(Lower&, const typed::Hmma&);
 void lower(Lower&, const typed::HmmaSp&);
 void lower(Lower&, const typed::Hmma884&);

@@ -3,12 +3,17 @@
 #include "emu/isa/matrix.hpp"
 
 #include "emu/isa/matrix_fragment.hpp"
+#include "emu/isa/matrix_rule.hpp"
 #include "emu/isa/matrix_sparse.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
 const Op* no_matrix(const Op* op, Warp&, uint32_t) { return op + 1; }
+
+void fused_steps(MatrixTile& tile, MatrixFormat fa, MatrixFormat fb, MatrixRule rule, unsigned step) {
+    L::matrix_multiply(tile, fa, fb, rule, step);
+}
 
 namespace {
 
@@ -98,30 +103,14 @@ const Op* multiply(const Op* op, Warp& w, uint32_t) {
     return op + 1;
 }
 
-// What the architectures do differently. Measured: sm_90. Published for the others (the sources of
-// lanes/matrix.hpp); sm_75 (after sm_80) and sm_120 (after sm_100) are assumed.
-struct Unit {
-    MatrixRule rule;
-    bool whole;  // all of k in one step; else what one register of b holds
-};
-Unit unit(uint32_t sm, MatrixFormat f, bool half) {
-    const bool bytes = elements(f) == 4;
-    MatrixRule r;
-    r.fraction = sm >= 90 ? 25 : bytes ? 13 : 24;
-    r.result = half ? MatrixResult::f16 : bytes && sm < 100 ? MatrixResult::f32_short : MatrixResult::f32;
-    // A step whose terms are all below this is cut as if one of them had it.
-    r.floor = (half ? 4 : -108) - (sm >= 90 ? 25 : 24);
-    return {r, sm >= 90};
-}
-
 void choose(Lower& x, MatrixFormat fa, MatrixFormat fb, bool half, unsigned registers, bool sparse) {
-    const Unit u = unit(x.sm(), fa, half);
-    x.op.m[0] = static_cast<uint32_t>(u.rule.fraction);
-    x.op.m[1] = static_cast<uint32_t>(u.rule.floor);
-    x.op.m[2] = static_cast<uint32_t>(u.rule.result) | static_cast<uint32_t>(fa) << 8 |
+    const MatrixRule r = matrix_rule(x.sm(), elements(fa) == 4, half);
+    x.op.m[0] = static_cast<uint32_t>(r.fraction);
+    x.op.m[1] = static_cast<uint32_t>(r.floor);
+    x.op.m[2] = static_cast<uint32_t>(r.result) | static_cast<uint32_t>(fa) << 8 |
                 static_cast<uint32_t>(fb) << 16;
     // Sparse operands: a register of a meets two of b.
-    const unsigned step = 4 * elements(fb) * (u.whole ? registers : sparse ? 2 : 1);
+    const unsigned step = 4 * elements(fb) * (one_matrix_step(x.sm()) ? registers : sparse ? 2 : 1);
     x.op.m[3] = registers | sparse << 8 | step << 16;
     if (sparse)
         matrix_handler(x, half ? multiply<true, true> : multiply<false, true>);
@@ -232,7 +221,7 @@ void lower(Lower& x, const typed::Hmma884& i) {
     if (i.a.neg || i.b.neg) return x.gap("HMMA.884 with a sign modifier");
     const bool half = i.dtype == typed::MmaAcc::F16;
     operands(x, i, 2, 2, 2);
-    const MatrixRule r = unit(x.sm(), MatrixFormat::f16, half).rule;
+    const MatrixRule r = matrix_rule(x.sm(), false, half);
     x.op.m[0] = static_cast<uint32_t>(r.fraction);
     x.op.m[1] = static_cast<uint32_t>(r.floor);
     x.op.m[2] = static_cast<uint32_t>(r.result);

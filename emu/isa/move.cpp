@@ -151,7 +151,6 @@ const Op* copy_row(const Op* op, Warp& w, uint32_t mask) {
 
 void lower(Lower& x, const typed::Mov& i) {
     x.op.d = x.destination_row(i.d.index);
-    if (i.spill) return x.gap("MOV.SPILL");
     const Term a = term(x, i.a);
     if (i.lanes.imm == 15) return emit_int1<Copy>(x, a);
     x.op.b = a.at;

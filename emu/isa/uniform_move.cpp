@@ -207,7 +207,7 @@ void lower(Lower& x, const typed::Voteu& i) {
     x.handler(vote);
 }
 void lower(Lower& x, const typed::R2ur& i) {
-    if (i.fill || i.broadcast) return x.gap("R2UR with FILL or BROADCAST");
+    // BROADCAST (a value that an elected lane has) and FILL (one that MOV.SPILL has put there) are taken to be the same.
     x.op.d = x.uniform_destination(i.d.index);
     x.op.a = x.source(i.a).at;
     x.op.k[0] = i.pd.index;

@@ -25,6 +25,7 @@ struct MatrixRule {
     int fraction = 0;
     int floor = 0;
     MatrixResult result = MatrixResult::f32;
+    int scale = 0;  // the accumulator counts 2^-scale of its value (0..15)
 };
 
 // Operands as raw elements, one per word. Products may come in any order within a step, so k is the
@@ -38,5 +39,8 @@ struct alignas(128) MatrixTile {
     bool sparse = false;
     unsigned k = 0;              // elements per row
 };
+
+// c += a * b in steps of `step` elements of k, at one host level.
+using FusedSteps = void (*)(MatrixTile&, MatrixFormat a, MatrixFormat b, MatrixRule, unsigned step);
 
 }  // namespace sassemu::lanes

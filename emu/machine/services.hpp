@@ -13,6 +13,15 @@
 
 namespace sassemu {
 
+// Tensor memory and the tensor core (tcgen05): async/tensor_memory.hpp, async/tensor_core.hpp.
+namespace async {
+struct GranuleRequest;
+struct TensorAccess;
+struct Multiply;
+struct TensorMove;
+struct TensorCommit;
+}  // namespace async
+
 enum class BarrierOp : uint8_t { sync, arrive, reduce_popc, reduce_and, reduce_or, scan };
 
 struct BarrierRequest {
@@ -71,6 +80,13 @@ struct Services {
     const Op* (*end_copy_group)(Warp&, const Op*, const CopyGroup&);
     // Until at most `left` groups of the warp are on their way on a scoreboard.
     const Op* (*wait_copy_groups)(Warp&, const Op*, uint32_t scoreboard, uint32_t left);
+    // Tensor memory: its allocation, which fills in the request; loads and stores, performed now; the work of the tensor
+    // core, performed now or later, and the arrivals that follow it.
+    const Op* (*tensor_granules)(Warp&, const Op*, uint32_t lanes, async::GranuleRequest&);
+    const Op* (*tensor_access)(Warp&, const Op*, uint32_t lanes, const async::TensorAccess&);
+    const Op* (*multiply)(Warp&, const Op*, uint32_t lanes, const async::Multiply&);
+    const Op* (*tensor_move)(Warp&, const Op*, uint32_t lanes, const async::TensorMove&);
+    const Op* (*commit_tensor)(Warp&, const Op*, uint32_t lanes, const async::TensorCommit&);
     // NANOSLEEP for `ns` of virtual time, then op + 1.
     const Op* (*sleep)(Warp&, const Op*, uint32_t lanes, uint64_t ns);
     // One access through the port (models, checked runs, --reference). Loads fill the destination

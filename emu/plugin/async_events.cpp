@@ -45,10 +45,14 @@ sassemu_location shared_location(const Cta& cta, uint32_t address) {
             static_cast<uint32_t>(rank < cluster.size ? cluster.cta[rank]->linear : cta.linear)};
 }
 
+sassemu_location tensor_location(const Cta& cta, uint64_t address) {
+    return {address, SASSEMU_TENSOR_MEMORY, static_cast<uint32_t>(cta.linear)};
+}
+
 AsyncIssue::AsyncIssue(Warp& w, const Op* op, uint32_t lanes, sassemu_agent_kind kind, int32_t group, uint32_t mbarrier)
     : hooks_(*engine(w).hooks()), cta_(*w.cta), event_(event(w, op, lanes, kind, hooks_.next_async())) {
     event_.group = group;
-    if (group < 0) reports_to(mbarrier);
+    if (group < 0 && mbarrier != nobody) reports_to(mbarrier);
     tell(hooks_, event_, SASSEMU_ASYNC_ISSUE, event_.proxy);
 }
 void AsyncIssue::will_read(const sassemu_location& at, uint64_t bytes, uint32_t proxy) {

@@ -9,13 +9,15 @@ namespace sassemu::events {
 
 // Shared memory at an address with a rank in bits 31..24, as a CTA sees it.
 sassemu_location shared_location(const Cta&, uint32_t address);
+sassemu_location tensor_location(const Cta&, uint64_t address);  // see async/tensor_memory.hpp
 inline sassemu_location global_location(uint64_t address) { return {address, SASSEMU_GLOBAL, 0}; }
 
 // The issue of one operation, and the ranges that it will touch.
 class AsyncIssue {
   public:
-    // `group`: enum sassemu_group_kind, or -1: its completion is reported to the object at `mbarrier`.
-    AsyncIssue(Warp&, const Op*, uint32_t lanes, sassemu_agent_kind, int32_t group, uint32_t mbarrier = 0);
+    static constexpr uint32_t nobody = ~0u;
+    // `group`: enum sassemu_group_kind, or -1: its completion is reported to the object at `mbarrier`, or to nobody.
+    AsyncIssue(Warp&, const Op*, uint32_t lanes, sassemu_agent_kind, int32_t group, uint32_t mbarrier = nobody);
     uint64_t id() const { return event_.id; }
     // Of the ranges that follow.
     void reports_to(uint32_t mbarrier) { event_.mbarrier = shared_location(cta_, mbarrier); }

@@ -446,18 +446,22 @@ const Op* Hooks::misc(const Instruction& i, const Op* op, Warp& w, uint32_t mask
         }
         case Hooked::mbarrier_test: {
             uint32_t address[32];
-            const uint32_t parity = w.row(op->e)[std::countr_zero(mask)] >> 31;
-            for (uint32_t lane = 0; lane < 32; ++lane) address[lane] = w.row(op->a)[lane] + w.scalar32(op->c) + op->m[0];
+            uint32_t parity = 0;  // of each lane
+            for (uint32_t lane = 0; lane < 32; ++lane) {
+                address[lane] = w.row(op->a)[lane] + w.scalar32(op->c) + op->m[0];
+                parity |= w.row(op->e)[lane] >> 31 << lane;
+            }
             const Op* then = plain(i, op, w, mask);
             if (!then) return nullptr;  // it waits, and is issued again
             e.kind = SASSEMU_SYNC_MBARRIER_TEST;
-            e.parity = static_cast<uint8_t>(parity);
-            for (uint32_t todo = mask; todo;) {  // an event for each object
-                const uint32_t first = address[std::countr_zero(todo)];
+            for (uint32_t todo = mask; todo;) {  // an event for each object and parity
+                const auto leader = static_cast<uint32_t>(std::countr_zero(todo));
+                const uint32_t first = address[leader];
                 uint32_t same = 0;
                 for (uint32_t lane = 0; lane < 32; ++lane)
-                    if ((todo >> lane & 1) && address[lane] == first) same |= 1u << lane;
+                    if ((todo >> lane & 1) && address[lane] == first && !((parity >> lane ^ parity >> leader) & 1)) same |= 1u << lane;
                 todo &= ~same;
+                e.parity = parity >> leader & 1;
                 at(first);
                 e.lanes = same;
                 e.passed = w.p[op->k[0]] & same;

@@ -186,10 +186,10 @@ void Hooks::instrument(std::shared_ptr<CodeImage> shared) {
     }
 }
 
-void Hooks::launch_begin(Launch& l, const std::string& kernel, std::span<const std::byte> params,
+void Hooks::launch_begin(Launch& l, const Kernel& kernel, std::span<const std::byte> params,
                          uint64_t constant_address, bool may_overlap) {
     launch = &l;
-    kernel_ = kernel;
+    kernel_ = kernel.name;
     constant_address_ = constant_address;
     asyncs_ = 0;
     const auto dim = [](const Dim3& d) { return sassemu_dim3{d.x, d.y, d.z}; };
@@ -208,6 +208,7 @@ void Hooks::launch_begin(Launch& l, const std::string& kernel, std::span<const s
     i.param_bytes = static_cast<uint32_t>(params.size());
     i.params = params.data();
     i.may_overlap = may_overlap;
+    i.shared_reserved = kernel.shared_reserved;
     for (const auto& s : sessions_) {
         if (s->is_model && model_table_->launch_begin) model_table_->launch_begin(s->self, handle(&l));
         if (const auto* o = s->table().observer; o && o->launch_begin) o->launch_begin(s->self, handle(&l));
@@ -249,13 +250,14 @@ uint64_t Hooks::step(Cta& c, bool idle) {
 
 bool Hooks::idle_step() {
     if (!model_ || !model_table_->step) return false;
-    const uint64_t before = epoch_;
+    const auto now = [&] { return std::atomic_ref(epoch_).load(std::memory_order_relaxed); };
+    const uint64_t before = now();
     // A model may take its time, but not for ever.
     constexpr int patience = 4096;
-    for (int i = 0; i < patience && epoch_ == before; ++i) {
+    for (int i = 0; i < patience && now() == before; ++i) {
         if (!model_table_->step(model_->self, nullptr, 1)) break;
     }
-    return epoch_ != before;
+    return now() != before;
 }
 
 void Hooks::allocated(uint64_t address, uint64_t bytes, const std::string& name, bool read_only) {
@@ -270,6 +272,7 @@ void Hooks::allocated(uint64_t address, uint64_t bytes, const std::string& name,
 
 void Hooks::released(uint64_t address) {
     const Extent& e = space->find(address);
+    if (e.lo != address || !e.holds(address, 1)) return;  // it will be refused
     sassemu_allocation a{};
     a.size = sizeof a;
     a.address = e.lo;

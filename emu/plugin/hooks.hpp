@@ -99,7 +99,7 @@ class Hooks {
     }
 
     // ---- launches
-    void launch_begin(Launch& launch, const std::string& kernel, std::span<const std::byte> params,
+    void launch_begin(Launch& launch, const Kernel& kernel, std::span<const std::byte> params,
                       uint64_t constant_address, bool may_overlap);
     void launch_end(Launch& launch, LaunchStatus status);
     void cta_begin(Cta& cta);
@@ -116,7 +116,7 @@ class Hooks {
     void hide_host(bool hidden) { host_hidden_ = hidden; }  // accesses that nobody asked for
     // What a spinning path watches when its loads are the model's: changes whenever the model may have changed something.
     const uint64_t* epoch() const { return &epoch_; }
-    void changed() { ++epoch_; }
+    void changed() { std::atomic_ref(epoch_).fetch_add(1, std::memory_order_relaxed); }  // from any thread
 
     // ---- events of the engine
     bool wants(sassemu_sync_kind kind) const { return sync_wanted_ >> kind & 1; }

@@ -243,7 +243,8 @@ void agent(const sassemu_access* a, sassemu_agent* out) {
 void supply(const sassemu_access* a, uint32_t lanes, const uint32_t* from) {
     with_rows(a);
     AccessCall& c = call_of(a);
-    if (!c.destination || c.shown.op != SASSEMU_LOAD) return;
+    // Formed now: what is delivered may overwrite the registers that they come from.
+    if (!c.destination || c.shown.op != SASSEMU_LOAD || !addresses(a)) return;
     lanes &= c.shown.lanes;
     deliver(c.destination, c.shown.bytes, (c.shown.flags & SASSEMU_ACCESS_SIGN_EXTEND) != 0, lanes, from);
     c.supplied |= lanes;
@@ -290,6 +291,14 @@ int32_t write_shared(sassemu_cta h, uint32_t offset, const void* from, uint32_t 
     const Cta& c = *cta(h);
     if (offset + uint64_t{bytes} > c.shared_bytes) return -1;
     copy_bytes(c.shared + offset, static_cast<const std::byte*>(from), bytes, true);
+    return 0;
+}
+int32_t read_tensor(sassemu_cta h, uint32_t offset, void* to, uint32_t bytes) {
+    if (offset + uint64_t{bytes} > sizeof(async::TensorMemory)) return -1;
+    const auto& tensor = slot_of(*cta(h)).tensor;  // from its first use on
+    if (!tensor) return -1;
+    const async::TensorMemory& memory = tensor->cells();
+    std::memcpy(to, reinterpret_cast<const std::byte*>(memory.cell) + offset, bytes);
     return 0;
 }
 int32_t read_local(sassemu_warp h, uint32_t lane, uint32_t offset, void* to, uint32_t bytes) {
@@ -349,6 +358,7 @@ sassemu_host make_table() {
     h.read_local = read_local;
     h.find_allocation = find_allocation;
     h.active = active;
+    h.read_tensor = read_tensor;
     return h;
 }
 

@@ -283,6 +283,7 @@ void Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
         slot.arena.reset(static_cast<std::byte*>(std::aligned_alloc(4096, bytes)));
         slot.arena_bytes = bytes;
     }
+    if (slot.tensor) slot.tensor->begin();
     slot.watches.clear();
     slot.in_flight.clear();
     slot.preempted.clear();

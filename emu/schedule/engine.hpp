@@ -45,6 +45,7 @@ struct alignas(64) CtaSlot {
     Cluster cluster;
     std::vector<std::unique_ptr<CtaSlot>> others;  // ranks 1, 2, ...
     async::Agents agents;             // of the cluster
+    std::unique_ptr<async::CtaTensorMemory> tensor;  // of the CTA; null until something uses it
     std::unique_ptr<std::byte, void (*)(void*)> arena{nullptr, std::free};
     uint64_t arena_bytes = 0;
     std::vector<Watch> watches;       // of parked paths
@@ -58,6 +59,11 @@ struct alignas(64) CtaSlot {
 
 // The slot of any CTA.
 inline CtaSlot& slot_of(Cta& cta) { return reinterpret_cast<CtaSlot&>(cta); }
+inline async::CtaTensorMemory& tensor_of(Cta& cta) {
+    auto& tensor = slot_of(cta).tensor;
+    if (!tensor) tensor = std::make_unique<async::CtaTensorMemory>();
+    return *tensor;
+}
 inline async::Agents& agents_of(const Cta& cta) { return slot_of(*cta.cluster->cta[0]).agents; }
 
 // Memory of finished CTAs, for the next ones; kept by the Gpu between launches.
@@ -87,6 +93,8 @@ class Engine : public PortHost {
     // The part that handlers reach through Services.
     const Op* fault(Warp&, const Op*, uint32_t lanes, FaultKind, std::string what,
                     bool has_address, uint64_t address, uint32_t landed = 0);
+    // Ends the launch: the instruction has no behaviour here, with a reason or without.
+    const Op* unsupported(Warp&, const Op*, const std::string& why);
     // Ends the launch with a status that is no fault.
     void end(LaunchStatus status, std::string message);
     Chooser& chooser() { return chooser_; }
@@ -106,6 +114,7 @@ class Engine : public PortHost {
     // A path has stopped at griddepcontrol.
     void hold_for_chain() { held_.fetch_add(1, std::memory_order_relaxed); }
     bool checked() const { return settings_.checked; }
+    const LevelTable& level() const { return level_; }
     const std::string& kernel() const { return kernel_; }
 
   private:

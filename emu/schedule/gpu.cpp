@@ -476,7 +476,7 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request, Chain::Link* 
         if (slot->arena_bytes > (64u << 20)) slot->arena.reset(), slot->arena_bytes = 0;
 
     Engine engine(launch, *level_, *chooser_, calls_, cache_, settings, request.kernel, prepared.entry);
-    if (hooks_) hooks_->launch_begin(launch, request.kernel, request.params, modules_[request.module]->bank3, request.may_overlap);
+    if (hooks_) hooks_->launch_begin(launch, k, request.params, modules_[request.module]->bank3, request.may_overlap);
     LaunchResult result = engine.run();
     if (hooks_) hooks_->launch_end(launch, result.status);
     calls_.flush(options_.on_printf);

@@ -108,16 +108,7 @@ const Op* fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const cha
 
 const Op* unsupported(Warp& w, const Op* op, uint32_t) {
     const CodeImage& code = *w.cta->launch->code;
-    const uint64_t offset = code.offset_of(op);
-    const std::string why = code.rejection(offset);
-    w.stop = Stop::faulted;
-    engine(w).end(LaunchStatus::unsupported,
-                  "kernel '" + engine(w).kernel() + "' at " + code.function(offset) + "+" +
-                      std::to_string(code.section_offset(offset)) + ": " + code.sass(offset) +
-                      (why.empty() ? " decodes but does not execute"
-                                   : " does not execute: " + why) +
-                      " on " + code.options().arch);
-    return nullptr;
+    return engine(w).unsupported(w, op, code.rejection(code.offset_of(op)));
 }
 
 void watch(Warp& w, const std::byte* at, uint32_t bytes) {
@@ -148,12 +139,32 @@ const Op* end_copy_group(Warp& w, const Op* op, const CopyGroup& group) {
 const Op* wait_copy_groups(Warp& w, const Op* op, uint32_t scoreboard, uint32_t left) {
     return agents_of(*w.cta).wait(w, op, scoreboard, left);
 }
+const Op* multiply(Warp& w, const Op* op, uint32_t lanes, const async::Multiply& m) {
+    return async::possible(w, op, lanes, m) ? agents_of(*w.cta).issue(w, op, lanes, async::TensorWork(m)) : nullptr;
+}
+const Op* tensor_move(Warp& w, const Op* op, uint32_t lanes, const async::TensorMove& m) {
+    return async::possible(w, op, lanes, m) ? agents_of(*w.cta).issue(w, op, lanes, async::TensorWork(m)) : nullptr;
+}
+const Op* commit_tensor(Warp& w, const Op* op, uint32_t lanes, const async::TensorCommit& c) {
+    return agents_of(*w.cta).issue(w, op, lanes, c);
+}
 
 uint64_t address_of(const Warp& w, const Op* op) { return w.cta->launch->code->address_of(op); }
 
 }  // namespace
 
 thread_local Cta* Engine::stepping_ = nullptr;
+
+const Op* Engine::unsupported(Warp& w, const Op* op, const std::string& why) {
+    const CodeImage& code = *launch_.code;
+    const uint64_t offset = code.offset_of(op);
+    w.stop = Stop::faulted;
+    end(LaunchStatus::unsupported,
+        "kernel '" + kernel_ + "' at " + code.function(offset) + "+" + std::to_string(code.section_offset(offset)) + ": " +
+            code.sass(offset) + (why.empty() ? " decodes but does not execute" : " does not execute: " + why) + " on " +
+            code.options().arch);
+    return nullptr;
+}
 
 void Engine::complete(uint64_t token, uint32_t lanes) {
     // A model completes only what belongs to the CTA being stepped.
@@ -226,6 +237,7 @@ const Services& engine_services() {
                                 paths::mbarrier, paths::mbarrier_wait, lane_copy, lane_store, bulk_copy,
                                 tensor_copy,
                                 arrive_after_copies, end_copy_group, wait_copy_groups,
+                                async::tensor_granules, async::tensor_access, multiply, tensor_move, commit_tensor,
                                 paths::sleep,
                                 access,        fence,           watch,       watch_mbarrier, address_of};
     return table;

@@ -150,8 +150,9 @@ std::string Engine::deadlock_report() const {
                 for (uint32_t r = 0; r < std::min(4u, watch.used); ++r) {
                     const Watch::Read& read = watch.reads[r];
                     text += read.mbarrier ? "    waits for " + describe_mbarrier(*cta.cluster, read.at) + "\n"
-                                          : "    reads value " + hex(read.value[0]) + " (" +
-                                                std::to_string(read.bytes) + " bytes)\n";
+                            : slot->tensor && read.at == slot->tensor->watched()
+                                ? "    waits for columns of tensor memory; allocated, a bit for 32 of them: " + hex(read.value[0]) + "\n"
+                                : "    reads value " + hex(read.value[0]) + " (" + std::to_string(read.bytes) + " bytes)\n";
                 }
             }
         }

@@ -34,7 +34,7 @@ class Machine {
         EXPECT_TRUE(gpu.ok());
         gpu_ = std::move(*gpu);
         std::vector<sass::Diagnostic> diagnostics;
-        const auto assembled = sass::read_sass(text, "sm_90", diagnostics);
+        const auto assembled = sass::read_sass(text, {}, diagnostics);
         for (const auto& d : diagnostics) ADD_FAILURE() << "line " << d.line << ": " << d.what << "; " << d.hint;
         auto module = load_module(sass::write_cubin(*assembled), "test.sass");
         EXPECT_TRUE(module.ok()) << (module.ok() ? "" : module.error().message());
@@ -213,6 +213,67 @@ TEST(Plugins, ACopyIsToldWhenItIsIssuedAndWhenItIsPerformed) {
         }
         const size_t store = m.out.find("at=1:0:410"), done = m.out.find("async 0.0 step=3");
         EXPECT_EQ(store > done, agents == AgentOrder::eager) << m.out;
+    }
+}
+
+constexpr const char* tensor_unit = R"(
+.target sm_100a
+.kernel k
+    .shared 1024
+        S2R R0, SR_TID.X
+        UMOV UR10, 0x500
+        UMOV UR6, 0x1ffffe
+        UMOV UR7, 0x7ffff800
+        SYNCS.EXCH.64 URZ, [UR10], UR6
+        UMOV UR8, 0xffff
+        UTCATOMSWS.OR URZ, UR8
+        STTM.x2 tmem[URZ+0x21], R0
+        LDTM.16dp64bit R4, tmem[URZ+0x100022]
+        UMOV UR12, 0x40
+        UMOV UR13, 0x4008
+        UTCCP.T.S.4x32dp128bit tmem[URZ+0x40], gdesc[UR12]
+        UTCBAR [UR10], URZ
+        UMOV UR9, 0x1
+        EXIT
+)";
+
+// Loads and stores of tensor memory are operations of their own, over at once; what the tensor core does is told when it is
+// issued and when it is performed, and the object of a commit before that is complete.
+TEST(Plugins, TheTensorUnitIsToldOf) {
+    for (const AgentOrder agents : {AgentOrder::eager, AgentOrder::lazy}) {
+        GpuOptions options;
+        options.agents = agents;
+        Machine m(tensor_unit, {own("recorder")}, "flat", options);
+        m.out.clear();
+        ASSERT_EQ(m.run(1, 32, {}).status, LaunchStatus::ok);
+        EXPECT_EQ(m.lines("async 0.0 step=0 "),
+                  "async 0.0 step=0 kind=2 proxy=4 id=1 at=0:0:0 bytes=0 lanes=ffffffff group=-1 object=0:0\n"
+                  "async 0.0 step=0 kind=2 proxy=4 id=2 at=0:0:0 bytes=0 lanes=ffffffff group=-1 object=0:0\n"
+                  "async 0.0 step=0 kind=2 proxy=4 id=3 at=0:0:0 bytes=0 lanes=ffffffff group=-1 object=0:0\n"
+                  "async 0.0 step=0 kind=2 proxy=4 id=4 at=0:0:0 bytes=0 lanes=ffffffff group=-1 object=1:500\n");
+        // Each range twice: as it will be, and as it was. Rows are 2048 bytes apart, columns 4.
+        for (const auto& [will, did, id, first, bytes, rows] :
+             {std::tuple{5, 2, 1, 0x84u, 8u, 32u}, std::tuple{4, 1, 2, 16 * 0x800 + 0x88u, 8u, 16u}, std::tuple{5, 2, 3, 0x100u, 16u, 128u}})
+            for (uint32_t row = 0; row < rows; ++row)
+                for (const int step : {will, did}) {
+                    char text[160];
+                    std::snprintf(text, sizeof text, "async 0.0 step=%d kind=2 proxy=4 id=%d at=7:0:%x bytes=%u lanes=ffffffff group=-1 object=0:0", step,
+                                  id, first + row * 0x800, bytes);
+                    EXPECT_EQ(m.lines(text), std::string(text) + "\n");
+                }
+        EXPECT_NE(m.lines("async 0.0 step=4 kind=2 proxy=4 id=3 at=1:0:400 "), "") << "the source of the copy";
+        const auto at = [&](const char* text) {
+            const size_t found = m.out.find(text);
+            EXPECT_NE(found, std::string::npos) << text;
+            return found;
+        };
+        const size_t stored = at("step=3 kind=2 proxy=4 id=1 "), loaded = at("step=0 kind=2 proxy=4 id=2 ");
+        EXPECT_LT(stored, loaded);
+        const size_t committed = at("step=0 kind=2 proxy=4 id=4 "), copied = at("step=3 kind=2 proxy=4 id=3 ");
+        EXPECT_EQ(committed < copied, agents == AgentOrder::lazy);
+        const size_t arrival = at("sync 0.0 kind=7 "), done = at("step=3 kind=2 proxy=4 id=4 ");
+        EXPECT_LT(copied, arrival);
+        EXPECT_LT(arrival, done);
     }
 }
 

@@ -100,7 +100,8 @@ SASSEMU_INLINE uint32_t matrix_fused(const MatrixStep& s, unsigned half, unsigne
     const bool f16 = s.rule.result == lanes::MatrixResult::f16;
     const MatrixShape sc = f16 ? matrix_shape(lanes::MatrixFormat::f16) : matrix_f32;
     const int fraction = matrix_shape(s.fa).mantissa + matrix_shape(s.fb).mantissa;
-    const MatrixNumber c = matrix_number(c_bits, sc);
+    MatrixNumber c = matrix_number(c_bits, sc);
+    c.exponent -= s.rule.scale;
     const uint32_t nan = f16 ? kF16Nan : kF32Nan;
     struct {
         int64_t significand;

@@ -142,6 +142,11 @@ inline bool matrix_columns(MatrixTile& tile, const MatrixPlanes& p, const scalar
         top[i] = max_s(c[i].exponent, splat(static_cast<uint32_t>(s.rule.floor))) << 16;
     }
     if (__builtin_expect(bits(special, 0) != 0, 0)) return false;
+    if (__builtin_expect(s.rule.scale != 0, 0))
+        for (int i = 0; i < chunks; ++i) {
+            c[i].exponent -= splat(static_cast<uint32_t>(s.rule.scale));
+            top[i] = max_s(c[i].exponent, splat(static_cast<uint32_t>(s.rule.floor))) << 16;
+        }
     for (unsigned k = s.begin; k < s.end; ++k) {
         const uint32_t* b = p.b_exponent[k] + 2 * t;
 #pragma GCC unroll 4

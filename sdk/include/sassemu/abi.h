@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define SASSEMU_ABI_MAJOR 1u
-#define SASSEMU_ABI_MINOR 2u
+#define SASSEMU_ABI_MINOR 3u
 #define SASSEMU_ABI_VERSION (SASSEMU_ABI_MAJOR << 16 | SASSEMU_ABI_MINOR)
 
 #ifdef __cplusplus

@@ -84,7 +84,7 @@ typedef struct sassemu_launch_info {
     /* Since 1.2. It may begin before the launch before it has ended, and waits for that with griddepcontrol.wait. With
      * plugins launches follow each other all the same. */
     uint32_t may_overlap;
-    uint32_t reserved;
+    uint32_t shared_reserved; /* since 1.3: bytes at the start of shared memory that are the system's, part of shared_static */
 } sassemu_launch_info;
 
 typedef struct sassemu_cta_info {
@@ -202,6 +202,10 @@ typedef struct sassemu_host {
     /* ---- since 1.1 -------------------------------------------------------------------------------------------------- */
     /* Lanes of the running path, without the rest of warp_info. */
     uint32_t (*active)(sassemu_warp);
+
+    /* ---- since 1.3 -------------------------------------------------------------------------------------------------- */
+    /* Tensor memory of a CTA, by the offsets of sassemu_location. */
+    int32_t (*read_tensor)(sassemu_cta, uint32_t offset, void *to, uint32_t bytes);
 } sassemu_host;
 
 SASSEMU_END

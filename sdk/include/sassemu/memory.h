@@ -100,9 +100,10 @@ typedef struct sassemu_access {
 /* Where a lane's bytes are, generic addresses resolved. */
 typedef struct sassemu_location {
     uint64_t address; /* global: device address; shared: offset in the CTA's block; local: offset in the stack; constant:
-                       * offset in the bank. Bank 3, the __constant__ variables, is device memory: SASSEMU_GLOBAL since 1.2 */
+                       * offset in the bank. Bank 3, the __constant__ variables, is device memory: SASSEMU_GLOBAL since 1.2.
+                       * Tensor memory (since 1.3): lane * 2048 + column * 4 */
     uint32_t space;   /* never SASSEMU_GENERIC */
-    uint32_t owner;   /* shared: the linear index of the CTA that owns the block; constant (since 1.2): the bank; else 0 */
+    uint32_t owner;   /* shared, tensor memory: the linear index of the CTA that owns the block; constant (since 1.2): the bank; else 0 */
 } sassemu_location;
 
 enum sassemu_agent_kind {

@@ -76,7 +76,11 @@ typedef struct sassemu_sync {
  * SASSEMU_SYNC_MBARRIER_ARRIVE with `agent` set, before COMPLETE.
  * WILL_READ and WILL_WRITE name the same ranges right behind ISSUE, as they are known then: what a tensor copy touches is
  * in its map, which may change before the copy is performed. Only plugins of ABI 1.2 and later are told of them.
- * What an LDGSTS touches is told as accesses: access_issue of both halves behind ISSUE, access of both before COMPLETE. */
+ * What an LDGSTS touches is told as accesses: access_issue of both halves behind ISSUE, access of both before COMPLETE.
+ * Since 1.3, tcgen05: what the tensor core does (UTC*MMA, UTCCP, UTCSHIFT), with its operands in shared and in tensor memory;
+ * UTCBAR, an arrival that follows what its warp gave the tensor core before, without ranges; and LDTM and STTM, each an
+ * operation of its own that is over at once, with the lanes of the warp that execute it. All are SASSEMU_AGENT_TENSOR and
+ * SASSEMU_VIA_ASYNC. Allocation (UTCATOMSWS) is no such operation. */
 enum sassemu_async_step {
     SASSEMU_ASYNC_ISSUE,
     SASSEMU_ASYNC_READ,
@@ -101,7 +105,9 @@ typedef struct sassemu_async {
     const void *before;    /* WRITE: the bytes before they are overwritten; valid in the call */
     const void *data;      /* READ: the bytes; valid in the call */
     /* Since 1.2. How its completion is known: `group` (enum sassemu_group_kind), or -1 and the mbarrier object that is told
-     * of it: in ISSUE the one that the instruction names, in ranges the one that their bytes are reported to. */
+     * of it: in ISSUE the one that the instruction names, in ranges the one that their bytes are reported to. Since 1.3 the
+     * space of `mbarrier` is not SASSEMU_SHARED where no object is told: tcgen05 but for UTCBAR, of whose objects ISSUE
+     * names that of the lowest rank. */
     int32_t group;
     uint32_t reserved;
     sassemu_location mbarrier;

@@ -62,8 +62,9 @@ struct Recorder : sassemu::Plugin {
              e.mask, ull(e.agent), e.participants ? e.participants[0] : 0);
     }
     void async(const sassemu_async& a) {
-        line("async %s step=%u kind=%u proxy=%u id=%llu at=%u:%u bytes=%llu", who(a.warp).c_str(), a.step, a.agent_kind, a.proxy,
-             ull(a.id), a.at.space, a.at.owner, ull(a.bytes));
+        line("async %s step=%u kind=%u proxy=%u id=%llu at=%u:%u:%llx bytes=%llu lanes=%08x group=%d object=%u:%llx", who(a.warp).c_str(),
+             a.step, a.agent_kind, a.proxy, ull(a.id), a.at.space, a.at.owner, ull(a.at.address), ull(a.bytes), a.lanes, a.group,
+             a.mbarrier.space, ull(a.mbarrier.address));
     }
     void allocate(const sassemu_allocation& a) { line("allocate %s %llu", a.name, ull(a.bytes)); }
     void host_access(uint64_t, uint64_t bytes, uint32_t write) { line("host %s %llu", write ? "writes" : "reads", ull(bytes)); }
