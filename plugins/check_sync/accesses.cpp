@@ -10,6 +10,7 @@ void Checker::access_issue(const sassemu_access& a) {
     if (a.op == SASSEMU_PREFETCH || a.flags & SASSEMU_ACCESS_ASYNC_AGENT || (a.space == SASSEMU_SURFACE && !surfaces_)) return;
     const sassemu_location* at = host.locations(&a);
     if (!at) return;
+    if (const sassemu_location& l = at[std::countr_zero(a.lanes)]; l.space == SASSEMU_SHARED && l.address < system_shared_) return;
     Warp& w = warp_of(a.warp);
     running(w, a.warp);
     const bool after_fence = std::exchange(w.membar, 0);

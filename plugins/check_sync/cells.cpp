@@ -262,7 +262,7 @@ void Checker::visit(Touch& t, Block& b, uint32_t cell, uint32_t lanes) {
     t.address = t.base + (uint64_t{cell} << b.shift());
     if (!async) t.lane = static_cast<uint32_t>(std::countr_zero(lanes));
     if (b.write[cell] == nobody && (!t.write || changes)) {
-        if (!async && (t.shared || !shadow_.initialised(t.address, t.bytes)))
+        if ((!async || t.tensor) && (t.shared || !shadow_.initialised(t.address, t.bytes)))
             found(Kind::uninitialised_read, true, {}, false, t);
         b.write[cell] = settled;
     }

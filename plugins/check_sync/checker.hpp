@@ -18,9 +18,11 @@ struct Copy {  // an asynchronous operation that has been issued and not perform
     Warp* warp = nullptr;
     uint32_t lanes = 0, insn = 0;
     Issue by;
-    std::vector<std::pair<uint32_t, uint32_t>> awaits;  // an arrival: lanes, and their groups of LDGSTS that it waits for
+    // An arrival: lanes, and their groups that it waits for, of LDGSTS or of tensor core work.
+    std::vector<std::pair<uint32_t, uint32_t>> awaits;
+    Component awaited = 0;
     struct Range {
-        bool shared;
+        bool shared, tensor;  // tensor: shared too, as it is one CTA's
         uint64_t owner, address, end;
         // Of one that it writes:
         Stamp stamp;
@@ -99,7 +101,7 @@ class Checker : public sassemu::Plugin {
         Group* group;
         Stamp stamp;  // of all its lanes
         StampId id;
-        bool write, shared, by_letter;
+        bool write, shared, by_letter, tensor;
         uint64_t owner, base;  // of the block: shared memory's CTA; address of the first byte
         const sassemu_access* access;  // NULL: a copy by the async proxy
         Copy* copy;                    // NULL: an access that takes place now
@@ -143,6 +145,11 @@ class Checker : public sassemu::Plugin {
     void list_reader(Touch& t, Block& b, uint32_t cell, uint32_t lanes);
     void visit(Touch& t, Block& b, uint32_t cell, uint32_t lanes);
     std::optional<Wrong> check(const Stamp& earlier, bool earlier_writes, const Touch& t);
+    std::optional<Wrong> check_tensor(const Stamp& earlier, bool earlier_writes, const Touch& t) const;
+    void issue_tensor(Copy& c);
+    bool tensor_text(Warp& w, uint32_t lanes, const Meaning& m);
+    void describe_tensor(Finding& f, const Stamp& earlier, const Touch& t) const;
+    Block& tensor_memory(uint64_t cta);
     void judge(const Stamp& earlier, bool earlier_writes, uint32_t lanes, Touch& t);
     void found(Kind kind, bool common, const Stamp& earlier, bool earlier_writes, const Touch& t);
     void describe(Finding& f, const Stamp& earlier, bool earlier_writes, const Touch& t);
@@ -183,6 +190,7 @@ class Checker : public sassemu::Plugin {
     bool surfaces_ = false;
     std::string kernel_;
     uint64_t launch_ = 0;
+    uint32_t system_shared_ = 0;  // bytes at the start of shared memory that are not the program's: not checked
     struct Grid {  // the running launch
         bool running = false, triggered = false, has_waited = false;
         uint32_t first = 1;               // its first name

@@ -44,14 +44,16 @@ void Checker::issue_copy(const sassemu_async& a) {
         w.issue_lanes = alike;
     }
     c.by = w.issue;
-    if (a.agent_kind != SASSEMU_AGENT_LDGSTS) return;
+    if (a.agent_kind == SASSEMU_AGENT_TENSOR) issue_tensor(c);
+    if (c.awaits.empty() && a.agent_kind != SASSEMU_AGENT_LDGSTS) return;
     const auto object = static_cast<uint32_t>(a.mbarrier.address);
     initialised(mbarrier_at(a.mbarrier.owner, object), w, a.lanes, c.insn, a.mbarrier.owner, object);
-    await_copies(c);
+    if (c.awaits.empty()) await_copies(c);
 }
 
 // An arrival closes a group of its own, of all LDGSTS that its lanes have issued.
 void Checker::await_copies(Copy& c) {
+    c.awaited = c.warp->copying();
     for (uint32_t left = c.lanes; left; left &= left - 1)
         c.awaits.emplace_back(left & -left, ++c.warp->copies[SASSEMU_GROUP_LDGSTS][std::countr_zero(left)]);
 }
@@ -65,6 +67,7 @@ Checker::Touch Checker::touch_of(Copy& copy, const Copy::Range& r) {
         if (g.lanes >> t.lane & 1) t.group = &g;
     t.by_letter = meanings_[copy.insn].known;
     t.shared = r.shared;
+    t.tensor = r.tensor;
     t.owner = r.owner;
     t.stamp = r.stamp;
     t.id = shadow_.stamps.number(t.stamp);
@@ -75,7 +78,7 @@ Checker::Touch Checker::touch_of(Copy& copy, const Copy::Range& r) {
 template <class Visit>
 void Checker::each_stretch(Touch& t, const Copy::Range& r, Visit&& visit) {
     for (uint64_t address = r.address; address < r.end;) {
-        Block* block = t.shared ? shadow_.shared(r.owner) : &shadow_.global(address);
+        Block* block = t.tensor ? &tensor_memory(r.owner) : t.shared ? shadow_.shared(r.owner) : &shadow_.global(address);
         if (!block) return;
         t.base = t.shared ? 0 : address / Shadow::page * Shadow::page;
         const auto offset = static_cast<uint32_t>(address - t.base);
@@ -92,12 +95,19 @@ void Checker::touch_copy(const sassemu_async& a, Copy& copy) {
     const Warp& w = *copy.warp;
     const Meaning& m = meanings_[copy.insn];
     const bool write = a.step == SASSEMU_ASYNC_WILL_WRITE, store = m.opcode.starts_with("STAS") || m.opcode.starts_with("REDAS");
-    Copy::Range r{a.at.space == SASSEMU_SHARED, a.at.owner, a.at.address, a.at.address + a.bytes, {},
+    const bool tensor = a.at.space == SASSEMU_TENSOR_MEMORY;
+    Copy::Range r{tensor || a.at.space == SASSEMU_SHARED, tensor, a.at.owner, a.at.address, a.at.address + a.bytes, {},
                   static_cast<uint32_t>(std::countr_zero(a.lanes)), {a.mbarrier.owner, static_cast<uint32_t>(a.mbarrier.address)}};
     r.stamp.insn = copy.insn;
     r.stamp.flags = stamp_async | (store ? stamp_generic : 0u);
     if (a.op == SASSEMU_REDUCE) r.stamp.flags |= stamp_atomic | stamp_strong | uint32_t{gpu} * stamp_reach;
-    if (a.group >= 0) {
+    if (a.agent_kind == SASSEMU_AGENT_TENSOR) {
+        const Tensor kind = m.opcode.starts_with("LDTM") ? Tensor::load : m.opcode.starts_with("STTM") ? Tensor::store : Tensor::work;
+        r.stamp.who = tensor_component(w.id, kind);
+        r.stamp.lanes = 1;  // for all of the warp
+        const bool done = kind == Tensor::load && !m.known;  // see tensor_memory.cpp
+        r.stamp.epoch = w.tensor[static_cast<size_t>(kind)] + !done;
+    } else if (a.group >= 0) {
         r.stamp.who = write ? w.bulk_writes() : w.bulk_reads();
         r.stamp.lanes = 1u << r.lane;
         r.stamp.epoch = w.copies[SASSEMU_GROUP_BULK][r.lane] + 1;
@@ -109,7 +119,7 @@ void Checker::touch_copy(const sassemu_async& a, Copy& copy) {
     }
     Touch t = touch_of(copy, r);
     t.write = write;
-    if (t.shared) remote(*t.warp, t.owner);
+    if (t.shared && !tensor) remote(*t.warp, t.owner);
     if (write) copy.writes.push_back(r);
     each_stretch(t, r, [&](Block& b, uint32_t first, uint32_t count) { touch_cells(t, b, first, count, t.stamp.lanes); });
 }
@@ -133,7 +143,7 @@ void Checker::missed_phase(Copy& copy, Copy::Range& r, uint32_t phase) {
 void Checker::reported(const sassemu_sync& s, Copy& copy, Mbarrier& b) {
     const Warp& by = *copy.warp;
     for (const auto& [lane, group] : copy.awaits)
-        order_.release_copy(by.place, copy.by, {copy.warp->copying(), lane, group}, copy.insn, b.arriving);
+        order_.release_copy(by.place, copy.by, {copy.awaited, lane, group}, copy.insn, b.arriving);
     if (!copy.awaits.empty()) return;
     if (s.expect < 0) b.brought = true;
     for (Copy::Range& r : copy.writes)
@@ -162,7 +172,8 @@ bool Checker::value_at(const Copy::Range& at, std::string& value) {
         if (host.read(session, at.address, &bits, bytes)) return false;
     } else {
         const auto block = ctas_.find(at.owner);
-        if (block == ctas_.end() || host.read_shared(block->second, static_cast<uint32_t>(at.address), &bits, bytes)) return false;
+        const auto read = at.tensor ? host.read_tensor : host.read_shared;
+        if (block == ctas_.end() || read(block->second, static_cast<uint32_t>(at.address), &bits, bytes)) return false;
     }
     value = hex(bits);
     return true;
@@ -170,7 +181,7 @@ bool Checker::value_at(const Copy::Range& at, std::string& value) {
 
 // At most four bytes of each side, before it and after it. What a write other than the second found is not kept.
 void Checker::values_of(Finding& f, const Stamp& earlier, bool earlier_writes, const Touch& t) {
-    const Copy::Range at{t.shared, t.owner, t.address, t.address + std::min(t.bytes, 4u), {}, 0, {}};
+    const Copy::Range at{t.shared, t.tensor, t.owner, t.address, t.address + std::min(t.bytes, 4u), {}, 0, {}};
     std::string now;
     if (!value_at(at, now)) return;
     f.second.before = now;
@@ -181,7 +192,7 @@ void Checker::values_of(Finding& f, const Stamp& earlier, bool earlier_writes, c
         for (auto& [id, copy] : copies_)
             if (earlier_writes && copy.insn == earlier.insn && &copy != t.copy)
                 for (const Copy::Range& w : copy.writes)
-                    if (w.shared == at.shared && w.owner == at.owner && w.address <= at.address && at.address < w.end)
+                    if (w.shared == at.shared && w.tensor == at.tensor && w.owner == at.owner && w.address <= at.address && at.address < w.end)
                         copy.values.push_back({&f.first, at});
     }
     if (!t.write) f.second.after = now;

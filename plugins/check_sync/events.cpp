@@ -32,6 +32,7 @@ void Checker::launch_begin(sassemu_launch l) {
     begin_grid(i.may_overlap);
     kernel_ = i.kernel ? i.kernel : "";
     launch_ = i.id;
+    system_shared_ = i.shared_reserved;
     seeds_.insert(host.seed(session));
 }
 
@@ -79,6 +80,7 @@ void Checker::cta_begin(sassemu_cta c) {
 void Checker::cta_end(sassemu_cta c) {
     const sassemu_cta_info i = info(c);
     shadow_.drop_shared(i.linear);
+    shadow_.drop_shared(tensor_block(i.linear));
     ctas_.erase(i.linear);
     barriers_.erase(barriers_.lower_bound({i.linear, 0}), barriers_.lower_bound({i.linear + 1, 0}));
     for (uint32_t k = 0; k < i.warps; ++k) warps_.erase(host.cta_warp(c, k));
@@ -134,6 +136,7 @@ void Checker::before(sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
         w.issued = lanes;
         return;
     }
+    if (tensor_text(w, lanes, m)) return;
     if (m.is(SASSEMU_INTENT_FENCE)) {
         const Reach reach = reach_of(m.intent.scope);
         if (Meaning::acquires(m.intent.ordering)) order_.acquire_fence(w, lanes, reach, m.restriction(), insn);
@@ -149,6 +152,7 @@ void Checker::fence(const sassemu_fence& f) {
     const uint32_t insn = meanings_.number(f.insn);
     const Meaning& m = meanings_[insn];
     const bool proxy = f.from_proxy != f.to_proxy;
+    if (f.spaces == SASSEMU_SPACE_BIT(SASSEMU_TENSOR_MEMORY)) return order_.tensor_done(w, f.lanes, Tensor::store);
     if (m.known) {
         if (m.is(SASSEMU_INTENT_PROXY_FENCE) && proxy && !m.says("tensormap") && !m.says("alias")) {
             const uint32_t named = m.intent.spaces;

@@ -55,11 +55,14 @@ struct Finding {
     std::string path;    // the order that there is
     std::string missing; // the link that is not
     std::string repair;
+    std::string clause;  // of the specification, where it is another one than the kind's
     uint64_t count = 0;
     uint64_t seed = 0;  // of the run that showed it first
     uint64_t launch = 0;
     std::string kernel;
 };
+
+inline std::string clause_of(const Finding& f) { return f.clause.empty() ? text_of(f.kind).clause : f.clause; }
 
 // A fence or barrier that may be weaker than it is, by what was observed.
 struct TooStrong {

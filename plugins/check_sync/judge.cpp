@@ -84,6 +84,7 @@ void Checker::judge(const Stamp& earlier, bool earlier_writes, uint32_t lanes, T
 
 // `earlier` and this touch meet in a byte, and one of them writes it.
 std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_writes, const Touch& t) {
+    if (t.tensor) return check_tensor(earlier, earlier_writes, t);
     const Group& g = *t.group;
     const Warp& w = *t.warp;
     const bool by_copy = t.stamp.flags & stamp_async, was_copy = earlier.flags & stamp_async;

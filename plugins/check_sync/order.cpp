@@ -28,7 +28,7 @@ void Order::merge(Warp& w) {
         for (size_t k = i + 1; k < w.groups.size();) {
             Group &a = w.groups[i], &b = w.groups[k];
             bool equal = same(a.now, b.now) && same(a.released_shared, b.released_shared) &&
-                         a.maps.same(b.maps) && a.acquirable_any.same(b.acquirable_any) && a.acquirable_given.same(b.acquirable_given);
+                         a.maps.same(b.maps) && a.tensor.same(b.tensor) && a.acquirable_any.same(b.acquirable_any) && a.acquirable_given.same(b.acquirable_given);
             for (uint32_t r = 0; r < reaches && equal; ++r)
                 equal = same(a.released[r], b.released[r]) && same(a.acquirable[r], b.acquirable[r]);
             if (!equal) {
@@ -396,8 +396,11 @@ void Order::proxy_fence(Warp& w, uint32_t lanes, bool shared, bool global) {
         both(own, {w.threads(), g.lanes, w.done()}, global, shared);
         for (const Entry& e : g.now[for_shared].entries())  // and its LDGSTS that are done
             if (e.who == w.copying()) both(own, {e.who, e.lanes & g.lanes, e.epoch}, global, shared);
-        for (const Entry& e : g.now[for_global].entries()) both(all, e, global, false);
-        for (const Entry& e : g.now[for_shared].entries()) both(all, e, false, shared);
+        // Of threads and their LDGSTS: what agents do is the async proxy's own.
+        for (const Entry& e : g.now[for_global].entries())
+            if (e.who < first_mbarrier) both(all, e, global, false);
+        for (const Entry& e : g.now[for_shared].entries())
+            if (e.who < first_mbarrier) both(all, e, false, shared);
         std::stable_sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) { return a.who < b.who; });
         g.now[to_async_strict] = joiner_(g.now[to_async_strict], View(own));
         g.now[to_async] = joiner_(g.now[to_async], joiner_(View(all), View(own)));

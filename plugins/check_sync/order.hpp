@@ -82,6 +82,7 @@ struct Group {
     bool acquirable_from[reaches] = {};        // something came from that far away
     uint32_t from = 0, to = 0;                 // the last edge that came in: instructions
     View maps;                                 // what fence.proxy.tensormap has shown to its proxy
+    View tensor;                               // what was executed before the last tcgen05.fence::after_thread_sync
     View before_meeting;                       // while a cluster's barrier is left
     uint32_t met = 0;                          // the last barrier that they were at: Order::meeting
     uint64_t version = 0;                      // of what is proper in `now`: another one whenever that has changed
@@ -121,6 +122,7 @@ struct Warp {
     uint32_t texture = 0;           // the last instruction that reads one
     uint32_t gathering = 0, gathered = 0;  // a WARPSYNC for which lanes are waiting, and those
     uint32_t copies[3][32] = {};    // groups committed: LDGSTS, bulk, tensor units
+    uint32_t tensor[3] = {};        // waits for its loads, for its stores; commits
     std::array<Known, 32> known;
     uint32_t membar = 0;            // that was its last act: the instruction, and how far it reaches
     Reach membar_reach = Reach::cta;
@@ -131,6 +133,14 @@ struct Warp {
     Component bulk_reads() const { return id * 4 + 3; }
 };
 constexpr Component first_mbarrier = 0x80000000;
+// tcgen05 of a warp: what it loads from tensor memory, stores there, and has the tensor core do. Loads and stores again, as
+// fence::before_thread_sync hands them on.
+enum class Tensor : uint32_t { load, store, work, fenced_load, fenced_store };
+constexpr Component first_tensor = 0xc0000000;
+constexpr Component tensor_component(uint32_t warp, Tensor kind) { return first_tensor + warp * 8 + static_cast<uint32_t>(kind); }
+constexpr Tensor tensor_kind(Component who) { return static_cast<Tensor>(who % 8); }
+constexpr uint64_t tensor_block(uint64_t cta) { return cta | uint64_t{1} << 63; }  // in place of its shared memory
+constexpr uint32_t tensor_warp(Component who) { return (who - first_tensor) / 8; }
 constexpr uint32_t grid_epoch = 1;  // of all that a launch before has done
 
 // What an operation asks for.
@@ -186,6 +196,11 @@ class Order {
     // generic -> async: for accesses in shared and/or global memory.
     void proxy_fence(Warp& w, uint32_t lanes, bool shared, bool global);
     void tensormap_fence(Warp& w, uint32_t lanes);
+    // tcgen05: loads or stores have been issued; they are done; the fences around a synchronisation of threads.
+    void tensor_issued(Warp& w, uint32_t lanes, Tensor kind);
+    void tensor_done(Warp& w, uint32_t lanes, Tensor kind);
+    void tensor_before_sync(Warp& w, uint32_t lanes);
+    void tensor_after_sync(Warp& w, uint32_t lanes);
     // Lanes that go on together, with or without a barrier in the text.
     void together(Warp& w, uint32_t lanes, bool stated);
 

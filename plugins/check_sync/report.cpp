@@ -55,6 +55,11 @@ std::string verdict(const Finding& f) { return f.common ? "strict and as-commonl
 }  // namespace
 
 std::string Checker::thread_text(Component who, uint32_t lanes) const {
+    if (who >= first_tensor) {
+        const ThreadName& n = names_[tensor_warp(who)];
+        return "tcgen05 of warp " + std::to_string(n.warp) + " of CTA (" + std::to_string(n.id.x) + "," + std::to_string(n.id.y) + "," +
+               std::to_string(n.id.z) + ")";
+    }
     if (who >= first_mbarrier || who / 4 >= names_.size()) return "an asynchronous copy";
     const ThreadName& n = names_[who / 4];
     if (n.launch) return "a thread of launch " + std::to_string(n.launch) + " (" + n.kernel + ")";
@@ -87,7 +92,7 @@ void Checker::found(Kind kind, bool common, const Stamp& earlier, bool earlier_w
 }
 
 void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, const Touch& t) {
-    const std::string space = t.shared ? "shared" : "global";
+    const std::string space = t.tensor ? "tensor" : t.shared ? "shared" : "global";
     const auto side = [&](Side& s, const Stamp& stamp, bool writes) {
         s.insn = stamp.insn;
         const bool copy = stamp.flags & stamp_async || (stamp.who < first_mbarrier && stamp.who % 4 == 1);
@@ -96,7 +101,7 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
         const ThreadName* name = stamp.who < first_mbarrier && stamp.who / 4 < names_.size() ? &names_[stamp.who / 4] : nullptr;
         s.cta = name && !name->launch ? name->cta : t.warp->place.cta;
         s.cluster = name && !name->launch ? name->cluster : t.warp->place.cluster;
-        s.proxy = stamp.flags & stamp_async ? "async" : copy ? "generic, delayed" : "generic";
+        s.proxy = t.tensor ? "tensor" : stamp.flags & stamp_async ? "async" : copy ? "generic, delayed" : "generic";
         s.space = space + (t.shared && t.owner != t.warp->place.cta ? " of CTA " + std::to_string(t.owner) : "");
         s.address = t.address;
         s.bytes = t.bytes;
@@ -183,6 +188,7 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
             break;
         case Kind::barrier_misuse: break;
     }
+    if (t.tensor) describe_tensor(f, earlier, t);
     if (f.path.empty() && f.kind != Kind::uninitialised_read) f.path = "none";
 }
 
@@ -265,7 +271,7 @@ void Checker::finish() {
         if (!f.path.empty()) detail += "order:   " + f.path + "\n";
         if (!f.missing.empty()) detail += "missing: " + f.missing + "\n";
         if (!f.repair.empty()) detail += "repair:  " + f.repair + "\n";
-        detail += "clause:  " + std::string(kind.clause) + "\nreplay:  --seed " + seed_text(f.seed);
+        detail += "clause:  " + clause_of(f) + "\nreplay:  --seed " + seed_text(f.seed);
         const uint32_t any = f.second.insn ? f.second.insn : f.first.insn;
         if (any && !meanings_[any].known) detail += "\nnote:    PTX intent unknown; judged by what the chip orders";
         sassemu_finding out{};
@@ -379,7 +385,7 @@ nlohmann::ordered_json Checker::finding_json(const Finding& f) const {
     j["order"] = f.path;
     j["missing"] = f.missing;
     j["repair"] = f.repair;
-    j["clause"] = text_of(f.kind).clause;
+    j["clause"] = clause_of(f);
     const uint32_t any = f.second.insn ? f.second.insn : f.first.insn;
     j["ptx_intent"] = any && meanings_[any].known ? "known" : "unknown";
     j["seed"] = f.seed;

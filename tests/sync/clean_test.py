@@ -15,8 +15,8 @@ import tempfile
 # Long under the checker, or ended by a fault on purpose.
 LEFT_OUT = {"bench"}
 # With asynchronous copies or launches that depend on each other; the agents change nothing for others.
-WITH_AGENTS = {"bulk_copy", "cluster_ring", "cp_async_gemm", "dependent_launch", "hmma_pipeline", "tensormap_replace", "tma_gemm",
-               "tma_hmma"}
+WITH_AGENTS = {"bulk_copy", "cluster_ring", "cp_async_gemm", "dependent_launch", "hmma_pipeline", "tensor_core", "tensormap_replace",
+               "tma_gemm", "tma_hmma"}
 
 
 def check(program, plan, agents):
@@ -36,7 +36,7 @@ def check(program, plan, agents):
 
 def main():
     program, root = sys.argv[1:3]
-    plans = [p for p in sorted(glob.glob(os.path.join(root, "cubins", "*", "sm_90*.json")))
+    plans = [p for arch in ("sm_90*", "sm_100a") for p in sorted(glob.glob(os.path.join(root, "cubins", "*", arch + ".json")))
              if p.split(os.sep)[-2] not in LEFT_OUT and (not sys.argv[3:] or any(part in p for part in sys.argv[3:]))]
     runs = [(p, agents) for p in plans for agents in ("eager", "lazy", "random")
             if agents == "eager" or p.split(os.sep)[-2] in WITH_AGENTS]
