@@ -153,6 +153,21 @@ const Op* load_object(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
+// As exchange; the object is replaced by c where it equals b. Assumed: no compiler emits it, and it was not measured.
+const Op* compare_and_swap(const Op* op, Warp& w, uint32_t mask) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
+    std::byte* object = services(w).shared(w, op, lane, w.scalar32(op->a) + op->m[0], 8);
+    if (!object) return nullptr;
+    if (w.watch) services(w).watch_mbarrier(w, object);
+    const uint64_t before = host::load<uint64_t>(object);
+    if (before == w.scalar64(op->b)) {
+        host::store<uint64_t>(object, w.scalar64(op->c));
+        ++w.effects;
+    }
+    write_uniform64(w, op->d, before);
+    return op + 1;
+}
+
 const Op* nothing(const Op* op, Warp&, uint32_t) { return op + 1; }
 const Op* cluster_arrive(const Op* op, Warp& w, uint32_t mask) {
     return services(w).cluster_arrive(w, op, mask);
@@ -216,6 +231,16 @@ void lower(Lower& x, const typed::SyncsLd& i) {
     uniform_address(x, i.addr);
     x.op.d = x.uniform_destination(i.d.index, 2);
     x.handler(load_object);
+}
+void lower(Lower& x, const typed::SyncsCas& i) {
+    if (i.what != 2) return x.reject("SYNCS of an unknown kind");
+    uniform_address(x, i.addr);
+    // On sm_90 URZ for both pairs stands for UR60 and UR62 (its text says so).
+    const bool named = i.b.kind == typed::SrcKind::UReg;
+    x.op.b = x.uniform_scalar(named ? i.b.index : 60, 2);
+    x.op.c = x.uniform_scalar(named ? i.c.index : 62, 2);
+    x.op.d = x.uniform_destination(i.d.index, 2);
+    x.handler(compare_and_swap);
 }
 // The unit keeps objects in a cache of its own, which these empty (mbarrier.inval is IV); here an object
 // is always in memory.

@@ -11,6 +11,7 @@ void lower(Lower&, const typed::AtomsArrive&);
 void lower(Lower&, const typed::SyncsPhasechk&);
 void lower(Lower&, const typed::SyncsExch&);
 void lower(Lower&, const typed::SyncsLd&);
+void lower(Lower&, const typed::SyncsCas&);
 void lower(Lower&, const typed::SyncsCctlAll&);
 void lower(Lower&, const typed::SyncsCctlAddr&);
 void lower(Lower&, const typed::ArrivesLdgstsbar&);

@@ -1,5 +1,4 @@
-// Constant operands beyond what the launch has of their bank read zeros (as LDC does on an H200), never
-// the host's memory: by offset and by register, of banks that the kernel has and of those that it lacks.
+// Single words that compilers seldom or never emit so, run by the whole engine: what they leave in two registers.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -13,15 +12,16 @@ namespace {
 
 // `k` has 8 bytes of parameters and no bank 2 or 4; `wide` of the same module has a page of parameters.
 constexpr const char* head =
-    ".target sm_90\n.constant table 8\n"
+    ".constant table 8\n"
     ".kernel wide\n.param out 8\n.param more 4000\n EXIT\n"
-    ".kernel k\n.param out 8\n LDC.64 R2, c[0x0][out]\n ULDC.64 UR4, c[0x0][0x208]\n MOV R9, 0x10000\n";
+    ".kernel k\n.shared 64\n.param out 8\n LDC.64 R2, c[0x0][out]\n";
 
 // What `body` leaves in R0 and R1.
-std::array<uint32_t, 2> run(const std::string& body, bool reference) {
-    std::array<uint32_t, 2> out{1, 1};
+using Pair = std::array<uint32_t, 2>;
+Pair run(const std::string& body, bool reference, const char* arch = "sm_90") {
+    Pair out{1, 1};
     std::vector<sass::Diagnostic> diagnostics;
-    const auto read = sass::read_sass(head + body + "\n STG.E.64 desc[UR4][R2.64], R0\n EXIT\n", {}, diagnostics);
+    const auto read = sass::read_sass(head + body + "\n STG.E.64 [R2.64+URZ], R0\n EXIT\n", arch, diagnostics);
     if (!read) {
         ADD_FAILURE() << diagnostics.at(0).line << ": " << diagnostics.at(0).what;
         return out;
@@ -29,7 +29,7 @@ std::array<uint32_t, 2> run(const std::string& body, bool reference) {
     GpuOptions options;
     options.reference = reference;
     auto gpu = Gpu::create(std::move(options));
-    auto module = load_module(sass::write_cubin(*read), "constant.cubin");
+    auto module = load_module(sass::write_cubin(*read), "words.cubin");
     EXPECT_TRUE(gpu.ok() && module.ok());
     auto id = (*gpu)->load(std::make_shared<const Module>(std::move(*module)));
     const uint64_t buffer = *(*gpu)->allocate(8, "out");
@@ -44,7 +44,8 @@ std::array<uint32_t, 2> run(const std::string& body, bool reference) {
     return out;
 }
 
-TEST(ConstantBanks, ReadZerosPastTheirEnd) {
+// As LDC does on an H200; never the host's memory. By offset and by register, of banks that the kernel has and that it lacks.
+TEST(Words, ConstantBanksReadZerosPastTheirEnd) {
     const char* bodies[] = {
         " MOV R0, c[0x0][0x4000]\n MOV R1, c[0x0][0x7ffc]",
         " MOV R0, c[0x2][0x0]\n MOV R1, c[0x2][0x4000]",
@@ -61,7 +62,22 @@ TEST(ConstantBanks, ReadZerosPastTheirEnd) {
     };
     for (const char* body : bodies)
         for (const bool reference : {false, true})
-            EXPECT_EQ(run(body, reference), (std::array<uint32_t, 2>{0, 0})) << body << (reference ? ", reference" : "");
+            EXPECT_EQ(run(body, reference), (Pair{0, 0})) << body << (reference ? ", reference" : "");
+}
+
+TEST(Words, SyncsCasReplacesWhatItIsToldToExpect) {
+    const std::string object = " UMOV UR10, 0x400\n UMOV UR6, 0x1ffffe\n UMOV UR7, 0x7ffff800\n SYNCS.EXCH.64 URZ, [UR10], UR6\n"
+                               " UMOV UR12, 0x1ffffe\n UMOV UR13, 0x7ffff800\n UMOV UR14, 0x5\n UMOV UR15, 0x6\n";
+    const std::string result = " SYNCS.CAS.64 UR8, [UR10], UR12, UR14\n SYNCS.LD.64 UR6, [UR10]\n MOV R0, UR8\n MOV R1, UR6\n";
+    EXPECT_EQ(run(object + result, false), (Pair{0x1ffffe, 5}));
+    EXPECT_EQ(run(object + " UMOV UR13, 0x1\n" + result, false), (Pair{0x1ffffe, 0x1ffffe}));
+}
+
+// The value of the one lane that executes; and back from where MOV.SPILL put a uniform register.
+TEST(Words, UniformRegistersAreBroadcastAndFilled) {
+    EXPECT_EQ(run(" MOV R4, 0x7\n ISETP.NE.AND P0, PT, R4, RZ, PT\n @P0 R2UR.BROADCAST UR8, R4\n UMOV UR9, 0x9\n MOV.SPILL R5, UR9\n"
+                  " R2UR.FILL UR10, R5\n MOV R0, UR8\n MOV R1, UR10\n", false, "sm_100"),
+              (Pair{7, 9}));
 }
 
 }  // namespace
