@@ -239,6 +239,11 @@ def patterns(W, R, FEW):
     pattern("tensor_reload", {"in": words(512), "out": gives([sum(f * D[4 * t + i] for i, f in enumerate([1, 3, 5, 7])) for t in range(128)])},
             launch("tensor_reload", 1, 128, "in", "out"), **TENSOR,
             load=[find(REUSE, "load", "again", plain=False)], store=[find(PROXY, "first", "load"), find(PROXY, "first", "again")])
+    pattern("tensor_turns", {"in": words(1024), "out": gives([2 * v for v in multiplied(rows(0))])},
+            launch("tensor_turns", 1, 128, "in", "out"), **TENSOR,
+            barrier=[find(RACE, "mma", "again"), find(UNINITIALISED, "again")],
+            before=[find(ORDER, "mma", "again", plain=False, common=False)],
+            after=[find(ORDER, "mma", "again", plain=False, common=False)])
     pattern("tensor_ring", {"in": words(2048), "out": gives(multiplied(side_by_side(1024), side_by_side(0)))},
             launch("tensor_ring", 1, 128, "in", "out"), **TENSOR,
             full=[find(RACE, "copy", "mma"), find(REUSE, "copy", "mma")], empty=[find(REUSE, "mma", "copy")])

@@ -19,6 +19,8 @@ __device__ inline uint32_t half_row(uint32_t row, uint32_t half) { return row / 
 #define TENSOR_FREE(at) ASM("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" ::"r"(at), "n"(columns))
 #define TENSOR_MMA(d, a, b) \
     ASM("{.reg .pred p;\nsetp.ne.u32 p, 0, 0;\ntcgen05.mma.cta_group::1.kind::i8 [%0], %1, %2, %3, p;}" ::"r"(d), "l"(a), "l"(b), "r"(shape))
+#define TENSOR_MMA_ADD(d, a, b) /* to what D holds */ \
+    ASM("{.reg .pred p;\nsetp.eq.u32 p, 0, 0;\ntcgen05.mma.cta_group::1.kind::i8 [%0], %1, %2, %3, p;}" ::"r"(d), "l"(a), "l"(b), "r"(shape))
 #define TENSOR_MMA_OF(d, a, b) /* A in tensor memory */ \
     ASM("{.reg .pred p;\nsetp.ne.u32 p, 0, 0;\ntcgen05.mma.cta_group::1.kind::i8 [%0], [%1], %2, %3, p;}" ::"r"(d), "r"(a), "l"(b), "r"(shape))
 #define TENSOR_COMMIT(bar) ASM("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(address(&bar)))

@@ -57,11 +57,12 @@ Issued Agents::announce(Warp& w, const Op* op, uint32_t lanes, const Work& work)
 }
 
 // Copies and stores follow nothing. An arrival follows the lane copies of its lanes; the end of a group follows the group,
-// and the group before. The tensor core does what one warp gives it in order, and a commit follows that.
+// and the group before. The tensor core does what its CTA gives it in order, and a commit follows what its warp gave.
 bool Agents::follows(const Job& later, const Job& earlier) const {
+    if (std::holds_alternative<TensorWork>(later.work))
+        return later.warp->cta == earlier.warp->cta && std::holds_alternative<TensorWork>(earlier.work);
     if (later.warp != earlier.warp) return false;
-    if (std::holds_alternative<TensorWork>(later.work) || std::holds_alternative<TensorCommit>(later.work))
-        return std::holds_alternative<TensorWork>(earlier.work);
+    if (std::holds_alternative<TensorCommit>(later.work)) return std::holds_alternative<TensorWork>(earlier.work);
     const bool lane_copies = std::holds_alternative<LaneCopy>(earlier.work);
     if (std::holds_alternative<Arrival>(later.work)) return lane_copies && (later.lanes & earlier.lanes);
     const auto* group = std::get_if<CopyGroup>(&later.work);

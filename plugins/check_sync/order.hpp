@@ -122,7 +122,7 @@ struct Warp {
     uint32_t texture = 0;           // the last instruction that reads one
     uint32_t gathering = 0, gathered = 0;  // a WARPSYNC for which lanes are waiting, and those
     uint32_t copies[3][32] = {};    // groups committed: LDGSTS, bulk, tensor units
-    uint32_t tensor[3] = {};        // waits for its loads, for its stores; commits
+    uint32_t tensor[4] = {};        // waits for its loads, for its stores; the last commit before which it asked for work; commits
     std::array<Known, 32> known;
     uint32_t membar = 0;            // that was its last act: the instruction, and how far it reaches
     Reach membar_reach = Reach::cta;
@@ -133,11 +133,12 @@ struct Warp {
     Component bulk_reads() const { return id * 4 + 3; }
 };
 constexpr Component first_mbarrier = 0x80000000;
-// tcgen05 of a warp: what it loads from tensor memory, stores there, and has the tensor core do. Loads and stores again, as
-// fence::before_thread_sync hands them on.
-enum class Tensor : uint32_t { load, store, work, fenced_load, fenced_store };
+// tcgen05 of a warp: what it loads from tensor memory, stores there, and has the tensor core do; `issue`: that it has asked
+// for that. All but work, of which a commit tells, once more as fence::before_thread_sync hands them on.
+enum class Tensor : uint32_t { load, store, issue, work, fenced_load, fenced_store, fenced_issue };
 constexpr Component first_tensor = 0xc0000000;
 constexpr Component tensor_component(uint32_t warp, Tensor kind) { return first_tensor + warp * 8 + static_cast<uint32_t>(kind); }
+constexpr Tensor fenced(Tensor kind) { return static_cast<Tensor>(static_cast<uint32_t>(kind) + 4); }
 constexpr Tensor tensor_kind(Component who) { return static_cast<Tensor>(who % 8); }
 constexpr uint64_t tensor_block(uint64_t cta) { return cta | uint64_t{1} << 63; }  // in place of its shared memory
 constexpr uint32_t tensor_warp(Component who) { return (who - first_tensor) / 8; }
@@ -198,6 +199,7 @@ class Order {
     void tensormap_fence(Warp& w, uint32_t lanes);
     // tcgen05: loads or stores have been issued; they are done; the fences around a synchronisation of threads.
     void tensor_issued(Warp& w, uint32_t lanes, Tensor kind);
+    void tensor_work(Warp& w, uint32_t lanes);
     void tensor_done(Warp& w, uint32_t lanes, Tensor kind);
     void tensor_before_sync(Warp& w, uint32_t lanes);
     void tensor_after_sync(Warp& w, uint32_t lanes);

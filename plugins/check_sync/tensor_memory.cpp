@@ -1,13 +1,24 @@
 // Tensor memory, and what tcgen05 does to it: the order of PTX ISA 9.7.16.6 ("tcgen05 Memory Consistency Model"), as
 // plugins/ptx/tensor_memory.cpp has it for executions. Nothing of chapter 8 orders it but what waits for it:
 //   - a load is done at wait::ld, a store at wait::st, work of the tensor core at the mbarrier that its commit arrives on;
-//   - work of one thread is in order among itself where the text names the pair (an mma behind an mma or a copy);
+//   - work of one thread is in order among itself where the text names the pair (an mma behind any work, a shift behind an
+//     mma, a copy .4x256b behind a shift);
 //   - by the letter, what is done is handed on by fence::before_thread_sync (a commit is one) and taken by
 //     fence::after_thread_sync, with any path of synchronisation between them. Commonly relied on: causality order.
 // Without the PTX text wait::ld and the fences cannot be seen: loads count as done, for the chip's scoreboard waits for them.
 #include "checker.hpp"
 
 namespace check_sync {
+
+namespace {
+
+// What the tensor core does in the order in which one thread asks for it: the pairs that the text names.
+bool pipelined(std::string_view first, std::string_view then) {
+    const auto is = [](std::string_view opcode, std::string_view part) { return opcode.find(part) != std::string_view::npos; };
+    return is(then, "MMA") || (is(first, "MMA") && is(then, "SHIFT")) || (is(first, "SHIFT") && is(then, ".4dp256bit"));
+}
+
+}  // namespace
 
 Block& Checker::tensor_memory(uint64_t cta) {
     constexpr uint32_t bytes = 128 * 512 * 4;  // lanes x columns
@@ -22,10 +33,13 @@ void Checker::issue_tensor(Copy& c) {
     if (m.opcode.starts_with("UTCBAR")) {
         c.awaited = tensor_component(w.id, Tensor::work);
         c.awaits.emplace_back(1, ++w.tensor[static_cast<size_t>(Tensor::work)]);
+        order_.tensor_before_sync(w, c.lanes);  // it is one
     } else if (m.opcode.starts_with("STTM")) {
         order_.tensor_issued(w, c.lanes, Tensor::store);
     } else if (m.opcode.starts_with("LDTM")) {
         m.known ? order_.tensor_issued(w, c.lanes, Tensor::load) : order_.tensor_done(w, c.lanes, Tensor::load);
+    } else {
+        order_.tensor_work(w, c.lanes);
     }
 }
 
@@ -45,22 +59,27 @@ bool Checker::tensor_text(Warp& w, uint32_t lanes, const Meaning& m) {
 std::optional<Checker::Wrong> Checker::check_tensor(const Stamp& earlier, bool earlier_writes, const Touch& t) const {
     const Group& g = *t.group;
     const Tensor was = tensor_kind(earlier.who), is = tensor_kind(t.stamp.who);
-    const bool own = tensor_warp(earlier.who) == t.warp->id;
-    const auto knows = [&](const View& v) { return v.covers(earlier.who, earlier.lanes, earlier.epoch); };
-    bool letter;
-    if (was == Tensor::work) {
-        if (own && is == Tensor::work)  // one pipe; the text names the pairs that end in an mma
-            return meanings_[t.stamp.insn].opcode.find("MMA") != std::string_view::npos ? std::nullopt : std::optional(Wrong{Kind::no_memory_order, false});
-        letter = knows(g.tensor);
+    const uint32_t warp = tensor_warp(earlier.who);
+    const bool own = warp == t.warp->id, both_work = was == Tensor::work && is == Tensor::work;
+    const auto covers = [&](const View& v, Tensor kind) { return v.covers(tensor_component(warp, kind), earlier.lanes, earlier.epoch); };
+    const auto knows = [&](Rule rule) { return covers(g.now[rule], was); };
+    bool common = knows(for_shared), letter;
+    if (both_work && pipelined(meanings_[earlier.insn].opcode, meanings_[t.stamp.insn].opcode)) {
+        // In order as they are asked for: done when it was issued, where threads synchronise between the two.
+        letter = own || covers(g.tensor, Tensor::fenced_issue) || covers(g.tensor, was);
+        common |= letter || covers(g.now[for_shared], Tensor::issue);
+    } else if (was == Tensor::work) {
+        letter = covers(g.tensor, was);
+        common |= letter || (own && both_work);  // one pipe
     } else {
-        const Component handed_on = tensor_component(tensor_warp(earlier.who), was == Tensor::load ? Tensor::fenced_load : Tensor::fenced_store);
-        letter = g.tensor.covers(handed_on, earlier.lanes, earlier.epoch) || (own && knows(g.now[for_shared]));
+        letter = covers(g.tensor, fenced(was)) || (own && common);
+        common |= letter;
     }
-    if (letter || (knows(g.now[for_shared]) && !t.by_letter)) return {};
-    if (knows(g.now[for_shared])) return Wrong{Kind::no_memory_order, false};
+    if (letter || (common && !t.by_letter)) return {};
+    if (common) return Wrong{Kind::no_memory_order, false};
     if (was == Tensor::work) return Wrong{why(earlier, earlier_writes, t), true};
-    if (!knows(g.now[executed])) return Wrong{Kind::data_race, true};
-    if (knows(g.now[release_given]) || knows(g.now[acquire_given])) return Wrong{why(earlier, earlier_writes, t), true};
+    if (!knows(executed)) return Wrong{Kind::data_race, true};
+    if (knows(release_given) || knows(acquire_given)) return Wrong{why(earlier, earlier_writes, t), true};
     return Wrong{was == Tensor::store ? Kind::missing_proxy_fence : Kind::async_reuse, true};
 }
 
@@ -109,19 +128,23 @@ void Order::tensor_issued(Warp& w, uint32_t lanes, Tensor kind) {
     });
 }
 
+void Order::tensor_work(Warp& w, uint32_t lanes) {
+    const uint32_t epoch = w.tensor[static_cast<size_t>(Tensor::work)] + 1;
+    if (std::exchange(w.tensor[static_cast<size_t>(Tensor::issue)], epoch) == epoch) return;  // once is enough
+    know(w, lanes, {tensor_component(w.id, Tensor::issue), 1, epoch}, {true, gpu, false});
+}
+
 void Order::tensor_done(Warp& w, uint32_t lanes, Tensor kind) {
     know(w, lanes, {tensor_component(w.id, kind), 1, ++w.tensor[static_cast<size_t>(kind)]}, {true, gpu, false});
 }
 
 void Order::tensor_before_sync(Warp& w, uint32_t lanes) {
-    const auto done = [&](Tensor kind, Tensor fenced) {
-        const uint32_t waits = w.tensor[static_cast<size_t>(kind)];
-        if (!waits) return;
-        const View one(std::vector<Entry>{{tensor_component(w.id, fenced), 1, waits}});
+    for (const Tensor kind : {Tensor::load, Tensor::store, Tensor::issue}) {
+        const uint32_t epoch = w.tensor[static_cast<size_t>(kind)];
+        if (!epoch) continue;
+        const View one(std::vector<Entry>{{tensor_component(w.id, fenced(kind)), 1, epoch}});
         each(w, lanes, [&](Group& g) { g.now[executed] = joiner_(g.now[executed], one); });
-    };
-    done(Tensor::load, Tensor::fenced_load);
-    done(Tensor::store, Tensor::fenced_store);
+    }
     each(w, lanes, [&](Group& g) { g.changes = ++versions_; });
 }
 

@@ -12,6 +12,7 @@ import sys
 
 MODES = [
     ["--agents", "lazy"],
+    ["--agents", "random", "--seed", "5"],
     ["--agents", "random", "--seed", "7"],
     ["--model", "caches:policy=adversarial", "--seed", "3"],
     ["--model", "caches:policy=lazy", "--agents", "lazy"],
