@@ -1,9 +1,10 @@
-// Conversions between single numbers of two formats: F2F, F2I, I2F, I2FP, FRND. Every source becomes
+// Conversions between single numbers of two formats: F2F, F2I, I2F, I2FP, FRND, and U*. Every source becomes
 // an f32 or f64 value (exactly), or a 32- or 64-bit integer; results are rounded once from there.
 // Packed conversions are in conversion_packed.cpp.
 #include "emu/isa/conversion.hpp"
 
 #include "emu/isa/float_modes.hpp"
+#include "emu/isa/uniform_shapes.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
@@ -318,6 +319,37 @@ const Op* round_double(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
+// ---- the uniform datapath: the same in one lane
+
+const Op* uniform_narrow(const Op* op, Warp& w, uint32_t) {
+    const V32 v = single_source<Kind::scalar>(op, w);
+    write_uniform(w, op->d, L::lane(single_to_narrow(v, op->k[0], static_cast<FloatFormat>(op->k[2])), 0));
+    return op + 1;
+}
+const Op* uniform_to_integer(const Op* op, Warp& w, uint32_t) {
+    const V32 v = single_source<Kind::scalar>(op, w);
+    write_uniform(w, op->d, L::lane(single_to_integer(v, op->k[0], static_cast<IntFormat>(op->k[2])), 0));
+    return op + 1;
+}
+const Op* uniform_to_float(const Op* op, Warp& w, uint32_t) {
+    const V32 v = integer_source<Kind::scalar>(op, w);
+    const bool s = is_signed(static_cast<IntFormat>(op->k[1] & 15));
+    write_uniform(w, op->d, L::lane(integer_to_float(v, op->k[0], s, static_cast<FloatFormat>(op->k[2])), 0));
+    return op + 1;
+}
+template <class S, class D>
+void set_up_uniform(Lower& x, const typed::Reg& d, const typed::Src& b, S from, D to, unsigned mode, Handler handler) {
+    if (is_wide(from) || is_wide(to)) return x.reject("a uniform conversion of 64 bits");
+    const Operand o = x.source(b);
+    x.op.d = x.uniform_destination(d.index);
+    x.op.b = o.at;
+    x.op.m[1] = o.modifier;
+    x.op.k[0] = static_cast<uint8_t>(mode);
+    x.op.k[1] = static_cast<uint8_t>(from);
+    x.op.k[2] = static_cast<uint8_t>(to);
+    x.handler(handler);
+}
+
 template <class S, class D>
 Operand set_up(Lower& x, const typed::Reg& d, const typed::Src& b, S from, D to, unsigned mode) {
     x.op.d = destination(x, d, to);
@@ -372,6 +404,23 @@ void lower(Lower& x, const typed::I2fp& i) {
     const bool scalar = set_up(x, i.d, i.b, i.src, FloatFormat::F32, i.rnd).scalar;
     x.handler(scalar ? integer_to_float<Kind::scalar, false, false>
                      : integer_to_float<Kind::row, false, false>);
+}
+
+void lower(Lower& x, const typed::Uf2f& i) {
+    const unsigned mode = static_cast<unsigned>(i.rnd) | (i.ftz ? mode_ftz : 0);
+    set_up_uniform(x, i.d, i.b, i.src, static_cast<FloatFormat>(i.dst), mode, uniform_narrow);
+}
+void lower(Lower& x, const typed::Uf2i& i) {
+    const unsigned mode = static_cast<unsigned>(i.rnd) | (i.ftz ? mode_ftz : 0) | (i.ntz ? mode_ntz : 0) | half_mode(i.b, i.half);
+    set_up_uniform(x, i.d, i.b, i.src, i.dst, mode, uniform_to_integer);
+}
+void lower(Lower& x, const typed::Ui2f& i) {
+    set_up_uniform(x, i.d, i.b, i.src, i.dst, static_cast<unsigned>(i.rnd) | half_mode(i.b, i.half), uniform_to_float);
+    if (i.b.kind != typed::SrcKind::Imm) x.op.k[1] |= static_cast<uint8_t>(static_cast<unsigned>(i.byte) << 4);
+}
+void lower(Lower& x, const typed::Ui2fp& i) {
+    if (i.dst != static_cast<unsigned>(FloatFormat::F32) || i.src < 4 || i.src > 5) return x.reject("UI2FP of invalid formats");
+    set_up_uniform(x, i.d, i.b, static_cast<IntFormat>(i.src), FloatFormat::F32, i.rnd, uniform_to_float);
 }
 
 void lower(Lower& x, const typed::Frnd& i) {

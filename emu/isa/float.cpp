@@ -2,16 +2,13 @@
 // own; the other roundings, .FTZ, .FMZ, .SAT and the scale of FMUL share one that looks at op->k.
 #include "emu/isa/float.hpp"
 
-#include "emu/isa/float_modes.hpp"
+#include "emu/isa/float_arithmetic.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
 namespace {
 
 // ---- FADD, FMUL, FFMA ------------------------------------------------------------------------
-
-// op->k[0]: rounding in bits 1..0, then flush, fmz and saturate. op->k[1]: scale of FMUL.
-constexpr unsigned mode_ftz = 4, mode_fmz = 8, mode_sat = 16;
 
 template <bool Ftz>
 struct AddNearest {
@@ -32,18 +29,6 @@ struct FmaNearest {
     }
 };
 
-SASSEMU_INLINE V32 finish(V32 r, unsigned mode) { return mode & mode_sat ? L::fsat(r) : r; }
-
-struct AddAnyMode {
-    static SASSEMU_RARE V32 apply(V32 a, V32 b, const Op& op) {
-        const unsigned mode = op.k[0];
-        const V32 r = with_rounding(mode, [&]<Rounding R>() {
-            return mode & mode_ftz ? L::fadd<R, true>(a, b) : L::fadd<R, false>(a, b);
-        });
-        return finish(r, mode);
-    }
-};
-
 // FSWZADD: the lanes of a quad have signs of their own (measured on an H200). m[0], m[1]: the lanes
 // that negate a, b; m[2]: the lanes without a.
 const Op* quad_add(const Op* op, Warp& w, uint32_t mask) {
@@ -56,77 +41,10 @@ const Op* quad_add(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
-// .FMZ: a product with a zero factor (after flushing) is +0, whatever the other factor is. It is
-// the multiplication of old shader models; Mesa calls it fmulz.
-SASSEMU_INLINE Mask zero_factor(V32 a, V32 b) {
-    const V32 magnitude = L::splat(0x7f800000u);
-    return ~(L::nonzero(L::and_(a, magnitude)) & L::nonzero(L::and_(b, magnitude)));
-}
-
-// a * b * 2^scale, rounded once: exact in f64 (48 bits, exponents far inside its range).
-template <Rounding R, bool Ftz>
-SASSEMU_INLINE V32 scaled_product(V32 a, V32 b, uint64_t scale) {
-    if constexpr (Ftz) {
-        a = L::ftz(a);
-        b = L::ftz(b);
-    }
-    const V64 product = L::dmul<Rounding::rn>(L::f32_to_f64(a), L::f32_to_f64(b));
-    const V64 scaled = L::dmul<Rounding::rn>(product, L::splat64(scale));
-    V32 r = L::f64_to_f32<R>(scaled);
-    r = L::select(L::fisnan(r), L::splat(L::kF32Nan), r);
-    if constexpr (!Ftz) return r;
-    // What rounds to less than 2^-126 with all 24 bits is flushed (measured on an H200); 2^64 times
-    // the product has them all.
-    const V32 enlarged = L::f64_to_f32<R>(L::dmul<Rounding::rn>(scaled, L::splat64(uint64_t{1087} << 52)));
-    const Mask tiny = L::cmp_lt_u(L::fabs(enlarged), L::splat((127u - 126 + 64) << 23));
-    return L::select(tiny, L::and_(enlarged, L::splat(0x80000000u)), r);
-}
-
 // As in every sine and cosine of CUDA's fast mathematics.
 struct MulTowardsZero {
     static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) { return L::fmul<Rounding::rz>(a, b); }
 };
-struct MulAnyMode {
-    static SASSEMU_RARE V32 apply(V32 a, V32 b, const Op& op) {
-        const unsigned mode = op.k[0], scale = op.k[1];
-        V32 r = with_rounding(mode, [&]<Rounding R>() {
-            if (scale != static_cast<unsigned>(typed::FScale::M1)) {
-                const uint64_t factor = (uint64_t{1023} + scale - 4) << 52;
-                return mode & mode_ftz ? scaled_product<R, true>(a, b, factor)
-                                       : scaled_product<R, false>(a, b, factor);
-            }
-            return mode & mode_ftz ? L::fmul<R, true>(a, b) : L::fmul<R, false>(a, b);
-        });
-        if (mode & mode_fmz) r = L::select(zero_factor(a, b), L::splat(0), r);
-        return finish(r, mode);
-    }
-};
-
-struct FmaAnyMode {
-    static SASSEMU_RARE V32 apply(V32 a, V32 b, V32 c, const Op& op) {
-        const unsigned mode = op.k[0];
-        if (mode & mode_fmz) {
-            const Mask zero = zero_factor(a, b);
-            a = L::select(zero, L::splat(0), a);
-            b = L::select(zero, L::splat(0), b);
-        }
-        const V32 r = with_rounding(mode, [&]<Rounding R>() {
-            return mode & mode_ftz ? L::ffma<R, true>(a, b, c) : L::ffma<R, false>(a, b, c);
-        });
-        return finish(r, mode);
-    }
-};
-
-unsigned mode_of(typed::Rounding r, bool ftz, bool fmz, bool sat) {
-    return static_cast<unsigned>(r) | (ftz || fmz ? mode_ftz : 0) | (fmz ? mode_fmz : 0) |
-           (sat ? mode_sat : 0);
-}
-void check_flush_mode(Lower& x, typed::Fmz f) {
-    if (static_cast<unsigned>(f) > 2) x.reject("an invalid flush mode");
-}
-bool flushes(typed::Fmz f) { return f == typed::Fmz::FTZ; }
-bool zeroes(typed::Fmz f) { return f == typed::Fmz::FMZ; }
-
 // ---- FMNMX, FSEL -----------------------------------------------------------------------------
 
 // Two sources and a mask.
@@ -161,45 +79,35 @@ struct MinMax {
     }
 };
 
-// Minimum where the predicate holds, maximum elsewhere. k[0]: 1 flush, 2 NaN wins, 4 .XORSIGN; e is
-// the predicate of .IS_A (PT when there is none). As measured on an H200: .IS_A compares the result
-// with the modified a before .FTZ, so a flushed a or one that gets another sign is not it, and holds where a is the NaN that wins; .XORSIGN
-// compares the modified operands and replaces the result's sign by the xor of the registers' signs.
-constexpr unsigned minmax_ftz = 1, minmax_nan = 2, minmax_xorsign = 4;
+// e: the predicate of .IS_A (PT when there is none).
 template <Kind B>
 const Op* minmax_any_mode(const Op* op, Warp& w, uint32_t mask) {
-    const unsigned mode = op->k[0];
-    V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b);
-    const V32 sign = L::and_(L::xor_(a, b), L::splat(0x80000000u));
-    a = apply_modifier(a, op->m[0]);
-    b = apply_modifier(b, op->m[1]);
-    const V32 unflushed = a;
-    if (mode & minmax_ftz) {
-        a = L::ftz(a);
-        b = L::ftz(b);
-    }
-    const Mask min = predicate_source<2>(op, w);
-    V32 r = mode & minmax_nan ? L::select(min, L::fmin_nan(a, b), L::fmax_nan(a, b))
-                              : L::select(min, L::fmin(a, b), L::fmax(a, b));
-    const Mask chosen = L::cmp_eq(r, unflushed);
-    if (mode & minmax_xorsign)  // a NaN stays canonical
-        r = L::select(L::fisnan(r), r, L::or_(L::fabs(r), sign));
-    const Mask is_a = (chosen & L::cmp_eq(r, unflushed)) | (L::fisnan(r) & L::fisnan(a));
-    write<false>(w, op->d, r, mask);
-    if (op->e != 7) write_predicate(w, op->e, is_a, mask);
+    const MinMaxResult r = min_max(read<Kind::row>(w, op->a), read<B>(w, op->b), predicate_source<2>(op, w), *op);
+    write<false>(w, op->d, r.value, mask);
+    if (op->e != 7) write_predicate(w, op->e, r.is_a, mask);
     return op + 1;
 }
 
 template <class T>
 void lower_minmax_any_mode(Lower& x, const T& i, const Operand& a, const Operand& b) {
-    x.op.k[0] = static_cast<uint8_t>((i.ftz ? minmax_ftz : 0) | (i.nan ? minmax_nan : 0) |
-                                     (i.xorsign ? minmax_xorsign : 0));
+    x.op.k[0] = minmax_mode(i);
     set_predicate_source(x, 2, i.pa);
     x.op.a = a.at;
     x.op.b = b.at;
     x.op.m[0] = a.modifier;
     x.op.m[1] = b.modifier;
     x.handler(b.scalar ? minmax_any_mode<Kind::scalar> : minmax_any_mode<Kind::row>);
+}
+
+// FMNMX3: of three. k[1]: bit 0, b is a scalar; bit 1, c is.
+const Op* minmax_three(const Op* op, Warp& w, uint32_t mask) {
+    const auto source = [&](uint32_t at, bool scalar, uint32_t modifier) {
+        return apply_modifier(scalar ? read<Kind::scalar>(w, at) : read<Kind::row>(w, at), modifier);
+    };
+    const V32 a = source(op->a, false, op->m[0]), b = source(op->b, op->k[1] & 1, op->m[1]), c = source(op->c, op->k[1] & 2, op->m[2]);
+    const Mask min = predicate_source<2>(op, w);
+    write<false>(w, op->d, min_max(min_max(a, b, min, op->k[0]), c, min, op->k[0]), mask);
+    return op + 1;
 }
 
 struct Select {
@@ -363,6 +271,21 @@ void lower(Lower& x, const typed::FmnmxIsA& i) {
     x.op.d = x.destination_row(i.d.index);
     x.op.e = i.pd.index;
     lower_minmax_any_mode(x, i, x.source(i.a), x.source(i.b));
+}
+
+void lower(Lower& x, const typed::Fmnmx3& i) {
+    x.op.d = x.destination_row(i.d.index);
+    const Operand a = x.source(i.a), b = x.source(i.b), c = x.source(i.c);
+    x.op.a = a.at;
+    x.op.b = b.at;
+    x.op.c = c.at;
+    x.op.m[0] = a.modifier;
+    x.op.m[1] = b.modifier;
+    x.op.m[2] = c.modifier;
+    x.op.k[0] = static_cast<uint8_t>((i.ftz ? minmax_ftz : 0) | (i.nan ? minmax_nan : 0));
+    x.op.k[1] = static_cast<uint8_t>(b.scalar | c.scalar << 1);
+    set_predicate_source(x, 2, i.pa);
+    x.handler(minmax_three);
 }
 
 void lower(Lower& x, const typed::Fsel& i) {

@@ -12,6 +12,7 @@ void lower(Lower& x, const typed::Fswzadd& i);
 void lower(Lower& x, const typed::Fmul& i);
 void lower(Lower& x, const typed::Ffma& i);
 void lower(Lower& x, const typed::Fmnmx& i);
+void lower(Lower& x, const typed::Fmnmx3& i);
 void lower(Lower& x, const typed::FmnmxIsA& i);
 void lower(Lower& x, const typed::Fsel& i);
 void lower(Lower& x, const typed::Fsetp& i);

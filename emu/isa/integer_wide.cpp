@@ -11,7 +11,7 @@ namespace {
 // ---- IADD --------------------------------------------------------------------------------------
 //
 // m[0], m[1] complement the operands, m[2] is added, e is the predicate code of the carry in, k[0]
-// takes the carry out; k[2] bit 1: b is a scalar.
+// takes the carry out; k[1]: a 64-bit sum has a carry in; k[2] bit 1: b is a scalar.
 
 struct Plain {
     static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) { return L::add(a, b); }
@@ -39,7 +39,8 @@ V64 read_any64(const Warp& w, uint32_t at, bool scalar) {
 const Op* sum64_any(const Op* op, Warp& w, uint32_t mask) {
     const V64 a = flip(read64<Kind::row>(w, op->a), op->m[0]);
     const V64 b = flip(read_any64(w, op->b, op->k[2] & 2), op->m[1]);
-    const V64 part = L::add64(a, b), sum = L::add64(part, L::splat64(op->m[2]));
+    const V64 more = op->k[1] ? L::select64(predicate_value(w, op->e), L::splat64(1), L::splat64(0)) : L::splat64(op->m[2]);
+    const V64 part = L::add64(a, b), sum = L::add64(part, more);
     write64<false>(w, op->d, sum, mask);
     if (op->k[0] != 7)
         write_predicate(w, op->k[0], L::cmp_lt_u64(part, a) | L::cmp_lt_u64(sum, part), mask);
@@ -151,7 +152,7 @@ void lower(Lower& x, const typed::Iadd& i) {
     x.op.k[0] = i.pd.index;
     const bool plain = !i.x && x.op.m[2] == 0 && i.pd.index == 7;
     if (!i.b64) return plain ? emit_int2<Plain>(x, a, b) : x.handler(sum32);
-    if (i.x) return x.gap("a 64-bit IADD.X");
+    x.op.k[1] = i.x;
     if (!plain) return x.handler(sum64_any);
     if (b.scalar)
         x.handlers(sum64<Kind::scalar, false>, sum64<Kind::scalar, true>);

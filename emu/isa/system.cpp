@@ -51,16 +51,18 @@ const Op* s2r_uniform(const Op* op, Warp& w, uint32_t mask) {
 }
 
 // 64 bits of a counter, or zeros.
-const Op* cs2r_64(const Op* op, Warp& w, uint32_t mask) {
+uint64_t counter(const Op* op, Warp& w) {
     const auto id = static_cast<Sr>(op->k[0]);
-    uint64_t value;
-    switch (id) {
-        case Sr::ZERO: value = 0; break;
-        case Sr::CLOCKLO: value = w.cta->clock(); break;
-        case Sr::GLOBALTIMERLO: value = timer(w); break;
-        default: value = special_register(w, id, 0); break;
-    }
     if (op->k[1]) ++w.effects;
+    switch (id) {
+        case Sr::ZERO: return 0;
+        case Sr::CLOCKLO: return w.cta->clock();
+        case Sr::GLOBALTIMERLO: return timer(w);
+        default: return special_register(w, id, 0);
+    }
+}
+const Op* cs2r_64(const Op* op, Warp& w, uint32_t mask) {
+    const uint64_t value = counter(op, w);
     L::store(w.row(op->d), L::splat(static_cast<uint32_t>(value)), mask);
     L::store(w.row(op->d + row_bytes), L::splat(static_cast<uint32_t>(value >> 32)), mask);
     return op + 1;
@@ -164,6 +166,21 @@ void lower(Lower& x, const typed::Cs2r& i) {
     x.op.k[0] = static_cast<uint8_t>(i.a);
     x.op.k[1] = is_clock(i.a);
     x.handler(i.d.width == 2 ? cs2r_64 : s2r_uniform);
+}
+
+// m[0]: registers.
+const Op* cs2ur(const Op* op, Warp& w, uint32_t) {
+    const uint64_t value = counter(op, w);
+    w.uniform[op->d / 4] = static_cast<uint32_t>(value);
+    if (op->m[0] == 2) w.uniform[op->d / 4 + 1] = static_cast<uint32_t>(value >> 32);
+    return op + 1;
+}
+void lower(Lower& x, const typed::Cs2ur& i) {
+    x.op.d = x.uniform_destination(i.d.index, i.d.width);
+    x.op.m[0] = i.d.width;
+    x.op.k[0] = static_cast<uint8_t>(i.a);
+    x.op.k[1] = is_clock(i.a);
+    x.handler(cs2ur);
 }
 
 void lower(Lower& x, const typed::Nop&) { x.handler(nop); }

@@ -14,6 +14,7 @@ bool is_clock(typed::SpecialRegister id);
 
 void lower(Lower&, const typed::S2r&);
 void lower(Lower&, const typed::Cs2r&);
+void lower(Lower&, const typed::Cs2ur&);
 void lower(Lower&, const typed::Nop&);
 void lower(Lower&, const typed::Bpt&);
 void lower(Lower&, const typed::Usetmaxreg&);

@@ -95,6 +95,30 @@ const Op* redux(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
+// CREDUX: k[0] the operation, k[1] the type, k[2] .NAN. Floats as redux.sync.f32 (PTX ISA): NaN counts with .NAN only.
+const Op* credux(const Op* op, Warp& w, uint32_t mask) {
+    using O = typed::CreduxOp;
+    const auto what = static_cast<O>(op->k[0]);
+    const bool max = what == O::MAX || what == O::MAXABS;
+    V32 v = L::load(w.row(op->a));
+    uint32_t r = 0;
+    if (static_cast<typed::CreduxType>(op->k[1]) == typed::CreduxType::F32) {
+        if (what == O::MAXABS || what == O::MINABS) v = L::fabs(v);
+        const auto lane = [&](uint32_t rest) { return L::splat(L::lane(v, static_cast<unsigned>(std::countr_zero(rest)))); };
+        V32 sum = lane(mask);
+        for (uint32_t rest = mask; rest; rest &= rest - 1)  // the first again: a lone NaN becomes canonical
+            sum = op->k[2] ? (max ? L::fmax_nan(sum, lane(rest)) : L::fmin_nan(sum, lane(rest)))
+                           : (max ? L::fmax(sum, lane(rest)) : L::fmin(sum, lane(rest)));
+        r = L::lane(sum, 0);
+    } else if (static_cast<typed::CreduxType>(op->k[1]) == typed::CreduxType::S32) {
+        r = max ? L::reduce_max_s(v, mask) : L::reduce_min_s(v, mask);
+    } else {
+        r = max ? L::reduce_max_u(v, mask) : L::reduce_min_u(v, mask);
+    }
+    w.uniform[op->d / 4] = r;
+    return op + 1;
+}
+
 // elect.sync: the lowest lane that executes with the predicate, its number in the uniform register, ~0
 // if there is none (measured on an H200).
 const Op* elect(const Op* op, Warp& w, uint32_t mask) {
@@ -154,6 +178,17 @@ void lower(Lower& x, const typed::Redux& i) {
     x.op.k[1] = i.s32;
     if (i.op > 5) x.reject("REDUX with an invalid operation");
     x.handler(redux);
+}
+
+void lower(Lower& x, const typed::Credux& i) {
+    const bool absolute = i.op == typed::CreduxOp::MAXABS || i.op == typed::CreduxOp::MINABS;
+    if (static_cast<unsigned>(i.type) > 2 || (absolute && i.type != typed::CreduxType::F32)) return x.reject("CREDUX of an invalid type");
+    x.op.d = x.uniform_destination(i.d.index);
+    x.op.a = x.source_row(i.a.index);
+    x.op.k[0] = static_cast<uint8_t>(i.op);
+    x.op.k[1] = static_cast<uint8_t>(i.type);
+    x.op.k[2] = i.nan;
+    x.handler(credux);
 }
 
 void lower(Lower& x, const typed::Elect& i) {

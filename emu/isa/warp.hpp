@@ -11,6 +11,7 @@ void lower(Lower&, const typed::Vote&);
 void lower(Lower&, const typed::MatchAny&);
 void lower(Lower&, const typed::MatchAll&);
 void lower(Lower&, const typed::Redux&);
+void lower(Lower&, const typed::Credux&);
 void lower(Lower&, const typed::Elect&);
 
 }  // namespace SASSEMU_ISA_NS

@@ -80,5 +80,49 @@ TEST(Words, UniformRegistersAreBroadcastAndFilled) {
               (Pair{7, 9}));
 }
 
+// The uniform datapath of sm_120 and pairs of sm_100 against the same operation in vector registers, with special operands.
+TEST(Words, FloatsOfTheUniformDatapathAndPairsAreThoseOfVectors) {
+    constexpr uint32_t special[] = {0, 0x80000000, 1, 0x807fffff, 0x00800000, 0x3f800000, 0xbf800001, 0x7f7fffff, 0x7f800000, 0xff800000, 0x7fc00001,
+                                    0x4b000001, 0xcf000000, 0x4f7fffff, 0x33800000};
+    const char* uniform[][3] = {
+        {"UFADD%m UR4, UR5, -UR6", "FADD%m R4, R5, -R6", ".FTZ.RM"},
+        {"UFMUL%m UR4, UR5, |UR6|", "FMUL%m R4, R5, |R6|", ".RZ"},
+        {"UFFMA%m UR4, UR5, UR6, -UR5", "FFMA%m R4, R5, R6, -R5", ".RP.SAT"},
+        {"UFMNMX%m UR4, UR5, UR6, UPT", "FMNMX%m R4, R5, R6, PT", ".NAN"},
+        {"UFMNMX%m UR4, UR5, UR6, !UPT", "FMNMX%m R4, R5, R6, !PT", ".FTZ"},
+        {"UFSEL%m UR4, UR5, |UR6|, !UPT", "FSEL%m R4, R5, |R6|, !PT", ""},
+        {"UFSET.BF.LEU%m.AND UR4, UR5, UR6, UPT", "FSET.BF.LEU%m.AND R4, R5, R6, PT", ".FTZ"},
+        {"UFSETP.GT%m.AND UP0, UP1, UR5, UR6, UPT\n USEL UR4, UR5, UR6, UP0", "FSETP.GT%m.AND P0, P1, R5, R6, PT\n SEL R4, R5, R6, P0", ".FTZ"},
+        {"UF2I%m UR4, UR5", "F2I%m R4, R5", ".U32.TRUNC.NTZ"},
+        {"UI2F%m UR4, UR5", "I2F%m R4, R5", ".U32.RP"},
+        {"UF2F.BF16.F32 UR4, UR5", "F2F.BF16.F32 R4, R5", ""},
+    };
+    const auto text = [](std::string s, const char* modes) {
+        if (const size_t at = s.find("%m"); at != std::string::npos) s.replace(at, 2, modes);
+        return " " + s + "\n";
+    };
+    const auto put = [](const char* name, const std::string& at, uint32_t v) { return std::string(" ") + name + at + ", " + std::to_string(v) + "\n"; };
+    uint32_t n = 0;
+    for (const uint32_t a : special)
+        for (const auto& [u, v, modes] : uniform)
+            for (const char* m : {"", modes}) {
+                const uint32_t b = special[++n % std::size(special)];
+                const Pair both = run(put("UMOV UR", "5", a) + put("UMOV UR", "6", b) + put("MOV R", "5", a) + put("MOV R", "6", b) +
+                                          text(u, m) + text(v, m) + " MOV R0, UR4\n MOV R1, R4\n", false, "sm_120");
+                ASSERT_EQ(both[0], both[1]) << u << m << " of " << std::hex << a << ", " << b;
+            }
+    for (const uint32_t a : special) {
+        const uint32_t b = special[++n % std::size(special)], c = special[++n % std::size(special)];
+        const std::string set = put("MOV R", "4", a) + put("MOV R", "5", b) + put("MOV R", "6", c) + put("MOV R", "7", a);
+        for (const char* m : {"", ".FTZ", ".RM"}) {
+            const std::string fma = std::string("FFMA") + m, fmas = std::string("FFMA2") + m;
+            EXPECT_EQ(run(set + " " + fmas + " R0, R4.F32x2.HI_LO, -R6.F32x2.LO_HI, R4.F32\n", false, "sm_100"),
+                      run(set + " " + fma + " R0, R4, -R7, R4\n " + fma + " R1, R5, -R6, R4\n", false, "sm_100"));
+        }
+        EXPECT_EQ(run(set + " FMNMX3 R0, |R4|, R5, -R6, !PT\n FMNMX3.NAN R1, R4, R5, R6, PT\n", false, "sm_100"),
+                  run(set + " FMNMX R0, |R4|, R5, !PT\n FMNMX R0, R0, -R6, !PT\n FMNMX.NAN R1, R4, R5, PT\n FMNMX.NAN R1, R1, R6, PT\n", false, "sm_100"));
+    }
+}
+
 }  // namespace
 }  // namespace sassemu
