@@ -42,6 +42,7 @@ check "an observer is no model" 2 "is no memory model" --model "$plugins/recorde
 check "no such model" 2 "there is no such plugin" --model nowhere
 check "findings" 6 "refuses: test: a finding \(3 times\)" --plugin "$plugins/refuses.so"
 check "a model refuses" 3 "the test refuses" --model "$plugins/refuses.so:answer=4"
+check "a model refuses while it is told of that" 3 "the test refuses" --model "$plugins/refuses.so:answer=5"
 check "a model answers nonsense" 3 "a number that is no answer" --model "$plugins/refuses.so:answer=9"
 check "a model supplies nothing" 3 "without having supplied" --model "$plugins/refuses.so:answer=1"
 check "runs" 0 "FFMA|LDG" --plugin "$plugins/opcode_histogram.so:top=50"

@@ -7,8 +7,11 @@ struct Refuses : sassemu::Plugin {
     static constexpr bool defers = true;
     explicit Refuses(const sassemu::Start& s) : Plugin(s), answer(s.number("answer", 0)) { s.number("limit", 1); }
     int issue(const sassemu_access& a) {
-        if (answer == 4) host.fault(session, a.warp, a.insn, a.lanes, "the test refuses");
+        if (answer == 4 || answer == 5) host.fault(session, a.warp, a.insn, a.lanes, "the test refuses");
         return static_cast<int>(answer);
+    }
+    void fault(const sassemu_fault_info& f) {
+        if (answer == 5) host.fault(session, f.warp, f.insn, f.lanes, "and once more");
     }
     void launch_begin(sassemu_launch) {}
     void finish() {
