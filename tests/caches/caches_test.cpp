@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstring>
+#include <span>
 #include <map>
 
 #include "emu/gpu.hpp"
@@ -99,8 +99,8 @@ class Machine {
         r.grid = {grid, 1, 1};
         r.block = {block, 1, 1};
         r.limits.seconds = 20;
-        r.params.resize(arguments.size() * 8);
-        std::memcpy(r.params.data(), arguments.data(), r.params.size());
+        const auto bytes = std::as_bytes(std::span(arguments));
+        r.params.assign(bytes.begin(), bytes.end());
         auto result = gpu_->launch(r);
         EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message());
         return result.ok() ? *result : LaunchResult{};

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <span>
 
 #include "emu/gpu.hpp"
 #include "emu/module/module.hpp"
@@ -55,8 +55,8 @@ class Machine {
         r.grid = {grid, 1, 1};
         r.block = {block, 1, 1};
         r.limits.seconds = 60;
-        r.params.resize(arguments.size() * 8);
-        std::memcpy(r.params.data(), arguments.data(), r.params.size());
+        const auto bytes = std::as_bytes(std::span(arguments));
+        r.params.assign(bytes.begin(), bytes.end());
         auto result = gpu_->launch(r);
         EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message());
         return result.ok() ? *result : LaunchResult{};
