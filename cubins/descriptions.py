@@ -196,6 +196,10 @@ plan("vote_match",
      {"x": rnd("u32", 512, 55), "out": fill(512 * 64, 0, EXACT)},
      launch("vote_match", 4, 128, "x", "out"))
 
+plan("divided_sync",
+     {"x": rnd("u32", 512, 131), "shuffled": fill(512 * 24, 0, EXACT), "voted": fill(512 * 16, 0, EXACT), "met": fill(512 * 12, 0, EXACT)},
+     launch("shuffles", 4, 128, "x", "shuffled"), launch("votes", 4, 128, "x", "voted"), launch("barriers", 4, 128, "x", "met"))
+
 plan("int64",
      {"a": rnd("i64", 400, 56), "b": rnd("i64", 400, 57), "out": fill(64000, 0, EXACT)},
      launch("int64", 4, 128, "a", "b", "out", i32(400)))

@@ -127,6 +127,40 @@ def scan(r):
 
 
 @check
+def divided_sync(r):
+    x, full = [int(v) for v in r.given("x", "u4")], 0xffffffff
+    shuffled, voted, met = [], [], []
+    for first in range(0, 512, 32):
+        v = x[first:first + 32]
+        odd = [a & 1 for a in v]
+        put = [[a * 3 & full if o else a ^ 0x1234 for a, o in zip(v, odd)], [(a + 7 if o else a - 9) & full for a, o in zip(v, odd)],
+               [a if a % 3 == 0 else ~a & full if a % 3 == 1 else a >> 3 for a in v], [(a if a & 2 else a * 5) & full for a in v]]
+        h = list(v)
+        for bit in range(4):
+            h = [h[t] * 31 + h[t ^ 1 << bit] & full for t in range(32)]
+        total = sum(a & 0xffff if a & 4 else a & 0xff for a in v)
+        for t in range(32):
+            got = [put[0][t ^ 16], put[1][t * 5 % 32], put[2][t + 3 if t < 29 else t], put[3][t - 2 if t > 1 else t]]
+            shuffled += [got[0] + 5 if odd[t] else got[0] * 7, got[1] * 11 if odd[t] else got[1] + 13,
+                         (got[2] + 1, got[2] ^ 2, got[2] - 3)[v[t] % 3], v[t] if t % 2 else got[3] + 17 if v[t] & 2 else got[3] ^ 19, h[t],
+                         total + (1 if v[t] & 4 else 2)]
+        ballot = sum((a >> (1 if a & 1 else 2) & 1) << t for t, a in enumerate(v))
+        some = int(any(a % (29 if a & 1 else 31) == 0 for a in v))
+        key = [a & 12 if a & 1 else a & 24 for a in v]
+        every = int(all(a & (0xff if a & 8 else 0xff00) for a in v))
+        for t, a in enumerate(v):
+            voted += [ballot if a & 1 else ~ballot, some * 2 + 4 if a & 1 else some + 8, sum(1 << k for k in range(32) if key[k] == key[t]),
+                      every if a & 8 else every + 2]
+    for i, a in enumerate(x):
+        near, far = x[i ^ 9], x[i // 128 * 128 + 127 - i % 128]
+        near = near * 3 if near & 1 else near ^ 0x77
+        far = far + 100 if far & 2 else far - 100
+        count = sum((b & (16 if b & 4 else 32)) != 0 for b in x[i // 128 * 128:][:128])
+        met += [near + 1 if a & 1 else near * 3, far if a & 2 else far * 5, count]
+    return all(r.same(name, np.array([w & full for w in held], "u4")) for name, held in (("shuffled", shuffled), ("voted", voted), ("met", met)))
+
+
+@check
 def histogram(r):
     return r.same("bins", np.bincount(r.given("data", "u1"), minlength=256).astype("u4"))
 

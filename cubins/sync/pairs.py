@@ -261,7 +261,7 @@ def patterns(W, R, FEW):
     pattern("aligned",
             {"in": words(64), "out": gives([UNTOUCHED if i % 32 >= W else (D[i ^ 33] - 7) * 3 if i % 2 else D[i ^ 33] + 5 + 9
                                             for i in range(64)])},
-            launch("aligned", 1, 32 + W, "in", "out"), apart=[find(MISUSE, "odd"), find(MISUSE, "even")])
+            launch("aligned", 1, 32 + W, "in", "out"), apart=[find(MISUSE, "odd"), find(MISUSE, "even")], ends={"apart": "deadlock"})
     pattern("tensormap",
             {"in": words(R * W), "made": room(32), "out": gives([D[(R - 1 - i // W) * W + i % W] for i in range(R * W)])},
             launch("tensormap", 1, 2 * W, table("in", W, R), "made", "out"), acquire=[find(MAP, "write", "copy")])

@@ -141,7 +141,7 @@ void apply_control(const ControlText& c, const sassdec_insn& insn, std::uint64_t
         const auto any = [](const std::uint64_t (&s)[4]) { return (s[0] | s[1] | s[2] | s[3]) != 0; };
         const bool jumps = insn.groups & (SASSDEC_GROUP_BRANCH | SASSDEC_GROUP_CALL | SASSDEC_GROUP_RETURN | SASSDEC_GROUP_EXIT);
         if (any(out.r) || any(out.ur) || out.p || out.up) write = default_write;
-        if (!jumps && (any(in.r) || any(in.ur))) read = default_read;
+        if (!jumps && (any(in.r) || any(in.ur) || in.p || in.up)) read = default_read;
     }
     if (form.barred_scoreboards & 1) write = no_barrier;
     if (form.barred_scoreboards & 2) read = no_barrier;

@@ -39,10 +39,11 @@ struct SassServices {
     static const sassemu::Op* give_way(Warp&, const sassemu::Op* op) { return op + 1; }
     static const sassemu::Op* bsync(Warp&, const sassemu::Op* op, uint32_t, uint32_t) { return op + 1; }
     static void recheck(Warp&) {}
-    static const sassemu::Op* warpsync(Warp& w, const sassemu::Op* op, uint32_t lanes, const uint32_t want[32], bool) {
+    static const sassemu::Op* warpsync(Warp& w, const sassemu::Op* op, uint32_t lanes, const uint32_t want[32], Meeting) {
         note(w, Call::warpsync).lanes = want[std::countr_zero(lanes)];
         return op + 1;
     }
+    static const sassemu::Op* end_collective(Warp&, const sassemu::Op* op, uint32_t) { return op + 1; }
     static const sassemu::Op* exit(Warp& w, const sassemu::Op*, uint32_t) {
         note(w, Call::exit);
         return nullptr;
@@ -132,6 +133,7 @@ struct SassServices {
             s.bsync = bsync;
             s.recheck = recheck;
             s.warpsync = warpsync;
+            s.end_collective = end_collective;
             s.exit = exit;
             s.barrier = barrier;
             s.cluster_arrive = cluster_arrive;

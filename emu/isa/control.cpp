@@ -30,7 +30,7 @@ const Op* bra_if_both(const Op* op, Warp& w, uint32_t mask) {
 // Taken as a whole when lanes of the mask do not run together (DIV, m[2] = 0), or when they do.
 const Op* bra_convergence(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
-    const uint32_t want = op->k[1] ? w.scalar32(op->a) & w.live : w.live;
+    const uint32_t want = op->k[1] ? (op->k[2] ? ~w.scalar32(op->a) : w.scalar32(op->a)) & w.live : w.live;
     // The lanes that execute the branch, guard included, not all that run: code that finds masks
     // different between lanes relies on it (R2UR with a predicate, then @!P BRA.DIV).
     const bool together = (want & ~mask) == 0;
@@ -124,11 +124,11 @@ const Op* yield(const Op* op, Warp& w, uint32_t) {
     return w.paths_used == 1 ? op + 1 : services(w).give_way(w, op);
 }
 
-// All lanes name the same mask.
+// WARPSYNC. k[2]: its Meeting; m[0]: the target of a collective. Here all lanes name the same mask.
 const Op* meet(const Op* op, Warp& w, uint32_t mask, uint32_t named) {
     alignas(64) uint32_t want[32];
     L::store(want, L::splat(named));
-    return services(w).warpsync(w, op, mask, want, op->k[2]);
+    return services(w).warpsync(w, op, mask, want, static_cast<Meeting>(op->k[2]));
 }
 const Op* warpsync_all(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
@@ -138,7 +138,11 @@ const Op* warpsync(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
     if (!mask) return op + 1;
     if (op->k[1]) return meet(op, w, mask, w.scalar32(op->a));
-    return services(w).warpsync(w, op, mask, w.row(op->a), op->k[2]);
+    return services(w).warpsync(w, op, mask, w.row(op->a), static_cast<Meeting>(op->k[2]));
+}
+const Op* end_collective(const Op* op, Warp& w, uint32_t mask) {
+    mask = taken(op, w, mask);
+    return mask ? services(w).end_collective(w, op, mask) : op + 1;
 }
 
 const Op* lepc(const Op* op, Warp& w, uint32_t mask) {
@@ -168,6 +172,7 @@ void lower(Lower& x, const typed::Bra& i) {
         x.op.m[2] = i.how == typed::BraKind::CONV;
         x.op.k[1] = i.mask.kind == typed::SrcKind::UReg;
         if (x.op.k[1]) x.op.a = x.uniform_scalar(i.mask.index);
+        x.op.k[2] = i.mask.inv;
         x.handler(bra_convergence);
     } else {
         // BRA.U has a uniform predicate as well.
@@ -277,8 +282,11 @@ void lower(Lower& x, const typed::BmovToB& i) {
 }
 void lower(Lower& x, const typed::Yield&) { x.handler(yield); }
 
+void set_meeting(Lower& x, Meeting m) { x.op.k[2] = static_cast<uint8_t>(m); }
+
 void lower(Lower& x, const typed::WarpsyncAll& i) {
     set_predicate(x, i.pa);
+    set_meeting(x, Meeting::here);
     x.handler(warpsync_all);
 }
 void lower(Lower& x, const typed::Warpsync& i) {
@@ -286,23 +294,27 @@ void lower(Lower& x, const typed::Warpsync& i) {
     const Operand a = x.source(i.a);
     x.op.a = a.at;
     x.op.k[1] = a.scalar;
-    x.op.k[2] = i.mode != 0;  // .EXCLUSIVE
+    set_meeting(x, i.mode != 0 ? Meeting::exclusive : Meeting::here);
     x.handler(warpsync);
 }
 
-// The lanes that meet run the region together and stay together after it; the hardware restores the
-// paths as they were, which no result can tell.
 void lower(Lower& x, const typed::WarpsyncCollective& i) {
     set_predicate(x, i.pa);
+    set_target(x, i.target);
     x.op.a = x.source_row(i.a.index);
-    x.op.k[2] = 1;  // what follows is run by one group after the other
+    set_meeting(x, Meeting::collective);
     x.handler(warpsync);
 }
 void lower(Lower& x, const typed::WarpsyncCollectiveAll& i) {
     set_predicate(x, i.pa);
+    set_target(x, i.target);
+    set_meeting(x, Meeting::collective_all);
     x.handler(warpsync_all);
 }
-void lower(Lower& x, const typed::Endcollective&) { x.handler(nothing); }
+void lower(Lower& x, const typed::Endcollective& i) {
+    set_predicate(x, i.pa);
+    x.handler(end_collective);
+}
 
 void lower(Lower& x, const typed::Lepc& i) {
     x.op.d = x.destination_row(i.d.index, 2);

@@ -153,7 +153,8 @@ const Op* load_object(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
-// As exchange; the object is replaced by c where it equals b. Assumed: no compiler emits it, and it was not measured.
+// As exchange; the object is replaced by c where it equals b. No compiler emits it; on an H200 any word may be there and
+// any may come (tests/hardware/async/cas.sass).
 const Op* compare_and_swap(const Op* op, Warp& w, uint32_t mask) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
     std::byte* object = services(w).shared(w, op, lane, w.scalar32(op->a) + op->m[0], 8);
@@ -235,10 +236,12 @@ void lower(Lower& x, const typed::SyncsLd& i) {
 void lower(Lower& x, const typed::SyncsCas& i) {
     if (i.what != 2) return x.reject("SYNCS of an unknown kind");
     uniform_address(x, i.addr);
-    // On sm_90 URZ for both pairs stands for UR60 and UR62 (its text says so).
+    // Where the text of sm_90 has UR60 and UR62, the field is URZ: both pairs read zeros (measured).
     const bool named = i.b.kind == typed::SrcKind::UReg;
-    x.op.b = x.uniform_scalar(named ? i.b.index : 60, 2);
-    x.op.c = x.uniform_scalar(named ? i.c.index : 62, 2);
+    const unsigned expected = named ? i.b.index : SASSDEC_URZ, next = named ? i.c.index : SASSDEC_URZ;
+    if (expected != SASSDEC_URZ && expected % 4) return x.reject("SYNCS.CAS with pairs that do not begin at a multiple of four");
+    x.op.b = x.uniform_scalar(expected, 2);
+    x.op.c = x.uniform_scalar(next, 2);
     x.op.d = x.uniform_destination(i.d.index, 2);
     x.handler(compare_and_swap);
 }

@@ -51,9 +51,10 @@ struct Services {
     const Op* (*bsync)(Warp&, const Op*, uint32_t lanes, uint32_t barrier);
     // After b[][] has changed or lanes have left: paths at BSYNC may now go on.
     void (*recheck)(Warp&);
-    // `want`: the mask that each lane names; lanes that name the same one meet. Exclusive: each group
-    // is a path of its own from then on.
-    const Op* (*warpsync)(Warp&, const Op*, uint32_t lanes, const uint32_t want[32], bool exclusive);
+    // `want`: the mask that each lane names; lanes that name the same one meet. The target of a collective is
+    // where its lanes go on if others' code ran for them.
+    const Op* (*warpsync)(Warp&, const Op*, uint32_t lanes, const uint32_t want[32], Meeting);
+    const Op* (*end_collective)(Warp&, const Op*, uint32_t lanes);
     const Op* (*exit)(Warp&, const Op*, uint32_t lanes);
     const Op* (*barrier)(Warp&, const Op*, uint32_t lanes, const BarrierRequest&);
     // The barrier of the cluster (UCGABAR_ARV, UCGABAR_WAIT).

@@ -26,6 +26,7 @@ enum class PathState : uint8_t {
     runnable,
     at_bsync,      // convergence barrier `barrier`
     at_warpsync,   // all lanes of `want`
+    in_collective, // the lanes of `want` run in another path, up to its ENDCOLLECTIVE
     at_bar,        // CTA barrier `barrier`
     parked,        // spins: waits until a watched byte changes
     in_flight,     // waits for a deferred load
@@ -36,6 +37,15 @@ enum class PathState : uint8_t {
     at_grid_wait,  // griddepcontrol.wait
 };
 
+// How lanes at WARPSYNC find each other (emu/isa/QUESTIONS.md, T11).
+enum class Meeting : uint8_t {
+    none,
+    here,            // at the same instruction: before sm_90 compiled code has one WARPSYNC in a function that all lanes call
+    exclusive,       // the same, and each group is a path of its own from then on
+    collective,      // at any WARPSYNC.COLLECTIVE that names the same lanes
+    collective_all,  // at any WARPSYNC.COLLECTIVE.ALL
+};
+
 // How a suspended try_wait ended.
 enum class WaitAnswer : uint8_t { none, completed, timed_out };
 
@@ -43,15 +53,16 @@ enum class WaitAnswer : uint8_t { none, completed, timed_out };
 struct Path {
     const Op* pc = nullptr;
     uint32_t lanes = 0;
-    uint32_t want = 0;         // at_warpsync: lanes that must arrive
+    uint32_t want = 0;         // at_warpsync: lanes that must arrive; in a collective: those that came with this path
     PathState state = PathState::runnable;
-    bool exclusive = false;    // at_warpsync: goes on apart from other groups
+    Meeting meeting = Meeting::none;  // at_warpsync; runnable: the path runs a collective
     uint8_t barrier = 0;
     bool yielded = false;      // at YIELD or NANOSLEEP, and has not run since
     uint16_t spins = 0;        // quanta in a row that ended on the same back edge
     const Op* edge = nullptr;  // the back edge at which the last quantum ended
     const Op* head = nullptr;  // where it leads: a watched iteration begins there
     const Op* yield = nullptr; // the last YIELD, if it did not come back to the same one
+    const Op* end = nullptr;   // in_collective: where the path goes on afterwards
     uint32_t watch = 0;        // parked: index of its watch list in the CTA
     uint64_t wake = 0;         // asleep: virtual time
     uint32_t saved = 0;        // preempted: where its uniform registers are kept, see paths::preempt

@@ -4,7 +4,9 @@
 // and where the chip differs: emu/isa/QUESTIONS.md, T11.
 #include "emu/schedule/paths.hpp"
 
+#include <bit>
 #include <cstring>
+#include <utility>
 
 #include "emu/plugin/sync_events.hpp"
 #include "emu/schedule/engine.hpp"
@@ -33,7 +35,7 @@ void release(Warp& w, uint32_t which) {
     for (uint32_t i = 0; i < w.paths_used; ++i) {
         if (!(which >> i & 1)) continue;
         w.paths[i].state = PathState::runnable;
-        w.paths[i].exclusive = false;
+        w.paths[i].meeting = Meeting::none;
         for (uint32_t k = w.paths_used; k-- > i + 1;) {
             if (!(which >> k & 1) || w.paths[k].pc != w.paths[i].pc) continue;
             w.paths[i].lanes |= w.paths[k].lanes;
@@ -72,6 +74,39 @@ bool is_waited_for(const Path& p) {
     }
 }
 
+bool is_collective(Meeting m) { return m == Meeting::collective || m == Meeting::collective_all; }
+
+// Whether q, whose lanes p waits for at WARPSYNC, has come to where p waits. Who waits elsewhere does not count.
+bool meets(const Path& p, const Path& q) {
+    if (q.state != PathState::at_warpsync || q.meeting != p.meeting) return false;
+    switch (p.meeting) {
+        case Meeting::here:
+        case Meeting::exclusive: return q.pc == p.pc;
+        case Meeting::collective: return q.want == p.want;
+        default: return true;
+    }
+}
+
+// Makes one path of those in `which`, which have met for a collective: the one that came last runs for all.
+void gather(Warp& w, uint32_t which) {
+    const uint32_t last = which >> w.current & 1 ? w.current : std::bit_width(which) - 1u;
+    Path& runner = w.paths[last];
+    runner.state = PathState::runnable;
+    runner.want = runner.lanes;
+    for (which &= ~(1u << last); which; which &= which - 1) {
+        Path& p = w.paths[std::countr_zero(which)];
+        runner.lanes |= p.lanes;
+        p.state = PathState::in_collective;
+        p.want = std::exchange(p.lanes, 0u);
+    }
+}
+
+// A collective is left by ENDCOLLECTIVE alone, and by all of its lanes: an H200 calls the rest an illegal instruction.
+const Op* leaves_collective(Warp& w, const Op* op, uint32_t lanes) {
+    return engine(w).fault(w, op, lanes, FaultKind::illegal_instruction,
+                           "a collective (WARPSYNC.COLLECTIVE) ends at ENDCOLLECTIVE, with all of its lanes", false, 0);
+}
+
 // The lanes of `todo` that name the same mask as its first.
 uint32_t same_mask(const uint32_t want[32], uint32_t todo) {
     const uint32_t named = want[std::countr_zero(todo)];
@@ -100,17 +135,20 @@ uint32_t ready(Warp& w, bool bsync) {
     for (; waiting & ~all; waiting &= waiting - 1) {
         const Path& p = w.paths[std::countr_zero(waiting)];
         if (all >> std::countr_zero(waiting) & 1) continue;
-        if (all && p.exclusive) continue;
+        const bool alone = p.meeting == Meeting::exclusive || is_collective(p.meeting);
+        if (all && alone) continue;
         const uint32_t need = bsync ? members(w, p) : p.want & w.live;
         if (need & busy) continue;
         uint32_t arrived = 0, which = 0, excused = 0;
-        bool inner = false;  // somebody is at the end of a region of its own, and will come
+        bool inner = false;  // somebody is at the end of a region of its own, and will come; or at another WARPSYNC
         for (uint32_t k = 0; k < w.paths_used; ++k) {
             const Path& q = w.paths[k];
             if (!(q.lanes & need)) continue;
-            if (!bsync || same_region(w, p, q)) {
+            if (bsync ? same_region(w, p, q) : meets(p, q)) {
                 arrived |= q.lanes;
                 which |= 1u << k;
+            } else if (!bsync) {
+                inner = true;
             } else {
                 excused |= q.lanes;
                 inner |= q.state == PathState::at_bsync && !(members(w, q) & p.lanes);
@@ -122,7 +160,7 @@ uint32_t ready(Warp& w, bool bsync) {
             w.b[p.barrier][std::countr_zero(todo)] &= ~arrived;
         if (Hooks* hooks = engine(w).hooks()) events::warp_joins(*hooks, w, p.pc - 1, arrived);
         all |= which;
-        if (p.exclusive) break;
+        if (alone) break;
     }
     return all;
 }
@@ -248,6 +286,7 @@ const Op* yield(Warp& w, const Op* target, const Op* edge) {
 
 const Op* give_way(Warp& w, const Op* op) {
     Path& p = w.path();
+    if (is_collective(p.meeting)) return leaves_collective(w, op, p.lanes);
     const uint8_t from = w.current;
     const bool again = p.yield == op;
     p.pc = op + 1;
@@ -274,18 +313,23 @@ const Op* bsync(Warp& w, const Op* op, uint32_t lanes, uint32_t barrier) {
 
 void recheck(Warp& w) {
     // Lanes that meet at a WARPSYNC leave it before anybody at BSYNC stops waiting for them.
-    for (uint32_t which; (which = ready(w, false)) || (which = ready(w, true));) release(w, which);
+    for (uint32_t which; (which = ready(w, false)) || (which = ready(w, true));)
+        if (is_collective(w.paths[std::countr_zero(which)].meeting))
+            gather(w, which);
+        else
+            release(w, which);
 }
 
 // Whoever waits for nobody outside of its group goes on, and lanes that do are not divided: neither
 // from each other, whatever masks they name, nor from those whose guard was false. .EXCLUSIVE divides
 // them. (Both measured on an H200.)
-const Op* warpsync(Warp& w, const Op* op, uint32_t lanes, const uint32_t want[32], bool exclusive) {
+const Op* warpsync(Warp& w, const Op* op, uint32_t lanes, const uint32_t want[32], Meeting meeting) {
+    const bool collective = is_collective(meeting);
     uint32_t waiting = 0;
     for (uint32_t todo = lanes; todo;) {
         const uint32_t named = want[std::countr_zero(todo)], group = same_mask(want, todo);
         todo &= ~group;
-        if ((named & w.live & ~group) || (exclusive && group != w.active))
+        if ((named & w.live & ~group) || (meeting == Meeting::exclusive && group != w.active) || collective)
             waiting |= group;
         else if (Hooks* hooks = engine(w).hooks())
             events::warp_joins(*hooks, w, op, group);
@@ -298,8 +342,9 @@ const Op* warpsync(Warp& w, const Op* op, uint32_t lanes, const uint32_t want[32
         p.lanes = w.active = group;
         p.pc = op + 1;
         p.state = PathState::at_warpsync;
-        p.exclusive = exclusive;
-        p.want = want[std::countr_zero(group)] & w.live;
+        p.meeting = meeting;
+        p.want = want[std::countr_zero(group)] & w.exists;
+        if (collective) p.end = op + static_cast<int32_t>(op->m[0]);
         todo &= ~group;
         if (!todo) break;
         add_path(w, op + 1, todo);
@@ -309,7 +354,28 @@ const Op* warpsync(Warp& w, const Op* op, uint32_t lanes, const uint32_t want[32
     return run_other_path(w);
 }
 
+// The path that ran goes on behind ENDCOLLECTIVE, the others at the targets of their own WARPSYNCs (measured).
+const Op* end_collective(Warp& w, const Op* op, uint32_t lanes) {
+    Path& runner = w.path();
+    uint32_t all = runner.want;
+    for (uint32_t i = 0; i < w.paths_used; ++i)
+        if (const Path& p = w.paths[i]; p.state == PathState::in_collective && (p.want & runner.lanes)) all |= p.want;
+    if (!is_collective(runner.meeting) || lanes != all) return leaves_collective(w, op, lanes);
+    for (uint32_t i = 0; i < w.paths_used; ++i) {
+        Path& p = w.paths[i];
+        if (p.state != PathState::in_collective || !(p.want & all)) continue;
+        p.state = PathState::runnable;
+        p.meeting = Meeting::none;
+        p.lanes = p.want;
+        p.pc = p.end;
+    }
+    runner.meeting = Meeting::none;
+    runner.lanes = w.active = runner.want;
+    return op + 1;
+}
+
 const Op* exit(Warp& w, const Op* op, uint32_t lanes) {
+    if (is_collective(w.path().meeting)) return leaves_collective(w, op, lanes);
     Cta& cta = *w.cta;
     if (Hooks* hooks = engine(w).hooks()) events::exits(*hooks, w, op, lanes);
     if (w.in_flight) engine(w).drain(w);

@@ -11,7 +11,8 @@ const Op* yield(Warp&, const Op* target, const Op* edge);
 const Op* give_way(Warp&, const Op*);
 const Op* bsync(Warp&, const Op*, uint32_t lanes, uint32_t barrier);
 void recheck(Warp&);
-const Op* warpsync(Warp&, const Op*, uint32_t lanes, const uint32_t want[32], bool exclusive);
+const Op* warpsync(Warp&, const Op*, uint32_t lanes, const uint32_t want[32], Meeting);
+const Op* end_collective(Warp&, const Op*, uint32_t lanes);
 const Op* exit(Warp&, const Op*, uint32_t lanes);
 const Op* sleep(Warp&, const Op*, uint32_t lanes, uint64_t ns);
 // The path executes `op` again once one of these bytes differs.

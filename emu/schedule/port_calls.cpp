@@ -230,7 +230,7 @@ void Engine::drain(Warp& w) {
 
 const Services& engine_services() {
     static const Services table{fault, unsupported, paths::split,    paths::jump, paths::yield, paths::give_way,
-                                paths::bsync,  paths::recheck,  paths::warpsync,
+                                paths::bsync,  paths::recheck,  paths::warpsync, paths::end_collective,
                                 paths::exit,   paths::barrier,
                                 paths::cluster_arrive, paths::cluster_wait, paths::launch_dependents, paths::grid_wait,
                                 paths::shared,

@@ -29,6 +29,7 @@ std::string describe_state(const Cta& cta, const Path& p) {
         case PathState::at_bsync:
             return "waits at convergence barrier B" + std::to_string(p.barrier);
         case PathState::at_warpsync: return "waits at WARPSYNC for lanes " + hex(p.want);
+        case PathState::in_collective: return "waits for the end of a collective with lanes " + hex(p.want);
         case PathState::at_bar: {
             const Barrier& b = cta.barrier[p.barrier];
             return "waits at CTA barrier " + std::to_string(p.barrier) + ": " +

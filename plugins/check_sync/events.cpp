@@ -42,8 +42,8 @@ void Checker::launch_end(sassemu_launch, const char* status) {
     // Lanes that wait for others of their warp before a barrier that all of it must execute, with nothing else to wait for.
     if (end == "deadlock" && mbarriers_.empty() && cluster_barriers_.empty() && flags_[0].empty() && flags_[1].empty())
         for (const auto& [handle, w] : warps_)
-            if (w.gathered && w.gathering)
-                misused(w, w.gathered, w.gathering, diverged(w.gathered, host.active(handle) | w.gathered), same_barrier);
+            for (const auto& [insn, lanes] : w.gathering)
+                if (lanes) misused(w, lanes, insn, diverged(lanes, host.active(handle) | lanes), same_barrier);
     warps_.clear();
     recent_.fill({});
     for (auto& flags : flags_) flags.clear();
@@ -124,7 +124,7 @@ void Checker::before(sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
     const uint32_t insn = meanings_.number(i);
     const Meaning& m = meanings_[insn];
     if (m.opcode.starts_with("WARPSYNC")) {
-        if (m.aligned) w.gathering = insn, w.gathered |= lanes;
+        if (m.aligned) w.gathering[insn] |= lanes;
         return;
     }
     if (m.opcode.starts_with("UTMACCTL")) return order_.tensormap_fence(w, lanes);
@@ -277,7 +277,7 @@ void Checker::sync(const sassemu_sync& s) {
             break;
         }
         case SASSEMU_SYNC_WARP: {
-            w->gathered &= ~s.lanes;
+            for (auto& [at, lanes] : w->gathering) lanes &= ~s.lanes;
             const bool stated = m.opcode.starts_with("WARPSYNC") && !m.collective();
             order_.together(*w, s.lanes, stated);
             const uint32_t fresh = ++w->next_class;

@@ -120,7 +120,7 @@ struct Warp {
     Issue issue;                    // of the last copy: what these lanes knew in that epoch
     uint32_t issue_epoch = ~0u, issue_lanes = 0;
     uint32_t texture = 0;           // the last instruction that reads one
-    uint32_t gathering = 0, gathered = 0;  // a WARPSYNC for which lanes are waiting, and those
+    std::map<uint32_t, uint32_t> gathering;  // WARPSYNCs before barriers of a CTA, and the lanes that wait there
     uint32_t copies[3][32] = {};    // groups committed: LDGSTS, bulk, tensor units
     uint32_t tensor[4] = {};        // waits for its loads, for its stores; the last commit before which it asked for work; commits
     std::array<Known, 32> known;

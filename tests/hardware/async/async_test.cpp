@@ -1,4 +1,4 @@
-// Replays what an H200 did with mbarrier protocols, tensor maps and tensor copies (record.cu).
+// Replays what an H200 did with mbarrier protocols, SYNCS.CAS, tensor maps and tensor copies (record.cu).
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -8,7 +8,7 @@
 #include "emu/async/tensor_map.hpp"
 #include "emu/gpu.hpp"
 #include "emu/module/module.hpp"
-#include "tests/hardware/async/tensor_cases.hpp"
+#include "tests/hardware/async/cas_cases.hpp"
 
 namespace sassemu {
 namespace {
@@ -104,6 +104,24 @@ TEST(Mbarrier, ProtocolsLeaveTheObjectsAndTokensOfAnH200) {
         if (cases::folded_lanes(&hashes[size_t{i} * 32]) != record[i] && ++differing == 1)
             ADD_FAILURE() << "sequence " << i;
     EXPECT_EQ(differing, 0u) << "of " << count;
+}
+
+TEST(Mbarrier, SyncsCasReplacesAnyWordAsOnAnH200) {
+    const auto record = recorded("cas.bin");
+    ASSERT_EQ(record.size(), 20000u);
+    const auto count = static_cast<uint32_t>(record.size());
+    std::vector<cas_cases::Case> list;
+    for (uint32_t i = 0; i < count; ++i) list.push_back(cas_cases::make(i));
+    Device device("cas.cubin");
+    const uint64_t from = device.allocate(count * sizeof list[0]), out = device.allocate(count * sizeof(cas_cases::Result));
+    ASSERT_TRUE(device.gpu->write(from, std::as_bytes(std::span(list))));
+    device.launch("cas", count, 32, out, from);
+    std::vector<cas_cases::Result> results(count);
+    ASSERT_TRUE(device.gpu->read(out, std::as_writable_bytes(std::span(results))));
+    for (uint32_t i = 0; i < count; ++i)
+        ASSERT_EQ(cas_cases::folded(results[i]), record[i])
+            << std::hex << "object " << list[i].object << " xor " << list[i].difference << " next " << list[i].next << " how " << list[i].how
+            << ": before " << results[i].before << " old " << results[i].old << " after " << results[i].after;
 }
 
 TEST(TensorMaps, EncodeAsTheDriver) {

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Rebuilds the cubins of this folder (nvcc of CUDA 13.0). mbarrier.inval becomes SYNCS.CCTL.WB: one bit.
+# Rebuilds the cubins of this folder (nvcc of CUDA 13.0, sassemu of the release build). mbarrier.inval becomes SYNCS.CCTL.WB: one bit.
 set -euo pipefail
 cd "$(dirname "$0")"
 for name in mbarrier tensor; do
     nvcc -arch=sm_90a -cubin -o "$name.cubin" "$name.cu"
 done
+../../../build/release/bin/sassemu asm cas.sass -o cas.cubin
 python3 - <<'PYTHON'
 data = bytearray(open("mbarrier.cubin", "rb").read())
 for at in range(0, len(data) - 16, 4):

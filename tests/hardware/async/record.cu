@@ -1,6 +1,7 @@
-// Runs the mbarrier protocols and the tensor copies on a GPU (sm_90) and writes what they leave.
+// Runs the mbarrier protocols, SYNCS.CAS and the tensor copies on a GPU (sm_90) and writes what they leave.
 //   record OUT
-// OUT/mbarrier.bin, load.bin, store.bin, cells_load.bin, cells_store.bin, maps.bin: 16 bits per sequence, case or map (tensor_cases.hpp).
+// OUT/mbarrier.bin, cas.bin, load.bin, store.bin, cells_load.bin, cells_store.bin, maps.bin: 16 bits per sequence, case or map
+// (tensor_cases.hpp, cas_cases.hpp).
 #include <cuda.h>
 
 #include <cstdio>
@@ -9,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tensor_cases.hpp"
+#include "cas_cases.hpp"
 
 namespace {
 
@@ -58,18 +59,20 @@ tensor_cases::Launch prepared(const tensor_cases::Case& c, CUdeviceptr base) {
 int main(int argc, char** argv) {
     if (argc != 2) return 2;
     const std::string out = argv[1];
-    constexpr uint32_t sequences = 100000, cases = 100000, cell_cases = 20000, maps = 40000;
+    constexpr uint32_t sequences = 100000, cases = 100000, cell_cases = 20000, cas_count = 20000, maps = 40000;
     CHECK(cuInit(0));
     CUdevice device;
     CHECK(cuDeviceGet(&device, 0));
     CUcontext context;
     CHECK(cuDevicePrimaryCtxRetain(&context, device));
     CHECK(cuCtxSetCurrent(context));
-    CUmodule mbarrier, tensor;
+    CUmodule mbarrier, cas, tensor;
     CHECK(cuModuleLoad(&mbarrier, "mbarrier.cubin"));
+    CHECK(cuModuleLoad(&cas, "cas.cubin"));
     CHECK(cuModuleLoad(&tensor, "tensor.cubin"));
-    CUfunction protocol, load, store;
+    CUfunction protocol, swap, load, store;
     CHECK(cuModuleGetFunction(&protocol, mbarrier, "protocol"));
+    CHECK(cuModuleGetFunction(&swap, cas, "cas"));
     CHECK(cuModuleGetFunction(&load, tensor, "load"));
     CHECK(cuModuleGetFunction(&store, tensor, "store"));
 
@@ -84,6 +87,20 @@ int main(int argc, char** argv) {
         std::vector<uint16_t> kept;
         for (uint32_t i = 0; i < sequences; ++i) kept.push_back(tensor_cases::folded_lanes(&hashes[i * 32]));
         save(out + "/mbarrier.bin", kept.data(), kept.size() * 2);
+    }
+    {
+        std::vector<cas_cases::Case> cases_of;
+        for (uint32_t i = 0; i < cas_count; ++i) cases_of.push_back(cas_cases::make(i));
+        std::vector<cas_cases::Result> results_of(cas_count);
+        CUdeviceptr list = allocate(cas_count * sizeof cases_of[0]), at = allocate(cas_count * sizeof results_of[0]);
+        CHECK(cuMemcpyHtoD(list, cases_of.data(), cas_count * sizeof cases_of[0]));
+        void* arguments[] = {&at, &list};
+        CHECK(cuLaunchKernel(swap, cas_count, 1, 1, 32, 1, 1, 0, nullptr, arguments, nullptr));
+        CHECK(cuCtxSynchronize());
+        CHECK(cuMemcpyDtoH(results_of.data(), at, cas_count * sizeof results_of[0]));
+        std::vector<uint16_t> kept;
+        for (const cas_cases::Result& result : results_of) kept.push_back(cas_cases::folded(result));
+        save(out + "/cas.bin", kept.data(), kept.size() * 2);
     }
     {
         std::vector<uint16_t> kept;
@@ -124,6 +141,6 @@ int main(int argc, char** argv) {
         }
         save(out + "/" + name + ".bin", kept.data(), kept.size() * 2);
     }
-    std::printf("%u mbarrier sequences, %u maps, %u tensor loads, %u stores, %u of cells\n", sequences, maps, cases, cases,
-                2 * cell_cases);
+    std::printf("%u mbarrier sequences, %u of SYNCS.CAS, %u maps, %u tensor loads, %u stores, %u of cells\n", sequences, cas_count, maps,
+                cases, cases, 2 * cell_cases);
 }
