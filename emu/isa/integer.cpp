@@ -217,11 +217,21 @@ void lower_product(Lower& x, const T& i) {
     is_signed ? choose_product<High, true>(x, b, c) : choose_product<High, false>(x, b, c);
 }
 
-// VIADD.16x2; m[1] complements b, m[0] is the carry in of both halves.
+// VIADD.16x2; m[1] complements b, m[0] is the carry in of both halves; m[3] and m[2] the same of a.
 struct AddHalves {
     static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op& op) {
+        a = L::add_16x2(L::xor_(a, L::splat(op.m[3])), L::splat(op.m[2]));
         b = L::add_16x2(L::xor_(b, L::splat(op.m[1])), L::splat(op.m[0]));
         return L::add_16x2(a, b);
+    }
+};
+// VIADD.S32.ISAT: the exact sum, or difference if m[0], as near as 32 bits come. PTX ISA, add.sat.s32.
+struct AddSaturated {
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op& op) {
+        const V32 r = op.m[0] ? L::sub(a, b) : L::add(a, b), zero = L::splat(0);
+        const V32 differ = L::xor_(a, op.m[0] ? b : L::xor_(b, L::splat(~0u)));  // the sign bit: of like sign, so it may overflow
+        const Mask over = L::cmp_lt_s(L::and_(differ, L::xor_(a, r)), zero);
+        return L::select(over, L::select(L::cmp_lt_s(a, zero), L::splat(0x80000000u), L::splat(0x7fffffffu)), r);
     }
 };
 
@@ -267,9 +277,19 @@ void lower(Lower& x, const typed::ImadHi& i) { lower_product<true>(x, i); }
 void lower(Lower& x, const typed::Viadd& i) {
     const Term a = term(x, i.a), b = term(x, i.b);
     x.op.d = x.destination_row(i.d.index);
-    if (i.simd) {
+    // The types of sm_120.
+    enum Type : uint8_t { b32, b16x2, s32, s16x2, u8x4 };
+    if (i.type >= u8x4) return x.gap("VIADD of bytes");
+    if (i.isat) {
+        if (i.type != s32 || a.flip) return x.gap("a VIADD that saturates other than 32 bits");
+        x.op.m[0] = b.flip;
+        return emit_int2<AddSaturated>(x, a, b);
+    }
+    if (i.simd || i.type == b16x2 || i.type == s16x2) {
         x.op.m[0] = b.flip ? 0x00010001u : 0;
         x.op.m[1] = b.flip ? ~0u : 0;
+        x.op.m[2] = a.flip ? 0x00010001u : 0;
+        x.op.m[3] = a.flip ? ~0u : 0;
         return emit_int2<AddHalves>(x, a, b);
     }
     emit_sum2(x, a, b);

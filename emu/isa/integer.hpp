@@ -32,7 +32,10 @@ void lower(Lower&, const typed::Viaddmnmx&);
 void lower(Lower&, const typed::Vabsdiff&);
 void lower(Lower&, const typed::Vabsdiff4&);
 void lower(Lower&, const typed::Idp&);
+void lower(Lower&, const typed::I2i&);
 void lower(Lower&, const typed::I2ip&);
+void lower(Lower&, const typed::I2ipBits&);
+void lower(Lower&, const typed::I2ipNibbles&);
 
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu

@@ -1,5 +1,5 @@
 // Comparisons (ISETP), minimum and maximum in all widths, absolute values and differences, packed
-// bytes and halves (IDP, I2IP).
+// bytes and halves (IDP, I2I, I2IP).
 #include "emu/isa/integer.hpp"
 
 #include "emu/isa/integer_shapes.hpp"
@@ -242,7 +242,7 @@ struct AbsDiff4 {
     }
 };
 
-// ---- IDP, I2IP ---------------------------------------------------------------------------------
+// ---- IDP, I2I, I2IP ----------------------------------------------------------------------------
 
 // m[0] complements c, m[1] is one then.
 SASSEMU_INLINE V32 signed_addend(V32 c, const Op& op) {
@@ -279,7 +279,7 @@ struct Dot2 {
     }
 };
 
-// PTX ISA, cvt.pack: b below, a above it, then a half of c. k[0]: the mode; k[1] = 1: the upper half.
+// PTX ISA, cvt.pack: b below, a above it, then as much of c as fits. k[0]: the mode; k[1] = 1: its upper half.
 // Without saturation the low bits count; SATRELU makes negative values 0 first (measured on an H200).
 enum PackMode : uint8_t { pack_low, pack_sat, pack_sat_relu };
 template <int Bits, bool Signed>
@@ -292,8 +292,12 @@ struct Pack {
     static V32 apply(V32 a, V32 b, V32 c, const Op& op, Warp&, Mask) {
         const V32 pair = L::or_(element(b, op), L::shl(element(a, op), L::splat(Bits)));
         if (Bits == 16) return pair;
-        return L::or_(pair, op.k[1] ? L::and_(c, L::splat(0xffff0000u)) : L::shl(c, L::splat(16)));
+        return L::or_(pair, op.k[1] ? L::and_(c, L::splat(0xffff0000u)) : L::shl(c, L::splat(2 * Bits)));
     }
+};
+template <int Bits, bool Signed>
+struct Narrow {
+    static SASSEMU_INLINE V32 apply(V32 a, const Op&) { return L::sat_narrow<Bits, true, Signed>(a); }
 };
 
 }  // namespace
@@ -419,13 +423,51 @@ void lower(Lower& x, const typed::Idp& i) {
         i.tb ? emit_int3<Dot4<false, true>>(x, a, b, c) : emit_int3<Dot4<false, false>>(x, a, b, c);
 }
 
+void lower(Lower& x, const typed::I2i& i) {
+    const Term b = term(x, i.b);
+    x.op.d = x.destination_row(i.d.index);
+    switch (i.type) {
+        case typed::I2iType::U8:
+            return emit_int1<Narrow<8, false>>(x, b);
+        case typed::I2iType::S8:
+            return emit_int1<Narrow<8, true>>(x, b);
+        case typed::I2iType::U16:
+            return emit_int1<Narrow<16, false>>(x, b);
+        case typed::I2iType::S16:
+            return emit_int1<Narrow<16, true>>(x, b);
+    }
+}
+
+namespace {
+
+void set_pack_mode(Lower& x, unsigned sat, bool is_signed) {
+    x.op.k[0] = x.sm() >= 90 ? static_cast<uint8_t>(sat) : uint8_t{pack_sat};  // only sm_90 has the other modes
+    if (x.op.k[0] == pack_sat_relu && !is_signed) x.reject("I2IP.SATRELU to an unsigned type");
+}
+
+}  // namespace
+
+void lower(Lower& x, const typed::I2ipBits& i) {
+    const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
+    x.op.d = x.destination_row(i.d.index);
+    if (i.place != typed::I2ipPlace2::BIT28) return x.reject("I2IP with an invalid place in c");
+    const bool is_signed = i.type == typed::I2ipSmall::S2;
+    set_pack_mode(x, i.sat, is_signed);
+    is_signed ? emit_any<Pack<2, true>>(x, a, b, c) : emit_any<Pack<2, false>>(x, a, b, c);
+}
+void lower(Lower& x, const typed::I2ipNibbles& i) {
+    const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
+    x.op.d = x.destination_row(i.d.index);
+    if (i.place != typed::I2ipPlace4::BIT24) return x.reject("I2IP with an invalid place in c");
+    const bool is_signed = i.type == typed::I2ipSmall::S4;
+    set_pack_mode(x, i.sat, is_signed);
+    is_signed ? emit_any<Pack<4, true>>(x, a, b, c) : emit_any<Pack<4, false>>(x, a, b, c);
+}
 void lower(Lower& x, const typed::I2ip& i) {
     const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
     x.op.d = x.destination_row(i.d.index);
-    x.op.k[0] = x.sm() >= 90 ? i.sat : uint8_t{pack_sat};  // only sm_90 has the other modes
+    set_pack_mode(x, i.sat, i.type == typed::I2ipType::S8 || i.type == typed::I2ipType::S16);
     x.op.k[1] = i.half;
-    const bool is_signed = i.type == typed::I2ipType::S8 || i.type == typed::I2ipType::S16;
-    if (x.op.k[0] == pack_sat_relu && !is_signed) return x.reject("I2IP.SATRELU to an unsigned type");
     switch (i.type) {
         case typed::I2ipType::U8:
             return emit_any<Pack<8, false>>(x, a, b, c);

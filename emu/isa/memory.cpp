@@ -199,27 +199,33 @@ void describe(Lower& x, AccessOp op, AccessSpace space, typed::MemOrder order) {
 
 namespace {
 // A load with a predicate operand, m[3]: index | negated << 8. Lanes whose predicate is false get
-// zeros (measured on an H200); m[2] is the number of registers.
+// zeros (measured on an H200 for LDG); m[2] is the number of registers.
 const Op* load_or_zero(const Op* op, Warp& w, uint32_t mask) {
     const uint32_t p = w.p[op->m[3] & 255] ^ (op->m[3] >> 8 ? ~0u : 0u);
     for (uint32_t k = 0; k < op->m[2]; ++k)
         write<false>(w, op->d + k * row_bytes, L::splat(0), mask & ~p);
     return mask & p ? access_port(op, w, mask & p) : op + 1;
 }
-}  // namespace
-
-void lower(Lower& x, const typed::Ldg& i) {
-    if (i.zd || i.pd.index != SASSDEC_PT) return x.gap("a load with a predicate result");
-    far_load(x, i, AccessSpace::global);
+template <class T>
+void lower_load(Lower& x, const T& i, AccessSpace space) {
+    if (i.zd) return x.gap("a load with a predicate result");
+    far_load(x, i, space);
     if (i.pa.index == SASSDEC_PT && !i.pa.neg) return;
     x.op.m[2] = width_words(static_cast<Width>(x.op.k[0]));
     x.op.m[3] = i.pa.index | static_cast<uint32_t>(i.pa.neg) << 8;
     x.handler(load_or_zero);
 }
+}  // namespace
+
+void lower(Lower& x, const typed::Ldg& i) {
+    if (i.pd.index != SASSDEC_PT) return x.gap("a load with a predicate result");
+    lower_load(x, i, AccessSpace::global);
+}
 void lower(Lower& x, const typed::Stg& i) { far_store(x, i, AccessSpace::global); }
-void lower(Lower& x, const typed::Ld& i) { far_load(x, i, AccessSpace::generic); }
+void lower(Lower& x, const typed::Ld& i) { lower_load(x, i, AccessSpace::generic); }
 void lower(Lower& x, const typed::St& i) { far_store(x, i, AccessSpace::generic); }
 void lower(Lower& x, const typed::Lds& i) {
+    if (i.zd) return x.gap("a load with a predicate result");
     near_load(x, i, AccessSpace::shared, shift_of(i.scale));
 }
 void lower(Lower& x, const typed::Sts& i) {

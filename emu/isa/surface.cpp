@@ -87,6 +87,10 @@ bool place(Lower& x, const T& i) {
         case C::TRAP: outside = trapped; break;
         default: x.reject("a clamp mode that does not exist"); return false;
     }
+    if (i.uai || (i.extra.kind == typed::SrcKind::UReg && i.extra.index != SASSDEC_URZ)) {
+        x.gap("a surface access with two uniform operands");
+        return false;
+    }
     if (!i.ba) {
         x.gap("a surface access whose x does not count bytes");
         return false;
@@ -159,6 +163,7 @@ void lower(Lower& x, const typed::Sured& i) {
     using O = typed::SuredOp;
     using T = typed::AtomType;
     if (!place(x, i)) return;
+    object_register(x, i);
     AtomicOp op;
     switch (i.op) {
         case O::ADD: op = AtomicOp::add; break;

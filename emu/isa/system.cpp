@@ -184,6 +184,7 @@ void lower(Lower& x, const typed::Cs2ur& i) {
 }
 
 void lower(Lower& x, const typed::Nop&) { x.handler(nop); }
+void lower(Lower& x, const typed::Pmtrig&) { x.handler(nop); }  // counts an event for a profiler
 
 void lower(Lower& x, const typed::Bpt& i) {
     x.op.k[0] = i.mode == 3;  // TRAP

@@ -16,6 +16,7 @@ void lower(Lower&, const typed::S2r&);
 void lower(Lower&, const typed::Cs2r&);
 void lower(Lower&, const typed::Cs2ur&);
 void lower(Lower&, const typed::Nop&);
+void lower(Lower&, const typed::Pmtrig&);
 void lower(Lower&, const typed::Bpt&);
 void lower(Lower&, const typed::Usetmaxreg&);
 

@@ -73,6 +73,18 @@ TEST(Words, SyncsCasReplacesWhatItIsToldToExpect) {
     EXPECT_EQ(run(object + " UMOV UR13, 0x1\n" + result, false), (Pair{0x1ffffe, 0x1ffffe}));
 }
 
+TEST(Words, ViaddOfSm120SaturatesAndAddsHalves) {
+    const auto sum = [](const char* a, const char* b, const char* first, const char* second) {
+        return run(std::string(" MOV R4, ") + a + "\n MOV R5, " + b + "\n " + first + "\n " + second + "\n", false, "sm_120");
+    };
+    constexpr const char *add = "VIADD.S32.ISAT R0, R4, R5", *subtract = "VIADD.S32.ISAT R1, R4, -R5";
+    EXPECT_EQ(sum("0x7fffffff", "0x1", add, subtract), (Pair{0x7fffffff, 0x7ffffffe}));
+    EXPECT_EQ(sum("0x80000000", "0x1", add, subtract), (Pair{0x80000001, 0x80000000}));
+    EXPECT_EQ(sum("0x80000000", "0x80000000", add, subtract), (Pair{0x80000000, 0}));
+    EXPECT_EQ(sum("0x0", "0x80000000", add, subtract), (Pair{0x80000000, 0x7fffffff}));
+    EXPECT_EQ(sum("0xffff0001", "0x0001ffff", "VIADD.16x2 R0, R4, R5", "VIADD.S16x2 R1, -R4, R5"), (Pair{0, 0x0002fffe}));
+}
+
 // The value of the one lane that executes; and back from where MOV.SPILL put a uniform register.
 TEST(Words, UniformRegistersAreBroadcastAndFilled) {
     EXPECT_EQ(run(" MOV R4, 0x7\n ISETP.NE.AND P0, PT, R4, RZ, PT\n @P0 R2UR.BROADCAST UR8, R4\n UMOV UR9, 0x9\n MOV.SPILL R5, UR9\n"
