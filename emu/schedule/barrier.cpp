@@ -99,7 +99,7 @@ const Op* paths::barrier(Warp& w, const Op* op, uint32_t lanes, const BarrierReq
         return misuse(name + ": more than the expected " + std::to_string(b.expected) +
                       " threads have arrived");
 
-    paths::leave_behind(w, lanes, op + 1);
+    if (!paths::leave_behind(w, lanes, op + 1)) return nullptr;
     Path& p = w.path();
     p.pc = op + 1;
     if (request.op != BarrierOp::arrive) {

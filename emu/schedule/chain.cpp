@@ -72,7 +72,7 @@ namespace paths {
 namespace {
 
 const Op* hold(Warp& w, const Op* op, uint32_t lanes, PathState state) {
-    leave_behind(w, lanes, op + 1);
+    if (!leave_behind(w, lanes, op + 1)) return nullptr;
     Path& p = w.path();
     p.pc = op + 1;
     p.state = state;

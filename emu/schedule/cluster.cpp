@@ -85,7 +85,7 @@ const Op* cluster_wait(Warp& w, const Op* op, uint32_t lanes) {
     cta.cluster_owed[w.index] &= ~lanes;
     if (Hooks* hooks = engine(w).hooks()) events::cluster_wait(*hooks, w, op, lanes);
     if (!(cta.cluster_arrived[w.index] & lanes)) return op + 1;
-    leave_behind(w, lanes, op + 1);
+    if (!leave_behind(w, lanes, op + 1)) return nullptr;
     Path& p = w.path();
     p.pc = op + 1;
     p.state = PathState::at_cluster;

@@ -101,11 +101,13 @@ void gather(Warp& w, uint32_t which) {
     }
 }
 
-// A collective is left by ENDCOLLECTIVE alone, and by all of its lanes: an H200 calls the rest an illegal instruction.
+// A collective is left by ENDCOLLECTIVE alone, and by all of its lanes: an H200 calls the rest an illegal instruction. Were it
+// divided, a warp could have more paths than lanes.
 const Op* leaves_collective(Warp& w, const Op* op, uint32_t lanes) {
     return engine(w).fault(w, op, lanes, FaultKind::illegal_instruction,
                            "a collective (WARPSYNC.COLLECTIVE) ends at ENDCOLLECTIVE, with all of its lanes", false, 0);
 }
+bool in_collective(const Warp& w) { return is_collective(w.paths[w.current].meeting); }
 
 // The lanes of `todo` that name the same mask as its first.
 uint32_t same_mask(const uint32_t want[32], uint32_t todo) {
@@ -223,15 +225,18 @@ void resume(Warp& w) {
     saved = 0;
 }
 
-void leave_behind(Warp& w, uint32_t lanes, const Op* pc) {
+bool leave_behind(Warp& w, uint32_t lanes, const Op* pc) {
     const uint32_t rest = w.active & ~lanes;
-    if (!rest) return;
+    if (!rest) return true;
+    if (in_collective(w)) return leaves_collective(w, pc - 1, lanes), false;
     add_path(w, pc, rest);
     w.path().lanes = w.active = lanes;
+    return true;
 }
 
 const Op* split(Warp& w, const Op* target, uint32_t taken, const Op* next) {
     cancel_watch(w);
+    if (in_collective(w)) return leaves_collective(w, next - 1, taken);
     const uint32_t rest = w.active & ~taken;
     // The smaller side goes first, the one that falls through if they are equal (measured on an H200).
     const bool usual = engine(w).chooser().pick(ChoicePoint::branch_side, 2) == 0;
@@ -246,6 +251,7 @@ const Op* split(Warp& w, const Op* target, uint32_t taken, const Op* next) {
 }
 
 const Op* jump(Warp& w, const Op* op, uint32_t lanes, const uint64_t address[32]) {
+    if (in_collective(w)) return leaves_collective(w, op, lanes);
     Cta& cta = *w.cta;
     leave_behind(w, lanes, op + 1);
     const Op* first = nullptr;
@@ -286,7 +292,7 @@ const Op* yield(Warp& w, const Op* target, const Op* edge) {
 
 const Op* give_way(Warp& w, const Op* op) {
     Path& p = w.path();
-    if (is_collective(p.meeting)) return leaves_collective(w, op, p.lanes);
+    if (in_collective(w)) return leaves_collective(w, op, p.lanes);
     const uint8_t from = w.current;
     const bool again = p.yield == op;
     p.pc = op + 1;
@@ -302,6 +308,7 @@ const Op* give_way(Warp& w, const Op* op) {
 }
 
 const Op* bsync(Warp& w, const Op* op, uint32_t lanes, uint32_t barrier) {
+    if (in_collective(w)) return leaves_collective(w, op, lanes);
     leave_behind(w, lanes, op + 1);
     Path& p = w.path();
     p.pc = op + 1;
@@ -324,6 +331,7 @@ void recheck(Warp& w) {
 // from each other, whatever masks they name, nor from those whose guard was false. .EXCLUSIVE divides
 // them. (Both measured on an H200.)
 const Op* warpsync(Warp& w, const Op* op, uint32_t lanes, const uint32_t want[32], Meeting meeting) {
+    if (in_collective(w)) return leaves_collective(w, op, lanes);
     const bool collective = is_collective(meeting);
     uint32_t waiting = 0;
     for (uint32_t todo = lanes; todo;) {
@@ -360,7 +368,7 @@ const Op* end_collective(Warp& w, const Op* op, uint32_t lanes) {
     uint32_t all = runner.want;
     for (uint32_t i = 0; i < w.paths_used; ++i)
         if (const Path& p = w.paths[i]; p.state == PathState::in_collective && (p.want & runner.lanes)) all |= p.want;
-    if (!is_collective(runner.meeting) || lanes != all) return leaves_collective(w, op, lanes);
+    if (!in_collective(w) || lanes != all) return leaves_collective(w, op, lanes);
     for (uint32_t i = 0; i < w.paths_used; ++i) {
         Path& p = w.paths[i];
         if (p.state != PathState::in_collective || !(p.want & all)) continue;
@@ -375,7 +383,7 @@ const Op* end_collective(Warp& w, const Op* op, uint32_t lanes) {
 }
 
 const Op* exit(Warp& w, const Op* op, uint32_t lanes) {
-    if (is_collective(w.path().meeting)) return leaves_collective(w, op, lanes);
+    if (in_collective(w)) return leaves_collective(w, op, lanes);
     Cta& cta = *w.cta;
     if (Hooks* hooks = engine(w).hooks()) events::exits(*hooks, w, op, lanes);
     if (w.in_flight) engine(w).drain(w);

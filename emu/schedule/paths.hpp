@@ -25,8 +25,8 @@ const Op* park(Warp&, const Op* op, const std::byte* at, uint32_t bytes);
 // gives the running path its own back.
 void preempt(Warp&);
 void resume(Warp&);
-// The lanes outside `lanes` of the running path become a path of their own at `pc`.
-void leave_behind(Warp&, uint32_t lanes, const Op* pc);
+// The lanes outside `lanes` of the running path become a path of their own at `pc`. False: a fault.
+bool leave_behind(Warp&, uint32_t lanes, const Op* pc);
 const Op* barrier(Warp&, const Op*, uint32_t lanes, const BarrierRequest&);
 
 // schedule/cluster.cpp; see Services.

@@ -89,10 +89,13 @@ const Case cases[] = {
     {"plain_two_and_one", sides(" WARPSYNC.ALL\n WARPSYNC.ALL\n BRA `(END)\n", " WARPSYNC.ALL\n"), {}, End::hangs},
     {"aligned_barriers", sides(" WARPSYNC.ALL\n BAR.SYNC.DEFER_BLOCKING 0x0\n BRA `(END)\n", " WARPSYNC.ALL\n BAR.SYNC.DEFER_BLOCKING 0x0\n"), {}, End::hangs},
     {"barriers", sides(" BAR.SYNC.DEFER_BLOCKING 0x0\n BRA `(END)\n", " BAR.SYNC.DEFER_BLOCKING 0x0\n"), {{all, 0, 0, 0, 0}}},
-    // What a collective may not hold.
+    // What a collective may not hold (barrier_of_some, nested and return are assumed).
     {"no_collective", " ENDCOLLECTIVE\n", {}, End::illegal},
     {"guarded", " @P0 WARPSYNC.COLLECTIVE R10, `(L1)\n MOV R4, 0x1\n ENDCOLLECTIVE\nL1:\n", {}, End::illegal},
     {"branch", both_sites(" @P0 BRA `(X)\n NOP\nX:\n", " @P0 BRA `(Y)\n NOP\nY:\n"), {}, End::illegal},
+    {"barrier_of_some", both_sites(" @P0 BAR.SYNC.DEFER_BLOCKING 0x0\n", " @P0 BAR.SYNC.DEFER_BLOCKING 0x0\n"), {}, End::illegal},
+    {"nested", both_sites(" WARPSYNC.ALL\n", " WARPSYNC.ALL\n"), {}, End::illegal},
+    {"return", both_sites(" RET.ABS.NODEC R4 0x0\n", " RET.ABS.NODEC R4 0x0\n"), {}, End::illegal},
     {"exit", both_sites(" @P0 EXIT\n", " @P0 EXIT\n"), {}, End::illegal},
     {"yield", both_sites(" YIELD\n", " YIELD\n"), {}, End::illegal},
     {"jump", both_sites(" BRA `(END)\n", " BRA `(END)\n"), {}, End::illegal},
