@@ -225,9 +225,22 @@ struct AddHalves {
         return L::add_16x2(a, b);
     }
 };
-// VIADD.S32.ISAT: the exact sum, or difference if m[0], as near as 32 bits come. PTX ISA, add.sat.s32.
+// VIADD of bytes: the upper bits apart, so that no carry leaves a byte. m as for halves.
+struct AddBytes {
+    static SASSEMU_INLINE V32 add(V32 a, V32 b) {
+        const V32 low = L::splat(0x7f7f7f7f);
+        return L::xor_(L::add(L::and_(a, low), L::and_(b, low)), L::and_(L::splat(0x80808080), L::xor_(a, b)));
+    }
+    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op& op) {
+        a = add(L::xor_(a, L::splat(op.m[3])), L::splat(op.m[2]));
+        b = add(L::xor_(b, L::splat(op.m[1])), L::splat(op.m[0]));
+        return add(a, b);
+    }
+};
+// VIADD.S32.ISAT: the exact sum, a - b if m[0], b - a if m[1], as near as 32 bits come. PTX ISA, add.sat.s32.
 struct AddSaturated {
     static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op& op) {
+        if (op.m[1]) std::swap(a, b);
         const V32 r = op.m[0] ? L::sub(a, b) : L::add(a, b), zero = L::splat(0);
         const V32 differ = L::xor_(a, op.m[0] ? b : L::xor_(b, L::splat(~0u)));  // the sign bit: of like sign, so it may overflow
         const Mask over = L::cmp_lt_s(L::and_(differ, L::xor_(a, r)), zero);
@@ -278,19 +291,22 @@ void lower(Lower& x, const typed::Viadd& i) {
     const Term a = term(x, i.a), b = term(x, i.b);
     x.op.d = x.destination_row(i.d.index);
     // The types of sm_120.
-    enum Type : uint8_t { b32, b16x2, s32, s16x2, u8x4 };
-    if (i.type >= u8x4) return x.gap("VIADD of bytes");
+    enum Type : uint8_t { b32, b16x2, s32, s16x2, u8x4, s8x4 };
+    if (i.type > s8x4) return x.reject("VIADD of an invalid type");
     if (i.isat) {
-        if (i.type != s32 || a.flip) return x.gap("a VIADD that saturates other than 32 bits");
-        x.op.m[0] = b.flip;
+        if (i.type != s32 || (a.flip && b.flip)) return x.gap("this VIADD that saturates");
+        x.op.m[0] = a.flip || b.flip;
+        x.op.m[1] = a.flip;
         return emit_int2<AddSaturated>(x, a, b);
     }
-    if (i.simd || i.type == b16x2 || i.type == s16x2) {
-        x.op.m[0] = b.flip ? 0x00010001u : 0;
+    const bool bytes = i.type == u8x4 || i.type == s8x4;
+    if (bytes || i.simd || i.type == b16x2 || i.type == s16x2) {
+        const uint32_t one = bytes ? 0x01010101 : 0x00010001;
+        x.op.m[0] = b.flip ? one : 0;
         x.op.m[1] = b.flip ? ~0u : 0;
-        x.op.m[2] = a.flip ? 0x00010001u : 0;
+        x.op.m[2] = a.flip ? one : 0;
         x.op.m[3] = a.flip ? ~0u : 0;
-        return emit_int2<AddHalves>(x, a, b);
+        return bytes ? emit_int2<AddBytes>(x, a, b) : emit_int2<AddHalves>(x, a, b);
     }
     emit_sum2(x, a, b);
 }

@@ -108,6 +108,15 @@ SASSEMU_INLINE V32 extreme(V32 a, V32 b) {
     if constexpr (T == Type::S32) return Max ? L::max_s(a, b) : L::min_s(a, b);
     if constexpr (T == Type::U16x2) return Max ? L::max_u16x2(a, b) : L::min_u16x2(a, b);
     if constexpr (T == Type::S16x2) return Max ? L::max_s16x2(a, b) : L::min_s16x2(a, b);
+    if constexpr (T == Type::U8x4) {  // even and odd bytes, in halves of their own
+        const V32 even = L::splat(0x00ff00ff), eight = L::splat(8);
+        const V32 high = extreme<Type::U16x2, Max>(L::and_(L::shr(a, eight), even), L::and_(L::shr(b, eight), even));
+        return L::or_(extreme<Type::U16x2, Max>(L::and_(a, even), L::and_(b, even)), L::shl(high, eight));
+    }
+    if constexpr (T == Type::S8x4) {
+        const V32 sign = L::splat(0x80808080u);
+        return L::xor_(extreme<Type::U8x4, Max>(L::xor_(a, sign), L::xor_(b, sign)), sign);
+    }
 }
 template <Type T, bool Max>
 struct Extreme {
@@ -128,6 +137,10 @@ __attribute__((noinline)) V32 any_extreme(const Op& op, Mask minimum, V32 a, V32
             return choose_extreme<Type::S32>(minimum, a, b);
         case Type::U16x2:
             return choose_extreme<Type::U16x2>(minimum, a, b);
+        case Type::U8x4:
+            return choose_extreme<Type::U8x4>(minimum, a, b);
+        case Type::S8x4:
+            return choose_extreme<Type::S8x4>(minimum, a, b);
         default:
             return choose_extreme<Type::S16x2>(minimum, a, b);
     }
@@ -175,9 +188,13 @@ void emit_extreme(Lower& x, const Term& a, const Term& b, bool max) {
     max ? emit_int2<Extreme<T, true>>(x, a, b) : emit_int2<Extreme<T, false>>(x, a, b);
 }
 // RELU is a signed notion; what it does to an unsigned minimum is not known.
-bool check_type(Lower& x, Type t, bool relu_) {
-    if (t > Type::S16x2) {
-        x.gap("minimum or maximum of four bytes");
+bool check_type(Lower& x, Type t, bool relu_, bool bytes = false) {
+    if (t > Type::S8x4) {
+        x.reject("an invalid type of minimum or maximum");
+        return false;
+    }
+    if (t > Type::S16x2 && !bytes) {
+        x.gap("this minimum or maximum of four bytes");
         return false;
     }
     if (!relu_ || t == Type::S32 || t == Type::S16x2) return true;
@@ -186,7 +203,7 @@ bool check_type(Lower& x, Type t, bool relu_) {
 }
 void lower_extreme(Lower& x, Type t, bool relu_, const typed::Pred& minimum, const Term& a,
                    const Term& b) {
-    if (!check_type(x, t, relu_)) return;
+    if (!check_type(x, t, relu_, true)) return;
     x.op.e = predicate_code(minimum);
     x.op.k[0] = static_cast<uint8_t>(t);
     x.op.k[1] = relu_;
@@ -199,6 +216,9 @@ void lower_extreme(Lower& x, Type t, bool relu_, const typed::Pred& minimum, con
             return emit_extreme<Type::S32>(x, a, b, max);
         case Type::U16x2:
             return emit_extreme<Type::U16x2>(x, a, b, max);
+        case Type::U8x4:
+        case Type::S8x4:
+            return emit_any<AnyExtreme>(x, a, b);
         default:
             return emit_extreme<Type::S16x2>(x, a, b, max);
     }

@@ -73,7 +73,7 @@ TEST(Words, SyncsCasReplacesWhatItIsToldToExpect) {
     EXPECT_EQ(run(object + " UMOV UR13, 0x1\n" + result, false), (Pair{0x1ffffe, 0x1ffffe}));
 }
 
-TEST(Words, ViaddOfSm120SaturatesAndAddsHalves) {
+TEST(Words, IntegersSideBySideOfSm120) {
     const auto sum = [](const char* a, const char* b, const char* first, const char* second) {
         return run(std::string(" MOV R4, ") + a + "\n MOV R5, " + b + "\n " + first + "\n " + second + "\n", false, "sm_120");
     };
@@ -83,6 +83,10 @@ TEST(Words, ViaddOfSm120SaturatesAndAddsHalves) {
     EXPECT_EQ(sum("0x80000000", "0x80000000", add, subtract), (Pair{0x80000000, 0}));
     EXPECT_EQ(sum("0x0", "0x80000000", add, subtract), (Pair{0x80000000, 0x7fffffff}));
     EXPECT_EQ(sum("0xffff0001", "0x0001ffff", "VIADD.16x2 R0, R4, R5", "VIADD.S16x2 R1, -R4, R5"), (Pair{0, 0x0002fffe}));
+    EXPECT_EQ(sum("0x80000000", "0x1", "VIADD.S32.ISAT R0, -R4, R5", "VIADD.S32.ISAT R1, -R5, R4"), (Pair{0x7fffffff, 0x80000000}));
+    EXPECT_EQ(sum("0xff7f8001", "0x01017f00", "VIADD.U8x4 R0, R4, R5", "VIADD.S8x4 R1, R4, -R5"), (Pair{0x0080ff01, 0xfe7e0101}));
+    EXPECT_EQ(sum("0xff7f8001", "0x01017f80", "VIMNMX.U8x4 R0, R4, R5, PT", "VIMNMX.U8x4 R1, R4, R5, !PT"), (Pair{0x01017f01, 0xff7f8080}));
+    EXPECT_EQ(sum("0xff7f8001", "0x01017f80", "VIMNMX.S8x4 R0, R4, R5, PT", "VIMNMX.S8x4 R1, R4, R5, !PT"), (Pair{0xff018080, 0x017f7f01}));
 }
 
 // The value of the one lane that executes; and back from where MOV.SPILL put a uniform register.
