@@ -87,8 +87,6 @@ const Op* set_wide(const Op* op, Warp& w, uint32_t mask) {
 }
 void lower_wide_compare(Lower& x, const typed::Isetp& i) {
     if (i.ex) return x.gap("a 64-bit comparison with EX");
-    if (i.type == typed::SignType::U64 && i.b.kind == typed::SrcKind::Imm && i.b.imm >> 31)
-        return x.gap("an unsigned 64-bit comparison with a negative immediate");
     check_even(x, i.a);
     check_even(x, i.b);
     const Term a = term(x, i.a, 2), b = term(x, i.b, 2);

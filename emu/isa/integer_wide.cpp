@@ -170,8 +170,6 @@ void lower(Lower& x, const typed::ImnmxWide& i) {
     }
     check_even_result(x, i.d);
     x.op.d = x.destination_row(i.d.index, 2);
-    if (i.type == Wide::U64 && i.b.kind == typed::SrcKind::Imm && i.b.imm >> 31)
-        return x.gap("an unsigned 64-bit minimum or maximum with a negative immediate");
     set_any(x, pair(x, i.a), pair(x, i.b), {});
     x.handler(extreme_pair);
 }
@@ -211,8 +209,6 @@ void lower(Lower& x, const typed::UimnmxWide& i) {
     x.op.e = predicate_code(i.pa);
     x.op.k[0] = i.type == Wide::S32 || i.type == Wide::S64;
     if (!is_pair(i.type)) return emit_scalar<UniformExtreme>(x, i.d, i.a, i.b);
-    if (i.type == Wide::U64 && i.b.kind == typed::SrcKind::Imm && i.b.imm >> 31)
-        return x.gap("an unsigned 64-bit minimum or maximum with a negative immediate");
     check_even(x, i.a);
     check_even(x, i.b);
     check_even_result(x, i.d);

@@ -316,8 +316,6 @@ void lower(Lower& x, const typed::Uisetp& i) {
         check_even(x, i.a);
         check_even(x, i.b);
         if (i.ex) return x.gap("a 64-bit comparison with EX");
-        if (i.type == typed::SignType::U64 && i.b.kind == typed::SrcKind::Imm && i.b.imm >> 31)
-            return x.gap("an unsigned 64-bit comparison with a negative immediate");
     }
     x.op.a = x.source(i.a, wide ? 2 : 1).at;
     x.op.b = x.source(i.b, wide ? 2 : 1).at;

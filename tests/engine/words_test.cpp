@@ -89,6 +89,16 @@ TEST(Words, IntegersSideBySideOfSm120) {
     EXPECT_EQ(sum("0xff7f8001", "0x01017f80", "VIMNMX.S8x4 R0, R4, R5, PT", "VIMNMX.S8x4 R1, R4, R5, !PT"), (Pair{0xff018080, 0x017f7f01}));
 }
 
+// ptxas 13.0 emits -0x3f for 0xffffffffffffffc1, and for 0xffffffc1 a pair of registers.
+TEST(Words, ImmediatesOf64BitsAreSignExtended) {
+    const std::string q = " MOV R4, 0xffffffc0\n MOV R5, 0xffffffff\n R2UR UR4, R4\n R2UR UR5, R5\n MOV R0, 0x1\n MOV R1, 0x2\n";
+    EXPECT_EQ(run(q + " ISETP.LT.U64.AND P0, P1, R4, -0x3f, PT\n @P0 MOV R0, 0x5\n @P1 MOV R1, 0x6\n", false, "sm_120"), (Pair{5, 2}));
+    EXPECT_EQ(run(q + " UISETP.LT.U64.AND UP0, UP1, UR4, -0x41, UPT\n UMOV UR10, 0x5\n USEL UR6, UR10, URZ, UP0\n USEL UR7, UR10, URZ, UP1\n"
+                      " MOV R0, UR6\n MOV R1, UR7\n", false, "sm_120"), (Pair{0, 5}));
+    EXPECT_EQ(run(q + " IMNMX.U64 PT, PT, R0, R4, -0x41, PT, !PT\n", false, "sm_120"), (Pair{0xffffffbf, 0xffffffff}));
+    EXPECT_EQ(run(q + " UIMNMX.U64 UPT, UPT, UR6, UR4, -0x41, !UPT, !UPT\n MOV R0, UR6\n MOV R1, UR7\n", false, "sm_120"), (Pair{0xffffffc0, 0xffffffff}));
+}
+
 // The value of the one lane that executes; and back from where MOV.SPILL put a uniform register.
 TEST(Words, UniformRegistersAreBroadcastAndFilled) {
     EXPECT_EQ(run(" MOV R4, 0x7\n ISETP.NE.AND P0, PT, R4, RZ, PT\n @P0 R2UR.BROADCAST UR8, R4\n UMOV UR9, 0x9\n MOV.SPILL R5, UR9\n"
