@@ -106,10 +106,13 @@ sassdec_status assemble(sassdec_arch arch, const char* line, std::uint64_t pc, c
             return SASSDEC_E_TWO_WORDS;
         }
         const sassdec_status status = assemble(arch, now, pc, opts, word, error, false);
-        // Columns behind the mnemonic keep their distance from the end.
-        const std::size_t was = std::strlen(line), is = std::strlen(now);
-        if (error && status != SASSDEC_OK && error->column > static_cast<std::size_t>(s.mnemonic - line) + n)
-            error->column = static_cast<std::uint32_t>(error->column + was - is);
+        // Columns up to the first change stay, those behind keep their distance from the end.
+        std::size_t same = 0;
+        while (line[same] && line[same] == now[same]) ++same;
+        if (error && status != SASSDEC_OK && error->column > same + 1) {
+            const std::size_t behind = std::strlen(now) + 1 - error->column, was = std::strlen(line);
+            error->column = static_cast<std::uint32_t>(behind < was - same ? was + 1 - behind : same + 1);
+        }
         return status;
     }
     const FamilyRow& family = families[arch];

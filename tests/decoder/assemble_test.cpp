@@ -286,6 +286,12 @@ TEST(Assemble, MistakesNameColumnAndReason) {
     EXPECT_EQ(why("NOP ; NOP"), "6: expected one instruction only");
 }
 
+TEST(Assemble, ColumnsOfOlderSpellingsAreThoseOfTheLine) {
+    EXPECT_EQ(reason(SASSDEC_SM_90, "MEMBAR.XX.GL.GL.GL.GL.GL.GL.GL.GL").substr(0, 2), "7:");
+    EXPECT_EQ(reason(SASSDEC_SM_90, "MEMBAR.SC.GL what").substr(0, 3), "14:");
+    EXPECT_EQ(reason(SASSDEC_SM_90, "@P0 MEMBAR.SC.GL ?WAIT99").substr(0, 3), reason(SASSDEC_SM_90, "@P0 MEMBAR.SC.SM ?WAIT99").substr(0, 3));
+}
+
 // Cut and damaged lines: an answer, never a read past the end.
 TEST(Assemble, DamagedTextIsAnswered) {
     const auto rows = read_rows(SASSDEC_TEST_DATA "/own.tsv");
