@@ -52,6 +52,7 @@ void set_predicate(Lower& x, const typed::Pred& p) {
     x.op.k[0] = p.uniform ? Lower::uniform_predicate(p.index) : Lower::predicate(p.index);
     x.op.m[1] = p.neg ? ~0u : 0;
 }
+void set_meeting(Lower& x, Meeting m) { x.op.k[2] = static_cast<uint8_t>(m); }
 bool always(const typed::Pred& p) { return p.index == 7 && !p.neg; }
 
 // Register targets: 64-bit row pair (or uniform pair) at a, plus 64 bits of displacement in m[2..3];
@@ -281,8 +282,6 @@ void lower(Lower& x, const typed::BmovToB& i) {
     x.handler(bmov_to);
 }
 void lower(Lower& x, const typed::Yield&) { x.handler(yield); }
-
-void set_meeting(Lower& x, Meeting m) { x.op.k[2] = static_cast<uint8_t>(m); }
 
 void lower(Lower& x, const typed::WarpsyncAll& i) {
     set_predicate(x, i.pa);

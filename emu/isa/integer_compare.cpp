@@ -463,23 +463,23 @@ void set_pack_mode(Lower& x, unsigned sat, bool is_signed) {
     if (x.op.k[0] == pack_sat_relu && !is_signed) x.reject("I2IP.SATRELU to an unsigned type");
 }
 
+// Elements of less than a byte; `placed`: the text says that c follows them at once.
+template <int Bits, class T>
+void lower_small_pack(Lower& x, const T& i, bool is_signed, bool placed) {
+    const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
+    x.op.d = x.destination_row(i.d.index);
+    if (!placed) return x.reject("I2IP with an invalid place in c");
+    set_pack_mode(x, i.sat, is_signed);
+    is_signed ? emit_any<Pack<Bits, true>>(x, a, b, c) : emit_any<Pack<Bits, false>>(x, a, b, c);
+}
+
 }  // namespace
 
 void lower(Lower& x, const typed::I2ipBits& i) {
-    const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
-    x.op.d = x.destination_row(i.d.index);
-    if (i.place != typed::I2ipPlace2::BIT28) return x.reject("I2IP with an invalid place in c");
-    const bool is_signed = i.type == typed::I2ipSmall::S2;
-    set_pack_mode(x, i.sat, is_signed);
-    is_signed ? emit_any<Pack<2, true>>(x, a, b, c) : emit_any<Pack<2, false>>(x, a, b, c);
+    lower_small_pack<2>(x, i, i.type == typed::I2ipSmall::S2, i.place == typed::I2ipPlace2::BIT28);
 }
 void lower(Lower& x, const typed::I2ipNibbles& i) {
-    const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
-    x.op.d = x.destination_row(i.d.index);
-    if (i.place != typed::I2ipPlace4::BIT24) return x.reject("I2IP with an invalid place in c");
-    const bool is_signed = i.type == typed::I2ipSmall::S4;
-    set_pack_mode(x, i.sat, is_signed);
-    is_signed ? emit_any<Pack<4, true>>(x, a, b, c) : emit_any<Pack<4, false>>(x, a, b, c);
+    lower_small_pack<4>(x, i, i.type == typed::I2ipSmall::S4, i.place == typed::I2ipPlace4::BIT24);
 }
 void lower(Lower& x, const typed::I2ip& i) {
     const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);

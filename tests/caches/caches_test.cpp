@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <span>
 #include <map>
+#include <span>
 
 #include "emu/gpu.hpp"
 #include "emu/module/module.hpp"
