@@ -1,6 +1,6 @@
 // The library's front door: one emulated GPU. What belongs here: the types that a program (the
-// command line, a test, the driver API) needs to allocate memory, load a module and launch a kernel.
-// What does not: anything about how instructions execute.
+// command line, a test, the driver API) needs to allocate memory, load a module and launch a
+// kernel. What does not: anything about how instructions execute.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ struct Dim3 {
 struct DeviceProfile {
     std::string name = "h200";
     uint32_t sms = 132;
-    uint32_t shared_per_sm = 228 * 1024;    // bytes
-    uint32_t shared_per_cta = 227 * 1024;   // bytes, the opt-in limit
+    uint32_t shared_per_sm = 228 * 1024;   // bytes
+    uint32_t shared_per_cta = 227 * 1024;  // bytes, the opt-in limit
     uint32_t registers_per_sm = 65536;
     uint32_t resident_ctas_per_sm = 32;
     uint32_t resident_threads_per_sm = 2048;
@@ -43,16 +43,16 @@ enum class HostLevel : uint8_t { automatic, v2, v3, v4 };
 
 struct GpuOptions {
     DeviceProfile device;
-    uint32_t threads = 0;            // workers; 0 = all hardware threads
-    bool deterministic = false;      // one logical scheduler, whatever `threads`
-    bool reference = false;          // scalar backend, no fast paths
-    bool checked = false;            // checked lowering (pending rows, dependency sets)
+    uint32_t threads = 0;        // workers; 0 = all hardware threads
+    bool deterministic = false;  // one logical scheduler, whatever `threads`
+    bool reference = false;      // scalar backend, no fast paths
+    bool checked = false;        // checked lowering (pending rows, dependency sets)
     HostLevel level = HostLevel::automatic;
     uint64_t seed = 0;
-    std::string model = "flat";      // "flat", or a built-in test model: "delay"
+    std::string model = "flat";  // "flat", or a built-in test model: "delay"
     AgentOrder agents = AgentOrder::eager;
-    uint64_t stack_bytes = 1024;     // per thread, at least what the kernel states
-    uint64_t heap_bytes = 8 << 20;   // device malloc
+    uint64_t stack_bytes = 1024;                      // per thread, at least what the kernel states
+    uint64_t heap_bytes = 8 << 20;                    // device malloc
     std::function<void(std::string_view)> on_printf;  // device stdout; called in order per CTA
 };
 
@@ -66,26 +66,47 @@ enum class AddressMode : uint8_t { wrap, clamp, mirror, border };
 enum class FilterMode : uint8_t { point, linear };
 
 struct TextureDesc {
-    uint64_t address = 0;                 // device address of the texels, row-major
+    uint64_t address = 0;                       // device address of the texels, row-major
     uint32_t width = 0, height = 0, depth = 0;  // texels; 0 = dimension absent
-    uint64_t pitch = 0;                   // bytes per row; 0 = packed
+    uint64_t pitch = 0;                         // bytes per row; 0 = packed
     TextureFormat format = TextureFormat::f32;
-    uint32_t channels = 1;                // 1, 2 or 4
+    uint32_t channels = 1;  // 1, 2 or 4
     AddressMode address_mode[3] = {AddressMode::clamp, AddressMode::clamp, AddressMode::clamp};
     FilterMode filter = FilterMode::point;
     bool normalized_coords = false;
-    bool read_normalized = false;         // integer texels as floats in [0,1] / [-1,1]
-    bool linear_memory = false;           // tex1Dfetch from a linear buffer
+    bool read_normalized = false;  // integer texels as floats in [0,1] / [-1,1]
+    bool linear_memory = false;    // tex1Dfetch from a linear buffer
 };
 
 // Why a launch did not finish as asked. Guest faults are results, not host errors.
 enum class LaunchStatus : uint8_t {
-    ok, fault, assert_failed, trap, deadlock, limit, unsupported, interrupted, internal, not_run
+    ok,
+    fault,
+    assert_failed,
+    trap,
+    deadlock,
+    limit,
+    unsupported,
+    interrupted,
+    internal,
+    not_run
 };
 
 enum class FaultKind : uint8_t {
-    none, illegal_instruction, misaligned_address, out_of_bounds, use_after_free, stack_overflow,
-    barrier_misuse, invalid_pc, trap, breakpoint, assert_failed, illegal_texture, cluster, other
+    none,
+    illegal_instruction,
+    misaligned_address,
+    out_of_bounds,
+    use_after_free,
+    stack_overflow,
+    barrier_misuse,
+    invalid_pc,
+    trap,
+    breakpoint,
+    assert_failed,
+    illegal_texture,
+    cluster,
+    other
 };
 std::string_view fault_name(FaultKind);  // the word used in plans: "misaligned-address", ...
 
@@ -126,7 +147,8 @@ struct LaunchRequest {
     bool explicit_cluster = false;
     uint32_t dynamic_shared = 0;
     bool cooperative = false;
-    bool may_overlap = false;       // it may begin before the launch before it has ended; for plugins to know
+    bool may_overlap =
+        false;  // it may begin before the launch before it has ended; for plugins to know
     std::vector<std::byte> params;  // the raw parameter block, from the kernel's parameter base
     Limits limits;
 };
@@ -145,7 +167,9 @@ class Gpu {
 
     // Places a module: assigns addresses, applies relocations, initialises globals and constants.
     virtual Result<ModuleId> load(std::shared_ptr<const Module> module) = 0;
-    struct Symbol { uint64_t address = 0, bytes = 0; };
+    struct Symbol {
+        uint64_t address = 0, bytes = 0;
+    };
     virtual Result<Symbol> symbol(ModuleId module, std::string_view name) = 0;
 
     virtual Result<uint64_t> create_texture(const TextureDesc&) = 0;  // the 64-bit handle
@@ -153,10 +177,12 @@ class Gpu {
 
     // Validates like cuLaunchKernel (an Error: bad arguments), then runs to completion.
     virtual Result<LaunchResult> launch(const LaunchRequest&) = 0;
-    // Launches of which each but the first may begin before the one before it has ended (programmatic dependent
-    // launch). They overlap when the order of the agents is not eager and no plugin is there, see schedule/chain.hpp.
-    // The results in order, up to the first launch that failed.
-    virtual std::vector<Result<LaunchResult>> launch_chain(std::span<const LaunchRequest> requests) {
+    // Launches of which each but the first may begin before the one before it has ended
+    // (programmatic dependent launch). They overlap when the order of the agents is not eager and
+    // no plugin is there, see schedule/chain.hpp. The results in order, up to the first launch that
+    // failed.
+    virtual std::vector<Result<LaunchResult>> launch_chain(
+        std::span<const LaunchRequest> requests) {
         std::vector<Result<LaunchResult>> results;
         for (const LaunchRequest& request : requests) {
             results.push_back(launch(request));

@@ -1,36 +1,55 @@
-// PTX of the fifth-generation tensor core that the tensor_* patterns share. D (128 x 16 words) = A (128 x 32 bytes) x B
-// (16 x 32 bytes, transposed), in unsigned bytes; a thread owns the row of its number.
+// PTX of the fifth-generation tensor core that the tensor_* patterns share. D (128 x 16 words) = A
+// (128 x 32 bytes) x B (16 x 32 bytes, transposed), in unsigned bytes; a thread owns the row of its
+// number.
 #pragma once
 #include "sync.h"
 
-constexpr uint32_t columns = 32;  // of tensor memory: D in the first 16, A (where it lies there) in 8 behind them
+constexpr uint32_t columns =
+    32;  // of tensor memory: D in the first 16, A (where it lies there) in 8 behind them
 // D s32, A and B u8, N 16, M 128
 constexpr uint32_t shape = 2u << 4 | 2u << 17 | 8u << 24;
 
-// A matrix in shared memory: blocks of 8 rows x 16 bytes, two of them side by side, the next 8 rows 256 bytes behind.
+// A matrix in shared memory: blocks of 8 rows x 16 bytes, two of them side by side, the next 8 rows
+// 256 bytes behind.
 __device__ inline uint64_t descriptor(const void* p) {
-    return (address(p) & 0x3ffff) >> 4 | uint64_t{128 >> 4} << 16 | uint64_t{256 >> 4} << 32 | uint64_t{1} << 46;
+    return (address(p) & 0x3ffff) >> 4 | uint64_t{128 >> 4} << 16 | uint64_t{256 >> 4} << 32 |
+           uint64_t{1} << 46;
 }
-__device__ inline uint32_t half_row(uint32_t row, uint32_t half) { return row / 8 * 16 + half * 8 + row % 8; }  // in units of 16 bytes
+__device__ inline uint32_t half_row(uint32_t row, uint32_t half) {
+    return row / 8 * 16 + half * 8 + row % 8;
+}  // in units of 16 bytes
 
-#define TENSOR_ALLOC(to)                                                                                       \
-    ASM("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;\n"                                  \
-        "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" ::"r"(address(&to)), "n"(columns))
-#define TENSOR_FREE(at) ASM("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" ::"r"(at), "n"(columns))
-#define TENSOR_MMA(d, a, b) \
-    ASM("{.reg .pred p;\nsetp.ne.u32 p, 0, 0;\ntcgen05.mma.cta_group::1.kind::i8 [%0], %1, %2, %3, p;}" ::"r"(d), "l"(a), "l"(b), "r"(shape))
-#define TENSOR_MMA_ADD(d, a, b) /* to what D holds */ \
-    ASM("{.reg .pred p;\nsetp.eq.u32 p, 0, 0;\ntcgen05.mma.cta_group::1.kind::i8 [%0], %1, %2, %3, p;}" ::"r"(d), "l"(a), "l"(b), "r"(shape))
-#define TENSOR_MMA_OF(d, a, b) /* A in tensor memory */ \
-    ASM("{.reg .pred p;\nsetp.ne.u32 p, 0, 0;\ntcgen05.mma.cta_group::1.kind::i8 [%0], [%1], %2, %3, p;}" ::"r"(d), "r"(a), "l"(b), "r"(shape))
-#define TENSOR_COMMIT(bar) ASM("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(address(&bar)))
+#define TENSOR_ALLOC(to)                                                                  \
+    ASM("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;\n"             \
+        "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" ::"r"(address(&to)), \
+        "n"(columns))
+#define TENSOR_FREE(at) \
+    ASM("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" ::"r"(at), "n"(columns))
+#define TENSOR_MMA(d, a, b)                                                                      \
+    ASM("{.reg .pred p;\nsetp.ne.u32 p, 0, 0;\ntcgen05.mma.cta_group::1.kind::i8 [%0], %1, %2, " \
+        "%3, p;}" ::"r"(d),                                                                      \
+        "l"(a), "l"(b), "r"(shape))
+#define TENSOR_MMA_ADD(d, a, b) /* to what D holds */                                            \
+    ASM("{.reg .pred p;\nsetp.eq.u32 p, 0, 0;\ntcgen05.mma.cta_group::1.kind::i8 [%0], %1, %2, " \
+        "%3, p;}" ::"r"(d),                                                                      \
+        "l"(a), "l"(b), "r"(shape))
+#define TENSOR_MMA_OF(d, a, b) /* A in tensor memory */                                            \
+    ASM("{.reg .pred p;\nsetp.ne.u32 p, 0, 0;\ntcgen05.mma.cta_group::1.kind::i8 [%0], [%1], %2, " \
+        "%3, p;}" ::"r"(d),                                                                        \
+        "r"(a), "l"(b), "r"(shape))
+#define TENSOR_COMMIT(bar)                                                                   \
+    ASM("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"( \
+        address(&bar)))
 #define TENSOR_BEFORE ASM("tcgen05.fence::before_thread_sync;" ::)
 #define TENSOR_AFTER ASM("tcgen05.fence::after_thread_sync;" ::)
-#define TENSOR_LOAD4(v, at)                                                                                     \
-    asm volatile("tcgen05.ld.sync.aligned.32x32b.x4.b32 {%0, %1, %2, %3}, [%4];"                                \
-                 : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3]) : "r"(at) : "memory")
-#define TENSOR_STORE4(at, v) \
-    ASM("tcgen05.st.sync.aligned.32x32b.x4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3]))
+#define TENSOR_LOAD4(v, at)                                                      \
+    asm volatile("tcgen05.ld.sync.aligned.32x32b.x4.b32 {%0, %1, %2, %3}, [%4];" \
+                 : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])                \
+                 : "r"(at)                                                       \
+                 : "memory")
+#define TENSOR_STORE4(at, v)                                                                  \
+    ASM("tcgen05.st.sync.aligned.32x32b.x4.b32 [%0], {%1, %2, %3, %4};" ::"r"(at), "r"(v[0]), \
+        "r"(v[1]), "r"(v[2]), "r"(v[3]))
 #define TENSOR_WAIT_LOAD ASM("tcgen05.wait::ld.sync.aligned;" ::)
 #define TENSOR_WAIT_STORE ASM("tcgen05.wait::st.sync.aligned;" ::)
 

@@ -1,6 +1,7 @@
-// Instructions per second of one thread: decoded into structs, printed, assembled; and what starting costs.
-// Usage: benchmark FILE, with lines `ARCH TAB word in 32 hex digits TAB ...` (tests/decoder/data/own.tsv is one).
-// Times are of the process's own CPU clock, so that a busy machine blurs them less.
+// Instructions per second of one thread: decoded into structs, printed, assembled; and what
+// starting costs. Usage: benchmark FILE, with lines `ARCH TAB word in 32 hex digits TAB ...`
+// (tests/decoder/data/own.tsv is one). Times are of the process's own CPU clock, so that a busy
+// machine blurs them less.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -51,7 +52,8 @@ double millions_per_second(const std::vector<Sample>& samples, Work&& work) {
             for (const Sample& s : samples) work(s);
             done += samples.size();
         }
-        const double rate = static_cast<double>(done) / (static_cast<double>(now - begin) / CLOCKS_PER_SEC) / 1e6;
+        const double rate =
+            static_cast<double>(done) / (static_cast<double>(now - begin) / CLOCKS_PER_SEC) / 1e6;
         if (rate > best) best = rate;
     }
     return best;
@@ -85,8 +87,10 @@ int main(int argc, char** argv) {
         std::uint64_t word[2];
         sum += sassdec_assemble(s.arch, s.text.c_str(), 0, nullptr, word, nullptr);
     });
-    std::printf("decode %.1f M/s, decode and print %.2f M/s, assemble %.2f M/s; first use %.1f us, tables %.2f MiB (check %llu)\n",
-                decode, print, assemble, start, static_cast<double>(sassdec::tables::bytes) / (1 << 20),
-                static_cast<unsigned long long>(sum));
+    std::printf(
+        "decode %.1f M/s, decode and print %.2f M/s, assemble %.2f M/s; first use %.1f us, tables "
+        "%.2f MiB (check %llu)\n",
+        decode, print, assemble, start, static_cast<double>(sassdec::tables::bytes) / (1 << 20),
+        static_cast<unsigned long long>(sum));
     return 0;
 }

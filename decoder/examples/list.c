@@ -1,5 +1,6 @@
-/* Prints the raw code of a section, with a label at each branch target: a loop over sassdec_next() and the two hooks.
- * Usage: list ARCH FILE, the file being instruction words only (objcopy -O binary -j .text.KERNEL X.cubin FILE). */
+/* Prints the raw code of a section, with a label at each branch target: a loop over sassdec_next()
+ * and the two hooks. Usage: list ARCH FILE, the file being instruction words only (objcopy -O
+ * binary -j .text.KERNEL X.cubin FILE). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@ static int label(void* user, const sassdec_insn* insn, uint64_t target, char* ou
 }
 
 /* Constant bank 0 holds the launch: name what is at a known offset. */
-static int parameter(void* user, const sassdec_insn* insn, unsigned operand, char* out, size_t size) {
+static int parameter(void* user, const sassdec_insn* insn, unsigned operand, char* out,
+                     size_t size) {
     const sassdec_operand* op = &insn->operand[operand];
     const int first = *(const int*)user;
     if (op->kind != SASSDEC_OP_CONST || op->flags || op->bank != 0 || op->offset < first) return -1;
@@ -37,13 +39,15 @@ int main(int argc, char** argv) {
     sassdec_insn insn;
     uint64_t target;
     for (sassdec_cursor c = {code, bytes, 0, arch, 0}; sassdec_next(&c, &insn);)
-        if (sassdec_branch_target(&insn, &target) && target < bytes) is_target[target / SASSDEC_INSN_BYTES] = 1;
+        if (sassdec_branch_target(&insn, &target) && target < bytes)
+            is_target[target / SASSDEC_INSN_BYTES] = 1;
     for (sassdec_cursor c = {code, bytes, 0, arch, 0}; sassdec_next(&c, &insn);) {
         char text[512], control[128];
         if (is_target[insn.pc / SASSDEC_INSN_BYTES]) printf("L_%04" PRIx64 ":\n", insn.pc);
         sassdec_format(&insn, &options, text, sizeof text);
         sassdec_format_control(&insn, control, sizeof control);
-        printf("    /*%04" PRIx64 "*/ %-60s %s\n", insn.pc, text, insn.status == SASSDEC_OK ? control : "");
+        printf("    /*%04" PRIx64 "*/ %-60s %s\n", insn.pc, text,
+               insn.status == SASSDEC_OK ? control : "");
     }
     free(is_target);
     return 0;

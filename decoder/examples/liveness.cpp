@@ -1,4 +1,5 @@
-// Which registers does a line of SASS read and write? Assembles each line of stdin and asks. Usage: liveness ARCH < FILE
+// Which registers does a line of SASS read and write? Assembles each line of stdin and asks. Usage:
+// liveness ARCH < FILE
 #include <cstdio>
 #include <iostream>
 
@@ -27,7 +28,8 @@ int main(int argc, char** argv) {
     for (std::string line; std::getline(std::cin, line);) {
         const sassdec::Assembly made = sassdec::assemble(arch, line);
         if (!made) {
-            std::printf("%s\n  column %u: %s\n", line.c_str(), made.error.column, made.error.reason);
+            std::printf("%s\n  column %u: %s\n", line.c_str(), made.error.column,
+                        made.error.reason);
             failed = 1;
             continue;
         }

@@ -1,12 +1,12 @@
-// Text -> word: takes guard and mnemonic off a line, tries the forms of that name, and says what was wrong when none fits.
-// No instruction is named here: forms are what ../isa says.
+// Text -> word: takes guard and mnemonic off a line, tries the forms of that name, and says what
+// was wrong when none fits. No instruction is named here: forms are what ../isa says.
 #include <cstring>
 #include <initializer_list>
 
 #include "match.hpp"
+#include "sassdec/sassdec.h"
 #include "scan.hpp"
 #include "spellings.hpp"
-#include "sassdec/sassdec.h"
 #include "tables.hpp"
 #include "text.hpp"
 
@@ -35,7 +35,8 @@ const RootRow* find_root(const FamilyRow& family, const char* at, std::size_t n)
     return nullptr;
 }
 
-sassdec_status fail(sassdec_asm_error* error, const char* line, const char* at, const char* why, bool quote) {
+sassdec_status fail(sassdec_asm_error* error, const char* line, const char* at, const char* why,
+                    bool quote) {
     if (error) {
         error->column = static_cast<std::uint32_t>(at - line) + 1;
         sassdec::Text t(error->reason, sizeof error->reason);
@@ -43,7 +44,8 @@ sassdec_status fail(sassdec_asm_error* error, const char* line, const char* at, 
         if (quote) {
             t.put(*at ? ", not '" : ", not the end of the line");
             unsigned n = 0;
-            for (const char* p = at; *p && n < 40 && (n == 0 || (!scan::is_blank(*p) && *p != ',')); ++p, ++n)
+            for (const char* p = at; *p && n < 40 && (n == 0 || (!scan::is_blank(*p) && *p != ','));
+                 ++p, ++n)
                 t.put(*p >= ' ' && *p < 127 ? *p : '?');
             if (*at) t.put('\'');
         }
@@ -52,7 +54,8 @@ sassdec_status fail(sassdec_asm_error* error, const char* line, const char* at, 
     return SASSDEC_E_SYNTAX;
 }
 
-sassdec_status unknown_name(sassdec_arch arch, const char* line, const char* at, std::size_t n, sassdec_asm_error* error) {
+sassdec_status unknown_name(sassdec_arch arch, const char* line, const char* at, std::size_t n,
+                            sassdec_asm_error* error) {
     if (!error) return SASSDEC_E_SYNTAX;
     char why[160];
     sassdec::Text t(why, sizeof why);
@@ -84,14 +87,16 @@ bool parse_guard(const char*& p, sassdec::Statement& s) {
     return true;
 }
 
-sassdec_status assemble(sassdec_arch arch, const char* line, std::uint64_t pc, const sassdec_asm_options* opts, std::uint64_t* word,
+sassdec_status assemble(sassdec_arch arch, const char* line, std::uint64_t pc,
+                        const sassdec_asm_options* opts, std::uint64_t* word,
                         sassdec_asm_error* error, bool older) {
     sassdec::Statement s;
     s.arch = arch;
     s.pc = pc;
     s.options = opts;
     const char* p = scan::skip(line);
-    if (!parse_guard(p, s)) return fail(error, line, p, "expected a guard @P0 to @PT, @UP0 to @UPT or with '!'", true);
+    if (!parse_guard(p, s))
+        return fail(error, line, p, "expected a guard @P0 to @PT, @UP0 to @UPT or with '!'", true);
     p = scan::skip(p);
     s.mnemonic = p;
     while (scan::is_word(*p)) ++p;
@@ -102,7 +107,8 @@ sassdec_status assemble(sassdec_arch arch, const char* line, std::uint64_t pc, c
         const int words = sassdec::respell(line, s.mnemonic, now, sizeof now);
         if (words < 0) return fail(error, line, s.mnemonic, "the line is too long", false);
         if (words > 1) {
-            fail(error, line, s.mnemonic, "two words: only a file holds such a pair (sassemu asm FILE)", false);
+            fail(error, line, s.mnemonic,
+                 "two words: only a file holds such a pair (sassemu asm FILE)", false);
             return SASSDEC_E_TWO_WORDS;
         }
         const sassdec_status status = assemble(arch, now, pc, opts, word, error, false);
@@ -110,8 +116,10 @@ sassdec_status assemble(sassdec_arch arch, const char* line, std::uint64_t pc, c
         std::size_t same = 0;
         while (line[same] && line[same] == now[same]) ++same;
         if (error && status != SASSDEC_OK && error->column > same + 1) {
-            const std::size_t behind = std::strlen(now) + 1 - error->column, was = std::strlen(line);
-            error->column = static_cast<std::uint32_t>(behind < was - same ? was + 1 - behind : same + 1);
+            const std::size_t behind = std::strlen(now) + 1 - error->column,
+                              was = std::strlen(line);
+            error->column =
+                static_cast<std::uint32_t>(behind < was - same ? was + 1 - behind : same + 1);
         }
         return status;
     }
@@ -129,18 +137,21 @@ sassdec_status assemble(sassdec_arch arch, const char* line, std::uint64_t pc, c
             return SASSDEC_OK;
         }
     }
-    return fail(error, line, complaint.at ? complaint.at : s.mnemonic, complaint.why ? complaint.why : "no form fits", !complaint.exact);
+    return fail(error, line, complaint.at ? complaint.at : s.mnemonic,
+                complaint.why ? complaint.why : "no form fits", !complaint.exact);
 }
 
 }  // namespace
 
-extern "C" sassdec_status sassdec_assemble(sassdec_arch arch, const char* line, uint64_t pc, const sassdec_asm_options* opts,
-                                           uint64_t word[2], sassdec_asm_error* error) {
+extern "C" sassdec_status sassdec_assemble(sassdec_arch arch, const char* line, uint64_t pc,
+                                           const sassdec_asm_options* opts, uint64_t word[2],
+                                           sassdec_asm_error* error) {
     if (error) {
         error->column = 1;
         error->reason[0] = 0;
     }
-    if (!line || !word || static_cast<unsigned>(arch) >= SASSDEC_ARCH_COUNT) return SASSDEC_E_ARGUMENT;
+    if (!line || !word || static_cast<unsigned>(arch) >= SASSDEC_ARCH_COUNT)
+        return SASSDEC_E_ARGUMENT;
     return assemble(arch, line, pc, opts, word, error, true);
 }
 

@@ -28,7 +28,8 @@ void set_bits(std::uint64_t (&w)[2], unsigned pos, unsigned len, std::uint64_t v
 
 bool parse_set(const char*& p, int& mask, Complaint& complaint) {
     mask = 0;
-    if (!scan::literal(p, "{")) return complaint.say(p, "expected '{' and scoreboards 0 to 5, e.g. &req={0,3}");
+    if (!scan::literal(p, "{"))
+        return complaint.say(p, "expected '{' and scoreboards 0 to 5, e.g. &req={0,3}");
     p = scan::skip(p);
     while (*p != '}') {
         if (*p < '0' || *p > '5') return complaint.say(p, "expected a scoreboard 0 to 5");
@@ -60,14 +61,18 @@ bool parse_bits(const char*& p, ControlText& c, Complaint& complaint) {
     p = scan::skip(p);
     while (*p != '}') {
         unsigned hi, lo;
-        if (!scan::decimal(p, hi) || hi > 127) return complaint.say(p, "expected a bit position 0 to 127");
+        if (!scan::decimal(p, hi) || hi > 127)
+            return complaint.say(p, "expected a bit position 0 to 127");
         lo = hi;
-        if (scan::literal(p, ":") && (!scan::decimal(p, lo) || lo > hi || hi - lo > 63)) return complaint.say(p, "expected the lower bit position of at most 64 bits");
+        if (scan::literal(p, ":") && (!scan::decimal(p, lo) || lo > hi || hi - lo > 63))
+            return complaint.say(p, "expected the lower bit position of at most 64 bits");
         if (!scan::literal(p, "=")) return complaint.say(p, "expected '=' and a value");
         scan::Integer v;
         const char* at = p;
-        if (!scan::integer(p, v) || v.negative || (hi - lo < 63 && v.magnitude >> (hi - lo + 1))) return complaint.unfit(at, "the value does not fit its bits");
-        std::uint64_t mask[2] = {c.bits_mask.lo, c.bits_mask.hi}, value[2] = {c.bits_value.lo, c.bits_value.hi};
+        if (!scan::integer(p, v) || v.negative || (hi - lo < 63 && v.magnitude >> (hi - lo + 1)))
+            return complaint.unfit(at, "the value does not fit its bits");
+        std::uint64_t mask[2] = {c.bits_mask.lo, c.bits_mask.hi},
+                      value[2] = {c.bits_value.lo, c.bits_value.hi};
         set_bits(mask, lo, hi - lo + 1, ~std::uint64_t{0});
         set_bits(value, lo, hi - lo + 1, v.magnitude);
         c.bits_mask = {mask[0], mask[1]};
@@ -101,33 +106,44 @@ bool parse_control(const char* p, ControlText& c, Complaint& complaint) {
             c.yield = true;
         } else if (scan::literal(p, "?WAIT")) {
             unsigned n;
-            if (!scan::decimal(p, n) || n > 15) return complaint.say(p, "expected a number of cycles, 0 to 15");
+            if (!scan::decimal(p, n) || n > 15)
+                return complaint.say(p, "expected a number of cycles, 0 to 15");
             c.stall = static_cast<int>(n);
             c.stall_at = at;
         } else {
-            return complaint.say(p, "expected the end of the line or a control suffix (&req= &rd= &wr= ?WAITn ?YIELD &bits=)");
+            return complaint.say(p,
+                                 "expected the end of the line or a control suffix (&req= &rd= "
+                                 "&wr= ?WAITn ?YIELD &bits=)");
         }
         if (*p && *p != ';' && !scan::is_blank(*p)) return complaint.say(p, "expected a blank");
     }
-    if (*p == ';' && *scan::skip(p + 1)) return complaint.unfit(p + 1, "expected one instruction only");
+    if (*p == ';' && *scan::skip(p + 1))
+        return complaint.unfit(p + 1, "expected one instruction only");
     return true;
 }
 
-// Values 1 to 15 let the scheduler switch warps; 17 to 27 wait 1 to 11 cycles without; 0 drains. Reuse flags need 17 and up.
+// Values 1 to 15 let the scheduler switch warps; 17 to 27 wait 1 to 11 cycles without; 0 drains.
+// Reuse flags need 17 and up.
 int schedule_bits(const ControlText& c, bool reuse, const char* at, Complaint& complaint) {
     if (c.stall < 0) {
-        if (reuse && c.yield) return complaint.unfit(at, "a reuse flag does not go with ?YIELD: the flag's bits mean something else there"), -1;
+        if (reuse && c.yield)
+            return complaint.unfit(at,
+                                   "a reuse flag does not go with ?YIELD: the flag's bits mean "
+                                   "something else there"),
+                   -1;
         return reuse ? 16 + 11 : 15;
     }
     const bool high = !c.yield && c.stall >= 1 && c.stall <= 11;
-    if (reuse && !high) return complaint.unfit(c.stall_at, "a reuse flag needs ?WAIT1 to ?WAIT11, without ?YIELD"), -1;
+    if (reuse && !high)
+        return complaint.unfit(c.stall_at, "a reuse flag needs ?WAIT1 to ?WAIT11, without ?YIELD"),
+               -1;
     return high ? 16 + c.stall : c.stall;
 }
 
 void apply_control(const ControlText& c, const sassdec_insn& insn, std::uint64_t (&word)[2]) {
     int write = no_barrier, read = no_barrier;
-    // Completion of variable-latency instructions shows in scoreboards; jumps set none. Where the description knows better it
-    // says so.
+    // Completion of variable-latency instructions shows in scoreboards; jumps set none. Where the
+    // description knows better it says so.
     const FormRow& form = forms[insn.form];
     if (form.scoreboard == write_scoreboard) {
         write = default_write;
@@ -138,8 +154,11 @@ void apply_control(const ControlText& c, const sassdec_insn& insn, std::uint64_t
         sassdec_insn unguarded = insn;
         unguarded.guard = SASSDEC_PT;
         sassdec_registers(&unguarded, &in, &out);
-        const auto any = [](const std::uint64_t (&s)[4]) { return (s[0] | s[1] | s[2] | s[3]) != 0; };
-        const bool jumps = insn.groups & (SASSDEC_GROUP_BRANCH | SASSDEC_GROUP_CALL | SASSDEC_GROUP_RETURN | SASSDEC_GROUP_EXIT);
+        const auto any = [](const std::uint64_t(&s)[4]) {
+            return (s[0] | s[1] | s[2] | s[3]) != 0;
+        };
+        const bool jumps = insn.groups & (SASSDEC_GROUP_BRANCH | SASSDEC_GROUP_CALL |
+                                          SASSDEC_GROUP_RETURN | SASSDEC_GROUP_EXIT);
         if (any(out.r) || any(out.ur) || out.p || out.up) write = default_write;
         if (!jumps && (any(in.r) || any(in.ur) || in.p || in.up)) read = default_read;
     }
@@ -150,7 +169,10 @@ void apply_control(const ControlText& c, const sassdec_insn& insn, std::uint64_t
     set_bits(word, write_pos, 3, static_cast<std::uint64_t>(write));
     set_bits(word, read_pos, 3, static_cast<std::uint64_t>(read));
     const bool waits = !(form.mask[1] >> (wait_pos - 64) & 1);  // some forms allow no wait
-    set_bits(word, wait_pos, 6, static_cast<std::uint64_t>(c.wait >= 0 ? c.wait : waits ? all_barriers : 0));
+    set_bits(word, wait_pos, 6,
+             static_cast<std::uint64_t>(c.wait >= 0 ? c.wait
+                                        : waits     ? all_barriers
+                                                    : 0));
     word[0] = (word[0] & ~c.bits_mask.lo) | c.bits_value.lo;
     word[1] = (word[1] & ~c.bits_mask.hi) | c.bits_value.hi;
 }
@@ -189,12 +211,16 @@ void put_control(sassdec::Text& t, const sassdec_insn& insn, bool exact) {
 
 // The runs of bits in which the word differs from what the assembler makes of the text.
 void put_bits(sassdec::Text& t, const std::uint64_t (&want)[2], const std::uint64_t (&got)[2]) {
-    const auto bit = [](const std::uint64_t (&w)[2], unsigned i) { return w[i / 64] >> i % 64 & 1; };
+    const auto bit = [](const std::uint64_t(&w)[2], unsigned i) { return w[i / 64] >> i % 64 & 1; };
     bool any = false;
     for (int hi = 127; hi >= 0; --hi) {
         if (bit(want, static_cast<unsigned>(hi)) == bit(got, static_cast<unsigned>(hi))) continue;
         int lo = hi;
-        while (lo > 0 && bit(want, static_cast<unsigned>(lo - 1)) != bit(got, static_cast<unsigned>(lo - 1)) && hi - lo < 63) --lo;
+        while (lo > 0 &&
+               bit(want, static_cast<unsigned>(lo - 1)) !=
+                   bit(got, static_cast<unsigned>(lo - 1)) &&
+               hi - lo < 63)
+            --lo;
         std::uint64_t v = 0;
         for (int i = hi; i >= lo; --i) v = v << 1 | bit(want, static_cast<unsigned>(i));
         t.put(any ? "," : " &bits={");
@@ -230,7 +256,9 @@ extern "C" int sassdec_format_exact(const sassdec_insn* insn, char* out, size_t 
     const int control = t.finish();
     if (control < 0) return -1;
     std::uint64_t word[2] = {insn->word[0], insn->word[1]};
-    if (sassdec_assemble(static_cast<sassdec_arch>(insn->arch), out, insn->pc, nullptr, word, nullptr) != SASSDEC_OK) return -1;
+    if (sassdec_assemble(static_cast<sassdec_arch>(insn->arch), out, insn->pc, nullptr, word,
+                         nullptr) != SASSDEC_OK)
+        return -1;
     put_bits(t, insn->word, word);
     return t.finish() < 0 ? -1 : static_cast<int>(std::strlen(out));
 }

@@ -1,4 +1,5 @@
-// The control suffix of assembler text: `&req={0,3} &rd=1 &wr=none ?WAIT4 ?YIELD &bits={127:126=1}`. What it means is in
+// The control suffix of assembler text: `&req={0,3} &rd=1 &wr=none ?WAIT4 ?YIELD
+// &bits={127:126=1}`. What it means is in
 // ../doc/asm.md. Internal to the library.
 #pragma once
 #include "sassdec/sassdec.h"
@@ -6,7 +7,8 @@
 
 namespace sassdec {
 
-struct Complaint {  // the furthest point that any reading of the line reached, and what was missing there
+struct Complaint {  // the furthest point that any reading of the line reached, and what was missing
+                    // there
     const char* at = nullptr;
     const char* why = nullptr;
     bool exact = false;
@@ -18,7 +20,8 @@ struct Complaint {  // the furthest point that any reading of the line reached, 
         }
         return false;
     }
-    // The right kind of thing stands at p, but it does not fit: that says more than what another form expected there.
+    // The right kind of thing stands at p, but it does not fit: that says more than what another
+    // form expected there.
     bool unfit(const char* p, const char* reason) { return say(p, reason, true); }
 };
 
@@ -33,11 +36,12 @@ struct ControlText {
 // Reads a suffix up to the end of the text (or a final ';').
 bool parse_control(const char* p, ControlText& control, Complaint& complaint);
 
-// The 5-bit schedule (bits 109:105) that the text asks for, or the safe default. `reuse`: an operand has a reuse flag.
-// Returns -1 and complains where the combination has no encoding.
+// The 5-bit schedule (bits 109:105) that the text asks for, or the safe default. `reuse`: an
+// operand has a reuse flag. Returns -1 and complains where the combination has no encoding.
 int schedule_bits(const ControlText& control, bool reuse, const char* at, Complaint& complaint);
 
-// Sets wait mask and barriers of an assembled word: what the text asks for, or else the safe default for this instruction.
+// Sets wait mask and barriers of an assembled word: what the text asks for, or else the safe
+// default for this instruction.
 void apply_control(const ControlText& control, const sassdec_insn& insn, std::uint64_t (&word)[2]);
 
 }  // namespace sassdec

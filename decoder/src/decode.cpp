@@ -1,5 +1,5 @@
-// Word -> sassdec_insn. Walks the candidates of the word's opcode and fills fields and operands from their
-// rows. No instruction is named here: what differs between instructions is in ../isa.
+// Word -> sassdec_insn. Walks the candidates of the word's opcode and fills fields and operands
+// from their rows. No instruction is named here: what differs between instructions is in ../isa.
 #include <algorithm>
 #include <cstring>
 
@@ -21,7 +21,8 @@ std::int64_t sign_extend(std::uint64_t v, unsigned len) {
     return static_cast<std::int64_t>((v ^ top) - top);
 }
 
-// Raw register number -> normalised: the highest uniform register is URZ, whatever the field's width.
+// Raw register number -> normalised: the highest uniform register is URZ, whatever the field's
+// width.
 std::uint8_t ureg_index(std::uint64_t raw, unsigned len) {
     return raw == (std::uint64_t{1} << len) - 1 ? SASSDEC_URZ : static_cast<std::uint8_t>(raw);
 }
@@ -54,7 +55,8 @@ bool read_fields(const FormRow& form, const Word& w, sassdec_insn& insn, Failure
     for (unsigned i = 0; i < form.deny_count; ++i) {
         const DenyRow& d = denies[form.denies + i];
         bool all = true;
-        for (unsigned k = 0; k < d.count; ++k) all = all && condition(d.mask[k], insn.field[d.field[k]]);
+        for (unsigned k = 0; k < d.count; ++k)
+            all = all && condition(d.mask[k], insn.field[d.field[k]]);
         if (all) {
             const FieldRow& f = fields[form.fields + d.field[0]];
             why.status = SASSDEC_E_FIELD;
@@ -66,7 +68,8 @@ bool read_fields(const FormRow& form, const Word& w, sassdec_insn& insn, Failure
     return true;
 }
 
-void read_memory(const OperandRow& o, const Word& w, const sassdec_insn& insn, sassdec_operand& op) {
+void read_memory(const OperandRow& o, const Word& w, const sassdec_insn& insn,
+                 sassdec_operand& op) {
     if (o.pos != none) {
         const std::uint64_t raw = w.get(o.pos, o.len);
         op.index = o.file == SASSDEC_UR ? ureg_index(raw, o.len) : static_cast<std::uint8_t>(raw);
@@ -79,22 +82,25 @@ void read_memory(const OperandRow& o, const Word& w, const sassdec_insn& insn, s
     }
     if (o.desc != none && (o.desc_if == none || insn.field[o.desc_if])) {
         op.desc = ureg_index(w.get(o.desc, o.ureg_len), o.ureg_len);
-        if ((o.flags & op_desc_next) && op.desc != SASSDEC_URZ) op.desc = ureg_index(op.desc + 1u, o.ureg_len);
+        if ((o.flags & op_desc_next) && op.desc != SASSDEC_URZ)
+            op.desc = ureg_index(op.desc + 1u, o.ureg_len);
         op.flags |= SASSDEC_HAS_DESC;
     }
     if (o.off_len) {
         const std::uint64_t raw = o.piece[0].len ? get_pieces(w, o.piece) : w.get(o.off, o.off_len);
-        const std::int64_t v = o.flags & op_off_signed ? sign_extend(raw, o.off_len) : static_cast<std::int64_t>(raw);
+        const std::int64_t v =
+            o.flags & op_off_signed ? sign_extend(raw, o.off_len) : static_cast<std::int64_t>(raw);
         op.offset = static_cast<std::int32_t>(v * (std::int64_t{1} << o.scale));
     }
     if (o.bank != none) op.bank = static_cast<std::uint8_t>(w.get(o.bank, o.bank_len));
 }
 
-bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassdec_insn& insn, sassdec_operand& op,
-                  Failure& why) {
+bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassdec_insn& insn,
+                  sassdec_operand& op, Failure& why) {
     op.kind = o.kind;
     op.file = o.file;
-    op.access = static_cast<std::uint8_t>((o.flags & op_read ? SASSDEC_READ : 0) | (o.flags & op_write ? SASSDEC_WRITE : 0));
+    op.access = static_cast<std::uint8_t>((o.flags & op_read ? SASSDEC_READ : 0) |
+                                          (o.flags & op_write ? SASSDEC_WRITE : 0));
     op.width = o.width;
     op.imm_type = o.imm_type;
     op.flags = 0;
@@ -105,21 +111,25 @@ bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassd
     op.offset = 0;
     op.imm = 0;
     const auto weight = [&](std::uint8_t field) {
-        const EnumValueRow* v = enum_value(fields[form.fields + field].enumeration, insn.field[field]);
+        const EnumValueRow* v =
+            enum_value(fields[form.fields + field].enumeration, insn.field[field]);
         return v ? unsigned{v->weight} : 1u;
     };
     if (o.width_field != none) op.width = static_cast<std::uint8_t>(weight(o.width_field));
     // Values that no compiler combines may make more registers than there are.
-    if (o.width_factor != none) op.width = static_cast<std::uint8_t>(std::min(op.width * weight(o.width_factor), 255u));
+    if (o.width_factor != none)
+        op.width = static_cast<std::uint8_t>(std::min(op.width * weight(o.width_factor), 255u));
     if (o.neg != none && w.bit(o.neg)) op.flags |= SASSDEC_NEG;
     if (o.abs != none && w.bit(o.abs)) op.flags |= SASSDEC_ABS;
     if (o.inv != none && w.bit(o.inv)) op.flags |= SASSDEC_INV;
-    if (o.reuse != none && w.bit(o.reuse) && (o.reuse < 64 || w.get(105, 5) > 16)) op.flags |= SASSDEC_REUSE;
+    if (o.reuse != none && w.bit(o.reuse) && (o.reuse < 64 || w.get(105, 5) > 16))
+        op.flags |= SASSDEC_REUSE;
     std::int64_t main = 0;
     switch (o.kind) {
         case SASSDEC_OP_REG: {
             const std::uint64_t raw = o.piece[0].len ? get_pieces(w, o.piece) : w.get(o.pos, o.len);
-            op.index = o.file == SASSDEC_UR ? ureg_index(raw, o.len) : static_cast<std::uint8_t>(raw);
+            op.index =
+                o.file == SASSDEC_UR ? ureg_index(raw, o.len) : static_cast<std::uint8_t>(raw);
             if (o.scale && op.index != SASSDEC_RZ) {
                 if (raw + o.scale >= std::uint64_t{1} << o.len) {
                     why = {SASSDEC_E_REGISTER, o.pos, static_cast<std::uint8_t>(o.pos + o.len - 1)};
@@ -157,8 +167,10 @@ bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassd
             break;
         }
         case SASSDEC_OP_FIMM:
-            op.imm = static_cast<std::int64_t>(o.piece[0].len ? get_pieces(w, o.piece) : w.get(o.pos, o.len));
-            if (o.imm_type == SASSDEC_IMM_F64 && o.len == 32) op.imm = static_cast<std::int64_t>(static_cast<std::uint64_t>(op.imm) << 32);
+            op.imm = static_cast<std::int64_t>(o.piece[0].len ? get_pieces(w, o.piece)
+                                                              : w.get(o.pos, o.len));
+            if (o.imm_type == SASSDEC_IMM_F64 && o.len == 32)
+                op.imm = static_cast<std::int64_t>(static_cast<std::uint64_t>(op.imm) << 32);
             main = op.imm;
             break;
         case SASSDEC_OP_CONST:
@@ -172,7 +184,8 @@ bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassd
         case SASSDEC_OP_LABEL: {
             unsigned len = 0;
             for (const Piece& p : o.piece) len += p.len;
-            const std::int64_t rel = sign_extend(get_pieces(w, o.piece), len) * (std::int64_t{1} << o.scale);
+            const std::int64_t rel =
+                sign_extend(get_pieces(w, o.piece), len) * (std::int64_t{1} << o.scale);
             const std::uint64_t from = o.flags & op_abs_target ? 0 : insn.pc + SASSDEC_INSN_BYTES;
             op.imm = static_cast<std::int64_t>(from + static_cast<std::uint64_t>(rel));
             break;
@@ -181,12 +194,14 @@ bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassd
             op.imm = static_cast<std::int64_t>(get_pieces(w, o.piece));
             main = op.imm;
             if (!enum_value(o.enumeration, static_cast<std::uint64_t>(op.imm))) {
-                why = {SASSDEC_E_FIELD, o.piece[0].pos, static_cast<std::uint8_t>(o.piece[0].pos + o.piece[0].len - 1)};
+                why = {SASSDEC_E_FIELD, o.piece[0].pos,
+                       static_cast<std::uint8_t>(o.piece[0].pos + o.piece[0].len - 1)};
                 return false;
             }
             break;
         }
-        case SASSDEC_OP_TEXT: break;
+        case SASSDEC_OP_TEXT:
+            break;
         default:
             op.imm = static_cast<std::int64_t>(w.get(o.pos, o.len));
             op.index = static_cast<std::uint8_t>(op.imm);
@@ -199,24 +214,31 @@ bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassd
     return true;
 }
 
-// Bits [109:105] select the schedule: 0 drains, 1..15 and 17..27 count stall cycles, the rest mean nothing. From 17 on
-// bits [124:122] are the reuse flags of fixed-latency instructions; elsewhere they are a batch number 0..5.
+// Bits [109:105] select the schedule: 0 drains, 1..15 and 17..27 count stall cycles, the rest mean
+// nothing. From 17 on bits [124:122] are the reuse flags of fixed-latency instructions; elsewhere
+// they are a batch number 0..5.
 bool check_control(const FormRow& form, const Word& w, Failure& why) {
     const std::uint64_t schedule = w.get(105, 5), low = w.get(122, 3);
     if (schedule == 16 || schedule > 27) {
         why = {SASSDEC_E_CONTROL, 105, 109};
         return false;
     }
-    const bool reusable = form.variable || form.reuse_mask;  // batch 3 needs an operand that could be kept
-    const bool good = schedule == 0 ? low == 0 : schedule > 16 && !form.variable ? (low & ~std::uint64_t{form.reuse_mask}) == 0 : low < 6 && (low != 3 || reusable);
+    const bool reusable =
+        form.variable || form.reuse_mask;  // batch 3 needs an operand that could be kept
+    const bool good = schedule == 0 ? low == 0
+                      : schedule > 16 && !form.variable
+                          ? (low & ~std::uint64_t{form.reuse_mask}) == 0
+                          : low < 6 && (low != 3 || reusable);
     if (!good) {
         why = {SASSDEC_E_CONTROL, 122, 124};
         return false;
     }
-    // What delivers no result releases no write barrier; what has read its sources when it issues, no read barrier.
+    // What delivers no result releases no write barrier; what has read its sources when it issues,
+    // no read barrier.
     for (unsigned k = 0; k < 2; ++k)
         if ((form.barred_scoreboards >> k & 1) && w.get(110 + 3 * k, 3) != 7) {
-            why = {SASSDEC_E_CONTROL, static_cast<std::uint8_t>(110 + 3 * k), static_cast<std::uint8_t>(112 + 3 * k)};
+            why = {SASSDEC_E_CONTROL, static_cast<std::uint8_t>(110 + 3 * k),
+                   static_cast<std::uint8_t>(112 + 3 * k)};
             return false;
         }
     return true;
@@ -225,7 +247,8 @@ bool check_control(const FormRow& form, const Word& w, Failure& why) {
 bool try_form(const FormRow& form, const Word& w, sassdec_insn& insn, Failure& why) {
     if (!check_control(form, w, why) || !read_fields(form, w, insn, why)) return false;
     for (unsigned i = 0; i < form.operand_count; ++i)
-        if (!read_operand(operands[form.operands + i], form, w, insn, insn.operand[i], why)) return false;
+        if (!read_operand(operands[form.operands + i], form, w, insn, insn.operand[i], why))
+            return false;
     insn.operand_count = form.operand_count;
     insn.field_count = form.field_count;
     return true;
@@ -270,12 +293,14 @@ void accept(std::uint16_t row, sassdec_insn* insn) {
 
 namespace sassdec {
 
-bool decode_as(sassdec_arch arch, std::uint16_t row, const std::uint64_t w[2], std::uint64_t pc, sassdec_insn* insn) {
+bool decode_as(sassdec_arch arch, std::uint16_t row, const std::uint64_t w[2], std::uint64_t pc,
+               sassdec_insn* insn) {
     read_common(arch, w, pc, insn);
     const FormRow& form = forms[row];
     const Word word{w[0], w[1]};
     Failure why;
-    const bool fits = !(((word.lo & form.mask[0]) ^ form.value[0]) | ((word.hi & form.mask[1]) ^ form.value[1]));
+    const bool fits =
+        !(((word.lo & form.mask[0]) ^ form.value[0]) | ((word.hi & form.mask[1]) ^ form.value[1]));
     if (fits && try_form(form, word, *insn, why)) {
         accept(row, insn);
         return true;
@@ -288,14 +313,16 @@ bool decode_as(sassdec_arch arch, std::uint16_t row, const std::uint64_t w[2], s
 
 }  // namespace sassdec
 
-extern "C" sassdec_status sassdec_decode(sassdec_arch arch, const uint64_t w[2], uint64_t pc, sassdec_insn* insn) {
+extern "C" sassdec_status sassdec_decode(sassdec_arch arch, const uint64_t w[2], uint64_t pc,
+                                         sassdec_insn* insn) {
     if (!insn) return SASSDEC_E_ARGUMENT;
     read_common(arch, w, pc, insn);
     if (!w || static_cast<unsigned>(arch) >= SASSDEC_ARCH_COUNT) return SASSDEC_E_ARGUMENT;
 
     const Word word{w[0], w[1]};
     const FamilyRow& family = families[arch];
-    const unsigned opcode = static_cast<unsigned>(word.lo & 0xfff) | static_cast<unsigned>(word.bit(91)) << 12;
+    const unsigned opcode =
+        static_cast<unsigned>(word.lo & 0xfff) | static_cast<unsigned>(word.bit(91)) << 12;
     Failure why;
     for (unsigned i = family.start[opcode]; i < family.start[opcode + 1]; ++i) {
         const FormRow& form = forms[family.candidates[i]];
@@ -304,8 +331,10 @@ extern "C" sassdec_status sassdec_decode(sassdec_arch arch, const uint64_t w[2],
         if (d0 | d1) {
             if (why.status == SASSDEC_E_OPCODE) {
                 why.status = SASSDEC_E_ENCODING;
-                why.lo = static_cast<std::uint8_t>(d0 ? __builtin_ctzll(d0) : 64 + __builtin_ctzll(d1));
-                why.hi = static_cast<std::uint8_t>(d1 ? 127 - __builtin_clzll(d1) : 63 - __builtin_clzll(d0));
+                why.lo =
+                    static_cast<std::uint8_t>(d0 ? __builtin_ctzll(d0) : 64 + __builtin_ctzll(d1));
+                why.hi = static_cast<std::uint8_t>(d1 ? 127 - __builtin_clzll(d1)
+                                                      : 63 - __builtin_clzll(d0));
             }
             continue;
         }

@@ -8,7 +8,8 @@
 namespace sassdec {
 namespace {
 
-// Shared by all formats: v is exact, top is the sign, special says infinity (1) or NaN (2, quiet 3).
+// Shared by all formats: v is exact, top is the sign, special says infinity (1) or NaN (2, quiet
+// 3).
 void put_value(Text& t, double v, bool negative, int special) {
     if (special) {
         t.put(negative ? '-' : '+');
@@ -29,8 +30,11 @@ void put_value(Text& t, double v, bool negative, int special) {
 
 void Text::float32(std::uint32_t bits) {
     const std::uint32_t exp = bits >> 23 & 0xff, man = bits & 0x7fffff;
-    const int special = exp != 0xff ? 0 : man == 0 ? 1 : 3;  // printed through a double, which quiets a NaN
-    put_value(*this, special ? 0 : static_cast<double>(std::bit_cast<float>(bits)), bits >> 31, special);
+    const int special = exp != 0xff ? 0
+                        : man == 0  ? 1
+                                    : 3;  // printed through a double, which quiets a NaN
+    put_value(*this, special ? 0 : static_cast<double>(std::bit_cast<float>(bits)), bits >> 31,
+              special);
 }
 
 void Text::float64(std::uint64_t bits) {

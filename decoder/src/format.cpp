@@ -43,7 +43,8 @@ void put_unknown(Text& t, unsigned number) {
 void put_suffix(Text& t, const OperandRow& o, const FormRow& form, const sassdec_insn& insn) {
     if (o.suffix == none) return;
     const FieldRow& f = fields[form.fields + o.suffix];
-    if (f.when == none || condition(f.when_mask, insn.field[f.when])) t.put(value_text(f.enumeration, insn.field[o.suffix]));
+    if (f.when == none || condition(f.when_mask, insn.field[f.when]))
+        t.put(value_text(f.enumeration, insn.field[o.suffix]));
 }
 
 void open_sign(Text& t, const sassdec_operand& op) {
@@ -63,13 +64,15 @@ void close_sign(Text& t, const sassdec_operand& op) {
 }
 
 // The bracket part of a memory or constant address: [base.ext+ureg+offset].
-void put_address(Text& t, const OperandRow& o, const FormRow& form, const sassdec_insn& insn, const sassdec_operand& op) {
+void put_address(Text& t, const OperandRow& o, const FormRow& form, const sassdec_insn& insn,
+                 const sassdec_operand& op) {
     const bool always = o.flags & (op_keepzero | op_nozero);
     const bool base = (op.flags & SASSDEC_HAS_REG) && (op.index != SASSDEC_RZ || always);
     const char* ext = "";
     if (o.ext != none) ext = value_text(fields[form.fields + o.ext].enumeration, insn.field[o.ext]);
-    // A zero base: scaled, it shows beside a uniform register only; up to sm_89 an extended one is left out like a plain one,
-    // later ones cannot encode 64 bits of zero beside a uniform register.
+    // A zero base: scaled, it shows beside a uniform register only; up to sm_89 an extended one is
+    // left out like a plain one, later ones cannot encode 64 bits of zero beside a uniform
+    // register.
     bool unknown = (o.flags & op_nozero) && op.index == SASSDEC_RZ;
     if (o.ext != none && op.index == SASSDEC_RZ && !always) {
         const bool beside = op.flags & SASSDEC_HAS_UREG;
@@ -82,7 +85,8 @@ void put_address(Text& t, const OperandRow& o, const FormRow& form, const sassde
             ext = "";
         }
     }
-    const bool show_base = base || ((op.flags & SASSDEC_HAS_REG) && (*ext || (!(op.flags & SASSDEC_HAS_UREG) && op.offset == 0)));
+    const bool show_base = base || ((op.flags & SASSDEC_HAS_REG) &&
+                                    (*ext || (!(op.flags & SASSDEC_HAS_UREG) && op.offset == 0)));
     bool any = false;
     t.put('[');
     if (show_base) {
@@ -101,8 +105,10 @@ void put_address(Text& t, const OperandRow& o, const FormRow& form, const sassde
     }
     if (op.offset != 0 || !any) {
         if (any) t.put('+');
-        if (!any && (o.kind == SASSDEC_OP_MEM) != ((o.flags & op_abs_other) != 0))  // an absolute address, as wide as its field
-            t.hex(static_cast<std::uint64_t>(op.offset) & ((std::uint64_t{1} << (o.off_len + o.scale)) - 1));
+        if (!any && (o.kind == SASSDEC_OP_MEM) != ((o.flags & op_abs_other) !=
+                                                   0))  // an absolute address, as wide as its field
+            t.hex(static_cast<std::uint64_t>(op.offset) &
+                  ((std::uint64_t{1} << (o.off_len + o.scale)) - 1));
         else if (o.flags & op_off_signed)
             t.signed_hex(op.offset);
         else
@@ -114,9 +120,15 @@ void put_address(Text& t, const OperandRow& o, const FormRow& form, const sassde
 void put_float(Text& t, const sassdec_operand& op) {
     const std::uint64_t v = static_cast<std::uint64_t>(op.imm);
     switch (op.imm_type) {
-        case SASSDEC_IMM_F64: t.float64(v); break;
-        case SASSDEC_IMM_F16: t.float16(static_cast<std::uint16_t>(v)); break;
-        case SASSDEC_IMM_BF16: t.bfloat16(static_cast<std::uint16_t>(v)); break;
+        case SASSDEC_IMM_F64:
+            t.float64(v);
+            break;
+        case SASSDEC_IMM_F16:
+            t.float16(static_cast<std::uint16_t>(v));
+            break;
+        case SASSDEC_IMM_BF16:
+            t.bfloat16(static_cast<std::uint16_t>(v));
+            break;
         case SASSDEC_IMM_F16X2:
             t.float16(static_cast<std::uint16_t>(v >> 16));
             t.put(", ");
@@ -127,16 +139,24 @@ void put_float(Text& t, const sassdec_operand& op) {
             t.put(", ");
             t.bfloat16(static_cast<std::uint16_t>(v));
             break;
-        default: t.float32(static_cast<std::uint32_t>(v)); break;
+        default:
+            t.float32(static_cast<std::uint32_t>(v));
+            break;
     }
 }
 
 void put_integer(Text& t, const sassdec_operand& op) {
     switch (op.imm_type) {
         case SASSDEC_IMM_S32:
-        case SASSDEC_IMM_S32X: t.signed_hex(op.imm); break;
-        case SASSDEC_IMM_DEC: t.dec(static_cast<std::uint64_t>(op.imm)); break;
-        default: t.hex(static_cast<std::uint64_t>(op.imm)); break;
+        case SASSDEC_IMM_S32X:
+            t.signed_hex(op.imm);
+            break;
+        case SASSDEC_IMM_DEC:
+            t.dec(static_cast<std::uint64_t>(op.imm));
+            break;
+        default:
+            t.hex(static_cast<std::uint64_t>(op.imm));
+            break;
     }
 }
 
@@ -150,7 +170,8 @@ bool put_answer(Text& t, Ask&& ask) {
     return true;
 }
 
-void put_label(Text& t, const sassdec_insn& insn, const sassdec_operand& op, const sassdec_format_options* opts) {
+void put_label(Text& t, const sassdec_insn& insn, const sassdec_operand& op,
+               const sassdec_format_options* opts) {
     const auto ask = [&](char* out, std::size_t size) {
         return opts->label(opts->user, &insn, static_cast<std::uint64_t>(op.imm), out, size);
     };
@@ -163,12 +184,13 @@ bool has_operand_hook(const sassdec_format_options* opts) {
     return opts && opts->size >= sizeof(sassdec_format_options) && opts->operand;
 }
 
-void put_operand(Text& t, const OperandRow& o, const FormRow& form, const sassdec_insn& insn, const sassdec_operand& op,
-                 const sassdec_format_options* opts) {
+void put_operand(Text& t, const OperandRow& o, const FormRow& form, const sassdec_insn& insn,
+                 const sassdec_operand& op, const sassdec_format_options* opts) {
     switch (op.kind) {
         case SASSDEC_OP_REG:
             open_sign(t, op);
-            if ((o.flags & op_nozero) && op.index == SASSDEC_RZ) {  // the zero register has no name here
+            if ((o.flags & op_nozero) &&
+                op.index == SASSDEC_RZ) {  // the zero register has no name here
                 put_unknown(t, (1u << o.len) - 1);
                 close_sign(t, op);
                 break;
@@ -188,7 +210,9 @@ void put_operand(Text& t, const OperandRow& o, const FormRow& form, const sassde
             else
                 put_pred(t, op.file == SASSDEC_UP, op.index);
             break;
-        case SASSDEC_OP_IMM: put_integer(t, op); break;
+        case SASSDEC_OP_IMM:
+            put_integer(t, op);
+            break;
         case SASSDEC_OP_FIMM:
             put_float(t, op);
             put_suffix(t, o, form, insn);
@@ -219,9 +243,15 @@ void put_operand(Text& t, const OperandRow& o, const FormRow& form, const sassde
             put_address(t, o, form, insn, op);
             put_suffix(t, o, form, insn);
             break;
-        case SASSDEC_OP_LABEL: put_label(t, insn, op, opts); break;
-        case SASSDEC_OP_ENUM: t.put(value_text(o.enumeration, static_cast<std::uint64_t>(op.imm))); break;
-        case SASSDEC_OP_TEXT: t.put(text(o.text)); break;
+        case SASSDEC_OP_LABEL:
+            put_label(t, insn, op, opts);
+            break;
+        case SASSDEC_OP_ENUM:
+            t.put(value_text(o.enumeration, static_cast<std::uint64_t>(op.imm)));
+            break;
+        case SASSDEC_OP_TEXT:
+            t.put(text(o.text));
+            break;
         case SASSDEC_OP_BARRIER:
             t.put('B');
             t.dec(op.index);
@@ -242,7 +272,8 @@ void put_operand(Text& t, const OperandRow& o, const FormRow& form, const sassde
             t.put('}');
             break;
         }
-        default: break;
+        default:
+            break;
     }
 }
 
@@ -253,9 +284,15 @@ bool pseudo_holds(const FieldRow& f, const sassdec_insn& insn) {
         const bool imm = op.kind == SASSDEC_OP_IMM;
         bool holds = false;
         switch (f.piece[k].len) {
-            case pseudo_zero: holds = imm ? op.imm == 0 : op.kind == SASSDEC_OP_REG && op.index == SASSDEC_RZ; break;
-            case pseudo_one: holds = imm && op.imm == 1; break;
-            default: holds = imm && op.imm > 1 && op.imm != 0x10000 && (op.imm & (op.imm - 1)) == 0; break;
+            case pseudo_zero:
+                holds = imm ? op.imm == 0 : op.kind == SASSDEC_OP_REG && op.index == SASSDEC_RZ;
+                break;
+            case pseudo_one:
+                holds = imm && op.imm == 1;
+                break;
+            default:
+                holds = imm && op.imm > 1 && op.imm != 0x10000 && (op.imm & (op.imm - 1)) == 0;
+                break;
         }
         if (!holds) return false;
     }
@@ -269,15 +306,18 @@ namespace sassdec {
 int pseudo_name(const sassdec_insn& insn) {
     const FormRow& form = forms[insn.form];
     const Word word{insn.word[0], insn.word[1]};
-    if (word.get(105, 5) <= 16 && word.get(122, 3) == 3) return -1;  // batch 3: the plain name (probed)
+    if (word.get(105, 5) <= 16 && word.get(122, 3) == 3)
+        return -1;  // batch 3: the plain name (probed)
     for (unsigned i = 0; i < form.field_count; ++i)
-        if (fields[form.fields + i].printed >= 2 && pseudo_holds(fields[form.fields + i], insn)) return static_cast<int>(i);
+        if (fields[form.fields + i].printed >= 2 && pseudo_holds(fields[form.fields + i], insn))
+            return static_cast<int>(i);
     return -1;
 }
 
 }  // namespace sassdec
 
-extern "C" int sassdec_format(const sassdec_insn* insn, const sassdec_format_options* opts, char* out, size_t size) {
+extern "C" int sassdec_format(const sassdec_insn* insn, const sassdec_format_options* opts,
+                              char* out, size_t size) {
     if (!insn || !out) return -1;
     Text t(out, size);
     if (insn->status != SASSDEC_OK) {
@@ -314,7 +354,9 @@ extern "C" int sassdec_format(const sassdec_insn* insn, const sassdec_format_opt
         const OperandRow& o = operands[form.operands + i];
         t.put(any ? text(o.separator) : " ");
         any = true;
-        const auto ask = [&](char* buf, std::size_t room) { return opts->operand(opts->user, insn, i, buf, room); };
+        const auto ask = [&](char* buf, std::size_t room) {
+            return opts->operand(opts->user, insn, i, buf, room);
+        };
         if (has_operand_hook(opts) && put_answer(t, ask)) continue;
         put_operand(t, o, form, *insn, op, opts);
     }

@@ -1,5 +1,5 @@
-// Goes through a form's fields and operands in print order, with backtracking where the text allows several readings, then
-// chooses values for what the text leaves open. See match.hpp.
+// Goes through a form's fields and operands in print order, with backtracking where the text allows
+// several readings, then chooses values for what the text leaves open. See match.hpp.
 #include "match.hpp"
 
 #include <cstring>
@@ -17,20 +17,30 @@ constexpr unsigned max_tries = 64;  // choices of open fields per reading of the
 class Matcher {
   public:
     Matcher(const Statement& s, std::uint16_t row, Complaint& complaint)
-        : s_(s), row_(row), form_(forms[row]), complaint_(complaint), reader_{s, form_, sets_, complaint} {
+        : s_(s),
+          row_(row),
+          form_(forms[row]),
+          complaint_(complaint),
+          reader_{s, form_, sets_, complaint} {
         draft_.known = {form_.mask[0], form_.mask[1]};
         draft_.value = {form_.value[0], form_.value[1]};
         for (unsigned i = 0; i < form_.field_count; ++i) {
             const std::uint16_t e = fields[form_.fields + i].enumeration;
-            sets_[i] = e == 0xffff ? 0 : enums[e].count >= 128 ? ~ValueSet{0} : (ValueSet{1} << enums[e].count) - 1;
+            sets_[i] = e == 0xffff             ? 0
+                       : enums[e].count >= 128 ? ~ValueSet{0}
+                                               : (ValueSet{1} << enums[e].count) - 1;
         }
     }
 
     bool run(std::uint64_t (&word)[2]) {
         const char* p = s_.mnemonic;
-        if (!scan::literal(p, text(shapes[form_.shape].mnemonic))) return complaint_.say(p, "no instruction of this name with these modifiers");
+        if (!scan::literal(p, text(shapes[form_.shape].mnemonic)))
+            return complaint_.say(p, "no instruction of this name with these modifiers");
         if (s_.guard_given && s_.guard_uniform != (form_.uniform_guard != 0))
-            return complaint_.unfit(s_.guard_at, form_.uniform_guard ? "the guard of this instruction is a uniform predicate" : "the guard of this instruction is a predicate P0 to P6 or PT");
+            return complaint_.unfit(
+                s_.guard_at, form_.uniform_guard
+                                 ? "the guard of this instruction is a uniform predicate"
+                                 : "the guard of this instruction is a predicate P0 to P6 or PT");
         if (!match_field(0, p)) return false;
         word[0] = word_[0];
         word[1] = word_[1];
@@ -53,11 +63,13 @@ class Matcher {
     bool match_field(unsigned i, const char* p) {
         while (i < form_.field_count && !field(i).printed) ++i;
         if (i == form_.field_count) {
-            if (*p && *p != ';' && !scan::is_blank(*p)) return complaint_.say(p, "no such modifier here");
+            if (*p && *p != ';' && !scan::is_blank(*p))
+                return complaint_.say(p, "no such modifier here");
             return match_operand(0, p, false);
         }
         const FieldRow& f = field(i);
-        if (f.printed >= 2) {  // a pseudo name carries no bits; whether it may stand here shows at the end
+        if (f.printed >=
+            2) {  // a pseudo name carries no bits; whether it may stand here shows at the end
             const char* q = p;
             if (pseudo_ < 0 && scan::word(q, text(f.text))) {
                 pseudo_ = static_cast<int>(i);
@@ -74,7 +86,8 @@ class Matcher {
     bool match_shown(unsigned i, const char* p) {
         const FieldRow& f = field(i);
         if (f.enumeration == 0xffff) {
-            if (!scan::literal(p, text(f.text))) return complaint_.say(p, "a modifier is missing here");
+            if (!scan::literal(p, text(f.text)))
+                return complaint_.say(p, "a modifier is missing here");
             return match_field(i + 1, p);
         }
         // Longest text first; shorter ones may be right too (.U before .U.ANY).
@@ -86,7 +99,8 @@ class Matcher {
             if (narrow(i, values, [&] { return match_field(i + 1, q); })) return true;
             left &= ~values;
         }
-        return complaint_.say(p, *p == '.' ? "no such modifier here" : "a modifier is missing here");
+        return complaint_.say(p,
+                              *p == '.' ? "no such modifier here" : "a modifier is missing here");
     }
 
     bool match_operand(unsigned j, const char* p, bool any) {
@@ -99,25 +113,32 @@ class Matcher {
         if (shown && any && !separator(o, p, q)) shown = complaint_.say(q, "expected ','");
         if (shown) {
             const ValueSet wanted = o.when == none || unless ? ~ValueSet{0} : ValueSet{o.when_mask};
-            if (o.when != none ? narrow(o.when, wanted, [&] { return match_visible(j, q); }) : match_visible(j, q)) return true;
+            if (o.when != none ? narrow(o.when, wanted, [&] { return match_visible(j, q); })
+                               : match_visible(j, q))
+                return true;
         }
         // Not printed: at its default, or under a condition that does not hold.
         const Draft saved = draft_;
         if ((o.flags & op_optional) && OperandReader::set_default(o, draft_)) {
-            if (unless ? narrow(o.when, ~ValueSet{o.when_mask}, [&] { return match_operand(j + 1, p, any); }) : match_operand(j + 1, p, any))
+            if (unless ? narrow(o.when, ~ValueSet{o.when_mask},
+                                [&] { return match_operand(j + 1, p, any); })
+                       : match_operand(j + 1, p, any))
                 return true;
         }
         draft_ = saved;
         if (o.when != none && !unless) {
             hidden_ |= 1u << j;
-            if (narrow(o.when, ~ValueSet{o.when_mask}, [&] { return match_operand(j + 1, p, any); })) return true;
+            if (narrow(o.when, ~ValueSet{o.when_mask},
+                       [&] { return match_operand(j + 1, p, any); }))
+                return true;
             hidden_ &= ~(1u << j);
         }
         if (end) complaint_.say(q, "an operand is missing here");
         return false;
     }
 
-    // After `p` the operand's separator; a comma may be left out after a closing bracket, as in `ST [R2] R3`.
+    // After `p` the operand's separator; a comma may be left out after a closing bracket, as in `ST
+    // [R2] R3`.
     bool separator(const OperandRow& o, const char* p, const char*& q) {
         if (*text(o.separator) != ',') return true;
         if (*q == ',')
@@ -131,7 +152,8 @@ class Matcher {
         const OperandRow& o = operands[form_.operands + j];
         const Draft draft = draft_;
         const bool reuse = reader_.reuse;
-        const ValueSet suffix = o.suffix != none ? sets_[o.suffix] : 0, ext = o.ext != none ? sets_[o.ext] : 0,
+        const ValueSet suffix = o.suffix != none ? sets_[o.suffix] : 0,
+                       ext = o.ext != none ? sets_[o.ext] : 0,
                        described = o.desc_if != none ? sets_[o.desc_if] : 0;
         if (reader_.read(o, p, draft_) && match_operand(j + 1, p, true)) return true;
         if (o.desc_if != none) sets_[o.desc_if] = described;
@@ -159,7 +181,8 @@ class Matcher {
         // Fields with one value left first: they bind bits that others share.
         bool ok = true;
         for (unsigned i = 0; ok && i < form_.field_count; ++i)
-            if (const ValueSet v = valid(i); field(i).enumeration != 0xffff && v && !(v & (v - 1))) ok = draft_.set_pieces(field(i).piece, lowest(v));
+            if (const ValueSet v = valid(i); field(i).enumeration != 0xffff && v && !(v & (v - 1)))
+                ok = draft_.set_pieces(field(i).piece, lowest(v));
         if (!ok) complaint_.unfit(p, "these modifiers and operands do not go together");
         if (ok && choose(0, control)) return true;
         draft_ = saved;
@@ -171,12 +194,15 @@ class Matcher {
         if (e == 0xffff) return 0;
         ValueSet v = 0;
         for (unsigned k = 0; k < enums[e].count; ++k)
-            if ((sets_[i] >> k & 1) && enum_values[enums[e].first + k].text != 0xffff) v |= ValueSet{1} << k;
+            if ((sets_[i] >> k & 1) && enum_values[enums[e].first + k].text != 0xffff)
+                v |= ValueSet{1} << k;
         return v;
     }
     static unsigned lowest(ValueSet v) {
         const std::uint64_t lo = static_cast<std::uint64_t>(v);
-        return lo ? static_cast<unsigned>(__builtin_ctzll(lo)) : 64 + static_cast<unsigned>(__builtin_ctzll(static_cast<std::uint64_t>(v >> 64)));
+        return lo ? static_cast<unsigned>(__builtin_ctzll(lo))
+                  : 64 +
+                        static_cast<unsigned>(__builtin_ctzll(static_cast<std::uint64_t>(v >> 64)));
     }
 
     // Gives the fields from i on the lowest values that fit the bits already known.
@@ -214,10 +240,13 @@ class Matcher {
         if (!verify(insn)) return false;
         if (!schedule_allowed(control)) return false;
         apply_control(control, insn, word_);
-        if ((control.bits_mask.lo | control.bits_mask.hi) && sassdec_decode(s_.arch, word_, s_.pc, &insn) != SASSDEC_OK)
+        if ((control.bits_mask.lo | control.bits_mask.hi) &&
+            sassdec_decode(s_.arch, word_, s_.pc, &insn) != SASSDEC_OK)
             return complaint_.unfit(end_, "with these &bits the word is no instruction");
-        if ((control.write_barrier >= 0 || control.read_barrier >= 0 || control.wait >= 0) && sassdec_decode(s_.arch, word_, s_.pc, &insn) != SASSDEC_OK)
-            return complaint_.unfit(end_, "this instruction cannot release or wait for that scoreboard");
+        if ((control.write_barrier >= 0 || control.read_barrier >= 0 || control.wait >= 0) &&
+            sassdec_decode(s_.arch, word_, s_.pc, &insn) != SASSDEC_OK)
+            return complaint_.unfit(end_,
+                                    "this instruction cannot release or wait for that scoreboard");
         return true;
     }
 
@@ -228,23 +257,36 @@ class Matcher {
             sassdec_insn meant;
             if (!decode_as(s_.arch, row_, word_, s_.pc, &meant)) {
                 switch (meant.status) {
-                    case SASSDEC_E_REGISTER: return complaint_.unfit(end_, "a register of this instruction is not aligned as its width needs, or is RZ where none may stand");
-                    case SASSDEC_E_CONTROL: return complaint_.unfit(end_, "this instruction cannot have these control bits");
-                    default: return complaint_.unfit(end_, "these modifiers and operands do not go together");
+                    case SASSDEC_E_REGISTER:
+                        return complaint_.unfit(end_,
+                                                "a register of this instruction is not aligned as "
+                                                "its width needs, or is RZ where none may stand");
+                    case SASSDEC_E_CONTROL:
+                        return complaint_.unfit(end_,
+                                                "this instruction cannot have these control bits");
+                    default:
+                        return complaint_.unfit(end_,
+                                                "these modifiers and operands do not go together");
                 }
             }
             char want[512], got[512];
-            if (insn.status != SASSDEC_OK || sassdec_format(&meant, nullptr, want, sizeof want) < 0 ||
+            if (insn.status != SASSDEC_OK ||
+                sassdec_format(&meant, nullptr, want, sizeof want) < 0 ||
                 sassdec_format(&insn, nullptr, got, sizeof got) < 0 || std::strcmp(want, got))
-                return complaint_.unfit(end_, "the encoding of this combination means another instruction");
+                return complaint_.unfit(
+                    end_, "the encoding of this combination means another instruction");
             insn = meant;
         }
-        if (pseudo_ >= 0 && pseudo_name(insn) != pseudo_) return complaint_.unfit(end_, "the operands do not fit this short name of the instruction");
+        if (pseudo_ >= 0 && pseudo_name(insn) != pseudo_)
+            return complaint_.unfit(end_,
+                                    "the operands do not fit this short name of the instruction");
         return true;
     }
 
     bool schedule_allowed(const ControlText& control) {
-        return control.stall < 0 || control.stall >= form_.stall || complaint_.unfit(control.stall_at, "this instruction needs a schedule of ?WAIT5 or more");
+        return control.stall < 0 || control.stall >= form_.stall ||
+               complaint_.unfit(control.stall_at,
+                                "this instruction needs a schedule of ?WAIT5 or more");
     }
 
     const Statement& s_;
@@ -263,7 +305,8 @@ class Matcher {
 
 }  // namespace
 
-bool match_form(const Statement& statement, std::uint16_t row, std::uint64_t (&word)[2], Complaint& complaint) {
+bool match_form(const Statement& statement, std::uint16_t row, std::uint64_t (&word)[2],
+                Complaint& complaint) {
     return Matcher(statement, row, complaint).run(word);
 }
 

@@ -1,4 +1,5 @@
-// One form of the tables against one line of text: the printer run backwards. Internal to the library.
+// One form of the tables against one line of text: the printer run backwards. Internal to the
+// library.
 #pragma once
 #include "control_text.hpp"
 #include "sassdec/sassdec.h"
@@ -18,7 +19,9 @@ struct Statement {
     bool lenient = false;  // a zero register may stand in an address that is printed without it
 };
 
-// Whether the text can be read as form row `row`: then the word, checked by decoding it. Else the furthest complaint.
-bool match_form(const Statement& statement, std::uint16_t row, std::uint64_t (&word)[2], Complaint& complaint);
+// Whether the text can be read as form row `row`: then the word, checked by decoding it. Else the
+// furthest complaint.
+bool match_form(const Statement& statement, std::uint16_t row, std::uint64_t (&word)[2],
+                Complaint& complaint);
 
 }  // namespace sassdec

@@ -34,14 +34,17 @@ unsigned length(const OperandRow& o) {
     return n;
 }
 
-// With `next` the text shows the register after the encoded one; what follows the last but one is the zero register too.
+// With `next` the text shows the register after the encoded one; what follows the last but one is
+// the zero register too.
 bool set_register_before(Draft& draft, unsigned pos, unsigned len, unsigned index, bool next) {
     if (!next) return set_register(draft, pos, len, index);
     if (index != SASSDEC_RZ) return index != 0 && set_register(draft, pos, len, index - 1);
     return set_register(draft, pos, len, index) || draft.set(pos, len, (1u << len) - 2);
 }
 
-std::uint64_t ones(unsigned len) { return len >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << len) - 1; }
+std::uint64_t ones(unsigned len) {
+    return len >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << len) - 1;
+}
 
 }  // namespace
 
@@ -95,13 +98,18 @@ bool unknown(const char*& p, unsigned len) {
 
 bool OperandReader::reg(const OperandRow& o, const char*& p, Draft& draft) {
     const bool uniform = o.file == SASSDEC_UR;
-    if ((o.flags & op_nozero) && unknown(p, o.len)) return draft.set(o.pos, o.len, ones(o.len)) || complaint.unfit(p, "this operand cannot hold that register");
+    if ((o.flags & op_nozero) && unknown(p, o.len))
+        return draft.set(o.pos, o.len, ones(o.len)) ||
+               complaint.unfit(p, "this operand cannot hold that register");
     const char* prefix = text(o.text);
-    if (*prefix && (!scan::literal(p, prefix) || !scan::literal(p, "["))) return complaint.say(p, "expected a prefixed register");
+    if (*prefix && (!scan::literal(p, prefix) || !scan::literal(p, "[")))
+        return complaint.say(p, "expected a prefixed register");
     unsigned index;
     const char* at = p;
-    if (!scan::reg(p, uniform, index)) return complaint.say(p, uniform ? "expected a uniform register" : "expected a register");
-    if (!set_register(draft, o, index)) return complaint.unfit(at, "this operand cannot hold that register");
+    if (!scan::reg(p, uniform, index))
+        return complaint.say(p, uniform ? "expected a uniform register" : "expected a register");
+    if (!set_register(draft, o, index))
+        return complaint.unfit(at, "this operand cannot hold that register");
     if (*prefix && !scan::literal(p, "]")) return complaint.say(p, "expected ']'");
     return true;
 }
@@ -112,7 +120,8 @@ bool OperandReader::offset(const OperandRow& o, std::int64_t v, bool absolute, D
     const std::uint64_t mask = ones(o.off_len);
     std::int64_t raw = v / unit;
     const std::int64_t low = is_signed ? -static_cast<std::int64_t>(mask / 2) - 1 : 0;
-    const std::int64_t high = is_signed ? static_cast<std::int64_t>(mask / 2) : static_cast<std::int64_t>(mask);
+    const std::int64_t high =
+        is_signed ? static_cast<std::int64_t>(mask / 2) : static_cast<std::int64_t>(mask);
     if (raw < low || raw > high) {
         // An address without registers prints as wide as its field, whatever its sign.
         if (!absolute || !is_signed || v < 0 || static_cast<std::uint64_t>(v) > mask) return false;
@@ -136,21 +145,29 @@ bool OperandReader::address(const OperandRow& o, const char*& p, Draft& draft) {
         const char* at = p;
         unsigned index;
         if (first && *p == ']') break;
-        if (has_base && !base && !ureg && !number && (has_ureg || (o.flags & op_nozero)) && unknown(p, o.len)) {
+        if (has_base && !base && !ureg && !number && (has_ureg || (o.flags & op_nozero)) &&
+            unknown(p, o.len)) {
             base = true;
-            if (!set_register_before(draft, o.pos, o.len, SASSDEC_RZ, o.flags & op_next)) return complaint.unfit(at, "this address cannot hold that register");
+            if (!set_register_before(draft, o.pos, o.len, SASSDEC_RZ, o.flags & op_next))
+                return complaint.unfit(at, "this address cannot hold that register");
             if (!suffix(o.ext, p)) return false;
-        } else if (has_base && !base && !ureg && !number && scan::reg(p, o.file == SASSDEC_UR, index)) {
+        } else if (has_base && !base && !ureg && !number &&
+                   scan::reg(p, o.file == SASSDEC_UR, index)) {
             base = true;
-            if (!set_register_before(draft, o.pos, o.len, index, o.flags & op_next)) return complaint.unfit(at, "this address cannot hold that register");
+            if (!set_register_before(draft, o.pos, o.len, index, o.flags & op_next))
+                return complaint.unfit(at, "this address cannot hold that register");
             if (!suffix(o.ext, p)) return false;
         } else if (has_ureg && !ureg && !number && scan::reg(p, true, index)) {
             ureg = true;
-            if (!set_register(draft, o.ureg, o.ureg_len, index)) return complaint.unfit(at, "this address cannot hold that uniform register");
+            if (!set_register(draft, o.ureg, o.ureg_len, index))
+                return complaint.unfit(at, "this address cannot hold that uniform register");
         } else {
             scan::Integer v;
             if (number || !scan::integer(p, v) || v.magnitude >> 40)
-                return complaint.say(p, number ? "expected ']'" : has_base || has_ureg ? "expected a register of this address, or an offset" : "expected an offset");
+                return complaint.say(p, number ? "expected ']'"
+                                        : has_base || has_ureg
+                                            ? "expected a register of this address, or an offset"
+                                            : "expected an offset");
             number = true;
             offset_at = at;
             bytes = static_cast<std::int64_t>(v.bits());
@@ -163,10 +180,13 @@ bool OperandReader::address(const OperandRow& o, const char*& p, Draft& draft) {
     }
     if (!scan::literal(p, "]")) return complaint.say(p, "expected '+', '-' or ']'");
     // Several forms may differ in whether they print a zero base.
-    const bool unprinted = base && o.ext == none && draft.value.get(o.pos, o.len) == ones(o.len) && (ureg || bytes) && !(o.flags & (op_keepzero | op_nozero));
-    if (unprinted && !statement.lenient) return complaint.unfit(offset_at, "a zero register is not written in this address");
+    const bool unprinted = base && o.ext == none && draft.value.get(o.pos, o.len) == ones(o.len) &&
+                           (ureg || bytes) && !(o.flags & (op_keepzero | op_nozero));
+    if (unprinted && !statement.lenient)
+        return complaint.unfit(offset_at, "a zero register is not written in this address");
     if (has_base && !base) {
-        if (!set_register(draft, o.pos, o.len, SASSDEC_RZ)) return complaint.unfit(offset_at, "this address needs a register");
+        if (!set_register(draft, o.pos, o.len, SASSDEC_RZ))
+            return complaint.unfit(offset_at, "this address needs a register");
         // Without a base its extension does not show; see put_address() in format.cpp.
         if (o.ext != none) {
             const EnumRow& e = enums[fields[form.fields + o.ext].enumeration];
@@ -189,10 +209,13 @@ bool OperandReader::address(const OperandRow& o, const char*& p, Draft& draft) {
         }
     }
     if (has_ureg && !ureg) {
-        if (!(o.flags & op_ur_optional)) return complaint.say(p - 1, "expected a uniform register in this address");
-        if (!set_register(draft, o.ureg, o.ureg_len, SASSDEC_URZ)) return complaint.say(p - 1, "expected a uniform register in this address");
+        if (!(o.flags & op_ur_optional))
+            return complaint.say(p - 1, "expected a uniform register in this address");
+        if (!set_register(draft, o.ureg, o.ureg_len, SASSDEC_URZ))
+            return complaint.say(p - 1, "expected a uniform register in this address");
     }
-    if (!offset(o, bytes, !base && !ureg, draft)) return complaint.unfit(offset_at, "the offset does not fit this address");
+    if (!offset(o, bytes, !base && !ureg, draft))
+        return complaint.unfit(offset_at, "the offset does not fit this address");
     return true;
 }
 
@@ -202,12 +225,15 @@ bool OperandReader::constant(const OperandRow& o, const char*& p, Draft& draft) 
         unsigned index;
         const char* at = p;
         if (!scan::reg(p, true, index)) return complaint.say(p, "expected a uniform register");
-        if (!set_register(draft, o.ureg, o.ureg_len, index)) return complaint.unfit(at, "this operand cannot hold that uniform register");
+        if (!set_register(draft, o.ureg, o.ureg_len, index))
+            return complaint.unfit(at, "this operand cannot hold that uniform register");
     } else {
         if (!scan::literal(p, "c[")) return complaint.say(p, "expected a constant c[bank][offset]");
         scan::Integer bank;
         const char* at = p;
-        if (!scan::integer(p, bank) || bank.negative || !draft.set(o.bank, o.bank_len, bank.magnitude)) return complaint.say(at, "expected a constant bank");
+        if (!scan::integer(p, bank) || bank.negative ||
+            !draft.set(o.bank, o.bank_len, bank.magnitude))
+            return complaint.say(at, "expected a constant bank");
     }
     if (!scan::literal(p, "]")) return complaint.say(p, "expected ']'");
     p = scan::skip(p);
@@ -221,14 +247,17 @@ bool OperandReader::integer(const OperandRow& o, const char*& p, Draft& draft) {
     const unsigned len = length(o);
     const bool is_signed = o.imm_type == SASSDEC_IMM_S32 || o.imm_type == SASSDEC_IMM_S32X;
     const std::uint64_t unit = std::uint64_t{1} << o.scale;
-    if (v.magnitude % unit) return complaint.unfit(at, "the number is not a multiple of this operand's unit");
+    if (v.magnitude % unit)
+        return complaint.unfit(at, "the number is not a multiple of this operand's unit");
     const std::uint64_t m = v.magnitude >> o.scale;
     // A signed field holds its range; a field of 32 or 64 bits takes any number of that width.
     const std::uint64_t half = ones(len) / 2 + 1;
     const bool both = len == 32 || len == 64;
-    const bool fits = v.negative ? (is_signed || both) && m <= half : m <= (is_signed && !both ? half - 1 : ones(len));
+    const bool fits = v.negative ? (is_signed || both) && m <= half
+                                 : m <= (is_signed && !both ? half - 1 : ones(len));
     const std::uint64_t raw = (v.negative ? 0 - m : m) & ones(len);
-    if (!fits || !set_integer(o, raw, draft)) return complaint.unfit(at, "the number does not fit this operand");
+    if (!fits || !set_integer(o, raw, draft))
+        return complaint.unfit(at, "the number does not fit this operand");
     return true;
 }
 
@@ -240,16 +269,23 @@ bool OperandReader::floating(const OperandRow& o, const char*& p, Draft& draft) 
         case SASSDEC_IMM_F64: {
             ok = scan::floating(p, scan::Float::f64, bits);
             if (ok && o.len == 32) {
-                if (bits & 0xffffffff) return complaint.unfit(at, "only doubles whose lower 32 bits are zero fit this operand");
+                if (bits & 0xffffffff)
+                    return complaint.unfit(
+                        at, "only doubles whose lower 32 bits are zero fit this operand");
                 bits >>= 32;
             }
             break;
         }
-        case SASSDEC_IMM_F16: ok = scan::floating(p, scan::Float::f16, bits); break;
-        case SASSDEC_IMM_BF16: ok = scan::floating(p, scan::Float::bf16, bits); break;
+        case SASSDEC_IMM_F16:
+            ok = scan::floating(p, scan::Float::f16, bits);
+            break;
+        case SASSDEC_IMM_BF16:
+            ok = scan::floating(p, scan::Float::bf16, bits);
+            break;
         case SASSDEC_IMM_F16X2:
         case SASSDEC_IMM_BF16X2: {
-            const scan::Float f = o.imm_type == SASSDEC_IMM_F16X2 ? scan::Float::f16 : scan::Float::bf16;
+            const scan::Float f =
+                o.imm_type == SASSDEC_IMM_F16X2 ? scan::Float::f16 : scan::Float::bf16;
             std::uint64_t low = 0;
             ok = scan::floating(p, f, bits);
             if (!ok) break;
@@ -260,10 +296,13 @@ bool OperandReader::floating(const OperandRow& o, const char*& p, Draft& draft) 
             bits = bits << 16 | low;
             break;
         }
-        default: ok = scan::floating(p, scan::Float::f32, bits); break;
+        default:
+            ok = scan::floating(p, scan::Float::f32, bits);
+            break;
     }
     if (!ok) return complaint.say(p, "expected a floating-point number");
-    if (!set_integer(o, bits, draft)) return complaint.unfit(at, "the number does not fit this operand");
+    if (!set_integer(o, bits, draft))
+        return complaint.unfit(at, "the number does not fit this operand");
     return true;
 }
 
@@ -278,17 +317,22 @@ bool OperandReader::label(const OperandRow& o, const char*& p, Draft& draft) {
         const char* name = p;
         while (scan::is_word(*p) || *p == '.' || *p == '$') ++p;
         const std::size_t n = static_cast<std::size_t>(p - name);
-        if (!n || (quoted && !scan::literal(p, ")"))) return complaint.say(p, "expected a code address or a label");
+        if (!n || (quoted && !scan::literal(p, ")")))
+            return complaint.say(p, "expected a code address or a label");
         const sassdec_asm_options* opts = statement.options;
-        if (!opts || !opts->symbol || !opts->symbol(opts->user, name, n, &target)) return complaint.unfit(name, "unknown label");
+        if (!opts || !opts->symbol || !opts->symbol(opts->user, name, n, &target))
+            return complaint.unfit(name, "unknown label");
     }
     const std::uint64_t from = o.flags & op_abs_target ? 0 : statement.pc + SASSDEC_INSN_BYTES;
     const std::int64_t rel = static_cast<std::int64_t>(target - from);
     const unsigned len = length(o);
-    if (rel & ((std::int64_t{1} << o.scale) - 1)) return complaint.unfit(at, "the target is not a multiple of the unit of jumps");
+    if (rel & ((std::int64_t{1} << o.scale) - 1))
+        return complaint.unfit(at, "the target is not a multiple of the unit of jumps");
     const std::int64_t raw = rel >> o.scale;
-    if (len < 64 && (raw >> (len - 1)) != 0 && (raw >> (len - 1)) != -1) return complaint.unfit(at, "the target is too far");
-    if (!set_integer(o, static_cast<std::uint64_t>(raw) & ones(len), draft)) return complaint.unfit(at, "the target does not fit");
+    if (len < 64 && (raw >> (len - 1)) != 0 && (raw >> (len - 1)) != -1)
+        return complaint.unfit(at, "the target is too far");
+    if (!set_integer(o, static_cast<std::uint64_t>(raw) & ones(len), draft))
+        return complaint.unfit(at, "the target does not fit");
     return true;
 }
 
@@ -326,11 +370,14 @@ bool OperandReader::read(const OperandRow& o, const char*& p, Draft& draft) {
             bool again = scan::word(p, ".reuse");
             if (!inside && !suffix(o.suffix, p)) return false;
             if (!again) again = scan::word(p, ".reuse");
-            if (again && o.reuse == none) return complaint.unfit(p, "this operand has no reuse flag");
+            if (again && o.reuse == none)
+                return complaint.unfit(p, "this operand has no reuse flag");
             if (again && o.reuse >= 64) reuse = true;
             // Flags that share a bit with one that is not there are zero.
-            return ((o.neg == none || draft.set(o.neg, 1, neg)) && (o.inv == none || draft.set(o.inv, 1, inv)) &&
-                    (o.abs == none || draft.set(o.abs, 1, abs)) && (o.reuse == none || draft.set(o.reuse, 1, again))) ||
+            return ((o.neg == none || draft.set(o.neg, 1, neg)) &&
+                    (o.inv == none || draft.set(o.inv, 1, inv)) &&
+                    (o.abs == none || draft.set(o.abs, 1, abs)) &&
+                    (o.reuse == none || draft.set(o.reuse, 1, again))) ||
                    complaint.unfit(at, "this sign has no bit in this form");
         }
         case SASSDEC_OP_PRED: {
@@ -339,11 +386,14 @@ bool OperandReader::read(const OperandRow& o, const char*& p, Draft& draft) {
             if ((o.flags & op_nozero) && unknown(p, o.len))
                 index = SASSDEC_PT;
             else if (!scan::pred(p, o.file == SASSDEC_UP, index))
-                return complaint.say(p, o.file == SASSDEC_UP ? "expected a uniform predicate" : "expected a predicate");
+                return complaint.say(p, o.file == SASSDEC_UP ? "expected a uniform predicate"
+                                                             : "expected a predicate");
             const unsigned raw = o.flags & op_complement ? index ^ 7 : index;
-            return (draft.set(o.pos, o.len, raw) && (o.inv == none || draft.set(o.inv, 1, inv))) || complaint.unfit(at, "this predicate does not fit here");
+            return (draft.set(o.pos, o.len, raw) && (o.inv == none || draft.set(o.inv, 1, inv))) ||
+                   complaint.unfit(at, "this predicate does not fit here");
         }
-        case SASSDEC_OP_IMM: return integer(o, p, draft);
+        case SASSDEC_OP_IMM:
+            return integer(o, p, draft);
         case SASSDEC_OP_FIMM: {
             if (!floating(o, p, draft)) return false;
             if (o.suffix == none) return true;
@@ -351,7 +401,8 @@ bool OperandReader::read(const OperandRow& o, const char*& p, Draft& draft) {
             return suffix(o.suffix, p);
         }
         case SASSDEC_OP_MEM: {
-            if (!scan::literal(p, text(o.text))) return complaint.say(p, "expected a descriptor or address");
+            if (!scan::literal(p, text(o.text)))
+                return complaint.say(p, "expected a descriptor or address");
             bool described = o.desc != none;
             if (o.desc_if != none) {
                 const char* q = p;
@@ -362,15 +413,19 @@ bool OperandReader::read(const OperandRow& o, const char*& p, Draft& draft) {
                 unsigned index;
                 if (!scan::literal(p, "desc[")) return complaint.say(p, "expected desc[UR]");
                 const char* reg_at = p;
-                if (!scan::reg(p, true, index)) return complaint.say(p, "expected a uniform register");
-                if (!set_register_before(draft, o.desc, o.ureg_len, index, o.flags & op_desc_next)) return complaint.unfit(reg_at, "this descriptor cannot be that register");
+                if (!scan::reg(p, true, index))
+                    return complaint.say(p, "expected a uniform register");
+                if (!set_register_before(draft, o.desc, o.ureg_len, index, o.flags & op_desc_next))
+                    return complaint.unfit(reg_at, "this descriptor cannot be that register");
                 if (!scan::literal(p, "]")) return complaint.say(p, "expected ']'");
             }
             return address(o, p, draft) && suffix(o.suffix, p);
         }
-        case SASSDEC_OP_LABEL: return label(o, p, draft);
+        case SASSDEC_OP_LABEL:
+            return label(o, p, draft);
         case SASSDEC_OP_ENUM: {
-            // Operand enums may be larger than a set of values: the lowest value with the longest text.
+            // Operand enums may be larger than a set of values: the lowest value with the longest
+            // text.
             const EnumRow& e = enums[o.enumeration];
             int found = -1;
             std::size_t best = 0;
@@ -378,7 +433,9 @@ bool OperandReader::read(const OperandRow& o, const char*& p, Draft& draft) {
                 const std::uint16_t t = enum_values[e.first + v].text;
                 if (t == 0xffff) continue;
                 const char* q = p;
-                if (!scan::literal(q, text(t)) || (!(o.flags & op_glued) && (scan::is_word(*q) || *q == '?'))) continue;
+                if (!scan::literal(q, text(t)) ||
+                    (!(o.flags & op_glued) && (scan::is_word(*q) || *q == '?')))
+                    continue;
                 const std::size_t n = static_cast<std::size_t>(q - p);
                 if (found >= 0 && n <= best) continue;
                 found = static_cast<int>(v);
@@ -386,35 +443,51 @@ bool OperandReader::read(const OperandRow& o, const char*& p, Draft& draft) {
             }
             if (found < 0) return complaint.say(p, "expected a name that this operand knows");
             p += best;
-            return draft.set_pieces(o.piece, static_cast<std::uint64_t>(found)) || complaint.unfit(at, "this name does not fit here");
+            return draft.set_pieces(o.piece, static_cast<std::uint64_t>(found)) ||
+                   complaint.unfit(at, "this name does not fit here");
         }
-        case SASSDEC_OP_TEXT: return scan::word(p, text(o.text)) || complaint.say(p, "expected the operand's fixed text");
+        case SASSDEC_OP_TEXT:
+            return scan::word(p, text(o.text)) ||
+                   complaint.say(p, "expected the operand's fixed text");
         case SASSDEC_OP_BARRIER:
         case SASSDEC_OP_SCOREBOARD: {
             unsigned n;
-            if (!scan::literal(p, o.kind == SASSDEC_OP_BARRIER ? "B" : "SB") || !scan::decimal(p, n) || scan::is_word(*p))
-                return complaint.say(at, o.kind == SASSDEC_OP_BARRIER ? "expected a convergence barrier B0 to B15" : "expected a scoreboard SB0 to SB5");
-            return draft.set(o.pos, o.len, n) || complaint.unfit(at, "there is no barrier of that number");
+            if (!scan::literal(p, o.kind == SASSDEC_OP_BARRIER ? "B" : "SB") ||
+                !scan::decimal(p, n) || scan::is_word(*p))
+                return complaint.say(at, o.kind == SASSDEC_OP_BARRIER
+                                             ? "expected a convergence barrier B0 to B15"
+                                             : "expected a scoreboard SB0 to SB5");
+            return draft.set(o.pos, o.len, n) ||
+                   complaint.unfit(at, "there is no barrier of that number");
         }
-        case SASSDEC_OP_SB_LIST: return list(o, p, draft);
-        default: return complaint.unfit(p, "this operand cannot be written");
+        case SASSDEC_OP_SB_LIST:
+            return list(o, p, draft);
+        default:
+            return complaint.unfit(p, "this operand cannot be written");
     }
 }
 
 bool OperandReader::set_default(const OperandRow& o, Draft& draft) {
     switch (o.kind) {
-        case SASSDEC_OP_REG: return set_register(draft, o.pos, o.len, o.fallback) && (o.neg == none || draft.set(o.neg, 1, 0));
+        case SASSDEC_OP_REG:
+            return set_register(draft, o.pos, o.len, o.fallback) &&
+                   (o.neg == none || draft.set(o.neg, 1, 0));
         case SASSDEC_OP_PRED: {
             const unsigned index = o.fallback & 7;
-            return draft.set(o.pos, o.len, o.flags & op_complement ? index ^ 7 : index) && (o.inv == none || draft.set(o.inv, 1, o.fallback >> 3 & 1));
+            return draft.set(o.pos, o.len, o.flags & op_complement ? index ^ 7 : index) &&
+                   (o.inv == none || draft.set(o.inv, 1, o.fallback >> 3 & 1));
         }
         case SASSDEC_OP_IMM:
-        case SASSDEC_OP_FIMM: return set_integer(o, static_cast<std::uint64_t>(o.fallback) >> o.scale, draft);
-        case SASSDEC_OP_ENUM: return draft.set_pieces(o.piece, o.fallback);
+        case SASSDEC_OP_FIMM:
+            return set_integer(o, static_cast<std::uint64_t>(o.fallback) >> o.scale, draft);
+        case SASSDEC_OP_ENUM:
+            return draft.set_pieces(o.piece, o.fallback);
         case SASSDEC_OP_BARRIER:
         case SASSDEC_OP_SCOREBOARD:
-        case SASSDEC_OP_SB_LIST: return draft.set(o.pos, o.len, o.fallback);
-        default: return false;
+        case SASSDEC_OP_SB_LIST:
+            return draft.set(o.pos, o.len, o.fallback);
+        default:
+            return false;
     }
 }
 
@@ -424,13 +497,17 @@ void OperandReader::set_hidden(const OperandRow& o, Draft& draft) {
             if (draft.free(o.pos, o.len)) set_register(draft, o.pos, o.len, SASSDEC_RZ);
             break;
         case SASSDEC_OP_PRED:
-            if (draft.free(o.pos, o.len)) draft.set(o.pos, o.len, o.flags & op_complement ? 0 : SASSDEC_PT);
+            if (draft.free(o.pos, o.len))
+                draft.set(o.pos, o.len, o.flags & op_complement ? 0 : SASSDEC_PT);
             break;
         case SASSDEC_OP_MEM:
-            if (o.pos != none && draft.free(o.pos, o.len)) set_register(draft, o.pos, o.len, SASSDEC_RZ);
-            if (o.ureg != none && draft.free(o.ureg, o.ureg_len)) set_register(draft, o.ureg, o.ureg_len, SASSDEC_URZ);
+            if (o.pos != none && draft.free(o.pos, o.len))
+                set_register(draft, o.pos, o.len, SASSDEC_RZ);
+            if (o.ureg != none && draft.free(o.ureg, o.ureg_len))
+                set_register(draft, o.ureg, o.ureg_len, SASSDEC_URZ);
             break;
-        default: break;  // zero
+        default:
+            break;  // zero
     }
 }
 

@@ -21,7 +21,9 @@ struct Draft {
             mask[1] = ones >> (64 - shift);
             bits[1] = v >> (64 - shift);
         }
-        if (((value.lo ^ bits[0]) & known.lo & mask[0]) | ((value.hi ^ bits[1]) & known.hi & mask[1])) return false;
+        if (((value.lo ^ bits[0]) & known.lo & mask[0]) |
+            ((value.hi ^ bits[1]) & known.hi & mask[1]))
+            return false;
         value.lo |= bits[0];
         value.hi |= bits[1];
         known.lo |= mask[0];
@@ -34,7 +36,8 @@ struct Draft {
         if (len < 64 && v >> len) return false;
         for (int i = 0; i < 4 && p[i].len; ++i) {
             len -= p[i].len;
-            const std::uint64_t ones = p[i].len >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << p[i].len) - 1;
+            const std::uint64_t ones =
+                p[i].len >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << p[i].len) - 1;
             if (!set(p[i].pos, p[i].len, v >> len & ones)) return false;
         }
         return true;
@@ -69,7 +72,8 @@ struct OperandReader {
     bool list(const tables::OperandRow& o, const char*& p, Draft& draft);
 };
 
-// The longest text of enum e, among the values in `allowed`, that stands at p as whole words; all values that print so.
+// The longest text of enum e, among the values in `allowed`, that stands at p as whole words; all
+// values that print so.
 ValueSet match_enum(std::uint16_t e, ValueSet allowed, const char*& p);
 
 }  // namespace sassdec

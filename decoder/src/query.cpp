@@ -1,4 +1,5 @@
-// Questions about a decoded instruction and about architecture names; no decoding and no operand printing.
+// Questions about a decoded instruction and about architecture names; no decoding and no operand
+// printing.
 #include <cstring>
 
 #include "sassdec/sassdec.h"
@@ -8,26 +9,34 @@
 namespace {
 using namespace sassdec::tables;
 
-const char* const arch_names[] = {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120"};
+const char* const arch_names[] = {"sm_75",  "sm_80",  "sm_86",  "sm_89", "sm_90",
+                                  "sm_100", "sm_103", "sm_110", "sm_120"};
 
 void add(std::uint64_t (&set)[4], unsigned first, unsigned count) {
     if (first == SASSDEC_RZ) return;
-    for (unsigned i = first; i < first + count && i < 255; ++i) set[i / 64] |= std::uint64_t{1} << i % 64;
+    for (unsigned i = first; i < first + count && i < 255; ++i)
+        set[i / 64] |= std::uint64_t{1} << i % 64;
 }
 
 void add_operand(const sassdec_operand& op, sassdec_regset& set) {
     switch (op.kind) {
-        case SASSDEC_OP_REG: add(op.file == SASSDEC_UR ? set.ur : set.r, op.index, op.width ? op.width : 1); break;
-        case SASSDEC_OP_PRED:
-            if (op.index < 7) (op.file == SASSDEC_UP ? set.up : set.p) |= static_cast<std::uint8_t>(1u << op.index);
+        case SASSDEC_OP_REG:
+            add(op.file == SASSDEC_UR ? set.ur : set.r, op.index, op.width ? op.width : 1);
             break;
-        default: break;
+        case SASSDEC_OP_PRED:
+            if (op.index < 7)
+                (op.file == SASSDEC_UP ? set.up : set.p) |=
+                    static_cast<std::uint8_t>(1u << op.index);
+            break;
+        default:
+            break;
     }
 }
 
 void add_address(const sassdec_operand& op, sassdec_regset& read) {
     if (op.kind != SASSDEC_OP_MEM && op.kind != SASSDEC_OP_CONST) return;
-    if (op.flags & SASSDEC_HAS_REG) add(op.file == SASSDEC_UR ? read.ur : read.r, op.index, op.width ? op.width : 1);
+    if (op.flags & SASSDEC_HAS_REG)
+        add(op.file == SASSDEC_UR ? read.ur : read.r, op.index, op.width ? op.width : 1);
     if (op.flags & SASSDEC_HAS_UREG) add(read.ur, op.ureg, op.kind == SASSDEC_OP_CONST ? 2 : 1);
     if (op.flags & SASSDEC_HAS_DESC) add(read.ur, op.desc, 2);
 }
@@ -41,20 +50,35 @@ sassdec_arch sassdec_arch_from_name(const char* name) {
     const char* p = name;
     if ((p[0] == 's' || p[0] == 'S') && (p[1] == 'm' || p[1] == 'M')) p += p[2] == '_' ? 3 : 2;
     unsigned n = 0, digits = 0;
-    for (; *p >= '0' && *p <= '9' && digits < 4; ++p, ++digits) n = n * 10 + static_cast<unsigned>(*p - '0');
+    for (; *p >= '0' && *p <= '9' && digits < 4; ++p, ++digits)
+        n = n * 10 + static_cast<unsigned>(*p - '0');
     const bool suffix = (*p == 'a' || *p == 'f') && p[1] == 0;
     if (digits == 0 || (*p && !suffix) || (suffix && n < 90)) return SASSDEC_ARCH_UNKNOWN;
     switch (n) {
-        case 75: return SASSDEC_SM_75;
-        case 80: return SASSDEC_SM_80;
-        case 86: case 87: case 88: return SASSDEC_SM_86;
-        case 89: return SASSDEC_SM_89;
-        case 90: return SASSDEC_SM_90;
-        case 100: return SASSDEC_SM_100;
-        case 103: return SASSDEC_SM_103;
-        case 101: case 110: return SASSDEC_SM_110;
-        case 120: case 121: return SASSDEC_SM_120;
-        default: return SASSDEC_ARCH_UNKNOWN;
+        case 75:
+            return SASSDEC_SM_75;
+        case 80:
+            return SASSDEC_SM_80;
+        case 86:
+        case 87:
+        case 88:
+            return SASSDEC_SM_86;
+        case 89:
+            return SASSDEC_SM_89;
+        case 90:
+            return SASSDEC_SM_90;
+        case 100:
+            return SASSDEC_SM_100;
+        case 103:
+            return SASSDEC_SM_103;
+        case 101:
+        case 110:
+            return SASSDEC_SM_110;
+        case 120:
+        case 121:
+            return SASSDEC_SM_120;
+        default:
+            return SASSDEC_ARCH_UNKNOWN;
     }
 }
 
@@ -76,8 +100,11 @@ int sassdec_reason(const sassdec_insn* insn, char* out, size_t size) {
     if (!insn || !out) return -1;
     sassdec::Text t(out, size);
     switch (insn->status) {
-        case SASSDEC_OK: break;
-        case SASSDEC_E_ARGUMENT: t.put("unknown architecture"); break;
+        case SASSDEC_OK:
+            break;
+        case SASSDEC_E_ARGUMENT:
+            t.put("unknown architecture");
+            break;
         case SASSDEC_E_OPCODE: {
             const sassdec::tables::Word w{insn->word[0], insn->word[1]};
             t.put("no instruction with opcode ");
@@ -86,11 +113,21 @@ int sassdec_reason(const sassdec_insn* insn, char* out, size_t size) {
             t.put(sassdec_arch_name(static_cast<sassdec_arch>(insn->arch)));
             break;
         }
-        case SASSDEC_E_ENCODING: t.put("no variant of this opcode"); break;
-        case SASSDEC_E_FIELD: t.put("invalid modifier value"); break;
-        case SASSDEC_E_REGISTER: t.put("misaligned register"); break;
-        case SASSDEC_E_CONTROL: t.put("invalid scheduling bits"); break;
-        default: t.put("unknown reason"); break;
+        case SASSDEC_E_ENCODING:
+            t.put("no variant of this opcode");
+            break;
+        case SASSDEC_E_FIELD:
+            t.put("invalid modifier value");
+            break;
+        case SASSDEC_E_REGISTER:
+            t.put("misaligned register");
+            break;
+        case SASSDEC_E_CONTROL:
+            t.put("invalid scheduling bits");
+            break;
+        default:
+            t.put("unknown reason");
+            break;
     }
     if (insn->bad_lo != none && insn->status != SASSDEC_OK) {
         t.put(" in bits ");
@@ -108,7 +145,8 @@ const char* sassdec_mnemonic(const sassdec_insn* insn) {
 void sassdec_registers(const sassdec_insn* insn, sassdec_regset* read, sassdec_regset* written) {
     sassdec_regset r{}, w{};
     if (insn && insn->status == SASSDEC_OK) {
-        if (insn->guard < 7) (insn->guard_uniform ? r.up : r.p) |= static_cast<std::uint8_t>(1u << insn->guard);
+        if (insn->guard < 7)
+            (insn->guard_uniform ? r.up : r.p) |= static_cast<std::uint8_t>(1u << insn->guard);
         for (unsigned i = 0; i < insn->operand_count; ++i) {
             const sassdec_operand& op = insn->operand[i];
             if (op.access & SASSDEC_READ) add_operand(op, r);

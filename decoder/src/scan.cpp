@@ -28,8 +28,9 @@ bool hex(const char*& p, std::uint64_t& v) {
     return true;
 }
 
-// Round to nearest even into a format with `man` mantissa bits and the given exponent bias; false on overflow, and where
-// nothing would be left of a number: then another format of the same instruction may be meant.
+// Round to nearest even into a format with `man` mantissa bits and the given exponent bias; false
+// on overflow, and where nothing would be left of a number: then another format of the same
+// instruction may be meant.
 bool narrow(double v, unsigned man, int bias, std::uint64_t& bits) {
     const std::uint64_t sign = std::signbit(v) ? 1 : 0;
     const double a = std::fabs(v);
@@ -48,7 +49,8 @@ bool narrow(double v, unsigned man, int bias, std::uint64_t& bits) {
     if (!(u >> man)) exponent = 0;  // subnormal or zero
     if (exponent >= 2 * bias + 1) return false;
     const unsigned exponent_bits = bias == 15 ? 5 : 8;
-    bits = sign << (man + exponent_bits) | static_cast<std::uint64_t>(exponent) << man | (u & ((std::uint64_t{1} << man) - 1));
+    bits = sign << (man + exponent_bits) | static_cast<std::uint64_t>(exponent) << man |
+           (u & ((std::uint64_t{1} << man) - 1));
     return true;
 }
 
@@ -57,10 +59,14 @@ struct Layout {
 };
 Layout layout(Float f) {
     switch (f) {
-        case Float::f16: return {16, 10};
-        case Float::bf16: return {16, 7};
-        case Float::f32: return {32, 23};
-        default: return {64, 52};
+        case Float::f16:
+            return {16, 10};
+        case Float::bf16:
+            return {16, 7};
+        case Float::f32:
+            return {32, 23};
+        default:
+            return {64, 52};
     }
 }
 
@@ -145,7 +151,8 @@ bool floating(const char*& p, Float format, std::uint64_t& bits) {
         q += 2;
         std::uint64_t raw;
         const char* start = q;
-        if (wide != (format == Float::f64) || !hex(q, raw) || q - start != layout(format).bits / 4) return false;
+        if (wide != (format == Float::f64) || !hex(q, raw) || q - start != layout(format).bits / 4)
+            return false;
         bits = raw;
         p = q;
         return true;
@@ -165,7 +172,8 @@ bool floating(const char*& p, Float format, std::uint64_t& bits) {
         if (format == Float::f64)
             bits = std::bit_cast<std::uint64_t>(v);
         else
-            fits = r.ec == std::errc{} && (format == Float::f16 ? narrow(v, 10, 15, bits) : narrow(v, 7, 127, bits));
+            fits = r.ec == std::errc{} &&
+                   (format == Float::f16 ? narrow(v, 10, 15, bits) : narrow(v, 7, 127, bits));
     }
     if (r.ec != std::errc{} || !fits || r.ptr == q) return false;
     if (r.ptr[-1] == '.' && is_word(*r.ptr)) --r.ptr;  // the dot of a suffix: 1.H1

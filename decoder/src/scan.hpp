@@ -1,5 +1,6 @@
-// Reading the small pieces of assembler text: blanks, numbers, registers, floating values. The inverse of text.hpp and
-// float_text.cpp. Every function leaves `p` alone when the piece is not there.
+// Reading the small pieces of assembler text: blanks, numbers, registers, floating values. The
+// inverse of text.hpp and float_text.cpp. Every function leaves `p` alone when the piece is not
+// there.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -62,8 +63,9 @@ bool pred(const char*& p, bool uniform, unsigned& index);
 // How a floating immediate is stored.
 enum class Float { f16, bf16, f32, f64 };
 
-// A decimal number, INF/QNAN/SNAN with an optional sign, or raw bits as PTX writes them (0f3F800000, 0d3FF0000000000000).
-// The value's bits in the given format; false when it is no number or does not fit.
+// A decimal number, INF/QNAN/SNAN with an optional sign, or raw bits as PTX writes them
+// (0f3F800000, 0d3FF0000000000000). The value's bits in the given format; false when it is no
+// number or does not fit.
 bool floating(const char*& p, Float format, std::uint64_t& bits);
 
 }  // namespace sassdec::scan

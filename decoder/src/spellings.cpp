@@ -1,5 +1,6 @@
-// Older spellings that the assembler reads: those of the SPA 5.0 page "MEMBAR : Memory Barrier". No word of sm_75 or later has a bit
-// for a fused invalidate, so .IVALL* stands for several words. What the words mean is not told here.
+// Older spellings that the assembler reads: those of the SPA 5.0 page "MEMBAR : Memory Barrier". No
+// word of sm_75 or later has a bit for a fused invalidate, so .IVALL* stands for several words.
+// What the words mean is not told here.
 #include "spellings.hpp"
 
 #include <cstring>
@@ -29,7 +30,9 @@ constexpr Fused fused[] = {
     {".IVALLTD", {"CCTLT.IVALL", "CCTL.IVALL"}},
 };
 
-bool same(const char* a, const char* p, std::size_t n) { return std::strlen(a) == n && !std::memcmp(a, p, n); }
+bool same(const char* a, const char* p, std::size_t n) {
+    return std::strlen(a) == n && !std::memcmp(a, p, n);
+}
 
 std::size_t part(const char* p) {  // length of a name or of one modifier with its dot
     std::size_t n = *p == '.';
@@ -39,7 +42,9 @@ std::size_t part(const char* p) {  // length of a name or of one modifier with i
 
 }  // namespace
 
-bool may_be_older(const char* mnemonic) { return scan::word(mnemonic, "MEMBAR") || scan::word(mnemonic, "CCTL"); }
+bool may_be_older(const char* mnemonic) {
+    return scan::word(mnemonic, "MEMBAR") || scan::word(mnemonic, "CCTL");
+}
 
 int respell(const char* line, const char* mnemonic, char* out, std::size_t size) {
     Text now(out, size);

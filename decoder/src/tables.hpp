@@ -1,4 +1,5 @@
-// Shape of the generated tables. Only plain rows live here; the rows themselves come from ../isa through
+// Shape of the generated tables. Only plain rows live here; the rows themselves come from ../isa
+// through
 // ../gen. Everything is constant data, so loading the library does no work.
 #pragma once
 #include <cstddef>
@@ -28,19 +29,35 @@ struct FieldRow {
     std::uint64_t when_mask;  // bit v: printed when the `when` field has raw value v
     Piece piece[4];           // most significant first; len 0 ends
     std::uint16_t enumeration;
-    std::uint16_t text;       // literal text when enumeration is 0xffff
+    std::uint16_t text;  // literal text when enumeration is 0xffff
     std::uint16_t name;
-    std::uint8_t when;        // field index or none
-    std::uint8_t printed;     // 0 no, 1 yes, 2+n: a pseudo name with n conditions {operand, Pseudo} in piece
+    std::uint8_t when;  // field index or none
+    std::uint8_t
+        printed;  // 0 no, 1 yes, 2+n: a pseudo name with n conditions {operand, Pseudo} in piece
 };
 
 enum Pseudo : std::uint8_t { pseudo_zero, pseudo_one, pseudo_pow2 };
 
 enum OperandFlag : std::uint32_t {
-    op_write = 1, op_read = 2, op_optional = 4, op_cx = 8, op_off_signed = 16, op_keepzero = 32,
-    op_plainzero = 64, op_abs_target = 128, op_complement = 256, op_desc_next = 512, op_ur_optional = 1024, op_spaced = 2048,
-    op_inside = 4096, op_next = 8192, op_glued = op_next /* of names */, op_unless = 16384, op_nozero = 32768,
-    op_rejectzero = 0x10000, op_abs_other = 0x20000
+    op_write = 1,
+    op_read = 2,
+    op_optional = 4,
+    op_cx = 8,
+    op_off_signed = 16,
+    op_keepzero = 32,
+    op_plainzero = 64,
+    op_abs_target = 128,
+    op_complement = 256,
+    op_desc_next = 512,
+    op_ur_optional = 1024,
+    op_spaced = 2048,
+    op_inside = 4096,
+    op_next = 8192,
+    op_glued = op_next /* of names */,
+    op_unless = 16384,
+    op_nozero = 32768,
+    op_rejectzero = 0x10000,
+    op_abs_other = 0x20000
 };
 
 struct OperandRow {
@@ -50,14 +67,15 @@ struct OperandRow {
     std::uint16_t text;         // literal, or memory prefix
     std::uint16_t separator;    // printed before the operand
     std::uint16_t name;
-    std::uint16_t fallback;     // value at which an optional operand is hidden
-    Piece piece[4];             // label, enum, split immediates and offsets
+    std::uint16_t fallback;  // value at which an optional operand is hidden
+    Piece piece[4];          // label, enum, split immediates and offsets
     std::uint8_t kind, file, pos, len;
     std::uint8_t neg, abs, inv, reuse;
     std::uint8_t width, width_field, align, suffix;
     std::uint8_t when, imm_type, scale, ext;
     std::uint8_t off, off_len, ureg, ureg_len;
-    std::uint8_t desc, desc_if, bank, bank_len;  // desc_if: the field that says whether there is a descriptor, or none
+    std::uint8_t desc, desc_if, bank,
+        bank_len;  // desc_if: the field that says whether there is a descriptor, or none
     std::uint8_t width_factor;  // a field whose weight multiplies that of width_field, or none
 };
 

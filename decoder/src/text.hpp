@@ -1,8 +1,8 @@
 // A bounded text writer for the printer, and the number formats that nvdisasm uses.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <cstddef>
 
 namespace sassdec {
 

@@ -49,7 +49,8 @@ bool read_line(std::FILE* in, char (&line)[1024]) {
     char* end = line;
     while (*end && *end != '\n') ++end;
     if (!*end)
-        for (int c = std::fgetc(in); c != EOF && c != '\n'; c = std::fgetc(in)) {}
+        for (int c = std::fgetc(in); c != EOF && c != '\n'; c = std::fgetc(in)) {
+        }
     *end = 0;
     return true;
 }
@@ -66,7 +67,8 @@ void disassemble_words(sassdec_arch arch, bool exact, std::FILE* in, std::FILE* 
         }
         sassdec_insn insn;
         sassdec_decode(arch, word, pc, &insn);
-        if (!exact || sassdec_format_exact(&insn, text, sizeof text) < 0) sassdec_format(&insn, nullptr, text, sizeof text);
+        if (!exact || sassdec_format_exact(&insn, text, sizeof text) < 0)
+            sassdec_format(&insn, nullptr, text, sizeof text);
         std::fputs(text, out);
         std::fputc('\n', out);
     }
@@ -93,7 +95,8 @@ void assemble_words(sassdec_arch arch, std::FILE* in, std::FILE* out) {
         sassdec_asm_error error;
         const sassdec_status status = sassdec_assemble(arch, line, at[0], nullptr, word, &error);
         if (status == SASSDEC_OK)
-            std::fprintf(out, "%016llx%016llx\n", static_cast<unsigned long long>(word[1]), static_cast<unsigned long long>(word[0]));
+            std::fprintf(out, "%016llx%016llx\n", static_cast<unsigned long long>(word[1]),
+                         static_cast<unsigned long long>(word[0]));
         else if (status == SASSDEC_E_TWO_WORDS)
             std::fputs("<error: two words>\n", out);
         else

@@ -22,7 +22,8 @@ int main(int argc, char** argv) {
     }
     const sassdec_arch family = sassdec_arch_from_name(arch);
     if (!file || family == SASSDEC_ARCH_UNKNOWN) {
-        std::fputs("usage: sassdec-words disasm|asm --arch sm_90a --words FILE|- [--exact]\n", stderr);
+        std::fputs("usage: sassdec-words disasm|asm --arch sm_90a --words FILE|- [--exact]\n",
+                   stderr);
         return 2;
     }
     std::FILE* in = std::strcmp(file, "-") ? std::fopen(file, "r") : stdin;

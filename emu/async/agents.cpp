@@ -19,10 +19,12 @@ bool to_global(const Agents::Work& work) {
 
 bool arrive(Warp& w, const Op* op, uint32_t lanes, const Arrival& a, uint64_t id) {
     const events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_LDGSTS, id);
-    return services(w).mbarrier(w, op, static_cast<uint32_t>(std::countr_zero(lanes)), a.mbarrier, a.change);
+    return services(w).mbarrier(w, op, static_cast<uint32_t>(std::countr_zero(lanes)), a.mbarrier,
+                                a.change);
 }
 
-const Op* perform_now(Warp& w, const Op* op, uint32_t lanes, const Agents::Work& work, const Issued& issued) {
+const Op* perform_now(Warp& w, const Op* op, uint32_t lanes, const Agents::Work& work,
+                      const Issued& issued) {
     if (const auto* c = std::get_if<LaneCopy>(&work)) {
         if (!issued.id) return lane_copy(w, op, lanes, *c);
         const events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_LDGSTS, issued.id);
@@ -30,12 +32,17 @@ const Op* perform_now(Warp& w, const Op* op, uint32_t lanes, const Agents::Work&
         engine(w).hooks()->copied(w, op, lanes, *c, issued);
         return op + 1;
     }
-    if (const auto* c = std::get_if<LaneStore>(&work)) return lane_store(w, op, lanes, *c, issued.id);
+    if (const auto* c = std::get_if<LaneStore>(&work))
+        return lane_store(w, op, lanes, *c, issued.id);
     if (const auto* c = std::get_if<BulkCopy>(&work)) return bulk_copy(w, op, lanes, *c, issued.id);
-    if (const auto* c = std::get_if<TensorCopy>(&work)) return tensor_copy(w, op, lanes, *c, issued.id);
-    if (const auto* t = std::get_if<TensorWork>(&work)) return tensor_work(w, op, lanes, *t, issued.id);
-    if (const auto* t = std::get_if<TensorCommit>(&work)) return commit_tensor(w, op, lanes, *t, issued.id);
-    if (const auto* a = std::get_if<Arrival>(&work)) return arrive(w, op, lanes, *a, issued.id) ? op + 1 : nullptr;
+    if (const auto* c = std::get_if<TensorCopy>(&work))
+        return tensor_copy(w, op, lanes, *c, issued.id);
+    if (const auto* t = std::get_if<TensorWork>(&work))
+        return tensor_work(w, op, lanes, *t, issued.id);
+    if (const auto* t = std::get_if<TensorCommit>(&work))
+        return commit_tensor(w, op, lanes, *t, issued.id);
+    if (const auto* a = std::get_if<Arrival>(&work))
+        return arrive(w, op, lanes, *a, issued.id) ? op + 1 : nullptr;
     return op + 1;  // the end of a group, which only counts
 }
 
@@ -44,30 +51,40 @@ const Op* perform_now(Warp& w, const Op* op, uint32_t lanes, const Agents::Work&
 Issued Agents::announce(Warp& w, const Op* op, uint32_t lanes, const Work& work) {
     if (told_.id) return taken();
     Issued issued;
-    if (const auto* c = std::get_if<LaneStore>(&work)) issued.id = async::announce(w, op, lanes, *c);
+    if (const auto* c = std::get_if<LaneStore>(&work))
+        issued.id = async::announce(w, op, lanes, *c);
     if (const auto* c = std::get_if<BulkCopy>(&work)) issued.id = async::announce(w, op, lanes, *c);
-    if (const auto* c = std::get_if<TensorCopy>(&work)) issued.id = async::announce(w, op, lanes, *c);
-    if (const auto* t = std::get_if<TensorWork>(&work)) issued.id = async::announce(w, op, lanes, *t);
-    if (const auto* t = std::get_if<TensorCommit>(&work)) issued.id = async::announce(w, op, lanes, *t);
+    if (const auto* c = std::get_if<TensorCopy>(&work))
+        issued.id = async::announce(w, op, lanes, *c);
+    if (const auto* t = std::get_if<TensorWork>(&work))
+        issued.id = async::announce(w, op, lanes, *t);
+    if (const auto* t = std::get_if<TensorCommit>(&work))
+        issued.id = async::announce(w, op, lanes, *t);
     if (std::holds_alternative<LaneCopy>(work))
-        issued.id = events::AsyncIssue(w, op, lanes, SASSEMU_AGENT_LDGSTS, SASSEMU_GROUP_LDGSTS).id();
+        issued.id =
+            events::AsyncIssue(w, op, lanes, SASSEMU_AGENT_LDGSTS, SASSEMU_GROUP_LDGSTS).id();
     if (const auto* a = std::get_if<Arrival>(&work))
         issued.id = events::AsyncIssue(w, op, lanes, SASSEMU_AGENT_LDGSTS, -1, a->mbarrier).id();
     return issued;
 }
 
-// Copies and stores follow nothing. An arrival follows the lane copies of its lanes; the end of a group follows the group,
-// and the group before. The tensor core does what its CTA gives it in order, and a commit follows what its warp gave.
+// Copies and stores follow nothing. An arrival follows the lane copies of its lanes; the end of a
+// group follows the group, and the group before. The tensor core does what its CTA gives it in
+// order, and a commit follows what its warp gave.
 bool Agents::follows(const Job& later, const Job& earlier) const {
     if (std::holds_alternative<TensorWork>(later.work))
-        return later.warp->cta == earlier.warp->cta && std::holds_alternative<TensorWork>(earlier.work);
+        return later.warp->cta == earlier.warp->cta &&
+               std::holds_alternative<TensorWork>(earlier.work);
     if (later.warp != earlier.warp) return false;
-    if (std::holds_alternative<TensorCommit>(later.work)) return std::holds_alternative<TensorWork>(earlier.work);
+    if (std::holds_alternative<TensorCommit>(later.work))
+        return std::holds_alternative<TensorWork>(earlier.work);
     const bool lane_copies = std::holds_alternative<LaneCopy>(earlier.work);
-    if (std::holds_alternative<Arrival>(later.work)) return lane_copies && (later.lanes & earlier.lanes);
+    if (std::holds_alternative<Arrival>(later.work))
+        return lane_copies && (later.lanes & earlier.lanes);
     const auto* group = std::get_if<CopyGroup>(&later.work);
     if (!group) return false;
-    if (const auto* before = std::get_if<CopyGroup>(&earlier.work)) return before->scoreboard == group->scoreboard;
+    if (const auto* before = std::get_if<CopyGroup>(&earlier.work))
+        return before->scoreboard == group->scoreboard;
     return group->bulk ? to_global(earlier.work) : lane_copies;
 }
 
@@ -124,7 +141,8 @@ const Op* Agents::wait(Warp& w, const Op* op, uint32_t scoreboard, uint32_t left
 bool Agents::turn() {
     if (order_ != AgentOrder::random || idle()) return true;
     // One of the copies, or none.
-    const uint32_t choice = chooser_->pick(ChoicePoint::agent, static_cast<uint32_t>(jobs_.size()) + 1);
+    const uint32_t choice =
+        chooser_->pick(ChoicePoint::agent, static_cast<uint32_t>(jobs_.size()) + 1);
     if (choice == 0 || !ready(choice - 1)) return true;
     return perform(choice - 1);
 }

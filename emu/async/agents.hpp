@@ -1,13 +1,15 @@
-// The agents of a cluster: copies that a warp has issued and that are not performed yet, and who decides when they
-// are. What one copy does is in lane_copy.cpp, lane_store.cpp, bulk_copy.cpp and tensor_copy.cpp; what the tensor core does,
-// whose work is kept here in the same way, in tensor_work.cpp.
+// The agents of a cluster: copies that a warp has issued and that are not performed yet, and who
+// decides when they are. What one copy does is in lane_copy.cpp, lane_store.cpp, bulk_copy.cpp and
+// tensor_copy.cpp; what the tensor core does, whose work is kept here in the same way, in
+// tensor_work.cpp.
 //
-// Programs may rely on nothing but: a copy is done when its group or its mbarrier says so (PTX ISA, "Asynchronous
-// copy operations"). Three orders show what a program relies on beyond that:
+// Programs may rely on nothing but: a copy is done when its group or its mbarrier says so (PTX ISA,
+// "Asynchronous copy operations"). Three orders show what a program relies on beyond that:
 //   eager   each copy is performed when it is issued
-//   lazy    as late as can be: when something waits for it, when nothing else can run, or its CTA ends
-//   random  at times that the Chooser picks
-// The tensor core does what a warp gives it in order; when, is free in the same way (PTX ISA, "tcgen05 memory consistency").
+//   lazy    as late as can be: when something waits for it, when nothing else can run, or its CTA
+//   ends random  at times that the Chooser picks
+// The tensor core does what a warp gives it in order; when, is free in the same way (PTX ISA,
+// "tcgen05 memory consistency").
 #pragma once
 
 #include <algorithm>
@@ -31,8 +33,8 @@ struct Issued {
     uint64_t sequence = 0;  // LDGSTS: of its load
 };
 
-// Perform a copy or a store now, known to plugins as `id`. They follow the Handler convention: op + 1, or nullptr after a
-// fault of the launch.
+// Perform a copy or a store now, known to plugins as `id`. They follow the Handler convention: op +
+// 1, or nullptr after a fault of the launch.
 const Op* lane_copy(Warp&, const Op*, uint32_t lanes, const LaneCopy&);
 const Op* lane_store(Warp&, const Op*, uint32_t lanes, const LaneStore&, uint64_t id);
 const Op* bulk_copy(Warp&, const Op*, uint32_t lanes, const BulkCopy&, uint64_t id);
@@ -84,7 +86,8 @@ struct Arrival {
 
 class Agents {
   public:
-    using Work = std::variant<LaneCopy, LaneStore, BulkCopy, TensorCopy, Arrival, CopyGroup, TensorWork, TensorCommit>;
+    using Work = std::variant<LaneCopy, LaneStore, BulkCopy, TensorCopy, Arrival, CopyGroup,
+                              TensorWork, TensorCommit>;
 
     // For the next cluster.
     void begin(AgentOrder order, Chooser& chooser) {
@@ -102,7 +105,8 @@ class Agents {
     Issued taken() { return std::exchange(told_, {}); }
     // Until at most `left` groups of the warp are under way on the scoreboard; all with left == 0.
     const Op* wait(Warp&, const Op*, uint32_t scoreboard, uint32_t left);
-    // A moment at which the random order may perform something. False: the launch has ended with a fault.
+    // A moment at which the random order may perform something. False: the launch has ended with a
+    // fault.
     bool turn();
     // Performs the oldest; false when there is none.
     bool act();

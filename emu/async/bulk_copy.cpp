@@ -8,13 +8,15 @@ namespace sassemu::async {
 namespace {
 
 sassemu_location source(const Warp& w, const BulkCopy& c) {
-    return c.from_global ? events::global_location(c.from) : events::shared_location(*w.cta, static_cast<uint32_t>(c.from));
+    return c.from_global ? events::global_location(c.from)
+                         : events::shared_location(*w.cta, static_cast<uint32_t>(c.from));
 }
 
 }  // namespace
 
 uint64_t announce(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c) {
-    events::AsyncIssue issue(w, op, lanes, SASSEMU_AGENT_TMA, c.to_global ? SASSEMU_GROUP_BULK : -1, c.mbarrier);
+    events::AsyncIssue issue(w, op, lanes, SASSEMU_AGENT_TMA, c.to_global ? SASSEMU_GROUP_BULK : -1,
+                             c.mbarrier);
     issue.will_read(source(w, c), c.bytes);
     if (c.to_global) issue.will_write(events::global_location(c.to), c.bytes);
     const auto own = static_cast<uint32_t>(c.to);
@@ -50,7 +52,8 @@ const Op* bulk_copy(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c, ui
         const uint32_t window = static_cast<uint32_t>(std::countr_zero(rest)) << 24;
         std::byte* to = shared_range(w, op, lanes, window | (own & 0xffffff), c.bytes, 16);
         if (!to) return nullptr;
-        if (agent) agent.write(events::shared_location(*w.cta, window | (own & 0xffffff)), to, c.bytes);
+        if (agent)
+            agent.write(events::shared_location(*w.cta, window | (own & 0xffffff)), to, c.bytes);
         copy_words(to, from, c.bytes);
         if (!report(w, op, lanes, c, window, c.bytes)) return nullptr;
     }

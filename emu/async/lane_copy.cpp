@@ -1,5 +1,5 @@
-// cp.async (LDGSTS): every lane copies 4, 8 or 16 bytes from global to its CTA's shared memory. A weak access of
-// the generic proxy that happens later (PTX ISA, "cp.async").
+// cp.async (LDGSTS): every lane copies 4, 8 or 16 bytes from global to its CTA's shared memory. A
+// weak access of the generic proxy that happens later (PTX ISA, "cp.async").
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -12,7 +12,8 @@ namespace sassemu::async {
 
 namespace {
 
-std::byte* landing(Warp& w, const Op* op, AccessSpace space, uint64_t address, uint32_t lane, uint32_t bytes) {
+std::byte* landing(Warp& w, const Op* op, AccessSpace space, uint64_t address, uint32_t lane,
+                   uint32_t bytes) {
     const Landing at = land(w, space, address, lane, bytes, space == AccessSpace::shared);
     if (!at.host) services(w).fault(w, op, 1u << lane, at.fault, at.what, true, address);
     return at.host;
@@ -28,10 +29,13 @@ const Op* lane_copy(Warp& w, const Op* op, uint32_t lanes, const LaneCopy& c) {
         if (!to) return nullptr;
         uint32_t words[4] = {};
         if (c.from_lanes >> lane & 1) {
-            const std::byte* from = landing(w, op, AccessSpace::global, c.from[lane], lane, c.bytes);
+            const std::byte* from =
+                landing(w, op, AccessSpace::global, c.from[lane], lane, c.bytes);
             if (!from) return nullptr;
-            for (uint32_t i = 0; i < c.bytes / 4; ++i) words[i] = host::load<uint32_t>(from + 4 * i);
-            for (uint32_t i = c.keep[lane]; i < c.bytes; ++i) reinterpret_cast<unsigned char*>(words)[i] = 0;
+            for (uint32_t i = 0; i < c.bytes / 4; ++i)
+                words[i] = host::load<uint32_t>(from + 4 * i);
+            for (uint32_t i = c.keep[lane]; i < c.bytes; ++i)
+                reinterpret_cast<unsigned char*>(words)[i] = 0;
         }
         for (uint32_t i = 0; i < c.bytes / 4; ++i) host::store<uint32_t>(to + 4 * i, words[i]);
     }

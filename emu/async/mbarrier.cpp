@@ -24,7 +24,8 @@ Mbarrier Mbarrier::decode(uint64_t object) {
 }
 
 uint64_t Mbarrier::encode() const {
-    const uint64_t field = (0u - static_cast<uint32_t>(transactions)) & ((1u << transaction_bits) - 1);
+    const uint64_t field =
+        (0u - static_cast<uint32_t>(transactions)) & ((1u << transaction_bits) - 1);
     return uint64_t{phase} << 63 | negated(pending) << 43 | field << 21 | negated(expected) << 1;
 }
 
@@ -34,8 +35,7 @@ bool Mbarrier::valid_initial(uint64_t object) {
 }
 
 const char* Mbarrier::apply(const MbarrierChange& change) {
-    if (change.arrivals > pending)
-        return "more arrivals than the phase still expects";
+    if (change.arrivals > pending) return "more arrivals than the phase still expects";
     if (change.drops > expected) return "more threads drop out than the barrier counts";
     const int64_t sum = transactions + change.expect;
     if (sum > most_transactions || sum < -most_transactions)

@@ -1,5 +1,5 @@
-// What the agents' copies share: ranges of guest memory, checked once and then copied in words; who receives a
-// copy, and the report of its completion.
+// What the agents' copies share: ranges of guest memory, checked once and then copied in words; who
+// receives a copy, and the report of its completion.
 #pragma once
 
 #include <string>
@@ -10,23 +10,26 @@
 namespace sassemu::async {
 
 // [address, address + bytes) of global memory; nullptr after a fault of the launch.
-inline std::byte* global_range(Warp& w, const Op* op, uint32_t lanes, uint64_t address, uint64_t bytes,
-                               bool write) {
+inline std::byte* global_range(Warp& w, const Op* op, uint32_t lanes, uint64_t address,
+                               uint64_t bytes, bool write) {
     const Extent& e = w.cta->launch->space->find(address);
-    if (e.holds(address, bytes) && !(write && (e.flags & Extent::read_only))) return e.host + (address - e.lo);
+    if (e.holds(address, bytes) && !(write && (e.flags & Extent::read_only)))
+        return e.host + (address - e.lo);
     const bool freed = e.flags & Extent::freed;
-    services(w).fault(w, op, lanes, freed ? FaultKind::use_after_free : FaultKind::out_of_bounds,
-                      freed ? "the copy uses memory that was freed" : "the copy leaves global memory", true,
-                      address);
+    services(w).fault(
+        w, op, lanes, freed ? FaultKind::use_after_free : FaultKind::out_of_bounds,
+        freed ? "the copy uses memory that was freed" : "the copy leaves global memory", true,
+        address);
     return nullptr;
 }
 
 // The same of shared memory; `address` has a rank in bits 31..24. Aligned to `alignment`.
-inline std::byte* shared_range(Warp& w, const Op* op, uint32_t lanes, uint32_t address, uint64_t bytes,
-                               uint32_t alignment) {
+inline std::byte* shared_range(Warp& w, const Op* op, uint32_t lanes, uint32_t address,
+                               uint64_t bytes, uint32_t alignment) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
     // The least that a copy has; all of it where the alignment is wrong, which is then said.
-    std::byte* first = services(w).shared(w, op, lane, address, address % alignment ? alignment : 16);
+    std::byte* first =
+        services(w).shared(w, op, lane, address, address % alignment ? alignment : 16);
     if (!first) return nullptr;
     const Cta& cta = *w.cta->cluster->cta[address >> 24];
     if ((address & 0xffffff) + bytes <= cta.shared_bytes) return first;
@@ -36,22 +39,28 @@ inline std::byte* shared_range(Warp& w, const Op* op, uint32_t lanes, uint32_t a
 }
 
 inline void copy_words(std::byte* to, const std::byte* from, uint64_t bytes) {
-    for (uint64_t i = 0; i < bytes; i += 8) host::store<uint64_t>(to + i, host::load<uint64_t>(from + i));
+    for (uint64_t i = 0; i < bytes; i += 8)
+        host::store<uint64_t>(to + i, host::load<uint64_t>(from + i));
 }
 
 // The CTAs (bit per rank) that get what a copy writes at the shared address `to`.
-inline uint32_t receivers(const Completion& c, uint32_t to) { return c.multicast ? c.ranks : 1u << (to >> 24); }
+inline uint32_t receivers(const Completion& c, uint32_t to) {
+    return c.multicast ? c.ranks : 1u << (to >> 24);
+}
 
 // The object that is told of what a copy writes to the rank in `window` (bits 31..24).
 inline uint32_t reported(const Completion& c, uint32_t window) {
     return c.multicast ? window | (c.mbarrier & 0xffffff) : c.mbarrier;
 }
 
-// `bytes` have arrived in the shared memory of the rank in `window` (bits 31..24). False after a fault.
-inline bool report(Warp& w, const Op* op, uint32_t lanes, const Completion& c, uint32_t window, uint64_t bytes) {
+// `bytes` have arrived in the shared memory of the rank in `window` (bits 31..24). False after a
+// fault.
+inline bool report(Warp& w, const Op* op, uint32_t lanes, const Completion& c, uint32_t window,
+                   uint64_t bytes) {
     MbarrierChange done;
     done.expect = -static_cast<int64_t>(bytes);
-    return services(w).mbarrier(w, op, static_cast<uint32_t>(std::countr_zero(lanes)), reported(c, window), done);
+    return services(w).mbarrier(w, op, static_cast<uint32_t>(std::countr_zero(lanes)),
+                                reported(c, window), done);
 }
 
 }  // namespace sassemu::async

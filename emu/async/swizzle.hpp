@@ -1,5 +1,6 @@
-// The swizzle of shared memory, which tensor copies write and tensor cores read: chunks of 16 or 32 bytes change places
-// within a span of 32, 64 or 128 bytes, by an XOR of address bits with those that count the spans.
+// The swizzle of shared memory, which tensor copies write and tensor cores read: chunks of 16 or 32
+// bytes change places within a span of 32, 64 or 128 bytes, by an XOR of address bits with those
+// that count the spans.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,9 @@ struct Swizzle {
 
     explicit operator bool() const { return bits; }
     // Where the byte at a shared offset lies; the pattern repeats from `start` on.
-    uint32_t operator()(uint32_t at, uint32_t start = 0) const { return at ^ ((at - start) >> above & bits); }
+    uint32_t operator()(uint32_t at, uint32_t start = 0) const {
+        return at ^ ((at - start) >> above & bits);
+    }
 };
 // Chunks of 16 bytes in a span of 16 << log.
 constexpr Swizzle swizzle_of_16(uint32_t log) { return {((1u << log) - 1) << 4, 3}; }

@@ -1,5 +1,5 @@
-// What warps do with tensor memory themselves: allocation, loads and stores. Faults are those of programs that the PTX ISA
-// gives no meaning ("tcgen05.ld", "tcgen05.alloc").
+// What warps do with tensor memory themselves: allocation, loads and stores. Faults are those of
+// programs that the PTX ISA gives no meaning ("tcgen05.ld", "tcgen05.alloc").
 #include <string>
 
 #include "emu/async/agents.hpp"
@@ -11,14 +11,17 @@ namespace sassemu::async {
 
 namespace {
 
-std::string range(uint32_t first, uint32_t count) { return std::to_string(first) + " to " + std::to_string(first + count - 1); }
+std::string range(uint32_t first, uint32_t count) {
+    return std::to_string(first) + " to " + std::to_string(first + count - 1);
+}
 
 // visit(place in bytes, cells) for the cells of each row.
 template <class Visit>
 void each_row(const TensorAccess& a, TensorMemory& memory, Visit&& visit) {
     const uint32_t first = tensor_lane(a.address), column = tensor_column(a.address);
     for (uint32_t row = 0; row < tensor_rows(a.layout); ++row)
-        visit(tensor_bytes(first + row, column), reinterpret_cast<const std::byte*>(&memory.cell[first + row][column]));
+        visit(tensor_bytes(first + row, column),
+              reinterpret_cast<const std::byte*>(&memory.cell[first + row][column]));
 }
 
 void perform(Warp& w, uint32_t lanes, const TensorAccess& a, TensorMemory& memory) {
@@ -45,18 +48,23 @@ void perform(Warp& w, uint32_t lanes, const TensorAccess& a, TensorMemory& memor
 
 const Op* tensor_access(Warp& w, const Op* op, uint32_t lanes, const TensorAccess& a) {
     CtaTensorMemory& tensor = tensor_of(*w.cta);
-    const uint32_t row = tensor_lane(a.address), rows = tensor_rows(a.layout), own = w.index % 4 * 32;
+    const uint32_t row = tensor_lane(a.address), rows = tensor_rows(a.layout),
+                   own = w.index % 4 * 32;
     const uint32_t column = tensor_column(a.address), columns = tensor_columns(a);
     const auto fault = [&](FaultKind kind, std::string what) {
         return engine(w).fault(w, op, lanes, kind, std::move(what), true, a.address);
     };
     if (row < own || row + rows > own + 32)
-        return fault(FaultKind::out_of_bounds, "lanes " + range(row, rows) + " of tensor memory: warp " + std::to_string(w.index) +
-                                                   " reaches lanes " + range(own, 32));
+        return fault(FaultKind::out_of_bounds,
+                     "lanes " + range(row, rows) + " of tensor memory: warp " +
+                         std::to_string(w.index) + " reaches lanes " + range(own, 32));
     if (row % 16)
-        return fault(FaultKind::misaligned_address, "lanes " + range(row, rows) + " of tensor memory: the first must be a multiple of 16");
+        return fault(
+            FaultKind::misaligned_address,
+            "lanes " + range(row, rows) + " of tensor memory: the first must be a multiple of 16");
     if (column + columns > TensorMemory::columns || granules_of(column, columns) & ~tensor.used())
-        return fault(FaultKind::out_of_bounds, "columns " + range(column, columns) + " of tensor memory are not allocated");
+        return fault(FaultKind::out_of_bounds,
+                     "columns " + range(column, columns) + " of tensor memory are not allocated");
     TensorMemory& memory = tensor.cells();
     uint64_t id = 0;
     if (w.instructions) {
@@ -71,18 +79,22 @@ const Op* tensor_access(Warp& w, const Op* op, uint32_t lanes, const TensorAcces
     if (agent)
         each_row(a, memory, [&](uint64_t at, const std::byte* cells) {
             const sassemu_location place = events::tensor_location(*w.cta, at);
-            a.store ? agent.write(place, cells, columns * 4) : agent.read(place, cells, columns * 4);
+            a.store ? agent.write(place, cells, columns * 4)
+                    : agent.read(place, cells, columns * 4);
         });
     if (a.store)
         ++w.effects;
     else if (w.watch)
-        each_row(a, memory, [&](uint64_t, const std::byte* cells) { services(w).watch(w, cells, columns * 4); });
+        each_row(a, memory, [&](uint64_t, const std::byte* cells) {
+            services(w).watch(w, cells, columns * 4);
+        });
     perform(w, lanes, a, memory);
     return op + 1;
 }
 
-// tcgen05.alloc waits until there are columns, in a loop around an instruction that finds some or none. It is told once that
-// there are none; then it waits here, for NANOSLEEP in that loop hides that it spins.
+// tcgen05.alloc waits until there are columns, in a loop around an instruction that finds some or
+// none. It is told once that there are none; then it waits here, for NANOSLEEP in that loop hides
+// that it spins.
 const Op* tensor_granules(Warp& w, const Op* op, uint32_t lanes, GranuleRequest& r) {
     CtaTensorMemory& tensor = tensor_of(*w.cta);
     const uint32_t before = tensor.used();
@@ -92,10 +104,12 @@ const Op* tensor_granules(Warp& w, const Op* op, uint32_t lanes, GranuleRequest&
     switch (r.kind) {
         case GranuleRequest::find_and_set: {
             if (r.operand - 1 >= TensorMemory::granules)
-                return engine(w).fault(w, op, lanes, FaultKind::other,
-                                       "an allocation of " + std::to_string(uint64_t{r.operand} * TensorMemory::granule) +
-                                           " columns of tensor memory, which has 32 to 512 to give",
-                                       false, 0);
+                return engine(w).fault(
+                    w, op, lanes, FaultKind::other,
+                    "an allocation of " +
+                        std::to_string(uint64_t{r.operand} * TensorMemory::granule) +
+                        " columns of tensor memory, which has 32 to 512 to give",
+                    false, 0);
             r.result = tensor.find(r.operand, r.aligned);
             r.done = r.result < TensorMemory::granules;
             r.waits = !r.done && tensor.refuse(w.index);
@@ -103,8 +117,12 @@ const Op* tensor_granules(Warp& w, const Op* op, uint32_t lanes, GranuleRequest&
             if (r.done) after |= ((1u << r.operand) - 1) << r.result;
             break;
         }
-        case GranuleRequest::and_: after &= r.operand; break;
-        case GranuleRequest::or_: after |= r.operand; break;
+        case GranuleRequest::and_:
+            after &= r.operand;
+            break;
+        case GranuleRequest::or_:
+            after |= r.operand;
+            break;
         case GranuleRequest::compare_and_swap:
             r.done = before == r.operand;
             if (r.done) after = r.next;

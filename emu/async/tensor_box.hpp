@@ -1,5 +1,6 @@
-// Where the bytes of a box lie: in shared memory and in the tensor. The rules are those in tensor_copy.cpp. What
-// belongs here: addresses, and which copies there are none of. What does not: copying.
+// Where the bytes of a box lie: in shared memory and in the tensor. The rules are those in
+// tensor_copy.cpp. What belongs here: addresses, and which copies there are none of. What does not:
+// copying.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +17,10 @@ constexpr uint64_t tensor_map_bytes = 128;
 
 // A row of a box.
 struct BoxRow {
-    uint32_t near = 0;           // its offset in shared memory, before the swizzle
-    int64_t begin = 0, end = 0;  // the units that a copy may touch in the tensor; none with begin >= end
-    uint64_t far = 0;            // global address of unit `begin`
+    uint32_t near = 0;  // its offset in shared memory, before the swizzle
+    int64_t begin = 0,
+            end = 0;   // the units that a copy may touch in the tensor; none with begin >= end
+    uint64_t far = 0;  // global address of unit `begin`
     bool inside() const { return begin < end; }
 };
 
@@ -31,10 +33,10 @@ struct BoxChunk {
 
 // The box as it lies in shared memory.
 struct Box {
-    uint32_t unit;       // bytes that dimension 0 counts: an element or a cell
-    uint32_t step;       // of dimension 0
-    uint32_t count[5];   // units or rows per dimension
-    uint32_t row, pitch; // bytes of a row, and from one to the next
+    uint32_t unit;        // bytes that dimension 0 counts: an element or a cell
+    uint32_t step;        // of dimension 0
+    uint32_t count[5];    // units or rows per dimension
+    uint32_t row, pitch;  // bytes of a row, and from one to the next
     uint64_t rows = 1;
     Swizzle swizzle;
 
@@ -79,7 +81,8 @@ struct Box {
         BoxChunk c;
         c.near = swizzle(r.near + offset);
         // An element lies in a chunk, a cell consists of them.
-        const int64_t u = first + int64_t{offset / unit} * step, size = static_cast<int64_t>(m.size[0]);
+        const int64_t u = first + int64_t{offset / unit} * step,
+                      size = static_cast<int64_t>(m.size[0]);
         if (!r.inside() || u < 0) return c;
         c.left = unit < 16 ? size - u : u < size ? 16 / element_bytes(m.type) : 0;
         c.far = r.far + static_cast<uint64_t>((u - r.begin) * unit) + offset % unit;
@@ -90,12 +93,13 @@ struct Box {
 // Why the hardware takes this copy for an illegal instruction; empty if it does not.
 inline std::string refusal(const TensorMap& m, const Box& box, const TensorCopy& c) {
     if (m.rank != c.dimensions)
-        return "the instruction has " + std::to_string(c.dimensions) + " coordinates, the tensor map a rank of " +
-               std::to_string(m.rank);
+        return "the instruction has " + std::to_string(c.dimensions) +
+               " coordinates, the tensor map a rank of " + std::to_string(m.rank);
     if (c.at[0] * int64_t{box.unit} % 16)
         return "the first coordinate, " + std::to_string(c.at[0]) + ", is no multiple of 16 bytes";
     for (uint32_t k = 0; k < m.rank; ++k)
-        if (c.store && c.at[k] < 0) return "coordinate " + std::to_string(k) + " of a store is negative";
+        if (c.store && c.at[k] < 0)
+            return "coordinate " + std::to_string(k) + " of a store is negative";
     return {};
 }
 

@@ -9,34 +9,40 @@ namespace {
 
 // Types by their bits 10:7 of word 2; tf32 is a bit of its own beside the code of f32.
 constexpr uint8_t type_code[] = {0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 8, 7, 8};
-constexpr TensorType type_of[] = {TensorType::u8,  TensorType::u16, TensorType::u32,     TensorType::s32,
-                                  TensorType::u64, TensorType::s64, TensorType::f16,     TensorType::f32,
-                                  TensorType::f32_ftz, TensorType::f64, TensorType::bf16};
+constexpr TensorType type_of[] = {TensorType::u8,  TensorType::u16, TensorType::u32,
+                                  TensorType::s32, TensorType::u64, TensorType::s64,
+                                  TensorType::f16, TensorType::f32, TensorType::f32_ftz,
+                                  TensorType::f64, TensorType::bf16};
 constexpr uint64_t most_box_bytes = 228 * 1024;
 
 Error bad(const std::string& field, std::string rule) {
     return Error{ErrorCode::input, "tensor map: " + field, std::move(rule), ""};
 }
 
-std::string element(const char* name, uint32_t k) { return std::string(name) + "[" + std::to_string(k) + "]"; }
+std::string element(const char* name, uint32_t k) {
+    return std::string(name) + "[" + std::to_string(k) + "]";
+}
 
 // The rules of cuTensorMapEncodeTiled.
 Result<void> check(const TensorMap& m) {
     const bool floating = m.type >= TensorType::f16;
     const uint64_t align = m.interleave == TensorInterleave::b32 ? 32 : 16;
     if (m.rank < 1 || m.rank > 5) return bad("rank", "is not 1 to 5");
-    if (m.address % align) return bad("globalAddress", "is not a multiple of " + std::to_string(align));
+    if (m.address % align)
+        return bad("globalAddress", "is not a multiple of " + std::to_string(align));
     if (m.interleave != TensorInterleave::none && m.rank < 3)
         return bad("interleave", "needs a rank of at least 3");
     if (m.nan_fill && !floating) return bad("oobFill", "NaN needs a floating-point type");
     uint64_t bytes = element_bytes(m.type);
     for (uint32_t k = 0; k < m.rank; ++k) {
-        if (m.size[k] < 1 || m.size[k] > uint64_t{1} << 32) return bad(element("globalDim", k), "is not 1 to 2^32");
+        if (m.size[k] < 1 || m.size[k] > uint64_t{1} << 32)
+            return bad(element("globalDim", k), "is not 1 to 2^32");
         if (k && (m.stride[k - 1] % align || m.stride[k - 1] >> 40))
             return bad(element("globalStrides", k - 1),
                        "is not a multiple of " + std::to_string(align) + " below 2^40");
         if (m.box[k] < 1 || m.box[k] > 256) return bad(element("boxDim", k), "is not 1 to 256");
-        if (m.step[k] < 1 || m.step[k] > 8) return bad(element("elementStrides", k), "is not 1 to 8");
+        if (m.step[k] < 1 || m.step[k] > 8)
+            return bad(element("elementStrides", k), "is not 1 to 8");
         bytes *= m.box[k] / m.step[k];
     }
     const uint64_t row = uint64_t{m.box[0]} * element_bytes(m.type);
@@ -61,9 +67,9 @@ Result<std::array<std::byte, 128>> TensorMap::encode() const {
     const auto type_number = static_cast<uint32_t>(type), swizzled = static_cast<uint32_t>(swizzle);
     w[0] = static_cast<uint32_t>(address);
     w[1] = static_cast<uint32_t>(address >> 32);
-    w[2] = (rank - 1) << 4 | uint32_t{type_code[type_number]} << 7 | static_cast<uint32_t>(interleave) << 11 |
-           swizzled << 13 | uint32_t{nan_fill} << 15 | uint32_t{type >= TensorType::tf32} << 16 |
-           uint32_t{promotion} << 17;
+    w[2] = (rank - 1) << 4 | uint32_t{type_code[type_number]} << 7 |
+           static_cast<uint32_t>(interleave) << 11 | swizzled << 13 | uint32_t{nan_fill} << 15 |
+           uint32_t{type >= TensorType::tf32} << 16 | uint32_t{promotion} << 17;
     uint64_t bytes = element_bytes(type);
     for (uint32_t k = 0; k < rank; ++k) {
         if (k) {

@@ -20,7 +20,8 @@ namespace {
 
 // 16 rows of tensor memory are twice as wide as the registers that they fill.
 bool whole_rows(TensorLayout l) {
-    return l == TensorLayout::x32b32 || l == TensorLayout::x16b32_low || l == TensorLayout::x16b32_high;
+    return l == TensorLayout::x32b32 || l == TensorLayout::x16b32_low ||
+           l == TensorLayout::x16b32_high;
 }
 
 }  // namespace
@@ -34,12 +35,24 @@ uint32_t tensor_columns(const TensorAccess& a) {
 bool tensor_place(TensorLayout layout, uint32_t lane, uint32_t r, TensorPlace& place) {
     const uint32_t quad = lane / 4, in_quad = lane % 4;
     switch (layout) {
-        case TensorLayout::x32b32: place = {lane, r}; return true;
-        case TensorLayout::x16b32_low: place = {lane, r}; return lane < 16;
-        case TensorLayout::x16b32_high: place = {lane - 16, r}; return lane >= 16;
-        case TensorLayout::x16b64: place = {quad + 8 * (lane % 2), in_quad / 2 + 2 * r}; return true;
-        case TensorLayout::x16b128: place = {quad + 8 * (r % 2), in_quad + 4 * (r / 2)}; return true;
-        case TensorLayout::x16b256: place = {quad + 8 * (r / 2 % 2), r % 2 + 2 * in_quad + 8 * (r / 4)}; return true;
+        case TensorLayout::x32b32:
+            place = {lane, r};
+            return true;
+        case TensorLayout::x16b32_low:
+            place = {lane, r};
+            return lane < 16;
+        case TensorLayout::x16b32_high:
+            place = {lane - 16, r};
+            return lane >= 16;
+        case TensorLayout::x16b64:
+            place = {quad + 8 * (lane % 2), in_quad / 2 + 2 * r};
+            return true;
+        case TensorLayout::x16b128:
+            place = {quad + 8 * (r % 2), in_quad + 4 * (r / 2)};
+            return true;
+        case TensorLayout::x16b256:
+            place = {quad + 8 * (r / 2 % 2), r % 2 + 2 * in_quad + 8 * (r / 4)};
+            return true;
     }
     return false;
 }

@@ -1,5 +1,6 @@
-// Tensor memory (PTX ISA, "Tensor memory"): the cells of one CTA, which of its columns are allocated, and the layouts in
-// which warps load and store them. What is published and what is assumed: emu/isa/TENSOR_MEMORY.md.
+// Tensor memory (PTX ISA, "Tensor memory"): the cells of one CTA, which of its columns are
+// allocated, and the layouts in which warps load and store them. What is published and what is
+// assumed: emu/isa/TENSOR_MEMORY.md.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,9 @@ constexpr uint64_t tensor_bytes(uint32_t lane, uint32_t column) {
 
 // The granules of `count` columns, all of which exist.
 constexpr uint32_t granules_of(uint32_t column, uint32_t count) {
-    return count ? (2u << (column + count - 1) / TensorMemory::granule) - (1u << column / TensorMemory::granule) : 0;
+    return count ? (2u << (column + count - 1) / TensorMemory::granule) -
+                       (1u << column / TensorMemory::granule)
+                 : 0;
 }
 
 // The tensor memory of a CTA, and of the CTAs that run in the same slot later.
@@ -47,8 +50,8 @@ class CtaTensorMemory {
         used_ = granules & ((1u << TensorMemory::granules) - 1);
         ++changes_;
     }
-    // The first of `count` free granules in a row, at a multiple of `count` where `aligned`; TensorMemory::granules if there
-    // are none.
+    // The first of `count` free granules in a row, at a multiple of `count` where `aligned`;
+    // TensorMemory::granules if there are none.
     uint32_t find(uint32_t count, bool aligned) const;
     // A warp has found none. True: it has looked before, and nothing has changed since.
     bool refuse(uint32_t warp) { return std::exchange(refused_[warp], changes_) == changes_; }
@@ -57,7 +60,8 @@ class CtaTensorMemory {
     TensorMemory cells_{};
     bool current_ = true;  // the cells are those of this CTA, else of one before it
     uint32_t used_ = 0;
-    uint64_t changes_ = 1, refused_[32] = {};  // changes of used_; per warp, at which it was refused
+    uint64_t changes_ = 1,
+             refused_[32] = {};  // changes of used_; per warp, at which it was refused
 };
 
 // UTCATOMSWS: one change of the granules.
@@ -69,16 +73,19 @@ struct GranuleRequest {
     uint32_t next = 0;     // compare_and_swap
     uint32_t result = 0;   // find_and_set: the first of them; else the bits before
     bool done = false;     // found; swapped
-    bool waits = false;    // nothing has been found or written: the path executes the instruction again
+    bool waits =
+        false;  // nothing has been found or written: the path executes the instruction again
 };
 
-// LDTM, STTM. Named by lanes x bits of a row, as in the PTX ISA; the two halves of .16x32bx2 are instructions.
+// LDTM, STTM. Named by lanes x bits of a row, as in the PTX ISA; the two halves of .16x32bx2 are
+// instructions.
 enum class TensorLayout : uint8_t { x32b32, x16b64, x16b128, x16b256, x16b32_low, x16b32_high };
 
 struct TensorAccess {
     TensorLayout layout = TensorLayout::x32b32;
     bool store = false;
-    bool halves = false;     // .pack::16b, .unpack::16b: a register holds the lower halves of two columns
+    bool halves =
+        false;  // .pack::16b, .unpack::16b: a register holds the lower halves of two columns
     uint32_t registers = 1;  // of each lane
     uint32_t first = 0;      // of them, as Op::d
     uint32_t address = 0;
@@ -87,15 +94,15 @@ struct TensorAccess {
 // The rows (lanes of tensor memory) that an access touches, and how many columns of each.
 uint32_t tensor_rows(TensorLayout);
 uint32_t tensor_columns(const TensorAccess&);
-// Which row and 32-bit word of it, or pair of columns with `halves`, is register `r` of a lane of the warp; both count
-// from the address. False: the lane takes no part.
+// Which row and 32-bit word of it, or pair of columns with `halves`, is register `r` of a lane of
+// the warp; both count from the address. False: the lane takes no part.
 struct TensorPlace {
     uint32_t row, word;
 };
 bool tensor_place(TensorLayout, uint32_t lane, uint32_t r, TensorPlace& place);
 
-// UTCBAR: the arrival at `mbarrier`, or at the same offset in the CTAs of `ranks`, once what the warp has issued to the
-// tensor core is done.
+// UTCBAR: the arrival at `mbarrier`, or at the same offset in the CTAs of `ranks`, once what the
+// warp has issued to the tensor core is done.
 struct TensorCommit {
     uint32_t mbarrier = 0;
     bool multicast = false;

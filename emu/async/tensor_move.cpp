@@ -1,4 +1,5 @@
-// tcgen05.cp and tcgen05.shift. A copied row is one chunk or two of a K-major matrix, and lies in one lane or in more.
+// tcgen05.cp and tcgen05.shift. A copied row is one chunk or two of a K-major matrix, and lies in
+// one lane or in more.
 #include <cstring>
 
 #include "emu/async/tensor_core.hpp"
@@ -9,22 +10,28 @@ namespace sassemu::async {
 namespace {
 
 struct CopyShape {
-    uint32_t rows, chunks;  // of shared memory; 4 columns of tensor memory each
-    uint32_t near;          // rows in neighbouring lanes
-    uint32_t far;           // lanes from there to the next such rows
-    uint32_t copies, apart; // of each row, and lanes from one to the next
+    uint32_t rows, chunks;   // of shared memory; 4 columns of tensor memory each
+    uint32_t near;           // rows in neighbouring lanes
+    uint32_t far;            // lanes from there to the next such rows
+    uint32_t copies, apart;  // of each row, and lanes from one to the next
 
     uint32_t lane(uint32_t row) const { return row % near + row / near * far; }
     uint32_t columns() const { return 4 * chunks; }
 };
 constexpr CopyShape shape_of(TensorShape s) {
     switch (s) {
-        case TensorShape::x128b256: return {128, 2, 128, 0, 1, 0};
-        case TensorShape::x4b256: return {4, 2, 1, 32, 1, 0};
-        case TensorShape::x128b128: return {128, 1, 128, 0, 1, 0};
-        case TensorShape::x64b128_02_13: return {64, 1, 64, 0, 2, 64};
-        case TensorShape::x64b128_01_23: return {64, 1, 32, 64, 2, 32};
-        case TensorShape::x32b128: break;
+        case TensorShape::x128b256:
+            return {128, 2, 128, 0, 1, 0};
+        case TensorShape::x4b256:
+            return {4, 2, 1, 32, 1, 0};
+        case TensorShape::x128b128:
+            return {128, 1, 128, 0, 1, 0};
+        case TensorShape::x64b128_02_13:
+            return {64, 1, 64, 0, 2, 64};
+        case TensorShape::x64b128_01_23:
+            return {64, 1, 32, 64, 2, 32};
+        case TensorShape::x32b128:
+            break;
     }
     return {32, 1, 32, 0, 4, 32};
 }
@@ -34,7 +41,9 @@ uint32_t lane_of(uint32_t address) { return address >> 16; }
 uint32_t column_of(uint32_t address) { return address & 0xffff; }
 
 // Bits of an element in shared memory.
-uint32_t packed_bits(TensorUnpack u) { return u == TensorUnpack::b4 ? 4 : u == TensorUnpack::b6 ? 6 : 8; }
+uint32_t packed_bits(TensorUnpack u) {
+    return u == TensorUnpack::b4 ? 4 : u == TensorUnpack::b6 ? 6 : 8;
+}
 
 // The bytes of a chunk that are no padding.
 uint32_t chunk_bytes(TensorUnpack u) { return 2 * packed_bits(u); }
@@ -54,14 +63,17 @@ bool each_chunk(const TensorMove& m, F&& visit) {
 
 const char* check(const TensorMove& m, uint64_t shared_bytes) {
     if (m.shift) {
-        if (lane_of(m.to) % 32 || lane_of(m.to) >= 128) return "tcgen05.shift begins in a lane that 32 does not divide";
-        if (column_of(m.to) + shifted_columns > 512) return "tcgen05.shift leaves the columns of tensor memory";
+        if (lane_of(m.to) % 32 || lane_of(m.to) >= 128)
+            return "tcgen05.shift begins in a lane that 32 does not divide";
+        if (column_of(m.to) + shifted_columns > 512)
+            return "tcgen05.shift leaves the columns of tensor memory";
         return nullptr;
     }
     const CopyShape s = shape_of(m.shape);
     if (lane_of(m.to) + s.lane(s.rows - 1) + (s.copies - 1) * s.apart >= 128)
         return "tcgen05.cp leaves the lanes of tensor memory";
-    if (column_of(m.to) + s.columns() > 512) return "tcgen05.cp leaves the columns of tensor memory";
+    if (column_of(m.to) + s.columns() > 512)
+        return "tcgen05.cp leaves the columns of tensor memory";
     if (const char* why = SharedMatrix::refusal(m.from, false, false)) return why;
     const bool inside = each_chunk(m, [&](uint32_t at, uint32_t, uint32_t) {
         return at + chunk_bytes(m.unpack) <= shared_bytes;
@@ -90,14 +102,16 @@ void touched(const TensorMove& m, Visit visit, void* self) {
     const CopyShape s = shape_of(m.shape);
     for (uint32_t row = 0; row < s.rows; ++row)
         for (uint32_t copy = 0; copy < s.copies; ++copy)
-            visit_columns(visit, self, true, lane + s.lane(row) + copy * s.apart, {column, s.columns()});
+            visit_columns(visit, self, true, lane + s.lane(row) + copy * s.apart,
+                          {column, s.columns()});
 }
 
 void move(const TensorMove& m, const std::byte* shared, TensorMemory& memory) {
     const uint32_t lane = lane_of(m.to), column = column_of(m.to);
     if (m.shift) {
         for (uint32_t i = 0; i < shifted_lanes; ++i)
-            std::memcpy(&memory.cell[lane + i][column], &memory.cell[lane + i + 1][column], 4 * shifted_columns);
+            std::memcpy(&memory.cell[lane + i][column], &memory.cell[lane + i + 1][column],
+                        4 * shifted_columns);
         return;
     }
     const CopyShape s = shape_of(m.shape);
@@ -111,7 +125,8 @@ void move(const TensorMove& m, const std::byte* shared, TensorMemory& memory) {
             bytes[i] = static_cast<uint8_t>((pair >> bit % 8 & mask) << shift);
         }
         for (uint32_t copy = 0; copy < s.copies; ++copy)
-            std::memcpy(&memory.cell[lane + s.lane(row) + copy * s.apart][column + 4 * chunk], bytes, 16);
+            std::memcpy(&memory.cell[lane + s.lane(row) + copy * s.apart][column + 4 * chunk],
+                        bytes, 16);
         return true;
     });
 }

@@ -1,4 +1,5 @@
-// Ranges that the tensor core touches, as plugins are told of them: each byte once, neighbours together.
+// Ranges that the tensor core touches, as plugins are told of them: each byte once, neighbours
+// together.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +32,7 @@ class SharedRanges {
         if (begin < end) visit(self, {false, false, begin, static_cast<uint32_t>(end - begin)});
     }
     static constexpr uint32_t most = (128 + 256) * 2;  // chunks of A and B
-    uint64_t part_[most];  // offset << 32 | bytes
+    uint64_t part_[most];                              // offset << 32 | bytes
     uint32_t count_ = 0;
 };
 
@@ -39,7 +40,8 @@ struct Columns {
     uint32_t first = 0, count = 0;
 };
 // Columns of one lane of tensor memory.
-inline void visit_columns(Visit visit, void* self, bool write, uint32_t lane, Columns x, Columns y = {}) {
+inline void visit_columns(Visit visit, void* self, bool write, uint32_t lane, Columns x,
+                          Columns y = {}) {
     if (!x.count) x = y, y.count = 0;
     if (y.count && y.first < x.first) std::swap(x, y);
     if (y.count && y.first <= x.first + x.count) {
@@ -47,7 +49,8 @@ inline void visit_columns(Visit visit, void* self, bool write, uint32_t lane, Co
         y.count = 0;
     }
     for (const Columns& c : {x, y})
-        if (c.count) visit(self, {true, write, uint64_t{lane} * 2048 + uint64_t{c.first} * 4, c.count * 4});
+        if (c.count)
+            visit(self, {true, write, uint64_t{lane} * 2048 + uint64_t{c.first} * 4, c.count * 4});
 }
 
 }  // namespace sassemu::async

@@ -1,5 +1,5 @@
-// The tensor core as one of the agents: its multiplications, copies and shifts (tensor_core.hpp) between shared and tensor
-// memory of a CTA, and the arrivals that say that they are done.
+// The tensor core as one of the agents: its multiplications, copies and shifts (tensor_core.hpp)
+// between shared and tensor memory of a CTA, and the arrivals that say that they are done.
 #include <bit>
 #include <string>
 
@@ -15,27 +15,38 @@ namespace {
 template <class Visit>
 void each_touched(const TensorWork& work, Visit&& visit) {
     work.visit([&](const auto& what) {
-        touched(what, [](void* self, const Touched& t) { (*static_cast<std::remove_reference_t<Visit>*>(self))(t); }, &visit);
+        touched(
+            what,
+            [](void* self, const Touched& t) {
+                (*static_cast<std::remove_reference_t<Visit>*>(self))(t);
+            },
+            &visit);
     });
 }
 
 sassemu_location location(const Cta& cta, const Touched& t) {
-    return t.tensor ? events::tensor_location(cta, t.address)
-                    : events::shared_location(cta, cta.rank << 24 | static_cast<uint32_t>(t.address));
+    return t.tensor
+               ? events::tensor_location(cta, t.address)
+               : events::shared_location(cta, cta.rank << 24 | static_cast<uint32_t>(t.address));
 }
 
 void perform(const Engine& e, const Multiply& m, const std::byte* shared, TensorMemory& memory) {
     multiply(m, shared, memory, e.level().fused_steps);
 }
-void perform(const Engine&, const TensorMove& m, const std::byte* shared, TensorMemory& memory) { move(m, shared, memory); }
+void perform(const Engine&, const TensorMove& m, const std::byte* shared, TensorMemory& memory) {
+    move(m, shared, memory);
+}
 
 // The object in the CTA of `rank`, where there is more than one.
-uint32_t object_in(const TensorCommit& c, uint32_t rank) { return rank << 24 | (c.mbarrier & 0xffffff); }
+uint32_t object_in(const TensorCommit& c, uint32_t rank) {
+    return rank << 24 | (c.mbarrier & 0xffffff);
+}
 
 }  // namespace
 
 bool possible(Warp& w, const Op* op, uint32_t lanes, const TensorWork& work) {
-    const char* wrong = work.visit([&](const auto& what) { return check(what, w.cta->shared_bytes); });
+    const char* wrong =
+        work.visit([&](const auto& what) { return check(what, w.cta->shared_bytes); });
     if (wrong && work.sparse())
         engine(w).unsupported(w, op, "a product with a sparse matrix");
     else if (wrong)
@@ -46,23 +57,27 @@ bool possible(Warp& w, const Op* op, uint32_t lanes, const TensorWork& work) {
 uint64_t announce(Warp& w, const Op* op, uint32_t lanes, const TensorWork& work) {
     events::AsyncIssue issue(w, op, lanes, SASSEMU_AGENT_TENSOR, -1);
     each_touched(work, [&](const Touched& t) {
-        t.write ? issue.will_write(location(*w.cta, t), t.bytes) : issue.will_read(location(*w.cta, t), t.bytes);
+        t.write ? issue.will_write(location(*w.cta, t), t.bytes)
+                : issue.will_read(location(*w.cta, t), t.bytes);
     });
     return issue.id();
 }
 
 uint64_t announce(Warp& w, const Op* op, uint32_t lanes, const TensorCommit& c) {
-    const uint32_t object = c.multicast ? object_in(c, static_cast<uint32_t>(std::countr_zero(c.ranks))) : c.mbarrier;
+    const uint32_t object =
+        c.multicast ? object_in(c, static_cast<uint32_t>(std::countr_zero(c.ranks))) : c.mbarrier;
     return events::AsyncIssue(w, op, lanes, SASSEMU_AGENT_TENSOR, -1, object).id();
 }
 
 const Op* tensor_work(Warp& w, const Op* op, uint32_t lanes, const TensorWork& work, uint64_t id) {
     CtaTensorMemory& tensor = tensor_of(*w.cta);
-    if (const uint32_t lost = work.visit([](const auto& what) { return granules(what); }) & ~tensor.used()) {
+    if (const uint32_t lost =
+            work.visit([](const auto& what) { return granules(what); }) & ~tensor.used()) {
         const auto column = static_cast<uint32_t>(std::countr_zero(lost)) * TensorMemory::granule;
         return engine(w).fault(w, op, lanes, FaultKind::out_of_bounds,
                                "the tensor core uses columns " + std::to_string(column) + " to " +
-                                   std::to_string(column + TensorMemory::granule - 1) + " of tensor memory, which are not allocated",
+                                   std::to_string(column + TensorMemory::granule - 1) +
+                                   " of tensor memory, which are not allocated",
                                true, column);
     }
     ++w.effects;
@@ -71,8 +86,11 @@ const Op* tensor_work(Warp& w, const Op* op, uint32_t lanes, const TensorWork& w
     events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_TENSOR, id);
     if (agent)
         each_touched(work, [&](const Touched& t) {
-            const std::byte* bytes = t.tensor ? reinterpret_cast<const std::byte*>(memory.cell) + t.address : shared + t.address;
-            t.write ? agent.write(location(*w.cta, t), bytes, t.bytes) : agent.read(location(*w.cta, t), bytes, t.bytes);
+            const std::byte* bytes =
+                t.tensor ? reinterpret_cast<const std::byte*>(memory.cell) + t.address
+                         : shared + t.address;
+            t.write ? agent.write(location(*w.cta, t), bytes, t.bytes)
+                    : agent.read(location(*w.cta, t), bytes, t.bytes);
         });
     work.visit([&](const auto& what) { perform(engine(w), what, shared, memory); });
     return op + 1;
@@ -83,9 +101,12 @@ const Op* commit_tensor(Warp& w, const Op* op, uint32_t lanes, const TensorCommi
     const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
     MbarrierChange arrival;
     arrival.arrivals = 1;
-    if (!c.multicast) return services(w).mbarrier(w, op, lane, c.mbarrier, arrival) ? op + 1 : nullptr;
+    if (!c.multicast)
+        return services(w).mbarrier(w, op, lane, c.mbarrier, arrival) ? op + 1 : nullptr;
     for (uint32_t rest = c.ranks; rest; rest &= rest - 1)
-        if (!services(w).mbarrier(w, op, lane, object_in(c, static_cast<uint32_t>(std::countr_zero(rest))), arrival)) return nullptr;
+        if (!services(w).mbarrier(
+                w, op, lane, object_in(c, static_cast<uint32_t>(std::countr_zero(rest))), arrival))
+            return nullptr;
     return op + 1;
 }
 

@@ -65,10 +65,9 @@ Result<bool> asm_file(const AsmCommand& command) {
 void add_asm_command(CLI::App& app, int& exit_code) {
     auto command = std::make_shared<AsmCommand>();
     CLI::App* sub = app.add_subcommand("asm", "a cubin from SASS text, or words from lines");
-    CLI::Option* file =
-        sub->add_option("FILE", command->file, "a .sass file (decoder/doc/asm.md)");
-    CLI::Option* words = sub->add_option("--words", command->words,
-                                         "FILE or - with one text (and TAB pc) a line");
+    CLI::Option* file = sub->add_option("FILE", command->file, "a .sass file (decoder/doc/asm.md)");
+    CLI::Option* words =
+        sub->add_option("--words", command->words, "FILE or - with one text (and TAB pc) a line");
     words->excludes(file);
     sub->add_option("-o,--output", command->output, "the cubin to write");
     sub->add_option("--arch", command->arch, "architecture; for a file it overrides .target");

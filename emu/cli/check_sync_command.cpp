@@ -1,4 +1,5 @@
-// `sassemu check-sync`: `run` with the plugin of that name. What the checker does is in plugins/check_sync.
+// `sassemu check-sync`: `run` with the plugin of that name. What the checker does is in
+// plugins/check_sync.
 #include <memory>
 
 #include "emu/cli/commands.hpp"
@@ -17,7 +18,8 @@ struct CheckCommand {
 
 Result<int> check(const CheckCommand& command, bool quick_options) {
     if (command.files.size() > 1 && (!command.json.empty() || !command.sarif.empty()))
-        return make_error(ErrorCode::usage, "check-sync", "a report file is for one plan", "check the plans one by one");
+        return make_error(ErrorCode::usage, "check-sync", "a report file is for one plan",
+                          "check the plans one by one");
     std::string plugin = "check-sync";
     char separator = ':';
     const auto add = [&](const char* key, const std::string& value) {
@@ -45,16 +47,21 @@ Result<int> check(const CheckCommand& command, bool quick_options) {
 void add_check_sync_command(CLI::App& app, int& exit_code) {
     auto command = std::make_shared<CheckCommand>();
     CLI::App* sub = app.add_subcommand(
-        "check-sync", "run plans or a kernel, and report missing and too strong synchronisation of memory");
-    sub->add_option("FILE", command->files, "launch plans (JSON), or a cubin, fatbin or executable")->required();
+        "check-sync",
+        "run plans or a kernel, and report missing and too strong synchronisation of memory");
+    sub->add_option("FILE", command->files, "launch plans (JSON), or a cubin, fatbin or executable")
+        ->required();
     sub->add_option("--json", command->json, "write the report to this file as JSON");
     sub->add_option("--sarif", command->sarif, "write the report to this file as SARIF 2.1.0");
     sub->add_option("--verdict", command->verdict,
-                    "strict: by the letter of the PTX specification; common: by what is commonly relied on; default: both")
+                    "strict: by the letter of the PTX specification; common: by what is commonly "
+                    "relied on; default: both")
         ->check(CLI::IsMember({"both", "strict", "common"}));
     sub->add_flag("--surfaces", command->surfaces,
-                  "judge surfaces too: what is written through one must not be read through one in the same launch");
-    sub->add_option("--seeds", command->run.seeds, "run with so many seeds, from --seed on, and report once")
+                  "judge surfaces too: what is written through one must not be read through one in "
+                  "the same launch");
+    sub->add_option("--seeds", command->run.seeds,
+                    "run with so many seeds, from --seed on, and report once")
         ->check(CLI::PositiveNumber);
     add_common_options(*sub, command->run.common);
     CLI::Option_group* quick = add_quick_options(*sub, command->run);

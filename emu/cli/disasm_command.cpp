@@ -1,5 +1,6 @@
-// `sassemu disasm`: the code of a module as text or JSON, or words as lines. What belongs here: the command and
-// its JSON. What does not: the layout of the listing (listing.hpp) and the text of an instruction (decoder/).
+// `sassemu disasm`: the code of a module as text or JSON, or words as lines. What belongs here: the
+// command and its JSON. What does not: the layout of the listing (listing.hpp) and the text of an
+// instruction (decoder/).
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -42,8 +43,7 @@ nlohmann::ordered_json section_json(const Module& module, sassdec_arch arch,
                                    {"word", word},
                                    {"text", instruction_text(insn)},
                                    {"control", control_text(insn.control)}};
-        if (const auto info = module.lines().find(section.code_offset + at);
-            info && info->source) {
+        if (const auto info = module.lines().find(section.code_offset + at); info && info->source) {
             row["file"] = info->source->file;
             row["line"] = info->source->line;
         }
@@ -90,7 +90,8 @@ Result<void> disasm_file(const DisasmCommand& command) {
         SASSEMU_ASSIGN(const sassdec_arch arch, decoder_arch(name));
         if (!command.json) {
             SASSEMU_ASSIGN(const std::string text,
-                           listing(module, arch, {command.hex, command.control, command.source, command.exact}));
+                           listing(module, arch,
+                                   {command.hex, command.control, command.source, command.exact}));
             std::fwrite(text.data(), 1, text.size(), stdout);
             continue;
         }
@@ -121,7 +122,8 @@ void add_disasm_command(CLI::App& app, int& exit_code) {
     sub->add_flag("--hex", command->hex, "with the instruction words");
     sub->add_flag("--json", command->json, "as one JSON document");
     sub->add_flag("--control", command->control, "with scoreboards, barriers and stall cycles");
-    sub->add_flag("--exact", command->exact, "with all that the text does not say: asm makes the same bits of it");
+    sub->add_flag("--exact", command->exact,
+                  "with all that the text does not say: asm makes the same bits of it");
     sub->add_flag("--source", command->source, "with source lines (-lineinfo)");
     sub->callback([command, file, words, &exit_code] {
         if (file->count() + words->count() != 1) {

@@ -1,10 +1,11 @@
-// Layout rules found by comparing listings of nvdisasm 13.0; see tests/cli/listing_test.py, which holds the results.
+// Layout rules found by comparing listings of nvdisasm 13.0; see tests/cli/listing_test.py, which
+// holds the results.
 #include "emu/cli/listing.hpp"
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <ranges>
 #include <vector>
@@ -20,11 +21,11 @@ namespace sassemu::cli {
 namespace {
 
 constexpr size_t instruction_bytes = SASSDEC_INSN_BYTES;
-constexpr size_t text_column = 35;  // where an unguarded mnemonic starts
-constexpr size_t note_gap = 2;      // from the longest text to the column of notes
+constexpr size_t text_column = 35;          // where an unguarded mnemonic starts
+constexpr size_t note_gap = 2;              // from the longest text to the column of notes
 constexpr uint64_t plain_schedule = 0x7e0;  // bits [127:105] of a word that waits for nothing
 
-constexpr uint32_t plain_word = 2;          // R_CUDA_64
+constexpr uint32_t plain_word = 2;  // R_CUDA_64
 
 using Labels = std::map<uint64_t, std::string>;
 
@@ -50,9 +51,11 @@ class Lister {
     Result<std::string> run() {
         const std::vector<uint32_t> no_space = {0x7000000a, 0x7000000b, 0x70000015};
         SASSEMU_ASSIGN(file_, elf::parse(module_.elf(), module_.file_name(), no_space));
-        for (const CodeSection& section : module_.code_sections()) SASSEMU_TRY(add_section(section));
-        // Numbers are given out over the whole file: first to what relocations of code refer to, to direct branches and to
-        // tables, then to what other sections (debug information) refer to and to the ends of functions.
+        for (const CodeSection& section : module_.code_sections())
+            SASSEMU_TRY(add_section(section));
+        // Numbers are given out over the whole file: first to what relocations of code refer to, to
+        // direct branches and to tables, then to what other sections (debug information) refer to
+        // and to the ends of functions.
         SASSEMU_TRY(read_relocations());
         name_referred(true);
         for (SectionListing& s : sections_) name_targets(s);
@@ -77,9 +80,10 @@ class Lister {
             s.functions.push_back(&f);
             s.labels[f.section_offset] = f.name;
         }
-        std::stable_sort(s.functions.begin(), s.functions.end(), [](const Function* a, const Function* b) {
-            return a->section_offset < b->section_offset;
-        });
+        std::stable_sort(s.functions.begin(), s.functions.end(),
+                         [](const Function* a, const Function* b) {
+                             return a->section_offset < b->section_offset;
+                         });
         // What .text.NAME branches to stands in .nv.info.NAME, kernel or not.
         const std::string info = ".nv.info" + section.name.substr(std::string(".text").size());
         for (const elf::Section& about : file_.sections) {
@@ -100,8 +104,10 @@ class Lister {
         for (size_t i = 1; i < file_.sections.size(); ++i) {
             const uint32_t type = file_.sections[i].type;
             if (type != elf::sht_rel && type != elf::sht_rela) continue;
-            SASSEMU_ASSIGN(auto found, elf::relocations(file_, i, module_.symbols().size(), module_.file_name()));
-            for (Relocation& relocation : found) {  // without an addend of its own the field holds it
+            SASSEMU_ASSIGN(auto found, elf::relocations(file_, i, module_.symbols().size(),
+                                                        module_.file_name()));
+            for (Relocation& relocation :
+                 found) {  // without an addend of its own the field holds it
                 if (relocation.has_addend || relocation.type != plain_word) continue;
                 const Bytes target = file_.sections[relocation.section].bytes;
                 relocation.addend = read_at<int64_t>(target, relocation.offset).value_or(0);
@@ -113,19 +119,22 @@ class Lister {
     }
 
     [[nodiscard]] SectionListing* code(uint32_t section) {
-        const auto found = std::ranges::find(sections_, section, [](const SectionListing& s) { return s.section->section; });
+        const auto found = std::ranges::find(
+            sections_, section, [](const SectionListing& s) { return s.section->section; });
         return found == sections_.end() ? nullptr : &*found;
     }
 
-    // The tables' entries are places too in a relocatable file; all of them have names by now, and take numbers still.
+    // The tables' entries are places too in a relocatable file; all of them have names by now, and
+    // take numbers still.
     void skip_entries() {
         for (const SectionListing& s : sections_) {
-            for (const IndirectBranch& branch : s.tables) next_label_ += unsigned(branch.targets.size());
+            for (const IndirectBranch& branch : s.tables)
+                next_label_ += unsigned(branch.targets.size());
         }
     }
 
-    // A relocation to the inside of a function needs a label there; nvdisasm counts those of sections that `-c` does not
-    // print too.
+    // A relocation to the inside of a function needs a label there; nvdisasm counts those of
+    // sections that `-c` does not print too.
     void name_referred(bool from_code) {
         for (const Relocation& relocation : relocations_) {
             if ((code(relocation.section) != nullptr) != from_code) continue;
@@ -168,7 +177,8 @@ class Lister {
         return true;
     }
 
-    // A table's branch has a label too; every entry takes a number, even when its target has a label already.
+    // A table's branch has a label too; every entry takes a number, even when its target has a
+    // label already.
     void name_tables(SectionListing& s) {
         for (const IndirectBranch& branch : s.tables) {
             const auto name = [&](uint64_t at) {
@@ -180,11 +190,13 @@ class Lister {
         }
     }
 
-    // Ends of functions take numbers in the order of the symbol table, whatever the section: one for each end, even where
-    // another function begins and lends its name.
+    // Ends of functions take numbers in the order of the symbol table, whatever the section: one
+    // for each end, even where another function begins and lends its name.
     void name_ends() {
         for (const Function* f : by_symbol()) {
-            const auto s = std::ranges::find_if(sections_, [&](const SectionListing& l) { return l.section->section == f->section; });
+            const auto s = std::ranges::find_if(sections_, [&](const SectionListing& l) {
+                return l.section->section == f->section;
+            });
             if (s == sections_.end()) continue;
             s->labels.try_emplace(f->section_offset + f->size, fresh());
         }
@@ -204,11 +216,13 @@ class Lister {
         const SectionListing* s = is_place(symbol) ? code(symbol.section) : nullptr;
         if (s != nullptr) {
             const auto label = s->labels.find(symbol.value + uint64_t(relocation.addend));
-            if (label != s->labels.end()) return "(" + symbol.name + " + " + label->second + "@srel)";
+            if (label != s->labels.end())
+                return "(" + symbol.name + " + " + label->second + "@srel)";
         }
         char number[32];
         const auto magnitude = static_cast<unsigned long long>(std::llabs(relocation.addend));
-        std::snprintf(number, sizeof number, "%s0x%llx", relocation.addend < 0 ? "-" : "", magnitude);
+        std::snprintf(number, sizeof number, "%s0x%llx", relocation.addend < 0 ? "-" : "",
+                      magnitude);
         return "(" + symbol.name + " + " + number + ")";
     }
 
@@ -225,7 +239,8 @@ class Lister {
         uint64_t target = 0;
         if (sassdec_branch_target(&insn, &target) != 0) {
             const auto label = s.labels.find(target);
-            if (label != s.labels.end()) return text_with(insn, Place::target, "`(" + label->second + ")");
+            if (label != s.labels.end())
+                return text_with(insn, Place::target, "`(" + label->second + ")");
         }
         if (table_base(insn, target) && target == 0) {
             return text_with(insn, Place::target, "`(((" + s.section->name + " - .) - 0x10))");
@@ -245,7 +260,8 @@ class Lister {
             line.text = text_of(line.insn, s, {begin, end});
             for (const Relocation& relocation : std::span(begin, end)) {
                 if (relocation.type != relocates_opcode) continue;
-                line.note = "(*\"RELOCATOR OPCODE,YIELD," + std::to_string(relocation.addend) + "\"*)";
+                line.note =
+                    "(*\"RELOCATOR OPCODE,YIELD," + std::to_string(relocation.addend) + "\"*)";
             }
             if (const auto found = branches.find(at); found != branches.end()) {
                 line.note = "(*\"BRANCH_TARGETS ";
@@ -276,9 +292,11 @@ class Lister {
 
     void print_section(const SectionListing& s) {
         const elf::Section& section = file_.sections[s.section->section];
-        print("\n//--------------------- %-25s --------------------------\n", s.section->name.c_str());
+        print("\n//--------------------- %-25s --------------------------\n",
+              s.section->name.c_str());
         print("\t.section\t%s,\"ax\",@progbits\n", s.section->name.c_str());
-        if (section.info >> 24U != 0) print("\t.sectioninfo\t@\"SHI_REGISTERS=%u\"\n", section.info >> 24U);
+        if (section.info >> 24U != 0)
+            print("\t.sectioninfo\t@\"SHI_REGISTERS=%u\"\n", section.info >> 24U);
         print("\t.align\t%llu\n", static_cast<unsigned long long>(section.alignment));
         std::string last_source;
         for (const Line& line : s.lines) {
@@ -295,15 +313,19 @@ class Lister {
 
     // An instruction that is one with the next; the assembler reads the directive.
     [[nodiscard]] bool is_fused(const SectionListing& s, uint64_t at) const {
-        return std::any_of(module_.kernels().begin(), module_.kernels().end(), [&](const Kernel& kernel) {
-            return kernel.section == s.section->section &&
-                   std::ranges::find(kernel.fused_offsets, at) != kernel.fused_offsets.end();
-        });
+        return std::any_of(
+            module_.kernels().begin(), module_.kernels().end(), [&](const Kernel& kernel) {
+                return kernel.section == s.section->section &&
+                       std::ranges::find(kernel.fused_offsets, at) != kernel.fused_offsets.end();
+            });
     }
 
-    // Symbols at one place stand in the reverse order of the symbol table; the section's own is one of them.
+    // Symbols at one place stand in the reverse order of the symbol table; the section's own is one
+    // of them.
     void print_names(const SectionListing& s, uint64_t at) {
-        auto functions = s.functions | std::views::filter([&](const Function* f) { return f->section_offset == at; });
+        auto functions = s.functions | std::views::filter([&](const Function* f) {
+                             return f->section_offset == at;
+                         });
         const uint32_t own = section_symbol(s.section->section);
         for (const Function* f : functions) {
             if (f->symbol > own) print_function(s, *f);
@@ -327,23 +349,28 @@ class Lister {
 
     void print_function(const SectionListing& s, const Function& f) {
         const Symbol& symbol = module_.symbols()[f.symbol];
-        if (symbol.is_global) print("        %-15s %s\n", symbol.is_weak ? ".weak" : ".global", f.name.c_str());
+        if (symbol.is_global)
+            print("        %-15s %s\n", symbol.is_weak ? ".weak" : ".global", f.name.c_str());
         print("        %-15s %s,@function\n", ".type", f.name.c_str());
         const auto end = s.labels.find(f.section_offset + f.size);
         if (end != s.labels.end()) {
-            print("        %-15s %s,(%s - %s)\n", ".size", f.name.c_str(), end->second.c_str(), f.name.c_str());
+            print("        %-15s %s,(%s - %s)\n", ".size", f.name.c_str(), end->second.c_str(),
+                  f.name.c_str());
         }
         if ((symbol.other & 0x10U) != 0) {
-            print("        %-15s %s,@\"STO_CUDA_ENTRY STV_%s\"\n", ".other", f.name.c_str(), visibility_name(symbol.other));
+            print("        %-15s %s,@\"STO_CUDA_ENTRY STV_%s\"\n", ".other", f.name.c_str(),
+                  visibility_name(symbol.other));
         }
         print("%s:\n", f.name.c_str());
     }
 
     void print_line(const Line& line) {
         char address[32];
-        std::snprintf(address, sizeof address, "        /*%04llx*/", static_cast<unsigned long long>(line.insn.pc));
+        std::snprintf(address, sizeof address, "        /*%04llx*/",
+                      static_cast<unsigned long long>(line.insn.pc));
         std::string text = address;
-        const size_t wide = text.size() - std::string("        /*0000*/").size();  // columns after the text stay
+        const size_t wide =
+            text.size() - std::string("        /*0000*/").size();  // columns after the text stay
         const size_t shift = options_.control ? control_text(line.insn.control).size() + 3 : 0;
         if (options_.control) text += " [" + control_text(line.insn.control) + "]";
         pad(text, text_column + shift + wide - guard_length(line.text));
@@ -378,19 +405,22 @@ class Lister {
         const auto info = module_.lines().find(s.section->code_offset + at);
         if (!info) return;
         std::string key = std::to_string(info->ptx_line);
-        if (info->source) key += std::string(info->source->file) + std::to_string(info->source->line);
+        if (info->source)
+            key += std::string(info->source->file) + std::to_string(info->source->line);
         if (key == last) return;
         last = key;
         if (info->source) {
-            print("\t//## File \"%.*s\", line %u", int(info->source->file.size()), info->source->file.data(),
-                  info->source->line);
+            print("\t//## File \"%.*s\", line %u", int(info->source->file.size()),
+                  info->source->file.data(), info->source->line);
             for (const SourceLocation& site : info->inlined_at) {
-                print(" inlined at \"%.*s\", line %u", int(site.file.size()), site.file.data(), site.line);
+                print(" inlined at \"%.*s\", line %u", int(site.file.size()), site.file.data(),
+                      site.line);
             }
             out_ += '\n';
         }
         if (info->ptx_line != 0) {
-            print("\t//## PTX line %u: %.*s\n", info->ptx_line, int(info->ptx_text.size()), info->ptx_text.data());
+            print("\t//## PTX line %u: %.*s\n", info->ptx_line, int(info->ptx_text.size()),
+                  info->ptx_text.data());
         }
     }
 
@@ -447,7 +477,8 @@ std::string control_text(const sassdec_control& control) {
     return text + stall;
 }
 
-Result<std::string> listing(const Module& module, sassdec_arch arch, const ListingOptions& options) {
+Result<std::string> listing(const Module& module, sassdec_arch arch,
+                            const ListingOptions& options) {
     return Lister(module, arch, options).run();
 }
 

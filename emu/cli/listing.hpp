@@ -1,5 +1,6 @@
-// The listing of a module's code in the layout of `nvdisasm -c`: section headers, symbols, labels, columns. What does
-// not belong here: the text of an instruction (decoder/) and the command line (disasm_command.cpp).
+// The listing of a module's code in the layout of `nvdisasm -c`: section headers, symbols, labels,
+// columns. What does not belong here: the text of an instruction (decoder/) and the command line
+// (disasm_command.cpp).
 #pragma once
 
 #include <string>
@@ -12,7 +13,8 @@ namespace sassemu::cli {
 
 struct ListingOptions {
     bool hex = false, control = false, source = false;
-    bool exact = false;  // instructions with all that their text does not say; the assembler makes the same bits of them
+    bool exact = false;  // instructions with all that their text does not say; the assembler makes
+                         // the same bits of them
 };
 
 // Instruction at `offset` of a section's bytes, decoded at that address.
@@ -21,6 +23,7 @@ struct ListingOptions {
 // "B0-2--:R-:W1:Y:S04": scoreboards waited for, read and write barrier, yield, stall cycles.
 [[nodiscard]] std::string control_text(const sassdec_control& control);
 
-[[nodiscard]] Result<std::string> listing(const Module& module, sassdec_arch arch, const ListingOptions& options);
+[[nodiscard]] Result<std::string> listing(const Module& module, sassdec_arch arch,
+                                          const ListingOptions& options);
 
 }  // namespace sassemu::cli

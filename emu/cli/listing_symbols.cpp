@@ -14,19 +14,27 @@ constexpr uint32_t common_section = 0xfff2;  // SHN_COMMON: the symbol's value i
 // nullptr: types that are not shown.
 const char* type_name(uint8_t type) {
     switch (type) {
-        case elf::stt_object: return "object";
-        case elf::stt_func: return "function";
-        case 10: return "\"STT_CUDA_TEXTURE\"";
-        case 11: return "\"STT_CUDA_SAMPLER\"";
-        case 12: return "\"STT_CUDA_SURFACE\"";
-        case cuda_object: return "\"STT_CUDA_OBJECT\"";
-        default: return nullptr;
+        case elf::stt_object:
+            return "object";
+        case elf::stt_func:
+            return "function";
+        case 10:
+            return "\"STT_CUDA_TEXTURE\"";
+        case 11:
+            return "\"STT_CUDA_SAMPLER\"";
+        case 12:
+            return "\"STT_CUDA_SURFACE\"";
+        case cuda_object:
+            return "\"STT_CUDA_OBJECT\"";
+        default:
+            return nullptr;
     }
 }
 
 // "GLOBAL" of "STO_CUDA_GLOBAL": bits [7:5] of st_other.
 const char* space_name(uint8_t other) {
-    constexpr std::array<const char*, 8> names = {"OBJECT", "GLOBAL", "SHARED", "LOCAL", "CONSTANT", "RESERVED_SHARED", "", ""};
+    constexpr std::array<const char*, 8> names = {"OBJECT",   "GLOBAL",          "SHARED", "LOCAL",
+                                                  "CONSTANT", "RESERVED_SHARED", "",       ""};
     return names[other >> 5U];
 }
 
@@ -51,17 +59,20 @@ std::string undefined_symbols(const Module& module) {
         if ((symbol.section != 0 && !is_common) || symbol.name.empty() || type == nullptr) continue;
         std::string& out = is_common ? common : undefined;
         if (is_common) {
-            out += "\t.comm\t\t" + symbol.name + ", " + std::to_string(symbol.size) + ", " + std::to_string(symbol.value) + "\n";
+            out += "\t.comm\t\t" + symbol.name + ", " + std::to_string(symbol.size) + ", " +
+                   std::to_string(symbol.value) + "\n";
         }
         out += "\t.type\t\t" + symbol.name + ",@" + type + "\n";
         if (symbol.type == cuda_object) {
-            out += "\t.other\t\t" + symbol.name + ",@\"STO_CUDA_" + space_name(symbol.other) + " STV_" +
-                   visibility_name(symbol.other) + "\"\n";
+            out += "\t.other\t\t" + symbol.name + ",@\"STO_CUDA_" + space_name(symbol.other) +
+                   " STV_" + visibility_name(symbol.other) + "\"\n";
         }
-        if (!is_common && symbol.size != 0) out += "\t.size\t\t" + symbol.name + "," + hexadecimal(symbol.size) + "\n";
+        if (!is_common && symbol.size != 0)
+            out += "\t.size\t\t" + symbol.name + "," + hexadecimal(symbol.size) + "\n";
     }
     const std::string all = common + undefined;
-    return all.empty() ? all : "\n//--------------------- SYMBOLS --------------------------\n\n" + all;
+    return all.empty() ? all
+                       : "\n//--------------------- SYMBOLS --------------------------\n\n" + all;
 }
 
 }  // namespace sassemu::cli

@@ -1,4 +1,5 @@
-// The end of a listing: symbols that a file names and does not define, or leaves to the linker to merge.
+// The end of a listing: symbols that a file names and does not define, or leaves to the linker to
+// merge.
 #pragma once
 
 #include <cstdint>

@@ -70,9 +70,10 @@ void print_text(const Case& c) {
                 r.complete ? "complete" : "incomplete: ", r.bound.c_str(),
                 r.undefined.empty() ? "" : (", undefined: " + r.undefined).c_str());
     for (const auto& [why, count] : r.refusals)
-        std::printf("  %llu refused by %s (%s)\n", static_cast<unsigned long long>(count), why.first.c_str(),
-                    why.second.c_str());
-    for (const std::string& clause : r.prose) std::printf("  by the text, not by an axiom: %s\n", clause.c_str());
+        std::printf("  %llu refused by %s (%s)\n", static_cast<unsigned long long>(count),
+                    why.first.c_str(), why.second.c_str());
+    for (const std::string& clause : r.prose)
+        std::printf("  by the text, not by an axiom: %s\n", clause.c_str());
     if (c.sass) std::printf("  PTX intent unknown: judged by what the words order\n");
     for (const explore::Outcome& o : r.outcomes) {
         std::printf("  %c %8llu ", o.condition ? '*' : ' ',
@@ -125,12 +126,14 @@ void add_litmus_command(CLI::App& app, int& exit_code) {
     auto command = std::make_shared<LitmusCommand>();
     CLI::App* sub =
         app.add_subcommand("litmus", "explore every execution of litmus tests (docs/litmus.md)");
-    sub->add_option("test", command->files,
-                    "JSONL files, .sass files with a test in their comments, launch plans with a condition")
+    sub->add_option(
+           "test", command->files,
+           "JSONL files, .sass files with a test in their comments, launch plans with a condition")
         ->required();
-    sub->add_option("--model", command->model,
-                    "NAME or plugin.so, then :key=value,...; default: each test's own; for machine code "
-                    "also flat and caches");
+    sub->add_option(
+        "--model", command->model,
+        "NAME or plugin.so, then :key=value,...; default: each test's own; for machine code "
+        "also flat and caches");
     sub->add_flag("--json", command->json, "one JSON object a line");
     sub->add_flag("--witness", command->witness,
                   "an execution that shows the verdict, as text and as Graphviz");
@@ -139,8 +142,9 @@ void add_litmus_command(CLI::App& app, int& exit_code) {
                     "for tests too large to exhaust: this many random executions");
     sub->add_option("--seed", command->seed,
                     "of --random; the same seed gives the same executions");
-    sub->add_option("--depth", command->depth,
-                    "of --random under a machine (flat, caches, nvshmem): the depth of the bugs looked for")
+    sub->add_option(
+           "--depth", command->depth,
+           "of --random under a machine (flat, caches, nvshmem): the depth of the bugs looked for")
         ->check(CLI::Range(1, 64));
     sub->add_option("--time-limit", command->time_limit, "seconds for one test")
         ->check(CLI::Range(1e-3, 1e9, "SECONDS"));

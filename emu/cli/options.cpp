@@ -21,7 +21,8 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
                  "one logical scheduler: same bytes whatever --threads");
     app.add_flag("--reference", options.reference, "the scalar reference, without fast paths");
     app.add_option("--agents", options.agents,
-                   "when asynchronous copies take place: eager, lazy (as late as can be) or random (by --seed)")
+                   "when asynchronous copies take place: eager, lazy (as late as can be) or random "
+                   "(by --seed)")
         ->check(CLI::IsMember({"eager", "lazy", "random"}));
     app.add_option("--time-limit", options.time_limit, "seconds for all launches together")
         ->check(CLI::Range(1e-9, 1e9, "SECONDS"));

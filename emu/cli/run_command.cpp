@@ -114,9 +114,11 @@ Result<int> run(const RunCommand& command, bool quick_options) {
         auto outcome = plan::run_plan(plan, options);
         running_gpu = nullptr;
         if (!outcome) return std::move(outcome).error();
-        // The report of the last run does not tell of a launch that ended badly under an earlier seed.
+        // The report of the last run does not tell of a launch that ended badly under an earlier
+        // seed.
         if (outcome->exit_code() != 0 && outcome->exit_code() != 6) {
-            const std::string text = "seed " + std::to_string(options.gpu.seed) + ":\n" + plan::report_text(*outcome);
+            const std::string text =
+                "seed " + std::to_string(options.gpu.seed) + ":\n" + plan::report_text(*outcome);
             std::fwrite(text.data(), 1, text.size(), stdout);
         }
         code = worse(code, outcome->exit_code());
@@ -136,8 +138,7 @@ Result<int> run(const RunCommand& command, bool quick_options) {
 }
 
 CLI::Option_group* add_quick_options(CLI::App& sub, RunCommand& command) {
-    CLI::Option_group* quick =
-        sub.add_option_group("one launch", "for a module instead of a plan");
+    CLI::Option_group* quick = sub.add_option_group("one launch", "for a module instead of a plan");
     quick->add_option("--kernel", command.quick.kernel, "kernel; default: the only one");
     quick->add_option("--grid", command.quick.grid, "CTAs: x[,y[,z]]");
     quick->add_option("--block", command.quick.block, "threads per CTA: x[,y[,z]]");

@@ -12,7 +12,8 @@ struct RunCommand {
     std::string file;
     CommonOptions common;
     QuickForm quick;
-    uint64_t seeds = 1;  // run it so often, with --seed and those after it; plugins see all runs as one
+    uint64_t seeds =
+        1;  // run it so often, with --seed and those after it; plugins see all runs as one
 };
 
 CLI::Option_group* add_quick_options(CLI::App& sub, RunCommand& command);

@@ -99,11 +99,12 @@ uint32_t Machine::agent_complete(State& s, uint32_t thread, Agent& a, const Oper
 }
 
 // st.async and red.async.
-void Machine::store_async(State& s, uint32_t thread, const Operand& to, uint64_t bytes, uint32_t value,
-                          const Value* modified, const Operand& mbarrier) const {
+void Machine::store_async(State& s, uint32_t thread, const Operand& to, uint64_t bytes,
+                          uint32_t value, const Value* modified, const Operand& mbarrier) const {
     Agent a = issue(s, thread);
     if (modified)
-        agent_modify(s, thread, a, to.name, to.offset, bytes, value, SASSEMU_SCOPE_CLUSTER, *modified);
+        agent_modify(s, thread, a, to.name, to.offset, bytes, value, SASSEMU_SCOPE_CLUSTER,
+                     *modified);
     else
         agent_write(s, thread, a, to.name, to.offset, bytes, SASSEMU_PROXY_ASYNC, value);
     const uint32_t e = agent_complete(s, thread, a, mbarrier, bytes);
@@ -124,9 +125,10 @@ void Machine::copies_arrive(State& s, uint32_t thread, Agent& a, const Operand& 
     agent_arrive(s, thread, a, mbarrier, op, SASSEMU_SCOPE_CTA, false);
 }
 
-// A bulk copy: what it reads is read once, and written to every receiver; each has its own completion. What the agent
-// did before (the read of a tensor map) comes first.
-void Machine::copy_runs(State& s, uint32_t thread, Agent& a, const std::vector<Receiver>& receivers) const {
+// A bulk copy: what it reads is read once, and written to every receiver; each has its own
+// completion. What the agent did before (the read of a tensor map) comes first.
+void Machine::copy_runs(State& s, uint32_t thread, Agent& a,
+                        const std::vector<Receiver>& receivers) const {
     const std::vector<uint32_t> before = a.events;
     std::vector<uint32_t> values;
     for (const Piece& p : receivers.front().pieces) {
@@ -134,7 +136,8 @@ void Machine::copy_runs(State& s, uint32_t thread, Agent& a, const std::vector<R
             values.push_back(0);
             continue;
         }
-        values.push_back(agent_read(s, thread, a, p.from.name, p.from.offset, p.bytes, SASSEMU_PROXY_ASYNC));
+        values.push_back(
+            agent_read(s, thread, a, p.from.name, p.from.offset, p.bytes, SASSEMU_PROXY_ASYNC));
         for (const uint32_t b : before) {
             s.agent_order.push_back({b, a.events.back()});
             s.events[a.events.back()].control.set(b);
@@ -146,7 +149,8 @@ void Machine::copy_runs(State& s, uint32_t thread, Agent& a, const std::vector<R
         for (size_t k = 0; k < r.pieces.size(); ++k) {
             const Piece& p = r.pieces[k];
             a.events = reads;  // the writes are in no order
-            done.push_back(agent_write(s, thread, a, p.to.name, p.to.offset, p.bytes, SASSEMU_PROXY_ASYNC, values[k]));
+            done.push_back(agent_write(s, thread, a, p.to.name, p.to.offset, p.bytes,
+                                       SASSEMU_PROXY_ASYNC, values[k]));
         }
         a.events = done;
         if (r.object.kind != Operand::Kind::none) {
@@ -196,7 +200,8 @@ Machine::Step Machine::asynchronous(State& s, uint32_t thread, const Instruction
         case Op::store_async: {
             const uint32_t v = constant_or_value(s, thread, i.c);
             const Value modified = atomic_value(i.atomic);
-            store_async(s, thread, i.b, i.bytes, v, i.atomic == AtomicOp::none ? nullptr : &modified, i.d);
+            store_async(s, thread, i.b, i.bytes, v,
+                        i.atomic == AtomicOp::none ? nullptr : &modified, i.d);
             break;
         }
         case Op::copy_async: {
@@ -217,7 +222,8 @@ Machine::Step Machine::asynchronous(State& s, uint32_t thread, const Instruction
         case Op::copy_arrive: {
             Agent a = issue(s, thread);
             if (!i.no_increment) {
-                MbarrierOp more{MbarrierOp::Kind::increment, a.issue, test_.names[i.b.name].location};
+                MbarrierOp more{MbarrierOp::Kind::increment, a.issue,
+                                test_.names[i.b.name].location};
                 more.amount = s.constant(1);
                 s.mbarriers.push_back(more);
             }
@@ -232,7 +238,8 @@ Machine::Step Machine::asynchronous(State& s, uint32_t thread, const Instruction
             }
             const uint32_t v =
                 agent_read(s, thread, a, i.b.name, i.b.offset, i.bytes, SASSEMU_PROXY_ASYNC);
-            agent_modify(s, thread, a, i.a.name, i.a.offset, i.bytes, v, SASSEMU_SCOPE_GPU, atomic_value(i.atomic));
+            agent_modify(s, thread, a, i.a.name, i.a.offset, i.bytes, v, SASSEMU_SCOPE_GPU,
+                         atomic_value(i.atomic));
             if (i.group) {
                 auto& open = s.threads[thread].bulks.open;
                 open.insert(open.end(), a.events.begin(), a.events.end());

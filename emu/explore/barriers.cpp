@@ -50,8 +50,12 @@ Machine::Step Machine::barrier(State& s, uint32_t thread, const Instruction& i) 
     const uint32_t lanes = test_.corpus() ? 1 : test_.threads[thread].lanes;
     const int32_t aligned = i.aligned ? s.events[e].e.source : -1;
     for (const auto& other : b.arrivals) {
-        if ((aligned < 0 && other.aligned < 0) || s.events[other.event].e.source == s.events[e].e.source) continue;
-        if (test_.sass->thread(other.thread).thread / 32 == test_.sass->thread(thread).thread / 32 && s.undefined.empty())
+        if ((aligned < 0 && other.aligned < 0) ||
+            s.events[other.event].e.source == s.events[e].e.source)
+            continue;
+        if (test_.sass->thread(other.thread).thread / 32 ==
+                test_.sass->thread(thread).thread / 32 &&
+            s.undefined.empty())
             s.undefined = "diverged barrier";
     }
     b.arrivals.push_back({e, thread, lanes, predicate, i.waits, aligned});
@@ -124,8 +128,10 @@ bool Machine::barrier_passed(State& s, uint32_t thread) const {
     // Of machine code: all threads that live, of the CTA or (b.needed) of these lanes of the warp.
     if (b.live_only && !b.complete) {
         for (uint32_t o = 0; o < s.threads.size(); ++o) {
-            if (!test_.threads[o].sass || test_.threads[o].cta != test_.threads[thread].cta) continue;
-            const uint32_t self = test_.sass->thread(thread).thread, other = test_.sass->thread(o).thread;
+            if (!test_.threads[o].sass || test_.threads[o].cta != test_.threads[thread].cta)
+                continue;
+            const uint32_t self = test_.sass->thread(thread).thread,
+                           other = test_.sass->thread(o).thread;
             if (b.needed && (self / 32 != other / 32 || !(b.needed >> other % 32 & 1))) continue;
             const bool here = std::any_of(b.arrivals.begin(), b.arrivals.end(),
                                           [&](const auto& a) { return a.thread == o; });

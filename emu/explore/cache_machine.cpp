@@ -56,7 +56,8 @@ class CacheMachine {
     };
 
     // `coherent`: memory is one, and every operation is performed as it is fetched (model `flat`).
-    explicit CacheMachine(const Test& test, bool coherent = false) : test_(test), coherent_(coherent) {
+    explicit CacheMachine(const Test& test, bool coherent = false)
+        : test_(test), coherent_(coherent) {
         if (test.sass) fetch_ = std::make_unique<SassFetch>(test);
         for (const Thread& t : test.threads) views_.push_back(client(t));
         std::sort(views_.begin(), views_.end());
@@ -73,9 +74,11 @@ class CacheMachine {
         if (fetch_) {
             s.sass = fetch_->start();
             for (uint32_t t = 0; t < s.threads.size(); ++t)
-                if (test_.threads[t].sass) fetch_->start_registers(t, s.threads[t].pc, s.threads[t].registers);
+                if (test_.threads[t].sass)
+                    fetch_->start_registers(t, s.threads[t].pc, s.threads[t].registers);
             for (uint32_t c = 0; c < fetch_->cells(); ++c)
-                for (size_t v = 0; v < views_.size(); ++v) s.views.push_back({0, fetch_->initial(c)});
+                for (size_t v = 0; v < views_.size(); ++v)
+                    s.views.push_back({0, fetch_->initial(c)});
             start_launch(s);
             return s;
         }
@@ -118,7 +121,8 @@ class CacheMachine {
             std::sort(times.begin(), times.end());
             times.erase(std::unique(times.begin(), times.end()), times.end());
             const auto rank = [&](uint64_t time) {
-                return static_cast<uint64_t>(std::lower_bound(times.begin(), times.end(), time) - times.begin());
+                return static_cast<uint64_t>(std::lower_bound(times.begin(), times.end(), time) -
+                                             times.begin());
             };
             for (size_t v = 0; v < views; ++v)
                 k.add(rank(s.views[l * views + v].time)).add(s.views[l * views + v].value);
@@ -140,7 +144,8 @@ class CacheMachine {
             return emit(std::move(n));
         }
         const auto all = static_cast<uint32_t>(s.threads.size());
-        // What a thread does by itself commutes with all that others do: no other move need come before it.
+        // What a thread does by itself commutes with all that others do: no other move need come
+        // before it.
         if (fetch_)
             for (uint32_t t = 0; t < s.threads.size(); ++t) {
                 mover_ = t;
@@ -180,7 +185,8 @@ class CacheMachine {
         if (c.kind == Condition::Kind::reg) return s.threads[c.thread].registers[c.reg];
         const Name& name = test_.names[c.name];
         if (!fetch_) return last_value(s, name.location);
-        const uint64_t first = name.offset + c.first, bytes = std::min<uint64_t>(8, c.bytes ? c.bytes : name.bytes);
+        const uint64_t first = name.offset + c.first,
+                       bytes = std::min<uint64_t>(8, c.bytes ? c.bytes : name.bytes);
         uint64_t out = 0;
         for (uint64_t k = 0; k < bytes; ++k) {
             const uint64_t cell = last_value(s, fetch_->cell_of(name.location, first + k));
@@ -212,7 +218,8 @@ class CacheMachine {
     }
     size_t at(uint32_t location, uint32_t view) const { return location * views_.size() + view; }
     const Instruction& code(uint32_t thread, const Waiting& w) const {
-        return test_.threads[thread].sass ? words_[w.instruction] : test_.threads[thread].code[w.instruction];
+        return test_.threads[thread].sass ? words_[w.instruction]
+                                          : test_.threads[thread].code[w.instruction];
     }
     uint32_t location(const Instruction& i) const {
         return fetch_ ? static_cast<uint32_t>(i.b.value) : test_.names[i.b.name].location;
@@ -293,7 +300,8 @@ class CacheMachine {
             if (s.sass.threads[t].started) return;
             const uint32_t launch = test_.sass->thread(t).launch;
             for (uint32_t o = t; o < s.threads.size(); ++o)
-                if (test_.threads[o].sass && test_.sass->thread(o).launch == launch) s.sass.threads[o].started = true;
+                if (test_.threads[o].sass && test_.sass->thread(o).launch == launch)
+                    s.sass.threads[o].started = true;
             s.copies.clear();
             return;
         }
@@ -309,8 +317,8 @@ class CacheMachine {
         return more;
     }
 
-    // Machine code: up to the next operation on memory that others see. With `alone` only if there is none; whether there
-    // was a move.
+    // Machine code: up to the next operation on memory that others see. With `alone` only if there
+    // is none; whether there was a move.
     template <class Emit>
     bool fetch_words(const State& s, uint32_t t, Emit&& emit, bool alone) const {
         constexpr int most_steps = 1 << 20;
@@ -324,7 +332,8 @@ class CacheMachine {
             ThreadState& r = n.threads[t];
             for (const Waiting& w : r.window)
                 if (code(t, w).a.kind == Operand::Kind::reg) awaited.push_back(code(t, w).a.reg);
-            const SassFetch::What what = fetch_->step(n.sass, t, r.pc, r.registers, awaited, r.window.empty(), out, values);
+            const SassFetch::What what =
+                fetch_->step(n.sass, t, r.pc, r.registers, awaited, r.window.empty(), out, values);
             touched = fetch_->touched();
             if (what == SassFetch::What::blocked) break;
             moved = true;
@@ -344,20 +353,23 @@ class CacheMachine {
     }
 
     uint32_t intern(Instruction i) const {
-        const std::string key = i.form + "|" + std::to_string(i.b.value) + "|" + std::to_string(i.scope) + "|" +
-                                std::to_string(i.reads_only) + "|" + std::to_string(i.group) + "|" +
-                                std::to_string(i.a.kind == Operand::Kind::reg ? static_cast<int64_t>(i.a.reg) : -1) +
-                                "|" + std::to_string(i.instance) + "|" + std::to_string(i.d.value);
+        const std::string key =
+            i.form + "|" + std::to_string(i.b.value) + "|" + std::to_string(i.scope) + "|" +
+            std::to_string(i.reads_only) + "|" + std::to_string(i.group) + "|" +
+            std::to_string(i.a.kind == Operand::Kind::reg ? static_cast<int64_t>(i.a.reg) : -1) +
+            "|" + std::to_string(i.instance) + "|" + std::to_string(i.d.value);
         const auto [it, fresh] = interned_.try_emplace(key, static_cast<uint32_t>(words_.size()));
         if (fresh) words_.push_back(std::move(i));
         return it->second;
     }
 
-    // What an atomic operation makes of the old value: as its word says, or of the two that texts have.
+    // What an atomic operation makes of the old value: as its word says, or of the two that texts
+    // have.
     static uint64_t modified(const Instruction& c, uint64_t old, uint64_t value) {
         if (c.instance < 0) return c.atomic == AtomicOp::add ? old + value : value;
         const auto op = static_cast<sassemu::AtomicOp>(c.instance & 0xff);
-        return static_cast<uint32_t>(atomic_result(op, static_cast<AtomicType>(c.instance >> 8), old, value, c.d.value));
+        return static_cast<uint32_t>(
+            atomic_result(op, static_cast<AtomicType>(c.instance >> 8), old, value, c.d.value));
     }
 
     void perform_now(State& n, uint32_t t, const Instruction& c, uint64_t value) const {
@@ -408,7 +420,8 @@ class CacheMachine {
         const auto mine = [&](const Copy& x, bool texture) {
             return x.sm == sm(t) && x.texture == texture && x.location == l;
         };
-        // What goes past the L1 leaves no copy there: a thread never reads what is older than its own.
+        // What goes past the L1 leaves no copy there: a thread never reads what is older than its
+        // own.
         const bool past = fetch_ && (c.form == "ATOM" || (c.form == "LD" && c.reads_only));
         if (past) std::erase_if(n.copies, [&](const Copy& x) { return mine(x, false); });
         if (c.form == "ST") {
@@ -476,7 +489,7 @@ class CacheMachine {
     const Test& test_;
     const bool coherent_;
     std::vector<Client> views_;
-    std::unique_ptr<SassFetch> fetch_;  // of threads in machine code
+    std::unique_ptr<SassFetch> fetch_;        // of threads in machine code
     mutable std::vector<Instruction> words_;  // what they have done to global memory
     mutable std::map<std::string, uint32_t> interned_;
     mutable uint32_t mover_ = 0;
@@ -487,12 +500,14 @@ class CacheMachine {
 Result<Report> explore_caches(const Test& test, const Limits& limits, bool coherent,
                               const Sampling& sampling) {
     if (coherent && !test.sass)
-        return make_error(ErrorCode::input, "model 'flat'", "is for tests in machine code (.sass files and launch plans)");
+        return make_error(ErrorCode::input, "model 'flat'",
+                          "is for tests in machine code (.sass files and launch plans)");
     for (const Thread& t : test.threads)
         for (const Instruction& i : t.code)
             if (i.op != Op::sass && i.op > Op::branch_if_not_equal && !test.sass)
                 return make_error(ErrorCode::input, t.id,
-                                  "'" + i.text + "' has no meaning in the model '" + (coherent ? "flat'" : "caches'"));
+                                  "'" + i.text + "' has no meaning in the model '" +
+                                      (coherent ? "flat'" : "caches'"));
     CacheMachine machine(test, coherent);
     Report report = sampling.executions ? sample_states(machine, test, limits, sampling)
                                         : search_states(machine, test, limits);

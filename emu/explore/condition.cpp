@@ -150,7 +150,8 @@ class Parser {
             if (r.ec == std::errc{} && r.ptr == end) {
                 out->bytes = test_.names[out->name].element;
                 if (out->first >= test_.names[out->name].bytes)
-                    return input_error("the part of '" + std::string(word) + "' lies outside of it");
+                    return input_error("the part of '" + std::string(word) +
+                                       "' lies outside of it");
                 out->first *= out->bytes;
             } else {
                 if (r.ec != std::errc{} || *r.ptr != ':')

@@ -383,7 +383,8 @@ class DeliveryMachine {
 
 }  // namespace
 
-Result<Report> explore_deliveries(const Test& test, const Limits& limits, const Sampling& sampling) {
+Result<Report> explore_deliveries(const Test& test, const Limits& limits,
+                                  const Sampling& sampling) {
     for (const Thread& t : test.threads)
         for (const Instruction& i : t.code) {
             const bool plain = i.op <= Op::store || i.op == Op::fence || i.op == Op::shmem ||

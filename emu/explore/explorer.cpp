@@ -153,7 +153,8 @@ class Search {
             writes = std::move(candidates);
         }
         if (chosen == s.sources.size() && !open) return finish_execution(std::move(s));
-        // What was put off did not come, or cannot: every thread that could bring it waits for such a read itself.
+        // What was put off did not come, or cannot: every thread that could bring it waits for such
+        // a read itself.
         if (chosen == s.sources.size() || (can_grow && held)) return;
         each(writes.size() + (can_grow ? 1 : 0), [&](size_t i) {
             State next = s;
@@ -244,8 +245,8 @@ class Search {
         return states;
     }
 
-    // The ways in which the waits may have been let through, by arrivals of which phases. Base causality is asked of
-    // them when all reads have their sources (mbarriers_possible).
+    // The ways in which the waits may have been let through, by arrivals of which phases. Base
+    // causality is asked of them when all reads have their sources (mbarriers_possible).
     std::vector<Pairing> mbarrier_pairings(const State& s) {
         std::set<uint32_t> locations;
         for (const MbarrierOp& op : s.mbarriers) locations.insert(op.location);
@@ -271,14 +272,16 @@ class Search {
         return next;
     }
 
-    // When no thread can do anything more, the waits are explained before the reads that are left get their sources: then
-    // what the waits order leaves those few. False: it has to wait.
+    // When no thread can do anything more, the waits are explained before the reads that are left
+    // get their sources: then what the waits order leaves those few. False: it has to wait.
     bool ordered_mbarriers(const State& s) {
         if (s.mbarriers.empty() || s.mbarriers_ordered || test_.liveness()) return false;
         for (const ThreadState& t : s.threads)
-            if (t.status != ThreadStatus::ended && t.status != ThreadStatus::not_started) return false;
+            if (t.status != ThreadStatus::ended && t.status != ThreadStatus::not_started)
+                return false;
         for (const MbarrierOp& op : s.mbarriers)
-            if (!s.evaluate(op.amount, program_) || !s.evaluate(op.expected, program_)) return false;
+            if (!s.evaluate(op.amount, program_) || !s.evaluate(op.expected, program_))
+                return false;
         const std::vector<Pairing> together = mbarrier_pairings(s);
         each(together.size(), [&](size_t i) {
             State next = paired(s, together[i]);
@@ -314,12 +317,14 @@ class Search {
             std::sort(here.begin(), here.end());
             possible = possible && orders.pairings.count(here);
             if (noting && orders.misused) undefined("mbarrier count");
-            if (noting && !initialised_first(s, program_, l, base)) undefined("uninitialised mbarrier");
+            if (noting && !initialised_first(s, program_, l, base))
+                undefined("uninitialised mbarrier");
         }
         return possible;
     }
 
-    // Whether what came before depends on waits that nobody has explained yet: it may turn out impossible.
+    // Whether what came before depends on waits that nobody has explained yet: it may turn out
+    // impossible.
     bool rests_on_waits(const State& s) {
         if (s.undefined_at < 0 || s.mbarriers_ordered) return false;
         const auto answer = ask(s, false, true);

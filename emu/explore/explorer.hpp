@@ -37,7 +37,8 @@ struct Report {
     std::string bound;      // why `complete` is false
     // (axiom, clause) of the specification -> how many executions in the making it refused.
     std::map<std::pair<std::string, std::string>, uint64_t> refusals;
-    // Where the formal text is silent: what the verdict rests on besides (docs/litmus.md, section 3).
+    // Where the formal text is silent: what the verdict rests on besides (docs/litmus.md, section
+    // 3).
     std::vector<std::string> prose;
     std::optional<Witness> witness;
 };

@@ -9,8 +9,8 @@ namespace sassemu::explore {
 Machine::Fork Machine::run(State& s) const {
     // A search that begins again, knowing more, needs nothing of this one.
     const auto again = [&] { return test_.sass && test_.sass->grew(); };
-    for (bool moved = true;
-         moved && !s.overflow && !s.bounded && s.error.empty() && s.undefined.empty() && !again();) {
+    for (bool moved = true; moved && !s.overflow && !s.bounded && s.error.empty() &&
+                            s.undefined.empty() && !again();) {
         moved = resume_agents(s);
         for (uint32_t t = 0; t < s.threads.size(); ++t) {
             ThreadState& thread = s.threads[t];
@@ -70,9 +70,8 @@ bool Machine::wake(State& s) const {
     for (uint32_t t = 0; t < s.threads.size(); ++t) {
         ThreadState& thread = s.threads[t];
         if (thread.status == ThreadStatus::at_barrier) {
-            const bool passed = current(s, t).op == Op::barrier
-                                    ? barrier_passed(s, t)
-                                    : cluster_passed(s, t);
+            const bool passed =
+                current(s, t).op == Op::barrier ? barrier_passed(s, t) : cluster_passed(s, t);
             if (!passed) continue;
         } else if (thread.status == ThreadStatus::at_join) {
             const Instruction& i = test_.threads[t].code[thread.pc];

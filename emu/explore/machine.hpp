@@ -85,8 +85,8 @@ class Machine {
     Step sass_wait(State& s, Sass& at, uint32_t value, uint32_t guesses) const;
     Step sass_refuse(State& s, Sass& at, const std::string& why) const;
     void sass_write(State& s, Sass& at, const SassLane& lane, const Events& reads) const;
-    bool sass_range(State& s, Sass& at, bool near, bool own, uint64_t address, uint64_t bytes, uint64_t alignment,
-                    Operand& out) const;
+    bool sass_range(State& s, Sass& at, bool near, bool own, uint64_t address, uint64_t bytes,
+                    uint64_t alignment, Operand& out) const;
 
     // sass_async.cpp
     struct Run;
@@ -99,8 +99,9 @@ class Machine {
     Step sass_bulk_copy(State& s, Sass& at, const BulkCopy& c) const;
     Step sass_tensor_copy(State& s, Sass& at, const TensorCopy& c) const;
     bool sass_map(State& s, Sass& at, uint64_t address, MapBytes& map) const;
-    bool sass_receivers(State& s, Sass& at, const Completion& c, uint32_t own_rank, const std::vector<Run>& runs,
-                        bool from_global, uint64_t bytes, std::vector<Receiver>& out) const;
+    bool sass_receivers(State& s, Sass& at, const Completion& c, uint32_t own_rank,
+                        const std::vector<Run>& runs, bool from_global, uint64_t bytes,
+                        std::vector<Receiver>& out) const;
     static std::vector<Run> runs_of(const TensorMap& m, const TensorCopy& c);
     Step sass_map_fence(State& s, Sass& at, uint64_t address) const;
 
@@ -129,7 +130,8 @@ class Machine {
                      const Value* modified, const Operand& mbarrier) const;
     void copies_arrive(State& s, uint32_t thread, Agent& a, const Operand& mbarrier,
                        bool transaction) const;
-    void copy_runs(State& s, uint32_t thread, Agent& a, const std::vector<Receiver>& receivers) const;
+    void copy_runs(State& s, uint32_t thread, Agent& a,
+                   const std::vector<Receiver>& receivers) const;
     void wait_for(State& s, uint32_t thread, const std::vector<uint32_t>& events,
                   uint32_t proxy) const;
     void wait_group(State& s, uint32_t thread, const Instruction& i,

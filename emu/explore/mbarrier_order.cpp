@@ -145,7 +145,8 @@ class Search {
 };
 
 // A wait that stands for several tries: without what only the one that succeeded has seen.
-bool before_first_try(const State& s, uint32_t init, uint32_t wait, const std::vector<uint8_t>& base) {
+bool before_first_try(const State& s, uint32_t init, uint32_t wait,
+                      const std::vector<uint8_t>& base) {
     const SassemuEvent& w = s.events[wait].e;
     for (uint32_t e = 0; e < s.events.size(); ++e) {
         const SassemuEvent& x = s.events[e].e;
@@ -157,7 +158,8 @@ bool before_first_try(const State& s, uint32_t init, uint32_t wait, const std::v
 
 }  // namespace
 
-bool initialised_first(const State& s, const Program& p, uint32_t location, const std::vector<uint8_t>& base) {
+bool initialised_first(const State& s, const Program& p, uint32_t location,
+                       const std::vector<uint8_t>& base) {
     if (p.test.locations[location].count > 0) return true;
     return std::all_of(s.mbarriers.begin(), s.mbarriers.end(), [&](const MbarrierOp& op) {
         if (op.location != location || op.kind == Kind::init) return true;

@@ -22,6 +22,7 @@ MbarrierOrders mbarrier_orders(const State& s, const Program& p, uint32_t locati
                                const std::vector<uint8_t>& base);
 
 // Whether every operation on the location comes after an initialisation in base causality.
-bool initialised_first(const State& s, const Program& p, uint32_t location, const std::vector<uint8_t>& base);
+bool initialised_first(const State& s, const Program& p, uint32_t location,
+                       const std::vector<uint8_t>& base);
 
 }  // namespace sassemu::explore

@@ -88,7 +88,8 @@ class Key {
 // What finished states show, each outcome with how often it came.
 class Tally {
   public:
-    Tally(const Test& test, Report& report) : test_(test), report_(report), leaves_(leaves(*test.condition)) {
+    Tally(const Test& test, Report& report)
+        : test_(test), report_(report), leaves_(leaves(*test.condition)) {
         for (const Condition* c : leaves_) report.names.push_back(c->text);
     }
     template <class Machine>
@@ -151,14 +152,15 @@ Report search_states(Machine& machine, const Test& test, const Limits& limits) {
     return report;
 }
 
-// Random mode: schedules as PCT draws them (Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010).
-// Whoever can move has a priority drawn at the start of a run; the highest moves. At `depth` - 1 steps,
-// drawn as well, the one that moves falls below all others. A bug of that depth is met by one run with
-// probability at least 1 / (n * k^(depth - 1)) for n movers and k steps. Who comes back to a state of
-// the same run, as spinning does, falls below all, too: so nobody starves. Run i of a seed is always the
-// same run.
+// Random mode: schedules as PCT draws them (Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS
+// 2010). Whoever can move has a priority drawn at the start of a run; the highest moves. At `depth`
+// - 1 steps, drawn as well, the one that moves falls below all others. A bug of that depth is met
+// by one run with probability at least 1 / (n * k^(depth - 1)) for n movers and k steps. Who comes
+// back to a state of the same run, as spinning does, falls below all, too: so nobody starves. Run i
+// of a seed is always the same run.
 template <class Machine>
-Report sample_states(Machine& machine, const Test& test, const Limits& limits, const Sampling& sampling) {
+Report sample_states(Machine& machine, const Test& test, const Limits& limits,
+                     const Sampling& sampling) {
     using State = typename Machine::State;
     constexpr uint64_t most_steps = 1'000'000;
     const auto start = std::chrono::steady_clock::now();
@@ -176,9 +178,12 @@ Report sample_states(Machine& machine, const Test& test, const Limits& limits, c
     // One run; how many steps it took.
     const auto run = [&](uint64_t number, uint64_t length, bool counts) -> uint64_t {
         uint64_t drawn = mix(sampling.seed * 0x9e3779b97f4a7c15u + number + 1);
-        const auto draw = [&](uint64_t below) { return (drawn = mix(drawn + 0x9e3779b97f4a7c15u)) % below; };
+        const auto draw = [&](uint64_t below) {
+            return (drawn = mix(drawn + 0x9e3779b97f4a7c15u)) % below;
+        };
         std::vector<uint64_t> changes;
-        for (uint32_t i = 1; i < sampling.depth; ++i) changes.push_back(draw(std::max<uint64_t>(length, 1)));
+        for (uint32_t i = 1; i < sampling.depth; ++i)
+            changes.push_back(draw(std::max<uint64_t>(length, 1)));
         std::map<uint32_t, int64_t> priority;
         int64_t lowest = 0;
         const uint64_t order = draw(~uint64_t{0});
@@ -208,11 +213,13 @@ Report sample_states(Machine& machine, const Test& test, const Limits& limits, c
         }
         return most_steps;
     };
-    // How long runs are decides where change points may lie: measured by eight runs that count for nothing.
+    // How long runs are decides where change points may lie: measured by eight runs that count for
+    // nothing.
     uint64_t length = 1;
     for (uint64_t i = 0; i < 8; ++i) length = std::max(length, run(~i, length, false));
     report.steps = length;
-    for (uint64_t i = 0; i < sampling.executions && seconds() < limits.seconds; ++i) run(i, length, true);
+    for (uint64_t i = 0; i < sampling.executions && seconds() < limits.seconds; ++i)
+        run(i, length, true);
     report.states = all.size();
     report.complete = false;
     report.bound = "random executions only";
@@ -221,7 +228,8 @@ Report sample_states(Machine& machine, const Test& test, const Limits& limits, c
 }
 
 // docs/litmus.md, sections 6 and 7.
-Result<Report> explore_deliveries(const Test& test, const Limits& limits, const Sampling& sampling = {});
+Result<Report> explore_deliveries(const Test& test, const Limits& limits,
+                                  const Sampling& sampling = {});
 // `coherent`: the model `flat`, one memory in which every operation is performed at once.
 Result<Report> explore_caches(const Test& test, const Limits& limits, bool coherent = false,
                               const Sampling& sampling = {});

@@ -1,5 +1,5 @@
-// Launch plans as tests: memory is set up and kernels are loaded as `sassemu run` does it, and every
-// launch is noted in place of being run. docs/litmus.md, section 10.
+// Launch plans as tests: memory is set up and kernels are loaded as `sassemu run` does it, and
+// every launch is noted in place of being run. docs/litmus.md, section 10.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -35,7 +35,9 @@ class NotingGpu final : public Gpu {
         return at;
     }
     Result<void> release(uint64_t address) override { return n_->gpu->release(address); }
-    Result<void> write(uint64_t a, std::span<const std::byte> b) override { return n_->gpu->write(a, b); }
+    Result<void> write(uint64_t a, std::span<const std::byte> b) override {
+        return n_->gpu->write(a, b);
+    }
     Result<void> read(uint64_t a, std::span<std::byte> b) override { return n_->gpu->read(a, b); }
     Result<void> fill(uint64_t a, uint64_t n, uint8_t v) override { return n_->gpu->fill(a, n, v); }
     Result<ModuleId> load(std::shared_ptr<const Module> module) override {
@@ -43,9 +45,15 @@ class NotingGpu final : public Gpu {
         if (id) n_->modules.emplace_back(*id, std::move(module));
         return id;
     }
-    Result<Symbol> symbol(ModuleId m, std::string_view name) override { return n_->gpu->symbol(m, name); }
-    Result<uint64_t> create_texture(const TextureDesc& d) override { return n_->gpu->create_texture(d); }
-    Result<uint64_t> create_surface(const TextureDesc& d) override { return n_->gpu->create_surface(d); }
+    Result<Symbol> symbol(ModuleId m, std::string_view name) override {
+        return n_->gpu->symbol(m, name);
+    }
+    Result<uint64_t> create_texture(const TextureDesc& d) override {
+        return n_->gpu->create_texture(d);
+    }
+    Result<uint64_t> create_surface(const TextureDesc& d) override {
+        return n_->gpu->create_surface(d);
+    }
     Result<LaunchResult> launch(const LaunchRequest& request) override {
         n_->launches.push_back(request);
         return LaunchResult{};
@@ -68,21 +76,25 @@ uint64_t element_bytes(const plan::Buffer& b) {
 }
 
 // CTAs and clusters are numbered over all launches; those of one launch have consecutive numbers.
-Result<void> add_threads(Test& test, uint32_t number, const LaunchRequest& request, bool starts, int32_t& ctas,
-                         int32_t& clusters) {
+Result<void> add_threads(Test& test, uint32_t number, const LaunchRequest& request, bool starts,
+                         int32_t& ctas, int32_t& clusters) {
     const Launch& launch = test.sass->launch(number).launch;
     const Dim3 &grid = launch.grid, &per = launch.cluster;
-    const uint64_t across = grid.x / per.x, down = grid.y / per.y, all = grid.count() * request.block.count();
+    const uint64_t across = grid.x / per.x, down = grid.y / per.y,
+                   all = grid.count() * request.block.count();
     if (test.threads.size() + all > most_threads)
-        return bad("launch of '" + request.kernel + "'",
-                   "has " + std::to_string(all) + " threads, exploration takes up to " + std::to_string(most_threads),
-                   "use a small grid; for large ones see `sassemu run --seed` and `sassemu check-sync`");
+        return bad(
+            "launch of '" + request.kernel + "'",
+            "has " + std::to_string(all) + " threads, exploration takes up to " +
+                std::to_string(most_threads),
+            "use a small grid; for large ones see `sassemu run --seed` and `sassemu check-sync`");
     for (uint64_t c = 0; c < grid.count(); ++c) {
         const uint64_t x = c % grid.x, y = c / grid.x % grid.y, z = c / grid.x / grid.y;
         const uint64_t cluster = x / per.x + across * (y / per.y + down * (z / per.z));
         for (uint32_t t = 0; t < request.block.count(); ++t) {
             Thread thread;
-            thread.id = "C" + std::to_string(ctas + static_cast<int64_t>(c)) + "T" + std::to_string(t);
+            thread.id =
+                "C" + std::to_string(ctas + static_cast<int64_t>(c)) + "T" + std::to_string(t);
             thread.cta = ctas + static_cast<int32_t>(c);
             thread.cluster = clusters + static_cast<int32_t>(cluster);
             thread.sm = thread.cta;
@@ -109,7 +121,8 @@ void add_stream(Test& test) {
         Instruction i;
         i.op = op;
         i.target = thread;
-        i.text = i.form = (op == Op::launch ? "api.launch " : "api.join ") + test.threads[thread].id;
+        i.text = i.form =
+            (op == Op::launch ? "api.launch " : "api.join ") + test.threads[thread].id;
         host.code.push_back(std::move(i));
     };
     for (uint32_t first = 0; first < test.threads.size();) {
@@ -135,7 +148,8 @@ bool is_plan(const std::string& text) {
 Result<Test> read_plan_test(const std::string& path) {
     SASSEMU_ASSIGN(const plan::Plan p, plan::read_plan_file(path));
     if (p.condition.empty())
-        return bad(path, "has no `condition` to explore", "\"condition\": \"c[0]==1 && d[0]==0\" (docs/litmus.md, section 10)");
+        return bad(path, "has no `condition` to explore",
+                   "\"condition\": \"c[0]==1 && d[0]==0\" (docs/litmus.md, section 10)");
     auto noted = std::make_shared<Noted>();
     plan::RunOptions options;
     options.gpu.reference = true;
@@ -160,7 +174,8 @@ Result<Test> read_plan_test(const std::string& path) {
                                               : Verdict::unstated;
     test.sass = std::make_shared<SassProgram>(std::move(noted->gpu));
     for (const Noted::Memory& m : noted->memory) {
-        SASSEMU_ASSIGN(const uint32_t name, test.sass->add_memory(test, m.name, m.address, m.bytes));
+        SASSEMU_ASSIGN(const uint32_t name,
+                       test.sass->add_memory(test, m.name, m.address, m.bytes));
         const auto buffer = std::ranges::find(p.buffers, m.name, &plan::Buffer::name);
         if (buffer != p.buffers.end()) test.names[name].element = element_bytes(*buffer);
     }

@@ -349,9 +349,9 @@ class Reader {
             if (address == static_cast<int32_t>(test_.names.size()))
                 return field_error(field, "names no location");
             if (const size_t colon = key.find(':'); colon != key.npos) {
-                const auto thread =
-                    std::find_if(test_.threads.begin(), test_.threads.end(),
-                                 [&, &name = key](const Thread& t) { return t.id == name.substr(0, colon); });
+                const auto thread = std::find_if(
+                    test_.threads.begin(), test_.threads.end(),
+                    [&, &name = key](const Thread& t) { return t.id == name.substr(0, colon); });
                 if (thread == test_.threads.end())
                     return field_error(field, "there is no such thread");
                 if (address >= 0) return field_error(field, "a register holds a number");

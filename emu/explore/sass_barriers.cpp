@@ -13,7 +13,8 @@ namespace reg = sass_register;
 
 uint32_t elected(uint32_t index, uint32_t lane, uint32_t exists) {
     const auto leader = static_cast<uint32_t>(std::countr_zero(exists));
-    const bool predicate = (index >= reg::predicate && index < reg::uniform) || index >= reg::uniform_predicate;
+    const bool predicate =
+        (index >= reg::predicate && index < reg::uniform) || index >= reg::uniform_predicate;
     return predicate ? lane == leader : leader;
 }
 
@@ -36,24 +37,33 @@ Machine::Step Machine::sass_other(State& s, Sass& at, int32_t outcome) const {
     const uint32_t threads = static_cast<uint32_t>(at.p.launch(self.launch).launch.block.count());
     const uint32_t exists = low_lanes(std::min(32u, threads - self.thread / 32 * 32));
     if (i.warp && std::popcount(exists) > 1)
-        return sass_refuse(s, at, "is not explored: it exchanges values between the threads of a warp; use one thread a warp");
+        return sass_refuse(s, at,
+                           "is not explored: it exchanges values between the threads of a warp; "
+                           "use one thread a warp");
     if (i.meets) return sass_warpsync(s, at, exists);
     const SassEffects e = at.run(lane);
     switch (e.call) {
         case Call::none:
-            if (std::ranges::any_of(e.accesses, [](const Access& a) { return a.proxy == Proxy::tensormap; }))
+            if (std::ranges::any_of(e.accesses,
+                                    [](const Access& a) { return a.proxy == Proxy::tensormap; }))
                 return sass_async(s, at, e);
-            if (i.insn.groups & (SASSDEC_GROUP_TENSOR | SASSDEC_GROUP_TEXTURE | SASSDEC_GROUP_ASYNC))
+            if (i.insn.groups &
+                (SASSDEC_GROUP_TENSOR | SASSDEC_GROUP_TEXTURE | SASSDEC_GROUP_ASYNC))
                 return sass_refuse(s, at, "is not explored");
             sass_write(s, at, lane, at.input_reads | at.guard_reads);
             if (i.elects)
-                for (const uint32_t r : i.writes) t.registers[r] = s.constant(elected(at.code.registers()[r], lane.lane(), exists));
+                for (const uint32_t r : i.writes)
+                    t.registers[r] =
+                        s.constant(elected(at.code.registers()[r], lane.lane(), exists));
             break;
         case Call::warpsync:
-            return sass_warpsync(s, at, i.insn.id == SASSDEC_ID_WARPSYNC || i.insn.id == SASSDEC_ID_WARPSYNCCOLLECTIVE
-                                            ? e.lanes & exists
-                                            : exists);
-        case Call::barrier: return sass_barrier(s, at, e.barrier);
+            return sass_warpsync(
+                s, at,
+                i.insn.id == SASSDEC_ID_WARPSYNC || i.insn.id == SASSDEC_ID_WARPSYNCCOLLECTIVE
+                    ? e.lanes & exists
+                    : exists);
+        case Call::barrier:
+            return sass_barrier(s, at, e.barrier);
         case Call::cluster_arrive:
         case Call::cluster_wait: {
             Instruction op;
@@ -63,19 +73,23 @@ Machine::Step Machine::sass_other(State& s, Sass& at, int32_t outcome) const {
             op.waits = !arrives;
             op.scope = SASSEMU_SCOPE_CLUSTER;
             op.order = !arrives ? SASSEMU_ORDER_ACQUIRE : SASSEMU_ORDER_RELAXED;
-            if (arrives && i.ptx_known && i.intent.kind == IntentKind::barrier && i.intent.ordering == Ordering::release)
+            if (arrives && i.ptx_known && i.intent.kind == IntentKind::barrier &&
+                i.intent.ordering == Ordering::release)
                 op.order = SASSEMU_ORDER_RELEASE;
             op.text = at.code.text(at.pc);
             t.current = std::make_shared<Instruction>(op);
             return cluster(s, at.thread, *t.current);
         }
         case Call::mbarrier:
-        case Call::mbarrier_test: return sass_mbarrier(s, at, e, outcome);
+        case Call::mbarrier_test:
+            return sass_mbarrier(s, at, e, outcome);
         case Call::exit:
             t.status = ThreadStatus::ended;
             return Step::stop;
-        case Call::fault: return sass_refuse(s, at, std::string("faults: ") + e.problem);
-        default: return sass_async(s, at, e);
+        case Call::fault:
+            return sass_refuse(s, at, std::string("faults: ") + e.problem);
+        default:
+            return sass_async(s, at, e);
     }
     ++s.threads[at.thread].pc;
     return Step::done;
@@ -134,7 +148,8 @@ Machine::Step Machine::sass_warpsync(State& s, Sass& at, uint32_t lanes) const {
     s.events[e].e.order = op.order;
     s.events[e].e.scope = op.scope;
     ThreadState& u = s.threads[at.thread];
-    const std::array<uint64_t, 3> key = {static_cast<uint64_t>(test_.threads[at.thread].cta), number, u.barriers[number]++};
+    const std::array<uint64_t, 3> key = {static_cast<uint64_t>(test_.threads[at.thread].cta),
+                                         number, u.barriers[number]++};
     BarrierInstance& b = s.barriers[key];
     b.arrivals.push_back({e, at.thread, 1, 0, true});
     ++b.lanes;
@@ -145,11 +160,15 @@ Machine::Step Machine::sass_warpsync(State& s, Sass& at, uint32_t lanes) const {
     return Step::stop;
 }
 
-Machine::Step Machine::sass_mbarrier(State& s, Sass& at, const SassEffects& e, int32_t outcome) const {
+Machine::Step Machine::sass_mbarrier(State& s, Sass& at, const SassEffects& e,
+                                     int32_t outcome) const {
     const SassInstruction& i = at.i;
-    const bool initialises = i.insn.id == SASSDEC_ID_SYNCSEXCH, waits = i.insn.id == SASSDEC_ID_SYNCSPHASECHK;
-    if (!initialises && !waits && e.call != SassEffects::Call::mbarrier) return sass_refuse(s, at, "is not explored");
-    if (e.change.counters) return sass_refuse(s, at, "is not explored: the objects of sm_80 are ordinary words");
+    const bool initialises = i.insn.id == SASSDEC_ID_SYNCSEXCH,
+               waits = i.insn.id == SASSDEC_ID_SYNCSPHASECHK;
+    if (!initialises && !waits && e.call != SassEffects::Call::mbarrier)
+        return sass_refuse(s, at, "is not explored");
+    if (e.change.counters)
+        return sass_refuse(s, at, "is not explored: the objects of sm_80 are ordinary words");
     if (waits && i.insists) outcome = 1;
     if (waits && outcome < 0) return Step::fork;
     Instruction op;
@@ -188,22 +207,26 @@ Machine::Step Machine::sass_mbarrier(State& s, Sass& at, const SassEffects& e, i
             op.drop = e.change.drops != 0;
             op.expects = e.change.expect > 0;
             amount(op.expects ? static_cast<uint64_t>(e.change.expect) : e.change.arrivals);
-            if (op.expects && e.change.arrivals != 1) return sass_refuse(s, at, "is not explored: several arrivals with bytes");
+            if (op.expects && e.change.arrivals != 1)
+                return sass_refuse(s, at, "is not explored: several arrivals with bytes");
         } else {
-            op.op = e.change.expect >= 0 ? explore::Op::mbarrier_expect : explore::Op::mbarrier_complete;
+            op.op = e.change.expect >= 0 ? explore::Op::mbarrier_expect
+                                         : explore::Op::mbarrier_complete;
             amount(static_cast<uint64_t>(std::abs(e.change.expect)));
         }
         // The token says in which phase it arrived: a participant arrives once in each.
         uint32_t before = 0;
         for (const MbarrierOp& o : s.mbarriers)
-            before += o.kind == MbarrierOp::Kind::arrive && s.events[o.event].e.thread == static_cast<int32_t>(at.thread) &&
+            before += o.kind == MbarrierOp::Kind::arrive &&
+                      s.events[o.event].e.thread == static_cast<int32_t>(at.thread) &&
                       o.location == test_.names[op.b.name].location;
         for (const uint32_t r : i.writes) t.registers[r] = s.constant((before & 1) << 31);
     }
     const uint32_t unwritten = i.writes.empty() ? 0 : t.registers[op.a.reg];
     mbarrier(s, at.thread, op, outcome);
     ThreadState& u = s.threads[at.thread];
-    if (waits && i.writes.empty() && op.a.reg < u.registers.size()) u.registers[op.a.reg] = unwritten;
+    if (waits && i.writes.empty() && op.a.reg < u.registers.size())
+        u.registers[op.a.reg] = unwritten;
     ++u.pc;
     return Step::done;
 }

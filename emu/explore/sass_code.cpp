@@ -25,8 +25,7 @@ namespace {
 constexpr uint32_t control_groups = SASSDEC_GROUP_BRANCH | SASSDEC_GROUP_CALL |
                                     SASSDEC_GROUP_RETURN | SASSDEC_GROUP_EXIT |
                                     SASSDEC_GROUP_INDIRECT;
-constexpr uint32_t access_groups =
-    SASSDEC_GROUP_LOAD | SASSDEC_GROUP_STORE | SASSDEC_GROUP_ATOMIC;
+constexpr uint32_t access_groups = SASSDEC_GROUP_LOAD | SASSDEC_GROUP_STORE | SASSDEC_GROUP_ATOMIC;
 
 bool has_word(std::string_view mnemonic, std::string_view word) {
     for (size_t at = 0; at <= mnemonic.size();) {
@@ -224,9 +223,13 @@ void SassCode::read_intents() {
                     line = info->ptx_line;
                 }
         // What the PTX itself asks of the warp is no choice of the compiler's.
-        const auto asks = [&](std::string_view opcode) { return i.intent.opcode.starts_with(opcode); };
-        if (i.ptx_known && i.insn.groups & SASSDEC_GROUP_WARP && !i.elects && !(i.insn.groups & SASSDEC_GROUP_CONVERGENCE))
-            i.warp = asks("vote") || asks("shfl") || asks("match") || asks("redux") || asks("activemask");
+        const auto asks = [&](std::string_view opcode) {
+            return i.intent.opcode.starts_with(opcode);
+        };
+        if (i.ptx_known && i.insn.groups & SASSDEC_GROUP_WARP && !i.elects &&
+            !(i.insn.groups & SASSDEC_GROUP_CONVERGENCE))
+            i.warp = asks("vote") || asks("shfl") || asks("match") || asks("redux") ||
+                     asks("activemask");
         const bool fence = i.ptx_known && (i.intent.kind == IntentKind::fence ||
                                            i.intent.kind == IntentKind::proxy_fence);
         // A compiler elects each thread that issues a copy in turn.
@@ -268,8 +271,10 @@ SassCode::Ahead SassCode::ahead(uint32_t pc, int32_t predicate, bool value) cons
             ++out.pc;
         } else if (i.kind == SassInstruction::Kind::order) {
             out.ordered.push_back(text(out.pc++));
-        } else if (i.insn.id == SASSDEC_ID_BRA && i.reads.empty() && sassdec_branch_target(&i.insn, &target)) {
-            out.pc += static_cast<uint32_t>(static_cast<int64_t>(target - image_.section_offset(uint64_t{out.pc} * 16)) / 16);
+        } else if (i.insn.id == SASSDEC_ID_BRA && i.reads.empty() &&
+                   sassdec_branch_target(&i.insn, &target)) {
+            out.pc += static_cast<uint32_t>(
+                static_cast<int64_t>(target - image_.section_offset(uint64_t{out.pc} * 16)) / 16);
         } else {
             break;
         }
@@ -277,19 +282,22 @@ SassCode::Ahead SassCode::ahead(uint32_t pc, int32_t predicate, bool value) cons
     return out;
 }
 
-// A wait that failed is often tried again in a loop of its own, behind the code. If nothing else is done there, and
-// success leads on as at the first try, then a failed try is nothing but time. The line table gives a first try the
-// PTX line before it: what the PTX meant is known of the loop.
+// A wait that failed is often tried again in a loop of its own, behind the code. If nothing else is
+// done there, and success leads on as at the first try, then a failed try is nothing but time. The
+// line table gives a first try the PTX line before it: what the PTX meant is known of the loop.
 void SassCode::read_retries() {
     for (uint32_t pc = 0; pc < count(); ++pc) {
         SassInstruction& first = code_[pc];
-        if (!first.decodes || first.insn.id != SASSDEC_ID_SYNCSPHASECHK || first.writes.size() != 1) continue;
+        if (!first.decodes || first.insn.id != SASSDEC_ID_SYNCSPHASECHK || first.writes.size() != 1)
+            continue;
         const auto done = static_cast<int32_t>(first.writes[0]);
         const Ahead again = ahead(pc + 1, done, false);
         if (again.pc >= count() || !again.ordered.empty() || text(again.pc) != text(pc)) continue;
         const Ahead loop = ahead(again.pc + 1, done, false);
         const Ahead on = ahead(pc + 1, done, true), later = ahead(again.pc + 1, done, true);
-        if (loop.pc != again.pc || !loop.ordered.empty() || on.pc != later.pc || on.ordered != later.ordered) continue;
+        if (loop.pc != again.pc || !loop.ordered.empty() || on.pc != later.pc ||
+            on.ordered != later.ordered)
+            continue;
         first.insists = true;
         const SassInstruction& second = code_[again.pc];
         if (!second.ptx_known || second.intent.kind != IntentKind::mbarrier) continue;
@@ -323,8 +331,10 @@ void SassCode::set_wanted(const std::vector<bool>& wanted) {
                 const bool direct = sassdec_branch_target(&i.insn, &target) != 0 &&
                                     !(i.insn.groups & SASSDEC_GROUP_CALL);
                 if (direct) {
-                    const auto by = static_cast<int64_t>(target - image_.section_offset(pc * 16)) / 16;
-                    const size_t to = pc + static_cast<size_t>(by);  // wraps where it leads out of the code
+                    const auto by =
+                        static_cast<int64_t>(target - image_.section_offset(pc * 16)) / 16;
+                    const size_t to =
+                        pc + static_cast<size_t>(by);  // wraps where it leads out of the code
                     if (to <= n) {
                         join(live_[to]);
                         if (to <= pc) heads_[to] = true;

@@ -1,6 +1,6 @@
-// Machine code as exploration needs it: per instruction the registers that it reads and writes, what
-// kind of step it is, and what the PTX behind it meant. What belongs here: facts about code. What
-// does not: executing it (sass_lane.hpp, sass_steps.cpp).
+// Machine code as exploration needs it: per instruction the registers that it reads and writes,
+// what kind of step it is, and what the PTX behind it meant. What belongs here: facts about code.
+// What does not: executing it (sass_lane.hpp, sass_steps.cpp).
 #pragma once
 
 #include <memory>
@@ -16,7 +16,8 @@ namespace sassemu::explore {
 // Every register that a thread has, in one row of numbers; uniform ones are the thread's own here.
 namespace sass_register {
 constexpr uint32_t general = 0, predicate = 256, uniform = 264, uniform_predicate = 344,
-                   reduced = 352,  // what the last BAR.RED counted, how many took part, and its kind
+                   reduced =
+                       352,  // what the last BAR.RED counted, how many took part, and its kind
     reduced_of = 353, count = 354;
 std::string name(uint32_t index);
 }  // namespace sass_register
@@ -38,7 +39,7 @@ struct SassInstruction {
     bool insists = false;  // a wait that is tried until it succeeds
     bool meets = false;    // a NOP that is all that is left of bar.warp.sync
     bool ptx_known = false;
-    Intent intent;         // of the PTX line that it comes from
+    Intent intent;                    // of the PTX line that it comes from
     std::vector<Instruction> orders;  // the fences that it stands for
     std::string refused;              // why it has no meaning here, if so
 };

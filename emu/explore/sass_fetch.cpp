@@ -64,7 +64,8 @@ SassState SassFetch::start() const {
     return s;
 }
 
-void SassFetch::start_registers(uint32_t thread, uint32_t& pc, std::vector<uint64_t>& registers) const {
+void SassFetch::start_registers(uint32_t thread, uint32_t& pc,
+                                std::vector<uint64_t>& registers) const {
     pc = test_.sass->entry(test_.sass->thread(thread).launch);
     registers = test_.threads[thread].initial;
     if (registers.empty()) registers.resize(test_.threads[thread].registers.size());
@@ -95,7 +96,8 @@ bool SassFetch::where(uint32_t thread, const SassCode& code, uint32_t pc, const 
     return false;
 }
 
-SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc, std::vector<uint64_t>& registers,
+SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc,
+                                std::vector<uint64_t>& registers,
                                 const std::vector<uint32_t>& awaited, bool drained,
                                 std::vector<Instruction>& out, std::vector<uint64_t>& values) {
     using Kind = SassInstruction::Kind;
@@ -111,7 +113,8 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc, std
     const SassInstruction& i = code.at(pc);
     const auto touches = [&](uint32_t r) { return std::ranges::find(awaited, r) != awaited.end(); };
     if (i.guard >= 0 && touches(static_cast<uint32_t>(i.guard))) return What::blocked;
-    if (std::ranges::any_of(i.reads, touches) || std::ranges::any_of(i.writes, touches)) return What::blocked;
+    if (std::ranges::any_of(i.reads, touches) || std::ranges::any_of(i.writes, touches))
+        return What::blocked;
     if (i.guard >= 0 && (registers[static_cast<size_t>(i.guard)] != 0) == i.guard_negated) {
         ++pc;
         return What::ran;
@@ -120,7 +123,9 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc, std
     const auto threads = static_cast<uint32_t>(p.launch(place.launch).launch.block.count());
     const uint32_t exists = low_lanes(std::min(32u, threads - place.thread / 32 * 32));
     if (i.warp && std::popcount(exists) > 1)
-        return where(thread, code, pc, "is not explored: it exchanges values between the threads of a warp"), What::blocked;
+        return where(thread, code, pc,
+                     "is not explored: it exchanges values between the threads of a warp"),
+               What::blocked;
     SassLane& lane = p.lane(thread);
     std::vector<uint64_t> in;
     for (const uint32_t r : i.reads) in.push_back(registers[r]);
@@ -152,7 +157,8 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc, std
         if (e.waited) return What::blocked;
         if (e.call == Call::mbarrier) {
             Mbarrier b = Mbarrier::decode(object);
-            if (const char* wrong = b.apply(e.change)) return where(thread, code, pc, wrong), What::blocked;
+            if (const char* wrong = b.apply(e.change))
+                return where(thread, code, pc, wrong), What::blocked;
             object = b.encode();
         } else {
             object = e.object;
@@ -163,7 +169,8 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc, std
         return What::ran;
     }
     switch (e.call) {
-        case Call::none: break;
+        case Call::none:
+            break;
         case Call::exit:
             if (!drained) return What::blocked;
             self.ended = true;
@@ -196,8 +203,10 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc, std
             ++self.cluster_waits;
             ++pc;
             return What::ran;
-        case Call::fault: return where(thread, code, pc, e.problem), What::blocked;
-        default: return where(thread, code, pc, "is not explored by this model"), What::blocked;
+        case Call::fault:
+            return where(thread, code, pc, e.problem), What::blocked;
+        default:
+            return where(thread, code, pc, "is not explored by this model"), What::blocked;
     }
     if (i.kind == Kind::control) {
         if (!e.next) return where(thread, code, pc, "leads nowhere"), What::blocked;
@@ -205,19 +214,23 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc, std
         pc = static_cast<uint32_t>(e.next - code.image().ops());
         return What::ran;
     }
-    if (e.accesses.empty() && i.insn.groups & (SASSDEC_GROUP_TENSOR | SASSDEC_GROUP_TEXTURE | SASSDEC_GROUP_ASYNC))
+    if (e.accesses.empty() &&
+        i.insn.groups & (SASSDEC_GROUP_TENSOR | SASSDEC_GROUP_TEXTURE | SASSDEC_GROUP_ASYNC))
         return where(thread, code, pc, "is not explored by this model"), What::blocked;
     write();
     if (i.elects)
-        for (const uint32_t r : i.writes) registers[r] = elected(code.registers()[r], lane.lane(), exists);
+        for (const uint32_t r : i.writes)
+            registers[r] = elected(code.registers()[r], lane.lane(), exists);
     for (const Access& a : e.accesses)
-        if (access(s, thread, code, pc, a, a.address[lane.lane()], registers, out, values) == What::blocked)
+        if (access(s, thread, code, pc, a, a.address[lane.lane()], registers, out, values) ==
+            What::blocked)
             return What::blocked;
     ++pc;
     return out.empty() ? What::ran : What::operations;
 }
 
-std::byte* SassFetch::shared(SassState& s, uint32_t thread, uint32_t address, bool own, uint64_t bytes) {
+std::byte* SassFetch::shared(SassState& s, uint32_t thread, uint32_t address, bool own,
+                             uint64_t bytes) {
     SassProgram::Place place;
     if (!test_.sass->shared(test_, thread, address, own, bytes, place)) return nullptr;
     touched_ = true;
@@ -225,8 +238,9 @@ std::byte* SassFetch::shared(SassState& s, uint32_t thread, uint32_t address, bo
     return reinterpret_cast<std::byte*>(memory.data()) + place.offset;
 }
 
-SassFetch::What SassFetch::access(SassState& s, uint32_t thread, const SassCode& code, uint32_t pc, const Access& a,
-                                  uint64_t address, std::vector<uint64_t>& registers, std::vector<Instruction>& out,
+SassFetch::What SassFetch::access(SassState& s, uint32_t thread, const SassCode& code, uint32_t pc,
+                                  const Access& a, uint64_t address,
+                                  std::vector<uint64_t>& registers, std::vector<Instruction>& out,
                                   std::vector<uint64_t>& values) {
     if (a.op == AccessOp::prefetch || a.op == AccessOp::cache) return What::ran;
     const auto number = [&](uint32_t row, uint32_t word) {
@@ -235,14 +249,17 @@ SassFetch::What SassFetch::access(SassState& s, uint32_t thread, const SassCode&
     };
     const auto value = [&](uint32_t row, uint32_t word) -> uint64_t {
         const int32_t r = number(row, word);
-        return r < 0 ? test_.sass->lane(thread).row(row + word * row_bytes) : registers[static_cast<size_t>(r)];
+        return r < 0 ? test_.sass->lane(thread).row(row + word * row_bytes)
+                     : registers[static_cast<size_t>(r)];
     };
     const uint32_t words = std::max(1u, a.bytes / 4u);
     const bool loads = a.op == AccessOp::load, stores = a.op == AccessOp::store;
     const auto high = static_cast<uint32_t>(address >> 32);
     const bool generic = a.space == AccessSpace::generic;
     if (a.space == AccessSpace::local || (generic && high == local_window_high)) {
-        if (a.bytes < 4) return where(thread, code, pc, "is not explored: less than a word of local memory"), What::blocked;
+        if (a.bytes < 4)
+            return where(thread, code, pc, "is not explored: less than a word of local memory"),
+                   What::blocked;
         for (uint32_t k = 0; k < words; ++k) {
             uint32_t& word = s.threads[thread].local[static_cast<uint32_t>(address) / 4 + k];
             if (stores)
@@ -254,7 +271,8 @@ SassFetch::What SassFetch::access(SassState& s, uint32_t thread, const SassCode&
     }
     if (a.space == AccessSpace::shared || (generic && high == shared_window_high)) {
         std::byte* at = shared(s, thread, static_cast<uint32_t>(address), !generic, a.bytes);
-        if (!at || address % a.bytes) return where(thread, code, pc, "reaches no shared memory"), What::blocked;
+        if (!at || address % a.bytes)
+            return where(thread, code, pc, "reaches no shared memory"), What::blocked;
         uint64_t now[2] = {};
         std::memcpy(now, at, a.bytes);
         uint64_t next[2] = {value(a.source[0], 0) | value(a.source[0], 1) << 32,
@@ -262,14 +280,18 @@ SassFetch::What SassFetch::access(SassState& s, uint32_t thread, const SassCode&
         if (words == 1) next[0] = value(a.source[0], 0);
         if (!loads && !stores)
             next[0] = a.atomic == sassemu::AtomicOp::cas
-                          ? (now[0] == next[0] ? value(a.source[1], 0) | (words > 1 ? value(a.source[1], 1) << 32 : 0) : now[0])
+                          ? (now[0] == next[0] ? value(a.source[1], 0) |
+                                                     (words > 1 ? value(a.source[1], 1) << 32 : 0)
+                                               : now[0])
                           : atomic_result(a.atomic, a.type, now[0], next[0], 0);
         if (!loads) std::memcpy(at, next, a.bytes);
         if (!stores && a.op != AccessOp::reduce)
             for (uint32_t k = 0; k < words; ++k)
                 if (const int32_t r = number(a.destination, k); r >= 0) {
                     uint32_t v = static_cast<uint32_t>(now[k / 2] >> 32 * (k % 2));
-                    if (a.sign) v = a.bytes == 1 ? static_cast<uint32_t>(static_cast<int8_t>(v)) : static_cast<uint32_t>(static_cast<int16_t>(v));
+                    if (a.sign)
+                        v = a.bytes == 1 ? static_cast<uint32_t>(static_cast<int8_t>(v))
+                                         : static_cast<uint32_t>(static_cast<int16_t>(v));
                     registers[static_cast<size_t>(r)] = v;
                 }
         return What::ran;
@@ -279,9 +301,12 @@ SassFetch::What SassFetch::access(SassState& s, uint32_t thread, const SassCode&
         return where(thread, code, pc, "reaches memory where no buffer is"), What::blocked;
     if (a.bytes < 4 || (!loads && !stores && (a.bytes != 4 || a.type != AtomicType::u32)))
         if (!(a.bytes == 4 && a.type == AtomicType::s32))
-            return where(thread, code, pc, "is not explored by this model: it takes words of 32 bits"), What::blocked;
+            return where(thread, code, pc,
+                         "is not explored by this model: it takes words of 32 bits"),
+                   What::blocked;
     const Name& name = test_.names[place.name];
-    const bool wide = a.scope == MemScope::cluster || a.scope == MemScope::vc || a.scope == MemScope::gpu || a.scope == MemScope::sys;
+    const bool wide = a.scope == MemScope::cluster || a.scope == MemScope::vc ||
+                      a.scope == MemScope::gpu || a.scope == MemScope::sys;
     for (uint32_t k = 0; k < words; ++k) {
         Instruction op;
         op.op = explore::Op::sass;
@@ -318,13 +343,14 @@ SassFetch::What SassFetch::order(uint32_t thread, const SassCode& code, uint32_t
         values.push_back(0);
         return What::operations;
     };
-    if (i.insn.id == SASSDEC_ID_MEMBAR || i.insn.id == SASSDEC_ID_FENCE || i.insn.id == SASSDEC_ID_MEMBARASYNC) {
+    if (i.insn.id == SASSDEC_ID_MEMBAR || i.insn.id == SASSDEC_ID_FENCE ||
+        i.insn.id == SASSDEC_ID_MEMBARASYNC) {
         op.form = "MEMBAR";
         op.scope = i.insn.id != SASSDEC_ID_MEMBAR ? 2
-                   : has_word(text, "SYS")         ? 4
-                   : has_word(text, "GPU")         ? 3
-                   : has_word(text, "VC")          ? 2
-                                                   : 1;
+                   : has_word(text, "SYS")        ? 4
+                   : has_word(text, "GPU")        ? 3
+                   : has_word(text, "VC")         ? 2
+                                                  : 1;
         (void)lane;
         return emit();
     }
@@ -355,7 +381,8 @@ SassFetch::What SassFetch::order(uint32_t thread, const SassCode& code, uint32_t
             if (!test_.sass->global(a, 4, place)) continue;
             op.form = texture ? "CCTLT" : "CCTL";
             op.group = true;
-            op.b.value = cell_of(test_.names[place.name].location, test_.names[place.name].offset + place.offset);
+            op.b.value = cell_of(test_.names[place.name].location,
+                                 test_.names[place.name].offset + place.offset);
             emit();
         }
         return out.empty() ? What::ran : What::operations;
@@ -379,8 +406,8 @@ bool SassFetch::arrive(SassState& s, uint32_t thread, const BarrierRequest& r) c
 // Every thread of the cluster has arrived once more than this one has waited, or has ended.
 bool SassFetch::cluster_passed(const SassState& s, uint32_t thread) const {
     for (uint32_t t = 0; t < test_.threads.size(); ++t)
-        if (test_.threads[t].sass && test_.threads[t].cluster == test_.threads[thread].cluster && !s.threads[t].ended &&
-            s.threads[t].cluster_arrivals <= s.threads[thread].cluster_waits)
+        if (test_.threads[t].sass && test_.threads[t].cluster == test_.threads[thread].cluster &&
+            !s.threads[t].ended && s.threads[t].cluster_arrivals <= s.threads[thread].cluster_waits)
             return false;
     return true;
 }
@@ -395,7 +422,8 @@ void SassFetch::release(SassState& s) const {
         const auto each = [&](auto&& f) {
             for (uint32_t t = 0; t < test_.threads.size(); ++t)
                 if (test_.threads[t].cta == cta && test_.threads[t].sass)
-                    f(t, (which & 0xff) < 16 ? test_.threads[t].lanes : 1, 1u << test_.sass->thread(t).thread / 32);
+                    f(t, (which & 0xff) < 16 ? test_.threads[t].lanes : 1,
+                      1u << test_.sass->thread(t).thread / 32);
         };
         each([&](uint32_t t, uint32_t lanes, uint32_t warp) {
             if (it->second[t])

@@ -16,7 +16,7 @@ namespace sassemu::explore {
 struct SassState {
     struct OfThread {
         bool ended = false, started = true;
-        int32_t barrier = -1;                // waits at this number
+        int32_t barrier = -1;  // waits at this number
         uint32_t cluster_arrivals = 0, cluster_waits = 0;
         std::map<uint32_t, uint32_t> local;  // words
     };
@@ -48,17 +48,24 @@ class SassFetch {
 
     uint32_t cells() const { return static_cast<uint32_t>(initial_.size()); }
     uint32_t initial(uint32_t cell) const { return initial_[cell]; }
-    uint32_t cell_of(uint32_t location, uint64_t offset) const { return first_[location] + static_cast<uint32_t>(offset / 4); }
-    // Whether a step since the last call read or wrote what other threads of the CTA or cluster see.
+    uint32_t cell_of(uint32_t location, uint64_t offset) const {
+        return first_[location] + static_cast<uint32_t>(offset / 4);
+    }
+    // Whether a step since the last call read or wrote what other threads of the CTA or cluster
+    // see.
     bool touched() { return std::exchange(touched_, false); }
     const std::string& problem() const { return problem_; }  // why nothing was explored
-    void refuse(std::string why) { if (problem_.empty()) problem_ = std::move(why); }
+    void refuse(std::string why) {
+        if (problem_.empty()) problem_ = std::move(why);
+    }
 
   private:
-    What access(SassState& s, uint32_t thread, const SassCode& code, uint32_t pc, const Access& a, uint64_t address,
-                std::vector<uint64_t>& registers, std::vector<Instruction>& out, std::vector<uint64_t>& values);
-    What order(uint32_t thread, const SassCode& code, uint32_t pc, SassLane& lane, const std::vector<uint64_t>& in,
-               std::vector<Instruction>& out, std::vector<uint64_t>& values);
+    What access(SassState& s, uint32_t thread, const SassCode& code, uint32_t pc, const Access& a,
+                uint64_t address, std::vector<uint64_t>& registers, std::vector<Instruction>& out,
+                std::vector<uint64_t>& values);
+    What order(uint32_t thread, const SassCode& code, uint32_t pc, SassLane& lane,
+               const std::vector<uint64_t>& in, std::vector<Instruction>& out,
+               std::vector<uint64_t>& values);
     bool arrive(SassState& s, uint32_t thread, const BarrierRequest& r) const;
     void release(SassState& s) const;
     bool cluster_passed(const SassState& s, uint32_t thread) const;

@@ -45,19 +45,22 @@ class Front {
     Result<Test> read() {
         const std::string header = header_of(text_);
         if (header.empty())
-            return bad(path_, "no line begins with '// litmus '",
-                       "a .sass litmus file holds its test in such lines (docs/litmus.md, section 9)");
+            return bad(
+                path_, "no line begins with '// litmus '",
+                "a .sass litmus file holds its test in such lines (docs/litmus.md, section 9)");
         json_ = Json::parse(header, nullptr, false);
         if (!json_.is_object() || !json_.contains("threads") || !json_["threads"].is_array())
             return bad(path_, "the '// litmus ' lines are no JSON object with threads");
         std::vector<sass::Diagnostic> diagnostics;
         const auto assembled = sass::read_sass(text_, "", diagnostics);
         if (!assembled)
-            return bad(path_ + ":" + std::to_string(diagnostics.front().line), diagnostics.front().what,
-                       diagnostics.front().hint);
+            return bad(path_ + ":" + std::to_string(diagnostics.front().line),
+                       diagnostics.front().what, diagnostics.front().hint);
         assembled_ = &*assembled;
         SASSEMU_TRY(kernels_and_locations());
-        SASSEMU_ASSIGN(test_, read_test(json_.dump(-1, ' ', false, Json::error_handler_t::replace)).within(path_));
+        SASSEMU_ASSIGN(
+            test_,
+            read_test(json_.dump(-1, ' ', false, Json::error_handler_t::replace)).within(path_));
         SASSEMU_TRY(load());
         SASSEMU_TRY(place_locations());
         for (uint32_t t = 0; t < test_.threads.size(); ++t) SASSEMU_TRY(launch(t));
@@ -73,24 +76,29 @@ class Front {
         std::vector<std::string> aliases;
         if (const auto a = json_.find("aliases"); a != json_.end() && a->is_array())
             for (const Json& one : *a)
-                if (one.is_object() && one.contains("addr") && one["addr"].is_string()) aliases.push_back(one["addr"]);
+                if (one.is_object() && one.contains("addr") && one["addr"].is_string())
+                    aliases.push_back(one["addr"]);
         for (Json& thread : json_["threads"]) {
-            const bool named = thread.is_object() && thread.contains("kernel") && thread["kernel"].is_string();
+            const bool named =
+                thread.is_object() && thread.contains("kernel") && thread["kernel"].is_string();
             const std::string name = named ? thread["kernel"].get<std::string>() : std::string{};
             const auto* kernel = find_kernel(*assembled_, name);
             if (!kernel) return bad(path_ + ": threads", "there is no .kernel '" + name + "'");
             kernels_.push_back(kernel);
             values_.push_back(thread.contains("params") ? thread["params"] : Json::object());
-            if (!values_.back().is_object()) return bad(path_ + ": threads", "params must be an object of numbers");
+            if (!values_.back().is_object())
+                return bad(path_ + ": threads", "params must be an object of numbers");
             for (const auto& p : kernel->parameters)
-                if (p.size == 8 && !values_.back().contains(p.name) && !locations.contains(p.name) &&
+                if (p.size == 8 && !values_.back().contains(p.name) &&
+                    !locations.contains(p.name) &&
                     std::ranges::find(aliases, p.name) == aliases.end())
                     locations[p.name] = Json::object();
             const auto number = [&](const char* key, uint64_t most, uint32_t& out) -> Result<void> {
                 out = 0;
                 if (!thread.contains(key)) return {};
                 if (!thread[key].is_number_unsigned() || thread[key].get<uint64_t>() > most)
-                    return bad(path_ + ": threads", std::string(key) + " must be a number up to " + std::to_string(most));
+                    return bad(path_ + ": threads", std::string(key) + " must be a number up to " +
+                                                        std::to_string(most));
                 out = thread[key].get<uint32_t>();
                 return {};
             };
@@ -125,12 +133,14 @@ class Front {
             if (l.space != SASSEMU_SPACE_GLOBAL)
                 return bad(path_ + ": location '" + name.text + "'", "is not global memory",
                            "a kernel's shared memory is what its .shared line gives it");
-            const auto same = std::find_if(test_.names.begin(), test_.names.begin() + n, [&](const Name& other) {
-                return other.location == name.location && other.alias == name.alias;
-            });
+            const auto same =
+                std::find_if(test_.names.begin(), test_.names.begin() + n, [&](const Name& other) {
+                    return other.location == name.location && other.alias == name.alias;
+                });
             uint64_t at = 0;
             if (same != test_.names.begin() + n) {
-                at = addresses_[static_cast<size_t>(same - test_.names.begin())] - same->offset + name.offset;
+                at = addresses_[static_cast<size_t>(same - test_.names.begin())] - same->offset +
+                     name.offset;
             } else {
                 SASSEMU_ASSIGN(at, test_.sass->gpu().allocate(l.bytes, l.name));
                 at += name.offset;
@@ -139,7 +149,9 @@ class Front {
         }
         for (uint32_t n = 0; n < test_.names.size(); ++n) {
             const Name& name = test_.names[n];
-            const uint64_t value = name.initial_address >= 0 ? addresses_[static_cast<size_t>(name.initial_address)] : name.initial;
+            const uint64_t value = name.initial_address >= 0
+                                       ? addresses_[static_cast<size_t>(name.initial_address)]
+                                       : name.initial;
             std::vector<std::byte> bytes(std::min<uint64_t>(8, name.bytes));
             std::memcpy(bytes.data(), &value, bytes.size());
             if (value) SASSEMU_TRY(test_.sass->gpu().write(addresses_[n], bytes));
@@ -160,14 +172,17 @@ class Front {
         for (uint32_t other = 0; other < test_.threads.size(); ++other) {
             if (kernels_[other] != &kernel) continue;
             request.block.x = std::max(request.block.x, places_[other].thread + 1);
-            request.grid.x = std::max(request.grid.x, static_cast<uint32_t>(places_[other].cta) + 1);
+            request.grid.x =
+                std::max(request.grid.x, static_cast<uint32_t>(places_[other].cta) + 1);
         }
         request.params.resize(kernel.parameter_bytes);
         for (const auto& p : kernel.parameters) {
             uint64_t value = 0;
             if (const auto given = values_[t].find(p.name); given != values_[t].end()) {
-                if (!given->is_number_integer()) return bad(path_ + ": threads", "params must be an object of numbers");
-                value = given->is_number_unsigned() ? given->get<uint64_t>() : static_cast<uint64_t>(given->get<int64_t>());
+                if (!given->is_number_integer())
+                    return bad(path_ + ": threads", "params must be an object of numbers");
+                value = given->is_number_unsigned() ? given->get<uint64_t>()
+                                                    : static_cast<uint64_t>(given->get<int64_t>());
             } else if (p.size == 8) {
                 const uint32_t name = find_name(test_, p.name);
                 if (name < addresses_.size()) value = addresses_[name];
@@ -205,7 +220,8 @@ Result<void> finish_sass_threads(Test& test) {
         const std::vector<std::string> named = std::move(thread.registers);
         const std::vector<uint64_t> values = std::move(thread.initial);
         thread.registers.clear();
-        for (const uint32_t r : code.registers()) thread.registers.push_back(sass_register::name(r));
+        for (const uint32_t r : code.registers())
+            thread.registers.push_back(sass_register::name(r));
         thread.initial.assign(thread.registers.size(), 0);
         auto& asked = wanted[&code];
         asked.resize(thread.registers.size());
@@ -213,7 +229,8 @@ Result<void> finish_sass_threads(Test& test) {
         for (size_t k = 0; k < named.size(); ++k) {
             const auto found = std::ranges::find(thread.registers, named[k]);
             if (found == thread.registers.end())
-                return bad(thread.id, "has no register '" + named[k] + "'", "those of its kernel are named as in its text: R8, P0");
+                return bad(thread.id, "has no register '" + named[k] + "'",
+                           "those of its kernel are named as in its text: R8, P0");
             const auto number = static_cast<uint32_t>(found - thread.registers.begin());
             thread.initial[number] = values[k];
             asked[number] = true;

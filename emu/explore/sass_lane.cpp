@@ -21,7 +21,8 @@ struct SassServices {
         return e;
     }
 
-    static const sassemu::Op* fault(Warp& w, const sassemu::Op*, uint32_t, FaultKind, const char* what, bool, uint64_t) {
+    static const sassemu::Op* fault(Warp& w, const sassemu::Op*, uint32_t, FaultKind,
+                                    const char* what, bool, uint64_t) {
         note(w, Call::fault).problem = what;
         return nullptr;
     }
@@ -29,26 +30,38 @@ struct SassServices {
         note(w, Call::fault).problem = "it decodes, but does not execute";
         return nullptr;
     }
-    static const sassemu::Op* split(Warp&, const sassemu::Op* target, uint32_t, const sassemu::Op*) { return target; }
-    static const sassemu::Op* jump(Warp& w, const sassemu::Op*, uint32_t, const uint64_t address[32]) {
+    static const sassemu::Op* split(Warp&, const sassemu::Op* target, uint32_t,
+                                    const sassemu::Op*) {
+        return target;
+    }
+    static const sassemu::Op* jump(Warp& w, const sassemu::Op*, uint32_t,
+                                   const uint64_t address[32]) {
         const sassemu::Op* to = w.cta->launch->code->at(address[lane(w).lane_]);
         if (!to) note(w, Call::fault).problem = "a jump to where no code is";
         return to;
     }
-    static const sassemu::Op* yield(Warp&, const sassemu::Op* target, const sassemu::Op*) { return target; }
+    static const sassemu::Op* yield(Warp&, const sassemu::Op* target, const sassemu::Op*) {
+        return target;
+    }
     static const sassemu::Op* give_way(Warp&, const sassemu::Op* op) { return op + 1; }
-    static const sassemu::Op* bsync(Warp&, const sassemu::Op* op, uint32_t, uint32_t) { return op + 1; }
+    static const sassemu::Op* bsync(Warp&, const sassemu::Op* op, uint32_t, uint32_t) {
+        return op + 1;
+    }
     static void recheck(Warp&) {}
-    static const sassemu::Op* warpsync(Warp& w, const sassemu::Op* op, uint32_t lanes, const uint32_t want[32], Meeting) {
+    static const sassemu::Op* warpsync(Warp& w, const sassemu::Op* op, uint32_t lanes,
+                                       const uint32_t want[32], Meeting) {
         note(w, Call::warpsync).lanes = want[std::countr_zero(lanes)];
         return op + 1;
     }
-    static const sassemu::Op* end_collective(Warp&, const sassemu::Op* op, uint32_t) { return op + 1; }
+    static const sassemu::Op* end_collective(Warp&, const sassemu::Op* op, uint32_t) {
+        return op + 1;
+    }
     static const sassemu::Op* exit(Warp& w, const sassemu::Op*, uint32_t) {
         note(w, Call::exit);
         return nullptr;
     }
-    static const sassemu::Op* barrier(Warp& w, const sassemu::Op* op, uint32_t, const BarrierRequest& r) {
+    static const sassemu::Op* barrier(Warp& w, const sassemu::Op* op, uint32_t,
+                                      const BarrierRequest& r) {
         note(w, Call::barrier).barrier = r;
         return op + 1;
     }
@@ -64,7 +77,8 @@ struct SassServices {
         note(w, Call::mbarrier_test).address = address;
         return reinterpret_cast<std::byte*>(&lane(w).object_);
     }
-    static bool mbarrier(Warp& w, const sassemu::Op*, uint32_t, uint32_t address, const MbarrierChange& c) {
+    static bool mbarrier(Warp& w, const sassemu::Op*, uint32_t, uint32_t address,
+                         const MbarrierChange& c) {
         SassEffects& e = note(w, Call::mbarrier);
         e.address = address;
         e.change = c;
@@ -74,21 +88,25 @@ struct SassServices {
         lane(w).effects_.waited = true;
         return op + 1;
     }
-    static const sassemu::Op* lane_copy(Warp& w, const sassemu::Op* op, uint32_t, const LaneCopy& c) {
+    static const sassemu::Op* lane_copy(Warp& w, const sassemu::Op* op, uint32_t,
+                                        const LaneCopy& c) {
         note(w, Call::lane_copy).lane = c;
         return op + 1;
     }
-    static const sassemu::Op* lane_store(Warp& w, const sassemu::Op* op, uint32_t, const LaneStore& c) {
+    static const sassemu::Op* lane_store(Warp& w, const sassemu::Op* op, uint32_t,
+                                         const LaneStore& c) {
         note(w, Call::lane_store).store = c;
         return op + 1;
     }
     // Launches of a plan follow one another whole.
     static const sassemu::Op* proceed(Warp&, const sassemu::Op* op, uint32_t) { return op + 1; }
-    static const sassemu::Op* bulk_copy(Warp& w, const sassemu::Op* op, uint32_t, const BulkCopy& c) {
+    static const sassemu::Op* bulk_copy(Warp& w, const sassemu::Op* op, uint32_t,
+                                        const BulkCopy& c) {
         note(w, Call::bulk_copy).bulk = c;
         return op + 1;
     }
-    static const sassemu::Op* tensor_copy(Warp& w, const sassemu::Op* op, uint32_t, const TensorCopy& c) {
+    static const sassemu::Op* tensor_copy(Warp& w, const sassemu::Op* op, uint32_t,
+                                          const TensorCopy& c) {
         note(w, Call::tensor_copy).tensor = c;
         return op + 1;
     }
@@ -105,11 +123,14 @@ struct SassServices {
         e.groups = {{g.scoreboard, 0}};
         return op + 1;
     }
-    static const sassemu::Op* wait_copy_groups(Warp& w, const sassemu::Op* op, uint32_t scoreboard, uint32_t left) {
+    static const sassemu::Op* wait_copy_groups(Warp& w, const sassemu::Op* op, uint32_t scoreboard,
+                                               uint32_t left) {
         note(w, Call::wait_groups).groups.push_back({scoreboard, left});
         return op + 1;
     }
-    static const sassemu::Op* sleep(Warp&, const sassemu::Op* op, uint32_t, uint64_t) { return op + 1; }
+    static const sassemu::Op* sleep(Warp&, const sassemu::Op* op, uint32_t, uint64_t) {
+        return op + 1;
+    }
     static const sassemu::Op* access(Warp& w, const sassemu::Op* op, const Access& a) {
         lane(w).effects_.accesses.push_back(a);
         return op + 1;

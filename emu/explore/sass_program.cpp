@@ -55,9 +55,11 @@ Result<void> SassProgram::place_memory(Test& test, uint32_t name, uint64_t addre
     if (images_[location].empty()) {
         cuts_[location] = {0, bytes};
         images_[location].resize(std::max<uint64_t>(bytes, 8));
-        SASSEMU_TRY(gpu_->read(address, std::as_writable_bytes(std::span(images_[location].data(), bytes))));
+        SASSEMU_TRY(gpu_->read(address,
+                               std::as_writable_bytes(std::span(images_[location].data(), bytes))));
     }
-    const bool known = std::any_of(ranges_.begin(), ranges_.end(), [&](const Range& r) { return r.low == address; });
+    const bool known = std::any_of(ranges_.begin(), ranges_.end(),
+                                   [&](const Range& r) { return r.low == address; });
     // The whole location: an access may go beyond the piece that a name is.
     if (!known && test.names[name].offset == 0) ranges_.push_back({address, address + bytes, name});
     return {};
@@ -115,19 +117,21 @@ int32_t SassProgram::cta_of_rank(const Test& test, uint32_t thread, uint32_t ran
     const Launch& launch = launches_[t.launch].prepared->launch;
     const Dim3 &grid = launch.grid, &per = launch.cluster;
     if (rank >= per.count()) return -1;
-    const auto x = static_cast<uint32_t>(t.cta % grid.x), y = static_cast<uint32_t>(t.cta / grid.x % grid.y),
+    const auto x = static_cast<uint32_t>(t.cta % grid.x),
+               y = static_cast<uint32_t>(t.cta / grid.x % grid.y),
                z = static_cast<uint32_t>(t.cta / grid.x / grid.y);
-    const uint64_t cta = (x - x % per.x + rank % per.x) +
-                         uint64_t{grid.x} * ((y - y % per.y + rank / per.x % per.y) +
-                                             uint64_t{grid.y} * (z - z % per.z + rank / per.x / per.y));
+    const uint64_t cta =
+        (x - x % per.x + rank % per.x) +
+        uint64_t{grid.x} * ((y - y % per.y + rank / per.x % per.y) +
+                            uint64_t{grid.y} * (z - z % per.z + rank / per.x / per.y));
     // CTAs of a launch have consecutive numbers in the test.
-    return test.threads[thread].cta + static_cast<int32_t>(static_cast<int64_t>(cta) - static_cast<int64_t>(t.cta));
+    return test.threads[thread].cta +
+           static_cast<int32_t>(static_cast<int64_t>(cta) - static_cast<int64_t>(t.cta));
 }
 
 bool SassProgram::shared(const Test& test, uint32_t thread, uint32_t address, bool own,
                          uint64_t bytes, Place& out) const {
-    const int32_t cta =
-        own ? test.threads[thread].cta : cta_of_rank(test, thread, address >> 24);
+    const int32_t cta = own ? test.threads[thread].cta : cta_of_rank(test, thread, address >> 24);
     const auto found = shared_.find(cta);
     const uint32_t offset = address & 0xffffff;
     if (found == shared_.end() || offset + bytes > test.names[found->second].bytes) return false;
@@ -139,7 +143,8 @@ bool SassProgram::mbarrier(const Test& test, uint32_t thread, uint32_t address, 
     const int32_t cta = cta_of_rank(test, thread, address >> 24);
     const std::pair key{cta, address & 0xffffff};
     const auto found = mbarriers_.find(key);
-    if (found == mbarriers_.end() && (address % 8 || !shared(test, thread, address, false, 8, out))) return false;
+    if (found == mbarriers_.end() && (address % 8 || !shared(test, thread, address, false, 8, out)))
+        return false;
     if (found == mbarriers_.end()) {
         new_mbarriers_.insert(key);
         grew_ = true;

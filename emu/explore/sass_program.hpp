@@ -1,6 +1,6 @@
-// The threads of real kernels as threads of a test: the launches that they belong to, their code, and
-// where their memory lies among the test's locations. Two front ends fill it: .sass files and launch
-// plans (sass_front.cpp, plan_front.cpp). What does not belong here: what instructions do.
+// The threads of real kernels as threads of a test: the launches that they belong to, their code,
+// and where their memory lies among the test's locations. Two front ends fill it: .sass files and
+// launch plans (sass_front.cpp, plan_front.cpp). What does not belong here: what instructions do.
 #pragma once
 
 #include <map>
@@ -31,7 +31,8 @@ class SassProgram {
     // Errors: those of a launch.
     Result<uint32_t> add_launch(const LaunchRequest& request);
     // Global memory [address, address + bytes) as a location of the test; its bytes are read now.
-    Result<uint32_t> add_memory(Test& test, const std::string& name, uint64_t address, uint64_t bytes);
+    Result<uint32_t> add_memory(Test& test, const std::string& name, uint64_t address,
+                                uint64_t bytes);
     // The same for a name that the test has: `address` is that of its location's first byte.
     Result<void> place_memory(Test& test, uint32_t name, uint64_t address);
     // The CTA that a thread of the test runs in has shared memory of its own: as a location.
@@ -58,8 +59,8 @@ class SassProgram {
                 Place& out) const;
     bool mbarrier(const Test& test, uint32_t thread, uint32_t address, Place& out) const;
 
-    // What a run of the search found out too late: boundaries between accesses and mbarrier objects.
-    // It is then begun again.
+    // What a run of the search found out too late: boundaries between accesses and mbarrier
+    // objects. It is then begun again.
     bool cut(uint32_t location, uint64_t first, uint64_t bytes);  // true: known already
     bool grew() const { return grew_; }
     void grow(Test& test);
@@ -67,7 +68,8 @@ class SassProgram {
     const std::vector<uint8_t>& image(uint32_t location) const { return images_[location]; }
 
     // A value of kind sass, when those that it is made of are known.
-    std::optional<uint64_t> compute(const State& s, const Value& v, const Program& p, int depth) const;
+    std::optional<uint64_t> compute(const State& s, const Value& v, const Program& p,
+                                    int depth) const;
 
     // Which names there are that lie in memory that the threads can address, with their sizes.
     std::vector<std::pair<uint64_t, uint64_t>> ranges() const;

@@ -16,9 +16,9 @@ namespace {
 constexpr uint32_t most_guesses = 256;
 
 uint32_t order_of(Ordering o) {
-    constexpr uint32_t orders[] = {SASSEMU_ORDER_WEAK,    SASSEMU_ORDER_RELAXED, SASSEMU_ORDER_ACQUIRE,
-                                   SASSEMU_ORDER_RELEASE, SASSEMU_ORDER_ACQ_REL, SASSEMU_ORDER_SC,
-                                   SASSEMU_ORDER_VOLATILE, SASSEMU_ORDER_MMIO};
+    constexpr uint32_t orders[] = {
+        SASSEMU_ORDER_WEAK,    SASSEMU_ORDER_RELAXED, SASSEMU_ORDER_ACQUIRE,  SASSEMU_ORDER_RELEASE,
+        SASSEMU_ORDER_ACQ_REL, SASSEMU_ORDER_SC,      SASSEMU_ORDER_VOLATILE, SASSEMU_ORDER_MMIO};
     return orders[static_cast<size_t>(o)];
 }
 
@@ -26,13 +26,18 @@ uint32_t order_of(Ordering o) {
 
 uint32_t scope_of(MemScope s) {
     switch (s) {
-        case MemScope::none: return SASSEMU_SCOPE_NONE;
+        case MemScope::none:
+            return SASSEMU_SCOPE_NONE;
         case MemScope::cta:
-        case MemScope::sm: return SASSEMU_SCOPE_CTA;
-        case MemScope::cluster: return SASSEMU_SCOPE_CLUSTER;
+        case MemScope::sm:
+            return SASSEMU_SCOPE_CTA;
+        case MemScope::cluster:
+            return SASSEMU_SCOPE_CLUSTER;
         case MemScope::vc:
-        case MemScope::gpu: return SASSEMU_SCOPE_GPU;
-        case MemScope::sys: return SASSEMU_SCOPE_SYS;
+        case MemScope::gpu:
+            return SASSEMU_SCOPE_GPU;
+        case MemScope::sys:
+            return SASSEMU_SCOPE_SYS;
     }
     return SASSEMU_SCOPE_SYS;
 }
@@ -42,12 +47,12 @@ Machine::Step Machine::sass(State& s, uint32_t thread, int32_t outcome) const {
     const SassCode& code = p.code(p.thread(thread).launch);
     ThreadState& t = s.threads[thread];
     const uint32_t pc = t.pc;
-    Sass at{thread, pc, p, code, code.at(std::min(pc, code.count() - 1)), {}, {}, {}, true, false, 0, {}};
+    Sass at{thread, pc,    p, code, code.at(std::min(pc, code.count() - 1)), {}, {}, {},
+            true,   false, 0, {}};
     if (pc >= code.count() || !at.i.decodes)
         return sass_refuse(s, at, "is no instruction: execution ran off the code");
     const bool head = code.loop_head(pc);
-    if (head)
-        t.visits.push_back({pc, static_cast<uint32_t>(s.events.size()), t.registers});
+    if (head) t.visits.push_back({pc, static_cast<uint32_t>(s.events.size()), t.registers});
     const size_t before = s.events.size();
     const Step step = sass_instruction(s, at, outcome);
     // A guarded instruction is there because of its guard.
@@ -117,11 +122,17 @@ Machine::Step Machine::sass_instruction(State& s, Sass& at, int32_t outcome) con
             at.known = false, at.unknown = v;
     }
     switch (i.kind) {
-        case Kind::plain: return sass_plain(s, at);
-        case Kind::control: return sass_control(s, at);
-        case Kind::access: return sass_access(s, at, outcome);
-        case Kind::order: ++t.pc; return Step::done;
-        case Kind::other: return sass_other(s, at, outcome);
+        case Kind::plain:
+            return sass_plain(s, at);
+        case Kind::control:
+            return sass_control(s, at);
+        case Kind::access:
+            return sass_access(s, at, outcome);
+        case Kind::order:
+            ++t.pc;
+            return Step::done;
+        case Kind::other:
+            return sass_other(s, at, outcome);
     }
     return Step::stop;
 }
@@ -148,7 +159,8 @@ Machine::Step Machine::sass_plain(State& s, Sass& at) const {
     if (at.known && !at.open_guard) {
         SassLane& lane = at.p.lane(at.thread);
         const SassEffects& e = at.run(lane);
-        if (e.call == SassEffects::Call::fault) return sass_refuse(s, at, std::string("faults: ") + e.problem);
+        if (e.call == SassEffects::Call::fault)
+            return sass_refuse(s, at, std::string("faults: ") + e.problem);
         sass_write(s, at, lane, at.input_reads | at.guard_reads);
     } else if (!i.writes.empty()) {
         auto inputs = std::make_shared<std::vector<uint32_t>>();
@@ -164,10 +176,9 @@ Machine::Step Machine::sass_plain(State& s, Sass& at) const {
             uint32_t now = s.add(std::move(v));
             if (i.guard >= 0) {
                 const uint32_t guard = t.registers[static_cast<size_t>(i.guard)];
-                now = at.open_guard
-                          ? s.select(guard, i.guard_negated ? t.registers[r] : now,
-                                     i.guard_negated ? now : t.registers[r])
-                          : s.depending(now, at.guard_reads);
+                now = at.open_guard ? s.select(guard, i.guard_negated ? t.registers[r] : now,
+                                               i.guard_negated ? now : t.registers[r])
+                                    : s.depending(now, at.guard_reads);
             }
             at.fresh.push_back(now);
         }
@@ -189,10 +200,12 @@ Machine::Step Machine::sass_control(State& s, Sass& at) const {
         return Step::stop;
     }
     if (e.call == SassEffects::Call::fault || !e.next)
-        return sass_refuse(s, at, std::string("faults: ") + (e.problem ? e.problem : "it leads nowhere"));
+        return sass_refuse(s, at,
+                           std::string("faults: ") + (e.problem ? e.problem : "it leads nowhere"));
     sass_write(s, at, lane, at.input_reads);
     const auto next = static_cast<uint32_t>(e.next - at.code.image().ops());
-    if (next >= at.code.count()) return sass_refuse(s, at, "calls the driver, which is not explored");
+    if (next >= at.code.count())
+        return sass_refuse(s, at, "calls the driver, which is not explored");
     if (next == at.pc + 1)
         ++t.pc;
     else
@@ -223,11 +236,13 @@ Machine::Step Machine::sass_access(State& s, Sass& at, int32_t outcome) const {
             const uint64_t bytes = e.accesses[0].bytes;
             std::vector<std::pair<uint64_t, uint64_t>> ranges;
             if (near)
-                ranges.emplace_back(0, at.p.launch(at.p.thread(at.thread).launch).launch.shared_bytes);
+                ranges.emplace_back(0,
+                                    at.p.launch(at.p.thread(at.thread).launch).launch.shared_bytes);
             else
                 ranges = at.p.ranges();
             for (const auto& [low, high] : ranges)
-                for (uint64_t a = low; a + bytes <= high && places.size() <= most_guesses; a += bytes)
+                for (uint64_t a = low; a + bytes <= high && places.size() <= most_guesses;
+                     a += bytes)
                     places.push_back(a);
         }
         if (t.guessed_place < 0) {
@@ -239,16 +254,21 @@ Machine::Step Machine::sass_access(State& s, Sass& at, int32_t outcome) const {
             t.guessed_place = outcome;
             outcome = -1;
             s.assumptions.push_back(
-                {s.arithmetic(explore::Op::equal, address, s.constant(places[static_cast<size_t>(t.guessed_place)])), true});
+                {s.arithmetic(explore::Op::equal, address,
+                              s.constant(places[static_cast<size_t>(t.guessed_place)])),
+                 true});
         }
         guessed = places[static_cast<size_t>(t.guessed_place)];
     }
     SassLane& lane = at.p.lane(at.thread);
     const SassEffects e = at.run(lane);
-    if (e.call == SassEffects::Call::fault) return sass_refuse(s, at, std::string("faults: ") + e.problem);
+    if (e.call == SassEffects::Call::fault)
+        return sass_refuse(s, at, std::string("faults: ") + e.problem);
     for (const Access& a : e.accesses)
-        if (a.matrices) return sass_refuse(s, at, "is not explored: it moves matrices of a whole warp");
-    const bool swaps = std::ranges::any_of(e.accesses, [](const Access& a) { return a.atomic == sassemu::AtomicOp::cas; });
+        if (a.matrices)
+            return sass_refuse(s, at, "is not explored: it moves matrices of a whole warp");
+    const bool swaps = std::ranges::any_of(
+        e.accesses, [](const Access& a) { return a.atomic == sassemu::AtomicOp::cas; });
     if (swaps && outcome < 0) return Step::fork;
     // Predicates and the like that the handler knows; what memory gives comes on top.
     sass_write(s, at, lane, at.input_reads | at.guard_reads);
@@ -264,22 +284,26 @@ Machine::Step Machine::sass_access(State& s, Sass& at, int32_t outcome) const {
     return Step::done;
 }
 
-bool Machine::sass_place(State& s, Sass& at, const Access& a, uint64_t address, Operand& out) const {
+bool Machine::sass_place(State& s, Sass& at, const Access& a, uint64_t address,
+                         Operand& out) const {
     const bool window = a.space == AccessSpace::generic && address >> 32 == shared_window_high;
     const bool near = a.space == AccessSpace::shared || window;
     return sass_range(s, at, near, !window, address, a.bytes, a.bytes, out);
 }
 
-// [address, address + bytes): global memory, shared memory of the cluster, or (`own`) of the thread's CTA.
-bool Machine::sass_range(State& s, Sass& at, bool near, bool own, uint64_t address, uint64_t bytes, uint64_t alignment,
-                         Operand& out) const {
+// [address, address + bytes): global memory, shared memory of the cluster, or (`own`) of the
+// thread's CTA.
+bool Machine::sass_range(State& s, Sass& at, bool near, bool own, uint64_t address, uint64_t bytes,
+                         uint64_t alignment, Operand& out) const {
     SassProgram::Place place;
-    const bool found = near ? at.p.shared(test_, at.thread, static_cast<uint32_t>(address), own, bytes, place)
-                            : at.p.global(address, bytes, place);
+    const bool found =
+        near ? at.p.shared(test_, at.thread, static_cast<uint32_t>(address), own, bytes, place)
+             : at.p.global(address, bytes, place);
     if (!found || address % alignment) {
         char where[96];
-        std::snprintf(where, sizeof where, "reaches %s0x%llx, where no %s is", near ? "shared memory at " : "",
-                      static_cast<unsigned long long>(address), near ? "memory" : "buffer");
+        std::snprintf(where, sizeof where, "reaches %s0x%llx, where no %s is",
+                      near ? "shared memory at " : "", static_cast<unsigned long long>(address),
+                      near ? "memory" : "buffer");
         sass_refuse(s, at, where);
         return false;
     }
@@ -298,14 +322,16 @@ Machine::Step Machine::sass_memory(State& s, Sass& at, const Access& a, uint64_t
     if (!sass_place(s, at, a, address, where)) return Step::stop;
     const bool intended = at.i.ptx_known && at.i.intent.kind == IntentKind::access;
     const uint32_t order = order_of(intended ? at.i.intent.ordering : a.ordering);
-    const uint32_t scope = order == SASSEMU_ORDER_WEAK ? static_cast<uint32_t>(SASSEMU_SCOPE_NONE)
-                                                       : scope_of(intended ? at.i.intent.scope : a.scope);
+    const uint32_t scope = order == SASSEMU_ORDER_WEAK
+                               ? static_cast<uint32_t>(SASSEMU_SCOPE_NONE)
+                               : scope_of(intended ? at.i.intent.scope : a.scope);
     // Values of the registers behind a row: of a store or an atomic operation.
     const auto data = [&](uint32_t row) {
         const auto word = [&](uint32_t k) {
             const int32_t r = SassLane::register_of_row(row);
             if (r < 0) return s.constant(at.p.lane(at.thread).row(row + k * row_bytes));
-            return s.threads[at.thread].registers[static_cast<size_t>(at.code.number_of(static_cast<uint32_t>(r) + k))];
+            return s.threads[at.thread]
+                .registers[static_cast<size_t>(at.code.number_of(static_cast<uint32_t>(r) + k))];
         };
         if (a.bytes <= 4) return word(0);
         const uint32_t low = s.join(word(0), 4, word(1));
@@ -325,8 +351,8 @@ Machine::Step Machine::sass_memory(State& s, Sass& at, const Access& a, uint64_t
         for (uint32_t k = 0; 4 * k < a.bytes; ++k) {
             const int32_t r = at.code.number_of(static_cast<uint32_t>(first) + k);
             if (r >= 0)
-                s.threads[at.thread].registers[static_cast<size_t>(r)] =
-                    s.depending(s.part(value, 4 * k, std::min<uint32_t>(4, a.bytes), a.sign), at.guard_reads);
+                s.threads[at.thread].registers[static_cast<size_t>(r)] = s.depending(
+                    s.part(value, 4 * k, std::min<uint32_t>(4, a.bytes), a.sign), at.guard_reads);
         }
     };
     switch (a.op) {
@@ -339,8 +365,10 @@ Machine::Step Machine::sass_memory(State& s, Sass& at, const Access& a, uint64_t
             set_value(s, event(SASSEMU_EVENT_WRITE, order), data(a.source[0]));
             return Step::done;
         case AccessOp::atomic:
-        case AccessOp::reduce: break;
-        default: return Step::done;  // prefetches say nothing
+        case AccessOp::reduce:
+            break;
+        default:
+            return Step::done;  // prefetches say nothing
     }
     const bool acquires = order == SASSEMU_ORDER_ACQUIRE || order == SASSEMU_ORDER_ACQ_REL;
     const bool releases = order == SASSEMU_ORDER_RELEASE || order == SASSEMU_ORDER_ACQ_REL;
@@ -349,7 +377,8 @@ Machine::Step Machine::sass_memory(State& s, Sass& at, const Access& a, uint64_t
     const uint32_t operand = data(a.source[0]);
     // Of shared memory without a scope: its CTA's (PTX has no weak atomic operation).
     const uint32_t own = scope ? scope : static_cast<uint32_t>(SASSEMU_SCOPE_CTA);
-    const uint32_t r = event(SASSEMU_EVENT_READ, acquires && fetches ? SASSEMU_ORDER_ACQUIRE : SASSEMU_ORDER_RELAXED);
+    const uint32_t r = event(SASSEMU_EVENT_READ,
+                             acquires && fetches ? SASSEMU_ORDER_ACQUIRE : SASSEMU_ORDER_RELAXED);
     s.events[r].e.scope = own;
     if (!fetches) s.events[r].e.operation = SASSEMU_OPERATION_REDUCTION;
     const uint32_t old = add_read(s, r);
@@ -369,7 +398,8 @@ Machine::Step Machine::sass_memory(State& s, Sass& at, const Access& a, uint64_t
         fresh = s.made_of(std::move(v), old, operand);
     }
     if (!swaps || outcome == 1) {
-        const uint32_t w = event(SASSEMU_EVENT_WRITE, releases ? SASSEMU_ORDER_RELEASE : SASSEMU_ORDER_RELAXED);
+        const uint32_t w =
+            event(SASSEMU_EVENT_WRITE, releases ? SASSEMU_ORDER_RELEASE : SASSEMU_ORDER_RELAXED);
         s.events[w].e.scope = own;
         set_value(s, w, fresh);
         if (swaps) s.events[w].data |= s.values[operand].reads, s.events[w].data.set(r);
@@ -387,9 +417,11 @@ Machine::Step Machine::sass_memory(State& s, Sass& at, const Access& a, uint64_t
 
 // Memory of the thread alone: values, no events.
 Machine::Step Machine::sass_local(State& s, Sass& at, const Access& a, uint32_t address) const {
-    if (a.bytes < 4 || address % 4) return sass_refuse(s, at, "is not explored: less than a word of local memory");
+    if (a.bytes < 4 || address % 4)
+        return sass_refuse(s, at, "is not explored: less than a word of local memory");
     ThreadState& t = s.threads[at.thread];
-    const int32_t first = SassLane::register_of_row(a.op == AccessOp::load ? a.destination : a.source[0]);
+    const int32_t first =
+        SassLane::register_of_row(a.op == AccessOp::load ? a.destination : a.source[0]);
     for (uint32_t k = 0; 4 * k < a.bytes; ++k) {
         uint32_t& word = t.local[address / 4 + k];
         const int32_t r = first < 0 ? -1 : at.code.number_of(static_cast<uint32_t>(first) + k);

@@ -15,7 +15,7 @@ struct Machine::Sass {
     Events guard_reads, input_reads;  // what they depend on; of stored values not
     bool known = true;                // the inputs are
     bool open_guard = false;
-    uint32_t unknown = 0;             // the first that is not
+    uint32_t unknown = 0;  // the first that is not
     std::vector<uint32_t> fresh;
 
     const SassEffects& run(SassLane& lane) const;

@@ -317,7 +317,8 @@ std::optional<uint64_t> State::slice(uint32_t value, uint64_t first, uint64_t by
             if (!a) return std::nullopt;
             // To 32 bits, as loads extend.
             const uint64_t top = uint64_t{1} << (8 * std::min<uint64_t>(v.bytes, 8) - 1);
-            return part(v.sign && v.bytes < 4 && *a & top ? (*a | ~(2 * top - 1)) & 0xffffffff : *a);
+            return part(v.sign && v.bytes < 4 && *a & top ? (*a | ~(2 * top - 1)) & 0xffffffff
+                                                          : *a);
         }
         case Value::Kind::join: {
             uint64_t out = 0, done = 0;

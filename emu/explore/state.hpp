@@ -40,15 +40,15 @@ struct Value {
         atomic,
         nonzero,
         select,
-        part,       // bytes of a, from `constant`; with a sign to extend, or not
-        join,       // a, and behind its `bytes` bytes b
-        sass,       // what an instruction makes of `inputs`: register a; b the thread, c the pc
-        sass_atomic // an atomic operation of the emulator on a and b
+        part,        // bytes of a, from `constant`; with a sign to extend, or not
+        join,        // a, and behind its `bytes` bytes b
+        sass,        // what an instruction makes of `inputs`: register a; b the thread, c the pc
+        sass_atomic  // an atomic operation of the emulator on a and b
     } kind = Kind::constant;
     Op op = Op::move;
     AtomicOp atomic = AtomicOp::none;
-    uint64_t bytes = 8;            // of an atomic operation: its width
-    uint32_t a = 0, b = 0, c = 0;  // other values; kind read: the event
+    uint64_t bytes = 8;                          // of an atomic operation: its width
+    uint32_t a = 0, b = 0, c = 0;                // other values; kind read: the event
     static constexpr uint32_t address = 0xffff;  // kind sass: instead of a register
     uint64_t constant = 0;
     Events reads;  // the reads it depends on
@@ -121,8 +121,8 @@ struct ThreadState {
     // Machine code.
     std::shared_ptr<const Instruction> current;  // the operation that it waits in
     std::map<uint32_t, uint32_t> local;          // words of its local memory -> values
-    uint32_t guesses = 0;        // needs_value: how many values may be guessed; 0: none
-    int8_t guessed_guard = -1;   // of the instruction that it stands at
+    uint32_t guesses = 0;       // needs_value: how many values may be guessed; 0: none
+    int8_t guessed_guard = -1;  // of the instruction that it stands at
     int64_t guessed_place = -1;
     std::optional<StalledAgent> map;  // a tensor copy at which it stands, until its map is known
     std::bitset<8> bulk_scoreboards;  // the group committed there last was one of bulk copies
@@ -154,8 +154,8 @@ struct MbarrierOp {
     uint32_t expected =
         0;  // value: bytes expected together with an arrival; 0: none (value 0 is the constant 0)
     bool negative = false, drop = false, keeps_phase = false;
-    bool result = true;     // of a wait
-    bool insists = false;   // a wait that stands for all tries before the one that succeeded
+    bool result = true;    // of a wait
+    bool insists = false;  // a wait that stands for all tries before the one that succeeded
 };
 
 // A value that has to turn out true or false: what a compare-and-swap was taken to do.
@@ -180,12 +180,12 @@ struct State {
     std::vector<int32_t> launched;  // thread -> the event that launched it
     int32_t agents = 0;
     bool mbarriers_ordered = false;  // who let which wait through is chosen: `pairing` has it
-    bool overflow = false;  // more events than fit
-    bool bounded = false;   // a loop reached its bound
-    bool unguessed = false;  // an open address had too many places to be guessed
+    bool overflow = false;           // more events than fit
+    bool bounded = false;            // a loop reached its bound
+    bool unguessed = false;          // an open address had too many places to be guessed
     std::array<uint32_t, 128> constants{};  // some that were made, to be used again
-    std::string error;      // the test does what no program may do
-    std::string undefined;  // it did what has no meaning (docs/litmus.md, section 3, 12)
+    std::string error;                      // the test does what no program may do
+    std::string undefined;      // it did what has no meaning (docs/litmus.md, section 3, 12)
     int32_t undefined_at = -1;  // the event at which: only if what came before it is consistent
 
     uint32_t constant(uint64_t v);

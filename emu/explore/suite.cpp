@@ -107,8 +107,10 @@ Result<void> run_case(Case& c, const SuiteOptions& options, Judges& judges) {
             // A machine shows less than its test's model may allow; never more.
             if (c.stated == Verdict::allowed) c.stated = Verdict::unstated;
         }
-        auto report = asked == "nvshmem" ? explore_deliveries(*c.test, options.limits, options.sampling)
-                                         : explore_caches(*c.test, options.limits, asked == "flat", options.sampling);
+        auto report =
+            asked == "nvshmem"
+                ? explore_deliveries(*c.test, options.limits, options.sampling)
+                : explore_caches(*c.test, options.limits, asked == "flat", options.sampling);
         if (report) {
             c.report = std::move(report).value();
         } else {

@@ -70,8 +70,8 @@ enum class Op : uint8_t {
     launch,
     join,
     sass_word,  // real machine code (sass_steps.cpp); in no test's text
-    shmem,  // nvshmem_*: `form` says which (delivery.hpp)
-    sass,   // a form of the caches model (cache_machine.hpp)
+    shmem,      // nvshmem_*: `form` says which (delivery.hpp)
+    sass,       // a form of the caches model (cache_machine.hpp)
 };
 
 enum class AtomicOp : uint8_t {
@@ -109,8 +109,7 @@ struct Instruction {
     Reduction reduction = Reduction::none;
     bool arrives = false, waits = false, negated = false;  // of a barrier
     bool group = false, reads_only = false, no_increment = false, drop = false, no_complete = false,
-         expects = false, fetches = false,
-         insists = false;
+         expects = false, fetches = false, insists = false;
     uint64_t bytes = 0;     // of an access: 0 is the whole location
     Operand a, b, c, d;     // the first is what is written, where something is
     uint32_t target = 0;    // of a branch: an instruction

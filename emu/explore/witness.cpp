@@ -59,8 +59,10 @@ class Graph {
         if (e.thread < 0 || e.source < 0) return {};
         const Thread& thread = test_.threads[static_cast<size_t>(e.thread)];
         if (thread.sass) {
-            const SassCode& words = test_.sass->code(test_.sass->thread(static_cast<uint32_t>(e.thread)).launch);
-            return words.place(static_cast<uint32_t>(e.source)) + " " + words.text(static_cast<uint32_t>(e.source));
+            const SassCode& words =
+                test_.sass->code(test_.sass->thread(static_cast<uint32_t>(e.thread)).launch);
+            return words.place(static_cast<uint32_t>(e.source)) + " " +
+                   words.text(static_cast<uint32_t>(e.source));
         }
         const auto& code = thread.code;
         return static_cast<size_t>(e.source) < code.size()

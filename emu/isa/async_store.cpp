@@ -1,8 +1,9 @@
-// STAS and REDAS: stores and reductions in the shared memory of a CTA of the cluster, which report their
-// bytes to an mbarrier there (PTX ISA, "st.async", "red.async"). An agent performs them (async/agents.hpp).
+// STAS and REDAS: stores and reductions in the shared memory of a CTA of the cluster, which report
+// their bytes to an mbarrier there (PTX ISA, "st.async", "red.async"). An agent performs them
+// (async/agents.hpp).
 //
-// The base pair holds the address of the data and, in its upper register, that of the mbarrier object;
-// both are shared addresses of the cluster.
+// The base pair holds the address of the data and, in its upper register, that of the mbarrier
+// object; both are shared addresses of the cluster.
 #include "emu/isa/async_store.hpp"
 
 namespace sassemu {
@@ -10,8 +11,8 @@ namespace SASSEMU_ISA_NS {
 
 namespace {
 
-// a, c, m[0]: address; b: that of the object; d: the data; k[0]: bytes; k[1]: AtomicOp, none to store;
-// k[2]: AtomicType.
+// a, c, m[0]: address; b: that of the object; d: the data; k[0]: bytes; k[1]: AtomicOp, none to
+// store; k[2]: AtomicType.
 const Op* store(const Op* op, Warp& w, uint32_t mask) {
     LaneStore s;
     s.bytes = op->k[0];
@@ -23,10 +24,11 @@ const Op* store(const Op* op, Warp& w, uint32_t mask) {
         s.to[lane] = w.row(op->a)[lane] + w.scalar32(op->c) + op->m[0];
         s.mbarrier[lane] = object[lane];
         if ((s.to[lane] ^ s.mbarrier[lane]) >> 24)
-            return services(w).fault(w, op, 1u << lane, FaultKind::cluster,
-                                     "the data and its mbarrier lie in different CTAs of the cluster", true,
-                                     s.to[lane]);
-        for (uint32_t i = 0; i < s.bytes / 4; ++i) s.data[lane][i] = w.row(op->d + i * row_bytes)[lane];
+            return services(w).fault(
+                w, op, 1u << lane, FaultKind::cluster,
+                "the data and its mbarrier lie in different CTAs of the cluster", true, s.to[lane]);
+        for (uint32_t i = 0; i < s.bytes / 4; ++i)
+            s.data[lane][i] = w.row(op->d + i * row_bytes)[lane];
     }
     return services(w).lane_store(w, op, mask, s);
 }
@@ -44,10 +46,17 @@ void address(Lower& x, const typed::Mem& mem, typed::AddressExt ext) {
 void lower(Lower& x, const typed::Stas& i) {
     uint8_t words;
     switch (i.size) {
-        case typed::MemSize::B32: words = 1; break;
-        case typed::MemSize::B64: words = 2; break;
-        case typed::MemSize::B128: words = 4; break;
-        default: return x.reject("STAS of an invalid size");
+        case typed::MemSize::B32:
+            words = 1;
+            break;
+        case typed::MemSize::B64:
+            words = 2;
+            break;
+        case typed::MemSize::B128:
+            words = 4;
+            break;
+        default:
+            return x.reject("STAS of an invalid size");
     }
     address(x, i.addr, i.ext);
     x.op.d = x.source_row(i.data.index, words);
@@ -59,14 +68,22 @@ void lower(Lower& x, const typed::Redas& i) {
     using T = typed::AtomType;
     AtomicType type;
     switch (i.type) {
-        case T::U32: type = AtomicType::u32; break;
-        case T::S32: type = AtomicType::s32; break;
-        case T::U64: type = AtomicType::u64; break;
-        default: return x.reject("REDAS of an invalid type");
+        case T::U32:
+            type = AtomicType::u32;
+            break;
+        case T::S32:
+            type = AtomicType::s32;
+            break;
+        case T::U64:
+            type = AtomicType::u64;
+            break;
+        default:
+            return x.reject("REDAS of an invalid type");
     }
     const bool wide = type == AtomicType::u64;
-    static constexpr AtomicOp operations[] = {AtomicOp::add, AtomicOp::min, AtomicOp::max, AtomicOp::inc,
-                                              AtomicOp::dec, AtomicOp::and_, AtomicOp::or_, AtomicOp::xor_};
+    static constexpr AtomicOp operations[] = {AtomicOp::add, AtomicOp::min, AtomicOp::max,
+                                              AtomicOp::inc, AtomicOp::dec, AtomicOp::and_,
+                                              AtomicOp::or_, AtomicOp::xor_};
     if (i.op >= std::size(operations)) return x.reject("REDAS with an invalid operation");
     address(x, i.addr, i.ext);
     x.op.d = x.source_row(i.data.index, wide ? 2 : 1);

@@ -24,16 +24,36 @@ bool in_window(uint64_t address) {
 bool operator_of(Lower& x, typed::AtomOp op, AtomicOp& out) {
     using O = typed::AtomOp;
     switch (op) {
-        case O::ADD: out = AtomicOp::add; return true;
-        case O::MIN: out = AtomicOp::min; return true;
-        case O::MAX: out = AtomicOp::max; return true;
-        case O::INC: out = AtomicOp::inc; return true;
-        case O::DEC: out = AtomicOp::dec; return true;
-        case O::AND: out = AtomicOp::and_; return true;
-        case O::OR: out = AtomicOp::or_; return true;
-        case O::XOR: out = AtomicOp::xor_; return true;
-        case O::EXCH: out = AtomicOp::exch; return true;
-        default: x.gap("an atomic operator without known behaviour"); return false;
+        case O::ADD:
+            out = AtomicOp::add;
+            return true;
+        case O::MIN:
+            out = AtomicOp::min;
+            return true;
+        case O::MAX:
+            out = AtomicOp::max;
+            return true;
+        case O::INC:
+            out = AtomicOp::inc;
+            return true;
+        case O::DEC:
+            out = AtomicOp::dec;
+            return true;
+        case O::AND:
+            out = AtomicOp::and_;
+            return true;
+        case O::OR:
+            out = AtomicOp::or_;
+            return true;
+        case O::XOR:
+            out = AtomicOp::xor_;
+            return true;
+        case O::EXCH:
+            out = AtomicOp::exch;
+            return true;
+        default:
+            x.gap("an atomic operator without known behaviour");
+            return false;
     }
 }
 
@@ -45,22 +65,54 @@ struct Shape {
 bool shape_of(Lower& x, typed::AtomType type, Shape& out) {
     using T = typed::AtomType;
     switch (type) {
-        case T::U32: out = {AtomicType::u32, 1, 1}; return true;
-        case T::S32: out = {AtomicType::s32, 1, 1}; return true;
-        case T::U64: out = {AtomicType::u64, 2, 1}; return true;
-        case T::S64: out = {AtomicType::s64, 2, 1}; return true;
-        case T::B128: out = {AtomicType::b128, 4, 1}; return true;
-        case T::F32_FTZ_RN: out = {AtomicType::f32, 1, 1}; return true;
-        case T::F32x2_FTZ_RN: out = {AtomicType::f32, 1, 2}; return true;
-        case T::F32x4_FTZ_RN: out = {AtomicType::f32, 1, 4}; return true;
-        case T::F64_RN: out = {AtomicType::f64, 2, 1}; return true;
-        case T::F16x2_RN: out = {AtomicType::f16x2_rn, 1, 1}; return true;
-        case T::F16x4_RN: out = {AtomicType::f16x2_rn, 1, 2}; return true;
-        case T::F16x8_RN: out = {AtomicType::f16x2_rn, 1, 4}; return true;
-        case T::BF16x2_RN: out = {AtomicType::bf16x2, 1, 1}; return true;
-        case T::BF16x4_RN: out = {AtomicType::bf16x2, 1, 2}; return true;
-        case T::BF16x8_RN: out = {AtomicType::bf16x2, 1, 4}; return true;
-        default: x.gap("an atomic type without known behaviour"); return false;
+        case T::U32:
+            out = {AtomicType::u32, 1, 1};
+            return true;
+        case T::S32:
+            out = {AtomicType::s32, 1, 1};
+            return true;
+        case T::U64:
+            out = {AtomicType::u64, 2, 1};
+            return true;
+        case T::S64:
+            out = {AtomicType::s64, 2, 1};
+            return true;
+        case T::B128:
+            out = {AtomicType::b128, 4, 1};
+            return true;
+        case T::F32_FTZ_RN:
+            out = {AtomicType::f32, 1, 1};
+            return true;
+        case T::F32x2_FTZ_RN:
+            out = {AtomicType::f32, 1, 2};
+            return true;
+        case T::F32x4_FTZ_RN:
+            out = {AtomicType::f32, 1, 4};
+            return true;
+        case T::F64_RN:
+            out = {AtomicType::f64, 2, 1};
+            return true;
+        case T::F16x2_RN:
+            out = {AtomicType::f16x2_rn, 1, 1};
+            return true;
+        case T::F16x4_RN:
+            out = {AtomicType::f16x2_rn, 1, 2};
+            return true;
+        case T::F16x8_RN:
+            out = {AtomicType::f16x2_rn, 1, 4};
+            return true;
+        case T::BF16x2_RN:
+            out = {AtomicType::bf16x2, 1, 1};
+            return true;
+        case T::BF16x4_RN:
+            out = {AtomicType::bf16x2, 1, 2};
+            return true;
+        case T::BF16x8_RN:
+            out = {AtomicType::bf16x2, 1, 4};
+            return true;
+        default:
+            x.gap("an atomic type without known behaviour");
+            return false;
     }
 }
 
@@ -73,14 +125,18 @@ bool is_float(AtomicType t) {
 bool exists(AtomicOp op, AtomicType type) {
     switch (type) {
         case AtomicType::f32:
-        case AtomicType::f64: return op == AtomicOp::add;
+        case AtomicType::f64:
+            return op == AtomicOp::add;
         case AtomicType::f16x2_rn:
         case AtomicType::bf16x2:
             return op == AtomicOp::add || op == AtomicOp::min || op == AtomicOp::max;
         case AtomicType::u64:
-        case AtomicType::s64: return op != AtomicOp::inc && op != AtomicOp::dec;
-        case AtomicType::b128: return op == AtomicOp::exch || op == AtomicOp::cas;
-        default: return true;
+        case AtomicType::s64:
+            return op != AtomicOp::inc && op != AtomicOp::dec;
+        case AtomicType::b128:
+            return op == AtomicOp::exch || op == AtomicOp::cas;
+        default:
+            return true;
     }
 }
 
@@ -148,10 +204,14 @@ void reduction(Lower& x, const T& i) {
 
 uint32_t shift_of(typed::SharedScale scale) {
     switch (scale) {
-        case typed::SharedScale::X4: return 2;
-        case typed::SharedScale::X8: return 3;
-        case typed::SharedScale::X16: return 4;
-        default: return 0;
+        case typed::SharedScale::X4:
+            return 2;
+        case typed::SharedScale::X8:
+            return 3;
+        case typed::SharedScale::X16:
+            return 4;
+        default:
+            return 0;
     }
 }
 
@@ -175,8 +235,7 @@ const Op* atomic_port_rows(const Op* op, Warp& w, uint32_t mask, uint32_t operan
     const uint32_t* high = w.row(op->b);
     if (a.space == AccessSpace::shared) {
         const uint32_t add = w.scalar32(op->c) + op->m[0];
-        for (uint32_t lane = 0; lane < 32; ++lane)
-            a.address[lane] = (low[lane] << op->m[1]) + add;
+        for (uint32_t lane = 0; lane < 32; ++lane) a.address[lane] = (low[lane] << op->m[1]) + add;
     } else {
         const uint64_t add = w.scalar64(op->c) + static_cast<uint64_t>(signed_offset(op));
         for (uint32_t lane = 0; lane < 32; ++lane)
@@ -263,8 +322,8 @@ void lower(Lower& x, const typed::AtomsPopcInc& i) {
     x.op.e = x.op.f = zero_row;
     describe(x, AccessOp::atomic, AccessSpace::shared, typed::MemOrder::WEAK);
     x.op.k[0] = static_cast<uint8_t>(Width::b32);
-    x.op.m[2] = static_cast<uint32_t>(AtomicOp::add) |
-                static_cast<uint32_t>(AtomicType::u32) << 8 | 1 << 16;
+    x.op.m[2] = static_cast<uint32_t>(AtomicOp::add) | static_cast<uint32_t>(AtomicType::u32) << 8 |
+                1 << 16;
     x.op.m[3] = no_predicate;
     if (x.through_port()) {
         x.handler(popc_inc_port);
@@ -282,8 +341,7 @@ void lower(Lower& x, const typed::AtomsCas& i) {
     x.op.e = x.source_row(i.cmp.index, shape.words);
     x.op.f = x.source_row(i.data.index, shape.words);
     const bool reports = i.mode == typed::CasMode::CAST || i.mode == typed::CasMode::CAST_SPIN;
-    if (!reports && i.pd.index != no_predicate)
-        return x.gap("a predicate result of ATOMS.CAS");
+    if (!reports && i.pd.index != no_predicate) return x.gap("a predicate result of ATOMS.CAS");
     finish(x, AtomicOp::cas, shape, AccessSpace::shared, typed::MemOrder::WEAK, false,
            reports ? atomic_reports_swap : 0, i.pd.index);
 }

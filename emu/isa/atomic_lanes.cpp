@@ -99,8 +99,8 @@ SASSEMU_INLINE typename Step::T global_step(const Op* op, std::byte* at, typenam
     for (;;) {
         const T next = Step::apply(op, old, v, swap);
         // An operation that leaves the value alone is a read of it.
-        if (next == old || __atomic_compare_exchange_n(p, &old, next, true, __ATOMIC_ACQ_REL,
-                                                       __ATOMIC_ACQUIRE)) {
+        if (next == old ||
+            __atomic_compare_exchange_n(p, &old, next, true, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
             changed = next != old;
             return old;
         }
@@ -142,10 +142,11 @@ template <class Step>
 const Op* far(const Op* op, Warp& w, uint32_t mask) {
     using T = typename Step::T;
     const FarAddress a = far_address<false>(op, w, mask, sizeof(T));
-    if (w.watch) [[unlikely]] return atomic_port(op, w, mask);
+    if (w.watch) [[unlikely]]
+        return atomic_port(op, w, mask);
     V32 offset;
-    if (!reach<true>(w, a.first, sizeof(T)) ||
-        !far_offsets(op, w, mask, a, sizeof(T), offset)) [[unlikely]]
+    if (!reach<true>(w, a.first, sizeof(T)) || !far_offsets(op, w, mask, a, sizeof(T), offset))
+        [[unlikely]]
         return atomic_port(op, w, mask);
     std::byte* host = w.cta->last.host;
     // An extent is never part of a window, so every lane is global.
@@ -163,8 +164,8 @@ const Op* far(const Op* op, Warp& w, uint32_t mask) {
     for (uint32_t m = mask; m; m &= m - 1) {
         const auto lane = static_cast<uint32_t>(std::countr_zero(m));
         bool changed;
-        const T old = global_step<Step>(op, host + at[lane], value<T>(v, lane),
-                                        value<T>(s, lane), changed);
+        const T old =
+            global_step<Step>(op, host + at[lane], value<T>(v, lane), value<T>(s, lane), changed);
         any |= changed;
         give<T>(d, lane, old);
     }
@@ -220,18 +221,30 @@ void choose(Lower& x, AccessSpace space) {
 template <class T, bool Signed>
 void choose_integer(Lower& x, AtomicOp op, AccessSpace space) {
     switch (op) {
-        case AtomicOp::add: return choose<IntegerStep<AtomicOp::add, T, false>>(x, space);
-        case AtomicOp::min: return choose<IntegerStep<AtomicOp::min, T, Signed>>(x, space);
-        case AtomicOp::max: return choose<IntegerStep<AtomicOp::max, T, Signed>>(x, space);
-        case AtomicOp::inc: return choose<IntegerStep<AtomicOp::inc, T, false>>(x, space);
-        case AtomicOp::dec: return choose<IntegerStep<AtomicOp::dec, T, false>>(x, space);
-        case AtomicOp::and_: return choose<IntegerStep<AtomicOp::and_, T, false>>(x, space);
-        case AtomicOp::or_: return choose<IntegerStep<AtomicOp::or_, T, false>>(x, space);
-        case AtomicOp::xor_: return choose<IntegerStep<AtomicOp::xor_, T, false>>(x, space);
-        case AtomicOp::exch: return choose<IntegerStep<AtomicOp::exch, T, false>>(x, space);
-        case AtomicOp::cas: return choose<IntegerStep<AtomicOp::cas, T, false>>(x, space);
-        case AtomicOp::none: return choose<IntegerStep<AtomicOp::none, T, false>>(x, space);
-        default: return x.handler(atomic_port);
+        case AtomicOp::add:
+            return choose<IntegerStep<AtomicOp::add, T, false>>(x, space);
+        case AtomicOp::min:
+            return choose<IntegerStep<AtomicOp::min, T, Signed>>(x, space);
+        case AtomicOp::max:
+            return choose<IntegerStep<AtomicOp::max, T, Signed>>(x, space);
+        case AtomicOp::inc:
+            return choose<IntegerStep<AtomicOp::inc, T, false>>(x, space);
+        case AtomicOp::dec:
+            return choose<IntegerStep<AtomicOp::dec, T, false>>(x, space);
+        case AtomicOp::and_:
+            return choose<IntegerStep<AtomicOp::and_, T, false>>(x, space);
+        case AtomicOp::or_:
+            return choose<IntegerStep<AtomicOp::or_, T, false>>(x, space);
+        case AtomicOp::xor_:
+            return choose<IntegerStep<AtomicOp::xor_, T, false>>(x, space);
+        case AtomicOp::exch:
+            return choose<IntegerStep<AtomicOp::exch, T, false>>(x, space);
+        case AtomicOp::cas:
+            return choose<IntegerStep<AtomicOp::cas, T, false>>(x, space);
+        case AtomicOp::none:
+            return choose<IntegerStep<AtomicOp::none, T, false>>(x, space);
+        default:
+            return x.handler(atomic_port);
     }
 }
 
@@ -239,16 +252,24 @@ void choose_integer(Lower& x, AtomicOp op, AccessSpace space) {
 
 void choose_atomic(Lower& x, AtomicOp op, AtomicType type, AccessSpace space) {
     switch (type) {
-        case AtomicType::u32: return choose_integer<uint32_t, false>(x, op, space);
-        case AtomicType::s32: return choose_integer<uint32_t, true>(x, op, space);
-        case AtomicType::u64: return choose_integer<uint64_t, false>(x, op, space);
-        case AtomicType::s64: return choose_integer<uint64_t, true>(x, op, space);
-        case AtomicType::f32: return x.handler(far<AddF32>);
-        case AtomicType::f64: return x.handler(far<AddF64>);
+        case AtomicType::u32:
+            return choose_integer<uint32_t, false>(x, op, space);
+        case AtomicType::s32:
+            return choose_integer<uint32_t, true>(x, op, space);
+        case AtomicType::u64:
+            return choose_integer<uint64_t, false>(x, op, space);
+        case AtomicType::s64:
+            return choose_integer<uint64_t, true>(x, op, space);
+        case AtomicType::f32:
+            return x.handler(far<AddF32>);
+        case AtomicType::f64:
+            return x.handler(far<AddF64>);
         case AtomicType::f16x2:
         case AtomicType::f16x2_rn:
-        case AtomicType::bf16x2: return x.handler(far<Packed>);
-        default: return x.handler(atomic_port);
+        case AtomicType::bf16x2:
+            return x.handler(far<Packed>);
+        default:
+            return x.handler(atomic_port);
     }
 }
 

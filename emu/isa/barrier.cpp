@@ -26,12 +26,14 @@ const Op* bar(const Op* op, Warp& w, uint32_t mask) {
     return services(w).barrier(w, op, mask, request);
 }
 
-// B2R.RESULT: the count of a POPC reduction in the register, the truth of AND and OR in the predicate.
+// B2R.RESULT: the count of a POPC reduction in the register, the truth of AND and OR in the
+// predicate.
 const Op* b2r_result(const Op* op, Warp& w, uint32_t mask) {
     const Cta& cta = *w.cta;
     const uint32_t count = cta.barrier_result[w.index];
     const bool all = count == cta.barrier_expected[w.index];
-    const bool truth = w.barrier_op == static_cast<uint8_t>(BarrierOp::reduce_and) ? all : count != 0;
+    const bool truth =
+        w.barrier_op == static_cast<uint8_t>(BarrierOp::reduce_and) ? all : count != 0;
     L::store(w.row(op->d), L::splat(count), mask);
     write_predicate(w, op->k[0], truth ? ~0u : 0, mask);
     return op + 1;
@@ -39,16 +41,22 @@ const Op* b2r_result(const Op* op, Warp& w, uint32_t mask) {
 
 BarrierOp operation(Lower& x, typed::BarMode mode, typed::BarRed red) {
     switch (mode) {
-        case typed::BarMode::SYNC: return BarrierOp::sync;
-        case typed::BarMode::ARV: return BarrierOp::arrive;
+        case typed::BarMode::SYNC:
+            return BarrierOp::sync;
+        case typed::BarMode::ARV:
+            return BarrierOp::arrive;
         case typed::BarMode::RED:
             switch (red) {
-                case typed::BarRed::POPC: return BarrierOp::reduce_popc;
-                case typed::BarRed::AND: return BarrierOp::reduce_and;
-                case typed::BarRed::OR: return BarrierOp::reduce_or;
+                case typed::BarRed::POPC:
+                    return BarrierOp::reduce_popc;
+                case typed::BarRed::AND:
+                    return BarrierOp::reduce_and;
+                case typed::BarRed::OR:
+                    return BarrierOp::reduce_or;
             }
             break;
-        default: break;
+        default:
+            break;
     }
     x.gap("this barrier mode");
     return BarrierOp::sync;

@@ -1,9 +1,10 @@
-// UBLKCP, UTMALDG, UTMASTG and what goes with them: how the operands of bulk and tensor copies lie in
-// uniform registers. The copies are async/'s. Read off what ptxas 13.0 emits for PTX:
+// UBLKCP, UTMALDG, UTMASTG and what goes with them: how the operands of bulk and tensor copies lie
+// in uniform registers. The copies are async/'s. Read off what ptxas 13.0 emits for PTX:
 //   UBLKCP.S.G [d], [s], c   d: shared address, mbarrier; s: global address (pair)
 //   UBLKCP.S.S [d], [s], c   d: shared address, mbarrier of the other CTA; s: shared address
 //   UBLKCP.G.S [d], [s], c   d: global address (pair); s: shared address
-//                            c: units of 16 bytes in bits 15..0, ranks of a multicast in bits 31..16
+//                            c: units of 16 bytes in bits 15..0, ranks of a multicast in
+//                            bits 31..16
 //   UTMALDG [d], [s] (, c)   d: shared address, mbarrier, coordinates; s: tensor map (pair);
 //                            c: ranks of a multicast in bits 31..16
 //   UTMASTG [d], [s]         d: shared address, coordinates; s: tensor map (pair)
@@ -19,8 +20,8 @@ uint64_t pair(const Warp& w, uint32_t at) {
     return w.uniform[at / 4] | uint64_t{w.uniform[at / 4 + 1]} << 32;
 }
 
-// a: destination, b: source, c: size and ranks, as byte offsets into the uniform registers; k[0]: to global,
-// k[1]: from global, k[2]: multicast.
+// a: destination, b: source, c: size and ranks, as byte offsets into the uniform registers; k[0]:
+// to global, k[1]: from global, k[2]: multicast.
 const Op* bulk(const Op* op, Warp& w, uint32_t mask) {
     BulkCopy copy;
     copy.to_global = op->k[0];
@@ -56,7 +57,8 @@ const Op* end_group(const Op* op, Warp& w, uint32_t) {
     return services(w).end_copy_group(w, op, {.bulk = true, .scoreboard = op->k[0]});
 }
 
-// fence.proxy.tensormap acquire. PTX wants an address in global memory; an H200 checks only its alignment.
+// fence.proxy.tensormap acquire. PTX wants an address in global memory; an H200 checks only its
+// alignment.
 const Op* acquire_map(const Op* op, Warp& w, uint32_t mask) {
     Access a;
     a.op = AccessOp::cache;
@@ -69,7 +71,8 @@ const Op* acquire_map(const Op* op, Warp& w, uint32_t mask) {
     return services(w).access(w, op, a);
 }
 
-void tensor_operands(Lower& x, const typed::Mem& d, const typed::Mem& map, typed::TmaDim dim, bool store) {
+void tensor_operands(Lower& x, const typed::Mem& d, const typed::Mem& map, typed::TmaDim dim,
+                     bool store) {
     const uint32_t dimensions = static_cast<uint32_t>(dim) + 1;
     if (dimensions > 5) return x.reject("a tensor copy of an invalid dimension");
     x.op.k[0] = static_cast<uint8_t>(dimensions);

@@ -30,7 +30,8 @@ const Op* bra_if_both(const Op* op, Warp& w, uint32_t mask) {
 // Taken as a whole when lanes of the mask do not run together (DIV, m[2] = 0), or when they do.
 const Op* bra_convergence(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
-    const uint32_t want = op->k[1] ? (op->k[2] ? ~w.scalar32(op->a) : w.scalar32(op->a)) & w.live : w.live;
+    const uint32_t want =
+        op->k[1] ? (op->k[2] ? ~w.scalar32(op->a) : w.scalar32(op->a)) & w.live : w.live;
     // The lanes that execute the branch, guard included, not all that run: code that finds masks
     // different between lanes relies on it (R2UR with a predicate, then @!P BRA.DIV).
     const bool together = (want & ~mask) == 0;
@@ -55,8 +56,8 @@ void set_predicate(Lower& x, const typed::Pred& p) {
 void set_meeting(Lower& x, Meeting m) { x.op.k[2] = static_cast<uint8_t>(m); }
 bool always(const typed::Pred& p) { return p.index == 7 && !p.neg; }
 
-// Register targets: 64-bit row pair (or uniform pair) at a, plus 64 bits of displacement in m[2..3];
-// k[1]: uniform; k[2]: the sum counts from the section's first instruction.
+// Register targets: 64-bit row pair (or uniform pair) at a, plus 64 bits of displacement in
+// m[2..3]; k[1]: uniform; k[2]: the sum counts from the section's first instruction.
 const Op* jump_register(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
     if (!mask) return op + 1;
@@ -96,7 +97,8 @@ const Op* bsync(const Op* op, Warp& w, uint32_t mask) {
     if (!mask) return op + 1;
     // Everybody is here already: the common end of a uniform region.
     const uint32_t need = w.b[op->k[1]][std::countr_zero(mask)] & w.live;
-    if (mask == w.active && (need & ~mask) == 0) [[likely]] return op + 1;
+    if (mask == w.active && (need & ~mask) == 0) [[likely]]
+        return op + 1;
     return services(w).bsync(w, op, mask, op->k[1]);
 }
 const Op* leave_barrier(const Op* op, Warp& w, uint32_t mask) {
@@ -162,7 +164,9 @@ const Op* nanosleep(const Op* op, Warp& w, uint32_t mask) {
 
 const Op* nothing(const Op* op, Warp&, uint32_t) { return op + 1; }
 
-const Op* launch_dependents(const Op* op, Warp& w, uint32_t mask) { return services(w).launch_dependents(w, op, mask); }
+const Op* launch_dependents(const Op* op, Warp& w, uint32_t mask) {
+    return services(w).launch_dependents(w, op, mask);
+}
 
 }  // namespace
 
@@ -188,15 +192,19 @@ void lower(Lower& x, const typed::Bra& i) {
 void lower(Lower& x, const typed::Brx& i) {
     x.op.a = x.source_row(i.a.index, 2);
     set_predicate(x, i.pa);
-    set_jump(x, static_cast<int64_t>(i.offset.imm) +
-                    static_cast<int64_t>(x.offset() - x.section_begin() + 16), true);
+    set_jump(x,
+             static_cast<int64_t>(i.offset.imm) +
+                 static_cast<int64_t>(x.offset() - x.section_begin() + 16),
+             true);
 }
 void lower(Lower& x, const typed::Brxu& i) {
     x.op.a = x.uniform_scalar(i.a.index, 2);
     x.op.k[1] = 1;
     set_predicate(x, i.pa);
-    set_jump(x, static_cast<int64_t>(i.offset.imm) +
-                    static_cast<int64_t>(x.offset() - x.section_begin() + 16), true);
+    set_jump(x,
+             static_cast<int64_t>(i.offset.imm) +
+                 static_cast<int64_t>(x.offset() - x.section_begin() + 16),
+             true);
 }
 void lower(Lower& x, const typed::Jmp& i) {
     if (i.how != typed::BraKind::NONE) return x.gap("JMP.U, JMP.DIV and JMP.CONV");
@@ -336,7 +344,9 @@ void lower(Lower& x, const typed::Nanosleep& i) {
     x.handler(nanosleep);
 }
 // griddepcontrol.launch_dependents.
-void lower(Lower& x, const typed::Preexit&) { x.handler(x.late_copies() ? launch_dependents : nothing); }
+void lower(Lower& x, const typed::Preexit&) {
+    x.handler(x.late_copies() ? launch_dependents : nothing);
+}
 
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu

@@ -1,6 +1,6 @@
-// Conversions between single numbers of two formats: F2F, F2I, I2F, I2FP, FRND, and U*. Every source becomes
-// an f32 or f64 value (exactly), or a 32- or 64-bit integer; results are rounded once from there.
-// Packed conversions are in conversion_packed.cpp.
+// Conversions between single numbers of two formats: F2F, F2I, I2F, I2FP, FRND, and U*. Every
+// source becomes an f32 or f64 value (exactly), or a 32- or 64-bit integer; results are rounded
+// once from there. Packed conversions are in conversion_packed.cpp.
 #include "emu/isa/conversion.hpp"
 
 #include "emu/isa/float_modes.hpp"
@@ -30,7 +30,8 @@ template <class T>
 Operand source(Lower& x, const typed::Src& s, T format) {
     if (!is_wide(format)) return x.source(s);
     const bool odd_register = s.kind == typed::SrcKind::Reg && s.index != SASSDEC_RZ && s.index % 2;
-    const bool odd_uniform = s.kind == typed::SrcKind::UReg && s.index != SASSDEC_URZ && s.index % 2;
+    const bool odd_uniform =
+        s.kind == typed::SrcKind::UReg && s.index != SASSDEC_URZ && s.index % 2;
     if (odd_register || odd_uniform || (s.kind == typed::SrcKind::Const && s.offset % 8))
         x.reject("a misaligned 64-bit operand");
     return x.source(s, 2);
@@ -45,11 +46,12 @@ SASSEMU_INLINE V64 flush_double(V64 v) {
     const Mask normal = L::nonzero(L::and_(L::hi32(v), L::splat(0x7ff00000u)));
     return L::select64(normal, v, L::and64(v, L::splat64(uint64_t{1} << 63)));
 }
-// Where f32 or f64 NaNs with sign and payload survive, the upper fraction bits of the narrower one are
-// those of the wider, quieted, and modifiers do not touch them (measured on an H200).
+// Where f32 or f64 NaNs with sign and payload survive, the upper fraction bits of the narrower one
+// are those of the wider, quieted, and modifiers do not touch them (measured on an H200).
 SASSEMU_INLINE V32 f16_nan_to_f32(V32 v) {
     const V32 sign = L::shl(L::and_(v, L::splat(0x8000u)), L::splat(16));
-    return L::or_(L::or_(sign, L::splat(0x7f800000u)), L::shl(L::and_(v, L::splat(0x3ffu)), L::splat(13)));
+    return L::or_(L::or_(sign, L::splat(0x7f800000u)),
+                  L::shl(L::and_(v, L::splat(0x3ffu)), L::splat(13)));
 }
 SASSEMU_INLINE V32 f32_nan_to_half(V32 v, FloatFormat to) {
     const V32 upper = L::shr(v, L::splat(16));
@@ -144,21 +146,32 @@ SASSEMU_INLINE V32 nan_rule(V32 r, Mask nan, unsigned mode, IntFormat to) {
     if (!(mode & mode_ntz)) {
         switch (to) {
             case IntFormat::U8:
-            case IntFormat::S8: value = 0x80u; break;
+            case IntFormat::S8:
+                value = 0x80u;
+                break;
             case IntFormat::U16:
-            case IntFormat::S16: value = 0x8000u; break;
-            default: value = 0x80000000u; break;
+            case IntFormat::S16:
+                value = 0x8000u;
+                break;
+            default:
+                value = 0x80000000u;
+                break;
         }
     }
     return L::select(nan, L::splat(value), r);
 }
 SASSEMU_INLINE V32 narrow_integer(V32 v, IntFormat to) {
     switch (to) {
-        case IntFormat::U8: return L::sat_narrow<8, false, false>(v);
-        case IntFormat::S8: return L::sat_narrow<8, true, true>(v);
-        case IntFormat::U16: return L::sat_narrow<16, false, false>(v);
-        case IntFormat::S16: return L::sat_narrow<16, true, true>(v);
-        default: return v;
+        case IntFormat::U8:
+            return L::sat_narrow<8, false, false>(v);
+        case IntFormat::S8:
+            return L::sat_narrow<8, true, true>(v);
+        case IntFormat::U16:
+            return L::sat_narrow<16, false, false>(v);
+        case IntFormat::S16:
+            return L::sat_narrow<16, true, true>(v);
+        default:
+            return v;
     }
 }
 SASSEMU_INLINE bool is_signed(IntFormat f) { return static_cast<unsigned>(f) & 1; }
@@ -224,13 +237,16 @@ SASSEMU_INLINE V32 integer_source(const Op* op, const Warp& w) {
     V32 v = read<B>(w, op->b);
     const unsigned shift = (op->k[0] & mode_h1 ? 16 : 0) + (op->k[1] >> 4) * 8;
     switch (static_cast<IntFormat>(op->k[1] & 15)) {
-        case IntFormat::U8: return L::and_(L::shr(v, L::splat(shift)), L::splat(0xffu));
+        case IntFormat::U8:
+            return L::and_(L::shr(v, L::splat(shift)), L::splat(0xffu));
         case IntFormat::S8:
             return L::sar(L::shl(v, L::splat(24 - shift)), L::splat(24));
-        case IntFormat::U16: return L::and_(L::shr(v, L::splat(shift)), L::splat(0xffffu));
+        case IntFormat::U16:
+            return L::and_(L::shr(v, L::splat(shift)), L::splat(0xffffu));
         case IntFormat::S16:
             return L::sar(L::shl(v, L::splat(16 - shift)), L::splat(16));
-        default: return v;
+        default:
+            return v;
     }
 }
 SASSEMU_INLINE V64 integer_to_double(V32 v, bool is_signed_source) {
@@ -239,13 +255,12 @@ SASSEMU_INLINE V64 integer_to_double(V32 v, bool is_signed_source) {
 SASSEMU_RARE V32 integer_to_float(V32 v, unsigned mode, bool is_signed_source, FloatFormat to) {
     if (to == FloatFormat::BF16) return f64_to_bf16(integer_to_double(v, is_signed_source), mode);
     return with_rounding(mode, [&]<Rounding R>() {
-        if (to == FloatFormat::F16)
-            return L::f64_to_f16<R>(integer_to_double(v, is_signed_source));
+        if (to == FloatFormat::F16) return L::f64_to_f16<R>(integer_to_double(v, is_signed_source));
         return is_signed_source ? L::s32_to_f32<R>(v) : L::u32_to_f32<R>(v);
     });
 }
-// 64-bit integers of at least 2^53 keep their low bits as one sticky bit far below what f16 and bf16
-// round at, so that going through f64 rounds only once.
+// 64-bit integers of at least 2^53 keep their low bits as one sticky bit far below what f16 and
+// bf16 round at, so that going through f64 rounds only once.
 SASSEMU_INLINE V64 sticky(V64 v, bool is_signed_source) {
     const V64 limit = L::splat64(uint64_t{1} << 53);
     const Mask small = is_signed_source ? L::cmp_lt_u64(L::add64(v, limit), L::add64(limit, limit))
@@ -262,7 +277,8 @@ SASSEMU_RARE V32 wide_to_float(V64 v, unsigned mode, bool is_signed_source, Floa
         });
     }
     const V64 s = sticky(v, is_signed_source);
-    const V64 d = is_signed_source ? L::s64_to_f64<Rounding::rn>(s) : L::u64_to_f64<Rounding::rn>(s);
+    const V64 d =
+        is_signed_source ? L::s64_to_f64<Rounding::rn>(s) : L::u64_to_f64<Rounding::rn>(s);
     if (to == FloatFormat::BF16) return f64_to_bf16(d, mode);
     return with_rounding(mode, [&]<Rounding R>() { return L::f64_to_f16<R>(d); });
 }
@@ -314,8 +330,8 @@ const Op* round_single(const Op* op, Warp& w, uint32_t mask) {
 template <Kind B>
 const Op* round_double(const Op* op, Warp& w, uint32_t mask) {
     const V64 v = double_source<B>(op, w);
-    write64<false>(w, op->d,
-                   with_rounding(op->k[0], [&]<Rounding R>() { return L::drnd<R>(v); }), mask);
+    write64<false>(w, op->d, with_rounding(op->k[0], [&]<Rounding R>() { return L::drnd<R>(v); }),
+                   mask);
     return op + 1;
 }
 
@@ -323,22 +339,26 @@ const Op* round_double(const Op* op, Warp& w, uint32_t mask) {
 
 const Op* uniform_narrow(const Op* op, Warp& w, uint32_t) {
     const V32 v = single_source<Kind::scalar>(op, w);
-    write_uniform(w, op->d, L::lane(single_to_narrow(v, op->k[0], static_cast<FloatFormat>(op->k[2])), 0));
+    write_uniform(w, op->d,
+                  L::lane(single_to_narrow(v, op->k[0], static_cast<FloatFormat>(op->k[2])), 0));
     return op + 1;
 }
 const Op* uniform_to_integer(const Op* op, Warp& w, uint32_t) {
     const V32 v = single_source<Kind::scalar>(op, w);
-    write_uniform(w, op->d, L::lane(single_to_integer(v, op->k[0], static_cast<IntFormat>(op->k[2])), 0));
+    write_uniform(w, op->d,
+                  L::lane(single_to_integer(v, op->k[0], static_cast<IntFormat>(op->k[2])), 0));
     return op + 1;
 }
 const Op* uniform_to_float(const Op* op, Warp& w, uint32_t) {
     const V32 v = integer_source<Kind::scalar>(op, w);
     const bool s = is_signed(static_cast<IntFormat>(op->k[1] & 15));
-    write_uniform(w, op->d, L::lane(integer_to_float(v, op->k[0], s, static_cast<FloatFormat>(op->k[2])), 0));
+    write_uniform(w, op->d,
+                  L::lane(integer_to_float(v, op->k[0], s, static_cast<FloatFormat>(op->k[2])), 0));
     return op + 1;
 }
 template <class S, class D>
-void set_up_uniform(Lower& x, const typed::Reg& d, const typed::Src& b, S from, D to, unsigned mode, Handler handler) {
+void set_up_uniform(Lower& x, const typed::Reg& d, const typed::Src& b, S from, D to, unsigned mode,
+                    Handler handler) {
     if (is_wide(from) || is_wide(to)) return x.reject("a uniform conversion of 64 bits");
     const Operand o = x.source(b);
     x.op.d = x.uniform_destination(d.index);
@@ -368,7 +388,8 @@ unsigned half_mode(const typed::Src& s, typed::HalfSelect h) {
 }  // namespace
 
 void lower(Lower& x, const typed::F2f& i) {
-    const unsigned mode = static_cast<unsigned>(i.rnd) | (i.ftz ? mode_ftz : 0) | half_mode(i.b, i.half);
+    const unsigned mode =
+        static_cast<unsigned>(i.rnd) | (i.ftz ? mode_ftz : 0) | half_mode(i.b, i.half);
     const bool scalar = set_up(x, i.d, i.b, i.src, i.dst, mode).scalar;
     if (i.dst == FloatFormat::F64)
         x.handler(scalar ? double_from_single<Kind::scalar> : double_from_single<Kind::row>);
@@ -411,20 +432,26 @@ void lower(Lower& x, const typed::Uf2f& i) {
     set_up_uniform(x, i.d, i.b, i.src, static_cast<FloatFormat>(i.dst), mode, uniform_narrow);
 }
 void lower(Lower& x, const typed::Uf2i& i) {
-    const unsigned mode = static_cast<unsigned>(i.rnd) | (i.ftz ? mode_ftz : 0) | (i.ntz ? mode_ntz : 0) | half_mode(i.b, i.half);
+    const unsigned mode = static_cast<unsigned>(i.rnd) | (i.ftz ? mode_ftz : 0) |
+                          (i.ntz ? mode_ntz : 0) | half_mode(i.b, i.half);
     set_up_uniform(x, i.d, i.b, i.src, i.dst, mode, uniform_to_integer);
 }
 void lower(Lower& x, const typed::Ui2f& i) {
-    set_up_uniform(x, i.d, i.b, i.src, i.dst, static_cast<unsigned>(i.rnd) | half_mode(i.b, i.half), uniform_to_float);
-    if (i.b.kind != typed::SrcKind::Imm) x.op.k[1] |= static_cast<uint8_t>(static_cast<unsigned>(i.byte) << 4);
+    set_up_uniform(x, i.d, i.b, i.src, i.dst, static_cast<unsigned>(i.rnd) | half_mode(i.b, i.half),
+                   uniform_to_float);
+    if (i.b.kind != typed::SrcKind::Imm)
+        x.op.k[1] |= static_cast<uint8_t>(static_cast<unsigned>(i.byte) << 4);
 }
 void lower(Lower& x, const typed::Ui2fp& i) {
-    if (i.dst != static_cast<unsigned>(FloatFormat::F32) || i.src < 4 || i.src > 5) return x.reject("UI2FP of invalid formats");
-    set_up_uniform(x, i.d, i.b, static_cast<IntFormat>(i.src), FloatFormat::F32, i.rnd, uniform_to_float);
+    if (i.dst != static_cast<unsigned>(FloatFormat::F32) || i.src < 4 || i.src > 5)
+        return x.reject("UI2FP of invalid formats");
+    set_up_uniform(x, i.d, i.b, static_cast<IntFormat>(i.src), FloatFormat::F32, i.rnd,
+                   uniform_to_float);
 }
 
 void lower(Lower& x, const typed::Frnd& i) {
-    const unsigned mode = static_cast<unsigned>(i.rnd) | (i.ftz ? mode_ftz : 0) | half_mode(i.b, i.half);
+    const unsigned mode =
+        static_cast<unsigned>(i.rnd) | (i.ftz ? mode_ftz : 0) | half_mode(i.b, i.half);
     const bool scalar = set_up(x, i.d, i.b, i.format, i.format, mode).scalar;
     if (i.format == FloatFormat::F64)
         x.handler(scalar ? round_double<Kind::scalar> : round_double<Kind::row>);

@@ -1,6 +1,6 @@
 // Packed conversions: F2FP (pairs of f16, bf16, fp8; tf32) and F2IP. Operand a goes to the upper
-// half or byte. A 16-bit pair lands below what operand c holds: d = c << 16 | pair, as the sequences
-// show that compilers emit for four values.
+// half or byte. A 16-bit pair lands below what operand c holds: d = c << 16 | pair, as the
+// sequences show that compilers emit for four values.
 #include "emu/isa/conversion.hpp"
 #include "emu/isa/float_modes.hpp"
 
@@ -60,8 +60,8 @@ const Op* pack_merge(const Op* op, Warp& w, uint32_t mask) {
 
 // ---- fp8 -------------------------------------------------------------------------------------
 
-// f32 to e4m3 or e5m2, round to nearest even. Subnormals are rounded by an f32 addition whose result
-// has the quantum of the format; larger values by adding half a quantum to the bits.
+// f32 to e4m3 or e5m2, round to nearest even. Subnormals are rounded by an f32 addition whose
+// result has the quantum of the format; larger values by adding half a quantum to the bits.
 SASSEMU_INLINE V32 encode8(V32 v, unsigned mode) {
     const bool e4m3 = mode & mode_e4m3;
     const unsigned fraction = e4m3 ? 3 : 2, bias = e4m3 ? 7 : 15, cut = 23 - fraction;
@@ -91,7 +91,8 @@ SASSEMU_INLINE V32 decode8(V32 v, bool e4m3) {
     const V32 magnitude = L::and_(v, L::splat(0x7fu));
     if (!e4m3) return L::or_(L::f16_to_f32(L::shl(magnitude, L::splat(8))), sign);
     // As an f16 the exponent is 8 too small.
-    const V32 value = L::fmul<>(L::f16_to_f32(L::shl(magnitude, L::splat(7))), L::splat(0x43800000u));
+    const V32 value =
+        L::fmul<>(L::f16_to_f32(L::shl(magnitude, L::splat(7))), L::splat(0x43800000u));
     const V32 r = L::select(L::cmp_eq(magnitude, L::splat(0x7fu)), L::splat(L::kF32Nan), value);
     return L::or_(r, sign);
 }
@@ -138,11 +139,14 @@ const Op* to_tf32(const Op* op, Warp& w, uint32_t mask) {
     write<false>(w, op->d, L::select(L::fisnan(v), L::splat(0x7fffe000u), r), mask);
     return op + 1;
 }
-// Two f32 to saturated bytes. A NaN is 0, without .NTZ the highest bit, as those of F2I; but never below 0 with .RELU.
+// Two f32 to saturated bytes. A NaN is 0, without .NTZ the highest bit, as those of F2I; but never
+// below 0 with .RELU.
 SASSEMU_RARE V32 to_byte(V32 v, unsigned mode) {
-    V32 r = with_rounding(mode & mode_rz ? static_cast<unsigned>(Rounding::rz) : 0, [&]<Rounding R>() {
-        return mode & mode_signed ? L::f32_to_small<R, 8, true>(v) : L::f32_to_small<R, 8, false>(v);
-    });
+    V32 r =
+        with_rounding(mode & mode_rz ? static_cast<unsigned>(Rounding::rz) : 0, [&]<Rounding R>() {
+            return mode & mode_signed ? L::f32_to_small<R, 8, true>(v)
+                                      : L::f32_to_small<R, 8, false>(v);
+        });
     const bool relu = mode & mode_relu && mode & mode_signed;
     if (relu) r = L::max_s(r, L::splat(0));
     return mode & mode_ntz || relu ? r : L::select(L::fisnan(v), L::splat(0x80u), r);
@@ -224,12 +228,17 @@ void lower(Lower& x, const typed::F2fpTf32& i) {
     x.handler(scalar ? to_tf32<Kind::scalar> : to_tf32<Kind::row>);
 }
 void lower(Lower& x, const typed::F2ip& i) {
-    if (i.rnd != static_cast<unsigned>(Rounding::rn) && i.rnd != static_cast<unsigned>(Rounding::rz)) x.reject("an invalid rounding");
+    if (i.rnd != static_cast<unsigned>(Rounding::rn) &&
+        i.rnd != static_cast<unsigned>(Rounding::rz))
+        x.reject("an invalid rounding");
     if (i.dst > 1) x.reject("an invalid integer format");
-    if (i.c.kind != typed::SrcKind::Reg) return x.gap("F2IP above an immediate or a uniform register");
+    if (i.c.kind != typed::SrcKind::Reg)
+        return x.gap("F2IP above an immediate or a uniform register");
     const bool h1 = i.half == typed::HalfSelect::H1;
-    const bool scalar = set_b(x, i.d, i.b, (i.relu ? mode_relu : 0) | (h1 ? mode_h1 : 0) | (i.dst ? mode_signed : 0) |
-                                               (i.ntz ? mode_ntz : 0) | (i.rnd ? mode_rz : 0));
+    const bool scalar =
+        set_b(x, i.d, i.b,
+              (i.relu ? mode_relu : 0) | (h1 ? mode_h1 : 0) | (i.dst ? mode_signed : 0) |
+                  (i.ntz ? mode_ntz : 0) | (i.rnd ? mode_rz : 0));
     x.op.a = x.source(i.a).at;
     x.op.c = x.source(i.c).at;
     x.handler(scalar ? pack_bytes<Kind::scalar> : pack_bytes<Kind::row>);

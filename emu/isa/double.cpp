@@ -67,8 +67,8 @@ const Op* pair3(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
-// To nearest, unmodified operands, results that are numbers: nearly all there is. The rest is settled
-// by the handlers above.
+// To nearest, unmodified operands, results that are numbers: nearly all there is. The rest is
+// settled by the handlers above.
 template <Kind K>
 SASSEMU_INLINE auto operand64(const Warp& w, uint32_t at) {
     if constexpr (K == Kind::row)
@@ -153,10 +153,10 @@ void lower3(Lower& x, const typed::Dfma& i) {
 
 // ---- DSETP -----------------------------------------------------------------------------------
 
-// .MIN and .MAX: the first result says that a is the minimum (maximum), where a number beats a NaN and
-// -0 < +0; equal operands count as a for .MIN and as b for .MAX. The second says that both are NaN,
-// without the boolean operation (measured on an H200). Compilers select by the first and quiet the
-// selected operand where the second holds.
+// .MIN and .MAX: the first result says that a is the minimum (maximum), where a number beats a NaN
+// and -0 < +0; equal operands count as a for .MIN and as b for .MAX. The second says that both are
+// NaN, without the boolean operation (measured on an H200). Compilers select by the first and quiet
+// the selected operand where the second holds.
 template <bool Max>
 SASSEMU_RARE Mask takes_a(V64 a, V64 b, Mask* both_nan) {
     const Mask nan_a = L::dcmp<Compare::nan>(a, a), nan_b = L::dcmp<Compare::nan>(b, b);
@@ -192,8 +192,7 @@ const Op* set_predicate(const Op* op, Warp& w, uint32_t mask) {
         second = ~first;
     }
     write_predicate(w, op->d, combine(first, p, op->k[0]), mask);
-    if (op->e != 7)
-        write_predicate(w, op->e, plain ? second : combine(second, p, op->k[0]), mask);
+    if (op->e != 7) write_predicate(w, op->e, plain ? second : combine(second, p, op->k[0]), mask);
     return op + 1;
 }
 

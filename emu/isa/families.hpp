@@ -49,7 +49,7 @@
 #if __has_include("emu/isa/system.hpp")
 #include "emu/isa/system.hpp"
 #endif
-#include "emu/isa/mbarrier.hpp"
 #include "emu/isa/async_store.hpp"
 #include "emu/isa/bulk.hpp"
+#include "emu/isa/mbarrier.hpp"
 #include "emu/isa/tensor_memory.hpp"

@@ -82,7 +82,8 @@ struct MinMax {
 // e: the predicate of .IS_A (PT when there is none).
 template <Kind B>
 const Op* minmax_any_mode(const Op* op, Warp& w, uint32_t mask) {
-    const MinMaxResult r = min_max(read<Kind::row>(w, op->a), read<B>(w, op->b), predicate_source<2>(op, w), *op);
+    const MinMaxResult r =
+        min_max(read<Kind::row>(w, op->a), read<B>(w, op->b), predicate_source<2>(op, w), *op);
     write<false>(w, op->d, r.value, mask);
     if (op->e != 7) write_predicate(w, op->e, r.is_a, mask);
     return op + 1;
@@ -102,9 +103,11 @@ void lower_minmax_any_mode(Lower& x, const T& i, const Operand& a, const Operand
 // FMNMX3: of three. k[1]: bit 0, b is a scalar; bit 1, c is.
 const Op* minmax_three(const Op* op, Warp& w, uint32_t mask) {
     const auto source = [&](uint32_t at, bool scalar, uint32_t modifier) {
-        return apply_modifier(scalar ? read<Kind::scalar>(w, at) : read<Kind::row>(w, at), modifier);
+        return apply_modifier(scalar ? read<Kind::scalar>(w, at) : read<Kind::row>(w, at),
+                              modifier);
     };
-    const V32 a = source(op->a, false, op->m[0]), b = source(op->b, op->k[1] & 1, op->m[1]), c = source(op->c, op->k[1] & 2, op->m[2]);
+    const V32 a = source(op->a, false, op->m[0]), b = source(op->b, op->k[1] & 1, op->m[1]),
+              c = source(op->c, op->k[1] & 2, op->m[2]);
     const Mask min = predicate_source<2>(op, w);
     write<false>(w, op->d, min_max(min_max(a, b, min, op->k[0]), c, min, op->k[0]), mask);
     return op + 1;

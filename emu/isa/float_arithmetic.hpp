@@ -1,5 +1,5 @@
-// fp32 operations in every mode that an instruction may ask for, as FADD, FMUL, FFMA and FMNMX and their namesakes on the
-// uniform datapath compute them. No instruction is here.
+// fp32 operations in every mode that an instruction may ask for, as FADD, FMUL, FFMA and FMNMX and
+// their namesakes on the uniform datapath compute them. No instruction is here.
 #pragma once
 
 #include "emu/isa/float_modes.hpp"
@@ -44,7 +44,8 @@ SASSEMU_INLINE V32 scaled_product(V32 a, V32 b, uint64_t scale) {
     if constexpr (!Ftz) return r;
     // What rounds to less than 2^-126 with all 24 bits is flushed (measured on an H200); 2^64 times
     // the product has them all.
-    const V32 enlarged = L::f64_to_f32<R>(L::dmul<Rounding::rn>(scaled, L::splat64(uint64_t{1087} << 52)));
+    const V32 enlarged =
+        L::f64_to_f32<R>(L::dmul<Rounding::rn>(scaled, L::splat64(uint64_t{1087} << 52)));
     const Mask tiny = L::cmp_lt_u(L::fabs(enlarged), L::splat((127u - 126 + 64) << 23));
     return L::select(tiny, L::and_(enlarged, L::splat(0x80000000u)), r);
 }
@@ -91,9 +92,9 @@ bool flushes(typed::Fmz f) { return f == typed::Fmz::FTZ; }
 bool zeroes(typed::Fmz f) { return f == typed::Fmz::FMZ; }
 
 // Minimum where the predicate holds, maximum elsewhere. op.k[0]: 1 flush, 2 NaN wins, 4 .XORSIGN.
-// As measured on an H200: .IS_A compares the result with the modified a before .FTZ, so a flushed a or one that gets another
-// sign is not it, and holds where a is the NaN that wins; .XORSIGN compares the modified operands and replaces the result's
-// sign by the xor of the registers' signs.
+// As measured on an H200: .IS_A compares the result with the modified a before .FTZ, so a flushed a
+// or one that gets another sign is not it, and holds where a is the NaN that wins; .XORSIGN
+// compares the modified operands and replaces the result's sign by the xor of the registers' signs.
 constexpr unsigned minmax_ftz = 1, minmax_nan = 2, minmax_xorsign = 4;
 struct MinMaxResult {
     V32 value;
@@ -121,7 +122,8 @@ SASSEMU_INLINE MinMaxResult min_max(V32 a, V32 b, Mask min, const Op& op) {
 }
 template <class T>
 uint8_t minmax_mode(const T& i) {
-    return static_cast<uint8_t>((i.ftz ? minmax_ftz : 0) | (i.nan ? minmax_nan : 0) | (i.xorsign ? minmax_xorsign : 0));
+    return static_cast<uint8_t>((i.ftz ? minmax_ftz : 0) | (i.nan ? minmax_nan : 0) |
+                                (i.xorsign ? minmax_xorsign : 0));
 }
 
 }  // namespace

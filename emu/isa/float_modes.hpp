@@ -1,5 +1,6 @@
-// What the float families share: the rounding and flushing mode of an operation that is chosen at run
-// time, comparison results combined with a predicate, and predicate sources. No instruction is here.
+// What the float families share: the rounding and flushing mode of an operation that is chosen at
+// run time, comparison results combined with a predicate, and predicate sources. No instruction is
+// here.
 #pragma once
 
 #include "emu/isa/isa.hpp"
@@ -19,14 +20,19 @@ using L::Rounding;
 template <class F>
 SASSEMU_INLINE auto with_rounding(unsigned r, F&& f) {
     switch (static_cast<Rounding>(r & 3)) {
-        case Rounding::rm: return f.template operator()<Rounding::rm>();
-        case Rounding::rp: return f.template operator()<Rounding::rp>();
-        case Rounding::rz: return f.template operator()<Rounding::rz>();
-        default: return f.template operator()<Rounding::rn>();
+        case Rounding::rm:
+            return f.template operator()<Rounding::rm>();
+        case Rounding::rp:
+            return f.template operator()<Rounding::rp>();
+        case Rounding::rz:
+            return f.template operator()<Rounding::rz>();
+        default:
+            return f.template operator()<Rounding::rn>();
     }
 }
 
-// Source modifiers leave an f64 NaN alone: -NaN in a subtraction keeps its sign (measured on an H200).
+// Source modifiers leave an f64 NaN alone: -NaN in a subtraction keeps its sign (measured on an
+// H200).
 SASSEMU_INLINE V64 modify_number(V64 v, uint32_t modifier) {
     return L::select64(L::dcmp<Compare::nan>(v, v), v, apply_modifier64(v, modifier));
 }
@@ -44,9 +50,12 @@ static inline void set_predicate_source(Lower& x, int k, const typed::Pred& p) {
 // compare BOOL accumulated predicate; the field's order is AND, OR, XOR.
 SASSEMU_INLINE Mask combine(Mask compare, Mask accumulated, unsigned bool_op) {
     switch (bool_op) {
-        case 0: return compare & accumulated;
-        case 1: return compare | accumulated;
-        default: return compare ^ accumulated;
+        case 0:
+            return compare & accumulated;
+        case 1:
+            return compare | accumulated;
+        default:
+            return compare ^ accumulated;
     }
 }
 // False for the fourth code of the field, which no instruction has.

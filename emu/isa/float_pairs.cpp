@@ -1,4 +1,5 @@
-// FADD2, FMUL2, FFMA2: the fp32 operation on each half of register pairs (PTX ISA, add, mul and fma of .f32x2).
+// FADD2, FMUL2, FFMA2: the fp32 operation on each half of register pairs (PTX ISA, add, mul and fma
+// of .f32x2).
 #include "emu/isa/float_pairs.hpp"
 
 #include "emu/isa/float_arithmetic.hpp"
@@ -17,7 +18,8 @@ struct ProductAndSum {
     static V32 apply(const V32* v, const Op& op) { return FmaAnyMode::apply(v[0], v[1], v[2], op); }
 };
 
-// a, b, c; m[k]: modifiers of source k. e: in bits 4k..4k+2 of source k: its halves are swapped, it has but one, it is a scalar.
+// a, b, c; m[k]: modifiers of source k. e: in bits 4k..4k+2 of source k: its halves are swapped, it
+// has but one, it is a scalar.
 constexpr uint32_t swapped = 1, single = 2, scalar = 4;
 template <unsigned Sources, class F>
 const Op* pairs(const Op* op, Warp& w, uint32_t mask) {
@@ -28,7 +30,9 @@ const Op* pairs(const Op* op, Warp& w, uint32_t mask) {
         for (unsigned k = 0; k < Sources; ++k) {
             const uint32_t how = op->e >> (4 * k);
             const uint32_t from = how & single ? 0 : half ^ (how & swapped);
-            v[k] = apply_modifier(how & scalar ? L::splat(w.scalar32(at[k] + 4 * from)) : L::load(w.row(at[k] + from * row_bytes)), op->m[k]);
+            v[k] = apply_modifier(how & scalar ? L::splat(w.scalar32(at[k] + 4 * from))
+                                               : L::load(w.row(at[k] + from * row_bytes)),
+                                  op->m[k]);
         }
         r[half] = F::apply(v, *op);
     }
@@ -46,7 +50,9 @@ void set_source(Lower& x, unsigned k, const typed::Src& s, typed::PairHalf half)
     const Operand o = x.source(s, one ? 1 : 2);
     (k == 0 ? x.op.a : k == 1 ? x.op.b : x.op.c) = o.at;
     x.op.m[k] = o.modifier;
-    x.op.e |= ((half == PairHalf::LO_HI ? swapped : 0) | (one ? single : 0) | (o.scalar ? scalar : 0)) << (4 * k);
+    x.op.e |=
+        ((half == PairHalf::LO_HI ? swapped : 0) | (one ? single : 0) | (o.scalar ? scalar : 0))
+        << (4 * k);
 }
 void set_result(Lower& x, const typed::Reg& d, unsigned mode, Handler handler) {
     x.op.d = x.destination_row(d.index, 2);
@@ -60,7 +66,8 @@ void set_result(Lower& x, const typed::Reg& d, unsigned mode, Handler handler) {
 void lower(Lower& x, const typed::Fadd2& i) {
     set_source(x, 0, i.a, i.ahalf);
     set_source(x, 1, i.b, i.bhalf);
-    if (i.b.kind == typed::SrcKind::Imm && i.bimm) return x.gap("an immediate with signs of its own (.NP)");
+    if (i.b.kind == typed::SrcKind::Imm && i.bimm)
+        return x.gap("an immediate with signs of its own (.NP)");
     set_result(x, i.d, mode_of(i.rnd, i.ftz, false, false), pairs<2, Sum>);
 }
 void lower(Lower& x, const typed::Fmul2& i) {
@@ -74,8 +81,10 @@ void lower(Lower& x, const typed::Ffma2& i) {
     set_source(x, 0, i.a, i.ahalf);
     set_source(x, 1, i.b, i.bhalf);
     set_source(x, 2, i.c, i.chalf);
-    if (i.c.kind == typed::SrcKind::Imm && i.cimm) return x.gap("an immediate with signs of its own (.NP)");
-    set_result(x, i.d, mode_of(i.rnd, flushes(i.fmz), zeroes(i.fmz), false), pairs<3, ProductAndSum>);
+    if (i.c.kind == typed::SrcKind::Imm && i.cimm)
+        return x.gap("an immediate with signs of its own (.NP)");
+    set_result(x, i.d, mode_of(i.rnd, flushes(i.fmz), zeroes(i.fmz), false),
+               pairs<3, ProductAndSum>);
 }
 
 }  // namespace SASSEMU_ISA_NS

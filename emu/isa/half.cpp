@@ -29,7 +29,8 @@ SASSEMU_INLINE V32 fetch(V32 v, unsigned swizzle, uint32_t modifier) {
             v = L::or_(L::shl(v, sixteen), L::shr(v, sixteen));
             v = L::xor_(v, L::splat(0x8000u));
             break;
-        default: break;
+        default:
+            break;
     }
     const uint32_t clear = modifier & modifier_abs ? 0x7fff7fffu : ~0u;
     return L::xor_(L::and_(v, L::splat(clear)), L::splat((modifier >> 31) * 0x80008000u));
@@ -60,7 +61,8 @@ bool is_scalar(const typed::Src& s) {
 // ---- values ----------------------------------------------------------------------------------
 
 enum class What : uint8_t { add, mul, fma };
-constexpr unsigned mode_ftz = 1, mode_fmz = 2, mode_sat = 4, mode_relu = 8, mode_f32 = 16, mode_oob = 32;
+constexpr unsigned mode_ftz = 1, mode_fmz = 2, mode_sat = 4, mode_relu = 8, mode_f32 = 16,
+                   mode_oob = 32;
 
 template <What W, bool Bf, bool Ftz>
 SASSEMU_INLINE V32 nearest(V32 a, V32 b, V32 c) {
@@ -105,8 +107,8 @@ SASSEMU_INLINE V32 single_value(V32 a, V32 b, V32 c, unsigned mode) {
     return mode & mode_sat ? L::fsat(r) : r;
 }
 
-// PTX ISA, .oob: a NaN that stands for an element outside of a tensor. 0xffff in the halves that are it;
-// the sign does not count, and bf16 has the same pattern (measured on an H200).
+// PTX ISA, .oob: a NaN that stands for an element outside of a tensor. 0xffff in the halves that
+// are it; the sign does not count, and bf16 has the same pattern (measured on an H200).
 SASSEMU_INLINE V32 outside_halves(V32 v) {
     const V32 rest = L::xor_(L::and_(v, L::splat(0x7fff7fffu)), L::splat(0x7ff77ff7u));
     const Mask lo = L::nonzero(L::and_(rest, L::splat(0xffffu)));
@@ -184,8 +186,9 @@ const Op* add_to_f32(const Op* op, Warp& w, uint32_t mask) {
     write<false>(w, op->d, single_value<What::add>(a, b, b, op->k[0]), mask);
     return op + 1;
 }
-// HADD2 with an fp32 source (to sm_89): the way from fp32 to fp16 towards zero. The sum is rounded once to
-// fp64, which is exact for the additions of zero that compilers emit, then to fp16, into both halves.
+// HADD2 with an fp32 source (to sm_89): the way from fp32 to fp16 towards zero. The sum is rounded
+// once to fp64, which is exact for the additions of zero that compilers emit, then to fp16, into
+// both halves.
 template <Kind B>
 const Op* add_from_f32(const Op* op, Warp& w, uint32_t mask) {
     const auto widen = [&](V32 v, unsigned swizzle, uint32_t modifier) {
@@ -220,15 +223,14 @@ void choose(Lower& x, bool b_scalar, bool c_scalar) {
         if constexpr (!Bf && Plain) {
             const int swizzles[3] = {x.op.k[1] & 15, x.op.k[1] >> 4, x.op.k[2]};
             bool picks = !b_scalar && !c_scalar && !(x.op.m[0] | x.op.m[1] | x.op.m[2]);
-            for (int s : swizzles)
-                picks &= static_cast<HalfSwizzle>(s) != HalfSwizzle::H0_NH1;
+            for (int s : swizzles) picks &= static_cast<HalfSwizzle>(s) != HalfSwizzle::H0_NH1;
             if (picks) {
                 for (int slot = 0; slot < 3; ++slot) {
                     const auto s = static_cast<HalfSwizzle>(swizzles[slot]);
-                    x.op.m[slot] = static_cast<uint32_t>(
-                        s == HalfSwizzle::H0_H0   ? L::HalfPick::low
-                        : s == HalfSwizzle::H1_H1 ? L::HalfPick::high
-                                                  : L::HalfPick::both);
+                    x.op.m[slot] =
+                        static_cast<uint32_t>(s == HalfSwizzle::H0_H0   ? L::HalfPick::low
+                                              : s == HalfSwizzle::H1_H1 ? L::HalfPick::high
+                                                                        : L::HalfPick::both);
                 }
                 x.op.f ? x.handlers(fma_registers<true, false>, fma_registers<true, true>)
                        : x.handlers(fma_registers<false, false>, fma_registers<false, true>);
@@ -310,8 +312,9 @@ const Op* minmax(const Op* op, Warp& w, uint32_t mask) {
     const unsigned mode = op->k[0];
     const V32 raw_a = read<Kind::row>(w, op->a), raw_b = read<B>(w, op->b);
     // As in FMNMX: .XORSIGN takes the signs as they are in the registers.
-    const V32 signs = L::and_(L::xor_(fetch(raw_a, op->k[1] & 15, 0), fetch(raw_b, op->k[1] >> 4, 0)),
-                              L::splat(0x80008000u));
+    const V32 signs =
+        L::and_(L::xor_(fetch(raw_a, op->k[1] & 15, 0), fetch(raw_b, op->k[1] >> 4, 0)),
+                L::splat(0x80008000u));
     V32 a = fetch(raw_a, op->k[1] & 15, op->m[0]), b = fetch(raw_b, op->k[1] >> 4, op->m[1]);
     if (mode & minmax_ftz) {
         a = mode & minmax_bf ? flush_halves<true>(a) : flush_halves<false>(a);
@@ -319,8 +322,8 @@ const Op* minmax(const Op* op, Warp& w, uint32_t mask) {
     }
     V32 r = minmax_value(a, b, predicate_source<2>(op, w), mode);
     if (mode & minmax_xorsign) {  // a NaN half stays canonical
-        const L::MaskPair nan = mode & minmax_bf ? L::bcmp2(r, r, Compare::nan)
-                                                 : L::hcmp2(r, r, Compare::nan);
+        const L::MaskPair nan =
+            mode & minmax_bf ? L::bcmp2(r, r, Compare::nan) : L::hcmp2(r, r, Compare::nan);
         const V32 keep = L::or_(L::select(nan.lo, L::splat(0), L::splat(0x8000u)),
                                 L::select(nan.hi, L::splat(0), L::splat(0x80000000u)));
         r = L::or_(L::andn(keep, r), L::and_(signs, keep));
@@ -392,9 +395,9 @@ bool lower_compare(Lower& x, const T& i, bool flag) {
     x.op.b = set_operand(x, i.b, i.swizzle_b, 1);
     no_f32_source(x, i.swizzle_a, i.a);
     no_f32_source(x, i.swizzle_b, i.b);
-    x.op.k[0] = static_cast<uint8_t>(static_cast<unsigned>(i.cmp) |
-                                     static_cast<unsigned>(i.bool_) << 4 |
-                                     (i.ftz ? compare_ftz : 0) | (flag ? compare_flag : 0));
+    x.op.k[0] =
+        static_cast<uint8_t>(static_cast<unsigned>(i.cmp) | static_cast<unsigned>(i.bool_) << 4 |
+                             (i.ftz ? compare_ftz : 0) | (flag ? compare_flag : 0));
     set_predicate_source(x, 2, i.pa);
     return true;
 }
@@ -409,7 +412,8 @@ void lower_setp(Lower& x, const T& i) {
     x.op.d = i.pd.index;
     x.op.e = i.pd2.index;
     if (lower_compare(x, i, i.h_and))
-        x.handler(is_scalar(i.b) ? set_predicates<Bf, Kind::scalar> : set_predicates<Bf, Kind::row>);
+        x.handler(is_scalar(i.b) ? set_predicates<Bf, Kind::scalar>
+                                 : set_predicates<Bf, Kind::row>);
 }
 
 template <class T>

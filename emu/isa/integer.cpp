@@ -229,7 +229,8 @@ struct AddHalves {
 struct AddBytes {
     static SASSEMU_INLINE V32 add(V32 a, V32 b) {
         const V32 low = L::splat(0x7f7f7f7f);
-        return L::xor_(L::add(L::and_(a, low), L::and_(b, low)), L::and_(L::splat(0x80808080), L::xor_(a, b)));
+        return L::xor_(L::add(L::and_(a, low), L::and_(b, low)),
+                       L::and_(L::splat(0x80808080), L::xor_(a, b)));
     }
     static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op& op) {
         a = add(L::xor_(a, L::splat(op.m[3])), L::splat(op.m[2]));
@@ -237,14 +238,19 @@ struct AddBytes {
         return add(a, b);
     }
 };
-// VIADD.S32.ISAT: the exact sum, a - b if m[0], b - a if m[1], as near as 32 bits come. PTX ISA, add.sat.s32.
+// VIADD.S32.ISAT: the exact sum, a - b if m[0], b - a if m[1], as near as 32 bits come. PTX ISA,
+// add.sat.s32.
 struct AddSaturated {
     static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op& op) {
         if (op.m[1]) std::swap(a, b);
         const V32 r = op.m[0] ? L::sub(a, b) : L::add(a, b), zero = L::splat(0);
-        const V32 differ = L::xor_(a, op.m[0] ? b : L::xor_(b, L::splat(~0u)));  // the sign bit: of like sign, so it may overflow
+        const V32 differ = L::xor_(
+            a, op.m[0]
+                   ? b
+                   : L::xor_(b, L::splat(~0u)));  // the sign bit: of like sign, so it may overflow
         const Mask over = L::cmp_lt_s(L::and_(differ, L::xor_(a, r)), zero);
-        return L::select(over, L::select(L::cmp_lt_s(a, zero), L::splat(0x80000000u), L::splat(0x7fffffffu)), r);
+        return L::select(
+            over, L::select(L::cmp_lt_s(a, zero), L::splat(0x80000000u), L::splat(0x7fffffffu)), r);
     }
 };
 

@@ -108,8 +108,10 @@ SASSEMU_INLINE V32 extreme(V32 a, V32 b) {
     if constexpr (T == Type::S16x2) return Max ? L::max_s16x2(a, b) : L::min_s16x2(a, b);
     if constexpr (T == Type::U8x4) {  // even and odd bytes, in halves of their own
         const V32 even = L::splat(0x00ff00ff), eight = L::splat(8);
-        const V32 high = extreme<Type::U16x2, Max>(L::and_(L::shr(a, eight), even), L::and_(L::shr(b, eight), even));
-        return L::or_(extreme<Type::U16x2, Max>(L::and_(a, even), L::and_(b, even)), L::shl(high, eight));
+        const V32 high = extreme<Type::U16x2, Max>(L::and_(L::shr(a, eight), even),
+                                                   L::and_(L::shr(b, eight), even));
+        return L::or_(extreme<Type::U16x2, Max>(L::and_(a, even), L::and_(b, even)),
+                      L::shl(high, eight));
     }
     if constexpr (T == Type::S8x4) {
         const V32 sign = L::splat(0x80808080u);
@@ -155,12 +157,13 @@ struct AnyExtreme {
         return relu(op, any_extreme(op, predicate_value(w, op.e), a, b));
     }
 };
-// The predicates f and m[0] say that a is the result (of the lower and the upper half, if packed); where
-// both name one predicate it holds the first (measured on an H200).
+// The predicates f and m[0] say that a is the result (of the lower and the upper half, if packed);
+// where both name one predicate it holds the first (measured on an H200).
 struct AnyExtremeTest {
     static V32 apply(V32 a, V32 b, V32 c, const Op& op, Warp& w, Mask mask) {
         const V32 r = AnyExtreme::apply(a, b, c, op, w, mask), other = L::xor_(r, a);
-        const V32 low = L::splat(packed(op) ? 0xffffu : ~0u), high = L::splat(packed(op) ? 0xffff0000u : ~0u);
+        const V32 low = L::splat(packed(op) ? 0xffffu : ~0u),
+                  high = L::splat(packed(op) ? 0xffff0000u : ~0u);
         write_predicate(w, op.m[0], ~L::nonzero(L::and_(other, high)), mask);
         write_predicate(w, op.f, ~L::nonzero(L::and_(other, low)), mask);
         return r;
@@ -297,8 +300,9 @@ struct Dot2 {
     }
 };
 
-// PTX ISA, cvt.pack: b below, a above it, then as much of c as fits. k[0]: the mode; k[1] = 1: its upper half.
-// Without saturation the low bits count; SATRELU makes negative values 0 first (measured on an H200).
+// PTX ISA, cvt.pack: b below, a above it, then as much of c as fits. k[0]: the mode; k[1] = 1: its
+// upper half. Without saturation the low bits count; SATRELU makes negative values 0 first
+// (measured on an H200).
 enum PackMode : uint8_t { pack_low, pack_sat, pack_sat_relu };
 template <int Bits, bool Signed>
 struct Pack {
@@ -310,12 +314,15 @@ struct Pack {
     static V32 apply(V32 a, V32 b, V32 c, const Op& op, Warp&, Mask) {
         const V32 pair = L::or_(element(b, op), L::shl(element(a, op), L::splat(Bits)));
         if (Bits == 16) return pair;
-        return L::or_(pair, op.k[1] ? L::and_(c, L::splat(0xffff0000u)) : L::shl(c, L::splat(2 * Bits)));
+        return L::or_(pair,
+                      op.k[1] ? L::and_(c, L::splat(0xffff0000u)) : L::shl(c, L::splat(2 * Bits)));
     }
 };
 template <int Bits, bool Signed>
 struct Narrow {
-    static SASSEMU_INLINE V32 apply(V32 a, const Op&) { return L::sat_narrow<Bits, true, Signed>(a); }
+    static SASSEMU_INLINE V32 apply(V32 a, const Op&) {
+        return L::sat_narrow<Bits, true, Signed>(a);
+    }
 };
 
 }  // namespace
@@ -459,7 +466,8 @@ void lower(Lower& x, const typed::I2i& i) {
 namespace {
 
 void set_pack_mode(Lower& x, unsigned sat, bool is_signed) {
-    x.op.k[0] = x.sm() >= 90 ? static_cast<uint8_t>(sat) : uint8_t{pack_sat};  // only sm_90 has the other modes
+    x.op.k[0] = x.sm() >= 90 ? static_cast<uint8_t>(sat)
+                             : uint8_t{pack_sat};  // only sm_90 has the other modes
     if (x.op.k[0] == pack_sat_relu && !is_signed) x.reject("I2IP.SATRELU to an unsigned type");
 }
 

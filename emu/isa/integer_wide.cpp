@@ -39,7 +39,8 @@ V64 read_any64(const Warp& w, uint32_t at, bool scalar) {
 const Op* sum64_any(const Op* op, Warp& w, uint32_t mask) {
     const V64 a = flip(read64<Kind::row>(w, op->a), op->m[0]);
     const V64 b = flip(read_any64(w, op->b, op->k[2] & 2), op->m[1]);
-    const V64 more = op->k[1] ? L::select64(predicate_value(w, op->e), L::splat64(1), L::splat64(0)) : L::splat64(op->m[2]);
+    const V64 more = op->k[1] ? L::select64(predicate_value(w, op->e), L::splat64(1), L::splat64(0))
+                              : L::splat64(op->m[2]);
     const V64 part = L::add64(a, b), sum = L::add64(part, more);
     write64<false>(w, op->d, sum, mask);
     if (op->k[0] != 7)
@@ -119,8 +120,8 @@ const Op* uniform_high(const Op* op, Warp& w, uint32_t) {
     if (op->k[0] != 7) write_uniform_predicate(w, op->k[0], sum < product);
     return op + 1;
 }
-// LDCU: c[bank a][uniform register b + m[0]], m[1] bytes, k[0] the size; past the end of the bank it
-// reads zero.
+// LDCU: c[bank a][uniform register b + m[0]], m[1] bytes, k[0] the size; past the end of the bank
+// it reads zero.
 const Op* load_uniform(const Op* op, Warp& w, uint32_t) {
     const uint32_t at = w.scalar32(op->b) + op->m[0];
     uint32_t v[4] = {};

@@ -1,5 +1,5 @@
-// Integer instructions that came with sm_100 and sm_120: two-operand sums, 64-bit moves, selects and
-// extremes, uniform constant loads. Lowering entry points.
+// Integer instructions that came with sm_100 and sm_120: two-operand sums, 64-bit moves, selects
+// and extremes, uniform constant loads. Lowering entry points.
 #pragma once
 
 #include "emu/isa/isa.hpp"

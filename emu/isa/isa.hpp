@@ -19,12 +19,12 @@ namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
 namespace typed = sassdec::typed;
-using L::V32;
-using L::V64;
 using L::MatrixFormat;
 using L::MatrixResult;
 using L::MatrixRule;
 using L::MatrixTile;
+using L::V32;
+using L::V64;
 
 // A source operand after lowering: a register row or a scalar, with its float modifiers.
 struct Operand {
@@ -85,7 +85,8 @@ class Lower {
     uint32_t uniform_scalar(unsigned index, unsigned count = 1) {
         return scalar_operand(Base::uniform, uniform_source(index, count));
     }
-    // c[bank][offset] with `bytes` bytes. Past the end of a bank there are zeros, as for LDC (measured on an H200).
+    // c[bank][offset] with `bytes` bytes. Past the end of a bank there are zeros, as for LDC
+    // (measured on an H200).
     uint32_t constant(unsigned bank, uint32_t offset, uint32_t bytes);
 
     // Any source. 64-bit operands are row pairs, or 8 bytes of scalar; an f64 immediate holds the

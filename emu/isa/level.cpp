@@ -19,7 +19,9 @@ const Op* unsupported(const Op* op, Warp& w, uint32_t mask) {
 }
 
 template <class T>
-concept Executes = requires(Lower& x, const T& i) { lower(x, i); };
+concept Executes = requires(Lower& x, const T& i) {
+    lower(x, i);
+};
 
 void lower_one(const LowerRequest& request) {
     Op& op = *request.op;
@@ -56,11 +58,20 @@ bool executes(const sassdec_insn& in) {
 uint32_t Lower::constant(unsigned bank, uint32_t offset, uint32_t bytes) {
     Base base;
     switch (bank) {
-        case 0: base = Base::bank0; break;
-        case 2: base = Base::bank2; break;
-        case 3: base = Base::bank3; break;
-        case 4: base = Base::bank4; break;
-        default: return immediate(0);
+        case 0:
+            base = Base::bank0;
+            break;
+        case 2:
+            base = Base::bank2;
+            break;
+        case 3:
+            base = Base::bank3;
+            break;
+        case 4:
+            base = Base::bank4;
+            break;
+        default:
+            return immediate(0);
     }
     const uint64_t most = r_.bank_bytes ? (*r_.bank_bytes)[static_cast<size_t>(base)] : 0x10000;
     if (uint64_t{offset} + bytes > most) return immediate(0);
@@ -73,7 +84,9 @@ Operand Lower::source(const typed::Src& s, unsigned words) {
     if (s.neg) out.modifier |= modifier_neg;
     switch (s.kind) {
         case typed::SrcKind::None:
-        case typed::SrcKind::Reg: out.at = source_row(s.index, words); break;
+        case typed::SrcKind::Reg:
+            out.at = source_row(s.index, words);
+            break;
         case typed::SrcKind::UReg:
             out.scalar = true;
             out.at = uniform_scalar(s.index, words);
@@ -94,8 +107,12 @@ Operand Lower::source(const typed::Src& s, unsigned words) {
 }
 
 const LevelTable& level_table() {
-    static constexpr LevelTable table{&"v2\0v3\0v4"[(SASSEMU_LANES_LEVEL - 2) * 3], lower_one, run,
-                                      run_checked, executes, fused_steps};
+    static constexpr LevelTable table{&"v2\0v3\0v4"[(SASSEMU_LANES_LEVEL - 2) * 3],
+                                      lower_one,
+                                      run,
+                                      run_checked,
+                                      executes,
+                                      fused_steps};
     return table;
 }
 

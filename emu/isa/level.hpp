@@ -15,14 +15,15 @@ namespace sassemu {
 // One instruction to lower. `instruction` is null for a word that does not decode.
 struct LowerRequest {
     const sassdec_insn* instruction = nullptr;
-    uint64_t offset = 0;            // code offset of this instruction
-    uint64_t section_begin = 0;     // code offsets of its section
+    uint64_t offset = 0;         // code offset of this instruction
+    uint64_t section_begin = 0;  // code offsets of its section
     uint64_t section_end = 0;
     uint32_t sm = 90;
-    uint32_t max_registers = 255;   // registers above it fault
+    uint32_t max_registers = 255;  // registers above it fault
     Lowering lowering = Lowering::plain;
-    bool late_copies = false;       // asynchronous copies may happen after their instruction, and launches overlap
-    bool modelled = false;          // a model decides what memory shows
+    bool late_copies =
+        false;  // asynchronous copies may happen after their instruction, and launches overlap
+    bool modelled = false;                  // a model decides what memory shows
     const BankBytes* bank_bytes = nullptr;  // null: whole banks
     ImmediatePool* pool = nullptr;
     Op* op = nullptr;

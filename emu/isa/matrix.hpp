@@ -1,6 +1,6 @@
 // Warp matrix instructions: lowering entry points. Products of floats are in matrix_float.cpp, of
-// integers and bits in matrix_integer.cpp, of doubles in matrix_double.cpp; matrix_memory.cpp has what
-// moves matrices. Warpgroup instructions are elsewhere.
+// integers and bits in matrix_integer.cpp, of doubles in matrix_double.cpp; matrix_memory.cpp has
+// what moves matrices. Warpgroup instructions are elsewhere.
 #pragma once
 
 #include "emu/isa/isa.hpp"
@@ -9,7 +9,8 @@ namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
 // L::matrix_multiply, for what no handler does.
-void fused_steps(lanes::MatrixTile&, lanes::MatrixFormat a, lanes::MatrixFormat b, lanes::MatrixRule, unsigned step);
+void fused_steps(lanes::MatrixTile&, lanes::MatrixFormat a, lanes::MatrixFormat b,
+                 lanes::MatrixRule, unsigned step);
 
 void lower(Lower&, const typed::Hmma&);
 void lower(Lower&, const typed::HmmaSp&);

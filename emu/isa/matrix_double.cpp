@@ -1,5 +1,5 @@
-// DMMA: for each result a chain of fused multiply-adds in the order of k, each rounded as DFMA rounds
-// (measured on an H200).
+// DMMA: for each result a chain of fused multiply-adds in the order of k, each rounded as DFMA
+// rounds (measured on an H200).
 #include "emu/isa/matrix.hpp"
 
 #include "emu/isa/float_modes.hpp"
@@ -38,7 +38,8 @@ const Op* multiply(const Op* op, Warp& w, uint32_t) {
                 for (uint32_t p = 0; p < 2; ++p) {
                     const V64 bt = both_words(b, [&](V32 v) { return of_column(v, p, t); });
                     V64& s = sum[2 * half + p];
-                    s = with_rounding(op->k[0], [&]<Rounding R>() { return L::dfma<R>(at, bt, s); });
+                    s = with_rounding(op->k[0],
+                                      [&]<Rounding R>() { return L::dfma<R>(at, bt, s); });
                 }
             }
         }
@@ -58,10 +59,17 @@ void lower(Lower& x, const typed::Dmma& i) {
     unsigned registers;
     switch (i.shape) {
         case S::M884:
-        case S::M16x8x4: registers = 1; break;
-        case S::M16x8x8: registers = 2; break;
-        case S::M16x8x16: registers = 4; break;
-        default: return x.reject("DMMA with an invalid shape");
+        case S::M16x8x4:
+            registers = 1;
+            break;
+        case S::M16x8x8:
+            registers = 2;
+            break;
+        case S::M16x8x16:
+            registers = 4;
+            break;
+        default:
+            return x.reject("DMMA with an invalid shape");
     }
     const unsigned count[4] = {4 * halves, 2 * registers * halves, 2 * registers, 4 * halves};
     const unsigned index[4] = {i.d.index, i.a.index, i.b.index, i.c.index};

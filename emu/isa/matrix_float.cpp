@@ -11,7 +11,8 @@ namespace SASSEMU_ISA_NS {
 
 const Op* no_matrix(const Op* op, Warp&, uint32_t) { return op + 1; }
 
-void fused_steps(MatrixTile& tile, MatrixFormat fa, MatrixFormat fb, MatrixRule rule, unsigned step) {
+void fused_steps(MatrixTile& tile, MatrixFormat fa, MatrixFormat fb, MatrixRule rule,
+                 unsigned step) {
     L::matrix_multiply(tile, fa, fb, rule, step);
 }
 
@@ -58,7 +59,8 @@ SASSEMU_INLINE void store_accumulator(const MatrixTile& tile, Warp& w, uint32_t 
     if constexpr (Half) {
         for (unsigned half = 0; half < 2; ++half) {
             const V32 low = L::load(tile.c[2 * half]), high = L::load(tile.c[2 * half + 1]);
-            L::store(w.row(at + half * row_bytes), unspread(L::or_(low, L::shl(high, L::splat(16)))));
+            L::store(w.row(at + half * row_bytes),
+                     unspread(L::or_(low, L::shl(high, L::splat(16)))));
         }
     } else {
         for (unsigned r = 0; r < 4; ++r)
@@ -103,7 +105,8 @@ const Op* multiply(const Op* op, Warp& w, uint32_t) {
     return op + 1;
 }
 
-void choose(Lower& x, MatrixFormat fa, MatrixFormat fb, bool half, unsigned registers, bool sparse) {
+void choose(Lower& x, MatrixFormat fa, MatrixFormat fb, bool half, unsigned registers,
+            bool sparse) {
     const MatrixRule r = matrix_rule(x.sm(), elements(fa) == 4, half);
     x.op.m[0] = static_cast<uint32_t>(r.fraction);
     x.op.m[1] = static_cast<uint32_t>(r.floor);
@@ -138,26 +141,46 @@ void sparse_operand(Lower& x, const T& i) {
 
 bool format_of(Lower& x, typed::HmmaType t, MatrixFormat& out) {
     switch (t) {
-        case typed::HmmaType::F16: out = MatrixFormat::f16; return true;
-        case typed::HmmaType::BF16: out = MatrixFormat::bf16; return true;
-        case typed::HmmaType::TF32: out = MatrixFormat::tf32; return true;
-        default: x.reject("HMMA with an invalid type"); return false;
+        case typed::HmmaType::F16:
+            out = MatrixFormat::f16;
+            return true;
+        case typed::HmmaType::BF16:
+            out = MatrixFormat::bf16;
+            return true;
+        case typed::HmmaType::TF32:
+            out = MatrixFormat::tf32;
+            return true;
+        default:
+            x.reject("HMMA with an invalid type");
+            return false;
     }
 }
 bool format_of(Lower& x, typed::QmmaType t, MatrixFormat& out) {
     switch (t) {
-        case typed::QmmaType::E4M3: out = MatrixFormat::e4m3; return true;
-        case typed::QmmaType::E5M2: out = MatrixFormat::e5m2; return true;
-        case typed::QmmaType::E3M2: out = MatrixFormat::e3m2; return true;
-        case typed::QmmaType::E2M3: out = MatrixFormat::e2m3; return true;
-        case typed::QmmaType::E2M1: out = MatrixFormat::e2m1; return true;
-        default: x.reject("QMMA with an invalid type"); return false;
+        case typed::QmmaType::E4M3:
+            out = MatrixFormat::e4m3;
+            return true;
+        case typed::QmmaType::E5M2:
+            out = MatrixFormat::e5m2;
+            return true;
+        case typed::QmmaType::E3M2:
+            out = MatrixFormat::e3m2;
+            return true;
+        case typed::QmmaType::E2M3:
+            out = MatrixFormat::e2m3;
+            return true;
+        case typed::QmmaType::E2M1:
+            out = MatrixFormat::e2m1;
+            return true;
+        default:
+            x.reject("QMMA with an invalid type");
+            return false;
     }
 }
 
 // HMMA.884 of Volta and Turing: four quad pairs (lanes 4q..4q+3 and the same + 16) make products of
-// 8x4 and 4x8 elements, and a step fills two of the registers of the result (PTX ISA, "Matrix fragments
-// for mma.m8n8k4"). Op: as above; k[0] step, k[1] a by columns, k[2] b by rows.
+// 8x4 and 4x8 elements, and a step fills two of the registers of the result (PTX ISA, "Matrix
+// fragments for mma.m8n8k4"). Op: as above; k[0] step, k[1] a by columns, k[2] b by rows.
 template <bool Half>
 const Op* multiply_quads(const Op* op, Warp& w, uint32_t) {
     const MatrixRule rule{static_cast<int>(op->m[0]), static_cast<int>(op->m[1]),
@@ -193,7 +216,8 @@ const Op* multiply_quads(const Op* op, Warp& w, uint32_t) {
             for (uint32_t i = 0; i < (Half ? 4u : 2u); ++i) {
                 uint32_t row, column;
                 place(lane, i, row, column);
-                word(tile, row, column) = Half ? operand(op->c, lane, i) : w.row(op->c + i * row_bytes)[lane];
+                word(tile, row, column) =
+                    Half ? operand(op->c, lane, i) : w.row(op->c + i * row_bytes)[lane];
             }
         }
         L::matrix_multiply(tile, MatrixFormat::f16, MatrixFormat::f16, rule, 4);
@@ -252,7 +276,8 @@ void lower(Lower& x, const typed::HmmaSp& i) {
     if (!format_of(x, i.type, f)) return;
     const bool half = i.acc == typed::MmaAcc::F16;
     const bool tf32 = f == MatrixFormat::tf32;
-    if (half && f != MatrixFormat::f16) return x.reject("HMMA.SP with an f16 result of another type");
+    if (half && f != MatrixFormat::f16)
+        return x.reject("HMMA.SP with an f16 result of another type");
     if (i.shape != 1 && i.shape != (tf32 ? 0 : 3)) return x.reject("HMMA.SP with an invalid shape");
     const unsigned registers = i.shape == (tf32 ? 0 : 1) ? 2 : 4;
     operands(x, i, registers, registers, half ? 2 : 4);
@@ -263,7 +288,8 @@ void lower(Lower& x, const typed::HmmaSp& i) {
 void lower(Lower& x, const typed::Qmma& i) {
     MatrixFormat a, b;
     if (!format_of(x, i.atype, a) || !format_of(x, i.btype, b)) return;
-    if (i.alayout != 0 || i.blayout != 1 || i.shape > 1) return x.reject("QMMA with an invalid shape");
+    if (i.alayout != 0 || i.blayout != 1 || i.shape > 1)
+        return x.reject("QMMA with an invalid shape");
     const bool half = i.acc == typed::MmaAcc::F16;
     if (i.a.neg || i.b.neg) return x.gap("QMMA with a sign modifier");
     const unsigned registers = i.shape == 0 ? 1 : 2;

@@ -1,6 +1,7 @@
-// How the lanes of a warp hold matrices. In every fragment lane 4 * g + t has row (or column) g, and
-// the elements that its word holds have consecutive k from that word's share t of a row on (PTX ISA,
-// "Matrix fragments for mma"). Working order is t first: 8 * t + g, so that one k has its rows together.
+// How the lanes of a warp hold matrices. In every fragment lane 4 * g + t has row (or column) g,
+// and the elements that its word holds have consecutive k from that word's share t of a row on (PTX
+// ISA, "Matrix fragments for mma"). Working order is t first: 8 * t + g, so that one k has its rows
+// together.
 #pragma once
 
 #include "emu/isa/isa.hpp"
@@ -25,12 +26,12 @@ SASSEMU_INLINE V32 of_group(V32 v, uint32_t t) {
 }
 // The word t of column 2 * (lane mod 4) + p: an element of B for the column that a lane has.
 SASSEMU_INLINE V32 of_column(V32 v, uint32_t p, uint32_t t) {
-    return L::permute(v, L::add(L::shl(L::and_(L::lane_ids(), L::splat(3)), L::splat(3)),
-                                L::splat(4 * p + t)));
+    return L::permute(
+        v, L::add(L::shl(L::and_(L::lane_ids(), L::splat(3)), L::splat(3)), L::splat(4 * p + t)));
 }
 
-// An 8x8 matrix of 16-bit elements, two per lane, with rows and columns exchanged: lane 4 * g + t gets
-// elements g of rows 2 * t and 2 * t + 1.
+// An 8x8 matrix of 16-bit elements, two per lane, with rows and columns exchanged: lane 4 * g + t
+// gets elements g of rows 2 * t and 2 * t + 1.
 SASSEMU_INLINE V32 transposed(V32 v) {
     const V32 l = L::lane_ids();
     const V32 from = L::add(L::shl(L::and_(l, L::splat(3)), L::splat(3)), L::shr(l, L::splat(3)));

@@ -16,7 +16,9 @@ template <bool SignedA, bool SignedB>
 struct Bytes {
     static constexpr uint32_t passes = 1, shift = 0;
     static SASSEMU_INLINE V32 part(V32 v, uint32_t) { return v; }
-    static SASSEMU_INLINE V32 add(V32 a, V32 b, V32 sum) { return L::dp4a<SignedA, SignedB>(a, b, sum); }
+    static SASSEMU_INLINE V32 add(V32 a, V32 b, V32 sum) {
+        return L::dp4a<SignedA, SignedB>(a, b, sum);
+    }
 };
 // Each nibble as the high half of a byte: products are 256 times too large.
 template <bool SignedA, bool SignedB>
@@ -25,7 +27,9 @@ struct Nibbles {
     static SASSEMU_INLINE V32 part(V32 v, uint32_t pass) {
         return L::and_(pass ? v : L::shl(v, L::splat(4)), L::splat(0xf0f0f0f0u));
     }
-    static SASSEMU_INLINE V32 add(V32 a, V32 b, V32 sum) { return L::dp4a<SignedA, SignedB>(a, b, sum); }
+    static SASSEMU_INLINE V32 add(V32 a, V32 b, V32 sum) {
+        return L::dp4a<SignedA, SignedB>(a, b, sum);
+    }
 };
 template <bool Xor>
 struct Bits {
@@ -79,7 +83,8 @@ const Op* multiply(const Op* op, Warp& w, uint32_t) {
 template <bool Signed>
 SASSEMU_INLINE int32_t element(uint32_t word, uint32_t e, uint32_t width) {
     const uint32_t up = word << (32 - width * (e + 1));
-    return Signed ? static_cast<int32_t>(up) >> (32 - width) : static_cast<int32_t>(up >> (32 - width));
+    return Signed ? static_cast<int32_t>(up) >> (32 - width)
+                  : static_cast<int32_t>(up >> (32 - width));
 }
 
 template <bool SignedA, bool SignedB, uint32_t Width>
@@ -121,14 +126,17 @@ void operands(Lower& x, const T& i, unsigned a, unsigned b, unsigned c) {
 template <template <bool, bool> class P, class T>
 void choose(Lower& x, const T& i) {
     const bool a = is_signed(i.atype), b = is_signed(i.btype);
-    matrix_handler(x, a ? b ? multiply<P<true, true>> : multiply<P<true, false>>
-                        : b ? multiply<P<false, true>> : multiply<P<false, false>>);
+    matrix_handler(x, a   ? b ? multiply<P<true, true>> : multiply<P<true, false>>
+                        : b ? multiply<P<false, true>>
+                          : multiply<P<false, false>>);
 }
 template <uint32_t Width, class T>
 void choose_sparse(Lower& x, const T& i) {
     const bool a = is_signed(i.atype), b = is_signed(i.btype);
-    matrix_handler(x, a ? b ? multiply_sparse<true, true, Width> : multiply_sparse<true, false, Width>
-                        : b ? multiply_sparse<false, true, Width> : multiply_sparse<false, false, Width>);
+    matrix_handler(x,
+                   a ? b ? multiply_sparse<true, true, Width> : multiply_sparse<true, false, Width>
+                   : b ? multiply_sparse<false, true, Width>
+                       : multiply_sparse<false, false, Width>);
 }
 template <class T>
 bool types_fit(Lower& x, const T& i) {
@@ -185,7 +193,8 @@ void lower(Lower& x, const typed::ImmaSp& i) {
 
 void lower(Lower& x, const typed::Bmma& i) {
     using S = typed::BmmaShape;
-    if (i.alayout != 0 || i.blayout != 1 || i.popc != 1) return x.reject("BMMA with an invalid form");
+    if (i.alayout != 0 || i.blayout != 1 || i.popc != 1)
+        return x.reject("BMMA with an invalid form");
     if (i.op != typed::BmmaOp::AND && (i.op != typed::BmmaOp::XOR || x.sm() >= 90))
         return x.reject("BMMA with an invalid operation");
     const unsigned halves = i.shape == S::M88128 ? 1 : 2, registers = i.shape == S::M168256 ? 2 : 1;

@@ -1,5 +1,5 @@
-// What moves 8x8 matrices of 16-bit elements: LDSM and STSM between shared memory and fragments, MOVM
-// between fragments.
+// What moves 8x8 matrices of 16-bit elements: LDSM and STSM between shared memory and fragments,
+// MOVM between fragments.
 #include "emu/isa/matrix.hpp"
 
 #include "emu/isa/matrix_fragment.hpp"
@@ -16,7 +16,7 @@ const Op* move(const Op* op, Warp& w, uint32_t) {
 
 // ---- LDSM, STSM. Op as in memory_access.hpp; k[0] number of matrices, m[2] transposed.
 
-constexpr uint32_t matrix_bytes = 16;         // per row
+constexpr uint32_t matrix_bytes = 16;  // per row
 
 // Lanes that name rows.
 SASSEMU_INLINE uint32_t row_lanes(const Op* op) { return low_lanes(8 * op->k[0]); }
@@ -79,7 +79,9 @@ constexpr unsigned shape_m88 = 0, shape_mt88 = 1;
 
 template <class T>
 unsigned matrices(Lower& x, const T& i, AccessOp access) {
-    const unsigned count = i.count == typed::MatrixCount::X4 ? 4 : i.count == typed::MatrixCount::X2 ? 2 : 1;
+    const unsigned count = i.count == typed::MatrixCount::X4   ? 4
+                           : i.count == typed::MatrixCount::X2 ? 2
+                                                               : 1;
     if (i.shape != shape_m88 && i.shape != shape_mt88) x.gap("matrices of bytes and nibbles");
     near_operand(x, i.addr, 0);
     describe(x, access, AccessSpace::shared, typed::MemOrder::WEAK);

@@ -1,17 +1,19 @@
-// SYNCS, ARRIVES: operations on mbarrier objects (their arithmetic is async/mbarrier.hpp); and UCGABAR, the
-// barrier of a cluster. Addresses are shared addresses of the cluster: a rank in bits 31..24.
+// SYNCS, ARRIVES: operations on mbarrier objects (their arithmetic is async/mbarrier.hpp); and
+// UCGABAR, the barrier of a cluster. Addresses are shared addresses of the cluster: a rank in
+// bits 31..24.
 //
 // What ptxas 13.0 makes of PTX, and what an H200 does with it (measured, tests/hardware/README.md):
 //   mbarrier.arrive               ARRIVE.A1T0          one arrival a lane
 //   ... with a count              ARRIVE.ART0          the operand's arrivals
-//   ... .noComplete               TMASK.ART0           and the token names the lanes of the instruction
-//   arrive.expect_tx              ARRIVE               one arrival, the operand's bytes expected before it
-//   expect_tx, complete_tx        RED.A0TR, RED.A0TX   bytes only
-//   arrive_drop                   OPTOUT               the arrivals leave later phases too
-//   cp.async.mbarrier.arrive      RED.A0T1, then ARRIVES.LDGSTSBAR.TRANSCNT once the copies are done
+//   ... .noComplete               TMASK.ART0           and the token names the lanes of the
+//   instruction arrive.expect_tx              ARRIVE               one arrival, the operand's bytes
+//   expected before it expect_tx, complete_tx        RED.A0TR, RED.A0TX   bytes only arrive_drop
+//   OPTOUT               the arrivals leave later phases too cp.async.mbarrier.arrive RED.A0T1,
+//   then ARRIVES.LDGSTSBAR.TRANSCNT once the copies are done
 //   ... .noinc                    ARRIVES.LDGSTSBAR.ARVCNT, one arrival once the copies are done
-// Lanes on one object act at once: every token holds the upper word of the object as it was before the
-// instruction. The lower register of the pair is written with TMASK only: the mask of those lanes.
+// Lanes on one object act at once: every token holds the upper word of the object as it was before
+// the instruction. The lower register of the pair is written with TMASK only: the mask of those
+// lanes.
 #include "emu/isa/mbarrier.hpp"
 
 #include "emu/isa/atomic.hpp"
@@ -32,21 +34,25 @@ uint32_t same_address(const Op* op, const Warp& w, uint32_t todo) {
     return todo & L::cmp_eq(L::load(w.row(op->a)), L::splat(first));
 }
 
-// k[0]: arrivals, k[1]: bytes, as Amount; k[2] bit 0: drops, bit 1: the token's lower word is the mask, bit 2:
-// after the copies under way, without a token, bit 3: the object of sm_80.
-// d the token, e the operand.
+// k[0]: arrivals, k[1]: bytes, as Amount; k[2] bit 0: drops, bit 1: the token's lower word is the
+// mask, bit 2: after the copies under way, without a token, bit 3: the object of sm_80. d the
+// token, e the operand.
 enum class Amount : uint8_t { none, one, operand, minus_one, minus_operand };
 
 int64_t total(Amount amount, uint32_t lanes, const uint32_t* operand) {
     const auto count = static_cast<int64_t>(std::popcount(lanes));
     int64_t sum = 0;
     switch (amount) {
-        case Amount::none: return 0;
-        case Amount::one: return count;
-        case Amount::minus_one: return -count;
+        case Amount::none:
+            return 0;
+        case Amount::one:
+            return count;
+        case Amount::minus_one:
+            return -count;
         case Amount::operand:
         case Amount::minus_operand:
-            for (uint32_t rest = lanes; rest; rest &= rest - 1) sum += operand[std::countr_zero(rest)];
+            for (uint32_t rest = lanes; rest; rest &= rest - 1)
+                sum += operand[std::countr_zero(rest)];
             return amount == Amount::operand ? sum : -sum;
     }
     return 0;
@@ -63,7 +69,8 @@ const Op* arrive(const Op* op, Warp& w, uint32_t mask) {
         if (!object) return nullptr;
         const uint64_t before = host::load<uint64_t>(object);
         MbarrierChange change;
-        change.arrivals = static_cast<uint64_t>(total(static_cast<Amount>(op->k[0]), lanes, operand));
+        change.arrivals =
+            static_cast<uint64_t>(total(static_cast<Amount>(op->k[0]), lanes, operand));
         change.drops = op->k[2] & 1 ? change.arrivals : 0;
         change.counters = op->k[2] & 8;
         change.expect = total(static_cast<Amount>(op->k[1]), lanes, operand);
@@ -111,8 +118,8 @@ const Op* check(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
-// ATOMS.ARRIVE: the lanes arrive one after the other at objects of sm_80. The token is the state word before, in both
-// registers, as compiled code makes it for arrive.noComplete.
+// ATOMS.ARRIVE: the lanes arrive one after the other at objects of sm_80. The token is the state
+// word before, in both registers, as compiled code makes it for arrive.noComplete.
 const Op* arrive_counters(const Op* op, Warp& w, uint32_t mask) {
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
@@ -127,7 +134,8 @@ const Op* arrive_counters(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
-// a: uniform scalar of the address, m[0] its offset; b: uniform scalar of the new object; d the old one.
+// a: uniform scalar of the address, m[0] its offset; b: uniform scalar of the new object; d the old
+// one.
 const Op* exchange(const Op* op, Warp& w, uint32_t mask) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
     const uint32_t address = w.scalar32(op->a) + op->m[0];
@@ -135,9 +143,9 @@ const Op* exchange(const Op* op, Warp& w, uint32_t mask) {
     if (!object) return nullptr;
     const uint64_t next = w.scalar64(op->b), before = host::load<uint64_t>(object);
     if (!Mbarrier::valid_initial(next))
-        return services(w).fault(w, op, mask, FaultKind::barrier_misuse,
-                                 "no valid mbarrier object: mbarrier.init takes a count of 1 to 2^20-1",
-                                 true, address);
+        return services(w).fault(
+            w, op, mask, FaultKind::barrier_misuse,
+            "no valid mbarrier object: mbarrier.init takes a count of 1 to 2^20-1", true, address);
     host::store<uint64_t>(object, next);
     ++w.effects;
     write_uniform64(w, op->d, before);
@@ -153,8 +161,8 @@ const Op* load_object(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
-// As exchange; the object is replaced by c where it equals b. No compiler emits it; on an H200 any word may be there and
-// any may come (tests/hardware/async/cas.sass).
+// As exchange; the object is replaced by c where it equals b. No compiler emits it; on an H200 any
+// word may be there and any may come (tests/hardware/async/cas.sass).
 const Op* compare_and_swap(const Op* op, Warp& w, uint32_t mask) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
     std::byte* object = services(w).shared(w, op, lane, w.scalar32(op->a) + op->m[0], 8);
@@ -194,13 +202,26 @@ void lower(Lower& x, const typed::SyncsArrive& i) {
     x.op.e = x.source_row(i.a.index);
     x.op.d = x.destination_row(i.d.index, 2);
     switch (i.param) {
-        case typed::SyncsParam::NONE: set_amounts(x, Amount::one, Amount::operand); break;
-        case typed::SyncsParam::A1T0: set_amounts(x, Amount::one, Amount::none); break;
-        case typed::SyncsParam::A0T1: set_amounts(x, Amount::none, Amount::one); break;
-        case typed::SyncsParam::A0TR: set_amounts(x, Amount::none, Amount::operand); break;
-        case typed::SyncsParam::A0TX: set_amounts(x, Amount::none, Amount::minus_operand); break;
-        case typed::SyncsParam::ART0: set_amounts(x, Amount::operand, Amount::none); break;
-        default: return x.gap("this kind of arrival");
+        case typed::SyncsParam::NONE:
+            set_amounts(x, Amount::one, Amount::operand);
+            break;
+        case typed::SyncsParam::A1T0:
+            set_amounts(x, Amount::one, Amount::none);
+            break;
+        case typed::SyncsParam::A0T1:
+            set_amounts(x, Amount::none, Amount::one);
+            break;
+        case typed::SyncsParam::A0TR:
+            set_amounts(x, Amount::none, Amount::operand);
+            break;
+        case typed::SyncsParam::A0TX:
+            set_amounts(x, Amount::none, Amount::minus_operand);
+            break;
+        case typed::SyncsParam::ART0:
+            set_amounts(x, Amount::operand, Amount::none);
+            break;
+        default:
+            return x.gap("this kind of arrival");
     }
     x.op.k[2] = static_cast<uint8_t>(i.optout | (i.ret == typed::SyncsRet::TMASK) << 1);
     if (i.ret == typed::SyncsRet::RED) x.op.d = sink_row;
@@ -236,17 +257,20 @@ void lower(Lower& x, const typed::SyncsLd& i) {
 void lower(Lower& x, const typed::SyncsCas& i) {
     if (i.what != 2) return x.reject("SYNCS of an unknown kind");
     uniform_address(x, i.addr);
-    // Where the text of sm_90 has UR60 and UR62, the field is URZ: both pairs read zeros (measured).
+    // Where the text of sm_90 has UR60 and UR62, the field is URZ: both pairs read zeros
+    // (measured).
     const bool named = i.b.kind == typed::SrcKind::UReg;
-    const unsigned expected = named ? i.b.index : SASSDEC_URZ, next = named ? i.c.index : SASSDEC_URZ;
-    if (expected != SASSDEC_URZ && expected % 4) return x.reject("SYNCS.CAS with pairs that do not begin at a multiple of four");
+    const unsigned expected = named ? i.b.index : SASSDEC_URZ,
+                   next = named ? i.c.index : SASSDEC_URZ;
+    if (expected != SASSDEC_URZ && expected % 4)
+        return x.reject("SYNCS.CAS with pairs that do not begin at a multiple of four");
     x.op.b = x.uniform_scalar(expected, 2);
     x.op.c = x.uniform_scalar(next, 2);
     x.op.d = x.uniform_destination(i.d.index, 2);
     x.handler(compare_and_swap);
 }
-// The unit keeps objects in a cache of its own, which these empty (mbarrier.inval is IV); here an object
-// is always in memory.
+// The unit keeps objects in a cache of its own, which these empty (mbarrier.inval is IV); here an
+// object is always in memory.
 void lower(Lower& x, const typed::SyncsCctlAll&) { x.handler(nothing); }
 void lower(Lower& x, const typed::SyncsCctlAddr&) { x.handler(nothing); }
 
@@ -256,13 +280,18 @@ void lower(Lower& x, const typed::ArrivesLdgstsbar& i) {
     x.op.e = zero_row;
     x.op.d = sink_row;
     switch (i.mode) {
-        case typed::ArriveMode::ARVCNT: set_amounts(x, Amount::one, Amount::none); break;
-        case typed::ArriveMode::TRANSCNT: set_amounts(x, Amount::none, Amount::minus_one); break;
+        case typed::ArriveMode::ARVCNT:
+            set_amounts(x, Amount::one, Amount::none);
+            break;
+        case typed::ArriveMode::TRANSCNT:
+            set_amounts(x, Amount::none, Amount::minus_one);
+            break;
         case typed::ArriveMode::LEGACY:
             set_amounts(x, Amount::one, Amount::none);
             x.op.k[2] = 8;
             break;
-        default: return x.reject("ARRIVES of an invalid kind");
+        default:
+            return x.reject("ARRIVES of an invalid kind");
     }
     x.op.k[2] |= static_cast<uint8_t>(x.late_copies() << 2);
     x.handler(arrive);

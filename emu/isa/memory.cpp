@@ -26,8 +26,7 @@ const Op* access_port(const Op* op, Warp& w, uint32_t mask) {
     const uint32_t* high = w.row(op->b);
     if (a.space == AccessSpace::shared || a.space == AccessSpace::local) {
         const uint32_t add = w.scalar32(op->c) + op->m[0];
-        for (uint32_t lane = 0; lane < 32; ++lane)
-            a.address[lane] = (low[lane] << op->m[1]) + add;
+        for (uint32_t lane = 0; lane < 32; ++lane) a.address[lane] = (low[lane] << op->m[1]) + add;
     } else {
         const uint64_t add = w.scalar64(op->c) + static_cast<uint64_t>(signed_offset(op));
         for (uint32_t lane = 0; lane < 32; ++lane)
@@ -84,26 +83,36 @@ Meaning meaning(typed::MemOrder order) {
         case O::CONSTANT_GPU:
         case O::CONSTANT_GPU_PRIVATE:
         case O::CONSTANT_SYS:
-        case O::CONSTANT_SYS_PRIVATE: return {Ordering::weak, MemScope::none, true};
+        case O::CONSTANT_SYS_PRIVATE:
+            return {Ordering::weak, MemScope::none, true};
         case O::STRONG_CTA:
-        case O::STRONG_CTA_PRIVATE: return {Ordering::relaxed, MemScope::cta, false};
+        case O::STRONG_CTA_PRIVATE:
+            return {Ordering::relaxed, MemScope::cta, false};
         case O::STRONG_SM:
-        case O::STRONG_SM_PRIVATE: return {Ordering::relaxed, MemScope::sm, false};
+        case O::STRONG_SM_PRIVATE:
+            return {Ordering::relaxed, MemScope::sm, false};
         case O::STRONG_GPU:
-        case O::STRONG_GPU_PRIVATE: return {Ordering::relaxed, MemScope::gpu, false};
+        case O::STRONG_GPU_PRIVATE:
+            return {Ordering::relaxed, MemScope::gpu, false};
         case O::STRONG_SYS:
         case O::STRONG_SYS_PRIVATE:
-        case O::STRONG_SYS_ORDERED: return {Ordering::relaxed, MemScope::sys, false};
+        case O::STRONG_SYS_ORDERED:
+            return {Ordering::relaxed, MemScope::sys, false};
         case O::MMIO_CTA:
-        case O::MMIO_CTA_PRIVATE: return {Ordering::mmio, MemScope::cta, false};
+        case O::MMIO_CTA_PRIVATE:
+            return {Ordering::mmio, MemScope::cta, false};
         case O::MMIO_SM:
-        case O::MMIO_SM_PRIVATE: return {Ordering::mmio, MemScope::sm, false};
+        case O::MMIO_SM_PRIVATE:
+            return {Ordering::mmio, MemScope::sm, false};
         case O::MMIO_GPU:
-        case O::MMIO_GPU_PRIVATE: return {Ordering::mmio, MemScope::gpu, false};
+        case O::MMIO_GPU_PRIVATE:
+            return {Ordering::mmio, MemScope::gpu, false};
         case O::MMIO_SYS:
         case O::MMIO_SYS_PRIVATE:
-        case O::MMIO_SYS_ORDERED: return {Ordering::mmio, MemScope::sys, false};
-        default: return {};
+        case O::MMIO_SYS_ORDERED:
+            return {Ordering::mmio, MemScope::sys, false};
+        default:
+            return {};
     }
 }
 
@@ -111,15 +120,31 @@ Meaning meaning(typed::MemOrder order) {
 bool width_of(Lower& x, typed::MemSize size, Width& out) {
     using S = typed::MemSize;
     switch (size) {
-        case S::U8: out = Width::u8; return true;
-        case S::S8: out = Width::s8; return true;
-        case S::U16: out = Width::u16; return true;
-        case S::S16: out = Width::s16; return true;
-        case S::B32: out = Width::b32; return true;
-        case S::B64: out = Width::b64; return true;
+        case S::U8:
+            out = Width::u8;
+            return true;
+        case S::S8:
+            out = Width::s8;
+            return true;
+        case S::U16:
+            out = Width::u16;
+            return true;
+        case S::S16:
+            out = Width::s16;
+            return true;
+        case S::B32:
+            out = Width::b32;
+            return true;
+        case S::B64:
+            out = Width::b64;
+            return true;
         case S::B128:
-        case S::U128: out = Width::b128; return true;
-        default: x.reject("an access size that does not exist"); return false;
+        case S::U128:
+            out = Width::b128;
+            return true;
+        default:
+            x.reject("an access size that does not exist");
+            return false;
     }
 }
 
@@ -181,10 +206,14 @@ void near_store(Lower& x, const T& i, AccessSpace space, uint32_t shift) {
 
 uint32_t shift_of(typed::SharedScale scale) {
     switch (scale) {
-        case typed::SharedScale::X4: return 2;
-        case typed::SharedScale::X8: return 3;
-        case typed::SharedScale::X16: return 4;
-        default: return 0;
+        case typed::SharedScale::X4:
+            return 2;
+        case typed::SharedScale::X8:
+            return 3;
+        case typed::SharedScale::X16:
+            return 4;
+        default:
+            return 0;
     }
 }
 
@@ -245,11 +274,20 @@ void lower(Lower& x, const typed::Ldc& i) {
     x.op.a = x.source_row(a.index);
     x.op.m[0] = static_cast<uint32_t>(a.offset);
     switch (a.bank) {
-        case 0: x.op.m[1] = static_cast<uint32_t>(Base::bank0); break;
-        case 2: x.op.m[1] = static_cast<uint32_t>(Base::bank2); break;
-        case 3: x.op.m[1] = static_cast<uint32_t>(Base::bank3); break;
-        case 4: x.op.m[1] = static_cast<uint32_t>(Base::bank4); break;
-        default: return x.gap("a constant bank that compute kernels do not have");
+        case 0:
+            x.op.m[1] = static_cast<uint32_t>(Base::bank0);
+            break;
+        case 2:
+            x.op.m[1] = static_cast<uint32_t>(Base::bank2);
+            break;
+        case 3:
+            x.op.m[1] = static_cast<uint32_t>(Base::bank3);
+            break;
+        case 4:
+            x.op.m[1] = static_cast<uint32_t>(Base::bank4);
+            break;
+        default:
+            return x.gap("a constant bank that compute kernels do not have");
     }
     choose_constant_load(x, width);
 }

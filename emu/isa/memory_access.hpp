@@ -1,11 +1,13 @@
 // What all memory families share: how an operation holds its address and its access, the values of
-// every access size as lanes, the one-entry TLB, and the way to the memory port. No instruction here.
+// every access size as lanes, the one-entry TLB, and the way to the memory port. No instruction
+// here.
 //
 // Layout of an Op that accesses memory:
 //   d      row(s) loaded to or stored from      a, b   rows of the low and high half of the address
 //   c      scalar operand added to the address  m[0]   signed offset
 //   m[1]   shift of the address row (shared)    k[0]   Width
-//   k[1]   AccessOp | AccessSpace << 4          k[2]   Ordering | MemScope << 3 | texture proxy << 7
+//   k[1]   AccessOp | AccessSpace << 4          k[2]   Ordering | MemScope << 3 | texture proxy <<
+//   7
 #pragma once
 
 #include "emu/isa/isa.hpp"
@@ -16,7 +18,11 @@ namespace SASSEMU_ISA_NS {
 
 enum class Width : uint8_t { u8, s8, u16, s16, b32, b64, b128 };
 constexpr uint32_t width_bytes(Width w) {
-    return w <= Width::s8 ? 1 : w <= Width::s16 ? 2 : w == Width::b32 ? 4 : w == Width::b64 ? 8 : 16;
+    return w <= Width::s8    ? 1
+           : w <= Width::s16 ? 2
+           : w == Width::b32 ? 4
+           : w == Width::b64 ? 8
+                             : 16;
 }
 constexpr uint32_t width_words(Width w) { return (width_bytes(w) + 3) / 4; }
 
@@ -26,7 +32,8 @@ const Op* access_port(const Op* op, Warp& w, uint32_t mask);
 
 inline int64_t signed_offset(const Op* op) { return static_cast<int32_t>(op->m[0]); }
 
-// Lanes of one access size. Contiguous: lane i at p + i * bytes; only lanes of the mask are touched.
+// Lanes of one access size. Contiguous: lane i at p + i * bytes; only lanes of the mask are
+// touched.
 template <Width W>
 struct Lanes {
     static constexpr uint32_t bytes = width_bytes(W);
@@ -213,12 +220,13 @@ SASSEMU_INLINE FarAddress far_address(const Op* op, const Warp& w, uint32_t mask
     r.one_high = (L::cmp_eq(L::load(high), L::splat(h0)) & mask) == mask;
     r.pattern = Pattern::scattered;
     if (!r.one_high) return r;
-    // The last lane tells which pattern is worth a comparison of all. With equal high words, a low word
-    // that wraps around is no line.
+    // The last lane tells which pattern is worth a comparison of all. With equal high words, a low
+    // word that wraps around is no line.
     const uint32_t last = All ? 31 : 31 - static_cast<uint32_t>(std::countl_zero(mask));
     const uint32_t step = low[last] - l0;
     if (step == (last - r.lane) * bytes && l0 <= ~(31 * bytes)) {
-        const V32 line = L::add(L::mul_lo(L::lane_ids(), L::splat(bytes)), L::splat(l0 - r.lane * bytes));
+        const V32 line =
+            L::add(L::mul_lo(L::lane_ids(), L::splat(bytes)), L::splat(l0 - r.lane * bytes));
         if ((L::cmp_eq(L::load(low), line) & mask) == mask) r.pattern = Pattern::line;
     } else if (step == 0) {
         if ((L::cmp_eq(L::load(low), L::splat(l0)) & mask) == mask) r.pattern = Pattern::same;
@@ -243,7 +251,8 @@ SASSEMU_INLINE bool far_offsets(const Op* op, const Warp& w, uint32_t mask, cons
     V32 bad;  // not 0: a bad lane
     if (a.one_high) {
         // The low words of the good lanes are a range around that of the first.
-        const uint64_t zero = first - w.row(op->a)[a.lane];  // the offset of low word 0, perhaps below 0
+        const uint64_t zero =
+            first - w.row(op->a)[a.lane];  // the offset of low word 0, perhaps below 0
         const uint32_t from = zero >> 63 ? static_cast<uint32_t>(0 - zero) : 0;
         const uint64_t to = top - zero;
         const V32 span = L::splat(static_cast<uint32_t>(to < UINT32_MAX ? to : UINT32_MAX) - from);
@@ -258,9 +267,9 @@ SASSEMU_INLINE bool far_offsets(const Op* op, const Warp& w, uint32_t mask, cons
     return (L::nonzero(bad) & mask) == 0;
 }
 
-// Bits 31..24 of a shared address name a CTA of the cluster, and LDS and its kin reach only their own: any other
-// rank is an illegal instruction on an H200. With these bits flipped the own addresses are offsets, and all others
-// are out of bounds.
+// Bits 31..24 of a shared address name a CTA of the cluster, and LDS and its kin reach only their
+// own: any other rank is an illegal instruction on an H200. With these bits flipped the own
+// addresses are offsets, and all others are out of bounds.
 inline uint32_t shared_rank_bits(const Warp& w) { return w.cta->rank << 24; }
 
 // Offsets in the shared memory of the CTA (rank_bits as above) or in local memory (0).

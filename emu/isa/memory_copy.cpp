@@ -1,12 +1,13 @@
-// LDGSTS: global to shared memory past the registers. It is asynchronous on the chip; the copy is complete when
-// issued, which every wait that a program may use allows, or it is left to the agents.
+// LDGSTS: global to shared memory past the registers. It is asynchronous on the chip; the copy is
+// complete when issued, which every wait that a program may use allows, or it is left to the
+// agents.
 //
 // Facts from compiled code (ptxas 13.0, cp.async): lanes whose predicate is false write zeros. With
 // .ZFILL the address is moved up by the bytes to leave out: n = size - address % size bytes are
 // copied from the aligned address, and the rest is zero.
 //
-// Op: a, b, c, m[0] the global address; e, f, m[1] row, uniform scalar and offset of the shared one;
-// m[2] ZFILL; m[3] predicate index | negated << 8.
+// Op: a, b, c, m[0] the global address; e, f, m[1] row, uniform scalar and offset of the shared
+// one; m[2] ZFILL; m[3] predicate index | negated << 8.
 #include "emu/isa/memory.hpp"
 #include "emu/isa/memory_access.hpp"
 
@@ -44,8 +45,7 @@ const Op* copy_port(const Op* op, Warp& w, uint32_t mask) {
         const uint64_t add = w.scalar64(op->c) + static_cast<uint64_t>(signed_offset(op));
         bool partial = false;
         for (uint32_t lane = 0; lane < 32; ++lane) {
-            a.address[lane] =
-                (uint64_t{w.row(op->b)[lane]} << 32 | w.row(op->a)[lane]) + add;
+            a.address[lane] = (uint64_t{w.row(op->b)[lane]} << 32 | w.row(op->a)[lane]) + add;
             if (!op->m[2]) continue;
             missing[lane] = static_cast<uint32_t>(a.address[lane] & (bytes - 1));
             a.address[lane] -= missing[lane];
@@ -73,8 +73,7 @@ const Op* copy_port(const Op* op, Warp& w, uint32_t mask) {
         }
     }
     const uint32_t add = w.scalar32(op->f) + op->m[1];
-    for (uint32_t lane = 0; lane < 32; ++lane)
-        a.address[lane] = w.row(op->e)[lane] + add;
+    for (uint32_t lane = 0; lane < 32; ++lane) a.address[lane] = w.row(op->e)[lane] + add;
     a.op = AccessOp::store;
     a.space = AccessSpace::shared;
     a.lanes = from;
@@ -117,8 +116,7 @@ const Op* copy(const Op* op, Warp& w, uint32_t mask) {
     V32 offset;
     if (a.pattern == Pattern::line && aligned &&
         reach<false>(w, a.first, line_bytes<false>(a.lane, from, T::bytes))) {
-        const std::byte* p =
-            w.cta->last.host + (a.first - w.cta->last.lo) - a.lane * T::bytes;
+        const std::byte* p = w.cta->last.host + (a.first - w.cta->last.lo) - a.lane * T::bytes;
         v = from == ~0u ? T::template contiguous<true>(p, from)
                         : T::template contiguous<false>(p, from);
     } else if (reach<false>(w, a.first, T::bytes) &&
@@ -140,10 +138,17 @@ const Op* copy(const Op* op, Warp& w, uint32_t mask) {
 void lower(Lower& x, const typed::Ldgsts& i) {
     Width width;
     switch (i.size) {
-        case typed::MemSize::B32: width = Width::b32; break;
-        case typed::MemSize::B64: width = Width::b64; break;
-        case typed::MemSize::B128: width = Width::b128; break;
-        default: return x.gap("a copy of less than four bytes");
+        case typed::MemSize::B32:
+            width = Width::b32;
+            break;
+        case typed::MemSize::B64:
+            width = Width::b64;
+            break;
+        case typed::MemSize::B128:
+            width = Width::b128;
+            break;
+        default:
+            return x.gap("a copy of less than four bytes");
     }
     if (!far_operand(x, i.addr, true, i.ext == typed::AddressExt::B64)) return;
     x.op.e = x.source_row(i.shared.base);
@@ -157,9 +162,12 @@ void lower(Lower& x, const typed::Ldgsts& i) {
     if (late) return x.handler(copy_late);
     if (x.through_port()) return x.handler(copy_port);
     switch (width) {
-        case Width::b32: return x.handler(copy<Width::b32>);
-        case Width::b64: return x.handler(copy<Width::b64>);
-        default: return x.handler(copy<Width::b128>);
+        case Width::b32:
+            return x.handler(copy<Width::b32>);
+        case Width::b64:
+            return x.handler(copy<Width::b64>);
+        default:
+            return x.handler(copy<Width::b128>);
     }
 }
 

@@ -12,7 +12,8 @@ template <Width W, bool All>
 const Op* load(const Op* op, Warp& w, uint32_t mask) {
     using T = Lanes<W>;
     const FarAddress a = far_address<All>(op, w, mask, T::bytes);
-    if (w.watch) [[unlikely]] return access_port(op, w, mask);
+    if (w.watch) [[unlikely]]
+        return access_port(op, w, mask);
     const bool aligned = (a.first & (T::bytes - 1)) == 0;
     switch (a.pattern) {
         case Pattern::line:
@@ -26,7 +27,8 @@ const Op* load(const Op* op, Warp& w, uint32_t mask) {
                 mask);
             return op + 1;
         case Pattern::same:
-            if (!aligned || !reach<false>(w, a.first, T::bytes)) [[unlikely]] break;
+            if (!aligned || !reach<false>(w, a.first, T::bytes)) [[unlikely]]
+                break;
             T::template to_rows<All>(
                 w, op->d, T::broadcast(w.cta->last.host + (a.first - w.cta->last.lo)), mask);
             return op + 1;
@@ -58,8 +60,8 @@ const Op* store(const Op* op, Warp& w, uint32_t mask) {
         }
     } else {
         V32 offset;
-        if (reach<true>(w, a.first, T::bytes) &&
-            far_offsets(op, w, mask, a, T::bytes, offset)) [[likely]] {
+        if (reach<true>(w, a.first, T::bytes) && far_offsets(op, w, mask, a, T::bytes, offset))
+            [[likely]] {
             ++w.effects;
             T::scatter(w.cta->last.host, offset, T::from_rows(w, op->d), mask);
             return op + 1;
@@ -68,8 +70,8 @@ const Op* store(const Op* op, Warp& w, uint32_t mask) {
     return access_port(op, w, mask);
 }
 
-// Generic: the windows are never part of an allocation, so only an access that fails above, or whose
-// first lane is in a window, needs a look at them.
+// Generic: the windows are never part of an allocation, so only an access that fails above, or
+// whose first lane is in a window, needs a look at them.
 template <Width W, bool All, bool Store>
 const Op* generic(const Op* op, Warp& w, uint32_t mask) {
     const uint32_t lane = All ? 0 : static_cast<uint32_t>(std::countr_zero(mask));
@@ -118,24 +120,33 @@ void choose(Lower& x, bool is_generic, bool is_store) {
 
 void choose(Lower& x, Width width, bool is_generic, bool is_store) {
     switch (width) {
-        case Width::u8: return choose<Width::u8>(x, is_generic, is_store);
+        case Width::u8:
+            return choose<Width::u8>(x, is_generic, is_store);
         case Width::s8:
             return is_store ? choose<Width::u8>(x, is_generic, true)
                             : choose<Width::s8>(x, is_generic, false);
-        case Width::u16: return choose<Width::u16>(x, is_generic, is_store);
+        case Width::u16:
+            return choose<Width::u16>(x, is_generic, is_store);
         case Width::s16:
             return is_store ? choose<Width::u16>(x, is_generic, true)
                             : choose<Width::s16>(x, is_generic, false);
-        case Width::b32: return choose<Width::b32>(x, is_generic, is_store);
-        case Width::b64: return choose<Width::b64>(x, is_generic, is_store);
-        case Width::b128: return choose<Width::b128>(x, is_generic, is_store);
+        case Width::b32:
+            return choose<Width::b32>(x, is_generic, is_store);
+        case Width::b64:
+            return choose<Width::b64>(x, is_generic, is_store);
+        case Width::b128:
+            return choose<Width::b128>(x, is_generic, is_store);
     }
 }
 
 }  // namespace
 
-void choose_far_load(Lower& x, Width width, bool is_generic) { choose(x, width, is_generic, false); }
-void choose_far_store(Lower& x, Width width, bool is_generic) { choose(x, width, is_generic, true); }
+void choose_far_load(Lower& x, Width width, bool is_generic) {
+    choose(x, width, is_generic, false);
+}
+void choose_far_store(Lower& x, Width width, bool is_generic) {
+    choose(x, width, is_generic, true);
+}
 
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu

@@ -1,8 +1,8 @@
-// Fences, cache control, waits for copies, and address-space queries. Under the flat model memory is
-// coherent and every access is done when its instruction is, so only wide fences leave a trace here;
-// through the port each of them is told to the model.
-#include "emu/isa/memory_access.hpp"
+// Fences, cache control, waits for copies, and address-space queries. Under the flat model memory
+// is coherent and every access is done when its instruction is, so only wide fences leave a trace
+// here; through the port each of them is told to the model.
 #include "emu/isa/memory_order.hpp"
+#include "emu/isa/memory_access.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
@@ -45,20 +45,23 @@ const Op* end_copy_group(const Op* op, Warp& w, uint32_t) {
 const Op* wait_copy_groups(const Op* op, Warp& w, uint32_t) {
     for (uint32_t scoreboards = op->k[1] | op->k[2]; scoreboards; scoreboards &= scoreboards - 1) {
         const auto s = static_cast<uint32_t>(std::countr_zero(scoreboards));
-        if (!services(w).wait_copy_groups(w, op, s, op->k[1] >> s & 1 ? 0 : op->k[0])) return nullptr;
+        if (!services(w).wait_copy_groups(w, op, s, op->k[1] >> s & 1 ? 0 : op->k[0]))
+            return nullptr;
     }
     return op + 1;
 }
 
-// m[1]: which window (0: none of them), m[3]: the predicate, k[1]: only what belongs to the own CTA. (Measured on an
-// H200: bits 31..24 of a shared address are a rank; .S asks for the own one, .D for any.)
+// m[1]: which window (0: none of them), m[3]: the predicate, k[1]: only what belongs to the own
+// CTA. (Measured on an H200: bits 31..24 of a shared address are a rank; .S asks for the own one,
+// .D for any.)
 const Op* query_space(const Op* op, Warp& w, uint32_t mask) {
     const uint64_t add = w.scalar64(op->c) + static_cast<uint64_t>(signed_offset(op));
     const auto address = L::add64(L::load_pair(w.row(op->a), w.row(op->b)), L::splat64(add));
     const V32 high = L::hi32(address);
     uint32_t inside = L::cmp_eq(high, L::splat(op->m[1]));
     if (op->k[1])
-        inside &= L::cmp_eq(L::and_(L::lo32(address), L::splat(0xff000000)), L::splat(shared_rank_bits(w)));
+        inside &= L::cmp_eq(L::and_(L::lo32(address), L::splat(0xff000000)),
+                            L::splat(shared_rank_bits(w)));
     if (op->m[1] == 0)
         inside = ~(L::cmp_eq(high, L::splat(shared_window_high)) |
                    L::cmp_eq(high, L::splat(local_window_high)));
@@ -66,7 +69,9 @@ const Op* query_space(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
-const Op* grid_wait(const Op* op, Warp& w, uint32_t mask) { return services(w).grid_wait(w, op, mask); }
+const Op* grid_wait(const Op* op, Warp& w, uint32_t mask) {
+    return services(w).grid_wait(w, op, mask);
+}
 
 }  // namespace
 
@@ -75,11 +80,20 @@ void lower(Lower& x, const typed::Membar& i) {
     MemScope scope = MemScope::sys;
     switch (i.scope) {
         case S::CTA:
-        case S::CTA_PARTIAL: scope = MemScope::cta; break;
-        case S::SM: scope = MemScope::sm; break;
-        case S::VC: scope = MemScope::vc; break;
-        case S::GPU: scope = MemScope::gpu; break;
-        default: break;
+        case S::CTA_PARTIAL:
+            scope = MemScope::cta;
+            break;
+        case S::SM:
+            scope = MemScope::sm;
+            break;
+        case S::VC:
+            scope = MemScope::vc;
+            break;
+        case S::GPU:
+            scope = MemScope::gpu;
+            break;
+        default:
+            break;
     }
     const Ordering ordering = i.sem == typed::MembarSem::ALL    ? Ordering::acq_rel
                               : i.sem == typed::MembarSem::MMIO ? Ordering::mmio
@@ -111,7 +125,8 @@ void lower(Lower& x, const typed::CctlAll& i) {
 void lower(Lower& x, const typed::CctltIvall&) {
     fence(x, Ordering::weak, MemScope::none, false, true, false);
 }
-// Waits for copies that are on their way, if any can be; checked runs wait for registers, not for scoreboards.
+// Waits for copies that are on their way, if any can be; checked runs wait for registers, not for
+// scoreboards.
 void lower(Lower& x, const typed::Ldgdepbar&) {
     x.op.k[0] = x.instruction().control.write_barrier;
     x.handler(x.late_copies() ? end_copy_group : nothing);
@@ -141,9 +156,14 @@ void lower(Lower& x, const typed::Qspc& i) {
             x.op.m[1] = shared_window_high;
             x.op.k[1] = i.space == S::S;
             break;
-        case S::L: x.op.m[1] = local_window_high; break;
-        case S::G: x.op.m[1] = 0; break;
-        default: return x.gap("this space of QSPC");
+        case S::L:
+            x.op.m[1] = local_window_high;
+            break;
+        case S::G:
+            x.op.m[1] = 0;
+            break;
+        default:
+            return x.gap("this space of QSPC");
     }
     x.op.m[3] = i.pd.index;
     x.handler(query_space);

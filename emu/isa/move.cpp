@@ -113,7 +113,8 @@ const Op* sign_logic(const Op* op, Warp& w, uint32_t mask) {
         if ((op->m[3] >> i & 1) == 0) return predicate_value(w, code);
         return L::sign_mask(read_any(w, at, op->k[2] >> i & 1));
     };
-    const Mask a = source(0, op->a, op->e), b = source(1, op->b, op->f), c = source(2, op->c, op->m[0]);
+    const Mask a = source(0, op->a, op->e), b = source(1, op->b, op->f),
+               c = source(2, op->c, op->m[0]);
     write_predicate(w, op->k[0], logic(a, b, c, op->m[1]), mask);
     if (op->k[1] != 7) write_predicate(w, op->k[1], logic(a, b, c, op->m[2]), mask);
     return op + 1;
@@ -204,7 +205,8 @@ void lower(Lower& x, const typed::Plop3& i) {
 }
 
 template <class T>
-void sign_logic_of(Lower& x, const T& i, const Term& a, const Term& b, const Term& c, uint32_t signs) {
+void sign_logic_of(Lower& x, const T& i, const Term& a, const Term& b, const Term& c,
+                   uint32_t signs) {
     set_any(x, a, b, c);
     x.op.m[1] = static_cast<uint32_t>(i.lut.imm);
     x.op.m[2] = static_cast<uint32_t>(i.lut2.imm);

@@ -1,5 +1,5 @@
-// MUFU: operands and handlers of the functions in special_functions.hpp. Measured on an H200 over all
-// operands (SPECIAL.md); other architectures are taken to be the same.
+// MUFU: operands and handlers of the functions in special_functions.hpp. Measured on an H200 over
+// all operands (SPECIAL.md); other architectures are taken to be the same.
 #include "emu/isa/special.hpp"
 
 #include "emu/isa/float_modes.hpp"
@@ -54,8 +54,11 @@ const Op* half_function(const Op* op, Warp& w, uint32_t mask) {
 
 template <Part (*F)(Part)>
 void set_handler(Lower& x, bool scalar) {
-    if (scalar) x.handlers(special_function<F, Kind::scalar, false>, special_function<F, Kind::scalar, true>);
-    else x.handlers(special_function<F, Kind::row, false>, special_function<F, Kind::row, true>);
+    if (scalar)
+        x.handlers(special_function<F, Kind::scalar, false>,
+                   special_function<F, Kind::scalar, true>);
+    else
+        x.handlers(special_function<F, Kind::row, false>, special_function<F, Kind::row, true>);
 }
 template <Part (*F)(Part)>
 void set_half_handler(Lower& x, bool scalar) {
@@ -65,31 +68,71 @@ void set_half_handler(Lower& x, bool scalar) {
 template <class Unit>
 void set_function(Lower& x, MufuFunction fn, bool scalar) {
     switch (fn) {
-        case MufuFunction::RCP: set_handler<Unit::reciprocal>(x, scalar); break;
-        case MufuFunction::RSQ: set_handler<Unit::root_reciprocal>(x, scalar); break;
-        case MufuFunction::SQRT: set_handler<Unit::root>(x, scalar); break;
-        case MufuFunction::EX2: set_handler<Unit::power>(x, scalar); break;
-        case MufuFunction::LG2: set_handler<Unit::logarithm>(x, scalar); break;
-        case MufuFunction::SIN: set_handler<Unit::sine>(x, scalar); break;
-        case MufuFunction::COS: set_handler<Unit::cosine>(x, scalar); break;
-        case MufuFunction::TANH: set_handler<Unit::tangent>(x, scalar); break;
-        case MufuFunction::RCP64H: set_handler<Unit::reciprocal_high>(x, scalar); break;
-        case MufuFunction::RSQ64H: set_handler<Unit::root_reciprocal_high>(x, scalar); break;
-        default: x.reject("an invalid function of MUFU"); break;
+        case MufuFunction::RCP:
+            set_handler<Unit::reciprocal>(x, scalar);
+            break;
+        case MufuFunction::RSQ:
+            set_handler<Unit::root_reciprocal>(x, scalar);
+            break;
+        case MufuFunction::SQRT:
+            set_handler<Unit::root>(x, scalar);
+            break;
+        case MufuFunction::EX2:
+            set_handler<Unit::power>(x, scalar);
+            break;
+        case MufuFunction::LG2:
+            set_handler<Unit::logarithm>(x, scalar);
+            break;
+        case MufuFunction::SIN:
+            set_handler<Unit::sine>(x, scalar);
+            break;
+        case MufuFunction::COS:
+            set_handler<Unit::cosine>(x, scalar);
+            break;
+        case MufuFunction::TANH:
+            set_handler<Unit::tangent>(x, scalar);
+            break;
+        case MufuFunction::RCP64H:
+            set_handler<Unit::reciprocal_high>(x, scalar);
+            break;
+        case MufuFunction::RSQ64H:
+            set_handler<Unit::root_reciprocal_high>(x, scalar);
+            break;
+        default:
+            x.reject("an invalid function of MUFU");
+            break;
     }
 }
 template <class Unit>
 void set_half_function(Lower& x, MufuFunction fn, bool scalar) {
     switch (fn) {
-        case MufuFunction::RCP: set_half_handler<Unit::reciprocal>(x, scalar); break;
-        case MufuFunction::RSQ: set_half_handler<Unit::root_reciprocal>(x, scalar); break;
-        case MufuFunction::SQRT: set_half_handler<Unit::root>(x, scalar); break;
-        case MufuFunction::EX2: set_half_handler<Unit::power>(x, scalar); break;
-        case MufuFunction::LG2: set_half_handler<Unit::logarithm>(x, scalar); break;
-        case MufuFunction::SIN: set_half_handler<Unit::sine>(x, scalar); break;
-        case MufuFunction::COS: set_half_handler<Unit::cosine>(x, scalar); break;
-        case MufuFunction::TANH: set_half_handler<Unit::tangent>(x, scalar); break;
-        default: x.reject("a function of MUFU without a half-precision form"); break;
+        case MufuFunction::RCP:
+            set_half_handler<Unit::reciprocal>(x, scalar);
+            break;
+        case MufuFunction::RSQ:
+            set_half_handler<Unit::root_reciprocal>(x, scalar);
+            break;
+        case MufuFunction::SQRT:
+            set_half_handler<Unit::root>(x, scalar);
+            break;
+        case MufuFunction::EX2:
+            set_half_handler<Unit::power>(x, scalar);
+            break;
+        case MufuFunction::LG2:
+            set_half_handler<Unit::logarithm>(x, scalar);
+            break;
+        case MufuFunction::SIN:
+            set_half_handler<Unit::sine>(x, scalar);
+            break;
+        case MufuFunction::COS:
+            set_half_handler<Unit::cosine>(x, scalar);
+            break;
+        case MufuFunction::TANH:
+            set_half_handler<Unit::tangent>(x, scalar);
+            break;
+        default:
+            x.reject("a function of MUFU without a half-precision form");
+            break;
     }
 }
 

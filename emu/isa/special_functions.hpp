@@ -1,7 +1,8 @@
 // The special-function unit as found on an H200 (SPECIAL.md): a table of segments, and in each
-// c0 + c1 x + c2 x^2 in fixed point with a squarer that leaves out its low columns (the interpolator of
-// the lane algebra); around it the special cases and the flushing of each function. A part of a row at a
-// time, the same for every operand. Not here: coefficients (special_tables.hpp), operands (special.cpp).
+// c0 + c1 x + c2 x^2 in fixed point with a squarer that leaves out its low columns (the
+// interpolator of the lane algebra); around it the special cases and the flushing of each function.
+// A part of a row at a time, the same for every operand. Not here: coefficients
+// (special_tables.hpp), operands (special.cpp).
 #pragma once
 
 #include "emu/isa/isa.hpp"
@@ -37,7 +38,8 @@ struct alignas(64) Segments {
     constexpr explicit Segments(const Curve<N>& curve, int64_t whole = 0) : segment() {
         for (size_t i = 0; i < N; ++i) {
             const Coefficients& c = curve.segment[i];
-            const int64_t constant = int64_t{c.c0} * (1 << 14) + curve.bias + whole * (int64_t{1} << fraction_bits);
+            const int64_t constant =
+                int64_t{c.c0} * (1 << 14) + curve.bias + whole * (int64_t{1} << fraction_bits);
             segment[i] = {static_cast<uint64_t>(constant), c.c1, c.c2};
         }
     }
@@ -48,12 +50,15 @@ SASSEMU_INLINE Sum interpolate(const Segments<N>& table, Part at) {
     return L::interpolator::interpolate(table.segment, at);
 }
 // The 24 bits of a sum whose leading bit has the weight 2^-below.
-SASSEMU_INLINE Part significand(Sum sum, unsigned below) { return word(sum, fraction_bits - 23 - below); }
+SASSEMU_INLINE Part significand(Sum sum, unsigned below) {
+    return word(sum, fraction_bits - 23 - below);
+}
 // |x| in fixed point, cut to `bits` bits below the point, modulo 2^32; 0 from 2^(55 - bits) on.
 SASSEMU_INLINE Part fixed_point(Part x, unsigned bits) {
     const Part s = low_bits(x, 23) | 1u << 23, e = exponent(x);
     const uint32_t point = 127 + 23 - bits;
-    return shift_left(s, e - point) | shift_right(s, point - e);  // a negative count shifts everything out
+    return shift_left(s, e - point) |
+           shift_right(s, point - e);  // a negative count shifts everything out
 }
 
 // ---- the functions, of fp32 unless noted -----------------------------------------------------
@@ -63,7 +68,8 @@ struct Functions {
     static constexpr Segments<128> root_reciprocal_segments{Tables::root_reciprocal};
     static constexpr Segments<128> root_segments{Tables::root};
     static constexpr Segments<64> power_segments{Tables::power};
-    static constexpr Segments<64> logarithm_segments{Tables::logarithm, -127};  // the bias of exponents
+    static constexpr Segments<64> logarithm_segments{Tables::logarithm,
+                                                     -127};  // the bias of exponents
     static constexpr Segments<64> sine_segments{Tables::sine};
     static constexpr Segments<51> tangent_segments{Tables::tangent};
 
@@ -85,7 +91,8 @@ struct Functions {
         const Part m = magnitude(x);
         Part r = reciprocal_significand(low_bits(x, 23)) + ((252u - exponent(x)) << 23);
         r = choose(below(m, least_normal), all(infinity), r);
-        r = zero_where(above(m, 0x7e800000u), r) | sign(x);  // from 2^126 on the result is subnormal
+        r = zero_where(above(m, 0x7e800000u), r) |
+            sign(x);  // from 2^126 on the result is subnormal
         return nan_where(above(m, infinity), r);
     }
     static SASSEMU_INLINE Part root_reciprocal(Part x) {
@@ -95,12 +102,14 @@ struct Functions {
     }
     static SASSEMU_INLINE Part root(Part x) {
         const Part half = (exponent(x) + 1u) >> 1;
-        const Part r = significand(interpolate(root_segments, even_first(low_bits(x, 24))), 0) + ((half + 62u) << 23);
+        const Part r = significand(interpolate(root_segments, even_first(low_bits(x, 24))), 0) +
+                       ((half + 62u) << 23);
         return root_special(x, sign(x), choose(equal(x, infinity), x, r));
     }
 
     // The operand has 23 bits below the point. A negative one that is no integer is complemented
-    // bit by bit, and so is one unit of 2^-23 off. Up to |x| = 128, where the result is 0 or infinity.
+    // bit by bit, and so is one unit of 2^-23 off. Up to |x| = 128, where the result is 0 or
+    // infinity.
     static SASSEMU_INLINE Part power(Part x) {
         const Part fixed = fixed_point(x, 23), minus = negative(x), m = magnitude(x);
         const Part whole = (low_bits(fixed, 23) - 1u) >> 31;
@@ -125,19 +134,21 @@ struct Functions {
     // backwards, their fraction complemented bit by bit. The cosine is the sine a quarter on.
     static SASSEMU_INLINE Part sine(Part x) {
         const Part angle = fixed_point(x, 25);
-        return nan_where(above(magnitude(x), infinity - 1), of_angle(angle, x ^ angle << (31 - 24)));
+        return nan_where(above(magnitude(x), infinity - 1),
+                         of_angle(angle, x ^ angle << (31 - 24)));
     }
     static SASSEMU_INLINE Part cosine(Part x) {
         const Part angle = fixed_point(x, 25) + (1u << 23);
         return nan_where(above(magnitude(x), infinity - 1), of_angle(angle, angle << (31 - 24)));
     }
-    // From 2^-8 to 8; below it is x itself, subnormal or not, above 1. Every octave has its own number of
-    // segments, each with x_bits bits of x.
+    // From 2^-8 to 8; below it is x itself, subnormal or not, above 1. Every octave has its own
+    // number of segments, each with x_bits bits of x.
     static SASSEMU_INLINE Part tangent(Part x) {
         static constexpr uint8_t log2_segments[16] = {0, 0, 0, 1, 1, 2, 2, 2, 3, 4, 3};
         static constexpr uint8_t first_segment[16] = {0, 1, 2, 3, 5, 7, 11, 15, 19, 27, 43};
         const Part m = magnitude(x), octave = low_bits((x >> 23) - 127u + 8u, 4);
-        const Part fraction = shift_right(low_bits(x, 23), 23 - x_bits - entry(log2_segments, octave));
+        const Part fraction =
+            shift_right(low_bits(x, 23), 23 - x_bits - entry(log2_segments, octave));
         const Part at = fraction + (entry(first_segment, octave) << x_bits);
         Part r = normalize(interpolate(tangent_segments, at), fraction_bits);
         r = choose(above(m, 0x40ffffffu), all(one), r) | sign(x);
@@ -145,14 +156,16 @@ struct Functions {
         return nan_where(above(m, infinity), r);
     }
 
-    // Of the upper words of fp64: the fp32 significands, cut. PTX ISA, rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64:
-    // the low word does not count, not even to tell NaN from infinity; subnormals flush; NaN results are 0x7fffffff.
+    // Of the upper words of fp64: the fp32 significands, cut. PTX ISA, rcp.approx.ftz.f64 and
+    // rsqrt.approx.ftz.f64: the low word does not count, not even to tell NaN from infinity;
+    // subnormals flush; NaN results are 0x7fffffff.
     static SASSEMU_INLINE Part reciprocal_high(Part x) {
         const Part m = magnitude(x);
         Part r = reciprocal_significand(low_bits(x, 20) << 3) >> 3;
         r += (2044u - (m >> 20)) << 20;
         r = choose(below(m, least_normal_high), all(infinity_high), r);
-        r = zero_where(above(m, 0x7fd00000u), r) | sign(x);  // from 2^1022 on the result is subnormal
+        r = zero_where(above(m, 0x7fd00000u), r) |
+            sign(x);  // from 2^1022 on the result is subnormal
         return nan_where(above(m, infinity_high), r);
     }
     static SASSEMU_INLINE Part root_reciprocal_high(Part x) {

@@ -1,8 +1,8 @@
 // Surface loads, stores and reductions. Coordinates become device addresses here, and the access
 // itself goes through the memory port in every mode.
 //
-// PTX ISA, "suld", "sust": x is in bytes; outside the surface .trap faults, .zero (IGN here) reads 0
-// and drops writes, and .clamp uses the nearest location.
+// PTX ISA, "suld", "sust": x is in bytes; outside the surface .trap faults, .zero (IGN here) reads
+// 0 and drops writes, and .clamp uses the nearest location.
 //
 // Op: a the row of x (y and z follow); c the handle, a scalar or (m[0]) a row; d data row(s);
 // k[0] Width; k[1] dimensions | clamp << 4; m[1] AccessOp; m[2] AtomicOp | AtomicType << 8.
@@ -75,17 +75,33 @@ bool place(Lower& x, const T& i) {
     using C = typed::SurfaceClamp;
     unsigned dims;
     switch (i.dim) {
-        case D::D1: dims = 1; break;
-        case D::D2: dims = 2; break;
-        case D::D3: dims = 3; break;
-        default: x.gap("layered surfaces and surface buffers"); return false;
+        case D::D1:
+            dims = 1;
+            break;
+        case D::D2:
+            dims = 2;
+            break;
+        case D::D3:
+            dims = 3;
+            break;
+        default:
+            x.gap("layered surfaces and surface buffers");
+            return false;
     }
     Outside outside;
     switch (i.clamp) {
-        case C::IGN: outside = ignored; break;
-        case C::NEAR: outside = nearest; break;
-        case C::TRAP: outside = trapped; break;
-        default: x.reject("a clamp mode that does not exist"); return false;
+        case C::IGN:
+            outside = ignored;
+            break;
+        case C::NEAR:
+            outside = nearest;
+            break;
+        case C::TRAP:
+            outside = trapped;
+            break;
+        default:
+            x.reject("a clamp mode that does not exist");
+            return false;
     }
     if (i.uai || (i.extra.kind == typed::SrcKind::UReg && i.extra.index != SASSDEC_URZ)) {
         x.gap("a surface access with two uniform operands");
@@ -105,8 +121,8 @@ bool place(Lower& x, const T& i) {
         }
         x.op.c = x.uniform_scalar(i.handle.index);
     } else if (i.word.kind == typed::SrcKind::Imm) {
-        x.op.c = x.constant(static_cast<unsigned>(i.bank.imm),
-                            static_cast<uint32_t>(i.word.imm) * 4, 4);
+        x.op.c =
+            x.constant(static_cast<unsigned>(i.bank.imm), static_cast<uint32_t>(i.word.imm) * 4, 4);
     } else {
         return true;  // in a register: the caller's
     }
@@ -116,14 +132,30 @@ bool place(Lower& x, const T& i) {
 bool width_of(Lower& x, typed::MemSize size, Width& out) {
     using S = typed::MemSize;
     switch (size) {
-        case S::U8: out = Width::u8; return true;
-        case S::S8: out = Width::s8; return true;
-        case S::U16: out = Width::u16; return true;
-        case S::S16: out = Width::s16; return true;
-        case S::B32: out = Width::b32; return true;
-        case S::B64: out = Width::b64; return true;
-        case S::B128: out = Width::b128; return true;
-        default: x.reject("an access size that does not exist"); return false;
+        case S::U8:
+            out = Width::u8;
+            return true;
+        case S::S8:
+            out = Width::s8;
+            return true;
+        case S::U16:
+            out = Width::u16;
+            return true;
+        case S::S16:
+            out = Width::s16;
+            return true;
+        case S::B32:
+            out = Width::b32;
+            return true;
+        case S::B64:
+            out = Width::b64;
+            return true;
+        case S::B128:
+            out = Width::b128;
+            return true;
+        default:
+            x.reject("an access size that does not exist");
+            return false;
     }
 }
 
@@ -166,23 +198,48 @@ void lower(Lower& x, const typed::Sured& i) {
     object_register(x, i);
     AtomicOp op;
     switch (i.op) {
-        case O::ADD: op = AtomicOp::add; break;
-        case O::MIN: op = AtomicOp::min; break;
-        case O::MAX: op = AtomicOp::max; break;
-        case O::INC: op = AtomicOp::inc; break;
-        case O::DEC: op = AtomicOp::dec; break;
-        case O::AND: op = AtomicOp::and_; break;
-        case O::OR: op = AtomicOp::or_; break;
-        default: op = AtomicOp::xor_; break;
+        case O::ADD:
+            op = AtomicOp::add;
+            break;
+        case O::MIN:
+            op = AtomicOp::min;
+            break;
+        case O::MAX:
+            op = AtomicOp::max;
+            break;
+        case O::INC:
+            op = AtomicOp::inc;
+            break;
+        case O::DEC:
+            op = AtomicOp::dec;
+            break;
+        case O::AND:
+            op = AtomicOp::and_;
+            break;
+        case O::OR:
+            op = AtomicOp::or_;
+            break;
+        default:
+            op = AtomicOp::xor_;
+            break;
     }
     AtomicType type;
     Width width = Width::b32;
     switch (i.type) {
-        case T::U32: type = AtomicType::u32; break;
-        case T::S32: type = AtomicType::s32; break;
-        case T::U64: type = AtomicType::u64, width = Width::b64; break;
-        case T::S64: type = AtomicType::s64, width = Width::b64; break;
-        default: return x.gap("a floating-point reduction on a surface");
+        case T::U32:
+            type = AtomicType::u32;
+            break;
+        case T::S32:
+            type = AtomicType::s32;
+            break;
+        case T::U64:
+            type = AtomicType::u64, width = Width::b64;
+            break;
+        case T::S64:
+            type = AtomicType::s64, width = Width::b64;
+            break;
+        default:
+            return x.gap("a floating-point reduction on a surface");
     }
     x.op.d = x.source_row(i.data.index, width_words(width));
     x.op.k[0] = static_cast<uint8_t>(width);

@@ -55,10 +55,14 @@ uint64_t counter(const Op* op, Warp& w) {
     const auto id = static_cast<Sr>(op->k[0]);
     if (op->k[1]) ++w.effects;
     switch (id) {
-        case Sr::ZERO: return 0;
-        case Sr::CLOCKLO: return w.cta->clock();
-        case Sr::GLOBALTIMERLO: return timer(w);
-        default: return special_register(w, id, 0);
+        case Sr::ZERO:
+            return 0;
+        case Sr::CLOCKLO:
+            return w.cta->clock();
+        case Sr::GLOBALTIMERLO:
+            return timer(w);
+        default:
+            return special_register(w, id, 0);
     }
 }
 const Op* cs2r_64(const Op* op, Warp& w, uint32_t mask) {
@@ -71,8 +75,8 @@ const Op* cs2r_64(const Op* op, Warp& w, uint32_t mask) {
 const Op* nop(const Op* op, Warp&, uint32_t) { return op + 1; }
 
 const Op* breakpoint(const Op* op, Warp& w, uint32_t mask) {
-    return op->k[0] ? services(w).fault(w, op, mask, FaultKind::trap,
-                                        "the kernel executed a trap", false, 0)
+    return op->k[0] ? services(w).fault(w, op, mask, FaultKind::trap, "the kernel executed a trap",
+                                        false, 0)
                     : services(w).fault(w, op, mask, FaultKind::breakpoint,
                                         "the kernel reached a breakpoint", false, 0);
 }
@@ -88,8 +92,10 @@ bool differs_by_lane(Sr id) {
         case Sr::LTMASK:
         case Sr::LEMASK:
         case Sr::GTMASK:
-        case Sr::GEMASK: return true;
-        default: return false;
+        case Sr::GEMASK:
+            return true;
+        default:
+            return false;
     }
 }
 
@@ -106,8 +112,10 @@ bool is_clock(typed::SpecialRegister id) {
         case Sr::CLOCKLO:
         case Sr::CLOCKHI:
         case Sr::GLOBALTIMERLO:
-        case Sr::GLOBALTIMERHI: return true;
-        default: return false;
+        case Sr::GLOBALTIMERHI:
+            return true;
+        default:
+            return false;
     }
 }
 
@@ -115,39 +123,64 @@ uint32_t special_register(const Warp& w, typed::SpecialRegister id, unsigned lan
     const Cta& cta = *w.cta;
     const Launch& launch = *cta.launch;
     switch (id) {
-        case Sr::LANEID: return lane;
+        case Sr::LANEID:
+            return lane;
         case Sr::CLOCK:
-        case Sr::CLOCKLO: return static_cast<uint32_t>(cta.clock());
-        case Sr::CLOCKHI: return static_cast<uint32_t>(cta.clock() >> 32);
-        case Sr::GLOBALTIMERLO: return static_cast<uint32_t>(timer(w));
-        case Sr::GLOBALTIMERHI: return static_cast<uint32_t>(timer(w) >> 32);
+        case Sr::CLOCKLO:
+            return static_cast<uint32_t>(cta.clock());
+        case Sr::CLOCKHI:
+            return static_cast<uint32_t>(cta.clock() >> 32);
+        case Sr::GLOBALTIMERLO:
+            return static_cast<uint32_t>(timer(w));
+        case Sr::GLOBALTIMERHI:
+            return static_cast<uint32_t>(timer(w) >> 32);
         case Sr::TID: {
             // Packed as ptxas unpacks it: x in bits 15..0, y in 25..16, z in 31..26.
             const Dim3 t = thread_index(w, lane);
             return t.x | t.y << 16 | t.z << 26;
         }
-        case Sr::TID_X: return thread_index(w, lane).x;
-        case Sr::TID_Y: return thread_index(w, lane).y;
-        case Sr::TID_Z: return thread_index(w, lane).z;
-        case Sr::CTAID_X: return cta.id.x;
-        case Sr::CTAID_Y: return cta.id.y;
-        case Sr::CTAID_Z: return cta.id.z;
-        case Sr::CGA_CTA_ID: return cta.rank;
-        case Sr::NTID: return launch.block.x | launch.block.y << 16 | launch.block.z << 26;
-        case Sr::LWINHI: return local_window_high;
-        case Sr::SWINHI: return shared_window_high;
-        case Sr::SMEMSZ: return launch.shared_bytes;
-        case Sr::EQMASK: return 1u << lane;
-        case Sr::LTMASK: return (1u << lane) - 1;
-        case Sr::LEMASK: return (2u << lane) - 1;
-        case Sr::GTMASK: return ~((2u << lane) - 1);
-        case Sr::GEMASK: return ~((1u << lane) - 1);
+        case Sr::TID_X:
+            return thread_index(w, lane).x;
+        case Sr::TID_Y:
+            return thread_index(w, lane).y;
+        case Sr::TID_Z:
+            return thread_index(w, lane).z;
+        case Sr::CTAID_X:
+            return cta.id.x;
+        case Sr::CTAID_Y:
+            return cta.id.y;
+        case Sr::CTAID_Z:
+            return cta.id.z;
+        case Sr::CGA_CTA_ID:
+            return cta.rank;
+        case Sr::NTID:
+            return launch.block.x | launch.block.y << 16 | launch.block.z << 26;
+        case Sr::LWINHI:
+            return local_window_high;
+        case Sr::SWINHI:
+            return shared_window_high;
+        case Sr::SMEMSZ:
+            return launch.shared_bytes;
+        case Sr::EQMASK:
+            return 1u << lane;
+        case Sr::LTMASK:
+            return (1u << lane) - 1;
+        case Sr::LEMASK:
+            return (2u << lane) - 1;
+        case Sr::GTMASK:
+            return ~((2u << lane) - 1);
+        case Sr::GEMASK:
+            return ~((1u << lane) - 1);
         // %warpid in bits 13..8, %smid in the rest: see VIRTID below and VIRTUALSMID.
-        case Sr::VIRTID: return w.index << 8 | static_cast<uint32_t>(cta.sm) << 20;
+        case Sr::VIRTID:
+            return w.index << 8 | static_cast<uint32_t>(cta.sm) << 20;
         // %nwarpid, the warps an SM holds, in bits 15..8 (64 on an H200: measured).
-        case Sr::VIRTCFG: return launch.device->resident_threads_per_sm / 32 << 8;
-        case Sr::VIRTUALSMID: return static_cast<uint32_t>(cta.sm);
-        default: return 0;
+        case Sr::VIRTCFG:
+            return launch.device->resident_threads_per_sm / 32 << 8;
+        case Sr::VIRTUALSMID:
+            return static_cast<uint32_t>(cta.sm);
+        default:
+            return 0;
     }
 }
 
@@ -155,10 +188,10 @@ void lower(Lower& x, const typed::S2r& i) {
     x.op.d = x.destination_row(i.d.index);
     x.op.k[0] = static_cast<uint8_t>(i.a);
     x.op.k[1] = is_clock(i.a);
-    x.handler(i.a == Sr::LANEID          ? s2r_lane_id
-              : i.a == Sr::TID_X         ? s2r_tid_x
-              : differs_by_lane(i.a)     ? s2r_lanes
-                                         : s2r_uniform);
+    x.handler(i.a == Sr::LANEID      ? s2r_lane_id
+              : i.a == Sr::TID_X     ? s2r_tid_x
+              : differs_by_lane(i.a) ? s2r_lanes
+                                     : s2r_uniform);
 }
 
 void lower(Lower& x, const typed::Cs2r& i) {
@@ -191,8 +224,8 @@ void lower(Lower& x, const typed::Bpt& i) {
     x.handler(breakpoint);
 }
 
-// setmaxnreg. A warp has the rows of the most registers that its code asks for from the start (CodeImage), so asking
-// always succeeds and giving back frees nothing.
+// setmaxnreg. A warp has the rows of the most registers that its code asks for from the start
+// (CodeImage), so asking always succeeds and giving back frees nothing.
 void lower(Lower& x, const typed::Usetmaxreg& i) {
     constexpr uint8_t deallocate = 0;
     x.op.k[0] = i.pd.index;

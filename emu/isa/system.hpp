@@ -6,8 +6,8 @@
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
-// The value of a special register for one lane. Registers that this emulator gives no value of their
-// own read as 0, as most of them do outside graphics.
+// The value of a special register for one lane. Registers that this emulator gives no value of
+// their own read as 0, as most of them do outside graphics.
 uint32_t special_register(const Warp& w, typed::SpecialRegister id, unsigned lane);
 // Whether two reads can differ within one loop (a spin that reads it is no pure spin).
 bool is_clock(typed::SpecialRegister id);

@@ -1,6 +1,7 @@
-// LDTM, STTM, UTCATOMSWS, UTC*MMA, UTCCP, UTCSHIFT, UTCBAR: how the operands of tcgen05 instructions lie in registers. What
-// they do is async/'s: tensor_access.cpp, tensor_work.cpp, tensor_core.cpp. What is published, what is read off the compiler
-// and what is assumed: TENSOR_MEMORY.md.
+// LDTM, STTM, UTCATOMSWS, UTC*MMA, UTCCP, UTCSHIFT, UTCBAR: how the operands of tcgen05
+// instructions lie in registers. What they do is async/'s: tensor_access.cpp, tensor_work.cpp,
+// tensor_core.cpp. What is published, what is read off the compiler and what is assumed:
+// TENSOR_MEMORY.md.
 #include "emu/isa/tensor_memory.hpp"
 
 #include "emu/async/tensor_core.hpp"
@@ -15,7 +16,9 @@ using async::GranuleRequest;
 using async::TensorLayout;
 
 uint32_t uniform(const Warp& w, uint32_t at) { return w.uniform[at / 4]; }
-uint64_t pair(const Warp& w, uint32_t at) { return w.uniform[at / 4] | uint64_t{w.uniform[at / 4 + 1]} << 32; }
+uint64_t pair(const Warp& w, uint32_t at) {
+    return w.uniform[at / 4] | uint64_t{w.uniform[at / 4 + 1]} << 32;
+}
 
 // ---- loads and stores
 
@@ -39,12 +42,18 @@ uint32_t set_layout(Lower& x, typed::TmemLayout layout) {
         return registers;
     };
     switch (layout) {
-        case T::DP32B32: return set(TensorLayout::x32b32, 1);
-        case T::DP16B64: return set(TensorLayout::x16b64, 1);
-        case T::DP16B128: return set(TensorLayout::x16b128, 2);
-        case T::DP16B256: return set(TensorLayout::x16b256, 4);
-        case T::DP16B32_LO: return set(TensorLayout::x16b32_low, 1);
-        case T::DP16B32_HI: return set(TensorLayout::x16b32_high, 1);
+        case T::DP32B32:
+            return set(TensorLayout::x32b32, 1);
+        case T::DP16B64:
+            return set(TensorLayout::x16b64, 1);
+        case T::DP16B128:
+            return set(TensorLayout::x16b128, 2);
+        case T::DP16B256:
+            return set(TensorLayout::x16b256, 4);
+        case T::DP16B32_LO:
+            return set(TensorLayout::x16b32_low, 1);
+        case T::DP16B32_HI:
+            return set(TensorLayout::x16b32_high, 1);
     }
     return 0;
 }
@@ -55,7 +64,8 @@ void address(Lower& x, const typed::Mem& mem) {
 }
 
 // False: there is no such form.
-bool access_of(Lower& x, typed::TmemLayout layout, typed::TmemCount count, bool halves, const typed::Mem& mem) {
+bool access_of(Lower& x, typed::TmemLayout layout, typed::TmemCount count, bool halves,
+               const typed::Mem& mem) {
     const uint32_t each = set_layout(x, layout);
     x.op.e = each << static_cast<uint32_t>(count);
     if (!each || x.op.e > 128) {
@@ -70,7 +80,8 @@ bool access_of(Lower& x, typed::TmemLayout layout, typed::TmemCount count, bool 
 
 // ---- allocation
 
-// a: operand, b: another; d: result; k[0]: GranuleRequest::Kind, k[1]: aligned, k[2]: uniform predicate.
+// a: operand, b: another; d: result; k[0]: GranuleRequest::Kind, k[1]: aligned, k[2]: uniform
+// predicate.
 const Op* granules(const Op* op, Warp& w, uint32_t mask) {
     GranuleRequest request;
     request.kind = static_cast<GranuleRequest::Kind>(op->k[0]);
@@ -84,7 +95,8 @@ const Op* granules(const Op* op, Warp& w, uint32_t mask) {
     return next;
 }
 
-void granules_of(Lower& x, GranuleRequest::Kind kind, const typed::Reg& d, const typed::Src& a, bool cta2) {
+void granules_of(Lower& x, GranuleRequest::Kind kind, const typed::Reg& d, const typed::Src& a,
+                 bool cta2) {
     if (cta2) return x.gap("tensor memory of two CTAs (.2CTA)");
     x.op.k[0] = kind;
     x.op.k[2] = 7;  // UPT
@@ -96,14 +108,15 @@ void granules_of(Lower& x, GranuleRequest::Kind kind, const typed::Reg& d, const
 
 // ---- the tensor core
 
-// a, b, d: descriptors and address; c: instruction descriptor; e: lanes that are left out, where m[1]; f: predicate of the
-// addition; k[0]: TensorKind, k[1]: a is an address, k[2]: scale of D.
+// a, b, d: descriptors and address; c: instruction descriptor; e: lanes that are left out, where
+// m[1]; f: predicate of the addition; k[0]: TensorKind, k[1]: a is an address, k[2]: scale of D.
 const Op* multiply(const Op* op, Warp& w, uint32_t mask) {
     async::Multiply m;
     m.instruction = uniform(w, op->c);
     m.kind = static_cast<async::TensorKind>(op->k[0]);
     // One opcode for .kind::f16 and .kind::tf32: the format of A tells.
-    if (m.kind == async::TensorKind::f16 && (m.instruction >> 7 & 7) == 2) m.kind = async::TensorKind::tf32;
+    if (m.kind == async::TensorKind::f16 && (m.instruction >> 7 & 7) == 2)
+        m.kind = async::TensorKind::tf32;
     m.a_in_tensor_memory = op->k[1];
     if (m.a_in_tensor_memory)
         m.a_address = uniform(w, op->a);
@@ -169,7 +182,8 @@ void lower(Lower& x, const typed::Ldtm& i) {
 }
 void lower(Lower& x, const typed::Sttm& i) {
     if (!access_of(x, i.layout, i.count, i.expand, i.addr)) return;
-    if (i.data.index == SASSDEC_RZ && x.op.e > 4) return x.reject("STTM of RZ for more than four registers");
+    if (i.data.index == SASSDEC_RZ && x.op.e > 4)
+        return x.reject("STTM of RZ for more than four registers");
     x.op.k[1] = true;
     x.op.d = x.source_row(i.data.index, x.op.e);
 }
@@ -187,7 +201,8 @@ void lower(Lower& x, const typed::UtcatomswsCas& i) {
 void lower(Lower& x, const typed::Utcatomsws& i) {
     granules_of(x, i.op ? GranuleRequest::or_ : GranuleRequest::and_, i.d, i.a, i.cta2);
 }
-// Part of tcgen05.relinquish_alloc_permit: lets CTAs of other launches allocate. A CTA has all of its memory here.
+// Part of tcgen05.relinquish_alloc_permit: lets CTAs of other launches allocate. A CTA has all of
+// its memory here.
 void lower(Lower& x, const typed::Uvirtcount&) { x.handler(nothing); }
 
 void lower(Lower& x, const typed::Utchmma& i) { multiply_of(x, i, async::TensorKind::f16); }
@@ -200,9 +215,12 @@ void lower(Lower& x, const typed::UtcimmaTmem& i) { multiply_of(x, i, async::Ten
 void lower(Lower& x, const typed::Utccp& i) {
     using S = async::TensorShape;
     static constexpr S none{255};
-    static constexpr S shapes[8] = {S::x128b256, none, S::x4b256, S::x128b128, S::x64b128_02_13, S::x64b128_01_23, S::x32b128, none};
+    static constexpr S shapes[8] = {
+        S::x128b256,      none,       S::x4b256, S::x128b128, S::x64b128_02_13,
+        S::x64b128_01_23, S::x32b128, none};
     if (i.cta2) return x.gap("a copy for two CTAs (.2CTA)");
-    if (i.dst || i.src || shapes[i.layout] == none || i.unpack > 2) return x.reject("UTCCP of an invalid kind");
+    if (i.dst || i.src || shapes[i.layout] == none || i.unpack > 2)
+        return x.reject("UTCCP of an invalid kind");
     x.op.k[0] = static_cast<uint8_t>(shapes[i.layout]);
     x.op.k[1] = i.unpack;  // in the order of TensorUnpack
     x.op.a = x.uniform_source(i.a.base, 2);

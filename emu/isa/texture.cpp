@@ -1,12 +1,13 @@
 // Lowering and handlers of texture instructions. Surfaces are in surface.cpp, sampling itself in
 // texture_sample.cpp. Textures are read-only here: they do not pass the memory port.
 //
-// Where the arguments lie, from compiled code (ptxas 13.0): coordinates in the registers from Ra on;
-// then, from Rb on, the handle (.B) and the level of detail. With .SCR the whole list is cut in two
-// halves, the first in Ra and the rest in Rb. Objects have one level here, so that it does not matter.
+// Where the arguments lie, from compiled code (ptxas 13.0): coordinates in the registers from Ra
+// on; then, from Rb on, the handle (.B) and the level of detail. With .SCR the whole list is cut in
+// two halves, the first in Ra and the rest in Rb. Objects have one level here, so that it does not
+// matter.
 //
-// Op: m[0..2] rows of the coordinates; c the handle, a scalar or (k[0]) a row; d, e the result rows;
-// k[1] dimensions; k[2] component mask; m[3] Kind | gathered component << 8.
+// Op: m[0..2] rows of the coordinates; c the handle, a scalar or (k[0]) a row; d, e the result
+// rows; k[1] dimensions; k[2] component mask; m[3] Kind | gathered component << 8.
 #include "emu/isa/texture.hpp"
 
 #include "emu/isa/texture_sample.hpp"
@@ -51,8 +52,7 @@ const Op* texture(const Op* op, Warp& w, uint32_t mask) {
             result[lane] = s.point(at, dims);
         if (s.failed())
             return services(w).fault(w, op, 1u << lane, FaultKind::illegal_texture,
-                                     "a texel lies outside of every allocation", true,
-                                     s.address());
+                                     "a texel lies outside of every allocation", true, s.address());
     }
     for (uint32_t m = mask; m; m &= m - 1) {
         const auto lane = static_cast<uint32_t>(std::countr_zero(m));
@@ -69,10 +69,18 @@ const Op* texture(const Op* op, Warp& w, uint32_t mask) {
 
 bool dimensions(Lower& x, typed::TexDim dim) {
     switch (dim) {
-        case typed::TexDim::D1: x.op.k[1] = 1; return true;
-        case typed::TexDim::D2: x.op.k[1] = 2; return true;
-        case typed::TexDim::D3: x.op.k[1] = 3; return true;
-        default: x.gap("layered and cube textures"); return false;
+        case typed::TexDim::D1:
+            x.op.k[1] = 1;
+            return true;
+        case typed::TexDim::D2:
+            x.op.k[1] = 2;
+            return true;
+        case typed::TexDim::D3:
+            x.op.k[1] = 3;
+            return true;
+        default:
+            x.gap("layered and cube textures");
+            return false;
     }
 }
 
@@ -99,7 +107,8 @@ bool bound_handle(Lower& x, const T& i) {
         x.op.c = x.uniform_scalar(i.handle.index);
         return true;
     }
-    x.op.c = x.constant(static_cast<unsigned>(i.bank.imm), static_cast<uint32_t>(i.word.imm) * 4, 4);
+    x.op.c =
+        x.constant(static_cast<unsigned>(i.bank.imm), static_cast<uint32_t>(i.word.imm) * 4, 4);
     return true;
 }
 
@@ -113,9 +122,11 @@ bool arguments(Lower& x, const T& i, bool scalar, bool bindless, unsigned extra)
     using Kind = typed::SrcKind;
     const unsigned dims = x.op.k[1];
     const bool outside = i.word.kind == Kind::Imm || i.handle.kind == Kind::UReg;
-    const bool more = i.slot.kind == Kind::Imm || (i.extra.kind == Kind::UReg && i.extra.index != SASSDEC_URZ);
+    const bool more =
+        i.slot.kind == Kind::Imm || (i.extra.kind == Kind::UReg && i.extra.index != SASSDEC_URZ);
     if (bindless == outside || more) {
-        x.gap(bindless && outside ? "a texture handle given twice" : "a texture handle of this form");
+        x.gap(bindless && outside ? "a texture handle given twice"
+                                  : "a texture handle of this form");
         return false;
     }
     const bool in_list = bindless;
@@ -135,8 +146,8 @@ bool arguments(Lower& x, const T& i, bool scalar, bool bindless, unsigned extra)
 
 void lower(Lower& x, const typed::Tex& i) {
     using Lod = typed::TexLod;
-    if (i.half != typed::TexHalf::None || i.aoffi || i.offset || i.uai || i.dc || i.ndv || i.derivatives ||
-        i.pd.index != SASSDEC_PT)
+    if (i.half != typed::TexHalf::None || i.aoffi || i.offset || i.uai || i.dc || i.ndv ||
+        i.derivatives || i.pd.index != SASSDEC_PT)
         return x.gap("TEX with offsets, comparison, half results or residency");
     if (i.lod != Lod::None && i.lod != Lod::LZ && i.lod != Lod::LL && i.lod != Lod::LB)
         return x.gap("TEX with a clamped level of detail");
@@ -149,11 +160,12 @@ void lower(Lower& x, const typed::Tex& i) {
 }
 
 void lower(Lower& x, const typed::Tld& i) {
-    if (i.half != typed::TexHalf::None || i.aoffi || i.offset || i.uai || i.ms || i.samples || i.cl ||
-        i.pd.index != SASSDEC_PT)
+    if (i.half != typed::TexHalf::None || i.aoffi || i.offset || i.uai || i.ms || i.samples ||
+        i.cl || i.pd.index != SASSDEC_PT)
         return x.gap("TLD with offsets, samples, half results or residency");
     if (!dimensions(x, i.dim) || !results(x, i) ||
-        !arguments(x, i, i.scr, i.bindless == typed::Bindless::B, i.lod == typed::TexLod::LL ? 1 : 0))
+        !arguments(x, i, i.scr, i.bindless == typed::Bindless::B,
+                   i.lod == typed::TexLod::LL ? 1 : 0))
         return;
     x.op.m[3] = fetch;
     x.handler(texture);
@@ -163,15 +175,17 @@ void lower(Lower& x, const typed::Tld4& i) {
     if (i.half != typed::TexHalf::None || i.offset != typed::TexOffset::None || i.uai || i.dc ||
         i.pd.index != SASSDEC_PT)
         return x.gap("TLD4 with offsets, comparison, half results or residency");
-    if (!dimensions(x, i.dim) || !results(x, i) || !arguments(x, i, i.scr, i.bindless == typed::Bindless::B, 0)) return;
+    if (!dimensions(x, i.dim) || !results(x, i) ||
+        !arguments(x, i, i.scr, i.bindless == typed::Bindless::B, 0))
+        return;
     x.op.m[3] = gather | static_cast<uint32_t>(i.component) << 8;
     x.handler(texture);
 }
 
 // Derivatives choose a level of detail, and there is only one.
 void lower(Lower& x, const typed::Txd& i) {
-    if (i.half != typed::TexHalf::None || i.aoffi || i.offset || i.uai || i.lc || i.clamp || i.bindless == typed::Bindless::B ||
-        i.pd.index != SASSDEC_PT)
+    if (i.half != typed::TexHalf::None || i.aoffi || i.offset || i.uai || i.lc || i.clamp ||
+        i.bindless == typed::Bindless::B || i.pd.index != SASSDEC_PT)
         return x.gap("TXD with offsets, half results, residency or a handle in a register");
     if (!dimensions(x, i.dim) || !results(x, i) || !arguments(x, i, false, false, 0)) return;
     x.op.m[3] = sample;
@@ -180,7 +194,8 @@ void lower(Lower& x, const typed::Txd& i) {
 
 void lower(Lower& x, const typed::Txq& i) {
     if (i.query != typed::TxqQuery::DIMENSION) return x.gap("this question of TXQ");
-    if (i.bindless == typed::Bindless::B || (i.handle.kind != typed::SrcKind::UReg && i.word.kind != typed::SrcKind::Imm))
+    if (i.bindless == typed::Bindless::B ||
+        (i.handle.kind != typed::SrcKind::UReg && i.word.kind != typed::SrcKind::Imm))
         return x.gap("TXQ with a handle in a register");
     x.op.k[1] = 0;
     if (!results(x, i) || !bound_handle(x, i)) return;

@@ -18,7 +18,8 @@ float half_to_float(uint32_t h) {
     return std::bit_cast<float>(sign | (e + 112) << 23 | m << 13);
 }
 
-// To the nearest float, ties away from zero: half a unit of the kept mantissa is added, the rest cut.
+// To the nearest float, ties away from zero: half a unit of the kept mantissa is added, the rest
+// cut.
 float round_away(double v) {
     const uint64_t bits = std::bit_cast<uint64_t>(v) + (uint64_t{1} << 28);
     return static_cast<float>(std::bit_cast<double>(bits & ~((uint64_t{1} << 29) - 1)));
@@ -78,8 +79,10 @@ uint32_t Sampler::component(const std::byte* at) const {
             const auto v = static_cast<int16_t>(host::load<uint16_t>(at));
             return unit ? bits(ratio(v, 32767.0f)) : static_cast<uint32_t>(v);
         }
-        case TextureFormat::f16: return bits(half_to_float(host::load<uint16_t>(at)));
-        default: return host::load<uint32_t>(at);
+        case TextureFormat::f16:
+            return bits(half_to_float(host::load<uint16_t>(at)));
+        default:
+            return host::load<uint32_t>(at);
     }
 }
 
@@ -175,7 +178,8 @@ Texel Sampler::gather(const float* coordinate, unsigned component) {
     constexpr unsigned order[4][2] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};
     Texel out;
     for (unsigned k = 0; k < 4; ++k)
-        out.component[k] = read(index[0][order[k][0]], index[1][order[k][1]], 0).component[component];
+        out.component[k] =
+            read(index[0][order[k][0]], index[1][order[k][1]], 0).component[component];
     return out;
 }
 

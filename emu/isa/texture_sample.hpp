@@ -1,13 +1,13 @@
 // Sampling: from the coordinates of one lane to a texel or a blend of texels. Follows the CUDA
 // Programming Guide, "Texture Fetching"; registers and encodings are texture.cpp's.
 //
-// Measured on an H200 (cubins/texture_linear), bit for bit: the four weights of a plane are multiples
-// of 1/256, that of the far corner being the rounded product and the others what is left of each
-// side; a blend of floats is rounded once, ties away from zero; unsigned normalised texels are
-// blended as 16-bit integers, rounded half up.
-// Believed, until measured: a coordinate between multiples of 1/256 rounds to the nearest, the third
-// dimension multiplies exactly, signed normalised texels blend as floats, coordinates of point
-// sampling are exact, and components that a format lacks read as 0, 0 and 1.
+// Measured on an H200 (cubins/texture_linear), bit for bit: the four weights of a plane are
+// multiples of 1/256, that of the far corner being the rounded product and the others what is left
+// of each side; a blend of floats is rounded once, ties away from zero; unsigned normalised texels
+// are blended as 16-bit integers, rounded half up. Believed, until measured: a coordinate between
+// multiples of 1/256 rounds to the nearest, the third dimension multiplies exactly, signed
+// normalised texels blend as floats, coordinates of point sampling are exact, and components that a
+// format lacks read as 0, 0 and 1.
 #pragma once
 
 #include "emu/isa/memory_access.hpp"

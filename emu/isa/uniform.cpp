@@ -17,8 +17,8 @@ struct Sum {
         return a + b + c;
     }
 };
-// Complements m[0..2], carries in e, f (predicate codes) and m[3] (a number), out k[0], k[1]. Where both
-// carries go to one predicate it holds the first (measured on an H200).
+// Complements m[0..2], carries in e, f (predicate codes) and m[3] (a number), out k[0], k[1]. Where
+// both carries go to one predicate it holds the first (measured on an H200).
 struct SumCarry {
     static uint32_t apply(uint32_t a, uint32_t b, uint32_t c, const Op& op, Warp& w) {
         uint64_t sum = uint64_t{a ^ op.m[0]} + (b ^ op.m[1]) + (c ^ op.m[2]) + op.m[3];

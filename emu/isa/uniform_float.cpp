@@ -1,5 +1,5 @@
-// fp32 on the uniform datapath of sm_120: the same operations as in vector registers (assumed: ARCHITECTURES.md, D4), in one
-// lane. Conversions are beside their namesakes in conversion.cpp.
+// fp32 on the uniform datapath of sm_120: the same operations as in vector registers (assumed:
+// ARCHITECTURES.md, D4), in one lane. Conversions are beside their namesakes in conversion.cpp.
 #include "emu/isa/uniform_float.hpp"
 
 #include "emu/isa/float_arithmetic.hpp"
@@ -10,7 +10,9 @@ namespace SASSEMU_ISA_NS {
 namespace {
 
 // m[0], m[1], m[2]: modifiers of a, b and c.
-V32 operand(const Warp& w, uint32_t at, uint32_t modifier) { return apply_modifier(L::splat(w.scalar32(at)), modifier); }
+V32 operand(const Warp& w, uint32_t at, uint32_t modifier) {
+    return apply_modifier(L::splat(w.scalar32(at)), modifier);
+}
 void set_sources(Lower& x, const typed::Src& a, const typed::Src& b, const typed::Src& c = {}) {
     const Operand sources[3] = {x.source(a), x.source(b), x.source(c)};
     x.op.a = sources[0].at;
@@ -21,17 +23,21 @@ void set_sources(Lower& x, const typed::Src& a, const typed::Src& b, const typed
 
 template <class F>
 const Op* two(const Op* op, Warp& w, uint32_t) {
-    write_uniform(w, op->d, L::lane(F::apply(operand(w, op->a, op->m[0]), operand(w, op->b, op->m[1]), *op), 0));
+    write_uniform(
+        w, op->d,
+        L::lane(F::apply(operand(w, op->a, op->m[0]), operand(w, op->b, op->m[1]), *op), 0));
     return op + 1;
 }
 const Op* multiply_add(const Op* op, Warp& w, uint32_t) {
-    const V32 r = FmaAnyMode::apply(operand(w, op->a, op->m[0]), operand(w, op->b, op->m[1]), operand(w, op->c, op->m[2]), *op);
+    const V32 r = FmaAnyMode::apply(operand(w, op->a, op->m[0]), operand(w, op->b, op->m[1]),
+                                    operand(w, op->c, op->m[2]), *op);
     write_uniform(w, op->d, L::lane(r, 0));
     return op + 1;
 }
 // e: the uniform predicate of .IS_A (UPT when there is none).
 const Op* extreme(const Op* op, Warp& w, uint32_t) {
-    const MinMaxResult r = min_max(L::splat(w.scalar32(op->a)), L::splat(w.scalar32(op->b)), predicate_source<2>(op, w), *op);
+    const MinMaxResult r = min_max(L::splat(w.scalar32(op->a)), L::splat(w.scalar32(op->b)),
+                                   predicate_source<2>(op, w), *op);
     write_uniform(w, op->d, L::lane(r.value, 0));
     if (op->e != 7) write_uniform_predicate(w, op->e, r.is_a & 1);
     return op + 1;
@@ -46,7 +52,8 @@ void lower_extreme(Lower& x, const T& i) {
 }
 // k[0]: .FTZ.
 const Op* choose(const Op* op, Warp& w, uint32_t) {
-    const V32 r = predicate_source<2>(op, w) & 1 ? operand(w, op->a, op->m[0]) : operand(w, op->b, op->m[1]);
+    const V32 r =
+        predicate_source<2>(op, w) & 1 ? operand(w, op->a, op->m[0]) : operand(w, op->b, op->m[1]);
     write_uniform(w, op->d, L::lane(op->k[0] ? L::ftz(r) : r, 0));
     return op + 1;
 }
@@ -59,11 +66,14 @@ bool compare(const Op* op, const Warp& w) {
         a = L::ftz(a);
         b = L::ftz(b);
     }
-    const Mask less = L::fcmp<Compare::lt>(a, b), equal = L::fcmp<Compare::eq>(a, b), greater = L::fcmp<Compare::gt>(a, b);
+    const Mask less = L::fcmp<Compare::lt>(a, b), equal = L::fcmp<Compare::eq>(a, b),
+               greater = L::fcmp<Compare::gt>(a, b);
     const Mask unordered = L::fcmp<Compare::nan>(a, b);
     // A bit of the comparison for each of the four outcomes.
     const unsigned wanted = op->k[1] & 15;
-    return ((wanted & 1 ? less : 0) | (wanted & 2 ? equal : 0) | (wanted & 4 ? greater : 0) | (wanted & 8 ? unordered : 0)) & 1;
+    return ((wanted & 1 ? less : 0) | (wanted & 2 ? equal : 0) | (wanted & 4 ? greater : 0) |
+            (wanted & 8 ? unordered : 0)) &
+           1;
 }
 // UFSETP: d and e are the destination predicates, the second gets the complement of the comparison.
 const Op* set_predicates(const Op* op, Warp& w, uint32_t) {
@@ -74,7 +84,9 @@ const Op* set_predicates(const Op* op, Warp& w, uint32_t) {
 }
 // UFSET.BF: 1.0 or 0.
 const Op* set_value(const Op* op, Warp& w, uint32_t) {
-    write_uniform(w, op->d, combine(compare(op, w), predicate_source<2>(op, w) & 1, op->k[0]) & 1 ? 0x3f800000u : 0);
+    write_uniform(
+        w, op->d,
+        combine(compare(op, w), predicate_source<2>(op, w) & 1, op->k[0]) & 1 ? 0x3f800000u : 0);
     return op + 1;
 }
 template <class T>

@@ -113,9 +113,9 @@ const Op* vote(const Op* op, Warp& w, uint32_t mask) {
     }
     return op + 1;
 }
-// The value of the lowest executing lane. The predicate marks the lanes whose own value is another one:
-// compilers branch to a loop where it is set (inferred from such code). With .OR (k[1]) it stays set
-// where it was (measured on an H200).
+// The value of the lowest executing lane. The predicate marks the lanes whose own value is another
+// one: compilers branch to a loop where it is set (inferred from such code). With .OR (k[1]) it
+// stays set where it was (measured on an H200).
 const Op* to_uniform(const Op* op, Warp& w, uint32_t mask) {
     const uint32_t v = w.row(op->a)[static_cast<unsigned>(std::countr_zero(mask))];
     if (op->k[0] != 7) {
@@ -207,7 +207,8 @@ void lower(Lower& x, const typed::Voteu& i) {
     x.handler(vote);
 }
 void lower(Lower& x, const typed::R2ur& i) {
-    // BROADCAST (a value that an elected lane has) and FILL (one that MOV.SPILL has put there) are taken to be the same.
+    // BROADCAST (a value that an elected lane has) and FILL (one that MOV.SPILL has put there) are
+    // taken to be the same.
     x.op.d = x.uniform_destination(i.d.index);
     x.op.a = x.source(i.a).at;
     x.op.k[0] = i.pd.index;

@@ -8,8 +8,8 @@ namespace SASSEMU_ISA_NS {
 namespace {
 
 // PTX ISA, "shfl.sync": c holds the clamp in bits 4..0 and the segment mask in bits 12..8. The
-// predicate tells whether the source lane was in range; out of range, a lane gets its own value. Where
-// the source lane does not execute (undefined in PTX) it gets 0, as measured on an H200.
+// predicate tells whether the source lane was in range; out of range, a lane gets its own value.
+// Where the source lane does not execute (undefined in PTX) it gets 0, as measured on an H200.
 template <typed::ShflMode Mode, bool All>
 const Op* shfl(const Op* op, Warp& w, uint32_t mask) {
     const V32 a = L::load(w.row(op->a));
@@ -57,9 +57,15 @@ const Op* vote(const Op* op, Warp& w, uint32_t mask) {
     const uint32_t ballot = (w.p[op->k[1]] ^ op->m[0]) & mask;
     uint32_t truth;
     switch (op->k[2]) {
-        case 0: truth = ballot == mask; break;
-        case 1: truth = ballot != 0; break;
-        default: truth = ballot == mask || ballot == 0; break;
+        case 0:
+            truth = ballot == mask;
+            break;
+        case 1:
+            truth = ballot != 0;
+            break;
+        default:
+            truth = ballot == mask || ballot == 0;
+            break;
     }
     L::store(w.row(op->d), L::splat(ballot), mask);
     write_predicate(w, op->k[0], truth ? ~0u : 0, mask);
@@ -84,18 +90,31 @@ const Op* redux(const Op* op, Warp& w, uint32_t mask) {
     const V32 v = L::load(w.row(op->a));
     uint32_t r = 0;
     switch (op->k[0]) {
-        case 0: r = L::reduce_and(v, mask); break;
-        case 1: r = L::reduce_or(v, mask); break;
-        case 2: r = L::reduce_xor(v, mask); break;
-        case 3: r = L::reduce_add(v, mask); break;
-        case 4: r = op->k[1] ? L::reduce_min_s(v, mask) : L::reduce_min_u(v, mask); break;
-        default: r = op->k[1] ? L::reduce_max_s(v, mask) : L::reduce_max_u(v, mask); break;
+        case 0:
+            r = L::reduce_and(v, mask);
+            break;
+        case 1:
+            r = L::reduce_or(v, mask);
+            break;
+        case 2:
+            r = L::reduce_xor(v, mask);
+            break;
+        case 3:
+            r = L::reduce_add(v, mask);
+            break;
+        case 4:
+            r = op->k[1] ? L::reduce_min_s(v, mask) : L::reduce_min_u(v, mask);
+            break;
+        default:
+            r = op->k[1] ? L::reduce_max_s(v, mask) : L::reduce_max_u(v, mask);
+            break;
     }
     w.uniform[op->d / 4] = r;
     return op + 1;
 }
 
-// CREDUX: k[0] the operation, k[1] the type, k[2] .NAN. Floats as redux.sync.f32 (PTX ISA): NaN counts with .NAN only.
+// CREDUX: k[0] the operation, k[1] the type, k[2] .NAN. Floats as redux.sync.f32 (PTX ISA): NaN
+// counts with .NAN only.
 const Op* credux(const Op* op, Warp& w, uint32_t mask) {
     using O = typed::CreduxOp;
     const auto what = static_cast<O>(op->k[0]);
@@ -104,9 +123,12 @@ const Op* credux(const Op* op, Warp& w, uint32_t mask) {
     uint32_t r = 0;
     if (static_cast<typed::CreduxType>(op->k[1]) == typed::CreduxType::F32) {
         if (what == O::MAXABS || what == O::MINABS) v = L::fabs(v);
-        const auto lane = [&](uint32_t rest) { return L::splat(L::lane(v, static_cast<unsigned>(std::countr_zero(rest)))); };
+        const auto lane = [&](uint32_t rest) {
+            return L::splat(L::lane(v, static_cast<unsigned>(std::countr_zero(rest))));
+        };
         V32 sum = lane(mask);
-        for (uint32_t rest = mask; rest; rest &= rest - 1)  // the first again: a lone NaN becomes canonical
+        for (uint32_t rest = mask; rest;
+             rest &= rest - 1)  // the first again: a lone NaN becomes canonical
             sum = op->k[2] ? (max ? L::fmax_nan(sum, lane(rest)) : L::fmin_nan(sum, lane(rest)))
                            : (max ? L::fmax(sum, lane(rest)) : L::fmin(sum, lane(rest)));
         r = L::lane(sum, 0);
@@ -119,8 +141,8 @@ const Op* credux(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
-// elect.sync: the lowest lane that executes with the predicate, its number in the uniform register, ~0
-// if there is none (measured on an H200).
+// elect.sync: the lowest lane that executes with the predicate, its number in the uniform register,
+// ~0 if there is none (measured on an H200).
 const Op* elect(const Op* op, Warp& w, uint32_t mask) {
     const uint32_t members = mask & (w.p[op->k[1]] ^ op->m[0]);
     const uint32_t leader = members & (0u - members);
@@ -140,10 +162,14 @@ void lower(Lower& x, const typed::Shfl& i) {
     x.op.k[0] = i.pd.index;
     x.op.k[1] = static_cast<uint8_t>(b.scalar | c.scalar << 1);
     switch (i.mode) {
-        case typed::ShflMode::IDX: return choose_shfl<typed::ShflMode::IDX>(x);
-        case typed::ShflMode::UP: return choose_shfl<typed::ShflMode::UP>(x);
-        case typed::ShflMode::DOWN: return choose_shfl<typed::ShflMode::DOWN>(x);
-        case typed::ShflMode::BFLY: return choose_shfl<typed::ShflMode::BFLY>(x);
+        case typed::ShflMode::IDX:
+            return choose_shfl<typed::ShflMode::IDX>(x);
+        case typed::ShflMode::UP:
+            return choose_shfl<typed::ShflMode::UP>(x);
+        case typed::ShflMode::DOWN:
+            return choose_shfl<typed::ShflMode::DOWN>(x);
+        case typed::ShflMode::BFLY:
+            return choose_shfl<typed::ShflMode::BFLY>(x);
     }
 }
 
@@ -182,7 +208,8 @@ void lower(Lower& x, const typed::Redux& i) {
 
 void lower(Lower& x, const typed::Credux& i) {
     const bool absolute = i.op == typed::CreduxOp::MAXABS || i.op == typed::CreduxOp::MINABS;
-    if (static_cast<unsigned>(i.type) > 2 || (absolute && i.type != typed::CreduxType::F32)) return x.reject("CREDUX of an invalid type");
+    if (static_cast<unsigned>(i.type) > 2 || (absolute && i.type != typed::CreduxType::F32))
+        return x.reject("CREDUX of an invalid type");
     x.op.d = x.uniform_destination(i.d.index);
     x.op.a = x.source_row(i.a.index);
     x.op.k[0] = static_cast<uint8_t>(i.op);

@@ -49,14 +49,14 @@ enum class FtzPolicy : uint8_t {
     after_rounding,   // the result rounded with unbounded exponent is below the smallest normal
     before_rounding,  // the exact result is below the smallest normal
 };
-// Measured on an H200: 0x3f7fffff * 0x00800000 gives 0, 0x21800001 * 0x1e7ffffe gives 0x00800000 under
-// RN and 0 under RZ.
+// Measured on an H200: 0x3f7fffff * 0x00800000 gives 0, 0x21800001 * 0x1e7ffffe gives 0x00800000
+// under RN and 0 under RZ.
 inline constexpr FtzPolicy kFtzPolicy = FtzPolicy::after_rounding;
 
 // What a NaN result of f64 arithmetic is.
 enum class F64NanPolicy : uint8_t {
-    canonical,   // always kF64DefaultNan
-    quiet_bca,   // the first NaN among b, c, a, quieted; kF64DefaultNan if there is none
+    canonical,  // always kF64DefaultNan
+    quiet_bca,  // the first NaN among b, c, a, quieted; kF64DefaultNan if there is none
 };
 // Measured on an H200 for add, mul and fma. Conversions and roundings keep payload and sign too:
 // f32 -> f64, f64 -> f32, f64 -> f16 and FRND.F64; a NaN f16 or bf16 result of an f32 is kF16Nan.

@@ -183,9 +183,9 @@ template <Rounding R = Rounding::rn>
 SASSEMU_INLINE V64 dmul(V64 a, V64 b);
 template <Rounding R = Rounding::rn>
 SASSEMU_INLINE V64 dfma(V64 a, V64 b, V64 c);
-// The same to nearest for results that are numbers; false when one is a NaN: then *r does not count.
-// An operand is a register pair in memory (64 words, low row first) or one value for all lanes; chunk
-// by chunk they need no more registers than the host has.
+// The same to nearest for results that are numbers; false when one is a NaN: then *r does not
+// count. An operand is a register pair in memory (64 words, low row first) or one value for all
+// lanes; chunk by chunk they need no more registers than the host has.
 template <class B>
 SASSEMU_INLINE bool dadd_numbers(V64* r, const uint32_t* a, B b);
 template <class B>

@@ -7,7 +7,8 @@
 
 namespace sassemu::lanes {
 
-// Element formats: exponent bits, stored mantissa bits. tf32 sits in the high bits of a 32-bit word.
+// Element formats: exponent bits, stored mantissa bits. tf32 sits in the high bits of a 32-bit
+// word.
 enum class MatrixFormat : uint8_t { f16, bf16, tf32, e4m3, e5m2, e3m2, e2m3, e2m1 };
 
 enum class MatrixResult : uint8_t {
@@ -32,12 +33,12 @@ struct MatrixRule {
 // order in which registers hold them, not the matrix's own.
 struct alignas(128) MatrixTile {
     static constexpr unsigned max_k = 64;
-    uint32_t a[2][max_k][8];     // [half][k][row]: rows 0..7 and 8..15
-    uint32_t b[max_k][8];        // [k][column]
-    uint32_t c[4][32];           // [2 * half + p][8 * t + row] for column 2t + p; becomes the result
-    uint64_t present[2][8];      // sparse only: per row, the k that it stores
+    uint32_t a[2][max_k][8];  // [half][k][row]: rows 0..7 and 8..15
+    uint32_t b[max_k][8];     // [k][column]
+    uint32_t c[4][32];        // [2 * half + p][8 * t + row] for column 2t + p; becomes the result
+    uint64_t present[2][8];   // sparse only: per row, the k that it stores
     bool sparse = false;
-    unsigned k = 0;              // elements per row
+    unsigned k = 0;  // elements per row
 };
 
 // c += a * b in steps of `step` elements of k, at one host level.

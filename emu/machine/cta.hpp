@@ -20,48 +20,49 @@ class TextureTable;
 
 // CTA barrier 0..15. Arrivals count threads; see schedule/barrier.cpp for the rule for short warps.
 struct Barrier {
-    uint32_t expected = 0;      // threads; 0 = every live thread of the CTA
-    uint32_t arrived = 0;       // threads
-    uint32_t waiting = 0;       // paths parked in at_bar
-    uint32_t reduce = 0;        // BAR.RED: threads whose predicate was true
-    bool open = false;          // somebody has arrived in this phase
-    uint32_t mask[32] = {};     // per warp: lanes that arrived in this phase
+    uint32_t expected = 0;   // threads; 0 = every live thread of the CTA
+    uint32_t arrived = 0;    // threads
+    uint32_t waiting = 0;    // paths parked in at_bar
+    uint32_t reduce = 0;     // BAR.RED: threads whose predicate was true
+    bool open = false;       // somebody has arrived in this phase
+    uint32_t mask[32] = {};  // per warp: lanes that arrived in this phase
 };
 
 struct Cta;
 
-// The CTAs that run together and reach each other's shared memory; one where none was asked for. One
-// worker runs a cluster at a time. Limits: PTX ISA, "Cluster"; 16 where a kernel allows more than 8.
+// The CTAs that run together and reach each other's shared memory; one where none was asked for.
+// One worker runs a cluster at a time. Limits: PTX ISA, "Cluster"; 16 where a kernel allows more
+// than 8.
 struct Cluster {
     static constexpr uint32_t most = 16;
     uint32_t size = 1;
-    bool open = false;          // somebody has arrived at its barrier in this phase
-    Cta* cta[most] = {};        // by rank: x fastest
+    bool open = false;    // somebody has arrived at its barrier in this phase
+    Cta* cta[most] = {};  // by rank: x fastest
 };
 
 struct Cta {
     Launch* launch = nullptr;
     Cluster* cluster = nullptr;
-    uint32_t rank = 0;          // in the cluster; bits 31..24 of its shared addresses
+    uint32_t rank = 0;  // in the cluster; bits 31..24 of its shared addresses
     Dim3 id;
-    uint64_t linear = 0;        // x fastest
+    uint64_t linear = 0;  // x fastest
     uint32_t warp_count = 0;
     uint32_t threads = 0;
     uint32_t live_threads = 0;
     uint32_t shared_bytes = 0;  // static + dynamic + reserved
     std::byte* shared = nullptr;
     Warp* warps = nullptr;
-    Extent last;                // the extent of the last global access: a one-entry TLB
-    uint32_t next_warp = 0;     // round robin
-    uint32_t barriers_open = 0; // bit per barrier
-    bool triggered = false;     // has executed griddepcontrol.launch_dependents
-    uint64_t sequence = 0;      // port tokens
+    Extent last;                 // the extent of the last global access: a one-entry TLB
+    uint32_t next_warp = 0;      // round robin
+    uint32_t barriers_open = 0;  // bit per barrier
+    bool triggered = false;      // has executed griddepcontrol.launch_dependents
+    uint64_t sequence = 0;       // port tokens
     uint64_t slices = 0;
     uint64_t sm = 0;
     uint64_t virtual_time = 0;  // nanoseconds slept, beyond the clock
     Barrier barrier[16];
-    uint32_t barrier_result[32] = {};   // per warp: count of the last BAR.RED
-    uint32_t barrier_expected[32] = {}; // per warp: threads of that barrier
+    uint32_t barrier_result[32] = {};    // per warp: count of the last BAR.RED
+    uint32_t barrier_expected[32] = {};  // per warp: threads of that barrier
     // The cluster's barrier. Per warp: lanes that arrived and whose phase is not over; lanes that
     // arrived and have not waited since.
     uint32_t cluster_arrived[32] = {};
@@ -81,16 +82,16 @@ struct Launch {
     AddressSpace* space = nullptr;
     CodeImage* code = nullptr;
     TextureTable* textures = nullptr;
-    MemoryModel* model = nullptr;   // null: the flat model, inlined
+    MemoryModel* model = nullptr;  // null: the flat model, inlined
     const DeviceProfile* device = nullptr;
     Dim3 grid, block, cluster;
     const std::byte* base[8] = {};  // constant banks, as Warp::base
     BankBytes bank_bytes{};
-    uint32_t rows = 0;              // register rows per warp, zero and sink rows included
+    uint32_t rows = 0;  // register rows per warp, zero and sink rows included
     uint32_t registers = 0;
     uint32_t shared_bytes = 0;
     uint32_t dynamic_shared = 0;
-    uint32_t local_bytes = 0;       // per thread
+    uint32_t local_bytes = 0;  // per thread
     uint32_t arch = 90;
     uint64_t id = 0;                // %gridid
     uint64_t start_ns = 0;          // %globaltimer base

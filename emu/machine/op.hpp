@@ -1,5 +1,5 @@
-// The hot form of one instruction: what the run loop reads, and nothing else. Lowering fills it once;
-// the side tables of program/ keep everything that only reports need.
+// The hot form of one instruction: what the run loop reads, and nothing else. Lowering fills it
+// once; the side tables of program/ keep everything that only reports need.
 #pragma once
 
 #include <array>
@@ -27,18 +27,18 @@ constexpr uint32_t scalar_operand(Base base, uint32_t offset) {
 }
 
 struct alignas(64) Op {
-    Handler fn[2];            // [0] some lanes, [1] all 32 lanes
-    uint32_t d, a, b, c;      // destination and sources; a handler may use them as it likes
-    uint32_t guard_xor;       // ~0 when the guard is negated
-    uint8_t guard;            // index into Warp::p (7 = PT, 8..15 = uniform predicates)
-    uint8_t k[3];             // small modifiers
-    uint32_t m[4];            // modifiers, masks, branch distances
-    uint32_t e, f;            // further operands
+    Handler fn[2];        // [0] some lanes, [1] all 32 lanes
+    uint32_t d, a, b, c;  // destination and sources; a handler may use them as it likes
+    uint32_t guard_xor;   // ~0 when the guard is negated
+    uint8_t guard;        // index into Warp::p (7 = PT, 8..15 = uniform predicates)
+    uint8_t k[3];         // small modifiers
+    uint32_t m[4];        // modifiers, masks, branch distances
+    uint32_t e, f;        // further operands
 };
 static_assert(sizeof(Op) == 64);
 
-// Register rows: 32 lanes x 32 bits. Four zero rows and four sink rows lie before R0, so that RZ and
-// its pairs and quads need no branch; then the two halves of Rpc.
+// Register rows: 32 lanes x 32 bits. Four zero rows and four sink rows lie before R0, so that RZ
+// and its pairs and quads need no branch; then the two halves of Rpc.
 constexpr uint32_t row_bytes = 128;
 constexpr uint32_t zero_row = 0;
 constexpr uint32_t sink_row = 4 * row_bytes;

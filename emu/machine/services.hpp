@@ -1,13 +1,13 @@
-// What handlers ask of the engine: the rare and the stateful. A table of functions, because handlers
-// live in one shared object per host level and the engine in another; never called by a
+// What handlers ask of the engine: the rare and the stateful. A table of functions, because
+// handlers live in one shared object per host level and the engine in another; never called by a
 // straight-line arithmetic instruction.
 #pragma once
 
 #include <cstdint>
 
-#include "emu/gpu.hpp"
 #include "emu/async/copies.hpp"
 #include "emu/async/mbarrier.hpp"
+#include "emu/gpu.hpp"
 #include "emu/machine/cta.hpp"
 #include "emu/memory/port.hpp"
 
@@ -51,8 +51,8 @@ struct Services {
     const Op* (*bsync)(Warp&, const Op*, uint32_t lanes, uint32_t barrier);
     // After b[][] has changed or lanes have left: paths at BSYNC may now go on.
     void (*recheck)(Warp&);
-    // `want`: the mask that each lane names; lanes that name the same one meet. The target of a collective is
-    // where its lanes go on if others' code ran for them.
+    // `want`: the mask that each lane names; lanes that name the same one meet. The target of a
+    // collective is where its lanes go on if others' code ran for them.
     const Op* (*warpsync)(Warp&, const Op*, uint32_t lanes, const uint32_t want[32], Meeting);
     const Op* (*end_collective)(Warp&, const Op*, uint32_t lanes);
     const Op* (*exit)(Warp&, const Op*, uint32_t lanes);
@@ -77,12 +77,13 @@ struct Services {
     const Op* (*bulk_copy)(Warp&, const Op*, uint32_t lanes, const BulkCopy&);
     const Op* (*tensor_copy)(Warp&, const Op*, uint32_t lanes, const TensorCopy&);
     // As `mbarrier`, after the lane copies that the lanes have issued.
-    bool (*arrive_after_copies)(Warp&, const Op*, uint32_t lanes, uint32_t address, const MbarrierChange&);
+    bool (*arrive_after_copies)(Warp&, const Op*, uint32_t lanes, uint32_t address,
+                                const MbarrierChange&);
     const Op* (*end_copy_group)(Warp&, const Op*, const CopyGroup&);
     // Until at most `left` groups of the warp are on their way on a scoreboard.
     const Op* (*wait_copy_groups)(Warp&, const Op*, uint32_t scoreboard, uint32_t left);
-    // Tensor memory: its allocation, which fills in the request; loads and stores, performed now; the work of the tensor
-    // core, performed now or later, and the arrivals that follow it.
+    // Tensor memory: its allocation, which fills in the request; loads and stores, performed now;
+    // the work of the tensor core, performed now or later, and the arrivals that follow it.
     const Op* (*tensor_granules)(Warp&, const Op*, uint32_t lanes, async::GranuleRequest&);
     const Op* (*tensor_access)(Warp&, const Op*, uint32_t lanes, const async::TensorAccess&);
     const Op* (*multiply)(Warp&, const Op*, uint32_t lanes, const async::Multiply&);
@@ -105,7 +106,8 @@ inline const Services& services(const Warp& w) { return *w.cta->launch->services
 
 // The rule for every taken backward branch, in the handlers themselves.
 inline const Op* back_edge(Warp& w, const Op* target, const Op* edge) {
-    if (w.issued < w.quantum_end) [[likely]] return target;
+    if (w.issued < w.quantum_end) [[likely]]
+        return target;
     return services(w).yield(w, target, edge);
 }
 

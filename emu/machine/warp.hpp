@@ -15,32 +15,33 @@ struct Instruction;
 // Why a handler ended the run of a path.
 enum class Stop : uint8_t {
     none,
-    yielded,     // quantum used up, or YIELD/NANOSLEEP
-    blocked,     // the path waits: its state says for what
-    retired,     // all lanes of the path exited
-    faulted,     // Cta::launch holds the fault
-    pending,     // checked runs: an operand row is still in flight
+    yielded,  // quantum used up, or YIELD/NANOSLEEP
+    blocked,  // the path waits: its state says for what
+    retired,  // all lanes of the path exited
+    faulted,  // Cta::launch holds the fault
+    pending,  // checked runs: an operand row is still in flight
 };
 
 enum class PathState : uint8_t {
     runnable,
-    at_bsync,      // convergence barrier `barrier`
-    at_warpsync,   // all lanes of `want`
-    in_collective, // the lanes of `want` run in another path, up to its ENDCOLLECTIVE
-    at_bar,        // CTA barrier `barrier`
-    parked,        // spins: waits until a watched byte changes
-    in_flight,     // waits for a deferred load
-    asleep,        // waits for an agent or for virtual time
-    at_cluster,    // the barrier of the cluster
-    at_mbarrier,   // suspended try_wait on `object`
-    at_trigger,    // griddepcontrol.launch_dependents, until the next launch has had its chance
-    at_grid_wait,  // griddepcontrol.wait
+    at_bsync,       // convergence barrier `barrier`
+    at_warpsync,    // all lanes of `want`
+    in_collective,  // the lanes of `want` run in another path, up to its ENDCOLLECTIVE
+    at_bar,         // CTA barrier `barrier`
+    parked,         // spins: waits until a watched byte changes
+    in_flight,      // waits for a deferred load
+    asleep,         // waits for an agent or for virtual time
+    at_cluster,     // the barrier of the cluster
+    at_mbarrier,    // suspended try_wait on `object`
+    at_trigger,     // griddepcontrol.launch_dependents, until the next launch has had its chance
+    at_grid_wait,   // griddepcontrol.wait
 };
 
 // How lanes at WARPSYNC find each other (emu/isa/QUESTIONS.md, T11).
 enum class Meeting : uint8_t {
     none,
-    here,            // at the same instruction: before sm_90 compiled code has one WARPSYNC in a function that all lanes call
+    here,  // at the same instruction: before sm_90 compiled code has one WARPSYNC in a function
+           // that all lanes call
     exclusive,       // the same, and each group is a path of its own from then on
     collective,      // at any WARPSYNC.COLLECTIVE that names the same lanes
     collective_all,  // at any WARPSYNC.COLLECTIVE.ALL
@@ -53,20 +54,21 @@ enum class WaitAnswer : uint8_t { none, completed, timed_out };
 struct Path {
     const Op* pc = nullptr;
     uint32_t lanes = 0;
-    uint32_t want = 0;         // at_warpsync: lanes that must arrive; in a collective: those that came with this path
+    uint32_t want =
+        0;  // at_warpsync: lanes that must arrive; in a collective: those that came with this path
     PathState state = PathState::runnable;
     Meeting meeting = Meeting::none;  // at_warpsync; runnable: the path runs a collective
     uint8_t barrier = 0;
-    bool yielded = false;      // at YIELD or NANOSLEEP, and has not run since
-    uint16_t spins = 0;        // quanta in a row that ended on the same back edge
-    const Op* edge = nullptr;  // the back edge at which the last quantum ended
-    const Op* head = nullptr;  // where it leads: a watched iteration begins there
-    const Op* yield = nullptr; // the last YIELD, if it did not come back to the same one
-    const Op* end = nullptr;   // in_collective: where the path goes on afterwards
-    uint32_t watch = 0;        // parked: index of its watch list in the CTA
-    uint64_t wake = 0;         // asleep: virtual time
-    uint32_t saved = 0;        // preempted: where its uniform registers are kept, see paths::preempt
-    const std::byte* object = nullptr;  // at_mbarrier: the object in the shared memory of a CTA
+    bool yielded = false;       // at YIELD or NANOSLEEP, and has not run since
+    uint16_t spins = 0;         // quanta in a row that ended on the same back edge
+    const Op* edge = nullptr;   // the back edge at which the last quantum ended
+    const Op* head = nullptr;   // where it leads: a watched iteration begins there
+    const Op* yield = nullptr;  // the last YIELD, if it did not come back to the same one
+    const Op* end = nullptr;    // in_collective: where the path goes on afterwards
+    uint32_t watch = 0;         // parked: index of its watch list in the CTA
+    uint64_t wake = 0;          // asleep: virtual time
+    uint32_t saved = 0;  // preempted: where its uniform registers are kept, see paths::preempt
+    const std::byte* object = nullptr;     // at_mbarrier: the object in the shared memory of a CTA
     WaitAnswer answer = WaitAnswer::none;  // of the try_wait that the path executes again
 };
 
@@ -74,33 +76,33 @@ struct Path {
 struct Watch;
 
 struct alignas(64) Warp {
-    std::byte* rows = nullptr;             // see op.hpp; the base of Base::rows
-    const std::byte* base[8] = {};         // indexed by Base; [rows] repeats `rows`
-    uint32_t p[16] = {};                   // P0..P6, PT, UP0..UP6, UPT; lane masks
-    uint32_t active = 0;                   // lanes of the running path
-    uint32_t live = 0;                     // lanes that have not exited
-    uint64_t issued = 0;                   // warp instructions, guard-false ones not included
-    uint64_t quantum_end = 0;              // `issued` at which the next back edge yields
+    std::byte* rows = nullptr;      // see op.hpp; the base of Base::rows
+    const std::byte* base[8] = {};  // indexed by Base; [rows] repeats `rows`
+    uint32_t p[16] = {};            // P0..P6, PT, UP0..UP6, UPT; lane masks
+    uint32_t active = 0;            // lanes of the running path
+    uint32_t live = 0;              // lanes that have not exited
+    uint64_t issued = 0;            // warp instructions, guard-false ones not included
+    uint64_t quantum_end = 0;       // `issued` at which the next back edge yields
     uint64_t thread_instructions = 0;
     uint64_t guard_false = 0;
-    uint64_t effects = 0;                  // stores and changing atomics: what a pure spin lacks
+    uint64_t effects = 0;  // stores and changing atomics: what a pure spin lacks
     Cta* cta = nullptr;
-    Watch* watch = nullptr;                // set while one iteration is being watched
-    const Op* resume = nullptr;            // where a stopped path goes on
-    const Op* ops = nullptr;               // with plugins: of the code,
+    Watch* watch = nullptr;                     // set while one iteration is being watched
+    const Op* resume = nullptr;                 // where a stopped path goes on
+    const Op* ops = nullptr;                    // with plugins: of the code,
     const Instruction* instructions = nullptr;  // and what they know of each
     Stop stop = Stop::none;
-    uint8_t index = 0;                     // in the CTA
+    uint8_t index = 0;  // in the CTA
     uint8_t paths_used = 0;
     uint8_t current = 0;
-    uint32_t exists = 0;                   // lanes that have a thread (a last warp may be short)
+    uint32_t exists = 0;  // lanes that have a thread (a last warp may be short)
     uint32_t started = 0;
-    uint8_t barrier_op = 0;                // BarrierOp of the last reduction asked for
-    std::byte* local = nullptr;            // local memory: a row per 4-byte word of the stack
-    uint64_t pending[4] = {};              // checked runs: registers in flight
-    uint32_t in_flight = 0;                // checked runs: accesses in flight
+    uint8_t barrier_op = 0;      // BarrierOp of the last reduction asked for
+    std::byte* local = nullptr;  // local memory: a row per 4-byte word of the stack
+    uint64_t pending[4] = {};    // checked runs: registers in flight
+    uint32_t in_flight = 0;      // checked runs: accesses in flight
     Path paths[32];
-    alignas(64) uint32_t b[16][32] = {};   // convergence barriers: per lane, the lanes that join
+    alignas(64) uint32_t b[16][32] = {};  // convergence barriers: per lane, the lanes that join
     alignas(64) uint32_t uniform[uniform_slots] = {};
 
     uint32_t* row(uint32_t offset) { return reinterpret_cast<uint32_t*>(rows + offset); }

@@ -1,6 +1,6 @@
 // Every touch of guest bytes by the emulator that is not a whole-row vector access of lanes/ goes
-// through here: relaxed host atomics, so that racy guests are defined behaviour on the host, nothing
-// tears up to 8 bytes (16 for 128-bit atomics), and ThreadSanitizer stays quiet.
+// through here: relaxed host atomics, so that racy guests are defined behaviour on the host,
+// nothing tears up to 8 bytes (16 for 128-bit atomics), and ThreadSanitizer stays quiet.
 #pragma once
 
 #include <cstddef>
@@ -22,18 +22,26 @@ inline void store(std::byte* at, T value, int order = __ATOMIC_RELAXED) {
 // 1, 2, 4 or 8 bytes, zero-extended.
 inline uint64_t load_bytes(const std::byte* at, unsigned bytes) {
     switch (bytes) {
-        case 1: return load<uint8_t>(at);
-        case 2: return load<uint16_t>(at);
-        case 4: return load<uint32_t>(at);
-        default: return load<uint64_t>(at);
+        case 1:
+            return load<uint8_t>(at);
+        case 2:
+            return load<uint16_t>(at);
+        case 4:
+            return load<uint32_t>(at);
+        default:
+            return load<uint64_t>(at);
     }
 }
 inline void store_bytes(std::byte* at, unsigned bytes, uint64_t value) {
     switch (bytes) {
-        case 1: return store<uint8_t>(at, static_cast<uint8_t>(value));
-        case 2: return store<uint16_t>(at, static_cast<uint16_t>(value));
-        case 4: return store<uint32_t>(at, static_cast<uint32_t>(value));
-        default: return store<uint64_t>(at, value);
+        case 1:
+            return store<uint8_t>(at, static_cast<uint8_t>(value));
+        case 2:
+            return store<uint16_t>(at, static_cast<uint16_t>(value));
+        case 4:
+            return store<uint32_t>(at, static_cast<uint32_t>(value));
+        default:
+            return store<uint64_t>(at, value);
     }
 }
 

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cmath>
 
-#include "emu/memory/host_access.hpp"
 #include "emu/machine/services.hpp"
+#include "emu/memory/host_access.hpp"
 
 namespace sassemu {
 
@@ -72,32 +72,44 @@ uint64_t integer(AtomicOp op, T old, T v, T swap) {
     using U = std::make_unsigned_t<T>;
     const U o = static_cast<U>(old), x = static_cast<U>(v);
     switch (op) {
-        case AtomicOp::add: return static_cast<U>(o + x);
-        case AtomicOp::min: return static_cast<U>(std::min(old, v));
-        case AtomicOp::max: return static_cast<U>(std::max(old, v));
+        case AtomicOp::add:
+            return static_cast<U>(o + x);
+        case AtomicOp::min:
+            return static_cast<U>(std::min(old, v));
+        case AtomicOp::max:
+            return static_cast<U>(std::max(old, v));
         // PTX ISA, "atom": inc wraps to 0 at v, dec wraps to v at 0 or above v.
-        case AtomicOp::inc: return o >= x ? U{0} : static_cast<U>(o + 1);
-        case AtomicOp::dec: return o == 0 || o > x ? x : static_cast<U>(o - 1);
-        case AtomicOp::and_: return o & x;
-        case AtomicOp::or_: return o | x;
-        case AtomicOp::xor_: return o ^ x;
-        case AtomicOp::exch: return x;
-        case AtomicOp::cas: return old == v ? static_cast<U>(swap) : o;
-        default: return o;
+        case AtomicOp::inc:
+            return o >= x ? U{0} : static_cast<U>(o + 1);
+        case AtomicOp::dec:
+            return o == 0 || o > x ? x : static_cast<U>(o - 1);
+        case AtomicOp::and_:
+            return o & x;
+        case AtomicOp::or_:
+            return o | x;
+        case AtomicOp::xor_:
+            return o ^ x;
+        case AtomicOp::exch:
+            return x;
+        case AtomicOp::cas:
+            return old == v ? static_cast<U>(swap) : o;
+        default:
+            return o;
     }
 }
 
 unsigned atomic_bytes(const Access& a) { return a.bytes; }
 
-// Row `lane` of the matrices that LDSM and STSM move: element e of row r belongs to lane 4 * r + e / 2,
-// transposed to lane 4 * e + r / 2 (PTX ISA, "ldmatrix").
+// Row `lane` of the matrices that LDSM and STSM move: element e of row r belongs to lane 4 * r + e
+// / 2, transposed to lane 4 * e + r / 2 (PTX ISA, "ldmatrix").
 void matrix_row(Warp& w, const Access& a, uint32_t lane, std::byte* host) {
     const bool load = a.op == AccessOp::load;
     const uint32_t r = lane % 8;
     uint32_t* row = w.row((load ? a.destination : a.source[0]) + lane / 8 * row_bytes);
     for (uint32_t e = 0; e < 8; ++e) {
-        auto* half = reinterpret_cast<uint16_t*>(row + (a.transposed ? 4 * e + r / 2 : 4 * r + e / 2)) +
-                     (a.transposed ? r % 2 : e % 2);
+        auto* half =
+            reinterpret_cast<uint16_t*>(row + (a.transposed ? 4 * e + r / 2 : 4 * r + e / 2)) +
+            (a.transposed ? r % 2 : e % 2);
         if (load)
             *half = host::load<uint16_t>(host + 2 * e);
         else
@@ -110,11 +122,13 @@ void matrix_row(Warp& w, const Access& a, uint32_t lane, std::byte* host) {
 uint64_t atomic_result(AtomicOp op, AtomicType type, uint64_t old, uint64_t v, uint64_t swap) {
     const auto lo = static_cast<uint32_t>(old), x = static_cast<uint32_t>(v);
     switch (type) {
-        case AtomicType::u32: return integer<uint32_t>(op, lo, x, static_cast<uint32_t>(swap));
+        case AtomicType::u32:
+            return integer<uint32_t>(op, lo, x, static_cast<uint32_t>(swap));
         case AtomicType::s32:
             return integer<int32_t>(op, static_cast<int32_t>(lo), static_cast<int32_t>(x),
                                     static_cast<int32_t>(swap));
-        case AtomicType::u64: return integer<uint64_t>(op, old, v, swap);
+        case AtomicType::u64:
+            return integer<uint64_t>(op, old, v, swap);
         case AtomicType::s64:
             return integer<int64_t>(op, static_cast<int64_t>(old), static_cast<int64_t>(v),
                                     static_cast<int64_t>(swap));
@@ -133,9 +147,12 @@ uint64_t atomic_result(AtomicOp op, AtomicType type, uint64_t old, uint64_t v, u
             return std::isnan(sum) ? 0xfff8000000000000u : std::bit_cast<uint64_t>(sum);
         }
         case AtomicType::f16x2:
-        case AtomicType::f16x2_rn: return packed(op, lo, x, 5, 10);
-        case AtomicType::bf16x2: return packed(op, lo, x, 8, 7);
-        case AtomicType::b128: break;
+        case AtomicType::f16x2_rn:
+            return packed(op, lo, x, 5, 10);
+        case AtomicType::bf16x2:
+            return packed(op, lo, x, 8, 7);
+        case AtomicType::b128:
+            break;
     }
     return old;
 }
@@ -148,15 +165,16 @@ Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32
     if (space == AccessSpace::shared && static_cast<uint32_t>(address >> 24) != rank) {
         const bool other = address >> 24 < w.cta->cluster->size;
         out.fault = other ? FaultKind::cluster : FaultKind::out_of_bounds;
-        out.what = other ? "shared memory of another CTA of the cluster, which only generic addresses reach (mapa, "
+        out.what = other ? "shared memory of another CTA of the cluster, which only generic "
+                           "addresses reach (mapa, "
                            "ld.shared::cluster)"
                          : "outside the shared memory of the CTA";
         return out;
     }
     if (space == AccessSpace::generic) {
         const auto high = static_cast<uint32_t>(address >> 32);
-        space = high == shared_window_high  ? AccessSpace::shared
-                : high == local_window_high ? AccessSpace::local
+        space = high == shared_window_high               ? AccessSpace::shared
+                : high == local_window_high              ? AccessSpace::local
                 : high == constant_window_high && !write ? AccessSpace::constant
                                                          : AccessSpace::global;
         if (space != AccessSpace::global) address &= 0xffffffffu;
@@ -174,12 +192,15 @@ Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32
             if (rank >= w.cta->cluster->size) {
                 out.fault = FaultKind::cluster;
                 out.what = "the address names a rank that the cluster does not have";
-            } else if (const Cta& cta = *w.cta->cluster->cta[rank]; address + bytes > cta.shared_bytes) {
+            } else if (const Cta& cta = *w.cta->cluster->cta[rank];
+                       address + bytes > cta.shared_bytes) {
                 out.fault = FaultKind::out_of_bounds;
                 out.what = "outside the shared memory of the CTA";
             } else if (&cta != w.cta && !cta.live_threads) {
                 out.fault = FaultKind::cluster;
-                out.what = "that CTA of the cluster has exited; its shared memory must not be used any more";
+                out.what =
+                    "that CTA of the cluster has exited; its shared memory must not be used any "
+                    "more";
             } else {
                 out.host = cta.shared + address;
             }
@@ -190,14 +211,15 @@ Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32
                 out.local = true;
             } else {
                 out.fault = FaultKind::stack_overflow;
-                out.what = "outside the thread's local memory; raise the stack limit if the "
-                           "recursion is meant to be that deep";
+                out.what =
+                    "outside the thread's local memory; raise the stack limit if the "
+                    "recursion is meant to be that deep";
             }
             return out;
         case AccessSpace::constant:
             if (address + bytes <= launch.bank_bytes[static_cast<int>(Base::bank0)]) {
-                out.host = const_cast<std::byte*>(launch.base[static_cast<int>(Base::bank0)]) +
-                           address;
+                out.host =
+                    const_cast<std::byte*>(launch.base[static_cast<int>(Base::bank0)]) + address;
             } else {
                 out.fault = FaultKind::out_of_bounds;
                 out.what = "outside the constant bank";
@@ -332,7 +354,8 @@ void perform(Warp& w, const Access& access, uint32_t lanes) {
                 }
                 break;
             }
-            default: break;
+            default:
+                break;
         }
     }
 }

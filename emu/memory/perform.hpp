@@ -11,13 +11,14 @@ namespace sassemu {
 struct Landing {
     std::byte* host = nullptr;  // null: a fault
     FaultKind fault = FaultKind::none;
-    bool local = false;         // interleaved: word k of the access is at host + 128 * k
+    bool local = false;  // interleaved: word k of the access is at host + 128 * k
     const char* what = "";
 };
 
 // Resolves one lane's address in `space` (generic addresses through the windows) and checks
 // alignment and bounds. `write` also asks for permission.
-Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32_t bytes, bool write);
+Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32_t bytes,
+             bool write);
 
 // Performs the access for `lanes` (a subset of access.lanes, all of which must land): loads and
 // atomics fill the destination rows.

@@ -1,6 +1,6 @@
 // The split-phase memory port: how the engine tells a memory model, agent or link of an access, and
-// how the answer may come later. The built-in flat model is inlined into the fast handlers and never
-// passes here; every other model, checked runs and --reference do.
+// how the answer may come later. The built-in flat model is inlined into the fast handlers and
+// never passes here; every other model, checked runs and --reference do.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,24 @@ enum class AccessSpace : uint8_t { global, shared, local, constant, generic, tex
 enum class Proxy : uint8_t { generic, constant, texture, surface, async, tensormap, host };
 enum class Ordering : uint8_t { weak, relaxed, acquire, release, acq_rel, sc, volatile_, mmio };
 enum class MemScope : uint8_t { none, cta, sm, cluster, vc, gpu, sys };
-enum class AtomicOp : uint8_t { none, add, min, max, inc, dec, and_, or_, xor_, exch, cas, safe_add };
+enum class AtomicOp : uint8_t {
+    none,
+    add,
+    min,
+    max,
+    inc,
+    dec,
+    and_,
+    or_,
+    xor_,
+    exch,
+    cas,
+    safe_add
+};
 enum class AtomicType : uint8_t { u32, s32, u64, s64, f16x2, bf16x2, f32, f64, f16x2_rn, b128 };
 
-// One access of one warp. Addresses are absolute: device addresses for global memory, offsets in the
-// CTA's shared block for shared memory, offsets in the thread's stack for local memory.
+// One access of one warp. Addresses are absolute: device addresses for global memory, offsets in
+// the CTA's shared block for shared memory, offsets in the thread's stack for local memory.
 struct Access {
     AccessOp op = AccessOp::load;
     AccessSpace space = AccessSpace::global;
@@ -33,9 +46,9 @@ struct Access {
     MemScope scope = MemScope::none;
     AtomicOp atomic = AtomicOp::none;
     AtomicType type = AtomicType::u32;
-    uint8_t cache = 0;         // cache policy as encoded
-    uint8_t bytes = 4;         // per lane: 1, 2, 4, 8, 16
-    bool sign = false;         // loads of 1 and 2 bytes: sign-extend
+    uint8_t cache = 0;  // cache policy as encoded
+    uint8_t bytes = 4;  // per lane: 1, 2, 4, 8, 16
+    bool sign = false;  // loads of 1 and 2 bytes: sign-extend
     uint32_t lanes = 0;
     uint64_t address[32];
     uint64_t sequence = 0;     // per warp
@@ -72,9 +85,13 @@ class MemoryModel {
     virtual ~MemoryModel() = default;
     virtual std::string_view name() const = 0;
     virtual bool serial() const { return true; }
-    // `token` identifies the access if the answer is `pending`; the engine performs it at complete().
+    // `token` identifies the access if the answer is `pending`; the engine performs it at
+    // complete().
     virtual PortAnswer issue(const Access& access, uint64_t token) = 0;
-    virtual PortAnswer fence(const Fence& fence) { (void)fence; return PortAnswer::done; }
+    virtual PortAnswer fence(const Fence& fence) {
+        (void)fence;
+        return PortAnswer::done;
+    }
     // Called between slices of a CTA: completes what is due. Returns the accesses still held for
     // tokens of this CTA (all of them when `cta` is null).
     virtual uint64_t step(PortHost& host, const void* cta) = 0;

@@ -8,11 +8,14 @@ namespace {
 uint32_t format_bytes(TextureFormat f) {
     switch (f) {
         case TextureFormat::u8:
-        case TextureFormat::s8: return 1;
+        case TextureFormat::s8:
+            return 1;
         case TextureFormat::u16:
         case TextureFormat::s16:
-        case TextureFormat::f16: return 2;
-        default: return 4;
+        case TextureFormat::f16:
+            return 2;
+        default:
+            return 4;
     }
 }
 
@@ -21,8 +24,8 @@ uint32_t format_bytes(TextureFormat f) {
 Result<uint64_t> TextureTable::add(const TextureDesc& desc, bool surface) {
     const std::string where = surface ? "surface" : "texture";
     if (desc.channels != 1 && desc.channels != 2 && desc.channels != 4)
-        return Error{ErrorCode::input, where,
-                     std::to_string(desc.channels) + " channels per texel", "use 1, 2 or 4"};
+        return Error{ErrorCode::input, where, std::to_string(desc.channels) + " channels per texel",
+                     "use 1, 2 or 4"};
     if (desc.width == 0) return Error{ErrorCode::input, where, "width 0", ""};
     TextureObject object;
     object.desc = desc;

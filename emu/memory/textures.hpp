@@ -28,8 +28,8 @@ class TextureTable {
     }
 
     // Where a texel is read instead of at `at` (it may fill `copy`, 16 bytes); null: there.
-    using Texel = const std::byte* (*)(void* user, Warp&, uint64_t address, const std::byte* at, uint32_t bytes,
-                                       std::byte* copy);
+    using Texel = const std::byte* (*)(void* user, Warp&, uint64_t address, const std::byte* at,
+                                       uint32_t bytes, std::byte* copy);
     Texel texel = nullptr;
     void* texel_user = nullptr;
 

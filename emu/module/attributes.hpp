@@ -1,4 +1,5 @@
-// .nv.info records: reading them and what they say about a kernel. For the loader and those who list a file.
+// .nv.info records: reading them and what they say about a kernel. For the loader and those who
+// list a file.
 #pragma once
 
 #include <string>

@@ -25,7 +25,8 @@ Result<std::vector<std::byte>> integer_bytes(uint64_t bits, size_t size) {
 }
 
 // The index of `word` in `words`; empty: the first.
-Result<size_t> choice(const char* field, const std::string& word, std::initializer_list<const char*> words) {
+Result<size_t> choice(const char* field, const std::string& word,
+                      std::initializer_list<const char*> words) {
     size_t index = 0;
     std::string all;
     for (const char* w : words) {
@@ -37,10 +38,13 @@ Result<size_t> choice(const char* field, const std::string& word, std::initializ
 
 Result<std::array<std::byte, 128>> tensor_map(const TensorMapArg& arg, uint64_t address) {
     TensorMap map;
-    SASSEMU_ASSIGN(const size_t type, choice("type", arg.type, {"u8", "u16", "u32", "i32", "u64", "i64", "f16", "f32", "f64",
-                                                                "bf16", "f32_ftz", "tf32", "tf32_ftz"}));
-    SASSEMU_ASSIGN(const size_t interleave, choice("interleave", arg.interleave, {"none", "16B", "32B"}));
-    SASSEMU_ASSIGN(const size_t swizzle, choice("swizzle", arg.swizzle, {"none", "32B", "64B", "128B"}));
+    SASSEMU_ASSIGN(const size_t type, choice("type", arg.type,
+                                             {"u8", "u16", "u32", "i32", "u64", "i64", "f16", "f32",
+                                              "f64", "bf16", "f32_ftz", "tf32", "tf32_ftz"}));
+    SASSEMU_ASSIGN(const size_t interleave,
+                   choice("interleave", arg.interleave, {"none", "16B", "32B"}));
+    SASSEMU_ASSIGN(const size_t swizzle,
+                   choice("swizzle", arg.swizzle, {"none", "32B", "64B", "128B"}));
     SASSEMU_ASSIGN(const size_t l2, choice("l2", arg.l2, {"none", "64B", "128B", "256B"}));
     SASSEMU_ASSIGN(const size_t oob, choice("oob", arg.oob, {"zero", "nan"}));
     map.type = static_cast<TensorType>(type);
@@ -92,7 +96,9 @@ Result<std::vector<std::byte>> argument_bytes(const Argument& arg, const Kernel&
     const auto& value = std::get<TensorMapArg>(arg.value);
     SASSEMU_ASSIGN(const uint64_t address, sources.buffer_address(value.buffer));
     auto map = tensor_map(value, address);
-    if (!map) return mismatch(arg, kernel, index, "is no tensor map: " + map.error().where + " " + map.error().what);
+    if (!map)
+        return mismatch(arg, kernel, index,
+                        "is no tensor map: " + map.error().where + " " + map.error().what);
     return std::vector<std::byte>(map->begin(), map->end());
 }
 

@@ -202,7 +202,8 @@ Result<void> read_scalars(const Field& root, Plan& plan) {
     }
     if (const Field verdict = root.member("verdict")) {
         SASSEMU_ASSIGN(const size_t which, verdict.one_of({"allowed", "forbidden"}));
-        if (plan.condition.empty()) return verdict.error("is the verdict of a `condition`, and there is none");
+        if (plan.condition.empty())
+            return verdict.error("is the verdict of a `condition`, and there is none");
         plan.verdict = which ? "forbidden" : "allowed";
     }
     return {};
@@ -251,8 +252,8 @@ Result<Plan> read_plan(std::string_view text, const std::string& file) {
     SASSEMU_ASSIGN(const JsonNode document, parse_json(text, file));
     const Field root{&document, "", &file};
     SASSEMU_TRY(root.object({"arch", "device", "module", "modules", "timeLimit", "limits",
-                             "maxWarpInstructions", "condition", "verdict", "buffers", "globals", "launches",
-                             "expect"}));
+                             "maxWarpInstructions", "condition", "verdict", "buffers", "globals",
+                             "launches", "expect"}));
     Plan plan;
     plan.file = file;
     SASSEMU_TRY(read_scalars(root, plan));

@@ -250,7 +250,8 @@ class Runner {
             request.dynamic_shared = launch.dynamic_shared;
             request.cooperative = launch.cooperative;
             SASSEMU_ASSIGN(request.params, build_parameters(launch, **kernel, sources));
-            request.may_overlap = plan_.launches[requests_.size()].may_overlap() && !requests_.empty();
+            request.may_overlap =
+                plan_.launches[requests_.size()].may_overlap() && !requests_.empty();
             requests_.push_back(std::move(request));
             LaunchReport entry;
             entry.kernel = launch.kernel;
@@ -279,8 +280,8 @@ class Runner {
         for (size_t i = 0; i < requests_.size();) {
             const size_t end = end_of_chain(i);
             for (size_t k = i; k < end; ++k)
-                progress("launch " + std::to_string(k + 1) + "/" + std::to_string(requests_.size()) +
-                         ": " + report_.launches[k].kernel);
+                progress("launch " + std::to_string(k + 1) + "/" +
+                         std::to_string(requests_.size()) + ": " + report_.launches[k].kernel);
             for (uint32_t run = 0; run < plan_.launches[i].repeat; ++run) {
                 SASSEMU_ASSIGN(const bool more, launch_chain(i, end));
                 if (!more) return {};
@@ -290,12 +291,15 @@ class Runner {
         return {};
     }
 
-    // The launches from `first` on that may overlap. Eager ones never do, and are launched one by one.
+    // The launches from `first` on that may overlap. Eager ones never do, and are launched one by
+    // one.
     size_t end_of_chain(size_t first) const {
         size_t end = first + 1;
         if (options_.gpu.agents == AgentOrder::eager) return end;
         const auto single = [&](size_t i) { return plan_.launches[i].repeat == 1; };
-        while (end < requests_.size() && plan_.launches[end].may_overlap() && single(end - 1) && single(end)) ++end;
+        while (end < requests_.size() && plan_.launches[end].may_overlap() && single(end - 1) &&
+               single(end))
+            ++end;
         return end;
     }
 
@@ -320,7 +324,8 @@ class Runner {
             record(entry, *result);
             // The engine looks at its limit now and then; the verdict must not depend on when.
             const uint64_t most = most_instructions();
-            if (entry.status == LaunchStatus::ok && most > 0 && report_.total.warp_instructions > most) {
+            if (entry.status == LaunchStatus::ok && most > 0 &&
+                report_.total.warp_instructions > most) {
                 stop(entry, LaunchStatus::limit,
                      "more than " + std::to_string(most) + " warp instructions");
             }
@@ -439,7 +444,7 @@ class Runner {
     std::vector<LaunchRequest> requests_;
     std::unordered_map<std::string, uint64_t> addresses_;
     std::shared_ptr<Hooks> hooks_;  // plugins; null: none
-    std::unique_ptr<Gpu> gpu_;  // last: it goes first, while what it refers to is still there
+    std::unique_ptr<Gpu> gpu_;      // last: it goes first, while what it refers to is still there
 };
 
 }  // namespace
@@ -481,9 +486,10 @@ int RunReport::exit_code() const {
 }
 
 Result<std::shared_ptr<Hooks>> load_plugins(const RunOptions& options) {
-    SASSEMU_ASSIGN(std::unique_ptr<Hooks> hooks,
-                   Hooks::load({options.plugins, options.plugin_directories, options.on_plugin_text}, options.gpu.model,
-                               options.gpu.seed));
+    SASSEMU_ASSIGN(
+        std::unique_ptr<Hooks> hooks,
+        Hooks::load({options.plugins, options.plugin_directories, options.on_plugin_text},
+                    options.gpu.model, options.gpu.seed));
     return std::shared_ptr<Hooks>(std::move(hooks));
 }
 

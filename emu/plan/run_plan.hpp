@@ -36,10 +36,13 @@ struct RunOptions {
     std::function<void(std::string_view)> on_progress;  // one line per step
     std::function<void(Gpu*)> on_gpu;  // the GPU before the first launch; nullptr after the last
     std::function<bool()> stop_requested;  // asked between launches
-    // Plugins, NAME or file.so and then :key=value,...; names are looked up in the directories first.
+    // Plugins, NAME or file.so and then :key=value,...; names are looked up in the directories
+    // first.
     std::vector<std::string> plugins, plugin_directories;
-    std::function<void(std::string_view)> on_plugin_text;  // what plugins print; empty: standard output
-    std::shared_ptr<Hooks> hooks;  // plugins that load_plugins() has made, for several runs; the last one ends them
+    std::function<void(std::string_view)>
+        on_plugin_text;  // what plugins print; empty: standard output
+    std::shared_ptr<Hooks>
+        hooks;  // plugins that load_plugins() has made, for several runs; the last one ends them
     bool finish_plugins = true;
     // How a GPU is made; empty: create_gpu, with the plugins.
     std::function<Result<std::unique_ptr<Gpu>>(GpuOptions)> create_gpu;

@@ -21,8 +21,9 @@ sassemu_async event(Warp& w, const Op* op, uint32_t lanes, uint32_t kind, uint64
 }
 
 // One step; `e` has what all steps of the operation have in common.
-void tell(Hooks& h, sassemu_async e, uint32_t step, uint32_t proxy, uint32_t op = 0, const sassemu_location& at = {},
-          uint64_t bytes = 0, const std::byte* before = nullptr, const std::byte* data = nullptr) {
+void tell(Hooks& h, sassemu_async e, uint32_t step, uint32_t proxy, uint32_t op = 0,
+          const sassemu_location& at = {}, uint64_t bytes = 0, const std::byte* before = nullptr,
+          const std::byte* data = nullptr) {
     if (!h.wants_async()) return;
     e.step = step;
     e.proxy = proxy;
@@ -49,8 +50,11 @@ sassemu_location tensor_location(const Cta& cta, uint64_t address) {
     return {address, SASSEMU_TENSOR_MEMORY, static_cast<uint32_t>(cta.linear)};
 }
 
-AsyncIssue::AsyncIssue(Warp& w, const Op* op, uint32_t lanes, sassemu_agent_kind kind, int32_t group, uint32_t mbarrier)
-    : hooks_(*engine(w).hooks()), cta_(*w.cta), event_(event(w, op, lanes, kind, hooks_.next_async())) {
+AsyncIssue::AsyncIssue(Warp& w, const Op* op, uint32_t lanes, sassemu_agent_kind kind,
+                       int32_t group, uint32_t mbarrier)
+    : hooks_(*engine(w).hooks()),
+      cta_(*w.cta),
+      event_(event(w, op, lanes, kind, hooks_.next_async())) {
     event_.group = group;
     if (group < 0 && mbarrier != nobody) reports_to(mbarrier);
     tell(hooks_, event_, SASSEMU_ASYNC_ISSUE, event_.proxy);
@@ -64,7 +68,8 @@ void AsyncIssue::will_write(const sassemu_location& at, uint64_t bytes, bool red
 
 thread_local uint64_t AsyncOperation::current_ = 0;
 
-AsyncOperation::AsyncOperation(Warp& w, const Op* op, uint32_t lanes, sassemu_agent_kind kind, uint64_t id)
+AsyncOperation::AsyncOperation(Warp& w, const Op* op, uint32_t lanes, sassemu_agent_kind kind,
+                               uint64_t id)
     : hooks_(id ? engine(w).hooks() : nullptr) {
     if (!hooks_) return;
     current_ = id;
@@ -75,10 +80,12 @@ AsyncOperation::~AsyncOperation() {
     tell(*hooks_, event_, SASSEMU_ASYNC_COMPLETE, event_.proxy);
     current_ = 0;
 }
-void AsyncOperation::read(const sassemu_location& at, const std::byte* bytes, uint64_t count, uint32_t proxy) {
+void AsyncOperation::read(const sassemu_location& at, const std::byte* bytes, uint64_t count,
+                          uint32_t proxy) {
     tell(*hooks_, event_, SASSEMU_ASYNC_READ, proxy, SASSEMU_LOAD, at, count, nullptr, bytes);
 }
-void AsyncOperation::write(const sassemu_location& at, const std::byte* bytes, uint64_t count, bool reduce) {
+void AsyncOperation::write(const sassemu_location& at, const std::byte* bytes, uint64_t count,
+                           bool reduce) {
     tell(*hooks_, event_, SASSEMU_ASYNC_WRITE, event_.proxy, write_op(reduce), at, count, bytes);
 }
 

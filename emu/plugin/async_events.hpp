@@ -1,5 +1,5 @@
-// What plugins are told of asynchronous operations (sassemu_async): when one is issued, and when it is performed, which may
-// be later (async/agents.hpp). Used only where the launch has plugins.
+// What plugins are told of asynchronous operations (sassemu_async): when one is issued, and when it
+// is performed, which may be later (async/agents.hpp). Used only where the launch has plugins.
 #pragma once
 
 #include "emu/async/agents.hpp"
@@ -16,8 +16,10 @@ inline sassemu_location global_location(uint64_t address) { return {address, SAS
 class AsyncIssue {
   public:
     static constexpr uint32_t nobody = ~0u;
-    // `group`: enum sassemu_group_kind, or -1: its completion is reported to the object at `mbarrier`, or to nobody.
-    AsyncIssue(Warp&, const Op*, uint32_t lanes, sassemu_agent_kind, int32_t group, uint32_t mbarrier = nobody);
+    // `group`: enum sassemu_group_kind, or -1: its completion is reported to the object at
+    // `mbarrier`, or to nobody.
+    AsyncIssue(Warp&, const Op*, uint32_t lanes, sassemu_agent_kind, int32_t group,
+               uint32_t mbarrier = nobody);
     uint64_t id() const { return event_.id; }
     // Of the ranges that follow.
     void reports_to(uint32_t mbarrier) { event_.mbarrier = shared_location(cta_, mbarrier); }
@@ -31,7 +33,8 @@ class AsyncIssue {
     sassemu_async event_;
 };
 
-// The same operation while it is performed; COMPLETE at its end. Nothing where plugins do not know it (id 0).
+// The same operation while it is performed; COMPLETE at its end. Nothing where plugins do not know
+// it (id 0).
 class AsyncOperation {
   public:
     AsyncOperation(Warp&, const Op*, uint32_t lanes, sassemu_agent_kind, uint64_t id);
@@ -39,8 +42,10 @@ class AsyncOperation {
     AsyncOperation(const AsyncOperation&) = delete;
     explicit operator bool() const { return hooks_ != nullptr; }
     // `bytes` as they are before that.
-    void read(const sassemu_location& at, const std::byte* bytes, uint64_t count, uint32_t proxy = SASSEMU_VIA_ASYNC);
-    void write(const sassemu_location& at, const std::byte* bytes, uint64_t count, bool reduce = false);
+    void read(const sassemu_location& at, const std::byte* bytes, uint64_t count,
+              uint32_t proxy = SASSEMU_VIA_ASYNC);
+    void write(const sassemu_location& at, const std::byte* bytes, uint64_t count,
+               bool reduce = false);
     // The number of the one that runs; 0: none. For the mbarrier changes that report it.
     static uint64_t current() { return current_; }
 

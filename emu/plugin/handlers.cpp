@@ -1,5 +1,6 @@
-// What happens when a hooked operation runs. The operation's own handler (of the fast level, with its inlined flat model)
-// still does the work wherever a model leaves it to the engine: a model that does nothing costs one call.
+// What happens when a hooked operation runs. The operation's own handler (of the fast level, with
+// its inlined flat model) still does the work wherever a model leaves it to the engine: a model
+// that does nothing costs one call.
 #include <algorithm>
 #include <cstring>
 
@@ -14,12 +15,13 @@ namespace sassemu {
 
 namespace {
 
-const Instruction& of(const Warp& w, const Op* op) {
-    return w.instructions[op - w.ops];
+const Instruction& of(const Warp& w, const Op* op) { return w.instructions[op - w.ops]; }
+const Op* plain(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
+    return i.plain[mask == ~0u](op, w, mask);
 }
-const Op* plain(const Instruction& i, const Op* op, Warp& w, uint32_t mask) { return i.plain[mask == ~0u](op, w, mask); }
 
-void begin(AccessCall& call, const Instruction& i, const Op* op, Warp& w, uint32_t lanes, uint64_t sequence) {
+void begin(AccessCall& call, const Instruction& i, const Op* op, Warp& w, uint32_t lanes,
+           uint64_t sequence) {
     call.shown = i.access;
     call.shown.lanes = lanes;
     call.shown.sequence = sequence;
@@ -27,7 +29,8 @@ void begin(AccessCall& call, const Instruction& i, const Op* op, Warp& w, uint32
     call.shown.warp = handle(&w);
     call.op = op;
     call.w = &w;
-    if (w.watch) [[unlikely]] call.shown.flags |= SASSEMU_ACCESS_IMMEDIATE;
+    if (w.watch) [[unlikely]]
+        call.shown.flags |= SASSEMU_ACCESS_IMMEDIATE;
 }
 
 // Lanes that access: LDG and LDGSTS have a predicate operand of their own.
@@ -65,8 +68,12 @@ void prepare(AccessCall& call) {
     call.values = call.compare = call.results = nullptr;
     call.destination = nullptr;
     switch (call.shown.op) {
-        case SASSEMU_LOAD: call.destination = w.row(op->d); break;
-        case SASSEMU_STORE: call.values = w.row(op->d); break;
+        case SASSEMU_LOAD:
+            call.destination = w.row(op->d);
+            break;
+        case SASSEMU_STORE:
+            call.values = w.row(op->d);
+            break;
         default:
             call.values = w.row(op->f);
             if (call.shown.atomic == SASSEMU_ATOMIC_COMPARE_EXCHANGE) call.compare = w.row(op->e);
@@ -78,7 +85,8 @@ const Op* Hooks::run_model_only(const Op* op, Warp& w, uint32_t mask) {
     AccessCall call;
     begin(call, i, op, w, mask, ++w.cta->sequence);
     const int32_t answer = i.issue(i.model, &call.shown);
-    if (answer == SASSEMU_DONE) [[likely]] return plain(i, op, w, mask);
+    if (answer == SASSEMU_DONE) [[likely]]
+        return plain(i, op, w, mask);
     prepare(call);
     return i.hooks->answered(i, op, w, mask, call, answer);
 }
@@ -92,10 +100,13 @@ const Op* Hooks::run_all(const Op* op, Warp& w, uint32_t mask) {
         h.sync(e);
     }
     const auto each = [&](uint64_t wanted, auto&& act) {
-        for (; wanted; wanted &= wanted - 1) act(*h.sessions_[static_cast<size_t>(std::countr_zero(wanted))]);
+        for (; wanted; wanted &= wanted - 1)
+            act(*h.sessions_[static_cast<size_t>(std::countr_zero(wanted))]);
     };
     if (i.before)
-        each(i.wanted_before, [&](PluginSession& s) { s.table().observer->before(s.self, handle(&w), handle(&i), mask); });
+        each(i.wanted_before, [&](PluginSession& s) {
+            s.table().observer->before(s.self, handle(&w), handle(&i), mask);
+        });
     const Op* next = nullptr;
     bool executed = false;
     for (uint64_t wanted = i.wanted_override; wanted && !executed; wanted &= wanted - 1) {
@@ -103,7 +114,8 @@ const Op* Hooks::run_all(const Op* op, Warp& w, uint32_t mask) {
         const int32_t outcome = s.table().semantics->execute(s.self, handle(&w), handle(&i), mask);
         if (w.stop == Stop::faulted || outcome == SASSEMU_FAULTED) {
             if (w.stop != Stop::faulted)
-                engine(w).fault(w, op, mask, FaultKind::other, "plugin '" + s.name + "' refuses this instruction", false, 0);
+                engine(w).fault(w, op, mask, FaultKind::other,
+                                "plugin '" + s.name + "' refuses this instruction", false, 0);
             return nullptr;
         }
         executed = outcome == SASSEMU_EXECUTED;
@@ -115,23 +127,33 @@ const Op* Hooks::run_all(const Op* op, Warp& w, uint32_t mask) {
         next = h.run(i, op, w, mask);
     }
     if (i.after && next)
-        each(i.wanted_after, [&](PluginSession& s) { s.table().observer->after(s.self, handle(&w), handle(&i), mask); });
+        each(i.wanted_after, [&](PluginSession& s) {
+            s.table().observer->after(s.self, handle(&w), handle(&i), mask);
+        });
     return next;
 }
 
 const Op* Hooks::run(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
     switch (i.kind) {
-        case Hooked::plain: return plain(i, op, w, mask);
-        case Hooked::access: return access(i, op, w, mask);
-        case Hooked::copy: return copy(i, op, w, mask);
-        case Hooked::uniform_load: return uniform_load(i, op, w, mask);
-        case Hooked::fence: return fence(i, op, w, mask);
-        case Hooked::cache: return cache(i, op, w, mask);
-        default: return misc(i, op, w, mask);
+        case Hooked::plain:
+            return plain(i, op, w, mask);
+        case Hooked::access:
+            return access(i, op, w, mask);
+        case Hooked::copy:
+            return copy(i, op, w, mask);
+        case Hooked::uniform_load:
+            return uniform_load(i, op, w, mask);
+        case Hooked::fence:
+            return fence(i, op, w, mask);
+        case Hooked::cache:
+            return cache(i, op, w, mask);
+        default:
+            return misc(i, op, w, mask);
     }
 }
 
-// ---- accesses -------------------------------------------------------------------------------------------------------------
+// ---- accesses
+// -------------------------------------------------------------------------------------------------------------
 
 void Hooks::tell_issue(AccessCall& call) {
     for (PluginSession* s : on_issue_) s->table().observer->access_issue(s->self, &call.shown);
@@ -170,7 +192,9 @@ const Op* Hooks::access(const Instruction& i, const Op* op, Warp& w, uint32_t ma
     if (!observed || call.known == AccessCall::Known::bad || !(generic || shown_to_observers(bit)))
         return plain(i, op, w, mask);
     tell_issue(call);
-    if (lanes != mask && call.shown.op == SASSEMU_LOAD && !(call.shown.flags & SASSEMU_ACCESS_MATRIX)) call.values = nullptr;
+    if (lanes != mask && call.shown.op == SASSEMU_LOAD &&
+        !(call.shown.flags & SASSEMU_ACCESS_MATRIX))
+        call.values = nullptr;
     const Op* next = plain(i, op, w, mask);
     if (!next) return nullptr;
     if (call.shown.op == SASSEMU_LOAD)
@@ -193,16 +217,19 @@ const Op* Hooks::retry(const Op* op, Warp& w, uint32_t mask) {
     return nullptr;
 }
 
-const Op* Hooks::answered(const Instruction& i, const Op* op, Warp& w, uint32_t mask, AccessCall& call, int32_t answer) {
+const Op* Hooks::answered(const Instruction& i, const Op* op, Warp& w, uint32_t mask,
+                          AccessCall& call, int32_t answer) {
     if (answer == SASSEMU_RETRY) return retry(op, w, mask);
     if (w.stop == Stop::faulted) return nullptr;
     if (answer == SASSEMU_FAULT)
-        return engine(w).fault(w, op, mask, FaultKind::other, "the memory model '" + model_->name + "' refuses this access",
-                               false, 0);
+        return engine(w).fault(w, op, mask, FaultKind::other,
+                               "the memory model '" + model_->name + "' refuses this access", false,
+                               0);
     // A bad address: the operation's own handler reports it.
     if (!plugin_host().addresses(&call.shown)) return plain(i, op, w, mask);
     const auto wrong = [&](const char* what) {
-        return engine(w).fault(w, op, mask, FaultKind::other, "the memory model '" + model_->name + "' answers " + what, false, 0);
+        return engine(w).fault(w, op, mask, FaultKind::other,
+                               "the memory model '" + model_->name + "' answers " + what, false, 0);
     };
     const bool load = call.shown.op == SASSEMU_LOAD;
     const uint32_t bit = SASSEMU_SPACE_BIT(call.shown.space);
@@ -210,16 +237,21 @@ const Op* Hooks::answered(const Instruction& i, const Op* op, Warp& w, uint32_t 
     const uint32_t zero = mask & ~call.shown.lanes;  // LDG with a false predicate operand
     const auto clear = [&] {
         for (uint32_t k = 0; zero && k < (call.shown.bytes + 3u) / 4; ++k)
-            for (uint32_t rest = zero; rest; rest &= rest - 1) w.row(op->d)[k * 32 + static_cast<uint32_t>(std::countr_zero(rest))] = 0;
+            for (uint32_t rest = zero; rest; rest &= rest - 1)
+                w.row(op->d)[k * 32 + static_cast<uint32_t>(std::countr_zero(rest))] = 0;
     };
     switch (answer) {
         case SASSEMU_SUPPLIED:
-            if (load && call.supplied != call.shown.lanes) return wrong("SUPPLIED without having supplied every lane");
-            if (!load && call.shown.op != SASSEMU_STORE) return wrong("SUPPLIED to an atomic operation");
+            if (load && call.supplied != call.shown.lanes)
+                return wrong("SUPPLIED without having supplied every lane");
+            if (!load && call.shown.op != SASSEMU_STORE)
+                return wrong("SUPPLIED to an atomic operation");
             clear();
             if (load) {
                 call.values = w.row(op->d);
-                if (w.watch) services(w).watch(w, reinterpret_cast<const std::byte*>(&epoch_), sizeof epoch_);
+                if (w.watch)
+                    services(w).watch(w, reinterpret_cast<const std::byte*>(&epoch_),
+                                      sizeof epoch_);
             } else {
                 ++w.effects;
             }
@@ -235,13 +267,16 @@ const Op* Hooks::answered(const Instruction& i, const Op* op, Warp& w, uint32_t 
             if (observed) tell_issue(call);
             engine(w).hold(w, op, port_access(call, op, w), call.shown.token);
             return op + 1;
-        default: return wrong("a number that is no answer");
+        default:
+            return wrong("a number that is no answer");
     }
 }
 
 void Hooks::performed(Warp& w, const Op* op, const Access& a, uint64_t token, uint32_t lanes) {
     const Instruction& i = of(w, op);
-    if (!on_access_.empty() && (a.space == AccessSpace::generic || shown_to_observers(SASSEMU_SPACE_BIT(static_cast<unsigned>(a.space))))) {
+    if (!on_access_.empty() &&
+        (a.space == AccessSpace::generic ||
+         shown_to_observers(SASSEMU_SPACE_BIT(static_cast<unsigned>(a.space))))) {
         AccessCall call;
         call.shown = i.access;
         call.shown.lanes = lanes;
@@ -262,10 +297,12 @@ void Hooks::performed(Warp& w, const Op* op, const Access& a, uint64_t token, ui
     sync(e);
 }
 
-// ---- LDGSTS: two accesses, the bytes past the registers ----------------------------------------------------------------------
+// ---- LDGSTS: two accesses, the bytes past the registers
+// ----------------------------------------------------------------------
 
 // One half; its rows are the caller's.
-static void begin_half(AccessCall& c, const Instruction& i, const Op* op, Warp& w, bool store, uint32_t lanes, uint64_t sequence) {
+static void begin_half(AccessCall& c, const Instruction& i, const Op* op, Warp& w, bool store,
+                       uint32_t lanes, uint64_t sequence) {
     begin(c, i, op, w, lanes, sequence);
     c.shown.op = store ? SASSEMU_STORE : SASSEMU_LOAD;
     c.shown.space = store ? SASSEMU_SHARED : SASSEMU_GLOBAL;
@@ -290,18 +327,23 @@ const Op* Hooks::copy(const Instruction& i, const Op* op, Warp& w, uint32_t mask
         if (w.stop == Stop::faulted) return nullptr;
         own = answer == SASSEMU_SUPPLIED && load.supplied == from;
     }
-    const bool good = (!from || plugin_host().addresses(&load.shown)) && plugin_host().addresses(&store.shown);
+    const bool good =
+        (!from || plugin_host().addresses(&load.shown)) && plugin_host().addresses(&store.shown);
     if (!good) return plain(i, op, w, mask);
-    const async::Issued issued{events::AsyncIssue(w, op, mask, SASSEMU_AGENT_LDGSTS, SASSEMU_GROUP_LDGSTS).id(),
-                               load.shown.sequence};
+    const async::Issued issued{
+        events::AsyncIssue(w, op, mask, SASSEMU_AGENT_LDGSTS, SASSEMU_GROUP_LDGSTS).id(),
+        load.shown.sequence};
     load.async = store.async = issued.id;
     if (from && shown_to_observers(SASSEMU_SPACE_BIT(SASSEMU_GLOBAL))) tell_issue(load);
     if (shown_to_observers(SASSEMU_SPACE_BIT(SASSEMU_SHARED))) tell_issue(store);
     if (own) {
         for (uint32_t rest = mask; rest; rest &= rest - 1) {
             const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
-            std::byte* to = land(w, AccessSpace::shared, store.address[lane], lane, store.shown.bytes, true).host;
-            for (uint32_t k = 0; k < store.shown.bytes / 4u; ++k) host::store<uint32_t>(to + 4 * k, supplied[k][lane]);
+            std::byte* to =
+                land(w, AccessSpace::shared, store.address[lane], lane, store.shown.bytes, true)
+                    .host;
+            for (uint32_t k = 0; k < store.shown.bytes / 4u; ++k)
+                host::store<uint32_t>(to + 4 * k, supplied[k][lane]);
         }
         ++w.effects;
     } else {
@@ -316,41 +358,49 @@ const Op* Hooks::copy(const Instruction& i, const Op* op, Warp& w, uint32_t mask
     c.bytes = store.shown.bytes;
     c.from_lanes = from;
     std::copy_n(load.address, 32, c.from);
-    for (uint32_t lane = 0; lane < 32; ++lane) c.to[lane] = static_cast<uint32_t>(store.address[lane]);
+    for (uint32_t lane = 0; lane < 32; ++lane)
+        c.to[lane] = static_cast<uint32_t>(store.address[lane]);
     copied(w, op, mask, c, issued);
     return op + 1;
 }
 
-void Hooks::copied(Warp& w, const Op* op, uint32_t lanes, const LaneCopy& c, const async::Issued& issued) {
+void Hooks::copied(Warp& w, const Op* op, uint32_t lanes, const LaneCopy& c,
+                   const async::Issued& issued) {
     const Instruction& i = of(w, op);
     if (i.kind != Hooked::copy || on_access_.empty()) return;
     uint32_t bytes[4][32] = {};
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
         const std::byte* at = land(w, AccessSpace::shared, c.to[lane], lane, c.bytes, false).host;
-        for (uint32_t k = 0; k < c.bytes / 4; ++k) bytes[k][lane] = host::load<uint32_t>(at + 4 * k);
+        for (uint32_t k = 0; k < c.bytes / 4; ++k)
+            bytes[k][lane] = host::load<uint32_t>(at + 4 * k);
     }
     for (const bool store : {false, true}) {
         const uint32_t half = store ? lanes : lanes & c.from_lanes;
-        if (!half || !shown_to_observers(SASSEMU_SPACE_BIT(store ? SASSEMU_SHARED : SASSEMU_GLOBAL))) continue;
+        if (!half ||
+            !shown_to_observers(SASSEMU_SPACE_BIT(store ? SASSEMU_SHARED : SASSEMU_GLOBAL)))
+            continue;
         AccessCall call;
         begin_half(call, i, op, w, store, half, issued.sequence + store);
         call.async = issued.id;
         call.known = AccessCall::Known::good;
-        for (uint32_t lane = 0; lane < 32; ++lane) call.address[lane] = store ? c.to[lane] : c.from[lane];
+        for (uint32_t lane = 0; lane < 32; ++lane)
+            call.address[lane] = store ? c.to[lane] : c.from[lane];
         call.values = bytes[0];
         tell_access(call);
     }
 }
 
-// ---- ULDC, LDCU: one access, for the first of the lanes -------------------------------------------------------------------------
+// ---- ULDC, LDCU: one access, for the first of the lanes
+// -------------------------------------------------------------------------
 
 const Op* Hooks::uniform_load(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
     AccessCall call;
     begin(call, i, op, w, mask & -mask, ++w.cta->sequence);
     const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
     call.known = AccessCall::Known::good;
-    call.address[lane] = static_cast<uint32_t>(i.address_offset) + (i.address_ureg == 255 ? 0 : w.uniform[i.address_ureg]);
+    call.address[lane] = static_cast<uint32_t>(i.address_offset) +
+                         (i.address_ureg == 255 ? 0 : w.uniform[i.address_ureg]);
     call.located = true;
     call.location[lane] = constant_location(w, i.bank, call.address[lane], call.shown.bytes);
     uint32_t loaded[4][32];
@@ -366,21 +416,25 @@ const Op* Hooks::uniform_load(const Instruction& i, const Op* op, Warp& w, uint3
     if (observed) tell_issue(call);
     const Op* next = op + 1;
     if (answer == SASSEMU_SUPPLIED && call.supplied) {
-        for (uint32_t k = 0; k < words && i.destination + k < uniform_registers; ++k) w.uniform[i.destination + k] = loaded[k][lane];
-        if (w.watch) services(w).watch(w, reinterpret_cast<const std::byte*>(&epoch_), sizeof epoch_);
+        for (uint32_t k = 0; k < words && i.destination + k < uniform_registers; ++k)
+            w.uniform[i.destination + k] = loaded[k][lane];
+        if (w.watch)
+            services(w).watch(w, reinterpret_cast<const std::byte*>(&epoch_), sizeof epoch_);
     } else {
         next = plain(i, op, w, mask);
     }
     if (next && observed) {
         for (uint32_t k = 0; k < words; ++k)
-            if (i.destination + k < uniform_registers) loaded[k][lane] = w.uniform[i.destination + k];
+            if (i.destination + k < uniform_registers)
+                loaded[k][lane] = w.uniform[i.destination + k];
         call.values = loaded[0];
         tell_access(call);
     }
     return next;
 }
 
-// ---- fences and caches ---------------------------------------------------------------------------------------------------------
+// ---- fences and caches
+// ---------------------------------------------------------------------------------------------------------
 
 const Op* Hooks::fence(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
     sassemu_fence f = i.fence;
@@ -408,10 +462,14 @@ const Op* Hooks::cache(const Instruction& i, const Op* op, Warp& w, uint32_t mas
             return reg == SASSEMU_RZ ? w.row(zero_row) : w.row(register_row(reg));
         };
         const uint32_t* low = row(i.address_row);
-        const uint32_t* high = i.wide_address && i.address_row != SASSEMU_RZ ? row(i.address_row + 1u) : w.row(zero_row);
+        const uint32_t* high = i.wide_address && i.address_row != SASSEMU_RZ
+                                   ? row(i.address_row + 1u)
+                                   : w.row(zero_row);
         uint64_t add = static_cast<uint64_t>(int64_t{i.address_offset});
-        if (i.address_ureg != 255) add += w.uniform[i.address_ureg] | uint64_t{w.uniform[i.address_ureg + 1u]} << 32;
-        for (uint32_t lane = 0; lane < 32; ++lane) address[lane] = (uint64_t{high[lane]} << 32 | low[lane]) + add;
+        if (i.address_ureg != 255)
+            add += w.uniform[i.address_ureg] | uint64_t{w.uniform[i.address_ureg + 1u]} << 32;
+        for (uint32_t lane = 0; lane < 32; ++lane)
+            address[lane] = (uint64_t{high[lane]} << 32 | low[lane]) + add;
         c.address = address;
     }
     if (model_ && model_table_->cache && model_table_->cache(model_->self, &c) == SASSEMU_RETRY)
@@ -421,7 +479,8 @@ const Op* Hooks::cache(const Instruction& i, const Op* op, Warp& w, uint32_t mas
     return plain(i, op, w, mask);
 }
 
-// ---- what synchronises, seen as instructions -------------------------------------------------------------------------------------
+// ---- what synchronises, seen as instructions
+// -------------------------------------------------------------------------------------
 
 const Op* Hooks::misc(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
     sassemu_sync e = events::event(w, handle(&i), 0, mask);
@@ -459,13 +518,16 @@ const Op* Hooks::misc(const Instruction& i, const Op* op, Warp& w, uint32_t mask
                 const uint32_t first = address[leader];
                 uint32_t same = 0;
                 for (uint32_t lane = 0; lane < 32; ++lane)
-                    if ((todo >> lane & 1) && address[lane] == first && !((parity >> lane ^ parity >> leader) & 1)) same |= 1u << lane;
+                    if ((todo >> lane & 1) && address[lane] == first &&
+                        !((parity >> lane ^ parity >> leader) & 1))
+                        same |= 1u << lane;
                 todo &= ~same;
                 e.parity = parity >> leader & 1;
                 at(first);
                 e.lanes = same;
                 e.passed = w.p[op->k[0]] & same;
-                // The predicate may be PT, which is always true: then the result is in nobody's hands.
+                // The predicate may be PT, which is always true: then the result is in nobody's
+                // hands.
                 if (op->k[0] == 7) e.passed = 0;
                 sync(e);
             }
@@ -473,7 +535,8 @@ const Op* Hooks::misc(const Instruction& i, const Op* op, Warp& w, uint32_t mask
         }
         case Hooked::mbarrier_invalidate: {
             uint32_t address = static_cast<uint32_t>(i.address_offset);
-            if (i.address_row != SASSEMU_RZ) address += w.row(register_row(i.address_row))[std::countr_zero(mask)];
+            if (i.address_row != SASSEMU_RZ)
+                address += w.row(register_row(i.address_row))[std::countr_zero(mask)];
             if (i.address_ureg != 255) address += w.uniform[i.address_ureg];
             at(address);
             e.kind = SASSEMU_SYNC_MBARRIER_INVALIDATE;
@@ -489,9 +552,14 @@ const Op* Hooks::misc(const Instruction& i, const Op* op, Warp& w, uint32_t mask
             e.pending = i.group_left;
             e.read_only = i.group_read;
             return told_behind();
-        case Hooked::grid_launch: e.kind = SASSEMU_SYNC_GRID_LAUNCH; break;
-        case Hooked::grid_wait: e.kind = SASSEMU_SYNC_GRID_WAIT; return told_behind();
-        default: return plain(i, op, w, mask);
+        case Hooked::grid_launch:
+            e.kind = SASSEMU_SYNC_GRID_LAUNCH;
+            break;
+        case Hooked::grid_wait:
+            e.kind = SASSEMU_SYNC_GRID_WAIT;
+            return told_behind();
+        default:
+            return plain(i, op, w, mask);
     }
     sync(e);
     return plain(i, op, w, mask);

@@ -1,4 +1,5 @@
-// Loading, and telling: everything of Hooks that is not about single operations (select.cpp, handlers.cpp).
+// Loading, and telling: everything of Hooks that is not about single operations (select.cpp,
+// handlers.cpp).
 #include "emu/plugin/hooks.hpp"
 
 #include <algorithm>
@@ -22,16 +23,26 @@ bool is_built_in(std::string_view model) {
 
 const char* status_word(LaunchStatus status) {
     switch (status) {
-        case LaunchStatus::ok: return "ok";
-        case LaunchStatus::fault: return "fault";
-        case LaunchStatus::assert_failed: return "assert";
-        case LaunchStatus::trap: return "trap";
-        case LaunchStatus::deadlock: return "deadlock";
-        case LaunchStatus::limit: return "limit";
-        case LaunchStatus::unsupported: return "unsupported";
-        case LaunchStatus::interrupted: return "interrupted";
-        case LaunchStatus::internal: return "internal";
-        case LaunchStatus::not_run: return "not-run";
+        case LaunchStatus::ok:
+            return "ok";
+        case LaunchStatus::fault:
+            return "fault";
+        case LaunchStatus::assert_failed:
+            return "assert";
+        case LaunchStatus::trap:
+            return "trap";
+        case LaunchStatus::deadlock:
+            return "deadlock";
+        case LaunchStatus::limit:
+            return "limit";
+        case LaunchStatus::unsupported:
+            return "unsupported";
+        case LaunchStatus::interrupted:
+            return "interrupted";
+        case LaunchStatus::internal:
+            return "internal";
+        case LaunchStatus::not_run:
+            return "not-run";
     }
     return "internal";
 }
@@ -43,7 +54,8 @@ Hooks::~Hooks() {
         if (s->self) s->table().destroy(s->self);
 }
 
-Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_view model, uint64_t seed) {
+Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_view model,
+                                           uint64_t seed) {
     auto hooks = std::make_unique<Hooks>();
     hooks->on_text_ = options.on_text;
     hooks->seed = seed;
@@ -62,25 +74,31 @@ Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_v
         const std::string where = "plugin '" + s->name + "'";
         if (s->is_model && !table.model)
             return make_error(ErrorCode::usage, where, "is no memory model that runs programs",
-                              table.consistency ? "it judges executions: sassemu litmus --model " + s->name
-                                                : "give it as --plugin");
+                              table.consistency
+                                  ? "it judges executions: sassemu litmus --model " + s->name
+                                  : "give it as --plugin");
         if (!s->is_model && !table.observer && !table.semantics)
             return make_error(ErrorCode::usage, where, "has nothing to do here",
-                              table.model ? "it is a memory model: --model " + s->name
-                                          : "it judges executions: sassemu litmus --model " + s->name);
+                              table.model
+                                  ? "it is a memory model: --model " + s->name
+                                  : "it judges executions: sassemu litmus --model " + s->name);
         std::vector<sassemu_setting> settings;
-        for (const auto& [key, value] : spec.options) settings.push_back({key.c_str(), value.c_str()});
+        for (const auto& [key, value] : spec.options)
+            settings.push_back({key.c_str(), value.c_str()});
         char error[512] = "";
-        s->self = table.create(&plugin_host(), handle(s.get()), settings.data(), settings.size(), error, sizeof error);
+        s->self = table.create(&plugin_host(), handle(s.get()), settings.data(), settings.size(),
+                               error, sizeof error);
         if (!s->self)
-            return make_error(ErrorCode::usage, where, error[0] ? std::string(error) : "refuses to start");
+            return make_error(ErrorCode::usage, where,
+                              error[0] ? std::string(error) : "refuses to start");
         hooks->threading_ = std::min(hooks->threading_, table.threading);
         if (s->is_model) {
             hooks->model_ = s.get();
             hooks->model_table_ = table.model;
             hooks->model_spaces_ = table.model->spaces;
             hooks->defers_ = table.model->flags & SASSEMU_MODEL_DEFERS;
-            if (table.model->sync) hooks->model_sync_ = ~uint64_t{0} & ~(uint64_t{1} << SASSEMU_SYNC_SCOREBOARD);
+            if (table.model->sync)
+                hooks->model_sync_ = ~uint64_t{0} & ~(uint64_t{1} << SASSEMU_SYNC_SCOREBOARD);
             if (table.model->host_access) hooks->on_host_.push_back(s.get());
         }
         if (const sassemu_observer* o = table.observer) {
@@ -96,13 +114,16 @@ Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_v
             wants(o->fault, hooks->on_fault_);
             wants(o->allocate, hooks->on_allocate_);
             wants(o->release, hooks->on_release_);
-            if (o->host_access && !(s->is_model && table.model->host_access)) hooks->on_host_.push_back(s.get());
-            if (o->access || o->access_issue) hooks->observed_spaces_ |= o->spaces ? o->spaces : ~0u;
+            if (o->host_access && !(s->is_model && table.model->host_access))
+                hooks->on_host_.push_back(s.get());
+            if (o->access || o->access_issue)
+                hooks->observed_spaces_ |= o->spaces ? o->spaces : ~0u;
             if (o->sync) hooks->sync_wanted_ |= ~o->sync_ignored;
         }
         hooks->sessions_.push_back(std::move(s));
     }
-    if (hooks->sessions_.size() > 64) return make_error(ErrorCode::usage, "--plugin", "more than 64 plugins");
+    if (hooks->sessions_.size() > 64)
+        return make_error(ErrorCode::usage, "--plugin", "more than 64 plugins");
     hooks->sync_wanted_ |= hooks->model_sync_;
     hooks->wants_async_ = !hooks->on_async_.empty();
     return hooks;
@@ -137,10 +158,13 @@ void Hooks::report(PluginSession& s, const sassemu_finding& f) {
         if (!i) return std::string();
         const InstructionText& t = text_of(instruction(i));
         char pc[32];
-        std::snprintf(pc, sizeof pc, "+0x%04llx", static_cast<unsigned long long>(plugin_host().insn_pc(i)));
-        return "\n    at " + t.function + pc + ": " + t.text + (t.place.empty() ? "" : " (" + t.place + ")");
+        std::snprintf(pc, sizeof pc, "+0x%04llx",
+                      static_cast<unsigned long long>(plugin_host().insn_pc(i)));
+        return "\n    at " + t.function + pc + ": " + t.text +
+               (t.place.empty() ? "" : " (" + t.place + ")");
     };
-    std::string line = s.name + ": " + (f.kind ? f.kind : "finding") + ": " + (f.message ? f.message : "");
+    std::string line =
+        s.name + ": " + (f.kind ? f.kind : "finding") + ": " + (f.message ? f.message : "");
     if (f.count > 1) line += " (" + std::to_string(f.count) + " times)";
     line += place(f.insn) + place(f.other);
     if (f.detail && *f.detail) line += std::string("\n") + f.detail;
@@ -161,7 +185,8 @@ void Hooks::instrument(std::shared_ptr<CodeImage> shared) {
     Instruction* instructions = all.get();
     images_.push_back({std::move(shared), std::move(all)});
     for (const auto& s : sessions_)
-        if (const auto* o = s->table().observer; o && o->module_load) o->module_load(s->self, module_handle(instructions));
+        if (const auto* o = s->table().observer; o && o->module_load)
+            o->module_load(s->self, module_handle(instructions));
     const Module& module = *image.module();
     const sassdec_arch arch = sassdec_arch_from_name(image.options().arch.c_str());
     // The parts of a barrier that are one with it (MEMBAR.lvl.IVALL*) are told with it.
@@ -169,17 +194,21 @@ void Hooks::instrument(std::shared_ptr<CodeImage> shared) {
     for (const Kernel& kernel : module.kernels())
         for (const CodeSection& code : module.code_sections())
             if (code.section == kernel.section)
-                for (const uint32_t offset : kernel.fused_offsets) fused.insert(code.code_offset + offset);
+                for (const uint32_t offset : kernel.fused_offsets)
+                    fused.insert(code.code_offset + offset);
     for (const CodeSection& section : module.code_sections()) {
         const uint64_t end = section.code_offset + section.bytes.size() / 16 * 16;
         last_group_ = 0;  // a wait is for a commit of its own function
         for (uint64_t offset = section.code_offset; offset < end; offset += 16) {
-            // Lowers the section when it is asked for the first of it. The operations are the image's own memory.
+            // Lowers the section when it is asked for the first of it. The operations are the
+            // image's own memory.
             auto* op = const_cast<Op*>(image.at(image.options().base_address + offset));
             uint64_t word[2];
             sassdec_insn decoded;
             std::memcpy(word, image.words().data() + offset, 16);
-            if (!op || sassdec_decode(arch, word, offset - section.code_offset, &decoded) != SASSDEC_OK) continue;
+            if (!op ||
+                sassdec_decode(arch, word, offset - section.code_offset, &decoded) != SASSDEC_OK)
+                continue;
             if (fused.contains(offset)) decoded.id = SASSDEC_ID_NOP;
             hook(instructions[offset / 16], decoded, *op);
         }
@@ -210,13 +239,16 @@ void Hooks::launch_begin(Launch& l, const Kernel& kernel, std::span<const std::b
     i.may_overlap = may_overlap;
     i.shared_reserved = kernel.shared_reserved;
     for (const auto& s : sessions_) {
-        if (s->is_model && model_table_->launch_begin) model_table_->launch_begin(s->self, handle(&l));
-        if (const auto* o = s->table().observer; o && o->launch_begin) o->launch_begin(s->self, handle(&l));
+        if (s->is_model && model_table_->launch_begin)
+            model_table_->launch_begin(s->self, handle(&l));
+        if (const auto* o = s->table().observer; o && o->launch_begin)
+            o->launch_begin(s->self, handle(&l));
     }
 }
 
 // The variables of a module are device memory; the other banks are the launch's own.
-sassemu_location Hooks::constant_location(const Warp& w, uint32_t bank, uint64_t offset, uint32_t bytes) const {
+sassemu_location Hooks::constant_location(const Warp& w, uint32_t bank, uint64_t offset,
+                                          uint32_t bytes) const {
     if (bank == 3 && offset + bytes <= w.cta->launch->bank_bytes[static_cast<int>(Base::bank3)])
         return {constant_address_ + offset, SASSEMU_GLOBAL, 0};
     return {offset, SASSEMU_CONSTANT, bank};
@@ -225,7 +257,8 @@ sassemu_location Hooks::constant_location(const Warp& w, uint32_t bank, uint64_t
 void Hooks::launch_end(Launch& l, LaunchStatus status) {
     for (const auto& s : sessions_) {
         if (s->is_model && model_table_->launch_end) model_table_->launch_end(s->self, handle(&l));
-        if (const auto* o = s->table().observer; o && o->launch_end) o->launch_end(s->self, handle(&l), status_word(status));
+        if (const auto* o = s->table().observer; o && o->launch_end)
+            o->launch_end(s->self, handle(&l), status_word(status));
     }
     launch = nullptr;
 }
@@ -233,7 +266,8 @@ void Hooks::launch_end(Launch& l, LaunchStatus status) {
 void Hooks::cta_begin(Cta& c) {
     for (const auto& s : sessions_) {
         if (s->is_model && model_table_->cta_begin) model_table_->cta_begin(s->self, handle(&c));
-        if (const auto* o = s->table().observer; o && o->cta_begin) o->cta_begin(s->self, handle(&c));
+        if (const auto* o = s->table().observer; o && o->cta_begin)
+            o->cta_begin(s->self, handle(&c));
     }
 }
 void Hooks::cta_end(Cta& c) {
@@ -284,8 +318,10 @@ void Hooks::released(uint64_t address) {
 void Hooks::host_access(uint64_t address, uint64_t bytes, bool write) {
     if (host_hidden_) return;
     for (PluginSession* s : on_host_) {
-        if (s->is_model && model_table_->host_access) model_table_->host_access(s->self, address, bytes, write);
-        if (const auto* o = s->table().observer; o && o->host_access) o->host_access(s->self, address, bytes, write);
+        if (s->is_model && model_table_->host_access)
+            model_table_->host_access(s->self, address, bytes, write);
+        if (const auto* o = s->table().observer; o && o->host_access)
+            o->host_access(s->self, address, bytes, write);
     }
 }
 
@@ -300,11 +336,12 @@ void Hooks::sync(sassemu_sync& event) {
 void Hooks::async(const sassemu_async& event) {
     const bool since_1_2 = event.step > SASSEMU_ASYNC_COMPLETE;
     for (PluginSession* s : on_async_)
-        if (!since_1_2 || (s->table().abi & 0xffff) >= 2) s->table().observer->async(s->self, &event);
+        if (!since_1_2 || (s->table().abi & 0xffff) >= 2)
+            s->table().observer->async(s->self, &event);
 }
 
-void Hooks::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const std::string& what, bool has_address,
-                  uint64_t address) {
+void Hooks::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const std::string& what,
+                  bool has_address, uint64_t address) {
     if (on_fault_.empty()) return;
     const std::string name(fault_name(kind));
     sassemu_fault_info f{};

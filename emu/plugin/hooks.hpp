@@ -1,6 +1,7 @@
-// The plugins of one GPU at work: which operations are hooked, and who is told of what. A run without plugins has none of
-// this: no operation is hooked and Engine::hooks() is null. What belongs here: the sessions and the dispatch. What does
-// not: finding plugins (plugin_file.hpp) and the table that they call (host_table.cpp).
+// The plugins of one GPU at work: which operations are hooked, and who is told of what. A run
+// without plugins has none of this: no operation is hooked and Engine::hooks() is null. What
+// belongs here: the sessions and the dispatch. What does not: finding plugins (plugin_file.hpp) and
+// the table that they call (host_table.cpp).
 #pragma once
 
 #include <atomic>
@@ -39,12 +40,13 @@ struct PluginSession {
     std::string name;
     void* self = nullptr;
     Hooks* hooks = nullptr;
-    bool is_model = false;      // given by --model: its model decides
+    bool is_model = false;  // given by --model: its model decides
     uint64_t warnings = 0;
     const sassemu_plugin& table() const { return file.table(); }
 };
 
-// An access while callbacks run: what the host table's accessors look at. The plugin sees `shown`, which comes first.
+// An access while callbacks run: what the host table's accessors look at. The plugin sees `shown`,
+// which comes first.
 struct AccessCall {
     sassemu_access shown;
     const Op* op;
@@ -70,12 +72,15 @@ class Hooks {
     struct Options {
         std::vector<std::string> plugins;      // as on the command line
         std::vector<std::string> directories;  // where names are looked up first
-        std::function<void(std::string_view)> on_text;  // what plugins print; empty: standard output
+        std::function<void(std::string_view)>
+            on_text;  // what plugins print; empty: standard output
     };
     ~Hooks();
 
-    // `model` names a plugin unless it is a model of the emulator's own. Null: no plugin takes part.
-    static Result<std::unique_ptr<Hooks>> load(const Options& options, std::string_view model, uint64_t seed);
+    // `model` names a plugin unless it is a model of the emulator's own. Null: no plugin takes
+    // part.
+    static Result<std::unique_ptr<Hooks>> load(const Options& options, std::string_view model,
+                                               uint64_t seed);
     void attach(AddressSpace& space, Chooser& chooser);
 
     bool has_model() const { return model_ != nullptr; }
@@ -88,8 +93,8 @@ class Hooks {
     void text(std::string_view line);
 
     // ---- code: lowers all of it, and hooks the operations that somebody wants to see
-    // The image lives as long as this: plugins keep handles of its instructions until they finish, and several GPUs may
-    // have been and gone by then.
+    // The image lives as long as this: plugins keep handles of its instructions until they finish,
+    // and several GPUs may have been and gone by then.
     void instrument(std::shared_ptr<CodeImage> image);
     // One per operation of the image; null: it is not of these.
     const Instruction* instructions(const CodeImage& image) const {
@@ -114,36 +119,42 @@ class Hooks {
     void released(uint64_t address);
     void host_access(uint64_t address, uint64_t bytes, bool write);
     void hide_host(bool hidden) { host_hidden_ = hidden; }  // accesses that nobody asked for
-    // What a spinning path watches when its loads are the model's: changes whenever the model may have changed something.
+    // What a spinning path watches when its loads are the model's: changes whenever the model may
+    // have changed something.
     const uint64_t* epoch() const { return &epoch_; }
-    void changed() { std::atomic_ref(epoch_).fetch_add(1, std::memory_order_relaxed); }  // from any thread
+    void changed() {
+        std::atomic_ref(epoch_).fetch_add(1, std::memory_order_relaxed);
+    }  // from any thread
 
     // ---- events of the engine
     bool wants(sassemu_sync_kind kind) const { return sync_wanted_ >> kind & 1; }
     void sync(sassemu_sync& event);
     bool wants_async() const { return wants_async_; }
     void async(const sassemu_async& event);
-    void fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const std::string& what, bool has_address,
-               uint64_t address);
+    void fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const std::string& what,
+               bool has_address, uint64_t address);
     // A deferred load has its values.
     void performed(Warp& w, const Op* op, const Access& access, uint64_t token, uint32_t lanes);
     // An LDGSTS has been performed, with these addresses.
-    void copied(Warp& w, const Op* op, uint32_t lanes, const LaneCopy& copy, const async::Issued& issued);
+    void copied(Warp& w, const Op* op, uint32_t lanes, const LaneCopy& copy,
+                const async::Issued& issued);
     uint64_t next_async() { return asyncs_.fetch_add(1, std::memory_order_relaxed) + 1; }
     // Texture reads, one texel at a time: emu/memory/textures.hpp.
-    static const std::byte* texel(void* hooks, Warp& w, uint64_t address, const std::byte* at, uint32_t bytes,
-                                  std::byte* copy);
+    static const std::byte* texel(void* hooks, Warp& w, uint64_t address, const std::byte* at,
+                                  uint32_t bytes, std::byte* copy);
     bool wants_texels() const;
     // An access to a surface, before it is performed and after.
     void surface(Warp& w, const Op* op, const Access& access, bool performed);
 
     // The handlers of hooked operations.
     static const Op* run_all(const Op* op, Warp& w, uint32_t mask);
-    static const Op* run_model_only(const Op* op, Warp& w, uint32_t mask);  // an access, nothing else
+    static const Op* run_model_only(const Op* op, Warp& w,
+                                    uint32_t mask);  // an access, nothing else
 
     // ---- for the host table
     // c[bank][offset], `bytes` of it.
-    sassemu_location constant_location(const Warp& w, uint32_t bank, uint64_t offset, uint32_t bytes) const;
+    sassemu_location constant_location(const Warp& w, uint32_t bank, uint64_t offset,
+                                       uint32_t bytes) const;
     AddressSpace* space = nullptr;
     Chooser* chooser = nullptr;
     uint64_t seed = 0;
@@ -159,7 +170,9 @@ class Hooks {
     const Op* run(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
     const Op* access(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
     // Everything but DONE; out of the way of those who answer that.
-    [[gnu::cold, gnu::noinline]] const Op* answered(const Instruction& i, const Op* op, Warp& w, uint32_t mask, AccessCall& call, int32_t answer);
+    [[gnu::cold, gnu::noinline]] const Op* answered(const Instruction& i, const Op* op, Warp& w,
+                                                    uint32_t mask, AccessCall& call,
+                                                    int32_t answer);
     const Op* copy(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
     const Op* uniform_load(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
     const Op* fence(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
@@ -191,13 +204,15 @@ class Hooks {
     std::mutex text_mutex_;
 };
 
-// A GPU with these plugins (null: none), which outlive its launches: finish() and findings() are the caller's.
+// A GPU with these plugins (null: none), which outlive its launches: finish() and findings() are
+// the caller's.
 Result<std::unique_ptr<Gpu>> create_gpu(GpuOptions options, std::shared_ptr<Hooks> hooks);
 
 // The table that plugins call; one for all.
 const sassemu_host& plugin_host();
 
-// ---- handles -----------------------------------------------------------------------------------------------------------
+// ---- handles
+// -----------------------------------------------------------------------------------------------------------
 
 inline sassemu_warp handle(Warp* w) { return reinterpret_cast<sassemu_warp>(w); }
 inline Warp* warp(sassemu_warp w) { return reinterpret_cast<Warp*>(w); }
@@ -209,7 +224,9 @@ inline Launch* launch(sassemu_launch l) { return reinterpret_cast<Launch*>(l); }
 inline sassemu_module module_handle(const Instruction* first) {
     return reinterpret_cast<sassemu_module>(const_cast<Instruction*>(first));
 }
-inline const Instruction* first(sassemu_module m) { return reinterpret_cast<const Instruction*>(m); }
+inline const Instruction* first(sassemu_module m) {
+    return reinterpret_cast<const Instruction*>(m);
+}
 inline CodeImage& image(sassemu_module m) { return *first(m)->image; }
 inline sassemu_session handle(PluginSession* s) { return reinterpret_cast<sassemu_session>(s); }
 inline PluginSession* session(sassemu_session s) { return reinterpret_cast<PluginSession*>(s); }

@@ -1,5 +1,5 @@
-// The functions that plugins call: the hot half (who runs, registers, accesses, memory). The cold half, on modules and
-// instructions, is in instruction.cpp.
+// The functions that plugins call: the hot half (who runs, registers, accesses, memory). The cold
+// half, on modules and instructions, is in instruction.cpp.
 #include <algorithm>
 #include <cstring>
 
@@ -14,7 +14,9 @@ namespace sassemu {
 namespace {
 
 sassemu_dim3 dim(const Dim3& d) { return {d.x, d.y, d.z}; }
-AccessCall& call_of(const sassemu_access* a) { return *reinterpret_cast<AccessCall*>(const_cast<sassemu_access*>(a)); }
+AccessCall& call_of(const sassemu_access* a) {
+    return *reinterpret_cast<AccessCall*>(const_cast<sassemu_access*>(a));
+}
 const AccessCall& with_rows(const sassemu_access* a) {
     AccessCall& c = call_of(a);
     if (!c.rows) prepare(c);
@@ -22,7 +24,8 @@ const AccessCall& with_rows(const sassemu_access* a) {
 }
 uint64_t cluster_of(const Cta& c) { return slot_of(const_cast<Cta&>(c)).unit; }
 
-// ---- the run ------------------------------------------------------------------------------------------------------------
+// ---- the run
+// ------------------------------------------------------------------------------------------------------------
 
 uint64_t seed(sassemu_session s) { return session(s)->hooks->seed; }
 uint32_t choose(sassemu_session s, uint32_t count) {
@@ -30,13 +33,17 @@ uint32_t choose(sassemu_session s, uint32_t count) {
     return count < 2 || !chooser ? 0 : chooser->pick(ChoicePoint::agent, count);
 }
 void print(sassemu_session s, const char* text) { session(s)->hooks->text(text); }
-void report(sassemu_session s, const sassemu_finding* f) { session(s)->hooks->report(*session(s), *f); }
+void report(sassemu_session s, const sassemu_finding* f) {
+    session(s)->hooks->report(*session(s), *f);
+}
 void fault(sassemu_session, sassemu_warp w, sassemu_insn i, uint32_t lanes, const char* what) {
     Warp& guest = *warp(w);
-    engine(guest).fault(guest, instruction(i).image->ops() + instruction(i).index, lanes, FaultKind::other, what, false, 0);
+    engine(guest).fault(guest, instruction(i).image->ops() + instruction(i).index, lanes,
+                        FaultKind::other, what, false, 0);
 }
 
-// ---- who runs -------------------------------------------------------------------------------------------------------------
+// ---- who runs
+// -------------------------------------------------------------------------------------------------------------
 
 void launch_info(sassemu_launch l, sassemu_launch_info* out) {
     give(out, static_cast<Engine*>(launch(l)->engine)->hooks()->launch_info());
@@ -77,7 +84,8 @@ sassemu_warp cta_warp(sassemu_cta h, uint32_t index) {
     return index < c.warp_count ? handle(c.warps + index) : nullptr;
 }
 
-// ---- registers --------------------------------------------------------------------------------------------------------------
+// ---- registers
+// --------------------------------------------------------------------------------------------------------------
 
 uint32_t* row(sassemu_warp h, uint32_t reg) {
     Warp& w = *warp(h);
@@ -105,14 +113,19 @@ uint32_t* uniform(sassemu_warp h, uint32_t reg) {
 }
 uint32_t constant(sassemu_warp h, uint32_t bank, uint32_t offset) {
     const Launch& l = *warp(h)->cta->launch;
-    const Base base = bank == 0 ? Base::bank0 : bank == 2 ? Base::bank2 : bank == 3 ? Base::bank3 : Base::bank4;
+    const Base base = bank == 0   ? Base::bank0
+                      : bank == 2 ? Base::bank2
+                      : bank == 3 ? Base::bank3
+                                  : Base::bank4;
     const auto b = static_cast<int>(base);
     uint32_t v = 0;
-    if ((bank == 0 || (bank >= 2 && bank <= 4)) && offset + uint64_t{4} <= l.bank_bytes[b]) std::memcpy(&v, l.base[b] + offset, 4);
+    if ((bank == 0 || (bank >= 2 && bank <= 4)) && offset + uint64_t{4} <= l.bank_bytes[b])
+        std::memcpy(&v, l.base[b] + offset, 4);
     return v;
 }
 
-// ---- an access --------------------------------------------------------------------------------------------------------------
+// ---- an access
+// --------------------------------------------------------------------------------------------------------------
 
 bool writes(const sassemu_access& a) { return a.op != SASSEMU_LOAD && a.op != SASSEMU_PREFETCH; }
 
@@ -126,19 +139,24 @@ void form_addresses(AccessCall& c) {
         // The half of LDGSTS that stores has its address beside that of the global half.
         const bool copy = (c.shown.flags & SASSEMU_ACCESS_LDGSTS) != 0;
         if (copy) low = w.row(op.e);
-        const uint32_t add = w.scalar32(copy ? op.f : op.c) + op.m[copy ? 1 : 0], shift = copy ? 0 : op.m[1];
+        const uint32_t add = w.scalar32(copy ? op.f : op.c) + op.m[copy ? 1 : 0],
+                       shift = copy ? 0 : op.m[1];
         for (uint32_t lane = 0; lane < 32; ++lane) c.address[lane] = (low[lane] << shift) + add;
     } else {
         const uint32_t* high = w.row(op.b);
-        const uint64_t add = w.scalar64(op.c) + static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(op.m[0])));
-        for (uint32_t lane = 0; lane < 32; ++lane) c.address[lane] = (uint64_t{high[lane]} << 32 | low[lane]) + add;
+        const uint64_t add =
+            w.scalar64(op.c) +
+            static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(op.m[0])));
+        for (uint32_t lane = 0; lane < 32; ++lane)
+            c.address[lane] = (uint64_t{high[lane]} << 32 | low[lane]) + add;
         // ZFILL: the bytes to leave out are the address's own misalignment.
         if ((c.shown.flags & SASSEMU_ACCESS_LDGSTS) && op.m[2])
             for (uint64_t& a : c.address) a &= ~uint64_t{c.shown.bytes - 1u};
     }
 }
 
-// Whether all lanes reach memory, for what is most frequent: one block of shared memory, or one allocation. False: look closer.
+// Whether all lanes reach memory, for what is most frequent: one block of shared memory, or one
+// allocation. False: look closer.
 bool all_reach(const AccessCall& c, uint32_t aligned) {
     const Cta& cta = *c.w->cta;
     uint64_t low = ~uint64_t{0}, high = 0, bits = 0;
@@ -150,9 +168,11 @@ bool all_reach(const AccessCall& c, uint32_t aligned) {
     if (c.shown.lanes == ~0u)
         for (uint32_t lane = 0; lane < 32; ++lane) look(c.address[lane]);
     else
-        for (uint32_t todo = c.shown.lanes; todo; todo &= todo - 1) look(c.address[std::countr_zero(todo)]);
+        for (uint32_t todo = c.shown.lanes; todo; todo &= todo - 1)
+            look(c.address[std::countr_zero(todo)]);
     if (bits % aligned) return false;
-    if (c.shown.space == SASSEMU_SHARED) return high < cta.shared_bytes && high + c.shown.bytes <= cta.shared_bytes;
+    if (c.shown.space == SASSEMU_SHARED)
+        return high < cta.shared_bytes && high + c.shown.bytes <= cta.shared_bytes;
     if (c.shown.space != SASSEMU_GLOBAL && c.shown.space != SASSEMU_GENERIC) return false;
     // Addresses of the windows of the other spaces are in no extent.
     const Extent& e = cta.last.holds(low, 1) ? cta.last : cta.launch->space->find(low);
@@ -189,13 +209,16 @@ sassemu_location locate(const Warp& w, uint32_t space, uint64_t address) {
     uint32_t rank = w.cta->rank;
     if (space == SASSEMU_GENERIC) {
         const auto high = static_cast<uint32_t>(address >> 32);
-        space = high == shared_window_high ? SASSEMU_SHARED : high == local_window_high ? SASSEMU_LOCAL
-                : high == constant_window_high ? SASSEMU_CONSTANT : SASSEMU_GLOBAL;
+        space = high == shared_window_high     ? SASSEMU_SHARED
+                : high == local_window_high    ? SASSEMU_LOCAL
+                : high == constant_window_high ? SASSEMU_CONSTANT
+                                               : SASSEMU_GLOBAL;
         if (space == SASSEMU_SHARED) rank = static_cast<uint32_t>(address) >> 24;
         if (space != SASSEMU_GLOBAL) address &= 0xffffffffu;
     }
     if (space == SASSEMU_SHARED)
-        return events::shared_location(*w.cta, rank << 24 | (static_cast<uint32_t>(address) & 0xffffff));
+        return events::shared_location(*w.cta,
+                                       rank << 24 | (static_cast<uint32_t>(address) & 0xffffff));
     return {address, space, 0};
 }
 
@@ -205,16 +228,20 @@ const sassemu_location* locations(const sassemu_access* a) {
     if (c.located) return c.location;
     c.located = true;
     if (c.shown.space == SASSEMU_GLOBAL) {
-        for (uint32_t lane = 0; lane < 32; ++lane) c.location[lane] = {c.address[lane], SASSEMU_GLOBAL, 0};
+        for (uint32_t lane = 0; lane < 32; ++lane)
+            c.location[lane] = {c.address[lane], SASSEMU_GLOBAL, 0};
     } else if (c.shown.space == SASSEMU_SHARED) {
         const auto owner = static_cast<uint32_t>(c.w->cta->linear);
-        for (uint32_t lane = 0; lane < 32; ++lane) c.location[lane] = {c.address[lane] & 0xffffff, SASSEMU_SHARED, owner};
+        for (uint32_t lane = 0; lane < 32; ++lane)
+            c.location[lane] = {c.address[lane] & 0xffffff, SASSEMU_SHARED, owner};
     } else if (c.shown.space == SASSEMU_CONSTANT) {
         const Instruction& i = instruction(c.shown.insn);
         for (uint32_t lane = 0; lane < 32; ++lane)
-            c.location[lane] = i.hooks->constant_location(*c.w, i.bank, c.address[lane], c.shown.bytes);
+            c.location[lane] =
+                i.hooks->constant_location(*c.w, i.bank, c.address[lane], c.shown.bytes);
     } else {
-        for (uint32_t lane = 0; lane < 32; ++lane) c.location[lane] = locate(*c.w, c.shown.space, c.address[lane]);
+        for (uint32_t lane = 0; lane < 32; ++lane)
+            c.location[lane] = locate(*c.w, c.shown.space, c.address[lane]);
     }
     return c.location;
 }
@@ -238,7 +265,8 @@ void agent(const sassemu_access* a, sassemu_agent* out) {
     give(out, r);
 }
 
-// ---- memory models --------------------------------------------------------------------------------------------------------------
+// ---- memory models
+// --------------------------------------------------------------------------------------------------------------
 
 void supply(const sassemu_access* a, uint32_t lanes, const uint32_t* from) {
     with_rows(a);
@@ -246,7 +274,8 @@ void supply(const sassemu_access* a, uint32_t lanes, const uint32_t* from) {
     // Formed now: what is delivered may overwrite the registers that they come from.
     if (!c.destination || c.shown.op != SASSEMU_LOAD || !addresses(a)) return;
     lanes &= c.shown.lanes;
-    deliver(c.destination, c.shown.bytes, (c.shown.flags & SASSEMU_ACCESS_SIGN_EXTEND) != 0, lanes, from);
+    deliver(c.destination, c.shown.bytes, (c.shown.flags & SASSEMU_ACCESS_SIGN_EXTEND) != 0, lanes,
+            from);
     c.supplied |= lanes;
 }
 int32_t complete(sassemu_session s, uint64_t token, uint32_t lanes, const uint32_t* from) {
@@ -266,7 +295,8 @@ void copy_bytes(std::byte* to, const std::byte* from, uint64_t bytes, bool to_gu
     }
 }
 
-// ---- bytes ------------------------------------------------------------------------------------------------------------------------
+// ---- bytes
+// ------------------------------------------------------------------------------------------------------------------------
 
 int32_t read(sassemu_session s, uint64_t address, void* to, uint64_t bytes) {
     const Extent& e = session(s)->hooks->space->find(address);
@@ -306,7 +336,8 @@ int32_t read_local(sassemu_warp h, uint32_t lane, uint32_t offset, void* to, uin
     if (lane > 31 || offset + uint64_t{bytes} > w.cta->launch->local_bytes) return -1;
     // Word k of a lane's stack is in row k.
     for (uint32_t i = 0; i < bytes; ++i)
-        static_cast<std::byte*>(to)[i] = w.local[uint64_t{(offset + i) >> 2} * row_bytes + lane * 4 + ((offset + i) & 3)];
+        static_cast<std::byte*>(to)[i] =
+            w.local[uint64_t{(offset + i) >> 2} * row_bytes + lane * 4 + ((offset + i) & 3)];
     return 0;
 }
 int32_t find_allocation(sassemu_session s, uint64_t address, sassemu_allocation* out) {

@@ -1,5 +1,5 @@
-// What plugins may ask of modules and instructions: the cold half of the host table. Nothing here is called unless a
-// plugin asks.
+// What plugins may ask of modules and instructions: the cold half of the host table. Nothing here
+// is called unless a plugin asks.
 #include "emu/plugin/instruction.hpp"
 
 #include <algorithm>
@@ -52,14 +52,22 @@ InstructionText* make_text(const Instruction& i) {
 
 uint8_t operand_kind(const sassdec_operand& o) {
     switch (o.kind) {
-        case SASSDEC_OP_REG: return o.file == SASSDEC_UR ? SASSEMU_OPERAND_UNIFORM_REGISTER : SASSEMU_OPERAND_REGISTER;
-        case SASSDEC_OP_PRED: return o.file == SASSDEC_UP ? SASSEMU_OPERAND_UNIFORM_PREDICATE : SASSEMU_OPERAND_PREDICATE;
+        case SASSDEC_OP_REG:
+            return o.file == SASSDEC_UR ? SASSEMU_OPERAND_UNIFORM_REGISTER
+                                        : SASSEMU_OPERAND_REGISTER;
+        case SASSDEC_OP_PRED:
+            return o.file == SASSDEC_UP ? SASSEMU_OPERAND_UNIFORM_PREDICATE
+                                        : SASSEMU_OPERAND_PREDICATE;
         case SASSDEC_OP_IMM:
         case SASSDEC_OP_FIMM:
-        case SASSDEC_OP_LABEL: return SASSEMU_OPERAND_IMMEDIATE;
-        case SASSDEC_OP_CONST: return SASSEMU_OPERAND_CONSTANT;
-        case SASSDEC_OP_MEM: return SASSEMU_OPERAND_MEMORY;
-        default: return SASSEMU_OPERAND_OTHER;
+        case SASSDEC_OP_LABEL:
+            return SASSEMU_OPERAND_IMMEDIATE;
+        case SASSDEC_OP_CONST:
+            return SASSEMU_OPERAND_CONSTANT;
+        case SASSDEC_OP_MEM:
+            return SASSEMU_OPERAND_MEMORY;
+        default:
+            return SASSEMU_OPERAND_OTHER;
     }
 }
 
@@ -81,7 +89,9 @@ sassemu_insn module_insn(sassemu_module m, uint64_t offset) {
 
 uint64_t code_offset(sassemu_insn i) { return uint64_t{instruction(i).index} * 16; }
 uint64_t pc(sassemu_insn i) { return instruction(i).image->section_offset(code_offset(i)); }
-sassemu_module module_of(sassemu_insn i) { return module_handle(&instruction(i) - instruction(i).index); }
+sassemu_module module_of(sassemu_insn i) {
+    return module_handle(&instruction(i) - instruction(i).index);
+}
 const char* function(sassemu_insn i) { return text_of(instruction(i)).function.c_str(); }
 const char* opcode(sassemu_insn i) { return text_of(instruction(i)).opcode.c_str(); }
 const char* text(sassemu_insn i) { return text_of(instruction(i)).text.c_str(); }
@@ -121,7 +131,8 @@ int32_t operand(sassemu_insn i, uint32_t index, sassemu_operand* out) {
     r.bank = o.bank;
     r.index = o.index;
     r.uniform = o.ureg;
-    r.value = r.kind == SASSEMU_OPERAND_MEMORY || r.kind == SASSEMU_OPERAND_CONSTANT ? o.offset : o.imm;
+    r.value =
+        r.kind == SASSEMU_OPERAND_MEMORY || r.kind == SASSEMU_OPERAND_CONSTANT ? o.offset : o.imm;
     give(out, r);
     return 0;
 }

@@ -1,5 +1,6 @@
-// What a hooked operation has beside its Op: the handlers that it had, what plugins want of it, and the description that
-// they are shown. One per instruction of a code image that plugins look at; a plugin sees its address as a sassemu_insn.
+// What a hooked operation has beside its Op: the handlers that it had, what plugins want of it, and
+// the description that they are shown. One per instruction of a code image that plugins look at; a
+// plugin sees its address as a sassemu_insn.
 #pragma once
 
 #include <algorithm>
@@ -38,9 +39,13 @@ enum class Hooked : uint8_t {
     uniform_load,  // ULDC, LDCU: one access for the warp, its result in uniform registers
     fence,         // MEMBAR, FENCE
     cache,         // CCTL and its like
-    mbarrier_init, mbarrier_test, mbarrier_invalidate,
-    group_commit, group_wait,
-    grid_launch, grid_wait,
+    mbarrier_init,
+    mbarrier_test,
+    mbarrier_invalidate,
+    group_commit,
+    group_wait,
+    grid_launch,
+    grid_wait,
 };
 
 struct alignas(64) Instruction {
@@ -49,25 +54,26 @@ struct alignas(64) Instruction {
     int32_t (*issue)(void* self, const sassemu_access*) = nullptr;  // of the model
     void* model = nullptr;
     Hooks* hooks = nullptr;
-    sassemu_access access{};     // access, copy: all that does not change
+    sassemu_access access{};  // access, copy: all that does not change
     CodeImage* image = nullptr;
-    uint32_t index = 0;          // of the Op
+    uint32_t index = 0;  // of the Op
     Hooked kind = Hooked::plain;
-    bool overridden = false;     // by the plugins with semantics that want it
-    bool scoreboard = false;     // waits, and somebody wants to know
-    uint8_t wait = 0;            // scoreboards
+    bool overridden = false;        // by the plugins with semantics that want it
+    bool scoreboard = false;        // waits, and somebody wants to know
+    uint8_t wait = 0;               // scoreboards
     uint8_t before = 0, after = 0;  // somebody is shown it
     uint64_t wanted_before = 0, wanted_after = 0, wanted_override = 0;  // bit per session
-    uint32_t predicate = 7;      // LDG, LDGSTS: lanes without it do not access; bit 8: negated
+    uint32_t predicate = 7;  // LDG, LDGSTS: lanes without it do not access; bit 8: negated
     sassemu_fence fence{};
     sassemu_cache_op cache{};
-    uint8_t address_row = 255, address_ureg = 255;  // cache, uniform_load: base registers; 255: none
+    uint8_t address_row = 255,
+            address_ureg = 255;  // cache, uniform_load: base registers; 255: none
     uint8_t bank = 0;            // LDC, uniform_load
     uint8_t destination = 255;   // uniform_load
     bool wide_address = false;
     int32_t address_offset = 0;
-    uint32_t group_left = 0;     // group_wait: groups that may be left
-    uint8_t group = 0;           // sassemu_group_kind
+    uint32_t group_left = 0;  // group_wait: groups that may be left
+    uint8_t group = 0;        // sassemu_group_kind
     bool group_read = false;
     std::atomic<InstructionText*> text{nullptr};
 
@@ -75,7 +81,9 @@ struct alignas(64) Instruction {
 };
 
 inline sassemu_insn handle(const Instruction* i) { return reinterpret_cast<sassemu_insn>(i); }
-inline const Instruction& instruction(sassemu_insn i) { return *reinterpret_cast<const Instruction*>(i); }
+inline const Instruction& instruction(sassemu_insn i) {
+    return *reinterpret_cast<const Instruction*>(i);
+}
 
 const InstructionText& text_of(const Instruction&);
 

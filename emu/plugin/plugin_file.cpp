@@ -15,7 +15,8 @@ namespace {
 // Where this very library lies: the plugins that come with it are in sassemu/plugins there.
 std::string own_directory() {
     Dl_info info;
-    if (!dladdr(reinterpret_cast<const void*>(&own_directory), &info) || !info.dli_fname) return ".";
+    if (!dladdr(reinterpret_cast<const void*>(&own_directory), &info) || !info.dli_fname)
+        return ".";
     std::error_code ignored;
     const fs::path file = fs::canonical(info.dli_fname, ignored);
     return (ignored ? fs::path(info.dli_fname) : file).parent_path().string();
@@ -56,19 +57,21 @@ Result<void> check(const sassemu_plugin* p, const std::string& where) {
         return bad("its memory model has no issue()");
     if (p->observer && !SASSEMU_HAS(p->observer, sassemu_observer, finish))
         return bad("its table of an observer is too short");
-    if (p->semantics && (!SASSEMU_HAS(p->semantics, sassemu_semantics, execute) || !p->semantics->overrides ||
-                         !p->semantics->execute))
+    if (p->semantics && (!SASSEMU_HAS(p->semantics, sassemu_semantics, execute) ||
+                         !p->semantics->overrides || !p->semantics->execute))
         return bad("its instruction semantics lack overrides() or execute()");
     return {};
 }
 
-Result<void> check_options(const sassemu_plugin& p, const PluginSpec& spec, const std::string& where) {
+Result<void> check_options(const sassemu_plugin& p, const PluginSpec& spec,
+                           const std::string& where) {
     for (const auto& [key, value] : spec.options) {
         bool found = false;
         std::string known;
         for (const sassemu_option* o = p.options; o && o->key; ++o) {
             found |= key == o->key;
-            known += std::string(known.empty() ? "" : ", ") + o->key + "=" + (o->value ? o->value : "VALUE");
+            known += std::string(known.empty() ? "" : ", ") + o->key + "=" +
+                     (o->value ? o->value : "VALUE");
         }
         if (found) continue;
         return make_error(ErrorCode::usage, where, "has no option '" + key + "'",
@@ -85,10 +88,13 @@ Result<PluginSpec> parse_plugin_spec(std::string_view text) {
     // A file's name may hold colons, an option's value what a file's name may.
     const size_t so = text.find(".so:");
     const bool only_file = text.ends_with(".so") && text.find('=') == std::string_view::npos;
-    const size_t colon = so != std::string_view::npos ? so + 3 : only_file ? std::string_view::npos : text.find(':');
+    const size_t colon = so != std::string_view::npos ? so + 3
+                         : only_file                  ? std::string_view::npos
+                                                      : text.find(':');
     spec.name = text.substr(0, colon);
     spec.is_file = spec.name.ends_with(".so") || spec.name.find('/') != std::string::npos;
-    if (spec.name.empty()) return make_error(ErrorCode::usage, where, "has no name", "NAME[:key=value,...]");
+    if (spec.name.empty())
+        return make_error(ErrorCode::usage, where, "has no name", "NAME[:key=value,...]");
     if (colon == std::string_view::npos) return spec;
     std::string_view rest = text.substr(colon + 1);
     while (!rest.empty()) {
@@ -120,12 +126,14 @@ std::vector<std::string> known_plugins(const std::vector<std::string>& directori
     return names;
 }
 
-Result<PluginFile> PluginFile::open(const PluginSpec& spec, const std::vector<std::string>& directories) {
+Result<PluginFile> PluginFile::open(const PluginSpec& spec,
+                                    const std::vector<std::string>& directories) {
     PluginFile file;
     std::string where = "plugin '" + spec.name + "'";
     if (spec.is_file) {
         std::error_code ignored;
-        if (!fs::exists(spec.name, ignored)) return make_error(ErrorCode::usage, where, "there is no such file");
+        if (!fs::exists(spec.name, ignored))
+            return make_error(ErrorCode::usage, where, "there is no such file");
         file.path_ = fs::absolute(spec.name, ignored).string();
     } else {
         for (const std::string& directory : places(directories)) {
@@ -138,7 +146,8 @@ Result<PluginFile> PluginFile::open(const PluginSpec& spec, const std::vector<st
         if (file.path_.empty()) {
             const std::string known = list(known_plugins(directories));
             return make_error(ErrorCode::usage, where, "there is no such plugin",
-                              known.empty() ? "none is installed; a file is given as ./file.so" : "there are: " + known);
+                              known.empty() ? "none is installed; a file is given as ./file.so"
+                                            : "there are: " + known);
         }
         where = file.path_;
     }
@@ -146,7 +155,8 @@ Result<PluginFile> PluginFile::open(const PluginSpec& spec, const std::vector<st
     void* library = dlopen(file.path_.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char* why = dlerror();
-        return make_error(ErrorCode::usage, where, std::string("cannot be loaded: ") + (why ? why : "no reason given"));
+        return make_error(ErrorCode::usage, where,
+                          std::string("cannot be loaded: ") + (why ? why : "no reason given"));
     }
     file.library_ = std::shared_ptr<void>(library, dlclose);
     const auto entry = reinterpret_cast<sassemu_entry>(dlsym(library, SASSEMU_ENTRY_NAME));

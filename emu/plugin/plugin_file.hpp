@@ -1,5 +1,5 @@
-// A plugin's shared object: found, opened, checked, its options read. What belongs here: everything up to the plugin's
-// table (sdk/include/sassemu/plugin.h). What does not: calling it (hooks.hpp).
+// A plugin's shared object: found, opened, checked, its options read. What belongs here: everything
+// up to the plugin's table (sdk/include/sassemu/plugin.h). What does not: calling it (hooks.hpp).
 #pragma once
 
 #include <memory>
@@ -22,9 +22,11 @@ Result<PluginSpec> parse_plugin_spec(std::string_view text);
 
 class PluginFile {
   public:
-    // A name is looked up in `directories`, then in sassemu/plugins beside this library. Errors are of bad usage: not
-    // found, not loadable, no plugin, another ABI, an option that the plugin does not have.
-    static Result<PluginFile> open(const PluginSpec& spec, const std::vector<std::string>& directories);
+    // A name is looked up in `directories`, then in sassemu/plugins beside this library. Errors are
+    // of bad usage: not found, not loadable, no plugin, another ABI, an option that the plugin does
+    // not have.
+    static Result<PluginFile> open(const PluginSpec& spec,
+                                   const std::vector<std::string>& directories);
 
     const sassemu_plugin& table() const { return *table_; }
     const std::string& path() const { return path_; }

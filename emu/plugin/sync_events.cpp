@@ -36,7 +36,8 @@ void tell(Hooks& h, Warp& w, const Op* op, sassemu_sync_kind kind, uint32_t lane
 
 }  // namespace
 
-void barrier_arrive(Hooks& h, Warp& w, const Op* op, uint32_t lanes, const BarrierRequest& request) {
+void barrier_arrive(Hooks& h, Warp& w, const Op* op, uint32_t lanes,
+                    const BarrierRequest& request) {
     if (!h.wants(SASSEMU_SYNC_BARRIER_ARRIVE)) return;
     sassemu_sync e = of(w, op, SASSEMU_SYNC_BARRIER_ARRIVE, lanes);
     e.id = request.id;
@@ -75,8 +76,9 @@ void cluster_complete(Hooks& h, Cta& cta) {
     h.sync(e);
 }
 
-void mbarrier_change(Hooks& h, Warp& w, const Op* op, uint32_t lane, uint32_t address, const MbarrierChange& change,
-                     const Mbarrier& before, const Mbarrier& after, bool misuse) {
+void mbarrier_change(Hooks& h, Warp& w, const Op* op, uint32_t lane, uint32_t address,
+                     const MbarrierChange& change, const Mbarrier& before, const Mbarrier& after,
+                     bool misuse) {
     const auto kind = misuse ? SASSEMU_SYNC_MBARRIER_MISUSE : SASSEMU_SYNC_MBARRIER_ARRIVE;
     if (!h.wants(kind)) return;
     sassemu_sync e = of(w, op, kind, 1u << lane);

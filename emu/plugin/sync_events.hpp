@@ -1,4 +1,5 @@
-// What the scheduler tells plugins: barriers, mbarrier objects, warps that join, exits. Each function is called only where the launch has plugins (Engine::hooks()).
+// What the scheduler tells plugins: barriers, mbarrier objects, warps that join, exits. Each
+// function is called only where the launch has plugins (Engine::hooks()).
 #pragma once
 
 #include "emu/machine/services.hpp"
@@ -17,8 +18,9 @@ void barrier_complete(Hooks&, Cta&, uint32_t id, const Barrier&, const uint32_t*
 void cluster_arrive(Hooks&, Warp&, const Op*, uint32_t lanes);
 void cluster_wait(Hooks&, Warp&, const Op*, uint32_t lanes);
 void cluster_complete(Hooks&, Cta&);
-void mbarrier_change(Hooks&, Warp&, const Op*, uint32_t lane, uint32_t address, const MbarrierChange&,
-                     const Mbarrier& before, const Mbarrier& after, bool misuse);
+void mbarrier_change(Hooks&, Warp&, const Op*, uint32_t lane, uint32_t address,
+                     const MbarrierChange&, const Mbarrier& before, const Mbarrier& after,
+                     bool misuse);
 void warp_joins(Hooks&, Warp&, const Op*, uint32_t lanes);
 void exits(Hooks&, Warp&, const Op*, uint32_t lanes);
 

@@ -1,5 +1,6 @@
-// Textures and surfaces as plugins see them. Reads of textures come texel by texel from the texture unit
-// (emu/memory/textures.hpp), accesses to surfaces from the port; neither from a hooked operation.
+// Textures and surfaces as plugins see them. Reads of textures come texel by texel from the texture
+// unit (emu/memory/textures.hpp), accesses to surfaces from the port; neither from a hooked
+// operation.
 #include <cstring>
 
 #include "emu/machine/services.hpp"
@@ -33,16 +34,20 @@ void Hooks::surface(Warp& w, const Op* op, const Access& a, bool performed) {
     call.rows = true;
     call.compare = call.results = nullptr;
     call.destination = nullptr;
-    call.values = a.op != AccessOp::load ? w.row(a.source[0]) : performed ? w.row(a.destination) : nullptr;
+    call.values = a.op != AccessOp::load ? w.row(a.source[0])
+                  : performed            ? w.row(a.destination)
+                                         : nullptr;
     performed ? tell_access(call) : tell_issue(call);
 }
 
 bool Hooks::wants_texels() const {
     const uint32_t bit = SASSEMU_SPACE_BIT(SASSEMU_TEXTURE);
-    return (model_ && model_spaces_ & bit) || ((!on_issue_.empty() || !on_access_.empty()) && observed_spaces_ & bit);
+    return (model_ && model_spaces_ & bit) ||
+           ((!on_issue_.empty() || !on_access_.empty()) && observed_spaces_ & bit);
 }
 
-const std::byte* Hooks::texel(void* hooks, Warp& w, uint64_t address, const std::byte* at, uint32_t bytes, std::byte* copy) {
+const std::byte* Hooks::texel(void* hooks, Warp& w, uint64_t address, const std::byte* at,
+                              uint32_t bytes, std::byte* copy) {
     Hooks& h = *static_cast<Hooks*>(hooks);
     AccessCall call;
     call.shown = {};
@@ -68,14 +73,17 @@ const std::byte* Hooks::texel(void* hooks, Warp& w, uint64_t address, const std:
     const std::byte* read = at;
     if (h.model_ && h.model_spaces_ & SASSEMU_SPACE_BIT(SASSEMU_TEXTURE) &&
         h.model_table_->issue(h.model_->self, &call.shown) == SASSEMU_SUPPLIED && call.supplied) {
-        for (uint32_t k = 0; k < (bytes + 3) / 4; ++k) std::memcpy(copy + 4 * k, &row[k][0], std::min(4u, bytes - 4 * k));
+        for (uint32_t k = 0; k < (bytes + 3) / 4; ++k)
+            std::memcpy(copy + 4 * k, &row[k][0], std::min(4u, bytes - 4 * k));
         read = copy;
-        if (w.watch) services(w).watch(w, reinterpret_cast<const std::byte*>(&h.epoch_), sizeof h.epoch_);
+        if (w.watch)
+            services(w).watch(w, reinterpret_cast<const std::byte*>(&h.epoch_), sizeof h.epoch_);
     } else if (w.watch) {
         services(w).watch(w, at, bytes);
     }
     if (h.shown_to_observers(SASSEMU_SPACE_BIT(SASSEMU_TEXTURE))) {
-        for (uint32_t k = 0; k < (bytes + 3) / 4; ++k) std::memcpy(&row[k][0], read + 4 * k, std::min(4u, bytes - 4 * k));
+        for (uint32_t k = 0; k < (bytes + 3) / 4; ++k)
+            std::memcpy(&row[k][0], read + 4 * k, std::min(4u, bytes - 4 * k));
         call.values = row[0];
         h.tell_issue(call);
         h.tell_access(call);

@@ -47,8 +47,7 @@ CodeImage::CodeImage(std::shared_ptr<const Module> module, std::vector<uint8_t> 
     const uint64_t count = first_service_ + services_.size();
     mapped_ = (count * sizeof(Op) + 4095) / 4096 * 4096;
     ops_ = static_cast<Op*>(reserve(mapped_));
-    if (options_.lowering == Lowering::checked)
-        sets_ = std::make_unique<RegisterSets[]>(count);
+    if (options_.lowering == Lowering::checked) sets_ = std::make_unique<RegisterSets[]>(count);
     const auto add = [&](uint64_t begin, uint64_t end) {
         auto section = std::make_unique<Section>();
         section->begin = begin;

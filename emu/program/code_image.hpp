@@ -1,5 +1,5 @@
-// The executable form of a module's code: relocated words, one Op per instruction, lowered section by
-// section when first needed, and the side tables for reports and checked runs.
+// The executable form of a module's code: relocated words, one Op per instruction, lowered section
+// by section when first needed, and the side tables for reports and checked runs.
 #pragma once
 
 #include <atomic>
@@ -46,8 +46,8 @@ struct RegisterSets {
 
 enum class Lowering : uint8_t { plain, checked, reference };
 
-// A function that the driver provides to kernels (vprintf, malloc, ...). It has a code address of its
-// own behind the module's code, and a handler instead of instructions.
+// A function that the driver provides to kernels (vprintf, malloc, ...). It has a code address of
+// its own behind the module's code, and a handler instead of instructions.
 struct Service {
     std::string name;
     Handler handler = nullptr;
@@ -58,10 +58,10 @@ class CodeImage {
     struct Options {
         Lowering lowering = Lowering::plain;
         bool late_copies = false, modelled = false;  // see LowerRequest
-        std::string arch;            // decoder name, "sm_90a"
-        uint64_t base_address = 0;   // of code offset 0
+        std::string arch;                            // decoder name, "sm_90a"
+        uint64_t base_address = 0;                   // of code offset 0
         uint32_t max_registers = 255;
-        uint32_t sm = 90;            // of raw code; a module knows its own
+        uint32_t sm = 90;                     // of raw code; a module knows its own
         std::optional<BankBytes> bank_bytes;  // of every launch; unset: whole banks
         const LevelTable* level = nullptr;
     };
@@ -89,7 +89,7 @@ class CodeImage {
 
     // For reports. Offsets are code offsets (bytes from the start of the image).
     std::string sass(uint64_t code_offset) const;
-    std::string source(uint64_t code_offset) const;    // file:line with inlined frames, or empty
+    std::string source(uint64_t code_offset) const;  // file:line with inlined frames, or empty
     std::string function(uint64_t code_offset) const;
     uint64_t section_offset(uint64_t code_offset) const;
     // Why an operation cannot run, for those that lowering rejected; empty otherwise.

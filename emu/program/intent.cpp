@@ -1,5 +1,5 @@
-// The reader behind intent.hpp: splits an opcode at its dots and looks at the parts. Defaults and meanings: PTX ISA 9,
-// "Memory Consistency Model" and the descriptions of the instructions.
+// The reader behind intent.hpp: splits an opcode at its dots and looks at the parts. Defaults and
+// meanings: PTX ISA 9, "Memory Consistency Model" and the descriptions of the instructions.
 #include "emu/program/intent.hpp"
 
 #include <algorithm>
@@ -11,13 +11,16 @@ namespace {
 
 using Parts = std::vector<std::string_view>;
 
-bool has(const Parts& parts, std::string_view part) { return std::ranges::find(parts, part) != parts.end(); }
+bool has(const Parts& parts, std::string_view part) {
+    return std::ranges::find(parts, part) != parts.end();
+}
 
 uint32_t space_bit(AccessSpace space) { return 1u << static_cast<unsigned>(space); }
 
 // The opcode of a line: behind labels, braces and a guard, up to a blank or ';'.
 std::string_view opcode_of(std::string_view line) {
-    if (const size_t comment = line.find("//"); comment != std::string_view::npos) line = line.substr(0, comment);
+    if (const size_t comment = line.find("//"); comment != std::string_view::npos)
+        line = line.substr(0, comment);
     const auto skip = [&] {
         const size_t at = line.find_first_not_of(" \t\r{}");
         line = at == std::string_view::npos ? std::string_view() : line.substr(at);
@@ -50,19 +53,29 @@ Parts split(std::string_view opcode) {
 }
 
 void read_order(const Parts& parts, Intent& out) {
-    struct Name { std::string_view text; Ordering ordering; };
-    static constexpr Name names[] = {{"weak", Ordering::weak},       {"relaxed", Ordering::relaxed},
-                                     {"acquire", Ordering::acquire}, {"release", Ordering::release},
-                                     {"acq_rel", Ordering::acq_rel}, {"sc", Ordering::sc},
-                                     {"volatile", Ordering::volatile_}, {"mmio", Ordering::mmio}};
+    struct Name {
+        std::string_view text;
+        Ordering ordering;
+    };
+    static constexpr Name names[] = {
+        {"weak", Ordering::weak},          {"relaxed", Ordering::relaxed},
+        {"acquire", Ordering::acquire},    {"release", Ordering::release},
+        {"acq_rel", Ordering::acq_rel},    {"sc", Ordering::sc},
+        {"volatile", Ordering::volatile_}, {"mmio", Ordering::mmio}};
     for (const Name& n : names)
         if (has(parts, n.text)) out.ordering = n.ordering;
 }
 
 void read_scope(const Parts& parts, Intent& out) {
-    struct Name { std::string_view text; MemScope scope; };
-    static constexpr Name names[] = {{"cta", MemScope::cta}, {"cluster", MemScope::cluster}, {"gpu", MemScope::gpu},
-                                     {"gl", MemScope::gpu},  {"sys", MemScope::sys}};
+    struct Name {
+        std::string_view text;
+        MemScope scope;
+    };
+    static constexpr Name names[] = {{"cta", MemScope::cta},
+                                     {"cluster", MemScope::cluster},
+                                     {"gpu", MemScope::gpu},
+                                     {"gl", MemScope::gpu},
+                                     {"sys", MemScope::sys}};
     // The first part is the instruction: barrier.cluster is no scope.
     for (size_t i = 1; i < parts.size(); ++i)
         for (const Name& n : names)
@@ -120,7 +133,8 @@ std::optional<Intent> read_intent(std::string_view ptx_line) {
     read_scope(parts, out);
     read_spaces(parts, out);
     read_restriction(parts, out);
-    const std::string_view name = parts[0], second = parts.size() > 1 ? parts[1] : std::string_view();
+    const std::string_view name = parts[0],
+                           second = parts.size() > 1 ? parts[1] : std::string_view();
     if (name == "fence" || name == "membar") {
         if (second == "proxy") {
             read_proxy(parts, out);
@@ -138,7 +152,8 @@ std::optional<Intent> read_intent(std::string_view ptx_line) {
             out.ordering = waits ? Ordering::acquire : Ordering::release;
         if (out.ordering == Ordering::weak && one_of(second, {"expect_tx", "complete_tx"}))
             out.ordering = Ordering::relaxed;
-        if (out.scope == MemScope::none && second != "init" && second != "inval") out.scope = MemScope::cta;
+        if (out.scope == MemScope::none && second != "init" && second != "inval")
+            out.scope = MemScope::cta;
     } else if (name == "bar" || name == "barrier") {
         out.kind = IntentKind::barrier;
         out.aligned = name == "bar" ? second != "warp" : has(parts, "aligned");
@@ -150,19 +165,27 @@ std::optional<Intent> read_intent(std::string_view ptx_line) {
             out.scope = MemScope::cta;
             out.ordering = has(parts, "arrive") ? Ordering::release : Ordering::acq_rel;
         }
-    } else if (one_of(name, {"cp", "wgmma", "tcgen05", "tensormap"}) || (one_of(name, {"st", "red"}) && second == "async")) {
+    } else if (one_of(name, {"cp", "wgmma", "tcgen05", "tensormap"}) ||
+               (one_of(name, {"st", "red"}) && second == "async")) {
         out.kind = IntentKind::async;
-        if (has(parts, "bulk") || name == "wgmma" || name == "tcgen05" || second == "async") out.to_proxy = Proxy::async;
+        if (has(parts, "bulk") || name == "wgmma" || name == "tcgen05" || second == "async")
+            out.to_proxy = Proxy::async;
         if (name == "cp" && second == "async" && !has(parts, "bulk")) out.to_proxy = Proxy::generic;
-        // st.async and red.async: a weak store; the report to the mbarrier has release at cluster scope.
-        if (one_of(name, {"st", "red"}) && out.ordering == Ordering::weak) out.scope = MemScope::cluster;
-    } else if (one_of(name, {"ld", "st", "atom", "red", "ldu", "multimem", "tex", "tld4", "suld", "sust", "sured"})) {
+        // st.async and red.async: a weak store; the report to the mbarrier has release at cluster
+        // scope.
+        if (one_of(name, {"st", "red"}) && out.ordering == Ordering::weak)
+            out.scope = MemScope::cluster;
+    } else if (one_of(name, {"ld", "st", "atom", "red", "ldu", "multimem", "tex", "tld4", "suld",
+                             "sust", "sured"})) {
         out.kind = IntentKind::access;
-        if (one_of(name, {"atom", "red"}) && out.ordering == Ordering::weak) out.ordering = Ordering::relaxed;
+        if (one_of(name, {"atom", "red"}) && out.ordering == Ordering::weak)
+            out.ordering = Ordering::relaxed;
         if (one_of(name, {"atom", "red"}) && out.scope == MemScope::none) out.scope = MemScope::gpu;
         if (out.ordering == Ordering::volatile_ || has(parts, "cv")) out.scope = MemScope::sys;
-        if (out.ordering == Ordering::mmio && out.scope == MemScope::none) out.scope = MemScope::sys;
-        if (one_of(name, {"tex", "tld4"}) || has(parts, "nc")) out.from_proxy = out.to_proxy = Proxy::texture;
+        if (out.ordering == Ordering::mmio && out.scope == MemScope::none)
+            out.scope = MemScope::sys;
+        if (one_of(name, {"tex", "tld4"}) || has(parts, "nc"))
+            out.from_proxy = out.to_proxy = Proxy::texture;
         if (one_of(name, {"suld", "sust", "sured"})) out.from_proxy = out.to_proxy = Proxy::surface;
     }
     return out;

@@ -1,6 +1,7 @@
-// What the author of the PTX meant, read from the PTX line of a pc (a cubin with line information keeps the text and the
-// map). SASS has lost part of it: mbarrier.arrive.release.cta and .relaxed.cta are the same word. What belongs here: one
-// PTX line -> its order, scope and restrictions. What does not: finding the line (module/line_table.hpp).
+// What the author of the PTX meant, read from the PTX line of a pc (a cubin with line information
+// keeps the text and the map). SASS has lost part of it: mbarrier.arrive.release.cta and
+// .relaxed.cta are the same word. What belongs here: one PTX line -> its order, scope and
+// restrictions. What does not: finding the line (module/line_table.hpp).
 #pragma once
 
 #include <cstdint>
@@ -22,9 +23,9 @@ struct Intent {
     IntentRestrict restriction = IntentRestrict::none;
     Proxy from_proxy = Proxy::generic, to_proxy = Proxy::generic;  // proxy fences
     bool both_ways = false;
-    bool aligned = false;   // bar and barrier
-    uint32_t spaces = 0;    // bit per AccessSpace that the text names
-    std::string opcode;     // "mbarrier.arrive.release.cta.shared::cta.b64"
+    bool aligned = false;  // bar and barrier
+    uint32_t spaces = 0;   // bit per AccessSpace that the text names
+    std::string opcode;    // "mbarrier.arrive.release.cta.shared::cta.b64"
     std::string line;
 };
 

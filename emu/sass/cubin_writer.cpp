@@ -1,5 +1,6 @@
-// AssembledModule -> the ELF file of a cubin. The layout is that of ptxas 13.0 output, read off with readelf; the records are
-// those of names.hpp. What belongs here: sections and records. What does not: what instructions mean.
+// AssembledModule -> the ELF file of a cubin. The layout is that of ptxas 13.0 output, read off
+// with readelf; the records are those of names.hpp. What belongs here: sections and records. What
+// does not: what instructions mean.
 #include <algorithm>
 #include <cstring>
 #include <string_view>
@@ -107,13 +108,12 @@ class Writer {
             fused_ = add(".nv.sassemu.fused", sht_progbits, 0, 4);
         for (const AssembledKernel& k : m_.kernels)
             text_.push_back(add(".text." + k.name, sht_progbits, shf_alloc | shf_exec, 128));
-        if (hopper())
-            add(".nv.shared.reserved.0", sht_nobits, shf_alloc | shf_write, 1);
+        if (hopper()) add(".nv.shared.reserved.0", sht_nobits, shf_alloc | shf_write, 1);
         for (const AssembledKernel& k : m_.kernels) {
             shared_.push_back(0);
             if (k.shared == 0) continue;
-            shared_.back() = add(".nv.shared." + k.name, sht_nobits,
-                                 shf_alloc | shf_write | shf_info_link, 16);
+            shared_.back() =
+                add(".nv.shared." + k.name, sht_nobits, shf_alloc | shf_write | shf_info_link, 16);
             sections_.back().size = k.shared + (hopper() ? reserved_shared_bytes : 0);
         }
         for (const AssembledKernel& k : m_.kernels)
@@ -124,7 +124,8 @@ class Writer {
         sections_[bank3_].bytes.resize(m_.constants.back().offset + m_.constants.back().size);
     }
 
-    // Local symbols first, as ELF wants it: a section symbol for each section with content of its own, then the kernels.
+    // Local symbols first, as ELF wants it: a section symbol for each section with content of its
+    // own, then the kernels.
     void symbols() {
         symbols_.emplace_back();
         section_symbol_.assign(sections_.size(), 0);
@@ -140,7 +141,8 @@ class Writer {
                                 static_cast<uint16_t>(text_[k]), 16 * kernel(k).words.size()});
         }
         for (const ConstantVariable& v : m_.constants)
-            symbols_.push_back({v.name, static_cast<uint8_t>(1 << 4 | elf::stt_object), 0, static_cast<uint16_t>(bank3_), v.size, v.offset});
+            symbols_.push_back({v.name, static_cast<uint8_t>(1 << 4 | elf::stt_object), 0,
+                                static_cast<uint16_t>(bank3_), v.size, v.offset});
     }
 
     void fill_kernel(size_t k) {
@@ -166,25 +168,27 @@ class Writer {
         for (size_t i = in.parameters.size(); i-- > 0;) {
             const KernelParameter& p = in.parameters[i];
             b.record_words(eiattr::kparam_info, {0, static_cast<uint32_t>(i) | p.offset << 16U,
-                                         p.size << 18U | 0x1f000U});
+                                                 p.size << 18U | 0x1f000U});
         }
         if (hopper()) b.record_short(sparse_mma_mask, 0);
         b.record_short(eiattr::maxreg_count, static_cast<uint16_t>(in.max_registers.value_or(255)));
-        if (in.barriers != 0) b.record_byte(eiattr::num_barriers, static_cast<uint8_t>(in.barriers));
+        if (in.barriers != 0)
+            b.record_byte(eiattr::num_barriers, static_cast<uint8_t>(in.barriers));
         b.record_short(mercury_isa_version, hopper() ? 0x101 : 0);
         if (!in.exits.empty()) b.record_words(eiattr::exit_instr_offsets, in.exits);
         if (in.max_threads)
             b.record_words(eiattr::max_threads,
                            {in.max_threads->x, in.max_threads->y, in.max_threads->z});
         if (in.required_threads)
-            b.record_words(
-                eiattr::reqntid, {in.required_threads->x, in.required_threads->y, in.required_threads->z});
+            b.record_words(eiattr::reqntid, {in.required_threads->x, in.required_threads->y,
+                                             in.required_threads->z});
         if (in.cluster) {
             b.record(eiattr::explicit_cluster);
             b.record_words(eiattr::cta_per_cluster, {in.cluster->x, in.cluster->y, in.cluster->z});
         }
         b.record_short(eiattr::cbank_param_size, static_cast<uint16_t>(in.parameter_bytes));
-        b.record_words(eiattr::param_cbank, {section_symbol_[constants_[k]], base | in.parameter_bytes << 16U});
+        b.record_words(eiattr::param_cbank,
+                       {section_symbol_[constants_[k]], base | in.parameter_bytes << 16U});
         if (hopper()) b.record_words(sw_war, {8});
         OutSection& info = sections_[kernel_info_[k]];
         info.bytes = std::move(b.bytes);
@@ -209,8 +213,8 @@ class Writer {
         std::string pool(1, '\0');
         Buffer tool;
         tool.u32(2), tool.u32(0);
-        for (const std::string& s :
-             {std::string("sassemu"), std::string("sassemu asm"), std::string("13.0"), "-arch " + m_.arch.name() + " "}) {
+        for (const std::string& s : {std::string("sassemu"), std::string("sassemu asm"),
+                                     std::string("13.0"), "-arch " + m_.arch.name() + " "}) {
             tool.u32(static_cast<uint32_t>(pool.size()));
             pool += s + '\0';
         }
@@ -231,7 +235,8 @@ class Writer {
         }
         sections_[info_].bytes = std::move(info.bytes);
         sections_[info_].link = symtab_;
-        if (hopper()) {  // 9: architecture-specific code; the other values are the same in every file of ptxas 13.0
+        if (hopper()) {  // 9: architecture-specific code; the other values are the same in every
+                         // file of ptxas 13.0
             Buffer b;
             b.record_byte(9, m_.arch.suffix == 'a');
             b.record_byte(2, 1), b.record_byte(5, 5), b.record_short(7, 0x101);
@@ -261,7 +266,8 @@ class Writer {
         Buffer b;
         for (const OutSymbol& s : symbols_) {
             // A section's symbol carries the section's name in cubins.
-            const std::string& name = (s.info & 15) == elf::stt_section ? sections_[s.section].name : s.name;
+            const std::string& name =
+                (s.info & 15) == elf::stt_section ? sections_[s.section].name : s.name;
             b.u32(name.empty() ? 0 : static_cast<uint32_t>(strings.size()));
             if (!name.empty()) strings += name + '\0';
             b.u8(s.info), b.u8(s.other), b.u16(s.section), b.u64(s.value), b.u64(s.size);
@@ -317,26 +323,33 @@ class Writer {
         }
         const uint64_t program = file.bytes.size();
         constexpr uint16_t segments = 5, program_entry = 56;
-        const auto segment = [&](uint32_t type, uint32_t flags, uint64_t at, uint64_t in_file, uint64_t in_memory) {
+        const auto segment = [&](uint32_t type, uint32_t flags, uint64_t at, uint64_t in_file,
+                                 uint64_t in_memory) {
             file.u32(type), file.u32(flags), file.u64(at), file.u64(0), file.u64(0);
             file.u64(in_file), file.u64(in_memory), file.u64(8);
         };
         constexpr uint32_t pt_load = 1, pt_phdr = 6, readable = 4, writable = 2, executable = 1;
         segment(pt_phdr, readable, program, segments * program_entry, segments * program_entry);
         segment(pt_load, readable, program, segments * program_entry, segments * program_entry);
-        const Span code = span(shf_alloc | shf_exec), data = span(shf_alloc | shf_write), constants = span(shf_alloc);
-        segment(pt_load, readable | executable, code.begin, code.file_end - code.begin, code.memory);
+        const Span code = span(shf_alloc | shf_exec), data = span(shf_alloc | shf_write),
+                   constants = span(shf_alloc);
+        segment(pt_load, readable | executable, code.begin, code.file_end - code.begin,
+                code.memory);
         segment(pt_load, readable | writable, data.begin, 0, data.memory);
-        segment(pt_load, readable, constants.begin, constants.file_end - constants.begin, constants.memory);
+        segment(pt_load, readable, constants.begin, constants.file_end - constants.begin,
+                constants.memory);
 
         Buffer head;
-        head.text("\x7f" "ELF");
+        head.text(
+            "\x7f"
+            "ELF");
         head.u8(2), head.u8(1), head.u8(1), head.u8(0x41), head.u8(8);
         head.bytes.resize(16);
         head.u16(2), head.u16(190), head.u32(1), head.u64(0), head.u64(program), head.u64(headers);
         head.u32(0x06000000U | uint32_t{m_.arch.sm} << 8U | (m_.arch.sm >= 100 ? 2U : 4U));
         head.u16(64), head.u16(program_entry), head.u16(segments), head.u16(64);
-        head.u16(static_cast<uint16_t>(sections_.size())), head.u16(static_cast<uint16_t>(section_names_));
+        head.u16(static_cast<uint16_t>(sections_.size())),
+            head.u16(static_cast<uint16_t>(section_names_));
         std::copy(head.bytes.begin(), head.bytes.end(), file.bytes.begin());
         return std::move(file.bytes);
     }
@@ -344,8 +357,10 @@ class Writer {
     const AssembledModule& m_;
     std::vector<OutSection> sections_;
     std::vector<OutSymbol> symbols_;
-    std::vector<uint32_t> section_symbol_, kernel_symbol_, kernel_info_, text_, shared_, constants_, name_offset_;
-    uint32_t section_names_ = 0, strings_ = 0, symtab_ = 0, tkinfo_ = 0, cuinfo_ = 0, info_ = 0, compat_ = 0, callgraph_ = 0, fused_ = 0, bank3_ = 0;
+    std::vector<uint32_t> section_symbol_, kernel_symbol_, kernel_info_, text_, shared_, constants_,
+        name_offset_;
+    uint32_t section_names_ = 0, strings_ = 0, symtab_ = 0, tkinfo_ = 0, cuinfo_ = 0, info_ = 0,
+             compat_ = 0, callgraph_ = 0, fused_ = 0, bank3_ = 0;
     uint32_t first_global_ = 0;
 };
 

@@ -1,6 +1,6 @@
-// Text of a .sass file -> AssembledModule: lines, directives, labels, and what follows from the code itself (registers,
-// barriers, exits). The language is described in decoder/doc/asm.md. What does not belong here: reading an instruction
-// (decoder/), the cubin's layout (cubin_writer.cpp).
+// Text of a .sass file -> AssembledModule: lines, directives, labels, and what follows from the
+// code itself (registers, barriers, exits). The language is described in decoder/doc/asm.md. What
+// does not belong here: reading an instruction (decoder/), the cubin's layout (cubin_writer.cpp).
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -18,12 +18,15 @@ constexpr uint32_t max_code = 1U << 28U;  // instructions: 4 GiB of code
 // Two registers more than the code names: the hardware keeps some for itself (as ptxas counts).
 constexpr uint32_t extra_registers = 2, least_registers = 8, most_registers = 255;
 
-bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$'; }
+bool is_name(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$';
+}
 
 // Directives of nvdisasm's listing that say nothing new to us.
 bool is_listing_directive(std::string_view name) {
-    static constexpr std::string_view known[] = {".headerflags", ".elftype", ".sectionflags", ".sectioninfo", ".sectionentsize",
-                                                 ".align", ".global", ".weak", ".type", ".size", ".other", ".headers"};
+    static constexpr std::string_view known[] = {
+        ".headerflags", ".elftype", ".sectionflags", ".sectioninfo", ".sectionentsize", ".align",
+        ".global",      ".weak",    ".type",         ".size",        ".other",          ".headers"};
     return std::ranges::find(known, name) != std::end(known);
 }
 
@@ -80,7 +83,8 @@ struct PendingKernel {
 
 class Reader {
   public:
-    Reader(const std::string& default_arch, std::vector<Diagnostic>& diagnostics) : out_(diagnostics) {
+    Reader(const std::string& default_arch, std::vector<Diagnostic>& diagnostics)
+        : out_(diagnostics) {
         if (!default_arch.empty()) set_arch(default_arch, 0, 0);
         from_command_line_ = !default_arch.empty();
     }
@@ -92,9 +96,12 @@ class Reader {
             read_line(std::string_view(text).substr(at, end - at));
             at = end + 1;
         }
-        if (in_comment_) complain_at(comment_line_, 1, "this comment does not end", "close it with */");
-        if (out_.empty() && kernels_.empty()) complain_at(1, 1, "no kernel in this file", "begin one with .kernel NAME");
-        if (out_.empty() && arch_ == SASSDEC_ARCH_UNKNOWN) complain_at(1, 1, "no architecture", "add .target sm_90a, or use --arch");
+        if (in_comment_)
+            complain_at(comment_line_, 1, "this comment does not end", "close it with */");
+        if (out_.empty() && kernels_.empty())
+            complain_at(1, 1, "no kernel in this file", "begin one with .kernel NAME");
+        if (out_.empty() && arch_ == SASSDEC_ARCH_UNKNOWN)
+            complain_at(1, 1, "no architecture", "add .target sm_90a, or use --arch");
         for (PendingKernel& k : kernels_)
             if (out_.size() < max_diagnostics) finish(k);
         if (!out_.empty()) return std::nullopt;
@@ -106,16 +113,20 @@ class Reader {
     }
 
   private:
-    void complain(unsigned column, std::string what, std::string hint = {}) { complain_at(line_, column, std::move(what), std::move(hint)); }
+    void complain(unsigned column, std::string what, std::string hint = {}) {
+        complain_at(line_, column, std::move(what), std::move(hint));
+    }
     void complain_at(unsigned line, unsigned column, std::string what, std::string hint = {}) {
-        if (out_.size() < max_diagnostics) out_.push_back({line, std::max(column, 1U), std::move(what), std::move(hint)});
+        if (out_.size() < max_diagnostics)
+            out_.push_back({line, std::max(column, 1U), std::move(what), std::move(hint)});
     }
 
     void set_arch(std::string_view text, unsigned, unsigned column) {
         const auto parsed = parse_arch(text);
         const sassdec_arch arch = sassdec_arch_from_name(std::string(text).c_str());
         if (!parsed.ok() || arch == SASSDEC_ARCH_UNKNOWN)
-            return complain(column, "unknown architecture '" + std::string(text) + "'", "sm_75 to sm_121, e.g. sm_90a");
+            return complain(column, "unknown architecture '" + std::string(text) + "'",
+                            "sm_75 to sm_121, e.g. sm_90a");
         name_ = *parsed;
         arch_ = arch;
     }
@@ -140,10 +151,12 @@ class Reader {
             } else if ((s[i] == '/' && i + 1 < s.size() && s[i + 1] == '/') || s[i] == '#') {
                 s.resize(i);
                 break;
-            } else if (s[i] == '(' && s.compare(i, 3, "(*\"") == 0) {  // nvdisasm's notes: (*"BRANCH_TARGETS ..."*)
+            } else if (s[i] == '(' && s.compare(i, 3, "(*\"") ==
+                                          0) {  // nvdisasm's notes: (*"BRANCH_TARGETS ..."*)
                 const size_t end = s.find("*)", i);
                 const size_t last = end == std::string::npos ? s.size() : end + 2;
-                std::fill(s.begin() + static_cast<std::ptrdiff_t>(i), s.begin() + static_cast<std::ptrdiff_t>(last), ' ');
+                std::fill(s.begin() + static_cast<std::ptrdiff_t>(i),
+                          s.begin() + static_cast<std::ptrdiff_t>(last), ' ');
             } else if (s[i] == '\t' || s[i] == '\r') {
                 s[i] = ' ';
             } else if (s[i] == '\0') {
@@ -180,7 +193,8 @@ class Reader {
 
     PendingKernel* current(unsigned column) {
         if (kernels_.empty()) {
-            if (!outside_) complain(column, "this stands outside a kernel", "begin one with .kernel NAME");
+            if (!outside_)
+                complain(column, "this stands outside a kernel", "begin one with .kernel NAME");
             outside_ = true;  // once is enough
             return nullptr;
         }
@@ -189,7 +203,9 @@ class Reader {
 
     void begin_kernel(std::string name) {
         for (const PendingKernel& k : kernels_)
-            if (k.kernel.name == name) return complain(1, "there is a kernel '" + name + "' already, at line " + std::to_string(k.line));
+            if (k.kernel.name == name)
+                return complain(1, "there is a kernel '" + name + "' already, at line " +
+                                       std::to_string(k.line));
         kernels_.emplace_back();
         kernels_.back().kernel.name = std::move(name);
         kernels_.back().line = line_;
@@ -201,12 +217,18 @@ class Reader {
             if (kernels_.empty() || kernels_.back().kernel.name != kernel) begin_kernel(kernel);
             return;
         }
-        if (!kernels_.empty() && kernels_.back().kernel.name == name && kernels_.back().statements.empty()) return;
+        if (!kernels_.empty() && kernels_.back().kernel.name == name &&
+            kernels_.back().statements.empty())
+            return;
         PendingKernel* k = current(column);
         if (!k) return;
-        if (k->fuse_next) complain(column, "a label between the words of a fused barrier", "move it before .fused");
+        if (k->fuse_next)
+            complain(column, "a label between the words of a fused barrier",
+                     "move it before .fused");
         const auto [it, fresh] = k->labels.try_emplace(name, 16 * k->statements.size());
-        if (!fresh) return complain(column, "the label '" + name + "' is there already, at line " + std::to_string(k->label_lines[name]));
+        if (!fresh)
+            return complain(column, "the label '" + name + "' is there already, at line " +
+                                        std::to_string(k->label_lines[name]));
         k->label_lines[name] = line_;
     }
 
@@ -214,7 +236,8 @@ class Reader {
         PendingKernel* k = current(column);
         if (!k) return;
         while (!text.empty() && text.back() == ' ') text.pop_back();
-        if (k->statements.size() >= max_code) return complain(column, "a kernel of more than 4 GiB");
+        if (k->statements.size() >= max_code)
+            return complain(column, "a kernel of more than 4 GiB");
         std::string expanded(3 * text.size() + 64, '\0');
         const int words = sassdec_expand(text.c_str(), expanded.data(), expanded.size());
         if (words <= 1) {
@@ -227,7 +250,8 @@ class Reader {
         expanded.resize(expanded.find('\0'));
         for (size_t at = 0; at <= expanded.size();) {
             const size_t end = std::min(expanded.find('\n', at), expanded.size());
-            k->statements.push_back({line_, column, expanded.substr(at, end - at), text.size(), end != expanded.size()});
+            k->statements.push_back({line_, column, expanded.substr(at, end - at), text.size(),
+                                     end != expanded.size()});
             at = end + 1;
         }
     }
@@ -239,7 +263,8 @@ class Reader {
         }
         const auto v = number(words.list[i].text);
         if (!v || *v > limit) {
-            complain(words.list[i].column, "'" + std::string(words.list[i].text) + "' is no number up to " + std::to_string(limit));
+            complain(words.list[i].column, "'" + std::string(words.list[i].text) +
+                                               "' is no number up to " + std::to_string(limit));
             return std::nullopt;
         }
         return v;
@@ -265,8 +290,10 @@ class Reader {
         const auto size = value(words, 2, 0x10000);
         if (!size) return;
         auto& all = constants_;
-        const uint32_t offset = all.empty() ? 0 : (all.back().offset + all.back().size + 15) / 16 * 16;
-        if (*size == 0 || offset + *size > 0x10000) return complain(words.list[2].column, "bank 3 has 1 to 65536 bytes");
+        const uint32_t offset =
+            all.empty() ? 0 : (all.back().offset + all.back().size + 15) / 16 * 16;
+        if (*size == 0 || offset + *size > 0x10000)
+            return complain(words.list[2].column, "bank 3 has 1 to 65536 bytes");
         all.push_back({std::string(words.list[1].text), offset, *size});
     }
 
@@ -283,14 +310,18 @@ class Reader {
         while (alignment < 8 && p.size % (2 * alignment) == 0) alignment *= 2;
         p.offset = (k.parameter_bytes + alignment - 1) / alignment * alignment;
         if (i + 1 < words.list.size()) {
-            if (words.list[i + 1].text != "at") return complain(words.list[i + 1].column, "expected 'at' and an offset");
+            if (words.list[i + 1].text != "at")
+                return complain(words.list[i + 1].column, "expected 'at' and an offset");
             const auto offset = value(words, i + 2, 32764);
             if (!offset) return;
             p.offset = *offset;
         }
-        if (p.offset + p.size > 32764) return complain(words.list[i].column, "more than 32764 bytes of parameters");
+        if (p.offset + p.size > 32764)
+            return complain(words.list[i].column, "more than 32764 bytes of parameters");
         for (const KernelParameter& other : k.parameters)
-            if (!p.name.empty() && other.name == p.name) return complain(words.list[1].column, "there is a parameter '" + p.name + "' already");
+            if (!p.name.empty() && other.name == p.name)
+                return complain(words.list[1].column,
+                                "there is a parameter '" + p.name + "' already");
         k.parameter_bytes = std::max(k.parameter_bytes, p.offset + p.size);
         k.parameters.push_back(std::move(p));
     }
@@ -299,9 +330,13 @@ class Reader {
     void word(PendingKernel& k, const Words& words) {
         std::string_view text = words.list.size() == 2 ? words.list[1].text : std::string_view();
         if (text.starts_with("0x")) text.remove_prefix(2);
-        if (text.size() != 32 || !std::ranges::all_of(text, [](char c) { return std::isxdigit(static_cast<unsigned char>(c)); }))
-            return complain(words.list[0].column, ".word needs 32 hex digits", "bits 127 to 0 of one instruction");
-        k.statements.push_back({line_, words.list[0].column, std::string(text), 0, k.fuse_next, true});
+        if (text.size() != 32 || !std::ranges::all_of(text, [](char c) {
+                return std::isxdigit(static_cast<unsigned char>(c));
+            }))
+            return complain(words.list[0].column, ".word needs 32 hex digits",
+                            "bits 127 to 0 of one instruction");
+        k.statements.push_back(
+            {line_, words.list[0].column, std::string(text), 0, k.fuse_next, true});
         k.fuse_next = false;
     }
 
@@ -309,17 +344,21 @@ class Reader {
         const Words words(line, column);
         const std::string_view name = words.list[0].text;
         if (name == ".target" || name == ".arch") {
-            if (words.list.size() != 2) return complain(column, std::string(name) + " needs an architecture", "e.g. .target sm_90a");
+            if (words.list.size() != 2)
+                return complain(column, std::string(name) + " needs an architecture",
+                                "e.g. .target sm_90a");
             if (!from_command_line_) set_arch(words.list[1].text, line_, words.list[1].column);
             return;
         }
         if (name == ".kernel") {
-            if (words.list.size() != 2 || !std::ranges::all_of(words.list[1].text, is_name)) return complain(column, ".kernel needs a name");
+            if (words.list.size() != 2 || !std::ranges::all_of(words.list[1].text, is_name))
+                return complain(column, ".kernel needs a name");
             return begin_kernel(std::string(words.list[1].text));
         }
         if (name == ".constant") return constant(words);
         if (name == ".section") {  // of a listing
-            if (words.list.size() > 1 && words.list[1].text.starts_with(".text.")) label(std::string(words.list[1].text), column);
+            if (words.list.size() > 1 && words.list[1].text.starts_with(".text."))
+                label(std::string(words.list[1].text), column);
             return;
         }
         if (is_listing_directive(name)) return;
@@ -347,11 +386,13 @@ class Reader {
             return;
         }
         complain(column, "unknown directive '" + std::string(name) + "'",
-                 ".target .constant .kernel .registers .shared .local .barriers .param .max_threads .required_threads .max_registers .cluster .word .fused");
+                 ".target .constant .kernel .registers .shared .local .barriers .param "
+                 ".max_threads .required_threads .max_registers .cluster .word .fused");
     }
 
     // c[0x0][NAME] of a parameter -> its offset.
-    static std::string with_parameters(const std::string& text, const AssembledKernel& k, uint32_t base) {
+    static std::string with_parameters(const std::string& text, const AssembledKernel& k,
+                                       uint32_t base) {
         std::string out = text;
         for (const KernelParameter& p : k.parameters) {
             if (p.name.empty()) continue;
@@ -362,7 +403,10 @@ class Reader {
                     uint32_t offset = base + p.offset;
                     if (end == "+") {  // [NAME+4]
                         const size_t close = out.find(']', at);
-                        const auto more = close == std::string::npos ? std::nullopt : number(std::string_view(out).substr(at + want.size(), close - at - want.size()));
+                        const auto more = close == std::string::npos
+                                              ? std::nullopt
+                                              : number(std::string_view(out).substr(
+                                                    at + want.size(), close - at - want.size()));
                         if (!more) return out;
                         offset += *more;
                         std::snprintf(hex, sizeof hex, "[0x%x", offset);
@@ -378,24 +422,31 @@ class Reader {
     }
 
     static int find_label(void* user, const char* name, size_t length, uint64_t* address) {
-        const auto& labels = *static_cast<const std::map<std::string, uint64_t, std::less<>>*>(user);
+        const auto& labels =
+            *static_cast<const std::map<std::string, uint64_t, std::less<>>*>(user);
         const auto found = labels.find(std::string_view(name, length));
         if (found == labels.end()) return 0;
         *address = found->second;
         return 1;
     }
 
-    // Where an instruction of a relocatable cubin's listing names what it will hold, `(table), 32@lo((k + .L_x_0@srel)); npos.
+    // Where an instruction of a relocatable cubin's listing names what it will hold, `(table),
+    // 32@lo((k + .L_x_0@srel)); npos.
     static size_t name_for_linker(const std::string& text) {
         size_t first = std::string::npos;
-        for (const char* start : {"32@lo(", "32@hi(", "fun@", "`("}) first = std::min(first, text.find(start));
+        for (const char* start : {"32@lo(", "32@hi(", "fun@", "`("})
+            first = std::min(first, text.find(start));
         return first;
     }
 
     void finish(PendingKernel& pending) {
         AssembledKernel& k = pending.kernel;
-        if (pending.statements.empty()) return complain_at(pending.line, 1, "the kernel '" + k.name + "' has no code", "it needs at least EXIT");
-        if (pending.fuse_next) return complain_at(pending.line, 1, "a .fused directive without an instruction after it");
+        if (pending.statements.empty())
+            return complain_at(pending.line, 1, "the kernel '" + k.name + "' has no code",
+                               "it needs at least EXIT");
+        if (pending.fuse_next)
+            return complain_at(pending.line, 1,
+                               "a .fused directive without an instruction after it");
         pending.labels.try_emplace(k.name, 0);
         uint32_t used = 0, barriers = 0;
         for (size_t i = 0; i < pending.statements.size() && out_.size() < max_diagnostics; ++i) {
@@ -409,16 +460,24 @@ class Reader {
                 const std::string text = with_parameters(s.text, k, parameter_base(name_.sm));
                 sassdec_asm_options options{sizeof options, find_label, &pending.labels};
                 sassdec_asm_error error;
-                if (sassdec_assemble(arch_, text.c_str(), pc, &options, word.data(), &error) != SASSDEC_OK) {
+                if (sassdec_assemble(arch_, text.c_str(), pc, &options, word.data(), &error) !=
+                    SASSDEC_OK) {
                     const size_t at = name_for_linker(text);
-                    if (at != std::string::npos && std::string_view(error.reason) != "unknown label") {
-                        complain_at(s.line, s.column + static_cast<unsigned>(at), "a name that a linker replaces: a .sass file has no relocations",
-                                    "write the number, or list the linked cubin; disasm --exact lists a relocatable one with the numbers that it holds");
+                    if (at != std::string::npos &&
+                        std::string_view(error.reason) != "unknown label") {
+                        complain_at(
+                            s.line, s.column + static_cast<unsigned>(at),
+                            "a name that a linker replaces: a .sass file has no relocations",
+                            "write the number, or list the linked cubin; disasm --exact lists a "
+                            "relocatable one with the numbers that it holds");
                         continue;
                     }
                     // Where the file's text was replaced, columns keep their distance from the end.
                     const size_t column = error.column + s.written;
-                    complain_at(s.line, s.column + static_cast<unsigned>(column > text.size() ? column - text.size() - 1 : 0), error.reason);
+                    complain_at(s.line,
+                                s.column + static_cast<unsigned>(
+                                               column > text.size() ? column - text.size() - 1 : 0),
+                                error.reason);
                     continue;
                 }
             }
@@ -434,17 +493,25 @@ class Reader {
             }
             k.words.push_back(word);
         }
-        if (k.registers == 0) k.registers = std::clamp(used + extra_registers, least_registers, most_registers);
-        if (used > k.registers) complain_at(pending.line, 1, "the code of '" + k.name + "' uses " + std::to_string(used) + " registers, .registers says " + std::to_string(k.registers));
+        if (k.registers == 0)
+            k.registers = std::clamp(used + extra_registers, least_registers, most_registers);
+        if (used > k.registers)
+            complain_at(pending.line, 1,
+                        "the code of '" + k.name + "' uses " + std::to_string(used) +
+                            " registers, .registers says " + std::to_string(k.registers));
         k.barriers = std::max(k.barriers, barriers);
         pad(k);
     }
 
     void check_fused(const PendingKernel& pending, size_t i) {
         const Statement& s = pending.statements[i];
-        const auto guard = [](const std::string& text) { return text.starts_with('@') ? text.substr(0, text.find(' ')) : std::string(); };
-        if (i + 1 == pending.statements.size() || guard(s.text) != guard(pending.statements[i + 1].text))
-            complain_at(s.line, s.column, "a fused instruction needs its partner after it, with the same guard");
+        const auto guard = [](const std::string& text) {
+            return text.starts_with('@') ? text.substr(0, text.find(' ')) : std::string();
+        };
+        if (i + 1 == pending.statements.size() ||
+            guard(s.text) != guard(pending.statements[i + 1].text))
+            complain_at(s.line, s.column,
+                        "a fused instruction needs its partner after it, with the same guard");
     }
 
     // Registers that the instruction needs to exist: the highest it names, plus one.
@@ -452,35 +519,43 @@ class Reader {
         sassdec_regset read, written;
         sassdec_registers(&insn, &read, &written);
         for (int i = 255; i-- > 0;)
-            if ((read.r[i / 64] | written.r[i / 64]) >> (i % 64) & 1) return static_cast<uint32_t>(i) + 1;
+            if ((read.r[i / 64] | written.r[i / 64]) >> (i % 64) & 1)
+                return static_cast<uint32_t>(i) + 1;
         return 0;
     }
 
     // BAR names a barrier by number, or by a register: then it may be any.
     static uint32_t named_barriers(const sassdec_insn& insn) {
-        if (std::string_view(sassdec_mnemonic(&insn)) != "BAR" && !std::string_view(sassdec_mnemonic(&insn)).starts_with("BAR.")) return 0;
+        if (std::string_view(sassdec_mnemonic(&insn)) != "BAR" &&
+            !std::string_view(sassdec_mnemonic(&insn)).starts_with("BAR."))
+            return 0;
         for (unsigned i = 0; i < insn.operand_count; ++i) {
             const sassdec_operand& o = insn.operand[i];
             if (o.flags & SASSDEC_HIDDEN) continue;
-            if (o.kind == SASSDEC_OP_IMM) return static_cast<uint32_t>(std::clamp<int64_t>(o.imm + 1, 1, 16));
+            if (o.kind == SASSDEC_OP_IMM)
+                return static_cast<uint32_t>(std::clamp<int64_t>(o.imm + 1, 1, 16));
             if (o.kind == SASSDEC_OP_REG) return 16;
         }
         return 1;
     }
 
-    // The end of a kernel as compilers leave it: a branch to itself, then NOPs up to the next 128 bytes. The fetch unit
-    // reads ahead of the last instruction.
+    // The end of a kernel as compilers leave it: a branch to itself, then NOPs up to the next 128
+    // bytes. The fetch unit reads ahead of the last instruction.
     void pad(AssembledKernel& k) {
         if (!out_.empty()) return;
         const auto put = [&](const char* text) {
             std::array<uint64_t, 2> word{};
             char line[64];
-            std::snprintf(line, sizeof line, text, static_cast<unsigned long long>(16 * k.words.size()));
-            if (sassdec_assemble(arch_, line, 16 * k.words.size(), nullptr, word.data(), nullptr) == SASSDEC_OK) k.words.push_back(word);
+            std::snprintf(line, sizeof line, text,
+                          static_cast<unsigned long long>(16 * k.words.size()));
+            if (sassdec_assemble(arch_, line, 16 * k.words.size(), nullptr, word.data(), nullptr) ==
+                SASSDEC_OK)
+                k.words.push_back(word);
         };
         sassdec_insn last;
         sassdec_decode(arch_, k.words.back().data(), 16 * (k.words.size() - 1), &last);
-        const bool ended = (last.groups & SASSDEC_GROUP_BRANCH) || std::string_view(sassdec_mnemonic(&last)) == "NOP";
+        const bool ended = (last.groups & SASSDEC_GROUP_BRANCH) ||
+                           std::string_view(sassdec_mnemonic(&last)) == "NOP";
         if (!ended) put("BRA 0x%llx");  // a listing brings its own end
         while (k.words.size() % 8 != 0) put("NOP");
     }
@@ -496,7 +571,8 @@ class Reader {
 
 }  // namespace
 
-std::optional<AssembledModule> read_sass(const std::string& text, const std::string& default_arch, std::vector<Diagnostic>& diagnostics) {
+std::optional<AssembledModule> read_sass(const std::string& text, const std::string& default_arch,
+                                         std::vector<Diagnostic>& diagnostics) {
     return Reader(default_arch, diagnostics).run(text);
 }
 

@@ -17,14 +17,14 @@ struct Layout {
         nsmid, total_shared, nclusterid, cluster_nctaid, cluster_rank, param_window, const_window,
         explicit_cluster, per_cluster;
 };
-constexpr Layout turing{0x0,  0xc,  0x28,  0x18,   0x20,   0x88,   0x2c, 0x30,
-                        0x10c, absent, absent, absent, absent, 0x40, 0x50, absent, absent};
-constexpr Layout ampere{0x0,  0xc,  0x28,  0x18,   0x20,   0x88,   0x2c, 0x30,
-                        0x10c, 0x114, absent, absent, absent, 0x40, 0x50, absent, absent};
-constexpr Layout hopper{0x0,  0xc,  0x28,  absent, 0x20,   0x40,   0x2c, 0x30,
-                        0x10c, 0x114, 0x15c, 0x144, 0x188, 0x198, 0xd0, 0x140, 0x150};
-constexpr Layout blackwell{0x360, 0x370, 0x37c, absent, 0x2f8, 0x250, 0x2ac, 0x140,
-                           0x2d0, 0x16c, 0x2c0, 0x2a0, 0x2cc, 0x348, 0x120, 0x36c, 0x2b0};
+constexpr Layout turing{0x0,    0xc,    0x28,   0x18,   0x20, 0x88, 0x2c,   0x30,  0x10c,
+                        absent, absent, absent, absent, 0x40, 0x50, absent, absent};
+constexpr Layout ampere{0x0,   0xc,    0x28,   0x18,   0x20, 0x88, 0x2c,   0x30,  0x10c,
+                        0x114, absent, absent, absent, 0x40, 0x50, absent, absent};
+constexpr Layout hopper{0x0,   0xc,   0x28,  absent, 0x20,  0x40, 0x2c,  0x30, 0x10c,
+                        0x114, 0x15c, 0x144, 0x188,  0x198, 0xd0, 0x140, 0x150};
+constexpr Layout blackwell{0x360, 0x370, 0x37c, absent, 0x2f8, 0x250, 0x2ac, 0x140, 0x2d0,
+                           0x16c, 0x2c0, 0x2a0, 0x2cc,  0x348, 0x120, 0x36c, 0x2b0};
 
 const Layout& layout_of(uint32_t sm) {
     return sm >= 100 ? blackwell : sm >= 90 ? hopper : sm >= 80 ? ampere : turing;
@@ -57,8 +57,8 @@ void fill_bank0(std::vector<std::byte>& bank, uint32_t sm, const Bank0Values& v)
     // envreg1:envreg2 = high:low word of the grid workspace {u32 size; u32 barrier}
     put(at.envreg + 4, static_cast<uint32_t>(v.grid_workspace >> 32));
     put(at.envreg + 8, static_cast<uint32_t>(v.grid_workspace));
-    // sm_90 as an H200 has it for eleven cluster shapes. Code finds its cluster by multiplying %ctaid
-    // with the reciprocal of the cluster's size, rounded to the nearest float.
+    // sm_90 as an H200 has it for eleven cluster shapes. Code finds its cluster by multiplying
+    // %ctaid with the reciprocal of the cluster's size, rounded to the nearest float.
     if (at.cluster_nctaid != absent) {
         put3(at.nclusterid,
              {v.grid.x / v.cluster.x, v.grid.y / v.cluster.y, v.grid.z / v.cluster.z});
@@ -66,7 +66,8 @@ void fill_bank0(std::vector<std::byte>& bank, uint32_t sm, const Bank0Values& v)
         const auto reciprocal = [&](uint32_t n) {
             return std::bit_cast<uint32_t>(1.0f / static_cast<float>(n));
         };
-        put3(at.per_cluster, {reciprocal(v.cluster.x), reciprocal(v.cluster.y), reciprocal(v.cluster.z)});
+        put3(at.per_cluster,
+             {reciprocal(v.cluster.x), reciprocal(v.cluster.y), reciprocal(v.cluster.z)});
         put(at.explicit_cluster, v.explicit_cluster);
         put(at.cluster_rank, static_cast<uint32_t>(v.cluster.count()));
     }

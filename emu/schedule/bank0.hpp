@@ -13,11 +13,11 @@ namespace sassemu {
 struct Bank0Values {
     Dim3 block, grid, cluster;
     bool explicit_cluster = false;
-    uint32_t param_base = 0;       // bytes into the bank
-    uint32_t stack_top = 0;        // initial R1
-    uint32_t dynamic_shared = 0;   // bytes
+    uint32_t param_base = 0;      // bytes into the bank
+    uint32_t stack_top = 0;       // initial R1
+    uint32_t dynamic_shared = 0;  // bytes
     uint64_t grid_id = 0;
-    uint64_t grid_workspace = 0;   // cooperative launches; 0 otherwise
+    uint64_t grid_workspace = 0;  // cooperative launches; 0 otherwise
     uint32_t sms = 1;
     uint32_t reserved_shared = 0;  // bytes at address 0 that %total_smem_size leaves out
 };

@@ -1,6 +1,6 @@
-// CTA barriers 0..15 (PTX ISA, "bar, barrier"). Arrivals are counted per thread. For a barrier with a
-// thread count, a warp whose live lanes have all arrived counts as 32 threads, as the operand is a
-// multiple of the warp size even where the last warp is short; without a count the barrier opens
+// CTA barriers 0..15 (PTX ISA, "bar, barrier"). Arrivals are counted per thread. For a barrier with
+// a thread count, a warp whose live lanes have all arrived counts as 32 threads, as the operand is
+// a multiple of the warp size even where the last warp is short; without a count the barrier opens
 // when every live thread of the CTA has arrived.
 #include <string>
 
@@ -35,7 +35,8 @@ void open(Cta& cta, uint32_t id) {
         uint32_t waiting[32] = {};
         for (uint32_t i = 0; i < cta.warp_count; ++i)
             for (uint32_t k = 0; k < cta.warps[i].paths_used; ++k)
-                if (const Path& p = cta.warps[i].paths[k]; p.state == PathState::at_bar && p.barrier == id)
+                if (const Path& p = cta.warps[i].paths[k];
+                    p.state == PathState::at_bar && p.barrier == id)
                     waiting[i] |= p.lanes;
         events::barrier_complete(*hooks, cta, id, b, waiting);
     }

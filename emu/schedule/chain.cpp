@@ -6,7 +6,8 @@
 
 namespace sassemu {
 
-Chain::Chain(size_t launches, AgentOrder order, Chooser& chooser) : order_(order), chooser_(chooser) {
+Chain::Chain(size_t launches, AgentOrder order, Chooser& chooser)
+    : order_(order), chooser_(chooser) {
     for (size_t i = 0; i < launches; ++i) {
         auto link = std::make_unique<Link>();
         link->chain_ = this;
@@ -52,9 +53,10 @@ void Chain::run(const std::function<bool(size_t, Link&)>& launch) {
         for (size_t i = 0; i < count; ++i)
             if (can_run(*links_[i])) able.push_back(i);
         if (able.empty()) break;
-        const size_t chosen = order_ == AgentOrder::random
-                                  ? able[chooser_.pick(ChoicePoint::launch, static_cast<uint32_t>(able.size()))]
-                                  : able.back();
+        const size_t chosen =
+            order_ == AgentOrder::random
+                ? able[chooser_.pick(ChoicePoint::launch, static_cast<uint32_t>(able.size()))]
+                : able.back();
         resume(*links_[chosen], launch, chosen);
         if (!links_[chosen]->failed_) continue;
         count = chosen;
@@ -102,7 +104,8 @@ void Engine::give_way_to_chain() {
             for (uint32_t r = 0; r < slot->cluster.size && !slot->fresh; ++r) {
                 Cta& cta = *slot->cluster.cta[r];
                 for (uint32_t i = 0; i < cta.warp_count && cta.live_threads; ++i)
-                    for (uint32_t k = 0; k < cta.warps[i].paths_used; ++k) act(cta, cta.warps[i].paths[k]);
+                    for (uint32_t k = 0; k < cta.warps[i].paths_used; ++k)
+                        act(cta, cta.warps[i].paths[k]);
             }
     };
     bool triggered = !unclaimed(), can_go_on = false;

@@ -34,10 +34,13 @@ class Seeded : public Chooser {
     uint64_t seed_, number_ = 0;
 };
 
-// The schedules of schedules.hpp. The engine asks for warps by `next_warp`: 0 is the usual order, k warp k - 1.
+// The schedules of schedules.hpp. The engine asks for warps by `next_warp`: 0 is the usual order, k
+// warp k - 1.
 class Scheduled : public Chooser {
   public:
-    explicit Scheduled(uint64_t seed) : seed_(seed), schedule_(schedule_of(seed)) { last_.fill(~0u); }
+    explicit Scheduled(uint64_t seed) : seed_(seed), schedule_(schedule_of(seed)) {
+        last_.fill(~0u);
+    }
     uint32_t pick(ChoicePoint point, uint32_t count) override {
         const uint64_t r = mix(seed_ + 0x9e3779b97f4a7c15u * ++number_);
         const auto any = static_cast<uint32_t>((r >> 32) * count >> 32);
@@ -49,12 +52,15 @@ class Scheduled : public Chooser {
                 return best(count, point == ChoicePoint::next_warp ? number_ % 4 : 0);
             case Schedule::starving: {
                 const auto victim = static_cast<uint32_t>(mix(seed_ + where) % count);
-                return any == victim && count > 1 ? (any + 1 + static_cast<uint32_t>(r % (count - 1))) % count : any;
+                return any == victim && count > 1
+                           ? (any + 1 + static_cast<uint32_t>(r % (count - 1))) % count
+                           : any;
             }
             case Schedule::bursts:
                 if (r % changes == 0 || last_[where] >= count) last_[where] = any;
                 return last_[where];
-            default: return any;
+            default:
+                return any;
         }
     }
 

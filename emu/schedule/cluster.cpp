@@ -1,5 +1,6 @@
-// Clusters: how their CTAs take turns, and what they share: a barrier (PTX ISA, "barrier.cluster"), each other's
-// shared memory, and mbarrier objects in it. One worker runs a cluster at a time, so all of this is plain code.
+// Clusters: how their CTAs take turns, and what they share: a barrier (PTX ISA, "barrier.cluster"),
+// each other's shared memory, and mbarrier objects in it. One worker runs a cluster at a time, so
+// all of this is plain code.
 #include <algorithm>
 #include <string>
 
@@ -20,8 +21,8 @@ void each_warp(Cluster& cluster, F&& act) {
 }
 
 std::string text_of(const Mbarrier& b) {
-    std::string text = "phase " + std::to_string(b.phase) + ", " + std::to_string(b.pending) + " of " +
-                       std::to_string(b.expected) + " arrivals pending";
+    std::string text = "phase " + std::to_string(b.phase) + ", " + std::to_string(b.pending) +
+                       " of " + std::to_string(b.expected) + " arrivals pending";
     if (b.transactions > 0) text += ", " + std::to_string(b.transactions) + " bytes missing";
     if (b.transactions < 0)
         text += ", " + std::to_string(-b.transactions) + " bytes more than expected so far";
@@ -33,9 +34,8 @@ std::string text_of(const Mbarrier& b) {
 // All lanes that have not exited must arrive.
 void recheck_cluster(Cluster& cluster) {
     bool all = true;
-    each_warp(cluster, [&](Cta& cta, Warp& w) {
-        all &= (w.live & ~cta.cluster_arrived[w.index]) == 0;
-    });
+    each_warp(cluster,
+              [&](Cta& cta, Warp& w) { all &= (w.live & ~cta.cluster_arrived[w.index]) == 0; });
     if (!all) return;
     cluster.open = false;
     if (Hooks* hooks = engine(*cluster.cta[0]).hooks())
@@ -63,9 +63,9 @@ namespace paths {
 const Op* cluster_arrive(Warp& w, const Op* op, uint32_t lanes) {
     Cta& cta = *w.cta;
     if (cta.cluster_owed[w.index] & lanes)
-        return engine(w).fault(w, op, cta.cluster_owed[w.index] & lanes, FaultKind::barrier_misuse,
-                               "a thread arrives again at the cluster's barrier without having waited",
-                               false, 0);
+        return engine(w).fault(
+            w, op, cta.cluster_owed[w.index] & lanes, FaultKind::barrier_misuse,
+            "a thread arrives again at the cluster's barrier without having waited", false, 0);
     if (Hooks* hooks = engine(w).hooks()) events::cluster_arrive(*hooks, w, op, lanes);
     if (w.in_flight) engine(w).drain(w);
     ++w.effects;
@@ -80,7 +80,8 @@ const Op* cluster_wait(Warp& w, const Op* op, uint32_t lanes) {
     Cta& cta = *w.cta;
     if (lanes & ~cta.cluster_owed[w.index])
         return engine(w).fault(w, op, lanes & ~cta.cluster_owed[w.index], FaultKind::barrier_misuse,
-                               "a thread waits at the cluster's barrier without having arrived", false, 0);
+                               "a thread waits at the cluster's barrier without having arrived",
+                               false, 0);
     ++w.effects;
     cta.cluster_owed[w.index] &= ~lanes;
     if (Hooks* hooks = engine(w).hooks()) events::cluster_wait(*hooks, w, op, lanes);
@@ -116,7 +117,8 @@ std::byte* shared(Warp& w, const Op* op, uint32_t lane, uint32_t address, uint32
     return cta.shared + at;
 }
 
-bool mbarrier(Warp& w, const Op* op, uint32_t lane, uint32_t address, const MbarrierChange& change) {
+bool mbarrier(Warp& w, const Op* op, uint32_t lane, uint32_t address,
+              const MbarrierChange& change) {
     std::byte* object = shared(w, op, lane, address, 8);
     if (!object) return false;
     if (change.counters) {
@@ -130,14 +132,15 @@ bool mbarrier(Warp& w, const Op* op, uint32_t lane, uint32_t address, const Mbar
     Mbarrier b = Mbarrier::decode(host::load<uint64_t>(object));
     const Mbarrier before = b;
     const char* broken = b.apply(change);
-    if (Hooks* hooks = engine(w).hooks()) events::mbarrier_change(*hooks, w, op, lane, address, change, before, b, broken);
+    if (Hooks* hooks = engine(w).hooks())
+        events::mbarrier_change(*hooks, w, op, lane, address, change, before, b, broken);
     // The shared-memory pipeline of an SM is in order: earlier loads are done before an arrival.
     if (w.in_flight) engine(w).drain(w);
     if (broken) {
         engine(w).fault(w, op, 1u << lane, FaultKind::barrier_misuse,
-                        std::string(broken) + ": mbarrier in " + text_of(before) + ", this instruction adds " +
-                            std::to_string(change.arrivals) + " arrivals and expects " +
-                            std::to_string(change.expect) + " bytes",
+                        std::string(broken) + ": mbarrier in " + text_of(before) +
+                            ", this instruction adds " + std::to_string(change.arrivals) +
+                            " arrivals and expects " + std::to_string(change.expect) + " bytes",
                         true, address);
         return false;
     }
@@ -190,8 +193,8 @@ bool Engine::wake_cluster(CtaSlot& slot) {
     return any;
 }
 
-// Nothing else can run: the time of every suspended try_wait is up. Its path looks at its loop again,
-// from the next back edge on, so that a loop which only waits is found to spin.
+// Nothing else can run: the time of every suspended try_wait is up. Its path looks at its loop
+// again, from the next back edge on, so that a loop which only waits is found to spin.
 bool Engine::time_out_waits(CtaSlot& slot) {
     bool any = false;
     each_warp(slot.cluster, [&](Cta&, Warp& w) {

@@ -33,8 +33,8 @@ Result<DeviceProfile> device_profile(std::string_view name) {
     std::string known;
     for (const Profile& p : profiles) {
         if (name == p.name)
-            return DeviceProfile{p.name, p.sms, p.shared_per_sm, p.shared_per_cta, 65536,
-                                 p.ctas, p.threads};
+            return DeviceProfile{p.name, p.sms,  p.shared_per_sm, p.shared_per_cta,
+                                 65536,  p.ctas, p.threads};
         known += (known.empty() ? "" : ", ") + std::string(p.name);
     }
     return Error{ErrorCode::usage, "device '" + std::string(name) + "'", "no such profile",

@@ -1,5 +1,5 @@
-// The scheduler of one launch. TBB lends workers; each takes CTAs from our own queue, runs one for a
-// slice and puts it back. Nothing depends on two workers running at once, no worker waits while a
+// The scheduler of one launch. TBB lends workers; each takes CTAs from our own queue, runs one for
+// a slice and puts it back. Nothing depends on two workers running at once, no worker waits while a
 // CTA could run, and when none can, the launch ends with a report of who waits for what.
 #include "emu/schedule/engine.hpp"
 
@@ -7,8 +7,8 @@
 #include <tbb/task_group.h>
 
 #include <algorithm>
-#include <utility>
 #include <cstring>
+#include <utility>
 
 #include "emu/plugin/hooks.hpp"
 #include "emu/schedule/paths.hpp"
@@ -35,12 +35,16 @@ constexpr uint64_t report_after = 16 * path_quantum;
 
 bool can_run(const Warp& w) {
     bool runnable = false;
-    for (uint32_t k = 0; k < w.paths_used && w.live; ++k) runnable |= w.paths[k].state == PathState::runnable;
+    for (uint32_t k = 0; k < w.paths_used && w.live; ++k)
+        runnable |= w.paths[k].state == PathState::runnable;
     return runnable;
 }
 
-// Whether a schedule (schedules.hpp) leaves what is usual, one time in `count`. Asked with plugins only: they look at orders.
-bool turns_away(Chooser& chooser, uint32_t count) { return chooser.pick(ChoicePoint::next_warp, count) == count - 1; }
+// Whether a schedule (schedules.hpp) leaves what is usual, one time in `count`. Asked with plugins
+// only: they look at orders.
+bool turns_away(Chooser& chooser, uint32_t count) {
+    return chooser.pick(ChoicePoint::next_warp, count) == count - 1;
+}
 
 }  // namespace
 
@@ -104,8 +108,7 @@ LaunchResult Engine::run() {
     s.threads = std::max(1u, workers_);
     s.ctas = sum_.ctas;
     s.bytes_per_resident_cta = cache_.empty() ? 0 : cache_.back()->arena_bytes + sizeof(CtaSlot);
-    s.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+    s.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
     return std::move(result_);
 }
 
@@ -122,7 +125,9 @@ void Engine::work() {
         if (worker.claimed.begin < worker.claimed.end) returned_.push_back(worker.claimed);
         worker.claimed = {};
         switch (outcome) {
-            case Outcome::done: retire(*slot); break;
+            case Outcome::done:
+                retire(*slot);
+                break;
             case Outcome::expired:
                 // A CTA that only reads waits for another one; a long one lets others run too.
                 if (slot->quiet_slices < others_first && slot->cta.slices % 16)
@@ -130,8 +135,11 @@ void Engine::work() {
                 else
                     runnable_.push_back(slot);
                 break;
-            case Outcome::blocked: blocked_.push_back(slot); break;
-            case Outcome::stopped: break;
+            case Outcome::blocked:
+                blocked_.push_back(slot);
+                break;
+            case Outcome::stopped:
+                break;
         }
         changed_.notify_all();
     }
@@ -150,9 +158,11 @@ Engine::Outcome Engine::run_ctas(CtaSlot& slot, Worker& worker) {
             prepare(slot);
             worker.ctas += slot.cluster.size;
         }
-        Outcome outcome = slot.cluster.size > 1 ? run_cluster(slot, worker) : run_slice(slot, worker);
+        Outcome outcome =
+            slot.cluster.size > 1 ? run_cluster(slot, worker) : run_slice(slot, worker);
         // Nobody gets on without the copies that are under way: the oldest is performed.
-        const bool stuck = outcome == Outcome::blocked || (outcome == Outcome::expired && slot.quiet_slices);
+        const bool stuck =
+            outcome == Outcome::blocked || (outcome == Outcome::expired && slot.quiet_slices);
         if (stuck && slot.agents.act()) outcome = Outcome::expired;
         if (outcome != Outcome::done) return outcome;
         for (uint32_t r = 0; r < slot.cluster.size; ++r) {
@@ -170,14 +180,17 @@ CtaSlot* Engine::next(std::unique_lock<std::mutex>& lock, Worker& worker) {
     for (;;) {
         if (launch_.stop.load(std::memory_order_relaxed)) return nullptr;
         const bool can_admit = unclaimed() && resident_ < settings_.resident_limit;
-        // CTAs run to their end one after the other, unless one may be waiting for a CTA that is not
-        // resident yet: pure spins are blocked by now, others have not written for long, or take very
-        // long (at 16, 32, 64, ... slices, so that memory hardly grows with a kernel's length).
+        // CTAs run to their end one after the other, unless one may be waiting for a CTA that is
+        // not resident yet: pure spins are blocked by now, others have not written for long, or
+        // take very long (at 16, 32, 64, ... slices, so that memory hardly grows with a kernel's
+        // length).
         const auto may_wait = [](const CtaSlot& s) {
-            return s.quiet_slices >= others_first || (s.cta.slices >= 16 && std::has_single_bit(s.cta.slices));
+            return s.quiet_slices >= others_first ||
+                   (s.cta.slices >= 16 && std::has_single_bit(s.cta.slices));
         };
         const bool others_too = settings_.hooks && turns_away(chooser_, 2);
-        if (can_admit && (runnable_.empty() || may_wait(*runnable_.front()) || others_too)) return admit(worker);
+        if (can_admit && (runnable_.empty() || may_wait(*runnable_.front()) || others_too))
+            return admit(worker);
         const auto spins = [](const CtaSlot* s) { return s->quiet_slices >= others_first; };
         if (held_ && busy_ == 0 && std::all_of(runnable_.begin(), runnable_.end(), spins)) {
             give_way_to_chain();
@@ -244,8 +257,8 @@ CtaSlot* Engine::admit(Worker& worker) {
 void Engine::retire(CtaSlot& slot) {
     short_ctas_ = slot.cta.slices == 1 && slot.cta.clock() < short_cta;
     --resident_;
-    auto it = std::find_if(slots_.begin(), slots_.end(),
-                           [&](const auto& s) { return s.get() == &slot; });
+    auto it =
+        std::find_if(slots_.begin(), slots_.end(), [&](const auto& s) { return s.get() == &slot; });
     cache_.push_back(std::move(*it));
     *it = std::move(slots_.back());
     slots_.pop_back();
@@ -298,7 +311,8 @@ void Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
     cta.id.x = static_cast<uint32_t>(slot.unit % across) * per.x + rank % per.x;
     cta.id.y = static_cast<uint32_t>(slot.unit / across % down) * per.y + rank / per.x % per.y;
     cta.id.z = static_cast<uint32_t>(slot.unit / across / down) * per.z + rank / per.x / per.y;
-    cta.linear = cta.id.x + uint64_t{launch_.grid.x} * (cta.id.y + uint64_t{launch_.grid.y} * cta.id.z);
+    cta.linear =
+        cta.id.x + uint64_t{launch_.grid.x} * (cta.id.y + uint64_t{launch_.grid.y} * cta.id.z);
     cta.warp_count = warps;
     cta.threads = cta.live_threads = threads;
     cta.shared_bytes = launch_.shared_bytes;
@@ -372,7 +386,8 @@ void Engine::check_limits() {
                                      " warp instructions");
     else if (settings_.seconds > 0 && std::chrono::steady_clock::now() >= deadline_)
         end(LaunchStatus::limit,
-            "kernel '" + kernel_ + "' reached its time limit; raise --time-limit if it is not stuck");
+            "kernel '" + kernel_ +
+                "' reached its time limit; raise --time-limit if it is not stuck");
 }
 
 Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
@@ -420,7 +435,9 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
             continue;
         }
         if (!progress && !wake_parked(slot)) return Outcome::blocked;
-        if (ran >= cta_slice_ || !progress || slot.gives_way || (settings_.hooks && turns_away(chooser_, 8))) break;
+        if (ran >= cta_slice_ || !progress || slot.gives_way ||
+            (settings_.hooks && turns_away(chooser_, 8)))
+            break;
     }
     report(worker);
     check_limits();
@@ -488,8 +505,8 @@ void Engine::watch_spin(CtaSlot& slot, Warp& w) {
     do {
         w.quantum_end = w.issued;  // stop at the next back edge
         run_path(w);
-    } while (w.stop == Stop::yielded && w.path().edge && w.path().edge != edge &&
-             w.issued < end && !watch.overflow);
+    } while (w.stop == Stop::yielded && w.path().edge && w.path().edge != edge && w.issued < end &&
+             !watch.overflow);
     w.watch = nullptr;
     if (w.stop != Stop::yielded) return;
     Path& p = w.path();

@@ -37,24 +37,24 @@ struct UniformState {
     uint32_t predicates[8];
 };
 
-// What the engine keeps per CTA beside the machine state. The slot of rank 0 stands for its cluster in
-// the queues and owns the slots of the other ranks.
+// What the engine keeps per CTA beside the machine state. The slot of rank 0 stands for its cluster
+// in the queues and owns the slots of the other ranks.
 struct alignas(64) CtaSlot {
     Cta cta;
-    uint64_t unit = 0;                // index of the cluster (of the CTA, without clusters)
+    uint64_t unit = 0;  // index of the cluster (of the CTA, without clusters)
     Cluster cluster;
-    std::vector<std::unique_ptr<CtaSlot>> others;  // ranks 1, 2, ...
-    async::Agents agents;             // of the cluster
+    std::vector<std::unique_ptr<CtaSlot>> others;    // ranks 1, 2, ...
+    async::Agents agents;                            // of the cluster
     std::unique_ptr<async::CtaTensorMemory> tensor;  // of the CTA; null until something uses it
     std::unique_ptr<std::byte, void (*)(void*)> arena{nullptr, std::free};
     uint64_t arena_bytes = 0;
-    std::vector<Watch> watches;       // of parked paths
+    std::vector<Watch> watches;  // of parked paths
     std::vector<InFlight> in_flight;
     std::vector<UniformState> preempted;  // entry i is free or Path::saved - 1 of one path
     std::vector<uint32_t> preempted_free;
-    uint32_t quiet_slices = 0;        // slices in a row that wrote nothing
-    bool fresh = true;                // admitted, not prepared yet
-    bool gives_way = false;           // a model asked to be asked again
+    uint32_t quiet_slices = 0;  // slices in a row that wrote nothing
+    bool fresh = true;          // admitted, not prepared yet
+    bool gives_way = false;     // a model asked to be asked again
 };
 
 // The slot of any CTA.
@@ -84,15 +84,16 @@ class Engine : public PortHost {
         double seconds = 0;
         const std::atomic<bool>* interrupted = nullptr;
         Hooks* hooks = nullptr;  // plugins; null: none
-        Chain::Link* link = nullptr;  // of the chain that the launch belongs to, if it may overlap others
+        Chain::Link* link =
+            nullptr;  // of the chain that the launch belongs to, if it may overlap others
     };
     Engine(Launch& launch, const LevelTable& level, Chooser& chooser, ServiceCalls& calls,
            SlotCache& cache, Settings settings, std::string kernel, const Op* entry);
     LaunchResult run();
 
     // The part that handlers reach through Services.
-    const Op* fault(Warp&, const Op*, uint32_t lanes, FaultKind, std::string what,
-                    bool has_address, uint64_t address, uint32_t landed = 0);
+    const Op* fault(Warp&, const Op*, uint32_t lanes, FaultKind, std::string what, bool has_address,
+                    uint64_t address, uint32_t landed = 0);
     // Ends the launch: the instruction has no behaviour here, with a reason or without.
     const Op* unsupported(Warp&, const Op*, const std::string& why);
     // Ends the launch with a status that is no fault.
@@ -101,7 +102,8 @@ class Engine : public PortHost {
     ServiceCalls& calls() { return calls_; }
     CtaSlot& slot(Warp& w) { return slot_of(*w.cta); }
     void complete(uint64_t token, uint32_t lanes) override;
-    // The same with the values that a plugin's model gives (null: the bytes as they are). False: no such access.
+    // The same with the values that a plugin's model gives (null: the bytes as they are). False: no
+    // such access.
     bool complete_with(uint64_t token, uint32_t lanes, const uint32_t* values);
     // A load that the model performs later; its destination rows are pending.
     void hold(Warp&, const Op*, const Access&, uint64_t token);
@@ -171,13 +173,13 @@ class Engine : public PortHost {
     std::vector<CtaSlot*> runnable_;  // in turn; short: CTAs run to their end one after the other
     std::vector<CtaSlot*> blocked_;
     std::vector<std::unique_ptr<CtaSlot>> slots_;
-    std::vector<Range> returned_;     // claimed, then given back
+    std::vector<Range> returned_;  // claimed, then given back
     uint64_t next_cta_ = 0, total_ = 0;
     uint32_t workers_ = 1, resident_ = 0, busy_ = 0;
-    std::atomic<uint32_t> held_{0};   // paths that wait for other launches
-    bool short_ctas_ = false;         // the last CTA that ended was short
-    uint64_t epoch_ = 0;              // slices ended
-    Worker sum_;                      // of the workers that have left
+    std::atomic<uint32_t> held_{0};  // paths that wait for other launches
+    bool short_ctas_ = false;        // the last CTA that ended was short
+    uint64_t epoch_ = 0;             // slices ended
+    Worker sum_;                     // of the workers that have left
     std::chrono::steady_clock::time_point started_, deadline_;
     std::mutex fault_mutex_;
     LaunchResult result_;

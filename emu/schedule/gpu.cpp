@@ -34,10 +34,10 @@ struct LoadedModule {
     LinkedImage linked;
     std::vector<uint64_t> data_bases;
     uint64_t code_base = 0;
-    uint64_t bank3 = 0;  // device address of the __constant__ variables
-    BankBytes bank_bytes{};          // of every launch
-    std::vector<std::byte> no_bank;  // zeros, in place of a bank that a kernel lacks
-    std::shared_ptr<CodeImage> code[3];   // by Lowering
+    uint64_t bank3 = 0;                  // device address of the __constant__ variables
+    BankBytes bank_bytes{};              // of every launch
+    std::vector<std::byte> no_bank;      // zeros, in place of a bank that a kernel lacks
+    std::shared_ptr<CodeImage> code[3];  // by Lowering
 };
 
 class GpuImpl final : public Gpu {
@@ -61,7 +61,8 @@ class GpuImpl final : public Gpu {
             textures_.texel = Hooks::texel;
             textures_.texel_user = hooks_.get();
         }
-        if (options_.threads == 0) options_.threads = std::max(1u, std::thread::hardware_concurrency());
+        if (options_.threads == 0)
+            options_.threads = std::max(1u, std::thread::hardware_concurrency());
         return {};
     }
 
@@ -103,8 +104,11 @@ class GpuImpl final : public Gpu {
     Result<uint64_t> create_surface(const TextureDesc& desc) override {
         return textures_.add(desc, true);
     }
-    Result<LaunchResult> launch(const LaunchRequest& request) override { return launch(request, nullptr); }
-    std::vector<Result<LaunchResult>> launch_chain(std::span<const LaunchRequest> requests) override;
+    Result<LaunchResult> launch(const LaunchRequest& request) override {
+        return launch(request, nullptr);
+    }
+    std::vector<Result<LaunchResult>> launch_chain(
+        std::span<const LaunchRequest> requests) override;
     Result<void> prepare(const LaunchRequest& request, PreparedLaunch& out);
     void interrupt() noexcept override { interrupted_.store(true, std::memory_order_relaxed); }
     HostLevel level() const override {
@@ -123,7 +127,8 @@ class GpuImpl final : public Gpu {
     }
     Result<uint64_t> reserve(uint64_t bytes, const AddressSpace::Options& options) {
         auto at = space_.allocate(bytes, options);
-        if (at && hooks_) hooks_->allocated(*at, bytes, options.name, options.flags & Extent::read_only);
+        if (at && hooks_)
+            hooks_->allocated(*at, bytes, options.name, options.flags & Extent::read_only);
         return at;
     }
     Result<LaunchResult> launch(const LaunchRequest& request, Chain::Link* link);
@@ -226,11 +231,13 @@ uint32_t asked_registers(const std::vector<uint8_t>& code, const std::string& ar
         uint64_t word[2];
         std::memcpy(word, code.data() + at, 16);
         sassdec_insn i;
-        if ((word[0] & 0x1ff) != opcode || sassdec_decode(as, word, 0, &i) != SASSDEC_OK || i.id != SASSDEC_ID_USETMAXREG)
+        if ((word[0] & 0x1ff) != opcode || sassdec_decode(as, word, 0, &i) != SASSDEC_OK ||
+            i.id != SASSDEC_ID_USETMAXREG)
             continue;
         uint32_t asked = 255;  // by a uniform register: any number
         for (unsigned k = 0; k < i.operand_count; ++k)
-            if (i.operand[k].kind == SASSDEC_OP_IMM) asked = static_cast<uint32_t>(i.operand[k].imm);
+            if (i.operand[k].kind == SASSDEC_OP_IMM)
+                asked = static_cast<uint32_t>(i.operand[k].imm);
         most = std::max(most, std::min(asked, 255u));
     }
     return most;
@@ -239,7 +246,7 @@ uint32_t asked_registers(const std::vector<uint8_t>& code, const std::string& ar
 CodeImage& GpuImpl::code(LoadedModule& m) {
     // Operands in flight are watched in checked code only.
     const bool defers = hooks_ && hooks_->defers();
-    const Lowering lowering = options_.reference && !defers            ? Lowering::reference
+    const Lowering lowering = options_.reference && !defers          ? Lowering::reference
                               : options_.checked || model_ || defers ? Lowering::checked
                                                                      : Lowering::plain;
     auto& image = m.code[static_cast<int>(lowering)];
@@ -255,7 +262,8 @@ CodeImage& GpuImpl::code(LoadedModule& m) {
             options.max_registers = std::max(options.max_registers, k.registers);
         options.level = level_;
         options.bank_bytes = m.bank_bytes;
-        image = std::make_shared<CodeImage>(m.module, m.linked.code, ServiceCalls::table(), options);
+        image =
+            std::make_shared<CodeImage>(m.module, m.linked.code, ServiceCalls::table(), options);
         if (hooks_) hooks_->instrument(image);
     }
     return *image;
@@ -275,8 +283,9 @@ Result<void> GpuImpl::check(const LaunchRequest& r, const Kernel& k) const {
     const DeviceProfile& d = options_.device;
     if (!r.block.count() || r.block.x > 1024 || r.block.y > 1024 || r.block.z > 64 ||
         r.block.count() > 1024)
-        return bad("block", "(" + std::to_string(r.block.x) + "," + std::to_string(r.block.y) + "," +
-                                std::to_string(r.block.z) + ") is not a valid block",
+        return bad("block",
+                   "(" + std::to_string(r.block.x) + "," + std::to_string(r.block.y) + "," +
+                       std::to_string(r.block.z) + ") is not a valid block",
                    "at most 1024 threads, 1024 x 1024 x 64");
     if (!r.grid.count() || r.grid.x > 0x7fffffffu || r.grid.y > 65535 || r.grid.z > 65535)
         return bad("grid", "is empty or too large", "at most 2^31-1 x 65535 x 65535");
@@ -290,19 +299,19 @@ Result<void> GpuImpl::check(const LaunchRequest& r, const Kernel& k) const {
     if (k.required_threads) {
         const auto& m = *k.required_threads;
         if (r.block.x != m.x || r.block.y != m.y || r.block.z != m.z)
-            return bad("block", "differs from the kernel's required block (" +
-                                    std::to_string(m.x) + "," + std::to_string(m.y) + "," +
-                                    std::to_string(m.z) + ")");
+            return bad("block", "differs from the kernel's required block (" + std::to_string(m.x) +
+                                    "," + std::to_string(m.y) + "," + std::to_string(m.z) + ")");
     }
     const Dim3 cluster = cluster_of(r, k);
-    const std::string shape = "(" + std::to_string(cluster.x) + "," + std::to_string(cluster.y) + "," +
-                              std::to_string(cluster.z) + ")";
+    const std::string shape = "(" + std::to_string(cluster.x) + "," + std::to_string(cluster.y) +
+                              "," + std::to_string(cluster.z) + ")";
     if (!cluster.count() || cluster.count() > Cluster::most)
         return bad("cluster", shape + " is not a valid cluster",
                    "1 to 8 CTAs, 16 where the device allows it");
     if (k.cluster && Extent3{cluster.x, cluster.y, cluster.z} != *k.cluster)
-        return bad("cluster", shape + " differs from the kernel's (" + std::to_string(k.cluster->x) + "," +
-                                  std::to_string(k.cluster->y) + "," + std::to_string(k.cluster->z) + ")");
+        return bad("cluster",
+                   shape + " differs from the kernel's (" + std::to_string(k.cluster->x) + "," +
+                       std::to_string(k.cluster->y) + "," + std::to_string(k.cluster->z) + ")");
     if (k.explicit_cluster && !k.cluster && !r.explicit_cluster)
         return bad("cluster", "the kernel must be launched with the size of its clusters");
     if (k.max_cluster_rank && *k.max_cluster_rank && cluster.count() > *k.max_cluster_rank)
@@ -317,7 +326,8 @@ Result<void> GpuImpl::check(const LaunchRequest& r, const Kernel& k) const {
                                         " bytes of shared memory exceed the device's " +
                                         std::to_string(d.shared_per_cta) + " per CTA");
     if (r.params.size() != k.param_size)
-        return bad("parameters", std::to_string(r.params.size()) + " bytes given, the kernel takes " +
+        return bad("parameters", std::to_string(r.params.size()) +
+                                     " bytes given, the kernel takes " +
                                      std::to_string(k.param_size));
     const uint64_t warps = (r.block.count() + 31) / 32;
     if (warps * 32 * ((k.registers + 7) / 8 * 8) > d.registers_per_sm)
@@ -340,8 +350,11 @@ Result<uint64_t> GpuImpl::workspace() {
 }
 
 std::vector<Result<LaunchResult>> GpuImpl::launch_chain(std::span<const LaunchRequest> requests) {
-    if (requests.size() < 2 || options_.agents == AgentOrder::eager || hooks_ || model_) return Gpu::launch_chain(requests);
-    const auto ended_well = [](const Result<LaunchResult>& r) { return r && r->status == LaunchStatus::ok; };
+    if (requests.size() < 2 || options_.agents == AgentOrder::eager || hooks_ || model_)
+        return Gpu::launch_chain(requests);
+    const auto ended_well = [](const Result<LaunchResult>& r) {
+        return r && r->status == LaunchStatus::ok;
+    };
     std::vector<std::optional<Result<LaunchResult>>> of(requests.size());
     Chain chain(requests.size(), options_.agents, *chooser_);
     chain.run([&](size_t i, Chain::Link& link) {
@@ -391,7 +404,8 @@ Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out)
     launch.dynamic_shared = request.dynamic_shared;
     const uint64_t own = std::max({k.min_stack_size, k.frame_size, k.crs_stack_size});
     const uint64_t stack = std::max<uint64_t>(options_.stack_bytes, own);
-    launch.local_bytes = static_cast<uint32_t>(std::min<uint64_t>((stack + 15) / 16 * 16, 512 << 10));
+    launch.local_bytes =
+        static_cast<uint32_t>(std::min<uint64_t>((stack + 15) / 16 * 16, 512 << 10));
     launch.arch = m.module->arch().sm;
     launch.id = ++launches_;
     launch.start_ns = launches_ * 1000000;
@@ -418,7 +432,9 @@ Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out)
     fill_bank0(bank0, launch.arch, values);
     std::copy(request.params.begin(), request.params.end(), bank0.begin() + k.param_base);
 
-    const auto base = [&](Base of) -> const std::byte*& { return launch.base[static_cast<size_t>(of)]; };
+    const auto base = [&](Base of) -> const std::byte*& {
+        return launch.base[static_cast<size_t>(of)];
+    };
     base(Base::immediate) = image.immediates();
     base(Base::bank0) = bank0.data();
     base(Base::bank2) = base(Base::bank4) = m.no_bank.data();
@@ -449,21 +465,24 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request, Chain::Link* 
     const uint32_t by_threads = d.resident_threads_per_sm / (warps * 32);
     const uint32_t by_shared =
         launch.shared_bytes ? d.shared_per_sm / std::max(1u, launch.shared_bytes) : ~0u;
-    const uint32_t per_sm = std::max(
-        1u, std::min({by_registers, by_threads, by_shared, d.resident_ctas_per_sm}));
+    const uint32_t per_sm =
+        std::max(1u, std::min({by_registers, by_threads, by_shared, d.resident_ctas_per_sm}));
     Engine::Settings settings;
     // CTAs of a cluster are resident together.
     const auto per_cluster = static_cast<uint32_t>(launch.cluster.count());
     settings.resident_limit = std::max(1u, per_sm * d.sms / per_cluster);
     if (request.cooperative && request.grid.count() / per_cluster > settings.resident_limit)
         return Error{ErrorCode::input, "launch of '" + request.kernel + "': grid",
-                     std::to_string(request.grid.count()) + " CTAs of a cooperative launch must be "
-                     "resident together, the device '" + d.name + "' holds " +
+                     std::to_string(request.grid.count()) +
+                         " CTAs of a cooperative launch must be "
+                         "resident together, the device '" +
+                         d.name + "' holds " +
                          std::to_string(settings.resident_limit * per_cluster),
                      "use a smaller grid or a larger device profile"};
     settings.agents = options_.agents;
     // One worker where a seed chooses, so that it says which run it is.
-    const bool alone = options_.deterministic || model_ || options_.seed || options_.agents == AgentOrder::random ||
+    const bool alone = options_.deterministic || model_ || options_.seed ||
+                       options_.agents == AgentOrder::random ||
                        (hooks_ && hooks_->threading() != SASSEMU_FREE);
     settings.threads = alone ? 1 : options_.threads;
     settings.checked = image.options().lowering == Lowering::checked;
@@ -475,8 +494,11 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request, Chain::Link* 
     for (auto& slot : cache_)
         if (slot->arena_bytes > (64u << 20)) slot->arena.reset(), slot->arena_bytes = 0;
 
-    Engine engine(launch, *level_, *chooser_, calls_, cache_, settings, request.kernel, prepared.entry);
-    if (hooks_) hooks_->launch_begin(launch, k, request.params, modules_[request.module]->bank3, request.may_overlap);
+    Engine engine(launch, *level_, *chooser_, calls_, cache_, settings, request.kernel,
+                  prepared.entry);
+    if (hooks_)
+        hooks_->launch_begin(launch, k, request.params, modules_[request.module]->bank3,
+                             request.may_overlap);
     LaunchResult result = engine.run();
     if (hooks_) hooks_->launch_end(launch, result.status);
     calls_.flush(options_.on_printf);
@@ -494,7 +516,8 @@ Result<std::unique_ptr<Gpu>> Gpu::create(GpuOptions options) {
 
 Result<std::unique_ptr<PreparedLaunch>> prepare_launch(Gpu& gpu, const LaunchRequest& request) {
     auto* own = dynamic_cast<GpuImpl*>(&gpu);
-    if (!own) return Error{ErrorCode::internal, "prepare_launch", "is for GPUs of create_gpu()", ""};
+    if (!own)
+        return Error{ErrorCode::internal, "prepare_launch", "is for GPUs of create_gpu()", ""};
     auto out = std::make_unique<PreparedLaunch>();
     if (auto ready = own->prepare(request, *out); !ready) return ready.error();
     return out;

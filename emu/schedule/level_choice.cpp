@@ -19,11 +19,13 @@ struct Candidate {
 Result<const LevelTable*> choose_level(HostLevel wanted) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    [[maybe_unused]] const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                    __builtin_cpu_supports("bmi2");
-    [[maybe_unused]] const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-                    __builtin_cpu_supports("avx512cd");
+    [[maybe_unused]] const bool v3 = __builtin_cpu_supports("avx2") &&
+                                     __builtin_cpu_supports("fma") &&
+                                     __builtin_cpu_supports("bmi2");
+    [[maybe_unused]] const bool v4 =
+        v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512cd");
 #endif
     const Candidate candidates[] = {
 #ifdef SASSEMU_HAS_V4

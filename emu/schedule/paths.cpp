@@ -1,7 +1,7 @@
-// Divergence and convergence. A warp is a set of paths; they divide at branches and merge only where
-// the code says so: BSYNC, WARPSYNC. Convergence barriers are kept per lane (Warp::b), so divergent
-// parts of a warp may use the same barrier register without knowing of each other. What is measured,
-// and where the chip differs: emu/isa/QUESTIONS.md, T11.
+// Divergence and convergence. A warp is a set of paths; they divide at branches and merge only
+// where the code says so: BSYNC, WARPSYNC. Convergence barriers are kept per lane (Warp::b), so
+// divergent parts of a warp may use the same barrier register without knowing of each other. What
+// is measured, and where the chip differs: emu/isa/QUESTIONS.md, T11.
 #include "emu/schedule/paths.hpp"
 
 #include <bit>
@@ -62,32 +62,40 @@ bool same_region(const Warp& w, const Path& p, const Path& q) {
            (members(w, p) & q.lanes);
 }
 
-// Whether those at BSYNC wait for a path of their region that is elsewhere: not if it yielded and has not
-// run since, nor if it is at WARPSYNC (both measured), nor if it spins, perhaps on them.
+// Whether those at BSYNC wait for a path of their region that is elsewhere: not if it yielded and
+// has not run since, nor if it is at WARPSYNC (both measured), nor if it spins, perhaps on them.
 bool is_waited_for(const Path& p) {
     switch (p.state) {
-        case PathState::runnable: return !p.yielded;
+        case PathState::runnable:
+            return !p.yielded;
         case PathState::parked:
         case PathState::at_warpsync:
-        case PathState::at_bsync: return false;
-        default: return true;
+        case PathState::at_bsync:
+            return false;
+        default:
+            return true;
     }
 }
 
 bool is_collective(Meeting m) { return m == Meeting::collective || m == Meeting::collective_all; }
 
-// Whether q, whose lanes p waits for at WARPSYNC, has come to where p waits. Who waits elsewhere does not count.
+// Whether q, whose lanes p waits for at WARPSYNC, has come to where p waits. Who waits elsewhere
+// does not count.
 bool meets(const Path& p, const Path& q) {
     if (q.state != PathState::at_warpsync || q.meeting != p.meeting) return false;
     switch (p.meeting) {
         case Meeting::here:
-        case Meeting::exclusive: return q.pc == p.pc;
-        case Meeting::collective: return q.want == p.want;
-        default: return true;
+        case Meeting::exclusive:
+            return q.pc == p.pc;
+        case Meeting::collective:
+            return q.want == p.want;
+        default:
+            return true;
     }
 }
 
-// Makes one path of those in `which`, which have met for a collective: the one that came last runs for all.
+// Makes one path of those in `which`, which have met for a collective: the one that came last runs
+// for all.
 void gather(Warp& w, uint32_t which) {
     const uint32_t last = which >> w.current & 1 ? w.current : std::bit_width(which) - 1u;
     Path& runner = w.paths[last];
@@ -101,11 +109,13 @@ void gather(Warp& w, uint32_t which) {
     }
 }
 
-// A collective is left by ENDCOLLECTIVE alone, and by all of its lanes: an H200 calls the rest an illegal instruction. Were it
-// divided, a warp could have more paths than lanes.
+// A collective is left by ENDCOLLECTIVE alone, and by all of its lanes: an H200 calls the rest an
+// illegal instruction. Were it divided, a warp could have more paths than lanes.
 const Op* leaves_collective(Warp& w, const Op* op, uint32_t lanes) {
-    return engine(w).fault(w, op, lanes, FaultKind::illegal_instruction,
-                           "a collective (WARPSYNC.COLLECTIVE) ends at ENDCOLLECTIVE, with all of its lanes", false, 0);
+    return engine(w).fault(
+        w, op, lanes, FaultKind::illegal_instruction,
+        "a collective (WARPSYNC.COLLECTIVE) ends at ENDCOLLECTIVE, with all of its lanes", false,
+        0);
 }
 bool in_collective(const Warp& w) { return is_collective(w.paths[w.current].meeting); }
 
@@ -122,8 +132,9 @@ void cancel_watch(Warp& w) {
     if (w.watch) w.watch->overflow = true;
 }
 
-// Paths (bits are indices) that need not wait at WARPSYNC, or at BSYNC, any longer. All of them go on
-// at once, so that groups which meet at one WARPSYNC stay together; exclusive ones one group at a time.
+// Paths (bits are indices) that need not wait at WARPSYNC, or at BSYNC, any longer. All of them go
+// on at once, so that groups which meet at one WARPSYNC stay together; exclusive ones one group at
+// a time.
 uint32_t ready(Warp& w, bool bsync) {
     const PathState state = bsync ? PathState::at_bsync : PathState::at_warpsync;
     uint32_t all = 0, busy = 0, waiting = 0;
@@ -142,7 +153,8 @@ uint32_t ready(Warp& w, bool bsync) {
         const uint32_t need = bsync ? members(w, p) : p.want & w.live;
         if (need & busy) continue;
         uint32_t arrived = 0, which = 0, excused = 0;
-        bool inner = false;  // somebody is at the end of a region of its own, and will come; or at another WARPSYNC
+        bool inner = false;  // somebody is at the end of a region of its own, and will come; or at
+                             // another WARPSYNC
         for (uint32_t k = 0; k < w.paths_used; ++k) {
             const Path& q = w.paths[k];
             if (!(q.lanes & need)) continue;
@@ -171,12 +183,14 @@ uint32_t ready(Warp& w, bool bsync) {
 
 namespace {
 
-// Makes the path that runs next the current one: the last that came into being, as the chip does, then
-// those that yielded in turn, then the one that ran. False: all wait.
+// Makes the path that runs next the current one: the last that came into being, as the chip does,
+// then those that yielded in turn, then the one that ran. False: all wait.
 bool next_path(Warp& w) {
     uint32_t chosen = 0;
     for (uint32_t i = w.paths_used; i && !chosen; --i)
-        if (i - 1 != w.current && w.paths[i - 1].state == PathState::runnable && !w.paths[i - 1].yielded) chosen = i;
+        if (i - 1 != w.current && w.paths[i - 1].state == PathState::runnable &&
+            !w.paths[i - 1].yielded)
+            chosen = i;
     for (uint32_t k = 1; k <= w.paths_used && !chosen; ++k) {
         const uint32_t i = (w.current + k) % w.paths_used;
         if (w.paths[i].state == PathState::runnable) chosen = i + 1;
@@ -238,7 +252,8 @@ const Op* split(Warp& w, const Op* target, uint32_t taken, const Op* next) {
     cancel_watch(w);
     if (in_collective(w)) return leaves_collective(w, next - 1, taken);
     const uint32_t rest = w.active & ~taken;
-    // The smaller side goes first, the one that falls through if they are equal (measured on an H200).
+    // The smaller side goes first, the one that falls through if they are equal (measured on an
+    // H200).
     const bool usual = engine(w).chooser().pick(ChoicePoint::branch_side, 2) == 0;
     if ((std::popcount(rest) <= std::popcount(taken)) == usual) {
         add_path(w, target, taken);
@@ -298,9 +313,10 @@ const Op* give_way(Warp& w, const Op* op) {
     p.pc = op + 1;
     p.yielded = true;
     p.yield = again ? nullptr : op;
-    // Compilers put YIELD into loops that may wait for another lane of the warp, inside the region of a
-    // convergence barrier (a lock around which lanes reconverge): the winner must not be held at the
-    // barrier by the losers. On an H200 such code ends, though a single YIELD lets nobody go.
+    // Compilers put YIELD into loops that may wait for another lane of the warp, inside the region
+    // of a convergence barrier (a lock around which lanes reconverge): the winner must not be held
+    // at the barrier by the losers. On an H200 such code ends, though a single YIELD lets nobody
+    // go.
     if (again) recheck(w);
     next_path(w);
     if (w.current != from) cancel_watch(w);
@@ -328,16 +344,18 @@ void recheck(Warp& w) {
 }
 
 // Whoever waits for nobody outside of its group goes on, and lanes that do are not divided: neither
-// from each other, whatever masks they name, nor from those whose guard was false. .EXCLUSIVE divides
-// them. (Both measured on an H200.)
-const Op* warpsync(Warp& w, const Op* op, uint32_t lanes, const uint32_t want[32], Meeting meeting) {
+// from each other, whatever masks they name, nor from those whose guard was false. .EXCLUSIVE
+// divides them. (Both measured on an H200.)
+const Op* warpsync(Warp& w, const Op* op, uint32_t lanes, const uint32_t want[32],
+                   Meeting meeting) {
     if (in_collective(w)) return leaves_collective(w, op, lanes);
     const bool collective = is_collective(meeting);
     uint32_t waiting = 0;
     for (uint32_t todo = lanes; todo;) {
         const uint32_t named = want[std::countr_zero(todo)], group = same_mask(want, todo);
         todo &= ~group;
-        if ((named & w.live & ~group) || (meeting == Meeting::exclusive && group != w.active) || collective)
+        if ((named & w.live & ~group) || (meeting == Meeting::exclusive && group != w.active) ||
+            collective)
             waiting |= group;
         else if (Hooks* hooks = engine(w).hooks())
             events::warp_joins(*hooks, w, op, group);
@@ -362,12 +380,15 @@ const Op* warpsync(Warp& w, const Op* op, uint32_t lanes, const uint32_t want[32
     return run_other_path(w);
 }
 
-// The path that ran goes on behind ENDCOLLECTIVE, the others at the targets of their own WARPSYNCs (measured).
+// The path that ran goes on behind ENDCOLLECTIVE, the others at the targets of their own WARPSYNCs
+// (measured).
 const Op* end_collective(Warp& w, const Op* op, uint32_t lanes) {
     Path& runner = w.path();
     uint32_t all = runner.want;
     for (uint32_t i = 0; i < w.paths_used; ++i)
-        if (const Path& p = w.paths[i]; p.state == PathState::in_collective && (p.want & runner.lanes)) all |= p.want;
+        if (const Path& p = w.paths[i];
+            p.state == PathState::in_collective && (p.want & runner.lanes))
+            all |= p.want;
     if (!in_collective(w) || lanes != all) return leaves_collective(w, op, lanes);
     for (uint32_t i = 0; i < w.paths_used; ++i) {
         Path& p = w.paths[i];

@@ -18,11 +18,11 @@ const Op* sleep(Warp&, const Op*, uint32_t lanes, uint64_t ns);
 // The path executes `op` again once one of these bytes differs.
 const Op* park(Warp&, const Op* op, const std::byte* at, uint32_t bytes);
 
-// Paths share the uniform registers of their warp. An H200 leaves a path where it blocks, at YIELD and
-// at NANOSLEEP, and the next path finds what this one wrote (measured); it does not leave a path that
-// spins (for a second or more) or waits for a load, and compilers count on that. The engine also takes
-// turns at back edges; there `preempt` saves the uniform registers of the running path, and `resume`
-// gives the running path its own back.
+// Paths share the uniform registers of their warp. An H200 leaves a path where it blocks, at YIELD
+// and at NANOSLEEP, and the next path finds what this one wrote (measured); it does not leave a
+// path that spins (for a second or more) or waits for a load, and compilers count on that. The
+// engine also takes turns at back edges; there `preempt` saves the uniform registers of the running
+// path, and `resume` gives the running path its own back.
 void preempt(Warp&);
 void resume(Warp&);
 // The lanes outside `lanes` of the running path become a path of their own at `pc`. False: a fault.

@@ -28,7 +28,8 @@ void mark(Warp& w, const Access& a, bool set) {
 
 const Op* access(Warp& w, const Op* op, const Access& a) {
     Engine& e = engine(w);
-    const bool write = a.op == AccessOp::store || a.op == AccessOp::atomic || a.op == AccessOp::reduce;
+    const bool write =
+        a.op == AccessOp::store || a.op == AccessOp::atomic || a.op == AccessOp::reduce;
     for (uint32_t lane = 0; lane < 32; ++lane) {
         if (!(a.lanes >> lane & 1)) continue;
         const Landing at = land(w, a.space, a.address[lane], lane, a.bytes, write);
@@ -42,7 +43,8 @@ const Op* access(Warp& w, const Op* op, const Access& a) {
     }
     MemoryModel* model = w.cta->launch->model;
     if (!model) {
-        Hooks* const observed = a.space == AccessSpace::surface && w.instructions ? e.hooks() : nullptr;
+        Hooks* const observed =
+            a.space == AccessSpace::surface && w.instructions ? e.hooks() : nullptr;
         if (observed) observed->surface(w, op, a, false);
         perform(w, a, a.lanes);
         if (observed) observed->surface(w, op, a, true);
@@ -94,13 +96,13 @@ const Op* fence(Warp& w, const Op* op, const Fence& f) {
 const Op* fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const char* what,
                 bool has_address, uint64_t address) {
     std::string text = what;
-    if (has_address && (kind == FaultKind::out_of_bounds || kind == FaultKind::use_after_free ||
-                        kind == FaultKind::misaligned_address) &&
+    if (has_address &&
+        (kind == FaultKind::out_of_bounds || kind == FaultKind::use_after_free ||
+         kind == FaultKind::misaligned_address) &&
         address >> 32 != 0)
         text += ": " + w.cta->launch->space->describe(address);
     if (kind == FaultKind::illegal_instruction) {
-        const std::string why =
-            w.cta->launch->code->rejection(w.cta->launch->code->offset_of(op));
+        const std::string why = w.cta->launch->code->rejection(w.cta->launch->code->offset_of(op));
         if (!why.empty()) text = why;
     }
     return engine(w).fault(w, op, lanes, kind, std::move(text), has_address, address);
@@ -130,7 +132,8 @@ const Op* bulk_copy(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c) {
 const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c) {
     return agents_of(*w.cta).issue(w, op, lanes, c);
 }
-bool arrive_after_copies(Warp& w, const Op* op, uint32_t lanes, uint32_t address, const MbarrierChange& change) {
+bool arrive_after_copies(Warp& w, const Op* op, uint32_t lanes, uint32_t address,
+                         const MbarrierChange& change) {
     return agents_of(*w.cta).issue(w, op, lanes, async::Arrival{address, change}) != nullptr;
 }
 const Op* end_copy_group(Warp& w, const Op* op, const CopyGroup& group) {
@@ -140,10 +143,14 @@ const Op* wait_copy_groups(Warp& w, const Op* op, uint32_t scoreboard, uint32_t 
     return agents_of(*w.cta).wait(w, op, scoreboard, left);
 }
 const Op* multiply(Warp& w, const Op* op, uint32_t lanes, const async::Multiply& m) {
-    return async::possible(w, op, lanes, m) ? agents_of(*w.cta).issue(w, op, lanes, async::TensorWork(m)) : nullptr;
+    return async::possible(w, op, lanes, m)
+               ? agents_of(*w.cta).issue(w, op, lanes, async::TensorWork(m))
+               : nullptr;
 }
 const Op* tensor_move(Warp& w, const Op* op, uint32_t lanes, const async::TensorMove& m) {
-    return async::possible(w, op, lanes, m) ? agents_of(*w.cta).issue(w, op, lanes, async::TensorWork(m)) : nullptr;
+    return async::possible(w, op, lanes, m)
+               ? agents_of(*w.cta).issue(w, op, lanes, async::TensorWork(m))
+               : nullptr;
 }
 const Op* commit_tensor(Warp& w, const Op* op, uint32_t lanes, const async::TensorCommit& c) {
     return agents_of(*w.cta).issue(w, op, lanes, c);
@@ -160,8 +167,9 @@ const Op* Engine::unsupported(Warp& w, const Op* op, const std::string& why) {
     const uint64_t offset = code.offset_of(op);
     w.stop = Stop::faulted;
     end(LaunchStatus::unsupported,
-        "kernel '" + kernel_ + "' at " + code.function(offset) + "+" + std::to_string(code.section_offset(offset)) + ": " +
-            code.sass(offset) + (why.empty() ? " decodes but does not execute" : " does not execute: " + why) + " on " +
+        "kernel '" + kernel_ + "' at " + code.function(offset) + "+" +
+            std::to_string(code.section_offset(offset)) + ": " + code.sass(offset) +
+            (why.empty() ? " decodes but does not execute" : " does not execute: " + why) + " on " +
             code.options().arch);
     return nullptr;
 }
@@ -196,7 +204,8 @@ bool Engine::complete_in(CtaSlot& slot, uint64_t token, uint32_t lanes, const ui
         Warp& w = *held.access.warp;
         const uint32_t now = held.lanes & lanes;
         if (values)
-            deliver(w.row(held.access.destination), held.access.bytes, held.access.sign, now, values);
+            deliver(w.row(held.access.destination), held.access.bytes, held.access.sign, now,
+                    values);
         else
             perform(w, held.access, now);
         slot.in_flight[i].lanes &= ~now;
@@ -204,10 +213,12 @@ bool Engine::complete_in(CtaSlot& slot, uint64_t token, uint32_t lanes, const ui
             slot.in_flight.erase(slot.in_flight.begin() + static_cast<std::ptrdiff_t>(i));
             --w.in_flight;
             mark(w, held.access, false);
-            for (const InFlight& other : slot.in_flight)  // another load of the same row is still out
+            for (const InFlight& other :
+                 slot.in_flight)  // another load of the same row is still out
                 if (other.access.warp == &w) mark(w, other.access, true);
             for (uint32_t k = 0; k < w.paths_used; ++k)
-                if (w.paths[k].state == PathState::in_flight) w.paths[k].state = PathState::runnable;
+                if (w.paths[k].state == PathState::in_flight)
+                    w.paths[k].state = PathState::runnable;
         }
         if (settings_.hooks && held.op && now) {
             settings_.hooks->changed();
@@ -229,17 +240,43 @@ void Engine::drain(Warp& w) {
 }
 
 const Services& engine_services() {
-    static const Services table{fault, unsupported, paths::split,    paths::jump, paths::yield, paths::give_way,
-                                paths::bsync,  paths::recheck,  paths::warpsync, paths::end_collective,
-                                paths::exit,   paths::barrier,
-                                paths::cluster_arrive, paths::cluster_wait, paths::launch_dependents, paths::grid_wait,
+    static const Services table{fault,
+                                unsupported,
+                                paths::split,
+                                paths::jump,
+                                paths::yield,
+                                paths::give_way,
+                                paths::bsync,
+                                paths::recheck,
+                                paths::warpsync,
+                                paths::end_collective,
+                                paths::exit,
+                                paths::barrier,
+                                paths::cluster_arrive,
+                                paths::cluster_wait,
+                                paths::launch_dependents,
+                                paths::grid_wait,
                                 paths::shared,
-                                paths::mbarrier, paths::mbarrier_wait, lane_copy, lane_store, bulk_copy,
+                                paths::mbarrier,
+                                paths::mbarrier_wait,
+                                lane_copy,
+                                lane_store,
+                                bulk_copy,
                                 tensor_copy,
-                                arrive_after_copies, end_copy_group, wait_copy_groups,
-                                async::tensor_granules, async::tensor_access, multiply, tensor_move, commit_tensor,
+                                arrive_after_copies,
+                                end_copy_group,
+                                wait_copy_groups,
+                                async::tensor_granules,
+                                async::tensor_access,
+                                multiply,
+                                tensor_move,
+                                commit_tensor,
                                 paths::sleep,
-                                access,        fence,           watch,       watch_mbarrier, address_of};
+                                access,
+                                fence,
+                                watch,
+                                watch_mbarrier,
+                                address_of};
     return table;
 }
 

@@ -1,5 +1,5 @@
-// What a user reads when a launch goes wrong: guest faults and deadlocks, each with kernel, pc, SASS,
-// source line, CTA, warp and lane.
+// What a user reads when a launch goes wrong: guest faults and deadlocks, each with kernel, pc,
+// SASS, source line, CTA, warp and lane.
 #include <cinttypes>
 #include <cstdio>
 
@@ -28,8 +28,10 @@ std::string describe_state(const Cta& cta, const Path& p) {
     switch (p.state) {
         case PathState::at_bsync:
             return "waits at convergence barrier B" + std::to_string(p.barrier);
-        case PathState::at_warpsync: return "waits at WARPSYNC for lanes " + hex(p.want);
-        case PathState::in_collective: return "waits for the end of a collective with lanes " + hex(p.want);
+        case PathState::at_warpsync:
+            return "waits at WARPSYNC for lanes " + hex(p.want);
+        case PathState::in_collective:
+            return "waits for the end of a collective with lanes " + hex(p.want);
         case PathState::at_bar: {
             const Barrier& b = cta.barrier[p.barrier];
             return "waits at CTA barrier " + std::to_string(p.barrier) + ": " +
@@ -37,12 +39,18 @@ std::string describe_state(const Cta& cta, const Path& p) {
                    std::to_string(b.expected ? b.expected : cta.live_threads) +
                    " threads have arrived";
         }
-        case PathState::parked: return "spins on memory that nobody changes";
-        case PathState::in_flight: return "waits for a load in flight";
-        case PathState::at_cluster: return "waits at the barrier of its cluster";
-        case PathState::at_mbarrier: return "waits for " + describe_mbarrier(*cta.cluster, p.object);
-        case PathState::at_grid_wait: return "waits for the launch before it";
-        default: return "runnable";
+        case PathState::parked:
+            return "spins on memory that nobody changes";
+        case PathState::in_flight:
+            return "waits for a load in flight";
+        case PathState::at_cluster:
+            return "waits at the barrier of its cluster";
+        case PathState::at_mbarrier:
+            return "waits for " + describe_mbarrier(*cta.cluster, p.object);
+        case PathState::at_grid_wait:
+            return "waits for the launch before it";
+        default:
+            return "runnable";
     }
 }
 
@@ -50,20 +58,34 @@ std::string describe_state(const Cta& cta, const Path& p) {
 
 std::string_view fault_name(FaultKind kind) {
     switch (kind) {
-        case FaultKind::none: return "none";
-        case FaultKind::illegal_instruction: return "illegal-instruction";
-        case FaultKind::misaligned_address: return "misaligned-address";
-        case FaultKind::out_of_bounds: return "out-of-bounds";
-        case FaultKind::use_after_free: return "use-after-free";
-        case FaultKind::stack_overflow: return "stack-overflow";
-        case FaultKind::barrier_misuse: return "barrier-misuse";
-        case FaultKind::invalid_pc: return "invalid-pc";
-        case FaultKind::trap: return "trap";
-        case FaultKind::breakpoint: return "breakpoint";
-        case FaultKind::assert_failed: return "assert";
-        case FaultKind::illegal_texture: return "illegal-texture";
-        case FaultKind::cluster: return "cluster";
-        case FaultKind::other: return "other";
+        case FaultKind::none:
+            return "none";
+        case FaultKind::illegal_instruction:
+            return "illegal-instruction";
+        case FaultKind::misaligned_address:
+            return "misaligned-address";
+        case FaultKind::out_of_bounds:
+            return "out-of-bounds";
+        case FaultKind::use_after_free:
+            return "use-after-free";
+        case FaultKind::stack_overflow:
+            return "stack-overflow";
+        case FaultKind::barrier_misuse:
+            return "barrier-misuse";
+        case FaultKind::invalid_pc:
+            return "invalid-pc";
+        case FaultKind::trap:
+            return "trap";
+        case FaultKind::breakpoint:
+            return "breakpoint";
+        case FaultKind::assert_failed:
+            return "assert";
+        case FaultKind::illegal_texture:
+            return "illegal-texture";
+        case FaultKind::cluster:
+            return "cluster";
+        case FaultKind::other:
+            return "other";
     }
     return "other";
 }
@@ -71,9 +93,8 @@ std::string_view fault_name(FaultKind kind) {
 std::string GuestFault::report() const {
     std::string text = "fault: " + std::string(fault_name(kind)) + " in kernel '" + kernel + "'\n";
     text += "  what:    " + what + "\n";
-    text += "  where:   pc " + hex(pc) + (function.empty() || function == kernel
-                                             ? std::string()
-                                             : " in '" + function + "'") +
+    text += "  where:   pc " + hex(pc) +
+            (function.empty() || function == kernel ? std::string() : " in '" + function + "'") +
             ": " + (sass.empty() ? "<undecodable>" : sass) + "\n";
     if (!source.empty()) text += "  source:  " + source + "\n";
     text += "  who:     CTA " + triple(cta) + ", warp " + std::to_string(warp) + ", lane " +
@@ -88,7 +109,8 @@ const Op* Engine::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, s
     w.stop = Stop::faulted;
     if (launch_.stop.exchange(true)) return nullptr;  // the first fault is the one to report
     if (settings_.hooks) settings_.hooks->fault(w, op, lanes, kind, what, has_address, address);
-    const std::lock_guard guard(fault_mutex_);  // not while a plugin is told: it may end the launch itself
+    const std::lock_guard guard(
+        fault_mutex_);  // not while a plugin is told: it may end the launch itself
     const CodeImage& code = *launch_.code;
     const uint64_t offset = code.offset_of(op);
     GuestFault f;
@@ -114,13 +136,15 @@ const Op* Engine::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, s
 }
 
 std::string Engine::deadlock_report() const {
-    std::string text = "deadlock in kernel '" + kernel_ + "': no path of any resident CTA can go on\n";
+    std::string text =
+        "deadlock in kernel '" + kernel_ + "': no path of any resident CTA can go on\n";
     const CodeImage& code = *launch_.code;
     uint32_t shown = 0;
     uint64_t paths = 0;
     std::vector<const CtaSlot*> all;
     for (const CtaSlot* slot : blocked_)
-        for (uint32_t r = 0; r < slot->cluster.size; ++r) all.push_back(&slot_of(*slot->cluster.cta[r]));
+        for (uint32_t r = 0; r < slot->cluster.size; ++r)
+            all.push_back(&slot_of(*slot->cluster.cta[r]));
     for (const CtaSlot* slot : all) {
         const Cta& cta = slot->cta;
         for (uint32_t i = 0; i < cta.warp_count; ++i) {
@@ -150,10 +174,14 @@ std::string Engine::deadlock_report() const {
                 const Watch& watch = slot->watches[p.watch];
                 for (uint32_t r = 0; r < std::min(4u, watch.used); ++r) {
                     const Watch::Read& read = watch.reads[r];
-                    text += read.mbarrier ? "    waits for " + describe_mbarrier(*cta.cluster, read.at) + "\n"
+                    text += read.mbarrier
+                                ? "    waits for " + describe_mbarrier(*cta.cluster, read.at) + "\n"
                             : slot->tensor && read.at == slot->tensor->watched()
-                                ? "    waits for columns of tensor memory; allocated, a bit for 32 of them: " + hex(read.value[0]) + "\n"
-                                : "    reads value " + hex(read.value[0]) + " (" + std::to_string(read.bytes) + " bytes)\n";
+                                ? "    waits for columns of tensor memory; allocated, a bit for 32 "
+                                  "of them: " +
+                                      hex(read.value[0]) + "\n"
+                                : "    reads value " + hex(read.value[0]) + " (" +
+                                      std::to_string(read.bytes) + " bytes)\n";
                 }
             }
         }

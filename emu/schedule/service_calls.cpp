@@ -73,10 +73,10 @@ template <class T>
 void append(std::string& out, const Conversion& c, const char* length, const int* star, T value) {
     const std::string spec = c.spec + length + c.letter;
     char text[512];
-    const int n = c.stars == 0   ? std::snprintf(text, sizeof text, spec.c_str(), value)
-                  : c.stars == 1 ? std::snprintf(text, sizeof text, spec.c_str(), star[0], value)
-                                 : std::snprintf(text, sizeof text, spec.c_str(), star[0], star[1],
-                                                 value);
+    const int n = c.stars == 0 ? std::snprintf(text, sizeof text, spec.c_str(), value)
+                  : c.stars == 1
+                      ? std::snprintf(text, sizeof text, spec.c_str(), star[0], value)
+                      : std::snprintf(text, sizeof text, spec.c_str(), star[0], star[1], value);
     if (n < 0) return;
     if (static_cast<size_t>(n) < sizeof text) {
         out.append(text, static_cast<size_t>(n));
@@ -84,10 +84,10 @@ void append(std::string& out, const Conversion& c, const char* length, const int
     }
     std::string large(static_cast<size_t>(std::min(n, 1 << 20)) + 1, '\0');
     const int m =
-        c.stars == 0   ? std::snprintf(large.data(), large.size(), spec.c_str(), value)
-        : c.stars == 1 ? std::snprintf(large.data(), large.size(), spec.c_str(), star[0], value)
-                       : std::snprintf(large.data(), large.size(), spec.c_str(), star[0], star[1],
-                                       value);
+        c.stars == 0 ? std::snprintf(large.data(), large.size(), spec.c_str(), value)
+        : c.stars == 1
+            ? std::snprintf(large.data(), large.size(), spec.c_str(), star[0], value)
+            : std::snprintf(large.data(), large.size(), spec.c_str(), star[0], star[1], value);
     if (m > 0) out.append(large.data(), std::min(static_cast<size_t>(m), large.size() - 1));
 }
 

@@ -17,7 +17,7 @@ struct Watch {
         const std::byte* at;
         uint32_t bytes;  // 1..16
         uint64_t value[2];
-        bool mbarrier;   // an object that the loop waits for, for reports
+        bool mbarrier;  // an object that the loop waits for, for reports
     };
     Read reads[capacity];
     uint32_t used = 0;

@@ -1,5 +1,5 @@
-// Other clients of memory that run beside a kernel: a copy engine, the front end, the host. What belongs here: their programs.
-// How each sees memory is the machine's.
+// Other clients of memory that run beside a kernel: a copy engine, the front end, the host. What
+// belongs here: their programs. How each sees memory is the machine's.
 #pragma once
 
 #include <sassemu/plugin.hpp>
@@ -11,7 +11,8 @@
 
 namespace caches {
 
-// A program of another client: waits for a value in memory, then copies bytes, both as its channel sees memory.
+// A program of another client: waits for a value in memory, then copies bytes, both as its channel
+// sees memory.
 struct Client {
     Station sees = Station::gpu;
     uint64_t flag = 0, from = 0, to = 0, bytes = 0;
@@ -31,7 +32,8 @@ class Clients {
             p = sassemu::Start::parse(key, text.substr(0, colon));
             text = colon == std::string_view::npos ? std::string_view() : text.substr(colon + 1);
         }
-        if (!text.empty()) throw std::invalid_argument("option '" + std::string(key) + "' has five numbers");
+        if (!text.empty())
+            throw std::invalid_argument("option '" + std::string(key) + "' has five numbers");
         c.flag = part[0];
         c.value = static_cast<uint32_t>(part[1]);
         c.from = part[2];
@@ -47,11 +49,14 @@ class Clients {
     void look(const Machine& machine, Memory& memory) {
         for (Client& c : all_) {
             uint32_t now = 0;
-            if (c.done || !machine.client_read(memory, c.sees, c.flag, reinterpret_cast<uint8_t*>(&now), 4) || now != c.value)
+            if (c.done ||
+                !machine.client_read(memory, c.sees, c.flag, reinterpret_cast<uint8_t*>(&now), 4) ||
+                now != c.value)
                 continue;
             c.done = true;
             std::vector<uint8_t> bytes(c.bytes);
-            if (machine.client_read(memory, c.sees, c.from, bytes.data(), static_cast<unsigned>(c.bytes)))
+            if (machine.client_read(memory, c.sees, c.from, bytes.data(),
+                                    static_cast<unsigned>(c.bytes)))
                 memory.write(c.to, bytes.data(), static_cast<unsigned>(c.bytes));
         }
     }

@@ -7,7 +7,9 @@ namespace caches {
 
 namespace {
 
-uint64_t sector_of(uint64_t address) { return address / Machine::sector_bytes * Machine::sector_bytes; }
+uint64_t sector_of(uint64_t address) {
+    return address / Machine::sector_bytes * Machine::sector_bytes;
+}
 
 }  // namespace
 
@@ -30,10 +32,14 @@ Machine::Store* Machine::find(uint64_t id) {
 bool Machine::before(const Store& a, const Store& b) const {
     if (a.at != b.at || a.stamp >= b.stamp || !a.overlaps(b.address, b.bytes)) return false;
     switch (a.at) {
-        case Station::own: return a.from.thread == b.from.thread;
-        case Station::cta: return a.from.cta == b.from.cta;
-        case Station::sm: return a.from.sm == b.from.sm;
-        default: return true;  // in the order of L2
+        case Station::own:
+            return a.from.thread == b.from.thread;
+        case Station::cta:
+            return a.from.cta == b.from.cta;
+        case Station::sm:
+            return a.from.sm == b.from.sm;
+        default:
+            return true;  // in the order of L2
     }
 }
 
@@ -67,7 +73,8 @@ uint64_t Machine::send_store(Memory& memory, uint64_t id, Station to) {
     for (;;) {
         const Store* s = find(id);
         if (!s || s->at >= to) return moved;
-        const auto first = std::ranges::find_if(stores_, [&](const Store& other) { return before(other, *s); });
+        const auto first =
+            std::ranges::find_if(stores_, [&](const Store& other) { return before(other, *s); });
         if (first != stores_.end()) {
             const auto next = static_cast<Station>(static_cast<uint8_t>(first->at) + 1);
             moved += send_store(memory, first->id, next);
@@ -96,17 +103,18 @@ uint64_t Machine::send_all(Memory& memory, Station to) {
     return send_where(memory, to, [](const Store&) { return true; });
 }
 uint64_t Machine::send_sm(Memory& memory, uint32_t sm, Station to) {
-    return send_where(memory, to, [&](const Store& s) { return s.from.sm == sm && s.at >= Station::sm; });
+    return send_where(memory, to,
+                      [&](const Store& s) { return s.from.sm == sm && s.at >= Station::sm; });
 }
 uint64_t Machine::send_line(Memory& memory, uint32_t sm, uint64_t address) {
     const uint64_t line = address / 128 * 128;
-    return send_where(memory, Station::vc, [&](const Store& s) {
-        return s.from.sm == sm && s.overlaps(line, 128);
-    });
+    return send_where(memory, Station::vc,
+                      [&](const Store& s) { return s.from.sm == sm && s.overlaps(line, 128); });
 }
 
-// What the thread may have seen goes with what it stored: of its CTA, then of its SM, then of all SMs. Otherwise a flag that
-// one thread sets for all of its CTA after a barrier would say nothing of their data.
+// What the thread may have seen goes with what it stored: of its CTA, then of its SM, then of all
+// SMs. Otherwise a flag that one thread sets for all of its CTA after a barrier would say nothing
+// of their data.
 Cost Machine::membar(Memory& memory, const Place& place, Station level, bool data, bool texture) {
     Cost cost;
     cost.hops = static_cast<uint32_t>(level);
@@ -115,10 +123,14 @@ Cost Machine::membar(Memory& memory, const Place& place, Station level, bool dat
     cost.drains += send(memory, place, level);
     cost.drains += send_where(memory, level, [&](const Store& s) {
         switch (s.at) {
-            case Station::own: return false;
-            case Station::cta: return s.from.cta == place.cta;
-            case Station::sm: return s.from.sm == place.sm;
-            default: return true;
+            case Station::own:
+                return false;
+            case Station::cta:
+                return s.from.cta == place.cta;
+            case Station::sm:
+                return s.from.sm == place.sm;
+            default:
+                return true;
         }
     });
     return cost;
@@ -139,7 +151,8 @@ Machine::Sector& Machine::fill(Memory& memory, Cache& cache, uint32_t sm, uint64
     // What the SM has in front of L2 is part of its copy.
     std::vector<const Store*> queued;
     for (const Store& s : stores_)
-        if (s.at == Station::sm && s.from.sm == sm && s.overlaps(at, sector_bytes)) queued.push_back(&s);
+        if (s.at == Station::sm && s.from.sm == sm && s.overlaps(at, sector_bytes))
+            queued.push_back(&s);
     std::ranges::sort(queued, {}, &Store::stamp);
     for (const Store* s : queued)
         for (unsigned i = 0; i < s->bytes; ++i)
@@ -147,13 +160,16 @@ Machine::Sector& Machine::fill(Memory& memory, Cache& cache, uint32_t sm, uint64
     return sector;
 }
 
-void Machine::load(Memory& memory, const Place& place, uint64_t address, unsigned bytes, Path path, uint8_t* value) {
+void Machine::load(Memory& memory, const Place& place, uint64_t address, unsigned bytes, Path path,
+                   uint8_t* value) {
     for (unsigned i = 0; i < bytes; ++i) {
         const uint64_t a = address + i;
         if (path == Path::bypass) {
             memory.read(a, &value[i], 1);
         } else {
-            Cache& cache = path == Path::texture ? texture_ : path == Path::constant ? constant_ : l1_;
+            Cache& cache = path == Path::texture    ? texture_
+                           : path == Path::constant ? constant_
+                                                    : l1_;
             value[i] = fill(memory, cache, place.sm, a).bytes[a % sector_bytes];
         }
     }
@@ -161,19 +177,23 @@ void Machine::load(Memory& memory, const Place& place, uint64_t address, unsigne
     // Nearer to the thread is newer.
     for (unsigned i = 0; i < bytes; ++i) {
         const Store* seen = nullptr;
-        const auto rank = [](const Store& s) { return s.at == Station::own ? 3 : s.at == Station::cta ? 2 : 1; };
+        const auto rank = [](const Store& s) {
+            return s.at == Station::own ? 3 : s.at == Station::cta ? 2 : 1;
+        };
         for (const Store& s : stores_) {
             if (!s.covers(address + i) || s.at > Station::sm) continue;
-            if (s.at == Station::own ? s.from.thread != place.thread
+            if (s.at == Station::own   ? s.from.thread != place.thread
                 : s.at == Station::cta ? s.from.cta != place.cta
                                        : s.from.sm != place.sm)
                 continue;
-            if (!seen || rank(s) > rank(*seen) || (rank(s) == rank(*seen) && s.stamp > seen->stamp)) seen = &s;
+            if (!seen || rank(s) > rank(*seen) || (rank(s) == rank(*seen) && s.stamp > seen->stamp))
+                seen = &s;
         }
         if (seen) value[i] = seen->value[address + i - seen->address];
     }
     if (path == Path::bypass)
-        for (uint64_t a = sector_of(address); a < address + bytes; a += sector_bytes) invalidate(place.sm, a);
+        for (uint64_t a = sector_of(address); a < address + bytes; a += sector_bytes)
+            invalidate(place.sm, a);
 }
 
 void Machine::before_atomic(Memory& memory, const Place& place, uint64_t address, unsigned bytes) {
@@ -181,13 +201,18 @@ void Machine::before_atomic(Memory& memory, const Place& place, uint64_t address
     send_where(memory, Station::vc, [&](const Store& s) {
         if (!s.overlaps(address, bytes)) return false;
         switch (s.at) {
-            case Station::own: return s.from.thread == place.thread;
-            case Station::cta: return s.from.cta == place.cta;
-            case Station::sm: return s.from.sm == place.sm;
-            default: return false;
+            case Station::own:
+                return s.from.thread == place.thread;
+            case Station::cta:
+                return s.from.cta == place.cta;
+            case Station::sm:
+                return s.from.sm == place.sm;
+            default:
+                return false;
         }
     });
-    for (uint64_t a = sector_of(address); a < address + bytes; a += sector_bytes) invalidate(place.sm, a);
+    for (uint64_t a = sector_of(address); a < address + bytes; a += sector_bytes)
+        invalidate(place.sm, a);
     if (last_ == Station::vc) return;
     // Other channels see its result later, as they do a store's.
     Store s;
@@ -200,12 +225,14 @@ void Machine::before_atomic(Memory& memory, const Place& place, uint64_t address
     stores_.push_back(s);
 }
 
-bool Machine::client_read(Memory& memory, Station client, uint64_t address, uint8_t* to, unsigned bytes) const {
+bool Machine::client_read(Memory& memory, Station client, uint64_t address, uint8_t* to,
+                          unsigned bytes) const {
     for (unsigned i = 0; i < bytes; ++i) {
         if (!memory.read(address + i, &to[i], 1)) return false;
         const Store* first = nullptr;  // that the client does not see yet
         for (const Store& s : stores_)
-            if (s.at >= Station::vc && s.at < client && s.covers(address + i) && (!first || s.stamp < first->stamp))
+            if (s.at >= Station::vc && s.at < client && s.covers(address + i) &&
+                (!first || s.stamp < first->stamp))
                 first = &s;
         if (first) to[i] = first->old[address + i - first->address];
     }
@@ -219,7 +246,9 @@ void Machine::drop(Cache& cache, uint32_t sm) {
 
 void Machine::invalidate(uint32_t sm, uint64_t address) { l1_.erase({sm, sector_of(address)}); }
 
-void Machine::invalidate_constant(uint32_t sm, uint64_t address) { constant_.erase({sm, sector_of(address)}); }
+void Machine::invalidate_constant(uint32_t sm, uint64_t address) {
+    constant_.erase({sm, sector_of(address)});
+}
 
 void Machine::evict(size_t index) {
     for (Cache* cache : caches()) {
@@ -238,7 +267,8 @@ size_t Machine::stale(Memory& memory) const {
             bool differs = false;
             for (unsigned i = 0; i < sector_bytes && !differs; ++i) {
                 uint8_t now;
-                differs = (sector.valid >> i & 1) && memory.read(where.second + i, &now, 1) && now != sector.bytes[i];
+                differs = (sector.valid >> i & 1) && memory.read(where.second + i, &now, 1) &&
+                          now != sector.bytes[i];
             }
             count += differs;
         }

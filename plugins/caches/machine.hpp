@@ -1,14 +1,15 @@
-// The machine behind the `caches` model: stores on their way out, and copies in caches that nobody keeps coherent. What
-// belongs here: its state and every step that it can take. What does not: which step is taken next (plugin.cpp) and where
-// accesses come from (plugin.cpp).
+// The machine behind the `caches` model: stores on their way out, and copies in caches that nobody
+// keeps coherent. What belongs here: its state and every step that it can take. What does not:
+// which step is taken next (plugin.cpp) and where accesses come from (plugin.cpp).
 //
 // A store of a thread passes stations, and at each of them more can see it:
-//   own  nobody but the thread      cta  threads of its CTA     sm   threads on its SM, through their L1
-//   vc   all SMs: it is in L2       gpu  other clients of the GPU (copy engine, front end), on other virtual channels
-//   sys  everybody: host, peers
-// Stores of one thread to different bytes pass in any order; stores to one byte never overtake each other. MEMBAR.lvl takes
-// what its thread has stored or may have seen to its station. An L1, a texture cache or a constant cache keeps what it has read
-// until it is told otherwise: SPA 5.0, "L1 and L2 caches are incoherent".
+//   own  nobody but the thread      cta  threads of its CTA     sm   threads on its SM, through
+//   their L1 vc   all SMs: it is in L2       gpu  other clients of the GPU (copy engine, front
+//   end), on other virtual channels sys  everybody: host, peers
+// Stores of one thread to different bytes pass in any order; stores to one byte never overtake each
+// other. MEMBAR.lvl takes what its thread has stored or may have seen to its station. An L1, a
+// texture cache or a constant cache keeps what it has read until it is told otherwise: SPA 5.0, "L1
+// and L2 caches are incoherent".
 #pragma once
 
 #include <array>
@@ -36,10 +37,10 @@ class Memory {
 };
 
 enum class Path : uint8_t {
-    cached,   // through L1
-    bypass,   // LD.CV, STRONG.GPU and .SYS: past L1, which loses its copy
-    texture,  // through the texture cache; does not see what the SM has not sent to L2
-    constant, // through the constant cache; the same
+    cached,    // through L1
+    bypass,    // LD.CV, STRONG.GPU and .SYS: past L1, which loses its copy
+    texture,   // through the texture cache; does not see what the SM has not sent to L2
+    constant,  // through the constant cache; the same
 };
 
 struct Cost {
@@ -59,7 +60,9 @@ class Machine {
         Station at = Station::own;
         std::array<uint8_t, most_bytes> value{}, old{};  // old: what L2 had
         bool covers(uint64_t a) const { return a - address < bytes; }
-        bool overlaps(uint64_t a, unsigned n) const { return a < address + bytes && address < a + n; }
+        bool overlaps(uint64_t a, unsigned n) const {
+            return a < address + bytes && address < a + n;
+        }
     };
 
     // With clients on other channels stores are followed beyond L2.
@@ -70,7 +73,8 @@ class Machine {
     // The atomic happens in L2 right after this call.
     void before_atomic(Memory&, const Place&, uint64_t address, unsigned bytes);
 
-    Cost membar(Memory&, const Place&, Station level, bool invalidate_data, bool invalidate_texture);
+    Cost membar(Memory&, const Place&, Station level, bool invalidate_data,
+                bool invalidate_texture);
     // Everything of the thread goes at least there (barriers, mbarriers: Station::cta).
     uint64_t send(Memory&, const Place&, Station to);
     uint64_t send_all(Memory&, Station to);
@@ -92,7 +96,7 @@ class Machine {
 
     // Steps that nobody asked for.
     const std::vector<Store>& stores() const { return stores_; }
-    bool can_advance(const Store&) const;           // no store to one of its bytes is before it
+    bool can_advance(const Store&) const;  // no store to one of its bytes is before it
     uint64_t send_store(Memory&, uint64_t id, Station to);  // with those before it
     size_t sectors() const { return l1_.size() + texture_.size() + constant_.size(); }
     void evict(size_t index);
@@ -113,7 +117,8 @@ class Machine {
     Sector& fill(Memory&, Cache&, uint32_t sm, uint64_t address);
     Store* find(uint64_t id);
     void advance(Memory&, uint64_t id);
-    bool before(const Store& a, const Store& b) const;  // at one station, in one queue, one byte in common
+    bool before(const Store& a,
+                const Store& b) const;  // at one station, in one queue, one byte in common
     template <class Which>
     uint64_t send_where(Memory&, Station to, Which&& which);
 

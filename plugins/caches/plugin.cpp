@@ -1,6 +1,6 @@
-// The `caches` memory model: accesses, fences and cache operations of a launch driven through the machine (machine.hpp).
-// What belongs here: when a store moves on, a load is performed, a client looks: the policy. What does not: what those
-// steps do.
+// The `caches` memory model: accesses, fences and cache operations of a launch driven through the
+// machine (machine.hpp). What belongs here: when a store moves on, a load is performed, a client
+// looks: the policy. What does not: what those steps do.
 //
 // Shared memory and mbarriers are the engine's: the pipeline of an SM is in order.
 #include <sassemu/plugin.hpp>
@@ -31,7 +31,8 @@ struct Held {
 
 class HostMemory : public Memory {
   public:
-    HostMemory(const sassemu_host& host, sassemu_session session) : host_(host), session_(session) {}
+    HostMemory(const sassemu_host& host, sassemu_session session)
+        : host_(host), session_(session) {}
     bool read(uint64_t address, uint8_t* to, unsigned bytes) override {
         return host_.read(session_, address, to, bytes) == 0;
     }
@@ -49,7 +50,8 @@ Policy policy_named(std::string_view name) {
     if (name == "eager") return Policy::eager;
     if (name == "random") return Policy::random;
     if (name == "adversarial") return Policy::adversarial;
-    throw std::invalid_argument("option 'policy': '" + std::string(name) + "' is none of lazy, eager, random, adversarial");
+    throw std::invalid_argument("option 'policy': '" + std::string(name) +
+                                "' is none of lazy, eager, random, adversarial");
 }
 
 constexpr const char* level_names[] = {"", "CTA", "SM", "VC", "GPU", "SYS"};
@@ -59,19 +61,23 @@ constexpr const char* level_names[] = {"", "CTA", "SM", "VC", "GPU", "SYS"};
 class Caches : public sassemu::Plugin {
   public:
     static constexpr auto name = "caches";
-    static constexpr auto summary = "incoherent L1, texture and constant caches, weakly ordered stores and loads, other clients";
+    static constexpr auto summary =
+        "incoherent L1, texture and constant caches, weakly ordered stores and loads, other "
+        "clients";
     static constexpr sassemu_option options[] = {
-        {"policy", "lazy|eager|random|adversarial", "when stores become visible and loads are performed (random)"},
+        {"policy", "lazy|eager|random|adversarial",
+         "when stores become visible and loads are performed (random)"},
         {"depth", "N", "stores on their way at most (256)"},
-        {"ce", "FLAG:VALUE:FROM:TO:BYTES", "a copy engine: when the word at FLAG is VALUE, it copies"},
+        {"ce", "FLAG:VALUE:FROM:TO:BYTES",
+         "a copy engine: when the word at FLAG is VALUE, it copies"},
         {"fe", "FLAG:VALUE:FROM:TO:BYTES", "the same by the front end"},
         {"host", "FLAG:VALUE:FROM:TO:BYTES", "the same by the host"},
         {"stats", "0|1", "prints what the barriers cost (0)"}};
     static constexpr uint32_t threading = SASSEMU_SERIAL;
     static constexpr bool defers = true;
     static constexpr uint32_t spaces =
-        SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_GENERIC) | SASSEMU_SPACE_BIT(SASSEMU_TEXTURE) |
-        SASSEMU_SPACE_BIT(SASSEMU_CONSTANT);
+        SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_GENERIC) |
+        SASSEMU_SPACE_BIT(SASSEMU_TEXTURE) | SASSEMU_SPACE_BIT(SASSEMU_CONSTANT);
 
     explicit Caches(const sassemu::Start& start)
         : Plugin(start),
@@ -97,7 +103,8 @@ class Caches : public sassemu::Plugin {
         // What nobody waited for arrives in any order, and clients may look in between.
         for (int i = 0; i < 64 && !machine_.done(); ++i) tick();
         while (!machine_.done()) {
-            const auto oldest = std::ranges::min_element(machine_.stores(), {}, &Machine::Store::id);
+            const auto oldest =
+                std::ranges::min_element(machine_.stores(), {}, &Machine::Store::id);
             machine_.send_store(memory_, oldest->id, Station::sys);
             look();
         }
@@ -106,8 +113,9 @@ class Caches : public sassemu::Plugin {
         for (unsigned level = 1; level <= 5; ++level) {
             const Sum& s = sums_[level];
             if (s.count)
-                print("caches: MEMBAR." + std::string(level_names[level]) + ": " + std::to_string(s.count) + " executed, " +
-                      std::to_string(s.hops) + " hops, " + std::to_string(s.drains) + " drains\n");
+                print("caches: MEMBAR." + std::string(level_names[level]) + ": " +
+                      std::to_string(s.count) + " executed, " + std::to_string(s.hops) + " hops, " +
+                      std::to_string(s.drains) + " drains\n");
         }
     }
     void host_access(uint64_t, uint64_t, uint32_t is_write) {
@@ -120,7 +128,9 @@ class Caches : public sassemu::Plugin {
         if (++steps_ % 64 == 0 && !machine_.done()) force_store();
         const size_t before = held_.size() + machine_.stores().size();
         switch (policy_) {
-            case Policy::eager: look(); break;
+            case Policy::eager:
+                look();
+                break;
             case Policy::lazy:
                 look();
                 if (idle_ > 2) force();
@@ -143,7 +153,8 @@ class Caches : public sassemu::Plugin {
     // ---- accesses
 
     int issue(const sassemu_access& a) {
-        if (policy_ == Policy::random && !(a.flags & SASSEMU_ACCESS_IMMEDIATE) && pick(16) == 0) return SASSEMU_RETRY;
+        if (policy_ == Policy::random && !(a.flags & SASSEMU_ACCESS_IMMEDIATE) && pick(16) == 0)
+            return SASSEMU_RETRY;
         const sassemu_location* where = host.locations(&a);
         if (!where) return SASSEMU_DONE;  // the engine reports the fault
         const Who who = place(a.warp);
@@ -156,8 +167,10 @@ class Caches : public sassemu::Plugin {
         finish_same(who, where, global, a.bytes);
         if (policy_ == Policy::random && pick(4) == 0) tick();
         switch (a.op) {
-            case SASSEMU_LOAD: return load(a, who, where, global);
-            case SASSEMU_STORE: return store(a, who, where, global);
+            case SASSEMU_LOAD:
+                return load(a, who, where, global);
+            case SASSEMU_STORE:
+                return store(a, who, where, global);
             default:
                 for (uint32_t rest = global; rest; rest &= rest - 1) {
                     const int lane = std::countr_zero(rest);
@@ -172,20 +185,29 @@ class Caches : public sassemu::Plugin {
         perform_lanes(who, f.lanes);
         Station level = Station::cta;
         switch (f.scope) {
-            case SASSEMU_LEVEL_SM: level = Station::sm; break;
-            case SASSEMU_LEVEL_VC: level = Station::vc; break;
+            case SASSEMU_LEVEL_SM:
+                level = Station::sm;
+                break;
+            case SASSEMU_LEVEL_VC:
+                level = Station::vc;
+                break;
             case SASSEMU_LEVEL_CLUSTER:
-            case SASSEMU_LEVEL_GPU: level = Station::gpu; break;
-            case SASSEMU_LEVEL_SYS: level = Station::sys; break;
-            default: break;
+            case SASSEMU_LEVEL_GPU:
+                level = Station::gpu;
+                break;
+            case SASSEMU_LEVEL_SYS:
+                level = Station::sys;
+                break;
+            default:
+                break;
         }
         // The asynchronous proxy works on L2.
         const bool proxy = f.from_proxy != f.to_proxy;
         if (proxy) level = Station::vc;
         Sum& sum = sums_[static_cast<size_t>(level)];
         for (uint32_t rest = f.lanes; rest; rest &= rest - 1) {
-            const Cost cost = machine_.membar(memory_, of(who, std::countr_zero(rest)), level, f.invalidate_data != 0,
-                                              f.invalidate_texture != 0);
+            const Cost cost = machine_.membar(memory_, of(who, std::countr_zero(rest)), level,
+                                              f.invalidate_data != 0, f.invalidate_texture != 0);
             sum.drains += cost.drains;
             if (rest == f.lanes) sum.hops += cost.hops;
         }
@@ -200,13 +222,15 @@ class Caches : public sassemu::Plugin {
         const bool texture = c.cache == SASSEMU_CACHE_TEXTURE || c.cache == SASSEMU_CACHE_UNIFIED;
         const bool constant = c.cache == SASSEMU_CACHE_CONSTANT;
         const auto each_address = [&](auto&& act) {
-            for (uint32_t rest = c.has_address ? c.lanes : 0; rest; rest &= rest - 1) act(c.address[std::countr_zero(rest)]);
+            for (uint32_t rest = c.has_address ? c.lanes : 0; rest; rest &= rest - 1)
+                act(c.address[std::countr_zero(rest)]);
         };
         switch (c.action) {
             case SASSEMU_CACHE_INVALIDATE:
             case SASSEMU_CACHE_RESET:
                 each_address([&](uint64_t a) {  // a line of 128 bytes
-                    for (uint64_t s = a / 128 * 128; s < a / 128 * 128 + 128; s += Machine::sector_bytes) {
+                    for (uint64_t s = a / 128 * 128; s < a / 128 * 128 + 128;
+                         s += Machine::sector_bytes) {
                         if (data) machine_.invalidate(who.sm, s);
                         if (constant) machine_.invalidate_constant(who.sm, s);
                     }
@@ -219,19 +243,25 @@ class Caches : public sassemu::Plugin {
                 if (texture) machine_.invalidate_texture(who.sm);
                 if (constant) machine_.invalidate_constants(who.sm);
                 break;
-            case SASSEMU_CACHE_WRITE_BACK: each_address([&](uint64_t a) { machine_.send_line(memory_, who.sm, a); }); break;
-            case SASSEMU_CACHE_WRITE_BACK_ALL: machine_.send_sm(memory_, who.sm, Station::vc); break;
+            case SASSEMU_CACHE_WRITE_BACK:
+                each_address([&](uint64_t a) { machine_.send_line(memory_, who.sm, a); });
+                break;
+            case SASSEMU_CACHE_WRITE_BACK_ALL:
+                machine_.send_sm(memory_, who.sm, Station::vc);
+                break;
             case SASSEMU_CACHE_PREFETCH:
                 if (data) each_address([&](uint64_t a) { machine_.prefetch(memory_, who.sm, a); });
                 break;
-            default: break;
+            default:
+                break;
         }
         host.wake(session);
         return SASSEMU_DONE;
     }
 
     void model_sync(const sassemu_sync& e) {
-        if (!e.warp || e.agent) return;  // an agent's report says nothing of the thread that started it
+        if (!e.warp || e.agent)
+            return;  // an agent's report says nothing of the thread that started it
         const Who who = place(e.warp);
         switch (e.kind) {
             // These order the accesses of their threads for the CTA.
@@ -243,8 +273,11 @@ class Caches : public sassemu::Plugin {
                     machine_.send(memory_, of(who, std::countr_zero(rest)), Station::cta);
                 break;
             case SASSEMU_SYNC_CLUSTER_ARRIVE:
-            case SASSEMU_SYNC_EXIT: perform_lanes(who, e.lanes); break;
-            default: break;
+            case SASSEMU_SYNC_EXIT:
+                perform_lanes(who, e.lanes);
+                break;
+            default:
+                break;
         }
     }
 
@@ -277,21 +310,28 @@ class Caches : public sassemu::Plugin {
         if (a.proxy == SASSEMU_VIA_TEXTURE) return Path::texture;
         if (a.proxy == SASSEMU_VIA_CONSTANT) return Path::constant;
         const bool wide = a.scope >= SASSEMU_LEVEL_CLUSTER;
-        return (a.flags & SASSEMU_ACCESS_CACHE_CV) || (a.ordering != SASSEMU_WEAK && wide) ? Path::bypass : Path::cached;
+        return (a.flags & SASSEMU_ACCESS_CACHE_CV) || (a.ordering != SASSEMU_WEAK && wide)
+                   ? Path::bypass
+                   : Path::cached;
     }
 
     bool defer(const sassemu_access& a) {
         if (a.flags & (SASSEMU_ACCESS_IMMEDIATE | SASSEMU_ACCESS_LDGSTS)) return false;
         switch (policy_) {
-            case Policy::eager: return false;
-            case Policy::lazy: return true;
-            case Policy::random: return pick(2) != 0;
-            case Policy::adversarial: return pick(4) != 0;
+            case Policy::eager:
+                return false;
+            case Policy::lazy:
+                return true;
+            case Policy::random:
+                return pick(2) != 0;
+            case Policy::adversarial:
+                return pick(4) != 0;
         }
         return false;
     }
 
-    int load(const sassemu_access& a, const Who& who, const sassemu_location* where, uint32_t global) {
+    int load(const sassemu_access& a, const Who& who, const sassemu_location* where,
+             uint32_t global) {
         const Path path = path_of(a);
         if (global == a.lanes && held_.size() < depth_ && defer(a)) {
             Held& h = held_.emplace_back();
@@ -313,16 +353,20 @@ class Caches : public sassemu::Plugin {
             if (global >> lane & 1) {
                 machine_.load(memory_, of(who, lane), at, a.bytes, path, value);
             } else if (where[lane].space == SASSEMU_SHARED) {
-                host.read_shared(owner(a.warp, where[lane].owner), static_cast<uint32_t>(at), value, a.bytes);
+                host.read_shared(owner(a.warp, where[lane].owner), static_cast<uint32_t>(at), value,
+                                 a.bytes);
             } else if (where[lane].space == SASSEMU_LOCAL) {
-                host.read_local(a.warp, static_cast<uint32_t>(lane), static_cast<uint32_t>(at), value, a.bytes);
+                host.read_local(a.warp, static_cast<uint32_t>(lane), static_cast<uint32_t>(at),
+                                value, a.bytes);
             } else {
                 for (uint32_t k = 0; k < (a.bytes + 3u) / 4; ++k) {
-                    const uint32_t v = host.constant(a.warp, where[lane].owner, static_cast<uint32_t>(at) + 4 * k);
+                    const uint32_t v =
+                        host.constant(a.warp, where[lane].owner, static_cast<uint32_t>(at) + 4 * k);
                     std::memcpy(value + 4 * k, &v, 4);
                 }
             }
-            for (uint32_t k = 0; k < (a.bytes + 3u) / 4; ++k) std::memcpy(&rows[k][lane], value + 4 * k, 4);
+            for (uint32_t k = 0; k < (a.bytes + 3u) / 4; ++k)
+                std::memcpy(&rows[k][lane], value + 4 * k, 4);
         }
         host.supply(&a, a.lanes, rows[0]);
         return SASSEMU_SUPPLIED;
@@ -337,8 +381,10 @@ class Caches : public sassemu::Plugin {
         }
     }
 
-    int store(const sassemu_access& a, const Who& who, const sassemu_location* where, uint32_t global) {
-        if (global != a.lanes) {  // some lanes in a window: the engine stores them all, at once and in L2
+    int store(const sassemu_access& a, const Who& who, const sassemu_location* where,
+              uint32_t global) {
+        if (global !=
+            a.lanes) {  // some lanes in a window: the engine stores them all, at once and in L2
             for (uint32_t rest = global; rest; rest &= rest - 1) {
                 const int lane = std::countr_zero(rest);
                 machine_.before_atomic(memory_, of(who, lane), where[lane].address, a.bytes);
@@ -349,7 +395,8 @@ class Caches : public sassemu::Plugin {
         for (uint32_t rest = a.lanes; rest; rest &= rest - 1) {
             const int lane = std::countr_zero(rest);
             uint8_t value[16];
-            for (uint32_t k = 0; k < (a.bytes + 3u) / 4; ++k) std::memcpy(value + 4 * k, &rows[k * 32 + lane], 4);
+            for (uint32_t k = 0; k < (a.bytes + 3u) / 4; ++k)
+                std::memcpy(value + 4 * k, &rows[k * 32 + lane], 4);
             machine_.store(of(who, lane), where[lane].address, a.bytes, value);
         }
         while (machine_.stores().size() > depth_) force_store();
@@ -371,21 +418,27 @@ class Caches : public sassemu::Plugin {
         for (uint32_t rest = lanes; rest; rest &= rest - 1) {
             const int lane = std::countr_zero(rest);
             uint8_t value[16] = {};
-            machine_.load(memory_, of({now.cta, now.sm, now.warp}, lane), now.address[lane], now.bytes, now.path, value);
-            for (uint32_t k = 0; k < (now.bytes + 3u) / 4; ++k) std::memcpy(&rows[k][lane], value + 4 * k, 4);
+            machine_.load(memory_, of({now.cta, now.sm, now.warp}, lane), now.address[lane],
+                          now.bytes, now.path, value);
+            for (uint32_t k = 0; k < (now.bytes + 3u) / 4; ++k)
+                std::memcpy(&rows[k][lane], value + 4 * k, 4);
         }
         host.complete(session, now.token, lanes, rows[0]);
     }
-    static bool same(const Held& h, const Who& who) { return h.cta == who.cta && h.warp == who.warp; }
+    static bool same(const Held& h, const Who& who) {
+        return h.cta == who.cta && h.warp == who.warp;
+    }
 
     // In program order: one thread's accesses to the same bytes.
-    void finish_same(const Who& who, const sassemu_location* where, uint32_t lanes, unsigned bytes) {
+    void finish_same(const Who& who, const sassemu_location* where, uint32_t lanes,
+                     unsigned bytes) {
         for (size_t i = 0; i < held_.size();) {
             const Held& h = held_[i];
             uint32_t both = same(h, who) ? h.lanes & lanes : 0;
             for (uint32_t rest = both; rest; rest &= rest - 1) {
                 const int lane = std::countr_zero(rest);
-                if (h.address[lane] >= where[lane].address + bytes || where[lane].address >= h.address[lane] + h.bytes)
+                if (h.address[lane] >= where[lane].address + bytes ||
+                    where[lane].address >= h.address[lane] + h.bytes)
                     both &= ~(1u << lane);
             }
             const size_t count = held_.size();
@@ -411,7 +464,8 @@ class Caches : public sassemu::Plugin {
             uint64_t newest = 0;
             for (const Machine::Store& s : stores) {
                 const bool second = std::ranges::any_of(stores, [&](const Machine::Store& other) {
-                    return other.from.thread == s.from.thread && other.id < s.id && !other.overlaps(s.address, s.bytes);
+                    return other.from.thread == s.from.thread && other.id < s.id &&
+                           !other.overlaps(s.address, s.bytes);
                 });
                 if (second) newest = std::max(newest, s.id);
             }
@@ -419,7 +473,8 @@ class Caches : public sassemu::Plugin {
             look();
             return;
         }
-        const size_t loads = held_.size(), stores = machine_.stores().size(), sectors = machine_.sectors();
+        const size_t loads = held_.size(), stores = machine_.stores().size(),
+                     sectors = machine_.sectors();
         // Sectors go rarely: a copy that stays is what programs stumble over.
         const size_t evictions = sectors && pick(16) == 0 ? 1 : 0;
         const size_t all = 4 * (loads + stores) + evictions;
@@ -431,7 +486,8 @@ class Caches : public sassemu::Plugin {
             perform(chosen / 4, some ? some : h.lanes);
         } else if (chosen < 4 * (loads + stores)) {
             const Machine::Store& s = machine_.stores()[chosen / 4 - loads];
-            machine_.send_store(memory_, s.id, static_cast<Station>(static_cast<uint8_t>(s.at) + 1 + pick(3)));
+            machine_.send_store(memory_, s.id,
+                                static_cast<Station>(static_cast<uint8_t>(s.at) + 1 + pick(3)));
         } else {
             machine_.evict(pick(static_cast<uint32_t>(sectors)));
             host.wake(session);
@@ -443,7 +499,8 @@ class Caches : public sassemu::Plugin {
     void force() {
         idle_ = 0;
         if (!held_.empty())
-            perform(policy_ == Policy::adversarial ? pick(static_cast<uint32_t>(held_.size())) : 0, ~0u);
+            perform(policy_ == Policy::adversarial ? pick(static_cast<uint32_t>(held_.size())) : 0,
+                    ~0u);
         else if (!machine_.done())
             force_store();
         else if (machine_.stale(memory_)) {  // perhaps it spins on a stale copy: L1 has a capacity

@@ -1,5 +1,5 @@
-// Accesses to data by warps, and words that threads synchronise through. How they are looked at byte
-// by byte is in cells.cpp and judge.cpp.
+// Accesses to data by warps, and words that threads synchronise through. How they are looked at
+// byte by byte is in cells.cpp and judge.cpp.
 #include <bit>
 
 #include "checker.hpp"
@@ -7,10 +7,14 @@
 namespace check_sync {
 
 void Checker::access_issue(const sassemu_access& a) {
-    if (a.op == SASSEMU_PREFETCH || a.flags & SASSEMU_ACCESS_ASYNC_AGENT || (a.space == SASSEMU_SURFACE && !surfaces_)) return;
+    if (a.op == SASSEMU_PREFETCH || a.flags & SASSEMU_ACCESS_ASYNC_AGENT ||
+        (a.space == SASSEMU_SURFACE && !surfaces_))
+        return;
     const sassemu_location* at = host.locations(&a);
     if (!at) return;
-    if (const sassemu_location& l = at[std::countr_zero(a.lanes)]; l.space == SASSEMU_SHARED && l.address < system_shared_) return;
+    if (const sassemu_location& l = at[std::countr_zero(a.lanes)];
+        l.space == SASSEMU_SHARED && l.address < system_shared_)
+        return;
     Warp& w = warp_of(a.warp);
     running(w, a.warp);
     const bool after_fence = std::exchange(w.membar, 0);
@@ -25,12 +29,15 @@ void Checker::access_issue(const sassemu_access& a) {
         scope = m.intent.scope;
     }
     bool is_strong = !copy && (changes || ordering != SASSEMU_WEAK);
-    // Words for shared memory do not say that they are strong. Without the text: a store right behind a fence is meant to
-    // release, and a word that was stored so is read as a flag.
+    // Words for shared memory do not say that they are strong. Without the text: a store right
+    // behind a fence is meant to release, and a word that was stored so is read as a flag.
     const bool guess = !m.known && !copy && !is_strong;
     if (m.in_loop_of_atomic && guess) is_strong = true;
-    if (guess && after_fence && a.op == SASSEMU_STORE && at[__builtin_ctz(a.lanes)].space == SASSEMU_SHARED) is_strong = true;
-    const Reach reach = scope == SASSEMU_LEVEL_NONE || ordering == SASSEMU_VOLATILE ? gpu : reach_of(scope);
+    if (guess && after_fence && a.op == SASSEMU_STORE &&
+        at[__builtin_ctz(a.lanes)].space == SASSEMU_SHARED)
+        is_strong = true;
+    const Reach reach =
+        scope == SASSEMU_LEVEL_NONE || ordering == SASSEMU_VOLATILE ? gpu : reach_of(scope);
     shadow_.collect();
     if (!copy) w.used = true;
     Touch t{};
@@ -42,7 +49,8 @@ void Checker::access_issue(const sassemu_access& a) {
     t.stamp.insn = insn;
     t.stamp.who = copy ? w.copying() : w.threads();
     t.stamp.epoch = w.epoch;
-    if (a.op == SASSEMU_LOAD && (a.proxy == SASSEMU_VIA_TEXTURE || a.proxy == SASSEMU_VIA_SURFACE)) {
+    if (a.op == SASSEMU_LOAD &&
+        (a.proxy == SASSEMU_VIA_TEXTURE || a.proxy == SASSEMU_VIA_SURFACE)) {
         t.group = &w.groups.front();
         if (a.space == SASSEMU_TEXTURE) t.stamp.insn = w.texture;  // a texel of it
         read_only(t, a.lanes, at, a.bytes);
@@ -64,7 +72,8 @@ void Checker::access_issue(const sassemu_access& a) {
             } else if (may_be_flag) {
                 const auto is_flag = [&](uint32_t rest) {
                     const sassemu_location& l = at[std::countr_zero(rest)];
-                    return l.space == SASSEMU_SHARED && flags_[1].contains(uint64_t{l.owner} << 32 | l.address);
+                    return l.space == SASSEMU_SHARED &&
+                           flags_[1].contains(uint64_t{l.owner} << 32 | l.address);
                 };
                 const bool first = is_flag(lanes);
                 for (uint32_t rest = lanes; rest; rest &= rest - 1)
@@ -79,11 +88,12 @@ void Checker::access_issue(const sassemu_access& a) {
 }
 
 // Words that threads synchronise through.
-void Checker::synchronise(Warp& w, const sassemu_access& a, uint32_t insn, const sassemu_location* at, bool reads,
-                          bool writes) {
+void Checker::synchronise(Warp& w, const sassemu_access& a, uint32_t insn,
+                          const sassemu_location* at, bool reads, bool writes) {
     const Meaning& m = meanings_[insn];
-    const bool strong_access = writes || a.op == SASSEMU_ATOMIC || a.op == SASSEMU_REDUCE ||
-                               (m.is(SASSEMU_INTENT_ACCESS) ? m.intent.ordering : a.ordering) != SASSEMU_WEAK;
+    const bool strong_access =
+        writes || a.op == SASSEMU_ATOMIC || a.op == SASSEMU_REDUCE ||
+        (m.is(SASSEMU_INTENT_ACCESS) ? m.intent.ordering : a.ordering) != SASSEMU_WEAK;
     if (!strong_access && flags_[0].empty() && flags_[1].empty()) return;
     if (a.flags & SASSEMU_ACCESS_LDGSTS) return;
     const auto key_of = [](const sassemu_location& l) {
@@ -108,7 +118,8 @@ void Checker::synchronise(Warp& w, const sassemu_access& a, uint32_t insn, const
         uint32_t same = 0;
         for (uint32_t lanes = left; lanes; lanes &= lanes - 1) {
             const uint32_t k = static_cast<uint32_t>(__builtin_ctz(lanes));
-            if (at[k].address == l.address && at[k].space == l.space && at[k].owner == l.owner) same |= 1u << k;
+            if (at[k].address == l.address && at[k].space == l.space && at[k].owner == l.owner)
+                same |= 1u << k;
         }
         left &= ~same;
         const bool shared = l.space == SASSEMU_SHARED;
@@ -128,7 +139,8 @@ void Checker::synchronise(Warp& w, const sassemu_access& a, uint32_t insn, const
         }
         if (reads && a.op != SASSEMU_REDUCE) {
             uint32_t& readers = f.lanes_of(w.id);
-            if (changes || (readers & same) != same) order_.acquire(w, same, m.acquire(scope), f.channel, insn);
+            if (changes || (readers & same) != same)
+                order_.acquire(w, same, m.acquire(scope), f.channel, insn);
             readers |= same;
         }
         if (!writes && a.op == SASSEMU_LOAD) continue;
@@ -141,8 +153,10 @@ void Checker::synchronise(Warp& w, const sassemu_access& a, uint32_t insn, const
     if (released) order_.next(w);
 }
 
-// A tensor map that threads have written is read through a proxy of its own: fence.proxy.tensormap must have acquired it.
-void Checker::read_map(Warp& w, uint32_t lanes, uint32_t insn, const sassemu_location& at, uint64_t bytes) {
+// A tensor map that threads have written is read through a proxy of its own: fence.proxy.tensormap
+// must have acquired it.
+void Checker::read_map(Warp& w, uint32_t lanes, uint32_t insn, const sassemu_location& at,
+                       uint64_t bytes) {
     if (at.space != SASSEMU_GLOBAL || !lanes || !bytes) return;
     Touch t{};
     t.warp = &w;
@@ -153,7 +167,8 @@ void Checker::read_map(Warp& w, uint32_t lanes, uint32_t insn, const sassemu_loc
     t.bytes = 4;
     for (t.address = at.address; t.address < at.address + bytes; t.address += 4) {
         Block& block = shadow_.global(t.address);
-        const uint32_t cell = shadow_.cell(block, static_cast<uint32_t>(t.address % Shadow::page), 4);
+        const uint32_t cell =
+            shadow_.cell(block, static_cast<uint32_t>(t.address % Shadow::page), 4);
         if (cell == block.cells() || block.write[cell] <= settled) continue;
         Stamp writer = shadow_.stamps[block.write[cell]];
         writer.lanes = 1u << block.writer[cell];

@@ -1,5 +1,6 @@
-// An access meets the cells of shadow memory: which cells, who was there before, and its own mark. What belongs here: that
-// walk, a row of neighbours at a time where they are alike. Whether two accesses are in order is in judge.cpp.
+// An access meets the cells of shadow memory: which cells, who was there before, and its own mark.
+// What belongs here: that walk, a row of neighbours at a time where they are alike. Whether two
+// accesses are in order is in judge.cpp.
 #include <bit>
 
 #include "checker.hpp"
@@ -58,7 +59,8 @@ void Checker::touch_space(Touch& t, uint32_t lanes, const sassemu_location* at, 
     };
     // Most warps access one dense stretch: unit k of it is what lanes masks[k] access.
     uint64_t low = ~uint64_t{0}, offset = 0;
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) low = std::min(low, at[std::countr_zero(rest)].address);
+    for (uint32_t rest = lanes; rest; rest &= rest - 1)
+        low = std::min(low, at[std::countr_zero(rest)].address);
     LaneMasks masks{};
     bool dense = true;
     const auto size = static_cast<uint32_t>(std::countr_zero(bytes));
@@ -76,11 +78,13 @@ void Checker::touch_space(Touch& t, uint32_t lanes, const sassemu_location* at, 
             const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
             uint32_t same = 1u << lane;
             if (!t.write || t.stamp.flags & stamp_atomic)  // neighbours that access the same
-                for (uint32_t next = lane + 1; next < 32 && rest >> next & 1 && at[next].address == at[lane].address; ++next)
+                for (uint32_t next = lane + 1;
+                     next < 32 && rest >> next & 1 && at[next].address == at[lane].address; ++next)
                     same |= 1u << next;
             rest &= ~same;
             const uint32_t cell = find(at[lane].address, bytes);
-            if (block && cell < block->cells()) touch_cells(t, *block, cell, bytes >> block->shift(), same);
+            if (block && cell < block->cells())
+                touch_cells(t, *block, cell, bytes >> block->shift(), same);
         }
         return;
     }
@@ -88,15 +92,19 @@ void Checker::touch_space(Touch& t, uint32_t lanes, const sassemu_location* at, 
         if (!masks[unit]) continue;
         uint32_t units = 1;
         const uint64_t address = low + uint64_t{unit} * bytes;
-        while (unit + units < 32 && masks[unit + units] && (t.shared || (address + uint64_t{units} * bytes) % Shadow::page)) ++units;
+        while (unit + units < 32 && masks[unit + units] &&
+               (t.shared || (address + uint64_t{units} * bytes) % Shadow::page))
+            ++units;
         const uint32_t cell = find(address, bytes);  // makes the granule fit
         const uint32_t per = block ? bytes >> block->shift() : 0;
-        if (block && cell + units * per <= block->cells()) touch_row(t, *block, cell, units, per, masks.data() + unit);
+        if (block && cell + units * per <= block->cells())
+            touch_row(t, *block, cell, units, per, masks.data() + unit);
         unit += units - 1;
     }
 }
 
-// Reads that caches need not keep coherent: ld.global.nc and textures. What is written in the same launch they may miss.
+// Reads that caches need not keep coherent: ld.global.nc and textures. What is written in the same
+// launch they may miss.
 void Checker::read_only(Touch& t, uint32_t lanes, const sassemu_location* at, uint32_t bytes) {
     t.shared = false;
     t.owner = 0;
@@ -121,16 +129,18 @@ void Checker::read_only(Touch& t, uint32_t lanes, const sassemu_location* at, ui
     }
 }
 
-// Neighbouring cells, `per` of them for each mask of lanes. Where all of them have the same history it is looked at once.
-void Checker::touch_row(Touch& t, Block& b, uint32_t first, uint32_t units, uint32_t per, const uint32_t* masks) {
+// Neighbouring cells, `per` of them for each mask of lanes. Where all of them have the same history
+// it is looked at once.
+void Checker::touch_row(Touch& t, Block& b, uint32_t first, uint32_t units, uint32_t per,
+                        const uint32_t* masks) {
     const uint32_t count = units * per;
     const StampId writer = b.write[first];
     const uint32_t readers = b.readers[first];
     const auto cell_by_cell = [&] {
         for (uint32_t k = 0; k < units; ++k) touch_cells(t, b, first + k * per, per, masks[k]);
     };
-    if (t.stamp.flags & (stamp_atomic | stamp_async) || readers & own_list || !all_are(&b.write[first], count, writer) ||
-        !all_are(&b.readers[first], count, readers))
+    if (t.stamp.flags & (stamp_atomic | stamp_async) || readers & own_list ||
+        !all_are(&b.write[first], count, writer) || !all_are(&b.readers[first], count, readers))
         return cell_by_cell();
     // Those that were not let in by their number may be the lanes' own.
     const auto own = [&](StampId id, auto&& lanes_of) {
@@ -140,18 +150,22 @@ void Checker::touch_row(Touch& t, Block& b, uint32_t first, uint32_t units, uint
             for (uint32_t n = 0; n < per; ++n, ++i) other |= lanes_of(i) ^ masks[k];
         return !other;
     };
-    if (!own(writer, [&](uint32_t i) { return 1u << b.writer[i]; }) && !passes(writer, true, t)) return cell_by_cell();
+    if (!own(writer, [&](uint32_t i) { return 1u << b.writer[i]; }) && !passes(writer, true, t))
+        return cell_by_cell();
     const Readers& set = shadow_.set(readers);
     if (t.write) {
         for (uint32_t p = 0; p < set.count; ++p) {
             const uint32_t* lanes = b.lanes(p);
-            if (!own(set.of[p], [&](uint32_t i) { return lanes[i]; }) && !passes(set.of[p], false, t)) return cell_by_cell();
+            if (!own(set.of[p], [&](uint32_t i) { return lanes[i]; }) &&
+                !passes(set.of[p], false, t))
+                return cell_by_cell();
         }
         std::fill_n(&b.write[first], count, t.id);
         std::fill_n(&b.readers[first], count, 0);
         if (!b.older.empty()) std::fill_n(&b.older[first], count, nobody);
         for (uint32_t k = 0, i = first; k < units; ++k)
-            for (uint32_t n = 0; n < per; ++n, ++i) b.writer[i] = static_cast<uint8_t>(std::countr_zero(masks[k]));
+            for (uint32_t n = 0; n < per; ++n, ++i)
+                b.writer[i] = static_cast<uint8_t>(std::countr_zero(masks[k]));
         return;
     }
     // As add_reader, for all of them.
@@ -186,9 +200,10 @@ void Checker::touch_cells(Touch& t, Block& b, uint32_t first, uint32_t count, ui
     for (uint32_t i = first; i < first + count; ++i) {
         const StampId writer = b.write[i];
         const uint32_t readers = b.readers[i];
-        const bool fine = (writer == t.fine_write && writer) ||
-                          (!async && shadow_.stamps[writer].who == t.stamp.who && lanes == 1u << b.writer[i]) ||
-                          passes(writer, true, t);
+        const bool fine =
+            (writer == t.fine_write && writer) ||
+            (!async && shadow_.stamps[writer].who == t.stamp.who && lanes == 1u << b.writer[i]) ||
+            passes(writer, true, t);
         if (!fine || readers & own_list) {
             visit(t, b, i, lanes);
         } else if (!t.write) {
@@ -209,7 +224,9 @@ bool Checker::readers_pass(const Block& b, uint32_t cell, uint32_t lanes, Touch&
     const Readers& set = shadow_.set(readers);
     bool whole = true;
     for (uint32_t p = 0; p < set.count; ++p) {
-        const bool own = !(t.stamp.flags & stamp_async) && shadow_.stamps[set.of[p]].who == t.stamp.who && b.lanes_of(p, cell) == lanes;
+        const bool own = !(t.stamp.flags & stamp_async) &&
+                         shadow_.stamps[set.of[p]].who == t.stamp.who &&
+                         b.lanes_of(p, cell) == lanes;
         whole &= !own;
         if (!own && !passes(set.of[p], false, t)) return false;
     }
@@ -277,7 +294,8 @@ void Checker::visit(Touch& t, Block& b, uint32_t cell, uint32_t lanes) {
         // Atomics that reach everybody do not race, and nothing more is asked of them.
         constexpr uint32_t everybody = stamp_strong | uint32_t{gpu} * stamp_reach;
         const uint32_t both = s.flags & t.stamp.flags;
-        return ((both & everybody) == everybody && (s.flags | t.stamp.flags) & stamp_atomic) || knows(s, t);
+        return ((both & everybody) == everybody && (s.flags | t.stamp.flags) & stamp_atomic) ||
+               knows(s, t);
     };
     const StampId writer = b.write[cell];
     t.before = writer > settled ? exactly(writer, 1u << b.writer[cell]) : Stamp{};
@@ -286,11 +304,13 @@ void Checker::visit(Touch& t, Block& b, uint32_t cell, uint32_t lanes) {
     const uint32_t readers = b.readers[cell];
     if (readers & own_list) {
         for (const Stamp& s : shadow_.list(b, cell))
-            if ((t.write || s.flags & stamp_atomic) && !own(s)) judge(s, s.flags & stamp_atomic, lanes, t);
+            if ((t.write || s.flags & stamp_atomic) && !own(s))
+                judge(s, s.flags & stamp_atomic, lanes, t);
     } else if (t.write) {
         const Readers& set = shadow_.set(readers);
         for (uint32_t p = 0; p < set.count; ++p)
-            if (const Stamp s = exactly(set.of[p], b.lanes_of(p, cell)); !own(s)) judge(s, false, lanes, t);
+            if (const Stamp s = exactly(set.of[p], b.lanes_of(p, cell)); !own(s))
+                judge(s, false, lanes, t);
     }
     if (t.write && !changes) {
         b.keep_older(cell, t.before.flags & t.stamp.flags & stamp_async ? writer : nobody);

@@ -1,10 +1,11 @@
-// The checker: takes the events of a run one after the other, keeps what every lane knows, and judges every access. What
-// belongs here: its state. accesses.cpp has accesses to data, copies.cpp those that happen later, events.cpp everything that orders them.
+// The checker: takes the events of a run one after the other, keeps what every lane knows, and
+// judges every access. What belongs here: its state. accesses.cpp has accesses to data, copies.cpp
+// those that happen later, events.cpp everything that orders them.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "findings.hpp"
@@ -39,13 +40,13 @@ struct Copy {  // an asynchronous operation that has been issued and not perform
 
 struct Mbarrier {
     Component id = 0;
-    uint32_t phases = 1;         // that have begun
-    Channel arriving, over;      // of this phase; of those before
+    uint32_t phases = 1;     // that have begun
+    Channel arriving, over;  // of this phase; of those before
     uint32_t init_warp = 0, init_lanes = 0, init_epoch = 0, init_insn = 0;
     uint32_t expect_insn = 0;
     int64_t transactions = 0;
-    bool brought = false;        // some bytes of this phase have come
-    struct Told {  // whose store was told last
+    bool brought = false;  // some bytes of this phase have come
+    struct Told {          // whose store was told last
         uint32_t warp = 0, phase = 0;
         Issue by;
     } told;
@@ -65,14 +66,19 @@ class Checker : public sassemu::Plugin {
     static constexpr auto summary = "finds missing and too strong synchronisation of memory";
     static constexpr auto threading = SASSEMU_SERIAL;
     static constexpr uint32_t spaces =
-        SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_SHARED) | SASSEMU_SPACE_BIT(SASSEMU_GENERIC) |
-        SASSEMU_SPACE_BIT(SASSEMU_TEXTURE) | SASSEMU_SPACE_BIT(SASSEMU_SURFACE);
-    static constexpr uint64_t sync_ignored = 1u << SASSEMU_SYNC_SCOREBOARD | 1u << SASSEMU_SYNC_LOAD_RETURN;
+        SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_SHARED) |
+        SASSEMU_SPACE_BIT(SASSEMU_GENERIC) | SASSEMU_SPACE_BIT(SASSEMU_TEXTURE) |
+        SASSEMU_SPACE_BIT(SASSEMU_SURFACE);
+    static constexpr uint64_t sync_ignored =
+        1u << SASSEMU_SYNC_SCOREBOARD | 1u << SASSEMU_SYNC_LOAD_RETURN;
     static constexpr sassemu_option options[] = {
         {"json", "FILE", "writes the report as JSON"},
         {"sarif", "FILE", "writes the report as SARIF 2.1.0"},
-        {"surfaces", "0|1", "surfaces too: what is written through one is not read through one in the same launch (0)"},
-        {"verdict", "both|strict|common", "by the letter, by what is commonly relied on, or both (the default)"}};
+        {"surfaces", "0|1",
+         "surfaces too: what is written through one is not read through one in the same launch "
+         "(0)"},
+        {"verdict", "both|strict|common",
+         "by the letter, by what is commonly relied on, or both (the default)"}};
 
     explicit Checker(const sassemu::Start& start);
 
@@ -131,11 +137,14 @@ class Checker : public sassemu::Plugin {
     void running(Warp& w, sassemu_warp handle);
     void touch(Touch& t, uint32_t lanes, const sassemu_location* at, uint32_t bytes);
     void touch_space(Touch& t, uint32_t lanes, const sassemu_location* at, uint32_t bytes);
-    void touch_row(Touch& t, Block& b, uint32_t first, uint32_t units, uint32_t per, const uint32_t* masks);
+    void touch_row(Touch& t, Block& b, uint32_t first, uint32_t units, uint32_t per,
+                   const uint32_t* masks);
     void touch_cells(Touch& t, Block& b, uint32_t first, uint32_t count, uint32_t lanes);
     void read_only(Touch& t, uint32_t lanes, const sassemu_location* at, uint32_t bytes);
-    void read_map(Warp& w, uint32_t lanes, uint32_t insn, const sassemu_location& at, uint64_t bytes);
-    void misused(const Warp& w, uint32_t lanes, uint32_t insn, const std::string& what, const std::string& repair);
+    void read_map(Warp& w, uint32_t lanes, uint32_t insn, const sassemu_location& at,
+                  uint64_t bytes);
+    void misused(const Warp& w, uint32_t lanes, uint32_t insn, const std::string& what,
+                 const std::string& repair);
     bool knows(const Stamp& s, const Touch& t);
     Order::Level level_between(Component who, const Warp& w) const;
     void shown_by_fence(const Stamp& earlier, const Touch& t);
@@ -145,7 +154,8 @@ class Checker : public sassemu::Plugin {
     void list_reader(Touch& t, Block& b, uint32_t cell, uint32_t lanes);
     void visit(Touch& t, Block& b, uint32_t cell, uint32_t lanes);
     std::optional<Wrong> check(const Stamp& earlier, bool earlier_writes, const Touch& t);
-    std::optional<Wrong> check_tensor(const Stamp& earlier, bool earlier_writes, const Touch& t) const;
+    std::optional<Wrong> check_tensor(const Stamp& earlier, bool earlier_writes,
+                                      const Touch& t) const;
     void issue_tensor(Copy& c);
     bool tensor_text(Warp& w, uint32_t lanes, const Meaning& m);
     void describe_tensor(Finding& f, const Stamp& earlier, const Touch& t) const;
@@ -154,11 +164,13 @@ class Checker : public sassemu::Plugin {
     void found(Kind kind, bool common, const Stamp& earlier, bool earlier_writes, const Touch& t);
     void describe(Finding& f, const Stamp& earlier, bool earlier_writes, const Touch& t);
     Kind why(const Stamp& earlier, bool earlier_writes, const Touch& t) const;
-    void synchronise(Warp& w, const sassemu_access& a, uint32_t insn, const sassemu_location* at, bool reads, bool writes);
+    void synchronise(Warp& w, const sassemu_access& a, uint32_t insn, const sassemu_location* at,
+                     bool reads, bool writes);
     void mbarrier(const sassemu_sync& s);
     void wait_for_groups(Warp& w, const sassemu_sync& s, uint32_t kind);
     Mbarrier& mbarrier_at(uint64_t owner, uint32_t address);
-    void initialised(const Mbarrier& b, Warp& w, uint32_t lanes, uint32_t insn, uint64_t owner, uint32_t address);
+    void initialised(const Mbarrier& b, Warp& w, uint32_t lanes, uint32_t insn, uint64_t owner,
+                     uint32_t address);
     void issue_copy(const sassemu_async& a);
     void await_copies(Copy& c);
     void touch_copy(const sassemu_async& a, Copy& copy);
@@ -171,7 +183,9 @@ class Checker : public sassemu::Plugin {
     bool value_at(const Copy::Range& at, std::string& value);
     void values_of(Finding& f, const Stamp& earlier, bool earlier_writes, const Touch& t);
     void report_transactions(bool waited_for);
-    bool from_other_grid(const Stamp& s) const { return s.who < first_mbarrier && s.who / 4 < names_.size() && names_[s.who / 4].launch; }
+    bool from_other_grid(const Stamp& s) const {
+        return s.who < first_mbarrier && s.who / 4 < names_.size() && names_[s.who / 4].launch;
+    }
     std::string thread_text(Component who, uint32_t lanes) const;
     std::string place_text(uint32_t insn) const;
     std::string line_text(uint32_t insn) const;
@@ -190,25 +204,27 @@ class Checker : public sassemu::Plugin {
     bool surfaces_ = false;
     std::string kernel_;
     uint64_t launch_ = 0;
-    uint32_t system_shared_ = 0;  // bytes at the start of shared memory that are not the program's: not checked
+    uint32_t system_shared_ =
+        0;         // bytes at the start of shared memory that are not the program's: not checked
     struct Grid {  // the running launch
         bool running = false, triggered = false, has_waited = false;
-        uint32_t first = 1;               // its first name
-        std::vector<Component> known;     // launches that had ended before it began
-        std::vector<Component> awaited;   // and those that it learns of by griddepcontrol.wait
-        std::vector<Component> by_chance; // those that had ended, by the letter unknown
+        uint32_t first = 1;                // its first name
+        std::vector<Component> known;      // launches that had ended before it began
+        std::vector<Component> awaited;    // and those that it learns of by griddepcontrol.wait
+        std::vector<Component> by_chance;  // those that had ended, by the letter unknown
     } grid_;
     std::unordered_map<sassemu_warp, Warp> warps_;
     struct Recent {
         sassemu_warp handle = nullptr;
         Warp* warp = nullptr;
     };
-    std::array<Recent, 256> recent_{};  // of warps_
+    std::array<Recent, 256> recent_{};             // of warps_
     std::vector<ThreadName> names_{ThreadName{}};  // by warp id
     std::unordered_map<uint64_t, sassemu_cta> ctas_;
     struct Flag {
         Channel channel;
-        std::vector<std::pair<uint32_t, uint32_t>> readers;  // warps, and their lanes that have read this very value
+        std::vector<std::pair<uint32_t, uint32_t>>
+            readers;  // warps, and their lanes that have read this very value
         uint32_t& lanes_of(uint32_t warp) {
             for (auto& [id, lanes] : readers)
                 if (id == warp) return lanes;
@@ -225,8 +241,9 @@ class Checker : public sassemu::Plugin {
         bit = uint64_t{1} << hash % 64;
         return maybe_flags_[shared][hash / 64];
     }
-    std::array<uint64_t, 64> maybe_flags_[2]{};    // a word whose bit is not set is none
-    std::unordered_map<uint64_t, Flag> flags_[2];  // words that threads synchronise through: global; shared by (CTA, offset)
+    std::array<uint64_t, 64> maybe_flags_[2]{};  // a word whose bit is not set is none
+    std::unordered_map<uint64_t, Flag>
+        flags_[2];  // words that threads synchronise through: global; shared by (CTA, offset)
     struct Barrier {
         std::vector<Order::Arrival> waiting;  // what they know does not change until they have met
         Channel arrived;                      // those that do not wait
@@ -236,8 +253,9 @@ class Checker : public sassemu::Plugin {
         uint32_t epoch, lanes, insn;
         bool shared, global;
     };
-    static constexpr size_t most_proxy_fences = 32;     // per warp; one that is dropped counts as needed
-    std::vector<std::vector<ProxyFence>> proxy_fences_; // by warp id
+    static constexpr size_t most_proxy_fences =
+        32;  // per warp; one that is dropped counts as needed
+    std::vector<std::vector<ProxyFence>> proxy_fences_;  // by warp id
     void proxy_fence(Warp& w, uint32_t lanes, uint32_t insn, bool shared, bool global);
     void remote(Warp& w, uint64_t owner);
     struct ClusterBarrier {
@@ -245,7 +263,8 @@ class Checker : public sassemu::Plugin {
         std::unordered_map<uint32_t, uint32_t> arrived;  // warp id -> lanes, of this phase
         std::vector<uint32_t> insns;                     // that arrive, of this phase
         uint32_t meeting = 0;                            // of the phase that is over
-        bool remote = false;  // a CTA has used another one's shared memory since: it must have begun, and still be there
+        bool remote = false;  // a CTA has used another one's shared memory since: it must have
+                              // begun, and still be there
         struct Waiting {
             sassemu_warp warp;
             uint32_t lanes, insn;
@@ -256,8 +275,8 @@ class Checker : public sassemu::Plugin {
     std::map<uint64_t, ClusterBarrier> cluster_barriers_;
     std::map<std::pair<uint64_t, uint32_t>, Mbarrier> mbarriers_;
     Component next_mbarrier_ = first_mbarrier;
-    std::map<uint64_t, Copy> copies_;         // by number
-    std::vector<Copy::Value> changing_;       // values that the running instruction is about to make
+    std::map<uint64_t, Copy> copies_;    // by number
+    std::vector<Copy::Value> changing_;  // values that the running instruction is about to make
     std::set<uint64_t> seeds_;
     std::pair<uint64_t, uint64_t> heap_;  // of device malloc: not checked
 };

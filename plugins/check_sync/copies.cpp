@@ -1,5 +1,6 @@
-// Asynchronous operations: what they will touch is judged when they are issued, by what their thread knows then, for they may
-// take place at any time from then on. Their completion tells who waits for it, and the values that findings lack.
+// Asynchronous operations: what they will touch is judged when they are issued, by what their
+// thread knows then, for they may take place at any time from then on. Their completion tells who
+// waits for it, and the values that findings lack.
 #include <bit>
 #include <cstdio>
 #include <cstring>
@@ -10,7 +11,9 @@ namespace check_sync {
 
 void Checker::async(const sassemu_async& a) {
     switch (a.step) {
-        case SASSEMU_ASYNC_ISSUE: issue_copy(a); break;
+        case SASSEMU_ASYNC_ISSUE:
+            issue_copy(a);
+            break;
         case SASSEMU_ASYNC_WILL_READ:
         case SASSEMU_ASYNC_WILL_WRITE:
             if (a.proxy == SASSEMU_VIA_TENSORMAP)
@@ -18,8 +21,11 @@ void Checker::async(const sassemu_async& a) {
             else
                 touch_copy(a, copies_.at(a.id));
             break;
-        case SASSEMU_ASYNC_COMPLETE: complete_copy(a); break;
-        default: break;
+        case SASSEMU_ASYNC_COMPLETE:
+            complete_copy(a);
+            break;
+        default:
+            break;
     }
 }
 
@@ -47,7 +53,8 @@ void Checker::issue_copy(const sassemu_async& a) {
     if (a.agent_kind == SASSEMU_AGENT_TENSOR) issue_tensor(c);
     if (c.awaits.empty() && a.agent_kind != SASSEMU_AGENT_LDGSTS) return;
     const auto object = static_cast<uint32_t>(a.mbarrier.address);
-    initialised(mbarrier_at(a.mbarrier.owner, object), w, a.lanes, c.insn, a.mbarrier.owner, object);
+    initialised(mbarrier_at(a.mbarrier.owner, object), w, a.lanes, c.insn, a.mbarrier.owner,
+                object);
     if (c.awaits.empty()) await_copies(c);
 }
 
@@ -55,7 +62,8 @@ void Checker::issue_copy(const sassemu_async& a) {
 void Checker::await_copies(Copy& c) {
     c.awaited = c.warp->copying();
     for (uint32_t left = c.lanes; left; left &= left - 1)
-        c.awaits.emplace_back(left & -left, ++c.warp->copies[SASSEMU_GROUP_LDGSTS][std::countr_zero(left)]);
+        c.awaits.emplace_back(left & -left,
+                              ++c.warp->copies[SASSEMU_GROUP_LDGSTS][std::countr_zero(left)]);
 }
 
 Checker::Touch Checker::touch_of(Copy& copy, const Copy::Range& r) {
@@ -78,11 +86,15 @@ Checker::Touch Checker::touch_of(Copy& copy, const Copy::Range& r) {
 template <class Visit>
 void Checker::each_stretch(Touch& t, const Copy::Range& r, Visit&& visit) {
     for (uint64_t address = r.address; address < r.end;) {
-        Block* block = t.tensor ? &tensor_memory(r.owner) : t.shared ? shadow_.shared(r.owner) : &shadow_.global(address);
+        Block* block = t.tensor   ? &tensor_memory(r.owner)
+                       : t.shared ? shadow_.shared(r.owner)
+                                  : &shadow_.global(address);
         if (!block) return;
         t.base = t.shared ? 0 : address / Shadow::page * Shadow::page;
         const auto offset = static_cast<uint32_t>(address - t.base);
-        const auto now = static_cast<uint32_t>(t.shared ? r.end - address : std::min<uint64_t>(r.end - address, Shadow::page - offset));
+        const auto now = static_cast<uint32_t>(
+            t.shared ? r.end - address
+                     : std::min<uint64_t>(r.end - address, Shadow::page - offset));
         const uint32_t cell = shadow_.cell(*block, offset, now);
         if (cell == block->cells()) return;
         visit(*block, cell, now >> block->shift());
@@ -94,17 +106,27 @@ void Checker::each_stretch(Touch& t, const Copy::Range& r, Visit&& visit) {
 void Checker::touch_copy(const sassemu_async& a, Copy& copy) {
     const Warp& w = *copy.warp;
     const Meaning& m = meanings_[copy.insn];
-    const bool write = a.step == SASSEMU_ASYNC_WILL_WRITE, store = m.opcode.starts_with("STAS") || m.opcode.starts_with("REDAS");
+    const bool write = a.step == SASSEMU_ASYNC_WILL_WRITE,
+               store = m.opcode.starts_with("STAS") || m.opcode.starts_with("REDAS");
     const bool tensor = a.at.space == SASSEMU_TENSOR_MEMORY;
-    Copy::Range r{tensor || a.at.space == SASSEMU_SHARED, tensor, a.at.owner, a.at.address, a.at.address + a.bytes, {},
-                  static_cast<uint32_t>(std::countr_zero(a.lanes)), {a.mbarrier.owner, static_cast<uint32_t>(a.mbarrier.address)}};
+    Copy::Range r{tensor || a.at.space == SASSEMU_SHARED,
+                  tensor,
+                  a.at.owner,
+                  a.at.address,
+                  a.at.address + a.bytes,
+                  {},
+                  static_cast<uint32_t>(std::countr_zero(a.lanes)),
+                  {a.mbarrier.owner, static_cast<uint32_t>(a.mbarrier.address)}};
     r.stamp.insn = copy.insn;
     r.stamp.flags = stamp_async | (store ? stamp_generic : 0u);
-    if (a.op == SASSEMU_REDUCE) r.stamp.flags |= stamp_atomic | stamp_strong | uint32_t{gpu} * stamp_reach;
+    if (a.op == SASSEMU_REDUCE)
+        r.stamp.flags |= stamp_atomic | stamp_strong | uint32_t{gpu} * stamp_reach;
     if (a.agent_kind == SASSEMU_AGENT_TENSOR) {
-        const Tensor kind = m.opcode.starts_with("LDTM") ? Tensor::load : m.opcode.starts_with("STTM") ? Tensor::store : Tensor::work;
+        const Tensor kind = m.opcode.starts_with("LDTM")   ? Tensor::load
+                            : m.opcode.starts_with("STTM") ? Tensor::store
+                                                           : Tensor::work;
         r.stamp.who = tensor_component(w.id, kind);
-        r.stamp.lanes = 1;  // for all of the warp
+        r.stamp.lanes = 1;                                   // for all of the warp
         const bool done = kind == Tensor::load && !m.known;  // see tensor_memory.cpp
         r.stamp.epoch = w.tensor[static_cast<size_t>(kind)] + !done;
     } else if (a.group >= 0) {
@@ -121,10 +143,13 @@ void Checker::touch_copy(const sassemu_async& a, Copy& copy) {
     t.write = write;
     if (t.shared && !tensor) remote(*t.warp, t.owner);
     if (write) copy.writes.push_back(r);
-    each_stretch(t, r, [&](Block& b, uint32_t first, uint32_t count) { touch_cells(t, b, first, count, t.stamp.lanes); });
+    each_stretch(t, r, [&](Block& b, uint32_t first, uint32_t count) {
+        touch_cells(t, b, first, count, t.stamp.lanes);
+    });
 }
 
-// The phase that ran when bytes were issued ended without them: who waited for it has not waited for them.
+// The phase that ran when bytes were issued ended without them: who waited for it has not waited
+// for them.
 void Checker::missed_phase(Copy& copy, Copy::Range& r, uint32_t phase) {
     const Stamp before = r.stamp;
     r.stamp.epoch = phase;
@@ -147,9 +172,11 @@ void Checker::reported(const sassemu_sync& s, Copy& copy, Mbarrier& b) {
     if (!copy.awaits.empty()) return;
     if (s.expect < 0) b.brought = true;
     for (Copy::Range& r : copy.writes)
-        if (r.mbarrier == std::pair{s.owner, s.address} && s.lanes >> r.lane & 1 && r.stamp.epoch != b.phases)
+        if (r.mbarrier == std::pair{s.owner, s.address} && s.lanes >> r.lane & 1 &&
+            r.stamp.epoch != b.phases)
             missed_phase(copy, r, b.phases);
-    if (b.told.warp == by.id && b.told.phase == b.phases && b.told.by.same(copy.by)) return;  // once is enough
+    if (b.told.warp == by.id && b.told.phase == b.phases && b.told.by.same(copy.by))
+        return;  // once is enough
     order_.release_copy(by.place, copy.by, {b.id, 1, b.phases}, copy.insn, b.arriving);
     b.told = {by.id, b.phases, copy.by};
 }
@@ -162,7 +189,8 @@ void Checker::complete_copy(const sassemu_async& a) {
     copies_.erase(copy);
 }
 
-// ---- values of findings -----------------------------------------------------------------------------------------------------
+// ---- values of findings
+// -----------------------------------------------------------------------------------------------------
 
 // The bytes as they are now.
 bool Checker::value_at(const Copy::Range& at, std::string& value) {
@@ -173,15 +201,19 @@ bool Checker::value_at(const Copy::Range& at, std::string& value) {
     } else {
         const auto block = ctas_.find(at.owner);
         const auto read = at.tensor ? host.read_tensor : host.read_shared;
-        if (block == ctas_.end() || read(block->second, static_cast<uint32_t>(at.address), &bits, bytes)) return false;
+        if (block == ctas_.end() ||
+            read(block->second, static_cast<uint32_t>(at.address), &bits, bytes))
+            return false;
     }
     value = hex(bits);
     return true;
 }
 
-// At most four bytes of each side, before it and after it. What a write other than the second found is not kept.
+// At most four bytes of each side, before it and after it. What a write other than the second found
+// is not kept.
 void Checker::values_of(Finding& f, const Stamp& earlier, bool earlier_writes, const Touch& t) {
-    const Copy::Range at{t.shared, t.tensor, t.owner, t.address, t.address + std::min(t.bytes, 4u), {}, 0, {}};
+    const Copy::Range at{t.shared, t.tensor, t.owner, t.address, t.address + std::min(t.bytes, 4u),
+                         {},       0,        {}};
     std::string now;
     if (!value_at(at, now)) return;
     f.second.before = now;
@@ -192,7 +224,8 @@ void Checker::values_of(Finding& f, const Stamp& earlier, bool earlier_writes, c
         for (auto& [id, copy] : copies_)
             if (earlier_writes && copy.insn == earlier.insn && &copy != t.copy)
                 for (const Copy::Range& w : copy.writes)
-                    if (w.shared == at.shared && w.tensor == at.tensor && w.owner == at.owner && w.address <= at.address && at.address < w.end)
+                    if (w.shared == at.shared && w.tensor == at.tensor && w.owner == at.owner &&
+                        w.address <= at.address && at.address < w.end)
                         copy.values.push_back({&f.first, at});
     }
     if (!t.write) f.second.after = now;

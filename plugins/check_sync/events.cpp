@@ -1,5 +1,5 @@
-// What orders accesses: barriers, fences, the beginning and end of CTAs. mbarrier objects are in mbarriers.cpp, copies in
-// copies.cpp, launches in grids.cpp.
+// What orders accesses: barriers, fences, the beginning and end of CTAs. mbarrier objects are in
+// mbarriers.cpp, copies in copies.cpp, launches in grids.cpp.
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
@@ -11,20 +11,28 @@ namespace check_sync {
 namespace {
 
 constexpr const char* same_barrier =
-    "the whole warp at one bar (join the branches before it), or barrier.sync without .aligned where threads of a warp come apart";
+    "the whole warp at one bar (join the branches before it), or barrier.sync without .aligned "
+    "where threads of a warp come apart";
 
 std::string diverged(uint32_t lanes, uint32_t live) {
-    return std::to_string(std::popcount(lanes)) + " of the warp's " + std::to_string(std::popcount(live)) +
-           " threads execute it; bar and barrier.aligned demand that all threads of a warp execute the same one";
+    return std::to_string(std::popcount(lanes)) + " of the warp's " +
+           std::to_string(std::popcount(live)) +
+           " threads execute it; bar and barrier.aligned demand that all threads of a warp execute "
+           "the same one";
 }
 
 }  // namespace
 
 Checker::Checker(const sassemu::Start& start)
-    : Plugin(start), meanings_(*this), json_(start.value("json")), sarif_(start.value("sarif")),
-      verdict_(start.value("verdict", "both")), surfaces_(start.number("surfaces", 0)) {
+    : Plugin(start),
+      meanings_(*this),
+      json_(start.value("json")),
+      sarif_(start.value("sarif")),
+      verdict_(start.value("verdict", "both")),
+      surfaces_(start.number("surfaces", 0)) {
     if (verdict_ != "both" && verdict_ != "strict" && verdict_ != "common")
-        throw std::invalid_argument("option 'verdict': '" + verdict_ + "' is none of both, strict and common");
+        throw std::invalid_argument("option 'verdict': '" + verdict_ +
+                                    "' is none of both, strict and common");
 }
 
 void Checker::launch_begin(sassemu_launch l) {
@@ -39,11 +47,15 @@ void Checker::launch_begin(sassemu_launch l) {
 void Checker::launch_end(sassemu_launch, const char* status) {
     const std::string_view end = status ? status : "";
     if (end == "ok" || end == "deadlock") report_transactions(end == "deadlock");
-    // Lanes that wait for others of their warp before a barrier that all of it must execute, with nothing else to wait for.
-    if (end == "deadlock" && mbarriers_.empty() && cluster_barriers_.empty() && flags_[0].empty() && flags_[1].empty())
+    // Lanes that wait for others of their warp before a barrier that all of it must execute, with
+    // nothing else to wait for.
+    if (end == "deadlock" && mbarriers_.empty() && cluster_barriers_.empty() && flags_[0].empty() &&
+        flags_[1].empty())
         for (const auto& [handle, w] : warps_)
             for (const auto& [insn, lanes] : w.gathering)
-                if (lanes) misused(w, lanes, insn, diverged(lanes, host.active(handle) | lanes), same_barrier);
+                if (lanes)
+                    misused(w, lanes, insn, diverged(lanes, host.active(handle) | lanes),
+                            same_barrier);
     warps_.clear();
     recent_.fill({});
     for (auto& flags : flags_) flags.clear();
@@ -87,7 +99,8 @@ void Checker::cta_end(sassemu_cta c) {
     recent_.fill({});
 }
 
-// Which lanes run together now. A path that has split off, or come together with another, shows here first.
+// Which lanes run together now. A path that has split off, or come together with another, shows
+// here first.
 void Checker::running(Warp& w, sassemu_warp handle) {
     const uint32_t active = host.active(handle);
     if (active == w.last_active || !active) return;
@@ -98,7 +111,8 @@ void Checker::running(Warp& w, sassemu_warp handle) {
         if (w.classes[lane] == one) same |= 1u << lane;
     if (same == active) return;
     order_.together(w, same | active, false);
-    // Lanes of other classes that are not running keep theirs: what they do from now on is not in order with these.
+    // Lanes of other classes that are not running keep theirs: what they do from now on is not in
+    // order with these.
     const uint32_t fresh = ++w.next_class;
     for (uint32_t lane = 0; lane < 32; ++lane)
         if (active >> lane & 1) w.classes[lane] = fresh;
@@ -107,13 +121,15 @@ void Checker::running(Warp& w, sassemu_warp handle) {
 uint32_t Checker::select(sassemu_insn i) {
     // The rest of the code is not there yet, so what the instruction means is found out later.
     const std::string_view opcode = host.insn_opcode(i);
-    for (const std::string_view name : {"SYNCS", "ARRIVES", "UTMACCTL", "WARPSYNC", "TEX", "TLD", "TXD"})
+    for (const std::string_view name :
+         {"SYNCS", "ARRIVES", "UTMACCTL", "WARPSYNC", "TEX", "TLD", "TXD"})
         if (opcode.starts_with(name)) return SASSEMU_BEFORE;
     sassemu_intent intent{};
     // Behind an atomic its result is there.
     for (const std::string_view name : {"ATOM", "RED"})
         if (opcode.starts_with(name)) return SASSEMU_AFTER;
-    const bool silent = opcode == "NOP" && this->intent(i, intent) && intent.kind != SASSEMU_INTENT_NONE;
+    const bool silent =
+        opcode == "NOP" && this->intent(i, intent) && intent.kind != SASSEMU_INTENT_NONE;
     return silent ? SASSEMU_BEFORE : 0;
 }
 
@@ -139,8 +155,10 @@ void Checker::before(sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
     if (tensor_text(w, lanes, m)) return;
     if (m.is(SASSEMU_INTENT_FENCE)) {
         const Reach reach = reach_of(m.intent.scope);
-        if (Meaning::acquires(m.intent.ordering)) order_.acquire_fence(w, lanes, reach, m.restriction(), insn);
-        if (Meaning::releases(m.intent.ordering)) order_.release_fence(w, lanes, reach, m.restriction(), insn);
+        if (Meaning::acquires(m.intent.ordering))
+            order_.acquire_fence(w, lanes, reach, m.restriction(), insn);
+        if (Meaning::releases(m.intent.ordering))
+            order_.release_fence(w, lanes, reach, m.restriction(), insn);
     } else if (m.says("bar.warp.sync")) {
         order_.together(w, lanes, true);
     }
@@ -152,16 +170,19 @@ void Checker::fence(const sassemu_fence& f) {
     const uint32_t insn = meanings_.number(f.insn);
     const Meaning& m = meanings_[insn];
     const bool proxy = f.from_proxy != f.to_proxy;
-    if (f.spaces == SASSEMU_SPACE_BIT(SASSEMU_TENSOR_MEMORY)) return order_.tensor_done(w, f.lanes, Tensor::store);
+    if (f.spaces == SASSEMU_SPACE_BIT(SASSEMU_TENSOR_MEMORY))
+        return order_.tensor_done(w, f.lanes, Tensor::store);
     if (m.known) {
         if (m.is(SASSEMU_INTENT_PROXY_FENCE) && proxy && !m.says("tensormap") && !m.says("alias")) {
             const uint32_t named = m.intent.spaces;
             proxy_fence(w, f.lanes, insn, !named || named & SASSEMU_SPACE_BIT(SASSEMU_SHARED),
-                               !named || named & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL));
+                        !named || named & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL));
         } else if (m.is(SASSEMU_INTENT_FENCE) && !proxy) {
             const Reach reach = reach_of(m.intent.scope);
-            if (Meaning::acquires(m.intent.ordering)) order_.acquire_fence(w, f.lanes, reach, m.restriction(), insn);
-            if (Meaning::releases(m.intent.ordering)) order_.release_fence(w, f.lanes, reach, m.restriction(), insn);
+            if (Meaning::acquires(m.intent.ordering))
+                order_.acquire_fence(w, f.lanes, reach, m.restriction(), insn);
+            if (Meaning::releases(m.intent.ordering))
+                order_.release_fence(w, f.lanes, reach, m.restriction(), insn);
         }
         return;
     }
@@ -179,11 +200,13 @@ void Checker::fence(const sassemu_fence& f) {
     // fence.proxy.async of all spaces is MEMBAR.GPU with the fence for shared memory.
     const bool all = !f.spaces || (after_membar && w.membar_reach == gpu);
     proxy_fence(w, f.lanes, insn, all || f.spaces & SASSEMU_SPACE_BIT(SASSEMU_SHARED),
-                       all || f.spaces & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL));
+                all || f.spaces & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL));
 }
 
 void Checker::cache(const sassemu_cache_op& c) {
-    if (c.action != SASSEMU_CACHE_INVALIDATE_ALL && c.action != SASSEMU_CACHE_INVALIDATE_ALL_PRIVATE) return;
+    if (c.action != SASSEMU_CACHE_INVALIDATE_ALL &&
+        c.action != SASSEMU_CACHE_INVALIDATE_ALL_PRIVATE)
+        return;
     if (c.cache != SASSEMU_CACHE_DATA && c.cache != SASSEMU_CACHE_UNIFIED) return;
     Warp& w = warp_of(c.warp);
     running(w, c.warp);
@@ -198,7 +221,8 @@ void Checker::cache(const sassemu_cache_op& c) {
 }
 
 // A barrier whose own rules a warp breaks.
-void Checker::misused(const Warp& w, uint32_t lanes, uint32_t insn, const std::string& what, const std::string& repair) {
+void Checker::misused(const Warp& w, uint32_t lanes, uint32_t insn, const std::string& what,
+                      const std::string& repair) {
     Finding& f = findings_[{Kind::barrier_misuse, true, insn, 0}];
     if (f.count++) return;
     f.kind = Kind::barrier_misuse;
@@ -232,7 +256,8 @@ void Checker::sync(const sassemu_sync& s) {
             if (s.waits) {
                 b.waiting.push_back({w, s.lanes, w->done(), insn});
                 // A reduction has a result: it is more than an order.
-                order_.barrier_used.try_emplace(insn, s.reduction ? Order::level_cta : Order::level_none);
+                order_.barrier_used.try_emplace(insn,
+                                                s.reduction ? Order::level_cta : Order::level_none);
             } else {
                 order_.release(*w, s.lanes, {true, gpu}, insn, b.arrived, true);
             }
@@ -254,7 +279,8 @@ void Checker::sync(const sassemu_sync& s) {
             order_.next(*w);
             b.arrived[w->id] |= s.lanes;
             order_.barrier_used.try_emplace(insn, Order::level_none);
-            if (std::find(b.insns.begin(), b.insns.end(), insn) == b.insns.end()) b.insns.push_back(insn);
+            if (std::find(b.insns.begin(), b.insns.end(), insn) == b.insns.end())
+                b.insns.push_back(insn);
             break;
         }
         case SASSEMU_SYNC_CLUSTER_COMPLETE: {
@@ -292,10 +318,15 @@ void Checker::sync(const sassemu_sync& s) {
         case SASSEMU_SYNC_MBARRIER_INVALIDATE:
             mbarrier(s);
             break;
-        case SASSEMU_SYNC_GRID_LAUNCH: grid_.triggered = true; break;
-        case SASSEMU_SYNC_GRID_WAIT: wait_for_grid(*w, s.lanes); break;
+        case SASSEMU_SYNC_GRID_LAUNCH:
+            grid_.triggered = true;
+            break;
+        case SASSEMU_SYNC_GRID_WAIT:
+            wait_for_grid(*w, s.lanes);
+            break;
         case SASSEMU_SYNC_GROUP_COMMIT:
-            for (uint32_t lanes = s.lanes; lanes; lanes &= lanes - 1) ++w->copies[s.id % 3][__builtin_ctz(lanes)];
+            for (uint32_t lanes = s.lanes; lanes; lanes &= lanes - 1)
+                ++w->copies[s.id % 3][__builtin_ctz(lanes)];
             break;
         case SASSEMU_SYNC_GROUP_WAIT:
             wait_for_groups(*w, s, s.id % 3);
@@ -303,7 +334,8 @@ void Checker::sync(const sassemu_sync& s) {
             if (!m.known && s.id <= SASSEMU_GROUP_BULK) wait_for_groups(*w, s, 1 - s.id);
             order_.merge(*w);
             break;
-        default: break;
+        default:
+            break;
     }
 }
 
@@ -326,7 +358,9 @@ void Checker::leave(const ClusterBarrier& b, sassemu_warp handle, uint32_t lanes
     if (meanings_[insn].known) how = {true, cluster, false};
     order_.each(w, lanes, [&](Group& g) { g.before_meeting = g.now[for_global]; });
     order_.acquire(w, lanes, how, b.over, insn);
-    order_.each(w, lanes, [&](Group& g) { order_.has_met(g, b.meeting, std::exchange(g.before_meeting, {})); });
+    order_.each(w, lanes, [&](Group& g) {
+        order_.has_met(g, b.meeting, std::exchange(g.before_meeting, {}));
+    });
     order_.merge(w);
 }
 
@@ -353,10 +387,11 @@ void Checker::remote(Warp& w, uint64_t owner) {
 void Checker::allocate(const sassemu_allocation& a) {
     shadow_.discard(a.address, a.bytes);
     const std::string_view what = a.name ? a.name : "";
-    // The emulator's own: variables of modules have values, and the heap hands the same bytes out again and again, in
-    // an order that is malloc's affair.
+    // The emulator's own: variables of modules have values, and the heap hands the same bytes out
+    // again and again, in an order that is malloc's affair.
     if (what == "device heap") heap_ = {a.address, a.address + a.bytes};
-    if (what.starts_with('.') || what.find(' ') != what.npos) shadow_.initialise(a.address, a.bytes);
+    if (what.starts_with('.') || what.find(' ') != what.npos)
+        shadow_.initialise(a.address, a.bytes);
 }
 
 void Checker::host_access(uint64_t address, uint64_t bytes, uint32_t is_write) {
@@ -369,8 +404,9 @@ void Checker::fault(const sassemu_fault_info& f) {
     if (kind.find("barrier") == std::string_view::npos) return;
     const uint32_t insn = meanings_.number(f.insn);
     const Meaning& m = meanings_[insn];
-    const Kind found_kind =
-        m.opcode.starts_with("SYNCS") || m.opcode.starts_with("ARRIVES") ? Kind::mbarrier_protocol : Kind::barrier_misuse;
+    const Kind found_kind = m.opcode.starts_with("SYNCS") || m.opcode.starts_with("ARRIVES")
+                                ? Kind::mbarrier_protocol
+                                : Kind::barrier_misuse;
     Finding& entry = findings_[{found_kind, true, insn, 0}];
     if (entry.count++) return;
     entry.kind = found_kind;

@@ -1,5 +1,6 @@
-// What the checker has found: one entry per kind and pair of instructions, with its first occurrence in full. What
-// belongs here: the entries, their words, their order. How files of them look is in report.cpp.
+// What the checker has found: one entry per kind and pair of instructions, with its first
+// occurrence in full. What belongs here: the entries, their words, their order. How files of them
+// look is in report.cpp.
 #pragma once
 
 #include <cstdint>
@@ -45,15 +46,15 @@ struct Side {
     uint64_t address = 0;
     uint32_t bytes = 0;
     uint64_t cta = 0, cluster = 0;  // linear; of the thread
-    std::string before, after;  // values
+    std::string before, after;      // values
 };
 
 struct Finding {
     Kind kind{};
     bool common = true;  // wrong by what is commonly relied on as well, not by the letter only
     Side first, second;
-    std::string path;    // the order that there is
-    std::string missing; // the link that is not
+    std::string path;     // the order that there is
+    std::string missing;  // the link that is not
     std::string repair;
     std::string clause;  // of the specification, where it is another one than the kind's
     uint64_t count = 0;
@@ -62,13 +63,16 @@ struct Finding {
     std::string kernel;
 };
 
-inline std::string clause_of(const Finding& f) { return f.clause.empty() ? text_of(f.kind).clause : f.clause; }
+inline std::string clause_of(const Finding& f) {
+    return f.clause.empty() ? text_of(f.kind).clause : f.clause;
+}
 
 // A fence or barrier that may be weaker than it is, by what was observed.
 struct TooStrong {
     uint32_t insn = 0;
-    std::string what;          // "fence", "cache invalidation", "proxy fence", "barrier", "cluster barrier"
-    std::string is, would_do;  // as written; a scope, "release" of an acq_rel fence, "warp", or "none"
+    std::string what;  // "fence", "cache invalidation", "proxy fence", "barrier", "cluster barrier"
+    std::string is,
+        would_do;  // as written; a scope, "release" of an acq_rel fence, "warp", or "none"
     std::string sentence() const {
         const std::string all = "all that was observed needs this " + what;
         if (would_do == "none") return "nothing that was observed needs this " + what;

@@ -1,6 +1,7 @@
-// Launches: one after the other, all of a launch is ordered before the next. A launch that may begin before the one before it
-// has ended (programmatic dependent launch) knows of that only what griddepcontrol.wait tells it: that it is over, and what
-// it has waited for itself. Accesses of a launch before are all kept as those of one component.
+// Launches: one after the other, all of a launch is ordered before the next. A launch that may
+// begin before the one before it has ended (programmatic dependent launch) knows of that only what
+// griddepcontrol.wait tells it: that it is over, and what it has waited for itself. Accesses of a
+// launch before are all kept as those of one component.
 #include "checker.hpp"
 
 namespace check_sync {
@@ -13,12 +14,13 @@ void Checker::begin_grid(bool may_overlap) {
         names_.push_back({~uint64_t{0}, ~uint64_t{0}, {}, 0, launch_, kernel_});
         shadow_.stamps.gather(grid_.first * 4, who, grid_epoch);
         shadow_.drop_all_shared();
-        // Whoever has waited has ended behind what it waited for, so that this launch begins, or at the latest is told of it, behind
-        // that as well.
+        // Whoever has waited has ended behind what it waited for, so that this launch begins, or at
+        // the latest is told of it, behind that as well.
         if (grid_.has_waited) grid_.known = grid_.awaited;
         grid_.awaited = grid_.known;
         grid_.awaited.push_back(who);
-        // Without launch_dependents it begins when all CTAs of the one before have ended. By the letter that is no order.
+        // Without launch_dependents it begins when all CTAs of the one before have ended. By the
+        // letter that is no order.
         if (!grid_.triggered) grid_.by_chance.push_back(who);
     }
     grid_.first = static_cast<uint32_t>(names_.size());

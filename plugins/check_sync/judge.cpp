@@ -1,5 +1,6 @@
-// Whether two accesses that meet in a byte are in order, and which link is missing where they are not. What belongs here:
-// that judgement. Which accesses meet is found in cells.cpp, the words for a finding are in report.cpp.
+// Whether two accesses that meet in a byte are in order, and which link is missing where they are
+// not. What belongs here: that judgement. Which accesses meet is found in cells.cpp, the words for
+// a finding are in report.cpp.
 #include <bit>
 
 #include "checker.hpp"
@@ -12,8 +13,8 @@ Reach reach_in(const Stamp& s) { return static_cast<Reach>(s.flags / stamp_reach
 
 }  // namespace
 
-// Whether all of an earlier access is in order, by the letter too where that counts. What was found is kept: a warp asks the
-// same of every cell that another warp has written.
+// Whether all of an earlier access is in order, by the letter too where that counts. What was found
+// is kept: a warp asks the same of every cell that another warp has written.
 bool Checker::knows(const Stamp& s, const Touch& t) {
     const Group& g = *t.group;
     const uint64_t version = g.version << 2 | uint64_t{t.shared} << 1 | t.by_letter;
@@ -22,7 +23,8 @@ bool Checker::knows(const Stamp& s, const Touch& t) {
         if (yes && g.met) order_.need(g.met, level_between(s.who, *t.warp));
         return true;
     };
-    if (k.version == version && k.entry.who == s.who && s.epoch <= k.entry.epoch && !(s.lanes & ~k.entry.lanes))
+    if (k.version == version && k.entry.who == s.who && s.epoch <= k.entry.epoch &&
+        !(s.lanes & ~k.entry.lanes))
         return s.epoch <= k.unaided || aided(true);
     const View& proper = g.now[t.shared ? for_shared : for_global];
     const View& letter = g.now[by_letter];
@@ -35,19 +37,21 @@ bool Checker::knows(const Stamp& s, const Touch& t) {
         return aided(!g.now[without_meeting].covers(s.who, s.lanes, s.epoch));
     }
     k = {version, {s.who, by->lanes & other->lanes, std::min(by->epoch, other->epoch)}, 0};
-    if (const Entry* alone = g.now[without_meeting].find(s.who, k.entry.lanes, 0)) k.unaided = alone->epoch;
+    if (const Entry* alone = g.now[without_meeting].find(s.who, k.entry.lanes, 0))
+        k.unaided = alone->epoch;
     return s.epoch <= k.unaided || aided(!g.now[without_meeting].covers(s.who, s.lanes, s.epoch));
 }
 
 // How far a barrier must reach that orders these two.
 Order::Level Checker::level_between(Component who, const Warp& w) const {
-    if (who >= first_mbarrier || who / 4 == w.id) return who >= first_mbarrier ? Order::level_cta : Order::level_warp;
+    if (who >= first_mbarrier || who / 4 == w.id)
+        return who >= first_mbarrier ? Order::level_cta : Order::level_warp;
     const ThreadName& name = names_[who / 4];
     return w.place.apart({name.cta, name.cluster}) == cta ? Order::level_cta : Order::level_cluster;
 }
 
-// The fence that has shown a generic access to the async proxy: the first one behind it in its own thread, else the last of
-// the thread that copies.
+// The fence that has shown a generic access to the async proxy: the first one behind it in its own
+// thread, else the last of the thread that copies.
 void Checker::shown_by_fence(const Stamp& earlier, const Touch& t) {
     const auto mark = [&](const ProxyFence& f) {
         order_.proxy_used[f.insn] = 0;
@@ -56,7 +60,8 @@ void Checker::shown_by_fence(const Stamp& earlier, const Touch& t) {
     const auto in_thread = [&](uint32_t warp, uint32_t lanes, uint32_t epoch) {
         if (warp >= proxy_fences_.size()) return false;
         for (const ProxyFence& f : proxy_fences_[warp])
-            if (f.epoch >= epoch && !(lanes & ~f.lanes) && (t.shared ? f.shared : f.global)) return mark(f);
+            if (f.epoch >= epoch && !(lanes & ~f.lanes) && (t.shared ? f.shared : f.global))
+                return mark(f);
         return false;
     };
     if (in_thread(earlier.who / 4, earlier.lanes, earlier.epoch)) return;
@@ -69,7 +74,8 @@ void Checker::shown_by_fence(const Stamp& earlier, const Touch& t) {
 bool Checker::passes(StampId id, bool wrote, Touch& t) {
     if (id <= settled) return id == settled || (t.write && !(t.stamp.flags & stamp_atomic));
     const Stamp& s = shadow_.stamps[id];
-    if (t.stamp.flags & stamp_async && s.flags & stamp_strong) return false;  // it may be a word that was seen: cell by cell
+    if (t.stamp.flags & stamp_async && s.flags & stamp_strong)
+        return false;  // it may be a word that was seen: cell by cell
     const bool fine = t.stamp.flags & stamp_async ? !check(s, wrote, t) : knows(s, t);
     if (fine && wrote) t.fine_write = id;
     return fine;
@@ -78,12 +84,14 @@ bool Checker::passes(StampId id, bool wrote, Touch& t) {
 void Checker::judge(const Stamp& earlier, bool earlier_writes, uint32_t lanes, Touch& t) {
     for (; lanes; lanes &= lanes - 1) {
         if (!(t.stamp.flags & stamp_async)) t.lane = static_cast<uint32_t>(std::countr_zero(lanes));
-        if (const auto wrong = check(earlier, earlier_writes, t)) found(wrong->kind, wrong->common, earlier, earlier_writes, t);
+        if (const auto wrong = check(earlier, earlier_writes, t))
+            found(wrong->kind, wrong->common, earlier, earlier_writes, t);
     }
 }
 
 // `earlier` and this touch meet in a byte, and one of them writes it.
-std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_writes, const Touch& t) {
+std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_writes,
+                                             const Touch& t) {
     if (t.tensor) return check_tensor(earlier, earlier_writes, t);
     const Group& g = *t.group;
     const Warp& w = *t.warp;
@@ -92,7 +100,8 @@ std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_
     bool common = knows(earlier, t), letter = common;
     if (!common) {
         common = proper.covers(earlier.who, earlier.lanes, earlier.epoch);
-        letter = common && (g.now[by_letter].same(proper) || g.now[by_letter].covers(earlier.who, earlier.lanes, earlier.epoch));
+        letter = common && (g.now[by_letter].same(proper) ||
+                            g.now[by_letter].covers(earlier.who, earlier.lanes, earlier.epoch));
     }
     const bool same_warp = earlier.who == w.threads();
     if (same_warp && by_copy) {
@@ -110,12 +119,14 @@ std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_
         letter = !others || g.now[by_letter].covers(earlier.who, others, earlier.epoch);
     }
     if (!t.by_letter) letter = common;
-    if ((!common || !letter) && earlier.flags & stamp_strong && earlier_writes && !flags_[t.shared].empty()) {
+    if ((!common || !letter) && earlier.flags & stamp_strong && earlier_writes &&
+        !flags_[t.shared].empty()) {
         // What a thread has read strongly comes before what it does to the same word.
         const auto flag = flags_[t.shared].find(t.shared ? t.owner << 32 | t.address : t.address);
         if (flag != flags_[t.shared].end() && flag->second.has_read(w.id, t.lane)) return {};
     }
-    if (earlier.flags & t.stamp.flags & stamp_atomic && (by_copy || was_copy)) return {};  // red.async among themselves
+    if (earlier.flags & t.stamp.flags & stamp_atomic && (by_copy || was_copy))
+        return {};  // red.async among themselves
     const bool strong_pair = earlier.flags & stamp_strong && t.stamp.flags & stamp_strong;
     if (strong_pair && !by_copy && !was_copy) {
         if (common && letter) return {};
@@ -124,7 +135,8 @@ std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_
         if (reach_in(earlier) < far || reach_in(t.stamp) < far) {
             return Wrong{Kind::scope_too_narrow, true};
         }
-        // No race. But if its write was seen to be executed before, by way of other words, order was wanted.
+        // No race. But if its write was seen to be executed before, by way of other words, order
+        // was wanted.
         if (!earlier_writes || t.write || earlier.flags & stamp_atomic || common) return {};
         if (!g.now[executed].covers(earlier.who, earlier.lanes, earlier.epoch)) return {};
         return Wrong{why(earlier, earlier_writes, t), true};
@@ -145,12 +157,17 @@ std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_
 
 Kind Checker::why(const Stamp& earlier, bool earlier_writes, const Touch& t) const {
     const Group& g = *t.group;
-    const auto knows = [&](Rule r) { return g.now[r].covers(earlier.who, earlier.lanes, earlier.epoch); };
-    if (from_other_grid(earlier) || knows(t.shared ? for_shared : for_global)) return Kind::data_race;  // or by the letter only
+    const auto knows = [&](Rule r) {
+        return g.now[r].covers(earlier.who, earlier.lanes, earlier.epoch);
+    };
+    if (from_other_grid(earlier) || knows(t.shared ? for_shared : for_global))
+        return Kind::data_race;  // or by the letter only
     if (!knows(executed)) {
         // A copy that still reads, or that fills again what a copy had filled before.
-        const bool still_reads = earlier.flags & stamp_async && !earlier_writes && !(t.stamp.flags & stamp_async);
-        const bool fills_again = t.stamp.flags & stamp_async && t.write && !earlier_writes && t.before.flags & stamp_async;
+        const bool still_reads =
+            earlier.flags & stamp_async && !earlier_writes && !(t.stamp.flags & stamp_async);
+        const bool fills_again = t.stamp.flags & stamp_async && t.write && !earlier_writes &&
+                                 t.before.flags & stamp_async;
         const bool filled_again = !t.write && earlier.flags & stamp_async && t.older.who &&
                                   g.now[executed].covers(t.older.who, t.older.lanes, t.older.epoch);
         return still_reads || fills_again || filled_again ? Kind::async_reuse : Kind::data_race;

@@ -1,4 +1,5 @@
-// mbarrier objects: whose arrivals a phase gathers, who learns of it, and the rules of the object itself.
+// mbarrier objects: whose arrivals a phase gathers, who learns of it, and the rules of the object
+// itself.
 #include "checker.hpp"
 
 namespace check_sync {
@@ -10,7 +11,8 @@ Mbarrier& Checker::mbarrier_at(uint64_t owner, uint32_t address) {
 }
 
 // Whether its initialisation is ordered before what these lanes do to it.
-void Checker::initialised(const Mbarrier& b, Warp& w, uint32_t lanes, uint32_t insn, uint64_t owner, uint32_t address) {
+void Checker::initialised(const Mbarrier& b, Warp& w, uint32_t lanes, uint32_t insn, uint64_t owner,
+                          uint32_t address) {
     if (!b.init_insn) return;
     const Meaning& m = meanings_[insn];
     const ThreadName& name = names_[b.init_warp];
@@ -23,7 +25,8 @@ void Checker::initialised(const Mbarrier& b, Warp& w, uint32_t lanes, uint32_t i
         const bool known = !others || g.now[rule].covers(who, others, b.init_epoch);
         if (known && others && g.met && !g.now[without_meeting].covers(who, others, b.init_epoch))
             order_.need(g.met, level_between(who, w));
-        ordered &= known || (w.id == b.init_warp && w.classes[__builtin_ctz(g.lanes)] == w.classes[__builtin_ctz(others)]);
+        ordered &= known || (w.id == b.init_warp &&
+                             w.classes[__builtin_ctz(g.lanes)] == w.classes[__builtin_ctz(others)]);
     });
     if (ordered) return;
     Touch t{};
@@ -37,7 +40,8 @@ void Checker::initialised(const Mbarrier& b, Warp& w, uint32_t lanes, uint32_t i
     t.bytes = 8;
     t.stamp = {w.threads(), 1u << t.lane, w.epoch, insn & 0xffffff, 0};
     t.id = settled;
-    found(Kind::mbarrier_protocol, true, {b.init_warp * 4, b.init_lanes, b.init_epoch, b.init_insn & 0xffffff, 0}, true, t);
+    found(Kind::mbarrier_protocol, true,
+          {b.init_warp * 4, b.init_lanes, b.init_epoch, b.init_insn & 0xffffff, 0}, true, t);
 }
 
 void Checker::mbarrier(const sassemu_sync& s) {
@@ -62,11 +66,14 @@ void Checker::mbarrier(const sassemu_sync& s) {
             // Lanes that arrive at one object are told as one change, by the first of them.
             const uint32_t lanes = w && !s.agent && s.arrivals > 1 ? w->issued : s.lanes;
             if (s.agent) {
-                if (const auto copy = copies_.find(s.agent); copy != copies_.end()) reported(s, copy->second, b);
+                if (const auto copy = copies_.find(s.agent); copy != copies_.end())
+                    reported(s, copy->second, b);
             } else if (w) {
                 initialised(b, *w, lanes, insn, s.owner, s.address);
                 if (s.expect > 0) b.expect_insn = insn;
-                if (s.arrivals && m.opcode.starts_with("ARRIVES")) {  // its LDGSTS have been performed when they were issued
+                if (s.arrivals &&
+                    m.opcode.starts_with(
+                        "ARRIVES")) {  // its LDGSTS have been performed when they were issued
                     Copy now;
                     now.warp = w;
                     now.lanes = lanes;
@@ -102,7 +109,8 @@ void Checker::mbarrier(const sassemu_sync& s) {
         case SASSEMU_SYNC_MBARRIER_INVALIDATE:
             mbarriers_.erase({s.owner, s.address});
             break;
-        default: break;
+        default:
+            break;
     }
 }
 
@@ -123,7 +131,8 @@ void Checker::report_transactions(bool waited_for) {
         f.first.address = key.second;
         f.first.bytes = 8;
         f.first.thread = "mbarrier of CTA " + std::to_string(key.first);
-        f.missing = "the transaction count ends at " + std::to_string(b.transactions) + ", not at 0";
+        f.missing =
+            "the transaction count ends at " + std::to_string(b.transactions) + ", not at 0";
         f.repair = "expect as many bytes as the copies of the phase bring";
     }
 }

@@ -1,5 +1,5 @@
-// What an instruction means for the order of memory: by its PTX where the cubin keeps it (-lineinfo), else by what the
-// chip does. What belongs here: that reading, once per instruction.
+// What an instruction means for the order of memory: by its PTX where the cubin keeps it
+// (-lineinfo), else by what the chip does. What belongs here: that reading, once per instruction.
 #pragma once
 
 #include <sassemu/plugin.hpp>
@@ -16,25 +16,33 @@ namespace check_sync {
 inline Reach reach_of(uint32_t scope) {
     switch (scope) {
         case SASSEMU_LEVEL_CTA:
-        case SASSEMU_LEVEL_SM: return cta;
-        case SASSEMU_LEVEL_CLUSTER: return cluster;
-        default: return gpu;
+        case SASSEMU_LEVEL_SM:
+            return cta;
+        case SASSEMU_LEVEL_CLUSTER:
+            return cluster;
+        default:
+            return gpu;
     }
 }
 
 struct Meaning {
     sassemu_insn insn = nullptr;
     bool known = false;  // the intent counts
-    bool aligned = false;  // a CTA's barrier that all of a warp must execute, or the WARPSYNC before it
-    bool in_loop_of_atomic = false;  // LDS of an atomic that the chip does not have, made of a loop with ATOMS.CAST
+    bool aligned =
+        false;  // a CTA's barrier that all of a warp must execute, or the WARPSYNC before it
+    bool in_loop_of_atomic =
+        false;  // LDS of an atomic that the chip does not have, made of a loop with ATOMS.CAST
     sassemu_intent intent{};
     std::string_view opcode, ptx;  // SASS and PTX opcodes
 
     bool is(uint32_t kind) const { return known && intent.kind == kind; }
-    bool says(std::string_view part) const { return known && ptx.find(part) != std::string_view::npos; }
+    bool says(std::string_view part) const {
+        return known && ptx.find(part) != std::string_view::npos;
+    }
     // PTX whose lanes run together, but which does not order memory.
     bool collective() const {
-        for (const std::string_view name : {"shfl.", "vote.", "match.", "redux.", "activemask", "elect."})
+        for (const std::string_view name :
+             {"shfl.", "vote.", "match.", "redux.", "activemask", "elect."})
             if (known && ptx.starts_with(name)) return true;
         return false;
     }
@@ -46,9 +54,11 @@ struct Meaning {
     }
     Order::Restrict restriction() const {
         if (intent.restriction == SASSEMU_RESTRICT_MBARRIER_INIT) return Order::mbarrier_init;
-        return intent.restriction == SASSEMU_RESTRICT_NONE ? Order::everything : Order::shared_memory;
+        return intent.restriction == SASSEMU_RESTRICT_NONE ? Order::everything
+                                                           : Order::shared_memory;
     }
-    // As an operation that may release or acquire. `scope`: of the words, where the intent does not count.
+    // As an operation that may release or acquire. `scope`: of the words, where the intent does not
+    // count.
     Release release(uint32_t scope) const {
         if (!known) return {false, reach_of(scope)};
         return {releases(intent.ordering), reach_of(intent.scope)};
@@ -81,14 +91,17 @@ class Meanings {
     uint32_t learn(sassemu_insn insn) {
         const sassemu_host& host = plugin_.host;
         const std::string place = std::string(host.module_name(host.insn_module(insn))) + '\n' +
-                                  host.insn_function(insn) + '\n' + std::to_string(host.insn_pc(insn));
-        const uint32_t number = places_.try_emplace(place, static_cast<uint32_t>(all_.size())).first->second;
+                                  host.insn_function(insn) + '\n' +
+                                  std::to_string(host.insn_pc(insn));
+        const uint32_t number =
+            places_.try_emplace(place, static_cast<uint32_t>(all_.size())).first->second;
         if (number == all_.size()) all_.emplace_back();
         Meaning& m = all_[number];
         m.insn = insn;
         m.opcode = host.insn_opcode(insn);
         m.known = plugin_.intent(insn, m.intent);
-        if (m.known && m.opcode.starts_with("SYNCS.PHASECHK") && m.intent.kind != SASSEMU_INTENT_MBARRIER)
+        if (m.known && m.opcode.starts_with("SYNCS.PHASECHK") &&
+            m.intent.kind != SASSEMU_INTENT_MBARRIER)
             m.known = find_wait(insn, m.intent);
         m.ptx = m.known && m.intent.opcode ? m.intent.opcode : "";
         if (m.opcode.starts_with("LDS")) m.in_loop_of_atomic = before_cast(insn);
@@ -105,23 +118,28 @@ class Meanings {
         const sassemu_module module = host.insn_module(insn);
         const auto of_all = [&](sassemu_insn i) {
             const std::string_view text = host.insn_text(i);
-            return text.find("COLLECTIVE") == text.npos && (text.find("WARPSYNC.ALL") != text.npos || text.find("WARPSYNC 0xffffffff") != text.npos);
+            return text.find("COLLECTIVE") == text.npos &&
+                   (text.find("WARPSYNC.ALL") != text.npos ||
+                    text.find("WARPSYNC 0xffffffff") != text.npos);
         };
         if (!is_barrier && !of_all(insn)) return false;
         uint64_t at = host.insn_code_offset(insn);
         for (int n = 0; n < 8 && (!is_barrier || at >= 16); ++n) {
             at = is_barrier ? at - 16 : at + 16;
-            const sassemu_insn other = at < host.module_code_bytes(module) ? host.module_insn(module, at) : nullptr;
+            const sassemu_insn other =
+                at < host.module_code_bytes(module) ? host.module_insn(module, at) : nullptr;
             if (!other) return false;
             const std::string_view opcode = host.insn_opcode(other);
-            if (opcode.starts_with(is_barrier ? "WARPSYNC" : "BAR")) return !is_barrier || of_all(other);
+            if (opcode.starts_with(is_barrier ? "WARPSYNC" : "BAR"))
+                return !is_barrier || of_all(other);
             for (const std::string_view end : {"B", "EXIT", "RET", "CALL", "JMP", "WARPSYNC"})
                 if (opcode.starts_with(end)) return false;
         }
         return false;
     }
-    // ptxas tests once before the loop that waits, and gives that test the line of another PTX instruction. Its own is
-    // that of the test in the loop: one with the same source line, else with the same operands, else the nearest behind.
+    // ptxas tests once before the loop that waits, and gives that test the line of another PTX
+    // instruction. Its own is that of the test in the loop: one with the same source line, else
+    // with the same operands, else the nearest behind.
     bool find_wait(sassemu_insn insn, sassemu_intent& intent) const {
         const sassemu_host& host = plugin_.host;
         const sassemu_module module = host.insn_module(insn);
@@ -135,12 +153,17 @@ class Meanings {
         int best = 0;
         for (uint64_t step = 16; step < 0x4000; step += 16)
             for (const uint64_t at : {from + step, from - step}) {
-                const sassemu_insn other = at < host.module_code_bytes(module) ? host.module_insn(module, at) : nullptr;
+                const sassemu_insn other =
+                    at < host.module_code_bytes(module) ? host.module_insn(module, at) : nullptr;
                 sassemu_intent found{};
-                if (!other || !std::string_view(host.insn_opcode(other)).starts_with("SYNCS.PHASECHK") ||
+                if (!other ||
+                    !std::string_view(host.insn_opcode(other)).starts_with("SYNCS.PHASECHK") ||
                     !plugin_.intent(other, found) || found.kind != SASSEMU_INTENT_MBARRIER)
                     continue;
-                const int fits = line(other) == line(insn) ? 3 : at < from ? 0 : host.insn_text(other) == text ? 2 : 1;
+                const int fits = line(other) == line(insn)       ? 3
+                                 : at < from                     ? 0
+                                 : host.insn_text(other) == text ? 2
+                                                                 : 1;
                 if (fits <= best) continue;
                 best = fits;
                 intent = found;
@@ -151,13 +174,18 @@ class Meanings {
         const sassemu_host& host = plugin_.host;
         const auto address = [&](sassemu_insn i) {
             const std::string text = host.insn_text(i);
-            const size_t close = text.find(']'), plus = text.rfind('+', close);  // base registers may differ
-            return close == text.npos || plus == text.npos ? std::string() : text.substr(plus, close - plus);
+            const size_t close = text.find(']'),
+                         plus = text.rfind('+', close);  // base registers may differ
+            return close == text.npos || plus == text.npos ? std::string()
+                                                           : text.substr(plus, close - plus);
         };
         const uint64_t from = host.insn_code_offset(insn);
-        for (uint64_t at = from + 16; at < from + 16 * 16 && at < host.module_code_bytes(host.insn_module(insn)); at += 16) {
+        for (uint64_t at = from + 16;
+             at < from + 16 * 16 && at < host.module_code_bytes(host.insn_module(insn)); at += 16) {
             const sassemu_insn other = host.module_insn(host.insn_module(insn), at);
-            if (other && std::string_view(host.insn_text(other)).find("ATOMS.CAS") != std::string_view::npos &&
+            if (other &&
+                std::string_view(host.insn_text(other)).find("ATOMS.CAS") !=
+                    std::string_view::npos &&
                 address(other) == address(insn))
                 return true;
         }

@@ -28,9 +28,12 @@ void Order::merge(Warp& w) {
         for (size_t k = i + 1; k < w.groups.size();) {
             Group &a = w.groups[i], &b = w.groups[k];
             bool equal = same(a.now, b.now) && same(a.released_shared, b.released_shared) &&
-                         a.maps.same(b.maps) && a.tensor.same(b.tensor) && a.acquirable_any.same(b.acquirable_any) && a.acquirable_given.same(b.acquirable_given);
+                         a.maps.same(b.maps) && a.tensor.same(b.tensor) &&
+                         a.acquirable_any.same(b.acquirable_any) &&
+                         a.acquirable_given.same(b.acquirable_given);
             for (uint32_t r = 0; r < reaches && equal; ++r)
-                equal = same(a.released[r], b.released[r]) && same(a.acquirable[r], b.acquirable[r]);
+                equal =
+                    same(a.released[r], b.released[r]) && same(a.acquirable[r], b.acquirable[r]);
             if (!equal) {
                 ++k;
                 continue;
@@ -82,32 +85,37 @@ Edge& Channel::from(const Place& place) {
 namespace {
 
 void remember(std::vector<uint32_t>& fences, uint32_t insn) {
-    if (insn && std::find(fences.begin(), fences.end(), insn) == fences.end()) fences.push_back(insn);
+    if (insn && std::find(fences.begin(), fences.end(), insn) == fences.end())
+        fences.push_back(insn);
 }
 
 }  // namespace
 
-void Order::release(Warp& w, uint32_t lanes, const Release& how, uint32_t insn, Channel& to, bool barrier) {
+void Order::release(Warp& w, uint32_t lanes, const Release& how, uint32_t insn, Channel& to,
+                    bool barrier) {
     Edge& edge = to.from(w.place);
     to.insn = insn;
     for (const Group& g : w.groups) {  // which stay as they are
         if (!(g.lanes & lanes)) continue;
         const Entry self{w.threads(), g.lanes & lanes, w.done()};
         // What it learnt at a barrier it may hand on here: then the barrier was needed.
-        if (g.met && !barrier && (how.releases || g.fence[cta] || g.shared_fence)) need(g.met, level_meeting);
+        if (g.met && !barrier && (how.releases || g.fence[cta] || g.shared_fence))
+            need(g.met, level_meeting);
         if (how.releases) {
             Knowledge all = g.now;
             add(all, self);
             to.executed = joiner_(to.executed, all[executed]);
             to.any_scope = joiner_(to.any_scope, all[any_scope]);
             to.release_given = joiner_(to.release_given, all[release_given]);
-            for (uint32_t far = cta; far <= how.reach && far < reaches; ++far) join_all(edge.gives[far], all);
+            for (uint32_t far = cta; far <= how.reach && far < reaches; ++far)
+                join_all(edge.gives[far], all);
             if (how.reach == gpu) join_all(to.everywhere, edge.gives[gpu]);
             continue;
         }
         Channel::Told& told = to.told[w.id];
         // A warp that has learnt nothing since it was here gives one thing more: itself.
-        const bool again = told.changes == g.changes && told.lanes == self.lanes && told.reach == how.reach;
+        const bool again =
+            told.changes == g.changes && told.lanes == self.lanes && told.reach == how.reach;
         told = {g.changes, self.lanes, how.reach};
         const auto give = [&](View& view, Rule rule) {
             if (!again) view = joiner_(view, g.now[rule]);
@@ -120,7 +128,8 @@ void Order::release(Warp& w, uint32_t lanes, const Release& how, uint32_t insn, 
             join_all(gives, g.released[far]);
             edge.fence[far] = g.fence[far];
             if (far <= cluster && !g.released_shared[for_shared].empty()) {
-                for (const Rule r : {for_shared, by_letter, for_init, to_async, to_async_strict, acquire_given})
+                for (const Rule r :
+                     {for_shared, by_letter, for_init, to_async, to_async_strict, acquire_given})
                     gives[r] = joiner_(gives[r], g.released_shared[r]);
                 edge.fence[far] = g.shared_fence;
             } else {
@@ -148,7 +157,8 @@ Issue Order::issue(const Warp& w, uint32_t lanes) {
     return all;
 }
 
-void Order::release_copy(const Place& place, const Issue& by, const Entry& copy, uint32_t insn, Channel& to) {
+void Order::release_copy(const Place& place, const Issue& by, const Entry& copy, uint32_t insn,
+                         Channel& to) {
     Channel one;
     Edge& edge = one.from(place);
     one.insn = insn;
@@ -157,7 +167,8 @@ void Order::release_copy(const Place& place, const Issue& by, const Entry& copy,
     one.any_scope = View(std::vector<Entry>{copy});
     one.executed = joiner_(by.executed, one.any_scope);
     one.release_given = joiner_(by.release_given, one.any_scope);
-    // Nothing proper of the thread is given, so its epoch goes on: the stores of a warp make one entry.
+    // Nothing proper of the thread is given, so its epoch goes on: the stores of a warp make one
+    // entry.
     move(one, to);
 }
 
@@ -179,7 +190,8 @@ void Order::move(Channel& from, Channel& to) {
     from.clear();
 }
 
-void Order::acquire(Warp& w, uint32_t lanes, const Acquire& how, const Channel& from, uint32_t insn) {
+void Order::acquire(Warp& w, uint32_t lanes, const Acquire& how, const Channel& from,
+                    uint32_t insn) {
     const auto used_by = [&](uint32_t fence, Reach far) {
         if (!fence) return;
         int& used = release_used.try_emplace(fence, -1).first->second;
@@ -216,12 +228,18 @@ void Order::acquire(Warp& w, uint32_t lanes, const Acquire& how, const Channel& 
             used_by(e.fence[far], far);
             take(e.gives[far], far);
         }
-        const bool alone = how.chip && !far_away && from.edges.size() == 1 && from.edges[0].from.cta == w.place.cta;
+        const bool alone = how.chip && !far_away && from.edges.size() == 1 &&
+                           from.edges[0].from.cta == w.place.cta;
         View& any = how.acquires || alone ? g.now[any_scope] : g.acquirable_any;
         any = joiner_(any, from.any_scope);
-        const Reach farthest = far_away ? gpu : from.edges.size() == 1 && from.edges[0].from.cta == w.place.cta ? cta : cluster;
+        const Reach farthest = far_away ? gpu
+                               : from.edges.size() == 1 && from.edges[0].from.cta == w.place.cta
+                                   ? cta
+                                   : cluster;
         if (how.reach >= farthest) {
-            View& any_given = how.acquires || alone || (how.chip && !far_away) ? g.now[release_given] : g.acquirable_given;
+            View& any_given = how.acquires || alone || (how.chip && !far_away)
+                                  ? g.now[release_given]
+                                  : g.acquirable_given;
             any_given = joiner_(any_given, from.release_given);
         }
         if (far_away && how.reach == gpu) {
@@ -229,7 +247,8 @@ void Order::acquire(Warp& w, uint32_t lanes, const Acquire& how, const Channel& 
             take(from.everywhere, gpu);
         }
         g.changes = ++versions_;
-        if (!proper[0].same(g.now[for_global]) || !proper[1].same(g.now[for_shared]) || !proper[2].same(g.now[by_letter]))
+        if (!proper[0].same(g.now[for_global]) || !proper[1].same(g.now[for_shared]) ||
+            !proper[2].same(g.now[by_letter]))
             changed(g);
     });
 }
@@ -237,7 +256,8 @@ void Order::acquire(Warp& w, uint32_t lanes, const Acquire& how, const Channel& 
 uint32_t Order::meeting(std::vector<uint32_t> insns) {
     std::sort(insns.begin(), insns.end());
     insns.erase(std::unique(insns.begin(), insns.end()), insns.end());
-    const auto [at, is_new] = meeting_numbers_.try_emplace(insns, static_cast<uint32_t>(meetings_.size()));
+    const auto [at, is_new] =
+        meeting_numbers_.try_emplace(insns, static_cast<uint32_t>(meetings_.size()));
     if (is_new) meetings_.push_back({std::move(insns), -1});
     return at->second;
 }
@@ -275,7 +295,9 @@ void Order::meet(const std::vector<Arrival>& arrived, const Channel& others) {
                 selves.push_back({a.warp->threads(), g.lanes, a.epoch});
             }
     // A warp may have come in parts: later epochs first, as in every view.
-    std::sort(selves.begin(), selves.end(), [](const Entry& x, const Entry& y) { return x.who != y.who ? x.who < y.who : x.epoch > y.epoch; });
+    std::sort(selves.begin(), selves.end(), [](const Entry& x, const Entry& y) {
+        return x.who != y.who ? x.who < y.who : x.epoch > y.epoch;
+    });
     const View met(std::move(selves));
     Knowledge all;
     for (uint32_t r = 0; r < without_meeting; ++r) {
@@ -283,8 +305,10 @@ void Order::meet(const std::vector<Arrival>& arrived, const Channel& others) {
         // Mostly all know the same, by several rules.
         uint32_t like = 0;
         for (; like < r; ++like) {
-            bool alike = by_itself && like != to_async && like != to_async_strict && others.edges.empty();
-            for (size_t i = 0; i < groups.size() && alike; ++i) alike = groups[i]->now[like].same(groups[i]->now[r]);
+            bool alike =
+                by_itself && like != to_async && like != to_async_strict && others.edges.empty();
+            for (size_t i = 0; i < groups.size() && alike; ++i)
+                alike = groups[i]->now[like].same(groups[i]->now[r]);
             if (alike) break;
         }
         if (like < r) {
@@ -330,7 +354,8 @@ void Order::know(Warp& w, uint32_t lanes, const Entry& entry, const Acquire& how
 }
 
 void Order::await_grid(Warp& w, uint32_t lanes, Component grid, bool letter) {
-    const View all(std::vector<Entry>{{in_space(grid, false), ~0u, grid_epoch}, {in_space(grid, true), ~0u, grid_epoch}});
+    const View all(std::vector<Entry>{{in_space(grid, false), ~0u, grid_epoch},
+                                      {in_space(grid, true), ~0u, grid_epoch}});
     each(w, lanes, [&](Group& g) {
         const View before = g.now[by_letter];
         add(g.now, {grid, ~0u, grid_epoch});
@@ -372,9 +397,11 @@ void Order::acquire_fence(Warp& w, uint32_t lanes, Reach reach, Restrict only, u
         g.now[release_given] = joiner_(g.now[release_given], g.acquirable_given);
         for (uint32_t far = cta; far <= reach; ++far) {
             const Knowledge& gives = g.acquirable[far];
-            if (std::exchange(g.acquirable_from[far], false)) used = std::max(used, static_cast<int>(far));
+            if (std::exchange(g.acquirable_from[far], false))
+                used = std::max(used, static_cast<int>(far));
             if (only == shared_memory) {
-                for (const Rule r : {for_shared, by_letter, for_init, to_async, to_async_strict, release_given})
+                for (const Rule r :
+                     {for_shared, by_letter, for_init, to_async, to_async_strict, release_given})
                     g.now[r] = joiner_(g.now[r], gives[r]);
                 g.acquirable_from[far] = true;  // the rest stays
                 continue;
@@ -389,19 +416,22 @@ void Order::proxy_fence(Warp& w, uint32_t lanes, bool shared, bool global) {
     each(w, lanes, [&](Group& g) {
         std::vector<Entry> own, all;
         g.changes = ++versions_;
-        const auto both = [&](std::vector<Entry>& to, const Entry& e, bool in_global, bool in_shared) {
+        const auto both = [&](std::vector<Entry>& to, const Entry& e, bool in_global,
+                              bool in_shared) {
             if (in_global) to.push_back({in_space(e.who, false), e.lanes, e.epoch});
             if (in_shared) to.push_back({in_space(e.who, true), e.lanes, e.epoch});
         };
         both(own, {w.threads(), g.lanes, w.done()}, global, shared);
         for (const Entry& e : g.now[for_shared].entries())  // and its LDGSTS that are done
-            if (e.who == w.copying()) both(own, {e.who, e.lanes & g.lanes, e.epoch}, global, shared);
+            if (e.who == w.copying())
+                both(own, {e.who, e.lanes & g.lanes, e.epoch}, global, shared);
         // Of threads and their LDGSTS: what agents do is the async proxy's own.
         for (const Entry& e : g.now[for_global].entries())
             if (e.who < first_mbarrier) both(all, e, global, false);
         for (const Entry& e : g.now[for_shared].entries())
             if (e.who < first_mbarrier) both(all, e, false, shared);
-        std::stable_sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) { return a.who < b.who; });
+        std::stable_sort(all.begin(), all.end(),
+                         [](const Entry& a, const Entry& b) { return a.who < b.who; });
         g.now[to_async_strict] = joiner_(g.now[to_async_strict], View(own));
         g.now[to_async] = joiner_(g.now[to_async], joiner_(View(all), View(own)));
     });
@@ -410,7 +440,8 @@ void Order::proxy_fence(Warp& w, uint32_t lanes, bool shared, bool global) {
 
 void Order::tensormap_fence(Warp& w, uint32_t lanes) {
     each(w, lanes, [&](Group& g) {
-        g.maps = View::joined(g.now[for_global], View(std::vector<Entry>{{w.threads(), g.lanes, w.done()}}));
+        g.maps = View::joined(g.now[for_global],
+                              View(std::vector<Entry>{{w.threads(), g.lanes, w.done()}}));
         g.changes = ++versions_;
     });
     next(w);

@@ -1,15 +1,16 @@
-// How order between threads comes about: what each lane knows, what it has released, what it may acquire. What belongs
-// here: releasing, acquiring, fences, barriers, each with its scope. What does not: accesses to data (shadow.hpp), and
-// what an instruction means (meaning.hpp).
+// How order between threads comes about: what each lane knows, what it has released, what it may
+// acquire. What belongs here: releasing, acquiring, fences, barriers, each with its scope. What
+// does not: accesses to data (shadow.hpp), and what an instruction means (meaning.hpp).
 //
-// Every lane carries the same knowledge several times, under different rules. The proper ones decide; the lax ones say
-// afterwards which link was missing: what a rule without it orders, and the proper one does not.
+// Every lane carries the same knowledge several times, under different rules. The proper ones
+// decide; the lax ones say afterwards which link was missing: what a rule without it orders, and
+// the proper one does not.
 #pragma once
 
 #include <cstdint>
 #include <map>
-#include <utility>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "view.hpp"
@@ -17,17 +18,18 @@
 namespace check_sync {
 
 enum Rule : uint32_t {
-    for_global,     // proper, data in global memory
-    for_shared,     // proper, data in shared memory (fences and copies may order shared memory alone)
-    by_letter,      // proper, and lanes of a warp are ordered by explicit barriers only
-    for_init,       // proper, of mbarrier.init: fence.mbarrier_init counts
-    to_async,       // generic accesses that a proxy fence has shown to the async proxy, by whomever
-    to_async_strict,// the same, the fence executed by the thread that made the access
-    any_scope,      // release and acquire must be there; how far they reach does not matter
-    acquire_given,  // as if every read acquired
-    release_given,  // as if every write released
-    executed,       // whatever is known to have been executed before
-    without_meeting,// proper, for global memory, had there not been the last barrier that the lanes were at
+    for_global,  // proper, data in global memory
+    for_shared,  // proper, data in shared memory (fences and copies may order shared memory alone)
+    by_letter,   // proper, and lanes of a warp are ordered by explicit barriers only
+    for_init,    // proper, of mbarrier.init: fence.mbarrier_init counts
+    to_async,    // generic accesses that a proxy fence has shown to the async proxy, by whomever
+    to_async_strict,  // the same, the fence executed by the thread that made the access
+    any_scope,        // release and acquire must be there; how far they reach does not matter
+    acquire_given,    // as if every read acquired
+    release_given,    // as if every write released
+    executed,         // whatever is known to have been executed before
+    without_meeting,  // proper, for global memory, had there not been the last barrier that the
+                      // lanes were at
     rules
 };
 
@@ -40,7 +42,9 @@ using Knowledge = std::array<View, rules>;
 struct Place {
     uint64_t cta = 0, cluster = 0;
     Reach apart(const Place& other) const {
-        return cta == other.cta ? Reach::cta : cluster == other.cluster ? Reach::cluster : Reach::gpu;
+        return cta == other.cta           ? Reach::cta
+               : cluster == other.cluster ? Reach::cluster
+                                          : Reach::gpu;
     }
 };
 
@@ -48,18 +52,18 @@ struct Place {
 struct Edge {
     Place from;
     std::array<Knowledge, reaches> gives;
-    std::array<uint32_t, reaches> fence{};        // whose snapshot that is; 0: the operation itself
+    std::array<uint32_t, reaches> fence{};  // whose snapshot that is; 0: the operation itself
 };
 
 // A word that threads synchronise through: an atomic, a flag, a phase of an mbarrier, a barrier.
 struct Channel {
-    std::vector<Edge> edges;  // at most one per CTA
+    std::vector<Edge> edges;                                   // at most one per CTA
     std::unordered_map<uint64_t, std::vector<uint32_t>> near;  // cluster -> its edges
-    std::vector<uint32_t> fences;  // of all edges, those that reach the whole GPU
-    Knowledge everywhere;     // what all of them give to any reader
+    std::vector<uint32_t> fences;             // of all edges, those that reach the whole GPU
+    Knowledge everywhere;                     // what all of them give to any reader
     View any_scope, executed, release_given;  // of all of them, how far they reach aside
-    uint32_t insn = 0;        // the last one that released
-    struct Told {             // by a warp, without a release of its own
+    uint32_t insn = 0;                        // the last one that released
+    struct Told {                             // by a warp, without a release of its own
         uint64_t changes = 0;
         uint32_t lanes = 0;
         Reach reach = cta;
@@ -73,20 +77,20 @@ struct Channel {
 struct Group {
     uint32_t lanes = 0;
     Knowledge now;
-    std::array<Knowledge, reaches> released;   // as of the last fence of at least that reach
-    Knowledge released_shared;                 // of the last fence for shared memory alone (reach: cluster)
-    std::array<uint32_t, reaches> fence{};     // its instruction
+    std::array<Knowledge, reaches> released;  // as of the last fence of at least that reach
+    Knowledge released_shared;  // of the last fence for shared memory alone (reach: cluster)
+    std::array<uint32_t, reaches> fence{};  // its instruction
     uint32_t shared_fence = 0;
-    std::array<Knowledge, reaches> acquirable; // read from that far away, and not acquired yet
+    std::array<Knowledge, reaches> acquirable;  // read from that far away, and not acquired yet
     View acquirable_any, acquirable_given;
-    bool acquirable_from[reaches] = {};        // something came from that far away
-    uint32_t from = 0, to = 0;                 // the last edge that came in: instructions
-    View maps;                                 // what fence.proxy.tensormap has shown to its proxy
-    View tensor;                               // what was executed before the last tcgen05.fence::after_thread_sync
-    View before_meeting;                       // while a cluster's barrier is left
-    uint32_t met = 0;                          // the last barrier that they were at: Order::meeting
-    uint64_t version = 0;                      // of what is proper in `now`: another one whenever that has changed
-    uint64_t changes = 0;                      // of all of it
+    bool acquirable_from[reaches] = {};  // something came from that far away
+    uint32_t from = 0, to = 0;           // the last edge that came in: instructions
+    View maps;                           // what fence.proxy.tensormap has shown to its proxy
+    View tensor;           // what was executed before the last tcgen05.fence::after_thread_sync
+    View before_meeting;   // while a cluster's barrier is left
+    uint32_t met = 0;      // the last barrier that they were at: Order::meeting
+    uint64_t version = 0;  // of what is proper in `now`: another one whenever that has changed
+    uint64_t changes = 0;  // of all of it
 };
 
 // What a look into `now` has shown; see Checker::knows.
@@ -101,46 +105,59 @@ struct Copy;
 // What the lanes that issue an asynchronous operation know by the lax rules.
 struct Issue {
     View executed, release_given;
-    bool same(const Issue& other) const { return executed.same(other.executed) && release_given.same(other.release_given); }
+    bool same(const Issue& other) const {
+        return executed.same(other.executed) && release_given.same(other.release_given);
+    }
 };
 
 struct Warp {
-    uint32_t id = 0;                // from 1; components are made of it
+    uint32_t id = 0;  // from 1; components are made of it
     Place place;
     uint32_t index = 0;
     uint32_t epoch = 1;
-    bool used = false;              // something happened in this epoch
-    uint32_t done() const { return used ? epoch : epoch - 1; }  // the last epoch in which something did
-    std::vector<Group> groups;      // disjoint, together all lanes
-    uint32_t classes[32] = {};      // lanes that run together have the same
+    bool used = false;  // something happened in this epoch
+    uint32_t done() const {
+        return used ? epoch : epoch - 1;
+    }                           // the last epoch in which something did
+    std::vector<Group> groups;  // disjoint, together all lanes
+    uint32_t classes[32] = {};  // lanes that run together have the same
     uint32_t next_class = 1;
     uint32_t last_active = ~0u;
-    uint32_t issued = 0;            // lanes of the last instruction on an mbarrier
-    Copy* copy = nullptr;           // the LDGSTS that is being issued
-    Issue issue;                    // of the last copy: what these lanes knew in that epoch
+    uint32_t issued = 0;   // lanes of the last instruction on an mbarrier
+    Copy* copy = nullptr;  // the LDGSTS that is being issued
+    Issue issue;           // of the last copy: what these lanes knew in that epoch
     uint32_t issue_epoch = ~0u, issue_lanes = 0;
-    uint32_t texture = 0;           // the last instruction that reads one
-    std::map<uint32_t, uint32_t> gathering;  // WARPSYNCs before barriers of a CTA, and the lanes that wait there
-    uint32_t copies[3][32] = {};    // groups committed: LDGSTS, bulk, tensor units
-    uint32_t tensor[4] = {};        // waits for its loads, for its stores; the last commit before which it asked for work; commits
+    uint32_t texture = 0;  // the last instruction that reads one
+    std::map<uint32_t, uint32_t>
+        gathering;  // WARPSYNCs before barriers of a CTA, and the lanes that wait there
+    uint32_t copies[3][32] = {};  // groups committed: LDGSTS, bulk, tensor units
+    uint32_t tensor[4] = {};  // waits for its loads, for its stores; the last commit before which
+                              // it asked for work; commits
     std::array<Known, 32> known;
-    uint32_t membar = 0;            // that was its last act: the instruction, and how far it reaches
+    uint32_t membar = 0;  // that was its last act: the instruction, and how far it reaches
     Reach membar_reach = Reach::cta;
 
     Component threads() const { return id * 4; }
-    Component copying() const { return id * 4 + 1; }       // LDGSTS
+    Component copying() const { return id * 4 + 1; }  // LDGSTS
     Component bulk_writes() const { return id * 4 + 2; }
     Component bulk_reads() const { return id * 4 + 3; }
 };
 constexpr Component first_mbarrier = 0x80000000;
-// tcgen05 of a warp: what it loads from tensor memory, stores there, and has the tensor core do; `issue`: that it has asked
-// for that. All but work, of which a commit tells, once more as fence::before_thread_sync hands them on.
+// tcgen05 of a warp: what it loads from tensor memory, stores there, and has the tensor core do;
+// `issue`: that it has asked for that. All but work, of which a commit tells, once more as
+// fence::before_thread_sync hands them on.
 enum class Tensor : uint32_t { load, store, issue, work, fenced_load, fenced_store, fenced_issue };
 constexpr Component first_tensor = 0xc0000000;
-constexpr Component tensor_component(uint32_t warp, Tensor kind) { return first_tensor + warp * 8 + static_cast<uint32_t>(kind); }
-constexpr Tensor fenced(Tensor kind) { return static_cast<Tensor>(static_cast<uint32_t>(kind) + 4); }
+constexpr Component tensor_component(uint32_t warp, Tensor kind) {
+    return first_tensor + warp * 8 + static_cast<uint32_t>(kind);
+}
+constexpr Tensor fenced(Tensor kind) {
+    return static_cast<Tensor>(static_cast<uint32_t>(kind) + 4);
+}
 constexpr Tensor tensor_kind(Component who) { return static_cast<Tensor>(who % 8); }
-constexpr uint64_t tensor_block(uint64_t cta) { return cta | uint64_t{1} << 63; }  // in place of its shared memory
+constexpr uint64_t tensor_block(uint64_t cta) {
+    return cta | uint64_t{1} << 63;
+}  // in place of its shared memory
 constexpr uint32_t tensor_warp(Component who) { return (who - first_tensor) / 8; }
 constexpr uint32_t grid_epoch = 1;  // of all that a launch before has done
 
@@ -152,12 +169,14 @@ struct Release {
 struct Acquire {
     bool acquires = false;  // itself; otherwise fences behind it do
     Reach reach = gpu;
-    bool chip = false;  // what the chip does by itself: shared memory is not cached, nor is a CTA's own L1 stale to it
+    bool chip = false;  // what the chip does by itself: shared memory is not cached, nor is a CTA's
+                        // own L1 stale to it
 };
 
 class Order {
   public:
-    // Splits the groups of the warp so that each lies within `lanes` or outside, and calls f(group) for those within.
+    // Splits the groups of the warp so that each lies within `lanes` or outside, and calls f(group)
+    // for those within.
     template <class F>
     void each(Warp& w, uint32_t lanes, F&& f) {
         split(w, lanes);
@@ -167,15 +186,17 @@ class Order {
     void merge(Warp& w);  // groups that know the same become one
 
     // To be followed by next(), once for all channels that an instruction releases to.
-    void release(Warp& w, uint32_t lanes, const Release&, uint32_t insn, Channel& to, bool barrier = false);
+    void release(Warp& w, uint32_t lanes, const Release&, uint32_t insn, Channel& to,
+                 bool barrier = false);
     // All that a launch has done is over, by the letter or by chance.
     void await_grid(Warp& w, uint32_t lanes, Component grid, bool letter);
     void next(Warp& w) { w.epoch += std::exchange(w.used, false); }
     void move(Channel& from, Channel& to);  // adds all of it
-    // What an asynchronous operation gives when it completes: itself, and by the lax rules what its thread had done when it
-    // issued it.
+    // What an asynchronous operation gives when it completes: itself, and by the lax rules what its
+    // thread had done when it issued it.
     Issue issue(const Warp& w, uint32_t lanes);
-    void release_copy(const Place& place, const Issue& by, const Entry& copy, uint32_t insn, Channel& to);
+    void release_copy(const Place& place, const Issue& by, const Entry& copy, uint32_t insn,
+                      Channel& to);
     void acquire(Warp& w, uint32_t lanes, const Acquire&, const Channel& from, uint32_t insn);
     // Lanes that have met at a barrier of their CTA, and `others` that have arrived and gone on.
     struct Arrival {
@@ -183,9 +204,15 @@ class Order {
         uint32_t lanes, epoch, insn;
     };
     void meet(const std::vector<Arrival>& arrived, const Channel& others);
-    // For what is stronger than was needed: a barrier where these instructions met; `level` of what is in order thanks to
-    // nothing but a group's last one.
-    enum Level { level_none = -1, level_warp, level_cta, level_cluster, level_meeting = level_cluster };
+    // For what is stronger than was needed: a barrier where these instructions met; `level` of what
+    // is in order thanks to nothing but a group's last one.
+    enum Level {
+        level_none = -1,
+        level_warp,
+        level_cta,
+        level_cluster,
+        level_meeting = level_cluster
+    };
     uint32_t meeting(std::vector<uint32_t> insns);
     void need(uint32_t meeting, int level);
     void has_met(Group& g, uint32_t meeting, const View& before);
@@ -197,7 +224,8 @@ class Order {
     // generic -> async: for accesses in shared and/or global memory.
     void proxy_fence(Warp& w, uint32_t lanes, bool shared, bool global);
     void tensormap_fence(Warp& w, uint32_t lanes);
-    // tcgen05: loads or stores have been issued; they are done; the fences around a synchronisation of threads.
+    // tcgen05: loads or stores have been issued; they are done; the fences around a synchronisation
+    // of threads.
     void tensor_issued(Warp& w, uint32_t lanes, Tensor kind);
     void tensor_work(Warp& w, uint32_t lanes);
     void tensor_done(Warp& w, uint32_t lanes, Tensor kind);
@@ -206,7 +234,8 @@ class Order {
     // Lanes that go on together, with or without a barrier in the text.
     void together(Warp& w, uint32_t lanes, bool stated);
 
-    // The instruction of a fence -> how far what it released was used; for what is stronger than was needed.
+    // The instruction of a fence -> how far what it released was used; for what is stronger than
+    // was needed.
     std::map<uint32_t, int> release_used, acquire_used, barrier_used, proxy_used;
 
   private:

@@ -13,28 +13,42 @@ constexpr size_t enough_seeds = 100;  // before a fence is called too strong
 
 const KindText& text_of(Kind kind) {
     static const KindText all[] = {
-        {"data-race", "two accesses to the same bytes, one of them a write, with nothing that orders them",
+        {"data-race",
+         "two accesses to the same bytes, one of them a write, with nothing that orders them",
          "PTX ISA, Memory Consistency Model: \"Conflict and Data-races\"; \"Causality Order\""},
-        {"missing-proxy-fence", "the generic and the async proxy touch the same bytes with no proxy fence between them",
-         "PTX ISA, Memory Consistency Model: \"Proxy\"; \"Proxy-preserved Base Causality Order\"; membar/fence: "
+        {"missing-proxy-fence",
+         "the generic and the async proxy touch the same bytes with no proxy fence between them",
+         "PTX ISA, Memory Consistency Model: \"Proxy\"; \"Proxy-preserved Base Causality Order\"; "
+         "membar/fence: "
          "fence.proxy.async"},
-        {"scope-too-narrow", "the operations that should order these accesses do not reach from one thread to the other",
+        {"scope-too-narrow",
+         "the operations that should order these accesses do not reach from one thread to the "
+         "other",
          "PTX ISA, Memory Consistency Model: \"Scope\"; \"Morally Strong\""},
         {"missing-release", "the writer signals, but does not release what it did before",
          "PTX ISA, Memory Consistency Model: \"Release and Acquire Patterns\""},
         {"missing-acquire", "the reader sees the signal, but does not acquire what came before it",
          "PTX ISA, Memory Consistency Model: \"Release and Acquire Patterns\""},
-        {"no-memory-order", "one access is executed before the other, but memory is not ordered: nobody releases or acquires",
+        {"no-memory-order",
+         "one access is executed before the other, but memory is not ordered: nobody releases or "
+         "acquires",
          "PTX ISA, Memory Consistency Model: \"Synchronizes-with\"; \"Causality Order\""},
-        {"async-reuse", "bytes that an asynchronous copy or its reader may still be using are overwritten",
-         "PTX ISA, \"Asynchronous Operations\"; cp.async.bulk.wait_group; Memory Consistency Model: \"Causality Order\""},
+        {"async-reuse",
+         "bytes that an asynchronous copy or its reader may still be using are overwritten",
+         "PTX ISA, \"Asynchronous Operations\"; cp.async.bulk.wait_group; Memory Consistency "
+         "Model: \"Causality Order\""},
         {"uninitialised-read", "bytes are read that nobody has written",
          "PTX ISA, Memory Consistency Model: \"Initialization\""},
-        {"mbarrier-protocol", "an mbarrier object is not used as its protocol demands", "PTX ISA, \"mbarrier\""},
+        {"mbarrier-protocol", "an mbarrier object is not used as its protocol demands",
+         "PTX ISA, \"mbarrier\""},
         {"barrier-misuse", "a barrier is not used as it demands", "PTX ISA, \"bar, barrier\""},
-        {"read-only-data", "a read that need not be coherent (ld.global.nc, a texture, a surface) of bytes that this launch has written",
-         "PTX ISA, \"ld.global.nc\"; \"Texture Instructions\"; \"Surface Instructions\"; Memory Consistency Model: \"Proxy\""},
-        {"missing-tensormap-fence", "a tensor map is used that a thread has written, and its proxy has not acquired",
+        {"read-only-data",
+         "a read that need not be coherent (ld.global.nc, a texture, a surface) of bytes that this "
+         "launch has written",
+         "PTX ISA, \"ld.global.nc\"; \"Texture Instructions\"; \"Surface Instructions\"; Memory "
+         "Consistency Model: \"Proxy\""},
+        {"missing-tensormap-fence",
+         "a tensor map is used that a thread has written, and its proxy has not acquired",
          "PTX ISA, membar/fence: fence.proxy.tensormap; Memory Consistency Model: \"Proxy\""}};
     return all[static_cast<size_t>(kind)];
 }
@@ -50,23 +64,25 @@ namespace {
 // As --seed takes it. Large ones name a schedule.
 std::string seed_text(uint64_t seed) { return seed >> 32 ? hex(seed) : std::to_string(seed); }
 
-std::string verdict(const Finding& f) { return f.common ? "strict and as-commonly-relied-on" : "strict only"; }
+std::string verdict(const Finding& f) {
+    return f.common ? "strict and as-commonly-relied-on" : "strict only";
+}
 
 }  // namespace
 
 std::string Checker::thread_text(Component who, uint32_t lanes) const {
     if (who >= first_tensor) {
         const ThreadName& n = names_[tensor_warp(who)];
-        return "tcgen05 of warp " + std::to_string(n.warp) + " of CTA (" + std::to_string(n.id.x) + "," + std::to_string(n.id.y) + "," +
-               std::to_string(n.id.z) + ")";
+        return "tcgen05 of warp " + std::to_string(n.warp) + " of CTA (" + std::to_string(n.id.x) +
+               "," + std::to_string(n.id.y) + "," + std::to_string(n.id.z) + ")";
     }
     if (who >= first_mbarrier || who / 4 >= names_.size()) return "an asynchronous copy";
     const ThreadName& n = names_[who / 4];
     if (n.launch) return "a thread of launch " + std::to_string(n.launch) + " (" + n.kernel + ")";
     const uint32_t lane = lanes ? static_cast<uint32_t>(__builtin_ctz(lanes)) : 0;
     std::string text = who % 4 >= 2 ? "a copy of thread " : "thread ";
-    text += std::to_string(n.warp * 32 + lane) + " of CTA (" + std::to_string(n.id.x) + "," + std::to_string(n.id.y) + "," +
-            std::to_string(n.id.z) + ")";
+    text += std::to_string(n.warp * 32 + lane) + " of CTA (" + std::to_string(n.id.x) + "," +
+            std::to_string(n.id.y) + "," + std::to_string(n.id.z) + ")";
     if (n.cluster != n.cta) text += " in cluster " + std::to_string(n.cluster);
     return text;
 }
@@ -76,10 +92,12 @@ std::string Checker::place_text(uint32_t insn) const {
     const sassemu_insn i = meanings_[insn].insn;
     std::string text = host.insn_text(i);
     const std::string_view place = host.insn_place(i);
-    return text + " at pc " + hex(host.insn_pc(i)) + (place.empty() ? "" : " (" + std::string(place) + ")");
+    return text + " at pc " + hex(host.insn_pc(i)) +
+           (place.empty() ? "" : " (" + std::string(place) + ")");
 }
 
-void Checker::found(Kind kind, bool common, const Stamp& earlier, bool earlier_writes, const Touch& t) {
+void Checker::found(Kind kind, bool common, const Stamp& earlier, bool earlier_writes,
+                    const Touch& t) {
     if (verdict_ == "common" && !common) return;
     Finding& f = findings_[{kind, common, earlier.insn, t.stamp.insn}];
     if (f.count++) return;
@@ -95,14 +113,22 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
     const std::string space = t.tensor ? "tensor" : t.shared ? "shared" : "global";
     const auto side = [&](Side& s, const Stamp& stamp, bool writes) {
         s.insn = stamp.insn;
-        const bool copy = stamp.flags & stamp_async || (stamp.who < first_mbarrier && stamp.who % 4 == 1);
+        const bool copy =
+            stamp.flags & stamp_async || (stamp.who < first_mbarrier && stamp.who % 4 == 1);
         s.action = stamp.flags & stamp_atomic ? "changes" : writes ? "writes" : "reads";
         s.thread = thread_text(stamp.who, stamp.lanes);
-        const ThreadName* name = stamp.who < first_mbarrier && stamp.who / 4 < names_.size() ? &names_[stamp.who / 4] : nullptr;
+        const ThreadName* name = stamp.who < first_mbarrier && stamp.who / 4 < names_.size()
+                                     ? &names_[stamp.who / 4]
+                                     : nullptr;
         s.cta = name && !name->launch ? name->cta : t.warp->place.cta;
         s.cluster = name && !name->launch ? name->cluster : t.warp->place.cluster;
-        s.proxy = t.tensor ? "tensor" : stamp.flags & stamp_async ? "async" : copy ? "generic, delayed" : "generic";
-        s.space = space + (t.shared && t.owner != t.warp->place.cta ? " of CTA " + std::to_string(t.owner) : "");
+        s.proxy = t.tensor                    ? "tensor"
+                  : stamp.flags & stamp_async ? "async"
+                  : copy                      ? "generic, delayed"
+                                              : "generic";
+        s.space =
+            space +
+            (t.shared && t.owner != t.warp->place.cta ? " of CTA " + std::to_string(t.owner) : "");
         s.address = t.address;
         s.bytes = t.bytes;
     };
@@ -113,7 +139,8 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
         f.path = place_text(t.group->from) + " -> " + place_text(t.group->to);
     const std::string where = earlier.insn ? host.insn_place(meanings_[earlier.insn].insn) : "";
     const std::string after = where.empty() ? "the first access" : where;
-    const ThreadName* name = earlier.who && earlier.who < first_mbarrier ? &names_[earlier.who / 4] : nullptr;
+    const ThreadName* name =
+        earlier.who && earlier.who < first_mbarrier ? &names_[earlier.who / 4] : nullptr;
     const Reach far = name ? t.warp->place.apart({name->cta, name->cluster}) : cta;
     static const char* const reach_names[] = {"cta", "cluster", "gpu"};
     const std::string reach = reach_names[far];
@@ -122,14 +149,22 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
         case Kind::data_race:
             f.missing = "no barrier, signal or wait orders the two";
             if (from_other_grid(earlier)) {
-                f.missing = "the launch may begin before the one before it has ended, and does not wait for it";
-                f.repair = "griddepcontrol.wait (cudaGridDependencySynchronize()) before the second access, by its thread or before a barrier";
+                f.missing =
+                    "the launch may begin before the one before it has ended, and does not wait "
+                    "for it";
+                f.repair =
+                    "griddepcontrol.wait (cudaGridDependencySynchronize()) before the second "
+                    "access, by its thread or before a barrier";
             } else if (earlier.flags & stamp_async) {
                 f.missing = "the second access does not wait for the copy to complete";
-                f.repair = "wait for the copy (its mbarrier, or its group) in the thread of the second access or before a barrier";
+                f.repair =
+                    "wait for the copy (its mbarrier, or its group) in the thread of the second "
+                    "access or before a barrier";
             } else if (name && earlier.who % 4 == 1) {
                 f.missing = "nothing waits for the LDGSTS before the second access";
-                f.repair = "cp.async.wait_group in the copying thread, then a barrier for the other threads";
+                f.repair =
+                    "cp.async.wait_group in the copying thread, then a barrier for the other "
+                    "threads";
             } else if (same_warp) {
                 f.missing = "no __syncwarp() between the lanes";
                 f.repair = "__syncwarp() after " + after;
@@ -138,35 +173,43 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
             } else if (far == cluster) {
                 f.repair = "barrier.cluster.arrive and .wait between the two";
             } else {
-                f.repair = "a flag: st.release.gpu after " + after + ", ld.acquire.gpu before the second access";
+                f.repair = "a flag: st.release.gpu after " + after +
+                           ", ld.acquire.gpu before the second access";
             }
             break;
         case Kind::missing_proxy_fence:
-            f.missing = f.common ? "no fence.proxy.async shows the generic access to the async proxy"
-                                 : "the thread that made the generic access does not execute the fence.proxy.async itself";
-            f.repair = "fence.proxy.async" + std::string(t.shared ? ".shared::cta" : ".global") + " after " + after +
-                       ", in every thread that does this, before it signals";
+            f.missing = f.common
+                            ? "no fence.proxy.async shows the generic access to the async proxy"
+                            : "the thread that made the generic access does not execute the "
+                              "fence.proxy.async itself";
+            f.repair = "fence.proxy.async" + std::string(t.shared ? ".shared::cta" : ".global") +
+                       " after " + after + ", in every thread that does this, before it signals";
             break;
         case Kind::scope_too_narrow:
             f.missing = "a scope of ." + reach + " on both sides";
-            f.repair = "." + reach + " in place of the narrower scope, after " + after + " or before the second access";
+            f.repair = "." + reach + " in place of the narrower scope, after " + after +
+                       " or before the second access";
             break;
         case Kind::missing_release:
             f.missing = "a release between the first access and the signal";
-            f.repair = "fence.release." + reach + " after " + after + ", before the signal (or make the signal .release." + reach + ")";
+            f.repair = "fence.release." + reach + " after " + after +
+                       ", before the signal (or make the signal .release." + reach + ")";
             break;
         case Kind::missing_acquire:
             f.missing = "an acquire between the signal and the second access";
-            f.repair = "fence.acquire." + reach + " after the signal was seen (or make that read .acquire." + reach + ")";
+            f.repair = "fence.acquire." + reach +
+                       " after the signal was seen (or make that read .acquire." + reach + ")";
             break;
         case Kind::no_memory_order:
             f.missing = "a release before the signal, and an acquire after it";
-            f.repair = "fence.release." + reach + " after " + after + " and fence.acquire." + reach + " before the second access";
+            f.repair = "fence.release." + reach + " after " + after + " and fence.acquire." +
+                       reach + " before the second access";
             break;
         case Kind::async_reuse:
             f.missing = "nothing says that the bytes are free again";
-            f.repair = earlier.flags & stamp_async ? "cp.async.bulk.wait_group.read in the copying thread, then a barrier"
-                                             : "the readers arrive on an mbarrier that the copying thread waits for";
+            f.repair = earlier.flags & stamp_async
+                           ? "cp.async.bulk.wait_group.read in the copying thread, then a barrier"
+                           : "the readers arrive on an mbarrier that the copying thread waits for";
             break;
         case Kind::uninitialised_read:
             f.missing = "a write";
@@ -175,31 +218,40 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
         case Kind::mbarrier_protocol:
             f.missing = "the initialisation of the mbarrier is not ordered before its use";
             f.repair = far == cta ? "__syncthreads() after " + after
-                                  : "fence.mbarrier_init.release.cluster after " + after + ", before barrier.cluster.arrive";
+                                  : "fence.mbarrier_init.release.cluster after " + after +
+                                        ", before barrier.cluster.arrive";
             break;
         case Kind::read_only_data:
             f.missing = "the end of the kernel between the write and such a read";
-            f.repair = "an ordinary load (drop __restrict__ const, __ldg or the texture), ordered as any other";
+            f.repair =
+                "an ordinary load (drop __restrict__ const, __ldg or the texture), ordered as any "
+                "other";
             break;
         case Kind::missing_map_fence:
-            f.missing = "fence.proxy.tensormap acquire of the map's 128 bytes by the thread that uses it, behind a release of the writer";
+            f.missing =
+                "fence.proxy.tensormap acquire of the map's 128 bytes by the thread that uses it, "
+                "behind a release of the writer";
             f.repair = "fence.proxy.tensormap::generic.release." + reach + " after " + after +
-                       ", fence.proxy.tensormap::generic.acquire." + reach + " [map], 128 before the copy";
+                       ", fence.proxy.tensormap::generic.acquire." + reach +
+                       " [map], 128 before the copy";
             break;
-        case Kind::barrier_misuse: break;
+        case Kind::barrier_misuse:
+            break;
     }
     if (t.tensor) describe_tensor(f, earlier, t);
     if (f.path.empty() && f.kind != Kind::uninitialised_read) f.path = "none";
 }
 
-// The line of an instruction with those through which it was inlined, and what it is; its place where lines are not known.
+// The line of an instruction with those through which it was inlined, and what it is; its place
+// where lines are not known.
 std::string Checker::line_text(uint32_t insn) const {
     const sassemu_insn i = meanings_[insn].insn;
     std::string text(meanings_[insn].opcode.substr(0, 4));
     sassemu_source source{};
     source.size = sizeof source;
     for (uint32_t depth = 0; depth < 32 && host.insn_source(i, depth, &source) == 0; ++depth)
-        text += ' ' + std::string(source.file ? source.file : "") + ':' + std::to_string(source.line);
+        text +=
+            ' ' + std::string(source.file ? source.file : "") + ':' + std::to_string(source.line);
     return source.line ? text : place_text(insn) + std::string(host.insn_function(i));
 }
 
@@ -209,14 +261,20 @@ std::vector<TooStrong> Checker::too_strong() const {
     std::vector<TooStrong> all;
     const auto add = [&](uint32_t insn, const char* what, const std::string& would_do) {
         const Meaning& m = meanings_[insn];
-        all.push_back({insn, what, m.known && !m.ptx.empty() ? std::string(m.ptx) : host.insn_text(m.insn), would_do});
+        all.push_back({insn, what,
+                       m.known && !m.ptx.empty() ? std::string(m.ptx) : host.insn_text(m.insn),
+                       would_do});
     };
-    const auto named = [](int level, const char* const* names) { return level < 0 ? std::string("none") : names[level]; };
-    // A line of the source may be several instructions (a loop that is unrolled): it is as needed as the one most needed.
+    const auto named = [](int level, const char* const* names) {
+        return level < 0 ? std::string("none") : names[level];
+    };
+    // A line of the source may be several instructions (a loop that is unrolled): it is as needed
+    // as the one most needed.
     const auto by_line = [&](const std::map<uint32_t, int>& used) {
         std::map<std::string, int> most;
         for (const auto& [insn, level] : used) most[line_text(insn)] = -1;
-        for (const auto& [insn, level] : used) most[line_text(insn)] = std::max(most[line_text(insn)], level);
+        for (const auto& [insn, level] : used)
+            most[line_text(insn)] = std::max(most[line_text(insn)], level);
         std::map<uint32_t, int> all;
         std::set<std::string> told;
         for (const auto& [insn, level] : used)
@@ -229,7 +287,8 @@ std::vector<TooStrong> Checker::too_strong() const {
         const std::string_view text = host.insn_text(m.insn);
         const bool cta_level = text.find(".CTA") != std::string_view::npos;
         if (used >= 0 && (cta_level || used == gpu)) continue;
-        if (used < 0 && text.find(".SC") != std::string_view::npos) continue;  // may order a store before a load
+        if (used < 0 && text.find(".SC") != std::string_view::npos)
+            continue;  // may order a store before a load
         add(insn, "fence", named(used, reach_names));
     }
     for (const auto& [insn, used] : by_line(order_.acquire_used)) {
@@ -237,9 +296,12 @@ std::vector<TooStrong> Checker::too_strong() const {
         if (!m.opcode.starts_with("CCTL") || used > static_cast<int>(Reach::cta)) continue;
         if (m.known && m.intent.ordering == SASSEMU_SC) continue;
         const bool releases_too = m.known && m.intent.ordering == SASSEMU_ACQ_REL;
-        const auto same_fence = [&](const TooStrong& s) { return m.known && meanings_[s.insn].intent.ptx_line == m.intent.ptx_line; };
+        const auto same_fence = [&](const TooStrong& s) {
+            return m.known && meanings_[s.insn].intent.ptx_line == m.intent.ptx_line;
+        };
         if (std::any_of(all.begin(), all.end(), same_fence)) continue;  // its MEMBAR is listed
-        add(insn, m.known ? "fence" : "cache invalidation", used < 0 && releases_too ? "release" : named(used, reach_names));
+        add(insn, m.known ? "fence" : "cache invalidation",
+            used < 0 && releases_too ? "release" : named(used, reach_names));
     }
     for (const auto& [insn, used] : by_line(order_.proxy_used))
         if (used < 0) add(insn, "proxy fence", "none");
@@ -257,10 +319,11 @@ void Checker::finish() {
         std::string detail = "verdict: " + verdict(f) + "\n";
         const auto side = [&](const char* title, const Side& s) {
             if (!s.insn) return;
-            detail += std::string(title) + place_text(s.insn) + "\n    " + s.thread + " " + s.action;
+            detail +=
+                std::string(title) + place_text(s.insn) + "\n    " + s.thread + " " + s.action;
             if (s.bytes)
-                detail += " " + std::to_string(s.bytes) + (s.bytes == 1 ? " byte" : " bytes") + " of " + s.space + " memory at " +
-                          hex(s.address);
+                detail += " " + std::to_string(s.bytes) + (s.bytes == 1 ? " byte" : " bytes") +
+                          " of " + s.space + " memory at " + hex(s.address);
             if (!s.proxy.empty()) detail += ", " + s.proxy + " proxy";
             if (!s.before.empty()) detail += ", before " + s.before;
             if (!s.after.empty()) detail += ", after " + s.after;
@@ -273,7 +336,8 @@ void Checker::finish() {
         if (!f.repair.empty()) detail += "repair:  " + f.repair + "\n";
         detail += "clause:  " + clause_of(f) + "\nreplay:  --seed " + seed_text(f.seed);
         const uint32_t any = f.second.insn ? f.second.insn : f.first.insn;
-        if (any && !meanings_[any].known) detail += "\nnote:    PTX intent unknown; judged by what the chip orders";
+        if (any && !meanings_[any].known)
+            detail += "\nnote:    PTX intent unknown; judged by what the chip orders";
         sassemu_finding out{};
         out.size = sizeof out;
         // By the letter only: shown, and a failure to those who ask for the letter.
@@ -288,7 +352,8 @@ void Checker::finish() {
     }
     std::vector<TooStrong> strong = too_strong();
     const bool enough = seeds_.size() >= enough_seeds;
-    const auto note = [&](const std::string& message, const std::string& detail, sassemu_insn insn) {
+    const auto note = [&](const std::string& message, const std::string& detail,
+                          sassemu_insn insn) {
         sassemu_finding out{};
         out.size = sizeof out;
         out.severity = SASSEMU_NOTE;
@@ -299,21 +364,25 @@ void Checker::finish() {
         host.report(session, &out);
     };
     if (!strong.empty() && !enough) {
-        note(std::to_string(strong.size()) + (strong.size() == 1 ? " fence or barrier" : " fences and barriers") +
+        note(std::to_string(strong.size()) +
+                 (strong.size() == 1 ? " fence or barrier" : " fences and barriers") +
                  " may be stronger than needed",
-             "which ones is said after " + std::to_string(enough_seeds) + " seeds (--seeds " + std::to_string(enough_seeds) + ")",
+             "which ones is said after " + std::to_string(enough_seeds) + " seeds (--seeds " +
+                 std::to_string(enough_seeds) + ")",
              nullptr);
         strong.clear();
     }
     for (const TooStrong& s : strong)
-        note(s.sentence(), "evidence from " + std::to_string(seeds_.size()) + " runs, not proof", meanings_[s.insn].insn);
+        note(s.sentence(), "evidence from " + std::to_string(seeds_.size()) + " runs, not proof",
+             meanings_[s.insn].insn);
     if (!json_.empty()) write_json(json_, strong);
     if (!sarif_.empty()) write_sarif(sarif_, strong);
 }
 
 namespace {
 
-void store(const sassemu::Plugin& plugin, const std::string& path, const nlohmann::ordered_json& json) {
+void store(const sassemu::Plugin& plugin, const std::string& path,
+           const nlohmann::ordered_json& json) {
     std::ofstream out(path, std::ios::binary);
     out << json.dump(1) << "\n";
     out.close();
@@ -427,9 +496,11 @@ void Checker::write_sarif(const std::string& path, const std::vector<TooStrong>&
             j["physicalLocation"]["artifactLocation"]["uri"] = source.file ? source.file : "";
             j["physicalLocation"]["region"]["startLine"] = source.line;
         }
-        j["logicalLocations"] = ordered_json::array(
-            {{{"name", host.insn_function(i)}, {"kind", "function"},
-              {"fullyQualifiedName", std::string(host.insn_function(i)) + "+" + hex(host.insn_pc(i))}}});
+        j["logicalLocations"] =
+            ordered_json::array({{{"name", host.insn_function(i)},
+                                  {"kind", "function"},
+                                  {"fullyQualifiedName", std::string(host.insn_function(i)) + "+" +
+                                                             hex(host.insn_pc(i))}}});
         j["message"]["text"] = host.insn_text(i);
         return j;
     };
@@ -439,29 +510,36 @@ void Checker::write_sarif(const std::string& path, const std::vector<TooStrong>&
     driver["rules"] = ordered_json::array();
     for (size_t k = 0; k < kinds; ++k) {
         const KindText& t = text_of(static_cast<Kind>(k));
-        driver["rules"].push_back({{"id", t.name}, {"shortDescription", {{"text", t.sentence}}}, {"help", {{"text", t.clause}}}});
+        driver["rules"].push_back({{"id", t.name},
+                                   {"shortDescription", {{"text", t.sentence}}},
+                                   {"help", {{"text", t.clause}}}});
     }
     run["results"] = ordered_json::array();
     for (const auto& [key, f] : findings_) {
         ordered_json r;
         r["ruleId"] = text_of(f.kind).name;
         r["level"] = f.common ? "error" : "warning";
-        r["message"]["text"] = std::string(text_of(f.kind).sentence) + ". Missing: " + f.missing + ". Repair: " + f.repair;
+        r["message"]["text"] = std::string(text_of(f.kind).sentence) + ". Missing: " + f.missing +
+                               ". Repair: " + f.repair;
         r["occurrenceCount"] = f.count;
         const uint32_t main = f.second.insn ? f.second.insn : f.first.insn;
         r["locations"] = ordered_json::array({location(main)});
-        if (f.first.insn && f.first.insn != main) r["relatedLocations"] = ordered_json::array({location(f.first.insn)});
+        if (f.first.insn && f.first.insn != main)
+            r["relatedLocations"] = ordered_json::array({location(f.first.insn)});
         r["properties"] = finding_json(f);  // SARIF has no members for values, proxies or seeds
         run["results"].push_back(r);
     }
-    driver["rules"].push_back({{"id", "too-strong"},
-                               {"shortDescription", {{"text", "nothing that was observed needs a fence or barrier as strong as this"}}},
-                               {"help", {{"text", "evidence from the runs that were made, not proof"}}}});
+    driver["rules"].push_back(
+        {{"id", "too-strong"},
+         {"shortDescription",
+          {{"text", "nothing that was observed needs a fence or barrier as strong as this"}}},
+         {"help", {{"text", "evidence from the runs that were made, not proof"}}}});
     for (const TooStrong& s : strong) {
         ordered_json r;
         r["ruleId"] = "too-strong";
         r["level"] = "note";
-        r["message"]["text"] = s.sentence() + " (evidence from " + std::to_string(seeds_.size()) + " runs, not proof)";
+        r["message"]["text"] =
+            s.sentence() + " (evidence from " + std::to_string(seeds_.size()) + " runs, not proof)";
         r["locations"] = ordered_json::array({location(s.insn)});
         r["properties"] = strong_json(s);
         run["results"].push_back(r);

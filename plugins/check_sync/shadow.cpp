@@ -31,7 +31,8 @@ Block& Shadow::find_global(uint64_t number) {
         const uint64_t base = number * page;
         auto at = contents_.upper_bound(base);
         if (at != contents_.begin()) --at;
-        for (; at != contents_.end() && at->first < base + page; ++at) settle(*block, at->first, at->second, base);
+        for (; at != contents_.end() && at->first < base + page; ++at)
+            settle(*block, at->first, at->second, base);
     }
     last_number_ = number;
     last_ = block.get();
@@ -41,14 +42,16 @@ Block& Shadow::find_global(uint64_t number) {
 // Cells that lie within [from, to) have contents.
 void Shadow::settle(Block& block, uint64_t from, uint64_t to, uint64_t base) {
     const uint64_t first = from > base ? (from - base + block.granule() - 1) >> block.shift() : 0;
-    const uint64_t end = to > base ? std::min<uint64_t>((to - base) >> block.shift(), block.cells()) : 0;
+    const uint64_t end =
+        to > base ? std::min<uint64_t>((to - base) >> block.shift(), block.cells()) : 0;
     for (uint64_t i = first; i < end; ++i) block.write[i] = std::max(block.write[i], settled);
 }
 
 void Shadow::initialise(uint64_t address, uint64_t bytes) {
     const uint64_t last = address + bytes;
     for (uint64_t number = address / page; number <= (last - 1) / page && !pages_.empty(); ++number)
-        if (const auto at = pages_.find(number); at != pages_.end()) settle(*at->second, address, last, number * page);
+        if (const auto at = pages_.find(number); at != pages_.end())
+            settle(*at->second, address, last, number * page);
     uint64_t end = last;
     auto at = contents_.upper_bound(address);
     if (at != contents_.begin() && std::prev(at)->second >= address) --at;
@@ -61,7 +64,8 @@ void Shadow::initialise(uint64_t address, uint64_t bytes) {
 }
 
 void Shadow::discard(uint64_t address, uint64_t bytes) {
-    for (uint64_t number = address / page; number <= (address + bytes - 1) / page; ++number) pages_.erase(number);
+    for (uint64_t number = address / page; number <= (address + bytes - 1) / page; ++number)
+        pages_.erase(number);
     last_ = nullptr;
     const uint64_t end = address + bytes;
     for (auto at = contents_.begin(); at != contents_.end();) {

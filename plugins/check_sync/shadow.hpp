@@ -1,9 +1,10 @@
-// Who touched which byte last: shadow memory. What belongs here: its cells, and how they are found and changed. What does
-// not: whether two accesses are in order (judge.cpp).
+// Who touched which byte last: shadow memory. What belongs here: its cells, and how they are found
+// and changed. What does not: whether two accesses are in order (judge.cpp).
 //
-// An access of a warp has a number (Stamps), and a cell holds numbers: neighbours that were touched together are compared
-// and changed as rows of words. The readers of a cell since its last write are a set that cells share; which lanes it were
-// is kept per cell. Atomics, and readers that are many, are a list of the cell's own.
+// An access of a warp has a number (Stamps), and a cell holds numbers: neighbours that were touched
+// together are compared and changed as rows of words. The readers of a cell since its last write
+// are a set that cells share; which lanes it were is kept per cell. Atomics, and readers that are
+// many, are a list of the cell's own.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,13 @@
 
 namespace check_sync {
 
-enum StampFlag : uint32_t { stamp_strong = 1, stamp_atomic = 2, stamp_async = 4, stamp_generic = 8, stamp_reach = 16 };  // reach: times 16
+enum StampFlag : uint32_t {
+    stamp_strong = 1,
+    stamp_atomic = 2,
+    stamp_async = 4,
+    stamp_generic = 8,
+    stamp_reach = 16
+};  // reach: times 16
 // generic: of an asynchronous store (st.async), which PTX does not count to the async proxy
 
 // An access that may still matter.
@@ -69,7 +76,8 @@ struct Readers {
     static constexpr uint32_t most = 8;
     uint32_t count = 0;
     StampId of[most] = {};
-    // The change that was last asked for, and what it led to: `by` put in place of number `place` (count: behind the last).
+    // The change that was last asked for, and what it led to: `by` put in place of number `place`
+    // (count: behind the last).
     StampId by = nobody;
     uint32_t place = 0, to = 0;
 };
@@ -86,7 +94,8 @@ class Block {
     std::vector<StampId> write;
     std::vector<uint8_t> writer;    // the lane
     std::vector<uint32_t> readers;  // a set, or own_list
-    std::vector<StampId> older;     // the write before `write`, when both are asynchronous; empty: there never were any
+    std::vector<StampId>
+        older;  // the write before `write`, when both are asynchronous; empty: there never were any
     // Lanes of the reader `place` of a cell's set.
     uint32_t* lanes(uint32_t place) {
         if (lanes_[place].empty()) lanes_[place].resize(write.size());
@@ -144,7 +153,8 @@ class Block {
 class Shadow {
   public:
     static constexpr uint32_t page = 4096;
-    static constexpr size_t most_listed = 24;  // per granule; the oldest are forgotten, which can hide a race, not invent one
+    static constexpr size_t most_listed =
+        24;  // per granule; the oldest are forgotten, which can hide a race, not invent one
 
     void add_shared(uint64_t cta, uint32_t bytes);
     void drop_shared(uint64_t cta);

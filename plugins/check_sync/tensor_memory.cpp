@@ -1,21 +1,31 @@
-// Tensor memory, and what tcgen05 does to it: the order of PTX ISA 9.7.16.6 ("tcgen05 Memory Consistency Model"), as
-// plugins/ptx/tensor_memory.cpp has it for executions. Nothing of chapter 8 orders it but what waits for it:
-//   - a load is done at wait::ld, a store at wait::st, work of the tensor core at the mbarrier that its commit arrives on;
-//   - work of one thread is in order among itself where the text names the pair (an mma behind any work, a shift behind an
+// Tensor memory, and what tcgen05 does to it: the order of PTX ISA 9.7.16.6 ("tcgen05 Memory
+// Consistency Model"), as plugins/ptx/tensor_memory.cpp has it for executions. Nothing of chapter 8
+// orders it but what waits for it:
+//   - a load is done at wait::ld, a store at wait::st, work of the tensor core at the mbarrier that
+//   its commit arrives on;
+//   - work of one thread is in order among itself where the text names the pair (an mma behind any
+//   work, a shift behind an
 //     mma, a copy .4x256b behind a shift);
-//   - by the letter, what is done is handed on by fence::before_thread_sync (a commit is one) and taken by
-//     fence::after_thread_sync, with any path of synchronisation between them. Commonly relied on: causality order.
-// Without the PTX text wait::ld and the fences cannot be seen: loads count as done, for the chip's scoreboard waits for them.
+//   - by the letter, what is done is handed on by fence::before_thread_sync (a commit is one) and
+//   taken by
+//     fence::after_thread_sync, with any path of synchronisation between them. Commonly relied on:
+//     causality order.
+// Without the PTX text wait::ld and the fences cannot be seen: loads count as done, for the chip's
+// scoreboard waits for them.
 #include "checker.hpp"
 
 namespace check_sync {
 
 namespace {
 
-// What the tensor core does in the order in which one thread asks for it: the pairs that the text names.
+// What the tensor core does in the order in which one thread asks for it: the pairs that the text
+// names.
 bool pipelined(std::string_view first, std::string_view then) {
-    const auto is = [](std::string_view opcode, std::string_view part) { return opcode.find(part) != std::string_view::npos; };
-    return is(then, "MMA") || (is(first, "MMA") && is(then, "SHIFT")) || (is(first, "SHIFT") && is(then, ".4dp256bit"));
+    const auto is = [](std::string_view opcode, std::string_view part) {
+        return opcode.find(part) != std::string_view::npos;
+    };
+    return is(then, "MMA") || (is(first, "MMA") && is(then, "SHIFT")) ||
+           (is(first, "SHIFT") && is(then, ".4dp256bit"));
 }
 
 }  // namespace
@@ -37,7 +47,8 @@ void Checker::issue_tensor(Copy& c) {
     } else if (m.opcode.starts_with("STTM")) {
         order_.tensor_issued(w, c.lanes, Tensor::store);
     } else if (m.opcode.starts_with("LDTM")) {
-        m.known ? order_.tensor_issued(w, c.lanes, Tensor::load) : order_.tensor_done(w, c.lanes, Tensor::load);
+        m.known ? order_.tensor_issued(w, c.lanes, Tensor::load)
+                : order_.tensor_done(w, c.lanes, Tensor::load);
     } else {
         order_.tensor_work(w, c.lanes);
     }
@@ -56,16 +67,20 @@ bool Checker::tensor_text(Warp& w, uint32_t lanes, const Meaning& m) {
     return true;
 }
 
-std::optional<Checker::Wrong> Checker::check_tensor(const Stamp& earlier, bool earlier_writes, const Touch& t) const {
+std::optional<Checker::Wrong> Checker::check_tensor(const Stamp& earlier, bool earlier_writes,
+                                                    const Touch& t) const {
     const Group& g = *t.group;
     const Tensor was = tensor_kind(earlier.who), is = tensor_kind(t.stamp.who);
     const uint32_t warp = tensor_warp(earlier.who);
     const bool own = warp == t.warp->id, both_work = was == Tensor::work && is == Tensor::work;
-    const auto covers = [&](const View& v, Tensor kind) { return v.covers(tensor_component(warp, kind), earlier.lanes, earlier.epoch); };
+    const auto covers = [&](const View& v, Tensor kind) {
+        return v.covers(tensor_component(warp, kind), earlier.lanes, earlier.epoch);
+    };
     const auto knows = [&](Rule rule) { return covers(g.now[rule], was); };
     bool common = knows(for_shared), letter;
     if (both_work && pipelined(meanings_[earlier.insn].opcode, meanings_[t.stamp.insn].opcode)) {
-        // In order as they are asked for: done when it was issued, where threads synchronise between the two.
+        // In order as they are asked for: done when it was issued, where threads synchronise
+        // between the two.
         letter = own || covers(g.tensor, Tensor::fenced_issue) || covers(g.tensor, was);
         common |= letter || covers(g.now[for_shared], Tensor::issue);
     } else if (was == Tensor::work) {
@@ -79,19 +94,23 @@ std::optional<Checker::Wrong> Checker::check_tensor(const Stamp& earlier, bool e
     if (common) return Wrong{Kind::no_memory_order, false};
     if (was == Tensor::work) return Wrong{why(earlier, earlier_writes, t), true};
     if (!knows(executed)) return Wrong{Kind::data_race, true};
-    if (knows(release_given) || knows(acquire_given)) return Wrong{why(earlier, earlier_writes, t), true};
+    if (knows(release_given) || knows(acquire_given))
+        return Wrong{why(earlier, earlier_writes, t), true};
     return Wrong{was == Tensor::store ? Kind::missing_proxy_fence : Kind::async_reuse, true};
 }
 
 void Checker::describe_tensor(Finding& f, const Stamp& earlier, const Touch& t) const {
-    f.clause = "PTX ISA, \"tcgen05 Memory Consistency Model\" (9.7.16.6): canonical synchronisation patterns";
+    f.clause =
+        "PTX ISA, \"tcgen05 Memory Consistency Model\" (9.7.16.6): canonical synchronisation "
+        "patterns";
     if (!earlier.insn) return;
     const std::string place = host.insn_place(meanings_[earlier.insn].insn);
     const std::string after = place.empty() ? "the first access" : place;
     switch (f.kind) {
         case Kind::missing_proxy_fence:
             f.missing = "no tcgen05.wait::st waits for the store to tensor memory";
-            f.repair = "tcgen05.wait::st.sync.aligned after " + after + ", before the threads synchronise";
+            f.repair =
+                "tcgen05.wait::st.sync.aligned after " + after + ", before the threads synchronise";
             break;
         case Kind::async_reuse:
             if (tensor_kind(earlier.who) == Tensor::load) {
@@ -103,25 +122,34 @@ void Checker::describe_tensor(Finding& f, const Stamp& earlier, const Touch& t) 
         case Kind::data_race:
             if (tensor_kind(earlier.who) == Tensor::work) {
                 f.missing = "the second access does not wait for the tensor core";
-                f.repair = "tcgen05.commit after " + after + ", and a wait for its mbarrier before the second access";
+                f.repair = "tcgen05.commit after " + after +
+                           ", and a wait for its mbarrier before the second access";
             }
             break;
         case Kind::no_memory_order:
-            if (!f.common && tensor_warp(earlier.who) == t.warp->id && tensor_kind(t.stamp.who) == Tensor::work) {
-                f.missing = "the text does not name this pair among those that are in order by themselves";
+            if (!f.common && tensor_warp(earlier.who) == t.warp->id &&
+                tensor_kind(t.stamp.who) == Tensor::work) {
+                f.missing =
+                    "the text does not name this pair among those that are in order by themselves";
                 f.repair = "tcgen05.commit after " + after + ", and a wait for its mbarrier";
             } else if (!f.common) {
-                f.missing = "tcgen05.fence::before_thread_sync before the threads synchronise, tcgen05.fence::after_thread_sync behind it";
+                f.missing =
+                    "tcgen05.fence::before_thread_sync before the threads synchronise, "
+                    "tcgen05.fence::after_thread_sync behind it";
                 f.repair = "tcgen05.fence::after_thread_sync before the second access" +
-                           std::string(tensor_kind(earlier.who) == Tensor::work ? "" : ", tcgen05.fence::before_thread_sync after " + after);
+                           std::string(tensor_kind(earlier.who) == Tensor::work
+                                           ? ""
+                                           : ", tcgen05.fence::before_thread_sync after " + after);
             }
             break;
-        default: break;
+        default:
+            break;
     }
 }
 
 void Order::tensor_issued(Warp& w, uint32_t lanes, Tensor kind) {
-    const View one(std::vector<Entry>{{tensor_component(w.id, kind), 1, w.tensor[static_cast<size_t>(kind)] + 1}});
+    const View one(std::vector<Entry>{
+        {tensor_component(w.id, kind), 1, w.tensor[static_cast<size_t>(kind)] + 1}});
     each(w, lanes, [&](Group& g) {
         g.now[executed] = joiner_(g.now[executed], one);
         g.changes = ++versions_;
@@ -130,12 +158,14 @@ void Order::tensor_issued(Warp& w, uint32_t lanes, Tensor kind) {
 
 void Order::tensor_work(Warp& w, uint32_t lanes) {
     const uint32_t epoch = w.tensor[static_cast<size_t>(Tensor::work)] + 1;
-    if (std::exchange(w.tensor[static_cast<size_t>(Tensor::issue)], epoch) == epoch) return;  // once is enough
+    if (std::exchange(w.tensor[static_cast<size_t>(Tensor::issue)], epoch) == epoch)
+        return;  // once is enough
     know(w, lanes, {tensor_component(w.id, Tensor::issue), 1, epoch}, {true, gpu, false});
 }
 
 void Order::tensor_done(Warp& w, uint32_t lanes, Tensor kind) {
-    know(w, lanes, {tensor_component(w.id, kind), 1, ++w.tensor[static_cast<size_t>(kind)]}, {true, gpu, false});
+    know(w, lanes, {tensor_component(w.id, kind), 1, ++w.tensor[static_cast<size_t>(kind)]},
+         {true, gpu, false});
 }
 
 void Order::tensor_before_sync(Warp& w, uint32_t lanes) {

@@ -1,6 +1,7 @@
-// What a thread knows to have happened: a vector clock, kept as a short sorted list. A component is what has a clock of
-// its own: the threads of a warp (a lane each), the copies of a warp, an mbarrier object. What belongs here: the list,
-// joined and asked. What does not: what the clocks mean.
+// What a thread knows to have happened: a vector clock, kept as a short sorted list. A component is
+// what has a clock of its own: the threads of a warp (a lane each), the copies of a warp, an
+// mbarrier object. What belongs here: the list, joined and asked. What does not: what the clocks
+// mean.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +22,13 @@ struct Entry {
     bool operator==(const Entry&) const = default;
 };
 
-// Shared and never changed, so that a thousand threads that know the same have it once. Not for several host threads.
+// Shared and never changed, so that a thousand threads that know the same have it once. Not for
+// several host threads.
 class View {
   public:
     View() = default;
-    explicit View(std::vector<Entry> entries) : rep_(entries.empty() ? nullptr : new Rep{1, std::move(entries)}) {}
+    explicit View(std::vector<Entry> entries)
+        : rep_(entries.empty() ? nullptr : new Rep{1, std::move(entries)}) {}
     View(const View& other) : rep_(other.rep_) {
         if (rep_) ++rep_->uses;
     }
@@ -45,7 +48,8 @@ class View {
     bool covers(Component who, uint32_t lanes, uint32_t epoch) const {
         if (!rep_) return false;
         const std::vector<Entry>& all = rep_->entries;
-        auto at = std::lower_bound(all.begin(), all.end(), who, [](const Entry& e, Component c) { return e.who < c; });
+        auto at = std::lower_bound(all.begin(), all.end(), who,
+                                   [](const Entry& e, Component c) { return e.who < c; });
         for (; at != all.end() && at->who == who; ++at)
             if (at->epoch >= epoch && !(lanes &= ~at->lanes)) return true;
         return false;
@@ -54,7 +58,8 @@ class View {
     const Entry* find(Component who, uint32_t lanes, uint32_t epoch) const {
         if (!rep_) return nullptr;
         const std::vector<Entry>& all = rep_->entries;
-        auto at = std::lower_bound(all.begin(), all.end(), who, [](const Entry& e, Component c) { return e.who < c; });
+        auto at = std::lower_bound(all.begin(), all.end(), who,
+                                   [](const Entry& e, Component c) { return e.who < c; });
         for (; at != all.end() && at->who == who; ++at)
             if (at->epoch >= epoch && !(lanes & ~at->lanes)) return &*at;
         return nullptr;
@@ -70,7 +75,8 @@ class View {
         for (const Entry& e : other.entries()) {
             while (i != end && i->who < e.who) ++i;
             const Entry* at = i;
-            while (at != end && at->who == e.who && (e.lanes & ~at->lanes || at->epoch < e.epoch)) ++at;
+            while (at != end && at->who == e.who && (e.lanes & ~at->lanes || at->epoch < e.epoch))
+                ++at;
             if (at == end || at->who != e.who) return false;
         }
         return true;
@@ -83,7 +89,8 @@ class View {
         const std::vector<Entry>&x = a.entries(), &y = b.entries();
         std::vector<Entry> all;
         all.reserve(x.size() + y.size());
-        const Entry *i = x.data(), *const x_end = i + x.size(), *k = y.data(), *const y_end = k + y.size();
+        const Entry *i = x.data(), *const x_end = i + x.size(),
+                    *k = y.data(), *const y_end = k + y.size();
         while (i != x_end && k != y_end) {
             if (i->who < k->who) {
                 all.push_back(*i++);
@@ -100,7 +107,8 @@ class View {
             if (i - first_x == 1 && k - first_y == 1 && first_x->lanes == first_y->lanes)
                 all.push_back(first_x->epoch < first_y->epoch ? *first_y : *first_x);
             else
-                merge(first_x, static_cast<size_t>(i - first_x), first_y, static_cast<size_t>(k - first_y), all);
+                merge(first_x, static_cast<size_t>(i - first_x), first_y,
+                      static_cast<size_t>(k - first_y), all);
         }
         all.insert(all.end(), i, x_end);
         all.insert(all.end(), k, y_end);
@@ -110,10 +118,12 @@ class View {
     void raise(const Entry& e) {
         if (rep_ && rep_->uses == 1) {
             std::vector<Entry>& all = rep_->entries;
-            const auto at = std::lower_bound(all.begin(), all.end(), e.who, [](const Entry& x, Component c) { return x.who < c; });
+            const auto at = std::lower_bound(all.begin(), all.end(), e.who,
+                                             [](const Entry& x, Component c) { return x.who < c; });
             auto same = at;  // of the run of entries of this component
             uint32_t others = 0;
-            for (; same != all.end() && same->who == e.who && same->lanes != e.lanes; ++same) others |= same->lanes;
+            for (; same != all.end() && same->who == e.who && same->lanes != e.lanes; ++same)
+                others |= same->lanes;
             const bool found = same != all.end() && same->who == e.who;
             const bool newest = at == all.end() || at->who != e.who || at->epoch <= e.epoch;
             if (found && same->epoch >= e.epoch) return;
@@ -132,7 +142,8 @@ class View {
 
   private:
     // Entries of one component: later epochs first, no lane twice.
-    static void merge(const Entry* x, size_t nx, const Entry* y, size_t ny, std::vector<Entry>& out) {
+    static void merge(const Entry* x, size_t nx, const Entry* y, size_t ny,
+                      std::vector<Entry>& out) {
         uint32_t seen = 0;
         while (nx || ny) {
             const bool from_x = !ny || (nx && x->epoch >= y->epoch);
@@ -155,13 +166,15 @@ class View {
     Rep* rep_ = nullptr;
 };
 
-// Joining the same two views again and again (all warps of a CTA at a barrier, all kinds of knowledge) costs one look.
+// Joining the same two views again and again (all warps of a CTA at a barrier, all kinds of
+// knowledge) costs one look.
 class Joiner {
   public:
     View operator()(const View& a, const View& b) {
         if (a.same(b) || b.empty()) return a;
         if (a.empty()) return b;
-        const auto x = reinterpret_cast<uintptr_t>(a.key()), y = reinterpret_cast<uintptr_t>(b.key());
+        const auto x = reinterpret_cast<uintptr_t>(a.key()),
+                   y = reinterpret_cast<uintptr_t>(b.key());
         Slot& slot = slots_[(x >> 5 ^ y >> 11 ^ y >> 4) % slots_.size()];
         if (!slot.a.same(a) || !slot.b.same(b)) slot = {a, b, View::joined(a, b)};
         return slot.result;

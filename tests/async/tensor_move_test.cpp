@@ -14,9 +14,18 @@ const Shape shapes[] = {
     {TensorShape::x128b256, 128, 8, [](uint32_t r) { return Lanes{r}; }},
     {TensorShape::x4b256, 4, 8, [](uint32_t r) { return Lanes{32 * r}; }},
     {TensorShape::x128b128, 128, 4, [](uint32_t r) { return Lanes{r}; }},
-    {TensorShape::x64b128_02_13, 64, 4, [](uint32_t r) { return Lanes{r, r + 64}; }},
-    {TensorShape::x64b128_01_23, 64, 4, [](uint32_t r) { return r < 32 ? Lanes{r, r + 32} : Lanes{r + 32, r + 64}; }},
-    {TensorShape::x32b128, 32, 4, [](uint32_t r) { return Lanes{r, r + 32, r + 64, r + 96}; }},
+    {TensorShape::x64b128_02_13, 64, 4,
+     [](uint32_t r) {
+         return Lanes{r, r + 64};
+     }},
+    {TensorShape::x64b128_01_23, 64, 4,
+     [](uint32_t r) {
+         return r < 32 ? Lanes{r, r + 32} : Lanes{r + 32, r + 64};
+     }},
+    {TensorShape::x32b128, 32, 4,
+     [](uint32_t r) {
+         return Lanes{r, r + 32, r + 64, r + 96};
+     }},
 };
 constexpr size_t shared_bytes = 64 * 1024;
 
@@ -70,7 +79,8 @@ TEST_F(TensorMoves, CopiesAreThoseOfTheModel) {
                 for (uint32_t b = 0; b < c.bits; ++b) {
                     const uint64_t bit = i % 16 * c.bits + b;
                     read.insert(first + bit / 8);
-                    bits |= (static_cast<uint32_t>(shared.data()[first + bit / 8]) >> bit % 8 & 1) << b;
+                    bits |= (static_cast<uint32_t>(shared.data()[first + bit / 8]) >> bit % 8 & 1)
+                            << b;
                 }
                 if (c.bits == 4) bits <<= 2;
                 for (uint32_t lane : c.shape->lanes(row)) {
@@ -85,7 +95,8 @@ TEST_F(TensorMoves, CopiesAreThoseOfTheModel) {
         EXPECT_EQ(told.written, written);
         move(c.move, shared.data(), memory());
         ASSERT_EQ(std::memcmp(&memory(), &want, sizeof want), 0)
-            << "shape " << static_cast<int>(c.move.shape) << " mode " << c.from.mode << " bits " << c.bits;
+            << "shape " << static_cast<int>(c.move.shape) << " mode " << c.from.mode << " bits "
+            << c.bits;
     }
     for (const auto& shape : done)
         for (uint64_t n : shape) EXPECT_GT(n, 5u);
@@ -161,9 +172,13 @@ TEST_F(TensorMoves, NoDescriptorLeadsOutOfMemory) {
         if (check(c.move, shared_bytes)) continue;
         ++passed;
         bool inside = true;
-        touched(c.move, [](void* self, const Touched& t) {
-            *static_cast<bool*>(self) &= t.address + t.bytes <= (t.tensor ? sizeof(TensorMemory) : shared_bytes);
-        }, &inside);
+        touched(
+            c.move,
+            [](void* self, const Touched& t) {
+                *static_cast<bool*>(self) &=
+                    t.address + t.bytes <= (t.tensor ? sizeof(TensorMemory) : shared_bytes);
+            },
+            &inside);
         ASSERT_TRUE(inside);
         move(c.move, shared.data(), memory());
     }

@@ -1,5 +1,6 @@
-// Kernels on the `caches` model: message passing between two CTAs on two SMs, within one, and with other clients. Each
-// kernel is assembled from a text in which the barriers and the loads are filled in.
+// Kernels on the `caches` model: message passing between two CTAs on two SMs, within one, and with
+// other clients. Each kernel is assembled from a text in which the barriers and the loads are
+// filled in.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -13,7 +14,8 @@
 namespace sassemu {
 namespace {
 
-// CTA 0 has the line, waits for the flag and reads the data; CTA 1 produces. {T} is the load of the data.
+// CTA 0 has the line, waits for the flag and reads the data; CTA 1 produces. {T} is the load of the
+// data.
 constexpr const char* message = R"(
 .target sm_90
 .kernel mp
@@ -51,7 +53,8 @@ produce:
 std::string fill(std::string text, const std::map<std::string, std::string>& parts) {
     for (const auto& [name, value] : parts) {
         const std::string mark = "{" + name + "}";
-        for (size_t at; (at = text.find(mark)) != std::string::npos;) text.replace(at, mark.size(), value);
+        for (size_t at; (at = text.find(mark)) != std::string::npos;)
+            text.replace(at, mark.size(), value);
     }
     return text;
 }
@@ -68,7 +71,8 @@ class Machine {
         gpu_ = std::move(*gpu);
         std::vector<sass::Diagnostic> diagnostics;
         const auto assembled = sass::read_sass(text, "sm_90", diagnostics);
-        for (const auto& d : diagnostics) ADD_FAILURE() << "line " << d.line << ": " << d.what << "; " << d.hint;
+        for (const auto& d : diagnostics)
+            ADD_FAILURE() << "line " << d.line << ": " << d.what << "; " << d.hint;
         if (!assembled) return;
         auto module = load_module(sass::write_cubin(*assembled), "test.sass");
         EXPECT_TRUE(module.ok()) << (module.ok() ? "" : module.error().message());
@@ -86,13 +90,16 @@ class Machine {
         EXPECT_TRUE(found.ok()) << (found.ok() ? "" : found.error().message());
         return found.ok() ? found->address : 0;
     }
-    void set(uint64_t at, uint32_t v) { ASSERT_TRUE(gpu_->write(at, std::as_bytes(std::span(&v, 1))).ok()); }
+    void set(uint64_t at, uint32_t v) {
+        ASSERT_TRUE(gpu_->write(at, std::as_bytes(std::span(&v, 1))).ok());
+    }
     uint32_t get(uint64_t at) {
         uint32_t v = 0;
         EXPECT_TRUE(gpu_->read(at, std::as_writable_bytes(std::span(&v, 1))).ok());
         return v;
     }
-    LaunchResult run(const std::string& kernel, uint32_t grid, uint32_t block, const std::vector<uint64_t>& arguments) {
+    LaunchResult run(const std::string& kernel, uint32_t grid, uint32_t block,
+                     const std::vector<uint64_t>& arguments) {
         LaunchRequest r;
         r.module = id_;
         r.kernel = kernel;
@@ -112,9 +119,11 @@ class Machine {
 };
 
 struct Message {
-    std::string membar, against = "NOP", read = "LDG.E R10, desc[UR4][R2.64]", before = "LDG.E R8, desc[UR4][R2.64]";
+    std::string membar, against = "NOP", read = "LDG.E R10, desc[UR4][R2.64]",
+                        before = "LDG.E R8, desc[UR4][R2.64]";
     std::string text() const {
-        return fill(message, {{"MEMBAR", membar}, {"AGAINST", against}, {"READ", read}, {"BEFORE", before}});
+        return fill(message,
+                    {{"MEMBAR", membar}, {"AGAINST", against}, {"READ", read}, {"BEFORE", before}});
     }
 };
 
@@ -139,8 +148,8 @@ uint32_t stale_runs(const std::string& policy, const Message& m, uint32_t runs, 
     const uint64_t data = machine.buffer(), flag = machine.buffer(), out = machine.buffer();
     const uint32_t stale = stale_reads(machine, data, flag, out, runs);
     if (stale == ~0u) return stale;
-    std::printf("%-12s %-16s | %-24s | %-34s %6u of %u stale\n", policy.c_str(), m.membar.c_str(), m.against.c_str(),
-                m.read.c_str(), stale, runs);
+    std::printf("%-12s %-16s | %-24s | %-34s %6u of %u stale\n", policy.c_str(), m.membar.c_str(),
+                m.against.c_str(), m.read.c_str(), stale, runs);
     return stale;
 }
 
@@ -169,31 +178,43 @@ TEST(Caches, FourWaysToReadFreshData) {
 }
 
 TEST(Caches, StrongLoadsOfNarrowScopeMayHitL1) {
-    EXPECT_GT(stale_runs("adversarial", {"MEMBAR.SC.GPU", "NOP", "LDG.E.STRONG.SM R10, desc[UR4][R2.64]"}, 200), 0u);
-    EXPECT_EQ(stale_runs("adversarial", {"MEMBAR.SC.GPU", "NOP", "LDG.E.STRONG.GPU R10, desc[UR4][R2.64]"}, 200), 0u);
+    EXPECT_GT(stale_runs("adversarial",
+                         {"MEMBAR.SC.GPU", "NOP", "LDG.E.STRONG.SM R10, desc[UR4][R2.64]"}, 200),
+              0u);
+    EXPECT_EQ(stale_runs("adversarial",
+                         {"MEMBAR.SC.GPU", "NOP", "LDG.E.STRONG.GPU R10, desc[UR4][R2.64]"}, 200),
+              0u);
 }
 
 TEST(Caches, TextureReadsNeedTheirOwnInvalidation) {
     const std::string before = "LDG.E.CONSTANT R8, desc[UR4][R2.64]";
     EXPECT_GT(stale_runs("adversarial", {"MEMBAR.SC.GPU", "NOP", texture, before}, 1000), 0u);
     EXPECT_GT(stale_runs("adversarial", {"MEMBAR.SC.GPU", "CCTL.IVALL", texture, before}, 200), 0u);
-    EXPECT_GT(stale_runs("adversarial", {"MEMBAR.SC.GPU", "MEMBAR.SC.CTA.IVALLD", texture, before}, 200), 0u);
+    EXPECT_GT(
+        stale_runs("adversarial", {"MEMBAR.SC.GPU", "MEMBAR.SC.CTA.IVALLD", texture, before}, 200),
+        0u);
     for (const char* policy : {"random", "adversarial"}) {
-        EXPECT_EQ(stale_runs(policy, {"MEMBAR.SC.GPU", "MEMBAR.SC.CTA.IVALLT", texture, before}, 2000), 0u);
-        EXPECT_EQ(stale_runs(policy, {"MEMBAR.SC.GPU", "MEMBAR.SC.CTA.IVALLTD", texture, before}, 2000), 0u);
+        EXPECT_EQ(
+            stale_runs(policy, {"MEMBAR.SC.GPU", "MEMBAR.SC.CTA.IVALLT", texture, before}, 2000),
+            0u);
+        EXPECT_EQ(
+            stale_runs(policy, {"MEMBAR.SC.GPU", "MEMBAR.SC.CTA.IVALLTD", texture, before}, 2000),
+            0u);
     }
 }
 
-// ---- constants -----------------------------------------------------------------------------------------------------------------
+// ---- constants
+// -----------------------------------------------------------------------------------------------------------------
 
-// The data is a __constant__ variable: CTA 1 writes it through its global address, CTA 0 reads it as c[0x3][..].
+// The data is a __constant__ variable: CTA 1 writes it through its global address, CTA 0 reads it
+// as c[0x3][..].
 constexpr const char* constants = R"(
 .target sm_90
 .constant other 16
 .constant table 16
 )";
-uint32_t stale_constants(const std::string& policy, const std::string& before, const std::string& against, const std::string& read,
-                         uint32_t runs) {
+uint32_t stale_constants(const std::string& policy, const std::string& before,
+                         const std::string& against, const std::string& read, uint32_t runs) {
     const Message m{"MEMBAR.SC.GPU", against, read, before};
     std::string text = m.text();
     text.replace(text.find(".target sm_90\n"), 14, constants);
@@ -202,7 +223,8 @@ uint32_t stale_constants(const std::string& policy, const std::string& before, c
     EXPECT_EQ(data, machine.symbol("other") + 16);
     const uint32_t stale = stale_reads(machine, data, flag, out, runs);
     if (stale == ~0u) return stale;
-    std::printf("%-12s %-24s | %-34s %6u of %u stale\n", policy.c_str(), against.c_str(), read.c_str(), stale, runs);
+    std::printf("%-12s %-24s | %-34s %6u of %u stale\n", policy.c_str(), against.c_str(),
+                read.c_str(), stale, runs);
     return stale;
 }
 
@@ -231,12 +253,14 @@ TEST(Caches, WithoutABarrierTheFlagShowsBeforeTheData) {
 
 TEST(Caches, TheSameSeedGivesTheSameRun) {
     const Message m{"NOP", "NOP", past_l1};
-    const uint32_t once = stale_runs("random", m, 500, 11), again = stale_runs("random", m, 500, 11);
+    const uint32_t once = stale_runs("random", m, 500, 11),
+                   again = stale_runs("random", m, 500, 11);
     EXPECT_EQ(once, again);
     EXPECT_NE(once, stale_runs("random", m, 500, 12));
 }
 
-// ---- other clients: a copy engine and the host take the data once they see the flag ------------------------------------
+// ---- other clients: a copy engine and the host take the data once they see the flag
+// ------------------------------------
 
 constexpr const char* producer = R"(
 .target sm_90
@@ -256,14 +280,16 @@ constexpr const char* producer = R"(
         EXIT
 )";
 
-uint32_t stale_copies(const std::string& policy, const std::string& client, const std::string& membar, uint32_t runs) {
+uint32_t stale_copies(const std::string& policy, const std::string& client,
+                      const std::string& membar, uint32_t runs) {
     constexpr uint64_t data = 0x7f0000000000, flag = 0x7f0000100000, out = 0x7f0000200000;
     const auto hex = [](uint64_t v) {
         char text[32];
         std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
         return std::string(text);
     };
-    Machine machine("caches:policy=" + policy + "," + client + "=" + hex(flag) + ":1:" + hex(data) + ":" + hex(out) + ":4",
+    Machine machine("caches:policy=" + policy + "," + client + "=" + hex(flag) + ":1:" + hex(data) +
+                        ":" + hex(out) + ":4",
                     fill(producer, {{"MEMBAR", membar}}));
     for (const uint64_t at : {data, flag, out}) machine.buffer(at);
     uint32_t stale = 0;
@@ -276,7 +302,8 @@ uint32_t stale_copies(const std::string& policy, const std::string& client, cons
         EXPECT_TRUE(got == 0 || got == 7) << got;
         stale += got == 0;
     }
-    std::printf("%-12s %-6s %-16s %6u of %u stale\n", policy.c_str(), client.c_str(), membar.c_str(), stale, runs);
+    std::printf("%-12s %-6s %-16s %6u of %u stale\n", policy.c_str(), client.c_str(),
+                membar.c_str(), stale, runs);
     return stale;
 }
 
@@ -295,9 +322,11 @@ TEST(Caches, TheHostNeedsMembarSys) {
     EXPECT_EQ(stale_copies("random", "host", "MEMBAR.SC.SYS", 2000), 0u);
 }
 
-// ---- within a CTA ---------------------------------------------------------------------------------------------------------
+// ---- within a CTA
+// ---------------------------------------------------------------------------------------------------------
 
-// Two warps: data in global memory, the flag in shared memory; with a CTA-level barrier, or a CTA barrier, the data is there.
+// Two warps: data in global memory, the flag in shared memory; with a CTA-level barrier, or a CTA
+// barrier, the data is there.
 constexpr const char* handover = R"(
 .target sm_90
 .kernel handover
@@ -325,7 +354,8 @@ produce:
         {SIGNAL}
         EXIT
 )";
-constexpr const char* wait_shared = "again:\n LDS R9, [R1]\n ISETP.EQ.AND P1, PT, R9, RZ, PT\n @P1 BRA again";
+constexpr const char* wait_shared =
+    "again:\n LDS R9, [R1]\n ISETP.EQ.AND P1, PT, R9, RZ, PT\n @P1 BRA again";
 
 uint32_t stale_handovers(const std::string& signal, const std::string& wait, uint32_t runs) {
     Machine machine("caches:policy=random", fill(handover, {{"SIGNAL", signal}, {"WAIT", wait}}));
@@ -345,7 +375,8 @@ uint32_t stale_handovers(const std::string& signal, const std::string& wait, uin
 TEST(Caches, WithinACtaItsBarriersAreEnough) {
     EXPECT_GT(stale_handovers("STS [R1], R12", wait_shared, 1000), 0u);
     EXPECT_EQ(stale_handovers("MEMBAR.SC.CTA\n STS [R1], R12", wait_shared, 1000), 0u);
-    EXPECT_EQ(stale_handovers("BAR.SYNC.DEFER_BLOCKING 0x0", "BAR.SYNC.DEFER_BLOCKING 0x0", 1000), 0u);
+    EXPECT_EQ(stale_handovers("BAR.SYNC.DEFER_BLOCKING 0x0", "BAR.SYNC.DEFER_BLOCKING 0x0", 1000),
+              0u);
 }
 
 // A flag that nobody sets is a deadlock, not a hang, under every policy.

@@ -1,5 +1,6 @@
-// Every state of the machine that small programs can reach: message passing through L1, the texture and the constant cache, barriers of
-// each level, other clients. What is forbidden is shown to be out of reach, what is allowed within.
+// Every state of the machine that small programs can reach: message passing through L1, the texture
+// and the constant cache, barriers of each level, other clients. What is forbidden is shown to be
+// out of reach, what is allowed within.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -30,7 +31,17 @@ class Bytes : public Memory {
 };
 
 struct Op {
-    enum Kind { store, load, membar, invalidate, invalidate_data, invalidate_texture, invalidate_constant, invalidate_constants, stop_if_zero } kind;
+    enum Kind {
+        store,
+        load,
+        membar,
+        invalidate,
+        invalidate_data,
+        invalidate_texture,
+        invalidate_constant,
+        invalidate_constants,
+        stop_if_zero
+    } kind;
     uint64_t address = 0;
     uint8_t value = 0;  // stored
     int reg = 0;        // loaded into, looked at
@@ -41,7 +52,9 @@ struct Op {
 Op st(uint64_t a, uint8_t v) { return {Op::store, a, v}; }
 Op ld(int r, uint64_t a, Path p = Path::cached) { return {Op::load, a, 0, r, p}; }
 Op cv(int r, uint64_t a) { return ld(r, a, Path::bypass); }
-Op membar(Station level, bool d = false, bool t = false) { return {Op::membar, 0, 0, 0, Path::cached, level, d, t}; }
+Op membar(Station level, bool d = false, bool t = false) {
+    return {Op::membar, 0, 0, 0, Path::cached, level, d, t};
+}
 Op until(int r) { return {Op::stop_if_zero, 0, 0, r}; }
 Op iv(uint64_t a) { return {Op::invalidate, a}; }
 
@@ -72,11 +85,13 @@ struct State {
 
 class Explorer {
   public:
-    Explorer(std::vector<Thread> threads, Station client = Station::own) : threads_(std::move(threads)), client_(client) {}
+    Explorer(std::vector<Thread> threads, Station client = Station::own)
+        : threads_(std::move(threads)), client_(client) {}
 
     // Visits every state; `seen` is asked about each final one.
     size_t explore(const std::function<void(const State&)>& seen) {
-        State first{Machine(client_ != Station::own), {}, std::vector<ThreadState>(threads_.size()), {}};
+        State first{
+            Machine(client_ != Station::own), {}, std::vector<ThreadState>(threads_.size()), {}};
         std::vector<State> open{first};
         std::unordered_set<std::string> known{key(first)};
         while (!open.empty()) {
@@ -84,7 +99,8 @@ class Explorer {
             open.pop_back();
             bool final = true;
             for (size_t t = 0; t < threads_.size(); ++t)
-                final &= now.threads[t].pc == threads_[t].program.size() && now.threads[t].pending.empty();
+                final &= now.threads[t].pc == threads_[t].program.size() &&
+                         now.threads[t].pending.empty();
             if (client_ != Station::own) final &= now.client.data >= 0 || now.client.flag == 0;
             if (final) seen(now);
             for (State& next : steps(now))
@@ -121,22 +137,41 @@ class Explorer {
         const Op& op = threads_[t].program[thread.pc];
         for (const auto& p : thread.pending) {
             if (op.kind == Op::membar) return false;
-            if ((op.kind == Op::load || op.kind == Op::store) && p.address == op.address) return false;
-            if ((op.kind == Op::stop_if_zero || op.kind == Op::load) && p.reg == op.reg) return false;
+            if ((op.kind == Op::load || op.kind == Op::store) && p.address == op.address)
+                return false;
+            if ((op.kind == Op::stop_if_zero || op.kind == Op::load) && p.reg == op.reg)
+                return false;
         }
         ++thread.pc;
         const Place& place = threads_[t].place;
         switch (op.kind) {
-            case Op::store: s.machine.store(place, op.address, 1, &op.value); break;
-            case Op::load: thread.pending.push_back({op.reg, op.address, op.path}); break;
-            case Op::membar: s.machine.membar(s.memory, place, op.level, op.ivalld, op.ivallt); break;
-            case Op::invalidate: s.machine.invalidate(place.sm, op.address); break;
-            case Op::invalidate_data: s.machine.invalidate_data(place.sm); break;
-            case Op::invalidate_texture: s.machine.invalidate_texture(place.sm); break;
-            case Op::invalidate_constant: s.machine.invalidate_constant(place.sm, op.address); break;
-            case Op::invalidate_constants: s.machine.invalidate_constants(place.sm); break;
+            case Op::store:
+                s.machine.store(place, op.address, 1, &op.value);
+                break;
+            case Op::load:
+                thread.pending.push_back({op.reg, op.address, op.path});
+                break;
+            case Op::membar:
+                s.machine.membar(s.memory, place, op.level, op.ivalld, op.ivallt);
+                break;
+            case Op::invalidate:
+                s.machine.invalidate(place.sm, op.address);
+                break;
+            case Op::invalidate_data:
+                s.machine.invalidate_data(place.sm);
+                break;
+            case Op::invalidate_texture:
+                s.machine.invalidate_texture(place.sm);
+                break;
+            case Op::invalidate_constant:
+                s.machine.invalidate_constant(place.sm, op.address);
+                break;
+            case Op::invalidate_constants:
+                s.machine.invalidate_constants(place.sm);
+                break;
             case Op::stop_if_zero:
-                if (thread.reg[static_cast<size_t>(op.reg)] == 0) thread.pc = threads_[t].program.size();
+                if (thread.reg[static_cast<size_t>(op.reg)] == 0)
+                    thread.pc = threads_[t].program.size();
                 break;
         }
         return true;
@@ -158,7 +193,8 @@ class Explorer {
         for (const Machine::Store& store : now.machine.stores()) {
             if (!now.machine.can_advance(store)) continue;
             State s = now;
-            s.machine.send_store(s.memory, store.id, static_cast<Station>(static_cast<uint8_t>(store.at) + 1));
+            s.machine.send_store(s.memory, store.id,
+                                 static_cast<Station>(static_cast<uint8_t>(store.at) + 1));
             next.push_back(std::move(s));
         }
         for (size_t i = 0; i < now.machine.sectors(); ++i) {
@@ -190,32 +226,42 @@ class Explorer {
 constexpr Place producer{1, 0, 0}, consumer{2, 1, 1}, neighbour{3, 0, 0};
 
 // Whether the consumer can see the flag and then old data; prints how many states there are.
-bool stale(const char* name, std::vector<Op> produce, std::vector<Op> consume, Place where = consumer) {
+bool stale(const char* name, std::vector<Op> produce, std::vector<Op> consume,
+           Place where = consumer) {
     bool found = false;
     const size_t states = Explorer({{producer, std::move(produce)}, {where, std::move(consume)}})
-                              .explore([&](const State& s) { found |= s.threads[1].reg[1] == 1 && s.threads[1].reg[2] == 0; });
-    std::printf("%-58s %8zu states, stale data %s\n", name, states, found ? "within reach" : "out of reach");
+                              .explore([&](const State& s) {
+                                  found |= s.threads[1].reg[1] == 1 && s.threads[1].reg[2] == 0;
+                              });
+    std::printf("%-58s %8zu states, stale data %s\n", name, states,
+                found ? "within reach" : "out of reach");
     return found;
 }
 std::vector<Op> produce(Station level) { return {st(data, 7), membar(level), st(flag, 1)}; }
 // The line is there before; then the flag, something against stale lines, and the data.
-std::vector<Op> consume(std::vector<Op> against, Path path = Path::cached, Path before = Path::cached) {
+std::vector<Op> consume(std::vector<Op> against, Path path = Path::cached,
+                        Path before = Path::cached) {
     std::vector<Op> all{ld(0, data, before), cv(1, flag), until(1)};
     all.insert(all.end(), against.begin(), against.end());
     all.push_back(ld(2, data, path));
     return all;
 }
 
-TEST(Machine, AStaleLineShows) { EXPECT_TRUE(stale("MEMBAR.GPU / plain LD", produce(Station::gpu), consume({}))); }
+TEST(Machine, AStaleLineShows) {
+    EXPECT_TRUE(stale("MEMBAR.GPU / plain LD", produce(Station::gpu), consume({})));
+}
 
 TEST(Machine, WhatKeepsStaleLinesAwayDoesSoInEveryState) {
     const auto gpu = produce(Station::gpu);
     EXPECT_FALSE(stale("MEMBAR.GPU / CCTL.IV, LD", gpu, consume({iv(data)})));
     EXPECT_FALSE(stale("MEMBAR.GPU / CCTL.IVALL, LD", gpu, consume({{Op::invalidate_data}})));
     EXPECT_FALSE(stale("MEMBAR.GPU / LD.CV", gpu, consume({}, Path::bypass)));
-    EXPECT_FALSE(stale("MEMBAR.GPU / MEMBAR.CTA.IVALLD, LD", gpu, consume({membar(Station::cta, true)})));
-    EXPECT_FALSE(stale("MEMBAR.VC / CCTL.IVALL, LD (one grid)", produce(Station::vc), consume({{Op::invalidate_data}})));
-    EXPECT_FALSE(stale("MEMBAR.SYS / CCTL.IVALL, LD", produce(Station::sys), consume({{Op::invalidate_data}})));
+    EXPECT_FALSE(
+        stale("MEMBAR.GPU / MEMBAR.CTA.IVALLD, LD", gpu, consume({membar(Station::cta, true)})));
+    EXPECT_FALSE(stale("MEMBAR.VC / CCTL.IVALL, LD (one grid)", produce(Station::vc),
+                       consume({{Op::invalidate_data}})));
+    EXPECT_FALSE(stale("MEMBAR.SYS / CCTL.IVALL, LD", produce(Station::sys),
+                       consume({{Op::invalidate_data}})));
     // A barrier alone invalidates nothing, and an invalidation too early is none.
     EXPECT_TRUE(stale("MEMBAR.GPU / MEMBAR.SYS, LD", gpu, consume({membar(Station::sys)})));
     EXPECT_TRUE(stale("MEMBAR.GPU / CCTL.IVALL before the flag", gpu,
@@ -229,7 +275,8 @@ TEST(Machine, WithoutABarrierTheFlagOvertakes) {
 }
 
 TEST(Machine, InOneCtaMembarCtaIsEnough) {
-    EXPECT_TRUE(stale("one CTA: no MEMBAR / LD", {st(data, 7), st(flag, 1)}, consume({}), neighbour));
+    EXPECT_TRUE(
+        stale("one CTA: no MEMBAR / LD", {st(data, 7), st(flag, 1)}, consume({}), neighbour));
     EXPECT_FALSE(stale("one CTA: MEMBAR.CTA / LD", produce(Station::cta), consume({}), neighbour));
     const Place same_sm{3, 5, 0};  // another CTA on the SM
     EXPECT_TRUE(stale("one SM: MEMBAR.CTA / LD", produce(Station::cta), consume({}), same_sm));
@@ -238,35 +285,53 @@ TEST(Machine, InOneCtaMembarCtaIsEnough) {
 
 TEST(Machine, TexturesHaveACacheOfTheirOwn) {
     const auto gpu = produce(Station::gpu);
-    const auto texture = [](std::vector<Op> against) { return consume(std::move(against), Path::texture, Path::texture); };
+    const auto texture = [](std::vector<Op> against) {
+        return consume(std::move(against), Path::texture, Path::texture);
+    };
     EXPECT_TRUE(stale("texture: MEMBAR.GPU / read", gpu, texture({})));
-    EXPECT_TRUE(stale("texture: MEMBAR.GPU / CCTL.IVALL, read", gpu, texture({{Op::invalidate_data}})));
-    EXPECT_TRUE(stale("texture: MEMBAR.GPU / MEMBAR.GPU.IVALLD, read", gpu, texture({membar(Station::gpu, true)})));
-    EXPECT_FALSE(stale("texture: MEMBAR.GPU / CCTLT.IVALL, read", gpu, texture({{Op::invalidate_texture}})));
-    EXPECT_FALSE(stale("texture: MEMBAR.GPU / MEMBAR.GPU.IVALLT, read", gpu, texture({membar(Station::gpu, false, true)})));
-    EXPECT_FALSE(stale("texture: MEMBAR.GPU / MEMBAR.GPU.IVALLTD, read", gpu, texture({membar(Station::gpu, true, true)})));
+    EXPECT_TRUE(
+        stale("texture: MEMBAR.GPU / CCTL.IVALL, read", gpu, texture({{Op::invalidate_data}})));
+    EXPECT_TRUE(stale("texture: MEMBAR.GPU / MEMBAR.GPU.IVALLD, read", gpu,
+                      texture({membar(Station::gpu, true)})));
+    EXPECT_FALSE(
+        stale("texture: MEMBAR.GPU / CCTLT.IVALL, read", gpu, texture({{Op::invalidate_texture}})));
+    EXPECT_FALSE(stale("texture: MEMBAR.GPU / MEMBAR.GPU.IVALLT, read", gpu,
+                       texture({membar(Station::gpu, false, true)})));
+    EXPECT_FALSE(stale("texture: MEMBAR.GPU / MEMBAR.GPU.IVALLTD, read", gpu,
+                       texture({membar(Station::gpu, true, true)})));
 }
 
 TEST(Machine, ConstantsHaveACacheOfTheirOwn) {
     const auto gpu = produce(Station::gpu);
-    const auto constant = [](std::vector<Op> against) { return consume(std::move(against), Path::constant, Path::constant); };
+    const auto constant = [](std::vector<Op> against) {
+        return consume(std::move(against), Path::constant, Path::constant);
+    };
     EXPECT_TRUE(stale("constant: MEMBAR.GPU / LDC", gpu, constant({})));
-    EXPECT_TRUE(stale("constant: MEMBAR.GPU / CCTL.IVALL, LDC", gpu, constant({{Op::invalidate_data}})));
-    EXPECT_TRUE(stale("constant: MEMBAR.GPU / CCTLT.IVALL, LDC", gpu, constant({{Op::invalidate_texture}})));
-    EXPECT_TRUE(stale("constant: MEMBAR.GPU / MEMBAR.GPU.IVALLTD, LDC", gpu, constant({membar(Station::gpu, true, true)})));
-    EXPECT_TRUE(stale("constant: MEMBAR.GPU / CCTL.C.IV of another line, LDC", gpu, constant({{Op::invalidate_constant, flag}})));
-    EXPECT_FALSE(stale("constant: MEMBAR.GPU / CCTL.C.IV, LDC", gpu, constant({{Op::invalidate_constant, data}})));
-    EXPECT_FALSE(stale("constant: MEMBAR.GPU / CCTL.C.IVALL, LDC", gpu, constant({{Op::invalidate_constants}})));
+    EXPECT_TRUE(
+        stale("constant: MEMBAR.GPU / CCTL.IVALL, LDC", gpu, constant({{Op::invalidate_data}})));
+    EXPECT_TRUE(stale("constant: MEMBAR.GPU / CCTLT.IVALL, LDC", gpu,
+                      constant({{Op::invalidate_texture}})));
+    EXPECT_TRUE(stale("constant: MEMBAR.GPU / MEMBAR.GPU.IVALLTD, LDC", gpu,
+                      constant({membar(Station::gpu, true, true)})));
+    EXPECT_TRUE(stale("constant: MEMBAR.GPU / CCTL.C.IV of another line, LDC", gpu,
+                      constant({{Op::invalidate_constant, flag}})));
+    EXPECT_FALSE(stale("constant: MEMBAR.GPU / CCTL.C.IV, LDC", gpu,
+                       constant({{Op::invalidate_constant, data}})));
+    EXPECT_FALSE(stale("constant: MEMBAR.GPU / CCTL.C.IVALL, LDC", gpu,
+                       constant({{Op::invalidate_constants}})));
     // An L1 is not looked at, nor filled.
-    EXPECT_TRUE(stale("constant, then LD: MEMBAR.GPU / CCTL.C.IVALL", gpu, consume({{Op::invalidate_constants}})));
+    EXPECT_TRUE(stale("constant, then LD: MEMBAR.GPU / CCTL.C.IVALL", gpu,
+                      consume({{Op::invalidate_constants}})));
 }
 
 bool client_stale(const char* name, Station client, Station level) {
     bool found = false;
-    const size_t states = Explorer({{producer, produce(level)}}, client).explore([&](const State& s) {
-        found |= s.client.flag == 1 && s.client.data == 0;
-    });
-    std::printf("%-58s %8zu states, stale data %s\n", name, states, found ? "within reach" : "out of reach");
+    const size_t states =
+        Explorer({{producer, produce(level)}}, client).explore([&](const State& s) {
+            found |= s.client.flag == 1 && s.client.data == 0;
+        });
+    std::printf("%-58s %8zu states, stale data %s\n", name, states,
+                found ? "within reach" : "out of reach");
     return found;
 }
 
@@ -277,7 +342,8 @@ TEST(Machine, OtherChannelsNeedTheirLevel) {
     EXPECT_FALSE(client_stale("host: MEMBAR.SYS", Station::sys, Station::sys));
 }
 
-// One byte: nobody ever sees an older value after a newer one, whatever the caches hold, as long as all load alike.
+// One byte: nobody ever sees an older value after a newer one, whatever the caches hold, as long as
+// all load alike.
 TEST(Machine, OneByteIsCoherent) {
     size_t states = 0;
     for (const Path path : {Path::cached, Path::bypass}) {
@@ -330,7 +396,8 @@ TEST(Machine, AWiderBarrierNeverCostsLess) {
     // Every distribution of three stores over the stations.
     for (int code = 0; code < 6 * 6 * 6; ++code) {
         Cost last{};
-        for (const Station level : {Station::cta, Station::sm, Station::vc, Station::gpu, Station::sys}) {
+        for (const Station level :
+             {Station::cta, Station::sm, Station::vc, Station::gpu, Station::sys}) {
             Machine m(true);
             Bytes memory;
             const uint8_t v = 1;

@@ -1,4 +1,5 @@
-// The C interface: architecture names, control word, operands, register sets, branch targets, reasons, label hook.
+// The C interface: architecture names, control word, operands, register sets, branch targets,
+// reasons, label hook.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -32,7 +33,8 @@ TEST(Api, ArchitectureNames) {
     EXPECT_EQ(sassdec_arch_from_name("sm_90a"), SASSDEC_SM_90);
     EXPECT_EQ(sassdec_arch_from_name("SM100f"), SASSDEC_SM_100);
     EXPECT_EQ(sassdec_arch_from_name("sm_121a"), SASSDEC_SM_120);
-    for (const char* bad : {"", "sm_", "sm_70", "sm_75a", "sm_90b", "sm_90aa", "sm_900", "fast", "sm_1000"})
+    for (const char* bad :
+         {"", "sm_", "sm_70", "sm_75a", "sm_90b", "sm_90aa", "sm_900", "fast", "sm_1000"})
         EXPECT_EQ(sassdec_arch_from_name(bad), SASSDEC_ARCH_UNKNOWN) << bad;
     EXPECT_EQ(sassdec_arch_from_name(nullptr), SASSDEC_ARCH_UNKNOWN);
 }
@@ -103,21 +105,25 @@ TEST(Api, BranchTargetsAreAbsolute) {
     ASSERT_TRUE(sassdec_branch_target(&i, &target));
     EXPECT_EQ(target, 0x200u);
     EXPECT_EQ(text(i), "BRA 0x200");
-    sassdec_format_options opts{sizeof opts,
-                                [](void*, const sassdec_insn*, std::uint64_t t, char* out, std::size_t size) {
-                                    return std::snprintf(out, size, "loop_%llx", static_cast<unsigned long long>(t));
-                                },
-                                nullptr, nullptr};
+    sassdec_format_options opts{
+        sizeof opts,
+        [](void*, const sassdec_insn*, std::uint64_t t, char* out, std::size_t size) {
+            return std::snprintf(out, size, "loop_%llx", static_cast<unsigned long long>(t));
+        },
+        nullptr, nullptr};
     EXPECT_EQ(text(i, &opts), "BRA loop_200");
 }
 
 TEST(Api, OperandHookNamesWhatItKnows) {
     const sassdec_insn i = decode(SASSDEC_SM_90, 0x000e220000000a00, 0x00008400ff027b82);
     int asked = 0;
-    const auto hook = [](void* user, const sassdec_insn* insn, unsigned operand, char* out, std::size_t size) {
+    const auto hook = [](void* user, const sassdec_insn* insn, unsigned operand, char* out,
+                         std::size_t size) {
         ++*static_cast<int*>(user);
         const sassdec_operand& op = insn->operand[operand];
-        return op.kind == SASSDEC_OP_CONST ? std::snprintf(out, size, "param+0x%x", op.offset - 0x210) : -1;
+        return op.kind == SASSDEC_OP_CONST
+                   ? std::snprintf(out, size, "param+0x%x", op.offset - 0x210)
+                   : -1;
     };
     sassdec_format_options options{sizeof options, nullptr, &asked, hook};
     EXPECT_EQ(text(i, &options), "LDC.64 R2, param+0x0");
@@ -127,14 +133,16 @@ TEST(Api, OperandHookNamesWhatItKnows) {
 }
 
 TEST(Api, CursorWalksASection) {
-    std::uint8_t code[1 + 3 * 16 + 5] = {};  // unaligned, an undecodable word in the middle, a part of a word at the end
+    std::uint8_t code[1 + 3 * 16 + 5] =
+        {};  // unaligned, an undecodable word in the middle, a part of a word at the end
     const std::uint64_t exit_word[2] = {0x000000000000794d, 0x000fea0003800000};
     std::memcpy(code + 1, exit_word, 16);
     std::memcpy(code + 33, exit_word, 16);
     sassdec_cursor cursor{code + 1, sizeof code - 1, 0x700, SASSDEC_SM_90, 0};
     sassdec_insn insn;
     std::string seen;
-    while (sassdec_next(&cursor, &insn)) seen += std::to_string(insn.pc) + (insn.status == SASSDEC_OK ? "+" : "-");
+    while (sassdec_next(&cursor, &insn))
+        seen += std::to_string(insn.pc) + (insn.status == SASSDEC_OK ? "+" : "-");
     EXPECT_EQ(seen, "1792+1808-1824+");
     EXPECT_EQ(cursor.offset, 48u);
     EXPECT_EQ(sassdec_next(&cursor, &insn), 0);
@@ -142,13 +150,16 @@ TEST(Api, CursorWalksASection) {
     EXPECT_EQ(sassdec_next(&cursor, &insn), 0);
     EXPECT_EQ(sassdec_next(nullptr, &insn), 0);
     unsigned good = 0, all = 0;
-    for (const sassdec::Instruction& i : sassdec::Section(SASSDEC_SM_90, {code + 1, sizeof code - 1})) ++all, good += static_cast<bool>(i);
+    for (const sassdec::Instruction& i :
+         sassdec::Section(SASSDEC_SM_90, {code + 1, sizeof code - 1}))
+        ++all, good += static_cast<bool>(i);
     EXPECT_EQ(all, 3u);
     EXPECT_EQ(good, 2u);
 }
 
 TEST(Api, WrapperGivesValues) {
-    const sassdec::Assembly made = sassdec::assemble(SASSDEC_SM_90, "@P1 LDG.E.64 R4, desc[UR6][R2.64] &wr=2", 0x40);
+    const sassdec::Assembly made =
+        sassdec::assemble(SASSDEC_SM_90, "@P1 LDG.E.64 R4, desc[UR6][R2.64] &wr=2", 0x40);
     ASSERT_TRUE(made) << made.error.reason;
     const sassdec::Instruction i(SASSDEC_SM_90, made.word, 0x40);
     ASSERT_TRUE(i);
@@ -179,8 +190,12 @@ TEST(Api, RejectedWordsSayWhy) {
     };
     EXPECT_NE(reason(0, 0).find("no instruction with opcode 0x0"), std::string::npos);
     // Schedule 16 and the reuse flag of a missing third operand.
-    EXPECT_NE(reason(0x000fe00000000100, 0x000000141f147221).find("scheduling bits in bits 105..109"), std::string::npos);
-    EXPECT_NE(reason(0x080fe20000000100, 0x000000141f147221).find("scheduling bits in bits 122..124"), std::string::npos);
+    EXPECT_NE(
+        reason(0x000fe00000000100, 0x000000141f147221).find("scheduling bits in bits 105..109"),
+        std::string::npos);
+    EXPECT_NE(
+        reason(0x080fe20000000100, 0x000000141f147221).find("scheduling bits in bits 122..124"),
+        std::string::npos);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Text -> word. Whatever the decoder prints the assembler reads back; what the text does not say is safe; what it gets wrong
-// is told with its column.
+// Text -> word. Whatever the decoder prints the assembler reads back; what the text does not say is
+// safe; what it gets wrong is told with its column.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -22,11 +22,13 @@ Answer assemble(sassdec_arch arch, const std::string& text, std::uint64_t pc = 0
     return a;
 }
 
-std::string print(sassdec_arch arch, const std::uint64_t (&word)[2], std::uint64_t pc, bool exact = false) {
+std::string print(sassdec_arch arch, const std::uint64_t (&word)[2], std::uint64_t pc,
+                  bool exact = false) {
     sassdec_insn insn;
     sassdec_decode(arch, word, pc, &insn);
     char text[1024];
-    const int n = exact ? sassdec_format_exact(&insn, text, sizeof text) : sassdec_format(&insn, nullptr, text, sizeof text);
+    const int n = exact ? sassdec_format_exact(&insn, text, sizeof text)
+                        : sassdec_format(&insn, nullptr, text, sizeof text);
     return n < 0 ? "<no text>" : text;
 }
 
@@ -50,8 +52,8 @@ const char* collection() {
     return nullptr;
 }
 
-// Does what `row` leaves a compiler's schedule to say wait at least as long when the assembler says it? A write barrier is also
-// released after the sources are read.
+// Does what `row` leaves a compiler's schedule to say wait at least as long when the assembler says
+// it? A write barrier is also released after the sources are read.
 bool as_safe_as(const Row& row) {
     const Answer a = assemble(row.arch, print(row.arch, row.word, row.pc), row.pc);
     if (a.status != SASSDEC_OK) return true;  // round_trip() sees it
@@ -60,15 +62,18 @@ bool as_safe_as(const Row& row) {
     sassdec_decode(row.arch, a.word, row.pc, &own);
     const auto none = [](unsigned barrier) { return barrier == 7; };
     if (!none(compiled.control.write_barrier)) return !none(own.control.write_barrier);
-    return none(compiled.control.read_barrier) || !none(own.control.read_barrier) || !none(own.control.write_barrier);
+    return none(compiled.control.read_barrier) || !none(own.control.read_barrier) ||
+           !none(own.control.write_barrier);
 }
 
 // One word there and back: the text alone gives the same text, the exact text the same bits.
-void round_trip(sassdec_arch arch, const std::uint64_t (&word)[2], std::uint64_t pc, unsigned& wrong) {
+void round_trip(sassdec_arch arch, const std::uint64_t (&word)[2], std::uint64_t pc,
+                unsigned& wrong) {
     const std::string text = print(arch, word, pc);
     const Answer a = assemble(arch, text, pc);
     const std::string again = a.status == SASSDEC_OK ? print(arch, a.word, pc) : a.error.reason;
-    if (again != text && ++wrong > 1 && wrong <= 11) ADD_FAILURE() << sassdec_arch_name(arch) << " want " << text << "\n   got " << again;
+    if (again != text && ++wrong > 1 && wrong <= 11)
+        ADD_FAILURE() << sassdec_arch_name(arch) << " want " << text << "\n   got " << again;
     const std::string exact = print(arch, word, pc, true);
     const Answer e = assemble(arch, exact, pc);
     if ((e.status != SASSDEC_OK || e.word[0] != word[0] || e.word[1] != word[1]) && ++wrong <= 10)
@@ -103,18 +108,21 @@ TEST(Assemble, MutatedAndDamagedWordsComeBack) {
                 w[bit / 64] ^= std::uint64_t{1} << bit % 64;
             }
             sassdec_insn insn;
-            if (sassdec_decode(static_cast<sassdec_arch>(arch), w, 0x700, &insn) != SASSDEC_OK) continue;
+            if (sassdec_decode(static_cast<sassdec_arch>(arch), w, 0x700, &insn) != SASSDEC_OK)
+                continue;
             ++tried;
             round_trip(static_cast<sassdec_arch>(arch), w, 0x700, wrong);
         }
     EXPECT_GT(tried, 15000u);
-    // With batch number 3 nvdisasm prints IMAD.U32 for what is IMAD.IADD.U32 otherwise; the plain name alone is assembled without.
+    // With batch number 3 nvdisasm prints IMAD.U32 for what is IMAD.IADD.U32 otherwise; the plain
+    // name alone is assembled without.
     EXPECT_LE(wrong, 1u) << "of " << tried;
 }
 
 TEST(Assemble, EveryModifierComesBack) {
     unsigned wrong = 0, tried = 0;
-    for (const char* file : {"/sweep.tsv.gz", "/named.tsv.gz", "/random.tsv.gz", "/compiled.tsv.gz"})
+    for (const char* file :
+         {"/sweep.tsv.gz", "/named.tsv.gz", "/random.tsv.gz", "/compiled.tsv.gz"})
         for_each_row(std::string(SASSDEC_TEST_DATA) + file, nullptr, [&](const Row& row) {
             sassdec_insn insn;
             if (sassdec_decode(row.arch, row.word, row.pc, &insn) != SASSDEC_OK) return;
@@ -148,11 +156,13 @@ TEST(Assemble, CollectionComesBack) {
         pclose(pipe);
     }
     EXPECT_EQ(wrong, 0u) << "of " << tried;
-    // Four words of sm_75 (HFMA2, HSETP2) name a write barrier, as a hundred like them do not; BAR.SYNC 0x0 a read barrier.
+    // Four words of sm_75 (HFMA2, HSETP2) name a write barrier, as a hundred like them do not;
+    // BAR.SYNC 0x0 a read barrier.
     EXPECT_LE(unsafe, 12u) << "of " << tried;
 }
 
-// ---- what the text does not say -------------------------------------------------------------------------------------------
+// ---- what the text does not say
+// -------------------------------------------------------------------------------------------
 
 TEST(Assemble, DefaultsAreSafe) {
     // A fixed-latency result: the longest stall. Everything waits for all scoreboards.
@@ -172,7 +182,9 @@ TEST(Assemble, DefaultsAreSafe) {
     // Doubles complete through scoreboards on sm_86, not on sm_90; wgmma never does.
     EXPECT_EQ(decoded(SASSDEC_SM_86, "DADD R0, R2, R4").control.write_barrier, 0);
     EXPECT_EQ(decoded(SASSDEC_SM_90, "DADD R0, R2, R4").control.write_barrier, 7);
-    EXPECT_EQ(decoded(SASSDEC_SM_90, "HGMMA.64x8x16.F32 R24, gdesc[UR4], RZ, !UPT").control.write_barrier, 7);
+    EXPECT_EQ(
+        decoded(SASSDEC_SM_90, "HGMMA.64x8x16.F32 R24, gdesc[UR4], RZ, !UPT").control.write_barrier,
+        7);
     EXPECT_EQ(decoded(SASSDEC_SM_90, "BRA 0x40").control.read_barrier, 7);
     EXPECT_EQ(decoded(SASSDEC_SM_90, "FENCE.VIEW.ASYNC.S").control.write_barrier, 0);
     // A reuse flag needs the other half of the schedules.
@@ -195,7 +207,8 @@ TEST(Assemble, DefaultsAreAsSafeAsCompiledCode) {
 }
 
 TEST(Assemble, ControlSuffixSaysEveryBit) {
-    const sassdec_insn insn = decoded(SASSDEC_SM_90, "@!P2 LDG.E R0, desc[UR4][R2.64] &req={0,3} &rd=none &wr5 ?WAIT3 ?YIELD ;");
+    const sassdec_insn insn = decoded(
+        SASSDEC_SM_90, "@!P2 LDG.E R0, desc[UR4][R2.64] &req={0,3} &rd=none &wr5 ?WAIT3 ?YIELD ;");
     EXPECT_EQ(insn.control.wait_mask, 0b1001);
     EXPECT_EQ(insn.control.read_barrier, 7);
     EXPECT_EQ(insn.control.write_barrier, 5);
@@ -218,7 +231,9 @@ TEST(Assemble, HiddenOperandsAreCanonical) {
         Answer a = assemble(arch, text);
         EXPECT_EQ(a.status, SASSDEC_OK) << text << ": " << a.error.reason;
         char hex[40];
-        std::snprintf(hex, sizeof hex, "%010llx%016llx", static_cast<unsigned long long>(a.word[1] & 0xfffffffffull), static_cast<unsigned long long>(a.word[0]));
+        std::snprintf(hex, sizeof hex, "%010llx%016llx",
+                      static_cast<unsigned long long>(a.word[1] & 0xfffffffffull),
+                      static_cast<unsigned long long>(a.word[0]));
         return std::string(hex);
     };
     EXPECT_EQ(word(SASSDEC_SM_90, "IADD3 R0, R1, R2, R3"), "0007ffe0030000000201007210");
@@ -227,12 +242,14 @@ TEST(Assemble, HiddenOperandsAreCanonical) {
     EXPECT_EQ(word(SASSDEC_SM_90, "MOV R1, R2"), "0000000f000000000200017202") << "all bytes";
 }
 
-// ---- spelling ---------------------------------------------------------------------------------------------------------------
+// ---- spelling
+// ---------------------------------------------------------------------------------------------------------------
 
 TEST(Assemble, WhatPeopleWriteIsRead) {
     const auto text = [](const char* line) {
         const Answer a = assemble(SASSDEC_SM_90, line);
-        return a.status == SASSDEC_OK ? print(SASSDEC_SM_90, a.word, 0) : std::string(a.error.reason);
+        return a.status == SASSDEC_OK ? print(SASSDEC_SM_90, a.word, 0)
+                                      : std::string(a.error.reason);
     };
     EXPECT_EQ(text("  @P0   IADD3   R0,R1 , 16,R3  ;  "), "@P0 IADD3 R0, R1, 0x10, R3");
     EXPECT_EQ(text("IADD3 R0, R1, -1, R3"), "IADD3 R0, R1, -0x1, R3");
@@ -241,7 +258,8 @@ TEST(Assemble, WhatPeopleWriteIsRead) {
     EXPECT_EQ(text("FADD R0, R1, 0f3f800000"), "FADD R0, R1, 1");
     EXPECT_EQ(text("FADD R0, R1, -INF"), "FADD R0, R1, -INF");
     EXPECT_EQ(text("HADD2 R0, R1, 1, 65504"), "HADD2 R0, R1, 1, 65504");
-    EXPECT_EQ(text("IMAD R0, RZ, RZ, R3"), "IMAD.MOV R0, RZ, RZ, R3") << "a plain name for what has a short one";
+    EXPECT_EQ(text("IMAD R0, RZ, RZ, R3"), "IMAD.MOV R0, RZ, RZ, R3")
+        << "a plain name for what has a short one";
     EXPECT_EQ(text("LDG.E R0, desc[UR4][R2.64-0x10]"), "LDG.E R0, desc[UR4][R2.64+-0x10]");
     EXPECT_EQ(text("ST [R2] R3"), "ST [R2], R3");
     EXPECT_EQ(text("MEMBAR.GL"), "MEMBAR.GPU");
@@ -261,27 +279,36 @@ TEST(Assemble, FusedMembarIsTwoWords) {
     EXPECT_EQ(sassdec_expand("MEMBAR.CTA.IVALLTD", out, 20), -1);
 }
 
-// ---- mistakes ---------------------------------------------------------------------------------------------------------------
+// ---- mistakes
+// ---------------------------------------------------------------------------------------------------------------
 
 TEST(Assemble, MistakesNameColumnAndReason) {
     const auto why = [](const char* line) { return reason(SASSDEC_SM_90, line); };
     EXPECT_EQ(why("FADDD R0, R1, R2"), "1: sm_90 has no instruction 'FADDD'");
-    EXPECT_EQ(why("LDCU UR4, c[0x0][0x10]"), "1: sm_90 has no instruction 'LDCU'; it exists on sm_100 sm_103 sm_110 sm_120");
+    EXPECT_EQ(why("LDCU UR4, c[0x0][0x10]"),
+              "1: sm_90 has no instruction 'LDCU'; it exists on sm_100 sm_103 sm_110 sm_120");
     EXPECT_EQ(why("FADD.FOO R1, R2, R3"), "5: no such modifier here, not '.FOO'");
     EXPECT_EQ(why("FADD R1, R2"), "12: an operand is missing here, not the end of the line");
-    EXPECT_EQ(why("FADD R1, R2, R3, R4"), "16: expected the end of the line or a control suffix (&req= &rd= &wr= ?WAITn ?YIELD &bits=), not ','");
+    EXPECT_EQ(why("FADD R1, R2, R3, R4"),
+              "16: expected the end of the line or a control suffix (&req= &rd= &wr= ?WAITn ?YIELD "
+              "&bits=), not ','");
     EXPECT_EQ(why("IADD3 R1, R2, 0x1ffffffff, R4"), "15: the number does not fit this operand");
-    EXPECT_EQ(why("DADD R0, R2, 0.1"), "14: only doubles whose lower 32 bits are zero fit this operand");
+    EXPECT_EQ(why("DADD R0, R2, 0.1"),
+              "14: only doubles whose lower 32 bits are zero fit this operand");
     EXPECT_EQ(why("BRA nowhere"), "5: unknown label");
     EXPECT_EQ(why("BRA 0x48"), "assembled");
     EXPECT_EQ(why("BRA 0x42"), "5: the target is not a multiple of the unit of jumps");
     EXPECT_EQ(why("MEMBAR.GPU ?WAIT4"), "12: this instruction needs a schedule of ?WAIT5 or more");
     EXPECT_EQ(why("MEMBAR.GL ?WAIT4"), "11: this instruction needs a schedule of ?WAIT5 or more");
     EXPECT_EQ(why("MEMBAR.GPU ?WAIT5"), "assembled");
-    EXPECT_EQ(why("FFMA R0, R1.reuse, R2, R3 ?WAIT4 ?YIELD"), "27: a reuse flag needs ?WAIT1 to ?WAIT11, without ?YIELD");
-    EXPECT_EQ(why("@UP0 FADD R1, R2, R3"), "1: the guard of this instruction is a predicate P0 to P6 or PT");
-    EXPECT_EQ(why("@P8 FADD R1, R2, R3"), "2: expected a guard @P0 to @PT, @UP0 to @UPT or with '!', not 'P8'");
-    EXPECT_EQ(why("IMAD.MOV R1, R2, R3, R4"), "24: the operands do not fit this short name of the instruction");
+    EXPECT_EQ(why("FFMA R0, R1.reuse, R2, R3 ?WAIT4 ?YIELD"),
+              "27: a reuse flag needs ?WAIT1 to ?WAIT11, without ?YIELD");
+    EXPECT_EQ(why("@UP0 FADD R1, R2, R3"),
+              "1: the guard of this instruction is a predicate P0 to P6 or PT");
+    EXPECT_EQ(why("@P8 FADD R1, R2, R3"),
+              "2: expected a guard @P0 to @PT, @UP0 to @UPT or with '!', not 'P8'");
+    EXPECT_EQ(why("IMAD.MOV R1, R2, R3, R4"),
+              "24: the operands do not fit this short name of the instruction");
     EXPECT_EQ(why(""), "1: expected an instruction, not the end of the line");
     EXPECT_EQ(why("NOP ; NOP"), "6: expected one instruction only");
 }
@@ -289,7 +316,8 @@ TEST(Assemble, MistakesNameColumnAndReason) {
 TEST(Assemble, ColumnsOfOlderSpellingsAreThoseOfTheLine) {
     EXPECT_EQ(reason(SASSDEC_SM_90, "MEMBAR.XX.GL.GL.GL.GL.GL.GL.GL.GL").substr(0, 2), "7:");
     EXPECT_EQ(reason(SASSDEC_SM_90, "MEMBAR.SC.GL what").substr(0, 3), "14:");
-    EXPECT_EQ(reason(SASSDEC_SM_90, "@P0 MEMBAR.SC.GL ?WAIT99").substr(0, 3), reason(SASSDEC_SM_90, "@P0 MEMBAR.SC.SM ?WAIT99").substr(0, 3));
+    EXPECT_EQ(reason(SASSDEC_SM_90, "@P0 MEMBAR.SC.GL ?WAIT99").substr(0, 3),
+              reason(SASSDEC_SM_90, "@P0 MEMBAR.SC.SM ?WAIT99").substr(0, 3));
 }
 
 // Cut and damaged lines: an answer, never a read past the end.

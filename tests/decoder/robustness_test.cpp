@@ -1,4 +1,5 @@
-// Any 128-bit word on any architecture gives an instruction or a reason: no crash, no text beyond its buffer.
+// Any 128-bit word on any architecture gives an instruction or a reason: no crash, no text beyond
+// its buffer.
 #include <gtest/gtest.h>
 
 #include <cstring>

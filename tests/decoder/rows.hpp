@@ -1,4 +1,5 @@
-// Reads test vectors: `arch TAB word TAB pc TAB text` (own.tsv, mutations.tsv.gz, sweep.tsv.gz). Only parsing belongs here.
+// Reads test vectors: `arch TAB word TAB pc TAB text` (own.tsv, mutations.tsv.gz, sweep.tsv.gz).
+// Only parsing belongs here.
 #pragma once
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,6 @@
-// The words that PTX synchronisation becomes, in cubins compiled by sync/make.py: exactly these, in this order. What a
-// fence orders is judged by the engine; that it is there, and spelt like this, is judged here.
+// The words that PTX synchronisation becomes, in cubins compiled by sync/make.py: exactly these, in
+// this order. What a fence orders is judged by the engine; that it is there, and spelt like this,
+// is judged here.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -22,7 +23,8 @@ T read(const std::vector<char>& file, std::size_t at) {
 
 bool orders_or_synchronises(const sassdec_insn& insn) {
     const std::string name = sassdec_mnemonic(&insn);
-    for (const char* prefix : {"MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "FENCE", "UCGABAR", "UTMACCTL"}) {
+    for (const char* prefix :
+         {"MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "FENCE", "UCGABAR", "UTMACCTL"}) {
         if (name.rfind(prefix, 0) == 0) return true;
     }
     return false;
@@ -31,7 +33,8 @@ bool orders_or_synchronises(const sassdec_insn& insn) {
 // Kernel -> "MEMBAR.SC.GPU; ERRBAR": the .text.KERNEL sections of an ELF64 file.
 std::map<std::string, std::string> synchronisation(const std::string& arch) {
     std::ifstream in(SASSDEC_TEST_DATA "/../sync/sync." + arch + ".cubin", std::ios::binary);
-    const std::vector<char> file((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    const std::vector<char> file((std::istreambuf_iterator<char>(in)),
+                                 std::istreambuf_iterator<char>());
     const auto table = read<std::uint64_t>(file, 40);
     const auto count = read<std::uint16_t>(file, 60), names = read<std::uint16_t>(file, 62);
     const auto strings = read<std::uint64_t>(file, table + 64 * names + 24);
@@ -41,11 +44,15 @@ std::map<std::string, std::string> synchronisation(const std::string& arch) {
         const char* name = file.data() + strings + read<std::uint32_t>(file, header);
         if (std::strncmp(name, ".text.", 6) != 0) continue;
         std::string& text = found[name + 6];
-        const auto begin = read<std::uint64_t>(file, header + 24), size = read<std::uint64_t>(file, header + 32);
+        const auto begin = read<std::uint64_t>(file, header + 24),
+                   size = read<std::uint64_t>(file, header + 32);
         for (std::uint64_t at = 0; at < size; at += SASSDEC_INSN_BYTES) {
-            const std::uint64_t word[2] = {read<std::uint64_t>(file, begin + at), read<std::uint64_t>(file, begin + at + 8)};
+            const std::uint64_t word[2] = {read<std::uint64_t>(file, begin + at),
+                                           read<std::uint64_t>(file, begin + at + 8)};
             sassdec_insn insn;
-            EXPECT_EQ(sassdec_decode(sassdec_arch_from_name(arch.c_str()), word, at, &insn), SASSDEC_OK) << name;
+            EXPECT_EQ(sassdec_decode(sassdec_arch_from_name(arch.c_str()), word, at, &insn),
+                      SASSDEC_OK)
+                << name;
             if (!orders_or_synchronises(insn)) continue;
             char line[200];
             sassdec_format(&insn, nullptr, line, sizeof line);
@@ -66,10 +73,14 @@ void expect(const std::string& arch, const std::map<std::string, std::string>& w
 
 std::map<std::string, std::string> plain_fences(const std::string& error_barrier) {
     const std::string tail = "; " + error_barrier + "; CCTL.IVALL";
-    return {{"fence_sc_cta", "MEMBAR.SC.CTA"},           {"membar_cta", "MEMBAR.SC.CTA"},
-            {"fence_sc_gpu", "MEMBAR.SC.GPU" + tail},    {"membar_gl", "MEMBAR.SC.GPU" + tail},
-            {"fence_sc_sys", "MEMBAR.SC.SYS" + tail},    {"membar_sys", "MEMBAR.SC.SYS" + tail},
-            {"fence_acq_rel_cta", "MEMBAR.ALL.CTA"},     {"fence_acq_rel_gpu", "MEMBAR.ALL.GPU" + tail},
+    return {{"fence_sc_cta", "MEMBAR.SC.CTA"},
+            {"membar_cta", "MEMBAR.SC.CTA"},
+            {"fence_sc_gpu", "MEMBAR.SC.GPU" + tail},
+            {"membar_gl", "MEMBAR.SC.GPU" + tail},
+            {"fence_sc_sys", "MEMBAR.SC.SYS" + tail},
+            {"membar_sys", "MEMBAR.SC.SYS" + tail},
+            {"fence_acq_rel_cta", "MEMBAR.ALL.CTA"},
+            {"fence_acq_rel_gpu", "MEMBAR.ALL.GPU" + tail},
             {"fence_acq_rel_sys", "MEMBAR.ALL.SYS" + tail}};
 }
 
@@ -92,8 +103,10 @@ TEST(Synchronisation, HopperAndBlackwell) {
     wanted["fence_release_cluster"] = wanted["fence_release_gpu"] = "MEMBAR.ALL.GPU; " + errors;
     wanted["fence_release_sys"] = "MEMBAR.ALL.SYS; " + errors;
     wanted["fence_acquire_cta"] = "";
-    wanted["fence_acquire_cluster"] = wanted["fence_acquire_gpu"] = wanted["fence_acquire_sys"] = "CCTL.IVALL";
-    wanted["proxy_async"] = wanted["proxy_async_shared_cluster"] = "MEMBAR.ALL.GPU; FENCE.VIEW.ASYNC.S";
+    wanted["fence_acquire_cluster"] = wanted["fence_acquire_gpu"] = wanted["fence_acquire_sys"] =
+        "CCTL.IVALL";
+    wanted["proxy_async"] = wanted["proxy_async_shared_cluster"] =
+        "MEMBAR.ALL.GPU; FENCE.VIEW.ASYNC.S";
     wanted["proxy_async_shared_cta"] = "MEMBAR.ALL.CTA; FENCE.VIEW.ASYNC.S";
     wanted["proxy_async_global"] = "FENCE.VIEW.ASYNC.G";
     wanted["tensormap_release"] = "MEMBAR.ALL.GPU; " + errors;

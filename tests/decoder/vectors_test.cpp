@@ -1,5 +1,6 @@
-// Text against nvdisasm's: every word of our own cubins, its mutations, and the larger collection where it is
-// at hand. A wrong field position, enum value or print order anywhere in decoder/isa shows here.
+// Text against nvdisasm's: every word of our own cubins, its mutations, and the larger collection
+// where it is at hand. A wrong field position, enum value or print order anywhere in decoder/isa
+// shows here.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +22,8 @@ TEST(Vectors, OwnCubinsPrintExactly) {
     for (const Row& row : rows) {
         const std::string got = decode_text(row);
         if (got != row.text && ++wrong <= 20)
-            ADD_FAILURE() << sassdec_arch_name(row.arch) << " want " << row.text << "\n   got " << got;
+            ADD_FAILURE() << sassdec_arch_name(row.arch) << " want " << row.text << "\n   got "
+                          << got;
     }
     EXPECT_EQ(wrong, 0u) << "of " << rows.size();
 }
@@ -36,19 +38,21 @@ struct Verdict {
         ++total;
         rejected += !expected;
         if (ok == expected && (!ok || decode_text(row) == row.text)) return;
-        if (++wrong <= 5) std::printf("%s differs: want %s\n   got  %s\n", sassdec_arch_name(row.arch), row.text.c_str(), decode_text(row).c_str());
+        if (++wrong <= 5)
+            std::printf("%s differs: want %s\n   got  %s\n", sassdec_arch_name(row.arch),
+                        row.text.c_str(), decode_text(row).c_str());
     }
 
     // Rate of disagreement with its 95 % confidence interval (normal approximation).
     void print(const char* name) const {
         const double n = static_cast<double>(total), p = static_cast<double>(wrong) / n;
-        std::printf("%-12s %6zu words, %5zu rejected by the oracle: %4zu differ, %.2f %% +- %.2f\n", name, total, rejected,
-                    wrong, 100 * p, 196 * std::sqrt(p * (1 - p) / n));
+        std::printf("%-12s %6zu words, %5zu rejected by the oracle: %4zu differ, %.2f %% +- %.2f\n",
+                    name, total, rejected, wrong, 100 * p, 196 * std::sqrt(p * (1 - p) / n));
     }
 };
 
-// Damaged words leave the compiler's habits: reserved values, odd modifiers, words that must be rejected.
-// 20,000 for each table family; the aim is under 1 %.
+// Damaged words leave the compiler's habits: reserved values, odd modifiers, words that must be
+// rejected. 20,000 for each table family; the aim is under 1 %.
 TEST(Vectors, MutationsAgreeWithTheOracle) {
     std::map<sassdec_arch, Verdict> families;
     Verdict all;
@@ -66,10 +70,12 @@ TEST(Vectors, MutationsAgreeWithTheOracle) {
     all.print("mutations");
 }
 
-// One word of each shape (mnemonic, modifiers, kinds of operands) that ptxas 13.0 made of own sources.
+// One word of each shape (mnemonic, modifiers, kinds of operands) that ptxas 13.0 made of own
+// sources.
 TEST(Vectors, CompiledShapesPrintExactly) {
     Verdict all;
-    for_each_row(SASSDEC_TEST_DATA "/compiled.tsv.gz", nullptr, [&](const Row& row) { all.judge(row); });
+    for_each_row(SASSDEC_TEST_DATA "/compiled.tsv.gz", nullptr,
+                 [&](const Row& row) { all.judge(row); });
     ASSERT_GT(all.total, 50000u);
     all.print("compiled");
     EXPECT_EQ(all.wrong, 0u);
@@ -78,37 +84,44 @@ TEST(Vectors, CompiledShapesPrintExactly) {
 // Every value of every modifier field of every entry, most of them never seen in compiled code.
 TEST(Vectors, SweepOfAllFieldsAgreesWithTheOracle) {
     Verdict all;
-    for_each_row(SASSDEC_TEST_DATA "/sweep.tsv.gz", nullptr, [&](const Row& row) { all.judge(row); });
+    for_each_row(SASSDEC_TEST_DATA "/sweep.tsv.gz", nullptr,
+                 [&](const Row& row) { all.judge(row); });
     ASSERT_GT(all.total, 49000u);
     all.print("sweep");
     EXPECT_LT(all.wrong * 1000, all.total);
 }
 
-// Random words of every form of the description, as random in registers, immediates, signs and schedules as in modifiers.
+// Random words of every form of the description, as random in registers, immediates, signs and
+// schedules as in modifiers.
 TEST(Vectors, RandomWordsAgreeWithTheOracle) {
     Verdict all;
-    for_each_row(SASSDEC_TEST_DATA "/random.tsv.gz", nullptr, [&](const Row& row) { all.judge(row); });
+    for_each_row(SASSDEC_TEST_DATA "/random.tsv.gz", nullptr,
+                 [&](const Row& row) { all.judge(row); });
     ASSERT_GT(all.total, 40000u);
     all.print("random");
     EXPECT_LT(all.wrong * 1000, all.total);
 }
 
-// Instructions that compiled code hardly shows: combinations of all their modifiers. Each of these must occur, with the modifiers
-// behind it, as nvdisasm prints it, on every architecture that has it.
+// Instructions that compiled code hardly shows: combinations of all their modifiers. Each of these
+// must occur, with the modifiers behind it, as nvdisasm prints it, on every architecture that has
+// it.
 struct Wanted {
     std::vector<std::string> words;  // mnemonic, then modifiers in any order
     std::set<sassdec_arch> archs;
 };
 
 std::vector<Wanted> wanted() {
-    const std::set<sassdec_arch> all = {SASSDEC_SM_75, SASSDEC_SM_80, SASSDEC_SM_86, SASSDEC_SM_89, SASSDEC_SM_90,
-                                        SASSDEC_SM_100, SASSDEC_SM_103, SASSDEC_SM_110, SASSDEC_SM_120};
+    const std::set<sassdec_arch> all = {SASSDEC_SM_75,  SASSDEC_SM_80,  SASSDEC_SM_86,
+                                        SASSDEC_SM_89,  SASSDEC_SM_90,  SASSDEC_SM_100,
+                                        SASSDEC_SM_103, SASSDEC_SM_110, SASSDEC_SM_120};
     std::set<sassdec_arch> ampere = all;
     ampere.erase(SASSDEC_SM_75);
-    const std::set<sassdec_arch> hopper = {SASSDEC_SM_90, SASSDEC_SM_100, SASSDEC_SM_103, SASSDEC_SM_110, SASSDEC_SM_120};
+    const std::set<sassdec_arch> hopper = {SASSDEC_SM_90, SASSDEC_SM_100, SASSDEC_SM_103,
+                                           SASSDEC_SM_110, SASSDEC_SM_120};
     const std::set<sassdec_arch> tcgen05 = {SASSDEC_SM_100, SASSDEC_SM_103, SASSDEC_SM_110};
     std::vector<Wanted> list;
-    const auto add = [&](const std::set<sassdec_arch>& archs, const std::string& name, const std::string& modifiers) {
+    const auto add = [&](const std::set<sassdec_arch>& archs, const std::string& name,
+                         const std::string& modifiers) {
         std::istringstream in(modifiers);
         for (std::string m; in >> m;) {
             Wanted w{{name}, archs};
@@ -164,9 +177,11 @@ TEST(Vectors, NamedInstructionsAgreeInTheirCombinations) {
     for (const Wanted& w : wanted())
         for (const sassdec_arch arch : w.archs) {
             const auto& rows = seen[{arch, w.words[0]}];
-            const bool found = std::any_of(rows.begin(), rows.end(), [&](const std::set<std::string>& parts) {
-                return std::all_of(w.words.begin() + 1, w.words.end(), [&](const std::string& m) { return parts.contains(m); });
-            });
+            const bool found =
+                std::any_of(rows.begin(), rows.end(), [&](const std::set<std::string>& parts) {
+                    return std::all_of(w.words.begin() + 1, w.words.end(),
+                                       [&](const std::string& m) { return parts.contains(m); });
+                });
             std::string text;
             for (const std::string& word : w.words) text += word + ".";
             EXPECT_TRUE(found) << sassdec_arch_name(arch) << " " << text;
@@ -192,11 +207,13 @@ TEST(Vectors, CollectionPrintsExactly) {
             ++n;
             ok += decode_text(row) == row.text;
         });
-        std::printf("%-9s %6zu / %6zu  %7.3f %%\n", arch.c_str(), ok, n, 100.0 * static_cast<double>(ok) / static_cast<double>(n ? n : 1));
+        std::printf("%-9s %6zu / %6zu  %7.3f %%\n", arch.c_str(), ok, n,
+                    100.0 * static_cast<double>(ok) / static_cast<double>(n ? n : 1));
         total += n;
         good += ok;
     }
-    std::printf("total     %6zu / %6zu  %7.3f %%\n", good, total, 100.0 * static_cast<double>(good) / static_cast<double>(total ? total : 1));
+    std::printf("total     %6zu / %6zu  %7.3f %%\n", good, total,
+                100.0 * static_cast<double>(good) / static_cast<double>(total ? total : 1));
     EXPECT_EQ(good, total);
 }
 

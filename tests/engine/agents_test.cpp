@@ -1,5 +1,5 @@
-// Asynchronous copies under the three orders of the agents (emu/async/agents.hpp): what a program may rely on holds in
-// all of them, and what it may not rely on shows.
+// Asynchronous copies under the three orders of the agents (emu/async/agents.hpp): what a program
+// may rely on holds in all of them, and what it may not rely on shows.
 #include <numeric>
 #include <set>
 
@@ -97,7 +97,8 @@ TEST_F(Agents, AStoreToTheClusterIsDoneOnceItsBarrierIsWaitedFor) {
         const auto out = words(to, 192);
         for (uint32_t t = 0; t < 64; ++t) {
             if (order != AgentOrder::random) {
-                ASSERT_EQ(out[t], order == AgentOrder::lazy ? 7u : in_[t]) << static_cast<int>(order);
+                ASSERT_EQ(out[t], order == AgentOrder::lazy ? 7u : in_[t])
+                    << static_cast<int>(order);
             }
             ASSERT_EQ(out[64 + t], in_[t]);
             ASSERT_EQ(out[128 + t], 64u * 63 / 2);
@@ -107,7 +108,8 @@ TEST_F(Agents, AStoreToTheClusterIsDoneOnceItsBarrierIsWaitedFor) {
 
 TEST_F(Agents, ALateCopyThatFaultsNamesItsInstruction) {
     begin(AgentOrder::lazy);
-    expect_fault(launch("unwaited", {}, 1, buffer(64), buffer(512)), FaultKind::out_of_bounds, {"LDGSTS", "copies.cu:"});
+    expect_fault(launch("unwaited", {}, 1, buffer(64), buffer(512)), FaultKind::out_of_bounds,
+                 {"LDGSTS", "copies.cu:"});
 }
 
 // More registers than the kernel has at its entry.

@@ -1,5 +1,5 @@
-// Launches that overlap (emu/schedule/chain.hpp): who waits reads what the launch before has written, in every order;
-// who does not may read too early.
+// Launches that overlap (emu/schedule/chain.hpp): who waits reads what the launch before has
+// written, in every order; who does not may read too early.
 #include <set>
 
 #include "tests/engine/kernel_test.hpp"
@@ -27,7 +27,8 @@ class Chains : public KernelTest {
         }
         const auto results = gpu_->launch_chain(chain);
         EXPECT_EQ(results.size(), launches);
-        for (const auto& r : results) EXPECT_TRUE(r && r->status == LaunchStatus::ok) << (r ? r->message : r.error().what);
+        for (const auto& r : results)
+            EXPECT_TRUE(r && r->status == LaunchStatus::ok) << (r ? r->message : r.error().what);
         const auto out = words(to, count);
         EXPECT_EQ(std::set(out.begin(), out.end()).size(), 1u);
         return out[0];
@@ -60,9 +61,10 @@ TEST_F(Chains, AFailureEndsTheChain) {
     for (const AgentOrder order : {AgentOrder::eager, AgentOrder::lazy}) {
         begin(order);
         const uint64_t in = buffer(count * 4), out = buffer(count * 4);
-        const std::vector<LaunchRequest> chain = {request("dependent", {blocks, 1, 1}, 1, in, out, uint32_t{1}),
-                                                  request("dependent", {blocks, 1, 1}, 1, in, uint64_t{16}, uint32_t{0}),
-                                                  request("dependent", {blocks, 1, 1}, 1, in, buffer(count * 4), uint32_t{1})};
+        const std::vector<LaunchRequest> chain = {
+            request("dependent", {blocks, 1, 1}, 1, in, out, uint32_t{1}),
+            request("dependent", {blocks, 1, 1}, 1, in, uint64_t{16}, uint32_t{0}),
+            request("dependent", {blocks, 1, 1}, 1, in, buffer(count * 4), uint32_t{1})};
         const auto results = gpu_->launch_chain(chain);
         ASSERT_EQ(results.size(), 2u);
         EXPECT_EQ(results[0]->status, LaunchStatus::ok) << results[0]->message;

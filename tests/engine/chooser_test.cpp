@@ -25,10 +25,13 @@ TEST(Chooser, SeedsGiveTheSameChoicesAgainAndDifferFromEachOther) {
 }
 
 TEST(Chooser, ASeedNamesItsSchedule) {
-    constexpr ChoicePoint points[] = {ChoicePoint::branch_side, ChoicePoint::next_cta, ChoicePoint::next_warp, ChoicePoint::agent, ChoicePoint::launch};
+    constexpr ChoicePoint points[] = {ChoicePoint::branch_side, ChoicePoint::next_cta,
+                                      ChoicePoint::next_warp, ChoicePoint::agent,
+                                      ChoicePoint::launch};
     EXPECT_EQ(nth_seed(7, 0), 7u);  // the first is as asked
     std::set<std::pair<Schedule, AgentOrder>> pairs;
-    EXPECT_EQ(agent_order_of(scheduled_seed(Schedule::bursts, AgentOrder::random, 3)), AgentOrder::random);
+    EXPECT_EQ(agent_order_of(scheduled_seed(Schedule::bursts, AgentOrder::random, 3)),
+              AgentOrder::random);
     for (uint64_t n = 1; n <= 30; ++n) {
         const uint64_t seed = nth_seed(7, n);
         pairs.emplace(schedule_of(seed), agent_order_of(seed));

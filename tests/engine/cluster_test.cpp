@@ -1,5 +1,5 @@
-// Clusters, mbarriers and tensor copies used wrongly: what the report says. That they work is shown by the
-// kernels in cubins/ and by the records of tests/hardware/async.
+// Clusters, mbarriers and tensor copies used wrongly: what the report says. That they work is shown
+// by the kernels in cubins/ and by the records of tests/hardware/async.
 #include "emu/async/mbarrier.hpp"
 #include "emu/async/tensor_map.hpp"
 #include "tests/engine/kernel_test.hpp"
@@ -16,14 +16,16 @@ TEST_F(Clusters, MissingBytesEndInADeadlockReport) {
     const auto r = launch("missing_bytes", {}, 1, buffer(256));
     ASSERT_TRUE(r);
     ASSERT_EQ(r->status, LaunchStatus::deadlock) << r->message;
-    for (const char* part : {"mbarrier at shared address", "64 bytes missing", "phase 0", "cluster.cu:"})
+    for (const char* part :
+         {"mbarrier at shared address", "64 bytes missing", "phase 0", "cluster.cu:"})
         EXPECT_NE(r->message.find(part), std::string::npos) << part << "\n" << r->message;
 }
 
 TEST_F(Clusters, AnArrivalThatDoesNotFitIsAFault) {
     EXPECT_EQ(launch("too_many_arrivals", {}, 1, uint32_t{3})->status, LaunchStatus::ok);
     expect_fault(launch("too_many_arrivals", {}, 1, uint32_t{4}), FaultKind::barrier_misuse,
-                 {"more arrivals than the phase still expects", "3 of 3 arrivals pending", "SYNCS.ARRIVE", "cluster.cu:"});
+                 {"more arrivals than the phase still expects", "3 of 3 arrivals pending",
+                  "SYNCS.ARRIVE", "cluster.cu:"});
 }
 
 // A try_wait ends after a time, so a loop that counts its tries goes on.
@@ -39,22 +41,29 @@ TEST_F(Clusters, ATryWaitTimesOut) {
 
 TEST_F(Clusters, RanksAreThoseOfTheCluster) {
     EXPECT_EQ(launch("far_store", {4, 1, 1}, 4, uint32_t{3})->status, LaunchStatus::ok);
-    expect_fault(launch("far_store", {4, 1, 1}, 4, uint32_t{4}), FaultKind::cluster, {"rank", "ST.E"});
+    expect_fault(launch("far_store", {4, 1, 1}, 4, uint32_t{4}), FaultKind::cluster,
+                 {"rank", "ST.E"});
     expect_fault(launch("far_store", {4, 1, 1}, 1, uint32_t{1}), FaultKind::cluster, {"rank"});
 }
 
 // As an H200 does, which answers any other rank with an illegal instruction.
 TEST_F(Clusters, OnlyGenericAddressesReachOtherRanks) {
     for (const uint32_t how : {0u, 1u, 2u, 3u, 4u, 5u}) {
-        EXPECT_EQ(launch("near_rank", {}, 1, buffer(512), how, uint32_t{0})->status, LaunchStatus::ok) << how;
-        expect_fault(launch("near_rank", {}, 1, buffer(512), how, uint32_t{1}), FaultKind::out_of_bounds, {"outside the shared memory", "cluster.cu:"});
-        expect_fault(launch("near_rank", {}, 1, buffer(512), how, uint32_t{255}), FaultKind::out_of_bounds, {"outside the shared memory"});
-        expect_fault(launch("near_rank", {2, 1, 1}, 2, buffer(512), how, uint32_t{0}), FaultKind::cluster, {"another CTA of the cluster", "(1,0,0)"});
+        EXPECT_EQ(launch("near_rank", {}, 1, buffer(512), how, uint32_t{0})->status,
+                  LaunchStatus::ok)
+            << how;
+        expect_fault(launch("near_rank", {}, 1, buffer(512), how, uint32_t{1}),
+                     FaultKind::out_of_bounds, {"outside the shared memory", "cluster.cu:"});
+        expect_fault(launch("near_rank", {}, 1, buffer(512), how, uint32_t{255}),
+                     FaultKind::out_of_bounds, {"outside the shared memory"});
+        expect_fault(launch("near_rank", {2, 1, 1}, 2, buffer(512), how, uint32_t{0}),
+                     FaultKind::cluster, {"another CTA of the cluster", "(1,0,0)"});
     }
 }
 
 TEST_F(Clusters, AThreadArrivesOnceBeforeItWaits) {
-    expect_fault(launch("arrives_twice", {2, 1, 1}, 2), FaultKind::barrier_misuse, {"arrives again", "UCGABAR_ARV"});
+    expect_fault(launch("arrives_twice", {2, 1, 1}, 2), FaultKind::barrier_misuse,
+                 {"arrives again", "UCGABAR_ARV"});
 }
 
 TEST_F(Clusters, LaunchesAreChecked) {
@@ -87,13 +96,17 @@ TEST_F(Clusters, TensorMapsAreChecked) {
     expect_fault(launch("load_box", {}, 1, map, int32_t{3}), FaultKind::illegal_instruction,
                  {"first coordinate", "16 bytes", "UTMALDG.2D"});
     put([](auto& bytes) { bytes[8] = std::byte{0x20} | (bytes[8] & std::byte{0x8f}); });
-    expect_fault(launch("load_box", {}, 1, map, int32_t{4}), FaultKind::illegal_instruction, {"rank of 3"});
+    expect_fault(launch("load_box", {}, 1, map, int32_t{4}), FaultKind::illegal_instruction,
+                 {"rank of 3"});
     put([](auto& bytes) { bytes[8] |= std::byte{0x80}, bytes[9] |= std::byte{0x07}; });
-    expect_fault(launch("load_box", {}, 1, map, int32_t{4}), FaultKind::illegal_instruction, {"elemtype"});
-    expect_fault(launch("load_box", {}, 1, data + 4096, int32_t{4}), FaultKind::out_of_bounds, {"UTMALDG"});
+    expect_fault(launch("load_box", {}, 1, map, int32_t{4}), FaultKind::illegal_instruction,
+                 {"elemtype"});
+    expect_fault(launch("load_box", {}, 1, data + 4096, int32_t{4}), FaultKind::out_of_bounds,
+                 {"UTMALDG"});
     m.address = data + 3968;  // the box lies past the end of the buffer
     put(as_is);
-    expect_fault(launch("load_box", {}, 1, map, int32_t{12}), FaultKind::out_of_bounds, {"leaves global memory"});
+    expect_fault(launch("load_box", {}, 1, map, int32_t{12}), FaultKind::out_of_bounds,
+                 {"leaves global memory"});
     m.box[0] = 6;
     const auto refused = m.encode();
     ASSERT_FALSE(refused);
@@ -104,8 +117,10 @@ TEST_F(Clusters, TensorMapsAreChecked) {
 TEST_F(Clusters, ATensorMapIsAcquiredInGlobalMemory) {
     const uint64_t map = buffer(128);
     EXPECT_EQ(launch("acquire_map", {}, 1, map)->status, LaunchStatus::ok);
-    expect_fault(launch("acquire_map", {}, 1, map + 4096), FaultKind::out_of_bounds, {"UTMACCTL.IV", "cluster.cu:"});
-    expect_fault(launch("acquire_map", {}, 1, map + 4), FaultKind::misaligned_address, {"UTMACCTL.IV"});
+    expect_fault(launch("acquire_map", {}, 1, map + 4096), FaultKind::out_of_bounds,
+                 {"UTMACCTL.IV", "cluster.cu:"});
+    expect_fault(launch("acquire_map", {}, 1, map + 4), FaultKind::misaligned_address,
+                 {"UTMACCTL.IV"});
 }
 
 TEST(Mbarrier, OverflowIsRefusedAndChangesNothing) {
@@ -113,8 +128,9 @@ TEST(Mbarrier, OverflowIsRefusedAndChangesNothing) {
     EXPECT_EQ(b.pending, 2u);
     EXPECT_EQ(b.expected, 2u);
     const uint64_t before = b.encode();
-    for (const MbarrierChange& change : {MbarrierChange{3, 0, 0}, MbarrierChange{1, 3, 0}, MbarrierChange{0, 0, 1 << 20},
-                                         MbarrierChange{0, 0, -(1 << 20)}}) {
+    for (const MbarrierChange& change :
+         {MbarrierChange{3, 0, 0}, MbarrierChange{1, 3, 0}, MbarrierChange{0, 0, 1 << 20},
+          MbarrierChange{0, 0, -(1 << 20)}}) {
         EXPECT_NE(b.apply(change), nullptr);
         EXPECT_EQ(b.encode(), before);
     }

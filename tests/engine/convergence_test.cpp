@@ -1,5 +1,5 @@
-// Who runs together: what divides a warp, what joins it and who is not waited for, lane for lane as an
-// H200 answers (each case was run there; the votes below are its votes).
+// Who runs together: what divides a warp, what joins it and who is not waited for, lane for lane as
+// an H200 answers (each case was run there; the votes below are its votes).
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -17,7 +17,8 @@ constexpr uint32_t all = 0xffffffff;
 
 struct Case {
     const char* name;
-    const char* body;       // R0: lane, P0: not lane 0, R10: the lane's octet, R20: 10, [R6]: words of 0, NOTE: votes
+    const char* body;  // R0: lane, P0: not lane 0, R10: the lane's octet, R20: 10, [R6]: words of
+                       // 0, NOTE: votes
     Groups end, note = {};  // the votes behind the body, and at its NOTE
 };
 
@@ -29,10 +30,13 @@ void run(const Case& c, bool reference) {
     std::vector<sass::Diagnostic> diagnostics;
     const auto read = sass::read_sass(
         ".target sm_90\n.kernel k\n.param out 8\n.param words 8\n"
-        " ULDC.64 UR4, c[0x0][0x208]\n S2R R0, SR_TID.X\n LDC.64 R2, c[0x0][out]\n LDC.64 R6, c[0x0][words]\n"
+        " ULDC.64 UR4, c[0x0][0x208]\n S2R R0, SR_TID.X\n LDC.64 R2, c[0x0][out]\n LDC.64 R6, "
+        "c[0x0][words]\n"
         " MOV R20, 0xa\n IMAD.WIDE.U32 R2, R0, 0x8, R2\n ISETP.NE.AND P0, PT, R0, RZ, PT\n"
-        " LOP3.LUT R5, R0, 0x18, RZ, 0xc0, !PT\n MOV R4, 0xff\n SHF.L.U32 R10, R4, R5, RZ\n MOV R15, 0x7\n" +
-            body + "\n VOTE.ANY R4, PT, PT\n STG.E desc[UR4][R2.64], R4\n EXIT\n", {}, diagnostics);
+        " LOP3.LUT R5, R0, 0x18, RZ, 0xc0, !PT\n MOV R4, 0xff\n SHF.L.U32 R10, R4, R5, RZ\n MOV "
+        "R15, 0x7\n" +
+            body + "\n VOTE.ANY R4, PT, PT\n STG.E desc[UR4][R2.64], R4\n EXIT\n",
+        {}, diagnostics);
     ASSERT_TRUE(read) << diagnostics.at(0).line << ": " << diagnostics.at(0).what;
     GpuOptions options;
     options.reference = reference;
@@ -57,7 +61,9 @@ void run(const Case& c, bool reference) {
     const auto expect = [&](const Groups& groups, int word) {
         for (const uint32_t group : groups)
             for (int lane = 0; lane < 32; ++lane)
-                if (group >> lane & 1) EXPECT_EQ(votes[lane][word], group) << (word ? "NOTE" : "end") << ", lane " << lane;
+                if (group >> lane & 1)
+                    EXPECT_EQ(votes[lane][word], group)
+                        << (word ? "NOTE" : "end") << ", lane " << lane;
     };
     expect(c.end, 0);
     expect(c.note, 1);
@@ -73,44 +79,101 @@ const Case cases[] = {
 
     // Lanes that yield while others can run are not waited for, until they run again.
     {"yield", "BSSY B0, `(E)\n @P0 BRA `(E)\n YIELD\nE: BSYNC B0", apart},
-    {"yield_loop", "BSSY B0, `(E)\n @P0 BRA `(E)\nL: YIELD\n IADD3 R20, R20, -0x1, RZ\n ISETP.NE.AND P1, PT, R20, RZ, PT\n @P1 BRA `(L)\nE: BSYNC B0", apart},
-    {"plain_loop", "BSSY B0, `(E)\n @P0 BRA `(E)\nL: IADD3 R20, R20, -0x1, RZ\n ISETP.NE.AND P1, PT, R20, RZ, PT\n @P1 BRA `(L)\nE: BSYNC B0", {all}},
+    {"yield_loop",
+     "BSSY B0, `(E)\n @P0 BRA `(E)\nL: YIELD\n IADD3 R20, R20, -0x1, RZ\n ISETP.NE.AND P1, PT, "
+     "R20, RZ, PT\n @P1 BRA `(L)\nE: BSYNC B0",
+     apart},
+    {"plain_loop",
+     "BSSY B0, `(E)\n @P0 BRA `(E)\nL: IADD3 R20, R20, -0x1, RZ\n ISETP.NE.AND P1, PT, R20, RZ, "
+     "PT\n @P1 BRA `(L)\nE: BSYNC B0",
+     {all}},
     {"nanosleep", "BSSY B0, `(E)\n @P0 BRA `(E)\n NANOSLEEP 0x20\nE: BSYNC B0", apart},
-    {"nanosleep_of_nobody", "ISETP.EQ.AND P3, PT, R0, 0x40, PT\n BSSY B0, `(E)\n @P0 BRA `(E)\n @P3 NANOSLEEP 0x20\nE: BSYNC B0", {all}},
-    // The smaller side goes first, of equal ones the one that falls through: so this YIELD finds nobody to run ...
+    {"nanosleep_of_nobody",
+     "ISETP.EQ.AND P3, PT, R0, 0x40, PT\n BSSY B0, `(E)\n @P0 BRA `(E)\n @P3 NANOSLEEP 0x20\nE: "
+     "BSYNC B0",
+     {all}},
+    // The smaller side goes first, of equal ones the one that falls through: so this YIELD finds
+    // nobody to run ...
     {"yield_of_the_larger", "BSSY B0, `(E)\n @!P0 BRA `(E)\n YIELD\nE: BSYNC B0", {all}},
-    {"yield_of_a_taken_half", "ISETP.LT.U32.AND P1, PT, R0, 0x10, PT\n BSSY B0, `(E)\n @P1 BRA `(T)\n BRA `(E)\nT: YIELD\nE: BSYNC B0", {all}},
+    {"yield_of_a_taken_half",
+     "ISETP.LT.U32.AND P1, PT, R0, 0x10, PT\n BSSY B0, `(E)\n @P1 BRA `(T)\n BRA `(E)\nT: "
+     "YIELD\nE: BSYNC B0",
+     {all}},
     // ... and this one does.
-    {"yield_of_a_half", "ISETP.LT.U32.AND P1, PT, R0, 0x10, PT\n BSSY B0, `(E)\n @P1 BRA `(E)\n YIELD\nE: BSYNC B0", {0xffff, 0xffff0000}},
-    {"yield_in_an_inner_region", "BSSY B1, `(F)\n BSSY B0, `(E)\n @P0 BRA `(E)\n YIELD\nE: BSYNC B0\n NOTE\nF: BSYNC B1", {all}, apart},
-    {"yield_with_one_register", "BSSY B6, `(F)\n BMOV.32.CLEAR R11, B6\n BSSY B6, `(E)\n @P0 BRA `(E)\n YIELD\nE: BSYNC B6\n NOTE\n BMOV.32 B6, R11\nF: BSYNC B6", {all}, apart},
-    {"two_yield", "ISETP.EQ.AND P2, PT, R0, 0x1, PT\n BSSY B0, `(E)\n @!P0 BRA `(A)\n @P2 BRA `(B)\n BRA `(E)\nA: YIELD\n BRA `(E)\nB: YIELD\nE: BSYNC B0", {1, 2, 0xfffffffc}},
-    {"one_of_two_yields", "ISETP.EQ.AND P2, PT, R0, 0x1, PT\n BSSY B0, `(E)\n @!P0 BRA `(A)\n @P2 BRA `(B)\n BRA `(E)\nA: YIELD\n BRA `(E)\nB: IADD3 R12, R12, 0x1, RZ\nE: BSYNC B0", apart},
+    {"yield_of_a_half",
+     "ISETP.LT.U32.AND P1, PT, R0, 0x10, PT\n BSSY B0, `(E)\n @P1 BRA `(E)\n YIELD\nE: BSYNC B0",
+     {0xffff, 0xffff0000}},
+    {"yield_in_an_inner_region",
+     "BSSY B1, `(F)\n BSSY B0, `(E)\n @P0 BRA `(E)\n YIELD\nE: BSYNC B0\n NOTE\nF: BSYNC B1",
+     {all},
+     apart},
+    {"yield_with_one_register",
+     "BSSY B6, `(F)\n BMOV.32.CLEAR R11, B6\n BSSY B6, `(E)\n @P0 BRA `(E)\n YIELD\nE: BSYNC B6\n "
+     "NOTE\n BMOV.32 B6, R11\nF: BSYNC B6",
+     {all},
+     apart},
+    {"two_yield",
+     "ISETP.EQ.AND P2, PT, R0, 0x1, PT\n BSSY B0, `(E)\n @!P0 BRA `(A)\n @P2 BRA `(B)\n BRA "
+     "`(E)\nA: YIELD\n BRA `(E)\nB: YIELD\nE: BSYNC B0",
+     {1, 2, 0xfffffffc}},
+    {"one_of_two_yields",
+     "ISETP.EQ.AND P2, PT, R0, 0x1, PT\n BSSY B0, `(E)\n @!P0 BRA `(A)\n @P2 BRA `(B)\n BRA "
+     "`(E)\nA: YIELD\n BRA `(E)\nB: IADD3 R12, R12, 0x1, RZ\nE: BSYNC B0",
+     apart},
     // The saved copy of a barrier names lanes that have gone: they are not waited for for ever.
-    {"saved_barrier", "BSSY B6, `(E)\n @P0 BRA `(E)\n BMOV.32.CLEAR R11, B6\n YIELD\n BMOV.32 B6, R11\nE: BSYNC B6\n NOTE\n WARPSYNC.ALL", {all}, apart},
-    {"lock", "BSSY B0, `(E)\n @P0 BRA `(E)\nL: YIELD\n LDG.E.STRONG.GPU R8, desc[UR4][R6.64]\n ISETP.EQ.AND P1, PT, R8, RZ, PT\n @P1 BRA `(L)\n"
-             "E: BSYNC B0\n NOTE\n @P0 STG.E.STRONG.GPU desc[UR4][R6.64], R15\n WARPSYNC.ALL", {all}, apart},
-    {"lock_with_a_saved_barrier", "BSSY B6, `(E)\n @P0 BRA `(E)\n BMOV.32.CLEAR R11, B6\nL: YIELD\n LDG.E.STRONG.GPU R8, desc[UR4][R6.64]\n ISETP.EQ.AND P1, PT, R8, RZ, PT\n @P1 BRA `(L)\n"
-                                  " BMOV.32 B6, R11\nE: BSYNC B6\n NOTE\n @P0 STG.E.STRONG.GPU desc[UR4][R6.64], R15\n WARPSYNC.ALL", {all}, apart},
+    {"saved_barrier",
+     "BSSY B6, `(E)\n @P0 BRA `(E)\n BMOV.32.CLEAR R11, B6\n YIELD\n BMOV.32 B6, R11\nE: BSYNC "
+     "B6\n NOTE\n WARPSYNC.ALL",
+     {all},
+     apart},
+    {"lock",
+     "BSSY B0, `(E)\n @P0 BRA `(E)\nL: YIELD\n LDG.E.STRONG.GPU R8, desc[UR4][R6.64]\n "
+     "ISETP.EQ.AND P1, PT, R8, RZ, PT\n @P1 BRA `(L)\n"
+     "E: BSYNC B0\n NOTE\n @P0 STG.E.STRONG.GPU desc[UR4][R6.64], R15\n WARPSYNC.ALL",
+     {all},
+     apart},
+    {"lock_with_a_saved_barrier",
+     "BSSY B6, `(E)\n @P0 BRA `(E)\n BMOV.32.CLEAR R11, B6\nL: YIELD\n LDG.E.STRONG.GPU R8, "
+     "desc[UR4][R6.64]\n ISETP.EQ.AND P1, PT, R8, RZ, PT\n @P1 BRA `(L)\n"
+     " BMOV.32 B6, R11\nE: BSYNC B6\n NOTE\n @P0 STG.E.STRONG.GPU desc[UR4][R6.64], R15\n "
+     "WARPSYNC.ALL",
+     {all},
+     apart},
     {"bsync_against_warpsync", "BSSY B0, `(E)\n @!P0 BRA `(E)\n WARPSYNC.ALL\nE: BSYNC B0", apart},
 
     // WARPSYNC divides nobody ...
     {"warpsync_octets", "WARPSYNC R10", {all}},
     {"warpsync_each_alone", "MOV R4, 0x1\n SHF.L.U32 R11, R4, R0, RZ\n WARPSYNC R11", {all}},
     {"warpsync_guarded", "ISETP.GT.AND P2, PT, R0, 0x7, PT\n @!P2 WARPSYNC R10", {all}},
-    {"warpsync_joins_octets", "LOP3.LUT R11, R0, 0x1, RZ, 0xc0, !PT\n ISETP.NE.AND P2, PT, R11, RZ, PT\n @P2 BRA `(A)\n IADD3 R12, R12, 0x1, RZ\nA: WARPSYNC R10", {all}},
+    {"warpsync_joins_octets",
+     "LOP3.LUT R11, R0, 0x1, RZ, 0xc0, !PT\n ISETP.NE.AND P2, PT, R11, RZ, PT\n @P2 BRA `(A)\n "
+     "IADD3 R12, R12, 0x1, RZ\nA: WARPSYNC R10",
+     {all}},
     // ... but who names lanes that name others waits for them.
-    {"warpsync_one_sided", "ISETP.GT.AND P2, PT, R0, 0x7, PT\n @P2 MOV R10, 0xffffffff\n WARPSYNC R10", {0xff, 0xffffff00}},
-    {"warpsync_guard_divides_those_that_wait", "LOP3.LUT R11, R0, 0x1, RZ, 0xc0, !PT\n ISETP.NE.AND P2, PT, R11, RZ, PT\n MOV R10, 0xffff\n ISETP.GT.AND P3, PT, R0, 0xf, PT\n @P2 BRA `(A)\n IADD3 R12, R12, 0x1, RZ\nA: @!P3 WARPSYNC R10",
+    {"warpsync_one_sided",
+     "ISETP.GT.AND P2, PT, R0, 0x7, PT\n @P2 MOV R10, 0xffffffff\n WARPSYNC R10",
+     {0xff, 0xffffff00}},
+    {"warpsync_guard_divides_those_that_wait",
+     "LOP3.LUT R11, R0, 0x1, RZ, 0xc0, !PT\n ISETP.NE.AND P2, PT, R11, RZ, PT\n MOV R10, 0xffff\n "
+     "ISETP.GT.AND P3, PT, R0, 0xf, PT\n @P2 BRA `(A)\n IADD3 R12, R12, 0x1, RZ\nA: @!P3 WARPSYNC "
+     "R10",
      {0xffff, 0x55550000, 0xaaaa0000}},
 
     // EXCLUSIVE makes each group a path.
     {"exclusive", "WARPSYNC.EXCLUSIVE R10\n NOTE\n WARPSYNC R10", octets, octets},
     {"exclusive_then_all", "WARPSYNC.EXCLUSIVE R10\n NOTE\n WARPSYNC.ALL", {all}, octets},
-    {"exclusive_in_a_region", "BSSY B0, `(E)\n WARPSYNC.EXCLUSIVE R10\n NOTE\n BSYNC B0\nE:", {all}, octets},
-    {"exclusive_guarded", "ISETP.GT.AND P2, PT, R0, 0x7, PT\n @!P2 WARPSYNC.EXCLUSIVE R10", {0xff, 0xffffff00}},
+    {"exclusive_in_a_region",
+     "BSSY B0, `(E)\n WARPSYNC.EXCLUSIVE R10\n NOTE\n BSYNC B0\nE:",
+     {all},
+     octets},
+    {"exclusive_guarded",
+     "ISETP.GT.AND P2, PT, R0, 0x7, PT\n @!P2 WARPSYNC.EXCLUSIVE R10",
+     {0xff, 0xffffff00}},
     {"exclusive_of_all", "MOV R10, 0xffffffff\n WARPSYNC.EXCLUSIVE R10", {all}},
-    {"exclusive_of_a_divided_warp", "LOP3.LUT R11, R0, 0x1, RZ, 0xc0, !PT\n ISETP.NE.AND P2, PT, R11, RZ, PT\n @P2 BRA `(A)\n IADD3 R12, R12, 0x1, RZ\nA: WARPSYNC.EXCLUSIVE R10", octets},
+    {"exclusive_of_a_divided_warp",
+     "LOP3.LUT R11, R0, 0x1, RZ, 0xc0, !PT\n ISETP.NE.AND P2, PT, R11, RZ, PT\n @P2 BRA `(A)\n "
+     "IADD3 R12, R12, 0x1, RZ\nA: WARPSYNC.EXCLUSIVE R10",
+     octets},
 };
 
 TEST(Convergence, AsMeasured) {

@@ -48,8 +48,7 @@ class Device {
         auto gpu = Gpu::create(std::move(options));
         EXPECT_TRUE(gpu.ok()) << (gpu.ok() ? "" : gpu.error().message());
         gpu_ = std::move(*gpu);
-        auto module =
-            load_module_file(SASSEMU_SOURCE_DIR "/tests/engine/data/" + arch + ".cubin");
+        auto module = load_module_file(SASSEMU_SOURCE_DIR "/tests/engine/data/" + arch + ".cubin");
         EXPECT_TRUE(module.ok());
         module_ = std::make_shared<const Module>(std::move(*module));
         auto id = gpu_->load(module_);
@@ -256,7 +255,8 @@ TEST(Models, DelayedLoadsGiveTheSameResults) {
                      GpuOptions o;
                      o.model = "delay:steps=0";
                      return o;
-                 }()).ok());
+                 }())
+                     .ok());
 }
 
 TEST(Cost, AllocationsDoNotDependOnTheNumberOfInstructions) {

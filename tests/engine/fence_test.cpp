@@ -1,5 +1,6 @@
-// What a memory model is told of barriers: MEMBAR.lvl.IVALL* of a .sass file is one fence that invalidates and orders, the
-// same words without the mark are two. The model is the one that this program's make_model() hands to the engine.
+// What a memory model is told of barriers: MEMBAR.lvl.IVALL* of a .sass file is one fence that
+// invalidates and orders, the same words without the mark are two. The model is the one that this
+// program's make_model() hands to the engine.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -15,9 +16,11 @@ namespace {
 std::vector<std::string> events;  // of the launch that runs
 
 std::string name(const Fence& fence) {
-    constexpr const char* orderings[] = {"weak", "relaxed", "acquire", "release", "acq_rel", "sc", "volatile", "mmio"};
+    constexpr const char* orderings[] = {"weak",    "relaxed", "acquire",  "release",
+                                         "acq_rel", "sc",      "volatile", "mmio"};
     constexpr const char* scopes[] = {"none", "cta", "sm", "cluster", "vc", "gpu", "sys"};
-    std::string text = std::string(orderings[size_t(fence.ordering)]) + "." + scopes[size_t(fence.scope)];
+    std::string text =
+        std::string(orderings[size_t(fence.ordering)]) + "." + scopes[size_t(fence.scope)];
     if (fence.invalidate_data) text += "+data";
     if (fence.invalidate_texture) text += "+texture";
     return text;
@@ -43,8 +46,11 @@ using Events = std::vector<std::string>;
 Events run(const std::string& body, bool reference = false) {
     events.clear();
     std::vector<sass::Diagnostic> diagnostics;
-    const auto read = sass::read_sass(".target sm_90\n.kernel k\n.param data 8\n MOV R2, c[0x0][data]\n MOV R3, c[0x0][data+4]\n"
-                                      " ISETP.NE.AND P0, PT, RZ, RZ, PT\n" + body + "\n EXIT\n", {}, diagnostics);
+    const auto read = sass::read_sass(
+        ".target sm_90\n.kernel k\n.param data 8\n MOV R2, c[0x0][data]\n MOV R3, c[0x0][data+4]\n"
+        " ISETP.NE.AND P0, PT, RZ, RZ, PT\n" +
+            body + "\n EXIT\n",
+        {}, diagnostics);
     if (!read) {
         ADD_FAILURE() << diagnostics.at(0).line << ": " << diagnostics.at(0).what;
         return {};
@@ -81,17 +87,20 @@ TEST(Fence, FusedIsOneEvent) {
 
 TEST(Fence, UnfusedAreTwo) {
     EXPECT_EQ(run("CCTL.IVALL\nMEMBAR.GPU"), (Events{"weak.none+data", "sc.gpu"}));
-    EXPECT_EQ(run("CCTLT.IVALL\nCCTL.IVALL\nMEMBAR.SC.SYS"), (Events{"weak.none+texture", "weak.none+data", "sc.sys"}));
+    EXPECT_EQ(run("CCTLT.IVALL\nCCTL.IVALL\nMEMBAR.SC.SYS"),
+              (Events{"weak.none+texture", "weak.none+data", "sc.sys"}));
 }
 
-// An invalidation goes to its own barrier, not to a later one; where the guard is false nothing happens.
+// An invalidation goes to its own barrier, not to a later one; where the guard is false nothing
+// happens.
 TEST(Fence, OnlyItsOwnBarrier) {
     EXPECT_EQ(run("MEMBAR.GL.IVALLD\nMEMBAR.SYS"), (Events{"sc.gpu+data", "sc.sys"}));
     EXPECT_EQ(run("@P0 MEMBAR.GL.IVALLTD\n@!P0 MEMBAR.SYS.IVALLD"), (Events{"sc.sys+data"}));
 }
 
 TEST(Fence, BetweenTheStoresOfThePage) {
-    EXPECT_EQ(run("ST.E [R2] R6;\nMEMBAR.GL.IVALLD; ST.E [R2+0x100] R7;"), (Events{"store", "sc.gpu+data", "store"}));
+    EXPECT_EQ(run("ST.E [R2] R6;\nMEMBAR.GL.IVALLD; ST.E [R2+0x100] R7;"),
+              (Events{"store", "sc.gpu+data", "store"}));
 }
 
 }  // namespace

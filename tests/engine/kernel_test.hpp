@@ -17,7 +17,8 @@ class KernelTest : public ::testing::Test {
         auto gpu = Gpu::create(std::move(options));
         ASSERT_TRUE(gpu);
         gpu_ = std::move(*gpu);
-        auto module = load_module_file(std::string(SASSEMU_SOURCE_DIR "/tests/engine/data/") + cubin);
+        auto module =
+            load_module_file(std::string(SASSEMU_SOURCE_DIR "/tests/engine/data/") + cubin);
         ASSERT_TRUE(module);
         auto id = gpu_->load(std::make_shared<const Module>(std::move(*module)));
         ASSERT_TRUE(id);
@@ -57,11 +58,14 @@ class KernelTest : public ::testing::Test {
         return gpu_->launch(request(kernel, grid, cluster, arguments...));
     }
     // The launch ends with this fault, whose report has all of these parts.
-    static void expect_fault(const Result<LaunchResult>& r, FaultKind kind, std::initializer_list<const char*> parts) {
+    static void expect_fault(const Result<LaunchResult>& r, FaultKind kind,
+                             std::initializer_list<const char*> parts) {
         ASSERT_TRUE(r) << r.error().what;
         ASSERT_EQ(r->status, LaunchStatus::fault) << r->message;
         EXPECT_EQ(r->fault->kind, kind) << r->fault->report();
-        for (const char* part : parts) EXPECT_NE(r->fault->report().find(part), std::string::npos) << part << "\n" << r->fault->report();
+        for (const char* part : parts)
+            EXPECT_NE(r->fault->report().find(part), std::string::npos) << part << "\n"
+                                                                        << r->fault->report();
     }
     std::unique_ptr<Gpu> gpu_;
     ModuleId id_ = 0;

@@ -73,10 +73,14 @@ class Values {
             0x7c007c00, 0xfc00fe00, 0x3c003c00, 0x00010400, 0x7f7fffff, 31,         32,
             33,         0x3ff00000, 0x7ff00000, 0xfff80000, 0x00100000, 0x000fffff};
         switch (random_() % 4) {
-            case 0: return special[random_() % std::size(special)];
-            case 1: return static_cast<uint32_t>(random_()) % 64;
-            case 2: return 0x3e000000 + static_cast<uint32_t>(random_()) % 0x04000000;
-            default: return static_cast<uint32_t>(random_());
+            case 0:
+                return special[random_() % std::size(special)];
+            case 1:
+                return static_cast<uint32_t>(random_()) % 64;
+            case 2:
+                return 0x3e000000 + static_cast<uint32_t>(random_()) % 0x04000000;
+            default:
+                return static_cast<uint32_t>(random_());
         }
     }
 
@@ -142,8 +146,7 @@ void fuzz(const std::string& arch) {
             if (bit != 91) (bit < 64 ? s.word.lo : s.word.hi) ^= uint64_t{1} << (bit % 64);
         }
         if (!computes(s)) continue;
-        const uint32_t active =
-            values.next() % 2 ? ~0u : static_cast<uint32_t>(values.next()) | 1;
+        const uint32_t active = values.next() % 2 ? ~0u : static_cast<uint32_t>(values.next()) | 1;
         const Outcome want = machines[0]->step(arch.c_str(), s.word, active, Lowering::reference);
         for (size_t i = 1; i < machines.size(); ++i) {
             const Outcome got = machines[i]->step(arch.c_str(), s.word, active);

@@ -1,4 +1,5 @@
-// Single words that compilers seldom or never emit so, run by the whole engine: what they leave in two registers.
+// Single words that compilers seldom or never emit so, run by the whole engine: what they leave in
+// two registers.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -10,7 +11,8 @@
 namespace sassemu {
 namespace {
 
-// `k` has 8 bytes of parameters and no bank 2 or 4; `wide` of the same module has a page of parameters.
+// `k` has 8 bytes of parameters and no bank 2 or 4; `wide` of the same module has a page of
+// parameters.
 constexpr const char* head =
     ".constant table 8\n"
     ".kernel wide\n.param out 8\n.param more 4000\n EXIT\n"
@@ -21,7 +23,8 @@ using Pair = std::array<uint32_t, 2>;
 Pair run(const std::string& body, bool reference, const char* arch = "sm_90") {
     Pair out{1, 1};
     std::vector<sass::Diagnostic> diagnostics;
-    const auto read = sass::read_sass(head + body + "\n STG.E.64 [R2.64+URZ], R0\n EXIT\n", arch, diagnostics);
+    const auto read =
+        sass::read_sass(head + body + "\n STG.E.64 [R2.64+URZ], R0\n EXIT\n", arch, diagnostics);
     if (!read) {
         ADD_FAILURE() << diagnostics.at(0).line << ": " << diagnostics.at(0).what;
         return out;
@@ -44,7 +47,8 @@ Pair run(const std::string& body, bool reference, const char* arch = "sm_90") {
     return out;
 }
 
-// As LDC does on an H200; never the host's memory. By offset and by register, of banks that the kernel has and that it lacks.
+// As LDC does on an H200; never the host's memory. By offset and by register, of banks that the
+// kernel has and that it lacks.
 TEST(Words, ConstantBanksReadZerosPastTheirEnd) {
     const char* bodies[] = {
         " MOV R0, c[0x0][0x4000]\n MOV R1, c[0x0][0x7ffc]",
@@ -62,54 +66,85 @@ TEST(Words, ConstantBanksReadZerosPastTheirEnd) {
     };
     for (const char* body : bodies)
         for (const bool reference : {false, true})
-            EXPECT_EQ(run(body, reference), (Pair{0, 0})) << body << (reference ? ", reference" : "");
+            EXPECT_EQ(run(body, reference), (Pair{0, 0}))
+                << body << (reference ? ", reference" : "");
 }
 
 TEST(Words, SyncsCasReplacesWhatItIsToldToExpect) {
-    const std::string object = " UMOV UR10, 0x400\n UMOV UR6, 0x1ffffe\n UMOV UR7, 0x7ffff800\n SYNCS.EXCH.64 URZ, [UR10], UR6\n"
-                               " UMOV UR12, 0x1ffffe\n UMOV UR13, 0x7ffff800\n UMOV UR14, 0x5\n UMOV UR15, 0x6\n";
-    const std::string result = " SYNCS.CAS.64 UR8, [UR10], UR12, UR14\n SYNCS.LD.64 UR6, [UR10]\n MOV R0, UR8\n MOV R1, UR6\n";
+    const std::string object =
+        " UMOV UR10, 0x400\n UMOV UR6, 0x1ffffe\n UMOV UR7, 0x7ffff800\n SYNCS.EXCH.64 URZ, "
+        "[UR10], UR6\n"
+        " UMOV UR12, 0x1ffffe\n UMOV UR13, 0x7ffff800\n UMOV UR14, 0x5\n UMOV UR15, 0x6\n";
+    const std::string result =
+        " SYNCS.CAS.64 UR8, [UR10], UR12, UR14\n SYNCS.LD.64 UR6, [UR10]\n MOV R0, UR8\n MOV R1, "
+        "UR6\n";
     EXPECT_EQ(run(object + result, false), (Pair{0x1ffffe, 5}));
     EXPECT_EQ(run(object + " UMOV UR13, 0x1\n" + result, false), (Pair{0x1ffffe, 0x1ffffe}));
 }
 
 TEST(Words, IntegersSideBySideOfSm120) {
     const auto sum = [](const char* a, const char* b, const char* first, const char* second) {
-        return run(std::string(" MOV R4, ") + a + "\n MOV R5, " + b + "\n " + first + "\n " + second + "\n", false, "sm_120");
+        return run(std::string(" MOV R4, ") + a + "\n MOV R5, " + b + "\n " + first + "\n " +
+                       second + "\n",
+                   false, "sm_120");
     };
-    constexpr const char *add = "VIADD.S32.ISAT R0, R4, R5", *subtract = "VIADD.S32.ISAT R1, R4, -R5";
+    constexpr const char *add = "VIADD.S32.ISAT R0, R4, R5",
+                         *subtract = "VIADD.S32.ISAT R1, R4, -R5";
     EXPECT_EQ(sum("0x7fffffff", "0x1", add, subtract), (Pair{0x7fffffff, 0x7ffffffe}));
     EXPECT_EQ(sum("0x80000000", "0x1", add, subtract), (Pair{0x80000001, 0x80000000}));
     EXPECT_EQ(sum("0x80000000", "0x80000000", add, subtract), (Pair{0x80000000, 0}));
     EXPECT_EQ(sum("0x0", "0x80000000", add, subtract), (Pair{0x80000000, 0x7fffffff}));
-    EXPECT_EQ(sum("0xffff0001", "0x0001ffff", "VIADD.16x2 R0, R4, R5", "VIADD.S16x2 R1, -R4, R5"), (Pair{0, 0x0002fffe}));
-    EXPECT_EQ(sum("0x80000000", "0x1", "VIADD.S32.ISAT R0, -R4, R5", "VIADD.S32.ISAT R1, -R5, R4"), (Pair{0x7fffffff, 0x80000000}));
-    EXPECT_EQ(sum("0xff7f8001", "0x01017f00", "VIADD.U8x4 R0, R4, R5", "VIADD.S8x4 R1, R4, -R5"), (Pair{0x0080ff01, 0xfe7e0101}));
-    EXPECT_EQ(sum("0xff7f8001", "0x01017f80", "VIMNMX.U8x4 R0, R4, R5, PT", "VIMNMX.U8x4 R1, R4, R5, !PT"), (Pair{0x01017f01, 0xff7f8080}));
-    EXPECT_EQ(sum("0xff7f8001", "0x01017f80", "VIMNMX.S8x4 R0, R4, R5, PT", "VIMNMX.S8x4 R1, R4, R5, !PT"), (Pair{0xff018080, 0x017f7f01}));
+    EXPECT_EQ(sum("0xffff0001", "0x0001ffff", "VIADD.16x2 R0, R4, R5", "VIADD.S16x2 R1, -R4, R5"),
+              (Pair{0, 0x0002fffe}));
+    EXPECT_EQ(sum("0x80000000", "0x1", "VIADD.S32.ISAT R0, -R4, R5", "VIADD.S32.ISAT R1, -R5, R4"),
+              (Pair{0x7fffffff, 0x80000000}));
+    EXPECT_EQ(sum("0xff7f8001", "0x01017f00", "VIADD.U8x4 R0, R4, R5", "VIADD.S8x4 R1, R4, -R5"),
+              (Pair{0x0080ff01, 0xfe7e0101}));
+    EXPECT_EQ(sum("0xff7f8001", "0x01017f80", "VIMNMX.U8x4 R0, R4, R5, PT",
+                  "VIMNMX.U8x4 R1, R4, R5, !PT"),
+              (Pair{0x01017f01, 0xff7f8080}));
+    EXPECT_EQ(sum("0xff7f8001", "0x01017f80", "VIMNMX.S8x4 R0, R4, R5, PT",
+                  "VIMNMX.S8x4 R1, R4, R5, !PT"),
+              (Pair{0xff018080, 0x017f7f01}));
 }
 
 // ptxas 13.0 emits -0x3f for 0xffffffffffffffc1, and for 0xffffffc1 a pair of registers.
 TEST(Words, ImmediatesOf64BitsAreSignExtended) {
-    const std::string q = " MOV R4, 0xffffffc0\n MOV R5, 0xffffffff\n R2UR UR4, R4\n R2UR UR5, R5\n MOV R0, 0x1\n MOV R1, 0x2\n";
-    EXPECT_EQ(run(q + " ISETP.LT.U64.AND P0, P1, R4, -0x3f, PT\n @P0 MOV R0, 0x5\n @P1 MOV R1, 0x6\n", false, "sm_120"), (Pair{5, 2}));
-    EXPECT_EQ(run(q + " UISETP.LT.U64.AND UP0, UP1, UR4, -0x41, UPT\n UMOV UR10, 0x5\n USEL UR6, UR10, URZ, UP0\n USEL UR7, UR10, URZ, UP1\n"
-                      " MOV R0, UR6\n MOV R1, UR7\n", false, "sm_120"), (Pair{0, 5}));
-    EXPECT_EQ(run(q + " IMNMX.U64 PT, PT, R0, R4, -0x41, PT, !PT\n", false, "sm_120"), (Pair{0xffffffbf, 0xffffffff}));
-    EXPECT_EQ(run(q + " UIMNMX.U64 UPT, UPT, UR6, UR4, -0x41, !UPT, !UPT\n MOV R0, UR6\n MOV R1, UR7\n", false, "sm_120"), (Pair{0xffffffc0, 0xffffffff}));
+    const std::string q =
+        " MOV R4, 0xffffffc0\n MOV R5, 0xffffffff\n R2UR UR4, R4\n R2UR UR5, R5\n MOV R0, 0x1\n "
+        "MOV R1, 0x2\n";
+    EXPECT_EQ(
+        run(q + " ISETP.LT.U64.AND P0, P1, R4, -0x3f, PT\n @P0 MOV R0, 0x5\n @P1 MOV R1, 0x6\n",
+            false, "sm_120"),
+        (Pair{5, 2}));
+    EXPECT_EQ(run(q + " UISETP.LT.U64.AND UP0, UP1, UR4, -0x41, UPT\n UMOV UR10, 0x5\n USEL UR6, "
+                      "UR10, URZ, UP0\n USEL UR7, UR10, URZ, UP1\n"
+                      " MOV R0, UR6\n MOV R1, UR7\n",
+                  false, "sm_120"),
+              (Pair{0, 5}));
+    EXPECT_EQ(run(q + " IMNMX.U64 PT, PT, R0, R4, -0x41, PT, !PT\n", false, "sm_120"),
+              (Pair{0xffffffbf, 0xffffffff}));
+    EXPECT_EQ(
+        run(q + " UIMNMX.U64 UPT, UPT, UR6, UR4, -0x41, !UPT, !UPT\n MOV R0, UR6\n MOV R1, UR7\n",
+            false, "sm_120"),
+        (Pair{0xffffffc0, 0xffffffff}));
 }
 
 // The value of the one lane that executes; and back from where MOV.SPILL put a uniform register.
 TEST(Words, UniformRegistersAreBroadcastAndFilled) {
-    EXPECT_EQ(run(" MOV R4, 0x7\n ISETP.NE.AND P0, PT, R4, RZ, PT\n @P0 R2UR.BROADCAST UR8, R4\n UMOV UR9, 0x9\n MOV.SPILL R5, UR9\n"
-                  " R2UR.FILL UR10, R5\n MOV R0, UR8\n MOV R1, UR10\n", false, "sm_100"),
+    EXPECT_EQ(run(" MOV R4, 0x7\n ISETP.NE.AND P0, PT, R4, RZ, PT\n @P0 R2UR.BROADCAST UR8, R4\n "
+                  "UMOV UR9, 0x9\n MOV.SPILL R5, UR9\n"
+                  " R2UR.FILL UR10, R5\n MOV R0, UR8\n MOV R1, UR10\n",
+                  false, "sm_100"),
               (Pair{7, 9}));
 }
 
-// The uniform datapath of sm_120 and pairs of sm_100 against the same operation in vector registers, with special operands.
+// The uniform datapath of sm_120 and pairs of sm_100 against the same operation in vector
+// registers, with special operands.
 TEST(Words, FloatsOfTheUniformDatapathAndPairsAreThoseOfVectors) {
-    constexpr uint32_t special[] = {0, 0x80000000, 1, 0x807fffff, 0x00800000, 0x3f800000, 0xbf800001, 0x7f7fffff, 0x7f800000, 0xff800000, 0x7fc00001,
-                                    0x4b000001, 0xcf000000, 0x4f7fffff, 0x33800000};
+    constexpr uint32_t special[] = {0,          0x80000000, 1,          0x807fffff, 0x00800000,
+                                    0x3f800000, 0xbf800001, 0x7f7fffff, 0x7f800000, 0xff800000,
+                                    0x7fc00001, 0x4b000001, 0xcf000000, 0x4f7fffff, 0x33800000};
     const char* uniform[][3] = {
         {"UFADD%m UR4, UR5, -UR6", "FADD%m R4, R5, -R6", ".FTZ.RM"},
         {"UFMUL%m UR4, UR5, |UR6|", "FMUL%m R4, R5, |R6|", ".RZ"},
@@ -118,7 +153,8 @@ TEST(Words, FloatsOfTheUniformDatapathAndPairsAreThoseOfVectors) {
         {"UFMNMX%m UR4, UR5, UR6, !UPT", "FMNMX%m R4, R5, R6, !PT", ".FTZ"},
         {"UFSEL%m UR4, UR5, |UR6|, !UPT", "FSEL%m R4, R5, |R6|, !PT", ""},
         {"UFSET.BF.LEU%m.AND UR4, UR5, UR6, UPT", "FSET.BF.LEU%m.AND R4, R5, R6, PT", ".FTZ"},
-        {"UFSETP.GT%m.AND UP0, UP1, UR5, UR6, UPT\n USEL UR4, UR5, UR6, UP0", "FSETP.GT%m.AND P0, P1, R5, R6, PT\n SEL R4, R5, R6, P0", ".FTZ"},
+        {"UFSETP.GT%m.AND UP0, UP1, UR5, UR6, UPT\n USEL UR4, UR5, UR6, UP0",
+         "FSETP.GT%m.AND P0, P1, R5, R6, PT\n SEL R4, R5, R6, P0", ".FTZ"},
         {"UF2I%m UR4, UR5", "F2I%m R4, R5", ".U32.TRUNC.NTZ"},
         {"UI2F%m UR4, UR5", "I2F%m R4, R5", ".U32.RP"},
         {"UF2F.BF16.F32 UR4, UR5", "F2F.BF16.F32 R4, R5", ""},
@@ -127,26 +163,36 @@ TEST(Words, FloatsOfTheUniformDatapathAndPairsAreThoseOfVectors) {
         if (const size_t at = s.find("%m"); at != std::string::npos) s.replace(at, 2, modes);
         return " " + s + "\n";
     };
-    const auto put = [](const char* name, const std::string& at, uint32_t v) { return std::string(" ") + name + at + ", " + std::to_string(v) + "\n"; };
+    const auto put = [](const char* name, const std::string& at, uint32_t v) {
+        return std::string(" ") + name + at + ", " + std::to_string(v) + "\n";
+    };
     uint32_t n = 0;
     for (const uint32_t a : special)
         for (const auto& [u, v, modes] : uniform)
             for (const char* m : {"", modes}) {
                 const uint32_t b = special[++n % std::size(special)];
-                const Pair both = run(put("UMOV UR", "5", a) + put("UMOV UR", "6", b) + put("MOV R", "5", a) + put("MOV R", "6", b) +
-                                          text(u, m) + text(v, m) + " MOV R0, UR4\n MOV R1, R4\n", false, "sm_120");
+                const Pair both = run(put("UMOV UR", "5", a) + put("UMOV UR", "6", b) +
+                                          put("MOV R", "5", a) + put("MOV R", "6", b) + text(u, m) +
+                                          text(v, m) + " MOV R0, UR4\n MOV R1, R4\n",
+                                      false, "sm_120");
                 ASSERT_EQ(both[0], both[1]) << u << m << " of " << std::hex << a << ", " << b;
             }
     for (const uint32_t a : special) {
         const uint32_t b = special[++n % std::size(special)], c = special[++n % std::size(special)];
-        const std::string set = put("MOV R", "4", a) + put("MOV R", "5", b) + put("MOV R", "6", c) + put("MOV R", "7", a);
+        const std::string set = put("MOV R", "4", a) + put("MOV R", "5", b) + put("MOV R", "6", c) +
+                                put("MOV R", "7", a);
         for (const char* m : {"", ".FTZ", ".RM"}) {
             const std::string fma = std::string("FFMA") + m, fmas = std::string("FFMA2") + m;
-            EXPECT_EQ(run(set + " " + fmas + " R0, R4.F32x2.HI_LO, -R6.F32x2.LO_HI, R4.F32\n", false, "sm_100"),
-                      run(set + " " + fma + " R0, R4, -R7, R4\n " + fma + " R1, R5, -R6, R4\n", false, "sm_100"));
+            EXPECT_EQ(run(set + " " + fmas + " R0, R4.F32x2.HI_LO, -R6.F32x2.LO_HI, R4.F32\n",
+                          false, "sm_100"),
+                      run(set + " " + fma + " R0, R4, -R7, R4\n " + fma + " R1, R5, -R6, R4\n",
+                          false, "sm_100"));
         }
-        EXPECT_EQ(run(set + " FMNMX3 R0, |R4|, R5, -R6, !PT\n FMNMX3.NAN R1, R4, R5, R6, PT\n", false, "sm_100"),
-                  run(set + " FMNMX R0, |R4|, R5, !PT\n FMNMX R0, R0, -R6, !PT\n FMNMX.NAN R1, R4, R5, PT\n FMNMX.NAN R1, R1, R6, PT\n", false, "sm_100"));
+        EXPECT_EQ(run(set + " FMNMX3 R0, |R4|, R5, -R6, !PT\n FMNMX3.NAN R1, R4, R5, R6, PT\n",
+                      false, "sm_100"),
+                  run(set + " FMNMX R0, |R4|, R5, !PT\n FMNMX R0, R0, -R6, !PT\n FMNMX.NAN R1, R4, "
+                            "R5, PT\n FMNMX.NAN R1, R1, R6, PT\n",
+                      false, "sm_100"));
     }
 }
 

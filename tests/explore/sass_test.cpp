@@ -56,7 +56,8 @@ TEST(Sass, WhatIsNotExploredIsNamedWithItsPlace) {
     };
     EXPECT_EQ(refusal(""), "");
     EXPECT_EQ(refusal("FADD R0, R1, R2"), "");
-    EXPECT_EQ(refusal("MEMBAR.ALL.VC"), "P0: k+0x0: 'MEMBAR.ALL.VC' is not modelled: use the model 'caches' for it");
+    EXPECT_EQ(refusal("MEMBAR.ALL.VC"),
+              "P0: k+0x0: 'MEMBAR.ALL.VC' is not modelled: use the model 'caches' for it");
     EXPECT_EQ(refusal("LDG.E R0, desc[UR4][R2.64]"),
               "P0: k+0x0: 'LDG.E R0, desc[UR4][R2.64]' reaches 0x0, where no buffer is");
     EXPECT_FALSE(read_sass_test(".kernel k\nEXIT\n", "t.sass"));
@@ -68,8 +69,11 @@ TEST(Sass, WhatIsNotExploredIsNamedWithItsPlace) {
 double met(const std::string& condition, uint32_t depth, double& promised) {
     const std::string text =
         "// litmus {\"name\":\"t\",\"threads\":[{\"id\":\"P0\",\"cta\":0,\"kernel\":\"left\"},"
-        "{\"id\":\"P1\",\"cta\":1,\"kernel\":\"right\"}],\"condition\":\"" + condition + "\"}\n"
-        ".target sm_90\n.kernel left\n.param x 8\nULDC.64 UR4, c[0x0][0x208]\nLDC.64 R2, c[0x0][x]\n"
+        "{\"id\":\"P1\",\"cta\":1,\"kernel\":\"right\"}],\"condition\":\"" +
+        condition +
+        "\"}\n"
+        ".target sm_90\n.kernel left\n.param x 8\nULDC.64 UR4, c[0x0][0x208]\nLDC.64 R2, "
+        "c[0x0][x]\n"
         "MOV R6, 0x1\nSTG.E desc[UR4][R2.64], R6\nMOV R6, 0x2\nSTG.E desc[UR4][R2.64], R6\nEXIT\n"
         ".kernel right\n.param x 8\nULDC.64 UR4, c[0x0][0x208]\nLDC.64 R2, c[0x0][x]\n"
         "LDG.E R8, desc[UR4][R2.64]\nLDG.E R9, desc[UR4][R2.64]\nEXIT\n";
@@ -84,7 +88,8 @@ double met(const std::string& condition, uint32_t depth, double& promised) {
     uint64_t hits = 0;
     for (size_t i = 0; i < report->outcomes.size(); ++i) {
         if (report->outcomes[i].condition) hits += report->outcomes[i].count;
-        EXPECT_EQ(report->outcomes[i].count, again->outcomes[i].count) << "the same seed, other runs";
+        EXPECT_EQ(report->outcomes[i].count, again->outcomes[i].count)
+            << "the same seed, other runs";
     }
     promised = 1 / (2 * std::pow(static_cast<double>(report->steps), depth - 1));
     return static_cast<double>(hits) / runs;
@@ -111,7 +116,8 @@ TEST(Models, ComeThroughThePluginLoader) {
 TEST(Plans, WhatCannotBeExploredIsSaid) {
     const std::string plans = std::string(SASSEMU_SOURCE_DIR) + "/tests/explore/plans/";
     EXPECT_TRUE(read_plan_test(plans + "message.json"));
-    const auto none = read_plan_test(std::string(SASSEMU_SOURCE_DIR) + "/cubins/sync/gpu_flag/correct.sm_90.json");
+    const auto none = read_plan_test(std::string(SASSEMU_SOURCE_DIR) +
+                                     "/cubins/sync/gpu_flag/correct.sm_90.json");
     ASSERT_FALSE(none);
     EXPECT_NE(none.error().message().find("has no `condition`"), std::string::npos);
 }

@@ -20,7 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         char exact[1024];
         std::uint64_t again[2];
         if (sassdec_format_exact(&insn, exact, sizeof exact) > 0 &&
-            (sassdec_assemble(arch, exact, 0x100, nullptr, again, nullptr) != SASSDEC_OK || again[0] != word[0] || again[1] != word[1]))
+            (sassdec_assemble(arch, exact, 0x100, nullptr, again, nullptr) != SASSDEC_OK ||
+             again[0] != word[0] || again[1] != word[1]))
             __builtin_trap();
     } else if (error.reason[0] == 0 || error.column == 0) {
         __builtin_trap();

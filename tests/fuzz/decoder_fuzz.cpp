@@ -1,6 +1,6 @@
-// libFuzzer target: any word on any architecture -> an instruction or a reason, text, registers, names.
-// Build: cmake --preset fuzz && cmake --build --preset fuzz
-// Run:   decoder_fuzz -max_len=256 -max_total_time=600 corpus/
+// libFuzzer target: any word on any architecture -> an instruction or a reason, text, registers,
+// names. Build: cmake --preset fuzz && cmake --build --preset fuzz Run:   decoder_fuzz -max_len=256
+// -max_total_time=600 corpus/
 #include <cstdint>
 #include <cstring>
 
@@ -17,10 +17,13 @@ int label(void* user, const sassdec_insn*, std::uint64_t target, char* out, std:
     *static_cast<std::uint64_t*>(user) ^= target;
     if (size == 0 || (target & 0x10) == 0) return -1;
     std::memset(out, 'L', size);
-    return static_cast<int>(target & 0xff) < static_cast<int>(size) ? static_cast<int>(target & 0xff) : 1;
+    return static_cast<int>(target & 0xff) < static_cast<int>(size)
+               ? static_cast<int>(target & 0xff)
+               : 1;
 }
 
-void exercise(sassdec_arch arch, const std::uint64_t (&word)[2], std::uint64_t pc, std::size_t room) {
+void exercise(sassdec_arch arch, const std::uint64_t (&word)[2], std::uint64_t pc,
+              std::size_t room) {
     sassdec_insn insn;
     std::memset(&insn, 0xa5, sizeof insn);
     const sassdec_status status = sassdec_decode(arch, word, pc, &insn);
@@ -42,7 +45,8 @@ void exercise(sassdec_arch arch, const std::uint64_t (&word)[2], std::uint64_t p
     std::uint64_t target = 0;
     sassdec_branch_target(&insn, &target);
     for (unsigned i = 0; i <= SASSDEC_MAX_FIELDS; ++i) {
-        check(sassdec_field_name(&insn, i) && sassdec_field_text(&insn, i) && sassdec_operand_name(&insn, i));
+        check(sassdec_field_name(&insn, i) && sassdec_field_text(&insn, i) &&
+              sassdec_operand_name(&insn, i));
     }
     check(sassdec_mnemonic(&insn) && sassdec_semantic(&insn, "latency"));
     check(sassdec::typed::visit(insn, [](const auto&) {}) == (status == SASSDEC_OK));

@@ -1,7 +1,7 @@
-// libFuzzer target: any bytes -> a litmus test, as a line of JSONL or (when they begin with "//") as a
-// .sass file; what can be read is explored for a moment.
-// Build: cmake --preset fuzz && cmake --build --preset fuzz
-// Run:   litmus_fuzz -max_len=4000 -max_total_time=600 corpus/ tests/litmus/ tests/explore/data/
+// libFuzzer target: any bytes -> a litmus test, as a line of JSONL or (when they begin with "//")
+// as a .sass file; what can be read is explored for a moment. Build: cmake --preset fuzz && cmake
+// --build --preset fuzz Run:   litmus_fuzz -max_len=4000 -max_total_time=600 corpus/ tests/litmus/
+// tests/explore/data/
 #include <cstdint>
 #include <string>
 
@@ -31,7 +31,8 @@ int explore_bytes(const std::uint8_t* data, std::size_t size) {
     static const auto judge = Judge::open("ptx", "");
     const auto report = explore(*test, **judge, limits);
     if (report && report->witness)
-        if (witness_text(*test, *report).empty() || witness_graphviz(*test, *report).empty()) __builtin_trap();
+        if (witness_text(*test, *report).empty() || witness_graphviz(*test, *report).empty())
+            __builtin_trap();
     return 0;
 }
 

@@ -1,8 +1,8 @@
-// libFuzzer target: any bytes -> instruction words of one kernel, loaded and run for a while by the whole engine. Whatever
-// they do, the launch ends with a result.
-// Input: architecture, options, block size / 2, the block's CTAs, then 16-byte words. tests/fuzz/run_seeds.py makes some.
-// Build: cmake --preset fuzz && cmake --build --preset fuzz
-// Run:   run_fuzz -max_len=1028 -max_total_time=600 corpus/ build/fuzz/seeds/run
+// libFuzzer target: any bytes -> instruction words of one kernel, loaded and run for a while by the
+// whole engine. Whatever they do, the launch ends with a result. Input: architecture, options,
+// block size / 2, the block's CTAs, then 16-byte words. tests/fuzz/run_seeds.py makes some. Build:
+// cmake --preset fuzz && cmake --build --preset fuzz Run:   run_fuzz -max_len=1028
+// -max_total_time=600 corpus/ build/fuzz/seeds/run
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -21,9 +21,13 @@ constexpr size_t header = 4;
 // Registers that words are likely to use as addresses point to memory.
 std::optional<sass::AssembledModule> kernel_for(const char* arch) {
     std::vector<sass::Diagnostic> diagnostics;
-    auto module = sass::read_sass(".constant table 64\n.kernel k\n.registers 64\n.shared 1024\n.barriers 16\n.param data 8\n.param more 8\n"
-                                  " LDC.64 R2, c[0x0][data]\n LDC.64 R4, c[0x0][more]\n LDC.64 R8, c[0x0][data]\n S2R R0, SR_TID.X\n"
-                                  " S2UR UR4, SR_CTAID.X\n MOV R6, 0x40\n MOV R7, R0\n EXIT\n", arch, diagnostics);
+    auto module = sass::read_sass(
+        ".constant table 64\n.kernel k\n.registers 64\n.shared 1024\n.barriers 16\n.param data "
+        "8\n.param more 8\n"
+        " LDC.64 R2, c[0x0][data]\n LDC.64 R4, c[0x0][more]\n LDC.64 R8, c[0x0][data]\n S2R R0, "
+        "SR_TID.X\n"
+        " S2UR UR4, SR_CTAID.X\n MOV R6, 0x40\n MOV R7, R0\n EXIT\n",
+        arch, diagnostics);
     if (!module || !diagnostics.empty()) __builtin_trap();
     return module;
 }
@@ -59,7 +63,8 @@ void run(const std::uint8_t* data, std::size_t size) {
     request.kernel = "k";
     request.block = {data[2] / 2 + 1u, 1, 1};
     request.grid = {data[3] % 4 + 1u, 1, 1};
-    if (data[3] & 4 && request.grid.x != 3) request.cluster = {request.grid.x, 1, 1}, request.explicit_cluster = true;
+    if (data[3] & 4 && request.grid.x != 3)
+        request.cluster = {request.grid.x, 1, 1}, request.explicit_cluster = true;
     request.params.resize(16);
     std::memcpy(request.params.data(), buffers, 16);
     request.limits.max_warp_instructions = 4000;

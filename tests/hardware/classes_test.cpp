@@ -1,6 +1,7 @@
-// What the operands of the record and of verify.py do to the operations that round: a table of the classes of exponents,
-// roundings and special values that they reach, from exact arithmetic, without the emulator. Random tuples that all end in a
-// NaN or an overflow would test nothing; this test says that they do not.
+// What the operands of the record and of verify.py do to the operations that round: a table of the
+// classes of exponents, roundings and special values that they reach, from exact arithmetic,
+// without the emulator. Random tuples that all end in a NaN or an overflow would test nothing; this
+// test says that they do not.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -30,8 +31,8 @@ Sum<Wide> add(Wide a, Wide b) {  // Knuth's TwoSum
 }
 
 enum Class { special, zero, too_large, tiny, exact, below, tie, above, classes };
-constexpr const char* class_names[classes] = {"inf or NaN", "zero", "too large", "subnormal",
-                                              "exact", "below half", "tie", "above half"};
+constexpr const char* class_names[classes] = {
+    "inf or NaN", "zero", "too large", "subnormal", "exact", "below half", "tie", "above half"};
 
 // v 2^by and the exponent of v > 0, by products: the quadmath library is not everywhere.
 template <class Wide>
@@ -44,11 +45,14 @@ Wide scaled(Wide v, int by) {
 template <class Wide>
 int exponent_of(Wide v) {
     int e = std::ilogb(static_cast<double>(v));
-    if (static_cast<double>(v) == 0) e = -1100 + std::ilogb(static_cast<double>(scaled(v, 1100)));  // a product of f64
-    if (static_cast<double>(v) == INFINITY) e = 1100 + std::ilogb(static_cast<double>(scaled(v, -1100)));
+    if (static_cast<double>(v) == 0)
+        e = -1100 + std::ilogb(static_cast<double>(scaled(v, 1100)));  // a product of f64
+    if (static_cast<double>(v) == INFINITY)
+        e = 1100 + std::ilogb(static_cast<double>(scaled(v, -1100)));
     return scaled(v, -e) < 1 ? e - 1 : e;  // the conversion to double may have rounded up
 }
-// The class of a result; of those in the range of normal numbers, where it lies between two of them.
+// The class of a result; of those in the range of normal numbers, where it lies between two of
+// them.
 template <class Wide>
 Class class_of(Sum<Wide> v, Format f) {
     if (v.high == 0) return zero;
@@ -66,7 +70,9 @@ Class class_of(Sum<Wide> v, Format f) {
 
 float half_value(uint32_t h) {
     const int e = static_cast<int>(h >> 10 & 31), m = static_cast<int>(h & 1023);
-    const float v = e == 31 ? (m ? NAN : INFINITY) : e ? std::ldexp(1024.0f + m, e - 25) : std::ldexp(float(m), -24);
+    const float v = e == 31 ? (m ? NAN : INFINITY)
+                    : e     ? std::ldexp(1024.0f + m, e - 25)
+                            : std::ldexp(float(m), -24);
     return h >> 15 ? -v : v;
 }
 float f32_value(uint32_t w) { return std::bit_cast<float>(w); }
@@ -98,10 +104,14 @@ Class class_of(const Operation& op, const Operands& x) {
         v[i] = d;
     }
     switch (op.kind) {
-        case Operation::sum: return class_of(add(v[0], v[1]), op.to);
-        case Operation::product: return class_of(Sum<Wide>{v[0] * v[1]}, op.to);
-        case Operation::fused: return class_of(add(Wide(v[0] * v[1]), v[2]), op.to);
-        default: return class_of(Sum<Wide>{v[0]}, op.to);
+        case Operation::sum:
+            return class_of(add(v[0], v[1]), op.to);
+        case Operation::product:
+            return class_of(Sum<Wide>{v[0] * v[1]}, op.to);
+        case Operation::fused:
+            return class_of(add(Wide(v[0] * v[1]), v[2]), op.to);
+        default:
+            return class_of(Sum<Wide>{v[0]}, op.to);
     }
 }
 
@@ -112,15 +122,21 @@ using Quad = long double;
 #endif
 
 TEST(HardwareOperands, ReachEveryClass) {
-    constexpr Operation operations[] = {
-        {"FADD", 2, f32, f32, Operation::sum},        {"FMUL", 2, f32, f32, Operation::product},
-        {"FFMA", 3, f32, f32, Operation::fused},      {"DADD", 2, f64, f64, Operation::sum},
-        {"DMUL", 2, f64, f64, Operation::product},    {"DFMA", 3, f64, f64, Operation::fused},
-        {"HADD2", 2, f16, f16, Operation::sum},       {"HMUL2", 2, f16, f16, Operation::product},
-        {"HFMA2", 3, f16, f16, Operation::fused},     {"HADD2.BF16", 2, bf16, bf16, Operation::sum},
-        {"HMUL2.BF16", 2, bf16, bf16, Operation::product}, {"HFMA2.BF16", 3, bf16, bf16, Operation::fused},
-        {"F2F.F32.F64", 1, f64, f32, Operation::conversion}, {"F2F.F16.F32", 1, f32, f16, Operation::conversion},
-        {"F2F.BF16.F32", 1, f32, bf16, Operation::conversion}};
+    constexpr Operation operations[] = {{"FADD", 2, f32, f32, Operation::sum},
+                                        {"FMUL", 2, f32, f32, Operation::product},
+                                        {"FFMA", 3, f32, f32, Operation::fused},
+                                        {"DADD", 2, f64, f64, Operation::sum},
+                                        {"DMUL", 2, f64, f64, Operation::product},
+                                        {"DFMA", 3, f64, f64, Operation::fused},
+                                        {"HADD2", 2, f16, f16, Operation::sum},
+                                        {"HMUL2", 2, f16, f16, Operation::product},
+                                        {"HFMA2", 3, f16, f16, Operation::fused},
+                                        {"HADD2.BF16", 2, bf16, bf16, Operation::sum},
+                                        {"HMUL2.BF16", 2, bf16, bf16, Operation::product},
+                                        {"HFMA2.BF16", 3, bf16, bf16, Operation::fused},
+                                        {"F2F.F32.F64", 1, f64, f32, Operation::conversion},
+                                        {"F2F.F16.F32", 1, f32, f16, Operation::conversion},
+                                        {"F2F.BF16.F32", 1, f32, bf16, Operation::conversion}};
     constexpr uint32_t warps = 2048, lanes = 32, tuples = warps * lanes;
     std::printf("of %u tuples, in percent:\n%-14s", tuples, "");
     for (const char* name : class_names) std::printf("%11s", name);
@@ -129,7 +145,8 @@ TEST(HardwareOperands, ReachEveryClass) {
         uint32_t count[classes] = {};
         for (uint32_t warp = 0; warp < warps; ++warp) {
             uint32_t pair[3];  // of registers, other ones in each warp
-            for (uint32_t i = 0; i < 3; ++i) pair[i] = static_cast<uint32_t>(mix(3 * warp + i) % (slot_registers / 2));
+            for (uint32_t i = 0; i < 3; ++i)
+                pair[i] = static_cast<uint32_t>(mix(3 * warp + i) % (slot_registers / 2));
             for (uint32_t lane = 0; lane < lanes; ++lane) {
                 Operands x;
                 for (int i = 0; i < 3; ++i) {
@@ -144,8 +161,11 @@ TEST(HardwareOperands, ReachEveryClass) {
         std::printf("\n");
         const bool overflows = op.kind != Operation::conversion || op.to.largest < op.from.largest;
         for (int c = 0; c < classes; ++c)
-            if (c != too_large || overflows) { EXPECT_GT(count[c], tuples / 10000) << op.name << ", " << class_names[c]; }
-        EXPECT_GT(count[below] + count[tie] + count[above], tuples / 20) << op.name << " hardly ever rounds";
+            if (c != too_large || overflows) {
+                EXPECT_GT(count[c], tuples / 10000) << op.name << ", " << class_names[c];
+            }
+        EXPECT_GT(count[below] + count[tie] + count[above], tuples / 20)
+            << op.name << " hardly ever rounds";
     }
 }
 

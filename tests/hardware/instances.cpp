@@ -1,8 +1,8 @@
-// Writes candidate instruction words for the hardware comparison: what our own sm_90 cubins contain,
-// and every opcode of the decoder with random fields, each varied bit by bit and kept when it decodes
-// and computes on registers, predicates and bank 0 only. Operands are moved into the registers that a
-// slot loads and stores (slots.py). Not here: which candidates a foreign disassembler accepts
-// (instances), how they run (slots.py, record.py).
+// Writes candidate instruction words for the hardware comparison: what our own sm_90 cubins
+// contain, and every opcode of the decoder with random fields, each varied bit by bit and kept when
+// it decodes and computes on registers, predicates and bank 0 only. Operands are moved into the
+// registers that a slot loads and stores (slots.py). Not here: which candidates a foreign
+// disassembler accepts (instances), how they run (slots.py, record.py).
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -21,20 +21,22 @@ namespace {
 using namespace sassemu;
 using Random = std::mt19937_64;
 
-constexpr uint32_t forbidden = SASSDEC_GROUP_BRANCH | SASSDEC_GROUP_CALL | SASSDEC_GROUP_RETURN |
-                               SASSDEC_GROUP_EXIT | SASSDEC_GROUP_BARRIER |
-                               SASSDEC_GROUP_CONVERGENCE | SASSDEC_GROUP_MEMORY |
-                               SASSDEC_GROUP_ASYNC | SASSDEC_GROUP_FENCE | SASSDEC_GROUP_TEXTURE |
-                               SASSDEC_GROUP_CACHE;
+constexpr uint32_t forbidden =
+    SASSDEC_GROUP_BRANCH | SASSDEC_GROUP_CALL | SASSDEC_GROUP_RETURN | SASSDEC_GROUP_EXIT |
+    SASSDEC_GROUP_BARRIER | SASSDEC_GROUP_CONVERGENCE | SASSDEC_GROUP_MEMORY | SASSDEC_GROUP_ASYNC |
+    SASSDEC_GROUP_FENCE | SASSDEC_GROUP_TEXTURE | SASSDEC_GROUP_CACHE;
 
 // What a slot holds still or cannot see: clocks, special registers, code addresses, scoreboards.
 const std::set<std::string> excluded = {
-    "S2R",    "S2UR",      "CS2R",     "NOP",     "BPT",     "LEPC",       "ULEPC",  "PMTRIG",
-    "YIELD",  "NANOSLEEP", "WARPSYNC", "DEPBAR",  "LDC",     "ULDC",       "BMOV",   "B2R",
-    "R2B",    "SETCTAID",  "WARPGROUP", "HGMMA",  "IGMMA",   "BGMMA",      "QGMMA",  "USETMAXREG",
-    "PREEXIT", "ACQBULK",  "GETLMEMBASE", "SETLMEMBASE", "AL2P", "SPMETADATA", "WARPGROUPSET",
-    "ENDCOLLECTIVE", "USETSHMSZ", "ISBERD", "OUT", "PIXLD", "IPA", "VILD", "KILL", "RTT", "IDE",
-    "JMXU", "BRXU", "CGAERRBAR", "ERRBAR", "LDTRAM", "RPCMOV", "VOTE_VTG", "UCGABAR_WAIT", "UCGABAR_ARV"};
+    "S2R",          "S2UR",          "CS2R",        "NOP",         "BPT",      "LEPC",
+    "ULEPC",        "PMTRIG",        "YIELD",       "NANOSLEEP",   "WARPSYNC", "DEPBAR",
+    "LDC",          "ULDC",          "BMOV",        "B2R",         "R2B",      "SETCTAID",
+    "WARPGROUP",    "HGMMA",         "IGMMA",       "BGMMA",       "QGMMA",    "USETMAXREG",
+    "PREEXIT",      "ACQBULK",       "GETLMEMBASE", "SETLMEMBASE", "AL2P",     "SPMETADATA",
+    "WARPGROUPSET", "ENDCOLLECTIVE", "USETSHMSZ",   "ISBERD",      "OUT",      "PIXLD",
+    "IPA",          "VILD",          "KILL",        "RTT",         "IDE",      "JMXU",
+    "BRXU",         "CGAERRBAR",     "ERRBAR",      "LDTRAM",      "RPCMOV",   "VOTE_VTG",
+    "UCGABAR_WAIT", "UCGABAR_ARV"};
 
 struct Bits {
     uint64_t w[2] = {0, 0};
@@ -73,7 +75,8 @@ bool wanted(const sassdec_insn& insn) {
     return true;
 }
 
-// Operands whose register number sits in bits [at+n-1:at]: those that follow when the field changes.
+// Operands whose register number sits in bits [at+n-1:at]: those that follow when the field
+// changes.
 std::vector<unsigned> operands_in(const Bits& word, unsigned at, unsigned n, uint8_t file,
                                   uint64_t one, uint64_t two) {
     Bits first = word, second = word;
@@ -97,10 +100,14 @@ uint32_t immediate(Random& random) {
         0x7f800000, 0xff800000, 0x7fc00001, 0x7f800001, 0x00000010, 0x007fffff, 0x00800000,
         0x3c003c00, 0x7c01fc00, 0x3ff00000, 0x7ff00000, 0x3f803f80, 0x55555555, 0x00003210};
     switch (random() % 4) {
-        case 0: return special[random() % std::size(special)];
-        case 1: return random() % 256;
-        case 2: return 0x3e000000 + random() % 0x04000000;
-        default: return random();
+        case 0:
+            return special[random() % std::size(special)];
+        case 1:
+            return random() % 256;
+        case 2:
+            return 0x3e000000 + random() % 0x04000000;
+        default:
+            return random();
     }
 }
 
@@ -152,7 +159,8 @@ bool settle(Bits& word, Random& random) {
         if (hit.empty()) continue;
         uint64_t index = random() % 4 ? random() % 7 : 7;
         if (insn.operand[hit[0]].access & SASSDEC_WRITE) {
-            if (index == written) index = (index + 1) % 7;  // two results in one are nobody's promise
+            if (index == written)
+                index = (index + 1) % 7;  // two results in one are nobody's promise
             if (index != 7) written = index;
         }
         word.set(at, 3, index);
@@ -201,13 +209,16 @@ void describe(const sassdec_insn& insn, Candidate& c) {
     facts.push_back("f" + form);
     for (unsigned i = 0; i < insn.field_count; ++i) {
         const std::string value = sassdec_field_text(&insn, i);
-        facts.push_back("m" + std::to_string(i) + "=" +
-                        (value.empty() ? std::to_string(std::min<unsigned>(insn.field[i], 16)) : value));
+        facts.push_back(
+            "m" + std::to_string(i) + "=" +
+            (value.empty() ? std::to_string(std::min<unsigned>(insn.field[i], 16)) : value));
     }
-    const std::string name = std::string(sassdec_mnemonic(&insn)) + "#" + std::to_string(insn.shape);
+    const std::string name =
+        std::string(sassdec_mnemonic(&insn)) + "#" + std::to_string(insn.shape);
     for (const std::string& f : facts) c.single.insert(name + f);
     for (size_t i = 0; i < facts.size(); ++i)
-        for (size_t k = i + 1; k < facts.size(); ++k) c.pairs.insert(name + facts[i] + "," + facts[k]);
+        for (size_t k = i + 1; k < facts.size(); ++k)
+            c.pairs.insert(name + facts[i] + "," + facts[k]);
 }
 
 std::set<Bits> seeds(const std::string& root) {
@@ -230,7 +241,8 @@ std::set<Bits> seeds(const std::string& root) {
     return out;
 }
 
-// A valid word of opcode `code`: random fields, with the bits that the decoder objects to drawn again.
+// A valid word of opcode `code`: random fields, with the bits that the decoder objects to drawn
+// again.
 bool invent(unsigned code, Random& random, Bits& word) {
     word.w[0] = random();
     word.w[1] = random() & random() & ((uint64_t{1} << 41) - 1);
@@ -246,7 +258,8 @@ bool invent(unsigned code, Random& random, Bits& word) {
             word.set(91, 1, code >> 12);
             continue;
         }
-        for (unsigned bit = std::max<unsigned>(insn.bad_lo, 12); bit <= std::min<unsigned>(insn.bad_hi, 104); ++bit)
+        for (unsigned bit = std::max<unsigned>(insn.bad_lo, 12);
+             bit <= std::min<unsigned>(insn.bad_hi, 104); ++bit)
             if (bit != 91) word.set(bit, 1, random() % 2);
     }
     return false;
@@ -256,7 +269,8 @@ bool invent(unsigned code, Random& random, Bits& word) {
 
 int main(int argc, char** argv) {
     if (argc != 4) {
-        std::fprintf(stderr, "usage: hardware-instances SOURCE-DIRECTORY WORDS-PER-MNEMONIC SEED\n");
+        std::fprintf(stderr,
+                     "usage: hardware-instances SOURCE-DIRECTORY WORDS-PER-MNEMONIC SEED\n");
         return 2;
     }
     const size_t per_mnemonic = std::strtoul(argv[2], nullptr, 0);
@@ -322,8 +336,10 @@ int main(int argc, char** argv) {
             ++chosen;
             single.insert(group[i].single.begin(), group[i].single.end());
             pairs.insert(group[i].pairs.begin(), group[i].pairs.end());
-            std::printf("%016llx%016llx\t%s\t%s\n", static_cast<unsigned long long>(group[i].word.w[1]),
-                        static_cast<unsigned long long>(group[i].word.w[0]), name.c_str(), group[i].text.c_str());
+            std::printf("%016llx%016llx\t%s\t%s\n",
+                        static_cast<unsigned long long>(group[i].word.w[1]),
+                        static_cast<unsigned long long>(group[i].word.w[0]), name.c_str(),
+                        group[i].text.c_str());
         };
         for (int pass = 0; pass < 2; ++pass)
             while (chosen < per_mnemonic) {
@@ -334,7 +350,8 @@ int main(int argc, char** argv) {
                     if (used[i]) continue;
                     size_t g = 0;
                     const auto& have = pass ? pairs : single;
-                    for (const std::string& f : pass ? group[i].pairs : group[i].single) g += !have.count(f);
+                    for (const std::string& f : pass ? group[i].pairs : group[i].single)
+                        g += !have.count(f);
                     if (g > gain) gain = g, best = i;
                 }
                 if (!gain) break;

@@ -1,6 +1,7 @@
-// Replays the record of warp matrix instructions (matrix_record.py): every form on generated operands, at
-// every host level, must give what the chip gave. SASSEMU_MATRIX_ALL=1 replays all blocks of warps on the
-// best level (a minute or so per core; GTEST_TOTAL_SHARDS splits it) instead of two of them.
+// Replays the record of warp matrix instructions (matrix_record.py): every form on generated
+// operands, at every host level, must give what the chip gave. SASSEMU_MATRIX_ALL=1 replays all
+// blocks of warps on the best level (a minute or so per core; GTEST_TOTAL_SHARDS splits it) instead
+// of two of them.
 #include <gtest/gtest.h>
 #include <zstd.h>
 
@@ -16,7 +17,8 @@ namespace sassemu::test {
 namespace {
 
 // The registers of the recorded words.
-constexpr unsigned d_register = 64, a_register = 32, b_register = 48, c_register = 56, e_register = 72;
+constexpr unsigned d_register = 64, a_register = 32, b_register = 48, c_register = 56,
+                   e_register = 72;
 enum Kind : uint8_t { product, sparse, movm, ldsm, stsm };
 
 struct Form {
@@ -59,7 +61,8 @@ Record read_record() {
         uint8_t head[16] = {};
         take(&f.word.lo, 8);
         take(&f.word.hi, 8);
-        f.word.set(125, 105, 15 | 7 << 5 | 7 << 8);  // no scoreboard: the record has no control bits
+        f.word.set(125, 105,
+                   15 | 7 << 5 | 7 << 8);  // no scoreboard: the record has no control bits
         take(head, 16);
         f.kind = static_cast<Kind>(head[0]);
         f.ea = static_cast<MatrixElement>(head[1]);
@@ -86,22 +89,27 @@ const Record& record() {
 uint64_t run(Machine& m, const Form& f, uint32_t warp) {
     const bool half = f.ea == element_f16;
     for (uint32_t lane = 0; lane < 32; ++lane) {
-        for (uint32_t i = 0; i < f.na; ++i) m.r(a_register + i, lane) = matrix_word(f.ea, operand_a, warp, i, lane, half);
-        for (uint32_t i = 0; i < f.nb; ++i) m.r(b_register + i, lane) = matrix_word(f.eb, operand_b, warp, i, lane, half);
-        for (uint32_t i = 0; i < f.nc; ++i) m.r(c_register + i, lane) = matrix_word(f.ec, operand_c, warp, i, lane, half);
+        for (uint32_t i = 0; i < f.na; ++i)
+            m.r(a_register + i, lane) = matrix_word(f.ea, operand_a, warp, i, lane, half);
+        for (uint32_t i = 0; i < f.nb; ++i)
+            m.r(b_register + i, lane) = matrix_word(f.eb, operand_b, warp, i, lane, half);
+        for (uint32_t i = 0; i < f.nc; ++i)
+            m.r(c_register + i, lane) = matrix_word(f.ec, operand_c, warp, i, lane, half);
         if (f.kind == sparse) m.r(e_register, lane) = matrix_metadata(f.ea, warp, lane);
         if (f.kind >= ldsm) m.r(a_register, lane) = matrix_row_address(warp, lane);
     }
     auto* shared = reinterpret_cast<uint32_t*>(m.shared());
     if (f.kind >= ldsm)
-        for (uint32_t i = 0; i < matrix_rows * 4; ++i) shared[i] = f.kind == ldsm ? matrix_shared_word(warp, i) : 0;
+        for (uint32_t i = 0; i < matrix_rows * 4; ++i)
+            shared[i] = f.kind == ldsm ? matrix_shared_word(warp, i) : 0;
     if (m.step("sm_90", f.word) != Outcome::ok) return 0;
     uint64_t h = 0;
     if (f.kind == stsm) {
         for (uint32_t i = 0; i < matrix_rows * 4; ++i) h += matrix_hash(shared[i], i, 0);
     } else {
         for (uint32_t i = 0; i < f.nd; ++i)
-            for (uint32_t lane = 0; lane < 32; ++lane) h += matrix_hash(m.r(d_register + i, lane), i, lane);
+            for (uint32_t lane = 0; lane < 32; ++lane)
+                h += matrix_hash(m.r(d_register + i, lane), i, lane);
     }
     return h;
 }
@@ -113,10 +121,11 @@ std::string difference(Machine& m, const Form& f, uint32_t warp) {
     out << std::hex << std::setfill('0');
     for (uint32_t i = 0; i < f.nd; ++i)
         for (uint32_t lane = 0; lane < 32; ++lane) {
-            const uint32_t want = f.samples[(warp * f.nd + i) * 32 + lane], got = m.r(d_register + i, lane);
+            const uint32_t want = f.samples[(warp * f.nd + i) * 32 + lane],
+                           got = m.r(d_register + i, lane);
             if (want != got) {
-                out << ": R" << std::dec << d_register + i << " lane " << lane << std::hex << " chip " << std::setw(8) << want
-                    << ", emulator " << std::setw(8) << got;
+                out << ": R" << std::dec << d_register + i << " lane " << lane << std::hex
+                    << " chip " << std::setw(8) << want << ", emulator " << std::setw(8) << got;
                 return out.str();
             }
         }
@@ -145,7 +154,8 @@ TEST_P(MatrixForm, ReplaysOnEveryLevel) {
         const size_t step = all ? 1 : f.blocks.size() / 2;
         for (size_t block = 0; block < f.blocks.size(); block += step) {
             uint64_t sum = 0;
-            for (uint32_t i = 0; i < record().block; ++i) sum += run(m, f, static_cast<uint32_t>(block * record().block + i));
+            for (uint32_t i = 0; i < record().block; ++i)
+                sum += run(m, f, static_cast<uint32_t>(block * record().block + i));
             EXPECT_EQ(sum, f.blocks[block]) << level->name << ": " << m.sass << ", block " << block;
         }
     }

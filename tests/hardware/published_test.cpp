@@ -1,5 +1,6 @@
-// Dot products that other people's GPUs computed (published/README.md), as row 0 and column 0 of a warp's
-// matrix product: a test of the architectures' parameters that owes nothing to our own record.
+// Dot products that other people's GPUs computed (published/README.md), as row 0 and column 0 of a
+// warp's matrix product: a test of the architectures' parameters that owes nothing to our own
+// record.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -29,16 +30,20 @@ TEST(PublishedVectors, EveryChipsResults) {
             ASSERT_TRUE(fields) << line;
             for (unsigned i = 0; i < 8; ++i)
                 for (unsigned lane = 0; lane < 32; ++lane)
-                    m.r(a_register + i, lane) = m.r(b_register + i, lane) = m.r(c_register + i, lane) = 0;
+                    m.r(a_register + i, lane) = m.r(b_register + i, lane) =
+                        m.r(c_register + i, lane) = 0;
             for (unsigned k = 0; k < n; ++k) {
-                const unsigned r = k / (4 * each), lane = k % (4 * each) / each, shift = 32 / each * (k % each) % 32;
+                const unsigned r = k / (4 * each), lane = k % (4 * each) / each,
+                               shift = 32 / each * (k % each) % 32;
                 m.r(a_register + 2 * r, lane) |= v[k] << shift;
                 m.r(b_register + r, lane) |= v[n + k] << shift;
             }
             m.r(c_register, 0) = v[2 * n];
-            ASSERT_EQ(m.step(arch.c_str(), Word(word.c_str())), Outcome::ok) << m.sass << m.rejection;
+            ASSERT_EQ(m.step(arch.c_str(), Word(word.c_str())), Outcome::ok)
+                << m.sass << m.rejection;
             const bool half = set.ends_with("fp16");
-            EXPECT_EQ(m.r(d_register, 0) & (half ? 0xffffu : ~0u), v[2 * n + 1]) << level->name << ": " << line;
+            EXPECT_EQ(m.r(d_register, 0) & (half ? 0xffffu : ~0u), v[2 * n + 1])
+                << level->name << ": " << line;
             ++sets[set];
         }
         EXPECT_EQ(sets.size(), 34u);

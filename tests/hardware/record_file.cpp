@@ -75,7 +75,8 @@ void get_row(Machine& m, uint32_t row, Row& out) {
     } else {
         out = {};
         const uint32_t first = (row - uniform_row) * 32;
-        for (uint32_t i = first; i < std::min(first + 32, slot_uniform); ++i) out[i - first] = m.ur(i);
+        for (uint32_t i = first; i < std::min(first + 32, slot_uniform); ++i)
+            out[i - first] = m.ur(i);
         if (first)
             for (uint32_t i = 0; i < 7; ++i) out[28] |= (m.up(i) & 1) << i;
     }
@@ -90,7 +91,8 @@ void set_row(Machine& m, uint32_t row, const Row& in) {
         }
     } else {
         const uint32_t first = (row - uniform_row) * 32;
-        for (uint32_t i = first; i < std::min(first + 32, slot_uniform); ++i) m.ur(i) = in[i - first];
+        for (uint32_t i = first; i < std::min(first + 32, slot_uniform); ++i)
+            m.ur(i) = in[i - first];
         if (first)
             for (uint32_t i = 0; i < 7; ++i) m.up(i) = in[28] >> i & 1 ? ~0u : 0;
     }
@@ -111,7 +113,8 @@ std::string operands_text(const sassdec_insn& insn, const State& before, uint32_
         if (!(o.access & SASSDEC_READ) && i) continue;
         if (o.kind == SASSDEC_OP_REG && o.file == SASSDEC_R && o.index != 255)
             for (unsigned k = 0; k < o.width && o.index + k < slot_registers; ++k)
-                out << " R" << std::dec << o.index + k << std::hex << "=" << before[o.index + k][lane];
+                out << " R" << std::dec << o.index + k << std::hex << "="
+                    << before[o.index + k][lane];
         if (o.kind == SASSDEC_OP_REG && o.file == SASSDEC_UR && o.index < slot_uniform)
             for (unsigned k = 0; k < o.width && o.index + k < slot_uniform; ++k)
                 out << " UR" << std::dec << o.index + k << std::hex << "="

@@ -12,7 +12,8 @@ namespace sassemu::test {
 
 constexpr uint8_t ran = 0, traps = 1, unstable = 2, missing = 3;
 
-// Records hold words without control bits; this is what a slot gives them: no scoreboard, the longest stall.
+// Records hold words without control bits; this is what a slot gives them: no scoreboard, the
+// longest stall.
 constexpr uint64_t quiet_control = 15 | 7 << 5 | 7 << 8;
 
 struct Recorded {

@@ -1,8 +1,9 @@
-// Replays the hardware record: every recorded word runs on the same operands at every host level, and
-// all registers, predicates and uniform registers must be what the chip made of them. What differs
-// must be exactly what known.txt lists. SASSEMU_HARDWARE_RECORD names another record (uncompressed or
-// zstd), SASSEMU_HARDWARE_KNOWN a file to write the list of differing mnemonics to,
-// SASSEMU_HARDWARE_DIFFERENCES one for every differing lane of the sampled warps on the first level.
+// Replays the hardware record: every recorded word runs on the same operands at every host level,
+// and all registers, predicates and uniform registers must be what the chip made of them. What
+// differs must be exactly what known.txt lists. SASSEMU_HARDWARE_RECORD names another record
+// (uncompressed or zstd), SASSEMU_HARDWARE_KNOWN a file to write the list of differing mnemonics
+// to, SASSEMU_HARDWARE_DIFFERENCES one for every differing lane of the sampled warps on the first
+// level.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +22,8 @@ namespace {
 
 // A machine per operand set, so that only what a word changed needs to be put back.
 struct Bench {
-    explicit Bench(const LevelTable* table, uint32_t warp) : machine(table), before(operands(warp)) {
+    explicit Bench(const LevelTable* table, uint32_t warp)
+        : machine(table), before(operands(warp)) {
         for (uint32_t row = 0; row < slot_rows; ++row) set_row(machine, row, before[row]);
         set_constants(machine);
     }
@@ -36,7 +38,8 @@ struct Result {
     std::vector<std::string> all;
 };
 
-Result compare(Bench& bench, const Recorded& w, const Record& record, uint32_t warp, bool everything) {
+Result compare(Bench& bench, const Recorded& w, const Record& record, uint32_t warp,
+               bool everything) {
     Result out;
     Machine& m = bench.machine;
     out.outcome = m.step("sm_90", w.word);
@@ -52,17 +55,19 @@ Result compare(Bench& bench, const Recorded& w, const Record& record, uint32_t w
             hash += row_hash(now, static_cast<uint8_t>(row));
         }
         if (!sampled || (!out.first.empty() && !everything) || out.outcome != Outcome::ok) continue;
-        const Row& want = listed == w.rows.end()
-                              ? bench.before[row]
-                              : w.sampled[static_cast<size_t>(listed - w.rows.begin()) * record.samples + warp];
+        const Row& want =
+            listed == w.rows.end()
+                ? bench.before[row]
+                : w.sampled[static_cast<size_t>(listed - w.rows.begin()) * record.samples + warp];
         for (uint32_t lane = 0; lane < 32; ++lane) {
             if (now[lane] == want[lane]) continue;
             const uint64_t bits[2] = {w.word.lo, w.word.hi};
             sassdec_insn insn;
             sassdec_decode(SASSDEC_SM_90, bits, 0, &insn);
             std::ostringstream text;
-            text << row_name(row, lane) << " of warp " << warp << ": chip " << std::hex << want[lane] << ", emulator "
-                 << now[lane] << ", before " << bench.before[row][lane] << ";"
+            text << row_name(row, lane) << " of warp " << warp << ": chip " << std::hex
+                 << want[lane] << ", emulator " << now[lane] << ", before "
+                 << bench.before[row][lane] << ";"
                  << operands_text(insn, bench.before, row > predicate_row ? 0 : lane);
             if (out.first.empty()) out.first = text.str();
             if (!everything) break;
@@ -151,14 +156,16 @@ TEST(HardwareRecord, ReplaysOnEveryLevel) {
                 const Result r = compare(bench, w, record, warp, leading && differences_to);
                 if (w.status == ran)
                     for (const std::string& line : r.all)
-                        differences << mnemonic_of(bench.machine.sass) << "\t" << bench.machine.sass << "\t" << line << "\n";
+                        differences << mnemonic_of(bench.machine.sass) << "\t" << bench.machine.sass
+                                    << "\t" << line << "\n";
                 runs = r.outcome == Outcome::ok;
                 if (w.status == traps) break;
                 if (!runs || r.equal || differs) continue;
                 differs = true;
                 std::ostringstream text;
-                text << table->name << ", " << bench.machine.sass << " (" << std::hex << std::setfill('0')
-                     << std::setw(16) << w.word.hi << std::setw(16) << w.word.lo << "): " << r.first;
+                text << table->name << ", " << bench.machine.sass << " (" << std::hex
+                     << std::setfill('0') << std::setw(16) << w.word.hi << std::setw(16)
+                     << w.word.lo << "): " << r.first;
                 first.emplace(mnemonic_of(bench.machine.sass), text.str());
             }
             const Machine& m = benches[0]->machine;
@@ -175,7 +182,8 @@ TEST(HardwareRecord, ReplaysOnEveryLevel) {
             if (leading) leading_runs[index] = runs;
             if (runs != leading_runs[index]) {
                 differs = true;
-                first.emplace(name, std::string(table->name) + ", " + m.sass + (runs ? " runs" : " does not run") + ", unlike on " +
+                first.emplace(name, std::string(table->name) + ", " + m.sass +
+                                        (runs ? " runs" : " does not run") + ", unlike on " +
                                         levels().front()->name);
             }
             if (differs) t.bad.insert(name);
@@ -192,19 +200,22 @@ TEST(HardwareRecord, ReplaysOnEveryLevel) {
             t.tuples += uint64_t{32} * record.warps;
         }
     }
-    std::cout << std::left << std::setw(16) << "instruction" << std::right << std::setw(9) << "variants" << std::setw(7)
-              << "words" << std::setw(10) << "executed" << std::setw(9) << "tuples" << std::setw(10) << "differing"
+    std::cout << std::left << std::setw(16) << "instruction" << std::right << std::setw(9)
+              << "variants" << std::setw(7) << "words" << std::setw(10) << "executed"
+              << std::setw(9) << "tuples" << std::setw(10) << "differing"
               << "\n";
     std::set<std::string> bad;
     for (const auto& [name, t] : tallies) {
-        std::cout << std::left << std::setw(16) << name << std::right << std::setw(9) << t.variants.size()
-                  << std::setw(7) << t.words << std::setw(10) << t.executed << std::setw(9) << t.tuples
-                  << std::setw(10) << t.differing << "\n";
+        std::cout << std::left << std::setw(16) << name << std::right << std::setw(9)
+                  << t.variants.size() << std::setw(7) << t.words << std::setw(10) << t.executed
+                  << std::setw(9) << t.tuples << std::setw(10) << t.differing << "\n";
         bad.insert(t.bad.begin(), t.bad.end());
     }
-    std::cout << record.words.size() << " words: " << executed << " executed, " << trapping << " trap on the chip (of these "
-              << trapping_runs << " run here), " << wavering << " unstable, " << lacking << " not recorded\n";
-    for (const auto& [name, count] : unable) std::cout << "cannot run: " << count << " x " << name << "\n";
+    std::cout << record.words.size() << " words: " << executed << " executed, " << trapping
+              << " trap on the chip (of these " << trapping_runs << " run here), " << wavering
+              << " unstable, " << lacking << " not recorded\n";
+    for (const auto& [name, count] : unable)
+        std::cout << "cannot run: " << count << " x " << name << "\n";
     for (const auto& [name, text] : first) std::cout << "differs: " << name << ": " << text << "\n";
     if (const char* target = std::getenv("SASSEMU_HARDWARE_KNOWN")) {
         std::ofstream out(target);

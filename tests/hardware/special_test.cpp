@@ -1,7 +1,8 @@
-// MUFU against what an H200 computed for every operand: special.bin holds a hash of each block of operands
-// (README.md). The test runs the blocks that use each coefficient of each table, and a sample of the others;
-// with SASSEMU_EXHAUSTIVE=1 all 2^32 operands of every function, on every host level; SASSEMU_EXHAUSTIVE=P/N
-// takes the blocks whose number is P modulo N, so that N processes share the work.
+// MUFU against what an H200 computed for every operand: special.bin holds a hash of each block of
+// operands (README.md). The test runs the blocks that use each coefficient of each table, and a
+// sample of the others; with SASSEMU_EXHAUSTIVE=1 all 2^32 operands of every function, on every
+// host level; SASSEMU_EXHAUSTIVE=P/N takes the blocks whose number is P modulo N, so that N
+// processes share the work.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -17,7 +18,8 @@
 namespace sassemu::test {
 namespace {
 
-constexpr const char* names[] = {"COS", "SIN", "EX2", "LG2", "RCP", "RSQ", "RCP64H", "RSQ64H", "SQRT", "TANH"};
+constexpr const char* names[] = {"COS", "SIN",    "EX2",    "LG2",  "RCP",
+                                 "RSQ", "RCP64H", "RSQ64H", "SQRT", "TANH"};
 constexpr uint32_t functions = 10, blocks = 4096, half_blocks = 16;
 constexpr uint32_t block_size = 1u << 20, half_block_size = 1u << 12;
 constexpr uint32_t wide_functions = 2;  // RCP64H and RSQ64H have no half-precision forms
@@ -42,7 +44,8 @@ std::vector<uint64_t> read_hashes() {
 // One function of one type, lowered for many registers at once: 64 warps of operands a run.
 class Unit {
   public:
-    Unit(const LevelTable* level, uint32_t function, uint32_t type) : level_(level), machine_(level), ops_(count + 1) {
+    Unit(const LevelTable* level, uint32_t function, uint32_t type)
+        : level_(level), machine_(level), ops_(count + 1) {
         machine_.launch().arch = 90;
         for (uint32_t i = 0; i < count; ++i) {
             Word word("00000000000000000000000000007308");  // MUFU R(64+i), R(i)
@@ -62,7 +65,8 @@ class Unit {
             good_ = good_ && rejection.empty();
         }
         ops_.back().guard = 7;
-        ops_.back().fn[0] = ops_.back().fn[1] = [](const Op*, Warp&, uint32_t) -> const Op* { return nullptr; };
+        ops_.back().fn[0] =
+            ops_.back().fn[1] = [](const Op*, Warp&, uint32_t) -> const Op* { return nullptr; };
     }
     bool good() const { return good_; }
 
@@ -88,26 +92,37 @@ class Unit {
     bool good_ = true;
 };
 
-// The blocks where a function uses every segment of its table, as a range of the operand's upper 12 bits.
+// The blocks where a function uses every segment of its table, as a range of the operand's upper 12
+// bits.
 struct Range {
     uint32_t first, end;
 };
 Range whole_table(uint32_t function) {
     switch (function) {
-        case 0: case 1: return {0x3e8, 0x3f0};  // a quarter of a turn
-        case 2: case 4: return {0x3f8, 0x400};  // 1 .. 2
-        case 3: return {0x3f0, 0x408};          // 1/2 .. 4
-        case 6: return {0x3ff, 0x400};
-        case 7: return {0x3ff, 0x401};
-        case 9: return {0x3b8, 0x418};          // 2^-8 .. 16
-        default: return {0x3f8, 0x408};         // 1 .. 4
+        case 0:
+        case 1:
+            return {0x3e8, 0x3f0};  // a quarter of a turn
+        case 2:
+        case 4:
+            return {0x3f8, 0x400};  // 1 .. 2
+        case 3:
+            return {0x3f0, 0x408};  // 1/2 .. 4
+        case 6:
+            return {0x3ff, 0x400};
+        case 7:
+            return {0x3ff, 0x401};
+        case 9:
+            return {0x3b8, 0x418};  // 2^-8 .. 16
+        default:
+            return {0x3f8, 0x408};  // 1 .. 4
     }
 }
 bool chosen(uint32_t function, uint32_t block, bool fast_level) {
     const Range r = whole_table(function);
     if (block >= r.first && block < r.end) return fast_level || block % 8 == 3;
     if (!fast_level) return block % 997 == function;
-    const bool limits = (block & 0x7f8) == 0 || (block & 0x7ff) == 0x7f8;  // subnormals, infinity and NaN
+    const bool limits =
+        (block & 0x7f8) == 0 || (block & 0x7ff) == 0x7f8;  // subnormals, infinity and NaN
     return limits || block % 251 == function;
 }
 
@@ -120,7 +135,8 @@ TEST(SpecialFunctions, EveryBlockHasTheHashOfTheHardware) {
     ASSERT_LT(part, parts) << "SASSEMU_EXHAUSTIVE is 1, or P/N with P below N";
     uint64_t tried = 0;
     for (const LevelTable* level : levels()) {
-        // v2 is scalar; the other levels share their source with it and run everything that is chosen.
+        // v2 is scalar; the other levels share their source with it and run everything that is
+        // chosen.
         const bool fast = level != levels().front() || levels().size() == 1;
         for (uint32_t f = 0; f < functions; ++f) {
             Unit unit(level, f, 0);
@@ -129,7 +145,8 @@ TEST(SpecialFunctions, EveryBlockHasTheHashOfTheHardware) {
                 if (exhaustive ? b % parts != part : !chosen(f, b, fast)) continue;
                 tried += block_size;
                 EXPECT_EQ(unit.hash(b << 20, block_size), want[f * blocks + b])
-                    << level->name << ": MUFU." << names[f] << " of 0x" << std::hex << b << "00000 ..";
+                    << level->name << ": MUFU." << names[f] << " of 0x" << std::hex << b
+                    << "00000 ..";
             }
         }
     }
@@ -147,8 +164,8 @@ TEST(SpecialFunctions, EveryHalfPrecisionResultIsThatOfTheHardware) {
                 ASSERT_TRUE(unit.good()) << names[f];
                 for (uint32_t b = 0; b < half_blocks; ++b, ++at)
                     EXPECT_EQ(unit.hash(b * half_block_size, half_block_size), want.at(at))
-                        << level->name << ": MUFU." << names[f] << (type == 1 ? ".F16" : ".BF16") << " of 0x" << std::hex
-                        << b << "000 ..";
+                        << level->name << ": MUFU." << names[f] << (type == 1 ? ".F16" : ".BF16")
+                        << " of 0x" << std::hex << b << "000 ..";
             }
         }
         EXPECT_EQ(at, want.size());

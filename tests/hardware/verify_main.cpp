@@ -1,7 +1,7 @@
 // Runs the words of one image on a GPU of compute capability 9.0 and in the emulator, on the same
-// operands, and compares every output bit of every warp; a line per word (TSV). What belongs here: the
-// comparison. What does not: which words, and the images (verify.py). `--self LEVEL` takes another
-// level of the emulator for the chip: it tests this program where there is no GPU.
+// operands, and compares every output bit of every warp; a line per word (TSV). What belongs here:
+// the comparison. What does not: which words, and the images (verify.py). `--self LEVEL` takes
+// another level of the emulator for the chip: it tests this program where there is no GPU.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -48,8 +48,7 @@ void read_image(const uint32_t* words, State& rows) {
     for (uint32_t lane = 0; lane < 32; ++lane)
         rows[predicate_row][lane] = words[at_predicates / 4 + lane * 4];
     for (uint32_t i = 0; i < 64; ++i)
-        rows[uniform_row + i / 32][i % 32] =
-            i == 59 || i > 60 ? 0 : words[at_uniform / 4 + i];
+        rows[uniform_row + i / 32][i % 32] = i == 59 || i > 60 ? 0 : words[at_uniform / 4 + i];
 }
 
 // The driver, found at run time; every failure ends the program with code 3.
@@ -190,9 +189,9 @@ std::string difference(const Tested& t, uint64_t warp, const State& before, cons
             sassdec_insn insn;
             sassdec_decode(SASSDEC_SM_90, bits, 0, &insn);
             std::ostringstream out;
-            out << row_name(r, lane) << " of warp " << warp << std::hex << ": chip " << chip[r][lane]
-                << ", emulator " << here[r][lane] << ", before " << before[r][lane] << ";"
-                << operands_text(insn, before, r > predicate_row ? 0 : lane);
+            out << row_name(r, lane) << " of warp " << warp << std::hex << ": chip "
+                << chip[r][lane] << ", emulator " << here[r][lane] << ", before " << before[r][lane]
+                << ";" << operands_text(insn, before, r > predicate_row ? 0 : lane);
             return out.str();
         }
     return "warp " + std::to_string(warp) + ": the hashes differ, the rows do not";
@@ -229,12 +228,14 @@ int main_of(int argc, char** argv) {
             return 2;
         }
         for (const Recorded& w : record.words)
-            if (w.status == ran) std::printf("%016llx%016llx\n", static_cast<unsigned long long>(w.word.hi),
-                                             static_cast<unsigned long long>(w.word.lo));
+            if (w.status == ran)
+                std::printf("%016llx%016llx\n", static_cast<unsigned long long>(w.word.hi),
+                            static_cast<unsigned long long>(w.word.lo));
         return 0;
     }
     if (argc % 2 == 0 || !option.count("--words")) {
-        std::cerr << "usage: hardware-verify --list RECORD | --words FILE {--image CUBIN --hash CUBIN | --self LEVEL}\n"
+        std::cerr << "usage: hardware-verify --list RECORD | --words FILE {--image CUBIN --hash "
+                     "CUBIN | --self LEVEL}\n"
                      "                       [--warps N] [--first WARP] [--threads N]\n";
         return 2;
     }
@@ -327,7 +328,8 @@ int main_of(int argc, char** argv) {
     }
     for (const auto& t : words) {
         char hex[40];
-        std::snprintf(hex, sizeof hex, "%016llx%016llx", static_cast<unsigned long long>(t->word.hi),
+        std::snprintf(hex, sizeof hex, "%016llx%016llx",
+                      static_cast<unsigned long long>(t->word.hi),
                       static_cast<unsigned long long>(t->word.lo));
         std::cout << hex << "\t" << t->sass << "\t" << t->warps * 32 << "\t" << t->mismatches;
         for (const auto& n : t->spread) std::cout << "\t" << n;

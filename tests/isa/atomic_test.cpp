@@ -1,5 +1,5 @@
-// Atomics against a model that runs the lanes one after the other on plain values: every operator and
-// type, on global, generic and shared memory, with and without collisions, at every host level.
+// Atomics against a model that runs the lanes one after the other on plain values: every operator
+// and type, on global, generic and shared memory, with and without collisions, at every host level.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -40,16 +40,26 @@ uint64_t model(Do what, Kind kind, uint64_t old, uint64_t v, uint64_t swap) {
     const bool is_signed = kind == s32 || kind == s64;
     const bool less = is_signed ? sign(v) < sign(old) : v < old;
     switch (what) {
-        case add: return (old + v) & mask;
-        case min: return less ? v : old;
-        case max: return less || v == old ? old : v;
-        case inc: return old >= v ? 0 : old + 1;
-        case dec: return old == 0 || old > v ? v : old - 1;
-        case and_: return old & v;
-        case or_: return old | v;
-        case xor_: return old ^ v;
-        case exch: return v;
-        case cas: return old == v ? swap : old;
+        case add:
+            return (old + v) & mask;
+        case min:
+            return less ? v : old;
+        case max:
+            return less || v == old ? old : v;
+        case inc:
+            return old >= v ? 0 : old + 1;
+        case dec:
+            return old == 0 || old > v ? v : old - 1;
+        case and_:
+            return old & v;
+        case or_:
+            return old | v;
+        case xor_:
+            return old ^ v;
+        case exch:
+            return v;
+        case cas:
+            return old == v ? swap : old;
     }
     return old;
 }
@@ -254,7 +264,8 @@ TEST_P(Atomics, GenericPredicate) {
         uint64_t base;
         std::byte* host = m.allocate(256, base);
         for (unsigned lane = 0; lane < 32; ++lane) {
-            m.set64(4, lane, lane % 3 ? base + lane * 4 : window_base(shared_window_high) + lane * 4);
+            m.set64(4, lane,
+                    lane % 3 ? base + lane * 4 : window_base(shared_window_high) + lane * 4);
             m.r(8, lane) = 0x3c003c00;  // 1.0, 1.0
         }
         m.p(0) = 0xffff0000u;
@@ -274,7 +285,8 @@ TEST_P(Atomics, GenericPredicate) {
     }
 }
 
-// What the L2 of an H200 made of every pair of eight values: red.global.add; row = old value, column = added.
+// What the L2 of an H200 made of every pair of eight values: red.global.add; row = old value,
+// column = added.
 TEST(AtomicSums, SpecialValuesAsOnTheChip) {
     struct Table {
         AtomicType type;
@@ -285,46 +297,78 @@ TEST(AtomicSums, SpecialValuesAsOnTheChip) {
         {AtomicType::f64,
          {0x7ff8000000001234, 0xfff8000000005678, 0x7ff4000000000abc, 0xfff4000000000def,
           0x7ff0000000000000, 0xfff0000000000000, 0x3ff0000000000000, 0x0000000000000001},
-         {{0x7ff8000000001234, 0xfff8000000005678, 0x7ff4000000000abc, 0xfff4000000000def, 0x7ff8000000001234, 0x7ff8000000001234, 0x7ff8000000001234, 0x7ff8000000001234},
-            {0x7ff8000000001234, 0xfff8000000005678, 0x7ff4000000000abc, 0xfff4000000000def, 0xfff8000000005678, 0xfff8000000005678, 0xfff8000000005678, 0xfff8000000005678},
-            {0x7ff8000000001234, 0xfff8000000005678, 0x7ff4000000000abc, 0xfff4000000000def, 0x7ff4000000000abc, 0x7ff4000000000abc, 0x7ff4000000000abc, 0x7ff4000000000abc},
-            {0x7ff8000000001234, 0xfff8000000005678, 0x7ff4000000000abc, 0xfff4000000000def, 0xfff4000000000def, 0xfff4000000000def, 0xfff4000000000def, 0xfff4000000000def},
-            {0x7ff8000000001234, 0xfff8000000005678, 0x7ff4000000000abc, 0xfff4000000000def, 0x7ff0000000000000, 0xfff8000000000000, 0x7ff0000000000000, 0x7ff0000000000000},
-            {0x7ff8000000001234, 0xfff8000000005678, 0x7ff4000000000abc, 0xfff4000000000def, 0xfff8000000000000, 0xfff0000000000000, 0xfff0000000000000, 0xfff0000000000000},
-            {0x7ff8000000001234, 0xfff8000000005678, 0x7ff4000000000abc, 0xfff4000000000def, 0x7ff0000000000000, 0xfff0000000000000, 0x4000000000000000, 0x3ff0000000000000},
-            {0x7ff8000000001234, 0xfff8000000005678, 0x7ff4000000000abc, 0xfff4000000000def, 0x7ff0000000000000, 0xfff0000000000000, 0x3ff0000000000000, 0x0000000000000002}}},
+         {{0x7ff8000000001234, 0xfff8000000005678, 0x7ff4000000000abc, 0xfff4000000000def,
+           0x7ff8000000001234, 0x7ff8000000001234, 0x7ff8000000001234, 0x7ff8000000001234},
+          {0x7ff8000000001234, 0xfff8000000005678, 0x7ff4000000000abc, 0xfff4000000000def,
+           0xfff8000000005678, 0xfff8000000005678, 0xfff8000000005678, 0xfff8000000005678},
+          {0x7ff8000000001234, 0xfff8000000005678, 0x7ff4000000000abc, 0xfff4000000000def,
+           0x7ff4000000000abc, 0x7ff4000000000abc, 0x7ff4000000000abc, 0x7ff4000000000abc},
+          {0x7ff8000000001234, 0xfff8000000005678, 0x7ff4000000000abc, 0xfff4000000000def,
+           0xfff4000000000def, 0xfff4000000000def, 0xfff4000000000def, 0xfff4000000000def},
+          {0x7ff8000000001234, 0xfff8000000005678, 0x7ff4000000000abc, 0xfff4000000000def,
+           0x7ff0000000000000, 0xfff8000000000000, 0x7ff0000000000000, 0x7ff0000000000000},
+          {0x7ff8000000001234, 0xfff8000000005678, 0x7ff4000000000abc, 0xfff4000000000def,
+           0xfff8000000000000, 0xfff0000000000000, 0xfff0000000000000, 0xfff0000000000000},
+          {0x7ff8000000001234, 0xfff8000000005678, 0x7ff4000000000abc, 0xfff4000000000def,
+           0x7ff0000000000000, 0xfff0000000000000, 0x4000000000000000, 0x3ff0000000000000},
+          {0x7ff8000000001234, 0xfff8000000005678, 0x7ff4000000000abc, 0xfff4000000000def,
+           0x7ff0000000000000, 0xfff0000000000000, 0x3ff0000000000000, 0x0000000000000002}}},
         {AtomicType::f32,
          {0x7fc01234, 0xffc05678, 0x7fa00abc, 0xffa00def, 0x7f800000, 0xff800000, 1, 0x80000003},
-         {{0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff},
-            {0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff},
-            {0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff},
-            {0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff},
-            {0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7f800000, 0x7fffffff, 0x7f800000, 0x7f800000},
-            {0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0xff800000, 0xff800000, 0xff800000},
-            {0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7f800000, 0xff800000, 0x00000000, 0x00000000},
-            {0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7f800000, 0xff800000, 0x00000000, 0x80000000}}},
+         {{0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff,
+           0x7fffffff},
+          {0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff,
+           0x7fffffff},
+          {0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff,
+           0x7fffffff},
+          {0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff,
+           0x7fffffff},
+          {0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7f800000, 0x7fffffff, 0x7f800000,
+           0x7f800000},
+          {0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0xff800000, 0xff800000,
+           0xff800000},
+          {0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7f800000, 0xff800000, 0x00000000,
+           0x00000000},
+          {0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7fffffff, 0x7f800000, 0xff800000, 0x00000000,
+           0x80000000}}},
         {AtomicType::f16x2,
          {0x7e017e01, 0xfe01fe02, 0x7d017d01, 0xfd017d02, 0x7c007c00, 0xfc00fc00, 0x00010001,
           0x80038000},
-         {{0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff},
-            {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff},
-            {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff},
-            {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff},
-            {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7c007c00, 0x7fff7fff, 0x7c007c00, 0x7c007c00},
-            {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0xfc00fc00, 0xfc00fc00, 0xfc00fc00},
-            {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7c007c00, 0xfc00fc00, 0x00020002, 0x80020001},
-            {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7c007c00, 0xfc00fc00, 0x80020001, 0x80068000}}},
+         {{0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff,
+           0x7fff7fff},
+          {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff,
+           0x7fff7fff},
+          {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff,
+           0x7fff7fff},
+          {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff,
+           0x7fff7fff},
+          {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7c007c00, 0x7fff7fff, 0x7c007c00,
+           0x7c007c00},
+          {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0xfc00fc00, 0xfc00fc00,
+           0xfc00fc00},
+          {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7c007c00, 0xfc00fc00, 0x00020002,
+           0x80020001},
+          {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7c007c00, 0xfc00fc00, 0x80020001,
+           0x80068000}}},
         {AtomicType::bf16x2,
          {0x7fc17fc1, 0xffc1ffc2, 0x7fa17fa1, 0xffa17fa2, 0x7f807f80, 0xff80ff80, 0x00010001,
           0x80038000},
-         {{0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff},
-            {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff},
-            {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff},
-            {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff},
-            {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7f807f80, 0x7fff7fff, 0x7f807f80, 0x7f807f80},
-            {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0xff80ff80, 0xff80ff80, 0xff80ff80},
-            {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7f807f80, 0xff80ff80, 0x00020002, 0x80020001},
-            {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7f807f80, 0xff80ff80, 0x80020001, 0x80068000}}},
+         {{0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff,
+           0x7fff7fff},
+          {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff,
+           0x7fff7fff},
+          {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff,
+           0x7fff7fff},
+          {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff,
+           0x7fff7fff},
+          {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7f807f80, 0x7fff7fff, 0x7f807f80,
+           0x7f807f80},
+          {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0xff80ff80, 0xff80ff80,
+           0xff80ff80},
+          {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7f807f80, 0xff80ff80, 0x00020002,
+           0x80020001},
+          {0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7fff7fff, 0x7f807f80, 0xff80ff80, 0x80020001,
+           0x80068000}}},
     };
     for (const Table& t : tables)
         for (int i = 0; i < 8; ++i)

@@ -11,7 +11,10 @@ using typed::FloatFormat;
 using typed::IntFormat;
 
 Format format_of(FloatFormat f) {
-    return f == FloatFormat::F16 ? f16 : f == FloatFormat::F32 ? f32 : f == FloatFormat::F64 ? f64 : bf16;
+    return f == FloatFormat::F16   ? f16
+           : f == FloatFormat::F32 ? f32
+           : f == FloatFormat::F64 ? f64
+                                   : bf16;
 }
 // The source's bits in its format, with the signs and the flush of the instruction.
 template <class T>
@@ -21,7 +24,8 @@ uint64_t float_source(const Lane& l, const T& i, FloatFormat from) {
     if (from == FloatFormat::F32) v = static_cast<uint32_t>(v);
     if (from == FloatFormat::F16 || from == FloatFormat::BF16)
         v = (i.half == typed::HalfSelect::H1 ? v >> 16 : v) & 0xffff;
-    // As measured on an H200: |x| and -x leave a NaN alone, where it shows; .FTZ flushes all formats.
+    // As measured on an H200: |x| and -x leave a NaN alone, where it shows; .FTZ flushes all
+    // formats.
     if (!is_nan(f, v)) v = modified(f, v, i.b.abs, i.b.neg);
     return flushed(f, v, i.ftz);
 }
@@ -88,13 +92,15 @@ struct Model {
         if (bits == 8) v >>= byte * 8;
         if (bits == 16) v >>= half * 16;
         const Format to = format_of(i.dst);
-        const __int128 n = is_signed(i.src) ? static_cast<int64_t>(v << (64 - bits)) >> (64 - bits)
-                                            : static_cast<__int128>(v << (64 - bits) >> (64 - bits));
+        const __int128 n = is_signed(i.src)
+                               ? static_cast<int64_t>(v << (64 - bits)) >> (64 - bits)
+                               : static_cast<__int128>(v << (64 - bits) >> (64 - bits));
         const uint64_t r = n ? rounded(to, static_cast<Quad>(n), 0, mode) : 0;
         set_result(l, i.d, i.dst == FloatFormat::F64, r);
     }
     void operator()(const Lane& l, const typed::I2f& i) const {
-        from_integer(l, i, static_cast<int>(i.byte), static_cast<int>(i.half), static_cast<int>(i.rnd));
+        from_integer(l, i, static_cast<int>(i.byte), static_cast<int>(i.half),
+                     static_cast<int>(i.rnd));
     }
     void operator()(const Lane& l, const typed::I2fp& i) const { from_integer(l, i, 0, 0, i.rnd); }
     void operator()(const Lane& l, const typed::Frnd& i) const {
@@ -126,8 +132,10 @@ struct Model {
         const uint32_t v = l.src(i.b);
         const Format tf32{8, 10, 0x3ffff};
         uint64_t r = converted(f32, tf32, v, static_cast<int>(i.rnd)) << 13;
-        if (is_nan(f32, v)) r = 0x7fffe000;
-        else if (i.relu && v >> 31) r = 0;
+        if (is_nan(f32, v))
+            r = 0x7fffe000;
+        else if (i.relu && v >> 31)
+            r = 0;
         l.set(i.d, static_cast<uint32_t>(r));
     }
     void operator()(const Lane& l, const typed::F2ip& i) const {
@@ -136,7 +144,8 @@ struct Model {
             const uint32_t v = l.src(k ? i.a : i.b);
             const __int128 low = i.dst && !i.relu ? -128 : 0, high = i.dst ? 127 : 255;
             __int128 n = i.ntz || (i.relu && i.dst) ? 0 : 0x80;
-            if (is_infinite(f32, v)) n = v >> 31 ? low : high;
+            if (is_infinite(f32, v))
+                n = v >> 31 ? low : high;
             else if (!is_nan(f32, v)) {
                 const Quad x = value(f32, v);
                 n = x > 1000 ? high : x < -1000 ? low : std::clamp(integral(x, i.rnd), low, high);
@@ -153,55 +162,170 @@ TEST_P(ConversionWords, EveryFormAgreesWithTheModelAtEveryLevel) {
 }
 // Bits 86:84 and 77:75 choose formats, 61:60 the half or byte, 80:77 rounding and flush.
 const Entry entries[] = {
-    {"F2F from f32", "sm_90", "00000000002008000000000200007304", {rrr, rcr, rur},
-     {80, 78, 63, 62}, false},
-    {"F2F to bf16", "sm_90", "00000000002020000000000200007304", {rrr, rur}, {80, 78, 63, 62}, false},
-    {"F2F from f16", "sm_90", "00000000001010000000000200007304", {rrr, rur},
-     {80, 78, 63, 62, 60, 60}, false},
-    {"F2F from bf16", "sm_90", "00000000004008000000000200007304", {rrr, rur},
-     {80, 78, 63, 62, 60, 60}, false},
-    {"F2F to f64", "sm_90", "00000000002018000000000200007310", {rrr, rur}, {80, 78, 63, 62}, false},
-    {"F2F f16 to f64", "sm_90", "00000000001018000000000200007310", {rrr, rur},
-     {80, 78, 63, 62, 60, 60}, false},
-    {"F2F f64 to f32", "sm_90", "00000000003010000000000200007310", {rrr, rcr, rur},
-     {80, 78, 63, 62}, false},
-    {"F2F f64 to f16", "sm_90", "00000000003008000000000200007310", {rrr, rur},
-     {80, 78, 63, 62}, false},
-    {"F2F f64 to bf16", "sm_90", "00000000003020000000000200007310", {rrr, rur},
-     {80, 78, 63, 62}, false},
-    {"F2I f32", "sm_90", "00000000002031000000000200007305", {rrr, rcr, rur},
-     {80, 75, 72, 72, 63, 62}, false},
-    {"F2I f16", "sm_90", "00000000001031000000000200007305", {rrr, rur},
-     {80, 75, 72, 72, 63, 62, 60, 60}, false},
-    {"F2I f64", "sm_90", "00000000003019000000000200007311", {rrr, rcr, rur},
-     {80, 75, 72, 72, 63, 62}, false},
-    {"F2I f32 wide", "sm_90", "00000000002019000000000200007311", {rrr, rur},
-     {80, 77, 72, 72, 63, 62}, false},
-    {"I2F s32", "sm_90", "00000000002014000000000200007306", {rrr, rcr, rur}, {79, 78, 74, 74}, false},
+    {"F2F from f32",
+     "sm_90",
+     "00000000002008000000000200007304",
+     {rrr, rcr, rur},
+     {80, 78, 63, 62},
+     false},
+    {"F2F to bf16",
+     "sm_90",
+     "00000000002020000000000200007304",
+     {rrr, rur},
+     {80, 78, 63, 62},
+     false},
+    {"F2F from f16",
+     "sm_90",
+     "00000000001010000000000200007304",
+     {rrr, rur},
+     {80, 78, 63, 62, 60, 60},
+     false},
+    {"F2F from bf16",
+     "sm_90",
+     "00000000004008000000000200007304",
+     {rrr, rur},
+     {80, 78, 63, 62, 60, 60},
+     false},
+    {"F2F to f64",
+     "sm_90",
+     "00000000002018000000000200007310",
+     {rrr, rur},
+     {80, 78, 63, 62},
+     false},
+    {"F2F f16 to f64",
+     "sm_90",
+     "00000000001018000000000200007310",
+     {rrr, rur},
+     {80, 78, 63, 62, 60, 60},
+     false},
+    {"F2F f64 to f32",
+     "sm_90",
+     "00000000003010000000000200007310",
+     {rrr, rcr, rur},
+     {80, 78, 63, 62},
+     false},
+    {"F2F f64 to f16",
+     "sm_90",
+     "00000000003008000000000200007310",
+     {rrr, rur},
+     {80, 78, 63, 62},
+     false},
+    {"F2F f64 to bf16",
+     "sm_90",
+     "00000000003020000000000200007310",
+     {rrr, rur},
+     {80, 78, 63, 62},
+     false},
+    {"F2I f32",
+     "sm_90",
+     "00000000002031000000000200007305",
+     {rrr, rcr, rur},
+     {80, 75, 72, 72, 63, 62},
+     false},
+    {"F2I f16",
+     "sm_90",
+     "00000000001031000000000200007305",
+     {rrr, rur},
+     {80, 75, 72, 72, 63, 62, 60, 60},
+     false},
+    {"F2I f64",
+     "sm_90",
+     "00000000003019000000000200007311",
+     {rrr, rcr, rur},
+     {80, 75, 72, 72, 63, 62},
+     false},
+    {"F2I f32 wide",
+     "sm_90",
+     "00000000002019000000000200007311",
+     {rrr, rur},
+     {80, 77, 72, 72, 63, 62},
+     false},
+    {"I2F s32",
+     "sm_90",
+     "00000000002014000000000200007306",
+     {rrr, rcr, rur},
+     {79, 78, 74, 74},
+     false},
     {"I2F f16", "sm_90", "00000000002008000000000200007306", {rrr, rur}, {79, 78, 74, 74}, false},
     {"I2F bf16", "sm_90", "00000000002020000000000200007306", {rrr, rur}, {79, 78, 74, 74}, false},
-    {"I2F s16", "sm_90", "00000000001014000000000200007306", {rrr, rur}, {79, 78, 74, 74, 60, 60},
+    {"I2F s16",
+     "sm_90",
+     "00000000001014000000000200007306",
+     {rrr, rur},
+     {79, 78, 74, 74, 60, 60},
      false},
-    {"I2F s8", "sm_90", "00000000000014000000000200007306", {rrr, rur}, {79, 78, 74, 74, 61, 60},
+    {"I2F s8",
+     "sm_90",
+     "00000000000014000000000200007306",
+     {rrr, rur},
+     {79, 78, 74, 74, 61, 60},
      false},
-    {"I2F s64", "sm_90", "00000000003010000000000200007312", {rrr, rcr, rur}, {79, 78, 74, 74}, false},
-    {"I2F s64 f64", "sm_90", "00000000003018000000000200007312", {rrr, rur}, {79, 78, 74, 74}, false},
-    {"I2F s64 bf16", "sm_90", "00000000003020000000000200007312", {rrr, rur}, {79, 78, 74, 74}, false},
-    {"I2F s32 f64", "sm_90", "00000000002018000000000200007312", {rrr, rur}, {79, 78, 74, 74}, false},
-    {"I2FP", "sm_90", "00000000002014000000000200007245", {rrr, rir, rcr, rur},
-     {79, 78, 74, 74}, false},
-    {"FRND f32", "sm_90", "00000000002010000000000200007307", {rrr, rcr, rur}, {80, 78, 63, 62},
+    {"I2F s64",
+     "sm_90",
+     "00000000003010000000000200007312",
+     {rrr, rcr, rur},
+     {79, 78, 74, 74},
      false},
-    {"FRND f16", "sm_90", "00000000001008000000000200007307", {rrr, rur}, {80, 78, 63, 62, 60, 60},
+    {"I2F s64 f64",
+     "sm_90",
+     "00000000003018000000000200007312",
+     {rrr, rur},
+     {79, 78, 74, 74},
      false},
-    {"FRND f64", "sm_90", "00000000003018000000000200007313", {rrr, rcr, rur}, {80, 78, 63, 62},
+    {"I2F s64 bf16",
+     "sm_90",
+     "00000000003020000000000200007312",
+     {rrr, rur},
+     {79, 78, 74, 74},
      false},
-    {"F2FP pack", "sm_90", "0000000000000000000000020000723e", {rrr, rir, rcr, rur},
-     {80, 79, 77, 75}, false},
-    {"F2FP tf32", "sm_90", "0000000002405000000000020000723e", {rrr, rir, rur}, {80, 79, 75, 75},
+    {"I2F s32 f64",
+     "sm_90",
+     "00000000002018000000000200007312",
+     {rrr, rur},
+     {79, 78, 74, 74},
+     false},
+    {"I2FP",
+     "sm_90",
+     "00000000002014000000000200007245",
+     {rrr, rir, rcr, rur},
+     {79, 78, 74, 74},
+     false},
+    {"FRND f32",
+     "sm_90",
+     "00000000002010000000000200007307",
+     {rrr, rcr, rur},
+     {80, 78, 63, 62},
+     false},
+    {"FRND f16",
+     "sm_90",
+     "00000000001008000000000200007307",
+     {rrr, rur},
+     {80, 78, 63, 62, 60, 60},
+     false},
+    {"FRND f64",
+     "sm_90",
+     "00000000003018000000000200007313",
+     {rrr, rcr, rur},
+     {80, 78, 63, 62},
+     false},
+    {"F2FP pack",
+     "sm_90",
+     "0000000000000000000000020000723e",
+     {rrr, rir, rcr, rur},
+     {80, 79, 77, 75},
+     false},
+    {"F2FP tf32",
+     "sm_90",
+     "0000000002405000000000020000723e",
+     {rrr, rir, rur},
+     {80, 79, 75, 75},
      false},
     {"F2IP", "sm_90", "00000000000014040000000200007243", {rrr, rir, rcr, rur}, {76, 74, 72, 72}},
-    {"F2IP trunc", "sm_90", "000000000000d4040000000200007243", {rrr, rir, rcr, rur}, {76, 74, 72, 72}},
+    {"F2IP trunc",
+     "sm_90",
+     "000000000000d4040000000200007243",
+     {rrr, rir, rcr, rur},
+     {76, 74, 72, 72}},
 };
 INSTANTIATE_TEST_SUITE_P(Isa, ConversionWords, ::testing::ValuesIn(entries),
                          [](const auto& i) { return test_name(i.param.name); });
@@ -237,8 +361,12 @@ uint32_t run_pack(const LevelTable* level, const char* word, uint32_t a, uint32_
     return m.r(6, 3);
 }
 TEST(Conversion, PackingToFp8RoundsToNearestAndSaturates) {
-    const char* const to_e4m3 = "000fe4000480700400" "00005d5a06723e";
-    const char* const to_e5m2 = "000fe4000480600400" "00005d5a06723e";
+    const char* const to_e4m3 =
+        "000fe4000480700400"
+        "00005d5a06723e";
+    const char* const to_e5m2 =
+        "000fe4000480600400"
+        "00005d5a06723e";
     std::mt19937 rng(8);
     for (const LevelTable* level : levels()) {
         for (int round = 0; round < 300; ++round) {

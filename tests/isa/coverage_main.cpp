@@ -1,6 +1,6 @@
-// Which instruction words have a behaviour: reads lines `ARCH<TAB>32 hex digits`, writes `ARCH`, the
-// mnemonic with its modifiers, and `yes` or the reason why not, separated by tabs. What belongs here:
-// asking the lowering. What does not: which words (coverage.py).
+// Which instruction words have a behaviour: reads lines `ARCH<TAB>32 hex digits`, writes `ARCH`,
+// the mnemonic with its modifiers, and `yes` or the reason why not, separated by tabs. What belongs
+// here: asking the lowering. What does not: which words (coverage.py).
 #include <iostream>
 
 #include "tests/isa/harness.hpp"
@@ -46,7 +46,8 @@ int main() {
             request.rejection = &rejection;
             level->lower(request);
         }
-        std::cout << arch << "\t" << name << "\t" << (rejection.empty() ? "yes" : rejection) << "\n";
+        std::cout << arch << "\t" << name << "\t" << (rejection.empty() ? "yes" : rejection)
+                  << "\n";
     }
     return 0;
 }

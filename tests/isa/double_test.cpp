@@ -5,8 +5,8 @@
 namespace sassemu::test {
 namespace {
 
-// As measured on an H200: |x| and -x leave a NaN alone; a NaN result is the first NaN among b, c, a,
-// quieted, and the default one has its sign set.
+// As measured on an H200: |x| and -x leave a NaN alone; a NaN result is the first NaN among b, c,
+// a, quieted, and the default one has its sign set.
 uint64_t operand(const Lane& l, const typed::Src& s) {
     const uint64_t v = l.src64(s);
     return is_nan(f64, v) ? v : modified(f64, v, s.abs, s.neg);
@@ -73,16 +73,29 @@ TEST_P(DoubleWords, EveryFormAgreesWithTheModelAtEveryLevel) {
 }
 const Entry entries[] = {
     {"DADD", "sm_80", "00000000000000040000000200007229", {rrr, rri, rrc, rru}, {79, 78, 75, 72}},
-    {"DMUL", "sm_80", "00000000000000000000000200007228", {rrr, rir, rcr, rur},
-     {79, 78, 73, 72, 63, 62}, false},
-    {"DFMA", "sm_80", "0000000000000004000000020000722b", {rrr, rri, rrc, rir, rcr, rur, rru},
+    {"DMUL",
+     "sm_80",
+     "00000000000000000000000200007228",
+     {rrr, rir, rcr, rur},
+     {79, 78, 73, 72, 63, 62},
+     false},
+    {"DFMA",
+     "sm_80",
+     "0000000000000004000000020000722b",
+     {rrr, rri, rrc, rir, rcr, rur, rru},
      {79, 78, 75, 72, 63, 62}},
-    {"DSETP", "sm_80", "0000000003f0000000000002" "0000722a", {rrr, rri, rrc, rru},
-     {90, 72, 63, 62}, false},
+    {"DSETP",
+     "sm_80",
+     "0000000003f0000000000002"
+     "0000722a",
+     {rrr, rri, rrc, rru},
+     {90, 72, 63, 62},
+     false},
 };
 // Random operands are hardly ever equal.
 TEST(DoubleTies, CountAsTheMinimumOnly) {
-    const uint64_t values[] = {0x3e74db743e74db77, 0xde16851d00000000, 0x000fffffffffffff, 0, 1ull << 63};
+    const uint64_t values[] = {0x3e74db743e74db77, 0xde16851d00000000, 0x000fffffffffffff, 0,
+                               1ull << 63};
     for (const LevelTable* level : levels())
         for (const uint64_t value : values)
             for (const bool max : {false, true}) {
@@ -91,8 +104,9 @@ TEST(DoubleTies, CountAsTheMinimumOnly) {
                     m.set64(12, lane, value);
                     m.set64(14, lane, value);
                 }
-                const Word word(max ? "03ffde000390f0000000000e0c00722a"   // DSETP.MAX.AND P0, P1, R12, R14, PT
-                                    : "03ffde00039000000000000e0c00722a");  // DSETP.MIN.AND
+                const Word word(
+                    max ? "03ffde000390f0000000000e0c00722a"  // DSETP.MAX.AND P0, P1, R12, R14, PT
+                        : "03ffde00039000000000000e0c00722a");  // DSETP.MIN.AND
                 ASSERT_EQ(m.step("sm_90", word), Outcome::ok);
                 EXPECT_EQ(m.p(0), max ? 0u : ~0u) << level->name << std::hex << value;
             }

@@ -1,4 +1,5 @@
-// fp32 arithmetic, comparison and selection against exact models, on shuffled words, at every level.
+// fp32 arithmetic, comparison and selection against exact models, on shuffled words, at every
+// level.
 #include "tests/isa/float_model.hpp"
 #include "tests/isa/random_words.hpp"
 
@@ -43,8 +44,8 @@ struct Model {
             const uint64_t x = converted(f32, f64, flushed(f32, a, ftz), 0);
             const uint64_t y = converted(f32, f64, flushed(f32, b, ftz), 0);
             const uint64_t s = static_cast<uint64_t>(1023 + e) << 52;
-            const uint64_t p = multiply_add(f64, multiply_add(f64, x, s, 0, 0, false, true), y, 0, 0,
-                                            false, true);
+            const uint64_t p =
+                multiply_add(f64, multiply_add(f64, x, s, 0, 0, false, true), y, 0, 0, false, true);
             r = flushed(f32, converted(f64, f32, p, static_cast<int>(i.rnd)), ftz);
         }
         if (fmz && (zero_after_flush(a) || zero_after_flush(b))) r = 0;
@@ -54,8 +55,7 @@ struct Model {
         uint32_t a = operand(l, i.a), b = operand(l, i.b);
         const bool fmz = i.fmz == typed::Fmz::FMZ, ftz = fmz || i.fmz == typed::Fmz::FTZ;
         if (fmz && (zero_after_flush(a) || zero_after_flush(b))) a = b = 0;
-        const uint64_t r =
-            multiply_add(f32, a, b, operand(l, i.c), static_cast<int>(i.rnd), ftz);
+        const uint64_t r = multiply_add(f32, a, b, operand(l, i.c), static_cast<int>(i.rnd), ftz);
         l.set(i.d, static_cast<uint32_t>(i.sat ? saturated(f32, r) : r));
     }
     void operator()(const Lane& l, const typed::Fmnmx& i) const {
@@ -91,23 +91,55 @@ TEST_P(FloatWords, EveryFormAgreesWithTheModelAtEveryLevel) {
     check_forms(GetParam(), 120, Model());
 }
 const Entry entries[] = {
-    {"FADD", "sm_80", "00000000000000000000000200007221", {rrr, rri, rrc, rru},
-     {80, 77, 73, 72, 63, 62}, false},
+    {"FADD",
+     "sm_80",
+     "00000000000000000000000200007221",
+     {rrr, rri, rrc, rru},
+     {80, 77, 73, 72, 63, 62},
+     false},
     {"FSWZADD", "sm_80", "00000000000000040000000002007822", {rir}, {80, 77}},
-    {"FMUL", "sm_80", "00000000004000000000000200007220", {rrr, rir, rcr, rur},
-     {86, 84, 80, 76, 73, 72, 63, 62}, false},
-    {"FMUL plain", "sm_80", "00000000004000000000000200007220", {rrr, rir, rcr, rur},
-     {80, 76, 73, 72, 63, 62}, false},
-    {"FFMA", "sm_80", "00000000000000040000000200007223", {rrr, rri, rrc, rir, rcr, rur, rru},
+    {"FMUL",
+     "sm_80",
+     "00000000004000000000000200007220",
+     {rrr, rir, rcr, rur},
+     {86, 84, 80, 76, 73, 72, 63, 62},
+     false},
+    {"FMUL plain",
+     "sm_80",
+     "00000000004000000000000200007220",
+     {rrr, rir, rcr, rur},
+     {80, 76, 73, 72, 63, 62},
+     false},
+    {"FFMA",
+     "sm_80",
+     "00000000000000040000000200007223",
+     {rrr, rri, rrc, rir, rcr, rur, rru},
      {80, 72, 63, 62}},
-    {"FMNMX", "sm_86", "00000000038000000000000200007209", {rrr, rir, rcr, rur},
-     {82, 80, 90, 87, 73, 72, 63, 62}, false},
-    {"FSEL", "sm_80", "00000000038000000000000200007208", {rrr, rir, rcr, rur},
-     {80, 80, 90, 87, 73, 72, 63, 62}, false},
-    {"FSETP", "sm_80", "0000000003f000000000000200" "00720b", {rrr, rir, rcr, rur},
-     {90, 72, 63, 62}, false},
-    {"FSET", "sm_80", "0000000003800000000000020000720a", {rrr, rir, rcr, rur},
-     {90, 87, 80, 72, 63, 62}, false},
+    {"FMNMX",
+     "sm_86",
+     "00000000038000000000000200007209",
+     {rrr, rir, rcr, rur},
+     {82, 80, 90, 87, 73, 72, 63, 62},
+     false},
+    {"FSEL",
+     "sm_80",
+     "00000000038000000000000200007208",
+     {rrr, rir, rcr, rur},
+     {80, 80, 90, 87, 73, 72, 63, 62},
+     false},
+    {"FSETP",
+     "sm_80",
+     "0000000003f000000000000200"
+     "00720b",
+     {rrr, rir, rcr, rur},
+     {90, 72, 63, 62},
+     false},
+    {"FSET",
+     "sm_80",
+     "0000000003800000000000020000720a",
+     {rrr, rir, rcr, rur},
+     {90, 87, 80, 72, 63, 62},
+     false},
 };
 INSTANTIATE_TEST_SUITE_P(Isa, FloatWords, ::testing::ValuesIn(entries),
                          [](const auto& i) { return test_name(i.param.name); });

@@ -175,24 +175,62 @@ TEST_P(HalfWords, EveryFormAgreesWithTheModelAtEveryLevel) {
 }
 // Bits 63:60 and 75:72 hold signs and half selections; 85 chooses bf16, 78 the fp32 result.
 const Entry entries[] = {
-    {"HADD2", "sm_90", "00000000000000000000000200007230", {rrr, rri, rrc, rru},
-     {85, 85, 80, 77, 75, 72, 63, 60}, false},
-    {"HMUL2", "sm_90", "00000000000000000000000200007232", {rrr, rir, rcr, rur},
-     {85, 85, 80, 79, 77, 72, 63, 60}, false},
-    {"HFMA2", "sm_90", "00000000038000040000000200007231", {rrr, rri, rrc, rir, rcr, rur, rru},
-     {75, 72, 80, 80, 63, 61, 82, 82}},
-    {"HFMA2 post", "sm_90", "00000000038000040000000200007231", {rrr, rur}, {90, 87, 85, 83, 79, 79, 72, 72}},
-    {"HFMA2 modes", "sm_90", "00000000038000040000000200007231", {rrr, rur}, {86, 86, 80, 80, 78, 76}},
-    {"HFMA2.MMA", "sm_90", "00000000038000040000000200007235", {rrr, rri, rrc, rir, rcr, rur, rru},
-     {85, 83, 80, 79, 73, 72, 63, 62}},
-    {"HMNMX2", "sm_90", "00000000038000000000000200007240", {rrr, rir, rcr, rur},
-     {90, 85, 82, 80, 75, 72, 63, 60}, false},
-    {"HSET2", "sm_90", "00000000038000000000000200007233", {rrr, rri, rrc, rru},
-     {90, 87, 80, 69, 63, 60}, false},
-    {"HSET2.BF16", "sm_90", "00000000038000020000000200007233", {rrr}, {90, 87, 80, 69, 63, 60},
+    {"HADD2",
+     "sm_90",
+     "00000000000000000000000200007230",
+     {rrr, rri, rrc, rru},
+     {85, 85, 80, 77, 75, 72, 63, 60},
      false},
-    {"HSETP2", "sm_90", "0000000003f000000000000200007234", {rrr, rri, rrc, rru},
-     {90, 69, 63, 60}, false},
+    {"HMUL2",
+     "sm_90",
+     "00000000000000000000000200007232",
+     {rrr, rir, rcr, rur},
+     {85, 85, 80, 79, 77, 72, 63, 60},
+     false},
+    {"HFMA2",
+     "sm_90",
+     "00000000038000040000000200007231",
+     {rrr, rri, rrc, rir, rcr, rur, rru},
+     {75, 72, 80, 80, 63, 61, 82, 82}},
+    {"HFMA2 post",
+     "sm_90",
+     "00000000038000040000000200007231",
+     {rrr, rur},
+     {90, 87, 85, 83, 79, 79, 72, 72}},
+    {"HFMA2 modes",
+     "sm_90",
+     "00000000038000040000000200007231",
+     {rrr, rur},
+     {86, 86, 80, 80, 78, 76}},
+    {"HFMA2.MMA",
+     "sm_90",
+     "00000000038000040000000200007235",
+     {rrr, rri, rrc, rir, rcr, rur, rru},
+     {85, 83, 80, 79, 73, 72, 63, 62}},
+    {"HMNMX2",
+     "sm_90",
+     "00000000038000000000000200007240",
+     {rrr, rir, rcr, rur},
+     {90, 85, 82, 80, 75, 72, 63, 60},
+     false},
+    {"HSET2",
+     "sm_90",
+     "00000000038000000000000200007233",
+     {rrr, rri, rrc, rru},
+     {90, 87, 80, 69, 63, 60},
+     false},
+    {"HSET2.BF16",
+     "sm_90",
+     "00000000038000020000000200007233",
+     {rrr},
+     {90, 87, 80, 69, 63, 60},
+     false},
+    {"HSETP2",
+     "sm_90",
+     "0000000003f000000000000200007234",
+     {rrr, rri, rrc, rru},
+     {90, 69, 63, 60},
+     false},
     {"HSETP2.BF16", "sm_90", "0000000003f000020000000200007234", {rrr}, {90, 69, 63, 60}, false},
 };
 INSTANTIATE_TEST_SUITE_P(Isa, HalfWords, ::testing::ValuesIn(entries),
@@ -203,8 +241,10 @@ INSTANTIATE_TEST_SUITE_P(Isa, HalfWords, ::testing::ValuesIn(entries),
 TEST(Half, FusedSumsNextToTiesRoundOnce) {
     const struct {
         uint32_t a, b, c, want;
-    } cases[] = {{0x3c01, 0x3e00, 0x8001, 0x3e01}, {0x3c03, 0x3e00, 0x0001, 0x3e05},
-                 {0x3bfe, 0x1001, 0x3c01, 0x3c01}, {0x3f2e, 0x0c75, 0x3c00, 0x3c01}};
+    } cases[] = {{0x3c01, 0x3e00, 0x8001, 0x3e01},
+                 {0x3c03, 0x3e00, 0x0001, 0x3e05},
+                 {0x3bfe, 0x1001, 0x3c01, 0x3c01},
+                 {0x3f2e, 0x0c75, 0x3c00, 0x3c01}};
     const char* const words[] = {
         "03ffde00038000060000000402007231",   // HFMA2 R0, R2, R4, R6
         "03ffde00038600062000000402007231",   // HFMA2 R0, R2, R4.H0_H0, R6.H1_H1
@@ -222,7 +262,8 @@ TEST(Half, FusedSumsNextToTiesRoundOnce) {
                     }
                     ASSERT_EQ(m.step("sm_90", Word(word)), Outcome::ok);
                     for (unsigned lane : {0u, 5u, 31u})
-                        EXPECT_EQ(m.r(0, lane), both(x.want ^ sign)) << level->name << " " << m.sass;
+                        EXPECT_EQ(m.r(0, lane), both(x.want ^ sign))
+                            << level->name << " " << m.sass;
                 }
 }
 

@@ -1,6 +1,6 @@
 // A machine for tests of single instructions: raw words are decoded and lowered at a given host
-// level and run on one warp whose registers, predicates and memory the test sets. What belongs here:
-// the machine. What does not: any instruction.
+// level and run on one warp whose registers, predicates and memory the test sets. What belongs
+// here: the machine. What does not: any instruction.
 #pragma once
 
 #include <cstdint>
@@ -176,9 +176,8 @@ class Machine {
         level_->lower(request);
         ops[1] = Op{};
         ops[1].guard = 7;
-        ops[1].fn[0] = ops[1].fn[1] = [](const Op*, Warp&, uint32_t) -> const Op* {
-            return nullptr;
-        };
+        ops[1].fn[0] =
+            ops[1].fn[1] = [](const Op*, Warp&, uint32_t) -> const Op* { return nullptr; };
         launch_.arch = request.sm;
         return Outcome::ok;
     }
@@ -210,9 +209,7 @@ class Machine {
     std::vector<std::pair<const std::byte*, uint32_t>> watched;
 
   private:
-    static Machine& self(Warp& warp) {
-        return *static_cast<Machine*>(warp.cta->launch->engine);
-    }
+    static Machine& self(Warp& warp) { return *static_cast<Machine*>(warp.cta->launch->engine); }
     static std::byte* aligned(std::vector<std::byte>& v) {
         return reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(v.data()) + 63) / 64 * 64);
     }

@@ -82,7 +82,8 @@ struct Model {
         const uint32_t a = l.src(i.a), r = relu(i, extreme(l, i.type, i.pa, a, l.src(i.b)));
         l.set(i.d, r);
         // Whether a is the result, of the upper and of the lower element; the lower one wins.
-        const bool packed = i.type == typed::VMinMaxType::U16x2 || i.type == typed::VMinMaxType::S16x2;
+        const bool packed =
+            i.type == typed::VMinMaxType::U16x2 || i.type == typed::VMinMaxType::S16x2;
         l.setp(i.pd2, packed ? r >> 16 == a >> 16 : r == a);
         l.setp(i.pd, packed ? (r & 0xffff) == (a & 0xffff) : r == a);
     }
@@ -251,11 +252,27 @@ const Entry entries[] = {
      {rrr, rir, rcr, rur},
      {75, 72, 63, 63},
      false},
-    {"VABSDIFF", "sm_80", "000fe200000e00080000000604027214", {rrr, rri, rir, rcr, rur}, {83, 81, 80, 72}},
-    {"VABSDIFF4", "sm_80", "000fe200000e00080000000604027215", {rrr, rri, rir, rcr, rur}, {83, 81, 80, 72}},
+    {"VABSDIFF",
+     "sm_80",
+     "000fe200000e00080000000604027214",
+     {rrr, rri, rir, rcr, rur},
+     {83, 81, 80, 72}},
+    {"VABSDIFF4",
+     "sm_80",
+     "000fe200000e00080000000604027215",
+     {rrr, rri, rir, rcr, rur},
+     {83, 81, 80, 72}},
     {"IDP", "sm_80", "000fe2000000060900000012120c7226", {rrr, rcr, rur}, {80, 72}},
-    {"I2IP sm_80", "sm_80", "000fe400000010ff0000002725057239", {rrr, rir, rcr, rur}, {77, 76, 72, 72}},
-    {"I2IP sm_90", "sm_90", "000fc600000014960000009394937239", {rrr, rir, rcr, rur}, {77, 74, 72, 72}},
+    {"I2IP sm_80",
+     "sm_80",
+     "000fe400000010ff0000002725057239",
+     {rrr, rir, rcr, rur},
+     {77, 76, 72, 72}},
+    {"I2IP sm_90",
+     "sm_90",
+     "000fc600000014960000009394937239",
+     {rrr, rir, rcr, rur},
+     {77, 74, 72, 72}},
     {"IADD",
      "sm_120",
      "000fe400078e0100000000102c2a7235",

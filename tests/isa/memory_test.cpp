@@ -51,10 +51,14 @@ enum Shape { line, same, reversed, scattered, shape_count };
 uint64_t offset_of(Shape shape, unsigned lane, uint32_t bytes, uint64_t first, uint64_t room,
                    std::mt19937& rng) {
     switch (shape) {
-        case line: return first + lane * bytes;
-        case same: return first;
-        case reversed: return first + (31 - lane) * bytes;
-        default: return rng() % (room / bytes) * bytes;
+        case line:
+            return first + lane * bytes;
+        case same:
+            return first;
+        case reversed:
+            return first + (31 - lane) * bytes;
+        default:
+            return rng() % (room / bytes) * bytes;
     }
 }
 
@@ -69,10 +73,18 @@ void try_one(const LevelTable* level, const Form& f, unsigned size, Shape shape,
     AccessSpace space = f.space;
     if (space == AccessSpace::generic) space = window ? AccessSpace::shared : AccessSpace::global;
     switch (space) {
-        case AccessSpace::global: host = m.allocate(room, base); break;
-        case AccessSpace::shared: host = m.shared(); break;
-        case AccessSpace::local: host = m.local(), interleaved = true; break;
-        default: host = m.bank(0); break;
+        case AccessSpace::global:
+            host = m.allocate(room, base);
+            break;
+        case AccessSpace::shared:
+            host = m.shared();
+            break;
+        case AccessSpace::local:
+            host = m.local(), interleaved = true;
+            break;
+        default:
+            host = m.bank(0);
+            break;
     }
     if (f.space == AccessSpace::generic && window) base = window_base(shared_window_high);
     const uint32_t bytes = sizes[size];
@@ -204,7 +216,8 @@ TEST_P(Memory, LoadsUnderAFalsePredicateOperandGiveZeros) {
     }
     m.p(2) = 0xaaaaaaaa;
     // LDG.E.64 R8, desc[UR6][R4.64], P2
-    ASSERT_EQ(m.step("sm_90", Word("03f21e000c1e1b050000000604087981")), Outcome::ok) << m.rejection;
+    ASSERT_EQ(m.step("sm_90", Word("03f21e000c1e1b050000000604087981")), Outcome::ok)
+        << m.rejection;
     for (unsigned lane = 0; lane < 32; ++lane)
         EXPECT_EQ(m.r64(8, lane), lane % 2 ? 0xaa000001aa000000 + lane * 0x0000000200000002 : 0);
 }
@@ -341,10 +354,11 @@ TEST_P(Memory, CopyToShared) {
 TEST_P(Memory, SpaceQueries) {
     Machine m(GetParam());
     for (unsigned lane = 0; lane < 32; ++lane)
-        m.set64(4, lane, window_base(lane % 3 == 0   ? shared_window_high
-                                     : lane % 3 == 1 ? local_window_high
-                                                     : 0x7f00) +
-                             lane);
+        m.set64(4, lane,
+                window_base(lane % 3 == 0   ? shared_window_high
+                            : lane % 3 == 1 ? local_window_high
+                                            : 0x7f00) +
+                    lane);
     for (unsigned space = 0; space < 3; ++space) {
         Word w = Word("000e2400000005000000000004ff73aa");
         w.set(74, 73, space);

@@ -1,5 +1,6 @@
-// IMMA and IMMA.SP of 4-bit integers, which no chip at hand has: one PTX kernel (data/nibbles.cu) as code of sm_75 and sm_80,
-// and as sm_90 code, where ptxas makes 8-bit instructions of it that were measured on an H200. All must give the same.
+// IMMA and IMMA.SP of 4-bit integers, which no chip at hand has: one PTX kernel (data/nibbles.cu)
+// as code of sm_75 and sm_80, and as sm_90 code, where ptxas makes 8-bit instructions of it that
+// were measured on an H200. All must give the same.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,14 +32,17 @@ std::vector<uint32_t> operands(uint32_t seed) {
         for (int i = 0; i < 8; ++i) words.push_back(uint32_t(random()));
         for (int i = 0; i < 4; ++i) {
             const uint32_t kind = random() % 4, small = random() % 4096;
-            words.push_back(kind == 0 ? 0x7fffffffu - small : kind == 1 ? 0x80000000u + small : uint32_t(random()));
+            words.push_back(kind == 0   ? 0x7fffffffu - small
+                            : kind == 1 ? 0x80000000u + small
+                                        : uint32_t(random()));
         }
         words.push_back(metadata(random));
     }
     return words;
 }
 
-std::vector<uint32_t> run(const std::string& arch, HostLevel level, uint32_t form, const std::vector<uint32_t>& in) {
+std::vector<uint32_t> run(const std::string& arch, HostLevel level, uint32_t form,
+                          const std::vector<uint32_t>& in) {
     GpuOptions options;
     options.level = level;
     auto gpu = Gpu::create(std::move(options));
@@ -66,17 +70,21 @@ std::vector<uint32_t> run(const std::string& arch, HostLevel level, uint32_t for
     return out;
 }
 
-// Forms of the kernel: eight for each shape, the last four saturate. sm_75 has the first shape, of half the results.
+// Forms of the kernel: eight for each shape, the last four saturate. sm_75 has the first shape, of
+// half the results.
 constexpr uint32_t shapes = 5, forms = 8, saturating = 4;
 
 TEST(Nibbles, AsTheBytesThatPtxasMakesOfThem) {
     for (uint32_t form = 0; form < shapes * forms; ++form) {
         const std::vector<uint32_t> in = operands(form);
         const std::vector<uint32_t> want = run("sm_90", HostLevel::automatic, form, in);
-        EXPECT_GT(std::set<uint32_t>(want.begin(), want.end()).size(), want.size() / 8) << "form " << form;
+        EXPECT_GT(std::set<uint32_t>(want.begin(), want.end()).size(), want.size() / 8)
+            << "form " << form;
         if (form % forms >= saturating) {
             for (const uint32_t end : {0x7fffffffu, 0x80000000u})
-                if (end >> 31 == 0 || form % saturating != 3) {  // products without a sign hold at the upper end alone
+                if (end >> 31 == 0 ||
+                    form % saturating !=
+                        3) {  // products without a sign hold at the upper end alone
                     EXPECT_GT(std::count(want.begin(), want.end(), end), 20) << "form " << form;
                 }
         }
@@ -85,7 +93,8 @@ TEST(Nibbles, AsTheBytesThatPtxasMakesOfThem) {
             for (const HostLevel level : {HostLevel::v2, HostLevel::v3, HostLevel::v4}) {
                 const std::vector<uint32_t> got = run(arch, level, form, in);
                 EXPECT_TRUE(got.empty() || got == want)
-                    << "form " << form << " on " << arch << ", level v" << 2 + int(level) - int(HostLevel::v2);
+                    << "form " << form << " on " << arch << ", level v"
+                    << 2 + int(level) - int(HostLevel::v2);
             }
         }
     }

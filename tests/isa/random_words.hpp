@@ -163,8 +163,10 @@ inline bool has_meaning(const sassdec_insn& insn) {
         case SASSDEC_ID_HFMA2INVALID:
         case SASSDEC_ID_HMNMX2INVALID:
         case SASSDEC_ID_HSET2INVALID:
-        case SASSDEC_ID_HSETP2INVALID: return false;
-        default: return true;
+        case SASSDEC_ID_HSETP2INVALID:
+            return false;
+        default:
+            return true;
     }
 }
 
@@ -184,7 +186,8 @@ void check(const Seed& seed, int rounds, const Model& model, bool once = false) 
         randomise(*before, rng);
         const uint64_t bits[2] = {word.lo, word.hi};
         sassdec_insn insn;
-        if (sassdec_decode(sassdec_arch_from_name(seed.arch), bits, 0, &insn) != SASSDEC_OK || !has_meaning(insn))
+        if (sassdec_decode(sassdec_arch_from_name(seed.arch), bits, 0, &insn) != SASSDEC_OK ||
+            !has_meaning(insn))
             continue;
         const unsigned guard = insn.guard + (insn.guard_uniform ? 8 : 0);
         const uint32_t mask = active & (before->p[guard] ^ (insn.guard_neg ? ~0u : 0));

@@ -1,5 +1,5 @@
-// Textures and surfaces: every addressing mode, filtering against an independent model, argument and
-// result registers of each encoding, boundaries of surfaces.
+// Textures and surfaces: every addressing mode, filtering against an independent model, argument
+// and result registers of each encoding, boundaries of surfaces.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -287,8 +287,7 @@ TEST_P(Textures, SurfaceBoundaries) {
     Word w = load;
     ASSERT_EQ(m.step("sm_90a", w), Outcome::ok) << m.sass << m.rejection;
     for (unsigned lane = 0; lane < 32; ++lane)
-        EXPECT_EQ(m.r(21, lane),
-                  inside(lane) ? 1000 + m.r(3, lane) * 8 + m.r(2, lane) / 4 : 0u)
+        EXPECT_EQ(m.r(21, lane), inside(lane) ? 1000 + m.r(3, lane) * 8 + m.r(2, lane) / 4 : 0u)
             << m.sass << lane;
     w.set(60, 59, 1);  // the nearest location
     ASSERT_EQ(m.step("sm_90a", w), Outcome::ok) << m.sass;

@@ -150,7 +150,8 @@ TEST(RunPlan, WrongTensorMapsAndSecondGpusAreRefusedByName) {
         world);
     ASSERT_FALSE(report);
     EXPECT_EQ(exit_code(report.error().code), 2);
-    EXPECT_NE(report.error().message().find("boxDim[0] is not a multiple of 16 bytes"), std::string::npos)
+    EXPECT_NE(report.error().message().find("boxDim[0] is not a multiple of 16 bytes"),
+              std::string::npos)
         << report.error().message();
     const auto second = run(plan_text(good_args, "", R"(, "gpu": 1)"), world);
     ASSERT_FALSE(second);

@@ -1,4 +1,5 @@
-// .sass text -> cubin -> Module: what the file says must be what the loader reads; mistakes have line and column.
+// .sass text -> cubin -> Module: what the file says must be what the loader reads; mistakes have
+// line and column.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -110,16 +111,27 @@ TEST(Sass, DirectivesReachTheLoader) {
 TEST(Sass, LabelsParametersAndTheEnd) {
     const Built b = build(all_directives);
     ASSERT_TRUE(b.module);
-    const std::vector<std::string> want = {"MOV R1, c[0x0][0x218]", "IADD3 R1, R1, 0x1, RZ", "@P0 BRA 0x0", "BRA 0x40",
-                                           "EXIT", "BRA 0x50", "NOP", "NOP"};
+    const std::vector<std::string> want = {"MOV R1, c[0x0][0x218]",
+                                           "IADD3 R1, R1, 0x1, RZ",
+                                           "@P0 BRA 0x0",
+                                           "BRA 0x40",
+                                           "EXIT",
+                                           "BRA 0x50",
+                                           "NOP",
+                                           "NOP"};
     EXPECT_EQ(listing(*b.module), want);
 }
 
 TEST(Sass, EveryArchitectureLoads) {
-    for (const char* arch : {"sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_103",
-                             "sm_110", "sm_120", "sm_121", "sm_121a"}) {
-        const Built b = build(".kernel k\n .param x 4\n .shared 256\n S2R R3, SR_TID.X\n MOV R4, R3\n BAR.SYNC 0x0\n EXIT\n", arch);
-        ASSERT_TRUE(b.module) << arch << ": " << (b.diagnostics.empty() ? b.load_error : b.diagnostics[0].what);
+    for (const char* arch :
+         {"sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a",
+          "sm_103", "sm_110", "sm_120", "sm_121", "sm_121a"}) {
+        const Built b = build(
+            ".kernel k\n .param x 4\n .shared 256\n S2R R3, SR_TID.X\n MOV R4, R3\n BAR.SYNC 0x0\n "
+            "EXIT\n",
+            arch);
+        ASSERT_TRUE(b.module) << arch << ": "
+                              << (b.diagnostics.empty() ? b.load_error : b.diagnostics[0].what);
         const Kernel& k = b.module->kernels().at(0);
         EXPECT_EQ(b.module->arch().name(), arch);
         EXPECT_EQ(k.registers, 8u);
@@ -130,8 +142,9 @@ TEST(Sass, EveryArchitectureLoads) {
 }
 
 TEST(Sass, FusedBarriersAreMarked) {
-    const Built b = build(".target sm_90\n.kernel k\n NOP\n @P1 MEMBAR.GL.IVALLD\n MEMBAR.CTA.IVALLTD ?WAIT6\n"
-                          ".fused\n CCTL.IVALL\n MEMBAR.SC.SYS\n EXIT\n");
+    const Built b = build(
+        ".target sm_90\n.kernel k\n NOP\n @P1 MEMBAR.GL.IVALLD\n MEMBAR.CTA.IVALLTD ?WAIT6\n"
+        ".fused\n CCTL.IVALL\n MEMBAR.SC.SYS\n EXIT\n");
     ASSERT_TRUE(b.module) << (b.diagnostics.empty() ? b.load_error : b.diagnostics[0].what);
     const auto lines = listing(*b.module);
     EXPECT_EQ(lines[1], "@P1 CCTL.IVALL");
@@ -139,41 +152,57 @@ TEST(Sass, FusedBarriersAreMarked) {
     EXPECT_EQ(lines[3], "CCTLT.IVALL");
     EXPECT_EQ(lines[4], "CCTL.IVALL");
     EXPECT_EQ(lines[5], "MEMBAR.CTA");
-    EXPECT_EQ(b.module->kernels()[0].fused_offsets, (std::vector<uint32_t>{0x10, 0x30, 0x40, 0x60}));
+    EXPECT_EQ(b.module->kernels()[0].fused_offsets,
+              (std::vector<uint32_t>{0x10, 0x30, 0x40, 0x60}));
 }
 
 TEST(Sass, ExactLinesKeepTheirBits) {
     const std::string word = "003fde00000120000000000000007992";
-    const Built b = build(".target sm_90\n.kernel k\n .word 0x" + word + "\n FADD R0, R1, R2 &req={} &rd=none &wr=none ?WAIT2 &bits={40=1}\n EXIT\n");
+    const Built b =
+        build(".target sm_90\n.kernel k\n .word 0x" + word +
+              "\n FADD R0, R1, R2 &req={} &rd=none &wr=none ?WAIT2 &bits={40=1}\n EXIT\n");
     ASSERT_TRUE(b.module) << b.diagnostics[0].what;
     uint64_t w[4];
     std::memcpy(w, b.module->code_sections()[0].bytes.data(), sizeof w);
     EXPECT_EQ(w[1], 0x003fde0000012000u);
     EXPECT_EQ(w[0], 0x0000000000007992u);
-    EXPECT_EQ(w[3] >> 41, 0b00000'0000'00'111'111'1'0010ull << 0) << "no waits, no scoreboards, two cycles";
+    EXPECT_EQ(w[3] >> 41, 0b00000'0000'00'111'111'1'0010ull << 0)
+        << "no waits, no scoreboards, two cycles";
     EXPECT_EQ(w[2] >> 40 & 1, 1u);
 }
 
 TEST(Sass, MistakesNameTheirPlace) {
-    EXPECT_EQ(first(".target sm_90\n.kernel k\n  FADD R0, R1\n"), "3:14: an operand is missing here, not the end of the line");
-    EXPECT_EQ(first(".target sm_90\n.kernel k\nx: EXIT\nx: EXIT\n"), "4:1: the label 'x' is there already, at line 3");
+    EXPECT_EQ(first(".target sm_90\n.kernel k\n  FADD R0, R1\n"),
+              "3:14: an operand is missing here, not the end of the line");
+    EXPECT_EQ(first(".target sm_90\n.kernel k\nx: EXIT\nx: EXIT\n"),
+              "4:1: the label 'x' is there already, at line 3");
     EXPECT_EQ(first(".target sm_90\n.kernel k\n  NOP; BRA y\n EXIT\n"), "3:12: unknown label");
     EXPECT_EQ(first(".target sm_91\n.kernel k\nEXIT\n"), "1:9: unknown architecture 'sm_91'");
     EXPECT_EQ(first(".kernel k\nEXIT\n"), "1:1: no architecture");
     EXPECT_EQ(first("EXIT\n"), "1:1: this stands outside a kernel");
-    EXPECT_EQ(first(".target sm_90\n.kernel k\n .shared many\n EXIT"), "3:10: 'many' is no number up to 262144");
+    EXPECT_EQ(first(".target sm_90\n.kernel k\n .shared many\n EXIT"),
+              "3:10: 'many' is no number up to 262144");
     EXPECT_EQ(first(".target sm_90\n.kernel k\n .foo\n EXIT"), "3:2: unknown directive '.foo'");
     EXPECT_EQ(first(".target sm_90\n.kernel k\n"), "2:1: the kernel 'k' has no code");
-    EXPECT_EQ(first(".target sm_90\n.kernel k\nEXIT\n.kernel k\nEXIT"), "4:1: there is a kernel 'k' already, at line 2");
-    EXPECT_EQ(first(".target sm_90\n.kernel k\n.registers 8\nMOV R8, RZ\nEXIT"), "2:1: the code of 'k' uses 9 registers, .registers says 8");
-    EXPECT_EQ(first(".target sm_90\n.kernel k\n MOV R2, 32@lo((k + .L_x_0@srel))\nEXIT"), "3:10: a name that a linker replaces: a .sass file has no relocations");
-    EXPECT_EQ(first(".target sm_90\n.kernel k\n UMOV UR4, `(table)\nEXIT"), "3:12: a name that a linker replaces: a .sass file has no relocations");
-    EXPECT_EQ(first(".target sm_90\n.constant t 0\n.kernel k\nEXIT"), "2:13: bank 3 has 1 to 65536 bytes");
-    EXPECT_EQ(first(".target sm_90\n.constant t 65520\n.constant u 17\n.kernel k\nEXIT"), "3:13: bank 3 has 1 to 65536 bytes");
-    EXPECT_EQ(first(".target sm_90\n.kernel k\n MEMBAR.GL.IVALLT ?WAIT3\nEXIT"), "3:19: this instruction needs a schedule of ?WAIT5 or more");
-    EXPECT_EQ(first(".target sm_90\n.kernel k\n.fused\n@P0 CCTL.IVALL\nMEMBAR.GPU\nEXIT"), "4:1: a fused instruction needs its partner after it, with the same guard");
+    EXPECT_EQ(first(".target sm_90\n.kernel k\nEXIT\n.kernel k\nEXIT"),
+              "4:1: there is a kernel 'k' already, at line 2");
+    EXPECT_EQ(first(".target sm_90\n.kernel k\n.registers 8\nMOV R8, RZ\nEXIT"),
+              "2:1: the code of 'k' uses 9 registers, .registers says 8");
+    EXPECT_EQ(first(".target sm_90\n.kernel k\n MOV R2, 32@lo((k + .L_x_0@srel))\nEXIT"),
+              "3:10: a name that a linker replaces: a .sass file has no relocations");
+    EXPECT_EQ(first(".target sm_90\n.kernel k\n UMOV UR4, `(table)\nEXIT"),
+              "3:12: a name that a linker replaces: a .sass file has no relocations");
+    EXPECT_EQ(first(".target sm_90\n.constant t 0\n.kernel k\nEXIT"),
+              "2:13: bank 3 has 1 to 65536 bytes");
+    EXPECT_EQ(first(".target sm_90\n.constant t 65520\n.constant u 17\n.kernel k\nEXIT"),
+              "3:13: bank 3 has 1 to 65536 bytes");
+    EXPECT_EQ(first(".target sm_90\n.kernel k\n MEMBAR.GL.IVALLT ?WAIT3\nEXIT"),
+              "3:19: this instruction needs a schedule of ?WAIT5 or more");
+    EXPECT_EQ(first(".target sm_90\n.kernel k\n.fused\n@P0 CCTL.IVALL\nMEMBAR.GPU\nEXIT"),
+              "4:1: a fused instruction needs its partner after it, with the same guard");
     EXPECT_EQ(first(".target sm_90\n.kernel k\n.word 12\nEXIT"), "3:1: .word needs 32 hex digits");
-    EXPECT_EQ(first(".target sm_90\n.kernel k\n\x01\x02 EXIT").substr(0, 4), "3:1:") << "no byte stands for anything";
+    EXPECT_EQ(first(".target sm_90\n.kernel k\n\x01\x02 EXIT").substr(0, 4), "3:1:")
+        << "no byte stands for anything";
     EXPECT_EQ(first(".target sm_90\n.kernel k\nEXIT /* open\n"), "3:1: this comment does not end");
     EXPECT_EQ(first(std::string(".target sm_90\n.kernel k\nEX\0IT\n", 30)).substr(0, 2), "3:");
 }

@@ -9,7 +9,9 @@ struct Everything : sassemu::Plugin {
     static constexpr sassemu_option options[] = {{"limit", "N", "how many"}};
     static constexpr bool defers = true;
     explicit Everything(const sassemu::Start& s) : Plugin(s), limit(s.number("limit", 3)) {}
-    int issue(const sassemu_access& a) { return a.op == SASSEMU_LOAD ? SASSEMU_PENDING : SASSEMU_DONE; }
+    int issue(const sassemu_access& a) {
+        return a.op == SASSEMU_LOAD ? SASSEMU_PENDING : SASSEMU_DONE;
+    }
     int model_fence(const sassemu_fence&) { return SASSEMU_DONE; }
     int model_cache(const sassemu_cache_op&) { return SASSEMU_DONE; }
     void model_sync(const sassemu_sync&) {}

@@ -1,5 +1,5 @@
-// What plugins are told, and what they may change: kernels from .sass texts, events as the recorder prints them; and what a
-// model that does nothing costs.
+// What plugins are told, and what they may change: kernels from .sass texts, events as the recorder
+// prints them; and what a model that does nothing costs.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -20,8 +20,8 @@ std::string own(const std::string& name) { return SASSEMU_TEST_PLUGINS "/" + nam
 
 class Machine {
   public:
-    Machine(const std::string& text, std::vector<std::string> plugins, const std::string& model = "flat",
-            GpuOptions options = {}) {
+    Machine(const std::string& text, std::vector<std::string> plugins,
+            const std::string& model = "flat", GpuOptions options = {}) {
         Hooks::Options load;
         load.plugins = std::move(plugins);
         load.on_text = [this](std::string_view t) { out += t; };
@@ -35,7 +35,8 @@ class Machine {
         gpu_ = std::move(*gpu);
         std::vector<sass::Diagnostic> diagnostics;
         const auto assembled = sass::read_sass(text, {}, diagnostics);
-        for (const auto& d : diagnostics) ADD_FAILURE() << "line " << d.line << ": " << d.what << "; " << d.hint;
+        for (const auto& d : diagnostics)
+            ADD_FAILURE() << "line " << d.line << ": " << d.what << "; " << d.hint;
         auto module = load_module(sass::write_cubin(*assembled), "test.sass");
         EXPECT_TRUE(module.ok()) << (module.ok() ? "" : module.error().message());
         module_ = std::make_shared<const Module>(std::move(*module));
@@ -47,7 +48,9 @@ class Machine {
         EXPECT_TRUE(gpu_->read(at, std::as_writable_bytes(std::span(&v, 1))).ok());
         return v;
     }
-    void set(uint64_t at, uint32_t v) { EXPECT_TRUE(gpu_->write(at, std::as_bytes(std::span(&v, 1))).ok()); }
+    void set(uint64_t at, uint32_t v) {
+        EXPECT_TRUE(gpu_->write(at, std::as_bytes(std::span(&v, 1))).ok());
+    }
     LaunchResult run(uint32_t grid, uint32_t block, const std::vector<uint64_t>& arguments) {
         LaunchRequest r;
         r.module = id_;
@@ -123,10 +126,11 @@ TEST(Plugins, ObserversAreToldInOrder) {
     before("cta 0 begins", "before 0.0 ffffffff IADD3 R1, R1, 0x400, RZ");
     before("before 0.0 ffffffff IADD3", "after 0.0 ffffffff IADD3");
     before("after 0.0", "issue 0.0 op=0 space=0 proxy=0 order=1 scope=5 bytes=4 lanes=ffffffff");
-    before("issue 0.0 op=0", "access 0.0 op=0 space=0 proxy=0 order=1 scope=5 bytes=4 lanes=ffffffff");
+    before("issue 0.0 op=0",
+           "access 0.0 op=0 space=0 proxy=0 order=1 scope=5 bytes=4 lanes=ffffffff");
     before("access 0.0 op=0", "access 0.0 op=1 space=1");
-    before("access 0.0 op=1 space=1", "sync 0.0 kind=0 ");   // arrives at the barrier
-    before("sync 0.0 kind=0 ", "sync - kind=1 ");            // it completes
+    before("access 0.0 op=1 space=1", "sync 0.0 kind=0 ");  // arrives at the barrier
+    before("sync 0.0 kind=0 ", "sync - kind=1 ");           // it completes
     before("sync - kind=1 ", "access 0.0 op=0 space=1");
     before("access 0.0 op=0 space=1", "access 0.0 op=2 space=0");
     before("access 0.0 op=2 space=0", "fence 0.0 order=5 scope=5");
@@ -138,7 +142,7 @@ TEST(Plugins, ObserversAreToldInOrder) {
     before("cta 0 ends", "end ok");
     before("end ok", "finish");
     // Values: what was loaded, stored, and what an atomic found.
-    EXPECT_NE(order.find("lanes=ffffffff at=0:0:" ), std::string::npos);
+    EXPECT_NE(order.find("lanes=ffffffff at=0:0:"), std::string::npos);
     EXPECT_NE(m.lines("access 0.0 op=0 space=0").find("value=1234"), std::string::npos);
     EXPECT_NE(m.lines("access 0.0 op=1 space=0").find("value=1234"), std::string::npos);
     EXPECT_NE(m.lines("access 0.0 op=2").find("value=5 result=0"), std::string::npos);
@@ -200,8 +204,10 @@ TEST(Plugins, ACopyIsToldWhenItIsIssuedAndWhenItIsPerformed) {
             "async 0.0 step=0 kind=3 proxy=0 id=1 ",
             "issue 0.0 op=0 space=0 proxy=0 order=0 scope=0 bytes=4 lanes=00000001",
             "issue 0.0 op=1 space=1 proxy=0 order=0 scope=0 bytes=4 lanes=00000001",
-            "access 0.0 op=0 space=0 proxy=0 order=0 scope=0 bytes=4 lanes=00000001 at=0:0:0 value=1234",
-            "access 0.0 op=1 space=1 proxy=0 order=0 scope=0 bytes=4 lanes=00000001 at=1:0:400 value=1234",
+            "access 0.0 op=0 space=0 proxy=0 order=0 scope=0 bytes=4 lanes=00000001 at=0:0:0 "
+            "value=1234",
+            "access 0.0 op=1 space=1 proxy=0 order=0 scope=0 bytes=4 lanes=00000001 at=1:0:400 "
+            "value=1234",
             "async 0.0 step=3 kind=3 proxy=0 id=1 ",
             "sync 0.0 kind=14 ",  // the wait for its group is over
         };
@@ -237,8 +243,9 @@ constexpr const char* tensor_unit = R"(
         EXIT
 )";
 
-// Loads and stores of tensor memory are operations of their own, over at once; what the tensor core does is told when it is
-// issued and when it is performed, and the object of a commit before that is complete.
+// Loads and stores of tensor memory are operations of their own, over at once; what the tensor core
+// does is told when it is issued and when it is performed, and the object of a commit before that
+// is complete.
 TEST(Plugins, TheTensorUnitIsToldOf) {
     for (const AgentOrder agents : {AgentOrder::eager, AgentOrder::lazy}) {
         GpuOptions options;
@@ -247,29 +254,39 @@ TEST(Plugins, TheTensorUnitIsToldOf) {
         m.out.clear();
         ASSERT_EQ(m.run(1, 32, {}).status, LaunchStatus::ok);
         EXPECT_EQ(m.lines("async 0.0 step=0 "),
-                  "async 0.0 step=0 kind=2 proxy=4 id=1 at=0:0:0 bytes=0 lanes=ffffffff group=-1 object=0:0\n"
-                  "async 0.0 step=0 kind=2 proxy=4 id=2 at=0:0:0 bytes=0 lanes=ffffffff group=-1 object=0:0\n"
-                  "async 0.0 step=0 kind=2 proxy=4 id=3 at=0:0:0 bytes=0 lanes=ffffffff group=-1 object=0:0\n"
-                  "async 0.0 step=0 kind=2 proxy=4 id=4 at=0:0:0 bytes=0 lanes=ffffffff group=-1 object=1:500\n");
+                  "async 0.0 step=0 kind=2 proxy=4 id=1 at=0:0:0 bytes=0 lanes=ffffffff group=-1 "
+                  "object=0:0\n"
+                  "async 0.0 step=0 kind=2 proxy=4 id=2 at=0:0:0 bytes=0 lanes=ffffffff group=-1 "
+                  "object=0:0\n"
+                  "async 0.0 step=0 kind=2 proxy=4 id=3 at=0:0:0 bytes=0 lanes=ffffffff group=-1 "
+                  "object=0:0\n"
+                  "async 0.0 step=0 kind=2 proxy=4 id=4 at=0:0:0 bytes=0 lanes=ffffffff group=-1 "
+                  "object=1:500\n");
         // Each range twice: as it will be, and as it was. Rows are 2048 bytes apart, columns 4.
         for (const auto& [will, did, id, first, bytes, rows] :
-             {std::tuple{5, 2, 1, 0x84u, 8u, 32u}, std::tuple{4, 1, 2, 16 * 0x800 + 0x88u, 8u, 16u}, std::tuple{5, 2, 3, 0x100u, 16u, 128u}})
+             {std::tuple{5, 2, 1, 0x84u, 8u, 32u}, std::tuple{4, 1, 2, 16 * 0x800 + 0x88u, 8u, 16u},
+              std::tuple{5, 2, 3, 0x100u, 16u, 128u}})
             for (uint32_t row = 0; row < rows; ++row)
                 for (const int step : {will, did}) {
                     char text[160];
-                    std::snprintf(text, sizeof text, "async 0.0 step=%d kind=2 proxy=4 id=%d at=7:0:%x bytes=%u lanes=ffffffff group=-1 object=0:0", step,
-                                  id, first + row * 0x800, bytes);
+                    std::snprintf(text, sizeof text,
+                                  "async 0.0 step=%d kind=2 proxy=4 id=%d at=7:0:%x bytes=%u "
+                                  "lanes=ffffffff group=-1 object=0:0",
+                                  step, id, first + row * 0x800, bytes);
                     EXPECT_EQ(m.lines(text), std::string(text) + "\n");
                 }
-        EXPECT_NE(m.lines("async 0.0 step=4 kind=2 proxy=4 id=3 at=1:0:400 "), "") << "the source of the copy";
+        EXPECT_NE(m.lines("async 0.0 step=4 kind=2 proxy=4 id=3 at=1:0:400 "), "")
+            << "the source of the copy";
         const auto at = [&](const char* text) {
             const size_t found = m.out.find(text);
             EXPECT_NE(found, std::string::npos) << text;
             return found;
         };
-        const size_t stored = at("step=3 kind=2 proxy=4 id=1 "), loaded = at("step=0 kind=2 proxy=4 id=2 ");
+        const size_t stored = at("step=3 kind=2 proxy=4 id=1 "),
+                     loaded = at("step=0 kind=2 proxy=4 id=2 ");
         EXPECT_LT(stored, loaded);
-        const size_t committed = at("step=0 kind=2 proxy=4 id=4 "), copied = at("step=3 kind=2 proxy=4 id=3 ");
+        const size_t committed = at("step=0 kind=2 proxy=4 id=4 "),
+                     copied = at("step=3 kind=2 proxy=4 id=3 ");
         EXPECT_EQ(committed < copied, agents == AgentOrder::lazy);
         const size_t arrival = at("sync 0.0 kind=7 "), done = at("step=3 kind=2 proxy=4 id=4 ");
         EXPECT_LT(copied, arrival);
@@ -300,7 +317,8 @@ TEST(Plugins, AnInstructionMayHaveOwnSemantics) {
     EXPECT_NE(m.out.find("stood in for 1 instruction"), std::string::npos);
 }
 
-// A loop of loads and stores, to compare a model that does nothing with the flat one, which is inlined.
+// A loop of loads and stores, to compare a model that does nothing with the flat one, which is
+// inlined.
 constexpr const char* copies = R"(
 .target sm_90
 .kernel k
@@ -336,16 +354,19 @@ TEST(Plugins, AModelThatDoesNothingCostsLittle) {
     const uint64_t a = flat.buffer(), b = nothing.buffer();
     constexpr uint64_t rounds = 20000, accesses = 6 * rounds;
     double best_flat = 1e9, best_nothing = 1e9;
-    for (int i = 0; i < 100; ++i) {  // in turns, so that both meet the same machine; until it is quiet
+    for (int i = 0; i < 100;
+         ++i) {  // in turns, so that both meet the same machine; until it is quiet
         if (i >= 20 && (best_nothing - best_flat) * 1e9 / accesses < 8) break;
         best_flat = std::min(best_flat, seconds_of(flat, a, rounds));
         best_nothing = std::min(best_nothing, seconds_of(nothing, b, rounds));
     }
     const double flat_ns = best_flat * 1e9 / accesses, nothing_ns = best_nothing * 1e9 / accesses;
-    std::printf("per warp access: flat %.2f ns, a model that does nothing %.2f ns, difference %.2f ns\n", flat_ns, nothing_ns,
-                nothing_ns - flat_ns);
+    std::printf(
+        "per warp access: flat %.2f ns, a model that does nothing %.2f ns, difference %.2f ns\n",
+        flat_ns, nothing_ns, nothing_ns - flat_ns);
 #if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    // The aim is 10 ns on a quiet machine (SASSEMU_QUIET_MACHINE=1 holds it to that); elsewhere only what is wrong by far.
+    // The aim is 10 ns on a quiet machine (SASSEMU_QUIET_MACHINE=1 holds it to that); elsewhere
+    // only what is wrong by far.
     EXPECT_LE(nothing_ns - flat_ns, std::getenv("SASSEMU_QUIET_MACHINE") ? 10.0 : 150.0);
 #endif
 }

@@ -1,5 +1,6 @@
-// The C interface for C++ users: values instead of buffers. Everything here is a thin inline layer over sassdec.h; what
-// costs an allocation says so by returning std::string. Per-instruction structs with named members are in sassdec/typed.hpp.
+// The C interface for C++ users: values instead of buffers. Everything here is a thin inline layer
+// over sassdec.h; what costs an allocation says so by returning std::string. Per-instruction
+// structs with named members are in sassdec/typed.hpp.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -23,7 +24,9 @@ struct Registers {
 class Instruction {
   public:
     Instruction() : Instruction(SASSDEC_ARCH_UNKNOWN, {}) {}
-    Instruction(sassdec_arch arch, const Word& word, std::uint64_t pc = 0) { sassdec_decode(arch, word.data(), pc, &insn_); }
+    Instruction(sassdec_arch arch, const Word& word, std::uint64_t pc = 0) {
+        sassdec_decode(arch, word.data(), pc, &insn_);
+    }
     explicit Instruction(const sassdec_insn& insn) : insn_(insn) {}
 
     // True when the word is an instruction of the architecture; else reason() says why not.
@@ -34,7 +37,9 @@ class Instruction {
     std::uint16_t id() const { return insn_.id; }
     bool in(std::uint32_t groups) const { return (insn_.groups & groups) != 0; }
     const sassdec_control& control() const { return insn_.control; }
-    std::span<const sassdec_operand> operands() const { return {insn_.operand, insn_.operand_count}; }
+    std::span<const sassdec_operand> operands() const {
+        return {insn_.operand, insn_.operand_count};
+    }
 
     std::string_view mnemonic() const { return sassdec_mnemonic(&insn_); }
     std::string_view semantic(const char* key) const { return sassdec_semantic(&insn_, key); }
@@ -50,17 +55,22 @@ class Instruction {
     }
 
     std::string text(const sassdec_format_options* options = nullptr) const {
-        return written([&](char* out, std::size_t size) { return sassdec_format(&insn_, options, out, size); });
+        return written([&](char* out, std::size_t size) {
+            return sassdec_format(&insn_, options, out, size);
+        });
     }
     // With all that the text does not say; assemble() makes the same word of it.
     std::string exact_text() const {
-        return written([&](char* out, std::size_t size) { return sassdec_format_exact(&insn_, out, size); });
+        return written(
+            [&](char* out, std::size_t size) { return sassdec_format_exact(&insn_, out, size); });
     }
     std::string control_text() const {
-        return written([&](char* out, std::size_t size) { return sassdec_format_control(&insn_, out, size); });
+        return written(
+            [&](char* out, std::size_t size) { return sassdec_format_control(&insn_, out, size); });
     }
     std::string reason() const {
-        return written([&](char* out, std::size_t size) { return sassdec_reason(&insn_, out, size); });
+        return written(
+            [&](char* out, std::size_t size) { return sassdec_reason(&insn_, out, size); });
     }
 
   private:
@@ -115,12 +125,13 @@ class Section {
 
 struct Assembly {
     sassdec_status status = SASSDEC_E_SYNTAX;
-    Word word{};               // when status is SASSDEC_OK
+    Word word{};                // when status is SASSDEC_OK
     sassdec_asm_error error{};  // otherwise
     explicit operator bool() const { return status == SASSDEC_OK; }
 };
 
-inline Assembly assemble(sassdec_arch arch, const std::string& text, std::uint64_t pc = 0, const sassdec_asm_options* options = nullptr) {
+inline Assembly assemble(sassdec_arch arch, const std::string& text, std::uint64_t pc = 0,
+                         const sassdec_asm_options* options = nullptr) {
     Assembly a;
     a.status = sassdec_assemble(arch, text.c_str(), pc, options, a.word.data(), &a.error);
     return a;

@@ -14,14 +14,22 @@ struct MatrixShape {
 constexpr MatrixShape matrix_shape(lanes::MatrixFormat f) {
     using F = lanes::MatrixFormat;
     switch (f) {
-        case F::f16: return {5, 10, MatrixShape::ieee};
-        case F::bf16: return {8, 7, MatrixShape::ieee};
-        case F::tf32: return {8, 10, MatrixShape::ieee};
-        case F::e4m3: return {4, 3, MatrixShape::one_nan};
-        case F::e5m2: return {5, 2, MatrixShape::ieee};
-        case F::e3m2: return {3, 2, MatrixShape::finite};
-        case F::e2m3: return {2, 3, MatrixShape::finite};
-        case F::e2m1: return {2, 1, MatrixShape::finite};
+        case F::f16:
+            return {5, 10, MatrixShape::ieee};
+        case F::bf16:
+            return {8, 7, MatrixShape::ieee};
+        case F::tf32:
+            return {8, 10, MatrixShape::ieee};
+        case F::e4m3:
+            return {4, 3, MatrixShape::one_nan};
+        case F::e5m2:
+            return {5, 2, MatrixShape::ieee};
+        case F::e3m2:
+            return {3, 2, MatrixShape::finite};
+        case F::e2m3:
+            return {2, 3, MatrixShape::finite};
+        case F::e2m1:
+            return {2, 1, MatrixShape::finite};
     }
     return {};
 }
@@ -81,7 +89,8 @@ SASSEMU_INLINE uint32_t matrix_round(int64_t sum, int exponent, lanes::MatrixRes
     }
     m <<= s.mantissa - kept;
     // A mantissa that rounded up to 2 carries into the exponent by itself.
-    uint64_t bits = m >> s.mantissa ? m + (static_cast<uint64_t>(e + s.bias() - 1) << s.mantissa) : m;
+    uint64_t bits =
+        m >> s.mantissa ? m + (static_cast<uint64_t>(e + s.bias() - 1) << s.mantissa) : m;
     const uint64_t infinity = ((uint64_t{1} << s.exponent_bits) - 1) << s.mantissa;
     if (e > s.bias() || bits > infinity) bits = infinity;
     if (bits == 0) return 0;
@@ -138,7 +147,8 @@ SASSEMU_INLINE uint32_t matrix_fused(const MatrixStep& s, unsigned half, unsigne
         if (shift < -62) return 0;
         return v < 0 ? -(-v >> -shift) : v >> -shift;
     };
-    int64_t sum = c.infinite ? 0 : cut(c.significand, s.rule.fraction - sc.mantissa + c.exponent - emax);
+    int64_t sum =
+        c.infinite ? 0 : cut(c.significand, s.rule.fraction - sc.mantissa + c.exponent - emax);
     for (unsigned i = 0; i < terms; ++i)
         sum += cut(term[i].significand, s.rule.fraction - fraction + term[i].exponent - emax);
     return matrix_round(sum, emax - s.rule.fraction, s.rule.result);
@@ -153,7 +163,8 @@ inline void matrix_column(MatrixTile& tile, const MatrixStep& s, unsigned n) {
 inline void matrix_steps(MatrixTile& tile, MatrixFormat fa, MatrixFormat fb, MatrixRule rule,
                          unsigned step) {
     for (unsigned at = 0; at < tile.k; at += step)
-        for (unsigned n = 0; n < 8; ++n) matrix_column(tile, {&tile, fa, fb, rule, at, at + step}, n);
+        for (unsigned n = 0; n < 8; ++n)
+            matrix_column(tile, {&tile, fa, fb, rule, at, at + step}, n);
 }
 
 }  // namespace scalar

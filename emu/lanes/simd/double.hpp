@@ -18,17 +18,17 @@ SASSEMU_INLINE C64 nan_rule(CD r, C64 a, C64 b, C64 c) {
 }  // namespace k
 
 // Results in which no lane is a NaN are the common case: the rule is worked out behind a branch.
-#define SASSEMU_NAN_RULE(result, first, second, third)                                     \
-    V64 r;                                                                                 \
-    M64 nan{};                                                                             \
-    {                                                                                      \
-        k::RoundScope<R> scope;                                                            \
-        SASSEMU_EACH64(const CD x = result; r.c[j] = (C64)x;                               \
-                       nan = nan | k::dcmp<_CMP_UNORD_Q>(x, x););                          \
-    }                                                                                      \
-    if (__builtin_expect(k::bits64(nan, 0) != 0, 0)) {                                     \
-        SASSEMU_EACH64(r.c[j] = k::nan_rule((CD)r.c[j], first, second, third););           \
-    }                                                                                      \
+#define SASSEMU_NAN_RULE(result, first, second, third)                           \
+    V64 r;                                                                       \
+    M64 nan{};                                                                   \
+    {                                                                            \
+        k::RoundScope<R> scope;                                                  \
+        SASSEMU_EACH64(const CD x = result; r.c[j] = (C64)x;                     \
+                       nan = nan | k::dcmp<_CMP_UNORD_Q>(x, x););                \
+    }                                                                            \
+    if (__builtin_expect(k::bits64(nan, 0) != 0, 0)) {                           \
+        SASSEMU_EACH64(r.c[j] = k::nan_rule((CD)r.c[j], first, second, third);); \
+    }                                                                            \
     return r;
 template <Rounding R>
 SASSEMU_INLINE V64 dadd(V64 a, V64 b) {
@@ -64,15 +64,18 @@ SASSEMU_INLINE bool numbers(V64* r, F f, Operands... x) {
 }  // namespace k
 template <class B>
 SASSEMU_INLINE bool dadd_numbers(V64* r, const uint32_t* a, B b) {
-    return k::numbers(r, [](CD x, CD y) { return k::dadd<Rounding::rn>(x, y); }, a, b);
+    return k::numbers(
+        r, [](CD x, CD y) { return k::dadd<Rounding::rn>(x, y); }, a, b);
 }
 template <class B>
 SASSEMU_INLINE bool dmul_numbers(V64* r, const uint32_t* a, B b) {
-    return k::numbers(r, [](CD x, CD y) { return k::dmul<Rounding::rn>(x, y); }, a, b);
+    return k::numbers(
+        r, [](CD x, CD y) { return k::dmul<Rounding::rn>(x, y); }, a, b);
 }
 template <class B, class C>
 SASSEMU_INLINE bool dfma_numbers(V64* r, const uint32_t* a, B b, C c) {
-    return k::numbers(r, [](CD x, CD y, CD z) { return k::dfma<Rounding::rn>(x, y, z); }, a, b, c);
+    return k::numbers(
+        r, [](CD x, CD y, CD z) { return k::dfma<Rounding::rn>(x, y, z); }, a, b, c);
 }
 SASSEMU_LANE64_OP1(dneg, x ^ 0x8000000000000000ull)
 SASSEMU_LANE64_OP1(dabs, x & 0x7fffffffffffffffull)

@@ -82,9 +82,7 @@ SASSEMU_INLINE V32 fma2_exact(V32 a, V32 b, V32 c) {
         CF second = fma_odd(f16_second(a.c[i]), f16_second(b.c[i]), f16_second(c.c[i]));
         if constexpr (P == Post::none) {
             r.c[i] = canonical_nan_f16x2(join_f16(first, second));
-        } else {
-            r.c[i] = join_f16(post<P>(first), post<P>(second));
-        });
+        } else { r.c[i] = join_f16(post<P>(first), post<P>(second)); });
     return r;
 }
 // Where the bytes of four lanes with the low (high) half of each in both come from.
@@ -104,11 +102,12 @@ SASSEMU_INLINE CF widen_halves(const uint32_t* row) {
 }
 SASSEMU_INLINE V32 fma2_rows(const uint32_t* a, const uint32_t* b, const uint32_t* c) {
     V32 r;
-    SASSEMU_EACH(constexpr int first = 8 * i; constexpr int second = 8 * i + 4;
-                 r.c[i] = canonical_nan_f16x2(join_f16(
-                     fma_odd(widen_halves(a + first), widen_halves(b + first), widen_halves(c + first)),
-                     fma_odd(widen_halves(a + second), widen_halves(b + second),
-                             widen_halves(c + second)))););
+    SASSEMU_EACH(
+        constexpr int first = 8 * i; constexpr int second = 8 * i + 4;
+        r.c[i] = canonical_nan_f16x2(join_f16(
+            fma_odd(widen_halves(a + first), widen_halves(b + first), widen_halves(c + first)),
+            fma_odd(widen_halves(a + second), widen_halves(b + second),
+                    widen_halves(c + second)))););
     return r;
 }
 #endif

@@ -1,6 +1,7 @@
-// A tensor core's fused step for the vector levels. scalar/matrix.hpp defines it; here the same sums
-// are made of 32-bit integers, two columns of sixteen rows at a time:
-//   - a word holds an element's exponent over its significand of at most 11 bits: a 16-bit multiply-add
+// A tensor core's fused step for the vector levels. scalar/matrix.hpp defines it; here the same
+// sums are made of 32-bit integers, two columns of sixteen rows at a time:
+//   - a word holds an element's exponent over its significand of at most 11 bits: a 16-bit
+//   multiply-add
 //     makes the product, and words add and compare as their exponents do,
 //   - a product in units of 2^-25 is cut by a shift, and eight of them add up below 2^30,
 //   - terms that are zero have an exponent so small that it is never the largest,
@@ -12,10 +13,10 @@ namespace SASSEMU_LANES_NS {
 
 namespace k {
 
-inline constexpr int kDoubles = kChunkLanes / 2;       // per CD
-inline constexpr int kColumn = 16 / kChunkLanes;       // chunks for sixteen rows
+inline constexpr int kDoubles = kChunkLanes / 2;  // per CD
+inline constexpr int kColumn = 16 / kChunkLanes;  // chunks for sixteen rows
 inline constexpr uint64_t kExponent = uint64_t{0x7ff} << 52;
-inline constexpr int kProductBits = 25;                // below the point, before the cut
+inline constexpr int kProductBits = 25;  // below the point, before the cut
 inline constexpr int kNoExponent = -8192;
 
 constexpr uint64_t power_of_two(int e) { return static_cast<uint64_t>(e + 1023) << 52; }
@@ -109,14 +110,22 @@ template <template <MatrixFormat> class Decode>
 inline void matrix_decode(MatrixFormat f, const MatrixTile& tile, MatrixPlanes& p) {
     using F = MatrixFormat;
     switch (f) {
-        case F::f16: return Decode<F::f16>::of(tile, p);
-        case F::bf16: return Decode<F::bf16>::of(tile, p);
-        case F::tf32: return Decode<F::tf32>::of(tile, p);
-        case F::e4m3: return Decode<F::e4m3>::of(tile, p);
-        case F::e5m2: return Decode<F::e5m2>::of(tile, p);
-        case F::e3m2: return Decode<F::e3m2>::of(tile, p);
-        case F::e2m3: return Decode<F::e2m3>::of(tile, p);
-        case F::e2m1: return Decode<F::e2m1>::of(tile, p);
+        case F::f16:
+            return Decode<F::f16>::of(tile, p);
+        case F::bf16:
+            return Decode<F::bf16>::of(tile, p);
+        case F::tf32:
+            return Decode<F::tf32>::of(tile, p);
+        case F::e4m3:
+            return Decode<F::e4m3>::of(tile, p);
+        case F::e5m2:
+            return Decode<F::e5m2>::of(tile, p);
+        case F::e3m2:
+            return Decode<F::e3m2>::of(tile, p);
+        case F::e2m3:
+            return Decode<F::e2m3>::of(tile, p);
+        case F::e2m1:
+            return Decode<F::e2m1>::of(tile, p);
     }
 }
 // Columns 2t and 2t + 1 of the sum over k in [begin, end). False: an accumulator is special.
@@ -151,7 +160,8 @@ inline bool matrix_columns(MatrixTile& tile, const MatrixPlanes& p, const scalar
         const uint32_t* b = p.b_exponent[k] + 2 * t;
 #pragma GCC unroll 4
         for (int i = 0; i < chunks; ++i)
-            top[i] = max_s(top[i], load(p.a[k] + i % kColumn * kChunkLanes) + splat(b[i / kColumn]));
+            top[i] =
+                max_s(top[i], load(p.a[k] + i % kColumn * kChunkLanes) + splat(b[i / kColumn]));
     }
     C32 last[chunks], sum[chunks];  // last: the largest exponent over ones, to subtract words from
     CD total[chunks][2];
@@ -159,7 +169,8 @@ inline bool matrix_columns(MatrixTile& tile, const MatrixPlanes& p, const scalar
     for (int i = 0; i < chunks; ++i) {
         top[i] = (C32)((S32)top[i] >> 16);
         const C32 to = top[i] + splat(static_cast<uint32_t>(kProductBits - s.rule.fraction));
-        const C32 cut = srlv(c[i].significand << (kProductBits - shape.mantissa), to - c[i].exponent);
+        const C32 cut =
+            srlv(c[i].significand << (kProductBits - shape.mantissa), to - c[i].exponent);
         sum[i] = (cut ^ c[i].sign) - c[i].sign;
         last[i] = to << 16 | 0xffffu;
         total[i][0] = total[i][1] = (CD)splat64(0);
@@ -221,9 +232,15 @@ inline void matrix_multiply(MatrixTile& tile, MatrixFormat fa, MatrixFormat fb, 
     for (unsigned at = 0; at < tile.k; at += step) {
         const scalar::MatrixStep s{&tile, fa, fb, rule, at, at + step};
         switch (rule.result) {
-            case R::f32: k::matrix_sum<R::f32>(tile, p, s); break;
-            case R::f16: k::matrix_sum<R::f16>(tile, p, s); break;
-            case R::f32_short: k::matrix_sum<R::f32_short>(tile, p, s); break;
+            case R::f32:
+                k::matrix_sum<R::f32>(tile, p, s);
+                break;
+            case R::f16:
+                k::matrix_sum<R::f16>(tile, p, s);
+                break;
+            case R::f32_short:
+                k::matrix_sum<R::f32_short>(tile, p, s);
+                break;
         }
     }
 }

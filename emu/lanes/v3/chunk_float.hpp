@@ -168,8 +168,8 @@ SASSEMU_INLINE C32 join_f16(CF first, CF second) {
 // NaN halves become 0x7fff.
 SASSEMU_INLINE C32 canonical_nan_f16x2(C32 a) {
     const __m256i quiet = _mm256_set1_epi16(0x7fff);
-    const __m256i nan = _mm256_cmpgt_epi16(_mm256_and_si256(SASSEMU_I(a), quiet),
-                                           _mm256_set1_epi16(0x7c00));
+    const __m256i nan =
+        _mm256_cmpgt_epi16(_mm256_and_si256(SASSEMU_I(a), quiet), _mm256_set1_epi16(0x7c00));
     return (C32)_mm256_blendv_epi8(SASSEMU_I(a), quiet, nan);
 }
 // Halves whose exponent is zero keep only their sign.
@@ -179,9 +179,8 @@ SASSEMU_INLINE C32 ftz_f16x2(C32 a) {
     return a & ~((C32)zero & 0x7fff7fffu);
 }
 
-
-// ---- For matrices: the first and second half of a chunk's integers widened, in memory order; eight
-// rows of either half; a with the sign of b, where a is 0 if b is.
+// ---- For matrices: the first and second half of a chunk's integers widened, in memory order;
+// eight rows of either half; a with the sign of b, where a is 0 if b is.
 SASSEMU_INLINE CD f64_of_first(C32 a) {
     return (CD)_mm256_cvtepi32_pd(_mm256_castsi256_si128(SASSEMU_I(a)));
 }
@@ -194,7 +193,9 @@ SASSEMU_INLINE C64 widen_first(C32 a) {
 SASSEMU_INLINE C64 widen_second(C32 a) {
     return (C64)_mm256_cvtepu32_epi64(_mm256_extracti128_si256(SASSEMU_I(a), 1));
 }
-SASSEMU_INLINE C32 load_halves(const uint32_t* const half[2], int chunk) { return load(half[chunk]); }
+SASSEMU_INLINE C32 load_halves(const uint32_t* const half[2], int chunk) {
+    return load(half[chunk]);
+}
 SASSEMU_INLINE C32 with_sign(C32 a, C32 b) {
     return (C32)_mm256_sign_epi32(SASSEMU_I(a), SASSEMU_I(b));
 }

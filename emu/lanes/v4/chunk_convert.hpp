@@ -73,8 +73,8 @@ SASSEMU_INLINE C32 ftz_f16x2(C32 a) {
     return (C32)_mm512_mask_mov_epi16(sign, normal, SASSEMU_I(a));
 }
 
-// ---- For matrices: the first and second half of a chunk's integers widened, in memory order; eight
-// rows of both halves; a with the sign of b, where a is 0 if b is.
+// ---- For matrices: the first and second half of a chunk's integers widened, in memory order;
+// eight rows of both halves; a with the sign of b, where a is 0 if b is.
 SASSEMU_INLINE CD f64_of_first(C32 a) {
     return (CD)_mm512_cvtepi32_pd(_mm512_castsi512_si256(SASSEMU_I(a)));
 }

@@ -1,5 +1,5 @@
-// Own behaviour for an opcode: MUFU.RCP by exact division instead of the approximation of the special function unit. Shows
-// how to read operands and to write a result.
+// Own behaviour for an opcode: MUFU.RCP by exact division instead of the approximation of the
+// special function unit. Shows how to read operands and to write a result.
 //
 //   sassemu run plan.json --plugin ./handler_override.so
 #include <sassemu/plugin.hpp>
@@ -22,7 +22,8 @@ class ExactReciprocal : public sassemu::Plugin {
 
     int execute(sassemu_warp warp, sassemu_insn insn, uint32_t lanes) {
         const sassemu_operand d = operand(insn, 0), a = operand(insn, 1);
-        if (a.kind != SASSEMU_OPERAND_REGISTER) return SASSEMU_PASS;  // of a constant: as the emulator does it
+        if (a.kind != SASSEMU_OPERAND_REGISTER)
+            return SASSEMU_PASS;  // of a constant: as the emulator does it
         const uint32_t* from = host.row(warp, a.index);
         float result[32];
         for (unsigned lane = 0; lane < 32; ++lane) {
@@ -37,7 +38,9 @@ class ExactReciprocal : public sassemu::Plugin {
         return SASSEMU_EXECUTED;
     }
 
-    void finish() { print("exact_reciprocal: stood in for " + std::to_string(count_) + " instructions\n"); }
+    void finish() {
+        print("exact_reciprocal: stood in for " + std::to_string(count_) + " instructions\n");
+    }
 
   private:
     uint64_t count_ = 0;

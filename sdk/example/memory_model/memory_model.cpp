@@ -1,6 +1,7 @@
-// A memory model in under 150 lines: total store order. Each thread has a queue of stores that others do not see yet; it
-// sees its own. Stores leave in order, whenever the model likes, and before any atomic, fence or barrier of the thread is
-// done. So the flag is never seen before the data, but two threads may both miss the other's store.
+// A memory model in under 150 lines: total store order. Each thread has a queue of stores that
+// others do not see yet; it sees its own. Stores leave in order, whenever the model likes, and
+// before any atomic, fence or barrier of the thread is done. So the flag is never seen before the
+// data, but two threads may both miss the other's store.
 //
 //   sassemu run plan.json --model ./memory_model.so:depth=8 --seed 7
 #include <sassemu/plugin.hpp>
@@ -20,11 +21,15 @@ struct Store {
 class StoreQueues : public sassemu::Plugin {
   public:
     static constexpr auto name = "tso", summary = "total store order: a queue of stores per thread";
-    static constexpr sassemu_option options[] = {{"depth", "N", "stores that a thread may have in its queue (8)"}};
-    // Shared and local memory stay the engine's. Generic accesses are shown because they may end in global memory.
-    static constexpr uint32_t spaces = SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_GENERIC);
+    static constexpr sassemu_option options[] = {
+        {"depth", "N", "stores that a thread may have in its queue (8)"}};
+    // Shared and local memory stay the engine's. Generic accesses are shown because they may end in
+    // global memory.
+    static constexpr uint32_t spaces =
+        SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_GENERIC);
 
-    explicit StoreQueues(const sassemu::Start& start) : Plugin(start), depth_(start.number("depth", 8)) {
+    explicit StoreQueues(const sassemu::Start& start)
+        : Plugin(start), depth_(start.number("depth", 8)) {
         if (depth_ == 0) throw std::invalid_argument("option 'depth': at least 1");
     }
 
@@ -33,12 +38,14 @@ class StoreQueues : public sassemu::Plugin {
         if (!where) return SASSEMU_DONE;  // a bad address: the engine reports it
         const uint64_t warp = warp_key(a.warp);
         bool all_global = true;
-        for_lanes(a.lanes, [&](unsigned lane) { all_global &= where[lane].space == SASSEMU_GLOBAL; });
+        for_lanes(a.lanes,
+                  [&](unsigned lane) { all_global &= where[lane].space == SASSEMU_GLOBAL; });
         if (a.op == SASSEMU_STORE && all_global) {
             const uint32_t* rows = host.values(&a);
             for_lanes(a.lanes, [&](unsigned lane) {
                 Store s{where[lane].address, a.bytes, {}};
-                for (unsigned k = 0; k < (a.bytes + 3u) / 4; ++k) std::memcpy(s.value + 4 * k, &rows[k * 32 + lane], 4);
+                for (unsigned k = 0; k < (a.bytes + 3u) / 4; ++k)
+                    std::memcpy(s.value + 4 * k, &rows[k * 32 + lane], 4);
                 auto& queue = queues_[warp + lane];
                 queue.push_back(s);
                 if (queue.size() > depth_) leave(queue);
@@ -53,8 +60,11 @@ class StoreQueues : public sassemu::Plugin {
                 if (const auto queue = queues_.find(warp + lane); queue != queues_.end())
                     for (const Store& s : queue->second)  // its own stores, oldest first
                         for (unsigned i = 0; i < a.bytes; ++i)
-                            if (const uint64_t at = where[lane].address + i - s.address; at < s.bytes) value[i] = s.value[at];
-                for (unsigned k = 0; k < (a.bytes + 3u) / 4; ++k) std::memcpy(&rows[k][lane], value + 4 * k, 4);
+                            if (const uint64_t at = where[lane].address + i - s.address;
+                                at < s.bytes)
+                                value[i] = s.value[at];
+                for (unsigned k = 0; k < (a.bytes + 3u) / 4; ++k)
+                    std::memcpy(&rows[k][lane], value + 4 * k, 4);
             });
             host.supply(&a, a.lanes, rows[0]);
             return SASSEMU_SUPPLIED;
@@ -68,15 +78,17 @@ class StoreQueues : public sassemu::Plugin {
         return SASSEMU_DONE;
     }
     void model_sync(const sassemu_sync& e) {
-        if (e.warp && (e.kind == SASSEMU_SYNC_BARRIER_ARRIVE || e.kind == SASSEMU_SYNC_MBARRIER_ARRIVE ||
-                       e.kind == SASSEMU_SYNC_CLUSTER_ARRIVE || e.kind == SASSEMU_SYNC_WARP))
+        if (e.warp &&
+            (e.kind == SASSEMU_SYNC_BARRIER_ARRIVE || e.kind == SASSEMU_SYNC_MBARRIER_ARRIVE ||
+             e.kind == SASSEMU_SYNC_CLUSTER_ARRIVE || e.kind == SASSEMU_SYNC_WARP))
             empty(warp_key(e.warp), e.lanes);
     }
 
     // Between slices: now and then one store leaves; always when nobody could run on otherwise.
     uint64_t step(sassemu_cta, uint32_t idle) {
         if (!queues_.empty() && (idle || host.choose(session, 4) == 0)) {
-            auto queue = std::next(queues_.begin(), host.choose(session, static_cast<uint32_t>(queues_.size())));
+            auto queue = std::next(queues_.begin(),
+                                   host.choose(session, static_cast<uint32_t>(queues_.size())));
             leave(queue->second);
             if (queue->second.empty()) queues_.erase(queue);
         }

@@ -1,4 +1,5 @@
-/* How often each opcode is executed, by warp instructions. In C11, without any wrapper: what a plugin is at its barest.
+/* How often each opcode is executed, by warp instructions. In C11, without any wrapper: what a
+ * plugin is at its barest.
  *
  *   sassemu run plan.json --plugin ./opcode_histogram.so:top=10 */
 #include <sassemu/plugin.h>
@@ -10,19 +11,20 @@
 enum { most_opcodes = 1024 };
 
 struct histogram {
-    const sassemu_host *host;
+    const sassemu_host* host;
     sassemu_session session;
     long top;
     size_t used;
     struct entry {
-        const char *opcode; /* lives as long as its module */
+        const char* opcode; /* lives as long as its module */
         uint64_t warps, threads;
     } entry[most_opcodes];
 };
 
-static void *create(const sassemu_host *host, sassemu_session session, const sassemu_setting *settings, size_t count,
-                    char *error, size_t error_bytes) {
-    struct histogram *h = calloc(1, sizeof *h);
+static void* create(const sassemu_host* host, sassemu_session session,
+                    const sassemu_setting* settings, size_t count, char* error,
+                    size_t error_bytes) {
+    struct histogram* h = calloc(1, sizeof *h);
     if (!h) return NULL;
     h->host = host;
     h->session = session;
@@ -36,17 +38,17 @@ static void *create(const sassemu_host *host, sassemu_session session, const sas
     }
     return h;
 }
-static void destroy(void *self) { free(self); }
+static void destroy(void* self) { free(self); }
 
-static uint32_t select_all(void *self, sassemu_insn insn) {
+static uint32_t select_all(void* self, sassemu_insn insn) {
     (void)self;
     (void)insn;
     return SASSEMU_BEFORE;
 }
 
-static void before(void *self, sassemu_warp warp, sassemu_insn insn, uint32_t lanes) {
-    struct histogram *h = self;
-    const char *opcode = h->host->insn_opcode(insn);
+static void before(void* self, sassemu_warp warp, sassemu_insn insn, uint32_t lanes) {
+    struct histogram* h = self;
+    const char* opcode = h->host->insn_opcode(insn);
     size_t i = 0;
     (void)warp;
     while (i < h->used && strcmp(h->entry[i].opcode, opcode) != 0) ++i;
@@ -56,18 +58,19 @@ static void before(void *self, sassemu_warp warp, sassemu_insn insn, uint32_t la
     h->entry[i].threads += (uint64_t)__builtin_popcount(lanes);
 }
 
-static int by_count(const void *a, const void *b) {
+static int by_count(const void* a, const void* b) {
     const struct entry *x = a, *y = b;
     return x->warps != y->warps ? (x->warps < y->warps ? 1 : -1) : strcmp(x->opcode, y->opcode);
 }
 
-static void finish(void *self) {
-    struct histogram *h = self;
+static void finish(void* self) {
+    struct histogram* h = self;
     char line[160];
     qsort(h->entry, h->used, sizeof h->entry[0], by_count);
     for (size_t i = 0; i < h->used && i < (size_t)h->top; ++i) {
-        snprintf(line, sizeof line, "%12llu warps %14llu threads  %s\n", (unsigned long long)h->entry[i].warps,
-                 (unsigned long long)h->entry[i].threads, h->entry[i].opcode);
+        snprintf(line, sizeof line, "%12llu warps %14llu threads  %s\n",
+                 (unsigned long long)h->entry[i].warps, (unsigned long long)h->entry[i].threads,
+                 h->entry[i].opcode);
         h->host->print(h->session, line);
     }
 }
@@ -85,4 +88,4 @@ static const sassemu_plugin plugin = {.size = sizeof plugin,
                                       .destroy = destroy,
                                       .observer = &observer};
 
-const sassemu_plugin *sassemu_plugin_entry(void) { return &plugin; }
+const sassemu_plugin* sassemu_plugin_entry(void) { return &plugin; }

@@ -2,8 +2,9 @@
 // as a model sees it, the verdict, and the function table that a plugin fills. What does not: how
 // graphs come about (the explorer's business) and what an operational model implements (access.h).
 //
-// C11 and C++20. Every struct starts with its size in bytes as the writer knew it; a reader looks at
-// no field beyond it, and fields are only ever appended. Enumerators keep their numbers for ever.
+// C11 and C++20. Every struct starts with its size in bytes as the writer knew it; a reader looks
+// at no field beyond it, and fields are only ever appended. Enumerators keep their numbers for
+// ever.
 //
 // A graph grows while it is explored: judge() is asked about partial graphs too, and its answer
 // "inconsistent" cuts off every graph that contains the one judged. A model therefore has to be
@@ -23,18 +24,19 @@ extern "C" {
 
 #define SASSEMU_CONSISTENCY_ABI 1u  // the major version; another number is refused when loaded
 
-// What an event is. A read-modify-write is a read and a write joined by an `rmw` edge. bar.sync is one
-// event with ARRIVE|WAIT.
+// What an event is. A read-modify-write is a read and a write joined by an `rmw` edge. bar.sync is
+// one event with ARRIVE|WAIT.
 enum SassemuEventKind {
     SASSEMU_EVENT_READ = 1,
     SASSEMU_EVENT_WRITE = 2,
-    SASSEMU_EVENT_FENCE = 4,        // fence, membar
-    SASSEMU_EVENT_PROXY_FENCE = 8,  // fence.proxy and what implies one (may be combined with others)
-    SASSEMU_EVENT_ARRIVE = 16,      // an arrival at a barrier: bar, barrier.cluster, mbarrier
-    SASSEMU_EVENT_WAIT = 32,        // a wait that was let through
-    SASSEMU_EVENT_ISSUE = 64,       // starts an asynchronous agent (`spawn` edges lead to its events)
-    SASSEMU_EVENT_COMPLETE = 128,   // waits for an agent or a group (`completion` edges lead here)
-    SASSEMU_EVENT_INIT = 256        // with WRITE: the initial value of a location, before everything
+    SASSEMU_EVENT_FENCE = 4,  // fence, membar
+    SASSEMU_EVENT_PROXY_FENCE =
+        8,                      // fence.proxy and what implies one (may be combined with others)
+    SASSEMU_EVENT_ARRIVE = 16,  // an arrival at a barrier: bar, barrier.cluster, mbarrier
+    SASSEMU_EVENT_WAIT = 32,    // a wait that was let through
+    SASSEMU_EVENT_ISSUE = 64,   // starts an asynchronous agent (`spawn` edges lead to its events)
+    SASSEMU_EVENT_COMPLETE = 128,  // waits for an agent or a group (`completion` edges lead here)
+    SASSEMU_EVENT_INIT = 256       // with WRITE: the initial value of a location, before everything
 };
 
 enum SassemuOrder {
@@ -91,25 +93,25 @@ enum SassemuOperation {
 };
 
 typedef struct SassemuEvent {
-    uint32_t kind;       // SassemuEventKind bits; 0: only takes its place in program order
-    uint32_t order;      // SassemuOrder
-    uint32_t scope;      // SassemuScope
-    uint32_t proxy;      // of an access: how it is made
-    uint32_t from, to;   // of a proxy fence: the two proxies (GENERIC is one of them)
-    uint32_t both_ways;  // of a proxy fence: 1 when it orders `to` before `from` as well
+    uint32_t kind;         // SassemuEventKind bits; 0: only takes its place in program order
+    uint32_t order;        // SassemuOrder
+    uint32_t scope;        // SassemuScope
+    uint32_t proxy;        // of an access: how it is made
+    uint32_t from, to;     // of a proxy fence: the two proxies (GENERIC is one of them)
+    uint32_t both_ways;    // of a proxy fence: 1 when it orders `to` before `from` as well
     uint32_t space;        // SassemuSpace bits of the object accessed, as this thread sees it
     uint32_t restriction;  // SassemuSpace bits of what a fence or a release orders; 0: everything
-    uint32_t operation;    // of an access: the operation it is; of a fence: what it is restricted to
+    uint32_t operation;  // of an access: the operation it is; of a fence: what it is restricted to
     int32_t thread;      // the litmus thread that executes it, or that started the agent; -1: INIT
     int32_t agent;       // -1: the thread itself; else the agent's number, unique in the graph
     int32_t index;       // position in program order of the thread, or in the agent's own order
     int32_t cta, cluster, gpu;  // placement, numbered over the whole graph; gpu -1: the host
-    uint32_t location;   // a number for the piece of physical memory (an allocation)
-    uint32_t alias;      // a number for the virtual address that is used (one per name)
-    uint64_t first;      // byte range in the location: [first, first+bytes)
-    uint64_t bytes;      // 0: no memory is accessed
-    int32_t owner;       // of a shared or tensor memory object: the CTA it lies in; -1: none
-    int32_t source;      // which instruction of the thread, for reports
+    uint32_t location;          // a number for the piece of physical memory (an allocation)
+    uint32_t alias;             // a number for the virtual address that is used (one per name)
+    uint64_t first;             // byte range in the location: [first, first+bytes)
+    uint64_t bytes;             // 0: no memory is accessed
+    int32_t owner;              // of a shared or tensor memory object: the CTA it lies in; -1: none
+    int32_t source;             // which instruction of the thread, for reports
 } SassemuEvent;
 
 // An edge between two events, by their numbers in `events`.
@@ -140,9 +142,9 @@ typedef struct SassemuGraph {
     SassemuEdges pairing;                 // from an arrival to each wait that it let through
     SassemuEdges spawn;                   // from an ISSUE to each event of the agent
     SassemuEdges agent_order;             // between events of one agent: from before to after
-    SassemuEdges completion;              // from an agent's event to the COMPLETE that waited for it
-    SassemuEdges chosen;                  // orders that were open: write -> write, fence -> fence
-    int32_t complete;                     // 0: the graph may still grow
+    SassemuEdges completion;  // from an agent's event to the COMPLETE that waited for it
+    SassemuEdges chosen;      // orders that were open: write -> write, fence -> fence
+    int32_t complete;         // 0: the graph may still grow
 } SassemuGraph;
 
 #define SASSEMU_GRAPH_TEXT 192
@@ -160,8 +162,8 @@ typedef struct SassemuVerdict {
     // complete graphs; a model may leave it out (has_open = 0) in others.
     int32_t has_open;
     SassemuEdge open;
-    // When consistent and not null: the caller's event_count * event_count bytes. The model writes 1
-    // at [a * event_count + b] where a is coherence-ordered before b (transitively), else 0.
+    // When consistent and not null: the caller's event_count * event_count bytes. The model writes
+    // 1 at [a * event_count + b] where a is coherence-ordered before b (transitively), else 0.
     uint8_t* coherence;
     uint8_t* causality;  // the same for causality order between memory operations
     // The same for what causality order is made of, between events of any kind: the explorer orders
@@ -177,8 +179,9 @@ typedef struct SassemuConsistencyModel {
     // `options` is "k=v,k=v" or "". On failure returns null and leaves one line in error.
     void* (*create)(const char* options, char* error, size_t error_bytes);
     void (*destroy)(void* model);
-    // Called from several threads at once on one model: it keeps no state between calls that matters.
-    // Returns 0, or another number when the graph cannot be judged (a bug: exploration stops).
+    // Called from several threads at once on one model: it keeps no state between calls that
+    // matters. Returns 0, or another number when the graph cannot be judged (a bug: exploration
+    // stops).
     int (*judge)(void* model, const SassemuGraph* graph, SassemuVerdict* verdict);
 } SassemuConsistencyModel;
 

@@ -1,5 +1,6 @@
-/* How an access to memory, a fence and an operation on a cache are described: to memory models and to observers alike.
- * What belongs here: the vocabulary. What does not: who is told when (model.h, observer.h). */
+/* How an access to memory, a fence and an operation on a cache are described: to memory models and
+ * to observers alike. What belongs here: the vocabulary. What does not: who is told when (model.h,
+ * observer.h). */
 #ifndef SASSEMU_MEMORY_H
 #define SASSEMU_MEMORY_H
 
@@ -8,33 +9,33 @@
 SASSEMU_BEGIN
 
 enum sassemu_op { /* what an access does */
-    SASSEMU_LOAD,
-    SASSEMU_STORE,
-    SASSEMU_ATOMIC, /* read-modify-write with a result */
-    SASSEMU_REDUCE, /* read-modify-write without */
-    SASSEMU_PREFETCH
+                  SASSEMU_LOAD,
+                  SASSEMU_STORE,
+                  SASSEMU_ATOMIC, /* read-modify-write with a result */
+                  SASSEMU_REDUCE, /* read-modify-write without */
+                  SASSEMU_PREFETCH
 };
 
 enum sassemu_space { /* as the instruction names it */
-    SASSEMU_GLOBAL,
-    SASSEMU_SHARED,
-    SASSEMU_LOCAL,
-    SASSEMU_CONSTANT,
-    SASSEMU_GENERIC,
-    SASSEMU_TEXTURE,
-    SASSEMU_SURFACE,
-    SASSEMU_TENSOR_MEMORY
+                     SASSEMU_GLOBAL,
+                     SASSEMU_SHARED,
+                     SASSEMU_LOCAL,
+                     SASSEMU_CONSTANT,
+                     SASSEMU_GENERIC,
+                     SASSEMU_TEXTURE,
+                     SASSEMU_SURFACE,
+                     SASSEMU_TENSOR_MEMORY
 };
 #define SASSEMU_SPACE_BIT(space) (1u << (space))
 
 enum sassemu_proxy { /* PTX ISA, "Proxies" */
-    SASSEMU_VIA_GENERIC,
-    SASSEMU_VIA_CONSTANT,
-    SASSEMU_VIA_TEXTURE, /* texture reads and ld.global.nc */
-    SASSEMU_VIA_SURFACE,
-    SASSEMU_VIA_ASYNC,
-    SASSEMU_VIA_TENSORMAP,
-    SASSEMU_VIA_HOST
+                     SASSEMU_VIA_GENERIC,
+                     SASSEMU_VIA_CONSTANT,
+                     SASSEMU_VIA_TEXTURE, /* texture reads and ld.global.nc */
+                     SASSEMU_VIA_SURFACE,
+                     SASSEMU_VIA_ASYNC,
+                     SASSEMU_VIA_TENSORMAP,
+                     SASSEMU_VIA_HOST
 };
 
 enum sassemu_ordering {
@@ -49,40 +50,43 @@ enum sassemu_ordering {
 };
 
 enum sassemu_scope { /* of instructions; SM and VC exist in SASS only, CLUSTER in PTX only */
-    SASSEMU_LEVEL_NONE,
-    SASSEMU_LEVEL_CTA,
-    SASSEMU_LEVEL_SM,
-    SASSEMU_LEVEL_CLUSTER,
-    SASSEMU_LEVEL_VC,
-    SASSEMU_LEVEL_GPU,
-    SASSEMU_LEVEL_SYS
+                     SASSEMU_LEVEL_NONE,
+                     SASSEMU_LEVEL_CTA,
+                     SASSEMU_LEVEL_SM,
+                     SASSEMU_LEVEL_CLUSTER,
+                     SASSEMU_LEVEL_VC,
+                     SASSEMU_LEVEL_GPU,
+                     SASSEMU_LEVEL_SYS
 };
 
 enum sassemu_atomic { /* operator of SASSEMU_ATOMIC and SASSEMU_REDUCE */
-    SASSEMU_ATOMIC_NONE,
-    SASSEMU_ATOMIC_ADD,
-    SASSEMU_ATOMIC_MIN,
-    SASSEMU_ATOMIC_MAX,
-    SASSEMU_ATOMIC_INC,
-    SASSEMU_ATOMIC_DEC,
-    SASSEMU_ATOMIC_AND,
-    SASSEMU_ATOMIC_OR,
-    SASSEMU_ATOMIC_XOR,
-    SASSEMU_ATOMIC_EXCHANGE,
-    SASSEMU_ATOMIC_COMPARE_EXCHANGE,
-    SASSEMU_ATOMIC_SAFE_ADD
+                      SASSEMU_ATOMIC_NONE,
+                      SASSEMU_ATOMIC_ADD,
+                      SASSEMU_ATOMIC_MIN,
+                      SASSEMU_ATOMIC_MAX,
+                      SASSEMU_ATOMIC_INC,
+                      SASSEMU_ATOMIC_DEC,
+                      SASSEMU_ATOMIC_AND,
+                      SASSEMU_ATOMIC_OR,
+                      SASSEMU_ATOMIC_XOR,
+                      SASSEMU_ATOMIC_EXCHANGE,
+                      SASSEMU_ATOMIC_COMPARE_EXCHANGE,
+                      SASSEMU_ATOMIC_SAFE_ADD
 };
 
 enum sassemu_access_flags {
-    SASSEMU_ACCESS_CACHE_CV = 1u << 0,      /* ld.cv, ld.volatile: do not read stale bytes of a cache */
-    SASSEMU_ACCESS_SIGN_EXTEND = 1u << 1,   /* loads of one and two bytes */
-    SASSEMU_ACCESS_LDGSTS = 1u << 2,        /* one of the two halves of a cp.async */
-    SASSEMU_ACCESS_ASYNC_AGENT = 1u << 3,   /* by an agent on behalf of the warp: see sassemu_async */
-    SASSEMU_ACCESS_MATRIX = 1u << 4,        /* LDSM, STSM: a lane names a row of 16 bytes; data goes to other lanes */
-    SASSEMU_ACCESS_IMMEDIATE = 1u << 5      /* models: must not answer PENDING (a loop is looked at for being a spin, say) */
+    SASSEMU_ACCESS_CACHE_CV = 1u << 0, /* ld.cv, ld.volatile: do not read stale bytes of a cache */
+    SASSEMU_ACCESS_SIGN_EXTEND = 1u << 1, /* loads of one and two bytes */
+    SASSEMU_ACCESS_LDGSTS = 1u << 2,      /* one of the two halves of a cp.async */
+    SASSEMU_ACCESS_ASYNC_AGENT = 1u << 3, /* by an agent on behalf of the warp: see sassemu_async */
+    SASSEMU_ACCESS_MATRIX =
+        1u << 4, /* LDSM, STSM: a lane names a row of 16 bytes; data goes to other lanes */
+    SASSEMU_ACCESS_IMMEDIATE =
+        1u << 5 /* models: must not answer PENDING (a loop is looked at for being a spin, say) */
 };
 
-/* One access of one warp. What costs time to find out is asked for (host.h): addresses, locations, values, who. */
+/* One access of one warp. What costs time to find out is asked for (host.h): addresses, locations,
+ * values, who. */
 typedef struct sassemu_access {
     uint32_t size;
     uint8_t op, space, proxy, ordering, scope; /* the enums above */
@@ -99,11 +103,13 @@ typedef struct sassemu_access {
 
 /* Where a lane's bytes are, generic addresses resolved. */
 typedef struct sassemu_location {
-    uint64_t address; /* global: device address; shared: offset in the CTA's block; local: offset in the stack; constant:
-                       * offset in the bank. Bank 3, the __constant__ variables, is device memory: SASSEMU_GLOBAL since 1.2.
-                       * Tensor memory (since 1.3): lane * 2048 + column * 4 */
+    uint64_t address; /* global: device address; shared: offset in the CTA's block; local: offset in
+                       * the stack; constant: offset in the bank. Bank 3, the __constant__
+                       * variables, is device memory: SASSEMU_GLOBAL since 1.2. Tensor memory
+                       * (since 1.3): lane * 2048 + column * 4 */
     uint32_t space;   /* never SASSEMU_GENERIC */
-    uint32_t owner;   /* shared, tensor memory: the linear index of the CTA that owns the block; constant (since 1.2): the bank; else 0 */
+    uint32_t owner;   /* shared, tensor memory: the linear index of the CTA that owns the block;
+                         constant (since 1.2): the bank; else 0 */
 } sassemu_location;
 
 enum sassemu_agent_kind {
@@ -121,8 +127,8 @@ typedef struct sassemu_agent {
     uint32_t size;
     uint32_t kind;
     uint32_t gpu, sm, cluster_rank;
-    uint32_t warp; /* index in the CTA */
-    uint32_t path; /* of the warp: lanes that run together */
+    uint32_t warp;         /* index in the CTA */
+    uint32_t path;         /* of the warp: lanes that run together */
     uint64_t cluster, cta; /* linear indices in the grid */
     uint64_t launch;       /* counts from 1 */
     uint64_t id;           /* asynchronous agents: number of the operation, as in sassemu_async */
@@ -132,34 +138,35 @@ typedef struct sassemu_agent {
 /* MEMBAR, FENCE.VIEW.ASYNC and their like. */
 typedef struct sassemu_fence {
     uint32_t size;
-    uint8_t ordering;             /* SASSEMU_SC, SASSEMU_ACQ_REL (SASS: .ALL), SASSEMU_MMIO, SASSEMU_WEAK */
+    uint8_t ordering; /* SASSEMU_SC, SASSEMU_ACQ_REL (SASS: .ALL), SASSEMU_MMIO, SASSEMU_WEAK */
     uint8_t scope;
     uint8_t from_proxy, to_proxy; /* equal: no proxy fence */
     uint8_t both_ways;            /* of a proxy fence */
-    uint8_t invalidate_data, invalidate_texture; /* .IVALLD, .IVALLT: one with the barrier, before it is done */
-    uint8_t waits_for_async;      /* MEMBAR.ASYNC and waits for bulk copies */
-    uint32_t spaces;              /* SASSEMU_SPACE_BIT set that it orders; 0: all */
+    uint8_t invalidate_data,
+        invalidate_texture;  /* .IVALLD, .IVALLT: one with the barrier, before it is done */
+    uint8_t waits_for_async; /* MEMBAR.ASYNC and waits for bulk copies */
+    uint32_t spaces;         /* SASSEMU_SPACE_BIT set that it orders; 0: all */
     uint32_t lanes;
     sassemu_warp warp;
     sassemu_insn insn;
 } sassemu_fence;
 
 enum sassemu_cache { /* which one CCTL, CCTLT, CCTLL name: .D .U .C .I, T, L */
-    SASSEMU_CACHE_DATA,
-    SASSEMU_CACHE_UNIFIED,
-    SASSEMU_CACHE_CONSTANT,
-    SASSEMU_CACHE_INSTRUCTION,
-    SASSEMU_CACHE_TEXTURE,
-    SASSEMU_CACHE_LOCAL
+                     SASSEMU_CACHE_DATA,
+                     SASSEMU_CACHE_UNIFIED,
+                     SASSEMU_CACHE_CONSTANT,
+                     SASSEMU_CACHE_INSTRUCTION,
+                     SASSEMU_CACHE_TEXTURE,
+                     SASSEMU_CACHE_LOCAL
 };
 enum sassemu_cache_action {
-    SASSEMU_CACHE_INVALIDATE,          /* IV: one line */
-    SASSEMU_CACHE_INVALIDATE_ALL,      /* IVALL */
+    SASSEMU_CACHE_INVALIDATE,             /* IV: one line */
+    SASSEMU_CACHE_INVALIDATE_ALL,         /* IVALL */
     SASSEMU_CACHE_INVALIDATE_ALL_PRIVATE, /* IVALLP */
-    SASSEMU_CACHE_WRITE_BACK,          /* WB */
-    SASSEMU_CACHE_WRITE_BACK_ALL,      /* WBALL, WBALLP */
-    SASSEMU_CACHE_RESET,               /* RS, RSLB: a line's state */
-    SASSEMU_CACHE_PREFETCH,            /* PF1, PF1.5, PF2, QRY1 */
+    SASSEMU_CACHE_WRITE_BACK,             /* WB */
+    SASSEMU_CACHE_WRITE_BACK_ALL,         /* WBALL, WBALLP */
+    SASSEMU_CACHE_RESET,                  /* RS, RSLB: a line's state */
+    SASSEMU_CACHE_PREFETCH,               /* PF1, PF1.5, PF2, QRY1 */
     SASSEMU_CACHE_OTHER
 };
 
@@ -171,36 +178,38 @@ typedef struct sassemu_cache_op {
     uint32_t lanes;
     sassemu_warp warp;
     sassemu_insn insn;
-    const uint64_t *address; /* 32 of them with has_address; device addresses; valid in the call */
+    const uint64_t* address; /* 32 of them with has_address; device addresses; valid in the call */
 } sassemu_cache_op;
 
-/* What the author of the PTX wrote, where the cubin tells (-lineinfo keeps the PTX text and its map). */
+/* What the author of the PTX wrote, where the cubin tells (-lineinfo keeps the PTX text and its
+ * map). */
 enum sassemu_intent_class {
-    SASSEMU_INTENT_NONE, /* a PTX instruction that has nothing to do with memory order */
-    SASSEMU_INTENT_ACCESS,  /* ld, st, atom, red, st.async, ... */
-    SASSEMU_INTENT_FENCE,   /* fence, membar */
+    SASSEMU_INTENT_NONE,   /* a PTX instruction that has nothing to do with memory order */
+    SASSEMU_INTENT_ACCESS, /* ld, st, atom, red, st.async, ... */
+    SASSEMU_INTENT_FENCE,  /* fence, membar */
     SASSEMU_INTENT_PROXY_FENCE,
     SASSEMU_INTENT_BARRIER, /* bar, barrier, barrier.cluster */
     SASSEMU_INTENT_MBARRIER,
-    SASSEMU_INTENT_ASYNC    /* cp.async*, wgmma, tcgen05 */
+    SASSEMU_INTENT_ASYNC /* cp.async*, wgmma, tcgen05 */
 };
 enum sassemu_intent_restrict { /* sync_restrict and op_restrict of fence */
-    SASSEMU_RESTRICT_NONE,
-    SASSEMU_RESTRICT_SHARED_CTA,
-    SASSEMU_RESTRICT_SHARED_CLUSTER,
-    SASSEMU_RESTRICT_MBARRIER_INIT
+                               SASSEMU_RESTRICT_NONE,
+                               SASSEMU_RESTRICT_SHARED_CTA,
+                               SASSEMU_RESTRICT_SHARED_CLUSTER,
+                               SASSEMU_RESTRICT_MBARRIER_INIT
 };
 typedef struct sassemu_intent {
     uint32_t size;
-    uint8_t kind;           /* enum sassemu_intent_class */
-    uint8_t ordering, scope;/* defaults of PTX filled in: fence is acq_rel, mbarrier.arrive release.cta */
-    uint8_t restriction;    /* enum sassemu_intent_restrict */
+    uint8_t kind; /* enum sassemu_intent_class */
+    uint8_t ordering,
+        scope; /* defaults of PTX filled in: fence is acq_rel, mbarrier.arrive release.cta */
+    uint8_t restriction;                     /* enum sassemu_intent_restrict */
     uint8_t from_proxy, to_proxy, both_ways; /* of proxy fences, as in sassemu_fence */
-    uint8_t aligned;        /* bar, barrier: .aligned was stated or is implied (bar) */
-    uint32_t spaces;        /* SASSEMU_SPACE_BIT set that the text names; 0: none named */
-    uint32_t ptx_line;      /* from 1 */
-    const char *opcode;     /* "mbarrier.arrive.release.cta.shared::cta.b64" */
-    const char *text;       /* the whole line */
+    uint8_t aligned;    /* bar, barrier: .aligned was stated or is implied (bar) */
+    uint32_t spaces;    /* SASSEMU_SPACE_BIT set that the text names; 0: none named */
+    uint32_t ptx_line;  /* from 1 */
+    const char* opcode; /* "mbarrier.arrive.release.cta.shared::cta.b64" */
+    const char* text;   /* the whole line */
 } sassemu_intent;
 
 SASSEMU_END

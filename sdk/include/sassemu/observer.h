@@ -1,8 +1,8 @@
-/* The role of an observer: tracers, profilers, checkers. It is told, in the order in which things happen, and changes
- * nothing unless it writes registers. What belongs here: that role.
+/* The role of an observer: tracers, profilers, checkers. It is told, in the order in which things
+ * happen, and changes nothing unless it writes registers. What belongs here: that role.
  *
- * Every member may be NULL: then nobody pays for it. The order of events is the order in which the engine performs
- * them; a model that defers loads shows them when they are performed. */
+ * Every member may be NULL: then nobody pays for it. The order of events is the order in which the
+ * engine performs them; a model that defers loads shows them when they are performed. */
 #ifndef SASSEMU_OBSERVER_H
 #define SASSEMU_OBSERVER_H
 
@@ -16,8 +16,8 @@ enum sassemu_select { SASSEMU_BEFORE = 1u << 0, SASSEMU_AFTER = 1u << 1 };
 typedef struct sassemu_fault_info {
     uint32_t size;
     uint32_t lanes;
-    const char *kind; /* "out-of-bounds", as in plans */
-    const char *what;
+    const char* kind; /* "out-of-bounds", as in plans */
+    const char* what;
     sassemu_warp warp;
     sassemu_insn insn;
     uint64_t address;
@@ -26,39 +26,45 @@ typedef struct sassemu_fault_info {
 
 typedef struct sassemu_observer {
     uint32_t size;
-    uint32_t spaces; /* SASSEMU_SPACE_BIT set: access events of others are left out; 0: all. Generic as in model.h */
+    uint32_t spaces; /* SASSEMU_SPACE_BIT set: access events of others are left out; 0: all. Generic
+                        as in model.h */
 
-    void (*module_load)(void *self, sassemu_module);
-    void (*launch_begin)(void *self, sassemu_launch);
-    void (*launch_end)(void *self, sassemu_launch, const char *status); /* "ok", "fault", "deadlock", ... */
-    void (*cta_begin)(void *self, sassemu_cta);
-    void (*cta_end)(void *self, sassemu_cta);
+    void (*module_load)(void* self, sassemu_module);
+    void (*launch_begin)(void* self, sassemu_launch);
+    void (*launch_end)(void* self, sassemu_launch,
+                       const char* status); /* "ok", "fault", "deadlock", ... */
+    void (*cta_begin)(void* self, sassemu_cta);
+    void (*cta_end)(void* self, sassemu_cta);
 
-    /* Which instructions are shown: a set of sassemu_select, asked once per instruction before it can run. */
-    uint32_t (*select)(void *self, sassemu_insn);
-    /* `lanes` are those that execute it (guard and active mask). `after` comes when the instruction is over and the path
-     * goes on behind it or at its target; not for one that ends or blocks the path. */
-    void (*before)(void *self, sassemu_warp, sassemu_insn, uint32_t lanes);
-    void (*after)(void *self, sassemu_warp, sassemu_insn, uint32_t lanes);
+    /* Which instructions are shown: a set of sassemu_select, asked once per instruction before it
+     * can run. */
+    uint32_t (*select)(void* self, sassemu_insn);
+    /* `lanes` are those that execute it (guard and active mask). `after` comes when the instruction
+     * is over and the path goes on behind it or at its target; not for one that ends or blocks the
+     * path. */
+    void (*before)(void* self, sassemu_warp, sassemu_insn, uint32_t lanes);
+    void (*after)(void* self, sassemu_warp, sassemu_insn, uint32_t lanes);
 
-    /* Accesses of warps. `access_issue`: before it is performed (memory has its old bytes). `access`: performed. */
-    void (*access_issue)(void *self, const sassemu_access *);
-    void (*access)(void *self, const sassemu_access *);
-    void (*fence)(void *self, const sassemu_fence *);
-    void (*cache)(void *self, const sassemu_cache_op *);
-    void (*sync)(void *self, const sassemu_sync *);
-    void (*async)(void *self, const sassemu_async *);
+    /* Accesses of warps. `access_issue`: before it is performed (memory has its old bytes).
+     * `access`: performed. */
+    void (*access_issue)(void* self, const sassemu_access*);
+    void (*access)(void* self, const sassemu_access*);
+    void (*fence)(void* self, const sassemu_fence*);
+    void (*cache)(void* self, const sassemu_cache_op*);
+    void (*sync)(void* self, const sassemu_sync*);
+    void (*async)(void* self, const sassemu_async*);
     /* Bit per enum sassemu_sync_kind: kinds that are left out. SCOREBOARD is the dear one. */
     uint64_t sync_ignored;
 
-    /* The host: what exists, and which bytes have a value. `bytes` of a module's variables count as written. */
-    void (*allocate)(void *self, const sassemu_allocation *);
-    void (*release)(void *self, const sassemu_allocation *);
-    void (*host_access)(void *self, uint64_t address, uint64_t bytes, uint32_t is_write);
+    /* The host: what exists, and which bytes have a value. `bytes` of a module's variables count as
+     * written. */
+    void (*allocate)(void* self, const sassemu_allocation*);
+    void (*release)(void* self, const sassemu_allocation*);
+    void (*host_access)(void* self, uint64_t address, uint64_t bytes, uint32_t is_write);
 
-    void (*fault)(void *self, const sassemu_fault_info *);
+    void (*fault)(void* self, const sassemu_fault_info*);
     /* After the last launch: the place for reports. */
-    void (*finish)(void *self);
+    void (*finish)(void* self);
 } sassemu_observer;
 
 SASSEMU_END

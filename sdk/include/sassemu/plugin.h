@@ -1,5 +1,6 @@
-/* The front page of the plugin ABI (C11): what a plugin exports. See README.md beside this directory for a guide, and
- * plugin.hpp for the C++20 wrapper. What belongs here: the entry, options, threading, and the list of roles. */
+/* The front page of the plugin ABI (C11): what a plugin exports. See README.md beside this
+ * directory for a guide, and plugin.hpp for the C++20 wrapper. What belongs here: the entry,
+ * options, threading, and the list of roles. */
 #ifndef SASSEMU_PLUGIN_H
 #define SASSEMU_PLUGIN_H
 
@@ -11,9 +12,9 @@ SASSEMU_BEGIN
 
 /* An option of the plugin: NAME:key=value,key=value on the command line. */
 typedef struct sassemu_option {
-    const char *key;     /* NULL ends the list */
-    const char *value;   /* what it takes, for messages: "N", "lazy|eager|random" */
-    const char *summary; /* one line */
+    const char* key;     /* NULL ends the list */
+    const char* value;   /* what it takes, for messages: "N", "lazy|eager|random" */
+    const char* summary; /* one line */
 } sassemu_option;
 /* As given; a key that the list lacks never gets here, one that was given twice comes twice. */
 typedef struct sassemu_setting {
@@ -32,28 +33,31 @@ struct SassemuConsistencyModel; /* consistency.h */
 typedef struct sassemu_plugin {
     uint32_t size;
     uint32_t abi;                  /* SASSEMU_ABI_VERSION */
-    const char *name;              /* a word */
-    const char *summary;           /* one line */
-    const sassemu_option *options; /* NULL: takes none */
+    const char* name;              /* a word */
+    const char* summary;           /* one line */
+    const sassemu_option* options; /* NULL: takes none */
     uint32_t threading;            /* enum sassemu_threading */
     uint32_t reserved;
-    /* Makes the state of one run, which every callback gets as `self` (it may be NULL only on failure). On failure: NULL,
-     * with one line in `error`. `host` and `session` stay valid until destroy. */
-    void *(*create)(const sassemu_host *, sassemu_session, const sassemu_setting *, size_t count, char *error,
-                    size_t error_bytes);
-    void (*destroy)(void *self);
+    /* Makes the state of one run, which every callback gets as `self` (it may be NULL only on
+     * failure). On failure: NULL, with one line in `error`. `host` and `session` stay valid until
+     * destroy. */
+    void* (*create)(const sassemu_host*, sassemu_session, const sassemu_setting*, size_t count,
+                    char* error, size_t error_bytes);
+    void (*destroy)(void* self);
     /* Roles; NULL: does not have it. */
-    const sassemu_memory_model *model;
-    const sassemu_observer *observer;
-    const sassemu_semantics *semantics;
-    const struct SassemuConsistencyModel *(*consistency)(size_t *count); /* as SassemuConsistencyModels there */
+    const sassemu_memory_model* model;
+    const sassemu_observer* observer;
+    const sassemu_semantics* semantics;
+    const struct SassemuConsistencyModel* (*consistency)(
+        size_t* count); /* as SassemuConsistencyModels there */
 } sassemu_plugin;
 
 #define SASSEMU_ENTRY_NAME "sassemu_plugin_entry"
-typedef const sassemu_plugin *(*sassemu_entry)(void);
+typedef const sassemu_plugin* (*sassemu_entry)(void);
 
-/* To be defined by the plugin: SASSEMU_EXPORT const sassemu_plugin *sassemu_plugin_entry(void) { return &mine; } */
-SASSEMU_EXPORT const sassemu_plugin *sassemu_plugin_entry(void);
+/* To be defined by the plugin: SASSEMU_EXPORT const sassemu_plugin *sassemu_plugin_entry(void) {
+ * return &mine; } */
+SASSEMU_EXPORT const sassemu_plugin* sassemu_plugin_entry(void);
 
 SASSEMU_END
 

@@ -1,5 +1,6 @@
-// The C++20 face of the plugin ABI: a class whose member functions are the callbacks. What it does not have is not
-// called. Exceptions end in the wrapper: in `create` as its error, elsewhere as a fault of the launch or a finding.
+// The C++20 face of the plugin ABI: a class whose member functions are the callbacks. What it does
+// not have is not called. Exceptions end in the wrapper: in `create` as its error, elsewhere as a
+// fault of the launch or a finding.
 //
 //   struct Counter : sassemu::Plugin {
 //       static constexpr auto name = "counter", summary = "counts loads";
@@ -11,13 +12,16 @@
 //   SASSEMU_PLUGIN(Counter)
 //
 // Members that are recognised:
-//   static: name, summary, options (an array of sassemu_option without the end), threading, spaces (of accesses),
+//   static: name, summary, options (an array of sassemu_option without the end), threading, spaces
+//   (of accesses),
 //           defers (bool), sync_ignored
-//   memory model:  int issue(const sassemu_access&); the rest of model.h as model_fence, model_cache, model_sync, step,
-//                  and launch_begin, launch_end, cta_begin, cta_end, host_access shared with the observer
-//   observer:      the members of sassemu_observer, by their names; references for pointers to structs
-//   semantics:     bool overrides(sassemu_insn); int execute(sassemu_warp, sassemu_insn, uint32_t lanes)
-//   consistency:   static const SassemuConsistencyModel* consistency(size_t* count)
+//   memory model:  int issue(const sassemu_access&); the rest of model.h as model_fence,
+//   model_cache, model_sync, step,
+//                  and launch_begin, launch_end, cta_begin, cta_end, host_access shared with the
+//                  observer
+//   observer:      the members of sassemu_observer, by their names; references for pointers to
+//   structs semantics:     bool overrides(sassemu_insn); int execute(sassemu_warp, sassemu_insn,
+//   uint32_t lanes) consistency:   static const SassemuConsistencyModel* consistency(size_t* count)
 #pragma once
 
 #include <sassemu/plugin.h>
@@ -66,7 +70,8 @@ struct Start {
             used = 0;
         }
         if (copy.empty() || used != copy.size() || copy[0] == '-')
-            throw std::invalid_argument("option '" + std::string(key) + "': '" + copy + "' is no number");
+            throw std::invalid_argument("option '" + std::string(key) + "': '" + copy +
+                                        "' is no number");
         return v;
     }
 };
@@ -78,11 +83,19 @@ class Plugin {
     const sassemu_session session;
 
     void print(const std::string& text) const { host.print(session, text.c_str()); }
-    sassemu_launch_info info(sassemu_launch l) const { return ask<sassemu_launch_info>(host.launch_info, l); }
+    sassemu_launch_info info(sassemu_launch l) const {
+        return ask<sassemu_launch_info>(host.launch_info, l);
+    }
     sassemu_cta_info info(sassemu_cta c) const { return ask<sassemu_cta_info>(host.cta_info, c); }
-    sassemu_warp_info info(sassemu_warp w) const { return ask<sassemu_warp_info>(host.warp_info, w); }
-    sassemu_agent agent(const sassemu_access& a) const { return ask<sassemu_agent>(host.agent, &a); }
-    sassemu_control control(sassemu_insn i) const { return ask<sassemu_control>(host.insn_control, i); }
+    sassemu_warp_info info(sassemu_warp w) const {
+        return ask<sassemu_warp_info>(host.warp_info, w);
+    }
+    sassemu_agent agent(const sassemu_access& a) const {
+        return ask<sassemu_agent>(host.agent, &a);
+    }
+    sassemu_control control(sassemu_insn i) const {
+        return ask<sassemu_control>(host.insn_control, i);
+    }
     sassemu_operand operand(sassemu_insn i, uint32_t index) const {
         sassemu_operand o{};
         o.size = sizeof o;
@@ -126,14 +139,18 @@ R guarded(void* self, R otherwise, F&& call) noexcept {
 }
 template <class T, class F>
 void told(void* self, F&& call) noexcept {
-    guarded<T>(self, 0, [&](T& p) { call(p); return 0; });
+    guarded<T>(self, 0, [&](T& p) {
+        call(p);
+        return 0;
+    });
 }
 
 // The callbacks below are named as the members of the C structs.
 template <class T>
 struct Roles {
-    static void* create(const sassemu_host* host, sassemu_session session, const sassemu_setting* settings,
-                        size_t count, char* error, size_t error_bytes) noexcept {
+    static void* create(const sassemu_host* host, sassemu_session session,
+                        const sassemu_setting* settings, size_t count, char* error,
+                        size_t error_bytes) noexcept {
         try {
             return new T(Start{host, session, settings, count});
         } catch (const std::exception& e) {
@@ -145,19 +162,23 @@ struct Roles {
     }
     static void destroy(void* self) noexcept { delete static_cast<T*>(self); }
 
-    static constexpr bool is_model = requires(T& t, const sassemu_access& a) { t.issue(a); };
-    static constexpr bool is_semantics = requires(T& t, sassemu_insn i) { t.overrides(i); };
+    static constexpr bool is_model = requires(T & t, const sassemu_access& a) { t.issue(a); };
+    static constexpr bool is_semantics = requires(T & t, sassemu_insn i) { t.overrides(i); };
 
-#define SASSEMU_SHARED_CALLBACKS(table)                                                                       \
-    if constexpr (requires(T& t, sassemu_launch l) { t.launch_begin(l); })                                    \
-        (table).launch_begin = [](void* s, sassemu_launch l) { told<T>(s, [&](T& t) { t.launch_begin(l); }); }; \
-    if constexpr (requires(T& t, sassemu_cta c) { t.cta_begin(c); })                                          \
-        (table).cta_begin = [](void* s, sassemu_cta c) { told<T>(s, [&](T& t) { t.cta_begin(c); }); };        \
-    if constexpr (requires(T& t, sassemu_cta c) { t.cta_end(c); })                                            \
-        (table).cta_end = [](void* s, sassemu_cta c) { told<T>(s, [&](T& t) { t.cta_end(c); }); };            \
-    if constexpr (requires(T& t) { t.host_access(uint64_t{}, uint64_t{}, uint32_t{}); })                      \
-        (table).host_access = [](void* s, uint64_t a, uint64_t n, uint32_t w) {                               \
-            told<T>(s, [&](T& t) { t.host_access(a, n, w); });                                                \
+#define SASSEMU_SHARED_CALLBACKS(table)                                                            \
+    if constexpr (requires(T & t, sassemu_launch l) { t.launch_begin(l); })                        \
+        (table).launch_begin = [](void* s, sassemu_launch l) {                                     \
+            told<T>(s, [&](T& t) { t.launch_begin(l); });                                          \
+        };                                                                                         \
+    if constexpr (requires(T & t, sassemu_cta c) { t.cta_begin(c); })                              \
+        (table).cta_begin = [](void* s, sassemu_cta c) {                                           \
+            told<T>(s, [&](T& t) { t.cta_begin(c); });                                             \
+        };                                                                                         \
+    if constexpr (requires(T & t, sassemu_cta c) { t.cta_end(c); })                                \
+        (table).cta_end = [](void* s, sassemu_cta c) { told<T>(s, [&](T& t) { t.cta_end(c); }); }; \
+    if constexpr (requires(T & t) { t.host_access(uint64_t{}, uint64_t{}, uint32_t{}); })          \
+        (table).host_access = [](void* s, uint64_t a, uint64_t n, uint32_t w) {                    \
+            told<T>(s, [&](T& t) { t.host_access(a, n, w); });                                     \
         };
 
     static sassemu_memory_model model() {
@@ -168,24 +189,32 @@ struct Roles {
             if constexpr (requires { T::spaces; }) m.spaces = T::spaces;
             if constexpr (requires { T::defers; }) m.flags = T::defers ? SASSEMU_MODEL_DEFERS : 0;
             m.issue = [](void* s, const sassemu_access* a) {
-                return guarded<T>(s, int32_t{SASSEMU_DONE}, [&](T& t) { return int32_t(t.issue(*a)); });
+                return guarded<T>(s, int32_t{SASSEMU_DONE},
+                                  [&](T& t) { return int32_t(t.issue(*a)); });
             };
-            if constexpr (requires(T& t, const sassemu_fence& f) { t.model_fence(f); })
+            if constexpr (requires(T & t, const sassemu_fence& f) { t.model_fence(f); })
                 m.fence = [](void* s, const sassemu_fence* f) {
-                    return guarded<T>(s, int32_t{SASSEMU_DONE}, [&](T& t) { return int32_t(t.model_fence(*f)); });
+                    return guarded<T>(s, int32_t{SASSEMU_DONE},
+                                      [&](T& t) { return int32_t(t.model_fence(*f)); });
                 };
-            if constexpr (requires(T& t, const sassemu_cache_op& c) { t.model_cache(c); })
+            if constexpr (requires(T & t, const sassemu_cache_op& c) { t.model_cache(c); })
                 m.cache = [](void* s, const sassemu_cache_op* c) {
-                    return guarded<T>(s, int32_t{SASSEMU_DONE}, [&](T& t) { return int32_t(t.model_cache(*c)); });
+                    return guarded<T>(s, int32_t{SASSEMU_DONE},
+                                      [&](T& t) { return int32_t(t.model_cache(*c)); });
                 };
-            if constexpr (requires(T& t, const sassemu_sync& e) { t.model_sync(e); })
-                m.sync = [](void* s, const sassemu_sync* e) { told<T>(s, [&](T& t) { t.model_sync(*e); }); };
-            if constexpr (requires(T& t, sassemu_cta c) { t.step(c, uint32_t{}); })
+            if constexpr (requires(T & t, const sassemu_sync& e) { t.model_sync(e); })
+                m.sync = [](void* s, const sassemu_sync* e) {
+                    told<T>(s, [&](T& t) { t.model_sync(*e); });
+                };
+            if constexpr (requires(T & t, sassemu_cta c) { t.step(c, uint32_t{}); })
                 m.step = [](void* s, sassemu_cta c, uint32_t idle) {
-                    return guarded<T>(s, uint64_t{0}, [&](T& t) { return uint64_t(t.step(c, idle)); });
+                    return guarded<T>(s, uint64_t{0},
+                                      [&](T& t) { return uint64_t(t.step(c, idle)); });
                 };
-            if constexpr (requires(T& t, sassemu_launch l) { t.launch_end(l); })
-                m.launch_end = [](void* s, sassemu_launch l) { told<T>(s, [&](T& t) { t.launch_end(l); }); };
+            if constexpr (requires(T & t, sassemu_launch l) { t.launch_end(l); })
+                m.launch_end = [](void* s, sassemu_launch l) {
+                    told<T>(s, [&](T& t) { t.launch_end(l); });
+                };
             SASSEMU_SHARED_CALLBACKS(m)
         }
         return m;
@@ -196,21 +225,31 @@ struct Roles {
         o.size = sizeof o;
         if constexpr (requires { T::spaces; } && !is_model) o.spaces = T::spaces;
         if constexpr (requires { T::sync_ignored; }) o.sync_ignored = T::sync_ignored;
-        if constexpr (!is_model) { SASSEMU_SHARED_CALLBACKS(o) }
-        if constexpr (requires(T& t, sassemu_module m) { t.module_load(m); })
-            o.module_load = [](void* s, sassemu_module m) { told<T>(s, [&](T& t) { t.module_load(m); }); };
-        if constexpr (requires(T& t, sassemu_launch l, const char* c) { t.launch_end(l, c); })
-            o.launch_end = [](void* s, sassemu_launch l, const char* c) { told<T>(s, [&](T& t) { t.launch_end(l, c); }); };
-        if constexpr (requires(T& t, sassemu_insn i) { t.select(i); })
+        if constexpr (!is_model) {
+            SASSEMU_SHARED_CALLBACKS(o)
+        }
+        if constexpr (requires(T & t, sassemu_module m) { t.module_load(m); })
+            o.module_load = [](void* s, sassemu_module m) {
+                told<T>(s, [&](T& t) { t.module_load(m); });
+            };
+        if constexpr (requires(T & t, sassemu_launch l, const char* c) { t.launch_end(l, c); })
+            o.launch_end = [](void* s, sassemu_launch l, const char* c) {
+                told<T>(s, [&](T& t) { t.launch_end(l, c); });
+            };
+        if constexpr (requires(T & t, sassemu_insn i) { t.select(i); })
             o.select = [](void* s, sassemu_insn i) {
                 return guarded<T>(s, 0u, [&](T& t) { return uint32_t(t.select(i)); });
             };
-        if constexpr (requires(T& t, sassemu_warp w, sassemu_insn i) { t.before(w, i, 0u); })
-            o.before = [](void* s, sassemu_warp w, sassemu_insn i, uint32_t l) { told<T>(s, [&](T& t) { t.before(w, i, l); }); };
-        if constexpr (requires(T& t, sassemu_warp w, sassemu_insn i) { t.after(w, i, 0u); })
-            o.after = [](void* s, sassemu_warp w, sassemu_insn i, uint32_t l) { told<T>(s, [&](T& t) { t.after(w, i, l); }); };
-#define SASSEMU_TOLD(member, type)                                                \
-    if constexpr (requires(T& t, const type& v) { t.member(v); })                 \
+        if constexpr (requires(T & t, sassemu_warp w, sassemu_insn i) { t.before(w, i, 0u); })
+            o.before = [](void* s, sassemu_warp w, sassemu_insn i, uint32_t l) {
+                told<T>(s, [&](T& t) { t.before(w, i, l); });
+            };
+        if constexpr (requires(T & t, sassemu_warp w, sassemu_insn i) { t.after(w, i, 0u); })
+            o.after = [](void* s, sassemu_warp w, sassemu_insn i, uint32_t l) {
+                told<T>(s, [&](T& t) { t.after(w, i, l); });
+            };
+#define SASSEMU_TOLD(member, type)                                 \
+    if constexpr (requires(T & t, const type& v) { t.member(v); }) \
         o.member = [](void* s, const type* v) { told<T>(s, [&](T& t) { t.member(*v); }); };
         SASSEMU_TOLD(access_issue, sassemu_access)
         SASSEMU_TOLD(access, sassemu_access)
@@ -222,7 +261,7 @@ struct Roles {
         SASSEMU_TOLD(release, sassemu_allocation)
         SASSEMU_TOLD(fault, sassemu_fault_info)
 #undef SASSEMU_TOLD
-        if constexpr (requires(T& t) { t.finish(); })
+        if constexpr (requires(T & t) { t.finish(); })
             o.finish = [](void* s) { told<T>(s, [](T& t) { t.finish(); }); };
         return o;
     }
@@ -236,7 +275,8 @@ struct Roles {
                 return guarded<T>(s, 0u, [&](T& t) { return uint32_t(t.overrides(i)); });
             };
             r.execute = [](void* s, sassemu_warp w, sassemu_insn i, uint32_t lanes) {
-                return guarded<T>(s, int32_t{SASSEMU_PASS}, [&](T& t) { return int32_t(t.execute(w, i, lanes)); });
+                return guarded<T>(s, int32_t{SASSEMU_PASS},
+                                  [&](T& t) { return int32_t(t.execute(w, i, lanes)); });
             };
         }
         return r;
@@ -248,7 +288,8 @@ struct Roles {
         static const sassemu_semantics own_semantics = semantics();
         static const std::vector<sassemu_option> own_options = [] {
             std::vector<sassemu_option> all;
-            if constexpr (requires { T::options; }) all.assign(std::begin(T::options), std::end(T::options));
+            if constexpr (requires { T::options; })
+                all.assign(std::begin(T::options), std::end(T::options));
             all.push_back({nullptr, nullptr, nullptr});
             return all;
         }();
@@ -266,7 +307,8 @@ struct Roles {
             if (is_model) p.model = &own_model;
             p.observer = &own_observer;
             if (is_semantics) p.semantics = &own_semantics;
-            if constexpr (requires(size_t* n) { T::consistency(n); }) p.consistency = T::consistency;
+            if constexpr (requires(size_t * n) { T::consistency(n); })
+                p.consistency = T::consistency;
             return p;
         }();
         return own;
@@ -277,7 +319,7 @@ struct Roles {
 }  // namespace sassemu
 
 // Once per plugin, outside of any namespace.
-#define SASSEMU_PLUGIN(type)                                         \
+#define SASSEMU_PLUGIN(type)                                          \
     SASSEMU_EXPORT const sassemu_plugin* sassemu_plugin_entry(void) { \
-        return &sassemu::detail::Roles<type>::plugin();              \
+        return &sassemu::detail::Roles<type>::plugin();               \
     }

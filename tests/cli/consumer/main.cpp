@@ -9,7 +9,8 @@ int main(int argc, char** argv) {
     if (argc != 2) return 2;
     const uint64_t exit_word[2] = {0x000000000000794d, 0x000fea0003800000};
     sassdec_insn insn;
-    if (sassdec_decode(sassdec_arch_from_name("sm_90"), exit_word, 0, &insn) != SASSDEC_OK) return 1;
+    if (sassdec_decode(sassdec_arch_from_name("sm_90"), exit_word, 0, &insn) != SASSDEC_OK)
+        return 1;
     char text[64];
     sassdec_format(&insn, nullptr, text, sizeof text);
     std::puts(text);

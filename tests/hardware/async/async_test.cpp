@@ -1,4 +1,5 @@
-// Replays what an H200 did with mbarrier protocols, SYNCS.CAS, tensor maps and tensor copies (record.cu).
+// Replays what an H200 did with mbarrier protocols, SYNCS.CAS, tensor maps and tensor copies
+// (record.cu).
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -83,10 +84,11 @@ TensorMap map_of(const cases::Case& c, uint64_t base) {
 
 std::string text(uint32_t number, const cases::Case& c) {
     std::ostringstream out;
-    out << "case " << number << ": type " << c.type << " rank " << c.rank << " interleave " << c.interleave << " swizzle " << c.swizzle << " fill "
-        << c.fill;
+    out << "case " << number << ": type " << c.type << " rank " << c.rank << " interleave "
+        << c.interleave << " swizzle " << c.swizzle << " fill " << c.fill;
     for (uint32_t k = 0; k < c.rank; ++k)
-        out << "; size " << c.dim[k] << " box " << c.box[k] << " step " << c.step[k] << " at " << c.at[k];
+        out << "; size " << c.dim[k] << " box " << c.box[k] << " step " << c.step[k] << " at "
+            << c.at[k];
     return out.str();
 }
 
@@ -113,15 +115,17 @@ TEST(Mbarrier, SyncsCasReplacesAnyWordAsOnAnH200) {
     std::vector<cas_cases::Case> list;
     for (uint32_t i = 0; i < count; ++i) list.push_back(cas_cases::make(i));
     Device device("cas.cubin");
-    const uint64_t from = device.allocate(count * sizeof list[0]), out = device.allocate(count * sizeof(cas_cases::Result));
+    const uint64_t from = device.allocate(count * sizeof list[0]),
+                   out = device.allocate(count * sizeof(cas_cases::Result));
     ASSERT_TRUE(device.gpu->write(from, std::as_bytes(std::span(list))));
     device.launch("cas", count, 32, out, from);
     std::vector<cas_cases::Result> results(count);
     ASSERT_TRUE(device.gpu->read(out, std::as_writable_bytes(std::span(results))));
     for (uint32_t i = 0; i < count; ++i)
         ASSERT_EQ(cas_cases::folded(results[i]), record[i])
-            << std::hex << "object " << list[i].object << " xor " << list[i].difference << " next " << list[i].next << " how " << list[i].how
-            << ": before " << results[i].before << " old " << results[i].old << " after " << results[i].after;
+            << std::hex << "object " << list[i].object << " xor " << list[i].difference << " next "
+            << list[i].next << " how " << list[i].how << ": before " << results[i].before << " old "
+            << results[i].old << " after " << results[i].after;
 }
 
 TEST(TensorMaps, EncodeAsTheDriver) {
@@ -133,7 +137,8 @@ TEST(TensorMaps, EncodeAsTheDriver) {
         const cases::Case c = cases::wild(i, base);
         const TensorMap map = map_of(c, base);
         const auto bytes = map.encode();
-        const uint16_t now = bytes ? cases::folded_map(reinterpret_cast<const unsigned char*>(bytes->data())) : 0;
+        const uint16_t now =
+            bytes ? cases::folded_map(reinterpret_cast<const unsigned char*>(bytes->data())) : 0;
         ASSERT_EQ(now, record[i]) << text(i, c) << (bytes ? "" : " " + bytes.error().where);
         refused += !bytes;
         if (!bytes) continue;
@@ -150,7 +155,8 @@ void replay(const char* name, bool store, bool cells) {
     ASSERT_EQ(record.size(), cells ? 20000u : 100000u);
     const uint32_t count = static_cast<uint32_t>(record.size()), batch = 1000;
     Device device("tensor.cubin");
-    const uint64_t list = device.allocate(batch * sizeof(cases::Launch)), out = device.allocate(batch * 4),
+    const uint64_t list = device.allocate(batch * sizeof(cases::Launch)),
+                   out = device.allocate(batch * 4),
                    regions = device.allocate(store ? batch * cases::region : cases::region);
     if (!store) {
         std::vector<uint32_t> words(cases::region / 4);
@@ -170,7 +176,8 @@ void replay(const char* name, bool store, bool cells) {
             launches[i].bytes = c.bytes;
         }
         ASSERT_TRUE(device.gpu->write(list, std::as_bytes(std::span(launches))));
-        device.launch(store ? "store" : "load", batch, 128, list, out, store ? regions : uint64_t{0});
+        device.launch(store ? "store" : "load", batch, 128, list, out,
+                      store ? regions : uint64_t{0});
         const auto hashes = device.words(out, batch);
         for (uint32_t i = 0; i < batch; ++i)
             if (cases::folded(hashes[i]) != record[first + i] && ++differing <= 5)

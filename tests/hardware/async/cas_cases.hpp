@@ -1,4 +1,5 @@
-// Random uses of SYNCS.CAS (cas.sass). The recorder on the GPU machine and the replay make the same cases from their numbers.
+// Random uses of SYNCS.CAS (cas.sass). The recorder on the GPU machine and the replay make the same
+// cases from their numbers.
 #pragma once
 
 #include <initializer_list>
@@ -9,7 +10,8 @@ namespace cas_cases {
 
 struct Case {
     uint64_t object, difference, next;
-    uint32_t how, unused;  // bits: an mbarrier.init of it, not a plain store; an arrival; the operands are URZ
+    uint32_t how, unused;  // bits: an mbarrier.init of it, not a plain store; an arrival; the
+                           // operands are URZ
 };
 struct Result {
     uint64_t before, old, after, in_memory;
@@ -22,7 +24,9 @@ inline uint64_t initial(tensor_cases::Random& r) {
 
 inline Case make(uint32_t number) {
     tensor_cases::Random r(number);
-    const auto any = [&] { return uint64_t{r.next()} << 33 ^ uint64_t{r.next()} << 16 ^ r.next(); };
+    const auto any = [&] {
+        return uint64_t{r.next()} << 33 ^ uint64_t { r.next() } << 16 ^ r.next();
+    };
     Case c{};
     c.how = r.below(4) | (r.below(8) == 0 ? 4 : 0);
     c.object = c.how & 1 ? initial(r) : r.below(4) ? any() : 0;
@@ -34,7 +38,8 @@ inline Case make(uint32_t number) {
 
 inline uint16_t folded(const Result& result) {
     uint64_t hash = 0;
-    for (const uint64_t v : {result.before, result.old, result.after, result.in_memory}) hash = (hash ^ v) * 0x9E3779B97F4A7C15ull ^ hash >> 29;
+    for (const uint64_t v : {result.before, result.old, result.after, result.in_memory})
+        hash = (hash ^ v) * 0x9E3779B97F4A7C15ull ^ hash >> 29;
     return static_cast<uint16_t>(hash >> 48);
 }
 

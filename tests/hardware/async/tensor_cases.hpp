@@ -1,5 +1,5 @@
-// Random tensor copies: maps, boxes, strides and coordinates, in bounds and out of them. The recorder on
-// the GPU machine and the replay make the same cases from their numbers.
+// Random tensor copies: maps, boxes, strides and coordinates, in bounds and out of them. The
+// recorder on the GPU machine and the replay make the same cases from their numbers.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct Case {
     uint32_t box[5], step[5];
     uint32_t interleave, swizzle, promotion, fill;
     int32_t at[5];
-    uint32_t bytes;              // of the box in shared memory
+    uint32_t bytes;  // of the box in shared memory
 };
 
 // What the kernels read: tensor.cu.
@@ -23,7 +23,7 @@ struct alignas(128) Launch {
     uint32_t rank, bytes;
 };
 
-constexpr uint64_t region = 32768;   // bytes that a tensor may span
+constexpr uint64_t region = 32768;     // bytes that a tensor may span
 constexpr uint32_t most_bytes = 8192;  // of a box
 
 inline uint32_t element_bytes(uint32_t type) {
@@ -31,11 +31,13 @@ inline uint32_t element_bytes(uint32_t type) {
     return bytes[type];
 }
 
-// The words of the tensor that loads read: random ones, and floats that conversions treat specially.
+// The words of the tensor that loads read: random ones, and floats that conversions treat
+// specially.
 inline void fill(uint32_t* words, uint32_t count) {
-    constexpr uint32_t special[] = {0,          0x80000000, 1,          0x807fffff, 0x007ff000, 0x00001000,
-                                    0x7f800000, 0xff800000, 0x7f800001, 0xff801000, 0x7fc00000, 0xffffffff,
-                                    0x7f7fffff, 0xff7ff000, 0x3f801000, 0x3f803000, 0xbf800fff, 0x3f801001};
+    constexpr uint32_t special[] = {0,          0x80000000, 1,          0x807fffff, 0x007ff000,
+                                    0x00001000, 0x7f800000, 0xff800000, 0x7f800001, 0xff801000,
+                                    0x7fc00000, 0xffffffff, 0x7f7fffff, 0xff7ff000, 0x3f801000,
+                                    0x3f803000, 0xbf800fff, 0x3f801001};
     for (uint32_t i = 0; i < count; ++i)
         words[i] = i % 3 == 1 ? special[i / 3 % 18] : (i + 1) * 0x9E3779B1u ^ i << 20;
 }
@@ -91,7 +93,8 @@ inline bool attempt(Random& r, bool store, Case& c) {
         c.at[k] = r.below(3) == 0 ? static_cast<int32_t>(r.below(static_cast<uint32_t>(wide))) -
                                         static_cast<int32_t>(c.box[k])
                                   : static_cast<int32_t>(r.below(static_cast<uint32_t>(c.dim[k])));
-        // A box must begin at a multiple of 16 bytes: an H200 answers anything else with an illegal instruction.
+        // A box must begin at a multiple of 16 bytes: an H200 answers anything else with an illegal
+        // instruction.
         if (k == 0) c.at[0] -= c.at[0] % static_cast<int32_t>(unit);
         if (store && c.at[k] < 0) c.at[k] = 0;  // the same answer to a store before the tensor
         if (span > region || bytes > most_bytes || room > most_bytes) return false;
@@ -100,7 +103,8 @@ inline bool attempt(Random& r, bool store, Case& c) {
     return true;
 }
 
-// The same with an interleaved map: dimension 0 counts cells of 16 or 32 bytes, the last but one slices of channels.
+// The same with an interleaved map: dimension 0 counts cells of 16 or 32 bytes, the last but one
+// slices of channels.
 inline bool attempt_cells(Random& r, bool store, Case& c) {
     c = Case{};
     c.type = r.below(13);
@@ -120,8 +124,9 @@ inline bool attempt_cells(Random& r, bool store, Case& c) {
         if (k + 1 < c.rank) c.stride[k] = (span + 31) / 32 * 32 + 32 * r.below(3);
         if (k + 2 != c.rank) bytes *= (c.box[k] + c.step[k] - 1) / c.step[k];
         const auto size = static_cast<int32_t>(c.dim[k]);
-        c.at[k] = r.below(4) == 0 ? static_cast<int32_t>(r.below(static_cast<uint32_t>(size) + 8)) - 4
-                                  : static_cast<int32_t>(r.below(static_cast<uint32_t>(size)));
+        c.at[k] = r.below(4) == 0
+                      ? static_cast<int32_t>(r.below(static_cast<uint32_t>(size) + 8)) - 4
+                      : static_cast<int32_t>(r.below(static_cast<uint32_t>(size)));
         if (store && c.at[k] < 0) c.at[k] = 0;
         if (span > region || bytes > most_bytes) return false;
     }

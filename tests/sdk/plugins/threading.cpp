@@ -1,5 +1,5 @@
-// A memory model that looks whether its calls overlap as it declared: never (serial), never for one SM (per-sm), never for
-// one CTA (free). Built three times, with KIND.
+// A memory model that looks whether its calls overlap as it declared: never (serial), never for one
+// SM (per-sm), never for one CTA (free). Built three times, with KIND.
 #include <sassemu/plugin.hpp>
 
 #include <atomic>
@@ -11,12 +11,15 @@ class Threading : public sassemu::Plugin {
   public:
     static constexpr auto name = "threading", summary = "counts calls that overlap";
     static constexpr uint32_t threading = KIND;
-    static constexpr uint32_t spaces = SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_GENERIC);
+    static constexpr uint32_t spaces =
+        SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_GENERIC);
     using Plugin::Plugin;
 
     int issue(const sassemu_access& a) {
         const sassemu_cta_info cta = info(info(a.warp).cta);
-        const uint64_t key = KIND == SASSEMU_SERIAL ? 0 : KIND == SASSEMU_PER_SM ? cta.sm : cta.linear;
+        const uint64_t key = KIND == SASSEMU_SERIAL   ? 0
+                             : KIND == SASSEMU_PER_SM ? cta.sm
+                                                      : cta.linear;
         std::atomic<int>& here = inside_[key % slots];
         // Two CTAs may share a slot of `free`: then a clash says nothing, so it keeps to few.
         const bool counts = key < slots;
@@ -27,7 +30,8 @@ class Threading : public sassemu::Plugin {
         return SASSEMU_DONE;
     }
     void launch_end(sassemu_launch) {
-        print("threading: " + std::to_string(clashes_) + " clashes, " + (calls_ ? "called" : "never called") + "\n");
+        print("threading: " + std::to_string(clashes_) + " clashes, " +
+              (calls_ ? "called" : "never called") + "\n");
     }
 
   private:
