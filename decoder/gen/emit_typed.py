@@ -1,4 +1,4 @@
-"""Writes sassdec/typed.hpp (one struct per instruction, and visit()) and sassdec/ids.h.
+"""Writes sassdec/typed.hpp (one struct per instruction), sassdec/visit.hpp (visit()) and sassdec/ids.h.
 The mapping rules are stated in ../isa/README.md, section "Typed structs"."""
 import re
 from isa_parse import FAMILIES, camel, fail, write_changed
@@ -87,11 +87,10 @@ def typed_plan(forms, desc):
 
 
 PRELUDE = '''// Generated from the .isa files; edit those.
-// One plain struct per instruction, with registers, modifiers and memory operands by name, and visit(),
-// which builds the struct of a decoded instruction and hands it to a visitor.
+// One plain struct per instruction, with registers, modifiers and memory operands by name.
+// visit.hpp fills them from decoded instructions.
 #pragma once
 #include <cstdint>
-#include <utility>
 #include "sassdec/sassdec.h"
 #include "sassdec/ids.h"
 
@@ -125,7 +124,14 @@ struct Mem {
 };
 '''
 
-HELPERS = '''
+VISIT_PRELUDE = '''// Generated from the .isa files; edit those.
+// visit(): builds the struct of a decoded instruction and hands it to a visitor. Long to compile:
+// include it only where instructions are dispatched.
+#pragma once
+#include <utility>
+#include "sassdec/typed.hpp"
+
+namespace sassdec::typed {
 namespace detail {
 inline Guard guard(const sassdec_insn& i) { return {i.guard, i.guard_neg != 0, i.guard_uniform != 0}; }
 inline Pred pred(const sassdec_operand& o) { return {o.index, (o.flags & SASSDEC_INV) != 0, o.file == SASSDEC_UP}; }
@@ -174,7 +180,7 @@ inline Mem mem(const sassdec_operand& o) {
 '''
 
 
-def emit_typed(plan, desc, forms, path):
+def emit_typed(plan, desc, path):
     out = [PRELUDE]
     used = {t for s in plan.structs.values() for t in s.values()}
     for name in plan.canon:
@@ -192,7 +198,13 @@ def emit_typed(plan, desc, forms, path):
                 "{}" if t in ("Reg", "Src", "Mem", "Pred") else "{}"
             out.append(f"    {t} {safe(m)}{init};")
         out.append("};")
-    out.append(HELPERS)
+    out.append("\n}  // namespace sassdec::typed")
+    write_changed(path, "\n".join(out) + "\n")
+
+
+def emit_visit(plan, desc, forms, path):
+    out = [VISIT_PRELUDE]
+    used = {t for s in plan.structs.values() for t in s.values()}
     maps = {}
     for name, variants in desc.enums.items():
         for e in variants:
@@ -257,4 +269,4 @@ def emit_ids(plan, path):
     write_changed(path, "\n".join(out) + "\n")
 
 
-__all__ = ["typed_plan", "emit_typed", "emit_ids", "camel", "FAMILIES", "re"]
+__all__ = ["typed_plan", "emit_typed", "emit_visit", "emit_ids", "camel", "FAMILIES", "re"]

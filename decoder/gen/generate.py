@@ -2,14 +2,14 @@
 """usage: generate.py ISA_DIR OUT_DIR
 
 Reads every .isa file in ISA_DIR (common.isa first, then by name) and writes OUT_DIR/tables.cpp,
-OUT_DIR/include/sassdec/ids.h and OUT_DIR/include/sassdec/typed.hpp. Mistakes are reported as file:line."""
+OUT_DIR/include/sassdec/ids.h, typed.hpp and visit.hpp there. Mistakes are reported as file:line."""
 import glob
 import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from emit_tables import emit
-from emit_typed import emit_ids, emit_typed, typed_plan
+from emit_typed import emit_ids, emit_typed, emit_visit, typed_plan
 from isa_model import expand
 from isa_parse import IsaError, Parser
 
@@ -31,7 +31,8 @@ def main():
         os.makedirs(inc, exist_ok=True)
         emit(forms, plan, os.path.join(out, "tables.cpp"))
         emit_ids(plan, os.path.join(inc, "ids.h"))
-        emit_typed(plan, desc, forms, os.path.join(inc, "typed.hpp"))
+        emit_typed(plan, desc, os.path.join(inc, "typed.hpp"))
+        emit_visit(plan, desc, forms, os.path.join(inc, "visit.hpp"))
     except IsaError as e:
         print(f"error: {e}", file=sys.stderr)
         return 1

@@ -2,6 +2,7 @@
 // for what cannot run, and the run loops. Compiled once per level.
 #include "emu/isa/families.hpp"
 #include "emu/isa/run.hpp"
+#include "sassdec/visit.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {

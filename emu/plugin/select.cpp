@@ -7,7 +7,7 @@
 #include "emu/plugin/hooks.hpp"
 #include "emu/program/code_image.hpp"
 #include "sassdec/ids.h"
-#include "sassdec/typed.hpp"
+#include "sassdec/visit.hpp"
 
 namespace sassemu {
 

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <typeinfo>
 
-#include "sassdec/typed.hpp"
+#include "sassdec/visit.hpp"
 
 namespace {
 using namespace sassdec;

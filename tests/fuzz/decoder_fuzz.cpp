@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "sassdec/sassdec.h"
-#include "sassdec/typed.hpp"
+#include "sassdec/visit.hpp"
 
 namespace {
 

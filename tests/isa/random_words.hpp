@@ -14,7 +14,7 @@
 
 // <cmath> makes it a macro, the description has a comparison of that name.
 #undef NAN
-#include "sassdec/typed.hpp"
+#include "sassdec/visit.hpp"
 #include "tests/isa/harness.hpp"
 
 namespace sassemu::test {

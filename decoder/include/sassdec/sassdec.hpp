@@ -1,6 +1,6 @@
 // The C interface for C++ users: values instead of buffers. Everything here is a thin inline layer
 // over sassdec.h; what costs an allocation says so by returning std::string. Per-instruction
-// structs with named members are in sassdec/typed.hpp.
+// structs with named members are in sassdec/typed.hpp, filled by sassdec/visit.hpp.
 #pragma once
 #include <array>
 #include <cstdint>
