@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The project's own CMake verbs. What belongs here: functions that several components call.
 set_property(GLOBAL PROPERTY sassemu_components "")
 

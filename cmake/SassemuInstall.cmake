@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Installation of the emulator: the libraries that exist, their headers, the CMake package and the
 # pkg-config file. What does not belong here: how anything is built, and the decoder, which installs
 # itself (it can be used alone).

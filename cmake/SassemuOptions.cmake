@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What holds for every target: standard, warnings, arithmetic flags, sanitizers, output directories.
 # What does not belong here: a host level's flags (emu/lanes owns those) and any target.
 option(SASSEMU_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
@@ -25,6 +26,20 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     # The lowest level that runs: everything outside the per-level engines must run on it.
     add_compile_options(-march=x86-64-v2)
 endif()
+
+# Hardening. The sanitizers bring checks of their own, which _FORTIFY_SOURCE would hide from them.
+include(CheckCXXCompilerFlag)
+foreach(flag -fstack-protector-strong -fcf-protection=full)
+    string(MAKE_C_IDENTIFIER "SASSEMU_HAS${flag}" known)
+    check_cxx_compiler_flag(${flag} ${known})
+    if(${known})
+        add_compile_options(${flag})
+    endif()
+endforeach()
+if(NOT SASSEMU_SANITIZE)
+    add_compile_options("$<$<CONFIG:Release,RelWithDebInfo>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=3>")
+endif()
+add_link_options(LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
 
 if(SASSEMU_SANITIZE)
     add_compile_options(-fsanitize=${SASSEMU_SANITIZE})

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # find_package(sassemu): targets sassemu::sassemu (the engine), sassemu::sassemu_module (the loader)
 # and sassemu::sassemu_plan (launch plans).
 include(CMakeFindDependencyMacro)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034
 # Sourced by ./run, ./test and .ci/run: installs what the build needs from apt, only what is
 # missing, and builds a preset. What does not belong here: what is run afterwards.

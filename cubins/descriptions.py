@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What every kernel in cubins/ is launched with. plans.py turns this into the launch plans."""
 from plans import (EXACT, bench, close, data, f32, f64, fill, i32, launch, plan, rnd, text_bytes, u32, u64)
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes every launch plan in cubins/ from one short description per kernel and the recorded results.
 
 Here: what each kernel is launched with. Not here: how results are recorded (record.py).

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs the sm_90 plans on a GPU and records their results; stores them beside the plans.
 
   record.py OUT.tar.gz [NAME...]         on a GPU machine (needs numpy and the driver's libcuda.so.1)

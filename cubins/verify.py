@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks recorded results against independent references on the CPU: a wrong kernel would otherwise record a wrong truth.
 
   verify.py [NAME...]      needs numpy. Exit 1 if a recorded result is not what its kernel claims to compute.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The library's front door: one emulated GPU. What belongs here: the types that a program (the
 // command line, a test, the driver API) needs to allocate memory, load a module and launch a
 // kernel. What does not: anything about how instructions execute.

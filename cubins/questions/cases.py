@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The cases of questions.cu: what is asked, on which operands.
 
   cases.py            writes cases.bin

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The patterns in cubins/sync: how each is launched, what comes out, which links can be left out, and what a checker
 then has to find. `rebuild` turns this into cubins, plans and expected.json."""
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Instructions per second of one thread: decoded into structs, printed, assembled; and what
 // starting costs. Usage: benchmark FILE, with lines `ARCH TAB word in 32 hex digits TAB ...`
 // (tests/decoder/data/own.tsv is one). Times are of the process's own CPU clock, so that a busy

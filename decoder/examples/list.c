@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Prints the raw code of a section, with a label at each branch target: a loop over sassdec_next()
  * and the two hooks. Usage: list ARCH FILE, the file being instruction words only (objcopy -O
  * binary -j .text.KERNEL X.cubin FILE). */

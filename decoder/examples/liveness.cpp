@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which registers does a line of SASS read and write? Assembles each line of stdin and asks. Usage:
 // liveness ARCH < FILE
 #include <cstdio>

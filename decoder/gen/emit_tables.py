@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes tables.cpp: the rows that ../src/tables.hpp describes. Equal rows are shared between forms."""
 from isa_model import KINDS, IMM_TYPES, NONE
 from isa_parse import FAMILIES, SCOREBOARDS, fail, write_changed

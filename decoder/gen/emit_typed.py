@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Writes sassdec/typed.hpp (one struct per instruction), sassdec/visit.hpp (visit()) and sassdec/ids.h.
 The mapping rules are stated in ../isa/README.md, section "Typed structs"."""
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """usage: generate.py ISA_DIR OUT_DIR
 
 Reads every .isa file in ISA_DIR (common.isa first, then by name) and writes OUT_DIR/tables.cpp,

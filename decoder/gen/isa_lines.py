@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Turns the lines of an entry into fields and operands. Knows the operand kinds and attributes of the language."""
 import re
 from isa_parse import FAMILIES, Enum, EnumValue, fail, parse_enum_values, tokens

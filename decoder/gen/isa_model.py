@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Turns parsed entries into forms: one form per (family, opcode). Knows nothing of C++."""
 import re
 from isa_lines import Lines

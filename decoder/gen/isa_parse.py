@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reads the .isa files into plain objects. Syntax only: nothing here knows what an operand kind means
 or how a table looks. The language is described in ../isa/README.md; errors carry file:line."""
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What an entry turns into: forms with fields and operands, every bit position resolved; and the names that the language has
 for kinds of operands, types of immediates and ALU forms."""
 import re

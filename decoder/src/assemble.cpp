@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text -> word: takes guard and mnemonic off a line, tries the forms of that name, and says what
 // was wrong when none fits. No instruction is named here: forms are what ../isa says.
 #include <cstring>

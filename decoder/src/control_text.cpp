@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Control bits: the suffix's syntax in both directions, and the defaults. See control_text.hpp.
 #include "control_text.hpp"
 

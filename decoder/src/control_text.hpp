@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The control suffix of assembler text: `&req={0,3} &rd=1 &wr=none ?WAIT4 ?YIELD
 // &bits={127:126=1}`. What it means is in
 // ../doc/asm.md. Internal to the library.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Word -> sassdec_insn. Walks the candidates of the word's opcode and fills fields and operands
 // from their rows. No instruction is named here: what differs between instructions is in ../isa.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the assembler asks of decoder and printer to check what it built. Internal to the library.
 #pragma once
 #include <cstdint>

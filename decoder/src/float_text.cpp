@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Floating immediates as nvdisasm prints them: 20 significant digits, infinities and NaNs by name.
 #include <bit>
 #include <cmath>

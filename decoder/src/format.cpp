@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sassdec_insn -> text, byte for byte as nvdisasm 13.0 prints it. Follows the rows of the form; no
 // instruction is named here, and nothing is printed that an assembler could not read back.
 #include "decode.hpp"

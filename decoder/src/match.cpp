@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Goes through a form's fields and operands in print order, with backtracking where the text allows
 // several readings, then chooses values for what the text leaves open. See match.hpp.
 #include "match.hpp"

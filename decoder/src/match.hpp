@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One form of the tables against one line of text: the printer run backwards. Internal to the
 // library.
 #pragma once

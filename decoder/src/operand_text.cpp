@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The inverse of put_operand() in format.cpp, by the same rows. See operand_text.hpp.
 #include "operand_text.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading one operand's text into the bits of a word. Internal to the library.
 #pragma once
 #include "match.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Questions about a decoded instruction and about architecture names; no decoding and no operand
 // printing.
 #include <cstring>

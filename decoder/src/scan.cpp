@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See scan.hpp. Locale-free: numbers go through std::from_chars.
 #include "scan.hpp"
 

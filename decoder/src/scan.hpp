@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading the small pieces of assembler text: blanks, numbers, registers, floating values. The
 // inverse of text.hpp and float_text.cpp. Every function leaves `p` alone when the piece is not
 // there.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Older spellings that the assembler reads: those of the SPA 5.0 page "MEMBAR : Memory Barrier". No
 // word of sm_75 or later has a bit for a fused invalidate, so .IVALL* stands for several words.
 // What the words mean is not told here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Older spellings, see spellings.cpp. Internal to the library.
 #pragma once
 #include <cstddef>

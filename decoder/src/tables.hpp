@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shape of the generated tables. Only plain rows live here; the rows themselves come from ../isa
 // through
 // ../gen. Everything is constant data, so loading the library does no work.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A bounded text writer for the printer, and the number formats that nvdisasm uses.
 #pragma once
 #include <cstddef>

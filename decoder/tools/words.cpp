@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The line loops of `disasm --words` and `asm --words`; see words.hpp.
 #include "words.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The line loops of `disasm --words` and `asm --words`: one line in, one line out. Argument parsing
 // belongs to the caller.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // sassdec-words: words to text and back, the smallest complete user of the library.
 #include <cstdio>
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The queue of the agents: what must follow what, and when something is performed.
 #include "emu/async/agents.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The agents of a cluster: copies that a warp has issued and that are not performed yet, and who
 // decides when they are. What one copy does is in lane_copy.cpp, lane_store.cpp, bulk_copy.cpp and
 // tensor_copy.cpp; what the tensor core does, whose work is kept here in the same way, in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cp.async.bulk: a range of bytes between global memory and the shared memory of the cluster.
 #include "emu/async/agents.hpp"
 #include "emu/async/range.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What handlers ask of the agents that move memory beside the warps: copies lane by lane
 // (cp.async), stores and reductions lane by lane (st.async, red.async), bulk copies (cp.async.bulk)
 // and tensor copies (cp.async.bulk.tensor), and how their completion is waited for. Shared

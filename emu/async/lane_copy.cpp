@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cp.async (LDGSTS): every lane copies 4, 8 or 16 bytes from global to its CTA's shared memory. A
 // weak access of the generic proxy that happens later (PTX ISA, "cp.async").
 #include <algorithm>

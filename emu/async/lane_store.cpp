@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // st.async and red.async (STAS, REDAS): a lane's registers go to the shared memory of a CTA of the
 // cluster, and their bytes are reported to an mbarrier there. A weak store that happens later (PTX
 // ISA, "st.async").

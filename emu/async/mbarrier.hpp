@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The mbarrier object (PTX ISA, "mbarrier"): 64 bits of shared memory, laid out as an H200 has
 // them. Measured there by 26,000 random protocol steps with the object read after each:
 //   bit 63       parity of the current phase

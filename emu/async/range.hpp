@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the agents' copies share: ranges of guest memory, checked once and then copied in words; who
 // receives a copy, and the report of its completion.
 #pragma once

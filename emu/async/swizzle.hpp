@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The swizzle of shared memory, which tensor copies write and tensor cores read: chunks of 16 or 32
 // bytes change places within a span of 32, 64 or 128 bytes, by an XOR of address bits with those
 // that count the spans.

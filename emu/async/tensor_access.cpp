@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What warps do with tensor memory themselves: allocation, loads and stores. Faults are those of
 // programs that the PTX ISA gives no meaning ("tcgen05.ld", "tcgen05.alloc").
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Where the bytes of a box lie: in shared memory and in the tensor. The rules are those in
 // tensor_copy.cpp. What belongs here: addresses, and which copies there are none of. What does not:
 // copying.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // cp.async.bulk.tensor in tile mode: a box of a tensor between global and shared memory. Measured
 // on an H200 with random maps and coordinates (tests/hardware/async):
 // - The box lies densely in shared memory, innermost dimension first; a dimension with step s has

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tcgen05.mma. Both operands are taken apart into words of one element, then multiplied in blocks
 // of 16 rows; sums of floats are the fused steps of emu/lanes/matrix.hpp, sums of integers are
 // exact.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "emu/async/tensor_descriptor.hpp"
 
 namespace sassemu::async {

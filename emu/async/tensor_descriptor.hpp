@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the descriptors of the fifth generation's tensor core say: the matrix descriptor, where a
 // matrix lies in shared memory, and the instruction descriptor, what is multiplied (PTX ISA,
 // "Matrix descriptors").

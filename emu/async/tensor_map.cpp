@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Encoding and decoding of tensor maps.
 #include "emu/async/tensor_map.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The 128-byte tensor map (CUtensorMap) that tensor copies read. The layout was recovered by
 // encoding 40,000 random maps with the driver (CUDA 13.0, H200); encode() gives its bytes and
 // refuses what it refuses.

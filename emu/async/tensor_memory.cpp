@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cells and the layouts.
 #include "emu/async/tensor_memory.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor memory (PTX ISA, "Tensor memory"): the cells of one CTA, which of its columns are
 // allocated, and the layouts in which warps load and store them. What is published and what is
 // assumed: emu/isa/TENSOR_MEMORY.md.

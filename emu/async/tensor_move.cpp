@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tcgen05.cp and tcgen05.shift. A copied row is one chunk or two of a K-major matrix, and lies in
 // one lane or in more.
 #include <cstring>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Ranges that the tensor core touches, as plugins are told of them: each byte once, neighbours
 // together.
 #pragma once

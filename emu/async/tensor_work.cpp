@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tensor core as one of the agents: its multiplications, copies and shifts (tensor_core.hpp)
 // between shared and tensor memory of a CTA, and the arrivals that say that they are done.
 #include <bit>

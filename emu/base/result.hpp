@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Errors as values: Error, Result<T> and the macros that pass an error on.
 // Belongs here: the one error type of the emulator's libraries. Does not belong here: guest faults
 // (they are results of a run, not host errors), logging, exit codes' text.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `sassemu asm`: text to words. What belongs here: the command line. What does not: reading an
 // instruction (decoder/), reading a file and writing a cubin (emu/sass).
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `sassemu check-sync`: `run` with the plugin of that name. What the checker does is in
 // plugins/check_sync.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The subcommands. Each adds itself to the program and, if chosen, runs and sets the exit code.
 // What does not belong here: the subcommands' work, which has a file each.
 #pragma once

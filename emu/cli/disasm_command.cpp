@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `sassemu disasm`: the code of a module as text or JSON, or words as lines. What belongs here: the
 // command and its JSON. What does not: the layout of the listing (listing.hpp) and the text of an
 // instruction (decoder/).

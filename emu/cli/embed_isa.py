@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Puts the text of the ISA description into a C++ source, for `sassemu isa`.
 
 Usage: embed_isa.py OUTPUT FILE.isa... Here: quoting. Not here: the description's meaning (decoder/isa/README.md).

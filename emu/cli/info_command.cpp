@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `sassemu info`: what a module, fatbin or executable holds.
 #include <cstdio>
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `sassemu isa`: what the description says of a mnemonic on an architecture. What belongs here:
 // finding entries and printing them with the enums they name.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See isa_description.hpp. The generator has checked the files at build time; an error here means
 // that the format has grown and this reader has not.
 #include "emu/cli/isa_description.hpp"

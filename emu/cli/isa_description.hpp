@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ISA description as text, for people: which entries an architecture has, macros spelled out.
 // What belongs here: the format's outer layer (decoder/isa/README.md). What does not: decoding,
 // which works on tables generated from the same files.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Layout rules found by comparing listings of nvdisasm 13.0; see tests/cli/listing_test.py, which
 // holds the results.
 #include "emu/cli/listing.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The listing of a module's code in the layout of `nvdisasm -c`: section headers, symbols, labels,
 // columns. What does not belong here: the text of an instruction (decoder/) and the command line
 // (disasm_command.cpp).

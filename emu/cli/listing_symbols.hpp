@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The end of a listing: symbols that a file names and does not define, or leaves to the linker to
 // merge.
 #pragma once

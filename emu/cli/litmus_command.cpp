@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `sassemu litmus`: explores litmus tests. What belongs here: the options and the form of the
 // output. What does not: reading and exploring (emu/explore).
 #include <cstdio>

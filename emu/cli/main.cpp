@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The program `sassemu`: command line to subcommand to exit code. Nothing else belongs here.
 #include <CLI/CLI.hpp>
 #include <cstdio>

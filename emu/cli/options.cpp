@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See options.hpp.
 #include "emu/cli/options.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The options that several subcommands share, and the program's small services (error text, exit
 // codes). What belongs here: their syntax. What does not: what a subcommand does with them.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See quick_form.hpp. A plan is written and read back: one reader, one set of error messages.
 #include "emu/cli/quick_form.hpp"
 

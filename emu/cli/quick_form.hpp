@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `sassemu run X.cubin --kernel K ...`: one launch described by options, as a plan. What belongs
 // here: the options' syntax. What does not: running it.
 #pragma once

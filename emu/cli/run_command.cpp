@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `sassemu run`: a plan or the quick form, its report, its statistics, Ctrl-C.
 #include <unistd.h>
 

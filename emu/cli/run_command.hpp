@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `run` and the commands made of it share.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which types print how was found by changing the types of relocations in own files
 // (nvdisasm 13.0). An operand is printed with a number that stands for the name: the decoder's
 // hooks write into buffers, names have no limit.

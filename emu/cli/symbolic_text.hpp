@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of an instruction with a name in place of a number: labels of branches, and what a
 // relocation will put into an operand, as nvdisasm prints it: `32@lo((kernel + .L_x_0@srel))`. What
 // does not belong here: what labels are called (listing.cpp).

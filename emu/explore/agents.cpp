@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The step machine's asynchronous operations: what each agent reads, writes and completes, and who
 // waits for it. docs/litmus.md, section 3, rules 3 to 8 (PTX ISA 8.9.1.1 and the instructions' own
 // sections).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mnemonics of asynchronous copies and stores: cp.async, cp.async.bulk, st.async, red.async, and of
 // tensor maps. See docs/litmus.md, section 2.
 #include "emu/explore/forms.hpp"

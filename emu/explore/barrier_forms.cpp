@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mnemonics of bar, barrier.cluster and mbarrier. See docs/litmus.md, section 2.
 #include "emu/explore/forms.hpp"
 

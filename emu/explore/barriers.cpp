@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The step machine's barriers: bar, barrier.cluster and mbarrier. docs/litmus.md, sections 2 and 3.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model `caches`: an incoherent L1 and texture cache per SM, virtual channels, other clients of
 // the GPU and the system. docs/litmus.md, section 7 (the machine of the SPA 5.0 page on MEMBAR).
 #include <algorithm>

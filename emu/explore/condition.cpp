@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conditions of litmus tests: text -> tree, and its value. Does not know where values come from.
 #include <algorithm>
 #include <charconv>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The model `nvshmem`: symmetric memory, and operations on other PEs as deliveries that happen
 // later. docs/litmus.md, section 6 (the order and completion rules of nvshmem_fence and
 // nvshmem_quiet).

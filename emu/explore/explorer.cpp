@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The search for all executions. See explorer.hpp.
 //
 // Threads run ahead as far as they can (Machine). Then one piece of one read gets its source: every

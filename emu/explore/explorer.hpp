@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Explores every execution of a litmus test under a consistency model. What belongs here: the
 // search and what it reports. What does not: instructions (machine.hpp), axioms (the model).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mnemonics of fences, membar and proxy fences. See docs/litmus.md, sections 2 and 4.
 #include "emu/explore/forms.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pieces that the readers of mnemonics share. What belongs here: one form being read, and the
 // list of the readers (a file each).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text of one litmus operation -> Instruction: the operands, and which family reads the mnemonic.
 // The families themselves are in forms.cpp (ordinary and fences) and async_forms.cpp.
 #include "emu/explore/forms.hpp"

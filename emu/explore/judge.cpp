@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds the graph that a model judges. See judge.hpp and sdk/include/sassemu/consistency.h.
 #include "emu/explore/judge.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asks a consistency model about an execution. What belongs here: State -> SassemuGraph -> answer,
 // and where models come from. What does not: the models (plugins).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The step machine's ordinary instructions: arithmetic, branches, accesses, fences. See
 // machine.hpp.
 #include "emu/explore/machine.hpp"

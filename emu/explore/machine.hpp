@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The step machine: runs the threads of a test as far as they can go and writes down their events.
 // A thread runs in program order; what a read returns may stay open until the value decides
 // something, so loads are overtaken by later stores as PTX allows. What belongs here: what each

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mnemonics of the machines that are no consistency models: nvshmem_* and SASS. docs/litmus.md,
 // sections 6 and 7.
 #include "emu/explore/forms.hpp"

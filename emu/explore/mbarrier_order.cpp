@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See mbarrier_order.hpp.
 #include "emu/explore/mbarrier_order.hpp"
 

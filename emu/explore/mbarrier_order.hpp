@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The total order of the operations on each mbarrier of a complete execution: which orders there
 // are, and which arrivals each wait has seen in them. docs/litmus.md, section 2, "mbarrier".
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the models that are machines share (nvshmem, caches): threads with concrete registers, and
 // an exhaustive search over states. A machine gives its first state, what may come after a state,
 // and what a finished one shows. What belongs here: nothing that only one of them needs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mnemonics of register arithmetic, branches, loads, stores and atomic operations, and the
 // qualifiers that all forms share. See docs/litmus.md, section 2.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launch plans as tests: memory is set up and kernels are loaded as `sassemu run` does it, and
 // every launch is noted in place of being run. docs/litmus.md, section 10.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See prose.hpp. The rules themselves: docs/litmus.md, section 3.
 #include "emu/explore/prose.hpp"
 

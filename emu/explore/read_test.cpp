@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One line of a litmus file -> Test: placement of threads, locations, aliases, initial values, the
 // code with its labels. See docs/litmus.md, section 1.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The step machine's asynchronous operations in machine code: what each word's agent reads, writes
 // and completes. The laws of agents are in agents.cpp. A copy is one read and one write for each
 // run of bytes that is contiguous on both sides, whatever its length: only where other accesses

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The step machine's barriers in machine code, and what else is neither a value, a branch nor an
 // access. See sass_steps.cpp.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Machine code for the models that are machines: a thread with concrete registers is run up to its
 // next operation on memory that others can see. What belongs here: registers, local and shared
 // memory, barriers (the pipeline of an SM is in order). What does not: global memory, caches.

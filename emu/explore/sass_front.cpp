@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // .sass files: the kernels are assembled, loaded and prepared as for a launch; the test is the JSON
 // object that its `// litmus ` lines make up. docs/litmus.md, section 9.
 #include "emu/explore/sass_front.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tests whose threads are machine code: .sass files with the test in their comments, and launch
 // plans with a condition. docs/litmus.md, sections 9 and 10. What belongs here: from files to a
 // Test.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See sass_lane.hpp.
 #include "emu/explore/sass_lane.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The threads of real kernels as threads of a test: the launches that they belong to, their code,
 // and where their memory lies among the test's locations. Two front ends fill it: .sass files and
 // launch plans (sass_front.cpp, plan_front.cpp). What does not belong here: what instructions do.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The step machine's instructions in machine code. Registers hold values that may still be open;
 // whatever an instruction computes is computed by the emulator's own handler once its inputs are
 // known (sass_lane.hpp). What belongs here: which events an instruction makes and what each depends

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the files of the step machine for machine code share. Nothing else includes this.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Values of an execution under construction, and what a test fixes once for all. See state.hpp.
 #include "emu/explore/state.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One execution under construction: its events, the values they carry (some not known yet), where
 // each read takes its bytes from, and where every thread stands. Copied at every choice of the
 // exploration. What belongs here: data and how values are computed. What does not: instructions.

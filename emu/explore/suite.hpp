@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Litmus files: reading them, running their tests on several threads, comparing with the verdicts
 // that they state. What belongs here: one run of the command `sassemu litmus`, without its options'
 // syntax and its output's form.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Mnemonics of the tensor units: wgmma and tcgen05. See docs/litmus.md, section 2.
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A litmus test as read: threads of instructions, locations, the condition. What belongs here: the
 // parsed form of docs/litmus.md, front ends fill it. What does not: running it.
 #pragma once

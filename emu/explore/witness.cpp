@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See witness.hpp.
 #include "emu/explore/witness.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An execution as a person reads it: text, and Graphviz. Nothing else belongs here.
 #pragma once
 

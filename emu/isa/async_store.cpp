@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // STAS and REDAS: stores and reductions in the shared memory of a CTA of the cluster, which report
 // their bytes to an mbarrier there (PTX ISA, "st.async", "red.async"). An agent performs them
 // (async/agents.hpp).

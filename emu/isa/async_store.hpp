@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stores to the cluster that report to an mbarrier: lowering entry points.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lowering of atomics and reductions, and their way through the memory port.
 //
 // Facts from compiled code (ptxas 13.0) that the names do not tell:

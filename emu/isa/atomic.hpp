@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Atomics and reductions on memory: lowering entry points.
 #pragma once
 

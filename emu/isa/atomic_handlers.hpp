@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the two files of atomics share: the layout of their operations, and the operators on values.
 // Lowering is in atomic.cpp, the loops of the flat model in atomic_lanes.cpp.
 //

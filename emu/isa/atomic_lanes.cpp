@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Atomics of the inlined flat model: lanes in ascending order, each a host atomic on global memory;
 // on shared memory plain steps, because one worker runs a CTA at a time. When all lanes name one
 // word, the warp's operations are chained in a register and land together in one host atomic.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CTA barriers and their results. Counting and waiting are the engine's (schedule/barrier.cpp).
 #include "emu/isa/barrier.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // UBLKCP, UTMALDG, UTMASTG and what goes with them: how the operands of bulk and tensor copies lie
 // in uniform registers. The copies are async/'s. Read off what ptxas 13.0 emits for PTX:
 //   UBLKCP.S.G [d], [s], c   d: shared address, mbarrier; s: global address (pair)

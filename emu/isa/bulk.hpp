@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bulk and tensor copies: lowering entry points.
 #pragma once
 

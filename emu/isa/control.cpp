@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Branches, calls, exits and convergence barriers. Divergence and convergence themselves are the
 // engine's (schedule/paths.cpp); here are the cases that need no help.
 #include "emu/isa/control.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Branches, calls, exits and convergence barriers: lowering entry points.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conversions between single numbers of two formats: F2F, F2I, I2F, I2FP, FRND, and U*. Every
 // source becomes an f32 or f64 value (exactly), or a 32- or 64-bit integer; results are rounded
 // once from there. Packed conversions are in conversion_packed.cpp.

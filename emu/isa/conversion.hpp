@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conversions between number formats: F2F F2I I2F I2FP FRND F2FP F2IP.
 #pragma once
 

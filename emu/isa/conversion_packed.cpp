@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Packed conversions: F2FP (pairs of f16, bf16, fp8; tf32) and F2IP. Operand a goes to the upper
 // half or byte. A 16-bit pair lands below what operand c holds: d = c << 16 | pair, as the
 // sequences show that compilers emit for four values.

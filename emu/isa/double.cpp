@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fp64 arithmetic and comparison on register pairs. Round to nearest has handlers of its own; the
 // other roundings share one that looks at op->k[0].
 #include "emu/isa/double.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fp64 arithmetic and comparison: DADD DMUL DFMA DSETP. Conversions are in conversion.hpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every instruction that executes: the families' headers, one lower() overload per typed struct.
 #pragma once
 

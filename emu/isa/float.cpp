@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fp32 arithmetic, comparison and selection. Round to nearest without modifiers has handlers of its
 // own; the other roundings, .FTZ, .FMZ, .SAT and the scale of FMUL share one that looks at op->k.
 #include "emu/isa/float.hpp"

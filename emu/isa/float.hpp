@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fp32 arithmetic, comparison and selection: FADD FMUL FFMA FMNMX FSEL FSETP FSET FCHK. Conversions
 // are in conversion.hpp, the special-function unit in special.hpp.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fp32 operations in every mode that an instruction may ask for, as FADD, FMUL, FFMA and FMNMX and
 // their namesakes on the uniform datapath compute them. No instruction is here.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the float families share: the rounding and flushing mode of an operation that is chosen at
 // run time, comparison results combined with a predicate, and predicate sources. No instruction is
 // here.

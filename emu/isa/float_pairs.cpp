@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FADD2, FMUL2, FFMA2: the fp32 operation on each half of register pairs (PTX ISA, add, mul and fma
 // of .f32x2).
 #include "emu/isa/float_pairs.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pairs of fp32 (sm_100, sm_103): lowering entry points.
 #pragma once
 

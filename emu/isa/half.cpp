@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fp16x2 and bf16x2 arithmetic and comparison. An operation is a fetch that swizzles and negates
 // halves, and a value. Round to nearest without modifiers is inlined per operand kind; flushing,
 // saturation, .RELU, .FMZ and fp32 results share code that looks at op->k[0].

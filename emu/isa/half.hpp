@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fp16x2 and bf16x2 arithmetic and comparison: HADD2 HMUL2 HFMA2 HMNMX2 HSET2 HSETP2. Packing and
 // conversions are in conversion.hpp.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integer sums and products: IADD3, IMAD with its wide and high forms, VIADD. Lowering picks the
 // cheapest handler that gives the same bits: zero operands vanish, a factor of one adds, a power of
 // two shifts.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integer arithmetic, logic, shifts and comparisons on vector registers: lowering entry points.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bits: shifted sums (LEA), funnel shifts (SHF), bitwise logic (LOP3), bit fields and bit counts.
 #include "emu/isa/integer.hpp"
 

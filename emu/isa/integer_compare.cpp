@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Comparisons (ISETP), minimum and maximum in all widths, absolute values and differences, packed
 // bytes and halves (IDP, I2I, I2IP).
 #include "emu/isa/integer.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Handler shapes of the integer and move families: operands without float modifiers, operands whose
 // kind is looked up at run time (for what is not hot), and predicate sources. No instruction is
 // here.

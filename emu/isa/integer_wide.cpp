@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IADD, the 64-bit moves, selects and extremes, LDCU and the other integer instructions that came
 // with sm_100 and sm_120.
 #include "emu/isa/integer_wide.hpp"

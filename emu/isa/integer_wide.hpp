@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integer instructions that came with sm_100 and sm_120: two-operand sums, 64-bit moves, selects
 // and extremes, uniform constant loads. Lowering entry points.
 #pragma once

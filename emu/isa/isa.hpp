@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every instruction family is written with: the lowering context, operand access and the usual
 // shapes of handlers. Included once per host level; everything lives in that level's namespace.
 //

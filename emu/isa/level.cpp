@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One host level: dispatch from a decoded instruction to the family that lowers it, the operations
 // for what cannot run, and the run loops. Compiled once per level.
 #include "emu/isa/families.hpp"

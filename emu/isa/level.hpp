@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What one host level (v2 scalar, v3 AVX2, v4 AVX-512) offers to the engine: lowering and the run
 // loops. Each level is a shared object of its own that exports one function.
 #pragma once

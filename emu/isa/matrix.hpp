@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Warp matrix instructions: lowering entry points. Products of floats are in matrix_float.cpp, of
 // integers and bits in matrix_integer.cpp, of doubles in matrix_double.cpp; matrix_memory.cpp has
 // what moves matrices. Warpgroup instructions are elsewhere.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DMMA: for each result a chain of fused multiply-adds in the order of k, each rounded as DFMA
 // rounds (measured on an H200).
 #include "emu/isa/matrix.hpp"

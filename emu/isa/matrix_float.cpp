@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HMMA and QMMA: products of f16, bf16, tf32 and smaller floats. The fused step is in lanes/matrix;
 // here are the architectures' parameters, the fragments, and the selection of sparse operands.
 #include "emu/isa/matrix.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the lanes of a warp hold matrices. In every fragment lane 4 * g + t has row (or column) g,
 // and the elements that its word holds have consecutive k from that word's share t of a row on (PTX
 // ISA, "Matrix fragments for mma"). Working order is t first: 8 * t + g, so that one k has its rows

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IMMA and BMMA: exact sums of integer products, and of the bits that two words have in common.
 // Order does not matter and 32 bits hold every sum of products; only the accumulator can overflow.
 #include "emu/isa/matrix.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What moves 8x8 matrices of 16-bit elements: LDSM and STSM between shared memory and fragments,
 // MOVM between fragments.
 #include "emu/isa/matrix.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // In what the float products of the architectures differ. Measured: sm_90. Published for the others
 // (the sources of emu/lanes/matrix.hpp); sm_75 (after sm_80) and sm_120 (after sm_100) are assumed.
 #pragma once

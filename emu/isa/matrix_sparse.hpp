@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sparse A operands (.SP): two of four elements in a row are stored, of tf32 one of two, of nibbles
 // two of four pairs, and metadata says which. What is stored is put where it belongs among zeros;
 // MatrixTile::present remembers it. Metadata that names an element out of order or twice is

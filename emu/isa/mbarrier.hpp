@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The mbarrier unit and the barrier of a cluster: lowering entry points.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lowering of loads and stores, and their way through the memory port. The handlers of the inlined
 // flat model are in memory_global.cpp and memory_near.cpp.
 #include "emu/isa/memory.hpp"

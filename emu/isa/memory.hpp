@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads, stores and copies: lowering entry points. Fences and cache control come with
 // memory_order.hpp; atomics are in atomic.hpp, textures in texture.hpp.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all memory families share: how an operation holds its address and its access, the values of
 // every access size as lanes, the one-entry TLB, and the way to the memory port. No instruction
 // here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LDGSTS: global to shared memory past the registers. It is asynchronous on the chip; the copy is
 // complete when issued, which every wait that a program may use allows, or it is left to the
 // agents.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Handlers of global and generic loads and stores under the flat model. Anything unusual (lanes in
 // several allocations, faults, a watched iteration, generic windows) goes through the port, which
 // checks lane by lane.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The handlers of the inlined flat model, by width: chosen here, defined in memory_global.cpp and
 // memory_near.cpp.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Handlers of shared, local and constant memory under the flat model.
 #include "emu/isa/memory_handlers.hpp"
 

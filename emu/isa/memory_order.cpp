@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fences, cache control, waits for copies, and address-space queries. Under the flat model memory
 // is coherent and every access is done when its instruction is, so only wide fences leave a trace
 // here; through the port each of them is told to the model.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fences, cache control, waits for copies, address-space queries: lowering entry points.
 #pragma once
 

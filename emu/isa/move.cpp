@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MOV, SEL, PRMT, PLOP3 and the transfers between predicates and registers.
 #include "emu/isa/move.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Moves, selects, byte permutes and predicate logic on vector registers: lowering entry points.
 #pragma once
 

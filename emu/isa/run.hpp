@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The run loops: fetch, guard, count, dispatch. Everything else is in the handlers.
 #pragma once
 

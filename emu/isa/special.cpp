@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MUFU: operands and handlers of the functions in special_functions.hpp. Measured on an H200 over
 // all operands (SPECIAL.md); other architectures are taken to be the same.
 #include "emu/isa/special.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The special-function unit: MUFU.
 #pragma once
 

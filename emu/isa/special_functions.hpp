@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The special-function unit as found on an H200 (SPECIAL.md): a table of segments, and in each
 // c0 + c1 x + c2 x^2 in fixed point with a squarer that leaves out its low columns (the
 // interpolator of the lane algebra); around it the special cases and the flushing of each function.

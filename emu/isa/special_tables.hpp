@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The coefficients of the special-function unit (SPECIAL.md), found from the results that an H200
 // gives for every operand, by solving for the numbers that explain all of them. Data only; the
 // arithmetic is in special_functions.hpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Surface loads, stores and reductions. Coordinates become device addresses here, and the access
 // itself goes through the memory port in every mode.
 //

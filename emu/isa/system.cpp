@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Special registers. Time is virtual: %clock counts the warp instructions that the CTA has issued,
 // %globaltimer is the launch's base plus one nanosecond per clock (architecture, decision 14).
 #include "emu/isa/system.hpp"

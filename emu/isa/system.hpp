@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Special registers, no-operation and breakpoints: lowering entry points.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LDTM, STTM, UTCATOMSWS, UTC*MMA, UTCCP, UTCSHIFT, UTCBAR: how the operands of tcgen05
 // instructions lie in registers. What they do is async/'s: tensor_access.cpp, tensor_work.cpp,
 // tensor_core.cpp. What is published, what is read off the compiler and what is assumed:

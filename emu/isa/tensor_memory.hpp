@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor memory and the tensor core of the fifth generation: lowering entry points.
 #pragma once
 

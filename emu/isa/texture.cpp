@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lowering and handlers of texture instructions. Surfaces are in surface.cpp, sampling itself in
 // texture_sample.cpp. Textures are read-only here: they do not pass the memory port.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sampling behind texture_sample.hpp.
 #include "emu/isa/texture_sample.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sampling: from the coordinates of one lane to a texel or a blend of texels. Follows the CUDA
 // Programming Guide, "Texture Fetching"; registers and encodings are texture.cpp's.
 //

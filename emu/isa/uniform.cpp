@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uniform arithmetic, logic and comparisons, in plain scalar code. Where a vector instruction of
 // the same name exists, the meaning of the fields is explained there (integer.cpp and its parts).
 #include "emu/isa/uniform.hpp"

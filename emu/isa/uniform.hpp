@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The uniform datapath: lowering entry points. Its values are scalars of the warp, its predicates
 // masks of all lanes or none; an instruction runs once, if its guard holds.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fp32 on the uniform datapath of sm_120: the same operations as in vector registers (assumed:
 // ARCHITECTURES.md, D4), in one lane. Conversions are beside their namesakes in conversion.cpp.
 #include "emu/isa/uniform_float.hpp"

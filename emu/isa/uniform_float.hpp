@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fp32 on the uniform datapath of sm_120: lowering entry points.
 #pragma once
 

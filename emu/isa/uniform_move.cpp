@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uniform moves, selects and permutes, loads of constants, predicate logic, and what passes between
 // the lanes and the uniform datapath: votes, R2UR, S2UR.
 #include "emu/isa/uniform.hpp"

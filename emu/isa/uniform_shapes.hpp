@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Handler shapes of the uniform datapath: scalar sources, scalar results. No instruction is here.
 #pragma once
 

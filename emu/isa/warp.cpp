@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exchange between the lanes of a warp. All of it is between the lanes that execute the instruction
 // together; where PTX names a member mask, the compiler has put a WARPSYNC before.
 #include "emu/isa/warp.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shuffles, votes, matches, reductions: lowering entry points.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What every level of the lane algebra shares: the modes an operation can have, and the numeric
 // policies that are settled by measurement on hardware. Types and constants only: code that is
 // compiled once per host level must not live in a level-independent namespace.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Primitives written over other primitives, the same text for every level.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The contract of the lane algebra: every primitive, declared once for all levels, with one line
 // on what it does. Definitions live in v2/ (scalar, the reference), simd/ (written once over the
 // chunk operations of v3/ and v4/) and derived.hpp (written over the primitives themselves).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interpolator of the special-function unit (emu/isa/SPECIAL.md), computed a part of a row at a
 // time so that everything stays in the host's registers: a part is one lane at the scalar level and
 // a chunk at the others. What a level has: `Part`, with the operators of uint32_t; `Sum`, a part's

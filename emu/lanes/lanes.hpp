@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The lane algebra: primitives over the 32 lanes of a warp. Include this file and nothing else.
 // A translation unit is compiled once per host level, with -DSASSEMU_LEVEL=v2|v3|v4 and the flags
 // of sassemu_level_flags() (CMakeLists.txt here), and finds the level's functions in namespace

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The tile that a floating-point warp matrix instruction works on, and the parameters in which the
 // tensor cores of the architectures differ. Types only; the arithmetic is in scalar/matrix.hpp (the
 // reference, in integers) and simd/matrix.hpp (the same sums in doubles).

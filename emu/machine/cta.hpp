@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of one CTA and of the launch that it belongs to. One worker runs a CTA at a time, so
 // nothing here but Launch needs atomics.
 #pragma once

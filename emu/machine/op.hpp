@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The hot form of one instruction: what the run loop reads, and nothing else. Lowering fills it
 // once; the side tables of program/ keep everything that only reports need.
 #pragma once

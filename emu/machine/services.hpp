@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What handlers ask of the engine: the rare and the stateful. A table of functions, because
 // handlers live in one shared object per host level and the engine in another; never called by a
 // straight-line arithmetic instruction.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The state of one warp: register rows, predicates, uniform registers, paths and convergence
 // barriers. No behaviour of instructions here, only what every handler needs to reach its operands.
 #pragma once

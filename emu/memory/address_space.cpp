@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The page table and the allocator behind address_space.hpp.
 #include "emu/memory/address_space.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device addresses -> host bytes. A two-level table of 64 KiB pages; every allocation starts on its
 // own page, so one entry gives byte-exact bounds of the whole allocation and one lookup serves a
 // coalesced access of a warp. Changes happen between launches only; lookups need no lock.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every touch of guest bytes by the emulator that is not a whole-row vector access of lanes/ goes
 // through here: relaxed host atomics, so that racy guests are defined behaviour on the host,
 // nothing tears up to 8 bytes (16 for 128-bit atomics), and ThreadSanitizer stays quiet.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The built-in test models of the port. "delay" is a null agent: it holds every load for some steps
 // and then lets it happen. "peer" is a null peer: every load takes a round trip through another
 // thread's Boost.Asio queue. Both keep the engine's split-phase paths honest from the first day.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lane-by-lane accesses behind perform.hpp.
 #include "emu/memory/perform.hpp"
 

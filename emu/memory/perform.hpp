@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One access, lane by lane: addresses resolved to host bytes, checked, and performed. The plain
 // twin of the fast handlers of isa/memory: what the port, checked runs and --reference use.
 #pragma once

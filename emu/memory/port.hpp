@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The split-phase memory port: how the engine tells a memory model, agent or link of an access, and
 // how the answer may come later. The built-in flat model is inlined into the fast handlers and
 // never passes here; every other model, checked runs and --reference do.

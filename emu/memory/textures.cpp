@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validation of texture descriptions.
 #include "emu/memory/textures.hpp"
 

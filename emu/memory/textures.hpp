@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texture and surface objects: what a 64-bit handle in a kernel parameter stands for.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Architecture names and binary compatibility.
 // Belongs here: the list of SM numbers the loader accepts. Does not belong here: which
 // instructions an architecture has (decoder/isa).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // .nv.info records; see attributes.hpp.
 // A record is {u8 format, u8 number, u16 value or payload size}. Payload layouts were read off
 // probes compiled with CUDA 11.8 to 13.0.

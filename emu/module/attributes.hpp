@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // .nv.info records: reading them and what they say about a kernel. For the loader and those who
 // list a file.
 #pragma once

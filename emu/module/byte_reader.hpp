@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Bounds-checked little-endian reads from a byte span.
 // Belongs here: the one way the loader touches file bytes. Does not belong here: any format.
 #pragma once

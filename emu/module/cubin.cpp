@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A cubin's ELF file -> ModuleData.
 // Belongs here: what each section of a cubin means and in which order they are read. The
 // architecture is read in identity.cpp, kernels' attributes in attributes.cpp, shared memory of

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `sassemu info`: text and JSON; see describe.hpp.
 #include "emu/module/describe.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `sassemu info FILE` prints. Belongs here: text and JSON of a Module and of a fatbin's
 // contents. Does not belong here: reading files.
 #pragma once

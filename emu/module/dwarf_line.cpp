@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Line number programs, DWARF 2 to 5 (DWARF 5 section 6.2), with NVIDIA's additions.
 // Belongs here: .debug_line and .nv_debug_line_sass (same format; its lines are PTX lines and its
 // file, when it names one, is a .nv_debug_ptx_txt section). Does not belong here: .debug_info.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading line number programs into a module's LineTable. Private to the loader.
 #pragma once
 

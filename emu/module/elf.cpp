@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ELF64 reading; see elf.hpp for what belongs here.
 #include "emu/module/elf.hpp"
 

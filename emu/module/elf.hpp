@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ELF64 little-endian, as far as cubins and host executables need it.
 // Belongs here: headers, sections, symbols, relocation records, each checked against the file's
 // size. Does not belong here: what a CUDA section means (cubin.cpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fatbin containers: reading entries and decompressing them.
 // Belongs here: the container format. Does not belong here: choosing an image (load.cpp).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fatbin containers. Private to the loader.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which architecture a cubin is for; see identity.hpp.
 // Belongs here: e_flags of both ELF layouts, .note.nv.tkinfo and .nv.compat. Does not belong
 // here: which architectures exist (arch.cpp).

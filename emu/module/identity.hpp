@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which architecture a cubin is for and what made it. Private to the loader.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looking up a code offset; see line_table.hpp.
 #include "emu/module/line_table.hpp"
 

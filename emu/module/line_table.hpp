@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Line tables of a module: code offset -> source line, inlined call chain, PTX line.
 // Belongs here: the looked-up form. The reading of .debug_line is in dwarf_line.*.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Module + Placement -> bytes ready to run; see link.hpp.
 // Belongs here: the value of a symbol. Does not belong here: bit positions (relocation.cpp).
 #include "emu/module/link.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Relocation: a Module plus the addresses the engine chose -> bytes ready to run.
 // Belongs here: Placement, link() and the single-relocation helper. Does not belong here:
 // choosing addresses (engine), resolving symbols between several modules.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any file -> Module: finds the fatbin, chooses the image, and hands it to the cubin parser.
 // Belongs here: what kind of file it is and which image fits. Does not belong here: formats.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Module's accessors and lookups. Belongs here: questions about a loaded module. Does not belong
 // here: anything that reads file bytes.
 #include "emu/module/module.hpp"

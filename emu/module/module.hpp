@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The loader's public face: bytes of a cubin, fatbin, executable or shared library -> Module.
 // Belongs here: the value types a Module consists of and the functions that make and ask one.
 // Does not belong here: decoding of instructions (decoder/), address assignment (the engine does

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a Module holds. Private to the loader.
 #pragma once
 

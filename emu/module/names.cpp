@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of the numbers that cubins carry: .nv.info attributes and relocation types.
 // Belongs here: number -> name. Does not belong here: what a number means (cubin.cpp,
 // relocation.cpp). The names are those that NVIDIA's own disassembler prints, as listed by the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names of attribute and relocation numbers; see names.cpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One relocation -> bytes. Belongs here: where each R_CUDA type puts its bits. Does not belong
 // here: which value it gets (link.cpp).
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Relocatable files: what nvlink would have decided.
 // Belongs here: addresses of shared variables and the register, stack and shared needs of a
 // kernel together with the device functions it calls. Does not belong here: joining several

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See atomic_file.hpp.
 #include "emu/plan/atomic_file.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See compare.hpp.
 #include "emu/plan/compare.hpp"
 

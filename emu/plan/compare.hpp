@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Compares memory with what a plan expects of it. What belongs here: equality, tolerances, the
 // first differences. What does not: reading the memory, printing (report.hpp).
 #pragma once

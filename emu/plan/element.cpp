@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See element.hpp. Formats: IEEE 754-2019 binary16/32/64; bfloat16 is the upper half of binary32.
 #include "emu/plan/element.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The element types of plan buffers: sizes, names, text, comparison. What belongs here: single
 // values. What does not: whole buffers (compare.hpp) and random fills (philox.hpp).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See fields.hpp.
 #include "emu/plan/fields.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strict access to JSON fields: every error names place and path, and a field nobody asked for is
 // one. What belongs here: kinds, ranges, unknown fields. What does not: what a field means.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parser behind json_tree.hpp. nlohmann's SAX events carry no positions, but everything between
 // two tokens is white space, ',' or ':'. So a cursor that skips those stands at each token's start.
 #include "emu/plan/json_tree.hpp"

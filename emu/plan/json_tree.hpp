@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A JSON document that remembers where each value stood. What belongs here: the tree, its parser
 // (on nlohmann-json's SAX events) and positions. What does not: what the fields of a plan mean.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See params.hpp. Offsets and sizes come from the kernel's own KPARAM_INFO records.
 #include "emu/plan/params.hpp"
 

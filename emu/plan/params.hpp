@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builds a kernel's parameter block from a launch's arguments. What belongs here: the checks of
 // count and size, and where each argument goes. What does not: where buffers and textures live.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See philox.hpp. One call of the generator per element, whatever the element's size.
 #include "emu/plan/philox.hpp"
 

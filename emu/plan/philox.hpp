@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random buffer contents: Philox4x32-10 and the mapping of its words to elements. What belongs
 // here: the function from (type, seed, low, high, index) to a value. The mapping is part of the
 // plan format: it is also stated in sdk/plan.schema.json and never changes.

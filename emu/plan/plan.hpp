@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A launch plan as values, and its reader. What belongs here: what a plan says. What does not:
 // doing it (run_plan.hpp), or anything that needs a module or a GPU.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plan reader's part for memory: buffers, globals, their initial contents and expectations.
 #include <cmath>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The readers of a plan's parts, shared by the files that make up the plan reader. Nothing outside
 // the reader includes this.
 #pragma once

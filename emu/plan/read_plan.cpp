@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plan reader: the document's own fields, and the references between its parts. Buffers and
 // globals are read in read_buffers.cpp, launches in read_launches.cpp.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See report.hpp. Formats with snprintf: a report is a few lines, and start-up has to be quick.
 #include "emu/plan/report.hpp"
 

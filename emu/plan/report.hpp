@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of a run: what ran, verdicts, speed; and the --stats object. What belongs here: formats.
 // What does not: deciding anything.
 #pragma once

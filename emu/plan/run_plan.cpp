@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See run_plan.hpp. One Runner per run; its steps are its public functions, in the order of use.
 #include "emu/plan/run_plan.hpp"
 

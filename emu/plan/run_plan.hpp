@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Does what a plan says and reports what happened. What belongs here: memory set-up, launches in
 // order, comparison, the exit code's rule. What does not: text (report.hpp), options' syntax (cli).
 #pragma once

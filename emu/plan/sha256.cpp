@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See sha256.hpp. Names of the functions and variables follow FIPS 180-4.
 #include "emu/plan/sha256.hpp"
 

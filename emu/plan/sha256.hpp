@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SHA-256 (FIPS 180-4), for the `sha256` expectation of a plan. Nothing else belongs here.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The events of async_events.hpp, filled in.
 #include "emu/plugin/async_events.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What plugins are told of asynchronous operations (sassemu_async): when one is issued, and when it
 // is performed, which may be later (async/agents.hpp). Used only where the launch has plugins.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What happens when a hooked operation runs. The operation's own handler (of the fast level, with
 // its inlined flat model) still does the work wherever a model leaves it to the engine: a model
 // that does nothing costs one call.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loading, and telling: everything of Hooks that is not about single operations (select.cpp,
 // handlers.cpp).
 #include "emu/plugin/hooks.hpp"

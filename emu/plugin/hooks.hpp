@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plugins of one GPU at work: which operations are hooked, and who is told of what. A run
 // without plugins has none of this: no operation is hooked and Engine::hooks() is null. What
 // belongs here: the sessions and the dispatch. What does not: finding plugins (plugin_file.hpp) and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions that plugins call: the hot half (who runs, registers, accesses, memory). The cold
 // half, on modules and instructions, is in instruction.cpp.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What plugins may ask of modules and instructions: the cold half of the host table. Nothing here
 // is called unless a plugin asks.
 #include "emu/plugin/instruction.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a hooked operation has beside its Op: the handlers that it had, what plugins want of it, and
 // the description that they are shown. One per instruction of a code image that plugins look at; a
 // plugin sees its address as a sassemu_insn.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // dlopen and the checks behind plugin_file.hpp.
 #include "emu/plugin/plugin_file.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A plugin's shared object: found, opened, checked, its options read. What belongs here: everything
 // up to the plugin's table (sdk/include/sassemu/plugin.h). What does not: calling it (hooks.hpp).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which operations are hooked, and the description of each that plugins are shown: asked once per
 // instruction, when its section is lowered. What happens when one runs is in handlers.cpp.
 #include <string_view>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The events of sync_events.hpp, filled in.
 #include "emu/plugin/sync_events.hpp"
 

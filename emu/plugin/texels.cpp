@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Textures and surfaces as plugins see them. Reads of textures come texel by texel from the texture
 // unit (emu/memory/textures.hpp), accesses to surfaces from the port; neither from a hooked
 // operation.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lowering on demand and the side tables behind code_image.hpp.
 #include "emu/program/code_image.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The executable form of a module's code: relocated words, one Op per instruction, lowered section
 // by section when first needed, and the side tables for reports and checked runs.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The reader behind intent.hpp: splits an opcode at its dots and looks at the parts. Defaults and
 // meanings: PTX ISA 9, "Memory Consistency Model" and the descriptions of the instructions.
 #include "emu/program/intent.hpp"

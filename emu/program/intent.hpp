@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the author of the PTX meant, read from the PTX line of a pc (a cubin with line information
 // keeps the text and the map). SASS has lost part of it: mbarrier.arrive.release.cta and
 // .relaxed.cta are the same word. What belongs here: one PTX line -> its order, scope and

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a .sass file says, between reading it and writing the cubin. Only values belong here.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AssembledModule -> the ELF file of a cubin. The layout is that of ptxas 13.0 output, read off
 // with readelf; the records are those of names.hpp. What belongs here: sections and records. What
 // does not: what instructions mean.

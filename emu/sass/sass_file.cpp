@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text of a .sass file -> AssembledModule: lines, directives, labels, and what follows from the
 // code itself (registers, barriers, exits). The language is described in decoder/doc/asm.md. What
 // does not belong here: reading an instruction (decoder/), the cubin's layout (cubin_writer.cpp).

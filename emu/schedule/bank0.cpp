@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The layouts behind bank0.hpp.
 #include "emu/schedule/bank0.hpp"
 

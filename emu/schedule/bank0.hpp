@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Constant bank 0 as the driver fills it before a launch: geometry, windows, stack, parameters.
 // Offsets per architecture were read off the instructions that ptxas 13.0 emits for single-register
 // PTX probes.

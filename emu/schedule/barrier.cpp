@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CTA barriers 0..15 (PTX ISA, "bar, barrier"). Arrivals are counted per thread. For a barrier with
 // a thread count, a warp whose live lanes have all arrived counts as 32 threads, as the operand is
 // a multiple of the warp size even where the last warp is short; without a count the barrier opens

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who runs in a chain of launches, and what griddepcontrol does in one.
 #include "emu/schedule/chain.hpp"
 

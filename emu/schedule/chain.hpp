@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches of which each may begin before the one before it has ended (programmatic dependent
 // launch). PTX ISA, "griddepcontrol": launch_dependents lets the next begin once every CTA has
 // executed it or has ended; wait holds until the launch before has ended and its writes are seen.

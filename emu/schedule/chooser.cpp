@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The choosers of chooser.hpp.
 #include "emu/schedule/chooser.hpp"
 

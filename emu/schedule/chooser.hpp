@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All nondeterminism of a run goes through one Chooser: which CTA, which side of a branch first,
 // when an agent acts. A run can be recorded and replayed from its choices.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clusters: how their CTAs take turns, and what they share: a barrier (PTX ISA, "barrier.cluster"),
 // each other's shared memory, and mbarrier objects in it. One worker runs a cluster at a time, so
 // all of this is plain code.

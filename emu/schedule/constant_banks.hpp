@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How much of each constant bank the launches of a module have.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device profiles by name. Figures are NVIDIA's published ones (CUDA Programming Guide, "Technical
 // Specifications per Compute Capability"; product pages for the number of SMs).
 #include <array>

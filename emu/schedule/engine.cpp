@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scheduler of one launch. TBB lends workers; each takes CTAs from our own queue, runs one for
 // a slice and puts it back. Nothing depends on two workers running at once, no worker waits while a
 // CTA could run, and when none can, the launch ends with a report of who waits for what.

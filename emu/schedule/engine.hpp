@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One launch at work: the queue of CTAs, the workers that run them, and what ends it all. The other
 // files of schedule/ implement what handlers ask for (paths, barriers, port accesses).
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // class Gpu: memory, modules and launches of one emulated device.
 #include "emu/gpu.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Divergence and convergence. A warp is a set of paths; they divide at branches and merge only
 // where the code says so: BSYNC, WARPSYNC. Convergence barriers are kept per lane (Warp::b), so
 // divergent parts of a warp may use the same barrier register without knowing of each other. What

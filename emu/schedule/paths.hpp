@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Independent thread scheduling: how the paths of a warp divide, wait and merge.
 #pragma once
 

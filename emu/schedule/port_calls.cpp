@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The engine's side of the memory port: checks an access, asks the model, performs it now or when
 // the model says so; and the table of services itself.
 #include <algorithm>

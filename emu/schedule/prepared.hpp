@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A launch that is ready to run: constant banks filled, code lowered. For who executes it in
 // another way than the engine does (emu/explore). What does not belong here: running it.
 #pragma once

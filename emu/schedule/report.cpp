@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a user reads when a launch goes wrong: guest faults and deadlocks, each with kernel, pc,
 // SASS, source line, CTA, warp and lane.
 #include <cinttypes>

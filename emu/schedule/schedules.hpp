@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Seeds that name a schedule besides: how a run goes that wants to see what the usual order hides.
 // A seed is a number; its highest byte says who runs next and when asynchronous copies take place,
 // so that `--seed` alone repeats the run.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Device printf, heap and assert.
 #include "emu/schedule/service_calls.hpp"
 

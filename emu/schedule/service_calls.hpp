@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions that the driver provides to kernels: vprintf, malloc, free, __assertfail. They
 // follow the device ABI: arguments from R4 on, 64-bit ones in even pairs, result in R4, return
 // address in R20:R21 (read off what nvcc 13.0 emits for a call through c[0x4]).

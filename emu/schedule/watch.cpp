@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The watch list and the register comparison behind watch.hpp.
 #include "emu/schedule/watch.hpp"
 

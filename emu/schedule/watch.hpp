@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Spins that cannot end by themselves: a path that goes round a loop without changing a register or
 // a byte waits for somebody else. One iteration is watched, its reads are noted, and the path parks
 // until one of those bytes differs. So a hang becomes a deadlock report (architecture, decision 6).

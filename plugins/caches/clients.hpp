@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Other clients of memory that run beside a kernel: a copy engine, the front end, the host. What
 // belongs here: their programs. How each sees memory is the machine's.
 #pragma once

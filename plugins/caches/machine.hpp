@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The machine behind the `caches` model: stores on their way out, and copies in caches that nobody
 // keeps coherent. What belongs here: its state and every step that it can take. What does not:
 // which step is taken next (plugin.cpp) and where accesses come from (plugin.cpp).

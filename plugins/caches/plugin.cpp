@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The `caches` memory model: accesses, fences and cache operations of a launch driven through the
 // machine (machine.hpp). What belongs here: when a store moves on, a load is performed, a client
 // looks: the policy. What does not: what those steps do.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Accesses to data by warps, and words that threads synchronise through. How they are looked at
 // byte by byte is in cells.cpp and judge.cpp.
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An access meets the cells of shadow memory: which cells, who was there before, and its own mark.
 // What belongs here: that walk, a row of neighbours at a time where they are alike. Whether two
 // accesses are in order is in judge.cpp.

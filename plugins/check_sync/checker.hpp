@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The checker: takes the events of a run one after the other, keeps what every lane knows, and
 // judges every access. What belongs here: its state. accesses.cpp has accesses to data, copies.cpp
 // those that happen later, events.cpp everything that orders them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asynchronous operations: what they will touch is judged when they are issued, by what their
 // thread knows then, for they may take place at any time from then on. Their completion tells who
 // waits for it, and the values that findings lack.

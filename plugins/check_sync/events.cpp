@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What orders accesses: barriers, fences, the beginning and end of CTAs. mbarrier objects are in
 // mbarriers.cpp, copies in copies.cpp, launches in grids.cpp.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the checker has found: one entry per kind and pair of instructions, with its first
 // occurrence in full. What belongs here: the entries, their words, their order. How files of them
 // look is in report.cpp.

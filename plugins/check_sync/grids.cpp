@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches: one after the other, all of a launch is ordered before the next. A launch that may
 // begin before the one before it has ended (programmatic dependent launch) knows of that only what
 // griddepcontrol.wait tells it: that it is over, and what it has waited for itself. Accesses of a

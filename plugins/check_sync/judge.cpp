@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Whether two accesses that meet in a byte are in order, and which link is missing where they are
 // not. What belongs here: that judgement. Which accesses meet is found in cells.cpp, the words for
 // a finding are in report.cpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // mbarrier objects: whose arrivals a phase gathers, who learns of it, and the rules of the object
 // itself.
 #include "checker.hpp"

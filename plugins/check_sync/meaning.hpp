@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an instruction means for the order of memory: by its PTX where the cubin keeps it
 // (-lineinfo), else by what the chip does. What belongs here: that reading, once per instruction.
 #pragma once

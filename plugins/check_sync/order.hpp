@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How order between threads comes about: what each lane knows, what it has released, what it may
 // acquire. What belongs here: releasing, acquiring, fences, barriers, each with its scope. What
 // does not: accesses to data (shadow.hpp), and what an instruction means (meaning.hpp).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How findings are told: to the user, as JSON, as SARIF.
 #include <algorithm>
 #include <cstdio>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See shadow.hpp: what does not happen at every access.
 #include "shadow.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who touched which byte last: shadow memory. What belongs here: its cells, and how they are found
 // and changed. What does not: whether two accesses are in order (judge.cpp).
 //

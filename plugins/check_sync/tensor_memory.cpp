@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor memory, and what tcgen05 does to it: the order of PTX ISA 9.7.16.6 ("tcgen05 Memory
 // Consistency Model"), as plugins/ptx/tensor_memory.cpp has it for executions. Nothing of chapter 8
 // orders it but what waits for it:

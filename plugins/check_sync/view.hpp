@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a thread knows to have happened: a vector clock, kept as a short sorted list. A component is
 // what has a clock of its own: the threads of a warp (a lane each), the copies of a warp, an
 // mbarrier object. What belongs here: the list, joined and asked. What does not: what the clocks

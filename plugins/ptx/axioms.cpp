@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The six axioms, in the order of the standard. See axioms.hpp.
 #include "axioms.hpp"
 

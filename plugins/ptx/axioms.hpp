@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The axioms of the PTX memory consistency model over one execution. What belongs here: the axioms
 // and how a violation is reported.
 #pragma once

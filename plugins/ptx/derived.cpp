@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the standard derives from an execution: PTX ISA, chapter "Memory Consistency Model", section
 // "Axioms" and the definitions before it. See derived.hpp.
 #include "derived.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The relations that the memory consistency model derives: synchronizes, base causality, causality,
 // coherence, from-read. What belongs here: one function or member per term of the standard.
 #pragma once

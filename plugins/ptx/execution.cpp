@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the C structs of a graph into sets and relations. See execution.hpp.
 #include "execution.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An execution graph as the axioms want it: sets of events and primitive relations, read once from
 // the C structs. What belongs here: everything that follows from one or two events alone, and the
 // names of it. What does not: relations that the standard defines (derived.cpp) and axioms.

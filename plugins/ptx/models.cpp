@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PTX memory models as the SDK's `consistency` role: the table of variants and the C functions.
 // What belongs here: the border. What does not: the model (derived.cpp, axioms.cpp).
 #include <cstdio>

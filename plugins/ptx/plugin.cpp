@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PTX models as a plugin: the entry and nothing else.
 #include <sassemu/consistency.h>
 #include <sassemu/plugin.h>

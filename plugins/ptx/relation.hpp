@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sets of events and relations between them, with the operators in which axioms are written. What
 // belongs here: the algebra. What does not: any meaning of an event.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The order of accesses to tensor memory: PTX ISA 9.7.16.6, "tcgen05 Memory Consistency Model
 // Canonical Synchronization Patterns". Nothing of chapter 8 orders them; these rules do. X precedes
 // Y

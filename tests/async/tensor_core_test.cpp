@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tcgen05.mma: every kind, layout and option against the model by element, on numbers whose sums
 // are exact; the sums that are not, one by one; and descriptors of all sorts, which must never lead
 // out of memory.

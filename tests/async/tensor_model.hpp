@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of the tensor core take for true, by element and slowly: where an element lies,
 // from the table of canonical layouts (PTX ISA, tcgen05, "Canonical layouts"), what it is worth,
 // and memory that ends where it should.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // tcgen05.cp and tcgen05.shift against the model by element.
 #include "tests/async/tensor_model.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kernels on the `caches` model: message passing between two CTAs on two SMs, within one, and with
 // other clients. Each kernel is assembled from a text in which the barriers and the loads are
 // filled in.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every state of the machine that small programs can reach: message passing through L1, the texture
 // and the constant cache, barriers of each level, other clients. What is forbidden is shown to be
 // out of reach, what is allowed within.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The command line's contract: exit codes, messages, --stats, --dump, Ctrl-C, disasm, info.
 
 Here: what a user of the program sees. Not here: whether kernels compute the right thing (the plan tests).

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs into a scratch prefix and builds a stranger's project against it, through the CMake
 # packages and through pkg-config. Arguments: build directory, source directory, C++ compiler.
 set -euo pipefail

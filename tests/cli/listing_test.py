@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`sassemu disasm` prints a cubin byte for byte as `nvdisasm -c` does: listing/ holds some of its listings as text, and
 digests.tsv those of all cubins of the repository (cubin TAB its digest TAB the listing's digest; first 16 digits of SHA-256).
 

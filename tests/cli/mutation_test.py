@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`sassemu run` on damaged cubins ends with an exit code of the contract, never with a crash.
 
 Here: whole-program robustness on a fixed, seeded set of mutants. Not here: the loader's own fuzzing.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Runs all sm_90 plans with the options given and lists those that do not end with 0.
 # Arguments: the program, the source directory, then options of `sassemu run`.
 set -u

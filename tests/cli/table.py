@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The README's table of what works on which architecture, made from running the committed plans.
 
 Usage: table.py PROGRAM SOURCE_DIR NOTES_DIR [--write]

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # A copy of decoder/ and nothing else: configures, builds, installs; a C and a C++ program of a stranger build against it through
 # pkg-config and through find_package, and run. Arguments: decoder directory, C++ compiler, C compiler.
 set -euo pipefail

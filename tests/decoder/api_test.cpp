@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C interface: architecture names, control word, operands, register sets, branch targets,
 // reasons, label hook.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text -> word. Whatever the decoder prints the assembler reads back; what the text does not say is
 // safe; what it gets wrong is told with its column.
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Asks nvdisasm 13.0 about instruction words, thousands at a time, and writes test data from its answers.
 
     oracle.py mutations OUT.tsv.gz     damaged words of data/own.tsv and data/compiled.tsv.gz: 20,000 for each table family

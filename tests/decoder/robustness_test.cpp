@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any 128-bit word on any architecture gives an instruction or a reason: no crash, no text beyond
 // its buffer.
 #include <gtest/gtest.h>

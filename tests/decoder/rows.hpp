@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads test vectors: `arch TAB word TAB pc TAB text` (own.tsv, mutations.tsv.gz, sweep.tsv.gz).
 // Only parsing belongs here.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words that PTX synchronisation becomes, in cubins compiled by sync/make.py: exactly these, in
 // this order. What a fence orders is judged by the engine; that it is there, and spelt like this,
 // is judged here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The typed structs that the engine lowers: names and values must match the description.
 #include <gtest/gtest.h>
 

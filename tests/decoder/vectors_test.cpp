@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text against nvdisasm's: every word of our own cubins, its mutations, and the larger collection
 // where it is at hand. A wrong field position, enum value or print order anywhere in decoder/isa
 // shows here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Asynchronous copies under the three orders of the agents (emu/async/agents.hpp): what a program
 // may rely on holds in all of them, and what it may not rely on shows.
 #include <numeric>

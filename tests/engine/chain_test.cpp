@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Launches that overlap (emu/schedule/chain.hpp): who waits reads what the launch before has
 // written, in every order; who does not may read too early.
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Choosers: fixed order, seeds, recording and replay.
 #include "emu/schedule/chooser.hpp"
 #include "emu/schedule/schedules.hpp"

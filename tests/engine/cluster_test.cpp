@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Clusters, mbarriers and tensor copies used wrongly: what the report says. That they work is shown
 // by the kernels in cubins/ and by the records of tests/hardware/async.
 #include "emu/async/mbarrier.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WARPSYNC at different places: what meets, what a collective runs and where its lanes go on, lane
 // for lane as an H200 answers (each case was run there; "hangs" is a launch that did not end,
 // "illegal" one that ended in error 715).

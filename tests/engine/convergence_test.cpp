@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Who runs together: what divides a warp, what joins it and who is not waited for, lane for lane as
 // an H200 answers (each case was run there; the votes below are its votes).
 #include <gtest/gtest.h>

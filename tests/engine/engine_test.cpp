@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scheduler and what ends a launch: forward progress, deadlocks, limits, faults, models; and
 // that a launch allocates nothing per instruction. Kernels: data/kernels.cu.
 #include <gtest/gtest.h>

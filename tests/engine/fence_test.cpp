@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a memory model is told of barriers: MEMBAR.lvl.IVALL* of a .sass file is one fence that
 // invalidates and orders, the same words without the mark are two. The model is the one that this
 // program's make_model() hands to the engine.

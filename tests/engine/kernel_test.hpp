@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What tests of the engine share: kernels of tests/engine/data, launched with raw arguments.
 #pragma once
 

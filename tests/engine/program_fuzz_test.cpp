@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random programs, fast against reference: instructions of our own cubins with their operand and
 // modifier bits changed at random run on the scalar level and on every vector level, from the same
 // random registers, predicates and uniform registers; all state must be equal after each step.

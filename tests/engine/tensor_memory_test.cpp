@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Tensor memory as warps see it: the layouts of its loads and stores cell by cell, its allocation,
 // the rules whose breach ends the launch, and what CTAs leave to each other (nothing).
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Single words that compilers seldom or never emit so, run by the whole engine: what they leave in
 // two registers.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Damaged litmus files: whatever the bytes, reading ends with a test or an error that names a
 // place; what was read explores without a crash.
 #include <random>

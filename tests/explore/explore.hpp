@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of the explorer share: one litmus test from a line of JSON to its report.
 #pragma once
 

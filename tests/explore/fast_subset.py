@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What the fast engine shows is among what exploration allows: straight-line litmus tests become kernels (one warp per thread), run under many seeds and delays.
 
 usage: fast_subset.py SASSEMU FILE.jsonl... [--seeds N] [--limit N]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What must hold of verdicts whatever the test: a stronger fence, scope or ordering never makes a
 // forbidden outcome allowed; names and the order of threads mean nothing; random executions are
 // among all executions.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Every pattern of cubins/sync, and every twin with a link left out, under `flat`, `caches` and `ptx` (the plans in
 <pattern>/small), beside what check-sync finds in the large kernel (tests/sync/check_test.py holds it to that). Fails where
 they contradict each other, and where docs/patterns.md says something else.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Litmus tests written in SASS: the files of data/, and what is refused.
 #include <cmath>
 #include <sstream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The places where models of PTX go wrong, each by name: the traps of the reference on memory
 // ordering, and what distinguishes one text of the standard from another.
 #include "explore.hpp"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The output of `sassemu litmus`: every JSON line has its fields, verdicts name the clauses that they rest on, every allowed test has a witness, and the
 witness's Graphviz text is a well-formed graph whose edges join nodes that it declares.
 

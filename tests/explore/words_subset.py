@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Machine code under three readings: whatever the machines `flat` and `caches` can do, and whatever the fast engine does under them with any seed, is
 allowed by `ptx`; and what the engine does under `flat` and `caches` is among what exploration of these shows. Random kernels: loads, stores, atomics of every strength, fences,
 dependencies through registers and guards, over two words of memory.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libFuzzer target: any text -> word or reason, on every architecture, and as a .sass file.
 // Build: cmake --preset fuzz && cmake --build --preset fuzz
 // Run:   assemble_fuzz -max_len=400 -max_total_time=600 corpus/

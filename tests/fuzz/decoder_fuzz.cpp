@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libFuzzer target: any word on any architecture -> an instruction or a reason, text, registers,
 // names. Build: cmake --preset fuzz && cmake --build --preset fuzz Run:   decoder_fuzz -max_len=256
 // -max_total_time=600 corpus/

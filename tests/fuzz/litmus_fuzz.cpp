@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libFuzzer target: any bytes -> a litmus test, as a line of JSONL or (when they begin with "//")
 // as a .sass file; what can be read is explored for a moment. Build: cmake --preset fuzz && cmake
 // --build --preset fuzz Run:   litmus_fuzz -max_len=4000 -max_total_time=600 corpus/ tests/litmus/

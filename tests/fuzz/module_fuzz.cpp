@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libFuzzer target: any bytes -> Module, link, line lookups, descriptions.
 // Build: cmake --preset fuzz && cmake --build --preset fuzz
 // Run:   module_fuzz -max_len=24000 -max_total_time=600 corpus/ tests/module/data/

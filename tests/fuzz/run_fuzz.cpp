@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libFuzzer target: any bytes -> instruction words of one kernel, loaded and run for a while by the
 // whole engine. Whatever they do, the launch ends with a result. Input: architecture, options,
 // block size / 2, the block's CTAs, then 16-byte words. tests/fuzz/run_seeds.py makes some. Build:

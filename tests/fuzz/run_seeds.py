@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Inputs for run_fuzz, from the words of tests/decoder/data/compiled.tsv.gz.
 
     run_seeds.py ROOT OUT [INPUTS]

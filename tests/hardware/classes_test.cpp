@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the operands of the record and of verify.py do to the operations that round: a table of the
 // classes of exponents, roundings and special values that they reach, from exact arithmetic,
 // without the emulator. Random tuples that all end in a NaN or an overflow would test nothing; this

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares the fp8 sums that fp8_sum.cu wrote with models of them (emu/isa/QUESTIONS.md, T1d).
 
   fp8_sum.py FILE     a line per model: results that differ, of all

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writes candidate instruction words for the hardware comparison: what our own sm_90 cubins
 // contain, and every opcode of the decoder with random fields, each varied bit by bit and kept when
 // it decodes and computes on registers, predicates and bank 0 only. Operands are moved into the

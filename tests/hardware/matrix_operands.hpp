@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operands of the matrix record: the same functions of warp, operand, register and lane on the GPU
 // that recorded and in the replay. What belongs here: the generator. What does not: any
 // instruction's result.

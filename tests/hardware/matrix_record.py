@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Records warp matrix instructions on a GPU (sm_90): every form below on WARPS sets of operands.
 
   matrix_record.py --source OUT.cu          the recorder as CUDA source; needs matrix_operands.hpp beside it

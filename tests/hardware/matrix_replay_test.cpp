@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replays the record of warp matrix instructions (matrix_record.py): every form on generated
 // operands, at every host level, must give what the chip gave. SASSEMU_MATRIX_ALL=1 replays all
 // blocks of warps on the best level (a minute or so per core; GTEST_TOTAL_SHARDS splits it) instead

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks that the replay tests bite: breaks the emulator in small ways, each of which a test must notice.
 
   mutations.py [--build DIRECTORY] [--level v3] [NAME...]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operand generator of operands.hpp. Tables and classes are those of slots.py, in the same
 // order.
 #include "tests/hardware/operands.hpp"

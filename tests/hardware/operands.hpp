@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The operands of the hardware record, as slots.py computes them: a hash of warp, row and lane.
 // What belongs here: the generator and the row layout. What does not: the record itself, and
 // running it.

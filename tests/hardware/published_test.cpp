@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dot products that other people's GPUs computed (published/README.md), as row 0 and column 0 of a
 // warp's matrix product: a test of the architectures' parameters that owes nothing to our own
 // record.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs the instruction words of instances.tsv.gz on a GPU of compute capability 9.0 and records what each changed.
 
   record.py DIRECTORY [WORDS]          writes DIRECTORY/record.tar.gz (numpy and the driver's libcuda.so.1 needed); WORDS, maybe

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // See record_file.hpp.
 #include "tests/hardware/record_file.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The record (README.md) in memory. What belongs here: reading it, and the rows of a machine in its
 // numbering. What does not: running words.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replays the hardware record: every recorded word runs on the same operands at every host level,
 // and all registers, predicates and uniform registers must be what the chip made of them. What
 // differs must be exactly what known.txt lists. SASSEMU_HARDWARE_RECORD names another record

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Slots: cubins that run one instruction word after another and show everything that each one changed.
 
 Here: the layout of a slot's memory, the operands (a counter-based hash; replay_test.cpp computes the same

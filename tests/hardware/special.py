@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """special.py OUT: MUFU over all operands on a GPU of compute capability 9.0; writes OUT, to be kept as special.bin.
 
 Needs nvcc and libcuda.so.1. Here: the kernel of special.cu with every function put into the place of MUFU.RCP. Not here: the format (README.md).

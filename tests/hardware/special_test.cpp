@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MUFU against what an H200 computed for every operand: special.bin holds a hash of each block of
 // operands (README.md). The test runs the blocks that use each coefficient of each table, and a
 // sample of the others; with SASSEMU_EXHAUSTIVE=1 all 2^32 operands of every function, on every

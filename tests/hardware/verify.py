@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares the emulator with a GPU of compute capability 9.0 on many operands: every word of the record that runs.
 
   verify.py DIRECTORY [--program PATH] [--warps N] [--first WARP] [--only REGEX] [--self LEVEL]

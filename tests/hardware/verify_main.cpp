@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs the words of one image on a GPU of compute capability 9.0 and in the emulator, on the same
 // operands, and compares every output bit of every warp; a line per word (TSV). What belongs here:
 // the comparison. What does not: which words, and the images (verify.py). `--self LEVEL` takes

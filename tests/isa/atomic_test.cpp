@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Atomics against a model that runs the lanes one after the other on plain values: every operator
 // and type, on global, generic and shared memory, with and without collisions, at every host level.
 #include <gtest/gtest.h>

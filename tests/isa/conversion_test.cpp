@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conversions against exact models, on shuffled words, at every level; fp8 over all codes.
 #include <algorithm>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes the coverage page: which instructions of which architecture the emulator executes.
 
   coverage.py VECTORS [--program isa-coverage] [--census CENSUS.tsv] > docs/coverage.md

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which instruction words have a behaviour: reads lines `ARCH<TAB>32 hex digits`, writes `ARCH`,
 // the mnemonic with its modifiers, and `yes` or the reason why not, separated by tabs. What belongs
 // here: asking the lowering. What does not: which words (coverage.py).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binary floating-point formats as models see them: exact values in __float128, one rounding at the
 // end. Written apart from the lane algebra; NaN results are canonical as numbers of that format are
 // on the machine. What belongs here: formats and operations. What does not: instructions.

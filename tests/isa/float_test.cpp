@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fp32 arithmetic, comparison and selection against exact models, on shuffled words, at every
 // level.
 #include "tests/isa/float_model.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // fp16x2 and bf16x2 against exact models, on shuffled words, at every level.
 #include "tests/isa/float_model.hpp"
 #include "tests/isa/random_words.hpp"

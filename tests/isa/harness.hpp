@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A machine for tests of single instructions: raw words are decoded and lowered at a given host
 // level and run on one warp whose registers, predicates and memory the test sets. What belongs
 // here: the machine. What does not: any instruction.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What integer instructions do to one lane, in the plainest words there are. Vector and uniform
 // forms have the same fields and share these models.
 #pragma once

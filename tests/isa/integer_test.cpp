@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The integer family against models of one lane, on shuffled words, at every host level.
 #include <numeric>
 #include <string_view>

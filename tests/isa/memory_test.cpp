@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loads and stores against a model that knows only "lane l touches these bytes": every space, size,
 // address pattern and mask, at every host level, plain and through the port.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The move family against models of one lane, on shuffled words, at every host level.
 #include "tests/isa/integer_model.hpp"
 

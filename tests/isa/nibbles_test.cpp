@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IMMA and IMMA.SP of 4-bit integers, which no chip at hand has: one PTX kernel (data/nibbles.cu)
 // as code of sm_75 and sm_80, and as sm_90 code, where ptxas makes 8-bit instructions of it that
 // were measured on an H200. All must give the same.

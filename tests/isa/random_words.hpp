@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random instruction words against a scalar model: a seed word has its modifiers, predicates,
 // registers and immediates shuffled; what still decodes runs at every host level, and registers,
 // predicates and uniform registers must end as the model says. The models are in the tests.

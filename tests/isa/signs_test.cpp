@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // No sign is lost on the way from a word to its operation: -R, ~R, |R| and !P of every word that
 // compilers made of our own sources (tests/decoder/data) change what is lowered, or the word has no
 // behaviour at all.

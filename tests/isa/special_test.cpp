@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // MUFU: values near those of the C library in double precision, the documented special cases,
 // agreement of all levels. That every bit is the hardware's is tested in
 // tests/hardware/special_test.cpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Textures and surfaces: every addressing mode, filtering against an independent model, argument
 // and result registers of each encoding, boundaries of surfaces.
 #include <gtest/gtest.h>

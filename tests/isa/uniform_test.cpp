@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The uniform family against the models of its vector namesakes, on shuffled words, at every host
 // level (the code is the same there, what surrounds it is not).
 #include "tests/isa/integer_model.hpp"

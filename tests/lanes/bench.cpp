@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nanoseconds per primitive over a whole warp, operands and results in registers' rows (first-level
 // cache), for each host level. Argument: a substring of the names to run.
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One entry per lane primitive and variant, compiled once per host level. See lane_ops.hpp.
 #include "tests/lanes/lane_ops.hpp"
 

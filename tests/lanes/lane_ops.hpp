@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of lane primitives that the tests and the benchmark run. lane_ops.cpp is compiled once
 // per host level and gives one table each; entries at the same index are the same primitive.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Guest-memory primitives on memory that another thread is writing too. Compiled once per level;
 // race_test.cpp runs it.
 #include "emu/lanes/lanes.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Every lane primitive at the AVX2 and AVX-512 levels against the scalar level, on random and
 // special operands. What the scalar level itself computes is proved in reference_test.cpp.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Fails if an object of a vector level defines a weak symbol: only the unwinder's personality
 # reference, which is data and the same everywhere, may be shared.
 string(REPLACE "," ";" OBJECTS "${OBJECTS}")

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Guest threads may race. Under ThreadSanitizer the primitives must stay silent; in any build an
 // access of up to 8 bytes per lane must not tear.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the scalar level computes, against the host's floating-point unit in all four rounding
 // modes, exact quad-precision arithmetic for f16, and values worked out by hand. Compiled at v2.
 #include <fenv.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """One choice of traces and everything that may still be chosen in it: sources of reads, phases, Fence-SC, coherence; and the axioms of PTX chapter 8.
 
 Here: the models ptx, ptx60, ptx75-proxy. Not here: how threads run (runs.py), which runs are

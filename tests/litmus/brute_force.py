@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """A second checker of litmus tests, by brute force: docs/litmus.md and the axioms, written apart from emu/explore and plugins/ptx.
 
 usage: brute_force.py FILE.jsonl[.gz]... [--json] [--limit SECONDS] [--name WORDS] [--every N] [--jobs N] [--quiet]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The machine of docs/litmus.md, section 7: incoherent L1 and texture caches, virtual channels, links. An exhaustive search of its states."""
 import re
 from form import Refused

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which traces are put together: every run of every thread (runs.py), every source of every read; what is consistent, and its outcomes (axioms.py)."""
 import itertools
 import time

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compares `sassemu litmus` with the stated verdicts and with the brute force, outcome by outcome.
 
 usage: compare.py SASSEMU FILE.jsonl...                     the given tests, under both readings

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The condition's language: names and evaluation (docs/litmus.md, section 1)."""
 import re
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The delivery machine of docs/litmus.md, section 6: symmetric memory, puts, gets and atomics on their way, fence and quiet. An exhaustive search of its states."""
 import re
 from form import Refused

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The litmus form of docs/litmus.md: text -> Test. Here: parsing, placement, what is no program (section 4). Not here: what operations mean."""
 import re
 from condition import key, names_of

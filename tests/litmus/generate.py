@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Random small litmus programs in the form of docs/litmus.md, each a function of (seed, number). The condition names every register and location, so that outcomes show all."""
 import random
 

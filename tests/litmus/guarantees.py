@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Lists the tests of each guarantee (guarantees.tsv) and checks that every guarantee has a test that holds and, where a verdict can be lost, one that loses it.
 
 usage: guarantees.py [ID] -> "id: statement" and its tests, allowed and forbidden. Exit 1 when a guarantee has no test, or a test names one that is not listed.

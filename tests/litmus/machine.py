@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the two operational models share: simple thread code (registers, branches, labels) and an exhaustive search over states."""
 import re
 from condition import names_of

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Changes to a program whose effect on the verdict is known, judged by `sassemu litmus`.
 
 usage: metamorphic.py SASSEMU FILE.jsonl[.gz]... [--count N] [--seed S]

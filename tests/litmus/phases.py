@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """mbarrier objects: which operation falls into which phase, what each wait saw, and whether one order explains it (docs/litmus.md, section 2)."""
 from relation import closure
 

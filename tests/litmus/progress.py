@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The liveness models: may a program fail to terminate, with every resident thread scheduled again and again and every write seen in the end?
 
 Sequentially consistent states suffice for that question as long as coherence is total: with memory fairness a thread that runs for ever reads what is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Proxy-preserved base causality (8.9.5) between two overlapping accesses, and the order of tensor memory (9.7.16.6)."""
 from relation import bits, closure
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Relations as lists of bit masks: bit j of rel[i] says that i is related to j."""
 
 

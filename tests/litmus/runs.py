@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every way one thread alone can run, when each read may return any value of its location: traces of events (docs/litmus.md, section 3).
 
 Here: the operations' events, agents, dependencies. Not here: which traces fit together (axioms.py)."""

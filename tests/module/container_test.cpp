@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fatbins and executables: what they hold and which image is chosen.
 #include <gtest/gtest.h>
 

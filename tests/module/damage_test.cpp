@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Damaged files: whatever happens to the bytes, the loader answers with a Module or one Error.
 // The same is fuzzed at length by tests/fuzz/module_fuzz.cpp; this is the quick, repeatable part.
 #include <gtest/gtest.h>

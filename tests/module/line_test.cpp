@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Line tables of lines.cu; the numbers below are lines of that file.
 #include "emu/module/line_table.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Relocations: single types against known words, and whole files against what nvlink made.
 #include "emu/module/link.hpp"
 

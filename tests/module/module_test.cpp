@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the loader says about committed cubins whose sources are known (tests/module/data/*.cu).
 #include "emu/module/module.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // emu/base/result.hpp
 #include "emu/base/result.hpp"
 

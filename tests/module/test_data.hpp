@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Access to the committed files of tests/module/data. Belongs here: loading helpers shared by the
 // loader's tests.
 #pragma once

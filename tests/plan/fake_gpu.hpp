@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A GPU that runs nothing: memory is bytes, and each launch ends as the test says. What belongs
 // here: just enough of the front door to test the plan runner's own decisions.
 #pragma once

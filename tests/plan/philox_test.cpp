@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random fills: the generator's published answers, and the mapping of each type by hand.
 #include "emu/plan/philox.hpp"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // libFuzzer target: any bytes as a plan. The reader must answer with a plan or one error line.
 // It is built from the reader's own sources: the engine has no part in reading.
 #include <cstdlib>

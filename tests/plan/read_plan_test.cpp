@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plan reader: what a full plan says, and for each class of bad input the place, the field and
 // the reason.
 #include <gtest/gtest.h>

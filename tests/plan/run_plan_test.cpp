@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plan runner on a fake GPU and a real cubin: memory set-up, parameter blocks, limits,
 // verdicts, exit codes and dumps.
 #include "emu/plan/run_plan.hpp"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The JSON Schema accepts every committed plan and refuses what the reader refuses.
 
 Here: schema against plans. Not here: the reader's own errors (read_plan_test.cpp).

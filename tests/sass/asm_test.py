@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`sassemu asm` as a user meets it: a file becomes a cubin that runs and lists back; --words and its errors; exit codes."""
 import json, os, struct, subprocess, sys, tempfile
 

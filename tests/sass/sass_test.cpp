@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // .sass text -> cubin -> Module: what the file says must be what the loader reads; mistakes have
 // line and column.
 #include <gtest/gtest.h>

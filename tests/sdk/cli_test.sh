@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Plugins as a user meets them: what the program says and with which code it ends. Arguments: program, source tree, folder of
 # the test plugins.
 set -uo pipefail

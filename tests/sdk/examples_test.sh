@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs into a scratch prefix and builds the examples against it as a stranger would; then runs each. Arguments: build
 # directory, source directory, C++ compiler.
 set -euo pipefail

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The smallest memory model in C11: that the headers need nothing else. */
 #include <sassemu/consistency.h>
 #include <sassemu/plugin.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // All roles in one class: that the wrapper finds each member, and that its own headers suffice.
 #include <sassemu/consistency.h>
 #include <sassemu/plugin.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PTX lines and what they mean.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What plugins are told, and what they may change: kernels from .sass texts, events as the recorder
 // prints them; and what a model that does nothing costs.
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """check-sync on every pattern in cubins/sync: nothing on the correct ones, each bug of the twins by kind and place, under
 every order of the agents.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """check-sync on the kernels of cubins/ that have nothing to do with it: they are correct, so it finds nothing in them that
 is wrong by what is commonly relied on, under every order of the agents.
 

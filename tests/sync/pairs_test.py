@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Every plan in cubins/sync runs: the correct ones to their results, under every order of the agents and with
 incoherent caches too; the twins to the end that they state.
 

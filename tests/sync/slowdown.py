@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What check-sync costs: processor time of a launch with it, against `flat` with one thread, on the SGEMM and reduction
 kernels. Processor time, so that a loaded machine changes little; the best of several runs.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Fences and barriers that are stronger than anything needs: cubins/sync/too_strong has some of each kind and one that is
 needed; of the other correct patterns, of which every link is needed (the twins show it), none may be listed.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sassdec: decodes and prints NVIDIA machine code (SASS), Turing to Blackwell.
  *
  * This header is the whole C interface: decode one 128-bit word into a caller-owned plain struct,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C interface for C++ users: values instead of buffers. Everything here is a thin inline layer
 // over sassdec.h; what costs an allocation says so by returning std::string. Per-instruction
 // structs with named members are in sassdec/typed.hpp, filled by sassdec/visit.hpp.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One lane of the conversions, as bits in and bits out, over soft_float.hpp.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One lane of the float primitives, as bits in and bits out. Round-to-nearest addition and
 // multiplication use the host's unit (IEEE on every x86-64); the rest is soft_float.hpp.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One lane's access to guest bytes, which other host threads may be touching: no wider than 8
 // bytes, never torn, and visible to ThreadSanitizer as a relaxed atomic under SASSEMU_TSAN.
 // Vector accesses to guest memory (simd/memory.hpp) are not compiled in that mode.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One lane of the integer primitives that are more than one operator. Used by v2, and by the
 // vector levels where a vector form is not worth its code.
 #pragma once

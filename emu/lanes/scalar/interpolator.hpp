@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interpolator at the scalar level, which defines it: a part is a lane.
 #pragma once
 

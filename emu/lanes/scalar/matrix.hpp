@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One result of a tensor core's fused step, in integers: the reference of the vector levels, and
 // what they use for infinities and NaN.
 #pragma once

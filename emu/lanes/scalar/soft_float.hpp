@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IEEE arithmetic in integers, for any binary format up to 64 bits: unpack, compute exactly, round
 // once. It is the reference for every directed rounding and every fused operation, and does not
 // look at the host's floating-point unit. NaN results are the format's canonical NaN. Slow (tens

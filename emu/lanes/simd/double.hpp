@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // f64 of the vector levels; NaN results follow kF64NanPolicy.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // f32 of the vector levels. The host's IEEE units give the values; NaN results, flushing and
 // minimum/maximum rules of the GPU are repaired by integer operations, never through MXCSR.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // f16x2 and bf16x2 of the vector levels, computed in f32.
 //   f16 sums: 24 >= 2 * 11 + 2 bits, so rounding to f32 first is harmless; f16 products are exact.
 //   bf16 sums and products: likewise (16-bit products; below 2^-126 every product that is near a

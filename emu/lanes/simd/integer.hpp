@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // 32-bit integer primitives of the vector levels.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The interpolator at the vector levels: a part is a chunk. scalar/interpolator.hpp says what the
 // functions do.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tensor core's fused step for the vector levels. scalar/matrix.hpp defines it; here the same
 // sums are made of 32-bit integers, two columns of sixteen rows at a time:
 //   - a word holds an element's exponent over its significand of at most 11 bits: a 16-bit

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reductions and guest memory of the vector levels. Scattered accesses go lane by lane: hardware
 // gathers and scatters are slower on much hardware, and the order of lanes stays exact.
 // Lane-contiguous accesses are whole vectors, except under SASSEMU_TSAN.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows, lanes, masks and reductions for the vector levels, over the chunk operations of v3/ or v4/.
 #pragma once
 

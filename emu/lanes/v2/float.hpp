@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // f32 and f64 of the scalar level.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // f16x2 and bf16x2 of the scalar level.
 #pragma once
 

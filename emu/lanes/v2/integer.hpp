@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows, masks and integers of the scalar level.
 #pragma once
 

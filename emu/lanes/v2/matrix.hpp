@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A tensor core's fused steps at the scalar level: the reference itself.
 #pragma once
 

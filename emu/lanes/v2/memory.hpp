@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Guest memory and reductions of the scalar level: one lane at a time, in lane order.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scalar level's vectors: plain arrays in lane order.
 #pragma once
 

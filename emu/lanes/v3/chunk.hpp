@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The AVX2 chunk: 8 lanes in one ymm, and the operations that simd/ is written over. V32 is four
 // chunks. V64 is eight: chunk 2i has the even lanes of 32-bit chunk i and chunk 2i+1 the odd ones
 // (v4/chunk.hpp says why). A chunk mask is a vector of all-ones or zero lanes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Floats and conversions of the AVX2 chunk. chunk.hpp has the rest, and says how directed
 // roundings work.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The AVX-512 chunk: 16 lanes in one zmm, and the operations that simd/ is written over.
 // V32 is two chunks. V64 is four: chunk 2i has the even lanes of 32-bit chunk i and chunk 2i+1 the
 // odd ones, so that splitting into and joining from rows of words is one in-lane shuffle each, and

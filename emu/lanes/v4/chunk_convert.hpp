@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Conversions of the AVX-512 chunk. chunk.hpp has the rest.
 #pragma once
 

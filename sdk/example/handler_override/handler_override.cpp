@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Own behaviour for an opcode: MUFU.RCP by exact division instead of the approximation of the
 // special function unit. Shows how to read operands and to write a result.
 //

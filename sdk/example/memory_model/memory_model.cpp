@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A memory model in under 150 lines: total store order. Each thread has a queue of stores that
 // others do not see yet; it sees its own. Stores leave in order, whenever the model likes, and
 // before any atomic, fence or barrier of the thread is done. So the flag is never seen before the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How often each opcode is executed, by warp instructions. In C11, without any wrapper: what a
  * plugin is at its barest.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A line per executed instruction: CTA, warp, lanes, pc, text, and what it wrote to its destination
 // register in one lane.
 //

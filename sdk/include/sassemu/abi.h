@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The version of the plugin ABI, and the rules that keep a plugin loadable. Nothing else belongs
  * here.
  *

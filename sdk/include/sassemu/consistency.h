@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 // The `consistency` role of a memory model: judges an execution graph. What belongs here: the graph
 // as a model sees it, the verdict, and the function table that a plugin fills. What does not: how
 // graphs come about (the explorer's business) and what an operational model implements (access.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a plugin may ask of the emulator: a table of functions, handed to `create`. What belongs
  * here: that table and the structs that it fills. All may be called from any callback, unless
  * stated; `create` may use only those of the first group. Functions that return int32_t answer 0

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How an access to memory, a fence and an operation on a cache are described: to memory models and
  * to observers alike. What belongs here: the vocabulary. What does not: who is told when (model.h,
  * observer.h). */

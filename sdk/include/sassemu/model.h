@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The role of an operational memory model: it is asked about every access and decides when it
  * happens and what a load returns. What belongs here: that role. A model that judges finished
  * executions instead is in consistency.h.

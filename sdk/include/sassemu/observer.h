@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The role of an observer: tracers, profilers, checkers. It is told, in the order in which things
  * happen, and changes nothing unless it writes registers. What belongs here: that role.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The front page of the plugin ABI (C11): what a plugin exports. See README.md beside this
  * directory for a guide, and plugin.hpp for the C++20 wrapper. What belongs here: the entry,
  * options, threading, and the list of roles. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The C++20 face of the plugin ABI: a class whose member functions are the callbacks. What it does
 // not have is not called. Exceptions end in the wrapper: in `create` as its error, elsewhere as a
 // fault of the launch or a finding.

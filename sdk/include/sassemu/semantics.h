@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The role of instruction semantics: own behaviour for instructions. What belongs here: that role.
  */
 #ifndef SASSEMU_SEMANTICS_H

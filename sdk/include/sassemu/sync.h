@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Synchronisation events: what orders threads and agents, told to observers that ask for it and to
  * memory models. What belongs here: their vocabulary. A thread is (CTA, warp, lane); an
  * asynchronous operation is named by `id`. */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Uses each installed library once: decoder, engine, plans.
 #include <cstdio>
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Makes the cubins of this folder from its .ptx and .cu files (CUDA 13.0), and the listings with nvdisasm 13.0 (NVDISASM names it).
 set -e
 cd "$(dirname "$0")"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compiles one kernel per PTX synchronisation construct (ptxas 13.0) into sync.sm_NN.cubin.
 
 The constructs are those of the PTX ISA's memory consistency model; which words they become was measured.

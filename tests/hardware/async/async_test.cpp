@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replays what an H200 did with mbarrier protocols, SYNCS.CAS, tensor maps and tensor copies
 // (record.cu).
 #include <gtest/gtest.h>

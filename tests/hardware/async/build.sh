@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Rebuilds the cubins of this folder (nvcc of CUDA 13.0, sassemu of the release build). mbarrier.inval becomes SYNCS.CCTL.WB: one bit.
 set -euo pipefail
 cd "$(dirname "$0")"

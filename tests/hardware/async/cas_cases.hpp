@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random uses of SYNCS.CAS (cas.sass). The recorder on the GPU machine and the replay make the same
 // cases from their numbers.
 #pragma once

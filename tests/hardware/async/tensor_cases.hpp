@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random tensor copies: maps, boxes, strides and coordinates, in bounds and out of them. The
 // recorder on the GPU machine and the replay make the same cases from their numbers.
 #pragma once

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # Rebuilds the loader's test data with CUDA 13.0. The results are committed: tests need no toolkit.
 # PTXAS_11_8 and PTXAS_12_3 may name the ptxas of those toolkits; without them the committed files
 # of the older layouts stay as they are.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Built for ABI 1.1: an observer of asynchronous operations, which is not told of what came later.
  */
 #include <sassemu/plugin.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A memory model that does nothing: what every access pays for being asked about. */
 #include <sassemu/plugin.h>
 

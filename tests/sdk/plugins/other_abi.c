@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Built for an ABI to come. */
 #include <sassemu/plugin.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prints every event as a line, for tests to compare.
 #include <sassemu/plugin.hpp>
 

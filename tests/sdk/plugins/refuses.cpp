@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Refuses an option's value, and otherwise finds something in every launch; answers badly as a
 // model if asked to.
 #include <sassemu/plugin.hpp>

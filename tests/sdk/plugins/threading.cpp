@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A memory model that looks whether its calls overlap as it declared: never (serial), never for one
 // SM (per-sm), never for one CTA (free). Built three times, with KIND.
 #include <sassemu/plugin.hpp>
