@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// See limits.hpp.
+#include "emu/base/limits.hpp"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <fstream>
+#include <system_error>
+
+namespace sassemu {
+namespace {
+
+constexpr auto sample_every = std::chrono::milliseconds(1);
+constexpr auto watch_every = std::chrono::milliseconds(2);
+constexpr double grace = 2;  // seconds for ending in order
+
+std::string amount(std::uint64_t bytes) {
+    constexpr std::uint64_t mib = 1 << 20;
+    return bytes < 16 * mib ? std::to_string(bytes) + " bytes"
+                            : std::to_string(bytes / mib) + " MiB";
+}
+
+// The number in a file of the kernel's; `most` when there is none ("max").
+std::uint64_t number_in(const std::string& path, std::uint64_t most) {
+    std::ifstream in(path);
+    std::uint64_t value = 0;
+    return in >> value ? std::min(value, most) : most;
+}
+
+// The least memory.max on the way from this process's control group up to the root.
+std::uint64_t control_group_limit(std::uint64_t most) {
+    std::ifstream groups("/proc/self/cgroup");
+    for (std::string line; std::getline(groups, line);) {
+        const std::size_t colon = line.find(':'), path = line.find(':', colon + 1);
+        if (path == std::string::npos) continue;
+        const std::string kind = line.substr(colon + 1, path - colon - 1);
+        const bool unified = kind.empty();
+        if (!unified && kind != "memory") continue;
+        const std::string root = unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+        const std::string file = unified ? "/memory.max" : "/memory.limit_in_bytes";
+        for (std::string group = line.substr(path + 1);; group.resize(group.rfind('/'))) {
+            if (group == "/") group.clear();
+            most = number_in(root + group + file, most);
+            if (group.empty()) break;
+        }
+    }
+    return most;
+}
+
+}  // namespace
+
+Budget& process_budget() noexcept {
+    static Budget budget;
+    return budget;
+}
+
+Budget::Budget() : statm_(::open("/proc/self/statm", O_RDONLY | O_CLOEXEC)) {}
+
+Budget::~Budget() {
+    if (statm_ >= 0) ::close(statm_);
+}
+
+void Budget::set_time_limit(double seconds) {
+    constexpr double longest = 1e9;  // what fits the clock
+    seconds_ = std::min(seconds, longest);
+    deadline_ = seconds > 0 ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                                 std::chrono::duration<double>(seconds_))
+                            : Clock::time_point::max();
+}
+
+void Budget::reset() noexcept {
+    set_time_limit(0);
+    set_memory_limit(0);
+    stop_ = Stop::none;
+    results_ = false;
+}
+
+void Budget::set_memory_limit(std::uint64_t bytes) { memory_limit_ = bytes; }
+
+std::uint64_t Budget::resident() const noexcept {
+    // "size resident shared ...", in pages
+    char text[128];
+    const ssize_t count = statm_ < 0 ? -1 : ::pread(statm_, text, sizeof text, 0);
+    if (count <= 0) return 0;
+    const char* const end = text + count;
+    const char* const second = std::find(static_cast<const char*>(text), end, ' ');
+    if (second == end) return 0;
+    std::uint64_t pages = 0;
+    std::from_chars(second + 1, end, pages);
+    static const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    return pages * page;
+}
+
+Budget::Stop Budget::poll() const noexcept {
+    if (const Stop why = stopped(); why != Stop::none) return why;
+    const auto now = Clock::now();
+    if (now >= deadline_ && !results_.load(std::memory_order_relaxed)) stop(Stop::time);
+    const auto ticks = now.time_since_epoch().count();
+    if (memory_limit_ != 0 && ticks >= next_sample_.load(std::memory_order_relaxed)) {
+        next_sample_.store((now + sample_every).time_since_epoch().count(),
+                           std::memory_order_relaxed);
+        if (resident() > memory_limit_ - memory_limit_ / 16) stop(Stop::memory);
+    }
+    return stopped();
+}
+
+Result<void> Budget::check(std::string_view where) const {
+    const Stop why = poll();
+    if (why == Stop::none) return {};
+    return error(why, where);
+}
+
+Error Budget::error(Stop why, std::string_view where) const {
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%.6g s", seconds_);
+    switch (why) {
+        case Stop::time:
+            return make_error(ErrorCode::limit, std::string(where),
+                              std::string("the time limit of ") + seconds + " is reached",
+                              "raise --time-limit if it is not stuck");
+        case Stop::memory:
+            return make_error(ErrorCode::limit, std::string(where),
+                              "the memory limit of " + amount(memory_limit_) + " is reached",
+                              "raise --memory-limit");
+        case Stop::interrupted:
+        case Stop::none:
+            break;
+    }
+    return make_error(ErrorCode::limit, std::string(where), "interrupted");
+}
+
+Result<void> Budget::room_for(std::uint64_t bytes, std::string_view where) const {
+    if (const Stop why = poll(); why != Stop::none) return error(why, where);
+    if (memory_limit_ == 0) return {};
+    const std::uint64_t used = resident();
+    if (used <= memory_limit_ && bytes <= memory_limit_ - used) return {};
+    return make_error(ErrorCode::limit, std::string(where),
+                      amount(bytes) + " of memory are wanted, beside " + amount(used) +
+                          " in use, and the memory limit is " + amount(memory_limit_),
+                      "raise --memory-limit");
+}
+
+Budget::Stop Budget::ignored(double seconds) const noexcept {
+    if (memory_limit_ != 0 && resident() > memory_limit_) return Stop::memory;
+    const std::chrono::duration<double> late = Clock::now() - deadline_;
+    const bool results = results_.load(std::memory_order_relaxed);
+    return !results && late.count() > seconds ? Stop::time : Stop::none;
+}
+
+std::uint64_t default_memory_limit() {
+    const auto pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+    if (pages <= 0 || page <= 0) return 0;
+    return control_group_limit(static_cast<std::uint64_t>(pages) *
+                               static_cast<std::uint64_t>(page)) /
+           4 * 3;
+}
+
+Watchdog::Watchdog(const Budget& budget, std::function<void(Budget::Stop)> ignored) {
+    // Signals are for the program's own threads.
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    try {
+        thread_ = std::thread([this, &budget, ignored = std::move(ignored)] {
+            std::unique_lock lock(mutex_);
+            while (!changed_.wait_for(lock, watch_every, [this] { return done_; })) {
+                if (budget.poll() == Budget::Stop::none) continue;
+                const Budget::Stop why = budget.ignored(grace);
+                if (why == Budget::Stop::none) continue;
+                ignored(why);
+                return;
+            }
+        });
+    } catch (const std::system_error&) {
+        // See the header: no thread, no watchdog.
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+Watchdog::~Watchdog() {
+    {
+        const std::lock_guard lock(mutex_);
+        done_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace sassemu
