@@ -3,7 +3,7 @@
 """Writes every launch plan in cubins/ from one short description per kernel and the recorded results.
 
 Here: what each kernel is launched with. Not here: how results are recorded (record.py).
-Plans differ between architectures in "arch" and "module" only. A buffer marked `check` gets its expectation from
+One plan serves every architecture that its kernel is built for. A buffer marked `check` gets its expectation from
 recorded.json, which record.py --apply writes; until a result is recorded, its plan expects nothing of that buffer.
 """
 import glob
@@ -101,9 +101,9 @@ def text_bytes(path):
     return os.path.getsize(os.path.join(HERE, path))
 
 
-def render(name, arch, module, recorded):
+def render(name, archs, module, recorded):
     spec = PLANS[name]
-    out = {"arch": arch, "module": module, "timeLimit": 60}
+    out = {"arch": archs, "module": module, "timeLimit": 60}
     if "limits" in spec:
         out["limits"] = spec["limits"]
     result = recorded.get(name, {})
@@ -172,13 +172,10 @@ def main():
             stem = name[len("bench/"):]
             write(os.path.join(HERE, name + ".json"), render(name, "sm_90", stem + ".cubin", recorded))
             continue
-        for arch in ARCHS:
-            base = os.path.join(HERE, name, arch)
-            if not os.path.exists(base + ".cubin"):
-                if arch in archs_of(name):
-                    missing.append("%s/%s" % (name, arch))
-                continue
-            write(base + ".json", render(name, arch, arch + ".cubin", recorded))
+        built = [arch for arch in ARCHS if os.path.exists(os.path.join(HERE, name, arch + ".cubin"))]
+        missing += ["%s/%s" % (name, arch) for arch in archs_of(name) if arch not in built]
+        if built:
+            write(os.path.join(HERE, name, "plan.json"), render(name, built, "{arch}.cubin", recorded))
     if missing:
         print("no cubin yet: " + " ".join(missing), file=sys.stderr)
 

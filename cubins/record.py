@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the sm_90 plans on a GPU and records their results; stores them beside the plans.
+"""Runs the plans on a GPU (the builds for sm_90) and records their results; stores them beside the plans.
 
   record.py OUT.tar.gz [NAME...]         on a GPU machine (needs numpy and the driver's libcuda.so.1)
   record.py --apply OUT.tar.gz           anywhere: writes recorded.json, the .bin files and all plans
@@ -320,7 +320,7 @@ def set_limits(driver, plan):
 
 def run_plan(driver, plan, directory, wanted_buffers, wanted_globals):
     """-> (status, buffers, globals, milliseconds of the launches)"""
-    with open(os.path.join(directory, plan["module"]), "rb") as f:
+    with open(os.path.join(directory, module_of(plan)), "rb") as f:
         image = f.read()
     module = ctypes.c_void_p()
     driver.call("cuModuleLoadData", ctypes.byref(module), ctypes.c_char_p(image))
@@ -386,8 +386,14 @@ def descriptions():
 def plan_path(name):
     if name.startswith("bench/"):
         return os.path.join(HERE, name + ".json")
-    found = [os.path.join(HERE, name, arch + ".json") for arch in ("sm_90", "sm_90a", "sm_100a")]
-    return next((path for path in found if os.path.exists(path)), found[-1])
+    return os.path.join(HERE, name, "plan.json")
+
+
+def module_of(plan):
+    """What an H200 loads of a plan's modules; another GPU, what its first architecture is built for."""
+    archs = plan["arch"] if isinstance(plan["arch"], list) else [plan["arch"]]
+    arch = next((a for a in ("sm_90", "sm_90a") if a in archs), archs[0])
+    return plan["module"].replace("{arch}", arch)
 
 
 def record_one(name, out):

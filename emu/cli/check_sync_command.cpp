@@ -37,6 +37,8 @@ Result<int> check(const CheckCommand& command, bool quick_options) {
         RunCommand one = command.run;
         one.file = file;
         one.common.plugins.push_back(plugin);
+        if (!command.json.empty() || !command.sarif.empty())
+            one.report_option = command.json.empty() ? "--sarif" : "--json";
         SASSEMU_ASSIGN(const int end, run(one, quick_options));
         code = worse(code, end);
     }

@@ -38,7 +38,9 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
     app.add_flag("--progress", options.progress, "a line on stderr per step");
     app.add_option("--level", options.level, "instruction set of the host to use")
         ->check(CLI::IsMember({"v2", "v3", "v4"}));
-    app.add_option("--arch", options.arch, "architecture to run as, e.g. sm_90");
+    app.add_option(
+        "--arch", options.arch,
+        "architecture to run as, e.g. sm_90; default: the plan's, all of a list in turn");
 }
 
 Result<plan::RunOptions> run_options(const CommonOptions& options) {

@@ -80,16 +80,11 @@ int worse(int a, int b) {
     return 0;
 }
 
-Result<int> run(const RunCommand& command, bool quick_options) {
+namespace {
+
+// Runs the plan, once per seed.
+Result<int> run_seeds(const RunCommand& command, const plan::Plan& plan) {
     SASSEMU_ASSIGN(plan::RunOptions options, run_options(command.common));
-    const bool is_json = is_plan(command.file);
-    if (is_json && quick_options) {
-        return make_error(ErrorCode::usage, command.file,
-                          "--kernel, --grid, --block, --arg and their like describe the launch of "
-                          "a module, and this is a plan");
-    }
-    SASSEMU_ASSIGN(const plan::Plan plan, is_json ? plan::read_plan_file(command.file)
-                                                  : quick_plan(command.file, command.quick));
     bool line_open = false;
     options.on_stdout = [&](std::string_view text) {
         std::fwrite(text.data(), 1, text.size(), stdout);
@@ -136,6 +131,42 @@ Result<int> run(const RunCommand& command, bool quick_options) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     if (!command.common.stats.empty()) SASSEMU_TRY(write_stats(report, command.common.stats));
     return worse(code, report.exit_code());
+}
+
+// A plan for several architectures, on each of them in turn.
+Result<int> run_all(const RunCommand& command, const std::vector<std::string>& archs) {
+    std::string one_file = command.report_option;
+    if (!command.common.dumps.empty()) one_file = "--dump";
+    if (!command.common.stats.empty() && command.common.stats != "-") one_file = "--stats";
+    if (!one_file.empty()) {
+        return make_error(ErrorCode::usage, one_file,
+                          command.file + " is for several architectures, and a file is for one run",
+                          "pick one, e.g. --arch " + archs.front());
+    }
+    int code = 0;
+    for (const std::string& arch : archs) {
+        auto plan = plan::read_plan_file(command.file, arch);
+        const Result<int> end = plan ? run_seeds(command, *plan) : std::move(plan).error();
+        code = worse(code, end ? *end : fail(end.error()));
+        if (stop_requested) break;
+    }
+    return code;
+}
+
+}  // namespace
+
+Result<int> run(const RunCommand& command, bool quick_options) {
+    const bool is_json = is_plan(command.file);
+    if (is_json && quick_options) {
+        return make_error(ErrorCode::usage, command.file,
+                          "--kernel, --grid, --block, --arg and their like describe the launch of "
+                          "a module, and this is a plan");
+    }
+    SASSEMU_ASSIGN(const plan::Plan plan,
+                   is_json ? plan::read_plan_file(command.file, command.common.arch)
+                           : quick_plan(command.file, command.quick));
+    if (command.common.arch.empty() && plan.archs.size() > 1) return run_all(command, plan.archs);
+    return run_seeds(command, plan);
 }
 
 CLI::Option_group* add_quick_options(CLI::App& sub, RunCommand& command) {

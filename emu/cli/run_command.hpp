@@ -15,6 +15,7 @@ struct RunCommand {
     QuickForm quick;
     uint64_t seeds =
         1;  // run it so often, with --seed and those after it; plugins see all runs as one
+    std::string report_option;  // the option that names a plugin's report file; empty: none does
 };
 
 CLI::Option_group* add_quick_options(CLI::App& sub, RunCommand& command);

@@ -146,8 +146,8 @@ bool is_plan(const std::string& text) {
     return launches != text.npos && launches < threads;
 }
 
-Result<Test> read_plan_test(const std::string& path) {
-    SASSEMU_ASSIGN(const plan::Plan p, plan::read_plan_file(path));
+Result<Test> read_plan_test(const std::string& path, const std::string& arch) {
+    SASSEMU_ASSIGN(const plan::Plan p, plan::read_plan_file(path, arch));
     if (p.condition.empty())
         return bad(path, "has no `condition` to explore",
                    "\"condition\": \"c[0]==1 && d[0]==0\" (docs/litmus.md, section 10)");

@@ -14,7 +14,8 @@ namespace sassemu::explore {
 // `path` is for messages. Errors name the line.
 Result<Test> read_sass_test(const std::string& text, const std::string& path);
 // A launch plan (design/launch-plan.md). Its launches are prepared, none is run.
-Result<Test> read_plan_test(const std::string& path);
+// `arch`: which of the plan's architectures; empty: the first.
+Result<Test> read_plan_test(const std::string& path, const std::string& arch = {});
 bool is_plan(const std::string& text);
 
 // Once all threads are there: their registers, shared memory, entry points.

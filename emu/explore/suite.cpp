@@ -5,6 +5,7 @@
 #include "emu/explore/operational.hpp"
 #include "emu/explore/sass_front.hpp"
 #include "emu/explore/sass_program.hpp"
+#include "emu/plan/plan.hpp"
 
 #include <atomic>
 #include <condition_variable>
@@ -164,17 +165,29 @@ Result<std::vector<Case>> read_litmus_file(const std::string& path) {
     const bool sass = path.ends_with(".sass");
     if (sass || path.ends_with(".json")) {
         const std::string text((std::istreambuf_iterator<char>(in)), {});
-        if (sass || is_plan(text)) {
-            auto test = sass ? read_sass_test(text, path) : read_plan_test(path);
-            if (!test) return std::move(test).error();
+        const auto add = [&](Test test) {
             Case c;
             c.where = path;
-            c.test = std::move(test).value();
+            c.test = std::move(test);
             c.name = c.test->name;
             c.model = c.test->model;
             c.stated = c.test->verdict;
             c.sass = !c.test->sass->ptx_known();
             out.push_back(std::move(c));
+        };
+        if (sass) {
+            SASSEMU_ASSIGN(Test test, read_sass_test(text, path));
+            add(std::move(test));
+            return out;
+        }
+        if (is_plan(text)) {
+            SASSEMU_ASSIGN(plan::Plan first, plan::read_plan_file(path));
+            if (first.archs.empty()) first.archs.emplace_back();
+            for (const std::string& arch : first.archs) {
+                SASSEMU_ASSIGN(Test test, read_plan_test(path, arch));
+                if (first.archs.size() > 1) test.name += " " + arch;
+                add(std::move(test));
+            }
             return out;
         }
         in.clear();

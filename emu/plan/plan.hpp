@@ -144,8 +144,9 @@ struct DeviceOverrides {
 };
 
 struct Plan {
-    std::string file;  // as given; for messages
-    std::string arch;  // empty = the modules' own
+    std::string file;                // as given; for messages
+    std::string arch;                // what it was read for; empty = the modules' own
+    std::vector<std::string> archs;  // all that it can be read for; empty: it has no list
     Where arch_where, device_where;
     DeviceOverrides device;
     std::vector<std::string> modules;  // resolved paths
@@ -161,10 +162,12 @@ struct Plan {
     PlanExpectation expect;
 };
 
-// Errors name file:line:column, the field's path and the reason.
-Result<Plan> read_plan_file(const std::string& path);
+// Reads a plan for one architecture: `arch`, or the first (or only) one it names. Of a plan with a
+// list, `arch` must be in the list. Errors name file:line:column, the field's path and the reason.
+Result<Plan> read_plan_file(const std::string& path, const std::string& arch = {});
 // `file` goes into messages; paths in the plan count from its directory.
-Result<Plan> read_plan(std::string_view text, const std::string& file);
+Result<Plan> read_plan(std::string_view text, const std::string& file,
+                       const std::string& arch = {});
 
 // "ok", "fault:misaligned-address", "deadlock", ...
 std::string status_text(LaunchStatus status, FaultKind fault);

@@ -74,25 +74,61 @@ Result<PlanExpectation> read_plan_expectation(const Field& field) {
     return expect;
 }
 
+// Two spellings of one architecture ("sm_90", "90").
+bool same_arch(const std::string& a, const std::string& b) {
+    if (a == b) return true;
+    const auto one = parse_arch(a), other = parse_arch(b);
+    return one && other && one->name() == other->name();
+}
+
+// One name, or a list from which `wanted` picks (empty: the first).
+Result<void> read_arch(const Field& field, const std::string& wanted, Plan& plan) {
+    plan.arch_where = field.where();
+    if (field.node->kind == JsonNode::Kind::string) {
+        SASSEMU_ASSIGN(plan.arch, field.string());
+        return {};
+    }
+    if (field.node->kind != JsonNode::Kind::array) return field.wrong_kind("a string or a list");
+    std::string names;
+    for (size_t i = 0; i < field.node->items.size(); ++i) {
+        const Field item = field.item(i);
+        SASSEMU_ASSIGN(const std::string name, item.string());
+        for (const std::string& before : plan.archs) {
+            if (same_arch(before, name)) return item.error("'" + name + "' is in the list twice");
+        }
+        if (wanted.empty() ? i == 0 : same_arch(name, wanted)) plan.arch = name;
+        names += (i ? ", " : "") + name;
+        plan.archs.push_back(name);
+    }
+    if (plan.archs.empty()) return field.error("the list of architectures is empty");
+    if (plan.arch.empty())
+        return field.error("the plan is not for " + wanted, "it is for " + names);
+    return {};
+}
+
+Result<void> read_module(const Field& field, Plan& plan) {
+    SASSEMU_ASSIGN(std::string path, field.string());
+    constexpr std::string_view place = "{arch}";
+    for (size_t at = 0; (at = path.find(place, at)) != path.npos; at += plan.arch.size()) {
+        if (plan.arch.empty())
+            return field.error("{arch} stands for the plan's 'arch', which is missing");
+        path.replace(at, place.size(), plan.arch);
+    }
+    plan.modules.push_back(resolve_path(plan.file, path));
+    plan.module_where.push_back(field.where());
+    return {};
+}
+
 Result<void> read_modules(const Field& root, Plan& plan) {
     const Field one = root.member("module"), many = root.member("modules");
     if (bool(one) == bool(many)) {
         return root.error("a plan has either a module or a list of modules");
     }
-    if (one) {
-        SASSEMU_ASSIGN(const std::string path, one.string());
-        plan.modules.push_back(resolve_path(plan.file, path));
-        plan.module_where.push_back(one.where());
-        return {};
-    }
+    if (one) return read_module(one, plan);
     SASSEMU_TRY(many.array());
     if (many.node->items.empty()) return many.error("the list of modules is empty");
-    for (size_t i = 0; i < many.node->items.size(); ++i) {
-        const Field item = many.item(i);
-        SASSEMU_ASSIGN(const std::string path, item.string());
-        plan.modules.push_back(resolve_path(plan.file, path));
-        plan.module_where.push_back(item.where());
-    }
+    for (size_t i = 0; i < many.node->items.size(); ++i)
+        SASSEMU_TRY(read_module(many.item(i), plan));
     return {};
 }
 
@@ -180,10 +216,6 @@ Result<void> check_references(const Plan& plan) {
 }
 
 Result<void> read_scalars(const Field& root, Plan& plan) {
-    if (const Field arch = root.member("arch")) {
-        SASSEMU_ASSIGN(plan.arch, arch.string());
-        plan.arch_where = arch.where();
-    }
     if (const Field device = root.member("device")) {
         SASSEMU_ASSIGN(plan.device, read_device(device));
         plan.device_where = device.where();
@@ -249,7 +281,7 @@ Result<Field> required(const Field& object, std::string_view name) {
     return field;
 }
 
-Result<Plan> read_plan(std::string_view text, const std::string& file) {
+Result<Plan> read_plan(std::string_view text, const std::string& file, const std::string& wanted) {
     SASSEMU_ASSIGN(const JsonNode document, parse_json(text, file));
     const Field root{&document, "", &file};
     SASSEMU_TRY(root.object({"arch", "device", "module", "modules", "timeLimit", "limits",
@@ -257,6 +289,7 @@ Result<Plan> read_plan(std::string_view text, const std::string& file) {
                              "launches", "expect"}));
     Plan plan;
     plan.file = file;
+    if (const Field arch = root.member("arch")) SASSEMU_TRY(read_arch(arch, wanted, plan));
     SASSEMU_TRY(read_scalars(root, plan));
     SASSEMU_TRY(read_modules(root, plan));
     SASSEMU_TRY(read_lists(root, plan));
@@ -267,9 +300,9 @@ Result<Plan> read_plan(std::string_view text, const std::string& file) {
     return plan;
 }
 
-Result<Plan> read_plan_file(const std::string& path) {
+Result<Plan> read_plan_file(const std::string& path, const std::string& arch) {
     SASSEMU_ASSIGN(const std::vector<uint8_t> bytes, read_file(path));
-    return read_plan({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+    return read_plan({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path, arch);
 }
 
 std::string status_text(LaunchStatus status, FaultKind fault) {

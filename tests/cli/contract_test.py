@@ -24,8 +24,13 @@ def cubin(kernel, arch="sm_90"):
     return os.path.join(ROOT, "cubins", kernel, arch + ".cubin")
 
 
-def plan_path(kernel, arch="sm_90"):
-    return os.path.join(ROOT, "cubins", kernel, arch + ".json")
+def plan_path(kernel):
+    return os.path.join(ROOT, "cubins", kernel, "plan.json")
+
+
+def one(kernel, arch="sm_90"):
+    """A committed plan, on one of its architectures."""
+    return plan_path(kernel), "--arch", arch
 
 
 class Contract(unittest.TestCase):
@@ -41,7 +46,7 @@ class Contract(unittest.TestCase):
         with open(plan_path(kernel)) as f:
             plan = json.load(f)
         here = os.path.dirname(plan_path(kernel))
-        plan["module"] = os.path.join(here, plan["module"])
+        plan.update(arch="sm_90", module=os.path.join(here, plan["module"]))
         for buffer in plan.get("buffers", {}).values():
             for holder in (buffer, buffer.get("expect", {})):
                 if "file" in holder:
@@ -70,9 +75,9 @@ class Contract(unittest.TestCase):
         self.check(2)
         self.check(2, "frobnicate")
         self.check(2, "run")
-        self.check(2, "run", plan_path("vecadd"), "--no-such-option")
-        self.check(2, "run", plan_path("vecadd"), "--level", "v9")
-        self.check(2, "run", plan_path("vecadd"), "--threads", "many")
+        self.check(2, "run", *one("vecadd"), "--no-such-option")
+        self.check(2, "run", *one("vecadd"), "--level", "v9")
+        self.check(2, "run", *one("vecadd"), "--threads", "many")
 
     def test_bad_input_is_one_line(self):
         self.assertIn("gone.json", self.check_one_line(2, "run", "gone.json"))
@@ -91,10 +96,10 @@ class Contract(unittest.TestCase):
         self.assertIn("cut.cubin", self.check_one_line(2, "run", self.path("cut.cubin")))
 
     def test_unknown_names_are_errors(self):
-        self.assertIn("nosuch", self.check_one_line(2, "run", plan_path("vecadd"), "--plugin", "nosuch.so"))
-        self.assertIn("nosuch", self.check_one_line(2, "run", plan_path("vecadd"), "--model", "nosuch"))
-        self.assertIn("zz", self.check_one_line(2, "run", plan_path("vecadd"), "--dump", "zz=" + self.path("z")))
-        self.assertIn("BUFFER=FILE", self.check_one_line(2, "run", plan_path("vecadd"), "--dump", "c"))
+        self.assertIn("nosuch", self.check_one_line(2, "run", *one("vecadd"), "--plugin", "nosuch.so"))
+        self.assertIn("nosuch", self.check_one_line(2, "run", *one("vecadd"), "--model", "nosuch"))
+        self.assertIn("zz", self.check_one_line(2, "run", *one("vecadd"), "--dump", "zz=" + self.path("z")))
+        self.assertIn("BUFFER=FILE", self.check_one_line(2, "run", *one("vecadd"), "--dump", "c"))
         self.assertIn("sm_9x", self.check_one_line(2, "disasm", "--arch", "sm_9x", "--words", "-"))
         self.assertEqual(os.listdir(self.scratch.name), [])
 
@@ -102,7 +107,7 @@ class Contract(unittest.TestCase):
         self.check_one_line(2, "run", self.plan("vecadd", lambda p: p["launches"][0].update(block=[2000])))
 
     def test_success_stats_and_dump(self):
-        result = self.check(0, "run", plan_path("vecadd"), "--stats", "--threads", "1", "--dump", "c=" + self.path("c.bin"))
+        result = self.check(0, "run", *one("vecadd"), "--stats", "--threads", "1", "--dump", "c=" + self.path("c.bin"))
         stats = json.loads(result.stdout.splitlines()[-1])
         self.assertGreater(stats["warp_instructions"], 0)
         self.assertEqual(stats["threads"], 1)
@@ -110,9 +115,33 @@ class Contract(unittest.TestCase):
         self.assertAlmostEqual(stats["warp_instructions_per_second"] * stats["seconds"] / stats["warp_instructions"], 1, 3)
         self.assertEqual(os.path.getsize(self.path("c.bin")), 40000)
         self.assertEqual(os.listdir(self.scratch.name), ["c.bin"])
-        self.check(0, "run", plan_path("vecadd"), "--stats=" + self.path("stats"))
+        self.check(0, "run", *one("vecadd"), "--stats=" + self.path("stats"))
         with open(self.path("stats")) as f:
             self.assertEqual(json.load(f)["warp_instructions"], stats["warp_instructions"])
+
+    def test_a_plan_for_several_architectures_runs_on_all_in_turn(self):
+        def change(p):
+            p["arch"] = ["sm_75", "sm_86", "sm_90"]
+        def fault_on_75(p):  # the wrong cubin for one of them
+            change(p)
+            p["module"] = self.path("{arch}.cubin")
+            for arch in p["arch"]:
+                os.symlink(cubin("fault_wild" if arch == "sm_75" else "vecadd", arch), self.path(arch + ".cubin"))
+        path = self.plan("vecadd", change)
+        lines = self.check(0, "run", path, "--stats").stdout.splitlines()
+        self.assertEqual([json.loads(x)["arch"] for x in lines if x.startswith("{")], ["sm_75", "sm_86", "sm_90"])
+        self.assertEqual(lines.count("result: ok"), 3)
+        only = self.check(0, "run", path, "--arch", "sm_86").stdout
+        self.assertEqual((only.count("result: ok"), only.count("sm_86 on")), (1, 1))
+        self.assertIn("it is for sm_75, sm_86, sm_90", self.check_one_line(2, "run", path, "--arch", "sm_80"))
+        self.assertIn("--arch sm_75", self.check_one_line(2, "run", path, "--dump", "c=" + self.path("c")))
+        self.assertIn("--arch sm_75", self.check_one_line(2, "run", path, "--stats=" + self.path("s")))
+        # One that fails does not keep the others from running, and its exit code is that of all.
+        result = self.check(2, "run", self.plan("vecadd", fault_on_75))
+        self.assertEqual(result.stdout.count("result: ok"), 2)
+        self.assertIn("vecadd", result.stderr)
+        broken = self.plan("vecadd", lambda p: (change(p), p["buffers"]["c"].update(expect={"values": [0] * 10000, "type": "f32"})))
+        self.assertEqual(self.check(1, "run", broken).stdout.count("DIFFERENT"), 3)
 
     def test_a_difference_is_shown_and_is_1(self):
         def change(p):
@@ -136,10 +165,10 @@ class Contract(unittest.TestCase):
         self.assertIn("not run", result.stdout)
         self.assertIs(json.loads(result.stdout.splitlines()[-1])["partial"], True)
         self.assertTrue(os.path.exists(self.path("dump")))
-        self.check(0, "run", plan_path("fault_misaligned"))
+        self.check(0, "run", *one("fault_misaligned"))
 
     def test_a_limit_is_4(self):
-        result = self.check(4, "run", plan_path("sgemm"), "--max-instructions", "100", "--stats",
+        result = self.check(4, "run", *one("sgemm"), "--max-instructions", "100", "--stats",
                             "--dump", "c=" + self.path("c.bin"))
         self.assertIs(json.loads(result.stdout.splitlines()[-1])["partial"], True)
         self.assertTrue(os.path.exists(self.path("c.bin")))
@@ -168,7 +197,7 @@ class Contract(unittest.TestCase):
     def test_same_result_in_every_mode(self):
         dumps = []
         for mode in ([], ["--reference"], ["--deterministic"], ["--threads", "1"], ["--level", "v2"]):
-            self.check(0, "run", plan_path("sgemm"), "--dump", "c=" + self.path("c"), *mode)
+            self.check(0, "run", *one("sgemm"), "--dump", "c=" + self.path("c"), *mode)
             with open(self.path("c"), "rb") as f:
                 dumps.append(f.read())
         self.assertEqual(len(set(dumps)), 1)

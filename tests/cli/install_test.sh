@@ -12,7 +12,7 @@ cmake -S "$source/tests/cli/consumer" -B "$scratch/consumer" -G Ninja -DCMAKE_BU
     -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_PREFIX_PATH="$prefix" >"$scratch/configure.log" 2>&1 ||
     { cat "$scratch/configure.log"; exit 1; }
 cmake --build "$scratch/consumer"
-plan=$source/cubins/vecadd/sm_90.json
+plan=$source/cubins/vecadd/plan.json
 "$scratch/consumer/consumer" "$plan"
 "$prefix/bin/sassemu" run "$plan"
 

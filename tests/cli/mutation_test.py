@@ -42,15 +42,15 @@ def main():
             source = os.path.join(root, "cubins", kernel)
             with open(os.path.join(source, "sm_90.cubin"), "rb") as f:
                 data = mutant(f.read(), rng)
-            with open(os.path.join(source, "sm_90.json")) as f:
+            with open(os.path.join(source, "plan.json"), "rb") as f:
                 plan = f.read()
-            for name, content in (("sm_90.cubin", data), ("sm_90.json", plan.encode())):
+            for name, content in (("sm_90.cubin", data), ("plan.json", plan)):
                 with open(os.path.join(scratch, name), "wb") as f:
                     f.write(content)
             for name in os.listdir(source):  # files that the plan's buffers come from
                 if name.endswith(".bin") and not os.path.exists(os.path.join(scratch, name)):
                     os.symlink(os.path.join(source, name), os.path.join(scratch, name))
-            command = [program, "run", os.path.join(scratch, "sm_90.json"), "--max-instructions", "2000000", "--time-limit", "5"]
+            command = [program, "run", os.path.join(scratch, "plan.json"), "--arch", "sm_90", "--max-instructions", "2000000", "--time-limit", "5"]
             result = subprocess.run(command, capture_output=True, timeout=120)
             seen[result.returncode] = seen.get(result.returncode, 0) + 1
             if result.returncode not in ALLOWED:

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs one committed plan and notes its exit code for the README's table.
-# Arguments: the program, the plan, the directory of the notes. Exit code 5 (an instruction without
+# Arguments: the program, the plan, the architecture, the directory of the notes. Exit code 5 (an instruction without
 # an implementation) is a pass on sm_100 and later only.
 set -u
-program=$1 plan=$2 notes=$3
-arch=$(basename "$plan" .json)
+program=$1 plan=$2 arch=$3 notes=$4
 kernel=$(basename "$(dirname "$plan")")
-output=$("$program" run "$plan" 2>&1)
+output=$("$program" run "$plan" --arch "$arch" 2>&1)
 code=$?
 mkdir -p "$notes"
 printf '%s\n%s\n' "$code" "$output" >"$notes/$kernel.$arch.$$"

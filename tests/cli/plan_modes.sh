@@ -6,9 +6,10 @@ set -u
 program=$1 root=$2
 shift 2
 failed=0 count=0
-for plan in "$root"/cubins/*/sm_90.json; do
+for plan in "$root"/cubins/*/plan.json; do
+    grep -q '"sm_90"' "$plan" || continue
     count=$((count + 1))
-    output=$("$program" run "$plan" "$@" 2>&1)
+    output=$("$program" run "$plan" --arch sm_90 "$@" 2>&1)
     code=$?
     if [ "$code" -ne 0 ]; then
         failed=$((failed + 1))

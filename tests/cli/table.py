@@ -7,6 +7,7 @@ Notes are the exit codes that the plan tests left (plan_check.sh); a plan withou
 Without --write: exits 1 if the README's table is not the one that the plans give.
 """
 import glob
+import json
 import os
 import re
 import subprocess
@@ -15,8 +16,8 @@ import sys
 BEGIN, END = "<!-- table: begin (tests/cli/table.py writes it) -->", "<!-- table: end -->"
 
 
-def exit_code(program, plan, notes):
-    kernel, arch = os.path.basename(os.path.dirname(plan)), os.path.basename(plan)[:-5]
+def exit_code(program, plan, arch, notes):
+    kernel = os.path.basename(os.path.dirname(plan))
     note = os.path.join(notes, kernel + "." + arch)
     # A note older than the program or the plan says nothing about them.
     newest = max(os.path.getmtime(program), os.path.getmtime(plan))
@@ -24,7 +25,7 @@ def exit_code(program, plan, notes):
         with open(note) as f:
             text = f.read().split("\n", 1)
         return int(text[0]), text[1]
-    result = subprocess.run([program, "run", plan], capture_output=True, text=True, errors="replace")
+    result = subprocess.run([program, "run", plan, "--arch", arch], capture_output=True, text=True, errors="replace")
     return result.returncode, result.stdout
 
 
@@ -35,18 +36,20 @@ def cell(code):
 
 
 def table(program, root, notes):
-    plans = glob.glob(os.path.join(root, "cubins", "*", "sm_*.json"))
-    archs = sorted({os.path.basename(p)[:-5] for p in plans}, key=lambda a: (int(re.sub(r"\D", "", a)), a))
-    kernels = sorted({os.path.basename(os.path.dirname(p)) for p in plans})
+    plans = {}  # (kernel, arch) -> plan
+    for plan in glob.glob(os.path.join(root, "cubins", "*", "plan.json")):
+        with open(plan) as f:
+            plans.update({(os.path.basename(os.path.dirname(plan)), arch): plan for arch in json.load(f)["arch"]})
+    archs = sorted({arch for _, arch in plans}, key=lambda a: (int(re.sub(r"\D", "", a)), a))
+    kernels = sorted({kernel for kernel, _ in plans})
     rows, good, total = [], {a: 0 for a in archs}, {a: 0 for a in archs}
     for kernel in kernels:
         cells = []
         for arch in archs:
-            plan = os.path.join(root, "cubins", kernel, arch + ".json")
-            if not os.path.exists(plan):
+            if (kernel, arch) not in plans:
                 cells.append("")
                 continue
-            code, _ = exit_code(program, plan, notes)
+            code, _ = exit_code(program, plans[kernel, arch], arch, notes)
             cells.append(cell(code))
             total[arch] += 1
             good[arch] += code == 0

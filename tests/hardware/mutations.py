@@ -21,7 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 REPLAY, MATRIX, PUBLISHED, SPECIAL = "hardware_replay_test", "hardware_matrix_test", "hardware_published_test", "hardware_special_test"
 HALF = "isa_half_test"  # against exact sums in integers
 NIBBLES = "isa_nibbles_test"  # against products of bytes
-QUESTIONS = "cubins/questions/sm_90.json"  # a plan: the test plan_questions_sm_90
+QUESTIONS = "cubins/questions/plan.json"  # the test plan.sm_90.questions
 
 # name, file, what stands there, what replaces it, handlers to compile, the test that must fail
 MUTATIONS = [

@@ -225,12 +225,36 @@ const BadCase bad_cases[] = {
      "p.json:1:96: expect.status: unknown status 'fault:typo'; one of: ok"},
     {"device_field", R"({"module": "m", "device": {"smss": 1}, )" LAUNCH "}",
      "p.json:1:28: device.smss: unknown field 'smss'"},
+    {"no_archs", R"({"module": "m", "arch": [], )" LAUNCH "}",
+     "p.json:1:25: arch: the list of architectures is empty"},
+    {"arch_twice", R"({"module": "m", "arch": ["sm_90", "90"], )" LAUNCH "}",
+     "p.json:1:35: arch[1]: '90' is in the list twice"},
+    {"arch_number", R"({"module": "m", "arch": 90, )" LAUNCH "}",
+     "p.json:1:25: arch: expected a string or a list, found a number"},
+    {"arch_missing", R"({"module": "{arch}.cubin", )" LAUNCH "}",
+     "p.json:1:12: module: {arch} stands for the plan's 'arch', which is missing"},
     {"time", R"({"module": "m", "timeLimit": 0, )" LAUNCH "}",
      "p.json:1:30: timeLimit: must be above 0 and at most 1e9"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Reader, BadPlan, testing::ValuesIn(bad_cases),
                          [](const auto& info) { return info.param.name; });
+
+TEST(ReadPlan, OneOfAListOfArchitecturesNamesTheModules) {
+    const std::string text =
+        R"({"arch": ["sm_75", "sm_90"], "modules": ["{arch}/k.{arch}.cubin", "m"], )" LAUNCH "}";
+    const auto first = read_plan(text, "d/p.json"), second = read_plan(text, "d/p.json", "90");
+    ASSERT_TRUE(first && second);
+    EXPECT_EQ(first->arch, "sm_75");
+    EXPECT_EQ(second->arch, "sm_90");
+    EXPECT_EQ(second->archs, (std::vector<std::string>{"sm_75", "sm_90"}));
+    EXPECT_EQ(first->modules, (std::vector<std::string>{"d/sm_75/k.sm_75.cubin", "d/m"}));
+    EXPECT_EQ(second->modules[0], "d/sm_90/k.sm_90.cubin");
+    const auto none = read_plan(text, "d/p.json", "sm_80");
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().message(),
+              "d/p.json:1:10: arch: the plan is not for sm_80; it is for sm_75, sm_90");
+}
 
 TEST(ReadPlan, RefusesDeepNestingWithoutRecursion) {
     const std::string deep(100000, '[');

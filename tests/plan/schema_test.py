@@ -13,7 +13,7 @@ import sys
 import jsonschema
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-GOOD = {"module": "m", "buffers": {"a": {"bytes": "0x10", "fill": 0}},
+GOOD = {"arch": ["sm_75", "sm_90a"], "module": "{arch}.cubin", "buffers": {"a": {"bytes": "0x10", "fill": 0}},
         "launches": [{"kernel": "k", "grid": [1], "block": [32, 1, 1], "args": [{"buffer": "a", "offset": 4}, {"u64": "7"}]}]}
 
 
@@ -24,6 +24,8 @@ def damaged(change):
 
 
 BAD = {
+    "no architectures": damaged(lambda p: p.update(arch=[])),
+    "an architecture twice": damaged(lambda p: p.update(arch=["sm_90", "sm_90"])),
     "unknown field": damaged(lambda p: p.update(lunches=[])),
     "unknown field of a buffer": damaged(lambda p: p["buffers"]["a"].update(fil=0)),
     "two contents": damaged(lambda p: p["buffers"]["a"].update(file="f")),

@@ -4,13 +4,13 @@
 # the test plugins.
 set -uo pipefail
 program=$1 source=$2 plugins=$3
-plan=$source/cubins/vecadd/sm_90.json
+plan=$source/cubins/vecadd/plan.json
 failed=0
 # check NAME CODE PATTERN ARGUMENT...: the exit code, one line on stderr (or the output) with the pattern.
 check() {
     local name=$1 code=$2 pattern=$3 out got
     shift 3
-    out=$("$program" run "$plan" "$@" 2>&1)
+    out=$("$program" run "$plan" --arch sm_90 "$@" 2>&1)
     got=$?
     if [ $got -ne "$code" ] || ! grep -qE "$pattern" <<<"$out"; then
         echo "FAILED $name: exit code $got instead of $code, or no '$pattern' in:"
@@ -54,7 +54,7 @@ for policy in lazy eager random adversarial; do
     check "caches $policy" 0 "ok" --model "caches:policy=$policy"
 done
 check "caches under reference" 0 "ok" --model caches --reference
-plan=$source/cubins/sync/bulk_store/correct.sm_90.json
+plan=$source/cubins/sync/bulk_store/correct.json
 for agents in eager lazy; do
     check "a copy is told when it is issued" 0 "async 0.0 step=5" --plugin "$plugins/recorder.so" --agents $agents
     check "but not to plugins of 1.1" 0 "steps seen: f$" --plugin "$plugins/abi_1_1.so" --agents $agents

@@ -11,8 +11,8 @@ cmake --install "$build" --prefix "$prefix" >"$scratch/log" || { cat "$scratch/l
 cp -r "$source/sdk/example" "$scratch/example"  # nothing of the tree is in reach
 { cmake -S "$scratch/example" -B "$scratch/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$compiler" \
       -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$scratch/build"; } >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
-program=$prefix/bin/sassemu plan=$source/cubins/vecadd/sm_90.json
-run() { echo "== $*"; "$program" run "$plan" "$@"; }
+program=$prefix/bin/sassemu plan=$source/cubins/vecadd/plan.json
+run() { echo "== $*"; "$program" run "$plan" --arch sm_90 "$@"; }
 run --plugin "$scratch/build/opcode_histogram/opcode_histogram.so:top=3"
 run --plugin "$scratch/build/text_trace/text_trace.so" | tail -3
 run --model "$scratch/build/memory_model/memory_model.so:depth=2" --seed 3

@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+from sync_plans import sync_plans
+
 
 def lines_of(program, cubin, source):
     """(function, pc) -> line of the pattern's source."""
@@ -37,21 +39,18 @@ def lines_of(program, cubin, source):
 ORDERS = [["--agents", "eager"], ["--agents", "lazy"], ["--agents", "random", "--seed", "3"]]
 
 
-def check(program, folder, name, expected, order):
-    path = os.path.join(folder, name + ".json")
-    pattern, stem = name.split("/")
+def check(program, sync, name, expected, order):
     with tempfile.TemporaryDirectory() as work:
         report = os.path.join(work, "report.json")
         # Correct ones are correct whatever the schedule.
         seeds = [] if expected else ["--seeds", "10"]
-        end = subprocess.run([program, "check-sync", path, "--surfaces", "--json", report, *order, *seeds], capture_output=True, text=True)
+        end = subprocess.run([program, "check-sync", sync.plan, "--arch", sync.arch, "--surfaces", "--json", report, *order, *seeds], capture_output=True, text=True)
         if not os.path.exists(report):
             return ["%s: no report, exit code %d\n%s%s" % (name, end.returncode, end.stdout, end.stderr)], 0
         with open(report) as f:
             found = json.load(f)["findings"]
+    places = lines_of(program, sync.lines, name.split("/")[0] + ".cu")
     name = " ".join([name] + order[1:2])
-    with_lines = stem if stem.endswith(".line") else stem + ".line"
-    places = lines_of(program, os.path.join(folder, pattern, with_lines + ".cubin"), pattern + ".cu")
     got, problems = [], []
     for f in found:
         lines = sorted({places.get((a["function"], a["pc"]), 0) for a in f["accesses"]})
@@ -71,7 +70,7 @@ def check(program, folder, name, expected, order):
     if not expected and got:
         problems.append("%s: false report %s" % (name, got))
     code = 6 if any(g["common"] for g in got) else 0  # what is wrong by the letter only is shown, and no failure
-    with open(path) as f:
+    with open(sync.plan) as f:
         status = json.load(f)["expect"]["status"]
     # A copy that comes too late may come to a CTA that has ended, which is a fault.
     late = expected and order[1] != "eager" and end.returncode == 3
@@ -87,8 +86,9 @@ def main():
         expected = json.load(f)
     names = [n for n in sorted(expected) if not sys.argv[3:] or any(part in n for part in sys.argv[3:])]
     runs = [(name, order) for name in names for order in ORDERS]
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        results = list(pool.map(lambda r: check(program, folder, r[0], expected[r[0]], r[1]), runs))
+    with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        plans = sync_plans(root, work)
+        results = list(pool.map(lambda r: check(program, plans[r[0]], r[0], expected[r[0]], r[1]), runs))
     problems = [p for r in results for p in r[0]]
     for problem in problems:
         print(problem)

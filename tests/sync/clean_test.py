@@ -13,17 +13,15 @@ import subprocess
 import sys
 import tempfile
 
-# Long under the checker, or ended by a fault on purpose.
-LEFT_OUT = {"bench"}
 # With asynchronous copies or launches that depend on each other; the agents change nothing for others.
 WITH_AGENTS = {"bulk_copy", "cluster_ring", "cp_async_gemm", "dependent_launch", "hmma_pipeline", "tensor_core", "tensormap_replace",
                "tma_gemm", "tma_hmma"}
 
 
-def check(program, plan, agents):
+def check(program, plan, arch, agents):
     with tempfile.TemporaryDirectory() as work:
         report = os.path.join(work, "report.json")
-        end = subprocess.run([program, "check-sync", plan, "--json", report, "--time-limit", "200",
+        end = subprocess.run([program, "check-sync", plan, "--arch", arch, "--json", report, "--time-limit", "200",
                               "--agents", agents], capture_output=True, text=True)
         if not os.path.exists(report):
             return ["%s %s: no report, exit code %d\n%s" % (plan, agents, end.returncode, end.stdout[-500:] + end.stderr[-500:])]
@@ -37,9 +35,13 @@ def check(program, plan, agents):
 
 def main():
     program, root = sys.argv[1:3]
-    plans = [p for arch in ("sm_90*", "sm_100a") for p in sorted(glob.glob(os.path.join(root, "cubins", "*", arch + ".json")))
-             if p.split(os.sep)[-2] not in LEFT_OUT and (not sys.argv[3:] or any(part in p for part in sys.argv[3:]))]
-    runs = [(p, agents) for p in plans for agents in ("eager", "lazy", "random")
+    plans = []  # (plan, architecture): sm_90, or what else an H200 or a tensor core needs
+    for path in sorted(glob.glob(os.path.join(root, "cubins", "*", "plan.json"))):
+        if sys.argv[3:] and not any(part in path for part in sys.argv[3:]):
+            continue
+        with open(path) as f:
+            plans += [(path, arch) for arch in json.load(f)["arch"] if arch in ("sm_90", "sm_90a", "sm_100a")]
+    runs = [(p, arch, agents) for p, arch in plans for agents in ("eager", "lazy", "random")
             if agents == "eager" or p.split(os.sep)[-2] in WITH_AGENTS]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         results = list(pool.map(lambda r: check(program, *r), runs))

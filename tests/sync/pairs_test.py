@@ -5,11 +5,13 @@ incoherent caches too; the twins to the end that they state.
 
     pairs_test.py SASSEMU ROOT
 """
-import glob
 import json
 import os
 import subprocess
 import sys
+import tempfile
+
+from sync_plans import sync_plans
 
 MODES = [
     ["--agents", "lazy"],
@@ -21,28 +23,32 @@ MODES = [
 ]
 
 
-def main():
-    program, root = sys.argv[1:3]
-    folder = os.path.join(root, "cubins", "sync")
-    with open(os.path.join(folder, "expected.json")) as f:
-        expected = json.load(f)
-    plans = sorted(glob.glob(os.path.join(folder, "*", "*.json")))
+def run_all(program, expected, plans):
+    """What is wrong, and how many twins have something to find."""
     failures, twins = [], 0
-    names = {os.path.relpath(p, folder)[: -len(".json")] for p in plans}
-    failures += ["%s: not both a plan and an expectation" % n for n in sorted(names ^ set(expected))]
-    for path in plans:
-        name = os.path.relpath(path, folder)[: -len(".json")]
+    failures += ["%s: not both a plan and an expectation" % n for n in sorted(set(plans) ^ set(expected))]
+    for name, sync in sorted(plans.items()):
         correct = os.path.basename(name).startswith("correct.")
-        with open(path) as f:
+        with open(sync.plan) as f:
             plan = json.load(f)
         checked = any("expect" in b for b in plan["buffers"].values())
         if correct != checked or (correct and expected.get(name)):
             failures.append(name + ": a correct plan has results and no findings, a twin has no results")
         twins += not correct and bool(expected.get(name))
         for mode in [[]] + (MODES if correct else []):
-            end = subprocess.run([program, "run", path] + mode, capture_output=True, text=True)
+            end = subprocess.run([program, "run", sync.plan, "--arch", sync.arch] + mode, capture_output=True, text=True)
             if end.returncode:
                 failures.append("%s %s: exit code %d\n%s" % (name, " ".join(mode), end.returncode, end.stdout[:500]))
+    return failures, twins
+
+
+def main():
+    program, root = sys.argv[1:3]
+    with open(os.path.join(root, "cubins", "sync", "expected.json")) as f:
+        expected = json.load(f)
+    with tempfile.TemporaryDirectory() as work:
+        plans = sync_plans(root, work)
+        failures, twins = run_all(program, expected, plans)
     for failure in failures:
         print(failure)
     print("%d plans, %d of them with something to find, %d failures" % (len(plans), twins, len(failures)))

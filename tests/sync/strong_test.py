@@ -11,11 +11,13 @@ import subprocess
 import sys
 import tempfile
 
+from sync_plans import sync_plans
+
 
 def too_strong(program, plan, seeds):
     with tempfile.TemporaryDirectory() as work:
         reports = {kind: os.path.join(work, kind) for kind in ("json", "sarif")}
-        out = subprocess.run([program, "check-sync", plan, "--seeds", str(seeds), "--json", reports["json"], "--sarif",
+        out = subprocess.run([program, "check-sync", plan.plan, "--arch", plan.arch, "--seeds", str(seeds), "--json", reports["json"], "--sarif",
                               reports["sarif"]], capture_output=True, text=True).stdout
         with open(reports["json"]) as f:
             listed = json.load(f)["too_strong"]
@@ -26,16 +28,13 @@ def too_strong(program, plan, seeds):
     return listed, out
 
 
-def main():
-    program, root = sys.argv[1:3]
-    seeds = int(sys.argv[3]) if len(sys.argv) > 3 else 100
-    folder = os.path.join(root, "cubins", "sync")
+def problems_of(program, folder, plans, seeds):
     sys.path.insert(0, folder)
     problems = []
 
     with open(os.path.join(folder, "too_strong", "too_strong.cu")) as f:
         marks = {line.rsplit("@", 1)[1].strip(): number for number, line in enumerate(f, 1) if "// @" in line}
-    listed, out = too_strong(program, os.path.join(folder, "too_strong", "correct.sm_90.line.json"), seeds)
+    listed, out = too_strong(program, plans["too_strong/correct.sm_90.line"], seeds)
     got = {(s["line"], s["what"], s["would_do"]) for s in listed}
     wanted = {(marks["idle"], "barrier", "none"), (marks["warp"], "barrier", "warp"), (marks["fence"], "fence", "none"),
               (marks["proxy"], "proxy fence", "none")}
@@ -48,17 +47,25 @@ def main():
         problems.append("the text does not say what the list is:\n" + out)
 
     # One run is not enough to list anything.
-    few, out = too_strong(program, os.path.join(folder, "too_strong", "correct.sm_90.line.json"), 1)
+    few, out = too_strong(program, plans["too_strong/correct.sm_90.line"], 1)
     if few:
         problems.append("listed after one run: %s" % few)
 
     # In bulk_load two barriers do not matter: the one before the copy orders the initialisation and the writes as well.
     for pattern in ("syncthreads", "tree", "cluster_barrier", "bulk_store", "named_barriers", "grid_barrier", "bulk_load"):
-        plan = os.path.join(folder, pattern, "correct.sm_90.line.json")
+        plan = plans[pattern + "/correct.sm_90.line"]
         fine = {9, 18} if pattern == "bulk_load" else set()
         for s in too_strong(program, plan, seeds)[0]:
             if s["what"] in ("barrier", "cluster barrier", "proxy fence") and s["would_do"] == "none" and s.get("line") not in fine:
                 problems.append("%s: line %s, %s, is needed, and listed: %s" % (pattern, s.get("line"), s["is"], s["would_do"]))
+    return problems
+
+
+def main():
+    program, root = sys.argv[1:3]
+    seeds = int(sys.argv[3]) if len(sys.argv) > 3 else 100
+    with tempfile.TemporaryDirectory() as work:
+        problems = problems_of(program, os.path.join(root, "cubins", "sync"), sync_plans(root, work), seeds)
     for problem in problems:
         print(problem)
     print("%d problems" % len(problems))

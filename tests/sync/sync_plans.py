@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plans of cubins/sync as its tests want them: by the names in expected.json, those with line information too."""
+import collections
+import glob
+import json
+import os
+import shutil
+import tarfile
+
+# The plan, the architecture to run it for, and a cubin of the same words that has line information.
+Sync = collections.namedtuple("Sync", "plan arch lines")
+
+
+def sync_plans(root, work):
+    """name -> Sync. The cubins with line information come out of their archives into `work`, beside copies of the plans."""
+    folder = os.path.join(root, "cubins", "sync")
+    for archive in glob.glob(os.path.join(folder, "line.*.tar.xz")):
+        with tarfile.open(archive) as tar:
+            for member in tar.getmembers():
+                path = os.path.join(work, member.name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "wb") as f:
+                    f.write(tar.extractfile(member).read())
+    found = {}
+    for plan in glob.glob(os.path.join(folder, "*", "*.json")):
+        pattern, variant = os.path.relpath(plan, folder)[:-len(".json")].split(os.sep)
+        twin = os.path.join(work, pattern, variant + ".json")
+        shutil.copy(plan, twin)
+        with open(plan) as f:
+            archs = json.load(f)["arch"]
+        for arch in archs:
+            name = "%s/%s.%s" % (pattern, variant, arch)
+            lines = os.path.join(work, name + ".cubin")
+            found[name] = Sync(plan, arch, lines)
+            found[name + ".line"] = Sync(twin, arch, lines)
+    return found
