@@ -92,7 +92,7 @@ TEST(Assemble, OwnCubinsComeBack) {
 // Every word that decodes, however odd: rare modifiers, reserved values, hidden operands.
 TEST(Assemble, MutatedAndDamagedWordsComeBack) {
     unsigned wrong = 0, tried = 0;
-    for_each_row(SASSDEC_TEST_DATA "/mutations.tsv.gz", nullptr, [&](const Row& row) {
+    for_each_row(vectors("mutations"), nullptr, [&](const Row& row) {
         sassdec_insn insn;
         if (sassdec_decode(row.arch, row.word, row.pc, &insn) != SASSDEC_OK) return;
         ++tried;
@@ -122,9 +122,9 @@ TEST(Assemble, MutatedAndDamagedWordsComeBack) {
 
 TEST(Assemble, EveryModifierComesBack) {
     unsigned wrong = 0, tried = 0;
-    for (const char* file :
-         {"/sweep.tsv.gz", "/named.tsv.gz", "/random.tsv.gz", "/compiled.tsv.gz"})
-        for_each_row(std::string(SASSDEC_TEST_DATA) + file, nullptr, [&](const Row& row) {
+    const std::string compiled = SASSDEC_TEST_DATA "/compiled.tsv.gz";
+    for (const auto& file : {vectors("sweep"), vectors("named"), vectors("random"), compiled})
+        for_each_row(file, nullptr, [&](const Row& row) {
             sassdec_insn insn;
             if (sassdec_decode(row.arch, row.word, row.pc, &insn) != SASSDEC_OK) return;
             ++tried;

@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Asks nvdisasm 13.0 about instruction words, thousands at a time, and writes test data from its answers.
+"""Asks nvdisasm about instruction words, thousands at a time, and writes test vectors from its answers.
 
-    oracle.py mutations OUT.tsv.gz     damaged words of data/own.tsv and data/compiled.tsv.gz: 20,000 for each table family
-    oracle.py sweep OUT.tsv.gz         every value of every modifier field and predicate of every entry
-    oracle.py named OUT.tsv.gz         combinations of modifiers of instructions that compiled code hardly shows
-    oracle.py random OUT.tsv.gz        random words of every form: registers, immediates, modifiers, signs, schedules
+    oracle.py whole OUT [NAME...]      writes the whole sets into the folder OUT (all, or those named):
+        mutations    damaged words of data/own.tsv and data/compiled.tsv.gz: 20,000 for each table family
+        sweep        every value of every modifier field and predicate of every entry
+        named        combinations of modifiers of instructions that compiled code hardly shows
+        random       random words of every form: registers, immediates, modifiers, signs, schedules
+    oracle.py sample OUT               takes from OUT the sample that is committed in data/
     oracle.py text ARCH WORD...        what it prints
 
-The rows are `arch TAB word TAB pc TAB text`; text `-` where nvdisasm rejects the word or prints nothing. Runs of
-blanks are one blank: nvdisasm aligns the numbers of nameless registers to a column. Seeds are fixed: the same
-nvdisasm gives the same file. NVDISASM names the program; it is not needed to run the tests."""
+SASSDEC_VECTORS=OUT decoder_test judges the whole sets in place of the sample. The rows are
+`arch TAB word TAB pc TAB text`; text `-` where nvdisasm rejects the word or prints nothing. Runs of blanks are one blank:
+nvdisasm aligns the numbers of nameless registers to a column. Seeds are fixed: the same nvdisasm gives the same files (those
+committed are from 13.0). NVDISASM names the program; it is not needed to run the tests."""
 import collections
 import glob
 import gzip
+import hashlib
 import os
 import random
 import re
@@ -253,12 +257,45 @@ def random_words():
         yield arch, sorted({random_word(f, r) for f in forms if f.family == arch for _ in range(RANDOM)})
 
 
+WHOLE = {"mutations": mutations, "sweep": sweep, "named": named, "random": random_words}
+ONE_IN = {"mutations": 8, "sweep": 5, "named": 6, "random": 4}  # 2 MB together
+
+
+def shows(arch, text, pairs):
+    """What of the description a text shows: its mnemonic, each modifier, each pair of them."""
+    mnemonic, *modifiers = re.sub(r"^@!?U?P\w+ ", "", text).split(" ")[0].split(".")
+    found = [(arch, mnemonic)] + [(arch, mnemonic, m) for m in modifiers]
+    return found + [(arch, mnemonic, a, b) for a in modifiers for b in modifiers if pairs and a < b]
+
+
+def sample(folder):
+    """Rows that show a modifier for the first time, and of the others a part that depends on the row alone."""
+    for name, one_in in ONE_IN.items():
+        seen, kept = set(), []
+        with gzip.open(os.path.join(folder, name + ".tsv.gz"), "rt", encoding="utf-8") as f:
+            for line in f:
+                arch, word, _, text = line.rstrip("\n").split("\t")
+                found = set(shows(arch, text, name == "named")) if text != "-" else set()
+                drawn = int(hashlib.sha256((arch + word).encode()).hexdigest()[:8], 16) % one_in == 0
+                if drawn or not found <= seen:
+                    kept.append(line)
+                seen |= found
+        path = os.path.join(HERE, "data", name + ".tsv.gz")
+        with gzip.GzipFile(path, "wb", 9, mtime=0) as f:
+            f.write("".join(kept).encode())
+        print(f"{path}: {len(kept)} words, {os.path.getsize(path)} bytes")
+
+
 def main():
-    modes = {"mutations": mutations, "sweep": sweep, "named": named, "random": random_words}
-    if len(sys.argv) == 3 and sys.argv[1] in modes:
-        write(sys.argv[2], modes[sys.argv[1]]())
-    elif len(sys.argv) > 3 and sys.argv[1] == "text":
-        for text in ask(sys.argv[2], [int(w, 16) for w in sys.argv[3:]]):
+    mode, rest = sys.argv[1:2], sys.argv[2:]
+    if mode == ["whole"] and rest and set(rest[1:]) <= set(WHOLE):
+        os.makedirs(rest[0], exist_ok=True)
+        for name in rest[1:] or WHOLE:
+            write(os.path.join(rest[0], name + ".tsv.gz"), WHOLE[name]())
+    elif mode == ["sample"] and len(rest) == 1:
+        sample(rest[0])
+    elif mode == ["text"] and len(rest) > 1:
+        for text in ask(rest[0], [int(w, 16) for w in rest[1:]]):
             print(text)
     else:
         print(__doc__, file=sys.stderr)

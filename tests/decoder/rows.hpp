@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads test vectors: `arch TAB word TAB pc TAB text` (own.tsv, mutations.tsv.gz, sweep.tsv.gz).
+// Reads test vectors: `arch TAB word TAB pc TAB text` (data/).
 // Only parsing belongs here.
 #pragma once
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "sassdec/sassdec.h"
+
+// Where the vectors lie: a committed sample, or the whole sets that oracle.py makes.
+inline std::string vectors(const std::string& name) {
+    const char* whole = std::getenv("SASSDEC_VECTORS");
+    return std::string(whole ? whole : SASSDEC_TEST_DATA) + "/" + name + ".tsv.gz";
+}
 
 struct Row {
     sassdec_arch arch = SASSDEC_ARCH_UNKNOWN;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text against nvdisasm's: every word of our own cubins, its mutations, and the larger collection
 // where it is at hand. A wrong field position, enum value or print order anywhere in decoder/isa
-// shows here.
+// shows here. Of the sets made by asking nvdisasm a sample is committed (oracle.py).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,19 +53,19 @@ struct Verdict {
 };
 
 // Damaged words leave the compiler's habits: reserved values, odd modifiers, words that must be
-// rejected. 20,000 for each table family; the aim is under 1 %.
+// rejected; of the whole set 20,000 for each table family.
 TEST(Vectors, MutationsAgreeWithTheOracle) {
     std::map<sassdec_arch, Verdict> families;
     Verdict all;
-    for_each_row(SASSDEC_TEST_DATA "/mutations.tsv.gz", nullptr, [&](const Row& row) {
+    for_each_row(vectors("mutations"), nullptr, [&](const Row& row) {
         families[row.arch].judge(row);
         all.judge(row);
     });
     ASSERT_EQ(families.size(), static_cast<std::size_t>(SASSDEC_ARCH_COUNT));
     for (const auto& [arch, verdict] : families) {
         verdict.print(sassdec_arch_name(arch));
-        EXPECT_EQ(verdict.total, 20000u);
-        EXPECT_GT(verdict.rejected, 1000u);
+        EXPECT_GT(verdict.total, 2500u);
+        EXPECT_GT(verdict.rejected, 150u);
         EXPECT_LT(verdict.wrong * 1000, verdict.total) << sassdec_arch_name(arch);
     }
     all.print("mutations");
@@ -85,9 +85,8 @@ TEST(Vectors, CompiledShapesPrintExactly) {
 // Every value of every modifier field of every entry, most of them never seen in compiled code.
 TEST(Vectors, SweepOfAllFieldsAgreesWithTheOracle) {
     Verdict all;
-    for_each_row(SASSDEC_TEST_DATA "/sweep.tsv.gz", nullptr,
-                 [&](const Row& row) { all.judge(row); });
-    ASSERT_GT(all.total, 49000u);
+    for_each_row(vectors("sweep"), nullptr, [&](const Row& row) { all.judge(row); });
+    ASSERT_GT(all.total, 20000u);
     all.print("sweep");
     EXPECT_LT(all.wrong * 1000, all.total);
 }
@@ -96,9 +95,8 @@ TEST(Vectors, SweepOfAllFieldsAgreesWithTheOracle) {
 // schedules as in modifiers.
 TEST(Vectors, RandomWordsAgreeWithTheOracle) {
     Verdict all;
-    for_each_row(SASSDEC_TEST_DATA "/random.tsv.gz", nullptr,
-                 [&](const Row& row) { all.judge(row); });
-    ASSERT_GT(all.total, 40000u);
+    for_each_row(vectors("random"), nullptr, [&](const Row& row) { all.judge(row); });
+    ASSERT_GT(all.total, 10000u);
     all.print("random");
     EXPECT_LT(all.wrong * 1000, all.total);
 }
@@ -162,7 +160,7 @@ std::vector<Wanted> wanted() {
 TEST(Vectors, NamedInstructionsAgreeInTheirCombinations) {
     Verdict all;
     std::map<std::pair<sassdec_arch, std::string>, std::vector<std::set<std::string>>> seen;
-    for_each_row(SASSDEC_TEST_DATA "/named.tsv.gz", nullptr, [&](const Row& row) {
+    for_each_row(vectors("named"), nullptr, [&](const Row& row) {
         all.judge(row);
         if (row.text == "-" || decode_text(row) != row.text) return;
         std::istringstream in(row.text.substr(0, row.text.find(' ')));
@@ -172,7 +170,7 @@ TEST(Vectors, NamedInstructionsAgreeInTheirCombinations) {
         while (std::getline(in, part, '.')) parts.insert(part);
         seen[{row.arch, name}].push_back(std::move(parts));
     });
-    ASSERT_GT(all.total, 90000u);
+    ASSERT_GT(all.total, 20000u);
     all.print("named");
     EXPECT_EQ(all.wrong, 0u);
     for (const Wanted& w : wanted())
