@@ -80,7 +80,7 @@ bool is_waited_for(const Path& p) {
 
 bool is_collective(Meeting m) { return m == Meeting::collective || m == Meeting::collective_all; }
 
-// Whether q, whose lanes p waits for at WARPSYNC, has come to where p waits. Who waits elsewhere
+// Whether q, whose lanes p waits for at WARPSYNC, waits where p waits. One that waits elsewhere
 // does not count.
 bool meets(const Path& p, const Path& q) {
     if (q.state != PathState::at_warpsync || q.meeting != p.meeting) return false;
@@ -316,8 +316,8 @@ const Op* give_way(Warp& w, const Op* op) {
     p.yield = again ? nullptr : op;
     // Compilers put YIELD into loops that may wait for another lane of the warp, inside the region
     // of a convergence barrier (a lock around which lanes reconverge): the winner must not be held
-    // at the barrier by the losers. On an H200 such code ends, though a single YIELD lets nobody
-    // go.
+    // at the barrier by the losers. On an H200 such code ends, though a single YIELD releases no
+    // lane.
     if (again) recheck(w);
     next_path(w);
     if (w.current != from) cancel_watch(w);

@@ -147,7 +147,7 @@ class Caches : public sassemu::Plugin {
                 break;
         }
         const size_t left = held_.size() + machine_.stores().size();
-        // A copy that is stale goes one day: whoever spins on it has not stopped for good.
+        // A stale copy is evicted in the end, so a path that spins on it is not stuck for good.
         return left || !idle ? left : machine_.stale(memory_);
     }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs one committed plan and notes its exit code for the README's table.
+# Runs one committed plan and notes its exit code for the table of docs/kernels.md.
 # Arguments: the program, the plan, the architecture, the directory of the notes. Exit code 5 (an instruction without
 # an implementation) is a pass on sm_100 and later only.
 set -u

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The README's table of what works on which architecture, made from running the committed plans.
+"""docs/kernels.md: what works on which architecture, made from running the committed plans.
 
 Usage: table.py PROGRAM SOURCE_DIR NOTES_DIR [--write]
 Notes are the exit codes that the plan tests left (plan_check.sh); a plan without a note is run now.
-Without --write: exits 1 if the README's table is not the one that the plans give.
+Without --write: exits 1 if the table is not the one that the plans give.
 """
 import glob
 import json
@@ -61,13 +61,13 @@ def table(program, root, notes):
 
 def main():
     program, root, notes = sys.argv[1:4]
-    path = os.path.join(root, "README.md")
+    path = os.path.join(root, "docs", "kernels.md")
     with open(path) as f:
-        readme = f.read()
-    if readme.count(BEGIN) != 1 or readme.count(END) != 1:
-        print("README.md has lost the table's marks")
+        page = f.read()
+    if page.count(BEGIN) != 1 or page.count(END) != 1:
+        print("docs/kernels.md has lost the table's marks")
         return 1
-    before, rest = readme.split(BEGIN)
+    before, rest = page.split(BEGIN)
     old, after = rest.split(END)
     new = "\n" + table(program, root, notes) + "\n"
     if old == new:
@@ -78,8 +78,8 @@ def main():
         return 0
     for a, b in zip(old.split("\n"), new.split("\n")):
         if a != b:
-            print("README: %s\nplans:  %s" % (a, b))
-    print("the README's table is not current: cmake --build --preset release --target table")
+            print("page:  %s\nplans: %s" % (a, b))
+    print("docs/kernels.md is not current: cmake --build --preset release --target table")
     return 1
 
 

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the coverage page: which instructions of which architecture the emulator executes.
 
-  coverage.py VECTORS [--program isa-coverage] [--census CENSUS.tsv] > docs/coverage.md
+  coverage.py VECTORS --census CENSUS.tsv > docs/coverage.md
+  coverage.py > own.md                       the same of the words in tests/decoder/data
 
 Verified on hardware is what tests/hardware/verified.tsv lists without a difference, and the families of MATRIX and MUFU, which
 have records of their own.
 
-VECTORS: a directory of ARCH.tsv.gz files (a word of 32 hex digits first on each line), for instance words sampled from
-shipping libraries. CENSUS: how often each mnemonic with its modifiers occurs per architecture; then the page says what share of
-the instructions in the sampled libraries executes. Here: counting and the page. Not here: asking (coverage_main.cpp).
+VECTORS: a directory of ARCH.tsv.gz files (a word of 32 hex digits first on each line): words sampled from shipping libraries,
+which are not ours to commit. CENSUS: how often each mnemonic with its modifiers occurs per architecture (a head line of
+architectures, then a line per form, between tabs); then the page says what share of the instructions in the sampled
+libraries executes. The program that answers: `cmake --build --preset release --target isa-coverage`. Here: counting and the page. Not here: asking (coverage_main.cpp).
 """
 import argparse
 import collections
@@ -26,13 +28,23 @@ OWN_RECORD = {"HMMA", "IMMA", "BMMA", "DMMA", "MOVM", "LDSM", "STSM", "MUFU"}  #
 TUPLES = 1000000
 
 
-def ask(program, files):
-    """(arch, name) -> set of answers."""
-    lines = []
+def sampled(files):
+    """Lines of architecture and word."""
     for path in files:
         arch = os.path.basename(path).split(".")[0]
         with gzip.open(path, "rt") as f:
-            lines += ["%s\t%s\n" % (arch, line[:32]) for line in f if line[0] != "#"]
+            yield from ("%s\t%s\n" % (arch, line[:32]) for line in f if line[0] != "#")
+
+
+def own():
+    data = os.path.join(ROOT, "tests", "decoder", "data")
+    for path, opener in ((os.path.join(data, "own.tsv"), open), (os.path.join(data, "compiled.tsv.gz"), gzip.open)):
+        with opener(path, "rt") as f:
+            yield from ("\t".join(line.split("\t")[:2]) + "\n" for line in f)
+
+
+def ask(program, lines):
+    """(arch, name) -> set of answers."""
     done = subprocess.run([program], input="".join(lines), stdout=subprocess.PIPE, text=True, check=True)
     answers = collections.defaultdict(set)
     for line in done.stdout.splitlines():
@@ -53,22 +65,24 @@ def verified_names():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("vectors")
+    parser.add_argument("vectors", nargs="?")
     parser.add_argument("--program", default=os.path.join(ROOT, "build", "release", "bin", "isa-coverage"))
     parser.add_argument("--census")
     options = parser.parse_args()
-    files = glob.glob(os.path.join(options.vectors, "sm_*.tsv.gz"))
-    if not files:
+    files = glob.glob(os.path.join(options.vectors, "sm_*.tsv.gz")) if options.vectors else []
+    if options.vectors and not files:
         print("no ARCH.tsv.gz in " + options.vectors, file=sys.stderr)
         return 2
-    answers = ask(options.program, files)
+    answers = ask(options.program, sampled(files) if files else own())
     arches = sorted({a for a, _ in answers}, key=lambda a: (int(a.rstrip("af")[3:]), a))
     good = {key for key, value in answers.items() if value == {"yes"}}
-    print("# Coverage\n\nWritten by `tests/isa/coverage.py`; do not edit. A form is a mnemonic with its modifiers that occurs in code of\n"
-          "shipping libraries. Decoded: nvdisasm's text. Executed: every sampled word of the form has a behaviour. Verified: equal to an H200\n"
+    print("# Coverage\n\nWritten by `tests/isa/coverage.py`; do not edit. A form is a mnemonic with its modifiers that occurs in %s.\n"
+          "To make the page anew takes a sample of words of shipping libraries and a census of their forms, which are not ours to commit (the\n"
+          "script's head says in which form); without them the script makes the same page of the words in `tests/decoder/data`.\n"
+          "Decoded: nvdisasm's text. Executed: every sampled word of the form has a behaviour. Verified: equal to an H200\n"
           "on a million operand tuples or more (`tests/hardware`); matrix instructions and MUFU by records of their own. Memory, control flow\n"
           "and synchronisation have no words of that kind; the plans in `cubins` run them. What is assumed for the other architectures:\n"
-          "`emu/isa/ARCHITECTURES.md`.")
+          "`emu/isa/ARCHITECTURES.md`." % ("code of shipping libraries" if files else "own code"))
     measured = verified_names()
     checked = {(a, n) for a, n in good if a in MEASURED and (n in measured or n.split(".")[0] in OWN_RECORD)}
     census = collections.defaultdict(dict)
