@@ -53,8 +53,13 @@ function(sassemu_fuzzer name)
     add_dependencies(fuzzers ${name})
 endfunction()
 
-# sassemu_plugin(name SOURCES ...): a shared object in lib/sassemu/plugins that sees sdk/ only.
+# sassemu_plugin(name SOURCES ...): a shared object in lib/sassemu/plugins that sees sdk/ only. The
+# target sassemu_plugins is all of them.
 function(sassemu_plugin name)
+    if(NOT TARGET sassemu_plugins)
+        add_custom_target(sassemu_plugins)
+    endif()
+    add_dependencies(sassemu_plugins ${name})
     cmake_parse_arguments(arg "" "" "SOURCES" ${ARGN})
     add_library(${name} MODULE ${arg_SOURCES})
     target_link_libraries(${name} PRIVATE sassemu_sdk)

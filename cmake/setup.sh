@@ -5,8 +5,8 @@
 
 sassemu_packages=(
     g++ cmake ninja-build pkg-config
-    libtbb-dev libboost-dev libprotobuf-dev protobuf-compiler nlohmann-json3-dev libcli11-dev
-    libfmt-dev libzstd-dev liblz4-dev libgtest-dev libbenchmark-dev python3 python3-jsonschema
+    libtbb-dev libboost-dev nlohmann-json3-dev libcli11-dev libzstd-dev liblz4-dev libgtest-dev
+    python3 python3-jsonschema
 )
 
 # The packages among the arguments that dpkg does not know as installed.
@@ -48,14 +48,32 @@ sassemu_install() {
 # Cores that the build may use; SASSEMU_JOBS overrides (memory, shared machines).
 sassemu_jobs() { echo "${SASSEMU_JOBS:-$(nproc)}"; }
 
-# sassemu_build PRESET [target...]: configures and builds quietly; shows the log if that fails.
+# The host levels that are worth building to run something here: the lowest, and the best of this CPU.
+sassemu_levels_here() {
+    local flags flag
+    flags=" $(sed -n 's/^flags[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1) "
+    for flag in avx2 fma bmi2; do
+        [[ $flags == *" $flag "* ]] || { echo v2; return; }
+    done
+    for flag in avx512f avx512bw avx512dq avx512vl avx512cd; do
+        [[ $flags == *" $flag "* ]] || { echo "v2;v3"; return; }
+    done
+    echo "v2;v4"
+}
+
+# sassemu_build PRESET [-DVARIABLE=VALUE | -UVARIABLE...] [target...]: configures and builds quietly;
+# shows the log if that fails.
 sassemu_build() {
-    local preset=$1 log targets=()
+    local preset=$1 log variables=() targets=()
     shift
+    while [[ ${1:-} == -[DU]* ]]; do
+        variables+=("$1")
+        shift
+    done
     [ $# -gt 0 ] && targets=(--target "$@")
     mkdir -p "build/$preset"
     log=build/$preset/build.log
-    if ! { cmake --preset "$preset" &&
+    if ! { cmake --preset "$preset" "${variables[@]}" &&
         cmake --build --preset "$preset" -j "$(sassemu_jobs)" "${targets[@]}"; } >"$log" 2>&1; then
         tail -n 60 "$log" >&2
         echo "the $preset build failed; the whole log is $log" >&2
