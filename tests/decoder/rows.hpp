@@ -15,7 +15,8 @@
 // Where the vectors lie: a committed sample, or the whole sets that oracle.py makes.
 inline std::string vectors(const std::string& name) {
     const char* whole = std::getenv("SASSDEC_VECTORS");
-    return std::string(whole ? whole : SASSDEC_TEST_DATA) + "/" + name + ".tsv.gz";
+    return std::string(whole ? whole : SASSEMU_SOURCE_DIR "/tests/decoder/data") + "/" + name +
+           ".tsv.gz";
 }
 
 struct Row {
