@@ -31,6 +31,16 @@ install(TARGETS sassemu_sdk EXPORT sassemuTargets)
 install(DIRECTORY sdk/include/sassemu DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(FILES sdk/plan.schema.json DESTINATION "${CMAKE_INSTALL_DATADIR}/sassemu")
 
+# What a reader wants beside the program: the pages, and examples that run as they lie there.
+install(FILES README.md LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs")
+install(FILES decoder/doc/asm.md decoder/doc/library.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/decoder")
+install(FILES sdk/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/sdk")
+install(DIRECTORY sdk/example DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+foreach(kernel vecadd sgemm printf fault_wild)
+    install(DIRECTORY cubins/${kernel} DESTINATION "${CMAKE_INSTALL_DOCDIR}/example/cubins")
+endforeach()
+
 set(sassemu_package "${CMAKE_INSTALL_LIBDIR}/cmake/sassemu")
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/sassemuConfigVersion.cmake"
@@ -38,5 +48,8 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/sassemuConfigVersion.cma
 install(EXPORT sassemuTargets NAMESPACE sassemu:: DESTINATION "${sassemu_package}")
 install(FILES cmake/sassemuConfig.cmake "${PROJECT_BINARY_DIR}/sassemuConfigVersion.cmake"
     DESTINATION "${sassemu_package}")
+# An installation may be moved, and --prefix be given as late as that.
+file(RELATIVE_PATH PC_PREFIX "/prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/prefix")
+string(REGEX REPLACE "/$" "" PC_PREFIX "${PC_PREFIX}")
 configure_file(cmake/sassemu.pc.in "${PROJECT_BINARY_DIR}/sassemu.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/sassemu.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

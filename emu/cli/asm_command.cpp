@@ -5,8 +5,11 @@
 #include <cstring>
 #include <memory>
 
+#include "emu/base/exit_code.hpp"
+#include "emu/base/text.hpp"
 #include "emu/cli/commands.hpp"
 #include "emu/cli/options.hpp"
+#include "emu/plan/atomic_file.hpp"
 #include "emu/sass/assembled.hpp"
 #include "sassdec/sassdec.h"
 #include "words.hpp"
@@ -46,18 +49,12 @@ Result<bool> asm_file(const AsmCommand& command) {
     const auto module =
         sass::read_sass(std::string(text.begin(), text.end()), command.arch, diagnostics);
     for (const sass::Diagnostic& d : diagnostics) {
-        std::fprintf(stderr, "%s:%u:%u: error: %s%s%s\n", command.file.c_str(), d.line, d.column,
-                     d.what.c_str(), d.hint.empty() ? "" : "; ", d.hint.c_str());
+        std::fprintf(stderr, "%s:%u:%u: error: %s%s%s\n", shown(command.file).c_str(), d.line,
+                     d.column, shown(d.what).c_str(), d.hint.empty() ? "" : "; ", d.hint.c_str());
     }
     if (!module) return false;
     const std::vector<uint8_t> cubin = sass::write_cubin(*module);
-    std::FILE* out = std::fopen(command.output.c_str(), "wb");
-    const bool written =
-        out != nullptr && std::fwrite(cubin.data(), 1, cubin.size(), out) == cubin.size();
-    if (out == nullptr || std::fclose(out) != 0 || !written) {
-        return make_error(ErrorCode::system, command.output,
-                          std::string("cannot write: ") + std::strerror(errno));
-    }
+    SASSEMU_TRY(plan::write_file_atomically(command.output, std::as_bytes(std::span(cubin))));
     return true;
 }
 
@@ -85,7 +82,7 @@ void add_asm_command(CLI::App& app, int& exit_code) {
             return;
         }
         const Result<bool> result = asm_file(*command);
-        exit_code = !result ? fail(result.error()) : *result ? 0 : 2;
+        exit_code = !result ? fail(result.error()) : *result ? 0 : exit_with::bad_input;
     });
 }
 

@@ -3,8 +3,10 @@
 // plugins/check_sync.
 #include <memory>
 
+#include "emu/base/exit_code.hpp"
 #include "emu/cli/commands.hpp"
 #include "emu/cli/run_command.hpp"
+#include "emu/cli/signals.hpp"
 
 namespace sassemu::cli {
 
@@ -39,8 +41,9 @@ Result<int> check(const CheckCommand& command, bool quick_options) {
         one.common.plugins.push_back(plugin);
         if (!command.json.empty() || !command.sarif.empty())
             one.report_option = command.json.empty() ? "--sarif" : "--json";
-        SASSEMU_ASSIGN(const int end, run(one, quick_options));
-        code = worse(code, end);
+        const Result<int> end = run(one, quick_options);
+        code = worse(code, end ? *end : fail(end.error()));
+        if (stop_requested()) break;
     }
     return code;
 }

@@ -2,6 +2,7 @@
 // `sassemu disasm`: the code of a module as text or JSON, or words as lines. What belongs here: the
 // command and its JSON. What does not: the layout of the listing (listing.hpp) and the text of an
 // instruction (decoder/).
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -10,6 +11,8 @@
 #include "emu/cli/commands.hpp"
 #include "emu/cli/listing.hpp"
 #include "emu/cli/options.hpp"
+#include "emu/cli/output.hpp"
+#include "emu/cli/usage.hpp"
 #include "emu/module/line_table.hpp"
 #include "emu/module/module.hpp"
 #include "sassdec/sassdec.h"
@@ -21,7 +24,7 @@ namespace {
 constexpr size_t instruction_bytes = SASSDEC_INSN_BYTES;
 
 struct DisasmCommand {
-    std::string file, arch, words;
+    std::string file, arch, words, kernel;
     bool hex = false, json = false, control = false, source = false, exact = false;
 };
 
@@ -77,6 +80,24 @@ Result<void> disasm_words(const DisasmCommand& command) {
     return {};
 }
 
+bool has_function(const Module& module, const std::string& name) {
+    return name.empty() ||
+           std::ranges::find(module.functions(), name, &Function::name) != module.functions().end();
+}
+
+Result<void> check_kernel(const std::vector<Module>& modules, const DisasmCommand& command) {
+    std::vector<std::string> names;
+    for (const Module& module : modules) {
+        if (has_function(module, command.kernel)) return {};
+        for (const Function& function : module.functions()) names.push_back(function.name);
+    }
+    const std::string meant = nearest(command.kernel, names);
+    return make_error(
+        ErrorCode::not_found, command.file,
+        "there is no kernel or function '" + command.kernel + "'",
+        meant.empty() ? "sassemu info lists what there is" : "did you mean " + meant + "?");
+}
+
 Result<void> disasm_file(const DisasmCommand& command) {
     LoadOptions options;
     if (!command.arch.empty()) {
@@ -85,26 +106,30 @@ Result<void> disasm_file(const DisasmCommand& command) {
     SASSEMU_ASSIGN(const std::vector<uint8_t> bytes, read_file(command.file));
     SASSEMU_ASSIGN(const std::vector<Module> modules,
                    load_all_modules(bytes, command.file, options));
+    if (!command.kernel.empty()) SASSEMU_TRY(check_kernel(modules, command));
     nlohmann::ordered_json document = nlohmann::ordered_json::array();
     for (const Module& module : modules) {
+        if (!has_function(module, command.kernel)) continue;
         const std::string name = command.arch.empty() ? module.arch().name() : command.arch;
         SASSEMU_ASSIGN(const sassdec_arch arch, decoder_arch(name));
         if (!command.json) {
             SASSEMU_ASSIGN(const std::string text,
                            listing(module, arch,
-                                   {command.hex, command.control, command.source, command.exact}));
-            std::fwrite(text.data(), 1, text.size(), stdout);
+                                   {command.hex, command.control, command.source, command.exact,
+                                    command.kernel}));
+            print(text);
             continue;
         }
         nlohmann::ordered_json sections = nlohmann::ordered_json::array();
         for (const CodeSection& section : module.code_sections()) {
+            if (!in_section(module, section, command.kernel)) continue;
             sections.push_back(section_json(module, arch, section));
         }
         document.push_back({{"arch", module.arch().name()}, {"sections", std::move(sections)}});
     }
     if (command.json) {
         using Handler = nlohmann::ordered_json::error_handler_t;
-        std::printf("%s\n", document.dump(1, ' ', false, Handler::replace).c_str());
+        print(document.dump(1, ' ', false, Handler::replace) + "\n");
     }
     return {};
 }
@@ -120,6 +145,8 @@ void add_disasm_command(CLI::App& app, int& exit_code) {
         "--words", command->words, "FILE or - with one 32-digit hex word (and TAB pc) a line");
     words->excludes(file);
     sub->add_option("--arch", command->arch, "architecture; for a module it overrides the file's");
+    sub->add_option("--kernel", command->kernel, "only the code of this kernel or function")
+        ->excludes(words);
     sub->add_flag("--hex", command->hex, "with the instruction words");
     sub->add_flag("--json", command->json, "as one JSON document");
     sub->add_flag("--control", command->control, "with scoreboards, barriers and stall cycles");

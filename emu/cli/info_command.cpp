@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `sassemu info`: what a module, fatbin or executable holds.
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "emu/cli/commands.hpp"
 #include "emu/cli/options.hpp"
+#include "emu/cli/output.hpp"
 #include "emu/module/describe.hpp"
 #include "emu/module/module.hpp"
 
@@ -39,7 +39,7 @@ Result<void> info(const InfoCommand& command) {
         if (container) text += describe(images);
         for (const Module& module : modules) text += describe(module);
     }
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    print(text);
     return {};
 }
 

@@ -3,13 +3,13 @@
 // finding entries and printing them with the enums they name.
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 #include <memory>
 #include <set>
 
 #include "emu/cli/commands.hpp"
 #include "emu/cli/isa_description.hpp"
 #include "emu/cli/options.hpp"
+#include "emu/cli/output.hpp"
 
 namespace sassemu::cli {
 namespace {
@@ -64,13 +64,13 @@ Result<void> print_isa(const IsaCommand& command) {
     }
     std::set<std::string> enums;
     for (const IsaEntry* entry : entries) {
-        std::printf("%s\n", entry->head.c_str());
+        print(entry->head + "\n");
         for (const std::string& line : entry->lines) {
-            std::printf("    %s\n", line.c_str());
+            print("    " + line + "\n");
             collect_enums(isa, line, enums);
         }
     }
-    for (const std::string& name : enums) std::printf("%s\n", isa.enumeration(name)->c_str());
+    for (const std::string& name : enums) print(*isa.enumeration(name) + "\n");
     return {};
 }
 

@@ -11,6 +11,7 @@
 #include <ranges>
 #include <vector>
 
+#include "emu/base/text.hpp"
 #include "emu/cli/listing_symbols.hpp"
 #include "emu/cli/symbolic_text.hpp"
 #include "emu/module/attributes.hpp"
@@ -67,8 +68,9 @@ class Lister {
         for (SectionListing& s : sections_) make_lines(s);
         out_ = "\t.target\t" + module_.arch().name() + "\n\n\t.elftype\t@\"" +
                (module_.is_relocatable() ? "ET_REL" : "ET_EXEC") + "\"\n\n";
-        for (const SectionListing& s : sections_) print_section(s);
-        print_symbols();
+        for (const SectionListing& s : sections_)
+            if (in_section(module_, *s.section, options_.function)) print_section(s);
+        if (options_.function.empty()) print_symbols();
         return std::move(out_);
     }
 
@@ -79,7 +81,7 @@ class Lister {
         for (const Function& f : module_.functions()) {
             if (f.section != section.section) continue;
             s.functions.push_back(&f);
-            s.labels[f.section_offset] = f.name;
+            s.labels[f.section_offset] = shown(f.name);
         }
         std::stable_sort(s.functions.begin(), s.functions.end(),
                          [](const Function* a, const Function* b) {
@@ -213,18 +215,18 @@ class Lister {
     // What stands for the linker's value: a symbol, or a place in one.
     [[nodiscard]] std::string expression(const Relocation& relocation) {
         const Symbol& symbol = module_.symbols()[relocation.symbol];
-        if (relocation.addend == 0) return symbol.name;
+        const std::string name = shown(symbol.name);
+        if (relocation.addend == 0) return name;
         const SectionListing* s = is_place(symbol) ? code(symbol.section) : nullptr;
         if (s != nullptr) {
             const auto label = s->labels.find(symbol.value + uint64_t(relocation.addend));
-            if (label != s->labels.end())
-                return "(" + symbol.name + " + " + label->second + "@srel)";
+            if (label != s->labels.end()) return "(" + name + " + " + label->second + "@srel)";
         }
         char number[32];
         const auto magnitude = static_cast<unsigned long long>(std::llabs(relocation.addend));
         std::snprintf(number, sizeof number, "%s0x%llx", relocation.addend < 0 ? "-" : "",
                       magnitude);
-        return "(" + symbol.name + " + " + number + ")";
+        return "(" + name + " + " + number + ")";
     }
 
     [[nodiscard]] std::string text_of(const sassdec_insn& insn, const SectionListing& s,
@@ -244,7 +246,8 @@ class Lister {
                 return text_with(insn, Place::target, "`(" + label->second + ")");
         }
         if (table_base(insn, target) && target == 0) {
-            return text_with(insn, Place::target, "`(((" + s.section->name + " - .) - 0x10))");
+            return text_with(insn, Place::target,
+                             "`(((" + shown(s.section->name) + " - .) - 0x10))");
         }
         return plain_text(insn);
     }
@@ -292,10 +295,10 @@ class Lister {
     }
 
     void print_section(const SectionListing& s) {
+        const std::string name = shown(s.section->name);
         const elf::Section& section = file_.sections[s.section->section];
-        print("\n//--------------------- %-25s --------------------------\n",
-              s.section->name.c_str());
-        print("\t.section\t%s,\"ax\",@progbits\n", s.section->name.c_str());
+        print("\n//--------------------- %-25s --------------------------\n", name.c_str());
+        print("\t.section\t%s,\"ax\",@progbits\n", name.c_str());
         if (section.info >> 24U != 0)
             print("\t.sectioninfo\t@\"SHI_REGISTERS=%u\"\n", section.info >> 24U);
         print("\t.align\t%llu\n", static_cast<unsigned long long>(section.alignment));
@@ -331,7 +334,7 @@ class Lister {
         for (const Function* f : functions) {
             if (f->symbol > own) print_function(s, *f);
         }
-        if (at == 0) print("%s:\n", s.section->name.c_str());
+        if (at == 0) print("%s:\n", shown(s.section->name).c_str());
         for (const Function* f : functions) {
             if (f->symbol < own) print_function(s, *f);
         }
@@ -350,19 +353,20 @@ class Lister {
 
     void print_function(const SectionListing& s, const Function& f) {
         const Symbol& symbol = module_.symbols()[f.symbol];
+        const std::string name = shown(f.name);
         if (symbol.is_global)
-            print("        %-15s %s\n", symbol.is_weak ? ".weak" : ".global", f.name.c_str());
-        print("        %-15s %s,@function\n", ".type", f.name.c_str());
+            print("        %-15s %s\n", symbol.is_weak ? ".weak" : ".global", name.c_str());
+        print("        %-15s %s,@function\n", ".type", name.c_str());
         const auto end = s.labels.find(f.section_offset + f.size);
         if (end != s.labels.end()) {
-            print("        %-15s %s,(%s - %s)\n", ".size", f.name.c_str(), end->second.c_str(),
-                  f.name.c_str());
+            print("        %-15s %s,(%s - %s)\n", ".size", name.c_str(), end->second.c_str(),
+                  name.c_str());
         }
         if ((symbol.other & 0x10U) != 0) {
-            print("        %-15s %s,@\"STO_CUDA_ENTRY STV_%s\"\n", ".other", f.name.c_str(),
+            print("        %-15s %s,@\"STO_CUDA_ENTRY STV_%s\"\n", ".other", name.c_str(),
                   visibility_name(symbol.other));
         }
-        print("%s:\n", f.name.c_str());
+        print("%s:\n", name.c_str());
     }
 
     void print_line(const Line& line) {
@@ -411,18 +415,14 @@ class Lister {
         if (key == last) return;
         last = key;
         if (info->source) {
-            print("\t//## File \"%.*s\", line %u", int(info->source->file.size()),
-                  info->source->file.data(), info->source->line);
-            for (const SourceLocation& site : info->inlined_at) {
-                print(" inlined at \"%.*s\", line %u", int(site.file.size()), site.file.data(),
-                      site.line);
-            }
+            print("\t//## File \"%s\", line %u", shown(info->source->file).c_str(),
+                  info->source->line);
+            for (const SourceLocation& site : info->inlined_at)
+                print(" inlined at \"%s\", line %u", shown(site.file).c_str(), site.line);
             out_ += '\n';
         }
-        if (info->ptx_line != 0) {
-            print("\t//## PTX line %u: %.*s\n", info->ptx_line, int(info->ptx_text.size()),
-                  info->ptx_text.data());
-        }
+        if (info->ptx_line != 0)
+            print("\t//## PTX line %u: %s\n", info->ptx_line, shown(info->ptx_text, "\t").c_str());
     }
 
     void print_symbols() {
@@ -454,6 +454,12 @@ class Lister {
 };
 
 }  // namespace
+
+bool in_section(const Module& module, const CodeSection& section, const std::string& function) {
+    return function.empty() || std::ranges::any_of(module.functions(), [&](const Function& f) {
+               return f.section == section.section && f.name == function;
+           });
+}
 
 sassdec_insn decode_at(sassdec_arch arch, Bytes code, uint64_t offset) {
     uint64_t words[2];

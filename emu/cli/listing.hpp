@@ -16,7 +16,12 @@ struct ListingOptions {
     bool hex = false, control = false, source = false;
     bool exact = false;  // instructions with all that their text does not say; the assembler makes
                          // the same bits of them
+    std::string function;  // only the section that holds it; "": all
 };
+
+// Whether a section holds the code of the function; "" is in all.
+[[nodiscard]] bool in_section(const Module& module, const CodeSection& section,
+                              const std::string& function);
 
 // Instruction at `offset` of a section's bytes, decoded at that address.
 [[nodiscard]] sassdec_insn decode_at(sassdec_arch arch, Bytes code, uint64_t offset);

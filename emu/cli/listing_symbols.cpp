@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "emu/base/text.hpp"
 #include "emu/module/elf.hpp"
 
 namespace sassemu::cli {
@@ -58,18 +59,19 @@ std::string undefined_symbols(const Module& module) {
         const char* type = type_name(symbol.type);
         const bool is_common = symbol.section == common_section;
         if ((symbol.section != 0 && !is_common) || symbol.name.empty() || type == nullptr) continue;
+        const std::string name = shown(symbol.name);
         std::string& out = is_common ? common : undefined;
         if (is_common) {
-            out += "\t.comm\t\t" + symbol.name + ", " + std::to_string(symbol.size) + ", " +
+            out += "\t.comm\t\t" + name + ", " + std::to_string(symbol.size) + ", " +
                    std::to_string(symbol.value) + "\n";
         }
-        out += "\t.type\t\t" + symbol.name + ",@" + type + "\n";
+        out += "\t.type\t\t" + name + ",@" + type + "\n";
         if (symbol.type == cuda_object) {
-            out += "\t.other\t\t" + symbol.name + ",@\"STO_CUDA_" + space_name(symbol.other) +
-                   " STV_" + visibility_name(symbol.other) + "\"\n";
+            out += "\t.other\t\t" + name + ",@\"STO_CUDA_" + space_name(symbol.other) + " STV_" +
+                   visibility_name(symbol.other) + "\"\n";
         }
         if (!is_common && symbol.size != 0)
-            out += "\t.size\t\t" + symbol.name + "," + hexadecimal(symbol.size) + "\n";
+            out += "\t.size\t\t" + name + "," + hexadecimal(symbol.size) + "\n";
     }
     const std::string all = common + undefined;
     return all.empty() ? all

@@ -2,10 +2,15 @@
 // `sassemu litmus`: explores litmus tests. What belongs here: the options and the form of the
 // output. What does not: reading and exploring (emu/explore).
 #include <cstdio>
+#include <iomanip>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "emu/base/exit_code.hpp"
+#include "emu/base/text.hpp"
 #include "emu/cli/commands.hpp"
 #include "emu/cli/options.hpp"
+#include "emu/cli/output.hpp"
 #include "emu/explore/suite.hpp"
 #include "emu/explore/witness.hpp"
 
@@ -55,35 +60,31 @@ void print_json(const Case& c) {
     if (!r.bound.empty()) out["bound"] = r.bound;
     if (!r.undefined.empty()) out["undefined"] = r.undefined;
     if (!r.error.empty()) out["error"] = r.error;
-    std::puts(out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+    print(out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
 void print_text(const Case& c) {
     const explore::Report& r = c.report;
-    std::printf("%s (%s): %s", c.name.c_str(), c.model.c_str(),
-                std::string(explore::verdict_name(r.verdict)).c_str());
-    if (c.contradicted)
-        std::printf(", but the test states %s",
-                    std::string(explore::verdict_name(c.stated)).c_str());
-    if (!r.error.empty()) std::printf(": %s", r.error.c_str());
-    std::printf("\n  %llu executions, %zu outcomes, %.3f s, %s%s%s\n",
-                static_cast<unsigned long long>(r.executions), r.outcomes.size(), r.seconds,
-                r.complete ? "complete" : "incomplete: ", r.bound.c_str(),
-                r.undefined.empty() ? "" : (", undefined: " + r.undefined).c_str());
+    std::ostringstream out;
+    out << shown(c.name) << " (" << shown(c.model) << "): " << explore::verdict_name(r.verdict);
+    if (c.contradicted) out << ", but the test states " << explore::verdict_name(c.stated);
+    if (!r.error.empty()) out << ": " << shown(r.error);
+    out << "\n  " << r.executions << " executions, " << r.outcomes.size() << " outcomes, "
+        << std::fixed << std::setprecision(3) << r.seconds << " s, "
+        << (r.complete ? "complete" : "incomplete: ") << r.bound
+        << (r.undefined.empty() ? "" : ", undefined: " + shown(r.undefined)) << "\n";
     for (const auto& [why, count] : r.refusals)
-        std::printf("  %llu refused by %s (%s)\n", static_cast<unsigned long long>(count),
-                    why.first.c_str(), why.second.c_str());
+        out << "  " << count << " refused by " << why.first << " (" << why.second << ")\n";
     for (const std::string& clause : r.prose)
-        std::printf("  by the text, not by an axiom: %s\n", clause.c_str());
-    if (c.sass) std::printf("  PTX intent unknown: judged by what the words order\n");
+        out << "  by the text, not by an axiom: " << clause << "\n";
+    if (c.sass) out << "  PTX intent unknown: judged by what the words order\n";
     for (const explore::Outcome& o : r.outcomes) {
-        std::printf("  %c %8llu ", o.condition ? '*' : ' ',
-                    static_cast<unsigned long long>(o.count));
+        out << "  " << (o.condition ? '*' : ' ') << ' ' << std::setw(8) << o.count << ' ';
         for (size_t i = 0; i < r.names.size(); ++i)
-            std::printf(" %s=%llu", r.names[i].c_str(),
-                        static_cast<unsigned long long>(o.values[i]));
-        std::printf("\n");
+            out << ' ' << shown(r.names[i]) << '=' << o.values[i];
+        out << "\n";
     }
+    print(out.str());
 }
 
 Result<int> litmus(const LitmusCommand& command) {
@@ -99,12 +100,13 @@ Result<int> litmus(const LitmusCommand& command) {
         SASSEMU_ASSIGN(std::vector<Case> more, explore::read_litmus_file(file));
         for (Case& c : more) cases.push_back(std::move(c));
     }
-    bool contradicted = false, bad = false;
+    int code = exit_with::success;
     SASSEMU_TRY(explore::run_suite(cases, options, [&](const Case& c) {
-        contradicted |= c.contradicted;
-        bad |= c.bad_input;
+        if (c.contradicted) code = worse(code, exit_with::differs);
+        if (c.bad_input) code = worse(code, exit_with::bad_input);
         if (c.bad_input)
-            std::fprintf(stderr, "sassemu: %s: %s\n", c.where.c_str(), c.report.error.c_str());
+            std::fprintf(stderr, "sassemu: %s: %s\n", shown(c.where).c_str(),
+                         shown(c.report.error).c_str());
         if (c.name.empty()) return;
         if (command.json)
             print_json(c);
@@ -112,13 +114,15 @@ Result<int> litmus(const LitmusCommand& command) {
             print_text(c);
         if (command.witness && c.test && c.report.witness) {
             // Beside JSON lines a picture would be in the way of who reads them.
-            std::FILE* out = command.json ? stderr : stdout;
-            std::fputs(explore::witness_text(*c.test, c.report).c_str(), out);
-            std::fputs(explore::witness_graphviz(*c.test, c.report).c_str(), out);
+            const std::string text = explore::witness_text(*c.test, c.report) +
+                                     explore::witness_graphviz(*c.test, c.report);
+            if (command.json)
+                std::fputs(shown(text, "\n\t").c_str(), stderr);
+            else
+                print(shown(text, "\n\t"));
         }
     }));
-    constexpr int input_error = 2, differs = 1;
-    return bad ? input_error : contradicted ? differs : 0;
+    return code;
 }
 
 }  // namespace

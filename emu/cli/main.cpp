@@ -3,41 +3,59 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <sstream>
 
+#include "emu/base/exit_code.hpp"
 #include "emu/cli/commands.hpp"
+#include "emu/cli/options.hpp"
+#include "emu/cli/output.hpp"
+#include "emu/cli/signals.hpp"
+#include "emu/cli/usage.hpp"
 
 namespace {
 
-constexpr int usage_error = 2, internal_error = 7;
+using namespace sassemu;
+using namespace sassemu::cli;
+
+int run_program(int argc, char** argv) {
+    int exit_code = exit_with::success;
+    CLI::App app{"Runs NVIDIA machine code (SASS) on an ordinary CPU, bit for bit.", "sassemu"};
+    app.require_subcommand(1);
+    app.set_version_flag("--version", "sassemu " SASSEMU_VERSION);
+    app.footer(exit_code_text());  // before the subcommands, which inherit it
+    add_run_command(app, exit_code);
+    add_disasm_command(app, exit_code);
+    add_info_command(app, exit_code);
+    add_asm_command(app, exit_code);
+    add_isa_command(app, exit_code);
+    add_check_sync_command(app, exit_code);
+    add_litmus_command(app, exit_code);
+    add_plugins_command(app, exit_code);
+    add_help_command(app, exit_code);
+    add_completion_command(app, exit_code);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::Success& asked) {  // help and version
+        std::ostringstream out;
+        app.exit(asked, out, out);
+        print(out.str());
+    } catch (const CLI::ParseError& error) {
+        exit_code = fail(usage_error(app, error));
+    }
+    return exit_code;
+}
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    int exit_code = 0;
+    occupy_standard_streams();
+    handle_signals();
+    int exit_code = exit_with::success;
     try {
-        CLI::App app{"Runs NVIDIA machine code (SASS) on an ordinary CPU, bit for bit.", "sassemu"};
-        app.require_subcommand(1);
-        app.set_version_flag("--version", "sassemu " SASSEMU_VERSION);
-        sassemu::cli::add_run_command(app, exit_code);
-        sassemu::cli::add_disasm_command(app, exit_code);
-        sassemu::cli::add_info_command(app, exit_code);
-        sassemu::cli::add_asm_command(app, exit_code);
-        sassemu::cli::add_isa_command(app, exit_code);
-        sassemu::cli::add_check_sync_command(app, exit_code);
-        sassemu::cli::add_litmus_command(app, exit_code);
-        try {
-            app.parse(argc, argv);
-        } catch (const CLI::ParseError& error) {
-            // Help and version end well; everything else is bad usage, whatever its own number.
-            return app.exit(error) == 0 ? 0 : usage_error;
-        }
-        if (std::fflush(stdout) != 0) {
-            std::perror("sassemu: stdout");
-            return exit_code == 0 ? usage_error : exit_code;
-        }
+        exit_code = run_program(argc, argv);
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "sassemu: internal error: %s\n", error.what());
-        return internal_error;
+        exit_code = fail(make_error(ErrorCode::internal, "internal error", error.what()));
     }
-    return exit_code;
+    const Result<void> written = finish_output();
+    return written ? exit_code : worse(exit_code, fail(written.error()));
 }

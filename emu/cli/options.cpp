@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "emu/base/text.hpp"
 #include "emu/plan/element.hpp"
 #include "emu/schedule/schedules.hpp"
 
@@ -88,8 +89,9 @@ Result<Dim3> parse_dim3(const std::string& text, const std::string& what) {
 }
 
 int fail(const Error& error) {
-    std::fflush(stdout);
-    std::fprintf(stderr, "sassemu: %s\n", error.message().c_str());
+    std::fflush(stdout);  // so that the two streams stay in order
+    const Error clean{error.code, shown(error.where), shown(error.what), shown(error.hint)};
+    std::fprintf(stderr, "sassemu: %s\n", clean.message().c_str());
     return exit_code(error.code);
 }
 

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// `sassemu run`: a plan or the quick form, its report, its statistics, Ctrl-C.
-#include <unistd.h>
-
-#include <atomic>
-#include <csignal>
+// `sassemu run`: a plan or the quick form, its report, its statistics.
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <functional>
 #include <memory>
 
+#include "emu/base/exit_code.hpp"
+#include "emu/base/limits.hpp"
+#include "emu/base/text.hpp"
 #include "emu/cli/commands.hpp"
 #include "emu/cli/options.hpp"
+#include "emu/cli/output.hpp"
 #include "emu/cli/run_command.hpp"
+#include "emu/cli/signals.hpp"
 #include "emu/plan/atomic_file.hpp"
 #include "emu/plan/report.hpp"
 #include "emu/plan/run_plan.hpp"
@@ -18,40 +22,10 @@
 namespace sassemu::cli {
 namespace {
 
-constexpr int interrupted_exit = 130;
-
-// What the signal handler may touch. A handler can reach nothing but globals.
-std::atomic<Gpu*> running_gpu{nullptr};
-std::atomic<bool> launching{false}, stop_requested{false};
-
-void on_interrupt(int) {
-    const bool again = stop_requested.exchange(true);
-    if (Gpu* gpu = running_gpu.load(); gpu != nullptr && !again) {
-        gpu->interrupt();
-    } else if (again || !launching.load()) {
-        _exit(interrupted_exit);
-    }
-}
-
-// Ctrl-C stops the launch for as long as this lives.
-class InterruptScope {
-  public:
-    InterruptScope() {
-        struct sigaction action {};
-        action.sa_handler = on_interrupt;
-        sigaction(SIGINT, &action, &previous_);
-    }
-    InterruptScope(const InterruptScope&) = delete;
-    InterruptScope& operator=(const InterruptScope&) = delete;
-    ~InterruptScope() { sigaction(SIGINT, &previous_, nullptr); }
-
-  private:
-    struct sigaction previous_ {};
-};
-
-// A plan is JSON; everything else is a module for the quick form.
+// A plan is JSON, and so is what comes from standard input; everything else is a module for the
+// quick form.
 bool is_plan(const std::string& path) {
-    if (path.ends_with(".json")) return true;
+    if (path == "-" || path.ends_with(".json")) return true;
     std::FILE* file = std::fopen(path.c_str(), "rb");
     if (file == nullptr) return false;
     int first = std::fgetc(file);
@@ -62,23 +36,30 @@ bool is_plan(const std::string& path) {
     return first == '{';
 }
 
+Result<std::string> read_standard_input() {
+    std::string text;
+    char buffer[65536];
+    for (size_t count = sizeof buffer; count == sizeof buffer;) {
+        count = std::fread(buffer, 1, sizeof buffer, stdin);
+        text.append(buffer, count);
+        SASSEMU_TRY(process_budget().check("standard input"));
+    }
+    if (std::ferror(stdin) == 0) return text;
+    return make_error(ErrorCode::input, "standard input",
+                      std::string("cannot be read: ") + std::strerror(errno));
+}
+
 Result<void> write_stats(const plan::RunReport& report, const std::string& target) {
     const std::string line = plan::stats_json(report);
-    if (target != "-") {
-        return plan::write_file_atomically(target, std::as_bytes(std::span(line)))
-            .within("--stats");
-    }
-    std::fwrite(line.data(), 1, line.size(), stdout);
+    if (target != "-") return plan::write_file_atomically(target, line).within("--stats");
+    print(line);
     return {};
 }
 
-}  // namespace
+// A report is text of several lines; what stands in them may come from anywhere.
+void print_lines(std::string_view text) { print(shown(text, "\n\t")); }
 
-int worse(int a, int b) {
-    for (const int code : {130, 7, 3, 4, 5, 6, 2, 1})
-        if (a == code || b == code) return code;
-    return 0;
-}
+}  // namespace
 
 namespace {
 
@@ -86,55 +67,70 @@ namespace {
 Result<int> run_seeds(const RunCommand& command, const plan::Plan& plan) {
     SASSEMU_ASSIGN(plan::RunOptions options, run_options(command.common));
     bool line_open = false;
+    // With --json standard output is for the one object.
     options.on_stdout = [&](std::string_view text) {
-        std::fwrite(text.data(), 1, text.size(), stdout);
-        if (!text.empty()) line_open = text.back() != '\n';
+        if (command.json) {
+            std::fwrite(text.data(), 1, text.size(), stderr);
+        } else {
+            print(text);
+            if (!text.empty()) line_open = text.back() != '\n';
+        }
+    };
+    options.on_plugin_text = [&](std::string_view text) {
+        if (command.json) {
+            std::fputs(shown(text, "\n\t").c_str(), stderr);
+        } else {
+            print_lines(text);
+        }
     };
     if (command.common.progress) {
         options.on_progress = [](std::string_view line) {
-            std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+            std::fprintf(stderr, "%s\n", shown(line).c_str());
         };
     }
-    options.on_gpu = [](Gpu* gpu) {
-        launching = true;  // stays: from here on results are written, and Ctrl-C must not cut that
-        running_gpu = gpu;
-    };
-    options.stop_requested = [] { return stop_requested.load(); };
-    const InterruptScope interrupts;
-    int code = 0;
+    // From the first launch on results are made and written, and a signal must not cut that off.
+    options.on_gpu = under_way;
+    options.stop_requested = stop_requested;
+    int code = exit_with::success;
     if (command.seeds > 1) {
         SASSEMU_ASSIGN(options.hooks, plan::load_plugins(options));
     }
-    for (uint64_t n = 0; n + 1 < command.seeds && !stop_requested; ++n) {
+    for (uint64_t n = 0; n + 1 < command.seeds && !stop_requested(); ++n) {
         options.finish_plugins = false;
         auto outcome = plan::run_plan(plan, options);
-        running_gpu = nullptr;
-        if (!outcome) return std::move(outcome).error();
+        under_way(nullptr);
+        if (!outcome) return worse(code, fail(outcome.error()));
         // The report of the last run does not tell of a launch that ended badly under an earlier
         // seed.
-        if (outcome->exit_code() != 0 && outcome->exit_code() != 6) {
-            const std::string text =
-                "seed " + std::to_string(options.gpu.seed) + ":\n" + plan::report_text(*outcome);
-            std::fwrite(text.data(), 1, text.size(), stdout);
-        }
-        code = worse(code, outcome->exit_code());
+        const int end = outcome->exit_code();
+        if (end != exit_with::success && end != exit_with::finding)
+            print_lines("seed " + std::to_string(options.gpu.seed) + ":\n" +
+                        plan::report_text(*outcome));
+        code = worse(code, end);
         options.gpu.seed = nth_seed(command.common.seed, n + 1);
         if (command.common.agents.empty()) options.gpu.agents = agent_order_of(options.gpu.seed);
     }
     options.finish_plugins = true;
     auto outcome = plan::run_plan(plan, options);
-    running_gpu = nullptr;
-    if (!outcome) return std::move(outcome).error();
+    under_way(nullptr);
+    if (!outcome) return worse(code, fail(outcome.error()));
     const plan::RunReport& report = *outcome;
-    if (line_open) std::fputc('\n', stdout);
-    const std::string text = plan::report_text(report);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    if (!command.common.stats.empty()) SASSEMU_TRY(write_stats(report, command.common.stats));
-    return worse(code, report.exit_code());
+    code = worse(code, report.exit_code());
+    const std::string& stats = command.common.stats;
+    if (command.json) {
+        print(plan::report_json(report));
+    } else {
+        if (line_open) print("\n");
+        print_lines(plan::report_text(report));
+    }
+    if (stats.empty() || (command.json && stats == "-")) return code;
+    const Result<void> written = write_stats(report, stats);
+    return written ? code : worse(code, fail(written.error()));
 }
 
 // A plan for several architectures, on each of them in turn.
-Result<int> run_all(const RunCommand& command, const std::vector<std::string>& archs) {
+Result<int> run_all(const RunCommand& command, const std::vector<std::string>& archs,
+                    const std::function<Result<plan::Plan>(const std::string& arch)>& read) {
     std::string one_file = command.report_option;
     if (!command.common.dumps.empty()) one_file = "--dump";
     if (!command.common.stats.empty() && command.common.stats != "-") one_file = "--stats";
@@ -145,10 +141,10 @@ Result<int> run_all(const RunCommand& command, const std::vector<std::string>& a
     }
     int code = 0;
     for (const std::string& arch : archs) {
-        auto plan = plan::read_plan_file(command.file, arch);
+        auto plan = read(arch);
         const Result<int> end = plan ? run_seeds(command, *plan) : std::move(plan).error();
         code = worse(code, end ? *end : fail(end.error()));
-        if (stop_requested) break;
+        if (stop_requested()) break;
     }
     return code;
 }
@@ -162,10 +158,19 @@ Result<int> run(const RunCommand& command, bool quick_options) {
                           "--kernel, --grid, --block, --arg and their like describe the launch of "
                           "a module, and this is a plan");
     }
-    SASSEMU_ASSIGN(const plan::Plan plan,
-                   is_json ? plan::read_plan_file(command.file, command.common.arch)
-                           : quick_plan(command.file, command.quick));
-    if (command.common.arch.empty() && plan.archs.size() > 1) return run_all(command, plan.archs);
+    std::string text;  // of a plan from standard input, which can be read but once
+    const bool piped = command.file == "-";
+    if (piped) {
+        SASSEMU_ASSIGN(text, read_standard_input());
+    }
+    const auto read = [&](const std::string& arch) -> Result<plan::Plan> {
+        if (!is_json) return quick_plan(command.file, command.quick);
+        return piped ? plan::read_plan(text, "standard input", arch)
+                     : plan::read_plan_file(command.file, arch);
+    };
+    SASSEMU_ASSIGN(const plan::Plan plan, read(command.common.arch));
+    if (command.common.arch.empty() && plan.archs.size() > 1)
+        return run_all(command, plan.archs, read);
     return run_seeds(command, plan);
 }
 
@@ -190,8 +195,14 @@ CLI::Option_group* add_quick_options(CLI::App& sub, RunCommand& command) {
 void add_run_command(CLI::App& app, int& exit_code) {
     auto command = std::make_shared<RunCommand>();
     CLI::App* sub = app.add_subcommand("run", "run a launch plan, or one kernel of a module");
-    sub->add_option("FILE", command->file, "a launch plan (JSON), or a cubin, fatbin or executable")
+    sub->add_option(
+           "FILE", command->file,
+           "a launch plan (JSON; - for one from standard input, whose paths count from the "
+           "current directory), or a cubin, fatbin or executable")
         ->required();
+    sub->add_flag("--json", command->json,
+                  "the report as one JSON object on stdout; what kernels and plugins print goes to "
+                  "stderr");
     add_common_options(*sub, command->common);
     CLI::Option_group* quick = add_quick_options(*sub, *command);
     sub->callback([command, quick, &exit_code] {

@@ -13,6 +13,7 @@ struct RunCommand {
     std::string file;
     CommonOptions common;
     QuickForm quick;
+    bool json = false;  // one JSON object on standard output, and nothing else
     uint64_t seeds =
         1;  // run it so often, with --seed and those after it; plugins see all runs as one
     std::string report_option;  // the option that names a plugin's report file; empty: none does
@@ -21,8 +22,5 @@ struct RunCommand {
 CLI::Option_group* add_quick_options(CLI::App& sub, RunCommand& command);
 // The exit code. `quick_options`: some of those were given.
 Result<int> run(const RunCommand& command, bool quick_options);
-
-// Of two exit codes the one that counts.
-int worse(int a, int b);
 
 }  // namespace sassemu::cli

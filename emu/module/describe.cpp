@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "emu/base/text.hpp"
 #include "emu/module/line_table.hpp"
 
 namespace sassemu {
@@ -61,15 +62,6 @@ nlohmann::json json_of(const std::optional<Extent3>& extent) {
     return {extent->x, extent->y, extent->z};
 }
 
-// Names come from the file; JSON wants UTF-8, so anything else is replaced.
-std::string clean(std::string_view text) {
-    std::string result(text);
-    for (char& c : result) {
-        if (c < ' ' || c > '~') c = '?';
-    }
-    return result;
-}
-
 // Attributes of the kernel whose number has no name.
 std::vector<unsigned> unknown_attributes(const Kernel& kernel) {
     std::vector<unsigned> list;
@@ -80,7 +72,7 @@ std::vector<unsigned> unknown_attributes(const Kernel& kernel) {
 }
 
 void describe_kernel(std::ostringstream& out, const Module& module, const Kernel& kernel) {
-    out << "kernel " << clean(kernel.name) << "\n"
+    out << "kernel " << shown(kernel.name) << "\n"
         << "  code: " << kernel.code_size << " bytes at " << kernel.code_offset << "\n"
         << "  registers: " << kernel.registers << "\n"
         << "  shared: " << kernel.shared_static << " bytes";
@@ -106,7 +98,7 @@ void describe_kernel(std::ostringstream& out, const Module& module, const Kernel
     if (!kernel.externs.empty()) {
         out << "  calls:";
         for (const auto symbol : kernel.externs) {
-            out << " " << clean(module.symbols()[symbol].name);
+            out << " " << shown(module.symbols()[symbol].name);
         }
         out << "\n";
     }
@@ -119,29 +111,29 @@ void describe_kernel(std::ostringstream& out, const Module& module, const Kernel
 
 std::string describe(const Module& module) {
     std::ostringstream out;
-    out << clean(module.file_name()) << ": " << container_name(module.container()) << " for "
+    out << shown(module.file_name()) << ": " << container_name(module.container()) << " for "
         << module.arch().name() << (module.is_relocatable() ? ", relocatable" : "") << "\n";
-    if (!module.tool_version().empty()) out << "made by: " << clean(module.tool_version()) << "\n";
+    if (!module.tool_version().empty()) out << "made by: " << shown(module.tool_version()) << "\n";
     const LineTable& lines = module.lines();
     out << "line table: " << (lines.has_source() ? "source" : "no source")
         << (lines.has_ptx() ? ", PTX" : "") << "\n";
     for (const auto& kernel : module.kernels()) describe_kernel(out, module, kernel);
     for (const auto& function : module.functions()) {
         if (function.is_kernel) continue;
-        out << "function " << clean(function.name) << ": " << function.size << " bytes at "
+        out << "function " << shown(function.name) << ": " << function.size << " bytes at "
             << function.code_offset << "\n";
     }
     for (const auto& variable : module.variables()) {
         out << (variable.space == Space::constant ? "constant "
                 : variable.is_managed             ? "managed "
                                                   : "global ")
-            << clean(variable.name) << ": " << variable.size << " bytes"
+            << shown(variable.name) << ": " << variable.size << " bytes"
             << (variable.init.empty() ? "" : ", initialised") << "\n";
     }
     for (const auto& reference : module.texture_references()) {
-        out << reference_name(reference.kind) << " " << clean(reference.name) << "\n";
+        out << reference_name(reference.kind) << " " << shown(reference.name) << "\n";
     }
-    for (const auto& note : module.notes()) out << "note: " << clean(note) << "\n";
+    for (const auto& note : module.notes()) out << "note: " << shown(note) << "\n";
     return out.str();
 }
 
@@ -154,7 +146,7 @@ std::string describe(const std::vector<ImageInfo>& images) {
             out << " (" << compression_name(image.compression) << ", " << image.stored_size
                 << " stored)";
         }
-        if (!image.name.empty()) out << ", " << clean(image.name);
+        if (!image.name.empty()) out << ", " << shown(image.name);
         out << "\n";
     }
     return out.str();
@@ -172,7 +164,7 @@ nlohmann::json describe_json(const Module& module) {
         }
         json externs = json::array();
         for (const auto symbol : kernel.externs) {
-            externs.push_back(clean(module.symbols()[symbol].name));
+            externs.push_back(shown(module.symbols()[symbol].name));
         }
         json attributes = json::array();
         for (const auto& attribute : kernel.attributes) {
@@ -182,7 +174,7 @@ nlohmann::json describe_json(const Module& module) {
             if (attribute.format == 4) entry["bytes"] = attribute.payload.size();
             attributes.push_back(std::move(entry));
         }
-        kernels.push_back({{"name", clean(kernel.name)},
+        kernels.push_back({{"name", shown(kernel.name)},
                            {"codeOffset", kernel.code_offset},
                            {"codeBytes", kernel.code_size},
                            {"registers", kernel.registers},
@@ -206,13 +198,13 @@ nlohmann::json describe_json(const Module& module) {
     json functions = json::array();
     for (const auto& function : module.functions()) {
         if (function.is_kernel) continue;
-        functions.push_back({{"name", clean(function.name)},
+        functions.push_back({{"name", shown(function.name)},
                              {"codeOffset", function.code_offset},
                              {"codeBytes", function.size}});
     }
     json variables = json::array();
     for (const auto& variable : module.variables()) {
-        variables.push_back({{"name", clean(variable.name)},
+        variables.push_back({{"name", shown(variable.name)},
                              {"space", variable.space == Space::constant ? "constant" : "global"},
                              {"bytes", variable.size},
                              {"initialised", !variable.init.empty()},
@@ -221,15 +213,15 @@ nlohmann::json describe_json(const Module& module) {
     json references = json::array();
     for (const auto& reference : module.texture_references()) {
         references.push_back(
-            {{"name", clean(reference.name)}, {"kind", reference_name(reference.kind)}});
+            {{"name", shown(reference.name)}, {"kind", reference_name(reference.kind)}});
     }
     json notes = json::array();
-    for (const auto& note : module.notes()) notes.push_back(clean(note));
-    return {{"file", clean(module.file_name())},
+    for (const auto& note : module.notes()) notes.push_back(shown(note));
+    return {{"file", shown(module.file_name())},
             {"container", container_name(module.container())},
             {"arch", module.arch().name()},
             {"relocatable", module.is_relocatable()},
-            {"tool", clean(module.tool_version())},
+            {"tool", shown(module.tool_version())},
             {"sourceLines", module.lines().has_source()},
             {"ptxLines", module.lines().has_ptx()},
             {"codeBytes", module.code_image_size()},
@@ -250,7 +242,7 @@ nlohmann::json describe_json(const std::vector<ImageInfo>& images) {
                         {"compression", compression_name(image.compression)},
                         {"storedBytes", image.stored_size},
                         {"bytes", image.size},
-                        {"name", clean(image.name)}});
+                        {"name", shown(image.name)}});
     }
     return list;
 }

@@ -6,9 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <filesystem>
+#include <random>
 
 namespace sassemu::plan {
 namespace {
@@ -17,30 +21,67 @@ Error system_error(const std::string& path, const std::string& verb, int number)
     return make_error(ErrorCode::system, path, "cannot " + verb + ": " + std::strerror(number));
 }
 
+// errno of the first failure, or 0.
+int write_all(int descriptor, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return errno;
+        bytes = bytes.subspan(static_cast<size_t>(count));
+    }
+    return 0;
+}
+
+// The names of temporary files, where a signal handler finds them: each stands here before its file
+// is made, and is of random digits, so that it is nobody else's.
+struct Name {
+    enum : int { unused, changing, set };
+    std::atomic<int> state{unused};
+    char path[PATH_MAX];
+};
+static_assert(std::atomic<int>::is_always_lock_free);
+std::array<Name, 8> names;  // one for each write that may be under way
+
 // The file under construction: closed and removed unless it was renamed into place.
 class TemporaryFile {
   public:
-    explicit TemporaryFile(std::string path) : path_(std::move(path)) {
-        descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    explicit TemporaryFile(const std::filesystem::path& directory) {
+        constexpr int attempts = 100;  // 64 random bits: one is enough, if they are random
+        std::random_device random;
+        for (int i = 0; i < attempts && descriptor_ < 0; ++i) {
+            const uint64_t digits = uint64_t{random()} << 32 | random();
+            char text[40];
+            std::snprintf(text, sizeof text, ".sassemu-tmp.%016llx",
+                          static_cast<unsigned long long>(digits));
+            path_ = (directory / text).string();
+            publish();
+            descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+            error_ = descriptor_ < 0 ? errno : 0;
+            if (descriptor_ < 0) retract();
+            if (error_ != EEXIST) break;
+        }
     }
     TemporaryFile(const TemporaryFile&) = delete;
     TemporaryFile& operator=(const TemporaryFile&) = delete;
     ~TemporaryFile() {
         if (descriptor_ >= 0) ::close(descriptor_);
-        if (opened() && !renamed_) ::unlink(path_.c_str());
+        if (error_ == 0 && !renamed_) ::unlink(path_.c_str());
+        retract();
     }
-    bool opened() const { return descriptor_ != -1; }
+    int error() const { return error_; }  // errno of opening it, or 0
 
-    // errno of the first failure, or 0.
-    int write_all(std::span<const std::byte> bytes) {
-        while (!bytes.empty()) {
-            const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
-            if (count < 0 && errno == EINTR) continue;
-            if (count < 0) return errno;
-            bytes = bytes.subspan(static_cast<size_t>(count));
+    // The owner and the mode of the file to be replaced. Only a privileged process can give files
+    // away; the mode comes second, since a change of the owner drops bits of it.
+    int resemble(const struct stat& old) {
+        if (::fchown(descriptor_, old.st_uid, old.st_gid) != 0) {
         }
+        return ::fchmod(descriptor_, old.st_mode & 07777) == 0 ? 0 : errno;
+    }
+    // errno of the first failure, or 0.
+    int write_and_close(std::span<const std::byte> bytes) {
+        if (const int number = write_all(descriptor_, bytes)) return number;
         const int closed = ::close(descriptor_);
-        descriptor_ = closed_;
+        descriptor_ = -1;
         return closed == 0 ? 0 : errno;
     }
     int rename_to(const std::string& target) {
@@ -50,31 +91,75 @@ class TemporaryFile {
     }
 
   private:
-    static constexpr int closed_ = -2;
+    void publish() {
+        if (path_.size() >= sizeof Name::path) return;  // open() will refuse it
+        for (Name& name : names) {
+            int unused = Name::unused;
+            if (!name.state.compare_exchange_strong(unused, Name::changing)) continue;
+            std::memcpy(name.path, path_.c_str(), path_.size() + 1);
+            name.state = Name::set;
+            published_ = &name;
+            return;
+        }
+    }
+    void retract() {
+        if (published_ != nullptr) published_->state = Name::unused;
+        published_ = nullptr;
+    }
+
     std::string path_;
-    int descriptor_ = -1;
+    int descriptor_ = -1, error_ = 0;
     bool renamed_ = false;
+    Name* published_ = nullptr;
 };
+
+// Where a chain of symbolic links ends, whether there is a file or not.
+std::filesystem::path link_target(std::filesystem::path path) {
+    namespace fs = std::filesystem;
+    constexpr int most_links = 40;  // as the kernel has it
+    std::error_code error;
+    for (int i = 0; i < most_links && fs::is_symlink(fs::symlink_status(path, error)); ++i) {
+        const fs::path to = fs::read_symlink(path, error);
+        if (error) break;
+        path = path.parent_path() / to;  // an absolute one replaces it all
+    }
+    return path;
+}
+
+Result<void> write_in_place(const std::string& path, std::span<const std::byte> bytes) {
+    // Without O_NONBLOCK a FIFO that nobody reads would be waited for.
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (descriptor < 0) return system_error(path, "open", errno);
+    ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+    const int number = write_all(descriptor, bytes);
+    if (::close(descriptor) != 0 && number == 0) return system_error(path, "write", errno);
+    if (number != 0) return system_error(path, "write", number);
+    return {};
+}
 
 }  // namespace
 
 Result<void> write_file_atomically(const std::string& path, std::span<const std::byte> bytes) {
-    struct stat status {};
-    std::string target = path;
-    if (::stat(path.c_str(), &status) == 0) {
-        if (!S_ISREG(status.st_mode)) {
-            return make_error(ErrorCode::system, path, "is not a regular file, not replaced");
-        }
-        // Follow a link: its target is what gets replaced.
-        std::error_code ignored;
-        const auto canonical = std::filesystem::canonical(path, ignored);
-        if (!ignored) target = canonical.string();
-    }
-    TemporaryFile file(target + ".sassemu-tmp." + std::to_string(::getpid()));
-    if (!file.opened()) return system_error(path, "create", errno);
-    if (const int number = file.write_all(bytes)) return system_error(path, "write", number);
-    if (const int number = file.rename_to(target)) return system_error(path, "replace", number);
+    struct stat old {};
+    const bool replaces = ::stat(path.c_str(), &old) == 0;
+    if (replaces && (S_ISCHR(old.st_mode) || S_ISFIFO(old.st_mode)))
+        return write_in_place(path, bytes);
+    if (replaces && !S_ISREG(old.st_mode))
+        return make_error(ErrorCode::system, path, "is not a regular file, not replaced");
+    const std::filesystem::path target = link_target(path);
+    TemporaryFile file(target.parent_path());
+    if (file.error() != 0) return system_error(path, "create", file.error());
+    if (replaces)
+        if (const int number = file.resemble(old)) return system_error(path, "create", number);
+    if (const int number = file.write_and_close(bytes)) return system_error(path, "write", number);
+    if (const int number = file.rename_to(target.string()))
+        return system_error(path, "replace", number);
     return {};
+}
+
+void remove_temporary_files() noexcept {
+    for (const Name& name : names)
+        if (name.state == Name::set) ::unlink(name.path);
 }
 
 }  // namespace sassemu::plan

@@ -5,13 +5,24 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "emu/base/result.hpp"
 
 namespace sassemu::plan {
 
 // Writes a temporary file beside `path` and renames it. On any error `path` is as it was, and no
-// temporary file stays. A path that exists and is no regular file is an error.
+// temporary file stays. A file that is replaced keeps its mode, and its owner where the system lets
+// it; a symbolic link stays, and its target is what is replaced or made. A device or a FIFO that
+// somebody reads is written to in place: there is nothing to keep whole. Anything else that is no
+// regular file is an error.
 Result<void> write_file_atomically(const std::string& path, std::span<const std::byte> bytes);
+inline Result<void> write_file_atomically(const std::string& path, std::string_view text) {
+    return write_file_atomically(path, std::as_bytes(std::span(text)));
+}
+
+// Removes the temporary files of writes that are under way. For a signal handler that ends the
+// process next: async-signal-safe.
+void remove_temporary_files() noexcept;
 
 }  // namespace sassemu::plan

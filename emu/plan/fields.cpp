@@ -84,6 +84,8 @@ Result<std::string> Field::any_string() const {
 Result<std::string> Field::string() const {
     SASSEMU_ASSIGN(std::string text, any_string());
     if (text.empty()) return error("must not be empty");
+    // A path or name would end there for the system, and here it would not.
+    if (text.find('\0') != text.npos) return error("must not hold a zero character");
     return text;
 }
 

@@ -31,7 +31,7 @@ struct Field {
     // An object whose fields are all among `known`.
     Result<void> object(std::initializer_list<std::string_view> known) const;
     Result<void> array() const;
-    Result<std::string> string() const;  // not empty
+    Result<std::string> string() const;  // not empty, and without a zero character
     Result<std::string> any_string() const;
     Result<bool> boolean() const;
     Result<uint64_t> unsigned_number(uint64_t most = UINT64_MAX, uint64_t least = 0) const;

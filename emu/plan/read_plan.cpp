@@ -284,9 +284,10 @@ Result<Field> required(const Field& object, std::string_view name) {
 Result<Plan> read_plan(std::string_view text, const std::string& file, const std::string& wanted) {
     SASSEMU_ASSIGN(const JsonNode document, parse_json(text, file));
     const Field root{&document, "", &file};
-    SASSEMU_TRY(root.object({"arch", "device", "module", "modules", "timeLimit", "limits",
-                             "maxWarpInstructions", "condition", "verdict", "buffers", "globals",
-                             "launches", "expect"}));
+    SASSEMU_TRY(root.object({"$schema", "arch", "device", "module", "modules", "timeLimit",
+                             "limits", "maxWarpInstructions", "condition", "verdict", "buffers",
+                             "globals", "launches", "expect"}));
+    if (const Field schema = root.member("$schema")) SASSEMU_TRY(schema.string());  // for editors
     Plan plan;
     plan.file = file;
     if (const Field arch = root.member("arch")) SASSEMU_TRY(read_arch(arch, wanted, plan));

@@ -5,6 +5,8 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "emu/base/text.hpp"
+
 namespace sassemu::plan {
 namespace {
 
@@ -39,7 +41,7 @@ void indent(std::string& text, std::string_view lines) {
     while (!lines.empty()) {
         const size_t end = lines.find('\n');
         text += "    ";
-        text += lines.substr(0, end);
+        text += shown(lines.substr(0, end));
         text += '\n';
         if (end == std::string_view::npos) return;
         lines.remove_prefix(end + 1);
@@ -48,7 +50,7 @@ void indent(std::string& text, std::string_view lines) {
 
 std::string launch_text(const LaunchReport& launch, size_t number, size_t count) {
     std::string text =
-        format("launch %zu/%zu %s grid %s block %s", number, count, launch.kernel.c_str(),
+        format("launch %zu/%zu %s grid %s block %s", number, count, shown(launch.kernel).c_str(),
                extent(launch.grid).c_str(), extent(launch.block).c_str());
     if (launch.repeats > 1) text += format(" x%u", launch.repeats);
     if (launch.status == LaunchStatus::not_run) return text + ": not run\n";
@@ -66,17 +68,18 @@ std::string comparison_text(const Comparison& comparison) {
     const std::string type(comparison.typed ? element_name(comparison.type) : "bytes");
     const char* kind = comparison.typed ? " elements" : "";
     if (comparison.equal()) {
-        return comparison.name + ": " + std::to_string(comparison.elements) + " " + type + kind +
-               (comparison.tolerant ? " within tolerance\n" : " equal\n");
+        return shown(comparison.name) + ": " + std::to_string(comparison.elements) + " " + type +
+               kind + (comparison.tolerant ? " within tolerance\n" : " equal\n");
     }
-    std::string text = comparison.name + ": ";
+    std::string text = shown(comparison.name) + ": ";
     if (!comparison.expected_hash.empty()) {
         text += "SHA-256 " + comparison.got_hash + ", expected " + comparison.expected_hash;
     } else {
         text += std::to_string(comparison.different) + " of " +
                 std::to_string(comparison.elements) + " " + type + kind + " differ";
     }
-    if (!comparison.last_writer.empty()) text += "; last written by " + comparison.last_writer;
+    if (!comparison.last_writer.empty())
+        text += "; last written by " + shown(comparison.last_writer);
     text += "\n";
     for (const Difference& d : comparison.first) {
         text += format("    [%llu] got %s (%s), expected %s (%s)\n",
@@ -124,7 +127,8 @@ std::string outcome_text(const RunReport& report) {
                            static_cast<unsigned long long>(*report.expected_warp_instructions));
         }
     }
-    for (const Error& error : report.dump_errors) text += "error: " + error.message() + "\n";
+    for (const Error& error : report.write_errors)
+        text += "error: " + shown(error.message()) + "\n";
     return text;
 }
 
@@ -135,7 +139,7 @@ const char* verdict(const RunReport& report) {
         case 1:
             return "DIFFERENT from what the plan expects";
         case 2:
-            return "a dump could not be written";
+            return "a file could not be written";
         case 3:
             return "the kernel FAULTED";
         case 4:
@@ -184,10 +188,10 @@ std::string_view level_name(HostLevel level) {
 }
 
 std::string report_text(const RunReport& report) {
-    std::string text = report.plan + ": " + report.arch + " on " + report.device + ", " +
+    std::string text = shown(report.plan) + ": " + report.arch + " on " + report.device + ", " +
                        plural(report.total.threads, "thread") + ", host level " +
                        std::string(level_name(report.level)) + "\n";
-    for (const std::string& note : report.notes) text += "note: " + note + "\n";
+    for (const std::string& note : report.notes) text += "note: " + shown(note) + "\n";
     for (size_t i = 0; i < report.launches.size(); ++i) {
         text += launch_text(report.launches[i], i + 1, report.launches.size());
     }

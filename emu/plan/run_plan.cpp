@@ -7,6 +7,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "emu/base/exit_code.hpp"
 #include "emu/module/module.hpp"
 #include "emu/plan/atomic_file.hpp"
 #include "emu/plan/params.hpp"
@@ -40,6 +41,8 @@ class Runner {
         if (hooks_) {
             if (options_.finish_plugins) hooks_->finish();
             report_.findings = hooks_->findings();
+            for (Error& error : hooks_->take_write_errors())
+                report_.write_errors.push_back(std::move(error));
         }
         return std::move(report_);
     }
@@ -415,7 +418,7 @@ class Runner {
     void write_dumps() {
         for (const Dump& dump : options_.dumps) {
             const Result<void> written = write_dump(dump);
-            if (!written) report_.dump_errors.push_back(written.error());
+            if (!written) report_.write_errors.push_back(written.error());
         }
     }
 
@@ -448,6 +451,29 @@ class Runner {
     std::unique_ptr<Gpu> gpu_;      // last: it goes first, while what it refers to is still there
 };
 
+// Of a launch that did not end as expected.
+int code_of(LaunchStatus status) {
+    switch (status) {
+        case LaunchStatus::interrupted:
+            return exit_with::interrupted;
+        case LaunchStatus::internal:
+            return exit_with::internal;
+        case LaunchStatus::fault:
+        case LaunchStatus::assert_failed:
+        case LaunchStatus::trap:
+            return exit_with::faulted;
+        case LaunchStatus::deadlock:
+        case LaunchStatus::limit:
+            return exit_with::limit;
+        case LaunchStatus::unsupported:
+            return exit_with::not_executed;
+        case LaunchStatus::ok:
+        case LaunchStatus::not_run:
+            break;
+    }
+    return exit_with::differs;
+}
+
 }  // namespace
 
 bool RunReport::status_met() const {
@@ -464,33 +490,20 @@ bool RunReport::results_met() const {
 }
 
 int RunReport::exit_code() const {
-    if (status == LaunchStatus::internal) return 7;
-    if (status == LaunchStatus::interrupted) return 130;
-    if (!status_met()) {
-        switch (status) {
-            case LaunchStatus::fault:
-            case LaunchStatus::assert_failed:
-            case LaunchStatus::trap:
-                return 3;
-            case LaunchStatus::deadlock:
-            case LaunchStatus::limit:
-                return 4;
-            case LaunchStatus::unsupported:
-                return 5;
-            default:
-                break;
-        }
-    }
-    if (!dump_errors.empty()) return 2;
-    if (findings > 0) return 6;
-    return status_met() && results_met() ? 0 : 1;
+    int code = status_met() ? exit_with::success : code_of(status);
+    if (!results_met()) code = worse(code, exit_with::differs);
+    if (!write_errors.empty()) code = worse(code, exit_with::bad_input);
+    if (findings > 0) code = worse(code, exit_with::finding);
+    return code;
 }
 
 Result<std::shared_ptr<Hooks>> load_plugins(const RunOptions& options) {
-    SASSEMU_ASSIGN(
-        std::unique_ptr<Hooks> hooks,
-        Hooks::load({options.plugins, options.plugin_directories, options.on_plugin_text},
-                    options.gpu.model, options.gpu.seed));
+    SASSEMU_ASSIGN(std::unique_ptr<Hooks> hooks,
+                   Hooks::load({options.plugins, options.plugin_directories, options.on_plugin_text,
+                                [](const std::string& path, std::string_view text) {
+                                    return write_file_atomically(path, text);
+                                }},
+                               options.gpu.model, options.gpu.seed));
     return std::shared_ptr<Hooks>(std::move(hooks));
 }
 

@@ -71,8 +71,8 @@ struct RunReport {
     std::optional<std::string> expected_out;
     std::optional<uint64_t> expected_warp_instructions;
     LaunchStats total;
-    bool partial = false;  // a launch did not complete
-    std::vector<Error> dump_errors;
+    bool partial = false;             // a launch did not complete
+    std::vector<Error> write_errors;  // dumps and plugins' reports that could not be written
     std::vector<std::string> notes;
     uint64_t findings = 0;  // of checkers
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <set>
 
+#include "emu/base/text.hpp"
 #include "emu/memory/address_space.hpp"
 #include "emu/program/code_image.hpp"
 #include "emu/schedule/engine.hpp"
@@ -59,6 +60,7 @@ Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_v
                                            uint64_t seed) {
     auto hooks = std::make_unique<Hooks>();
     hooks->on_text_ = options.on_text;
+    hooks->write_file_ = options.write_file;
     hooks->seed = seed;
     std::vector<std::string> specs = options.plugins;
     const bool with_model = !is_built_in(model);
@@ -154,6 +156,16 @@ void Hooks::text(std::string_view line) {
         std::fwrite(line.data(), 1, line.size(), stdout);
 }
 
+bool Hooks::write_file(const PluginSession& s, const std::string& path, std::string_view text) {
+    Result<void> written =
+        write_file_ ? write_file_(path, text)
+                    : make_error(ErrorCode::unsupported, path, "plugins write no files here");
+    if (written) return true;
+    const std::lock_guard guard(text_mutex_);
+    write_errors_.push_back(std::move(written).error().within("plugin '" + s.name + "'"));
+    return false;
+}
+
 void Hooks::report(PluginSession& s, const sassemu_finding& f) {
     const auto place = [](sassemu_insn i) {
         if (!i) return std::string();
@@ -161,8 +173,8 @@ void Hooks::report(PluginSession& s, const sassemu_finding& f) {
         char pc[32];
         std::snprintf(pc, sizeof pc, "+0x%04llx",
                       static_cast<unsigned long long>(plugin_host().insn_pc(i)));
-        return "\n    at " + t.function + pc + ": " + t.text +
-               (t.place.empty() ? "" : " (" + t.place + ")");
+        return "\n    at " + shown(t.function) + pc + ": " + t.text +
+               (t.place.empty() ? "" : " (" + shown(t.place) + ")");
     };
     std::string line =
         s.name + ": " + (f.kind ? f.kind : "finding") + ": " + (f.message ? f.message : "");

@@ -75,6 +75,8 @@ class Hooks {
         std::vector<std::string> directories;  // where names are looked up first
         std::function<void(std::string_view)>
             on_text;  // what plugins print; empty: standard output
+        // How a plugin's file is written: whole or not at all; empty: not at all.
+        std::function<Result<void>(const std::string& path, std::string_view text)> write_file;
     };
     ~Hooks();
 
@@ -91,6 +93,9 @@ class Hooks {
     uint32_t threading() const { return threading_; }
     uint64_t findings() const;  // warnings and errors
     void finish();
+    // A file of a plugin; what goes wrong is kept for take_write_errors().
+    bool write_file(const PluginSession& s, const std::string& path, std::string_view text);
+    std::vector<Error> take_write_errors() { return std::exchange(write_errors_, {}); }
     void text(std::string_view line);
 
     // ---- code: lowers all of it, and hooks the operations that somebody wants to see
@@ -203,6 +208,8 @@ class Hooks {
     std::string kernel_;
     std::function<void(std::string_view)> on_text_;
     std::mutex text_mutex_;
+    std::function<Result<void>(const std::string&, std::string_view)> write_file_;
+    std::vector<Error> write_errors_;  // under text_mutex_
 };
 
 // A GPU with these plugins (null: none), which outlive its launches: finish() and findings() are

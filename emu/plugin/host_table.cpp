@@ -37,6 +37,10 @@ void print(sassemu_session s, const char* text) { session(s)->hooks->text(text);
 void report(sassemu_session s, const sassemu_finding* f) {
     session(s)->hooks->report(*session(s), *f);
 }
+int32_t write_file(sassemu_session s, const char* path, const void* bytes, uint64_t count) {
+    const std::string_view text(static_cast<const char*>(bytes), count);
+    return session(s)->hooks->write_file(*session(s), path, text) ? 0 : -1;
+}
 void fault(sassemu_session, sassemu_warp w, sassemu_insn i, uint32_t lanes, const char* what) {
     Warp& guest = *warp(w);
     engine(guest).fault(guest, instruction(i).image->ops() + instruction(i).index, lanes,
@@ -391,6 +395,7 @@ sassemu_host make_table() {
     h.find_allocation = find_allocation;
     h.active = active;
     h.read_tensor = read_tensor;
+    h.write_file = write_file;
     return h;
 }
 

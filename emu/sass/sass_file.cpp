@@ -98,7 +98,8 @@ class Reader {
             at = end + 1;
         }
         if (in_comment_)
-            complain_at(comment_line_, 1, "this comment does not end", "close it with */");
+            complain_at(comment_line_, comment_column_, "this comment does not end",
+                        "close it with */");
         if (out_.empty() && kernels_.empty())
             complain_at(1, 1, "no kernel in this file", "begin one with .kernel NAME");
         if (out_.empty() && arch_ == SASSDEC_ARCH_UNKNOWN)
@@ -147,6 +148,7 @@ class Reader {
             } else if (s[i] == '/' && i + 1 < s.size() && s[i + 1] == '*') {
                 in_comment_ = true;
                 comment_line_ = line_;
+                comment_column_ = static_cast<unsigned>(i) + 1;
                 s[i] = s[i + 1] = ' ';
                 ++i;
             } else if ((s[i] == '/' && i + 1 < s.size() && s[i + 1] == '/') || s[i] == '#') {
@@ -155,6 +157,9 @@ class Reader {
             } else if (s[i] == '(' && s.compare(i, 3, "(*\"") ==
                                           0) {  // nvdisasm's notes: (*"BRANCH_TARGETS ..."*)
                 const size_t end = s.find("*)", i);
+                if (end == std::string::npos)
+                    complain(static_cast<unsigned>(i) + 1, "this note does not end",
+                             "close it with *) in its line");
                 const size_t last = end == std::string::npos ? s.size() : end + 2;
                 std::fill(s.begin() + static_cast<std::ptrdiff_t>(i),
                           s.begin() + static_cast<std::ptrdiff_t>(last), ' ');
@@ -567,7 +572,7 @@ class Reader {
     sassdec_arch arch_ = SASSDEC_ARCH_UNKNOWN;
     Arch name_;
     bool from_command_line_ = false, in_comment_ = false, outside_ = false;
-    unsigned line_ = 0, comment_line_ = 0;
+    unsigned line_ = 0, comment_line_ = 0, comment_column_ = 0;
 };
 
 }  // namespace

@@ -2,8 +2,6 @@
 // How findings are told: to the user, as JSON, as SARIF.
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "checker.hpp"
@@ -384,17 +382,8 @@ namespace {
 
 void store(const sassemu::Plugin& plugin, const std::string& path,
            const nlohmann::ordered_json& json) {
-    std::ofstream out(path, std::ios::binary);
-    out << json.dump(1) << "\n";
-    out.close();
-    if (out) return;
-    sassemu_finding f{};
-    f.size = sizeof f;
-    f.severity = SASSEMU_ERROR;
-    f.kind = "report-file";
-    const std::string message = "cannot write " + path + ": " + std::strerror(errno);
-    f.message = message.c_str();
-    plugin.host.report(plugin.session, &f);
+    const std::string text = json.dump(1) + "\n";
+    plugin.host.write_file(plugin.session, path.c_str(), text.data(), text.size());
 }
 
 }  // namespace

@@ -15,12 +15,20 @@ cmake --build "$scratch/consumer"
 plan=$source/cubins/vecadd/plan.json
 "$scratch/consumer/consumer" "$plan"
 "$prefix/bin/sassemu" run "$plan"
+doc=$prefix/share/doc/sassemu
+"$prefix/bin/sassemu" run "$doc/example/cubins/vecadd/plan.json"
+for file in "$doc/README.md" "$doc/docs/litmus.md" "$doc/example/text_trace/text_trace.cpp" \
+    "$prefix/share/man/man1/sassemu.1" "$prefix/share/man/man1/sassemu-check-sync.1" \
+    "$prefix/share/bash-completion/completions/sassemu" "$prefix/share/zsh/site-functions/_sassemu" \
+    "$prefix/share/fish/vendor_completions.d/sassemu.fish"; do
+    [ -s "$file" ] || { echo "not installed: $file"; exit 1; }
+done
 
 pc=$(find "$prefix" -name sassemu.pc)
-# pkg-config rewrites the prefix that was fixed when configuring.
+# The file finds the prefix that was given to the installation, whatever was configured.
 export PKG_CONFIG_PATH
 PKG_CONFIG_PATH=$(dirname "$pc")
-flags=$(pkg-config --define-prefix --cflags --libs sassemu)
+flags=$(pkg-config --cflags --libs sassemu)
 # shellcheck disable=SC2086
 "$compiler" "$source/tests/cli/consumer/main.cpp" -o "$scratch/by-pkg-config" $flags \
     -Wl,-rpath,"$(dirname "$(dirname "$pc")")"

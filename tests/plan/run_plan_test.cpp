@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,7 +15,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
+#include "emu/base/exit_code.hpp"
+#include "emu/base/text.hpp"
 #include "emu/plan/atomic_file.hpp"
 #include "emu/plan/report.hpp"
 #include "tests/plan/fake_gpu.hpp"
@@ -355,11 +360,88 @@ TEST(AtomicFile, LeavesTheOldFileAndNoRubbishOnFailure) {
     EXPECT_TRUE(fs::is_symlink(scratch.file("link")));
     EXPECT_EQ(contents(path), "nnnnnnnnnn");
     EXPECT_FALSE(write_file_atomically(scratch.file("no/such/dir"), bytes));
-    EXPECT_FALSE(write_file_atomically("/dev/null", bytes));
+    EXPECT_TRUE(write_file_atomically("/dev/null", bytes));  // in place
     EXPECT_TRUE(fs::is_character_file("/dev/null"));
+    EXPECT_FALSE(write_file_atomically("/dev/full", bytes));
     fs::create_directory(scratch.file("d"));
     EXPECT_FALSE(write_file_atomically(scratch.file("d"), bytes));
     EXPECT_EQ(scratch.count(), 3u);
+}
+
+TEST(AtomicFile, WhatIsReplacedKeepsItsModeAndItsLinks) {
+    const Scratch scratch;
+    const std::vector<std::byte> bytes(10, std::byte{'n'});
+    const auto mode = [](const std::string& path) { return fs::status(path).permissions(); };
+    const std::string path = scratch.file("x");
+    ASSERT_TRUE(write_file_atomically(path, "old"));
+    for (const auto wanted : {fs::perms(0640), fs::perms(0755), fs::perms(0400)}) {
+        fs::permissions(path, wanted);
+        ASSERT_TRUE(write_file_atomically(path, bytes));
+        EXPECT_EQ(mode(path), wanted);
+    }
+    // A chain of links to a file that is not there yet.
+    fs::create_directory(scratch.file("d"));
+    fs::create_symlink("second", scratch.file("first"));
+    fs::create_symlink("d/made", scratch.file("second"));
+    ASSERT_TRUE(write_file_atomically(scratch.file("first"), bytes));
+    EXPECT_TRUE(fs::is_symlink(scratch.file("first")));
+    EXPECT_TRUE(fs::is_symlink(scratch.file("second")));
+    EXPECT_EQ(contents(scratch.file("d/made")), "nnnnnnnnnn");
+    fs::create_symlink("round", scratch.file("round"));
+    EXPECT_FALSE(write_file_atomically(scratch.file("round"), bytes));
+    EXPECT_TRUE(fs::is_symlink(scratch.file("round")));
+}
+
+// Of earlier versions, whose names held the process's number, and of this one.
+TEST(AtomicFile, AStaleTemporaryFileIsInNobodysWay) {
+    const Scratch scratch;
+    const std::string path = scratch.file("x");
+    std::ofstream(path + ".sassemu-tmp." + std::to_string(::getpid())) << "stale";
+    std::ofstream(scratch.file(".sassemu-tmp.0000000000000000")) << "stale";
+    ASSERT_TRUE(write_file_atomically(path, "new"));
+    EXPECT_EQ(contents(path), "new");
+    EXPECT_EQ(scratch.count(), 3u);
+}
+
+TEST(AtomicFile, AFifoIsWrittenToWhenSomebodyReads) {
+    const Scratch scratch;
+    const std::string path = scratch.file("fifo");
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    EXPECT_FALSE(write_file_atomically(path, "text"));  // and does not wait
+    const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK);
+    ASSERT_GE(reader, 0);
+    ASSERT_TRUE(write_file_atomically(path, "text"));
+    char text[8] = "";
+    EXPECT_EQ(::read(reader, text, sizeof text), 4);
+    EXPECT_STREQ(text, "text");
+    ::close(reader);
+}
+
+// Ended by a signal in the middle of a write: a child writes for ever, its handler is the one of
+// the command line.
+TEST(AtomicFile, ASignalLeavesNoTemporaryFile) {
+    const Scratch scratch;
+    const std::string path = scratch.file("x");
+    for (int round = 0; round < 5; ++round) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            ::signal(SIGTERM, [](int) {
+                remove_temporary_files();
+                ::_exit(130);
+            });
+            const std::vector<std::byte> bytes(1 << 20, std::byte{'n'});
+            for (;;)
+                if (!write_file_atomically(path, bytes)) ::_exit(1);
+        }
+        while (!fs::exists(path)) std::this_thread::yield();
+        ::kill(child, SIGTERM);
+        int status = 0;
+        ASSERT_EQ(::waitpid(child, &status, 0), child);
+        EXPECT_EQ(WEXITSTATUS(status), 130);
+        EXPECT_EQ(scratch.count(), 1u);
+        EXPECT_EQ(contents(path).size(), size_t{1} << 20);  // whole, whenever it was
+        fs::remove(path);
+    }
 }
 
 // A full disk: the write fails half-way, and nothing of it may be left.
@@ -380,6 +462,50 @@ TEST(AtomicFile, AWriteThatFailsHalfWayLeavesNothing) {
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_EQ(WEXITSTATUS(status), 1);
     EXPECT_EQ(scratch.count(), 0u);
+}
+
+// Each pair of the table, by the one order of precedence.
+TEST(ExitCodes, OneTableOneOrder) {
+    const std::vector<int> order = {130, 7, 3, 4, 5, 6, 2, 1, 0};
+    ASSERT_EQ(exit_codes.size(), order.size());
+    for (size_t i = 0; i < order.size(); ++i) {
+        EXPECT_EQ(exit_codes[i].code, order[i]);
+        for (size_t j = i; j < order.size(); ++j) {
+            EXPECT_EQ(worse(order[i], order[j]), order[i]);
+            EXPECT_EQ(worse(order[j], order[i]), order[i]);
+        }
+    }
+    for (const ErrorCode code :
+         {ErrorCode::usage, ErrorCode::input, ErrorCode::unsupported, ErrorCode::not_found,
+          ErrorCode::limit, ErrorCode::system, ErrorCode::internal})
+        EXPECT_EQ(worse(exit_code(code), 0), exit_code(code));
+}
+
+TEST(ExitCodes, OfARunWithSeveralReasons) {
+    RunReport report;
+    report.comparisons.emplace_back().different = 1;
+    EXPECT_EQ(report.exit_code(), 1);
+    report.write_errors.push_back(make_error(ErrorCode::system, "f", "cannot write"));
+    EXPECT_EQ(report.exit_code(), 2);
+    report.findings = 1;
+    EXPECT_EQ(report.exit_code(), 6);
+    report.status = LaunchStatus::fault;
+    EXPECT_EQ(report.exit_code(), 3);
+    report.status = LaunchStatus::internal;
+    EXPECT_EQ(report.exit_code(), 7);
+    report.status = LaunchStatus::interrupted;
+    EXPECT_EQ(report.exit_code(), 130);
+}
+
+TEST(Text, ControlCharactersAreShownEscaped) {
+    EXPECT_EQ(shown("plain \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80"),
+              "plain \xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80");
+    EXPECT_EQ(shown("a\x1b[1m\n\t\r\x7f"), "a\\x1b[1m\\n\\t\\r\\x7f");
+    EXPECT_EQ(shown("a\nb\tc", "\n"), "a\nb\\tc");
+    EXPECT_EQ(shown("\xc2\x9b"), "\\xc2\\x9b");           // a control character in UTF-8
+    EXPECT_EQ(shown("\x9b\xff\xc3"), "\\x9b\\xff\\xc3");  // no UTF-8
+    EXPECT_EQ(shown("\xc0\x8a\xed\xa0\x80"), "\\xc0\\x8a\\xed\\xa0\\x80");  // overlong; a surrogate
+    EXPECT_EQ(shown(std::string_view("a\0b", 3)), "a\\x00b");
 }
 
 TEST(RunPlan, ADumpThatCannotBeWrittenIsExitCode2) {

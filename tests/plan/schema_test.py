@@ -13,7 +13,8 @@ import sys
 import jsonschema
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-GOOD = {"arch": ["sm_75", "sm_90a"], "module": "{arch}.cubin", "buffers": {"a": {"bytes": "0x10", "fill": 0}},
+GOOD = {"$schema": "plan.schema.json", "arch": ["sm_75", "sm_90a"], "module": "{arch}.cubin",
+        "buffers": {"a": {"bytes": "0x10", "fill": 0}},
         "launches": [{"kernel": "k", "grid": [1], "block": [32, 1, 1], "args": [{"buffer": "a", "offset": 4}, {"u64": "7"}]}]}
 
 

@@ -235,6 +235,14 @@ typedef struct sassemu_host {
      */
     /* Tensor memory of a CTA, by the offsets of sassemu_location. */
     int32_t (*read_tensor)(sassemu_cta, uint32_t offset, void* to, uint32_t bytes);
+
+    /* ---- since 1.4
+     * --------------------------------------------------------------------------------------------------
+     */
+    /* Writes a report: the file appears whole or not at all, and one that is replaced keeps its
+     * mode. -1: it could not be written; the emulator says so, and its exit code is 2 unless there
+     * is something worse. */
+    int32_t (*write_file)(sassemu_session, const char* path, const void* bytes, uint64_t count);
 } sassemu_host;
 
 SASSEMU_END

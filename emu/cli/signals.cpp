@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// See signals.hpp.
+#include "emu/cli/signals.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+
+#include "emu/base/exit_code.hpp"
+#include "emu/base/limits.hpp"
+#include "emu/plan/atomic_file.hpp"
+
+namespace sassemu::cli {
+namespace {
+
+// What the handler may touch: it can reach nothing but globals.
+std::atomic<Gpu*> running_gpu{nullptr};
+std::atomic<bool> can_stop{false}, stop{false};
+
+void on_signal(int) {
+    const bool again = stop.exchange(true);
+    if (again || !can_stop) {
+        plan::remove_temporary_files();
+        constexpr char line[] = "sassemu: interrupted\n";
+        if (::write(STDERR_FILENO, line, sizeof line - 1) < 0) {
+        }
+        _exit(exit_with::interrupted);
+    }
+    process_budget().interrupt();
+    if (Gpu* gpu = running_gpu) gpu->interrupt();
+}
+
+}  // namespace
+
+void handle_signals() {
+    (void)process_budget();  // made here: a handler must not make it
+    struct sigaction action {};
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;  // writes go on: a signal that only asks must not cut output off
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+        struct sigaction old {};
+        sigaction(number, nullptr, &old);
+        if (number == SIGHUP && old.sa_handler == SIG_IGN) continue;  // under nohup
+        sigaction(number, &action, nullptr);
+    }
+    std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);
+}
+
+void under_way(Gpu* gpu) {
+    can_stop = true;
+    running_gpu = gpu;
+    // A signal that came before there was something to interrupt.
+    if (gpu != nullptr && stop) gpu->interrupt();
+}
+
+bool stop_requested() { return stop; }
+
+}  // namespace sassemu::cli
