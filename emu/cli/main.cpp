@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <new>
 
 #include "emu/cli/commands.hpp"
 
@@ -35,6 +36,9 @@ int main(int argc, char** argv) {
             std::perror("sassemu: stdout");
             return exit_code == 0 ? usage_error : exit_code;
         }
+    } catch (const std::bad_alloc&) {
+        std::fputs("sassemu: the host has no memory left for this\n", stderr);
+        return usage_error;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "sassemu: internal error: %s\n", error.what());
         return internal_error;
