@@ -22,6 +22,8 @@ install(TARGETS ${sassemu_libraries} EXPORT sassemuTargets
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(FILES emu/gpu.hpp DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu")
+install(FILES emu/machine/state_fill.hpp
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu/machine")
 foreach(directory base module plan)
     install(DIRECTORY emu/${directory}/
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu/${directory}"

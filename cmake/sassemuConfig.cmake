@@ -3,7 +3,6 @@
 # and sassemu::sassemu_plan (launch plans).
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
-find_dependency(TBB)
 find_dependency(Boost)
 find_dependency(nlohmann_json)
 find_dependency(PkgConfig)

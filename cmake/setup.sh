@@ -5,7 +5,7 @@
 
 sassemu_packages=(
     g++ cmake ninja-build pkg-config
-    libtbb-dev libboost-dev nlohmann-json3-dev libcli11-dev libzstd-dev liblz4-dev libgtest-dev
+    libboost-dev nlohmann-json3-dev libcli11-dev libzstd-dev liblz4-dev libgtest-dev
     python3 python3-jsonschema
 )
 

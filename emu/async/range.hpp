@@ -6,6 +6,7 @@
 #include <string>
 
 #include "emu/machine/services.hpp"
+#include "emu/memory/device_heap.hpp"
 #include "emu/memory/host_access.hpp"
 
 namespace sassemu::async {
@@ -14,9 +15,9 @@ namespace sassemu::async {
 inline std::byte* global_range(Warp& w, const Op* op, uint32_t lanes, uint64_t address,
                                uint64_t bytes, bool write) {
     const Extent& e = w.cta->launch->space->find(address);
-    if (e.holds(address, bytes) && !(write && (e.flags & Extent::read_only)))
-        return e.host + (address - e.lo);
-    const bool freed = e.flags & Extent::freed;
+    std::byte* const host = bytes_of(e, address, bytes);
+    if (host && !(write && (e.flags & Extent::read_only))) return host;
+    const bool freed = was_freed(e, address);
     services(w).fault(
         w, op, lanes, freed ? FaultKind::use_after_free : FaultKind::out_of_bounds,
         freed ? "the copy uses memory that was freed" : "the copy leaves global memory", true,

@@ -41,7 +41,7 @@ const std::byte* bytes_of_map(const Warp& w, uint64_t address) {
             return w.base[static_cast<int>(Base::bank0)] + at;
     }
     const Extent& e = w.cta->launch->space->find(address);
-    return e.holds(address, tensor_map_bytes) ? e.host + (address - e.lo) : nullptr;
+    return bytes_of(e, address, tensor_map_bytes);
 }
 
 uint32_t round_tf32(uint32_t v) {

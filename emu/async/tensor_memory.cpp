@@ -2,12 +2,10 @@
 // The cells and the layouts.
 #include "emu/async/tensor_memory.hpp"
 
-#include <cstring>
-
 namespace sassemu::async {
 
 TensorMemory& CtaTensorMemory::cells() {
-    if (!std::exchange(current_, true)) std::memset(&cells_, 0, sizeof cells_);
+    if (!std::exchange(current_, true)) fill_.apply(&cells_, sizeof cells_);
     return cells_;
 }
 

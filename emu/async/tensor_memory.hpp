@@ -10,6 +10,7 @@
 
 #include "emu/async/mbarrier.hpp"
 #include "emu/machine/op.hpp"
+#include "emu/machine/state_fill.hpp"
 
 namespace sassemu::async {
 
@@ -38,6 +39,7 @@ constexpr uint32_t granules_of(uint32_t column, uint32_t count) {
 // The tensor memory of a CTA, and of the CTAs that run in the same slot later.
 class CtaTensorMemory {
   public:
+    explicit CtaTensorMemory(const StateFill& fill) : fill_(fill) {}
     // For the next CTA.
     void begin() {
         set_used(0);
@@ -58,8 +60,9 @@ class CtaTensorMemory {
     bool refuse(uint32_t warp) { return std::exchange(refused_[warp], changes_) == changes_; }
 
   private:
-    TensorMemory cells_{};
-    bool current_ = true;  // the cells are those of this CTA, else of one before it
+    TensorMemory cells_;
+    StateFill fill_;
+    bool current_ = false;  // the cells are those of this CTA, else of one before it
     uint32_t used_ = 0;
     uint64_t changes_ = 1,
              refused_[32] = {};  // changes of used_; per warp, at which it was refused

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <sstream>
 
 #include "emu/base/exit_code.hpp"
@@ -53,6 +54,8 @@ int main(int argc, char** argv) {
     int exit_code = exit_with::success;
     try {
         exit_code = run_program(argc, argv);
+    } catch (const std::bad_alloc&) {
+        exit_code = fail(make_error(ErrorCode::limit, "memory", "the host has none left for this"));
     } catch (const std::exception& error) {
         exit_code = fail(make_error(ErrorCode::internal, "internal error", error.what()));
     }

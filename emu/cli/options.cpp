@@ -26,10 +26,13 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
                    "when asynchronous copies take place: eager, lazy (as late as can be) or random "
                    "(by --seed)")
         ->check(CLI::IsMember({"eager", "lazy", "random"}));
+    app.add_option("--fill", options.fill,
+                   "what kernels find where nobody has written (registers, shared and local "
+                   "memory, malloc; not buffers): 0x and 2, 4 or 8 digits, random:SEED; zeros");
     app.add_option("--time-limit", options.time_limit, "seconds for all launches together")
         ->check(CLI::Range(1e-9, 1e9, "SECONDS"));
     app.add_option("--max-instructions", options.max_instructions,
-                   "warp instructions for all launches together")
+                   "warp instructions for all launches together: it ends after so many, exactly")
         ->check(CLI::PositiveNumber);
     app.add_option("--dump", options.dumps,
                    "BUFFER=FILE: its bytes after the last launch (repeatable)")
@@ -61,6 +64,9 @@ Result<plan::RunOptions> run_options(const CommonOptions& options) {
     if (options.time_limit > 0) run.time_limit = options.time_limit;
     if (options.max_instructions > 0) run.max_warp_instructions = options.max_instructions;
     run.arch = options.arch;
+    if (!options.fill.empty()) {
+        SASSEMU_ASSIGN(run.fill, StateFill::parse(options.fill));
+    }
     for (const std::string& text : options.dumps) {
         const size_t equals = text.find('=');
         if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {

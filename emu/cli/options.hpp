@@ -21,7 +21,7 @@ struct CommonOptions {
     bool deterministic = false, reference = false, progress = false;
     double time_limit = 0;
     uint64_t max_instructions = 0;
-    std::string level, arch, agents;
+    std::string level, arch, agents, fill;
     std::string stats;  // empty: not asked for; "-": stdout; else a file
 };
 

@@ -49,6 +49,8 @@ template <Width W, bool All>
 const Op* store(const Op* op, Warp& w, uint32_t mask) {
     using T = Lanes<W>;
     const FarAddress a = far_address<All>(op, w, mask, T::bytes);
+    if (w.watch) [[unlikely]]
+        return access_port(op, w, mask);
     const bool aligned = (a.first & (T::bytes - 1)) == 0;
     if (a.pattern == Pattern::line) {
         if (aligned && reach<true>(w, a.first, line_bytes<All>(a.lane, mask, T::bytes)))

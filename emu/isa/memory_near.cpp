@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handlers of shared, local and constant memory under the flat model.
 #include "emu/isa/memory_handlers.hpp"
+#include "emu/machine/local_memory.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
@@ -45,6 +46,8 @@ const Op* store_shared(const Op* op, Warp& w, uint32_t mask) {
     using T = Lanes<W>;
     const NearAddress a = near_address<All>(op, w, mask, T::bytes, shared_rank_bits(w));
     const Cta& cta = *w.cta;
+    if (w.watch) [[unlikely]]
+        return access_port(op, w, mask);
     if (a.pattern == Pattern::line) {
         if ((a.first & (T::bytes - 1)) == 0 &&
             uint64_t{a.first} + line_bytes<All>(a.lane, mask, T::bytes) <= cta.shared_bytes)
@@ -111,10 +114,14 @@ const Op* store_local(const Op* op, Warp& w, uint32_t mask) {
     constexpr uint32_t bytes = width_bytes(W), words = width_words(W);
     const NearAddress a = near_address<false>(op, w, mask, bytes, 0);
     const uint32_t limit = w.cta->launch->local_bytes;
-    if (!near_inside(a.at, mask, bytes, limit)) [[unlikely]]
+    if (w.watch || !near_inside(a.at, mask, bytes, limit)) [[unlikely]]
         return access_port(op, w, mask);
     ++w.effects;
     const bool same = (L::cmp_eq(a.at, L::splat(a.first)) & mask) == mask;
+    if (same)
+        note_local_store(w, a.first);
+    else
+        local_written(w).chunks = ~uint64_t{0};  // lanes that differ: all of it is cleared
     if (bytes >= 4 && same) {
         uint32_t* to = local_row(w, a.first);
         for (uint32_t k = 0; k < words; ++k)

@@ -7,6 +7,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "emu/memory/device_heap.hpp"
+
 namespace sassemu {
 
 namespace {
@@ -27,8 +29,9 @@ bool touches_window(uint64_t lo, uint64_t hi) {
 
 // Zeroed host memory, or nullptr. Large blocks get huge pages where the host has them: random
 // accesses of a kernel then seldom miss the TLB (1.5 to 3 times the speed of the gather benchmark).
+// Not the largest: they are used here and there, and each touch would cost 2 MiB.
 void* map_zeros(uint64_t bytes) {
-    constexpr uint64_t huge = 2 << 20;
+    constexpr uint64_t huge = 2 << 20, most_huge = uint64_t{4} << 30;
     const uint64_t slack = bytes >= 2 * huge ? huge : 0;
     void* at = mmap(nullptr, bytes + slack, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -39,7 +42,7 @@ void* map_zeros(uint64_t bytes) {
     if (aligned + bytes < begin + bytes + slack)
         munmap(reinterpret_cast<void*>(aligned + bytes), begin + slack - aligned);
     at = reinterpret_cast<void*>(aligned);
-    madvise(at, bytes, MADV_HUGEPAGE);
+    madvise(at, bytes, bytes > most_huge ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
     return at;
 }
 
@@ -114,7 +117,7 @@ Result<uint64_t> AddressSpace::allocate(uint64_t bytes, const Options& options) 
     const uint64_t mapped = round_up(bytes + 64, 4096);
     void* mapping = map_zeros(mapped);
     if (!mapping)
-        return Error{ErrorCode::input, who,
+        return Error{ErrorCode::system, who,
                      "the host has no " + std::to_string(bytes) + " bytes to give", ""};
     auto a = std::make_unique<Allocation>();
     a->mapping = mapping;
@@ -123,7 +126,13 @@ Result<uint64_t> AddressSpace::allocate(uint64_t bytes, const Options& options) 
     a->pages = round_up(bytes, page_bytes) / page_bytes;
     a->extent = Extent{at, at + bytes, static_cast<std::byte*>(mapping), options.flags,
                        static_cast<uint32_t>(by_id_.size())};
+    if (options.flags & heap_extent) a->extent.hi = at;
     map_pages(*a, &a->extent);
+    if (&find(at + (a->pages - 1) * page_bytes) != &a->extent) {
+        map_pages(*a, nullptr);
+        munmap(mapping, mapped);
+        return Error{ErrorCode::system, who, "the host has no memory for its page table", ""};
+    }
     by_id_.push_back(a.get());
     live_.emplace(at, std::move(a));
     in_use_ += bytes;
@@ -158,6 +167,8 @@ std::string AddressSpace::describe(uint64_t address) const {
     auto next = live_.upper_bound(address);
     if (next != live_.begin()) {
         const Allocation& before = *std::prev(next)->second;
+        if (before.extent.flags & heap_extent && &find(address) == &before.extent)
+            return describe_heap(before.extent, address);
         if (address < before.extent.hi)
             return hex(address) + " is byte " + std::to_string(address - before.extent.lo) +
                    " of " + range(before);

@@ -5,7 +5,9 @@
 #include <bit>
 #include <cmath>
 
+#include "emu/machine/local_memory.hpp"
 #include "emu/machine/services.hpp"
+#include "emu/memory/device_heap.hpp"
 #include "emu/memory/host_access.hpp"
 
 namespace sassemu {
@@ -118,6 +120,17 @@ void matrix_row(Warp& w, const Access& a, uint32_t lane, std::byte* host) {
     }
 }
 
+// Whether the store of a lane, whose source words are `step` bytes apart in memory, changes bytes.
+bool stores_other(const Access& a, const std::byte* at, const uint32_t* source, uint32_t step) {
+    if (a.bytes < 4) {
+        const uint64_t kept = (uint64_t{1} << a.bytes * 8) - 1;
+        return (host::load_bytes(at, a.bytes) ^ source[0]) & kept;
+    }
+    for (uint32_t k = 0; k < a.bytes / 4; ++k)
+        if (host::load<uint32_t>(at + k * step) != source[k * 32]) return true;
+    return false;
+}
+
 }  // namespace
 
 uint64_t atomic_result(AtomicOp op, AtomicType type, uint64_t old, uint64_t v, uint64_t swap) {
@@ -228,9 +241,10 @@ Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32
             return out;
         default: {
             const Extent& e = launch.space->find(address);
-            if (e.holds(address, bytes) && !(write && (e.flags & Extent::read_only))) {
-                out.host = e.host + (address - e.lo);
-            } else if (e.flags & Extent::freed) {
+            std::byte* const host = bytes_of(e, address, bytes);
+            if (host && !(write && (e.flags & Extent::read_only))) {
+                out.host = host;
+            } else if (was_freed(e, address)) {
                 out.fault = FaultKind::use_after_free;
                 out.what = "the memory was freed";
             } else {
@@ -268,6 +282,8 @@ void perform(Warp& w, const Access& access, uint32_t lanes) {
         if (w.watch)
             for (uint32_t k = 0; k < words; ++k)
                 services(w).watch(w, at.host + k * step, access.bytes > 4 ? 4 : access.bytes);
+        if (at.local && write)
+            note_local_store(w, static_cast<uint64_t>(at.host - w.local) / row_bytes * 4);
         if (access.matrices) {
             w.effects += write;
             matrix_row(w, access, lane, at.host);
@@ -294,7 +310,9 @@ void perform(Warp& w, const Access& access, uint32_t lanes) {
                 }
                 break;
             case AccessOp::store:
-                ++w.effects;
+                // A watched loop that stores what is there already changes nothing. Whoever changes
+                // it wakes the loop.
+                if (!w.watch || stores_other(access, at.host, s, step)) ++w.effects;
                 if (access.bytes == 8 && !at.local) {
                     host::store<uint64_t>(at.host, s[0] | uint64_t{s[32]} << 32);
                 } else if (access.bytes >= 4) {

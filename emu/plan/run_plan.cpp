@@ -133,7 +133,7 @@ class Runner {
             } else {
                 SASSEMU_ASSIGN(hooks_, load_plugins(options_));
             }
-            SASSEMU_ASSIGN(gpu_, sassemu::create_gpu(std::move(gpu), hooks_));
+            SASSEMU_ASSIGN(gpu_, sassemu::create_gpu(std::move(gpu), hooks_, options_.fill));
         }
         report_.level = gpu_->level();
         return {};
@@ -379,7 +379,12 @@ class Runner {
         add(entry.stats, result.stats);
         add(report_.total, result.stats);
         entry.status = result.status;
-        if (result.status == LaunchStatus::ok) return;
+        if (result.status == LaunchStatus::ok) {
+            // What it had to do without.
+            if (!result.message.empty() && !std::ranges::count(report_.notes, result.message))
+                report_.notes.push_back(std::move(result.message));
+            return;
+        }
         stop(entry, result.status, std::move(result.message));
         entry.fault = std::move(result.fault);
         if (entry.fault) report_.fault = entry.fault->kind;

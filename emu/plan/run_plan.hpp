@@ -13,6 +13,7 @@
 
 #include "emu/base/result.hpp"
 #include "emu/gpu.hpp"
+#include "emu/machine/state_fill.hpp"
 #include "emu/plan/compare.hpp"
 #include "emu/plan/plan.hpp"
 
@@ -29,6 +30,7 @@ struct Dump {
 
 struct RunOptions {
     GpuOptions gpu;                    // the device profile is replaced if the plan names one
+    StateFill fill;                    // what kernels find where nobody has written; no buffers
     std::optional<double> time_limit;  // seconds; these two replace the plan's own
     std::optional<uint64_t> max_warp_instructions;
     std::string arch;  // replaces the plan's

@@ -16,6 +16,7 @@
 
 #include "emu/base/result.hpp"
 #include "emu/gpu.hpp"
+#include "emu/machine/state_fill.hpp"
 #include "emu/plugin/instruction.hpp"
 #include "emu/plugin/plugin_file.hpp"
 #include "sassdec/sassdec.h"
@@ -213,8 +214,9 @@ class Hooks {
 };
 
 // A GPU with these plugins (null: none), which outlive its launches: finish() and findings() are
-// the caller's.
-Result<std::unique_ptr<Gpu>> create_gpu(GpuOptions options, std::shared_ptr<Hooks> hooks);
+// the caller's. `fill`: what kernels find where nobody has written.
+Result<std::unique_ptr<Gpu>> create_gpu(GpuOptions options, std::shared_ptr<Hooks> hooks,
+                                        const StateFill& fill = {});
 
 // The table that plugins call; one for all.
 const sassemu_host& plugin_host();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emu/memory/device_heap.hpp"
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/perform.hpp"
 #include "emu/plugin/async_events.hpp"
@@ -305,14 +306,16 @@ void copy_bytes(std::byte* to, const std::byte* from, uint64_t bytes, bool to_gu
 
 int32_t read(sassemu_session s, uint64_t address, void* to, uint64_t bytes) {
     const Extent& e = session(s)->hooks->space->find(address);
-    if (!e.holds(address, bytes)) return -1;
-    copy_bytes(static_cast<std::byte*>(to), e.host + (address - e.lo), bytes, false);
+    std::byte* const from = bytes_of(e, address, bytes);
+    if (!from) return -1;
+    copy_bytes(static_cast<std::byte*>(to), from, bytes, false);
     return 0;
 }
 int32_t write(sassemu_session s, uint64_t address, const void* from, uint64_t bytes) {
     const Extent& e = session(s)->hooks->space->find(address);
-    if (!e.holds(address, bytes)) return -1;
-    copy_bytes(e.host + (address - e.lo), static_cast<const std::byte*>(from), bytes, true);
+    std::byte* const to = bytes_of(e, address, bytes);
+    if (!to) return -1;
+    copy_bytes(to, static_cast<const std::byte*>(from), bytes, true);
     session(s)->hooks->changed();
     return 0;
 }
@@ -348,11 +351,12 @@ int32_t read_local(sassemu_warp h, uint32_t lane, uint32_t offset, void* to, uin
 int32_t find_allocation(sassemu_session s, uint64_t address, sassemu_allocation* out) {
     const AddressSpace& space = *session(s)->hooks->space;
     const Extent& e = space.find(address);
-    if (e.hi == e.lo) return -1;
+    const bool heap = e.flags & heap_extent;
+    if (e.hi == e.lo && !heap) return -1;
     sassemu_allocation r{};
     r.read_only = (e.flags & Extent::read_only) != 0;
     r.address = e.lo;
-    r.bytes = e.hi - e.lo;
+    r.bytes = heap ? heap_size(e) : e.hi - e.lo;
     r.name = space.name(e.id).c_str();
     give(out, r);
     return 0;

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <new>
 
 #include "emu/gpu.hpp"
 #include "emu/isa/level.hpp"
@@ -18,7 +19,8 @@ namespace {
 void* reserve(uint64_t bytes) {
     void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return at == MAP_FAILED ? nullptr : at;
+    if (at == MAP_FAILED) throw std::bad_alloc();
+    return at;
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // Who runs in a chain of launches, and what griddepcontrol does in one.
 #include "emu/schedule/chain.hpp"
 
+#include <system_error>
+
 #include "emu/schedule/engine.hpp"
 #include "emu/schedule/paths.hpp"
 
@@ -38,11 +40,16 @@ void Chain::resume(Link& link, const std::function<bool(size_t, Link&)>& launch,
         link.go_.release();
     } else {
         link.begun_ = true;
-        link.thread_ = std::thread([this, &link, &launch, index] {
-            link.failed_ = !launch(index, link);
-            link.ended_ = true;
-            back_.release();
-        });
+        try {
+            link.thread_ = std::thread([this, &link, &launch, index] {
+                link.failed_ = !launch(index, link);
+                link.ended_ = true;
+                back_.release();
+            });
+        } catch (const std::system_error&) {
+            link.refused_ = link.failed_ = link.ended_ = true;
+            return;
+        }
     }
     back_.acquire();
 }

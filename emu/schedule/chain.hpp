@@ -41,7 +41,7 @@ class Chain {
         const Link* before_ = nullptr;
         bool after_ = false, begun_ = false, triggered_ = false, can_go_on_ = false, ended_ = false,
              failed_ = false;
-        bool abandoned_ = false;
+        bool abandoned_ = false, refused_ = false;
         std::binary_semaphore go_{0};
         std::thread thread_;
     };
@@ -50,6 +50,8 @@ class Chain {
     // `launch(index, link)` runs one to its end and says whether it ended well. After one that did
     // not, those before it end, and those behind it are given up or never begun.
     void run(const std::function<bool(size_t, Link&)>& launch);
+    // It has not begun, since the host had no thread for it.
+    bool refused(size_t index) const { return links_[index]->refused_; }
 
   private:
     bool can_run(const Link& link) const;

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler of one launch. TBB lends workers; each takes CTAs from our own queue, runs one for
-// a slice and puts it back. Nothing depends on two workers running at once, no worker waits while a
+// The scheduler of one launch. Workers take CTAs from one queue, run each for a
+// slice and put it back. Nothing depends on two workers running at once, no worker waits while a
 // CTA could run, and when none can, the launch ends with a report of who waits for what.
 #include "emu/schedule/engine.hpp"
 
-#include <tbb/task_arena.h>
-#include <tbb/task_group.h>
-
 #include <algorithm>
-#include <cstring>
+#include <new>
 #include <utility>
 
 #include "emu/plugin/hooks.hpp"
@@ -50,17 +47,20 @@ bool turns_away(Chooser& chooser, uint32_t count) {
 }  // namespace
 
 Engine::Engine(Launch& launch, const LevelTable& level, Chooser& chooser, ServiceCalls& calls,
-               SlotCache& cache, Settings settings, std::string kernel, const Op* entry)
+               SlotCache& cache, Workers& workers, Settings settings, std::string kernel,
+               const Op* entry)
     : launch_(launch),
       level_(level),
       chooser_(chooser),
       calls_(calls),
       cache_(cache),
+      pool_(workers),
       settings_(settings),
       kernel_(std::move(kernel)),
       entry_(entry),
       path_quantum_(path_quantum),
-      cta_slice_(cta_slice) {
+      cta_slice_(cta_slice),
+      out_of_memory_("kernel '" + kernel_ + "': the host has no more memory to give") {
     launch_.engine = this;
     launch_.services = &engine_services();
     if (settings_.hooks) instructions_ = settings_.hooks->instructions(*launch.code);
@@ -68,6 +68,8 @@ Engine::Engine(Launch& launch, const LevelTable& level, Chooser& chooser, Servic
         path_quantum_ = model_quantum;
         cta_slice_ = model_slice;
     }
+    // Between two looks at its quantum a path runs no instruction twice.
+    turn_most_ = path_quantum_ + 32 * launch.code->count();
 }
 
 LaunchResult Engine::run() {
@@ -82,17 +84,11 @@ LaunchResult Engine::run() {
                     : std::chrono::steady_clock::time_point::max();
     workers_ = static_cast<uint32_t>(
         std::min<uint64_t>({settings_.threads, total_, settings_.resident_limit}));
-    if (workers_ <= 1) {
-        work();
-    } else {
-        tbb::task_arena arena(static_cast<int>(workers_));
-        arena.execute([&] {
-            tbb::task_group group;
-            for (uint32_t i = 1; i < workers_; ++i) group.run([&] { work(); });
-            work();
-            group.wait();
-        });
-    }
+    const uint32_t wanted = workers_;
+    workers_ = pool_.run(wanted, [this] { work(); });
+    if (workers_ < wanted && result_.status == LaunchStatus::ok)
+        result_.message = std::to_string(workers_) + " threads ran, not " + std::to_string(wanted) +
+                          ": the host gives no more";
     // After a fault or a limit CTAs are left in the middle; they count as far as they came.
     for (auto& slot : slots_) {
         for (uint32_t r = 0; r < slot->cluster.size && !slot->fresh; ++r) {
@@ -100,7 +96,7 @@ LaunchResult Engine::run() {
             if (cta.live_threads) account(cta, sum_);
             cta.live_threads = 0;
         }
-        cache_.push_back(std::move(slot));
+        if (slot->arena.get()) cache_.push_back(std::move(slot));
     }
     LaunchStats& s = result_.stats;
     s.warp_instructions = sum_.warp_instructions;
@@ -108,13 +104,33 @@ LaunchResult Engine::run() {
     s.guard_false = sum_.guard_false;
     s.threads = std::max(1u, workers_);
     s.ctas = sum_.ctas;
-    s.bytes_per_resident_cta = cache_.empty() ? 0 : cache_.back()->arena_bytes + sizeof(CtaSlot);
+    s.bytes_per_resident_cta = cache_.empty() ? 0 : cache_.back()->arena.bytes() + sizeof(CtaSlot);
     s.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
     return std::move(result_);
 }
 
-void Engine::work() {
+// Whatever fails in here ends the launch, not the process.
+void Engine::work() noexcept {
     Worker worker;
+    try {
+        work(worker);
+    } catch (const std::bad_alloc&) {
+        fail(LaunchStatus::limit, nullptr);
+    } catch (const std::exception& error) {
+        fail(LaunchStatus::internal, error.what());
+    } catch (...) {
+        fail(LaunchStatus::internal, "an exception of no known type");
+    }
+    report(worker);
+    const std::lock_guard lock(mutex_);
+    sum_.ctas += worker.ctas;
+    sum_.warp_instructions += worker.warp_instructions;
+    sum_.thread_instructions += worker.thread_instructions;
+    sum_.guard_false += worker.guard_false;
+    changed_.notify_all();
+}
+
+void Engine::work(Worker& worker) {
     std::unique_lock lock(mutex_);
     while (CtaSlot* slot = next(lock, worker)) {
         ++busy_;
@@ -143,20 +159,19 @@ void Engine::work() {
                 break;
         }
         changed_.notify_all();
+        // Others hold what is left of the limit: the last of them finds that it is used up.
+        if (std::exchange(worker.refused, false)) {
+            if (busy_) return;
+            if (granted_.load() >= settings_.max_warp_instructions) end_at_limit();
+        }
     }
-    report(worker);
-    sum_.ctas += worker.ctas;
-    sum_.warp_instructions += worker.warp_instructions;
-    sum_.thread_instructions += worker.thread_instructions;
-    sum_.guard_false += worker.guard_false;
-    changed_.notify_all();
 }
 
 // A slice of the CTA; when that ends it, the claimed ones after it, in the same memory.
 Engine::Outcome Engine::run_ctas(CtaSlot& slot, Worker& worker) {
     for (;;) {
         if (slot.fresh) {
-            prepare(slot);
+            if (!prepare(slot)) return Outcome::stopped;
             worker.ctas += slot.cluster.size;
         }
         Outcome outcome =
@@ -265,105 +280,6 @@ void Engine::retire(CtaSlot& slot) {
     slots_.pop_back();
 }
 
-void Engine::prepare(CtaSlot& slot) {
-    slot.fresh = false;
-    const auto size = static_cast<uint32_t>(launch_.cluster.count());
-    slot.cluster.size = size;
-    slot.cluster.open = false;
-    slot.agents.begin(settings_.agents, chooser_);
-    while (slot.others.size() + 1 > size) slot.others.pop_back();
-    while (slot.others.size() + 1 < size) slot.others.push_back(std::make_unique<CtaSlot>());
-    for (uint32_t r = 0; r < size; ++r) {
-        CtaSlot& member = r ? *slot.others[r - 1] : slot;
-        member.unit = slot.unit;
-        member.cta.cluster = &slot.cluster;
-        slot.cluster.cta[r] = &member.cta;
-        prepare_cta(member, r);
-    }
-    if (settings_.hooks)
-        for (uint32_t r = 0; r < size; ++r) tell_cta(*slot.cluster.cta[r], true);
-}
-
-void Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
-    Cta& cta = slot.cta;
-    const uint32_t threads = static_cast<uint32_t>(launch_.block.count());
-    const uint32_t warps = (threads + 31) / 32;
-    const uint64_t rows_bytes = uint64_t{launch_.rows} * row_bytes;
-    const uint64_t local_bytes = uint64_t{launch_.local_bytes} * 32;
-    const uint64_t shared_bytes = (uint64_t{launch_.shared_bytes} + 127) / 64 * 64;
-    const uint64_t bytes =
-        (warps * (sizeof(Warp) + rows_bytes + local_bytes) + shared_bytes + 4095) / 4096 * 4096;
-    if (slot.arena_bytes < bytes || slot.arena_bytes > 4 * bytes) {
-        slot.arena.reset(static_cast<std::byte*>(std::aligned_alloc(4096, bytes)));
-        slot.arena_bytes = bytes;
-    }
-    if (slot.tensor) slot.tensor->begin();
-    slot.watches.clear();
-    slot.in_flight.clear();
-    slot.preempted.clear();
-    slot.preempted_free.clear();
-    slot.quiet_slices = 0;
-
-    std::byte* at = slot.arena.get();
-    cta.launch = &launch_;
-    const Dim3& per = launch_.cluster;
-    const uint64_t across = launch_.grid.x / per.x, down = launch_.grid.y / per.y;
-    cta.rank = rank;
-    cta.id.x = static_cast<uint32_t>(slot.unit % across) * per.x + rank % per.x;
-    cta.id.y = static_cast<uint32_t>(slot.unit / across % down) * per.y + rank / per.x % per.y;
-    cta.id.z = static_cast<uint32_t>(slot.unit / across / down) * per.z + rank / per.x / per.y;
-    cta.linear =
-        cta.id.x + uint64_t{launch_.grid.x} * (cta.id.y + uint64_t{launch_.grid.y} * cta.id.z);
-    cta.warp_count = warps;
-    cta.threads = cta.live_threads = threads;
-    cta.shared_bytes = launch_.shared_bytes;
-    cta.sm = cta.linear % launch_.device->sms;
-    cta.warps = reinterpret_cast<Warp*>(at);
-    at += warps * sizeof(Warp);
-    cta.shared = at + warps * rows_bytes;
-    std::memset(at, 0, warps * rows_bytes + shared_bytes);
-    std::byte* local = cta.shared + shared_bytes;
-    cta.last = Extent{};
-    cta.next_warp = 0;
-    cta.barriers_open = 0;
-    cta.triggered = false;
-    cta.sequence = cta.slices = cta.virtual_time = 0;
-    for (auto& b : cta.barrier) b = Barrier{};
-    for (uint32_t i = 0; i < warps; ++i) cta.cluster_arrived[i] = cta.cluster_owed[i] = 0;
-
-    for (uint32_t i = 0; i < warps; ++i) {
-        Warp& w = cta.warps[i];
-        // Everything but the paths beyond the first and the convergence barriers, which are written
-        // before they are read.
-        w.rows = at + i * rows_bytes;
-        for (int k = 0; k < 8; ++k) w.base[k] = launch_.base[k];
-        w.base[static_cast<int>(Base::rows)] = w.rows;
-        w.base[static_cast<int>(Base::uniform)] = reinterpret_cast<std::byte*>(w.uniform);
-        std::fill(std::begin(w.p), std::end(w.p), 0u);
-        w.p[7] = w.p[15] = ~0u;
-        w.exists = low_lanes(std::min(32u, threads - i * 32));
-        w.active = w.live = w.exists;
-        w.issued = w.quantum_end = w.thread_instructions = w.guard_false = w.effects = 0;
-        w.cta = &cta;
-        w.watch = nullptr;
-        w.resume = nullptr;
-        w.ops = launch_.code->ops();
-        w.instructions = instructions_;
-        w.stop = Stop::none;
-        w.index = static_cast<uint8_t>(i);
-        w.paths_used = 1;
-        w.current = 0;
-        w.local = local + i * local_bytes;
-        std::fill(std::begin(w.pending), std::end(w.pending), 0u);
-        w.in_flight = 0;
-        std::memset(w.b, 0, sizeof w.b);
-        std::memset(w.uniform, 0, sizeof w.uniform);
-        w.paths[0] = Path{};
-        w.paths[0].pc = entry_;
-        w.paths[0].lanes = w.exists;
-    }
-}
-
 void Engine::account(const Cta& cta, Worker& worker) {
     for (uint32_t i = 0; i < cta.warp_count; ++i) {
         worker.warp_instructions += cta.warps[i].issued;
@@ -375,20 +291,6 @@ void Engine::account(const Cta& cta, Worker& worker) {
 void Engine::report(Worker& worker) {
     launch_.issued.fetch_add(worker.unreported, std::memory_order_relaxed);
     worker.unreported = 0;
-}
-
-void Engine::check_limits() {
-    if (settings_.interrupted && settings_.interrupted->load(std::memory_order_relaxed))
-        end(LaunchStatus::interrupted, "interrupted");
-    else if (settings_.max_warp_instructions &&
-             launch_.issued.load(std::memory_order_relaxed) >= settings_.max_warp_instructions)
-        end(LaunchStatus::limit, "kernel '" + kernel_ + "' reached the limit of " +
-                                     std::to_string(settings_.max_warp_instructions) +
-                                     " warp instructions");
-    else if (settings_.seconds > 0 && std::chrono::steady_clock::now() >= deadline_)
-        end(LaunchStatus::limit,
-            "kernel '" + kernel_ +
-                "' reached its time limit; raise --time-limit if it is not stuck");
 }
 
 Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
@@ -415,7 +317,7 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
             if (!one && ++cta.next_warp == cta.warp_count) cta.next_warp = 0;
             if (!w.live) continue;
             const uint64_t before = w.issued + w.guard_false;
-            if (!run_warp(slot, w)) continue;
+            if (!run_warp(slot, w, worker)) continue;
             progress = true;
             agents.turn();
             const uint64_t done = w.issued + w.guard_false - before;
@@ -425,6 +327,7 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
                 check_limits();
             }
             if (launch_.stop.load(std::memory_order_relaxed)) return Outcome::stopped;
+            if (worker.refused) return Outcome::expired;
         }
         if (cta.live_threads == 0) {
             agents.finish(cta);
@@ -449,18 +352,22 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
 }
 
 // Runs one runnable path of the warp; false when it has none.
-bool Engine::run_warp(CtaSlot& slot, Warp& w) {
+bool Engine::run_warp(CtaSlot& slot, Warp& w, Worker& worker) {
     uint32_t chosen = w.paths_used;
     // A path that waits for a load keeps the warp, as on the chip (see paths::preempt).
     if (w.in_flight)
         for (uint32_t k = 0; k < w.paths_used; ++k)
             if (w.paths[k].state == PathState::in_flight) return false;
+    const auto may_spin = [&](const Path& p) { return p.spins >= 2 && p.edge && !w.in_flight; };
     for (uint32_t k = 0; k < w.paths_used; ++k) {
         const uint32_t i = (w.current + k) % w.paths_used;
-        if (w.paths[i].state == PathState::runnable) {
+        if (w.paths[i].state != PathState::runnable) continue;
+        // Paths that leave each other the warp at every YIELD may never have a turn of their own.
+        if (may_spin(w.paths[i])) {
             chosen = i;
             break;
         }
+        if (chosen == w.paths_used) chosen = i;
     }
     if (chosen == w.paths_used) return false;
     w.current = static_cast<uint8_t>(chosen);
@@ -469,48 +376,49 @@ bool Engine::run_warp(CtaSlot& slot, Warp& w) {
     const Path& path = w.path();
     if (path.answer == WaitAnswer::timed_out) {
         w.quantum_end = w.issued;  // stop at the next back edge: it may be a spin
-        run_path(w);
-    } else if (path.spins >= 2 && path.edge && path.pc == path.head && !w.in_flight) {
-        watch_spin(slot, w);
+        run_path(w, worker);
+    } else if (may_spin(path)) {
+        watch_spin(slot, w, worker);
     } else {
         // A loop that waits for a load in every iteration is a spin all the same.
         if (w.stop != Stop::pending) w.quantum_end = w.issued + path_quantum_;
-        run_path(w);
+        run_path(w, worker);
     }
     // The next turn is another path's.
     if (w.stop == Stop::yielded && w.paths_used > 1) {
-        if (w.path().edge || slot.gives_way) paths::preempt(w);
+        if ((w.path().edge && !w.path().yielded) || slot.gives_way) paths::preempt(w);
         w.current = static_cast<uint8_t>((w.current + 1) % w.paths_used);
     }
     return true;
 }
 
-void Engine::run_path(Warp& w) {
-    w.stop = Stop::none;
-    if (settings_.checked)
-        level_.run_checked(w, w.path().pc, launch_.code->register_sets(), launch_.code->ops());
-    else
-        level_.run(w, w.path().pc);
-}
-
 // A path that ended quantum after quantum on one back edge: watch it go round once.
-void Engine::watch_spin(CtaSlot& slot, Warp& w) {
+void Engine::watch_spin(CtaSlot& slot, Warp& w, Worker& worker) {
     thread_local SpinSnapshot snapshot;
     thread_local Watch watch;
     const Op* edge = w.path().edge;
-    snapshot.take(w, launch_.rows);
+    w.path().spins = 0;  // whatever comes: the others have their turn before the next look
     watch.used = 0;
     watch.overflow = false;
     w.watch = &watch;
     const uint64_t end = w.issued + path_quantum;
-    do {
-        w.quantum_end = w.issued;  // stop at the next back edge
-        run_path(w);
-    } while (w.stop == Stop::yielded && w.path().edge && w.path().edge != edge && w.issued < end &&
-             !watch.overflow);
+    const auto go_round = [&] {
+        do {
+            w.quantum_end = w.issued;  // stop at the next back edge
+            run_path(w, worker);
+        } while (w.stop == Stop::yielded && w.path().edge && w.path().edge != edge &&
+                 w.issued < end && !watch.overflow);
+    };
+    // Others may have let it run on since its quantum ended there.
+    if (w.path().pc != w.path().head) go_round();
+    if (w.path().edge == edge && !watch.overflow) {
+        snapshot.take(w, launch_.rows);
+        watch.used = 0;
+        go_round();
+    }
     w.watch = nullptr;
-    if (w.stop != Stop::yielded) return;
     Path& p = w.path();
+    if (w.stop != Stop::yielded) return;
     if (p.edge == edge && !watch.overflow && snapshot.same(w, launch_.rows)) {
         p.state = PathState::parked;
         p.watch = static_cast<uint32_t>(slot.watches.size());
@@ -563,6 +471,20 @@ bool Engine::wake_parked(CtaSlot& slot) {
     }
     if (all) slot.watches.clear();
     return any;
+}
+
+// Ends the launch from where no exception may leave. No reason given: the memory is used up.
+void Engine::fail(LaunchStatus status, const char* why) noexcept {
+    const std::lock_guard guard(fault_mutex_);
+    if (!launch_.stop.exchange(true)) {
+        result_.status = status;
+        try {
+            if (why) result_.message = "kernel '" + kernel_ + "': " + why;
+        } catch (const std::bad_alloc&) {
+            why = nullptr;
+        }
+        if (!why) result_.message.swap(out_of_memory_);
+    }
 }
 
 void Engine::end(LaunchStatus status, std::string message) {

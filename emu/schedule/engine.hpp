@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,10 +16,12 @@
 #include "emu/isa/level.hpp"
 #include "emu/machine/cta.hpp"
 #include "emu/machine/services.hpp"
+#include "emu/machine/state_fill.hpp"
 #include "emu/program/code_image.hpp"
 #include "emu/schedule/chain.hpp"
 #include "emu/schedule/chooser.hpp"
 #include "emu/schedule/watch.hpp"
+#include "emu/schedule/workers.hpp"
 
 namespace sassemu {
 
@@ -38,6 +39,24 @@ struct UniformState {
     uint32_t predicates[8];
 };
 
+// Zeroed memory of the host, which backs only what is touched.
+class Arena {
+  public:
+    Arena() = default;
+    Arena(const Arena&) = delete;
+    Arena& operator=(const Arena&) = delete;
+    ~Arena() { release(); }
+    // New zeros in place of what was there; false: the host has no so many bytes.
+    bool renew(uint64_t bytes);
+    void release();
+    std::byte* get() const { return at_; }
+    uint64_t bytes() const { return bytes_; }
+
+  private:
+    std::byte* at_ = nullptr;
+    uint64_t bytes_ = 0;
+};
+
 // What the engine keeps per CTA beside the machine state. The slot of rank 0 stands for its cluster
 // in the queues and owns the slots of the other ranks.
 struct alignas(64) CtaSlot {
@@ -47,9 +66,9 @@ struct alignas(64) CtaSlot {
     std::vector<std::unique_ptr<CtaSlot>> others;    // ranks 1, 2, ...
     async::Agents agents;                            // of the cluster
     std::unique_ptr<async::CtaTensorMemory> tensor;  // of the CTA; null until something uses it
-    std::unique_ptr<std::byte, void (*)(void*)> arena{nullptr, std::free};
-    uint64_t arena_bytes = 0;
-    std::vector<Watch> watches;  // of parked paths
+    Arena arena;
+    uint32_t local_bytes = 0, local_warps = 0;  // what of local memory is laid out in the arena
+    std::vector<Watch> watches;                 // of parked paths
     std::vector<InFlight> in_flight;
     std::vector<UniformState> preempted;  // entry i is free or Path::saved - 1 of one path
     std::vector<uint32_t> preempted_free;
@@ -60,11 +79,7 @@ struct alignas(64) CtaSlot {
 
 // The slot of any CTA.
 inline CtaSlot& slot_of(Cta& cta) { return reinterpret_cast<CtaSlot&>(cta); }
-inline async::CtaTensorMemory& tensor_of(Cta& cta) {
-    auto& tensor = slot_of(cta).tensor;
-    if (!tensor) tensor = std::make_unique<async::CtaTensorMemory>();
-    return *tensor;
-}
+async::CtaTensorMemory& tensor_of(Cta& cta);
 inline async::Agents& agents_of(const Cta& cta) { return slot_of(*cta.cluster->cta[0]).agents; }
 
 // Memory of finished CTAs, for the next ones; kept by the Gpu between launches.
@@ -84,12 +99,14 @@ class Engine : public PortHost {
         uint64_t max_warp_instructions = 0;
         double seconds = 0;
         const std::atomic<bool>* interrupted = nullptr;
+        const StateFill* fill = nullptr;
         Hooks* hooks = nullptr;  // plugins; null: none
         Chain::Link* link =
             nullptr;  // of the chain that the launch belongs to, if it may overlap others
     };
     Engine(Launch& launch, const LevelTable& level, Chooser& chooser, ServiceCalls& calls,
-           SlotCache& cache, Settings settings, std::string kernel, const Op* entry);
+           SlotCache& cache, Workers& workers, Settings settings, std::string kernel,
+           const Op* entry);
     LaunchResult run();
 
     // The part that handlers reach through Services.
@@ -114,6 +131,7 @@ class Engine : public PortHost {
     // Performs every held access of the warp now (same-address order, barriers, exits).
     void drain(Warp& w);
     const Chain::Link* link() const { return settings_.link; }
+    const StateFill& fill() const { return *settings_.fill; }
     // A path has stopped at griddepcontrol.
     void hold_for_chain() { held_.fetch_add(1, std::memory_order_relaxed); }
     bool checked() const { return settings_.checked; }
@@ -129,24 +147,32 @@ class Engine : public PortHost {
     struct Worker {
         uint64_t ctas = 0, warp_instructions = 0, thread_instructions = 0, guard_false = 0;
         uint64_t unreported = 0;  // issued, not in Launch::issued yet
+        uint64_t granted = 0;     // of the limit of instructions, not used yet
+        bool refused = false;     // it has no more to give
         Range claimed;            // what it begins next
     };
 
-    void work();
+    void work() noexcept;
+    void work(Worker& worker);
     Outcome run_ctas(CtaSlot& slot, Worker& worker);
     CtaSlot* next(std::unique_lock<std::mutex>& lock, Worker& worker);
     bool unclaimed() const { return next_cta_ < total_ || !returned_.empty(); }
     Range claim();
     CtaSlot* admit(Worker& worker);
     void retire(CtaSlot& slot);
-    void prepare(CtaSlot& slot);
-    void prepare_cta(CtaSlot& slot, uint32_t rank);
+    bool prepare(CtaSlot& slot);
+    bool prepare_cta(CtaSlot& slot, uint32_t rank);
     Outcome run_cluster(CtaSlot& slot, Worker& worker);
     Outcome run_slice(CtaSlot& slot, Worker& worker);
     void report(Worker& worker);
-    bool run_warp(CtaSlot& slot, Warp& w);
-    void run_path(Warp& w);
-    void watch_spin(CtaSlot& slot, Warp& w);
+    bool run_warp(CtaSlot& slot, Warp& w, Worker& worker);
+    void run_path(Warp& w, Worker& worker);
+    bool grant(Worker& worker, uint64_t count);
+    void run_freely(Warp& w);
+    void run_counted(Warp& w, Worker& worker);
+    void end_at_limit();
+    void fail(LaunchStatus status, const char* why) noexcept;
+    void watch_spin(CtaSlot& slot, Warp& w, Worker& worker);
     bool wake_parked(CtaSlot& slot);
     bool wake_cluster(CtaSlot& slot);
     bool time_out_waits(CtaSlot& slot);
@@ -163,6 +189,7 @@ class Engine : public PortHost {
     Chooser& chooser_;
     ServiceCalls& calls_;
     SlotCache& cache_;
+    Workers& pool_;
     Settings settings_;
     std::string kernel_;
     const Op* entry_;
@@ -182,6 +209,9 @@ class Engine : public PortHost {
     uint64_t epoch_ = 0;             // slices ended
     Worker sum_;                     // of the workers that have left
     std::chrono::steady_clock::time_point started_, deadline_;
+    uint64_t turn_most_ = 0;            // warp instructions that a turn may take, with a limit
+    std::atomic<uint64_t> granted_{0};  // of that limit
+    std::string out_of_memory_;         // said when there is no memory to say it
     std::mutex fault_mutex_;
     LaunchResult result_;
     static thread_local Cta* stepping_;  // the CTA whose accesses the model may complete now

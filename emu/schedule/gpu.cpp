@@ -2,8 +2,11 @@
 // class Gpu: memory, modules and launches of one emulated device.
 #include "emu/gpu.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <thread>
 
@@ -25,6 +28,32 @@ namespace {
 constexpr uint64_t code_window = uint64_t{0x7a} << 40;  // code addresses; never data
 constexpr uint64_t code_stride = uint64_t{1} << 32;     // per module
 
+// The largest shared memory of a CTA: bits 31..24 of its addresses name a CTA of the cluster.
+constexpr uint64_t most_shared = (1 << 24) - 1024;
+
+// Large ranges are given back to the host, which has zeros for whoever touches them again.
+void fill_zeros(std::byte* at, uint64_t bytes) {
+    constexpr uint64_t page = 4096, large = 1 << 20;
+    const auto begin = reinterpret_cast<uintptr_t>(at), end = begin + bytes;
+    const uintptr_t first = (begin + page - 1) / page * page, last = end / page * page;
+    if (bytes < large || madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED)) {
+        std::memset(at, 0, bytes);
+        return;
+    }
+    std::memset(at, 0, first - begin);
+    std::memset(reinterpret_cast<void*>(last), 0, end - last);
+}
+
+// Set-up that runs out of memory is an error, no exception.
+template <class F>
+auto within_memory(const std::string& where, F&& set_up) -> decltype(set_up()) {
+    try {
+        return set_up();
+    } catch (const std::bad_alloc&) {
+        return Error{ErrorCode::system, where, "the host has no memory left", ""};
+    }
+}
+
 std::span<const std::byte> as_bytes(const std::vector<uint8_t>& v) {
     return {reinterpret_cast<const std::byte*>(v.data()), v.size()};
 }
@@ -43,8 +72,8 @@ struct LoadedModule {
 
 class GpuImpl final : public Gpu {
   public:
-    GpuImpl(GpuOptions options, std::shared_ptr<Hooks> hooks)
-        : options_(std::move(options)), hooks_(std::move(hooks)) {}
+    GpuImpl(GpuOptions options, std::shared_ptr<Hooks> hooks, const StateFill& fill)
+        : options_(std::move(options)), fill_(fill), hooks_(std::move(hooks)) {}
 
     Result<void> start() {
         auto level = choose_level(options_.reference ? HostLevel::v2 : options_.level);
@@ -92,12 +121,18 @@ class GpuImpl final : public Gpu {
     Result<void> fill(uint64_t address, uint64_t bytes, uint8_t value) override {
         auto at = range(address, bytes, "fill");
         if (!at) return at.error();
-        std::memset(*at, value, bytes);
+        if (value)
+            std::memset(*at, value, bytes);
+        else
+            fill_zeros(*at, bytes);
         if (hooks_) hooks_->host_access(address, bytes, true);
         return {};
     }
 
-    Result<ModuleId> load(std::shared_ptr<const Module> module) override;
+    Result<ModuleId> load(std::shared_ptr<const Module> module) override {
+        const std::string& name = module->file_name();
+        return within_memory(name, [&] { return place(module); });
+    }
     Result<Symbol> symbol(ModuleId id, std::string_view name) override;
     Result<uint64_t> create_texture(const TextureDesc& desc) override {
         return textures_.add(desc, false);
@@ -107,6 +142,10 @@ class GpuImpl final : public Gpu {
     }
     Result<LaunchResult> launch(const LaunchRequest& request) override {
         return launch(request, nullptr);
+    }
+    Result<LaunchResult> launch(const LaunchRequest& request, Chain::Link* link) {
+        return within_memory("launch of '" + request.kernel + "'",
+                             [&] { return run(request, link); });
     }
     std::vector<Result<LaunchResult>> launch_chain(
         std::span<const LaunchRequest> requests) override;
@@ -132,12 +171,14 @@ class GpuImpl final : public Gpu {
             hooks_->allocated(*at, bytes, options.name, options.flags & Extent::read_only);
         return at;
     }
-    Result<LaunchResult> launch(const LaunchRequest& request, Chain::Link* link);
+    Result<ModuleId> place(std::shared_ptr<const Module> module);
+    Result<LaunchResult> run(const LaunchRequest& request, Chain::Link* link);
     Result<void> check(const LaunchRequest&, const Kernel&) const;
     CodeImage& code(LoadedModule& m);
     Result<uint64_t> workspace();
 
     GpuOptions options_;
+    const StateFill fill_;
     const LevelTable* level_ = nullptr;
     AddressSpace space_;
     TextureTable textures_;
@@ -147,11 +188,13 @@ class GpuImpl final : public Gpu {
     std::unique_ptr<Chooser> chooser_;
     std::vector<std::unique_ptr<LoadedModule>> modules_;
     SlotCache cache_;
+    Workers workers_;
     std::atomic<bool> interrupted_{false};
-    uint64_t launches_ = 0, heap_ = 0, workspace_ = 0;
+    uint64_t launches_ = 0, workspace_ = 0;
+    bool heap_ = false;
 };
 
-Result<ModuleId> GpuImpl::load(std::shared_ptr<const Module> module) {
+Result<ModuleId> GpuImpl::place(std::shared_ptr<const Module> module) {
     auto m = std::make_unique<LoadedModule>();
     m->module = module;
     m->code_base = code_window + modules_.size() * code_stride;
@@ -194,10 +237,12 @@ Result<ModuleId> GpuImpl::load(std::shared_ptr<const Module> module) {
         if (auto done = write(*at, as_bytes(bank.bytes)); !done) return done.error();
     }
     if (heap && !heap_ && options_.heap_bytes) {
-        auto at = reserve(options_.heap_bytes, {0, 0, "device heap"});
+        const uint64_t bytes = (options_.heap_bytes + 15) / 16 * 16;
+        auto at = reserve(bytes, {0, heap_extent, "device heap"});
         if (!at) return at.error();
-        heap_ = *at;
-        calls_.set_heap(heap_, options_.heap_bytes);
+        if (auto begun = calls_.heap().begin(space_.find(*at), bytes, fill_); !begun)
+            return begun.error();
+        heap_ = true;
     }
     modules_.push_back(std::move(m));
     return static_cast<ModuleId>(modules_.size() - 1);
@@ -322,8 +367,13 @@ Result<void> GpuImpl::check(const LaunchRequest& r, const Kernel& k) const {
         return bad("grid", "is not a multiple of the cluster " + shape + " in every dimension");
     if (cluster.count() > 1 && modules_[r.module]->module->arch().sm < 90)
         return bad("cluster", "clusters exist from sm_90 on");
-    if (uint64_t{k.shared_static} + r.dynamic_shared > d.shared_per_cta + k.shared_reserved)
-        return bad("dynamicShared", std::to_string(uint64_t{k.shared_static} + r.dynamic_shared) +
+    const uint64_t shared = uint64_t{k.shared_static} + r.dynamic_shared;
+    if (shared > most_shared)
+        return bad("dynamicShared",
+                   std::to_string(shared) + " bytes of shared memory: addresses have 24 bits",
+                   "at most " + std::to_string(most_shared) + " bytes, whatever the device offers");
+    if (shared > uint64_t{d.shared_per_cta} + k.shared_reserved)
+        return bad("dynamicShared", std::to_string(shared) +
                                         " bytes of shared memory exceed the device's " +
                                         std::to_string(d.shared_per_cta) + " per CTA");
     if (r.params.size() != k.param_size)
@@ -364,7 +414,12 @@ std::vector<Result<LaunchResult>> GpuImpl::launch_chain(std::span<const LaunchRe
     });
     interrupted_ = false;  // it was for all of them
     std::vector<Result<LaunchResult>> results;
-    for (auto& result : of) {
+    for (size_t i = 0; i < of.size(); ++i) {
+        auto& result = of[i];
+        if (!result && chain.refused(i))
+            results.push_back(Error{ErrorCode::system, "launch of '" + requests[i].kernel + "'",
+                                    "the host has no thread for a launch that may overlap another",
+                                    "--agents eager needs none"});
         if (!result) break;
         results.push_back(std::move(*result));
         if (!ended_well(results.back())) break;
@@ -451,7 +506,7 @@ Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out)
     return {};
 }
 
-Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request, Chain::Link* link) {
+Result<LaunchResult> GpuImpl::run(const LaunchRequest& request, Chain::Link* link) {
     PreparedLaunch prepared;
     if (auto ready = prepare(request, prepared); !ready) return ready.error();
     Launch& launch = prepared.launch;
@@ -471,14 +526,15 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request, Chain::Link* 
     Engine::Settings settings;
     // CTAs of a cluster are resident together.
     const auto per_cluster = static_cast<uint32_t>(launch.cluster.count());
-    settings.resident_limit = std::max(1u, per_sm * d.sms / per_cluster);
+    settings.resident_limit = static_cast<uint32_t>(
+        std::clamp<uint64_t>(uint64_t{per_sm} * d.sms / per_cluster, 1, UINT32_MAX / 2));
     if (request.cooperative && request.grid.count() / per_cluster > settings.resident_limit)
         return Error{ErrorCode::input, "launch of '" + request.kernel + "': grid",
                      std::to_string(request.grid.count()) +
                          " CTAs of a cooperative launch must be "
                          "resident together, the device '" +
                          d.name + "' holds " +
-                         std::to_string(settings.resident_limit * per_cluster),
+                         std::to_string(uint64_t{settings.resident_limit} * per_cluster),
                      "use a smaller grid or a larger device profile"};
     settings.agents = options_.agents;
     // One worker where a seed chooses, so that it says which run it is.
@@ -491,11 +547,12 @@ Result<LaunchResult> GpuImpl::launch(const LaunchRequest& request, Chain::Link* 
     settings.max_warp_instructions = request.limits.max_warp_instructions;
     settings.seconds = request.limits.seconds;
     settings.interrupted = &interrupted_;
+    settings.fill = &fill_;
     settings.link = link;
     for (auto& slot : cache_)
-        if (slot->arena_bytes > (64u << 20)) slot->arena.reset(), slot->arena_bytes = 0;
+        if (slot->arena.bytes() > (64u << 20)) slot->arena.release();
 
-    Engine engine(launch, *level_, *chooser_, calls_, cache_, settings, request.kernel,
+    Engine engine(launch, *level_, *chooser_, calls_, cache_, workers_, settings, request.kernel,
                   prepared.entry);
     if (hooks_)
         hooks_->launch_begin(launch, k, request.params, modules_[request.module]->bank3,
@@ -524,10 +581,13 @@ Result<std::unique_ptr<PreparedLaunch>> prepare_launch(Gpu& gpu, const LaunchReq
     return out;
 }
 
-Result<std::unique_ptr<Gpu>> create_gpu(GpuOptions options, std::shared_ptr<Hooks> hooks) {
-    auto gpu = std::make_unique<GpuImpl>(std::move(options), std::move(hooks));
-    if (auto ok = gpu->start(); !ok) return ok.error();
-    return std::unique_ptr<Gpu>(std::move(gpu));
+Result<std::unique_ptr<Gpu>> create_gpu(GpuOptions options, std::shared_ptr<Hooks> hooks,
+                                        const StateFill& fill) {
+    return within_memory("the emulated GPU", [&]() -> Result<std::unique_ptr<Gpu>> {
+        auto gpu = std::make_unique<GpuImpl>(std::move(options), std::move(hooks), fill);
+        if (auto ok = gpu->start(); !ok) return ok.error();
+        return std::unique_ptr<Gpu>(std::move(gpu));
+    });
 }
 
 }  // namespace sassemu

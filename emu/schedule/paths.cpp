@@ -129,6 +129,14 @@ uint32_t same_mask(const uint32_t want[32], uint32_t todo) {
     return group;
 }
 
+// The path leaves its turn at `edge`, perhaps `again`, and goes on at `target`.
+void end_turn(Path& p, const Op* target, const Op* edge, bool again) {
+    p.pc = target;
+    p.spins = again ? static_cast<uint16_t>(std::min(p.spins + 1, 0xffff)) : uint16_t{0};
+    p.edge = edge;
+    p.head = target;
+}
+
 void cancel_watch(Warp& w) {
     if (w.watch) w.watch->overflow = true;
 }
@@ -206,6 +214,9 @@ bool next_path(Warp& w) {
 }  // namespace
 
 const Op* run_other_path(Warp& w) {
+    // A watched path that did not have to wait after all goes on.
+    if (w.watch && w.path().state == PathState::runnable && w.path().lanes == w.active)
+        return w.path().pc;
     cancel_watch(w);
     if (next_path(w)) return w.path().pc;
     w.stop = Stop::blocked;
@@ -298,10 +309,7 @@ const Op* jump(Warp& w, const Op* op, uint32_t lanes, const uint64_t address[32]
 
 const Op* yield(Warp& w, const Op* target, const Op* edge) {
     Path& p = w.path();
-    p.pc = target;
-    p.spins = p.edge == edge ? static_cast<uint16_t>(std::min(p.spins + 1, 0xffff)) : uint16_t{0};
-    p.edge = edge;
-    p.head = target;
+    end_turn(p, target, edge, p.edge == edge);
     w.stop = Stop::yielded;
     return nullptr;
 }
@@ -309,7 +317,7 @@ const Op* yield(Warp& w, const Op* target, const Op* edge) {
 const Op* give_way(Warp& w, const Op* op) {
     Path& p = w.path();
     if (in_collective(w)) return leaves_collective(w, op, p.lanes);
-    const uint8_t from = w.current;
+    if (w.watch) return op + 1;
     const bool again = p.yield == op;
     p.pc = op + 1;
     p.yielded = true;
@@ -320,7 +328,6 @@ const Op* give_way(Warp& w, const Op* op) {
     // lane.
     if (again) recheck(w);
     next_path(w);
-    if (w.current != from) cancel_watch(w);
     return w.path().pc;
 }
 
@@ -433,12 +440,12 @@ const Op* sleep(Warp& w, const Op* op, uint32_t lanes, uint64_t ns) {
     (void)lanes;
     w.cta->virtual_time += ns;
     Path& p = w.path();
-    p.pc = op + 1;
-    if (w.watch) return op + 1;
-    w.stop = Stop::yielded;
-    p.edge = nullptr;
+    if (w.watch && p.edge != op) return op + 1;
+    // A loop that sleeps ends its turns here, not at its back edge: it may be a spin all the same.
+    end_turn(p, op + 1, op, p.edge && p.edge->fn[0] == op->fn[0]);
     p.yielded = true;
-    recheck(w);
+    w.stop = Stop::yielded;
+    if (!w.watch) recheck(w);
     return nullptr;
 }
 

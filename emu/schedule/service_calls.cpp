@@ -152,6 +152,12 @@ int format_into(Warp& w, uint32_t lane, const std::string& format, uint64_t argu
     return count;
 }
 
+// What the warp has loaded is there: the arguments, and the last of what free() takes back.
+void begin_call(Warp& w) {
+    ++w.effects;
+    if (w.in_flight) engine(w).drain(w);
+}
+
 const Op* give_back(Warp& w, const Op* op, uint32_t lanes) {
     uint64_t to[32] = {};
     for (uint32_t lane = 0; lane < 32; ++lane)
@@ -164,7 +170,7 @@ const Op* bad_memory(Warp& w, const Op* op, uint32_t lane, const char* what, uin
 }
 
 const Op* call_vprintf(const Op* op, Warp& w, uint32_t lanes) {
-    ++w.effects;
+    begin_call(w);
     std::string format, text;
     for (uint32_t lane = 0; lane < 32; ++lane) {
         if (!(lanes >> lane & 1)) continue;
@@ -183,10 +189,10 @@ const Op* call_vprintf(const Op* op, Warp& w, uint32_t lanes) {
 }
 
 const Op* call_malloc(const Op* op, Warp& w, uint32_t lanes) {
-    ++w.effects;
+    begin_call(w);
     for (uint32_t lane = 0; lane < 32; ++lane) {
         if (!(lanes >> lane & 1)) continue;
-        const uint64_t at = engine(w).calls().allocate(argument64(w, 4, lane));
+        const uint64_t at = engine(w).calls().heap().allocate(argument64(w, 4, lane));
         w.row(register_row(4))[lane] = static_cast<uint32_t>(at);
         w.row(register_row(5))[lane] = static_cast<uint32_t>(at >> 32);
     }
@@ -194,18 +200,21 @@ const Op* call_malloc(const Op* op, Warp& w, uint32_t lanes) {
 }
 
 const Op* call_free(const Op* op, Warp& w, uint32_t lanes) {
-    ++w.effects;
+    begin_call(w);
     for (uint32_t lane = 0; lane < 32; ++lane) {
         if (!(lanes >> lane & 1)) continue;
         const uint64_t at = argument64(w, 4, lane);
-        if (!engine(w).calls().release(at))
-            return engine(w).fault(w, op, 1u << lane, FaultKind::other,
-                                   "free() of an address that malloc() did not return", true, at);
+        if (!engine(w).calls().heap().release(at))
+            return engine(w).fault(
+                w, op, 1u << lane, FaultKind::other,
+                "free() of an address that malloc() has not given out, or that was freed", true,
+                at);
     }
     return give_back(w, op, lanes);
 }
 
 const Op* call_assertfail(const Op* op, Warp& w, uint32_t lanes) {
+    begin_call(w);
     const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
     std::string message = "?", file = "?", function = "?";
     read_string(w, lane, argument64(w, 4, lane), message);
@@ -224,50 +233,6 @@ const std::vector<Service>& ServiceCalls::table() {
                                                {"free", call_free},
                                                {"__assertfail", call_assertfail}};
     return services;
-}
-
-void ServiceCalls::set_heap(uint64_t base, uint64_t bytes) {
-    free_.clear();
-    used_.clear();
-    if (bytes) free_[base] = bytes;
-}
-
-uint64_t ServiceCalls::allocate(uint64_t bytes) {
-    const std::lock_guard guard(mutex_);
-    if (bytes == 0 || bytes > (uint64_t{1} << 40)) return 0;
-    const uint64_t size = (bytes + 15) / 16 * 16;
-    for (auto it = free_.begin(); it != free_.end(); ++it) {
-        if (it->second < size) continue;
-        const uint64_t at = it->first, left = it->second - size;
-        free_.erase(it);
-        if (left) free_[at + size] = left;
-        used_[at] = size;
-        return at;
-    }
-    return 0;
-}
-
-bool ServiceCalls::release(uint64_t address) {
-    if (address == 0) return true;
-    const std::lock_guard guard(mutex_);
-    const auto it = used_.find(address);
-    if (it == used_.end()) return false;
-    uint64_t at = it->first, size = it->second;
-    used_.erase(it);
-    auto next = free_.lower_bound(at);
-    if (next != free_.end() && next->first == at + size) {
-        size += next->second;
-        next = free_.erase(next);
-    }
-    if (next != free_.begin()) {
-        auto before = std::prev(next);
-        if (before->first + before->second == at) {
-            before->second += size;
-            return true;
-        }
-    }
-    free_[at] = size;
-    return true;
 }
 
 void ServiceCalls::print(uint64_t cta, std::string text) {

@@ -10,16 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "emu/memory/device_heap.hpp"
 #include "emu/program/code_image.hpp"
 
 namespace sassemu {
 
 class ServiceCalls {
   public:
-    // The device heap: [base, base + bytes) of global memory.
-    void set_heap(uint64_t base, uint64_t bytes);
-    uint64_t allocate(uint64_t bytes);  // 0: no room
-    bool release(uint64_t address);     // false: not an allocation; 0 is fine
+    DeviceHeap& heap() { return heap_; }
 
     void print(uint64_t cta, std::string text);
     // Hands everything printed to `sink`, ordered by CTA and then by time.
@@ -29,9 +27,8 @@ class ServiceCalls {
     static const std::vector<Service>& table();
 
   private:
+    DeviceHeap heap_;
     std::mutex mutex_;
-    std::map<uint64_t, uint64_t> free_;  // start -> bytes
-    std::map<uint64_t, uint64_t> used_;
     std::map<uint64_t, std::string> output_;
 };
 

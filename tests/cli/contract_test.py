@@ -68,6 +68,47 @@ class Contract(unittest.TestCase):
         self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
         return result.stderr
 
+    def resident(self, *args):
+        """Bytes that the program had resident at most."""
+        child = subprocess.Popen([PROGRAM, *args], stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(child.returncode, 0)
+        return usage.ru_maxrss * 1024
+
+    def test_zeros_cost_what_is_touched(self):
+        def change(plan):
+            plan["buffers"]["large"] = {"bytes": 64 << 30}
+            plan["buffers"]["filled"] = {"bytes": 64 << 30, "fill": "0x00"}
+
+        small = self.resident("run", *one("vecadd"), "--threads", "1")
+        large = self.resident("run", self.plan("vecadd", change), "--threads", "1")
+        self.assertLess(large - small, 40 << 20)  # the page table of 128 GB
+
+    def test_fill(self):
+        for bad in ("x", "0x1", "random:"):
+            self.assertIn("--fill", self.check_one_line(2, "run", *one("vecadd"), "--fill", bad))
+        self.check(0, "run", *one("vecadd"), "--fill", "random:3")
+
+    def test_threads_are_as_many_as_were_asked_for(self):
+        result = self.check(0, "run", *one("sgemm"), "--threads", "4", "--stats")
+        self.assertEqual(json.loads(result.stdout.splitlines()[-1])["threads"], 4)
+
+    def test_the_limit_of_instructions_is_exact(self):
+        result = self.check(4, "run", *one("sgemm"), "--max-instructions", "777", "--stats")
+        self.assertEqual(json.loads(result.stdout.splitlines()[-1])["warp_instructions"], 777)
+
+    def test_a_short_machine_gives_no_signal(self):
+        """Whatever the address space: an end of the run's own, and a line."""
+        for kilobytes in range(60_000, 700_000, 64_000):
+            command = 'ulimit -v %d; exec "$0" run "$@" --threads 4' % kilobytes
+            result = subprocess.run(["bash", "-c", command, PROGRAM, *one("sgemm")],
+                                    capture_output=True, text=True, timeout=120)
+            if "error while loading shared libraries" in result.stderr:
+                continue
+            self.assertIn(result.returncode, (0, 2, 4), (kilobytes, result.stdout, result.stderr))
+            self.assertTrue(result.stdout or result.stderr)
+
     def test_usage(self):
         self.check(0, "--help")
         self.check(0, "run", "--help")

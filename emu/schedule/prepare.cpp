@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a CTA begins with. Its memory is that of a CTA before it, and what that one left must not
+// show: registers and shared memory are cleared, local memory where something was written.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "emu/machine/local_memory.hpp"
+#include "emu/plugin/hooks.hpp"
+#include "emu/schedule/engine.hpp"
+
+namespace sassemu {
+
+namespace {
+
+// The local memory of a warp becomes what nobody has written. `known`: it is, but for what its
+// LocalWritten says.
+void clear_local(const Warp& w, bool known, uint32_t bytes, const StateFill& fill) {
+    LocalWritten& written = local_written(w);
+    if (!known) {
+        fill.apply(w.local, uint64_t{bytes} * 32);
+    } else {
+        for (uint64_t todo = written.chunks; todo; todo &= todo - 1) {
+            const uint64_t begin = static_cast<uint64_t>(std::countr_zero(todo)) << written.shift;
+            const uint64_t end = std::min<uint64_t>(begin + (1u << written.shift), bytes);
+            fill.apply(w.local + begin * 32, (end - begin) * 32, begin * 8);
+        }
+    }
+    written.chunks = 0;
+    written.shift = LocalWritten::shift_for(bytes);
+}
+
+// Registers and predicates; those that are always 0 or true stay.
+void fill_registers(Warp& w, uint32_t registers, const StateFill& fill) {
+    fill.apply(w.row(register_row(0)), uint64_t{registers} * row_bytes);
+    fill.apply(w.uniform, uniform_zero);
+    for (uint32_t i = 0; i < 16; ++i)
+        if (i % 8 != 7) w.p[i] = fill.word(i);
+}
+
+}  // namespace
+
+bool Arena::renew(uint64_t bytes) {
+    release();
+    void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) return false;
+    at_ = static_cast<std::byte*>(at);
+    bytes_ = bytes;
+    return true;
+}
+
+void Arena::release() {
+    if (at_) munmap(at_, bytes_);
+    at_ = nullptr;
+    bytes_ = 0;
+}
+
+async::CtaTensorMemory& tensor_of(Cta& cta) {
+    auto& tensor = slot_of(cta).tensor;
+    if (!tensor) tensor = std::make_unique<async::CtaTensorMemory>(engine(cta).fill());
+    return *tensor;
+}
+
+bool Engine::prepare(CtaSlot& slot) {
+    const auto size = static_cast<uint32_t>(launch_.cluster.count());
+    slot.cluster.size = size;
+    slot.cluster.open = false;
+    slot.agents.begin(settings_.agents, chooser_);
+    while (slot.others.size() + 1 > size) slot.others.pop_back();
+    while (slot.others.size() + 1 < size) slot.others.push_back(std::make_unique<CtaSlot>());
+    for (uint32_t r = 0; r < size; ++r) {
+        CtaSlot& member = r ? *slot.others[r - 1] : slot;
+        member.unit = slot.unit;
+        member.cta.cluster = &slot.cluster;
+        slot.cluster.cta[r] = &member.cta;
+        if (!prepare_cta(member, r)) return false;
+    }
+    slot.fresh = false;
+    if (settings_.hooks)
+        for (uint32_t r = 0; r < size; ++r) tell_cta(*slot.cluster.cta[r], true);
+    return true;
+}
+
+bool Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
+    Cta& cta = slot.cta;
+    const uint32_t threads = static_cast<uint32_t>(launch_.block.count());
+    const uint32_t warps = (threads + 31) / 32;
+    const uint64_t rows_bytes = uint64_t{launch_.rows} * row_bytes;
+    const uint64_t shared_bytes = (uint64_t{launch_.shared_bytes} + 127) / 64 * 64;
+    const uint64_t local_stride = sizeof(LocalWritten) + uint64_t{launch_.local_bytes} * 32;
+    const uint64_t bytes =
+        (warps * (sizeof(Warp) + rows_bytes + local_stride) + shared_bytes + 4095) / 4096 * 4096;
+    const StateFill& fill = *settings_.fill;
+    bool untouched = false;
+    if (slot.arena.bytes() < bytes || slot.arena.bytes() > 4 * bytes) {
+        slot.local_warps = 0;
+        if (!slot.arena.renew(bytes)) {
+            end(LaunchStatus::limit,
+                "kernel '" + kernel_ + "': the host has no " + std::to_string(bytes) +
+                    " bytes for the state of a CTA; fewer threads keep fewer "
+                    "CTAs at a time, a smaller stack limit makes them smaller");
+            return false;
+        }
+        untouched = fill.zeros();
+    }
+    if (slot.local_bytes != launch_.local_bytes) slot.local_warps = 0;
+    if (slot.tensor) slot.tensor->begin();
+    slot.watches.clear();
+    slot.in_flight.clear();
+    slot.preempted.clear();
+    slot.preempted_free.clear();
+    slot.quiet_slices = 0;
+
+    // First the local memory, which stays clear where nobody writes.
+    std::byte* const local = slot.arena.get() + sizeof(LocalWritten);
+    std::byte* at = slot.arena.get() + warps * local_stride;
+    cta.launch = &launch_;
+    const Dim3& per = launch_.cluster;
+    const uint64_t across = launch_.grid.x / per.x, down = launch_.grid.y / per.y;
+    cta.rank = rank;
+    cta.id.x = static_cast<uint32_t>(slot.unit % across) * per.x + rank % per.x;
+    cta.id.y = static_cast<uint32_t>(slot.unit / across % down) * per.y + rank / per.x % per.y;
+    cta.id.z = static_cast<uint32_t>(slot.unit / across / down) * per.z + rank / per.x / per.y;
+    cta.linear =
+        cta.id.x + uint64_t{launch_.grid.x} * (cta.id.y + uint64_t{launch_.grid.y} * cta.id.z);
+    cta.warp_count = warps;
+    cta.threads = cta.live_threads = threads;
+    cta.shared_bytes = launch_.shared_bytes;
+    cta.sm = cta.linear % launch_.device->sms;
+    cta.warps = reinterpret_cast<Warp*>(at);
+    at += warps * sizeof(Warp);
+    cta.shared = at + warps * rows_bytes;
+    std::memset(at, 0, warps * rows_bytes + shared_bytes);
+    if (!fill.zeros()) fill.apply(cta.shared, shared_bytes);
+    cta.last = Extent{};
+    cta.next_warp = 0;
+    cta.barriers_open = 0;
+    cta.triggered = false;
+    cta.sequence = cta.slices = cta.virtual_time = 0;
+    for (auto& b : cta.barrier) b = Barrier{};
+    for (uint32_t i = 0; i < warps; ++i)
+        cta.cluster_arrived[i] = cta.cluster_owed[i] = cta.barrier_result[i] =
+            cta.barrier_expected[i] = 0;
+
+    for (uint32_t i = 0; i < warps; ++i) {
+        Warp& w = cta.warps[i];
+        // Everything but the paths beyond the first and the convergence barriers, which are written
+        // before they are read.
+        w.rows = at + i * rows_bytes;
+        for (int k = 0; k < 8; ++k) w.base[k] = launch_.base[k];
+        w.base[static_cast<int>(Base::rows)] = w.rows;
+        w.base[static_cast<int>(Base::uniform)] = reinterpret_cast<std::byte*>(w.uniform);
+        std::fill(std::begin(w.p), std::end(w.p), 0u);
+        w.p[7] = w.p[15] = ~0u;
+        w.barrier_op = 0;
+        w.exists = low_lanes(std::min(32u, threads - i * 32));
+        w.active = w.live = w.exists;
+        w.issued = w.quantum_end = w.thread_instructions = w.guard_false = w.effects = 0;
+        w.cta = &cta;
+        w.watch = nullptr;
+        w.resume = nullptr;
+        w.ops = launch_.code->ops();
+        w.instructions = instructions_;
+        w.stop = Stop::none;
+        w.index = static_cast<uint8_t>(i);
+        w.paths_used = 1;
+        w.current = 0;
+        w.local = local + i * local_stride;
+        clear_local(w, untouched || i < slot.local_warps, launch_.local_bytes, fill);
+        std::fill(std::begin(w.pending), std::end(w.pending), 0u);
+        w.in_flight = 0;
+        std::memset(w.b, 0, sizeof w.b);
+        std::memset(w.uniform, 0, sizeof w.uniform);
+        if (!fill.zeros()) fill_registers(w, launch_.registers, fill);
+        w.paths[0] = Path{};
+        w.paths[0].pc = entry_;
+        w.paths[0].lanes = w.exists;
+    }
+    slot.local_bytes = launch_.local_bytes;
+    slot.local_warps = warps;
+    return true;
+}
+
+}  // namespace sassemu
