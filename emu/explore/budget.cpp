@@ -4,9 +4,11 @@
 
 #include <pthread.h>
 
+#include "emu/base/limits.hpp"
+
 namespace sassemu::explore {
 
-Budget::Budget(const Limits& limits) : limit_(limits.seconds), cancelled_(limits.cancelled) {
+SearchBudget::SearchBudget(const Limits& limits) : limit_(limits.seconds) {
     pthread_attr_t attributes;
     if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
     void* lowest = nullptr;
@@ -17,16 +19,26 @@ Budget::Budget(const Limits& limits) : limit_(limits.seconds), cancelled_(limits
     pthread_attr_destroy(&attributes);
 }
 
-bool Budget::over_now() const {
+bool SearchBudget::over_now() const {
     if (why_) return true;
-    if (cancelled_ && cancelled_->load(std::memory_order_relaxed))
-        why_ = "interrupted";
-    else if (seconds() > limit_)
-        why_ = "the time limit";
+    switch (process_budget().poll()) {
+        case sassemu::Budget::Stop::time:
+            why_ = "the time limit";
+            break;
+        case sassemu::Budget::Stop::memory:
+            why_ = "the memory limit";
+            break;
+        case sassemu::Budget::Stop::interrupted:
+            why_ = "interrupted";
+            break;
+        case sassemu::Budget::Stop::none:
+            if (seconds() > limit_) why_ = "the time limit";
+            break;
+    }
     return why_;
 }
 
-double Budget::seconds() const {
+double SearchBudget::seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one exploration may use up. What belongs here: time, the user's patience, the stack. What
-// does not: counts of states and executions, which the searches have.
+// What the exploration of one test may use up: its time, what is left of the process's budget
+// (emu/base/limits.hpp), the stack. What does not belong here: counts of states and executions,
+// which the searches have.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 
@@ -12,12 +12,11 @@ namespace sassemu::explore {
 struct Limits {
     double seconds = 60;
     uint64_t executions = 5'000'000;
-    const std::atomic<bool>* cancelled = nullptr;  // set from outside: everything ends soon
 };
 
-class Budget {
+class SearchBudget {
   public:
-    explicit Budget(const Limits& limits);
+    explicit SearchBudget(const Limits& limits);
 
     // Whether it is used up. For every small step: the clock is looked at now and then.
     bool over() const { return why_ || (++ticks_ % 64 == 0 && over_now()); }
@@ -32,7 +31,6 @@ class Budget {
   private:
     const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
     const double limit_;
-    const std::atomic<bool>* const cancelled_;
     const char* lowest_frame_ = nullptr;
     mutable const char* why_ = nullptr;
     mutable uint64_t ticks_ = 0;

@@ -115,8 +115,8 @@ class Parser {
         const size_t colon = word.find(':');
         SASSEMU_ASSIGN(Condition out, colon != word.npos ? reg(word, colon) : memory(word));
         out.at = start;
-        out.leaf = leaves_.try_emplace(out.text, static_cast<uint32_t>(leaves_.size()))
-                       .first->second;
+        out.leaf =
+            leaves_.try_emplace(out.text, static_cast<uint32_t>(leaves_.size())).first->second;
         return out;
     }
 

@@ -26,12 +26,13 @@ constexpr size_t most_pairings = 100'000;
 
 class Search {
   public:
-    Search(const Test& test, const Judge& judge, const Limits& limits, const Sampling& sampling)
+    Search(const Test& test, const Judge& judge, const Limits& limits, const SearchBudget& budget,
+           const Sampling& sampling)
         : test_(test),
           judge_(judge),
           limits_(limits),
           sampling_(sampling),
-          budget_(limits),
+          budget_(budget),
           program_(test),
           machine_(program_, budget_) {
         if (test.condition) names_ = leaves(*test.condition);
@@ -425,7 +426,8 @@ class Search {
             }
         }
         std::vector<size_t> at(pieces.size());
-        while (!stopped()) {
+        for (;;) {
+            if (budget_.over_now()) return incomplete(budget_.why());
             std::vector<uint64_t> values;
             for (const Condition* c : names_) {
                 if (c->kind == Condition::Kind::reg) {
@@ -520,7 +522,7 @@ class Search {
     const Judge& judge_;
     const Limits limits_;
     const Sampling sampling_;
-    const Budget budget_;
+    const SearchBudget& budget_;
     const Program program_;
     const Machine machine_;
     std::vector<const Condition*> names_;
@@ -536,8 +538,9 @@ class Search {
 
 Result<Report> explore(Test& test, const Judge& judge, const Limits& limits,
                        const Sampling& sampling) {
+    const SearchBudget budget(limits);
     for (;;) {
-        auto report = Search(test, judge, limits, sampling).run();
+        auto report = Search(test, judge, limits, budget, sampling).run();
         if (!test.sass || !test.sass->grew()) return report;
         test.sass->grow(test);
     }

@@ -22,8 +22,8 @@ std::optional<plan::Position> place_in_string(std::string_view document, std::st
         } else if (document.substr(at, 2) != "\\u") {
             at += 2, ++done;
         } else {
-            const auto code = std::strtoul(std::string(document.substr(at + 2, 4)).c_str(),
-                                           nullptr, 16);
+            const auto code =
+                std::strtoul(std::string(document.substr(at + 2, 4)).c_str(), nullptr, 16);
             const bool half = code >= 0xd800 && code < 0xe000;  // of a pair that makes four bytes
             at += 6;
             done += code < 0x80 ? 1 : code < 0x800 || half ? 2 : 3;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON from strangers: text -> nlohmann's tree, no deeper than what copies and prints it by recursion
-// can stand; and where in a file a byte of a string's value was written. What belongs here: nothing
-// of what the fields mean.
+// JSON from strangers: text -> nlohmann's tree, no deeper than what copies and prints it by
+// recursion can stand; and where in a file a byte of a string's value was written. What belongs
+// here: nothing of what the fields mean.
 #pragma once
 
 #include <nlohmann/json.hpp>

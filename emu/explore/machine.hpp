@@ -15,7 +15,7 @@ struct SassEffects;
 
 class Machine {
   public:
-    Machine(const Program& program, const Budget& budget)
+    Machine(const Program& program, const SearchBudget& budget)
         : p_(program), test_(program.test), budget_(budget) {}
 
     // Runs until no thread can go on. A thread may come to an instruction with several outcomes
@@ -146,7 +146,7 @@ class Machine {
 
     const Program& p_;
     const Test& test_;
-    const Budget& budget_;
+    const SearchBudget& budget_;
 };
 
 }  // namespace sassemu::explore

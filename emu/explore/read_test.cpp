@@ -96,8 +96,7 @@ class Reader {
         uint64_t bytes = 0;
         for (const Location& l : test_.locations) bytes += l.bytes;
         if (bytes > most_bytes)
-            return field_error("locations", "are of more than " +
-                                                std::to_string(most_bytes >> 20) +
+            return field_error("locations", "are of more than " + std::to_string(most_bytes >> 20) +
                                                 " MiB together");
         return {};
     }

@@ -82,8 +82,8 @@ class Front {
         assembled_ = &*assembled;
         SASSEMU_TRY(kernels_and_locations());
         size_t condition_at = header.text.npos;
-        auto test = read_test(json_.dump(-1, ' ', false, Json::error_handler_t::replace),
-                              &condition_at);
+        auto test =
+            read_test(json_.dump(-1, ' ', false, Json::error_handler_t::replace), &condition_at);
         if (!test) return std::move(test).error().within(path_ + header.place(condition_at));
         test_ = std::move(test).value();
         SASSEMU_TRY(load());

@@ -322,10 +322,15 @@ std::optional<uint64_t> State::slice(uint32_t value, uint64_t first, uint64_t by
             if (!a) return std::nullopt;
             return part(*a != 0);
         }
-        case Value::Kind::select: {  // a ? b : c
+        case Value::Kind::select: {  // a ? b : c, of registers
+            if (v.known) return part(v.result);
             const auto a = slice(v.a, 0, 8, p, depth + 1);
             if (!a) return std::nullopt;
-            return slice(*a ? v.b : v.c, first, bytes, p, depth + 1);
+            const auto chosen = slice(*a ? v.b : v.c, 0, 8, p, depth + 1);
+            if (!chosen) return std::nullopt;
+            v.result = *chosen;
+            v.known = true;
+            return part(v.result);
         }
         case Value::Kind::part: {
             const auto a = slice(v.a, v.constant, v.bytes, p, depth + 1);

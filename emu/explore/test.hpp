@@ -126,6 +126,22 @@ struct Instruction {
     bool exact_family = false;  // needs the `a` variant of the target
 };
 
+// Finds the elements of a list that only grows by a text of theirs: the first that has it.
+class TextIndex {
+  public:
+    template <class List, class Text>
+    uint32_t find(const List& list, std::string_view wanted, Text&& text) {
+        for (; seen_ < list.size(); ++seen_) numbers_.try_emplace(text(list[seen_]), seen_);
+        const auto found = numbers_.find(wanted);
+        return found == numbers_.end() ? seen_ : found->second;
+    }
+    void clear() { *this = {}; }
+
+  private:
+    std::map<std::string, uint32_t, std::less<>> numbers_;
+    uint32_t seen_ = 0;
+};
+
 enum class ThreadKind : uint8_t { thread, host, copy_engine, stream };
 
 struct Thread {
@@ -179,22 +195,6 @@ struct Condition {
     size_t at = 0;                  // of reg and memory: where it begins in the text
     // What it is made of. `a || b || c` is one node: a tree is as deep as its text is nested.
     std::vector<Condition> terms;
-};
-
-// Finds the elements of a list that only grows by a text of theirs: the first that has it.
-class TextIndex {
-  public:
-    template <class List, class Text>
-    uint32_t find(const List& list, std::string_view wanted, Text&& text) {
-        for (; seen_ < list.size(); ++seen_) numbers_.try_emplace(text(list[seen_]), seen_);
-        const auto found = numbers_.find(wanted);
-        return found == numbers_.end() ? seen_ : found->second;
-    }
-    void clear() { *this = {}; }
-
-  private:
-    std::map<std::string, uint32_t, std::less<>> numbers_;
-    uint32_t seen_ = 0;
 };
 
 enum class Verdict : uint8_t { unstated, allowed, forbidden, error, incomplete };
