@@ -231,15 +231,23 @@ TEST(Hostile, TheTimeLimitHoldsUnderEveryModel) {
                        "\",\"cta\":" + std::to_string(t) + ",\"kernel\":\"k\"}";
         std::string text = "// litmus {\"name\":\"t\",\"threads\":[" + threads +
                            "],\"condition\":\"x==9\"}\n.target sm_90\n.kernel k\n.param x 8\n"
-                           "LDC.64 R2, c[0x0][x]\n";
-        for (int i = 0; i < 12; ++i)
-            text += "LDG.E R" + std::to_string(4 + i) + ", [R2.64]\nSTG.E [R2.64], R4\n";
+                           "ULDC.64 UR4, c[0x0][0x208]\nMOV R2, c[0x0][x]\nMOV R3, c[0x0][x+4]\n";
+        for (int i = 0; i < 8; ++i)
+            text += "LDG.E R" + std::to_string(8 + i) +
+                    ", desc[UR4][R2.64]\nSTG.E desc[UR4][R2.64], R8\n";
         return text + "EXIT\n";
     }();
-    const TemporaryFile a(".jsonl", test.dump()), b(".c.jsonl", caches.dump()), c(".sass", sass);
+    // Words that nobody sees, and no end of them.
+    const std::string spin =
+        "// litmus {\"name\":\"t\",\"threads\":[{\"id\":\"P0\",\"kernel\":\"k\"}],"
+        "\"condition\":\"x==9\"}\n.target sm_90\n.kernel k\n.param x 8\nMOV R4, 0x0\n"
+        "L:\nIADD3 R4, R4, 0x1, RZ\nBRA `(L)\nEXIT\n";
+    const TemporaryFile a(".jsonl", test.dump()), b(".c.jsonl", caches.dump()), c(".sass", sass),
+        d(".spin.sass", spin);
     const std::pair<std::string, std::string> runs[] = {
         {a.path, "ptx"},    {a.path, "ptx60"}, {a.path, "ptx75-proxy"}, {a.path, "nvshmem"},
-        {b.path, "caches"}, {c.path, "ptx"},   {c.path, "flat"},        {c.path, "caches"}};
+        {b.path, "caches"}, {c.path, "ptx"},   {c.path, "flat"},        {c.path, "caches"},
+        {d.path, "flat"},   {d.path, "caches"}};
     for (const auto& run : runs)
         for (const uint64_t random : {0, 1'000'000'000}) {
             SuiteOptions options;
