@@ -7,10 +7,12 @@
 #include <sstream>
 
 #include "emu/base/exit_code.hpp"
+#include "emu/base/limits.hpp"
 #include "emu/base/text.hpp"
 #include "emu/cli/commands.hpp"
 #include "emu/cli/options.hpp"
 #include "emu/cli/output.hpp"
+#include "emu/cli/signals.hpp"
 #include "emu/explore/suite.hpp"
 #include "emu/explore/witness.hpp"
 
@@ -88,6 +90,7 @@ void print_text(const Case& c) {
 }
 
 Result<int> litmus(const LitmusCommand& command) {
+    under_way();  // Ctrl-C ends the search; what has been found is printed
     explore::SuiteOptions options;
     const size_t colon = command.model.find(':');
     options.model = command.model.substr(0, colon);
@@ -107,7 +110,13 @@ Result<int> litmus(const LitmusCommand& command) {
         if (c.bad_input)
             std::fprintf(stderr, "sassemu: %s: %s\n", shown(c.where).c_str(),
                          shown(c.report.error).c_str());
-        if (c.name.empty()) return;
+        if (c.report.cut_short) {
+            code = worse(code, exit_with::limit);
+            std::fprintf(stderr, "sassemu: %s: %s: not explored to the end: %s\n",
+                         shown(c.where).c_str(), shown(c.name).c_str(), c.report.bound.c_str());
+        }
+        // A line that could not even be read as a test has been said all about.
+        if (c.name.empty() && c.bad_input) return;
         if (command.json)
             print_json(c);
         else
@@ -122,7 +131,8 @@ Result<int> litmus(const LitmusCommand& command) {
                 print(shown(text, "\n\t"));
         }
     }));
-    return code;
+    const bool interrupted = process_budget().stopped() == Budget::Stop::interrupted;
+    return interrupted ? exit_with::interrupted : code;
 }
 
 }  // namespace
