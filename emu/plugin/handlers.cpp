@@ -187,7 +187,7 @@ const Op* Hooks::access(const Instruction& i, const Op* op, Warp& w, uint32_t ma
         }
     }
     if (model_ && (generic || model_spaces_ & bit) && !(call.shown.flags & SASSEMU_ACCESS_MATRIX)) {
-        const int32_t answer = model_table_->issue(model_->self, &call.shown);
+        const int32_t answer = model_table_->issue(model_self_, &call.shown);
         if (answer != SASSEMU_DONE) return answered(i, op, w, mask, call, answer);
     }
     if (!observed || call.known == AccessCall::Known::bad || !(generic || shown_to_observers(bit)))
@@ -323,7 +323,7 @@ const Op* Hooks::copy(const Instruction& i, const Op* op, Warp& w, uint32_t mask
     // The model has a say where whole elements are read; ZFILL is the engine's.
     bool own = false;
     if (model_ && from && (model_spaces_ & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL)) && !op->m[2]) {
-        const int32_t answer = model_table_->issue(model_->self, &load.shown);
+        const int32_t answer = model_table_->issue(model_self_, &load.shown);
         if (answer == SASSEMU_RETRY) return retry(op, w, mask);
         if (w.stop == Stop::faulted) return nullptr;
         own = answer == SASSEMU_SUPPLIED && load.supplied == from;
@@ -410,7 +410,7 @@ const Op* Hooks::uniform_load(const Instruction& i, const Op* op, Warp& w, uint3
     call.destination = loaded[0];
     const uint32_t bit = SASSEMU_SPACE_BIT(SASSEMU_CONSTANT), words = (call.shown.bytes + 3u) / 4;
     int32_t answer = SASSEMU_DONE;
-    if (model_ && model_spaces_ & bit) answer = model_table_->issue(model_->self, &call.shown);
+    if (model_ && model_spaces_ & bit) answer = model_table_->issue(model_self_, &call.shown);
     if (answer == SASSEMU_RETRY) return retry(op, w, mask);
     if (w.stop == Stop::faulted) return nullptr;
     const bool observed = shown_to_observers(bit);
@@ -445,7 +445,7 @@ const Op* Hooks::fence(const Instruction& i, const Op* op, Warp& w, uint32_t mas
     f.invalidate_data = op->k[2] & 1;
     f.invalidate_texture = op->k[2] >> 1 & 1;
     if (model_ && model_table_->fence) {
-        const int32_t answer = model_table_->fence(model_->self, &f);
+        const int32_t answer = model_table_->fence(model_self_, &f);
         if (w.stop == Stop::faulted) return nullptr;
         if (answer == SASSEMU_RETRY) return retry(op, w, mask);
     }
@@ -473,7 +473,7 @@ const Op* Hooks::cache(const Instruction& i, const Op* op, Warp& w, uint32_t mas
             address[lane] = (uint64_t{high[lane]} << 32 | low[lane]) + add;
         c.address = address;
     }
-    if (model_ && model_table_->cache && model_table_->cache(model_->self, &c) == SASSEMU_RETRY)
+    if (model_ && model_table_->cache && model_table_->cache(model_self_, &c) == SASSEMU_RETRY)
         return retry(op, w, mask);
     if (w.stop == Stop::faulted) return nullptr;
     for (PluginSession* s : on_cache_) s->table().observer->cache(s->self, &c);

@@ -26,6 +26,7 @@ namespace sassemu {
 class Chooser;
 class Hooks;
 class AddressSpace;
+class DrivenMachine;
 struct Access;
 struct Cta;
 struct LaneCopy;
@@ -37,9 +38,13 @@ struct Issued;
 
 // A plugin in this run; what it sees as its sassemu_session.
 struct PluginSession {
+    PluginSession();
+    ~PluginSession();
+    PluginSession(const PluginSession&) = delete;
     PluginFile file;
     std::string name;
     void* self = nullptr;
+    std::unique_ptr<DrivenMachine> driver;  // of a model that is a machine
     Hooks* hooks = nullptr;
     bool is_model = false;  // given by --model: its model decides
     uint64_t warnings = 0;
@@ -85,6 +90,11 @@ class Hooks {
     void attach(AddressSpace& space, Chooser& chooser);
 
     bool has_model() const { return model_ != nullptr; }
+    // The model's machine, for those who explore it; null: it is none.
+    const sassemu_machine* machine() const {
+        return model_ ? machine_role(model_->table()) : nullptr;
+    }
+    void* machine_self() const { return model_->self; }
     bool defers() const { return defers_; }
     // The model lets things happen later, between slices.
     bool holds_back() const { return model_ && model_table_->step; }
@@ -188,6 +198,7 @@ class Hooks {
     std::vector<std::unique_ptr<PluginSession>> sessions_;
     PluginSession* model_ = nullptr;
     const sassemu_memory_model* model_table_ = nullptr;
+    void* model_self_ = nullptr;  // what its callbacks get
     // Observers by what they want, so that nobody looks at members that are null.
     std::vector<PluginSession*> on_issue_, on_access_, on_fence_, on_cache_, on_sync_, on_async_,
         on_fault_, on_allocate_, on_release_, on_host_;

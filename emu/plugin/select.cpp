@@ -379,7 +379,7 @@ void Hooks::hook(Instruction& i, const sassdec_insn& in, Op& op) {
                             i.predicate == 7 && !(i.access.flags & SASSEMU_ACCESS_MATRIX);
     if (model_only) {
         i.issue = model_table_->issue;
-        i.model = model_->self;
+        i.model = model_self_;
     }
     op.fn[0] = op.fn[1] = model_only ? run_model_only : run_all;
 }
