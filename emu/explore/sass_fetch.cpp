@@ -19,17 +19,6 @@ namespace {
 constexpr uint32_t most_cells = 4096;
 constexpr uint32_t ended_pc = ~0u;
 
-bool has_word(std::string_view text, std::string_view word) {
-    if (text.starts_with('@')) text = text.substr(text.find(' ') + 1);
-    text = text.substr(0, text.find(' '));
-    for (size_t at = 0; at <= text.size();) {
-        const size_t dot = std::min(text.find('.', at), text.size());
-        if (text.substr(at, dot - at) == word) return true;
-        at = dot + 1;
-    }
-    return false;
-}
-
 }  // namespace
 
 SassFetch::SassFetch(const Test& test) : test_(test) {
@@ -143,7 +132,7 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc,
     if (i.kind == Kind::order) {
         if (!drained) return What::blocked;
         run(0);
-        return order(thread, code, pc++, lane, in, out, values);
+        return order(code, pc++, in, out, values);
     }
     SassEffects e = run(0);
     if (i.meets) e.call = Call::warpsync;
@@ -331,56 +320,47 @@ SassFetch::What SassFetch::access(SassState& s, uint32_t thread, const SassCode&
 }
 
 // MEMBAR and the operations on caches; the rest of their kind has nothing to wait for here.
-SassFetch::What SassFetch::order(uint32_t thread, const SassCode& code, uint32_t pc, SassLane& lane,
-                                 const std::vector<uint64_t>& in, std::vector<Instruction>& out,
-                                 std::vector<uint64_t>& values) {
+SassFetch::What SassFetch::order(const SassCode& code, uint32_t pc, const std::vector<uint64_t>& in,
+                                 std::vector<Instruction>& out, std::vector<uint64_t>& values) {
     const SassInstruction& i = code.at(pc);
-    const std::string text = code.text(pc);
+    const Event& e = i.event;
     Instruction op;
     op.op = explore::Op::sass;
-    op.text = text;
+    op.text = code.text(pc);
     const auto emit = [&] {
         out.push_back(op);
         values.push_back(0);
         return What::operations;
     };
-    if (i.insn.id == SASSDEC_ID_MEMBAR || i.insn.id == SASSDEC_ID_FENCE ||
-        i.insn.id == SASSDEC_ID_MEMBARASYNC) {
+    if (e.is(SASSDEC_KIND_FENCE) && e.action != SASSDEC_ACTION_ERROR) {
         op.form = "MEMBAR";
-        op.scope = i.insn.id != SASSDEC_ID_MEMBAR ? 2
-                   : has_word(text, "SYS")        ? 4
-                   : has_word(text, "GPU")        ? 3
-                   : has_word(text, "VC")         ? 2
-                                                  : 1;
-        (void)lane;
+        op.scope = e.action != SASSDEC_ACTION_PLAIN ? 2
+                   : e.scope == SASSDEC_SCOPE_SYS   ? 4
+                   : e.scope == SASSDEC_SCOPE_GPU   ? 3
+                   : e.scope == SASSDEC_SCOPE_VC    ? 2
+                                                    : 1;
         return emit();
     }
-    const bool texture = has_word(text, "CCTLT");
-    if (i.insn.id == SASSDEC_ID_CCTLALL || i.insn.id == SASSDEC_ID_CCTLTIVALL) {
-        if (!has_word(text, "IVALL") && !has_word(text, "IVALLP")) return What::ran;
-        op.form = texture ? "CCTLT" : "CCTL";
+    const bool texture = e.is(SASSDEC_KIND_CACHE) && e.cache == SASSDEC_CACHE_TEXTURE;
+    if (!texture && !e.acts_on_data()) return What::ran;
+    op.form = texture ? "CCTLT" : "CCTL";
+    if (e.action == SASSDEC_ACTION_INVALIDATE_ALL ||
+        e.action == SASSDEC_ACTION_INVALIDATE_ALL_PRIVATE)
         return emit();
-    }
-    if ((i.insn.id == SASSDEC_ID_CCTL || i.insn.id == SASSDEC_ID_CCTLT) && has_word(text, "IV")) {
+    if (const sassdec_operand* at = e.operand(e.address);
+        at && e.action == SASSDEC_ACTION_INVALIDATE) {
         // Of a line: its address is a register pair and an offset, as the text has them.
-        uint64_t address = 0;
-        for (unsigned o = 0; o < i.insn.operand_count; ++o) {
-            const sassdec_operand& m = i.insn.operand[o];
-            if (m.kind != SASSDEC_OP_MEM) continue;
-            for (size_t k = 0; k < i.reads.size(); ++k) {
-                const uint32_t r = code.registers()[i.reads[k]];
-                if (m.flags & SASSDEC_HAS_REG && m.index != SASSDEC_RZ) {
-                    if (r == m.index) address += in[k];
-                    if (m.width > 1 && r == m.index + 1u) address += in[k] << 32;
-                }
-            }
-            address += static_cast<uint64_t>(static_cast<int64_t>(m.offset));
+        auto address = static_cast<uint64_t>(static_cast<int64_t>(at->offset));
+        for (size_t k = 0; k < i.reads.size(); ++k) {
+            const uint32_t r = code.registers()[i.reads[k]];
+            if (!(at->flags & SASSDEC_HAS_REG) || at->index == SASSDEC_RZ) continue;
+            if (r == at->index) address += in[k];
+            if (at->width > 1 && r == at->index + 1u) address += in[k] << 32;
         }
         const uint64_t line = address / 128 * 128;
         for (uint64_t a = line; a < line + 128; a += 4) {
             SassProgram::Place place;
             if (!test_.sass->global(a, 4, place)) continue;
-            op.form = texture ? "CCTLT" : "CCTL";
             op.group = true;
             op.b.value = cell_of(test_.names[place.name].location,
                                  test_.names[place.name].offset + place.offset);
@@ -388,7 +368,6 @@ SassFetch::What SassFetch::order(uint32_t thread, const SassCode& code, uint32_t
         }
         return out.empty() ? What::ran : What::operations;
     }
-    (void)thread;
     return What::ran;
 }
 

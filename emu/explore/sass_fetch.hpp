@@ -64,9 +64,8 @@ class SassFetch {
     What access(SassState& s, uint32_t thread, const SassCode& code, uint32_t pc, const Access& a,
                 uint64_t address, std::vector<uint64_t>& registers, std::vector<Instruction>& out,
                 std::vector<uint64_t>& values);
-    What order(uint32_t thread, const SassCode& code, uint32_t pc, SassLane& lane,
-               const std::vector<uint64_t>& in, std::vector<Instruction>& out,
-               std::vector<uint64_t>& values);
+    What order(const SassCode& code, uint32_t pc, const std::vector<uint64_t>& in,
+               std::vector<Instruction>& out, std::vector<uint64_t>& values);
     bool arrive(SassState& s, uint32_t thread, const BarrierRequest& r) const;
     void release(SassState& s) const;
     bool cluster_passed(const SassState& s, uint32_t thread) const;

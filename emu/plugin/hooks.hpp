@@ -29,6 +29,7 @@ class AddressSpace;
 class DrivenMachine;
 struct Access;
 struct Cta;
+struct Event;
 struct LaneCopy;
 struct Launch;
 struct Warp;
@@ -178,6 +179,8 @@ class Hooks {
         std::unique_ptr<Instruction[]> instructions;
     };
     void hook(Instruction& instruction, const sassdec_insn& decoded, Op& op);
+    void describe(Instruction& instruction, const Event& event);
+    void describe_group(Instruction& instruction, const Event& event);
     const Op* run(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
     const Op* access(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
     // Everything but DONE; out of the way of those who answer that.

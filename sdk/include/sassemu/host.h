@@ -235,6 +235,11 @@ typedef struct sassemu_host {
      */
     /* Tensor memory of a CTA, by the offsets of sassemu_location. */
     int32_t (*read_tensor)(sassemu_cta, uint32_t offset, void* to, uint32_t bytes);
+
+    /* ---- since 1.4
+     * --------------------------------------------------------------------------------------------------
+     */
+    void (*insn_effect)(sassemu_insn, sassemu_effect*);
 } sassemu_host;
 
 SASSEMU_END

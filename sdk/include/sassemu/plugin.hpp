@@ -111,6 +111,7 @@ class Plugin {
         host.insn_operand(i, index, &o);
         return o;
     }
+    sassemu_effect effect(sassemu_insn i) const { return ask<sassemu_effect>(host.insn_effect, i); }
     // False: PTX intent unknown.
     bool intent(sassemu_insn i, sassemu_intent& out) const {
         out = {};
