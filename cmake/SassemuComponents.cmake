@@ -41,16 +41,26 @@ if(SASSEMU_FUZZ)
     add_custom_target(fuzzers)
 endif()
 
-# sassemu_fuzzer(name SOURCES ... LIBRARIES ...): a libFuzzer program in the fuzz preset only.
+# sassemu_fuzzer(name SOURCES ... LIBRARIES ... [DEFINITIONS ...] [REPLAY file...]): a libFuzzer
+# program in the fuzz preset. In others, with REPLAY, a test that feeds it these inputs: files,
+# .jsonl files line by line, folders.
 function(sassemu_fuzzer name)
-    if(NOT SASSEMU_FUZZ)
+    cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES;DEFINITIONS;REPLAY" ${ARGN})
+    if(NOT SASSEMU_FUZZ AND NOT arg_REPLAY)
         return()
     endif()
-    cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
     add_executable(${name} ${arg_SOURCES})
     target_link_libraries(${name} PRIVATE ${arg_LIBRARIES})
-    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-    add_dependencies(fuzzers ${name})
+    target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
+    if(SASSEMU_FUZZ)
+        target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+        add_dependencies(fuzzers ${name})
+        return()
+    endif()
+    target_sources(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests/fuzz/replay.cpp")
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+    add_test(NAME ${name} COMMAND ${name} ${arg_REPLAY})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS fuzz)
 endfunction()
 
 # sassemu_plugin(name SOURCES ...): a shared object in lib/sassemu/plugins that sees sdk/ only.

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // `sassemu litmus`: explores litmus tests. What belongs here: the options and the form of the
 // output. What does not: reading and exploring (emu/explore).
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "emu/base/limits.hpp"
 #include "emu/cli/commands.hpp"
 #include "emu/cli/options.hpp"
 #include "emu/explore/suite.hpp"
@@ -86,7 +90,15 @@ void print_text(const Case& c) {
     }
 }
 
+// The first Ctrl-C ends the search: what has been found is printed. The second ends the program.
+constexpr int interrupted_exit = 130;
+void on_interrupt(int) {
+    if (process_budget().stopped() == Budget::Stop::interrupted) _exit(interrupted_exit);
+    process_budget().interrupt();
+}
+
 Result<int> litmus(const LitmusCommand& command) {
+    std::signal(SIGINT, on_interrupt);
     explore::SuiteOptions options;
     const size_t colon = command.model.find(':');
     options.model = command.model.substr(0, colon);
@@ -99,13 +111,19 @@ Result<int> litmus(const LitmusCommand& command) {
         SASSEMU_ASSIGN(std::vector<Case> more, explore::read_litmus_file(file));
         for (Case& c : more) cases.push_back(std::move(c));
     }
-    bool contradicted = false, bad = false;
+    bool contradicted = false, bad = false, cut_short = false;
     SASSEMU_TRY(explore::run_suite(cases, options, [&](const Case& c) {
         contradicted |= c.contradicted;
         bad |= c.bad_input;
         if (c.bad_input)
             std::fprintf(stderr, "sassemu: %s: %s\n", c.where.c_str(), c.report.error.c_str());
-        if (c.name.empty()) return;
+        if (c.report.cut_short) {
+            cut_short = true;
+            std::fprintf(stderr, "sassemu: %s: %s: not explored to the end: %s\n", c.where.c_str(),
+                         c.name.c_str(), c.report.bound.c_str());
+        }
+        // A line that could not even be read as a test has been said all about.
+        if (c.name.empty() && c.bad_input) return;
         if (command.json)
             print_json(c);
         else
@@ -117,8 +135,9 @@ Result<int> litmus(const LitmusCommand& command) {
             std::fputs(explore::witness_graphviz(*c.test, c.report).c_str(), out);
         }
     }));
-    constexpr int input_error = 2, differs = 1;
-    return bad ? input_error : contradicted ? differs : 0;
+    if (process_budget().stopped() == Budget::Stop::interrupted) return interrupted_exit;
+    constexpr int input_error = 2, limit = 4, differs = 1;
+    return cut_short ? limit : bad ? input_error : contradicted ? differs : 0;
 }
 
 }  // namespace

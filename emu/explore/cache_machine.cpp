@@ -57,8 +57,8 @@ class CacheMachine {
     };
 
     // `coherent`: memory is one, and every operation is performed as it is fetched (model `flat`).
-    explicit CacheMachine(const Test& test, bool coherent = false)
-        : test_(test), coherent_(coherent) {
+    CacheMachine(const Test& test, bool coherent, const SearchBudget& budget)
+        : test_(test), coherent_(coherent), budget_(budget) {
         if (test.sass) fetch_ = std::make_unique<SassFetch>(test);
         for (const Thread& t : test.threads) views_.push_back(client(t));
         std::sort(views_.begin(), views_.end());
@@ -328,7 +328,7 @@ class CacheMachine {
         std::vector<Instruction> out;
         std::vector<uint64_t> values;
         fetch_->touched();
-        for (int steps = 0; steps < most_steps; ++steps) {
+        for (int steps = 0; steps < most_steps && !budget_.over(); ++steps) {
             std::vector<uint32_t> awaited;
             ThreadState& r = n.threads[t];
             for (const Waiting& w : r.window)
@@ -489,6 +489,7 @@ class CacheMachine {
 
     const Test& test_;
     const bool coherent_;
+    const SearchBudget& budget_;
     std::vector<Client> views_;
     std::unique_ptr<SassFetch> fetch_;        // of threads in machine code
     mutable std::vector<Instruction> words_;  // what they have done to global memory
@@ -509,9 +510,10 @@ Result<Report> explore_caches(const Test& test, const Limits& limits, bool coher
                 return make_error(ErrorCode::input, t.id,
                                   "'" + i.text + "' has no meaning in the model '" +
                                       (coherent ? "flat'" : "caches'"));
-    CacheMachine machine(test, coherent);
-    Report report = sampling.executions ? sample_states(machine, test, limits, sampling)
-                                        : search_states(machine, test, limits);
+    const SearchBudget budget(limits);
+    CacheMachine machine(test, coherent, budget);
+    Report report = sampling.executions ? sample_states(machine, test, budget, sampling)
+                                        : search_states(machine, test, budget);
     if (report.error = machine.problem(); !report.error.empty()) report.verdict = Verdict::error;
     return report;
 }

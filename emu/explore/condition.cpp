@@ -2,20 +2,16 @@
 // Conditions of litmus tests: text -> tree, and its value. Does not know where values come from.
 #include <algorithm>
 #include <charconv>
-#include <functional>
+#include <map>
 
 #include "emu/explore/forms.hpp"
 
 namespace sassemu::explore {
 namespace {
 
-using Tree = std::unique_ptr<Condition>;
-
-Tree node(Condition::Kind kind, Tree left = nullptr, Tree right = nullptr) {
-    auto out = std::make_unique<Condition>();
-    out->kind = kind;
-    out->left = std::move(left);
-    out->right = std::move(right);
+Condition node(Condition::Kind kind) {
+    Condition out;
+    out.kind = kind;
     return out;
 }
 
@@ -24,12 +20,14 @@ class Parser {
   public:
     Parser(std::string_view text, Test& test) : text_(text), test_(test) {}
 
-    Result<Tree> parse() {
-        SASSEMU_ASSIGN(Tree out, any());
+    Result<Condition> parse() {
+        SASSEMU_ASSIGN(Condition out, any());
         skip();
         if (at_ != text_.size()) return unexpected();
         return out;
     }
+    // Where the last word began, or what could not be read.
+    size_t at() const { return std::min(word_, text_.size()); }
 
   private:
     static constexpr int deepest = 200;
@@ -43,56 +41,70 @@ class Parser {
         at_ += token.size();
         return true;
     }
-    Error unexpected() const {
+    Error unexpected() {
+        skip();
+        word_ = at_;
         return input_error("the condition cannot be read from '" +
                            std::string(text_.substr(at_, 20)) + "' on");
     }
+    Error too_deep() {
+        word_ = at_;
+        return input_error("the condition is nested too deeply");
+    }
 
-    Result<Tree> any() {
-        if (++depth_ > deepest) return input_error("the condition is nested too deeply");
-        SASSEMU_ASSIGN(Tree left, all());
-        while (take("||")) {
-            SASSEMU_ASSIGN(Tree right, all());
-            left = node(Condition::Kind::or_, std::move(left), std::move(right));
-        }
+    // One term, or a node of all that `token` joins.
+    template <class Term>
+    Result<Condition> joined(Condition::Kind kind, std::string_view token, Term&& term) {
+        SASSEMU_ASSIGN(Condition first, term());
+        if (!take(token)) return first;
+        Condition out = node(kind);
+        out.terms.push_back(std::move(first));
+        do {
+            SASSEMU_ASSIGN(Condition next, term());
+            out.terms.push_back(std::move(next));
+        } while (take(token));
+        return out;
+    }
+    Result<Condition> any() {
+        if (++depth_ > deepest) return too_deep();
+        SASSEMU_ASSIGN(Condition out, joined(Condition::Kind::or_, "||", [&] { return all(); }));
         --depth_;
-        return left;
+        return out;
     }
-    Result<Tree> all() {
-        SASSEMU_ASSIGN(Tree left, negation());
-        while (take("&&")) {
-            SASSEMU_ASSIGN(Tree right, negation());
-            left = node(Condition::Kind::and_, std::move(left), std::move(right));
-        }
-        return left;
+    Result<Condition> all() {
+        return joined(Condition::Kind::and_, "&&", [&] { return negation(); });
     }
-    Result<Tree> negation() {
+    Result<Condition> negation() {
         skip();
         if (text_.substr(at_).starts_with("!") && !text_.substr(at_).starts_with("!=")) {
             ++at_;
-            if (++depth_ > deepest) return input_error("the condition is nested too deeply");
-            SASSEMU_ASSIGN(Tree inner, negation());
+            if (++depth_ > deepest) return too_deep();
+            Condition out = node(Condition::Kind::not_);
+            SASSEMU_ASSIGN(Condition inner, negation());
+            out.terms.push_back(std::move(inner));
             --depth_;
-            return node(Condition::Kind::not_, std::move(inner));
+            return out;
         }
         return relation();
     }
-    Result<Tree> relation() {
-        SASSEMU_ASSIGN(Tree left, atom());
+    Result<Condition> relation() {
+        SASSEMU_ASSIGN(Condition left, atom());
         const bool equal = take("=="), unequal = !equal && take("!=");
         if (!equal && !unequal) return left;
-        SASSEMU_ASSIGN(Tree right, atom());
-        return node(equal ? Condition::Kind::equal : Condition::Kind::not_equal, std::move(left),
-                    std::move(right));
+        SASSEMU_ASSIGN(Condition right, atom());
+        Condition out = node(equal ? Condition::Kind::equal : Condition::Kind::not_equal);
+        out.terms.push_back(std::move(left));
+        out.terms.push_back(std::move(right));
+        return out;
     }
-    Result<Tree> atom() {
+    Result<Condition> atom() {
         if (take("(")) {
-            SASSEMU_ASSIGN(Tree inner, any());
+            SASSEMU_ASSIGN(Condition inner, any());
             if (!take(")")) return unexpected();
             return inner;
         }
         skip();
-        const size_t start = at_;
+        const size_t start = word_ = at_;
         while (at_ < text_.size() &&
                (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_' ||
                 text_[at_] == ':' || text_[at_] == '@' || text_[at_] == '-' || text_[at_] == '$'))
@@ -100,46 +112,51 @@ class Parser {
         const std::string_view word = text_.substr(start, at_ - start);
         if (word.empty()) return unexpected();
         if (word[0] == '-' || (word[0] >= '0' && word[0] <= '9')) return number(word);
-        if (const size_t colon = word.find(':'); colon != word.npos) return reg(word, colon);
-        return memory(word);
+        const size_t colon = word.find(':');
+        SASSEMU_ASSIGN(Condition out, colon != word.npos ? reg(word, colon) : memory(word));
+        out.at = start;
+        out.leaf =
+            leaves_.try_emplace(out.text, static_cast<uint32_t>(leaves_.size())).first->second;
+        return out;
     }
 
-    Result<Tree> number(std::string_view word) {
-        Tree out = node(Condition::Kind::constant);
+    Result<Condition> number(std::string_view word) {
+        Condition out = node(Condition::Kind::constant);
         int64_t negative = 0;
         const char *begin = word.data(), *end = begin + word.size();
         const bool hex = word.starts_with("0x");
         const auto r = word[0] == '-'
                            ? std::from_chars(begin, end, negative)
-                           : std::from_chars(begin + (hex ? 2 : 0), end, out->value, hex ? 16 : 10);
+                           : std::from_chars(begin + (hex ? 2 : 0), end, out.value, hex ? 16 : 10);
         if (r.ec != std::errc{} || r.ptr != end)
             return input_error("'" + std::string(word) + "' is no number");
-        if (negative) out->value = static_cast<uint64_t>(negative);
+        if (negative) out.value = static_cast<uint64_t>(negative);
         return out;
     }
-    Result<Tree> reg(std::string_view word, size_t colon) {
-        Tree out = node(Condition::Kind::reg);
-        out->text = std::string(word);
-        for (out->thread = 0; out->thread < test_.threads.size(); ++out->thread)
-            if (test_.threads[out->thread].id == word.substr(0, colon)) {
-                out->reg = register_of(test_.threads[out->thread], word.substr(colon + 1));
-                return out;
-            }
+    Result<Condition> reg(std::string_view word, size_t colon) {
+        Condition out = node(Condition::Kind::reg);
+        out.text = std::string(word);
+        out.thread = threads_.find(test_.threads, word.substr(0, colon),
+                                   [](const Thread& t) -> const std::string& { return t.id; });
+        if (out.thread < test_.threads.size()) {
+            out.reg = register_of(test_.threads[out.thread], word.substr(colon + 1));
+            return out;
+        }
         return input_error("the condition names '" + std::string(word) +
                            "', and there is no such thread");
     }
-    Result<Tree> memory(std::string_view word) {
-        Tree out = node(Condition::Kind::memory);
+    Result<Condition> memory(std::string_view word) {
+        Condition out = node(Condition::Kind::memory);
         std::string_view name = word;
         if (const size_t at = word.find('@'); at != word.npos) {
             name = word.substr(0, at);
             const std::string_view pe = word.substr(at + 1);
-            if (std::from_chars(pe.data(), pe.data() + pe.size(), out->pe).ec != std::errc{} ||
-                out->pe < 0)
+            if (std::from_chars(pe.data(), pe.data() + pe.size(), out.pe).ec != std::errc{} ||
+                out.pe < 0)
                 return input_error("'" + std::string(word) + "' names no PE");
         }
-        out->name = find_name(test_, name);
-        if (out->name == test_.names.size())
+        out.name = find_name(test_, name);
+        if (out.name == test_.names.size())
             return input_error("the condition names '" + std::string(word) +
                                "', which is neither a register nor a location");
         const size_t start = at_;
@@ -147,49 +164,73 @@ class Parser {
             const size_t close = text_.find(']', at_);
             if (close == text_.npos) return unexpected();
             const char *p = text_.data() + at_, *end = text_.data() + close;
-            auto r = std::from_chars(p, end, out->first);
+            auto r = std::from_chars(p, end, out.first);
             if (r.ec == std::errc{} && r.ptr == end) {
-                out->bytes = test_.names[out->name].element;
-                if (out->first >= test_.names[out->name].bytes)
+                out.bytes = test_.names[out.name].element;
+                if (out.first >= test_.names[out.name].bytes)
                     return input_error("the part of '" + std::string(word) +
                                        "' lies outside of it");
-                out->first *= out->bytes;
+                out.first *= out.bytes;
             } else {
                 if (r.ec != std::errc{} || *r.ptr != ':')
                     return input_error("a part of memory is written x[first:bytes] or x[element]");
-                r = std::from_chars(r.ptr + 1, end, out->bytes);
-                if (r.ec != std::errc{} || r.ptr != end || !out->bytes)
+                r = std::from_chars(r.ptr + 1, end, out.bytes);
+                if (r.ec != std::errc{} || r.ptr != end || !out.bytes)
                     return input_error("a part of memory is written x[first:bytes] or x[element]");
             }
-            const uint64_t whole = test_.names[out->name].bytes;
-            if (out->first >= whole || out->bytes > whole - out->first)
+            const uint64_t whole = test_.names[out.name].bytes;
+            if (out.first >= whole || out.bytes > whole - out.first)
                 return input_error("the part of '" + std::string(word) + "' lies outside of it");
             at_ = close + 1;
         }
-        out->text = std::string(word) + std::string(text_.substr(start, at_ - start));
+        out.text = std::string(word) + std::string(text_.substr(start, at_ - start));
         return out;
     }
 
     std::string_view text_;
     Test& test_;
-    size_t at_ = 0;
+    size_t at_ = 0, word_ = 0;
     int depth_ = 0;
+    TextIndex threads_;
+    std::map<std::string, uint32_t> leaves_;
 };
 
 void collect(const Condition& c, std::vector<const Condition*>& out) {
-    if (c.kind == Condition::Kind::reg || c.kind == Condition::Kind::memory) {
-        for (const Condition* o : out)
-            if (o->text == c.text) return;
-        out.push_back(&c);
+    const bool is_leaf = c.kind == Condition::Kind::reg || c.kind == Condition::Kind::memory;
+    if (is_leaf && c.leaf == out.size()) out.push_back(&c);
+    for (const Condition& term : c.terms) collect(term, out);
+}
+
+uint64_t value_of(const Condition& c, const std::vector<uint64_t>& values) {
+    using Kind = Condition::Kind;
+    const auto value = [&](const Condition& term) { return value_of(term, values); };
+    switch (c.kind) {
+        case Kind::constant:
+            return c.value;
+        case Kind::reg:
+        case Kind::memory:
+            return values[c.leaf];
+        case Kind::equal:
+            return value(c.terms[0]) == value(c.terms[1]);
+        case Kind::not_equal:
+            return value(c.terms[0]) != value(c.terms[1]);
+        case Kind::and_:
+            return std::ranges::all_of(c.terms, value);
+        case Kind::or_:
+            return std::ranges::any_of(c.terms, value);
+        case Kind::not_:
+            return !value(c.terms[0]);
     }
-    if (c.left) collect(*c.left, out);
-    if (c.right) collect(*c.right, out);
+    return 0;
 }
 
 }  // namespace
 
-Result<Tree> read_condition(std::string_view text, Test& test) {
-    return Parser(text, test).parse();
+Result<Condition> read_condition(std::string_view text, Test& test, size_t* error_at) {
+    Parser parser(text, test);
+    auto out = parser.parse();
+    if (!out && error_at) *error_at = parser.at();
+    return out;
 }
 
 std::vector<const Condition*> leaves(const Condition& condition) {
@@ -199,31 +240,7 @@ std::vector<const Condition*> leaves(const Condition& condition) {
 }
 
 bool holds(const Condition& condition, const std::vector<uint64_t>& values) {
-    const std::vector<const Condition*> names = leaves(condition);
-    const std::function<uint64_t(const Condition&)> value = [&](const Condition& c) -> uint64_t {
-        using Kind = Condition::Kind;
-        switch (c.kind) {
-            case Kind::constant:
-                return c.value;
-            case Kind::reg:
-            case Kind::memory:
-                for (size_t i = 0; i < names.size(); ++i)
-                    if (names[i]->text == c.text) return values[i];
-                return 0;
-            case Kind::equal:
-                return value(*c.left) == value(*c.right);
-            case Kind::not_equal:
-                return value(*c.left) != value(*c.right);
-            case Kind::and_:
-                return value(*c.left) && value(*c.right);
-            case Kind::or_:
-                return value(*c.left) || value(*c.right);
-            case Kind::not_:
-                return !value(*c.left);
-        }
-        return 0;
-    };
-    return value(condition) != 0;
+    return value_of(condition, values) != 0;
 }
 
 }  // namespace sassemu::explore

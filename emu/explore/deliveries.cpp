@@ -9,6 +9,8 @@
 namespace sassemu::explore {
 namespace {
 
+constexpr uint64_t most_values = 1 << 20;  // in a state
+
 struct Place {
     uint32_t location = 0;
     uint32_t pe = 0;  // an index of pes
@@ -62,6 +64,9 @@ class DeliveryMachine {
         for (const Condition* c : leaves(*test.condition)) add_pe(std::max(c->pe, 0));
         std::sort(pes_.begin(), pes_.end());
     }
+
+    // Every PE sees every PE's copy of every location.
+    uint64_t values() const { return test_.locations.size() * pes_.size() * pes_.size(); }
 
     State start() const {
         State s;
@@ -395,8 +400,13 @@ Result<Report> explore_deliveries(const Test& test, const Limits& limits,
                                   "'" + i.text + "' has no meaning in the model 'nvshmem'");
         }
     DeliveryMachine machine(test);
-    return sampling.executions ? sample_states(machine, test, limits, sampling)
-                               : search_states(machine, test, limits);
+    if (machine.values() > most_values)
+        return make_error(ErrorCode::input, "threads",
+                          "PEs and locations make up more than " + std::to_string(most_values) +
+                              " copies of values");
+    const SearchBudget budget(limits);
+    return sampling.executions ? sample_states(machine, test, budget, sampling)
+                               : search_states(machine, test, budget);
 }
 
 }  // namespace sassemu::explore

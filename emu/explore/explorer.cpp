@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <random>
 
 #include "emu/explore/mbarrier_order.hpp"
@@ -22,31 +21,34 @@
 namespace sassemu::explore {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+// Ways in which the threads at one barrier may have met, and orders of mbarriers together.
+constexpr size_t most_pairings = 100'000;
 
 class Search {
   public:
-    Search(const Test& test, const Judge& judge, const Limits& limits, const Sampling& sampling)
+    Search(const Test& test, const Judge& judge, const Limits& limits, const SearchBudget& budget,
+           const Sampling& sampling)
         : test_(test),
           judge_(judge),
           limits_(limits),
           sampling_(sampling),
+          budget_(budget),
           program_(test),
-          machine_(program_) {
+          machine_(program_, budget_) {
         if (test.condition) names_ = leaves(*test.condition);
     }
 
     Result<Report> run() {
         for (const Condition* c : names_) report_.names.push_back(c->text);
         if (sampling_.executions == 0) {
-            visit(State(program_));
+            begin();
         } else {
             // Every execution is a function of the seed and its number.
             for (uint64_t i = 0; i < sampling_.executions && !stopped(); ++i) {
                 random_.seed(sampling_.seed * 0x9e3779b97f4a7c15u + i);
-                visit(State(program_));
+                begin();
             }
-            incomplete("random executions only");
+            report_.incomplete("random executions only", false);
         }
         if (!failure_.what.empty()) return failure_;
         finish();
@@ -54,22 +56,23 @@ class Search {
     }
 
   private:
+    void begin() {
+        // Every location has an event: its initial write.
+        if (test_.locations.size() >= most_events) return incomplete(too_many_events);
+        visit(State(program_));
+    }
+
     bool stopped() {
         if (!failure_.what.empty() || !report_.error.empty()) return true;
         if (test_.sass && test_.sass->grew()) return true;  // explore() begins again
         if (report_.executions >= limits_.executions)
             return incomplete("the limit of executions"), true;
-        if (++ticks_ % 64 == 0 &&
-            std::chrono::duration<double>(Clock::now() - start_).count() > limits_.seconds)
-            late_ = true;
-        if (late_) incomplete("the time limit");
-        return late_;
+        if (!budget_.over_now()) return false;
+        incomplete(budget_.why());
+        return true;
     }
 
-    void incomplete(const char* why) {
-        report_.complete = false;
-        if (report_.bound.empty()) report_.bound = why;
-    }
+    void incomplete(const char* why) { report_.incomplete(why); }
 
     // Exploration takes all alternatives; random mode the first, in random order, that leads to a
     // consistent execution.
@@ -88,8 +91,9 @@ class Search {
 
     void visit(State s) {
         if (stopped()) return;
+        if (!budget_.room()) return incomplete(too_many_choices);
         const Machine::Fork fork = machine_.run(s);
-        if (test_.sass && test_.sass->grew()) return;
+        if (stopped()) return;
         if (s.unguessed) incomplete("an address that depends on a read has too many places");
         if (!s.error.empty()) {
             report_.error = s.error;
@@ -103,8 +107,8 @@ class Search {
             for (const ThreadState& t : s.threads)
                 if (t.status == ThreadStatus::spinning)
                     return;  // the same as if it had not gone round
-        if (s.overflow) return incomplete("more than 255 events");
-        if (s.bounded) return incomplete("a loop reached its bound");
+        if (s.overflow) return incomplete(too_many_events);
+        if (s.bounded) return report_.incomplete("a loop reached its bound", false);
         if (fork.thread >= 0) {
             each(fork.outcomes, [&](size_t outcome) {
                 State next = s;
@@ -213,7 +217,10 @@ class Search {
         const auto barriers = s.barriers;
         std::vector<State> met{std::move(s)};
         for (const auto& [key, b] : barriers)
-            if (test_.corpus() && b.counted && b.complete) met = meet(std::move(met), b);
+            if (test_.corpus() && b.counted && b.complete) {
+                met = meet(std::move(met), b);
+                if (stopped()) return;
+            }
         each(met.size(), [&](size_t i) {
             if (met[i].mbarriers.empty() || met[i].mbarriers_ordered)
                 settle_order(std::move(met[i]));
@@ -224,9 +231,9 @@ class Search {
 
     // When more arrive than are counted, each wait was let through by any `needed` arrivals, its
     // own among them.
-    static std::vector<State> meet(std::vector<State> states, const BarrierInstance& b) {
+    std::vector<State> meet(std::vector<State> states, const BarrierInstance& b) {
         const size_t n = b.arrivals.size();
-        if (n > 16) return {};
+        if (n > 16) return incomplete("more than 16 arrivals at one barrier"), std::vector<State>{};
         for (size_t to = 0; to < n; ++to) {
             if (!b.arrivals[to].waits) continue;
             std::vector<State> out;
@@ -234,6 +241,8 @@ class Search {
                 if (!(mask >> to & 1) || static_cast<uint64_t>(std::popcount(mask)) != b.needed)
                     continue;
                 for (const State& s : states) {
+                    if (out.size() >= most_pairings) incomplete("too many meetings at barriers");
+                    if (out.size() >= most_pairings || stopped()) return {};
                     State next = s;
                     for (size_t from = 0; from < n; ++from)
                         if (from != to && mask >> from & 1)
@@ -258,6 +267,8 @@ class Search {
             std::vector<Pairing> next;
             for (const Pairing& before : together)
                 for (const Pairing& p : orders.pairings) {
+                    if (next.size() >= most_pairings) incomplete("too many orders on mbarriers");
+                    if (next.size() >= most_pairings || stopped()) return {};
                     next.push_back(before);
                     next.back().insert(next.back().end(), p.begin(), p.end());
                 }
@@ -342,6 +353,7 @@ class Search {
 
     void settle_order(State s) {
         if (stopped()) return;
+        if (!budget_.room()) return incomplete(too_many_choices);
         auto answer = ask(s, true, true);
         if (!answer || !answer->consistent) return;
         if (!s.mbarriers.empty() && !mbarriers_possible(s, answer->base, !answer->has_open)) return;
@@ -405,11 +417,17 @@ class Search {
                         p.first < s.events[w].e.first + s.events[w].e.bytes &&
                         is_last(s, a, w, p.first, p.bytes))
                         p.last.push_back(w);
+                if (p.last.empty()) {
+                    failure_ = make_error(ErrorCode::input, "the model",
+                                          "puts writes after one another in a circle");
+                    return;
+                }
                 pieces.push_back(std::move(p));
             }
         }
         std::vector<size_t> at(pieces.size());
         for (;;) {
+            if (budget_.over_now()) return incomplete(budget_.why());
             std::vector<uint64_t> values;
             for (const Condition* c : names_) {
                 if (c->kind == Condition::Kind::reg) {
@@ -486,7 +504,7 @@ class Search {
     }
 
     void finish() {
-        report_.seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+        report_.seconds = budget_.seconds();
         for (auto& [values, outcome] : found_) {
             outcome.values = values;
             if (outcome.condition) report_.verdict = Verdict::allowed;
@@ -494,6 +512,9 @@ class Search {
         }
         if (!test_.corpus()) report_.prose = prose_clauses(test_);
         if (!report_.undefined.empty()) report_.verdict = Verdict::allowed;
+        if (program_.too_deep && report_.verdict == Verdict::forbidden)
+            incomplete("a value of more than 400 operations");
+        report_.settle();
         if (!report_.error.empty()) report_.verdict = Verdict::error;
     }
 
@@ -501,6 +522,7 @@ class Search {
     const Judge& judge_;
     const Limits limits_;
     const Sampling sampling_;
+    const SearchBudget& budget_;
     const Program program_;
     const Machine machine_;
     std::vector<const Condition*> names_;
@@ -508,17 +530,17 @@ class Search {
     Report report_;
     Error failure_;
     std::mt19937_64 random_;
-    Clock::time_point start_ = Clock::now();
-    uint64_t ticks_ = 0;
-    bool late_ = false;
+    static constexpr const char* too_many_events = "more than 255 events";
+    static constexpr const char* too_many_choices = "an execution of too many choices";
 };
 
 }  // namespace
 
 Result<Report> explore(Test& test, const Judge& judge, const Limits& limits,
                        const Sampling& sampling) {
+    const SearchBudget budget(limits);
     for (;;) {
-        auto report = Search(test, judge, limits, sampling).run();
+        auto report = Search(test, judge, limits, budget, sampling).run();
         if (!test.sass || !test.sass->grew()) return report;
         test.sass->grow(test);
     }

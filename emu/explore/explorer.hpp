@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 
+#include "emu/explore/budget.hpp"
 #include "emu/explore/judge.hpp"
 #include "emu/explore/machine.hpp"
 
@@ -32,6 +33,7 @@ struct Report {
     uint64_t states = 0;             // of a machine: all that can be reached
     uint64_t steps = 0;              // of a machine's random run: the longest of the first few
     bool complete = true;
+    bool cut_short = false;  // not complete because a limit ended it, not as the test asks for
     double seconds = 0;
     std::string undefined;  // why the model says nothing ("mixed-size race")
     std::string error;      // verdict error: what no program may do
@@ -42,11 +44,16 @@ struct Report {
     // 3).
     std::vector<std::string> prose;
     std::optional<Witness> witness;
-};
 
-struct Limits {
-    double seconds = 60;
-    uint64_t executions = 5'000'000;
+    void incomplete(const char* why, bool by_limit = true) {
+        complete = false;
+        cut_short |= by_limit;
+        if (bound.empty()) bound = why;
+    }
+    // Of what was not looked at nothing is known.
+    void settle() {
+        if (cut_short && verdict == Verdict::forbidden) verdict = Verdict::incomplete;
+    }
 };
 
 // Random mode, for tests that are too large: this many executions, each a function of (seed,

@@ -80,18 +80,18 @@ Result<Operand> read_memory(std::string_view s, const Test& test) {
 }  // namespace
 
 uint32_t find_name(const Test& test, std::string_view text) {
-    for (uint32_t i = 0; i < test.names.size(); ++i)
-        if (test.names[i].text == text) return i;
-    return static_cast<uint32_t>(test.names.size());
+    return test.name_index.find(test.names, text,
+                                [](const Name& n) -> const std::string& { return n.text; });
 }
 
 uint32_t register_of(Thread& thread, std::string_view name) {
-    const auto found = std::find(thread.registers.begin(), thread.registers.end(), name);
-    if (found != thread.registers.end())
-        return static_cast<uint32_t>(found - thread.registers.begin());
-    thread.registers.emplace_back(name);
-    thread.initial.push_back(0);
-    return static_cast<uint32_t>(thread.registers.size() - 1);
+    const uint32_t number = thread.register_index.find(
+        thread.registers, name, [](const std::string& r) -> const std::string& { return r; });
+    if (number == thread.registers.size()) {
+        thread.registers.emplace_back(name);
+        thread.initial.push_back(0);
+    }
+    return number;
 }
 
 Words::Words(std::string_view mnemonic) {

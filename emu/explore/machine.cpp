@@ -8,8 +8,8 @@
 namespace sassemu::explore {
 
 Machine::Fork Machine::run(State& s) const {
-    // A search that begins again, knowing more, needs nothing of this one.
-    const auto again = [&] { return test_.sass && test_.sass->grew(); };
+    // A search that ends, or begins again, knowing more, needs nothing of this one.
+    const auto again = [&] { return budget_.over() || (test_.sass && test_.sass->grew()); };
     for (bool moved = true; moved && !s.overflow && !s.bounded && s.error.empty() &&
                             s.undefined.empty() && !again();) {
         moved = resume_agents(s);
@@ -122,7 +122,10 @@ uint32_t Machine::add_event(State& s, uint32_t thread, uint32_t kind, Agent* age
     e.owner = -1;
     e.source = t.sass || state.pc < t.code.size() ? static_cast<int32_t>(state.pc) : -1;
     out.control = state.control;
+    // What does not fit takes the place of the last event: run() ends at once, but an instruction
+    // may add several.
     if (s.events.size() + 1 >= most_events) s.overflow = true;
+    if (s.events.size() == most_events) s.events.pop_back();
     s.events.push_back(std::move(out));
     const auto event = static_cast<uint32_t>(s.events.size() - 1);
     if (agent) {

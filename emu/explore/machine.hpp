@@ -5,6 +5,7 @@
 // instruction does. What does not: which write a read takes (explorer.hpp), what is consistent.
 #pragma once
 
+#include "emu/explore/budget.hpp"
 #include "emu/explore/sass_program.hpp"
 #include "emu/explore/state.hpp"
 
@@ -14,7 +15,8 @@ struct SassEffects;
 
 class Machine {
   public:
-    explicit Machine(const Program& program) : p_(program), test_(program.test) {}
+    Machine(const Program& program, const SearchBudget& budget)
+        : p_(program), test_(program.test), budget_(budget) {}
 
     // Runs until no thread can go on. A thread may come to an instruction with several outcomes
     // that no read decides (a compare-and-swap whose operands are open, a try_wait): then its
@@ -144,6 +146,7 @@ class Machine {
 
     const Program& p_;
     const Test& test_;
+    const SearchBudget& budget_;
 };
 
 }  // namespace sassemu::explore

@@ -4,7 +4,6 @@
 // and what a finished one shows. What belongs here: nothing that only one of them needs.
 #pragma once
 
-#include <chrono>
 #include <unordered_set>
 
 #include "emu/explore/explorer.hpp"
@@ -108,6 +107,7 @@ class Tally {
             if (outcome.condition) report_.verdict = Verdict::allowed;
             report_.outcomes.push_back(outcome);
         }
+        report_.settle();
         report_.seconds = seconds;
     }
 
@@ -121,13 +121,9 @@ class Tally {
 // Machine: State start(); void next(const State&, emit(State)); std::string key(const State&);
 // bool ended(const State&); uint64_t shown(const State&, const Condition& leaf).
 template <class Machine>
-Report search_states(Machine& machine, const Test& test, const Limits& limits) {
+Report search_states(Machine& machine, const Test& test, const SearchBudget& budget) {
     using State = typename Machine::State;
     constexpr size_t most_states = 3'000'000;
-    const auto start = std::chrono::steady_clock::now();
-    const auto seconds = [&] {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    };
     Report report;
     Tally tally(test, report);
     std::unordered_set<std::string> seen;
@@ -139,17 +135,16 @@ Report search_states(Machine& machine, const Test& test, const Limits& limits) {
         bool moved = false;
         machine.next(at, [&](State s) {
             moved = true;
+            if (budget.over()) return;
             if (seen.insert(machine.key(s)).second) stack.push_back(std::move(s));
         });
         if (!moved && machine.ended(at)) tally.add(machine, at);
-        if (seen.size() > most_states || (seen.size() % 1024 == 0 && seconds() > limits.seconds)) {
-            report.complete = false;
-            report.bound = seen.size() > most_states ? "the limit of states" : "the time limit";
-            break;
-        }
+        if (budget.over()) report.incomplete(budget.why());
+        if (seen.size() > most_states) report.incomplete("the limit of states");
+        if (!report.complete) break;
     }
     report.states = seen.size();
-    tally.finish(seconds());
+    tally.finish(budget.seconds());
     return report;
 }
 
@@ -160,14 +155,10 @@ Report search_states(Machine& machine, const Test& test, const Limits& limits) {
 // back to a state of the same run, as spinning does, falls below all, too: so nobody starves. Run i
 // of a seed is always the same run.
 template <class Machine>
-Report sample_states(Machine& machine, const Test& test, const Limits& limits,
+Report sample_states(Machine& machine, const Test& test, const SearchBudget& budget,
                      const Sampling& sampling) {
     using State = typename Machine::State;
     constexpr uint64_t most_steps = 1'000'000;
-    const auto start = std::chrono::steady_clock::now();
-    const auto seconds = [&] {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    };
     const auto mix = [](uint64_t z) {
         z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
@@ -190,9 +181,10 @@ Report sample_states(Machine& machine, const Test& test, const Limits& limits,
         const uint64_t order = draw(~uint64_t{0});
         std::unordered_set<std::string> seen;
         State at = machine.start();
-        for (uint64_t step = 0; step < most_steps; ++step) {
+        for (uint64_t step = 0; step < most_steps && !budget.over(); ++step) {
             std::vector<std::pair<uint32_t, State>> moves;
             machine.next(at, [&](State s) { moves.emplace_back(machine.mover(), std::move(s)); });
+            if (budget.over()) break;  // then next() may have left moves out
             if (moves.empty()) {
                 if (counts && machine.ended(at)) tally.add(machine, at);
                 return step;
@@ -219,12 +211,11 @@ Report sample_states(Machine& machine, const Test& test, const Limits& limits,
     uint64_t length = 1;
     for (uint64_t i = 0; i < 8; ++i) length = std::max(length, run(~i, length, false));
     report.steps = length;
-    for (uint64_t i = 0; i < sampling.executions && seconds() < limits.seconds; ++i)
-        run(i, length, true);
+    for (uint64_t i = 0; i < sampling.executions && !budget.over_now(); ++i) run(i, length, true);
     report.states = all.size();
-    report.complete = false;
-    report.bound = "random executions only";
-    tally.finish(seconds());
+    if (budget.over_now()) report.incomplete(budget.why());
+    report.incomplete("random executions only", false);
+    tally.finish(budget.seconds());
     return report;
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "emu/explore/json_text.hpp"
 #include "emu/explore/sass_front.hpp"
 #include "emu/explore/sass_program.hpp"
 #include "emu/plan/run_plan.hpp"
@@ -14,6 +15,7 @@ namespace sassemu::explore {
 namespace {
 
 constexpr uint64_t most_threads = 1024;
+constexpr uint64_t most_bytes = 64 << 20;  // of all memory: its values are kept beside the GPU's
 
 // What a plan did to its GPU.
 struct Noted {
@@ -82,12 +84,13 @@ Result<void> add_threads(Test& test, uint32_t number, const LaunchRequest& reque
     const Launch& launch = test.sass->launch(number).launch;
     const Dim3 &grid = launch.grid, &per = launch.cluster;
     const uint64_t across = grid.x / per.x, down = grid.y / per.y,
-                   all = grid.count() * request.block.count();
+                   all = grid.count() > most_threads ? grid.count()
+                                                     : grid.count() * request.block.count();
     if (test.threads.size() + all > most_threads)
         return bad(
             "launch of '" + request.kernel + "'",
-            "has " + std::to_string(all) + " threads, exploration takes up to " +
-                std::to_string(most_threads),
+            "has " + std::to_string(all) + (grid.count() > most_threads ? " CTAs" : " threads") +
+                ", exploration takes up to " + std::to_string(most_threads) + " threads",
             "use a small grid; for large ones see `sassemu run --seed` and `sassemu check-sync`");
     for (uint64_t c = 0; c < grid.count(); ++c) {
         const uint64_t x = c % grid.x, y = c / grid.x % grid.y, z = c / grid.x / grid.y;
@@ -138,6 +141,17 @@ void add_stream(Test& test) {
     test.sass->threads().push_back({});
 }
 
+// "plan.json:3:17: condition"; without line and column when the error is not in it.
+std::string condition_place(const std::string& path, size_t at) {
+    if (at == std::string::npos) return path;
+    std::ifstream in(path, std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(in)), {});
+    const auto place = place_in_string(text, "condition", at);
+    return path +
+           (place ? ":" + std::to_string(place->line) + ":" + std::to_string(place->column) : "") +
+           ": condition";
+}
+
 }  // namespace
 
 bool is_plan(const std::string& text) {
@@ -174,6 +188,11 @@ Result<Test> read_plan_test(const std::string& path) {
                    : p.verdict == "forbidden" ? Verdict::forbidden
                                               : Verdict::unstated;
     test.sass = std::make_shared<SassProgram>(std::move(noted->gpu));
+    uint64_t bytes = 0;
+    for (const Noted::Memory& m : noted->memory)
+        if (m.bytes > most_bytes || (bytes += m.bytes) > most_bytes)
+            return bad(path, "has more than " + std::to_string(most_bytes >> 20) +
+                                 " MiB of buffers: that is not explored");
     for (const Noted::Memory& m : noted->memory) {
         SASSEMU_ASSIGN(const uint32_t name,
                        test.sass->add_memory(test, m.name, m.address, m.bytes));
@@ -193,8 +212,12 @@ Result<Test> read_plan_test(const std::string& path) {
         SASSEMU_TRY(add_threads(test, number, request, !several, ctas, clusters).within(path));
     }
     if (several) add_stream(test);
-    SASSEMU_ASSIGN(test.condition, read_condition(p.condition, test).within(path + ": condition"));
-    SASSEMU_TRY(finish_sass_threads(test).within(path));
+    size_t at = std::string::npos;
+    auto condition = read_condition(p.condition, test, &at);
+    if (!condition) return std::move(condition).error().within(condition_place(path, at));
+    test.condition = std::move(condition).value();
+    auto finished = finish_sass_threads(test, &at);
+    if (!finished) return std::move(finished).error().within(condition_place(path, at));
     return test;
 }
 

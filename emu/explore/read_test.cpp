@@ -2,15 +2,18 @@
 // One line of a litmus file -> Test: placement of threads, locations, aliases, initial values, the
 // code with its labels. See docs/litmus.md, section 1.
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "emu/explore/forms.hpp"
+#include "emu/explore/json_text.hpp"
 
 namespace sassemu::explore {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr uint64_t most_bytes = 64 << 20;  // of all locations
+constexpr size_t most_registers = 1024;    // of a thread
 
 Error field_error(std::string field, std::string what) {
     return make_error(ErrorCode::input, std::move(field), std::move(what));
@@ -51,8 +54,7 @@ class Places {
 class Reader {
   public:
     Result<Test> read(std::string_view line) {
-        const Json json = Json::parse(line, nullptr, false);
-        if (json.is_discarded()) return field_error({}, "this is no JSON");
+        SASSEMU_ASSIGN(const Json json, read_json<Json>(line));
         if (!json.is_object()) return field_error({}, "a test is a JSON object");
         SASSEMU_ASSIGN(test_.name, text(json, "name", ""));
         if (test_.name.empty()) return field_error("name", "is missing");
@@ -70,16 +72,35 @@ class Reader {
         SASSEMU_TRY(declare_the_rest(json));
         SASSEMU_TRY(read_initial(json));
         SASSEMU_TRY(read_code(json));
-        if (test_.liveness()) return std::move(test_);
+        if (test_.liveness()) {
+            SASSEMU_TRY(check_sizes());
+            return std::move(test_);
+        }
         SASSEMU_ASSIGN(const std::string condition, text(json, "condition", ""));
         if (condition.empty()) return field_error("condition", "is missing");
-        auto tree = read_condition(condition, test_);
+        auto tree = read_condition(condition, test_, &condition_at_);
         if (!tree) return std::move(tree).error().within("condition");
         test_.condition = std::move(tree).value();
+        SASSEMU_TRY(check_sizes());
         return std::move(test_);
     }
+    size_t condition_at() const { return condition_at_; }
 
   private:
+    // What every state of the exploration has.
+    Result<void> check_sizes() {
+        for (const Thread& t : test_.threads)
+            if (t.registers.size() > most_registers)
+                return field_error(
+                    t.id, "has more than " + std::to_string(most_registers) + " registers");
+        uint64_t bytes = 0;
+        for (const Location& l : test_.locations) bytes += l.bytes;
+        if (bytes > most_bytes)
+            return field_error("locations", "are of more than " + std::to_string(most_bytes >> 20) +
+                                                " MiB together");
+        return {};
+    }
+
     Result<Verdict> verdict(const Json& json, const char* key) {
         SASSEMU_ASSIGN(const std::string v, text(json, key, ""));
         if (v.empty()) return Verdict::unstated;
@@ -420,6 +441,7 @@ class Reader {
     }
 
     Test test_;
+    size_t condition_at_ = std::string::npos;
     Places ctas_, clusters_;
     std::map<int32_t, int32_t> cluster_of_;
     uint32_t aliases_ = 0;
@@ -427,6 +449,11 @@ class Reader {
 
 }  // namespace
 
-Result<Test> read_test(std::string_view json) { return Reader().read(json); }
+Result<Test> read_test(std::string_view json, size_t* condition_at) {
+    Reader reader;
+    auto out = reader.read(json);
+    if (condition_at) *condition_at = reader.condition_at();
+    return out;
+}
 
 }  // namespace sassemu::explore

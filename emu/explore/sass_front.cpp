@@ -6,9 +6,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <functional>
-#include <nlohmann/json.hpp>
 
+#include "emu/explore/json_text.hpp"
 #include "emu/explore/sass_program.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/sass/assembled.hpp"
@@ -22,17 +21,40 @@ Error bad(std::string where, std::string what, std::string hint = {}) {
     return make_error(ErrorCode::input, std::move(where), std::move(what), std::move(hint));
 }
 
-std::string header_of(const std::string& text) {
-    std::string header;
-    for (size_t i = 0; i < text.size();) {
-        const size_t end = std::min(text.find('\n', i), text.size());
-        constexpr std::string_view mark = "// litmus ";
-        if (const std::string_view line(text.data() + i, end - i); line.starts_with(mark))
-            header += line.substr(mark.size());
-        i = end + 1;
+constexpr std::string_view mark = "// litmus ";
+
+// What follows the marks, one after the other; and, at which byte of it each line begins.
+struct Header {
+    std::string text;
+    struct Line {
+        size_t at;
+        uint32_t number;
+    };
+    std::vector<Line> lines;
+
+    explicit Header(const std::string& file) {
+        uint32_t number = 1;
+        for (size_t i = 0; i < file.size(); ++number) {
+            const size_t end = std::min(file.find('\n', i), file.size());
+            if (const std::string_view line(file.data() + i, end - i); line.starts_with(mark)) {
+                lines.push_back({text.size(), number});
+                text += line.substr(mark.size());
+            }
+            i = end + 1;
+        }
     }
-    return header;
-}
+    // ":line:column" in the file of a byte of the condition; empty when it has none.
+    std::string place(size_t condition_at) const {
+        const auto in = condition_at == text.npos
+                            ? std::nullopt
+                            : place_in_string(text, "condition", condition_at);
+        if (!in) return {};
+        const size_t at = in->column - 1;
+        const auto next = std::ranges::upper_bound(lines, at, {}, &Line::at);
+        return ":" + std::to_string(next[-1].number) + ":" +
+               std::to_string(at - next[-1].at + mark.size() + 1);
+    }
+};
 
 const sass::AssembledKernel* find_kernel(const sass::AssembledModule& m, const std::string& name) {
     const auto k = std::ranges::find(m.kernels, name, &sass::AssembledKernel::name);
@@ -44,12 +66,12 @@ class Front {
     Front(const std::string& text, const std::string& path) : text_(text), path_(path) {}
 
     Result<Test> read() {
-        const std::string header = header_of(text_);
-        if (header.empty())
+        const Header header(text_);
+        if (header.text.empty())
             return bad(
                 path_, "no line begins with '// litmus '",
                 "a .sass litmus file holds its test in such lines (docs/litmus.md, section 9)");
-        json_ = Json::parse(header, nullptr, false);
+        SASSEMU_ASSIGN(json_, read_json<Json>(header.text).within(path_ + ": '// litmus ' lines"));
         if (!json_.is_object() || !json_.contains("threads") || !json_["threads"].is_array())
             return bad(path_, "the '// litmus ' lines are no JSON object with threads");
         std::vector<sass::Diagnostic> diagnostics;
@@ -59,13 +81,17 @@ class Front {
                        diagnostics.front().what, diagnostics.front().hint);
         assembled_ = &*assembled;
         SASSEMU_TRY(kernels_and_locations());
-        SASSEMU_ASSIGN(
-            test_,
-            read_test(json_.dump(-1, ' ', false, Json::error_handler_t::replace)).within(path_));
+        size_t condition_at = header.text.npos;
+        auto test =
+            read_test(json_.dump(-1, ' ', false, Json::error_handler_t::replace), &condition_at);
+        if (!test) return std::move(test).error().within(path_ + header.place(condition_at));
+        test_ = std::move(test).value();
         SASSEMU_TRY(load());
         SASSEMU_TRY(place_locations());
         for (uint32_t t = 0; t < test_.threads.size(); ++t) SASSEMU_TRY(launch(t));
-        SASSEMU_TRY(finish_sass_threads(test_).within(path_));
+        auto finished = finish_sass_threads(test_, &condition_at);
+        if (!finished)
+            return std::move(finished).error().within(path_ + header.place(condition_at));
         return std::move(test_);
     }
 
@@ -208,9 +234,22 @@ class Front {
     Test test_;
 };
 
+void renumber(Condition& c, uint32_t thread, const std::vector<uint32_t>& numbers) {
+    if (c.kind == Condition::Kind::reg && c.thread == thread) c.reg = numbers[c.reg];
+    for (Condition& term : c.terms) renumber(term, thread, numbers);
+}
+
+// Where the condition names the register of the thread.
+const Condition* asks_for(const Test& test, uint32_t thread, size_t reg) {
+    if (!test.condition) return nullptr;
+    for (const Condition* c : leaves(*test.condition))
+        if (c->kind == Condition::Kind::reg && c->thread == thread && c->reg == reg) return c;
+    return nullptr;
+}
+
 }  // namespace
 
-Result<void> finish_sass_threads(Test& test) {
+Result<void> finish_sass_threads(Test& test, size_t* condition_at) {
     SassProgram& p = *test.sass;
     std::map<const SassCode*, std::vector<bool>> wanted;
     for (uint32_t t = 0; t < test.threads.size(); ++t) {
@@ -221,6 +260,7 @@ Result<void> finish_sass_threads(Test& test) {
         const std::vector<std::string> named = std::move(thread.registers);
         const std::vector<uint64_t> values = std::move(thread.initial);
         thread.registers.clear();
+        thread.register_index.clear();
         for (const uint32_t r : code.registers())
             thread.registers.push_back(sass_register::name(r));
         thread.initial.assign(thread.registers.size(), 0);
@@ -229,20 +269,17 @@ Result<void> finish_sass_threads(Test& test) {
         std::vector<uint32_t> numbers;
         for (size_t k = 0; k < named.size(); ++k) {
             const auto found = std::ranges::find(thread.registers, named[k]);
-            if (found == thread.registers.end())
+            if (found == thread.registers.end()) {
+                if (const Condition* c = asks_for(test, t, k)) *condition_at = c->at;
                 return bad(thread.id, "has no register '" + named[k] + "'",
                            "those of its kernel are named as in its text: R8, P0");
+            }
             const auto number = static_cast<uint32_t>(found - thread.registers.begin());
             thread.initial[number] = values[k];
             asked[number] = true;
             numbers.push_back(number);
         }
-        const std::function<void(Condition&)> renumber = [&](Condition& c) {
-            if (c.kind == Condition::Kind::reg && c.thread == t) c.reg = numbers[c.reg];
-            if (c.left) renumber(*c.left);
-            if (c.right) renumber(*c.right);
-        };
-        if (test.condition) renumber(*test.condition);
+        if (test.condition) renumber(*test.condition, t, numbers);
         p.add_shared(test, t);
     }
     for (const auto& [code, asked] : wanted) const_cast<SassCode*>(code)->set_wanted(asked);

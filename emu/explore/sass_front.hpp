@@ -17,7 +17,8 @@ Result<Test> read_sass_test(const std::string& text, const std::string& path);
 Result<Test> read_plan_test(const std::string& path);
 bool is_plan(const std::string& text);
 
-// Once all threads are there: their registers, shared memory, entry points.
-Result<void> finish_sass_threads(Test& test);
+// Once all threads are there: their registers, shared memory, entry points. Of an error in what the
+// condition names `condition_at` says at which of its bytes.
+Result<void> finish_sass_threads(Test& test, size_t* condition_at);
 
 }  // namespace sassemu::explore

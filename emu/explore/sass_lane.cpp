@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <new>
+#include <utility>
 
 #include "emu/explore/sass_code.hpp"
 
@@ -14,6 +16,8 @@ namespace reg = sass_register;
 // What handlers are given for the engine: each function notes what was asked for.
 struct SassServices {
     using Call = SassEffects::Call;
+    template <class R, class W, class... A>
+    using Function = R (*)(W, A...);
 
     static SassLane& lane(Warp& w) { return *static_cast<SassLane*>(w.cta->launch->engine); }
     static SassEffects& note(Warp& w, Call call) {
@@ -143,9 +147,27 @@ struct SassServices {
         return w.cta->launch->code->address_of(op);
     }
 
+    // Stands for what nothing here provides: the instruction that asks for it is refused.
+    struct Refused {
+        template <class R, class W, class... A>
+        constexpr operator Function<R, W, A...>() const {
+            return [](W w, A...) {
+                note(const_cast<Warp&>(w), Call::fault).problem =
+                    "it needs what exploration does not have";
+                return R();
+            };
+        }
+    };
+    template <size_t... K>
+    static constexpr Services refusing(std::index_sequence<K...>) {
+        return {((void)K, Refused{})...};
+    }
+
     static const Services& table() {
         static const Services services = [] {
-            Services s{};
+            static_assert(sizeof(Services) % sizeof(void (*)()) == 0);
+            Services s =
+                refusing(std::make_index_sequence<sizeof(Services) / sizeof(void (*)())>());
             s.fault = fault;
             s.unsupported = unsupported;
             s.split = split;
@@ -188,6 +210,7 @@ SassLane::SassLane(PreparedLaunch& prepared) : launch_(prepared), warp_(std::mak
     launch.services = &SassServices::table();
     const size_t bytes = uint64_t{launch.rows} * row_bytes;
     rows_.reset(static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)));
+    if (!rows_) throw std::bad_alloc();  // caught where the suite's threads begin
     std::memset(rows_.get(), 0, bytes);
     cluster_.size = static_cast<uint32_t>(launch.cluster.count());
     for (uint32_t r = 0; r < cluster_.size && r < Cluster::most; ++r) cluster_.cta[r] = &cta_;

@@ -127,6 +127,8 @@ Program::Program(const Test& t) : test(t) {
             marks[l] = t.sass->cuts(l);
             image[l] = t.sass->image(l);
         }
+    const std::vector<const Condition*> asked =
+        t.condition ? leaves(*t.condition) : std::vector<const Condition*>{};
     for (const Thread& thread : t.threads) {
         for (const Instruction& i : thread.code)
             for (const Operand* o : {&i.a, &i.b, &i.c, &i.d}) {
@@ -138,10 +140,9 @@ Program::Program(const Test& t) : test(t) {
                     marks[n.location].insert(first + i.bytes);
             }
         std::vector<bool> wanted(thread.registers.size());
-        if (t.condition)
-            for (const Condition* c : leaves(*t.condition))
-                if (c->kind == Condition::Kind::reg && &t.threads[c->thread] == &thread)
-                    wanted[c->reg] = true;
+        for (const Condition* c : asked)
+            if (c->kind == Condition::Kind::reg && &t.threads[c->thread] == &thread)
+                wanted[c->reg] = true;
         live.push_back(liveness(thread, wanted));
         std::vector<bool> heads(thread.code.size() + 1);
         for (size_t k = 0; k < thread.code.size(); ++k) {
@@ -246,6 +247,9 @@ uint32_t State::read_value(uint32_t event) {
 }
 
 uint32_t State::arithmetic(Op op, uint32_t a, uint32_t b) {
+    const Value &x = values[a], &y = values[b];
+    if (x.kind == Value::Kind::constant && y.kind == Value::Kind::constant)
+        return constant(apply(op, x.constant, y.constant), x.reads | y.reads);
     Value out;
     out.kind = Value::Kind::arithmetic;
     out.op = op;
@@ -269,7 +273,10 @@ std::optional<uint64_t> State::piece(const Source& s, uint64_t first, uint64_t b
 
 std::optional<uint64_t> State::slice(uint32_t value, uint64_t first, uint64_t bytes,
                                      const Program& p, int depth) const {
-    if (depth > deepest) return std::nullopt;
+    if (depth > deepest) {
+        p.too_deep = true;
+        return std::nullopt;
+    }
     const Value& v = values[value];
     const auto part = [&](uint64_t whole) {
         return first >= 8 ? 0 : low(whole >> 8 * first, bytes);
@@ -293,25 +300,37 @@ std::optional<uint64_t> State::slice(uint32_t value, uint64_t first, uint64_t by
             }
             return low(out, bytes);
         }
-        case Value::Kind::arithmetic: {
-            const auto a = slice(v.a, 0, 8, p, depth + 1), b = slice(v.b, 0, 8, p, depth + 1);
-            if (!a || !b) return std::nullopt;
-            return part(apply(v.op, *a, *b));
-        }
-        case Value::Kind::atomic: {
-            const auto a = slice(v.a, 0, 8, p, depth + 1), b = slice(v.b, 0, 8, p, depth + 1);
-            if (!a || !b) return std::nullopt;
-            return part(apply(v.atomic, *a, *b, v.bytes));
+        case Value::Kind::arithmetic:
+        case Value::Kind::atomic:
+        case Value::Kind::sass_atomic: {
+            if (v.known) return part(v.result);
+            const auto a = slice(v.a, 0, 8, p, depth + 1);
+            if (!a) return std::nullopt;
+            const auto b = slice(v.b, 0, 8, p, depth + 1);
+            if (!b) return std::nullopt;
+            v.result = v.kind == Value::Kind::arithmetic ? apply(v.op, *a, *b)
+                       : v.kind == Value::Kind::atomic
+                           ? apply(v.atomic, *a, *b, v.bytes)
+                           : low(atomic_result(static_cast<sassemu::AtomicOp>(v.operation),
+                                               static_cast<AtomicType>(v.type), *a, *b, 0),
+                                 v.bytes);
+            v.known = true;
+            return part(v.result);
         }
         case Value::Kind::nonzero: {
             const auto a = slice(v.a, 0, 8, p, depth + 1);
             if (!a) return std::nullopt;
             return part(*a != 0);
         }
-        case Value::Kind::select: {  // a ? b : c
+        case Value::Kind::select: {  // a ? b : c, of registers
+            if (v.known) return part(v.result);
             const auto a = slice(v.a, 0, 8, p, depth + 1);
             if (!a) return std::nullopt;
-            return slice(*a ? v.b : v.c, first, bytes, p, depth + 1);
+            const auto chosen = slice(*a ? v.b : v.c, 0, 8, p, depth + 1);
+            if (!chosen) return std::nullopt;
+            v.result = *chosen;
+            v.known = true;
+            return part(v.result);
         }
         case Value::Kind::part: {
             const auto a = slice(v.a, v.constant, v.bytes, p, depth + 1);
@@ -344,13 +363,6 @@ std::optional<uint64_t> State::slice(uint32_t value, uint64_t first, uint64_t by
                 v.known = true;
             }
             return part(v.result);
-        }
-        case Value::Kind::sass_atomic: {
-            const auto a = slice(v.a, 0, 8, p, depth + 1), b = slice(v.b, 0, 8, p, depth + 1);
-            if (!a || !b) return std::nullopt;
-            return part(low(atomic_result(static_cast<sassemu::AtomicOp>(v.operation),
-                                          static_cast<AtomicType>(v.type), *a, *b, 0),
-                            v.bytes));
         }
     }
     return std::nullopt;

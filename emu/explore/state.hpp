@@ -27,6 +27,7 @@ struct Program {
     // on.
     std::vector<std::vector<std::vector<bool>>> live;
     std::vector<std::vector<bool>> loop_heads;
+    mutable bool too_deep = false;  // a value was given up: it is made of too many others
 
     static uint64_t address_of(uint32_t name) { return uint64_t{1} << 62 | name; }
     static std::optional<uint32_t> name_at(uint64_t address, const Test& test);
@@ -56,7 +57,8 @@ struct Value {
     std::shared_ptr<const std::vector<uint32_t>> inputs;
     uint8_t operation = 0, type = 0;  // of the emulator's atomics
     bool sign = false;
-    mutable bool known = false;  // kind sass: `constant` is its value
+    // Of kinds that compute: found out once, since what a read took never changes.
+    mutable bool known = false;
     mutable uint64_t result = 0;
 };
 

@@ -2,6 +2,8 @@
 // See suite.hpp.
 #include "emu/explore/suite.hpp"
 
+#include "emu/base/limits.hpp"
+#include "emu/explore/json_text.hpp"
 #include "emu/explore/operational.hpp"
 #include "emu/explore/sass_front.hpp"
 #include "emu/explore/sass_program.hpp"
@@ -10,7 +12,8 @@
 #include <condition_variable>
 #include <fstream>
 #include <mutex>
-#include <nlohmann/json.hpp>
+#include <new>
+#include <system_error>
 #include <thread>
 
 namespace sassemu::explore {
@@ -20,11 +23,11 @@ constexpr size_t longest_line = 4 << 20;
 
 // What can be said of a test that could not be read: its name, and whether it expects that.
 void describe(Case& c, const std::string& line) {
-    const auto json = nlohmann::json::parse(line, nullptr, false);
-    if (!json.is_object()) return;
+    const auto json = read_json<nlohmann::json>(line);
+    if (!json || !json->is_object()) return;
     const auto text = [&](const char* key) {
-        const auto it = json.find(key);
-        return it != json.end() && it->is_string() ? it->get<std::string>() : std::string{};
+        const auto it = json->find(key);
+        return it != json->end() && it->is_string() ? it->get<std::string>() : std::string{};
     };
     c.name = text("name");
     c.model = text("model");
@@ -36,9 +39,10 @@ void describe(Case& c, const std::string& line) {
 Case read_case(const std::string& line, const std::string& where) {
     Case c;
     c.where = where;
+    size_t condition_at = line.npos;
     auto test = line.size() > longest_line
                     ? Result<Test>(make_error(ErrorCode::input, {}, "the line is too long"))
-                    : read_test(line);
+                    : read_test(line, &condition_at);
     if (test) {
         c.test = std::move(test).value();
         c.test->where = c.where;
@@ -47,10 +51,15 @@ Case read_case(const std::string& line, const std::string& where) {
         c.stated = c.test->verdict;
         c.expected_error = c.test->error;
     } else {
-        describe(c, line);
+        if (condition_at != line.npos)
+            if (const auto place = place_in_string(line, "condition", condition_at))
+                c.where += ":" + std::to_string(place->column);
+        if (line.size() <= longest_line) describe(c, line);
         c.report.verdict = Verdict::error;
         c.report.error = test.error().message();
         c.bad_input = c.stated != Verdict::error;
+        // It is compared with what it states; then it needs something to be called by.
+        if (c.name.empty() && !c.bad_input) c.name = c.where;
     }
     return c;
 }
@@ -62,6 +71,14 @@ std::string judge_options(const Test& t) {
         out += (out.empty() ? "" : ",") + key + "=" + value;
     }
     return out;
+}
+
+// Models that ship and are built in. A test's file may name these and no others: what it names is
+// never loaded.
+bool ships(const std::string& model) {
+    for (const char* name : {"ptx", "ptx60", "ptx75-proxy", "nvshmem", "caches", "flat"})
+        if (model == name) return true;
+    return false;
 }
 
 std::string model_name(const std::string& model) {
@@ -102,6 +119,15 @@ Result<void> run_case(Case& c, const SuiteOptions& options, Judges& judges) {
     if (!c.test) return {};
     const bool own = options.model.empty();
     const std::string& asked = own ? c.test->model : options.model;
+    if (own && !ships(model_name(asked))) {
+        c.report.verdict = Verdict::error;
+        c.report.error = "model '" + asked +
+                         "' is none of those that ship (ptx, ptx60, ptx75-proxy, their -liveness "
+                         "forms, nvshmem, caches, flat), and a test's file loads no other; use "
+                         "--model";
+        c.bad_input = c.stated != Verdict::error;
+        return {};
+    }
     if (asked == "nvshmem" || asked == "caches" || asked == "flat") {
         if (!own) {
             c.model = asked;
@@ -141,6 +167,29 @@ Result<void> run_case(Case& c, const SuiteOptions& options, Judges& judges) {
     return {};
 }
 
+// A line of a file, or what of it is too long.
+bool next_line(std::istream& in, std::string& line) {
+    line.clear();
+    char c = 0;
+    while (line.size() <= longest_line && in.get(c) && c != '\n') line += c;
+    return !line.empty() || in;
+}
+
+// run_case() for a thread, which no exception may leave.
+Result<void> run_case_safely(Case& c, const SuiteOptions& options, Judges& judges) {
+    try {
+        return run_case(c, options, judges);
+    } catch (const std::bad_alloc&) {
+        c.report.incomplete("the host has no more memory to give");
+        c.report.settle();
+        return {};
+    } catch (const std::exception& e) {
+        return make_error(ErrorCode::internal, c.where + ": " + c.name, e.what());
+    } catch (...) {
+        return make_error(ErrorCode::internal, c.where + ": " + c.name, "an exception of no kind");
+    }
+}
+
 }  // namespace
 
 std::string_view verdict_name(Verdict v) {
@@ -151,6 +200,8 @@ std::string_view verdict_name(Verdict v) {
             return "forbidden";
         case Verdict::error:
             return "error";
+        case Verdict::incomplete:
+            return "incomplete";
         case Verdict::unstated:
             break;
     }
@@ -181,10 +232,13 @@ Result<std::vector<Case>> read_litmus_file(const std::string& path) {
         in.seekg(0);
     }
     std::string line;
-    for (size_t number = 1; std::getline(in, line); ++number) {
+    for (size_t number = 1; next_line(in, line); ++number) {
         const size_t text = line.find_first_not_of(" \t\r");
         if (text == line.npos || line.compare(text, 2, "//") == 0) continue;
-        out.push_back(read_case(line, path + ":" + std::to_string(number)));
+        const std::string where = path + ":" + std::to_string(number);
+        SASSEMU_TRY(process_budget().check(where));
+        out.push_back(read_case(line, where));
+        if (line.size() > longest_line) break;  // perhaps without an end
     }
     if (in.bad()) return make_error(ErrorCode::system, path, "cannot be read");
     if (out.empty()) return make_error(ErrorCode::input, path, "holds no test");
@@ -202,7 +256,7 @@ Result<void> run_suite(std::vector<Case>& cases, const SuiteOptions& options,
     bool failed = false;
     const auto work = [&] {
         for (size_t i; (i = next.fetch_add(1)) < cases.size();) {
-            auto result = run_case(cases[i], options, judges);
+            auto result = run_case_safely(cases[i], options, judges);
             cases[i].contradicted = contradicts(cases[i]);
             const std::lock_guard lock(mutex);
             if (!result && !failed) failed = true, failure = std::move(result).error();
@@ -215,7 +269,14 @@ Result<void> run_suite(std::vector<Case>& cases, const SuiteOptions& options,
         options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
     count = static_cast<unsigned>(std::min<size_t>(count, cases.size()));
     std::vector<std::thread> workers;
-    for (unsigned i = 0; i < count; ++i) workers.emplace_back(work);
+    // Where the host gives no more threads, those that there are do it; else this one.
+    try {
+        workers.reserve(count);
+        while (workers.size() < count) workers.emplace_back(work);
+    } catch (const std::system_error&) {
+    } catch (const std::bad_alloc&) {
+    }
+    if (workers.empty()) work();
     for (size_t i = 0; i < cases.size(); ++i) {
         std::unique_lock lock(mutex);
         changed.wait(lock, [&] { return ready[i] || failed; });

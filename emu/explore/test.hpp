@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "emu/base/result.hpp"
@@ -124,6 +126,22 @@ struct Instruction {
     bool exact_family = false;  // needs the `a` variant of the target
 };
 
+// Finds the elements of a list that only grows by a text of theirs: the first that has it.
+class TextIndex {
+  public:
+    template <class List, class Text>
+    uint32_t find(const List& list, std::string_view wanted, Text&& text) {
+        for (; seen_ < list.size(); ++seen_) numbers_.try_emplace(text(list[seen_]), seen_);
+        const auto found = numbers_.find(wanted);
+        return found == numbers_.end() ? seen_ : found->second;
+    }
+    void clear() { *this = {}; }
+
+  private:
+    std::map<std::string, uint32_t, std::less<>> numbers_;
+    uint32_t seen_ = 0;
+};
+
 enum class ThreadKind : uint8_t { thread, host, copy_engine, stream };
 
 struct Thread {
@@ -135,6 +153,7 @@ struct Thread {
     uint32_t lanes = 1;
     bool starts = true;  // else an api.launch starts it
     std::vector<std::string> registers;
+    TextIndex register_index;
     std::vector<uint64_t> initial;  // of the registers
     std::vector<Instruction> code;
     bool sass = false;  // its code is machine code: Test::sass has it
@@ -172,10 +191,13 @@ struct Condition {
     int32_t pe = -1;
     uint64_t first = 0, bytes = 0;  // x[first:bytes]; bytes 0: all of it
     std::string text;               // of reg and memory, as written: a key of the outcome's state
-    std::unique_ptr<Condition> left, right;
+    uint32_t leaf = 0;              // of reg and memory: which of leaves() it is
+    size_t at = 0;                  // of reg and memory: where it begins in the text
+    // What it is made of. `a || b || c` is one node: a tree is as deep as its text is nested.
+    std::vector<Condition> terms;
 };
 
-enum class Verdict : uint8_t { unstated, allowed, forbidden, error };
+enum class Verdict : uint8_t { unstated, allowed, forbidden, error, incomplete };
 
 class SassProgram;
 
@@ -184,7 +206,8 @@ struct Test {
     std::vector<Thread> threads;
     std::vector<Location> locations;
     std::vector<Name> names;
-    std::unique_ptr<Condition> condition;  // null in the liveness models
+    mutable TextIndex name_index;
+    std::optional<Condition> condition;  // nothing in the liveness models
     Verdict verdict = Verdict::unstated, verdict_relied = Verdict::unstated;
     std::string error;                           // words of the message, for verdict error
     std::map<std::string, std::string> options;  // of the model
@@ -196,14 +219,16 @@ struct Test {
     bool liveness() const { return model.ends_with("-liveness"); }
 };
 
-// One line of a JSONL file. Errors name the field; the caller adds file and line.
-Result<Test> read_test(std::string_view json);
+// One line of a JSONL file. Errors name the field; the caller adds file and line. Of an error in
+// the condition `condition_at` says at which of its bytes it is; else it is npos.
+Result<Test> read_test(std::string_view json, size_t* condition_at = nullptr);
 
 // One instruction of a thread; registers and names are added to the test when they are new.
 Result<Instruction> read_instruction(std::string_view text, Test& test, Thread& thread);
 
-// "P0:r1==1 && x!=2"; the registers and locations have to exist.
-Result<std::unique_ptr<Condition>> read_condition(std::string_view text, Test& test);
+// "P0:r1==1 && x!=2"; the registers and locations have to exist. `error_at`: the byte of the text
+// at which an error is.
+Result<Condition> read_condition(std::string_view text, Test& test, size_t* error_at = nullptr);
 bool holds(const Condition& condition, const std::vector<uint64_t>& values);
 // The registers and locations of the condition, each once; `values` of holds() is in this order.
 std::vector<const Condition*> leaves(const Condition& condition);

@@ -55,8 +55,9 @@ Relation Derived::synchronizes(const Set& admitted) const {
 Relation Derived::base_causality(const Set& admitted, Relation* core_too) const {
     const Relation sync = synchronizes(admitted);
     if (!variant_.po_is_causal) {
-        const Relation po = optional(x_.po);
-        return (po * sync * po).closure();
+        const Relation po = optional(x_.po), base = (po * sync * po).closure();
+        if (core_too) *core_too = base;
+        return base;
     }
     const Relation core = (x_.po | sync | x_.agent_order | x_.completion).closure();
     if (core_too) *core_too = core;

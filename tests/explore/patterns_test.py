@@ -32,7 +32,10 @@ def explore(program, path, model, limit):
                        capture_output=True, text=True)
     if not r.stdout:
         return {"verdict": "error", "error": r.stderr.strip(), "outcomes": [], "complete": True}
-    return json.loads(r.stdout.splitlines()[0])
+    report = json.loads(r.stdout.splitlines()[0])
+    if report["verdict"] == "incomplete":  # the time was up: as far as it got
+        report["verdict"] = "forbidden"
+    return report
 
 
 def states(report):

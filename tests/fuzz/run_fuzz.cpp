@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // libFuzzer target: any bytes -> instruction words of one kernel, loaded and run for a while by the
 // whole engine. Whatever they do, the launch ends with a result. Input: architecture, options,
-// block size / 2, the block's CTAs, then 16-byte words. tests/fuzz/run_seeds.py makes some. Build:
+// block size / 2, the block's CTAs, then 16-byte words. tests/fuzz/run_seeds.py makes some. With
+// PLUGIN that plugin watches (run_sync_fuzz: check-sync). Build:
 // cmake --preset fuzz && cmake --build --preset fuzz Run:   run_fuzz -max_len=1028
 // -max_total_time=600 corpus/ build/fuzz/seeds/run
 #include <cstdint>
@@ -11,6 +12,7 @@
 
 #include "emu/gpu.hpp"
 #include "emu/module/module.hpp"
+#include "emu/plugin/hooks.hpp"
 #include "emu/sass/assembled.hpp"
 #include "sassdec/sassdec.h"
 
@@ -54,7 +56,13 @@ void run(const std::uint8_t* data, std::size_t size) {
     options.deterministic = data[1] & 4;
     options.agents = static_cast<AgentOrder>(data[1] / 8 % 3);
     options.heap_bytes = 4096;
-    auto gpu = Gpu::create(options);
+    std::shared_ptr<Hooks> hooks;
+#ifdef PLUGIN
+    auto loaded = Hooks::load({{PLUGIN}, {}, [](std::string_view) {}}, options.model, 0);
+    if (!loaded) __builtin_trap();
+    hooks = std::move(*loaded);
+#endif
+    auto gpu = create_gpu(options, hooks);
     if (!gpu) __builtin_trap();
     auto id = (*gpu)->load(std::make_shared<const Module>(std::move(*module)));
     if (!id) __builtin_trap();
@@ -74,6 +82,7 @@ void run(const std::uint8_t* data, std::size_t size) {
     if (!result && result.error().message().empty()) __builtin_trap();
     if (result && result->status == LaunchStatus::internal) __builtin_trap();
     if (result && result->fault && result->fault->report().empty()) __builtin_trap();
+    if (hooks) hooks->finish();
 }
 
 }  // namespace

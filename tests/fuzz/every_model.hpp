@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What fuzzers of exploration share: one test under every judge and machine that ships.
+#pragma once
+
+#include "emu/explore/operational.hpp"
+#include "emu/explore/witness.hpp"
+
+namespace sassemu::explore {
+
+inline void explore_under_every_model(Test& test) {
+    const Limits limits{.seconds = 0.02, .executions = 50};
+    for (const Sampling& sampling : {Sampling{}, Sampling{2, 1, 3}}) {
+        // A liveness test has no condition, and machines want one.
+        if (test.condition) {
+            for (const bool coherent : {false, true}) {
+                const auto report = explore_caches(test, limits, coherent, sampling);
+                if (!report && report.error().message().empty()) __builtin_trap();
+            }
+            if (!test.sass) {
+                const auto report = explore_deliveries(test, limits, sampling);
+                if (!report && report.error().message().empty()) __builtin_trap();
+            }
+        }
+        for (const auto& [name, options] : {std::pair{"ptx60", ""},
+                                            {"ptx75-proxy", ""},
+                                            {"ptx", "reading=strict"},
+                                            {"ptx", "reading=relied"}}) {
+            const auto judge = Judge::open(name, options);
+            if (!judge) __builtin_trap();
+            const auto report = explore(test, **judge, limits, sampling);
+            if (!report && report.error().message().empty()) __builtin_trap();
+            if (!report || !report->witness) continue;
+            if (witness_text(test, *report).empty() || witness_graphviz(test, *report).empty())
+                __builtin_trap();
+        }
+    }
+}
+
+}  // namespace sassemu::explore
