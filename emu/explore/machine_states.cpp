@@ -414,4 +414,10 @@ Result<Report> explore_machine(const Test& test, const ExploredMachine& machine,
     return report;
 }
 
+Result<Report> explore_machine(const Test& test, const std::string& machine, const Limits& limits,
+                               const Sampling& sampling) {
+    SASSEMU_ASSIGN(const auto opened, ExploredMachine::open(machine, {}));
+    return explore_machine(test, *opened, limits, sampling);
+}
+
 }  // namespace sassemu::explore

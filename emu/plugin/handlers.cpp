@@ -324,7 +324,8 @@ const Op* Hooks::copy(const Instruction& i, const Op* op, Warp& w, uint32_t mask
     load.shown.flags |= SASSEMU_ACCESS_IMMEDIATE;
     // The model has a say where whole elements are read; ZFILL is the engine's.
     bool own = false;
-    if (model_ && from && (model_spaces_ & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL)) && !op->m[2]) {
+    if (model_ && from && (model_spaces_ & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL)) &&
+        !as<CopyPayload>(*op).zero_fills()) {
         const int32_t answer = model_table_->issue(model_self_, &load.shown);
         if (answer == SASSEMU_RETRY) return retry(op, w, mask);
         if (w.stop == Stop::faulted) return nullptr;

@@ -3,6 +3,7 @@
 // instruction, when its section is lowered. What happens when one runs is in handlers.cpp.
 #include "emu/memory/event.hpp"
 #include "emu/plugin/hooks.hpp"
+#include "emu/plugin/shown_event.hpp"
 #include "emu/program/code_image.hpp"
 
 namespace sassemu {
@@ -84,41 +85,8 @@ void describe_access(Instruction& i, const Event& e) {
 
 void describe_fence(Instruction& i, const Event& e) {
     i.kind = Hooked::fence;
-    sassemu_fence& f = i.fence;
-    f.size = sizeof f;
-    f.insn = handle(&i);
-    f.ordering = e.order;
-    f.scope = e.scope;
-    f.waits_for_async = e.action == SASSDEC_ACTION_COPIES;
-    if (e.action != SASSDEC_ACTION_PROXY) return;
-    // Between the generic and another proxy, for objects in one space.
-    f.from_proxy = SASSEMU_VIA_GENERIC;
-    f.to_proxy = e.proxy;
-    f.both_ways = 1;
-    f.spaces = SASSEMU_SPACE_BIT(e.space - SASSDEC_SPACE_GLOBAL);
-}
-
-uint8_t action_of(const Event& e) {
-    switch (e.action) {
-        case SASSDEC_ACTION_INVALIDATE:
-            // CCTLT.IVTH: what a header reaches is not known, so everything.
-            return e.address == SASSDEC_NO_OPERAND ? SASSEMU_CACHE_INVALIDATE_ALL
-                                                   : SASSEMU_CACHE_INVALIDATE;
-        case SASSDEC_ACTION_INVALIDATE_ALL:
-            return SASSEMU_CACHE_INVALIDATE_ALL;
-        case SASSDEC_ACTION_INVALIDATE_ALL_PRIVATE:
-            return SASSEMU_CACHE_INVALIDATE_ALL_PRIVATE;
-        case SASSDEC_ACTION_WRITE_BACK:
-            return SASSEMU_CACHE_WRITE_BACK;
-        case SASSDEC_ACTION_WRITE_BACK_ALL:
-            return SASSEMU_CACHE_WRITE_BACK_ALL;
-        case SASSDEC_ACTION_RESET:
-            return SASSEMU_CACHE_RESET;
-        case SASSDEC_ACTION_PREFETCH:
-            return SASSEMU_CACHE_PREFETCH;
-        default:
-            return SASSEMU_CACHE_OTHER;
-    }
+    i.fence = shown_fence(e);
+    i.fence.insn = handle(&i);
 }
 
 void set_address(Instruction& i, const sassdec_operand& at) {
@@ -133,10 +101,8 @@ void set_address(Instruction& i, const sassdec_operand& at) {
 void describe_cache(Instruction& i, const Event& e) {
     i.kind = Hooked::cache;
     sassemu_cache_op& c = i.cache;
-    c.size = sizeof c;
+    c = shown_cache_operation(e);
     c.insn = handle(&i);
-    c.cache = e.cache;
-    c.action = action_of(e);
     // Addresses of local memory are not told.
     const sassdec_operand* at = e.operand(e.address);
     if (!at || at->kind != SASSDEC_OP_MEM || e.cache == SASSDEC_CACHE_LOCAL) return;
