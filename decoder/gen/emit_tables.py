@@ -2,6 +2,7 @@
 """Writes tables.cpp: the rows that ../src/tables.hpp describes. Equal rows are shared between forms."""
 from isa_model import KINDS, IMM_TYPES, NONE
 from isa_parse import FAMILIES, SCOREBOARDS, fail, write_changed
+from emit_effects import Effects
 from emit_typed import typed_plan
 
 FILES = {"R": 0, "UR": 1, "P": 2, "UP": 3}
@@ -44,7 +45,7 @@ class Tables:
         self.strings, self.pool, self.size = {}, [], 0
         self.enum_rows, self.enum_ids, self.values = [], {}, []
         self.lists = {"fields": ([], {}), "operands": ([], {}), "denies": ([], {}), "fills": ([], {})}
-        self.forms, self.shapes, self.shape_ids, self.sems = [], [], {}, []
+        self.forms, self.shapes, self.shape_ids = [], [], {}
         self.canon = {}
 
     def text(self, s):
@@ -148,20 +149,17 @@ class Tables:
                 if g not in GROUPS:
                     fail(form.entry.where, f"unknown group '{g}'")
                 groups |= 1 << GROUPS.index(g)
-        sems = tuple(sorted((k, v) for k, v in form.sem.items() if k != "group"))
-        key = (form.entry.mnemonic, plan.struct_ids[form.entry.struct], plan.shape_key(form), groups, sems)
+        key = (form.entry.mnemonic, plan.struct_ids[form.entry.struct], plan.shape_key(form), groups)
         if key not in self.shape_ids:
             self.shape_ids[key] = len(self.shapes)
             self.shapes.append(f"{{0x{groups:x}u,{self.text(form.entry.mnemonic)},"
-                               f"{plan.struct_ids[form.entry.struct]},{len(self.sems)},{len(sems)}}}")
+                               f"{plan.struct_ids[form.entry.struct]}}}")
             plan.shape_of.append(form)
-            for k, v in sems:
-                self.sems.append(f"{{{self.text(k)},{self.text(v)}}}")
         return self.shape_ids[key]
 
 
-def emit(forms, plan, path):
-    t = Tables()
+def emit(forms, plan, desc, vocabulary, path):
+    t, effects = Tables(), Effects(desc, vocabulary)
     t.text("")
     families = {f: {} for f in FAMILIES}
     roots = {f: {} for f in FAMILIES}  # for the assembler: form rows by the first part of the mnemonic
@@ -175,7 +173,7 @@ def emit(forms, plan, path):
         row = (f"{{{{0x{form.mask & low:x}u,0x{form.mask >> 64:x}u}},{{0x{form.value & low:x}u,0x{form.value >> 64:x}u}},"
                f"{t.shape(form, plan)},{f},{o},{d},{len(form.fields)},{len(form.operands)},{len(form.denies)},"
                f"{int(form.uniform_guard)},{int(form.variable)},{form.reuse_mask},"
-               f"{SCOREBOARDS.index(form.scoreboard)},{form.stall},{i},{len(form.fills)},{form.no_scoreboard}}}")
+               f"{SCOREBOARDS.index(form.scoreboard)},{form.stall},{i},{len(form.fills)},{form.no_scoreboard},{effects.row(form)}}}")
         if len(form.fields) > 24 or len(form.operands) > 16:
             fail(form.entry.where, "an instruction has at most 24 fields and 16 operands")
         if row not in row_ids:
@@ -199,7 +197,7 @@ def emit(forms, plan, path):
     table("FillRow", "fills", t.lists["fills"][0])
     table("FormRow", "forms", rows)
     table("ShapeRow", "shapes", t.shapes)
-    table("SemRow", "sems", t.sems)
+    effects.tables(table)
     for fam in FAMILIES:
         start, cand = [], []
         for op in range(8192):
@@ -224,7 +222,7 @@ def emit(forms, plan, path):
     out.append("const FamilyRow families[] = {" +
                ",".join(f"{{{f}_start,{f}_candidates,{f}_roots,{f}_named,{len(roots[f])}}}" for f in FAMILIES) + "};")
     out.append("const char strings[] =\n" + "\n".join(c_string(s) for s in t.pool) + ";")
-    arrays = ["enum_values", "enums", "fields", "operands", "denies", "fills", "forms", "shapes", "sems", "families", "strings"]
+    arrays = ["enum_values", "enums", "fields", "operands", "denies", "fills", "forms", "shapes", "effects", "effect_columns", "effect_values", "families", "strings"]
     arrays += [f"{fam}_{part}" for fam in FAMILIES for part in ("start", "candidates", "roots", "named")]
     out.append("const std::size_t bytes = " + " + ".join(f"sizeof {a}" for a in arrays) + ";")
     out.append("}  // namespace sassdec::tables")

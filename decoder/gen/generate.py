@@ -9,6 +9,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from emit_effects import vocabulary
 from emit_tables import emit
 from emit_typed import emit_ids, emit_typed, emit_visit, typed_plan
 from isa_model import expand
@@ -30,7 +31,8 @@ def main():
         plan = typed_plan(forms, desc)
         inc = os.path.join(out, "include", "sassdec")
         os.makedirs(inc, exist_ok=True)
-        emit(forms, plan, os.path.join(out, "tables.cpp"))
+        header = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "include", "sassdec", "effects.h")
+        emit(forms, plan, desc, vocabulary(header), os.path.join(out, "tables.cpp"))
         emit_ids(plan, os.path.join(inc, "ids.h"))
         emit_typed(plan, desc, os.path.join(inc, "typed.hpp"))
         emit_visit(plan, desc, forms, os.path.join(inc, "visit.hpp"))

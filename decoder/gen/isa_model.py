@@ -69,6 +69,8 @@ class Expander(Lines):
                     k, eq, v = p.partition("=")
                     if not eq:
                         fail(l.where, "expected: sem KEY=VALUE...")
+                    if k in sem:
+                        fail(l.where, f"sem: '{k}' is stated twice")
                     sem[k] = v
             elif head == "guard":
                 uniform = rest == ["UP"]

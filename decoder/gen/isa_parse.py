@@ -56,6 +56,7 @@ class Description:
     control: list     # (families, set of mnemonics, "scoreboard", "stall" or "fill", value) of the statements of those names
     ignore91: list    # (families, set of opcodes) whose bit 91 carries nothing
     scoreboards: list  # (families, set of names, bits: 1 no write, 2 no read) of the `no_write` and `no_read` statements
+    means: list        # (where, enum, column, [(pattern of value names, word)]) of the `means` statements
 
 
 def fail(where, message):
@@ -162,7 +163,7 @@ class Parser:
             self.sets[f + "+"] = frozenset(FAMILIES[i:])
             self.sets[f + "-"] = frozenset(FAMILIES[:i + 1])
         self.macros, self.enums, self.entries, self.scheduling, self.control = {}, {}, [], [], []
-        self.ignore91, self.scoreboards = [], []
+        self.ignore91, self.scoreboards, self.means = [], [], []
 
     def families(self, text, where):
         """'sm_90+ !sm_120' -> set of families; names are unioned, then !names are removed."""
@@ -226,6 +227,15 @@ class Parser:
             elif word in ("no_write", "no_read"):
                 self.scoreboards.append((fams, frozenset(tail.split()), 1 if word == "no_write" else 2))
                 block = None
+            elif word == "means":
+                m = re.match(r"(\w+) (\w+): ((?:\S+=\w+\s*)+)$", tail)
+                if not m:
+                    fail(where, "expected: means ENUM COLUMN: VALUE[|VALUE]=WORD...")
+                if any(m[1] == e and m[2] == c for _, e, c, _ in self.means):
+                    fail(where, f"what {m[1]} means for {m[2]} is said twice")
+                pairs = [(p, w) for x, _, w in (y.partition("=") for y in m[3].split()) for p in x.split("|")]
+                self.means.append((where, m[1], m[2], pairs))
+                block = None
             elif word == "ignore91":
                 self.ignore91.append((fams, frozenset(int(x, 0) for x in tail.split())))
                 block = None
@@ -251,7 +261,7 @@ class Parser:
                 entry.families = fams
                 self.entries.append(entry)
             else:
-                fail(where, f"unknown keyword '{word}' (set, enum, macro, insn, variable, fixed, no_write, no_read, scoreboard, stall, fill, ignore91)")
+                fail(where, f"unknown keyword '{word}' (set, enum, macro, insn, variable, fixed, no_write, no_read, scoreboard, stall, fill, ignore91, means)")
 
     def expand(self, lines, depth=0):
         out = []
@@ -273,4 +283,4 @@ class Parser:
         for e in self.entries:
             e.lines = [Line(l.where, l.text, l.families & e.families) for l in self.expand(e.lines)]
         return Description(self.sets, self.enums, self.entries, self.scheduling, self.control, self.ignore91,
-                           self.scoreboards)
+                           self.scoreboards, self.means)

@@ -188,12 +188,4 @@ const char* sassdec_operand_name(const sassdec_insn* insn, unsigned i) {
     return text(operands[forms[insn->form].operands + i].name);
 }
 
-const char* sassdec_semantic(const sassdec_insn* insn, const char* key) {
-    if (!insn || !key || insn->status != SASSDEC_OK) return "";
-    const ShapeRow& s = shapes[insn->shape];
-    for (unsigned i = 0; i < s.sem_count; ++i)
-        if (!std::strcmp(text(sems[s.sem + i].key), key)) return text(sems[s.sem + i].value);
-    return "";
-}
-
 }  // extern "C"

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "sassdec/effects.h"
+
 namespace sassdec::tables {
 
 constexpr std::uint8_t none = 0xff;
@@ -96,6 +98,7 @@ struct FormRow {
     std::uint8_t scoreboard, stall;     // for the assembler: default scoreboard, least stall cycles
     std::uint8_t fills, fill_count;     // for the assembler: bits that nothing else decides
     std::uint8_t barred_scoreboards;    // 1: names no write barrier; 2: names no read barrier
+    std::uint16_t effect;
 };
 
 struct FillRow {
@@ -104,11 +107,23 @@ struct FillRow {
 
 struct ShapeRow {
     std::uint32_t groups;
-    std::uint16_t mnemonic, id, sem, sem_count;
+    std::uint16_t mnemonic, id;
 };
 
-struct SemRow {
-    std::uint16_t key, value;
+struct EffectRow {
+    sassdec_effect constant;       // what holds of every such word
+    std::uint16_t columns, count;  // what fields decide, in effect_columns
+};
+
+struct EffectColumnRow {
+    std::uint8_t column, field;  // offset in sassdec_effect, index of the field
+    std::uint16_t values;        // of raw value 0, in effect_values
+};
+
+struct ColumnNameRow {
+    const char* name;
+    std::uint8_t column;
+    const char* const* words;  // null: a number
 };
 
 struct RootRow {  // the forms whose mnemonic begins with this name, for the assembler
@@ -132,7 +147,12 @@ extern const DenyRow denies[];
 extern const FillRow fills[];
 extern const FormRow forms[];
 extern const ShapeRow shapes[];
-extern const SemRow sems[];
+extern const EffectRow effects[];
+extern const EffectColumnRow effect_columns[];
+extern const std::uint8_t effect_values[];
+extern const char* const kind_words[];
+extern const char* const action_words[];
+extern const ColumnNameRow column_names[];  // kind and action apart; ends with an empty one
 extern const FamilyRow families[];
 extern const std::size_t bytes;  // of all tables together
 

@@ -90,7 +90,7 @@ void print_text(const Case& c) {
 }
 
 Result<int> litmus(const LitmusCommand& command) {
-    under_way();  // Ctrl-C ends the search; what has been found is printed
+    under_way(nullptr);  // Ctrl-C ends the search; what has been found is printed
     explore::SuiteOptions options;
     const size_t colon = command.model.find(':');
     options.model = command.model.substr(0, colon);

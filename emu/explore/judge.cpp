@@ -18,6 +18,12 @@ const SassemuConsistencyModel* find(const SassemuConsistencyModel* models, size_
 
 }  // namespace
 
+bool Judge::ships(const std::string& name) {
+    size_t count = 0;
+    const SassemuConsistencyModel* models = sassemu_ptx_consistency_models(&count);
+    return find(models, count, name) != nullptr;
+}
+
 Judge::~Judge() {
     if (self_) model_->destroy(self_);
 }

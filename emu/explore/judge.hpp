@@ -30,6 +30,9 @@ class Judge {
     // one (NAME or file.so; loaded as every plugin is, plugin_file.hpp); options "k=v,k=v".
     static Result<std::unique_ptr<Judge>> open(const std::string& name, const std::string& options);
 
+    // Whether the name is of a model that is built in.
+    static bool ships(const std::string& name);
+
     // Errors: the model could not read the graph.
     Result<Answer> operator()(const State& s, bool complete, bool relations = false) const;
 

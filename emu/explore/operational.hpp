@@ -6,6 +6,7 @@
 
 #include <unordered_set>
 
+#include "emu/explore/explored_machine.hpp"
 #include "emu/explore/explorer.hpp"
 #include "emu/explore/state.hpp"
 
@@ -222,8 +223,10 @@ Report sample_states(Machine& machine, const Test& test, const SearchBudget& bud
 // docs/litmus.md, sections 6 and 7.
 Result<Report> explore_deliveries(const Test& test, const Limits& limits,
                                   const Sampling& sampling = {});
-// `coherent`: the model `flat`, one memory in which every operation is performed at once.
-Result<Report> explore_caches(const Test& test, const Limits& limits, bool coherent = false,
-                              const Sampling& sampling = {});
+Result<Report> explore_machine(const Test& test, const ExploredMachine& machine,
+                               const Limits& limits, const Sampling& sampling = {});
+// The same with a machine that is opened for it, by its name.
+Result<Report> explore_machine(const Test& test, const std::string& machine, const Limits& limits,
+                               const Sampling& sampling = {});
 
 }  // namespace sassemu::explore

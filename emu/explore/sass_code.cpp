@@ -28,26 +28,15 @@ constexpr uint32_t control_groups = SASSDEC_GROUP_BRANCH | SASSDEC_GROUP_CALL |
                                     SASSDEC_GROUP_INDIRECT;
 constexpr uint32_t access_groups = SASSDEC_GROUP_LOAD | SASSDEC_GROUP_STORE | SASSDEC_GROUP_ATOMIC;
 
-bool has_word(std::string_view mnemonic, std::string_view word) {
-    for (size_t at = 0; at <= mnemonic.size();) {
-        const size_t dot = std::min(mnemonic.find('.', at), mnemonic.size());
-        if (mnemonic.substr(at, dot - at) == word) return true;
-        at = dot + 1;
-    }
-    return false;
-}
-
-SassInstruction::Kind kind_of(const sassdec_insn& i) {
+SassInstruction::Kind kind_of(const Event& e) {
     using Kind = SassInstruction::Kind;
-    const uint32_t g = i.groups;
-    const std::string_view mem = sassdec_semantic(&i, "mem");
-    // The end of a bulk group, and the acquire of a tensor map, which names it.
-    if (i.id == SASSDEC_ID_UTMACMDFLUSH || i.id == SASSDEC_ID_UTMACCTL) return Kind::other;
-    if (g & (SASSDEC_GROUP_FENCE | SASSDEC_GROUP_CACHE) && !(g & SASSDEC_GROUP_BARRIER))
+    const uint32_t g = e.insn->groups;
+    // The acquire of a tensor map names it.
+    if (e.is(SASSDEC_KIND_FENCE) ||
+        (e.is(SASSDEC_KIND_CACHE) && e.cache != SASSDEC_CACHE_TENSORMAP))
         return Kind::order;
     if (g & control_groups) return g & SASSDEC_GROUP_MOVE ? Kind::plain : Kind::control;
-    if (mem == "load.const" || (g & SASSDEC_GROUP_UNIFORM && g & SASSDEC_GROUP_LOAD && mem.empty()))
-        return Kind::plain;
+    if (e.is(SASSDEC_KIND_LOAD) && e.space == SASSDEC_SPACE_CONSTANT) return Kind::plain;
     if (g & (SASSDEC_GROUP_ASYNC | SASSDEC_GROUP_BARRIER | SASSDEC_GROUP_CONVERGENCE |
              SASSDEC_GROUP_WARP | SASSDEC_GROUP_TENSOR | SASSDEC_GROUP_TEXTURE))
         return Kind::other;
@@ -78,7 +67,8 @@ SassCode::SassCode(CodeImage& image) : image_(image) {
         const uint64_t at = image.section_offset(uint64_t{pc} * 16);
         i.decodes = sassdec_decode(arch, word, at, &i.insn) == SASSDEC_OK;
         if (!i.decodes) continue;
-        i.kind = kind_of(i.insn);
+        i.event = event_of(i.insn);
+        i.kind = kind_of(i.event);
         i.elects = i.insn.id == SASSDEC_ID_ELECT || i.insn.id == SASSDEC_ID_ELECTUR;
         i.warp = i.insn.groups & (SASSDEC_GROUP_WARP | SASSDEC_GROUP_TENSOR) && !i.elects &&
                  i.insn.id != SASSDEC_ID_VOTEU && !(i.insn.groups & SASSDEC_GROUP_CONVERGENCE);
@@ -131,16 +121,15 @@ void SassCode::read_registers() {
         i.guard_negated = i.insn.guard_neg != 0;
         each(read, [&](uint32_t r) { i.reads.push_back(r), used[r] = true; });
         each(written, [&](uint32_t r) { i.writes.push_back(r), used[r] = true; });
-        const std::string_view sync = sassdec_semantic(&i.insn, "sync");
-        if (sync == "bar") {
-            i.writes.insert(i.writes.end(), {reg::reduced, reg::reduced_of});
-            used[reg::reduced] = used[reg::reduced_of] = true;
-        } else if (sync == "b2r") {
+        if (i.event.is(SASSDEC_KIND_BARRIER, SASSDEC_ACTION_RESULT)) {
             i.reads.insert(i.reads.end(), {reg::reduced, reg::reduced_of});
+            used[reg::reduced] = used[reg::reduced_of] = true;
+        } else if (i.event.is(SASSDEC_KIND_BARRIER) && i.event.scope == SASSDEC_SCOPE_CTA) {
+            i.writes.insert(i.writes.end(), {reg::reduced, reg::reduced_of});
             used[reg::reduced] = used[reg::reduced_of] = true;
         }
         i.data.resize(i.reads.size());
-        const bool late = i.insn.id == SASSDEC_ID_STAS || i.insn.id == SASSDEC_ID_REDAS;
+        const bool late = i.event.is(SASSDEC_KIND_ASYNC) && i.event.space == SASSDEC_SPACE_CLUSTER;
         if (i.kind != SassInstruction::Kind::access && !late) continue;
         // Register operands that are no part of an address.
         for (size_t k = 0; k < i.reads.size(); ++k) {
@@ -174,36 +163,25 @@ void SassCode::read_registers() {
 // What a fence, an invalidation or the like orders when nothing is known but the word
 // (docs/litmus.md, section 9).
 void SassCode::order_of_words(SassInstruction& i) {
-    char text[256];
-    if (sassdec_format(&i.insn, nullptr, text, sizeof text) < 0) return;
-    std::string_view mnemonic = text;
-    if (mnemonic.starts_with('@')) mnemonic = mnemonic.substr(mnemonic.find(' ') + 1);
-    mnemonic = mnemonic.substr(0, mnemonic.find(' '));
+    const Event& e = i.event;
     const auto add = [&](std::string_view fence) {
         if (auto one = fence_named(fence)) i.orders.push_back(std::move(*one));
     };
-    switch (i.insn.id) {
-        case SASSDEC_ID_MEMBAR: {
-            if (has_word(mnemonic, "VC") || has_word(mnemonic, "MMIO")) {
-                i.refused = "is not modelled: use the model 'caches' for it";
-                break;
-            }
-            const bool sc = !has_word(mnemonic, "ALL");
-            const std::string scope = has_word(mnemonic, "SYS")   ? "sys"
-                                      : has_word(mnemonic, "GPU") ? "gpu"
-                                                                  : "cta";
-            add((sc ? "fence.sc." : scope == "cta" ? "fence.acq_rel." : "fence.release.") + scope);
-            break;
+    if (e.is(SASSDEC_KIND_FENCE, SASSDEC_ACTION_PROXY)) return add("fence.proxy.async");
+    if (e.is(SASSDEC_KIND_FENCE, SASSDEC_ACTION_PLAIN)) {
+        if (e.scope == SASSDEC_SCOPE_VC || e.order == SASSDEC_ORDER_MMIO) {
+            i.refused = "is not modelled: use the model 'caches' for it";
+            return;
         }
-        case SASSDEC_ID_CCTLALL:
-            if (has_word(mnemonic, "IVALL")) add("fence.acquire.sys");
-            break;
-        case SASSDEC_ID_FENCE:
-            add("fence.proxy.async");
-            break;
-        default:
-            break;
+        const std::string scope = e.scope == SASSDEC_SCOPE_SYS   ? "sys"
+                                  : e.scope == SASSDEC_SCOPE_GPU ? "gpu"
+                                                                 : "cta";
+        add((e.order == SASSDEC_ORDER_SC ? "fence.sc."
+             : scope == "cta"            ? "fence.acq_rel."
+                                         : "fence.release.") +
+            scope);
     }
+    if (e.acts_on_data() && e.action == SASSDEC_ACTION_INVALIDATE_ALL) add("fence.acquire.sys");
 }
 
 void SassCode::read_intents() {

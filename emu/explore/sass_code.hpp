@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "emu/explore/test.hpp"
+#include "emu/memory/event.hpp"
 #include "emu/program/code_image.hpp"
 #include "emu/program/intent.hpp"
 
@@ -25,6 +26,7 @@ std::string name(uint32_t index);
 
 struct SassInstruction {
     sassdec_insn insn{};
+    Event event{};  // of insn, which it points to: SassCode keeps them in place
     bool decodes = false;
     // Numbers of SassCode::registers; the guard is not among them.
     std::vector<uint32_t> reads, writes;

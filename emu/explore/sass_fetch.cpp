@@ -8,6 +8,7 @@
 
 #include "emu/async/mbarrier.hpp"
 #include "emu/memory/perform.hpp"
+#include "emu/plugin/shown_event.hpp"
 #include "sassdec/ids.h"
 
 namespace sassemu::explore {
@@ -16,38 +17,9 @@ namespace reg = sass_register;
 
 namespace {
 
-constexpr uint32_t most_cells = 4096;
 constexpr uint32_t ended_pc = ~0u;
 
-bool has_word(std::string_view text, std::string_view word) {
-    if (text.starts_with('@')) text = text.substr(text.find(' ') + 1);
-    text = text.substr(0, text.find(' '));
-    for (size_t at = 0; at <= text.size();) {
-        const size_t dot = std::min(text.find('.', at), text.size());
-        if (text.substr(at, dot - at) == word) return true;
-        at = dot + 1;
-    }
-    return false;
-}
-
 }  // namespace
-
-SassFetch::SassFetch(const Test& test) : test_(test) {
-    for (uint32_t l = 0; l < test.locations.size(); ++l) {
-        first_.push_back(cells());
-        if (test.locations[l].space != SASSEMU_SPACE_GLOBAL) continue;
-        const auto& image = test.sass->image(l);
-        for (uint64_t at = 0; at < test.locations[l].bytes; at += 4) {
-            uint32_t v = 0;
-            std::memcpy(&v, image.data() + at, std::min<uint64_t>(4, image.size() - at));
-            initial_.push_back(v);
-            if (cells() > most_cells) {
-                refuse("more than " + std::to_string(4 * most_cells) + " bytes of global memory");
-                return;
-            }
-        }
-    }
-}
 
 SassState SassFetch::start() const {
     SassState s;
@@ -100,7 +72,7 @@ bool SassFetch::where(uint32_t thread, const SassCode& code, uint32_t pc, const 
 SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc,
                                 std::vector<uint64_t>& registers,
                                 const std::vector<uint32_t>& awaited, bool drained,
-                                std::vector<Instruction>& out, std::vector<uint64_t>& values) {
+                                std::vector<MemoryOperation>& out) {
     using Kind = SassInstruction::Kind;
     using Call = SassEffects::Call;
     SassState::OfThread& self = s.threads[thread];
@@ -143,7 +115,7 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc,
     if (i.kind == Kind::order) {
         if (!drained) return What::blocked;
         run(0);
-        return order(thread, code, pc++, lane, in, out, values);
+        return order(code, pc++, in, out);
     }
     SassEffects e = run(0);
     if (i.meets) e.call = Call::warpsync;
@@ -161,13 +133,14 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc,
             if (const char* wrong = b.apply(e.change))
                 return where(thread, code, pc, wrong), What::blocked;
             object = b.encode();
+            out.emplace_back(SASSEMU_OPERATION_MEET);
         } else {
             object = e.object;
         }
         std::memcpy(at, &object, 8);
         write();
         ++pc;
-        return What::ran;
+        return out.empty() ? What::ran : What::operations;
     }
     switch (e.call) {
         case Call::none:
@@ -192,7 +165,8 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc,
             ++pc;
             arrive(s, thread, r);
             release(s);
-            return What::ran;
+            out.emplace_back(SASSEMU_OPERATION_MEET);
+            return What::operations;
         }
         case Call::cluster_arrive:
             if (!drained) return What::blocked;
@@ -223,8 +197,7 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc,
         for (const uint32_t r : i.writes)
             registers[r] = elected(code.registers()[r], lane.lane(), exists);
     for (const Access& a : e.accesses)
-        if (access(s, thread, code, pc, a, a.address[lane.lane()], registers, out, values) ==
-            What::blocked)
+        if (access(s, thread, code, pc, a, a.address[lane.lane()], registers, out) == What::blocked)
             return What::blocked;
     ++pc;
     return out.empty() ? What::ran : What::operations;
@@ -241,8 +214,8 @@ std::byte* SassFetch::shared(SassState& s, uint32_t thread, uint32_t address, bo
 
 SassFetch::What SassFetch::access(SassState& s, uint32_t thread, const SassCode& code, uint32_t pc,
                                   const Access& a, uint64_t address,
-                                  std::vector<uint64_t>& registers, std::vector<Instruction>& out,
-                                  std::vector<uint64_t>& values) {
+                                  std::vector<uint64_t>& registers,
+                                  std::vector<MemoryOperation>& out) {
     if (a.op == AccessOp::prefetch || a.op == AccessOp::cache) return What::ran;
     const auto number = [&](uint32_t row, uint32_t word) {
         const int32_t r = SassLane::register_of_row(row);
@@ -300,96 +273,67 @@ SassFetch::What SassFetch::access(SassState& s, uint32_t thread, const SassCode&
     SassProgram::Place place;
     if (!test_.sass->global(address, a.bytes, place) || address % a.bytes)
         return where(thread, code, pc, "reaches memory where no buffer is"), What::blocked;
-    if (a.bytes < 4 || (!loads && !stores && (a.bytes != 4 || a.type != AtomicType::u32)))
-        if (!(a.bytes == 4 && a.type == AtomicType::s32))
-            return where(thread, code, pc,
-                         "is not explored by this model: it takes words of 32 bits"),
-                   What::blocked;
-    const Name& name = test_.names[place.name];
-    const bool wide = a.scope == MemScope::cluster || a.scope == MemScope::vc ||
-                      a.scope == MemScope::gpu || a.scope == MemScope::sys;
+    if (!loads && !stores && a.bytes != 4 && a.bytes != 8)
+        return where(thread, code, pc, "is not explored by this model: an atomic of this width"),
+               What::blocked;
+    MemoryOperation o(loads    ? SASSEMU_OPERATION_LOAD
+                      : stores ? SASSEMU_OPERATION_STORE
+                               : SASSEMU_OPERATION_ATOMIC);
+    o.what.address = address;
+    o.what.bytes = a.bytes;
+    o.what.proxy = static_cast<uint8_t>(a.proxy);
+    o.what.ordering = static_cast<uint8_t>(a.ordering);
+    o.what.scope = static_cast<uint8_t>(a.scope);
+    if (loads && a.scope == MemScope::sys) o.what.flags = SASSEMU_ACCESS_CACHE_CV;
+    o.sign = a.sign;
     for (uint32_t k = 0; k < words; ++k) {
-        Instruction op;
-        op.op = explore::Op::sass;
-        op.b.value = cell_of(name.location, name.offset + place.offset + 4 * k);
-        op.form = loads ? a.proxy == Proxy::texture ? "TLD" : "LD" : stores ? "ST" : "ATOM";
-        op.reads_only = wide && a.ordering != Ordering::weak;  // past L1
-        if (!stores && a.op != AccessOp::reduce)
-            if (const int32_t r = number(a.destination, k); r >= 0) {
-                op.a.kind = Operand::Kind::reg;
-                op.a.reg = static_cast<uint32_t>(r);
-            }
-        if (op.form == "ATOM") {
-            op.instance = static_cast<int32_t>(a.atomic) | static_cast<int32_t>(a.type) << 8;
-            op.d.value = value(a.source[1], 0);
-        }
-        op.text = code.text(pc);
-        values.push_back(loads ? 0 : value(a.source[0], k));
-        out.push_back(std::move(op));
+        if (!stores && a.op != AccessOp::reduce) o.to[k] = number(a.destination, k);
+        const auto word = static_cast<uint32_t>(loads ? 0 : value(a.source[0], k));
+        std::memcpy(o.value.data() + 4 * k, &word, 4);
     }
+    if (o.is(SASSEMU_OPERATION_ATOMIC)) {
+        o.atomic = a.atomic;
+        o.type = a.type;
+        o.swap = value(a.source[1], 0) | (words > 1 ? value(a.source[1], 1) << 32 : 0);
+        if (a.ordering == Ordering::weak) o.what.ordering = SASSEMU_RELAXED;
+    }
+    out.push_back(o);
     return What::operations;
 }
 
 // MEMBAR and the operations on caches; the rest of their kind has nothing to wait for here.
-SassFetch::What SassFetch::order(uint32_t thread, const SassCode& code, uint32_t pc, SassLane& lane,
-                                 const std::vector<uint64_t>& in, std::vector<Instruction>& out,
-                                 std::vector<uint64_t>& values) {
+SassFetch::What SassFetch::order(const SassCode& code, uint32_t pc, const std::vector<uint64_t>& in,
+                                 std::vector<MemoryOperation>& out) {
     const SassInstruction& i = code.at(pc);
-    const std::string text = code.text(pc);
-    Instruction op;
-    op.op = explore::Op::sass;
-    op.text = text;
-    const auto emit = [&] {
-        out.push_back(op);
-        values.push_back(0);
+    const Event& e = i.event;
+    if (e.is(SASSDEC_KIND_FENCE) && e.action != SASSDEC_ACTION_ERROR) {
+        const sassemu_fence f = shown_fence(e);
+        MemoryOperation o(SASSEMU_OPERATION_FENCE);
+        o.what.ordering = f.ordering;
+        o.what.scope = f.scope;
+        o.what.proxy = f.from_proxy;
+        o.what.to_proxy = f.to_proxy;
+        out.push_back(o);
         return What::operations;
-    };
-    if (i.insn.id == SASSDEC_ID_MEMBAR || i.insn.id == SASSDEC_ID_FENCE ||
-        i.insn.id == SASSDEC_ID_MEMBARASYNC) {
-        op.form = "MEMBAR";
-        op.scope = i.insn.id != SASSDEC_ID_MEMBAR ? 2
-                   : has_word(text, "SYS")        ? 4
-                   : has_word(text, "GPU")        ? 3
-                   : has_word(text, "VC")         ? 2
-                                                  : 1;
-        (void)lane;
-        return emit();
     }
-    const bool texture = has_word(text, "CCTLT");
-    if (i.insn.id == SASSDEC_ID_CCTLALL || i.insn.id == SASSDEC_ID_CCTLTIVALL) {
-        if (!has_word(text, "IVALL") && !has_word(text, "IVALLP")) return What::ran;
-        op.form = texture ? "CCTLT" : "CCTL";
-        return emit();
-    }
-    if ((i.insn.id == SASSDEC_ID_CCTL || i.insn.id == SASSDEC_ID_CCTLT) && has_word(text, "IV")) {
-        // Of a line: its address is a register pair and an offset, as the text has them.
-        uint64_t address = 0;
-        for (unsigned o = 0; o < i.insn.operand_count; ++o) {
-            const sassdec_operand& m = i.insn.operand[o];
-            if (m.kind != SASSDEC_OP_MEM) continue;
-            for (size_t k = 0; k < i.reads.size(); ++k) {
-                const uint32_t r = code.registers()[i.reads[k]];
-                if (m.flags & SASSDEC_HAS_REG && m.index != SASSDEC_RZ) {
-                    if (r == m.index) address += in[k];
-                    if (m.width > 1 && r == m.index + 1u) address += in[k] << 32;
-                }
-            }
-            address += static_cast<uint64_t>(static_cast<int64_t>(m.offset));
+    if (!e.is(SASSDEC_KIND_CACHE) || e.cache > SASSDEC_CACHE_TEXTURE) return What::ran;
+    const sassemu_cache_op c = shown_cache_operation(e);
+    MemoryOperation o(SASSEMU_OPERATION_CACHE);
+    o.what.cache = c.cache;
+    o.what.action = c.action;
+    if (const sassdec_operand* at = e.operand(e.address); at && at->kind == SASSDEC_OP_MEM) {
+        // A register pair and an offset.
+        o.what.has_address = 1;
+        o.what.address = static_cast<uint64_t>(static_cast<int64_t>(at->offset));
+        for (size_t k = 0; k < i.reads.size(); ++k) {
+            const uint32_t r = code.registers()[i.reads[k]];
+            if (!(at->flags & SASSDEC_HAS_REG) || at->index == SASSDEC_RZ) continue;
+            if (r == at->index) o.what.address += in[k];
+            if (at->width > 1 && r == at->index + 1u) o.what.address += in[k] << 32;
         }
-        const uint64_t line = address / 128 * 128;
-        for (uint64_t a = line; a < line + 128; a += 4) {
-            SassProgram::Place place;
-            if (!test_.sass->global(a, 4, place)) continue;
-            op.form = texture ? "CCTLT" : "CCTL";
-            op.group = true;
-            op.b.value = cell_of(test_.names[place.name].location,
-                                 test_.names[place.name].offset + place.offset);
-            emit();
-        }
-        return out.empty() ? What::ran : What::operations;
     }
-    (void)thread;
-    return What::ran;
+    out.push_back(o);
+    return What::operations;
 }
 
 // Notes the arrival; true when it waits.

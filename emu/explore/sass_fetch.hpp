@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "emu/explore/memory_operation.hpp"
 #include "emu/explore/sass_program.hpp"
 
 namespace sassemu::explore {
@@ -29,29 +30,23 @@ struct SassState {
 
 class SassFetch {
   public:
-    explicit SassFetch(const Test& test);
+    explicit SassFetch(const Test& test) : test_(test) {}
 
     SassState start() const;
     void start_registers(uint32_t thread, uint32_t& pc, std::vector<uint64_t>& registers) const;
     void key(const SassState& s, std::string& out) const;
     bool live(uint32_t thread, uint32_t pc, size_t reg) const;
 
-    // One global operation: a cell of 4 bytes, or none (MEMBAR, CCTL).
     enum class What : uint8_t {
         blocked,     // waits for a pending load, or for others
         ran,         // went on; nothing that others see
-        operations,  // `out` has what it did to global memory, and it is past it
+        operations,  // `out` has what it does to global memory, and it is past it
     };
     // `awaited`: registers whose loads are pending. `drained`: nothing of the thread is pending.
     What step(SassState& s, uint32_t thread, uint32_t& pc, std::vector<uint64_t>& registers,
-              const std::vector<uint32_t>& awaited, bool drained, std::vector<Instruction>& out,
-              std::vector<uint64_t>& values);
+              const std::vector<uint32_t>& awaited, bool drained,
+              std::vector<MemoryOperation>& out);
 
-    uint32_t cells() const { return static_cast<uint32_t>(initial_.size()); }
-    uint32_t initial(uint32_t cell) const { return initial_[cell]; }
-    uint32_t cell_of(uint32_t location, uint64_t offset) const {
-        return first_[location] + static_cast<uint32_t>(offset / 4);
-    }
     // Whether a step since the last call read or wrote what other threads of the CTA or cluster
     // see.
     bool touched() { return std::exchange(touched_, false); }
@@ -62,11 +57,10 @@ class SassFetch {
 
   private:
     What access(SassState& s, uint32_t thread, const SassCode& code, uint32_t pc, const Access& a,
-                uint64_t address, std::vector<uint64_t>& registers, std::vector<Instruction>& out,
-                std::vector<uint64_t>& values);
-    What order(uint32_t thread, const SassCode& code, uint32_t pc, SassLane& lane,
-               const std::vector<uint64_t>& in, std::vector<Instruction>& out,
-               std::vector<uint64_t>& values);
+                uint64_t address, std::vector<uint64_t>& registers,
+                std::vector<MemoryOperation>& out);
+    What order(const SassCode& code, uint32_t pc, const std::vector<uint64_t>& in,
+               std::vector<MemoryOperation>& out);
     bool arrive(SassState& s, uint32_t thread, const BarrierRequest& r) const;
     void release(SassState& s) const;
     bool cluster_passed(const SassState& s, uint32_t thread) const;
@@ -74,8 +68,6 @@ class SassFetch {
     bool where(uint32_t thread, const SassCode& code, uint32_t pc, const char* what);
 
     const Test& test_;
-    std::vector<uint32_t> first_;    // location -> its first cell
-    std::vector<uint32_t> initial_;  // of the cells
     std::string problem_;
     bool touched_ = false;
 };

@@ -113,6 +113,12 @@ bool SassProgram::global(uint64_t address, uint64_t bytes, Place& out) const {
     return false;
 }
 
+uint64_t SassProgram::address(const Test& test, uint32_t location) const {
+    for (const Range& r : ranges_)
+        if (test.names[r.name].location == location) return r.low;
+    return 0;
+}
+
 int32_t SassProgram::cta_of_rank(const Test& test, uint32_t thread, uint32_t rank) const {
     const SassThread& t = threads_[thread];
     const Launch& launch = launches_[t.launch].prepared->launch;

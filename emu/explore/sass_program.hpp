@@ -55,6 +55,8 @@ class SassProgram {
         uint64_t offset = 0;
     };
     bool global(uint64_t address, uint64_t bytes, Place& out) const;
+    // Of the first byte of a location in global memory; 0: it has none.
+    uint64_t address(const Test& test, uint32_t location) const;
     // Shared memory: an offset in the window of the thread's cluster; `own` leaves the rank out.
     bool shared(const Test& test, uint32_t thread, uint32_t address, bool own, uint64_t bytes,
                 Place& out) const;

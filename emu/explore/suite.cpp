@@ -89,21 +89,37 @@ std::string model_name(const std::string& model) {
     return base == "ptx75" ? "ptx75-proxy" : base;
 }
 
-class Judges {
+// Models are opened once; all threads use them.
+template <class Model>
+class Opened {
   public:
-    Result<const Judge*> get(const std::string& model, const std::string& options) {
+    Result<const Model*> get(const std::string& model, const std::string& options) {
         const std::lock_guard lock(mutex_);
         auto& slot = open_[{model, options}];
         if (!slot) {
-            SASSEMU_ASSIGN(slot, Judge::open(model, options));
+            SASSEMU_ASSIGN(slot, Model::open(model, options));
         }
         return slot.get();
     }
 
   private:
     std::mutex mutex_;
-    std::map<std::pair<std::string, std::string>, std::unique_ptr<Judge>> open_;
+    std::map<std::pair<std::string, std::string>, std::unique_ptr<Model>> open_;
 };
+
+struct Models {
+    Opened<Judge> judges;
+    Opened<ExploredMachine> machines;
+    bool asked_is_machine = false;  // of --model
+};
+
+// Models that are machines: all states of them are visited.
+Result<Report> visit_states(const Test& test, const std::string& model, const std::string& given,
+                            const SuiteOptions& options, Models& models) {
+    if (model == "nvshmem") return explore_deliveries(test, options.limits, options.sampling);
+    SASSEMU_ASSIGN(const ExploredMachine* machine, models.machines.get(model, given));
+    return explore_machine(test, *machine, options.limits, options.sampling);
+}
 
 // A stated verdict is contradicted by the other one; `forbidden` after an incomplete search says
 // nothing.
@@ -116,7 +132,7 @@ bool contradicts(const Case& c) {
     return c.report.verdict == Verdict::allowed || c.report.complete;
 }
 
-Result<void> run_case(Case& c, const SuiteOptions& options, Judges& judges) {
+Result<void> run_case(Case& c, const SuiteOptions& options, Models& models) {
     if (!c.test) return {};
     const bool own = options.model.empty();
     const std::string& asked = own ? c.test->model : options.model;
@@ -129,16 +145,15 @@ Result<void> run_case(Case& c, const SuiteOptions& options, Judges& judges) {
         c.bad_input = c.stated != Verdict::error;
         return {};
     }
-    if (asked == "nvshmem" || asked == "caches" || asked == "flat") {
+    if (own ? asked == "nvshmem" || asked == "caches" || asked == "flat"
+            : models.asked_is_machine) {
         if (!own) {
             c.model = asked;
             // A machine shows less than its test's model may allow; never more.
             if (c.stated == Verdict::allowed) c.stated = Verdict::unstated;
         }
         auto report =
-            asked == "nvshmem"
-                ? explore_deliveries(*c.test, options.limits, options.sampling)
-                : explore_caches(*c.test, options.limits, asked == "flat", options.sampling);
+            visit_states(*c.test, asked, own ? "" : options.model_options, options, models);
         if (report) {
             c.report = std::move(report).value();
         } else {
@@ -150,7 +165,7 @@ Result<void> run_case(Case& c, const SuiteOptions& options, Judges& judges) {
     }
     if (!own) c.model = options.model;
     const std::string given = own ? judge_options(*c.test) : options.model_options;
-    auto judge = judges.get(own ? model_name(c.test->model) : options.model, given);
+    auto judge = models.judges.get(own ? model_name(c.test->model) : options.model, given);
     if (!judge) {
         if (own) {
             c.report.verdict = Verdict::error;
@@ -177,9 +192,9 @@ bool next_line(std::istream& in, std::string& line) {
 }
 
 // run_case() for a thread, which no exception may leave.
-Result<void> run_case_safely(Case& c, const SuiteOptions& options, Judges& judges) {
+Result<void> run_case_safely(Case& c, const SuiteOptions& options, Models& models) {
     try {
-        return run_case(c, options, judges);
+        return run_case(c, options, models);
     } catch (const std::bad_alloc&) {
         c.report.incomplete("the host has no more memory to give");
         c.report.settle();
@@ -260,7 +275,13 @@ Result<std::vector<Case>> read_litmus_file(const std::string& path) {
 
 Result<void> run_suite(std::vector<Case>& cases, const SuiteOptions& options,
                        const std::function<void(const Case&)>& done) {
-    Judges judges;
+    Models models;
+    const std::string& model = options.model;
+    if (model == "nvshmem") {
+        models.asked_is_machine = true;
+    } else if (!model.empty() && !Judge::ships(model)) {
+        SASSEMU_ASSIGN(models.asked_is_machine, ExploredMachine::is_one(model));
+    }
     std::atomic<size_t> next{0};
     std::mutex mutex;
     std::condition_variable changed;
@@ -269,7 +290,7 @@ Result<void> run_suite(std::vector<Case>& cases, const SuiteOptions& options,
     bool failed = false;
     const auto work = [&] {
         for (size_t i; (i = next.fetch_add(1)) < cases.size();) {
-            auto result = run_case_safely(cases[i], options, judges);
+            auto result = run_case_safely(cases[i], options, models);
             cases[i].contradicted = contradicts(cases[i]);
             const std::lock_guard lock(mutex);
             if (!result && !failed) failed = true, failure = std::move(result).error();

@@ -74,7 +74,7 @@ enum class Op : uint8_t {
     join,
     sass_word,  // real machine code (sass_steps.cpp); in no test's text
     shmem,      // nvshmem_*: `form` says which (delivery.hpp)
-    sass,       // a form of the caches model (cache_machine.hpp)
+    sass,       // a form of the caches model (memory_operation.cpp)
 };
 
 enum class AtomicOp : uint8_t {

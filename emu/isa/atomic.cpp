@@ -22,40 +22,11 @@ bool in_window(uint64_t address) {
     return high >= constant_window_high && high <= shared_window_high;
 }
 
-bool operator_of(Lower& x, typed::AtomOp op, AtomicOp& out) {
-    using O = typed::AtomOp;
-    switch (op) {
-        case O::ADD:
-            out = AtomicOp::add;
-            return true;
-        case O::MIN:
-            out = AtomicOp::min;
-            return true;
-        case O::MAX:
-            out = AtomicOp::max;
-            return true;
-        case O::INC:
-            out = AtomicOp::inc;
-            return true;
-        case O::DEC:
-            out = AtomicOp::dec;
-            return true;
-        case O::AND:
-            out = AtomicOp::and_;
-            return true;
-        case O::OR:
-            out = AtomicOp::or_;
-            return true;
-        case O::XOR:
-            out = AtomicOp::xor_;
-            return true;
-        case O::EXCH:
-            out = AtomicOp::exch;
-            return true;
-        default:
-            x.gap("an atomic operator without known behaviour");
-            return false;
-    }
+bool operator_of(Lower& x, const Event& e, AtomicOp& out) {
+    out = e.atomic_op();
+    if (out != AtomicOp::none && out != AtomicOp::safe_add) return true;
+    x.gap("an atomic operator without known behaviour");
+    return false;
 }
 
 struct Shape {
@@ -63,58 +34,42 @@ struct Shape {
     uint32_t words = 1;     // registers of one element
     uint32_t elements = 1;  // vectors: each element is an atomic of its own
 };
-bool shape_of(Lower& x, typed::AtomType type, Shape& out) {
-    using T = typed::AtomType;
-    switch (type) {
-        case T::U32:
-            out = {AtomicType::u32, 1, 1};
-            return true;
-        case T::S32:
-            out = {AtomicType::s32, 1, 1};
-            return true;
-        case T::U64:
-            out = {AtomicType::u64, 2, 1};
-            return true;
-        case T::S64:
-            out = {AtomicType::s64, 2, 1};
-            return true;
-        case T::B128:
-            out = {AtomicType::b128, 4, 1};
-            return true;
-        case T::F32_FTZ_RN:
-            out = {AtomicType::f32, 1, 1};
-            return true;
-        case T::F32x2_FTZ_RN:
-            out = {AtomicType::f32, 1, 2};
-            return true;
-        case T::F32x4_FTZ_RN:
-            out = {AtomicType::f32, 1, 4};
-            return true;
-        case T::F64_RN:
-            out = {AtomicType::f64, 2, 1};
-            return true;
-        case T::F16x2_RN:
-            out = {AtomicType::f16x2_rn, 1, 1};
-            return true;
-        case T::F16x4_RN:
-            out = {AtomicType::f16x2_rn, 1, 2};
-            return true;
-        case T::F16x8_RN:
-            out = {AtomicType::f16x2_rn, 1, 4};
-            return true;
-        case T::BF16x2_RN:
-            out = {AtomicType::bf16x2, 1, 1};
-            return true;
-        case T::BF16x4_RN:
-            out = {AtomicType::bf16x2, 1, 2};
-            return true;
-        case T::BF16x8_RN:
-            out = {AtomicType::bf16x2, 1, 4};
-            return true;
+bool shape_of(Lower& x, const Event& e, Shape& out) {
+    switch (e.type) {
+        case SASSDEC_TYPE_U32:
+            out.type = AtomicType::u32;
+            break;
+        case SASSDEC_TYPE_S32:
+            out.type = AtomicType::s32;
+            break;
+        case SASSDEC_TYPE_U64:
+            out.type = AtomicType::u64;
+            break;
+        case SASSDEC_TYPE_S64:
+            out.type = AtomicType::s64;
+            break;
+        case SASSDEC_TYPE_B128:
+            out.type = AtomicType::b128;
+            break;
+        case SASSDEC_TYPE_F32_FTZ:
+            out.type = AtomicType::f32;
+            break;
+        case SASSDEC_TYPE_F64:
+            out.type = AtomicType::f64;
+            break;
+        case SASSDEC_TYPE_F16X2:
+            out.type = AtomicType::f16x2_rn;
+            break;
+        case SASSDEC_TYPE_BF16X2:
+            out.type = AtomicType::bf16x2;
+            break;
         default:
             x.gap("an atomic type without known behaviour");
             return false;
     }
+    out.elements = e.elements;
+    out.words = e.bytes / 4u / e.elements;
+    return true;
 }
 
 bool is_float(AtomicType t) {
@@ -141,10 +96,9 @@ bool exists(AtomicOp op, AtomicType type) {
     }
 }
 
-void finish(Lower& x, AtomicOp op, const Shape& shape, AccessSpace space, typed::MemOrder order,
-            bool reduce, uint32_t flags, uint32_t predicate) {
+void finish(Lower& x, AtomicOp op, const Shape& shape, uint32_t flags, uint32_t predicate) {
     if (!exists(op, shape.type)) return x.gap("an atomic operator on a type that has none");
-    describe(x, reduce ? AccessOp::reduce : AccessOp::atomic, space, order);
+    const Event e = describe(x);
     x.op.k[0] = static_cast<uint8_t>(shape.words == 1   ? Width::b32
                                      : shape.words == 2 ? Width::b64
                                                         : Width::b128);
@@ -154,7 +108,7 @@ void finish(Lower& x, AtomicOp op, const Shape& shape, AccessSpace space, typed:
     if (x.through_port() || shape.elements > 1 || shape.words > 2)
         x.handler(atomic_port);
     else
-        choose_atomic(x, op, shape.type, space);
+        choose_atomic(x, op, shape.type, e.access_space());
 }
 
 template <class T>
@@ -164,41 +118,44 @@ bool far_atomic(Lower& x, const T& i, bool wide_base) {
 }
 
 template <class T>
-void atomic(Lower& x, const T& i, AccessSpace space) {
+void atomic(Lower& x, const T& i) {
     AtomicOp op;
     Shape shape;
-    if (!operator_of(x, i.op, op) || !shape_of(x, i.type, shape)) return;
+    const Event e = event_of(x.instruction());
+    if (!operator_of(x, e, op) || !shape_of(x, e, shape)) return;
     if (!far_atomic(x, i, i.ext == typed::AddressExt::B64 || (i.e && !i.addr.has_ureg))) return;
     const uint32_t words = shape.words * shape.elements;
     x.op.d = x.destination_row(i.d.index, words);
     x.op.e = x.op.f = x.source_row(i.data.index, words);
-    if (space == AccessSpace::global && i.pd.index != no_predicate)
+    if (e.access_space() == AccessSpace::global && i.pd.index != no_predicate)
         return x.gap("a predicate result of a global atomic");
-    finish(x, op, shape, space, i.order, false, 0, i.pd.index);
+    finish(x, op, shape, 0, i.pd.index);
 }
 
 template <class T>
-void compare_and_swap(Lower& x, const T& i, AccessSpace space) {
+void compare_and_swap(Lower& x, const T& i) {
+    const Event e = event_of(x.instruction());
     Shape shape;
-    if (!shape_of(x, i.type, shape)) return;
+    if (!shape_of(x, e, shape)) return;
     if (!far_atomic(x, i, i.e)) return;
     x.op.d = x.destination_row(i.d.index, shape.words);
     x.op.e = x.source_row(i.cmp.index, shape.words);
     x.op.f = x.source_row(i.data.index, shape.words);
-    if (space == AccessSpace::global && i.pd.index != no_predicate)
+    if (e.access_space() == AccessSpace::global && i.pd.index != no_predicate)
         return x.gap("a predicate result of a global atomic");
-    finish(x, AtomicOp::cas, shape, space, i.order, false, 0, i.pd.index);
+    finish(x, AtomicOp::cas, shape, 0, i.pd.index);
 }
 
 template <class T>
 void reduction(Lower& x, const T& i) {
     AtomicOp op;
     Shape shape;
-    if (!operator_of(x, i.op, op) || !shape_of(x, i.type, shape)) return;
+    const Event e = event_of(x.instruction());
+    if (!operator_of(x, e, op) || !shape_of(x, e, shape)) return;
     if (!far_atomic(x, i, i.ext == typed::AddressExt::B64 || (i.e && !i.addr.has_ureg))) return;
     x.op.d = sink_row;
     x.op.e = x.op.f = x.source_row(i.data.index, shape.words * shape.elements);
-    finish(x, op, shape, AccessSpace::global, i.order, true, 0, no_predicate);
+    finish(x, op, shape, 0, no_predicate);
 }
 
 }  // namespace
@@ -221,27 +178,11 @@ const Op* atomic_port(const Op* op, Warp& w, uint32_t mask) {
 }
 
 const Op* atomic_port_rows(const Op* op, Warp& w, uint32_t mask, uint32_t operand, uint32_t swap) {
-    Access a;
-    a.op = static_cast<AccessOp>(op->k[1] & 15);
-    a.space = static_cast<AccessSpace>(op->k[1] >> 4);
-    a.ordering = static_cast<Ordering>(op->k[2] & 7);
+    Access a = as<MemoryPayload>(*op).access(w, mask);
     if (a.ordering == Ordering::weak) a.ordering = Ordering::relaxed;
-    a.scope = static_cast<MemScope>(op->k[2] >> 3 & 7);
     a.atomic = atomic_op(op);
     a.type = atomic_type(op);
     a.bytes = static_cast<uint8_t>(width_bytes(static_cast<Width>(op->k[0])));
-    a.lanes = mask;
-    a.warp = &w;
-    const uint32_t* low = w.row(op->a);
-    const uint32_t* high = w.row(op->b);
-    if (a.space == AccessSpace::shared) {
-        const uint32_t add = w.scalar32(op->c) + op->m[0];
-        for (uint32_t lane = 0; lane < 32; ++lane) a.address[lane] = (low[lane] << op->m[1]) + add;
-    } else {
-        const uint64_t add = w.scalar64(op->c) + static_cast<uint64_t>(signed_offset(op));
-        for (uint32_t lane = 0; lane < 32; ++lane)
-            a.address[lane] = (uint64_t{high[lane]} << 32 | low[lane]) + add;
-    }
     if (a.space == AccessSpace::generic) {
         uint32_t windows = 0, local = 0;
         for (uint32_t lane = 0; lane < 32; ++lane) {
@@ -297,22 +238,23 @@ const Op* popc_inc_port(const Op* op, Warp& w, uint32_t mask) {
     return atomic_port_rows(op, w, mask, ones, ones);
 }
 
-void lower(Lower& x, const typed::Atom& i) { atomic(x, i, AccessSpace::generic); }
-void lower(Lower& x, const typed::Atomg& i) { atomic(x, i, AccessSpace::global); }
-void lower(Lower& x, const typed::AtomCas& i) { compare_and_swap(x, i, AccessSpace::generic); }
-void lower(Lower& x, const typed::AtomgCas& i) { compare_and_swap(x, i, AccessSpace::global); }
+void lower(Lower& x, const typed::Atom& i) { atomic(x, i); }
+void lower(Lower& x, const typed::Atomg& i) { atomic(x, i); }
+void lower(Lower& x, const typed::AtomCas& i) { compare_and_swap(x, i); }
+void lower(Lower& x, const typed::AtomgCas& i) { compare_and_swap(x, i); }
 void lower(Lower& x, const typed::Red& i) { reduction(x, i); }
 void lower(Lower& x, const typed::Redg& i) { reduction(x, i); }
 
 void lower(Lower& x, const typed::Atoms& i) {
     AtomicOp op;
     Shape shape;
-    if (!operator_of(x, i.op, op) || !shape_of(x, i.type, shape)) return;
+    const Event e = event_of(x.instruction());
+    if (!operator_of(x, e, op) || !shape_of(x, e, shape)) return;
     if (is_float(shape.type)) return x.gap("a floating-point atomic on shared memory");
     near_operand(x, i.addr, shift_of(i.scale));
     x.op.d = x.destination_row(i.d.index, shape.words);
     x.op.e = x.op.f = x.source_row(i.data.index, shape.words);
-    finish(x, op, shape, AccessSpace::shared, typed::MemOrder::WEAK, false, 0, no_predicate);
+    finish(x, op, shape, 0, no_predicate);
 }
 
 void lower(Lower& x, const typed::AtomsPopcInc& i) {
@@ -321,7 +263,7 @@ void lower(Lower& x, const typed::AtomsPopcInc& i) {
     near_operand(x, i.addr, shift_of(i.scale));
     x.op.d = sink_row;
     x.op.e = x.op.f = zero_row;
-    describe(x, AccessOp::atomic, AccessSpace::shared, typed::MemOrder::WEAK);
+    describe(x);
     x.op.k[0] = static_cast<uint8_t>(Width::b32);
     x.op.m[2] = static_cast<uint32_t>(AtomicOp::add) | static_cast<uint32_t>(AtomicType::u32) << 8 |
                 1 << 16;
@@ -335,7 +277,7 @@ void lower(Lower& x, const typed::AtomsPopcInc& i) {
 
 void lower(Lower& x, const typed::AtomsCas& i) {
     Shape shape;
-    if (!shape_of(x, i.type, shape)) return;
+    if (!shape_of(x, event_of(x.instruction()), shape)) return;
     if (shape.words > 2) return x.gap("a 128-bit compare-and-swap on shared memory");
     near_operand(x, i.addr, shift_of(i.scale));
     x.op.d = x.destination_row(i.d.index, shape.words);
@@ -343,8 +285,7 @@ void lower(Lower& x, const typed::AtomsCas& i) {
     x.op.f = x.source_row(i.data.index, shape.words);
     const bool reports = i.mode == typed::CasMode::CAST || i.mode == typed::CasMode::CAST_SPIN;
     if (!reports && i.pd.index != no_predicate) return x.gap("a predicate result of ATOMS.CAS");
-    finish(x, AtomicOp::cas, shape, AccessSpace::shared, typed::MemOrder::WEAK, false,
-           reports ? atomic_reports_swap : 0, i.pd.index);
+    finish(x, AtomicOp::cas, shape, reports ? atomic_reports_swap : 0, i.pd.index);
 }
 
 }  // namespace SASSEMU_ISA_NS

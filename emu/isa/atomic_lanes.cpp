@@ -177,7 +177,8 @@ const Op* far(const Op* op, Warp& w, uint32_t mask) {
 template <class Step>
 const Op* near(const Op* op, Warp& w, uint32_t mask) {
     using T = typename Step::T;
-    const NearAddress a = near_address<false>(op, w, mask, sizeof(T), shared_rank_bits(w));
+    const NearAddress a =
+        near_address<false>(as<MemoryPayload>(*op).near(w), mask, sizeof(T), shared_rank_bits(w));
     if (w.watch || !near_inside(a.at, mask, sizeof(T), w.cta->shared_bytes)) [[unlikely]] {
         if constexpr (std::is_same_v<Step, IntegerStep<AtomicOp::none, uint32_t, false>>)
             return popc_inc_port(op, w, mask);

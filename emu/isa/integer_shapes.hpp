@@ -72,55 +72,25 @@ SASSEMU_INLINE Mask join(Mask a, Mask b, unsigned bool_op) {
 
 // ---- shapes ----------------------------------------------------------------------------------
 //
-// F as in isa.hpp. a is a row; at most one of b and c is a scalar.
-
-template <class F, Kind B, Kind C, bool All>
-const Op* int3(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b), c = read<C>(w, op->c);
-    write<All>(w, op->d, F::apply(a, b, c, *op), mask);
-    return op + 1;
-}
-template <class F, Kind B, bool All>
-const Op* int2(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b);
-    write<All>(w, op->d, F::apply(a, b, *op), mask);
-    return op + 1;
-}
-template <class F, Kind B, bool All>
-const Op* int1(const Op* op, Warp& w, uint32_t mask) {
-    write<All>(w, op->d, F::apply(read<B>(w, op->b), *op), mask);
-    return op + 1;
-}
+// Those of isa.hpp, without float modifiers.
 
 template <class F>
 void emit_int3(Lower& x, const Term& a, const Term& b, const Term& c) {
     x.op.a = a.at;
     x.op.b = b.at;
     x.op.c = c.at;
-    constexpr Kind r = Kind::row, s = Kind::scalar;
-    if (c.scalar)
-        x.handlers(int3<F, r, s, false>, int3<F, r, s, true>);
-    else if (b.scalar)
-        x.handlers(int3<F, s, r, false>, int3<F, s, r, true>);
-    else
-        x.handlers(int3<F, r, r, false>, int3<F, r, r, true>);
+    choose3<F, false>(x, b.scalar, c.scalar);
 }
 template <class F>
 void emit_int2(Lower& x, const Term& a, const Term& b) {
     x.op.a = a.at;
     x.op.b = b.at;
-    if (b.scalar)
-        x.handlers(int2<F, Kind::scalar, false>, int2<F, Kind::scalar, true>);
-    else
-        x.handlers(int2<F, Kind::row, false>, int2<F, Kind::row, true>);
+    choose2<F, false>(x, b.scalar);
 }
 template <class F>
 void emit_int1(Lower& x, const Term& b) {
     x.op.b = b.at;
-    if (b.scalar)
-        x.handlers(int1<F, Kind::scalar, false>, int1<F, Kind::scalar, true>);
-    else
-        x.handlers(int1<F, Kind::row, false>, int1<F, Kind::row, true>);
+    choose1<F, false>(x, b.scalar);
 }
 
 // For what is not hot: operand kinds are looked up at run time, in bits 0..2 of k[2]; F::apply also

@@ -207,20 +207,34 @@ const Op* alu1(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
-// Sets the handlers for F by what the operands are. `op.d` must be set; op.m[0..2] are used only
-// when an operand has float modifiers.
+// Sets the handlers for F by what the operands are; Mod as above.
 template <class F, bool Mod>
-void choose3(Lower& x, const Operand& b, const Operand& c) {
-    if (c.scalar)
-        x.handlers(alu3<F, Kind::row, Kind::scalar, Mod, false>,
-                   alu3<F, Kind::row, Kind::scalar, Mod, true>);
-    else if (b.scalar)
-        x.handlers(alu3<F, Kind::scalar, Kind::row, Mod, false>,
-                   alu3<F, Kind::scalar, Kind::row, Mod, true>);
+void choose3(Lower& x, bool scalar_b, bool scalar_c) {
+    constexpr Kind r = Kind::row, s = Kind::scalar;
+    if (scalar_c)
+        x.handlers(alu3<F, r, s, Mod, false>, alu3<F, r, s, Mod, true>);
+    else if (scalar_b)
+        x.handlers(alu3<F, s, r, Mod, false>, alu3<F, s, r, Mod, true>);
     else
-        x.handlers(alu3<F, Kind::row, Kind::row, Mod, false>,
-                   alu3<F, Kind::row, Kind::row, Mod, true>);
+        x.handlers(alu3<F, r, r, Mod, false>, alu3<F, r, r, Mod, true>);
 }
+template <class F, bool Mod>
+void choose2(Lower& x, bool scalar_b) {
+    if (scalar_b)
+        x.handlers(alu2<F, Kind::scalar, Mod, false>, alu2<F, Kind::scalar, Mod, true>);
+    else
+        x.handlers(alu2<F, Kind::row, Mod, false>, alu2<F, Kind::row, Mod, true>);
+}
+template <class F, bool Mod>
+void choose1(Lower& x, bool scalar_b) {
+    if (scalar_b)
+        x.handlers(alu1<F, Kind::scalar, Mod, false>, alu1<F, Kind::scalar, Mod, true>);
+    else
+        x.handlers(alu1<F, Kind::row, Mod, false>, alu1<F, Kind::row, Mod, true>);
+}
+
+// The same with the sources; `op.d` must be set. op.m[0..2] are used only when an operand has float
+// modifiers.
 template <class F>
 void emit3(Lower& x, const Operand& a, const Operand& b, const Operand& c) {
     x.op.a = a.at;
@@ -230,9 +244,9 @@ void emit3(Lower& x, const Operand& a, const Operand& b, const Operand& c) {
         x.op.m[0] = a.modifier;
         x.op.m[1] = b.modifier;
         x.op.m[2] = c.modifier;
-        choose3<F, true>(x, b, c);
+        choose3<F, true>(x, b.scalar, c.scalar);
     } else {
-        choose3<F, false>(x, b, c);
+        choose3<F, false>(x, b.scalar, c.scalar);
     }
 }
 template <class F>
@@ -242,30 +256,16 @@ void emit2(Lower& x, const Operand& a, const Operand& b) {
     if (a.modifier | b.modifier) {
         x.op.m[0] = a.modifier;
         x.op.m[1] = b.modifier;
-        if (b.scalar)
-            x.handlers(alu2<F, Kind::scalar, true, false>, alu2<F, Kind::scalar, true, true>);
-        else
-            x.handlers(alu2<F, Kind::row, true, false>, alu2<F, Kind::row, true, true>);
-    } else if (b.scalar) {
-        x.handlers(alu2<F, Kind::scalar, false, false>, alu2<F, Kind::scalar, false, true>);
+        choose2<F, true>(x, b.scalar);
     } else {
-        x.handlers(alu2<F, Kind::row, false, false>, alu2<F, Kind::row, false, true>);
+        choose2<F, false>(x, b.scalar);
     }
 }
 template <class F>
 void emit1(Lower& x, const Operand& b) {
     x.op.b = b.at;
     x.op.m[1] = b.modifier;
-    if (b.modifier) {
-        if (b.scalar)
-            x.handlers(alu1<F, Kind::scalar, true, false>, alu1<F, Kind::scalar, true, true>);
-        else
-            x.handlers(alu1<F, Kind::row, true, false>, alu1<F, Kind::row, true, true>);
-    } else if (b.scalar) {
-        x.handlers(alu1<F, Kind::scalar, false, false>, alu1<F, Kind::scalar, false, true>);
-    } else {
-        x.handlers(alu1<F, Kind::row, false, false>, alu1<F, Kind::row, false, true>);
-    }
+    b.modifier ? choose1<F, true>(x, b.scalar) : choose1<F, false>(x, b.scalar);
 }
 
 }  // namespace SASSEMU_ISA_NS

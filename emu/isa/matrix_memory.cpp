@@ -19,22 +19,12 @@ const Op* move(const Op* op, Warp& w, uint32_t) {
 
 constexpr uint32_t matrix_bytes = 16;  // per row
 
-// Lanes that name rows.
-SASSEMU_INLINE uint32_t row_lanes(const Op* op) { return low_lanes(8 * op->k[0]); }
-
 const Op* matrix_port(const Op* op, Warp& w, uint32_t) {
-    Access a;
-    a.op = static_cast<AccessOp>(op->k[1] & 15);
-    a.space = static_cast<AccessSpace>(op->k[1] >> 4);
+    const auto& matrix = as<MatrixPayload>(*op);
+    Access a = matrix.access(w, matrix.row_lanes());
     a.bytes = matrix_bytes;
-    a.lanes = row_lanes(op);
-    a.warp = &w;
-    a.destination = a.op == AccessOp::store ? sink_row : op->d;
-    a.source[0] = a.source[1] = op->d;
     a.matrices = op->k[0];
     a.transposed = op->m[2];
-    const uint32_t add = w.scalar32(op->c) + op->m[0];
-    for (uint32_t lane = 0; lane < 32; ++lane) a.address[lane] = w.row(op->a)[lane] + add;
     return services(w).access(w, op, a);
 }
 
@@ -45,15 +35,15 @@ SASSEMU_INLINE V32 word_offsets(V32 rows, uint32_t i) {
     return L::add(row, L::shl(L::and_(l, L::splat(3)), L::splat(2)));
 }
 SASSEMU_INLINE V32 row_addresses(const Op* op, const Warp& w) {
-    return L::xor_(L::add(L::load(w.row(op->a)), L::splat(w.scalar32(op->c) + op->m[0])),
-                   L::splat(shared_rank_bits(w)));
+    return L::xor_(near_lanes(as<MemoryPayload>(*op).near(w)), L::splat(shared_rank_bits(w)));
 }
 
 template <bool Transposed>
 const Op* load_matrices(const Op* op, Warp& w, uint32_t mask) {
     const V32 rows = row_addresses(op, w);
     const Cta& cta = *w.cta;
-    if (w.watch || !near_inside(rows, row_lanes(op), matrix_bytes, cta.shared_bytes)) [[unlikely]]
+    if (w.watch || !near_inside(rows, as<MatrixPayload>(*op).row_lanes(), matrix_bytes,
+                                cta.shared_bytes)) [[unlikely]]
         return matrix_port(op, w, mask);
     for (uint32_t i = 0; i < op->k[0]; ++i) {
         const V32 v = L::gather_32(cta.shared, word_offsets(rows, i), ~0u);
@@ -65,7 +55,8 @@ template <bool Transposed>
 const Op* store_matrices(const Op* op, Warp& w, uint32_t mask) {
     const V32 rows = row_addresses(op, w);
     const Cta& cta = *w.cta;
-    if (!near_inside(rows, row_lanes(op), matrix_bytes, cta.shared_bytes)) [[unlikely]]
+    if (!near_inside(rows, as<MatrixPayload>(*op).row_lanes(), matrix_bytes, cta.shared_bytes))
+        [[unlikely]]
         return matrix_port(op, w, mask);
     ++w.effects;
     for (uint32_t i = 0; i < op->k[0]; ++i) {
@@ -79,13 +70,13 @@ const Op* store_matrices(const Op* op, Warp& w, uint32_t mask) {
 constexpr unsigned shape_m88 = 0, shape_mt88 = 1;
 
 template <class T>
-unsigned matrices(Lower& x, const T& i, AccessOp access) {
+unsigned matrices(Lower& x, const T& i) {
     const unsigned count = i.count == typed::MatrixCount::X4   ? 4
                            : i.count == typed::MatrixCount::X2 ? 2
                                                                : 1;
     if (i.shape != shape_m88 && i.shape != shape_mt88) x.gap("matrices of bytes and nibbles");
     near_operand(x, i.addr, 0);
-    describe(x, access, AccessSpace::shared, typed::MemOrder::WEAK);
+    describe(x);
     x.op.k[0] = static_cast<uint8_t>(count);
     x.op.m[2] = i.shape == shape_mt88;
     return count;
@@ -101,7 +92,7 @@ void lower(Lower& x, const typed::Movm& i) {
 }
 
 void lower(Lower& x, const typed::Ldsm& i) {
-    const unsigned count = matrices(x, i, AccessOp::load);
+    const unsigned count = matrices(x, i);
     check_aligned(x, i.d.index, count);
     x.op.d = x.destination_row(i.d.index, count);
     if (x.through_port())
@@ -111,7 +102,7 @@ void lower(Lower& x, const typed::Ldsm& i) {
 }
 
 void lower(Lower& x, const typed::Stsm& i) {
-    const unsigned count = matrices(x, i, AccessOp::store);
+    const unsigned count = matrices(x, i);
     check_aligned(x, i.data.index, count);
     x.op.d = x.source_row(i.data.index, count);
     if (x.through_port())

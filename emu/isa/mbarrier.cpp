@@ -27,7 +27,7 @@ namespace SASSEMU_ISA_NS {
 namespace {
 
 uint32_t address_of_lane(const Op* op, const Warp& w, uint32_t lane) {
-    return (w.row(op->a)[lane] << op->m[1]) + w.scalar32(op->c) + op->m[0];
+    return as<MemoryPayload>(*op).near(w).at(lane);
 }
 // The lanes of `todo` with the address of its first lane.
 uint32_t same_address(const Op* op, const Warp& w, uint32_t todo) {
@@ -86,7 +86,7 @@ const Op* arrive(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
-// e: the register whose bit 31 is the parity; k[0]: the predicate, k[1]: TRYWAIT.
+// As MbarrierTestPayload; k[1]: TRYWAIT.
 const Op* check(const Op* op, Warp& w, uint32_t mask) {
     Path& path = w.path();
     const WaitAnswer answer = path.answer;
@@ -95,7 +95,7 @@ const Op* check(const Op* op, Warp& w, uint32_t mask) {
         write_predicate(w, op->k[0], ~0u, mask);
         return op + 1;
     }
-    const uint32_t* operand = w.row(op->e);
+    const uint32_t parities = as<MbarrierTestPayload>(*op).parities(w);
     uint32_t over = 0;
     const std::byte* object = nullptr;
     bool one = true;  // object
@@ -110,7 +110,7 @@ const Op* check(const Op* op, Warp& w, uint32_t mask) {
         const uint64_t now = host::load<uint64_t>(object);
         for (uint32_t rest = lanes; rest; rest &= rest - 1) {
             const int i = std::countr_zero(rest);
-            if (mbarrier_completed(now, operand[i] >> 31)) over |= 1u << i;
+            if (mbarrier_completed(now, parities >> i & 1)) over |= 1u << i;
         }
     }
     if (op->k[1] && !over && one && !w.watch && answer == WaitAnswer::none)
@@ -139,10 +139,11 @@ const Op* arrive_counters(const Op* op, Warp& w, uint32_t mask) {
 // one.
 const Op* exchange(const Op* op, Warp& w, uint32_t mask) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
-    const uint32_t address = w.scalar32(op->a) + op->m[0];
+    const auto& barrier = as<MbarrierPayload>(*op);
+    const uint32_t address = barrier.address(w);
     std::byte* object = services(w).shared(w, op, lane, address, 8);
     if (!object) return nullptr;
-    const uint64_t next = w.scalar64(op->b), before = host::load<uint64_t>(object);
+    const uint64_t next = barrier.object(w), before = host::load<uint64_t>(object);
     if (!Mbarrier::valid_initial(next))
         return services(w).fault(
             w, op, mask, FaultKind::barrier_misuse,
@@ -155,7 +156,8 @@ const Op* exchange(const Op* op, Warp& w, uint32_t mask) {
 
 const Op* load_object(const Op* op, Warp& w, uint32_t mask) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
-    const std::byte* object = services(w).shared(w, op, lane, w.scalar32(op->a) + op->m[0], 8);
+    const std::byte* object =
+        services(w).shared(w, op, lane, as<MbarrierPayload>(*op).address(w), 8);
     if (!object) return nullptr;
     if (w.watch) services(w).watch_mbarrier(w, object);
     write_uniform64(w, op->d, host::load<uint64_t>(object));
@@ -166,7 +168,7 @@ const Op* load_object(const Op* op, Warp& w, uint32_t mask) {
 // word may be there and any may come (tests/hardware/async/cas.sass).
 const Op* compare_and_swap(const Op* op, Warp& w, uint32_t mask) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
-    std::byte* object = services(w).shared(w, op, lane, w.scalar32(op->a) + op->m[0], 8);
+    std::byte* object = services(w).shared(w, op, lane, as<MbarrierPayload>(*op).address(w), 8);
     if (!object) return nullptr;
     if (w.watch) services(w).watch_mbarrier(w, object);
     const uint64_t before = host::load<uint64_t>(object);

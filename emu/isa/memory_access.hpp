@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all memory families share: how an operation holds its address and its access, the values of
-// every access size as lanes, the one-entry TLB, and the way to the memory port. No instruction
-// here.
-//
-// Layout of an Op that accesses memory:
-//   d      row(s) loaded to or stored from      a, b   rows of the low and high half of the address
-//   c      scalar operand added to the address  m[0]   signed offset
-//   m[1]   shift of the address row (shared)    k[0]   Width
-//   k[1]   AccessOp | AccessSpace << 4          k[2]   Ordering | MemScope << 3 | texture proxy <<
-//   7
+// What all memory families share: the values of every access size as lanes, the one-entry TLB, and
+// the way to the memory port. How an operation holds its address and its access is
+// memory/payload.hpp. No instruction here.
 #pragma once
 
 #include "emu/isa/isa.hpp"
 #include "emu/memory/host_access.hpp"
+#include "emu/memory/payload.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
@@ -30,8 +24,6 @@ constexpr uint32_t width_words(Width w) { return (width_bytes(w) + 3) / 4; }
 // The access through the port: checks every lane, faults, watches, asks the model. Also the slow
 // way of the inlined flat model.
 const Op* access_port(const Op* op, Warp& w, uint32_t mask);
-
-inline int64_t signed_offset(const Op* op) { return static_cast<int32_t>(op->m[0]); }
 
 // Lanes of one access size. Contiguous: lane i at p + i * bytes; only lanes of the mask are
 // touched.
@@ -212,11 +204,10 @@ struct FarAddress {
 template <bool All>
 SASSEMU_INLINE FarAddress far_address(const Op* op, const Warp& w, uint32_t mask, uint32_t bytes) {
     FarAddress r;
-    const uint32_t* low = w.row(op->a);
-    const uint32_t* high = w.row(op->b);
+    const auto [low, high, add] = as<MemoryPayload>(*op).far(w);
     r.lane = All ? 0 : static_cast<uint32_t>(std::countr_zero(mask));
     const uint32_t l0 = low[r.lane], h0 = high[r.lane];
-    r.add = w.scalar64(op->c) + static_cast<uint64_t>(signed_offset(op));
+    r.add = add;
     r.first = (uint64_t{h0} << 32 | l0) + r.add;
     r.one_high = (L::cmp_eq(L::load(high), L::splat(h0)) & mask) == mask;
     r.pattern = Pattern::scattered;
@@ -273,6 +264,14 @@ SASSEMU_INLINE bool far_offsets(const Op* op, const Warp& w, uint32_t mask, cons
 // addresses are offsets, and all others are out of bounds.
 inline uint32_t shared_rank_bits(const Warp& w) { return w.cta->rank << 24; }
 
+// The addresses of all lanes.
+SASSEMU_INLINE V32 near_lanes(const NearBase& base) {
+    return L::add(L::shl(L::load(base.row), L::splat(base.shift)), L::splat(base.add));
+}
+SASSEMU_INLINE V64 far_lanes(const FarBase& base) {
+    return L::add64(L::load_pair(base.low, base.high), L::splat64(base.add));
+}
+
 // Offsets in the shared memory of the CTA (rank_bits as above) or in local memory (0).
 struct NearAddress {
     V32 at;
@@ -281,15 +280,12 @@ struct NearAddress {
     Pattern pattern;
 };
 template <bool All>
-SASSEMU_INLINE NearAddress near_address(const Op* op, const Warp& w, uint32_t mask, uint32_t bytes,
+SASSEMU_INLINE NearAddress near_address(const NearBase& base, uint32_t mask, uint32_t bytes,
                                         uint32_t rank_bits) {
     NearAddress r;
-    const uint32_t* row = w.row(op->a);
-    const uint32_t add = w.scalar32(op->c) + op->m[0];
     r.lane = All ? 0 : static_cast<uint32_t>(std::countr_zero(mask));
-    r.first = ((row[r.lane] << op->m[1]) + add) ^ rank_bits;
-    r.at = L::xor_(L::add(L::shl(L::load(row), L::splat(op->m[1])), L::splat(add)),
-                   L::splat(rank_bits));
+    r.first = base.at(r.lane) ^ rank_bits;
+    r.at = L::xor_(near_lanes(base), L::splat(rank_bits));
     if ((L::cmp_eq(r.at, L::add(L::mul_lo(L::lane_ids(), L::splat(bytes)),
                                 L::splat(r.first - r.lane * bytes))) &
          mask) == mask)
@@ -312,8 +308,13 @@ SASSEMU_INLINE bool near_inside(V32 at, uint32_t mask, uint32_t bytes, uint32_t 
 bool far_operand(Lower& x, const typed::Mem& mem, bool extended, bool wide_base);
 // The same for [R.X4+UR+offset] with 32-bit addresses.
 void near_operand(Lower& x, const typed::Mem& mem, uint32_t shift);
-// k[1], k[2]: what the port is told.
-void describe(Lower& x, AccessOp op, AccessSpace space, typed::MemOrder order);
+// What the instruction is, for the port; its width, which false rejects.
+inline Event describe(Lower& x) {
+    const Event e = event_of(x.instruction());
+    as<MemoryPayload>(x.op).describe(e);
+    return e;
+}
+bool width_of(Lower& x, const Event& e, Width& out);
 
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu

@@ -6,9 +6,6 @@
 // Facts from compiled code (ptxas 13.0, cp.async): lanes whose predicate is false write zeros. With
 // .ZFILL the address is moved up by the bytes to leave out: n = size - address % size bytes are
 // copied from the aligned address, and the rest is zero.
-//
-// Op: a, b, c, m[0] the global address; e, f, m[1] row, uniform scalar and offset of the shared
-// one; m[2] ZFILL; m[3] predicate index | negated << 8.
 #include "emu/isa/memory.hpp"
 #include "emu/isa/memory_access.hpp"
 
@@ -17,39 +14,24 @@ namespace SASSEMU_ISA_NS {
 
 namespace {
 
-uint32_t copied_lanes(const Op* op, const Warp& w, uint32_t mask) {
-    const uint32_t p = w.p[op->m[3] & 255];
-    return mask & (op->m[3] >> 8 ? ~p : p);
-}
-
-Op shared_side(const Op* op) {
-    Op near = *op;
-    near.a = op->e;
-    near.c = op->f;
-    near.m[0] = op->m[1];
-    near.m[1] = 0;
-    return near;
-}
-
 // Lane by lane through the port: a load into the sink rows, then a store from them. A store waits
 // for the warp's own loads, so the data is there even if the model is slow.
 const Op* copy_port(const Op* op, Warp& w, uint32_t mask) {
     const auto width = static_cast<Width>(op->k[0]);
     const uint32_t bytes = width_bytes(width), words = width_words(width);
-    const uint32_t from = copied_lanes(op, w, mask);
+    const auto& payload = as<CopyPayload>(*op);
+    const uint32_t from = payload.from_lanes(w, mask);
     Access a;
     a.bytes = static_cast<uint8_t>(bytes);
     a.warp = &w;
     a.destination = a.source[0] = a.source[1] = sink_row;
     uint32_t missing[32] = {};
     if (from) {
-        const uint64_t add = w.scalar64(op->c) + static_cast<uint64_t>(signed_offset(op));
+        const FarBase base = payload.far(w);
         bool partial = false;
         for (uint32_t lane = 0; lane < 32; ++lane) {
-            a.address[lane] = (uint64_t{w.row(op->b)[lane]} << 32 | w.row(op->a)[lane]) + add;
-            if (!op->m[2]) continue;
-            missing[lane] = static_cast<uint32_t>(a.address[lane] & (bytes - 1));
-            a.address[lane] -= missing[lane];
+            missing[lane] = payload.missing(base.at(lane), bytes);
+            a.address[lane] = base.at(lane) - missing[lane];
             partial |= missing[lane] != 0;
         }
         a.op = AccessOp::load;
@@ -73,8 +55,7 @@ const Op* copy_port(const Op* op, Warp& w, uint32_t mask) {
                 }
         }
     }
-    const uint32_t add = w.scalar32(op->f) + op->m[1];
-    for (uint32_t lane = 0; lane < 32; ++lane) a.address[lane] = w.row(op->e)[lane] + add;
+    payload.to_addresses(w, a.address);
     a.op = AccessOp::store;
     a.space = AccessSpace::shared;
     a.lanes = from;
@@ -89,14 +70,14 @@ const Op* copy_port(const Op* op, Warp& w, uint32_t mask) {
 const Op* copy_late(const Op* op, Warp& w, uint32_t mask) {
     LaneCopy c;
     c.bytes = width_bytes(static_cast<Width>(op->k[0]));
-    c.from_lanes = copied_lanes(op, w, mask);
-    const uint64_t far = w.scalar64(op->c) + static_cast<uint64_t>(signed_offset(op));
-    const uint32_t near = w.scalar32(op->f) + op->m[1];
+    const auto& payload = as<CopyPayload>(*op);
+    c.from_lanes = payload.from_lanes(w, mask);
+    const FarBase from = payload.far(w);
+    const NearBase to = payload.to(w);
     for (uint32_t lane = 0; lane < 32; ++lane) {
-        const uint64_t from = (uint64_t{w.row(op->b)[lane]} << 32 | w.row(op->a)[lane]) + far;
-        const uint32_t missing = op->m[2] ? static_cast<uint32_t>(from & (c.bytes - 1)) : 0;
-        c.from[lane] = from - missing;
-        c.to[lane] = w.row(op->e)[lane] + near;
+        const uint32_t missing = payload.missing(from.at(lane), c.bytes);
+        c.from[lane] = from.at(lane) - missing;
+        c.to[lane] = to.at(lane);
         c.keep[lane] = static_cast<uint8_t>(c.bytes - missing);
     }
     return services(w).lane_copy(w, op, mask, c);
@@ -105,9 +86,9 @@ const Op* copy_late(const Op* op, Warp& w, uint32_t mask) {
 template <Width W>
 const Op* copy(const Op* op, Warp& w, uint32_t mask) {
     using T = Lanes<W>;
-    const uint32_t from = copied_lanes(op, w, mask);
-    const Op near_op = shared_side(op);
-    const NearAddress to = near_address<false>(&near_op, w, mask, T::bytes, shared_rank_bits(w));
+    const auto& payload = as<CopyPayload>(*op);
+    const uint32_t from = payload.from_lanes(w, mask);
+    const NearAddress to = near_address<false>(payload.to(w), mask, T::bytes, shared_rank_bits(w));
     if (w.watch || from == 0 || !near_inside(to.at, mask, T::bytes, w.cta->shared_bytes))
         [[unlikely]]
         return copy_port(op, w, mask);
@@ -138,19 +119,8 @@ const Op* copy(const Op* op, Warp& w, uint32_t mask) {
 
 void lower(Lower& x, const typed::Ldgsts& i) {
     Width width;
-    switch (i.size) {
-        case typed::MemSize::B32:
-            width = Width::b32;
-            break;
-        case typed::MemSize::B64:
-            width = Width::b64;
-            break;
-        case typed::MemSize::B128:
-            width = Width::b128;
-            break;
-        default:
-            return x.gap("a copy of less than four bytes");
-    }
+    if (!width_of(x, event_of(x.instruction()), width)) return;
+    if (width < Width::b32) return x.gap("a copy of less than four bytes");
     if (!far_operand(x, i.addr, true, i.ext == typed::AddressExt::B64)) return;
     x.op.e = x.source_row(i.shared.base);
     x.op.f = x.uniform_scalar(i.shared.has_ureg ? i.shared.ureg : SASSDEC_URZ);

@@ -78,12 +78,11 @@ const Op* store(const Op* op, Warp& w, uint32_t mask) {
 template <Width W, bool All, bool Store>
 const Op* generic(const Op* op, Warp& w, uint32_t mask) {
     const uint32_t lane = All ? 0 : static_cast<uint32_t>(std::countr_zero(mask));
-    const uint64_t first = (uint64_t{w.row(op->b)[lane]} << 32 | w.row(op->a)[lane]) +
-                           w.scalar64(op->c) + static_cast<uint64_t>(signed_offset(op));
+    const FarBase base = as<MemoryPayload>(*op).far(w);
+    const uint64_t first = base.at(lane);
     const auto high = static_cast<uint32_t>(first >> 32);
     if (high == shared_window_high && !w.watch) {
-        V64 at = L::add64(L::load_pair(w.row(op->a), w.row(op->b)),
-                          L::splat64(w.scalar64(op->c) + static_cast<uint64_t>(signed_offset(op))));
+        const V64 at = far_lanes(base);
         using T = Lanes<W>;
         // Bits 31..24 of the lower word name a CTA of the cluster; here all lanes name the same.
         const uint32_t rank = static_cast<uint32_t>(first) >> 24;

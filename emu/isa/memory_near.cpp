@@ -13,7 +13,8 @@ namespace {
 template <Width W, bool All>
 const Op* load_shared(const Op* op, Warp& w, uint32_t mask) {
     using T = Lanes<W>;
-    const NearAddress a = near_address<All>(op, w, mask, T::bytes, shared_rank_bits(w));
+    const NearAddress a =
+        near_address<All>(as<MemoryPayload>(*op).near(w), mask, T::bytes, shared_rank_bits(w));
     const Cta& cta = *w.cta;
     if (w.watch) [[unlikely]]
         return access_port(op, w, mask);
@@ -44,7 +45,8 @@ const Op* load_shared(const Op* op, Warp& w, uint32_t mask) {
 template <Width W, bool All>
 const Op* store_shared(const Op* op, Warp& w, uint32_t mask) {
     using T = Lanes<W>;
-    const NearAddress a = near_address<All>(op, w, mask, T::bytes, shared_rank_bits(w));
+    const NearAddress a =
+        near_address<All>(as<MemoryPayload>(*op).near(w), mask, T::bytes, shared_rank_bits(w));
     const Cta& cta = *w.cta;
     if (w.watch) [[unlikely]]
         return access_port(op, w, mask);
@@ -79,7 +81,7 @@ V32 local_offsets(V32 at) {
 template <Width W>
 const Op* load_local(const Op* op, Warp& w, uint32_t mask) {
     constexpr uint32_t bytes = width_bytes(W), words = width_words(W);
-    const NearAddress a = near_address<false>(op, w, mask, bytes, 0);
+    const NearAddress a = near_address<false>(as<MemoryPayload>(*op).near(w), mask, bytes, 0);
     const uint32_t limit = w.cta->launch->local_bytes;
     if (w.watch || !near_inside(a.at, mask, bytes, limit)) [[unlikely]]
         return access_port(op, w, mask);
@@ -112,7 +114,7 @@ const Op* load_local(const Op* op, Warp& w, uint32_t mask) {
 template <Width W>
 const Op* store_local(const Op* op, Warp& w, uint32_t mask) {
     constexpr uint32_t bytes = width_bytes(W), words = width_words(W);
-    const NearAddress a = near_address<false>(op, w, mask, bytes, 0);
+    const NearAddress a = near_address<false>(as<MemoryPayload>(*op).near(w), mask, bytes, 0);
     const uint32_t limit = w.cta->launch->local_bytes;
     if (w.watch || !near_inside(a.at, mask, bytes, limit)) [[unlikely]]
         return access_port(op, w, mask);

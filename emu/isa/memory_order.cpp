@@ -17,21 +17,19 @@ const Op* host_fence(const Op* op, Warp&, uint32_t) {
     return op + 1;
 }
 
-// k[0] Ordering, k[1] MemScope, k[2] bit 0: invalidate data, bit 1: invalidate textures.
 const Op* fence_port(const Op* op, Warp& w, uint32_t) {
+    const auto& fence = as<FencePayload>(*op);
     Fence f;
-    f.ordering = static_cast<Ordering>(op->k[0]);
-    f.scope = static_cast<MemScope>(op->k[1]);
-    f.invalidate_data = op->k[2] & 1;
-    f.invalidate_texture = op->k[2] & 2;
+    f.ordering = fence.ordering();
+    f.scope = fence.scope();
+    f.invalidate_data = fence.empties(FencePayload::data);
+    f.invalidate_texture = fence.empties(FencePayload::texture);
     f.warp = &w;
     return services(w).fence(w, op, f);
 }
 
-void fence(Lower& x, Ordering ordering, MemScope scope, bool data, bool texture, bool host) {
-    x.op.k[0] = static_cast<uint8_t>(ordering);
-    x.op.k[1] = static_cast<uint8_t>(scope);
-    x.op.k[2] = static_cast<uint8_t>(data | texture << 1);
+void fence(Lower& x, bool host) {
+    as<FencePayload>(x.op).describe(event_of(x.instruction()));
     if (x.through_port())
         x.handler(fence_port);
     else
@@ -56,8 +54,7 @@ const Op* wait_copy_groups(const Op* op, Warp& w, uint32_t) {
 // CTA. (Measured on an H200: bits 31..24 of a shared address are a rank; .S asks for the own one,
 // .D for any.)
 const Op* query_space(const Op* op, Warp& w, uint32_t mask) {
-    const uint64_t add = w.scalar64(op->c) + static_cast<uint64_t>(signed_offset(op));
-    const auto address = L::add64(L::load_pair(w.row(op->a), w.row(op->b)), L::splat64(add));
+    const V64 address = far_lanes(as<MemoryPayload>(*op).far(w));
     const V32 high = L::hi32(address);
     uint32_t inside = L::cmp_eq(high, L::splat(op->m[1]));
     if (op->k[1])
@@ -76,40 +73,14 @@ const Op* grid_wait(const Op* op, Warp& w, uint32_t mask) {
 
 }  // namespace
 
-void lower(Lower& x, const typed::Membar& i) {
-    using S = typed::MembarScope;
-    MemScope scope = MemScope::sys;
-    switch (i.scope) {
-        case S::CTA:
-        case S::CTA_PARTIAL:
-            scope = MemScope::cta;
-            break;
-        case S::SM:
-            scope = MemScope::sm;
-            break;
-        case S::VC:
-            scope = MemScope::vc;
-            break;
-        case S::GPU:
-            scope = MemScope::gpu;
-            break;
-        default:
-            break;
-    }
-    const Ordering ordering = i.sem == typed::MembarSem::ALL    ? Ordering::acq_rel
-                              : i.sem == typed::MembarSem::MMIO ? Ordering::mmio
-                                                                : Ordering::sc;
+void lower(Lower& x, const typed::Membar&) {
     // One worker runs a CTA at a time: inside it, program order is all there is.
-    fence(x, ordering, scope, false, false, scope != MemScope::cta);
+    fence(x, event_of(x.instruction()).mem_scope() != MemScope::cta);
 }
 // Waits for asynchronous copies of the bulk kind; ordinary accesses are never late here.
-void lower(Lower& x, const typed::MembarAsync&) {
-    fence(x, Ordering::acq_rel, MemScope::vc, false, false, true);
-}
+void lower(Lower& x, const typed::MembarAsync&) { fence(x, true); }
 // Between the generic and the asynchronous proxy. The flat model has one view of memory.
-void lower(Lower& x, const typed::Fence&) {
-    fence(x, Ordering::acq_rel, MemScope::cta, false, false, true);
-}
+void lower(Lower& x, const typed::Fence&) { fence(x, true); }
 // griddepcontrol.wait.
 void lower(Lower& x, const typed::Acqbulk&) { x.handler(x.late_copies() ? grid_wait : nothing); }
 void lower(Lower& x, const typed::Errbar&) { x.handler(nothing); }
@@ -119,13 +90,8 @@ void lower(Lower& x, const typed::Cctll&) { x.handler(nothing); }
 void lower(Lower& x, const typed::CctllAll&) { x.handler(nothing); }
 void lower(Lower& x, const typed::Cctlt&) { x.handler(nothing); }
 // CCTL.IVALL is the acquire side of a wide fence: it empties the first-level cache.
-void lower(Lower& x, const typed::CctlAll& i) {
-    const bool invalidates = i.op == typed::CctlOp::IVALL || i.op == typed::CctlOp::IVALLP;
-    fence(x, Ordering::weak, MemScope::none, invalidates, false, false);
-}
-void lower(Lower& x, const typed::CctltIvall&) {
-    fence(x, Ordering::weak, MemScope::none, false, true, false);
-}
+void lower(Lower& x, const typed::CctlAll&) { fence(x, false); }
+void lower(Lower& x, const typed::CctltIvall&) { fence(x, false); }
 // Waits for copies that are on their way, if any can be; checked runs wait for registers, not for
 // scoreboards.
 void lower(Lower& x, const typed::Ldgdepbar&) {

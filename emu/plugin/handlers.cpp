@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "emu/memory/host_access.hpp"
+#include "emu/memory/payload.hpp"
 #include "emu/memory/perform.hpp"
 #include "emu/plugin/async_events.hpp"
 #include "emu/plugin/sync_events.hpp"
@@ -55,8 +56,7 @@ Access port_access(const AccessCall& call, const Op* op, Warp& w) {
     std::memcpy(a.address, call.address, sizeof a.address);
     a.sequence = call.shown.sequence;
     a.warp = &w;
-    a.destination = op->d;
-    a.source[0] = a.source[1] = op->d;
+    a.destination = a.source[0] = a.source[1] = as<MemoryPayload>(*op).data_row();
     return a;
 }
 
@@ -64,20 +64,21 @@ Access port_access(const AccessCall& call, const Op* op, Warp& w) {
 
 void prepare(AccessCall& call) {
     Warp& w = *call.w;
-    const Op* op = call.op;
+    const auto& op = as<AtomicPayload>(*call.op);
     call.rows = true;
     call.values = call.compare = call.results = nullptr;
     call.destination = nullptr;
     switch (call.shown.op) {
         case SASSEMU_LOAD:
-            call.destination = w.row(op->d);
+            call.destination = w.row(op.data_row());
             break;
         case SASSEMU_STORE:
-            call.values = w.row(op->d);
+            call.values = w.row(op.data_row());
             break;
         default:
-            call.values = w.row(op->f);
-            if (call.shown.atomic == SASSEMU_ATOMIC_COMPARE_EXCHANGE) call.compare = w.row(op->e);
+            call.values = w.row(op.operand_row());
+            if (call.shown.atomic == SASSEMU_ATOMIC_COMPARE_EXCHANGE)
+                call.compare = w.row(op.compare_row());
     }
 }
 
@@ -165,7 +166,7 @@ void Hooks::tell_access(AccessCall& call) {
 
 const Op* Hooks::access(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
     uint32_t lanes = accessing(i, w, mask);
-    if (i.access.flags & SASSEMU_ACCESS_MATRIX) lanes = low_lanes(8 * op->k[0]);
+    if (i.access.flags & SASSEMU_ACCESS_MATRIX) lanes = as<MatrixPayload>(*op).row_lanes();
     if (!lanes) return plain(i, op, w, mask);
     AccessCall call;
     begin(call, i, op, w, lanes, ++w.cta->sequence);
@@ -187,7 +188,7 @@ const Op* Hooks::access(const Instruction& i, const Op* op, Warp& w, uint32_t ma
         }
     }
     if (model_ && (generic || model_spaces_ & bit) && !(call.shown.flags & SASSEMU_ACCESS_MATRIX)) {
-        const int32_t answer = model_table_->issue(model_->self, &call.shown);
+        const int32_t answer = model_table_->issue(model_self_, &call.shown);
         if (answer != SASSEMU_DONE) return answered(i, op, w, mask, call, answer);
     }
     if (!observed || call.known == AccessCall::Known::bad || !(generic || shown_to_observers(bit)))
@@ -199,9 +200,9 @@ const Op* Hooks::access(const Instruction& i, const Op* op, Warp& w, uint32_t ma
     const Op* next = plain(i, op, w, mask);
     if (!next) return nullptr;
     if (call.shown.op == SASSEMU_LOAD)
-        call.values = w.row(op->d);
+        call.values = w.row(as<MemoryPayload>(*op).data_row());
     else if (call.shown.op == SASSEMU_ATOMIC)
-        call.results = w.row(op->d);
+        call.results = w.row(as<MemoryPayload>(*op).data_row());
     tell_access(call);
     return next;
 }
@@ -239,7 +240,8 @@ const Op* Hooks::answered(const Instruction& i, const Op* op, Warp& w, uint32_t 
     const auto clear = [&] {
         for (uint32_t k = 0; zero && k < (call.shown.bytes + 3u) / 4; ++k)
             for (uint32_t rest = zero; rest; rest &= rest - 1)
-                w.row(op->d)[k * 32 + static_cast<uint32_t>(std::countr_zero(rest))] = 0;
+                w.row(as<MemoryPayload>(*op)
+                          .data_row())[k * 32 + static_cast<uint32_t>(std::countr_zero(rest))] = 0;
     };
     switch (answer) {
         case SASSEMU_SUPPLIED:
@@ -249,7 +251,7 @@ const Op* Hooks::answered(const Instruction& i, const Op* op, Warp& w, uint32_t 
                 return wrong("SUPPLIED to an atomic operation");
             clear();
             if (load) {
-                call.values = w.row(op->d);
+                call.values = w.row(as<MemoryPayload>(*op).data_row());
                 if (w.watch)
                     services(w).watch(w, reinterpret_cast<const std::byte*>(&epoch_),
                                       sizeof epoch_);
@@ -322,8 +324,9 @@ const Op* Hooks::copy(const Instruction& i, const Op* op, Warp& w, uint32_t mask
     load.shown.flags |= SASSEMU_ACCESS_IMMEDIATE;
     // The model has a say where whole elements are read; ZFILL is the engine's.
     bool own = false;
-    if (model_ && from && (model_spaces_ & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL)) && !op->m[2]) {
-        const int32_t answer = model_table_->issue(model_->self, &load.shown);
+    if (model_ && from && (model_spaces_ & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL)) &&
+        !as<CopyPayload>(*op).zero_fills()) {
+        const int32_t answer = model_table_->issue(model_self_, &load.shown);
         if (answer == SASSEMU_RETRY) return retry(op, w, mask);
         if (w.stop == Stop::faulted) return nullptr;
         own = answer == SASSEMU_SUPPLIED && load.supplied == from;
@@ -410,7 +413,7 @@ const Op* Hooks::uniform_load(const Instruction& i, const Op* op, Warp& w, uint3
     call.destination = loaded[0];
     const uint32_t bit = SASSEMU_SPACE_BIT(SASSEMU_CONSTANT), words = (call.shown.bytes + 3u) / 4;
     int32_t answer = SASSEMU_DONE;
-    if (model_ && model_spaces_ & bit) answer = model_table_->issue(model_->self, &call.shown);
+    if (model_ && model_spaces_ & bit) answer = model_table_->issue(model_self_, &call.shown);
     if (answer == SASSEMU_RETRY) return retry(op, w, mask);
     if (w.stop == Stop::faulted) return nullptr;
     const bool observed = shown_to_observers(bit);
@@ -442,10 +445,10 @@ const Op* Hooks::fence(const Instruction& i, const Op* op, Warp& w, uint32_t mas
     f.lanes = mask;
     f.warp = handle(&w);
     // An invalidation that is one with the barrier is known only once the whole section is lowered.
-    f.invalidate_data = op->k[2] & 1;
-    f.invalidate_texture = op->k[2] >> 1 & 1;
+    f.invalidate_data = as<FencePayload>(*op).empties(FencePayload::data);
+    f.invalidate_texture = as<FencePayload>(*op).empties(FencePayload::texture);
     if (model_ && model_table_->fence) {
-        const int32_t answer = model_table_->fence(model_->self, &f);
+        const int32_t answer = model_table_->fence(model_self_, &f);
         if (w.stop == Stop::faulted) return nullptr;
         if (answer == SASSEMU_RETRY) return retry(op, w, mask);
     }
@@ -473,7 +476,7 @@ const Op* Hooks::cache(const Instruction& i, const Op* op, Warp& w, uint32_t mas
             address[lane] = (uint64_t{high[lane]} << 32 | low[lane]) + add;
         c.address = address;
     }
-    if (model_ && model_table_->cache && model_table_->cache(model_->self, &c) == SASSEMU_RETRY)
+    if (model_ && model_table_->cache && model_table_->cache(model_self_, &c) == SASSEMU_RETRY)
         return retry(op, w, mask);
     if (w.stop == Stop::faulted) return nullptr;
     for (PluginSession* s : on_cache_) s->table().observer->cache(s->self, &c);
@@ -493,8 +496,9 @@ const Op* Hooks::misc(const Instruction& i, const Op* op, Warp& w, uint32_t mask
     };
     switch (i.kind) {
         case Hooked::mbarrier_init: {
-            const uint32_t address = w.scalar32(op->a) + op->m[0];
-            const Mbarrier next = Mbarrier::decode(w.scalar64(op->b));
+            const auto& barrier = as<MbarrierPayload>(*op);
+            const uint32_t address = barrier.address(w);
+            const Mbarrier next = Mbarrier::decode(barrier.object(w));
             const Op* then = plain(i, op, w, mask);
             if (!then) return nullptr;
             at(address);
@@ -505,12 +509,10 @@ const Op* Hooks::misc(const Instruction& i, const Op* op, Warp& w, uint32_t mask
             return then;
         }
         case Hooked::mbarrier_test: {
+            const auto& test = as<MbarrierTestPayload>(*op);
             uint32_t address[32];
-            uint32_t parity = 0;  // of each lane
-            for (uint32_t lane = 0; lane < 32; ++lane) {
-                address[lane] = w.row(op->a)[lane] + w.scalar32(op->c) + op->m[0];
-                parity |= w.row(op->e)[lane] >> 31 << lane;
-            }
+            for (uint32_t lane = 0; lane < 32; ++lane) address[lane] = test.near(w).at(lane);
+            const uint32_t parity = test.parities(w);
             const Op* then = plain(i, op, w, mask);
             if (!then) return nullptr;  // it waits, and is issued again
             e.kind = SASSEMU_SYNC_MBARRIER_TEST;
@@ -526,10 +528,10 @@ const Op* Hooks::misc(const Instruction& i, const Op* op, Warp& w, uint32_t mask
                 e.parity = parity >> leader & 1;
                 at(first);
                 e.lanes = same;
-                e.passed = w.p[op->k[0]] & same;
+                e.passed = w.p[test.predicate()] & same;
                 // The predicate may be PT, which is always true: then the result is in nobody's
                 // hands.
-                if (op->k[0] == 7) e.passed = 0;
+                if (test.predicate() == 7) e.passed = 0;
                 sync(e);
             }
             return then;

@@ -10,6 +10,7 @@
 
 #include "emu/base/text.hpp"
 #include "emu/memory/address_space.hpp"
+#include "emu/plugin/driven_machine.hpp"
 #include "emu/program/code_image.hpp"
 #include "emu/schedule/engine.hpp"
 #include "sassdec/ids.h"
@@ -51,9 +52,14 @@ const char* status_word(LaunchStatus status) {
 
 }  // namespace
 
+PluginSession::PluginSession() = default;
+PluginSession::~PluginSession() = default;
+
 Hooks::~Hooks() {
-    for (auto& s : sessions_)
+    for (auto& s : sessions_) {
+        s->driver.reset();
         if (s->self) s->table().destroy(s->self);
+    }
 }
 
 Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_view model,
@@ -75,19 +81,28 @@ Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_v
         s->hooks = hooks.get();
         s->is_model = with_model && i == 0;
         const std::string where = "plugin '" + s->name + "'";
-        if (s->is_model && !table.model)
+        const sassemu_machine* machine = machine_role(table);
+        if (s->is_model && !table.model && !machine)
             return make_error(ErrorCode::usage, where, "is no memory model that runs programs",
                               table.consistency
                                   ? "it judges executions: sassemu litmus --model " + s->name
                                   : "give it as --plugin");
         if (!s->is_model && !table.observer && !table.semantics)
             return make_error(ErrorCode::usage, where, "has nothing to do here",
-                              table.model
+                              table.model || machine
                                   ? "it is a memory model: --model " + s->name
                                   : "it judges executions: sassemu litmus --model " + s->name);
         std::vector<sassemu_setting> settings;
-        for (const auto& [key, value] : spec.options)
-            settings.push_back({key.c_str(), value.c_str()});
+        DrivenMachine::Settings driving;
+        for (const auto& [key, value] : spec.options) {
+            bool taken = false;
+            if (machine) {
+                auto result = driving.take(key, value);
+                if (!result) return std::move(result).error().within(where);
+                taken = *result;
+            }
+            if (!taken) settings.push_back({key.c_str(), value.c_str()});
+        }
         char error[512] = "";
         s->self = table.create(&plugin_host(), handle(s.get()), settings.data(), settings.size(),
                                error, sizeof error);
@@ -97,12 +112,21 @@ Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_v
         hooks->threading_ = std::min(hooks->threading_, table.threading);
         if (s->is_model) {
             hooks->model_ = s.get();
-            hooks->model_table_ = table.model;
-            hooks->model_spaces_ = table.model->spaces;
-            hooks->defers_ = table.model->flags & SASSEMU_MODEL_DEFERS;
-            if (table.model->sync)
+            if (machine) {
+                s->driver = DrivenMachine::create({&plugin_host(), handle(s.get()), nullptr, 0},
+                                                  *machine, s->self, driving);
+                if (!s->driver) return make_error(ErrorCode::usage, where, "has no first state");
+            }
+            const sassemu_memory_model& model = machine ? DrivenMachine::table() : *table.model;
+            hooks->model_table_ = &model;
+            hooks->model_self_ = machine ? s->driver.get() : s->self;
+            hooks->model_spaces_ =
+                machine ? machine->spaces | SASSEMU_SPACE_BIT(SASSEMU_GENERIC) : model.spaces;
+            hooks->defers_ = machine ? machine->flags & SASSEMU_MACHINE_LATE_LOADS
+                                     : model.flags & SASSEMU_MODEL_DEFERS;
+            if (model.sync)
                 hooks->model_sync_ = ~uint64_t{0} & ~(uint64_t{1} << SASSEMU_SYNC_SCOREBOARD);
-            if (table.model->host_access) hooks->on_host_.push_back(s.get());
+            if (model.host_access) hooks->on_host_.push_back(s.get());
         }
         if (const sassemu_observer* o = table.observer) {
             const auto wants = [&](bool wanted, std::vector<PluginSession*>& list) {
@@ -117,7 +141,7 @@ Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_v
             wants(o->fault, hooks->on_fault_);
             wants(o->allocate, hooks->on_allocate_);
             wants(o->release, hooks->on_release_);
-            if (o->host_access && !(s->is_model && table.model->host_access))
+            if (o->host_access && !(s->is_model && hooks->model_table_->host_access))
                 hooks->on_host_.push_back(s.get());
             if (o->access || o->access_issue)
                 hooks->observed_spaces_ |= o->spaces ? o->spaces : ~0u;
@@ -253,7 +277,7 @@ void Hooks::launch_begin(Launch& l, const Kernel& kernel, std::span<const std::b
     i.shared_reserved = kernel.shared_reserved;
     for (const auto& s : sessions_) {
         if (s->is_model && model_table_->launch_begin)
-            model_table_->launch_begin(s->self, handle(&l));
+            model_table_->launch_begin(model_self_, handle(&l));
         if (const auto* o = s->table().observer; o && o->launch_begin)
             o->launch_begin(s->self, handle(&l));
     }
@@ -269,7 +293,8 @@ sassemu_location Hooks::constant_location(const Warp& w, uint32_t bank, uint64_t
 
 void Hooks::launch_end(Launch& l, LaunchStatus status) {
     for (const auto& s : sessions_) {
-        if (s->is_model && model_table_->launch_end) model_table_->launch_end(s->self, handle(&l));
+        if (s->is_model && model_table_->launch_end)
+            model_table_->launch_end(model_self_, handle(&l));
         if (const auto* o = s->table().observer; o && o->launch_end)
             o->launch_end(s->self, handle(&l), status_word(status));
     }
@@ -278,21 +303,22 @@ void Hooks::launch_end(Launch& l, LaunchStatus status) {
 
 void Hooks::cta_begin(Cta& c) {
     for (const auto& s : sessions_) {
-        if (s->is_model && model_table_->cta_begin) model_table_->cta_begin(s->self, handle(&c));
+        if (s->is_model && model_table_->cta_begin)
+            model_table_->cta_begin(model_self_, handle(&c));
         if (const auto* o = s->table().observer; o && o->cta_begin)
             o->cta_begin(s->self, handle(&c));
     }
 }
 void Hooks::cta_end(Cta& c) {
     for (const auto& s : sessions_) {
-        if (s->is_model && model_table_->cta_end) model_table_->cta_end(s->self, handle(&c));
+        if (s->is_model && model_table_->cta_end) model_table_->cta_end(model_self_, handle(&c));
         if (const auto* o = s->table().observer; o && o->cta_end) o->cta_end(s->self, handle(&c));
     }
 }
 
 uint64_t Hooks::step(Cta& c, bool idle) {
     if (!model_ || !model_table_->step) return 0;
-    return model_table_->step(model_->self, handle(&c), idle);
+    return model_table_->step(model_self_, handle(&c), idle);
 }
 
 bool Hooks::idle_step() {
@@ -302,7 +328,7 @@ bool Hooks::idle_step() {
     // A model may take its time, but not for ever.
     constexpr int patience = 4096;
     for (int i = 0; i < patience && now() == before; ++i) {
-        if (!model_table_->step(model_->self, nullptr, 1)) break;
+        if (!model_table_->step(model_self_, nullptr, 1)) break;
     }
     return now() != before;
 }
@@ -332,7 +358,7 @@ void Hooks::host_access(uint64_t address, uint64_t bytes, bool write) {
     if (host_hidden_) return;
     for (PluginSession* s : on_host_) {
         if (s->is_model && model_table_->host_access)
-            model_table_->host_access(s->self, address, bytes, write);
+            model_table_->host_access(model_self_, address, bytes, write);
         if (const auto* o = s->table().observer; o && o->host_access)
             o->host_access(s->self, address, bytes, write);
     }
@@ -341,7 +367,7 @@ void Hooks::host_access(uint64_t address, uint64_t bytes, bool write) {
 void Hooks::sync(sassemu_sync& event) {
     event.size = sizeof event;
     const uint64_t bit = uint64_t{1} << event.kind;
-    if (model_sync_ & bit) model_table_->sync(model_->self, &event);
+    if (model_sync_ & bit) model_table_->sync(model_self_, &event);
     for (PluginSession* s : on_sync_)
         if (!(s->table().observer->sync_ignored & bit)) s->table().observer->sync(s->self, &event);
 }

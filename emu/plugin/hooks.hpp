@@ -27,8 +27,10 @@ namespace sassemu {
 class Chooser;
 class Hooks;
 class AddressSpace;
+class DrivenMachine;
 struct Access;
 struct Cta;
+struct Event;
 struct LaneCopy;
 struct Launch;
 struct Warp;
@@ -38,9 +40,13 @@ struct Issued;
 
 // A plugin in this run; what it sees as its sassemu_session.
 struct PluginSession {
+    PluginSession();
+    ~PluginSession();
+    PluginSession(const PluginSession&) = delete;
     PluginFile file;
     std::string name;
     void* self = nullptr;
+    std::unique_ptr<DrivenMachine> driver;  // of a model that is a machine
     Hooks* hooks = nullptr;
     bool is_model = false;  // given by --model: its model decides
     uint64_t warnings = 0;
@@ -88,6 +94,11 @@ class Hooks {
     void attach(AddressSpace& space, Chooser& chooser);
 
     bool has_model() const { return model_ != nullptr; }
+    // The model's machine, for those who explore it; null: it is none.
+    const sassemu_machine* machine() const {
+        return model_ ? machine_role(model_->table()) : nullptr;
+    }
+    void* machine_self() const { return model_->self; }
     bool defers() const { return defers_; }
     // The model lets things happen later, between slices.
     bool holds_back() const { return model_ && model_table_->step; }
@@ -174,6 +185,8 @@ class Hooks {
         std::unique_ptr<Instruction[]> instructions;
     };
     void hook(Instruction& instruction, const sassdec_insn& decoded, Op& op);
+    void describe(Instruction& instruction, const Event& event);
+    void describe_group(Instruction& instruction, const Event& event);
     const Op* run(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
     const Op* access(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
     // Everything but DONE; out of the way of those who answer that.
@@ -194,6 +207,7 @@ class Hooks {
     std::vector<std::unique_ptr<PluginSession>> sessions_;
     PluginSession* model_ = nullptr;
     const sassemu_memory_model* model_table_ = nullptr;
+    void* model_self_ = nullptr;  // what its callbacks get
     // Observers by what they want, so that nobody looks at members that are null.
     std::vector<PluginSession*> on_issue_, on_access_, on_fence_, on_cache_, on_sync_, on_async_,
         on_fault_, on_allocate_, on_release_, on_host_;

@@ -6,6 +6,7 @@
 
 #include "emu/memory/device_heap.hpp"
 #include "emu/memory/host_access.hpp"
+#include "emu/memory/payload.hpp"
 #include "emu/memory/perform.hpp"
 #include "emu/plugin/async_events.hpp"
 #include "emu/schedule/chooser.hpp"
@@ -136,29 +137,15 @@ uint32_t constant(sassemu_warp h, uint32_t bank, uint32_t offset) {
 bool writes(const sassemu_access& a) { return a.op != SASSEMU_LOAD && a.op != SASSEMU_PREFETCH; }
 
 void form_addresses(AccessCall& c) {
-    const Warp& w = *c.w;
-    const Op& op = *c.op;
-    const uint32_t* low = w.row(op.a);
-    if (c.shown.space == SASSEMU_CONSTANT) {
-        for (uint32_t lane = 0; lane < 32; ++lane) c.address[lane] = low[lane] + op.m[0];
-    } else if (c.shown.space == SASSEMU_SHARED || c.shown.space == SASSEMU_LOCAL) {
-        // The half of LDGSTS that stores has its address beside that of the global half.
-        const bool copy = (c.shown.flags & SASSEMU_ACCESS_LDGSTS) != 0;
-        if (copy) low = w.row(op.e);
-        const uint32_t add = w.scalar32(copy ? op.f : op.c) + op.m[copy ? 1 : 0],
-                       shift = copy ? 0 : op.m[1];
-        for (uint32_t lane = 0; lane < 32; ++lane) c.address[lane] = (low[lane] << shift) + add;
-    } else {
-        const uint32_t* high = w.row(op.b);
-        const uint64_t add =
-            w.scalar64(op.c) +
-            static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(op.m[0])));
-        for (uint32_t lane = 0; lane < 32; ++lane)
-            c.address[lane] = (uint64_t{high[lane]} << 32 | low[lane]) + add;
-        // ZFILL: the bytes to leave out are the address's own misalignment.
-        if ((c.shown.flags & SASSEMU_ACCESS_LDGSTS) && op.m[2])
-            for (uint64_t& a : c.address) a &= ~uint64_t{c.shown.bytes - 1u};
-    }
+    const bool copy = (c.shown.flags & SASSEMU_ACCESS_LDGSTS) != 0;
+    if (c.shown.space == SASSEMU_CONSTANT)
+        as<ConstantPayload>(*c.op).addresses(*c.w, c.address);
+    else if (copy && c.shown.space == SASSEMU_SHARED)
+        as<CopyPayload>(*c.op).to_addresses(*c.w, c.address);
+    else if (copy)
+        as<CopyPayload>(*c.op).from_addresses(*c.w, c.shown.bytes, c.address);
+    else
+        as<MemoryPayload>(*c.op).addresses(*c.w, c.address);
 }
 
 // Whether all lanes reach memory, for what is most frequent: one block of shared memory, or one
@@ -193,7 +180,7 @@ const uint64_t* addresses(const sassemu_access* a) {
         c.known = AccessCall::Known::good;
         const auto space = static_cast<AccessSpace>(c.shown.space);
         // An access of several elements is aligned to one of them.
-        const uint32_t elements = c.shown.atomic ? std::max(1u, c.op->m[2] >> 16 & 255) : 1;
+        const uint32_t elements = c.shown.insn ? instruction(c.shown.insn).elements : 1u;
         const uint32_t aligned = c.shown.bytes / elements;
         const auto lands = [&](uint64_t address, uint32_t lane) {
             return land(*c.w, space, address, lane, aligned, writes(c.shown)).host != nullptr;

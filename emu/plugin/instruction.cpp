@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "emu/gpu.hpp"
+#include "emu/memory/event.hpp"
 #include "emu/module/line_table.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/program/code_image.hpp"
@@ -181,6 +182,31 @@ int32_t intent(sassemu_insn i, sassemu_intent* out) {
     give(out, r);
     return 0;
 }
+// The numbers of the ABI are the decoder's, but for the spaces.
+static_assert(int(SASSEMU_EFFECT_CONTROL) == SASSDEC_KIND_CONTROL &&
+              int(SASSEMU_ACTION_ALLOCATE) == SASSDEC_ACTION_ALLOCATE);
+
+void effect(sassemu_insn i, sassemu_effect* out) {
+    sassemu_effect r{};
+    r.space = SASSEMU_NO_SPACE;
+    sassdec_insn d;
+    if (decode(instruction(i), d)) {
+        const Event e = event_of(d);
+        r.kind = e.kind;
+        r.action = e.action;
+        r.in_cluster = e.space == SASSDEC_SPACE_CLUSTER;
+        if (e.space >= SASSDEC_SPACE_GLOBAL && e.space <= SASSDEC_SPACE_TENSOR)
+            r.space = static_cast<uint8_t>(e.space - SASSDEC_SPACE_GLOBAL);
+        if (r.in_cluster) r.space = SASSEMU_SHARED;
+        r.ordering = e.order;
+        r.scope = e.scope;
+        r.proxy = e.proxy;
+        r.atomic = e.atomic;
+        r.bytes = e.bytes;
+        r.cache = e.cache;
+    }
+    give(out, r);
+}
 
 }  // namespace
 
@@ -214,6 +240,7 @@ void add_instruction_functions(sassemu_host& h) {
     h.insn_source = source;
     h.insn_ptx = ptx;
     h.insn_intent = intent;
+    h.insn_effect = effect;
     h.insn_place = place;
 }
 

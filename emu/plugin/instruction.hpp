@@ -70,6 +70,7 @@ struct alignas(64) Instruction {
     uint8_t address_row = 255,
             address_ureg = 255;  // cache, uniform_load: base registers; 255: none
     uint8_t bank = 0;            // LDC, uniform_load
+    uint8_t elements = 1;        // of an atomic: each is an access of its own
     uint8_t destination = 255;   // uniform_load
     bool wide_address = false;
     int32_t address_offset = 0;

@@ -56,6 +56,11 @@ Result<void> check(const sassemu_plugin* p, const std::string& where) {
     if (p->threading > SASSEMU_FREE) return bad("declares a kind of threading that does not exist");
     if (p->model && (!SASSEMU_HAS(p->model, sassemu_memory_model, host_access) || !p->model->issue))
         return bad("its memory model has no issue()");
+    if (const sassemu_machine* m = machine_role(*p);
+        m && (!SASSEMU_HAS(m, sassemu_machine, key) || !m->start || !m->copy || !m->drop ||
+              !m->perform || !m->steps || !m->stepper || !m->take || !m->held || !m->key))
+        return bad(
+            "its machine lacks one of start, copy, drop, perform, steps, stepper, take, held, key");
     if (p->observer && !SASSEMU_HAS(p->observer, sassemu_observer, finish))
         return bad("its table of an observer is too short");
     if (p->semantics && (!SASSEMU_HAS(p->semantics, sassemu_semantics, execute) ||
@@ -69,11 +74,13 @@ Result<void> check_options(const sassemu_plugin& p, const PluginSpec& spec,
     for (const auto& [key, value] : spec.options) {
         bool found = false;
         std::string known;
-        for (const sassemu_option* o = p.options; o && o->key; ++o) {
-            found |= key == o->key;
-            known += std::string(known.empty() ? "" : ", ") + o->key + "=" +
-                     (o->value ? o->value : "VALUE");
-        }
+        const auto look_at = [&](const sassemu_option& o) {
+            found |= key == o.key;
+            known += std::string(known.empty() ? "" : ", ") + o.key + "=" +
+                     (o.value ? o.value : "VALUE");
+        };
+        if (machine_role(p)) std::ranges::for_each(driver_options, look_at);
+        for (const sassemu_option* o = p.options; o && o->key; ++o) look_at(*o);
         if (found) continue;
         return make_error(ErrorCode::usage, where, "has no option '" + key + "'",
                           known.empty() ? "it takes none" : "it has " + known);
@@ -82,6 +89,10 @@ Result<void> check_options(const sassemu_plugin& p, const PluginSpec& spec,
 }
 
 }  // namespace
+
+const sassemu_machine* machine_role(const sassemu_plugin& p) {
+    return !p.model && SASSEMU_HAS(&p, sassemu_plugin, machine) ? p.machine : nullptr;
+}
 
 Result<PluginSpec> parse_plugin_spec(std::string_view text) {
     PluginSpec spec;

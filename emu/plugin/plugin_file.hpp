@@ -21,6 +21,14 @@ struct PluginSpec {
 };
 Result<PluginSpec> parse_plugin_spec(std::string_view text);
 
+// Options that every machine (machine.h) has under `run`, beside its own.
+inline constexpr sassemu_option driver_options[] = {
+    {"policy", "lazy|eager|random|adversarial",
+     "when stores become visible and loads are performed (random)"},
+    {"depth", "N", "operations on their way at most (256)"}};
+// The plugin as a machine; null: it is none, or runs as a model of its own.
+const sassemu_machine* machine_role(const sassemu_plugin& plugin);
+
 class PluginFile {
   public:
     // A name is looked up in `directories`, then in sassemu/plugins beside this library. Errors are

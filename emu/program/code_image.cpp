@@ -9,6 +9,7 @@
 
 #include "emu/gpu.hpp"
 #include "emu/isa/level.hpp"
+#include "emu/memory/payload.hpp"
 #include "emu/module/line_table.hpp"
 #include "sassdec/ids.h"
 
@@ -103,13 +104,6 @@ uint64_t CodeImage::service_address(size_t index) const {
     return options_.base_address + (first_service_ + index) * 16;
 }
 
-namespace {
-
-// Where a lowered fence says what it empties (emu/isa/memory_order.cpp): 1 data, 2 texture.
-constexpr size_t fence_invalidates = 2;
-
-}  // namespace
-
 // An invalidation that is one with the barrier after it takes place there: one event for a memory
 // model. Its own slot does nothing, under the same guard.
 void CodeImage::lower_nop(LowerRequest request, const sassdec_insn& instruction) {
@@ -181,10 +175,10 @@ void CodeImage::lower(Section& section) {
         Op& op = ops_[offset / 16];
         const uint16_t id = rejection.empty() ? instruction.id : uint16_t{0xffff};
         if (fused.contains(offset) && (id == SASSDEC_ID_CCTLALL || id == SASSDEC_ID_CCTLTIVALL)) {
-            invalidates |= op.k[fence_invalidates];
+            invalidates |= as<FencePayload>(op).emptied();
             lower_nop(request, instruction);
         } else {
-            if (id == SASSDEC_ID_MEMBAR) op.k[fence_invalidates] |= invalidates;
+            if (id == SASSDEC_ID_MEMBAR) as<FencePayload>(op).emptied() |= invalidates;
             invalidates = 0;
         }
         if (!rejection.empty()) rejections_.emplace(offset, rejection);

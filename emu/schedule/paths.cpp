@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "emu/memory/payload.hpp"
 #include "emu/plugin/sync_events.hpp"
 #include "emu/schedule/engine.hpp"
 
@@ -378,7 +379,7 @@ const Op* warpsync(Warp& w, const Op* op, uint32_t lanes, const uint32_t want[32
         p.state = PathState::at_warpsync;
         p.meeting = meeting;
         p.want = want[std::countr_zero(group)] & w.exists;
-        if (collective) p.end = op + static_cast<int32_t>(op->m[0]);
+        if (collective) p.end = as<CollectivePayload>(*op).end();
         todo &= ~group;
         if (!todo) break;
         add_path(w, op + 1, todo);

@@ -14,7 +14,7 @@ namespace caches {
 
 // A program of another client: waits for a value in memory, then copies bytes, both as its channel
 // sees memory.
-struct Client {
+struct ClientProgram {
     Station sees = Station::gpu;
     uint64_t flag = 0, from = 0, to = 0, bytes = 0;
     uint32_t value = 0;
@@ -25,7 +25,7 @@ class Clients {
   public:
     // FLAG:VALUE:FROM:TO:BYTES of `ce`, `fe` or `host`.
     void add(std::string_view key, std::string_view text) {
-        Client c;
+        ClientProgram c;
         c.sees = key == "host" ? Station::sys : Station::gpu;
         uint64_t part[5];
         for (uint64_t& p : part) {
@@ -43,12 +43,17 @@ class Clients {
         all_.push_back(c);
     }
     bool empty() const { return all_.empty(); }
+    std::string key() const {
+        std::string text;
+        for (const ClientProgram& c : all_) text += static_cast<char>(c.done);
+        return text;
+    }
     void begin() {  // of a launch
-        for (Client& c : all_) c.done = false;
+        for (ClientProgram& c : all_) c.done = false;
     }
     // Those that see their flag act. What they write is in L2, and in no cache of an SM.
     void look(const Machine& machine, Memory& memory) {
-        for (Client& c : all_) {
+        for (ClientProgram& c : all_) {
             uint32_t now = 0;
             if (c.done ||
                 !machine.client_read(memory, c.sees, c.flag, reinterpret_cast<uint8_t*>(&now), 4) ||
@@ -63,7 +68,7 @@ class Clients {
     }
 
   private:
-    std::vector<Client> all_;
+    std::vector<ClientProgram> all_;
 };
 
 }  // namespace caches

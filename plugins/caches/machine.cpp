@@ -12,7 +12,53 @@ uint64_t sector_of(uint64_t address) {
     return address / Machine::sector_bytes * Machine::sector_bytes;
 }
 
+// Whether a store that has not reached L2 is one that `who` sees.
+bool in_front(const Machine::Store& s, const Place& who) {
+    if (who.client != Client::sm || s.from.client != Client::sm)
+        return s.at < Station::vc && s.from.thread == who.thread;
+    switch (s.at) {
+        case Station::own:
+            return s.from.thread == who.thread;
+        case Station::cta:
+            return s.from.cta == who.cta;
+        case Station::sm:
+            return s.from.sm == who.sm;
+        default:
+            return false;
+    }
+}
+
+// The station from which on `who` sees what `from` has stored.
+Station seen_at(const Place& who, const Place& from) {
+    const bool host = who.client == Client::host;
+    if (host || from.client == Client::host)
+        return host && from.client == Client::host ? Station::vc : Station::sys;
+    if (who.gpu != from.gpu) return Station::sys;
+    return who.client == from.client ? Station::vc : Station::gpu;
+}
+
 }  // namespace
+
+Machine::Machine(std::span<const Place> everybody) : last_(Station::vc) {
+    auto known = std::make_shared<Known>();
+    std::map<uint64_t, uint32_t> sm_of;
+    for (const Place& p : everybody) {
+        several_ |= seen_at(p, everybody[0]) != Station::vc;
+        if (p.client != Client::sm) continue;
+        ++known->threads[p.cta];
+        if (sm_of.emplace(p.cta, p.sm).second) ++known->ctas[p.sm];
+    }
+    if (several_) last_ = Station::sys;
+    known_ = std::move(known);
+}
+
+// The station behind `at`.
+Station Machine::after(const Place& from, Station at) const {
+    if (from.client != Client::sm && at < Station::sm) return Station::vc;
+    const bool alone = known_ && known_->ctas.at(from.sm) == 1;  // its CTA on its SM
+    if (at == Station::own && alone) return Station::sm;
+    return static_cast<Station>(static_cast<uint8_t>(at) + 1);
+}
 
 void Machine::store(const Place& from, uint64_t address, unsigned bytes, const uint8_t* value) {
     Store s;
@@ -21,7 +67,22 @@ void Machine::store(const Place& from, uint64_t address, unsigned bytes, const u
     s.address = address;
     s.bytes = static_cast<uint8_t>(bytes);
     std::copy_n(value, bytes, s.value.begin());
+    if (known_ && from.client == Client::sm && known_->threads.at(from.cta) == 1) {
+        s.at = known_->ctas.at(from.sm) == 1 ? Station::sm : Station::cta;
+        if (s.at == Station::sm) write_through(s);
+    }
     stores_.push_back(s);
+}
+
+// A copy in L1 takes part in what its SM stores; the other caches do not look.
+void Machine::write_through(const Store& s) {
+    for (unsigned i = 0; i < s.bytes; ++i) {
+        const uint64_t a = s.address + i;
+        if (const auto it = l1_.find({s.from.sm, sector_of(a)}); it != l1_.end()) {
+            it->second.bytes[a % sector_bytes] = s.value[i];
+            it->second.valid |= 1u << a % sector_bytes;
+        }
+    }
 }
 
 Machine::Store* Machine::find(uint64_t id) {
@@ -51,17 +112,10 @@ bool Machine::can_advance(const Store& s) const {
 // One station further.
 void Machine::advance(Memory& memory, uint64_t id) {
     Store& s = *find(id);
-    s.at = static_cast<Station>(static_cast<uint8_t>(s.at) + 1);
+    s.at = after(s.from, s.at);
     if (s.at <= Station::vc) s.stamp = next_++;
     if (s.at == Station::sm) {
-        // A copy in L1 is written through; the other caches do not look.
-        for (unsigned i = 0; i < s.bytes; ++i) {
-            const uint64_t a = s.address + i;
-            if (const auto it = l1_.find({s.from.sm, sector_of(a)}); it != l1_.end()) {
-                it->second.bytes[a % sector_bytes] = s.value[i];
-                it->second.valid |= 1u << a % sector_bytes;
-            }
-        }
+        write_through(s);
     } else if (s.at == Station::vc) {
         memory.read(s.address, s.old.data(), s.bytes);
         memory.write(s.address, s.value.data(), s.bytes);
@@ -77,8 +131,7 @@ uint64_t Machine::send_store(Memory& memory, uint64_t id, Station to) {
         const auto first =
             std::ranges::find_if(stores_, [&](const Store& other) { return before(other, *s); });
         if (first != stores_.end()) {
-            const auto next = static_cast<Station>(static_cast<uint8_t>(first->at) + 1);
-            moved += send_store(memory, first->id, next);
+            moved += send_store(memory, first->id, after(first->from, first->at));
             continue;
         }
         advance(memory, id);
@@ -123,36 +176,49 @@ Cost Machine::membar(Memory& memory, const Place& place, Station level, bool dat
     if (texture) invalidate_texture(place.sm);
     cost.drains += send(memory, place, level);
     cost.drains += send_where(memory, level, [&](const Store& s) {
-        switch (s.at) {
-            case Station::own:
-                return false;
-            case Station::cta:
-                return s.from.cta == place.cta;
-            case Station::sm:
-                return s.from.sm == place.sm;
-            default:
-                return true;
-        }
+        return s.at >= Station::vc ? s.at >= seen_at(place, s.from) : in_front(s, place);
     });
     return cost;
 }
 
-Machine::Sector& Machine::fill(Memory& memory, Cache& cache, uint32_t sm, uint64_t address) {
-    const uint64_t at = sector_of(address);
-    const auto [it, fresh] = cache.try_emplace({sm, at});
-    Sector& sector = it->second;
-    if (!fresh) return sector;
-    if (memory.read(at, sector.bytes.data(), sector_bytes)) {
+// A byte as somebody sees it in L2 and behind it to whom some stores are `hidden` yet.
+template <class Hidden>
+bool Machine::read_but(Memory& memory, uint64_t address, uint8_t* to, unsigned bytes,
+                       Hidden&& hidden) const {
+    if (!memory.read(address, to, bytes)) return false;
+    for (unsigned i = 0; i < bytes; ++i) {
+        const Store* first = nullptr;
+        for (const Store& s : stores_)
+            if (s.at >= Station::vc && s.covers(address + i) && hidden(s) &&
+                (!first || s.stamp < first->stamp))
+                first = &s;
+        if (first) to[i] = first->old[address + i - first->address];
+    }
+    return true;
+}
+
+bool Machine::read_below(Memory& memory, const Place& who, uint64_t address, uint8_t* to,
+                         unsigned bytes) const {
+    if (!several_) return memory.read(address, to, bytes);
+    return read_but(memory, address, to, bytes,
+                    [&](const Store& s) { return s.at < seen_at(who, s.from); });
+}
+
+// What a sector would get that is filled now.
+Machine::Sector Machine::read_sector(Memory& memory, const Cache& cache, const Place& place,
+                                     uint64_t at) const {
+    Sector sector;
+    if (read_below(memory, place, at, sector.bytes.data(), sector_bytes)) {
         sector.valid = ~0u;
     } else {  // it hangs over the end of an allocation
         for (unsigned i = 0; i < sector_bytes; ++i)
-            if (memory.read(at + i, &sector.bytes[i], 1)) sector.valid |= 1u << i;
+            if (read_below(memory, place, at + i, &sector.bytes[i], 1)) sector.valid |= 1u << i;
     }
     if (&cache != &l1_) return sector;
     // What the SM has in front of L2 is part of its copy.
     std::vector<const Store*> queued;
     for (const Store& s : stores_)
-        if (s.at == Station::sm && s.from.sm == sm && s.overlaps(at, sector_bytes))
+        if (s.at == Station::sm && s.from.sm == place.sm && s.overlaps(at, sector_bytes))
             queued.push_back(&s);
     std::ranges::sort(queued, {}, &Store::stamp);
     for (const Store* s : queued)
@@ -161,18 +227,36 @@ Machine::Sector& Machine::fill(Memory& memory, Cache& cache, uint32_t sm, uint64
     return sector;
 }
 
+Machine::Sector& Machine::fill(Memory& memory, Cache& cache, const Place& place, uint64_t address) {
+    const uint64_t at = sector_of(address);
+    const auto [it, fresh] = cache.try_emplace({place.sm, at});
+    if (fresh) it->second = read_sector(memory, cache, place, at);
+    return it->second;
+}
+
+bool Machine::hits_stale(Memory& memory, const Place& place, uint64_t address, unsigned bytes,
+                         Path path) const {
+    if (path == Path::bypass || place.client != Client::sm) return false;
+    const Cache& cache = this->cache(path);
+    for (uint64_t at = sector_of(address); at < address + bytes; at += sector_bytes)
+        if (const auto it = cache.find({place.sm, at}); it != cache.end())
+            if (!(it->second == read_sector(memory, cache, place, at))) return true;
+    return false;
+}
+
+void Machine::evict(const Place& place, uint64_t address, unsigned bytes, Path path) {
+    for (uint64_t at = sector_of(address); at < address + bytes; at += sector_bytes)
+        cache(path).erase({place.sm, at});
+}
+
 void Machine::load(Memory& memory, const Place& place, uint64_t address, unsigned bytes, Path path,
                    uint8_t* value) {
     for (unsigned i = 0; i < bytes; ++i) {
         const uint64_t a = address + i;
-        if (path == Path::bypass) {
-            memory.read(a, &value[i], 1);
-        } else {
-            Cache& cache = path == Path::texture    ? texture_
-                           : path == Path::constant ? constant_
-                                                    : l1_;
-            value[i] = fill(memory, cache, place.sm, a).bytes[a % sector_bytes];
-        }
+        if (path == Path::bypass || place.client != Client::sm)
+            read_below(memory, place, a, &value[i], 1);
+        else
+            value[i] = fill(memory, cache(path), place, a).bytes[a % sector_bytes];
     }
     if (path == Path::texture || path == Path::constant) return;
     // Nearer to the thread is newer.
@@ -182,38 +266,21 @@ void Machine::load(Memory& memory, const Place& place, uint64_t address, unsigne
             return s.at == Station::own ? 3 : s.at == Station::cta ? 2 : 1;
         };
         for (const Store& s : stores_) {
-            if (!s.covers(address + i) || s.at > Station::sm) continue;
-            if (s.at == Station::own   ? s.from.thread != place.thread
-                : s.at == Station::cta ? s.from.cta != place.cta
-                                       : s.from.sm != place.sm)
-                continue;
+            if (!s.covers(address + i) || !in_front(s, place)) continue;
             if (!seen || rank(s) > rank(*seen) || (rank(s) == rank(*seen) && s.stamp > seen->stamp))
                 seen = &s;
         }
         if (seen) value[i] = seen->value[address + i - seen->address];
     }
-    if (path == Path::bypass)
-        for (uint64_t a = sector_of(address); a < address + bytes; a += sector_bytes)
-            invalidate(place.sm, a);
+    if (path == Path::bypass && place.client == Client::sm)
+        evict(place, address, bytes, Path::cached);
 }
 
 void Machine::before_atomic(Memory& memory, const Place& place, uint64_t address, unsigned bytes) {
     // What the thread can see of these bytes comes before it in L2.
-    send_where(memory, Station::vc, [&](const Store& s) {
-        if (!s.overlaps(address, bytes)) return false;
-        switch (s.at) {
-            case Station::own:
-                return s.from.thread == place.thread;
-            case Station::cta:
-                return s.from.cta == place.cta;
-            case Station::sm:
-                return s.from.sm == place.sm;
-            default:
-                return false;
-        }
-    });
-    for (uint64_t a = sector_of(address); a < address + bytes; a += sector_bytes)
-        invalidate(place.sm, a);
+    send_where(memory, Station::vc,
+               [&](const Store& s) { return s.overlaps(address, bytes) && in_front(s, place); });
+    if (place.client == Client::sm) evict(place, address, bytes, Path::cached);
     if (last_ == Station::vc) return;
     // Other channels see its result later, as they do a store's.
     Store s;
@@ -228,16 +295,7 @@ void Machine::before_atomic(Memory& memory, const Place& place, uint64_t address
 
 bool Machine::client_read(Memory& memory, Station client, uint64_t address, uint8_t* to,
                           unsigned bytes) const {
-    for (unsigned i = 0; i < bytes; ++i) {
-        if (!memory.read(address + i, &to[i], 1)) return false;
-        const Store* first = nullptr;  // that the client does not see yet
-        for (const Store& s : stores_)
-            if (s.at >= Station::vc && s.at < client && s.covers(address + i) &&
-                (!first || s.stamp < first->stamp))
-                first = &s;
-        if (first) to[i] = first->old[address + i - first->address];
-    }
-    return true;
+    return read_but(memory, address, to, bytes, [&](const Store& s) { return s.at < client; });
 }
 
 void Machine::drop(Cache& cache, uint32_t sm) {
@@ -281,24 +339,31 @@ std::string Machine::key() const {
     const auto put = [&](uint64_t v, unsigned bytes) {
         for (unsigned i = 0; i < bytes; ++i) text += static_cast<char>(v >> 8 * i);
     };
-    std::vector<const Store*> sorted;
-    for (const Store& s : stores_) sorted.push_back(&s);
-    std::ranges::sort(sorted, [](const Store* a, const Store* b) {
-        return a->at != b->at ? a->at < b->at : a->stamp < b->stamp;
-    });
-    for (const Store* s : sorted) {
-        put(static_cast<uint64_t>(s->at), 1);
-        put(s->from.thread, 8);
-        put(s->address, 8);
-        put(s->bytes, 1);
-        text.append(s->value.begin(), s->value.end());
-        text.append(s->old.begin(), s->old.end());
+    // Of the turns at a station only those of stores with bytes in common tell states apart.
+    std::vector<std::string> stores;
+    for (const Store& s : stores_) {
+        put(static_cast<uint64_t>(s.at), 1);
+        put(s.from.thread, 8);
+        put(s.address, 8);
+        put(s.bytes, 1);
+        put(static_cast<uint64_t>(std::ranges::count_if(
+                stores_, [&](const Store& other) { return before(other, s); })),
+            2);
+        if (s.at < Station::vc)
+            text.append(s.value.begin(), s.value.begin() + s.bytes);
+        else
+            text.append(s.old.begin(), s.old.begin() + s.bytes);
+        stores.push_back(std::exchange(text, {}));
     }
+    std::ranges::sort(stores);
+    for (const std::string& s : stores) text += s;
+    put(stores.size(), 2);
     for (const Cache* cache : caches()) {
         put(cache->size(), 2);
         for (const auto& [where, sector] : *cache) {
             put(where.first, 4);
             put(where.second, 8);
+            put(sector.valid, 4);
             text.append(sector.bytes.begin(), sector.bytes.end());
         }
     }

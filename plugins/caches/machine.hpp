@@ -4,9 +4,15 @@
 // which step is taken next (plugin.cpp) and where accesses come from (plugin.cpp).
 //
 // A store of a thread passes stations, and at each of them more can see it:
-//   own  nobody but the thread      cta  threads of its CTA     sm   threads on its SM, through
-//   their L1 vc   all SMs: it is in L2       gpu  other clients of the GPU (copy engine, front
-//   end), on other virtual channels sys  everybody: host, peers
+//   own  nobody but the thread
+//   cta  threads of its CTA
+//   sm   threads on its SM, through their L1
+//   vc   all SMs of the GPU: it is in L2
+//   gpu  other clients of the GPU (copy engine, front end), on other virtual channels
+//   sys  everybody: host, peers
+// What another client stores begins before vc, which is where its own kind sees it. Stations that
+// nobody could tell apart, since a CTA has one thread or an SM one CTA, are left out where all
+// places are known.
 // Stores of one thread to different bytes pass in any order; stores to one byte never overtake each
 // other. MEMBAR.lvl takes what its thread has stored or may have seen to its station. An L1, a
 // texture cache or a constant cache keeps what it has read until it is told otherwise: SPA 5.0, "L1
@@ -16,17 +22,23 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace caches {
 
 enum class Station : uint8_t { own, cta, sm, vc, gpu, sys };
 
-// A thread and where it runs.
+enum class Client : uint8_t { sm, copy_engine, host };
+
+// A thread and where it runs. Other clients have no CTA and no SM.
 struct Place {
     uint64_t thread = 0, cta = 0;
-    uint32_t sm = 0;
+    uint32_t sm = 0, gpu = 0;
+    Client client = Client::sm;
 };
 
 // The bytes of L2 and what lies behind it.
@@ -68,6 +80,7 @@ class Machine {
 
     // With clients on other channels stores are followed beyond L2.
     explicit Machine(bool clients = false) : last_(clients ? Station::sys : Station::vc) {}
+    explicit Machine(std::span<const Place> everybody);
 
     void store(const Place& from, uint64_t address, unsigned bytes, const uint8_t* value);
     void load(Memory&, const Place&, uint64_t address, unsigned bytes, Path, uint8_t* value);
@@ -90,7 +103,12 @@ class Machine {
     void invalidate_everything() {
         for (Cache* cache : caches()) cache->clear();
     }
-    void prefetch(Memory& m, uint32_t sm, uint64_t address) { fill(m, l1_, sm, address); }
+    void prefetch(Memory& m, const Place& place, uint64_t address) { fill(m, l1_, place, address); }
+
+    // Whether a load would find a copy that differs from what it would get without one.
+    bool hits_stale(Memory&, const Place&, uint64_t address, unsigned bytes, Path) const;
+    // Evicts those copies.
+    void evict(const Place&, uint64_t address, unsigned bytes, Path);
 
     // What a client on another channel reads: Station::gpu (copy engine, front end) or sys (host).
     bool client_read(Memory&, Station client, uint64_t address, uint8_t* to, unsigned bytes) const;
@@ -98,7 +116,8 @@ class Machine {
     // Steps that nobody asked for.
     const std::vector<Store>& stores() const { return stores_; }
     bool can_advance(const Store&) const;  // no store to one of its bytes is before it
-    uint64_t send_store(Memory&, uint64_t id, Station to);  // with those before it
+    uint64_t send_store(Memory&, uint64_t id, Station to);       // with those before it
+    void step_store(Memory& m, uint64_t id) { advance(m, id); }  // one that can_advance()
     size_t sectors() const { return l1_.size() + texture_.size() + constant_.size(); }
     void evict(size_t index);
     size_t stale(Memory&) const;  // sectors that differ from L2
@@ -113,9 +132,24 @@ class Machine {
         friend bool operator==(const Sector&, const Sector&) = default;
     };
     using Cache = std::map<std::pair<uint32_t, uint64_t>, Sector>;  // (SM, address of the sector)
+    // Who shares what, where that is known.
+    struct Known {
+        std::map<uint64_t, unsigned> threads;  // of a CTA
+        std::map<uint32_t, unsigned> ctas;     // of an SM
+    };
 
     static void drop(Cache& cache, uint32_t sm);
-    Sector& fill(Memory&, Cache&, uint32_t sm, uint64_t address);
+    const Cache& cache(Path path) const {
+        return path == Path::texture ? texture_ : path == Path::constant ? constant_ : l1_;
+    }
+    Cache& cache(Path path) { return const_cast<Cache&>(std::as_const(*this).cache(path)); }
+    Station after(const Place& from, Station at) const;
+    void write_through(const Store& s);
+    Sector read_sector(Memory&, const Cache&, const Place&, uint64_t address) const;
+    bool read_below(Memory&, const Place&, uint64_t address, uint8_t* to, unsigned bytes) const;
+    template <class Hidden>
+    bool read_but(Memory&, uint64_t address, uint8_t* to, unsigned bytes, Hidden&& hidden) const;
+    Sector& fill(Memory&, Cache&, const Place&, uint64_t address);
     Store* find(uint64_t id);
     void advance(Memory&, uint64_t id);
     bool before(const Store& a,
@@ -124,6 +158,8 @@ class Machine {
     uint64_t send_where(Memory&, Station to, Which&& which);
 
     Station last_;
+    bool several_ = false;  // kinds of clients, or GPUs, that see stores at different stations
+    std::shared_ptr<const Known> known_;
     std::vector<Store> stores_;  // not everywhere yet
     Cache l1_, texture_, constant_;
     std::array<Cache*, 3> caches() { return {&l1_, &texture_, &constant_}; }

@@ -108,7 +108,7 @@ void Checker::touch_copy(const sassemu_async& a, Copy& copy) {
     const Warp& w = *copy.warp;
     const Meaning& m = meanings_[copy.insn];
     const bool write = a.step == SASSEMU_ASYNC_WILL_WRITE,
-               store = m.opcode.starts_with("STAS") || m.opcode.starts_with("REDAS");
+               store = m.does(SASSEMU_EFFECT_ASYNC) && m.effect.in_cluster;
     const bool tensor = a.at.space == SASSEMU_TENSOR_MEMORY;
     Copy::Range r{tensor || a.at.space == SASSEMU_SHARED,
                   tensor,
@@ -123,8 +123,8 @@ void Checker::touch_copy(const sassemu_async& a, Copy& copy) {
     if (a.op == SASSEMU_REDUCE)
         r.stamp.flags |= stamp_atomic | stamp_strong | uint32_t{gpu} * stamp_reach;
     if (a.agent_kind == SASSEMU_AGENT_TENSOR) {
-        const Tensor kind = m.opcode.starts_with("LDTM")   ? Tensor::load
-                            : m.opcode.starts_with("STTM") ? Tensor::store
+        const Tensor kind = m.does(SASSEMU_EFFECT_LOAD)    ? Tensor::load
+                            : m.does(SASSEMU_EFFECT_STORE) ? Tensor::store
                                                            : Tensor::work;
         r.stamp.who = tensor_component(w.id, kind);
         r.stamp.lanes = 1;                                   // for all of the warp

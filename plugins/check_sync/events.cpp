@@ -121,16 +121,19 @@ void Checker::running(Warp& w, sassemu_warp handle) {
 
 uint32_t Checker::select(sassemu_insn i) {
     // The rest of the code is not there yet, so what the instruction means is found out later.
-    const std::string_view opcode = host.insn_opcode(i);
-    for (const std::string_view name :
-         {"SYNCS", "ARRIVES", "UTMACCTL", "WARPSYNC", "TEX", "TLD", "TXD"})
-        if (opcode.starts_with(name)) return SASSEMU_BEFORE;
+    const sassemu_effect e = effect(i);
+    const bool watched = e.kind == SASSEMU_EFFECT_CACHE &&
+                         (e.cache == SASSEMU_CACHE_MBARRIER || e.cache == SASSEMU_CACHE_TENSORMAP);
+    if (watched || e.kind == SASSEMU_EFFECT_MBARRIER || Meaning::warpsync(e) ||
+        (e.kind == SASSEMU_EFFECT_LOAD && e.space == SASSEMU_TEXTURE))
+        return SASSEMU_BEFORE;
     sassemu_intent intent{};
     // Behind an atomic its result is there.
-    for (const std::string_view name : {"ATOM", "RED"})
-        if (opcode.starts_with(name)) return SASSEMU_AFTER;
-    const bool silent =
-        opcode == "NOP" && this->intent(i, intent) && intent.kind != SASSEMU_INTENT_NONE;
+    if (e.kind == SASSEMU_EFFECT_ATOMIC || e.kind == SASSEMU_EFFECT_REDUCE ||
+        (e.kind == SASSEMU_EFFECT_ASYNC && e.in_cluster))
+        return SASSEMU_AFTER;
+    const bool silent = std::string_view(host.insn_opcode(i)) == "NOP" && this->intent(i, intent) &&
+                        intent.kind != SASSEMU_INTENT_NONE;
     return silent ? SASSEMU_BEFORE : 0;
 }
 
@@ -140,12 +143,13 @@ void Checker::before(sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
     running(w, handle);
     const uint32_t insn = meanings_.number(i);
     const Meaning& m = meanings_[insn];
-    if (m.opcode.starts_with("WARPSYNC")) {
+    if (m.is_warpsync()) {
         if (m.aligned) w.gathering[insn] |= lanes;
         return;
     }
-    if (m.opcode.starts_with("UTMACCTL")) return order_.tensormap_fence(w, lanes);
-    if (m.opcode.starts_with("T")) {
+    if (m.does(SASSEMU_EFFECT_CACHE) && m.effect.cache == SASSEMU_CACHE_TENSORMAP)
+        return order_.tensormap_fence(w, lanes);
+    if (m.does(SASSEMU_EFFECT_LOAD)) {
         w.texture = insn;
         return;
     }
@@ -305,7 +309,7 @@ void Checker::sync(const sassemu_sync& s) {
         }
         case SASSEMU_SYNC_WARP: {
             for (auto& [at, lanes] : w->gathering) lanes &= ~s.lanes;
-            const bool stated = m.opcode.starts_with("WARPSYNC") && !m.collective();
+            const bool stated = m.is_warpsync() && !m.collective();
             order_.together(*w, s.lanes, stated);
             const uint32_t fresh = ++w->next_class;
             for (uint32_t lane = 0; lane < 32; ++lane)
@@ -405,9 +409,8 @@ void Checker::fault(const sassemu_fault_info& f) {
     if (kind.find("barrier") == std::string_view::npos) return;
     const uint32_t insn = meanings_.number(f.insn);
     const Meaning& m = meanings_[insn];
-    const Kind found_kind = m.opcode.starts_with("SYNCS") || m.opcode.starts_with("ARRIVES")
-                                ? Kind::mbarrier_protocol
-                                : Kind::barrier_misuse;
+    const Kind found_kind =
+        m.does(SASSEMU_EFFECT_MBARRIER) ? Kind::mbarrier_protocol : Kind::barrier_misuse;
     Finding& entry = findings_[{found_kind, true, insn, 0}];
     if (entry.count++) return;
     entry.kind = found_kind;

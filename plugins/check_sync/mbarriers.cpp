@@ -73,8 +73,9 @@ void Checker::mbarrier(const sassemu_sync& s) {
                 initialised(b, *w, lanes, insn, s.owner, s.address);
                 if (s.expect > 0) b.expect_insn = insn;
                 if (s.arrivals &&
-                    m.opcode.starts_with(
-                        "ARRIVES")) {  // its LDGSTS have been performed when they were issued
+                    m.does(SASSEMU_EFFECT_MBARRIER,
+                           SASSEMU_ACTION_ARRIVE_LATER)) {  // its LDGSTS have been performed when
+                                                            // they were issued
                     Copy now;
                     now.warp = w;
                     now.lanes = lanes;

@@ -35,8 +35,25 @@ struct Meaning {
         false;  // LDS of an atomic that the chip does not have, made of a loop with ATOMS.CAST
     sassemu_intent intent{};
     std::string_view opcode, ptx;  // SASS and PTX opcodes
+    sassemu_effect effect{};
 
     bool is(uint32_t kind) const { return known && intent.kind == kind; }
+    bool does(uint32_t kind) const { return effect.kind == kind; }
+    bool does(uint32_t kind, uint32_t action) const {
+        return does(kind) && effect.action == action;
+    }
+    bool is_warpsync() const { return warpsync(effect); }
+    bool is_cta_barrier() const { return cta_barrier(effect); }
+    static bool warpsync(const sassemu_effect& e) {
+        return e.kind == SASSEMU_EFFECT_CONVERGENCE &&
+               (e.action == SASSEMU_ACTION_WARP || e.action == SASSEMU_ACTION_COLLECTIVE);
+    }
+    static bool cta_barrier(const sassemu_effect& e) {
+        return e.kind == SASSEMU_EFFECT_BARRIER && e.scope == SASSEMU_LEVEL_CTA;
+    }
+    static bool mbarrier_test(const sassemu_effect& e) {
+        return e.kind == SASSEMU_EFFECT_MBARRIER && e.action == SASSEMU_ACTION_TEST;
+    }
     bool says(std::string_view part) const {
         return known && ptx.find(part) != std::string_view::npos;
     }
@@ -100,16 +117,17 @@ class Meanings {
         Meaning& m = all_[number];
         m.insn = insn;
         m.opcode = host.insn_opcode(insn);
+        m.effect = plugin_.effect(insn);
         m.known = plugin_.intent(insn, m.intent);
-        if (m.known && m.opcode.starts_with("SYNCS.PHASECHK") &&
-            m.intent.kind != SASSEMU_INTENT_MBARRIER)
+        if (m.known && Meaning::mbarrier_test(m.effect) && m.intent.kind != SASSEMU_INTENT_MBARRIER)
             m.known = find_wait(insn, m.intent);
         m.ptx = m.known && m.intent.opcode ? m.intent.opcode : "";
-        if (m.opcode.starts_with("LDS")) m.in_loop_of_atomic = before_cast(insn);
-        const bool is_barrier = m.opcode.starts_with("BAR");
+        if (m.does(SASSEMU_EFFECT_LOAD) && m.effect.space == SASSEMU_SHARED)
+            m.in_loop_of_atomic = before_cast(insn);
+        const bool is_barrier = m.is_cta_barrier();
         if (is_barrier && m.known && m.intent.kind == SASSEMU_INTENT_BARRIER)
             m.aligned = m.intent.aligned;
-        else if (is_barrier || m.opcode.starts_with("WARPSYNC"))
+        else if (is_barrier || m.is_warpsync())
             m.aligned = gathers(insn, is_barrier);
         return numbers_[insn] = number;
     }
@@ -130,11 +148,13 @@ class Meanings {
             const sassemu_insn other =
                 at < host.module_code_bytes(module) ? host.module_insn(module, at) : nullptr;
             if (!other) return false;
-            const std::string_view opcode = host.insn_opcode(other);
-            if (opcode.starts_with(is_barrier ? "WARPSYNC" : "BAR"))
+            const sassemu_effect e = plugin_.effect(other);
+            if (is_barrier ? Meaning::warpsync(e) : Meaning::cta_barrier(e))
                 return !is_barrier || of_all(other);
-            for (const std::string_view end : {"B", "EXIT", "RET", "CALL", "JMP", "WARPSYNC"})
-                if (opcode.starts_with(end)) return false;
+            // Nothing that steers threads stands between the two.
+            if (e.kind == SASSEMU_EFFECT_BARRIER || e.kind == SASSEMU_EFFECT_CONTROL ||
+                (e.kind == SASSEMU_EFFECT_CONVERGENCE && e.action != SASSEMU_ACTION_YIELD))
+                return false;
         }
         return false;
     }
@@ -157,8 +177,7 @@ class Meanings {
                 const sassemu_insn other =
                     at < host.module_code_bytes(module) ? host.module_insn(module, at) : nullptr;
                 sassemu_intent found{};
-                if (!other ||
-                    !std::string_view(host.insn_opcode(other)).starts_with("SYNCS.PHASECHK") ||
+                if (!other || !Meaning::mbarrier_test(plugin_.effect(other)) ||
                     !plugin_.intent(other, found) || found.kind != SASSEMU_INTENT_MBARRIER)
                     continue;
                 const int fits = line(other) == line(insn)       ? 3

@@ -282,17 +282,15 @@ std::vector<TooStrong> Checker::too_strong() const {
     };
     for (const auto& [insn, used] : by_line(order_.release_used)) {
         const Meaning& m = meanings_[insn];
-        if (!m.opcode.starts_with("MEMBAR")) continue;
-        const std::string_view text = host.insn_text(m.insn);
-        const bool cta_level = text.find(".CTA") != std::string_view::npos;
-        if (used >= 0 && (cta_level || used == gpu)) continue;
-        if (used < 0 && text.find(".SC") != std::string_view::npos)
+        if (!m.does(SASSEMU_EFFECT_FENCE)) continue;
+        if (used >= 0 && (m.effect.scope == SASSEMU_LEVEL_CTA || used == gpu)) continue;
+        if (used < 0 && m.effect.ordering == SASSEMU_SC)
             continue;  // may order a store before a load
         add(insn, "fence", named(used, reach_names));
     }
     for (const auto& [insn, used] : by_line(order_.acquire_used)) {
         const Meaning& m = meanings_[insn];
-        if (!m.opcode.starts_with("CCTL") || used > static_cast<int>(Reach::cta)) continue;
+        if (!m.does(SASSEMU_EFFECT_CACHE) || used > static_cast<int>(Reach::cta)) continue;
         if (m.known && m.intent.ordering == SASSEMU_SC) continue;
         const bool releases_too = m.known && m.intent.ordering == SASSEMU_ACQ_REL;
         const auto same_fence = [&](const TooStrong& s) {
@@ -305,7 +303,7 @@ std::vector<TooStrong> Checker::too_strong() const {
     for (const auto& [insn, used] : by_line(order_.proxy_used))
         if (used < 0) add(insn, "proxy fence", "none");
     for (const auto& [insn, level] : by_line(order_.barrier_used)) {
-        const bool of_cluster = !meanings_[insn].opcode.starts_with("BAR");
+        const bool of_cluster = !meanings_[insn].is_cta_barrier();
         if (level <= (of_cluster ? Order::level_cta : Order::level_warp))
             add(insn, of_cluster ? "cluster barrier" : "barrier", named(level, level_names));
     }

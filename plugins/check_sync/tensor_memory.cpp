@@ -41,13 +41,13 @@ Block& Checker::tensor_memory(uint64_t cta) {
 void Checker::issue_tensor(Copy& c) {
     Warp& w = *c.warp;
     const Meaning& m = meanings_[c.insn];
-    if (m.opcode.starts_with("UTCBAR")) {
+    if (m.does(SASSEMU_EFFECT_ASYNC, SASSEMU_ACTION_COMMIT)) {
         c.awaited = tensor_component(w.id, Tensor::work);
         c.awaits.emplace_back(1, ++w.tensor[static_cast<size_t>(Tensor::work)]);
         order_.tensor_before_sync(w, c.lanes);  // it is one
-    } else if (m.opcode.starts_with("STTM")) {
+    } else if (m.does(SASSEMU_EFFECT_STORE)) {
         order_.tensor_issued(w, c.lanes, Tensor::store);
-    } else if (m.opcode.starts_with("LDTM")) {
+    } else if (m.does(SASSEMU_EFFECT_LOAD)) {
         m.known ? order_.tensor_issued(w, c.lanes, Tensor::load)
                 : order_.tensor_done(w, c.lanes, Tensor::load);
     } else {

@@ -95,7 +95,7 @@ TEST(Hostile, WordsThatExplorationHasNothingForAreRefused) {
             auto test = read_sass_test(text, "t.sass");
             ASSERT_TRUE(test) << word << ": " << test.error().message();
             auto judge = Judge::open("ptx", "");
-            const auto report = machine ? explore_caches(*test, {.seconds = 5}, true)
+            const auto report = machine ? explore_machine(*test, "flat", {.seconds = 5})
                                         : explore(*test, **judge, {.seconds = 5});
             ASSERT_TRUE(report) << word;
             if (report->verdict == Verdict::error)

@@ -82,8 +82,8 @@ double met(const std::string& condition, uint32_t depth, double& promised) {
     EXPECT_TRUE(test) << test.error().message();
     if (!test) return 0;
     constexpr uint64_t runs = 4000;
-    const auto report = explore_caches(*test, {.seconds = 20}, true, {runs, 7, depth});
-    const auto again = explore_caches(*test, {.seconds = 20}, true, {runs, 7, depth});
+    const auto report = explore_machine(*test, "flat", {.seconds = 20}, {runs, 7, depth});
+    const auto again = explore_machine(*test, "flat", {.seconds = 20}, {runs, 7, depth});
     EXPECT_TRUE(report);
     EXPECT_EQ(report->executions, runs);
     uint64_t hits = 0;

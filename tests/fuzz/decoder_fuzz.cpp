@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "sassdec/effects.h"
 #include "sassdec/sassdec.h"
 #include "sassdec/visit.hpp"
 
@@ -50,6 +51,7 @@ void exercise(sassdec_arch arch, const std::uint64_t (&word)[2], std::uint64_t p
               sassdec_operand_name(&insn, i));
     }
     check(sassdec_mnemonic(&insn) && sassdec_semantic(&insn, "latency"));
+    check(sassdec_format_effects(&insn, text, sizeof text) > 0);
     check(sassdec::typed::visit(insn, [](const auto&) {}) == (status == SASSDEC_OK));
 }
 

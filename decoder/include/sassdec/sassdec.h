@@ -287,7 +287,7 @@ const char* sassdec_field_name(const sassdec_insn* insn, unsigned i);
 const char* sassdec_field_text(const sassdec_insn* insn, unsigned i);
 /* Operand i: its name in the description ("d", "a", "addr"). */
 const char* sassdec_operand_name(const sassdec_insn* insn, unsigned i);
-/* Semantic column of the description ("latency", "mem", "sync"); "" when the entry has none. */
+/* A column of sassdec/effects.h by name ("latency", "space"): its word; "" for another key. */
 const char* sassdec_semantic(const sassdec_insn* insn, const char* key);
 
 #ifdef __cplusplus

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A memory model in under 150 lines: total store order. Each thread has a queue of stores that
-// others do not see yet; it sees its own. Stores leave in order, whenever the model likes, and
-// before any atomic, fence or barrier of the thread is done. So the flag is never seen before the
-// data, but two threads may both miss the other's store.
+// A memory model in about 100 lines: total store order, as a machine (machine.h). Each thread has a
+// queue of stores that others do not see yet; it sees its own. Stores leave in order, one a step,
+// and before any atomic, fence or barrier of the thread is done. So the flag is never seen before
+// the data, but two threads may both miss the other's store.
 //
-//   sassemu run plan.json --model ./memory_model.so:depth=8 --seed 7
+//   sassemu run plan.json --model ./memory_model.so:depth=8 --seed 7      one run, by a policy
+//   sassemu litmus test.sass --model ./memory_model.so                    every state
 #include <sassemu/plugin.hpp>
 
-#include <bit>
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -15,116 +16,92 @@
 namespace {
 
 struct Store {
-    uint64_t address;
+    uint64_t turn, address;
     uint8_t bytes, value[16];
 };
 
 class StoreQueues : public sassemu::Plugin {
   public:
     static constexpr auto name = "tso", summary = "total store order: a queue of stores per thread";
-    static constexpr sassemu_option options[] = {
-        {"depth", "N", "stores that a thread may have in its queue (8)"}};
-    // Shared and local memory stay the engine's. Generic accesses are shown because they may end in
-    // global memory.
-    static constexpr uint32_t spaces =
-        SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_GENERIC);
+    static constexpr uint32_t spaces = SASSEMU_SPACE_BIT(SASSEMU_GLOBAL);
 
-    explicit StoreQueues(const sassemu::Start& start)
-        : Plugin(start), depth_(start.number("depth", 8)) {
-        if (depth_ == 0) throw std::invalid_argument("option 'depth': at least 1");
-    }
+    struct State {
+        std::map<uint64_t, std::deque<Store>> queues;  // by thread; none is empty
+        uint64_t turns = 0;
+    };
 
-    int issue(const sassemu_access& a) {
-        const sassemu_location* where = host.locations(&a);
-        if (!where) return SASSEMU_DONE;  // a bad address: the engine reports it
-        const uint64_t warp = warp_key(a.warp);
-        bool all_global = true;
-        for_lanes(a.lanes,
-                  [&](unsigned lane) { all_global &= where[lane].space == SASSEMU_GLOBAL; });
-        if (a.op == SASSEMU_STORE && all_global) {
-            const uint32_t* rows = host.values(&a);
-            for_lanes(a.lanes, [&](unsigned lane) {
-                Store s{where[lane].address, a.bytes, {}};
-                for (unsigned k = 0; k < (a.bytes + 3u) / 4; ++k)
-                    std::memcpy(s.value + 4 * k, &rows[k * 32 + lane], 4);
-                auto& queue = queues_[warp + lane];
-                queue.push_back(s);
-                if (queue.size() > depth_) leave(queue);
-            });
-            return SASSEMU_SUPPLIED;
+    using Plugin::Plugin;
+
+    State start(std::span<const sassemu_place>) const { return {}; }
+
+    void perform(State& s, sassemu::MemoryBytes memory, const sassemu_operation& o, uint32_t,
+                 uint8_t* value) const {
+        const auto own = s.queues.find(o.from.thread);
+        switch (o.kind) {
+            case SASSEMU_OPERATION_LOAD:
+                memory.read(o.address, value, o.bytes);
+                if (own == s.queues.end()) break;
+                for (const Store& store : own->second)  // its own stores, oldest first
+                    for (unsigned i = 0; i < o.bytes; ++i)
+                        if (const uint64_t at = o.address + i - store.address; at < store.bytes)
+                            value[i] = store.value[at];
+                break;
+            case SASSEMU_OPERATION_STORE: {
+                Store store{s.turns++, o.address, o.bytes, {}};
+                std::copy_n(value, o.bytes, store.value);
+                s.queues[o.from.thread].push_back(store);
+                break;
+            }
+            case SASSEMU_OPERATION_CACHE:
+                break;  // there are no caches
+            default:    // an atomic, a fence, a barrier
+                while (own != s.queues.end() && !own->second.empty()) leave(own->second, memory);
+                if (own != s.queues.end()) s.queues.erase(own);
         }
-        if (a.op == SASSEMU_LOAD && all_global) {
-            uint32_t rows[4][32] = {};
-            for_lanes(a.lanes, [&](unsigned lane) {
-                uint8_t value[16] = {};
-                host.read(session, where[lane].address, value, a.bytes);
-                if (const auto queue = queues_.find(warp + lane); queue != queues_.end())
-                    for (const Store& s : queue->second)  // its own stores, oldest first
-                        for (unsigned i = 0; i < a.bytes; ++i)
-                            if (const uint64_t at = where[lane].address + i - s.address;
-                                at < s.bytes)
-                                value[i] = s.value[at];
-                for (unsigned k = 0; k < (a.bytes + 3u) / 4; ++k)
-                    std::memcpy(&rows[k][lane], value + 4 * k, 4);
-            });
-            host.supply(&a, a.lanes, rows[0]);
-            return SASSEMU_SUPPLIED;
-        }
-        empty(warp, a.lanes);  // atomics, and generic accesses that end elsewhere
-        return SASSEMU_DONE;
     }
 
-    int model_fence(const sassemu_fence& f) {
-        empty(warp_key(f.warp), f.lanes);
-        return SASSEMU_DONE;
+    // A step: the oldest store of one queue leaves.
+    uint32_t steps(const State& s) const { return static_cast<uint32_t>(s.queues.size()); }
+    uint64_t stepper(const State& s, uint32_t step) const { return nth(s, step); }
+    void take(State& s, sassemu::MemoryBytes memory, uint32_t step) const {
+        const auto queue = s.queues.find(nth(s, step));
+        leave(queue->second, memory);
+        if (queue->second.empty()) s.queues.erase(queue);
     }
-    void model_sync(const sassemu_sync& e) {
-        if (e.warp &&
-            (e.kind == SASSEMU_SYNC_BARRIER_ARRIVE || e.kind == SASSEMU_SYNC_MBARRIER_ARRIVE ||
-             e.kind == SASSEMU_SYNC_CLUSTER_ARRIVE || e.kind == SASSEMU_SYNC_WARP))
-            empty(warp_key(e.warp), e.lanes);
+    uint64_t held(const State& s) const {
+        uint64_t sum = 0;
+        for (const auto& [thread, queue] : s.queues) sum += queue.size();
+        return sum;
     }
 
-    // Between slices: now and then one store leaves; always when nobody could run on otherwise.
-    uint64_t step(sassemu_cta, uint32_t idle) {
-        if (!queues_.empty() && (idle || host.choose(session, 4) == 0)) {
-            auto queue = std::next(queues_.begin(),
-                                   host.choose(session, static_cast<uint32_t>(queues_.size())));
-            leave(queue->second);
-            if (queue->second.empty()) queues_.erase(queue);
+    std::string key(const State& s) const {
+        std::string text;
+        const auto put = [&](const void* from, size_t bytes) {
+            text.append(static_cast<const char*>(from), bytes);
+        };
+        for (const auto& [thread, queue] : s.queues) {
+            const uint64_t head[] = {thread, queue.size()};
+            put(head, sizeof head);
+            for (const Store& store : queue) {
+                put(&store.address, sizeof store.address);
+                put(&store.bytes, 1);
+                put(store.value, store.bytes);
+            }
         }
-        return queues_.size();
-    }
-    void launch_end(sassemu_launch) {
-        for (auto& [thread, queue] : queues_)
-            while (!queue.empty()) leave(queue);
-        queues_.clear();
+        return text;
     }
 
   private:
-    template <class F>
-    static void for_lanes(uint32_t lanes, F&& act) {
-        for (; lanes; lanes &= lanes - 1) act(static_cast<unsigned>(std::countr_zero(lanes)));
-    }
-    uint64_t warp_key(sassemu_warp w) const {
-        const sassemu_warp_info i = info(w);
-        return info(i.cta).linear << 16 | i.index << 5;
-    }
-    void leave(std::deque<Store>& queue) {
-        host.write(session, queue.front().address, queue.front().value, queue.front().bytes);
+    static void leave(std::deque<Store>& queue, sassemu::MemoryBytes memory) {
+        memory.write(queue.front().address, queue.front().value, queue.front().bytes);
         queue.pop_front();
     }
-    void empty(uint64_t warp, uint32_t lanes) {
-        for_lanes(lanes, [&](unsigned lane) {
-            const auto queue = queues_.find(warp + lane);
-            if (queue == queues_.end()) return;
-            while (!queue->second.empty()) leave(queue->second);
-            queues_.erase(queue);
-        });
+    // The thread whose oldest store is the n-th of all.
+    static uint64_t nth(const State& s, uint32_t n) {
+        std::map<uint64_t, uint64_t> by_turn;
+        for (const auto& [thread, queue] : s.queues) by_turn[queue.front().turn] = thread;
+        return std::next(by_turn.begin(), n)->second;
     }
-
-    uint64_t depth_;
-    std::map<uint64_t, std::deque<Store>> queues_;  // by thread
 };
 
 }  // namespace

@@ -239,6 +239,7 @@ typedef struct sassemu_host {
     /* ---- since 1.4
      * --------------------------------------------------------------------------------------------------
      */
+    void (*insn_effect)(sassemu_insn, sassemu_effect*);
     /* Writes a report: the file appears whole or not at all, and one that is replaced keeps its
      * mode. -1: it could not be written; the emulator says so, and its exit code is 2 unless there
      * is something worse. */

@@ -158,7 +158,9 @@ enum sassemu_cache { /* which one CCTL, CCTLT, CCTLL name: .D .U .C .I, T, L */
                      SASSEMU_CACHE_CONSTANT,
                      SASSEMU_CACHE_INSTRUCTION,
                      SASSEMU_CACHE_TEXTURE,
-                     SASSEMU_CACHE_LOCAL
+                     SASSEMU_CACHE_LOCAL,
+                     SASSEMU_CACHE_MBARRIER, /* these two of sassemu_effect only, since 1.4 */
+                     SASSEMU_CACHE_TENSORMAP
 };
 enum sassemu_cache_action {
     SASSEMU_CACHE_INVALIDATE,             /* IV: one line */
@@ -181,6 +183,80 @@ typedef struct sassemu_cache_op {
     sassemu_insn insn;
     const uint64_t* address; /* 32 of them with has_address; device addresses; valid in the call */
 } sassemu_cache_op;
+
+/* What an instruction is, of the emulator's description of the instruction set (since 1.4). */
+enum sassemu_effect_kind {
+    SASSEMU_EFFECT_NONE,
+    SASSEMU_EFFECT_LOAD,
+    SASSEMU_EFFECT_STORE,
+    SASSEMU_EFFECT_ATOMIC,
+    SASSEMU_EFFECT_REDUCE,
+    SASSEMU_EFFECT_FENCE,
+    SASSEMU_EFFECT_CACHE,
+    SASSEMU_EFFECT_BARRIER,
+    SASSEMU_EFFECT_MBARRIER,
+    SASSEMU_EFFECT_ASYNC,
+    SASSEMU_EFFECT_CONVERGENCE,
+    SASSEMU_EFFECT_CONTROL
+};
+/* What exactly, within the kind. */
+enum sassemu_effect_action {
+    SASSEMU_ACTION_PLAIN,
+    SASSEMU_ACTION_MATRIX,
+    SASSEMU_ACTION_PROXY,
+    SASSEMU_ACTION_COPIES,
+    SASSEMU_ACTION_ERROR,
+    SASSEMU_ACTION_INVALIDATE,
+    SASSEMU_ACTION_INVALIDATE_ALL,
+    SASSEMU_ACTION_INVALIDATE_ALL_PRIVATE,
+    SASSEMU_ACTION_WRITE_BACK,
+    SASSEMU_ACTION_WRITE_BACK_ALL,
+    SASSEMU_ACTION_RESET,
+    SASSEMU_ACTION_PREFETCH,
+    SASSEMU_ACTION_OTHER,
+    SASSEMU_ACTION_SYNC,
+    SASSEMU_ACTION_ARRIVE,
+    SASSEMU_ACTION_WAIT,
+    SASSEMU_ACTION_REDUCE,
+    SASSEMU_ACTION_SCAN,
+    SASSEMU_ACTION_RESULT,
+    SASSEMU_ACTION_INIT,
+    SASSEMU_ACTION_TEST,
+    SASSEMU_ACTION_LOAD,
+    SASSEMU_ACTION_SWAP,
+    SASSEMU_ACTION_ARRIVE_LATER,
+    SASSEMU_ACTION_LAUNCH,
+    SASSEMU_ACTION_COPY,
+    SASSEMU_ACTION_STORE,
+    SASSEMU_ACTION_MULTIPLY,
+    SASSEMU_ACTION_SHIFT,
+    SASSEMU_ACTION_COMMIT,
+    SASSEMU_ACTION_BEGIN,
+    SASSEMU_ACTION_FLUSH,
+    SASSEMU_ACTION_WORK,
+    SASSEMU_ACTION_MARK,
+    SASSEMU_ACTION_MEET,
+    SASSEMU_ACTION_LEAVE,
+    SASSEMU_ACTION_WARP,
+    SASSEMU_ACTION_COLLECTIVE,
+    SASSEMU_ACTION_YIELD,
+    SASSEMU_ACTION_STATE,
+    SASSEMU_ACTION_BRANCH,
+    SASSEMU_ACTION_CALL,
+    SASSEMU_ACTION_RETURN,
+    SASSEMU_ACTION_EXIT,
+    SASSEMU_ACTION_ALLOCATE
+};
+#define SASSEMU_NO_SPACE 255u
+typedef struct sassemu_effect {
+    uint32_t size;
+    uint8_t kind, action; /* the enums above */
+    uint8_t space;        /* enum sassemu_space of what it names, or SASSEMU_NO_SPACE */
+    uint8_t in_cluster;   /* shared memory of any CTA of the cluster */
+    uint8_t ordering, scope, proxy, atomic;
+    uint8_t bytes; /* per lane; 0 where operands tell */
+    uint8_t cache; /* enum sassemu_cache, of SASSEMU_EFFECT_CACHE; above its last: none of these */
+} sassemu_effect;
 
 /* What the author of the PTX wrote, where the cubin tells (-lineinfo keeps the PTX text and its
  * map). */

@@ -5,6 +5,7 @@
 #ifndef SASSEMU_PLUGIN_H
 #define SASSEMU_PLUGIN_H
 
+#include <sassemu/machine.h>
 #include <sassemu/model.h>
 #include <sassemu/observer.h>
 #include <sassemu/semantics.h>
@@ -50,7 +51,8 @@ typedef struct sassemu_plugin {
     const sassemu_observer* observer;
     const sassemu_semantics* semantics;
     const struct SassemuConsistencyModel* (*consistency)(
-        size_t* count); /* as SassemuConsistencyModels there */
+        size_t* count);             /* as SassemuConsistencyModels there */
+    const sassemu_machine* machine; /* since 1.4; looked at where `model` is NULL */
 } sassemu_plugin;
 
 #define SASSEMU_ENTRY_NAME "sassemu_plugin_entry"

@@ -23,6 +23,13 @@
 //   observer:      the members of sassemu_observer, by their names; references for pointers to
 //   structs semantics:     bool overrides(sassemu_insn); int execute(sassemu_warp, sassemu_insn,
 //   uint32_t lanes) consistency:   static const SassemuConsistencyModel* consistency(size_t* count)
+//   machine (machine.h): a nested copyable type State, and
+//                  State start(std::span<const sassemu_place>) const
+//                  void perform(State&, MemoryBytes, const sassemu_operation&, uint32_t way,
+//                  uint8_t*) const uint32_t steps(const State&) const, void take(State&,
+//                  MemoryBytes, uint32_t step) const, uint64_t held(const State&) const,
+//                  std::string key(const State&) const; where it needs them ways, stepper, launch,
+//                  settle, and static bool late_loads
 #pragma once
 
 #include <sassemu/plugin.h>
@@ -30,6 +37,7 @@
 #include <cstdio>
 #include <exception>
 #include <iterator>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -103,6 +111,7 @@ class Plugin {
         host.insn_operand(i, index, &o);
         return o;
     }
+    sassemu_effect effect(sassemu_insn i) const { return ask<sassemu_effect>(host.insn_effect, i); }
     // False: PTX intent unknown.
     bool intent(sassemu_insn i, sassemu_intent& out) const {
         out = {};
@@ -118,6 +127,22 @@ class Plugin {
         function(handle, &out);
         return out;
     }
+};
+
+// The bytes of memory that a machine works on.
+class MemoryBytes {
+  public:
+    explicit MemoryBytes(const sassemu_bytes* bytes) : b_(*bytes) {}
+    // False, and nothing done: a byte is not allocated.
+    bool read(uint64_t address, void* to, uint32_t bytes) const {
+        return b_.read(b_.memory, address, to, bytes) == 0;
+    }
+    bool write(uint64_t address, const void* from, uint32_t bytes) const {
+        return b_.write(b_.memory, address, from, bytes) == 0;
+    }
+
+  private:
+    const sassemu_bytes& b_;
 };
 
 namespace detail {
@@ -283,8 +308,87 @@ struct Roles {
         return r;
     }
 
+    static constexpr bool is_machine = requires { typename T::State; };
+    static sassemu_machine machine() {
+        sassemu_machine m{};
+        m.size = sizeof m;
+        if constexpr (is_machine) {
+            using S = typename T::State;
+            using C = const S*;
+            m.spaces = SASSEMU_SPACE_BIT(SASSEMU_GLOBAL);
+            if constexpr (requires { T::spaces; }) m.spaces = T::spaces;
+            if constexpr (requires { T::late_loads; })
+                m.flags = T::late_loads ? SASSEMU_MACHINE_LATE_LOADS : 0;
+            m.start = [](void* s, const sassemu_place* p, size_t n) {
+                return guarded<T>(s, static_cast<void*>(nullptr), [&](T& t) -> void* {
+                    return new S(t.start(std::span<const sassemu_place>(p, n)));
+                });
+            };
+            m.copy = [](void* s, const void* state) {
+                return guarded<T>(s, static_cast<void*>(nullptr),
+                                  [&](T&) -> void* { return new S(*static_cast<C>(state)); });
+            };
+            m.drop = [](void*, void* state) { delete static_cast<S*>(state); };
+            if constexpr (requires(const T& t, const S& a, MemoryBytes b,
+                                   const sassemu_operation& o) { t.ways(a, b, o); })
+                m.ways = [](void* s, const void* state, const sassemu_bytes* b,
+                            const sassemu_operation* o) {
+                    return guarded<T>(s, 1u, [&](const T& t) {
+                        return uint32_t(t.ways(*static_cast<C>(state), MemoryBytes(b), *o));
+                    });
+                };
+            m.perform = [](void* s, void* state, const sassemu_bytes* b, const sassemu_operation* o,
+                           uint32_t way, void* value) {
+                told<T>(s, [&](const T& t) {
+                    t.perform(*static_cast<S*>(state), MemoryBytes(b), *o, way,
+                              static_cast<uint8_t*>(value));
+                });
+            };
+            m.steps = [](void* s, const void* state) {
+                return guarded<T>(
+                    s, 0u, [&](const T& t) { return uint32_t(t.steps(*static_cast<C>(state))); });
+            };
+            m.stepper = [](void* s, const void* state, uint32_t step) {
+                return guarded<T>(s, uint64_t{0}, [&](const T& t) -> uint64_t {
+                    if constexpr (requires(const S& a) { t.stepper(a, step); })
+                        return t.stepper(*static_cast<C>(state), step);
+                    return 0;
+                });
+            };
+            m.take = [](void* s, void* state, const sassemu_bytes* b, uint32_t step) {
+                told<T>(s,
+                        [&](const T& t) { t.take(*static_cast<S*>(state), MemoryBytes(b), step); });
+            };
+            m.held = [](void* s, const void* state) {
+                return guarded<T>(s, uint64_t{0}, [&](const T& t) {
+                    return uint64_t(t.held(*static_cast<C>(state)));
+                });
+            };
+            if constexpr (requires(const T& t, S& a) { t.launch(a); })
+                m.launch = [](void* s, void* state) {
+                    told<T>(s, [&](const T& t) { t.launch(*static_cast<S*>(state)); });
+                };
+            if constexpr (requires(const T& t, S& a, MemoryBytes b) { t.settle(a, b, true); })
+                m.settle = [](void* s, void* state, const sassemu_bytes* b, uint32_t count_only) {
+                    return guarded<T>(s, uint64_t{0}, [&](const T& t) {
+                        return uint64_t(
+                            t.settle(*static_cast<S*>(state), MemoryBytes(b), count_only != 0));
+                    });
+                };
+            m.key = [](void* s, const void* state, void* to, size_t room) {
+                return guarded<T>(s, size_t{0}, [&](const T& t) {
+                    const std::string text = t.key(*static_cast<C>(state));
+                    text.copy(static_cast<char*>(to), room);
+                    return text.size();
+                });
+            };
+        }
+        return m;
+    }
+
     static const sassemu_plugin& plugin() {
         static const sassemu_memory_model own_model = model();
+        static const sassemu_machine own_machine = machine();
         static const sassemu_observer own_observer = observer();
         static const sassemu_semantics own_semantics = semantics();
         static const std::vector<sassemu_option> own_options = [] {
@@ -306,6 +410,7 @@ struct Roles {
             p.create = create;
             p.destroy = destroy;
             if (is_model) p.model = &own_model;
+            if (is_machine) p.machine = &own_machine;
             p.observer = &own_observer;
             if (is_semantics) p.semantics = &own_semantics;
             if constexpr (requires(size_t * n) { T::consistency(n); })

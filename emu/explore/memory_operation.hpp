@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// One operation of a thread on memory that others can see, as a machine of the SDK is shown it
+// (sdk/include/sassemu/machine.h), with what it stores and where its result goes.
+#pragma once
+
+#include <sassemu/machine.h>
+
+#include <array>
+#include <cstdint>
+
+#include "emu/memory/port.hpp"
+
+namespace sassemu::explore {
+
+struct MemoryOperation {
+    sassemu_operation what{};                   // who is filled in by who performs it
+    std::array<int32_t, 4> to{-1, -1, -1, -1};  // registers of the words of the result; -1: none
+    bool whole = false;                         // to[0] takes all of the result
+    bool sign = false;                          // results of less than a word are sign-extended
+    sassemu::AtomicOp atomic = sassemu::AtomicOp::none;
+    AtomicType type = AtomicType::u32;
+    std::array<uint8_t, 16> value{};  // stored, or the operand of an atomic
+    uint64_t swap = 0;                // of a compare-and-swap
+
+    explicit MemoryOperation(sassemu_operation_kind kind) {
+        what.size = sizeof what;
+        what.kind = static_cast<uint8_t>(kind);
+    }
+    bool is(sassemu_operation_kind kind) const { return what.kind == kind; }
+    bool accesses() const {
+        return is(SASSEMU_OPERATION_LOAD) || is(SASSEMU_OPERATION_STORE) ||
+               is(SASSEMU_OPERATION_ATOMIC);
+    }
+    bool overlaps(const MemoryOperation& other) const {
+        return what.address < other.what.address + other.what.bytes &&
+               other.what.address < what.address + what.bytes;
+    }
+};
+
+struct Instruction;
+// A form of the text on `bytes` at `address`; `value`: what it stores.
+MemoryOperation memory_operation(const Instruction& form, uint64_t value, uint64_t address,
+                                 uint8_t bytes);
+
+}  // namespace sassemu::explore

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: Apache-2.0
+// See driven_machine.hpp.
+#include "emu/plugin/driven_machine.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace sassemu {
+
+namespace {
+
+constexpr unsigned most_bytes = 16;  // of one operation
+
+template <class F>
+void for_lanes(uint32_t lanes, F&& act) {
+    for (; lanes; lanes &= lanes - 1) act(static_cast<unsigned>(std::countr_zero(lanes)));
+}
+
+// Bytes of a lane as rows of 32 words, and back.
+void put(uint32_t rows[4][32], unsigned lane, const uint8_t* value, unsigned bytes) {
+    for (unsigned k = 0; k < (bytes + 3) / 4; ++k) std::memcpy(&rows[k][lane], value + 4 * k, 4);
+}
+
+sassemu_operation operation(sassemu_operation_kind kind) {
+    sassemu_operation o{};
+    o.size = sizeof o;
+    o.kind = kind;
+    return o;
+}
+
+}  // namespace
+
+Result<bool> DrivenMachine::Settings::take(std::string_view key, const std::string& value) {
+    const auto wrong = [&](std::string what) {
+        return make_error(ErrorCode::usage, "option '" + std::string(key) + "'", std::move(what));
+    };
+    if (key == "policy") {
+        constexpr std::pair<std::string_view, Policy> names[] = {
+            {"lazy", Policy::lazy},
+            {"eager", Policy::eager},
+            {"random", Policy::random},
+            {"adversarial", Policy::adversarial}};
+        const auto* it = std::ranges::find(names, value, [](const auto& n) { return n.first; });
+        if (it == std::end(names))
+            return wrong("'" + value + "' is none of lazy, eager, random, adversarial");
+        policy = it->second;
+        return true;
+    }
+    if (key != "depth") return false;
+    try {
+        depth = Start::parse(key, value);
+    } catch (const std::invalid_argument&) {
+        return wrong("'" + value + "' is no number");
+    }
+    if (depth == 0) return wrong("at least 1");
+    return true;
+}
+
+std::unique_ptr<DrivenMachine> DrivenMachine::create(const Start& start,
+                                                     const sassemu_machine& machine, void* self,
+                                                     const Settings& settings) {
+    void* state = machine.start(self, nullptr, 0);
+    if (!state) return nullptr;
+    return std::unique_ptr<DrivenMachine>(new DrivenMachine(start, machine, self, state, settings));
+}
+
+DrivenMachine::DrivenMachine(const Start& start, const sassemu_machine& machine, void* self,
+                             void* state, const Settings& settings)
+    : Plugin(start), machine_(machine), self_(self), state_(state), settings_(settings) {
+    bytes_.size = sizeof bytes_;
+    bytes_.memory = this;
+    bytes_.read = [](void* m, uint64_t address, void* to, uint32_t bytes) {
+        const auto& driver = *static_cast<DrivenMachine*>(m);
+        return driver.host.read(driver.session, address, to, bytes);
+    };
+    bytes_.write = [](void* m, uint64_t address, const void* from, uint32_t bytes) {
+        const auto& driver = *static_cast<DrivenMachine*>(m);
+        return driver.host.write(driver.session, address, from, bytes);
+    };
+}
+
+const sassemu_memory_model& DrivenMachine::table() {
+    static const sassemu_memory_model own = detail::Roles<DrivenMachine>::model();
+    return own;
+}
+
+// ---- the run
+
+void DrivenMachine::launch_begin(sassemu_launch) {
+    held_.clear();  // of a launch that faulted
+    if (machine_.launch) machine_.launch(self_, state_);
+    idle_ = 0;
+}
+
+void DrivenMachine::launch_end(sassemu_launch) {
+    // What nobody waited for arrives in any order, and other clients may look in between.
+    for (int i = 0; i < 64 && steps(); ++i) tick();
+    while (steps()) take(0);
+}
+
+uint64_t DrivenMachine::step(sassemu_cta, uint32_t idle) {
+    idle_ = idle ? idle_ + 1 : 0;
+    // Nothing is held back for ever: somebody may spin on it and never be idle.
+    if (++slices_ % 64 == 0) force_oldest();
+    const size_t before = held();
+    uint64_t patience = 1;
+    switch (settings_.policy) {
+        case Policy::eager:
+            while (steps()) take(0);
+            break;
+        case Policy::lazy:
+            patience = 2;
+            break;
+        case Policy::random:
+            for (uint32_t n = pick(4); n > 0; --n) tick();
+            if (held() != before) return held();
+            break;
+        case Policy::adversarial:
+            tick();
+            // It gives in late: others may still come and be deceived.
+            patience = held_.empty() ? 24 : 2;
+            break;
+    }
+    if (idle_ > patience) force();
+    const uint64_t left = held();
+    // A stale copy is evicted in the end, so a path that spins on it is not stuck for good.
+    return left || !idle || !machine_.settle ? left : machine_.settle(self_, state_, &bytes_, 1);
+}
+
+// ---- operations
+
+DrivenMachine::Who DrivenMachine::place(sassemu_warp w) const {
+    const sassemu_warp_info i = info(w);
+    const sassemu_cta_info c = info(i.cta);
+    return {c.linear, c.sm, i.index};
+}
+
+sassemu_place DrivenMachine::of(const Who& w, unsigned lane) {
+    sassemu_place p{};
+    p.thread = w.cta << 16 | w.warp << 5 | lane;
+    p.cta = w.cta;
+    p.sm = w.sm;
+    p.kind = SASSEMU_AGENT_WARP;
+    return p;
+}
+
+uint32_t DrivenMachine::pick(uint32_t count) {
+    if (host.seed(session)) return host.choose(session, count);
+    // Without a seed the emulator's choices are always the first; a policy's still vary.
+    random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<uint32_t>((random_ >> 33) % count);
+}
+
+bool DrivenMachine::perform(const sassemu_operation& o, uint8_t* value) {
+    const uint32_t ways = machine_.ways ? machine_.ways(self_, state_, &bytes_, &o) : 1;
+    if (!ways) return false;
+    // Copies go rarely: one that stays is what programs stumble over.
+    const bool free = settings_.policy != Policy::random || ways == 1 || pick(16);
+    machine_.perform(self_, state_, &bytes_, &o, free ? 0 : 1 + pick(ways - 1), value);
+    return true;
+}
+
+int DrivenMachine::issue(const sassemu_access& a) {
+    const bool immediate = a.flags & SASSEMU_ACCESS_IMMEDIATE;
+    if (settings_.policy == Policy::random && !immediate && pick(16) == 0) return SASSEMU_RETRY;
+    const sassemu_location* where = host.locations(&a);
+    if (!where) return SASSEMU_DONE;  // the engine reports the fault
+    const Who who = place(a.warp);
+    uint32_t global = 0;
+    for_lanes(a.lanes, [&](unsigned lane) {
+        if (where[lane].space == SASSEMU_GLOBAL) global |= 1u << lane;
+    });
+    if (!global) return SASSEMU_DONE;
+    finish_same(who, where, global, a.bytes);
+    if (settings_.policy == Policy::random && pick(4) == 0) tick();
+    sassemu_operation what = operation(a.op == SASSEMU_LOAD    ? SASSEMU_OPERATION_LOAD
+                                       : a.op == SASSEMU_STORE ? SASSEMU_OPERATION_STORE
+                                                               : SASSEMU_OPERATION_ATOMIC);
+    what.proxy = a.proxy;
+    what.ordering = a.ordering;
+    what.scope = a.scope;
+    what.flags = a.flags & SASSEMU_ACCESS_CACHE_CV;
+    what.bytes = static_cast<uint8_t>(std::min<unsigned>(a.bytes, most_bytes));
+    if (a.bytes > most_bytes || a.op == SASSEMU_PREFETCH) return SASSEMU_DONE;
+    if (a.op == SASSEMU_LOAD) return load(a, who, where, global, what);
+    // A store some of whose lanes end in a window is the engine's, at once and for everybody.
+    if (a.op == SASSEMU_STORE && global == a.lanes) return store(a, who, where, global, what);
+    what.kind = SASSEMU_OPERATION_ATOMIC;
+    bool ready = true;
+    for_lanes(global, [&](unsigned lane) {
+        what.address = where[lane].address;
+        what.from = of(who, lane);
+        ready = perform(what, nullptr) && ready;
+    });
+    if (ready) return SASSEMU_DONE;
+    force_oldest();
+    return SASSEMU_RETRY;
+}
+
+bool DrivenMachine::defer(const sassemu_access& a) {
+    if (!(machine_.flags & SASSEMU_MACHINE_LATE_LOADS) ||
+        a.flags & (SASSEMU_ACCESS_IMMEDIATE | SASSEMU_ACCESS_LDGSTS))
+        return false;
+    switch (settings_.policy) {
+        case Policy::eager:
+            return false;
+        case Policy::lazy:
+            return true;
+        case Policy::random:
+            return pick(2) != 0;
+        case Policy::adversarial:
+            return pick(4) != 0;
+    }
+    return false;
+}
+
+int DrivenMachine::load(const sassemu_access& a, const Who& who, const sassemu_location* where,
+                        uint32_t global, sassemu_operation what) {
+    if (global == a.lanes && held_.size() < settings_.depth && defer(a)) {
+        Held& h = held_.emplace_back();
+        h.who = who;
+        h.token = a.token;
+        h.lanes = a.lanes;
+        h.what = what;
+        for (unsigned lane = 0; lane < 32; ++lane) h.address[lane] = where[lane].address;
+        return SASSEMU_PENDING;
+    }
+    uint32_t rows[4][32] = {};
+    bool ready = true;
+    for_lanes(a.lanes, [&](unsigned lane) {
+        uint8_t value[most_bytes] = {};
+        if (global >> lane & 1) {
+            what.address = where[lane].address;
+            what.from = of(who, lane);
+            ready = perform(what, value) && ready;
+        } else {
+            load_elsewhere(a, where[lane], lane, value);
+        }
+        put(rows, lane, value, a.bytes);
+    });
+    if (!ready) {
+        force_oldest();
+        return SASSEMU_RETRY;
+    }
+    host.supply(&a, a.lanes, rows[0]);
+    return SASSEMU_SUPPLIED;
+}
+
+// A lane of a generic load that does not end in global memory.
+void DrivenMachine::load_elsewhere(const sassemu_access& a, const sassemu_location& where,
+                                   unsigned lane, uint8_t* value) const {
+    const auto at = static_cast<uint32_t>(where.address);
+    if (where.space == SASSEMU_SHARED) {
+        host.read_shared(owner(a.warp, where.owner), at, value, a.bytes);
+    } else if (where.space == SASSEMU_LOCAL) {
+        host.read_local(a.warp, lane, at, value, a.bytes);
+    } else {
+        for (uint32_t k = 0; k < (a.bytes + 3u) / 4; ++k) {
+            const uint32_t v = host.constant(a.warp, where.owner, at + 4 * k);
+            std::memcpy(value + 4 * k, &v, 4);
+        }
+    }
+}
+
+sassemu_cta DrivenMachine::owner(sassemu_warp w, uint64_t linear) const {
+    const sassemu_cta own = info(w).cta;
+    for (uint32_t rank = 0;; ++rank) {
+        const sassemu_cta c = host.cta_of_rank(own, rank);
+        if (!c) return own;
+        if (info(c).linear == linear) return c;
+    }
+}
+
+int DrivenMachine::store(const sassemu_access& a, const Who& who, const sassemu_location* where,
+                         uint32_t global, sassemu_operation what) {
+    const uint32_t* rows = host.values(&a);
+    for_lanes(global, [&](unsigned lane) {
+        uint8_t value[most_bytes];
+        for (unsigned k = 0; k < (a.bytes + 3u) / 4; ++k)
+            std::memcpy(value + 4 * k, &rows[k * 32 + lane], 4);
+        what.address = where[lane].address;
+        what.from = of(who, lane);
+        while (!perform(what, value) && steps()) take(0);
+    });
+    while (machine_.held(self_, state_) > settings_.depth && steps()) take(0);
+    if (settings_.policy == Policy::eager)
+        while (steps()) take(0);
+    if (settings_.policy == Policy::adversarial) tick();
+    return SASSEMU_SUPPLIED;
+}
+
+int DrivenMachine::model_fence(const sassemu_fence& f) {
+    const Who who = place(f.warp);
+    finish_lanes(who, f.lanes);
+    sassemu_operation what = operation(SASSEMU_OPERATION_FENCE);
+    what.ordering = f.ordering;
+    what.scope = f.scope;
+    what.proxy = f.from_proxy;
+    what.to_proxy = f.to_proxy;
+    what.invalidate_data = f.invalidate_data;
+    what.invalidate_texture = f.invalidate_texture;
+    bool ready = true;
+    for_lanes(f.lanes, [&](unsigned lane) {
+        what.from = of(who, lane);
+        ready = perform(what, nullptr) && ready;
+    });
+    if (ready) return SASSEMU_DONE;
+    force_oldest();
+    return SASSEMU_RETRY;
+}
+
+int DrivenMachine::model_cache(const sassemu_cache_op& c) {
+    const Who who = place(c.warp);
+    finish_lanes(who, c.lanes);
+    sassemu_operation what = operation(SASSEMU_OPERATION_CACHE);
+    what.cache = c.cache;
+    what.action = c.action;
+    what.has_address = c.has_address;
+    for_lanes(c.lanes, [&](unsigned lane) {
+        if (c.has_address) what.address = c.address[lane];
+        what.from = of(who, lane);
+        while (!perform(what, nullptr) && steps()) take(0);
+    });
+    host.wake(session);
+    return SASSEMU_DONE;
+}
+
+void DrivenMachine::model_sync(const sassemu_sync& e) {
+    if (!e.warp || e.agent) return;  // an agent's report says nothing of who started it
+    const Who who = place(e.warp);
+    switch (e.kind) {
+        // These order the accesses of their threads for the CTA.
+        case SASSEMU_SYNC_BARRIER_ARRIVE:
+        case SASSEMU_SYNC_MBARRIER_ARRIVE:
+        case SASSEMU_SYNC_WARP: {
+            finish_lanes(who, e.lanes);
+            sassemu_operation what = operation(SASSEMU_OPERATION_MEET);
+            for_lanes(e.lanes, [&](unsigned lane) {
+                what.from = of(who, lane);
+                while (!perform(what, nullptr) && steps()) take(0);
+            });
+            break;
+        }
+        case SASSEMU_SYNC_CLUSTER_ARRIVE:
+        case SASSEMU_SYNC_EXIT:
+            finish_lanes(who, e.lanes);
+            break;
+        default:
+            break;
+    }
+}
+
+// ---- loads that wait
+
+void DrivenMachine::finish(size_t index, uint32_t lanes) {
+    Held& h = held_[index];
+    lanes &= h.lanes;
+    Held now = h;
+    h.lanes &= ~lanes;
+    if (!h.lanes) held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(index));
+    uint32_t rows[4][32] = {};
+    for_lanes(lanes, [&](unsigned lane) {
+        uint8_t value[most_bytes] = {};
+        now.what.address = now.address[lane];
+        now.what.from = of(now.who, lane);
+        while (!perform(now.what, value) && steps()) take(0);
+        put(rows, lane, value, now.what.bytes);
+    });
+    host.complete(session, now.token, lanes, rows[0]);
+}
+
+// In program order: one thread's accesses to the same bytes.
+void DrivenMachine::finish_same(const Who& who, const sassemu_location* where, uint32_t lanes,
+                                unsigned bytes) {
+    for (size_t i = 0; i < held_.size();) {
+        const Held& h = held_[i];
+        uint32_t both = h.who == who ? h.lanes & lanes : 0;
+        for_lanes(both, [&](unsigned lane) {
+            if (h.address[lane] >= where[lane].address + bytes ||
+                where[lane].address >= h.address[lane] + h.what.bytes)
+                both &= ~(1u << lane);
+        });
+        const size_t count = held_.size();
+        if (both) finish(i, both);
+        if (held_.size() == count) ++i;
+    }
+}
+
+void DrivenMachine::finish_lanes(const Who& who, uint32_t lanes) {
+    for (size_t i = 0; i < held_.size();) {
+        const size_t count = held_.size();
+        const Held& h = held_[i];
+        if (h.who == who && h.lanes & lanes) finish(i, lanes);
+        if (held_.size() == count) ++i;
+    }
+}
+
+// ---- what happens by itself
+
+void DrivenMachine::tick() {
+    if (settings_.policy == Policy::adversarial) return overtake();
+    const auto loads = static_cast<uint32_t>(held_.size());
+    const auto all = loads + static_cast<uint32_t>(steps());
+    if (!all) return;
+    const uint32_t chosen = pick(all);
+    if (chosen < loads) {
+        const Held& h = held_[chosen];
+        const uint32_t some = pick(2) ? h.lanes : h.lanes & 0x55555555u;
+        return finish(chosen, some ? some : h.lanes);
+    }
+    take(chosen - loads);
+    for (uint32_t more = pick(3); more > 0 && steps(); --more)
+        take(pick(static_cast<uint32_t>(steps())));
+}
+
+// The first operation of each thread is held back; those after it overtake it.
+void DrivenMachine::overtake() {
+    for (int bound = 0; bound < 64; ++bound) {
+        uint32_t chosen = 0;
+        for (auto i = static_cast<uint32_t>(steps()); i-- > 1 && !chosen;)
+            for (uint32_t k = 0; k < i && !chosen; ++k)
+                if (machine_.stepper(self_, state_, k) == machine_.stepper(self_, state_, i))
+                    chosen = i;
+        if (!chosen) return;
+        take(chosen);
+    }
+}
+
+// Somebody waits for what is held back.
+void DrivenMachine::force() {
+    idle_ = 0;
+    if (!held_.empty())
+        finish(
+            settings_.policy == Policy::adversarial ? pick(static_cast<uint32_t>(held_.size())) : 0,
+            ~0u);
+    else if (steps())
+        force_oldest();
+    else if (machine_.settle && machine_.settle(self_, state_, &bytes_, 0))
+        host.wake(session);  // perhaps it spins on a stale copy: caches have a capacity
+}
+
+void DrivenMachine::force_oldest() {
+    const uint64_t before = machine_.held(self_, state_);
+    for (int bound = 0; bound < 8 && steps() && machine_.held(self_, state_) == before; ++bound)
+        take(0);
+}
+
+}  // namespace sassemu

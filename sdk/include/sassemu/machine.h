@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The role of an operational memory model that is a machine: a state, the steps that it can take by
+ * itself, and what an operation of a thread does to it. `sassemu run --model` drives it by a
+ * policy, `sassemu litmus --model` visits every state that it can reach: one machine answers both.
+ * What belongs here: that role (since ABI 1.4). model.h is for models that want to see the
+ * emulator's own accesses, and can therefore run but not be explored.
+ *
+ * The bytes of memory are the driver's, one copy of each; a state keeps what the machine has beside
+ * them: stores on their way, copies in caches, queues of links. Shared and local memory never get
+ * here: the pipeline of an SM is in order.
+ *
+ * A driver performs the operations of a thread in program order, except for loads of a machine that
+ * says SASSEMU_MACHINE_LATE_LOADS: such a load may be performed after what follows it, but before
+ * the next operation of its thread on one of its bytes, the next FENCE, CACHE or MEET of its
+ * thread, and anything that needs its value. */
+#ifndef SASSEMU_MACHINE_H
+#define SASSEMU_MACHINE_H
+
+#include <sassemu/memory.h>
+
+SASSEMU_BEGIN
+
+/* Who performs an operation, and where it runs. */
+typedef struct sassemu_place {
+    uint64_t thread; /* unique in the launch */
+    uint64_t cta;    /* unique in the launch */
+    uint32_t sm, gpu;
+    uint32_t kind; /* SASSEMU_AGENT_WARP, COPY_ENGINE or HOST; the others have no `cta` and `sm` */
+    uint32_t reserved;
+} sassemu_place;
+
+enum sassemu_operation_kind {
+    SASSEMU_OPERATION_LOAD,
+    SASSEMU_OPERATION_STORE,
+    SASSEMU_OPERATION_ATOMIC, /* the driver reads and writes the bytes right after it */
+    SASSEMU_OPERATION_FENCE,
+    SASSEMU_OPERATION_CACHE,
+    SASSEMU_OPERATION_MEET /* the thread arrives at a barrier of its CTA, or warp, or at an mbarrier
+                            */
+};
+
+/* One operation of one thread. Members that its kind does not have are 0. */
+typedef struct sassemu_operation {
+    uint32_t size;
+    uint8_t kind;                                /* enum sassemu_operation_kind */
+    uint8_t proxy;                               /* enum sassemu_proxy; of a fence: from */
+    uint8_t ordering, scope;                     /* enums sassemu_ordering, sassemu_scope */
+    uint8_t to_proxy;                            /* of a fence; equal to `proxy`: no proxy fence */
+    uint8_t invalidate_data, invalidate_texture; /* of a fence, in one step with it */
+    uint8_t cache, action;                       /* enums sassemu_cache, sassemu_cache_action */
+    uint8_t has_address;                         /* of a cache operation */
+    uint8_t bytes;                               /* of an access: 1 to 16 */
+    uint8_t reserved;
+    uint32_t flags;   /* SASSEMU_ACCESS_CACHE_CV */
+    uint64_t address; /* device address */
+    sassemu_place from;
+} sassemu_operation;
+
+/* The bytes of memory. Both answer -1, and do nothing, where a byte is not allocated. */
+typedef struct sassemu_bytes {
+    uint32_t size;
+    void* memory; /* handed to the functions */
+    int32_t (*read)(void* memory, uint64_t address, void* to, uint32_t bytes);
+    int32_t (*write)(void* memory, uint64_t address, const void* from, uint32_t bytes);
+} sassemu_bytes;
+
+enum sassemu_machine_flags { SASSEMU_MACHINE_LATE_LOADS = 1u << 0 };
+
+/* `self` is what the plugin's create() returned. It may be used by several threads at once, with
+ * states of their own: it does not change. */
+typedef struct sassemu_machine {
+    uint32_t size;
+    uint32_t flags;  /* enum sassemu_machine_flags */
+    uint32_t spaces; /* SASSEMU_SPACE_BIT set of what it wants to be asked about: GLOBAL, and
+                      * TEXTURE, CONSTANT where it has caches for them */
+    uint32_t reserved;
+
+    /* A state in which nothing has happened. `places`: everybody who will perform operations, or
+     * NULL where that is not known. NULL: out of memory. */
+    void* (*start)(void* self, const sassemu_place* places, size_t count);
+    void* (*copy)(void* self, const void* state);
+    void (*drop)(void* self, void* state);
+
+    /* In how many ways the operation can be performed now; 0: a step has to come first. What a
+     * machine would do if it were free comes first: a hit in a cache before a miss. NULL: always in
+     * one. */
+    uint32_t (*ways)(void* self, const void* state, const sassemu_bytes*, const sassemu_operation*);
+    /* Performs it in one of these ways, counting from 0. LOAD fills the `bytes` at value, STORE
+     * takes them from there; others get NULL. */
+    void (*perform)(void* self, void* state, const sassemu_bytes*, const sassemu_operation*,
+                    uint32_t way, void* value);
+
+    /* How many steps it can take by itself, in the order in which what they move was issued, and
+     * whose operation (sassemu_place.thread) a step belongs to. */
+    uint32_t (*steps)(void* self, const void* state);
+    uint64_t (*stepper)(void* self, const void* state, uint32_t step);
+    void (*take)(void* self, void* state, const sassemu_bytes*, uint32_t step);
+
+    /* What is on its way. 0: a launch may end here. */
+    uint64_t (*held)(void* self, const void* state);
+    /* A launch begins: what does not outlive the one before (caches) is gone. NULL: nothing. */
+    void (*launch)(void* self, void* state);
+    /* Nobody in the launch can go on, and nothing is held: gives up what it could keep for ever
+     * (copies that differ from memory), and answers how much that is; with `count_only` it only
+     * counts. NULL: nothing. */
+    uint64_t (*settle)(void* self, void* state, const sassemu_bytes*, uint32_t count_only);
+    /* The state as bytes, equal for states that behave alike. Writes at most `room` bytes and
+     * answers how many it has. */
+    size_t (*key)(void* self, const void* state, void* to, size_t room);
+} sassemu_machine;
+
+SASSEMU_END
+
+#endif
