@@ -129,15 +129,20 @@ VISIT_PRELUDE = '''// Generated from the .isa files; edit those.
 // visit(): builds the struct of a decoded instruction and hands it to a visitor. Long to compile:
 // include it only where instructions are dispatched.
 #pragma once
-#include <utility>
 #include "sassdec/typed.hpp"
+
+#ifdef __GNUC__
+#define SASSDEC_OUT_OF_LINE __attribute__((noinline))
+#else
+#define SASSDEC_OUT_OF_LINE
+#endif
 
 namespace sassdec::typed {
 namespace detail {
 inline Guard guard(const sassdec_insn& i) { return {i.guard, i.guard_neg != 0, i.guard_uniform != 0}; }
 inline Pred pred(const sassdec_operand& o) { return {o.index, (o.flags & SASSDEC_INV) != 0, o.file == SASSDEC_UP}; }
 inline Reg reg(const sassdec_operand& o) { return {o.index, o.file == SASSDEC_UR, o.width}; }
-inline Src src(const sassdec_operand& o) {
+SASSDEC_OUT_OF_LINE inline Src src(const sassdec_operand& o) {
     Src s;
     s.index = o.index;
     s.width = o.width;
@@ -163,7 +168,7 @@ inline Src src(const sassdec_operand& o) {
     }
     return s;
 }
-inline Mem mem(const sassdec_operand& o) {
+SASSDEC_OUT_OF_LINE inline Mem mem(const sassdec_operand& o) {
     Mem m;
     m.base = o.index;
     m.ureg = o.ureg;
@@ -222,17 +227,13 @@ def emit_visit(plan, desc, forms, path):
             return f"static_cast<{e.ctype}>({maps[id(e)]}[{expr} % {max(e.values) + 1}])"
         return f"static_cast<{e.ctype}>({expr})"
 
-    out.append("""
-// Calls v(struct) for the instruction; false when the word was undecodable.
-template <class Visitor>
-bool visit(const sassdec_insn& i, Visitor&& v) {
-    if (i.status != SASSDEC_OK) return false;
-    switch (i.shape) {""")
+    # Many shapes (forms, families) fill their struct alike: one function for all of them, out of line, since one function
+    # with thousands of structs takes a compiler minutes.
+    bodies = {}
     for shape, form in enumerate(plan.shape_of):
         name = form.entry.struct
         members = plan.structs[name]
-        out.append(f"        case {shape}: {{  // {form.entry.mnemonic}")
-        out.append(f"            {name} s;\n            s.insn = &i;\n            s.guard = detail::guard(i);")
+        lines = [f"    {name} s;\n    s.insn = &i;\n    s.guard = guard(i);"]
         for k, f in enumerate(form.fields):
             t = field_type(f)
             if t is None:
@@ -244,20 +245,34 @@ bool visit(const sassdec_insn& i, Visitor&& v) {
                 rhs = f"static_cast<std::uint8_t>({expr})"
             else:
                 rhs = enum_source(f.enum, form.family, expr)
-            out.append(f"            s.{safe(f.name)} = {rhs};")
+            lines.append(f"    s.{safe(f.name)} = {rhs};")
         for k, o in enumerate(form.operands):
             t = operand_type(o)
             if t is None:
                 continue
             want = members[o.name]
             expr = f"i.operand[{k}]"
-            rhs = {"Reg": f"detail::reg({expr})", "Src": f"detail::src({expr})", "Pred": f"detail::pred({expr})",
-                   "Mem": f"detail::mem({expr})", "std::uint64_t": f"static_cast<std::uint64_t>({expr}.imm)",
+            rhs = {"Reg": f"reg({expr})", "Src": f"src({expr})", "Pred": f"pred({expr})",
+                   "Mem": f"mem({expr})", "std::uint64_t": f"static_cast<std::uint64_t>({expr}.imm)",
                    "std::uint8_t": f"static_cast<std::uint8_t>({expr}.imm)"}.get(want)
             if rhs is None:
                 rhs = enum_source(o.enum, form.family, f"{expr}.imm")
-            out.append(f"            s.{safe(o.name)} = {rhs};")
-        out.append("            std::forward<Visitor>(v)(s);\n            return true;\n        }")
+            lines.append(f"    s.{safe(o.name)} = {rhs};")
+        bodies.setdefault("\n".join(lines), []).append(shape)
+    out.append("\nnamespace detail {")
+    for body, shapes in bodies.items():
+        out.append("template <class Visitor>\nSASSDEC_OUT_OF_LINE bool shape_%d(const sassdec_insn& i, Visitor& v) {\n%s\n    v(s);\n"
+                   "    return true;\n}" % (shapes[0], body))
+    out.append("""}  // namespace detail
+#undef SASSDEC_OUT_OF_LINE
+
+// Calls v(struct) for the instruction; false when the word was undecodable.
+template <class Visitor>
+bool visit(const sassdec_insn& i, Visitor&& v) {
+    if (i.status != SASSDEC_OK) return false;
+    switch (i.shape) {""")
+    for shapes in bodies.values():
+        out.append("".join(f"        case {shape}:\n" for shape in shapes) + f"            return detail::shape_{shapes[0]}(i, v);")
     out.append("        default: return false;\n    }\n}\n\n}  // namespace sassdec::typed")
     write_changed(path, "\n".join(out) + "\n")
 

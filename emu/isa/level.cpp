@@ -25,6 +25,29 @@ concept Executes = requires(Lower& x, const T& i) {
     lower(x, i);
 };
 
+// Whether the instruction has a behaviour here; with a request it is lowered too. One function for
+// both: visit() is what this file takes long to compile for.
+bool dispatch(const sassdec_insn& in, const LowerRequest* request) {
+    bool has = false;
+    typed::visit(in, [&](const auto& i) {
+        if constexpr (Executes<std::decay_t<decltype(i)>>) {
+            has = true;
+            if (!request) return;
+            Lower x(*request);
+            lower(x, i);
+            if (x.rejection()) {
+                *request->rejection = x.rejection();
+                request->op->fn[0] = request->op->fn[1] = x.known_gap() ? unsupported : illegal;
+            }
+        } else if (request) {
+            request->op->fn[0] = request->op->fn[1] = unsupported;
+        }
+    });
+    return has;
+}
+
+bool executes(const sassdec_insn& in) { return dispatch(in, nullptr); }
+
 void lower_one(const LowerRequest& request) {
     Op& op = *request.op;
     op = Op{};
@@ -34,25 +57,7 @@ void lower_one(const LowerRequest& request) {
     const sassdec_insn& in = *request.instruction;
     op.guard = in.guard_uniform ? Lower::uniform_predicate(in.guard) : Lower::predicate(in.guard);
     op.guard_xor = in.guard_neg ? ~0u : 0u;
-    typed::visit(in, [&](const auto& i) {
-        using T = std::decay_t<decltype(i)>;
-        if constexpr (Executes<T>) {
-            Lower x(request);
-            lower(x, i);
-            if (x.rejection()) {
-                *request.rejection = x.rejection();
-                op.fn[0] = op.fn[1] = x.known_gap() ? unsupported : illegal;
-            }
-        } else {
-            op.fn[0] = op.fn[1] = unsupported;
-        }
-    });
-}
-
-bool executes(const sassdec_insn& in) {
-    bool answer = false;
-    typed::visit(in, [&](const auto& i) { answer = Executes<std::decay_t<decltype(i)>>; });
-    return answer;
+    dispatch(in, &request);
 }
 
 }  // namespace
