@@ -24,7 +24,7 @@ struct PluginsCommand {
 Json describe(const PluginFile& file) {
     const sassemu_plugin& plugin = file.table();
     Json roles = Json::array(), options = Json::array();
-    if (plugin.model != nullptr) roles.push_back("memory model");
+    if (plugin.model != nullptr || machine_role(plugin) != nullptr) roles.push_back("memory model");
     if (plugin.consistency != nullptr) roles.push_back("consistency model");
     if (plugin.observer != nullptr) roles.push_back("observer");
     if (plugin.semantics != nullptr) roles.push_back("semantics");

@@ -147,6 +147,9 @@ Result<void> write_file_atomically(const std::string& path, std::span<const std:
     if (replaces && !S_ISREG(old.st_mode))
         return make_error(ErrorCode::system, path, "is not a regular file, not replaced");
     const std::filesystem::path target = link_target(path);
+    std::error_code ignored;
+    if (std::filesystem::is_symlink(std::filesystem::symlink_status(target, ignored)))
+        return system_error(path, "open", ELOOP);
     TemporaryFile file(target.parent_path());
     if (file.error() != 0) return system_error(path, "create", file.error());
     if (replaces)

@@ -236,7 +236,7 @@ Machine::Sector& Machine::fill(Memory& memory, Cache& cache, const Place& place,
 
 bool Machine::hits_stale(Memory& memory, const Place& place, uint64_t address, unsigned bytes,
                          Path path) const {
-    if (path == Path::bypass || place.client != Client::sm) return false;
+    if (path == Path::bypass || path == Path::around || place.client != Client::sm) return false;
     const Cache& cache = this->cache(path);
     for (uint64_t at = sector_of(address); at < address + bytes; at += sector_bytes)
         if (const auto it = cache.find({place.sm, at}); it != cache.end())
@@ -253,7 +253,7 @@ void Machine::load(Memory& memory, const Place& place, uint64_t address, unsigne
                    uint8_t* value) {
     for (unsigned i = 0; i < bytes; ++i) {
         const uint64_t a = address + i;
-        if (path == Path::bypass || place.client != Client::sm)
+        if (path == Path::bypass || path == Path::around || place.client != Client::sm)
             read_below(memory, place, a, &value[i], 1);
         else
             value[i] = fill(memory, cache(path), place, a).bytes[a % sector_bytes];

@@ -51,7 +51,8 @@ class Memory {
 
 enum class Path : uint8_t {
     cached,    // through L1
-    bypass,    // LD.CV, STRONG.GPU and .SYS: past L1, which loses its copy
+    bypass,    // STRONG.GPU and .SYS: past L1, which loses its copy
+    around,    // LD.CV of SPA 5.0, weak: past L1, for this load only
     texture,   // through the texture cache; does not see what the SM has not sent to L2
     constant,  // through the constant cache; the same
 };

@@ -40,9 +40,8 @@ Path path_of(const sassemu_operation& o) {
     if (o.proxy == SASSEMU_VIA_TEXTURE) return Path::texture;
     if (o.proxy == SASSEMU_VIA_CONSTANT) return Path::constant;
     const bool wide = o.scope >= SASSEMU_LEVEL_CLUSTER;
-    return (o.flags & SASSEMU_ACCESS_CACHE_CV) || (o.ordering != SASSEMU_WEAK && wide)
-               ? Path::bypass
-               : Path::cached;
+    if (o.ordering != SASSEMU_WEAK && wide) return Path::bypass;
+    return o.flags & SASSEMU_ACCESS_CACHE_CV ? Path::around : Path::cached;
 }
 
 Station station_of(const sassemu_operation& fence) {

@@ -285,7 +285,7 @@ class Forms(Case):
         # Read once, run on each of its architectures.
         everywhere = self.check(0, "run", "-", "--json", input=text, cwd=os.path.dirname(plan_path("vecadd"))).stdout
         self.assertEqual([json.loads(line)["arch"] for line in everywhere.splitlines()], json.loads(text)["arch"])
-        self.assertIn("standard input:1:2:", self.check_one_line(2, "run", "-", input="{nonsense"))
+        self.assertRegex(self.check_one_line(2, "run", "-", input="{nonsense"), "standard input:1:[23]:")
 
     def test_run_json(self):
         report = json.loads(self.check(0, "run", plan_path("vecadd"), *ARCH, "--json", "--stats").stdout)

@@ -135,7 +135,7 @@ const BadCase bad_cases[] = {
      "p.json:1:17: the field 'module' stands twice in one object"},
     {"array", "[1]", "p.json:1:1: expected an object, found an array"},
     {"unknown", "{\"module\": \"m\",\n " LAUNCH ",\n \"lunches\": 1}",
-     "p.json:3:2: lunches: unknown field 'lunches'; fields here: arch"},
+     "p.json:3:2: lunches: unknown field 'lunches'; fields here: $schema, arch"},
     {"unknown_deep", R"({"module": "m", "buffers": {"a": {"bytes": 4, "fil": 0}}, )" LAUNCH "}",
      "p.json:1:47: buffers.a.fil: unknown field 'fil'"},
     {"no_module", "{" LAUNCH "}", "p.json:1:1: a plan has either a module or a list of modules"},

@@ -204,7 +204,7 @@ TEST(Sass, MistakesNameTheirPlace) {
     EXPECT_EQ(first(".target sm_90\n.kernel k\n.word 12\nEXIT"), "3:1: .word needs 32 hex digits");
     EXPECT_EQ(first(".target sm_90\n.kernel k\n\x01\x02 EXIT").substr(0, 4), "3:1:")
         << "no byte stands for anything";
-    EXPECT_EQ(first(".target sm_90\n.kernel k\nEXIT /* open\n"), "3:1: this comment does not end");
+    EXPECT_EQ(first(".target sm_90\n.kernel k\nEXIT /* open\n"), "3:6: this comment does not end");
     EXPECT_EQ(first(std::string(".target sm_90\n.kernel k\nEX\0IT\n", 30)).substr(0, 2), "3:");
 }
 
