@@ -122,7 +122,7 @@ Result<int> litmus(const LitmusCommand& command) {
         else
             print_text(c);
         if (command.witness && c.test && c.report.witness) {
-            // Beside JSON lines a picture would be in the way of who reads them.
+            // Among JSON lines a picture would confuse the program that reads them.
             const std::string text = explore::witness_text(*c.test, c.report) +
                                      explore::witness_graphviz(*c.test, c.report);
             if (command.json)

@@ -13,9 +13,8 @@ struct RunCommand {
     std::string file;
     CommonOptions common;
     QuickForm quick;
-    bool json = false;  // one JSON object on standard output, and nothing else
-    uint64_t seeds =
-        1;  // run it so often, with --seed and those after it; plugins see all runs as one
+    bool json = false;          // one JSON object on standard output, and nothing else
+    uint64_t seeds = 1;         // how many: --seed and those after it; plugins see all runs as one
     std::string report_option;  // the option that names a plugin's report file; empty: none does
 };
 

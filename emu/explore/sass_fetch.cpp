@@ -357,7 +357,7 @@ bool SassFetch::cluster_passed(const SassState& s, uint32_t thread) const {
     return true;
 }
 
-// Lets go whom barriers kept that are complete now.
+// Releases the threads at barriers that are complete now.
 void SassFetch::release(SassState& s) const {
     for (auto it = s.barriers.begin(); it != s.barriers.end();) {
         const int32_t cta = it->first.first;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks of the device heap. A table has a byte for each granule of 16: how many of its bytes
-// belong to a block, whether the block begins there, whether it was freed. Behind every block lies
-// a granule of nobody, so that running off its end is seen.
+// belong to a block, whether the block begins there, whether it was freed. After every block
+// comes a granule that belongs to none, so that an access past its end is seen.
 #include "emu/memory/device_heap.hpp"
 
 #include <sys/mman.h>

@@ -17,8 +17,8 @@ inline sassemu_location global_location(uint64_t address) { return {address, SAS
 class AsyncIssue {
   public:
     static constexpr uint32_t nobody = ~0u;
-    // `group`: enum sassemu_group_kind, or -1: its completion is reported to the object at
-    // `mbarrier`, or to nobody.
+    // `group`: enum sassemu_group_kind, or -1: the mbarrier object at `mbarrier` hears of its
+    // completion, or none does.
     AsyncIssue(Warp&, const Op*, uint32_t lanes, sassemu_agent_kind, int32_t group,
                uint32_t mbarrier = nobody);
     uint64_t id() const { return event_.id; }

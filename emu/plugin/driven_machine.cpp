@@ -101,7 +101,7 @@ void DrivenMachine::launch_end(sassemu_launch) {
 
 uint64_t DrivenMachine::step(sassemu_cta, uint32_t idle) {
     idle_ = idle ? idle_ + 1 : 0;
-    // Nothing is held back for ever: somebody may spin on it and never be idle.
+    // Nothing is held back forever: a path that spins on it keeps the launch from being idle.
     if (++slices_ % 64 == 0) force_oldest();
     const size_t before = held();
     uint64_t patience = 1;
@@ -118,7 +118,7 @@ uint64_t DrivenMachine::step(sassemu_cta, uint32_t idle) {
             break;
         case Policy::adversarial:
             tick();
-            // It gives in late: others may still come and be deceived.
+            // It releases late: another thread may still come and read something stale.
             patience = held_.empty() ? 24 : 2;
             break;
     }

@@ -4,8 +4,8 @@
 // executed it or has ended; wait holds until the launch before has ended and its writes are seen.
 //
 // One launch of the chain runs at a time, on a thread of its own. It gives way when its paths have
-// come to one of the two and nothing else of it can run. Who goes on then is the youngest that can
-// under the lazy order, so that a launch which does not wait reads what the one before has not
+// come to one of the two and nothing else of it can run. Under the lazy order the youngest launch
+// that can run is next, so that one which does not wait reads what the launch before has not
 // written yet; under the random order the Chooser picks.
 #pragma once
 

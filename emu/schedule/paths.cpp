@@ -163,7 +163,7 @@ uint32_t ready(Warp& w, bool bsync) {
         const uint32_t need = bsync ? members(w, p) : p.want & w.live;
         if (need & busy) continue;
         uint32_t arrived = 0, which = 0, excused = 0;
-        bool inner = false;  // somebody is at the end of a region of its own, and will come; or at
+        bool inner = false;  // a path is at the end of an inner region, and will come; or at
                              // another WARPSYNC
         for (uint32_t k = 0; k < w.paths_used; ++k) {
             const Path& q = w.paths[k];
@@ -352,9 +352,9 @@ void recheck(Warp& w) {
             release(w, which);
 }
 
-// Whoever waits for nobody outside of its group goes on, and lanes that do are not divided: neither
-// from each other, whatever masks they name, nor from those whose guard was false. .EXCLUSIVE
-// divides them. (Both measured on an H200.)
+// Lanes that wait for no lane outside their group run on, and stay together: with each other,
+// whatever masks they name, and with those whose guard was false. .EXCLUSIVE divides them. (Both
+// measured on an H200.)
 const Op* warpsync(Warp& w, const Op* op, uint32_t lanes, const uint32_t want[32],
                    Meeting meeting) {
     if (in_collective(w)) return leaves_collective(w, op, lanes);

@@ -181,7 +181,7 @@ Cost Machine::membar(Memory& memory, const Place& place, Station level, bool dat
     return cost;
 }
 
-// A byte as somebody sees it in L2 and behind it to whom some stores are `hidden` yet.
+// A byte in L2 and beyond, as a client sees it from which the stores of `hidden` are still hidden.
 template <class Hidden>
 bool Machine::read_but(Memory& memory, uint64_t address, uint8_t* to, unsigned bytes,
                        Hidden&& hidden) const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `caches` memory model as a machine of the SDK (machine.h): what an operation of a thread does
 // to the machine of machine.hpp. What belongs here: reading operations. What does not: what the
-// steps do (machine.cpp), and which is taken next, which is for whoever drives it.
+// steps do (machine.cpp), and which is taken next, which its driver decides.
 #include <sassemu/plugin.hpp>
 
 #include <array>

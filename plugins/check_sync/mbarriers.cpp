@@ -119,7 +119,8 @@ void Checker::mbarrier(const sassemu_sync& s) {
 // Bytes that were expected and never came, or came and were never expected.
 void Checker::report_transactions(bool waited_for) {
     for (auto& [key, b] : mbarriers_) {
-        // At the end nobody waits: a phase of which nothing has come may be one that nobody wanted.
+        // No thread waits at the end: a phase without any arrival may never have been meant to
+        // complete.
         if (!b.transactions || !b.expect_insn || !(waited_for || b.brought)) continue;
         Finding& f = findings_[{Kind::mbarrier_protocol, true, b.expect_insn, 0}];
         if (f.count++) continue;
