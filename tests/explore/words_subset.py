@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 PLACES = {"x": 0x0, "y": 0x20}  # in sectors of their own
 SIZE = 0x24
+THREADS = [2, 2, 3]
 STRONG = ["", "", ".STRONG.SM", ".STRONG.GPU", ".STRONG.GPU", ".STRONG.SYS"]
 FENCES = [["MEMBAR.SC.GPU", "CCTL.IVALL"], ["MEMBAR.ALL.GPU"], ["MEMBAR.ALL.GPU", "CCTL.IVALL"], ["MEMBAR.ALL.CTA"], ["MEMBAR.SC.SYS", "CCTL.IVALL"], ["CCTL.IVALL"]]
 
@@ -64,7 +65,7 @@ def body(choose, number, slots):
 def kernel(seed):
     """As one kernel that shows its registers in memory; its grid and block; as a .sass test with a kernel for each thread; the registers."""
     choose = random.Random(seed)
-    threads, slots = choose.choice([2, 2, 3]), []
+    threads, slots = choose.choice(THREADS), []
     together = threads > 2 and choose.random() < 0.3  # two of them in one CTA, in warps of their own
     places = [(0, 0), (0, 32), (1, 0)] if together else [(t, 0) for t in range(threads)]
     text = [".target sm_90", ".kernel k", "    .param mem 8", "    .param out 8", "        S2R R0, SR_CTAID.X", "        S2R R1, SR_TID.X",
