@@ -225,7 +225,7 @@ TEST_P(Memory, LoadsUnderAFalsePredicateOperandGiveZeros) {
 
 TEST_P(Memory, ConstantsOutsideTheBankAreZero) {
     const Form& ldc = forms[std::size(forms) - 1];
-    for (unsigned size : {0u, 2u, 4u, 5u, 6u}) {
+    for (unsigned size : {0u, 2u, 4u, 5u}) {  // LDC has no 128 bits: nvdisasm prints .INVALID6
         const uint32_t bytes = sizes[size];
         Machine m(GetParam());
         std::byte* bank = m.bank(0);
