@@ -11,8 +11,12 @@ import json
 import os
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "decoder", "gen"))
+import architectures
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-ARCHS = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_120"]
+ARCHS = architectures.names()
+USUAL = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]  # what a source is built for that says nothing
 SIZE = {"u8": 1, "i8": 1, "u16": 2, "i16": 2, "f16": 2, "bf16": 2, "u32": 4, "i32": 4, "f32": 4, "u64": 8, "i64": 8, "f64": 8}
 PLANS = {}
 
@@ -88,13 +92,16 @@ def bench(name, buffers, *launches, **more):
 
 
 def archs_of(name):
-    """The architectures that a kernel is built for: all, or what its source limits them to (see rebuild)."""
+    """The architectures that a kernel is built for: the usual, or what its source says (see rebuild)."""
+    archs = list(USUAL)
     for source in glob.glob(os.path.join(HERE, name, "*.cu")):
         with open(source) as f:
             for line in f:
                 if line.startswith("// archs: "):
-                    return line.split()[2:]
-    return [arch for arch in ARCHS if not arch.endswith("a")]
+                    archs = line.split()[2:]
+                if line.startswith("// also: "):
+                    archs += line.split()[2:]
+    return archs
 
 
 def text_bytes(path):
@@ -181,6 +188,9 @@ def main():
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["usual"]:
+        print(" ".join(USUAL))
+        sys.exit(0)
     sys.modules["plans"] = sys.modules["__main__"]
     sys.path.insert(0, HERE)
     main()

@@ -34,7 +34,7 @@ struct DeviceProfile {
     uint32_t resident_ctas_per_sm = 32;
     uint32_t resident_threads_per_sm = 2048;
 };
-// A named profile ("h200", "a100", "t4", ...); an error lists the names.
+// A named profile ("h200", "a100", "t4", ...; decoder/isa/architectures.isa); an error lists them.
 Result<DeviceProfile> device_profile(std::string_view name);
 
 // When asynchronous copies take place, see emu/async/agents.hpp.

@@ -1,4 +1,4 @@
-// archs: sm_90 sm_100 sm_120
+// archs: sm_90 sm_100 sm_107a sm_120
 // C = A * B on tensor cores: 64x64 tiles, four warps of 32x32 each, operands through shared memory and ldmatrix. Results are
 // rounded as the unit rounds, so only architectures whose unit has sm_90's parameters run it.
 #include <cstdint>

@@ -1,5 +1,6 @@
 // 64-bit integer arithmetic: products and their high halves, division and remainder, shifts, counts, bit fields, comparisons,
 // and conversions from and to float and double.
+// also: sm_107a
 extern "C" __global__ void int64(const long long* a, const long long* b, unsigned long long* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;

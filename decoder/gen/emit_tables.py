@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes tables.cpp: the rows that ../src/tables.hpp describes. Equal rows are shared between forms."""
 from isa_model import KINDS, IMM_TYPES, NONE
-from isa_parse import FAMILIES, SCOREBOARDS, fail, write_changed
+from architectures import FAMILIES, TABLE, uniform_bits
 from emit_effects import Effects
+from isa_parse import SCOREBOARDS, fail, write_changed
 from emit_typed import typed_plan
 
 FILES = {"R": 0, "UR": 1, "P": 2, "UP": 3}
@@ -124,7 +125,7 @@ class Tables:
         text = o.prefix or o.text
         sep = ", " if o.separator is None else o.separator
         bits = self.piece_text(o.enum_bits, o.where) if o.enum_bits else "{}"
-        ur_len = o.ureg_len or (8 if form.family in ("sm_100", "sm_103", "sm_110", "sm_120") else 6)
+        ur_len = o.ureg_len or uniform_bits(form.family)
         width = 0 if o.kind in ("pred", "label", "enum", "text", "bar", "sb", "list", "imm") else o.width
         return ("{" + f"0x{mask:x}u,{flags},{enumeration},{self.text(text)},{self.text(sep)},{self.text(o.name)},"
                 f"{default},{bits},{KINDS.index(o.kind)},{FILES[o.file]},{o.pos},{o.length},{o.neg},{o.abs},"
@@ -220,7 +221,8 @@ def emit(forms, plan, desc, vocabulary, path):
         out.append(f"static const RootRow {fam}_roots[] = {{{','.join(names or ['{}'])}}};")
         out.append(f"static const std::uint16_t {fam}_named[] = {{{','.join(map(str, named or [0]))}}};")
     out.append("const FamilyRow families[] = {" +
-               ",".join(f"{{{f}_start,{f}_candidates,{f}_roots,{f}_named,{len(roots[f])}}}" for f in FAMILIES) + "};")
+               ",".join(f"{{{f}_start,{f}_candidates,{f}_roots,{f}_named,{len(roots[f])}}}" for f in
+                        sorted(FAMILIES, key=lambda f: TABLE["family"][f]["value"])) + "};")
     out.append("const char strings[] =\n" + "\n".join(c_string(s) for s in t.pool) + ";")
     arrays = ["enum_values", "enums", "fields", "operands", "denies", "fills", "forms", "shapes", "effects", "effect_columns", "effect_values", "families", "strings"]
     arrays += [f"{fam}_{part}" for fam in FAMILIES for part in ("start", "candidates", "roots", "named")]

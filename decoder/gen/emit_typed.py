@@ -2,7 +2,8 @@
 """Writes sassdec/typed.hpp (one struct per instruction), sassdec/visit.hpp (visit()) and sassdec/ids.h.
 The mapping rules are stated in ../isa/README.md, section "Typed structs"."""
 import re
-from isa_parse import FAMILIES, camel, fail, write_changed
+from architectures import FAMILIES
+from isa_parse import camel, fail, write_changed
 
 KEYWORDS = set("and or xor not new delete class struct union enum int float double char short long signed unsigned "
                "auto register static const volatile if else for while do switch case default break continue return "

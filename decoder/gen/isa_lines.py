@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns the lines of an entry into fields and operands. Knows the operand kinds and attributes of the language."""
 import re
-from isa_parse import FAMILIES, Enum, EnumValue, fail, parse_enum_values, tokens
-from isa_types import ALU, IMM_TYPES, NONE, PLAIN_ZERO, WIDE_UREG, Field, Operand, bit_list, number
+from architectures import FAMILIES, families_with, uniform_bits
+from isa_parse import Enum, EnumValue, fail, parse_enum_values, tokens
+from isa_types import ALU, IMM_TYPES, NONE, Field, Operand, bit_list, number
 
 
 class Lines:
@@ -111,7 +112,7 @@ class Lines:
         m = re.match(r"(\w+)(?:@([\d:,]+))?(?:!(\d+))?$", kindtext)
         if not m and not kindtext.startswith('"'):
             fail(where, f"bad operand kind '{kindtext}'")
-        wide_u = family in WIDE_UREG
+        uniform = uniform_bits(family)
         o = Operand(name, "reg", where)
         o.write = bool(re.match(r"(d|pd)\d*$", name))
         if kindtext.startswith('"'):
@@ -129,7 +130,7 @@ class Lines:
                     inv = inv or "80"
                 kind, at = short[kind]
             if kind in ("B", "C", "S1"):
-                self.slot(o, kind, alu, wide_u, where)
+                self.slot(o, kind, alu, uniform, where)
             elif kind == "R":
                 self.reg_at(o, at, where, 8)
                 o.reuse = {24: 122, 32: 123, 64: 124}.get(o.pos, NONE) if not o.write else NONE
@@ -139,7 +140,7 @@ class Lines:
                     o.enum_bits = bit_list(at, where)
                     o.length = len(o.enum_bits)
                 else:
-                    self.reg_at(o, at, where, 8 if wide_u else 6)
+                    self.reg_at(o, at, where, uniform)
             elif kind in ("P", "UP"):
                 o.kind, o.file = "pred", kind
                 self.reg_at(o, at, where, 3)
@@ -183,7 +184,7 @@ class Lines:
         self.attributes(o, attrs, family, fields, where)
         return o
 
-    def slot(self, o, kind, alu, wide_u, where):
+    def slot(self, o, kind, alu, uniform, where):
         if alu is None:
             fail(where, f"operand kind {kind} needs an 'op alu' line before it")
         code, what, letter = ALU[alu]
@@ -198,7 +199,7 @@ class Lines:
         elif what == "I":
             o.kind, o.pos, o.length = "imm", 32, 32
         elif what == "U":
-            o.file, o.pos, o.length = "UR", 32, 8 if wide_u else 6
+            o.file, o.pos, o.length = "UR", 32, uniform
         elif what in "CX":
             o.kind, o.file = "const", "UR"
             o.off, o.off_len, o.off_signed, o.scale, o.bank, o.bank_len = 40, 14, True, 2, 54, 5
@@ -266,15 +267,15 @@ class Lines:
             elif key == "sep":
                 o.separator = val.strip('"').replace("_", " ")
             elif key in ("base", "ubase"):
-                self.reg_at(o, val, where, 8 if key == "base" or family in WIDE_UREG else 6)
+                self.reg_at(o, val, where, 8 if key == "base" else uniform_bits(family))
                 o.file = "R" if key == "base" else "UR"
             elif key == "ur":
                 m = re.match(r"(\d+)(?::(\d+))?$", val)
                 o.ureg = int(m[2] or m[1])
-                o.ureg_len = int(m[1]) - o.ureg + 1 if m[2] else (8 if family in WIDE_UREG else 6)
+                o.ureg_len = int(m[1]) - o.ureg + 1 if m[2] else uniform_bits(family)
             elif key == "desc":
                 o.desc = number(val, where)
-                o.ureg_len = o.ureg_len or (8 if family in WIDE_UREG else 6)
+                o.ureg_len = o.ureg_len or uniform_bits(family)
             elif key == "desc_if":
                 if not any(f.name == val for f in fields):
                     fail(where, f"desc_if names unknown field '{val}'")
@@ -283,7 +284,7 @@ class Lines:
                 if not any(f.name == val for f in fields):
                     fail(where, f"ext names unknown field '{val}'")
                 o.ext = val
-                if family in PLAIN_ZERO:
+                if family in families_with("plain_zero"):
                     o.flags.add("plainzero")
             elif key in ("off", "uoff"):
                 if o.kind == "const":

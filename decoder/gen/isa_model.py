@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Turns parsed entries into forms: one form per (family, opcode). Knows nothing of C++."""
 import re
+from architectures import FAMILIES, uniform_bits
 from isa_lines import Lines
-from isa_parse import FAMILIES, IsaError, fail, identifier, tokens
-from isa_types import (ALU, IMM_TYPES, KINDS, NONE, PSEUDO, VARIABLE_GROUPS, WIDE_UREG, Field, Form, Operand, bit_list,
+from isa_parse import IsaError, fail, identifier, tokens
+from isa_types import (ALU, IMM_TYPES, KINDS, NONE, PSEUDO, VARIABLE_GROUPS, Field, Form, Operand, bit_list,
                        number)
 
 
@@ -13,7 +14,8 @@ class Expander(Lines):
         for family in FAMILIES:
             lines = [l for l in entry.lines if family in l.families]
             ops = [l for l in lines if l.text.startswith("op ")]
-            if not lines:
+            if not lines or any(family in f and {entry.mnemonic, entry.mnemonic.split(".")[0]} & names
+                                for f, names in self.desc.absent):
                 continue
             if not ops:
                 continue
@@ -28,7 +30,7 @@ class Expander(Lines):
                             fail(l.where, f"unknown ALU form '{name}' ({' '.join(ALU)})")
                         letters = [name]
                         if "C" in name:
-                            if family in WIDE_UREG:
+                            if uniform_bits(family) > 6:  # constants went with them
                                 continue
                             letters.append(name.replace("C", "X"))
                         for n in letters:

@@ -4,7 +4,8 @@ or how a table looks. The language is described in ../isa/README.md; errors carr
 import re
 from dataclasses import dataclass, field
 
-FAMILIES = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120"]
+import architectures
+from architectures import FAMILIES
 
 SCOREBOARDS = ["", "none", "wr", "rd"]  # what the assembler sets by default; "": by the operands
 
@@ -55,6 +56,7 @@ class Description:
     scheduling: list  # (families, set of mnemonics, variable latency?) of the `variable` and `fixed` statements
     control: list     # (families, set of mnemonics, "scoreboard", "stall" or "fill", value) of the statements of those names
     ignore91: list    # (families, set of opcodes) whose bit 91 carries nothing
+    absent: list      # (families, set of names): what does not exist there although its entry says so
     scoreboards: list  # (families, set of names, bits: 1 no write, 2 no read) of the `no_write` and `no_read` statements
     means: list        # (where, enum, column, [(pattern of value names, word)]) of the `means` statements
 
@@ -163,7 +165,7 @@ class Parser:
             self.sets[f + "+"] = frozenset(FAMILIES[i:])
             self.sets[f + "-"] = frozenset(FAMILIES[:i + 1])
         self.macros, self.enums, self.entries, self.scheduling, self.control = {}, {}, [], [], []
-        self.ignore91, self.scoreboards, self.means = [], [], []
+        self.ignore91, self.scoreboards, self.absent, self.means = [], [], [], []
 
     def families(self, text, where):
         """'sm_90+ !sm_120' -> set of families; names are unioned, then !names are removed."""
@@ -202,7 +204,9 @@ class Parser:
             fams, rest = self.split_filter(text, where)
             word, _, tail = rest.partition(" ")
             tail = tail.strip()
-            if word == "set":
+            if word in architectures.KEYS:  # read there
+                block = None
+            elif word == "set":
                 name, eq, names = tail.partition("=")
                 if not eq:
                     fail(where, "expected: set NAME = ARCH...")
@@ -236,6 +240,9 @@ class Parser:
                 pairs = [(p, w) for x, _, w in (y.partition("=") for y in m[3].split()) for p in x.split("|")]
                 self.means.append((where, m[1], m[2], pairs))
                 block = None
+            elif word == "absent":
+                self.absent.append((fams, frozenset(tail.split())))
+                block = None
             elif word == "ignore91":
                 self.ignore91.append((fams, frozenset(int(x, 0) for x in tail.split())))
                 block = None
@@ -261,7 +268,7 @@ class Parser:
                 entry.families = fams
                 self.entries.append(entry)
             else:
-                fail(where, f"unknown keyword '{word}' (set, enum, macro, insn, variable, fixed, no_write, no_read, scoreboard, stall, fill, ignore91, means)")
+                fail(where, f"unknown keyword '{word}' (set, enum, macro, insn, variable, fixed, no_write, no_read, scoreboard, stall, fill, absent, ignore91, means)")
 
     def expand(self, lines, depth=0):
         out = []
@@ -283,4 +290,4 @@ class Parser:
         for e in self.entries:
             e.lines = [Line(l.where, l.text, l.families & e.families) for l in self.expand(e.lines)]
         return Description(self.sets, self.enums, self.entries, self.scheduling, self.control, self.ignore91,
-                           self.scoreboards, self.means)
+                           self.absent, self.scoreboards, self.means)

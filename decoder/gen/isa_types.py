@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from isa_parse import fail
 
 NONE = 0xff
-PLAIN_ZERO = frozenset(["sm_75", "sm_80", "sm_86", "sm_89"])  # a zero base shows neither .U32 nor a scale
-WIDE_UREG = frozenset(["sm_100", "sm_103", "sm_110", "sm_120"])
 
 # Operand kinds of the tables (the order is the C enum's, see emit_tables.py).
 KINDS = ["reg", "pred", "imm", "fimm", "const", "mem", "label", "enum", "text", "bar", "sb", "list"]

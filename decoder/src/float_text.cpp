@@ -29,11 +29,12 @@ void put_value(Text& t, double v, bool negative, int special) {
 
 }  // namespace
 
-void Text::float32(std::uint32_t bits) {
+void Text::float32(std::uint32_t bits, bool snan) {
     const std::uint32_t exp = bits >> 23 & 0xff, man = bits & 0x7fffff;
-    const int special = exp != 0xff ? 0
-                        : man == 0  ? 1
-                                    : 3;  // printed through a double, which quiets a NaN
+    const int special = exp != 0xff          ? 0
+                        : man == 0           ? 1
+                        : !snan || man >> 22 ? 3  // printed through a double, which quiets a NaN
+                                             : 2;
     put_value(*this, special ? 0 : static_cast<double>(std::bit_cast<float>(bits)), bits >> 31,
               special);
 }

@@ -2,6 +2,7 @@
 // sassdec_insn -> text, byte for byte as nvdisasm 13.0 prints it. Follows the rows of the form; no
 // instruction is named here, and nothing is printed that an assembler could not read back.
 #include "decode.hpp"
+#include "sassdec/architectures.hpp"
 #include "sassdec/sassdec.h"
 #include "tables.hpp"
 #include "text.hpp"
@@ -118,7 +119,7 @@ void put_address(Text& t, const OperandRow& o, const FormRow& form, const sassde
     t.put(']');
 }
 
-void put_float(Text& t, const sassdec_operand& op) {
+void put_float(Text& t, const sassdec_insn& insn, const sassdec_operand& op) {
     const std::uint64_t v = static_cast<std::uint64_t>(op.imm);
     switch (op.imm_type) {
         case SASSDEC_IMM_F64:
@@ -141,7 +142,7 @@ void put_float(Text& t, const sassdec_operand& op) {
             t.bfloat16(static_cast<std::uint16_t>(v));
             break;
         default:
-            t.float32(static_cast<std::uint32_t>(v));
+            t.float32(static_cast<std::uint32_t>(v), sassdec::families[insn.arch].snan);
             break;
     }
 }
@@ -215,7 +216,7 @@ void put_operand(Text& t, const OperandRow& o, const FormRow& form, const sassde
             put_integer(t, op);
             break;
         case SASSDEC_OP_FIMM:
-            put_float(t, op);
+            put_float(t, insn, op);
             put_suffix(t, o, form, insn);
             break;
         case SASSDEC_OP_CONST:

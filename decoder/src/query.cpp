@@ -3,15 +3,13 @@
 // printing.
 #include <cstring>
 
+#include "sassdec/architectures.hpp"
 #include "sassdec/sassdec.h"
 #include "tables.hpp"
 #include "text.hpp"
 
 namespace {
 using namespace sassdec::tables;
-
-const char* const arch_names[] = {"sm_75",  "sm_80",  "sm_86",  "sm_89", "sm_90",
-                                  "sm_100", "sm_103", "sm_110", "sm_120"};
 
 void add(std::uint64_t (&set)[4], unsigned first, unsigned count) {
     if (first == SASSDEC_RZ) return;
@@ -47,44 +45,13 @@ void add_address(const sassdec_operand& op, sassdec_regset& read) {
 extern "C" {
 
 sassdec_arch sassdec_arch_from_name(const char* name) {
-    if (!name) return SASSDEC_ARCH_UNKNOWN;
-    const char* p = name;
-    if ((p[0] == 's' || p[0] == 'S') && (p[1] == 'm' || p[1] == 'M')) p += p[2] == '_' ? 3 : 2;
-    unsigned n = 0, digits = 0;
-    for (; *p >= '0' && *p <= '9' && digits < 4; ++p, ++digits)
-        n = n * 10 + static_cast<unsigned>(*p - '0');
-    const bool suffix = (*p == 'a' || *p == 'f') && p[1] == 0;
-    if (digits == 0 || (*p && !suffix) || (suffix && n < 90)) return SASSDEC_ARCH_UNKNOWN;
-    switch (n) {
-        case 75:
-            return SASSDEC_SM_75;
-        case 80:
-            return SASSDEC_SM_80;
-        case 86:
-        case 87:
-        case 88:
-            return SASSDEC_SM_86;
-        case 89:
-            return SASSDEC_SM_89;
-        case 90:
-            return SASSDEC_SM_90;
-        case 100:
-            return SASSDEC_SM_100;
-        case 103:
-            return SASSDEC_SM_103;
-        case 101:
-        case 110:
-            return SASSDEC_SM_110;
-        case 120:
-        case 121:
-            return SASSDEC_SM_120;
-        default:
-            return SASSDEC_ARCH_UNKNOWN;
-    }
+    const sassdec::Architecture* found = name ? sassdec::find_architecture(name) : nullptr;
+    return found ? found->family->id : SASSDEC_ARCH_UNKNOWN;
 }
 
 const char* sassdec_arch_name(sassdec_arch arch) {
-    return static_cast<unsigned>(arch) < SASSDEC_ARCH_COUNT ? arch_names[arch] : "unknown";
+    return static_cast<unsigned>(arch) < SASSDEC_ARCH_COUNT ? sassdec::families[arch].name
+                                                            : "unknown";
 }
 
 int sassdec_next(sassdec_cursor* cursor, sassdec_insn* insn) {

@@ -38,7 +38,7 @@ class Text {
         if (v < 0) put('-');
         hex(v < 0 ? 0 - static_cast<std::uint64_t>(v) : static_cast<std::uint64_t>(v));
     }
-    void float32(std::uint32_t bits);
+    void float32(std::uint32_t bits, bool snan = false);  // snan: says SNAN of a signalling NaN
     void float64(std::uint64_t bits);
     void float16(std::uint16_t bits);
     void bfloat16(std::uint16_t bits);

@@ -11,6 +11,7 @@
 #include "emu/cli/options.hpp"
 #include "emu/plan/atomic_file.hpp"
 #include "emu/sass/assembled.hpp"
+#include "sassdec/architectures.hpp"
 #include "sassdec/sassdec.h"
 #include "words.hpp"
 
@@ -26,7 +27,7 @@ Result<void> asm_words(const AsmCommand& command) {
     const sassdec_arch arch = sassdec_arch_from_name(command.arch.c_str());
     if (arch == SASSDEC_ARCH_UNKNOWN) {
         return make_error(ErrorCode::usage, "--arch " + command.arch, "unknown architecture",
-                          "--words needs --arch, sm_75 to sm_121, e.g. sm_90a");
+                          sassdec::known_architectures);
     }
     std::FILE* in = command.words == "-" ? stdin : std::fopen(command.words.c_str(), "r");
     if (in == nullptr) {

@@ -15,6 +15,7 @@
 #include "emu/cli/usage.hpp"
 #include "emu/module/line_table.hpp"
 #include "emu/module/module.hpp"
+#include "sassdec/architectures.hpp"
 #include "sassdec/sassdec.h"
 #include "words.hpp"
 
@@ -60,7 +61,7 @@ Result<sassdec_arch> decoder_arch(const std::string& name) {
     const sassdec_arch arch = sassdec_arch_from_name(name.c_str());
     if (arch == SASSDEC_ARCH_UNKNOWN) {
         return make_error(ErrorCode::usage, "--arch " + name, "unknown architecture",
-                          "sm_75 to sm_121, e.g. sm_90a");
+                          sassdec::known_architectures);
     }
     return arch;
 }

@@ -10,6 +10,7 @@
 #include "emu/cli/isa_description.hpp"
 #include "emu/cli/options.hpp"
 #include "emu/cli/output.hpp"
+#include "sassdec/architectures.hpp"
 
 namespace sassemu::cli {
 namespace {
@@ -54,7 +55,7 @@ Result<void> print_isa(const IsaCommand& command) {
     const sassdec_arch arch = sassdec_arch_from_name(command.arch.c_str());
     if (arch == SASSDEC_ARCH_UNKNOWN) {
         return make_error(ErrorCode::usage, "--arch " + command.arch, "unknown architecture",
-                          "sm_75 to sm_121, e.g. sm_90a");
+                          sassdec::known_architectures);
     }
     SASSEMU_ASSIGN(const IsaDescription isa, IsaDescription::read(arch));
     const std::vector<const IsaEntry*> entries = find_entries(isa, upper(command.mnemonic));

@@ -3,6 +3,8 @@
 // that the format has grown and this reader has not.
 #include "emu/cli/isa_description.hpp"
 
+#include "sassdec/architectures.hpp"
+
 namespace sassemu::cli {
 namespace {
 
@@ -41,11 +43,12 @@ Error bad(std::string_view what) {
 Result<IsaDescription> IsaDescription::read(sassdec_arch family) {
     IsaDescription description(family);
     const Families all = (1u << SASSDEC_ARCH_COUNT) - 1;
-    for (unsigned i = 0; i < SASSDEC_ARCH_COUNT; ++i) {
-        const std::string name = sassdec_arch_name(static_cast<sassdec_arch>(i));
-        description.sets_[name] = 1u << i;
-        description.sets_[name + "+"] = all & ~((1u << i) - 1);
-        description.sets_[name + "-"] = (2u << i) - 1;
+    Families before = 0;
+    for (const sassdec_arch family : sassdec::family_order) {
+        const std::string name = sassdec_arch_name(family);
+        description.sets_[name] = 1u << family;
+        description.sets_[name + "+"] = all & ~before;
+        description.sets_[name + "-"] = before |= 1u << family;
     }
     // Sets and macros that all files share stand in common.isa, so it comes first.
     for (const bool common : {true, false}) {
@@ -54,6 +57,10 @@ Result<IsaDescription> IsaDescription::read(sassdec_arch family) {
             SASSEMU_TRY(description.read_file(isa_files[i]));
         }
     }
+    std::erase_if(description.entries_, [&](const IsaEntry& entry) {
+        return description.absent_.contains(entry.mnemonic) ||
+               description.absent_.contains(entry.mnemonic.substr(0, entry.mnemonic.find('.')));
+    });
     // A macro may stand below its first use, so macros are spelled out last.
     for (IsaEntry& entry : description.entries_) {
         std::vector<std::string> lines;
@@ -115,6 +122,8 @@ Result<void> IsaDescription::read_file(const IsaFile& file) {
         } else if (keyword == "enum") {
             const std::string_view name = trimmed(line.substr(0, line.find(':')));
             if (here) enums_[std::string(name.substr(0, name.find(' ')))] = text;
+        } else if (keyword == "absent") {
+            while (here && !(line = trimmed(line)).empty()) absent_.emplace(next_word(line));
         } else if (keyword == "macro") {
             block = &macros_[std::string(line)];
         } else if (keyword == "insn") {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,7 @@ class IsaDescription {
     Families family_;
     std::map<std::string, Families, std::less<>> sets_;
     std::map<std::string, std::vector<std::string>, std::less<>> macros_;
+    std::set<std::string, std::less<>> absent_;
     std::map<std::string, std::string, std::less<>> enums_;
     std::vector<IsaEntry> entries_;
 };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mnemonics of the tensor units: wgmma and tcgen05. See docs/litmus.md, section 2.
 #include <algorithm>
+#include <charconv>
 
 #include "emu/explore/forms.hpp"
+#include "sassdec/architectures.hpp"
 
 namespace sassemu::explore {
 namespace {
@@ -126,13 +128,18 @@ Result<void> read_tensor_form(Form& form, std::string_view head) {
 // docs/litmus.md, section 4.
 Result<void> check_target(const Instruction& instruction, std::string_view target) {
     if (target.empty()) return {};
-    uint32_t sm = 0;
-    std::string_view digits = target.starts_with("sm_") ? target.substr(3) : std::string_view{};
-    while (!digits.empty() && digits.front() >= '0' && digits.front() <= '9')
-        sm = sm * 10 + static_cast<uint32_t>(digits.front() - '0'), digits.remove_prefix(1);
-    if (!sm || sm > 9999 || (!digits.empty() && digits != "a" && digits != "f"))
-        return input_error("'" + std::string(target) +
-                           "' is no target; write it as sm_90 or sm_90a");
+    char variant = 0;
+    const sassdec::Architecture* chip =
+        target.starts_with("sm_") ? sassdec::find_architecture(target, &variant) : nullptr;
+    uint32_t sm = chip ? chip->sm : 0;
+    if (!chip && target.starts_with("sm_")) {  // PTX has targets older than the list
+        const char* end = target.data() + target.size();
+        const auto [at, status] = std::from_chars(target.data() + 3, end, sm);
+        if (status != std::errc{} || at != end || sm >= sassdec::architectures[0].sm) sm = 0;
+    }
+    if (!sm)
+        return input_error("'" + std::string(target) + "' is no target; " +
+                           sassdec::known_architectures);
     const auto needs = [&](std::string_view what) {
         return input_error(instruction.form + " needs " + std::string(what) + ", the target is " +
                            std::string(target));
@@ -142,13 +149,10 @@ Result<void> check_target(const Instruction& instruction, std::string_view targe
         if (sm < instruction.minimum) return needs(least);
         return {};
     }
-    const bool variant = digits == "a" || digits == "f";
     if (instruction.form.starts_with("wgmma"))
-        return sm == 90 && variant ? Result<void>{} : Result<void>(needs("sm_90a"));
-    if (instruction.form.starts_with("tcgen05")) {
-        const bool has = sm == 100 || sm == 101 || sm == 103 || sm == 110;
-        return has && variant ? Result<void>{} : Result<void>(needs("sm_100a"));
-    }
+        return variant && chip->family->wgmma ? Result<void>{} : Result<void>(needs("sm_90a"));
+    if (instruction.form.starts_with("tcgen05"))
+        return variant && chip->family->tcgen05 ? Result<void>{} : Result<void>(needs("sm_100a"));
     return sm >= 90 && variant ? Result<void>{} : Result<void>(needs(least + "a"));
 }
 

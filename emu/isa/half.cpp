@@ -5,6 +5,7 @@
 #include "emu/isa/half.hpp"
 
 #include "emu/isa/float_modes.hpp"
+#include "sassdec/architectures.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
@@ -42,7 +43,8 @@ uint32_t set_operand(Lower& x, const typed::Src& s, HalfSwizzle swizzle, int slo
     if (s.kind == typed::SrcKind::Imm) swizzle = HalfSwizzle::H1_H0;
     if (static_cast<unsigned>(swizzle) > 4) x.reject("an invalid half selection");
     // Operand b of HFMA2 has an fp32 selection there too; nothing else has.
-    if (swizzle == HalfSwizzle::F32 && x.sm() >= 90) x.gap("an fp32 source on sm_90 and later");
+    if (swizzle == HalfSwizzle::F32 && !sassdec::architecture(x.sm()).family->fp32_half)
+        x.gap("an fp32 source on sm_90 and later");
     const unsigned code = static_cast<unsigned>(swizzle);
     x.op.m[slot] = o.modifier;
     if (slot == 0) x.op.k[1] |= static_cast<uint8_t>(code);

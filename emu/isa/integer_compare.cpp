@@ -4,6 +4,7 @@
 #include "emu/isa/integer.hpp"
 
 #include "emu/isa/integer_shapes.hpp"
+#include "sassdec/architectures.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
@@ -467,8 +468,8 @@ void lower(Lower& x, const typed::I2i& i) {
 namespace {
 
 void set_pack_mode(Lower& x, unsigned sat, bool is_signed) {
-    x.op.k[0] = x.sm() >= 90 ? static_cast<uint8_t>(sat)
-                             : uint8_t{pack_sat};  // only sm_90 has the other modes
+    const bool modes = sassdec::architecture(x.sm()).family->pack_modes;
+    x.op.k[0] = modes ? static_cast<uint8_t>(sat) : uint8_t{pack_sat};
     if (x.op.k[0] == pack_sat_relu && !is_signed) x.reject("I2IP.SATRELU to an unsigned type");
 }
 

@@ -5,6 +5,7 @@
 
 #include "emu/isa/matrix_fragment.hpp"
 #include "emu/isa/matrix_sparse.hpp"
+#include "sassdec/architectures.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
@@ -196,7 +197,8 @@ void lower(Lower& x, const typed::Bmma& i) {
     using S = typed::BmmaShape;
     if (i.alayout != 0 || i.blayout != 1 || i.popc != 1)
         return x.reject("BMMA with an invalid form");
-    if (i.op != typed::BmmaOp::AND && (i.op != typed::BmmaOp::XOR || x.sm() >= 90))
+    const bool has_xor = sassdec::architecture(x.sm()).family->bmma_xor;
+    if (i.op != typed::BmmaOp::AND && (i.op != typed::BmmaOp::XOR || !has_xor))
         return x.reject("BMMA with an invalid operation");
     const unsigned halves = i.shape == S::M88128 ? 1 : 2, registers = i.shape == S::M168256 ? 2 : 1;
     if (i.shape != S::M88128 && i.shape != S::M168128 && i.shape != S::M168256)

@@ -38,7 +38,7 @@ uint32_t same_address(const Op* op, const Warp& w, uint32_t todo) {
 // k[0]: arrivals, k[1]: bytes, as Amount; k[2] bit 0: drops, bit 1: the token's lower word is the
 // mask, bit 2: after the copies under way, without a token, bit 3: the object of sm_80. d the
 // token, e the operand.
-enum class Amount : uint8_t { none, one, operand, minus_one, minus_operand };
+enum class Amount : uint8_t { none, one, operand, minus_one, minus_operand, lanes };
 
 int64_t total(Amount amount, uint32_t lanes, const uint32_t* operand) {
     const auto count = static_cast<int64_t>(std::popcount(lanes));
@@ -47,6 +47,8 @@ int64_t total(Amount amount, uint32_t lanes, const uint32_t* operand) {
         case Amount::none:
             return 0;
         case Amount::one:
+            return count;
+        case Amount::lanes:
             return count;
         case Amount::minus_one:
             return -count;
@@ -83,6 +85,29 @@ const Op* arrive(const Op* op, Warp& w, uint32_t mask) {
         if (op->k[2] & 2) write<false>(w, op->d, L::splat(lanes), lanes);
         write<false>(w, op->d + row_bytes, L::splat(static_cast<uint32_t>(before >> 32)), lanes);
     }
+    return op + 1;
+}
+
+// As arrive, once for the warp, with scalars; k[1] as there, k[0] may be Amount::lanes. The token
+// is the whole object before.
+const Op* arrive_uniform(const Op* op, Warp& w, uint32_t mask) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
+    const uint32_t address = as<MbarrierPayload>(*op).address(w);
+    const std::byte* object = services(w).shared(w, op, lane, address, 8);
+    if (!object) return nullptr;
+    const uint64_t before = host::load<uint64_t>(object);
+    const auto amount = [&](uint8_t k) -> int64_t {
+        uint32_t operand[32];
+        operand[lane] = w.scalar32(op->e);
+        const auto what = static_cast<Amount>(k);
+        return what == Amount::lanes ? std::popcount(mask) : total(what, 1u << lane, operand);
+    };
+    MbarrierChange change;
+    change.arrivals = static_cast<uint64_t>(amount(op->k[0]));
+    change.drops = op->k[2] & 1 ? change.arrivals : 0;
+    change.expect = amount(op->k[1]);
+    if (!services(w).mbarrier(w, op, lane, address, change)) return nullptr;
+    write_uniform64(w, op->d, before);
     return op + 1;
 }
 
@@ -198,13 +223,9 @@ void set_amounts(Lower& x, Amount arrivals, Amount bytes) {
     x.op.k[1] = static_cast<uint8_t>(bytes);
 }
 
-}  // namespace
-
-void lower(Lower& x, const typed::SyncsArrive& i) {
-    near_operand(x, i.addr, 0);
-    x.op.e = x.source_row(i.a.index);
-    x.op.d = x.destination_row(i.d.index, 2);
-    switch (i.param) {
+// False: it is refused.
+bool set_param(Lower& x, typed::SyncsParam param) {
+    switch (param) {
         case typed::SyncsParam::NONE:
             set_amounts(x, Amount::one, Amount::operand);
             break;
@@ -223,12 +244,37 @@ void lower(Lower& x, const typed::SyncsArrive& i) {
         case typed::SyncsParam::ART0:
             set_amounts(x, Amount::operand, Amount::none);
             break;
+        case typed::SyncsParam::ACT0:
+            set_amounts(x, Amount::lanes, Amount::none);
+            break;
         default:
-            return x.gap("this kind of arrival");
+            x.gap("this kind of arrival");
+            return false;
     }
+    return true;
+}
+
+}  // namespace
+
+void lower(Lower& x, const typed::SyncsArrive& i) {
+    near_operand(x, i.addr, 0);
+    x.op.e = x.source_row(i.a.index);
+    x.op.d = x.destination_row(i.d.index, 2);
+    if (!set_param(x, i.param)) return;
     x.op.k[2] = static_cast<uint8_t>(i.optout | (i.ret == typed::SyncsRet::TMASK) << 1);
     if (i.ret == typed::SyncsRet::RED) x.op.d = sink_row;
     x.handler(arrive);
+}
+
+void lower(Lower& x, const typed::UsyncsArrive& i) {
+    uniform_address(x, i.addr);
+    x.op.e = x.uniform_scalar(i.a.index);
+    x.op.d = x.uniform_destination(i.d.index, 2);
+    if (!set_param(x, i.param)) return;
+    if (i.ret == typed::SyncsRet::TMASK) return x.gap("a token with a mask of lanes");
+    x.op.k[2] = i.optout;
+    if (i.ret == typed::SyncsRet::RED) x.op.d = x.uniform_destination(SASSDEC_URZ, 2);
+    x.handler(arrive_uniform);
 }
 
 void lower(Lower& x, const typed::AtomsArrive& i) {
@@ -239,6 +285,7 @@ void lower(Lower& x, const typed::AtomsArrive& i) {
 }
 
 void lower(Lower& x, const typed::SyncsPhasechk& i) {
+    if (i.conditional) return x.gap("a conditional wait");
     near_operand(x, i.addr, 0);
     x.op.e = x.source_row(i.a.index);
     x.op.k[0] = i.pd.index;

@@ -25,7 +25,7 @@ using Bytes = std::span<const std::uint8_t>;
 
 // An architecture name: sm number and the suffix of architecture- or family-specific code.
 struct Arch {
-    std::uint16_t sm = 0;  // 75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121
+    std::uint16_t sm = 0;  // a number of decoder/isa/architectures.isa
     char suffix = 0;       // 0, 'a' or 'f'
 
     [[nodiscard]] std::string name() const;  // "sm_90a"

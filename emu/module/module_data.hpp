@@ -9,12 +9,13 @@
 
 #include "emu/module/line_table.hpp"
 #include "emu/module/module.hpp"
+#include "sassdec/architectures.hpp"
 
 namespace sassemu {
 
 // Bytes at shared address 0 that the compiler leaves to the system.
 [[nodiscard]] constexpr std::uint32_t reserved_shared(Arch arch) {
-    return arch.sm >= 90 ? 1024 : 0;
+    return sassdec::architecture(arch.sm).family->reserved_shared;
 }
 
 // Where a shared-memory section of a relocatable file was put; see shared_layout.cpp.

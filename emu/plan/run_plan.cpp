@@ -12,6 +12,7 @@
 #include "emu/plan/atomic_file.hpp"
 #include "emu/plan/params.hpp"
 #include "emu/plugin/hooks.hpp"
+#include "sassdec/architectures.hpp"
 
 namespace sassemu::plan {
 namespace {
@@ -91,22 +92,22 @@ class Runner {
             }
             modules_.push_back(std::make_shared<const Module>(std::move(module).value()));
         }
-        report_.arch = arch ? name : modules_.front()->arch().name();
+        if (!arch) arch = modules_.front()->arch();
+        report_.arch = arch->name();
+        default_device_ = sassdec::architecture(arch->sm).device;
         return {};
     }
 
     Result<void> create_gpu() {
         GpuOptions gpu = options_.gpu;
         const DeviceOverrides& wanted = plan_.device;
-        if (wanted.name) {
-            auto profile = device_profile(*wanted.name);
-            if (!profile) {
-                Error error = std::move(profile).error();
-                error.code = ErrorCode::input;
-                return std::move(error).within(plan_.device_where);
-            }
-            gpu.device = std::move(profile).value();
+        auto profile = device_profile(wanted.name.value_or(default_device_));
+        if (!profile) {
+            Error error = std::move(profile).error();
+            error.code = ErrorCode::input;
+            return std::move(error).within(plan_.device_where);
         }
+        gpu.device = std::move(profile).value();
         gpu.device.sms = wanted.sms.value_or(gpu.device.sms);
         gpu.device.shared_per_sm = wanted.shared_per_sm.value_or(gpu.device.shared_per_sm);
         gpu.device.shared_per_cta = wanted.shared_per_cta.value_or(gpu.device.shared_per_cta);
@@ -451,6 +452,7 @@ class Runner {
     std::vector<std::shared_ptr<const Module>> modules_;
     std::vector<ModuleId> ids_;
     std::vector<LaunchRequest> requests_;
+    std::string default_device_;  // the architecture's
     std::unordered_map<std::string, uint64_t> addresses_;
     std::shared_ptr<Hooks> hooks_;  // plugins; null: none
     std::unique_ptr<Gpu> gpu_;      // last: it goes first, while what it refers to is still there

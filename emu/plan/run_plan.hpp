@@ -29,8 +29,8 @@ struct Dump {
 };
 
 struct RunOptions {
-    GpuOptions gpu;                    // the device profile is replaced if the plan names one
-    StateFill fill;                    // what kernels find where nobody has written; no buffers
+    GpuOptions gpu;  // its device profile is replaced: by the plan's, or the architecture's own
+    StateFill fill;  // what kernels find where nobody has written; no buffers
     std::optional<double> time_limit;  // seconds; these two replace the plan's own
     std::optional<uint64_t> max_warp_instructions;
     std::string arch;  // replaces the plan's

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "emu/module/module.hpp"
+#include "sassdec/architectures.hpp"
 
 namespace sassemu::sass {
 
@@ -46,7 +47,7 @@ struct AssembledModule {
 // Where constant bank 0 holds the kernel's parameters (measured on ptxas 13.0 output; the loader
 // reads it from each cubin).
 [[nodiscard]] constexpr uint32_t parameter_base(uint32_t sm) {
-    return sm >= 100 ? 0x380 : sm >= 90 ? 0x210 : 0x160;
+    return sassdec::architecture(sm).family->bank0.parameters;
 }
 
 // One complaint about a file.

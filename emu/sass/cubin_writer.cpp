@@ -18,7 +18,6 @@ constexpr uint32_t sht_note = 7, sht_info = 0x70000000, sht_callgraph = 0x700000
                    sht_compat = 0x70000086;
 constexpr uint64_t shf_write = 1, shf_alloc = 2, shf_exec = 4, shf_info_link = 0x40;
 constexpr uint32_t api_version = 130;  // CUDA 13.0, whose format this is
-constexpr uint32_t reserved_shared_bytes = 1024;
 // Records that the loader does not act on.
 constexpr uint8_t sw_war = 0x36, cuda_api_version = 0x37, sparse_mma_mask = 0x50,
                   mercury_isa_version = 0x5f;
@@ -80,7 +79,8 @@ class Writer {
 
   private:
     const AssembledKernel& kernel(size_t k) const { return m_.kernels[k]; }
-    bool hopper() const { return m_.arch.sm >= 90; }
+    const sassdec::Family& family() const { return *sassdec::architecture(m_.arch.sm).family; }
+    bool abi90() const { return family().abi90; }
 
     uint32_t add(std::string name, uint32_t type, uint64_t flags, uint64_t alignment) {
         OutSection s;
@@ -101,7 +101,7 @@ class Writer {
         tkinfo_ = add(".note.nv.tkinfo", sht_note, 0x2000000, 4);
         cuinfo_ = add(".note.nv.cuinfo", sht_note, 0x1000000, 4);
         info_ = add(".nv.info", sht_info, 0, 4);
-        if (hopper()) compat_ = add(".nv.compat", sht_compat, 0, 4);
+        if (abi90()) compat_ = add(".nv.compat", sht_compat, 0, 4);
         for (const AssembledKernel& k : m_.kernels)
             kernel_info_.push_back(add(".nv.info." + k.name, sht_info, shf_info_link, 4));
         callgraph_ = add(".nv.callgraph", sht_callgraph, 0, 4);
@@ -109,13 +109,13 @@ class Writer {
             fused_ = add(".nv.sassemu.fused", sht_progbits, 0, 4);
         for (const AssembledKernel& k : m_.kernels)
             text_.push_back(add(".text." + k.name, sht_progbits, shf_alloc | shf_exec, 128));
-        if (hopper()) add(".nv.shared.reserved.0", sht_nobits, shf_alloc | shf_write, 1);
+        if (abi90()) add(".nv.shared.reserved.0", sht_nobits, shf_alloc | shf_write, 1);
         for (const AssembledKernel& k : m_.kernels) {
             shared_.push_back(0);
             if (k.shared == 0) continue;
             shared_.back() =
                 add(".nv.shared." + k.name, sht_nobits, shf_alloc | shf_write | shf_info_link, 16);
-            sections_.back().size = k.shared + (hopper() ? reserved_shared_bytes : 0);
+            sections_.back().size = k.shared + family().reserved_shared;
         }
         for (const AssembledKernel& k : m_.kernels)
             constants_.push_back(
@@ -155,7 +155,7 @@ class Writer {
         text.bytes = std::move(code.bytes);
         text.link = symtab_;
         text.info = symbol;
-        if (!hopper()) {
+        if (!abi90()) {
             text.info |= in.registers << 24U;
             text.flags |= uint64_t{in.barriers} << 20U;
         }
@@ -171,11 +171,11 @@ class Writer {
             b.record_words(eiattr::kparam_info, {0, static_cast<uint32_t>(i) | p.offset << 16U,
                                                  p.size << 18U | 0x1f000U});
         }
-        if (hopper()) b.record_short(sparse_mma_mask, 0);
+        if (abi90()) b.record_short(sparse_mma_mask, 0);
         b.record_short(eiattr::maxreg_count, static_cast<uint16_t>(in.max_registers.value_or(255)));
         if (in.barriers != 0)
             b.record_byte(eiattr::num_barriers, static_cast<uint8_t>(in.barriers));
-        b.record_short(mercury_isa_version, hopper() ? 0x101 : 0);
+        b.record_short(mercury_isa_version, abi90() ? 0x101 : 0);
         if (!in.exits.empty()) b.record_words(eiattr::exit_instr_offsets, in.exits);
         if (in.max_threads)
             b.record_words(eiattr::max_threads,
@@ -190,7 +190,7 @@ class Writer {
         b.record_short(eiattr::cbank_param_size, static_cast<uint16_t>(in.parameter_bytes));
         b.record_words(eiattr::param_cbank,
                        {section_symbol_[constants_[k]], base | in.parameter_bytes << 16U});
-        if (hopper()) b.record_words(sw_war, {8});
+        if (abi90()) b.record_words(sw_war, {8});
         OutSection& info = sections_[kernel_info_[k]];
         info.bytes = std::move(b.bytes);
         info.link = symtab_;
@@ -236,8 +236,8 @@ class Writer {
         }
         sections_[info_].bytes = std::move(info.bytes);
         sections_[info_].link = symtab_;
-        if (hopper()) {  // 9: architecture-specific code; the other values are the same in every
-                         // file of ptxas 13.0
+        if (abi90()) {  // 9: architecture-specific code; the other values are the same in every
+                        // file of ptxas 13.0
             Buffer b;
             b.record_byte(9, m_.arch.suffix == 'a');
             b.record_byte(2, 1), b.record_byte(5, 5), b.record_short(7, 0x101);
@@ -347,7 +347,7 @@ class Writer {
         head.u8(2), head.u8(1), head.u8(1), head.u8(0x41), head.u8(8);
         head.bytes.resize(16);
         head.u16(2), head.u16(190), head.u32(1), head.u64(0), head.u64(program), head.u64(headers);
-        head.u32(0x06000000U | uint32_t{m_.arch.sm} << 8U | (m_.arch.sm >= 100 ? 2U : 4U));
+        head.u32(0x06000000U | uint32_t{m_.arch.sm} << 8U | family().elf_flags);
         head.u16(64), head.u16(program_entry), head.u16(segments), head.u16(64);
         head.u16(static_cast<uint16_t>(sections_.size())),
             head.u16(static_cast<uint16_t>(section_names_));

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "emu/sass/assembled.hpp"
+#include "sassdec/architectures.hpp"
 #include "sassdec/sassdec.h"
 
 namespace sassemu::sass {
@@ -128,7 +129,7 @@ class Reader {
         const sassdec_arch arch = sassdec_arch_from_name(std::string(text).c_str());
         if (!parsed.ok() || arch == SASSDEC_ARCH_UNKNOWN)
             return complain(column, "unknown architecture '" + std::string(text) + "'",
-                            "sm_75 to sm_121, e.g. sm_90a");
+                            sassdec::known_architectures);
         name_ = *parsed;
         arch_ = arch;
     }

@@ -1,40 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The layouts behind bank0.hpp.
+// The values behind bank0.hpp; where they stand is decoder/isa/architectures.isa's.
 #include "emu/schedule/bank0.hpp"
 
 #include <bit>
 #include <cstring>
 
 #include "emu/memory/address_space.hpp"
+#include "sassdec/architectures.hpp"
 
 namespace sassemu {
 
-namespace {
-
-// Byte offsets; 0xffff = the architecture has no such field.
-constexpr uint32_t absent = 0xffff;
-struct Layout {
-    uint32_t ntid, nctaid, stack, shared_window, local_window, envreg, dynamic_shared, grid_id,
-        nsmid, total_shared, nclusterid, cluster_nctaid, cluster_rank, param_window, const_window,
-        explicit_cluster, per_cluster;
-};
-constexpr Layout turing{0x0,    0xc,    0x28,   0x18,   0x20, 0x88, 0x2c,   0x30,  0x10c,
-                        absent, absent, absent, absent, 0x40, 0x50, absent, absent};
-constexpr Layout ampere{0x0,   0xc,    0x28,   0x18,   0x20, 0x88, 0x2c,   0x30,  0x10c,
-                        0x114, absent, absent, absent, 0x40, 0x50, absent, absent};
-constexpr Layout hopper{0x0,   0xc,   0x28,  absent, 0x20,  0x40, 0x2c,  0x30, 0x10c,
-                        0x114, 0x15c, 0x144, 0x188,  0x198, 0xd0, 0x140, 0x150};
-constexpr Layout blackwell{0x360, 0x370, 0x37c, absent, 0x2f8, 0x250, 0x2ac, 0x140, 0x2d0,
-                           0x16c, 0x2c0, 0x2a0, 0x2cc,  0x348, 0x120, 0x36c, 0x2b0};
-
-const Layout& layout_of(uint32_t sm) {
-    return sm >= 100 ? blackwell : sm >= 90 ? hopper : sm >= 80 ? ampere : turing;
-}
-
-}  // namespace
-
 void fill_bank0(std::vector<std::byte>& bank, uint32_t sm, const Bank0Values& v) {
-    const Layout& at = layout_of(sm);
+    const sassdec::Bank0Layout& at = sassdec::architecture(sm).family->bank0;
+    constexpr uint32_t absent = 0xffff;
     const auto put = [&](uint32_t offset, uint32_t value) {
         if (offset < absent) std::memcpy(bank.data() + offset, &value, 4);
     };
@@ -72,8 +50,8 @@ void fill_bank0(std::vector<std::byte>& bank, uint32_t sm, const Bank0Values& v)
         put(at.explicit_cluster, v.explicit_cluster);
         put(at.cluster_rank, static_cast<uint32_t>(v.cluster.count()));
     }
-    // From sm_90 on the pointer to the parameters, before that to the bank (ptxas adds 0x160).
-    put64(at.param_window, window_base(constant_window_high) + (sm >= 90 ? v.param_base : 0));
+    // The pointer to the parameters, or to the bank (ptxas adds where they begin).
+    put64(at.param_window, window_base(constant_window_high) + (at.window ? v.param_base : 0));
     put64(at.const_window, window_base(constant_window_high));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Constant bank 0 as the driver fills it before a launch: geometry, windows, stack, parameters.
-// Offsets per architecture were read off the instructions that ptxas 13.0 emits for single-register
-// PTX probes.
+// The offsets (decoder/isa/architectures.isa) were read off the instructions that ptxas 13.0 emits
+// for single-register PTX probes.
 #pragma once
 
 #include <cstdint>

@@ -19,6 +19,7 @@
 #include "emu/schedule/engine.hpp"
 #include "emu/schedule/prepared.hpp"
 #include "emu/schedule/service_calls.hpp"
+#include "sassdec/architectures.hpp"
 #include "sassdec/ids.h"
 
 namespace sassemu {
@@ -365,7 +366,8 @@ Result<void> GpuImpl::check(const LaunchRequest& r, const Kernel& k) const {
                                   " CTAs per cluster that the kernel was compiled for");
     if (r.grid.x % cluster.x || r.grid.y % cluster.y || r.grid.z % cluster.z)
         return bad("grid", "is not a multiple of the cluster " + shape + " in every dimension");
-    if (cluster.count() > 1 && modules_[r.module]->module->arch().sm < 90)
+    if (cluster.count() > 1 &&
+        !sassdec::architecture(modules_[r.module]->module->arch().sm).family->abi90)
         return bad("cluster", "clusters exist from sm_90 on");
     const uint64_t shared = uint64_t{k.shared_static} + r.dynamic_shared;
     if (shared > most_shared)

@@ -34,6 +34,10 @@ TEST(Api, ArchitectureNames) {
     EXPECT_EQ(sassdec_arch_from_name("sm_90a"), SASSDEC_SM_90);
     EXPECT_EQ(sassdec_arch_from_name("SM100f"), SASSDEC_SM_100);
     EXPECT_EQ(sassdec_arch_from_name("sm_121a"), SASSDEC_SM_120);
+    EXPECT_EQ(sassdec_arch_from_name("sm_107f"), SASSDEC_SM_107);
+    EXPECT_EQ(sassdec_arch_from_name("sm_90f"), SASSDEC_ARCH_UNKNOWN);  // there is none
+    EXPECT_EQ(static_cast<int>(SASSDEC_SM_120), 8);  // values are part of the ABI
+    EXPECT_EQ(static_cast<int>(SASSDEC_SM_107), 9);
     for (const char* bad :
          {"", "sm_", "sm_70", "sm_75a", "sm_90b", "sm_90aa", "sm_900", "fast", "sm_1000"})
         EXPECT_EQ(sassdec_arch_from_name(bad), SASSDEC_ARCH_UNKNOWN) << bad;

@@ -9,7 +9,11 @@ import os
 import random
 import sys
 
-ARCHS = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120"]  # as enum sassdec_arch
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "decoder", "gen"))
+from architectures import TABLE
+
+ARCHS = sorted(TABLE["family"], key=lambda f: TABLE["family"][f]["value"])  # as enum sassdec_arch
+
 
 
 def main():
@@ -20,9 +24,10 @@ def main():
             arch, word = line.split("\t")[:2]
             words.setdefault(arch, []).append(bytes.fromhex(word)[::-1])
     draw = random.Random(1)
+    known = [i for i, arch in enumerate(ARCHS) if arch in words]
     os.makedirs(out, exist_ok=True)
     for n in range(count):
-        arch = n % len(ARCHS)
+        arch = known[n % len(known)]
         head = bytes([arch, draw.randrange(32), draw.randrange(128), draw.randrange(8)])
         with open(os.path.join(out, "%05d" % n), "wb") as f:
             f.write(head + b"".join(draw.choices(words[ARCHS[arch]], k=draw.randrange(1, 12))))

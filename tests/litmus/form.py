@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The litmus form of docs/litmus.md: text -> Test. Here: parsing, placement, what is no program (section 4). Not here: what operations mean."""
+import os
 import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "decoder", "gen"))
+from architectures import TABLE
 from condition import key, names_of
 
 SCOPES = {"cta": 1, "cluster": 2, "gpu": 3, "sys": 4}
@@ -255,15 +260,20 @@ def fence(op, q):
     return op
 
 
+def variants(feature):
+    """The names with a suffix of the architectures that have a feature."""
+    return {a.name + s for a in TABLE["arch"].values() if feature in TABLE["family"][a["family"]].flags for s in a.flags}
+
+
 def minimum(op):
     """The form's minimum target (section 4): (number, exact architectures or None)."""
     k, t = op.kind, op.text
     if k.startswith("t5."):
-        return 100, {"sm_100a", "sm_101a", "sm_103a", "sm_110a", "sm_100f", "sm_103f", "sm_110f"}
+        return 100, variants("tcgen05")
     if k.startswith("wgmma"):
-        return 90, {"sm_90a"}
+        return 90, variants("wgmma")
     if k in ("map.replace", "map.copy"):
-        return 90, {"sm_90a", "sm_100a", "sm_101a", "sm_103a", "sm_110a", "sm_120a", "sm_100f", "sm_103f", "sm_110f", "sm_120f", "sm_121a"}
+        return 90, variants("abi90")
     if k in ("map.release", "map.acquire", "cluster.arrive", "cluster.wait", "st.async", "red.async", "bulk", "bulk.reduce",
              "tensor", "bulk.commit", "bulk.wait", "mb.expect", "mb.complete") or op.scope == "cluster":
         return 90, None

@@ -18,7 +18,8 @@ extern "C" {
 #define SASSDEC_MAX_FIELDS 24
 #define SASSDEC_INSN_BYTES 16
 
-/* Table families. Several architecture names share one family (sm_86/87/88; sm_120/121). */
+/* Table families, in the order in which they came to the library. Several architecture names share
+ * one family (sm_86/87/88; sm_101/110; sm_120/121). */
 typedef enum sassdec_arch {
     SASSDEC_SM_75,
     SASSDEC_SM_80,
@@ -29,6 +30,7 @@ typedef enum sassdec_arch {
     SASSDEC_SM_103,
     SASSDEC_SM_110,
     SASSDEC_SM_120,
+    SASSDEC_SM_107,
     SASSDEC_ARCH_COUNT,
     SASSDEC_ARCH_UNKNOWN = 255
 } sassdec_arch;
