@@ -22,6 +22,7 @@ class Runner {
     Runner(const Plan& plan, const RunOptions& options) : plan_(plan), options_(options) {}
 
     Result<RunReport> run() {
+        process_budget().begin_work();
         report_.plan = plan_.file;
         report_.expected = plan_.expect.status;
         report_.expected_out = plan_.expect.out;
