@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include "emu/plan/atomic_file.hpp"
+
 namespace sassemu::cli {
 namespace {
 
@@ -12,13 +14,17 @@ void end_process(const std::string& name, Budget::Stop why) {
     const Error error = process_budget().error(why, name);
     const std::string line = "sassemu: " + error.message() + "\n";
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+    plan::remove_temporary_files();
     ::_exit(exit_code(error.code));
 }
 
 }  // namespace
 
 void CommandLimits::add_to(CLI::App& sub) {
-    if (sub.get_option_no_throw("--time-limit") == nullptr)
+    const auto is_time_limit = [](const CLI::Option* option) {
+        return option->check_lname("time-limit");
+    };
+    if (sub.get_options(is_time_limit).empty())
         sub.add_option("--time-limit", seconds_, "seconds for the whole command")
             ->check(CLI::Range(1e-9, 1e9, "SECONDS"));
     sub.add_option("--memory-limit", memory_,

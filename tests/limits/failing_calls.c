@@ -3,6 +3,7 @@
 // FAIL_WRITE finds the disk full; SHORT_WRITES makes every write() of more than one byte a short
 // one. Without FAIL_AT the number of allocations is written to descriptor 9 at the end.
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -20,7 +21,9 @@ static atomic_long allocations, writes;
 static long fail_at, fail_write;
 static int fail_on, short_writes, started;
 
-__attribute__((constructor)) static void start(void) {
+// Counts from main() on: before it nobody can catch what a library's initialisers throw.
+static int (*program)(int, char**, char**);
+static int begin(int count, char** arguments, char** environment) {
     const char* text = getenv("FAIL_AT");
     fail_at = text ? atol(text) : 0;
     text = getenv("FAIL_WRITE");
@@ -28,6 +31,16 @@ __attribute__((constructor)) static void start(void) {
     fail_on = getenv("FAIL_ON") != NULL;
     short_writes = getenv("SHORT_WRITES") != NULL;
     started = 1;
+    return program(count, arguments, environment);
+}
+
+int __libc_start_main(int (*own)(int, char**, char**), int count, char** arguments,
+                      void (*init)(void), void (*fini)(void), void (*rtld_fini)(void), void* end) {
+    typedef int start(int (*)(int, char**, char**), int, char**, void (*)(void), void (*)(void),
+                      void (*)(void), void*);
+    program = own;
+    start* const next = (start*)dlsym(RTLD_NEXT, "__libc_start_main");
+    return next(begin, count, arguments, init, fini, rtld_fini, end);
 }
 
 __attribute__((destructor)) static void end(void) {
