@@ -68,10 +68,12 @@ Budget::~Budget() {
 
 void Budget::set_time_limit(double seconds) {
     constexpr double longest = 1e9;  // what fits the clock
-    seconds_ = std::min(seconds, longest);
-    deadline_ = seconds > 0 ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                                 std::chrono::duration<double>(seconds_))
-                            : Clock::time_point::max();
+    const std::chrono::duration<double> span(std::min(seconds, longest));
+    const auto deadline = seconds > 0
+                              ? Clock::now() + std::chrono::duration_cast<Clock::duration>(span)
+                              : Clock::time_point::max();
+    seconds_ = span.count();
+    deadline_ = deadline.time_since_epoch().count();
 }
 
 void Budget::reset() noexcept {
@@ -100,12 +102,15 @@ std::uint64_t Budget::resident() const noexcept {
 Budget::Stop Budget::poll() const noexcept {
     if (const Stop why = stopped(); why != Stop::none) return why;
     const auto now = Clock::now();
-    if (now >= deadline_ && !results_.load(std::memory_order_relaxed)) stop(Stop::time);
+    if (now.time_since_epoch().count() >= deadline_.load(std::memory_order_relaxed) &&
+        !results_.load(std::memory_order_relaxed))
+        stop(Stop::time);
     const auto ticks = now.time_since_epoch().count();
-    if (memory_limit_ != 0 && ticks >= next_sample_.load(std::memory_order_relaxed)) {
+    const std::uint64_t limit = memory_limit_.load(std::memory_order_relaxed);
+    if (limit != 0 && ticks >= next_sample_.load(std::memory_order_relaxed)) {
         next_sample_.store((now + sample_every).time_since_epoch().count(),
                            std::memory_order_relaxed);
-        if (resident() > memory_limit_ - memory_limit_ / 16) stop(Stop::memory);
+        if (resident() > limit - limit / 16) stop(Stop::memory);
     }
     return stopped();
 }
@@ -118,7 +123,7 @@ Result<void> Budget::check(std::string_view where) const {
 
 Error Budget::error(Stop why, std::string_view where) const {
     char seconds[32];
-    std::snprintf(seconds, sizeof seconds, "%.6g s", seconds_);
+    std::snprintf(seconds, sizeof seconds, "%.6g s", seconds_.load());
     switch (why) {
         case Stop::time:
             return make_error(ErrorCode::limit, std::string(where),
@@ -148,7 +153,8 @@ Result<void> Budget::room_for(std::uint64_t bytes, std::string_view where) const
 
 Budget::Stop Budget::ignored(double seconds) const noexcept {
     if (memory_limit_ != 0 && resident() > memory_limit_) return Stop::memory;
-    const std::chrono::duration<double> late = Clock::now() - deadline_;
+    const Clock::time_point deadline{Clock::duration(deadline_.load())};
+    const std::chrono::duration<double> late = Clock::now() - deadline;
     const bool results = results_.load(std::memory_order_relaxed);
     return !results && late.count() > seconds ? Stop::time : Stop::none;
 }

@@ -33,7 +33,7 @@ class Budget {
     Budget& operator=(const Budget&) = delete;
     ~Budget();
 
-    // Before the work begins, by its owner. Seconds from now; 0: none.
+    // By the work's owner. Seconds from now; 0: none.
     void set_time_limit(double seconds);
     // Bytes of this process that are resident at once; 0: none. Memory that is mapped but not
     // touched costs nothing. Work is stopped at 15/16 of it, to leave room for ending in order.
@@ -53,8 +53,9 @@ class Budget {
 
     // Stops the work. Safe in a signal handler.
     void interrupt() noexcept { stop(Stop::interrupted); }
-    // From here on results are written: the deadline no longer holds.
+    // From here on results are written: the deadline does not hold, until work begins again.
     void begin_results() noexcept { results_.store(true, std::memory_order_relaxed); }
+    void begin_work() noexcept { results_.store(false, std::memory_order_relaxed); }
     // As new: no limits, not stopped.
     void reset() noexcept;
 
@@ -71,9 +72,9 @@ class Budget {
         stop_.compare_exchange_strong(none, why, std::memory_order_relaxed);
     }
 
-    double seconds_ = 0;
-    Clock::time_point deadline_ = Clock::time_point::max();
-    std::uint64_t memory_limit_ = 0;
+    std::atomic<double> seconds_{0};
+    std::atomic<Clock::rep> deadline_{Clock::time_point::max().time_since_epoch().count()};
+    std::atomic<std::uint64_t> memory_limit_{0};
     int statm_ = -1;  // open from the start: later the process may be allowed to open nothing
     mutable std::atomic<Stop> stop_{Stop::none};
     mutable std::atomic<Clock::rep> next_sample_{0};

@@ -99,10 +99,12 @@ Result<int> litmus(const LitmusCommand& command) {
     options.limits.seconds = command.time_limit;
     options.sampling = {command.random, command.seed, command.depth};
     std::vector<Case> cases;
+    process_budget().set_time_limit(command.time_limit);
     for (const std::string& file : command.files) {
         SASSEMU_ASSIGN(std::vector<Case> more, explore::read_litmus_file(file));
         for (Case& c : more) cases.push_back(std::move(c));
     }
+    process_budget().set_time_limit(0);  // from here on each test has its own
     int code = exit_with::success;
     SASSEMU_TRY(explore::run_suite(cases, options, [&](const Case& c) {
         if (c.contradicted) code = worse(code, exit_with::differs);
@@ -161,7 +163,8 @@ void add_litmus_command(CLI::App& app, int& exit_code) {
            "--depth", command->depth,
            "of --random under a machine (flat, caches, nvshmem): the depth of the bugs looked for")
         ->check(CLI::Range(1, 64));
-    sub->add_option("--time-limit", command->time_limit, "seconds for one test")
+    sub->add_option("--time-limit", command->time_limit,
+                    "seconds for one test, and for reading all")
         ->check(CLI::Range(1e-3, 1e9, "SECONDS"));
     sub->callback([command, &exit_code] {
         auto result = litmus(*command);

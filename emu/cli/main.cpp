@@ -8,6 +8,7 @@
 
 #include "emu/base/exit_code.hpp"
 #include "emu/cli/commands.hpp"
+#include "emu/cli/limits.hpp"
 #include "emu/cli/options.hpp"
 #include "emu/cli/output.hpp"
 #include "emu/cli/signals.hpp"
@@ -34,6 +35,8 @@ int run_program(int argc, char** argv) {
     add_plugins_command(app, exit_code);
     add_help_command(app, exit_code);
     add_completion_command(app, exit_code);
+    CommandLimits limits;
+    for (CLI::App* sub : app.get_subcommands({})) limits.add_to(*sub);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& asked) {  // help and version

@@ -29,7 +29,8 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
     app.add_option("--fill", options.fill,
                    "what kernels find where nobody has written (registers, shared and local "
                    "memory, malloc; not buffers): 0x and 2, 4 or 8 digits, random:SEED; zeros");
-    app.add_option("--time-limit", options.time_limit, "seconds for all launches together")
+    app.add_option("--time-limit", options.time_limit,
+                   "seconds for the whole command, until its results are written")
         ->check(CLI::Range(1e-9, 1e9, "SECONDS"));
     app.add_option("--max-instructions", options.max_instructions,
                    "warp instructions for all launches together: it ends after so many, exactly")

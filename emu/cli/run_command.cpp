@@ -152,6 +152,7 @@ Result<int> run_all(const RunCommand& command, const std::vector<std::string>& a
 }  // namespace
 
 Result<int> run(const RunCommand& command, bool quick_options) {
+    process_budget().set_time_limit(command.common.time_limit);
     const bool is_json = is_plan(command.file);
     if (is_json && quick_options) {
         return make_error(ErrorCode::usage, command.file,

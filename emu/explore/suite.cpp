@@ -11,9 +11,9 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <fstream>
 #include <mutex>
 #include <new>
+#include <sstream>
 #include <system_error>
 #include <thread>
 
@@ -225,12 +225,11 @@ std::string_view verdict_name(Verdict v) {
 }
 
 Result<std::vector<Case>> read_litmus_file(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in) return make_error(ErrorCode::not_found, path, "cannot be opened");
+    SASSEMU_ASSIGN(const std::vector<uint8_t> bytes, read_file(path));
+    const std::string whole(bytes.begin(), bytes.end());
     std::vector<Case> out;
     const bool sass = path.ends_with(".sass");
     if (sass || path.ends_with(".json")) {
-        const std::string text((std::istreambuf_iterator<char>(in)), {});
         const auto add = [&](Test test) {
             Case c;
             c.where = path;
@@ -242,11 +241,11 @@ Result<std::vector<Case>> read_litmus_file(const std::string& path) {
             out.push_back(std::move(c));
         };
         if (sass) {
-            SASSEMU_ASSIGN(Test test, read_sass_test(text, path));
+            SASSEMU_ASSIGN(Test test, read_sass_test(whole, path));
             add(std::move(test));
             return out;
         }
-        if (is_plan(text)) {
+        if (is_plan(whole)) {
             SASSEMU_ASSIGN(plan::Plan first, plan::read_plan_file(path));
             if (first.archs.empty()) first.archs.emplace_back();
             for (const std::string& arch : first.archs) {
@@ -256,9 +255,8 @@ Result<std::vector<Case>> read_litmus_file(const std::string& path) {
             }
             return out;
         }
-        in.clear();
-        in.seekg(0);
     }
+    std::istringstream in(whole);
     std::string line;
     for (size_t number = 1; next_line(in, line); ++number) {
         const size_t text = line.find_first_not_of(" \t\r");
@@ -268,7 +266,6 @@ Result<std::vector<Case>> read_litmus_file(const std::string& path) {
         out.push_back(read_case(line, where));
         if (line.size() > longest_line) break;  // perhaps without an end
     }
-    if (in.bad()) return make_error(ErrorCode::system, path, "cannot be read");
     if (out.empty()) return make_error(ErrorCode::input, path, "holds no test");
     return out;
 }

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 
+#include "emu/base/limits.hpp"
 #include "emu/module/byte_reader.hpp"
 
 namespace sassemu {
@@ -152,6 +153,7 @@ Result<std::vector<std::uint8_t>> unpack(const FatbinEntry& entry, const std::st
         return bad(where + " uncompressed size",
                    std::to_string(size) + " bytes cannot come out of " + std::to_string(stored));
     }
+    SASSEMU_TRY(process_budget().room_for(size, where));
     std::vector<std::uint8_t> out(static_cast<std::size_t>(size));
     if (is_lz4) {
         const int got = LZ4_decompress_safe(reinterpret_cast<const char*>(entry.payload.data()),

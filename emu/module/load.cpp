@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any file -> Module: finds the fatbin, chooses the image, and hands it to the cubin parser.
 // Belongs here: what kind of file it is and which image fits. Does not belong here: formats.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <memory>
 
+#include "emu/base/limits.hpp"
 #include "emu/module/byte_reader.hpp"
 #include "emu/module/elf.hpp"
 #include "emu/module/fatbin.hpp"
@@ -18,6 +21,16 @@ namespace {
 struct Contents {
     Container container = Container::cubin;
     std::vector<FatbinEntry> entries;  // empty for a bare cubin
+};
+
+struct Descriptor {
+    explicit Descriptor(int open) : number(open) {}
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    ~Descriptor() {
+        if (number >= 0) ::close(number);
+    }
+    const int number;
 };
 
 std::string image_label(const std::string& name, const ImageInfo& info) {
@@ -193,21 +206,37 @@ Result<std::vector<std::uint8_t>> extract_image(Bytes bytes, std::string name,
 }
 
 Result<std::vector<std::uint8_t>> read_file(const std::string& path) {
-    const auto close = [](std::FILE* file) { std::fclose(file); };
-    const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rb"), close);
-    if (!file) return make_error(ErrorCode::input, path, std::strerror(errno));
+    const auto failed = [&](const std::string& what) {
+        return make_error(ErrorCode::input, path, what);
+    };
+    if (path.find('\0') != std::string::npos) return failed("a path cannot hold a zero byte");
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    struct stat status {};
+    if (file.number < 0 || ::fstat(file.number, &status) != 0) return failed(std::strerror(errno));
+    if (S_ISDIR(status.st_mode)) return failed("is a directory");
+    if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))
+        return failed("is a device, not a file");
+    // What is no regular file (a pipe, a file under /proc) does not say its size beforehand.
     std::vector<std::uint8_t> bytes;
-    std::uint8_t buffer[65536];
-    for (;;) {
-        const std::size_t count = std::fread(buffer, 1, sizeof buffer, file.get());
-        bytes.insert(bytes.end(), buffer, buffer + count);
-        if (count < sizeof buffer) break;
+    constexpr std::size_t piece = 1 << 20;
+    const auto expected = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
+    for (std::size_t filled = 0;;) {
+        SASSEMU_TRY(process_budget().check(path));
+        if (filled == bytes.size()) {
+            const std::size_t size =
+                std::max(filled < expected ? expected + 1 : filled + piece, filled + filled / 2);
+            SASSEMU_TRY(process_budget().room_for(size, path));
+            bytes.resize(size);
+        }
+        const std::size_t room = std::min(bytes.size() - filled, piece);
+        const ssize_t count = ::read(file.number, bytes.data() + filled, room);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return failed("cannot be read: " + std::string(std::strerror(errno)));
+        filled += static_cast<std::size_t>(count);
+        if (count != 0) continue;
+        bytes.resize(filled);
+        return bytes;
     }
-    if (std::ferror(file.get()) != 0) {
-        return make_error(ErrorCode::input, path,
-                          "cannot be read: " + std::string(strerror(errno)));
-    }
-    return bytes;
 }
 
 }  // namespace sassemu

@@ -39,6 +39,9 @@ std::string Field::where() const {
 }
 
 Error Field::error(std::string what, std::string hint) const {
+    // What the plan holds may be quoted, and be long.
+    constexpr size_t longest = 400;
+    if (what.size() > longest) what.replace(longest, what.npos, "...");
     return make_error(ErrorCode::input, where(), std::move(what), std::move(hint));
 }
 
@@ -50,7 +53,10 @@ Error Field::wrong_kind(std::string_view wanted) const {
 Field Field::member(std::string_view name) const {
     Field child{node->member(name), path, file};
     if (!child.path.empty()) child.path += '.';
-    child.path += name;
+    // A long name would be copied into the path of each of its items.
+    constexpr size_t shown = 80;
+    child.path += name.substr(0, shown);
+    if (name.size() > shown) child.path += "...";
     return child;
 }
 

@@ -3,12 +3,18 @@
 // two tokens is white space, ',' or ':'. So a cursor that skips those stands at each token's start.
 #include "emu/plan/json_tree.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "emu/base/limits.hpp"
 
 namespace sassemu::plan {
 namespace {
 
 constexpr size_t max_depth = 64;
+constexpr size_t few_members = 8;  // quicker to walk through than to look up
+constexpr size_t longest_message = 400;
 
 class TreeBuilder {
   public:
@@ -43,16 +49,18 @@ class TreeBuilder {
         skip_separators();
         const Position at = here();
         skip_string();
-        JsonNode& object = *open_.back();
-        if (object.member(name) != nullptr) {
-            return fail(at, "the field '" + name + "' stands twice in one object");
-        }
-        object.members.push_back({name, at, {}});
-        return true;
+        open_.back()->members.push_back({name, at, {}});
+        return within_limits();
     }
     bool start_object(size_t) { return open(JsonNode::Kind::object); }
     bool start_array(size_t) { return open(JsonNode::Kind::array); }
-    bool end_object() { return close(); }
+    bool end_object() {
+        const JsonNode::Member* twice = index(*open_.back());
+        if (twice != nullptr) {
+            return fail(twice->at, "the field '" + twice->name + "' stands twice in one object");
+        }
+        return close();
+    }
     bool end_array() { return close(); }
     bool parse_error(size_t offset, const std::string&, const nlohmann::json::exception& error) {
         // nlohmann's text is "[json.exception...] parse error at line L, column C: reason".
@@ -99,7 +107,33 @@ class TreeBuilder {
     }
     bool add(JsonNode node) {
         place(std::move(node));
-        return true;
+        return within_limits();
+    }
+    // A tree takes some hundred bytes for a value of two characters.
+    bool within_limits() {
+        if (++values_ % 4096 != 0) return true;
+        Result<void> checked = process_budget().check(file_);
+        if (checked) return true;
+        failed_ = true;
+        error_ = std::move(checked).error();
+        return false;
+    }
+    // Makes large objects quick to look into. The second of two members with one name, if there
+    // is one: the first such in the file.
+    static const JsonNode::Member* index(JsonNode& object) {
+        const auto& members = object.members;
+        std::vector<uint32_t> order(members.size());
+        std::iota(order.begin(), order.end(), 0);
+        std::ranges::stable_sort(order, {},
+                                 [&](uint32_t i) -> std::string_view { return members[i].name; });
+        const JsonNode::Member* twice = nullptr;
+        for (size_t i = 1; i < order.size(); ++i) {
+            const JsonNode::Member& later = members[order[i]];
+            if (later.name == members[order[i - 1]].name && (twice == nullptr || &later < twice))
+                twice = &later;
+        }
+        if (members.size() > few_members) object.by_name = std::move(order);
+        return twice;
     }
     // Stores a finished or opened node in its parent. Pointers in open_ stay valid: a parent gets
     // no further child before its open child is closed.
@@ -149,6 +183,7 @@ class TreeBuilder {
     }
     bool fail(Position at, std::string what) {
         failed_ = true;
+        if (what.size() > longest_message) what.replace(longest_message, what.npos, "...");
         error_ = make_error(ErrorCode::input,
                             file_ + ":" + std::to_string(at.line) + ":" + std::to_string(at.column),
                             std::move(what));
@@ -161,6 +196,7 @@ class TreeBuilder {
     uint32_t line_ = 1;
     JsonNode root_;
     std::vector<JsonNode*> open_;
+    size_t values_ = 0;
     bool failed_ = false;
     Error error_ = make_error(ErrorCode::internal, "json", "parsing stopped without a reason");
 };
@@ -168,10 +204,18 @@ class TreeBuilder {
 }  // namespace
 
 const JsonNode* JsonNode::member(std::string_view name) const {
-    for (const Member& candidate : members) {
-        if (candidate.name == name) return &candidate.value;
+    const auto value_if = [&](const Member& candidate) -> const JsonNode* {
+        return candidate.name == name ? &candidate.value : nullptr;
+    };
+    if (by_name.empty()) {
+        for (const Member& candidate : members) {
+            if (const JsonNode* value = value_if(candidate)) return value;
+        }
+        return nullptr;
     }
-    return nullptr;
+    const auto found = std::ranges::lower_bound(
+        by_name, name, {}, [&](uint32_t i) -> std::string_view { return members[i].name; });
+    return found == by_name.end() ? nullptr : value_if(members[*found]);
 }
 
 std::string_view kind_name(JsonNode::Kind kind) {

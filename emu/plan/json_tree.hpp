@@ -25,7 +25,8 @@ struct JsonNode {
     std::string text;  // a string's value, or a number exactly as it was written
     std::vector<JsonNode> items;
     struct Member;
-    std::vector<Member> members;  // in file order; names are unique
+    std::vector<Member> members;    // in file order; names are unique
+    std::vector<uint32_t> by_name;  // of a large object: indices of members, in order of names
     Position at;
 
     const JsonNode* member(std::string_view name) const;

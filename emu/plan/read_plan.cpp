@@ -3,7 +3,9 @@
 // globals are read in read_buffers.cpp, launches in read_launches.cpp.
 #include <algorithm>
 #include <filesystem>
+#include <unordered_map>
 
+#include "emu/base/limits.hpp"
 #include "emu/module/module.hpp"
 #include "emu/plan/read_parts.hpp"
 
@@ -148,30 +150,31 @@ Result<void> read_limits(const Field& field, Plan& plan) {
     return {};
 }
 
-const Buffer* find_buffer(const Plan& plan, const std::string& name) {
-    const auto found = std::find_if(plan.buffers.begin(), plan.buffers.end(),
-                                    [&](const Buffer& buffer) { return buffer.name == name; });
-    return found == plan.buffers.end() ? nullptr : &*found;
-}
+using BuffersByName = std::unordered_map<std::string_view, const Buffer*>;
 
 // The buffer a part of the plan refers to, and that an offset lies in it (its end included).
-Result<const Buffer*> referred(const Plan& plan, const Where& where, const std::string& name,
-                               uint64_t offset) {
-    const Buffer* buffer = find_buffer(plan, name);
-    if (buffer == nullptr) {
-        std::string names;
-        for (const Buffer& candidate : plan.buffers) {
-            names += (names.empty() ? "" : ", ") + candidate.name;
-        }
+Result<const Buffer*> referred(const BuffersByName& buffers, const Where& where,
+                               const std::string& name, uint64_t offset) {
+    const auto found = buffers.find(name);
+    if (found == buffers.end()) {
+        constexpr size_t most = 20;
+        std::vector<std::string_view> names;
+        for (const auto& [other, buffer] : buffers) names.push_back(other);
+        std::ranges::sort(names);
+        std::string list;
+        for (size_t i = 0; i < std::min(most, names.size()); ++i)
+            list += (i == 0 ? "" : ", ") + std::string(names[i]);
+        if (names.size() > most) list += ", and " + std::to_string(names.size() - most) + " more";
         return make_error(ErrorCode::input, where, "there is no buffer '" + name + "'",
-                          names.empty() ? "the plan has no buffers" : "buffers: " + names);
+                          list.empty() ? "the plan has no buffers" : "buffers: " + list);
     }
-    if (offset > buffer->bytes) {
+    const Buffer& buffer = *found->second;
+    if (offset > buffer.bytes) {
         return make_error(ErrorCode::input, where,
                           "offset " + std::to_string(offset) + " is beyond buffer '" + name +
-                              "' of " + std::to_string(buffer->bytes) + " bytes");
+                              "' of " + std::to_string(buffer.bytes) + " bytes");
     }
-    return buffer;
+    return &buffer;
 }
 
 Result<void> check_texture(const Buffer& buffer, const TextureArg& arg, const Where& where) {
@@ -186,22 +189,24 @@ Result<void> check_texture(const Buffer& buffer, const TextureArg& arg, const Wh
                           buffer.name + "' has " + std::to_string(buffer.bytes));
 }
 
-Result<void> check_argument(const Plan& plan, const Argument& arg) {
+Result<void> check_argument(const BuffersByName& buffers, const Argument& arg) {
     if (const auto* value = std::get_if<BufferArg>(&arg.value)) {
-        SASSEMU_TRY(referred(plan, arg.where, value->buffer, value->offset));
+        SASSEMU_TRY(referred(buffers, arg.where, value->buffer, value->offset));
     } else if (const auto* texture = std::get_if<TextureArg>(&arg.value)) {
-        SASSEMU_ASSIGN(const Buffer* buffer, referred(plan, arg.where, texture->buffer, 0));
+        SASSEMU_ASSIGN(const Buffer* buffer, referred(buffers, arg.where, texture->buffer, 0));
         SASSEMU_TRY(check_texture(*buffer, *texture, arg.where));
     } else if (const auto* map = std::get_if<TensorMapArg>(&arg.value)) {
-        SASSEMU_TRY(referred(plan, arg.where, map->buffer, 0));
+        SASSEMU_TRY(referred(buffers, arg.where, map->buffer, 0));
     }
     return {};
 }
 
 Result<void> check_references(const Plan& plan) {
+    BuffersByName buffers;
+    for (const Buffer& buffer : plan.buffers) buffers.emplace(buffer.name, &buffer);
     for (const Buffer& buffer : plan.buffers) {
         for (const PointerPatch& patch : buffer.pointers) {
-            SASSEMU_TRY(referred(plan, patch.where, patch.buffer, patch.add));
+            SASSEMU_TRY(referred(buffers, patch.where, patch.buffer, patch.add));
         }
     }
     for (const Launch& launch : plan.launches) {
@@ -210,7 +215,7 @@ Result<void> check_references(const Plan& plan) {
                               "module " + std::to_string(launch.module) + " of " +
                                   std::to_string(plan.modules.size()) + " does not exist");
         }
-        for (const Argument& arg : launch.args) SASSEMU_TRY(check_argument(plan, arg));
+        for (const Argument& arg : launch.args) SASSEMU_TRY(check_argument(buffers, arg));
     }
     return {};
 }
@@ -246,6 +251,7 @@ Result<void> read_lists(const Field& root, Plan& plan) {
     if (const Field buffers = root.member("buffers")) {
         if (buffers.node->kind != JsonNode::Kind::object) return buffers.wrong_kind("an object");
         for (const JsonNode::Member& member : buffers.node->members) {
+            SASSEMU_TRY(process_budget().check(plan.file));
             SASSEMU_ASSIGN(Buffer buffer, read_buffer(buffers.member(member.name), member.name));
             plan.buffers.push_back(std::move(buffer));
         }
@@ -261,6 +267,7 @@ Result<void> read_lists(const Field& root, Plan& plan) {
     SASSEMU_TRY(launches.array());
     if (launches.node->items.empty()) return launches.error("the plan launches nothing");
     for (size_t i = 0; i < launches.node->items.size(); ++i) {
+        SASSEMU_TRY(process_budget().check(plan.file));
         SASSEMU_ASSIGN(Launch launch, read_launch(launches.item(i)));
         plan.launches.push_back(std::move(launch));
     }

@@ -116,7 +116,7 @@ std::string outcome_text(const RunReport& report) {
                 status_text(report.expected.status, report.expected.fault) + "\n";
     }
     if (report.status_met() || report.status == LaunchStatus::ok) {
-        if (report.expected_out && *report.expected_out != report.out) {
+        if (report.expected_out && !report.out_met) {
             text += "stdout: " + quoted(report.out) + ", expected " + quoted(*report.expected_out) +
                     "\n";
         }

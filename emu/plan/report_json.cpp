@@ -79,7 +79,7 @@ std::string report_json(const RunReport& report) {
     Json& comparisons = json["comparisons"] = Json::array();
     for (const Comparison& comparison : report.comparisons)
         comparisons.push_back(comparison_json(comparison));
-    if (report.expected_out) json["stdoutEqual"] = *report.expected_out == report.out;
+    if (report.expected_out) json["stdoutEqual"] = report.out_met;
     if (report.expected_warp_instructions)
         json["expectedWarpInstructions"] = *report.expected_warp_instructions;
     Json& errors = json["errors"] = Json::array();

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "emu/base/exit_code.hpp"
+#include "emu/base/limits.hpp"
 #include "emu/module/module.hpp"
 #include "emu/plan/atomic_file.hpp"
 #include "emu/plan/params.hpp"
@@ -22,6 +23,7 @@ class Runner {
     Runner(const Plan& plan, const RunOptions& options) : plan_(plan), options_(options) {}
 
     Result<RunReport> run() {
+        process_budget().begin_work();
         report_.plan = plan_.file;
         report_.expected = plan_.expect.status;
         report_.expected_out = plan_.expect.out;
@@ -37,7 +39,10 @@ class Runner {
         const Result<void> launched = launch_all();
         if (options_.on_gpu) options_.on_gpu(nullptr);
         SASSEMU_TRY(launched);
+        report_.out_met =
+            !plan_.expect.out || (out_same_ && out_bytes_ == plan_.expect.out->size());
         SASSEMU_TRY(compare_all());
+        process_budget().begin_results();
         write_dumps();
         if (hooks_) {
             if (options_.finish_plugins) hooks_->finish();
@@ -77,12 +82,12 @@ class Runner {
             }
             arch = *parsed;
         }
+        std::vector<std::string> kernels(plan_.modules.size());
+        for (const Launch& launch : plan_.launches) kernels[launch.module] = launch.kernel;
         for (size_t i = 0; i < plan_.modules.size(); ++i) {
             LoadOptions load;
             load.arch = arch;
-            for (const Launch& launch : plan_.launches) {
-                if (launch.module == i) load.kernel = launch.kernel;
-            }
+            load.kernel = std::move(kernels[i]);
             auto module = load_module_file(plan_.modules[i], load);
             if (!module) return std::move(module).error().within(plan_.module_where[i]);
             if (arch && !runs_on(module->arch(), *arch)) {
@@ -121,8 +126,7 @@ class Runner {
         if (plan_.printf_bytes) report_.notes.push_back("limits.printf: output is never cut off");
         gpu.on_printf = [this](std::string_view text) {
             const std::lock_guard lock(out_mutex_);  // CTAs on several workers print
-            report_.out += text;
-            if (options_.on_stdout) options_.on_stdout(text);
+            take_output(text);
         };
         report_.device = gpu.device.name;
         if (options_.create_gpu) {
@@ -138,6 +142,18 @@ class Runner {
         }
         report_.level = gpu_->level();
         return {};
+    }
+
+    // Output may be long: it is passed on and compared as it comes, and only its beginning stays.
+    void take_output(std::string_view text) {
+        if (plan_.expect.out) {
+            const std::string_view all = *plan_.expect.out;
+            const bool more = out_bytes_ <= all.size();
+            out_same_ = out_same_ && more && all.substr(out_bytes_).starts_with(text);
+        }
+        out_bytes_ += text.size();
+        report_.out += text.substr(0, RunReport::out_kept - report_.out.size());
+        if (options_.on_stdout) options_.on_stdout(text);
     }
 
     Result<void> place_modules() {
@@ -192,11 +208,17 @@ class Runner {
                                       std::string(element_name(contents.random->type)) +
                                       " elements");
             }
+            SASSEMU_TRY(process_budget().room_for(2 * bytes, where));
             std::vector<std::byte> values(bytes);
             fill_random(*contents.random, values);
             return gpu_->write(address, values);
         }
-        if (contents.fill) return gpu_->fill(address, bytes, *contents.fill);
+        if (contents.fill) {
+            // Zeros that a device buffer starts with anyway are not written: they would take
+            // memory.
+            if (*contents.fill != 0) SASSEMU_TRY(process_budget().room_for(bytes, where));
+            return gpu_->fill(address, bytes, *contents.fill);
+        }
         if (!zero_otherwise) return {};
         // Zeros, but nobody has said so: to a checker these bytes have no value yet.
         if (hooks_) hooks_->hide_host(true);
@@ -207,6 +229,7 @@ class Runner {
 
     // A global by name, in the first module that has it.
     Result<Gpu::Symbol> find_symbol(const std::string& name) {
+        SASSEMU_TRY(process_budget().check(plan_.file));
         for (const ModuleId id : ids_) {
             if (auto symbol = gpu_->symbol(id, name)) return *symbol;
         }
@@ -316,6 +339,13 @@ class Runner {
                 stop(entry, LaunchStatus::interrupted, "interrupted before the launch");
                 return false;
             }
+            if (const Result<void> checked = process_budget().check(plan_.launches[i].where);
+                !checked) {
+                const bool interrupted = process_budget().stopped() == Budget::Stop::interrupted;
+                stop(entry, interrupted ? LaunchStatus::interrupted : LaunchStatus::limit,
+                     checked.error().message());
+                return false;
+            }
             if (!set_limits(requests_[i].limits)) {
                 stop(entry, LaunchStatus::limit, "the limit was used up by earlier launches");
                 return false;
@@ -408,6 +438,7 @@ class Runner {
 
     Result<void> compare_one(const std::string& name, uint64_t address, uint64_t bytes,
                              const Expectation& expect) {
+        SASSEMU_TRY(process_budget().room_for(bytes, expect.where));
         std::vector<std::byte> got(bytes);
         SASSEMU_TRY(gpu_->read(address, got));
         SASSEMU_ASSIGN(Comparison result, compare(name, got, expect));
@@ -436,6 +467,7 @@ class Runner {
         if (place.bytes == 0) {
             SASSEMU_ASSIGN(place, find_symbol(dump.buffer));
         }
+        SASSEMU_TRY(process_budget().room_for(place.bytes, "--dump " + dump.buffer));
         std::vector<std::byte> bytes(place.bytes);
         SASSEMU_TRY(gpu_->read(place.address, bytes));
         return write_file_atomically(dump.file, bytes).within("--dump " + dump.buffer);
@@ -449,6 +481,8 @@ class Runner {
     const RunOptions& options_;
     RunReport report_;
     std::mutex out_mutex_;
+    uint64_t out_bytes_ = 0;
+    bool out_same_ = true;  // as the plan expects, so far
     std::vector<std::shared_ptr<const Module>> modules_;
     std::vector<ModuleId> ids_;
     std::vector<LaunchRequest> requests_;
@@ -492,7 +526,7 @@ bool RunReport::results_met() const {
     for (const Comparison& comparison : comparisons) {
         if (!comparison.equal()) return false;
     }
-    if (expected_out && *expected_out != out) return false;
+    if (!out_met) return false;
     return !expected_warp_instructions || *expected_warp_instructions == total.warp_instructions;
 }
 

@@ -69,7 +69,9 @@ struct RunReport {
     FaultKind fault = FaultKind::none;
     StatusExpectation expected;
     std::vector<Comparison> comparisons;  // none when the status was not the expected one
-    std::string out;                      // all device printf output
+    std::string out;                      // what device printf wrote: its first out_kept bytes
+    static constexpr size_t out_kept = 64 << 10;
+    bool out_met = true;  // all of it was what the plan expects
     std::optional<std::string> expected_out;
     std::optional<uint64_t> expected_warp_instructions;
     LaunchStats total;

@@ -80,6 +80,7 @@ struct PendingKernel {
     std::vector<Statement> statements;
     std::map<std::string, uint64_t, std::less<>> labels;
     std::map<std::string, unsigned, std::less<>> label_lines;
+    std::map<std::string, uint32_t, std::less<>> parameters;  // the named ones' offsets
     bool fuse_next = false;
 };
 
@@ -209,10 +210,10 @@ class Reader {
     }
 
     void begin_kernel(std::string name) {
-        for (const PendingKernel& k : kernels_)
-            if (k.kernel.name == name)
-                return complain(1, "there is a kernel '" + name + "' already, at line " +
-                                       std::to_string(k.line));
+        const auto [it, fresh] = kernel_lines_.try_emplace(name, line_);
+        if (!fresh)
+            return complain(1, "there is a kernel '" + name + "' already, at line " +
+                                   std::to_string(it->second));
         kernels_.emplace_back();
         kernels_.back().kernel.name = std::move(name);
         kernels_.back().line = line_;
@@ -305,7 +306,8 @@ class Reader {
     }
 
     // .param [NAME] SIZE [at OFFSET]
-    void parameter(AssembledKernel& k, const Words& words) {
+    void parameter(PendingKernel& pending, const Words& words) {
+        AssembledKernel& k = pending.kernel;
         KernelParameter p;
         size_t i = 1;
         if (i < words.list.size() && !number(words.list[i].text)) p.name = words.list[i++].text;
@@ -325,10 +327,8 @@ class Reader {
         }
         if (p.offset + p.size > 32764)
             return complain(words.list[i].column, "more than 32764 bytes of parameters");
-        for (const KernelParameter& other : k.parameters)
-            if (!p.name.empty() && other.name == p.name)
-                return complain(words.list[1].column,
-                                "there is a parameter '" + p.name + "' already");
+        if (!p.name.empty() && !pending.parameters.try_emplace(p.name, p.offset).second)
+            return complain(words.list[1].column, "there is a parameter '" + p.name + "' already");
         k.parameter_bytes = std::max(k.parameter_bytes, p.offset + p.size);
         k.parameters.push_back(std::move(p));
     }
@@ -379,7 +379,7 @@ class Reader {
         if (name == ".shared") return set(k.shared, 256 * 1024);
         if (name == ".local") return set(k.local, 512 * 1024);
         if (name == ".barriers") return set(k.barriers, 16);
-        if (name == ".param") return parameter(k, words);
+        if (name == ".param") return parameter(*pending, words);
         if (name == ".max_threads") return void(k.max_threads = extent(words, 1024));
         if (name == ".required_threads") return void(k.required_threads = extent(words, 1024));
         if (name == ".cluster") return void(k.cluster = extent(words, 16));
@@ -397,35 +397,30 @@ class Reader {
                  ".max_threads .required_threads .max_registers .cluster .word .fused");
     }
 
-    // c[0x0][NAME] of a parameter -> its offset.
-    static std::string with_parameters(const std::string& text, const AssembledKernel& k,
+    // c[0x0][NAME] and c[0x0][NAME+4] of a parameter -> its offset.
+    static std::string with_parameters(const std::string& text, const PendingKernel& pending,
                                        uint32_t base) {
-        std::string out = text;
-        for (const KernelParameter& p : k.parameters) {
-            if (p.name.empty()) continue;
-            for (const std::string& end : {std::string("]"), std::string("+")}) {
-                const std::string want = "[" + p.name + end;
-                for (size_t at; (at = out.find(want)) != std::string::npos;) {
-                    char hex[16];
-                    uint32_t offset = base + p.offset;
-                    if (end == "+") {  // [NAME+4]
-                        const size_t close = out.find(']', at);
-                        const auto more = close == std::string::npos
-                                              ? std::nullopt
-                                              : number(std::string_view(out).substr(
-                                                    at + want.size(), close - at - want.size()));
-                        if (!more) return out;
-                        offset += *more;
-                        std::snprintf(hex, sizeof hex, "[0x%x", offset);
-                        out.replace(at, close - at, hex);
-                    } else {
-                        std::snprintf(hex, sizeof hex, "[0x%x]", offset);
-                        out.replace(at, want.size(), hex);
-                    }
-                }
+        std::string out;
+        size_t done = 0;
+        for (size_t at; (at = text.find('[', done)) != std::string::npos;) {
+            out.append(text, done, at + 1 - done);
+            done = at + 1;
+            const size_t close = std::min(text.find(']', done), text.size());
+            std::string_view name = std::string_view(text).substr(done, close - done);
+            std::optional<uint32_t> more = 0;
+            auto found = pending.parameters.find(name);
+            const size_t plus = name.find('+');
+            if (found == pending.parameters.end() && plus != name.npos) {
+                more = number(name.substr(plus + 1));
+                found = pending.parameters.find(name.substr(0, plus));
             }
+            if (found == pending.parameters.end() || !more) continue;
+            char hex[16];
+            std::snprintf(hex, sizeof hex, "0x%x", base + found->second + *more);
+            out += hex;
+            done = close;
         }
-        return out;
+        return out.append(text, done);
     }
 
     static int find_label(void* user, const char* name, size_t length, uint64_t* address) {
@@ -464,7 +459,7 @@ class Reader {
                 word[1] = std::stoull(s.text.substr(0, 16), nullptr, 16);
                 word[0] = std::stoull(s.text.substr(16), nullptr, 16);
             } else {
-                const std::string text = with_parameters(s.text, k, parameter_base(name_.sm));
+                const std::string text = with_parameters(s.text, pending, parameter_base(name_.sm));
                 sassdec_asm_options options{sizeof options, find_label, &pending.labels};
                 sassdec_asm_error error;
                 if (sassdec_assemble(arch_, text.c_str(), pc, &options, word.data(), &error) !=
@@ -569,6 +564,7 @@ class Reader {
 
     std::vector<Diagnostic>& out_;
     std::vector<PendingKernel> kernels_;
+    std::map<std::string, unsigned, std::less<>> kernel_lines_;
     std::vector<ConstantVariable> constants_;
     sassdec_arch arch_ = SASSDEC_ARCH_UNKNOWN;
     Arch name_;

@@ -10,6 +10,7 @@
 
 #include "emu/plugin/hooks.hpp"
 #include "emu/schedule/paths.hpp"
+#include "emu/schedule/service_calls.hpp"
 
 namespace sassemu {
 
@@ -184,6 +185,7 @@ Engine::Outcome Engine::run_ctas(CtaSlot& slot, Worker& worker) {
         for (uint32_t r = 0; r < slot.cluster.size; ++r) {
             account(*slot.cluster.cta[r], worker);
             if (settings_.hooks) tell_cta(*slot.cluster.cta[r], false);
+            if (calls_.in_turn()) calls_.ended(slot.cluster.cta[r]->linear);
         }
         if (worker.claimed.begin == worker.claimed.end) return outcome;
         slot.unit = worker.claimed.begin++;

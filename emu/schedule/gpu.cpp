@@ -66,6 +66,7 @@ struct LoadedModule {
     std::vector<uint64_t> data_bases;
     uint64_t code_base = 0;
     uint64_t bank3 = 0;                  // device address of the __constant__ variables
+    bool prints = false;                 // its kernels may call vprintf
     BankBytes bank_bytes{};              // of every launch
     std::vector<std::byte> no_bank;      // zeros, in place of a bank that a kernel lacks
     std::shared_ptr<CodeImage> code[3];  // by Lowering
@@ -215,6 +216,7 @@ Result<ModuleId> GpuImpl::place(std::shared_ptr<const Module> module) {
         for (size_t i = 0; i < table.size(); ++i)
             if (table[i].name == symbol.name) {
                 heap |= symbol.name == "malloc" || symbol.name == "free";
+                m->prints |= symbol.name == "vprintf";
                 return services + i * 16;
             }
         return Error{ErrorCode::unsupported, module->file_name() + ": symbol '" + symbol.name + "'",
@@ -409,6 +411,7 @@ std::vector<Result<LaunchResult>> GpuImpl::launch_chain(std::span<const LaunchRe
         return r && r->status == LaunchStatus::ok;
     };
     std::vector<std::optional<Result<LaunchResult>>> of(requests.size());
+    calls_.begin_output(options_.on_printf, false);  // they number their CTAs alike
     Chain chain(requests.size(), options_.agents, *chooser_);
     chain.run([&](size_t i, Chain::Link& link) {
         of[i] = launch(requests[i], &link);
@@ -559,9 +562,10 @@ Result<LaunchResult> GpuImpl::run(const LaunchRequest& request, Chain::Link* lin
     if (hooks_)
         hooks_->launch_begin(launch, k, request.params, modules_[request.module]->bank3,
                              request.may_overlap);
+    if (!link) calls_.begin_output(options_.on_printf, modules_[request.module]->prints);
     LaunchResult result = engine.run();
     if (hooks_) hooks_->launch_end(launch, result.status);
-    calls_.flush(options_.on_printf);
+    calls_.end_output();
     if (!link) interrupted_ = false;
     return result;
 }

@@ -3,6 +3,7 @@
 // workers take from it before they run, and give back what they did not use.
 #include <bit>
 
+#include "emu/base/limits.hpp"
 #include "emu/schedule/engine.hpp"
 
 namespace sassemu {
@@ -17,6 +18,9 @@ constexpr uint64_t small_grant = 256;
 void Engine::check_limits() {
     if (settings_.interrupted && settings_.interrupted->load(std::memory_order_relaxed))
         end(LaunchStatus::interrupted, "interrupted");
+    else if (const Budget::Stop why = process_budget().stopped(); why != Budget::Stop::none)
+        end(why == Budget::Stop::interrupted ? LaunchStatus::interrupted : LaunchStatus::limit,
+            process_budget().error(why, "kernel '" + kernel_ + "'").message());
     else if (settings_.seconds > 0 && std::chrono::steady_clock::now() >= deadline_)
         end(LaunchStatus::limit,
             "kernel '" + kernel_ +

@@ -2,7 +2,10 @@
 // Device printf, heap and assert.
 #include "emu/schedule/service_calls.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <optional>
 
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/perform.hpp"
@@ -29,67 +32,82 @@ bool read(Warp& w, uint32_t lane, uint64_t address, uint32_t bytes, void* out) {
     return true;
 }
 
-bool read_string(Warp& w, uint32_t lane, uint64_t address, std::string& out) {
-    constexpr size_t longest = 1 << 20;
+// What one call of printf writes at most, and how long a string it reads. The chip keeps a call's
+// arguments in a buffer of a stated size and the host formats them without a limit; what lies
+// beyond this one is cut off.
+constexpr size_t longest_text = 1 << 20;
+
+// At most `most` characters of a string, which then needs no end (C17 7.21.6.1, precision of %s).
+bool read_string(Warp& w, uint32_t lane, uint64_t address, std::string& out,
+                 size_t most = SIZE_MAX) {
     out.clear();
-    for (char c = 0; out.size() < longest; out.push_back(c)) {
+    for (char c = 0; out.size() < std::min(most, longest_text); out.push_back(c)) {
         if (!read(w, lane, address + out.size(), 1, &c)) return false;
         if (c == 0) return true;
     }
-    return false;
+    return most <= longest_text;
 }
 
-// One conversion of a format string, host style: flags, width, precision, length, letter.
+// One conversion of a format string: flags, width, precision, length, letter.
 struct Conversion {
-    std::string spec;  // without length modifiers
+    std::string flags;
+    std::optional<int> width, precision;
+    bool star_width = false, star_precision = false;
     bool wide = false;
-    int stars = 0;
     char letter = 0;
 };
 
+// A number in a format string, or the limit where it is larger.
+int bounded_number(const std::string& format, size_t& at) {
+    size_t value = 0;
+    for (; at < format.size() && format[at] >= '0' && format[at] <= '9'; ++at)
+        value = std::min(value * 10 + static_cast<size_t>(format[at] - '0'), longest_text);
+    return static_cast<int>(value);
+}
+
+// No letter: it is no conversion.
 Conversion next_conversion(const std::string& format, size_t& at) {
     Conversion c;
-    c.spec = "%";
-    for (++at; at < format.size(); ++at) {
-        const char ch = format[at];
-        if (ch == 'l' || ch == 'j' || ch == 'z' || ch == 't') {
-            c.wide = true;
-        } else if (ch == 'h') {
-            continue;
-        } else if (std::string_view("diouxXcsfFeEgGaAp%").find(ch) != std::string_view::npos) {
-            c.letter = ch;
-            ++at;
-            return c;
-        } else if (std::string_view("0123456789+-# .*").find(ch) != std::string_view::npos) {
-            c.stars += ch == '*';
-            c.spec += ch;
-        } else {
-            break;
-        }
+    const auto next = [&](std::string_view of) {
+        return at < format.size() && of.find(format[at]) != of.npos;
+    };
+    for (++at; next("-+ #0"); ++at)
+        if (c.flags.find(format[at]) == c.flags.npos) c.flags += format[at];
+    if (next("*"))
+        c.star_width = true, ++at;
+    else if (next("123456789"))
+        c.width = bounded_number(format, at);
+    if (next(".")) {
+        ++at;
+        if (next("*"))
+            c.star_precision = true, ++at;
+        else
+            c.precision = bounded_number(format, at);
     }
+    for (; next("hljzt"); ++at) c.wide |= format[at] != 'h';
+    if (next("diouxXcsfFeEgGaAp%")) c.letter = format[at++];
     return c;
 }
 
+// Of the value as the host prints it, what there is room for.
 template <class T>
-void append(std::string& out, const Conversion& c, const char* length, const int* star, T value) {
-    const std::string spec = c.spec + length + c.letter;
+void append(std::string& out, const Conversion& c, const char* length, T value) {
+    std::string spec = "%" + c.flags;
+    if (c.width) spec += std::to_string(*c.width);
+    if (c.precision) spec += "." + std::to_string(*c.precision);
+    spec += length;
+    spec += c.letter;
     char text[512];
-    const int n = c.stars == 0 ? std::snprintf(text, sizeof text, spec.c_str(), value)
-                  : c.stars == 1
-                      ? std::snprintf(text, sizeof text, spec.c_str(), star[0], value)
-                      : std::snprintf(text, sizeof text, spec.c_str(), star[0], star[1], value);
+    const int n = std::snprintf(text, sizeof text, spec.c_str(), value);
     if (n < 0) return;
+    const size_t size = std::min(static_cast<size_t>(n), longest_text - out.size());
     if (static_cast<size_t>(n) < sizeof text) {
-        out.append(text, static_cast<size_t>(n));
+        out.append(text, size);
         return;
     }
-    std::string large(static_cast<size_t>(std::min(n, 1 << 20)) + 1, '\0');
-    const int m =
-        c.stars == 0 ? std::snprintf(large.data(), large.size(), spec.c_str(), value)
-        : c.stars == 1
-            ? std::snprintf(large.data(), large.size(), spec.c_str(), star[0], value)
-            : std::snprintf(large.data(), large.size(), spec.c_str(), star[0], star[1], value);
-    if (m > 0) out.append(large.data(), std::min(static_cast<size_t>(m), large.size() - 1));
+    std::string large(size + 1, '\0');
+    std::snprintf(large.data(), large.size(), spec.c_str(), value);
+    out.append(large, 0, size);
 }
 
 // Arguments lie one after the other at `arguments`, each aligned to its size; -1 on bad memory.
@@ -104,49 +122,58 @@ int format_into(Warp& w, uint32_t lane, const std::string& format, uint64_t argu
         ++count;
         return ok;
     };
-    for (size_t at = 0; at < format.size();) {
+    for (size_t at = 0; at < format.size() && out.size() < longest_text;) {
         if (format[at] != '%') {
             out += format[at++];
             continue;
         }
         const size_t begin = at;
-        const Conversion c = next_conversion(format, at);
+        Conversion c = next_conversion(format, at);
         if (c.letter == '%') {
             out += '%';
             continue;
         }
-        if (c.letter == 0 || c.stars > 2) {  // not a conversion: printed as it stands
-            out += format.substr(begin, at - begin);
+        if (c.letter == 0) {  // printed as it stands
+            out.append(format, begin, std::min(at - begin, longest_text - out.size()));
             continue;
         }
-        int star[2] = {0, 0};
-        for (int i = 0; i < c.stars; ++i)
-            if (!take(4, &star[i])) return -1;
+        constexpr int limit = longest_text;
+        int star = 0;
+        if (c.star_width) {
+            if (!take(4, &star)) return -1;
+            c.width = std::abs(std::clamp(star, -limit, limit));
+            if (star < 0) c.flags += '-';
+        }
+        if (c.star_precision) {
+            if (!take(4, &star)) return -1;
+            if (star >= 0) c.precision = std::min(star, limit);
+        }
         if (std::string_view("fFeEgGaA").find(c.letter) != std::string_view::npos) {
             double v;
             if (!take(8, &v)) return -1;
-            append(out, c, "", star, v);
+            append(out, c, "", v);
         } else if (c.letter == 's') {
             uint64_t address;
             std::string text;
             if (!take(8, &address)) return -1;
+            const size_t most = c.precision ? static_cast<size_t>(*c.precision) : SIZE_MAX;
             if (address == 0)
                 text = "(null)";
-            else if (!read_string(w, lane, address, text))
+            else if (!read_string(w, lane, address, text, most))
                 return -1;
-            append(out, c, "", star, text.c_str());
+            append(out, c, "", text.c_str());
         } else if (c.letter == 'p') {
             uint64_t v;
             if (!take(8, &v)) return -1;
-            append(out, c, "", star, reinterpret_cast<void*>(v));
+            append(out, c, "", reinterpret_cast<void*>(v));
         } else if (c.wide) {
             uint64_t v;
             if (!take(8, &v)) return -1;
-            append(out, c, "ll", star, v);
+            append(out, c, "ll", v);
         } else {
             uint32_t v;
             if (!take(4, &v)) return -1;
-            append(out, c, "", star, v);
+            append(out, c, "", v);
         }
     }
     return count;
@@ -235,15 +262,40 @@ const std::vector<Service>& ServiceCalls::table() {
     return services;
 }
 
-void ServiceCalls::print(uint64_t cta, std::string text) {
-    const std::lock_guard guard(mutex_);
-    output_[cta] += text;
+void ServiceCalls::begin_output(std::function<void(std::string_view)> sink, bool in_turn) {
+    const std::lock_guard guard(output_mutex_);
+    sink_ = std::move(sink);
+    in_turn_ = in_turn;
+    turn_ = 0;
+    ended_.clear();
 }
 
-void ServiceCalls::flush(const std::function<void(std::string_view)>& sink) {
-    const std::lock_guard guard(mutex_);
-    if (sink)
-        for (const auto& [cta, text] : output_) sink(text);
+void ServiceCalls::print(uint64_t cta, std::string text) {
+    const std::lock_guard guard(output_mutex_);
+    if (!in_turn_ || cta != turn_) {
+        output_[cta] += text;
+    } else if (sink_) {
+        sink_(text);
+    }
+}
+
+void ServiceCalls::ended(uint64_t cta) {
+    const std::lock_guard guard(output_mutex_);
+    if (!in_turn_) return;
+    ended_.insert(cta);
+    while (!ended_.empty() && *ended_.begin() == turn_) {
+        ended_.erase(ended_.begin());
+        const auto waiting = output_.find(++turn_);
+        if (waiting == output_.end()) continue;
+        if (sink_) sink_(waiting->second);
+        output_.erase(waiting);
+    }
+}
+
+void ServiceCalls::end_output() {
+    const std::lock_guard guard(output_mutex_);
+    if (sink_)
+        for (const auto& [cta, text] : output_) sink_(text);
     output_.clear();
 }
 

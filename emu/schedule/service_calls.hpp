@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,9 +20,14 @@ class ServiceCalls {
   public:
     DeviceHeap& heap() { return heap_; }
 
+    // Text is handed to `sink` ordered by CTA and then by time. `in_turn`: that of the first CTA
+    // which has not ended goes there at once, so that no more is kept than others print meanwhile;
+    // the engine then says which CTAs have ended. Otherwise all is kept until the end.
+    void begin_output(std::function<void(std::string_view)> sink, bool in_turn);
     void print(uint64_t cta, std::string text);
-    // Hands everything printed to `sink`, ordered by CTA and then by time.
-    void flush(const std::function<void(std::string_view)>& sink);
+    void ended(uint64_t cta);
+    bool in_turn() const { return in_turn_; }
+    void end_output();  // hands on what is left; may be called for each of several launches
 
     // The services a module may call, for CodeImage and for the linker.
     static const std::vector<Service>& table();
@@ -29,6 +35,10 @@ class ServiceCalls {
   private:
     DeviceHeap heap_;
     std::mutex mutex_;
+    std::function<void(std::string_view)> sink_;
+    bool in_turn_ = false;
+    uint64_t turn_ = 0;         // the first CTA that has not ended
+    std::set<uint64_t> ended_;  // beyond it
     std::map<uint64_t, std::string> output_;
 };
 

@@ -57,6 +57,8 @@ TEST(Budget, ResultsAreWrittenWithoutADeadline) {
     budget.set_time_limit(1e-9);
     EXPECT_TRUE(budget.check("here").ok());
     EXPECT_EQ(budget.ignored(0), Budget::Stop::none);
+    budget.begin_work();
+    EXPECT_EQ(budget.poll(), Budget::Stop::time);
 }
 
 TEST(Budget, CountsMemoryThatIsTouchedNotMapped) {

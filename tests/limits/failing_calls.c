@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Preloaded: the allocation FAIL_AT fails (and with FAIL_ON all after it), or the write()
+// FAIL_WRITE finds the disk full; SHORT_WRITES makes every write() of more than one byte a short
+// one. Without FAIL_AT the number of allocations is written to descriptor 9 at the end.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void* __libc_malloc(size_t);
+void* __libc_calloc(size_t, size_t);
+void* __libc_realloc(void*, size_t);
+void* __libc_memalign(size_t, size_t);
+
+static atomic_long allocations, writes;
+static long fail_at, fail_write;
+static int fail_on, short_writes, started;
+
+// Counts from main() on: before it nobody can catch what a library's initialisers throw.
+static int (*program)(int, char**, char**);
+static int begin(int count, char** arguments, char** environment) {
+    const char* text = getenv("FAIL_AT");
+    fail_at = text ? atol(text) : 0;
+    text = getenv("FAIL_WRITE");
+    fail_write = text ? atol(text) : 0;
+    fail_on = getenv("FAIL_ON") != NULL;
+    short_writes = getenv("SHORT_WRITES") != NULL;
+    started = 1;
+    return program(count, arguments, environment);
+}
+
+int __libc_start_main(int (*own)(int, char**, char**), int count, char** arguments,
+                      void (*init)(void), void (*fini)(void), void (*rtld_fini)(void), void* end) {
+    typedef int start(int (*)(int, char**, char**), int, char**, void (*)(void), void (*)(void),
+                      void (*)(void), void*);
+    program = own;
+    start* const next = (start*)dlsym(RTLD_NEXT, "__libc_start_main");
+    return next(begin, count, arguments, init, fini, rtld_fini, end);
+}
+
+__attribute__((destructor)) static void end(void) {
+    char text[32];
+    const int size = snprintf(text, sizeof text, "%ld\n", atomic_load(&allocations));
+    if (!fail_at) (void)!syscall(SYS_write, 9, text, size);
+}
+
+static int fails(void) {
+    if (!started) return 0;
+    const long n = atomic_fetch_add(&allocations, 1) + 1;
+    if (!fail_at || (fail_on ? n < fail_at : n != fail_at)) return 0;
+    errno = ENOMEM;
+    return 1;
+}
+
+void* malloc(size_t size) { return fails() ? NULL : __libc_malloc(size); }
+void* calloc(size_t count, size_t size) { return fails() ? NULL : __libc_calloc(count, size); }
+void* realloc(void* at, size_t size) { return fails() ? NULL : __libc_realloc(at, size); }
+void* memalign(size_t alignment, size_t size) {
+    return fails() ? NULL : __libc_memalign(alignment, size);
+}
+void* aligned_alloc(size_t alignment, size_t size) {
+    return fails() ? NULL : __libc_memalign(alignment, size);
+}
+int posix_memalign(void** out, size_t alignment, size_t size) {
+    if (fails()) return ENOMEM;
+    *out = __libc_memalign(alignment, size);
+    return *out ? 0 : ENOMEM;
+}
+
+ssize_t write(int file, const void* bytes, size_t size) {
+    if (file > 2 && fail_write && atomic_fetch_add(&writes, 1) + 1 == fail_write) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return syscall(SYS_write, file, bytes, short_writes && size > 1 ? (size + 1) / 2 : size);
+}
