@@ -263,7 +263,7 @@ const std::vector<Service>& ServiceCalls::table() {
 }
 
 void ServiceCalls::begin_output(std::function<void(std::string_view)> sink, bool in_turn) {
-    const std::lock_guard guard(output_mutex_);
+    const std::lock_guard guard(mutex_);
     sink_ = std::move(sink);
     in_turn_ = in_turn;
     turn_ = 0;
@@ -271,7 +271,7 @@ void ServiceCalls::begin_output(std::function<void(std::string_view)> sink, bool
 }
 
 void ServiceCalls::print(uint64_t cta, std::string text) {
-    const std::lock_guard guard(output_mutex_);
+    const std::lock_guard guard(mutex_);
     if (!in_turn_ || cta != turn_) {
         output_[cta] += text;
     } else if (sink_) {
@@ -280,7 +280,7 @@ void ServiceCalls::print(uint64_t cta, std::string text) {
 }
 
 void ServiceCalls::ended(uint64_t cta) {
-    const std::lock_guard guard(output_mutex_);
+    const std::lock_guard guard(mutex_);
     if (!in_turn_) return;
     ended_.insert(cta);
     while (!ended_.empty() && *ended_.begin() == turn_) {
@@ -293,7 +293,7 @@ void ServiceCalls::ended(uint64_t cta) {
 }
 
 void ServiceCalls::end_output() {
-    const std::lock_guard guard(output_mutex_);
+    const std::lock_guard guard(mutex_);
     if (sink_)
         for (const auto& [cta, text] : output_) sink_(text);
     output_.clear();
