@@ -116,6 +116,7 @@ Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_v
         if (s->is_model) {
             hooks->model_ = s.get();
             if (machine) {
+                const InPlugin inside(s->name, "start");
                 s->driver = DrivenMachine::create({&plugin_host(), handle(s.get()), nullptr, 0},
                                                   *machine, s->self, driving);
                 if (!s->driver) return make_error(ErrorCode::usage, where, "has no first state");

@@ -70,10 +70,10 @@ class Hardening(unittest.TestCase):
         self.assertTrue({"liblz4.so.1", "libtbb.so.12"} <= needed, needed)
         for name in needed:
             os.link(os.path.join(hostile, "empty.so"), os.path.join(hostile, name))
-        plan = os.path.join(ROOT, "cubins", "vecadd", "sm_90.json")
+        plan = os.path.join(ROOT, "cubins", "vecadd", "plan.json")
         for program in (PROGRAM, self.installed):
             for extra in ([], ["--plugin", "check-sync"], ["--model", "caches"]):
-                run = [program, "run", plan, *extra]
+                run = [program, "run", plan, "--arch", "sm_90", *extra]
                 output(*run, cwd=hostile)
                 there = subprocess.run(run, cwd=hostile, capture_output=True,
                                        env=dict(os.environ, LD_LIBRARY_PATH="."))

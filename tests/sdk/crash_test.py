@@ -13,9 +13,9 @@ PROGRAM = ROOT = PLUGINS = ""
 
 
 def run(how, where, *more, kernel="vecadd"):
-    plan = os.path.join(ROOT, "cubins", kernel, "sm_90.json")
+    plan = os.path.join(ROOT, "cubins", kernel, "plan.json")
     plugin = "%s/crashes.so:how=%s,where=%s" % (PLUGINS, how, where)
-    return subprocess.run([PROGRAM, "run", plan, "--plugin", plugin, *more], capture_output=True, text=True, timeout=60)
+    return subprocess.run([PROGRAM, "run", plan, "--arch", "sm_90", "--plugin", plugin, *more], capture_output=True, text=True, timeout=60)
 
 
 class Crashes(unittest.TestCase):
