@@ -93,7 +93,7 @@ class Hardening(unittest.TestCase):
             canaries += "__stack_chk_fail" in symbols
             fortified += "_chk@" in symbols.replace("__stack_chk_fail", "")
         self.assertGreaterEqual(canaries, 4)
-        self.assertGreaterEqual(fortified, 1)
+        self.assertGreaterEqual(fortified, 1, "_FORTIFY_SOURCE has no effect")
 
 
 if __name__ == "__main__":
