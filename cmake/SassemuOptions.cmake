@@ -67,8 +67,12 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 set(SASSEMU_PLUGIN_DIRECTORY "${PROJECT_BINARY_DIR}/lib/sassemu/plugins")
-# A program finds our libraries beside itself, in the build tree and once installed.
-set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
-set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}" "$ORIGIN")
+# A program finds our libraries beside itself, in the build tree and once installed. One RUNPATH for
+# both: CMake pads one that it has to replace with colons, and an empty element is the folder that
+# the program is started in.
+set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}" "$ORIGIN/../lib" "$ORIGIN")
+list(REMOVE_DUPLICATES CMAKE_INSTALL_RPATH)
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)  # libraries of others, outside of the system's folders
 
 include_directories("${PROJECT_SOURCE_DIR}")  # "emu/plan/plan.hpp": one spelling everywhere

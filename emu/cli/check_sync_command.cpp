@@ -23,6 +23,10 @@ Result<int> check(const CheckCommand& command, bool quick_options) {
     if (command.files.size() > 1 && (!command.json.empty() || !command.sarif.empty()))
         return make_error(ErrorCode::usage, "check-sync", "a report file is for one plan",
                           "check the plans one by one");
+    if (command.files.size() > 1 && command.run.common.sandbox)
+        return make_error(ErrorCode::usage, "--sandbox",
+                          "each of several plans would have to load its files",
+                          "check the plans one by one");
     std::string plugin = "check-sync";
     char separator = ':';
     const auto add = [&](const char* key, const std::string& value) {

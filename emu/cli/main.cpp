@@ -13,6 +13,7 @@
 #include "emu/cli/output.hpp"
 #include "emu/cli/signals.hpp"
 #include "emu/cli/usage.hpp"
+#include "emu/plugin/in_plugin.hpp"
 
 namespace {
 
@@ -54,6 +55,7 @@ int run_program(int argc, char** argv) {
 int main(int argc, char** argv) {
     occupy_standard_streams();
     handle_signals();
+    name_plugin_crashes();
     int exit_code = exit_with::success;
     try {
         exit_code = run_program(argc, argv);

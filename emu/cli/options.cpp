@@ -41,6 +41,11 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
     app.add_flag("--stats{-}", options.stats,
                  "one JSON object as the last line of stdout, or =FILE");
     app.add_flag("--progress", options.progress, "a line on stderr per step");
+    app.add_flag("--sandbox", options.sandbox,
+                 "once everything is loaded, leave the run nothing but its output files (Linux; "
+                 "SECURITY.md)");
+    app.add_option("--root", options.root,
+                   "the plan and every file that it names lie in this folder, links included");
     app.add_option("--level", options.level, "instruction set of the host to use")
         ->check(CLI::IsMember({"v2", "v3", "v4"}));
     app.add_option(

@@ -22,6 +22,8 @@ struct CommonOptions {
     double time_limit = 0;
     uint64_t max_instructions = 0;
     std::string level, arch, agents, fill;
+    bool sandbox = false;
+    std::string root;   // empty: input files may be anywhere
     std::string stats;  // empty: not asked for; "-": stdout; else a file
 };
 

@@ -7,16 +7,20 @@
 #include <memory>
 
 #include "emu/base/exit_code.hpp"
+#include "emu/base/input_file.hpp"
 #include "emu/base/limits.hpp"
 #include "emu/base/text.hpp"
 #include "emu/cli/commands.hpp"
 #include "emu/cli/options.hpp"
 #include "emu/cli/output.hpp"
 #include "emu/cli/run_command.hpp"
+#include "emu/cli/sandbox.hpp"
 #include "emu/cli/signals.hpp"
 #include "emu/plan/atomic_file.hpp"
+#include "emu/plan/compare.hpp"
 #include "emu/plan/report.hpp"
 #include "emu/plan/run_plan.hpp"
+#include "emu/plugin/plugin_file.hpp"
 #include "emu/schedule/schedules.hpp"
 
 namespace sassemu::cli {
@@ -26,8 +30,9 @@ namespace {
 // quick form.
 bool is_plan(const std::string& path) {
     if (path == "-" || path.ends_with(".json")) return true;
-    std::FILE* file = std::fopen(path.c_str(), "rb");
-    if (file == nullptr) return false;
+    const Result<int> opened = open_input(path);
+    std::FILE* file = opened ? ::fdopen(*opened, "rb") : nullptr;
+    if (file == nullptr) return false;  // whoever reads it says why
     int first = std::fgetc(file);
     while (first == ' ' || first == '\n' || first == '\r' || first == '\t') {
         first = std::fgetc(file);
@@ -59,13 +64,49 @@ Result<void> write_stats(const plan::RunReport& report, const std::string& targe
 // A report is text of several lines; what stands in them may come from anywhere.
 void print_lines(std::string_view text) { print(shown(text, "\n\t")); }
 
+// The files that the run will write, opened before it loads anything: the options name them then
+// by descriptors.
+Result<void> open_outputs(Sandbox& sandbox, plan::RunOptions& options, std::string& stats) {
+    const auto open = [&](std::string& path) -> Result<void> {
+        SASSEMU_ASSIGN(path, sandbox.open_output(path));
+        return {};
+    };
+    for (plan::Dump& dump : options.dumps) SASSEMU_TRY(open(dump.file));
+    if (!stats.empty() && stats != "-") SASSEMU_TRY(open(stats));
+    for (std::string& text : options.plugins) {
+        SASSEMU_ASSIGN(PluginSpec plugin, parse_plugin_spec(text));
+        if (plugin.name != "check-sync") continue;
+        text = plugin.name;
+        for (auto& [key, value] : plugin.options) {
+            if (key == "json" || key == "sarif") SASSEMU_TRY(open(value));
+            text += (text == plugin.name ? ":" : ",") + key + "=" + value;
+        }
+    }
+    return sandbox.start();
+}
+
 }  // namespace
 
 namespace {
 
 // Runs the plan, once per seed.
-Result<int> run_seeds(const RunCommand& command, const plan::Plan& plan) {
+Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
     SASSEMU_ASSIGN(plan::RunOptions options, run_options(command.common));
+    std::string stats = command.common.stats;
+    std::unique_ptr<Sandbox> sandbox;
+    if (command.common.sandbox) {
+        if (command.seeds > 1)
+            return make_error(ErrorCode::usage, "--sandbox",
+                              "each of several seeds would have to load its files again",
+                              "run the seeds one by one");
+        SASSEMU_ASSIGN(sandbox, Sandbox::create());
+        SASSEMU_TRY(open_outputs(*sandbox, options, stats));
+        SASSEMU_TRY(plan::read_expectations(plan));
+        options.on_loaded = [&] { return sandbox->seal(); };
+    }
+    // A plugin that crashes takes what the buffer of standard output holds with it.
+    if (!command.common.plugins.empty() || !command.common.models.empty())
+        std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
     bool line_open = false;
     // With --json standard output is for the one object.
     options.on_stdout = [&](std::string_view text) {
@@ -116,21 +157,29 @@ Result<int> run_seeds(const RunCommand& command, const plan::Plan& plan) {
     if (!outcome) return worse(code, fail(outcome.error()));
     const plan::RunReport& report = *outcome;
     code = worse(code, report.exit_code());
-    const std::string& stats = command.common.stats;
     if (command.json) {
         print(plan::report_json(report));
     } else {
         if (line_open) print("\n");
         print_lines(plan::report_text(report));
     }
-    if (stats.empty() || (command.json && stats == "-")) return code;
-    const Result<void> written = write_stats(report, stats);
-    return written ? code : worse(code, fail(written.error()));
+    if (!stats.empty() && !(command.json && stats == "-")) {
+        const Result<void> written = write_stats(report, stats);
+        if (!written) code = worse(code, fail(written.error()));
+    }
+    if (!sandbox) return code;
+    const Result<void> placed = sandbox->finish();
+    return placed ? code : worse(code, fail(placed.error()));
 }
 
 // A plan for several architectures, on each of them in turn.
 Result<int> run_all(const RunCommand& command, const std::vector<std::string>& archs,
                     const std::function<Result<plan::Plan>(const std::string& arch)>& read) {
+    if (command.common.sandbox) {
+        return make_error(ErrorCode::usage, "--sandbox",
+                          command.file + " is for several architectures, and each loads files",
+                          "pick one, e.g. --arch " + archs.front());
+    }
     std::string one_file = command.report_option;
     if (!command.common.dumps.empty()) one_file = "--dump";
     if (!command.common.stats.empty() && command.common.stats != "-") one_file = "--stats";
@@ -142,7 +191,8 @@ Result<int> run_all(const RunCommand& command, const std::vector<std::string>& a
     int code = 0;
     for (const std::string& arch : archs) {
         auto plan = read(arch);
-        const Result<int> end = plan ? run_seeds(command, *plan) : std::move(plan).error();
+        const Result<int> end =
+            plan ? run_seeds(command, std::move(*plan)) : std::move(plan).error();
         code = worse(code, end ? *end : fail(end.error()));
         if (stop_requested()) break;
     }
@@ -153,6 +203,7 @@ Result<int> run_all(const RunCommand& command, const std::vector<std::string>& a
 
 Result<int> run(const RunCommand& command, bool quick_options) {
     process_budget().set_time_limit(command.common.time_limit);
+    if (!command.common.root.empty()) SASSEMU_TRY(keep_inputs_inside(command.common.root));
     const bool is_json = is_plan(command.file);
     if (is_json && quick_options) {
         return make_error(ErrorCode::usage, command.file,
@@ -169,10 +220,10 @@ Result<int> run(const RunCommand& command, bool quick_options) {
         return piped ? plan::read_plan(text, "standard input", arch)
                      : plan::read_plan_file(command.file, arch);
     };
-    SASSEMU_ASSIGN(const plan::Plan plan, read(command.common.arch));
+    SASSEMU_ASSIGN(plan::Plan plan, read(command.common.arch));
     if (command.common.arch.empty() && plan.archs.size() > 1)
         return run_all(command, plan.archs, read);
-    return run_seeds(command, plan);
+    return run_seeds(command, std::move(plan));
 }
 
 CLI::Option_group* add_quick_options(CLI::App& sub, RunCommand& command) {

@@ -4,6 +4,10 @@
 
 #include <sassemu/plugin.h>
 
+#include <optional>
+
+#include "emu/plugin/in_plugin.hpp"
+
 extern "C" const SassemuConsistencyModel* sassemu_ptx_consistency_models(size_t* count);
 
 namespace sassemu::explore {
@@ -49,6 +53,7 @@ Result<std::unique_ptr<Judge>> Judge::open(const std::string& name, const std::s
             return make_error(ErrorCode::usage, out->file_->path(),
                               "has no consistency role: it cannot judge executions",
                               "an operational model is for `sassemu run --model`");
+        const InPlugin inside(out->file_->path(), "consistency");
         models = out->file_->table().consistency(&count);
         out->model_ = find(models, count, {});
     }
@@ -60,6 +65,8 @@ Result<std::unique_ptr<Judge>> Judge::open(const std::string& name, const std::s
             "has no consistency model of version " + std::to_string(SASSEMU_CONSISTENCY_ABI));
     }
     char error[256] = "";
+    std::optional<InPlugin> inside;
+    if (out->file_) inside.emplace(out->file_->path(), "create");
     out->self_ = out->model_->create(options.c_str(), error, sizeof error);
     if (!out->self_) return make_error(ErrorCode::usage, "model '" + name + "'", error);
     return out;
@@ -110,6 +117,11 @@ Result<Answer> Judge::operator()(const State& s, bool complete, bool relations) 
         v.coherence = out.coherence.data();
         v.causality = out.causality.data();
         v.base = out.base.data();
+    }
+    std::optional<InPlugin> inside;
+    if (file_) {
+        prepare_crash_stack();
+        inside.emplace(file_->path(), "judge");
     }
     if (model_->judge(self_, &g, &v) != 0)
         return make_error(ErrorCode::internal, std::string("model '") + model_->name + "'",

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "emu/base/input_file.hpp"
 #include "emu/base/limits.hpp"
 #include "emu/module/byte_reader.hpp"
 #include "emu/module/elf.hpp"
@@ -210,9 +211,10 @@ Result<std::vector<std::uint8_t>> read_file(const std::string& path) {
         return make_error(ErrorCode::input, path, what);
     };
     if (path.find('\0') != std::string::npos) return failed("a path cannot hold a zero byte");
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    SASSEMU_ASSIGN(const int opened, open_input(path));
+    const Descriptor file(opened);
     struct stat status {};
-    if (file.number < 0 || ::fstat(file.number, &status) != 0) return failed(std::strerror(errno));
+    if (::fstat(file.number, &status) != 0) return failed(std::strerror(errno));
     if (S_ISDIR(status.st_mode)) return failed("is a directory");
     if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))
         return failed("is a device, not a file");

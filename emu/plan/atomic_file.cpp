@@ -9,10 +9,13 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <climits>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <random>
+#include <utility>
 
 namespace sassemu::plan {
 namespace {
@@ -90,6 +93,15 @@ class TemporaryFile {
         return 0;
     }
 
+    const std::string& path() const { return path_; }
+    // The descriptor, which is the caller's now, and so is what becomes of the file; a signal
+    // handler still finds its name.
+    int release() {
+        renamed_ = true;
+        published_ = nullptr;
+        return std::exchange(descriptor_, -1);
+    }
+
   private:
     void publish() {
         if (path_.size() >= sizeof Name::path) return;  // open() will refuse it
@@ -137,26 +149,61 @@ Result<void> write_in_place(const std::string& path, std::span<const std::byte> 
     return {};
 }
 
-}  // namespace
-
-Result<void> write_file_atomically(const std::string& path, std::span<const std::byte> bytes) {
+// The temporary file for what will stand at `path`, where a chain of links may lead to `target`.
+Result<std::unique_ptr<TemporaryFile>> open_beside(const std::string& path, std::string& target) {
     struct stat old {};
     const bool replaces = ::stat(path.c_str(), &old) == 0;
-    if (replaces && (S_ISCHR(old.st_mode) || S_ISFIFO(old.st_mode)))
-        return write_in_place(path, bytes);
     if (replaces && !S_ISREG(old.st_mode))
         return make_error(ErrorCode::system, path, "is not a regular file, not replaced");
-    const std::filesystem::path target = link_target(path);
+    const std::filesystem::path end = link_target(path);
     std::error_code ignored;
-    if (std::filesystem::is_symlink(std::filesystem::symlink_status(target, ignored)))
+    if (std::filesystem::is_symlink(std::filesystem::symlink_status(end, ignored)))
         return system_error(path, "open", ELOOP);
-    TemporaryFile file(target.parent_path());
-    if (file.error() != 0) return system_error(path, "create", file.error());
+    target = end.string();
+    auto file = std::make_unique<TemporaryFile>(end.parent_path());
+    if (file->error() != 0) return system_error(path, "create", file->error());
     if (replaces)
-        if (const int number = file.resemble(old)) return system_error(path, "create", number);
-    if (const int number = file.write_and_close(bytes)) return system_error(path, "write", number);
-    if (const int number = file.rename_to(target.string()))
-        return system_error(path, "replace", number);
+        if (const int number = file->resemble(old)) return system_error(path, "create", number);
+    return file;
+}
+
+// The N of "/dev/fd/N"; -1: it is another path.
+int own_descriptor(std::string_view path) {
+    constexpr std::string_view folder = "/dev/fd/";
+    int number = -1;
+    if (!path.starts_with(folder)) return -1;
+    const char* const end = path.data() + path.size();
+    const auto read = std::from_chars(path.data() + folder.size(), end, number);
+    return read.ec == std::errc{} && read.ptr == end ? number : -1;
+}
+
+Result<void> write_descriptor(const std::string& path, int descriptor,
+                              std::span<const std::byte> bytes) {
+    const int number = write_all(descriptor, bytes);
+    if (number == 0) return {};
+    [[maybe_unused]] const int emptied = ::ftruncate(descriptor, 0);
+    return system_error(path, "write", number);
+}
+
+}  // namespace
+
+Result<Replacement> open_replacement(const std::string& path) {
+    Replacement file;
+    SASSEMU_ASSIGN(const auto temporary, open_beside(path, file.target));
+    file.temporary = temporary->path();
+    file.descriptor = temporary->release();
+    return file;
+}
+
+Result<void> write_file_atomically(const std::string& path, std::span<const std::byte> bytes) {
+    if (const int own = own_descriptor(path); own >= 0) return write_descriptor(path, own, bytes);
+    struct stat old {};
+    if (::stat(path.c_str(), &old) == 0 && (S_ISCHR(old.st_mode) || S_ISFIFO(old.st_mode)))
+        return write_in_place(path, bytes);
+    std::string target;
+    SASSEMU_ASSIGN(const auto file, open_beside(path, target));
+    if (const int number = file->write_and_close(bytes)) return system_error(path, "write", number);
+    if (const int number = file->rename_to(target)) return system_error(path, "replace", number);
     return {};
 }
 

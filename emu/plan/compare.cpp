@@ -33,7 +33,24 @@ void compare_elements(Comparison& result, std::span<const std::byte> got,
     }
 }
 
+Result<void> read_values(std::optional<Expectation>& expect) {
+    if (!expect || expect->file.empty()) return {};
+    auto file = read_file(expect->file);
+    if (!file) return std::move(file).error().within(expect->where);
+    const auto bytes = std::as_bytes(std::span(*file));
+    expect->values.assign(bytes.begin(), bytes.end());
+    expect->has_values = true;
+    expect->file.clear();
+    return {};
+}
+
 }  // namespace
+
+Result<void> read_expectations(Plan& plan) {
+    for (Buffer& buffer : plan.buffers) SASSEMU_TRY(read_values(buffer.expect));
+    for (Global& global : plan.globals) SASSEMU_TRY(read_values(global.expect));
+    return {};
+}
 
 Result<Comparison> compare(const std::string& name, std::span<const std::byte> got,
                            const Expectation& expect) {

@@ -33,6 +33,9 @@ struct Comparison {
     bool equal() const { return different == 0 && expected_hash.empty(); }
 };
 
+// Reads the files of a plan's expectations now: compare() then reads none.
+Result<void> read_expectations(Plan& plan);
+
 // An Error if the expectation itself is unusable: a file that is missing or has another size.
 Result<Comparison> compare(const std::string& name, std::span<const std::byte> got,
                            const Expectation& expect);

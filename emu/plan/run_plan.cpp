@@ -36,6 +36,7 @@ class Runner {
         SASSEMU_TRY(fill_globals());
         SASSEMU_TRY(prepare_launches());
         SASSEMU_TRY(check_dumps());
+        if (options_.on_loaded) SASSEMU_TRY(options_.on_loaded());
         const Result<void> launched = launch_all();
         if (options_.on_gpu) options_.on_gpu(nullptr);
         SASSEMU_TRY(launched);

@@ -37,6 +37,7 @@ struct RunOptions {
     std::vector<Dump> dumps;
     std::function<void(std::string_view)> on_stdout;    // device printf, as it comes
     std::function<void(std::string_view)> on_progress;  // one line per step
+    std::function<Result<void>()> on_loaded;  // every input file is read, but for expectations
     std::function<void(Gpu*)> on_gpu;  // the GPU before the first launch; nullptr after the last
     std::function<bool()> stop_requested;  // asked between launches
     // Plugins, NAME or file.so and then :key=value,...; names are looked up in the directories

@@ -86,7 +86,7 @@ const Op* Hooks::run_model_only(const Op* op, Warp& w, uint32_t mask) {
     const Instruction& i = of(w, op);
     AccessCall call;
     begin(call, i, op, w, mask, ++w.cta->sequence);
-    const int32_t answer = i.issue(i.model, &call.shown);
+    const int32_t answer = i.hooks->ask_model("issue", handle(&i), i.issue, &call.shown);
     if (answer == SASSEMU_DONE) [[likely]]
         return plain(i, op, w, mask);
     prepare(call);
@@ -107,13 +107,14 @@ const Op* Hooks::run_all(const Op* op, Warp& w, uint32_t mask) {
     };
     if (i.before)
         each(i.wanted_before, [&](PluginSession& s) {
-            s.table().observer->before(s.self, handle(&w), handle(&i), mask);
+            s.call("before", handle(&i), s.table().observer->before, handle(&w), handle(&i), mask);
         });
     const Op* next = nullptr;
     bool executed = false;
     for (uint64_t wanted = i.wanted_override; wanted && !executed; wanted &= wanted - 1) {
         PluginSession& s = *h.sessions_[static_cast<size_t>(std::countr_zero(wanted))];
-        const int32_t outcome = s.table().semantics->execute(s.self, handle(&w), handle(&i), mask);
+        const int32_t outcome = s.call("execute", handle(&i), s.table().semantics->execute,
+                                       handle(&w), handle(&i), mask);
         if (w.stop == Stop::faulted || outcome == SASSEMU_FAULTED) {
             if (w.stop != Stop::faulted)
                 engine(w).fault(w, op, mask, FaultKind::other,
@@ -130,7 +131,7 @@ const Op* Hooks::run_all(const Op* op, Warp& w, uint32_t mask) {
     }
     if (i.after && next)
         each(i.wanted_after, [&](PluginSession& s) {
-            s.table().observer->after(s.self, handle(&w), handle(&i), mask);
+            s.call("after", handle(&i), s.table().observer->after, handle(&w), handle(&i), mask);
         });
     return next;
 }
@@ -158,10 +159,12 @@ const Op* Hooks::run(const Instruction& i, const Op* op, Warp& w, uint32_t mask)
 // -------------------------------------------------------------------------------------------------------------
 
 void Hooks::tell_issue(AccessCall& call) {
-    for (PluginSession* s : on_issue_) s->table().observer->access_issue(s->self, &call.shown);
+    for (PluginSession* s : on_issue_)
+        s->call("access_issue", call.shown.insn, s->table().observer->access_issue, &call.shown);
 }
 void Hooks::tell_access(AccessCall& call) {
-    for (PluginSession* s : on_access_) s->table().observer->access(s->self, &call.shown);
+    for (PluginSession* s : on_access_)
+        s->call("access", call.shown.insn, s->table().observer->access, &call.shown);
 }
 
 const Op* Hooks::access(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
@@ -188,7 +191,7 @@ const Op* Hooks::access(const Instruction& i, const Op* op, Warp& w, uint32_t ma
         }
     }
     if (model_ && (generic || model_spaces_ & bit) && !(call.shown.flags & SASSEMU_ACCESS_MATRIX)) {
-        const int32_t answer = model_table_->issue(model_self_, &call.shown);
+        const int32_t answer = ask_model("issue", handle(&i), model_table_->issue, &call.shown);
         if (answer != SASSEMU_DONE) return answered(i, op, w, mask, call, answer);
     }
     if (!observed || call.known == AccessCall::Known::bad || !(generic || shown_to_observers(bit)))
@@ -326,7 +329,7 @@ const Op* Hooks::copy(const Instruction& i, const Op* op, Warp& w, uint32_t mask
     bool own = false;
     if (model_ && from && (model_spaces_ & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL)) &&
         !as<CopyPayload>(*op).zero_fills()) {
-        const int32_t answer = model_table_->issue(model_self_, &load.shown);
+        const int32_t answer = ask_model("issue", handle(&i), model_table_->issue, &load.shown);
         if (answer == SASSEMU_RETRY) return retry(op, w, mask);
         if (w.stop == Stop::faulted) return nullptr;
         own = answer == SASSEMU_SUPPLIED && load.supplied == from;
@@ -413,7 +416,8 @@ const Op* Hooks::uniform_load(const Instruction& i, const Op* op, Warp& w, uint3
     call.destination = loaded[0];
     const uint32_t bit = SASSEMU_SPACE_BIT(SASSEMU_CONSTANT), words = (call.shown.bytes + 3u) / 4;
     int32_t answer = SASSEMU_DONE;
-    if (model_ && model_spaces_ & bit) answer = model_table_->issue(model_self_, &call.shown);
+    if (model_ && model_spaces_ & bit)
+        answer = ask_model("issue", handle(&i), model_table_->issue, &call.shown);
     if (answer == SASSEMU_RETRY) return retry(op, w, mask);
     if (w.stop == Stop::faulted) return nullptr;
     const bool observed = shown_to_observers(bit);
@@ -448,11 +452,11 @@ const Op* Hooks::fence(const Instruction& i, const Op* op, Warp& w, uint32_t mas
     f.invalidate_data = as<FencePayload>(*op).empties(FencePayload::data);
     f.invalidate_texture = as<FencePayload>(*op).empties(FencePayload::texture);
     if (model_ && model_table_->fence) {
-        const int32_t answer = model_table_->fence(model_self_, &f);
+        const int32_t answer = ask_model("fence", handle(&i), model_table_->fence, &f);
         if (w.stop == Stop::faulted) return nullptr;
         if (answer == SASSEMU_RETRY) return retry(op, w, mask);
     }
-    for (PluginSession* s : on_fence_) s->table().observer->fence(s->self, &f);
+    for (PluginSession* s : on_fence_) s->call("fence", handle(&i), s->table().observer->fence, &f);
     return plain(i, op, w, mask);
 }
 
@@ -476,10 +480,11 @@ const Op* Hooks::cache(const Instruction& i, const Op* op, Warp& w, uint32_t mas
             address[lane] = (uint64_t{high[lane]} << 32 | low[lane]) + add;
         c.address = address;
     }
-    if (model_ && model_table_->cache && model_table_->cache(model_self_, &c) == SASSEMU_RETRY)
+    if (model_ && model_table_->cache &&
+        ask_model("cache", handle(&i), model_table_->cache, &c) == SASSEMU_RETRY)
         return retry(op, w, mask);
     if (w.stop == Stop::faulted) return nullptr;
-    for (PluginSession* s : on_cache_) s->table().observer->cache(s->self, &c);
+    for (PluginSession* s : on_cache_) s->call("cache", handle(&i), s->table().observer->cache, &c);
     return plain(i, op, w, mask);
 }
 

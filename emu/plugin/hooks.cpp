@@ -58,7 +58,7 @@ PluginSession::~PluginSession() = default;
 Hooks::~Hooks() {
     for (auto& s : sessions_) {
         s->driver.reset();
-        if (s->self) s->table().destroy(s->self);
+        if (s->self) s->call("destroy", nullptr, s->table().destroy);
     }
 }
 
@@ -104,8 +104,11 @@ Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_v
             if (!taken) settings.push_back({key.c_str(), value.c_str()});
         }
         char error[512] = "";
-        s->self = table.create(&plugin_host(), handle(s.get()), settings.data(), settings.size(),
-                               error, sizeof error);
+        {
+            const InPlugin inside(s->name, "create");
+            s->self = table.create(&plugin_host(), handle(s.get()), settings.data(),
+                                   settings.size(), error, sizeof error);
+        }
         if (!s->self)
             return make_error(ErrorCode::usage, where,
                               error[0] ? std::string(error) : "refuses to start");
@@ -113,6 +116,7 @@ Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_v
         if (s->is_model) {
             hooks->model_ = s.get();
             if (machine) {
+                const InPlugin inside(s->name, "start");
                 s->driver = DrivenMachine::create({&plugin_host(), handle(s.get()), nullptr, 0},
                                                   *machine, s->self, driving);
                 if (!s->driver) return make_error(ErrorCode::usage, where, "has no first state");
@@ -169,7 +173,8 @@ uint64_t Hooks::findings() const {
 
 void Hooks::finish() {
     for (const auto& s : sessions_)
-        if (const auto* o = s->table().observer; o && o->finish) o->finish(s->self);
+        if (const auto* o = s->table().observer; o && o->finish)
+            s->call("finish", nullptr, o->finish);
 }
 
 void Hooks::text(std::string_view line) {
@@ -223,7 +228,7 @@ void Hooks::instrument(std::shared_ptr<CodeImage> shared) {
     images_.push_back({std::move(shared), std::move(all)});
     for (const auto& s : sessions_)
         if (const auto* o = s->table().observer; o && o->module_load)
-            o->module_load(s->self, module_handle(instructions));
+            s->call("module_load", nullptr, o->module_load, module_handle(instructions));
     const Module& module = *image.module();
     const sassdec_arch arch = sassdec_arch_from_name(image.options().arch.c_str());
     // The parts of a barrier that are one with it (MEMBAR.lvl.IVALL*) are told with it.
@@ -277,9 +282,9 @@ void Hooks::launch_begin(Launch& l, const Kernel& kernel, std::span<const std::b
     i.shared_reserved = kernel.shared_reserved;
     for (const auto& s : sessions_) {
         if (s->is_model && model_table_->launch_begin)
-            model_table_->launch_begin(model_self_, handle(&l));
+            ask_model("launch_begin", nullptr, model_table_->launch_begin, handle(&l));
         if (const auto* o = s->table().observer; o && o->launch_begin)
-            o->launch_begin(s->self, handle(&l));
+            s->call("launch_begin", nullptr, o->launch_begin, handle(&l));
     }
 }
 
@@ -294,9 +299,9 @@ sassemu_location Hooks::constant_location(const Warp& w, uint32_t bank, uint64_t
 void Hooks::launch_end(Launch& l, LaunchStatus status) {
     for (const auto& s : sessions_) {
         if (s->is_model && model_table_->launch_end)
-            model_table_->launch_end(model_self_, handle(&l));
+            ask_model("launch_end", nullptr, model_table_->launch_end, handle(&l));
         if (const auto* o = s->table().observer; o && o->launch_end)
-            o->launch_end(s->self, handle(&l), status_word(status));
+            s->call("launch_end", nullptr, o->launch_end, handle(&l), status_word(status));
     }
     launch = nullptr;
 }
@@ -304,21 +309,23 @@ void Hooks::launch_end(Launch& l, LaunchStatus status) {
 void Hooks::cta_begin(Cta& c) {
     for (const auto& s : sessions_) {
         if (s->is_model && model_table_->cta_begin)
-            model_table_->cta_begin(model_self_, handle(&c));
+            ask_model("cta_begin", nullptr, model_table_->cta_begin, handle(&c));
         if (const auto* o = s->table().observer; o && o->cta_begin)
-            o->cta_begin(s->self, handle(&c));
+            s->call("cta_begin", nullptr, o->cta_begin, handle(&c));
     }
 }
 void Hooks::cta_end(Cta& c) {
     for (const auto& s : sessions_) {
-        if (s->is_model && model_table_->cta_end) model_table_->cta_end(model_self_, handle(&c));
-        if (const auto* o = s->table().observer; o && o->cta_end) o->cta_end(s->self, handle(&c));
+        if (s->is_model && model_table_->cta_end)
+            ask_model("cta_end", nullptr, model_table_->cta_end, handle(&c));
+        if (const auto* o = s->table().observer; o && o->cta_end)
+            s->call("cta_end", nullptr, o->cta_end, handle(&c));
     }
 }
 
 uint64_t Hooks::step(Cta& c, bool idle) {
     if (!model_ || !model_table_->step) return 0;
-    return model_table_->step(model_self_, handle(&c), idle);
+    return ask_model("step", nullptr, model_table_->step, handle(&c), idle);
 }
 
 bool Hooks::idle_step() {
@@ -328,7 +335,7 @@ bool Hooks::idle_step() {
     // A model may take its time, but not for ever.
     constexpr int patience = 4096;
     for (int i = 0; i < patience && now() == before; ++i) {
-        if (!model_table_->step(model_self_, nullptr, 1)) break;
+        if (!ask_model("step", nullptr, model_table_->step, sassemu_cta{}, 1u)) break;
     }
     return now() != before;
 }
@@ -340,7 +347,8 @@ void Hooks::allocated(uint64_t address, uint64_t bytes, const std::string& name,
     a.address = address;
     a.bytes = bytes;
     a.name = name.c_str();
-    for (PluginSession* s : on_allocate_) s->table().observer->allocate(s->self, &a);
+    for (PluginSession* s : on_allocate_)
+        s->call("allocate", nullptr, s->table().observer->allocate, &a);
 }
 
 void Hooks::released(uint64_t address) {
@@ -351,32 +359,34 @@ void Hooks::released(uint64_t address) {
     a.address = e.lo;
     a.bytes = e.hi - e.lo;
     a.name = space->name(e.id).c_str();
-    for (PluginSession* s : on_release_) s->table().observer->release(s->self, &a);
+    for (PluginSession* s : on_release_)
+        s->call("release", nullptr, s->table().observer->release, &a);
 }
 
 void Hooks::host_access(uint64_t address, uint64_t bytes, bool write) {
     if (host_hidden_) return;
     for (PluginSession* s : on_host_) {
         if (s->is_model && model_table_->host_access)
-            model_table_->host_access(model_self_, address, bytes, write);
+            ask_model("host_access", nullptr, model_table_->host_access, address, bytes, write);
         if (const auto* o = s->table().observer; o && o->host_access)
-            o->host_access(s->self, address, bytes, write);
+            s->call("host_access", nullptr, o->host_access, address, bytes, write);
     }
 }
 
 void Hooks::sync(sassemu_sync& event) {
     event.size = sizeof event;
     const uint64_t bit = uint64_t{1} << event.kind;
-    if (model_sync_ & bit) model_table_->sync(model_self_, &event);
+    if (model_sync_ & bit) ask_model("sync", event.insn, model_table_->sync, &event);
     for (PluginSession* s : on_sync_)
-        if (!(s->table().observer->sync_ignored & bit)) s->table().observer->sync(s->self, &event);
+        if (!(s->table().observer->sync_ignored & bit))
+            s->call("sync", event.insn, s->table().observer->sync, &event);
 }
 
 void Hooks::async(const sassemu_async& event) {
     const bool since_1_2 = event.step > SASSEMU_ASYNC_COMPLETE;
     for (PluginSession* s : on_async_)
         if (!since_1_2 || (s->table().abi & 0xffff) >= 2)
-            s->table().observer->async(s->self, &event);
+            s->call("async", event.insn, s->table().observer->async, &event);
 }
 
 void Hooks::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const std::string& what,
@@ -392,7 +402,7 @@ void Hooks::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const s
     f.insn = instruction_of(w, op);
     f.address = address;
     f.has_address = has_address;
-    for (PluginSession* s : on_fault_) s->table().observer->fault(s->self, &f);
+    for (PluginSession* s : on_fault_) s->call("fault", f.insn, s->table().observer->fault, &f);
 }
 
 sassemu_insn instruction_of(const Warp& w, const Op* op) {

@@ -17,6 +17,7 @@
 #include "emu/base/result.hpp"
 #include "emu/gpu.hpp"
 #include "emu/machine/state_fill.hpp"
+#include "emu/plugin/in_plugin.hpp"
 #include "emu/plugin/instruction.hpp"
 #include "emu/plugin/plugin_file.hpp"
 #include "sassdec/sassdec.h"
@@ -51,6 +52,11 @@ struct PluginSession {
     bool is_model = false;  // given by --model: its model decides
     uint64_t warnings = 0;
     const sassemu_plugin& table() const { return file.table(); }
+
+    template <class F, class... A>
+    auto call(const char* callback, sassemu_insn at, F* function, A... args) const {
+        return call_plugin(name, callback, hooks, at, function, self, args...);
+    }
 };
 
 // An access while callbacks run: what the host table's accessors look at. The plugin sees `shown`,
@@ -184,6 +190,10 @@ class Hooks {
         std::shared_ptr<const CodeImage> image;
         std::unique_ptr<Instruction[]> instructions;
     };
+    template <class F, class... A>
+    auto ask_model(const char* callback, sassemu_insn at, F* function, A... args) const {
+        return call_plugin(model_->name, callback, this, at, function, model_self_, args...);
+    }
     void hook(Instruction& instruction, const sassdec_insn& decoded, Op& op);
     void describe(Instruction& instruction, const Event& event);
     void describe_group(Instruction& instruction, const Event& event);

@@ -53,7 +53,6 @@ struct alignas(64) Instruction {
     // What every access looks at comes first.
     Handler plain[2] = {};
     int32_t (*issue)(void* self, const sassemu_access*) = nullptr;  // of the model
-    void* model = nullptr;
     Hooks* hooks = nullptr;
     sassemu_access access{};  // access, copy: all that does not change
     CodeImage* image = nullptr;

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "emu/plugin/in_plugin.hpp"
+
 namespace sassemu {
 
 namespace fs = std::filesystem;
@@ -163,6 +165,7 @@ Result<PluginFile> PluginFile::open(const PluginSpec& spec,
         }
         where = file.path_;
     }
+    const InPlugin inside(spec.name, "sassemu_plugin_entry");
     dlerror();
     void* library = dlopen(file.path_.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) {

@@ -186,11 +186,12 @@ void Hooks::hook(Instruction& i, const sassdec_insn& in, Op& op) {
     const auto bit = [](size_t n) { return uint64_t{1} << n; };
     for (size_t n = 0; n < sessions_.size(); ++n) {
         const PluginSession& s = *sessions_[n];
-        if (const auto* r = s.table().semantics; r && r->overrides(s.self, handle(&i)))
+        if (const auto* r = s.table().semantics;
+            r && s.call("overrides", handle(&i), r->overrides, handle(&i)))
             i.wanted_override |= bit(n);
         const auto* o = s.table().observer;
         if (!o || !o->select || !(o->before || o->after)) continue;
-        const uint32_t wanted = o->select(s.self, handle(&i));
+        const uint32_t wanted = s.call("select", handle(&i), o->select, handle(&i));
         if (wanted & SASSEMU_BEFORE && o->before) i.wanted_before |= bit(n);
         if (wanted & SASSEMU_AFTER && o->after) i.wanted_after |= bit(n);
     }
@@ -209,7 +210,6 @@ void Hooks::hook(Instruction& i, const sassdec_insn& in, Op& op) {
                             i.predicate == 7 && !(i.access.flags & SASSEMU_ACCESS_MATRIX);
     if (model_only) {
         i.issue = model_table_->issue;
-        i.model = model_self_;
     }
     op.fn[0] = op.fn[1] = model_only ? run_model_only : run_all;
 }

@@ -73,7 +73,8 @@ const std::byte* Hooks::texel(void* hooks, Warp& w, uint64_t address, const std:
     call.destination = row[0];
     const std::byte* read = at;
     if (h.model_ && h.model_spaces_ & SASSEMU_SPACE_BIT(SASSEMU_TEXTURE) &&
-        h.model_table_->issue(h.model_self_, &call.shown) == SASSEMU_SUPPLIED && call.supplied) {
+        h.ask_model("issue", nullptr, h.model_table_->issue, &call.shown) == SASSEMU_SUPPLIED &&
+        call.supplied) {
         for (uint32_t k = 0; k < (bytes + 3) / 4; ++k)
             std::memcpy(copy + 4 * k, &row[k][0], std::min(4u, bytes - 4 * k));
         read = copy;

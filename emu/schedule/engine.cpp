@@ -112,6 +112,7 @@ LaunchResult Engine::run() {
 
 // Whatever fails in here ends the launch, not the process.
 void Engine::work() noexcept {
+    if (settings_.hooks) prepare_crash_stack();
     Worker worker;
     try {
         work(worker);

@@ -150,16 +150,20 @@ namespace detail {
 template <class T, class R, class F>
 R guarded(void* self, R otherwise, F&& call) noexcept {
     T& plugin = *static_cast<T*>(self);
-    try {
-        return call(plugin);
-    } catch (const std::exception& e) {
+    const auto failed = [&](const char* why) {
         sassemu_finding f{};
         f.size = sizeof f;
         f.severity = SASSEMU_ERROR;
         f.kind = "plugin-failure";
-        f.message = e.what();
+        f.message = why;
         plugin.host.report(plugin.session, &f);
+    };
+    try {
+        return call(plugin);
+    } catch (const std::exception& e) {
+        failed(e.what());
     } catch (...) {
+        failed("an exception that is no std::exception");
     }
     return otherwise;
 }

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opening the files that a command reads, and keeping them inside of one folder (--root). Nothing
+// else belongs here: what is in them is their readers' business.
+#pragma once
+
+#include <string>
+
+#include "emu/base/result.hpp"
+
+namespace sassemu {
+
+// From now on open_input() opens only what lies inside of this folder, for the whole process: a
+// reader that nobody thought of is kept in too. Before the first file is read. Errors: no
+// such folder, or a kernel without openat2().
+Result<void> keep_inputs_inside(const std::string& folder);
+
+// A descriptor for reading, closed by exec. Errors name the path. Inside of a folder neither `..`
+// nor an absolute path nor a symbolic link on the way leads out of it; the kernel sees to that
+// while it opens, so nobody can exchange a link in between.
+Result<int> open_input(const std::string& path);
+
+}  // namespace sassemu
