@@ -375,6 +375,8 @@ bool Engine::run_warp(CtaSlot& slot, Warp& w, Worker& worker) {
     if (chosen == w.paths_used) return false;
     w.current = static_cast<uint8_t>(chosen);
     w.active = w.path().lanes;
+    // A loop that sleeps or yields hardly uses up a quantum, and may be a spin all the same.
+    const bool gave_way = w.path().yielded;
     paths::resume(w);
     const Path& path = w.path();
     if (path.answer == WaitAnswer::timed_out) {
@@ -384,7 +386,7 @@ bool Engine::run_warp(CtaSlot& slot, Warp& w, Worker& worker) {
         watch_spin(slot, w, worker);
     } else {
         // A loop that waits for a load in every iteration is a spin all the same.
-        if (w.stop != Stop::pending) w.quantum_end = w.issued + path_quantum_;
+        if (w.stop != Stop::pending) w.quantum_end = w.issued + (gave_way ? 0 : path_quantum_);
         run_path(w, worker);
     }
     // The next turn is another path's.

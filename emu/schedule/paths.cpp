@@ -130,18 +130,6 @@ uint32_t same_mask(const uint32_t want[32], uint32_t todo) {
     return group;
 }
 
-// The path leaves its turn at `edge`, perhaps `again`, and goes on at `target`.
-void end_turn(Path& p, const Op* target, const Op* edge, bool again) {
-    p.pc = target;
-    p.spins = again ? static_cast<uint16_t>(std::min(p.spins + 1, 0xffff)) : uint16_t{0};
-    p.edge = edge;
-    p.head = target;
-}
-
-void cancel_watch(Warp& w) {
-    if (w.watch) w.watch->overflow = true;
-}
-
 // Paths (bits are indices) that need not wait at WARPSYNC, or at BSYNC, any longer. All of them go
 // on at once, so that groups which meet at one WARPSYNC stay together; exclusive ones one group at
 // a time.
@@ -215,10 +203,6 @@ bool next_path(Warp& w) {
 }  // namespace
 
 const Op* run_other_path(Warp& w) {
-    // A watched path that did not have to wait after all goes on.
-    if (w.watch && w.path().state == PathState::runnable && w.path().lanes == w.active)
-        return w.path().pc;
-    cancel_watch(w);
     if (next_path(w)) return w.path().pc;
     w.stop = Stop::blocked;
     return nullptr;
@@ -262,7 +246,6 @@ bool leave_behind(Warp& w, uint32_t lanes, const Op* pc) {
 }
 
 const Op* split(Warp& w, const Op* target, uint32_t taken, const Op* next) {
-    cancel_watch(w);
     if (in_collective(w)) return leaves_collective(w, next - 1, taken);
     const uint32_t rest = w.active & ~taken;
     // The smaller side goes first, the one that falls through if they are equal (measured on an
@@ -310,7 +293,10 @@ const Op* jump(Warp& w, const Op* op, uint32_t lanes, const uint64_t address[32]
 
 const Op* yield(Warp& w, const Op* target, const Op* edge) {
     Path& p = w.path();
-    end_turn(p, target, edge, p.edge == edge);
+    p.pc = target;
+    p.spins = p.edge == edge ? static_cast<uint16_t>(std::min(p.spins + 1, 0xffff)) : uint16_t{0};
+    p.edge = edge;
+    p.head = target;
     w.stop = Stop::yielded;
     return nullptr;
 }
@@ -441,12 +427,11 @@ const Op* sleep(Warp& w, const Op* op, uint32_t lanes, uint64_t ns) {
     (void)lanes;
     w.cta->virtual_time += ns;
     Path& p = w.path();
-    if (w.watch && p.edge != op) return op + 1;
-    // A loop that sleeps ends its turns here, not at its back edge: it may be a spin all the same.
-    end_turn(p, op + 1, op, p.edge && p.edge->fn[0] == op->fn[0]);
+    if (w.watch) return op + 1;
+    p.pc = op + 1;
     p.yielded = true;
     w.stop = Stop::yielded;
-    if (!w.watch) recheck(w);
+    recheck(w);
     return nullptr;
 }
 

@@ -224,6 +224,7 @@ TEST_F(State, ALaunchWithoutMemoryIsALimit) {
     o.stack_bytes = 512 << 10;
     begin("zeros", o);
     LaunchRequest r = request("read_local", {4, 1, 1}, 1, buffer(16384), 1);
+    EXPECT_EQ(gpu_->launch(r)->status, LaunchStatus::ok);  // the code is there
     r.block = {1024, 1, 1};
     {
         const LittleMemory little(64 << 20);
@@ -239,7 +240,8 @@ TEST_F(State, ALaunchWithoutMemoryIsALimit) {
 TEST_F(State, FewerThreadsRunWhereTheHostHasNoMore) {
     begin("zeros", threads(64));
     const uint64_t at = buffer(256);
-    const LittleMemory little(100 << 20);  // a dozen stacks
+    ASSERT_EQ(one_warp("count", {1, 1, 1}, at, 10).status, LaunchStatus::ok);  // the code is there
+    const LittleMemory little(100 << 20);                                      // a dozen stacks
     const auto result = launch("count", {400, 1, 1}, 1, at, 10);
     ASSERT_TRUE(result) << result.error().message();
     EXPECT_EQ(result->status, LaunchStatus::ok) << result->message;
@@ -287,7 +289,7 @@ TEST_F(State, SpinsThatSomebodyEndsAreNoDeadlocks) {
             r = one_warp("ends_locks", {3, 1, 1}, b, c + 4);
             EXPECT_EQ(r.status, LaunchStatus::ok) << r.message;
             EXPECT_EQ(words(c + 4, 1), Words(1, 3 * 32));
-            const uint64_t flag = buffer(4), here = buffer(4), out = buffer(4);
+            const uint64_t flag = buffer(4), here = buffer(4), out = buffer(8);
             r = one_warp("ends_store", {2, 1, 1}, flag, here, out);
             EXPECT_EQ(r.status, LaunchStatus::ok) << r.message;
             EXPECT_EQ(words(out, 1), Words(1, 3));

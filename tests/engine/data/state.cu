@@ -3,24 +3,30 @@
 // tests/engine/state_test.cpp.
 #include <cstdint>
 extern "C" {
-// Local memory that nobody has written: out[thread] is the sum over the array, xor of index.
+// Local memory that nobody has written: out[thread] has the bits of all its words. PTX, since the
+// compiler knows what it may do with an array that is not initialised.
+#define LOCAL_AREA asm volatile(".local .align 16 .b32 area[64];\n\t.reg .u64 base;\n\tmov.u64 base, area;")
+#define LOCAL_LOAD(v, i) \
+    asm volatile("{ .reg .u64 a; add.u64 a, base, %1; ld.local.u32 %0, [a]; }" : "=r"(v) : "l"(4ll * (i)) : "memory")
+#define LOCAL_STORE(v, i) \
+    asm volatile("{ .reg .u64 a; add.u64 a, base, %1; st.local.u32 [a], %0; }" : : "r"(v), "l"(4ll * (i)) : "memory")
 __global__ void read_local(uint32_t* out, int n) {
-    volatile uint32_t a[64];
-    if (n < 0) for (int i = 0; i < 64; ++i) a[i] = i;  // never: keeps the array
-    uint32_t sum = 0;
-    for (int i = 0; i < 64; ++i) sum |= a[i];
-    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
-    // Leave something for the next CTA.
-    for (int i = 0; i < 64; ++i) a[i] = 0x5a000000u + n + i;
+    LOCAL_AREA;
+    uint32_t bits = 0, v;
+    for (int i = 0; i < 64; ++i) { LOCAL_LOAD(v, (i + n) & 63); bits |= v; }
+    out[blockIdx.x * blockDim.x + threadIdx.x] = bits;
+    // For the next CTA to find: all lanes at the same place, then each at its own.
+    for (int i = 0; i < 8; ++i) LOCAL_STORE(0x5a000000u + i, (5 * i + n) & 63);
+    if (n & 1) LOCAL_STORE(0x77u, (threadIdx.x * 7 + n) & 63);
 }
-// The same through generic addresses, lane by lane elsewhere.
-__device__ __noinline__ void scatter(volatile uint32_t* p, int at, uint32_t v) { p[at] = v; }
+// The same through generic addresses.
 __global__ void read_local_generic(uint32_t* out, int n) {
-    volatile uint32_t a[64];
-    uint32_t sum = 0;
-    for (int i = 0; i < 64; ++i) sum |= a[i];
-    out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
-    scatter(a, (threadIdx.x * 7 + n) & 63, 0x77u);
+    LOCAL_AREA;
+    volatile uint32_t* a;
+    asm volatile("cvta.local.u64 %0, base;" : "=l"(a));
+    uint32_t bits = 0;
+    for (int i = 0; i < 64; ++i) bits |= a[(i + n) & 63];
+    out[blockIdx.x * blockDim.x + threadIdx.x] = bits;
     a[(threadIdx.x * 5 + n) & 63] = 0x99u;
 }
 __global__ void read_shared(uint32_t* out) {
