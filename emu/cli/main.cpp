@@ -59,11 +59,13 @@ int main(int argc, char** argv) {
     int exit_code = exit_with::success;
     try {
         exit_code = run_program(argc, argv);
-    } catch (const std::bad_alloc&) {
-        exit_code = fail(make_error(ErrorCode::limit, "memory", "the host has none left for this"));
+        const Result<void> written = finish_output();
+        return written ? exit_code : worse(exit_code, fail(written.error()));
+    } catch (const std::bad_alloc&) {  // nothing more may be allocated
+        std::fputs("sassemu: memory: the host has none left for this\n", stderr);
+        return exit_with::limit;
     } catch (const std::exception& error) {
-        exit_code = fail(make_error(ErrorCode::internal, "internal error", error.what()));
+        std::fprintf(stderr, "sassemu: internal error: %s\n", error.what());
+        return exit_with::internal;
     }
-    const Result<void> written = finish_output();
-    return written ? exit_code : worse(exit_code, fail(written.error()));
 }

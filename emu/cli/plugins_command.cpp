@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `sassemu plugins`: what --plugin and --model can name. What does not belong here: finding and
 // opening them (emu/plugin/plugin_file.hpp).
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -29,9 +31,12 @@ Json describe(const PluginFile& file) {
     if (plugin.observer != nullptr) roles.push_back("observer");
     if (plugin.semantics != nullptr) roles.push_back("semantics");
     const auto text = [](const char* s) { return std::string(s != nullptr ? s : ""); };
-    for (const sassemu_option* o = plugin.options; o != nullptr && o->key != nullptr; ++o)
-        options.push_back(
-            {{"key", o->key}, {"value", text(o->value)}, {"summary", text(o->summary)}});
+    const auto add = [&](const sassemu_option& o) {
+        options.push_back({{"key", o.key}, {"value", text(o.value)}, {"summary", text(o.summary)}});
+    };
+    if (machine_role(plugin) != nullptr)
+        std::for_each(std::begin(driver_options), std::end(driver_options), add);
+    for (const sassemu_option* o = plugin.options; o != nullptr && o->key != nullptr; ++o) add(*o);
     return {{"name", plugin.name},
             {"summary", text(plugin.summary)},
             {"roles", std::move(roles)},

@@ -45,7 +45,10 @@ def entries(name, folder):
     yield "run --arch", run("run", plan, "--arch", name)
     target = {"name": "t", "target": name, "threads": [{"id": "P0", "ops": ["st.relaxed.gpu [x], 1"]}], "condition": "x==1"}
     if name not in ("sm_70", "sm_72"):  # a target of PTX, which a litmus test may have
-        yield "a litmus test's target", run("litmus", "-", text=json.dumps(target) + "\n")
+        test = os.path.join(os.path.dirname(plan), "target.jsonl")
+        with open(test, "w") as f:
+            f.write(json.dumps(target) + "\n")
+        yield "a litmus test's target", run("litmus", test)
 
 
 def check(name, what, result, accepted):

@@ -286,8 +286,9 @@ TEST(Assemble, FusedMembarIsTwoWords) {
 TEST(Assemble, MistakesNameColumnAndReason) {
     const auto why = [](const char* line) { return reason(SASSDEC_SM_90, line); };
     EXPECT_EQ(why("FADDD R0, R1, R2"), "1: sm_90 has no instruction 'FADDD'");
-    EXPECT_EQ(why("LDCU UR4, c[0x0][0x10]"),
-              "1: sm_90 has no instruction 'LDCU'; it exists on sm_100 sm_103 sm_110 sm_120");
+    EXPECT_EQ(
+        why("LDCU UR4, c[0x0][0x10]"),
+        "1: sm_90 has no instruction 'LDCU'; it exists on sm_100 sm_103 sm_110 sm_120 sm_107");
     EXPECT_EQ(why("FADD.FOO R1, R2, R3"), "5: no such modifier here, not '.FOO'");
     EXPECT_EQ(why("FADD R1, R2"), "12: an operand is missing here, not the end of the line");
     EXPECT_EQ(why("FADD R1, R2, R3, R4"),

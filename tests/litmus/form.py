@@ -4,7 +4,7 @@ import os
 import re
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "decoder", "gen"))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "decoder", "gen"))
 from architectures import TABLE
 from condition import key, names_of
 
