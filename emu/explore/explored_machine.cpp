@@ -24,8 +24,7 @@ const sassemu_machine& flat() {
             if (o->kind == SASSEMU_OPERATION_STORE)
                 b->write(b->memory, o->address, value, o->bytes);
         };
-        m.steps = [](void*, const void*) { return uint32_t{0}; };
-        m.stepper = [](void*, const void*, uint32_t) { return uint64_t{0}; };
+        m.steps = [](void*, const void*, uint64_t*, uint32_t) { return uint32_t{0}; };
         m.take = [](void*, void*, const sassemu_bytes*, uint32_t) {};
         m.held = [](void*, const void*) { return uint64_t{0}; };
         m.key = [](void*, const void*, void*, size_t) { return size_t{0}; };
@@ -83,6 +82,17 @@ ExploredMachine::State::State(const State& other)
 
 uint32_t ExploredMachine::State::ways(const sassemu_bytes& b, const sassemu_operation& o) const {
     return t().ways ? t().ways(self(), p_, &b, &o) : 1;
+}
+
+std::vector<uint64_t> ExploredMachine::State::steps() const {
+    std::vector<uint64_t> threads(64);
+    for (;;) {
+        const uint32_t count =
+            t().steps(self(), p_, threads.data(), static_cast<uint32_t>(threads.size()));
+        const bool all = count <= threads.size();
+        threads.resize(count);
+        if (all) return threads;
+    }
 }
 
 void ExploredMachine::State::key(std::string& out) const {

@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "emu/base/result.hpp"
 #include "emu/plugin/hooks.hpp"
@@ -50,8 +51,7 @@ class ExploredMachine {
                      void* value) {
             t().perform(self(), p_, &b, &o, way, value);
         }
-        uint32_t steps() const { return t().steps(self(), p_); }
-        uint64_t stepper(uint32_t step) const { return t().stepper(self(), p_, step); }
+        std::vector<uint64_t> steps() const;  // whose operation each belongs to
         void take(const sassemu_bytes& b, uint32_t step) { t().take(self(), p_, &b, step); }
         uint64_t held() const { return t().held(self(), p_); }
         void launch() {

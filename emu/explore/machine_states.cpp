@@ -138,8 +138,9 @@ class MachineStates {
                 mover_ = t;
                 if (test_.threads[t].sass && fetch_words(s, t, emit, true)) return;
             }
-        for (uint32_t k = 0; k < s.machine.steps(); ++k) {
-            mover_ = all + static_cast<uint32_t>(s.machine.stepper(k));
+        const std::vector<uint64_t> steps = s.machine.steps();
+        for (uint32_t k = 0; k < steps.size(); ++k) {
+            mover_ = all + static_cast<uint32_t>(steps[k]);
             State n = s;
             n.machine.take(bytes(n), k);
             emit(std::move(n));

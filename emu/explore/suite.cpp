@@ -284,15 +284,22 @@ Result<void> run_suite(std::vector<Case>& cases, const SuiteOptions& options,
     std::condition_variable changed;
     std::vector<char> ready(cases.size());
     Error failure;
-    bool failed = false;
+    bool failed = false, no_memory = false;
     const auto work = [&] {
-        for (size_t i; (i = next.fetch_add(1)) < cases.size();) {
-            auto result = run_case_safely(cases[i], options, models);
-            cases[i].contradicted = contradicts(cases[i]);
+        try {
+            for (size_t i; (i = next.fetch_add(1)) < cases.size();) {
+                auto result = run_case_safely(cases[i], options, models);
+                cases[i].contradicted = contradicts(cases[i]);
+                const std::lock_guard lock(mutex);
+                if (!result && !failed) failed = true, failure = std::move(result).error();
+                if (failed) next = cases.size();
+                ready[i] = 1;
+                changed.notify_one();
+            }
+        } catch (const std::bad_alloc&) {  // even to say so
             const std::lock_guard lock(mutex);
-            if (!result && !failed) failed = true, failure = std::move(result).error();
-            if (failed) next = cases.size();
-            ready[i] = 1;
+            failed = no_memory = true;
+            next = cases.size();
             changed.notify_one();
         }
     };
@@ -300,6 +307,17 @@ Result<void> run_suite(std::vector<Case>& cases, const SuiteOptions& options,
         options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
     count = static_cast<unsigned>(std::min<size_t>(count, cases.size()));
     std::vector<std::thread> workers;
+    // Whatever ends this function: no thread outlives it.
+    struct Joined {
+        std::vector<std::thread>& threads;
+        std::atomic<size_t>& next;
+        const size_t none_left;
+        ~Joined() {
+            next = none_left;
+            for (std::thread& t : threads)
+                if (t.joinable()) t.join();
+        }
+    } joined{workers, next, cases.size()};
     // Where the host gives no more threads, those that there are do it; else this one.
     try {
         workers.reserve(count);
@@ -317,6 +335,7 @@ Result<void> run_suite(std::vector<Case>& cases, const SuiteOptions& options,
         cases[i].report.witness.reset();
     }
     for (std::thread& w : workers) w.join();
+    if (no_memory) throw std::bad_alloc();
     if (failed) return failure;
     return {};
 }

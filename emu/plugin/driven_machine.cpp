@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <unordered_set>
 
 namespace sassemu {
 
@@ -401,7 +402,7 @@ void DrivenMachine::finish_lanes(const Who& who, uint32_t lanes) {
 void DrivenMachine::tick() {
     if (settings_.policy == Policy::adversarial) return overtake();
     const auto loads = static_cast<uint32_t>(held_.size());
-    const auto all = loads + static_cast<uint32_t>(steps());
+    const uint32_t all = loads + steps();
     if (!all) return;
     const uint32_t chosen = pick(all);
     if (chosen < loads) {
@@ -410,18 +411,19 @@ void DrivenMachine::tick() {
         return finish(chosen, some ? some : h.lanes);
     }
     take(chosen - loads);
-    for (uint32_t more = pick(3); more > 0 && steps(); --more)
-        take(pick(static_cast<uint32_t>(steps())));
+    for (uint32_t more = pick(3); more > 0 && steps(); --more) take(pick(steps()));
 }
 
 // The first operation of each thread is held back; those after it overtake it.
 void DrivenMachine::overtake() {
-    for (int bound = 0; bound < 64; ++bound) {
+    std::vector<uint64_t> threads;
+    for (int bound = 0; bound < 8; ++bound) {
+        threads.resize(steps());
+        machine_.steps(self_, state_, threads.data(), static_cast<uint32_t>(threads.size()));
+        std::unordered_set<uint64_t> seen;
         uint32_t chosen = 0;
-        for (auto i = static_cast<uint32_t>(steps()); i-- > 1 && !chosen;)
-            for (uint32_t k = 0; k < i && !chosen; ++k)
-                if (machine_.stepper(self_, state_, k) == machine_.stepper(self_, state_, i))
-                    chosen = i;
+        for (uint32_t i = 0; i < threads.size(); ++i)
+            if (!seen.insert(threads[i]).second) chosen = i;
         if (!chosen) return;
         take(chosen);
     }

@@ -76,7 +76,7 @@ class DrivenMachine : public Plugin {
     void finish_same(const Who& who, const sassemu_location* where, uint32_t lanes, unsigned bytes);
     void finish_lanes(const Who& who, uint32_t lanes);
 
-    uint64_t steps() const { return machine_.steps(self_, state_); }
+    uint32_t steps() const { return machine_.steps(self_, state_, nullptr, 0); }
     uint64_t held() const { return held_.size() + machine_.held(self_, state_); }
     void take(uint32_t step) { machine_.take(self_, state_, &bytes_, step); }
     void tick();

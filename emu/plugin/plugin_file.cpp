@@ -60,9 +60,8 @@ Result<void> check(const sassemu_plugin* p, const std::string& where) {
         return bad("its memory model has no issue()");
     if (const sassemu_machine* m = machine_role(*p);
         m && (!SASSEMU_HAS(m, sassemu_machine, key) || !m->start || !m->copy || !m->drop ||
-              !m->perform || !m->steps || !m->stepper || !m->take || !m->held || !m->key))
-        return bad(
-            "its machine lacks one of start, copy, drop, perform, steps, stepper, take, held, key");
+              !m->perform || !m->steps || !m->take || !m->held || !m->key))
+        return bad("its machine lacks one of start, copy, drop, perform, steps, take, held, key");
     if (p->observer && !SASSEMU_HAS(p->observer, sassemu_observer, finish))
         return bad("its table of an observer is too short");
     if (p->semantics && (!SASSEMU_HAS(p->semantics, sassemu_semantics, execute) ||
@@ -76,8 +75,8 @@ Result<void> check_options(const sassemu_plugin& p, const PluginSpec& spec,
     for (const auto& [key, value] : spec.options) {
         bool found = false;
         std::string known;
-        const auto look_at = [&](const sassemu_option& o) {
-            found |= key == o.key;
+        const auto look_at = [&, &wanted = key](const sassemu_option& o) {
+            found |= wanted == o.key;
             known += std::string(known.empty() ? "" : ", ") + o.key + "=" +
                      (o.value ? o.value : "VALUE");
         };

@@ -109,6 +109,26 @@ bool Machine::can_advance(const Store& s) const {
     return std::ranges::none_of(stores_, [&](const Store& other) { return before(other, s); });
 }
 
+std::vector<uint32_t> Machine::ready() const {
+    std::vector<uint32_t> by_address(stores_.size());
+    for (uint32_t i = 0; i < by_address.size(); ++i) by_address[i] = i;
+    std::ranges::sort(by_address, {}, [&](uint32_t i) { return stores_[i].address; });
+    std::vector<bool> waits(stores_.size());
+    for (size_t k = 0; k < by_address.size(); ++k) {
+        const Store& a = stores_[by_address[k]];
+        for (size_t n = k + 1; n < by_address.size(); ++n) {
+            const Store& b = stores_[by_address[n]];
+            if (b.address >= a.address + a.bytes) break;
+            if (before(a, b)) waits[by_address[n]] = true;
+            if (before(b, a)) waits[by_address[k]] = true;
+        }
+    }
+    std::vector<uint32_t> all;
+    for (uint32_t i = 0; i < waits.size(); ++i)
+        if (!waits[i]) all.push_back(i);
+    return all;
+}
+
 // One station further.
 void Machine::advance(Memory& memory, uint64_t id) {
     Store& s = *find(id);

@@ -117,6 +117,7 @@ class Machine {
     // Steps that nobody asked for.
     const std::vector<Store>& stores() const { return stores_; }
     bool can_advance(const Store&) const;  // no store to one of its bytes is before it
+    std::vector<uint32_t> ready() const;   // those that can, by their places in stores()
     uint64_t send_store(Memory&, uint64_t id, Station to);       // with those before it
     void step_store(Memory& m, uint64_t id) { advance(m, id); }  // one that can_advance()
     size_t sectors() const { return l1_.size() + texture_.size() + constant_.size(); }

@@ -134,18 +134,15 @@ class Caches : public sassemu::Plugin {
         s.clients.look(s.machine, memory);
     }
 
-    uint32_t steps(const State& s) const {
-        uint32_t count = 0;
-        for (const Machine::Store& store : s.machine.stores())
-            count += s.machine.can_advance(store);
-        return count;
-    }
-    uint64_t stepper(const State& s, uint32_t step) const {
-        return nth(s.machine, step).from.thread;
+    std::vector<uint64_t> steps(const State& s) const {
+        std::vector<uint64_t> threads;
+        for (const uint32_t i : s.machine.ready())
+            threads.push_back(s.machine.stores()[i].from.thread);
+        return threads;
     }
     void take(State& s, sassemu::MemoryBytes bytes, uint32_t step) const {
         DriverMemory memory(bytes);
-        s.machine.step_store(memory, nth(s.machine, step).id);
+        s.machine.step_store(memory, s.machine.stores()[s.machine.ready().at(step)].id);
         s.clients.look(s.machine, memory);
     }
 
@@ -176,12 +173,6 @@ class Caches : public sassemu::Plugin {
     struct Sum {
         std::atomic<uint64_t> count{0}, hops{0}, drains{0};
     };
-
-    static const Machine::Store& nth(const Machine& machine, uint32_t step) {
-        for (const Machine::Store& store : machine.stores())
-            if (machine.can_advance(store) && step-- == 0) return store;
-        return machine.stores().front();
-    }
 
     void fence(State& s, Memory& memory, const Place& who, const sassemu_operation& o) const {
         const Station level = station_of(o);

@@ -56,6 +56,9 @@ def main():
             for mode in ({}, {"FAIL_ON": "1"}):
                 result = execute(command, FAIL_AT=str(at), **mode)
                 what = f"{command[0]}: allocation {at} of {total}{' and all after' if mode else ''}"
+                # glibc itself ends a process whose thread cannot register a destructor.
+                if result.returncode == -6 and b"failed to register TLS destructor" in result.stderr:
+                    continue
                 if not 0 <= result.returncode <= 6:
                     complaints.append(f"{what}: exit code {result.returncode}: {result.stderr[-200:]!r}")
                 elif result.returncode != 0 and not result.stderr and not result.stdout:

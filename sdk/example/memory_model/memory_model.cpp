@@ -61,10 +61,15 @@ class StoreQueues : public sassemu::Plugin {
     }
 
     // A step: the oldest store of one queue leaves.
-    uint32_t steps(const State& s) const { return static_cast<uint32_t>(s.queues.size()); }
-    uint64_t stepper(const State& s, uint32_t step) const { return nth(s, step); }
+    std::vector<uint64_t> steps(const State& s) const {
+        std::map<uint64_t, uint64_t> by_turn;
+        for (const auto& [thread, queue] : s.queues) by_turn[queue.front().turn] = thread;
+        std::vector<uint64_t> threads;
+        for (const auto& [turn, thread] : by_turn) threads.push_back(thread);
+        return threads;
+    }
     void take(State& s, sassemu::MemoryBytes memory, uint32_t step) const {
-        const auto queue = s.queues.find(nth(s, step));
+        const auto queue = s.queues.find(steps(s).at(step));
         leave(queue->second, memory);
         if (queue->second.empty()) s.queues.erase(queue);
     }
@@ -95,12 +100,6 @@ class StoreQueues : public sassemu::Plugin {
     static void leave(std::deque<Store>& queue, sassemu::MemoryBytes memory) {
         memory.write(queue.front().address, queue.front().value, queue.front().bytes);
         queue.pop_front();
-    }
-    // The thread whose oldest store is the n-th of all.
-    static uint64_t nth(const State& s, uint32_t n) {
-        std::map<uint64_t, uint64_t> by_turn;
-        for (const auto& [thread, queue] : s.queues) by_turn[queue.front().turn] = thread;
-        return std::next(by_turn.begin(), n)->second;
     }
 };
 

@@ -90,10 +90,9 @@ typedef struct sassemu_machine {
     void (*perform)(void* self, void* state, const sassemu_bytes*, const sassemu_operation*,
                     uint32_t way, void* value);
 
-    /* How many steps it can take by itself, in the order in which what they move was issued, and
-     * whose operation (sassemu_place.thread) a step belongs to. */
-    uint32_t (*steps)(void* self, const void* state);
-    uint64_t (*stepper)(void* self, const void* state, uint32_t step);
+    /* How many steps it can take by itself, in the order in which what they move was issued. Writes
+     * whose operation each belongs to (sassemu_place.thread), of the first `room`. */
+    uint32_t (*steps)(void* self, const void* state, uint64_t* threads, uint32_t room);
     void (*take)(void* self, void* state, const sassemu_bytes*, uint32_t step);
 
     /* What is on its way. 0: a launch may end here. */

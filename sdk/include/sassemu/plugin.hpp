@@ -28,12 +28,13 @@
 //                  void perform(State&, MemoryBytes, const sassemu_operation&, uint32_t way,
 //                  uint8_t*) const uint32_t steps(const State&) const, void take(State&,
 //                  MemoryBytes, uint32_t step) const, uint64_t held(const State&) const,
-//                  std::string key(const State&) const; where it needs them ways, stepper, launch,
+//                  std::string key(const State&) const; where it needs them ways, launch,
 //                  settle, and static bool late_loads
 #pragma once
 
 #include <sassemu/plugin.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <iterator>
@@ -348,15 +349,11 @@ struct Roles {
                               static_cast<uint8_t*>(value));
                 });
             };
-            m.steps = [](void* s, const void* state) {
-                return guarded<T>(
-                    s, 0u, [&](const T& t) { return uint32_t(t.steps(*static_cast<C>(state))); });
-            };
-            m.stepper = [](void* s, const void* state, uint32_t step) {
-                return guarded<T>(s, uint64_t{0}, [&](const T& t) -> uint64_t {
-                    if constexpr (requires(const S& a) { t.stepper(a, step); })
-                        return t.stepper(*static_cast<C>(state), step);
-                    return 0;
+            m.steps = [](void* s, const void* state, uint64_t* threads, uint32_t room) {
+                return guarded<T>(s, 0u, [&](const T& t) {
+                    const std::vector<uint64_t> all = t.steps(*static_cast<C>(state));
+                    std::copy_n(all.begin(), std::min<size_t>(room, all.size()), threads);
+                    return static_cast<uint32_t>(all.size());
                 });
             };
             m.take = [](void* s, void* state, const sassemu_bytes* b, uint32_t step) {
