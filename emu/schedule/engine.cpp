@@ -405,6 +405,7 @@ void Engine::watch_spin(CtaSlot& slot, Warp& w, Worker& worker) {
     w.path().spins = 0;  // whatever comes: the others have their turn before the next look
     watch.used = 0;
     watch.overflow = false;
+    watch.effects = w.effects;
     w.watch = &watch;
     const uint64_t end = w.issued + path_quantum;
     const auto go_round = [&] {
@@ -419,6 +420,7 @@ void Engine::watch_spin(CtaSlot& slot, Warp& w, Worker& worker) {
     if (w.path().edge == edge && !watch.overflow) {
         snapshot.take(w, launch_.rows);
         watch.used = 0;
+        watch.effects = w.effects;
         go_round();
     }
     w.watch = nullptr;

@@ -115,8 +115,12 @@ const Op* unsupported(Warp& w, const Op* op, uint32_t) {
 }
 
 void watch(Warp& w, const std::byte* at, uint32_t bytes) {
+    if (!w.watch) return;
     for (uint32_t done = 0; done < bytes; done += 16)
         w.watch->note(at + done, std::min(16u, bytes - done));
+    // No spin: the rest of the iteration runs as fast as any other.
+    w.watch->overflow |= w.effects != w.watch->effects;
+    if (w.watch->overflow) w.watch = nullptr;
 }
 
 void watch_mbarrier(Warp& w, const std::byte* object) { w.watch->note(object, 8, true); }

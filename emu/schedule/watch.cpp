@@ -20,6 +20,7 @@ void read(const std::byte* at, uint32_t bytes, uint64_t value[2]) {
 }  // namespace
 
 void Watch::note(const std::byte* at, uint32_t bytes, bool mbarrier) {
+    if (overflow) return;
     for (uint32_t i = 0; i < used; ++i)
         if (reads[i].at == at && reads[i].bytes == bytes) return;
     if (used == capacity) {

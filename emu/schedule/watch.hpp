@@ -22,7 +22,8 @@ struct Watch {
     };
     Read reads[capacity];
     uint32_t used = 0;
-    bool overflow = false;
+    bool overflow = false;  // the loop is no spin: too many reads, or an effect
+    uint64_t effects = 0;   // of the warp when the iteration began
 
     void note(const std::byte* at, uint32_t bytes, bool mbarrier = false);
     bool changed() const;
