@@ -73,6 +73,9 @@ function(sassemu_plugin name)
     cmake_parse_arguments(arg "" "" "SOURCES" ${ARGN})
     add_library(${name} MODULE ${arg_SOURCES})
     target_link_libraries(${name} PRIVATE sassemu_sdk)
+    if(SASSEMU_FUZZ)  # libFuzzer goes on reading the counters of what was once loaded
+        target_link_options(${name} PRIVATE LINKER:-z,nodelete)
+    endif()
     set_target_properties(${name} PROPERTIES PREFIX ""
         LIBRARY_OUTPUT_DIRECTORY "${SASSEMU_PLUGIN_DIRECTORY}")
     install(TARGETS ${name} LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/sassemu/plugins")
