@@ -13,6 +13,8 @@
 #include <utility>
 #include <variant>
 
+#include "emu/base/exit_code.hpp"
+
 namespace sassemu {
 
 // Why something failed. The command line turns the code into an exit code (exit_code()).
@@ -53,15 +55,15 @@ enum class ErrorCode : std::uint8_t {
         case ErrorCode::input:
         case ErrorCode::not_found:
         case ErrorCode::system:
-            return 2;
+            return exit_with::bad_input;
         case ErrorCode::limit:
-            return 4;
+            return exit_with::limit;
         case ErrorCode::unsupported:
-            return 5;
+            return exit_with::not_executed;
         case ErrorCode::internal:
-            return 7;
+            return exit_with::internal;
     }
-    return 7;
+    return exit_with::internal;
 }
 
 struct [[nodiscard]] Error {

@@ -54,6 +54,22 @@ class MachineStates {
 
     MachineStates(const Test& test, const ExploredMachine& machine, const SearchBudget& budget)
         : test_(test), machine_(machine), budget_(budget) {
+        bytes_.size = sizeof bytes_;
+        bytes_.memory = &reached_;
+        bytes_.read = [](void* m, uint64_t address, void* to, uint32_t count) {
+            const auto& at = *static_cast<const Reached*>(m);
+            const uint64_t found = at.states->memory_.find(address, count);
+            if (found == at.states->memory_.size()) return -1;
+            std::memcpy(to, at.row + found, count);
+            return 0;
+        };
+        bytes_.write = [](void* m, uint64_t address, const void* from, uint32_t count) {
+            const auto& at = *static_cast<const Reached*>(m);
+            const uint64_t found = at.states->memory_.find(address, count);
+            if (found == at.states->memory_.size()) return -1;
+            std::memcpy(at.row + found, from, count);
+            return 0;
+        };
         if (test.sass) fetch_ = std::make_unique<SassFetch>(test);
         for (uint32_t l = 0; l < test.locations.size(); ++l) {
             const Location& location = test.locations[l];
@@ -205,22 +221,6 @@ class MachineStates {
     // The memory of a state as its machine reaches it, for the calls that follow at once.
     const sassemu_bytes& bytes(State& s) const {
         reached_ = {this, s.memory.data()};
-        bytes_.size = sizeof bytes_;
-        bytes_.memory = &reached_;
-        bytes_.read = [](void* m, uint64_t address, void* to, uint32_t count) {
-            const auto& at = *static_cast<const Reached*>(m);
-            const uint64_t found = at.states->memory_.find(address, count);
-            if (found == at.states->memory_.size()) return -1;
-            std::memcpy(to, at.row + found, count);
-            return 0;
-        };
-        bytes_.write = [](void* m, uint64_t address, const void* from, uint32_t count) {
-            const auto& at = *static_cast<const Reached*>(m);
-            const uint64_t found = at.states->memory_.find(address, count);
-            if (found == at.states->memory_.size()) return -1;
-            std::memcpy(at.row + found, from, count);
-            return 0;
-        };
         return bytes_;
     }
 

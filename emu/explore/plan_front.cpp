@@ -3,11 +3,11 @@
 // every launch is noted in place of being run. docs/litmus.md, section 10.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "emu/explore/json_text.hpp"
 #include "emu/explore/sass_front.hpp"
 #include "emu/explore/sass_program.hpp"
+#include "emu/module/module.hpp"
 #include "emu/plan/run_plan.hpp"
 #include "emu/plugin/hooks.hpp"
 
@@ -144,8 +144,8 @@ void add_stream(Test& test) {
 // "plan.json:3:17: condition"; without line and column when the error is not in it.
 std::string condition_place(const std::string& path, size_t at) {
     if (at == std::string::npos) return path;
-    std::ifstream in(path, std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(in)), {});
+    const auto bytes = read_file(path);
+    const std::string text = bytes ? std::string(bytes->begin(), bytes->end()) : std::string();
     const auto place = place_in_string(text, "condition", at);
     return path +
            (place ? ":" + std::to_string(place->line) + ":" + std::to_string(place->column) : "") +

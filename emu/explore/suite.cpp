@@ -307,34 +307,35 @@ Result<void> run_suite(std::vector<Case>& cases, const SuiteOptions& options,
         options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
     count = static_cast<unsigned>(std::min<size_t>(count, cases.size()));
     std::vector<std::thread> workers;
-    // Whatever ends this function: no thread outlives it.
+    // Whatever ends the search: no thread outlives it.
     struct Joined {
         std::vector<std::thread>& threads;
         std::atomic<size_t>& next;
         const size_t none_left;
         ~Joined() {
             next = none_left;
-            for (std::thread& t : threads)
-                if (t.joinable()) t.join();
+            for (std::thread& t : threads) t.join();
         }
-    } joined{workers, next, cases.size()};
-    // Where the host gives no more threads, those that there are do it; else this one.
-    try {
-        workers.reserve(count);
-        while (workers.size() < count) workers.emplace_back(work);
-    } catch (const std::system_error&) {
-    } catch (const std::bad_alloc&) {
+    };
+    {
+        const Joined joined{workers, next, cases.size()};
+        // Where the host gives no more threads, those that there are do it; else this one.
+        try {
+            workers.reserve(count);
+            while (workers.size() < count) workers.emplace_back(work);
+        } catch (const std::system_error&) {
+        } catch (const std::bad_alloc&) {
+        }
+        if (workers.empty()) work();
+        for (size_t i = 0; i < cases.size(); ++i) {
+            std::unique_lock lock(mutex);
+            changed.wait(lock, [&] { return ready[i] || failed; });
+            if (failed) break;
+            lock.unlock();
+            done(cases[i]);
+            cases[i].report.witness.reset();
+        }
     }
-    if (workers.empty()) work();
-    for (size_t i = 0; i < cases.size(); ++i) {
-        std::unique_lock lock(mutex);
-        changed.wait(lock, [&] { return ready[i] || failed; });
-        if (failed) break;
-        lock.unlock();
-        done(cases[i]);
-        cases[i].report.witness.reset();
-    }
-    for (std::thread& w : workers) w.join();
     if (no_memory) throw std::bad_alloc();
     if (failed) return failure;
     return {};

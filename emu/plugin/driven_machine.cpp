@@ -97,7 +97,7 @@ void DrivenMachine::launch_begin(sassemu_launch) {
 void DrivenMachine::launch_end(sassemu_launch) {
     // What nobody waited for arrives in any order, and other clients may look in between.
     for (int i = 0; i < 64 && steps(); ++i) tick();
-    while (steps()) take(0);
+    take_all();
 }
 
 uint64_t DrivenMachine::step(sassemu_cta, uint32_t idle) {
@@ -108,7 +108,7 @@ uint64_t DrivenMachine::step(sassemu_cta, uint32_t idle) {
     uint64_t patience = 1;
     switch (settings_.policy) {
         case Policy::eager:
-            while (steps()) take(0);
+            take_all();
             break;
         case Policy::lazy:
             patience = 2;
@@ -162,6 +162,16 @@ bool DrivenMachine::perform(const sassemu_operation& o, uint8_t* value) {
     return true;
 }
 
+void DrivenMachine::perform_at_last(const sassemu_operation& o, uint8_t* value) {
+    while (!perform(o, value) && steps()) take(0);
+}
+
+int DrivenMachine::answer(bool ready, int when_ready) {
+    if (ready) return when_ready;
+    force_oldest();
+    return SASSEMU_RETRY;
+}
+
 int DrivenMachine::issue(const sassemu_access& a) {
     const bool immediate = a.flags & SASSEMU_ACCESS_IMMEDIATE;
     if (settings_.policy == Policy::random && !immediate && pick(16) == 0) return SASSEMU_RETRY;
@@ -182,7 +192,7 @@ int DrivenMachine::issue(const sassemu_access& a) {
     what.ordering = a.ordering;
     what.scope = a.scope;
     what.flags = a.flags & SASSEMU_ACCESS_CACHE_CV;
-    what.bytes = static_cast<uint8_t>(std::min<unsigned>(a.bytes, most_bytes));
+    what.bytes = a.bytes;
     if (a.bytes > most_bytes || a.op == SASSEMU_PREFETCH) return SASSEMU_DONE;
     if (a.op == SASSEMU_LOAD) return load(a, who, where, global, what);
     // A store some of whose lanes end in a window is the engine's, at once and for everybody.
@@ -194,9 +204,7 @@ int DrivenMachine::issue(const sassemu_access& a) {
         what.from = of(who, lane);
         ready = perform(what, nullptr) && ready;
     });
-    if (ready) return SASSEMU_DONE;
-    force_oldest();
-    return SASSEMU_RETRY;
+    return answer(ready, SASSEMU_DONE);
 }
 
 bool DrivenMachine::defer(const sassemu_access& a) {
@@ -240,12 +248,8 @@ int DrivenMachine::load(const sassemu_access& a, const Who& who, const sassemu_l
         }
         put(rows, lane, value, a.bytes);
     });
-    if (!ready) {
-        force_oldest();
-        return SASSEMU_RETRY;
-    }
-    host.supply(&a, a.lanes, rows[0]);
-    return SASSEMU_SUPPLIED;
+    if (ready) host.supply(&a, a.lanes, rows[0]);
+    return answer(ready, SASSEMU_SUPPLIED);
 }
 
 // A lane of a generic load that does not end in global memory.
@@ -282,11 +286,10 @@ int DrivenMachine::store(const sassemu_access& a, const Who& who, const sassemu_
             std::memcpy(value + 4 * k, &rows[k * 32 + lane], 4);
         what.address = where[lane].address;
         what.from = of(who, lane);
-        while (!perform(what, value) && steps()) take(0);
+        perform_at_last(what, value);
     });
     while (machine_.held(self_, state_) > settings_.depth && steps()) take(0);
-    if (settings_.policy == Policy::eager)
-        while (steps()) take(0);
+    if (settings_.policy == Policy::eager) take_all();
     if (settings_.policy == Policy::adversarial) tick();
     return SASSEMU_SUPPLIED;
 }
@@ -306,9 +309,7 @@ int DrivenMachine::model_fence(const sassemu_fence& f) {
         what.from = of(who, lane);
         ready = perform(what, nullptr) && ready;
     });
-    if (ready) return SASSEMU_DONE;
-    force_oldest();
-    return SASSEMU_RETRY;
+    return answer(ready, SASSEMU_DONE);
 }
 
 int DrivenMachine::model_cache(const sassemu_cache_op& c) {
@@ -321,7 +322,7 @@ int DrivenMachine::model_cache(const sassemu_cache_op& c) {
     for_lanes(c.lanes, [&](unsigned lane) {
         if (c.has_address) what.address = c.address[lane];
         what.from = of(who, lane);
-        while (!perform(what, nullptr) && steps()) take(0);
+        perform_at_last(what, nullptr);
     });
     host.wake(session);
     return SASSEMU_DONE;
@@ -339,7 +340,7 @@ void DrivenMachine::model_sync(const sassemu_sync& e) {
             sassemu_operation what = operation(SASSEMU_OPERATION_MEET);
             for_lanes(e.lanes, [&](unsigned lane) {
                 what.from = of(who, lane);
-                while (!perform(what, nullptr) && steps()) take(0);
+                perform_at_last(what, nullptr);
             });
             break;
         }
@@ -365,7 +366,7 @@ void DrivenMachine::finish(size_t index, uint32_t lanes) {
         uint8_t value[most_bytes] = {};
         now.what.address = now.address[lane];
         now.what.from = of(now.who, lane);
-        while (!perform(now.what, value) && steps()) take(0);
+        perform_at_last(now.what, value);
         put(rows, lane, value, now.what.bytes);
     });
     host.complete(session, now.token, lanes, rows[0]);

@@ -71,6 +71,10 @@ class DrivenMachine : public Plugin {
     sassemu_cta owner(sassemu_warp w, uint64_t linear) const;
     // False: not now.
     bool perform(const sassemu_operation& o, uint8_t* value);
+    // After the steps that it needs.
+    void perform_at_last(const sassemu_operation& o, uint8_t* value);
+    // Of an operation of several lanes; where one was not ready, a step is taken for the next try.
+    int answer(bool ready, int when_ready);
 
     void finish(size_t index, uint32_t lanes);  // performs a held load
     void finish_same(const Who& who, const sassemu_location* where, uint32_t lanes, unsigned bytes);
@@ -79,6 +83,9 @@ class DrivenMachine : public Plugin {
     uint32_t steps() const { return machine_.steps(self_, state_, nullptr, 0); }
     uint64_t held() const { return held_.size() + machine_.held(self_, state_); }
     void take(uint32_t step) { machine_.take(self_, state_, &bytes_, step); }
+    void take_all() {
+        while (steps()) take(0);
+    }
     void tick();
     void overtake();
     void force();

@@ -105,10 +105,6 @@ bool Machine::before(const Store& a, const Store& b) const {
     }
 }
 
-bool Machine::can_advance(const Store& s) const {
-    return std::ranges::none_of(stores_, [&](const Store& other) { return before(other, s); });
-}
-
 std::vector<uint32_t> Machine::ready() const {
     std::vector<uint32_t> by_address(stores_.size());
     for (uint32_t i = 0; i < by_address.size(); ++i) by_address[i] = i;
@@ -172,9 +168,6 @@ uint64_t Machine::send_where(Memory& memory, Station to, Which&& which) {
 
 uint64_t Machine::send(Memory& memory, const Place& place, Station to) {
     return send_where(memory, to, [&](const Store& s) { return s.from.thread == place.thread; });
-}
-uint64_t Machine::send_all(Memory& memory, Station to) {
-    return send_where(memory, to, [](const Store&) { return true; });
 }
 uint64_t Machine::send_sm(Memory& memory, uint32_t sm, Station to) {
     return send_where(memory, to,

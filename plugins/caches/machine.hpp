@@ -92,7 +92,6 @@ class Machine {
                 bool invalidate_texture);
     // Everything of the thread goes at least there (barriers, mbarriers: Station::cta).
     uint64_t send(Memory&, const Place&, Station to);
-    uint64_t send_all(Memory&, Station to);
     uint64_t send_sm(Memory&, uint32_t sm, Station to);  // what has left its CTA
     uint64_t send_line(Memory&, uint32_t sm, uint64_t address);
 
@@ -116,10 +115,10 @@ class Machine {
 
     // Steps that nobody asked for.
     const std::vector<Store>& stores() const { return stores_; }
-    bool can_advance(const Store&) const;  // no store to one of its bytes is before it
-    std::vector<uint32_t> ready() const;   // those that can, by their places in stores()
-    uint64_t send_store(Memory&, uint64_t id, Station to);       // with those before it
-    void step_store(Memory& m, uint64_t id) { advance(m, id); }  // one that can_advance()
+    // Those with no store to one of their bytes before them, by their places in stores().
+    std::vector<uint32_t> ready() const;
+    uint64_t send_store(Memory&, uint64_t id, Station to);  // with those before it
+    void advance(Memory&, uint64_t id);                     // one of ready(), one station further
     size_t sectors() const { return l1_.size() + texture_.size() + constant_.size(); }
     void evict(size_t index);
     size_t stale(Memory&) const;  // sectors that differ from L2
@@ -153,7 +152,6 @@ class Machine {
     bool read_but(Memory&, uint64_t address, uint8_t* to, unsigned bytes, Hidden&& hidden) const;
     Sector& fill(Memory&, Cache&, const Place&, uint64_t address);
     Store* find(uint64_t id);
-    void advance(Memory&, uint64_t id);
     bool before(const Store& a,
                 const Store& b) const;  // at one station, in one queue, one byte in common
     template <class Which>

@@ -142,7 +142,7 @@ class Caches : public sassemu::Plugin {
     }
     void take(State& s, sassemu::MemoryBytes bytes, uint32_t step) const {
         DriverMemory memory(bytes);
-        s.machine.step_store(memory, s.machine.stores()[s.machine.ready().at(step)].id);
+        s.machine.advance(memory, s.machine.stores()[s.machine.ready().at(step)].id);
         s.clients.look(s.machine, memory);
     }
 

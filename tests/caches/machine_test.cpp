@@ -191,8 +191,8 @@ class Explorer {
                 next.push_back(std::move(s));
             }
         }
-        for (const Machine::Store& store : now.machine.stores()) {
-            if (!now.machine.can_advance(store)) continue;
+        for (const uint32_t i : now.machine.ready()) {
+            const Machine::Store& store = now.machine.stores()[i];
             State s = now;
             s.machine.send_store(s.memory, store.id,
                                  static_cast<Station>(static_cast<uint8_t>(store.at) + 1));
