@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "emu/plugin/async_events.hpp"
-#include "emu/schedule/engine.hpp"
 
 namespace sassemu::async {
 
@@ -24,13 +23,15 @@ bool arrive(Warp& w, const Op* op, uint32_t lanes, const Arrival& a, uint64_t id
                                 a.change);
 }
 
-const Op* perform_now(Warp& w, const Op* op, uint32_t lanes, const Agents::Work& work,
-                      const Issued& issued) {
+}  // namespace
+
+const Op* Agents::perform_now(Warp& w, const Op* op, uint32_t lanes, const Work& work,
+                              const Issued& issued) {
     if (const auto* c = std::get_if<LaneCopy>(&work)) {
         if (!issued.id) return lane_copy(w, op, lanes, *c);
         const events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_LDGSTS, issued.id);
         if (!lane_copy(w, op, lanes, *c)) return nullptr;
-        engine(w).hooks()->copied(w, op, lanes, *c, issued);
+        w.cta->launch->hooks->copied(w, op, lanes, *c, issued);
         return op + 1;
     }
     if (const auto* c = std::get_if<LaneStore>(&work))
@@ -39,7 +40,7 @@ const Op* perform_now(Warp& w, const Op* op, uint32_t lanes, const Agents::Work&
     if (const auto* c = std::get_if<TensorCopy>(&work))
         return tensor_copy(w, op, lanes, *c, issued.id);
     if (const auto* t = std::get_if<TensorWork>(&work))
-        return tensor_work(w, op, lanes, *t, issued.id);
+        return tensor_work(w, op, lanes, *t, issued.id, fused_steps_);
     if (const auto* t = std::get_if<TensorCommit>(&work))
         return commit_tensor(w, op, lanes, *t, issued.id);
     if (const auto* a = std::get_if<Arrival>(&work))
@@ -47,10 +48,8 @@ const Op* perform_now(Warp& w, const Op* op, uint32_t lanes, const Agents::Work&
     return op + 1;  // the end of a group, which only counts
 }
 
-}  // namespace
-
 Issued Agents::announce(Warp& w, const Op* op, uint32_t lanes, const Work& work) {
-    if (told_.id) return taken();
+    if (Issued& told = w.cta->cluster->told; told.id) return std::exchange(told, {});
     Issued issued;
     if (const auto* c = std::get_if<LaneStore>(&work))
         issued.id = async::announce(w, op, lanes, *c);

@@ -23,16 +23,10 @@
 
 #include "emu/async/tensor_core.hpp"
 #include "emu/gpu.hpp"
+#include "emu/machine/chooser.hpp"
 #include "emu/machine/services.hpp"
-#include "emu/schedule/chooser.hpp"
 
 namespace sassemu::async {
-
-// What plugins know an operation by; no id: they do not.
-struct Issued {
-    uint64_t id = 0;
-    uint64_t sequence = 0;  // LDGSTS: of its load
-};
 
 // Perform a copy or a store now, known to plugins as `id`. They follow the Handler convention: op +
 // 1, or nullptr after a fault of the launch.
@@ -71,8 +65,10 @@ class TensorWork {
 };
 uint64_t announce(Warp&, const Op*, uint32_t lanes, const TensorWork&);
 uint64_t announce(Warp&, const Op*, uint32_t lanes, const TensorCommit&);
-const Op* tensor_work(Warp&, const Op*, uint32_t lanes, const TensorWork&, uint64_t id);
+const Op* tensor_work(Warp&, const Op*, uint32_t lanes, const TensorWork&, uint64_t id,
+                      lanes::FusedSteps);
 const Op* commit_tensor(Warp&, const Op*, uint32_t lanes, const TensorCommit&, uint64_t id);
+CtaTensorMemory& tensor_of(Cta&);
 // Before it is issued: false after a fault of the launch, for no such work can be done.
 bool possible(Warp&, const Op*, uint32_t lanes, const TensorWork&);
 // Performed at once, events included.
@@ -90,20 +86,17 @@ class Agents {
     using Work = std::variant<LaneCopy, LaneStore, BulkCopy, TensorCopy, Arrival, CopyGroup,
                               TensorWork, TensorCommit>;
 
-    // For the next cluster.
-    void begin(AgentOrder order, Chooser& chooser) {
+    // For the next cluster. `fused_steps` is the tensor core's.
+    void begin(AgentOrder order, Chooser& chooser, lanes::FusedSteps fused_steps) {
         order_ = order;
         chooser_ = &chooser;
+        fused_steps_ = fused_steps;
         jobs_.clear();
-        told_ = {};
     }
     bool eager() const { return order_ == AgentOrder::eager; }
     bool idle() const { return jobs_.empty(); }
 
     const Op* issue(Warp&, const Op*, uint32_t lanes, const Work&);
-    // Plugins know the copy that is issued next. Taken: under what, once.
-    void told(const Issued& issued) { told_ = issued; }
-    Issued taken() { return std::exchange(told_, {}); }
     // Until at most `left` groups of the warp are under way on the scoreboard; all with left == 0.
     const Op* wait(Warp&, const Op*, uint32_t scoreboard, uint32_t left);
     // A moment at which the random order may perform something. False: the launch has ended with a
@@ -123,6 +116,7 @@ class Agents {
         Issued issued;
     };
     Issued announce(Warp&, const Op*, uint32_t lanes, const Work&);
+    const Op* perform_now(Warp&, const Op*, uint32_t lanes, const Work&, const Issued&);
     bool follows(const Job& later, const Job& earlier) const;
     bool ready(size_t index) const;
     bool perform(size_t index);
@@ -132,8 +126,8 @@ class Agents {
 
     AgentOrder order_ = AgentOrder::eager;
     Chooser* chooser_ = nullptr;
+    lanes::FusedSteps fused_steps_ = nullptr;
     std::vector<Job> jobs_;  // in the order of issue
-    Issued told_;
 };
 
 }  // namespace sassemu::async

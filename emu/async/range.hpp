@@ -6,6 +6,7 @@
 #include <string>
 
 #include "emu/machine/services.hpp"
+#include "emu/memory/address_space.hpp"
 #include "emu/memory/device_heap.hpp"
 #include "emu/memory/host_access.hpp"
 

@@ -4,9 +4,8 @@
 #include <string>
 
 #include "emu/async/agents.hpp"
+#include "emu/machine/launch_host.hpp"
 #include "emu/plugin/async_events.hpp"
-#include "emu/schedule/engine.hpp"
-#include "emu/schedule/paths.hpp"
 
 namespace sassemu::async {
 
@@ -47,13 +46,18 @@ void perform(Warp& w, uint32_t lanes, const TensorAccess& a, TensorMemory& memor
 
 }  // namespace
 
+CtaTensorMemory& tensor_of(Cta& cta) {
+    if (!cta.tensor) cta.tensor = std::make_unique<CtaTensorMemory>(*cta.launch->fill);
+    return *cta.tensor;
+}
+
 const Op* tensor_access(Warp& w, const Op* op, uint32_t lanes, const TensorAccess& a) {
     CtaTensorMemory& tensor = tensor_of(*w.cta);
     const uint32_t row = tensor_lane(a.address), rows = tensor_rows(a.layout),
                    own = w.index % 4 * 32;
     const uint32_t column = tensor_column(a.address), columns = tensor_columns(a);
     const auto fault = [&](FaultKind kind, std::string what) {
-        return engine(w).fault(w, op, lanes, kind, std::move(what), true, a.address);
+        return launch_host(w).fault(w, op, lanes, kind, std::move(what), true, a.address);
     };
     if (row < own || row + rows > own + 32)
         return fault(FaultKind::out_of_bounds,
@@ -105,7 +109,7 @@ const Op* tensor_granules(Warp& w, const Op* op, uint32_t lanes, GranuleRequest&
     switch (r.kind) {
         case GranuleRequest::find_and_set: {
             if (r.operand - 1 >= TensorMemory::granules)
-                return engine(w).fault(
+                return launch_host(w).fault(
                     w, op, lanes, FaultKind::other,
                     "an allocation of " +
                         std::to_string(uint64_t{r.operand} * TensorMemory::granule) +
@@ -114,7 +118,7 @@ const Op* tensor_granules(Warp& w, const Op* op, uint32_t lanes, GranuleRequest&
             r.result = tensor.find(r.operand, r.aligned);
             r.done = r.result < TensorMemory::granules;
             r.waits = !r.done && tensor.refuse(w.index);
-            if (r.waits) return paths::park(w, op, tensor.watched(), 4);
+            if (r.waits) return launch_host(w).park(w, op, tensor.watched(), 4);
             if (r.done) after |= ((1u << r.operand) - 1) << r.result;
             break;
         }

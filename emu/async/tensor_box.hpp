@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <string>
 
-#include "emu/async/copies.hpp"
 #include "emu/async/swizzle.hpp"
 #include "emu/async/tensor_map.hpp"
+#include "emu/machine/copies.hpp"
 
 namespace sassemu::async {
 

@@ -10,7 +10,7 @@
 
 #include "emu/async/tensor_descriptor.hpp"
 #include "emu/async/tensor_ranges.hpp"
-#include "emu/isa/matrix_rule.hpp"
+#include "emu/lanes/matrix_rule.hpp"
 
 namespace sassemu::async {
 namespace {

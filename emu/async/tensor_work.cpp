@@ -5,8 +5,8 @@
 #include <string>
 
 #include "emu/async/agents.hpp"
+#include "emu/machine/launch_host.hpp"
 #include "emu/plugin/async_events.hpp"
-#include "emu/schedule/engine.hpp"
 
 namespace sassemu::async {
 
@@ -31,10 +31,12 @@ sassemu_location location(const Cta& cta, const Touched& t) {
                : events::shared_location(cta, cta.rank << 24 | static_cast<uint32_t>(t.address));
 }
 
-void perform(const Engine& e, const Multiply& m, const std::byte* shared, TensorMemory& memory) {
-    multiply(m, shared, memory, e.level().fused_steps);
+void perform(lanes::FusedSteps steps, const Multiply& m, const std::byte* shared,
+             TensorMemory& memory) {
+    multiply(m, shared, memory, steps);
 }
-void perform(const Engine&, const TensorMove& m, const std::byte* shared, TensorMemory& memory) {
+void perform(lanes::FusedSteps, const TensorMove& m, const std::byte* shared,
+             TensorMemory& memory) {
     move(m, shared, memory);
 }
 
@@ -49,9 +51,9 @@ bool possible(Warp& w, const Op* op, uint32_t lanes, const TensorWork& work) {
     const char* wrong =
         work.visit([&](const auto& what) { return check(what, w.cta->shared_bytes); });
     if (wrong && work.sparse())
-        engine(w).unsupported(w, op, "a product with a sparse matrix");
+        launch_host(w).unsupported(w, op, "a product with a sparse matrix");
     else if (wrong)
-        engine(w).fault(w, op, lanes, FaultKind::other, wrong, false, 0);
+        launch_host(w).fault(w, op, lanes, FaultKind::other, wrong, false, 0);
     return !wrong;
 }
 
@@ -70,16 +72,18 @@ uint64_t announce(Warp& w, const Op* op, uint32_t lanes, const TensorCommit& c) 
     return events::AsyncIssue(w, op, lanes, SASSEMU_AGENT_TENSOR, -1, object).id();
 }
 
-const Op* tensor_work(Warp& w, const Op* op, uint32_t lanes, const TensorWork& work, uint64_t id) {
+const Op* tensor_work(Warp& w, const Op* op, uint32_t lanes, const TensorWork& work, uint64_t id,
+                      lanes::FusedSteps steps) {
     CtaTensorMemory& tensor = tensor_of(*w.cta);
     if (const uint32_t lost =
             work.visit([](const auto& what) { return granules(what); }) & ~tensor.used()) {
         const auto column = static_cast<uint32_t>(std::countr_zero(lost)) * TensorMemory::granule;
-        return engine(w).fault(w, op, lanes, FaultKind::out_of_bounds,
-                               "the tensor core uses columns " + std::to_string(column) + " to " +
-                                   std::to_string(column + TensorMemory::granule - 1) +
-                                   " of tensor memory, which are not allocated",
-                               true, column);
+        return launch_host(w).fault(w, op, lanes, FaultKind::out_of_bounds,
+                                    "the tensor core uses columns " + std::to_string(column) +
+                                        " to " +
+                                        std::to_string(column + TensorMemory::granule - 1) +
+                                        " of tensor memory, which are not allocated",
+                                    true, column);
     }
     ++w.effects;
     TensorMemory& memory = tensor.cells();
@@ -93,7 +97,7 @@ const Op* tensor_work(Warp& w, const Op* op, uint32_t lanes, const TensorWork& w
             t.write ? agent.write(location(*w.cta, t), bytes, t.bytes)
                     : agent.read(location(*w.cta, t), bytes, t.bytes);
         });
-    work.visit([&](const auto& what) { perform(engine(w), what, shared, memory); });
+    work.visit([&](const auto& what) { perform(steps, what, shared, memory); });
     return op + 1;
 }
 

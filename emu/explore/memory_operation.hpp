@@ -8,7 +8,7 @@
 #include <array>
 #include <cstdint>
 
-#include "emu/memory/port.hpp"
+#include "emu/machine/port.hpp"
 
 namespace sassemu::explore {
 

@@ -9,7 +9,7 @@
 #include "emu/explore/sass_program.hpp"
 #include "emu/module/module.hpp"
 #include "emu/plan/run_plan.hpp"
-#include "emu/plugin/hooks.hpp"
+#include "emu/schedule/create_gpu.hpp"
 
 namespace sassemu::explore {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "emu/async/mbarrier.hpp"
 #include "emu/explore/sass_steps.hpp"
+#include "emu/machine/mbarrier.hpp"
 #include "sassdec/ids.h"
 
 namespace sassemu::explore {

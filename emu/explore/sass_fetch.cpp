@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstring>
 
-#include "emu/async/mbarrier.hpp"
+#include "emu/machine/mbarrier.hpp"
 #include "emu/memory/perform.hpp"
 #include "emu/plugin/shown_event.hpp"
 #include "sassdec/ids.h"

@@ -9,8 +9,8 @@
 
 #include "emu/explore/json_text.hpp"
 #include "emu/explore/sass_program.hpp"
-#include "emu/plugin/hooks.hpp"
 #include "emu/sass/assembled.hpp"
+#include "emu/schedule/create_gpu.hpp"
 
 namespace sassemu::explore {
 namespace {

@@ -19,7 +19,7 @@ struct SassServices {
     template <class R, class W, class... A>
     using Function = R (*)(W, A...);
 
-    static SassLane& lane(Warp& w) { return *static_cast<SassLane*>(w.cta->launch->engine); }
+    static SassLane& lane(Warp& w) { return *static_cast<SassLane::Thread&>(*w.cta).lane; }
     static SassEffects& note(Warp& w, Call call) {
         SassEffects& e = lane(w).effects_;
         e.call = call;
@@ -215,6 +215,7 @@ SassLane::SassLane(PreparedLaunch& prepared) : launch_(prepared), warp_(std::mak
     cluster_.size = static_cast<uint32_t>(launch.cluster.count());
     for (uint32_t r = 0; r < cluster_.size && r < Cluster::most; ++r) cluster_.cta[r] = &cta_;
     cta_.launch = &launch;
+    cta_.lane = this;
     cta_.cluster = &cluster_;
     cta_.threads = cta_.live_threads = static_cast<uint32_t>(launch.block.count());
     cta_.warp_count = 1;
@@ -231,7 +232,6 @@ SassLane::SassLane(PreparedLaunch& prepared) : launch_(prepared), warp_(std::mak
 
 void SassLane::place(uint64_t cta, uint32_t thread) {
     Launch& launch = launch_.launch;
-    launch.engine = this;
     const Dim3 &grid = launch.grid, &per = launch.cluster;
     cta_.linear = cta;
     cta_.id = {static_cast<uint32_t>(cta % grid.x), static_cast<uint32_t>(cta / grid.x % grid.y),

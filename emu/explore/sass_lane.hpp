@@ -77,7 +77,9 @@ class SassLane {
 
     PreparedLaunch& launch_;
     Cluster cluster_;
-    Cta cta_;
+    struct Thread : Cta {  // which handlers take for a CTA
+        SassLane* lane = nullptr;
+    } cta_;
     std::unique_ptr<Warp> warp_;
     std::unique_ptr<std::byte, void (*)(void*)> rows_{nullptr, std::free};
     SassEffects effects_;

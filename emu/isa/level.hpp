@@ -7,8 +7,8 @@
 #include <string>
 
 #include "emu/lanes/matrix.hpp"
+#include "emu/machine/lowered.hpp"
 #include "emu/machine/services.hpp"
-#include "emu/program/code_image.hpp"
 #include "sassdec/sassdec.h"
 
 namespace sassemu {
@@ -47,8 +47,5 @@ using LevelFunction = const LevelTable* (*)();
 extern "C" const LevelTable* sassemu_level_v2();
 extern "C" const LevelTable* sassemu_level_v3();
 extern "C" const LevelTable* sassemu_level_v4();
-
-// The best level this CPU has, or the one asked for if it has that.
-Result<const LevelTable*> choose_level(HostLevel wanted);
 
 }  // namespace sassemu

@@ -4,8 +4,8 @@
 #include "emu/isa/matrix.hpp"
 
 #include "emu/isa/matrix_fragment.hpp"
-#include "emu/isa/matrix_rule.hpp"
 #include "emu/isa/matrix_sparse.hpp"
+#include "emu/lanes/matrix_rule.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {

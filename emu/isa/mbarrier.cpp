@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SYNCS, ARRIVES: operations on mbarrier objects (their arithmetic is async/mbarrier.hpp); and
+// SYNCS, ARRIVES: operations on mbarrier objects (their arithmetic is machine/mbarrier.hpp); and
 // UCGABAR, the barrier of a cluster. Addresses are shared addresses of the cluster: a rank in
 // bits 31..24.
 //

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "emu/isa/isa.hpp"
+#include "emu/memory/address_space.hpp"
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/payload.hpp"
 

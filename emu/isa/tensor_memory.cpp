@@ -5,7 +5,6 @@
 // TENSOR_MEMORY.md.
 #include "emu/isa/tensor_memory.hpp"
 
-#include "emu/async/tensor_core.hpp"
 #include "emu/isa/uniform_shapes.hpp"
 
 namespace sassemu {

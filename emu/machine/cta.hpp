@@ -6,16 +6,21 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "emu/gpu.hpp"
+#include "emu/machine/extent.hpp"
+#include "emu/machine/tensor_memory.hpp"
 #include "emu/machine/warp.hpp"
-#include "emu/memory/address_space.hpp"
 
 namespace sassemu {
 
 struct Launch;
 struct Services;
+class AddressSpace;
 class CodeImage;
+class Hooks;
+class LaunchHost;
 class MemoryModel;
 class TextureTable;
 
@@ -31,14 +36,22 @@ struct Barrier {
 
 struct Cta;
 
+// What plugins know an asynchronous operation by; no id: they do not.
+struct Issued {
+    uint64_t id = 0;
+    uint64_t sequence = 0;  // LDGSTS: of its load
+};
+
 // The CTAs that run together and reach each other's shared memory; one where none was asked for.
 // One worker runs a cluster at a time. Limits: PTX ISA, "Cluster"; 16 where a kernel allows more
 // than 8.
 struct Cluster {
     static constexpr uint32_t most = 16;
     uint32_t size = 1;
+    uint64_t index = 0;   // in the grid
     bool open = false;    // somebody has arrived at its barrier in this phase
     Cta* cta[most] = {};  // by rank: x fastest
+    Issued told;          // plugins know the operation that is issued next
 };
 
 struct Cta {
@@ -68,6 +81,7 @@ struct Cta {
     // arrived and have not waited since.
     uint32_t cluster_arrived[32] = {};
     uint32_t cluster_owed[32] = {};
+    std::unique_ptr<async::CtaTensorMemory> tensor;  // null until something uses it
 
     // %clock: warp instructions issued by this CTA so far (architecture, decision 14).
     uint64_t clock() const {
@@ -84,6 +98,9 @@ struct Launch {
     CodeImage* code = nullptr;
     TextureTable* textures = nullptr;
     MemoryModel* model = nullptr;  // null: the flat model, inlined
+    Hooks* hooks = nullptr;        // plugins; null: none
+    LaunchHost* host = nullptr;
+    const StateFill* fill = nullptr;
     const DeviceProfile* device = nullptr;
     Dim3 grid, block, cluster;
     const std::byte* base[8] = {};  // constant banks, as Warp::base
@@ -97,7 +114,6 @@ struct Launch {
     uint64_t id = 0;                // %gridid
     uint64_t start_ns = 0;          // %globaltimer base
     std::atomic<bool> stop{false};  // fault, limit or interrupt: everybody leaves
-    void* engine = nullptr;         // schedule/'s own
     // Reported by every worker now and then: on a line of its own, since all read the rest.
     alignas(64) std::atomic<uint64_t> issued{0};
 };

@@ -6,22 +6,14 @@
 
 #include <cstdint>
 
-#include "emu/async/copies.hpp"
-#include "emu/async/mbarrier.hpp"
 #include "emu/gpu.hpp"
+#include "emu/machine/copies.hpp"
 #include "emu/machine/cta.hpp"
-#include "emu/memory/port.hpp"
+#include "emu/machine/mbarrier.hpp"
+#include "emu/machine/port.hpp"
+#include "emu/machine/tensor_requests.hpp"
 
 namespace sassemu {
-
-// Tensor memory and the tensor core (tcgen05): async/tensor_memory.hpp, async/tensor_core.hpp.
-namespace async {
-struct GranuleRequest;
-struct TensorAccess;
-struct Multiply;
-struct TensorMove;
-struct TensorCommit;
-}  // namespace async
 
 enum class BarrierOp : uint8_t { sync, arrive, reduce_popc, reduce_and, reduce_or, scan };
 

@@ -3,7 +3,7 @@
 // port.hpp. Whoever wants to know asks here; nobody lists instructions.
 #pragma once
 
-#include "emu/memory/port.hpp"
+#include "emu/machine/port.hpp"
 #include "sassdec/effects.h"
 
 namespace sassemu {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "emu/machine/cta.hpp"
-#include "emu/memory/port.hpp"
+#include "emu/memory/models.hpp"
 
 namespace sassemu {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "emu/machine/cta.hpp"
-#include "emu/memory/port.hpp"
+#include "emu/machine/port.hpp"
 
 namespace sassemu {
 

@@ -13,6 +13,7 @@
 #include "emu/plan/atomic_file.hpp"
 #include "emu/plan/params.hpp"
 #include "emu/plugin/hooks.hpp"
+#include "emu/schedule/create_gpu.hpp"
 #include "sassdec/architectures.hpp"
 
 namespace sassemu::plan {

@@ -2,8 +2,6 @@
 // The events of async_events.hpp, filled in.
 #include "emu/plugin/async_events.hpp"
 
-#include "emu/schedule/engine.hpp"
-
 namespace sassemu::events {
 
 namespace {
@@ -53,7 +51,7 @@ sassemu_location tensor_location(const Cta& cta, uint64_t address) {
 
 AsyncIssue::AsyncIssue(Warp& w, const Op* op, uint32_t lanes, sassemu_agent_kind kind,
                        int32_t group, uint32_t mbarrier)
-    : hooks_(*engine(w).hooks()),
+    : hooks_(*w.cta->launch->hooks),
       cta_(*w.cta),
       event_(event(w, op, lanes, kind, hooks_.next_async())) {
     event_.group = group;
@@ -71,7 +69,7 @@ thread_local uint64_t AsyncOperation::current_ = 0;
 
 AsyncOperation::AsyncOperation(Warp& w, const Op* op, uint32_t lanes, sassemu_agent_kind kind,
                                uint64_t id)
-    : hooks_(id ? engine(w).hooks() : nullptr) {
+    : hooks_(id ? w.cta->launch->hooks : nullptr) {
     if (!hooks_) return;
     current_ = id;
     event_ = event(w, op, lanes, kind, id);

@@ -3,14 +3,14 @@
 // is performed, which may be later (async/agents.hpp). Used only where the launch has plugins.
 #pragma once
 
-#include "emu/async/agents.hpp"
+#include "emu/machine/cta.hpp"
 #include "emu/plugin/hooks.hpp"
 
 namespace sassemu::events {
 
 // Shared memory at an address with a rank in bits 31..24, as a CTA sees it.
 sassemu_location shared_location(const Cta&, uint32_t address);
-sassemu_location tensor_location(const Cta&, uint64_t address);  // see async/tensor_memory.hpp
+sassemu_location tensor_location(const Cta&, uint64_t address);  // see machine/tensor_memory.hpp
 inline sassemu_location global_location(uint64_t address) { return {address, SASSEMU_GLOBAL, 0}; }
 
 // The issue of one operation, and the ranges that it will touch.

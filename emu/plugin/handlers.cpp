@@ -4,14 +4,17 @@
 // that does nothing costs one call.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "emu/machine/launch_host.hpp"
+#include "emu/machine/services.hpp"
+#include "emu/memory/address_space.hpp"
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/payload.hpp"
 #include "emu/memory/perform.hpp"
 #include "emu/plugin/async_events.hpp"
 #include "emu/plugin/sync_events.hpp"
 #include "emu/program/code_image.hpp"
-#include "emu/schedule/engine.hpp"
 
 namespace sassemu {
 
@@ -117,8 +120,8 @@ const Op* Hooks::run_all(const Op* op, Warp& w, uint32_t mask) {
                                        handle(&w), handle(&i), mask);
         if (w.stop == Stop::faulted || outcome == SASSEMU_FAULTED) {
             if (w.stop != Stop::faulted)
-                engine(w).fault(w, op, mask, FaultKind::other,
-                                "plugin '" + s.name + "' refuses this instruction", false, 0);
+                launch_host(w).fault(w, op, mask, FaultKind::other,
+                                     "plugin '" + s.name + "' refuses this instruction", false, 0);
             return nullptr;
         }
         executed = outcome == SASSEMU_EXECUTED;
@@ -218,7 +221,7 @@ const Op* Hooks::retry(const Op* op, Warp& w, uint32_t mask) {
     // It did not take place.
     --w.issued;
     w.thread_instructions -= static_cast<unsigned>(std::popcount(mask));
-    engine(w).give_way(w);
+    launch_host(w).give_way(w);
     return nullptr;
 }
 
@@ -227,14 +230,15 @@ const Op* Hooks::answered(const Instruction& i, const Op* op, Warp& w, uint32_t 
     if (answer == SASSEMU_RETRY) return retry(op, w, mask);
     if (w.stop == Stop::faulted) return nullptr;
     if (answer == SASSEMU_FAULT)
-        return engine(w).fault(w, op, mask, FaultKind::other,
-                               "the memory model '" + model_->name + "' refuses this access", false,
-                               0);
+        return launch_host(w).fault(w, op, mask, FaultKind::other,
+                                    "the memory model '" + model_->name + "' refuses this access",
+                                    false, 0);
     // A bad address: the operation's own handler reports it.
     if (!plugin_host().addresses(&call.shown)) return plain(i, op, w, mask);
     const auto wrong = [&](const char* what) {
-        return engine(w).fault(w, op, mask, FaultKind::other,
-                               "the memory model '" + model_->name + "' answers " + what, false, 0);
+        return launch_host(w).fault(w, op, mask, FaultKind::other,
+                                    "the memory model '" + model_->name + "' answers " + what,
+                                    false, 0);
     };
     const bool load = call.shown.op == SASSEMU_LOAD;
     const uint32_t bit = SASSEMU_SPACE_BIT(call.shown.space);
@@ -271,7 +275,7 @@ const Op* Hooks::answered(const Instruction& i, const Op* op, Warp& w, uint32_t 
                 return wrong("PENDING where it must not");
             clear();
             if (observed) tell_issue(call);
-            engine(w).hold(w, op, port_access(call, op, w), call.shown.token);
+            launch_host(w).hold(w, op, port_access(call, op, w), call.shown.token);
             return op + 1;
         default:
             return wrong("a number that is no answer");
@@ -337,7 +341,7 @@ const Op* Hooks::copy(const Instruction& i, const Op* op, Warp& w, uint32_t mask
     const bool good =
         (!from || plugin_host().addresses(&load.shown)) && plugin_host().addresses(&store.shown);
     if (!good) return plain(i, op, w, mask);
-    const async::Issued issued{
+    const Issued issued{
         events::AsyncIssue(w, op, mask, SASSEMU_AGENT_LDGSTS, SASSEMU_GROUP_LDGSTS).id(),
         load.shown.sequence};
     load.async = store.async = issued.id;
@@ -355,10 +359,10 @@ const Op* Hooks::copy(const Instruction& i, const Op* op, Warp& w, uint32_t mask
         ++w.effects;
     } else {
         // The agents take it, who will tell when it is performed; or it is performed on the spot.
-        async::Agents& agents = agents_of(*w.cta);
-        agents.told(issued);
+        Issued& told = w.cta->cluster->told;
+        told = issued;
         if (!plain(i, op, w, mask)) return nullptr;
-        if (!agents.taken().id) return op + 1;
+        if (!std::exchange(told, {}).id) return op + 1;
     }
     const events::AsyncOperation agent(w, op, mask, SASSEMU_AGENT_LDGSTS, issued.id);
     LaneCopy c;
@@ -371,8 +375,7 @@ const Op* Hooks::copy(const Instruction& i, const Op* op, Warp& w, uint32_t mask
     return op + 1;
 }
 
-void Hooks::copied(Warp& w, const Op* op, uint32_t lanes, const LaneCopy& c,
-                   const async::Issued& issued) {
+void Hooks::copied(Warp& w, const Op* op, uint32_t lanes, const LaneCopy& c, const Issued& issued) {
     const Instruction& i = of(w, op);
     if (i.kind != Hooked::copy || on_access_.empty()) return;
     uint32_t bytes[4][32] = {};

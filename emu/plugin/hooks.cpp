@@ -9,10 +9,10 @@
 #include <set>
 
 #include "emu/base/text.hpp"
+#include "emu/machine/cta.hpp"
 #include "emu/memory/address_space.hpp"
 #include "emu/plugin/driven_machine.hpp"
 #include "emu/program/code_image.hpp"
-#include "emu/schedule/engine.hpp"
 #include "sassdec/ids.h"
 
 namespace sassemu {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plugins of one GPU at work: which operations are hooked, and who is told of what. A run
-// without plugins has none of this: no operation is hooked and Engine::hooks() is null. What
+// without plugins has none of this: no operation is hooked and Launch::hooks is null. What
 // belongs here: the sessions and the dispatch. What does not: finding plugins (plugin_file.hpp) and
 // the table that they call (host_table.cpp).
 #pragma once
@@ -16,7 +16,6 @@
 
 #include "emu/base/result.hpp"
 #include "emu/gpu.hpp"
-#include "emu/machine/state_fill.hpp"
 #include "emu/plugin/in_plugin.hpp"
 #include "emu/plugin/instruction.hpp"
 #include "emu/plugin/plugin_file.hpp"
@@ -32,12 +31,10 @@ class DrivenMachine;
 struct Access;
 struct Cta;
 struct Event;
+struct Issued;
 struct LaneCopy;
 struct Launch;
 struct Warp;
-namespace async {
-struct Issued;
-}
 
 // A plugin in this run; what it sees as its sassemu_session.
 struct PluginSession {
@@ -160,8 +157,7 @@ class Hooks {
     // A deferred load has its values.
     void performed(Warp& w, const Op* op, const Access& access, uint64_t token, uint32_t lanes);
     // An LDGSTS has been performed, with these addresses.
-    void copied(Warp& w, const Op* op, uint32_t lanes, const LaneCopy& copy,
-                const async::Issued& issued);
+    void copied(Warp& w, const Op* op, uint32_t lanes, const LaneCopy& copy, const Issued& issued);
     uint64_t next_async() { return asyncs_.fetch_add(1, std::memory_order_relaxed) + 1; }
     // Texture reads, one texel at a time: emu/memory/textures.hpp.
     static const std::byte* texel(void* hooks, Warp& w, uint64_t address, const std::byte* at,
@@ -236,11 +232,6 @@ class Hooks {
     std::function<Result<void>(const std::string&, std::string_view)> write_file_;
     std::vector<Error> write_errors_;  // under text_mutex_
 };
-
-// A GPU with these plugins (null: none), which outlive its launches: finish() and findings() are
-// the caller's. `fill`: what kernels find where nobody has written.
-Result<std::unique_ptr<Gpu>> create_gpu(GpuOptions options, std::shared_ptr<Hooks> hooks,
-                                        const StateFill& fill = {});
 
 // The table that plugins call; one for all.
 const sassemu_host& plugin_host();

@@ -4,13 +4,15 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emu/machine/chooser.hpp"
+#include "emu/machine/launch_host.hpp"
+#include "emu/memory/address_space.hpp"
 #include "emu/memory/device_heap.hpp"
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/payload.hpp"
 #include "emu/memory/perform.hpp"
 #include "emu/plugin/async_events.hpp"
-#include "emu/schedule/chooser.hpp"
-#include "emu/schedule/engine.hpp"
+#include "emu/program/code_image.hpp"
 
 namespace sassemu {
 
@@ -25,7 +27,6 @@ const AccessCall& with_rows(const sassemu_access* a) {
     if (!c.rows) prepare(c);
     return c;
 }
-uint64_t cluster_of(const Cta& c) { return slot_of(const_cast<Cta&>(c)).unit; }
 
 // ---- the run
 // ------------------------------------------------------------------------------------------------------------
@@ -45,15 +46,15 @@ int32_t write_file(sassemu_session s, const char* path, const void* bytes, uint6
 }
 void fault(sassemu_session, sassemu_warp w, sassemu_insn i, uint32_t lanes, const char* what) {
     Warp& guest = *warp(w);
-    engine(guest).fault(guest, instruction(i).image->ops() + instruction(i).index, lanes,
-                        FaultKind::other, what, false, 0);
+    launch_host(guest).fault(guest, instruction(i).image->ops() + instruction(i).index, lanes,
+                             FaultKind::other, what, false, 0);
 }
 
 // ---- who runs
 // -------------------------------------------------------------------------------------------------------------
 
 void launch_info(sassemu_launch l, sassemu_launch_info* out) {
-    give(out, static_cast<Engine*>(launch(l)->engine)->hooks()->launch_info());
+    give(out, launch(l)->hooks->launch_info());
 }
 void cta_info(sassemu_cta h, sassemu_cta_info* out) {
     Cta& c = *cta(h);
@@ -65,7 +66,7 @@ void cta_info(sassemu_cta h, sassemu_cta_info* out) {
     r.shared_bytes = c.shared_bytes;
     r.id = dim(c.id);
     r.linear = c.linear;
-    r.cluster = cluster_of(c);
+    r.cluster = c.cluster->index;
     r.launch = handle(c.launch);
     r.shared = c.shared;
     give(out, r);
@@ -251,7 +252,7 @@ void agent(const sassemu_access* a, sassemu_agent* out) {
     r.warp = w.index;
     r.path = w.current;
     r.id = r.kind == SASSEMU_AGENT_LDGSTS ? c.async : 0;
-    r.cluster = cluster_of(*w.cta);
+    r.cluster = w.cta->cluster->index;
     r.cta = w.cta->linear;
     r.launch = w.cta->launch->id;
     r.pc = c.shown.insn ? plugin_host().insn_pc(c.shown.insn) : 0;
@@ -274,7 +275,7 @@ void supply(const sassemu_access* a, uint32_t lanes, const uint32_t* from) {
 int32_t complete(sassemu_session s, uint64_t token, uint32_t lanes, const uint32_t* from) {
     Launch* l = session(s)->hooks->launch;
     if (!l) return -1;
-    return static_cast<Engine*>(l->engine)->complete_with(token, lanes, from) ? 0 : -1;
+    return l->host->complete_with(token, lanes, from) ? 0 : -1;
 }
 void wake(sassemu_session s) { session(s)->hooks->changed(); }
 
@@ -320,7 +321,7 @@ int32_t write_shared(sassemu_cta h, uint32_t offset, const void* from, uint32_t 
 }
 int32_t read_tensor(sassemu_cta h, uint32_t offset, void* to, uint32_t bytes) {
     if (offset + uint64_t{bytes} > sizeof(async::TensorMemory)) return -1;
-    const auto& tensor = slot_of(*cta(h)).tensor;  // from its first use on
+    const auto& tensor = cta(h)->tensor;  // from its first use on
     if (!tensor) return -1;
     const async::TensorMemory& memory = tensor->cells();
     std::memcpy(to, reinterpret_cast<const std::byte*>(memory.cell) + offset, bytes);

@@ -3,7 +3,6 @@
 #include "emu/plugin/sync_events.hpp"
 
 #include "emu/plugin/async_events.hpp"
-#include "emu/schedule/engine.hpp"
 
 namespace sassemu::events {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the scheduler tells plugins: barriers, mbarrier objects, warps that join, exits. Each
-// function is called only where the launch has plugins (Engine::hooks()).
+// function is called only where the launch has plugins (Launch::hooks).
 #pragma once
 
 #include "emu/machine/services.hpp"

@@ -4,8 +4,8 @@
 // operation.
 #include <cstring>
 
+#include "emu/machine/port.hpp"
 #include "emu/machine/services.hpp"
-#include "emu/memory/port.hpp"
 #include "emu/plugin/hooks.hpp"
 
 namespace sassemu {

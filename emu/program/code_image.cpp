@@ -26,20 +26,6 @@ void* reserve(uint64_t bytes) {
 
 }  // namespace
 
-ImmediatePool::ImmediatePool() : base_(static_cast<std::byte*>(reserve(capacity))) {}
-ImmediatePool::~ImmediatePool() {
-    if (base_) munmap(base_, capacity);
-}
-
-uint32_t ImmediatePool::add(uint64_t value) {
-    const auto [it, fresh] = known_.try_emplace(value, used_);
-    if (fresh) {
-        std::memcpy(base_ + used_, &value, 8);
-        used_ += 8;
-    }
-    return it->second;
-}
-
 CodeImage::CodeImage(std::shared_ptr<const Module> module, std::vector<uint8_t> words,
                      std::vector<Service> services, Options options)
     : module_(std::move(module)),

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "emu/memory/port.hpp"
+#include "emu/machine/port.hpp"
 
 namespace sassemu {
 

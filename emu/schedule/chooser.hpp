@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// All nondeterminism of a run goes through one Chooser: which CTA, which side of a branch first,
-// when an agent acts. A run can be recorded and replayed from its choices.
+// The choosers: a fixed one, one with a seed, and those that record and replay the choices of a
+// run.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "emu/machine/chooser.hpp"
+
 namespace sassemu {
-
-enum class ChoicePoint : uint8_t { branch_side, next_cta, next_warp, agent, launch, count };
-
-class Chooser {
-  public:
-    virtual ~Chooser() = default;
-    // One of 0..count-1; count >= 1. 0 is what the fixed order does.
-    virtual uint32_t pick(ChoicePoint point, uint32_t count) = 0;
-};
 
 // Always 0.
 std::unique_ptr<Chooser> make_fixed_chooser();

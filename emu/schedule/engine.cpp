@@ -62,10 +62,10 @@ Engine::Engine(Launch& launch, const LevelTable& level, Chooser& chooser, Servic
       path_quantum_(path_quantum),
       cta_slice_(cta_slice),
       out_of_memory_("kernel '" + kernel_ + "': the host has no more memory to give") {
-    launch_.engine = this;
+    launch_.host = this;
     launch_.services = &engine_services();
-    if (settings_.hooks) instructions_ = settings_.hooks->instructions(*launch.code);
-    if (settings_.hooks && settings_.hooks->holds_back()) {
+    if (launch_.hooks) instructions_ = launch_.hooks->instructions(*launch.code);
+    if (launch_.hooks && launch_.hooks->holds_back()) {
         path_quantum_ = model_quantum;
         cta_slice_ = model_slice;
     }
@@ -112,7 +112,7 @@ LaunchResult Engine::run() {
 
 // Whatever fails in here ends the launch, not the process.
 void Engine::work() noexcept {
-    if (settings_.hooks) prepare_crash_stack();
+    if (launch_.hooks) prepare_crash_stack();
     Worker worker;
     try {
         work(worker);
@@ -185,11 +185,11 @@ Engine::Outcome Engine::run_ctas(CtaSlot& slot, Worker& worker) {
         if (outcome != Outcome::done) return outcome;
         for (uint32_t r = 0; r < slot.cluster.size; ++r) {
             account(*slot.cluster.cta[r], worker);
-            if (settings_.hooks) tell_cta(*slot.cluster.cta[r], false);
+            if (launch_.hooks) tell_cta(*slot.cluster.cta[r], false);
             if (calls_.in_turn()) calls_.ended(slot.cluster.cta[r]->linear);
         }
         if (worker.claimed.begin == worker.claimed.end) return outcome;
-        slot.unit = worker.claimed.begin++;
+        slot.cluster.index = worker.claimed.begin++;
         slot.fresh = true;
     }
 }
@@ -207,7 +207,7 @@ CtaSlot* Engine::next(std::unique_lock<std::mutex>& lock, Worker& worker) {
             return s.quiet_slices >= others_first ||
                    (s.cta.slices >= 16 && std::has_single_bit(s.cta.slices));
         };
-        const bool others_too = settings_.hooks && turns_away(chooser_, 2);
+        const bool others_too = launch_.hooks && turns_away(chooser_, 2);
         if (can_admit && (runnable_.empty() || may_wait(*runnable_.front()) || others_too))
             return admit(worker);
         const auto spins = [](const CtaSlot* s) { return s->quiet_slices >= others_first; };
@@ -233,7 +233,7 @@ CtaSlot* Engine::next(std::unique_lock<std::mutex>& lock, Worker& worker) {
             for (CtaSlot* slot : blocked_) waits |= time_out_waits(*slot);
             if (waits) continue;  // one of them wakes now
             // What a model holds back may be what they wait for.
-            if (settings_.hooks && settings_.hooks->idle_step()) continue;
+            if (launch_.hooks && launch_.hooks->idle_step()) continue;
             if (!blocked_.empty()) end(LaunchStatus::deadlock, deadlock_report());
             return nullptr;
         }
@@ -266,7 +266,7 @@ CtaSlot* Engine::admit(Worker& worker) {
         slot = std::make_unique<CtaSlot>();
     }
     worker.claimed = claim();
-    slot->unit = worker.claimed.begin++;
+    slot->cluster.index = worker.claimed.begin++;
     slot->fresh = true;  // its worker prepares it, outside the lock
     ++resident_;
     slots_.push_back(std::move(slot));
@@ -302,14 +302,14 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
     ++cta.slices;
     uint64_t ran = 0, effects_before = 0, effects_after = 0;
     slot.gives_way = false;
-    if (settings_.hooks) stepping_ = &cta;
+    if (launch_.hooks) stepping_ = &cta;
     for (uint32_t i = 0; i < cta.warp_count; ++i) effects_before += cta.warps[i].effects;
     bool all_have_turns = false;
     for (;;) {
         bool progress = false;
         // A schedule may name the warp to run; where that one cannot, all have their turn.
         uint32_t one = 0;
-        if (settings_.hooks && !std::exchange(all_have_turns, false))
+        if (launch_.hooks && !std::exchange(all_have_turns, false))
             for (uint32_t tries = 0; tries < 4 && !one; ++tries) {
                 one = chooser_.pick(ChoicePoint::next_warp, cta.warp_count + 1);
                 if (!one) break;
@@ -343,7 +343,7 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
         }
         if (!progress && !wake_parked(slot)) return Outcome::blocked;
         if (ran >= cta_slice_ || !progress || slot.gives_way ||
-            (settings_.hooks && turns_away(chooser_, 8)))
+            (launch_.hooks && turns_away(chooser_, 8)))
             break;
     }
     report(worker);
@@ -441,9 +441,9 @@ void Engine::watch_spin(CtaSlot& slot, Warp& w, Worker& worker) {
 void Engine::tell_cta(Cta& cta, bool begins) {
     stepping_ = &cta;
     if (begins)
-        settings_.hooks->cta_begin(cta);
+        launch_.hooks->cta_begin(cta);
     else
-        settings_.hooks->cta_end(cta);
+        launch_.hooks->cta_end(cta);
 }
 
 // Between slices of a CTA: what a model holds back for it may happen now.
@@ -451,9 +451,9 @@ void Engine::step_model(Cta& cta, bool idle) {
     if (launch_.model) {
         stepping_ = &cta;
         launch_.model->step(*this, &cta);
-    } else if (settings_.hooks) {
+    } else if (launch_.hooks) {
         stepping_ = &cta;
-        settings_.hooks->step(cta, idle);
+        launch_.hooks->step(cta, idle);
     }
 }
 

@@ -15,8 +15,10 @@
 #include "emu/gpu.hpp"
 #include "emu/isa/level.hpp"
 #include "emu/machine/cta.hpp"
+#include "emu/machine/launch_host.hpp"
 #include "emu/machine/services.hpp"
 #include "emu/machine/state_fill.hpp"
+#include "emu/memory/address_space.hpp"
 #include "emu/program/code_image.hpp"
 #include "emu/schedule/chain.hpp"
 #include "emu/schedule/chooser.hpp"
@@ -57,15 +59,20 @@ class Arena {
     uint64_t bytes_ = 0;
 };
 
+struct CtaSlot;
+struct SlotCta : Cta {
+    CtaSlot* slot = nullptr;
+};
+
 // What the engine keeps per CTA beside the machine state. The slot of rank 0 stands for its cluster
 // in the queues and owns the slots of the other ranks.
 struct alignas(64) CtaSlot {
-    Cta cta;
-    uint64_t unit = 0;  // index of the cluster (of the CTA, without clusters)
+    CtaSlot() { cta.slot = this; }
+    CtaSlot(const CtaSlot&) = delete;
+    SlotCta cta;
     Cluster cluster;
-    std::vector<std::unique_ptr<CtaSlot>> others;    // ranks 1, 2, ...
-    async::Agents agents;                            // of the cluster
-    std::unique_ptr<async::CtaTensorMemory> tensor;  // of the CTA; null until something uses it
+    std::vector<std::unique_ptr<CtaSlot>> others;  // ranks 1, 2, ...
+    async::Agents agents;                          // of the cluster
     Arena arena;
     uint32_t local_bytes = 0, local_warps = 0;  // what of local memory is laid out in the arena
     std::vector<Watch> watches;                 // of parked paths
@@ -78,8 +85,7 @@ struct alignas(64) CtaSlot {
 };
 
 // The slot of any CTA.
-inline CtaSlot& slot_of(Cta& cta) { return reinterpret_cast<CtaSlot&>(cta); }
-async::CtaTensorMemory& tensor_of(Cta& cta);
+inline CtaSlot& slot_of(Cta& cta) { return *static_cast<SlotCta&>(cta).slot; }
 inline async::Agents& agents_of(const Cta& cta) { return slot_of(*cta.cluster->cta[0]).agents; }
 
 // Memory of finished CTAs, for the next ones; kept by the Gpu between launches.
@@ -89,7 +95,7 @@ class Hooks;         // plugins
 struct Instruction;  // what they are shown
 class ServiceCalls;  // vprintf, malloc, ...
 
-class Engine : public PortHost {
+class Engine : public LaunchHost {
   public:
     struct Settings {
         uint32_t threads = 1;
@@ -99,8 +105,6 @@ class Engine : public PortHost {
         uint64_t max_warp_instructions = 0;
         double seconds = 0;
         const std::atomic<bool>* interrupted = nullptr;
-        const StateFill* fill = nullptr;
-        Hooks* hooks = nullptr;  // plugins; null: none
         Chain::Link* link =
             nullptr;  // of the chain that the launch belongs to, if it may overlap others
     };
@@ -109,33 +113,26 @@ class Engine : public PortHost {
            const Op* entry);
     LaunchResult run();
 
-    // The part that handlers reach through Services.
     const Op* fault(Warp&, const Op*, uint32_t lanes, FaultKind, std::string what, bool has_address,
-                    uint64_t address, uint32_t landed = 0);
-    // Ends the launch: the instruction has no behaviour here, with a reason or without.
-    const Op* unsupported(Warp&, const Op*, const std::string& why);
+                    uint64_t address) override;
+    const Op* unsupported(Warp&, const Op*, const std::string& why) override;
+    const Op* park(Warp&, const Op* op, const std::byte* at, uint32_t bytes) override;
     // Ends the launch with a status that is no fault.
     void end(LaunchStatus status, std::string message);
     Chooser& chooser() { return chooser_; }
     ServiceCalls& calls() { return calls_; }
     CtaSlot& slot(Warp& w) { return slot_of(*w.cta); }
     void complete(uint64_t token, uint32_t lanes) override;
-    // The same with the values that a plugin's model gives (null: the bytes as they are). False: no
-    // such access.
-    bool complete_with(uint64_t token, uint32_t lanes, const uint32_t* values);
-    // A load that the model performs later; its destination rows are pending.
-    void hold(Warp&, const Op*, const Access&, uint64_t token);
-    // The slice of the warp's CTA ends soon, and others run first.
-    void give_way(Warp& w) { slot(w).gives_way = true; }
-    Hooks* hooks() const { return settings_.hooks; }
+    bool complete_with(uint64_t token, uint32_t lanes, const uint32_t* values) override;
+    void hold(Warp&, const Op*, const Access&, uint64_t token) override;
+    void give_way(Warp& w) override { slot(w).gives_way = true; }
+    Hooks* hooks() const { return launch_.hooks; }
     // Performs every held access of the warp now (same-address order, barriers, exits).
     void drain(Warp& w);
     const Chain::Link* link() const { return settings_.link; }
-    const StateFill& fill() const { return *settings_.fill; }
     // A path has stopped at griddepcontrol.
     void hold_for_chain() { held_.fetch_add(1, std::memory_order_relaxed); }
     bool checked() const { return settings_.checked; }
-    const LevelTable& level() const { return level_; }
     const std::string& kernel() const { return kernel_; }
 
   private:
@@ -217,7 +214,7 @@ class Engine : public PortHost {
     static thread_local Cta* stepping_;  // the CTA whose accesses the model may complete now
 };
 
-inline Engine& engine(const Cta& cta) { return *static_cast<Engine*>(cta.launch->engine); }
+inline Engine& engine(const Cta& cta) { return static_cast<Engine&>(*cta.launch->host); }
 inline Engine& engine(const Warp& w) { return engine(*w.cta); }
 
 // The table handed to handlers.

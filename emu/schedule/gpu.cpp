@@ -11,12 +11,15 @@
 #include <thread>
 
 #include "emu/memory/host_access.hpp"
+#include "emu/memory/models.hpp"
 #include "emu/memory/textures.hpp"
 #include "emu/module/link.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/schedule/bank0.hpp"
 #include "emu/schedule/constant_banks.hpp"
+#include "emu/schedule/create_gpu.hpp"
 #include "emu/schedule/engine.hpp"
+#include "emu/schedule/level_choice.hpp"
 #include "emu/schedule/prepared.hpp"
 #include "emu/schedule/service_calls.hpp"
 #include "sassdec/architectures.hpp"
@@ -548,11 +551,11 @@ Result<LaunchResult> GpuImpl::run(const LaunchRequest& request, Chain::Link* lin
                        (hooks_ && hooks_->threading() != SASSEMU_FREE);
     settings.threads = alone ? 1 : options_.threads;
     settings.checked = image.options().lowering == Lowering::checked;
-    settings.hooks = hooks_.get();
+    launch.hooks = hooks_.get();
+    launch.fill = &fill_;
     settings.max_warp_instructions = request.limits.max_warp_instructions;
     settings.seconds = request.limits.seconds;
     settings.interrupted = &interrupted_;
-    settings.fill = &fill_;
     settings.link = link;
     for (auto& slot : cache_)
         if (slot->arena.bytes() > (64u << 20)) slot->arena.release();

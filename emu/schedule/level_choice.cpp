@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which host level this CPU runs.
-#include <cstring>
+#include "emu/schedule/level_choice.hpp"
 
-#include "emu/isa/level.hpp"
+#include <cstring>
 
 namespace sassemu {
 

@@ -435,18 +435,19 @@ const Op* sleep(Warp& w, const Op* op, uint32_t lanes, uint64_t ns) {
     return nullptr;
 }
 
-const Op* park(Warp& w, const Op* op, const std::byte* at, uint32_t bytes) {
-    std::vector<Watch>& watches = engine(w).slot(w).watches;
+}  // namespace paths
+
+const Op* Engine::park(Warp& w, const Op* op, const std::byte* at, uint32_t bytes) {
+    std::vector<Watch>& watches = slot(w).watches;
     Path& p = w.path();
     p.pc = op;
     p.edge = nullptr;
     p.state = PathState::parked;
     p.watch = static_cast<uint32_t>(watches.size());
     watches.emplace_back().note(at, bytes);
-    if (w.paths_used > 1) preempt(w);  // `op` needs its uniform registers again
-    recheck(w);
+    if (w.paths_used > 1) paths::preempt(w);  // `op` needs its uniform registers again
+    paths::recheck(w);
     return run_other_path(w);
 }
 
-}  // namespace paths
 }  // namespace sassemu

@@ -16,8 +16,6 @@ const Op* warpsync(Warp&, const Op*, uint32_t lanes, const uint32_t want[32], Me
 const Op* end_collective(Warp&, const Op*, uint32_t lanes);
 const Op* exit(Warp&, const Op*, uint32_t lanes);
 const Op* sleep(Warp&, const Op*, uint32_t lanes, uint64_t ns);
-// The path executes `op` again once one of these bytes differs.
-const Op* park(Warp&, const Op* op, const std::byte* at, uint32_t bytes);
 
 // Paths share the uniform registers of their warp. An H200 leaves a path where it blocks, at YIELD
 // and at NANOSLEEP, and the next path finds what this one wrote (measured); it does not leave a

@@ -225,9 +225,9 @@ bool Engine::complete_in(CtaSlot& slot, uint64_t token, uint32_t lanes, const ui
                 if (w.paths[k].state == PathState::in_flight)
                     w.paths[k].state = PathState::runnable;
         }
-        if (settings_.hooks && held.op && now) {
-            settings_.hooks->changed();
-            settings_.hooks->performed(w, held.op, held.access, token, now);
+        if (launch_.hooks && held.op && now) {
+            launch_.hooks->changed();
+            launch_.hooks->performed(w, held.op, held.access, token, now);
         }
         return true;
     }

@@ -57,28 +57,22 @@ void Arena::release() {
     bytes_ = 0;
 }
 
-async::CtaTensorMemory& tensor_of(Cta& cta) {
-    auto& tensor = slot_of(cta).tensor;
-    if (!tensor) tensor = std::make_unique<async::CtaTensorMemory>(engine(cta).fill());
-    return *tensor;
-}
-
 bool Engine::prepare(CtaSlot& slot) {
     const auto size = static_cast<uint32_t>(launch_.cluster.count());
     slot.cluster.size = size;
     slot.cluster.open = false;
-    slot.agents.begin(settings_.agents, chooser_);
+    slot.cluster.told = {};
+    slot.agents.begin(settings_.agents, chooser_, level_.fused_steps);
     while (slot.others.size() + 1 > size) slot.others.pop_back();
     while (slot.others.size() + 1 < size) slot.others.push_back(std::make_unique<CtaSlot>());
     for (uint32_t r = 0; r < size; ++r) {
         CtaSlot& member = r ? *slot.others[r - 1] : slot;
-        member.unit = slot.unit;
         member.cta.cluster = &slot.cluster;
         slot.cluster.cta[r] = &member.cta;
         if (!prepare_cta(member, r)) return false;
     }
     slot.fresh = false;
-    if (settings_.hooks)
+    if (launch_.hooks)
         for (uint32_t r = 0; r < size; ++r) tell_cta(*slot.cluster.cta[r], true);
     return true;
 }
@@ -92,7 +86,7 @@ bool Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
     const uint64_t local_stride = sizeof(LocalWritten) + uint64_t{launch_.local_bytes} * 32;
     const uint64_t bytes =
         (warps * (sizeof(Warp) + rows_bytes + local_stride) + shared_bytes + 4095) / 4096 * 4096;
-    const StateFill& fill = *settings_.fill;
+    const StateFill& fill = *launch_.fill;
     bool untouched = false;
     if (slot.arena.bytes() < bytes || slot.arena.bytes() > 4 * bytes) {
         slot.local_warps = 0;
@@ -106,7 +100,7 @@ bool Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
         untouched = fill.zeros();
     }
     if (slot.local_bytes != launch_.local_bytes) slot.local_warps = 0;
-    if (slot.tensor) slot.tensor->begin();
+    if (cta.tensor) cta.tensor->begin();
     slot.watches.clear();
     slot.in_flight.clear();
     slot.preempted.clear();
@@ -120,9 +114,10 @@ bool Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
     const Dim3& per = launch_.cluster;
     const uint64_t across = launch_.grid.x / per.x, down = launch_.grid.y / per.y;
     cta.rank = rank;
-    cta.id.x = static_cast<uint32_t>(slot.unit % across) * per.x + rank % per.x;
-    cta.id.y = static_cast<uint32_t>(slot.unit / across % down) * per.y + rank / per.x % per.y;
-    cta.id.z = static_cast<uint32_t>(slot.unit / across / down) * per.z + rank / per.x / per.y;
+    const uint64_t unit = cta.cluster->index;
+    cta.id.x = static_cast<uint32_t>(unit % across) * per.x + rank % per.x;
+    cta.id.y = static_cast<uint32_t>(unit / across % down) * per.y + rank / per.x % per.y;
+    cta.id.z = static_cast<uint32_t>(unit / across / down) * per.z + rank / per.x / per.y;
     cta.linear =
         cta.id.x + uint64_t{launch_.grid.x} * (cta.id.y + uint64_t{launch_.grid.y} * cta.id.z);
     cta.warp_count = warps;

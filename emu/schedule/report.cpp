@@ -106,10 +106,10 @@ std::string GuestFault::report() const {
 }
 
 const Op* Engine::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, std::string what,
-                        bool has_address, uint64_t address, uint32_t landed) {
+                        bool has_address, uint64_t address) {
     w.stop = Stop::faulted;
     if (launch_.stop.exchange(true)) return nullptr;  // the first fault is the one to report
-    if (settings_.hooks) settings_.hooks->fault(w, op, lanes, kind, what, has_address, address);
+    if (launch_.hooks) launch_.hooks->fault(w, op, lanes, kind, what, has_address, address);
     const std::lock_guard guard(
         fault_mutex_);  // not while a plugin is told: it may end the launch itself
     const CodeImage& code = *launch_.code;
@@ -127,7 +127,6 @@ const Op* Engine::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, s
     f.thread = thread_of(launch_.block, w.index * 32u + f.lane);
     f.address = address;
     f.has_address = has_address;
-    f.landed_lanes = landed;
     f.what = std::move(what);
     result_.status = kind == FaultKind::assert_failed ? LaunchStatus::assert_failed
                      : kind == FaultKind::trap        ? LaunchStatus::trap
@@ -177,7 +176,7 @@ std::string Engine::deadlock_report() const {
                     const Watch::Read& read = watch.reads[r];
                     text += read.mbarrier
                                 ? "    waits for " + describe_mbarrier(*cta.cluster, read.at) + "\n"
-                            : slot->tensor && read.at == slot->tensor->watched()
+                            : slot->cta.tensor && read.at == slot->cta.tensor->watched()
                                 ? "    waits for columns of tensor memory; allocated, a bit for 32 "
                                   "of them: " +
                                       hex(read.value[0]) + "\n"

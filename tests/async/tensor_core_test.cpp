@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "emu/isa/level.hpp"
+#include "emu/schedule/level_choice.hpp"
 #include "tests/async/tensor_model.hpp"
 
 namespace sassemu::async::test {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clusters, mbarriers and tensor copies used wrongly: what the report says. That they work is shown
 // by the kernels in cubins/ and by the records of tests/hardware/async.
-#include "emu/async/mbarrier.hpp"
 #include "emu/async/tensor_map.hpp"
+#include "emu/machine/mbarrier.hpp"
 #include "tests/engine/kernel_test.hpp"
 
 namespace sassemu {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "emu/gpu.hpp"
-#include "emu/memory/port.hpp"
+#include "emu/memory/models.hpp"
 #include "emu/module/module.hpp"
 #include "emu/sass/assembled.hpp"
 

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "emu/machine/state_fill.hpp"
-#include "emu/plugin/hooks.hpp"
+#include "emu/schedule/create_gpu.hpp"
 #include "tests/engine/kernel_test.hpp"
 
 namespace sassemu {

@@ -14,6 +14,7 @@
 #include "emu/module/module.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/sass/assembled.hpp"
+#include "emu/schedule/create_gpu.hpp"
 #include "sassdec/sassdec.h"
 
 namespace sassemu {

@@ -25,10 +25,10 @@ QUESTIONS = "cubins/questions/plan.json"  # the test plan.sm_90.questions
 
 # name, file, what stands there, what replaces it, handlers to compile, the test that must fail
 MUTATIONS = [
-    ("HMMA keeps 26 bits below the largest exponent, not 25", "emu/isa/matrix_rule.hpp", "bytes ? sums.bytes : sums.fraction;", "bytes ? sums.bytes : sums.fraction + 1;", ["matrix_float"], MATRIX),
-    ("HMMA keeps 24 bits", "emu/isa/matrix_rule.hpp", "bytes ? sums.bytes : sums.fraction;", "bytes ? sums.bytes : sums.fraction - 1;", ["matrix_float"], MATRIX),
-    ("HMMA of sm_80 keeps 25 bits, not 24", "emu/isa/matrix_rule.hpp", "bytes ? sums.bytes : sums.fraction;", "bytes ? sums.bytes : 25;", ["matrix_float"], PUBLISHED),
-    ("HMMA's floor is one lower", "emu/isa/matrix_rule.hpp", "(half ? 4 : -108)", "(half ? 4 : -109)", ["matrix_float"], MATRIX),
+    ("HMMA keeps 26 bits below the largest exponent, not 25", "emu/lanes/matrix_rule.hpp", "bytes ? sums.bytes : sums.fraction;", "bytes ? sums.bytes : sums.fraction + 1;", ["matrix_float"], MATRIX),
+    ("HMMA keeps 24 bits", "emu/lanes/matrix_rule.hpp", "bytes ? sums.bytes : sums.fraction;", "bytes ? sums.bytes : sums.fraction - 1;", ["matrix_float"], MATRIX),
+    ("HMMA of sm_80 keeps 25 bits, not 24", "emu/lanes/matrix_rule.hpp", "bytes ? sums.bytes : sums.fraction;", "bytes ? sums.bytes : 25;", ["matrix_float"], PUBLISHED),
+    ("HMMA's floor is one lower", "emu/lanes/matrix_rule.hpp", "(half ? 4 : -108)", "(half ? 4 : -109)", ["matrix_float"], MATRIX),
     ("HMMA rounds f16 results towards zero", "emu/lanes/simd/matrix.hpp", "matrix_rounded<Rounding::rn>(v, 10, -14)", "matrix_rounded<Rounding::rz>(v, 10, -14)", ["matrix_float"], MATRIX),
     (".FTZ looks at the IEEE-rounded result", "emu/lanes/common.hpp", "kFtzPolicy = FtzPolicy::after_rounding", "kFtzPolicy = FtzPolicy::rounded_result", ["float"], REPLAY),
     (".FTZ looks at the result before rounding", "emu/lanes/common.hpp", "kFtzPolicy = FtzPolicy::after_rounding", "kFtzPolicy = FtzPolicy::before_rounding", ["float"], QUESTIONS),

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Includes between folders are those that docs/architecture.md lists, and those that it lists exist.
+"""Includes between folders are those that docs/architecture.md lists, those that it lists exist, and there is no
+cycle among them.
 
     arrows_test.py ROOT
 """
 import collections
+import graphlib
 import os
 import re
 import sys
@@ -47,7 +49,7 @@ def listed(root):
     arrows = set()
     for line in block.splitlines():
         source, targets = line.split("->")
-        arrows |= {(source.strip(), target.strip("()")) for target in targets.split()}
+        arrows |= {(source.strip(), target) for target in targets.split()}
     return arrows
 
 
@@ -58,6 +60,15 @@ def main():
                 for (a, b), files in sorted(found.items())
                 if (a, b) not in allowed and not (a.startswith("emu") and b in ANYWHERE)]
     problems += ["docs/architecture.md lists %s -> %s, and no file includes so" % arrow for arrow in sorted(allowed - set(found))]
+    graph = collections.defaultdict(set)
+    for a, b in found:
+        graph[a].add(b)
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        circle = error.args[1]
+        problems.append("a cycle: " + "; ".join("%s includes %s (%s)" % (a, b, found[a, b][0])
+                                                for b, a in zip(circle, circle[1:])))
     for problem in problems:
         print(problem)
     print("%d arrows, %d problems" % (len(found), len(problems)))

@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "emu/base/result.hpp"
-#include "emu/isa/level.hpp"
+#include "emu/schedule/level_choice.hpp"
 #include "emu/machine/services.hpp"
+#include "emu/memory/address_space.hpp"
 #include "emu/memory/perform.hpp"
 #include "emu/memory/textures.hpp"
 #include "sassdec/sassdec.h"
@@ -87,7 +88,7 @@ class Machine {
         launch_.shared_bytes = shared_bytes;
         launch_.rows = rows;
         launch_.registers = registers;
-        launch_.engine = this;
+        cta_.machine = this;
         cta_.launch = &launch_;
         cta_.cluster = &cluster_;
         cluster_.cta[0] = &cta_;
@@ -210,7 +211,7 @@ class Machine {
     std::vector<std::pair<const std::byte*, uint32_t>> watched;
 
   private:
-    static Machine& self(Warp& warp) { return *static_cast<Machine*>(warp.cta->launch->engine); }
+    static Machine& self(Warp& warp) { return *static_cast<OwnCta&>(*warp.cta).machine; }
     static std::byte* aligned(std::vector<std::byte>& v) {
         return reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(v.data()) + 63) / 64 * 64);
     }
@@ -231,7 +232,9 @@ class Machine {
     const LevelTable* level_;
     Services services_{};
     Launch launch_;
-    Cta cta_;
+    struct OwnCta : Cta {
+        Machine* machine = nullptr;
+    } cta_;
     ImmediatePool pool_;
     Cluster cluster_;
     std::byte* rows_ = nullptr;

@@ -7,8 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "emu/isa/level.hpp"
-#include "emu/program/code_image.hpp"
+#include "emu/schedule/level_choice.hpp"
 #include "tests/decoder/rows.hpp"
 
 namespace sassemu {

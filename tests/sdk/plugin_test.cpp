@@ -13,6 +13,7 @@
 #include "emu/module/module.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/sass/assembled.hpp"
+#include "emu/schedule/create_gpu.hpp"
 
 namespace sassemu {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cells and the layouts.
-#include "emu/async/tensor_memory.hpp"
+#include "emu/machine/tensor_memory.hpp"
 
 namespace sassemu::async {
 

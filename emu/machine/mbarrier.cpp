@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The arithmetic of the mbarrier object.
-#include "emu/async/mbarrier.hpp"
+#include "emu/machine/mbarrier.hpp"
 
 namespace sassemu {
 

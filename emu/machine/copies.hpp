@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "emu/machine/op.hpp"
-#include "emu/memory/port.hpp"
+#include "emu/machine/port.hpp"
 
 namespace sassemu {
 

@@ -8,9 +8,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "emu/async/mbarrier.hpp"
-#include "emu/machine/op.hpp"
 #include "emu/machine/state_fill.hpp"
+#include "emu/machine/tensor_requests.hpp"
 
 namespace sassemu::async {
 
@@ -68,33 +67,6 @@ class CtaTensorMemory {
              refused_[32] = {};  // changes of used_; per warp, at which it was refused
 };
 
-// UTCATOMSWS: one change of the granules.
-struct GranuleRequest {
-    enum Kind : uint8_t { find_and_set, and_, or_, compare_and_swap };
-    Kind kind = find_and_set;
-    bool aligned = false;
-    uint32_t operand = 0;  // find_and_set: how many; compare_and_swap: what is there
-    uint32_t next = 0;     // compare_and_swap
-    uint32_t result = 0;   // find_and_set: the first of them; else the bits before
-    bool done = false;     // found; swapped
-    bool waits =
-        false;  // nothing has been found or written: the path executes the instruction again
-};
-
-// LDTM, STTM. Named by lanes x bits of a row, as in the PTX ISA; the two halves of .16x32bx2 are
-// instructions.
-enum class TensorLayout : uint8_t { x32b32, x16b64, x16b128, x16b256, x16b32_low, x16b32_high };
-
-struct TensorAccess {
-    TensorLayout layout = TensorLayout::x32b32;
-    bool store = false;
-    bool halves =
-        false;  // .pack::16b, .unpack::16b: a register holds the lower halves of two columns
-    uint32_t registers = 1;  // of each lane
-    uint32_t first = 0;      // of them, as Op::d
-    uint32_t address = 0;
-};
-
 // The rows (lanes of tensor memory) that an access touches, and how many columns of each.
 uint32_t tensor_rows(TensorLayout);
 uint32_t tensor_columns(const TensorAccess&);
@@ -104,13 +76,5 @@ struct TensorPlace {
     uint32_t row, word;
 };
 bool tensor_place(TensorLayout, uint32_t lane, uint32_t r, TensorPlace& place);
-
-// UTCBAR: the arrival at `mbarrier`, or at the same offset in the CTAs of `ranks`, once what the
-// warp has issued to the tensor core is done.
-struct TensorCommit {
-    uint32_t mbarrier = 0;
-    bool multicast = false;
-    uint32_t ranks = 0;
-};
 
 }  // namespace sassemu::async

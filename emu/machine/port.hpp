@@ -6,11 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <string>
 #include <string_view>
-
-#include "emu/base/result.hpp"
 
 namespace sassemu {
 
@@ -97,8 +93,5 @@ class MemoryModel {
     // tokens of this CTA (all of them when `cta` is null).
     virtual uint64_t step(PortHost& host, const void* cta) = 0;
 };
-
-// A built-in model by name and options ("delay:steps=3"), or an error that lists the names.
-Result<std::unique_ptr<MemoryModel>> make_model(std::string_view spec, uint64_t seed);
 
 }  // namespace sassemu

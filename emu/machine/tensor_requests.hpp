@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// What warps ask of tensor memory and of the tensor core (tcgen05). How it is done is async/'s.
+#pragma once
+
+#include <cstdint>
+
+namespace sassemu::async {
+
+// UTCATOMSWS: one change of the granules.
+struct GranuleRequest {
+    enum Kind : uint8_t { find_and_set, and_, or_, compare_and_swap };
+    Kind kind = find_and_set;
+    bool aligned = false;
+    uint32_t operand = 0;  // find_and_set: how many; compare_and_swap: what is there
+    uint32_t next = 0;     // compare_and_swap
+    uint32_t result = 0;   // find_and_set: the first of them; else the bits before
+    bool done = false;     // found; swapped
+    bool waits =
+        false;  // nothing has been found or written: the path executes the instruction again
+};
+
+// LDTM, STTM. Named by lanes x bits of a row, as in the PTX ISA; the two halves of .16x32bx2 are
+// instructions.
+enum class TensorLayout : uint8_t { x32b32, x16b64, x16b128, x16b256, x16b32_low, x16b32_high };
+
+struct TensorAccess {
+    TensorLayout layout = TensorLayout::x32b32;
+    bool store = false;
+    bool halves =
+        false;  // .pack::16b, .unpack::16b: a register holds the lower halves of two columns
+    uint32_t registers = 1;  // of each lane
+    uint32_t first = 0;      // of them, as Op::d
+    uint32_t address = 0;
+};
+
+enum class TensorKind : uint8_t {
+    f16,
+    tf32,
+    f8f6f4,
+    i8
+};  // f16: f16 or bf16, as the instruction descriptor says
+
+// D = A * B, or A * B + D. Addresses of tensor memory: lane in bits 31..16, column in bits 15..0.
+struct Multiply {
+    TensorKind kind = TensorKind::f16;
+    uint32_t instruction = 0;  // the instruction descriptor
+    uint64_t a = 0;            // matrix descriptor, or
+    bool a_in_tensor_memory = false;
+    uint32_t a_address = 0;  // where in tensor memory
+    uint64_t b = 0;          // matrix descriptor
+    uint32_t d = 0;          // tensor memory
+    bool accumulate = false;
+    const uint32_t* disabled_lanes =
+        nullptr;           // 4 words, a bit per lane that D does not change in; null: none
+    uint32_t scale_d = 0;  // D counts 2^-scale_d of its value (f16, tf32)
+};
+
+// tcgen05.cp, by lanes and bits of one copy. The wide ones go to all lanes, or each quarter's
+// first; 64 lanes twice, to quarters 0, 1 and again 2, 3, or to 0, 2 and again 1, 3; 32 lanes to
+// every quarter.
+enum class TensorShape : uint8_t {
+    x128b256,
+    x4b256,
+    x128b128,
+    x64b128_02_13,
+    x64b128_01_23,
+    x32b128
+};
+// Elements of 4 or 6 bits, sixteen in 16 bytes of shared memory, become bytes.
+enum class TensorUnpack : uint8_t { none, b4, b6 };
+
+struct TensorMove {
+    bool shift = false;  // tcgen05.shift of the 32 lanes and 8 columns at `to`; else a copy
+    TensorShape shape = TensorShape::x128b256;
+    TensorUnpack unpack = TensorUnpack::none;
+    uint64_t from = 0;  // matrix descriptor
+    uint32_t to = 0;    // tensor memory
+};
+
+// UTCBAR: the arrival at `mbarrier`, or at the same offset in the CTAs of `ranks`, once what the
+// warp has issued to the tensor core is done.
+struct TensorCommit {
+    uint32_t mbarrier = 0;
+    bool multicast = false;
+    uint32_t ranks = 0;
+};
+
+}  // namespace sassemu::async
