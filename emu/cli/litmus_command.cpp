@@ -13,8 +13,8 @@
 #include "emu/cli/options.hpp"
 #include "emu/cli/output.hpp"
 #include "emu/cli/signals.hpp"
+#include "emu/explore/graph/witness.hpp"
 #include "emu/explore/suite.hpp"
-#include "emu/explore/witness.hpp"
 
 namespace sassemu::cli {
 namespace {

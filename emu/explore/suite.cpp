@@ -3,10 +3,12 @@
 #include "emu/explore/suite.hpp"
 
 #include "emu/base/limits.hpp"
-#include "emu/explore/json_text.hpp"
-#include "emu/explore/operational.hpp"
-#include "emu/explore/sass_front.hpp"
-#include "emu/explore/sass_program.hpp"
+#include "emu/explore/litmus/json_text.hpp"
+#include "emu/explore/machines/operational.hpp"
+#include "emu/explore/plan/read_plan_test.hpp"
+#include "emu/explore/ptx/read_test.hpp"
+#include "emu/explore/sass/program.hpp"
+#include "emu/explore/sass/read_sass.hpp"
 #include "emu/plan/plan.hpp"
 
 #include <atomic>

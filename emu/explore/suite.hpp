@@ -4,7 +4,7 @@
 // syntax and its output's form.
 #pragma once
 
-#include "emu/explore/explorer.hpp"
+#include "emu/explore/graph/explorer.hpp"
 
 namespace sassemu::explore {
 

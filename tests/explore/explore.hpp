@@ -7,7 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "emu/explore/explorer.hpp"
+#include "emu/explore/graph/explorer.hpp"
+#include "emu/explore/ptx/read_test.hpp"
 
 namespace sassemu::explore {
 

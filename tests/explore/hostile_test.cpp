@@ -10,8 +10,9 @@
 #include <system_error>
 #include <thread>
 
-#include "emu/explore/operational.hpp"
-#include "emu/explore/sass_front.hpp"
+#include "emu/explore/machines/operational.hpp"
+#include "emu/explore/plan/read_plan_test.hpp"
+#include "emu/explore/sass/read_sass.hpp"
 #include "emu/explore/suite.hpp"
 #include "explore.hpp"
 

@@ -3,8 +3,9 @@
 #include <cmath>
 #include <sstream>
 
-#include "emu/explore/operational.hpp"
-#include "emu/explore/sass_front.hpp"
+#include "emu/explore/machines/operational.hpp"
+#include "emu/explore/plan/read_plan_test.hpp"
+#include "emu/explore/sass/read_sass.hpp"
 #include "explore.hpp"
 
 namespace sassemu::explore {

@@ -2,8 +2,8 @@
 // What fuzzers of exploration share: one test under every judge and machine that ships.
 #pragma once
 
-#include "emu/explore/operational.hpp"
-#include "emu/explore/witness.hpp"
+#include "emu/explore/graph/witness.hpp"
+#include "emu/explore/machines/operational.hpp"
 
 namespace sassemu::explore {
 

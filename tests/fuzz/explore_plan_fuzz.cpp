@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-#include "emu/explore/sass_front.hpp"
+#include "emu/explore/plan/read_plan_test.hpp"
 #include "every_model.hpp"
 
 namespace {

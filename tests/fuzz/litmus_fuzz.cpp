@@ -6,7 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "emu/explore/sass_front.hpp"
+#include "emu/explore/ptx/read_test.hpp"
+#include "emu/explore/sass/read_sass.hpp"
 #include "every_model.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,0 +1,549 @@
+// SPDX-License-Identifier: Apache-2.0
+// The search for all executions. See explorer.hpp.
+//
+// Threads run ahead as far as they can (Machine). Then one piece of one read gets its source: every
+// write that exists, one after the other; and, as long as a thread could still bring forth others,
+// the case that it takes one of those (all writes so far are then `seen`). Every execution is
+// reached by one series of these choices, so nothing is visited twice; a read may take a write that
+// stands after it in its own thread or depends on nothing, so load buffering is covered. The model
+// is asked after every choice, and what it refuses is not followed further (consistency.h: models
+// are monotone). Coherence stays as small as the model lets it be: only pairs that it reports as
+// open are ordered, one way and the other.
+#include "emu/explore/graph/explorer.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <random>
+
+#include "emu/explore/graph/mbarrier_order.hpp"
+#include "emu/explore/graph/prose.hpp"
+
+namespace sassemu::explore {
+namespace {
+
+// Ways in which the threads at one barrier may have met, and orders of mbarriers together.
+constexpr size_t most_pairings = 100'000;
+
+class Search {
+  public:
+    Search(const Test& test, const Judge& judge, const Limits& limits, const SearchBudget& budget,
+           const Sampling& sampling)
+        : test_(test),
+          judge_(judge),
+          limits_(limits),
+          sampling_(sampling),
+          budget_(budget),
+          program_(test),
+          machine_(program_, budget_) {
+        if (test.condition) names_ = leaves(*test.condition);
+    }
+
+    Result<Report> run() {
+        for (const Condition* c : names_) report_.names.push_back(c->text);
+        if (sampling_.executions == 0) {
+            begin();
+        } else {
+            // Every execution is a function of the seed and its number.
+            for (uint64_t i = 0; i < sampling_.executions && !stopped(); ++i) {
+                random_.seed(sampling_.seed * 0x9e3779b97f4a7c15u + i);
+                begin();
+            }
+            report_.incomplete("random executions only", false);
+        }
+        if (!failure_.what.empty()) return failure_;
+        finish();
+        return std::move(report_);
+    }
+
+  private:
+    void begin() {
+        // Every location has an event: its initial write.
+        if (test_.locations.size() >= most_events) return incomplete(too_many_events);
+        visit(State(program_));
+    }
+
+    bool stopped() {
+        if (!failure_.what.empty() || !report_.error.empty()) return true;
+        if (test_.sass && test_.sass->grew()) return true;  // explore() begins again
+        if (report_.executions >= limits_.executions)
+            return incomplete("the limit of executions"), true;
+        if (!budget_.over_now()) return false;
+        incomplete(budget_.why());
+        return true;
+    }
+
+    void incomplete(const char* why) { report_.incomplete(why); }
+
+    // Exploration takes all alternatives; random mode the first, in random order, that leads to a
+    // consistent execution.
+    template <class F>
+    void each(size_t count, F&& f) {
+        std::vector<size_t> order(count);
+        for (size_t i = 0; i < count; ++i) order[i] = i;
+        if (sampling_.executions) std::shuffle(order.begin(), order.end(), random_);
+        const uint64_t before = report_.executions;
+        for (const size_t i : order) {
+            if (stopped()) return;
+            f(i);
+            if (sampling_.executions && report_.executions > before) return;
+        }
+    }
+
+    void visit(State s) {
+        if (stopped()) return;
+        if (!budget_.room()) return incomplete(too_many_choices);
+        const Machine::Fork fork = machine_.run(s);
+        if (stopped()) return;
+        if (s.unguessed) incomplete("an address that depends on a read has too many places");
+        if (!s.error.empty()) {
+            report_.error = s.error;
+            return;
+        }
+        if (!s.undefined.empty()) {
+            if (!rests_on_waits(s)) return undefined(s.undefined.c_str());
+            return incomplete("bytes that are no tensor map were read behind an mbarrier");
+        }
+        if (!test_.liveness())
+            for (const ThreadState& t : s.threads)
+                if (t.status == ThreadStatus::spinning)
+                    return;  // the same as if it had not gone round
+        if (s.overflow) return incomplete(too_many_events);
+        if (s.bounded) return report_.incomplete("a loop reached its bound", false);
+        if (fork.thread >= 0) {
+            each(fork.outcomes, [&](size_t outcome) {
+                State next = s;
+                machine_.choose(next, static_cast<uint32_t>(fork.thread),
+                                static_cast<uint32_t>(outcome));
+                visit(std::move(next));
+            });
+            return;
+        }
+        if (!s.assumptions_hold(program_)) return;
+        choose_source(std::move(s));
+    }
+
+    static bool may_write(const Event& w, const Source& s, const Event& r) {
+        return w.e.kind & SASSEMU_EVENT_WRITE && w.e.location == r.e.location &&
+               w.e.first < s.first + s.bytes && s.first < w.e.first + w.e.bytes;
+    }
+
+    void choose_source(State s) {
+        bool open = false, can_grow = !s.stalled.empty(), held = true;
+        Events wanted;
+        for (const ThreadState& t : s.threads)
+            if (t.status == ThreadStatus::needs_value) {
+                can_grow = true;
+                held = held && machine_.deferred(s, t.needs);
+                wanted |= s.values[t.needs].reads;
+            }
+        if (!can_grow && ordered_mbarriers(s)) return;
+        // A read that a thread waits for comes first: then threads move on before others are
+        // settled.
+        size_t chosen = s.sources.size();
+        std::vector<uint32_t> writes;
+        for (size_t i = 0; i < s.sources.size(); ++i) {
+            const Source& source = s.sources[i];
+            if (source.write >= 0) continue;
+            open = true;
+            const bool worse = chosen < s.sources.size() &&
+                               (wanted[s.sources[chosen].read] || !wanted[source.read]);
+            if (worse && !source.seen) continue;
+            std::vector<uint32_t> candidates;
+            for (uint32_t w = source.seen; w < s.events.size(); ++w)
+                if (may_write(s.events[w], source, s.events[source.read])) candidates.push_back(w);
+            if (candidates.empty()) continue;
+            if (source.seen) held = false;
+            if (worse) continue;
+            chosen = i;
+            writes = std::move(candidates);
+        }
+        if (chosen == s.sources.size() && !open) return finish_execution(std::move(s));
+        // What was put off did not come, or cannot: every thread that could bring it waits for such
+        // a read itself.
+        if (chosen == s.sources.size() || (can_grow && held)) return;
+        each(writes.size() + (can_grow ? 1 : 0), [&](size_t i) {
+            State next = s;
+            if (i == writes.size()) {
+                next.sources[chosen].seen = static_cast<uint32_t>(s.events.size());
+                visit(std::move(next));
+                return;
+            }
+            next.sources[chosen].write = static_cast<int32_t>(writes[i]);
+            if (needs_itself(next, s.sources[chosen].read, writes[i])) return;  // no value at all
+            const auto answer = ask(next, false);
+            if (answer && answer->consistent) visit(std::move(next));
+        });
+    }
+
+    // Whether the value of the write depends on the read that takes it.
+    static bool needs_itself(const State& s, uint32_t read, uint32_t write) {
+        Events reached;
+        std::vector<uint32_t> open{write};
+        while (!open.empty()) {
+            const uint32_t w = open.back();
+            open.pop_back();
+            if (reached[w]) continue;
+            reached.set(w);
+            if (s.events[w].data[read]) return true;
+            for (const Source& source : s.sources)
+                if (source.write >= 0 && s.events[w].data[source.read])
+                    open.push_back(static_cast<uint32_t>(source.write));
+        }
+        return false;
+    }
+
+    std::optional<Answer> ask(const State& s, bool complete, bool relations = false) {
+        auto answer = judge_(s, complete, relations);
+        if (answer && !answer->consistent) ++report_.refusals[{answer->axiom, answer->clause}];
+        if (answer) return std::move(answer).value();
+        failure_ = std::move(answer).error();
+        return std::nullopt;
+    }
+
+    // All reads have their sources. What is left to choose: who met at the corpora's counted
+    // barriers, the order on each mbarrier, and the order of open pairs.
+    void finish_execution(State s) {
+        bool waits_for_ever = false;
+        for (const ThreadState& t : s.threads) {
+            if (t.status == ThreadStatus::ended || t.status == ThreadStatus::not_started) continue;
+            if (!test_.liveness()) return;
+            if (t.status == ThreadStatus::needs_value) return;
+            waits_for_ever = true;
+        }
+        if (test_.liveness() && !waits_for_ever) {
+            ++report_.executions;
+            return;
+        }
+        const auto barriers = s.barriers;
+        std::vector<State> met{std::move(s)};
+        for (const auto& [key, b] : barriers)
+            if (test_.corpus() && b.counted && b.complete) {
+                met = meet(std::move(met), b);
+                if (stopped()) return;
+            }
+        each(met.size(), [&](size_t i) {
+            if (met[i].mbarriers.empty() || met[i].mbarriers_ordered)
+                settle_order(std::move(met[i]));
+            else
+                order_mbarriers(std::move(met[i]));
+        });
+    }
+
+    // When more arrive than are counted, each wait was let through by any `needed` arrivals, its
+    // own among them.
+    std::vector<State> meet(std::vector<State> states, const BarrierInstance& b) {
+        const size_t n = b.arrivals.size();
+        if (n > 16) return incomplete("more than 16 arrivals at one barrier"), std::vector<State>{};
+        for (size_t to = 0; to < n; ++to) {
+            if (!b.arrivals[to].waits) continue;
+            std::vector<State> out;
+            for (uint32_t mask = 0; mask < (1u << n); ++mask) {
+                if (!(mask >> to & 1) || static_cast<uint64_t>(std::popcount(mask)) != b.needed)
+                    continue;
+                for (const State& s : states) {
+                    if (out.size() >= most_pairings) incomplete("too many meetings at barriers");
+                    if (out.size() >= most_pairings || stopped()) return {};
+                    State next = s;
+                    for (size_t from = 0; from < n; ++from)
+                        if (from != to && mask >> from & 1)
+                            next.pairing.push_back({b.arrivals[from].event, b.arrivals[to].event});
+                    out.push_back(std::move(next));
+                }
+            }
+            states = std::move(out);
+        }
+        return states;
+    }
+
+    // The ways in which the waits may have been let through, by arrivals of which phases. Base
+    // causality is asked of them when all reads have their sources (mbarriers_possible).
+    std::vector<Pairing> mbarrier_pairings(const State& s) {
+        std::set<uint32_t> locations;
+        for (const MbarrierOp& op : s.mbarriers) locations.insert(op.location);
+        std::vector<Pairing> together{{}};
+        for (const uint32_t l : locations) {
+            const MbarrierOrders orders = mbarrier_orders(s, program_, l, {});
+            if (orders.cut) incomplete("too many orders on one mbarrier");
+            std::vector<Pairing> next;
+            for (const Pairing& before : together)
+                for (const Pairing& p : orders.pairings) {
+                    if (next.size() >= most_pairings) incomplete("too many orders on mbarriers");
+                    if (next.size() >= most_pairings || stopped()) return {};
+                    next.push_back(before);
+                    next.back().insert(next.back().end(), p.begin(), p.end());
+                }
+            together = std::move(next);
+        }
+        return together;
+    }
+
+    static State paired(const State& s, const Pairing& pairing) {
+        State next = s;
+        for (const auto& [arrival, wait] : pairing) next.pairing.push_back({arrival, wait});
+        next.mbarriers_ordered = true;
+        return next;
+    }
+
+    // When no thread can do anything more, the waits are explained before the reads that are left
+    // get their sources: then what the waits order leaves those few. False: it has to wait.
+    bool ordered_mbarriers(const State& s) {
+        if (s.mbarriers.empty() || s.mbarriers_ordered || test_.liveness()) return false;
+        for (const ThreadState& t : s.threads)
+            if (t.status != ThreadStatus::ended && t.status != ThreadStatus::not_started)
+                return false;
+        for (const MbarrierOp& op : s.mbarriers)
+            if (!s.evaluate(op.amount, program_) || !s.evaluate(op.expected, program_))
+                return false;
+        const std::vector<Pairing> together = mbarrier_pairings(s);
+        each(together.size(), [&](size_t i) {
+            State next = paired(s, together[i]);
+            const auto answer = ask(next, false);
+            if (answer && answer->consistent) choose_source(std::move(next));
+        });
+        return !together.empty();
+    }
+
+    void order_mbarriers(State s) {
+        const std::vector<Pairing> together = mbarrier_pairings(s);
+        if (together.empty()) {
+            // Nothing lets every wait through; a misuse before that may be why.
+            const auto answer = ask(s, false, true);
+            if (answer && answer->consistent) mbarriers_possible(s, answer->base, true);
+        }
+        each(together.size(), [&](size_t i) { settle_order(paired(s, together[i])); });
+    }
+
+    // Whether some order of the operations on each object has the pairings of the execution and
+    // respects the base causality that they make. With `noting`, what has no meaning is noted.
+    bool mbarriers_possible(const State& s, const std::vector<uint8_t>& base, bool noting) {
+        std::set<uint32_t> locations;
+        for (const MbarrierOp& op : s.mbarriers) locations.insert(op.location);
+        bool possible = true;
+        for (const uint32_t l : locations) {
+            const MbarrierOrders orders = mbarrier_orders(s, program_, l, base);
+            Pairing here;
+            for (const SassemuEdge& pair : s.pairing) {
+                const SassemuEvent& wait = s.events[pair.to].e;
+                if (wait.bytes && wait.location == l) here.emplace_back(pair.from, pair.to);
+            }
+            std::sort(here.begin(), here.end());
+            possible = possible && orders.pairings.count(here);
+            if (noting && orders.misused) undefined("mbarrier count");
+            if (noting && !initialised_first(s, program_, l, base))
+                undefined("uninitialised mbarrier");
+        }
+        return possible;
+    }
+
+    // Whether what came before depends on waits that nobody has explained yet: it may turn out
+    // impossible.
+    bool rests_on_waits(const State& s) {
+        if (s.undefined_at < 0 || s.mbarriers_ordered) return false;
+        const auto answer = ask(s, false, true);
+        if (!answer) return true;
+        return std::any_of(s.mbarriers.begin(), s.mbarriers.end(), [&](const MbarrierOp& op) {
+            return op.kind == MbarrierOp::Kind::wait && op.result &&
+                   answer->base[op.event * s.events.size() + static_cast<size_t>(s.undefined_at)];
+        });
+    }
+
+    void undefined(const char* what) {
+        if (report_.undefined.empty()) report_.undefined = what;
+    }
+
+    void settle_order(State s) {
+        if (stopped()) return;
+        if (!budget_.room()) return incomplete(too_many_choices);
+        auto answer = ask(s, true, true);
+        if (!answer || !answer->consistent) return;
+        if (!s.mbarriers.empty() && !mbarriers_possible(s, answer->base, !answer->has_open)) return;
+        if (!answer->has_open) return record(s, *answer);
+        const SassemuEdge pair = answer->open;
+        for (const SassemuEdge& c : s.chosen)
+            if (std::minmax(c.from, c.to) == std::minmax(pair.from, pair.to)) {
+                failure_ = make_error(ErrorCode::input, "the model",
+                                      "reports a pair as open that was ordered",
+                                      "it has to heed `chosen` (consistency.h)");
+                return;
+            }
+        each(2, [&](size_t i) {
+            State next = s;
+            next.chosen.push_back(i ? SassemuEdge{pair.to, pair.from} : pair);
+            settle_order(std::move(next));
+        });
+    }
+
+    // No write is coherence-ordered after w in the bytes of [first, first+bytes).
+    static bool is_last(const State& s, const Answer& a, uint32_t w, uint64_t first,
+                        uint64_t bytes) {
+        const size_t n = s.events.size();
+        for (size_t other = 0; other < n; ++other)
+            if (a.coherence[w * n + other] && s.events[other].e.first < first + bytes &&
+                first < s.events[other].e.first + s.events[other].e.bytes)
+                return false;
+        return true;
+    }
+
+    void record(const State& s, const Answer& a) {
+        if (test_.liveness()) return record_liveness(s, a);
+        ++report_.executions;
+        if (!test_.corpus() && report_.undefined.empty() && mixed_size_race(s, a))
+            undefined("mixed-size race");
+        // Final memory: of every piece that the condition names, any write that is last in
+        // coherence.
+        struct Piece {
+            uint32_t location;
+            uint64_t first, bytes;
+            std::vector<uint32_t> last;
+        };
+        std::vector<Piece> pieces;
+        for (const Condition* c : names_) {
+            if (c->kind != Condition::Kind::memory) continue;
+            const Name& name = test_.names[c->name];
+            const uint64_t begin = name.offset + c->first,
+                           end = begin + (c->bytes ? c->bytes : name.bytes);
+            const auto& cuts = program_.cuts[name.location];
+            for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+                if (cuts[i] >= end || cuts[i + 1] <= begin) continue;
+                Piece p{name.location, cuts[i], cuts[i + 1] - cuts[i], {}};
+                if (std::any_of(pieces.begin(), pieces.end(), [&](const Piece& q) {
+                        return q.location == p.location && q.first == p.first;
+                    }))
+                    continue;
+                for (uint32_t w = 0; w < s.events.size(); ++w)
+                    if (s.events[w].e.kind & SASSEMU_EVENT_WRITE &&
+                        s.events[w].e.location == p.location &&
+                        s.events[w].e.first < p.first + p.bytes &&
+                        p.first < s.events[w].e.first + s.events[w].e.bytes &&
+                        is_last(s, a, w, p.first, p.bytes))
+                        p.last.push_back(w);
+                if (p.last.empty()) {
+                    failure_ = make_error(ErrorCode::input, "the model",
+                                          "puts writes after one another in a circle");
+                    return;
+                }
+                pieces.push_back(std::move(p));
+            }
+        }
+        std::vector<size_t> at(pieces.size());
+        for (;;) {
+            if (budget_.over_now()) return incomplete(budget_.why());
+            std::vector<uint64_t> values;
+            for (const Condition* c : names_) {
+                if (c->kind == Condition::Kind::reg) {
+                    values.push_back(
+                        s.evaluate(s.threads[c->thread].registers[c->reg], program_).value_or(0));
+                    continue;
+                }
+                const Name& name = test_.names[c->name];
+                const uint64_t begin = name.offset + c->first,
+                               end = begin + (c->bytes ? c->bytes : name.bytes);
+                uint64_t v = 0;
+                for (size_t i = 0; i < pieces.size(); ++i) {
+                    const Piece& p = pieces[i];
+                    const uint64_t from = std::max(begin, p.first),
+                                   to = std::min(end, p.first + p.bytes);
+                    if (p.location != name.location || from >= to || from - begin >= 8) continue;
+                    const Source source{0, p.first, p.bytes, static_cast<int32_t>(p.last[at[i]]),
+                                        0};
+                    v |= s.piece(source, from, std::min<uint64_t>(to - from, 8), program_, 0)
+                             .value_or(0)
+                         << 8 * (from - begin);
+                }
+                values.push_back(v);
+            }
+            add_outcome(s, a, std::move(values));
+            size_t i = 0;
+            while (i < at.size() && ++at[i] == pieces[i].last.size()) at[i++] = 0;
+            if (i == at.size()) break;
+        }
+    }
+
+    void add_outcome(const State& s, const Answer& a, std::vector<uint64_t> values) {
+        auto [it, fresh] = found_.try_emplace(values);
+        if (fresh) it->second.condition = holds(*test_.condition, values);
+        ++it->second.count;
+        if (it->second.condition && !report_.witness)
+            report_.witness = Witness{s, a, std::move(values)};
+    }
+
+    // May not terminate: what spins goes on for ever because the last round's reads took what is
+    // last in coherence (memory fairness makes any other value go away), or a barrier never
+    // completes.
+    void record_liveness(const State& s, const Answer& a) {
+        ++report_.executions;
+        for (uint32_t t = 0; t < s.threads.size(); ++t) {
+            if (s.threads[t].status != ThreadStatus::spinning) continue;
+            for (const Source& source : s.sources) {
+                const SassemuEvent& r = s.events[source.read].e;
+                if (r.thread == static_cast<int32_t>(t) && source.read >= s.threads[t].needs &&
+                    !is_last(s, a, static_cast<uint32_t>(source.write), source.first, source.bytes))
+                    return;
+            }
+        }
+        report_.verdict = Verdict::allowed;
+        if (!report_.witness) report_.witness = Witness{s, a, {}};
+    }
+
+    // PTX ISA 8.7.2: with a data race between partly overlapping accesses the axioms say nothing.
+    bool mixed_size_race(const State& s, const Answer& a) const {
+        const size_t n = s.events.size();
+        for (size_t x = 0; x < n; ++x)
+            for (size_t y = x + 1; y < n; ++y) {
+                const SassemuEvent &p = s.events[x].e, &q = s.events[y].e;
+                constexpr uint32_t access = SASSEMU_EVENT_READ | SASSEMU_EVENT_WRITE;
+                if (!(p.kind & access) || !(q.kind & access) || p.thread < 0 || q.thread < 0)
+                    continue;
+                if (!((p.kind | q.kind) & SASSEMU_EVENT_WRITE) || p.location != q.location)
+                    continue;
+                if (p.first == q.first && p.bytes == q.bytes) continue;
+                if (p.first >= q.first + q.bytes || q.first >= p.first + p.bytes) continue;
+                if (!a.causality[x * n + y] && !a.causality[y * n + x]) return true;
+            }
+        return false;
+    }
+
+    void finish() {
+        report_.seconds = budget_.seconds();
+        for (auto& [values, outcome] : found_) {
+            outcome.values = values;
+            if (outcome.condition) report_.verdict = Verdict::allowed;
+            report_.outcomes.push_back(outcome);
+        }
+        if (!test_.corpus()) report_.prose = prose_clauses(test_);
+        if (!report_.undefined.empty()) report_.verdict = Verdict::allowed;
+        if (program_.too_deep && report_.verdict == Verdict::forbidden)
+            incomplete("a value of more than 400 operations");
+        report_.settle();
+        if (!report_.error.empty()) report_.verdict = Verdict::error;
+    }
+
+    const Test& test_;
+    const Judge& judge_;
+    const Limits limits_;
+    const Sampling sampling_;
+    const SearchBudget& budget_;
+    const Program program_;
+    const Machine machine_;
+    std::vector<const Condition*> names_;
+    std::map<std::vector<uint64_t>, Outcome> found_;
+    Report report_;
+    Error failure_;
+    std::mt19937_64 random_;
+    static constexpr const char* too_many_events = "more than 255 events";
+    static constexpr const char* too_many_choices = "an execution of too many choices";
+};
+
+}  // namespace
+
+Result<Report> explore(Test& test, const Judge& judge, const Limits& limits,
+                       const Sampling& sampling) {
+    const SearchBudget budget(limits);
+    for (;;) {
+        auto report = Search(test, judge, limits, budget, sampling).run();
+        if (!test.sass || !test.sass->grew()) return report;
+        test.sass->grow(test);
+    }
+}
+
+}  // namespace sassemu::explore

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// One execution under construction: its events, the values they carry (some not known yet), where
+// each read takes its bytes from, and where every thread stands. Copied at every choice of the
+// exploration. What belongs here: data and how values are computed. What does not: instructions.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <map>
+#include <optional>
+
+#include "emu/explore/litmus/test.hpp"
+
+namespace sassemu::explore {
+
+constexpr size_t most_events = 256;
+using Events = std::bitset<most_events>;
+
+// A test with what never changes while it is explored.
+struct Program {
+    explicit Program(const Test& t);
+    const Test& test;
+    // Per location: the boundaries of the pieces that accesses tell apart, first 0, last its size.
+    std::vector<std::vector<uint64_t>> cuts;
+    std::vector<std::vector<uint8_t>> image;  // per location: initial bytes
+    // Per thread and instruction: the registers that are read before they are written from there
+    // on.
+    std::vector<std::vector<std::vector<bool>>> live;
+    std::vector<std::vector<bool>> loop_heads;
+    mutable bool too_deep = false;  // a value was given up: it is made of too many others
+
+    static uint64_t address_of(uint32_t name) { return uint64_t{1} << 62 | name; }
+    static std::optional<uint32_t> name_at(uint64_t address, const Test& test);
+};
+
+// A value: a constant, what a read returned, or arithmetic on values. Reads may be unresolved.
+struct Value {
+    enum class Kind : uint8_t {
+        constant,
+        read,
+        arithmetic,
+        atomic,
+        nonzero,
+        select,
+        part,        // bytes of a, from `constant`; with a sign to extend, or not
+        join,        // a, and behind its `bytes` bytes b
+        sass,        // what an instruction makes of `inputs`: register a; b the thread, c the pc
+        sass_atomic  // an atomic operation of the emulator on a and b
+    } kind = Kind::constant;
+    Op op = Op::move;
+    AtomicOp atomic = AtomicOp::none;
+    uint64_t bytes = 8;                          // of an atomic operation: its width
+    uint32_t a = 0, b = 0, c = 0;                // other values; kind read: the event
+    static constexpr uint32_t address = 0xffff;  // kind sass: instead of a register
+    uint64_t constant = 0;
+    Events reads;  // the reads it depends on
+    std::shared_ptr<const std::vector<uint32_t>> inputs;
+    uint8_t operation = 0, type = 0;  // of the emulator's atomics
+    bool sign = false;
+    // Of kinds that compute: found out once, since what a read took never changes.
+    mutable bool known = false;
+    mutable uint64_t result = 0;
+};
+
+struct Event {
+    SassemuEvent e{};
+    uint32_t value = 0;    // of a write
+    Events data, control;  // dependencies: reads for the value and address; reads and waits for its
+                           // being there
+    uint32_t first_piece = 0, pieces = 0;  // of a read: in State::sources
+};
+
+// Where one piece of a read takes its bytes from.
+struct Source {
+    uint32_t read = 0;
+    uint64_t first = 0, bytes = 0;
+    int32_t write = -1;  // -1: not chosen yet
+    uint32_t seen = 0;   // writes with smaller numbers were considered and left out
+};
+
+enum class ThreadStatus : uint8_t {
+    running,
+    needs_value,  // stands at a branch (or the like) on a value that is not known yet
+    at_barrier,   // waits for others at bar or barrier.cluster
+    at_join,
+    not_started,
+    spinning,  // came back to where it was without having written anything
+    ended,
+};
+
+// A bulk tensor copy whose tensor map has not been read yet.
+struct StalledAgent {
+    uint32_t thread = 0, instruction = 0, issue = 0, map_read = 0;
+    uint32_t value = 0;  // of the map
+    int32_t agent = 0, index = 0;
+};
+
+struct ThreadState {
+    uint32_t pc = 0;
+    ThreadStatus status = ThreadStatus::running;
+    std::vector<uint32_t> registers;  // values
+    Events control;
+    int32_t next_index = 0;
+    uint32_t needs = 0;         // the value it stands at
+    uint32_t first_impure = 0;  // events from here on came after its last write, arrival or issue
+    struct Visit {
+        uint32_t pc;
+        uint32_t events;  // how many the execution had
+        std::vector<uint32_t> registers;
+    };
+    std::vector<Visit> visits;              // of loop heads
+    std::map<uint32_t, uint32_t> taken;     // backward branch -> how often
+    std::map<uint64_t, uint32_t> barriers;  // barrier number -> instances used
+    uint32_t cluster_arrivals = 0, cluster_waits = 0;
+    // Asynchronous operations: events not committed yet, and committed groups, per kind.
+    struct Groups {
+        std::vector<uint32_t> open;
+        std::vector<std::vector<uint32_t>> committed;
+    };
+    Groups copies, bulks, wgmmas;
+    std::vector<uint32_t> tensor_loads, tensor_stores, tensor_products;
+    int32_t wgmma_fence = -1;
+    std::array<uint64_t, 3> waits_at{};  // at_barrier: a key of State::barriers
+    // Machine code.
+    std::shared_ptr<const Instruction> current;  // the operation that it waits in
+    std::map<uint32_t, uint32_t> local;          // words of its local memory -> values
+    uint32_t guesses = 0;       // needs_value: how many values may be guessed; 0: none
+    int8_t guessed_guard = -1;  // of the instruction that it stands at
+    int64_t guessed_place = -1;
+    std::optional<StalledAgent> map;  // a tensor copy at which it stands, until its map is known
+    std::bitset<8> bulk_scoreboards;  // the group committed there last was one of bulk copies
+};
+
+struct BarrierInstance {
+    struct Arrival {
+        uint32_t event, thread, lanes, predicate;
+        bool waits;
+        int32_t aligned = -1;  // where it stands, if all threads of its warp have to arrive there
+    };
+    std::vector<Arrival> arrivals;
+    uint32_t lanes = 0;
+    uint64_t needed = 0;
+    bool counted = false, complete = false, live_only = false;
+    Reduction reduction = Reduction::none;  // of the first that came
+};
+
+struct ClusterPhase {
+    std::vector<uint32_t> arrivals, waits;  // events
+};
+
+// An operation on an mbarrier. They happen in one total order, chosen when the execution is
+// complete.
+struct MbarrierOp {
+    enum class Kind : uint8_t { init, arrive, transaction, increment, wait } kind;
+    uint32_t event, location;
+    uint32_t amount = 0;  // value: arrivals, bytes, count, or parity
+    uint32_t expected =
+        0;  // value: bytes expected together with an arrival; 0: none (value 0 is the constant 0)
+    bool negative = false, drop = false, keeps_phase = false;
+    bool result = true;    // of a wait
+    bool insists = false;  // a wait that stands for all tries before the one that succeeded
+};
+
+// A value that has to turn out true or false: what a compare-and-swap was taken to do.
+struct Assumption {
+    uint32_t value;
+    bool truth;
+};
+
+struct State {
+    explicit State(const Program& program);
+
+    std::vector<Event> events;
+    std::vector<Value> values;  // 0 is the constant 0
+    std::vector<Source> sources;
+    std::vector<ThreadState> threads;
+    std::map<std::array<uint64_t, 3>, BarrierInstance> barriers;  // {cta, number, instance}
+    std::map<std::pair<int32_t, uint32_t>, ClusterPhase> clusters;
+    std::vector<MbarrierOp> mbarriers;
+    std::vector<StalledAgent> stalled;
+    std::vector<Assumption> assumptions;
+    std::vector<SassemuEdge> rmw, pairing, spawn, agent_order, completion, chosen;
+    std::vector<int32_t> launched;  // thread -> the event that launched it
+    int32_t agents = 0;
+    bool mbarriers_ordered = false;  // who let which wait through is chosen: `pairing` has it
+    bool overflow = false;           // more events than fit
+    bool bounded = false;            // a loop reached its bound
+    bool unguessed = false;          // an open address had too many places to be guessed
+    std::array<uint32_t, 128> constants{};  // some that were made, to be used again
+    std::string error;                      // the test does what no program may do
+    std::string undefined;      // it did what has no meaning (docs/litmus.md, section 3, 12)
+    int32_t undefined_at = -1;  // the event at which: only if what came before it is consistent
+
+    uint32_t constant(uint64_t v);
+    uint32_t arithmetic(Op op, uint32_t a, uint32_t b);
+    uint32_t read_value(uint32_t event);
+    uint32_t add(Value v);
+    uint32_t made_of(Value v, uint32_t a, uint32_t b, uint32_t c = 0);  // of these values
+    uint32_t constant(uint64_t v, const Events& reads);
+    uint32_t depending(uint32_t value, const Events& reads);  // the same value
+    uint32_t part(uint32_t value, uint64_t first, uint64_t bytes, bool sign);
+    uint32_t join(uint32_t low, uint64_t bytes, uint32_t high);
+    uint32_t select(uint32_t condition, uint32_t yes, uint32_t no);
+
+    // The value, when every read it depends on is resolved.
+    std::optional<uint64_t> evaluate(uint32_t value, const Program& p) const {
+        return slice(value, 0, 8, p, 0);
+    }
+    // Bytes [first, first+bytes) of it, bytes <= 8: a copy may be of more than eight bytes.
+    std::optional<uint64_t> slice(uint32_t value, uint64_t first, uint64_t bytes, const Program& p,
+                                  int depth) const;
+    std::optional<uint64_t> piece(const Source& s, uint64_t first, uint64_t bytes, const Program& p,
+                                  int depth) const;
+    bool assumptions_hold(const Program& p) const;
+};
+
+uint64_t apply(Op op, uint64_t a, uint64_t b);
+uint64_t apply(AtomicOp op, uint64_t old, uint64_t a, uint64_t bytes);
+
+}  // namespace sassemu::explore

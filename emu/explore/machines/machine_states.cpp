@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+// The threads of a test on a machine of the SDK, every state that they can bring it to: `flat`,
+// `caches`, a stranger's. docs/litmus.md, sections 7 and 9. What belongs here: threads, their loads
+// that are not performed yet, memory. What does not: any machine.
+#include <algorithm>
+#include <cstring>
+
+#include "emu/explore/machines/explored_machine.hpp"
+#include "emu/explore/machines/operational.hpp"
+#include "emu/explore/machines/sass_fetch.hpp"
+#include "emu/memory/perform.hpp"
+
+namespace sassemu::explore {
+namespace {
+
+// Global memory: pieces at their addresses, all their bytes in one row.
+class Memory {
+  public:
+    struct Piece {
+        uint64_t address, bytes, first;
+    };
+    // The piece of each location; of those that are not global it has no bytes.
+    uint64_t add(uint64_t address, uint64_t bytes) {
+        pieces_.push_back({address, bytes, size_});
+        size_ += bytes;
+        return pieces_.back().first;
+    }
+    const Piece& of(uint32_t location) const { return pieces_[location]; }
+    uint64_t size() const { return size_; }
+    // Where the bytes are in the row; size(): not all of them are there.
+    uint64_t find(uint64_t address, uint64_t bytes) const {
+        for (const Piece& p : pieces_)
+            if (address >= p.address && bytes <= p.bytes && address - p.address <= p.bytes - bytes)
+                return p.first + (address - p.address);
+        return size_;
+    }
+
+  private:
+    std::vector<Piece> pieces_;
+    uint64_t size_ = 0;
+};
+
+class MachineStates {
+  public:
+    struct ThreadState : Runner {
+        std::vector<MemoryOperation> window;  // loads that are not performed yet
+    };
+    struct State {
+        std::vector<ThreadState> threads;
+        ExploredMachine::State machine;
+        std::vector<uint8_t> memory;
+        SassState sass;
+    };
+
+    MachineStates(const Test& test, const ExploredMachine& machine, const SearchBudget& budget)
+        : test_(test), machine_(machine), budget_(budget) {
+        bytes_.size = sizeof bytes_;
+        bytes_.memory = &reached_;
+        bytes_.read = [](void* m, uint64_t address, void* to, uint32_t count) {
+            const auto& at = *static_cast<const Reached*>(m);
+            const uint64_t found = at.states->memory_.find(address, count);
+            if (found == at.states->memory_.size()) return -1;
+            std::memcpy(to, at.row + found, count);
+            return 0;
+        };
+        bytes_.write = [](void* m, uint64_t address, const void* from, uint32_t count) {
+            const auto& at = *static_cast<const Reached*>(m);
+            const uint64_t found = at.states->memory_.find(address, count);
+            if (found == at.states->memory_.size()) return -1;
+            std::memcpy(at.row + found, from, count);
+            return 0;
+        };
+        if (test.sass) fetch_ = std::make_unique<SassFetch>(test);
+        for (uint32_t l = 0; l < test.locations.size(); ++l) {
+            const Location& location = test.locations[l];
+            if (!fetch_)  // each in lines of its own
+                memory_.add((l + 1) * uint64_t{0x1000}, std::max<uint64_t>(location.bytes, 8));
+            else if (location.space == SASSEMU_SPACE_GLOBAL)
+                memory_.add(test.sass->address(test, l), test.sass->image(l).size());
+            else
+                memory_.add(0, 0);
+        }
+        if (memory_.size() > most_bytes)
+            problem_ = "more than " + std::to_string(most_bytes) + " bytes of global memory";
+        for (uint32_t t = 0; t < test.threads.size(); ++t)
+            if (!fetch_ || test.threads[t].sass) places_.push_back(place(t));
+    }
+
+    State start() const {
+        State s{{}, {machine_, places_}, std::vector<uint8_t>(memory_.size()), {}};
+        for (const Thread& t : test_.threads) {
+            ThreadState r;
+            r.registers = t.initial;
+            s.threads.push_back(std::move(r));
+        }
+        for (uint32_t l = 0; l < test_.locations.size(); ++l) {
+            uint8_t* to = s.memory.data() + memory_.of(l).first;
+            if (fetch_) {
+                if (memory_.of(l).bytes)
+                    std::memcpy(to, test_.sass->image(l).data(), memory_.of(l).bytes);
+            } else {
+                const uint64_t v = test_.names[find_name(test_, test_.locations[l].name)].initial;
+                std::memcpy(to, &v, 8);
+            }
+        }
+        if (!fetch_) return s;
+        s.sass = fetch_->start();
+        for (uint32_t t = 0; t < s.threads.size(); ++t)
+            if (test_.threads[t].sass)
+                fetch_->start_registers(t, s.threads[t].pc, s.threads[t].registers);
+        start_launch(s);
+        return s;
+    }
+
+    std::string key(const State& s) const {
+        Key k;
+        for (uint32_t n = 0; n < s.threads.size(); ++n) {
+            const ThreadState& t = s.threads[n];
+            if (test_.threads[n].sass) {
+                // Registers that are read again: others do not tell states apart.
+                k.add(t.pc);
+                for (size_t r = 0; r < t.registers.size(); ++r)
+                    if (fetch_->live(n, t.pc, r)) k.add(t.registers[r]);
+            } else {
+                k.add(static_cast<const Runner&>(t));
+            }
+            k.add(t.window.size());
+            for (const MemoryOperation& o : t.window) {
+                k.add(o.what.address).add(o.what.bytes).add(o.what.proxy).add(o.what.ordering);
+                k.add(o.what.scope).add(o.what.flags).add(o.sign);
+                for (const int32_t r : o.to) k.add(static_cast<uint32_t>(r));
+            }
+        }
+        std::string out = k.take();
+        s.machine.key(out);
+        out.append(s.memory.begin(), s.memory.end());
+        if (fetch_) fetch_->key(s.sass, out);
+        return out;
+    }
+
+    template <class Emit>
+    void next(const State& s, Emit&& emit) const {
+        if (!problem().empty()) return;
+        if (fetch_ && between_launches(s)) {
+            State n = s;
+            start_launch(n);
+            return emit(std::move(n));
+        }
+        const auto all = static_cast<uint32_t>(s.threads.size());
+        // What a thread does by itself commutes with all that others do: no other move need come
+        // before it.
+        if (fetch_)
+            for (uint32_t t = 0; t < all; ++t) {
+                mover_ = t;
+                if (test_.threads[t].sass && fetch_words(s, t, emit, true)) return;
+            }
+        const std::vector<uint64_t> steps = s.machine.steps();
+        for (uint32_t k = 0; k < steps.size(); ++k) {
+            mover_ = all + static_cast<uint32_t>(steps[k]);
+            State n = s;
+            n.machine.take(bytes(n), k);
+            emit(std::move(n));
+        }
+        for (uint32_t t = 0; t < all; ++t) {
+            mover_ = t;
+            if (test_.threads[t].sass)
+                fetch_words(s, t, emit, false);
+            else
+                fetch(s, t, emit);
+            mover_ = 2 * all + t;
+            for (size_t i = 0; i < s.threads[t].window.size(); ++i) late_load(s, t, i, emit);
+        }
+    }
+
+    bool ended(const State& s) const {
+        if (s.machine.held()) return false;
+        for (size_t t = 0; t < s.threads.size(); ++t) {
+            if (!s.threads[t].window.empty()) return false;
+            if (fetch_ ? !s.sass.threads[t].ended : s.threads[t].pc < test_.threads[t].code.size())
+                return false;
+        }
+        return true;
+    }
+
+    uint64_t shown(const State& s, const Condition& c) const {
+        if (c.kind == Condition::Kind::reg) return s.threads[c.thread].registers[c.reg];
+        const Name& name = test_.names[c.name];
+        const Memory::Piece& piece = memory_.of(name.location);
+        const uint64_t first = name.offset + c.first;
+        if (first >= piece.bytes) return 0;
+        const uint64_t count =
+            std::min({uint64_t{8}, c.bytes ? c.bytes : name.bytes, piece.bytes - first});
+        uint64_t out = 0;
+        std::memcpy(&out, s.memory.data() + piece.first + first, count);
+        return out;
+    }
+    // Who made the step that next() is showing: a thread, the machine with what the thread stored,
+    // or a load of the thread that was under way.
+    uint32_t mover() const { return mover_; }
+    std::string problem() const {
+        if (!problem_.empty() || !fetch_) return problem_;
+        return fetch_->problem();
+    }
+
+  private:
+    static constexpr uint64_t most_bytes = 16384;
+
+    sassemu_place place(uint32_t thread) const {
+        const Thread& t = test_.threads[thread];
+        sassemu_place p{};
+        p.thread = thread;
+        p.cta = static_cast<uint64_t>(t.cta);
+        p.sm = static_cast<uint32_t>(t.sm);
+        p.gpu = static_cast<uint32_t>(std::max(t.gpu, 0));
+        p.kind = t.kind == ThreadKind::thread        ? SASSEMU_AGENT_WARP
+                 : t.kind == ThreadKind::copy_engine ? SASSEMU_AGENT_COPY_ENGINE
+                                                     : SASSEMU_AGENT_HOST;
+        return p;
+    }
+
+    // The memory of a state as its machine reaches it, for the calls that follow at once.
+    const sassemu_bytes& bytes(State& s) const {
+        reached_ = {this, s.memory.data()};
+        return bytes_;
+    }
+
+    // The threads of the next launch start when those of the one before have ended and what they
+    // stored has arrived.
+    void start_launch(State& s) const {
+        for (uint32_t t = 0; t < s.threads.size(); ++t) {
+            if (s.sass.threads[t].ended) continue;
+            if (s.sass.threads[t].started) return;
+            const uint32_t launch = test_.sass->thread(t).launch;
+            for (uint32_t o = t; o < s.threads.size(); ++o)
+                if (test_.threads[o].sass && test_.sass->thread(o).launch == launch)
+                    s.sass.threads[o].started = true;
+            s.machine.launch();
+            return;
+        }
+    }
+    bool between_launches(const State& s) const {
+        if (s.machine.held()) return false;
+        bool more = false;
+        for (const auto& t : s.sass.threads) {
+            if (!t.ended && t.started) return false;
+            more |= !t.ended;
+        }
+        return more;
+    }
+
+    std::vector<uint32_t> awaited(const ThreadState& t) const {
+        std::vector<uint32_t> out;
+        for (const MemoryOperation& o : t.window)
+            for (const int32_t r : o.to)
+                if (r >= 0) out.push_back(static_cast<uint32_t>(r));
+        return out;
+    }
+
+    template <class Emit>
+    void fetch(const State& s, uint32_t t, Emit&& emit) const {
+        const ThreadState& r = s.threads[t];
+        const auto& code = test_.threads[t].code;
+        if (r.pc >= code.size()) return;
+        const Instruction& i = code[r.pc];
+        if (touches(i, awaited(r))) return;
+        State n = s;
+        ThreadState& to = n.threads[t];
+        const bool off =
+            i.guard >= 0 && (r.registers[static_cast<size_t>(i.guard)] != 0) == i.guard_inverted;
+        std::vector<MemoryOperation> out;
+        if (off) {
+            ++to.pc;
+        } else if (!step_plain(to, i)) {
+            const bool somewhere = i.b.kind == Operand::Kind::memory;
+            const uint32_t l = somewhere ? test_.names[i.b.name].location : 0;
+            out.push_back(
+                memory_operation(i, operand_value(r, i.c), somewhere ? memory_.of(l).address : 0,
+                                 test_.locations.empty() || test_.locations[l].bytes <= 4 ? 4 : 8));
+            ++to.pc;
+        }
+        perform(std::move(n), t, out, 0, emit);
+    }
+
+    // Machine code: up to the next operation on memory that others see. With `alone` only if there
+    // is none; whether there was a move.
+    template <class Emit>
+    bool fetch_words(const State& s, uint32_t t, Emit&& emit, bool alone) const {
+        constexpr int most_steps = 1 << 20;
+        State n = s;
+        bool moved = false, touched = false;
+        std::vector<MemoryOperation> out;
+        fetch_->touched();
+        for (int steps = 0; steps < most_steps && !budget_.over(); ++steps) {
+            ThreadState& r = n.threads[t];
+            const SassFetch::What what =
+                fetch_->step(n.sass, t, r.pc, r.registers, awaited(r), r.window.empty(), out);
+            touched = fetch_->touched();
+            if (what == SassFetch::What::blocked) break;
+            moved = true;
+            if (what == SassFetch::What::operations || touched) break;
+            if (n.sass.threads[t].ended || n.sass.threads[t].barrier >= 0) break;
+        }
+        if (!moved || (alone && (touched || !out.empty()))) return false;
+        perform(std::move(n), t, out, 0, emit);
+        return true;
+    }
+
+    // What the thread does next, in every way in which the machine can do it. A load of a machine
+    // that has late ones only begins here. Nothing where a step, or a load that is under way, must
+    // come first.
+    template <class Emit>
+    void perform(State n, uint32_t t, const std::vector<MemoryOperation>& all, size_t first,
+                 Emit&& emit) const {
+        if (first == all.size()) return emit(std::move(n));
+        MemoryOperation o = all[first];
+        auto& window = n.threads[t].window;
+        o.what.from = place(t);
+        if (!o.accesses() ? !window.empty()
+                          : std::ranges::any_of(
+                                window, [&](const MemoryOperation& w) { return w.overlaps(o); }))
+            return;
+        if (o.is(SASSEMU_OPERATION_LOAD) && machine_.late_loads()) {
+            window.push_back(o);
+            return perform(std::move(n), t, all, first + 1, emit);
+        }
+        const uint32_t ways = n.machine.ways(bytes(n), o.what);
+        for (uint32_t way = 0; way < ways; ++way) {
+            State next = way + 1 == ways ? std::move(n) : n;
+            perform_now(next, t, o, way);
+            perform(std::move(next), t, all, first + 1, emit);
+        }
+    }
+
+    template <class Emit>
+    void late_load(const State& s, uint32_t t, size_t i, Emit&& emit) const {
+        const auto& window = s.threads[t].window;
+        for (size_t k = 0; k < i; ++k)
+            if (window[k].overlaps(window[i])) return;  // the same bytes in order
+        State n = s;
+        const uint32_t ways = n.machine.ways(bytes(n), window[i].what);
+        for (uint32_t way = 0; way < ways; ++way) {
+            State next = n;
+            auto& own = next.threads[t].window;
+            const MemoryOperation o = own[i];
+            own.erase(own.begin() + static_cast<std::ptrdiff_t>(i));
+            perform_now(next, t, o, way);
+            emit(std::move(next));
+        }
+    }
+
+    void perform_now(State& n, uint32_t t, const MemoryOperation& o, uint32_t way) const {
+        std::array<uint8_t, 16> value = o.value;
+        const sassemu_bytes& memory = bytes(n);
+        n.machine.perform(memory, o.what, way, o.accesses() ? value.data() : nullptr);
+        if (o.is(SASSEMU_OPERATION_ATOMIC)) {
+            uint64_t old = 0, operand = 0;
+            std::memcpy(&operand, value.data(), 8);
+            memory.read(memory.memory, o.what.address, &old, o.what.bytes);
+            const uint64_t now = atomic_result(o.atomic, o.type, old, operand, o.swap);
+            memory.write(memory.memory, o.what.address, &now, o.what.bytes);
+            std::memcpy(value.data(), &old, 8);
+        } else if (!o.is(SASSEMU_OPERATION_LOAD)) {
+            return;
+        }
+        for (size_t k = 0; k < o.to.size(); ++k) {
+            if (o.to[k] < 0) continue;
+            uint64_t v = 0;
+            std::memcpy(
+                &v, value.data() + 4 * k,
+                o.whole ? std::min<size_t>(8, o.what.bytes) : std::min<size_t>(4, o.what.bytes));
+            if (o.sign)
+                v = o.what.bytes == 1 ? static_cast<uint32_t>(static_cast<int8_t>(v))
+                                      : static_cast<uint32_t>(static_cast<int16_t>(v));
+            n.threads[t].registers[static_cast<size_t>(o.to[k])] = v;
+        }
+    }
+
+    struct Reached {
+        const MachineStates* states;
+        uint8_t* row;
+    };
+
+    const Test& test_;
+    const ExploredMachine& machine_;
+    const SearchBudget& budget_;
+    Memory memory_;
+    std::vector<sassemu_place> places_;
+    std::unique_ptr<SassFetch> fetch_;  // of threads in machine code
+    std::string problem_;
+    mutable Reached reached_{};
+    mutable sassemu_bytes bytes_{};
+    mutable uint32_t mover_ = 0;
+};
+
+}  // namespace
+
+Result<Report> explore_machine(const Test& test, const ExploredMachine& machine,
+                               const Limits& limits, const Sampling& sampling) {
+    const std::string where = "model '" + machine.name() + "'";
+    if (machine.name() == "flat" && !test.sass)
+        return make_error(ErrorCode::input, where,
+                          "is for tests in machine code (.sass files and launch plans)");
+    for (const Thread& t : test.threads)
+        for (const Instruction& i : t.code)
+            if (i.op != Op::sass && i.op > Op::branch_if_not_equal && !test.sass)
+                return make_error(ErrorCode::input, t.id,
+                                  "'" + i.text + "' has no meaning in the " + where);
+    const SearchBudget budget(limits);
+    MachineStates states(test, machine, budget);
+    Report report = sampling.executions ? sample_states(states, test, budget, sampling)
+                                        : search_states(states, test, budget);
+    report.error = states.problem();
+    if (report.error.empty() && machine.failed()) report.error = where + " failed";
+    if (!report.error.empty()) report.verdict = Verdict::error;
+    return report;
+}
+
+Result<Report> explore_machine(const Test& test, const std::string& machine, const Limits& limits,
+                               const Sampling& sampling) {
+    SASSEMU_ASSIGN(const auto opened, ExploredMachine::open(machine, {}));
+    return explore_machine(test, *opened, limits, sampling);
+}
+
+}  // namespace sassemu::explore

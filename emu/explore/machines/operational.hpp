@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the models that are machines share (nvshmem, caches): threads with concrete registers, and
+// an exhaustive search over states. A machine gives its first state, what may come after a state,
+// and what a finished one shows. What belongs here: nothing that only one of them needs.
+#pragma once
+
+#include <unordered_set>
+
+#include "emu/explore/graph/explorer.hpp"
+#include "emu/explore/graph/state.hpp"
+#include "emu/explore/machines/explored_machine.hpp"
+
+namespace sassemu::explore {
+
+// A thread's program counter and registers, the part of its state that any machine has.
+struct Runner {
+    uint32_t pc = 0;
+    std::vector<uint64_t> registers;
+};
+
+inline uint64_t operand_value(const Runner& r, const Operand& o) {
+    return o.kind == Operand::Kind::reg ? r.registers[o.reg] : o.value;
+}
+
+// Arithmetic and branches: false when the instruction is neither.
+inline bool step_plain(Runner& r, const Instruction& i) {
+    switch (i.op) {
+        case Op::move:
+            r.registers[i.a.reg] = operand_value(r, i.b);
+            break;
+        case Op::add:
+        case Op::sub:
+        case Op::mul:
+        case Op::and_:
+        case Op::or_:
+        case Op::xor_:
+        case Op::equal:
+        case Op::not_equal:
+            r.registers[i.a.reg] = apply(i.op, operand_value(r, i.b), operand_value(r, i.c));
+            break;
+        case Op::branch:
+            r.pc = i.target;
+            return true;
+        case Op::branch_if_equal:
+        case Op::branch_if_not_equal:
+            if ((operand_value(r, i.b) == operand_value(r, i.c)) == (i.op == Op::branch_if_equal)) {
+                r.pc = i.target;
+                return true;
+            }
+            break;
+        default:
+            return false;
+    }
+    ++r.pc;
+    return true;
+}
+
+// Whether the instruction reads or writes one of the registers.
+inline bool touches(const Instruction& i, const std::vector<uint32_t>& registers) {
+    for (const uint32_t r : registers) {
+        if (i.guard == static_cast<int32_t>(r)) return true;
+        for (const Operand* o : {&i.a, &i.b, &i.c, &i.d})
+            if (o->kind == Operand::Kind::reg && o->reg == r) return true;
+    }
+    return false;
+}
+
+// A state as bytes: equal states have equal keys.
+class Key {
+  public:
+    Key& add(uint64_t v) {
+        do {
+            bytes_ += static_cast<char>((v & 0x7f) | (v > 0x7f ? 0x80 : 0));
+            v >>= 7;
+        } while (v);
+        return *this;
+    }
+    Key& add(const Runner& r) {
+        add(r.pc);
+        for (const uint64_t v : r.registers) add(v);
+        return *this;
+    }
+    std::string take() { return std::move(bytes_); }
+
+  private:
+    std::string bytes_;
+};
+
+// What finished states show, each outcome with how often it came.
+class Tally {
+  public:
+    Tally(const Test& test, Report& report)
+        : test_(test), report_(report), leaves_(leaves(*test.condition)) {
+        for (const Condition* c : leaves_) report.names.push_back(c->text);
+    }
+    template <class Machine>
+    void add(const Machine& machine, const typename Machine::State& state) {
+        ++report_.executions;
+        std::vector<uint64_t> values;
+        for (const Condition* c : leaves_) values.push_back(machine.shown(state, *c));
+        auto [it, fresh] = found_.try_emplace(values);
+        if (fresh) it->second.condition = holds(*test_.condition, values);
+        ++it->second.count;
+    }
+    void finish(double seconds) {
+        for (auto& [values, outcome] : found_) {
+            outcome.values = values;
+            if (outcome.condition) report_.verdict = Verdict::allowed;
+            report_.outcomes.push_back(outcome);
+        }
+        report_.settle();
+        report_.seconds = seconds;
+    }
+
+  private:
+    const Test& test_;
+    Report& report_;
+    std::vector<const Condition*> leaves_;
+    std::map<std::vector<uint64_t>, Outcome> found_;
+};
+
+// Machine: State start(); void next(const State&, emit(State)); std::string key(const State&);
+// bool ended(const State&); uint64_t shown(const State&, const Condition& leaf).
+template <class Machine>
+Report search_states(Machine& machine, const Test& test, const SearchBudget& budget) {
+    using State = typename Machine::State;
+    constexpr size_t most_states = 3'000'000;
+    Report report;
+    Tally tally(test, report);
+    std::unordered_set<std::string> seen;
+    std::vector<State> stack{machine.start()};
+    seen.insert(machine.key(stack[0]));
+    while (!stack.empty()) {
+        const State at = std::move(stack.back());
+        stack.pop_back();
+        bool moved = false;
+        machine.next(at, [&](State s) {
+            moved = true;
+            if (budget.over()) return;
+            if (seen.insert(machine.key(s)).second) stack.push_back(std::move(s));
+        });
+        if (!moved && machine.ended(at)) tally.add(machine, at);
+        if (budget.over()) report.incomplete(budget.why());
+        if (seen.size() > most_states) report.incomplete("the limit of states");
+        if (!report.complete) break;
+    }
+    report.states = seen.size();
+    tally.finish(budget.seconds());
+    return report;
+}
+
+// Random mode: schedules as PCT draws them (Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS
+// 2010). Whoever can move has a priority drawn at the start of a run; the highest moves. At `depth`
+// - 1 steps, drawn as well, the one that moves falls below all others. A bug of that depth is met
+// by one run with probability at least 1 / (n * k^(depth - 1)) for n movers and k steps. Who comes
+// back to a state of the same run, as spinning does, falls below all, too: so nobody starves. Run i
+// of a seed is always the same run.
+template <class Machine>
+Report sample_states(Machine& machine, const Test& test, const SearchBudget& budget,
+                     const Sampling& sampling) {
+    using State = typename Machine::State;
+    constexpr uint64_t most_steps = 1'000'000;
+    const auto mix = [](uint64_t z) {
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+        return z ^ (z >> 31);
+    };
+    Report report;
+    Tally tally(test, report);
+    std::unordered_set<std::string> all;
+    // One run; how many steps it took.
+    const auto run = [&](uint64_t number, uint64_t length, bool counts) -> uint64_t {
+        uint64_t drawn = mix(sampling.seed * 0x9e3779b97f4a7c15u + number + 1);
+        const auto draw = [&](uint64_t below) {
+            return (drawn = mix(drawn + 0x9e3779b97f4a7c15u)) % below;
+        };
+        std::vector<uint64_t> changes;
+        for (uint32_t i = 1; i < sampling.depth; ++i)
+            changes.push_back(draw(std::max<uint64_t>(length, 1)));
+        std::map<uint32_t, int64_t> priority;
+        int64_t lowest = 0;
+        const uint64_t order = draw(~uint64_t{0});
+        std::unordered_set<std::string> seen;
+        State at = machine.start();
+        for (uint64_t step = 0; step < most_steps && !budget.over(); ++step) {
+            std::vector<std::pair<uint32_t, State>> moves;
+            machine.next(at, [&](State s) { moves.emplace_back(machine.mover(), std::move(s)); });
+            if (budget.over()) break;  // then next() may have left moves out
+            if (moves.empty()) {
+                if (counts && machine.ended(at)) tally.add(machine, at);
+                return step;
+            }
+            uint32_t mover = moves[0].first;
+            for (const auto& [who, s] : moves) {
+                priority.try_emplace(who, static_cast<int64_t>(mix(order + who) >> 2) + 1);
+                if (priority[who] > priority[mover]) mover = who;
+            }
+            std::vector<size_t> own;
+            for (size_t i = 0; i < moves.size(); ++i)
+                if (moves[i].first == mover) own.push_back(i);
+            at = std::move(moves[own[draw(own.size())]].second);
+            std::string key = machine.key(at);
+            if (counts) all.insert(key);
+            if (!seen.insert(std::move(key)).second ||
+                std::find(changes.begin(), changes.end(), step) != changes.end())
+                priority[mover] = --lowest;
+        }
+        return most_steps;
+    };
+    // How long runs are decides where change points may lie: measured by eight runs that count for
+    // nothing.
+    uint64_t length = 1;
+    for (uint64_t i = 0; i < 8; ++i) length = std::max(length, run(~i, length, false));
+    report.steps = length;
+    for (uint64_t i = 0; i < sampling.executions && !budget.over_now(); ++i) run(i, length, true);
+    report.states = all.size();
+    if (budget.over_now()) report.incomplete(budget.why());
+    report.incomplete("random executions only", false);
+    tally.finish(budget.seconds());
+    return report;
+}
+
+// docs/litmus.md, sections 6 and 7.
+Result<Report> explore_deliveries(const Test& test, const Limits& limits,
+                                  const Sampling& sampling = {});
+Result<Report> explore_machine(const Test& test, const ExploredMachine& machine,
+                               const Limits& limits, const Sampling& sampling = {});
+// The same with a machine that is opened for it, by its name.
+Result<Report> explore_machine(const Test& test, const std::string& machine, const Limits& limits,
+                               const Sampling& sampling = {});
+
+}  // namespace sassemu::explore

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machine code for the models that are machines: a thread with concrete registers is run up to its
+// next operation on memory that others can see. What belongs here: registers, local and shared
+// memory, barriers (the pipeline of an SM is in order). What does not: global memory, caches.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "emu/explore/machines/memory_operation.hpp"
+#include "emu/explore/sass/program.hpp"
+
+namespace sassemu::explore {
+
+// What machine code has beside the state that any thread of a machine has.
+struct SassState {
+    struct OfThread {
+        bool ended = false, started = true;
+        int32_t barrier = -1;  // waits at this number
+        uint32_t cluster_arrivals = 0, cluster_waits = 0;
+        std::map<uint32_t, uint32_t> local;  // words
+    };
+    std::vector<OfThread> threads;
+    std::map<int32_t, std::vector<uint8_t>> shared;  // CTA -> its bytes
+    // (CTA, number) -> threads that have arrived in this phase, as bits
+    std::map<std::pair<int32_t, uint32_t>, std::vector<bool>> barriers;
+};
+
+class SassFetch {
+  public:
+    explicit SassFetch(const Test& test) : test_(test) {}
+
+    SassState start() const;
+    void start_registers(uint32_t thread, uint32_t& pc, std::vector<uint64_t>& registers) const;
+    void key(const SassState& s, std::string& out) const;
+    bool live(uint32_t thread, uint32_t pc, size_t reg) const;
+
+    enum class What : uint8_t {
+        blocked,     // waits for a pending load, or for others
+        ran,         // went on; nothing that others see
+        operations,  // `out` has what it does to global memory, and it is past it
+    };
+    // `awaited`: registers whose loads are pending. `drained`: nothing of the thread is pending.
+    What step(SassState& s, uint32_t thread, uint32_t& pc, std::vector<uint64_t>& registers,
+              const std::vector<uint32_t>& awaited, bool drained,
+              std::vector<MemoryOperation>& out);
+
+    // Whether a step since the last call read or wrote what other threads of the CTA or cluster
+    // see.
+    bool touched() { return std::exchange(touched_, false); }
+    const std::string& problem() const { return problem_; }  // why nothing was explored
+    void refuse(std::string why) {
+        if (problem_.empty()) problem_ = std::move(why);
+    }
+
+  private:
+    What access(SassState& s, uint32_t thread, const SassCode& code, uint32_t pc, const Access& a,
+                uint64_t address, std::vector<uint64_t>& registers,
+                std::vector<MemoryOperation>& out);
+    What order(const SassCode& code, uint32_t pc, const std::vector<uint64_t>& in,
+               std::vector<MemoryOperation>& out);
+    bool arrive(SassState& s, uint32_t thread, const BarrierRequest& r) const;
+    void release(SassState& s) const;
+    bool cluster_passed(const SassState& s, uint32_t thread) const;
+    std::byte* shared(SassState& s, uint32_t thread, uint32_t address, bool own, uint64_t bytes);
+    bool where(uint32_t thread, const SassCode& code, uint32_t pc, const char* what);
+
+    const Test& test_;
+    std::string problem_;
+    bool touched_ = false;
+};
+
+}  // namespace sassemu::explore

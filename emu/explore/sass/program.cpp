@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// See program.hpp.
+#include "emu/explore/sass/program.hpp"
+
+#include <algorithm>
+
+#include "emu/module/line_table.hpp"
+
+namespace sassemu::explore {
+
+SassProgram::SassProgram(std::unique_ptr<Gpu> gpu) : gpu_(std::move(gpu)) {}
+SassProgram::~SassProgram() = default;
+
+Result<uint32_t> SassProgram::add_launch(const LaunchRequest& request) {
+    Launched out;
+    SASSEMU_ASSIGN(out.prepared, prepare_launch(*gpu_, request));
+    out.lane = std::make_unique<SassLane>(*out.prepared);
+    auto& code = codes_[out.prepared->launch.code];
+    if (!code) code = std::make_unique<SassCode>(*out.prepared->launch.code);
+    out.code = code.get();
+    launches_.push_back(std::move(out));
+    return static_cast<uint32_t>(launches_.size() - 1);
+}
+
+uint32_t SassProgram::add_location(Test& test, Location location) {
+    Name name;
+    name.text = location.name;
+    name.location = static_cast<uint32_t>(test.locations.size());
+    name.alias = static_cast<uint32_t>(test.names.size());
+    name.bytes = location.bytes;
+    cuts_.push_back({0, location.bytes});
+    images_.emplace_back(std::max<uint64_t>(location.bytes, 8));
+    test.locations.push_back(std::move(location));
+    test.names.push_back(std::move(name));
+    return static_cast<uint32_t>(test.names.size() - 1);
+}
+
+Result<uint32_t> SassProgram::add_memory(Test& test, const std::string& name, uint64_t address,
+                                         uint64_t bytes) {
+    Location l;
+    l.name = name;
+    l.bytes = bytes;
+    const uint32_t number = add_location(test, std::move(l));
+    std::vector<uint8_t>& image = images_.back();
+    SASSEMU_TRY(gpu_->read(address, std::as_writable_bytes(std::span(image.data(), bytes))));
+    ranges_.push_back({address, address + bytes, number});
+    return number;
+}
+
+Result<void> SassProgram::place_memory(Test& test, uint32_t name, uint64_t address) {
+    const uint32_t location = test.names[name].location;
+    const uint64_t bytes = test.locations[location].bytes;
+    cuts_.resize(std::max<size_t>(cuts_.size(), location + 1));
+    images_.resize(cuts_.size());
+    if (images_[location].empty()) {
+        cuts_[location] = {0, bytes};
+        images_[location].resize(std::max<uint64_t>(bytes, 8));
+        SASSEMU_TRY(gpu_->read(address,
+                               std::as_writable_bytes(std::span(images_[location].data(), bytes))));
+    }
+    const bool known = std::any_of(ranges_.begin(), ranges_.end(),
+                                   [&](const Range& r) { return r.low == address; });
+    // The whole location: an access may go beyond the piece that a name is.
+    if (!known && test.names[name].offset == 0) ranges_.push_back({address, address + bytes, name});
+    return {};
+}
+
+void SassProgram::add_shared(Test& test, uint32_t thread) {
+    const Thread& t = test.threads[thread];
+    const uint32_t bytes = launches_[threads_[thread].launch].prepared->launch.shared_bytes;
+    if (!bytes || shared_.contains(t.cta)) return;
+    Location l;
+    l.name = "shared" + std::to_string(t.cta);
+    l.space = SASSEMU_SPACE_SHARED_CTA;
+    l.cta = t.cta;
+    l.cluster = t.cluster;
+    l.gpu = t.gpu;
+    l.bytes = bytes;
+    shared_[t.cta] = add_location(test, std::move(l));
+}
+
+SassCode& SassProgram::code(uint32_t launch) const { return *launches_[launch].code; }
+
+SassLane& SassProgram::lane(uint32_t thread) const {
+    const SassThread& t = threads_[thread];
+    SassLane& lane = *launches_[t.launch].lane;
+    lane.place(t.cta, t.thread);
+    return lane;
+}
+
+const sassemu::Op* SassProgram::op(uint32_t launch, uint32_t pc) const {
+    CodeImage& image = *launches_[launch].prepared->launch.code;
+    return image.at(image.options().base_address + uint64_t{pc} * 16);
+}
+
+uint32_t SassProgram::entry(uint32_t launch) const {
+    const Launched& l = launches_[launch];
+    return static_cast<uint32_t>(l.prepared->entry - l.prepared->launch.code->ops());
+}
+
+bool SassProgram::ptx_known() const {
+    return !codes_.empty() && std::all_of(codes_.begin(), codes_.end(),
+                                          [](const auto& c) { return c.second->has_ptx(); });
+}
+
+bool SassProgram::global(uint64_t address, uint64_t bytes, Place& out) const {
+    for (const Range& r : ranges_)
+        if (address >= r.low && address < r.high && bytes <= r.high - address) {
+            out = {r.name, address - r.low};
+            return true;
+        }
+    return false;
+}
+
+uint64_t SassProgram::address(const Test& test, uint32_t location) const {
+    for (const Range& r : ranges_)
+        if (test.names[r.name].location == location) return r.low;
+    return 0;
+}
+
+int32_t SassProgram::cta_of_rank(const Test& test, uint32_t thread, uint32_t rank) const {
+    const SassThread& t = threads_[thread];
+    const Launch& launch = launches_[t.launch].prepared->launch;
+    const Dim3 &grid = launch.grid, &per = launch.cluster;
+    if (rank >= per.count()) return -1;
+    const auto x = static_cast<uint32_t>(t.cta % grid.x),
+               y = static_cast<uint32_t>(t.cta / grid.x % grid.y),
+               z = static_cast<uint32_t>(t.cta / grid.x / grid.y);
+    const uint64_t cta =
+        (x - x % per.x + rank % per.x) +
+        uint64_t{grid.x} * ((y - y % per.y + rank / per.x % per.y) +
+                            uint64_t{grid.y} * (z - z % per.z + rank / per.x / per.y));
+    // CTAs of a launch have consecutive numbers in the test.
+    return test.threads[thread].cta +
+           static_cast<int32_t>(static_cast<int64_t>(cta) - static_cast<int64_t>(t.cta));
+}
+
+bool SassProgram::shared(const Test& test, uint32_t thread, uint32_t address, bool own,
+                         uint64_t bytes, Place& out) const {
+    const int32_t cta = own ? test.threads[thread].cta : cta_of_rank(test, thread, address >> 24);
+    const auto found = shared_.find(cta);
+    const uint32_t offset = address & 0xffffff;
+    if (found == shared_.end() || offset + bytes > test.names[found->second].bytes) return false;
+    out = {found->second, offset};
+    return true;
+}
+
+bool SassProgram::mbarrier(const Test& test, uint32_t thread, uint32_t address, Place& out) const {
+    const int32_t cta = cta_of_rank(test, thread, address >> 24);
+    const std::pair key{cta, address & 0xffffff};
+    const auto found = mbarriers_.find(key);
+    if (found == mbarriers_.end() && (address % 8 || !shared(test, thread, address, false, 8, out)))
+        return false;
+    if (found == mbarriers_.end()) {
+        new_mbarriers_.insert(key);
+        grew_ = true;
+        return false;
+    }
+    out = {found->second, 0};
+    return true;
+}
+
+bool SassProgram::cut(uint32_t location, uint64_t first, uint64_t bytes) {
+    const size_t before = cuts_[location].size();
+    cuts_[location].insert(first);
+    cuts_[location].insert(first + bytes);
+    const bool known = cuts_[location].size() == before;
+    grew_ |= !known;
+    return known;
+}
+
+void SassProgram::grow(Test& test) {
+    grew_ = false;
+    for (const auto& [cta, offset] : new_mbarriers_) {
+        const Location& memory = test.locations[test.names[shared_.at(cta)].location];
+        Location l = memory;
+        l.name = memory.name + "+" + std::to_string(offset);
+        l.kind = LocationKind::mbarrier;
+        l.bytes = 8;
+        mbarriers_[{cta, offset}] = add_location(test, std::move(l));
+    }
+    new_mbarriers_.clear();
+}
+
+std::vector<std::pair<uint64_t, uint64_t>> SassProgram::ranges() const {
+    std::vector<std::pair<uint64_t, uint64_t>> out;
+    for (const Range& r : ranges_) out.emplace_back(r.low, r.high);
+    return out;
+}
+
+}  // namespace sassemu::explore

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The threads of real kernels as threads of a test: the launches that they belong to, their code,
+// and where their memory lies among the test's locations. Two front ends fill it: .sass files and
+// launch plans (read_sass.cpp, plan/read_plan_test.cpp). What does not belong here: what
+// instructions do.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "emu/explore/sass/code.hpp"
+#include "emu/explore/sass/lane.hpp"
+
+namespace sassemu::explore {
+
+struct SassThread {
+    uint32_t launch = 0;
+    uint64_t cta = 0;     // in its grid
+    uint32_t thread = 0;  // in its CTA
+};
+
+class SassProgram {
+  public:
+    explicit SassProgram(std::unique_ptr<Gpu> gpu);
+    ~SassProgram();
+
+    // Errors: those of a launch.
+    Result<uint32_t> add_launch(const LaunchRequest& request);
+    // Global memory [address, address + bytes) as a location of the test; its bytes are read now.
+    Result<uint32_t> add_memory(Test& test, const std::string& name, uint64_t address,
+                                uint64_t bytes);
+    // The same for a name that the test has: `address` is that of its location's first byte.
+    Result<void> place_memory(Test& test, uint32_t name, uint64_t address);
+    // The CTA that a thread of the test runs in has shared memory of its own: as a location.
+    void add_shared(Test& test, uint32_t thread);
+
+    Gpu& gpu() { return *gpu_; }
+    const SassThread& thread(uint32_t number) const { return threads_[number]; }
+    std::vector<SassThread>& threads() { return threads_; }
+    SassCode& code(uint32_t launch) const;
+    SassLane& lane(uint32_t thread) const;  // placed
+    const sassemu::Op* op(uint32_t launch, uint32_t pc) const;
+    uint32_t entry(uint32_t launch) const;
+    PreparedLaunch& launch(uint32_t number) const { return *launches_[number].prepared; }
+    bool ptx_known() const;
+
+    // Where an access lands: a name of the test and an offset in it. False: nowhere.
+    struct Place {
+        uint32_t name = 0;
+        uint64_t offset = 0;
+    };
+    bool global(uint64_t address, uint64_t bytes, Place& out) const;
+    // Of the first byte of a location in global memory; 0: it has none.
+    uint64_t address(const Test& test, uint32_t location) const;
+    // Shared memory: an offset in the window of the thread's cluster; `own` leaves the rank out.
+    bool shared(const Test& test, uint32_t thread, uint32_t address, bool own, uint64_t bytes,
+                Place& out) const;
+    bool mbarrier(const Test& test, uint32_t thread, uint32_t address, Place& out) const;
+
+    // What a run of the search found out too late: boundaries between accesses and mbarrier
+    // objects. It is then begun again.
+    bool cut(uint32_t location, uint64_t first, uint64_t bytes);  // true: known already
+    bool grew() const { return grew_; }
+    void grow(Test& test);
+    const std::set<uint64_t>& cuts(uint32_t location) const { return cuts_[location]; }
+    const std::vector<uint8_t>& image(uint32_t location) const { return images_[location]; }
+
+    // Which names there are that lie in memory that the threads can address, with their sizes.
+    std::vector<std::pair<uint64_t, uint64_t>> ranges() const;
+
+  private:
+    struct Launched {
+        std::unique_ptr<PreparedLaunch> prepared;
+        std::unique_ptr<SassLane> lane;
+        SassCode* code = nullptr;
+    };
+    struct Range {
+        uint64_t low, high;
+        uint32_t name;
+    };
+    // The CTA of the test in which `rank` of the thread's cluster runs; -1: there is none.
+    int32_t cta_of_rank(const Test& test, uint32_t thread, uint32_t rank) const;
+    uint32_t add_location(Test& test, Location location);
+
+    std::unique_ptr<Gpu> gpu_;
+    std::vector<Launched> launches_;
+    std::map<CodeImage*, std::unique_ptr<SassCode>> codes_;
+    std::vector<SassThread> threads_;
+    std::vector<Range> ranges_;
+    std::map<int32_t, uint32_t> shared_;                          // CTA -> name
+    std::map<std::pair<int32_t, uint32_t>, uint32_t> mbarriers_;  // CTA and offset -> name
+    mutable std::set<std::pair<int32_t, uint32_t>> new_mbarriers_;
+    std::vector<std::set<uint64_t>> cuts_;
+    std::vector<std::vector<uint8_t>> images_;
+    mutable bool grew_ = false;
+};
+
+}  // namespace sassemu::explore
