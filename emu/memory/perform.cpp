@@ -7,8 +7,8 @@
 
 #include "emu/machine/local_memory.hpp"
 #include "emu/machine/services.hpp"
-#include "emu/memory/device_heap.hpp"
 #include "emu/memory/address_space.hpp"
+#include "emu/memory/device_heap.hpp"
 #include "emu/memory/host_access.hpp"
 
 namespace sassemu {

@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "emu/base/result.hpp"
-#include "emu/schedule/level_choice.hpp"
 #include "emu/machine/services.hpp"
 #include "emu/memory/address_space.hpp"
 #include "emu/memory/perform.hpp"
 #include "emu/memory/textures.hpp"
+#include "emu/schedule/level_choice.hpp"
 #include "sassdec/sassdec.h"
 
 namespace sassemu::test {
