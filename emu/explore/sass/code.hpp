@@ -26,7 +26,7 @@ std::string name(uint32_t index);
 
 struct SassInstruction {
     sassdec_insn insn{};
-    Event event{};  // of insn, which it points to: SassCode keeps them in place
+    sassemu::Event event{};  // of insn, which it points to: SassCode keeps them in place
     bool decodes = false;
     // Numbers of SassCode::registers; the guard is not among them.
     std::vector<uint32_t> reads, writes;
