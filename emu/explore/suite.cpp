@@ -278,8 +278,10 @@ Result<void> run_suite(std::vector<Case>& cases, const SuiteOptions& options,
     const std::string& model = options.model;
     if (model == "nvshmem") {
         models.asked_is_machine = true;
-    } else if (!model.empty() && !Judge::ships(model)) {
-        SASSEMU_ASSIGN(models.asked_is_machine, ExploredMachine::is_one(model));
+    } else if (!model.empty()) {
+        auto machine = ExploredMachine::is_one(model);
+        models.asked_is_machine = machine && *machine;
+        if (!machine && !Judge::knows(model)) return std::move(machine).error();
     }
     std::atomic<size_t> next{0};
     std::mutex mutex;

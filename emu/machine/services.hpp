@@ -4,7 +4,9 @@
 // straight-line arithmetic instruction.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "emu/gpu.hpp"
 #include "emu/machine/copies.hpp"
@@ -24,76 +26,100 @@ struct BarrierRequest {
     uint32_t predicate = 0;  // lanes whose reduction input is true
 };
 
+// One function of the table. It is never null: who leaves it out does not compile.
+template <class Function>
+class Asked {
+  public:
+    template <class F>
+    constexpr Asked(F function) : function_(function) {}
+    Asked(std::nullptr_t) = delete;
+    constexpr operator Function*() const { return function_; }
+
+  private:
+    Function* function_;
+};
+
 // Every function that returns an Op pointer follows the Handler convention: the next operation of
 // the path that runs on (perhaps another path of the warp: Warp::active is set), or nullptr.
 struct Services {
     // Ends the launch with a guest fault. `address` counts only with `has_address`.
-    const Op* (*fault)(Warp&, const Op*, uint32_t lanes, FaultKind, const char* what,
-                       bool has_address, uint64_t address);
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes, FaultKind, const char* what, bool has_address,
+                    uint64_t address)>
+        fault;
     // Ends the launch with status `unsupported`: the instruction has no behaviour here.
-    const Op* (*unsupported)(Warp&, const Op*, uint32_t lanes);
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes)> unsupported;
     // Divergence: `taken` lanes of the running path go to `target`, the rest to `next`.
-    const Op* (*split)(Warp&, const Op* target, uint32_t taken, const Op* next);
+    Asked<const Op*(Warp&, const Op* target, uint32_t taken, const Op* next)> split;
     // Each lane of `lanes` goes to its own code address (BRX, JMX, RET, CALL by register); the rest
     // of the running path goes to op + 1.
-    const Op* (*jump)(Warp&, const Op*, uint32_t lanes, const uint64_t address[32]);
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes, const uint64_t address[32])> jump;
     // A taken back edge with the quantum used up.
-    const Op* (*yield)(Warp&, const Op* target, const Op* edge);
+    Asked<const Op*(Warp&, const Op* target, const Op* edge)> yield;
     // YIELD: other paths run first; none waits at BSYNC for the lanes that yield.
-    const Op* (*give_way)(Warp&, const Op*);
-    const Op* (*bsync)(Warp&, const Op*, uint32_t lanes, uint32_t barrier);
+    Asked<const Op*(Warp&, const Op*)> give_way;
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes, uint32_t barrier)> bsync;
     // After b[][] has changed or lanes have left: paths at BSYNC may now go on.
-    void (*recheck)(Warp&);
+    Asked<void(Warp&)> recheck;
     // `want`: the mask that each lane names; lanes that name the same one meet. The target of a
     // collective is where its lanes go on if others' code ran for them.
-    const Op* (*warpsync)(Warp&, const Op*, uint32_t lanes, const uint32_t want[32], Meeting);
-    const Op* (*end_collective)(Warp&, const Op*, uint32_t lanes);
-    const Op* (*exit)(Warp&, const Op*, uint32_t lanes);
-    const Op* (*barrier)(Warp&, const Op*, uint32_t lanes, const BarrierRequest&);
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes, const uint32_t want[32], Meeting)> warpsync;
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes)> end_collective;
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes)> exit;
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes, const BarrierRequest&)> barrier;
     // The barrier of the cluster (UCGABAR_ARV, UCGABAR_WAIT).
-    const Op* (*cluster_arrive)(Warp&, const Op*, uint32_t lanes);
-    const Op* (*cluster_wait)(Warp&, const Op*, uint32_t lanes);
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes)> cluster_arrive;
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes)> cluster_wait;
     // griddepcontrol, see schedule/chain.hpp.
-    const Op* (*launch_dependents)(Warp&, const Op*, uint32_t lanes);
-    const Op* (*grid_wait)(Warp&, const Op*, uint32_t lanes);
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes)> launch_dependents;
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes)> grid_wait;
     // `bytes` of shared memory at a 32-bit address of the cluster, whose bits 31..24 are a rank.
     // nullptr: the launch has ended with a fault.
-    std::byte* (*shared)(Warp&, const Op*, uint32_t lane, uint32_t address, uint32_t bytes);
+    Asked<std::byte*(Warp&, const Op*, uint32_t lane, uint32_t address, uint32_t bytes)> shared;
     // Changes the mbarrier object at such an address, and wakes who waits for the end of its phase.
     // False: the launch has ended with a fault.
-    bool (*mbarrier)(Warp&, const Op*, uint32_t lane, uint32_t address, const MbarrierChange&);
+    Asked<bool(Warp&, const Op*, uint32_t lane, uint32_t address, const MbarrierChange&)> mbarrier;
     // try_wait: the path executes `op` again when the phase has ended or the time is up.
-    const Op* (*mbarrier_wait)(Warp&, const Op*, const std::byte* object);
+    Asked<const Op*(Warp&, const Op*, const std::byte* object)> mbarrier_wait;
     // Copies, performed now or later; see async/agents.hpp.
-    const Op* (*lane_copy)(Warp&, const Op*, uint32_t lanes, const LaneCopy&);
-    const Op* (*lane_store)(Warp&, const Op*, uint32_t lanes, const LaneStore&);
-    const Op* (*bulk_copy)(Warp&, const Op*, uint32_t lanes, const BulkCopy&);
-    const Op* (*tensor_copy)(Warp&, const Op*, uint32_t lanes, const TensorCopy&);
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes, const LaneCopy&)> lane_copy;
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes, const LaneStore&)> lane_store;
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes, const BulkCopy&)> bulk_copy;
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes, const TensorCopy&)> tensor_copy;
     // As `mbarrier`, after the lane copies that the lanes have issued.
-    bool (*arrive_after_copies)(Warp&, const Op*, uint32_t lanes, uint32_t address,
-                                const MbarrierChange&);
-    const Op* (*end_copy_group)(Warp&, const Op*, const CopyGroup&);
+    Asked<bool(Warp&, const Op*, uint32_t lanes, uint32_t address, const MbarrierChange&)>
+        arrive_after_copies;
+    Asked<const Op*(Warp&, const Op*, const CopyGroup&)> end_copy_group;
     // Until at most `left` groups of the warp are on their way on a scoreboard.
-    const Op* (*wait_copy_groups)(Warp&, const Op*, uint32_t scoreboard, uint32_t left);
+    Asked<const Op*(Warp&, const Op*, uint32_t scoreboard, uint32_t left)> wait_copy_groups;
     // Tensor memory: its allocation, which fills in the request; loads and stores, performed now;
     // the work of the tensor core, performed now or later, and the arrivals that follow it.
-    const Op* (*tensor_granules)(Warp&, const Op*, uint32_t lanes, async::GranuleRequest&);
-    const Op* (*tensor_access)(Warp&, const Op*, uint32_t lanes, const async::TensorAccess&);
-    const Op* (*multiply)(Warp&, const Op*, uint32_t lanes, const async::Multiply&);
-    const Op* (*tensor_move)(Warp&, const Op*, uint32_t lanes, const async::TensorMove&);
-    const Op* (*commit_tensor)(Warp&, const Op*, uint32_t lanes, const async::TensorCommit&);
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes, async::GranuleRequest&)> tensor_granules;
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes, const async::TensorAccess&)> tensor_access;
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes, const async::Multiply&)> multiply;
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes, const async::TensorMove&)> tensor_move;
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes, const async::TensorCommit&)> commit_tensor;
     // NANOSLEEP for `ns` of virtual time, then op + 1.
-    const Op* (*sleep)(Warp&, const Op*, uint32_t lanes, uint64_t ns);
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes, uint64_t ns)> sleep;
     // One access through the port (models, checked runs, --reference). Loads fill the destination
     // rows now or later. Generic addresses are resolved by the engine.
-    const Op* (*access)(Warp&, const Op*, const Access&);
-    const Op* (*fence)(Warp&, const Op*, const Fence&);
+    Asked<const Op*(Warp&, const Op*, const Access&)> access;
+    Asked<const Op*(Warp&, const Op*, const Fence&)> fence;
     // While an iteration is watched: these guest bytes were read.
-    void (*watch)(Warp&, const std::byte* at, uint32_t bytes);
-    void (*watch_mbarrier)(Warp&, const std::byte* object);
+    Asked<void(Warp&, const std::byte* at, uint32_t bytes)> watch;
+    Asked<void(Warp&, const std::byte* object)> watch_mbarrier;
     // The absolute code address of an operation of this launch, and back (nullptr: no such code).
-    uint64_t (*address_of)(const Warp&, const Op*);
+    Asked<uint64_t(const Warp&, const Op*)> address_of;
 };
+
+// A table that has `stand_in`, which converts to each of the functions, everywhere: for those who
+// provide few of them, and set these by name.
+template <class StandIn>
+constexpr Services services_of(StandIn stand_in) {
+    const auto fill = [&]<size_t... K>(std::index_sequence<K...>) {
+        return Services{((void)K, stand_in)...};
+    };
+    return fill(std::make_index_sequence<sizeof(Services) / sizeof(void (*)())>());
+}
 
 inline const Services& services(const Warp& w) { return *w.cta->launch->services; }
 

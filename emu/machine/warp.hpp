@@ -11,7 +11,7 @@
 namespace sassemu {
 
 struct Cta;
-struct Instruction;
+struct HookedInstruction;
 
 // Why a handler ended the run of a path.
 enum class Stop : uint8_t {
@@ -88,10 +88,10 @@ struct alignas(64) Warp {
     uint64_t guard_false = 0;
     uint64_t effects = 0;  // stores and changing atomics: what a pure spin lacks
     Cta* cta = nullptr;
-    Watch* watch = nullptr;                     // set while one iteration is being watched
-    const Op* resume = nullptr;                 // where a stopped path goes on
-    const Op* ops = nullptr;                    // with plugins: of the code,
-    const Instruction* instructions = nullptr;  // and what they know of each
+    Watch* watch = nullptr;                           // set while one iteration is being watched
+    const Op* resume = nullptr;                       // where a stopped path goes on
+    const Op* ops = nullptr;                          // with plugins: of the code,
+    const HookedInstruction* instructions = nullptr;  // and what they know of each
     Stop stop = Stop::none;
     uint8_t index = 0;  // in the CTA
     uint8_t paths_used = 0;

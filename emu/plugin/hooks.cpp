@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loading, and telling: everything of Hooks that is not about single operations (select.cpp,
-// handlers.cpp).
+// run_hooked.cpp).
 #include "emu/plugin/hooks.hpp"
 
 #include <algorithm>
@@ -218,13 +218,13 @@ void Hooks::report(PluginSession& s, const sassemu_finding& f) {
 
 void Hooks::instrument(std::shared_ptr<CodeImage> shared) {
     CodeImage& image = *shared;
-    auto all = std::make_unique<Instruction[]>(image.count());
+    auto all = std::make_unique<HookedInstruction[]>(image.count());
     for (uint64_t n = 0; n < image.count(); ++n) {
         all[n].hooks = this;
         all[n].image = &image;
         all[n].index = static_cast<uint32_t>(n);
     }
-    Instruction* instructions = all.get();
+    HookedInstruction* instructions = all.get();
     images_.push_back({std::move(shared), std::move(all)});
     for (const auto& s : sessions_)
         if (const auto* o = s->table().observer; o && o->module_load)

@@ -118,7 +118,7 @@ class Hooks {
     // and several GPUs may have been and gone by then.
     void instrument(std::shared_ptr<CodeImage> image);
     // One per operation of the image; null: it is not of these.
-    const Instruction* instructions(const CodeImage& image) const {
+    const HookedInstruction* instructions(const CodeImage& image) const {
         for (const HookedImage& i : images_)
             if (i.image.get() == &image) return i.instructions.get();
         return nullptr;
@@ -184,26 +184,26 @@ class Hooks {
   private:
     struct HookedImage {
         std::shared_ptr<const CodeImage> image;
-        std::unique_ptr<Instruction[]> instructions;
+        std::unique_ptr<HookedInstruction[]> instructions;
     };
     template <class F, class... A>
     auto ask_model(const char* callback, sassemu_insn at, F* function, A... args) const {
         return call_plugin(model_->name, callback, this, at, function, model_self_, args...);
     }
-    void hook(Instruction& instruction, const sassdec_insn& decoded, Op& op);
-    void describe(Instruction& instruction, const Event& event);
-    void describe_group(Instruction& instruction, const Event& event);
-    const Op* run(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
-    const Op* access(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
+    void hook(HookedInstruction& instruction, const sassdec_insn& decoded, Op& op);
+    void describe(HookedInstruction& instruction, const Event& event);
+    void describe_group(HookedInstruction& instruction, const Event& event);
+    const Op* run(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask);
+    const Op* access(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask);
     // Everything but DONE; out of the way of those who answer that.
-    [[gnu::cold, gnu::noinline]] const Op* answered(const Instruction& i, const Op* op, Warp& w,
-                                                    uint32_t mask, AccessCall& call,
+    [[gnu::cold, gnu::noinline]] const Op* answered(const HookedInstruction& i, const Op* op,
+                                                    Warp& w, uint32_t mask, AccessCall& call,
                                                     int32_t answer);
-    const Op* copy(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
-    const Op* uniform_load(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
-    const Op* fence(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
-    const Op* cache(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
-    const Op* misc(const Instruction& i, const Op* op, Warp& w, uint32_t mask);
+    const Op* copy(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask);
+    const Op* uniform_load(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask);
+    const Op* fence(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask);
+    const Op* cache(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask);
+    const Op* misc(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask);
     const Op* retry(const Op* op, Warp& w, uint32_t mask);
     bool shown_to_observers(uint32_t spaces_bit) const { return observed_spaces_ & spaces_bit; }
     void tell_issue(AccessCall& call);
@@ -246,11 +246,11 @@ inline Cta* cta(sassemu_cta c) { return reinterpret_cast<Cta*>(c); }
 inline sassemu_launch handle(Launch* l) { return reinterpret_cast<sassemu_launch>(l); }
 inline Launch* launch(sassemu_launch l) { return reinterpret_cast<Launch*>(l); }
 // A module is known by the first of its instructions.
-inline sassemu_module module_handle(const Instruction* first) {
-    return reinterpret_cast<sassemu_module>(const_cast<Instruction*>(first));
+inline sassemu_module module_handle(const HookedInstruction* first) {
+    return reinterpret_cast<sassemu_module>(const_cast<HookedInstruction*>(first));
 }
-inline const Instruction* first(sassemu_module m) {
-    return reinterpret_cast<const Instruction*>(m);
+inline const HookedInstruction* first(sassemu_module m) {
+    return reinterpret_cast<const HookedInstruction*>(m);
 }
 inline CodeImage& image(sassemu_module m) { return *first(m)->image; }
 inline sassemu_session handle(PluginSession* s) { return reinterpret_cast<sassemu_session>(s); }

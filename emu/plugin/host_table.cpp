@@ -229,7 +229,7 @@ const sassemu_location* locations(const sassemu_access* a) {
         for (uint32_t lane = 0; lane < 32; ++lane)
             c.location[lane] = {c.address[lane] & 0xffffff, SASSEMU_SHARED, owner};
     } else if (c.shown.space == SASSEMU_CONSTANT) {
-        const Instruction& i = instruction(c.shown.insn);
+        const HookedInstruction& i = instruction(c.shown.insn);
         for (uint32_t lane = 0; lane < 32; ++lane)
             c.location[lane] =
                 i.hooks->constant_location(*c.w, i.bank, c.address[lane], c.shown.bytes);

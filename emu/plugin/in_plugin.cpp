@@ -64,7 +64,7 @@ class Line {
     size_t used_ = 0;
 };
 
-void add_place(Line& line, const Instruction& at) {
+void add_place(Line& line, const HookedInstruction& at) {
     const CodeImage& image = *at.image;
     const uint64_t offset = uint64_t{at.index} * 16;
     const Function* f = image.module() ? image.module()->function_at(offset) : nullptr;

@@ -17,7 +17,7 @@ namespace sassemu {
 
 namespace {
 
-bool decode(const Instruction& i, sassdec_insn& out) {
+bool decode(const HookedInstruction& i, sassdec_insn& out) {
     const CodeImage& image = *i.image;
     uint64_t word[2];
     std::memcpy(word, image.words().data() + uint64_t{i.index} * 16, 16);
@@ -25,7 +25,7 @@ bool decode(const Instruction& i, sassdec_insn& out) {
                           image.section_offset(uint64_t{i.index} * 16), &out) == SASSDEC_OK;
 }
 
-InstructionText* make_text(const Instruction& i) {
+InstructionText* make_text(const HookedInstruction& i) {
     auto* t = new InstructionText;
     const CodeImage& image = *i.image;
     const uint64_t offset = uint64_t{i.index} * 16;
@@ -210,11 +210,11 @@ void effect(sassemu_insn i, sassemu_effect* out) {
 
 }  // namespace
 
-const InstructionText& text_of(const Instruction& i) {
+const InstructionText& text_of(const HookedInstruction& i) {
     InstructionText* t = i.text.load(std::memory_order_acquire);
     if (t) return *t;
     InstructionText* made = make_text(i);
-    auto& slot = const_cast<Instruction&>(i).text;
+    auto& slot = const_cast<HookedInstruction&>(i).text;
     if (slot.compare_exchange_strong(t, made, std::memory_order_acq_rel)) return *made;
     delete made;
     return *t;

@@ -49,7 +49,7 @@ enum class Hooked : uint8_t {
     grid_wait,
 };
 
-struct alignas(64) Instruction {
+struct alignas(64) HookedInstruction {
     // What every access looks at comes first.
     Handler plain[2] = {};
     int32_t (*issue)(void* self, const sassemu_access*) = nullptr;  // of the model
@@ -78,15 +78,20 @@ struct alignas(64) Instruction {
     bool group_read = false;
     std::atomic<InstructionText*> text{nullptr};
 
-    ~Instruction() { delete text.load(); }
+    ~HookedInstruction() { delete text.load(); }
 };
 
-inline sassemu_insn handle(const Instruction* i) { return reinterpret_cast<sassemu_insn>(i); }
-inline const Instruction& instruction(sassemu_insn i) {
-    return *reinterpret_cast<const Instruction*>(i);
+// The operation's own handler.
+inline const Op* plain(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask) {
+    return i.plain[mask == ~0u](op, w, mask);
 }
 
-const InstructionText& text_of(const Instruction&);
+inline sassemu_insn handle(const HookedInstruction* i) { return reinterpret_cast<sassemu_insn>(i); }
+inline const HookedInstruction& instruction(sassemu_insn i) {
+    return *reinterpret_cast<const HookedInstruction*>(i);
+}
+
+const InstructionText& text_of(const HookedInstruction&);
 
 // Copies what both sides know of a struct that the plugin brought.
 template <class T>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which operations are hooked, and the description of each that plugins are shown: asked once per
-// instruction, when its section is lowered. What happens when one runs is in handlers.cpp.
+// instruction, when its section is lowered. What happens when one runs is in run_hooked.cpp.
 #include "emu/memory/event.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/plugin/shown_event.hpp"
@@ -22,7 +22,7 @@ static_assert(SASSDEC_CACHE_DATA == int(SASSEMU_CACHE_DATA) &&
 static_assert(SASSDEC_SPACE_TENSOR - SASSDEC_SPACE_GLOBAL == int(SASSEMU_TENSOR_MEMORY));
 
 // The guarding predicate operand of loads and LDGSTS.
-void predicate_of(Instruction& i, const Event& e) {
+void predicate_of(HookedInstruction& i, const Event& e) {
     if (const sassdec_operand* p = e.operand(e.predicate))
         i.predicate = p->index | uint32_t{(p->flags & SASSDEC_INV) != 0} << 8;
 }
@@ -36,7 +36,7 @@ bool shown_as_access(const Event& e) {
            e.proxy != SASSDEC_PROXY_CONSTANT;
 }
 
-void describe_access(Instruction& i, const Event& e) {
+void describe_access(HookedInstruction& i, const Event& e) {
     sassemu_access& a = i.access;
     a.size = sizeof a;
     a.insn = handle(&i);
@@ -83,13 +83,13 @@ void describe_access(Instruction& i, const Event& e) {
     predicate_of(i, e);
 }
 
-void describe_fence(Instruction& i, const Event& e) {
+void describe_fence(HookedInstruction& i, const Event& e) {
     i.kind = Hooked::fence;
     i.fence = shown_fence(e);
     i.fence.insn = handle(&i);
 }
 
-void set_address(Instruction& i, const sassdec_operand& at) {
+void set_address(HookedInstruction& i, const sassdec_operand& at) {
     const bool based = at.flags & SASSDEC_HAS_REG, uniform = based && at.file == SASSDEC_UR;
     if (based && !uniform) i.address_row = at.index;
     if (at.flags & SASSDEC_HAS_UREG) i.address_ureg = at.ureg;
@@ -98,7 +98,7 @@ void set_address(Instruction& i, const sassdec_operand& at) {
     i.address_offset = at.offset;
 }
 
-void describe_cache(Instruction& i, const Event& e) {
+void describe_cache(HookedInstruction& i, const Event& e) {
     i.kind = Hooked::cache;
     sassemu_cache_op& c = i.cache;
     c = shown_cache_operation(e);
@@ -112,7 +112,7 @@ void describe_cache(Instruction& i, const Event& e) {
 
 }  // namespace
 
-void Hooks::describe(Instruction& i, const Event& e) {
+void Hooks::describe(HookedInstruction& i, const Event& e) {
     if (shown_as_access(e)) {
         describe_access(i, e);
         uint32_t spaces = SASSEMU_SPACE_BIT(i.access.space);
@@ -160,7 +160,7 @@ void Hooks::describe(Instruction& i, const Event& e) {
     }
 }
 
-void Hooks::describe_group(Instruction& i, const Event& e) {
+void Hooks::describe_group(HookedInstruction& i, const Event& e) {
     const bool ldgsts = e.agent == SASSDEC_AGENT_LDGSTS;
     if (e.action == SASSDEC_ACTION_COMMIT && (ldgsts || e.agent == SASSDEC_AGENT_BULK)) {
         i.group = last_group_ = ldgsts ? SASSEMU_GROUP_LDGSTS : SASSEMU_GROUP_BULK;
@@ -182,7 +182,7 @@ void Hooks::describe_group(Instruction& i, const Event& e) {
     }
 }
 
-void Hooks::hook(Instruction& i, const sassdec_insn& in, Op& op) {
+void Hooks::hook(HookedInstruction& i, const sassdec_insn& in, Op& op) {
     const auto bit = [](size_t n) { return uint64_t{1} << n; };
     for (size_t n = 0; n < sessions_.size(); ++n) {
         const PluginSession& s = *sessions_[n];

@@ -27,14 +27,14 @@ void* reserve(uint64_t bytes) {
 }  // namespace
 
 CodeImage::CodeImage(std::shared_ptr<const Module> module, std::vector<uint8_t> words,
-                     std::vector<Service> services, Options options)
+                     std::vector<DriverFunction> driver_functions, Options options)
     : module_(std::move(module)),
       words_(std::move(words)),
-      services_(std::move(services)),
+      driver_functions_(std::move(driver_functions)),
       options_(std::move(options)) {
     words_.resize((words_.size() + 15) / 16 * 16);
-    first_service_ = words_.size() / 16 + 1;  // an operation that faults lies between
-    const uint64_t count = first_service_ + services_.size();
+    first_driver_function_ = words_.size() / 16 + 1;  // an operation that faults lies between
+    const uint64_t count = first_driver_function_ + driver_functions_.size();
     mapped_ = (count * sizeof(Op) + 4095) / 4096 * 4096;
     ops_ = static_cast<Op*>(reserve(mapped_));
     if (options_.lowering == Lowering::checked) sets_ = std::make_unique<RegisterSets[]>(count);
@@ -50,10 +50,10 @@ CodeImage::CodeImage(std::shared_ptr<const Module> module, std::vector<uint8_t> 
     } else {
         add(0, words_.size());
     }
-    for (size_t i = 0; i < services_.size(); ++i) {
-        Op& op = ops_[first_service_ + i];
+    for (size_t i = 0; i < driver_functions_.size(); ++i) {
+        Op& op = ops_[first_driver_function_ + i];
         op = Op{};
-        op.fn[0] = op.fn[1] = services_[i].handler;
+        op.fn[0] = op.fn[1] = driver_functions_[i].handler;
         op.guard = 7;
     }
 }
@@ -72,8 +72,8 @@ const Op* CodeImage::at(uint64_t address) {
     if (address < options_.base_address || address % 16) return nullptr;
     const uint64_t offset = address - options_.base_address;
     const uint64_t index = offset / 16;
-    if (index >= first_service_)
-        return index < first_service_ + services_.size() ? ops_ + index : nullptr;
+    if (index >= first_driver_function_)
+        return index < first_driver_function_ + driver_functions_.size() ? ops_ + index : nullptr;
     Section* section = section_of(offset);
     if (!section) return nullptr;
     if (!section->lowered.load(std::memory_order_acquire)) {
@@ -87,7 +87,7 @@ const Op* CodeImage::at(uint64_t address) {
 }
 
 uint64_t CodeImage::service_address(size_t index) const {
-    return options_.base_address + (first_service_ + index) * 16;
+    return options_.base_address + (first_driver_function_ + index) * 16;
 }
 
 // An invalidation that is one with the barrier after it takes place there: one event for a memory
@@ -178,8 +178,10 @@ void CodeImage::lower(Section& section) {
 }
 
 std::string CodeImage::sass(uint64_t offset) const {
-    if (offset / 16 >= first_service_ && offset / 16 < first_service_ + services_.size())
-        return "<service " + services_[offset / 16 - first_service_].name + ">";
+    if (offset / 16 >= first_driver_function_ &&
+        offset / 16 < first_driver_function_ + driver_functions_.size())
+        return "<driver function " + driver_functions_[offset / 16 - first_driver_function_].name +
+               ">";
     if (offset + 16 > words_.size()) return "";
     return disassemble(options_.arch,
                        {reinterpret_cast<const std::byte*>(words_.data()) + offset, 16},

@@ -24,7 +24,7 @@ struct LevelTable;
 
 // A function that the driver provides to kernels (vprintf, malloc, ...). It has a code address of
 // its own behind the module's code, and a handler instead of instructions.
-struct Service {
+struct DriverFunction {
     std::string name;
     Handler handler = nullptr;
 };
@@ -44,7 +44,7 @@ class CodeImage {
     // `words`: the relocated image, module.code_image_size() bytes. `module` may be null (raw code
     // of tests): then the image is one section.
     CodeImage(std::shared_ptr<const Module> module, std::vector<uint8_t> words,
-              std::vector<Service> services, Options options);
+              std::vector<DriverFunction> driver_functions, Options options);
     ~CodeImage();
     CodeImage(const CodeImage&) = delete;
 
@@ -83,8 +83,8 @@ class CodeImage {
 
     std::shared_ptr<const Module> module_;
     std::vector<uint8_t> words_;
-    std::vector<Service> services_;
-    uint64_t first_service_ = 0;  // operation index
+    std::vector<DriverFunction> driver_functions_;
+    uint64_t first_driver_function_ = 0;  // operation index
     Options options_;
     Op* ops_ = nullptr;
     uint64_t mapped_ = 0;

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "emu/plugin/hooks.hpp"
+#include "emu/schedule/driver_functions.hpp"
 #include "emu/schedule/paths.hpp"
-#include "emu/schedule/service_calls.hpp"
 
 namespace sassemu {
 
@@ -47,7 +47,7 @@ bool turns_away(Chooser& chooser, uint32_t count) {
 
 }  // namespace
 
-Engine::Engine(Launch& launch, const LevelTable& level, Chooser& chooser, ServiceCalls& calls,
+Engine::Engine(Launch& launch, const LevelTable& level, Chooser& chooser, DriverFunctions& calls,
                SlotCache& cache, Workers& workers, Settings settings, std::string kernel,
                const Op* entry)
     : launch_(launch),

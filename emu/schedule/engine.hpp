@@ -91,9 +91,9 @@ inline async::Agents& agents_of(const Cta& cta) { return slot_of(*cta.cluster->c
 // Memory of finished CTAs, for the next ones; kept by the Gpu between launches.
 using SlotCache = std::vector<std::unique_ptr<CtaSlot>>;
 
-class Hooks;         // plugins
-struct Instruction;  // what they are shown
-class ServiceCalls;  // vprintf, malloc, ...
+class Hooks;               // plugins
+struct HookedInstruction;  // what they are shown
+class DriverFunctions;     // vprintf, malloc, ...
 
 class Engine : public LaunchHost {
   public:
@@ -108,7 +108,7 @@ class Engine : public LaunchHost {
         Chain::Link* link =
             nullptr;  // of the chain that the launch belongs to, if it may overlap others
     };
-    Engine(Launch& launch, const LevelTable& level, Chooser& chooser, ServiceCalls& calls,
+    Engine(Launch& launch, const LevelTable& level, Chooser& chooser, DriverFunctions& calls,
            SlotCache& cache, Workers& workers, Settings settings, std::string kernel,
            const Op* entry);
     LaunchResult run();
@@ -120,7 +120,7 @@ class Engine : public LaunchHost {
     // Ends the launch with a status that is no fault.
     void end(LaunchStatus status, std::string message);
     Chooser& chooser() { return chooser_; }
-    ServiceCalls& calls() { return calls_; }
+    DriverFunctions& calls() { return calls_; }
     CtaSlot& slot(Warp& w) { return slot_of(*w.cta); }
     void complete(uint64_t token, uint32_t lanes) override;
     bool complete_with(uint64_t token, uint32_t lanes, const uint32_t* values) override;
@@ -184,13 +184,13 @@ class Engine : public LaunchHost {
     Launch& launch_;
     const LevelTable& level_;
     Chooser& chooser_;
-    ServiceCalls& calls_;
+    DriverFunctions& calls_;
     SlotCache& cache_;
     Workers& pool_;
     Settings settings_;
     std::string kernel_;
     const Op* entry_;
-    const Instruction* instructions_ = nullptr;
+    const HookedInstruction* instructions_ = nullptr;
     uint64_t path_quantum_, cta_slice_;  // warp instructions
 
     std::mutex mutex_;

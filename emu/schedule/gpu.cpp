@@ -18,10 +18,10 @@
 #include "emu/schedule/bank0.hpp"
 #include "emu/schedule/constant_banks.hpp"
 #include "emu/schedule/create_gpu.hpp"
+#include "emu/schedule/driver_functions.hpp"
 #include "emu/schedule/engine.hpp"
 #include "emu/schedule/level_choice.hpp"
 #include "emu/schedule/prepared.hpp"
-#include "emu/schedule/service_calls.hpp"
 #include "sassdec/architectures.hpp"
 #include "sassdec/ids.h"
 
@@ -187,7 +187,7 @@ class GpuImpl final : public Gpu {
     const LevelTable* level_ = nullptr;
     AddressSpace space_;
     TextureTable textures_;
-    ServiceCalls calls_;
+    DriverFunctions calls_;
     std::unique_ptr<MemoryModel> model_;
     std::shared_ptr<Hooks> hooks_;  // plugins; null: none
     std::unique_ptr<Chooser> chooser_;
@@ -215,7 +215,7 @@ Result<ModuleId> GpuImpl::place(std::shared_ptr<const Module> module) {
     const uint64_t services = m->code_base + (module->code_image_size() + 15) / 16 * 16 + 16;
     bool heap = false;
     placement.undefined = [&](const sassemu::Symbol& symbol) -> Result<uint64_t> {
-        const auto& table = ServiceCalls::table();
+        const auto& table = DriverFunctions::table();
         for (size_t i = 0; i < table.size(); ++i)
             if (table[i].name == symbol.name) {
                 heap |= symbol.name == "malloc" || symbol.name == "free";
@@ -315,7 +315,7 @@ CodeImage& GpuImpl::code(LoadedModule& m) {
         options.level = level_;
         options.bank_bytes = m.bank_bytes;
         image =
-            std::make_shared<CodeImage>(m.module, m.linked.code, ServiceCalls::table(), options);
+            std::make_shared<CodeImage>(m.module, m.linked.code, DriverFunctions::table(), options);
         if (hooks_) hooks_->instrument(image);
     }
     return *image;

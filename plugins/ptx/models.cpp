@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "axioms.hpp"
+#include "models.hpp"
 
 namespace sassemu::ptx {
 namespace {
@@ -110,10 +111,10 @@ constexpr SassemuConsistencyModel model_of = {sizeof(SassemuConsistencyModel),
 constexpr SassemuConsistencyModel models[] = {model_of<ptx60>, model_of<ptx75>, model_of<ptx>};
 
 }  // namespace
-}  // namespace sassemu::ptx
 
-extern "C" __attribute__((visibility("default"))) const SassemuConsistencyModel*
-sassemu_ptx_consistency_models(size_t* count) {
-    *count = std::size(sassemu::ptx::models);
-    return sassemu::ptx::models;
+const SassemuConsistencyModel* consistency_models(size_t* count) {
+    *count = std::size(models);
+    return models;
 }
+
+}  // namespace sassemu::ptx

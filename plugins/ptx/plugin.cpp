@@ -3,7 +3,7 @@
 #include <sassemu/consistency.h>
 #include <sassemu/plugin.h>
 
-extern "C" const SassemuConsistencyModel* sassemu_ptx_consistency_models(size_t* count);
+#include "models.hpp"
 
 namespace {
 
@@ -22,7 +22,7 @@ const sassemu_plugin plugin = {sizeof(sassemu_plugin),
                                nullptr,
                                nullptr,
                                nullptr,
-                               sassemu_ptx_consistency_models};
+                               sassemu::ptx::consistency_models};
 
 }  // namespace
 

@@ -211,6 +211,15 @@ class Machine {
     std::vector<std::pair<const std::byte*, uint32_t>> watched;
 
   private:
+    // For what no test of a single instruction needs.
+    struct Unasked {
+        template <class R, class... A>
+        using Function = R (*)(A...);
+        template <class R, class... A>
+        constexpr operator Function<R, A...>() const {
+            return [](A...) -> R { std::abort(); };
+        }
+    };
     static Machine& self(Warp& warp) { return *static_cast<OwnCta&>(*warp.cta).machine; }
     static std::byte* aligned(std::vector<std::byte>& v) {
         return reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(v.data()) + 63) / 64 * 64);
@@ -230,7 +239,7 @@ class Machine {
     }
 
     const LevelTable* level_;
-    Services services_{};
+    Services services_ = services_of(Unasked{});
     Launch launch_;
     struct OwnCta : Cta {
         Machine* machine = nullptr;

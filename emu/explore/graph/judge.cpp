@@ -4,29 +4,42 @@
 
 #include <sassemu/plugin.h>
 
-#include <optional>
+#include <algorithm>
 
 #include "emu/plugin/in_plugin.hpp"
-
-extern "C" const SassemuConsistencyModel* sassemu_ptx_consistency_models(size_t* count);
 
 namespace sassemu::explore {
 namespace {
 
-const SassemuConsistencyModel* find(const SassemuConsistencyModel* models, size_t count,
-                                    const std::string& name) {
+// The plugin's model of that name; null: it has none. Without a name its first.
+const SassemuConsistencyModel* find(const PluginFile& file, const std::string& name) {
+    if (!file.table().consistency) return nullptr;
+    const InPlugin inside(file.path(), "consistency");
+    size_t count = 0;
+    const SassemuConsistencyModel* models = file.table().consistency(&count);
     for (size_t i = 0; i < count; ++i)
         if (name.empty() || name == models[i].name) return &models[i];
     return nullptr;
 }
 
+// The plugin at that path or of that name; else the one that has a model of that name (ptx60 is one
+// of ptx.so's).
+Result<PluginFile> plugin_of(const std::string& name) {
+    const bool path = name.find('/') != name.npos || name.ends_with(".so");
+    const std::vector<std::string> known = known_plugins({});
+    if (path || std::ranges::find(known, name) != known.end())
+        return PluginFile::open({name, {}, path}, {});
+    for (const std::string& other : known)
+        if (auto file = PluginFile::open({other, {}, false}, {}); file && find(*file, name))
+            return file;
+    return make_error(ErrorCode::usage, "model '" + name + "'", "is unknown",
+                      "known are ptx, ptx60, ptx75-proxy, their -liveness forms, nvshmem, "
+                      "caches, flat, or a plugin's name or path");
+}
+
 }  // namespace
 
-bool Judge::ships(const std::string& name) {
-    size_t count = 0;
-    const SassemuConsistencyModel* models = sassemu_ptx_consistency_models(&count);
-    return find(models, count, name) != nullptr;
-}
+bool Judge::knows(const std::string& name) { return plugin_of(name).ok(); }
 
 Judge::~Judge() {
     if (self_) model_->destroy(self_);
@@ -34,29 +47,13 @@ Judge::~Judge() {
 
 Result<std::unique_ptr<Judge>> Judge::open(const std::string& name, const std::string& options) {
     auto out = std::make_unique<Judge>();
-    size_t count = 0;
-    const SassemuConsistencyModel* models = sassemu_ptx_consistency_models(&count);
-    const bool path = name.find('/') != name.npos || name.ends_with(".so");
-    if (!path) out->model_ = find(models, count, name);
-    if (!out->model_) {
-        PluginSpec spec;
-        spec.name = name;
-        spec.is_file = path;
-        auto file = PluginFile::open(spec, {});
-        if (!file && !path)
-            return make_error(ErrorCode::usage, "model '" + name + "'", "is unknown",
-                              "known are ptx, ptx60, ptx75-proxy, their -liveness forms, nvshmem, "
-                              "caches, flat, or a plugin's name or path");
-        if (!file) return std::move(file).error();
-        out->file_ = std::move(file).value();
-        if (!out->file_->table().consistency)
-            return make_error(ErrorCode::usage, out->file_->path(),
-                              "has no consistency role: it cannot judge executions",
-                              "an operational model is for `sassemu run --model`");
-        const InPlugin inside(out->file_->path(), "consistency");
-        models = out->file_->table().consistency(&count);
-        out->model_ = find(models, count, {});
-    }
+    SASSEMU_ASSIGN(out->file_, plugin_of(name));
+    if (!out->file_.table().consistency)
+        return make_error(ErrorCode::usage, out->file_.path(),
+                          "has no consistency role: it cannot judge executions",
+                          "an operational model is for `sassemu run --model`");
+    out->model_ = find(out->file_, name);
+    if (!out->model_) out->model_ = find(out->file_, {});
     if (!out->model_ || out->model_->size < sizeof(SassemuConsistencyModel) ||
         out->model_->abi != SASSEMU_CONSISTENCY_ABI) {
         out->model_ = nullptr;
@@ -65,8 +62,7 @@ Result<std::unique_ptr<Judge>> Judge::open(const std::string& name, const std::s
             "has no consistency model of version " + std::to_string(SASSEMU_CONSISTENCY_ABI));
     }
     char error[256] = "";
-    std::optional<InPlugin> inside;
-    if (out->file_) inside.emplace(out->file_->path(), "create");
+    const InPlugin inside(out->file_.path(), "create");
     out->self_ = out->model_->create(options.c_str(), error, sizeof error);
     if (!out->self_) return make_error(ErrorCode::usage, "model '" + name + "'", error);
     return out;
@@ -118,11 +114,8 @@ Result<Answer> Judge::operator()(const State& s, bool complete, bool relations) 
         v.causality = out.causality.data();
         v.base = out.base.data();
     }
-    std::optional<InPlugin> inside;
-    if (file_) {
-        prepare_crash_stack();
-        inside.emplace(file_->path(), "judge");
-    }
+    prepare_crash_stack();
+    const InPlugin inside(file_.path(), "judge");
     if (model_->judge(self_, &g, &v) != 0)
         return make_error(ErrorCode::internal, std::string("model '") + model_->name + "'",
                           "cannot judge the execution");

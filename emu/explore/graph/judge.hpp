@@ -26,12 +26,12 @@ class Judge {
     Judge& operator=(const Judge&) = delete;
     ~Judge();
 
-    // `name` of a built-in model (ptx, ptx60, ptx75-proxy), of an installed plugin, or the path of
-    // one (NAME or file.so; loaded as every plugin is, plugin_file.hpp); options "k=v,k=v".
+    // `name` of a plugin (ptx; loaded as every plugin is, plugin_file.hpp), of another model that
+    // one has (ptx60, ptx75-proxy), or the path of one; options "k=v,k=v".
     static Result<std::unique_ptr<Judge>> open(const std::string& name, const std::string& options);
 
-    // Whether the name is of a model that is built in.
-    static bool ships(const std::string& name);
+    // Whether a plugin has that name, or a model of it.
+    static bool knows(const std::string& name);
 
     // Errors: the model could not read the graph.
     Result<Answer> operator()(const State& s, bool complete, bool relations = false) const;
@@ -39,7 +39,7 @@ class Judge {
   private:
     const SassemuConsistencyModel* model_ = nullptr;
     void* self_ = nullptr;
-    std::optional<PluginFile> file_;
+    PluginFile file_;
 };
 
 }  // namespace sassemu::explore

@@ -158,16 +158,9 @@ struct SassServices {
             };
         }
     };
-    template <size_t... K>
-    static constexpr Services refusing(std::index_sequence<K...>) {
-        return {((void)K, Refused{})...};
-    }
-
     static const Services& table() {
         static const Services services = [] {
-            static_assert(sizeof(Services) % sizeof(void (*)()) == 0);
-            Services s =
-                refusing(std::make_index_sequence<sizeof(Services) / sizeof(void (*)())>());
+            Services s = services_of(Refused{});
             s.fault = fault;
             s.unsupported = unsupported;
             s.split = split;

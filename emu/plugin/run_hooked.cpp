@@ -20,12 +20,9 @@ namespace sassemu {
 
 namespace {
 
-const Instruction& of(const Warp& w, const Op* op) { return w.instructions[op - w.ops]; }
-const Op* plain(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
-    return i.plain[mask == ~0u](op, w, mask);
-}
+const HookedInstruction& of(const Warp& w, const Op* op) { return w.instructions[op - w.ops]; }
 
-void begin(AccessCall& call, const Instruction& i, const Op* op, Warp& w, uint32_t lanes,
+void begin(AccessCall& call, const HookedInstruction& i, const Op* op, Warp& w, uint32_t lanes,
            uint64_t sequence) {
     call.shown = i.access;
     call.shown.lanes = lanes;
@@ -39,7 +36,7 @@ void begin(AccessCall& call, const Instruction& i, const Op* op, Warp& w, uint32
 }
 
 // Lanes that access: LDG and LDGSTS have a predicate operand of their own.
-uint32_t accessing(const Instruction& i, const Warp& w, uint32_t mask) {
+uint32_t accessing(const HookedInstruction& i, const Warp& w, uint32_t mask) {
     const uint32_t p = w.p[i.predicate & 15];
     return mask & (i.predicate >> 8 ? ~p : p);
 }
@@ -86,7 +83,7 @@ void prepare(AccessCall& call) {
 }
 
 const Op* Hooks::run_model_only(const Op* op, Warp& w, uint32_t mask) {
-    const Instruction& i = of(w, op);
+    const HookedInstruction& i = of(w, op);
     AccessCall call;
     begin(call, i, op, w, mask, ++w.cta->sequence);
     const int32_t answer = i.hooks->ask_model("issue", handle(&i), i.issue, &call.shown);
@@ -97,7 +94,7 @@ const Op* Hooks::run_model_only(const Op* op, Warp& w, uint32_t mask) {
 }
 
 const Op* Hooks::run_all(const Op* op, Warp& w, uint32_t mask) {
-    const Instruction& i = of(w, op);
+    const HookedInstruction& i = of(w, op);
     Hooks& h = *i.hooks;
     if (i.scoreboard) {
         sassemu_sync e = events::event(w, handle(&i), SASSEMU_SYNC_SCOREBOARD, mask);
@@ -139,7 +136,7 @@ const Op* Hooks::run_all(const Op* op, Warp& w, uint32_t mask) {
     return next;
 }
 
-const Op* Hooks::run(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
+const Op* Hooks::run(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask) {
     switch (i.kind) {
         case Hooked::plain:
             return plain(i, op, w, mask);
@@ -170,7 +167,7 @@ void Hooks::tell_access(AccessCall& call) {
         s->call("access", call.shown.insn, s->table().observer->access, &call.shown);
 }
 
-const Op* Hooks::access(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
+const Op* Hooks::access(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask) {
     uint32_t lanes = accessing(i, w, mask);
     if (i.access.flags & SASSEMU_ACCESS_MATRIX) lanes = as<MatrixPayload>(*op).row_lanes();
     if (!lanes) return plain(i, op, w, mask);
@@ -225,7 +222,7 @@ const Op* Hooks::retry(const Op* op, Warp& w, uint32_t mask) {
     return nullptr;
 }
 
-const Op* Hooks::answered(const Instruction& i, const Op* op, Warp& w, uint32_t mask,
+const Op* Hooks::answered(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask,
                           AccessCall& call, int32_t answer) {
     if (answer == SASSEMU_RETRY) return retry(op, w, mask);
     if (w.stop == Stop::faulted) return nullptr;
@@ -283,7 +280,7 @@ const Op* Hooks::answered(const Instruction& i, const Op* op, Warp& w, uint32_t 
 }
 
 void Hooks::performed(Warp& w, const Op* op, const Access& a, uint64_t token, uint32_t lanes) {
-    const Instruction& i = of(w, op);
+    const HookedInstruction& i = of(w, op);
     if (!on_access_.empty() &&
         (a.space == AccessSpace::generic ||
          shown_to_observers(SASSEMU_SPACE_BIT(static_cast<unsigned>(a.space))))) {
@@ -311,7 +308,7 @@ void Hooks::performed(Warp& w, const Op* op, const Access& a, uint64_t token, ui
 // ----------------------------------------------------------------------
 
 // One half; its rows are the caller's.
-static void begin_half(AccessCall& c, const Instruction& i, const Op* op, Warp& w, bool store,
+static void begin_half(AccessCall& c, const HookedInstruction& i, const Op* op, Warp& w, bool store,
                        uint32_t lanes, uint64_t sequence) {
     begin(c, i, op, w, lanes, sequence);
     c.shown.op = store ? SASSEMU_STORE : SASSEMU_LOAD;
@@ -321,7 +318,7 @@ static void begin_half(AccessCall& c, const Instruction& i, const Op* op, Warp& 
     c.destination = nullptr;
 }
 
-const Op* Hooks::copy(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
+const Op* Hooks::copy(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask) {
     const uint32_t from = accessing(i, w, mask);
     AccessCall load, store;
     uint32_t supplied[4][32] = {};
@@ -376,7 +373,7 @@ const Op* Hooks::copy(const Instruction& i, const Op* op, Warp& w, uint32_t mask
 }
 
 void Hooks::copied(Warp& w, const Op* op, uint32_t lanes, const LaneCopy& c, const Issued& issued) {
-    const Instruction& i = of(w, op);
+    const HookedInstruction& i = of(w, op);
     if (i.kind != Hooked::copy || on_access_.empty()) return;
     uint32_t bytes[4][32] = {};
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
@@ -404,7 +401,7 @@ void Hooks::copied(Warp& w, const Op* op, uint32_t lanes, const LaneCopy& c, con
 // ---- ULDC, LDCU: one access, for the first of the lanes
 // -------------------------------------------------------------------------
 
-const Op* Hooks::uniform_load(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
+const Op* Hooks::uniform_load(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask) {
     AccessCall call;
     begin(call, i, op, w, mask & -mask, ++w.cta->sequence);
     const auto lane = static_cast<uint32_t>(std::countr_zero(mask));
@@ -442,138 +439,6 @@ const Op* Hooks::uniform_load(const Instruction& i, const Op* op, Warp& w, uint3
         tell_access(call);
     }
     return next;
-}
-
-// ---- fences and caches
-// ---------------------------------------------------------------------------------------------------------
-
-const Op* Hooks::fence(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
-    sassemu_fence f = i.fence;
-    f.lanes = mask;
-    f.warp = handle(&w);
-    // An invalidation that is one with the barrier is known only once the whole section is lowered.
-    f.invalidate_data = as<FencePayload>(*op).empties(FencePayload::data);
-    f.invalidate_texture = as<FencePayload>(*op).empties(FencePayload::texture);
-    if (model_ && model_table_->fence) {
-        const int32_t answer = ask_model("fence", handle(&i), model_table_->fence, &f);
-        if (w.stop == Stop::faulted) return nullptr;
-        if (answer == SASSEMU_RETRY) return retry(op, w, mask);
-    }
-    for (PluginSession* s : on_fence_) s->call("fence", handle(&i), s->table().observer->fence, &f);
-    return plain(i, op, w, mask);
-}
-
-const Op* Hooks::cache(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
-    sassemu_cache_op c = i.cache;
-    uint64_t address[32] = {};
-    c.lanes = mask;
-    c.warp = handle(&w);
-    if (c.has_address) {
-        const auto row = [&](uint32_t reg) -> const uint32_t* {
-            return reg == SASSEMU_RZ ? w.row(zero_row) : w.row(register_row(reg));
-        };
-        const uint32_t* low = row(i.address_row);
-        const uint32_t* high = i.wide_address && i.address_row != SASSEMU_RZ
-                                   ? row(i.address_row + 1u)
-                                   : w.row(zero_row);
-        uint64_t add = static_cast<uint64_t>(int64_t{i.address_offset});
-        if (i.address_ureg != 255)
-            add += w.uniform[i.address_ureg] | uint64_t{w.uniform[i.address_ureg + 1u]} << 32;
-        for (uint32_t lane = 0; lane < 32; ++lane)
-            address[lane] = (uint64_t{high[lane]} << 32 | low[lane]) + add;
-        c.address = address;
-    }
-    if (model_ && model_table_->cache &&
-        ask_model("cache", handle(&i), model_table_->cache, &c) == SASSEMU_RETRY)
-        return retry(op, w, mask);
-    if (w.stop == Stop::faulted) return nullptr;
-    for (PluginSession* s : on_cache_) s->call("cache", handle(&i), s->table().observer->cache, &c);
-    return plain(i, op, w, mask);
-}
-
-// ---- what synchronises, seen as instructions
-// -------------------------------------------------------------------------------------
-
-const Op* Hooks::misc(const Instruction& i, const Op* op, Warp& w, uint32_t mask) {
-    sassemu_sync e = events::event(w, handle(&i), 0, mask);
-    const auto at = [&](uint32_t address) { events::set_object(e, *w.cta, address); };
-    const auto told_behind = [&] {  // when it is over
-        const Op* then = plain(i, op, w, mask);
-        if (then) sync(e);
-        return then;
-    };
-    switch (i.kind) {
-        case Hooked::mbarrier_init: {
-            const auto& barrier = as<MbarrierPayload>(*op);
-            const uint32_t address = barrier.address(w);
-            const Mbarrier next = Mbarrier::decode(barrier.object(w));
-            const Op* then = plain(i, op, w, mask);
-            if (!then) return nullptr;
-            at(address);
-            e.kind = SASSEMU_SYNC_MBARRIER_INIT;
-            e.arrivals = next.expected;
-            e.pending = next.pending;
-            sync(e);
-            return then;
-        }
-        case Hooked::mbarrier_test: {
-            const auto& test = as<MbarrierTestPayload>(*op);
-            uint32_t address[32];
-            for (uint32_t lane = 0; lane < 32; ++lane) address[lane] = test.near(w).at(lane);
-            const uint32_t parity = test.parities(w);
-            const Op* then = plain(i, op, w, mask);
-            if (!then) return nullptr;  // it waits, and is issued again
-            e.kind = SASSEMU_SYNC_MBARRIER_TEST;
-            for (uint32_t todo = mask; todo;) {  // an event for each object and parity
-                const auto leader = static_cast<uint32_t>(std::countr_zero(todo));
-                const uint32_t first = address[leader];
-                uint32_t same = 0;
-                for (uint32_t lane = 0; lane < 32; ++lane)
-                    if ((todo >> lane & 1) && address[lane] == first &&
-                        !((parity >> lane ^ parity >> leader) & 1))
-                        same |= 1u << lane;
-                todo &= ~same;
-                e.parity = parity >> leader & 1;
-                at(first);
-                e.lanes = same;
-                e.passed = w.p[test.predicate()] & same;
-                // The predicate may be PT, which is always true: then the result is in nobody's
-                // hands.
-                if (test.predicate() == 7) e.passed = 0;
-                sync(e);
-            }
-            return then;
-        }
-        case Hooked::mbarrier_invalidate: {
-            uint32_t address = static_cast<uint32_t>(i.address_offset);
-            if (i.address_row != SASSEMU_RZ)
-                address += w.row(register_row(i.address_row))[std::countr_zero(mask)];
-            if (i.address_ureg != 255) address += w.uniform[i.address_ureg];
-            at(address);
-            e.kind = SASSEMU_SYNC_MBARRIER_INVALIDATE;
-            break;
-        }
-        case Hooked::group_commit:
-            e.kind = SASSEMU_SYNC_GROUP_COMMIT;
-            e.id = i.group;
-            break;
-        case Hooked::group_wait:
-            e.kind = SASSEMU_SYNC_GROUP_WAIT;
-            e.id = i.group;
-            e.pending = i.group_left;
-            e.read_only = i.group_read;
-            return told_behind();
-        case Hooked::grid_launch:
-            e.kind = SASSEMU_SYNC_GRID_LAUNCH;
-            break;
-        case Hooked::grid_wait:
-            e.kind = SASSEMU_SYNC_GRID_WAIT;
-            return told_behind();
-        default:
-            return plain(i, op, w, mask);
-    }
-    sync(e);
-    return plain(i, op, w, mask);
 }
 
 }  // namespace sassemu

@@ -16,7 +16,7 @@
 
 namespace sassemu {
 
-class ServiceCalls {
+class DriverFunctions {
   public:
     DeviceHeap& heap() { return heap_; }
 
@@ -30,7 +30,7 @@ class ServiceCalls {
     void end_output();  // hands on what is left; may be called for each of several launches
 
     // The services a module may call, for CodeImage and for the linker.
-    static const std::vector<Service>& table();
+    static const std::vector<DriverFunction>& table();
 
   private:
     DeviceHeap heap_;

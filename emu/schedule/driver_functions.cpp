@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device printf, heap and assert.
-#include "emu/schedule/service_calls.hpp"
+#include "emu/schedule/driver_functions.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -254,15 +254,15 @@ const Op* call_assertfail(const Op* op, Warp& w, uint32_t lanes) {
 
 }  // namespace
 
-const std::vector<Service>& ServiceCalls::table() {
-    static const std::vector<Service> services{{"vprintf", call_vprintf},
-                                               {"malloc", call_malloc},
-                                               {"free", call_free},
-                                               {"__assertfail", call_assertfail}};
+const std::vector<DriverFunction>& DriverFunctions::table() {
+    static const std::vector<DriverFunction> services{{"vprintf", call_vprintf},
+                                                      {"malloc", call_malloc},
+                                                      {"free", call_free},
+                                                      {"__assertfail", call_assertfail}};
     return services;
 }
 
-void ServiceCalls::begin_output(std::function<void(std::string_view)> sink, bool in_turn) {
+void DriverFunctions::begin_output(std::function<void(std::string_view)> sink, bool in_turn) {
     const std::lock_guard guard(mutex_);
     sink_ = std::move(sink);
     in_turn_ = in_turn;
@@ -270,7 +270,7 @@ void ServiceCalls::begin_output(std::function<void(std::string_view)> sink, bool
     ended_.clear();
 }
 
-void ServiceCalls::print(uint64_t cta, std::string text) {
+void DriverFunctions::print(uint64_t cta, std::string text) {
     const std::lock_guard guard(mutex_);
     if (!in_turn_ || cta != turn_) {
         output_[cta] += text;
@@ -279,7 +279,7 @@ void ServiceCalls::print(uint64_t cta, std::string text) {
     }
 }
 
-void ServiceCalls::ended(uint64_t cta) {
+void DriverFunctions::ended(uint64_t cta) {
     const std::lock_guard guard(mutex_);
     if (!in_turn_) return;
     ended_.insert(cta);
@@ -292,7 +292,7 @@ void ServiceCalls::ended(uint64_t cta) {
     }
 }
 
-void ServiceCalls::end_output() {
+void DriverFunctions::end_output() {
     const std::lock_guard guard(mutex_);
     if (sink_)
         for (const auto& [cta, text] : output_) sink_(text);
