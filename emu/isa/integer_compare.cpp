@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparisons (ISETP, UISETP), minimum and maximum in all widths, absolute values and
+// Comparisons (ISETP, UISETP, VISET), minimum and maximum in all widths, absolute values and
 // differences, packed bytes and halves (IDP, I2I, I2IP).
 #include "emu/isa/integer.hpp"
 
@@ -122,6 +122,23 @@ bool set_comparison(Lower& x, const T& i) {
     lower_wide_compare(x, i);
     return false;
 }
+
+// VISET: all ones or zeros for each element of m[0] bits, which compares at the top of a lane as by
+// itself. k[0]: signed, k[1] the comparison.
+struct SetElements {
+    static V32 apply(V32 a, V32 b, V32, const Op& op, Warp&, Mask) {
+        V32 r = L::splat(0);
+        const V32 element = L::splat(~0u << (32 - op.m[0]));
+        for (uint32_t at = 0; at < 32; at += op.m[0]) {
+            const V32 up = L::splat(32 - op.m[0] - at);
+            const V32 u = L::and_(L::shl(a, up), element), v = L::and_(L::shl(b, up), element);
+            const Mask less = op.k[0] ? L::cmp_lt_s(u, v) : L::cmp_lt_u(u, v);
+            r = L::select(outcome(op.k[1], less, L::cmp_eq(u, v)), L::or_(r, L::shr(element, up)),
+                          r);
+        }
+        return r;
+    }
+};
 
 // ---- minimum and maximum -----------------------------------------------------------------------
 
@@ -398,6 +415,16 @@ void lower(Lower& x, const typed::Uisetp& i) {
     set_scalars(x, i.a, i.b);
     x.op.k[2] = i.type == typed::SignType::S32;
     x.handler(set_uniform);
+}
+void lower(Lower& x, const typed::Viset& i) {
+    const auto type = static_cast<uint32_t>(i.type);
+    if (type > static_cast<uint32_t>(typed::SimdCompareType::S8x4))
+        return x.reject("VISET of an invalid type");
+    x.op.d = x.destination_row(i.d.index);
+    x.op.m[0] = 32 >> type / 2;
+    x.op.k[0] = type & 1;
+    x.op.k[1] = static_cast<uint8_t>(i.cmp);
+    emit_any<SetElements>(x, term(x, i.a), term(x, i.b));
 }
 
 void lower(Lower& x, const typed::Iabs& i) {
