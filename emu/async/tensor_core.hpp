@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensor core of the fifth generation: what tcgen05.mma and tcgen05.cp do to tensor
-// memory. When they do it is not known here. What is published and what is assumed:
+// The tensor core of the fifth generation: what tcgen05.mma, tcgen05.cp and tcgen05.shift do to
+// tensor memory. When they do it is not known here. What is published and what is assumed:
 // emu/isa/TENSOR_MEMORY.md.
 #pragma once
 

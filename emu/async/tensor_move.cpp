@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tcgen05.cp. A copied row is one chunk or two of a K-major matrix, and lies in
+// tcgen05.cp and tcgen05.shift. A copied row is one chunk or two of a K-major matrix, and lies in
 // one lane or in more.
 #include <cstring>
 
@@ -36,6 +36,7 @@ constexpr CopyShape shape_of(TensorShape s) {
     }
     return {32, 1, 32, 0, 4, 32};
 }
+constexpr uint32_t shifted_columns = 8, shifted_lanes = 31;  // the last lane of 32 has no next one
 
 uint32_t lane_of(uint32_t address) { return address >> 16; }
 uint32_t column_of(uint32_t address) { return address & 0xffff; }
@@ -62,6 +63,13 @@ bool each_chunk(const TensorMove& m, F&& visit) {
 }  // namespace
 
 const char* check(const TensorMove& m, uint64_t shared_bytes) {
+    if (m.shift) {
+        if (lane_of(m.to) % 32 || lane_of(m.to) >= 128)
+            return "tcgen05.shift begins in a lane that 32 does not divide";
+        if (column_of(m.to) + shifted_columns > 512)
+            return "tcgen05.shift leaves the columns of tensor memory";
+        return nullptr;
+    }
     const CopyShape s = shape_of(m.shape);
     if (lane_of(m.to) + s.lane(s.rows - 1) + (s.copies - 1) * s.apart >= 128)
         return "tcgen05.cp leaves the lanes of tensor memory";
@@ -75,11 +83,17 @@ const char* check(const TensorMove& m, uint64_t shared_bytes) {
 }
 
 uint32_t granules(const TensorMove& m) {
-    return granules_of(column_of(m.to), shape_of(m.shape).columns());
+    return granules_of(column_of(m.to), m.shift ? shifted_columns : shape_of(m.shape).columns());
 }
 
 void touched(const TensorMove& m, Visit visit, void* self) {
     const uint32_t lane = lane_of(m.to), column = column_of(m.to);
+    if (m.shift) {
+        for (const bool write : {false, true})
+            for (uint32_t i = 0; i < shifted_lanes; ++i)
+                visit_columns(visit, self, write, lane + i + !write, {column, shifted_columns});
+        return;
+    }
     SharedRanges read;
     each_chunk(m, [&](uint32_t at, uint32_t, uint32_t) {
         read.add(at, chunk_bytes(m.unpack));
@@ -95,6 +109,12 @@ void touched(const TensorMove& m, Visit visit, void* self) {
 
 void move(const TensorMove& m, const std::byte* shared, TensorMemory& memory) {
     const uint32_t lane = lane_of(m.to), column = column_of(m.to);
+    if (m.shift) {
+        for (uint32_t i = 0; i < shifted_lanes; ++i)
+            std::memcpy(&memory.cell[lane + i][column], &memory.cell[lane + i + 1][column],
+                        4 * shifted_columns);
+        return;
+    }
     const CopyShape s = shape_of(m.shape);
     const uint32_t bits = packed_bits(m.unpack), shift = bits == 4 ? 2 : 0, mask = (1u << bits) - 1;
     each_chunk(m, [&](uint32_t at, uint32_t row, uint32_t chunk) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LDTM, STTM, UTCATOMSWS, UTC*MMA, UTCCP, UTCBAR: how the operands of tcgen05
+// LDTM, STTM, UTCATOMSWS, UTC*MMA, UTCCP, UTCSHIFT, UTCBAR: how the operands of tcgen05
 // instructions lie in registers. What they do is async/'s: tensor_access.cpp, tensor_work.cpp,
 // tensor_core.cpp. What is published, what is read off the compiler and what is assumed:
 // TENSOR_MEMORY.md.
@@ -150,9 +150,10 @@ void multiply_of(Lower& x, const T& i, async::TensorKind kind) {
     x.handler(multiply);
 }
 
-// a: descriptor; d, m[0]: address; k[0]: TensorShape, k[1]: TensorUnpack.
+// a: descriptor; d, m[0]: address; k[0]: TensorShape, k[1]: TensorUnpack, k[2]: a shift.
 const Op* move(const Op* op, Warp& w, uint32_t mask) {
     async::TensorMove m;
+    m.shift = op->k[2];
     m.shape = static_cast<async::TensorShape>(op->k[0]);
     m.unpack = static_cast<async::TensorUnpack>(op->k[1]);
     m.from = pair(w, op->a);
@@ -225,6 +226,15 @@ void lower(Lower& x, const typed::Utccp& i) {
     x.op.a = x.uniform_source(i.a.base, 2);
     x.op.d = x.uniform_source(i.d.base);
     x.op.m[0] = static_cast<uint32_t>(i.d.offset);
+    x.handler(move);
+}
+void lower(Lower& x, const typed::Utcshift& i) {
+    if (i.cta2) return x.gap("a shift for two CTAs (.2CTA)");
+    if (i.dir != 1) return x.reject("UTCSHIFT of an invalid direction");
+    x.op.k[2] = true;
+    x.op.a = uniform_zero;
+    x.op.d = x.uniform_source(i.addr.base);
+    x.op.m[0] = static_cast<uint32_t>(i.addr.offset);
     x.handler(move);
 }
 

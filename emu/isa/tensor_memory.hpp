@@ -20,6 +20,7 @@ void lower(Lower&, const typed::UtchmmaTmem&);
 void lower(Lower&, const typed::UtcimmaTmem&);
 void lower(Lower&, const typed::UtcqmmaTmem&);
 void lower(Lower&, const typed::Utccp&);
+void lower(Lower&, const typed::Utcshift&);
 void lower(Lower&, const typed::Utcbar&);
 void lower(Lower&, const typed::UtcbarFlush&);
 

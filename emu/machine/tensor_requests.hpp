@@ -70,6 +70,7 @@ enum class TensorShape : uint8_t {
 enum class TensorUnpack : uint8_t { none, b4, b6 };
 
 struct TensorMove {
+    bool shift = false;  // tcgen05.shift of the 32 lanes and 8 columns at `to`; else a copy
     TensorShape shape = TensorShape::x128b256;
     TensorUnpack unpack = TensorUnpack::none;
     uint64_t from = 0;  // matrix descriptor

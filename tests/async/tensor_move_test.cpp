@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tcgen05.cp against the model by element.
+// tcgen05.cp and tcgen05.shift against the model by element.
 #include "tests/async/tensor_model.hpp"
 
 namespace sassemu::async::test {
@@ -103,6 +103,33 @@ TEST_F(TensorMoves, CopiesAreThoseOfTheModel) {
         for (uint64_t n : shape) EXPECT_GT(n, 5u);
 }
 
+TEST_F(TensorMoves, ShiftsRowsOfAQuarter) {
+    for (uint32_t lane : {0, 32, 96})
+        for (uint32_t column : {0, 17, 504}) {
+            Random random(lane + column);
+            poison(cells.data(), sizeof(TensorMemory), {}, random);
+            TensorMemory want = memory();
+            TensorMove m;
+            m.shift = true, m.to = lane << 16 | column;
+            ASSERT_EQ(check(m, 0), nullptr);
+            std::set<uint64_t> read, written;
+            for (uint32_t i = 0; i < 31; ++i)
+                for (uint32_t k = 0; k < 8; ++k) {
+                    want.cell[lane + i][column + k] = memory().cell[lane + i + 1][column + k];
+                    for (uint32_t b = 0; b < 4; ++b) {
+                        written.insert(cell_at(lane + i, column + k) + b);
+                        read.insert(cell_at(lane + i + 1, column + k) + b);
+                    }
+                }
+            const Told told(m);
+            EXPECT_TRUE(told.shared.empty());
+            EXPECT_EQ(told.read, read);
+            EXPECT_EQ(told.written, written);
+            move(m, nullptr, memory());
+            EXPECT_EQ(std::memcmp(&memory(), &want, sizeof want), 0);
+        }
+}
+
 TEST_F(TensorMoves, RefusesWhatIsIllegal) {
     TensorMove m;
     m.from = Fields{0, 128, 256, 0, 0}.word();
@@ -123,6 +150,13 @@ TEST_F(TensorMoves, RefusesWhatIsIllegal) {
     EXPECT_STREQ(check(m, shared_bytes), "tcgen05.cp leaves the lanes of tensor memory");
     m.to = 0, m.from |= uint64_t{3} << 61;
     EXPECT_STREQ(check(m, shared_bytes), "a matrix descriptor has an invalid swizzle mode");
+    m = {};
+    m.shift = true, m.to = 16 << 16;
+    EXPECT_STREQ(check(m, 0), "tcgen05.shift begins in a lane that 32 does not divide");
+    m.to = 128 << 16;
+    EXPECT_NE(check(m, 0), nullptr);
+    m.to = 505;
+    EXPECT_STREQ(check(m, 0), "tcgen05.shift leaves the columns of tensor memory");
 }
 
 TEST_F(TensorMoves, NoDescriptorLeadsOutOfMemory) {
@@ -135,6 +169,7 @@ TEST_F(TensorMoves, NoDescriptorLeadsOutOfMemory) {
         if (below(random, 4) == 0) c.move.from ^= random() & random() & random();
         if (coin(random)) c.move.to ^= 1u << below(random, 32);
         if (below(random, 8) == 0) c.move.to = static_cast<uint32_t>(random());
+        c.move.shift = below(random, 8) == 0;
         if (check(c.move, shared_bytes)) continue;
         ++passed;
         bool inside = true;
