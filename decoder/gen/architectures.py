@@ -19,7 +19,7 @@ KEYS = {
     "matrix": ("fraction bytes", "", "short_bytes one_step"),
     "family": ("value ureg bank0 matrix elf", "reserved",
                "plain_zero fp32_half bmma_xor abi90 pack_modes wgmma tcgen05 snan"),
-    "arch": ("family group device shared ctas threads", "", "a f"),
+    "arch": ("family group device shared ctas threads", "", "a f measured"),
     "device": ("sms", "", ""),
 }
 NAMES = {"bank0", "matrix", "family", "device"}  # keys whose value is the name of another line
@@ -102,9 +102,13 @@ def uniform_bits(family):
     return TABLE["family"][family]["ureg"]
 
 
+def suffixes(arch):
+    return sorted(arch.flags & {"a", "f"})
+
+
 def names():
     """Every name that there is: sm_75 ... sm_90 sm_90a sm_100 sm_100a sm_100f ..."""
-    return [a.name + s for a in TABLE["arch"].values() for s in ["", *sorted(a.flags)]]
+    return [a.name + s for a in TABLE["arch"].values() for s in ["", *suffixes(a)]]
 
 
 HEADER = """// Generated from decoder/isa/architectures.isa by decoder/gen/architectures.py; edit that.
@@ -148,6 +152,7 @@ struct Architecture {
     const char* device;  // the default profile
     std::uint32_t shared_per_sm, shared_per_cta;  // bytes
     std::uint32_t ctas_per_sm, threads_per_sm;
+    bool measured;  // results were recorded on such a chip
 };
 
 struct Device {
@@ -213,7 +218,7 @@ def hint():
     """The names in one line: what an error says about a name that is none."""
     by_suffix = {}
     for a in TABLE["arch"].values():
-        by_suffix.setdefault("".join(sorted(a.flags)), []).append(a.name)
+        by_suffix.setdefault("".join(suffixes(a)), []).append(a.name)
     text = {"": "", "a": " (also with a)", "af": " (also with a or f)"}
     return "known: " + "; ".join(" ".join(found) + text[s] for s, found in by_suffix.items())
 
@@ -240,7 +245,7 @@ def emit_architectures():
     for a in TABLE["arch"].values():
         shared = [f"{n} * 1024" for n in a["shared"].split("/")]
         out.append(f'    {{{a.name[3:]}, {str("a" in a.flags).lower()}, {str("f" in a.flags).lower()}, {a["group"]}, '
-                   f'&families[SASSDEC_{a["family"].upper()}], "{a["device"]}", {shared[0]}, {shared[1]}, {a["ctas"]}, {a["threads"]}}},\n')
+                   f'&families[SASSDEC_{a["family"].upper()}], "{a["device"]}", {shared[0]}, {shared[1]}, {a["ctas"]}, {a["threads"]}, {str("measured" in a.flags).lower()}}},\n')
     out.append("};\n\ninline constexpr Device devices[] = {\n")
     for d in TABLE["device"].values():
         out.append(f'    {{"{d.name}", {d.of[3:]}, {d["sms"]}}},\n')
@@ -255,7 +260,7 @@ def document():
            "`compute_90a` or `90a`. Code runs on a chip of its group whose number is not below its own, `a` code on its own number only.\n\n"
            "| names | decoded as | group | default device | SMs | shared memory of an SM, a CTA (KiB) | CTAs, threads of an SM |\n|---|---|---|---|---|---|---|\n"]
     for a in TABLE["arch"].values():
-        every = ", ".join([a.name + s for s in ["", *sorted(a.flags)]])
+        every = ", ".join([a.name + s for s in ["", *suffixes(a)]])
         out.append(f"| {every} | {a['family']} | {a['group']} | {a['device']} | {TABLE['device'][a['device']]['sms']} | "
                    f"{a['shared'].replace('/', ', ')} | {a['ctas']}, {a['threads']} |\n")
     out.append("\nA plan's `device` may name one of these profiles: " +

@@ -104,7 +104,7 @@ void each_block(const Multiply& m, const TensorInstruction& in, TensorMemory& me
 }
 
 void multiply_floats(const Multiply& m, const TensorInstruction& in, const std::byte* shared,
-                     TensorMemory& memory, lanes::FusedSteps steps) {
+                     TensorMemory& memory, uint32_t sm, lanes::FusedSteps steps) {
     uint32_t a[max_k][128], b[max_k][max_n];
     take_a(m, in, shared, memory,
            [&](uint32_t row, uint32_t k, uint32_t word) { a[k][row] = word; });
@@ -116,7 +116,7 @@ void multiply_floats(const Multiply& m, const TensorInstruction& in, const std::
     take(SharedMatrix(m.b), in.b, in.n, shared,
          [&](uint32_t n, uint32_t k, uint32_t word) { b[k][n] = word; });
 
-    lanes::MatrixRule rule = matrix_rule(100, m.kind == TensorKind::f8f6f4, in.half);
+    lanes::MatrixRule rule = matrix_rule(sm, m.kind == TensorKind::f8f6f4, in.half);
     rule.scale = static_cast<int>(m.scale_d);
     const uint32_t column = column_of(m.d);
     lanes::MatrixTile tile;
@@ -228,14 +228,14 @@ void touched(const Multiply& m, Visit visit, void* self) {
     }
 }
 
-void multiply(const Multiply& m, const std::byte* shared, TensorMemory& memory,
+void multiply(const Multiply& m, const std::byte* shared, TensorMemory& memory, uint32_t sm,
               lanes::FusedSteps steps) {
     TensorInstruction in;
     in.read(m.kind, m.instruction);
     if (m.kind == TensorKind::i8)
         multiply_integers(m, in, shared, memory);
     else
-        multiply_floats(m, in, shared, memory, steps);
+        multiply_floats(m, in, shared, memory, sm, steps);
 }
 
 }  // namespace sassemu::async

@@ -31,7 +31,9 @@ uint32_t granules(const TensorMove&);
 // Every byte of what is read, then of what is written, once.
 void touched(const Multiply&, Visit, void* self);
 void touched(const TensorMove&, Visit, void* self);
-void multiply(const Multiply&, const std::byte* shared, TensorMemory&, lanes::FusedSteps);
+// sm: the architecture, by whose rule products are added.
+void multiply(const Multiply&, const std::byte* shared, TensorMemory&, uint32_t sm,
+              lanes::FusedSteps);
 void move(const TensorMove&, const std::byte* shared, TensorMemory&);
 
 }  // namespace sassemu::async

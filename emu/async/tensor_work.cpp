@@ -31,15 +31,6 @@ sassemu_location location(const Cta& cta, const Touched& t) {
                : events::shared_location(cta, cta.rank << 24 | static_cast<uint32_t>(t.address));
 }
 
-void perform(lanes::FusedSteps steps, const Multiply& m, const std::byte* shared,
-             TensorMemory& memory) {
-    multiply(m, shared, memory, steps);
-}
-void perform(lanes::FusedSteps, const TensorMove& m, const std::byte* shared,
-             TensorMemory& memory) {
-    move(m, shared, memory);
-}
-
 // The object in the CTA of `rank`, where there is more than one.
 uint32_t object_in(const TensorCommit& c, uint32_t rank) {
     return rank << 24 | (c.mbarrier & 0xffffff);
@@ -97,7 +88,12 @@ const Op* tensor_work(Warp& w, const Op* op, uint32_t lanes, const TensorWork& w
             t.write ? agent.write(location(*w.cta, t), bytes, t.bytes)
                     : agent.read(location(*w.cta, t), bytes, t.bytes);
         });
-    work.visit([&](const auto& what) { perform(steps, what, shared, memory); });
+    work.visit([&](const auto& what) {
+        if constexpr (std::is_same_v<decltype(what), const Multiply&>)
+            multiply(what, shared, memory, w.cta->launch->arch, steps);
+        else
+            move(what, shared, memory);
+    });
     return op + 1;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integer sums and products: IADD3, IMAD with its wide and high forms, VIADD. Lowering picks the
-// cheapest handler that gives the same bits: zero operands vanish, a factor of one adds, a power of
-// two shifts.
+// Integer sums and products: IADD3, IMAD with its wide and high forms, their twins on the uniform
+// datapath, VIADD. Lowering picks the cheapest handler that gives the same bits: zero operands
+// vanish, a factor of one adds, a power of two shifts.
 #include "emu/isa/integer.hpp"
 
-#include "emu/isa/integer_shapes.hpp"
+#include "emu/isa/uniform.hpp"
+#include "emu/isa/uniform_shapes.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
@@ -23,17 +24,28 @@ struct SubFrom {
     static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) { return L::sub(b, a); }
 };
 struct Add3 {
-    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op&) { return L::add3(a, b, c); }
+    template <class V>
+    static SASSEMU_INLINE V apply(V a, V b, V c, const Op&) {
+        return L::add3(a, b, c);
+    }
 };
 // Any signs: m[0..2] complement, m[3] is how many of them are set.
 struct Signed3 {
-    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op& op) {
-        a = L::xor_(a, L::splat(op.m[0]));
-        b = L::xor_(b, L::splat(op.m[1]));
-        c = L::xor_(c, L::splat(op.m[2]));
-        return L::add(L::add3(a, b, c), L::splat(op.m[3]));
+    template <class V>
+    static SASSEMU_INLINE V apply(V a, V b, V c, const Op& op) {
+        a = L::xor_(a, fill<V>(op.m[0]));
+        b = L::xor_(b, fill<V>(op.m[1]));
+        c = L::xor_(c, fill<V>(op.m[2]));
+        return L::add(L::add3(a, b, c), fill<V>(op.m[3]));
     }
 };
+
+void set_signs(Lower& x, const Term& a, const Term& b, const Term& c) {
+    x.op.m[0] = a.flip ? ~0u : 0;
+    x.op.m[1] = b.flip ? ~0u : 0;
+    x.op.m[2] = c.flip ? ~0u : 0;
+    x.op.m[3] = static_cast<uint32_t>(a.flip + b.flip + c.flip);
+}
 
 void emit_copy(Lower& x, const Term& t) { t.flip ? emit_int1<Neg>(x, t) : emit_int1<Copy>(x, t); }
 
@@ -47,10 +59,8 @@ void emit_sum2(Lower& x, Term a, Term b) {
     if (!a.flip && !b.flip) return emit_int2<Add>(x, a, b);
     if (!a.flip) return emit_int2<Sub>(x, a, b);
     if (!b.flip) return emit_int2<SubFrom>(x, a, b);
-    Term zero;
-    x.op.m[0] = x.op.m[1] = ~0u;
-    x.op.m[3] = 2;
-    emit_int3<Signed3>(x, a, b, zero);
+    set_signs(x, a, b, {});
+    emit_int3<Signed3>(x, a, b, {});
 }
 
 // ---- IADD3 with carries ------------------------------------------------------------------------
@@ -68,27 +78,31 @@ const Op* carry2(const Op* op, Warp& w, uint32_t mask) {
     if (op->k[0] != 7) write_predicate(w, op->k[0], out, mask);
     return op + 1;
 }
+struct Carry3 {
+    template <class V>
+    static SASSEMU_INLINE V apply(V a, V b, V c, const Op& op, Warp& w, Mask mask) {
+        a = L::xor_(a, fill<V>(op.m[0]));
+        b = L::xor_(b, fill<V>(op.m[1]));
+        c = L::xor_(c, fill<V>(op.m[2]));
+        Mask first, second;
+        const V sum = L::add3_carry(a, b, c, predicate_value(w, op.e), predicate_value(w, op.f),
+                                    &first, &second);
+        put_predicate<V>(w, op.k[1], second, mask);
+        put_predicate<V>(w, op.k[0], first, mask);
+        return sum;
+    }
+};
 template <Kind B>
 const Op* carry3(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = L::xor_(read<Kind::row>(w, op->a), L::splat(op->m[0]));
-    const V32 b = L::xor_(read<B>(w, op->b), L::splat(op->m[1]));
-    const V32 c = L::xor_(read<Kind::row>(w, op->c), L::splat(op->m[2]));
-    Mask first, second;
-    const V32 sum = L::add3_carry(a, b, c, predicate_value(w, op->e), predicate_value(w, op->f),
-                                  &first, &second);
-    write<false>(w, op->d, sum, mask);
-    write_predicate(w, op->k[1], second, mask);
-    write_predicate(w, op->k[0], first, mask);
+    const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b), c = read<Kind::row>(w, op->c);
+    write<false>(w, op->d, Carry3::apply(a, b, c, *op, w, mask), mask);
     return op + 1;
 }
 
-void lower_carries(Lower& x, const typed::Iadd3& i, const Term& a, const Term& b, const Term& c) {
-    x.op.a = a.at;
-    x.op.b = b.at;
-    x.op.c = c.at;
-    x.op.m[0] = a.flip ? ~0u : 0;
-    x.op.m[1] = b.flip ? ~0u : 0;
-    x.op.m[2] = c.flip ? ~0u : 0;
+template <class T>
+void set_carries(Lower& x, const T& i, const Term& a, const Term& b, const Term& c) {
+    set_any(x, a, b, c);
+    set_signs(x, a, b, c);
     x.op.k[0] = i.pd.index;
     x.op.k[1] = i.pd2.index;
     if (i.x) {
@@ -99,11 +113,14 @@ void lower_carries(Lower& x, const typed::Iadd3& i, const Term& a, const Term& b
             x.op.f = code_false;
         }
     } else {
-        const int negative = a.flip + b.flip + c.flip;
+        const uint32_t negative = x.op.m[3];
         if (negative == 3) return x.reject("IADD3 with carry out and three negated operands");
         x.op.e = negative >= 1 ? code_true : code_false;
         x.op.f = negative >= 2 ? code_true : code_false;
     }
+}
+void lower_carries(Lower& x, const typed::Iadd3& i, const Term& a, const Term& b, const Term& c) {
+    set_carries(x, i, a, b, c);
     if (c.zero && !c.flip && x.op.f == code_false && x.op.k[1] == 7) {
         if (b.scalar)
             x.handlers(carry2<Kind::scalar, false>, carry2<Kind::scalar, true>);
@@ -120,18 +137,23 @@ struct Mul {
     static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) { return L::mul_lo(a, b); }
 };
 struct Mad {
-    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op&) { return L::mad(a, b, c); }
+    template <class V>
+    static SASSEMU_INLINE V apply(V a, V b, V c, const Op&) {
+        return L::mad(a, b, c);
+    }
 };
 struct MulSub {
-    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op&) {
+    template <class V>
+    static SASSEMU_INLINE V apply(V a, V b, V c, const Op&) {
         return L::sub(L::mul_lo(a, b), c);
     }
 };
 // IMAD.X: c complemented by m[2], carry in from the predicate code in e.
 struct MadX {
-    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op& op, Warp& w, Mask) {
-        const V32 sum = L::mad(a, b, L::xor_(c, L::splat(op.m[2])));
-        return L::sub(sum, ones(predicate_value(w, op.e)));
+    template <class V>
+    static SASSEMU_INLINE V apply(V a, V b, V c, const Op& op, Warp& w, Mask) {
+        const V sum = L::mad(a, b, L::xor_(c, fill<V>(op.m[2])));
+        return L::add(sum, L::select(predicate_value(w, op.e), fill<V>(1), fill<V>(0)));
     }
 };
 // m[0] is the count.
@@ -139,8 +161,8 @@ struct ShiftLeft {
     static SASSEMU_INLINE V32 apply(V32 b, const Op& op) { return L::shl(b, L::splat(op.m[0])); }
 };
 
-template <bool Signed>
-SASSEMU_INLINE V64 product(V32 a, V32 b) {
+template <bool Signed, class V>
+SASSEMU_INLINE auto product(V a, V b) {
     return Signed ? L::mul_wide_s(a, b) : L::mul_wide_u(a, b);
 }
 
@@ -166,21 +188,20 @@ const Op* high(const Op* op, Warp& w, uint32_t mask) {
 // With carries or a negated addend: c is complemented by m[2], the carry in is predicate code e,
 // the carry out of the 64-bit sum goes to predicate k[0]. k[1]: bit 0 signed, bit 1 upper half
 // only.
+template <class V, class Wide>
 const Op* wide_carry(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = read<Kind::row>(w, op->a), b = read_any(w, op->b, op->k[2] & 2);
-    const V64 p = op->k[1] & 1 ? product<true>(a, b) : product<false>(a, b);
-    V64 c = op->k[2] & 4 ? read64<Kind::scalar>(w, op->c) : read64<Kind::row>(w, op->c);
-    const uint64_t flip = op->m[2] ? ~uint64_t{0} : 0;
-    c = L::xor64(c, L::splat64(flip));
-    const V64 one = L::select64(predicate_value(w, op->e), L::splat64(1), L::splat64(0));
-    const V64 first = L::add64(p, c);
-    const V64 sum = L::add64(first, one);
+    const V a = get<V>(w, op->a, false), b = get<V>(w, op->b, op->k[2] & 2);
+    const Wide p = op->k[1] & 1 ? product<true>(a, b) : product<false>(a, b);
+    const Wide c =
+        L::xor64(get64<Wide>(w, op->c, op->k[2] & 4), fill64<Wide>(op->m[2] ? ~uint64_t{0} : 0));
+    const Wide one = L::select64(predicate_value(w, op->e), fill64<Wide>(1), fill64<Wide>(0));
+    const Wide first = L::add64(p, c), sum = L::add64(first, one);
     const Mask out = L::cmp_lt_u64(first, p) | L::cmp_lt_u64(sum, first);
     if (op->k[1] & 2)
-        write<false>(w, op->d, L::hi32(sum), mask);
+        put(w, op->d, L::hi32(sum), mask);
     else
-        write64<false>(w, op->d, sum, mask);
-    write_predicate(w, op->k[0], out, mask);
+        put64(w, op->d, sum, mask);
+    put_predicate<V>(w, op->k[0], out, mask);
     return op + 1;
 }
 
@@ -203,17 +224,20 @@ template <bool High, class T>
 void lower_product(Lower& x, const T& i) {
     check_even(x, i.c);
     const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c, 2);
-    if (i.c.kind == typed::SrcKind::Imm) return x.gap("a 64-bit sum with an immediate addend");
+    if (i.c.kind == typed::SrcKind::Imm && !i.d.uniform)
+        return x.gap("a 64-bit sum with an immediate addend");
     set_any(x, a, b, c);
-    x.op.d = x.destination_row(i.d.index, High ? 1 : 2);
+    x.op.d = destination(x, i.d, High ? 1 : 2);
     if (!High) check_even_result(x, i.d);
     const bool is_signed = i.type == typed::SignType::S32;
-    if (i.x || i.pd.index != 7 || c.flip) {
+    x.op.e = c.flip ? code_true : code_false;
+    if constexpr (requires { i.x; })
+        if (i.x) x.op.e = predicate_code(i.pa);
+    if (i.d.uniform || x.op.e != code_false || i.pd.index != 7 || c.flip) {
         x.op.m[2] = c.flip ? ~0u : 0;
-        x.op.e = i.x ? predicate_code(i.pa) : c.flip ? code_true : code_false;
         x.op.k[0] = i.pd.index;
         x.op.k[1] = static_cast<uint8_t>(is_signed | (High ? 2 : 0));
-        return x.handler(wide_carry);
+        return x.handler(i.d.uniform ? wide_carry<uint32_t, uint64_t> : wide_carry<V32, V64>);
     }
     is_signed ? choose_product<High, true>(x, b, c) : choose_product<High, false>(x, b, c);
 }
@@ -280,9 +304,20 @@ void lower(Lower& x, const typed::Iadd3& i) {
     if (count <= 1) return emit_copy(x, left[0]);  // the default Term is a row of zeros
     if (count == 2) return emit_sum2(x, left[0], left[1]);
     if (!a.flip && !b.flip && !c.flip) return emit_int3<Add3>(x, a, b, c);
-    for (int k = 0; k < 3; ++k) x.op.m[k] = left[k].flip ? ~0u : 0;
-    x.op.m[3] = static_cast<uint32_t>(a.flip + b.flip + c.flip);
+    set_signs(x, a, b, c);
     emit_int3<Signed3>(x, a, b, c);
+}
+
+void lower(Lower& x, const typed::Uiadd3& i) {
+    const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
+    x.op.d = x.uniform_destination(i.d.index);
+    if (i.x || i.pd.index != 7 || i.pd2.index != 7) {
+        set_carries(x, i, a, b, c);
+        return x.handler(uniform<Carry3>);
+    }
+    set_any(x, a, b, c);
+    set_signs(x, a, b, c);
+    x.handler(x.op.m[3] ? uniform<Signed3> : uniform<Add3>);
 }
 
 void lower(Lower& x, const typed::Imad& i) {
@@ -303,8 +338,18 @@ void lower(Lower& x, const typed::Imad& i) {
     c.flip ? emit_int3<MulSub>(x, a, b, c) : emit_int3<Mad>(x, a, b, c);
 }
 
+void lower(Lower& x, const typed::Uimad& i) {
+    x.op.m[2] = flip_mask(i.c);
+    x.op.e = predicate_code(i.pa);
+    if (i.x) return emit_uniform<MadX>(x, i.d, i.a, i.b, i.c);
+    flipped(i.c) ? emit_uniform<MulSub>(x, i.d, i.a, i.b, i.c)
+                 : emit_uniform<Mad>(x, i.d, i.a, i.b, i.c);
+}
+
 void lower(Lower& x, const typed::ImadWide& i) { lower_product<false>(x, i); }
 void lower(Lower& x, const typed::ImadHi& i) { lower_product<true>(x, i); }
+void lower(Lower& x, const typed::UimadWide& i) { lower_product<false>(x, i); }
+void lower(Lower& x, const typed::UimadHi& i) { lower_product<true>(x, i); }
 
 void lower(Lower& x, const typed::Clmad& i) {
     const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);

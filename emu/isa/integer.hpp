@@ -26,6 +26,7 @@ void lower(Lower&, const typed::Popc&);
 void lower(Lower&, const typed::Brev&);
 // integer_compare.cpp: comparisons, minimum and maximum, absolute values, packed bytes and halves
 void lower(Lower&, const typed::Isetp&);
+void lower(Lower&, const typed::Viset&);
 void lower(Lower&, const typed::Iabs&);
 void lower(Lower&, const typed::Imnmx&);
 void lower(Lower&, const typed::Vimnmx&);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bits: shifted sums (LEA), funnel shifts (SHF), bitwise logic (LOP3), bit fields and bit counts.
+// Bits: shifted sums (LEA), funnel shifts (SHF), bitwise logic (LOP3), bit fields and bit counts;
+// and the same on the uniform datapath.
 #include "emu/isa/integer.hpp"
 
-#include "emu/isa/integer_shapes.hpp"
+#include "emu/isa/uniform.hpp"
+#include "emu/isa/uniform_shapes.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
@@ -14,9 +16,9 @@ namespace {
 // with SX32. As the count is a constant, that is one shift or a funnel shift. m[2] is the count.
 
 enum class Part { shl, shr, sar, funnel };
-template <Part P>
-SASSEMU_INLINE V32 shifted(V32 a, V32 c, const Op& op) {
-    const V32 n = L::splat(op.m[2]);
+template <Part P, class V>
+SASSEMU_INLINE V shifted(V a, V c, const Op& op) {
+    const V n = fill<V>(op.m[2]);
     if constexpr (P == Part::shl) return L::shl(a, n);
     if constexpr (P == Part::shr) return L::shr(a, n);
     if constexpr (P == Part::sar) return L::sar(a, n);
@@ -24,10 +26,12 @@ SASSEMU_INLINE V32 shifted(V32 a, V32 c, const Op& op) {
 }
 template <Part P>
 struct LeaSum {
-    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op& op) {
+    template <class V>
+    static SASSEMU_INLINE V apply(V a, V b, const Op& op) {
         return L::add(shifted<P>(a, a, op), b);
     }
-    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op& op) {
+    template <class V>
+    static SASSEMU_INLINE V apply(V a, V b, V c, const Op& op) {
         return L::add(shifted<P>(a, c, op), b);
     }
 };
@@ -35,17 +39,24 @@ struct LeaSum {
 // Signs and carries: m[0], m[1] complement the shifted term and b; e, f are the codes of the
 // carries in, k[0] the predicate that takes the carry out. Two carries in only when both are
 // negated.
+template <Part P>
+struct LeaCarry {
+    template <class V>
+    static SASSEMU_INLINE V apply(V a, V b, V c, const Op& op, Warp& w, Mask mask) {
+        const V t = L::xor_(shifted<P>(a, c, op), fill<V>(op.m[0]));
+        b = L::xor_(b, fill<V>(op.m[1]));
+        Mask out, more = 0;
+        V sum = L::add_carry(t, b, predicate_value(w, op.e), &out);
+        if (op.f != code_false) sum = L::add_carry(sum, fill<V>(1), 0, &more);
+        if (op.k[0] != 7) put_predicate<V>(w, op.k[0], out | more, mask);
+        return sum;
+    }
+};
 template <Part P, bool All>
 const Op* lea_carry(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = read<Kind::row>(w, op->a);
+    const V32 a = read<Kind::row>(w, op->a), b = read_any(w, op->b, op->k[2] & 2);
     const V32 c = P == Part::funnel ? read_any(w, op->c, op->k[2] & 4) : a;
-    const V32 t = L::xor_(shifted<P>(a, c, *op), L::splat(op->m[0]));
-    const V32 b = L::xor_(read_any(w, op->b, op->k[2] & 2), L::splat(op->m[1]));
-    Mask out, more = 0;
-    V32 sum = L::add_carry(t, b, predicate_value(w, op->e), &out);
-    if (op->f != code_false) sum = L::add_carry(sum, L::splat(1), 0, &more);
-    write<All>(w, op->d, sum, mask);
-    if (op->k[0] != 7) write_predicate(w, op->k[0], out | more, mask);
+    write<All>(w, op->d, LeaCarry<P>::apply(a, b, c, *op, w, mask), mask);
     return op + 1;
 }
 
@@ -57,8 +68,10 @@ void choose_lea(Lower& x, const T& i, const Term& a, const Term& b, const Term& 
         x.op.k[0] = i.pd.index;
         x.op.e = i.x ? predicate_code(i.pa) : a.flip || b.flip ? code_true : code_false;
         x.op.f = !i.x && a.flip && b.flip ? code_true : code_false;
+        if (i.d.uniform) return x.handler(uniform<LeaCarry<P>>);
         return x.handlers(lea_carry<P, false>, lea_carry<P, true>);
     }
+    if (i.d.uniform) return x.handler(uniform<LeaSum<P>>);
     if constexpr (P == Part::funnel)
         emit_int3<LeaSum<P>>(x, a, b, c);
     else
@@ -100,28 +113,40 @@ struct FunnelRightWrap {
 };
 // Everything, on 64-bit lanes. m[0]: the width; k[0]: bit 0 right, 1 signed, 2 high, 3 wrap.
 struct Shift64 {
-    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op& op, Warp&, Mask) {
-        const V32 width = L::splat(op.m[0]);
-        const V32 n = op.k[0] & 8 ? L::and_(b, L::splat(op.m[0] - 1)) : L::min_u(b, width);
-        const V64 v = L::make64(a, c);
-        const V64 r = !(op.k[0] & 1) ? L::shl64(v, n)
-                      : op.k[0] & 2  ? L::sar64(v, n)
-                                     : L::shr64(v, n);
+    template <class V>
+    static SASSEMU_INLINE V apply(V a, V b, V c, const Op& op, Warp&, Mask) {
+        const V width = fill<V>(op.m[0]);
+        const V n = op.k[0] & 8 ? L::and_(b, fill<V>(op.m[0] - 1)) : L::min_u(b, width);
+        const auto v = L::make64(a, c);
+        const auto r = !(op.k[0] & 1) ? L::shl64(v, n)
+                       : op.k[0] & 2  ? L::sar64(v, n)
+                                      : L::shr64(v, n);
         return op.k[0] & 4 ? L::hi32(r) : L::lo32(r);
     }
 };
 
 bool is_row(const Term& t) { return !t.scalar; }
 
+template <class T>
+bool is_wide(const T& i) {
+    return i.type == typed::ShfType::S64 || i.type == typed::ShfType::U64;
+}
+template <class T>
+bool is_signed(const T& i) {
+    return i.type == typed::ShfType::S64 || i.type == typed::ShfType::S32;
+}
+template <class T>
+void set_shift(Lower& x, const T& i) {
+    x.op.m[0] = is_wide(i) ? 64 : 32;
+    x.op.k[0] = static_cast<uint8_t>((i.dir == typed::ShiftDir::R) | is_signed(i) << 1 | i.hi << 2 |
+                                     i.wrap << 3);
+}
 void lower_shift(Lower& x, const typed::Shf& i, const Term& a, const Term& b, const Term& c) {
-    const bool right = i.dir == typed::ShiftDir::R,
-               wide = i.type == typed::ShfType::S64 || i.type == typed::ShfType::U64;
-    const bool is_signed = i.type == typed::ShfType::S64 || i.type == typed::ShfType::S32;
-    const uint32_t width = wide ? 64 : 32;
+    const bool right = i.dir == typed::ShiftDir::R, wide = is_wide(i);
     // Without W the outer words need no help from their neighbour, whatever the width.
     if (!i.wrap && !right && !i.hi) return emit_int2<ShlLow>(x, a, b);
     if (!i.wrap && right && i.hi && is_row(c))
-        return is_signed ? emit_int2<SarHigh>(x, c, b) : emit_int2<ShrHigh>(x, c, b);
+        return is_signed(i) ? emit_int2<SarHigh>(x, c, b) : emit_int2<ShrHigh>(x, c, b);
     if (!wide && right != i.hi) {
         if (i.wrap)
             return right ? emit_int3<FunnelRightWrap>(x, a, b, c)
@@ -140,10 +165,9 @@ void lower_shift(Lower& x, const typed::Shf& i, const Term& a, const Term& b, co
         rest.at = x.immediate(n - 32);
         if (!right) return emit_int2<ShlLow>(x, a, rest);
         if (is_row(c))
-            return is_signed ? emit_int2<SarHigh>(x, c, rest) : emit_int2<ShrHigh>(x, c, rest);
+            return is_signed(i) ? emit_int2<SarHigh>(x, c, rest) : emit_int2<ShrHigh>(x, c, rest);
     }
-    x.op.m[0] = width;
-    x.op.k[0] = static_cast<uint8_t>(right | is_signed << 1 | i.hi << 2 | i.wrap << 3);
+    set_shift(x, i);
     emit_any<Shift64>(x, a, b, c);
 }
 
@@ -162,7 +186,8 @@ struct Logic3 {
 // Tables that do not look at c.
 template <uint8_t Lut>
 struct Logic2 {
-    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) {
+    template <class V>
+    static SASSEMU_INLINE V apply(V a, V b, const Op&) {
         if constexpr (Lut == 0xc0) return L::and_(a, b);
         if constexpr (Lut == 0xfc) return L::or_(a, b);
         if constexpr (Lut == 0x3c) return L::xor_(a, b);
@@ -171,7 +196,8 @@ struct Logic2 {
     }
 };
 struct LogicAny {
-    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op& op) {
+    template <class V>
+    static SASSEMU_INLINE V apply(V a, V b, V c, const Op& op) {
         return L::lop3(a, b, c, op.k[1]);
     }
 };
@@ -191,13 +217,20 @@ constexpr uint8_t without_b(uint8_t lut) { return static_cast<uint8_t>((lut & 0x
 constexpr uint8_t without_c(uint8_t lut) { return static_cast<uint8_t>((lut & 0x55) * 3); }
 
 // With a predicate: (result is not 0) OR pa, or AND pa with PAND (k[0] = 1).
+template <bool And2>
+struct LogicTest {
+    template <class V>
+    static SASSEMU_INLINE V apply(V a, V b, V c, const Op& op, Warp& w, Mask mask) {
+        const V r = And2 ? L::and_(a, b) : L::lop3(a, b, c, op.k[1]);
+        const Mask set = L::nonzero(r), pa = predicate_value(w, op.e);
+        put_predicate<V>(w, op.f, op.k[0] ? set & pa : set | pa, mask);
+        return r;
+    }
+};
 template <bool And2, Kind B>
 const Op* logic_test(const Op* op, Warp& w, uint32_t mask) {
     const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b), c = read<Kind::row>(w, op->c);
-    const V32 r = And2 ? L::and_(a, b) : L::lop3(a, b, c, op->k[1]);
-    const Mask set = L::nonzero(r), pa = predicate_value(w, op->e);
-    write<false>(w, op->d, r, mask);
-    write_predicate(w, op->f, op->k[0] ? set & pa : set | pa, mask);
+    write<false>(w, op->d, LogicTest<And2>::apply(a, b, c, *op, w, mask), mask);
     return op + 1;
 }
 // The usual test: no result, predicate of a & b alone.
@@ -211,57 +244,70 @@ const Op* and_test(const Op* op, Warp& w, uint32_t mask) {
 // ---- fields and counts -------------------------------------------------------------------------
 
 struct MaskClamp {
-    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) { return L::bmsk_clamp(a, b); }
+    template <class V>
+    static SASSEMU_INLINE V apply(V a, V b, const Op&) {
+        return L::bmsk_clamp(a, b);
+    }
 };
 struct MaskWrap {
-    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) { return L::bmsk_wrap(a, b); }
+    template <class V>
+    static SASSEMU_INLINE V apply(V a, V b, const Op&) {
+        return L::bmsk_wrap(a, b);
+    }
 };
 // m[0] is the mask of the count: 31 with W, all ones without.
 struct ExtendSigned {
-    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op& op) {
-        return L::sgxt_s(a, L::and_(b, L::splat(op.m[0])));
+    template <class V>
+    static SASSEMU_INLINE V apply(V a, V b, const Op& op) {
+        return L::sgxt_s(a, L::and_(b, fill<V>(op.m[0])));
     }
 };
 struct ExtendUnsigned {
-    static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op& op) {
-        return L::sgxt_u(a, L::and_(b, L::splat(op.m[0])));
+    template <class V>
+    static SASSEMU_INLINE V apply(V a, V b, const Op& op) {
+        return L::sgxt_u(a, L::and_(b, fill<V>(op.m[0])));
     }
 };
 // m[1] complements the operand.
 struct PopCount {
-    static SASSEMU_INLINE V32 apply(V32 b, const Op& op) {
-        return L::popc(L::xor_(b, L::splat(op.m[1])));
+    template <class V>
+    static SASSEMU_INLINE V apply(V b, const Op& op) {
+        return L::popc(L::xor_(b, fill<V>(op.m[1])));
     }
 };
 struct Reverse {
-    static SASSEMU_INLINE V32 apply(V32 b, const Op&) { return L::brev(b); }
+    template <class V>
+    static SASSEMU_INLINE V apply(V b, const Op&) {
+        return L::brev(b);
+    }
 };
 // The highest set bit (for signed operands the highest that differs from the sign), as its index
 // or, with SH, as the shift that moves it to bit 31; ~0 when there is none (PTX ISA, bfind). k[0]:
 // bit 0 signed, bit 1 SH.
 struct FindLeading {
-    static SASSEMU_INLINE V32 apply(V32 b, const Op& op) {
-        b = L::xor_(b, L::splat(op.m[1]));
-        if (op.k[0] & 1) b = L::xor_(b, L::sar(b, L::splat(31)));
-        const V32 zeros = L::clz(b);
-        const V32 index = op.k[0] & 2 ? zeros : L::sub(L::splat(31), zeros);
-        return L::select(L::nonzero(b), index, L::splat(~0u));
+    template <class V>
+    static SASSEMU_INLINE V apply(V b, const Op& op) {
+        b = L::xor_(b, fill<V>(op.m[1]));
+        if (op.k[0] & 1) b = L::xor_(b, L::sar(b, fill<V>(31)));
+        const V zeros = L::clz(b);
+        const V index = op.k[0] & 2 ? zeros : L::sub(fill<V>(31), zeros);
+        return L::select(L::nonzero(b), index, fill<V>(~0u));
     }
 };
 // The predicate f says that there is such a bit (measured on an H200).
 struct FindLeadingTest {
-    static V32 apply(V32, V32 b, V32, const Op& op, Warp& w, Mask mask) {
-        const V32 at = FindLeading::apply(b, op);
-        write_predicate(w, op.f, L::cmp_ne(at, L::splat(~0u)), mask);
+    template <class V>
+    static V apply(V, V b, V, const Op& op, Warp& w, Mask mask) {
+        const V at = FindLeading::apply(b, op);
+        put_predicate<V>(w, op.f, L::cmp_ne(at, fill<V>(~0u)), mask);
         return at;
     }
 };
 
-}  // namespace
-
-void lower(Lower& x, const typed::Lea& i) {
+template <class T>
+void lower_lea(Lower& x, const T& i) {
     const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
-    x.op.d = x.destination_row(i.d.index);
+    x.op.d = destination(x, i.d);
     set_any(x, a, b, c);
     const uint32_t n = static_cast<uint32_t>(i.shift.imm);
     x.op.m[2] = n;
@@ -272,11 +318,32 @@ void lower(Lower& x, const typed::Lea& i) {
     }
     choose_lea<Part::funnel>(x, i, a, b, c);
 }
+template <class T>
+void set_test(Lower& x, const T& i) {
+    x.op.e = predicate_code(i.pa);
+    x.op.f = i.pd.index;
+    x.op.k[0] = i.pand;
+}
+template <class T>
+void set_find(Lower& x, const T& i) {
+    x.op.m[1] = flip_mask(i.a);
+    x.op.k[0] = static_cast<uint8_t>((i.type == typed::SignType::S32) | i.sh << 1);
+    x.op.f = i.pd.index;
+}
+
+}  // namespace
+
+void lower(Lower& x, const typed::Lea& i) { lower_lea(x, i); }
+void lower(Lower& x, const typed::Ulea& i) { lower_lea(x, i); }
 
 void lower(Lower& x, const typed::Shf& i) {
     const Term a = term(x, i.a), b = term(x, i.b), c = term(x, i.c);
     x.op.d = x.destination_row(i.d.index);
     lower_shift(x, i, a, b, c);
+}
+void lower(Lower& x, const typed::Ushf& i) {
+    set_shift(x, i);
+    emit_uniform<Shift64>(x, i.d, i.a, i.b, i.c);
 }
 
 void lower(Lower& x, const typed::Lop3& i) {
@@ -289,9 +356,7 @@ void lower(Lower& x, const typed::Lop3& i) {
     x.op.k[1] = lut;
     if (i.pd.index != 7) {
         set_any(x, a, b, c);
-        x.op.e = predicate_code(i.pa);
-        x.op.f = i.pd.index;
-        x.op.k[0] = i.pand;
+        set_test(x, i);
         if (lut == 0xc0 && i.d.index == SASSDEC_RZ && !i.pand && x.op.e == code_false)
             return x.handler(b.scalar ? and_test<Kind::scalar> : and_test<Kind::row>);
         if (lut == 0xc0)
@@ -308,10 +373,23 @@ void lower(Lower& x, const typed::Lop3& i) {
     emit_int3<LogicAny>(x, a, b, c);
 }
 
+void lower(Lower& x, const typed::Ulop3& i) {
+    const auto lut = static_cast<uint8_t>(i.lut.imm);
+    x.op.k[1] = lut;
+    set_test(x, i);
+    if (i.pd.index != 7) return emit_uniform<LogicTest<false>>(x, i.d, i.a, i.b, i.c);
+    if (lut == 0xc0) return emit_uniform<Logic2<0xc0>>(x, i.d, i.a, i.b);
+    if (lut == 0xfc) return emit_uniform<Logic2<0xfc>>(x, i.d, i.a, i.b);
+    emit_uniform<LogicAny>(x, i.d, i.a, i.b, i.c);
+}
+
 void lower(Lower& x, const typed::Bmsk& i) {
     const Term a = term(x, i.a), b = term(x, i.b);
     x.op.d = x.destination_row(i.d.index);
     i.wrap ? emit_int2<MaskWrap>(x, a, b) : emit_int2<MaskClamp>(x, a, b);
+}
+void lower(Lower& x, const typed::Ubmsk& i) {
+    i.wrap ? emit_uniform<MaskWrap>(x, i.d, i.a, i.b) : emit_uniform<MaskClamp>(x, i.d, i.a, i.b);
 }
 void lower(Lower& x, const typed::Sgxt& i) {
     const Term a = term(x, i.a), b = term(x, i.b);
@@ -320,14 +398,22 @@ void lower(Lower& x, const typed::Sgxt& i) {
     i.type == typed::SignType::S32 ? emit_int2<ExtendSigned>(x, a, b)
                                    : emit_int2<ExtendUnsigned>(x, a, b);
 }
+void lower(Lower& x, const typed::Usgxt& i) {
+    x.op.m[0] = i.wrap ? 31 : ~0u;
+    i.type == typed::SignType::S32 ? emit_uniform<ExtendSigned>(x, i.d, i.a, i.b)
+                                   : emit_uniform<ExtendUnsigned>(x, i.d, i.a, i.b);
+}
 void lower(Lower& x, const typed::Flo& i) {
     const Term a = term(x, i.a);
     x.op.d = x.destination_row(i.d.index);
-    x.op.m[1] = a.flip ? ~0u : 0;
-    x.op.k[0] = static_cast<uint8_t>((i.type == typed::SignType::S32) | i.sh << 1);
-    x.op.f = i.pd.index;
+    set_find(x, i);
     if (i.pd.index != 7) return emit_any<FindLeadingTest>(x, {}, a);
     emit_int1<FindLeading>(x, a);
+}
+void lower(Lower& x, const typed::Uflo& i) {
+    set_find(x, i);
+    i.pd.index != 7 ? emit_uniform<FindLeadingTest>(x, i.d, {}, i.a)
+                    : emit_uniform<FindLeading>(x, i.d, {}, i.a);
 }
 void lower(Lower& x, const typed::Popc& i) {
     const Term a = term(x, i.a);
@@ -335,6 +421,11 @@ void lower(Lower& x, const typed::Popc& i) {
     x.op.m[1] = a.flip ? ~0u : 0;
     emit_int1<PopCount>(x, a);
 }
+void lower(Lower& x, const typed::Upopc& i) {
+    x.op.m[1] = flip_mask(i.a);
+    emit_uniform<PopCount>(x, i.d, {}, i.a);
+}
+void lower(Lower& x, const typed::Ubrev& i) { emit_uniform<Reverse>(x, i.d, {}, i.a); }
 void lower(Lower& x, const typed::Brev& i) {
     const Term a = term(x, i.a);
     x.op.d = x.destination_row(i.d.index);

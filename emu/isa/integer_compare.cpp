@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparisons (ISETP), minimum and maximum in all widths, absolute values and differences, packed
-// bytes and halves (IDP, I2I, I2IP).
+// Comparisons (ISETP, UISETP, VISET), minimum and maximum in all widths, absolute values and
+// differences, packed bytes and halves (IDP, I2I, I2IP).
 #include "emu/isa/integer.hpp"
 
-#include "emu/isa/integer_shapes.hpp"
+#include "emu/isa/uniform.hpp"
+#include "emu/isa/uniform_shapes.hpp"
 #include "sassdec/architectures.hpp"
 
 namespace sassemu {
@@ -44,6 +45,13 @@ const Op* set_simple(const Op* op, Warp& w, uint32_t mask) {
     write_predicate(w, op->f, compare<C>(read<Kind::row>(w, op->a), read<B>(w, op->b)), mask);
     return op + 1;
 }
+template <class V>
+SASSEMU_INLINE const Op* set_results(const Op* op, Warp& w, Mask r, Mask mask) {
+    const Mask p = predicate_value(w, op->e);
+    put_predicate<V>(w, op->f, join(r, p, op->k[0]), mask);
+    if (op->m[0] != 7) put_predicate<V>(w, op->m[0], join(~r, p, op->k[0]), mask);
+    return op + 1;
+}
 // With everything: k[0] boolean operation on predicate code e, m[0] the second destination (it
 // takes the complement of the comparison), m[1] = 1 with EX: where the upper words are equal, the
 // predicate code m[2], the comparison of the lower words, decides.
@@ -55,17 +63,11 @@ const Op* set_full(const Op* op, Warp& w, uint32_t mask) {
         const Mask same = L::cmp_eq(a, b);
         r = (r & ~same) | (predicate_value(w, op->m[2]) & same);
     }
-    const Mask p = predicate_value(w, op->e);
-    write_predicate(w, op->f, join(r, p, op->k[0]), mask);
-    if (op->m[0] != 7) write_predicate(w, op->m[0], join(~r, p, op->k[0]), mask);
-    return op + 1;
+    return set_results<V32>(op, w, r, mask);
 }
-// Comparisons that are always false or true; k[1] = 1 for true.
+// Comparisons that are always false or true.
 const Op* set_constant(const Op* op, Warp& w, uint32_t mask) {
-    const Mask r = op->k[1] ? ~0u : 0, p = predicate_value(w, op->e);
-    write_predicate(w, op->f, join(r, p, op->k[0]), mask);
-    if (op->m[0] != 7) write_predicate(w, op->m[0], join(~r, p, op->k[0]), mask);
-    return op + 1;
+    return set_results<V32>(op, w, op->k[1] ? ~0u : 0, mask);
 }
 template <Cmp C>
 Handler choose_set(bool simple, bool scalar) {
@@ -73,31 +75,70 @@ Handler choose_set(bool simple, bool scalar) {
     return scalar ? set_full<C, Kind::scalar> : set_full<C, Kind::row>;
 }
 
-// 64-bit comparisons (sm_120): k[1] the comparison, k[2] bit 0 signed, bit 1 a scalar b.
-const Op* set_wide(const Op* op, Warp& w, uint32_t mask) {
-    const V64 a = read64<Kind::row>(w, op->a);
-    const V64 b = op->k[2] & 2 ? read64<Kind::scalar>(w, op->b) : read64<Kind::row>(w, op->b);
-    const Mask equal = L::cmp_eq64(a, b);
-    const Mask less = op->k[2] & 1 ? L::cmp_lt_s64(a, b) : L::cmp_lt_u64(a, b);
-    // The codes of the comparison are sets of less (1), equal (2) and greater (4).
-    const Mask r = (op->k[1] & 1 ? less : 0) | (op->k[1] & 2 ? equal : 0) |
-                   (op->k[1] & 4 ? ~(less | equal) : 0);
-    const Mask p = predicate_value(w, op->e);
-    write_predicate(w, op->f, join(r, p, op->k[0]), mask);
-    if (op->m[0] != 7) write_predicate(w, op->m[0], join(~r, p, op->k[0]), mask);
-    return op + 1;
+// By the code of the comparison, a set of less (1), equal (2) and greater (4).
+SASSEMU_INLINE Mask outcome(unsigned comparison, Mask less, Mask equal) {
+    return (comparison & 1 ? less : 0) | (comparison & 2 ? equal : 0) |
+           (comparison & 4 ? ~(less | equal) : 0);
 }
-void lower_wide_compare(Lower& x, const typed::Isetp& i) {
+// On uniform registers, and 64-bit comparisons: k[1] the comparison, k[2] bit 0 signed, bit 1 a
+// scalar b.
+const Op* set_uniform(const Op* op, Warp& w, uint32_t mask) {
+    const uint32_t a = w.scalar32(op->a), b = w.scalar32(op->b);
+    const Mask equal = L::cmp_eq(a, b);
+    Mask r = outcome(op->k[1], op->k[2] & 1 ? L::cmp_lt_s(a, b) : L::cmp_lt_u(a, b), equal);
+    if (op->m[1] & equal) r = predicate_value(w, op->m[2]);
+    return set_results<uint32_t>(op, w, r, mask);
+}
+template <class V>
+const Op* set_wide(const Op* op, Warp& w, uint32_t mask) {
+    const V a = get64<V>(w, op->a, false), b = get64<V>(w, op->b, op->k[2] & 2);
+    const Mask less = op->k[2] & 1 ? L::cmp_lt_s64(a, b) : L::cmp_lt_u64(a, b);
+    return set_results<V>(op, w, outcome(op->k[1], less, L::cmp_eq64(a, b)), mask);
+}
+template <class T>
+void lower_wide_compare(Lower& x, const T& i) {
     if (i.ex) return x.gap("a 64-bit comparison with EX");
     check_even(x, i.a);
     check_even(x, i.b);
-    const Term a = term(x, i.a, 2), b = term(x, i.b, 2);
-    x.op.a = a.at;
-    x.op.b = b.at;
-    x.op.k[1] = static_cast<uint8_t>(i.cmp);
-    x.op.k[2] = static_cast<uint8_t>((i.type == typed::SignType::S64) | b.scalar << 1);
-    x.handler(set_wide);
+    set_any(x, term(x, i.a, 2), term(x, i.b, 2), {});
+    x.op.k[2] |= i.type == typed::SignType::S64;
+    x.handler(i.a.kind == typed::SrcKind::UReg ? set_wide<uint64_t> : set_wide<V64>);
 }
+// Everything but the operands. False: it is refused, or 64 bits wide and lowered.
+template <class T>
+bool set_comparison(Lower& x, const T& i) {
+    x.op.k[0] = static_cast<uint8_t>(i.bool_);
+    if (x.op.k[0] > 2) {
+        x.reject("an invalid boolean operation");
+        return false;
+    }
+    x.op.k[1] = static_cast<uint8_t>(i.cmp);
+    x.op.e = predicate_code(i.pa);
+    x.op.f = i.pd.index;
+    x.op.m[0] = i.pd2.index;
+    x.op.m[1] = i.ex && i.cmp != typed::ICmp::F && i.cmp != typed::ICmp::T;
+    x.op.m[2] = predicate_code(i.pb);
+    if (i.type != typed::SignType::U64 && i.type != typed::SignType::S64) return true;
+    lower_wide_compare(x, i);
+    return false;
+}
+
+// VISET: all ones or zeros for each element of m[0] bits, which compares at the top of a lane as by
+// itself. k[0]: signed, k[1] the comparison.
+struct SetElements {
+    static V32 apply(V32 a, V32 b, V32, const Op& op, Warp&, Mask) {
+        V32 r = L::splat(0);
+        const V32 element = L::splat(~0u << (32 - op.m[0]));
+        for (uint32_t at = 0; at < 32; at += op.m[0]) {
+            const V32 up = L::splat(32 - op.m[0] - at);
+            const V32 u = L::and_(L::shl(a, up), element), v = L::and_(L::shl(b, up), element);
+            const Mask less = op.k[0] ? L::cmp_lt_s(u, v) : L::cmp_lt_u(u, v);
+            r = L::select(outcome(op.k[1], less, L::cmp_eq(u, v)), L::or_(r, L::shr(element, up)),
+                          r);
+        }
+        return r;
+    }
+};
 
 // ---- minimum and maximum -----------------------------------------------------------------------
 
@@ -330,27 +371,18 @@ struct Narrow {
 }  // namespace
 
 void lower(Lower& x, const typed::Isetp& i) {
+    if (!set_comparison(x, i)) return;
     const Term a = term(x, i.a), b = term(x, i.b);
     x.op.a = a.at;
     x.op.b = b.at;
-    x.op.k[0] = static_cast<uint8_t>(i.bool_);
-    if (x.op.k[0] > 2) return x.reject("an invalid boolean operation");
-    x.op.e = predicate_code(i.pa);
-    x.op.f = i.pd.index;
-    x.op.m[0] = i.pd2.index;
-    x.op.m[1] = i.ex;
-    x.op.m[2] = predicate_code(i.pb);
     const bool neutral =
         (x.op.k[0] == 0 && x.op.e == code_true) || (x.op.k[0] != 0 && x.op.e == code_false);
     const bool simple = neutral && i.pd2.index == 7 && !i.ex;
     const bool is_signed = i.type == typed::SignType::S32;
-    if (i.type == typed::SignType::U64 || i.type == typed::SignType::S64)
-        return lower_wide_compare(x, i);
     Handler h = nullptr;
     switch (i.cmp) {
         case typed::ICmp::F:
         case typed::ICmp::T:
-            x.op.k[1] = i.cmp == typed::ICmp::T;
             return x.handler(set_constant);
         case typed::ICmp::EQ:
             h = choose_set<Cmp::eq>(simple, b.scalar);
@@ -376,6 +408,23 @@ void lower(Lower& x, const typed::Isetp& i) {
             break;
     }
     x.handler(h);
+}
+
+void lower(Lower& x, const typed::Uisetp& i) {
+    if (!set_comparison(x, i)) return;
+    set_scalars(x, i.a, i.b);
+    x.op.k[2] = i.type == typed::SignType::S32;
+    x.handler(set_uniform);
+}
+void lower(Lower& x, const typed::Viset& i) {
+    const auto type = static_cast<uint32_t>(i.type);
+    if (type > static_cast<uint32_t>(typed::SimdCompareType::S8x4))
+        return x.reject("VISET of an invalid type");
+    x.op.d = x.destination_row(i.d.index);
+    x.op.m[0] = 32 >> type / 2;
+    x.op.k[0] = type & 1;
+    x.op.k[1] = static_cast<uint8_t>(i.cmp);
+    emit_any<SetElements>(x, term(x, i.a), term(x, i.b));
 }
 
 void lower(Lower& x, const typed::Iabs& i) {

@@ -121,7 +121,10 @@ void emit_any(Lower& x, const Term& a, const Term& b, const Term& c = {}) {
 SASSEMU_INLINE V32 ones(Mask m) { return L::select(m, L::splat(~0u), L::splat(0)); }
 
 struct Copy {
-    static SASSEMU_INLINE V32 apply(V32 b, const Op&) { return b; }
+    template <class V>
+    static SASSEMU_INLINE V apply(V b, const Op&) {
+        return b;
+    }
 };
 
 }  // namespace SASSEMU_ISA_NS

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// IADD, the 64-bit moves, selects and extremes, LDCU and the other integer instructions that came
-// with sm_100 and sm_120.
+// IADD, the 64-bit moves, selects and extremes, UIADD3.64, LDCU and the other integer instructions
+// that came with sm_100 and sm_120.
 #include "emu/isa/integer_wide.hpp"
 
 #include "emu/isa/uniform_shapes.hpp"
@@ -34,12 +34,9 @@ const Op* sum64(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 V64 flip(V64 v, uint32_t mask) { return L::xor64(v, L::splat64(mask ? ~uint64_t{0} : 0)); }
-V64 read_any64(const Warp& w, uint32_t at, bool scalar) {
-    return scalar ? read64<Kind::scalar>(w, at) : read64<Kind::row>(w, at);
-}
 const Op* sum64_any(const Op* op, Warp& w, uint32_t mask) {
     const V64 a = flip(read64<Kind::row>(w, op->a), op->m[0]);
-    const V64 b = flip(read_any64(w, op->b, op->k[2] & 2), op->m[1]);
+    const V64 b = flip(get64<V64>(w, op->b, op->k[2] & 2), op->m[1]);
     const V64 more = op->k[1] ? L::select64(predicate_value(w, op->e), L::splat64(1), L::splat64(0))
                               : L::splat64(op->m[2]);
     const V64 part = L::add64(a, b), sum = L::add64(part, more);
@@ -51,31 +48,31 @@ const Op* sum64_any(const Op* op, Warp& w, uint32_t mask) {
 
 // ---- selects and extremes ----------------------------------------------------------------------
 
+template <class V>
 const Op* select_pair(const Op* op, Warp& w, uint32_t mask) {
-    const V64 a = read64<Kind::row>(w, op->a), b = read_any64(w, op->b, op->k[2] & 2);
-    write64<false>(w, op->d, L::select64(predicate_value(w, op->e), a, b), mask);
+    const V a = get64<V>(w, op->a, false), b = get64<V>(w, op->b, op->k[2] & 2);
+    put64(w, op->d, L::select64(predicate_value(w, op->e), a, b), mask);
     return op + 1;
 }
+template <class V>
 const Op* copy_pair(const Op* op, Warp& w, uint32_t mask) {
-    write64<false>(w, op->d, read_any64(w, op->b, op->k[2] & 2), mask);
+    put64(w, op->d, get64<V>(w, op->b, op->k[2] & 2), mask);
     return op + 1;
 }
 using Wide = typed::WideMinMaxType;
-// e chooses the minimum; k[0] is the type.
+// e chooses the minimum; k[0]: signed.
+template <class V>
 const Op* extreme_pair(const Op* op, Warp& w, uint32_t mask) {
-    const V64 a = read64<Kind::row>(w, op->a), b = read_any64(w, op->b, op->k[2] & 2);
-    const bool is_signed = static_cast<Wide>(op->k[0]) == Wide::S64;
-    const V64 low = is_signed ? L::min_s64(a, b) : L::min_u64(a, b);
-    const V64 high = is_signed ? L::max_s64(a, b) : L::max_u64(a, b);
-    write64<false>(w, op->d, L::select64(predicate_value(w, op->e), low, high), mask);
+    const V a = get64<V>(w, op->a, false), b = get64<V>(w, op->b, op->k[2] & 2);
+    const Mask less = op->k[0] ? L::cmp_lt_s64(a, b) : L::cmp_lt_u64(a, b);
+    put64(w, op->d, L::select64(~(less ^ predicate_value(w, op->e)), a, b), mask);
     return op + 1;
 }
 struct Extreme {
-    static V32 apply(V32 a, V32 b, V32, const Op& op, Warp& w, Mask) {
-        const bool is_signed = static_cast<Wide>(op.k[0]) == Wide::S32;
-        const V32 low = is_signed ? L::min_s(a, b) : L::min_u(a, b);
-        const V32 high = is_signed ? L::max_s(a, b) : L::max_u(a, b);
-        return L::select(predicate_value(w, op.e), low, high);
+    template <class V>
+    static V apply(V a, V b, V, const Op& op, Warp& w, Mask) {
+        const Mask less = op.k[0] ? L::cmp_lt_s(a, b) : L::cmp_lt_u(a, b);
+        return L::select(~(less ^ predicate_value(w, op.e)), a, b);
     }
 };
 // The forms with predicate results, or with a second source other than false, have no known
@@ -90,37 +87,40 @@ bool is_pair(Wide t) { return t == Wide::U64 || t == Wide::S64; }
 
 // ---- the uniform datapath ----------------------------------------------------------------------
 
-struct UniformExtreme {
-    static uint32_t apply(uint32_t a, uint32_t b, uint32_t, const Op& op, Warp& w) {
-        const bool less = op.k[0] & 1 ? static_cast<int32_t>(a) < static_cast<int32_t>(b) : a < b;
-        return less == uniform_truth(w, op.e) ? a : b;
-    }
-};
-const Op* uniform_extreme_pair(const Op* op, Warp& w, uint32_t) {
-    const uint64_t a = w.scalar64(op->a), b = w.scalar64(op->b);
-    const bool less = op->k[0] & 1 ? static_cast<int64_t>(a) < static_cast<int64_t>(b) : a < b;
-    write_uniform64(w, op->d, less == uniform_truth(w, op->e) ? a : b);
+using Sum = unsigned __int128;
+uint64_t flip64(uint64_t v, uint32_t mask) { return mask ? ~v : v; }
+// UIADD3.64: complements m[0..2], carries in e, f (predicate codes) and m[3] (a number), out k[0],
+// k[1]. Where both carries go to one predicate it holds the first (measured on an H200).
+const Op* uniform_sum64(const Op* op, Warp& w, uint32_t) {
+    Sum sum = Sum{flip64(w.scalar64(op->a), op->m[0])} + flip64(w.scalar64(op->b), op->m[1]) +
+              flip64(w.scalar64(op->c), op->m[2]) + op->m[3];
+    sum += uniform_truth(w, op->e);
+    sum += uniform_truth(w, op->f);
+    write_uniform64(w, op->d, static_cast<uint64_t>(sum));
+    const uint64_t carry = static_cast<uint64_t>(sum >> 64);
+    if (op->k[1] != 7) write_uniform_predicate(w, op->k[1], carry >= 2);
+    if (op->k[0] != 7) write_uniform_predicate(w, op->k[0], carry >= 1);
     return op + 1;
 }
-const Op* uniform_copy_pair(const Op* op, Warp& w, uint32_t) {
-    write_uniform64(w, op->d, w.scalar64(op->a));
-    return op + 1;
+
+template <class T>
+void lower_sum64(Lower& x, const T& i) {
+    check_even(x, i.a);
+    check_even(x, i.b);
+    check_even(x, i.c);
+    check_even_result(x, i.d);
+    x.op.d = x.uniform_destination(i.d.index, 2);
+    x.op.a = x.source(i.a, 2).at;
+    x.op.b = x.source(i.b, 2).at;  // an immediate is stored sign-extended
+    x.op.c = x.source(i.c, 2).at;
+    x.op.m[0] = flip_mask(i.a);
+    x.op.m[1] = flip_mask(i.b);
+    x.op.m[2] = flip_mask(i.c);
+    x.op.k[0] = i.pd.index;
+    x.op.k[1] = i.pd2.index;
+    x.handler(uniform_sum64);
 }
-const Op* uniform_select_pair(const Op* op, Warp& w, uint32_t) {
-    write_uniform64(w, op->d, w.scalar64(uniform_truth(w, op->e) ? op->a : op->b));
-    return op + 1;
-}
-// Upper half of the product plus the 64-bit addend; k[1] signed, the carry out goes to k[0].
-const Op* uniform_high(const Op* op, Warp& w, uint32_t) {
-    const uint32_t a = w.scalar32(op->a), b = w.scalar32(op->b);
-    const uint64_t product =
-        op->k[1] ? static_cast<uint64_t>(int64_t{static_cast<int32_t>(a)} * static_cast<int32_t>(b))
-                 : uint64_t{a} * b;
-    const uint64_t sum = product + w.scalar64(op->c);
-    write_uniform(w, op->d, static_cast<uint32_t>(sum >> 32));
-    if (op->k[0] != 7) write_uniform_predicate(w, op->k[0], sum < product);
-    return op + 1;
-}
+
 // LDCU: c[bank a][uniform register b + m[0]], m[1] bytes, k[0] the size; past the end of the bank
 // it reads zero.
 const Op* load_uniform(const Op* op, Warp& w, uint32_t) {
@@ -138,6 +138,13 @@ const Op* load_uniform(const Op* op, Warp& w, uint32_t) {
 Term pair(Lower& x, const typed::Src& s) {
     check_even(x, s);
     return term(x, s, 2);
+}
+template <class T>
+void set_pairs(Lower& x, const T& i, const typed::Src& a, const typed::Src& b, Handler h) {
+    check_even_result(x, i.d);
+    x.op.d = destination(x, i.d, 2);
+    set_any(x, pair(x, a), pair(x, b), {});
+    x.handler(h);
 }
 
 }  // namespace
@@ -165,77 +172,45 @@ void lower(Lower& x, const typed::Iadd& i) {
 void lower(Lower& x, const typed::ImnmxWide& i) {
     if (!check_extreme(x, i)) return;
     x.op.e = predicate_code(i.pa);
-    x.op.k[0] = static_cast<uint8_t>(i.type);
-    if (!is_pair(i.type)) {
-        x.op.d = x.destination_row(i.d.index);
-        return emit_any<Extreme>(x, term(x, i.a), term(x, i.b));
-    }
-    check_even_result(x, i.d);
-    x.op.d = x.destination_row(i.d.index, 2);
-    set_any(x, pair(x, i.a), pair(x, i.b), {});
-    x.handler(extreme_pair);
+    x.op.k[0] = i.type == Wide::S32 || i.type == Wide::S64;
+    if (is_pair(i.type)) return set_pairs(x, i, i.a, i.b, extreme_pair<V64>);
+    x.op.d = x.destination_row(i.d.index);
+    emit_any<Extreme>(x, term(x, i.a), term(x, i.b));
 }
 void lower(Lower& x, const typed::Sel64& i) {
-    check_even_result(x, i.d);
-    x.op.d = x.destination_row(i.d.index, 2);
     x.op.e = predicate_code(i.pa);
-    set_any(x, pair(x, i.a), pair(x, i.b), {});
-    x.handler(select_pair);
+    set_pairs(x, i, i.a, i.b, select_pair<V64>);
 }
-void lower(Lower& x, const typed::Mov64& i) {
-    check_even_result(x, i.d);
-    x.op.d = x.destination_row(i.d.index, 2);
-    set_any(x, {}, pair(x, i.a), {});
-    x.handler(copy_pair);
-}
+void lower(Lower& x, const typed::Mov64& i) { set_pairs(x, i, {}, i.a, copy_pair<V64>); }
 
-void lower(Lower& x, const typed::Umov64& i) {
-    check_even(x, i.a);
-    check_even_result(x, i.d);
-    x.op.d = x.uniform_destination(i.d.index, 2);
-    x.op.a = x.source(i.a, 2).at;
-    x.handler(uniform_copy_pair);
-}
+void lower(Lower& x, const typed::Umov64& i) { set_pairs(x, i, {}, i.a, copy_pair<uint64_t>); }
 void lower(Lower& x, const typed::Usel64& i) {
-    check_even(x, i.a);
-    check_even(x, i.b);
-    check_even_result(x, i.d);
-    x.op.d = x.uniform_destination(i.d.index, 2);
-    x.op.a = x.source(i.a, 2).at;
-    x.op.b = x.source(i.b, 2).at;
     x.op.e = predicate_code(i.pa);
-    x.handler(uniform_select_pair);
+    set_pairs(x, i, i.a, i.b, select_pair<uint64_t>);
 }
 void lower(Lower& x, const typed::UimnmxWide& i) {
     if (!check_extreme(x, i)) return;
     x.op.e = predicate_code(i.pa);
     x.op.k[0] = i.type == Wide::S32 || i.type == Wide::S64;
-    if (!is_pair(i.type)) return emit_scalar<UniformExtreme>(x, i.d, i.a, i.b);
-    check_even(x, i.a);
-    check_even(x, i.b);
-    check_even_result(x, i.d);
-    x.op.d = x.uniform_destination(i.d.index, 2);
-    x.op.a = x.source(i.a, 2).at;
-    x.op.b = x.source(i.b, 2).at;
-    x.handler(uniform_extreme_pair);
+    if (is_pair(i.type)) return set_pairs(x, i, i.a, i.b, extreme_pair<uint64_t>);
+    emit_uniform<Extreme>(x, i.d, i.a, i.b);
 }
 void lower(Lower& x, const typed::Uvimnmx& i) {
     if (i.relu || (i.type != typed::VMinMaxType::U32 && i.type != typed::VMinMaxType::S32))
         return x.gap("UVIMNMX of packed elements or with RELU");
     x.op.e = predicate_code(i.pa);
     x.op.k[0] = i.type == typed::VMinMaxType::S32;
-    emit_scalar<UniformExtreme>(x, i.d, i.a, i.b);
+    emit_uniform<Extreme>(x, i.d, i.a, i.b);
 }
-void lower(Lower& x, const typed::UimadHi& i) {
-    if (flipped(i.c)) return x.gap("UIMAD.HI with a negated addend");
-    check_even(x, i.c);
-    x.op.d = x.uniform_destination(i.d.index);
-    x.op.a = x.source(i.a).at;
-    x.op.b = x.source(i.b).at;
-    x.op.c = x.source(i.c, 2).at;
-    x.op.k[0] = i.pd.index;
-    x.op.k[1] = i.type == typed::SignType::S32;
-    x.handler(uniform_high);
+void lower(Lower& x, const typed::Uiadd364& i) {
+    x.op.m[3] = static_cast<uint32_t>(flipped(i.a) + flipped(i.b) + flipped(i.c));
+    x.op.e = x.op.f = code_false;
+    lower_sum64(x, i);
+}
+void lower(Lower& x, const typed::Uiadd364X& i) {
+    x.op.e = predicate_code(i.pa);
+    x.op.f = predicate_code(i.pb);
+    lower_sum64(x, i);
 }
 
 void lower(Lower& x, const typed::Ldcu& i) {

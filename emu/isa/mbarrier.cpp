@@ -111,16 +111,21 @@ const Op* arrive_uniform(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
-// As MbarrierTestPayload; k[1]: TRYWAIT.
+// As MbarrierTestPayload; k[1]: TRYWAIT. On uniform registers all lanes ask the same.
 const Op* check(const Op* op, Warp& w, uint32_t mask) {
+    const auto& test = as<MbarrierTestPayload>(*op);
+    const auto answered = [&](uint32_t over) {
+        if (test.uniform())
+            write_uniform_predicate(w, op->k[0] - 8u, over);
+        else
+            write_predicate(w, op->k[0], over, mask);
+        return op + 1;
+    };
     Path& path = w.path();
     const WaitAnswer answer = path.answer;
     path.answer = WaitAnswer::none;
-    if (answer == WaitAnswer::completed) {
-        write_predicate(w, op->k[0], ~0u, mask);
-        return op + 1;
-    }
-    const uint32_t parities = as<MbarrierTestPayload>(*op).parities(w);
+    if (answer == WaitAnswer::completed) return answered(~0u);
+    const uint32_t parities = test.parities(w);
     uint32_t over = 0;
     const std::byte* object = nullptr;
     bool one = true;  // object
@@ -140,8 +145,7 @@ const Op* check(const Op* op, Warp& w, uint32_t mask) {
     }
     if (op->k[1] && !over && one && !w.watch && answer == WaitAnswer::none)
         return services(w).mbarrier_wait(w, op, object);
-    write_predicate(w, op->k[0], over, mask);
-    return op + 1;
+    return answered(over);
 }
 
 // ATOMS.ARRIVE: the lanes arrive one after the other at objects of sm_80. The token is the state
@@ -289,6 +293,16 @@ void lower(Lower& x, const typed::SyncsPhasechk& i) {
     near_operand(x, i.addr, 0);
     x.op.e = x.source_row(i.a.index);
     x.op.k[0] = i.pd.index;
+    x.op.k[1] = i.trywait;
+    x.handler(check);
+}
+void lower(Lower& x, const typed::UsyncsPhasechk& i) {
+    if (i.conditional) return x.gap("a conditional wait");
+    x.op.a = zero_row;
+    x.op.c = x.uniform_scalar(i.addr.base);
+    x.op.m[0] = static_cast<uint32_t>(i.addr.offset);
+    x.op.e = x.uniform_scalar(i.a.index);
+    x.op.k[0] = Lower::uniform_predicate(i.pd.index);
     x.op.k[1] = i.trywait;
     x.handler(check);
 }

@@ -11,6 +11,7 @@ void lower(Lower&, const typed::SyncsArrive&);
 void lower(Lower&, const typed::AtomsArrive&);
 void lower(Lower&, const typed::SyncsPhasechk&);
 void lower(Lower&, const typed::UsyncsArrive&);
+void lower(Lower&, const typed::UsyncsPhasechk&);
 void lower(Lower&, const typed::SyncsExch&);
 void lower(Lower&, const typed::SyncsLd&);
 void lower(Lower&, const typed::SyncsCas&);

@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// MOV, SEL, PRMT, PLOP3 and the transfers between predicates and registers.
+// MOV, SEL, PRMT, PLOP3 and the transfers between predicates and registers; and the same on the
+// uniform datapath.
 #include "emu/isa/move.hpp"
 
-#include "emu/isa/integer_shapes.hpp"
+#include "emu/isa/uniform.hpp"
+#include "emu/isa/uniform_shapes.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
 namespace {
 
 // e is the code of the predicate that chooses a.
+struct Select {
+    template <class V>
+    static SASSEMU_INLINE V apply(V a, V b, V, const Op& op, Warp& w, Mask) {
+        return L::select(predicate_value(w, op.e), a, b);
+    }
+};
 template <Kind B, bool All>
 const Op* choose(const Op* op, Warp& w, uint32_t mask) {
     const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b);
-    write<All>(w, op->d, L::select(predicate_value(w, op->e), a, b), mask);
+    write<All>(w, op->d, Select::apply(a, b, b, *op, w, mask), mask);
     return op + 1;
 }
 
@@ -28,7 +36,10 @@ const Op* copy_lanes(const Op* op, Warp& w, uint32_t mask) {
 // b is the selector, {c:a} the bytes.
 
 struct Permute {
-    static SASSEMU_INLINE V32 apply(V32 a, V32 b, V32 c, const Op&) { return L::prmt(a, c, b); }
+    template <class V>
+    static SASSEMU_INLINE V apply(V a, V b, V c, const Op&) {
+        return L::prmt(a, c, b);
+    }
 };
 // A constant selector that takes, from each source, bytes that keep their distances: a rotation of
 // a and one of c (counts m[2], m[3]) under masks (m[0], m[1]).
@@ -100,12 +111,24 @@ SASSEMU_INLINE Mask logic(Mask a, Mask b, Mask c, uint32_t lut) {
     return pick(a, f1, f0);
 }
 // Sources e, f, m[0]; results k[0] by table m[1] and k[1] by table m[2].
+template <class V>
 const Op* predicate_logic(const Op* op, Warp& w, uint32_t mask) {
     const Mask a = predicate_value(w, op->e), b = predicate_value(w, op->f),
                c = predicate_value(w, op->m[0]);
-    write_predicate(w, op->k[0], logic(a, b, c, op->m[1]), mask);
-    if (op->k[1] != 7) write_predicate(w, op->k[1], logic(a, b, c, op->m[2]), mask);
+    put_predicate<V>(w, op->k[0], logic(a, b, c, op->m[1]), mask);
+    if (op->k[1] != 7) put_predicate<V>(w, op->k[1], logic(a, b, c, op->m[2]), mask);
     return op + 1;
+}
+template <class T>
+void lower_logic(Lower& x, const T& i, Handler h) {
+    x.op.e = predicate_code(i.pa);
+    x.op.f = predicate_code(i.pb);
+    x.op.m[0] = predicate_code(i.pc);
+    x.op.m[1] = static_cast<uint32_t>(i.lut.imm);
+    x.op.m[2] = static_cast<uint32_t>(i.lut2.imm);
+    x.op.k[0] = i.pd.index;
+    x.op.k[1] = i.pd2.index;
+    x.handler(h);
 }
 
 // The same where bit i of m[3] says that source i is the sign of a value in a, b or c.
@@ -122,24 +145,30 @@ const Op* sign_logic(const Op* op, Warp& w, uint32_t mask) {
 }
 
 // P2R: in byte k[0] of a, the bits that the mask b names become P0..P6 (bit 7 reads 0).
+// UP0..UP6 on the uniform datapath.
+template <class V>
+constexpr uint32_t first_predicate = in_lanes<V> ? 0 : 8;
 struct GatherPredicates {
-    static V32 apply(V32 a, V32 b, V32, const Op& op, Warp& w, Mask) {
-        const V32 shift = L::splat(op.k[0] * 8u);
-        V32 bits = L::splat(0);
+    template <class V>
+    static V apply(V a, V b, V, const Op& op, Warp& w, Mask) {
+        const V shift = fill<V>(op.k[0] * 8u);
+        V bits = fill<V>(0);
         for (uint32_t i = 0; i < 7; ++i)
-            bits = L::or_(bits, L::select(w.p[i], L::splat(1u << i), L::splat(0)));
-        const V32 field = L::and_(b, L::splat(0xff));
+            bits =
+                L::or_(bits, L::select(w.p[first_predicate<V> + i], fill<V>(1u << i), fill<V>(0)));
+        const V field = L::and_(b, fill<V>(0xff));
         return L::or_(L::andn(L::shl(field, shift), a), L::shl(L::and_(bits, field), shift));
     }
 };
 // R2P: P0..P6, where the mask b names them, become the bits of byte k[0] of a.
+template <class V>
 const Op* scatter_predicates(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = L::shr(read<Kind::row>(w, op->a), L::splat(op->k[0] * 8u));
-    const V32 b = read_any(w, op->b, op->k[2] & 2);
+    const V a = L::shr(get<V>(w, op->a, false), fill<V>(op->k[0] * 8u));
+    const V b = get<V>(w, op->b, op->k[2] & 2);
     for (uint32_t i = 0; i < 7; ++i) {
-        const V32 bit = L::splat(1u << i);
+        const V bit = fill<V>(1u << i);
         const Mask named = L::nonzero(L::and_(b, bit)) & mask;
-        if (named) write_predicate(w, i, L::nonzero(L::and_(a, bit)), named);
+        if (named) put_predicate<V>(w, i, L::nonzero(L::and_(a, bit)), named);
     }
     return op + 1;
 }
@@ -159,6 +188,7 @@ void lower(Lower& x, const typed::Mov& i) {
     x.op.m[0] = static_cast<uint32_t>(i.lanes.imm) * 0x11111111u;
     x.handler(a.scalar ? copy_lanes<Kind::scalar> : copy_lanes<Kind::row>);
 }
+void lower(Lower& x, const typed::Umov& i) { emit_uniform<Copy>(x, i.d, {}, i.a); }
 
 void lower(Lower& x, const typed::Sel& i) {
     const Term a = term(x, i.a), b = term(x, i.b);
@@ -170,6 +200,11 @@ void lower(Lower& x, const typed::Sel& i) {
         x.handlers(choose<Kind::scalar, false>, choose<Kind::scalar, true>);
     else
         x.handlers(choose<Kind::row, false>, choose<Kind::row, true>);
+}
+
+void lower(Lower& x, const typed::Usel& i) {
+    x.op.e = predicate_code(i.pa);
+    emit_uniform<Select>(x, i.d, i.a, i.b);
 }
 
 void lower(Lower& x, const typed::Prmt& i) {
@@ -194,16 +229,10 @@ void lower(Lower& x, const typed::Prmt& i) {
     emit_int3<Permute>(x, a, b, c);
 }
 
-void lower(Lower& x, const typed::Plop3& i) {
-    x.op.e = predicate_code(i.pa);
-    x.op.f = predicate_code(i.pb);
-    x.op.m[0] = predicate_code(i.pc);
-    x.op.m[1] = static_cast<uint32_t>(i.lut.imm);
-    x.op.m[2] = static_cast<uint32_t>(i.lut2.imm);
-    x.op.k[0] = i.pd.index;
-    x.op.k[1] = i.pd2.index;
-    x.handler(predicate_logic);
-}
+void lower(Lower& x, const typed::Uprmt& i) { emit_uniform<Permute>(x, i.d, i.a, i.b, i.c); }
+
+void lower(Lower& x, const typed::Plop3& i) { lower_logic(x, i, predicate_logic<V32>); }
+void lower(Lower& x, const typed::Uplop3& i) { lower_logic(x, i, predicate_logic<uint32_t>); }
 
 template <class T>
 void sign_logic_of(Lower& x, const T& i, const Term& a, const Term& b, const Term& c,
@@ -237,7 +266,16 @@ void lower(Lower& x, const typed::P2r& i) {
 void lower(Lower& x, const typed::R2p& i) {
     x.op.k[0] = static_cast<uint8_t>(i.byte);
     set_any(x, term(x, i.a), term(x, i.b), {});
-    x.handler(scatter_predicates);
+    x.handler(scatter_predicates<V32>);
+}
+void lower(Lower& x, const typed::Up2ur& i) {
+    x.op.k[0] = i.byte;
+    emit_uniform<GatherPredicates>(x, i.d, i.a, i.b);
+}
+void lower(Lower& x, const typed::Ur2up& i) {
+    x.op.k[0] = i.byte;
+    set_scalars(x, i.a, i.b);
+    x.handler(scatter_predicates<uint32_t>);
 }
 
 // Rpc, the return address register, serves compilers as two registers more.

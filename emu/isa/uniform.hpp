@@ -8,7 +8,7 @@
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
-// uniform.cpp: arithmetic, logic and comparisons
+// What vector registers have too stands beside it: integer*.cpp and move.cpp.
 void lower(Lower&, const typed::Uiadd3&);
 void lower(Lower&, const typed::Uiadd364&);
 void lower(Lower&, const typed::Uiadd364X&);
@@ -23,14 +23,14 @@ void lower(Lower&, const typed::Uflo&);
 void lower(Lower&, const typed::Upopc&);
 void lower(Lower&, const typed::Ubrev&);
 void lower(Lower&, const typed::Uisetp&);
-// uniform_move.cpp: moves, selects, loads of constants, predicates, transfers from and to the lanes
 void lower(Lower&, const typed::Umov&);
 void lower(Lower&, const typed::Usel&);
 void lower(Lower&, const typed::Uprmt&);
-void lower(Lower&, const typed::Uldc&);
 void lower(Lower&, const typed::Uplop3&);
 void lower(Lower&, const typed::Up2ur&);
 void lower(Lower&, const typed::Ur2up&);
+// uniform_move.cpp: loads of constants, transfers from the lanes
+void lower(Lower&, const typed::Uldc&);
 void lower(Lower&, const typed::Voteu&);
 void lower(Lower&, const typed::R2ur&);
 void lower(Lower&, const typed::S2ur&);

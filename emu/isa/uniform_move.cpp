@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uniform moves, selects and permutes, loads of constants, predicate logic, and what passes between
-// the lanes and the uniform datapath: votes, R2UR, S2UR.
+// Loads of constants into uniform registers, and what passes from the lanes to the uniform
+// datapath: votes, R2UR, S2UR.
 #include "emu/isa/uniform.hpp"
 
 #include "emu/isa/system.hpp"
@@ -9,30 +9,6 @@
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
 namespace {
-
-struct Take {
-    static uint32_t apply(uint32_t a, uint32_t, uint32_t, const Op&, Warp&) { return a; }
-};
-// e is the code of the predicate that chooses a.
-struct Select {
-    static uint32_t apply(uint32_t a, uint32_t b, uint32_t, const Op& op, Warp& w) {
-        return uniform_truth(w, op.e) ? a : b;
-    }
-};
-// b is the selector, {c:a} the bytes.
-struct Permute {
-    static uint32_t apply(uint32_t a, uint32_t b, uint32_t c, const Op&, Warp&) {
-        const uint64_t bytes = uint64_t{c} << 32 | a;
-        uint32_t r = 0;
-        for (uint32_t i = 0; i < 4; ++i) {
-            const uint32_t n = b >> (4 * i) & 15;
-            uint32_t byte = static_cast<uint32_t>(bytes >> (8 * (n & 7))) & 0xff;
-            if (n & 8) byte = byte & 0x80 ? 0xff : 0;
-            r |= byte << (8 * i);
-        }
-        return r;
-    }
-};
 
 // ---- ULDC --------------------------------------------------------------------------------------
 
@@ -69,33 +45,6 @@ const Op* load_indexed(const Op* op, Warp& w, uint32_t) {
 template <Size S>
 void set_load(Lower& x, bool indexed) {
     x.handler(indexed ? load_indexed<S> : load_constant<S>);
-}
-
-// ---- predicates --------------------------------------------------------------------------------
-
-// Sources e, f, m[0]; results k[0] by table m[1] and k[1] by table m[2].
-const Op* predicate_logic(const Op* op, Warp& w, uint32_t) {
-    const uint32_t at = uniform_truth(w, op->e) << 2 | uniform_truth(w, op->f) << 1 |
-                        static_cast<uint32_t>(uniform_truth(w, op->m[0]));
-    write_uniform_predicate(w, op->k[0], op->m[1] >> at & 1);
-    if (op->k[1] != 7) write_uniform_predicate(w, op->k[1], op->m[2] >> at & 1);
-    return op + 1;
-}
-// In byte k[0] of a, the bits that the mask b names become UP0..UP6 (bit 7 reads 0).
-struct GatherPredicates {
-    static uint32_t apply(uint32_t a, uint32_t b, uint32_t, const Op& op, Warp& w) {
-        uint32_t bits = 0;
-        for (uint32_t i = 0; i < 7; ++i) bits |= (w.p[8 + i] & 1) << i;
-        const uint32_t shift = op.k[0] * 8u, field = b & 0xff;
-        return (a & ~(field << shift)) | (bits & field) << shift;
-    }
-};
-// UP0..UP6, where the mask b names them, become the bits of byte k[0] of a.
-const Op* scatter_predicates(const Op* op, Warp& w, uint32_t) {
-    const uint32_t a = w.scalar32(op->a) >> (op->k[0] * 8u), b = w.scalar32(op->b);
-    for (uint32_t i = 0; i < 7; ++i)
-        if (b >> i & 1) write_uniform_predicate(w, i, a >> i & 1);
-    return op + 1;
 }
 
 // ---- from the lanes ----------------------------------------------------------------------------
@@ -137,13 +86,6 @@ const Op* special(const Op* op, Warp& w, uint32_t mask) {
 
 }  // namespace
 
-void lower(Lower& x, const typed::Umov& i) { emit_scalar<Take>(x, i.d, i.a); }
-void lower(Lower& x, const typed::Usel& i) {
-    x.op.e = predicate_code(i.pa);
-    emit_scalar<Select>(x, i.d, i.a, i.b);
-}
-void lower(Lower& x, const typed::Uprmt& i) { emit_scalar<Permute>(x, i.d, i.a, i.b, i.c); }
-
 void lower(Lower& x, const typed::Uldc& i) {
     if (i.addr.kind != typed::SrcKind::Const) return x.gap("ULDC from a bindless bank");
     static constexpr uint8_t sizes[6] = {1, 1, 2, 2, 4, 8};
@@ -177,26 +119,6 @@ void lower(Lower& x, const typed::Uldc& i) {
         case Size::B64:
             return set_load<Size::B64>(x, indexed);
     }
-}
-
-void lower(Lower& x, const typed::Uplop3& i) {
-    x.op.e = predicate_code(i.pa);
-    x.op.f = predicate_code(i.pb);
-    x.op.m[0] = predicate_code(i.pc);
-    x.op.m[1] = static_cast<uint32_t>(i.lut.imm);
-    x.op.m[2] = static_cast<uint32_t>(i.lut2.imm);
-    x.op.k[0] = i.pd.index;
-    x.op.k[1] = i.pd2.index;
-    x.handler(predicate_logic);
-}
-void lower(Lower& x, const typed::Up2ur& i) {
-    x.op.k[0] = i.byte;
-    emit_scalar<GatherPredicates>(x, i.d, i.a, i.b);
-}
-void lower(Lower& x, const typed::Ur2up& i) {
-    x.op.k[0] = i.byte;
-    set_scalars(x, i.a, i.b);
-    x.handler(scatter_predicates);
 }
 
 void lower(Lower& x, const typed::Voteu& i) {

@@ -140,9 +140,11 @@ struct FencePayload : Op {
 };
 
 // SYNCS.PHASECHK: the object as near(); e the register whose bit 31 is the parity, k[0] the
-// predicate, k[1] TRYWAIT.
+// predicate, k[1] TRYWAIT. On uniform registers (the predicate tells) e is a scalar.
 struct MbarrierTestPayload : MemoryPayload {
+    bool uniform() const { return k[0] >= 8; }
     uint32_t parities(const Warp& w) const {
+        if (uniform()) return 0u - (w.scalar32(e) >> 31);
         uint32_t all = 0;
         for (uint32_t lane = 0; lane < 32; ++lane) all |= w.row(e)[lane] >> 31 << lane;
         return all;

@@ -75,7 +75,7 @@ unsigned rank(Arch code, const std::optional<Arch>& wanted) {
     unsigned score = code.sm * 4U;
     if (code.suffix == 'a') score += 2;
     if (code.suffix == 'f') score += 1;
-    if (!wanted) return code.sm == 90 ? score + 8192 : score;
+    if (!wanted) return sassdec::find_architecture(code.sm)->measured ? score + 8192 : score;
     if (!runs_on(code, *wanted)) return 0;
     return code == *wanted ? score + 8192 : score;
 }

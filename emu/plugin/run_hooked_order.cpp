@@ -100,9 +100,9 @@ const Op* Hooks::misc(const HookedInstruction& i, const Op* op, Warp& w, uint32_
                 at(first);
                 e.lanes = same;
                 e.passed = w.p[test.predicate()] & same;
-                // The predicate may be PT, which is always true: then the result is in nobody's
-                // hands.
-                if (test.predicate() == 7) e.passed = 0;
+                // The predicate may be PT or UPT, which are always true: then the result is in
+                // nobody's hands.
+                if (test.predicate() % 8 == 7) e.passed = 0;
                 sync(e);
             }
             return then;

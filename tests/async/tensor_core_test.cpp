@@ -264,7 +264,7 @@ TEST_F(TensorCore, ProductsAreThoseOfTheModel) {
         ++seen[std::to_string(static_cast<int>(c.m.kind)) + (c.ta ? " ta" : "") +
                (c.tb ? " tb" : "")];
         const TensorMemory want = expected(c, nullptr);
-        multiply(c.m, shared.data(), memory(), all[seed % all.size()]->fused_steps);
+        multiply(c.m, shared.data(), memory(), 100, all[seed % all.size()]->fused_steps);
         for (uint32_t lane = 0; lane < 128; ++lane)
             for (uint32_t column = 0; column < 512; ++column)
                 ASSERT_EQ(memory().cell[lane][column], want.cell[lane][column])
@@ -307,13 +307,13 @@ TEST_F(TensorCore, TouchesWhatItTells) {
         EXPECT_EQ(told.written, written);
 
         const TensorMemory before = memory();
-        multiply(c.m, shared.data(), memory(), all[0]->fused_steps);
+        multiply(c.m, shared.data(), memory(), 100, all[0]->fused_steps);
         const TensorMemory first = memory();
         memory() = before;
         poison(shared.data(), shared_bytes, told.shared, random);
         poison(cells.data(), sizeof(TensorMemory), told.read, random);
         const TensorMemory poisoned = memory();
-        multiply(c.m, shared.data(), memory(), all[0]->fused_steps);
+        multiply(c.m, shared.data(), memory(), 100, all[0]->fused_steps);
         const auto byte = [](const TensorMemory& m, uint64_t at) {
             return reinterpret_cast<const std::byte*>(&m)[at];
         };
@@ -337,11 +337,11 @@ TEST_F(TensorCore, LevelsAgree) {
         poison(cells.data(), sizeof(TensorMemory), {}, random);
         if (check(c.m, shared_bytes)) continue;
         const TensorMemory before = memory();
-        multiply(c.m, shared.data(), memory(), all[0]->fused_steps);
+        multiply(c.m, shared.data(), memory(), 100, all[0]->fused_steps);
         const TensorMemory want = memory();
         for (const LevelTable* level : all) {
             memory() = before;
-            multiply(c.m, shared.data(), memory(), level->fused_steps);
+            multiply(c.m, shared.data(), memory(), 100, level->fused_steps);
             EXPECT_EQ(std::memcmp(&memory(), &want, sizeof want), 0) << level->name;
         }
     }
@@ -388,7 +388,7 @@ TEST_F(TensorCore, SumsAreFusedSteps) {
                 }
             for (auto& lane : memory().cell) lane[0] = s.c;
             ASSERT_EQ(check(c.m, shared_bytes), nullptr);
-            multiply(c.m, shared.data(), memory(), level->fused_steps);
+            multiply(c.m, shared.data(), memory(), 100, level->fused_steps);
             EXPECT_EQ(memory().cell[77][0], s.want)
                 << level->name << " of " << std::hex << s.a0 << ' ' << s.a << ' ' << s.c;
         }
@@ -509,7 +509,7 @@ TEST_F(TensorCore, NoDescriptorLeadsOutOfMemory) {
             },
             &inside);
         ASSERT_TRUE(inside.all);
-        if (passed % 8 == 0) multiply(c.m, shared.data(), memory(), steps);
+        if (passed % 8 == 0) multiply(c.m, shared.data(), memory(), 100, steps);
     }
     EXPECT_GT(passed, 2000u);
 }

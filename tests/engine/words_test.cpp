@@ -83,6 +83,38 @@ TEST(Words, SyncsCasReplacesWhatItIsToldToExpect) {
     EXPECT_EQ(run(object + " UMOV UR13, 0x1\n" + result, false), (Pair{0x1ffffe, 0x1ffffe}));
 }
 
+TEST(Words, VisetOfSm107ComparesEachElement) {
+    const auto set = [](const char* first, const char* second) {
+        return run(std::string(" MOV R4, 0x8000ff01\n MOV R5, 0x7fff0001\n ") + first + "\n " +
+                       second + "\n",
+                   false, "sm_107a");
+    };
+    EXPECT_EQ(set("VISET.BM.GE.U32 R0, R4, R5", "VISET.BM.GE.S32 R1, R4, R5"), (Pair{~0u, 0}));
+    EXPECT_EQ(set("VISET.BM.LT.U16x2 R0, R4, R5", "VISET.BM.LT.S16x2 R1, R4, R5"), (Pair{0, ~0u}));
+    EXPECT_EQ(set("VISET.BM.GE.U8x4 R0, R4, R5", "VISET.BM.GE.S8x4 R1, R4, R5"),
+              (Pair{0xff00ffff, 0x00ff00ff}));
+    EXPECT_EQ(set("VISET.BM.EQ.U8x4 R0, R4, 0x1", "VISET.BM.T.S16x2 R1, R4, R5"),
+              (Pair{0x00ff00ff, ~0u}));
+}
+
+// The parity is bit 31 of the register behind the address; the answer goes to a uniform predicate.
+TEST(Words, UniformTestOfAnMbarrierOfSm107) {
+    const auto ask = [](const std::string& parity, const char* wait) {
+        return " UMOV UR11, " + parity + "\n USYNCS.PHASECHK.TRANS64" + wait +
+               " UP0, [UR10], UR11\n USEL UR12, URZ, 0x1, !UP0\n";
+    };
+    const std::string init =
+        " UMOV UR10, 0x400\n UMOV UR6, 0x1ffffe\n UMOV UR7, 0x7ffff800\n"
+        " USYNCS.EXCH.64 URZ, [UR10], UR6\n";
+    const std::string arrive = " USYNCS.ARRIVE.TRANS64.A1T0 URZ, [UR10], UR11\n";
+    for (const bool over : {false, true}) {
+        const std::string begin = init + (over ? arrive : "");
+        const std::string both = ask("0x7fffffff", "") + " MOV R0, UR12\n" +
+                                 ask("0x80000000", over ? "" : ".TRYWAIT") + " MOV R1, UR12\n";
+        EXPECT_EQ(run(begin + both, false, "sm_107a"), (Pair{over, !over}));
+    }
+}
+
 TEST(Words, IntegersSideBySideOfSm120) {
     const auto sum = [](const char* a, const char* b, const char* first, const char* second) {
         return run(std::string(" MOV R4, ") + a + "\n MOV R5, " + b + "\n " + first + "\n " +

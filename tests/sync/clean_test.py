@@ -35,12 +35,12 @@ def check(program, plan, arch, agents):
 
 def main():
     program, root = sys.argv[1:3]
-    plans = []  # (plan, architecture): sm_90, or what else an H200 or a tensor core needs
+    plans = []  # (plan, architecture): sm_90, what else an H200 or a tensor core needs, and the uniform mbarriers of sm_107
     for path in sorted(glob.glob(os.path.join(root, "cubins", "*", "plan.json"))):
         if sys.argv[3:] and not any(part in path for part in sys.argv[3:]):
             continue
         with open(path) as f:
-            plans += [(path, arch) for arch in json.load(f)["arch"] if arch in ("sm_90", "sm_90a", "sm_100a")]
+            plans += [(path, arch) for arch in json.load(f)["arch"] if arch in ("sm_90", "sm_90a", "sm_100a", "sm_107a")]
     runs = [(p, arch, agents) for p, arch in plans for agents in ("eager", "lazy", "random")
             if agents == "eager" or p.split(os.sep)[-2] in WITH_AGENTS]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -164,8 +164,8 @@ Machine::Step Machine::sass_warpsync(State& s, Sass& at, uint32_t lanes) const {
 Machine::Step Machine::sass_mbarrier(State& s, Sass& at, const SassEffects& e,
                                      int32_t outcome) const {
     const SassInstruction& i = at.i;
-    const bool initialises = i.insn.id == SASSDEC_ID_SYNCSEXCH,
-               waits = i.insn.id == SASSDEC_ID_SYNCSPHASECHK;
+    const bool initialises = i.event.is(SASSDEC_KIND_MBARRIER, SASSDEC_ACTION_INIT),
+               waits = i.event.is(SASSDEC_KIND_MBARRIER, SASSDEC_ACTION_TEST);
     if (!initialises && !waits && e.call != SassEffects::Call::mbarrier)
         return sass_refuse(s, at, "is not explored");
     if (e.change.counters)

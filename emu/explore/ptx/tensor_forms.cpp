@@ -153,7 +153,7 @@ Result<void> check_target(const Instruction& instruction, std::string_view targe
         return variant && chip->family->wgmma ? Result<void>{} : Result<void>(needs("sm_90a"));
     if (instruction.form.starts_with("tcgen05"))
         return variant && chip->family->tcgen05 ? Result<void>{} : Result<void>(needs("sm_100a"));
-    return sm >= 90 && variant ? Result<void>{} : Result<void>(needs(least + "a"));
+    return sm >= instruction.minimum && variant ? Result<void>{} : Result<void>(needs(least + "a"));
 }
 
 }  // namespace sassemu::explore

@@ -267,7 +267,8 @@ SassCode::Ahead SassCode::ahead(uint32_t pc, int32_t predicate, bool value) cons
 void SassCode::read_retries() {
     for (uint32_t pc = 0; pc < count(); ++pc) {
         SassInstruction& first = code_[pc];
-        if (!first.decodes || first.insn.id != SASSDEC_ID_SYNCSPHASECHK || first.writes.size() != 1)
+        if (!first.decodes || !first.event.is(SASSDEC_KIND_MBARRIER, SASSDEC_ACTION_TEST) ||
+            first.writes.size() != 1)
             continue;
         const auto done = static_cast<int32_t>(first.writes[0]);
         const Ahead again = ahead(pc + 1, done, false);
