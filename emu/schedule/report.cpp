@@ -105,6 +105,29 @@ std::string GuestFault::report() const {
     return text;
 }
 
+// Ends the launch from where no exception may leave. No reason given: the memory is used up.
+void Engine::fail(LaunchStatus status, const char* why) noexcept {
+    const std::lock_guard guard(fault_mutex_);
+    if (!launch_.stop.exchange(true)) {
+        result_.status = status;
+        try {
+            if (why) result_.message = "kernel '" + kernel_ + "': " + why;
+        } catch (const std::bad_alloc&) {
+            why = nullptr;
+        }
+        if (!why) result_.message.swap(out_of_memory_);
+    }
+}
+
+void Engine::end(LaunchStatus status, std::string message) {
+    const std::lock_guard guard(fault_mutex_);
+    if (!launch_.stop.load()) {
+        result_.status = status;
+        result_.message = std::move(message);
+    }
+    launch_.stop = true;
+}
+
 const Op* Engine::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, std::string what,
                         bool has_address, uint64_t address) {
     w.stop = Stop::faulted;
