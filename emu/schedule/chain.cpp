@@ -6,6 +6,7 @@
 
 #include "emu/schedule/engine.hpp"
 #include "emu/schedule/paths.hpp"
+#include "emu/schedule/service_calls.hpp"
 
 namespace sassemu {
 
@@ -122,6 +123,7 @@ void Engine::give_way_to_chain() {
         triggered &= cta.triggered;
         can_go_on |= p.state == PathState::at_trigger;
     });
+    printed().flush();
     const auto left = std::chrono::steady_clock::now();
     const bool goes_on = settings_.link->give_way(triggered, can_go_on);
     const auto away = std::chrono::steady_clock::now() - left;  // the time of others

@@ -87,6 +87,7 @@ using SlotCache = std::vector<std::unique_ptr<CtaSlot>>;
 
 class Hooks;         // plugins
 struct Instruction;  // what they are shown
+class PrintedText;   // of one launch
 class ServiceCalls;  // vprintf, malloc, ...
 
 class Engine : public PortHost {
@@ -100,6 +101,7 @@ class Engine : public PortHost {
         double seconds = 0;
         const std::atomic<bool>* interrupted = nullptr;
         const StateFill* fill = nullptr;
+        PrintedText* printed = nullptr;
         Hooks* hooks = nullptr;  // plugins; null: none
         Chain::Link* link =
             nullptr;  // of the chain that the launch belongs to, if it may overlap others
@@ -118,6 +120,7 @@ class Engine : public PortHost {
     void end(LaunchStatus status, std::string message);
     Chooser& chooser() { return chooser_; }
     ServiceCalls& calls() { return calls_; }
+    PrintedText& printed() { return *settings_.printed; }
     CtaSlot& slot(Warp& w) { return slot_of(*w.cta); }
     void complete(uint64_t token, uint32_t lanes) override;
     // The same with the values that a plugin's model gives (null: the bytes as they are). False: no
@@ -166,7 +169,9 @@ class Engine : public PortHost {
     Outcome run_slice(CtaSlot& slot, Worker& worker);
     void report(Worker& worker);
     bool run_warp(CtaSlot& slot, Warp& w, Worker& worker);
+    static uint32_t next_path(const Warp& w);
     void run_path(Warp& w, Worker& worker);
+    void run_within_limit(Warp& w, Worker& worker);
     bool grant(Worker& worker, uint64_t count);
     void run_freely(Warp& w);
     void run_counted(Warp& w, Worker& worker);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include "emu/base/pages.hpp"
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/textures.hpp"
 #include "emu/module/link.hpp"
@@ -72,7 +73,7 @@ struct LoadedModule {
     std::shared_ptr<CodeImage> code[3];  // by Lowering
 };
 
-class GpuImpl final : public Gpu {
+class GpuImpl final : public Gpu, public TouchedMemory {
   public:
     GpuImpl(GpuOptions options, std::shared_ptr<Hooks> hooks, const StateFill& fill)
         : options_(std::move(options)), fill_(fill), hooks_(std::move(hooks)) {}
@@ -131,6 +132,14 @@ class GpuImpl final : public Gpu {
         return {};
     }
 
+    std::pair<uint64_t, uint64_t> touched(uint64_t address, uint64_t bytes) override {
+        const Extent& e = space_.find(address);
+        if (!e.holds(address, bytes)) return {0, bytes};
+        const auto found = pages_.touched(e.host + (address - e.lo), bytes);
+        if (hooks_ && found.first > 0) hooks_->host_access(address, found.first, false);
+        return found;
+    }
+
     Result<ModuleId> load(std::shared_ptr<const Module> module) override {
         const std::string& name = module->file_name();
         return within_memory(name, [&] { return place(module); });
@@ -183,6 +192,7 @@ class GpuImpl final : public Gpu {
     const StateFill fill_;
     const LevelTable* level_ = nullptr;
     AddressSpace space_;
+    PageMap pages_;
     TextureTable textures_;
     ServiceCalls calls_;
     std::unique_ptr<MemoryModel> model_;
@@ -411,7 +421,6 @@ std::vector<Result<LaunchResult>> GpuImpl::launch_chain(std::span<const LaunchRe
         return r && r->status == LaunchStatus::ok;
     };
     std::vector<std::optional<Result<LaunchResult>>> of(requests.size());
-    calls_.begin_output(options_.on_printf, false);  // they number their CTAs alike
     Chain chain(requests.size(), options_.agents, *chooser_);
     chain.run([&](size_t i, Chain::Link& link) {
         of[i] = launch(requests[i], &link);
@@ -554,6 +563,8 @@ Result<LaunchResult> GpuImpl::run(const LaunchRequest& request, Chain::Link* lin
     settings.interrupted = &interrupted_;
     settings.fill = &fill_;
     settings.link = link;
+    PrintedText printed(options_.on_printf, modules_[request.module]->prints);
+    settings.printed = &printed;
     for (auto& slot : cache_)
         if (slot->arena.bytes() > (64u << 20)) slot->arena.release();
 
@@ -562,10 +573,9 @@ Result<LaunchResult> GpuImpl::run(const LaunchRequest& request, Chain::Link* lin
     if (hooks_)
         hooks_->launch_begin(launch, k, request.params, modules_[request.module]->bank3,
                              request.may_overlap);
-    if (!link) calls_.begin_output(options_.on_printf, modules_[request.module]->prints);
     LaunchResult result = engine.run();
     if (hooks_) hooks_->launch_end(launch, result.status);
-    calls_.end_output();
+    printed.flush();
     if (!link) interrupted_ = false;
     return result;
 }
