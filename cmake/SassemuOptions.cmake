@@ -39,6 +39,13 @@ endforeach()
 if(NOT SASSEMU_SANITIZE)
     add_compile_options("$<$<CONFIG:Release,RelWithDebInfo>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=3>")
 endif()
+# The C library's start files have no note on control-flow protection (Debian 12), so the linker would leave it out of
+# what is made of objects that all have it. Shadow stacks need nothing of those files; branch tracking does.
+include(CheckLinkerFlag)
+check_linker_flag(CXX LINKER:-z,shstk SASSEMU_HAS_z_shstk)
+if(SASSEMU_HAS_fcf_protection_full AND SASSEMU_HAS_z_shstk)
+    add_link_options(LINKER:-z,shstk)
+endif()
 add_link_options(LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
 
 if(SASSEMU_SANITIZE)

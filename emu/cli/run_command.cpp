@@ -101,7 +101,7 @@ Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
                               "run the seeds one by one");
         SASSEMU_ASSIGN(sandbox, Sandbox::create());
         SASSEMU_TRY(open_outputs(*sandbox, options, stats));
-        SASSEMU_TRY(plan::read_expectations(plan));
+        SASSEMU_TRY(plan::open_expectations(plan));
         options.on_loaded = [&] { return sandbox->seal(); };
     }
     // A plugin that crashes takes what the buffer of standard output holds with it.

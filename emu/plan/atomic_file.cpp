@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -16,6 +17,7 @@
 #include <memory>
 #include <random>
 #include <utility>
+#include <vector>
 
 namespace sassemu::plan {
 namespace {
@@ -25,7 +27,7 @@ Error system_error(const std::string& path, const std::string& verb, int number)
 }
 
 // errno of the first failure, or 0.
-int write_all(int descriptor, std::span<const std::byte> bytes) {
+int write_piece(int descriptor, std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
         const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
         if (count < 0 && errno == EINTR) continue;
@@ -33,6 +35,35 @@ int write_all(int descriptor, std::span<const std::byte> bytes) {
         bytes = bytes.subspan(static_cast<size_t>(count));
     }
     return 0;
+}
+
+Result<void> write_all(const std::string& path, int descriptor, ByteSource& bytes) {
+    // Holes are made in a regular file (others cannot be cut, and a sandbox has no fstat) that ends
+    // here, and where writes go to the place they are told.
+    const off_t here = ::lseek(descriptor, 0, SEEK_CUR);
+    const bool sparse = here >= 0 && ::lseek(descriptor, 0, SEEK_END) == here &&
+                        !(::fcntl(descriptor, F_GETFL) & O_APPEND) &&
+                        ::ftruncate(descriptor, here) == 0;
+    if (here >= 0 && ::lseek(descriptor, here, SEEK_SET) != here)
+        return system_error(path, "seek in", errno);
+    std::vector<std::byte> piece(std::min<uint64_t>(bytes.size(), ByteSource::piece));
+    int number = 0;
+    for (uint64_t at = 0, size; at < bytes.size() && number == 0; at += size) {
+        size = sparse ? bytes.zeros(at) : 0;
+        if (size >= piece.size()) {
+            if (::lseek(descriptor, static_cast<off_t>(size), SEEK_CUR) < 0) number = errno;
+            continue;
+        }
+        size = std::min<uint64_t>(bytes.size() - at, piece.size());
+        const std::span part = std::span(piece).first(size);
+        SASSEMU_TRY(bytes.read(at, part));
+        number = write_piece(descriptor, part);
+    }
+    // Zeros at the end are there when the file is as long.
+    if (number == 0 && sparse && ::ftruncate(descriptor, ::lseek(descriptor, 0, SEEK_CUR)) != 0)
+        number = errno;
+    if (number != 0) return system_error(path, "write", number);
+    return {};
 }
 
 // The names of temporary files, where a signal handler finds them: each stands here before its file
@@ -80,12 +111,11 @@ class TemporaryFile {
         }
         return ::fchmod(descriptor_, old.st_mode & 07777) == 0 ? 0 : errno;
     }
-    // errno of the first failure, or 0.
-    int write_and_close(std::span<const std::byte> bytes) {
-        if (const int number = write_all(descriptor_, bytes)) return number;
-        const int closed = ::close(descriptor_);
-        descriptor_ = -1;
-        return closed == 0 ? 0 : errno;
+    Result<void> write_and_close(const std::string& shown, ByteSource& bytes) {
+        SASSEMU_TRY(write_all(shown, descriptor_, bytes));
+        const int closed = ::close(std::exchange(descriptor_, -1));
+        if (closed != 0) return system_error(shown, "write", errno);
+        return {};
     }
     int rename_to(const std::string& target) {
         if (::rename(path_.c_str(), target.c_str()) != 0) return errno;
@@ -138,15 +168,14 @@ std::filesystem::path link_target(std::filesystem::path path) {
     return path;
 }
 
-Result<void> write_in_place(const std::string& path, std::span<const std::byte> bytes) {
+Result<void> write_in_place(const std::string& path, ByteSource& bytes) {
     // Without O_NONBLOCK a FIFO that nobody reads would be waited for.
     const int descriptor = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (descriptor < 0) return system_error(path, "open", errno);
     ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
-    const int number = write_all(descriptor, bytes);
-    if (::close(descriptor) != 0 && number == 0) return system_error(path, "write", errno);
-    if (number != 0) return system_error(path, "write", number);
-    return {};
+    const Result<void> written = write_all(path, descriptor, bytes);
+    if (::close(descriptor) != 0 && written) return system_error(path, "write", errno);
+    return written;
 }
 
 // The temporary file for what will stand at `path`, where a chain of links may lead to `target`.
@@ -177,12 +206,12 @@ int own_descriptor(std::string_view path) {
     return read.ec == std::errc{} && read.ptr == end ? number : -1;
 }
 
-Result<void> write_descriptor(const std::string& path, int descriptor,
-                              std::span<const std::byte> bytes) {
-    const int number = write_all(descriptor, bytes);
-    if (number == 0) return {};
-    [[maybe_unused]] const int emptied = ::ftruncate(descriptor, 0);
-    return system_error(path, "write", number);
+Result<void> write_descriptor(const std::string& path, int descriptor, ByteSource& bytes) {
+    const Result<void> written = write_all(path, descriptor, bytes);
+    if (!written) {
+        [[maybe_unused]] const int emptied = ::ftruncate(descriptor, 0);
+    }
+    return written;
 }
 
 }  // namespace
@@ -195,14 +224,14 @@ Result<Replacement> open_replacement(const std::string& path) {
     return file;
 }
 
-Result<void> write_file_atomically(const std::string& path, std::span<const std::byte> bytes) {
+Result<void> write_file_atomically(const std::string& path, ByteSource& bytes) {
     if (const int own = own_descriptor(path); own >= 0) return write_descriptor(path, own, bytes);
     struct stat old {};
     if (::stat(path.c_str(), &old) == 0 && (S_ISCHR(old.st_mode) || S_ISFIFO(old.st_mode)))
         return write_in_place(path, bytes);
     std::string target;
     SASSEMU_ASSIGN(const auto file, open_beside(path, target));
-    if (const int number = file->write_and_close(bytes)) return system_error(path, "write", number);
+    SASSEMU_TRY(file->write_and_close(path, bytes));
     if (const int number = file->rename_to(target)) return system_error(path, "replace", number);
     return {};
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "emu/base/result.hpp"
+#include "emu/plan/byte_source.hpp"
 
 namespace sassemu::plan {
 
@@ -17,7 +18,13 @@ namespace sassemu::plan {
 // somebody reads is written to in place: there is nothing to keep whole. Anything else that is no
 // regular file is an error. "/dev/fd/N" is the descriptor of this process, written to as it is; if
 // that fails, its file is left empty.
-Result<void> write_file_atomically(const std::string& path, std::span<const std::byte> bytes);
+// Stretches of zeros that need not be read become holes of a regular file.
+Result<void> write_file_atomically(const std::string& path, ByteSource& bytes);
+inline Result<void> write_file_atomically(const std::string& path,
+                                          std::span<const std::byte> bytes) {
+    SpanSource source(bytes);
+    return write_file_atomically(path, source);
+}
 inline Result<void> write_file_atomically(const std::string& path, std::string_view text) {
     return write_file_atomically(path, std::as_bytes(std::span(text)));
 }

@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "emu/base/result.hpp"
+#include "emu/plan/byte_source.hpp"
 #include "emu/plan/plan.hpp"
 
 namespace sassemu::plan {
@@ -33,11 +33,10 @@ struct Comparison {
     bool equal() const { return different == 0 && expected_hash.empty(); }
 };
 
-// Reads the files of a plan's expectations now: compare() then reads none.
-Result<void> read_expectations(Plan& plan);
+// Opens the files of a plan's expectations now: compare() then opens none.
+Result<void> open_expectations(Plan& plan);
 
 // An Error if the expectation itself is unusable: a file that is missing or has another size.
-Result<Comparison> compare(const std::string& name, std::span<const std::byte> got,
-                           const Expectation& expect);
+Result<Comparison> compare(const std::string& name, ByteSource& got, const Expectation& expect);
 
 }  // namespace sassemu::plan

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,8 @@
 
 namespace sassemu::plan {
 
+class ByteSource;
+
 // Where a value stands in the plan: "plan.json:12:7: launches[0].args[2]". The front of every
 // error.
 using Where = std::string;
@@ -26,8 +29,9 @@ using Where = std::string;
 // What a buffer or global must hold after the last launch. Exactly one of file, sha256, values.
 struct Expectation {
     Where where;
-    std::string file;               // resolved path
-    std::string sha256;             // 64 lower-case hex digits
+    std::string file;                       // resolved path
+    std::shared_ptr<ByteSource> open_file;  // that file, where it had to be opened beforehand
+    std::string sha256;                     // 64 lower-case hex digits
     std::vector<std::byte> values;  // as the buffer's bytes; has_values tells an empty list apart
     bool has_values = false;
     std::optional<ElementType> type;  // how differences are shown; needed for a tolerance

@@ -11,6 +11,7 @@
 #include "emu/base/limits.hpp"
 #include "emu/module/module.hpp"
 #include "emu/plan/atomic_file.hpp"
+#include "emu/plan/byte_source.hpp"
 #include "emu/plan/params.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/schedule/create_gpu.hpp"
@@ -440,9 +441,7 @@ class Runner {
 
     Result<void> compare_one(const std::string& name, uint64_t address, uint64_t bytes,
                              const Expectation& expect) {
-        SASSEMU_TRY(process_budget().room_for(bytes, expect.where));
-        std::vector<std::byte> got(bytes);
-        SASSEMU_TRY(gpu_->read(address, got));
+        DeviceSource got(*gpu_, address, bytes);
         SASSEMU_ASSIGN(Comparison result, compare(name, got, expect));
         // Memory carries no history: the last launch that ran is who can have written last.
         for (size_t i = 0; i < report_.launches.size(); ++i) {
@@ -469,9 +468,7 @@ class Runner {
         if (place.bytes == 0) {
             SASSEMU_ASSIGN(place, find_symbol(dump.buffer));
         }
-        SASSEMU_TRY(process_budget().room_for(place.bytes, "--dump " + dump.buffer));
-        std::vector<std::byte> bytes(place.bytes);
-        SASSEMU_TRY(gpu_->read(place.address, bytes));
+        DeviceSource bytes(*gpu_, place.address, place.bytes);
         return write_file_atomically(dump.file, bytes).within("--dump " + dump.buffer);
     }
 

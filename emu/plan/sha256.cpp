@@ -2,11 +2,16 @@
 // See sha256.hpp. Names of the functions and variables follow FIPS 180-4.
 #include "emu/plan/sha256.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <span>
+#include <vector>
+
+#include "emu/base/limits.hpp"
 
 namespace sassemu::plan {
 namespace {
@@ -81,16 +86,22 @@ void compress(std::array<uint32_t, 8>& hash, const unsigned char* block) {
 
 }  // namespace
 
-std::string sha256_hex(std::span<const std::byte> bytes) {
+Result<std::string> sha256_hex(ByteSource& bytes) {
     std::array<uint32_t, 8> hash = initial_hash;
-    const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
-    const size_t whole = bytes.size() / 64;
-    for (size_t i = 0; i < whole; ++i) compress(hash, data + 64 * i);
+    std::vector<std::byte> piece(std::min<uint64_t>(bytes.size(), ByteSource::piece));
+    const auto* data = reinterpret_cast<const unsigned char*>(piece.data());
+    const size_t rest = bytes.size() % 64;
+    size_t size = 0;
+    for (uint64_t at = 0; at < bytes.size(); at += size) {
+        size = std::min<uint64_t>(bytes.size() - at, piece.size());
+        SASSEMU_TRY(process_budget().check("SHA-256"));
+        SASSEMU_TRY(bytes.read(at, std::span(piece).first(size)));
+        for (size_t i = 0; i + 64 <= size; i += 64) compress(hash, data + i);
+    }
 
     // The rest, a one bit, zeros and the length in bits: one block or two.
     std::array<unsigned char, 128> tail{};
-    const size_t rest = bytes.size() % 64;
-    if (rest != 0) std::memcpy(tail.data(), data + 64 * whole, rest);
+    if (rest != 0) std::memcpy(tail.data(), data + size - rest, rest);
     tail[rest] = 0x80;
     const size_t length = rest < 56 ? 64 : 128;
     const uint64_t bits = uint64_t{bytes.size()} * 8;

@@ -2,12 +2,12 @@
 // SHA-256 (FIPS 180-4), for the `sha256` expectation of a plan. Nothing else belongs here.
 #pragma once
 
-#include <cstddef>
-#include <span>
 #include <string>
+
+#include "emu/plan/byte_source.hpp"
 
 namespace sassemu::plan {
 
-std::string sha256_hex(std::span<const std::byte> bytes);  // 64 lower-case hex digits
+Result<std::string> sha256_hex(ByteSource& bytes);  // 64 lower-case hex digits
 
 }  // namespace sassemu::plan

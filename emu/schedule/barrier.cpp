@@ -68,15 +68,15 @@ void recheck_barriers(Cta& cta) {
 const Op* paths::barrier(Warp& w, const Op* op, uint32_t lanes, const BarrierRequest& request) {
     Cta& cta = *w.cta;
     const auto misuse = [&](const std::string& what) {
-        return engine(w).fault(w, op, lanes, FaultKind::barrier_misuse, what, false, 0);
+        return engine(w).fault(w, op, lanes, FaultKind::barrier_misuse,
+                               "barrier " + std::to_string(request.id) + what, false, 0);
     };
-    const std::string name = "barrier " + std::to_string(request.id);
-    if (request.id > 15) return misuse(name + " does not exist; a CTA has barriers 0..15");
+    if (request.id > 15) return misuse(" does not exist; a CTA has barriers 0..15");
     if (request.threads % 32)
-        return misuse(name + ": the thread count " + std::to_string(request.threads) +
+        return misuse(": the thread count " + std::to_string(request.threads) +
                       " is not a multiple of the warp size");
     if (request.threads > (cta.warp_count * 32))
-        return misuse(name + ": " + std::to_string(request.threads) +
+        return misuse(": " + std::to_string(request.threads) +
                       " threads are more than the CTA has");
     if (Hooks* hooks = engine(w).hooks()) events::barrier_arrive(*hooks, w, op, lanes, request);
     if (w.in_flight) engine(w).drain(w);
@@ -87,18 +87,18 @@ const Op* paths::barrier(Warp& w, const Op* op, uint32_t lanes, const BarrierReq
         b.expected = request.threads;
         cta.barriers_open |= 1u << request.id;
     } else if (b.expected != request.threads) {
-        return misuse(name + ": this arrival expects " +
+        return misuse(": this arrival expects " +
                       (request.threads ? std::to_string(request.threads) : "all") +
                       " threads, an earlier one of the same phase " +
                       (b.expected ? std::to_string(b.expected) : "all"));
     }
     if (b.mask[w.index] & lanes)
-        return misuse(name + ": a thread arrives again before the phase has completed");
+        return misuse(": a thread arrives again before the phase has completed");
     b.mask[w.index] |= lanes;
     b.arrived += static_cast<uint32_t>(std::popcount(lanes));
     b.reduce += static_cast<uint32_t>(std::popcount(request.predicate & lanes));
     if (b.expected && counted(cta, b) > b.expected)
-        return misuse(name + ": more than the expected " + std::to_string(b.expected) +
+        return misuse(": more than the expected " + std::to_string(b.expected) +
                       " threads have arrived");
 
     if (!paths::leave_behind(w, lanes, op + 1)) return nullptr;

@@ -4,6 +4,7 @@
 
 #include <system_error>
 
+#include "emu/schedule/driver_functions.hpp"
 #include "emu/schedule/engine.hpp"
 #include "emu/schedule/paths.hpp"
 
@@ -122,6 +123,7 @@ void Engine::give_way_to_chain() {
         triggered &= cta.triggered;
         can_go_on |= p.state == PathState::at_trigger;
     });
+    printed().flush();
     const auto left = std::chrono::steady_clock::now();
     const bool goes_on = settings_.link->give_way(triggered, can_go_on);
     const auto away = std::chrono::steady_clock::now() - left;  // the time of others

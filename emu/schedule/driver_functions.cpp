@@ -210,7 +210,7 @@ const Op* call_vprintf(const Op* op, Warp& w, uint32_t lanes) {
             return bad_memory(w, op, lane, "an argument of printf cannot be read",
                               argument64(w, 6, lane));
         w.row(register_row(4))[lane] = static_cast<uint32_t>(n);
-        engine(w).calls().print(w.cta->linear, std::move(text));
+        engine(w).printed().print(w.cta->linear, std::move(text));
     }
     return give_back(w, op, lanes);
 }
@@ -262,41 +262,32 @@ const std::vector<DriverFunction>& DriverFunctions::table() {
     return services;
 }
 
-void DriverFunctions::begin_output(std::function<void(std::string_view)> sink, bool in_turn) {
+void PrintedText::print(uint64_t cta, std::string text) {
     const std::lock_guard guard(mutex_);
-    sink_ = std::move(sink);
-    in_turn_ = in_turn;
-    turn_ = 0;
-    ended_.clear();
-}
-
-void DriverFunctions::print(uint64_t cta, std::string text) {
-    const std::lock_guard guard(mutex_);
-    if (!in_turn_ || cta != turn_) {
-        output_[cta] += text;
+    if (cta != turn_) {
+        kept_[cta] += text;
     } else if (sink_) {
         sink_(text);
     }
 }
 
-void DriverFunctions::ended(uint64_t cta) {
+void PrintedText::ended(uint64_t cta) {
     const std::lock_guard guard(mutex_);
-    if (!in_turn_) return;
     ended_.insert(cta);
     while (!ended_.empty() && *ended_.begin() == turn_) {
         ended_.erase(ended_.begin());
-        const auto waiting = output_.find(++turn_);
-        if (waiting == output_.end()) continue;
+        const auto waiting = kept_.find(++turn_);
+        if (waiting == kept_.end()) continue;
         if (sink_) sink_(waiting->second);
-        output_.erase(waiting);
+        kept_.erase(waiting);
     }
 }
 
-void DriverFunctions::end_output() {
+void PrintedText::flush() {
     const std::lock_guard guard(mutex_);
     if (sink_)
-        for (const auto& [cta, text] : output_) sink_(text);
-    output_.clear();
+        for (const auto& [cta, text] : kept_) sink_(text);
+    kept_.clear();
 }
 
 }  // namespace sassemu

@@ -20,26 +20,32 @@ class DriverFunctions {
   public:
     DeviceHeap& heap() { return heap_; }
 
-    // Text is handed to `sink` ordered by CTA and then by time. `in_turn`: that of the first CTA
-    // which has not ended goes there at once, so that no more is kept than others print meanwhile;
-    // the engine then says which CTAs have ended. Otherwise all is kept until the end.
-    void begin_output(std::function<void(std::string_view)> sink, bool in_turn);
-    void print(uint64_t cta, std::string text);
-    void ended(uint64_t cta);
-    bool in_turn() const { return in_turn_; }
-    void end_output();  // hands on what is left; may be called for each of several launches
-
     // The services a module may call, for CodeImage and for the linker.
     static const std::vector<DriverFunction>& table();
 
   private:
     DeviceHeap heap_;
+};
+
+// What one launch prints, handed to `sink` ordered by CTA and then by time: the text of the first
+// CTA that has not ended goes there at once, so that no more is kept than others print meanwhile.
+class PrintedText {
+  public:
+    using Sink = std::function<void(std::string_view)>;
+    // `prints`: its kernel may print, and the engine has to say which CTAs have ended.
+    PrintedText(const Sink& sink, bool prints) : prints(prints), sink_(sink) {}
+    const bool prints;
+    void print(uint64_t cta, std::string text);
+    void ended(uint64_t cta);
+    // Hands on all that is kept: the launch is over, or others of its chain run.
+    void flush();
+
+  private:
+    const Sink& sink_;
     std::mutex mutex_;
-    std::function<void(std::string_view)> sink_;
-    bool in_turn_ = false;
     uint64_t turn_ = 0;         // the first CTA that has not ended
     std::set<uint64_t> ended_;  // beyond it
-    std::map<uint64_t, std::string> output_;
+    std::map<uint64_t, std::string> kept_;
 };
 
 }  // namespace sassemu

@@ -39,6 +39,9 @@ bool can_run(const Warp& w) {
     return runnable;
 }
 
+// It has come round twice with nothing to show for it.
+bool may_spin(const Warp& w, const Path& p) { return p.spins >= 2 && p.edge && !w.in_flight; }
+
 // Whether a schedule (schedules.hpp) leaves what is usual, one time in `count`. Asked with plugins
 // only: they look at orders.
 bool turns_away(Chooser& chooser, uint32_t count) {
@@ -186,7 +189,7 @@ Engine::Outcome Engine::run_ctas(CtaSlot& slot, Worker& worker) {
         for (uint32_t r = 0; r < slot.cluster.size; ++r) {
             account(*slot.cluster.cta[r], worker);
             if (launch_.hooks) tell_cta(*slot.cluster.cta[r], false);
-            if (calls_.in_turn()) calls_.ended(slot.cluster.cta[r]->linear);
+            if (printed().prints) printed().ended(slot.cluster.cta[r]->linear);
         }
         if (worker.claimed.begin == worker.claimed.end) return outcome;
         slot.cluster.index = worker.claimed.begin++;
@@ -354,24 +357,27 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
     return Outcome::expired;
 }
 
-// Runs one runnable path of the warp; false when it has none.
-bool Engine::run_warp(CtaSlot& slot, Warp& w, Worker& worker) {
+// The path of the warp that runs next; paths_used: none can.
+uint32_t Engine::next_path(const Warp& w) {
+    if (w.paths_used == 1) return w.paths[0].state == PathState::runnable ? 0 : 1;
     uint32_t chosen = w.paths_used;
     // A path that waits for a load keeps the warp, as on the chip (see paths::preempt).
     if (w.in_flight)
         for (uint32_t k = 0; k < w.paths_used; ++k)
-            if (w.paths[k].state == PathState::in_flight) return false;
-    const auto may_spin = [&](const Path& p) { return p.spins >= 2 && p.edge && !w.in_flight; };
+            if (w.paths[k].state == PathState::in_flight) return w.paths_used;
     for (uint32_t k = 0; k < w.paths_used; ++k) {
         const uint32_t i = (w.current + k) % w.paths_used;
         if (w.paths[i].state != PathState::runnable) continue;
         // Paths that leave each other the warp at every YIELD may never have a turn of their own.
-        if (may_spin(w.paths[i])) {
-            chosen = i;
-            break;
-        }
+        if (may_spin(w, w.paths[i])) return i;
         if (chosen == w.paths_used) chosen = i;
     }
+    return chosen;
+}
+
+// Runs one runnable path of the warp; false when it has none.
+bool Engine::run_warp(CtaSlot& slot, Warp& w, Worker& worker) {
+    const uint32_t chosen = next_path(w);
     if (chosen == w.paths_used) return false;
     w.current = static_cast<uint8_t>(chosen);
     w.active = w.path().lanes;
@@ -382,7 +388,7 @@ bool Engine::run_warp(CtaSlot& slot, Warp& w, Worker& worker) {
     if (path.answer == WaitAnswer::timed_out) {
         w.quantum_end = w.issued;  // stop at the next back edge: it may be a spin
         run_path(w, worker);
-    } else if (may_spin(path)) {
+    } else if (may_spin(w, path)) {
         watch_spin(slot, w, worker);
     } else {
         // A loop that waits for a load in every iteration is a spin all the same.
@@ -395,6 +401,19 @@ bool Engine::run_warp(CtaSlot& slot, Warp& w, Worker& worker) {
         w.current = static_cast<uint8_t>((w.current + 1) % w.paths_used);
     }
     return true;
+}
+
+void Engine::run_path(Warp& w, Worker& worker) {
+    w.stop = Stop::none;
+    if (settings_.max_warp_instructions) return run_within_limit(w, worker);
+    run_freely(w);
+}
+
+void Engine::run_freely(Warp& w) {
+    if (settings_.checked)
+        level_.run_checked(w, w.path().pc, launch_.code->register_sets(), launch_.code->ops());
+    else
+        level_.run(w, w.path().pc);
 }
 
 // A path that ended quantum after quantum on one back edge: watch it go round once.

@@ -93,6 +93,7 @@ using SlotCache = std::vector<std::unique_ptr<CtaSlot>>;
 
 class Hooks;               // plugins
 struct HookedInstruction;  // what they are shown
+class PrintedText;         // of one launch
 class DriverFunctions;     // vprintf, malloc, ...
 
 class Engine : public LaunchHost {
@@ -105,6 +106,7 @@ class Engine : public LaunchHost {
         uint64_t max_warp_instructions = 0;
         double seconds = 0;
         const std::atomic<bool>* interrupted = nullptr;
+        PrintedText* printed = nullptr;
         Chain::Link* link =
             nullptr;  // of the chain that the launch belongs to, if it may overlap others
     };
@@ -121,6 +123,7 @@ class Engine : public LaunchHost {
     void end(LaunchStatus status, std::string message);
     Chooser& chooser() { return chooser_; }
     DriverFunctions& calls() { return calls_; }
+    PrintedText& printed() { return *settings_.printed; }
     CtaSlot& slot(Warp& w) { return slot_of(*w.cta); }
     void complete(uint64_t token, uint32_t lanes) override;
     bool complete_with(uint64_t token, uint32_t lanes, const uint32_t* values) override;
@@ -163,7 +166,9 @@ class Engine : public LaunchHost {
     Outcome run_slice(CtaSlot& slot, Worker& worker);
     void report(Worker& worker);
     bool run_warp(CtaSlot& slot, Warp& w, Worker& worker);
+    static uint32_t next_path(const Warp& w);
     void run_path(Warp& w, Worker& worker);
+    void run_within_limit(Warp& w, Worker& worker);
     bool grant(Worker& worker, uint64_t count);
     void run_freely(Warp& w);
     void run_counted(Warp& w, Worker& worker);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "emu/base/pages.hpp"
 #include "emu/gpu.hpp"
 #include "emu/memory/address_space.hpp"
 #include "emu/memory/host_access.hpp"
@@ -44,7 +45,7 @@ struct LoadedModule {
     std::shared_ptr<CodeImage> code[3];  // by Lowering
 };
 
-class GpuImpl final : public Gpu {
+class GpuImpl final : public Gpu, public TouchedMemory {
   public:
     GpuImpl(GpuOptions options, std::shared_ptr<Hooks> hooks, const StateFill& fill)
         : options_(std::move(options)), fill_(fill), hooks_(std::move(hooks)) {}
@@ -74,6 +75,14 @@ class GpuImpl final : public Gpu {
         return {};
     }
     Result<void> fill(uint64_t address, uint64_t bytes, uint8_t value) override;
+
+    std::pair<uint64_t, uint64_t> touched(uint64_t address, uint64_t bytes) override {
+        const Extent& e = space_.find(address);
+        if (!e.holds(address, bytes)) return {0, bytes};
+        const auto found = pages_.touched(e.host + (address - e.lo), bytes);
+        if (hooks_ && found.first > 0) hooks_->host_access(address, found.first, false);
+        return found;
+    }
 
     Result<ModuleId> load(std::shared_ptr<const Module> module) override {
         const std::string& name = module->file_name();
@@ -127,6 +136,7 @@ class GpuImpl final : public Gpu {
     const StateFill fill_;
     const LevelTable* level_ = nullptr;
     AddressSpace space_;
+    PageMap pages_;
     TextureTable textures_;
     DriverFunctions calls_;
     std::unique_ptr<MemoryModel> model_;

@@ -109,7 +109,6 @@ std::vector<Result<LaunchResult>> GpuImpl::launch_chain(std::span<const LaunchRe
         return r && r->status == LaunchStatus::ok;
     };
     std::vector<std::optional<Result<LaunchResult>>> of(requests.size());
-    calls_.begin_output(options_.on_printf, false);  // they number their CTAs alike
     Chain chain(requests.size(), options_.agents, *chooser_);
     chain.run([&](size_t i, Chain::Link& link) {
         of[i] = launch(requests[i], &link);
@@ -252,6 +251,8 @@ Result<LaunchResult> GpuImpl::run(const LaunchRequest& request, Chain::Link* lin
     settings.seconds = request.limits.seconds;
     settings.interrupted = &interrupted_;
     settings.link = link;
+    PrintedText printed(options_.on_printf, modules_[request.module]->prints);
+    settings.printed = &printed;
     for (auto& slot : cache_)
         if (slot->arena.bytes() > (64u << 20)) slot->arena.release();
 
@@ -260,10 +261,9 @@ Result<LaunchResult> GpuImpl::run(const LaunchRequest& request, Chain::Link* lin
     if (hooks_)
         hooks_->launch_begin(launch, k, request.params, modules_[request.module]->bank3,
                              request.may_overlap);
-    if (!link) calls_.begin_output(options_.on_printf, modules_[request.module]->prints);
     LaunchResult result = engine.run();
     if (hooks_) hooks_->launch_end(launch, result.status);
-    calls_.end_output();
+    printed.flush();
     if (!link) interrupted_ = false;
     return result;
 }

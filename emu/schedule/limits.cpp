@@ -42,25 +42,13 @@ bool Engine::grant(Worker& worker, uint64_t count) {
     return true;
 }
 
-void Engine::run_path(Warp& w, Worker& worker) {
-    w.stop = Stop::none;
-    if (settings_.max_warp_instructions) {
-        if (!grant(worker, turn_most_)) return run_counted(w, worker);
-        const uint64_t before = w.issued;
-        run_freely(w);
-        // Perhaps more than was thought possible: that counts too.
-        granted_.fetch_sub(worker.granted - (w.issued - before));
-        worker.granted = 0;
-    } else {
-        run_freely(w);
-    }
-}
-
-void Engine::run_freely(Warp& w) {
-    if (settings_.checked)
-        level_.run_checked(w, w.path().pc, launch_.code->register_sets(), launch_.code->ops());
-    else
-        level_.run(w, w.path().pc);
+void Engine::run_within_limit(Warp& w, Worker& worker) {
+    if (!grant(worker, turn_most_)) return run_counted(w, worker);
+    const uint64_t before = w.issued;
+    run_freely(w);
+    // Perhaps more than was thought possible: that counts too.
+    granted_.fetch_sub(worker.granted - (w.issued - before));
+    worker.granted = 0;
 }
 
 // As the run loops (emu/isa/run.hpp), instruction by instruction against the limit.

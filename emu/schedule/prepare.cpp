@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emu/base/limits.hpp"
 #include "emu/machine/local_memory.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/schedule/engine.hpp"
@@ -14,29 +15,25 @@ namespace sassemu {
 
 namespace {
 
-// The local memory of a warp becomes what nobody has written. `known`: it is, but for what its
-// LocalWritten says.
-void clear_local(const Warp& w, bool known, uint32_t bytes, const StateFill& fill) {
+// The local memory of a warp, which is what nobody has written but for what its LocalWritten says,
+// becomes that again.
+void clear_local(const Warp& w, uint32_t bytes, const StateFill& fill) {
     LocalWritten& written = local_written(w);
-    if (!known) {
-        fill.apply(w.local, uint64_t{bytes} * 32);
-    } else {
-        for (uint64_t todo = written.chunks; todo; todo &= todo - 1) {
-            const uint64_t begin = static_cast<uint64_t>(std::countr_zero(todo)) << written.shift;
-            const uint64_t end = std::min<uint64_t>(begin + (1u << written.shift), bytes);
-            fill.apply(w.local + begin * 32, (end - begin) * 32, begin * 8);
-        }
+    for (uint64_t todo = written.chunks; todo; todo &= todo - 1) {
+        const uint64_t begin = static_cast<uint64_t>(std::countr_zero(todo)) << written.shift;
+        const uint64_t end = std::min<uint64_t>(begin + (1u << written.shift), bytes);
+        fill.apply(w.local + begin * 32, (end - begin) * 32, begin * 8);
     }
     written.chunks = 0;
-    written.shift = LocalWritten::shift_for(bytes);
 }
 
-// Registers and predicates; those that are always 0 or true stay.
+// Registers and predicates; those that are always 0 or true stay. A uniform predicate is the same
+// for all lanes.
 void fill_registers(Warp& w, uint32_t registers, const StateFill& fill) {
     fill.apply(w.row(register_row(0)), uint64_t{registers} * row_bytes);
     fill.apply(w.uniform, uniform_zero);
     for (uint32_t i = 0; i < 16; ++i)
-        if (i % 8 != 7) w.p[i] = fill.word(i);
+        if (i % 8 != 7) w.p[i] = i < 8 ? fill.word(i) : -(fill.word(i) & 1);
 }
 
 }  // namespace
@@ -87,6 +84,7 @@ bool Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
     const uint64_t bytes =
         (warps * (sizeof(Warp) + rows_bytes + local_stride) + shared_bytes + 4095) / 4096 * 4096;
     const StateFill& fill = *launch_.fill;
+    const bool zeros = fill.zeros();
     bool untouched = false;
     if (slot.arena.bytes() < bytes || slot.arena.bytes() > 4 * bytes) {
         slot.local_warps = 0;
@@ -97,7 +95,15 @@ bool Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
                     "CTAs at a time, a smaller stack limit makes them smaller");
             return false;
         }
-        untouched = fill.zeros();
+        untouched = zeros;
+        if (!zeros) {
+            // What is touched bit by bit is noticed in time (Budget); this is touched at once.
+            const auto room = process_budget().room_for(bytes, "kernel '" + kernel_ + "'");
+            if (!room) {
+                end(LaunchStatus::limit, room.error().message());
+                return false;
+            }
+        }
     }
     if (slot.local_bytes != launch_.local_bytes) slot.local_warps = 0;
     if (cta.tensor) cta.tensor->begin();
@@ -128,7 +134,7 @@ bool Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
     at += warps * sizeof(Warp);
     cta.shared = at + warps * rows_bytes;
     std::memset(at, 0, warps * rows_bytes + shared_bytes);
-    if (!fill.zeros()) fill.apply(cta.shared, shared_bytes);
+    if (!zeros) fill.apply(cta.shared, shared_bytes);
     cta.last = Extent{};
     cta.next_warp = 0;
     cta.barriers_open = 0;
@@ -163,12 +169,17 @@ bool Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
         w.paths_used = 1;
         w.current = 0;
         w.local = local + i * local_stride;
-        clear_local(w, untouched || i < slot.local_warps, launch_.local_bytes, fill);
+        if (i >= slot.local_warps) {
+            if (!untouched) fill.apply(w.local, uint64_t{launch_.local_bytes} * 32);
+            local_written(w) = {0, LocalWritten::shift_for(launch_.local_bytes)};
+        } else if (local_written(w).chunks) {
+            clear_local(w, launch_.local_bytes, fill);
+        }
         std::fill(std::begin(w.pending), std::end(w.pending), 0u);
         w.in_flight = 0;
         std::memset(w.b, 0, sizeof w.b);
         std::memset(w.uniform, 0, sizeof w.uniform);
-        if (!fill.zeros()) fill_registers(w, launch_.registers, fill);
+        if (!zeros) fill_registers(w, launch_.registers, fill);
         w.paths[0] = Path{};
         w.paths[0].pc = entry_;
         w.paths[0].lanes = w.exists;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads that run launches: as many as were asked for, also where the host has fewer cores,
-// and fewer where it gives no more. (oneTBB runs no more than there are cores, and ends the process
-// when one of its workers cannot start the next.) What they run is engine.cpp's.
+// and fewer where it gives no more. What they run is engine.cpp's. Why not oneTBB's threads: a
+// worker that cannot start the next one ends the process (docs/robustness.md, "Threads").
 #pragma once
 
 #include <condition_variable>

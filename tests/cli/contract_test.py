@@ -85,6 +85,38 @@ class Contract(unittest.TestCase):
         large = self.resident("run", self.plan("vecadd", change), "--threads", "1")
         self.assertLess(large - small, 40 << 20)  # the page table of 128 GB
 
+    def test_zeros_that_nobody_touched_are_neither_read_nor_written(self):
+        """64 GB, of which a kernel touches a little: as an expectation's file, and as a dump."""
+        size = 64 << 30
+        expected = self.path("expected.bin")
+        with open(os.path.join(ROOT, "cubins/vecadd/c.expected.bin"), "rb") as f:
+            values = f.read()
+        with open(expected, "wb") as f:
+            f.write(values)
+            f.truncate(size)
+
+        def change(plan):
+            plan["buffers"]["c"] = {"bytes": size, "expect": {"file": expected}}
+
+        small = self.resident("run", *one("vecadd"), "--threads", "1")
+        for sandbox in ([], ["--sandbox"]):
+            dump = self.path("dump.bin")
+            large = self.resident("run", self.plan("vecadd", change), "--threads", "1", "--dump", "c=" + dump,
+                                  "--memory-limit", "200M", *sandbox)
+            self.assertLess(large - small, 40 << 20)
+            status = os.stat(dump)
+            self.assertEqual(status.st_size, size)
+            self.assertLess(status.st_blocks * 512, 16 << 20)
+            with open(dump, "rb") as f:
+                self.assertEqual(f.read(len(values) + 4096), values + bytes(4096))
+            os.remove(dump)
+        # One byte far out is found.
+        with open(expected, "r+b") as f:
+            f.seek(size - 5)
+            f.write(b"\1")
+        result = self.check(1, "run", self.plan("vecadd", change))
+        self.assertIn(str(size - 5), result.stdout + result.stderr)
+
     def test_fill(self):
         for bad in ("x", "0x1", "random:"):
             self.assertIn("--fill", self.check_one_line(2, "run", *one("vecadd"), "--fill", bad))

@@ -6,6 +6,7 @@ started in, no lazy binding, canaries, fortified calls of libc.
 Called with the program, the build directory, the source directory and a C compiler.
 """
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import tempfile
 import unittest
 
 PROGRAM = BUILD = ROOT = COMPILER = ""
+SHADOW_STACKS = platform.machine() == "x86_64"
 
 
 def output(*command, **more):
@@ -87,6 +89,8 @@ class Hardening(unittest.TestCase):
             self.assertIn("GNU_RELRO", segments, path)
             self.assertRegex(segments, r"GNU_STACK.* RW +0x", path)
             self.assertNotIn("TEXTREL", dynamic, path)
+            if SHADOW_STACKS:
+                self.assertRegex(output("readelf", "-nW", path), "x86 feature: .*SHSTK", path)
             if "/bin/" in path:
                 self.assertIn("PIE", dynamic, path)
             symbols = output("readelf", "--dyn-syms", "-W", path)

@@ -57,6 +57,23 @@ TEST_F(Chains, WhoDoesNotWaitReadsTooEarly) {
     EXPECT_EQ(seen, (std::set<uint32_t>{1, 2}));
 }
 
+// What overlapping launches print is passed on as it comes: nothing of a launch that has given way
+// waits for its end.
+TEST_F(Chains, TextComesInTheOrderOfTheLaunchesTurns) {
+    std::string text;
+    GpuOptions options;
+    options.agents = AgentOrder::lazy;
+    options.on_printf = [&](std::string_view piece) { text += piece; };
+    start("copies.cubin", std::move(options));
+    const std::vector<LaunchRequest> chain = {request("talks", {2, 1, 1}, 1, 0),
+                                              request("talks", {2, 1, 1}, 1, 1)};
+    for (const auto& r : gpu_->launch_chain(chain))
+        EXPECT_TRUE(r && r->status == LaunchStatus::ok) << (r ? r->message : r.error().what);
+    EXPECT_EQ(text,
+              "0.0 begins\n0.1 begins\n1.0 begins\n1.1 begins\n"
+              "0.0 ends\n0.1 ends\n1.0 ends\n1.1 ends\n");
+}
+
 // The one before it ends, the one after it is given up.
 TEST_F(Chains, AFailureEndsTheChain) {
     for (const AgentOrder order : {AgentOrder::eager, AgentOrder::lazy}) {

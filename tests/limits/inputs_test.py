@@ -108,6 +108,84 @@ class Inputs(unittest.TestCase):
             self.one_line(limited("info", path, "--memory-limit", "1G"), 4, "--memory-limit")
         self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, 1 << 20)  # KiB
 
+    def test_exploration_ends_at_the_memory_limit(self):
+        operations = ["ST [x], 1", "ST [y], 2", "LD r0, [x]", "LD r1, [y]", "ST [z], 3"]
+        lines = {"name": "t", "model": "caches", "condition": "x==9",
+                 "threads": [{"id": f"P{t}", "cta": t, "ops": operations} for t in range(10)]}
+        threads = ",".join('{"id":"P%d","cta":%d,"kernel":"k"}' % (t, t) for t in range(12))
+        words = "".join(f"LDG.E R{8 + i}, desc[UR4][R2.64]\nSTG.E desc[UR4][R2.64], R8\n" for i in range(8))
+        sass = self.put("t.sass", '// litmus {"name":"t","threads":[' + threads + '],"condition":"x==9"}\n'
+                        ".target sm_90\n.kernel k\n.param x 8\nULDC.64 UR4, c[0x0][0x208]\nMOV R2, c[0x0][x]\n"
+                        "MOV R3, c[0x0][x+4]\n" + words + "EXIT\n")
+        plan = self.exploration_plan("out[0]==7", grid=14)
+        limit = 64 << 20
+        for path, model in ((self.put("t.jsonl", json.dumps(lines)), "caches"), (sass, "flat"), (sass, "caches"),
+                            (plan, "flat"), (plan, "caches")):
+            result, most = self.measured("litmus", path, "--model", model, "--memory-limit", "64M")
+            self.one_line(result, 4, "the memory limit")
+            self.assertIn("incomplete: the memory limit", result.stdout)  # what is known is said
+            self.assertLess(most, limit)
+            self.assertGreater(most, limit * 3 // 4)
+
+    def measured(self, *arguments):
+        """Its end, and the bytes that it had resident at most."""
+        with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+            child = subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=errors)
+            _, status, usage = os.wait4(child.pid, 0)
+            child.returncode = os.waitstatus_to_exitcode(status)
+            out.seek(0)
+            errors.seek(0)
+            return (subprocess.CompletedProcess(arguments, child.returncode, out.read(), errors.read()),
+                    usage.ru_maxrss * 1024)
+
+    def exploration_plan(self, condition, grid=2):
+        folder = os.path.join(ROOT, "tests/explore/plans")
+        with open(os.path.join(folder, "buffering.json")) as file:
+            plan = json.load(file)
+        plan.update(module=os.path.join(folder, plan["module"]), condition=condition)
+        del plan["verdict"]
+        plan["launches"][0]["grid"] = [grid, 1, 1]
+        return self.put("explored.json", json.dumps(plan, indent=1, ensure_ascii=False))
+
+    def test_local_memory_counts_when_it_is_touched(self):
+        """Half a gigabyte for each of 64 CTAs: untouched, touched page by page, touched at once by a fill."""
+        kernels = (".kernel quiet\n.param x 8\n EXIT\n"
+                   ".kernel writes\n.param x 8\n MOV R0, RZ\nL: STL [R0], R0\n IADD3 R0, R0, 0x80, RZ\n"
+                   " ISETP.LT.U32.AND P0, PT, R0, 0x80000, PT\n @P0 BRA `(L)\n EXIT\n")
+        cubin = os.path.join(self.folder, "local.cubin")
+        made = limited("asm", self.put("local.sass", ".target sm_90\n" + kernels), "-o", cubin)
+        self.assertEqual(made.returncode, 0, made.stderr)
+
+        def run(kernel, *more):
+            plan = {"module": cubin, "arch": "sm_90", "limits": {"stack": 512 << 10}, "buffers": {"x": {"bytes": 8}},
+                    "launches": [{"kernel": kernel, "grid": [64, 1, 1], "block": [1024, 1, 1],
+                                  "args": [{"buffer": "x"}]}]}
+            result, most = self.measured("run", self.put("local.json", json.dumps(plan)), "--memory-limit", "200M", *more)
+            # It is looked at every few milliseconds, and more slowly where the machine is busy.
+            self.assertLess(most, 300 << 20)
+            return result, most
+
+        self.assertEqual(run("quiet")[0].returncode, 0)
+        result, most = run("writes")
+        self.one_line(result, 4, "--memory-limit")
+        self.assertGreater(most, 150 << 20)
+        result, most = run("quiet", "--fill", "0xcd")
+        self.assertEqual(result.returncode, 4, result.stderr)
+        self.assertIn("--memory-limit", result.stdout)
+        self.assertLess(most, 100 << 20)  # it asked before
+
+    def test_errors_in_conditions_of_plans_have_line_and_column(self):
+        for condition, wrong in (("out[0]==1 && ", 13), ("zz[0]==2", 0), ("out[0]==1 && out[999]==0", 13),
+                                 ("out[0]==1 && P9:R0==1", 13), ("out[0]==1 && C0T0:R40==0", 13),
+                                 ("out[0]==1 && \u00e9", 13), ("out[0]==1 && out[1]==0x1z", 21)):
+            path = self.exploration_plan(condition)
+            with open(path) as file:
+                lines = file.read().split("\n")
+            line = next(i for i, text in enumerate(lines) if '"condition"' in text)
+            column = lines[line].index(condition) + wrong
+            result = limited("litmus", path)
+            self.one_line(result, 2, f"{path}:{line + 1}:{column + 1}: condition: ")
+
     def printf_plan(self, grid, old=b"", new=b""):
         folder = os.path.join(ROOT, "cubins/printf")
         with open(os.path.join(folder, "sm_90.cubin"), "rb") as file:
@@ -135,6 +213,18 @@ class Inputs(unittest.TestCase):
         result = limited("run", self.printf_plan(200000), "--memory-limit", "128M", "--threads", "2", seconds=120)
         self.assertEqual(result.returncode, 1, result.stderr)
         self.assertGreaterEqual(result.stdout.count("hello from a kernel"), 200000)
+
+    def test_text_of_launches_that_may_overlap_is_passed_on_too(self):
+        path = self.printf_plan(100000)
+        with open(path) as file:
+            plan = json.load(file)
+        plan["launches"] += [dict(plan["launches"][0], attributes={"programmaticStreamSerialization": True})]
+        self.put("p.json", json.dumps(plan))
+        result, most = self.measured("run", path, "--memory-limit", "1G", "--agents", "lazy",
+                                     "--threads", "1")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertGreaterEqual(result.stdout.count("hello from a kernel"), 200000)
+        self.assertLess(most, 64 << 20)  # 94 MB of text
 
     def test_the_memory_limit_is_read_with_units(self):
         cubin = os.path.join(ROOT, "tests/module/data/plain.90.cubin")

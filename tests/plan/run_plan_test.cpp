@@ -287,18 +287,19 @@ TEST(Compare, AtMostTenDifferencesAndNanRules) {
     std::vector<uint32_t> want(20, 0x7fc00000), got(20, 0x7fc00001);
     const auto wanted = std::as_bytes(std::span(want));
     expect.values.assign(wanted.begin(), wanted.end());
-    auto exact = compare("x", std::as_bytes(std::span(got)), expect);
+    SpanSource bytes(std::as_bytes(std::span(got)));
+    auto exact = compare("x", bytes, expect);
     ASSERT_TRUE(exact);
     EXPECT_EQ(exact->different, 20u);
     EXPECT_EQ(exact->first.size(), 10u);
     expect.has_tolerance = true;  // then any NaN equals any NaN, and nothing else does
     got[3] = 0x3f800000;
-    auto tolerant = compare("x", std::as_bytes(std::span(got)), expect);
+    auto tolerant = compare("x", bytes, expect);
     ASSERT_TRUE(tolerant);
     EXPECT_EQ(tolerant->different, 1u);
     EXPECT_EQ(tolerant->first[0].index, 3u);
     expect.values.resize(76);
-    EXPECT_FALSE(compare("x", std::as_bytes(std::span(got)), expect));
+    EXPECT_FALSE(compare("x", bytes, expect));
 }
 
 TEST(RunPlan, StdoutAndInstructionCountAreCompared) {

@@ -1,5 +1,6 @@
 // Kernels that use asynchronous copies before they are done, and their correct twins; and one that asks for registers.
 #include <cstdint>
+#include <cstdio>
 
 namespace {
 __device__ uint32_t address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
@@ -125,6 +126,14 @@ extern "C" __global__ void dependent(const uint32_t* in, uint32_t* out, uint32_t
     const uint32_t v = reinterpret_cast<const volatile uint32_t*>(in)[i];
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
     out[i] = v + 1;
+}
+
+// Says when it begins, and when it may go on.
+extern "C" __global__ void talks(int launch) {
+    if (threadIdx.x == 0) printf("%d.%d begins\n", launch, blockIdx.x);
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+    if (threadIdx.x == 0) printf("%d.%d ends\n", launch, blockIdx.x);
 }
 
 // Holds 200 values at once in warps that ask for 232 registers.
