@@ -85,8 +85,14 @@ struct Carry3 {
         b = L::xor_(b, fill<V>(op.m[1]));
         c = L::xor_(c, fill<V>(op.m[2]));
         Mask first, second;
-        const V sum = L::add3_carry(a, b, c, predicate_value(w, op.e), predicate_value(w, op.f),
-                                    &first, &second);
+        V sum = L::add3_carry(a, b, c, predicate_value(w, op.e), predicate_value(w, op.f), &first,
+                              &second);
+        if constexpr (!in_lanes<V>) {
+            Mask third = 0;
+            if (op.m[3] == 3) sum = L::add_carry(sum, fill<V>(1), 0, &third);
+            second |= first & third;
+            first |= third;
+        }
         put_predicate<V>(w, op.k[1], second, mask);
         put_predicate<V>(w, op.k[0], first, mask);
         return sum;
@@ -106,6 +112,7 @@ void set_carries(Lower& x, const T& i, const Term& a, const Term& b, const Term&
     x.op.k[0] = i.pd.index;
     x.op.k[1] = i.pd2.index;
     if (i.x) {
+        x.op.m[3] = 0;
         x.op.e = predicate_code(i.pa);
         x.op.f = predicate_code(i.pb);
         if (x.op.e == code_false) {
@@ -114,7 +121,8 @@ void set_carries(Lower& x, const T& i, const Term& a, const Term& b, const Term&
         }
     } else {
         const uint32_t negative = x.op.m[3];
-        if (negative == 3) return x.reject("IADD3 with carry out and three negated operands");
+        if (negative == 3 && !i.d.uniform)
+            return x.reject("IADD3 with carry out and three negated operands");
         x.op.e = negative >= 1 ? code_true : code_false;
         x.op.f = negative >= 2 ? code_true : code_false;
     }

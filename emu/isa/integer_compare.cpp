@@ -100,9 +100,11 @@ void lower_wide_compare(Lower& x, const T& i) {
     if (i.ex) return x.gap("a 64-bit comparison with EX");
     check_even(x, i.a);
     check_even(x, i.b);
-    set_any(x, term(x, i.a, 2), term(x, i.b, 2), {});
-    x.op.k[2] |= i.type == typed::SignType::S64;
-    x.handler(i.a.kind == typed::SrcKind::UReg ? set_wide<uint64_t> : set_wide<V64>);
+    const Term a = term(x, i.a, 2), b = term(x, i.b, 2);
+    x.op.a = a.at;
+    x.op.b = b.at;
+    x.op.k[2] = static_cast<uint8_t>((i.type == typed::SignType::S64) | b.scalar << 1);
+    x.handler(a.scalar ? set_wide<uint64_t> : set_wide<V64>);
 }
 // Everything but the operands. False: it is refused, or 64 bits wide and lowered.
 template <class T>
