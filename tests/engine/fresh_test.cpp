@@ -10,8 +10,8 @@
 #include "emu/gpu.hpp"
 #include "emu/machine/state_fill.hpp"
 #include "emu/module/module.hpp"
-#include "emu/plugin/hooks.hpp"
 #include "emu/sass/assembled.hpp"
+#include "emu/schedule/create_gpu.hpp"
 
 namespace sassemu {
 namespace {
