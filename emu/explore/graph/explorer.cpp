@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search for all executions. See explorer.hpp.
 //
-// Threads run ahead as far as they can (Machine). Then one piece of one read gets its source: every
+// Threads run ahead as far as they can (Stepper). Then one piece of one read gets its source: every
 // write that exists, one after the other; and, as long as a thread could still bring forth others,
 // the case that it takes one of those (all writes so far are then `seen`). Every execution is
 // reached by one series of these choices, so nothing is visited twice; a read may take a write that
@@ -15,8 +15,10 @@
 #include <bit>
 #include <random>
 
+#include "emu/explore/graph/final_memory.hpp"
 #include "emu/explore/graph/mbarrier_order.hpp"
 #include "emu/explore/graph/prose.hpp"
+#include "emu/explore/sass/program.hpp"
 
 namespace sassemu::explore {
 namespace {
@@ -34,7 +36,7 @@ class Search {
           sampling_(sampling),
           budget_(budget),
           program_(test),
-          machine_(program_, budget_) {
+          stepper_(program_, budget_) {
         if (test.condition) names_ = leaves(*test.condition);
     }
 
@@ -92,7 +94,7 @@ class Search {
     void visit(State s) {
         if (stopped()) return;
         if (!budget_.room()) return incomplete(too_many_choices);
-        const Machine::Fork fork = machine_.run(s);
+        const Stepper::Fork fork = stepper_.run(s);
         if (stopped()) return;
         if (s.unguessed) incomplete("an address that depends on a read has too many places");
         if (!s.error.empty()) {
@@ -112,7 +114,7 @@ class Search {
         if (fork.thread >= 0) {
             each(fork.outcomes, [&](size_t outcome) {
                 State next = s;
-                machine_.choose(next, static_cast<uint32_t>(fork.thread),
+                stepper_.choose(next, static_cast<uint32_t>(fork.thread),
                                 static_cast<uint32_t>(outcome));
                 visit(std::move(next));
             });
@@ -122,7 +124,7 @@ class Search {
         choose_source(std::move(s));
     }
 
-    static bool may_write(const Event& w, const Source& s, const Event& r) {
+    static bool may_write(const GraphEvent& w, const Source& s, const GraphEvent& r) {
         return w.e.kind & SASSEMU_EVENT_WRITE && w.e.location == r.e.location &&
                w.e.first < s.first + s.bytes && s.first < w.e.first + w.e.bytes;
     }
@@ -133,7 +135,7 @@ class Search {
         for (const ThreadState& t : s.threads)
             if (t.status == ThreadStatus::needs_value) {
                 can_grow = true;
-                held = held && machine_.deferred(s, t.needs);
+                held = held && stepper_.deferred(s, t.needs);
                 wanted |= s.values[t.needs].reads;
             }
         if (!can_grow && ordered_mbarriers(s)) return;
@@ -259,7 +261,7 @@ class Search {
     // causality is asked of them when all reads have their sources (mbarriers_possible).
     std::vector<Pairing> mbarrier_pairings(const State& s) {
         std::set<uint32_t> locations;
-        for (const MbarrierOp& op : s.mbarriers) locations.insert(op.location);
+        for (const MbarrierEvent& op : s.mbarriers) locations.insert(op.location);
         std::vector<Pairing> together{{}};
         for (const uint32_t l : locations) {
             const MbarrierOrders orders = mbarrier_orders(s, program_, l, {});
@@ -291,7 +293,7 @@ class Search {
         for (const ThreadState& t : s.threads)
             if (t.status != ThreadStatus::ended && t.status != ThreadStatus::not_started)
                 return false;
-        for (const MbarrierOp& op : s.mbarriers)
+        for (const MbarrierEvent& op : s.mbarriers)
             if (!s.evaluate(op.amount, program_) || !s.evaluate(op.expected, program_))
                 return false;
         const std::vector<Pairing> together = mbarrier_pairings(s);
@@ -317,7 +319,7 @@ class Search {
     // respects the base causality that they make. With `noting`, what has no meaning is noted.
     bool mbarriers_possible(const State& s, const std::vector<uint8_t>& base, bool noting) {
         std::set<uint32_t> locations;
-        for (const MbarrierOp& op : s.mbarriers) locations.insert(op.location);
+        for (const MbarrierEvent& op : s.mbarriers) locations.insert(op.location);
         bool possible = true;
         for (const uint32_t l : locations) {
             const MbarrierOrders orders = mbarrier_orders(s, program_, l, base);
@@ -341,8 +343,8 @@ class Search {
         if (s.undefined_at < 0 || s.mbarriers_ordered) return false;
         const auto answer = ask(s, false, true);
         if (!answer) return true;
-        return std::any_of(s.mbarriers.begin(), s.mbarriers.end(), [&](const MbarrierOp& op) {
-            return op.kind == MbarrierOp::Kind::wait && op.result &&
+        return std::any_of(s.mbarriers.begin(), s.mbarriers.end(), [&](const MbarrierEvent& op) {
+            return op.kind == MbarrierEvent::Kind::wait && op.result &&
                    answer->base[op.event * s.events.size() + static_cast<size_t>(s.undefined_at)];
         });
     }
@@ -373,90 +375,17 @@ class Search {
         });
     }
 
-    // No write is coherence-ordered after w in the bytes of [first, first+bytes).
-    static bool is_last(const State& s, const Answer& a, uint32_t w, uint64_t first,
-                        uint64_t bytes) {
-        const size_t n = s.events.size();
-        for (size_t other = 0; other < n; ++other)
-            if (a.coherence[w * n + other] && s.events[other].e.first < first + bytes &&
-                first < s.events[other].e.first + s.events[other].e.bytes)
-                return false;
-        return true;
-    }
-
     void record(const State& s, const Answer& a) {
         if (test_.liveness()) return record_liveness(s, a);
         ++report_.executions;
         if (!test_.corpus() && report_.undefined.empty() && mixed_size_race(s, a))
             undefined("mixed-size race");
-        // Final memory: of every piece that the condition names, any write that is last in
-        // coherence.
-        struct Piece {
-            uint32_t location;
-            uint64_t first, bytes;
-            std::vector<uint32_t> last;
-        };
-        std::vector<Piece> pieces;
-        for (const Condition* c : names_) {
-            if (c->kind != Condition::Kind::memory) continue;
-            const Name& name = test_.names[c->name];
-            const uint64_t begin = name.offset + c->first,
-                           end = begin + (c->bytes ? c->bytes : name.bytes);
-            const auto& cuts = program_.cuts[name.location];
-            for (size_t i = 0; i + 1 < cuts.size(); ++i) {
-                if (cuts[i] >= end || cuts[i + 1] <= begin) continue;
-                Piece p{name.location, cuts[i], cuts[i + 1] - cuts[i], {}};
-                if (std::any_of(pieces.begin(), pieces.end(), [&](const Piece& q) {
-                        return q.location == p.location && q.first == p.first;
-                    }))
-                    continue;
-                for (uint32_t w = 0; w < s.events.size(); ++w)
-                    if (s.events[w].e.kind & SASSEMU_EVENT_WRITE &&
-                        s.events[w].e.location == p.location &&
-                        s.events[w].e.first < p.first + p.bytes &&
-                        p.first < s.events[w].e.first + s.events[w].e.bytes &&
-                        is_last(s, a, w, p.first, p.bytes))
-                        p.last.push_back(w);
-                if (p.last.empty()) {
-                    failure_ = make_error(ErrorCode::input, "the model",
-                                          "puts writes after one another in a circle");
-                    return;
-                }
-                pieces.push_back(std::move(p));
-            }
-        }
-        std::vector<size_t> at(pieces.size());
-        for (;;) {
-            if (budget_.over_now()) return incomplete(budget_.why());
-            std::vector<uint64_t> values;
-            for (const Condition* c : names_) {
-                if (c->kind == Condition::Kind::reg) {
-                    values.push_back(
-                        s.evaluate(s.threads[c->thread].registers[c->reg], program_).value_or(0));
-                    continue;
-                }
-                const Name& name = test_.names[c->name];
-                const uint64_t begin = name.offset + c->first,
-                               end = begin + (c->bytes ? c->bytes : name.bytes);
-                uint64_t v = 0;
-                for (size_t i = 0; i < pieces.size(); ++i) {
-                    const Piece& p = pieces[i];
-                    const uint64_t from = std::max(begin, p.first),
-                                   to = std::min(end, p.first + p.bytes);
-                    if (p.location != name.location || from >= to || from - begin >= 8) continue;
-                    const Source source{0, p.first, p.bytes, static_cast<int32_t>(p.last[at[i]]),
-                                        0};
-                    v |= s.piece(source, from, std::min<uint64_t>(to - from, 8), program_, 0)
-                             .value_or(0)
-                         << 8 * (from - begin);
-                }
-                values.push_back(v);
-            }
+        auto shown = final_values(program_, s, a, names_, [&](std::vector<uint64_t> values) {
+            if (budget_.over_now()) return incomplete(budget_.why()), false;
             add_outcome(s, a, std::move(values));
-            size_t i = 0;
-            while (i < at.size() && ++at[i] == pieces[i].last.size()) at[i++] = 0;
-            if (i == at.size()) break;
-        }
+            return true;
+        });
+        if (!shown) failure_ = std::move(shown).error();
     }
 
     void add_outcome(const State& s, const Answer& a, std::vector<uint64_t> values) {
@@ -485,24 +414,6 @@ class Search {
         if (!report_.witness) report_.witness = Witness{s, a, {}};
     }
 
-    // PTX ISA 8.7.2: with a data race between partly overlapping accesses the axioms say nothing.
-    bool mixed_size_race(const State& s, const Answer& a) const {
-        const size_t n = s.events.size();
-        for (size_t x = 0; x < n; ++x)
-            for (size_t y = x + 1; y < n; ++y) {
-                const SassemuEvent &p = s.events[x].e, &q = s.events[y].e;
-                constexpr uint32_t access = SASSEMU_EVENT_READ | SASSEMU_EVENT_WRITE;
-                if (!(p.kind & access) || !(q.kind & access) || p.thread < 0 || q.thread < 0)
-                    continue;
-                if (!((p.kind | q.kind) & SASSEMU_EVENT_WRITE) || p.location != q.location)
-                    continue;
-                if (p.first == q.first && p.bytes == q.bytes) continue;
-                if (p.first >= q.first + q.bytes || q.first >= p.first + p.bytes) continue;
-                if (!a.causality[x * n + y] && !a.causality[y * n + x]) return true;
-            }
-        return false;
-    }
-
     void finish() {
         report_.seconds = budget_.seconds();
         for (auto& [values, outcome] : found_) {
@@ -524,7 +435,7 @@ class Search {
     const Sampling sampling_;
     const SearchBudget& budget_;
     const Program program_;
-    const Machine machine_;
+    const Stepper stepper_;
     std::vector<const Condition*> names_;
     std::map<std::vector<uint64_t>, Outcome> found_;
     Report report_;

@@ -73,7 +73,7 @@ Result<Answer> Judge::operator()(const State& s, bool complete, bool relations) 
     std::vector<SassemuEvent> events(n);
     std::vector<SassemuEdge> address, data, control;
     for (uint32_t i = 0; i < n; ++i) {
-        const Event& e = s.events[i];
+        const GraphEvent& e = s.events[i];
         events[i] = e.e;
         for (uint32_t b = 0; b < n; ++b) {
             if (e.data[b]) data.push_back({b, i});

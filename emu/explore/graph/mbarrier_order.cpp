@@ -7,7 +7,7 @@
 namespace sassemu::explore {
 namespace {
 
-using Kind = MbarrierOp::Kind;
+using Kind = MbarrierEvent::Kind;
 
 constexpr int64_t most_transactions = (1 << 20) - 1;  // PTX ISA 9.7.13.15.2: the tx-count's range
 constexpr size_t most_states = 200'000;
@@ -26,14 +26,14 @@ class Search {
   public:
     Search(const State& s, const Program& p, uint32_t location, const std::vector<uint8_t>& base)
         : s_(s), p_(p), location_(location) {
-        for (const MbarrierOp& op : s.mbarriers)
+        for (const MbarrierEvent& op : s.mbarriers)
             if (op.location == location) ops_.push_back(&op);
         before_.resize(ops_.size());
         const size_t n = s.events.size();
         for (size_t a = 0; a < ops_.size(); ++a)
             for (size_t b = 0; b < ops_.size(); ++b) {
                 if (a == b) continue;
-                const Event &x = s.events[ops_[a]->event], &y = s.events[ops_[b]->event];
+                const GraphEvent &x = s.events[ops_[a]->event], &y = s.events[ops_[b]->event];
                 const bool po = x.e.thread == y.e.thread && x.e.agent < 0 && y.e.agent < 0 &&
                                 x.e.index < y.e.index;
                 if (po || y.control[ops_[a]->event] ||
@@ -83,7 +83,7 @@ class Search {
 
     // False: this operation cannot come here.
     bool perform(Object& o, size_t i) {
-        const MbarrierOp& op = *ops_[i];
+        const MbarrierEvent& op = *ops_[i];
         if (op.kind == Kind::init) {
             o.initialised = true;
             o.pending = o.expected = amount(op.amount);
@@ -139,7 +139,7 @@ class Search {
     const State& s_;
     const Program& p_;
     uint32_t location_;
-    std::vector<const MbarrierOp*> ops_;
+    std::vector<const MbarrierEvent*> ops_;
     std::vector<uint64_t> before_;
     std::set<Object> seen_;
     MbarrierOrders out_;
@@ -162,9 +162,9 @@ bool before_first_try(const State& s, uint32_t init, uint32_t wait,
 bool initialised_first(const State& s, const Program& p, uint32_t location,
                        const std::vector<uint8_t>& base) {
     if (p.test.locations[location].count > 0) return true;
-    return std::all_of(s.mbarriers.begin(), s.mbarriers.end(), [&](const MbarrierOp& op) {
+    return std::all_of(s.mbarriers.begin(), s.mbarriers.end(), [&](const MbarrierEvent& op) {
         if (op.location != location || op.kind == Kind::init) return true;
-        return std::any_of(s.mbarriers.begin(), s.mbarriers.end(), [&](const MbarrierOp& init) {
+        return std::any_of(s.mbarriers.begin(), s.mbarriers.end(), [&](const MbarrierEvent& init) {
             if (init.location != location || init.kind != Kind::init) return false;
             if (!base[init.event * s.events.size() + op.event]) return false;
             return !op.insists || before_first_try(s, init.event, op.event, base);

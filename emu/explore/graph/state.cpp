@@ -19,13 +19,6 @@ uint64_t low(uint64_t v, uint64_t bytes) {
     return bytes >= 8 ? v : v & ((uint64_t{1} << 8 * bytes) - 1);
 }
 
-// The registers that an instruction reads, and the one it writes (-1: none).
-void registers_of(const Instruction& i, std::vector<uint32_t>& reads, int32_t& writes) {
-    writes = i.a.kind == Operand::Kind::reg ? static_cast<int32_t>(i.a.reg) : -1;
-    for (const Operand* o : {&i.b, &i.c, &i.d})
-        if (o->kind == Operand::Kind::reg) reads.push_back(o->reg);
-}
-
 // `wanted`: the registers that the condition asks for at the end.
 std::vector<std::vector<bool>> liveness(const Thread& t, const std::vector<bool>& wanted) {
     const size_t n = t.code.size(), regs = t.registers.size();
@@ -34,16 +27,18 @@ std::vector<std::vector<bool>> liveness(const Thread& t, const std::vector<bool>
     for (bool changed = true; changed;) {
         changed = false;
         for (size_t k = n; k-- > 0;) {
-            const Instruction& c = t.code[k];
-            const bool branches = c.op == Op::branch_if_equal || c.op == Op::branch_if_not_equal;
-            std::vector<bool> live = c.op == Op::branch ? in[c.target] : in[k + 1];
-            if (branches)
-                for (size_t r = 0; r < regs; ++r) live[r] = live[r] || in[c.target][r];
-            std::vector<uint32_t> reads;
-            int32_t writes = -1;
-            registers_of(c, reads, writes);
-            if (writes >= 0) live[static_cast<size_t>(writes)] = false;
-            for (const uint32_t r : reads) live[r] = true;
+            const Operation& o = t.code[k].what;
+            const auto* branch = std::get_if<op::Branch>(&o);
+            std::vector<bool> live = branch && !branch->if_equal ? in[branch->target] : in[k + 1];
+            if (branch)
+                for (size_t r = 0; r < regs; ++r) live[r] = live[r] || in[branch->target][r];
+            for_operands(
+                o, Overloaded{[&](Register to) { live[to.number] = false; }, [](const auto&) {}});
+            for_operands(o, Overloaded{[&](const Argument& from) {
+                                           if (const auto* r = std::get_if<Register>(&from))
+                                               live[r->number] = true;
+                                       },
+                                       [](const auto&) {}});
             if (live != in[k]) in[k] = std::move(live), changed = true;
         }
     }
@@ -53,9 +48,8 @@ std::vector<std::vector<bool>> liveness(const Thread& t, const std::vector<bool>
 // A value of kind sass, when those that it is made of are known.
 std::optional<uint64_t> compute(const State& s, const Value& v, const Program& p, int depth) {
     const SassProgram& sass = *p.test.sass;
-    const uint32_t thread = v.b, pc = v.c, launch = sass.thread(thread).launch;
-    const SassCode& code = sass.code(launch);
-    const SassInstruction& i = code.at(pc);
+    const uint32_t thread = v.b, pc = v.c;
+    const SassInstruction& i = sass.code(sass.thread(thread).launch).at(pc);
     const bool address = v.a == Value::address;
     std::vector<uint64_t> in(i.reads.size());
     for (size_t k = 0; k < in.size(); ++k) {
@@ -64,63 +58,34 @@ std::optional<uint64_t> compute(const State& s, const Value& v, const Program& p
         if (!known) return std::nullopt;
         in[k] = *known;
     }
-    SassLane& lane = sass.lane(thread);
-    for (size_t k = 0; k < in.size(); ++k)
-        lane.set(code.registers()[i.reads[k]], static_cast<uint32_t>(in[k]));
-    const SassEffects& e = lane.run(sass.op(launch, pc));
+    const SassEffects& e = sass.run(thread, pc, in);
+    const SassLane& lane = sass.lane(thread);
     if (!address) return lane.get(v.a);
     return e.accesses.empty() ? 0 : e.accesses[0].address[lane.lane()];
 }
 
 }  // namespace
 
-uint64_t apply(Op op, uint64_t a, uint64_t b) {
-    switch (op) {
-        case Op::add:
+uint64_t apply(Arithmetic how, uint64_t a, uint64_t b) {
+    switch (how) {
+        case Arithmetic::add:
             return a + b;
-        case Op::sub:
+        case Arithmetic::sub:
             return a - b;
-        case Op::mul:
+        case Arithmetic::mul:
             return a * b;
-        case Op::and_:
+        case Arithmetic::and_:
             return a & b;
-        case Op::or_:
+        case Arithmetic::or_:
             return a | b;
-        case Op::xor_:
+        case Arithmetic::xor_:
             return a ^ b;
-        case Op::equal:
+        case Arithmetic::equal:
             return a == b;
-        case Op::not_equal:
+        case Arithmetic::not_equal:
             return a != b;
-        default:
-            return a;
     }
-}
-
-uint64_t apply(AtomicOp op, uint64_t old, uint64_t a, uint64_t bytes) {
-    const uint64_t x = low(old, bytes), y = low(a, bytes);
-    switch (op) {
-        case AtomicOp::add:
-            return low(x + y, bytes);
-        case AtomicOp::sub:
-            return low(x - y, bytes);
-        case AtomicOp::increment:
-            return x >= y ? 0 : x + 1;
-        case AtomicOp::decrement:
-            return x == 0 || x > y ? y : x - 1;
-        case AtomicOp::and_:
-            return x & y;
-        case AtomicOp::or_:
-            return x | y;
-        case AtomicOp::xor_:
-            return x ^ y;
-        case AtomicOp::min:
-            return std::min(x, y);
-        case AtomicOp::max:
-            return std::max(x, y);
-        default:
-            return y;
-    }
+    return a;
 }
 
 std::optional<uint32_t> Program::name_at(uint64_t address, const Test& test) {
@@ -153,14 +118,14 @@ Program::Program(const Test& t) : test(t) {
         t.condition ? leaves(*t.condition) : std::vector<const Condition*>{};
     for (const Thread& thread : t.threads) {
         for (const Instruction& i : thread.code)
-            for (const Operand* o : {&i.a, &i.b, &i.c, &i.d}) {
-                if (o->kind != Operand::Kind::memory) continue;
-                const Name& n = t.names[o->name];
-                const uint64_t first = n.offset + o->offset;
-                marks[n.location].insert(first);
-                if (i.bytes && o->offset + i.bytes <= n.bytes)
-                    marks[n.location].insert(first + i.bytes);
-            }
+            for_operands(i.what, Overloaded{[&](const Place& place) {
+                                                const Name& n = t.names[place.name];
+                                                const uint64_t first = n.offset + place.offset;
+                                                marks[n.location].insert(first);
+                                                if (place.offset + place.bytes <= n.bytes)
+                                                    marks[n.location].insert(first + place.bytes);
+                                            },
+                                            [](const auto&) {}});
         std::vector<bool> wanted(thread.registers.size());
         for (const Condition* c : asked)
             if (c->kind == Condition::Kind::reg && &t.threads[c->thread] == &thread)
@@ -168,10 +133,8 @@ Program::Program(const Test& t) : test(t) {
         live.push_back(liveness(thread, wanted));
         std::vector<bool> heads(thread.code.size() + 1);
         for (size_t k = 0; k < thread.code.size(); ++k) {
-            const Instruction& c = thread.code[k];
-            const bool branches = c.op == Op::branch || c.op == Op::branch_if_equal ||
-                                  c.op == Op::branch_if_not_equal;
-            if (branches && c.target <= k) heads[c.target] = true;
+            const auto* branch = std::get_if<op::Branch>(&thread.code[k].what);
+            if (branch && branch->target <= k) heads[branch->target] = true;
         }
         loop_heads.push_back(std::move(heads));
     }
@@ -192,7 +155,7 @@ State::State(const Program& program) {
         threads.push_back(std::move(s));
     }
     for (uint32_t l = 0; l < t.locations.size(); ++l) {
-        Event init;
+        GraphEvent init;
         init.e.kind = SASSEMU_EVENT_WRITE | SASSEMU_EVENT_INIT;
         init.e.thread = init.e.agent = init.e.source = -1;
         init.e.cta = init.e.cluster = init.e.gpu = -2;
@@ -268,20 +231,20 @@ uint32_t State::read_value(uint32_t event) {
     return add(std::move(out));
 }
 
-uint32_t State::arithmetic(Op op, uint32_t a, uint32_t b) {
+uint32_t State::arithmetic(Arithmetic how, uint32_t a, uint32_t b) {
     const Value &x = values[a], &y = values[b];
     if (x.kind == Value::Kind::constant && y.kind == Value::Kind::constant)
-        return constant(apply(op, x.constant, y.constant), x.reads | y.reads);
+        return constant(apply(how, x.constant, y.constant), x.reads | y.reads);
     Value out;
     out.kind = Value::Kind::arithmetic;
-    out.op = op;
+    out.how = how;
     return made_of(std::move(out), a, b);
 }
 
 std::optional<uint64_t> State::piece(const Source& s, uint64_t first, uint64_t bytes,
                                      const Program& p, int depth) const {
     if (s.write < 0) return std::nullopt;
-    const Event& w = events[static_cast<size_t>(s.write)];
+    const GraphEvent& w = events[static_cast<size_t>(s.write)];
     if (w.e.kind & SASSEMU_EVENT_INIT) {
         uint64_t v = 0;
         const auto& image = p.image[w.e.location];
@@ -307,7 +270,7 @@ std::optional<uint64_t> State::slice(uint32_t value, uint64_t first, uint64_t by
         case Value::Kind::constant:
             return part(v.constant);
         case Value::Kind::read: {
-            const Event& r = events[v.a];
+            const GraphEvent& r = events[v.a];
             const uint64_t begin = r.e.first + first,
                            end = std::min(begin + bytes, r.e.first + r.e.bytes);
             uint64_t out = 0;
@@ -323,28 +286,21 @@ std::optional<uint64_t> State::slice(uint32_t value, uint64_t first, uint64_t by
             return low(out, bytes);
         }
         case Value::Kind::arithmetic:
-        case Value::Kind::atomic:
-        case Value::Kind::sass_atomic: {
+        case Value::Kind::atomic: {
             if (v.known) return part(v.result);
             const auto a = slice(v.a, 0, 8, p, depth + 1);
             if (!a) return std::nullopt;
             const auto b = slice(v.b, 0, 8, p, depth + 1);
             if (!b) return std::nullopt;
-            v.result = v.kind == Value::Kind::arithmetic ? apply(v.op, *a, *b)
-                       : v.kind == Value::Kind::atomic
-                           ? apply(v.atomic, *a, *b, v.bytes)
-                           : low(atomic_result(static_cast<sassemu::AtomicOp>(v.operation),
-                                               static_cast<AtomicType>(v.type), *a, *b, 0),
-                                 v.bytes);
+            v.result =
+                v.kind == Value::Kind::arithmetic
+                    ? apply(v.how, *a, *b)
+                    : low(atomic_result(v.atomic, v.type, low(*a, v.bytes), low(*b, v.bytes), 0),
+                          v.bytes);
             v.known = true;
             return part(v.result);
         }
-        case Value::Kind::nonzero: {
-            const auto a = slice(v.a, 0, 8, p, depth + 1);
-            if (!a) return std::nullopt;
-            return part(*a != 0);
-        }
-        case Value::Kind::select: {  // a ? b : c, of registers
+        case Value::Kind::select: {
             if (v.known) return part(v.result);
             const auto a = slice(v.a, 0, 8, p, depth + 1);
             if (!a) return std::nullopt;

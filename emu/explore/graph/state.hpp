@@ -39,30 +39,28 @@ struct Value {
         constant,
         read,
         arithmetic,
-        atomic,
-        nonzero,
-        select,
-        part,        // bytes of a, from `constant`; with a sign to extend, or not
-        join,        // a, and behind its `bytes` bytes b
-        sass,        // what an instruction makes of `inputs`: register a; b the thread, c the pc
-        sass_atomic  // an atomic operation of the emulator on a and b
+        atomic,  // an atomic operation on a and b
+        select,  // a ? b : c, of registers
+        part,    // bytes of a, from `constant`; with a sign to extend, or not
+        join,    // a, and behind its `bytes` bytes b
+        sass     // what an instruction makes of `inputs`: register a; b the thread, c the pc
     } kind = Kind::constant;
-    Op op = Op::move;
+    Arithmetic how = Arithmetic::add;
     AtomicOp atomic = AtomicOp::none;
+    AtomicType type = AtomicType::u64;
     uint64_t bytes = 8;                          // of an atomic operation: its width
     uint32_t a = 0, b = 0, c = 0;                // other values; kind read: the event
     static constexpr uint32_t address = 0xffff;  // kind sass: instead of a register
     uint64_t constant = 0;
     Events reads;  // the reads it depends on
     std::shared_ptr<const std::vector<uint32_t>> inputs;
-    uint8_t operation = 0, type = 0;  // of the emulator's atomics
     bool sign = false;
     // Of kinds that compute: found out once, since what a read took never changes.
     mutable bool known = false;
     mutable uint64_t result = 0;
 };
 
-struct Event {
+struct GraphEvent {
     SassemuEvent e{};
     uint32_t value = 0;    // of a write
     Events data, control;  // dependencies: reads for the value and address; reads and waits for its
@@ -81,18 +79,27 @@ struct Source {
 enum class ThreadStatus : uint8_t {
     running,
     needs_value,  // stands at a branch (or the like) on a value that is not known yet
-    at_barrier,   // waits for others at bar or barrier.cluster
+    at_barrier,   // waits for others at bar
+    at_cluster,   // the same at barrier.cluster
     at_join,
     not_started,
     spinning,  // came back to where it was without having written anything
     ended,
 };
 
+// Who does an asynchronous operation beside its thread.
+struct Agent {
+    int32_t number = -1, index = 0;
+    uint32_t issue = 0;
+    std::vector<uint32_t> events;  // what comes before its next write or completion
+};
+
 // A bulk tensor copy whose tensor map has not been read yet.
 struct StalledAgent {
-    uint32_t thread = 0, instruction = 0, issue = 0, map_read = 0;
-    uint32_t value = 0;  // of the map
-    int32_t agent = 0, index = 0;
+    Agent agent;
+    uint32_t value = 0;   // of the map
+    uint32_t thread = 0;  // in a test's text
+    op::BulkTensor copy{};
 };
 
 struct ThreadState {
@@ -117,15 +124,15 @@ struct ThreadState {
         std::vector<uint32_t> open;
         std::vector<std::vector<uint32_t>> committed;
     };
-    Groups copies, bulks, wgmmas;
+    std::array<Groups, 3> groups;  // by GroupKind
     std::vector<uint32_t> tensor_loads, tensor_stores, tensor_products;
     int32_t wgmma_fence = -1;
     std::array<uint64_t, 3> waits_at{};  // at_barrier: a key of State::barriers
+    std::optional<Register> reduced_to;  // the same, of a reduction
     // Machine code.
-    std::shared_ptr<const Instruction> current;  // the operation that it waits in
-    std::map<uint32_t, uint32_t> local;          // words of its local memory -> values
-    uint32_t guesses = 0;       // needs_value: how many values may be guessed; 0: none
-    int8_t guessed_guard = -1;  // of the instruction that it stands at
+    std::map<uint32_t, uint32_t> local;  // words of its local memory -> values
+    uint32_t guesses = 0;                // needs_value: how many values may be guessed; 0: none
+    int8_t guessed_guard = -1;           // of the instruction that it stands at
     int64_t guessed_place = -1;
     std::optional<StalledAgent> map;  // a tensor copy at which it stands, until its map is known
     std::bitset<8> bulk_scoreboards;  // the group committed there last was one of bulk copies
@@ -150,7 +157,7 @@ struct ClusterPhase {
 
 // An operation on an mbarrier. They happen in one total order, chosen when the execution is
 // complete.
-struct MbarrierOp {
+struct MbarrierEvent {
     enum class Kind : uint8_t { init, arrive, transaction, increment, wait } kind;
     uint32_t event, location;
     uint32_t amount = 0;  // value: arrivals, bytes, count, or parity
@@ -170,13 +177,13 @@ struct Assumption {
 struct State {
     explicit State(const Program& program);
 
-    std::vector<Event> events;
+    std::vector<GraphEvent> events;
     std::vector<Value> values;  // 0 is the constant 0
     std::vector<Source> sources;
     std::vector<ThreadState> threads;
     std::map<std::array<uint64_t, 3>, BarrierInstance> barriers;  // {cta, number, instance}
     std::map<std::pair<int32_t, uint32_t>, ClusterPhase> clusters;
-    std::vector<MbarrierOp> mbarriers;
+    std::vector<MbarrierEvent> mbarriers;
     std::vector<StalledAgent> stalled;
     std::vector<Assumption> assumptions;
     std::vector<SassemuEdge> rmw, pairing, spawn, agent_order, completion, chosen;
@@ -192,7 +199,7 @@ struct State {
     int32_t undefined_at = -1;  // the event at which: only if what came before it is consistent
 
     uint32_t constant(uint64_t v);
-    uint32_t arithmetic(Op op, uint32_t a, uint32_t b);
+    uint32_t arithmetic(Arithmetic how, uint32_t a, uint32_t b);
     uint32_t read_value(uint32_t event);
     uint32_t add(Value v);
     uint32_t made_of(Value v, uint32_t a, uint32_t b, uint32_t c = 0);  // of these values
@@ -214,7 +221,6 @@ struct State {
     bool assumptions_hold(const Program& p) const;
 };
 
-uint64_t apply(Op op, uint64_t a, uint64_t b);
-uint64_t apply(AtomicOp op, uint64_t old, uint64_t a, uint64_t bytes);
+uint64_t apply(Arithmetic how, uint64_t a, uint64_t b);
 
 }  // namespace sassemu::explore

@@ -34,7 +34,7 @@ class Graph {
     Graph(const Test& test, const Witness& w) : test_(test), s_(w.state), a_(w.answer), p_(test) {}
 
     std::string label(uint32_t i) const {
-        const Event& event = s_.events[i];
+        const GraphEvent& event = s_.events[i];
         const SassemuEvent& e = event.e;
         std::string out = "e" + std::to_string(i) + " " + kind_of(e);
         if (e.thread >= 0 && e.order && e.order < std::size(orders) && e.scope < std::size(scopes))
@@ -142,6 +142,7 @@ std::string witness_text(const Test& test, const Report& report) {
                 out += " (spins)";
                 break;
             case ThreadStatus::at_barrier:
+            case ThreadStatus::at_cluster:
                 out += " (waits at a barrier)";
                 break;
             default:

@@ -3,128 +3,15 @@
 // parsed form of docs/litmus.md, front ends fill it. What does not: running it.
 #pragma once
 
-#include <sassemu/consistency.h>
-
-#include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
 #include "emu/base/result.hpp"
+#include "emu/explore/litmus/instruction.hpp"
 
 namespace sassemu::explore {
-
-// What one line of a thread is. A few PTX instructions share a code and differ in the fields of
-// Instruction.
-enum class Op : uint8_t {
-    move,  // a <- b
-    add,
-    sub,
-    mul,
-    and_,
-    or_,
-    xor_,
-    equal,
-    not_equal,  // a <- b op c
-    branch,     // to target
-    branch_if_equal,
-    branch_if_not_equal,  // b, c, target
-    load,
-    store,
-    atomic,
-    fence,        // fence, membar; and a one-sided proxy fence together with its order
-    proxy_fence,  // fence.proxy.*
-    barrier,      // bar.*: arrives, waits, reduces
-    cluster_arrive,
-    cluster_wait,
-    mbarrier_init,
-    mbarrier_arrive,
-    mbarrier_expect,
-    mbarrier_complete,
-    mbarrier_wait,
-    store_async,  // st.async, red.async
-    copy_async,   // cp.async
-    copy_commit,
-    copy_wait,
-    copy_arrive,
-    bulk,
-    bulk_tensor,
-    bulk_commit,
-    bulk_wait,
-    wgmma_fence,
-    wgmma,
-    wgmma_commit,
-    wgmma_wait,
-    tensor_load,
-    tensor_store,
-    tensor_wait_load,
-    tensor_wait_store,
-    tensor_mma,
-    tensor_copy,
-    tensor_commit,
-    tensor_before,
-    tensor_after,
-    map_replace,
-    map_publish,  // tensormap.replace, tensormap.cp_fenceproxy
-    copy,         // a copy engine or the host
-    launch,
-    join,
-    sass_word,  // real machine code (graph/sass_steps.cpp); in no test's text
-    shmem,      // nvshmem_*: `form` says which (machines/deliveries.cpp)
-    sass,       // a form of the caches model (machines/memory_operation.cpp)
-};
-
-enum class AtomicOp : uint8_t {
-    none,
-    add,
-    sub,
-    exchange,
-    compare_swap,
-    increment,
-    decrement,
-    and_,
-    or_,
-    xor_,
-    min,
-    max,
-};
-
-enum class Reduction : uint8_t { none, count, all, any };
-
-struct Operand {
-    enum class Kind : uint8_t { none, reg, value, memory, address, computed } kind = Kind::none;
-    uint32_t reg = 0;     // kind reg: index in Thread::registers; kind computed: in State::values
-    uint64_t value = 0;   // kind value
-    uint32_t name = 0;    // kind memory, address: index in Test::names
-    uint64_t offset = 0;  // kind memory
-    int32_t pe = -1;      // kind memory: x@1
-};
-
-struct Instruction {
-    Op op = Op::move;
-    uint32_t order = SASSEMU_ORDER_WEAK, scope = SASSEMU_SCOPE_NONE, proxy = SASSEMU_PROXY_GENERIC;
-    uint32_t restriction = 0, operation = 0;   // of a fence
-    uint32_t from = 0, to = 0, both_ways = 0;  // of a proxy fence
-    AtomicOp atomic = AtomicOp::none;
-    Reduction reduction = Reduction::none;
-    bool arrives = false, waits = false, negated = false;  // of a barrier
-    bool group = false, reads_only = false, no_increment = false, drop = false, no_complete = false,
-         expects = false, fetches = false, insists = false;
-    uint64_t bytes = 0;     // of an access: 0 is the whole location
-    Operand a, b, c, d;     // the first is what is written, where something is
-    uint32_t target = 0;    // of a branch: an instruction
-    int32_t instance = -1;  // @inst=k
-    bool aligned = false;   // of a barrier in machine code
-    std::string form;       // the mnemonic as written
-    std::string text;       // the line as written
-    int32_t guard = -1;     // @P of SASS: a register
-    bool guard_inverted = false;
-    uint32_t minimum = 0;       // lowest target (sm number), 0: any
-    bool exact_family = false;  // needs the `a` variant of the target
-};
 
 // Finds the elements of a list that only grows by a text of theirs: the first that has it.
 class TextIndex {

@@ -11,10 +11,11 @@ namespace {
 
 constexpr uint64_t most_values = 1 << 20;  // in a state
 
-struct Place {
+// A PE's copy of a location.
+struct Cell {
     uint32_t location = 0;
     uint32_t pe = 0;  // an index of pes
-    bool operator==(const Place&) const = default;
+    bool operator==(const Cell&) const = default;
 };
 
 // What is on its way. A nbi get and the value that a nbi fetching AMO brings back are reads whose
@@ -22,14 +23,15 @@ struct Place {
 struct Delivery {
     enum class Kind : uint8_t { put, put_nbi, add, fetch_nbi, get_nbi, value } kind;
     uint32_t number, thread, epoch;
-    Place to, from;  // from: put_nbi, get_nbi: what is read; fetch_nbi: where the value goes
+    Cell to, from;  // from: put_nbi, get_nbi: what is read; fetch_nbi: where the
+                    // value goes
     uint64_t payload = 0;
     bool is_get() const { return kind == Kind::get_nbi || kind == Kind::value; }
 };
 
 struct PendingLoad {
     uint32_t reg;
-    Place from;
+    Cell from;
 };
 
 class DeliveryMachine {
@@ -41,7 +43,7 @@ class DeliveryMachine {
     };
     // InfiniBand: a delivery that has not reached this PE's view yet.
     struct Spread {
-        Place to;
+        Cell to;
         uint32_t viewer;
         uint64_t value;
     };
@@ -58,8 +60,10 @@ class DeliveryMachine {
         for (const Thread& t : test.threads) {
             add_pe(t.gpu);
             for (const Instruction& i : t.code)
-                for (const Operand* o : {&i.a, &i.b, &i.c})
-                    if (o->pe >= 0) add_pe(o->pe);
+                for_operands(i.what, Overloaded{[&](const Place& at) {
+                                                    if (at.pe >= 0) add_pe(at.pe);
+                                                },
+                                                [](const auto&) {}});
         }
         for (const Condition* c : leaves(*test.condition)) add_pe(std::max(c->pe, 0));
         std::sort(pes_.begin(), pes_.end());
@@ -151,15 +155,15 @@ class DeliveryMachine {
         return static_cast<uint32_t>(std::find(pes_.begin(), pes_.end(), pe) - pes_.begin());
     }
     uint32_t pe_of(uint32_t thread) const { return index_of(test_.threads[thread].gpu); }
-    size_t at(Place p, uint32_t viewer) const {
+    size_t at(Cell p, uint32_t viewer) const {
         return (p.location * pes_.size() + p.pe) * pes_.size() + viewer;
     }
-    Place place(const Operand& o, uint32_t thread) const {
-        return {test_.names[o.name].location, o.pe >= 0 ? index_of(o.pe) : pe_of(thread)};
+    Cell cell(const Place& at, uint32_t thread) const {
+        return {test_.names[at.name].location, at.pe >= 0 ? index_of(at.pe) : pe_of(thread)};
     }
 
     // The PE itself sees it now; over NVLink everybody does.
-    void write(State& s, Place to, uint64_t value) const {
+    void write(State& s, Cell to, uint64_t value) const {
         const uint64_t bytes = test_.locations[to.location].bytes;
         if (bytes < 8) value &= (uint64_t{1} << 8 * bytes) - 1;
         for (uint32_t viewer = 0; viewer < pes_.size(); ++viewer) {
@@ -236,9 +240,9 @@ class DeliveryMachine {
                             [&](const Delivery& d) { return d.thread == thread; });
     }
 
-    bool is(uint32_t thread, const Runner& r, const char* form) const {
-        const auto& code = test_.threads[thread].code;
-        return r.pc < code.size() && code[r.pc].op == Op::shmem && code[r.pc].form == form;
+    static bool is_barrier(const Instruction& i) {
+        const auto* o = std::get_if<op::ShmemOrder>(&i.what);
+        return o && o->what == op::ShmemOrder::What::barrier_all;
     }
 
     // nvshmem_barrier_all: a quiet and a meeting of all threads that call it.
@@ -248,12 +252,10 @@ class DeliveryMachine {
         State n = s;
         for (uint32_t t = 0; t < s.threads.size(); ++t) {
             const auto& code = test_.threads[t].code;
-            const bool calls = std::any_of(code.begin(), code.end(), [](const Instruction& i) {
-                return i.form == "nvshmem_barrier_all";
-            });
-            if (!calls) continue;
+            if (!std::any_of(code.begin(), code.end(), is_barrier)) continue;
             const ThreadState& r = s.threads[t];
-            if (!r.started || !is(t, r, "nvshmem_barrier_all") || !r.loads.empty() || !quiet(s, t))
+            if (!r.started || r.pc >= code.size() || !is_barrier(code[r.pc]) || !r.loads.empty() ||
+                !quiet(s, t))
                 return;
             any = true;
             ++n.threads[t].pc;
@@ -263,7 +265,7 @@ class DeliveryMachine {
     }
 
     // A delivery of this thread to these bytes that it would have to see itself.
-    static bool mine_to(const State& s, uint32_t thread, Place p) {
+    static bool mine_to(const State& s, uint32_t thread, Cell p) {
         return std::any_of(s.flying.begin(), s.flying.end(), [&](const Delivery& d) {
             return d.thread == thread && d.to == p && !d.is_get();
         });
@@ -275,7 +277,7 @@ class DeliveryMachine {
         if (!r.started) return;
         const uint32_t own = pe_of(t);
         for (size_t i = 0; i < r.loads.size(); ++i) {
-            const Place from = r.loads[i].from;
+            const Cell from = r.loads[i].from;
             const bool first =
                 std::none_of(r.loads.begin(), r.loads.begin() + static_cast<std::ptrdiff_t>(i),
                              [&](const PendingLoad& l) { return l.from == from; });
@@ -292,93 +294,103 @@ class DeliveryMachine {
         for (const PendingLoad& l : r.loads) open.push_back(l.reg);
         if (touches(c, open)) return;
         State n = s;
-        if (step_plain(n.threads[t], c)) return emit(std::move(n));
+        if (step_plain(n.threads[t], c.what)) return emit(std::move(n));
         ++n.threads[t].pc;
-        execute(s, t, c, std::move(n), emit);
+        if (std::visit([&](const auto& o) { return execute(s, t, o, n); }, c.what))
+            emit(std::move(n));
     }
 
-    template <class Emit>
-    void execute(const State& s, uint32_t t, const Instruction& c, State n, Emit&& emit) const {
-        using Kind = Delivery::Kind;
-        const ThreadState& r = s.threads[t];
-        const uint32_t own = pe_of(t);
+    void fly(const State& s, State& n, uint32_t t, Delivery::Kind kind, Cell to, Cell from,
+             uint64_t payload) const {
+        n.flying.push_back({kind, next_number(s), t, s.threads[t].epoch, to, from, payload});
+    }
+    static uint32_t next_number(const State& s) {
         uint32_t number = 0;
         for (const Delivery& d : s.flying) number = std::max(number, d.number + 1);
-        const auto fly = [&](Kind kind, Place to, Place from, uint64_t payload) {
-            n.flying.push_back({kind, number, t, r.epoch, to, from, payload});
-            emit(std::move(n));
-        };
-        const auto go = [&] { emit(std::move(n)); };
-        const std::string& f = c.form;
-        if (c.op == Op::store) return fly(Kind::put, place(c.b, t), {}, operand_value(r, c.c));
-        if (c.op == Op::load) {
-            n.threads[t].loads.push_back({c.a.reg, place(c.b, t)});
-            return go();
+        return number;
+    }
+
+    // What the thread's operation makes of the state; false: it has to wait.
+    bool execute(const State&, uint32_t t, const op::Load& o, State& n) const {
+        n.threads[t].loads.push_back({o.to.number, cell(o.at, t)});
+        return true;
+    }
+    bool execute(const State& s, uint32_t t, const op::Store& o, State& n) const {
+        fly(s, n, t, Delivery::Kind::put, cell(o.at, t), {}, value_of(s.threads[t], o.value));
+        return true;
+    }
+    bool execute(const State& s, uint32_t t, const op::Fence&, State&) const {
+        return s.threads[t].loads.empty();
+    }
+    bool execute(const State&, uint32_t, const op::Launch& o, State& n) const {
+        n.threads[o.thread].started = true;
+        return true;
+    }
+    bool execute(const State& s, uint32_t, const op::Join& o, State&) const {
+        const ThreadState& other = s.threads[o.thread];
+        return other.started && other.pc >= test_.threads[o.thread].code.size() &&
+               other.loads.empty();
+    }
+    bool execute(const State& s, uint32_t t, const op::ShmemPut& o, State& n) const {
+        fly(s, n, t, o.adds ? Delivery::Kind::add : Delivery::Kind::put, cell(o.to, t), {},
+            value_of(s.threads[t], o.value));
+        return true;
+    }
+    bool execute(const State& s, uint32_t t, const op::ShmemCopy& o, State& n) const {
+        const Cell to = cell(o.to, t), from = cell(o.from, t);
+        if (o.nbi) {
+            fly(s, n, t, o.gets ? Delivery::Kind::get_nbi : Delivery::Kind::put_nbi, to, from, 0);
+            return true;
         }
-        if (c.op == Op::fence) {
-            if (r.loads.empty()) go();
-            return;
-        }
-        if (c.op == Op::launch) {
-            n.threads[c.target].started = true;
-            return go();
-        }
-        if (c.op == Op::join) {
-            const ThreadState& other = s.threads[c.target];
-            if (other.started && other.pc >= test_.threads[c.target].code.size() &&
-                other.loads.empty())
-                go();
-            return;
-        }
-        if (f == "nvshmem_p") return fly(Kind::put, place(c.a, t), {}, operand_value(r, c.b));
-        if (f == "nvshmem_put") {
-            if (!mine_to(s, t, place(c.b, t)))
-                fly(Kind::put, place(c.a, t), {}, s.memory[at(place(c.b, t), own)]);
-        } else if (f == "nvshmem_put_nbi") {
-            fly(Kind::put_nbi, place(c.a, t), place(c.b, t), 0);
-        } else if (f == "nvshmem_get_nbi") {
-            fly(Kind::get_nbi, place(c.a, t), place(c.b, t), 0);
-        } else if (f == "nvshmem_g" || f == "nvshmem_get") {
-            const Place from = place(c.b, t);
-            if (mine_to(s, t, from)) return;
-            const uint64_t v = s.memory[at(from, own)];
-            if (c.a.kind == Operand::Kind::reg)
-                n.threads[t].registers[c.a.reg] = v;
-            else
-                write(n, place(c.a, t), v);
-            go();
-        } else if (f == "nvshmem_amo_add" || f == "nvshmem_amo_add_nbi") {
-            fly(Kind::add, place(c.a, t), {}, operand_value(r, c.b));
-        } else if (f == "nvshmem_amo_fetch_add_nbi") {
-            fly(Kind::fetch_nbi, place(c.b, t), place(c.a, t), operand_value(r, c.c));
-        } else if (f == "nvshmem_amo_fetch_add") {
-            const Place to = place(c.b, t);
-            if (!may_arrive(s, {Kind::add, number, t, r.epoch, to, {}, 0})) return;
-            const uint64_t old = s.memory[at(to, to.pe)];
-            write(n, to, old + operand_value(r, c.c));
-            n.threads[t].registers[c.a.reg] = old;
-            go();
-        } else if (f == "nvshmem_fence") {
-            ++n.threads[t].epoch;
-            go();
-        } else if (f == "nvshmem_quiet") {
-            if (quiet(s, t)) go();
-        } else if (f == "nvshmemx_quiet_on_stream") {
+        if (mine_to(s, t, from)) return false;
+        const uint64_t v = s.memory[at(from, pe_of(t))];
+        if (o.gets)
+            write(n, to, v);
+        else
+            fly(s, n, t, Delivery::Kind::put, to, {}, v);
+        return true;
+    }
+    bool execute(const State& s, uint32_t t, const op::ShmemGet& o, State& n) const {
+        const Cell from = cell(o.from, t);
+        if (mine_to(s, t, from)) return false;
+        n.threads[t].registers[o.to.number] = s.memory[at(from, pe_of(t))];
+        return true;
+    }
+    bool execute(const State& s, uint32_t t, const op::ShmemFetchAddNbi& o, State& n) const {
+        fly(s, n, t, Delivery::Kind::fetch_nbi, cell(o.at, t), cell(o.to, t),
+            value_of(s.threads[t], o.value));
+        return true;
+    }
+    bool execute(const State& s, uint32_t t, const op::ShmemFetchAdd& o, State& n) const {
+        const Cell to = cell(o.at, t);
+        if (!may_arrive(s, {Delivery::Kind::add, next_number(s), t, s.threads[t].epoch, to, {}, 0}))
+            return false;
+        const uint64_t old = s.memory[at(to, to.pe)];
+        write(n, to, old + value_of(s.threads[t], o.value));
+        n.threads[t].registers[o.to.number] = old;
+        return true;
+    }
+    bool execute(const State& s, uint32_t t, const op::ShmemOrder& o, State& n) const {
+        using What = op::ShmemOrder::What;
+        if (o.what == What::fence) ++n.threads[t].epoch;
+        if (o.what == What::quiet) return quiet(s, t);
+        if (o.what == What::quiet_on_stream)
             for (const Instruction& i : test_.threads[t].code)
-                if (i.op == Op::launch && !quiet(s, i.target)) return;
-            go();
-        } else if (f == "nvshmem_wait_until" || f == "nvshmem_test") {
-            const Place where = place(c.b, t);
-            const bool holds = (s.memory[at(where, own)] == operand_value(r, c.c)) != c.negated;
-            const bool test = f == "nvshmem_test";
-            if (test && !holds) {
-                n.threads[t].registers[c.a.reg] = 0;
-                return go();
-            }
-            if (!holds || !r.loads.empty() || mine_to(s, t, where)) return;
-            if (test) n.threads[t].registers[c.a.reg] = 1;
-            go();
-        }
+                if (const auto* l = std::get_if<op::Launch>(&i.what); l && !quiet(s, l->thread))
+                    return false;
+        return o.what != What::barrier_all;  // meet() has it
+    }
+    bool execute(const State& s, uint32_t t, const op::ShmemWait& o, State& n) const {
+        const Cell where = cell(o.at, t);
+        const bool holds =
+            (s.memory[at(where, pe_of(t))] == value_of(s.threads[t], o.value)) != o.negated;
+        if (o.to) n.threads[t].registers[o.to->number] = holds;
+        if (o.to && !holds) return true;
+        return holds && s.threads[t].loads.empty() && !mine_to(s, t, where);
+    }
+    template <class Kind>
+    bool execute(const State&, uint32_t, const Kind&, State&) const {
+        return false;  // explore_deliveries() has refused it, or it is plain
     }
 
     const Test& test_;
@@ -393,9 +405,10 @@ Result<Report> explore_deliveries(const Test& test, const Limits& limits,
                                   const Sampling& sampling) {
     for (const Thread& t : test.threads)
         for (const Instruction& i : t.code) {
-            const bool plain = i.op <= Op::store || i.op == Op::fence || i.op == Op::shmem ||
-                               i.op == Op::launch || i.op == Op::join;
-            if (!plain)
+            if (!is_any<op::Move, op::Compute, op::Branch, op::Load, op::Store, op::Fence,
+                        op::Launch, op::Join, op::ShmemOrder, op::ShmemPut, op::ShmemCopy,
+                        op::ShmemGet, op::ShmemFetchAdd, op::ShmemFetchAddNbi, op::ShmemWait>(
+                    i.what))
                 return make_error(ErrorCode::input, t.id,
                                   "'" + i.text + "' has no meaning in the model 'nvshmem'");
         }

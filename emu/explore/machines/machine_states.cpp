@@ -163,10 +163,10 @@ class MachineStates {
         }
         for (uint32_t t = 0; t < all; ++t) {
             mover_ = t;
-            if (test_.threads[t].sass)
-                fetch_words(s, t, emit, false);
-            else
+            if (!fetch_)
                 fetch(s, t, emit);
+            else if (test_.threads[t].sass)
+                fetch_words(s, t, emit, false);
             mover_ = 2 * all + t;
             for (size_t i = 0; i < s.threads[t].window.size(); ++i) late_load(s, t, i, emit);
         }
@@ -270,15 +270,27 @@ class MachineStates {
         std::vector<MemoryOperation> out;
         if (off) {
             ++to.pc;
-        } else if (!step_plain(to, i)) {
-            const bool somewhere = i.b.kind == Operand::Kind::memory;
-            const uint32_t l = somewhere ? test_.names[i.b.name].location : 0;
-            out.push_back(
-                memory_operation(i, operand_value(r, i.c), somewhere ? memory_.of(l).address : 0,
-                                 test_.locations.empty() || test_.locations[l].bytes <= 4 ? 4 : 8));
+        } else if (!step_plain(to, i.what)) {
+            out.push_back(shown(r, std::get<op::OnMachine>(i.what)));
             ++to.pc;
         }
         perform(std::move(n), t, out, 0, emit);
+    }
+
+    // A form of section 7 of docs/litmus.md.
+    MemoryOperation shown(const Runner& r, const op::OnMachine& form) const {
+        MemoryOperation o(form.what);
+        const uint32_t l = form.at ? test_.names[form.at->name].location : 0;
+        if (form.at) o.what.address = memory_.of(l).address;
+        const uint8_t bytes = test_.locations.empty() || test_.locations[l].bytes <= 4 ? 4 : 8;
+        if (o.accesses()) o.what.bytes = bytes;
+        o.atomic = form.atomic;
+        o.type = bytes == 8 ? AtomicType::u64 : AtomicType::u32;
+        const uint64_t value = value_of(r, form.value);
+        std::memcpy(o.value.data(), &value, sizeof value);
+        if (form.to) o.to[0] = static_cast<int32_t>(form.to->number);
+        o.whole = true;
+        return o;
     }
 
     // Machine code: up to the next operation on memory that others see. With `alone` only if there
@@ -368,9 +380,7 @@ class MachineStates {
             std::memcpy(
                 &v, value.data() + 4 * k,
                 o.whole ? std::min<size_t>(8, o.what.bytes) : std::min<size_t>(4, o.what.bytes));
-            if (o.sign)
-                v = o.what.bytes == 1 ? static_cast<uint32_t>(static_cast<int8_t>(v))
-                                      : static_cast<uint32_t>(static_cast<int16_t>(v));
+            if (o.sign) v = extended(static_cast<uint32_t>(v), true, o.what.bytes);
             n.threads[t].registers[static_cast<size_t>(o.to[k])] = v;
         }
     }
@@ -402,7 +412,7 @@ Result<Report> explore_machine(const Test& test, const ExploredMachine& machine,
                           "is for tests in machine code (.sass files and launch plans)");
     for (const Thread& t : test.threads)
         for (const Instruction& i : t.code)
-            if (i.op != Op::sass && i.op > Op::branch_if_not_equal && !test.sass)
+            if (!test.sass && !is_any<op::OnMachine, op::Move, op::Compute, op::Branch>(i.what))
                 return make_error(ErrorCode::input, t.id,
                                   "'" + i.text + "' has no meaning in the " + where);
     const SearchBudget budget(limits);

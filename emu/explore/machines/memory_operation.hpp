@@ -12,12 +12,19 @@
 
 namespace sassemu::explore {
 
+// A loaded value of less than a word as it stands in a register.
+inline uint32_t extended(uint32_t v, bool sign, uint32_t bytes) {
+    if (!sign) return v;
+    return bytes == 1 ? static_cast<uint32_t>(static_cast<int8_t>(v))
+                      : static_cast<uint32_t>(static_cast<int16_t>(v));
+}
+
 struct MemoryOperation {
     sassemu_operation what{};                   // who is filled in by who performs it
     std::array<int32_t, 4> to{-1, -1, -1, -1};  // registers of the words of the result; -1: none
     bool whole = false;                         // to[0] takes all of the result
     bool sign = false;                          // results of less than a word are sign-extended
-    sassemu::AtomicOp atomic = sassemu::AtomicOp::none;
+    AtomicOp atomic = AtomicOp::none;
     AtomicType type = AtomicType::u32;
     std::array<uint8_t, 16> value{};  // stored, or the operand of an atomic
     uint64_t swap = 0;                // of a compare-and-swap
@@ -25,6 +32,9 @@ struct MemoryOperation {
     explicit MemoryOperation(sassemu_operation_kind kind) {
         what.size = sizeof what;
         what.kind = static_cast<uint8_t>(kind);
+    }
+    explicit MemoryOperation(const sassemu_operation& form) : what(form) {
+        what.size = sizeof what;
     }
     bool is(sassemu_operation_kind kind) const { return what.kind == kind; }
     bool accesses() const {
@@ -36,10 +46,5 @@ struct MemoryOperation {
                other.what.address < what.address + what.bytes;
     }
 };
-
-struct Instruction;
-// A form of the text on `bytes` at `address`; `value`: what it stores.
-MemoryOperation memory_operation(const Instruction& form, uint64_t value, uint64_t address,
-                                 uint8_t bytes);
 
 }  // namespace sassemu::explore

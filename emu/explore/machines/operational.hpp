@@ -18,51 +18,43 @@ struct Runner {
     std::vector<uint64_t> registers;
 };
 
-inline uint64_t operand_value(const Runner& r, const Operand& o) {
-    return o.kind == Operand::Kind::reg ? r.registers[o.reg] : o.value;
+inline uint64_t value_of(const Runner& r, const Argument& from) {
+    if (const auto* reg = std::get_if<Register>(&from)) return r.registers[reg->number];
+    const auto* number = std::get_if<uint64_t>(&from);
+    return number ? *number : 0;
 }
 
 // Arithmetic and branches: false when the instruction is neither.
-inline bool step_plain(Runner& r, const Instruction& i) {
-    switch (i.op) {
-        case Op::move:
-            r.registers[i.a.reg] = operand_value(r, i.b);
-            break;
-        case Op::add:
-        case Op::sub:
-        case Op::mul:
-        case Op::and_:
-        case Op::or_:
-        case Op::xor_:
-        case Op::equal:
-        case Op::not_equal:
-            r.registers[i.a.reg] = apply(i.op, operand_value(r, i.b), operand_value(r, i.c));
-            break;
-        case Op::branch:
-            r.pc = i.target;
-            return true;
-        case Op::branch_if_equal:
-        case Op::branch_if_not_equal:
-            if ((operand_value(r, i.b) == operand_value(r, i.c)) == (i.op == Op::branch_if_equal)) {
-                r.pc = i.target;
-                return true;
-            }
-            break;
-        default:
-            return false;
+inline bool step_plain(Runner& r, const Operation& o) {
+    const auto* branch = std::get_if<op::Branch>(&o);
+    if (branch && (!branch->if_equal ||
+                   (value_of(r, branch->b) == value_of(r, branch->c)) == *branch->if_equal)) {
+        r.pc = branch->target;
+        return true;
     }
+    if (const auto* move = std::get_if<op::Move>(&o))
+        r.registers[move->to.number] = value_of(r, move->from);
+    else if (const auto* c = std::get_if<op::Compute>(&o))
+        r.registers[c->to.number] = apply(c->how, value_of(r, c->b), value_of(r, c->c));
+    else if (!branch)
+        return false;
     ++r.pc;
     return true;
 }
 
 // Whether the instruction reads or writes one of the registers.
 inline bool touches(const Instruction& i, const std::vector<uint32_t>& registers) {
-    for (const uint32_t r : registers) {
-        if (i.guard == static_cast<int32_t>(r)) return true;
-        for (const Operand* o : {&i.a, &i.b, &i.c, &i.d})
-            if (o->kind == Operand::Kind::reg && o->reg == r) return true;
-    }
-    return false;
+    bool found = false;
+    const auto one = [&](Register r) {
+        found |= std::find(registers.begin(), registers.end(), r.number) != registers.end();
+    };
+    if (i.guard >= 0) one({static_cast<uint32_t>(i.guard)});
+    for_operands(i.what, Overloaded{one,
+                                    [&](const Argument& from) {
+                                        if (const auto* r = std::get_if<Register>(&from)) one(*r);
+                                    },
+                                    [](const Place&) {}});
+    return found;
 }
 
 // A state as bytes: equal states have equal keys.

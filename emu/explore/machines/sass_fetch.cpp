@@ -13,8 +13,6 @@
 
 namespace sassemu::explore {
 
-namespace reg = sass_register;
-
 namespace {
 
 constexpr uint32_t ended_pc = ~0u;
@@ -64,18 +62,17 @@ bool SassFetch::live(uint32_t thread, uint32_t pc, size_t r) const {
     return pc >= code.count() || code.live(pc)[r];
 }
 
-bool SassFetch::where(uint32_t thread, const SassCode& code, uint32_t pc, const char* what) {
-    refuse(test_.threads[thread].id + ": " + code.place(pc) + ": '" + code.text(pc) + "' " + what);
-    return false;
+SassFetch::What SassFetch::refuse_at(const Turn& at, const char* what) {
+    refuse(test_.threads[at.thread].id + ": " + at.code.place(at.pc) + ": '" + at.code.text(at.pc) +
+           "' " + what);
+    return What::blocked;
 }
 
 SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc,
                                 std::vector<uint64_t>& registers,
                                 const std::vector<uint32_t>& awaited, bool drained,
                                 std::vector<MemoryOperation>& out) {
-    using Kind = SassInstruction::Kind;
-    using Call = SassEffects::Call;
-    SassState::OfThread& self = s.threads[thread];
+    const SassState::OfThread& self = s.threads[thread];
     if (self.ended || !self.started || self.barrier >= 0 || !problem_.empty()) return What::blocked;
     const SassProgram& p = *test_.sass;
     const SassCode& code = p.code(p.thread(thread).launch);
@@ -92,190 +89,190 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc,
         ++pc;
         return What::ran;
     }
-    const SassThread& place = p.thread(thread);
-    const auto threads = static_cast<uint32_t>(p.launch(place.launch).launch.block.count());
-    const uint32_t exists = low_lanes(std::min(32u, threads - place.thread / 32 * 32));
-    if (i.warp && std::popcount(exists) > 1)
-        return where(thread, code, pc,
-                     "is not explored: it exchanges values between the threads of a warp"),
-               What::blocked;
-    SassLane& lane = p.lane(thread);
-    std::vector<uint64_t> in;
-    for (const uint32_t r : i.reads) in.push_back(registers[r]);
-    const auto run = [&](uint64_t object) -> const SassEffects& {
-        for (size_t k = 0; k < in.size(); ++k)
-            lane.set(code.registers()[i.reads[k]], static_cast<uint32_t>(in[k]));
-        lane.set_object(object);
-        return lane.run(p.op(place.launch, pc));
-    };
-    const auto write = [&] {
-        for (const uint32_t r : i.writes)
-            if (code.registers()[r] < reg::reduced) registers[r] = lane.get(code.registers()[r]);
-    };
-    if (i.kind == Kind::order) {
-        if (!drained) return What::blocked;
-        run(0);
-        return order(code, pc++, in, out);
-    }
-    SassEffects e = run(0);
-    if (i.meets) e.call = Call::warpsync;
-    // Of an mbarrier: the first run said which; now it sees the object.
-    if (e.call == Call::mbarrier || e.call == Call::mbarrier_test) {
-        if (!drained) return What::blocked;
-        std::byte* at = shared(s, thread, e.address, false, 8);
-        if (!at) return where(thread, code, pc, "reaches no shared memory"), What::blocked;
-        uint64_t object = 0;
-        std::memcpy(&object, at, 8);
-        e = run(object);
-        if (e.waited) return What::blocked;
-        if (e.call == Call::mbarrier) {
-            Mbarrier b = Mbarrier::decode(object);
-            if (const char* wrong = b.apply(e.change))
-                return where(thread, code, pc, wrong), What::blocked;
-            object = b.encode();
-            out.emplace_back(SASSEMU_OPERATION_MEET);
-        } else {
-            object = e.object;
-        }
-        std::memcpy(at, &object, 8);
-        write();
-        ++pc;
-        return out.empty() ? What::ran : What::operations;
-    }
+    Turn at{s, thread, pc, code, i, registers, out, drained, {}};
+    if (i.warp && std::popcount(p.lanes_of_warp(thread)) > 1)
+        return refuse_at(at, "is not explored: it exchanges values between the threads of a warp");
+    for (const uint32_t r : i.reads) at.in.push_back(registers[r]);
+    const What what = i.kind == SassInstruction::Kind::order ? order(at) : call(at);
+    // What it stores comes later; then it is past it.
+    return what == What::ran && !out.empty() ? What::operations : what;
+}
+
+// What the handler left in the registers that it writes.
+void SassFetch::write(const Turn& at) const {
+    const SassLane& lane = test_.sass->lane(at.thread);
+    for (const uint32_t r : at.i.writes)
+        if (const uint32_t index = at.code.registers()[r]; index < sass_register::reduced)
+            at.registers[r] = lane.get(index);
+}
+
+SassFetch::What SassFetch::call(Turn& at) {
+    using Call = SassEffects::Call;
+    SassState::OfThread& self = at.s.threads[at.thread];
+    SassEffects e = test_.sass->run(at.thread, at.pc, at.in);
+    if (at.i.meets) e.call = Call::warpsync;
     switch (e.call) {
         case Call::none:
-            break;
+            return plain(at, e);
+        case Call::mbarrier:
+        case Call::mbarrier_test:
+            return at.drained ? mbarrier(at, e.address) : What::blocked;
         case Call::exit:
-            if (!drained) return What::blocked;
+            if (!at.drained) return What::blocked;
             self.ended = true;
-            pc = ended_pc;
-            release(s);
+            at.pc = ended_pc;
+            release(at.s);
             return What::ran;
         case Call::barrier:
         case Call::warpsync: {
-            if (!drained) return What::blocked;
+            if (!at.drained) return What::blocked;
             BarrierRequest r = e.barrier;
             if (r.op >= BarrierOp::reduce_popc)
-                return where(thread, code, pc, "is not explored by this model"), What::blocked;
+                return refuse_at(at, "is not explored by this model");
             if (e.call == Call::warpsync) {
-                const bool some = i.insn.id == SASSDEC_ID_WARPSYNC;
-                r.id = 16 + place.thread / 32;
+                const uint32_t exists = test_.sass->lanes_of_warp(at.thread);
+                const bool some = at.i.insn.id == SASSDEC_ID_WARPSYNC;
+                r.id = 16 + test_.sass->thread(at.thread).thread / 32;
                 r.threads = static_cast<uint32_t>(std::popcount(some ? e.lanes & exists : exists));
             }
-            ++pc;
-            arrive(s, thread, r);
-            release(s);
-            out.emplace_back(SASSEMU_OPERATION_MEET);
+            ++at.pc;
+            arrive(at.s, at.thread, r);
+            release(at.s);
+            at.out.emplace_back(SASSEMU_OPERATION_MEET);
             return What::operations;
         }
         case Call::cluster_arrive:
-            if (!drained) return What::blocked;
+            if (!at.drained) return What::blocked;
             ++self.cluster_arrivals;
-            ++pc;
+            ++at.pc;
             return What::ran;
         case Call::cluster_wait:
-            if (!cluster_passed(s, thread)) return What::blocked;
+            if (!cluster_passed(at.s, at.thread)) return What::blocked;
             ++self.cluster_waits;
-            ++pc;
+            ++at.pc;
             return What::ran;
         case Call::fault:
-            return where(thread, code, pc, e.problem), What::blocked;
+            return refuse_at(at, e.problem);
         default:
-            return where(thread, code, pc, "is not explored by this model"), What::blocked;
+            return refuse_at(at, "is not explored by this model");
     }
-    if (i.kind == Kind::control) {
-        if (!e.next) return where(thread, code, pc, "leads nowhere"), What::blocked;
-        write();
-        pc = static_cast<uint32_t>(e.next - code.image().ops());
+}
+
+// Registers, jumps and accesses.
+SassFetch::What SassFetch::plain(Turn& at, const SassEffects& e) {
+    if (at.i.kind == SassInstruction::Kind::control) {
+        if (!e.next) return refuse_at(at, "leads nowhere");
+        write(at);
+        at.pc = static_cast<uint32_t>(e.next - at.code.image().ops());
         return What::ran;
     }
     if (e.accesses.empty() &&
-        i.insn.groups & (SASSDEC_GROUP_TENSOR | SASSDEC_GROUP_TEXTURE | SASSDEC_GROUP_ASYNC))
-        return where(thread, code, pc, "is not explored by this model"), What::blocked;
-    write();
-    if (i.elects)
-        for (const uint32_t r : i.writes)
-            registers[r] = elected(code.registers()[r], lane.lane(), exists);
+        at.i.insn.groups & (SASSDEC_GROUP_TENSOR | SASSDEC_GROUP_TEXTURE | SASSDEC_GROUP_ASYNC))
+        return refuse_at(at, "is not explored by this model");
+    write(at);
+    const uint32_t lane = test_.sass->thread(at.thread).thread % 32;
+    if (at.i.elects)
+        for (const uint32_t r : at.i.writes)
+            at.registers[r] =
+                elected(at.code.registers()[r], lane, test_.sass->lanes_of_warp(at.thread));
     for (const Access& a : e.accesses)
-        if (access(s, thread, code, pc, a, a.address[lane.lane()], registers, out) == What::blocked)
-            return What::blocked;
-    ++pc;
-    return out.empty() ? What::ran : What::operations;
+        if (access(at, a, a.address[lane]) == What::blocked) return What::blocked;
+    ++at.pc;
+    return What::ran;
 }
 
-std::byte* SassFetch::shared(SassState& s, uint32_t thread, uint32_t address, bool own,
-                             uint64_t bytes) {
-    SassProgram::Place place;
-    if (!test_.sass->shared(test_, thread, address, own, bytes, place)) return nullptr;
+// The first run said which object; now the instruction sees it.
+SassFetch::What SassFetch::mbarrier(Turn& at, uint32_t address) {
+    std::byte* object = shared(at, address, false, 8);
+    if (!object) return refuse_at(at, "reaches no shared memory");
+    uint64_t now = 0;
+    std::memcpy(&now, object, 8);
+    const SassEffects& e = test_.sass->run(at.thread, at.pc, at.in, now);
+    if (e.waited) return What::blocked;
+    if (e.call == SassEffects::Call::mbarrier) {
+        Mbarrier b = Mbarrier::decode(now);
+        if (const char* wrong = b.apply(e.change)) return refuse_at(at, wrong);
+        now = b.encode();
+        at.out.emplace_back(SASSEMU_OPERATION_MEET);
+    } else {
+        now = e.object;
+    }
+    std::memcpy(object, &now, 8);
+    write(at);
+    ++at.pc;
+    return What::ran;
+}
+
+std::byte* SassFetch::shared(Turn& at, uint32_t address, bool own, uint64_t bytes) {
+    Place place;
+    if (!test_.sass->shared(test_, at.thread, address, own, bytes, place)) return nullptr;
     touched_ = true;
-    auto& memory = s.shared[test_.locations[test_.names[place.name].location].cta];
+    auto& memory = at.s.shared[test_.locations[test_.names[place.name].location].cta];
     return reinterpret_cast<std::byte*>(memory.data()) + place.offset;
 }
 
-SassFetch::What SassFetch::access(SassState& s, uint32_t thread, const SassCode& code, uint32_t pc,
-                                  const Access& a, uint64_t address,
-                                  std::vector<uint64_t>& registers,
-                                  std::vector<MemoryOperation>& out) {
+// A word of the registers behind a row.
+uint64_t SassFetch::word(const Turn& at, uint32_t row, uint32_t k) const {
+    const int32_t r = test_.sass->number_of_row(at.thread, row, k);
+    return r < 0 ? test_.sass->lane(at.thread).row(row + k * row_bytes)
+                 : at.registers[static_cast<size_t>(r)];
+}
+
+SassFetch::What SassFetch::access(Turn& at, const Access& a, uint64_t address) {
     if (a.op == AccessOp::prefetch || a.op == AccessOp::cache) return What::ran;
-    const auto number = [&](uint32_t row, uint32_t word) {
-        const int32_t r = SassLane::register_of_row(row);
-        return r < 0 ? -1 : code.number_of(static_cast<uint32_t>(r) + word);
+    const uint64_t window = a.space == AccessSpace::generic ? address >> 32 : 0;
+    if (a.space == AccessSpace::local || window == local_window_high)
+        return local(at, a, static_cast<uint32_t>(address));
+    if (a.space == AccessSpace::shared || window == shared_window_high)
+        return near(at, a, static_cast<uint32_t>(address), window != shared_window_high);
+    return far(at, a, address);
+}
+
+SassFetch::What SassFetch::local(Turn& at, const Access& a, uint32_t address) {
+    if (a.bytes < 4) return refuse_at(at, "is not explored: less than a word of local memory");
+    for (uint32_t k = 0; 4 * k < a.bytes; ++k) {
+        uint32_t& memory = at.s.threads[at.thread].local[address / 4 + k];
+        if (a.op == AccessOp::store)
+            memory = static_cast<uint32_t>(word(at, a.source[0], k));
+        else if (const int32_t r = test_.sass->number_of_row(at.thread, a.destination, k); r >= 0)
+            at.registers[static_cast<size_t>(r)] = memory;
+    }
+    return What::ran;
+}
+
+// Shared memory, at once.
+SassFetch::What SassFetch::near(Turn& at, const Access& a, uint32_t address, bool own) {
+    std::byte* memory = shared(at, address, own, a.bytes);
+    if (!memory || address % a.bytes) return refuse_at(at, "reaches no shared memory");
+    const bool stores = a.op == AccessOp::store;
+    const auto pair = [&](uint32_t row, uint32_t k) {
+        return word(at, row, k) | (a.bytes > 4 ? word(at, row, k + 1) << 32 : 0);
     };
-    const auto value = [&](uint32_t row, uint32_t word) -> uint64_t {
-        const int32_t r = number(row, word);
-        return r < 0 ? test_.sass->lane(thread).row(row + word * row_bytes)
-                     : registers[static_cast<size_t>(r)];
-    };
-    const uint32_t words = std::max(1u, a.bytes / 4u);
+    uint64_t now[2] = {}, next[2] = {pair(a.source[0], 0), 0};
+    std::memcpy(now, memory, a.bytes);
+    if (a.bytes > 8) next[1] = pair(a.source[0], 2);
+    if (a.op != AccessOp::load) {
+        if (!stores)
+            next[0] = atomic_result(a.atomic, a.type, now[0], next[0],
+                                    a.atomic == AtomicOp::cas ? pair(a.source[1], 0) : 0);
+        std::memcpy(memory, next, a.bytes);
+    }
+    if (stores || a.op == AccessOp::reduce) return What::ran;
+    for (uint32_t k = 0; 4 * k < a.bytes; ++k)
+        if (const int32_t r = test_.sass->number_of_row(at.thread, a.destination, k); r >= 0)
+            at.registers[static_cast<size_t>(r)] =
+                extended(static_cast<uint32_t>(now[k / 2] >> 32 * (k % 2)), a.sign, a.bytes);
+    return What::ran;
+}
+
+// Global memory: the machine performs it.
+SassFetch::What SassFetch::far(Turn& at, const Access& a, uint64_t address) {
     const bool loads = a.op == AccessOp::load, stores = a.op == AccessOp::store;
-    const auto high = static_cast<uint32_t>(address >> 32);
-    const bool generic = a.space == AccessSpace::generic;
-    if (a.space == AccessSpace::local || (generic && high == local_window_high)) {
-        if (a.bytes < 4)
-            return where(thread, code, pc, "is not explored: less than a word of local memory"),
-                   What::blocked;
-        for (uint32_t k = 0; k < words; ++k) {
-            uint32_t& word = s.threads[thread].local[static_cast<uint32_t>(address) / 4 + k];
-            if (stores)
-                word = static_cast<uint32_t>(value(a.source[0], k));
-            else if (const int32_t r = number(a.destination, k); r >= 0)
-                registers[static_cast<size_t>(r)] = word;
-        }
-        return What::ran;
-    }
-    if (a.space == AccessSpace::shared || (generic && high == shared_window_high)) {
-        std::byte* at = shared(s, thread, static_cast<uint32_t>(address), !generic, a.bytes);
-        if (!at || address % a.bytes)
-            return where(thread, code, pc, "reaches no shared memory"), What::blocked;
-        uint64_t now[2] = {};
-        std::memcpy(now, at, a.bytes);
-        uint64_t next[2] = {value(a.source[0], 0) | value(a.source[0], 1) << 32,
-                            words > 2 ? value(a.source[0], 2) | value(a.source[0], 3) << 32 : 0};
-        if (words == 1) next[0] = value(a.source[0], 0);
-        if (!loads && !stores)
-            next[0] = a.atomic == sassemu::AtomicOp::cas
-                          ? (now[0] == next[0] ? value(a.source[1], 0) |
-                                                     (words > 1 ? value(a.source[1], 1) << 32 : 0)
-                                               : now[0])
-                          : atomic_result(a.atomic, a.type, now[0], next[0], 0);
-        if (!loads) std::memcpy(at, next, a.bytes);
-        if (!stores && a.op != AccessOp::reduce)
-            for (uint32_t k = 0; k < words; ++k)
-                if (const int32_t r = number(a.destination, k); r >= 0) {
-                    uint32_t v = static_cast<uint32_t>(now[k / 2] >> 32 * (k % 2));
-                    if (a.sign)
-                        v = a.bytes == 1 ? static_cast<uint32_t>(static_cast<int8_t>(v))
-                                         : static_cast<uint32_t>(static_cast<int16_t>(v));
-                    registers[static_cast<size_t>(r)] = v;
-                }
-        return What::ran;
-    }
-    SassProgram::Place place;
+    Place place;
     if (!test_.sass->global(address, a.bytes, place) || address % a.bytes)
-        return where(thread, code, pc, "reaches memory where no buffer is"), What::blocked;
+        return refuse_at(at, "reaches memory where no buffer is");
     if (!loads && !stores && a.bytes != 4 && a.bytes != 8)
-        return where(thread, code, pc, "is not explored by this model: an atomic of this width"),
-               What::blocked;
+        return refuse_at(at, "is not explored by this model: an atomic of this width");
     MemoryOperation o(loads    ? SASSEMU_OPERATION_LOAD
                       : stores ? SASSEMU_OPERATION_STORE
                                : SASSEMU_OPERATION_ATOMIC);
@@ -286,26 +283,28 @@ SassFetch::What SassFetch::access(SassState& s, uint32_t thread, const SassCode&
     o.what.scope = static_cast<uint8_t>(a.scope);
     if (loads && a.scope == MemScope::sys) o.what.flags = SASSEMU_ACCESS_CACHE_CV;
     o.sign = a.sign;
-    for (uint32_t k = 0; k < words; ++k) {
-        if (!stores && a.op != AccessOp::reduce) o.to[k] = number(a.destination, k);
-        const auto word = static_cast<uint32_t>(loads ? 0 : value(a.source[0], k));
-        std::memcpy(o.value.data() + 4 * k, &word, 4);
+    for (uint32_t k = 0; k < std::max(1u, a.bytes / 4u); ++k) {
+        if (!stores && a.op != AccessOp::reduce)
+            o.to[k] = test_.sass->number_of_row(at.thread, a.destination, k);
+        const auto stored = static_cast<uint32_t>(loads ? 0 : word(at, a.source[0], k));
+        std::memcpy(o.value.data() + 4 * k, &stored, 4);
     }
     if (o.is(SASSEMU_OPERATION_ATOMIC)) {
         o.atomic = a.atomic;
         o.type = a.type;
-        o.swap = value(a.source[1], 0) | (words > 1 ? value(a.source[1], 1) << 32 : 0);
+        o.swap = word(at, a.source[1], 0) | (a.bytes > 4 ? word(at, a.source[1], 1) << 32 : 0);
         if (a.ordering == Ordering::weak) o.what.ordering = SASSEMU_RELAXED;
     }
-    out.push_back(o);
-    return What::operations;
+    at.out.push_back(o);
+    return What::ran;
 }
 
 // MEMBAR and the operations on caches; the rest of their kind has nothing to wait for here.
-SassFetch::What SassFetch::order(const SassCode& code, uint32_t pc, const std::vector<uint64_t>& in,
-                                 std::vector<MemoryOperation>& out) {
-    const SassInstruction& i = code.at(pc);
-    const Event& e = i.event;
+SassFetch::What SassFetch::order(Turn& at) {
+    if (!at.drained) return What::blocked;
+    test_.sass->run(at.thread, at.pc, at.in);
+    ++at.pc;
+    const Event& e = at.i.event;
     if (e.is(SASSDEC_KIND_FENCE) && e.action != SASSDEC_ACTION_ERROR) {
         const sassemu_fence f = shown_fence(e);
         MemoryOperation o(SASSEMU_OPERATION_FENCE);
@@ -313,39 +312,37 @@ SassFetch::What SassFetch::order(const SassCode& code, uint32_t pc, const std::v
         o.what.scope = f.scope;
         o.what.proxy = f.from_proxy;
         o.what.to_proxy = f.to_proxy;
-        out.push_back(o);
-        return What::operations;
-    }
-    if (!e.is(SASSDEC_KIND_CACHE) || e.cache > SASSDEC_CACHE_TEXTURE) return What::ran;
-    const sassemu_cache_op c = shown_cache_operation(e);
-    MemoryOperation o(SASSEMU_OPERATION_CACHE);
-    o.what.cache = c.cache;
-    o.what.action = c.action;
-    if (const sassdec_operand* at = e.operand(e.address); at && at->kind == SASSDEC_OP_MEM) {
-        // A register pair and an offset.
-        o.what.has_address = 1;
-        o.what.address = static_cast<uint64_t>(static_cast<int64_t>(at->offset));
-        for (size_t k = 0; k < i.reads.size(); ++k) {
-            const uint32_t r = code.registers()[i.reads[k]];
-            if (!(at->flags & SASSDEC_HAS_REG) || at->index == SASSDEC_RZ) continue;
-            if (r == at->index) o.what.address += in[k];
-            if (at->width > 1 && r == at->index + 1u) o.what.address += in[k] << 32;
+        at.out.push_back(o);
+    } else if (e.is(SASSDEC_KIND_CACHE) && e.cache <= SASSDEC_CACHE_TEXTURE) {
+        const sassemu_cache_op c = shown_cache_operation(e);
+        MemoryOperation o(SASSEMU_OPERATION_CACHE);
+        o.what.cache = c.cache;
+        o.what.action = c.action;
+        if (const sassdec_operand* to = e.operand(e.address); to && to->kind == SASSDEC_OP_MEM) {
+            // A register pair and an offset.
+            o.what.has_address = 1;
+            o.what.address = static_cast<uint64_t>(static_cast<int64_t>(to->offset));
+            for (size_t k = 0; k < at.in.size(); ++k) {
+                const uint32_t r = at.code.registers()[at.i.reads[k]];
+                if (!(to->flags & SASSDEC_HAS_REG) || to->index == SASSDEC_RZ) continue;
+                if (r == to->index) o.what.address += at.in[k];
+                if (to->width > 1 && r == to->index + 1u) o.what.address += at.in[k] << 32;
+            }
         }
+        at.out.push_back(o);
     }
-    out.push_back(o);
-    return What::operations;
+    return What::ran;
 }
 
-// Notes the arrival; true when it waits.
-bool SassFetch::arrive(SassState& s, uint32_t thread, const BarrierRequest& r) const {
+// Notes the arrival.
+void SassFetch::arrive(SassState& s, uint32_t thread, const BarrierRequest& r) const {
     const int32_t cta = test_.threads[thread].cta;
     const std::pair key{cta, r.id | r.threads << 8};
     auto& arrived = s.barriers[key];
     arrived.resize(test_.threads.size());
     arrived[thread] = true;
-    if (r.op == BarrierOp::arrive) return false;
-    s.threads[thread].barrier = static_cast<int32_t>(r.id | r.threads << 8);
-    return true;
+    if (r.op != BarrierOp::arrive)
+        s.threads[thread].barrier = static_cast<int32_t>(r.id | r.threads << 8);
 }
 
 // Every thread of the cluster has arrived once more than this one has waited, or has ended.

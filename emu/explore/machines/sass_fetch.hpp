@@ -56,16 +56,33 @@ class SassFetch {
     }
 
   private:
-    What access(SassState& s, uint32_t thread, const SassCode& code, uint32_t pc, const Access& a,
-                uint64_t address, std::vector<uint64_t>& registers,
-                std::vector<MemoryOperation>& out);
-    What order(const SassCode& code, uint32_t pc, const std::vector<uint64_t>& in,
-               std::vector<MemoryOperation>& out);
-    bool arrive(SassState& s, uint32_t thread, const BarrierRequest& r) const;
+    // One instruction of one thread.
+    struct Turn {
+        SassState& s;
+        const uint32_t thread;
+        uint32_t& pc;
+        const SassCode& code;
+        const SassInstruction& i;
+        std::vector<uint64_t>& registers;
+        std::vector<MemoryOperation>& out;
+        const bool drained;
+        std::vector<uint64_t> in;  // of what it reads
+    };
+    What call(Turn& at);
+    What plain(Turn& at, const SassEffects& e);
+    What mbarrier(Turn& at, uint32_t address);
+    What order(Turn& at);
+    What access(Turn& at, const Access& a, uint64_t address);
+    What local(Turn& at, const Access& a, uint32_t address);
+    What near(Turn& at, const Access& a, uint32_t address, bool own);
+    What far(Turn& at, const Access& a, uint64_t address);
+    void write(const Turn& at) const;
+    uint64_t word(const Turn& at, uint32_t row, uint32_t k) const;
+    std::byte* shared(Turn& at, uint32_t address, bool own, uint64_t bytes);
+    What refuse_at(const Turn& at, const char* what);
+    void arrive(SassState& s, uint32_t thread, const BarrierRequest& r) const;
     void release(SassState& s) const;
     bool cluster_passed(const SassState& s, uint32_t thread) const;
-    std::byte* shared(SassState& s, uint32_t thread, uint32_t address, bool own, uint64_t bytes);
-    bool where(uint32_t thread, const SassCode& code, uint32_t pc, const char* what);
 
     const Test& test_;
     std::string problem_;

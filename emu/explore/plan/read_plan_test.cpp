@@ -123,20 +123,15 @@ void add_stream(Test& test) {
     Thread host;
     host.id = "stream";
     host.kind = ThreadKind::host;
-    const auto step = [&](Op op, uint32_t thread) {
-        Instruction i;
-        i.op = op;
-        i.target = thread;
-        i.text = i.form =
-            (op == Op::launch ? "api.launch " : "api.join ") + test.threads[thread].id;
-        host.code.push_back(std::move(i));
+    const auto step = [&](Operation what, const char* name, uint32_t thread) {
+        host.code.push_back({std::move(what), name + test.threads[thread].id});
     };
     for (uint32_t first = 0; first < test.threads.size();) {
         const uint32_t launch = test.sass->thread(first).launch;
         uint32_t end = first;
         while (end < test.threads.size() && test.sass->thread(end).launch == launch) ++end;
-        for (uint32_t t = first; t < end; ++t) step(Op::launch, t);
-        for (uint32_t t = first; t < end; ++t) step(Op::join, t);
+        for (uint32_t t = first; t < end; ++t) step(op::Launch{t}, "api.launch ", t);
+        for (uint32_t t = first; t < end; ++t) step(op::Join{t}, "api.join ", t);
         first = end;
     }
     test.threads.push_back(std::move(host));

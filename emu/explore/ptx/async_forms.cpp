@@ -6,141 +6,114 @@
 namespace sassemu::explore {
 namespace {
 
-const Location& object(const Form& form, const Operand& memory) {
-    return form.test.locations[form.test.names[memory.name].location];
-}
-
-Result<void> need_mbarrier(const Form& form, const Operand& memory) {
-    if (object(form, memory).kind == LocationKind::mbarrier) return {};
-    return input_error("'" + object(form, memory).name + "' is no mbarrier");
+Result<void> need_tensor_map(const Form& form, const Place& memory) {
+    if (form.location(memory).kind == LocationKind::tensor_map) return {};
+    return input_error("'" + form.location(memory).name + "' is no tensor map");
 }
 
 // st.async and red.async [s], v, [b]
 Result<void> read_store_async(Form& form, bool reduces) {
-    Instruction& out = form.out;
-    out.op = Op::store_async;
-    out.proxy = SASSEMU_PROXY_ASYNC;
+    op::StoreAsync out;
     form.needs(90);
-    uint32_t space = 0;
     while (!form.words.done()) {
         if (form.words.take("weak") || form.words.take("relaxed") || form.words.take("cluster") ||
-            form.words.take("mbarrier::complete_tx::bytes")) {
-        } else if (!space && form.take_space(space)) {
-        } else if (reduces && out.atomic == AtomicOp::none &&
-                   atomic_op(form.words.next()) != AtomicOp::none) {
-            out.atomic = atomic_op(form.words.pop());
+            form.words.take("mbarrier::complete_tx::bytes") || form.take_space() ||
+            (reduces && form.take_modification(out.by))) {
         } else if (!form.take_type()) {
             return form.unknown_word();
         }
     }
-    if (reduces && out.atomic == AtomicOp::none)
+    if (reduces && out.by.how == AtomicOp::none)
         return input_error("'" + std::string(form.mnemonic) + "' names no operation");
-    SASSEMU_TRY(form.count(3, 3));
-    SASSEMU_ASSIGN(out.b, form.memory(0));
-    SASSEMU_ASSIGN(out.c, form.value(1));
-    SASSEMU_ASSIGN(out.d, form.memory(2));
-    SASSEMU_TRY(need_mbarrier(form, out.d));
-    SASSEMU_TRY(form.set_bytes(out.b));
-    const Location& to = object(form, out.b);
+    SASSEMU_TRY(form.read(out.to, out.value, out.mbarrier));
+    SASSEMU_TRY(form.need_mbarrier(out.mbarrier));
+    SASSEMU_TRY(form.set_bytes(out.to));
+    const Location& to = form.location(out.to);
     if (to.space != SASSEMU_SPACE_SHARED_CTA)
         return input_error("'" + to.name + "' is not in shared memory");
-    if (to.cta != object(form, out.d).cta)
+    if (to.cta != form.location(out.mbarrier).cta)
         return input_error("the data and the mbarrier are in different CTAs");
-    if (out.bytes != 4 && out.bytes != 8)
+    if (out.to.bytes != 4 && out.to.bytes != 8)
         return input_error("st.async and red.async are of 4 or 8 bytes");
-    return form.check_space(out.b, space);
+    form.out = out;
+    return form.check_space(out.to, form.space);
+}
+
+// wait_group n; wait_all: committed or not
+Result<void> read_wait(Form& form, GroupKind kind) {
+    auto& out = form.out.emplace<op::GroupWait>();
+    out.kind = kind;
+    out.reads_only = kind == GroupKind::bulks && form.words.take("read");
+    return form.read(out.left);
 }
 
 // cp.async{.ca,.cg}.shared.global [s], [g]; commit_group; wait_group n; wait_all; mbarrier.arrive
 Result<void> read_copy_async(Form& form) {
-    Instruction& out = form.out;
     form.needs(80);
     if (form.words.take("commit_group")) {
-        out.op = Op::copy_commit;
+        form.out = op::Commit{GroupKind::copies};
         return form.count(0, 0);
     }
-    if (form.words.take("wait_group")) {
-        out.op = Op::copy_wait;
-        SASSEMU_TRY(form.count(1, 1));
-        SASSEMU_ASSIGN(out.c.value, form.constant(0));
-        return {};
-    }
+    if (form.words.take("wait_group")) return read_wait(form, GroupKind::copies);
     if (form.words.take("wait_all")) {
-        out.op = Op::copy_wait;
-        out.negated = true;  // committed or not
+        form.out = op::GroupWait{GroupKind::copies, 0, true};
         return form.count(0, 0);
     }
     if (form.words.take("mbarrier")) {
         if (!form.words.take("arrive")) return form.unknown_word();
-        out.op = Op::copy_arrive;
+        auto& out = form.out.emplace<op::CopiesArrive>();
         out.no_increment = form.words.take("noinc");
-        uint32_t space = 0;
-        form.take_space(space);
+        form.take_space();
         form.words.take("b64");
-        SASSEMU_TRY(form.count(1, 1));
-        SASSEMU_ASSIGN(out.b, form.memory(0));
-        return need_mbarrier(form, out.b);
+        SASSEMU_TRY(form.read(out.mbarrier));
+        return form.need_mbarrier(out.mbarrier);
     }
-    out.op = Op::copy_async;
+    auto& out = form.out.emplace<op::CopyAsync>();
     while (form.words.take("ca") || form.words.take("cg") || form.words.take("shared") ||
            form.words.take("shared::cta") || form.words.take("global")) {
     }
     SASSEMU_TRY(form.count(2, 3));
-    SASSEMU_ASSIGN(out.a, form.memory(0));
-    SASSEMU_ASSIGN(out.b, form.memory(1));
-    if (object(form, out.a).space != SASSEMU_SPACE_SHARED_CTA ||
-        object(form, out.b).space != SASSEMU_SPACE_GLOBAL)
+    SASSEMU_TRY(form.operand(0, out.to));
+    SASSEMU_TRY(form.operand(1, out.from));
+    if (form.location(out.to).space != SASSEMU_SPACE_SHARED_CTA ||
+        form.location(out.from).space != SASSEMU_SPACE_GLOBAL)
         return input_error("cp.async copies from global to shared memory");
-    out.bytes = form.test.names[out.a.name].bytes - out.a.offset;
-    if (form.operands.size() == 3) {
-        SASSEMU_ASSIGN(out.bytes, form.constant(2));
-    }
-    SASSEMU_TRY(form.set_bytes(out.a));
-    return form.set_bytes(out.b);
+    if (form.operands.size() == 3) SASSEMU_TRY(form.operand(2, form.bytes));
+    SASSEMU_TRY(form.set_bytes(out.to));
+    return form.set_bytes(out.from);
 }
 
 // The completion mechanism and, for reductions, the operation; then unknown words are errors.
-Result<void> read_bulk_words(Form& form, bool reduces) {
-    Instruction& out = form.out;
+// `group`: it completes in a bulk_group, else on an mbarrier.
+Result<void> read_bulk_words(Form& form, bool reduces, op::Modification& by, bool& group) {
     bool completes = false;
+    group = false;
     while (!form.words.done()) {
         if (form.words.take("mbarrier::complete_tx::bytes"))
             completes = true;
         else if (form.words.take("bulk_group"))
-            out.group = true;
+            group = true;
         else if (form.words.take("tile") || form.words.take("L2::cache_hint") ||
-                 form.words.take("noftz")) {
-        } else if (reduces && out.atomic == AtomicOp::none &&
-                   atomic_op(form.words.next()) != AtomicOp::none)
-            out.atomic = atomic_op(form.words.pop());
-        else if (!form.take_type())
+                 form.words.take("noftz") || (reduces && form.take_modification(by))) {
+        } else if (!form.take_type())
             return form.unknown_word();
     }
-    out.bytes = 0;  // the type is of an element
-    if (completes == out.group)
+    form.bytes = 0;  // the type is of an element
+    if (completes == group)
         return input_error("a bulk copy completes on an mbarrier or in a bulk_group");
-    if (reduces && out.atomic == AtomicOp::none)
+    if (reduces && by.how == AtomicOp::none)
         return input_error("the reduction's operation is missing");
     return {};
 }
 
 Result<void> read_bulk(Form& form, bool reduces) {
-    Instruction& out = form.out;
     form.needs(90);
-    out.proxy = SASSEMU_PROXY_ASYNC;
     if (!reduces && form.words.take("commit_group")) {
-        out.op = Op::bulk_commit;
+        form.out = op::Commit{GroupKind::bulks};
         return form.count(0, 0);
     }
-    if (!reduces && form.words.take("wait_group")) {
-        out.op = Op::bulk_wait;
-        out.reads_only = form.words.take("read");
-        SASSEMU_TRY(form.count(1, 1));
-        SASSEMU_ASSIGN(out.c.value, form.constant(0));
-        return {};
-    }
+    if (!reduces && form.words.take("wait_group")) return read_wait(form, GroupKind::bulks);
     const bool tensor = form.words.take("tensor");
-    out.op = tensor ? Op::bulk_tensor : Op::bulk;
     if (tensor) {
         const std::string_view dim = form.words.pop();
         if (dim.size() != 2 || dim[0] < '1' || dim[0] > '5' || dim[1] != 'd')
@@ -153,74 +126,70 @@ Result<void> read_bulk(Form& form, bool reduces) {
         !(!tensor && to == "shared::cluster" && from == "shared::cta"))
         return input_error("bulk copies do not go from '" + std::string(from) + "' to '" +
                            std::string(to) + "'");
-    SASSEMU_TRY(read_bulk_words(form, reduces));
-    if (out.group != out_of_shared)
+    op::Bulk out;
+    bool group = false;
+    SASSEMU_TRY(read_bulk_words(form, reduces, out.by, group));
+    if (group != out_of_shared)
         return input_error(out_of_shared ? "a copy to global memory completes in a bulk_group"
                                          : "a copy to shared memory completes on an mbarrier");
-    const size_t operands = (tensor ? 2 : 3) + (out.group ? 0 : 1);
+    const size_t operands = (tensor ? 2 : 3) + (group ? 0 : 1);
     SASSEMU_TRY(form.count(operands, operands));
-    SASSEMU_ASSIGN(out.a, form.memory(0));
-    SASSEMU_ASSIGN(out.b, form.memory(1));
+    SASSEMU_TRY(form.operand(0, out.to));
+    SASSEMU_TRY(form.operand(1, out.from));
     if (tensor) {
-        const Operand& map = out_of_shared ? out.a : out.b;
-        if (object(form, map).kind != LocationKind::tensor_map)
-            return input_error("'" + object(form, map).name + "' is no tensor map");
-        const Operand& shared = out_of_shared ? out.b : out.a;
-        out.bytes = form.test.names[shared.name].bytes - shared.offset;
-        SASSEMU_TRY(form.check_space(shared, 0));
+        const Place& map = out_of_shared ? out.to : out.from;
+        SASSEMU_TRY(need_tensor_map(form, map));
+        Place& shared = out_of_shared ? out.from : out.to;
+        SASSEMU_TRY(form.set_bytes(shared));
+        SASSEMU_TRY(form.check_space(shared));
     } else {
-        SASSEMU_ASSIGN(out.bytes, form.constant(2));
-        SASSEMU_TRY(form.set_bytes(out.a));
-        SASSEMU_TRY(form.set_bytes(out.b));
-        SASSEMU_TRY(form.check_space(out.a, 0));
-        SASSEMU_TRY(form.check_space(out.b, 0));
+        SASSEMU_TRY(form.operand(2, form.bytes));
+        for (Place* side : {&out.to, &out.from}) {
+            SASSEMU_TRY(form.set_bytes(*side));
+            SASSEMU_TRY(form.check_space(*side));
+        }
     }
-    if (!out.bytes) return input_error("the copy is of no bytes");
-    if (!out.group) {
-        SASSEMU_ASSIGN(out.d, form.memory(operands - 1));
-        return need_mbarrier(form, out.d);
+    if (!group) {
+        SASSEMU_TRY(form.operand(operands - 1, out.mbarrier));
+        SASSEMU_TRY(form.need_mbarrier(*out.mbarrier));
     }
+    if (tensor && out_of_shared)
+        form.out = op::BulkTensor{out.from, out.to, {}};
+    else if (tensor)
+        form.out = op::BulkTensor{out.to, out.from, out.mbarrier};
+    else
+        form.out = out;
     return {};
 }
 
 Result<void> read_tensormap(Form& form) {
-    Instruction& out = form.out;
     form.needs(90);
-    out.exact_family = true;
+    form.exact_family = true;
     if (form.words.take("replace")) {
-        out.op = Op::map_replace;
-        uint32_t space = 0;
+        auto& out = form.out.emplace<op::MapReplace>();
         form.words.take("tile");
         if (!form.words.take("global_address"))
             return input_error("only the field global_address can be replaced here");
-        form.take_space(space);
+        form.take_space();
         form.words.take("b1024"), form.words.take("b64");
-        SASSEMU_TRY(form.count(2, 2));
-        SASSEMU_ASSIGN(out.b, form.memory(0));
-        SASSEMU_ASSIGN(out.c, form.value(1));
-        out.bytes = 128;
-        if (object(form, out.b).kind != LocationKind::tensor_map)
-            return input_error("'" + object(form, out.b).name + "' is no tensor map");
-        return form.check_space(out.b, space);
+        SASSEMU_TRY(form.read(out.map, out.value));
+        SASSEMU_TRY(need_tensor_map(form, out.map));
+        return form.check_space(out.map, form.space);
     }
     if (!form.words.take("cp_fenceproxy")) return form.unknown_word();
-    out.op = Op::map_publish;
-    out.to = SASSEMU_PROXY_TENSORMAP;
-    out.order = SASSEMU_ORDER_RELEASE;
+    auto& out = form.out.emplace<op::MapPublish>();
     if (!form.words.take("global") || !form.words.take("shared::cta") ||
         !form.words.take("tensormap::generic") || !form.words.take("release"))
         return input_error(
             "the form is "
             "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.SCOPE");
     if (!form.take_scope()) return input_error("the scope is missing");
+    out.scope = form.scope;
     form.words.take("sync"), form.words.take("aligned");
-    SASSEMU_TRY(form.count(3, 3));
-    SASSEMU_ASSIGN(out.a, form.memory(0));
-    SASSEMU_ASSIGN(out.b, form.memory(1));
-    SASSEMU_ASSIGN(out.bytes, form.constant(2));
-    if (out.bytes != 128) return input_error("the size of a tensor map is 128");
-    SASSEMU_TRY(form.set_bytes(out.a));
-    return form.set_bytes(out.b);
+    SASSEMU_TRY(form.read(out.to, out.from, form.bytes));
+    if (form.bytes != 128) return input_error("the size of a tensor map is 128");
+    SASSEMU_TRY(form.set_bytes(out.to));
+    return form.set_bytes(out.from);
 }
 
 }  // namespace

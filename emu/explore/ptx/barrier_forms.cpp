@@ -7,29 +7,22 @@ namespace {
 
 // bar.sync a{, n}; bar.arrive a, n; bar.red.popc.u32 r, a{, n}, {!}c; bar.red.{and,or}.pred
 Result<void> read_bar(Form& form) {
-    Instruction& out = form.out;
-    out.op = Op::barrier;
-    out.order = SASSEMU_ORDER_ACQ_REL;
-    out.scope = SASSEMU_SCOPE_CTA;
-    out.arrives = true;
-    size_t at = 0, most = 2, least = 1;
-    if (form.words.take("sync")) {
-        out.waits = true;
-    } else if (form.words.take("arrive")) {
+    auto& out = form.out.emplace<op::Barrier>();
+    out.waits = true;
+    size_t first = 0, most = 2, least = 1;
+    if (form.words.take("arrive")) {
+        out.waits = false;
         out.order = SASSEMU_ORDER_RELEASE;
         if (!form.test.corpus()) least = 2;
     } else if (form.words.take("red")) {
-        out.waits = true;
-        if (form.words.take("popc"))
-            out.reduction = Reduction::count;
-        else if (form.words.take("and"))
-            out.reduction = Reduction::all;
-        else if (form.words.take("or"))
-            out.reduction = Reduction::any;
-        else
-            return form.unknown_word();
-        least = 3, most = 4, at = 1;
-    } else {
+        constexpr std::pair<std::string_view, Reduction> reductions[] = {
+            {"popc", Reduction::count}, {"and", Reduction::all}, {"or", Reduction::any}};
+        const Reduction* found = lookup(reductions, form.words.next());
+        if (!found) return form.unknown_word();
+        out.reduction = *found;
+        form.words.pop();
+        least = 3, most = 4, first = 1;
+    } else if (!form.words.take("sync")) {
         return form.unknown_word();
     }
     while (form.words.take("aligned") || form.words.take("pred") || form.words.take("u32")) {
@@ -38,36 +31,31 @@ Result<void> read_bar(Form& form) {
         return input_error("only a thread of a CTA has barriers");
     if (form.operands.size() < least && !out.waits) return input_error("bar.arrive needs a count");
     SASSEMU_TRY(form.count(least, most));
-    SASSEMU_ASSIGN(out.b, form.value(at));
-    if (out.b.kind == Operand::Kind::value && out.b.value > 15)
+    SASSEMU_TRY(form.operand(first, out.number));
+    if (const auto* number = std::get_if<uint64_t>(&out.number); number && *number > 15)
         return input_error("barrier numbers are 0..15");
-    const size_t last = form.operands.size() - (at ? 1 : 0);
-    if (at + 1 < last) {
-        SASSEMU_ASSIGN(out.c, form.value(at + 1));
-    }
-    if (at) {
-        SASSEMU_ASSIGN(out.a, form.reg(0));
-        SASSEMU_ASSIGN(out.d, form.value(last));
+    const size_t last = form.operands.size() - first;
+    if (first + 1 < last) SASSEMU_TRY(form.operand(first + 1, out.count));
+    if (first) {
+        SASSEMU_TRY(form.operand(0, out.to));
+        SASSEMU_TRY(form.operand(last, out.predicate));
         out.negated = form.operands[last].starts_with('!');
     }
     return {};
 }
 
 Result<void> read_cluster(Form& form) {
-    Instruction& out = form.out;
-    out.scope = SASSEMU_SCOPE_CLUSTER;
     form.needs(90);
     if (form.thread.kind != ThreadKind::thread)
         return input_error("only a thread of a cluster has its barrier");
     if (form.words.take("arrive")) {
-        out.op = Op::cluster_arrive;
-        out.arrives = true;
-        out.order = form.words.take("relaxed") ? SASSEMU_ORDER_RELAXED : SASSEMU_ORDER_RELEASE;
-        if (out.order == SASSEMU_ORDER_RELEASE) form.words.take("release");
+        auto& out = form.out.emplace<op::ClusterArrive>();
+        if (form.words.take("relaxed"))
+            out.order = SASSEMU_ORDER_RELAXED;
+        else
+            form.words.take("release");
     } else if (form.words.take("wait")) {
-        out.op = Op::cluster_wait;
-        out.waits = true;
-        out.order = SASSEMU_ORDER_ACQUIRE;
+        form.out = op::ClusterWait{};
         if (form.words.next() == "relaxed")
             return input_error("barrier.cluster.wait is always .acquire");
         form.words.take("acquire");
@@ -78,112 +66,102 @@ Result<void> read_cluster(Form& form) {
     return form.count(0, 0);
 }
 
-Result<void> check_mbarrier(Form& form, const Operand& memory, bool own_cta) {
-    const Location& object = form.test.locations[form.test.names[memory.name].location];
-    if (object.kind != LocationKind::mbarrier)
-        return input_error("'" + object.name + "' is no mbarrier");
+Result<void> check_mbarrier(Form& form, const Place& memory, bool own_cta) {
+    SASSEMU_TRY(form.need_mbarrier(memory));
+    const Location& object = form.location(memory);
     if (own_cta && object.cta != form.thread.cta)
-        return input_error(
-            "'" + object.name +
-            "' is no mbarrier of the thread's own CTA, and only that can be waited on");
-    return form.check_space(memory, 0);
+        return input_error("'" + object.name +
+                           "' is no mbarrier of the thread's own CTA, and only "
+                           "that can be waited on");
+    return form.check_space(memory);
 }
 
-Result<void> read_mbarrier_arrival(Form& form) {
-    Instruction& out = form.out;
-    bool ordered = false;
-    uint32_t space = 0;
+// Where the operand of the object is: a state may be written to a register before it, which nothing
+// here can use (`r, [b]` or `_, [b]`), or whether a wait succeeded.
+size_t place_of_object(const Form& form) {
+    return !form.operands.empty() && !form.operands[0].starts_with('[') ? 1 : 0;
+}
+
+// arrive, arrive_drop; and (`out` is no arrival) expect_tx, complete_tx
+template <class Kind>
+Result<void> read_mbarrier_arrival(Form& form, Kind out) {
+    constexpr bool arrives = std::is_same_v<Kind, op::MbarrierArrive>;
+    bool ordered = false, bytes = !arrives;
+    out.order = arrives ? SASSEMU_ORDER_RELEASE : SASSEMU_ORDER_RELAXED;
+    const auto take_own = [&] {
+        if constexpr (arrives) {
+            if (form.words.take("noComplete")) return bytes = out.no_complete = true;
+            if (form.words.take("expect_tx")) {
+                form.needs(90);
+                return bytes = out.expects = true;
+            }
+            if (!ordered && form.words.take("release")) return ordered = true;
+        }
+        return false;
+    };
     while (!form.words.done()) {
-        if (form.words.take("noComplete")) {
-            out.no_complete = true;
-        } else if (out.op == Op::mbarrier_arrive && form.words.take("expect_tx")) {
-            out.expects = true;
-            form.needs(90);
-        } else if (!ordered && out.op == Op::mbarrier_arrive && form.words.take("release")) {
-            out.order = SASSEMU_ORDER_RELEASE, ordered = true;
+        if (take_own()) {
         } else if (!ordered && form.words.take("relaxed")) {
             out.order = SASSEMU_ORDER_RELAXED, ordered = true;
             form.needs(90);
-        } else if (out.scope == SASSEMU_SCOPE_NONE && form.take_scope()) {
+        } else if (form.take_scope()) {
             form.needs(90);
-        } else if (!space && form.take_space(space)) {
+        } else if (form.take_space()) {
         } else if (form.words.next() == "acquire") {
             return input_error("an arrival is .release or .relaxed");
         } else if (!form.words.take("b64")) {
             return form.unknown_word();
         }
     }
-    if (out.op != Op::mbarrier_arrive) form.needs(90);
-    if (!ordered)
-        out.order = out.op == Op::mbarrier_arrive ? SASSEMU_ORDER_RELEASE : SASSEMU_ORDER_RELAXED;
-    if (out.scope == SASSEMU_SCOPE_NONE) out.scope = SASSEMU_SCOPE_CTA;
-    // An arrival may write its state to a register, which nothing here can use: `r, [b]` or `_,
-    // [b]`.
-    size_t at = !form.operands.empty() && !form.operands[0].starts_with('[') ? 1 : 0;
-    const bool needs_bytes = out.op != Op::mbarrier_arrive || out.expects || out.no_complete;
-    SASSEMU_TRY(form.count(at + (needs_bytes ? 2 : 1), at + 2));
-    SASSEMU_ASSIGN(out.b, form.memory(at));
-    if (form.operands.size() > at + 1) {
-        SASSEMU_ASSIGN(out.c, form.value(at + 1));
-    }
-    return check_mbarrier(form, out.b, false);
+    if (!arrives) form.needs(90);
+    out.scope = form.scope ? form.scope : uint32_t{SASSEMU_SCOPE_CTA};
+    const size_t at = place_of_object(form);
+    SASSEMU_TRY(form.count(at + (bytes ? 2 : 1), at + 2));
+    SASSEMU_TRY(form.operand(at, out.at));
+    if (form.operands.size() > at + 1) SASSEMU_TRY(form.operand(at + 1, out.amount));
+    form.out = out;
+    return check_mbarrier(form, out.at, false);
 }
 
 Result<void> read_mbarrier(Form& form) {
-    Instruction& out = form.out;
     form.needs(80);
     if (form.words.take("init")) {
-        out.op = Op::mbarrier_init;
-        uint32_t space = 0;
-        form.take_space(space), form.words.take("b64");
-        SASSEMU_TRY(form.count(2, 2));
-        SASSEMU_ASSIGN(out.b, form.memory(0));
-        SASSEMU_ASSIGN(out.c, form.value(1));
-        return check_mbarrier(form, out.b, true);
+        auto& out = form.out.emplace<op::MbarrierInit>();
+        form.take_space(), form.words.take("b64");
+        SASSEMU_TRY(form.read(out.at, out.amount));
+        return check_mbarrier(form, out.at, true);
     }
-    if (form.words.take("arrive") || form.words.next() == "arrive_drop") {
-        out.op = Op::mbarrier_arrive;
-        out.drop = form.words.take("arrive_drop");
-        return read_mbarrier_arrival(form);
-    }
-    if (form.words.take("expect_tx")) {
-        out.op = Op::mbarrier_expect;
-        return read_mbarrier_arrival(form);
-    }
-    if (form.words.take("complete_tx")) {
-        out.op = Op::mbarrier_complete;
-        return read_mbarrier_arrival(form);
-    }
+    if (form.words.take("arrive")) return read_mbarrier_arrival(form, op::MbarrierArrive{});
+    if (form.words.take("arrive_drop"))
+        return read_mbarrier_arrival(form, op::MbarrierArrive{{}, true});
+    if (form.words.take("expect_tx")) return read_mbarrier_arrival(form, op::MbarrierTransaction{});
+    if (form.words.take("complete_tx"))
+        return read_mbarrier_arrival(form, op::MbarrierTransaction{{}, true});
     const bool tries = form.words.take("try_wait");
     if (!tries && !form.words.take("test_wait")) return form.unknown_word();
     if (tries) form.needs(90);
-    out.op = Op::mbarrier_wait;
+    auto& out = form.out.emplace<op::MbarrierWait>();
     out.order = SASSEMU_ORDER_ACQUIRE;
-    uint32_t space = 0;
     while (!form.words.done()) {
         if (form.words.take("parity") || form.words.take("b64") || form.words.take("acquire")) {
         } else if (form.words.take("relaxed")) {
             out.order = SASSEMU_ORDER_RELAXED;
             form.needs(90);
-        } else if (out.scope == SASSEMU_SCOPE_NONE && form.take_scope()) {
+        } else if (form.take_scope()) {
             form.needs(90);
-        } else if (space || !form.take_space(space)) {
+        } else if (!form.take_space()) {
             return form.unknown_word();
         }
     }
-    if (space == SASSEMU_SPACE_SHARED_CLUSTER)
+    if (form.space == SASSEMU_SPACE_SHARED_CLUSTER)
         return input_error(
-            "a thread waits on an mbarrier of its own CTA: .shared::cluster is for arrivals");
-    if (out.scope == SASSEMU_SCOPE_NONE) out.scope = SASSEMU_SCOPE_CTA;
-    const size_t at = !form.operands.empty() && !form.operands[0].starts_with('[') ? 1 : 0;
-    SASSEMU_TRY(form.count(at + 2, at + 2));
-    if (at) {
-        SASSEMU_ASSIGN(out.a, form.reg(0));
-        out.fetches = true;
-    }
-    SASSEMU_ASSIGN(out.b, form.memory(at));
-    SASSEMU_ASSIGN(out.c, form.value(at + 1));
-    return check_mbarrier(form, out.b, true);
+            "a thread waits on an mbarrier of its own CTA: "
+            ".shared::cluster is for arrivals");
+    out.scope = form.scope ? form.scope : uint32_t{SASSEMU_SCOPE_CTA};
+    const size_t at = place_of_object(form);
+    SASSEMU_TRY(form.read_from(at, out.at, out.amount));
+    if (at) SASSEMU_TRY(form.operand(0, out.to));
+    return check_mbarrier(form, out.at, true);
 }
 
 }  // namespace

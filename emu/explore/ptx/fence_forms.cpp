@@ -5,17 +5,17 @@
 namespace sassemu::explore {
 namespace {
 
-Result<void> need_scope(Form& form) {
-    if (form.take_scope()) {
-        if (form.out.scope == SASSEMU_SCOPE_CLUSTER) form.needs(90);
-        return {};
-    }
-    return input_error("'" + std::string(form.mnemonic) + "' needs a scope");
+Result<void> need_scope(Form& form, uint32_t& out) {
+    if (!form.take_scope())
+        return input_error("'" + std::string(form.mnemonic) + "' needs a scope");
+    out = form.scope;
+    if (out == SASSEMU_SCOPE_CLUSTER) form.needs(90);
+    return {};
 }
 
 // .sync_restrict::shared::{cta,cluster}.cluster after .acquire or .release
-Result<void> read_restricted(Form& form) {
-    Instruction& out = form.out;
+template <class Kind>
+Result<void> read_restricted(Form& form, Kind& out) {
     const bool release = out.order == SASSEMU_ORDER_RELEASE;
     if (form.words.take("sync_restrict::shared::cluster")) {
         if (release) return input_error("sync_restrict::shared::cluster goes with .acquire");
@@ -27,26 +27,24 @@ Result<void> read_restricted(Form& form) {
         return form.unknown_word();
     }
     form.needs(90);
-    SASSEMU_TRY(need_scope(form));
+    SASSEMU_TRY(need_scope(form, out.scope));
     if (out.scope != SASSEMU_SCOPE_CLUSTER)
         return input_error("a sync_restrict fence has scope .cluster");
     return {};
 }
 
-Result<void> read_one_sided_proxy_order(Form& form) {
+Result<void> read_one_sided(Form& form, op::ProxyFence& out) {
     if (form.words.take("release"))
-        form.out.order = SASSEMU_ORDER_RELEASE;
+        out.order = SASSEMU_ORDER_RELEASE;
     else if (form.words.take("acquire"))
-        form.out.order = SASSEMU_ORDER_ACQUIRE;
+        out.order = SASSEMU_ORDER_ACQUIRE;
     else
         return form.unknown_word();
     return {};
 }
 
 Result<void> read_proxy_fence(Form& form, bool membar) {
-    Instruction& out = form.out;
-    out.op = Op::proxy_fence;
-    out.from = SASSEMU_PROXY_GENERIC;
+    auto& out = form.out.emplace<op::ProxyFence>();
     out.both_ways = 1;
     form.needs(membar ? 60 : 70);
     if (form.words.take("alias")) {
@@ -58,13 +56,12 @@ Result<void> read_proxy_fence(Form& form, bool membar) {
         {"texture", SASSEMU_PROXY_TEXTURE},
         {"surface", SASSEMU_PROXY_SURFACE},
         {"constant", SASSEMU_PROXY_CONSTANT}};
-    for (const auto& [word, proxy] : graphics)
-        if (form.words.next() == word &&
-            (form.test.corpus() || form.test.options.count("graphics"))) {
-            form.words.pop();
-            out.to = proxy;
-            return form.count(0, 0);
-        }
+    const uint32_t* proxy = lookup(graphics, form.words.next());
+    if (proxy && (form.test.corpus() || form.test.options.count("graphics"))) {
+        form.words.pop();
+        out.to = *proxy;
+        return form.count(0, 0);
+    }
     form.needs(90);
     if (form.words.take("async")) {
         out.to = SASSEMU_PROXY_ASYNC;
@@ -79,21 +76,20 @@ Result<void> read_proxy_fence(Form& form, bool membar) {
     out.both_ways = 0;
     if (form.words.take("async::generic")) {
         out.to = SASSEMU_PROXY_ASYNC;
-        SASSEMU_TRY(read_one_sided_proxy_order(form));
+        SASSEMU_TRY(read_one_sided(form, out));
         SASSEMU_TRY(form.count(0, 0));
-        return read_restricted(form);
+        return read_restricted(form, out);
     }
     if (form.words.take("tensormap::generic")) {
         out.to = SASSEMU_PROXY_TENSORMAP;
-        SASSEMU_TRY(read_one_sided_proxy_order(form));
-        SASSEMU_TRY(need_scope(form));
+        SASSEMU_TRY(read_one_sided(form, out));
+        SASSEMU_TRY(need_scope(form, out.scope));
         if (out.order == SASSEMU_ORDER_RELEASE) return form.count(0, 0);
-        SASSEMU_TRY(form.count(2, 2));
-        SASSEMU_ASSIGN(out.b, form.memory(0));
-        SASSEMU_ASSIGN(out.bytes, form.constant(1));
-        if (out.bytes != 128) return input_error("the size of a tensormap acquire is 128");
-        const Location& object = form.test.locations[form.test.names[out.b.name].location];
-        if (object.space != SASSEMU_SPACE_GLOBAL)
+        uint64_t bytes = 0;
+        SASSEMU_TRY(form.read(out.at, bytes));
+        if (bytes != 128) return input_error("the size of a tensormap acquire is 128");
+        out.at->bytes = bytes;
+        if (form.location(*out.at).space != SASSEMU_SPACE_GLOBAL)
             return input_error("a tensormap acquire is of an address in global memory");
         return {};
     }
@@ -103,12 +99,16 @@ Result<void> read_proxy_fence(Form& form, bool membar) {
 }  // namespace
 
 Result<void> read_fence_form(Form& form, std::string_view head) {
-    Instruction& out = form.out;
+    if (head != "membar" && head != "fence") {
+        form.known = false;
+        return {};
+    }
+    if (head == "fence") form.needs(70);
+    if (form.words.take("proxy")) return read_proxy_fence(form, head == "membar");
+    auto& out = form.out.emplace<op::Fence>();
+    SASSEMU_TRY(form.count(0, 0));
     if (head == "membar") {
-        if (form.words.take("proxy")) return read_proxy_fence(form, true);
-        out.op = Op::fence;
         out.order = SASSEMU_ORDER_SC;
-        SASSEMU_TRY(form.count(0, 0));
         if (form.words.take("cta"))
             out.scope = SASSEMU_SCOPE_CTA;
         else if (form.words.take("gl"))
@@ -119,15 +119,7 @@ Result<void> read_fence_form(Form& form, std::string_view head) {
             return form.unknown_word();
         return {};
     }
-    if (head != "fence") {
-        form.known = false;
-        return {};
-    }
-    form.needs(70);
-    if (form.words.take("proxy")) return read_proxy_fence(form, false);
-    out.op = Op::fence;
     out.order = SASSEMU_ORDER_ACQ_REL;
-    SASSEMU_TRY(form.count(0, 0));
     if (form.words.next() == "op_restrict")
         return input_error(
             "the word for .op_restrict is mbarrier_init: fence.mbarrier_init.release.cluster");
@@ -151,9 +143,9 @@ Result<void> read_fence_form(Form& form, std::string_view head) {
     if (form.words.next().starts_with("sync_restrict")) {
         if (out.order != SASSEMU_ORDER_ACQUIRE && out.order != SASSEMU_ORDER_RELEASE)
             return input_error("sync_restrict goes with .acquire or .release");
-        return read_restricted(form);
+        return read_restricted(form, out);
     }
-    return need_scope(form);
+    return need_scope(form, out.scope);
 }
 
 }  // namespace sassemu::explore

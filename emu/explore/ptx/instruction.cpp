@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text of one litmus operation -> Instruction: the operands, and which family reads the mnemonic.
 // The families themselves are in the *_forms.cpp.
-#include "emu/explore/ptx/forms.hpp"
-
 #include <algorithm>
 #include <charconv>
 
+#include "emu/explore/ptx/forms.hpp"
 #include "emu/explore/ptx/read_test.hpp"
+#include "sassdec/architectures.hpp"
 
 namespace sassemu::explore {
 namespace {
@@ -55,28 +55,8 @@ std::vector<std::string_view> split_operands(std::string_view s) {
     return out;
 }
 
-Result<Operand> read_memory(std::string_view s, const Test& test) {
-    Operand out;
-    out.kind = Operand::Kind::memory;
-    s = trimmed(s.substr(0, s.find(',')));  // [t, {0}]: the coordinates of a tile say nothing here
-    if (const size_t plus = s.find('+'); plus != s.npos) {
-        if (!number(trimmed(s.substr(plus + 1)), out.offset))
-            return make_error(ErrorCode::input, {},
-                              "the offset in '[" + std::string(s) + "]' is no number");
-        s = trimmed(s.substr(0, plus));
-    }
-    if (const size_t at = s.find('@'); at != s.npos) {
-        uint64_t pe = 0;
-        if (!number(trimmed(s.substr(at + 1)), pe) || pe > 1024)
-            return make_error(ErrorCode::input, {},
-                              "the PE in '[" + std::string(s) + "]' is no number");
-        out.pe = static_cast<int32_t>(pe);
-        s = trimmed(s.substr(0, at));
-    }
-    out.name = find_name(test, s);
-    if (out.name == test.names.size())
-        return make_error(ErrorCode::input, {}, "no location '" + std::string(s) + "'");
-    return out;
+Error wrong_operand(size_t i, std::string_view what) {
+    return input_error("operand " + std::to_string(i + 1) + " " + std::string(what));
 }
 
 }  // namespace
@@ -103,129 +83,159 @@ std::string_view Words::pop() {
     return w;
 }
 
-Result<Operand> Form::operand(size_t i) {
-    if (i >= operands.size())
-        return make_error(ErrorCode::input, {}, "operand " + std::to_string(i + 1) + " is missing");
+Result<void> Form::operand(size_t i, Argument& out) {
+    if (i >= operands.size()) return wrong_operand(i, "is missing");
     std::string_view s = operands[i];
-    Operand out;
-    if (s.starts_with('[')) {
-        if (!s.ends_with(']'))
-            return make_error(ErrorCode::input, {}, "'" + std::string(s) + "' lacks its ]");
-        return read_memory(s.substr(1, s.size() - 2), test);
-    }
+    if (s.starts_with('[')) return wrong_operand(i, "must be a register or a number");
     if (s.starts_with('&')) {
-        out.kind = Operand::Kind::address;
-        out.name = find_name(test, s.substr(1));
-        if (out.name == test.names.size())
-            return make_error(ErrorCode::input, {},
-                              "no location '" + std::string(s.substr(1)) + "'");
-        return out;
+        const uint32_t name = find_name(test, s.substr(1));
+        out = AddressOf{name};
+        if (name < test.names.size()) return {};
+        return input_error("no location '" + std::string(s.substr(1)) + "'");
     }
     if (s.starts_with('!')) s.remove_prefix(1);
-    if (number(s, out.value)) {
-        out.kind = Operand::Kind::value;
-        return out;
+    if (uint64_t value = 0; number(s, value)) {
+        out = value;
+        return {};
     }
     if (s.starts_with('%')) s.remove_prefix(1);
-    if (!identifier(s))
-        return make_error(ErrorCode::input, {}, "'" + std::string(s) + "' is no operand");
-    out.kind = Operand::Kind::reg;
-    out.reg = register_of(thread, s);
-    return out;
+    if (!identifier(s)) return input_error("'" + std::string(s) + "' is no operand");
+    out = Register{register_of(thread, s)};
+    return {};
 }
-
-Result<Operand> Form::reg(size_t i) {
-    SASSEMU_ASSIGN(Operand out, operand(i));
-    if (out.kind != Operand::Kind::reg)
-        return make_error(ErrorCode::input, {},
-                          "operand " + std::to_string(i + 1) + " must be a register");
-    return out;
+Result<void> Form::operand(size_t i, Register& out) {
+    Argument any;
+    if (i < operands.size() && operands[i].starts_with('['))
+        return wrong_operand(i, "must be a register");
+    SASSEMU_TRY(operand(i, any));
+    if (!std::holds_alternative<Register>(any)) return wrong_operand(i, "must be a register");
+    out = std::get<Register>(any);
+    return {};
 }
-Result<Operand> Form::memory(size_t i) {
-    SASSEMU_ASSIGN(Operand out, operand(i));
-    if (out.kind != Operand::Kind::memory)
-        return make_error(ErrorCode::input, {},
-                          "operand " + std::to_string(i + 1) + " must be an address, as [x]");
-    const Name& name = test.names[out.name];
-    if (out.offset >= name.bytes)
-        return make_error(ErrorCode::input, {},
-                          "'" + std::string(operands[i]) + "' lies outside of the location");
-    return out;
+Result<void> Form::operand(size_t i, uint64_t& out) {
+    Argument any;
+    SASSEMU_TRY(operand(i, any));
+    if (!std::holds_alternative<uint64_t>(any)) return wrong_operand(i, "must be a number");
+    out = std::get<uint64_t>(any);
+    return {};
 }
-Result<Operand> Form::value(size_t i) {
-    SASSEMU_ASSIGN(Operand out, operand(i));
-    if (out.kind == Operand::Kind::memory)
-        return make_error(ErrorCode::input, {},
-                          "operand " + std::to_string(i + 1) + " must be a register or a number");
-    return out;
-}
-Result<uint64_t> Form::constant(size_t i) {
-    SASSEMU_ASSIGN(Operand out, operand(i));
-    if (out.kind != Operand::Kind::value)
-        return make_error(ErrorCode::input, {},
-                          "operand " + std::to_string(i + 1) + " must be a number");
-    return out.value;
+Result<void> Form::operand(size_t i, Place& out) {
+    if (i >= operands.size()) return wrong_operand(i, "is missing");
+    const std::string whole(operands[i]);
+    std::string_view s = whole;
+    if (!s.starts_with('[')) return wrong_operand(i, "must be an address, as [x]");
+    if (!s.ends_with(']')) return input_error("'" + whole + "' lacks its ]");
+    s = s.substr(1, s.size() - 2);
+    s = trimmed(s.substr(0, s.find(',')));  // [t, {0}]: the coordinates of a tile say nothing here
+    if (const size_t plus = s.find('+'); plus != s.npos) {
+        if (!number(trimmed(s.substr(plus + 1)), out.offset))
+            return input_error("the offset in '" + whole + "' is no number");
+        s = trimmed(s.substr(0, plus));
+    }
+    if (const size_t at = s.find('@'); at != s.npos) {
+        uint64_t pe = 0;
+        if (!number(trimmed(s.substr(at + 1)), pe) || pe > 1024)
+            return input_error("the PE in '" + whole + "' is no number");
+        out.pe = static_cast<int32_t>(pe);
+        s = trimmed(s.substr(0, at));
+    }
+    out.name = find_name(test, s);
+    if (out.name == test.names.size()) return input_error("no location '" + std::string(s) + "'");
+    if (out.offset >= test.names[out.name].bytes)
+        return input_error("'" + whole + "' lies outside of the location");
+    return {};
 }
 Result<void> Form::count(size_t least, size_t most) const {
     if (operands.size() >= least && operands.size() <= most) return {};
-    return make_error(ErrorCode::input, {},
-                      std::to_string(operands.size()) + " operands where " + std::to_string(least) +
-                          (least == most ? "" : " to " + std::to_string(most)) + " are expected");
+    return input_error(std::to_string(operands.size()) + " operands where " +
+                       std::to_string(least) +
+                       (least == most ? "" : " to " + std::to_string(most)) + " are expected");
 }
 Error Form::unknown_word() const {
-    return make_error(
-        ErrorCode::input, {},
-        "'." + std::string(words.next()) + "' is unknown in '" + std::string(mnemonic) + "'");
+    return input_error("'." + std::string(words.next()) + "' is unknown in '" +
+                       std::string(mnemonic) + "'");
 }
 
-Result<Instruction> read_instruction(std::string_view text, Test& test, Thread& thread) {
-    const std::string_view whole = trimmed(text);
-    std::string_view rest = whole;
-    Instruction outset;
-    std::string stripped;
-    if (test.model == "caches") {
-        SASSEMU_ASSIGN(stripped, strip_sass(whole, thread, outset));
-        rest = stripped;
+Result<void> Form::check_target() const {
+    const std::string_view target = test.target;
+    if (target.empty()) return {};
+    char variant = 0;
+    const sassdec::Architecture* chip =
+        target.starts_with("sm_") ? sassdec::find_architecture(target, &variant) : nullptr;
+    uint32_t sm = chip ? chip->sm : 0;
+    if (!chip && target.starts_with("sm_")) {  // PTX has targets older than the list
+        const char* end = target.data() + target.size();
+        const auto [at, status] = std::from_chars(target.data() + 3, end, sm);
+        if (status != std::errc{} || at != end || sm >= sassdec::architectures[0].sm) sm = 0;
     }
-    int32_t instance = -1;
-    if (const size_t at = rest.find("@inst="); at != rest.npos) {
-        uint64_t value = 0;
-        if (!number(trimmed(rest.substr(at + 6)), value) || value > 1'000'000)
-            return make_error(ErrorCode::input, {}, "'@inst=' wants a number");
-        instance = static_cast<int32_t>(value);
-        rest = trimmed(rest.substr(0, at));
+    if (!sm)
+        return input_error("'" + std::string(target) + "' is no target; " +
+                           sassdec::known_architectures);
+    std::string least = "sm_" + std::to_string(minimum);
+    bool fits = sm >= minimum;
+    if (exact_family && mnemonic.starts_with("wgmma")) {
+        fits = variant && chip->family->wgmma;
+        least = "sm_90a";
+    } else if (exact_family && mnemonic.starts_with("tcgen05")) {
+        fits = variant && chip->family->tcgen05;
+        least = "sm_100a";
+    } else if (exact_family) {
+        fits = fits && variant;
+        least += "a";
     }
-    const size_t space = rest.find_first_of(" \t");
-    const std::string_view mnemonic = rest.substr(0, space);
-    Form form{
-        test,
-        thread,
-        mnemonic,
-        Words(mnemonic),
-        space == rest.npos ? std::vector<std::string_view>{} : split_operands(rest.substr(space)),
-        std::move(outset)};
-    form.out.instance = instance;
-    form.out.text = std::string(whole);
-    form.out.form = std::string(mnemonic);
-    SASSEMU_TRY(read_form(form));
-    if (instance >= 0 && form.out.op != Op::barrier)
-        return make_error(ErrorCode::input, {}, "'@inst=' belongs to a bar instruction");
-    return std::move(form.out);
+    if (fits) return {};
+    return input_error(std::string(mnemonic) + " needs " + least + ", the target is " +
+                       std::string(target));
 }
+
+namespace {
 
 Result<void> read_form(Form& form) {
     const std::string_view head = form.words.pop();
-    using Reader = Result<void> (*)(Form&, std::string_view);
-    for (const Reader reader : {read_ordinary_form, read_fence_form, read_barrier_form,
-                                read_async_form, read_tensor_form, read_machine_form}) {
+    for (const auto reader : {read_ordinary_form, read_fence_form, read_barrier_form,
+                              read_async_form, read_tensor_form, read_machine_form}) {
         form.known = true;
         SASSEMU_TRY(reader(form, head));
         if (!form.known) continue;
         if (!form.words.done()) return form.unknown_word();
         return {};
     }
-    return make_error(ErrorCode::input, {},
-                      "'" + std::string(form.mnemonic) + "' is no operation of a litmus test");
+    return input_error("'" + std::string(form.mnemonic) + "' is no operation of a litmus test");
+}
+
+}  // namespace
+
+Result<Instruction> read_instruction(std::string_view text, Test& test, Thread& thread) {
+    const std::string_view whole = trimmed(text);
+    std::string_view rest = whole;
+    Instruction out;
+    std::string stripped;
+    if (test.model == "caches") {
+        SASSEMU_ASSIGN(stripped, strip_sass(whole, thread, out));
+        rest = stripped;
+    }
+    uint64_t instance = 0;
+    const size_t at = rest.find("@inst=");
+    if (at != rest.npos) {
+        if (!number(trimmed(rest.substr(at + 6)), instance) || instance > 1'000'000)
+            return input_error("'@inst=' wants a number");
+        rest = trimmed(rest.substr(0, at));
+    }
+    const size_t space = rest.find_first_of(" \t");
+    const std::string_view mnemonic = rest.substr(0, space);
+    Form form{
+        test, thread, mnemonic, Words(mnemonic),
+        space == rest.npos ? std::vector<std::string_view>{} : split_operands(rest.substr(space))};
+    SASSEMU_TRY(read_form(form));
+    out.text = std::string(whole);
+    out.what = std::move(form.out);
+    if (at != std::string_view::npos) {
+        auto* barrier = std::get_if<op::Barrier>(&out.what);
+        if (!barrier) return input_error("'@inst=' belongs to a bar instruction");
+        barrier->instance = static_cast<int32_t>(instance);
+    }
+    SASSEMU_TRY(form.check_target());
+    return out;
 }
 
 }  // namespace sassemu::explore

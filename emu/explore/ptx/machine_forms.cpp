@@ -6,68 +6,52 @@
 namespace sassemu::explore {
 namespace {
 
-Result<void> remote(Form& form, size_t i, Operand& out) {
-    SASSEMU_ASSIGN(out, form.memory(i));
-    if (out.offset)
-        return input_error("'" + std::string(form.operands[i]) +
-                           "': symmetric objects are named as a whole");
-    return {};
-}
+constexpr std::pair<std::string_view, op::ShmemOrder::What> shmem_orders[] = {
+    {"nvshmem_fence", op::ShmemOrder::What::fence},
+    {"nvshmem_quiet", op::ShmemOrder::What::quiet},
+    {"nvshmem_barrier_all", op::ShmemOrder::What::barrier_all},
+    {"nvshmemx_quiet_on_stream", op::ShmemOrder::What::quiet_on_stream}};
 
 Result<void> read_shmem(Form& form, std::string_view head) {
-    Instruction& out = form.out;
-    out.op = Op::shmem;
-    out.form = std::string(head);
-    const auto is = [&](std::initializer_list<std::string_view> names) {
-        for (const std::string_view n : names)
-            if (head == n) return true;
-        return false;
-    };
-    if (is({"nvshmem_fence", "nvshmem_quiet", "nvshmem_barrier_all"})) return form.count(0, 0);
-    if (is({"nvshmemx_quiet_on_stream"})) {
-        if (form.thread.kind != ThreadKind::stream)
+    if (const auto* what = lookup(shmem_orders, head)) {
+        form.out = op::ShmemOrder{*what};
+        if (*what == op::ShmemOrder::What::quiet_on_stream &&
+            form.thread.kind != ThreadKind::stream)
             return input_error("nvshmemx_quiet_on_stream belongs to a stream");
         return form.count(0, 0);
     }
-    if (is({"nvshmem_p", "nvshmem_amo_add", "nvshmem_amo_add_nbi"})) {
-        SASSEMU_TRY(form.count(2, 2));
-        SASSEMU_TRY(remote(form, 0, out.a));
-        SASSEMU_ASSIGN(out.b, form.value(1));
-        return {};
+    const bool nbi = head.ends_with("_nbi");
+    const std::string_view name = nbi ? head.substr(0, head.size() - 4) : head;
+    if (head == "nvshmem_p" || name == "nvshmem_amo_add") {
+        auto& out = form.out.emplace<op::ShmemPut>();
+        out.adds = head != "nvshmem_p";
+        return form.read(out.to, out.value);
     }
-    if (is({"nvshmem_put", "nvshmem_put_nbi", "nvshmem_get", "nvshmem_get_nbi"})) {
-        SASSEMU_TRY(form.count(2, 2));
-        SASSEMU_TRY(remote(form, 0, out.a));
-        return remote(form, 1, out.b);
+    if (name == "nvshmem_put" || name == "nvshmem_get") {
+        auto& out = form.out.emplace<op::ShmemCopy>();
+        out.gets = name == "nvshmem_get";
+        out.nbi = nbi;
+        return form.read(out.to, out.from);
     }
-    if (is({"nvshmem_g"})) {
-        SASSEMU_TRY(form.count(2, 2));
-        SASSEMU_ASSIGN(out.a, form.reg(0));
-        return remote(form, 1, out.b);
+    if (head == "nvshmem_g") {
+        auto& out = form.out.emplace<op::ShmemGet>();
+        return form.read(out.to, out.from);
     }
-    if (is({"nvshmem_amo_fetch_add", "nvshmem_amo_fetch_add_nbi"})) {
-        SASSEMU_TRY(form.count(3, 3));
-        if (head.ends_with("_nbi")) {
-            SASSEMU_TRY(remote(form, 0, out.a));
-        } else {
-            SASSEMU_ASSIGN(out.a, form.reg(0));
-        }
-        SASSEMU_TRY(remote(form, 1, out.b));
-        SASSEMU_ASSIGN(out.c, form.value(2));
-        return {};
+    if (head == "nvshmem_amo_fetch_add") {
+        auto& out = form.out.emplace<op::ShmemFetchAdd>();
+        return form.read(out.to, out.at, out.value);
     }
-    if (is({"nvshmem_wait_until", "nvshmem_test"})) {
+    if (head == "nvshmem_amo_fetch_add_nbi") {
+        auto& out = form.out.emplace<op::ShmemFetchAddNbi>();
+        return form.read(out.to, out.at, out.value);
+    }
+    if (head == "nvshmem_wait_until" || head == "nvshmem_test") {
+        auto& out = form.out.emplace<op::ShmemWait>();
         out.negated = form.words.next() == "ne";
         if (!form.words.take("eq") && !form.words.take("ne"))
-            return input_error("'" + out.form + "' takes .eq or .ne");
-        const size_t at = head == "nvshmem_test" ? 1 : 0;
-        SASSEMU_TRY(form.count(at + 2, at + 2));
-        if (at) {
-            SASSEMU_ASSIGN(out.a, form.reg(0));
-        }
-        SASSEMU_TRY(remote(form, at, out.b));
-        SASSEMU_ASSIGN(out.c, form.value(at + 1));
-        return {};
+            return input_error("'" + std::string(head) + "' takes .eq or .ne");
+        return head == "nvshmem_test" ? form.read(out.to, out.at, out.value)
+                                      : form.read(out.at, out.value);
     }
     form.known = false;
     return {};
@@ -80,72 +64,60 @@ bool take_strong(Form& form, bool& bypasses) {
     return bypasses || level == "CTA" || level == "SM";
 }
 
-Result<void> read_membar(Form& form) {
-    Instruction& out = form.out;
-    constexpr std::pair<std::string_view, uint32_t> levels[] = {{"CTA", 1}, {"SM", 1},  {"VC", 2},
-                                                                {"GL", 3},  {"GPU", 3}, {"SYS", 4}};
-    for (const auto& [name, level] : levels)
-        if (!out.scope && form.words.take(name)) out.scope = level;
-    if (!out.scope) return input_error("MEMBAR takes a level: CTA, SM, VC, GL (GPU) or SYS");
-    if (form.words.take("IVALLD"))
-        out.restriction = 1;
-    else if (form.words.take("IVALLT"))
-        out.restriction = 2;
-    else if (form.words.take("IVALLTD"))
-        out.restriction = 3;
+Result<void> read_membar(Form& form, sassemu_operation& fence) {
+    constexpr std::pair<std::string_view, uint8_t> levels[] = {
+        {"CTA", SASSEMU_LEVEL_SM}, {"SM", SASSEMU_LEVEL_SM},   {"VC", SASSEMU_LEVEL_VC},
+        {"GL", SASSEMU_LEVEL_GPU}, {"GPU", SASSEMU_LEVEL_GPU}, {"SYS", SASSEMU_LEVEL_SYS}};
+    const uint8_t* level = lookup(levels, form.words.next());
+    if (!level) return input_error("MEMBAR takes a level: CTA, SM, VC, GL (GPU) or SYS");
+    form.words.pop();
+    fence.kind = SASSEMU_OPERATION_FENCE;
+    fence.ordering = SASSEMU_SC;
+    fence.scope = *level;
+    const std::string_view next = form.words.next();
+    fence.invalidate_data = next == "IVALLD" || next == "IVALLTD";
+    fence.invalidate_texture = next == "IVALLT" || next == "IVALLTD";
+    if (fence.invalidate_data || fence.invalidate_texture) form.words.pop();
     return form.count(0, 0);
 }
 
 Result<void> read_sass(Form& form, std::string_view head) {
-    Instruction& out = form.out;
-    out.op = Op::sass;
-    out.form = std::string(head);
-    if (head == "MEMBAR") return read_membar(form);
+    auto& out = form.out.emplace<op::OnMachine>();
+    sassemu_operation& what = out.what;
+    if (head == "MEMBAR") return read_membar(form, what);
     if (head == "CCTL" || head == "CCTLT") {
-        out.group = head == "CCTL" && form.words.take("IV");
-        if (!out.group && !form.words.take("IVALL"))
+        what.kind = SASSEMU_OPERATION_CACHE;
+        what.cache = head == "CCTLT" ? SASSEMU_CACHE_TEXTURE : SASSEMU_CACHE_DATA;
+        what.has_address = head == "CCTL" && form.words.take("IV");
+        what.action = what.has_address ? SASSEMU_CACHE_INVALIDATE : SASSEMU_CACHE_INVALIDATE_ALL;
+        if (!what.has_address && !form.words.take("IVALL"))
             return input_error("the cache operations are CCTL.IV, CCTL.IVALL and CCTLT.IVALL");
-        SASSEMU_TRY(form.count(out.group, out.group));
-        if (out.group) {
-            SASSEMU_ASSIGN(out.b, form.memory(0));
-        }
-        return {};
+        return what.has_address ? form.read(out.at) : form.count(0, 0);
     }
-    if (head == "PRELOAD") {
-        SASSEMU_TRY(form.count(1, 1));
-        SASSEMU_ASSIGN(out.b, form.memory(0));
-        return {};
-    }
+    what.kind = SASSEMU_OPERATION_LOAD;
+    bool bypasses = false;
+    if (head == "PRELOAD") return form.read(out.at);
     if (head == "LD" || head == "TLD") {
-        if (head == "LD" && form.words.take("CV"))
-            out.reads_only = true;
-        else if (head == "LD" && !form.words.done() && !take_strong(form, out.reads_only))
+        if (head == "TLD")
+            what.proxy = SASSEMU_VIA_TEXTURE;
+        else if (form.words.take("CV"))
+            bypasses = true;
+        else if (!form.words.done() && !take_strong(form, bypasses))
             return form.unknown_word();
-        SASSEMU_TRY(form.count(2, 2));
-        SASSEMU_ASSIGN(out.a, form.reg(0));
-        SASSEMU_ASSIGN(out.b, form.memory(1));
-        return {};
+        if (bypasses) what.flags = SASSEMU_ACCESS_CACHE_CV;
+        return form.read(out.to, out.at);
     }
     if (head == "ST") {
-        bool unused = false;
-        if (!form.words.done() && !take_strong(form, unused)) return form.unknown_word();
-        SASSEMU_TRY(form.count(2, 2));
-        SASSEMU_ASSIGN(out.b, form.memory(0));
-        SASSEMU_ASSIGN(out.c, form.value(1));
-        return {};
+        what.kind = SASSEMU_OPERATION_STORE;
+        if (!form.words.done() && !take_strong(form, bypasses)) return form.unknown_word();
+        return form.read(out.at, out.value);
     }
     if (head == "ATOM") {
-        if (form.words.take("ADD"))
-            out.atomic = AtomicOp::add;
-        else if (form.words.take("EXCH"))
-            out.atomic = AtomicOp::exchange;
-        else
+        what.kind = SASSEMU_OPERATION_ATOMIC;
+        out.atomic = form.words.next() == "ADD" ? AtomicOp::add : AtomicOp::exch;
+        if (!form.words.take("ADD") && !form.words.take("EXCH"))
             return input_error("the atomic operations are ATOM.ADD and ATOM.EXCH");
-        SASSEMU_TRY(form.count(3, 3));
-        SASSEMU_ASSIGN(out.a, form.reg(0));
-        SASSEMU_ASSIGN(out.b, form.memory(1));
-        SASSEMU_ASSIGN(out.c, form.value(2));
-        return {};
+        return form.read(out.to, out.at, out.value);
     }
     form.known = false;
     return {};
@@ -210,7 +182,15 @@ Result<std::string> strip_sass(std::string_view text, Thread& thread, Instructio
 }
 
 Result<void> read_machine_form(Form& form, std::string_view head) {
-    if (form.test.model == "nvshmem" && head.starts_with("nvshmem")) return read_shmem(form, head);
+    if (form.test.model == "nvshmem" && head.starts_with("nvshmem")) {
+        SASSEMU_TRY(read_shmem(form, head));
+        const Place* part = nullptr;
+        for_operands(form.out, Overloaded{[&](const Place& p) { part = p.offset ? &p : part; },
+                                          [](const auto&) {}});
+        if (!part) return {};
+        return input_error("'" + form.test.names[part->name].text +
+                           "': symmetric objects are named as a whole");
+    }
     if (form.test.model == "caches") return read_sass(form, head);
     form.known = false;
     return {};

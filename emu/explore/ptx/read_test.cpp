@@ -421,21 +421,17 @@ class Reader {
                 const std::string where = thread.id + " op " + std::to_string(k);
                 auto instruction = read_instruction(line, test_, thread);
                 if (!instruction) return std::move(instruction).error().within(where);
-                auto fits = check_target(*instruction, test_.target);
-                if (!fits) return std::move(fits).error().within(where);
                 thread.code.push_back(std::move(instruction).value());
                 numbers.push_back(static_cast<uint32_t>(k));
             }
             for (size_t k = 0; k < thread.code.size(); ++k) {
-                Instruction& c = thread.code[k];
-                if (c.op != Op::branch && c.op != Op::branch_if_equal &&
-                    c.op != Op::branch_if_not_equal)
-                    continue;
-                const auto label = labels.find(c.form);
+                auto* branch = std::get_if<op::Branch>(&thread.code[k].what);
+                if (!branch) continue;
+                const auto label = labels.find(branch->label);
                 if (label == labels.end())
                     return field_error(thread.id + " op " + std::to_string(numbers[k]),
-                                       "there is no label '" + c.form + "'");
-                c.target = label->second;
+                                       "there is no label '" + branch->label + "'");
+                branch->target = label->second;
             }
         }
         return {};

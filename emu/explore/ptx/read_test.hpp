@@ -15,7 +15,4 @@ Result<Test> read_test(std::string_view json, size_t* condition_at = nullptr);
 // One instruction of a thread; registers and names are added to the test when they are new.
 Result<Instruction> read_instruction(std::string_view text, Test& test, Thread& thread);
 
-// The instruction's minimum target against "sm_80" (docs/litmus.md, section 4).
-Result<void> check_target(const Instruction& instruction, std::string_view target);
-
 }  // namespace sassemu::explore

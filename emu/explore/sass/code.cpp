@@ -3,6 +3,7 @@
 #include "emu/explore/sass/code.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "emu/explore/ptx/read_test.hpp"
@@ -19,6 +20,13 @@ std::string reg::name(uint32_t index) {
     if (index < uniform_predicate) return "UR" + std::to_string(index - uniform);
     if (index < reduced) return "UP" + std::to_string(index - uniform_predicate);
     return index == reduced ? "reduced" : "reduced_of";
+}
+
+uint32_t elected(uint32_t index, uint32_t lane, uint32_t exists) {
+    const auto leader = static_cast<uint32_t>(std::countr_zero(exists));
+    const bool predicate =
+        (index >= reg::predicate && index < reg::uniform) || index >= reg::uniform_predicate;
+    return predicate ? lane == leader : leader;
 }
 
 namespace {
@@ -45,13 +53,13 @@ SassInstruction::Kind kind_of(const Event& e) {
 }
 
 // A fence in PTX's words.
-std::optional<Instruction> fence_named(std::string_view text) {
+std::optional<Operation> fence_named(std::string_view text) {
     Test test;
     test.model = "ptx";
     Thread thread;
     auto read = read_instruction(text, test, thread);
     if (!read) return std::nullopt;
-    return std::move(read).value();
+    return std::move(read->what);
 }
 
 }  // namespace
@@ -164,24 +172,27 @@ void SassCode::read_registers() {
 // (docs/litmus.md, section 9).
 void SassCode::order_of_words(SassInstruction& i) {
     const Event& e = i.event;
-    const auto add = [&](std::string_view fence) {
-        if (auto one = fence_named(fence)) i.orders.push_back(std::move(*one));
-    };
-    if (e.is(SASSDEC_KIND_FENCE, SASSDEC_ACTION_PROXY)) return add("fence.proxy.async");
-    if (e.is(SASSDEC_KIND_FENCE, SASSDEC_ACTION_PLAIN)) {
+    if (e.is(SASSDEC_KIND_FENCE, SASSDEC_ACTION_PROXY)) {
+        op::ProxyFence fence;
+        fence.to = SASSEMU_PROXY_ASYNC;
+        fence.both_ways = 1;
+        i.orders.emplace_back(fence);
+    } else if (e.is(SASSDEC_KIND_FENCE, SASSDEC_ACTION_PLAIN)) {
         if (e.scope == SASSDEC_SCOPE_VC || e.order == SASSDEC_ORDER_MMIO) {
             i.refused = "is not modelled: use the model 'caches' for it";
             return;
         }
-        const std::string scope = e.scope == SASSDEC_SCOPE_SYS   ? "sys"
-                                  : e.scope == SASSDEC_SCOPE_GPU ? "gpu"
-                                                                 : "cta";
-        add((e.order == SASSDEC_ORDER_SC ? "fence.sc."
-             : scope == "cta"            ? "fence.acq_rel."
-                                         : "fence.release.") +
-            scope);
+        op::Fence fence;
+        fence.scope = e.scope == SASSDEC_SCOPE_SYS   ? SASSEMU_SCOPE_SYS
+                      : e.scope == SASSDEC_SCOPE_GPU ? SASSEMU_SCOPE_GPU
+                                                     : SASSEMU_SCOPE_CTA;
+        fence.order = e.order == SASSDEC_ORDER_SC        ? SASSEMU_ORDER_SC
+                      : fence.scope == SASSEMU_SCOPE_CTA ? SASSEMU_ORDER_ACQ_REL
+                                                         : SASSEMU_ORDER_RELEASE;
+        i.orders.emplace_back(fence);
     }
-    if (e.acts_on_data() && e.action == SASSDEC_ACTION_INVALIDATE_ALL) add("fence.acquire.sys");
+    if (e.acts_on_data() && e.action == SASSDEC_ACTION_INVALIDATE_ALL)
+        i.orders.emplace_back(op::Fence{SASSEMU_ORDER_ACQUIRE, SASSEMU_SCOPE_SYS});
 }
 
 void SassCode::read_intents() {

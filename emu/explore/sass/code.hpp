@@ -26,7 +26,7 @@ std::string name(uint32_t index);
 
 struct SassInstruction {
     sassdec_insn insn{};
-    sassemu::Event event{};  // of insn, which it points to: SassCode keeps them in place
+    Event event{};  // of insn, which it points to: SassCode keeps them in place
     bool decodes = false;
     // Numbers of SassCode::registers; the guard is not among them.
     std::vector<uint32_t> reads, writes;
@@ -42,9 +42,9 @@ struct SassInstruction {
     bool insists = false;  // a wait that is tried until it succeeds
     bool meets = false;    // a NOP that is all that is left of bar.warp.sync
     bool ptx_known = false;
-    Intent intent;                    // of the PTX line that it comes from
-    std::vector<Instruction> orders;  // the fences that it stands for
-    std::string refused;              // why it has no meaning here, if so
+    Intent intent;                  // of the PTX line that it comes from
+    std::vector<Operation> orders;  // the fences that it stands for
+    std::string refused;            // why it has no meaning here, if so
 };
 
 // What ELECT leaves in a register or predicate, of the lanes that the warp has.

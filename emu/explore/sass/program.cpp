@@ -88,9 +88,26 @@ SassLane& SassProgram::lane(uint32_t thread) const {
     return lane;
 }
 
-const sassemu::Op* SassProgram::op(uint32_t launch, uint32_t pc) const {
-    CodeImage& image = *launches_[launch].prepared->launch.code;
-    return image.at(image.options().base_address + uint64_t{pc} * 16);
+const SassEffects& SassProgram::run(uint32_t thread, uint32_t pc, const std::vector<uint64_t>& in,
+                                    uint64_t object) const {
+    const Launched& l = launches_[threads_[thread].launch];
+    SassLane& lane = this->lane(thread);
+    for (size_t k = 0; k < in.size(); ++k)
+        lane.set(l.code->registers()[l.code->at(pc).reads[k]], static_cast<uint32_t>(in[k]));
+    lane.set_object(object);
+    CodeImage& image = l.code->image();
+    return lane.run(image.at(image.options().base_address + uint64_t{pc} * 16));
+}
+
+uint32_t SassProgram::lanes_of_warp(uint32_t thread) const {
+    const SassThread& t = threads_[thread];
+    const auto threads = static_cast<uint32_t>(launch(t.launch).launch.block.count());
+    return low_lanes(std::min(32u, threads - t.thread / 32 * 32));
+}
+
+int32_t SassProgram::number_of_row(uint32_t thread, uint32_t row, uint32_t word) const {
+    const int32_t r = SassLane::register_of_row(row);
+    return r < 0 ? -1 : code(threads_[thread].launch).number_of(static_cast<uint32_t>(r) + word);
 }
 
 uint32_t SassProgram::entry(uint32_t launch) const {
@@ -106,7 +123,7 @@ bool SassProgram::ptx_known() const {
 bool SassProgram::global(uint64_t address, uint64_t bytes, Place& out) const {
     for (const Range& r : ranges_)
         if (address >= r.low && address < r.high && bytes <= r.high - address) {
-            out = {r.name, address - r.low};
+            out = {r.name, address - r.low, bytes};
             return true;
         }
     return false;
@@ -141,7 +158,7 @@ bool SassProgram::shared(const Test& test, uint32_t thread, uint32_t address, bo
     const auto found = shared_.find(cta);
     const uint32_t offset = address & 0xffffff;
     if (found == shared_.end() || offset + bytes > test.names[found->second].bytes) return false;
-    out = {found->second, offset};
+    out = {found->second, offset, bytes};
     return true;
 }
 
@@ -156,7 +173,7 @@ bool SassProgram::mbarrier(const Test& test, uint32_t thread, uint32_t address, 
         grew_ = true;
         return false;
     }
-    out = {found->second, 0};
+    out = {found->second};
     return true;
 }
 

@@ -41,16 +41,18 @@ class SassProgram {
     std::vector<SassThread>& threads() { return threads_; }
     SassCode& code(uint32_t launch) const;
     SassLane& lane(uint32_t thread) const;  // placed
-    const sassemu::Op* op(uint32_t launch, uint32_t pc) const;
+    // Runs the instruction for the thread: `in` has what it reads, in the order of `reads`.
+    const SassEffects& run(uint32_t thread, uint32_t pc, const std::vector<uint64_t>& in,
+                           uint64_t object = 0) const;
+    uint32_t lanes_of_warp(uint32_t thread) const;  // that there are, as bits
+    // The test's register whose word this is: a row of a handler's operand, and words after it.
+    int32_t number_of_row(uint32_t thread, uint32_t row,
+                          uint32_t word) const;  // -1: none
     uint32_t entry(uint32_t launch) const;
     PreparedLaunch& launch(uint32_t number) const { return *launches_[number].prepared; }
     bool ptx_known() const;
 
-    // Where an access lands: a name of the test and an offset in it. False: nowhere.
-    struct Place {
-        uint32_t name = 0;
-        uint64_t offset = 0;
-    };
+    // Where an access lands. False: nowhere.
     bool global(uint64_t address, uint64_t bytes, Place& out) const;
     // Of the first byte of a location in global memory; 0: it has none.
     uint64_t address(const Test& test, uint32_t location) const;
