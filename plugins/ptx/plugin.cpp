@@ -22,7 +22,8 @@ const sassemu_plugin plugin = {sizeof(sassemu_plugin),
                                nullptr,
                                nullptr,
                                nullptr,
-                               sassemu::ptx::consistency_models};
+                               sassemu::ptx::consistency_models,
+                               nullptr};
 
 }  // namespace
 
