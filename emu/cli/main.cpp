@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program `sassemu`: command line to subcommand to exit code. Nothing else belongs here.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <sstream>
@@ -50,22 +53,37 @@ int run_program(int argc, char** argv) {
     return exit_code;
 }
 
+// Says what the exception at hand is; nothing more may be allocated.
+int end_by_exception() noexcept {
+    try {
+        throw;
+    } catch (const std::bad_alloc&) {
+        std::fputs("sassemu: memory: the host has none left for this\n", stderr);
+        return exit_with::limit;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "sassemu: internal error: %s\n", error.what());
+    } catch (...) {
+        std::fputs("sassemu: internal error: not a standard exception\n", stderr);
+    }
+    return exit_with::internal;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     occupy_standard_streams();
     handle_signals();
     name_plugin_crashes();
-    int exit_code = exit_with::success;
+    // Libraries have functions that promise not to throw, and allocate.
+    std::set_terminate([] {
+        if (std::current_exception()) _exit(end_by_exception());
+        std::abort();
+    });
     try {
-        exit_code = run_program(argc, argv);
+        const int exit_code = run_program(argc, argv);
         const Result<void> written = finish_output();
         return written ? exit_code : worse(exit_code, fail(written.error()));
-    } catch (const std::bad_alloc&) {  // nothing more may be allocated
-        std::fputs("sassemu: memory: the host has none left for this\n", stderr);
-        return exit_with::limit;
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "sassemu: internal error: %s\n", error.what());
-        return exit_with::internal;
+    } catch (...) {
+        return end_by_exception();
     }
 }
