@@ -120,13 +120,14 @@ void multiply_floats(const Multiply& m, const TensorInstruction& in, const std::
     rule.scale = static_cast<int>(m.scale_d);
     const uint32_t column = column_of(m.d);
     lanes::MatrixTile tile;
-    tile.k = in.k;
+    lanes::MatrixColumns columns;
+    tile.k = columns.k = in.k;
     each_block(m, in, memory, [&](uint32_t row, uint32_t enabled, uint32_t(*cell)[512]) {
         for (uint32_t k = 0; k < in.k; ++k)
             for (uint32_t half = 0; half < 2; ++half)
                 std::memcpy(tile.a[half][k], &a[k][row + 8 * half], 32);
         for (uint32_t n = 0; n < in.n; n += 8) {
-            for (uint32_t k = 0; k < in.k; ++k) std::memcpy(tile.b[k], &b[k][n], 32);
+            for (uint32_t k = 0; k < in.k; ++k) std::memcpy(columns.row[k], &b[k][n], 32);
             const auto d = [&](uint32_t i, uint32_t j) -> uint32_t& {
                 return tile.c[i / 8 * 2 + j % 2][j / 2 * 8 + i % 8];
             };
@@ -136,7 +137,7 @@ void multiply_floats(const Multiply& m, const TensorInstruction& in, const std::
             } else {
                 std::memset(tile.c, 0, sizeof tile.c);
             }
-            steps(tile, in.a.format, in.b.format, rule, in.k);
+            steps(tile, columns, in.a.format, in.b.format, rule, in.k);
             for (uint32_t i = 0; i < 16; ++i)
                 if (enabled >> i & 1)
                     for (uint32_t j = 0; j < 8; ++j) cell[i][column + n + j] = d(i, j);

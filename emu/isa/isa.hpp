@@ -20,6 +20,7 @@ namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
 namespace typed = sassdec::typed;
+using L::MatrixColumns;
 using L::MatrixFormat;
 using L::MatrixResult;
 using L::MatrixRule;

@@ -10,8 +10,8 @@ namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
 // L::matrix_multiply, for what no handler does.
-void fused_steps(lanes::MatrixTile&, lanes::MatrixFormat a, lanes::MatrixFormat b,
-                 lanes::MatrixRule, unsigned step);
+void fused_steps(lanes::MatrixTile&, const lanes::MatrixColumns&, lanes::MatrixFormat a,
+                 lanes::MatrixFormat b, lanes::MatrixRule, unsigned step);
 
 void lower(Lower&, const typed::Hmma&);
 void lower(Lower&, const typed::HmmaSp&);

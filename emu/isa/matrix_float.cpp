@@ -12,9 +12,13 @@ namespace SASSEMU_ISA_NS {
 
 const Op* no_matrix(const Op* op, Warp&, uint32_t) { return op + 1; }
 
-void fused_steps(MatrixTile& tile, MatrixFormat fa, MatrixFormat fb, MatrixRule rule,
-                 unsigned step) {
-    L::matrix_multiply(tile, fa, fb, rule, step);
+void fused_steps(MatrixTile& tile, const MatrixColumns& b, MatrixFormat fa, MatrixFormat fb,
+                 MatrixRule rule, unsigned step) {
+    L::MatrixLeft left;
+    L::MatrixRight right;
+    L::matrix_prepare(tile, fa, left);
+    L::matrix_prepare(b, fb, right);
+    L::matrix_multiply(tile, left, b, right, fa, fb, rule, step);
 }
 
 namespace {
@@ -42,33 +46,6 @@ SASSEMU_INLINE void unpack(uint32_t* to, V32 words, unsigned count) {
     }
 }
 
-template <bool Half>
-SASSEMU_INLINE void load_accumulator(MatrixTile& tile, const Warp& w, uint32_t at) {
-    if constexpr (Half) {
-        for (unsigned half = 0; half < 2; ++half) {
-            const V32 v = spread(L::load(w.row(at + half * row_bytes)));
-            L::store(tile.c[2 * half], L::and_(v, L::splat(0xffff)));
-            L::store(tile.c[2 * half + 1], L::shr(v, L::splat(16)));
-        }
-    } else {
-        for (unsigned r = 0; r < 4; ++r)
-            L::store(tile.c[r], spread(L::load(w.row(at + r * row_bytes))));
-    }
-}
-template <bool Half>
-SASSEMU_INLINE void store_accumulator(const MatrixTile& tile, Warp& w, uint32_t at) {
-    if constexpr (Half) {
-        for (unsigned half = 0; half < 2; ++half) {
-            const V32 low = L::load(tile.c[2 * half]), high = L::load(tile.c[2 * half + 1]);
-            L::store(w.row(at + half * row_bytes),
-                     unspread(L::or_(low, L::shl(high, L::splat(16)))));
-        }
-    } else {
-        for (unsigned r = 0; r < 4; ++r)
-            L::store(w.row(at + r * row_bytes), unspread(L::load(tile.c[r])));
-    }
-}
-
 // Flips the signs of a. Elements that a sparse operand lacks stay zero in either sign.
 void negate(MatrixTile& tile, MatrixFormat f) {
     const uint32_t sign = f == MatrixFormat::tf32 ? 0x80000000u : 0x8000u;
@@ -85,12 +62,13 @@ const Op* multiply(const Op* op, Warp& w, uint32_t) {
                           static_cast<MatrixResult>(op->m[2] & 0xff)};
     const unsigned registers = op->m[3] & 0xff, each = elements(fb);
     MatrixTile tile;
-    tile.k = registers * 4 * each;
+    MatrixColumns b;
+    tile.k = b.k = registers * 4 * each;
     for (unsigned r = 0; r < registers; ++r)
-        unpack(tile.b[r * 4 * each], L::load(w.row(op->b + r * row_bytes)), each);
+        unpack(b.row[r * 4 * each], L::load(w.row(op->b + r * row_bytes)), each);
     unsigned step = op->m[3] >> 16;
     if constexpr (Sparse) {
-        if (expand_sparse(tile, w, op, elements(fa)) && 2 * step == tile.k) step = tile.k;
+        if (expand_sparse(tile, b, w, op, elements(fa)) && 2 * step == tile.k) step = tile.k;
     } else {
         tile.sparse = false;
         for (unsigned r = 0; r < 2 * registers; ++r)
@@ -98,11 +76,11 @@ const Op* multiply(const Op* op, Warp& w, uint32_t) {
     }
     if (op->k[1]) negate(tile, fa);
     if (accumulates(op, w))
-        load_accumulator<Half>(tile, w, op->c);
+        load_accumulator<Half>(tile, w.row(op->c));
     else
         std::memset(tile.c, 0, sizeof tile.c);
-    L::matrix_multiply(tile, fa, fb, rule, step);
-    store_accumulator<Half>(tile, w, op->d);
+    fused_steps(tile, b, fa, fb, rule, step);
+    store_accumulator<Half>(tile, w.row(op->d));
     return op + 1;
 }
 
@@ -207,12 +185,13 @@ const Op* multiply_quads(const Op* op, Warp& w, uint32_t) {
     };
     for (uint32_t q = 0; q < 4; ++q) {
         MatrixTile tile{};
-        tile.k = 4;
+        MatrixColumns b{};
+        tile.k = b.k = 4;
         for (uint32_t l = 0; l < 8; ++l) {
             const uint32_t lane = 4 * q + l % 4 + (l & 4) * 4, low = l % 4, up = l & 4;
             for (uint32_t i = 0; i < 4; ++i) {
                 tile.a[0][op->k[1] ? low : i][op->k[1] ? i + up : l] = operand(op->a, lane, i);
-                tile.b[op->k[2] ? low : i][op->k[2] ? i + up : l] = operand(op->b, lane, i);
+                b.row[op->k[2] ? low : i][op->k[2] ? i + up : l] = operand(op->b, lane, i);
             }
             for (uint32_t i = 0; i < (Half ? 4u : 2u); ++i) {
                 uint32_t row, column;
@@ -221,7 +200,7 @@ const Op* multiply_quads(const Op* op, Warp& w, uint32_t) {
                     Half ? operand(op->c, lane, i) : w.row(op->c + i * row_bytes)[lane];
             }
         }
-        L::matrix_multiply(tile, MatrixFormat::f16, MatrixFormat::f16, rule, 4);
+        fused_steps(tile, b, MatrixFormat::f16, MatrixFormat::f16, rule, 4);
         for (uint32_t l = 0; l < 8; ++l) {
             const uint32_t lane = 4 * q + l % 4 + (l & 4) * 4;
             for (uint32_t i = 0; i < 2; ++i) {

@@ -42,6 +42,40 @@ SASSEMU_INLINE V32 transposed(V32 v) {
                      L::or_(L::and_(low, L::splat(0xffff)), L::shl(high, L::splat(16))));
 }
 
+// Register rows of an accumulator and working order; of f16 two columns to a word.
+template <bool Half>
+SASSEMU_INLINE void load_accumulator(MatrixTile& tile, const uint32_t* rows) {
+    if constexpr (Half) {
+        for (unsigned half = 0; half < 2; ++half) {
+            const V32 v = spread(L::load(rows + 32 * half));
+            L::store(tile.c[2 * half], L::and_(v, L::splat(0xffff)));
+            L::store(tile.c[2 * half + 1], L::shr(v, L::splat(16)));
+        }
+    } else {
+        for (unsigned r = 0; r < 4; ++r) L::store(tile.c[r], spread(L::load(rows + 32 * r)));
+    }
+}
+template <bool Half>
+SASSEMU_INLINE void store_accumulator(const MatrixTile& tile, uint32_t* rows) {
+    if constexpr (Half) {
+        for (unsigned half = 0; half < 2; ++half) {
+            const V32 low = L::load(tile.c[2 * half]), high = L::load(tile.c[2 * half + 1]);
+            L::store(rows + 32 * half, unspread(L::or_(low, L::shl(high, L::splat(16)))));
+        }
+    } else {
+        for (unsigned r = 0; r < 4; ++r) L::store(rows + 32 * r, unspread(L::load(tile.c[r])));
+    }
+}
+
+// The sum and the accumulator, modulo 2^32 or held at the ends of s32.
+SASSEMU_INLINE V32 accumulate(V32 sum, V32 c, bool saturate) {
+    const V32 r = L::add(sum, c);
+    if (!saturate) return r;
+    const uint32_t over = L::sign_mask(L::and_(L::xor_(r, sum), L::xor_(r, c)));
+    const V32 end = L::xor_(L::sar(c, L::splat(31)), L::splat(0x7fffffffu));
+    return L::select(over, end, r);
+}
+
 // Operands of `count` registers start at a multiple of that, or are RZ.
 inline void check_aligned(Lower& x, unsigned index, unsigned count) {
     if (index != SASSDEC_RZ && index % count) x.reject("a matrix operand in a misaligned register");

@@ -42,15 +42,6 @@ struct Bits {
     }
 };
 
-// The sum and the accumulator, modulo 2^32 or held at the ends of s32.
-SASSEMU_INLINE V32 accumulate(V32 sum, V32 c, bool saturate) {
-    const V32 r = L::add(sum, c);
-    if (!saturate) return r;
-    const uint32_t over = L::sign_mask(L::and_(L::xor_(r, sum), L::xor_(r, c)));
-    const V32 end = L::xor_(L::sar(c, L::splat(31)), L::splat(0x7fffffffu));
-    return L::select(over, end, r);
-}
-
 SASSEMU_INLINE V32 accumulator(const Op* op, const Warp& w, uint32_t i) {
     return accumulates(op, w) ? L::load(w.row(op->c + i * row_bytes)) : L::splat(0);
 }

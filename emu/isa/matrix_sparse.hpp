@@ -57,7 +57,8 @@ SASSEMU_INLINE void each_stored(const Warp& w, const Op* op, unsigned registers,
 }
 
 // An element that is named a second time goes to a copy of b after the first. True if there is one.
-inline bool expand_sparse(MatrixTile& tile, const Warp& w, const Op* op, unsigned each) {
+inline bool expand_sparse(MatrixTile& tile, MatrixColumns& b, const Warp& w, const Op* op,
+                          unsigned each) {
     const unsigned room = 2 * tile.k <= MatrixTile::max_k ? 2 * tile.k : tile.k;
     bool twice = false;
     tile.sparse = true;
@@ -76,8 +77,8 @@ inline bool expand_sparse(MatrixTile& tile, const Warp& w, const Op* op, unsigne
                     tile.present[half][g] |= uint64_t{1} << at;
                 });
     if (!twice) return false;
-    std::memcpy(tile.b[tile.k], tile.b[0], tile.k * sizeof tile.b[0]);
-    tile.k = room;
+    std::memcpy(b.row[tile.k], b.row[0], tile.k * sizeof b.row[0]);
+    tile.k = b.k = room;
     return true;
 }
 

@@ -38,6 +38,7 @@ using lanes::kF32Nan;
 using lanes::kF64DefaultNan;
 using lanes::kLanes;
 using lanes::Mask;
+using lanes::MatrixColumns;
 using lanes::MatrixFormat;
 using lanes::MatrixResult;
 using lanes::MatrixRule;

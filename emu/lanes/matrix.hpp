@@ -32,10 +32,17 @@ struct MatrixRule {
 
 // Operands as raw elements, one per word. Products may come in any order within a step, so k is the
 // order in which registers hold them, not the matrix's own.
-struct alignas(128) MatrixTile {
+//
+// Eight columns of B.
+struct alignas(128) MatrixColumns {
     static constexpr unsigned max_k = 64;
+    uint32_t row[max_k][8];  // [k][column]
+    unsigned k = 0;          // elements per column
+};
+// Sixteen rows of A, and of the accumulator and result for eight columns.
+struct alignas(128) MatrixTile {
+    static constexpr unsigned max_k = MatrixColumns::max_k;
     uint32_t a[2][max_k][8];  // [half][k][row]: rows 0..7 and 8..15
-    uint32_t b[max_k][8];     // [k][column]
     uint32_t c[4][32];        // [2 * half + p][8 * t + row] for column 2t + p; becomes the result
     uint64_t present[2][8];   // sparse only: per row, the k that it stores
     bool sparse = false;
@@ -43,6 +50,7 @@ struct alignas(128) MatrixTile {
 };
 
 // c += a * b in steps of `step` elements of k, at one host level.
-using FusedSteps = void (*)(MatrixTile&, MatrixFormat a, MatrixFormat b, MatrixRule, unsigned step);
+using FusedSteps = void (*)(MatrixTile&, const MatrixColumns&, MatrixFormat a, MatrixFormat b,
+                            MatrixRule, unsigned step);
 
 }  // namespace sassemu::lanes

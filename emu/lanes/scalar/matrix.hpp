@@ -101,6 +101,7 @@ SASSEMU_INLINE uint32_t matrix_round(int64_t sum, int exponent, lanes::MatrixRes
 // d = sum over k in [begin, end) of a[k] * b[k], plus c.
 struct MatrixStep {
     const MatrixTile* tile;
+    const MatrixColumns* b;
     MatrixFormat fa, fb;
     MatrixRule rule;
     unsigned begin, end;
@@ -125,7 +126,7 @@ SASSEMU_INLINE uint32_t matrix_fused(const MatrixStep& s, unsigned half, unsigne
     for (unsigned k = s.begin; k < s.end; ++k) {
         if (s.tile->sparse && !(s.tile->present[half][row] >> k & 1)) continue;
         const MatrixNumber a = matrix_element(s.tile->a[half][k][row], s.fa);
-        const MatrixNumber b = matrix_element(s.tile->b[k][column], s.fb);
+        const MatrixNumber b = matrix_element(s.b->row[k][column], s.fb);
         if (a.nan || b.nan) return nan;
         if (a.infinite || b.infinite) {
             if (a.significand == 0 || b.significand == 0) return nan;
@@ -161,13 +162,6 @@ inline void matrix_column(MatrixTile& tile, const MatrixStep& s, unsigned n) {
             c = matrix_fused(s, half, row, n, c);
         }
 }
-inline void matrix_steps(MatrixTile& tile, MatrixFormat fa, MatrixFormat fb, MatrixRule rule,
-                         unsigned step) {
-    for (unsigned at = 0; at < tile.k; at += step)
-        for (unsigned n = 0; n < 8; ++n)
-            matrix_column(tile, {&tile, fa, fb, rule, at, at + step}, n);
-}
-
 }  // namespace scalar
 }  // namespace SASSEMU_LANES_NS
 }  // namespace sassemu

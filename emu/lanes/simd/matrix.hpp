@@ -12,6 +12,16 @@
 namespace sassemu {
 namespace SASSEMU_LANES_NS {
 
+// Operands whose elements are taken apart.
+struct MatrixLeft {
+    alignas(64) uint32_t plane[MatrixTile::max_k][16];  // exponent << 16 | signed significand
+    bool special;                                       // an infinity or a NaN
+};
+struct MatrixRight {
+    alignas(64) uint32_t plane[MatrixTile::max_k][8], exponent[MatrixTile::max_k][8];  // << 16
+    bool special;
+};
+
 namespace k {
 
 inline constexpr int kDoubles = kChunkLanes / 2;  // per CD
@@ -48,13 +58,7 @@ SASSEMU_INLINE CD matrix_rounded(CD v, int kept, int smallest) {
     return (drnd<R>(v * (CD)to) + (CD)splat64(0)) * (CD)from;
 }
 
-// Elements: exponent << 16 | signed significand; of b the significands alone, too. A product of two
-// significands is in units of 2^-kProductBits.
-struct MatrixPlanes {
-    alignas(64) uint32_t a[MatrixTile::max_k][16];
-    alignas(64) uint32_t b[MatrixTile::max_k][8], b_exponent[MatrixTile::max_k][8];  // << 16
-    bool special = false;  // an infinity or a NaN in either
-};
+// A product of two significands is in units of 2^-kProductBits.
 inline constexpr int kBitsOfA = 14, kBitsOfB = kProductBits - kBitsOfA;
 
 struct MatrixElements {
@@ -80,35 +84,35 @@ SASSEMU_INLINE MatrixElements matrix_elements(C32 x, int bits) {
 }
 template <MatrixFormat F>
 struct MatrixDecodeA {
-    static inline void of(const MatrixTile& tile, MatrixPlanes& p) {
+    static inline void of(const MatrixTile& tile, MatrixLeft& p) {
         M special{};
         for (unsigned k = 0; k < tile.k; ++k) {
             const uint32_t* rows[2] = {tile.a[0][k], tile.a[1][k]};
 #pragma GCC unroll 2
             for (int i = 0; i < kColumn; ++i) {
                 const MatrixElements e = matrix_elements<F>(load_halves(rows, i), kBitsOfA);
-                store(p.a[k] + i * kChunkLanes, e.exponent | e.significand);
+                store(p.plane[k] + i * kChunkLanes, e.exponent | e.significand);
                 special |= e.special;
             }
         }
-        p.special |= bits(special, 0) != 0;
+        p.special = bits(special, 0) != 0;
     }
 };
 template <MatrixFormat F>
 struct MatrixDecodeB {
-    static inline void of(const MatrixTile& tile, MatrixPlanes& p) {
+    static inline void of(const MatrixColumns& b, MatrixRight& p) {
         M special{};
-        for (unsigned i = 0; i < tile.k * 8; i += kChunkLanes) {
-            const MatrixElements e = matrix_elements<F>(load(tile.b[0] + i), kBitsOfB);
-            store(p.b[0] + i, e.significand);
-            store(p.b_exponent[0] + i, e.exponent);
+        for (unsigned i = 0; i < b.k * 8; i += kChunkLanes) {
+            const MatrixElements e = matrix_elements<F>(load(b.row[0] + i), kBitsOfB);
+            store(p.plane[0] + i, e.significand);
+            store(p.exponent[0] + i, e.exponent);
             special |= e.special;
         }
-        p.special |= bits(special, 0) != 0;
+        p.special = bits(special, 0) != 0;
     }
 };
-template <template <MatrixFormat> class Decode>
-inline void matrix_decode(MatrixFormat f, const MatrixTile& tile, MatrixPlanes& p) {
+template <template <MatrixFormat> class Decode, class Raw, class Planes>
+inline void matrix_decode(MatrixFormat f, const Raw& tile, Planes& p) {
     using F = MatrixFormat;
     switch (f) {
         case F::f16:
@@ -131,8 +135,8 @@ inline void matrix_decode(MatrixFormat f, const MatrixTile& tile, MatrixPlanes& 
 }
 // Columns 2t and 2t + 1 of the sum over k in [begin, end). False: an accumulator is special.
 template <MatrixResult Result>
-inline bool matrix_columns(MatrixTile& tile, const MatrixPlanes& p, const scalar::MatrixStep& s,
-                           unsigned t) {
+inline bool matrix_columns(MatrixTile& tile, const MatrixLeft& left, const MatrixRight& right,
+                           const scalar::MatrixStep& s, unsigned t) {
     constexpr bool f16 = Result == MatrixResult::f16;
     constexpr scalar::MatrixShape shape =
         f16 ? scalar::matrix_shape(MatrixFormat::f16) : scalar::matrix_f32;
@@ -158,11 +162,11 @@ inline bool matrix_columns(MatrixTile& tile, const MatrixPlanes& p, const scalar
             top[i] = max_s(c[i].exponent, splat(static_cast<uint32_t>(s.rule.floor))) << 16;
         }
     for (unsigned k = s.begin; k < s.end; ++k) {
-        const uint32_t* b = p.b_exponent[k] + 2 * t;
+        const uint32_t* b = right.exponent[k] + 2 * t;
 #pragma GCC unroll 4
         for (int i = 0; i < chunks; ++i)
-            top[i] =
-                max_s(top[i], load(p.a[k] + i % kColumn * kChunkLanes) + splat(b[i / kColumn]));
+            top[i] = max_s(top[i],
+                           load(left.plane[k] + i % kColumn * kChunkLanes) + splat(b[i / kColumn]));
     }
     C32 last[chunks], sum[chunks];  // last: the largest exponent over ones, to subtract words from
     CD total[chunks][2];
@@ -181,9 +185,9 @@ inline bool matrix_columns(MatrixTile& tile, const MatrixPlanes& p, const scalar
             const unsigned n = 2 * t;
 #pragma GCC unroll 4
             for (int i = 0; i < chunks; ++i) {
-                const C32 a = load(p.a[k] + i % kColumn * kChunkLanes);
-                const C32 product = madd16(a, splat(p.b[k][n + i / kColumn]));
-                const C32 below = (last[i] - splat(p.b_exponent[k][n + i / kColumn]) - a) >> 16;
+                const C32 a = load(left.plane[k] + i % kColumn * kChunkLanes);
+                const C32 product = madd16(a, splat(right.plane[k][n + i / kColumn]));
+                const C32 below = (last[i] - splat(right.exponent[k][n + i / kColumn]) - a) >> 16;
                 sum[i] += with_sign(srlv(abs(product), below), product);
             }
         }
@@ -213,9 +217,11 @@ inline bool matrix_columns(MatrixTile& tile, const MatrixPlanes& p, const scalar
     return true;
 }
 template <MatrixResult Result>
-inline void matrix_sum(MatrixTile& tile, const MatrixPlanes& p, const scalar::MatrixStep& s) {
+inline void matrix_sum(MatrixTile& tile, const MatrixLeft& left, const MatrixRight& right,
+                       const scalar::MatrixStep& s) {
+    const bool special = left.special || right.special;
     for (unsigned t = 0; t < 4; ++t) {
-        if (!p.special && matrix_columns<Result>(tile, p, s, t)) continue;
+        if (!special && matrix_columns<Result>(tile, left, right, s, t)) continue;
         scalar::matrix_column(tile, s, 2 * t);
         scalar::matrix_column(tile, s, 2 * t + 1);
     }
@@ -223,24 +229,27 @@ inline void matrix_sum(MatrixTile& tile, const MatrixPlanes& p, const scalar::Ma
 
 }  // namespace k
 
-// c += a * b in steps of `step` elements of k.
-inline void matrix_multiply(MatrixTile& tile, MatrixFormat fa, MatrixFormat fb, MatrixRule rule,
-                            unsigned step) {
-    k::MatrixPlanes p;
-    k::matrix_decode<k::MatrixDecodeA>(fa, tile, p);
-    k::matrix_decode<k::MatrixDecodeB>(fb, tile, p);
+inline void matrix_prepare(const MatrixTile& tile, MatrixFormat f, MatrixLeft& left) {
+    k::matrix_decode<k::MatrixDecodeA>(f, tile, left);
+}
+inline void matrix_prepare(const MatrixColumns& b, MatrixFormat f, MatrixRight& right) {
+    k::matrix_decode<k::MatrixDecodeB>(f, b, right);
+}
+inline void matrix_multiply(MatrixTile& tile, const MatrixLeft& left, const MatrixColumns& b,
+                            const MatrixRight& right, MatrixFormat fa, MatrixFormat fb,
+                            MatrixRule rule, unsigned step) {
     using R = MatrixResult;
     for (unsigned at = 0; at < tile.k; at += step) {
-        const scalar::MatrixStep s{&tile, fa, fb, rule, at, at + step};
+        const scalar::MatrixStep s{&tile, &b, fa, fb, rule, at, at + step};
         switch (rule.result) {
             case R::f32:
-                k::matrix_sum<R::f32>(tile, p, s);
+                k::matrix_sum<R::f32>(tile, left, right, s);
                 break;
             case R::f16:
-                k::matrix_sum<R::f16>(tile, p, s);
+                k::matrix_sum<R::f16>(tile, left, right, s);
                 break;
             case R::f32_short:
-                k::matrix_sum<R::f32_short>(tile, p, s);
+                k::matrix_sum<R::f32_short>(tile, left, right, s);
                 break;
         }
     }

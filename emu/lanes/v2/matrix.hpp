@@ -5,10 +5,18 @@
 namespace sassemu {
 namespace SASSEMU_LANES_NS {
 
-// c += a * b in steps of `step` elements of k.
-inline void matrix_multiply(MatrixTile& tile, MatrixFormat fa, MatrixFormat fb, MatrixRule rule,
+// Nothing to prepare.
+struct MatrixLeft {};
+struct MatrixRight {};
+inline void matrix_prepare(const MatrixTile&, MatrixFormat, MatrixLeft&) {}
+inline void matrix_prepare(const MatrixColumns&, MatrixFormat, MatrixRight&) {}
+
+inline void matrix_multiply(MatrixTile& tile, const MatrixLeft&, const MatrixColumns& b,
+                            const MatrixRight&, MatrixFormat fa, MatrixFormat fb, MatrixRule rule,
                             unsigned step) {
-    scalar::matrix_steps(tile, fa, fb, rule, step);
+    for (unsigned at = 0; at < tile.k; at += step)
+        for (unsigned n = 0; n < 8; ++n)
+            scalar::matrix_column(tile, {&tile, &b, fa, fb, rule, at, at + step}, n);
 }
 
 }  // namespace SASSEMU_LANES_NS
