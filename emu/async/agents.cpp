@@ -43,6 +43,10 @@ const Op* Agents::perform_now(Warp& w, const Op* op, uint32_t lanes, const Work&
         return tensor_work(w, op, lanes, *t, issued.id, fused_steps_);
     if (const auto* t = std::get_if<TensorCommit>(&work))
         return commit_tensor(w, op, lanes, *t, issued.id);
+    if (const auto* t = std::get_if<WarpgroupWork>(&work)) {
+        if (!room_) room_ = std::make_unique<lanes::WarpgroupProduct>();
+        return warpgroup_work(w, op, lanes, *t, issued.id, *room_, warpgroup_sums_);
+    }
     if (const auto* a = std::get_if<Arrival>(&work))
         return arrive(w, op, lanes, *a, issued.id) ? op + 1 : nullptr;
     return op + 1;  // the end of a group, which only counts
@@ -60,6 +64,8 @@ Issued Agents::announce(Warp& w, const Op* op, uint32_t lanes, const Work& work)
         issued.id = async::announce(w, op, lanes, *t);
     if (const auto* t = std::get_if<TensorCommit>(&work))
         issued.id = async::announce(w, op, lanes, *t);
+    if (const auto* t = std::get_if<WarpgroupWork>(&work))
+        issued.id = async::announce(w, op, lanes, *t);
     if (std::holds_alternative<LaneCopy>(work))
         issued.id =
             events::AsyncIssue(w, op, lanes, SASSEMU_AGENT_LDGSTS, SASSEMU_GROUP_LDGSTS).id();
@@ -70,8 +76,12 @@ Issued Agents::announce(Warp& w, const Op* op, uint32_t lanes, const Work& work)
 
 // Copies and stores follow nothing. An arrival follows the lane copies of its lanes; the end of a
 // group follows the group, and the group before. The tensor core does what its CTA gives it in
-// order, and a commit follows what its warp gave.
+// order, and a commit follows what its warp gave. So it does for each warpgroup.
 bool Agents::follows(const Job& later, const Job& earlier) const {
+    if (const auto* group = std::get_if<WarpgroupWork>(&later.work)) {
+        const auto* before = std::get_if<WarpgroupWork>(&earlier.work);
+        return before && before->group == group->group && later.warp->cta == earlier.warp->cta;
+    }
     if (std::holds_alternative<TensorWork>(later.work))
         return later.warp->cta == earlier.warp->cta &&
                std::holds_alternative<TensorWork>(earlier.work);

@@ -16,12 +16,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "emu/async/tensor_core.hpp"
+#include "emu/async/warpgroup_core.hpp"
 #include "emu/gpu.hpp"
 #include "emu/machine/chooser.hpp"
 #include "emu/machine/services.hpp"
@@ -71,6 +74,15 @@ const Op* commit_tensor(Warp&, const Op*, uint32_t lanes, const TensorCommit&, u
 CtaTensorMemory& tensor_of(Cta&);
 // Before it is issued: false after a fault of the launch, for no such work can be done.
 bool possible(Warp&, const Op*, uint32_t lanes, const TensorWork&);
+// The oldest wgmma of a warpgroup that all its warps have issued; `room` is the unit's.
+struct WarpgroupWork {
+    uint32_t group = 0;
+};
+uint64_t announce(Warp&, const Op*, uint32_t lanes, const WarpgroupWork&);
+const Op* warpgroup_work(Warp&, const Op*, uint32_t lanes, const WarpgroupWork&, uint64_t id,
+                         lanes::WarpgroupProduct& room, lanes::WarpgroupSums);
+// For reports: what a warp at WARPGROUP.DEPBAR waits for.
+std::string describe_warpgroup(const Cta&, uint32_t warp);
 // Performed at once, events included.
 const Op* tensor_access(Warp&, const Op*, uint32_t lanes, const TensorAccess&);
 const Op* tensor_granules(Warp&, const Op*, uint32_t lanes, GranuleRequest&);
@@ -84,13 +96,15 @@ struct Arrival {
 class Agents {
   public:
     using Work = std::variant<LaneCopy, LaneStore, BulkCopy, TensorCopy, Arrival, CopyGroup,
-                              TensorWork, TensorCommit>;
+                              TensorWork, TensorCommit, WarpgroupWork>;
 
-    // For the next cluster. `fused_steps` is the tensor core's.
-    void begin(AgentOrder order, Chooser& chooser, lanes::FusedSteps fused_steps) {
+    // For the next cluster. `fused_steps` and `warpgroup_sums` are the tensor cores'.
+    void begin(AgentOrder order, Chooser& chooser, lanes::FusedSteps fused_steps,
+               lanes::WarpgroupSums warpgroup_sums) {
         order_ = order;
         chooser_ = &chooser;
         fused_steps_ = fused_steps;
+        warpgroup_sums_ = warpgroup_sums;
         jobs_.clear();
     }
     bool eager() const { return order_ == AgentOrder::eager; }
@@ -104,6 +118,11 @@ class Agents {
     bool turn();
     // Performs the oldest; false when there is none.
     bool act();
+    // A warp's part of a wgmma, which is issued as work with the last of its warpgroup.
+    const Op* multiply(Warp&, const Op*, const WarpgroupMultiply&);
+    // Performs the wgmma of the warp's warpgroup that can be, until at most `left` of the warp's
+    // signals are to come. False: the launch has ended with a fault.
+    bool reach(Warp&, uint32_t left);
     // Performs all that the CTA has issued.
     void finish(const Cta&);
 
@@ -127,7 +146,9 @@ class Agents {
     AgentOrder order_ = AgentOrder::eager;
     Chooser* chooser_ = nullptr;
     lanes::FusedSteps fused_steps_ = nullptr;
-    std::vector<Job> jobs_;  // in the order of issue
+    lanes::WarpgroupSums warpgroup_sums_ = nullptr;
+    std::unique_ptr<lanes::WarpgroupProduct> room_;  // null until something uses it
+    std::vector<Job> jobs_;                          // in the order of issue
 };
 
 }  // namespace sassemu::async

@@ -17,6 +17,11 @@ namespace sassemu::async {
 class SharedMatrix {
   public:
     explicit SharedMatrix(uint64_t descriptor);
+    // The descriptors of wgmma (sm_90a) have the same fields, a swizzle mode of two bits at their
+    // end and no others that count.
+    static SharedMatrix of_warpgroup(uint64_t descriptor) {
+        return SharedMatrix(descriptor & 0xc00e3fff3fff3fffull);
+    }
     // Why there is no such matrix; null if there is.
     static const char* refusal(uint64_t descriptor, bool mn_major, bool elements_of_32_bits);
 
@@ -24,8 +29,8 @@ class SharedMatrix {
     // with one k, `chunk` counting along m or n. Below 2^24 for what an instruction can have of
     // either.
     uint32_t k_major(uint32_t mn, uint32_t chunk) const {
-        return place(mn % 8 * (16 * span_) + mn / 8 * stride_ +
-                     chunk * (span_ == 1 ? leading_ : 16));
+        return place(mn % 8 * (16 * span_) + mn / 8 * stride_ + chunk % span_ * 16 +
+                     chunk / span_ * leading_);
     }
     uint32_t mn_major(uint32_t chunk, uint32_t k) const {
         const uint32_t row = k % group_ * (16 * span_);

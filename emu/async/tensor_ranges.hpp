@@ -32,8 +32,8 @@ class SharedRanges {
     static void tell(Visit visit, void* self, uint64_t begin, uint64_t end) {
         if (begin < end) visit(self, {false, false, begin, static_cast<uint32_t>(end - begin)});
     }
-    static constexpr uint32_t most = (128 + 256) * 2;  // chunks of A and B
-    uint64_t part_[most];                              // offset << 32 | bytes
+    static constexpr uint32_t most = 64 * 2 + 256 * 4;  // chunks of A and B, of sparse wgmma
+    uint64_t part_[most];                               // offset << 32 | bytes
     uint32_t count_ = 0;
 };
 

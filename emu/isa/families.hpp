@@ -54,3 +54,4 @@
 #include "emu/isa/bulk.hpp"
 #include "emu/isa/mbarrier.hpp"
 #include "emu/isa/tensor_memory.hpp"
+#include "emu/isa/warpgroup.hpp"

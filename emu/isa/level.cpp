@@ -119,7 +119,8 @@ const LevelTable& level_table() {
                                       run,
                                       run_checked,
                                       executes,
-                                      fused_steps};
+                                      fused_steps,
+                                      warpgroup_sums};
     return table;
 }
 

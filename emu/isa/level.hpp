@@ -7,6 +7,7 @@
 #include <string>
 
 #include "emu/lanes/matrix.hpp"
+#include "emu/lanes/warpgroup.hpp"
 #include "emu/machine/lowered.hpp"
 #include "emu/machine/services.hpp"
 #include "sassdec/sassdec.h"
@@ -41,6 +42,7 @@ struct LevelTable {
     bool (*executes)(const sassdec_insn&);
     // Float products, for tensor cores that work beside the warps.
     lanes::FusedSteps fused_steps;
+    lanes::WarpgroupSums warpgroup_sums;
 };
 
 using LevelFunction = const LevelTable* (*)();

@@ -18,7 +18,8 @@ SASSEMU_INLINE void store(uint32_t* row, V32 v, Mask m);
 SASSEMU_INLINE V64 load_pair(const uint32_t* lo, const uint32_t* hi);
 SASSEMU_INLINE void store_pair(uint32_t* lo, uint32_t* hi, V64 v);
 SASSEMU_INLINE void store_pair(uint32_t* lo, uint32_t* hi, V64 v, Mask m);
-SASSEMU_INLINE V32 splat(uint32_t x);  // x in every lane
+SASSEMU_INLINE V32 splat(uint32_t x);                 // x in every lane
+SASSEMU_INLINE V32 load_quad(const uint32_t* words);  // lane i gets words[i mod 4]; aligned to 16
 SASSEMU_INLINE V64 splat64(uint64_t x);
 SASSEMU_INLINE V32 lane_ids();              // 0, 1, ... 31
 SASSEMU_INLINE V64 make64(V32 lo, V32 hi);  // {hi:lo} per lane
@@ -117,7 +118,8 @@ SASSEMU_INLINE V32 bmsk_wrap(V32 p, V32 w);
 SASSEMU_INLINE V32 sgxt_s(V32 a, V32 bits);  // sign-extend the low bits; >= 32: unchanged, 0: 0
 SASSEMU_INLINE V32 sgxt_u(V32 a, V32 bits);
 template <bool SignedA, bool SignedB>
-SASSEMU_INLINE V32 dp4a(V32 a, V32 b, V32 c);  // c + sum of 4 byte products
+SASSEMU_INLINE V32 dp4a(V32 a, V32 b, V32 c);     // c + sum of 4 byte products
+SASSEMU_INLINE V32 dp_16x2(V32 a, V32 b, V32 c);  // c + sum of 2 products of signed halves
 // c + a.h0 * b.byte[0] + a.h1 * b.byte[1], or bytes 2 and 3 if Hi.
 template <bool SignedA, bool SignedB, bool Hi>
 SASSEMU_INLINE V32 dp2a(V32 a, V32 b, V32 c);

@@ -12,6 +12,7 @@
 #include "emu/machine/extent.hpp"
 #include "emu/machine/tensor_memory.hpp"
 #include "emu/machine/warp.hpp"
+#include "emu/machine/warpgroups.hpp"
 
 namespace sassemu {
 
@@ -82,6 +83,7 @@ struct Cta {
     uint32_t cluster_arrived[32] = {};
     uint32_t cluster_owed[32] = {};
     std::unique_ptr<async::CtaTensorMemory> tensor;  // null until something uses it
+    std::unique_ptr<async::Warpgroups> warpgroups;   // likewise
 
     // %clock: warp instructions issued by this CTA so far (architecture, decision 14).
     uint64_t clock() const {

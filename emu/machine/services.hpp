@@ -98,6 +98,10 @@ struct Services {
     Asked<const Op*(Warp&, const Op*, uint32_t lanes, const async::Multiply&)> multiply;
     Asked<const Op*(Warp&, const Op*, uint32_t lanes, const async::TensorMove&)> tensor_move;
     Asked<const Op*(Warp&, const Op*, uint32_t lanes, const async::TensorCommit&)> commit_tensor;
+    // wgmma of a whole warp, performed with those of the other warps of its warpgroup, and the
+    // wait for all but `left` of those that signal.
+    Asked<const Op*(Warp&, const Op*, const async::WarpgroupMultiply&)> warpgroup_multiply;
+    Asked<const Op*(Warp&, const Op*, uint32_t left)> warpgroup_wait;
     // NANOSLEEP for `ns` of virtual time, then op + 1.
     Asked<const Op*(Warp&, const Op*, uint32_t lanes, uint64_t ns)> sleep;
     // One access through the port (models, checked runs, --reference). Loads fill the destination

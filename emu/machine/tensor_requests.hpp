@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What warps ask of tensor memory and of the tensor core (tcgen05). How it is done is async/'s.
+// What warps ask of tensor memory and of the tensor core (tcgen05), and of the tensor cores that a
+// warpgroup uses together (wgmma). How it is done is async/'s.
 #pragma once
 
 #include <cstdint>
@@ -83,6 +84,41 @@ struct TensorCommit {
     uint32_t mbarrier = 0;
     bool multicast = false;
     uint32_t ranks = 0;
+};
+
+// Elements of A and B.
+enum class WarpgroupType : uint8_t { f16, bf16, tf32, e4m3, e5m2, u8, s8, bit };
+
+// What a wgmma says, the same for every execution of it.
+struct WarpgroupForm {
+    WarpgroupType a = WarpgroupType::f16, b = WarpgroupType::f16;
+    uint8_t bits = 16;     // of an element of either
+    uint8_t selector = 0;  // sparse: which lanes' metadata
+    uint16_t n = 8;
+    bool half : 1 = false;       // D is f16
+    bool saturates : 1 = false;  // integers
+    bool negates : 1 = false;    // products of floats
+    bool transposed_a : 1 = false;
+    bool transposed_b : 1 = false;
+    bool in_registers : 1 = false;  // A
+    bool sparse : 1 = false;
+    bool spread : 1 = false;   // sparse: metadata goes round the lanes (.REGOFFSET)
+    bool signals : 1 = false;  // its end counts for WARPGROUP.DEPBAR
+    bool empty : 1 = false;    // D is RZ: no product, it only signals
+
+    // Registers of D, and elements of a column of B.
+    uint32_t registers() const { return n / (half ? 4u : 2u); }
+    uint32_t k() const { return (sparse ? 512u : 256u) / bits; }
+};
+
+// One execution. Rows are offsets of registers in each warp.
+struct WarpgroupMultiply {
+    WarpgroupForm form;
+    bool accumulate = false;
+    uint32_t d = 0, c = 0;
+    uint32_t a_rows = 0;    // of four registers
+    uint32_t metadata = 0;  // of one
+    uint64_t a = 0, b = 0;  // matrix descriptors
 };
 
 }  // namespace sassemu::async

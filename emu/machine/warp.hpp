@@ -36,6 +36,7 @@ enum class PathState : uint8_t {
     at_mbarrier,    // suspended try_wait on `object`
     at_trigger,     // griddepcontrol.launch_dependents, until the next launch has had its chance
     at_grid_wait,   // griddepcontrol.wait
+    at_warpgroup,   // WARPGROUP.DEPBAR, until at most `want` groups of wgmma are not done
 };
 
 // How lanes at WARPSYNC find each other (emu/isa/QUESTIONS.md, T11).

@@ -161,6 +161,20 @@ const Op* commit_tensor(Warp& w, const Op* op, uint32_t lanes, const async::Tens
     return agents_of(*w.cta).issue(w, op, lanes, c);
 }
 
+const Op* warpgroup_multiply(Warp& w, const Op* op, const async::WarpgroupMultiply& m) {
+    return agents_of(*w.cta).multiply(w, op, m);
+}
+const Op* warpgroup_wait(Warp& w, const Op* op, uint32_t left) {
+    if (!agents_of(*w.cta).reach(w, left)) return nullptr;
+    const auto& groups = w.cta->warpgroups;
+    if (!groups || (*groups)[w.index / 4u].pending(w.index % 4u) <= left) return op + 1;
+    Path& p = w.path();
+    p.pc = op + 1;
+    p.state = PathState::at_warpgroup;
+    p.want = left;
+    return run_other_path(w);
+}
+
 uint64_t address_of(const Warp& w, const Op* op) { return w.cta->launch->code->address_of(op); }
 
 }  // namespace
@@ -277,6 +291,8 @@ const Services& engine_services() {
         .multiply = multiply,
         .tensor_move = tensor_move,
         .commit_tensor = commit_tensor,
+        .warpgroup_multiply = warpgroup_multiply,
+        .warpgroup_wait = warpgroup_wait,
         .sleep = paths::sleep,
         .access = access,
         .fence = fence,

@@ -59,7 +59,7 @@ bool Engine::prepare(CtaSlot& slot) {
     slot.cluster.size = size;
     slot.cluster.open = false;
     slot.cluster.told = {};
-    slot.agents.begin(settings_.agents, chooser_, level_.fused_steps);
+    slot.agents.begin(settings_.agents, chooser_, level_.fused_steps, level_.warpgroup_sums);
     while (slot.others.size() + 1 > size) slot.others.pop_back();
     while (slot.others.size() + 1 < size) slot.others.push_back(std::make_unique<CtaSlot>());
     for (uint32_t r = 0; r < size; ++r) {
@@ -107,6 +107,7 @@ bool Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
     }
     if (slot.local_bytes != launch_.local_bytes) slot.local_warps = 0;
     if (cta.tensor) cta.tensor->begin();
+    if (cta.warpgroups) *cta.warpgroups = {};
     slot.watches.clear();
     slot.in_flight.clear();
     slot.preempted.clear();

@@ -25,7 +25,7 @@ std::string triple(const Dim3& d) {
     return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
 }
 
-std::string describe_state(const Cta& cta, const Path& p) {
+std::string describe_state(const Cta& cta, uint32_t warp, const Path& p) {
     switch (p.state) {
         case PathState::at_bsync:
             return "waits at convergence barrier B" + std::to_string(p.barrier);
@@ -48,6 +48,8 @@ std::string describe_state(const Cta& cta, const Path& p) {
             return "waits at the barrier of its cluster";
         case PathState::at_mbarrier:
             return "waits for " + describe_mbarrier(*cta.cluster, p.object);
+        case PathState::at_warpgroup:
+            return "waits for " + async::describe_warpgroup(cta, warp);
         case PathState::at_grid_wait:
             return "waits for the launch before it";
         default:
@@ -187,7 +189,7 @@ std::string Engine::deadlock_report() const {
                     at = p.edge;
                 const uint64_t offset = code.offset_of(at);
                 text += "  CTA " + triple(cta.id) + " warp " + std::to_string(i) + " lanes " +
-                        hex(p.lanes) + " " + describe_state(cta, p) + "\n    at " +
+                        hex(p.lanes) + " " + describe_state(cta, i, p) + "\n    at " +
                         code.function(offset) + "+" + hex(code.section_offset(offset)) + ": " +
                         code.sass(offset);
                 const std::string source = code.source(offset);

@@ -65,6 +65,10 @@ SASSEMU_INLINE uint32_t dp4a(uint32_t a, uint32_t b, uint32_t c, bool signed_a, 
     for (int i = 0; i < 4; ++i) c += byte_of(a, i, signed_a) * byte_of(b, i, signed_b);
     return c;
 }
+SASSEMU_INLINE uint32_t dp_16x2(uint32_t a, uint32_t b, uint32_t c) {
+    for (int i = 0; i < 2; ++i) c += half_of(a, i, true) * half_of(b, i, true);
+    return c;
+}
 SASSEMU_INLINE uint32_t dp2a(uint32_t a, uint32_t b, uint32_t c, bool signed_a, bool signed_b,
                              bool hi) {
     for (int i = 0; i < 2; ++i) {

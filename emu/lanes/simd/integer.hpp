@@ -215,6 +215,11 @@ SASSEMU_INLINE V32 dp4a(V32 a, V32 b, V32 c) {
                      k::madd16(k::odd_bytes<SignedA>(a.c[i]), k::odd_bytes<SignedB>(b.c[i])););
     return r;
 }
+SASSEMU_INLINE V32 dp_16x2(V32 a, V32 b, V32 c) {
+    V32 r;
+    SASSEMU_EACH(r.c[i] = c.c[i] + k::madd16(a.c[i], b.c[i]););
+    return r;
+}
 template <bool SignedA, bool SignedB, bool Hi>
 SASSEMU_INLINE V32 dp2a(V32 a, V32 b, V32 c) {
     V32 r;

@@ -54,6 +54,12 @@ SASSEMU_INLINE V32 splat(uint32_t x) {
     SASSEMU_EACH(r.c[i] = k::splat(x););
     return r;
 }
+SASSEMU_INLINE V32 load_quad(const uint32_t* words) {
+    const C32 quad = k::load_quad(words);
+    V32 r;
+    SASSEMU_EACH(r.c[i] = quad;);
+    return r;
+}
 SASSEMU_INLINE V64 splat64(uint64_t x) {
     V64 r;
     SASSEMU_EACH64(r.c[j] = k::splat64(x););

@@ -13,6 +13,7 @@ SASSEMU_INLINE void store(uint32_t* row, V32 v, Mask m) {
     }
 }
 SASSEMU_INLINE V32 splat(uint32_t x) { SASSEMU_V32(x); }
+SASSEMU_INLINE V32 load_quad(const uint32_t* words) { SASSEMU_V32(words[i % 4]); }
 SASSEMU_INLINE V64 splat64(uint64_t x) { SASSEMU_V64(x); }
 SASSEMU_INLINE V32 lane_ids() { SASSEMU_V32(i); }
 SASSEMU_INLINE V64 make64(V32 lo, V32 hi) { SASSEMU_V64(scalar::join(lo.l[i], hi.l[i])); }
@@ -138,6 +139,9 @@ SASSEMU_INLINE V32 sgxt_u(V32 a, V32 bits) { SASSEMU_V32(a.l[i] & scalar::ones(b
 template <bool SignedA, bool SignedB>
 SASSEMU_INLINE V32 dp4a(V32 a, V32 b, V32 c) {
     SASSEMU_V32(scalar::dp4a(a.l[i], b.l[i], c.l[i], SignedA, SignedB));
+}
+SASSEMU_INLINE V32 dp_16x2(V32 a, V32 b, V32 c) {
+    SASSEMU_V32(scalar::dp_16x2(a.l[i], b.l[i], c.l[i]));
 }
 template <bool SignedA, bool SignedB, bool Hi>
 SASSEMU_INLINE V32 dp2a(V32 a, V32 b, V32 c) {

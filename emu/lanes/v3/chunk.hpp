@@ -67,6 +67,9 @@ namespace k {
 SASSEMU_INLINE C32 splat(uint32_t x) { return (C32)_mm256_set1_epi32((int)x); }
 SASSEMU_INLINE C64 splat64(uint64_t x) { return (C64)_mm256_set1_epi64x((long long)x); }
 SASSEMU_INLINE C32 load(const void* p) { return (C32)_mm256_load_si256((const __m256i*)p); }
+SASSEMU_INLINE C32 load_quad(const void* p) {
+    return (C32)_mm256_broadcastsi128_si256(_mm_load_si128((const __m128i*)p));
+}
 SASSEMU_INLINE C32 loadu(const void* p) { return (C32)_mm256_loadu_si256((const __m256i*)p); }
 SASSEMU_INLINE void store(void* p, C32 v) { _mm256_store_si256((__m256i*)p, SASSEMU_I(v)); }
 SASSEMU_INLINE void storeu(void* p, C32 v) { _mm256_storeu_si256((__m256i*)p, SASSEMU_I(v)); }

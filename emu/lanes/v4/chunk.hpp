@@ -60,6 +60,9 @@ namespace k {
 SASSEMU_INLINE C32 splat(uint32_t x) { return (C32)_mm512_set1_epi32((int)x); }
 SASSEMU_INLINE C64 splat64(uint64_t x) { return (C64)_mm512_set1_epi64((long long)x); }
 SASSEMU_INLINE C32 load(const void* p) { return (C32)_mm512_load_si512(p); }
+SASSEMU_INLINE C32 load_quad(const void* p) {
+    return (C32)_mm512_broadcast_i32x4(_mm_load_si128((const __m128i*)p));
+}
 SASSEMU_INLINE C32 loadu(const void* p) { return (C32)_mm512_loadu_si512(p); }
 SASSEMU_INLINE void store(void* p, C32 v) { _mm512_store_si512(p, SASSEMU_I(v)); }
 SASSEMU_INLINE void storeu(void* p, C32 v) { _mm512_storeu_si512(p, SASSEMU_I(v)); }
