@@ -364,6 +364,14 @@ plan("tma_hmma",
               tensor("in", "u32", 4, [100, 60], [span // 4] * 2, swizzle=swizzle),
               tensor("out%d" % span, "u32", 4, [60, 100], [span // 4] * 2, swizzle=swizzle)) for span, swizzle in SWIZZLES.items()])
 
+plan("wgmma_gemm",
+     {"a": rnd("bf16", 128 * 512, 418, -1, 1), "b": rnd("bf16", 512 * 128, 419, -1, 1), "c": fill(128 * 512, 0xcd, EXACT),
+      "a8": rnd("u8", 128 * 1024, 420, 0, 0x60), "b8": rnd("u8", 128 * 1024, 421, 0, 0x60), "c8": fill(128 * 512, 0xcd, EXACT)},
+     launch("gemm_bf16", [2, 2], 160, i32(512), tensor("a", "bf16", 2, [512, 128], [64, 64], swizzle="128B"),
+            tensor("b", "bf16", 2, [128, 512], [64, 64], swizzle="128B"), "c", dynamicShared=65536),
+     launch("gemm_e4m3", [2, 2], 160, i32(1024), tensor("a8", "u8", 1, [1024, 128], [128, 64], swizzle="128B"),
+            tensor("b8", "u8", 1, [1024, 128], [128, 64], swizzle="128B"), "c8", dynamicShared=65536))
+
 plan("tensormap_replace",
      {"in": rnd("u32", 64 * 12, 416), "made": fill(5 * 128), "out": fill(5 * 512, 0, EXACT)},
      launch("replaced", 5, 32, tensor("in", "f32", 4, [8, 8], [4, 4], swizzle="128B"), "made", "in", u32(64), u32(10), "out"))

@@ -109,6 +109,18 @@ def hmma_gemm(r):
 
 
 @check
+def wgmma_gemm(r):
+    def widened(k, *shape):
+        return (r.given(k, "u2").astype("u4") << 16).view("f4").astype("f8").reshape(shape)
+
+    def small(k):  # e4m3, no sign
+        v = r.given(k, "u1").astype("i8").reshape(128, 1024)
+        return np.where(v >> 3, np.ldexp(8.0 + (v & 7), (v >> 3) - 10), np.ldexp(v + 0.0, -9))
+    return (r.near("c", (widened("a", 128, 512) @ widened("b", 512, 128)).astype("f4"), 1e-3) and
+            r.near("c8", (small("a8") @ small("b8").T).astype("f4"), 3e-2))
+
+
+@check
 def reduce_shared(r):
     y = r.given("y", "i4")
     return r.got("imin", "i4").min() == y.min() and r.got("imax", "i4").max() == y.max() and abs(r.got("fsum", "f4").sum() - r.given("x", "f4").sum()) < 0.05
