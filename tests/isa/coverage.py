@@ -24,7 +24,8 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 VERIFIED = os.path.join(ROOT, "tests", "hardware", "verified.tsv")
 MEASURED = ("sm_90", "sm_90a")  # the architectures of the chip
-OWN_RECORD = {"HMMA", "IMMA", "BMMA", "DMMA", "MOVM", "LDSM", "STSM", "MUFU"}  # matrix.bin.zst, special.bin
+# matrix.bin.zst, special.bin, warpgroup/record.bin
+OWN_RECORD = {"HMMA", "IMMA", "BMMA", "DMMA", "MOVM", "LDSM", "STSM", "MUFU", "HGMMA", "QGMMA", "IGMMA", "BGMMA"}
 TUPLES = 1000000
 
 
@@ -79,7 +80,7 @@ def main():
     print("# Coverage\n\nWritten by `tests/isa/coverage.py`; do not edit. A form is a mnemonic with its modifiers that occurs in %s.\n"
           "To make the page anew takes a sample of words of shipping libraries and a census of their forms, which are not ours to commit (the\n"
           "script's head says in which form); without them the script makes the same page of the words in `tests/decoder/data`.\n"
-          "Decoded: nvdisasm's text. Executed: every sampled word of the form has a behaviour. Verified: equal to an H200\n"
+          "Decoded: nvdisasm's text. Executed: every sampled word of the form has a behaviour. Verified: equal to an H200 (of warpgroups: H100)\n"
           "on a million operand tuples or more (`tests/hardware`); matrix instructions and MUFU by records of their own. Memory, control flow\n"
           "and synchronisation have no words of that kind; the plans in `cubins` run them. What is assumed for the other architectures:\n"
           "`emu/isa/ARCHITECTURES.md`." % ("code of shipping libraries" if files else "own code"))
@@ -120,8 +121,8 @@ def main():
             cells.append(cell + ("; %d" % seen if seen else ""))
         print("| %s | %s |" % (base, " | ".join(cells)))
     print("\n## Not executed\n\nWhat of sm_75 to sm_90 stands here is LDGMC (multimem.ld_reduce of PTX), a load from all copies of a multicast object, which several\n"
-          "devices have; it is neither scalar nor warp-matrix arithmetic, and all of that executes on these architectures. Of sm_90a stand here the\n"
-          "matrix instructions of warpgroups (HGMMA, IGMMA, QGMMA, WARPGROUP) and tensor copies of images (IM2COL).\n")
+          "devices have; it is neither scalar nor warp-matrix arithmetic, and all of that executes on these architectures. Of sm_90a stand here\n"
+          "tensor copies of images (IM2COL).\n")
     missing = collections.defaultdict(set)
     for (arch, name), value in answers.items():
         for reason in value - {"yes"}:
