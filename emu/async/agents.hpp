@@ -2,7 +2,7 @@
 // The agents of a cluster: copies that a warp has issued and that are not performed yet, and who
 // decides when they are. What one copy does is in lane_copy.cpp, lane_store.cpp, bulk_copy.cpp and
 // tensor_copy.cpp; what the tensor core does, whose work is kept here in the same way, in
-// tensor_work.cpp.
+// tensor_work.cpp and warpgroup_work.cpp.
 //
 // Programs may rely on nothing but: a copy is done when its group or its mbarrier says so (PTX ISA,
 // "Asynchronous copy operations"). Three orders show what a program relies on beyond that:

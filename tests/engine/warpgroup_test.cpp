@@ -140,15 +140,16 @@ TEST(WarpgroupUnit, AWaitIsForTheWholeWarpgroup) {
 TEST(WarpgroupUnit, FaultsHaveNames) {
     expect_fault(run(product, 96), FaultKind::other,
                  "wgmma by an incomplete warpgroup: of warps 0 to 3, warp 3 does not exist");
-    expect_fault(run(product, 112), FaultKind::other, "warp 3 has lanes that do not exist");
+    expect_fault(run(std::string("@P3 NANOSLEEP 0x1000\n") + product, 112), FaultKind::other,
+                 "warp 3 has lanes that do not exist");
     expect_fault(run(std::string("@P3 EXIT\n NANOSLEEP 0x1000\n") + product), FaultKind::other,
                  "warp 3 has lanes that do not exist or have exited");
     expect_fault(run(" ISETP.EQ.U32.AND P1, PT, R0, 0x5, PT\n@!P1" + std::string(product)),
                  FaultKind::other, "wgmma by some lanes of a warp");
-    expect_fault(run(std::string("@P3 R2UR UR10, R0\n") + product), FaultKind::other,
+    expect_fault(run(std::string("@P3 R2UR UR10, R0\n") + product + wait), FaultKind::other,
                  "different matrix descriptors");
-    expect_fault(run("@P3 BRA `(OTHER)\n" + std::string(product) + " BRA `(END)\nOTHER:\n" +
-                     product + "END:\n"),
+    expect_fault(run("@P3 BRA `(OTHER)\n" + std::string(product) + wait + " BRA `(END)\nOTHER:\n" +
+                     product + wait + "END:\n"),
                  FaultKind::other, "the warps of a warpgroup execute different wgmma");
     expect_fault(run(" UMOV UR10, 0x83f00\n" + std::string(product)), FaultKind::out_of_bounds,
                  "the matrix descriptor of B leaves the shared memory");
