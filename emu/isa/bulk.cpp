@@ -72,6 +72,21 @@ const Op* acquire_map(const Op* op, Warp& w, uint32_t mask) {
     return services(w).access(w, op, a);
 }
 
+// What sm_107 adds to copies and does not execute; null: nothing.
+template <typename I>
+const char* unknown_form(const I& i) {
+    if constexpr (requires { i.report; }) {
+        if (i.multicast > typed::TmaCast::MULTICAST) return "a mask of 32 CTAs (.MULTICAST32)";
+        if (i.report != typed::TmaReport::NONE) return "a report of what was read (.VALIDCHK)";
+    }
+    if constexpr (requires { i.gaddr; }) {
+        if (i.gaddr != typed::TmaAddress::MAP) return "an address beside the map (.TENSOR_GADDR)";
+        if (i.strides != typed::TmaStrides::MAP)
+            return "strides beside the map (.TENSOR_STRIDE_SIZE_MAX256)";
+    }
+    return nullptr;
+}
+
 void tensor_operands(Lower& x, const typed::Mem& d, const typed::Mem& map, typed::TmaDim dim,
                      bool store) {
     const uint32_t dimensions = static_cast<uint32_t>(dim) + 1;
@@ -89,9 +104,10 @@ void tensor_operands(Lower& x, const typed::Mem& d, const typed::Mem& map, typed
 void lower(Lower& x, const typed::Ublkcp& i) {
     x.op.k[0] = i.dst_space == typed::BulkSpace::G;
     x.op.k[1] = i.src_space == typed::BulkSpace::G;
-    x.op.k[2] = i.multicast;
+    x.op.k[2] = i.multicast != typed::TmaCast::NONE;
     if (x.op.k[0] && x.op.k[1]) return x.reject("a bulk copy from global to global memory");
     if (i.byte_mask || i.counted) return x.gap("this form of a bulk copy");
+    if (const char* what = unknown_form(i)) return x.gap(what);
     x.op.a = x.uniform_source(i.dst.base, 2);
     x.op.b = x.uniform_source(i.src.base, x.op.k[1] ? 2 : 1);
     x.op.c = x.uniform_source(i.c.index);
@@ -100,12 +116,14 @@ void lower(Lower& x, const typed::Ublkcp& i) {
 
 void lower(Lower& x, const typed::Utmaldg& i) {
     if (i.mode != typed::TmaMode::TILE || i.cta2) return x.gap("this mode of a tensor copy");
+    if (const char* what = unknown_form(i)) return x.gap(what);
     tensor_operands(x, i.dst, i.src, i.dim, false);
-    x.op.k[2] = i.multicast;
-    if (i.multicast) x.op.c = x.uniform_source(i.c.index);
+    x.op.k[2] = i.multicast != typed::TmaCast::NONE;
+    if (x.op.k[2]) x.op.c = x.uniform_source(i.c.index);
 }
 void lower(Lower& x, const typed::Utmastg& i) {
-    if (i.mode != typed::TmaMode::TILE) return x.gap("this mode of a tensor copy");
+    if (i.mode != typed::TmaMode::TILE || i.counted) return x.gap("this mode of a tensor copy");
+    if (const char* what = unknown_form(i)) return x.gap(what);
     tensor_operands(x, i.dst, i.src, i.dim, true);
 }
 

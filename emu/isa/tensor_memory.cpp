@@ -240,6 +240,7 @@ void lower(Lower& x, const typed::Utcshift& i) {
 
 void lower(Lower& x, const typed::Utcbar& i) {
     if (i.cta2) return x.gap("a commit for two CTAs (.2CTA)");
+    if (i.read_a) return x.gap("a commit of the reads of A alone (.MMA_READ_SHM_A)");
     if (i.a0tx || i.wakeup || i.a.index != SASSDEC_URZ) return x.gap("this form of UTCBAR");
     x.op.a = x.uniform_source(i.addr.base);
     x.op.k[0] = i.multicast;

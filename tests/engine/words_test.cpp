@@ -19,16 +19,16 @@ constexpr const char* head =
     ".kernel wide\n.param out 8\n.param more 4000\n EXIT\n"
     ".kernel k\n.shared 64\n.param out 8\n LDC.64 R2, c[0x0][out]\n";
 
-// What `body` leaves in R0 and R1.
+// What `body` leaves in R0 and R1, and how the launch ended.
 using Pair = std::array<uint32_t, 2>;
-Pair run(const std::string& body, bool reference, const char* arch = "sm_90") {
+std::pair<Pair, LaunchResult> launch(const std::string& body, bool reference, const char* arch) {
     Pair out{1, 1};
     std::vector<sass::Diagnostic> diagnostics;
     const auto read =
         sass::read_sass(head + body + "\n STG.E.64 [R2.64+URZ], R0\n EXIT\n", arch, diagnostics);
     if (!read) {
         ADD_FAILURE() << diagnostics.at(0).line << ": " << diagnostics.at(0).what;
-        return out;
+        return {out, {}};
     }
     GpuOptions options;
     options.reference = reference;
@@ -42,9 +42,14 @@ Pair run(const std::string& body, bool reference, const char* arch = "sm_90") {
     request.kernel = "k";
     request.params.resize(8);
     std::memcpy(request.params.data(), &buffer, 8);
-    const auto result = (*gpu)->launch(request);
-    EXPECT_TRUE(result.ok() && result->status == LaunchStatus::ok);
+    auto result = (*gpu)->launch(request);
+    EXPECT_TRUE(result.ok());
     EXPECT_TRUE((*gpu)->read(buffer, std::as_writable_bytes(std::span(out))));
+    return {out, std::move(*result)};
+}
+Pair run(const std::string& body, bool reference, const char* arch = "sm_90") {
+    const auto [out, result] = launch(body, reference, arch);
+    EXPECT_EQ(result.status, LaunchStatus::ok) << result.message;
     return out;
 }
 
@@ -113,6 +118,35 @@ TEST(Words, UniformTestOfAnMbarrierOfSm107) {
                                  ask("0x80000000", over ? "" : ".TRYWAIT") + " MOV R1, UR12\n";
         EXPECT_EQ(run(begin + both, false, "sm_107a"), (Pair{over, !over}));
     }
+}
+
+// None of them may run as if the modifier were not there.
+TEST(Words, FormsOfSm107WithoutABehaviourAreNamed) {
+    const char* lines[] = {
+        "UTMALDG.1D.VALIDCHK_80000000 [UR8], [UR12]",
+        "UTMALDG.2D.MULTICAST32 [UR8], [UR12], UR16",
+        "UTMALDG.1D.TENSOR_GADDR [UR8], [UR12]",
+        "UTMALDG.1D.TENSOR_STRIDE_SIZE_MAX256 [UR8], [UR12]",
+        "UTMASTG.1D.TENSOR_GADDR [UR8], [UR12]",
+        "UTMASTG.1D.COUNTED [UR8], [UR12]",
+        "UTMASTG.2D.TENSOR_GADDR.TENSOR_STRIDE_SIZE_MAX256 [UR8], [UR12], UR16",
+        "UBLKCP.S.G.VALIDCHK_EVERY_FF [UR8], [UR12], UR16",
+        "UBLKCP.S.G.MULTICAST32 [UR8], [UR12], UR16",
+        "UTCBAR.MMA_READ_SHM_A [UR8], URZ",
+        "SYNCS.PHASECHK.TRANS64.PRIMARY P0, P1, RZ, [R4+URZ], R5",
+        "USYNCS.PHASECHK.TRANS64.PRIMARY UP0, UP1, URZ, [UR4], UR5",
+        "LDTM.STAT.SPARSIFY.U2.2TO4.x4.MAX.F32 R6, R4, tmem[UR4]",
+    };
+    for (const std::string line : lines) {
+        const auto result = launch(" " + line, false, "sm_107a").second;
+        EXPECT_EQ(result.status, LaunchStatus::unsupported) << line;
+        EXPECT_NE(result.message.find(line), std::string::npos) << result.message;
+    }
+    // Advice to the L2 changes no result.
+    EXPECT_EQ(run(" UBLKL2CCTL.PM [UR8], UR16\n UTMAL2CCTL.PM.2D.TENSOR_GADDR [UR8], [UR12]\n"
+                  " MOV R0, 0x3\n MOV R1, 0x4",
+                  false, "sm_107a"),
+              (Pair{3, 4}));
 }
 
 TEST(Words, IntegersSideBySideOfSm120) {
