@@ -203,9 +203,10 @@ void Checker::fence(const sassemu_fence& f) {
     }
     if (!proxy) {
         order_.release_fence(w, f.lanes, reach_of(f.scope), Order::everything, insn);
-        order_.tensormap_release(w, f.lanes);  // the same words
         w.membar = insn;
         w.membar_reach = reach_of(f.scope);
+        // fence.proxy.tensormap release is the same word.
+        if (w.membar_reach == gpu) order_.tensormap_release(w, f.lanes);
         w.membar_sc = f.ordering == SASSEMU_SC && w.membar_reach == gpu;
         if (w.membar_sc) order_.sc_release(w, f.lanes, insn);
         return;
