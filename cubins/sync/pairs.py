@@ -196,7 +196,7 @@ def patterns(W, R, FEW):
     pattern("uninitialised",
             {"in": words(2 * W), "out": gives([D[2 * W - 1 - t] * 3 + 1 for t in range(2 * W)] + [v * 2 for v in D[:2 * W]], fill=None)},
             launch("uninitialised", 1, 2 * W, "in", "out"), archs=ALL,
-            shared_word=[find(UNINITIALISED, "shared")], global_word=[find(UNINITIALISED, "global")])
+            shared_word=[find(UNINITIALISED, "shared")], global_word=[])  # a buffer of a plan holds zeros
 
     pattern("cp_async", {"in": words(32 * W), "out": gives([D[i // (8 * W) * 8 * W + 8 * W - 1 - i % (8 * W)] for i in range(32 * W)])},
             launch("cp_async", 1, 2 * W, "in", "out"), archs="sm_80 sm_90",

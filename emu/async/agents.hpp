@@ -8,7 +8,8 @@
 // "Asynchronous copy operations"). Three orders show what a program relies on beyond that:
 //   eager   each copy is performed when it is issued
 //   lazy    as late as can be: when something waits for it, when nothing else can run, or its CTA
-//   ends random  at times that the Chooser picks
+//           ends; and one now and then, for waits that read a clock
+//   random  at times that the Chooser picks
 // The tensor core does what a warp gives it in order; when, is free in the same way (PTX ISA,
 // "tcgen05 memory consistency").
 #pragma once

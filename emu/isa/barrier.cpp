@@ -18,8 +18,8 @@ const Op* bar(const Op* op, Warp& w, uint32_t mask) {
     request.id = a;
     request.threads = b;
     if (op->k[1] & 4) {
-        request.id = a & 15;
-        request.threads = a >> 16 & 0xfff;
+        request.id = a & 0xffff;  // 4 bits and 12 count: what does not fit is no barrier
+        request.threads = a >> 16;
     }
     request.predicate = w.p[op->m[0]] ^ op->m[1];
     // The barrier's result belongs to the reduction that this warp asked for.

@@ -364,7 +364,6 @@ void Hooks::released(uint64_t address) {
 }
 
 void Hooks::host_access(uint64_t address, uint64_t bytes, bool write) {
-    if (host_hidden_) return;
     for (PluginSession* s : on_host_) {
         if (s->is_model && model_table_->host_access)
             ask_model("host_access", nullptr, model_table_->host_access, address, bytes, write);

@@ -139,7 +139,6 @@ class Hooks {
     void allocated(uint64_t address, uint64_t bytes, const std::string& name, bool read_only);
     void released(uint64_t address);
     void host_access(uint64_t address, uint64_t bytes, bool write);
-    void hide_host(bool hidden) { host_hidden_ = hidden; }  // accesses that nobody asked for
     // What a spinning path watches when its loads are the model's: changes whenever the model may
     // have changed something.
     const uint64_t* epoch() const { return &epoch_; }
@@ -219,7 +218,7 @@ class Hooks {
         on_fault_, on_allocate_, on_release_, on_host_;
     uint32_t model_spaces_ = 0, observed_spaces_ = 0;
     uint64_t sync_wanted_ = 0, model_sync_ = 0;
-    bool host_hidden_ = false, wants_async_ = false, defers_ = false;
+    bool wants_async_ = false, defers_ = false;
     uint32_t threading_ = SASSEMU_FREE;
     uint64_t epoch_ = 0;
     std::atomic<uint64_t> asyncs_{0};

@@ -124,8 +124,17 @@ bool mbarrier(Warp& w, const Op* op, uint32_t lane, uint32_t address,
     if (!object) return false;
     if (change.counters) {
         if (w.in_flight) engine(w).drain(w);
-        uint64_t now = host::load<uint64_t>(object);
+        const auto before = host::load<uint64_t>(object);
+        uint64_t now = before;
         for (uint64_t i = 0; i < change.arrivals; ++i) now = CounterMbarrier::arrive(now);
+        if (Hooks* hooks = engine(w).hooks()) {
+            const auto told = [](uint64_t o) {
+                return Mbarrier{.phase = static_cast<uint32_t>(o >> 63),
+                                .pending = CounterMbarrier::pending(o)};
+            };
+            events::mbarrier_change(*hooks, w, op, lane, address, change, told(before), told(now),
+                                    false);
+        }
         host::store<uint64_t>(object, now);
         ++w.effects;
         return true;

@@ -29,6 +29,9 @@ void Checker::access_issue(const sassemu_access& a) {
         ordering = m.intent.ordering;
         scope = m.intent.scope;
     }
+    const bool maybe_counters = !copy && (!counters_.empty() || m.is(SASSEMU_INTENT_MBARRIER));
+    const uint32_t lanes = maybe_counters ? a.lanes & ~use_counters(w, a, insn, at) : a.lanes;
+    if (!lanes) return;
     bool is_strong = !copy && (changes || ordering != SASSEMU_WEAK);
     // Words for shared memory do not say that they are strong. Without the text: a store right
     // behind a fence is meant to release, and a word that was stored so is read as a flag.
@@ -61,13 +64,13 @@ void Checker::access_issue(const sassemu_access& a) {
     const bool may_be_flag = guess && !is_strong && a.op == SASSEMU_LOAD && !flags_[1].empty();
     for (Group& g : w.groups) {
         t.group = &g;
-        for (uint32_t lanes = a.lanes & g.lanes; lanes;) {
-            uint32_t alike = lanes;
+        for (uint32_t left = lanes & g.lanes; left;) {
+            uint32_t alike = left;
             t.stamp.flags = how | (is_strong ? stamp_strong : 0u);
             if (copy) {  // each lane counts its own
                 const auto& groups = w.copies[SASSEMU_GROUP_LDGSTS];
-                const uint32_t first = groups[std::countr_zero(lanes)];
-                for (uint32_t rest = lanes; rest; rest &= rest - 1)
+                const uint32_t first = groups[std::countr_zero(left)];
+                for (uint32_t rest = left; rest; rest &= rest - 1)
                     if (groups[std::countr_zero(rest)] != first) alike &= ~(rest & -rest);
                 t.stamp.epoch = first + 1;
             } else if (may_be_flag) {
@@ -76,21 +79,21 @@ void Checker::access_issue(const sassemu_access& a) {
                     return l.space == SASSEMU_SHARED &&
                            flags_[1].contains(uint64_t{l.owner} << 32 | l.address);
                 };
-                const bool first = is_flag(lanes);
-                for (uint32_t rest = lanes; rest; rest &= rest - 1)
+                const bool first = is_flag(left);
+                for (uint32_t rest = left; rest; rest &= rest - 1)
                     if (is_flag(rest) != first) alike &= ~(rest & -rest);
                 if (first) t.stamp.flags |= stamp_strong;
             }
-            lanes &= ~alike;
+            left &= ~alike;
             touch(t, alike, at, a.bytes);
         }
     }
-    synchronise(w, a, insn, at, reads, writes && is_strong);
+    synchronise(w, a, insn, at, lanes, reads, writes && is_strong);
 }
 
 // Words that threads synchronise through.
 void Checker::synchronise(Warp& w, const sassemu_access& a, uint32_t insn,
-                          const sassemu_location* at, bool reads, bool writes) {
+                          const sassemu_location* at, uint32_t all, bool reads, bool writes) {
     const Meaning& m = meanings_[insn];
     const bool strong_access =
         writes || a.op == SASSEMU_ATOMIC || a.op == SASSEMU_REDUCE ||
@@ -102,18 +105,16 @@ void Checker::synchronise(Warp& w, const sassemu_access& a, uint32_t insn,
     };
     if (!strong_access) {
         bool maybe = false;
-        for (uint32_t lanes = a.lanes; lanes && !maybe; lanes &= lanes - 1) {
+        for (uint32_t lanes = all; lanes && !maybe; lanes &= lanes - 1) {
             const sassemu_location& l = at[std::countr_zero(lanes)];
             uint64_t bit = 0;
-            maybe = flag_bit(l.space == SASSEMU_SHARED, key_of(l), bit) & bit;
+            for (uint32_t word = 0; word < a.bytes && !maybe; word += 4)
+                maybe = flag_bit(l.space == SASSEMU_SHARED, key_of(l) + word, bit) & bit;
         }
         if (!maybe) return;
     }
-    uint32_t scope = a.scope;
-    if (scope == SASSEMU_LEVEL_NONE || a.ordering == SASSEMU_VOLATILE) scope = SASSEMU_LEVEL_SYS;
-    const bool changes = a.op == SASSEMU_ATOMIC || a.op == SASSEMU_REDUCE;
     bool released = false;
-    for (uint32_t left = a.lanes; left;) {
+    for (uint32_t left = all; left;) {
         const uint32_t lane = static_cast<uint32_t>(__builtin_ctz(left));
         const sassemu_location& l = at[lane];
         uint32_t same = 0;
@@ -124,34 +125,70 @@ void Checker::synchronise(Warp& w, const sassemu_access& a, uint32_t insn,
         }
         left &= ~same;
         const bool shared = l.space == SASSEMU_SHARED;
-        const uint64_t key = key_of(l);
-        auto flag = flags_[shared].find(key);
-        if (flag == flags_[shared].end()) {
-            if (!writes) continue;
-            flag = flags_[shared].try_emplace(key).first;
-            uint64_t bit = 0;
-            uint64_t& bits = flag_bit(shared, key, bit);
-            bits |= bit;
+        for (uint32_t word = 0; word < a.bytes; word += 4) {  // others may access a part of it
+            const uint64_t key = key_of(l) + word;
+            auto flag = flags_[shared].find(key);
+            if (flag == flags_[shared].end()) {
+                if (!writes) continue;
+                flag = flags_[shared].try_emplace(key).first;
+                uint64_t bit = 0;
+                uint64_t& bits = flag_bit(shared, key, bit);
+                bits |= bit;
+            }
+            if (strong_access || (shared && !m.known))
+                released |= use_flag(flag->second, w, a, insn, same, shared, reads, writes);
+            else if (a.op == SASSEMU_STORE)
+                flags_[shared].erase(flag);
         }
-        Flag& f = flag->second;
-        if (!strong_access && !(shared && !m.known)) {
-            if (a.op == SASSEMU_STORE) flags_[shared].erase(flag);
-            continue;
-        }
-        if (reads && a.op != SASSEMU_REDUCE) {
-            uint32_t& readers = f.lanes_of(w.id);
-            if (changes || (readers & same) != same)
-                order_.acquire(w, same, m.acquire(scope), f.channel, insn);
-            readers |= same;
-        }
-        if (!writes && a.op == SASSEMU_LOAD) continue;
-        if (!changes) f.channel.clear();
-        f.readers.clear();
-        if (changes && a.op != SASSEMU_REDUCE) f.lanes_of(w.id) = same;
-        order_.release(w, same, m.release(scope), insn, f.channel);
-        released = true;
     }
     if (released) order_.next(w);
+}
+
+// Lanes that access the same word. Whether it was released.
+bool Checker::use_flag(Flag& f, Warp& w, const sassemu_access& a, uint32_t insn, uint32_t lanes,
+                       bool shared, bool reads, bool writes) {
+    const Meaning& m = meanings_[insn];
+    uint32_t scope = a.scope;
+    if (scope == SASSEMU_LEVEL_NONE || a.ordering == SASSEMU_VOLATILE) scope = SASSEMU_LEVEL_SYS;
+    const bool changes = a.op == SASSEMU_ATOMIC || a.op == SASSEMU_REDUCE;
+    const Acquire how = m.acquire(scope);
+    if (reads && a.op != SASSEMU_REDUCE) {
+        uint32_t& readers = f.lanes_of(w.id, how);
+        if (changes || (readers & lanes) != lanes) {
+            order_.acquire(w, lanes, how, f.channel, insn);
+            if (!shared && !f.gathered.empty()) {
+                View& seen = gathered_[w.place.cta].seen;
+                seen = View::joined(seen, f.gathered);
+            }
+        }
+        readers |= lanes;
+    }
+    if (!writes && a.op == SASSEMU_LOAD) return false;
+    if (!changes) f.channel.clear(), f.gathered = {};
+    f.readers.clear();
+    if (changes && a.op != SASSEMU_REDUCE) f.lanes_of(w.id, how) = lanes;
+    if (!shared) {
+        f.gathered = View::joined(f.gathered, done_in(w));
+        f.gathered = View::joined(f.gathered, gathered_[w.place.cta].seen);
+    }
+    order_.release(w, lanes, m.release(scope), insn, f.channel);
+    return true;
+}
+
+// What all threads of the warp's CTA have done.
+const View& Checker::done_in(const Warp& w) {
+    Gathered& g = gathered_[w.place.cta];
+    const sassemu_cta cta = ctas_.at(w.place.cta);
+    const uint32_t warps = info(cta).warps;
+    uint64_t when = 0;
+    for (uint32_t k = 0; k < warps; ++k) when += warp_of(host.cta_warp(cta, k)).done();
+    if (when == std::exchange(g.when, when)) return g.done;
+    std::vector<Entry> all;
+    for (uint32_t k = 0; k < warps; ++k) {
+        const Warp& one = warp_of(host.cta_warp(cta, k));
+        all.push_back({one.threads(), ~0u, one.done()});
+    }
+    return g.done = View(std::move(all));
 }
 
 // A tensor map that threads have written is read through a proxy of its own: fence.proxy.tensormap

@@ -41,13 +41,17 @@ struct Copy {  // an asynchronous operation that has been issued and not perform
 
 struct Mbarrier {
     Component id = 0;
-    uint32_t phases = 1;     // that have begun
+    uint32_t phases = 1;  // that have begun
+    // Bytes of copies have the clock `id`, those of st.async the next: who waits for them needs
+    // the scope of their release.
+    Component stored() const { return id + 1; }
     Channel arriving, over;  // of this phase; of those before
     uint32_t init_warp = 0, init_lanes = 0, init_epoch = 0, init_insn = 0;
     uint32_t expect_insn = 0;
     int64_t transactions = 0;
-    bool brought = false;  // some bytes of this phase have come
-    struct Told {          // whose store was told last
+    bool from_afar = false;  // st.async of another CTA has counted on it
+    bool brought = false;    // some bytes of this phase have come
+    struct Told {            // whose store was told last
         uint32_t warp = 0, phase = 0;
         Issue by;
     } told;
@@ -166,7 +170,9 @@ class Checker : public sassemu::Plugin {
     void describe(Finding& f, const Stamp& earlier, bool earlier_writes, const Touch& t);
     Kind why(const Stamp& earlier, bool earlier_writes, const Touch& t) const;
     void synchronise(Warp& w, const sassemu_access& a, uint32_t insn, const sassemu_location* at,
-                     bool reads, bool writes);
+                     uint32_t lanes, bool reads, bool writes);
+    void stated_fence(Warp& w, uint32_t lanes, const Meaning& m, uint32_t insn);
+    void unfinished_copies(const Warp& w);
     void mbarrier(const sassemu_sync& s);
     void wait_for_groups(Warp& w, const sassemu_sync& s, uint32_t kind);
     Mbarrier& mbarrier_at(uint64_t owner, uint32_t address);
@@ -224,19 +230,35 @@ class Checker : public sassemu::Plugin {
     std::unordered_map<uint64_t, sassemu_cta> ctas_;
     struct Flag {
         Channel channel;
-        std::vector<std::pair<uint32_t, uint32_t>>
-            readers;  // warps, and their lanes that have read this very value
-        uint32_t& lanes_of(uint32_t warp) {
-            for (auto& [id, lanes] : readers)
-                if (id == warp) return lanes;
-            return readers.emplace_back(warp, 0).second;
+        View gathered;  // what the CTAs of its writers had done, see Gathered
+        struct Reader {
+            uint32_t warp, power;  // 0: it does not acquire; 1: .cta, ...
+            uint32_t lanes;
+        };
+        std::vector<Reader> readers;  // of this very value
+        uint32_t& lanes_of(uint32_t warp, const Acquire& how) {
+            const uint32_t power = how.acquires ? 1u + how.reach : 0u;
+            for (Reader& r : readers)
+                if (r.warp == warp && r.power == power) return r.lanes;
+            return readers.emplace_back(Reader{warp, power, 0}).lanes;
         }
         bool has_read(uint32_t warp, uint32_t lane) const {
-            for (const auto& [id, lanes] : readers)
-                if (id == warp) return lanes >> lane & 1;
+            for (const Reader& r : readers)
+                if (r.warp == warp && r.lanes >> lane & 1) return true;
             return false;
         }
     };
+    // What the flags in global memory that any thread of a CTA has read tell of other CTAs, were
+    // every CTA in step with the thread that handles its flags.
+    struct Gathered {
+        View seen, done;    // done: by the CTA's own threads
+        uint64_t when = 0;  // sum of their epochs then
+    };
+    std::unordered_map<uint64_t, Gathered> gathered_;  // by CTA
+    const View& done_in(const Warp& w);
+    bool use_flag(Flag& f, Warp& w, const sassemu_access& a, uint32_t insn, uint32_t lanes,
+                  bool shared, bool reads, bool writes);
+    const View& gathered(const Warp& w) { return gathered_[w.place.cta].seen; }
     uint64_t& flag_bit(bool shared, uint64_t key, uint64_t& bit) {
         const uint64_t hash = (key >> 2) * 0x9e3779b97f4a7c15u >> 52;
         bit = uint64_t{1} << hash % 64;
@@ -248,6 +270,7 @@ class Checker : public sassemu::Plugin {
     struct Barrier {
         std::vector<Order::Arrival> waiting;  // what they know does not change until they have met
         Channel arrived;                      // those that do not wait
+        uint32_t reduces = 0;                 // its phase: 1 no, 2 yes, 0 nobody has come yet
     };
     std::map<std::pair<uint64_t, uint32_t>, Barrier> barriers_;  // by CTA and number
     struct ProxyFence {
@@ -275,6 +298,15 @@ class Checker : public sassemu::Plugin {
     void leave(const ClusterBarrier& b, sassemu_warp handle, uint32_t lanes, uint32_t insn);
     std::map<uint64_t, ClusterBarrier> cluster_barriers_;
     std::map<std::pair<uint64_t, uint32_t>, Mbarrier> mbarriers_;
+    // Where objects of chips before sm_90 lie, in any CTA: two counters, which ordinary stores and
+    // atomics change and ordinary loads test.
+    std::set<uint32_t> counters_;
+    uint32_t use_counters(Warp& w, const sassemu_access& a, uint32_t insn,
+                          const sassemu_location* at);
+    void adopt(Mbarrier& b, uint64_t owner, uint32_t address);
+    void arrive(Mbarrier& b, Warp& w, uint32_t lanes, uint32_t insn, uint64_t owner);
+    void test(Mbarrier& b, Warp& w, uint32_t lanes, uint32_t insn);
+    void initialise(Mbarrier& b, Warp& w, uint32_t lanes, uint32_t insn);
     Component next_mbarrier_ = first_mbarrier;
     std::map<uint64_t, Copy> copies_;    // by number
     std::vector<Copy::Value> changing_;  // values that the running instruction is about to make

@@ -134,9 +134,14 @@ void Checker::touch_copy(const sassemu_async& a, Copy& copy) {
         r.stamp.who = write ? w.bulk_writes() : w.bulk_reads();
         r.stamp.lanes = 1u << r.lane;
         r.stamp.epoch = w.copies[SASSEMU_GROUP_BULK][r.lane] + 1;
+        if (!write && r.shared) {
+            copy.warp->bulk_read[r.lane] = r.stamp.epoch;
+            copy.warp->bulk_insn[r.lane] = copy.insn;
+        }
     } else {
-        const Mbarrier& b = mbarrier_at(r.mbarrier.first, r.mbarrier.second);
-        r.stamp.who = b.id;
+        Mbarrier& b = mbarrier_at(r.mbarrier.first, r.mbarrier.second);
+        r.stamp.who = store ? b.stored() : b.id;
+        b.from_afar |= store && r.mbarrier.first != w.place.cta;
         r.stamp.lanes = 1;
         r.stamp.epoch = b.phases;
     }
@@ -178,8 +183,33 @@ void Checker::reported(const sassemu_sync& s, Copy& copy, Mbarrier& b) {
             missed_phase(copy, r, b.phases);
     if (b.told.warp == by.id && b.told.phase == b.phases && b.told.by.same(copy.by))
         return;  // once is enough
-    order_.release_copy(by.place, copy.by, {b.id, 1, b.phases}, copy.insn, b.arriving);
+    const Component who = meanings_[copy.insn].effect.in_cluster ? b.stored() : b.id;
+    order_.release_copy(by.place, copy.by, {who, 1, b.phases}, copy.insn, b.arriving);
     b.told = {by.id, b.phases, copy.by};
+}
+
+// The shared memory of a CTA that ends is another's: who reads it last must be waited for.
+void Checker::unfinished_copies(const Warp& w) {
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+        if (w.bulk_read[lane] <= w.bulk_waited[lane]) continue;
+        Finding& f = findings_[{Kind::async_reuse, true, w.bulk_insn[lane], 0}];
+        if (f.count++) continue;
+        f.kind = Kind::async_reuse;
+        f.launch = launch_;
+        f.seed = host.seed(session);
+        f.kernel = kernel_;
+        f.first.insn = w.bulk_insn[lane];
+        f.first.action = "reads";
+        f.first.proxy = "async";
+        f.first.space = "shared";
+        f.first.thread = thread_text(w.bulk_reads(), 1u << lane);
+        f.first.cta = w.place.cta;
+        f.first.cluster = w.place.cluster;
+        f.missing = "the CTA ends, and nothing says that the copy has read its shared memory";
+        f.repair =
+            "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read 0 in the copying "
+            "thread before it exits";
+    }
 }
 
 void Checker::complete_copy(const sassemu_async& a) {

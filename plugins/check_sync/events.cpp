@@ -60,6 +60,8 @@ void Checker::launch_end(sassemu_launch, const char* status) {
     warps_.clear();
     recent_.fill({});
     for (auto& flags : flags_) flags.clear();
+    gathered_.clear();
+    counters_.clear();
     for (auto& maybe : maybe_flags_) maybe.fill(0);
     barriers_.clear();
     cluster_barriers_.clear();
@@ -92,6 +94,8 @@ void Checker::cta_begin(sassemu_cta c) {
 
 void Checker::cta_end(sassemu_cta c) {
     const sassemu_cta_info i = info(c);
+    for (uint32_t k = 0; k < i.warps; ++k) unfinished_copies(warp_of(host.cta_warp(c, k)));
+    gathered_.erase(i.linear);
     shadow_.drop_shared(i.linear);
     shadow_.drop_shared(tensor_block(i.linear));
     ctas_.erase(i.linear);
@@ -159,14 +163,22 @@ void Checker::before(sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
     }
     if (tensor_text(w, lanes, m)) return;
     if (m.is(SASSEMU_INTENT_FENCE)) {
-        const Reach reach = reach_of(m.intent.scope);
-        if (Meaning::acquires(m.intent.ordering))
-            order_.acquire_fence(w, lanes, reach, m.restriction(), insn);
-        if (Meaning::releases(m.intent.ordering))
-            order_.release_fence(w, lanes, reach, m.restriction(), insn);
+        stated_fence(w, lanes, m, insn);
     } else if (m.says("bar.warp.sync")) {
         order_.together(w, lanes, true);
     }
+}
+
+// As the text has it.
+void Checker::stated_fence(Warp& w, uint32_t lanes, const Meaning& m, uint32_t insn) {
+    const Reach reach = reach_of(m.intent.scope);
+    const bool sc = m.intent.ordering == SASSEMU_SC && reach == gpu;
+    if (Meaning::acquires(m.intent.ordering))
+        order_.acquire_fence(w, lanes, reach, m.restriction(), insn);
+    if (sc) order_.sc_acquire(w, lanes);
+    if (Meaning::releases(m.intent.ordering))
+        order_.release_fence(w, lanes, reach, m.restriction(), insn);
+    if (sc) order_.sc_release(w, lanes, insn);
 }
 
 void Checker::fence(const sassemu_fence& f) {
@@ -182,12 +194,10 @@ void Checker::fence(const sassemu_fence& f) {
             const uint32_t named = m.intent.spaces;
             proxy_fence(w, f.lanes, insn, !named || named & SASSEMU_SPACE_BIT(SASSEMU_SHARED),
                         !named || named & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL));
+        } else if (m.says("tensormap")) {
+            order_.tensormap_release(w, f.lanes);
         } else if (m.is(SASSEMU_INTENT_FENCE) && !proxy) {
-            const Reach reach = reach_of(m.intent.scope);
-            if (Meaning::acquires(m.intent.ordering))
-                order_.acquire_fence(w, f.lanes, reach, m.restriction(), insn);
-            if (Meaning::releases(m.intent.ordering))
-                order_.release_fence(w, f.lanes, reach, m.restriction(), insn);
+            stated_fence(w, f.lanes, m, insn);
         }
         return;
     }
@@ -195,6 +205,10 @@ void Checker::fence(const sassemu_fence& f) {
         order_.release_fence(w, f.lanes, reach_of(f.scope), Order::everything, insn);
         w.membar = insn;
         w.membar_reach = reach_of(f.scope);
+        // fence.proxy.tensormap release is the same word.
+        if (w.membar_reach == gpu) order_.tensormap_release(w, f.lanes);
+        w.membar_sc = f.ordering == SASSEMU_SC && w.membar_reach == gpu;
+        if (w.membar_sc) order_.sc_release(w, f.lanes, insn);
         return;
     }
     const bool after_membar = w.membar;
@@ -220,7 +234,11 @@ void Checker::cache(const sassemu_cache_op& c) {
     if (!m.known) {
         order_.acquire_fence(w, c.lanes, gpu, Order::everything, insn);
         // MEMBAR and CCTL.IVALL are one fence: what it acquires, it releases.
-        if (w.membar) order_.release_fence(w, c.lanes, w.membar_reach, Order::everything, w.membar);
+        if (w.membar) {
+            if (w.membar_sc) order_.sc_acquire(w, c.lanes);
+            order_.release_fence(w, c.lanes, w.membar_reach, Order::everything, w.membar);
+            if (w.membar_sc) order_.sc_release(w, c.lanes, w.membar);
+        }
     } else if (m.is(SASSEMU_INTENT_FENCE) && Meaning::acquires(m.intent.ordering))
         order_.acquire_fence(w, c.lanes, reach_of(m.intent.scope), m.restriction(), insn);
 }
@@ -258,6 +276,11 @@ void Checker::sync(const sassemu_sync& s) {
             if (m.aligned && s.lanes != ~0u)
                 if (const uint32_t live = info(s.warp).live; s.lanes != live)
                     misused(*w, s.lanes, insn, diverged(s.lanes, live), same_barrier);
+            if (std::exchange(b.reduces, s.reduction ? 2 : 1) == (s.reduction ? 1 : 2))
+                misused(*w, s.lanes, insn,
+                        "bar.red and bar.sync or bar.arrive meet in one phase of barrier " +
+                            std::to_string(s.id),
+                        "the same of them in all threads, or another barrier");
             if (s.waits) {
                 b.waiting.push_back({w, s.lanes, w->done(), insn});
                 // A reduction has a result: it is more than an order.
@@ -273,6 +296,7 @@ void Checker::sync(const sassemu_sync& s) {
             Barrier& b = barriers_[{linear(), s.id}];
             order_.meet(b.waiting, b.arrived);
             b.waiting.clear();
+            b.reduces = 0;
             if (!b.arrived.edges.empty()) b.arrived.clear();
             break;
         }
@@ -352,7 +376,11 @@ void Checker::wait_for_groups(Warp& w, const sassemu_sync& s, uint32_t kind) {
             order_.know(w, lane, {who, lane, committed - s.pending}, {true, gpu, false});
         };
         if (kind == SASSEMU_GROUP_LDGSTS) done(w.copying());
-        if (kind == SASSEMU_GROUP_BULK) done(w.bulk_reads());
+        if (kind == SASSEMU_GROUP_BULK) {
+            uint32_t& waited = w.bulk_waited[__builtin_ctz(left)];
+            waited = std::max(waited, committed - s.pending);
+            done(w.bulk_reads());
+        }
         if (kind == SASSEMU_GROUP_BULK && !s.read_only) done(w.bulk_writes());
     }
 }

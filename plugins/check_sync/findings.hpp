@@ -62,6 +62,9 @@ struct Finding {
     uint64_t seed = 0;  // of the run that showed it first
     uint64_t launch = 0;
     std::string kernel;
+    bool shared = false;  // of shared memory, of CTA `owner`
+    uint64_t owner = 0;
+    std::string relied_on;  // why it is wrong by the letter only
 };
 
 inline std::string clause_of(const Finding& f) {

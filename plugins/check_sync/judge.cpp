@@ -137,9 +137,15 @@ std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_
             return Wrong{Kind::scope_too_narrow, true};
         }
         // No race. But if its write was seen to be executed before, by way of other words, order
-        // was wanted.
-        if (!earlier_writes || t.write || earlier.flags & stamp_atomic || common) return {};
-        if (!g.now[executed].covers(earlier.who, earlier.lanes, earlier.epoch)) return {};
+        // was wanted, unless the word itself says whether it has come: then its value decides
+        // where the reader goes.
+        if (!earlier_writes || t.write || earlier.flags & stamp_atomic) return {};
+        if (meanings_.steers(t.stamp.insn)) return {};
+        if (common) return Wrong{Kind::data_race, false};  // lanes that run together
+        const auto covers = [&](const View& v) {
+            return v.covers(earlier.who, earlier.lanes, earlier.epoch);
+        };
+        if (!covers(g.now[executed]) && (far == cta ? !same_warp : !covers(gathered(w)))) return {};
         return Wrong{why(earlier, earlier_writes, t), true};
     }
     if (!common || !letter) {

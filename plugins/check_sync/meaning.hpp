@@ -36,6 +36,7 @@ struct Meaning {
     sassemu_intent intent{};
     std::string_view opcode, ptx;  // SASS and PTX opcodes
     sassemu_effect effect{};
+    int steers = -1;  // see Meanings; -1: not asked for yet
 
     bool is(uint32_t kind) const { return known && intent.kind == kind; }
     bool does(uint32_t kind) const { return effect.kind == kind; }
@@ -99,6 +100,12 @@ class Meanings {
         return last_number_ = known != numbers_.end() ? known->second : learn(insn);
     }
     const Meaning& operator[](uint32_t number) const { return all_[number]; }
+    // Whether what it loads decides a branch: in the code behind it, as it stands there.
+    bool steers(uint32_t number) {
+        Meaning& m = all_[number];
+        if (m.steers < 0) m.steers = find_branch(m.insn);
+        return m.steers;
+    }
     // Instructions of former runs may be gone; their places are met again.
     void forget_handles() {
         numbers_.clear();
@@ -158,6 +165,7 @@ class Meanings {
         }
         return false;
     }
+    bool find_branch(sassemu_insn insn) const;
     // ptxas tests once before the loop that waits, and gives that test the line of another PTX
     // instruction. Its own is that of the test in the loop: one with the same source line, else
     // with the same operands, else the nearest behind.

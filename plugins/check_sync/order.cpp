@@ -2,6 +2,8 @@
 // See order.hpp.
 #include "order.hpp"
 
+#include <algorithm>
+
 namespace check_sync {
 
 void Order::split(Warp& w, uint32_t lanes) {
@@ -58,19 +60,15 @@ void Order::join_all(Knowledge& to, const Knowledge& from) {
 
 void Order::add(Knowledge& to, const Entry& entry) {
     const View one(std::vector<Entry>{entry});
-    // The proxy rules know accesses by their space, and only what a fence has shown.
-    const View kept[2] = {to[to_async], to[to_async_strict]};
     View last_in, last_out;
     for (uint32_t r = 0; r < rules; ++r) {
-        if (r == to_async || r == to_async_strict) continue;
+        if (by_fence(r)) continue;
         if (last_in.empty() || !last_in.same(to[r])) {
             last_in = to[r];
             last_out = View::joined(to[r], one);
         }
         to[r] = last_out;
     }
-    to[to_async] = kept[0];
-    to[to_async_strict] = kept[1];
 }
 
 Edge& Channel::from(const Place& place) {
@@ -127,6 +125,7 @@ void Order::release(Warp& w, uint32_t lanes, const Release& how, uint32_t insn, 
         for (uint32_t far = cta; far <= how.reach && far < reaches && !again; ++far) {
             Knowledge& gives = edge.gives[far];
             join_all(gives, g.released[far]);
+            for (const Rule r : {sc_given, map_given}) gives[r] = joiner_(gives[r], g.now[r]);
             edge.fence[far] = g.fence[far];
             if (far <= cluster && !g.released_shared[for_shared].empty()) {
                 for (const Rule r :
@@ -215,6 +214,7 @@ void Order::acquire(Warp& w, uint32_t lanes, const Acquire& how, const Channel& 
                 return;
             }
             g.now[acquire_given] = joiner_(g.now[acquire_given], gives[acquire_given]);
+            g.now[sc_seen] = joiner_(g.now[sc_seen], gives[sc_given]);
             // Within a cluster only shared memory is handed over without an acquire.
             if (how.chip && far == cluster)
                 for (const Rule r : {for_shared, for_init, to_async, to_async_strict})
@@ -302,12 +302,11 @@ void Order::meet(const std::vector<Arrival>& arrived, const Channel& others) {
     const View met(std::move(selves));
     Knowledge all;
     for (uint32_t r = 0; r < without_meeting; ++r) {
-        const bool by_itself = r != to_async && r != to_async_strict;  // see add()
+        const bool by_itself = !by_fence(r);  // see add()
         // Mostly all know the same, by several rules.
         uint32_t like = 0;
         for (; like < r; ++like) {
-            bool alike =
-                by_itself && like != to_async && like != to_async_strict && others.edges.empty();
+            bool alike = by_itself && !by_fence(like) && others.edges.empty();
             for (size_t i = 0; i < groups.size() && alike; ++i)
                 alike = groups[i]->now[like].same(groups[i]->now[r]);
             if (alike) break;
@@ -337,11 +336,16 @@ void Order::meet(const std::vector<Arrival>& arrived, const Channel& others) {
     for (const Arrival& a : arrived) merge(*a.warp);
 }
 
-void Order::know(Warp& w, uint32_t lanes, const Entry& entry, const Acquire& how) {
+void Order::know(Warp& w, uint32_t lanes, const Entry& entry, const Acquire& how, bool reaches) {
     each(w, lanes, [&](Group& g) {
         Knowledge one{};
         add(one, entry);
         changed(g);
+        if (!reaches) {
+            for (const Rule r : {executed, any_scope, release_given})
+                g.now[r] = joiner_(g.now[r], one[r]);
+            return;
+        }
         if (how.acquires || how.chip) {
             join_all(g.now, one);
             return;
@@ -439,13 +443,44 @@ void Order::proxy_fence(Warp& w, uint32_t lanes, bool shared, bool global) {
     next(w);
 }
 
-void Order::tensormap_fence(Warp& w, uint32_t lanes) {
+void Order::tensormap_release(Warp& w, uint32_t lanes) {
     each(w, lanes, [&](Group& g) {
-        g.maps = View::joined(g.now[for_global],
-                              View(std::vector<Entry>{{w.threads(), g.lanes, w.done()}}));
+        g.now[map_given] = joiner_(joiner_(g.now[map_given], g.now[for_global]),
+                                   View(std::vector<Entry>{{w.threads(), g.lanes, w.done()}}));
         g.changes = ++versions_;
     });
     next(w);
+}
+
+void Order::tensormap_fence(Warp& w, uint32_t lanes) {
+    each(w, lanes, [&](Group& g) {
+        g.maps = joiner_(g.maps, g.now[map_given]);
+        for (const Knowledge& gives : g.acquirable) g.maps = joiner_(g.maps, gives[map_given]);
+        g.changes = ++versions_;
+    });
+}
+
+void Order::sc_release(Warp& w, uint32_t lanes, uint32_t insn) {
+    if (std::find(sc_fences_.begin(), sc_fences_.end(), insn) == sc_fences_.end())
+        sc_fences_.push_back(insn);
+    each(w, lanes, [&](Group& g) {
+        g.now[sc_given] = joiner_(joiner_(g.now[sc_given], g.now[for_global]),
+                                  View(std::vector<Entry>{{w.threads(), g.lanes, w.done()}}));
+        g.changes = ++versions_;
+    });
+    next(w);
+}
+
+void Order::sc_acquire(Warp& w, uint32_t lanes) {
+    each(w, lanes, [&](Group& g) {
+        const View& seen = g.now[sc_seen];
+        if (seen.empty() || g.now[by_letter].contains(seen)) return;
+        for (const uint32_t insn : sc_fences_) release_used[insn] = acquire_used[insn] = gpu;
+        for (const Rule r : {for_global, for_shared, by_letter, for_init, any_scope, acquire_given,
+                             release_given, executed})
+            g.now[r] = joiner_(g.now[r], seen);
+        changed(g);
+    });
 }
 
 void Order::together(Warp& w, uint32_t lanes, bool stated) {

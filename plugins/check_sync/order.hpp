@@ -29,10 +29,19 @@ enum Rule : uint32_t {
     acquire_given,    // as if every read acquired
     release_given,    // as if every write released
     executed,         // whatever is known to have been executed before
+    sc_given,         // what a fence.sc has behind it that comes before: see Order::sc_release
+    sc_seen,          // what a fence.sc here learns: it comes behind those that gave it
+    map_given,        // what a fence.proxy.tensormap has released
     without_meeting,  // proper, for global memory, had there not been the last barrier that the
                       // lanes were at
     rules
 };
+
+// Rules that know only what a fence of their kind has shown, not all that a thread does.
+constexpr bool by_fence(uint32_t rule) {
+    return rule == to_async || rule == to_async_strict || rule == sc_given || rule == sc_seen ||
+           rule == map_given;
+}
 
 // How far an operation reaches, or how far apart two threads are.
 enum Reach : uint32_t { cta, cluster, gpu, reaches };
@@ -132,11 +141,15 @@ struct Warp {
     std::map<uint32_t, uint32_t>
         gathering;  // WARPSYNCs before barriers of a CTA, and the lanes that wait there
     uint32_t copies[3][32] = {};  // groups committed: LDGSTS, bulk, tensor units
+    // Of bulk copies from the CTA's own shared memory: the last group, its instruction, and the
+    // last group that the thread has waited for.
+    uint32_t bulk_read[32] = {}, bulk_insn[32] = {}, bulk_waited[32] = {};
     uint32_t tensor[4] = {};  // waits for its loads, for its stores; the last commit before which
                               // it asked for work; commits
     std::array<Known, 32> known;
     uint32_t membar = 0;  // that was its last act: the instruction, and how far it reaches
     Reach membar_reach = Reach::cta;
+    bool membar_sc = false;  // of the whole GPU
 
     Component threads() const { return id * 4; }
     Component copying() const { return id * 4 + 1; }  // LDGSTS
@@ -217,14 +230,21 @@ class Order {
     uint32_t meeting(std::vector<uint32_t> insns);
     void need(uint32_t meeting, int level);
     void has_met(Group& g, uint32_t meeting, const View& before);
-    void know(Warp& w, uint32_t lanes, const Entry& entry, const Acquire&);
+    // `reaches`: what was asked for reaches whoever tells of it.
+    void know(Warp& w, uint32_t lanes, const Entry& entry, const Acquire&, bool reaches = true);
 
     enum Restrict { everything, shared_memory, mbarrier_init };
     void release_fence(Warp& w, uint32_t lanes, Reach, Restrict, uint32_t insn);
     void acquire_fence(Warp& w, uint32_t lanes, Reach, Restrict, uint32_t insn);
     // generic -> async: for accesses in shared and/or global memory.
     void proxy_fence(Warp& w, uint32_t lanes, bool shared, bool global);
+    void tensormap_release(Warp& w, uint32_t lanes);
     void tensormap_fence(Warp& w, uint32_t lanes);
+    // fence.sc: all of them have one order, which causality keeps to. So one that comes behind a
+    // read of what was written behind another comes behind that other, whoever executed which and
+    // however weak the read and the write are.
+    void sc_release(Warp& w, uint32_t lanes, uint32_t insn);
+    void sc_acquire(Warp& w, uint32_t lanes);
     // tcgen05: loads or stores have been issued; they are done; the fences around a synchronisation
     // of threads.
     void tensor_issued(Warp& w, uint32_t lanes, Tensor kind);
@@ -248,6 +268,7 @@ class Order {
         std::vector<uint32_t> insns;
         int level;
     };
+    std::vector<uint32_t> sc_fences_;                            // instructions that released
     std::vector<Meeting> meetings_{Meeting{{}, level_cluster}};  // the first is none
     std::map<std::vector<uint32_t>, uint32_t> meeting_numbers_;
     void changed(Group& g) { g.version = g.changes = ++versions_; }

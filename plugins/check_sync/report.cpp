@@ -64,7 +64,8 @@ namespace {
 std::string seed_text(uint64_t seed) { return seed >> 32 ? hex(seed) : std::to_string(seed); }
 
 std::string verdict(const Finding& f) {
-    return f.common ? "strict and as-commonly-relied-on" : "strict only";
+    if (f.common) return "strict and as-commonly-relied-on";
+    return "strict only" + (f.relied_on.empty() ? "" : ", relied on: " + f.relied_on);
 }
 
 }  // namespace
@@ -132,6 +133,8 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
         s.bytes = t.bytes;
     };
     side(f.second, t.stamp, t.write);
+    f.shared = t.shared && !t.tensor;
+    f.owner = t.owner;
     if (earlier.insn) side(f.first, earlier, earlier_writes);
     values_of(f, earlier, earlier_writes, t);
     if (t.group && t.group->to && f.kind != Kind::data_race && f.kind != Kind::uninitialised_read)
@@ -167,6 +170,14 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
             } else if (same_warp) {
                 f.missing = "no __syncwarp() between the lanes";
                 f.repair = "__syncwarp() after " + after;
+                f.relied_on = "lanes of a warp that run together";
+            } else if (far != cta && earlier.flags & t.stamp.flags & stamp_strong) {
+                f.missing =
+                    "both are strong, so they do not race; but a flag tells the reader's CTA of "
+                    "the writer's, and a barrier of one of the two CTAs does not join this thread "
+                    "to the one with the flag";
+                f.repair = "__syncthreads() after " + after +
+                           " before the flag is set, and before the second access";
             } else if (far == cta) {
                 f.repair = "__syncthreads() (or bar.sync of the threads concerned) between the two";
             } else if (far == cluster) {
@@ -181,6 +192,10 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
                             ? "no fence.proxy.async shows the generic access to the async proxy"
                             : "the thread that made the generic access does not execute the "
                               "fence.proxy.async itself";
+            if (earlier_writes)
+                f.relied_on = "the fence of the thread that copies shows what other threads wrote";
+            else
+                f.relied_on = "reads before an asynchronous write need no proxy fence";
             f.repair = "fence.proxy.async" + std::string(t.shared ? ".shared::cta" : ".global") +
                        " after " + after + ", in every thread that does this, before it signals";
             break;
@@ -419,6 +434,7 @@ nlohmann::ordered_json Checker::finding_json(const Finding& f) const {
     j["kind"] = text_of(f.kind).name;
     j["strict"] = true;
     j["as_commonly_relied_on"] = f.common;
+    if (!f.common && !f.relied_on.empty()) j["relied_on"] = f.relied_on;
     j["count"] = f.count;
     j["kernel"] = f.kernel;
     j["launch"] = f.launch;
