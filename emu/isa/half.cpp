@@ -299,7 +299,7 @@ void lower_fma(Lower& x, const T& i, unsigned mode) {
     choose<What::fma, Bf>(x, is_scalar(i.b), is_scalar(i.c));
 }
 
-// ---- HMNMX2 ----------------------------------------------------------------------------------
+// ---- HMNMX2, VHMNMX --------------------------------------------------------------------------
 
 // k[0]: 1 flush, 2 NaN wins, 4 .XORSIGN, 8 bf16. The predicate chooses the minimum.
 constexpr unsigned minmax_ftz = 1, minmax_nan = 2, minmax_xorsign = 4, minmax_bf = 8;
@@ -332,6 +332,20 @@ const Op* minmax(const Op* op, Warp& w, uint32_t mask) {
         r = L::or_(L::andn(keep, r), L::and_(signs, keep));
     }
     write<false>(w, op->d, r, mask);
+    return op + 1;
+}
+// VHMNMX: of three, as HMNMX2 twice, for which ptxas takes it. The predicate as in arithmetic().
+template <Kind B>
+const Op* minmax_three(const Op* op, Warp& w, uint32_t mask) {
+    const unsigned mode = op->k[0];
+    V32 v[3] = {fetch(read<Kind::row>(w, op->a), op->k[1] & 15, op->m[0]),
+                fetch(read<B>(w, op->b), op->k[1] >> 4, op->m[1]),
+                fetch(read<Kind::row>(w, op->c), op->k[2], op->m[2])};
+    if (mode & minmax_ftz)
+        for (V32& x : v) x = mode & minmax_bf ? flush_halves<true>(x) : flush_halves<false>(x);
+    const Mask min = w.p[op->e] ^ op->m[3];
+    write<false>(w, op->d, minmax_value(minmax_value(v[0], v[1], min, mode), v[2], min, mode),
+                 mask);
     return op + 1;
 }
 template <class T>
@@ -464,6 +478,21 @@ void lower(Lower& x, const typed::Hfma2& i) { lower_fma<false>(x, i, i.f32 ? mod
 void lower(Lower& x, const typed::Hfma2Bf16& i) { lower_fma<true>(x, i, 0); }
 void lower(Lower& x, const typed::Hmnmx2& i) { lower_minmax(x, i, 0); }
 void lower(Lower& x, const typed::Hmnmx2Bf16& i) { lower_minmax(x, i, minmax_bf); }
+void lower(Lower& x, const typed::Vhmnmx& i) {
+    constexpr unsigned f16 = 0, bf16 = 2;  // of i.format
+    two_sources(x, i);
+    x.op.c = set_operand(x, i.c, i.swizzle_c, 2);
+    no_f32_source(x, i.swizzle_a, i.a);
+    no_f32_source(x, i.swizzle_b, i.b);
+    no_f32_source(x, i.swizzle_c, i.c);
+    if (i.format != f16 && i.format != bf16) x.reject("an invalid format");
+    if (i.xorsign) x.gap("VHMNMX.XORSIGN");
+    x.op.k[0] = static_cast<uint8_t>((i.format == bf16 ? minmax_bf : 0) | (i.ftz ? minmax_ftz : 0) |
+                                     (i.nan ? minmax_nan : 0));
+    x.op.e = Lower::predicate(i.pa.index);
+    x.op.m[3] = i.pa.neg ? ~0u : 0;
+    x.handler(is_scalar(i.b) ? minmax_three<Kind::scalar> : minmax_three<Kind::row>);
+}
 void lower(Lower& x, const typed::Hset2& i) { lower_set<false>(x, i); }
 void lower(Lower& x, const typed::Hset2Bf16& i) { lower_set<true>(x, i); }
 void lower(Lower& x, const typed::Hsetp2& i) { lower_setp<false>(x, i); }

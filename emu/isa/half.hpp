@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fp16x2 and bf16x2 arithmetic and comparison: HADD2 HMUL2 HFMA2 HMNMX2 HSET2 HSETP2. Packing and
-// conversions are in conversion.hpp.
+// fp16x2 and bf16x2 arithmetic and comparison: HADD2 HMUL2 HFMA2 HMNMX2 VHMNMX HSET2 HSETP2.
+// Packing and conversions are in conversion.hpp.
 #pragma once
 
 #include "emu/isa/isa.hpp"
@@ -17,6 +17,7 @@ void lower(Lower& x, const typed::Hfma2& i);
 void lower(Lower& x, const typed::Hfma2Bf16& i);
 void lower(Lower& x, const typed::Hmnmx2& i);
 void lower(Lower& x, const typed::Hmnmx2Bf16& i);
+void lower(Lower& x, const typed::Vhmnmx& i);
 void lower(Lower& x, const typed::Hset2& i);
 void lower(Lower& x, const typed::Hset2Bf16& i);
 void lower(Lower& x, const typed::Hsetp2& i);

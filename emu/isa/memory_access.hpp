@@ -232,13 +232,13 @@ SASSEMU_INLINE uint32_t line_bytes(uint32_t lane, uint32_t mask, uint32_t bytes)
     return All ? 32 * bytes : (32 - static_cast<uint32_t>(std::countl_zero(mask)) - lane) * bytes;
 }
 // Offsets from the start of Cta::last; false if a lane lies elsewhere, is misaligned, or if the
-// extent is too large for 32-bit offsets.
+// extent is too large for 32-bit offsets or its start misaligned.
 SASSEMU_INLINE bool far_offsets(const Op* op, const Warp& w, uint32_t mask, const FarAddress& a,
                                 uint32_t bytes, V32& offset) {
     const Extent& e = w.cta->last;
     const uint64_t size = e.hi - e.lo < uint64_t{1} << 32 ? e.hi - e.lo : uint64_t{1} << 32;
     const uint64_t first = a.first - e.lo;
-    if (first + bytes > size) return false;
+    if (first + bytes > size || e.lo & (bytes - 1)) return false;
     const auto top = static_cast<uint32_t>(size - bytes);
     const V32 low = L::load(w.row(op->a));
     V32 bad;  // not 0: a bad lane

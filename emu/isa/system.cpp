@@ -225,6 +225,10 @@ void lower(Lower& x, const typed::Bpt& i) {
     x.handler(breakpoint);
 }
 
+// Changes how much shared memory the CTA keeps (nvjet kernels of cuBLAS, at their end); assumed to
+// show nothing else to the CTA, which has here what it was launched with.
+void lower(Lower& x, const typed::Usetshmsz&) { x.handler(nop); }
+
 // setmaxnreg. A warp has the rows of the most registers that its code asks for from the start
 // (CodeImage), so asking always succeeds and giving back frees nothing.
 void lower(Lower& x, const typed::Usetmaxreg& i) {

@@ -20,6 +20,7 @@ void lower(Lower&, const typed::Nop&);
 void lower(Lower&, const typed::Pmtrig&);
 void lower(Lower&, const typed::Bpt&);
 void lower(Lower&, const typed::Usetmaxreg&);
+void lower(Lower&, const typed::Usetshmsz&);
 
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu

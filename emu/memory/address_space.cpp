@@ -4,6 +4,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 
@@ -25,6 +26,11 @@ std::string hex(uint64_t v) {
 
 bool touches_window(uint64_t lo, uint64_t hi) {
     return lo < window_base(shared_window_high + 1) && hi > window_base(constant_window_high);
+}
+
+template <class Allocation>
+std::string range_of(const Allocation& a) {
+    return "'" + a.name + "' [" + hex(a.extent.lo) + ", " + hex(a.end()) + ")";
 }
 
 // Zeroed host memory, or nullptr. Large blocks get huge pages where the host has them: random
@@ -57,19 +63,46 @@ AddressSpace::~AddressSpace() {
         if (root_[i]) munmap(root_[i], sizeof(Leaf));
 }
 
-void AddressSpace::map_pages(const Allocation& a, const Extent* to) {
-    const uint64_t first = a.extent.lo >> page_bits;
-    for (uint64_t page = first; page < first + a.pages; ++page) {
-        Leaf*& leaf = root_[page >> leaf_bits];
-        if (!leaf) {
-            // 512 KiB of address space, of which the kernel backs only what is touched.
-            void* at = mmap(nullptr, sizeof(Leaf), PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-            if (at == MAP_FAILED) return;
-            leaf = static_cast<Leaf*>(at);
-        }
-        leaf->page[page & (leaf_pages - 1)] = to;
+// The live allocation there, or else the last that was freed.
+const Extent& AddressSpace::find_shared(uint64_t address) const {
+    if (const Allocation* a = overlapped(address, address + 1)) return a->extent;
+    for (auto a = freed_.rbegin(); a != freed_.rend(); ++a)
+        if ((*a)->covers(address)) return (*a)->extent;
+    return none_;
+}
+
+// The last live allocation that begins before `hi`, if it reaches beyond `lo`.
+const AddressSpace::Allocation* AddressSpace::overlapped(uint64_t lo, uint64_t hi) const {
+    const auto next = live_.lower_bound(hi);
+    if (next == live_.begin()) return nullptr;
+    const Allocation* const last = std::prev(next)->second.get();
+    return last->end() > lo ? last : nullptr;
+}
+
+// False, and nothing changed: the host has no memory for the table.
+bool AddressSpace::map_pages(const Allocation& a) {
+    const uint64_t first = a.extent.lo >> page_bits, last = (a.end() - 1) >> page_bits;
+    for (uint64_t at = first >> leaf_bits; at <= last >> leaf_bits; ++at) {
+        if (root_[at]) continue;
+        // 512 KiB of address space, of which the kernel backs only what is touched.
+        void* leaf = mmap(nullptr, sizeof(Leaf), PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (leaf == MAP_FAILED) return false;
+        root_[at] = static_cast<Leaf*>(leaf);
     }
+    for (uint64_t page = first; page <= last; ++page) {
+        intptr_t& entry = root_[page >> leaf_bits]->page[page & (leaf_pages - 1)];
+        if (entry == shared_page) continue;
+        // What was freed here is forgotten once other bytes lie over all of its own.
+        const auto* const old = reinterpret_cast<const Extent*>(entry);
+        const uint64_t begin = page << page_bits;
+        if (old && (std::max(begin, old->lo) < a.extent.lo ||
+                    std::min(begin + page_bytes, by_id_[old->id]->end()) > a.end()))
+            entry = shared_page;
+        else
+            entry = reinterpret_cast<intptr_t>(&a.extent);
+    }
+    return true;
 }
 
 Result<uint64_t> AddressSpace::allocate(uint64_t bytes, const Options& options) {
@@ -81,40 +114,29 @@ Result<uint64_t> AddressSpace::allocate(uint64_t bytes, const Options& options) 
     uint64_t at = options.address;
     const uint64_t span = round_up(bytes, page_bytes) + page_bytes;  // a guard page follows
     if (at) {
-        if (at % page_bytes)
-            return Error{ErrorCode::input, who, "address " + hex(at) + " is not on a page",
-                         "fixed addresses are multiples of 64 KiB"};
-        if (at >= top || span > top - at || touches_window(at, at + span))
+        const uint64_t room = bytes + page_bytes;
+        if (at < page_bytes || at >= top || room > top - at || touches_window(at, at + room))
             return Error{ErrorCode::input, who, "address " + hex(at) + " is outside the range",
-                         "addresses have 48 bits; the generic windows are reserved"};
-        auto next = live_.lower_bound(at);
-        const bool hits_next = next != live_.end() && next->first < at + bytes;
-        const bool hits_previous =
-            next != live_.begin() &&
-            std::prev(next)->first + std::prev(next)->second->pages * page_bytes > at;
-        if (hits_next || hits_previous)
+                         "addresses have 48 bits; the first 64 KiB and the generic windows are "
+                         "reserved"};
+        if (const Allocation* other = overlapped(at, at + bytes))
             return Error{ErrorCode::input, who, "address " + hex(at) + " is taken",
-                         "it overlaps another allocation"};
+                         "its " + std::to_string(bytes) + " bytes overlap " + range_of(*other)};
     } else {
         for (;;) {
             at = next_;
             next_ += span;
-            if (touches_window(at, at + span)) {
+            if (touches_window(at, at + span))
                 next_ = window_base(shared_window_high + 1);
-                continue;
-            }
-            auto next = live_.lower_bound(at);
-            const bool hits_next = next != live_.end() && next->first < at + span;
-            const bool hits_previous =
-                next != live_.begin() &&
-                std::prev(next)->first + std::prev(next)->second->pages * page_bytes > at;
-            if (!hits_next && !hits_previous) break;
+            else if (!overlapped(at, at + span))
+                break;
         }
         if (at + span > top)
             return Error{ErrorCode::input, who, "the device address space is used up", ""};
     }
-    // 64 bytes of slack let vector loads of a partial warp start at any valid byte.
-    const uint64_t mapped = round_up(bytes + 64, 4096);
+    // 64 bytes of slack let vector loads of a partial warp start at any valid byte. An address is
+    // as aligned on the host as on the device.
+    const uint64_t offset = at % 4096, mapped = round_up(offset + bytes + 64, 4096);
     void* mapping = map_zeros(mapped);
     if (!mapping)
         return Error{ErrorCode::system, who,
@@ -123,13 +145,11 @@ Result<uint64_t> AddressSpace::allocate(uint64_t bytes, const Options& options) 
     a->mapping = mapping;
     a->mapped = mapped;
     a->name = options.name;
-    a->pages = round_up(bytes, page_bytes) / page_bytes;
-    a->extent = Extent{at, at + bytes, static_cast<std::byte*>(mapping), options.flags,
+    a->bytes = bytes;
+    a->extent = Extent{at, at + bytes, static_cast<std::byte*>(mapping) + offset, options.flags,
                        static_cast<uint32_t>(by_id_.size())};
     if (options.flags & heap_extent) a->extent.hi = at;
-    map_pages(*a, &a->extent);
-    if (&find(at + (a->pages - 1) * page_bytes) != &a->extent) {
-        map_pages(*a, nullptr);
+    if (!map_pages(*a)) {
         munmap(mapping, mapped);
         return Error{ErrorCode::system, who, "the host has no memory for its page table", ""};
     }
@@ -157,29 +177,24 @@ Result<void> AddressSpace::release(uint64_t address) {
 }
 
 std::string AddressSpace::describe(uint64_t address) const {
-    const auto range = [&](const Allocation& a) {
-        return "'" + a.name + "' [" + hex(a.extent.lo) + ", " + hex(a.extent.hi) + ")";
-    };
-    for (const auto& a : freed_)
-        if (address >= a->extent.lo && address < a->extent.lo + a->pages * page_bytes &&
-            &find(address) == &a->extent)
-            return hex(address) + " lies in '" + a->name + "', which was freed";
+    if (const Extent& e = find(address); e.flags & Extent::freed)
+        return hex(address) + " lies in '" + by_id_[e.id]->name + "', which was freed";
     auto next = live_.upper_bound(address);
     if (next != live_.begin()) {
         const Allocation& before = *std::prev(next)->second;
         if (before.extent.flags & heap_extent && &find(address) == &before.extent)
             return describe_heap(before.extent, address);
-        if (address < before.extent.hi)
+        if (address < before.end())
             return hex(address) + " is byte " + std::to_string(address - before.extent.lo) +
-                   " of " + range(before);
-        const uint64_t past = address - before.extent.hi;
+                   " of " + range_of(before);
+        const uint64_t past = address - before.end();
         if (next == live_.end() || past <= next->first - address)
             return hex(address) + " is " + std::to_string(past) + " bytes past the end of " +
-                   range(before);
+                   range_of(before);
     }
     if (next != live_.end())
         return hex(address) + " is " + std::to_string(next->first - address) + " bytes before " +
-               range(*next->second);
+               range_of(*next->second);
     return hex(address) + "; nothing is allocated";
 }
 

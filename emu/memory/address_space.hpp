@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device addresses -> host bytes. A two-level table of 64 KiB pages; every allocation starts on its
-// own page, so one entry gives byte-exact bounds of the whole allocation and one lookup serves a
-// coalesced access of a warp. Changes happen between launches only; lookups need no lock.
+// Device addresses -> host bytes. A two-level table of 64 KiB pages, whose entry is the extent that
+// the page belongs to: byte-exact bounds of the whole allocation, so that one lookup serves a
+// coalesced access of a warp. The allocator gives every allocation pages of its own; at fixed
+// addresses several may share a page, which is then looked up among all. Changes happen between
+// launches only; lookups need no lock.
 #pragma once
 
 #include <array>
@@ -34,18 +36,21 @@ class AddressSpace {
         uint32_t flags = 0;
         std::string name;
     };
-    // Zero-filled bytes. Errors: size 0 or too large, address taken, unaligned or in a window.
+    // Zero-filled bytes. Errors: size 0 or too large, address taken, in the first page or in a
+    // window. A fixed address may be any other.
     Result<uint64_t> allocate(uint64_t bytes, const Options& options);
     Result<void> release(uint64_t address);
 
-    // The extent of the page that holds `address`, or the empty extent. Never null.
+    // The extent that holds `address`, if one does; else one that does not: a neighbour in the
+    // page, what was freed there, or the empty extent. Never null.
     const Extent& find(uint64_t address) const {
         const uint64_t page = address >> page_bits;
         if (page >> (address_bits - page_bits)) return none_;
         const Leaf* leaf = root_[page >> leaf_bits];
         if (!leaf) return none_;
-        const Extent* extent = leaf->page[page & (leaf_pages - 1)];
-        return extent ? *extent : none_;
+        const intptr_t entry = leaf->page[page & (leaf_pages - 1)];
+        if (entry > 0) return *reinterpret_cast<const Extent*>(entry);
+        return entry ? find_shared(address) : none_;
     }
 
     // For messages: "0x7f… is 16 bytes past the end of 'c' [0x…, 0x…)".
@@ -58,17 +63,22 @@ class AddressSpace {
     static constexpr unsigned leaf_bits = 16;
     static constexpr uint64_t leaf_pages = uint64_t{1} << leaf_bits;
     struct Leaf {
-        const Extent* page[leaf_pages];
+        intptr_t page[leaf_pages];  // a const Extent*; 0: nothing; or shared_page
     };
+    static constexpr intptr_t shared_page = -1;  // several allocations have parts of it
     struct Allocation {
         Extent extent;
         std::string name;
         void* mapping = nullptr;
         uint64_t mapped = 0;
-        uint64_t pages = 0;
+        uint64_t bytes = 0;  // the extent's, before it was freed or became the heap
+        uint64_t end() const { return extent.lo + bytes; }
+        bool covers(uint64_t address) const { return address - extent.lo < bytes; }
     };
 
-    void map_pages(const Allocation& a, const Extent* to);
+    const Extent& find_shared(uint64_t address) const;
+    const Allocation* overlapped(uint64_t lo, uint64_t hi) const;
+    bool map_pages(const Allocation& a);
 
     const Extent none_{};
     std::unique_ptr<Leaf*[]> root_;

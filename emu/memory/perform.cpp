@@ -63,14 +63,18 @@ Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32
                          : "outside the shared memory of the CTA";
         return out;
     }
+    const auto high = static_cast<uint32_t>(address >> 32);
     if (space == AccessSpace::generic) {
-        const auto high = static_cast<uint32_t>(address >> 32);
         space = high == shared_window_high               ? AccessSpace::shared
                 : high == local_window_high              ? AccessSpace::local
                 : high == constant_window_high && !write ? AccessSpace::constant
                                                          : AccessSpace::global;
         if (space != AccessSpace::global) address &= 0xffffffffu;
         if (space == AccessSpace::shared) rank = static_cast<uint32_t>(address >> 24);
+    } else if (space == AccessSpace::global && high == constant_window_high && !write) {
+        // Kernels may take the bank for what it is on the chip, global memory (c[0x0][0xc0]).
+        space = AccessSpace::constant;
+        address &= 0xffffffffu;
     }
     if (address % bytes) {
         out.fault = FaultKind::misaligned_address;

@@ -4,7 +4,8 @@
 //
 // The bit positions were derived by linking own files and comparing words before and after
 // nvlink (types 37 3b 40 42 4a 73 ...), and by toggling the bits of a CALL.ABS word and reading
-// its target back (3a, 4b). A name ending in _N says the field's first bit within the 128-bit
+// its target back (3a, 4b). A descriptor is what nvlink leaves to the driver; here it is the
+// function's address. A name ending in _N says the field's first bit within the 128-bit
 // instruction; LO and HI are halves of a 64-bit value.
 #include <array>
 
@@ -49,6 +50,8 @@ constexpr std::array shapes = {
     Shape{0x3a, 16, {34, 47, 2}, {}, unsigned_fit, 49, -1, 4},  // R_CUDA_ABS47_34
     Shape{0x3b, 16, {32, 16, 0}, {}, unsigned_fit, 16},         // R_CUDA_ABS16_32
     Shape{0x3c, 16, {32, 24, 0}, {}, unsigned_fit, 24},         // R_CUDA_ABS24_32
+    Shape{0x3e, 16, {32, 32, 0}, {}},                           // R_CUDA_FUNC_DESC32_LO_32
+    Shape{0x3f, 16, {32, 32, 32}, {}},                          // R_CUDA_FUNC_DESC32_HI_32
     Shape{0x40, 16, {40, 14, 2}, {}, signed_fit, 17, 54, 4},    // R_CUDA_CONST_FIELD19_40
     Shape{0x42, 16, {38, 16, 0}, {}, signed_fit, 17, 54},       // R_CUDA_CONST_FIELD21_38
     Shape{0x46, 4, {0, 32, 0}, {}},                             // R_CUDA_32_LO

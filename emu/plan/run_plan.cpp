@@ -45,6 +45,7 @@ class Runner {
         report_.out_met =
             !plan_.expect.out || (out_same_ && out_bytes_ == plan_.expect.out->size());
         SASSEMU_TRY(compare_all());
+        note_races();
         process_budget().begin_results();
         write_dumps();
         if (hooks_) {
@@ -433,6 +434,19 @@ class Runner {
             SASSEMU_TRY(compare_one(global.name, symbol.address, symbol.bytes, *global.expect));
         }
         return {};
+    }
+
+    // What threads leave that race depends on their order, here and on the chip. With plugins, a
+    // checker may have looked already.
+    void note_races() {
+        const auto differs = [](const Comparison& c) { return !c.equal(); };
+        const auto has_threads = [](const LaunchReport& l) {
+            return l.grid.count() * l.block.count() > 1;
+        };
+        if (!hooks_ && std::ranges::any_of(report_.comparisons, differs) &&
+            std::ranges::any_of(report_.launches, has_threads))
+            report_.notes.push_back(
+                "the results differ; should threads race, they may: `sassemu check-sync` tells");
     }
 
     Result<void> compare_one(const std::string& name, uint64_t address, uint64_t bytes,

@@ -53,6 +53,7 @@ void fill_bank0(std::vector<std::byte>& bank, uint32_t sm, const Bank0Values& v)
     // The pointer to the parameters, or to the bank (ptxas adds where they begin).
     put64(at.param_window, window_base(constant_window_high) + (at.window ? v.param_base : 0));
     put64(at.const_window, window_base(constant_window_high));
+    put64(at.bank_address, window_base(constant_window_high));
 }
 
 }  // namespace sassemu

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "emu/memory/device_heap.hpp"
@@ -22,6 +23,11 @@ class DriverFunctions {
 
     // The services a module may call, for CodeImage and for the linker.
     static const std::vector<DriverFunction>& table();
+    // Functions by which kernels launch kernels (what nvcc 13.0 calls, and what its device runtime
+    // calls); none of them exists here.
+    static bool launches_kernels(std::string_view name) {
+        return name.starts_with("__cudaCDP") || name.starts_with("__cuda_syscall_cnp");
+    }
 
   private:
     DeviceHeap heap_;

@@ -27,6 +27,13 @@ Result<void> GpuImpl::check(const LaunchRequest& r, const Kernel& k) const {
     const auto bad = [&](std::string field, std::string what, std::string hint = "") {
         return Error{ErrorCode::input, where + ": " + field, std::move(what), std::move(hint)};
     };
+    const Module& module = *modules_[r.module]->module;
+    for (const uint32_t symbol : k.externs)
+        if (const std::string& name = module.symbols()[symbol].name;
+            DriverFunctions::launches_kernels(name))
+            return Error{ErrorCode::unsupported, "launch of '" + r.kernel + "'",
+                         "it launches kernels itself (it calls " + name + ")",
+                         "dynamic parallelism is not emulated; launch its children from the plan"};
     const DeviceProfile& d = options_.device;
     if (!r.block.count() || r.block.x > 1024 || r.block.y > 1024 || r.block.z > 64 ||
         r.block.count() > 1024)

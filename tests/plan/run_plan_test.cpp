@@ -266,12 +266,14 @@ TEST(RunPlan, ReportsDifferencesWithTypeAndHex) {
                         "    [1] got 1 (0x3f800000), expected 1.5 (0x3fc00000)\n"),
               std::string::npos)
         << text;
+    EXPECT_NE(text.find("`sassemu check-sync` tells\n"), std::string::npos) << text;
     const auto close =
         run(plan_text(good_args, "", "",
                       R"(, "expect": {"values": [0, 1.5], "type": "f32", "rtol": 0.34})"),
             world);
     ASSERT_TRUE(close);
     EXPECT_EQ(close->exit_code(), 0);
+    EXPECT_EQ(report_text(*close).find("check-sync"), std::string::npos);
     const auto tight =
         run(plan_text(good_args, "", "",
                       R"(, "expect": {"values": [0, 1.5], "type": "f32", "rtol": 0.33})"),
