@@ -29,8 +29,15 @@ foreach(directory base module plan)
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu/${directory}"
         FILES_MATCHING PATTERN "*.hpp")
 endforeach()
-install(TARGETS sassemu_sdk EXPORT sassemuTargets)
+install(TARGETS sassemu_sdk sassemu_trace EXPORT sassemuTargets
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(DIRECTORY sdk/include/sassemu DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(FILES "${PROJECT_BINARY_DIR}/sdk/trace/include/sassemu/trace.pb.h"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu")
+install(FILES sdk/trace/trace.proto sdk/trace/perfetto.proto
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/sassemu")
+install(DIRECTORY sdk/python DESTINATION "${CMAKE_INSTALL_DATADIR}/sassemu"
+    FILES_MATCHING PATTERN "*.py")
 install(FILES sdk/plan.schema.json DESTINATION "${CMAKE_INSTALL_DATADIR}/sassemu")
 
 # What a reader wants beside the program: the pages, and examples that run as they lie there.

@@ -14,6 +14,7 @@ void add_asm_command(CLI::App& app, int& exit_code);
 void add_isa_command(CLI::App& app, int& exit_code);
 void add_check_sync_command(CLI::App& app, int& exit_code);
 void add_litmus_command(CLI::App& app, int& exit_code);
+void add_trace_command(CLI::App& app, int& exit_code);
 void add_plugins_command(CLI::App& app, int& exit_code);
 void add_help_command(CLI::App& app, int& exit_code);
 void add_completion_command(CLI::App& app, int& exit_code);

@@ -36,6 +36,7 @@ int run_program(int argc, char** argv) {
     add_isa_command(app, exit_code);
     add_check_sync_command(app, exit_code);
     add_litmus_command(app, exit_code);
+    add_trace_command(app, exit_code);
     add_plugins_command(app, exit_code);
     add_help_command(app, exit_code);
     add_completion_command(app, exit_code);

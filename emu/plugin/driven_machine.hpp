@@ -69,15 +69,12 @@ class DrivenMachine : public Plugin {
     void load_elsewhere(const sassemu_access& a, const sassemu_location& where, unsigned lane,
                         uint8_t* value) const;
     sassemu_cta owner(sassemu_warp w, uint64_t linear) const;
-    uint32_t ways(const sassemu_operation& o) const {
-        return machine_.ways ? machine_.ways(self_, state_, &bytes_, &o) : 1;
-    }
+    // False: not now.
+    bool perform(const sassemu_operation& o, uint8_t* value);
     // After the steps that it needs.
-    void perform(const sassemu_operation& o, uint8_t* value);
-    // Whether an operation of a warp, one for each of the lanes, is performed now. If not, none of
-    // its lanes is, and a step is taken for the next try.
-    template <class Of>
-    bool ready(const Who& who, uint32_t lanes, Of&& of_lane);
+    void perform_at_last(const sassemu_operation& o, uint8_t* value);
+    // Of an operation of several lanes; where one was not ready, a step is taken for the next try.
+    int answer(bool ready, int when_ready);
 
     void finish(size_t index, uint32_t lanes);  // performs a held load
     void finish_same(const Who& who, const sassemu_location* where, uint32_t lanes, unsigned bytes);
@@ -86,10 +83,9 @@ class DrivenMachine : public Plugin {
     uint32_t steps() const { return machine_.steps(self_, state_, nullptr, 0); }
     uint64_t held() const { return held_.size() + machine_.held(self_, state_); }
     void take(uint32_t step) { machine_.take(self_, state_, &bytes_, step); }
-    template <class Enough>
-    bool take_until(Enough&& enough);
-    void take_all();  // until nothing is held
-    void give_up(const std::string& what);
+    void take_all() {
+        while (steps()) take(0);
+    }
     void tick();
     void overtake();
     void force();
@@ -101,8 +97,6 @@ class DrivenMachine : public Plugin {
     const Settings settings_;
     sassemu_bytes bytes_{};
     std::deque<Held> held_;
-    std::vector<std::pair<Who, uint32_t>> waiting_;  // warps, and how often they tried
-    bool gave_up_ = false;
     uint64_t random_ = 1, idle_ = 0, slices_ = 0;
 };
 

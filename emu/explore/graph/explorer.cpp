@@ -264,8 +264,7 @@ class Search {
         for (const MbarrierEvent& op : s.mbarriers) locations.insert(op.location);
         std::vector<Pairing> together{{}};
         for (const uint32_t l : locations) {
-            const MbarrierOrders orders = mbarrier_orders(s, program_, l, {}, budget_);
-            if (stopped()) return {};
+            const MbarrierOrders orders = mbarrier_orders(s, program_, l, {});
             if (orders.cut) incomplete("too many orders on one mbarrier");
             std::vector<Pairing> next;
             for (const Pairing& before : together)
@@ -323,8 +322,7 @@ class Search {
         for (const MbarrierEvent& op : s.mbarriers) locations.insert(op.location);
         bool possible = true;
         for (const uint32_t l : locations) {
-            const MbarrierOrders orders = mbarrier_orders(s, program_, l, base, budget_);
-            if (stopped()) return false;
+            const MbarrierOrders orders = mbarrier_orders(s, program_, l, base);
             Pairing here;
             for (const SassemuEdge& pair : s.pairing) {
                 const SassemuEvent& wait = s.events[pair.to].e;

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "emu/explore/graph/state.hpp"
-#include "emu/explore/litmus/budget.hpp"
 
 namespace sassemu::explore {
 
@@ -19,9 +18,9 @@ struct MbarrierOrders {
 };
 
 // Orders of the operations on one location that respect program order, what each agent comes after,
-// and `base` (n * n, or empty). They say nothing once the budget is over.
+// and `base` (n * n, or empty).
 MbarrierOrders mbarrier_orders(const State& s, const Program& p, uint32_t location,
-                               const std::vector<uint8_t>& base, const SearchBudget& budget);
+                               const std::vector<uint8_t>& base);
 
 // Whether every operation on the location comes after an initialisation in base causality.
 bool initialised_first(const State& s, const Program& p, uint32_t location,

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// `sassemu trace`: shows, counts, compares and converts what the plugin `trace` has recorded. What
+// does not belong here: the format and the comparison (sdk/trace).
+#include <sassemu/sync.h>
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sassemu/trace.hpp>
+
+#include "emu/base/exit_code.hpp"
+#include "emu/base/text.hpp"
+#include "emu/cli/commands.hpp"
+#include "emu/cli/options.hpp"
+#include "emu/cli/output.hpp"
+#include "emu/cli/signals.hpp"
+
+namespace sassemu::cli {
+namespace {
+
+struct TraceCommand {
+    std::string action, output, format;
+    std::vector<std::string> files, ignored;
+    int64_t launch = -1, cta = -1, warp = -1;
+    uint64_t limit = 0;
+    bool json = false;
+};
+
+std::string hex(uint64_t v, int digits = 0) {
+    char text[24];
+    std::snprintf(text, sizeof text, digits ? "%0*llx" : "0x%.*llx", digits ? digits : 1,
+                  static_cast<unsigned long long>(v));
+    return text;
+}
+
+bool shown_launch(const TraceCommand& c, uint64_t launch) {
+    return c.launch < 0 || static_cast<uint64_t>(c.launch) == launch;
+}
+
+std::string access_text(const trace::MemoryAccess& m) {
+    static constexpr const char* ops[] = {"load", "store", "atomic", "reduce", "prefetch"};
+    static constexpr const char* spaces[] = {"global",  "shared",  "local",   "constant",
+                                             "generic", "texture", "surface", "tensor memory"};
+    std::string text = std::string("    ") + (m.op < std::size(ops) ? ops[m.op] : "?") + " " +
+                       (m.space < std::size(spaces) ? spaces[m.space] : "?") + ", " +
+                       std::to_string(m.bytes) + " bytes:";
+    const auto lanes = static_cast<size_t>(std::popcount(m.lanes));
+    size_t k = 0;
+    for (uint32_t rest = m.lanes; rest; rest &= rest - 1, ++k) {
+        text += " " + hex(m.addresses[static_cast<size_t>(std::countr_zero(rest))]);
+        for (const auto& [mark, words] : {std::pair("=", &m.values), {"->", &m.results}})
+            for (size_t w = 0, each = words->size() / lanes; w < each; ++w)
+                text += (w ? "," : mark) + hex((*words)[k * each + w], 8);
+    }
+    return text + "\n";
+}
+
+std::string registers_text(const trace::Record& r, bool written) {
+    const std::vector<uint32_t>& words = written ? r.after : r.before;
+    std::string text;
+    size_t at = 0;
+    if (words.empty()) return text;
+    for (const trace::RegisterName& name :
+         trace::register_names(*r.instruction, written, r.lanes)) {
+        text += (written ? "    after  " : "    before ") + name.name + ":";
+        for (uint32_t k = 0; k < name.words && at < words.size(); ++k)
+            text += " " + hex(words[at++], 8);
+        text += "\n";
+    }
+    return text;
+}
+
+void show(const TraceCommand& command, const trace::Reader& trace) {
+    uint64_t left = command.limit ? command.limit : ~uint64_t{0};
+    for (const trace::Launch& l : trace.launches())
+        if (shown_launch(command, l.id()))
+            print("launch " + std::to_string(l.id()) + ": " + shown(l.kernel()) + " (" + l.arch() +
+                  "), " + std::to_string(l.grid().x()) + "x" + std::to_string(l.grid().y()) + "x" +
+                  std::to_string(l.grid().z()) + " CTAs of " + std::to_string(l.block().x()) + "x" +
+                  std::to_string(l.block().y()) + "x" + std::to_string(l.block().z()) +
+                  " threads\n");
+    for (size_t b = 0; b < trace.blocks().size() && left && !stop_requested(); ++b) {
+        const trace::BlockPlace& place = trace.blocks()[b];
+        if (!shown_launch(command, place.launch) ||
+            (command.cta >= 0 && static_cast<uint64_t>(command.cta) != place.cta))
+            continue;
+        const std::string where =
+            "launch " + std::to_string(place.launch) + " CTA " + std::to_string(place.cta) + " ";
+        for (const trace::Record& r : trace.read(b).records) {
+            if (command.warp >= 0 && static_cast<uint32_t>(command.warp) != r.warp) continue;
+            if (left-- == 0) return;
+            std::string text = where + "warp " + std::to_string(r.warp) + " #" +
+                               std::to_string(r.number) + " " + hex(r.lanes, 8);
+            if (r.active != r.lanes) text += " of " + hex(r.active, 8);
+            text += " " + hex(r.instruction->pc(), 4) + "  " + shown(r.instruction->text()) + "\n" +
+                    registers_text(r, false);
+            for (const trace::MemoryAccess& m : r.accesses) text += access_text(m);
+            print(text + registers_text(r, true));
+        }
+    }
+}
+
+nlohmann::ordered_json statistics(const trace::Reader& trace) {
+    uint64_t records = 0, threads = 0, accesses = 0, events = 0;
+    std::map<std::string, uint64_t> opcodes;
+    for (size_t b = 0; b < trace.blocks().size() && !stop_requested(); ++b) {
+        const trace::RecordBlock block = trace.read(b);
+        events += block.events.size();
+        records += block.records.size();
+        for (const trace::Record& r : block.records) {
+            threads += static_cast<unsigned>(std::popcount(r.lanes));
+            accesses += r.accesses.size();
+            ++opcodes[r.instruction->opcode()];
+        }
+    }
+    nlohmann::ordered_json launches = nlohmann::ordered_json::array();
+    for (const trace::Launch& l : trace.launches()) {
+        const auto end = trace.ends().find(l.id());
+        launches.push_back({{"id", l.id()},
+                            {"kernel", l.kernel()},
+                            {"arch", l.arch()},
+                            {"status", end == trace.ends().end() ? "cut" : end->second.status()}});
+    }
+    return {{"file", trace.path()},
+            {"whole", !trace.truncated()},
+            {"bytes", trace.file_bytes()},
+            {"blocks", trace.blocks().size()},
+            {"ctas", trace.ctas().size()},
+            {"warpInstructions", records},
+            {"threadInstructions", threads},
+            {"accesses", accesses},
+            {"events", events},
+            {"bytesPerWarpInstruction",
+             records ? static_cast<double>(trace.file_bytes()) / static_cast<double>(records) : 0},
+            {"launches", std::move(launches)},
+            {"opcodes", opcodes}};
+}
+
+void stat(const TraceCommand& command, const trace::Reader& trace) {
+    const nlohmann::ordered_json all = statistics(trace);
+    if (command.json) {
+        print(all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+        return;
+    }
+    std::string text = shown(trace.path()) + ":\n";
+    for (const auto& [key, value] : all.items())
+        if (value.is_number() || value.is_boolean())
+            text += "  " + key + ": " + value.dump() + "\n";
+    for (const auto& l : all["launches"])
+        text += "  launch " + l["id"].dump() + ": " + shown(l["kernel"].get<std::string>()) + ", " +
+                l["status"].get<std::string>() + "\n";
+    std::vector<std::pair<uint64_t, std::string>> often;
+    for (const auto& [name, count] : all["opcodes"].items()) often.emplace_back(count, name);
+    std::sort(often.rbegin(), often.rend());
+    for (const auto& [count, name] : often)
+        text += "  " + shown(name) + " " + std::to_string(count) + "\n";
+    print(text);
+}
+
+int compare(const TraceCommand& command, const trace::Reader& a, const trace::Reader& b) {
+    trace::CompareOptions options;
+    for (const std::string& what : command.ignored)
+        (what == "pc"        ? options.pc
+         : what == "mask"    ? options.masks
+         : what == "address" ? options.addresses
+         : what == "value"   ? options.values
+                             : options.registers) = false;
+    const std::string difference = trace::first_difference(a, b, options);
+    if (difference.empty()) return exit_with::success;
+    print(shown(difference) + "\n");
+    return exit_with::differs;
+}
+
+int perform(const TraceCommand& command) {
+    const size_t needed = command.action == "compare" ? 2 : command.action == "convert" ? 1 : 0;
+    if (needed && command.files.size() != needed)
+        return fail(make_error(ErrorCode::usage, "trace " + command.action,
+                               needed == 2 ? "takes two files" : "takes one file"));
+    if (command.action == "convert" && (command.output.empty() || command.format.empty()))
+        return fail(make_error(ErrorCode::usage, "trace convert", "needs --to and --output"));
+    int code = exit_with::success;
+    std::vector<std::unique_ptr<trace::Reader>> traces;
+    try {
+        for (const std::string& file : command.files) {
+            traces.push_back(std::make_unique<trace::Reader>(file));
+            if (!traces.back()->truncated()) continue;
+            uint64_t records = 0;
+            for (const trace::BlockPlace& b : traces.back()->blocks()) records += b.records;
+            code =
+                worse(code, fail(make_error(ErrorCode::input, file,
+                                            "ends too early: only the " + std::to_string(records) +
+                                                " warp instructions before the cut are read")));
+        }
+        if (command.action == "compare")
+            return worse(code, compare(command, *traces[0], *traces[1]));
+        for (const auto& one : traces) {
+            if (command.action == "show") show(command, *one);
+            if (command.action == "stat") stat(command, *one);
+            if (command.action == "convert" && command.format == "perfetto")
+                trace::write_perfetto(*one, command.output);
+            if (command.action == "convert" && command.format == "accel-sim")
+                trace::write_accel_sim(*one, command.output);
+        }
+    } catch (const trace::Error& error) {
+        return worse(code, fail(make_error(ErrorCode::input, "", error.what())));
+    }
+    return stop_requested() ? exit_with::interrupted : code;
+}
+
+}  // namespace
+
+void add_trace_command(CLI::App& app, int& exit_code) {
+    auto command = std::make_shared<TraceCommand>();
+    CLI::App* sub = app.add_subcommand(
+        "trace",
+        "show, count, compare or convert what `run --plugin trace:file=FILE` has recorded");
+    sub->add_option("ACTION", command->action,
+                    "show: a line per warp instruction; stat: counts; compare: the first "
+                    "difference of two traces; convert: to another format")
+        ->required()
+        ->check(CLI::IsMember({"show", "stat", "compare", "convert"}));
+    sub->add_option("FILE", command->files, "traces")->required();
+    sub->add_option("--launch", command->launch, "show: only this launch, from 1")
+        ->check(CLI::NonNegativeNumber);
+    sub->add_option("--cta", command->cta, "show: only this CTA, by linear index")
+        ->check(CLI::NonNegativeNumber);
+    sub->add_option("--warp", command->warp, "show: only this warp of a CTA")
+        ->check(CLI::NonNegativeNumber);
+    sub->add_option("--limit", command->limit, "show: at most so many warp instructions");
+    sub->add_option("--ignore", command->ignored,
+                    "compare: what may differ: pc (instructions are told apart by opcode only), "
+                    "mask, address, value, register; repeatable")
+        ->check(CLI::IsMember({"pc", "mask", "address", "value", "register"}));
+    sub->add_option("--to", command->format,
+                    "convert: accel-sim (a folder with kernelslist.g) or perfetto (a file)")
+        ->check(CLI::IsMember({"accel-sim", "perfetto"}));
+    sub->add_option("-o,--output", command->output, "convert: the folder or file");
+    sub->add_flag("--json", command->json, "stat: as one JSON document");
+    sub->callback([command, &exit_code] { exit_code = perform(*command); });
+}
+
+}  // namespace sassemu::cli

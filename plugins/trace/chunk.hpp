@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the recorder has seen of one CTA and not yet given away: plain rows, filled in the
+// callbacks, which make nothing else of them. encode.cpp makes a block of it, on another thread.
+#pragma once
+
+#include <sassemu/observer.h>
+
+#include <cstdint>
+#include <vector>
+
+#include <sassemu/trace.pb.h>
+
+namespace tracing {
+
+struct Executed {
+    sassemu_insn insn;
+    uint32_t lanes, active;
+};
+
+struct Slice {
+    uint32_t warp, begin;  // index of its first record
+    uint64_t first, clock;
+};
+
+struct Touched {
+    uint32_t record, lanes;
+    sassemu_insn insn;
+    uint8_t op, space, bytes, words, result_words;
+};
+
+struct Chunk {
+    uint64_t launch = 0, cta = 0;
+    std::vector<Executed> records;
+    std::vector<Slice> slices;
+    std::vector<Touched> accesses;
+    std::vector<uint64_t> addresses;  // of the lanes of each access
+    std::vector<uint32_t> values, results;
+    std::vector<uint32_t> before, after;
+    std::vector<uint8_t> has_after;
+    std::vector<sassemu::trace::Event> events;
+
+    bool empty() const { return records.empty() && events.empty(); }
+    size_t bytes() const {
+        return records.size() * sizeof(Executed) + accesses.size() * sizeof(Touched) +
+               addresses.size() * 8 +
+               (values.size() + results.size() + before.size() + after.size()) * 4 +
+               events.size() * 256;
+    }
+};
+
+}  // namespace tracing

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plugin `trace`: what runs is put down in rows as it runs (recorder.cpp); blocks are made of
+// them elsewhere (writer.hpp). What belongs here: the callbacks' state.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <sassemu/plugin.hpp>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "chunk.hpp"
+#include "filter.hpp"
+#include "writer.hpp"
+
+namespace tracing {
+
+struct CtaState;
+
+struct WarpState {
+    CtaState* cta;
+    uint32_t index;
+    uint64_t number = 0;    // instructions of it so far
+    uint64_t recorded = 0;  // of them
+};
+
+struct CtaState {
+    std::unique_ptr<Chunk> chunk;
+    const WarpState* last = nullptr;  // whose slice is open
+    bool last_recorded = false;       // its last instruction is the chunk's last record
+    size_t counted = 0;               // bytes of `chunk` that are in Recorder::held_
+    uint32_t checked = 0;             // records of it when they were counted
+    std::vector<WarpState> warps;
+};
+
+// What the registers of an instruction are, as trace.proto orders them.
+struct RegisterSets {
+    std::vector<uint8_t> rows[2], uniform[2], predicates[2];  // read, written
+};
+
+class Recorder : public sassemu::Plugin {
+  public:
+    static constexpr auto name = "trace", summary = "records what is executed in a file";
+    static constexpr auto threading = SASSEMU_FREE;
+    static constexpr uint64_t sync_ignored =
+        uint64_t{1} << SASSEMU_SYNC_SCOREBOARD | uint64_t{1} << SASSEMU_SYNC_LOAD_RETURN;
+    static constexpr sassemu_option options[] = {
+        {"file", "PATH", "where the trace goes (needed)"},
+        {"kernel", "NAME", "only launches of this kernel; repeatable"},
+        {"launch", "N|A-B", "only these launches, from 1"},
+        {"cta", "N|A-B", "only these CTAs, by linear index"},
+        {"warp", "N|A-B", "only these warps of a CTA"},
+        {"pc", "N|A-B", "only instructions at these pcs"},
+        {"source", "FILE", "only instructions of source files whose path ends so; repeatable"},
+        {"lines", "N|A-B", "only instructions of these source lines"},
+        {"opcode", "NAME", "only instructions with this opcode, LDG say; repeatable"},
+        {"group", "NAME",
+         "only these: compute, load, store, atomic, reduce, fence, cache, barrier, mbarrier, "
+         "async, "
+         "convergence, control; repeatable"},
+        {"window", "A-B", "only the A-th to the B-th instruction of each warp, from 0"},
+        {"addresses", "0|1", "addresses of accesses (1)"},
+        {"values", "0|1", "what accesses read and write (0)"},
+        {"registers", "0|1", "registers and predicates before and after each instruction (0)"},
+        {"events", "0|1", "barriers, mbarriers, asynchronous operations, faults (1)"},
+        {"level", "1..19", "of the compression (3)"},
+        {"threads", "N", "that compress (2)"}};
+
+    explicit Recorder(const sassemu::Start& start);
+    void launch_begin(sassemu_launch l);
+    void launch_end(sassemu_launch l, const char* status);
+    void cta_begin(sassemu_cta c);
+    void cta_end(sassemu_cta c);
+    uint32_t select(sassemu_insn i);
+    void before(sassemu_warp w, sassemu_insn i, uint32_t lanes);
+    void after(sassemu_warp w, sassemu_insn i, uint32_t lanes);
+    void access(const sassemu_access& a);
+    void sync(const sassemu_sync& e);
+    void async(const sassemu_async& e);
+    void fault(const sassemu_fault_info& f);
+    void host_access(uint64_t address, uint64_t bytes, uint32_t is_write);
+    void finish();
+
+  private:
+    bool flag(const sassemu::Start& start, const char* key, bool otherwise) const;
+    WarpState* find(sassemu_warp w);
+    CtaState* find(sassemu_cta c);
+    void give(CtaState& c);
+    void count(CtaState& c);
+    void define(std::function<void(sassemu::trace::Block&)> fill);
+    void define_instructions();
+    uint32_t id_of(sassemu_insn i) const;
+    void take(sassemu_warp w, sassemu_insn i, uint32_t lanes, bool written,
+              std::vector<uint32_t>& to);
+    sassemu::trace::Event* event(sassemu_cta c);
+
+    const std::string file_;
+    const Filter filter_;
+    const bool addresses_, values_, registers_, events_;
+    Writer writer_;
+    bool on_ = false;  // the running launch is recorded
+    uint64_t launch_ = 0, shared_window_ = 0, local_window_ = 0;
+    std::atomic<uint64_t> epoch_{1};  // changes when warps come and go
+    std::atomic<size_t> held_{0};     // bytes of open chunks
+
+    mutable std::shared_mutex running_mutex_;
+    std::unordered_map<sassemu_cta, std::unique_ptr<CtaState>> ctas_;
+    std::unordered_map<sassemu_warp, WarpState*> warps_;
+
+    mutable std::shared_mutex code_mutex_;
+    std::unordered_map<sassemu_insn, uint32_t> ids_;
+    std::unordered_map<sassemu_insn, RegisterSets> sets_;  // with registers
+    std::vector<sassemu::trace::Instruction> undefined_;   // not yet in the file
+    std::mutex order_;  // definitions come before what needs them
+};
+
+}  // namespace tracing

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Recording and reading: both readers agree, values are those of the run, filters leave out what they say, files that
+are cut, damaged or cannot be written do no harm."""
+import collections
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import unittest
+
+from common import PROGRAM, ROOT, Case, key, records, small, trace
+
+RZ = 255
+
+
+class Recording(Case):
+    def test_every_instruction_once_in_both_readers(self):
+        path = self.record("sgemm", "t", run=("--stats=" + self.path("stats"),))
+        with open(self.path("stats"), encoding="utf-8") as f:
+            counted = json.load(f)["warp_instructions"]
+        stat = json.loads(self.sassemu(0, "trace", "stat", "--json", path).stdout)
+        with trace.Trace(path) as t:
+            self.assertFalse(t.truncated)
+            opcodes, threads, accesses, numbers = collections.Counter(), 0, 0, collections.Counter()
+            for r in t.records():
+                opcodes[r.instruction["opcode"]] += 1
+                threads += bin(r.lanes).count("1")
+                accesses += len(r.accesses)
+                self.assertEqual(r.number, numbers[r.cta, r.warp])
+                numbers[r.cta, r.warp] += 1
+            self.assertEqual(len(t.ctas), 4)
+            self.assertEqual(t.ends[1]["status"], "ok")
+        self.assertEqual(sum(opcodes.values()), counted)
+        self.assertEqual(stat["warpInstructions"], counted)
+        self.assertEqual(stat["opcodes"], dict(opcodes))
+        self.assertEqual((stat["threadInstructions"], stat["accesses"]), (threads, accesses))
+        self.assertLess(stat["bytesPerWarpInstruction"], 2)
+
+    def test_show_says_what_python_reads(self):
+        path = self.record("vecadd", "t", "values=1", "registers=1")
+        lines = [x for x in self.sassemu(0, "trace", "show", path).stdout.splitlines() if x.startswith("launch 1 CTA")]
+        want = [f"launch {r.launch} CTA {r.cta} warp {r.warp} #{r.number} {r.lanes:08x} "
+                + (f"of {r.active:08x} " if r.active != r.lanes else "") + f"{r.pc:04x}  {r.instruction['text']}"
+                for r in records(path)]
+        self.assertEqual(lines, want)
+        some = self.sassemu(0, "trace", "show", path, "--cta", "1", "--warp", "2", "--limit", "3").stdout.splitlines()
+        some = [x for x in some if x.startswith("launch 1 CTA")]
+        self.assertEqual(some, [x for x in want if x.startswith("launch 1 CTA 1 warp 2 ")][:3])
+
+    def test_registers_and_values_fit_together(self):
+        """A register is read as it was written last; loads and stores carry what their registers have."""
+        known, loads, checked = {}, 0, 0
+        for r in records(self.record("sgemm", "t", "values=1", "registers=1", "cta=3", run=("--deterministic",))):
+            lanes = trace.lanes_of(r.lanes)
+            for name, words in r.before.items():
+                if isinstance(words, list):
+                    for lane, word in zip(lanes, words):
+                        checked += (r.warp, name, lane) in known
+                        self.assertEqual(known.get((r.warp, name, lane), word), word, (r.instruction["text"], name))
+            for name, words in (r.after or {}).items():
+                if isinstance(words, list):
+                    known.update({(r.warp, name, lane): word for lane, word in zip(lanes, words)})
+            for a in r.accesses:
+                if r.instruction["opcode"] not in ("LDG", "LDS", "STS", "STG") or not a.values:
+                    continue
+                loads += 1
+                operands = [o["index"] for o in r.instruction["operand"] if o["kind"] == 0]
+                is_load = r.instruction["opcode"].startswith("LD")
+                data = operands[0] if is_load else operands[-1]
+                if data == RZ:
+                    continue
+                file = r.after if is_load else r.before
+                for k in range(a.bytes // 4):
+                    for lane, word in zip(lanes, file[f"R{data + k}"]):
+                        if a.lanes >> lane & 1:
+                            self.assertEqual(a.values[lane][k], word, r.instruction["text"])
+        self.assertGreater(loads, 100)
+        self.assertGreater(checked, 10000)
+
+    def test_filters_leave_out_what_they_say(self):
+        full = records(self.record("sgemm", "full"))
+        whole = collections.Counter(map(key, full))
+        pcs = sorted({r.pc for r in full})
+        low, high = pcs[len(pcs) // 4], pcs[len(pcs) // 2]
+        order = collections.defaultdict(list)
+        for r in full:
+            order[r.cta, r.warp].append(r)
+        window = collections.Counter(key(r) for warp in order.values() for r in warp[5:11])
+        for options, kept in (
+                (("cta=1-2",), lambda r: 1 <= r.cta <= 2), (("warp=2",), lambda r: r.warp == 2),
+                ((f"pc={low:#x}-{high:#x}",), lambda r: low <= r.pc <= high),
+                (("opcode=FFMA", "opcode=LDS"), lambda r: r.instruction["opcode"] in ("FFMA", "LDS")),
+                (("group=load", "warp=0-1"), lambda r: r.instruction["effect"] == 1 and r.warp < 2),
+                (("kernel=other",), lambda r: False), (("launch=2-",), lambda r: False),
+                (("kernel=sgemm", "launch=1"), lambda r: True)):
+            got = collections.Counter(map(key, records(self.record("sgemm", "part", *options))))
+            self.assertEqual(got, collections.Counter(key(r) for r in full if kept(r)), options)
+        got = records(self.record("sgemm", "part", "window=5-10"))
+        self.assertEqual(collections.Counter(map(key, got)), window)
+        self.assertGreater(len(whole), 0)
+
+    def test_deterministic_bytes(self):
+        runs = [self.record("sgemm", f"t{n}", "values=1", f"threads={n}", run=("--deterministic",)) for n in (0, 1, 3)]
+        contents = []
+        for path in runs:
+            with open(path, "rb") as f:
+                contents.append(f.read())
+        self.assertEqual(contents[0], contents[1])
+        self.assertEqual(contents[0], contents[2])
+
+    def test_memory_is_bounded(self):
+        def run(*options):
+            before = os.fork()
+            if before == 0:
+                null = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(null, 1)
+                os.execv(PROGRAM, [PROGRAM, "run", plan, "--arch", "sm_90", *options])
+            usage = os.wait4(before, 0)
+            self.assertEqual(usage[1], 0)
+            return usage[2].ru_maxrss * 1024
+        plan = os.path.join(ROOT, "cubins", "sgemm", "plan.json")
+        plain = run()
+        traced = run("--plugin", "trace:registers=1,values=1,file=" + self.path("t"))
+        self.assertLess(traced - plain, 250 << 20)
+
+
+class Refusing(Case):
+    def test_options(self):
+        for options, words in (("", "file"), ("file=x,group=nothing", "group"), ("file=x,cta=5-2", "cta"),
+                               ("file=x,level=0", "level"), ("file=" + self.path("no/such/t"), "no/such/t")):
+            done = self.sassemu(2, "run", os.path.join(ROOT, "cubins", "vecadd", "plan.json"), "--arch", "sm_90",
+                                "--plugin", "trace" + (":" + options if options else ""))
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            self.assertIn(words, done.stderr)
+
+    def test_full_disk(self):
+        done = self.sassemu(2, "run", os.path.join(ROOT, "cubins", "vecadd", "plan.json"), "--arch", "sm_90",
+                            "--plugin", "trace:file=/dev/full")
+        self.assertIn("/dev/full", done.stdout + done.stderr)
+
+        def small_files():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        done = self.sassemu(6, "run", os.path.join(ROOT, "cubins", "sgemm", "plan.json"), "--arch", "sm_90",
+                            "--plugin", "trace:file=" + self.path("t"), preexec_fn=small_files)
+        self.assertIn("trace-lost", done.stdout)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_cut_at_every_byte(self):
+        path = self.record("vecadd", "t", "cta=0-1", "warp=0")
+        with open(path, "rb") as f:
+            whole = f.read()
+        full = [(key(r), r.instruction["text"]) for r in records(path)]
+        counts = []
+        for size in range(len(whole)):
+            with open(self.path("cut"), "wb") as f:
+                f.write(whole[:size])
+            if size == 0:
+                self.assertRaises(trace.Error, trace.Trace, self.path("cut"))
+                continue
+            with trace.Trace(self.path("cut")) as t:
+                self.assertTrue(t.truncated, size)
+                got = [(key(r), r.instruction["text"]) for r in t.records()]
+            self.assertEqual(got, full[:len(got)])
+            counts.append(len(got))
+            if size % 97 == 0:
+                done = self.sassemu(2, "trace", "stat", "--json", self.path("cut"))
+                self.assertEqual(json.loads(done.stdout)["warpInstructions"], len(got))
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertEqual(counts, sorted(counts))
+        self.assertEqual(counts[-1], len(full))
+
+    def test_damage_is_one_line(self):
+        path = self.record("vecadd", "t", "values=1", "registers=1", "cta=0")
+        with open(path, "rb") as f:
+            whole = f.read()
+        chance = random.Random(5)
+        for _ in range(60):
+            bad = bytearray(whole)
+            for _ in range(chance.randint(1, 4)):
+                bad[chance.randrange(len(bad))] = chance.randrange(256)
+            with open(self.path("bad"), "wb") as f:
+                f.write(bad)
+            done = self.sassemu_any("trace", "show", self.path("bad"))
+            self.assertIn(done.returncode, (0, 2))
+            self.assertLessEqual(done.stderr.count("\n"), 2, done.stderr)
+            try:
+                records(self.path("bad"))
+            except trace.Error:
+                pass
+        for name in ("/dev/null", self.folder, self.path("none"), os.path.join(ROOT, "README.md")):
+            done = self.sassemu(2, "trace", "stat", name)
+            self.assertEqual((done.stdout, done.stderr.count("\n")), ("", 1), done.stderr)
+
+    def sassemu_any(self, *args):
+        return subprocess.run([PROGRAM, *args], capture_output=True, text=True, timeout=60, check=False)
+
+
+class Comparing(Case):
+    def test_first_difference(self):
+        def other_seed(plan):
+            small(plan)
+            plan["buffers"]["b"]["random"]["seed"] = 77
+        same = self.plan("sgemm", small, "same.json")
+        other = self.plan("sgemm", other_seed, "other.json")
+        a = self.record("", "a", "registers=1", "cta=2", plan=same)
+        b = self.record("", "b", "registers=1", "cta=2", plan=same, run=("--threads", "1"))
+        c = self.record("", "c", "registers=1", "cta=2", plan=other)
+        self.assertEqual(self.sassemu(0, "trace", "compare", a, b).stdout, "")
+        line = self.sassemu(1, "trace", "compare", a, c).stdout
+        self.assertEqual(line.count("\n"), 1)
+        want = next((x, y) for x, y in zip(records(a), records(c)) if x.after != y.after or x.before != y.before)[0]
+        self.assertIn("kernel sgemm (launch 1), CTA (0,1,0), warp ", line)
+        self.assertRegex(line, r"pc 0x[0-9a-f]+ \(.*LDG.*\): R\d+( of lane \d+)? after it is 0x\w+ and 0x\w+")
+        self.assertTrue(want.instruction["opcode"].startswith("LDG"))
+        self.sassemu(0, "trace", "compare", a, c, "--ignore", "register")
+        short = self.record("", "short", "registers=1", "cta=2", "window=0-9", plan=same)
+        self.assertIn("first trace only", self.sassemu(1, "trace", "compare", a, short).stdout)
+        self.sassemu(2, "trace", "compare", a)
+
+
+if __name__ == "__main__":
+    unittest.main()
