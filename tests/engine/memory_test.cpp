@@ -91,7 +91,9 @@ TEST_F(Memory, FixedAddressesAreByteExactWithSeveralInAPage) {
             const auto own = owner(p);
             const bool there = own != live.end() && p + n <= own->first + own->second;
             ASSERT_EQ(gpu_->read(p, std::span(seen, n)).ok(), there) << std::hex << p;
-            if (there) ASSERT_EQ(seen[n - 1], static_cast<std::byte>(own->first));
+            if (there) {
+                ASSERT_EQ(seen[n - 1], static_cast<std::byte>(own->first));
+            }
         }
     }
     const auto taken = gpu_->allocate(2, "late", live.begin()->first);
