@@ -4,7 +4,7 @@
 
 #include "emu/base/limits.hpp"
 #include "emu/explore/litmus/json_text.hpp"
-#include "emu/explore/machines/operational.hpp"
+#include "emu/explore/machines/explore_machine.hpp"
 #include "emu/explore/plan/read_plan_test.hpp"
 #include "emu/explore/ptx/read_test.hpp"
 #include "emu/explore/sass/program.hpp"
@@ -118,8 +118,12 @@ struct Models {
 // Models that are machines: all states of them are visited.
 Result<Report> visit_states(const Test& test, const std::string& model, const std::string& given,
                             const SuiteOptions& options, Models& models) {
-    if (model == "nvshmem") return explore_deliveries(test, options.limits, options.sampling);
-    SASSEMU_ASSIGN(const ExploredMachine* machine, models.machines.get(model, given));
+    // Of a test's options only this one reaches the machine, and only this value of it.
+    const auto transport = test.options.find("transport");
+    const bool ib = model == "nvshmem" && given.empty() && transport != test.options.end() &&
+                    transport->second == "ib";
+    SASSEMU_ASSIGN(const ExploredMachine* machine,
+                   models.machines.get(model, ib ? "transport=ib" : given));
     return explore_machine(test, *machine, options.limits, options.sampling);
 }
 
@@ -276,9 +280,7 @@ Result<void> run_suite(std::vector<Case>& cases, const SuiteOptions& options,
                        const std::function<void(const Case&)>& done) {
     Models models;
     const std::string& model = options.model;
-    if (model == "nvshmem") {
-        models.asked_is_machine = true;
-    } else if (!model.empty()) {
+    if (!model.empty()) {
         auto machine = ExploredMachine::is_one(model);
         models.asked_is_machine = machine && *machine;
         if (!machine && !Judge::knows(model)) return std::move(machine).error();

@@ -12,6 +12,8 @@ namespace sassemu {
 namespace {
 
 constexpr unsigned most_bytes = 16;  // of one operation
+constexpr uint32_t most_tries = 64;  // until what an operation waits for is done at once
+constexpr uint32_t most_steps = 1 << 20, in_order = 1 << 12;
 
 template <class F>
 void for_lanes(uint32_t lanes, F&& act) {
@@ -90,6 +92,7 @@ const sassemu_memory_model& DrivenMachine::table() {
 
 void DrivenMachine::launch_begin(sassemu_launch) {
     held_.clear();  // of a launch that faulted
+    waiting_.clear();
     if (machine_.launch) machine_.launch(self_, state_);
     idle_ = 0;
 }
@@ -153,23 +156,62 @@ uint32_t DrivenMachine::pick(uint32_t count) {
     return static_cast<uint32_t>((random_ >> 33) % count);
 }
 
-bool DrivenMachine::perform(const sassemu_operation& o, uint8_t* value) {
-    const uint32_t ways = machine_.ways ? machine_.ways(self_, state_, &bytes_, &o) : 1;
-    if (!ways) return false;
+void DrivenMachine::perform(const sassemu_operation& o, uint8_t* value) {
+    uint32_t all = 0;
+    if (!take_until([&] { return (all = ways(o)) != 0; }))
+        return give_up("has no way to perform an operation");
     // Copies go rarely: one that stays is what programs stumble over.
-    const bool free = settings_.policy != Policy::random || ways == 1 || pick(16);
-    machine_.perform(self_, state_, &bytes_, &o, free ? 0 : 1 + pick(ways - 1), value);
+    const bool free = settings_.policy != Policy::random || all == 1 || pick(16);
+    machine_.perform(self_, state_, &bytes_, &o, free ? 0 : 1 + pick(all - 1), value);
+}
+
+template <class Of>
+bool DrivenMachine::ready(const Who& who, uint32_t lanes, Of&& of_lane) {
+    const auto tries = std::ranges::find(waiting_, who, &std::pair<Who, uint32_t>::first);
+    bool now = true;
+    for_lanes(lanes, [&](unsigned lane) { now = now && ways(of_lane(lane)); });
+    if (!now && (tries == waiting_.end() || tries->second < most_tries || !steps())) {
+        if (tries == waiting_.end())
+            waiting_.emplace_back(who, 1);
+        else
+            ++tries->second;
+        force_oldest();
+        return false;
+    }
+    if (tries != waiting_.end()) waiting_.erase(tries);
     return true;
 }
 
-void DrivenMachine::perform_at_last(const sassemu_operation& o, uint8_t* value) {
-    while (!perform(o, value) && steps()) take(0);
+// The oldest step first. A machine may have one that can always be taken, before what is waited
+// for: in the end each has its turn. False: it came to no end.
+template <class Enough>
+bool DrivenMachine::take_until(Enough&& enough) {
+    for (uint32_t n = 0; !enough(); ++n) {
+        const uint32_t count = steps();
+        if (!count || gave_up_) return false;
+        if (n == most_steps) {
+            give_up("took " + std::to_string(n) + " steps and waits for more");
+            return false;
+        }
+        take(n < in_order ? 0 : n % count);
+    }
+    return true;
 }
 
-int DrivenMachine::answer(bool ready, int when_ready) {
-    if (ready) return when_ready;
-    force_oldest();
-    return SASSEMU_RETRY;
+void DrivenMachine::take_all() {
+    take_until([&] { return !machine_.held(self_, state_); });
+}
+
+void DrivenMachine::give_up(const std::string& what) {
+    if (gave_up_) return;
+    gave_up_ = true;
+    const std::string message = "the model's machine " + what;
+    sassemu_finding f{};
+    f.size = sizeof f;
+    f.severity = SASSEMU_ERROR;
+    f.kind = "plugin-failure";
+    f.message = message.c_str();
+    host.report(session, &f);
 }
 
 int DrivenMachine::issue(const sassemu_access& a) {
@@ -198,13 +240,14 @@ int DrivenMachine::issue(const sassemu_access& a) {
     // A store some of whose lanes end in a window is the engine's, at once and for everybody.
     if (a.op == SASSEMU_STORE && global == a.lanes) return store(a, who, where, global, what);
     what.kind = SASSEMU_OPERATION_ATOMIC;
-    bool ready = true;
-    for_lanes(global, [&](unsigned lane) {
+    const auto of_lane = [&](unsigned lane) -> const sassemu_operation& {
         what.address = where[lane].address;
         what.from = of(who, lane);
-        ready = perform(what, nullptr) && ready;
-    });
-    return answer(ready, SASSEMU_DONE);
+        return what;
+    };
+    if (!ready(who, global, of_lane)) return SASSEMU_RETRY;
+    for_lanes(global, [&](unsigned lane) { perform(of_lane(lane), nullptr); });
+    return SASSEMU_DONE;
 }
 
 bool DrivenMachine::defer(const sassemu_access& a) {
@@ -235,21 +278,23 @@ int DrivenMachine::load(const sassemu_access& a, const Who& who, const sassemu_l
         for (unsigned lane = 0; lane < 32; ++lane) h.address[lane] = where[lane].address;
         return SASSEMU_PENDING;
     }
+    const auto of_lane = [&](unsigned lane) -> const sassemu_operation& {
+        what.address = where[lane].address;
+        what.from = of(who, lane);
+        return what;
+    };
+    if (!ready(who, global, of_lane)) return SASSEMU_RETRY;
     uint32_t rows[4][32] = {};
-    bool ready = true;
     for_lanes(a.lanes, [&](unsigned lane) {
         uint8_t value[most_bytes] = {};
-        if (global >> lane & 1) {
-            what.address = where[lane].address;
-            what.from = of(who, lane);
-            ready = perform(what, value) && ready;
-        } else {
+        if (global >> lane & 1)
+            perform(of_lane(lane), value);
+        else
             load_elsewhere(a, where[lane], lane, value);
-        }
         put(rows, lane, value, a.bytes);
     });
-    if (ready) host.supply(&a, a.lanes, rows[0]);
-    return answer(ready, SASSEMU_SUPPLIED);
+    host.supply(&a, a.lanes, rows[0]);
+    return SASSEMU_SUPPLIED;
 }
 
 // A lane of a generic load that does not end in global memory.
@@ -286,9 +331,9 @@ int DrivenMachine::store(const sassemu_access& a, const Who& who, const sassemu_
             std::memcpy(value + 4 * k, &rows[k * 32 + lane], 4);
         what.address = where[lane].address;
         what.from = of(who, lane);
-        perform_at_last(what, value);
+        perform(what, value);
     });
-    while (machine_.held(self_, state_) > settings_.depth && steps()) take(0);
+    take_until([&] { return machine_.held(self_, state_) <= settings_.depth; });
     if (settings_.policy == Policy::eager) take_all();
     if (settings_.policy == Policy::adversarial) tick();
     return SASSEMU_SUPPLIED;
@@ -304,12 +349,13 @@ int DrivenMachine::model_fence(const sassemu_fence& f) {
     what.to_proxy = f.to_proxy;
     what.invalidate_data = f.invalidate_data;
     what.invalidate_texture = f.invalidate_texture;
-    bool ready = true;
-    for_lanes(f.lanes, [&](unsigned lane) {
+    const auto of_lane = [&](unsigned lane) -> const sassemu_operation& {
         what.from = of(who, lane);
-        ready = perform(what, nullptr) && ready;
-    });
-    return answer(ready, SASSEMU_DONE);
+        return what;
+    };
+    if (!ready(who, f.lanes, of_lane)) return SASSEMU_RETRY;
+    for_lanes(f.lanes, [&](unsigned lane) { perform(of_lane(lane), nullptr); });
+    return SASSEMU_DONE;
 }
 
 int DrivenMachine::model_cache(const sassemu_cache_op& c) {
@@ -322,7 +368,7 @@ int DrivenMachine::model_cache(const sassemu_cache_op& c) {
     for_lanes(c.lanes, [&](unsigned lane) {
         if (c.has_address) what.address = c.address[lane];
         what.from = of(who, lane);
-        perform_at_last(what, nullptr);
+        perform(what, nullptr);
     });
     host.wake(session);
     return SASSEMU_DONE;
@@ -340,7 +386,7 @@ void DrivenMachine::model_sync(const sassemu_sync& e) {
             sassemu_operation what = operation(SASSEMU_OPERATION_MEET);
             for_lanes(e.lanes, [&](unsigned lane) {
                 what.from = of(who, lane);
-                perform_at_last(what, nullptr);
+                perform(what, nullptr);
             });
             break;
         }
@@ -366,7 +412,7 @@ void DrivenMachine::finish(size_t index, uint32_t lanes) {
         uint8_t value[most_bytes] = {};
         now.what.address = now.address[lane];
         now.what.from = of(now.who, lane);
-        perform_at_last(now.what, value);
+        perform(now.what, value);
         put(rows, lane, value, now.what.bytes);
     });
     host.complete(session, now.token, lanes, rows[0]);

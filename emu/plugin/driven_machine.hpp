@@ -69,12 +69,15 @@ class DrivenMachine : public Plugin {
     void load_elsewhere(const sassemu_access& a, const sassemu_location& where, unsigned lane,
                         uint8_t* value) const;
     sassemu_cta owner(sassemu_warp w, uint64_t linear) const;
-    // False: not now.
-    bool perform(const sassemu_operation& o, uint8_t* value);
+    uint32_t ways(const sassemu_operation& o) const {
+        return machine_.ways ? machine_.ways(self_, state_, &bytes_, &o) : 1;
+    }
     // After the steps that it needs.
-    void perform_at_last(const sassemu_operation& o, uint8_t* value);
-    // Of an operation of several lanes; where one was not ready, a step is taken for the next try.
-    int answer(bool ready, int when_ready);
+    void perform(const sassemu_operation& o, uint8_t* value);
+    // Whether an operation of a warp, one for each of the lanes, is performed now. If not, none of
+    // its lanes is, and a step is taken for the next try.
+    template <class Of>
+    bool ready(const Who& who, uint32_t lanes, Of&& of_lane);
 
     void finish(size_t index, uint32_t lanes);  // performs a held load
     void finish_same(const Who& who, const sassemu_location* where, uint32_t lanes, unsigned bytes);
@@ -83,9 +86,10 @@ class DrivenMachine : public Plugin {
     uint32_t steps() const { return machine_.steps(self_, state_, nullptr, 0); }
     uint64_t held() const { return held_.size() + machine_.held(self_, state_); }
     void take(uint32_t step) { machine_.take(self_, state_, &bytes_, step); }
-    void take_all() {
-        while (steps()) take(0);
-    }
+    template <class Enough>
+    bool take_until(Enough&& enough);
+    void take_all();  // until nothing is held
+    void give_up(const std::string& what);
     void tick();
     void overtake();
     void force();
@@ -97,6 +101,8 @@ class DrivenMachine : public Plugin {
     const Settings settings_;
     sassemu_bytes bytes_{};
     std::deque<Held> held_;
+    std::vector<std::pair<Who, uint32_t>> waiting_;  // warps, and how often they tried
+    bool gave_up_ = false;
     uint64_t random_ = 1, idle_ = 0, slices_ = 0;
 };
 

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <thread>
 
-#include "emu/explore/machines/operational.hpp"
+#include "emu/explore/machines/explore_machine.hpp"
 #include "emu/explore/plan/read_plan_test.hpp"
 #include "emu/explore/sass/read_sass.hpp"
 #include "emu/explore/suite.hpp"
@@ -267,6 +267,21 @@ TEST(Hostile, TheTimeLimitHoldsUnderEveryModel) {
             EXPECT_EQ(r.bound, "the time limit");
             EXPECT_EQ(r.verdict, Verdict::incomplete);
         }
+}
+
+// Ten threads' arrivals at one mbarrier have more orders than are gone through, and the time is
+// over before it comes to that.
+TEST(Hostile, TheTimeLimitHoldsAmongOrdersOfOneMbarrier) {
+    std::vector<Column> columns(10, {0, 0, std::vector<std::string>(4, "mbarrier.arrive [m]")});
+    columns[0].ops.push_back("mbarrier.try_wait [m], 0");
+    nlohmann::json test = test_of(columns, "x==7");
+    test["locations"] = {
+        {"m", {{"kind", "mbarrier"}, {"space", "shared::cta"}, {"cta", 0}, {"count", 40}}},
+        {"x", nlohmann::json::object()}};
+    SuiteOptions options;
+    options.limits.seconds = 0.02;
+    const Report r = run_lines(test.dump(), options)[0].report;
+    EXPECT_EQ(r.bound, "the time limit") << r.error;
 }
 
 TEST(Hostile, ATestWithoutANameIsCalledByItsPlace) {

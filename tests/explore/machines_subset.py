@@ -7,10 +7,7 @@ fences, operations on caches; at most 12 accesses each. A kernel that is not exp
 usage: machines_subset.py SASSEMU [--example memory_model.so] [--tests N] [--seeds N] [--seed S] [--jobs N] [--time-limit S]
 """
 import argparse
-import json
-import os
 import random
-import struct
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -59,42 +56,6 @@ def body(choose, number, slots):
 words.body = body
 
 
-class Kernel:
-    def __init__(self, program, folder, seed):
-        text, grid, block, exact, self.names = words.kernel(seed)
-        self.name, self.stem = f"k{seed}", os.path.join(folder, f"k{seed}")
-        self.count = len(self.names) - len(words.PLACES)
-        open(self.stem + ".sass", "w").write(text)
-        open(self.stem + ".exact.sass", "w").write(exact)
-        r = words.call(program, "asm", self.stem + ".sass", "-o", self.stem + ".cubin")
-        if r.returncode:
-            sys.exit(f"{self.name}: {r.stderr}\n{text}")
-        json.dump({"module": self.name + ".cubin", "buffers": {"mem": {"bytes": words.SIZE}, "out": {"bytes": 4 * max(1, self.count)}},
-                   "launches": [{"kernel": "k", "grid": [grid, 1, 1], "block": [block, 1, 1], "args": [{"buffer": "mem"}, {"buffer": "out"}]}]}, open(self.stem + ".json", "w"))
-
-    def explored(self, program, model, limit):
-        """All that can be shown; None: not explored to the end."""
-        r = words.call(program, "litmus", "--json", "--threads", "1", "--time-limit", str(limit), "--model", model, self.stem + ".exact.sass")
-        t = json.loads(r.stdout.splitlines()[0]) if r.stdout else {"verdict": "error", "error": r.stderr}
-        if t["verdict"] == "error":
-            return t.get("error")
-        return {tuple(o["state"][n] for n in self.names) for o in t["outcomes"]} if t["complete"] else None
-
-    def run(self, program, model, seed):
-        out = f"{self.stem}.{seed}"
-        r = words.call(program, "run", self.stem + ".json", "--model", model, "--seed", str(seed), "--threads", "1", "--dump", f"out={out}.o", "--dump", f"mem={out}.m")
-        if r.returncode:
-            return r.stderr.strip()
-        o, m = open(out + ".o", "rb").read(), open(out + ".m", "rb").read()
-        os.remove(out + ".o")
-        os.remove(out + ".m")
-        return tuple(struct.unpack_from("<I", o, 4 * i)[0] for i in range(self.count)) + tuple(struct.unpack_from("<I", m, at)[0] for at in words.PLACES.values())
-
-    def remove(self):
-        for end in ".sass", ".exact.sass", ".cubin", ".json":
-            os.remove(self.stem + end)
-
-
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("program")
@@ -110,7 +71,7 @@ def main():
         models[a.example] = [a.example]
 
     def check(seed):
-        kernel = Kernel(a.program, folder, seed)
+        kernel = words.Kernel(a.program, folder, seed)
         counted, shown, wrong = True, 0, []
         for model, tempers in models.items():
             allowed = kernel.explored(a.program, model, a.time_limit)

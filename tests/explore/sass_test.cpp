@@ -3,7 +3,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "emu/explore/machines/operational.hpp"
+#include "emu/explore/machines/explore_machine.hpp"
 #include "emu/explore/plan/read_plan_test.hpp"
 #include "emu/explore/sass/read_sass.hpp"
 #include "explore.hpp"

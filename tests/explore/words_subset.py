@@ -90,6 +90,45 @@ def call(*args):
     return subprocess.run(args, capture_output=True, text=True)
 
 
+class Kernel:
+    """A random kernel as files: a plan to run, a test to explore."""
+
+    def __init__(self, program, folder, seed):
+        text, grid, block, exact, self.names = kernel(seed)
+        self.name, self.stem = f"k{seed}", os.path.join(folder, f"k{seed}")
+        self.count = len(self.names) - len(PLACES)
+        open(self.stem + ".sass", "w").write(text)
+        open(self.stem + ".exact.sass", "w").write(exact)
+        r = call(program, "asm", self.stem + ".sass", "-o", self.stem + ".cubin")
+        if r.returncode:
+            sys.exit(f"{self.name}: {r.stderr}\n{text}")
+        json.dump({"module": self.name + ".cubin", "buffers": {"mem": {"bytes": SIZE}, "out": {"bytes": 4 * max(1, self.count)}},
+                   "launches": [{"kernel": "k", "grid": [grid, 1, 1], "block": [block, 1, 1], "args": [{"buffer": "mem"}, {"buffer": "out"}]}]}, open(self.stem + ".json", "w"))
+
+    def explored(self, program, model, limit):
+        """All that can be shown under the model (none: the test's own); None: not explored to the end."""
+        asked = ["--model", model] if model else []
+        r = call(program, "litmus", "--json", "--threads", "1", "--time-limit", str(limit), *asked, self.stem + ".exact.sass")
+        t = json.loads(r.stdout.splitlines()[0]) if r.stdout else {"verdict": "error", "error": r.stderr}
+        if t["verdict"] == "error":
+            return t.get("error")
+        return {tuple(o["state"][n] for n in self.names) for o in t["outcomes"]} if t["complete"] else None
+
+    def run(self, program, model, seed):
+        out = f"{self.stem}.{seed}"
+        r = call(program, "run", self.stem + ".json", "--model", model, "--seed", str(seed), "--threads", "1", "--dump", f"out={out}.o", "--dump", f"mem={out}.m")
+        if r.returncode:
+            return r.stderr.strip()
+        o, m = open(out + ".o", "rb").read(), open(out + ".m", "rb").read()
+        os.remove(out + ".o")
+        os.remove(out + ".m")
+        return tuple(struct.unpack_from("<I", o, 4 * i)[0] for i in range(self.count)) + tuple(struct.unpack_from("<I", m, at)[0] for at in PLACES.values())
+
+    def remove(self):
+        for end in ".sass", ".exact.sass", ".cubin", ".json":
+            os.remove(self.stem + end)
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("program")
@@ -98,76 +137,43 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--keep", help="leave the kernels and plans there")
     a = p.parse_args()
-    wrong, runs, shown = [], 0, 0
+    models = {"flat": ["flat"], "caches": ["caches:policy=random", "caches:policy=adversarial"]}
+
+    def check(seed):
+        k = Kernel(a.program, folder, seed)
+        allowed = {model: k.explored(a.program, model, 60) for model in ("", *models)}
+        for model, states in allowed.items():
+            if not isinstance(states, set):
+                return 0, set(), {}, [f"{k.name} ({model or 'ptx'}): {states or 'not explored to the end'}"]
+        exact, flat, caches = allowed.values()
+        wrong = [f"{k.name}: the machine '{model}' shows {dict(zip(k.names, s))}, which ptx does not allow" for model in models for s in allowed[model] - exact]
+        wrong += [f"{k.name}: 'flat' shows {s}, which 'caches' cannot" for s in flat - caches]
+        runs, shown = 0, set()
+        for model, temper, s in ((m, t, s) for m in models for t in models[m] for s in range(1, a.seeds + 1)):
+            state = k.run(a.program, temper, s)
+            runs += 1
+            where = f"{k.name} under {temper}, seed {s}"
+            if isinstance(state, str):
+                wrong.append(f"{where}: {state}")
+                continue
+            shown.add(state)
+            if state not in exact:
+                wrong.append(f"{where}: the engine shows {dict(zip(k.names, state))}, which ptx does not allow")
+            if state not in allowed[model]:
+                wrong.append(f"{where}: the engine shows {state}, which exploration of it does not")
+        return runs, shown, {model: len(states) for model, states in allowed.items()}, wrong
+
     with tempfile.TemporaryDirectory() as scratch:
-        d = a.keep or scratch
-        os.makedirs(d, exist_ok=True)
-        plans, tests = [], {}
-        for seed in range(a.seed, a.seed + a.tests):
-            text, grid, block, exact, names = kernel(seed)
-            stem = os.path.join(d, f"k{seed}")
-            open(stem + ".sass", "w").write(text)
-            r = call(a.program, "asm", stem + ".sass", "-o", stem + ".cubin")
-            if r.returncode:
-                sys.exit(f"k{seed}: {r.stderr}\n{text}")
-            open(stem + ".exact.sass", "w").write(exact)
-            count = len(names) - len(PLACES)
-            plan = {"module": f"k{seed}.cubin", "buffers": {"mem": {"bytes": SIZE}, "out": {"bytes": 4 * max(1, count)}},
-                    "launches": [{"kernel": "k", "grid": [grid, 1, 1], "block": [block, 1, 1], "args": [{"buffer": "mem"}, {"buffer": "out"}]}]}
-            json.dump(plan, open(stem + ".json", "w"))
-            plans.append(stem + ".exact.sass")
-            tests[f"k{seed}"] = (stem, names, count)
-
-        def explored(model):
-            r = call(a.program, "litmus", "--json", *(["--model", model] if model else []), *plans)
-            out = {}
-            for line in r.stdout.splitlines():
-                t = json.loads(line)
-                if t["verdict"] == "error" or not t["complete"]:
-                    sys.exit(f"{t['name']} ({t['model']}): {t.get('error') or t.get('bound')}")
-                out[t["name"]] = {tuple(o["state"][n] for n in tests[t["name"]][1]) for o in t["outcomes"]}
-            if len(out) != len(plans):
-                sys.exit(f"{model or 'ptx'}: {r.stderr}")
-            return out
-
-        exact, flat, caches = explored(""), explored("flat"), explored("caches")
-        for name in tests:
-            for model, of in (("flat", flat), ("caches", caches)):
-                wrong += [f"{name}: the machine '{model}' shows {dict(zip(tests[name][1], s))}, which ptx does not allow" for s in of[name] - exact[name]]
-            wrong += [f"{name}: 'flat' shows {s}, which 'caches' cannot" for s in flat[name] - caches[name]]
-
-        def run(job):
-            name, model, seed = job
-            stem, names, count = tests[name]
-            out = f"{stem}.{model.replace(':', '_').replace('=', '_')}.{seed}"
-            r = call(a.program, "run", stem + ".json", "--model", model, "--seed", str(seed), "--threads", "1", "--dump", f"out={out}.o", "--dump", f"mem={out}.m")
-            if r.returncode:
-                return name, model, seed, r.stderr.strip()
-            o, m = open(out + ".o", "rb").read(), open(out + ".m", "rb").read()
-            for suffix in ".o", ".m":
-                os.remove(out + suffix)
-            return name, model, seed, tuple(struct.unpack_from("<I", o, 4 * i)[0] for i in range(count)) + tuple(struct.unpack_from("<I", m, at)[0] for at in PLACES.values())
-
-        models = ["flat", "caches:policy=random", "caches:policy=adversarial"]
-        jobs = [(n, m, s) for n in tests for m in models for s in range(1, a.seeds + 1)]
-        seen = set()
+        folder = a.keep or scratch
+        os.makedirs(folder, exist_ok=True)
         with ThreadPoolExecutor(2) as pool:
-            for name, model, seed, state in pool.map(run, jobs):
-                runs += 1
-                if isinstance(state, str):
-                    wrong.append(f"{name} under {model}, seed {seed}: {state}")
-                    continue
-                seen.add((name, state))
-                if state not in exact[name]:
-                    wrong.append(f"{name} under {model}, seed {seed}: the engine shows {dict(zip(tests[name][1], state))}, which ptx does not allow")
-                explored_as = {"flat": flat, "caches": caches}[model.split(":")[0]]
-                if state not in explored_as[name]:
-                    wrong.append(f"{name} under {model}, seed {seed}: the engine shows {state}, which exploration of it does not")
-        shown = len(seen)
+            results = list(pool.map(check, range(a.seed, a.seed + a.tests)))
+    wrong = [w for r in results for w in r[3]]
+    runs, shown = sum(r[0] for r in results), sum(len(r[1]) for r in results)
     for line in wrong[:20]:
         print(line, file=sys.stderr)
-    total = [sum(len(v) for v in of.values()) for of in (exact, flat, caches)]
-    print(f"{len(tests)} kernels: {total[0]} outcomes under ptx, {total[1]} under flat, {total[2]} under caches; {runs} runs showed {shown}; {len(wrong)} wrong")
+    total = [sum(r[2].get(model, 0) for r in results) for model in ("", *models)]
+    print(f"{a.tests} kernels: {total[0]} outcomes under ptx, {total[1]} under flat, {total[2]} under caches; {runs} runs showed {shown}; {len(wrong)} wrong")
     return 1 if wrong else 0
 
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "emu/explore/graph/witness.hpp"
-#include "emu/explore/machines/operational.hpp"
+#include "emu/explore/machines/explore_machine.hpp"
 
 namespace sassemu::explore {
 
@@ -12,12 +12,8 @@ inline void explore_under_every_model(Test& test) {
     for (const Sampling& sampling : {Sampling{}, Sampling{2, 1, 3}}) {
         // A liveness test has no condition, and machines want one.
         if (test.condition) {
-            for (const char* machine : {"caches", "flat"}) {
+            for (const char* machine : {"caches", "flat", "nvshmem"}) {
                 const auto report = explore_machine(test, machine, limits, sampling);
-                if (!report && report.error().message().empty()) __builtin_trap();
-            }
-            if (!test.sass) {
-                const auto report = explore_deliveries(test, limits, sampling);
                 if (!report && report.error().message().empty()) __builtin_trap();
             }
         }

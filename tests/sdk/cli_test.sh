@@ -33,7 +33,7 @@ trap 'rm -rf "$scratch"' EXIT
 echo "no code" >"$scratch/text.so"
 check "no shared object" 2 "cannot be loaded" --plugin "$scratch/text.so"
 check "no entry" 2 "exports no sassemu_plugin_entry" --plugin "$plugins/no_entry.so"
-check "another ABI" 2 "ABI 2.0, this emulator speaks 1.4" --plugin "$plugins/other_abi.so"
+check "another ABI" 2 "ABI 2.0, this emulator speaks 1.5" --plugin "$plugins/other_abi.so"
 check "no such option" 2 "has no option 'depht'; it has policy=" --model caches:depht=3
 check "no value" 2 "'depth' is no option" --model caches:depth
 check "bad value" 2 "option 'policy': 'wild' is none of" --model caches:policy=wild
@@ -53,10 +53,17 @@ check "example model" 0 "ok" --model "$plugins/memory_model.so"
 for policy in lazy eager random adversarial; do
     check "caches $policy" 0 "ok" --model "caches:policy=$policy"
 done
+# An operation of a warp is performed once a lane, even if the lanes are never ready together; endless steps are no reason to wait.
+for policy in lazy eager random adversarial; do
+    check "a machine that takes turns, $policy" 0 "loads: each once" --model "$plugins/odd_machine.so:policy=$policy"
+done
+check "a machine that never is done" 6 "took 1048576 steps and waits for more" --model "$plugins/odd_machine.so:kind=keeps,policy=eager"
 check "caches under reference" 0 "ok" --model caches --reference
 plan=$source/cubins/sync/bulk_store/correct.json
 for agents in eager lazy; do
     check "a copy is told when it is issued" 0 "async 0.0 step=5" --plugin "$plugins/recorder.so" --agents $agents
     check "but not to plugins of 1.1" 0 "steps seen: f$" --plugin "$plugins/abi_1_1.so" --agents $agents
 done
+plan=$source/cubins/sync/last_block/correct.json
+check "fences and atomics of such a machine" 0 "fences: each once" --model "$plugins/odd_machine.so"
 exit $failed

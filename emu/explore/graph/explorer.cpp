@@ -264,7 +264,8 @@ class Search {
         for (const MbarrierEvent& op : s.mbarriers) locations.insert(op.location);
         std::vector<Pairing> together{{}};
         for (const uint32_t l : locations) {
-            const MbarrierOrders orders = mbarrier_orders(s, program_, l, {});
+            const MbarrierOrders orders = mbarrier_orders(s, program_, l, {}, budget_);
+            if (stopped()) return {};
             if (orders.cut) incomplete("too many orders on one mbarrier");
             std::vector<Pairing> next;
             for (const Pairing& before : together)
@@ -322,7 +323,8 @@ class Search {
         for (const MbarrierEvent& op : s.mbarriers) locations.insert(op.location);
         bool possible = true;
         for (const uint32_t l : locations) {
-            const MbarrierOrders orders = mbarrier_orders(s, program_, l, base);
+            const MbarrierOrders orders = mbarrier_orders(s, program_, l, base, budget_);
+            if (stopped()) return false;
             Pairing here;
             for (const SassemuEdge& pair : s.pairing) {
                 const SassemuEvent& wait = s.events[pair.to].e;

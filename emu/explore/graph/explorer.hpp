@@ -61,7 +61,7 @@ struct Report {
 struct Sampling {
     uint64_t executions = 0;  // 0: explore all
     uint64_t seed = 0;
-    uint32_t depth = 3;  // of the bugs looked for: of machines, see operational.hpp
+    uint32_t depth = 3;  // of the bugs looked for: of machines, see state_search.hpp
 };
 
 // Errors: the model failed, or is none for this test.

@@ -24,8 +24,9 @@ struct Object {
 
 class Search {
   public:
-    Search(const State& s, const Program& p, uint32_t location, const std::vector<uint8_t>& base)
-        : s_(s), p_(p), location_(location) {
+    Search(const State& s, const Program& p, uint32_t location, const std::vector<uint8_t>& base,
+           const SearchBudget& budget)
+        : s_(s), p_(p), location_(location), budget_(budget) {
         for (const MbarrierEvent& op : s.mbarriers)
             if (op.location == location) ops_.push_back(&op);
         before_.resize(ops_.size());
@@ -57,7 +58,7 @@ class Search {
 
   private:
     void go(const Object& at) {
-        if (out_.cut || !seen_.insert(at).second) return;
+        if (out_.cut || budget_.over() || !seen_.insert(at).second) return;
         if (seen_.size() > most_states) {
             out_.cut = true;
             return;
@@ -139,6 +140,7 @@ class Search {
     const State& s_;
     const Program& p_;
     uint32_t location_;
+    const SearchBudget& budget_;
     std::vector<const MbarrierEvent*> ops_;
     std::vector<uint64_t> before_;
     std::set<Object> seen_;
@@ -173,8 +175,8 @@ bool initialised_first(const State& s, const Program& p, uint32_t location,
 }
 
 MbarrierOrders mbarrier_orders(const State& s, const Program& p, uint32_t location,
-                               const std::vector<uint8_t>& base) {
-    return Search(s, p, location, base).run();
+                               const std::vector<uint8_t>& base, const SearchBudget& budget) {
+    return Search(s, p, location, base, budget).run();
 }
 
 }  // namespace sassemu::explore

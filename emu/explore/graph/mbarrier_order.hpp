@@ -6,6 +6,7 @@
 #include <set>
 
 #include "emu/explore/graph/state.hpp"
+#include "emu/explore/litmus/budget.hpp"
 
 namespace sassemu::explore {
 
@@ -18,9 +19,9 @@ struct MbarrierOrders {
 };
 
 // Orders of the operations on one location that respect program order, what each agent comes after,
-// and `base` (n * n, or empty).
+// and `base` (n * n, or empty). They say nothing once the budget is over.
 MbarrierOrders mbarrier_orders(const State& s, const Program& p, uint32_t location,
-                               const std::vector<uint8_t>& base);
+                               const std::vector<uint8_t>& base, const SearchBudget& budget);
 
 // Whether every operation on the location comes after an initialisation in base causality.
 bool initialised_first(const State& s, const Program& p, uint32_t location,

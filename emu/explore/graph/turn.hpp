@@ -132,11 +132,8 @@ class Turn {
     Step perform(const op::TensorProduct& o);
     Step perform(const op::TensorCommit& o);
     Step perform(const op::TensorFence& o);
-    // Those of the models that are machines.
-    template <class Kind>
-    requires(is_any_of<Kind, op::ShmemOrder, op::ShmemPut, op::ShmemCopy, op::ShmemGet,
-                       op::ShmemFetchAdd, op::ShmemFetchAddNbi, op::ShmemWait, op::OnMachine>) Step
-        perform(const Kind&) {
+    // Of the models that are machines.
+    Step perform(const op::OnMachine&) {
         return refuse("has no meaning in the model '" + test_.model + "'");
     }
 

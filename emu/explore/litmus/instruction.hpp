@@ -242,54 +242,19 @@ struct Join {
     auto operands() const { return std::tie(); }
 };
 
-// nvshmem_*
-struct ShmemOrder {
-    enum class What : uint8_t { fence, quiet, quiet_on_stream, barrier_all } what;
-    auto operands() const { return std::tie(); }
-};
-struct ShmemPut {  // nvshmem_p, nvshmem_amo_add
-    bool adds;
-    Place to;
-    Argument value;
-    auto operands() const { return std::tie(to, value); }
-};
-struct ShmemCopy {  // nvshmem_put, nvshmem_get
-    bool gets, nbi;
-    Place to, from;
-    auto operands() const { return std::tie(to, from); }
-};
-struct ShmemGet {  // nvshmem_g
-    Register to;
-    Place from;
-    auto operands() const { return std::tie(to, from); }
-};
-struct ShmemFetchAdd {
-    Register to;
-    Place at;
-    Argument value;
-    auto operands() const { return std::tie(to, at, value); }
-};
-struct ShmemFetchAddNbi {
-    Place to, at;
-    Argument value;
-    auto operands() const { return std::tie(to, at, value); }
-};
-struct ShmemWait {
-    std::optional<Register> to;  // nvshmem_test
-    Place at;
-    Argument value;
-    bool negated = false;
-    auto operands() const { return std::tie(to, at, value); }
-};
-
-// An operation of the model `caches` in SASS's words.
+// An operation as machines know it (machine.h): of the model `caches` in SASS's words, nvshmem_*.
 struct OnMachine {
+    enum class Until : uint8_t { none, equal, differs };  // nvshmem_wait_until, nvshmem_test
+    enum class Whose : uint8_t { own, launched, all };    // of a quiet; all: and they meet
     sassemu_operation what{};
     std::optional<Register> to;
-    std::optional<Place> at;
+    std::optional<Place> at, other;
     Argument value;
     AtomicOp atomic = AtomicOp::none;
-    auto operands() const { return std::tie(to, at, value); }
+    bool blocks = false;        // of a load: what follows waits for it
+    Until until = Until::none;  // the loaded value compares so with `value`
+    Whose whose = Whose::own;
+    auto operands() const { return std::tie(to, at, other, value); }
 };
 
 }  // namespace op
@@ -301,9 +266,7 @@ using Operation =
                  op::StoreAsync, op::CopyAsync, op::CopiesArrive, op::Commit, op::GroupWait,
                  op::Bulk, op::BulkTensor, op::MapReplace, op::MapPublish, op::WgmmaFence,
                  op::Wgmma, op::TensorLoad, op::TensorStore, op::TensorWait, op::TensorProduct,
-                 op::TensorCommit, op::TensorFence, op::Launch, op::Join, op::ShmemOrder,
-                 op::ShmemPut, op::ShmemCopy, op::ShmemGet, op::ShmemFetchAdd, op::ShmemFetchAddNbi,
-                 op::ShmemWait, op::OnMachine>;
+                 op::TensorCommit, op::TensorFence, op::Launch, op::Join, op::OnMachine>;
 
 // A function of a few lambdas, by the kind that each takes.
 template <class... F>

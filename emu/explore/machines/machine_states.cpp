@@ -1,49 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads of a test on a machine of the SDK, every state that they can bring it to: `flat`,
-// `caches`, a stranger's. docs/litmus.md, sections 7 and 9. What belongs here: threads, their loads
-// that are not performed yet, memory. What does not: any machine.
+// `caches`, `nvshmem`, a stranger's. docs/litmus.md, sections 6, 7 and 9. What belongs here:
+// threads, their loads that are not performed yet, memory. What does not: any machine.
 #include <algorithm>
 #include <cstring>
 
-#include "emu/explore/machines/explored_machine.hpp"
-#include "emu/explore/machines/operational.hpp"
+#include "emu/explore/machines/explore_machine.hpp"
+#include "emu/explore/machines/runner.hpp"
 #include "emu/explore/machines/sass_fetch.hpp"
+#include "emu/explore/machines/state_search.hpp"
+#include "emu/explore/machines/test_memory.hpp"
 #include "emu/memory/perform.hpp"
 
 namespace sassemu::explore {
 namespace {
 
-// Global memory: pieces at their addresses, all their bytes in one row.
-class Memory {
-  public:
-    struct Piece {
-        uint64_t address, bytes, first;
-    };
-    // The piece of each location; of those that are not global it has no bytes.
-    uint64_t add(uint64_t address, uint64_t bytes) {
-        pieces_.push_back({address, bytes, size_});
-        size_ += bytes;
-        return pieces_.back().first;
-    }
-    const Piece& of(uint32_t location) const { return pieces_[location]; }
-    uint64_t size() const { return size_; }
-    // Where the bytes are in the row; size(): not all of them are there.
-    uint64_t find(uint64_t address, uint64_t bytes) const {
-        for (const Piece& p : pieces_)
-            if (address >= p.address && bytes <= p.bytes && address - p.address <= p.bytes - bytes)
-                return p.first + (address - p.address);
-        return size_;
-    }
-
-  private:
-    std::vector<Piece> pieces_;
-    uint64_t size_ = 0;
-};
-
 class MachineStates {
   public:
     struct ThreadState : Runner {
         std::vector<MemoryOperation> window;  // loads that are not performed yet
+        bool started = true;                  // of a thread of operations
     };
     struct State {
         std::vector<ThreadState> threads;
@@ -53,7 +29,11 @@ class MachineStates {
     };
 
     MachineStates(const Test& test, const ExploredMachine& machine, const SearchBudget& budget)
-        : test_(test), machine_(machine), budget_(budget) {
+
+        : test_(test),
+          machine_(machine),
+          budget_(budget),
+          memory_(test, machine.symmetric() && !test.sass) {
         bytes_.size = sizeof bytes_;
         bytes_.memory = &reached_;
         bytes_.read = [](void* m, uint64_t address, void* to, uint32_t count) {
@@ -71,37 +51,20 @@ class MachineStates {
             return 0;
         };
         if (test.sass) fetch_ = std::make_unique<SassFetch>(test);
-        for (uint32_t l = 0; l < test.locations.size(); ++l) {
-            const Location& location = test.locations[l];
-            if (!fetch_)  // each in lines of its own
-                memory_.add((l + 1) * uint64_t{0x1000}, std::max<uint64_t>(location.bytes, 8));
-            else if (location.space == SASSEMU_SPACE_GLOBAL)
-                memory_.add(test.sass->address(test, l), test.sass->image(l).size());
-            else
-                memory_.add(0, 0);
-        }
-        if (memory_.size() > most_bytes)
-            problem_ = "more than " + std::to_string(most_bytes) + " bytes of global memory";
+        if (!memory_.fits())
+            problem_ =
+                "more than " + std::to_string(TestMemory::most_bytes) + " bytes of global memory";
         for (uint32_t t = 0; t < test.threads.size(); ++t)
             if (!fetch_ || test.threads[t].sass) places_.push_back(place(t));
     }
 
     State start() const {
-        State s{{}, {machine_, places_}, std::vector<uint8_t>(memory_.size()), {}};
+        State s{{}, {machine_, places_}, memory_.start(), {}};
         for (const Thread& t : test_.threads) {
             ThreadState r;
             r.registers = t.initial;
+            r.started = t.starts;
             s.threads.push_back(std::move(r));
-        }
-        for (uint32_t l = 0; l < test_.locations.size(); ++l) {
-            uint8_t* to = s.memory.data() + memory_.of(l).first;
-            if (fetch_) {
-                if (memory_.of(l).bytes)
-                    std::memcpy(to, test_.sass->image(l).data(), memory_.of(l).bytes);
-            } else {
-                const uint64_t v = test_.names[find_name(test_, test_.locations[l].name)].initial;
-                std::memcpy(to, &v, 8);
-            }
         }
         if (!fetch_) return s;
         s.sass = fetch_->start();
@@ -122,7 +85,7 @@ class MachineStates {
                 for (size_t r = 0; r < t.registers.size(); ++r)
                     if (fetch_->live(n, t.pc, r)) k.add(t.registers[r]);
             } else {
-                k.add(static_cast<const Runner&>(t));
+                k.add(static_cast<const Runner&>(t)).add(t.started);
             }
             k.add(t.window.size());
             for (const MemoryOperation& o : t.window) {
@@ -185,7 +148,7 @@ class MachineStates {
     uint64_t shown(const State& s, const Condition& c) const {
         if (c.kind == Condition::Kind::reg) return s.threads[c.thread].registers[c.reg];
         const Name& name = test_.names[c.name];
-        const Memory::Piece& piece = memory_.of(name.location);
+        const TestMemory::Piece& piece = memory_.of(name.location, std::max(c.pe, 0));
         const uint64_t first = name.offset + c.first;
         if (first >= piece.bytes) return 0;
         const uint64_t count =
@@ -203,8 +166,6 @@ class MachineStates {
     }
 
   private:
-    static constexpr uint64_t most_bytes = 16384;
-
     sassemu_place place(uint32_t thread) const {
         const Thread& t = test_.threads[thread];
         sassemu_place p{};
@@ -260,36 +221,123 @@ class MachineStates {
     void fetch(const State& s, uint32_t t, Emit&& emit) const {
         const ThreadState& r = s.threads[t];
         const auto& code = test_.threads[t].code;
-        if (r.pc >= code.size()) return;
+        if (!r.started || r.pc >= code.size()) return;
         const Instruction& i = code[r.pc];
         if (touches(i, awaited(r))) return;
         State n = s;
         ThreadState& to = n.threads[t];
         const bool off =
             i.guard >= 0 && (r.registers[static_cast<size_t>(i.guard)] != 0) == i.guard_inverted;
-        std::vector<MemoryOperation> out;
-        if (off) {
-            ++to.pc;
-        } else if (!step_plain(to, i.what)) {
-            out.push_back(shown(r, std::get<op::OnMachine>(i.what)));
-            ++to.pc;
-        }
-        perform(std::move(n), t, out, 0, emit);
+        if (!off && step_plain(to, i.what)) return emit(std::move(n));
+        ++to.pc;
+        if (off) return emit(std::move(n));
+        std::visit(Overloaded{[&](const op::OnMachine& o) { operate(std::move(n), t, o, emit); },
+                              [&](const op::Load& o) {
+                                  op::OnMachine load{.to = o.to, .at = o.at};
+                                  load.what.kind = SASSEMU_OPERATION_LOAD;
+                                  operate(std::move(n), t, load, emit);
+                              },
+                              [&](const op::Store& o) {
+                                  op::OnMachine store{.at = o.at, .value = o.value};
+                                  store.what.kind = SASSEMU_OPERATION_STORE;
+                                  operate(std::move(n), t, store, emit);
+                              },
+                              [&](const op::Fence&) {  // orders loads, and nothing that is sent
+                                  if (r.window.empty()) emit(std::move(n));
+                              },
+                              [&](const op::Launch& o) {
+                                  n.threads[o.thread].started = true;
+                                  emit(std::move(n));
+                              },
+                              [&](const op::Join& o) {
+                                  const ThreadState& other = s.threads[o.thread];
+                                  if (other.started && other.window.empty() &&
+                                      other.pc >= test_.threads[o.thread].code.size())
+                                      emit(std::move(n));
+                              },
+                              [](const auto&) {}},
+                   i.what);
     }
 
-    // A form of section 7 of docs/litmus.md.
-    MemoryOperation shown(const Runner& r, const op::OnMachine& form) const {
+    template <class Emit>
+    void operate(State n, uint32_t t, const op::OnMachine& form, Emit&& emit) const {
+        using Whose = op::OnMachine::Whose;
+        const MemoryOperation o = shown(n.threads[t], t, form);
+        if (form.until != op::OnMachine::Until::none) return look(std::move(n), t, o, form, emit);
+        if (form.whose == Whose::own) return perform(std::move(n), t, {o}, 0, emit);
+        if (form.whose == Whose::all) {
+            if (meet(n, t)) emit(std::move(n));
+            return;
+        }
+        for (const Instruction& i : test_.threads[t].code)
+            if (const auto* l = std::get_if<op::Launch>(&i.what); l && !quiet(n, l->thread)) return;
+        emit(std::move(n));
+    }
+
+    bool quiet(State& n, uint32_t t) const {
+        MemoryOperation o(SASSEMU_OPERATION_QUIET);
+        o.what.from = place(t);
+        return n.machine.ways(bytes(n), o.what);
+    }
+
+    // nvshmem_barrier_all: a quiet and a meeting of all threads that call it, `last` among them.
+    bool meet(State& n, uint32_t last) const {
+        const auto meets = [](const Instruction& i) {
+            const auto* o = std::get_if<op::OnMachine>(&i.what);
+            return o && o->whose == op::OnMachine::Whose::all;
+        };
+        for (uint32_t t = 0; t < n.threads.size(); ++t) {
+            const auto& code = test_.threads[t].code;
+            if (std::ranges::none_of(code, meets)) continue;
+            ThreadState& r = n.threads[t];
+            if (t == last) --r.pc;
+            if (!r.started || r.pc >= code.size() || !meets(code[r.pc]) || !r.window.empty() ||
+                !quiet(n, t))
+                return false;
+            ++r.pc;
+        }
+        return true;
+    }
+
+    // Waits until the value compares so, or says whether it does. Nothing moves over it then.
+    template <class Emit>
+    void look(State n, uint32_t t, const MemoryOperation& o, const op::OnMachine& form,
+              Emit&& emit) const {
+        ThreadState& r = n.threads[t];
+        MemoryOperation early = o;
+        early.what.early = 1;
+        n.machine.perform(bytes(n), early.what, 0, early.value.data());
+        uint64_t found = 0;
+        std::memcpy(&found, early.value.data(), o.what.bytes);
+        const bool equal = found == value_of(r, form.value);
+        const bool holds = equal == (form.until == op::OnMachine::Until::equal);
+        if (holds ? !r.window.empty() || !n.machine.ways(bytes(n), o.what) : !form.to) return;
+        if (form.to) r.registers[form.to->number] = holds;
+        emit(std::move(n));
+    }
+
+    // An operation of sections 6 and 7 of docs/litmus.md.
+    MemoryOperation shown(const Runner& r, uint32_t t, const op::OnMachine& form) const {
         MemoryOperation o(form.what);
-        const uint32_t l = form.at ? test_.names[form.at->name].location : 0;
-        if (form.at) o.what.address = memory_.of(l).address;
-        const uint8_t bytes = test_.locations.empty() || test_.locations[l].bytes <= 4 ? 4 : 8;
-        if (o.accesses()) o.what.bytes = bytes;
+        o.what.from = place(t);
+        const auto address = [&](const Place& at, uint32_t& gpu) {
+            const int32_t pe = at.pe >= 0 ? at.pe : test_.threads[t].gpu;
+            if (machine_.symmetric()) gpu = static_cast<uint32_t>(pe);
+            return memory_.of(test_.names[at.name].location, pe).address;
+        };
+        if (form.at) {
+            const Location& l = test_.locations[test_.names[form.at->name].location];
+            o.what.address = address(*form.at, o.what.gpu);
+            if (!o.orders()) o.what.bytes = static_cast<uint8_t>(std::min<uint64_t>(l.bytes, 8));
+        }
+        if (form.other) o.what.other = address(*form.other, o.what.other_gpu);
         o.atomic = form.atomic;
-        o.type = bytes == 8 ? AtomicType::u64 : AtomicType::u32;
+        o.type = o.what.bytes > 4 ? AtomicType::u64 : AtomicType::u32;
         const uint64_t value = value_of(r, form.value);
         std::memcpy(o.value.data(), &value, sizeof value);
         if (form.to) o.to[0] = static_cast<int32_t>(form.to->number);
         o.whole = true;
+        o.blocks = form.blocks;
         return o;
     }
 
@@ -327,14 +375,14 @@ class MachineStates {
         MemoryOperation o = all[first];
         auto& window = n.threads[t].window;
         o.what.from = place(t);
-        if (!o.accesses() ? !window.empty()
-                          : std::ranges::any_of(
-                                window, [&](const MemoryOperation& w) { return w.overlaps(o); }))
-            return;
-        if (o.is(SASSEMU_OPERATION_LOAD) && machine_.late_loads()) {
+        if (o.is(SASSEMU_OPERATION_LOAD) && !o.blocks && machine_.late_loads()) {
             window.push_back(o);
             return perform(std::move(n), t, all, first + 1, emit);
         }
+        if (o.orders() ? !window.empty()
+                       : std::ranges::any_of(
+                             window, [&](const MemoryOperation& w) { return w.overlaps(o); }))
+            return;
         const uint32_t ways = n.machine.ways(bytes(n), o.what);
         for (uint32_t way = 0; way < ways; ++way) {
             State next = way + 1 == ways ? std::move(n) : n;
@@ -363,7 +411,7 @@ class MachineStates {
     void perform_now(State& n, uint32_t t, const MemoryOperation& o, uint32_t way) const {
         std::array<uint8_t, 16> value = o.value;
         const sassemu_bytes& memory = bytes(n);
-        n.machine.perform(memory, o.what, way, o.accesses() ? value.data() : nullptr);
+        n.machine.perform(memory, o.what, way, o.has_value() ? value.data() : nullptr);
         if (o.is(SASSEMU_OPERATION_ATOMIC)) {
             uint64_t old = 0, operand = 0;
             std::memcpy(&operand, value.data(), 8);
@@ -393,7 +441,7 @@ class MachineStates {
     const Test& test_;
     const ExploredMachine& machine_;
     const SearchBudget& budget_;
-    Memory memory_;
+    TestMemory memory_;
     std::vector<sassemu_place> places_;
     std::unique_ptr<SassFetch> fetch_;  // of threads in machine code
     std::string problem_;
@@ -401,6 +449,15 @@ class MachineStates {
     mutable sassemu_bytes bytes_{};
     mutable uint32_t mover_ = 0;
 };
+
+bool understands(const ExploredMachine& machine, const Operation& o) {
+    if (is_any<op::Move, op::Compute, op::Branch>(o) || machine.symmetric())
+        return is_any<op::Move, op::Compute, op::Branch, op::Load, op::Store, op::Fence, op::Launch,
+                      op::Join, op::OnMachine>(o);
+    const auto* form = std::get_if<op::OnMachine>(&o);
+    return form && form->what.kind < SASSEMU_OPERATION_COPY && (!form->at || form->at->pe < 0) &&
+           form->until == op::OnMachine::Until::none;
+}
 
 }  // namespace
 
@@ -412,13 +469,15 @@ Result<Report> explore_machine(const Test& test, const ExploredMachine& machine,
                           "is for tests in machine code (.sass files and launch plans)");
     for (const Thread& t : test.threads)
         for (const Instruction& i : t.code)
-            if (!test.sass && !is_any<op::OnMachine, op::Move, op::Compute, op::Branch>(i.what))
+            if (!understands(machine, i.what))
                 return make_error(ErrorCode::input, t.id,
                                   "'" + i.text + "' has no meaning in the " + where);
     const SearchBudget budget(limits);
     MachineStates states(test, machine, budget);
-    Report report = sampling.executions ? sample_states(states, test, budget, sampling)
-                                        : search_states(states, test, budget);
+    Report report;
+    if (states.problem().empty())
+        report = sampling.executions ? sample_states(states, test, budget, sampling)
+                                     : search_states(states, test, budget);
     report.error = states.problem();
     if (report.error.empty() && machine.failed()) report.error = where + " failed";
     if (!report.error.empty()) report.verdict = Verdict::error;

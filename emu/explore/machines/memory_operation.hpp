@@ -22,6 +22,7 @@ inline uint32_t extended(uint32_t v, bool sign, uint32_t bytes) {
 struct MemoryOperation {
     sassemu_operation what{};                   // who is filled in by who performs it
     std::array<int32_t, 4> to{-1, -1, -1, -1};  // registers of the words of the result; -1: none
+    bool blocks = false;                        // of a load: it is performed at once
     bool whole = false;                         // to[0] takes all of the result
     bool sign = false;                          // results of less than a word are sign-extended
     AtomicOp atomic = AtomicOp::none;
@@ -37,9 +38,14 @@ struct MemoryOperation {
         what.size = sizeof what;
     }
     bool is(sassemu_operation_kind kind) const { return what.kind == kind; }
-    bool accesses() const {
+    bool has_value() const {
         return is(SASSEMU_OPERATION_LOAD) || is(SASSEMU_OPERATION_STORE) ||
-               is(SASSEMU_OPERATION_ATOMIC);
+               is(SASSEMU_OPERATION_ATOMIC) || is(SASSEMU_OPERATION_REDUCE);
+    }
+    // Orders all that its thread did before.
+    bool orders() const {
+        return is(SASSEMU_OPERATION_FENCE) || is(SASSEMU_OPERATION_CACHE) ||
+               is(SASSEMU_OPERATION_MEET);
     }
     bool overlaps(const MemoryOperation& other) const {
         return what.address < other.what.address + other.what.bytes &&

@@ -6,48 +6,51 @@
 namespace sassemu::explore {
 namespace {
 
-constexpr std::pair<std::string_view, op::ShmemOrder::What> shmem_orders[] = {
-    {"nvshmem_fence", op::ShmemOrder::What::fence},
-    {"nvshmem_quiet", op::ShmemOrder::What::quiet},
-    {"nvshmem_barrier_all", op::ShmemOrder::What::barrier_all},
-    {"nvshmemx_quiet_on_stream", op::ShmemOrder::What::quiet_on_stream}};
-
 Result<void> read_shmem(Form& form, std::string_view head) {
-    if (const auto* what = lookup(shmem_orders, head)) {
-        form.out = op::ShmemOrder{*what};
-        if (*what == op::ShmemOrder::What::quiet_on_stream &&
-            form.thread.kind != ThreadKind::stream)
+    using Whose = op::OnMachine::Whose;
+    auto& out = form.out.emplace<op::OnMachine>();
+    sassemu_operation& what = out.what;
+    constexpr std::pair<std::string_view, Whose> quiets[] = {
+        {"nvshmem_quiet", Whose::own},
+        {"nvshmemx_quiet_on_stream", Whose::launched},
+        {"nvshmem_barrier_all", Whose::all}};
+    if (const auto* whose = lookup(quiets, head); whose || head == "nvshmem_fence") {
+        what.kind = whose ? SASSEMU_OPERATION_QUIET : SASSEMU_OPERATION_ORDER;
+        if (whose) out.whose = *whose;
+        if (out.whose == Whose::launched && form.thread.kind != ThreadKind::stream)
             return input_error("nvshmemx_quiet_on_stream belongs to a stream");
         return form.count(0, 0);
     }
-    const bool nbi = head.ends_with("_nbi");
-    const std::string_view name = nbi ? head.substr(0, head.size() - 4) : head;
+    what.early = head.ends_with("_nbi");
+    const std::string_view name = what.early ? head.substr(0, head.size() - 4) : head;
     if (head == "nvshmem_p" || name == "nvshmem_amo_add") {
-        auto& out = form.out.emplace<op::ShmemPut>();
-        out.adds = head != "nvshmem_p";
-        return form.read(out.to, out.value);
+        what.kind = head == "nvshmem_p" ? SASSEMU_OPERATION_STORE : SASSEMU_OPERATION_REDUCE;
+        return form.read(out.at, out.value);
     }
     if (name == "nvshmem_put" || name == "nvshmem_get") {
-        auto& out = form.out.emplace<op::ShmemCopy>();
-        out.gets = name == "nvshmem_get";
-        out.nbi = nbi;
-        return form.read(out.to, out.from);
+        what.kind = SASSEMU_OPERATION_COPY;
+        what.gets = name == "nvshmem_get";
+        return form.read(out.at, out.other);
     }
     if (head == "nvshmem_g") {
-        auto& out = form.out.emplace<op::ShmemGet>();
-        return form.read(out.to, out.from);
+        what.kind = SASSEMU_OPERATION_LOAD;
+        out.blocks = true;
+        return form.read(out.to, out.at);
     }
     if (head == "nvshmem_amo_fetch_add") {
-        auto& out = form.out.emplace<op::ShmemFetchAdd>();
+        what.kind = SASSEMU_OPERATION_ATOMIC;
+        out.atomic = AtomicOp::add;
         return form.read(out.to, out.at, out.value);
     }
     if (head == "nvshmem_amo_fetch_add_nbi") {
-        auto& out = form.out.emplace<op::ShmemFetchAddNbi>();
-        return form.read(out.to, out.at, out.value);
+        what.kind = SASSEMU_OPERATION_REDUCE;
+        what.gets = true;
+        return form.read(out.other, out.at, out.value);
     }
     if (head == "nvshmem_wait_until" || head == "nvshmem_test") {
-        auto& out = form.out.emplace<op::ShmemWait>();
-        out.negated = form.words.next() == "ne";
+        what.kind = SASSEMU_OPERATION_LOAD;
+        out.until =
+            form.words.next() == "ne" ? op::OnMachine::Until::differs : op::OnMachine::Until::equal;
         if (!form.words.take("eq") && !form.words.take("ne"))
             return input_error("'" + std::string(head) + "' takes .eq or .ne");
         return head == "nvshmem_test" ? form.read(out.to, out.at, out.value)

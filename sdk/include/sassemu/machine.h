@@ -10,9 +10,15 @@
  * here: the pipeline of an SM is in order.
  *
  * A driver performs the operations of a thread in program order, except for loads of a machine that
- * says SASSEMU_MACHINE_LATE_LOADS: such a load may be performed after what follows it, but before
- * the next operation of its thread on one of its bytes, the next FENCE, CACHE or MEET of its
- * thread, and anything that needs its value. */
+ * says SASSEMU_MACHINE_LATE_LOADS: such a load may be performed after what follows it, but after
+ * its thread's earlier loads of its bytes, and before the thread's next operation of another kind
+ * that is about one of its bytes, the next FENCE, CACHE or MEET of its thread, and anything that
+ * needs its value.
+ *
+ * A machine that says SASSEMU_MACHINE_SYMMETRIC (since ABI 1.5) has memory of which every GPU owns
+ * a copy, and understands what a library of one-sided operations does to it (NVSHMEM: a GPU is a
+ * PE). `sassemu litmus` shows it these operations; `sassemu run` has one GPU, and no more than
+ * others. */
 #ifndef SASSEMU_MACHINE_H
 #define SASSEMU_MACHINE_H
 
@@ -35,8 +41,14 @@ enum sassemu_operation_kind {
     SASSEMU_OPERATION_ATOMIC, /* the driver reads and writes the bytes right after it */
     SASSEMU_OPERATION_FENCE,
     SASSEMU_OPERATION_CACHE,
-    SASSEMU_OPERATION_MEET /* the thread arrives at a barrier of its CTA, or warp, or at an mbarrier
-                            */
+    SASSEMU_OPERATION_MEET, /* the thread arrives at a barrier of its CTA, or warp, or at an
+                             * mbarrier
+                             */
+    /* Of a symmetric machine. */
+    SASSEMU_OPERATION_COPY,   /* reads `bytes` at `other`, writes them at `address` */
+    SASSEMU_OPERATION_REDUCE, /* adds to the bytes at `address`, and does not wait for it */
+    SASSEMU_OPERATION_ORDER,  /* keeps the order of what the thread sends to each GPU */
+    SASSEMU_OPERATION_QUIET   /* waits for what the thread has sent, and for what it fetches */
 };
 
 /* One operation of one thread. Members that its kind does not have are 0. */
@@ -54,6 +66,12 @@ typedef struct sassemu_operation {
     uint32_t flags;   /* SASSEMU_ACCESS_CACHE_CV */
     uint64_t address; /* device address */
     sassemu_place from;
+    /* Since ABI 1.5; 0 where the machine is not symmetric. */
+    uint64_t other; /* of COPY: the source; of REDUCE with `gets`: where the old value goes */
+    uint32_t gpu, other_gpu; /* whose copies `address` and `other` are in */
+    uint8_t gets;            /* of COPY: the source is the remote side; of REDUCE: see `other` */
+    uint8_t early; /* of COPY: does not wait (nbi); of LOAD: not for the thread's own operations */
+    uint8_t unused[6];
 } sassemu_operation;
 
 /* The bytes of memory. Both answer -1, and do nothing, where a byte is not allocated. */
@@ -64,7 +82,10 @@ typedef struct sassemu_bytes {
     int32_t (*write)(void* memory, uint64_t address, const void* from, uint32_t bytes);
 } sassemu_bytes;
 
-enum sassemu_machine_flags { SASSEMU_MACHINE_LATE_LOADS = 1u << 0 };
+enum sassemu_machine_flags {
+    SASSEMU_MACHINE_LATE_LOADS = 1u << 0,
+    SASSEMU_MACHINE_SYMMETRIC = 1u << 1
+};
 
 /* `self` is what the plugin's create() returned. It may be used by several threads at once, with
  * states of their own: it does not change. */
@@ -86,11 +107,12 @@ typedef struct sassemu_machine {
      * one. */
     uint32_t (*ways)(void* self, const void* state, const sassemu_bytes*, const sassemu_operation*);
     /* Performs it in one of these ways, counting from 0. LOAD fills the `bytes` at value, STORE
-     * takes them from there; others get NULL. */
+     * and REDUCE take them from there; others get NULL. */
     void (*perform)(void* self, void* state, const sassemu_bytes*, const sassemu_operation*,
                     uint32_t way, void* value);
 
-    /* How many steps it can take by itself, in the order in which what they move was issued. Writes
+    /* How many steps it can take by itself, in the order in which what they move was issued. There
+     * may always be one (a prefetch, say): drivers go on until what they wait for is there. Writes
      * whose operation each belongs to (sassemu_place.thread), of the first `room`. */
     uint32_t (*steps)(void* self, const void* state, uint64_t* threads, uint32_t room);
     void (*take)(void* self, void* state, const sassemu_bytes*, uint32_t step);

@@ -29,7 +29,7 @@
 //                  uint8_t*) const uint32_t steps(const State&) const, void take(State&,
 //                  MemoryBytes, uint32_t step) const, uint64_t held(const State&) const,
 //                  std::string key(const State&) const; where it needs them ways, launch,
-//                  settle, and static bool late_loads
+//                  settle, and static bool late_loads, symmetric
 #pragma once
 
 #include <sassemu/plugin.h>
@@ -323,7 +323,9 @@ struct Roles {
             m.spaces = SASSEMU_SPACE_BIT(SASSEMU_GLOBAL);
             if constexpr (requires { T::spaces; }) m.spaces = T::spaces;
             if constexpr (requires { T::late_loads; })
-                m.flags = T::late_loads ? SASSEMU_MACHINE_LATE_LOADS : 0;
+                m.flags |= T::late_loads ? SASSEMU_MACHINE_LATE_LOADS : 0;
+            if constexpr (requires { T::symmetric; })
+                m.flags |= T::symmetric ? SASSEMU_MACHINE_SYMMETRIC : 0;
             m.start = [](void* s, const sassemu_place* p, size_t n) {
                 return guarded<T>(s, static_cast<void*>(nullptr), [&](T& t) -> void* {
                     return new S(t.start(std::span<const sassemu_place>(p, n)));

@@ -1,82 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the models that are machines share (nvshmem, caches): threads with concrete registers, and
-// an exhaustive search over states. A machine gives its first state, what may come after a state,
-// and what a finished one shows. What belongs here: nothing that only one of them needs.
+// The search over the states of threads on a machine: all of them, or random runs. What belongs
+// here: nothing that knows a thread or a machine (machine_states.cpp).
 #pragma once
 
 #include <unordered_set>
 
 #include "emu/explore/graph/explorer.hpp"
 #include "emu/explore/graph/state.hpp"
-#include "emu/explore/machines/explored_machine.hpp"
 
 namespace sassemu::explore {
-
-// A thread's program counter and registers, the part of its state that any machine has.
-struct Runner {
-    uint32_t pc = 0;
-    std::vector<uint64_t> registers;
-};
-
-inline uint64_t value_of(const Runner& r, const Argument& from) {
-    if (const auto* reg = std::get_if<Register>(&from)) return r.registers[reg->number];
-    const auto* number = std::get_if<uint64_t>(&from);
-    return number ? *number : 0;
-}
-
-// Arithmetic and branches: false when the instruction is neither.
-inline bool step_plain(Runner& r, const Operation& o) {
-    const auto* branch = std::get_if<op::Branch>(&o);
-    if (branch && (!branch->if_equal ||
-                   (value_of(r, branch->b) == value_of(r, branch->c)) == *branch->if_equal)) {
-        r.pc = branch->target;
-        return true;
-    }
-    if (const auto* move = std::get_if<op::Move>(&o))
-        r.registers[move->to.number] = value_of(r, move->from);
-    else if (const auto* c = std::get_if<op::Compute>(&o))
-        r.registers[c->to.number] = apply(c->how, value_of(r, c->b), value_of(r, c->c));
-    else if (!branch)
-        return false;
-    ++r.pc;
-    return true;
-}
-
-// Whether the instruction reads or writes one of the registers.
-inline bool touches(const Instruction& i, const std::vector<uint32_t>& registers) {
-    bool found = false;
-    const auto one = [&](Register r) {
-        found |= std::find(registers.begin(), registers.end(), r.number) != registers.end();
-    };
-    if (i.guard >= 0) one({static_cast<uint32_t>(i.guard)});
-    for_operands(i.what, Overloaded{one,
-                                    [&](const Argument& from) {
-                                        if (const auto* r = std::get_if<Register>(&from)) one(*r);
-                                    },
-                                    [](const Place&) {}});
-    return found;
-}
-
-// A state as bytes: equal states have equal keys.
-class Key {
-  public:
-    Key& add(uint64_t v) {
-        do {
-            bytes_ += static_cast<char>((v & 0x7f) | (v > 0x7f ? 0x80 : 0));
-            v >>= 7;
-        } while (v);
-        return *this;
-    }
-    Key& add(const Runner& r) {
-        add(r.pc);
-        for (const uint64_t v : r.registers) add(v);
-        return *this;
-    }
-    std::string take() { return std::move(bytes_); }
-
-  private:
-    std::string bytes_;
-};
 
 // What finished states show, each outcome with how often it came.
 class Tally {
@@ -211,14 +143,5 @@ Report sample_states(Machine& machine, const Test& test, const SearchBudget& bud
     tally.finish(budget.seconds());
     return report;
 }
-
-// docs/litmus.md, sections 6 and 7.
-Result<Report> explore_deliveries(const Test& test, const Limits& limits,
-                                  const Sampling& sampling = {});
-Result<Report> explore_machine(const Test& test, const ExploredMachine& machine,
-                               const Limits& limits, const Sampling& sampling = {});
-// The same with a machine that is opened for it, by its name.
-Result<Report> explore_machine(const Test& test, const std::string& machine, const Limits& limits,
-                               const Sampling& sampling = {});
 
 }  // namespace sassemu::explore
