@@ -11,6 +11,12 @@
 namespace check_sync {
 
 void Checker::async(const sassemu_async& a) {
+    // What ends a wgmma (its commit groups), and what may touch its operands until then, is not
+    // known here: better nothing than false alarms.
+    const Meaning& m = meanings_[meanings_.number(a.insn)];
+    if (m.does(SASSEMU_EFFECT_ASYNC, SASSEMU_ACTION_MULTIPLY) &&
+        m.effect.space != SASSEMU_TENSOR_MEMORY)
+        return;
     switch (a.step) {
         case SASSEMU_ASYNC_ISSUE:
             issue_copy(a);

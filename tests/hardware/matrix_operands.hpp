@@ -203,7 +203,9 @@ SASSEMU_BOTH uint64_t matrix_value(MatrixFloat f, MatrixFlavour flavour, MatrixO
             const int v = int(r % 17) - 8;
             if (v == 0) return 0;
             const int a = v < 0 ? -v : v, e = a >= 8 ? 3 : a >= 4 ? 2 : a >= 2 ? 1 : 0;
-            return matrix_make(f, v < 0, bias + e, uint64_t(a) << (f.mantissa - e));
+            // A format with fewer bits than the number has keeps its power of two.
+            const uint64_t bits = f.mantissa < e ? 0 : uint64_t(a) << (f.mantissa - e);
+            return matrix_make(f, v < 0, bias + e, bits);
         }
         case boundaries:
             return matrix_make(f, c ? sign : (r >> 1 & 7) == 0,

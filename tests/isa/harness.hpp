@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "emu/base/result.hpp"
+#include "emu/machine/local_memory.hpp"
 #include "emu/machine/services.hpp"
 #include "emu/memory/address_space.hpp"
 #include "emu/memory/perform.hpp"
@@ -58,7 +59,9 @@ class Machine {
 
     explicit Machine(const LevelTable* level, uint32_t shared_bytes = 49152,
                      uint32_t local_bytes = 4096)
-        : level_(level), shared_(shared_bytes + 64), local_(local_bytes * 32 + 64) {
+        : level_(level),
+          shared_(shared_bytes + 64),
+          local_(sizeof(LocalWritten) + local_bytes * 32 + 64) {
         rows_ = static_cast<std::byte*>(std::aligned_alloc(128, rows * row_bytes));
         std::memset(rows_, 0, rows * row_bytes);
         for (auto& bank : banks_) bank.resize(65536 + 64);
@@ -99,7 +102,7 @@ class Machine {
         cta_.warps = &w;
         w.cta = &cta_;
         w.rows = rows_;
-        w.local = aligned(local_);
+        w.local = aligned(local_) + sizeof(LocalWritten);
         w.live = w.active = w.exists = w.started = ~0u;
         w.p[7] = w.p[15] = ~0u;
         w.paths_used = 1;

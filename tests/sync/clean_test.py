@@ -15,7 +15,7 @@ import tempfile
 
 # With asynchronous copies or launches that depend on each other; the agents change nothing for others.
 WITH_AGENTS = {"bulk_copy", "cluster_ring", "cp_async_gemm", "dependent_launch", "hmma_pipeline", "tensor_core", "tensormap_replace",
-               "tma_gemm", "tma_hmma"}
+               "tma_gemm", "tma_hmma", "wgmma_gemm"}
 
 
 def check(program, plan, arch, agents):
