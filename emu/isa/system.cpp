@@ -225,8 +225,8 @@ void lower(Lower& x, const typed::Bpt& i) {
     x.handler(breakpoint);
 }
 
-// Changes how much shared memory the CTA keeps (nvjet kernels of cuBLAS, at their end); assumed to
-// show nothing else to the CTA, which has here what it was launched with.
+// Changes how much shared memory the CTA keeps; assumed to show nothing else to the CTA, which has
+// here what it was launched with.
 void lower(Lower& x, const typed::Usetshmsz&) { x.handler(nop); }
 
 // setmaxnreg. A warp has the rows of the most registers that its code asks for from the start
