@@ -159,7 +159,8 @@ class Gpu {
     static Result<std::unique_ptr<Gpu>> create(GpuOptions options);
     virtual ~Gpu() = default;
 
-    // Device memory; bounds are byte-exact. An address is any that is free, from 64 KiB on; 0: chosen.
+    // Device memory; bounds are byte-exact. An address is any that is free, from 64 KiB on; 0:
+    // chosen.
     virtual Result<uint64_t> allocate(uint64_t bytes, std::string name, uint64_t address = 0) = 0;
     virtual Result<void> release(uint64_t address) = 0;
     virtual Result<void> write(uint64_t address, std::span<const std::byte> bytes) = 0;

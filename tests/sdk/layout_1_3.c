@@ -6,7 +6,7 @@
 #include <sassemu/plugin.h>
 #include <stddef.h>
 
-#define FIELD(type, field, at, bytes)                                                  \
+#define FIELD(type, field, at, bytes)                                                 \
     _Static_assert(offsetof(type, field) == at && sizeof(((type*)0)->field) == bytes, \
                    #type "." #field " has moved");
 #define SAME(type, bytes) _Static_assert(sizeof(type) == bytes, #type " has another size");
