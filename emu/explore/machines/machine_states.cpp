@@ -451,7 +451,7 @@ class MachineStates {
 };
 
 bool understands(const ExploredMachine& machine, const Operation& o) {
-    if (is_any<op::Move, op::Compute, op::Branch>(o) || machine.symmetric())
+    if (is_any<op::Move, op::Compute, op::Branch, op::Launch, op::Join>(o) || machine.symmetric())
         return is_any<op::Move, op::Compute, op::Branch, op::Load, op::Store, op::Fence, op::Launch,
                       op::Join, op::OnMachine>(o);
     const auto* form = std::get_if<op::OnMachine>(&o);
