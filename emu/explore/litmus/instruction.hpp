@@ -248,7 +248,7 @@ struct OnMachine {
     enum class Whose : uint8_t { own, launched, all };    // of a quiet; all: and they meet
     sassemu_operation what{};
     std::optional<Register> to;
-    std::optional<Place> at, other;
+    std::optional<Place> at{}, other{};
     Argument value;
     AtomicOp atomic = AtomicOp::none;
     bool blocks = false;        // of a load: what follows waits for it
@@ -273,6 +273,8 @@ template <class... F>
 struct Overloaded : F... {
     using F::operator()...;
 };
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;  // clang 14 does not deduce an aggregate's
 
 // f(Register) for what is written, f(Argument), f(Place), of each operand that is there.
 template <class F>
