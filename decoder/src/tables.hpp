@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shape of the generated tables. Only plain rows live here; the rows themselves come from ../isa
-// through
-// ../gen. Everything is constant data, so loading the library does no work.
+// through ../gen. Everything is constant data, so loading the library does no work.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
 #include "sassdec/effects.h"
 
+// Hidden: a program and libsassemu.so that it loads may each have the tables.
+#pragma GCC visibility push(hidden)
 namespace sassdec::tables {
 
 constexpr std::uint8_t none = 0xff;
@@ -181,3 +182,4 @@ inline std::uint64_t get_pieces(const Word& w, const Piece* p) {
 }
 
 }  // namespace sassdec::tables
+#pragma GCC visibility pop

@@ -179,12 +179,14 @@ struct Lanes<Width::b128> {
     }
 };
 
-// Makes Cta::last the extent that holds [address, address + bytes); false if there is none.
-template <bool Store>
+// Makes Cta::last the extent that holds [address, address + bytes); false if there is none. A
+// glance calls nothing, and is false too where allocations share a page.
+template <bool Store, bool Glance = false>
 SASSEMU_INLINE bool reach(Warp& w, uint64_t address, uint64_t bytes) {
     Extent& e = w.cta->last;
     if (!e.holds(address, bytes)) [[unlikely]] {
-        const Extent& found = w.cta->launch->space->find(address);
+        const AddressSpace& space = *w.cta->launch->space;
+        const Extent& found = Glance ? space.glance(address) : space.find(address);
         if (!found.holds(address, bytes)) return false;
         e = found;
     }

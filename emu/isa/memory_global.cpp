@@ -9,6 +9,17 @@ namespace SASSEMU_ISA_NS {
 
 namespace {
 
+// Behind a glance that found nothing: searches where the first lane's page has several allocations,
+// then does the operation again, or leaves it to the port. A function of its own, so that the
+// handlers call nothing and keep their registers.
+template <const Op* (*Handler)(const Op*, Warp&, uint32_t)>
+[[gnu::noinline]] const Op* missed(const Op* op, Warp& w, uint32_t mask) {
+    const uint64_t first =
+        as<MemoryPayload>(*op).far(w).at(static_cast<uint32_t>(std::countr_zero(mask)));
+    const bool searched = !w.cta->last.holds(first, 1) && reach<false>(w, first, 1);
+    return searched ? Handler(op, w, mask) : access_port(op, w, mask);
+}
+
 template <Width W, bool All>
 const Op* load(const Op* op, Warp& w, uint32_t mask) {
     using T = Lanes<W>;
@@ -18,8 +29,8 @@ const Op* load(const Op* op, Warp& w, uint32_t mask) {
     const bool aligned = (a.first & (T::bytes - 1)) == 0;
     switch (a.pattern) {
         case Pattern::line:
-            if (!aligned || !reach<false>(w, a.first, line_bytes<All>(a.lane, mask, T::bytes)))
-                [[unlikely]]
+            if (!aligned || !reach<false, true>(
+                                w, a.first, line_bytes<All>(a.lane, mask, T::bytes))) [[unlikely]]
                 break;
             T::template to_rows<All>(
                 w, op->d,
@@ -28,21 +39,21 @@ const Op* load(const Op* op, Warp& w, uint32_t mask) {
                 mask);
             return op + 1;
         case Pattern::same:
-            if (!aligned || !reach<false>(w, a.first, T::bytes)) [[unlikely]]
+            if (!aligned || !reach<false, true>(w, a.first, T::bytes)) [[unlikely]]
                 break;
             T::template to_rows<All>(
                 w, op->d, T::broadcast(w.cta->last.host + (a.first - w.cta->last.lo)), mask);
             return op + 1;
         case Pattern::scattered: {
             V32 offset;
-            if (!reach<false>(w, a.first, T::bytes) ||
+            if (!reach<false, true>(w, a.first, T::bytes) ||
                 !far_offsets(op, w, mask, a, T::bytes, offset)) [[unlikely]]
                 break;
             T::template to_rows<All>(w, op->d, T::gather(w.cta->last.host, offset, mask), mask);
             return op + 1;
         }
     }
-    return access_port(op, w, mask);
+    return missed<load<W, All>>(op, w, mask);
 }
 
 template <Width W, bool All>
@@ -53,7 +64,7 @@ const Op* store(const Op* op, Warp& w, uint32_t mask) {
         return access_port(op, w, mask);
     const bool aligned = (a.first & (T::bytes - 1)) == 0;
     if (a.pattern == Pattern::line) {
-        if (aligned && reach<true>(w, a.first, line_bytes<All>(a.lane, mask, T::bytes)))
+        if (aligned && reach<true, true>(w, a.first, line_bytes<All>(a.lane, mask, T::bytes)))
             [[likely]] {
             ++w.effects;
             T::template store_contiguous<All>(
@@ -63,14 +74,14 @@ const Op* store(const Op* op, Warp& w, uint32_t mask) {
         }
     } else {
         V32 offset;
-        if (reach<true>(w, a.first, T::bytes) && far_offsets(op, w, mask, a, T::bytes, offset))
-            [[likely]] {
+        if (reach<true, true>(w, a.first, T::bytes) &&
+            far_offsets(op, w, mask, a, T::bytes, offset)) [[likely]] {
             ++w.effects;
             T::scatter(w.cta->last.host, offset, T::from_rows(w, op->d), mask);
             return op + 1;
         }
     }
-    return access_port(op, w, mask);
+    return missed<store<W, All>>(op, w, mask);
 }
 
 // Generic: the windows are never part of an allocation, so only an access that fails above, or

@@ -44,14 +44,11 @@ class AddressSpace {
     // The extent that holds `address`, if one does; else one that does not: a neighbour in the
     // page, what was freed there, or the empty extent. Never null.
     const Extent& find(uint64_t address) const {
-        const uint64_t page = address >> page_bits;
-        if (page >> (address_bits - page_bits)) return none_;
-        const Leaf* leaf = root_[page >> leaf_bits];
-        if (!leaf) return none_;
-        const intptr_t entry = leaf->page[page & (leaf_pages - 1)];
-        if (entry > 0) return *reinterpret_cast<const Extent*>(entry);
-        return entry ? find_shared(address) : none_;
+        const intptr_t entry = page_of(address);
+        return entry < 0 ? find_shared(address) : extent_of(entry);
     }
+    // The same without a call, for the paths that count; nothing where allocations share a page.
+    const Extent& glance(uint64_t address) const { return extent_of(page_of(address)); }
 
     // For messages: "0x7f… is 16 bytes past the end of 'c' [0x…, 0x…)".
     std::string describe(uint64_t address) const;
@@ -76,6 +73,15 @@ class AddressSpace {
         bool covers(uint64_t address) const { return address - extent.lo < bytes; }
     };
 
+    intptr_t page_of(uint64_t address) const {
+        const uint64_t page = address >> page_bits;
+        if (page >> (address_bits - page_bits)) return 0;
+        const Leaf* leaf = root_[page >> leaf_bits];
+        return leaf ? leaf->page[page & (leaf_pages - 1)] : 0;
+    }
+    const Extent& extent_of(intptr_t entry) const {
+        return entry > 0 ? *reinterpret_cast<const Extent*>(entry) : none_;
+    }
     const Extent& find_shared(uint64_t address) const;
     const Allocation* overlapped(uint64_t lo, uint64_t hi) const;
     bool map_pages(const Allocation& a);

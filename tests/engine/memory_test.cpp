@@ -126,8 +126,9 @@ TEST_F(Memory, KernelsSeeEachAllocationOfAPageByItself) {
                 std::memcpy(&want, bytes.data() + (in - a) + lane * 12, 4);
                 ASSERT_EQ(got[lane], want) << shift << " " << lane;
             }
-            if (shift % 4)
+            if (shift % 4) {
                 EXPECT_EQ(fault(run(scattered, out, a)), FaultKind::misaligned_address) << shift;
+            }
             // The last lane leaves `a`; its bytes are those of `b`, and b's end is the end.
             EXPECT_EQ(fault(run(scattered, out, in + 28)), FaultKind::none) << shift;
             EXPECT_EQ(fault(run(scattered, out, in + 432)), FaultKind::out_of_bounds) << shift;

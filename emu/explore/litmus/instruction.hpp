@@ -247,9 +247,9 @@ struct OnMachine {
     enum class Until : uint8_t { none, equal, differs };  // nvshmem_wait_until, nvshmem_test
     enum class Whose : uint8_t { own, launched, all };    // of a quiet; all: and they meet
     sassemu_operation what{};
-    std::optional<Register> to;
+    std::optional<Register> to{};
     std::optional<Place> at{}, other{};
-    Argument value;
+    Argument value{};
     AtomicOp atomic = AtomicOp::none;
     bool blocks = false;        // of a load: what follows waits for it
     Until until = Until::none;  // the loaded value compares so with `value`
