@@ -1,4 +1,4 @@
-// archs: sm_90 sm_107a
+// archs: sm_90 sm_100 sm_107a sm_120
 // cp.async.bulk: a pipeline of loads with two mbarriers and stores in bulk groups; and a multicast to the CTAs
 // of a cluster.
 #include <cooperative_groups.h>

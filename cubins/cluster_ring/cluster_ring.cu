@@ -1,4 +1,4 @@
-// archs: sm_90 sm_107a
+// archs: sm_90 sm_100 sm_107a sm_120
 // A ring of CTAs: each round every CTA hands a tile to its neighbour and waits for the one of its other
 // neighbour. `stores`: with st.async, which reports every store to the receiver's mbarrier. `bulk`: with
 // cp.async.bulk between shared memories. A second mbarrier, arrived at from afar, says that the neighbour has read

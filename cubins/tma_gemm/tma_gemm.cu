@@ -1,4 +1,4 @@
-// archs: sm_90
+// archs: sm_90 sm_100 sm_120
 // Tensor copies at work: a GEMM whose tiles come through three stages, the same with tiles multicast in a
 // cluster, and a transposition through swizzled shared memory that is stored as a tensor again.
 #include <cooperative_groups.h>

@@ -1,4 +1,4 @@
-// archs: sm_90
+// archs: sm_90 sm_100 sm_120
 // Tensor copies for tensor cores: a GEMM whose tiles come swizzled through four stages, and transpositions
 // through every swizzle.
 #include <cuda_fp16.h>

@@ -3,21 +3,55 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "emu/base/exit_code.hpp"
+#include "emu/base/text.hpp"
 #include "emu/cli/commands.hpp"
 #include "emu/cli/options.hpp"
 #include "emu/cli/output.hpp"
 #include "emu/module/describe.hpp"
 #include "emu/module/module.hpp"
+#include "emu/schedule/unsupported.hpp"
 
 namespace sassemu::cli {
 namespace {
 
 struct InfoCommand {
     std::string file, arch;
-    bool json = false;
+    bool json = false, unsupported = false;
 };
 
-Result<void> info(const InfoCommand& command) {
+// What ends a launch with exit code 5, a line each or as JSON.
+Result<int> list_unsupported(const std::vector<Module>& modules, bool json) {
+    nlohmann::json document = nlohmann::json::array();
+    std::string text;
+    for (const Module& module : modules) {
+        SASSEMU_ASSIGN(const std::vector<Unsupported> all,
+                       unsupported_code(std::make_shared<const Module>(module)));
+        for (const Unsupported& one : all) {
+            document.push_back({{"file", module.file_name()},
+                                {"arch", module.arch().name()},
+                                {"function", one.function},
+                                {"what", one.what},
+                                {"offset", one.offset},
+                                {"source", one.source},
+                                {"why", one.why},
+                                {"count", one.count}});
+            text += shown(module.file_name()) + " (" + module.arch().name() + "): '" +
+                    shown(one.function) + "': " + shown(one.what) + " at " +
+                    std::to_string(one.offset);
+            if (one.count > 1) text += " and " + std::to_string(one.count - 1) + " more";
+            if (!one.why.empty()) text += ": " + one.why;
+            if (!one.source.empty()) text += " (" + shown(one.source) + ")";
+            text += "\n";
+        }
+    }
+    const int code = document.empty() ? exit_with::success : exit_with::not_executed;
+    print(json ? document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
+               : text);
+    return code;
+}
+
+Result<int> info(const InfoCommand& command) {
     LoadOptions options;
     if (!command.arch.empty()) {
         SASSEMU_ASSIGN(options.arch, parse_arch(command.arch));
@@ -26,6 +60,7 @@ Result<void> info(const InfoCommand& command) {
     SASSEMU_ASSIGN(const std::vector<ImageInfo> images, list_images(bytes, command.file));
     SASSEMU_ASSIGN(const std::vector<Module> modules,
                    load_all_modules(bytes, command.file, options));
+    if (command.unsupported) return list_unsupported(modules, command.json);
     const bool container =
         images.size() > 1 || (!modules.empty() && modules.front().container() != Container::cubin);
     std::string text;
@@ -40,7 +75,7 @@ Result<void> info(const InfoCommand& command) {
         for (const Module& module : modules) text += describe(module);
     }
     print(text);
-    return {};
+    return exit_with::success;
 }
 
 }  // namespace
@@ -53,9 +88,11 @@ void add_info_command(CLI::App& app, int& exit_code) {
         ->required();
     sub->add_option("--arch", command->arch, "choose images for this architecture");
     sub->add_flag("--json", command->json, "as one JSON document");
+    sub->add_flag("--unsupported", command->unsupported,
+                  "list what would end a launch with exit code 5 (which this then ends with)");
     sub->callback([command, &exit_code] {
-        const Result<void> result = info(*command);
-        exit_code = result ? 0 : fail(result.error());
+        const Result<int> result = info(*command);
+        exit_code = result ? *result : fail(result.error());
     });
 }
 

@@ -62,7 +62,7 @@ SASSEMU_INLINE V32 f32_nan_to_half(V32 v, FloatFormat to) {
 }
 
 // An f32, or an f16 or bf16 made one.
-template <Kind B>
+template <Source B>
 SASSEMU_INLINE V32 single_source(const Op* op, const Warp& w) {
     V32 v = read<B>(w, op->b);
     const FloatFormat format = static_cast<FloatFormat>(op->k[1]);
@@ -75,7 +75,7 @@ SASSEMU_INLINE V32 single_source(const Op* op, const Warp& w) {
     if ((op->k[0] & mode_ftz) && format == FloatFormat::F32) v = L::ftz(v);
     return v;
 }
-template <Kind B>
+template <Source B>
 SASSEMU_INLINE V64 double_source(const Op* op, const Warp& w) {
     const V64 v = modify_number(read64<B>(w, op->b), op->m[1]);
     return op->k[0] & mode_ftz ? flush_double(v) : v;
@@ -114,19 +114,19 @@ SASSEMU_RARE V32 double_to_narrow(V64 v, unsigned mode, FloatFormat to) {
     const V32 nan = f32_nan_to_half(L::f64_to_f32<Rounding::rz>(v), to);
     return L::select(L::dcmp<Compare::nan>(v, v), nan, r);
 }
-template <Kind B>
+template <Source B>
 const Op* narrow_from_single(const Op* op, Warp& w, uint32_t mask) {
     const V32 v = single_source<B>(op, w);
     write<false>(w, op->d, single_to_narrow(v, op->k[0], static_cast<FloatFormat>(op->k[2])), mask);
     return op + 1;
 }
-template <Kind B>
+template <Source B>
 const Op* narrow_from_double(const Op* op, Warp& w, uint32_t mask) {
     const V64 v = double_source<B>(op, w);
     write<false>(w, op->d, double_to_narrow(v, op->k[0], static_cast<FloatFormat>(op->k[2])), mask);
     return op + 1;
 }
-template <Kind B>
+template <Source B>
 const Op* double_from_single(const Op* op, Warp& w, uint32_t mask) {
     const FloatFormat format = static_cast<FloatFormat>(op->k[1]);
     const V32 v = single_source<B>(op, w);
@@ -205,7 +205,7 @@ SASSEMU_RARE V64 double_to_wide(V64 v, unsigned mode, IntFormat to) {
     });
     return wide_nan_rule(r, L::dcmp<Compare::nan>(v, v), mode);
 }
-template <Kind B, bool FromDouble, bool ToWide>
+template <Source B, bool FromDouble, bool ToWide>
 const Op* float_to_integer(const Op* op, Warp& w, uint32_t mask) {
     const IntFormat to = static_cast<IntFormat>(op->k[2]);
     if constexpr (FromDouble) {
@@ -223,7 +223,7 @@ const Op* float_to_integer(const Op* op, Warp& w, uint32_t mask) {
     }
     return op + 1;
 }
-template <Kind B>
+template <Source B>
 Handler float_to_integer_handler(bool from_double, bool to_wide) {
     if (from_double)
         return to_wide ? float_to_integer<B, true, true> : float_to_integer<B, true, false>;
@@ -233,7 +233,7 @@ Handler float_to_integer_handler(bool from_double, bool to_wide) {
 // ---- I2F -------------------------------------------------------------------------------------
 
 // An integer of up to 32 bits, extended to 32; k[1] has the format, bits 7..4 the byte.
-template <Kind B>
+template <Source B>
 SASSEMU_INLINE V32 integer_source(const Op* op, const Warp& w) {
     V32 v = read<B>(w, op->b);
     const unsigned shift = (op->k[0] & mode_h1 ? 16 : 0) + (op->k[1] >> 4) * 8;
@@ -288,7 +288,7 @@ SASSEMU_RARE V64 wide_to_double(V64 v, unsigned mode, bool is_signed_source) {
         return is_signed_source ? L::s64_to_f64<R>(v) : L::u64_to_f64<R>(v);
     });
 }
-template <Kind B, bool FromWide, bool ToDouble>
+template <Source B, bool FromWide, bool ToDouble>
 const Op* integer_to_float(const Op* op, Warp& w, uint32_t mask) {
     const bool s = is_signed(static_cast<IntFormat>(op->k[1] & 15));
     const FloatFormat to = static_cast<FloatFormat>(op->k[2]);
@@ -307,7 +307,7 @@ const Op* integer_to_float(const Op* op, Warp& w, uint32_t mask) {
     }
     return op + 1;
 }
-template <Kind B>
+template <Source B>
 Handler integer_to_float_handler(bool from_wide, bool to_double) {
     if (from_wide)
         return to_double ? integer_to_float<B, true, true> : integer_to_float<B, true, false>;
@@ -316,7 +316,7 @@ Handler integer_to_float_handler(bool from_wide, bool to_double) {
 
 // ---- FRND ------------------------------------------------------------------------------------
 
-template <Kind B>
+template <Source B>
 const Op* round_single(const Op* op, Warp& w, uint32_t mask) {
     const V32 v = single_source<B>(op, w);
     const V32 r = with_rounding(op->k[0], [&]<Rounding R>() { return L::frnd<R>(v); });
@@ -328,7 +328,7 @@ const Op* round_single(const Op* op, Warp& w, uint32_t mask) {
                  mask);
     return op + 1;
 }
-template <Kind B>
+template <Source B>
 const Op* round_double(const Op* op, Warp& w, uint32_t mask) {
     const V64 v = double_source<B>(op, w);
     write64<false>(w, op->d, with_rounding(op->k[0], [&]<Rounding R>() { return L::drnd<R>(v); }),
@@ -339,19 +339,19 @@ const Op* round_double(const Op* op, Warp& w, uint32_t mask) {
 // ---- the uniform datapath: the same in one lane
 
 const Op* uniform_narrow(const Op* op, Warp& w, uint32_t) {
-    const V32 v = single_source<Kind::scalar>(op, w);
+    const V32 v = single_source<Source::scalar>(op, w);
     write_uniform(w, op->d,
                   L::lane(single_to_narrow(v, op->k[0], static_cast<FloatFormat>(op->k[2])), 0));
     return op + 1;
 }
 const Op* uniform_to_integer(const Op* op, Warp& w, uint32_t) {
-    const V32 v = single_source<Kind::scalar>(op, w);
+    const V32 v = single_source<Source::scalar>(op, w);
     write_uniform(w, op->d,
                   L::lane(single_to_integer(v, op->k[0], static_cast<IntFormat>(op->k[2])), 0));
     return op + 1;
 }
 const Op* uniform_to_float(const Op* op, Warp& w, uint32_t) {
-    const V32 v = integer_source<Kind::scalar>(op, w);
+    const V32 v = integer_source<Source::scalar>(op, w);
     const bool s = is_signed(static_cast<IntFormat>(op->k[1] & 15));
     write_uniform(w, op->d,
                   L::lane(integer_to_float(v, op->k[0], s, static_cast<FloatFormat>(op->k[2])), 0));
@@ -393,11 +393,11 @@ void lower(Lower& x, const typed::F2f& i) {
         static_cast<unsigned>(i.rnd) | (i.ftz ? mode_ftz : 0) | half_mode(i.b, i.half);
     const bool scalar = set_up(x, i.d, i.b, i.src, i.dst, mode).scalar;
     if (i.dst == FloatFormat::F64)
-        x.handler(scalar ? double_from_single<Kind::scalar> : double_from_single<Kind::row>);
+        x.handler(scalar ? double_from_single<Source::scalar> : double_from_single<Source::row>);
     else if (i.src == FloatFormat::F64)
-        x.handler(scalar ? narrow_from_double<Kind::scalar> : narrow_from_double<Kind::row>);
+        x.handler(scalar ? narrow_from_double<Source::scalar> : narrow_from_double<Source::row>);
     else
-        x.handler(scalar ? narrow_from_single<Kind::scalar> : narrow_from_single<Kind::row>);
+        x.handler(scalar ? narrow_from_single<Source::scalar> : narrow_from_single<Source::row>);
 }
 
 void lower(Lower& x, const typed::F2i& i) {
@@ -405,8 +405,8 @@ void lower(Lower& x, const typed::F2i& i) {
                           (i.ntz ? mode_ntz : 0) | half_mode(i.b, i.half);
     const bool scalar = set_up(x, i.d, i.b, i.src, i.dst, mode).scalar;
     const bool from_double = i.src == FloatFormat::F64, to_wide = is_wide(i.dst);
-    x.handler(scalar ? float_to_integer_handler<Kind::scalar>(from_double, to_wide)
-                     : float_to_integer_handler<Kind::row>(from_double, to_wide));
+    x.handler(scalar ? float_to_integer_handler<Source::scalar>(from_double, to_wide)
+                     : float_to_integer_handler<Source::row>(from_double, to_wide));
 }
 
 void lower(Lower& x, const typed::I2f& i) {
@@ -418,14 +418,14 @@ void lower(Lower& x, const typed::I2f& i) {
     if (i.b.kind != typed::SrcKind::Imm)
         x.op.k[1] |= static_cast<uint8_t>(static_cast<unsigned>(i.byte) << 4);
     const bool from_wide = is_wide(i.src), to_double = i.dst == FloatFormat::F64;
-    x.handler(scalar ? integer_to_float_handler<Kind::scalar>(from_wide, to_double)
-                     : integer_to_float_handler<Kind::row>(from_wide, to_double));
+    x.handler(scalar ? integer_to_float_handler<Source::scalar>(from_wide, to_double)
+                     : integer_to_float_handler<Source::row>(from_wide, to_double));
 }
 
 void lower(Lower& x, const typed::I2fp& i) {
     const bool scalar = set_up(x, i.d, i.b, i.src, FloatFormat::F32, i.rnd).scalar;
-    x.handler(scalar ? integer_to_float<Kind::scalar, false, false>
-                     : integer_to_float<Kind::row, false, false>);
+    x.handler(scalar ? integer_to_float<Source::scalar, false, false>
+                     : integer_to_float<Source::row, false, false>);
 }
 
 void lower(Lower& x, const typed::Uf2f& i) {
@@ -455,9 +455,9 @@ void lower(Lower& x, const typed::Frnd& i) {
         static_cast<unsigned>(i.rnd) | (i.ftz ? mode_ftz : 0) | half_mode(i.b, i.half);
     const bool scalar = set_up(x, i.d, i.b, i.format, i.format, mode).scalar;
     if (i.format == FloatFormat::F64)
-        x.handler(scalar ? round_double<Kind::scalar> : round_double<Kind::row>);
+        x.handler(scalar ? round_double<Source::scalar> : round_double<Source::row>);
     else
-        x.handler(scalar ? round_single<Kind::scalar> : round_single<Kind::row>);
+        x.handler(scalar ? round_single<Source::scalar> : round_single<Source::row>);
 }
 
 }  // namespace SASSEMU_ISA_NS

@@ -15,9 +15,9 @@ constexpr unsigned mode_relu = 1, mode_satfinite = 2, mode_rz = 4, mode_h1 = 8, 
 
 // ---- f16 and bf16 pairs ----------------------------------------------------------------------
 
-template <bool Bf, Kind B, bool All>
+template <bool Bf, Source B, bool All>
 const Op* pack(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b);
+    const V32 a = read<Source::row>(w, op->a), b = read<B>(w, op->b);
     write<All>(w, op->d, Bf ? L::f32x2_to_bf16x2<>(b, a) : L::f32x2_to_f16x2<>(b, a), mask);
     return op + 1;
 }
@@ -39,9 +39,9 @@ SASSEMU_RARE V32 pack_any_mode(V32 a, V32 b, unsigned mode) {
         r = mode & mode_bf ? L::bmax2<true>(r, L::splat(0)) : L::hmax2<true>(r, L::splat(0));
     return r;
 }
-template <Kind B>
+template <Source B>
 const Op* pack_general(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b);
+    const V32 a = read<Source::row>(w, op->a), b = read<B>(w, op->b);
     write<false>(w, op->d, pack_any_mode(a, b, op->k[0]), mask);
     return op + 1;
 }
@@ -51,9 +51,9 @@ SASSEMU_INLINE V32 above(V32 low, V32 c, unsigned mode) {
     if (mode & mode_h1) c = L::hi16(c);
     return L::or_(low, L::shl(c, L::splat(16)));
 }
-template <Kind B>
+template <Source B>
 const Op* pack_merge(const Op* op, Warp& w, uint32_t mask) {
-    const V32 b = read<B>(w, op->b), c = read<Kind::row>(w, op->c);
+    const V32 b = read<B>(w, op->b), c = read<Source::row>(w, op->c);
     const V32 one = pack_any_mode(L::splat(0), b, op->k[0]);
     write<false>(w, op->d, above(L::and_(one, L::splat(0xffff)), c, op->k[0]), mask);
     return op + 1;
@@ -101,15 +101,16 @@ SASSEMU_RARE V32 pack8(V32 a, V32 b, V32 c, unsigned mode) {
     const V32 pair = L::or_(L::shl(encode8(a, mode), L::splat(8)), encode8(b, mode));
     return above(pair, c, mode);
 }
-template <Kind B>
+template <Source B>
 const Op* pack_8(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b), c = read<Kind::row>(w, op->c);
+    const V32 a = read<Source::row>(w, op->a), b = read<B>(w, op->b),
+              c = read<Source::row>(w, op->c);
     write<false>(w, op->d, pack8(a, b, c, op->k[0]), mask);
     return op + 1;
 }
-template <Kind B>
+template <Source B>
 const Op* narrow_8(const Op* op, Warp& w, uint32_t mask) {
-    const V32 b = read<B>(w, op->b), c = read<Kind::row>(w, op->c);
+    const V32 b = read<B>(w, op->b), c = read<Source::row>(w, op->c);
     const V32 hi = L::f16_to_f32(L::hi16(b)), lo = L::f16_to_f32(b);
     write<false>(w, op->d, pack8(hi, lo, c, op->k[0]), mask);
     return op + 1;
@@ -120,7 +121,7 @@ SASSEMU_RARE V32 unpack8(V32 b, unsigned mode) {
     return pack_any_mode(decode8(L::shr(b, L::splat(8)), e4m3), decode8(b, e4m3),
                          mode & (mode_bf | mode_relu));
 }
-template <Kind B>
+template <Source B>
 const Op* unpack_8(const Op* op, Warp& w, uint32_t mask) {
     write<false>(w, op->d, unpack8(read<B>(w, op->b), op->k[0]), mask);
     return op + 1;
@@ -129,7 +130,7 @@ const Op* unpack_8(const Op* op, Warp& w, uint32_t mask) {
 // ---- tf32 and bytes --------------------------------------------------------------------------
 
 // 10 fraction bits; the 13 others are zero.
-template <Kind B>
+template <Source B>
 const Op* to_tf32(const Op* op, Warp& w, uint32_t mask) {
     const V32 v = read<B>(w, op->b);
     const V32 odd = L::and_(L::shr(v, L::splat(13)), L::splat(1));
@@ -152,9 +153,10 @@ SASSEMU_RARE V32 to_byte(V32 v, unsigned mode) {
     if (relu) r = L::max_s(r, L::splat(0));
     return mode & mode_ntz || relu ? r : L::select(L::fisnan(v), L::splat(0x80u), r);
 }
-template <Kind B>
+template <Source B>
 const Op* pack_bytes(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b), c = read<Kind::row>(w, op->c);
+    const V32 a = read<Source::row>(w, op->a), b = read<B>(w, op->b),
+              c = read<Source::row>(w, op->c);
     const V32 high = to_byte(a, op->k[0]), low = to_byte(b, op->k[0]);
     const V32 byte = L::splat(0xffu);
     const V32 pair = L::or_(L::shl(L::and_(high, byte), L::splat(8)), L::and_(low, byte));
@@ -193,40 +195,40 @@ void lower(Lower& x, const typed::F2fpPack& i) {
     const bool scalar = set_b(x, i.d, i.b, mode);
     x.op.a = x.source(i.a).at;
     if (mode & ~mode_bf)
-        x.handler(scalar ? pack_general<Kind::scalar> : pack_general<Kind::row>);
+        x.handler(scalar ? pack_general<Source::scalar> : pack_general<Source::row>);
     else if (bf)
-        scalar ? x.handlers(pack<true, Kind::scalar, false>, pack<true, Kind::scalar, true>)
-               : x.handlers(pack<true, Kind::row, false>, pack<true, Kind::row, true>);
+        scalar ? x.handlers(pack<true, Source::scalar, false>, pack<true, Source::scalar, true>)
+               : x.handlers(pack<true, Source::row, false>, pack<true, Source::row, true>);
     else
-        scalar ? x.handlers(pack<false, Kind::scalar, false>, pack<false, Kind::scalar, true>)
-               : x.handlers(pack<false, Kind::row, false>, pack<false, Kind::row, true>);
+        scalar ? x.handlers(pack<false, Source::scalar, false>, pack<false, Source::scalar, true>)
+               : x.handlers(pack<false, Source::row, false>, pack<false, Source::row, true>);
 }
 void lower(Lower& x, const typed::F2fpMerge& i) {
     const unsigned bf = i.dst == typed::FloatFormat::BF16 ? mode_bf : 0;
     const unsigned h1 = i.half == typed::HalfSelect::H1 ? mode_h1 : 0;
     const bool scalar = set_b(x, i.d, i.b, pack_mode(x, i) | bf | h1);
     x.op.c = x.source(i.c).at;
-    x.handler(scalar ? pack_merge<Kind::scalar> : pack_merge<Kind::row>);
+    x.handler(scalar ? pack_merge<Source::scalar> : pack_merge<Source::row>);
 }
 void lower(Lower& x, const typed::F2fpPack8& i) {
     const bool scalar = set_b(x, i.d, i.b, fp8_mode(x, i, i.dst));
     x.op.a = x.source(i.a).at;
     x.op.c = x.source(i.c).at;
-    x.handler(scalar ? pack_8<Kind::scalar> : pack_8<Kind::row>);
+    x.handler(scalar ? pack_8<Source::scalar> : pack_8<Source::row>);
 }
 void lower(Lower& x, const typed::F2fpNarrow8& i) {
     const bool scalar = set_b(x, i.d, i.b, fp8_mode(x, i, i.dst));
     x.op.c = x.source(i.c).at;
-    x.handler(scalar ? narrow_8<Kind::scalar> : narrow_8<Kind::row>);
+    x.handler(scalar ? narrow_8<Source::scalar> : narrow_8<Source::row>);
 }
 void lower(Lower& x, const typed::F2fpUnpack8& i) {
     const unsigned bf = i.dst == typed::FloatFormat::BF16 ? mode_bf : 0;
     const bool scalar = set_b(x, i.d, i.b, fp8_mode(x, i, i.src) | bf);
-    x.handler(scalar ? unpack_8<Kind::scalar> : unpack_8<Kind::row>);
+    x.handler(scalar ? unpack_8<Source::scalar> : unpack_8<Source::row>);
 }
 void lower(Lower& x, const typed::F2fpTf32& i) {
     const bool scalar = set_b(x, i.d, i.b, pack_mode(x, i));
-    x.handler(scalar ? to_tf32<Kind::scalar> : to_tf32<Kind::row>);
+    x.handler(scalar ? to_tf32<Source::scalar> : to_tf32<Source::row>);
 }
 void lower(Lower& x, const typed::F2ip& i) {
     if (i.rnd != static_cast<unsigned>(Rounding::rn) &&
@@ -242,7 +244,7 @@ void lower(Lower& x, const typed::F2ip& i) {
                   (i.ntz ? mode_ntz : 0) | (i.rnd ? mode_rz : 0));
     x.op.a = x.source(i.a).at;
     x.op.c = x.source(i.c).at;
-    x.handler(scalar ? pack_bytes<Kind::scalar> : pack_bytes<Kind::row>);
+    x.handler(scalar ? pack_bytes<Source::scalar> : pack_bytes<Source::row>);
 }
 
 }  // namespace SASSEMU_ISA_NS

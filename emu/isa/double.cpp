@@ -43,9 +43,9 @@ struct Fma {
     }
 };
 
-template <class F, Kind B, bool All>
+template <class F, Source B, bool All>
 const Op* pair2(const Op* op, Warp& w, uint32_t mask) {
-    V64 a = read64<Kind::row>(w, op->a);
+    V64 a = read64<Source::row>(w, op->a);
     V64 b = read64<B>(w, op->b);
     if (op->m[0] | op->m[1]) {
         a = modify_number(a, op->m[0]);
@@ -54,9 +54,9 @@ const Op* pair2(const Op* op, Warp& w, uint32_t mask) {
     write64<All>(w, op->d, F::apply(a, b, *op), mask);
     return op + 1;
 }
-template <class F, Kind B, Kind C, bool All>
+template <class F, Source B, Source C, bool All>
 const Op* pair3(const Op* op, Warp& w, uint32_t mask) {
-    V64 a = read64<Kind::row>(w, op->a);
+    V64 a = read64<Source::row>(w, op->a);
     V64 b = read64<B>(w, op->b);
     V64 c = read64<C>(w, op->c);
     if (op->m[0] | op->m[1] | op->m[2]) {
@@ -70,14 +70,14 @@ const Op* pair3(const Op* op, Warp& w, uint32_t mask) {
 
 // To nearest, unmodified operands, results that are numbers: nearly all there is. The rest is
 // settled by the handlers above.
-template <Kind K>
+template <Source K>
 SASSEMU_INLINE auto operand64(const Warp& w, uint32_t at) {
-    if constexpr (K == Kind::row)
+    if constexpr (K == Source::row)
         return w.row(at);
     else
         return w.scalar64(at);
 }
-template <class F, Kind B, bool All>
+template <class F, Source B, bool All>
 const Op* plain2(const Op* op, Warp& w, uint32_t mask) {
     V64 r;
     if (!F::numbers(&r, w.row(op->a), operand64<B>(w, op->b))) [[unlikely]]
@@ -85,7 +85,7 @@ const Op* plain2(const Op* op, Warp& w, uint32_t mask) {
     write64<All>(w, op->d, r, mask);
     return op + 1;
 }
-template <class F, Kind B, Kind C, bool All>
+template <class F, Source B, Source C, bool All>
 const Op* plain3(const Op* op, Warp& w, uint32_t mask) {
     V64 r;
     if (!F::numbers(&r, w.row(op->a), operand64<B>(w, op->b), operand64<C>(w, op->c))) [[unlikely]]
@@ -93,12 +93,12 @@ const Op* plain3(const Op* op, Warp& w, uint32_t mask) {
     write64<All>(w, op->d, r, mask);
     return op + 1;
 }
-template <class F, Kind B>
+template <class F, Source B>
 void choose2(Lower& x, bool plain) {
     plain ? x.handlers(plain2<F, B, false>, plain2<F, B, true>)
           : x.handlers(pair2<F, B, false>, pair2<F, B, true>);
 }
-template <class F, Kind B, Kind C>
+template <class F, Source B, Source C>
 void choose3(Lower& x, bool plain) {
     plain ? x.handlers(plain3<F, B, C, false>, plain3<F, B, C, true>)
           : x.handlers(pair3<F, B, C, false>, pair3<F, B, C, true>);
@@ -132,7 +132,7 @@ void lower2(Lower& x, const T& i) {
     x.op.a = a.at;
     x.op.b = b.at;
     const bool plain = i.rnd == typed::Rounding::RN && !(a.modifier | b.modifier);
-    b.scalar ? choose2<F, Kind::scalar>(x, plain) : choose2<F, Kind::row>(x, plain);
+    b.scalar ? choose2<F, Source::scalar>(x, plain) : choose2<F, Source::row>(x, plain);
 }
 template <class F>
 void lower3(Lower& x, const typed::Dfma& i) {
@@ -145,11 +145,11 @@ void lower3(Lower& x, const typed::Dfma& i) {
     x.op.c = c.at;
     const bool plain = i.rnd == typed::Rounding::RN && !(a.modifier | b.modifier | c.modifier);
     if (c.scalar)
-        choose3<F, Kind::row, Kind::scalar>(x, plain);
+        choose3<F, Source::row, Source::scalar>(x, plain);
     else if (b.scalar)
-        choose3<F, Kind::scalar, Kind::row>(x, plain);
+        choose3<F, Source::scalar, Source::row>(x, plain);
     else
-        choose3<F, Kind::row, Kind::row>(x, plain);
+        choose3<F, Source::row, Source::row>(x, plain);
 }
 
 // ---- DSETP -----------------------------------------------------------------------------------
@@ -171,9 +171,9 @@ SASSEMU_RARE Mask takes_a(V64 a, V64 b, Mask* both_nan) {
 constexpr unsigned compare_min = 0, compare_max = 15;
 
 // d and e are the destination predicates; k[0] the boolean operation, k[1] the comparison.
-template <Kind B>
+template <Source B>
 const Op* set_predicate(const Op* op, Warp& w, uint32_t mask) {
-    V64 a = read64<Kind::row>(w, op->a);
+    V64 a = read64<Source::row>(w, op->a);
     V64 b = read64<B>(w, op->b);
     if (op->m[0] | op->m[1]) {
         a = apply_modifier64(a, op->m[0]);
@@ -219,7 +219,7 @@ void lower(Lower& x, const typed::Dsetp& i) {
     x.op.k[0] = static_cast<uint8_t>(i.bool_);
     x.op.k[1] = static_cast<uint8_t>(i.cmp);
     set_predicate_source(x, 2, i.pa);
-    x.handler(b.scalar ? set_predicate<Kind::scalar> : set_predicate<Kind::row>);
+    x.handler(b.scalar ? set_predicate<Source::scalar> : set_predicate<Source::row>);
 }
 
 }  // namespace SASSEMU_ISA_NS

@@ -36,8 +36,8 @@ const Op* quad_add(const Op* op, Warp& w, uint32_t mask) {
     const auto flip = [&](Mask m, V32 v) {
         return L::xor_(v, L::select(m, L::splat(0x80000000u), L::splat(0)));
     };
-    const V32 a = flip(op->m[0], read<Kind::row>(w, op->a));
-    const V32 b = flip(op->m[1], read<Kind::row>(w, op->b));
+    const V32 a = flip(op->m[0], read<Source::row>(w, op->a));
+    const V32 b = flip(op->m[1], read<Source::row>(w, op->b));
     write<false>(w, op->d, AddAnyMode::apply(L::select(op->m[2], L::splat(0), a), b, *op), mask);
     return op + 1;
 }
@@ -49,9 +49,9 @@ struct MulTowardsZero {
 // ---- FMNMX, FSEL -----------------------------------------------------------------------------
 
 // Two sources and a mask.
-template <class F, Kind B, bool All>
+template <class F, Source B, bool All>
 const Op* alu2_masked(const Op* op, Warp& w, uint32_t mask) {
-    V32 a = read<Kind::row>(w, op->a);
+    V32 a = read<Source::row>(w, op->a);
     V32 b = read<B>(w, op->b);
     if (op->m[0] | op->m[1]) {
         a = apply_modifier(a, op->m[0]);
@@ -67,9 +67,9 @@ void emit2_masked(Lower& x, const Operand& a, const Operand& b) {
     x.op.m[0] = a.modifier;
     x.op.m[1] = b.modifier;
     if (b.scalar)
-        x.handlers(alu2_masked<F, Kind::scalar, false>, alu2_masked<F, Kind::scalar, true>);
+        x.handlers(alu2_masked<F, Source::scalar, false>, alu2_masked<F, Source::scalar, true>);
     else
-        x.handlers(alu2_masked<F, Kind::row, false>, alu2_masked<F, Kind::row, true>);
+        x.handlers(alu2_masked<F, Source::row, false>, alu2_masked<F, Source::row, true>);
 }
 
 template <bool Max, bool Nan>
@@ -81,10 +81,10 @@ struct MinMax {
 };
 
 // e: the predicate of .IS_A (PT when there is none).
-template <Kind B>
+template <Source B>
 const Op* minmax_any_mode(const Op* op, Warp& w, uint32_t mask) {
     const MinMaxResult r =
-        min_max(read<Kind::row>(w, op->a), read<B>(w, op->b), predicate_source<2>(op, w), *op);
+        min_max(read<Source::row>(w, op->a), read<B>(w, op->b), predicate_source<2>(op, w), *op);
     write<false>(w, op->d, r.value, mask);
     if (op->e != 7) write_predicate(w, op->e, r.is_a, mask);
     return op + 1;
@@ -98,13 +98,13 @@ void lower_minmax_any_mode(Lower& x, const T& i, const Operand& a, const Operand
     x.op.b = b.at;
     x.op.m[0] = a.modifier;
     x.op.m[1] = b.modifier;
-    x.handler(b.scalar ? minmax_any_mode<Kind::scalar> : minmax_any_mode<Kind::row>);
+    x.handler(b.scalar ? minmax_any_mode<Source::scalar> : minmax_any_mode<Source::row>);
 }
 
 // FMNMX3: of three. k[1]: bit 0, b is a scalar; bit 1, c is.
 const Op* minmax_three(const Op* op, Warp& w, uint32_t mask) {
     const auto source = [&](uint32_t at, bool scalar, uint32_t modifier) {
-        return apply_modifier(scalar ? read<Kind::scalar>(w, at) : read<Kind::row>(w, at),
+        return apply_modifier(scalar ? read<Source::scalar>(w, at) : read<Source::row>(w, at),
                               modifier);
     };
     const V32 a = source(op->a, false, op->m[0]), b = source(op->b, op->k[1] & 1, op->m[1]),
@@ -123,9 +123,9 @@ struct SelectFtz {
 
 // ---- comparisons -----------------------------------------------------------------------------
 
-template <Compare C, Kind B, bool Ftz>
+template <Compare C, Source B, bool Ftz>
 SASSEMU_INLINE Mask compare(const Op* op, const Warp& w) {
-    V32 a = read<Kind::row>(w, op->a);
+    V32 a = read<Source::row>(w, op->a);
     V32 b = read<B>(w, op->b);
     if (op->m[0] | op->m[1]) {
         a = apply_modifier(a, op->m[0]);
@@ -138,7 +138,7 @@ SASSEMU_INLINE Mask compare(const Op* op, const Warp& w) {
     return L::fcmp<C>(a, b);
 }
 // FSETP: d and e are the destination predicates, the second gets the complement of the comparison.
-template <Compare C, Kind B, bool Ftz>
+template <Compare C, Source B, bool Ftz>
 const Op* set_predicate(const Op* op, Warp& w, uint32_t mask) {
     const Mask r = compare<C, B, Ftz>(op, w);
     const Mask p = predicate_source<2>(op, w);
@@ -147,19 +147,19 @@ const Op* set_predicate(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 // FSET: 1.0 or 0.
-template <Compare C, Kind B, bool Ftz>
+template <Compare C, Source B, bool Ftz>
 const Op* set_value(const Op* op, Warp& w, uint32_t mask) {
     const Mask r = combine(compare<C, B, Ftz>(op, w), predicate_source<2>(op, w), op->k[0]);
     write<false>(w, op->d, L::select(r, L::splat(0x3f800000u), L::splat(0)), mask);
     return op + 1;
 }
 
-template <bool Value, Kind B, bool Ftz, Compare C>
+template <bool Value, Source B, bool Ftz, Compare C>
 constexpr Handler comparison_of() {
     if constexpr (Value) return set_value<C, B, Ftz>;
     return set_predicate<C, B, Ftz>;
 }
-template <bool Value, Kind B, bool Ftz>
+template <bool Value, Source B, bool Ftz>
 Handler comparison_handler(Compare c) {
     static constexpr Handler table[16] = {
         comparison_of<Value, B, Ftz, Compare::f>(),   comparison_of<Value, B, Ftz, Compare::lt>(),
@@ -184,11 +184,11 @@ void lower_comparison(Lower& x, const T& i) {
     set_predicate_source(x, 2, i.pa);
     const Compare c = static_cast<Compare>(i.cmp);
     if (b.scalar)
-        x.handler(i.ftz ? comparison_handler<Value, Kind::scalar, true>(c)
-                        : comparison_handler<Value, Kind::scalar, false>(c));
+        x.handler(i.ftz ? comparison_handler<Value, Source::scalar, true>(c)
+                        : comparison_handler<Value, Source::scalar, false>(c));
     else
-        x.handler(i.ftz ? comparison_handler<Value, Kind::row, true>(c)
-                        : comparison_handler<Value, Kind::row, false>(c));
+        x.handler(i.ftz ? comparison_handler<Value, Source::row, true>(c)
+                        : comparison_handler<Value, Source::row, false>(c));
 }
 
 // ---- FCHK ------------------------------------------------------------------------------------
@@ -197,9 +197,9 @@ void lower_comparison(Lower& x, const T& i) {
 // subnormal, infinite or NaN operand, a reciprocal that would be subnormal, a quotient near either
 // end of the range, or a dividend so small that the remainder would be subnormal. The exponents'
 // borders are those of an H200; which code runs changes no quotient.
-template <Kind B>
+template <Source B>
 const Op* division_needs_slow_path(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = apply_modifier(read<Kind::row>(w, op->a), op->m[0]);
+    const V32 a = apply_modifier(read<Source::row>(w, op->a), op->m[0]);
     const V32 b = apply_modifier(read<B>(w, op->b), op->m[1]);
     const V32 field = L::splat(0xff);
     const V32 ea = L::and_(L::shr(a, L::splat(23)), field);
@@ -334,8 +334,8 @@ void lower(Lower& x, const typed::Fchk& i) {
     x.op.b = b.at;
     x.op.m[0] = a.modifier;
     x.op.m[1] = b.modifier;
-    x.handler(b.scalar ? division_needs_slow_path<Kind::scalar>
-                       : division_needs_slow_path<Kind::row>);
+    x.handler(b.scalar ? division_needs_slow_path<Source::scalar>
+                       : division_needs_slow_path<Source::row>);
 }
 
 }  // namespace SASSEMU_ISA_NS

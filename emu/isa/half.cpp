@@ -157,9 +157,9 @@ SASSEMU_RARE V32 any_mode(V32 a, V32 b, V32 c, unsigned mode, Mask relu) {
 // ---- handlers of HADD2, HMUL2, HFMA2 ---------------------------------------------------------
 // e and m[3] are the predicate of .RELU and whether it is negated; k[0] the mode.
 
-template <What W, bool Bf, bool Plain, Kind B, Kind C, bool All>
+template <What W, bool Bf, bool Plain, Source B, Source C, bool All>
 const Op* arithmetic(const Op* op, Warp& w, uint32_t mask) {
-    V32 a = read<Kind::row>(w, op->a);
+    V32 a = read<Source::row>(w, op->a);
     V32 b = read<B>(w, op->b);
     V32 c = W == What::fma ? read<C>(w, op->c) : L::splat(0);
     if (op->f) {
@@ -182,9 +182,9 @@ const Op* fma_registers(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 // HADD2.F32: the fp32 sum of one half of each source, the usual way from fp16 to fp32.
-template <Kind B>
+template <Source B>
 const Op* add_to_f32(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = fetch(read<Kind::row>(w, op->a), op->k[1] & 15, op->m[0]);
+    const V32 a = fetch(read<Source::row>(w, op->a), op->k[1] & 15, op->m[0]);
     const V32 b = fetch(read<B>(w, op->b), op->k[1] >> 4, op->m[1]);
     write<false>(w, op->d, single_value<What::add>(a, b, b, op->k[0]), mask);
     return op + 1;
@@ -192,14 +192,14 @@ const Op* add_to_f32(const Op* op, Warp& w, uint32_t mask) {
 // HADD2 with an fp32 source (to sm_89): the way from fp32 to fp16 towards zero. The sum is rounded
 // once to fp64, which is exact for the additions of zero that compilers emit, then to fp16, into
 // both halves.
-template <Kind B>
+template <Source B>
 const Op* add_from_f32(const Op* op, Warp& w, uint32_t mask) {
     const auto widen = [&](V32 v, unsigned swizzle, uint32_t modifier) {
         if (static_cast<HalfSwizzle>(swizzle) == HalfSwizzle::F32)
             return L::f32_to_f64(apply_modifier(v, modifier));
         return L::f32_to_f64(L::f16_to_f32(fetch(v, swizzle, modifier)));
     };
-    const V64 a = widen(read<Kind::row>(w, op->a), op->k[1] & 15, op->m[0]);
+    const V64 a = widen(read<Source::row>(w, op->a), op->k[1] & 15, op->m[0]);
     const V64 b = widen(read<B>(w, op->b), op->k[1] >> 4, op->m[1]);
     const V64 sum = L::dadd<Rounding::rn>(a, b);
     V32 r;
@@ -221,7 +221,7 @@ const Op* add_from_f32(const Op* op, Warp& w, uint32_t mask) {
 
 template <What W, bool Bf, bool Plain>
 void choose(Lower& x, bool b_scalar, bool c_scalar) {
-    constexpr Kind row = Kind::row, scalar = Kind::scalar;
+    constexpr Source row = Source::row, scalar = Source::scalar;
     if constexpr (W == What::fma) {
         if constexpr (!Bf && Plain) {
             const int swizzles[3] = {x.op.k[1] & 15, x.op.k[1] >> 4, x.op.k[2]};
@@ -310,10 +310,10 @@ SASSEMU_RARE V32 minmax_value(V32 a, V32 b, Mask min, unsigned mode) {
     return mode & minmax_nan ? L::select(min, L::hmin2<true>(a, b), L::hmax2<true>(a, b))
                              : L::select(min, L::hmin2<>(a, b), L::hmax2<>(a, b));
 }
-template <Kind B>
+template <Source B>
 const Op* minmax(const Op* op, Warp& w, uint32_t mask) {
     const unsigned mode = op->k[0];
-    const V32 raw_a = read<Kind::row>(w, op->a), raw_b = read<B>(w, op->b);
+    const V32 raw_a = read<Source::row>(w, op->a), raw_b = read<B>(w, op->b);
     // As in FMNMX: .XORSIGN takes the signs as they are in the registers.
     const V32 signs =
         L::and_(L::xor_(fetch(raw_a, op->k[1] & 15, 0), fetch(raw_b, op->k[1] >> 4, 0)),
@@ -335,12 +335,12 @@ const Op* minmax(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 // VHMNMX: of three, as HMNMX2 twice, for which ptxas takes it. The predicate as in arithmetic().
-template <Kind B>
+template <Source B>
 const Op* minmax_three(const Op* op, Warp& w, uint32_t mask) {
     const unsigned mode = op->k[0];
-    V32 v[3] = {fetch(read<Kind::row>(w, op->a), op->k[1] & 15, op->m[0]),
+    V32 v[3] = {fetch(read<Source::row>(w, op->a), op->k[1] & 15, op->m[0]),
                 fetch(read<B>(w, op->b), op->k[1] >> 4, op->m[1]),
-                fetch(read<Kind::row>(w, op->c), op->k[2], op->m[2])};
+                fetch(read<Source::row>(w, op->c), op->k[2], op->m[2])};
     if (mode & minmax_ftz)
         for (V32& x : v) x = mode & minmax_bf ? flush_halves<true>(x) : flush_halves<false>(x);
     const Mask min = w.p[op->e] ^ op->m[3];
@@ -358,16 +358,16 @@ void lower_minmax(Lower& x, const T& i, unsigned mode) {
     x.op.k[0] = static_cast<uint8_t>(mode | (i.ftz ? minmax_ftz : 0) | (i.nan ? minmax_nan : 0) |
                                      (i.xorsign ? minmax_xorsign : 0));
     set_predicate_source(x, 2, i.pa);
-    x.handler(is_scalar(i.b) ? minmax<Kind::scalar> : minmax<Kind::row>);
+    x.handler(is_scalar(i.b) ? minmax<Source::scalar> : minmax<Source::row>);
 }
 
 // ---- HSET2, HSETP2 ---------------------------------------------------------------------------
 
 // k[0]: comparison in bits 3..0, boolean operation in 5..4, flush 64, and .BF or .H_AND 128.
 constexpr unsigned compare_ftz = 64, compare_flag = 128;
-template <bool Bf, Kind B>
+template <bool Bf, Source B>
 SASSEMU_INLINE L::MaskPair compare_halves(const Op* op, const Warp& w) {
-    V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b);
+    V32 a = read<Source::row>(w, op->a), b = read<B>(w, op->b);
     if (op->f) {
         a = fetch(a, op->k[1] & 15, op->m[0]);
         b = fetch(b, op->k[1] >> 4, op->m[1]);
@@ -379,7 +379,7 @@ SASSEMU_INLINE L::MaskPair compare_halves(const Op* op, const Warp& w) {
     const Compare c = static_cast<Compare>(op->k[0] & 15);
     return Bf ? L::bcmp2(a, b, c) : L::hcmp2(a, b, c);
 }
-template <bool Bf, Kind B>
+template <bool Bf, Source B>
 const Op* set_halves(const Op* op, Warp& w, uint32_t mask) {
     const L::MaskPair r = compare_halves<Bf, B>(op, w);
     const Mask p = predicate_source<2>(op, w);
@@ -392,7 +392,7 @@ const Op* set_halves(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 // The two predicates are those of the halves; with .H_AND, their conjunction and its complement.
-template <bool Bf, Kind B>
+template <bool Bf, Source B>
 const Op* set_predicates(const Op* op, Warp& w, uint32_t mask) {
     L::MaskPair r = compare_halves<Bf, B>(op, w);
     const Mask p = predicate_source<2>(op, w);
@@ -422,15 +422,15 @@ template <bool Bf, class T>
 void lower_set(Lower& x, const T& i) {
     x.op.d = x.destination_row(i.d.index);
     if (lower_compare(x, i, i.bf))
-        x.handler(is_scalar(i.b) ? set_halves<Bf, Kind::scalar> : set_halves<Bf, Kind::row>);
+        x.handler(is_scalar(i.b) ? set_halves<Bf, Source::scalar> : set_halves<Bf, Source::row>);
 }
 template <bool Bf, class T>
 void lower_setp(Lower& x, const T& i) {
     x.op.d = i.pd.index;
     x.op.e = i.pd2.index;
     if (lower_compare(x, i, i.h_and))
-        x.handler(is_scalar(i.b) ? set_predicates<Bf, Kind::scalar>
-                                 : set_predicates<Bf, Kind::row>);
+        x.handler(is_scalar(i.b) ? set_predicates<Bf, Source::scalar>
+                                 : set_predicates<Bf, Source::row>);
 }
 
 template <class T>
@@ -438,7 +438,7 @@ unsigned add_mode(const T& i) {
     return (i.ftz ? mode_ftz : 0) | (i.sat ? mode_sat : 0);
 }
 void lower_add_f32(Lower& x, const typed::Src& b) {
-    x.handler(is_scalar(b) ? add_to_f32<Kind::scalar> : add_to_f32<Kind::row>);
+    x.handler(is_scalar(b) ? add_to_f32<Source::scalar> : add_to_f32<Source::row>);
 }
 
 }  // namespace
@@ -448,7 +448,7 @@ void lower(Lower& x, const typed::Hadd2& i) {
     x.op.k[0] = static_cast<uint8_t>(add_mode(i) | (i.f32 ? mode_f32 : 0));
     const bool f32_b = i.swizzle_b == HalfSwizzle::F32 && i.b.kind != typed::SrcKind::Imm;
     if (i.swizzle_a == HalfSwizzle::F32 || f32_b)
-        x.handler(is_scalar(i.b) ? add_from_f32<Kind::scalar> : add_from_f32<Kind::row>);
+        x.handler(is_scalar(i.b) ? add_from_f32<Source::scalar> : add_from_f32<Source::row>);
     else if (i.f32)
         lower_add_f32(x, i.b);
     else
@@ -460,7 +460,7 @@ void lower(Lower& x, const typed::Hadd2F32& i) {
     if (i.swizzle_a == HalfSwizzle::F32 ||
         (i.swizzle_b == HalfSwizzle::F32 && i.b.kind != typed::SrcKind::Imm)) {
         x.op.k[0] |= mode_f32;
-        x.handler(is_scalar(i.b) ? add_from_f32<Kind::scalar> : add_from_f32<Kind::row>);
+        x.handler(is_scalar(i.b) ? add_from_f32<Source::scalar> : add_from_f32<Source::row>);
         return;
     }
     lower_add_f32(x, i.b);
@@ -491,7 +491,7 @@ void lower(Lower& x, const typed::Vhmnmx& i) {
                                      (i.nan ? minmax_nan : 0));
     x.op.e = Lower::predicate(i.pa.index);
     x.op.m[3] = i.pa.neg ? ~0u : 0;
-    x.handler(is_scalar(i.b) ? minmax_three<Kind::scalar> : minmax_three<Kind::row>);
+    x.handler(is_scalar(i.b) ? minmax_three<Source::scalar> : minmax_three<Source::row>);
 }
 void lower(Lower& x, const typed::Hset2& i) { lower_set<false>(x, i); }
 void lower(Lower& x, const typed::Hset2Bf16& i) { lower_set<true>(x, i); }

@@ -69,9 +69,9 @@ void emit_sum2(Lower& x, Term a, Term b) {
 // and f (PT is the constant one), the carries out predicates k[0] and k[1]: the sum is at least
 // 2^32, and at least 2^33. Where both go to one predicate it holds the first (measured on an H200).
 
-template <Kind B, bool All>
+template <Source B, bool All>
 const Op* carry2(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = L::xor_(read<Kind::row>(w, op->a), L::splat(op->m[0]));
+    const V32 a = L::xor_(read<Source::row>(w, op->a), L::splat(op->m[0]));
     const V32 b = L::xor_(read<B>(w, op->b), L::splat(op->m[1]));
     Mask out;
     write<All>(w, op->d, L::add_carry(a, b, predicate_value(w, op->e), &out), mask);
@@ -98,9 +98,10 @@ struct Carry3 {
         return sum;
     }
 };
-template <Kind B>
+template <Source B>
 const Op* carry3(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b), c = read<Kind::row>(w, op->c);
+    const V32 a = read<Source::row>(w, op->a), b = read<B>(w, op->b),
+              c = read<Source::row>(w, op->c);
     write<false>(w, op->d, Carry3::apply(a, b, c, *op, w, mask), mask);
     return op + 1;
 }
@@ -131,11 +132,11 @@ void lower_carries(Lower& x, const typed::Iadd3& i, const Term& a, const Term& b
     set_carries(x, i, a, b, c);
     if (c.zero && !c.flip && x.op.f == code_false && x.op.k[1] == 7) {
         if (b.scalar)
-            x.handlers(carry2<Kind::scalar, false>, carry2<Kind::scalar, true>);
+            x.handlers(carry2<Source::scalar, false>, carry2<Source::scalar, true>);
         else
-            x.handlers(carry2<Kind::row, false>, carry2<Kind::row, true>);
+            x.handlers(carry2<Source::row, false>, carry2<Source::row, true>);
     } else {
-        x.handler(b.scalar ? carry3<Kind::scalar> : carry3<Kind::row>);
+        x.handler(b.scalar ? carry3<Source::scalar> : carry3<Source::row>);
     }
 }
 
@@ -177,19 +178,19 @@ SASSEMU_INLINE auto product(V a, V b) {
 enum class Addend { none, row, scalar };
 template <Addend C>
 SASSEMU_INLINE V64 add_to(const Warp& w, const Op* op, V64 v) {
-    if constexpr (C == Addend::row) return L::add64(v, read64<Kind::row>(w, op->c));
-    if constexpr (C == Addend::scalar) return L::add64(v, read64<Kind::scalar>(w, op->c));
+    if constexpr (C == Addend::row) return L::add64(v, read64<Source::row>(w, op->c));
+    if constexpr (C == Addend::scalar) return L::add64(v, read64<Source::scalar>(w, op->c));
     return v;
 }
-template <bool Signed, Kind B, Addend C, bool All>
+template <bool Signed, Source B, Addend C, bool All>
 const Op* wide(const Op* op, Warp& w, uint32_t mask) {
-    const V64 v = product<Signed>(read<Kind::row>(w, op->a), read<B>(w, op->b));
+    const V64 v = product<Signed>(read<Source::row>(w, op->a), read<B>(w, op->b));
     write64<All>(w, op->d, add_to<C>(w, op, v), mask);
     return op + 1;
 }
-template <bool Signed, Kind B, Addend C, bool All>
+template <bool Signed, Source B, Addend C, bool All>
 const Op* high(const Op* op, Warp& w, uint32_t mask) {
-    const V64 v = product<Signed>(read<Kind::row>(w, op->a), read<B>(w, op->b));
+    const V64 v = product<Signed>(read<Source::row>(w, op->a), read<B>(w, op->b));
     write<All>(w, op->d, L::hi32(add_to<C>(w, op, v)), mask);
     return op + 1;
 }
@@ -213,7 +214,7 @@ const Op* wide_carry(const Op* op, Warp& w, uint32_t mask) {
     return op + 1;
 }
 
-template <bool High, bool Signed, Kind B, Addend C>
+template <bool High, bool Signed, Source B, Addend C>
 void set_product(Lower& x) {
     if constexpr (High)
         x.handlers(high<Signed, B, C, false>, high<Signed, B, C, true>);
@@ -222,11 +223,11 @@ void set_product(Lower& x) {
 }
 template <bool High, bool Signed>
 void choose_product(Lower& x, const Term& b, const Term& c) {
-    if (c.zero && b.scalar) return set_product<High, Signed, Kind::scalar, Addend::none>(x);
-    if (c.zero) return set_product<High, Signed, Kind::row, Addend::none>(x);
-    if (c.scalar) return set_product<High, Signed, Kind::row, Addend::scalar>(x);
-    if (b.scalar) return set_product<High, Signed, Kind::scalar, Addend::row>(x);
-    set_product<High, Signed, Kind::row, Addend::row>(x);
+    if (c.zero && b.scalar) return set_product<High, Signed, Source::scalar, Addend::none>(x);
+    if (c.zero) return set_product<High, Signed, Source::row, Addend::none>(x);
+    if (c.scalar) return set_product<High, Signed, Source::row, Addend::scalar>(x);
+    if (b.scalar) return set_product<High, Signed, Source::scalar, Addend::row>(x);
+    set_product<High, Signed, Source::row, Addend::row>(x);
 }
 template <bool High, class T>
 void lower_product(Lower& x, const T& i) {

@@ -24,7 +24,7 @@ void lower(Lower&, const typed::Sgxt&);
 void lower(Lower&, const typed::Flo&);
 void lower(Lower&, const typed::Popc&);
 void lower(Lower&, const typed::Brev&);
-// integer_compare.cpp: comparisons, minimum and maximum, absolute values, packed bytes and halves
+// integer_compare.cpp: comparisons, minimum and maximum, absolute values and differences
 void lower(Lower&, const typed::Isetp&);
 void lower(Lower&, const typed::Viset&);
 void lower(Lower&, const typed::Iabs&);
@@ -34,6 +34,7 @@ void lower(Lower&, const typed::Vimnmx3&);
 void lower(Lower&, const typed::Viaddmnmx&);
 void lower(Lower&, const typed::Vabsdiff&);
 void lower(Lower&, const typed::Vabsdiff4&);
+// integer_packed.cpp: packed bytes, halves and smaller elements
 void lower(Lower&, const typed::Idp&);
 void lower(Lower&, const typed::I2i&);
 void lower(Lower&, const typed::I2ip&);

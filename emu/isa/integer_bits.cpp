@@ -54,7 +54,7 @@ struct LeaCarry {
 };
 template <Part P, bool All>
 const Op* lea_carry(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = read<Kind::row>(w, op->a), b = read_any(w, op->b, op->k[2] & 2);
+    const V32 a = read<Source::row>(w, op->a), b = read_any(w, op->b, op->k[2] & 2);
     const V32 c = P == Part::funnel ? read_any(w, op->c, op->k[2] & 4) : a;
     write<All>(w, op->d, LeaCarry<P>::apply(a, b, c, *op, w, mask), mask);
     return op + 1;
@@ -227,16 +227,17 @@ struct LogicTest {
         return r;
     }
 };
-template <bool And2, Kind B>
+template <bool And2, Source B>
 const Op* logic_test(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b), c = read<Kind::row>(w, op->c);
+    const V32 a = read<Source::row>(w, op->a), b = read<B>(w, op->b),
+              c = read<Source::row>(w, op->c);
     write<false>(w, op->d, LogicTest<And2>::apply(a, b, c, *op, w, mask), mask);
     return op + 1;
 }
 // The usual test: no result, predicate of a & b alone.
-template <Kind B>
+template <Source B>
 const Op* and_test(const Op* op, Warp& w, uint32_t mask) {
-    const V32 r = L::and_(read<Kind::row>(w, op->a), read<B>(w, op->b));
+    const V32 r = L::and_(read<Source::row>(w, op->a), read<B>(w, op->b));
     write_predicate(w, op->f, L::nonzero(r), mask);
     return op + 1;
 }
@@ -358,11 +359,12 @@ void lower(Lower& x, const typed::Lop3& i) {
         set_any(x, a, b, c);
         set_test(x, i);
         if (lut == 0xc0 && i.d.index == SASSDEC_RZ && !i.pand && x.op.e == code_false)
-            return x.handler(b.scalar ? and_test<Kind::scalar> : and_test<Kind::row>);
+            return x.handler(b.scalar ? and_test<Source::scalar> : and_test<Source::row>);
         if (lut == 0xc0)
-            return x.handler(b.scalar ? logic_test<true, Kind::scalar>
-                                      : logic_test<true, Kind::row>);
-        return x.handler(b.scalar ? logic_test<false, Kind::scalar> : logic_test<false, Kind::row>);
+            return x.handler(b.scalar ? logic_test<true, Source::scalar>
+                                      : logic_test<true, Source::row>);
+        return x.handler(b.scalar ? logic_test<false, Source::scalar>
+                                  : logic_test<false, Source::row>);
     }
     // a&b a|b a^b ~b a&~b ~a&b a|~b b
     if (logic2<0xc0, 0xfc, 0x3c, 0x33, 0x30, 0x0c, 0xf3, 0xcc>(x, lut, a, b)) return;

@@ -96,7 +96,7 @@ void emit_int1(Lower& x, const Term& b) {
 // For what is not hot: operand kinds are looked up at run time, in bits 0..2 of k[2]; F::apply also
 // gets the warp and the mask. It may not write predicates before it has read all it needs.
 SASSEMU_INLINE V32 read_any(const Warp& w, uint32_t at, bool scalar) {
-    return scalar ? read<Kind::scalar>(w, at) : read<Kind::row>(w, at);
+    return scalar ? read<Source::scalar>(w, at) : read<Source::row>(w, at);
 }
 template <class F>
 const Op* any3(const Op* op, Warp& w, uint32_t mask) {

@@ -18,7 +18,7 @@ struct Plain {
     static SASSEMU_INLINE V32 apply(V32 a, V32 b, const Op&) { return L::add(a, b); }
 };
 const Op* sum32(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = L::xor_(read<Kind::row>(w, op->a), L::splat(op->m[0]));
+    const V32 a = L::xor_(read<Source::row>(w, op->a), L::splat(op->m[0]));
     const V32 b = L::xor_(read_any(w, op->b, op->k[2] & 2), L::splat(op->m[1]));
     Mask first, second = 0;
     V32 sum = L::add_carry(a, b, predicate_value(w, op->e), &first);
@@ -27,15 +27,15 @@ const Op* sum32(const Op* op, Warp& w, uint32_t mask) {
     if (op->k[0] != 7) write_predicate(w, op->k[0], first | second, mask);
     return op + 1;
 }
-template <Kind B, bool All>
+template <Source B, bool All>
 const Op* sum64(const Op* op, Warp& w, uint32_t mask) {
-    const V64 sum = L::add64(read64<Kind::row>(w, op->a), read64<B>(w, op->b));
+    const V64 sum = L::add64(read64<Source::row>(w, op->a), read64<B>(w, op->b));
     write64<All>(w, op->d, sum, mask);
     return op + 1;
 }
 V64 flip(V64 v, uint32_t mask) { return L::xor64(v, L::splat64(mask ? ~uint64_t{0} : 0)); }
 const Op* sum64_any(const Op* op, Warp& w, uint32_t mask) {
-    const V64 a = flip(read64<Kind::row>(w, op->a), op->m[0]);
+    const V64 a = flip(read64<Source::row>(w, op->a), op->m[0]);
     const V64 b = flip(get64<V64>(w, op->b, op->k[2] & 2), op->m[1]);
     const V64 more = op->k[1] ? L::select64(predicate_value(w, op->e), L::splat64(1), L::splat64(0))
                               : L::splat64(op->m[2]);
@@ -164,9 +164,9 @@ void lower(Lower& x, const typed::Iadd& i) {
     x.op.k[1] = i.x;
     if (!plain) return x.handler(sum64_any);
     if (b.scalar)
-        x.handlers(sum64<Kind::scalar, false>, sum64<Kind::scalar, true>);
+        x.handlers(sum64<Source::scalar, false>, sum64<Source::scalar, true>);
     else
-        x.handlers(sum64<Kind::row, false>, sum64<Kind::row, true>);
+        x.handlers(sum64<Source::row, false>, sum64<Source::row, true>);
 }
 
 void lower(Lower& x, const typed::ImnmxWide& i) {

@@ -129,16 +129,16 @@ class Lower {
 
 // ---- operand access in handlers --------------------------------------------------------------
 
-enum class Kind : uint8_t { row, scalar };
+enum class Source : uint8_t { row, scalar };
 
-template <Kind K>
+template <Source K>
 SASSEMU_INLINE V32 read(const Warp& w, uint32_t at) {
-    if constexpr (K == Kind::row) return L::load(w.row(at));
+    if constexpr (K == Source::row) return L::load(w.row(at));
     return L::splat(w.scalar32(at));
 }
-template <Kind K>
+template <Source K>
 SASSEMU_INLINE V64 read64(const Warp& w, uint32_t at) {
-    if constexpr (K == Kind::row) return L::load_pair(w.row(at), w.row(at + row_bytes));
+    if constexpr (K == Source::row) return L::load_pair(w.row(at), w.row(at + row_bytes));
     return L::splat64(w.scalar64(at));
 }
 template <bool All>
@@ -176,9 +176,9 @@ SASSEMU_INLINE V64 apply_modifier64(V64 v, uint32_t modifier) {
 // operand likewise). Only b or c can be a scalar in any encoding. With Mod the sources pass through
 // op->m[0], m[1], m[2] as float modifiers first.
 
-template <class F, Kind B, Kind C, bool Mod, bool All>
+template <class F, Source B, Source C, bool Mod, bool All>
 const Op* alu3(const Op* op, Warp& w, uint32_t mask) {
-    V32 a = read<Kind::row>(w, op->a);
+    V32 a = read<Source::row>(w, op->a);
     V32 b = read<B>(w, op->b);
     V32 c = read<C>(w, op->c);
     if constexpr (Mod) {
@@ -189,9 +189,9 @@ const Op* alu3(const Op* op, Warp& w, uint32_t mask) {
     write<All>(w, op->d, F::apply(a, b, c, *op), mask);
     return op + 1;
 }
-template <class F, Kind B, bool Mod, bool All>
+template <class F, Source B, bool Mod, bool All>
 const Op* alu2(const Op* op, Warp& w, uint32_t mask) {
-    V32 a = read<Kind::row>(w, op->a);
+    V32 a = read<Source::row>(w, op->a);
     V32 b = read<B>(w, op->b);
     if constexpr (Mod) {
         a = apply_modifier(a, op->m[0]);
@@ -200,7 +200,7 @@ const Op* alu2(const Op* op, Warp& w, uint32_t mask) {
     write<All>(w, op->d, F::apply(a, b, *op), mask);
     return op + 1;
 }
-template <class F, Kind B, bool Mod, bool All>
+template <class F, Source B, bool Mod, bool All>
 const Op* alu1(const Op* op, Warp& w, uint32_t mask) {
     V32 b = read<B>(w, op->b);
     if constexpr (Mod) b = apply_modifier(b, op->m[1]);
@@ -211,7 +211,7 @@ const Op* alu1(const Op* op, Warp& w, uint32_t mask) {
 // Sets the handlers for F by what the operands are; Mod as above.
 template <class F, bool Mod>
 void choose3(Lower& x, bool scalar_b, bool scalar_c) {
-    constexpr Kind r = Kind::row, s = Kind::scalar;
+    constexpr Source r = Source::row, s = Source::scalar;
     if (scalar_c)
         x.handlers(alu3<F, r, s, Mod, false>, alu3<F, r, s, Mod, true>);
     else if (scalar_b)
@@ -222,16 +222,16 @@ void choose3(Lower& x, bool scalar_b, bool scalar_c) {
 template <class F, bool Mod>
 void choose2(Lower& x, bool scalar_b) {
     if (scalar_b)
-        x.handlers(alu2<F, Kind::scalar, Mod, false>, alu2<F, Kind::scalar, Mod, true>);
+        x.handlers(alu2<F, Source::scalar, Mod, false>, alu2<F, Source::scalar, Mod, true>);
     else
-        x.handlers(alu2<F, Kind::row, Mod, false>, alu2<F, Kind::row, Mod, true>);
+        x.handlers(alu2<F, Source::row, Mod, false>, alu2<F, Source::row, Mod, true>);
 }
 template <class F, bool Mod>
 void choose1(Lower& x, bool scalar_b) {
     if (scalar_b)
-        x.handlers(alu1<F, Kind::scalar, Mod, false>, alu1<F, Kind::scalar, Mod, true>);
+        x.handlers(alu1<F, Source::scalar, Mod, false>, alu1<F, Source::scalar, Mod, true>);
     else
-        x.handlers(alu1<F, Kind::row, Mod, false>, alu1<F, Kind::row, Mod, true>);
+        x.handlers(alu1<F, Source::row, Mod, false>, alu1<F, Source::row, Mod, true>);
 }
 
 // The same with the sources; `op.d` must be set. op.m[0..2] are used only when an operand has float

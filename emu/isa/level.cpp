@@ -28,7 +28,7 @@ concept Executes = requires(Lower& x, const T& i) {
 // Whether the instruction has a behaviour here; with a request it is lowered too. One function for
 // both: visit() is what this file takes long to compile for.
 bool dispatch(const sassdec_insn& in, const LowerRequest* request) {
-    bool has = false;
+    bool has = false, gap = false;
     typed::visit(in, [&](const auto& i) {
         if constexpr (Executes<std::decay_t<decltype(i)>>) {
             has = true;
@@ -37,12 +37,15 @@ bool dispatch(const sassdec_insn& in, const LowerRequest* request) {
             lower(x, i);
             if (x.rejection()) {
                 *request->rejection = x.rejection();
-                request->op->fn[0] = request->op->fn[1] = x.known_gap() ? unsupported : illegal;
+                if (!x.known_gap()) request->op->fn[0] = request->op->fn[1] = illegal;
             }
-        } else if (request) {
-            request->op->fn[0] = request->op->fn[1] = unsupported;
+            gap = x.known_gap();
         }
     });
+    if (request && (gap || !has)) {
+        request->op->fn[0] = request->op->fn[1] = unsupported;
+        if (request->gap) *request->gap = true;
+    }
     return has;
 }
 

@@ -30,6 +30,7 @@ struct LowerRequest {
     ImmediatePool* pool = nullptr;
     Op* op = nullptr;
     std::string* rejection = nullptr;  // set when the operation can only fault, says why
+    bool* gap = nullptr;               // set when it is legal and not executed here (exit code 5)
 };
 
 struct LevelTable {

@@ -17,15 +17,15 @@ struct Select {
         return L::select(predicate_value(w, op.e), a, b);
     }
 };
-template <Kind B, bool All>
+template <Source B, bool All>
 const Op* choose(const Op* op, Warp& w, uint32_t mask) {
-    const V32 a = read<Kind::row>(w, op->a), b = read<B>(w, op->b);
+    const V32 a = read<Source::row>(w, op->a), b = read<B>(w, op->b);
     write<All>(w, op->d, Select::apply(a, b, b, *op, w, mask), mask);
     return op + 1;
 }
 
 // MOV into the lanes of each quad that a mask names (measured on an H200): m[0] has a bit per lane.
-template <Kind B>
+template <Source B>
 const Op* copy_lanes(const Op* op, Warp& w, uint32_t mask) {
     write<false>(w, op->d, read<B>(w, op->b), mask & op->m[0]);
     return op + 1;
@@ -174,7 +174,7 @@ const Op* scatter_predicates(const Op* op, Warp& w, uint32_t mask) {
 }
 
 const Op* copy_row(const Op* op, Warp& w, uint32_t mask) {
-    write<false>(w, op->d, read<Kind::row>(w, op->a), mask);
+    write<false>(w, op->d, read<Source::row>(w, op->a), mask);
     return op + 1;
 }
 
@@ -186,7 +186,7 @@ void lower(Lower& x, const typed::Mov& i) {
     if (i.lanes.imm == 15) return emit_int1<Copy>(x, a);
     x.op.b = a.at;
     x.op.m[0] = static_cast<uint32_t>(i.lanes.imm) * 0x11111111u;
-    x.handler(a.scalar ? copy_lanes<Kind::scalar> : copy_lanes<Kind::row>);
+    x.handler(a.scalar ? copy_lanes<Source::scalar> : copy_lanes<Source::row>);
 }
 void lower(Lower& x, const typed::Umov& i) { emit_uniform<Copy>(x, i.d, {}, i.a); }
 
@@ -197,9 +197,9 @@ void lower(Lower& x, const typed::Sel& i) {
     x.op.b = b.at;
     x.op.e = predicate_code(i.pa);
     if (b.scalar)
-        x.handlers(choose<Kind::scalar, false>, choose<Kind::scalar, true>);
+        x.handlers(choose<Source::scalar, false>, choose<Source::scalar, true>);
     else
-        x.handlers(choose<Kind::row, false>, choose<Kind::row, true>);
+        x.handlers(choose<Source::row, false>, choose<Source::row, true>);
 }
 
 void lower(Lower& x, const typed::Usel& i) {

@@ -20,9 +20,9 @@ template <Part (*F)(Part)>
 SASSEMU_RARE void of_row(uint32_t* to, const uint32_t* from, uint32_t modifier) {
     special::by_part<F>(to, from, ~((modifier & modifier_abs) << 31), modifier & modifier_neg);
 }
-template <Part (*F)(Part), Kind B, bool All>
+template <Part (*F)(Part), Source B, bool All>
 const Op* special_function(const Op* op, Warp& w, uint32_t mask) {
-    if constexpr (B == Kind::row && All) {
+    if constexpr (B == Source::row && All) {
         of_row<F>(w.row(op->d), w.row(op->b), op->m[1]);
     } else {
         Row row;
@@ -34,7 +34,7 @@ const Op* special_function(const Op* op, Warp& w, uint32_t mask) {
 }
 // f16 and bf16 in either half; k[0]: high half 1, bf16 2. Results round towards zero, but from
 // 2^16 on an f16 is infinite (measured on an H200).
-template <Part (*F)(Part), Kind B>
+template <Part (*F)(Part), Source B>
 const Op* half_function(const Op* op, Warp& w, uint32_t mask) {
     V32 x = read<B>(w, op->b);
     if (op->k[0] & 1) x = L::hi16(x);
@@ -56,14 +56,14 @@ const Op* half_function(const Op* op, Warp& w, uint32_t mask) {
 template <Part (*F)(Part)>
 void set_handler(Lower& x, bool scalar) {
     if (scalar)
-        x.handlers(special_function<F, Kind::scalar, false>,
-                   special_function<F, Kind::scalar, true>);
+        x.handlers(special_function<F, Source::scalar, false>,
+                   special_function<F, Source::scalar, true>);
     else
-        x.handlers(special_function<F, Kind::row, false>, special_function<F, Kind::row, true>);
+        x.handlers(special_function<F, Source::row, false>, special_function<F, Source::row, true>);
 }
 template <Part (*F)(Part)>
 void set_half_handler(Lower& x, bool scalar) {
-    x.handler(scalar ? half_function<F, Kind::scalar> : half_function<F, Kind::row>);
+    x.handler(scalar ? half_function<F, Source::scalar> : half_function<F, Source::row>);
 }
 
 template <class Unit>

@@ -8,7 +8,7 @@
 // matter.
 //
 // Op: m[0..2] rows of the coordinates; c the handle, a scalar or (k[0]) a row; d, e the result
-// rows; k[1] dimensions; k[2] component mask; m[3] Kind | gathered component << 8.
+// rows; k[1] dimensions; k[2] component mask; m[3] TextureWork | gathered component << 8.
 #include "emu/isa/texture.hpp"
 
 #include "emu/isa/texture_sample.hpp"
@@ -18,10 +18,10 @@ namespace SASSEMU_ISA_NS {
 
 namespace {
 
-enum Kind : uint32_t { sample, fetch, gather, query };
+enum TextureWork : uint32_t { sample, fetch, gather, query };
 
 const Op* texture(const Op* op, Warp& w, uint32_t mask) {
-    const auto kind = static_cast<Kind>(op->m[3] & 255);
+    const auto kind = static_cast<TextureWork>(op->m[3] & 255);
     const unsigned dims = op->k[1];
     Texel result[32];
     for (uint32_t m = mask; m; m &= m - 1) {
@@ -120,11 +120,11 @@ uint32_t row_after(Lower& x, const typed::Src& first, unsigned n) {
 // Coordinates and handle from the argument list; `extra` arguments follow them.
 template <class T>
 bool arguments(Lower& x, const T& i, bool scalar, bool bindless, unsigned extra) {
-    using Kind = typed::SrcKind;
+    using typed::SrcKind;
     const unsigned dims = x.op.k[1];
-    const bool outside = i.word.kind == Kind::Imm || i.handle.kind == Kind::UReg;
-    const bool more =
-        i.slot.kind == Kind::Imm || (i.extra.kind == Kind::UReg && i.extra.index != SASSDEC_URZ);
+    const bool outside = i.word.kind == SrcKind::Imm || i.handle.kind == SrcKind::UReg;
+    const bool more = i.slot.kind == SrcKind::Imm ||
+                      (i.extra.kind == SrcKind::UReg && i.extra.index != SASSDEC_URZ);
     if (bindless == outside || more) {
         x.gap(bindless && outside ? "a texture handle given twice"
                                   : "a texture handle of this form");

@@ -65,7 +65,7 @@ SASSEMU_INLINE V get(const Warp& w, uint32_t at, bool scalar) {
 template <class V>
 SASSEMU_INLINE V get64(const Warp& w, uint32_t at, bool scalar) {
     if constexpr (in_lanes<V>)
-        return scalar ? read64<Kind::scalar>(w, at) : read64<Kind::row>(w, at);
+        return scalar ? read64<Source::scalar>(w, at) : read64<Source::row>(w, at);
     else
         return w.scalar64(at);
 }

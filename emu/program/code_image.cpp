@@ -157,6 +157,8 @@ void CodeImage::lower(Section& section) {
         request.pool = &pool_;
         request.op = &ops_[offset / 16];
         request.rejection = &rejection;
+        bool gap = false;
+        request.gap = &gap;
         options_.level->lower(request);
         Op& op = ops_[offset / 16];
         const uint16_t id = rejection.empty() ? instruction.id : uint16_t{0xffff};
@@ -168,6 +170,7 @@ void CodeImage::lower(Section& section) {
             invalidates = 0;
         }
         if (!rejection.empty()) rejections_.emplace(offset, rejection);
+        if (gap) gaps_.insert(offset);
         if (sets_ && request.instruction) {
             sassdec_regset read, written;
             sassdec_registers(&instruction, &read, &written);
@@ -220,6 +223,11 @@ std::string CodeImage::rejection(uint64_t offset) const {
     const std::lock_guard guard(mutex_);
     const auto it = rejections_.find(offset);
     return it == rejections_.end() ? "" : it->second;
+}
+
+bool CodeImage::is_gap(uint64_t offset) const {
+    const std::lock_guard guard(mutex_);
+    return gaps_.contains(offset);
 }
 
 std::string disassemble(std::string_view arch, std::span<const std::byte> code, uint64_t pc) {

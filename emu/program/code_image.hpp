@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "emu/machine/lowered.hpp"
@@ -70,6 +71,8 @@ class CodeImage {
     uint64_t section_offset(uint64_t code_offset) const;
     // Why an operation cannot run, for those that lowering rejected; empty otherwise.
     std::string rejection(uint64_t code_offset) const;
+    // Whether it is legal and not executed here; rejection() may say what of it.
+    bool is_gap(uint64_t code_offset) const;
 
   private:
     struct Section {
@@ -92,6 +95,7 @@ class CodeImage {
     std::unique_ptr<RegisterSets[]> sets_;
     std::vector<std::unique_ptr<Section>> sections_;
     std::unordered_map<uint64_t, std::string> rejections_;
+    std::unordered_set<uint64_t> gaps_;
     mutable std::mutex mutex_;
 };
 

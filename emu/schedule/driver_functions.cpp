@@ -9,18 +9,11 @@
 
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/perform.hpp"
-#include "emu/schedule/engine.hpp"
+#include "emu/schedule/driver_call.hpp"
 
 namespace sassemu {
 
 namespace {
-
-uint32_t argument(const Warp& w, uint32_t reg, uint32_t lane) {
-    return w.row(register_row(reg))[lane];
-}
-uint64_t argument64(const Warp& w, uint32_t reg, uint32_t lane) {
-    return argument(w, reg, lane) | uint64_t{argument(w, reg + 1, lane)} << 32;
-}
 
 // Guest bytes through generic addresses; false at the first byte that is not there.
 bool read(Warp& w, uint32_t lane, uint64_t address, uint32_t bytes, void* out) {
@@ -179,19 +172,6 @@ int format_into(Warp& w, uint32_t lane, const std::string& format, uint64_t argu
     return count;
 }
 
-// What the warp has loaded is there: the arguments, and the last of what free() takes back.
-void begin_call(Warp& w) {
-    ++w.effects;
-    if (w.in_flight) engine(w).drain(w);
-}
-
-const Op* give_back(Warp& w, const Op* op, uint32_t lanes) {
-    uint64_t to[32] = {};
-    for (uint32_t lane = 0; lane < 32; ++lane)
-        if (lanes >> lane & 1) to[lane] = argument64(w, 20, lane);
-    return services(w).jump(w, op, lanes, to);
-}
-
 const Op* bad_memory(Warp& w, const Op* op, uint32_t lane, const char* what, uint64_t address) {
     return engine(w).fault(w, op, 1u << lane, FaultKind::out_of_bounds, what, true, address);
 }
@@ -255,11 +235,28 @@ const Op* call_assertfail(const Op* op, Warp& w, uint32_t lanes) {
 }  // namespace
 
 const std::vector<DriverFunction>& DriverFunctions::table() {
-    static const std::vector<DriverFunction> services{{"vprintf", call_vprintf},
-                                                      {"malloc", call_malloc},
-                                                      {"free", call_free},
-                                                      {"__assertfail", call_assertfail}};
+    static const std::vector<DriverFunction> services = [] {
+        std::vector<DriverFunction> all = copy_functions();
+        all.insert(all.begin(), {{"vprintf", call_vprintf},
+                                 {"malloc", call_malloc},
+                                 {"free", call_free},
+                                 {"__assertfail", call_assertfail}});
+        return all;
+    }();
     return services;
+}
+
+bool DriverFunctions::provides(std::string_view name) {
+    return std::ranges::any_of(table(), [&](const auto& one) { return one.name == name; });
+}
+
+bool DriverFunctions::is_missing(const Module& module, const Symbol& symbol) {
+    if (symbol.kind != SymbolKind::undefined_function || symbol.is_weak || provides(symbol.name))
+        return false;
+    const auto index = static_cast<uint32_t>(&symbol - module.symbols().data());
+    return std::ranges::any_of(module.kernels(), [&](const Kernel& k) {
+        return std::ranges::find(k.externs, index) != k.externs.end();
+    });
 }
 
 void PrintedText::print(uint64_t cta, std::string text) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that the driver provides to kernels: vprintf, malloc, free, __assertfail. They
-// follow the device ABI: arguments from R4 on, 64-bit ones in even pairs, result in R4, return
-// address in R20:R21 (read off what nvcc 13.0 emits for a call through c[0x4]).
+// The functions that the driver provides to kernels: vprintf, malloc, free, __assertfail, and the
+// copies of sm_120 (driver_copies.cpp). How they are called: driver_call.hpp.
 #pragma once
 
 #include <functional>
@@ -23,6 +22,10 @@ class DriverFunctions {
 
     // The services a module may call, for CodeImage and for the linker.
     static const std::vector<DriverFunction>& table();
+    static bool provides(std::string_view name);
+    // An undefined function that some kernel says it calls, and that is none of these: kernels
+    // that call it are refused when they are launched, the others run.
+    static bool is_missing(const Module& module, const Symbol& symbol);
     // Functions by which kernels launch kernels (what nvcc 13.0 calls, and what its device runtime
     // calls); none of them exists here.
     static bool launches_kernels(std::string_view name) {

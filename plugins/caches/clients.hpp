@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Other clients of memory that run beside a kernel: a copy engine, the front end, the host. What
-// belongs here: their programs. How each sees memory is the machine's.
+// belongs here: their programs. How each sees memory is the hierarchy's.
 #pragma once
 
 #include <sassemu/plugin.hpp>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "machine.hpp"
+#include "hierarchy.hpp"
 
 namespace caches {
 
@@ -52,17 +52,18 @@ class Clients {
         for (ClientProgram& c : all_) c.done = false;
     }
     // Those that see their flag act. What they write is in L2, and in no cache of an SM.
-    void look(const Machine& machine, Memory& memory) {
+    void look(const Hierarchy& hierarchy, Memory& memory) {
         for (ClientProgram& c : all_) {
             uint32_t now = 0;
             if (c.done ||
-                !machine.client_read(memory, c.sees, c.flag, reinterpret_cast<uint8_t*>(&now), 4) ||
+                !hierarchy.client_read(memory, c.sees, c.flag, reinterpret_cast<uint8_t*>(&now),
+                                       4) ||
                 now != c.value)
                 continue;
             c.done = true;
             std::vector<uint8_t> bytes(c.bytes);
-            if (machine.client_read(memory, c.sees, c.from, bytes.data(),
-                                    static_cast<unsigned>(c.bytes)))
+            if (hierarchy.client_read(memory, c.sees, c.from, bytes.data(),
+                                      static_cast<unsigned>(c.bytes)))
                 memory.write(c.to, bytes.data(), static_cast<unsigned>(c.bytes));
         }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `caches` memory model as a machine of the SDK (machine.h): what an operation of a thread does
-// to the machine of machine.hpp. What belongs here: reading operations. What does not: what the
-// steps do (machine.cpp), and which is taken next, which its driver decides.
+// to the hierarchy of hierarchy.hpp. What belongs here: reading operations. What does not: what the
+// steps do (hierarchy.cpp), and which is taken next, which its driver decides.
 #include <sassemu/plugin.hpp>
 
 #include <array>
@@ -82,7 +82,7 @@ class Caches : public sassemu::Plugin {
                                        SASSEMU_SPACE_BIT(SASSEMU_CONSTANT);
 
     struct State {
-        Machine machine;
+        Hierarchy hierarchy;
         Clients clients;
     };
 
@@ -92,18 +92,18 @@ class Caches : public sassemu::Plugin {
     }
 
     State start(std::span<const sassemu_place> places) const {
-        if (places.empty() || !clients_.empty()) return {Machine(!clients_.empty()), clients_};
+        if (places.empty() || !clients_.empty()) return {Hierarchy(!clients_.empty()), clients_};
         std::vector<Place> all;
         for (const sassemu_place& p : places) all.push_back(place_of(p));
-        return {Machine(all), clients_};
+        return {Hierarchy(all), clients_};
     }
 
     // A load that hits a stale copy might as well find that it has been evicted.
     uint32_t ways(const State& s, sassemu::MemoryBytes bytes, const sassemu_operation& o) const {
         if (o.kind != SASSEMU_OPERATION_LOAD) return 1;
         DriverMemory memory(bytes);
-        return s.machine.hits_stale(memory, place_of(o.from), o.address, o.bytes, path_of(o)) ? 2
-                                                                                              : 1;
+        return s.hierarchy.hits_stale(memory, place_of(o.from), o.address, o.bytes, path_of(o)) ? 2
+                                                                                                : 1;
     }
 
     void perform(State& s, sassemu::MemoryBytes bytes, const sassemu_operation& o, uint32_t way,
@@ -112,14 +112,14 @@ class Caches : public sassemu::Plugin {
         const Place who = place_of(o.from);
         switch (o.kind) {
             case SASSEMU_OPERATION_LOAD:
-                if (way) s.machine.evict(who, o.address, o.bytes, path_of(o));
-                s.machine.load(memory, who, o.address, o.bytes, path_of(o), value);
+                if (way) s.hierarchy.evict(who, o.address, o.bytes, path_of(o));
+                s.hierarchy.load(memory, who, o.address, o.bytes, path_of(o), value);
                 break;
             case SASSEMU_OPERATION_STORE:
-                s.machine.store(who, o.address, o.bytes, value);
+                s.hierarchy.store(who, o.address, o.bytes, value);
                 break;
             case SASSEMU_OPERATION_ATOMIC:
-                s.machine.before_atomic(memory, who, o.address, o.bytes);
+                s.hierarchy.before_atomic(memory, who, o.address, o.bytes);
                 break;
             case SASSEMU_OPERATION_FENCE:
                 fence(s, memory, who, o);
@@ -128,36 +128,36 @@ class Caches : public sassemu::Plugin {
                 cache(s, memory, who, o);
                 break;
             case SASSEMU_OPERATION_MEET:  // orders the accesses of its threads for the CTA
-                s.machine.send(memory, who, Station::cta);
+                s.hierarchy.send(memory, who, Station::cta);
                 break;
         }
-        s.clients.look(s.machine, memory);
+        s.clients.look(s.hierarchy, memory);
     }
 
     std::vector<uint64_t> steps(const State& s) const {
         std::vector<uint64_t> threads;
-        for (const uint32_t i : s.machine.ready())
-            threads.push_back(s.machine.stores()[i].from.thread);
+        for (const uint32_t i : s.hierarchy.ready())
+            threads.push_back(s.hierarchy.stores()[i].from.thread);
         return threads;
     }
     void take(State& s, sassemu::MemoryBytes bytes, uint32_t step) const {
         DriverMemory memory(bytes);
-        s.machine.advance(memory, s.machine.stores()[s.machine.ready().at(step)].id);
-        s.clients.look(s.machine, memory);
+        s.hierarchy.advance(memory, s.hierarchy.stores()[s.hierarchy.ready().at(step)].id);
+        s.clients.look(s.hierarchy, memory);
     }
 
-    uint64_t held(const State& s) const { return s.machine.stores().size(); }
+    uint64_t held(const State& s) const { return s.hierarchy.stores().size(); }
     void launch(State& s) const {
-        s.machine.invalidate_everything();
+        s.hierarchy.invalidate_everything();
         s.clients.begin();
     }
     uint64_t settle(State& s, sassemu::MemoryBytes bytes, bool count_only) const {
         DriverMemory memory(bytes);
-        const uint64_t stale = s.machine.stale(memory);
-        if (stale && !count_only) s.machine.invalidate_everything();
+        const uint64_t stale = s.hierarchy.stale(memory);
+        if (stale && !count_only) s.hierarchy.invalidate_everything();
         return stale;
     }
-    std::string key(const State& s) const { return s.machine.key() + s.clients.key(); }
+    std::string key(const State& s) const { return s.hierarchy.key() + s.clients.key(); }
 
     void launch_end(sassemu_launch, const char*) {
         for (unsigned level = 1; stats_ && level <= 5; ++level) {
@@ -176,8 +176,8 @@ class Caches : public sassemu::Plugin {
 
     void fence(State& s, Memory& memory, const Place& who, const sassemu_operation& o) const {
         const Station level = station_of(o);
-        const Cost cost =
-            s.machine.membar(memory, who, level, o.invalidate_data != 0, o.invalidate_texture != 0);
+        const Cost cost = s.hierarchy.membar(memory, who, level, o.invalidate_data != 0,
+                                             o.invalidate_texture != 0);
         if (!stats_) return;
         Sum& sum = sums_[static_cast<size_t>(level)];
         ++sum.count;
@@ -190,33 +190,33 @@ class Caches : public sassemu::Plugin {
         const bool texture = o.cache == SASSEMU_CACHE_TEXTURE || o.cache == SASSEMU_CACHE_UNIFIED;
         const bool constant = o.cache == SASSEMU_CACHE_CONSTANT;
         if (who.client != Client::sm) return;
-        Machine& machine = s.machine;
+        Hierarchy& hierarchy = s.hierarchy;
         switch (o.action) {
             case SASSEMU_CACHE_INVALIDATE:
             case SASSEMU_CACHE_RESET:
                 if (o.has_address) {  // a line of 128 bytes
                     const uint64_t line = o.address / 128 * 128;
-                    for (uint64_t a = line; a < line + 128; a += Machine::sector_bytes) {
-                        if (data) machine.invalidate(who.sm, a);
-                        if (constant) machine.invalidate_constant(who.sm, a);
+                    for (uint64_t a = line; a < line + 128; a += Hierarchy::sector_bytes) {
+                        if (data) hierarchy.invalidate(who.sm, a);
+                        if (constant) hierarchy.invalidate_constant(who.sm, a);
                     }
                 }
-                if (texture) machine.invalidate_texture(who.sm);
+                if (texture) hierarchy.invalidate_texture(who.sm);
                 break;
             case SASSEMU_CACHE_INVALIDATE_ALL:
             case SASSEMU_CACHE_INVALIDATE_ALL_PRIVATE:
-                if (data) machine.invalidate_data(who.sm);
-                if (texture) machine.invalidate_texture(who.sm);
-                if (constant) machine.invalidate_constants(who.sm);
+                if (data) hierarchy.invalidate_data(who.sm);
+                if (texture) hierarchy.invalidate_texture(who.sm);
+                if (constant) hierarchy.invalidate_constants(who.sm);
                 break;
             case SASSEMU_CACHE_WRITE_BACK:
-                if (o.has_address) machine.send_line(memory, who.sm, o.address);
+                if (o.has_address) hierarchy.send_line(memory, who.sm, o.address);
                 break;
             case SASSEMU_CACHE_WRITE_BACK_ALL:
-                machine.send_sm(memory, who.sm, Station::vc);
+                hierarchy.send_sm(memory, who.sm, Station::vc);
                 break;
             case SASSEMU_CACHE_PREFETCH:
-                if (data && o.has_address) machine.prefetch(memory, who, o.address);
+                if (data && o.has_address) hierarchy.prefetch(memory, who, o.address);
                 break;
             default:
                 break;

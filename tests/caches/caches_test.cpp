@@ -163,7 +163,7 @@ TEST(Caches, AStaleLineShowsWithinAThousandAdversarialRuns) {
     EXPECT_GT(stale_runs("random", {"MEMBAR.SC.GPU", "NOP", plain}, 1000), 0u);
 }
 
-// machine_test exhausts the states of these; here the kernels themselves run.
+// hierarchy_test exhausts the states of these; here the kernels themselves run.
 TEST(Caches, FourWaysToReadFreshData) {
     constexpr uint32_t runs = 25000;
     EXPECT_EQ(stale_runs("random", {"MEMBAR.SC.GPU", "CCTL.E.IV [R2]", plain}, runs, 3), 0u);

@@ -314,6 +314,37 @@ class Contract(unittest.TestCase):
         self.assertIn("sm_90", text)
         json.loads(self.check(0, "info", "--json", cubin("vecadd")).stdout)
 
+    def test_info_unsupported(self):
+        self.assertEqual(self.check(0, "info", "--unsupported", cubin("vecadd")).stdout, "")
+        parent = os.path.join(ROOT, "tests", "engine", "data", "launches.cubin")
+        self.assertIn("'_Z6parentPi': __cudaCDP2LaunchDeviceV2 at 0: it launches kernels itself",
+                      self.check(5, "info", "--unsupported", parent).stdout)
+        texture = os.path.join(ROOT, "tests", "cli", "listing", "textures.sm_90.cubin")
+        found, = json.loads(self.check(5, "info", "--unsupported", "--json", texture).stdout)
+        listed = [line for line in self.check(0, "disasm", texture).stdout.splitlines() if found["what"] in line]
+        self.assertEqual(found["count"], len(listed))
+        self.assertIn("/*%04x*/" % found["offset"], listed[0])
+
+    def test_a_missing_service_concerns_its_callers(self):
+        """sm_120 leaves copies to functions of the driver; one that nobody knows refuses the kernel that calls it."""
+        with open(cubin("bulk_copy", "sm_120"), "rb") as f:
+            module = f.read()
+        name = b"__cuda_syscall_cp_async_bulk_multicast"
+        self.assertIn(name, module)
+        with open(self.path("odd.cubin"), "wb") as f:
+            f.write(module.replace(name, name.replace(b"multicast", b"multicasu")))
+
+        def only(kernel, buffer):
+            def change(plan):
+                plan.update(arch="sm_120", module=self.path("odd.cubin"))
+                plan["launches"] = [launch for launch in plan["launches"] if launch["kernel"] == kernel]
+                plan["buffers"][buffer].pop("expect")
+            return self.plan("bulk_copy", change)
+
+        self.check(0, "run", only("pipeline", "tiles"))
+        self.assertIn("launch of 'multicast': it calls __cuda_syscall_cp_async_bulk_multicasu",
+                      self.check(5, "run", only("multicast", "out")).stderr)
+
 
 if __name__ == "__main__":
     PROGRAM, ROOT = sys.argv[1:3]

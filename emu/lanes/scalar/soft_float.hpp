@@ -27,10 +27,10 @@ using Bf16 = Format<8, 7>;
 using F32 = Format<8, 23>;
 using F64 = Format<11, 52>;
 
-enum class Kind : uint8_t { zero, finite, inf, nan };
+enum class FloatClass : uint8_t { zero, finite, inf, nan };
 // Finite: (-1)^sign * sig * 2^exp, exactly.
 struct Number {
-    Kind kind;
+    FloatClass kind;
     bool sign;
     int exp;
     U128 sig;
@@ -38,13 +38,13 @@ struct Number {
 
 template <class F>
 static inline Number unpack(uint64_t bits) {
-    Number n{Kind::finite, (bits & F::kSign) != 0, 0, bits & F::kFractionMask};
+    Number n{FloatClass::finite, (bits & F::kSign) != 0, 0, bits & F::kFractionMask};
     const int field = (int)((bits >> F::kFraction) & F::kMaxField);
     if (field == F::kMaxField) {
-        n.kind = n.sig ? Kind::nan : Kind::inf;
+        n.kind = n.sig ? FloatClass::nan : FloatClass::inf;
     } else if (field == 0) {
         n.exp = 1 - F::kBias - F::kFraction;
-        if (!n.sig) n.kind = Kind::zero;
+        if (!n.sig) n.kind = FloatClass::zero;
     } else {
         n.sig |= 1ull << F::kFraction;
         n.exp = field - F::kBias - F::kFraction;
@@ -140,15 +140,15 @@ static inline uint64_t zero(bool sign) {
 // nothing fell off.
 template <class F>
 static inline uint64_t add_numbers(Number x, Number y, Rounding r, bool ftz) {
-    if (x.kind == Kind::inf || y.kind == Kind::inf) {
+    if (x.kind == FloatClass::inf || y.kind == FloatClass::inf) {
         if (x.kind == y.kind && x.sign != y.sign) return F::kNan;
-        return F::kInf | zero<F>(x.kind == Kind::inf ? x.sign : y.sign);
+        return F::kInf | zero<F>(x.kind == FloatClass::inf ? x.sign : y.sign);
     }
-    if (x.kind == Kind::zero && y.kind == Kind::zero) {
+    if (x.kind == FloatClass::zero && y.kind == FloatClass::zero) {
         return zero<F>(x.sign == y.sign ? x.sign : r == Rounding::rm);
     }
-    if (x.kind == Kind::zero) return round_pack<F>(y.sign, y.exp, y.sig, r, ftz);
-    if (y.kind == Kind::zero) return round_pack<F>(x.sign, x.exp, x.sig, r, ftz);
+    if (x.kind == FloatClass::zero) return round_pack<F>(y.sign, y.exp, y.sig, r, ftz);
+    if (y.kind == FloatClass::zero) return round_pack<F>(x.sign, x.exp, x.sig, r, ftz);
     const int up_x = 126 - bit_length(x.sig), up_y = 126 - bit_length(y.sig);
     x.sig <<= up_x;
     x.exp -= up_x;
@@ -175,17 +175,17 @@ static inline uint64_t flush(uint64_t x, bool ftz) {
 template <class F>
 static inline uint64_t add(uint64_t a, uint64_t b, Rounding r, bool ftz = false) {
     const Number x = unpack<F>(flush<F>(a, ftz)), y = unpack<F>(flush<F>(b, ftz));
-    if (x.kind == Kind::nan || y.kind == Kind::nan) return nan_of<F>(a, b, 0);
+    if (x.kind == FloatClass::nan || y.kind == FloatClass::nan) return nan_of<F>(a, b, 0);
     return add_numbers<F>(x, y, r, ftz);
 }
 
 // The exact product; *invalid for 0 * inf.
 static inline Number multiply(const Number& x, const Number& y, bool* invalid) {
-    Number p{Kind::finite, x.sign != y.sign, x.exp + y.exp, x.sig * y.sig};
-    if (x.kind == Kind::inf || y.kind == Kind::inf) p.kind = Kind::inf;
-    if (x.kind == Kind::zero || y.kind == Kind::zero) {
-        *invalid = p.kind == Kind::inf;
-        p.kind = Kind::zero;
+    Number p{FloatClass::finite, x.sign != y.sign, x.exp + y.exp, x.sig * y.sig};
+    if (x.kind == FloatClass::inf || y.kind == FloatClass::inf) p.kind = FloatClass::inf;
+    if (x.kind == FloatClass::zero || y.kind == FloatClass::zero) {
+        *invalid = p.kind == FloatClass::inf;
+        p.kind = FloatClass::zero;
     }
     return p;
 }
@@ -193,12 +193,12 @@ static inline Number multiply(const Number& x, const Number& y, bool* invalid) {
 template <class F>
 static inline uint64_t mul(uint64_t a, uint64_t b, Rounding r, bool ftz = false) {
     const Number x = unpack<F>(flush<F>(a, ftz)), y = unpack<F>(flush<F>(b, ftz));
-    if (x.kind == Kind::nan || y.kind == Kind::nan) return nan_of<F>(a, b, 0);
+    if (x.kind == FloatClass::nan || y.kind == FloatClass::nan) return nan_of<F>(a, b, 0);
     bool invalid = false;
     const Number p = multiply(x, y, &invalid);
     if (invalid) return F::kNan;
-    if (p.kind == Kind::inf) return F::kInf | zero<F>(p.sign);
-    if (p.kind == Kind::zero) return zero<F>(p.sign);
+    if (p.kind == FloatClass::inf) return F::kInf | zero<F>(p.sign);
+    if (p.kind == FloatClass::zero) return zero<F>(p.sign);
     return round_pack<F>(p.sign, p.exp, p.sig, r, ftz);
 }
 
@@ -206,7 +206,7 @@ template <class F>
 static inline uint64_t fma(uint64_t a, uint64_t b, uint64_t c, Rounding r, bool ftz = false) {
     const Number x = unpack<F>(flush<F>(a, ftz)), y = unpack<F>(flush<F>(b, ftz));
     const Number z = unpack<F>(flush<F>(c, ftz));
-    if (x.kind == Kind::nan || y.kind == Kind::nan || z.kind == Kind::nan) {
+    if (x.kind == FloatClass::nan || y.kind == FloatClass::nan || z.kind == FloatClass::nan) {
         return nan_of<F>(a, b, c);
     }
     bool invalid = false;
@@ -220,7 +220,7 @@ template <class F, class G>
 static inline uint64_t convert(uint64_t a, Rounding r) {
     const Number x = unpack<F>(a);
     switch (x.kind) {
-        case Kind::nan:
+        case FloatClass::nan:
             if constexpr (F::kFraction == 52 || G::kFraction == 52) {
                 // Measured: conversions from and to f64 keep sign and payload, quieted.
                 const uint64_t payload =
@@ -230,9 +230,9 @@ static inline uint64_t convert(uint64_t a, Rounding r) {
                 return zero<G>(x.sign) | G::kInf | payload | (1ull << (G::kFraction - 1));
             }
             return G::kNan;
-        case Kind::inf:
+        case FloatClass::inf:
             return G::kInf | zero<G>(x.sign);
-        case Kind::zero:
+        case FloatClass::zero:
             return zero<G>(x.sign);
         default:
             return round_pack<G>(x.sign, x.exp, x.sig, r);
@@ -244,14 +244,14 @@ template <class F>
 static inline uint64_t to_integer(uint64_t a, int bits, bool is_signed, Rounding r,
                                   uint64_t nan_result) {
     const Number x = unpack<F>(a);
-    if (x.kind == Kind::nan) return nan_result;
-    if (x.kind == Kind::zero) return 0;
+    if (x.kind == FloatClass::nan) return nan_result;
+    if (x.kind == FloatClass::zero) return 0;
     const U128 limit_up = is_signed ? ((U128)1 << (bits - 1)) - 1 : ((U128)1 << bits) - 1;
     const U128 limit_down = is_signed ? (U128)1 << (bits - 1) : 0;
     const U128 limit = x.sign ? limit_down : limit_up;
     U128 m = limit + 1;
     bool inexact = false;
-    if (x.kind == Kind::finite && x.exp + bit_length(x.sig) <= 70) {
+    if (x.kind == FloatClass::finite && x.exp + bit_length(x.sig) <= 70) {
         m = shift_round(x.sig, -x.exp, x.sign, r, &inexact);
     }
     if (m > limit) m = limit;
@@ -267,8 +267,8 @@ static inline uint64_t from_integer(bool sign, uint64_t magnitude, Rounding r) {
 template <class F>
 static inline uint64_t round_integral(uint64_t a, Rounding r) {
     const Number x = unpack<F>(a);
-    if (x.kind == Kind::nan) return nan_of<F>(a, 0, 0);
-    if (x.kind != Kind::finite || x.exp >= 0) return a;
+    if (x.kind == FloatClass::nan) return nan_of<F>(a, 0, 0);
+    if (x.kind != FloatClass::finite || x.exp >= 0) return a;
     bool inexact = false;
     const U128 m = shift_round(x.sig, -x.exp, x.sign, r, &inexact);
     return m ? round_pack<F>(x.sign, 0, m, r) : zero<F>(x.sign);

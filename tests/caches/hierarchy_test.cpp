@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every state of the machine that small programs can reach: message passing through L1, the texture
-// and the constant cache, barriers of each level, other clients. What is forbidden is shown to be
-// out of reach, what is allowed within.
+// Every state of the hierarchy that small programs can reach: message passing through L1, the
+// texture and the constant cache, barriers of each level, other clients. What is forbidden is shown
+// to be out of reach, what is allowed within.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -9,7 +9,7 @@
 #include <map>
 #include <unordered_set>
 
-#include "machine.hpp"
+#include "hierarchy.hpp"
 
 namespace caches {
 namespace {
@@ -78,7 +78,7 @@ struct ClientState {
     int flag = -1, data = -1;
 };
 struct State {
-    Machine machine;
+    Hierarchy hierarchy;
     Bytes memory;
     std::vector<ThreadState> threads;
     ClientState client;
@@ -92,7 +92,7 @@ class Explorer {
     // Visits every state; `seen` is asked about each final one.
     size_t explore(const std::function<void(const State&)>& seen) {
         State first{
-            Machine(client_ != Station::own), {}, std::vector<ThreadState>(threads_.size()), {}};
+            Hierarchy(client_ != Station::own), {}, std::vector<ThreadState>(threads_.size()), {}};
         std::vector<State> open{first};
         std::unordered_set<std::string> known{key(first)};
         while (!open.empty()) {
@@ -112,7 +112,7 @@ class Explorer {
 
   private:
     static std::string key(const State& s) {
-        std::string text = s.machine.key() + "|";
+        std::string text = s.hierarchy.key() + "|";
         for (const auto& [address, value] : s.memory.at)
             if (value) text += std::to_string(address) + "=" + std::to_string(value) + ";";
         for (const ThreadState& t : s.threads) {
@@ -127,7 +127,7 @@ class Explorer {
         ThreadState& thread = s.threads[t];
         const auto p = thread.pending[index];
         uint8_t value = 0;
-        s.machine.load(s.memory, threads_[t].place, p.address, 1, p.path, &value);
+        s.hierarchy.load(s.memory, threads_[t].place, p.address, 1, p.path, &value);
         thread.reg[static_cast<size_t>(p.reg)] = value;
         thread.pending.erase(thread.pending.begin() + static_cast<std::ptrdiff_t>(index));
     }
@@ -147,28 +147,28 @@ class Explorer {
         const Place& place = threads_[t].place;
         switch (op.kind) {
             case Op::store:
-                s.machine.store(place, op.address, 1, &op.value);
+                s.hierarchy.store(place, op.address, 1, &op.value);
                 break;
             case Op::load:
                 thread.pending.push_back({op.reg, op.address, op.path});
                 break;
             case Op::membar:
-                s.machine.membar(s.memory, place, op.level, op.ivalld, op.ivallt);
+                s.hierarchy.membar(s.memory, place, op.level, op.ivalld, op.ivallt);
                 break;
             case Op::invalidate:
-                s.machine.invalidate(place.sm, op.address);
+                s.hierarchy.invalidate(place.sm, op.address);
                 break;
             case Op::invalidate_data:
-                s.machine.invalidate_data(place.sm);
+                s.hierarchy.invalidate_data(place.sm);
                 break;
             case Op::invalidate_texture:
-                s.machine.invalidate_texture(place.sm);
+                s.hierarchy.invalidate_texture(place.sm);
                 break;
             case Op::invalidate_constant:
-                s.machine.invalidate_constant(place.sm, op.address);
+                s.hierarchy.invalidate_constant(place.sm, op.address);
                 break;
             case Op::invalidate_constants:
-                s.machine.invalidate_constants(place.sm);
+                s.hierarchy.invalidate_constants(place.sm);
                 break;
             case Op::stop_if_zero:
                 if (thread.reg[static_cast<size_t>(op.reg)] == 0)
@@ -191,29 +191,29 @@ class Explorer {
                 next.push_back(std::move(s));
             }
         }
-        for (const uint32_t i : now.machine.ready()) {
-            const Machine::Store& store = now.machine.stores()[i];
+        for (const uint32_t i : now.hierarchy.ready()) {
+            const Hierarchy::Store& store = now.hierarchy.stores()[i];
             State s = now;
-            s.machine.send_store(s.memory, store.id,
-                                 static_cast<Station>(static_cast<uint8_t>(store.at) + 1));
+            s.hierarchy.send_store(s.memory, store.id,
+                                   static_cast<Station>(static_cast<uint8_t>(store.at) + 1));
             next.push_back(std::move(s));
         }
-        for (size_t i = 0; i < now.machine.sectors(); ++i) {
+        for (size_t i = 0; i < now.hierarchy.sectors(); ++i) {
             State s = now;
-            s.machine.evict(i);
+            s.hierarchy.evict(i);
             next.push_back(std::move(s));
         }
         if (client_ != Station::own && now.client.flag < 0) {
             State s = now;
             uint8_t v;
-            s.machine.client_read(s.memory, client_, flag, &v, 1);
+            s.hierarchy.client_read(s.memory, client_, flag, &v, 1);
             s.client.flag = v;
             next.push_back(std::move(s));
         }
         if (client_ != Station::own && now.client.flag == 1 && now.client.data < 0) {
             State s = now;
             uint8_t v;
-            s.machine.client_read(s.memory, client_, data, &v, 1);
+            s.hierarchy.client_read(s.memory, client_, data, &v, 1);
             s.client.data = v;
             next.push_back(std::move(s));
         }
@@ -248,11 +248,11 @@ std::vector<Op> consume(std::vector<Op> against, Path path = Path::cached,
     return all;
 }
 
-TEST(Machine, AStaleLineShows) {
+TEST(Hierarchy, AStaleLineShows) {
     EXPECT_TRUE(stale("MEMBAR.GPU / plain LD", produce(Station::gpu), consume({})));
 }
 
-TEST(Machine, WhatKeepsStaleLinesAwayDoesSoInEveryState) {
+TEST(Hierarchy, WhatKeepsStaleLinesAwayDoesSoInEveryState) {
     const auto gpu = produce(Station::gpu);
     EXPECT_FALSE(stale("MEMBAR.GPU / CCTL.IV, LD", gpu, consume({iv(data)})));
     EXPECT_FALSE(stale("MEMBAR.GPU / CCTL.IVALL, LD", gpu, consume({{Op::invalidate_data}})));
@@ -269,13 +269,13 @@ TEST(Machine, WhatKeepsStaleLinesAwayDoesSoInEveryState) {
                       {{Op::invalidate_data}, ld(0, data), cv(1, flag), until(1), ld(2, data)}));
 }
 
-TEST(Machine, WithoutABarrierTheFlagOvertakes) {
+TEST(Hierarchy, WithoutABarrierTheFlagOvertakes) {
     EXPECT_TRUE(stale("no MEMBAR / LD.CV", {st(data, 7), st(flag, 1)}, consume({}, Path::bypass)));
     EXPECT_TRUE(stale("MEMBAR.SM / LD.CV", produce(Station::sm), consume({}, Path::bypass)));
     EXPECT_TRUE(stale("MEMBAR.CTA / LD.CV", produce(Station::cta), consume({}, Path::bypass)));
 }
 
-TEST(Machine, InOneCtaMembarCtaIsEnough) {
+TEST(Hierarchy, InOneCtaMembarCtaIsEnough) {
     EXPECT_TRUE(
         stale("one CTA: no MEMBAR / LD", {st(data, 7), st(flag, 1)}, consume({}), neighbour));
     EXPECT_FALSE(stale("one CTA: MEMBAR.CTA / LD", produce(Station::cta), consume({}), neighbour));
@@ -284,7 +284,7 @@ TEST(Machine, InOneCtaMembarCtaIsEnough) {
     EXPECT_FALSE(stale("one SM: MEMBAR.SM / LD", produce(Station::sm), consume({}), same_sm));
 }
 
-TEST(Machine, TexturesHaveACacheOfTheirOwn) {
+TEST(Hierarchy, TexturesHaveACacheOfTheirOwn) {
     const auto gpu = produce(Station::gpu);
     const auto texture = [](std::vector<Op> against) {
         return consume(std::move(against), Path::texture, Path::texture);
@@ -302,7 +302,7 @@ TEST(Machine, TexturesHaveACacheOfTheirOwn) {
                        texture({membar(Station::gpu, true, true)})));
 }
 
-TEST(Machine, ConstantsHaveACacheOfTheirOwn) {
+TEST(Hierarchy, ConstantsHaveACacheOfTheirOwn) {
     const auto gpu = produce(Station::gpu);
     const auto constant = [](std::vector<Op> against) {
         return consume(std::move(against), Path::constant, Path::constant);
@@ -336,7 +336,7 @@ bool client_stale(const char* name, Station client, Station level) {
     return found;
 }
 
-TEST(Machine, OtherChannelsNeedTheirLevel) {
+TEST(Hierarchy, OtherChannelsNeedTheirLevel) {
     EXPECT_TRUE(client_stale("copy engine: MEMBAR.VC", Station::gpu, Station::vc));
     EXPECT_FALSE(client_stale("copy engine: MEMBAR.GPU", Station::gpu, Station::gpu));
     EXPECT_TRUE(client_stale("host: MEMBAR.GPU", Station::sys, Station::gpu));
@@ -345,7 +345,7 @@ TEST(Machine, OtherChannelsNeedTheirLevel) {
 
 // One byte: nobody ever sees an older value after a newer one, whatever the caches hold, as long as
 // all load alike.
-TEST(Machine, OneByteIsCoherent) {
+TEST(Hierarchy, OneByteIsCoherent) {
     size_t states = 0;
     for (const Path path : {Path::cached, Path::bypass}) {
         states += Explorer({{producer, {st(data, 1), st(data, 2)}},
@@ -361,14 +361,14 @@ TEST(Machine, OneByteIsCoherent) {
     std::printf("%-58s %8zu states\n", "one byte, two stores, three readers", states);
 }
 // Past L1 and through it in turn: a load that went past takes the copy with it.
-TEST(Machine, MixedLoadsOfOneByteDoNotGoBack) {
+TEST(Hierarchy, MixedLoadsOfOneByteDoNotGoBack) {
     Explorer({{producer, {st(data, 1)}}, {consumer, {ld(0, data), cv(1, data), ld(2, data)}}})
         .explore([&](const State& s) {
             EXPECT_LE(s.threads[1].reg[0], s.threads[1].reg[1]);
             EXPECT_LE(s.threads[1].reg[1], s.threads[1].reg[2]);
         });
 }
-TEST(Machine, AThreadSeesItsOwnStores) {
+TEST(Hierarchy, AThreadSeesItsOwnStores) {
     Explorer({{producer, {st(data, 1), ld(0, data), st(data, 2), ld(1, data), cv(2, data)}}})
         .explore([&](const State& s) {
             EXPECT_EQ(s.threads[0].reg[0], 1);
@@ -378,7 +378,7 @@ TEST(Machine, AThreadSeesItsOwnStores) {
 }
 
 // Data, a barrier of the CTA, and one thread that publishes for both: base causality composes.
-TEST(Machine, ABarrierTakesAlongWhatItsThreadHasSeen) {
+TEST(Hierarchy, ABarrierTakesAlongWhatItsThreadHasSeen) {
     bool stale = false, passed = false;
     Explorer({{producer, {st(data, 7), membar(Station::cta), st(0x3000, 1)}},
               {neighbour, {ld(0, 0x3000), until(0), membar(Station::gpu), st(flag, 1)}},
@@ -392,20 +392,20 @@ TEST(Machine, ABarrierTakesAlongWhatItsThreadHasSeen) {
 }
 
 // Hops and drains never decrease with the level, in any state.
-TEST(Machine, AWiderBarrierNeverCostsLess) {
+TEST(Hierarchy, AWiderBarrierNeverCostsLess) {
     size_t compared = 0;
     // Every distribution of three stores over the stations.
     for (int code = 0; code < 6 * 6 * 6; ++code) {
         Cost last{};
         for (const Station level :
              {Station::cta, Station::sm, Station::vc, Station::gpu, Station::sys}) {
-            Machine m(true);
+            Hierarchy m(true);
             Bytes memory;
             const uint8_t v = 1;
             int rest = code;
             for (const uint64_t a : {data, flag, uint64_t{0x3000}}) m.store(producer, a, 1, &v);
-            const std::vector<Machine::Store> stores = m.stores();
-            for (const Machine::Store& s : stores) {
+            const std::vector<Hierarchy::Store> stores = m.stores();
+            for (const Hierarchy::Store& s : stores) {
                 m.send_store(memory, s.id, static_cast<Station>(rest % 6));
                 rest /= 6;
             }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps of machine.hpp.
-#include "machine.hpp"
+// The steps of hierarchy.hpp.
+#include "hierarchy.hpp"
 
 #include <algorithm>
 
@@ -9,11 +9,11 @@ namespace caches {
 namespace {
 
 uint64_t sector_of(uint64_t address) {
-    return address / Machine::sector_bytes * Machine::sector_bytes;
+    return address / Hierarchy::sector_bytes * Hierarchy::sector_bytes;
 }
 
 // Whether a store that has not reached L2 is one that `who` sees.
-bool in_front(const Machine::Store& s, const Place& who) {
+bool in_front(const Hierarchy::Store& s, const Place& who) {
     if (who.client != Client::sm || s.from.client != Client::sm)
         return s.at < Station::vc && s.from.thread == who.thread;
     switch (s.at) {
@@ -39,7 +39,7 @@ Station seen_at(const Place& who, const Place& from) {
 
 }  // namespace
 
-Machine::Machine(std::span<const Place> everybody) : last_(Station::vc) {
+Hierarchy::Hierarchy(std::span<const Place> everybody) : last_(Station::vc) {
     auto known = std::make_shared<Known>();
     std::map<uint64_t, uint32_t> sm_of;
     for (const Place& p : everybody) {
@@ -53,14 +53,14 @@ Machine::Machine(std::span<const Place> everybody) : last_(Station::vc) {
 }
 
 // The station behind `at`.
-Station Machine::after(const Place& from, Station at) const {
+Station Hierarchy::after(const Place& from, Station at) const {
     if (from.client != Client::sm && at < Station::sm) return Station::vc;
     const bool alone = known_ && known_->ctas.at(from.sm) == 1;  // its CTA on its SM
     if (at == Station::own && alone) return Station::sm;
     return static_cast<Station>(static_cast<uint8_t>(at) + 1);
 }
 
-void Machine::store(const Place& from, uint64_t address, unsigned bytes, const uint8_t* value) {
+void Hierarchy::store(const Place& from, uint64_t address, unsigned bytes, const uint8_t* value) {
     Store s;
     s.id = s.stamp = next_++;
     s.from = from;
@@ -75,7 +75,7 @@ void Machine::store(const Place& from, uint64_t address, unsigned bytes, const u
 }
 
 // A copy in L1 takes part in what its SM stores; the other caches do not look.
-void Machine::write_through(const Store& s) {
+void Hierarchy::write_through(const Store& s) {
     for (unsigned i = 0; i < s.bytes; ++i) {
         const uint64_t a = s.address + i;
         if (const auto it = l1_.find({s.from.sm, sector_of(a)}); it != l1_.end()) {
@@ -85,13 +85,13 @@ void Machine::write_through(const Store& s) {
     }
 }
 
-Machine::Store* Machine::find(uint64_t id) {
+Hierarchy::Store* Hierarchy::find(uint64_t id) {
     const auto it = std::ranges::find(stores_, id, &Store::id);
     return it == stores_.end() ? nullptr : &*it;
 }
 
 // Whether `a` and `b` wait in one queue, `a` first, and have a byte in common.
-bool Machine::before(const Store& a, const Store& b) const {
+bool Hierarchy::before(const Store& a, const Store& b) const {
     if (a.at != b.at || a.stamp >= b.stamp || !a.overlaps(b.address, b.bytes)) return false;
     switch (a.at) {
         case Station::own:
@@ -105,7 +105,7 @@ bool Machine::before(const Store& a, const Store& b) const {
     }
 }
 
-std::vector<uint32_t> Machine::ready() const {
+std::vector<uint32_t> Hierarchy::ready() const {
     std::vector<uint32_t> by_address(stores_.size());
     for (uint32_t i = 0; i < by_address.size(); ++i) by_address[i] = i;
     std::ranges::sort(by_address, {}, [&](uint32_t i) { return stores_[i].address; });
@@ -126,7 +126,7 @@ std::vector<uint32_t> Machine::ready() const {
 }
 
 // One station further.
-void Machine::advance(Memory& memory, uint64_t id) {
+void Hierarchy::advance(Memory& memory, uint64_t id) {
     Store& s = *find(id);
     s.at = after(s.from, s.at);
     if (s.at <= Station::vc) s.stamp = next_++;
@@ -139,7 +139,7 @@ void Machine::advance(Memory& memory, uint64_t id) {
     if (s.at == last_) stores_.erase(stores_.begin() + (&s - stores_.data()));
 }
 
-uint64_t Machine::send_store(Memory& memory, uint64_t id, Station to) {
+uint64_t Hierarchy::send_store(Memory& memory, uint64_t id, Station to) {
     uint64_t moved = 0;
     for (;;) {
         const Store* s = find(id);
@@ -156,7 +156,7 @@ uint64_t Machine::send_store(Memory& memory, uint64_t id, Station to) {
 }
 
 template <class Which>
-uint64_t Machine::send_where(Memory& memory, Station to, Which&& which) {
+uint64_t Hierarchy::send_where(Memory& memory, Station to, Which&& which) {
     std::vector<std::pair<uint64_t, uint64_t>> ids;  // in the order of their turns
     for (const Store& s : stores_)
         if (s.at < to && which(s)) ids.emplace_back(s.stamp, s.id);
@@ -166,14 +166,14 @@ uint64_t Machine::send_where(Memory& memory, Station to, Which&& which) {
     return moved;
 }
 
-uint64_t Machine::send(Memory& memory, const Place& place, Station to) {
+uint64_t Hierarchy::send(Memory& memory, const Place& place, Station to) {
     return send_where(memory, to, [&](const Store& s) { return s.from.thread == place.thread; });
 }
-uint64_t Machine::send_sm(Memory& memory, uint32_t sm, Station to) {
+uint64_t Hierarchy::send_sm(Memory& memory, uint32_t sm, Station to) {
     return send_where(memory, to,
                       [&](const Store& s) { return s.from.sm == sm && s.at >= Station::sm; });
 }
-uint64_t Machine::send_line(Memory& memory, uint32_t sm, uint64_t address) {
+uint64_t Hierarchy::send_line(Memory& memory, uint32_t sm, uint64_t address) {
     const uint64_t line = address / 128 * 128;
     return send_where(memory, Station::vc,
                       [&](const Store& s) { return s.from.sm == sm && s.overlaps(line, 128); });
@@ -182,7 +182,7 @@ uint64_t Machine::send_line(Memory& memory, uint32_t sm, uint64_t address) {
 // What the thread may have seen goes with what it stored: of its CTA, then of its SM, then of all
 // SMs. Otherwise a flag that one thread sets for all of its CTA after a barrier would say nothing
 // of their data.
-Cost Machine::membar(Memory& memory, const Place& place, Station level, bool data, bool texture) {
+Cost Hierarchy::membar(Memory& memory, const Place& place, Station level, bool data, bool texture) {
     Cost cost;
     cost.hops = static_cast<uint32_t>(level);
     if (data) invalidate_data(place.sm);
@@ -196,8 +196,8 @@ Cost Machine::membar(Memory& memory, const Place& place, Station level, bool dat
 
 // A byte in L2 and beyond, as a client sees it from which the stores of `hidden` are still hidden.
 template <class Hidden>
-bool Machine::read_but(Memory& memory, uint64_t address, uint8_t* to, unsigned bytes,
-                       Hidden&& hidden) const {
+bool Hierarchy::read_but(Memory& memory, uint64_t address, uint8_t* to, unsigned bytes,
+                         Hidden&& hidden) const {
     if (!memory.read(address, to, bytes)) return false;
     for (unsigned i = 0; i < bytes; ++i) {
         const Store* first = nullptr;
@@ -210,16 +210,16 @@ bool Machine::read_but(Memory& memory, uint64_t address, uint8_t* to, unsigned b
     return true;
 }
 
-bool Machine::read_below(Memory& memory, const Place& who, uint64_t address, uint8_t* to,
-                         unsigned bytes) const {
+bool Hierarchy::read_below(Memory& memory, const Place& who, uint64_t address, uint8_t* to,
+                           unsigned bytes) const {
     if (!several_) return memory.read(address, to, bytes);
     return read_but(memory, address, to, bytes,
                     [&](const Store& s) { return s.at < seen_at(who, s.from); });
 }
 
 // What a sector would get that is filled now.
-Machine::Sector Machine::read_sector(Memory& memory, const Cache& cache, const Place& place,
-                                     uint64_t at) const {
+Hierarchy::Sector Hierarchy::read_sector(Memory& memory, const Cache& cache, const Place& place,
+                                         uint64_t at) const {
     Sector sector;
     if (read_below(memory, place, at, sector.bytes.data(), sector_bytes)) {
         sector.valid = ~0u;
@@ -240,15 +240,16 @@ Machine::Sector Machine::read_sector(Memory& memory, const Cache& cache, const P
     return sector;
 }
 
-Machine::Sector& Machine::fill(Memory& memory, Cache& cache, const Place& place, uint64_t address) {
+Hierarchy::Sector& Hierarchy::fill(Memory& memory, Cache& cache, const Place& place,
+                                   uint64_t address) {
     const uint64_t at = sector_of(address);
     const auto [it, fresh] = cache.try_emplace({place.sm, at});
     if (fresh) it->second = read_sector(memory, cache, place, at);
     return it->second;
 }
 
-bool Machine::hits_stale(Memory& memory, const Place& place, uint64_t address, unsigned bytes,
-                         Path path) const {
+bool Hierarchy::hits_stale(Memory& memory, const Place& place, uint64_t address, unsigned bytes,
+                           Path path) const {
     if (path == Path::bypass || path == Path::around || place.client != Client::sm) return false;
     const Cache& cache = this->cache(path);
     for (uint64_t at = sector_of(address); at < address + bytes; at += sector_bytes)
@@ -257,13 +258,13 @@ bool Machine::hits_stale(Memory& memory, const Place& place, uint64_t address, u
     return false;
 }
 
-void Machine::evict(const Place& place, uint64_t address, unsigned bytes, Path path) {
+void Hierarchy::evict(const Place& place, uint64_t address, unsigned bytes, Path path) {
     for (uint64_t at = sector_of(address); at < address + bytes; at += sector_bytes)
         cache(path).erase({place.sm, at});
 }
 
-void Machine::load(Memory& memory, const Place& place, uint64_t address, unsigned bytes, Path path,
-                   uint8_t* value) {
+void Hierarchy::load(Memory& memory, const Place& place, uint64_t address, unsigned bytes,
+                     Path path, uint8_t* value) {
     for (unsigned i = 0; i < bytes; ++i) {
         const uint64_t a = address + i;
         if (path == Path::bypass || path == Path::around || place.client != Client::sm)
@@ -289,7 +290,8 @@ void Machine::load(Memory& memory, const Place& place, uint64_t address, unsigne
         evict(place, address, bytes, Path::cached);
 }
 
-void Machine::before_atomic(Memory& memory, const Place& place, uint64_t address, unsigned bytes) {
+void Hierarchy::before_atomic(Memory& memory, const Place& place, uint64_t address,
+                              unsigned bytes) {
     // What the thread can see of these bytes comes before it in L2.
     send_where(memory, Station::vc,
                [&](const Store& s) { return s.overlaps(address, bytes) && in_front(s, place); });
@@ -306,23 +308,23 @@ void Machine::before_atomic(Memory& memory, const Place& place, uint64_t address
     stores_.push_back(s);
 }
 
-bool Machine::client_read(Memory& memory, Station client, uint64_t address, uint8_t* to,
-                          unsigned bytes) const {
+bool Hierarchy::client_read(Memory& memory, Station client, uint64_t address, uint8_t* to,
+                            unsigned bytes) const {
     return read_but(memory, address, to, bytes, [&](const Store& s) { return s.at < client; });
 }
 
-void Machine::drop(Cache& cache, uint32_t sm) {
+void Hierarchy::drop(Cache& cache, uint32_t sm) {
     const auto first = cache.lower_bound({sm, 0}), last = cache.lower_bound({sm + 1, 0});
     cache.erase(first, last);
 }
 
-void Machine::invalidate(uint32_t sm, uint64_t address) { l1_.erase({sm, sector_of(address)}); }
+void Hierarchy::invalidate(uint32_t sm, uint64_t address) { l1_.erase({sm, sector_of(address)}); }
 
-void Machine::invalidate_constant(uint32_t sm, uint64_t address) {
+void Hierarchy::invalidate_constant(uint32_t sm, uint64_t address) {
     constant_.erase({sm, sector_of(address)});
 }
 
-void Machine::evict(size_t index) {
+void Hierarchy::evict(size_t index) {
     for (Cache* cache : caches()) {
         if (index < cache->size()) {
             cache->erase(std::next(cache->begin(), static_cast<std::ptrdiff_t>(index)));
@@ -332,7 +334,7 @@ void Machine::evict(size_t index) {
     }
 }
 
-size_t Machine::stale(Memory& memory) const {
+size_t Hierarchy::stale(Memory& memory) const {
     size_t count = 0;
     for (const Cache* cache : caches())
         for (const auto& [where, sector] : *cache) {
@@ -347,7 +349,7 @@ size_t Machine::stale(Memory& memory) const {
     return count;
 }
 
-std::string Machine::key() const {
+std::string Hierarchy::key() const {
     std::string text;
     const auto put = [&](uint64_t v, unsigned bytes) {
         for (unsigned i = 0; i < bytes; ++i) text += static_cast<char>(v >> 8 * i);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine behind the `caches` model: stores on their way out, and copies in caches that nobody
-// keeps coherent. What belongs here: its state and every step that it can take. What does not:
-// which step is taken next (plugin.cpp) and where accesses come from (plugin.cpp).
+// The hierarchy behind the `caches` model: stores on their way out, and copies in caches that
+// nobody keeps coherent. What belongs here: its state and every step that it can take. What does
+// not: which step is taken next (plugin.cpp) and where accesses come from (plugin.cpp).
 //
 // A store of a thread passes stations, and at each of them more can see it:
 //   own  nobody but the thread
@@ -62,7 +62,7 @@ struct Cost {
     uint64_t drains = 0;  // stores that it moved, once per station
 };
 
-class Machine {
+class Hierarchy {
   public:
     static constexpr unsigned sector_bytes = 32;
     static constexpr unsigned most_bytes = 16;  // of one access
@@ -80,8 +80,8 @@ class Machine {
     };
 
     // With clients on other channels stores are followed beyond L2.
-    explicit Machine(bool clients = false) : last_(clients ? Station::sys : Station::vc) {}
-    explicit Machine(std::span<const Place> everybody);
+    explicit Hierarchy(bool clients = false) : last_(clients ? Station::sys : Station::vc) {}
+    explicit Hierarchy(std::span<const Place> everybody);
 
     void store(const Place& from, uint64_t address, unsigned bytes, const uint8_t* value);
     void load(Memory&, const Place&, uint64_t address, unsigned bytes, Path, uint8_t* value);

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The driver's copies: for sm_120, ptxas leaves bulk and tensor copies from global memory to
+// another CTA of the cluster, or to several, to functions of the driver. Their parameters, read off
+// what ptxas 13.0 emits before the call:
+//   R4,R5  shared address with the CTA's rank    R6,R7   global address, or that of the tensor map
+//   bulk   R8 bytes, R9 ranks of a multicast, R10,R11 mbarrier, R12,R13 cache hint
+//   tensor R8..R12 coordinates, R13 ranks of a multicast, R14,R15 mbarrier, on the stack the
+//   offsets
+//          of im2col and the cache hint
+#include "emu/schedule/driver_call.hpp"
+
+namespace sassemu {
+namespace {
+
+// Lane by lane, as each lane of a call copies for itself.
+template <class Copy>
+const Op* each_lane(const Op* op, Warp& w, uint32_t lanes, Copy&& copy) {
+    begin_call(w);
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+        if (!(lanes >> lane & 1)) continue;
+        if (const Op* next = copy(lane); next != op + 1) return next;
+    }
+    return give_back(w, op, lanes);
+}
+
+template <bool Multicast>
+const Op* bulk(const Op* op, Warp& w, uint32_t lanes) {
+    return each_lane(op, w, lanes, [&](uint32_t lane) {
+        BulkCopy copy;
+        copy.from_global = true;
+        copy.to = argument(w, 4, lane);
+        copy.from = argument64(w, 6, lane);
+        copy.bytes = argument(w, 8, lane);
+        if (copy.bytes % 16)
+            return engine(w).fault(w, op, 1u << lane, FaultKind::misaligned_address,
+                                   "a bulk copy's size is a multiple of 16", true, copy.from);
+        copy.mbarrier = argument(w, 10, lane);
+        copy.multicast = Multicast;
+        if (Multicast) copy.ranks = argument(w, 9, lane) & 0xffff;
+        return services(w).bulk_copy(w, op, 1u << lane, copy);
+    });
+}
+
+template <uint32_t Dimensions, bool Multicast>
+const Op* tile(const Op* op, Warp& w, uint32_t lanes) {
+    return each_lane(op, w, lanes, [&](uint32_t lane) {
+        TensorCopy copy;
+        copy.map = argument64(w, 6, lane);
+        copy.shared = argument(w, 4, lane);
+        copy.dimensions = Dimensions;
+        for (uint32_t k = 0; k < Dimensions; ++k)
+            copy.at[k] = static_cast<int32_t>(argument(w, 8 + k, lane));
+        copy.mbarrier = argument(w, 14, lane);
+        copy.multicast = Multicast;
+        if (Multicast) copy.ranks = argument(w, 13, lane) & 0xffff;
+        return services(w).tensor_copy(w, op, 1u << lane, copy);
+    });
+}
+
+const Op* im2col(const Op* op, Warp& w, uint32_t) {
+    return engine(w).unsupported(w, op, "the im2col mode of a tensor copy");
+}
+
+template <uint32_t Dimensions>
+void tensor_functions(std::vector<DriverFunction>& to) {
+    const std::string name =
+        "__cuda_syscall_cp_async_bulk_tensor_" + std::to_string(Dimensions) + "d_";
+    to.push_back({name + "tile_unicast", tile<Dimensions, false>});
+    to.push_back({name + "tile_multicast", tile<Dimensions, true>});
+    if (Dimensions < 3) return;
+    to.push_back({name + "im2col_unicast", im2col});
+    to.push_back({name + "im2col_multicast", im2col});
+}
+
+}  // namespace
+
+std::vector<DriverFunction> copy_functions() {
+    std::vector<DriverFunction> all{{"__cuda_syscall_cp_async_bulk_unicast", bulk<false>},
+                                    {"__cuda_syscall_cp_async_bulk_multicast", bulk<true>}};
+    tensor_functions<1>(all);
+    tensor_functions<2>(all);
+    tensor_functions<3>(all);
+    tensor_functions<4>(all);
+    tensor_functions<5>(all);
+    return all;
+}
+
+}  // namespace sassemu
