@@ -16,7 +16,7 @@ struct CheckCommand {
     std::vector<std::string> files;
     RunCommand run;
     std::string json, sarif, verdict;
-    bool surfaces = false;
+    bool surfaces = false, too_strong = false;
 };
 
 Result<int> check(const CheckCommand& command, bool quick_options) {
@@ -38,6 +38,7 @@ Result<int> check(const CheckCommand& command, bool quick_options) {
     add("sarif", command.sarif);
     add("verdict", command.verdict);
     if (command.surfaces) add("surfaces", "1");
+    if (command.too_strong) add("too_strong", "1");
     int code = 0;
     for (const std::string& file : command.files) {
         RunCommand one = command.run;
@@ -70,6 +71,8 @@ void add_check_sync_command(CLI::App& app, int& exit_code) {
     sub->add_flag("--surfaces", command->surfaces,
                   "judge surfaces too: what is written through one must not be read through one in "
                   "the same launch");
+    sub->add_flag("--too-strong", command->too_strong,
+                  "what is stronger than needed (said with --seeds 100 or more) is a finding too");
     sub->add_option("--seeds", command->run.seeds,
                     "run with so many seeds, from --seed on, and report once")
         ->check(CLI::PositiveNumber);

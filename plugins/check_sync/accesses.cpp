@@ -8,14 +8,15 @@
 namespace check_sync {
 
 void Checker::access_issue(const sassemu_access& a) {
+    if (trial_) trial_->access_issue(a);
     if (a.op == SASSEMU_PREFETCH || a.flags & SASSEMU_ACCESS_ASYNC_AGENT ||
         (a.space == SASSEMU_SURFACE && !surfaces_))
         return;
     const sassemu_location* at = host.locations(&a);
     if (!at) return;
-    if (const sassemu_location& l = at[std::countr_zero(a.lanes)];
-        l.space == SASSEMU_SHARED && l.address < system_shared_)
-        return;
+    // What the system keeps at the start is no data. Cooperative groups have their barriers there.
+    const sassemu_location& one = at[std::countr_zero(a.lanes)];
+    const bool of_system = one.space == SASSEMU_SHARED && one.address < system_shared_;
     Warp& w = warp_of(a.warp);
     running(w, a.warp);
     const bool after_fence = std::exchange(w.membar, 0);
@@ -64,7 +65,7 @@ void Checker::access_issue(const sassemu_access& a) {
     const bool may_be_flag = guess && !is_strong && a.op == SASSEMU_LOAD && !flags_[1].empty();
     for (Group& g : w.groups) {
         t.group = &g;
-        for (uint32_t left = lanes & g.lanes; left;) {
+        for (uint32_t left = of_system ? 0 : lanes & g.lanes; left;) {
             uint32_t alike = left;
             t.stamp.flags = how | (is_strong ? stamp_strong : 0u);
             if (copy) {  // each lane counts its own
@@ -125,6 +126,8 @@ void Checker::synchronise(Warp& w, const sassemu_access& a, uint32_t insn,
         }
         left &= ~same;
         const bool shared = l.space == SASSEMU_SHARED;
+        if (strong_access && reads && a.op != SASSEMU_REDUCE) order_.strong_load(w, key_of(l));
+        if (strong_access && writes) order_.strong_store(w, key_of(l));
         for (uint32_t word = 0; word < a.bytes; word += 4) {  // others may access a part of it
             const uint64_t key = key_of(l) + word;
             auto flag = flags_[shared].find(key);

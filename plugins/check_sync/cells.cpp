@@ -16,6 +16,12 @@ bool all_are(const uint32_t* words, uint32_t count, uint32_t value) {
     return !other;
 }
 
+// Of asynchronous writes over one another the first that nobody has read is kept: who waited for it
+// reads what was filled again, however often.
+StampId first_unread(const Block& b, uint32_t cell, StampId writer) {
+    return !b.older.empty() && b.older[cell] && !b.readers[cell] ? b.older[cell] : writer;
+}
+
 }  // namespace
 
 // Lanes whose accesses are alike but for the place.
@@ -210,7 +216,9 @@ void Checker::touch_cells(Touch& t, Block& b, uint32_t first, uint32_t count, ui
         } else if (!t.write) {
             add_reader(t, b, i, lanes);
         } else if (readers == t.fine_readers || readers_pass(b, i, lanes, t)) {
-            b.keep_older(i, async && shadow_.stamps[writer].flags & stamp_async ? writer : nobody);
+            b.keep_older(i, async && shadow_.stamps[writer].flags & stamp_async
+                                ? first_unread(b, i, writer)
+                                : nobody);
             b.write[i] = t.id;
             b.writer[i] = static_cast<uint8_t>(std::countr_zero(lanes));
             b.readers[i] = 0;
@@ -314,7 +322,9 @@ void Checker::visit(Touch& t, Block& b, uint32_t cell, uint32_t lanes) {
                 judge(s, false, lanes, t);
     }
     if (t.write && !changes) {
-        b.keep_older(cell, t.before.flags & t.stamp.flags & stamp_async ? writer : nobody);
+        b.keep_older(cell, t.before.flags & t.stamp.flags & stamp_async
+                               ? first_unread(b, cell, writer)
+                               : nobody);
         b.write[cell] = t.id;
         b.writer[cell] = static_cast<uint8_t>(std::countr_zero(lanes));
         shadow_.clear_readers(b, cell);

@@ -79,6 +79,7 @@ class Checker : public sassemu::Plugin {
     static constexpr sassemu_option options[] = {
         {"json", "FILE", "writes the report as JSON"},
         {"sarif", "FILE", "writes the report as SARIF 2.1.0"},
+        {"too_strong", "0|1", "what is stronger than needed counts as found too (0)"},
         {"surfaces", "0|1",
          "surfaces too: what is written through one is not read through one in the same launch "
          "(0)"},
@@ -150,6 +151,7 @@ class Checker : public sassemu::Plugin {
                   uint64_t bytes);
     void misused(const Warp& w, uint32_t lanes, uint32_t insn, const std::string& what,
                  const std::string& repair);
+    void pack_barrier(Warp& w, sassemu_warp handle, sassemu_insn i, uint32_t lanes);
     bool knows(const Stamp& s, const Touch& t);
     Order::Level level_between(Component who, const Warp& w) const;
     void shown_by_fence(const Stamp& earlier, const Touch& t);
@@ -195,7 +197,11 @@ class Checker : public sassemu::Plugin {
     }
     std::string thread_text(Component who, uint32_t lanes) const;
     std::string place_text(uint32_t insn) const;
-    std::string line_text(uint32_t insn) const;
+    Checker(const Checker& of, std::map<uint32_t, Weaker> weaker);  // a trial
+    bool weaken(uint32_t insn, Weaker& as) const;
+    void begin_trial();
+    void look_at_trial();
+    void end_trial();
     std::vector<TooStrong> too_strong() const;
     nlohmann::ordered_json place_json(uint32_t insn) const;
     nlohmann::ordered_json finding_json(const Finding& f) const;
@@ -203,12 +209,26 @@ class Checker : public sassemu::Plugin {
     void write_json(const std::string& path, const std::vector<TooStrong>& strong) const;
     void write_sarif(const std::string& path, const std::vector<TooStrong>& strong) const;
 
-    Meanings meanings_;
+    std::unique_ptr<Meanings> own_meanings_;
+    Meanings& meanings_;
     Order order_;
     Shadow shadow_;
     Findings findings_;
     std::string json_, sarif_, verdict_;
-    bool surfaces_ = false;
+    bool surfaces_ = false, strong_counts_ = false;
+    // What is weaker here than in the program: in a trial, which follows the same run as the
+    // checker that it belongs to, and finds nothing that this does not find where the weaker would
+    // do.
+    std::map<uint32_t, Weaker> weaker_;
+    bool is_trial_ = false;
+    std::unique_ptr<Checker> trial_;
+    struct Trials {
+        std::vector<TooStrong> candidates;       // by the last run
+        std::map<std::string, uint64_t> proved;  // by line: runs
+        std::set<std::string> refused, running;
+        size_t batch = ~size_t{0};
+        bool failed = false;
+    } trials_;
     std::string kernel_;
     uint64_t launch_ = 0;
     uint32_t system_shared_ =
@@ -258,6 +278,7 @@ class Checker : public sassemu::Plugin {
     const View& done_in(const Warp& w);
     bool use_flag(Flag& f, Warp& w, const sassemu_access& a, uint32_t insn, uint32_t lanes,
                   bool shared, bool reads, bool writes);
+    bool has_heard(uint64_t reader, uint64_t writer) const;
     const View& gathered(const Warp& w) { return gathered_[w.place.cta].seen; }
     uint64_t& flag_bit(bool shared, uint64_t key, uint64_t& bit) {
         const uint64_t hash = (key >> 2) * 0x9e3779b97f4a7c15u >> 52;

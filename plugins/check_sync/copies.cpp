@@ -11,6 +11,7 @@
 namespace check_sync {
 
 void Checker::async(const sassemu_async& a) {
+    if (trial_) trial_->async(a);
     // What ends a wgmma (its commit groups), and what may touch its operands until then, is not
     // known here: better nothing than false alarms.
     const Meaning& m = meanings_[meanings_.number(a.insn)];
@@ -279,7 +280,8 @@ void Checker::values_of(Finding& f, const Stamp& earlier, bool earlier_writes, c
 }
 
 // An atomic is done.
-void Checker::after(sassemu_warp, sassemu_insn, uint32_t) {
+void Checker::after(sassemu_warp w, sassemu_insn i, uint32_t lanes) {
+    if (trial_) trial_->after(w, i, lanes);
     for (const Copy::Value& v : changing_) value_at(v.at, v.side->after);
     changing_.clear();
 }

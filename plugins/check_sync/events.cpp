@@ -26,17 +26,21 @@ std::string diverged(uint32_t lanes, uint32_t live) {
 
 Checker::Checker(const sassemu::Start& start)
     : Plugin(start),
-      meanings_(*this),
+      own_meanings_(std::make_unique<Meanings>(*this)),
+      meanings_(*own_meanings_),
       json_(start.value("json")),
       sarif_(start.value("sarif")),
       verdict_(start.value("verdict", "both")),
-      surfaces_(start.number("surfaces", 0)) {
+      surfaces_(start.number("surfaces", 0)),
+      strong_counts_(start.number("too_strong", 0)) {
     if (verdict_ != "both" && verdict_ != "strict" && verdict_ != "common")
         throw std::invalid_argument("option 'verdict': '" + verdict_ +
                                     "' is none of both, strict and common");
 }
 
 void Checker::launch_begin(sassemu_launch l) {
+    begin_trial();
+    if (trial_) trial_->launch_begin(l);
     const sassemu_launch_info i = info(l);
     begin_grid(i.may_overlap);
     kernel_ = i.kernel ? i.kernel : "";
@@ -45,7 +49,8 @@ void Checker::launch_begin(sassemu_launch l) {
     seeds_.insert(host.seed(session));
 }
 
-void Checker::launch_end(sassemu_launch, const char* status) {
+void Checker::launch_end(sassemu_launch l, const char* status) {
+    if (trial_) trial_->launch_end(l, status);
     const std::string_view end = status ? status : "";
     if (end == "ok" || end == "deadlock") report_transactions(end == "deadlock");
     // Lanes that wait for others of their warp before a barrier that all of it must execute, with
@@ -71,9 +76,11 @@ void Checker::launch_end(sassemu_launch, const char* status) {
     changing_.clear();
     ctas_.clear();
     grid_.running = false;
+    look_at_trial();
 }
 
 void Checker::cta_begin(sassemu_cta c) {
+    if (trial_) trial_->cta_begin(c);
     const sassemu_cta_info i = info(c);
     shadow_.add_shared(i.linear, i.shared_bytes);
     ctas_[i.linear] = c;
@@ -93,6 +100,7 @@ void Checker::cta_begin(sassemu_cta c) {
 }
 
 void Checker::cta_end(sassemu_cta c) {
+    if (trial_) trial_->cta_end(c);
     const sassemu_cta_info i = info(c);
     for (uint32_t k = 0; k < i.warps; ++k) unfinished_copies(warp_of(host.cta_warp(c, k)));
     gathered_.erase(i.linear);
@@ -129,7 +137,8 @@ uint32_t Checker::select(sassemu_insn i) {
     const bool watched = e.kind == SASSEMU_EFFECT_CACHE &&
                          (e.cache == SASSEMU_CACHE_MBARRIER || e.cache == SASSEMU_CACHE_TENSORMAP);
     if (watched || e.kind == SASSEMU_EFFECT_MBARRIER || Meaning::warpsync(e) ||
-        (e.kind == SASSEMU_EFFECT_LOAD && e.space == SASSEMU_TEXTURE))
+        (e.kind == SASSEMU_EFFECT_LOAD && e.space == SASSEMU_TEXTURE) ||
+        Meaning::packs_barrier(host.insn_opcode(i), host.insn_text(i)))
         return SASSEMU_BEFORE;
     sassemu_intent intent{};
     // Behind an atomic its result is there.
@@ -143,6 +152,7 @@ uint32_t Checker::select(sassemu_insn i) {
 
 // PTX that is no instruction of the chip.
 void Checker::before(sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
+    if (trial_) trial_->before(handle, i, lanes);
     Warp& w = warp_of(handle);
     running(w, handle);
     const uint32_t insn = meanings_.number(i);
@@ -157,6 +167,7 @@ void Checker::before(sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
         w.texture = insn;
         return;
     }
+    if (m.opcode.starts_with("LOP3")) return pack_barrier(w, handle, i, lanes);
     if (m.opcode != "NOP") {
         w.issued = lanes;
         return;
@@ -169,19 +180,43 @@ void Checker::before(sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
     }
 }
 
+// A count (from bit 16 on) and a number become one register. What is cut off is seen here only.
+void Checker::pack_barrier(Warp& w, sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
+    uint32_t registers[3] = {SASSEMU_RZ, SASSEMU_RZ, SASSEMU_RZ}, n = 0;  // result, count, number
+    for (uint32_t k = 0; k < host.insn_operands(i) && n < 3; ++k) {
+        sassemu_operand o{};
+        o.size = sizeof o;
+        if (host.insn_operand(i, k, &o) == 0 && o.kind == SASSEMU_OPERAND_REGISTER)
+            registers[n++] = o.index;
+    }
+    const uint32_t *counts = host.row(handle, registers[1]),
+                   *numbers = host.row(handle, registers[2]);
+    if (n < 3 || !counts || !numbers) return;
+    w.cut = {registers[0], 0, 0, 0};
+    for (; lanes; lanes &= lanes - 1) {
+        const int lane = std::countr_zero(lanes);
+        const uint32_t count = counts[lane] >> 16, number = numbers[lane];
+        if (number > 15 || count > 4095)
+            w.cut = {w.cut.reg, w.cut.lanes | 1u << lane, number, count};
+    }
+}
+
 // As the text has it.
 void Checker::stated_fence(Warp& w, uint32_t lanes, const Meaning& m, uint32_t insn) {
-    const Reach reach = reach_of(m.intent.scope);
-    const bool sc = m.intent.ordering == SASSEMU_SC && reach == gpu;
-    if (Meaning::acquires(m.intent.ordering))
-        order_.acquire_fence(w, lanes, reach, m.restriction(), insn);
+    Weaker as{.without_sc = m.intent.ordering != SASSEMU_SC,
+              .release_only = !Meaning::acquires(m.intent.ordering),
+              .reach = reach_of(m.intent.scope)};
+    if (weaken(insn, as)) return;
+    const bool sc = !as.without_sc && as.reach == gpu;
+    if (!as.release_only) order_.acquire_fence(w, lanes, as.reach, m.restriction(), insn);
     if (sc) order_.sc_acquire(w, lanes);
     if (Meaning::releases(m.intent.ordering))
-        order_.release_fence(w, lanes, reach, m.restriction(), insn);
+        order_.release_fence(w, lanes, as.reach, m.restriction(), insn);
     if (sc) order_.sc_release(w, lanes, insn);
 }
 
 void Checker::fence(const sassemu_fence& f) {
+    if (trial_) trial_->fence(f);
     Warp& w = warp_of(f.warp);
     running(w, f.warp);
     const uint32_t insn = meanings_.number(f.insn);
@@ -202,12 +237,14 @@ void Checker::fence(const sassemu_fence& f) {
         return;
     }
     if (!proxy) {
-        order_.release_fence(w, f.lanes, reach_of(f.scope), Order::everything, insn);
+        Weaker as{.without_sc = f.ordering != SASSEMU_SC, .reach = reach_of(f.scope)};
+        if (weaken(insn, as)) return;
+        order_.release_fence(w, f.lanes, as.reach, Order::everything, insn);
         w.membar = insn;
-        w.membar_reach = reach_of(f.scope);
+        w.membar_reach = as.reach;
         // fence.proxy.tensormap release is the same word.
         if (w.membar_reach == gpu) order_.tensormap_release(w, f.lanes);
-        w.membar_sc = f.ordering == SASSEMU_SC && w.membar_reach == gpu;
+        w.membar_sc = !as.without_sc && w.membar_reach == gpu;
         if (w.membar_sc) order_.sc_release(w, f.lanes, insn);
         return;
     }
@@ -223,6 +260,7 @@ void Checker::fence(const sassemu_fence& f) {
 }
 
 void Checker::cache(const sassemu_cache_op& c) {
+    if (trial_) trial_->cache(c);
     if (c.action != SASSEMU_CACHE_INVALIDATE_ALL &&
         c.action != SASSEMU_CACHE_INVALIDATE_ALL_PRIVATE)
         return;
@@ -231,8 +269,10 @@ void Checker::cache(const sassemu_cache_op& c) {
     running(w, c.warp);
     const uint32_t insn = meanings_.number(c.insn);
     const Meaning& m = meanings_[insn];
+    Weaker as{.reach = m.known ? reach_of(m.intent.scope) : gpu};
+    if (weaken(insn, as) || as.release_only) return;
     if (!m.known) {
-        order_.acquire_fence(w, c.lanes, gpu, Order::everything, insn);
+        order_.acquire_fence(w, c.lanes, as.reach, Order::everything, insn);
         // MEMBAR and CCTL.IVALL are one fence: what it acquires, it releases.
         if (w.membar) {
             if (w.membar_sc) order_.sc_acquire(w, c.lanes);
@@ -240,7 +280,7 @@ void Checker::cache(const sassemu_cache_op& c) {
             if (w.membar_sc) order_.sc_release(w, c.lanes, w.membar);
         }
     } else if (m.is(SASSEMU_INTENT_FENCE) && Meaning::acquires(m.intent.ordering))
-        order_.acquire_fence(w, c.lanes, reach_of(m.intent.scope), m.restriction(), insn);
+        order_.acquire_fence(w, c.lanes, as.reach, m.restriction(), insn);
 }
 
 // A barrier whose own rules a warp breaks.
@@ -262,6 +302,7 @@ void Checker::misused(const Warp& w, uint32_t lanes, uint32_t insn, const std::s
 }
 
 void Checker::sync(const sassemu_sync& s) {
+    if (trial_) trial_->sync(s);
     const uint32_t insn = meanings_.number(s.insn);
     const Meaning& m = meanings_[insn];
     Warp* w = nullptr;
@@ -281,6 +322,21 @@ void Checker::sync(const sassemu_sync& s) {
                         "bar.red and bar.sync or bar.arrive meet in one phase of barrier " +
                             std::to_string(s.id),
                         "the same of them in all threads, or another barrier");
+            if (m.packed == w->cut.reg && s.lanes & w->cut.lanes)
+                misused(*w, s.lanes, insn,
+                        w->cut.number > 15
+                            ? "its number is " + std::to_string(w->cut.number) +
+                                  ", and what the code keeps of it is " + std::to_string(s.id)
+                            : "its thread count is " + std::to_string(w->cut.count) +
+                                  ", of which the code keeps 12 bits",
+                        "numbers 0 to 15, and counts of no more threads than a CTA has");
+            if (Weaker as; weaken(insn, as)) {
+                order_.next(*w);
+                break;
+            } else if (as.within_warp) {
+                order_.together(*w, s.lanes, true);
+                break;
+            }
             if (s.waits) {
                 b.waiting.push_back({w, s.lanes, w->done(), insn});
                 // A reduction has a result: it is more than an order.
@@ -303,6 +359,9 @@ void Checker::sync(const sassemu_sync& s) {
         case SASSEMU_SYNC_CLUSTER_ARRIVE: {
             Release how = m.release(SASSEMU_LEVEL_CLUSTER);
             if (m.known) how = {!m.says(".relaxed"), cluster};
+            Weaker as{.reach = how.reach};
+            if (weaken(insn, as)) how.releases = false;
+            how.reach = as.reach;
             ClusterBarrier& b = cluster_barriers_[w->place.cluster];
             order_.release(*w, s.lanes, how, insn, b.arriving, true);
             order_.next(*w);
@@ -398,6 +457,7 @@ void Checker::leave(const ClusterBarrier& b, sassemu_warp handle, uint32_t lanes
 }
 
 void Checker::proxy_fence(Warp& w, uint32_t lanes, uint32_t insn, bool shared, bool global) {
+    if (Weaker as; weaken(insn, as)) return;
     order_.proxy_used.try_emplace(insn, -1);
     if (proxy_fences_.size() <= w.id) proxy_fences_.resize(names_.size());
     std::vector<ProxyFence>& all = proxy_fences_[w.id];
@@ -418,6 +478,7 @@ void Checker::remote(Warp& w, uint64_t owner) {
 }
 
 void Checker::allocate(const sassemu_allocation& a) {
+    if (trial_) trial_->allocate(a);
     shadow_.discard(a.address, a.bytes);
     const std::string_view what = a.name ? a.name : "";
     // The emulator's own: variables of modules have values, and the heap hands the same bytes out
@@ -428,11 +489,13 @@ void Checker::allocate(const sassemu_allocation& a) {
 }
 
 void Checker::host_access(uint64_t address, uint64_t bytes, uint32_t is_write) {
+    if (trial_) trial_->host_access(address, bytes, is_write);
     settle_grids();  // the host has waited for them
     if (is_write && bytes) shadow_.initialise(address, bytes);
 }
 
 void Checker::fault(const sassemu_fault_info& f) {
+    if (trial_) trial_->fault(f);
     const std::string_view kind = f.kind ? f.kind : "";
     if (kind.find("barrier") == std::string_view::npos) return;
     const uint32_t insn = meanings_.number(f.insn);

@@ -14,6 +14,8 @@
 
 namespace check_sync {
 
+constexpr size_t enough_seeds = 100;  // before a fence is called too strong
+
 enum class Kind : uint8_t {
     data_race,
     missing_proxy_fence,
@@ -71,16 +73,28 @@ inline std::string clause_of(const Finding& f) {
     return f.clause.empty() ? text_of(f.kind).clause : f.clause;
 }
 
+// What would do in place of a fence or a barrier.
+struct Weaker {
+    bool gone = false, without_sc = false, release_only = false, within_warp = false;
+    Reach reach = gpu;
+};
+
 // A fence or barrier that may be weaker than it is, by what was observed.
 struct TooStrong {
     uint32_t insn = 0;
+    std::vector<uint32_t> insns;  // all of that line
+    Weaker weaker;
+    uint64_t tried = 0;  // runs in which all was in order with that in its place
     std::string what;  // "fence", "cache invalidation", "proxy fence", "barrier", "cluster barrier"
     std::string is,
-        would_do;  // as written; a scope, "release" of an acq_rel fence, "warp", or "none"
+        would_do;  // as written; a scope, "acq_rel.gpu" of a fence.sc, "release" of an acq_rel
+                   // fence, "warp", or "none"
     std::string sentence() const {
         const std::string all = "all that was observed needs this " + what;
         if (would_do == "none") return "nothing that was observed needs this " + what;
         if (would_do == "release") return all + " for its release only: fence.release would do";
+        if (would_do.starts_with("acq_rel."))
+            return all + " as fence." + would_do + ": no order of fence.sc was relied on";
         if (would_do == "warp") return all + " within a warp only: __syncwarp() would do";
         if (what == "cluster barrier") return all + " within a CTA only: __syncthreads() would do";
         return all + " at scope ." + would_do + " only";

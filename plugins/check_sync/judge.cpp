@@ -2,6 +2,7 @@
 // Whether two accesses that meet in a byte are in order, and which link is missing where they are
 // not. What belongs here: that judgement. Which accesses meet is found in cells.cpp, the words for
 // a finding are in report.cpp.
+#include <algorithm>
 #include <bit>
 
 #include "checker.hpp"
@@ -71,6 +72,16 @@ void Checker::shown_by_fence(const Stamp& earlier, const Touch& t) {
             for (const ProxyFence& f : proxy_fences_[warp]) mark(f);
 }
 
+// Whether a flag has told one CTA of another.
+bool Checker::has_heard(uint64_t reader, uint64_t writer) const {
+    const auto at = gathered_.find(reader);
+    if (at == gathered_.end()) return false;
+    const std::vector<Entry>& seen = at->second.seen.entries();
+    return std::any_of(seen.begin(), seen.end(), [&](const Entry& e) {
+        return e.who < first_mbarrier && names_[e.who / 4].cta == writer;
+    });
+}
+
 // Whether nothing is wrong with an earlier access, whichever of its lanes it was.
 bool Checker::passes(StampId id, bool wrote, Touch& t) {
     if (id <= settled) return id == settled || (t.write && !(t.stamp.flags & stamp_atomic));
@@ -136,16 +147,23 @@ std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_
         if (reach_in(earlier) < far || reach_in(t.stamp) < far) {
             return Wrong{Kind::scope_too_narrow, true};
         }
-        // No race. But if its write was seen to be executed before, by way of other words, order
-        // was wanted, unless the word itself says whether it has come: then its value decides
-        // where the reader goes.
-        if (!earlier_writes || t.write || earlier.flags & stamp_atomic) return {};
-        if (meanings_.steers(t.stamp.insn)) return {};
+        // No race. But where another word has told the reader's CTA of the writer's, order was
+        // wanted, unless the word itself says whether it has come: then its value decides where
+        // the reader goes.
+        if ((earlier.flags | t.stamp.flags) & stamp_atomic || earlier_writes == t.write) return {};
+        if (meanings_.steers(earlier_writes ? t.stamp.insn : earlier.insn)) return {};
         if (common) return Wrong{Kind::data_race, false};  // lanes that run together
         const auto covers = [&](const View& v) {
             return v.covers(earlier.who, earlier.lanes, earlier.epoch);
         };
-        if (!covers(g.now[executed]) && (far == cta ? !same_warp : !covers(gathered(w)))) return {};
+        const bool seen = covers(g.now[executed]), told = far != cta && covers(gathered(w));
+        const auto heard = [&] {
+            return earlier_writes ? has_heard(w.place.cta, name.cta)
+                                  : has_heard(name.cta, w.place.cta);
+        };
+        const bool wanted = earlier_writes ? seen || told || (far == cta ? same_warp : heard())
+                                           : far != cta && !seen && !told && heard();
+        if (!wanted) return {};
         return Wrong{why(earlier, earlier_writes, t), true};
     }
     if (!common || !letter) {

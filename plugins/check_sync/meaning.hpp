@@ -35,8 +35,10 @@ struct Meaning {
         false;  // LDS of an atomic that the chip does not have, made of a loop with ATOMS.CAST
     sassemu_intent intent{};
     std::string_view opcode, ptx;  // SASS and PTX opcodes
+    std::string line;              // of a fence or barrier: see line_of
     sassemu_effect effect{};
-    int steers = -1;  // see Meanings; -1: not asked for yet
+    int steers = -1;               // see Meanings; -1: not asked for yet
+    uint32_t packed = SASSEMU_RZ;  // the register of a barrier's number and count, if it is one
 
     bool is(uint32_t kind) const { return known && intent.kind == kind; }
     bool does(uint32_t kind) const { return effect.kind == kind; }
@@ -51,6 +53,12 @@ struct Meaning {
     }
     static bool cta_barrier(const sassemu_effect& e) {
         return e.kind == SASSEMU_EFFECT_BARRIER && e.scope == SASSEMU_LEVEL_CTA;
+    }
+    // The LOP3 that packs a barrier's number and count: 4 bits of the one, or 12 of the other.
+    static bool packs_barrier(std::string_view opcode, std::string_view text) {
+        const auto has = [&](std::string_view part) { return text.find(part) != text.npos; };
+        return opcode.starts_with("LOP3") &&
+               ((has(", 0xf, R") && has(", 0xf8, ")) || (has(", 0xfff0000, R") && has(", 0xe2, ")));
     }
     static bool mbarrier_test(const sassemu_effect& e) {
         return e.kind == SASSEMU_EFFECT_MBARRIER && e.action == SASSEMU_ACTION_TEST;
@@ -131,12 +139,34 @@ class Meanings {
         m.ptx = m.known && m.intent.opcode ? m.intent.opcode : "";
         if (m.does(SASSEMU_EFFECT_LOAD) && m.effect.space == SASSEMU_SHARED)
             m.in_loop_of_atomic = before_cast(insn);
+        if (m.does(SASSEMU_EFFECT_FENCE) || m.does(SASSEMU_EFFECT_CACHE) ||
+            m.does(SASSEMU_EFFECT_BARRIER) || m.is(SASSEMU_INTENT_FENCE))
+            m.line = line_of(insn);
         const bool is_barrier = m.is_cta_barrier();
+        sassemu_operand o[2]{};
+        o[0].size = o[1].size = sizeof o[0];
+        if (is_barrier && !host.insn_operand(insn, 0, &o[0]) &&
+            !host.insn_operand(insn, 1, &o[1]) && o[0].kind == SASSEMU_OPERAND_REGISTER &&
+            o[1].kind == o[0].kind && o[1].index == o[0].index)
+            m.packed = o[0].index;
         if (is_barrier && m.known && m.intent.kind == SASSEMU_INTENT_BARRIER)
             m.aligned = m.intent.aligned;
         else if (is_barrier || m.is_warpsync())
             m.aligned = gathers(insn, is_barrier);
         return numbers_[insn] = number;
+    }
+    // The line of an instruction with those through which it was inlined; its place where lines are
+    // not known.
+    std::string line_of(sassemu_insn insn) const {
+        const sassemu_host& host = plugin_.host;
+        std::string text;
+        sassemu_source source{};
+        source.size = sizeof source;
+        for (uint32_t depth = 0; depth < 32 && host.insn_source(insn, depth, &source) == 0; ++depth)
+            text += std::string(source.file ? source.file : "") + ':' +
+                    std::to_string(source.line) + ' ';
+        return source.line ? text
+                           : host.insn_function(insn) + ('+' + std::to_string(host.insn_pc(insn)));
     }
     // bar and barrier.aligned are WARPSYNC of all lanes, then BAR.
     bool gathers(sassemu_insn insn, bool is_barrier) const {

@@ -463,6 +463,7 @@ void Order::tensormap_fence(Warp& w, uint32_t lanes) {
 void Order::sc_release(Warp& w, uint32_t lanes, uint32_t insn) {
     if (std::find(sc_fences_.begin(), sc_fences_.end(), insn) == sc_fences_.end())
         sc_fences_.push_back(insn);
+    if (w.stores.any) remember(w.stores.fences, insn);
     each(w, lanes, [&](Group& g) {
         g.now[sc_given] = joiner_(joiner_(g.now[sc_given], g.now[for_global]),
                                   View(std::vector<Entry>{{w.threads(), g.lanes, w.done()}}));
@@ -475,7 +476,10 @@ void Order::sc_acquire(Warp& w, uint32_t lanes) {
     each(w, lanes, [&](Group& g) {
         const View& seen = g.now[sc_seen];
         if (seen.empty() || g.now[by_letter].contains(seen)) return;
-        for (const uint32_t insn : sc_fences_) release_used[insn] = acquire_used[insn] = gpu;
+        if (!g.now[for_global].contains(seen)) {
+            for (const uint32_t insn : sc_fences_) release_used[insn] = acquire_used[insn] = gpu;
+            sc_used.insert(sc_fences_.begin(), sc_fences_.end());
+        }
         for (const Rule r : {for_global, for_shared, by_letter, for_init, any_scope, acquire_given,
                              release_given, executed})
             g.now[r] = joiner_(g.now[r], seen);

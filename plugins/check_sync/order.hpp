@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -147,6 +148,14 @@ struct Warp {
     uint32_t tensor[4] = {};  // waits for its loads, for its stores; the last commit before which
                               // it asked for work; commits
     std::array<Known, 32> known;
+    struct Stores {  // strong ones, and what fence.sc came behind
+        uint64_t key = 0;
+        bool any = false, many = false;
+        std::vector<uint32_t> fences;
+    } stores;
+    struct Cut {  // a register in which a barrier's number and count do not fit
+        uint32_t reg = 0, lanes = 0, number = 0, count = 0;
+    } cut;
     uint32_t membar = 0;  // that was its last act: the instruction, and how far it reaches
     Reach membar_reach = Reach::cta;
     bool membar_sc = false;  // of the whole GPU
@@ -258,6 +267,11 @@ class Order {
     // The instruction of a fence -> how far what it released was used; for what is stronger than
     // was needed.
     std::map<uint32_t, int> release_used, acquire_used, barrier_used, proxy_used;
+    // fence.sc whose own order was relied on, or that stands between a strong store and a strong
+    // load of another word.
+    std::set<uint32_t> sc_used;
+    void strong_store(Warp& w, uint64_t key);
+    void strong_load(Warp& w, uint64_t key);
 
   private:
     void split(Warp& w, uint32_t lanes);

@@ -8,8 +8,6 @@
 
 namespace check_sync {
 
-constexpr size_t enough_seeds = 100;  // before a fence is called too strong
-
 const KindText& text_of(Kind kind) {
     static const KindText all[] = {
         {"data-race",
@@ -256,75 +254,6 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
     if (f.path.empty() && f.kind != Kind::uninitialised_read) f.path = "none";
 }
 
-// The line of an instruction with those through which it was inlined, and what it is; its place
-// where lines are not known.
-std::string Checker::line_text(uint32_t insn) const {
-    const sassemu_insn i = meanings_[insn].insn;
-    std::string text(meanings_[insn].opcode.substr(0, 4));
-    sassemu_source source{};
-    source.size = sizeof source;
-    for (uint32_t depth = 0; depth < 32 && host.insn_source(i, depth, &source) == 0; ++depth)
-        text +=
-            ' ' + std::string(source.file ? source.file : "") + ':' + std::to_string(source.line);
-    return source.line ? text : place_text(insn) + std::string(host.insn_function(i));
-}
-
-std::vector<TooStrong> Checker::too_strong() const {
-    static const char* const reach_names[] = {"cta", "cluster", "gpu"};
-    static const char* const level_names[] = {"warp", "cta"};
-    std::vector<TooStrong> all;
-    const auto add = [&](uint32_t insn, const char* what, const std::string& would_do) {
-        const Meaning& m = meanings_[insn];
-        all.push_back({insn, what,
-                       m.known && !m.ptx.empty() ? std::string(m.ptx) : host.insn_text(m.insn),
-                       would_do});
-    };
-    const auto named = [](int level, const char* const* names) {
-        return level < 0 ? std::string("none") : names[level];
-    };
-    // A line of the source may be several instructions (a loop that is unrolled): it is as needed
-    // as the one most needed.
-    const auto by_line = [&](const std::map<uint32_t, int>& used) {
-        std::map<std::string, int> most;
-        for (const auto& [insn, level] : used) most[line_text(insn)] = -1;
-        for (const auto& [insn, level] : used)
-            most[line_text(insn)] = std::max(most[line_text(insn)], level);
-        std::map<uint32_t, int> all;
-        std::set<std::string> told;
-        for (const auto& [insn, level] : used)
-            if (told.insert(line_text(insn)).second) all[insn] = most[line_text(insn)];
-        return all;
-    };
-    for (const auto& [insn, used] : by_line(order_.release_used)) {
-        const Meaning& m = meanings_[insn];
-        if (!m.does(SASSEMU_EFFECT_FENCE)) continue;
-        if (used >= 0 && (m.effect.scope == SASSEMU_LEVEL_CTA || used == gpu)) continue;
-        if (used < 0 && m.effect.ordering == SASSEMU_SC)
-            continue;  // may order a store before a load
-        add(insn, "fence", named(used, reach_names));
-    }
-    for (const auto& [insn, used] : by_line(order_.acquire_used)) {
-        const Meaning& m = meanings_[insn];
-        if (!m.does(SASSEMU_EFFECT_CACHE) || used > static_cast<int>(Reach::cta)) continue;
-        if (m.known && m.intent.ordering == SASSEMU_SC) continue;
-        const bool releases_too = m.known && m.intent.ordering == SASSEMU_ACQ_REL;
-        const auto same_fence = [&](const TooStrong& s) {
-            return m.known && meanings_[s.insn].intent.ptx_line == m.intent.ptx_line;
-        };
-        if (std::any_of(all.begin(), all.end(), same_fence)) continue;  // its MEMBAR is listed
-        add(insn, m.known ? "fence" : "cache invalidation",
-            used < 0 && releases_too ? "release" : named(used, reach_names));
-    }
-    for (const auto& [insn, used] : by_line(order_.proxy_used))
-        if (used < 0) add(insn, "proxy fence", "none");
-    for (const auto& [insn, level] : by_line(order_.barrier_used)) {
-        const bool of_cluster = !meanings_[insn].is_cta_barrier();
-        if (level <= (of_cluster ? Order::level_cta : Order::level_warp))
-            add(insn, of_cluster ? "cluster barrier" : "barrier", named(level, level_names));
-    }
-    return all;
-}
-
 void Checker::finish() {
     for (const auto& [key, f] : findings_) {
         const KindText& kind = text_of(f.kind);
@@ -362,13 +291,14 @@ void Checker::finish() {
         out.count = f.count;
         host.report(session, &out);
     }
+    end_trial();
     std::vector<TooStrong> strong = too_strong();
     const bool enough = seeds_.size() >= enough_seeds;
     const auto note = [&](const std::string& message, const std::string& detail,
                           sassemu_insn insn) {
         sassemu_finding out{};
         out.size = sizeof out;
-        out.severity = SASSEMU_NOTE;
+        out.severity = strong_counts_ && insn ? SASSEMU_ERROR : SASSEMU_NOTE;
         out.kind = "too-strong";
         out.message = message.c_str();
         out.detail = detail.c_str();
@@ -384,8 +314,15 @@ void Checker::finish() {
              nullptr);
         strong.clear();
     }
+    std::erase_if(strong, [&](TooStrong& s) {
+        const auto proved = trials_.proved.find(meanings_[s.insn].line);
+        if (proved != trials_.proved.end()) s.tried = proved->second;
+        return !s.tried;
+    });
     for (const TooStrong& s : strong)
-        note(s.sentence(), "evidence from " + std::to_string(seeds_.size()) + " runs, not proof",
+        note(s.sentence(),
+             "evidence from " + std::to_string(seeds_.size()) + " runs, not proof; all of " +
+                 std::to_string(s.tried) + " was in order with that in its place",
              meanings_[s.insn].insn);
     if (!json_.empty()) write_json(json_, strong);
     if (!sarif_.empty()) write_sarif(sarif_, strong);
@@ -473,6 +410,7 @@ nlohmann::ordered_json Checker::strong_json(const TooStrong& s) const {
     j["would_do"] = s.would_do;
     j["label"] = "evidence, not proof";
     j["runs"] = seeds_.size();
+    j["tried"] = s.tried;
     j.update(place_json(s.insn));
     return j;
 }

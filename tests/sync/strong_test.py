@@ -24,7 +24,8 @@ def too_strong(program, plan, seeds):
         with open(reports["sarif"]) as f:
             notes = [r for r in json.load(f)["runs"][0]["results"] if r["ruleId"] == "too-strong"]
     assert len(notes) == len(listed) and all(r["level"] == "note" for r in notes), "SARIF has others than JSON"
-    assert all(s["label"] == "evidence, not proof" and s["runs"] == seeds for s in listed), listed
+    # Each was tried without, or with what would do in its place, in a good part of the runs.
+    assert all(s["label"] == "evidence, not proof" and s["runs"] == seeds and s["tried"] > seeds // 4 for s in listed), listed
     return listed, out
 
 
@@ -45,6 +46,20 @@ def problems_of(program, folder, plans, seeds):
             problems.append("too_strong: the barrier that is needed is listed: %s" % (g,))
     if "not proof" not in out:
         problems.append("the text does not say what the list is:\n" + out)
+
+    path = os.path.join(folder, "too_strong_fences", "too_strong_fences.cu")
+    with open(path) as f:
+        marks = {line.rsplit("@", 1)[1].strip(): number for number, line in enumerate(f, 1) if "// @" in line}
+    for name in ("too_strong_fences/correct.sm_90.line", "too_strong_fences/correct.sm_90"):
+        got = {(s.get("line"), s["what"], s["would_do"]) for s in too_strong(program, plans[name], seeds)[0] if s["what"] == "fence"}
+        wanted = {(marks[m], "fence", "acq_rel.gpu") for m in ("system", "receive")}
+        if got != wanted if "line" in name else len(got) != 2:
+            problems.append("%s: %s, not %s" % (name, sorted(got), sorted(wanted)))
+    # A failure to those who ask for it.
+    asked = [program, "check-sync", plans["too_strong/correct.sm_90.line"].plan, "--arch", "sm_90", "--seeds", str(seeds)]
+    codes = [subprocess.run(asked + more, capture_output=True).returncode for more in ([], ["--too-strong"])]
+    if codes != [0, 6]:
+        problems.append("exit codes %s, not 0 and with --too-strong 6" % codes)
 
     # One run is not enough to list anything.
     few, out = too_strong(program, plans["too_strong/correct.sm_90.line"], 1)

@@ -7,8 +7,9 @@ import os
 import shutil
 import tarfile
 
-# The plan, the architecture to run it for, and a cubin of the same words that has line information.
-Sync = collections.namedtuple("Sync", "plan arch lines")
+# The plan, the architecture to run it for, a cubin of the same words that has line information, and whether it is one of the
+# patterns over CUDA's headers.
+Sync = collections.namedtuple("Sync", "plan arch lines library")
 
 
 def sync_plans(root, work):
@@ -25,12 +26,14 @@ def sync_plans(root, work):
     for plan in glob.glob(os.path.join(folder, "*", "*.json")):
         pattern, variant = os.path.relpath(plan, folder)[:-len(".json")].split(os.sep)
         twin = os.path.join(work, pattern, variant + ".json")
+        os.makedirs(os.path.dirname(twin), exist_ok=True)
         shutil.copy(plan, twin)
         with open(plan) as f:
-            archs = json.load(f)["arch"]
-        for arch in archs:
+            content = json.load(f)
+        for arch in content["arch"]:
             name = "%s/%s.%s" % (pattern, variant, arch)
-            lines = os.path.join(work, name + ".cubin")
-            found[name] = Sync(plan, arch, lines)
-            found[name + ".line"] = Sync(twin, arch, lines)
+            lines = os.path.join(os.path.dirname(twin), content["module"].replace("{arch}", arch))
+            library = content["module"].startswith("..")
+            found[name] = Sync(plan, arch, lines, library)
+            found[name + ".line"] = Sync(twin, arch, lines, library)
     return found

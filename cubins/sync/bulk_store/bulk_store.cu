@@ -1,6 +1,6 @@
 // Tiles leave shared memory by bulk copy; a tile is written again only when the copy has read it.
 #include "../sync.h"
-enum { none, fence, reuse, barrier };
+enum { none, fence, reuse, barrier, leave };
 extern "C" __global__ void bulk_store(const uint32_t* in, uint32_t* out) {
     __shared__ alignas(128) uint32_t tile[2 * W];
     const uint32_t t = threadIdx.x;
@@ -15,5 +15,5 @@ extern "C" __global__ void bulk_store(const uint32_t* in, uint32_t* out) {
             BULK_COMMIT;
         }
     }
-    if (t == 0) ASM("cp.async.bulk.wait_group 0;" ::);
+    LINK(leave) if (t == 0) ASM("cp.async.bulk.wait_group 0;" ::);
 }

@@ -1,13 +1,13 @@
 // A tensor map that the kernel writes itself: the proxy that reads maps must be shown it.
 #include "../sync.h"
-enum { none, acquire };
+enum { none, acquire, release };
 extern "C" __global__ void tensormap(const __grid_constant__ TensorMap map, uint32_t* made, uint32_t* out) {
     __shared__ alignas(128) uint32_t tile[R][W];
     __shared__ uint64_t full;
     const uint32_t t = threadIdx.x;
     if (t < 128 / sizeof(PART)) {
         reinterpret_cast<PART*>(made)[t] = reinterpret_cast<const PART*>(&map)[t];  // @write
-        ASM("fence.proxy.tensormap::generic.release.gpu;" ::);
+        LINK(release) ASM("fence.proxy.tensormap::generic.release.gpu;" ::);
     }
     if (t == 0) {
         MBAR_INIT(full, 1);
