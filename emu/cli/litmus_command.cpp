@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // `sassemu litmus`: explores litmus tests. What belongs here: the options and the form of the
 // output. What does not: reading and exploring (emu/explore).
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <iomanip>
+#include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "emu/base/exit_code.hpp"
 #include "emu/base/limits.hpp"
@@ -30,6 +37,69 @@ struct LitmusCommand {
     uint64_t random = 0, seed = 0;
     uint32_t depth = 3;
     double time_limit = 60;
+};
+
+// What was asked for and what came of it, over all tests.
+struct Summary {
+    uint64_t tests = 0, contradicted = 0, executions = 0;
+    std::map<Verdict, uint64_t> verdicts;
+    double seconds = 0;
+
+    void add(const Case& c) {
+        ++tests;
+        contradicted += c.contradicted;
+        executions += c.report.executions;
+        seconds += c.report.seconds;
+        ++verdicts[c.report.verdict];
+    }
+    std::string text() const {
+        std::string out = std::to_string(tests) + (tests == 1 ? " test: " : " tests: ");
+        for (const auto& [verdict, count] : verdicts)
+            out += std::to_string(count) + " " + std::string(explore::verdict_name(verdict)) + ", ";
+        if (contradicted) out += std::to_string(contradicted) + " not as stated, ";
+        return out + std::to_string(executions) + " executions" + rate(executions, seconds) + "\n";
+    }
+    static std::string rate(uint64_t count, double seconds) {
+        if (seconds < 0.05) return {};
+        return ", " + std::to_string(static_cast<uint64_t>(static_cast<double>(count) / seconds)) +
+               " a second";
+    }
+};
+
+// A line on a terminal that says how far the search is, while it lasts.
+class ProgressLine {
+  public:
+    ProgressLine(const explore::Progress& progress, size_t tests) {
+        if (!isatty(STDERR_FILENO)) return;
+        shows_ = std::jthread([&progress, tests](const std::stop_token& stop) {
+            std::mutex mutex;
+            std::condition_variable_any never;
+            std::unique_lock lock(mutex);
+            const auto start = std::chrono::steady_clock::now();
+            while (!never.wait_for(lock, stop, std::chrono::milliseconds(500),
+                                   [&] { return stop.stop_requested(); })) {
+                const std::chrono::duration<double> spent =
+                    std::chrono::steady_clock::now() - start;
+                std::fprintf(stderr, "\r\033[K%llu of %zu tests, %llu looked at, %.0f s",
+                             static_cast<unsigned long long>(progress.tests.load()), tests,
+                             static_cast<unsigned long long>(progress.looked_at.load()),
+                             spent.count());
+            }
+        });
+    }
+    // Makes room for a line of results.
+    void clear() const {
+        if (shows_.joinable()) std::fputs("\r\033[K", stderr);
+    }
+    ~ProgressLine() {
+        if (!shows_.joinable()) return;
+        shows_.request_stop();
+        shows_.join();
+        clear();
+    }
+
+  private:
+    std::jthread shows_;
 };
 
 void print_json(const Case& c) {
@@ -73,7 +143,10 @@ void print_text(const Case& c) {
     if (!r.error.empty()) out << ": " << shown(r.error);
     out << "\n  " << r.executions << " executions, " << r.outcomes.size() << " outcomes, "
         << std::fixed << std::setprecision(3) << r.seconds << " s, "
-        << (r.complete ? "complete" : "incomplete: ") << r.bound
+        << (r.complete
+                ? r.executions || !r.error.empty() ? "complete" : "complete: no execution ends"
+                : "incomplete: ")
+        << r.bound << Summary::rate(r.executions, r.seconds)
         << (r.undefined.empty() ? "" : ", undefined: " + shown(r.undefined)) << "\n";
     for (const auto& [why, count] : r.refusals)
         out << "  " << count << " refused by " << why.first << " (" << why.second << ")\n";
@@ -106,12 +179,21 @@ Result<int> litmus(const LitmusCommand& command) {
     }
     process_budget().set_time_limit(0);  // from here on each test has its own
     int code = exit_with::success;
+    Summary summary;
+    explore::Progress progress;
+    options.limits.progress = &progress;
+    auto line = std::make_unique<ProgressLine>(progress, cases.size());
     SASSEMU_TRY(explore::run_suite(cases, options, [&](const Case& c) {
+        line->clear();
+        summary.add(c);
+        ++progress.tests;
         if (c.contradicted) code = worse(code, exit_with::differs);
         if (c.bad_input) code = worse(code, exit_with::bad_input);
         if (c.bad_input)
             std::fprintf(stderr, "sassemu: %s: %s\n", shown(c.where).c_str(),
                          shown(c.report.error).c_str());
+        // Where it was the test, or who asked, that wanted no more, the line is the report's.
+        if (c.report.verdict == Verdict::unknown) code = worse(code, exit_with::limit);
         if (c.report.cut_short) {
             code = worse(code, exit_with::limit);
             std::fprintf(stderr, "sassemu: %s: %s: not explored to the end: %s\n",
@@ -133,6 +215,8 @@ Result<int> litmus(const LitmusCommand& command) {
                 print(shown(text, "\n\t"));
         }
     }));
+    line.reset();
+    if (!command.json) print(summary.text());
     const bool interrupted = process_budget().stopped() == Budget::Stop::interrupted;
     return interrupted ? exit_with::interrupted : code;
 }

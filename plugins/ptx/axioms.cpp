@@ -5,35 +5,14 @@
 namespace sassemu::ptx {
 namespace {
 
-using Cycle = std::vector<size_t>;
-
-// The shortest way from `from` to `to` along r, both included; empty when there is none.
-Cycle path(const Relation& r, size_t from, size_t to) {
-    const size_t n = r.size();
-    std::vector<size_t> before(n, n), queue;
-    for (size_t b = 0; b < n; ++b)
-        if (r.has(from, b)) before[b] = from, queue.push_back(b);
-    for (size_t head = 0; head < queue.size(); ++head) {
-        const size_t at = queue[head];
-        if (at == to) {
-            Cycle out{to};
-            for (size_t i = to; before[i] != from; i = before[i]) out.push_back(before[i]);
-            out.push_back(from);
-            return {out.rbegin(), out.rend()};
-        }
-        for (size_t b = 0; b < n; ++b)
-            if (before[b] == n && r.has(at, b)) before[b] = at, queue.push_back(b);
-    }
-    return {};
-}
-
-std::optional<Cycle> cyclic(const Relation& r) {
-    const size_t at = r.closure().reflexive_at();
-    if (at == r.size()) return std::nullopt;
-    Cycle c = path(r, at, at);
-    if (!c.empty()) c.pop_back();
-    return c;
-}
+constexpr const char* between_clause =
+    "no morally strong write comes between the read and the write of an atomic operation";
+constexpr const char* per_location_clause =
+    "communication between morally strong operations cannot contradict program order at one "
+    "address";
+constexpr const char* stale_clause =
+    "a read that follows a write in causality order cannot read from a write before it in "
+    "coherence order";
 
 // Coherence: a write that precedes an overlapping write in causality order precedes it in coherence
 // order, which is a (partial) order.
@@ -55,94 +34,99 @@ std::optional<Violation> fence_sc(const Execution& x, const Derived& d) {
 // Atomicity: of morally strong operations each happens at once; nothing morally strong comes
 // between the read and the write of an atomic operation.
 std::optional<Violation> atomicity(const Execution& x, const Derived& d) {
-    const Relation between =
-        (x.morally_strong & d.from_read) * (x.morally_strong & d.coherence) & x.rmw;
     std::optional<Violation> out;
-    between.each([&](size_t r, size_t w) {
-        if (!out)
-            out = Violation{"Atomicity",
-                            "no morally strong write comes between the read and the write of an "
-                            "atomic operation",
-                            {r, w}};
+    x.rmw.each([&](size_t r, size_t w) {
+        d.from_read.each_of(
+            r,
+            [&](size_t between) {
+                if (!out && x.morally_strong.has(between, w) && d.coherence.has(between, w))
+                    out = Violation{"Atomicity", between_clause, {r, w}};
+            },
+            x.morally_strong);
     });
     // Single-copy: r may not take one byte from w and another from a write before w.
-    const Relation torn = x.rf & x.morally_strong;
-    torn.each([&](size_t w, size_t r) {
-        if (!out && d.from_read.has(r, w))
+    for (const ByteSource& s : x.bytes_from)
+        if (!out && x.morally_strong.has(s.write, s.read) && d.from_read.has(s.read, s.write))
             out = Violation{"Atomicity",
                             "conflicting morally strong operations are single-copy atomic",
-                            {r, w}};
-    });
+                            {s.write, s.read}};
     return out;
 }
 
 // No-Thin-Air: no value causes itself through dependencies and communication.
-std::optional<Violation> no_thin_air(const Execution& x) {
-    // A wait is let through by arrivals; what depends on the wait comes after them.
-    const auto c = cyclic(x.rf | x.dependency | x.pairing * x.dependency);
-    if (!c) return std::nullopt;
+std::optional<Violation> no_thin_air(const Derived& d) {
+    const size_t at = d.causes.reflexive_at();
+    if (at == d.causes.size()) return std::nullopt;
     return Violation{
         "No-Thin-Air",
-        "values do not appear out of thin air: reads-from and dependencies form no cycle", *c};
+        "values do not appear out of thin air: reads-from and dependencies form no cycle",
+        {at}};
 }
 
 // SC-per-Location: among morally strong operations on one address, communication order does not
 // contradict program order.
-std::optional<Violation> sc_per_location(const Execution& x, const Derived& d) {
-    const Relation communication = x.rf | d.coherence | d.from_read;
-    Relation order(x.n);
-    (x.morally_strong & communication).each([&](size_t a, size_t b) {
-        if (x.same_range(a, b)) order.add(a, b);
-    });
-    x.po_loc.each([&](size_t a, size_t b) {
-        if (x.same_range(a, b)) order.add(a, b);
-    });
-    const auto c = cyclic(order);
-    if (!c) return std::nullopt;
-    return Violation{"SC-per-Location",
-                     "communication between morally strong operations cannot contradict program "
-                     "order at one address",
-                     *c};
+std::optional<Violation> sc_per_location(const Derived& d) {
+    const size_t at = d.per_location.reflexive_at();
+    if (at == d.per_location.size()) return std::nullopt;
+    return Violation{"SC-per-Location", per_location_clause, {at}};
 }
 
 // Causality: communication cannot contradict causality. A read that precedes a write does not read
 // from it; a read that follows a write reads from nothing before it.
 std::optional<Violation> causality(const Execution& x, const Derived& d) {
+    for (const ByteSource& s : x.bytes_from)
+        if (d.causality.has(s.read, s.write))
+            return Violation{
+                "Causality",
+                "a read that precedes an overlapping write in causality order cannot read from it",
+                {s.read, s.write}};
     std::optional<Violation> out;
-    (d.causality & (x.rf | d.from_read).inverse()).each([&](size_t a, size_t b) {
-        if (out) return;
-        const bool early = x.rf.has(b, a);
-        out = Violation{
-            "Causality",
-            early
-                ? "a read that precedes an overlapping write in causality order cannot read from it"
-                : "a read that follows a write in causality order cannot read from a write before "
-                  "it in coherence order",
-            {a, b}};
-    });
+    for (const ByteSource& s : x.bytes_from)
+        d.from_read.each_of(s.read, [&](size_t w) {
+            if (!out && d.causality.has(w, s.read))
+                out = Violation{"Causality", stale_clause, {w, s.read}};
+        });
     return out;
 }
 
 }  // namespace
 
 std::optional<Violation> violated(const Execution& x, const Derived& d, const Variant& variant) {
+    switch (d.broken) {
+        case Derived::Broken::none:
+            break;
+        case Derived::Broken::per_location:
+            return Violation{"SC-per-Location", per_location_clause, {}};
+        case Derived::Broken::causality:
+            return Violation{"Causality", stale_clause, {}};
+        case Derived::Broken::atomicity:
+            return Violation{"Atomicity", between_clause, {}};
+    }
     if (auto v = coherence(d)) return v;
     if (auto v = fence_sc(x, d)) return v;
     if (auto v = atomicity(x, d)) return v;
-    if (auto v = no_thin_air(x)) return v;
+    if (auto v = no_thin_air(d)) return v;
     if (variant.sc_per_location)
-        if (auto v = sc_per_location(x, d)) return v;
+        if (auto v = sc_per_location(d)) return v;
     return causality(x, d);
 }
 
-std::optional<std::pair<size_t, size_t>> open_pair(const Execution& x, const Derived& d) {
-    for (size_t a = 0; a < x.n; ++a)
-        for (size_t b = a + 1; b < x.n; ++b) {
-            if (!d.coherent_required.has(a, b)) continue;
-            const Relation& order = x.writes.has(a) ? d.coherence : d.base;
-            if (!order.has(a, b) && !order.has(b, a)) return std::pair{a, b};
-        }
-    return std::nullopt;
+std::vector<std::pair<size_t, size_t>> open_pairs(const Execution& x, const Derived& d) {
+    std::vector<std::pair<size_t, size_t>> out;
+    const auto find = [&](const Relation& required, const Relation& order) {
+        std::vector<size_t> before(x.n);  // how many; what extends it extends the order
+        bool counted = false;
+        for (size_t a = 0; a < x.n; ++a)
+            required.each_of(a, [&](size_t b) {
+                if (b <= a || order.has(a, b) || order.has(b, a)) return;
+                if (!counted) order.each([&](size_t, size_t to) { ++before[to]; });
+                counted = true;
+                out.push_back(before[a] <= before[b] ? std::pair{a, b} : std::pair{b, a});
+            });
+    };
+    find(d.required_writes, d.coherence);
+    find(d.required_fences, d.base);
+    return out;
 }
 
 }  // namespace sassemu::ptx

@@ -18,7 +18,8 @@ struct Violation {
 // The first axiom that the execution violates, if any.
 std::optional<Violation> violated(const Execution& x, const Derived& d, const Variant& variant);
 
-// A pair that coherence or Fence-SC must still order in a complete execution.
-std::optional<std::pair<size_t, size_t>> open_pair(const Execution& x, const Derived& d);
+// The pairs that coherence or Fence-SC must still order in a complete execution, directed such that
+// with all of them there is no circle.
+std::vector<std::pair<size_t, size_t>> open_pairs(const Execution& x, const Derived& d);
 
 }  // namespace sassemu::ptx

@@ -6,60 +6,202 @@
 namespace sassemu::ptx {
 
 Derived::Derived(const Execution& x, const Variant& variant, const Options& options)
-    : x_(x), variant_(variant), options_(options), proxy_fences_(x.n) {
-    for (size_t i = 0; i < x.n; ++i)
-        if (x.is(i, SASSEMU_EVENT_PROXY_FENCE)) proxy_fences_.add(i);
+    : x_(x),
+      variant_(variant),
+      options_(options),
+      tensor_order_(x.n),
+      proxy_fences_(x.n),
+      tensor_accesses_(x.n) {
+    for (Relation* r : {&observation, &from_read, &paired_observation_, &paired_patterns_, &direct_,
+                        &patterns_, &preserved_, &scratch_})
+        *r = Relation(x.n);
+    derive_static();
+}
+
+void Derived::derive_static() {
+    Set everything(x_.n);
+    for (size_t i = 0; i < x_.n; ++i) {
+        everything.add(i);
+        if (x_.is(i, SASSEMU_EVENT_PROXY_FENCE)) proxy_fences_.add(i);
+        if (x_.memory.has(i) && x_.event(i).proxy == SASSEMU_PROXY_TENSOR && x_.event(i).agent >= 0)
+            tensor_accesses_.add(i);
+    }
+    const Relation& po = x_.po;
+    const Set &strong_write = x_.strong_writes, &strong_read = x_.strong_reads;
+    released_by_ = (identity(x_.releasing_writes) *
+                        optional(x_.po_loc.within(x_.releasing_writes, strong_write)) |
+                    po.within(x_.releasing_fences, strong_write))
+                       .inverse();
+    acquires_ =
+        optional(x_.po_loc.within(strong_read, x_.acquiring_reads)) * identity(x_.acquiring_reads) |
+        po.within(strong_read, x_.acquiring_fences);
+    order_ = variant_.po_is_causal ? (po | x_.agent_order | x_.completion).closure() : po;
+
+    required_writes = x_.morally_strong.within(x_.writes, x_.writes);
+    required_fences = x_.morally_strong.within(x_.sc_fences, x_.sc_fences);
+    plain_ = special_ = overlapping_writes_ = one_range_ = Relation(x_.n);
+    Relation initial(x_.n), program(x_.n);
+    for (size_t a = 0; a < x_.n; ++a) {
+        if (!x_.memory.has(a)) continue;
+        const SassemuEvent& x = x_.event(a);
+        for (size_t b = 0; b < x_.n; ++b) {
+            if (!x_.memory.has(b)) continue;
+            if (!variant_.proxies) plain_.add(a, b);
+            if (!x_.overlaps(a, b)) continue;
+            const SassemuEvent& y = x_.event(b);
+            // 1. the same address, both through the generic proxy; 2. the same address, the same
+            // proxy, in one CTA.
+            const bool tensor = x.proxy == SASSEMU_PROXY_TENSOR && y.proxy == SASSEMU_PROXY_TENSOR;
+            const bool plain = x.alias == y.alias && x.proxy == y.proxy && !tensor &&
+                               (x.proxy == SASSEMU_PROXY_GENERIC || x_.same_cta(a, b));
+            if (variant_.proxies)
+                (plain && x_.restricted_fences.empty() ? plain_ : special_).add(a, b);
+            if (x_.writes.has(a) && x_.writes.has(b)) {
+                overlapping_writes_.add(a, b);
+                if (x_.inits.has(a) && !x_.inits.has(b)) initial.add(a, b);
+            }
+            if (!x_.same_range(a, b)) continue;
+            if (x_.morally_strong.has(a, b)) one_range_.add(a, b);
+            if (x_.po_loc.has(a, b)) program.add(a, b);
+        }
+    }
+    initial_coherence_ = Order(initial);
+    program_loc_ = Order(program.closure());
+    // A wait is let through by arrivals; what depends on the wait comes after them.
+    dependencies_ = Order((x_.dependency | x_.pairing * x_.dependency).closure());
+
+    // What barriers order, whatever reads take.
+    x_.pairing.each([&](size_t a, size_t b) {
+        if (x_.morally_strong.has(a, b)) paired_observation_.add(a, b);
+    });
+    derive_patterns(paired_observation_, paired_patterns_);
+    paired_core_ = order_;
+    paired_base_ = Relation(x_.n);
+    paired_patterns_.each([&](size_t a, size_t b) { order(a, b, paired_core_, paired_base_); });
+}
+
+void Derived::derive() {
+    bases_.clear();
+    broken = Broken::none;
     derive_observation();
-    Set everything(x.n);
-    for (size_t i = 0; i < x.n; ++i) everything.add(i);
-    base = base_causality(everything - x.restricted_fences, &core_);
-    derive_tensor_order();
-    derive_causality();
-    derive_coherence();
-    derive_from_read();
+    derive_base();
+    for (;;) {
+        derive_tensor_order();
+        derive_causality();
+        derive_coherence();
+        complete_coherence();
+        if (broken != Broken::none) return;
+        if (!order_fences()) break;
+    }
+    causes = dependencies_;
+    if (!dependencies_.empty())
+        for (const ByteSource& s : x_.bytes_from) causes.close_with(s.write, s.read);
+}
+
+void Derived::choose(const std::vector<std::pair<size_t, size_t>>& pairs) {
+    bool fences = false;
+    for (const auto& [a, b] : pairs) {
+        if (x_.sc_fences.has(a))
+            fences = true, order(a, b, core_, base);
+        else
+            coherence.close_with(a, b);
+    }
+    if (fences) {
+        derive_spawned();
+        derive_tensor_order();
+        derive_causality();
+        add_causal_coherence();
+    }
+    complete_coherence();
+}
+
+void Derived::complete_coherence() {
+    if (variant_.sc_per_location) per_location = program_loc_;
+    do {
+        derive_from_read();
+        derive_per_location();
+    } while (broken == Broken::none && order_writes());
 }
 
 // Observation order: a read observes a write when both are morally strong, or through atomic
 // operations that read the one and wrote the other. A wait observes the arrivals of its phase.
 void Derived::derive_observation() {
-    const Relation direct = x_.morally_strong & (x_.rf | x_.pairing);
-    observation = direct;
-    for (;;) {
-        const Relation next = observation | observation * x_.rmw * direct;
-        if ((next - observation).empty()) return;
-        observation = next;
+    direct_ = paired_observation_;
+    for (const ByteSource& s : x_.bytes_from)
+        if (x_.morally_strong.has(s.write, s.read)) direct_.add(s.write, s.read);
+    if (x_.rmw.empty()) {
+        observation = direct_;
+        return;
+    }
+    observation.clear();
+    for (size_t w = 0; w < x_.n; ++w) {
+        const auto through = [&](auto&& self, size_t from) -> void {
+            direct_.each_of(from, [&](size_t r) {
+                if (observation.has(w, r)) return;
+                observation.add(w, r);
+                x_.rmw.each_of(r, [&](size_t next) { self(self, next); });
+            });
+        };
+        through(through, w);
     }
 }
 
 // Synchronizes: a release pattern and an acquire pattern, the one observed by the other, their ends
-// morally strong; and Fence-SC order.
-Relation Derived::synchronizes(const Set& admitted) const {
-    const Relation& po = x_.po;
-    const Set& strong_write = x_.strong_writes;
-    const Set& strong_read = x_.strong_reads;
-    const Relation release_pattern =
-        identity(x_.releasing_writes) *
-            optional(x_.po_loc.within(x_.releasing_writes, strong_write)) |
-        po.within(x_.releasing_fences, strong_write);
-    const Relation acquire_pattern =
-        optional(x_.po_loc.within(strong_read, x_.acquiring_reads)) * identity(x_.acquiring_reads) |
-        po.within(strong_read, x_.acquiring_fences);
-    const Relation patterns = release_pattern * observation * acquire_pattern;
-    return (patterns & x_.morally_strong).within(admitted, admitted) |
-           x_.chosen.within(x_.sc_fences, x_.sc_fences);
+// morally strong.
+void Derived::derive_patterns(const Relation& observed, Relation& out) const {
+    observed.each([&](size_t w, size_t r) {
+        released_by_.each_of(w, [&](size_t from) {
+            acquires_.each_of(r, [&](size_t to) {
+                if (x_.morally_strong.has(from, to)) out.add(from, to);
+            });
+        });
+    });
 }
 
-// Base causality order. Asynchronous operations come after what their thread did before it started
-// them, but their completion does not publish that (PTX ISA 8.9.1.1, "Asynchronous operations":
-// complete-tx is ordered only with the accesses of the same instruction): hence `spawn` comes last.
-Relation Derived::base_causality(const Set& admitted, Relation* core_too) const {
-    const Relation sync = synchronizes(admitted);
-    if (!variant_.po_is_causal) {
-        const Relation po = optional(x_.po), base = (po * sync * po).closure();
-        if (core_too) *core_too = base;
-        return base;
+// a comes before b in base causality, by synchronization. `core` holds it with program order; where
+// that alone is no causality, `base` holds the rest.
+void Derived::order(size_t a, size_t b, Relation& core, Relation& base) const {
+    if (variant_.po_is_causal)
+        core.close_with(a, b);
+    else if (!base.has(a, b))
+        core.close_with(a, b, &base);
+}
+
+// Base causality order: synchronization, Fence-SC order and program order. Asynchronous operations
+// come after what their thread did before it started them, but their completion does not publish
+// that (PTX ISA 8.9.1.1, "Asynchronous operations": complete-tx is ordered only with the accesses
+// of the same instruction): hence `spawn` comes last.
+void Derived::derive_base() {
+    patterns_.clear();
+    scratch_ = observation - paired_observation_;
+    derive_patterns(scratch_, patterns_);
+    if (!x_.restricted_fences.empty()) {
+        Set everything(x_.n);
+        for (size_t i = 0; i < x_.n; ++i) everything.add(i);
+        base = base_causality(everything - x_.restricted_fences, &core_);
+        return;
     }
-    const Relation core = (x_.po | sync | x_.agent_order | x_.completion).closure();
+    core_ = paired_core_;
+    base = paired_base_;
+    const auto one = [&](size_t a, size_t b) { order(a, b, core_, base); };
+    patterns_.each(one);
+    x_.chosen.within(x_.sc_fences, x_.sc_fences).each(one);
+    derive_spawned();
+}
+
+void Derived::derive_spawned() {
+    if (!variant_.po_is_causal) return;
+    base = core_;
+    if (!x_.spawn.empty()) base |= optional(core_) * x_.spawn;
+}
+
+// The same with these fences alone.
+Relation Derived::base_causality(const Set& admitted, Relation* core_too) const {
+    Relation core = order_, base(x_.n);
+    const auto one = [&](size_t a, size_t b) { order(a, b, core, base); };
+    (paired_patterns_ | patterns_).within(admitted, admitted).each(one);
+    x_.chosen.within(x_.sc_fences, x_.sc_fences).each(one);
+    if (!variant_.po_is_causal) return base;
     if (core_too) *core_too = core;
     return core | optional(core) * x_.spawn;
 }
@@ -129,8 +271,7 @@ bool Derived::proxy_preserved(size_t a, size_t b, const Relation& base_ab) const
     const SassemuEvent &x = x_.event(a), &y = x_.event(b);
     constexpr uint32_t generic = SASSEMU_PROXY_GENERIC;
     const bool aliased = x.alias != y.alias;
-    // 1. the same address, both through the generic proxy; 2. the same address, the same proxy, in
-    // one CTA.
+    // 1. and 2.: see derive_static().
     if (!aliased && x.proxy == y.proxy && (x.proxy == generic || x_.same_cta(a, b))) return true;
     // 3. linked by proxy fences: from a's proxy to generic, between aliases, from generic to b's.
     const auto precedes = [&](size_t p, size_t q) { return p == q || base_ab.has(p, q); };
@@ -176,55 +317,57 @@ bool Derived::proxy_preserved(size_t a, size_t b, const Relation& base_ab) const
 
 // Causality order: proxy-preserved base causality, or observation and then that.
 void Derived::derive_causality() {
-    Relation preserved(x_.n);
-    if (!variant_.proxies) {
-        preserved = base.within(x_.memory, x_.memory);
-    } else {
-        for (size_t a = 0; a < x_.n; ++a)
-            for (size_t b = 0; b < x_.n; ++b) {
-                if (!x_.overlaps(a, b) || !x_.memory.has(a) || !x_.memory.has(b)) continue;
-                if (x_.event(a).proxy == SASSEMU_PROXY_TENSOR &&
-                    x_.event(b).proxy == SASSEMU_PROXY_TENSOR) {
-                    if (tensor_order_.has(a, b)) preserved.add(a, b);
-                    continue;
-                }
-                const Relation& base_ab = base_between(a, b);
-                if (base_ab.has(a, b) && proxy_preserved(a, b, base_ab)) preserved.add(a, b);
-            }
-    }
-    Relation then = preserved;
-    if (variant_.observation_po_loc) then |= x_.po_loc;
-    causality = preserved | observation * then;
+    preserved_.clear();
+    for (size_t a = 0; a < x_.n; ++a) preserved_.join_both(a, base, plain_);
+    special_.each([&](size_t a, size_t b) {
+        if (x_.event(a).proxy == SASSEMU_PROXY_TENSOR &&
+            x_.event(b).proxy == SASSEMU_PROXY_TENSOR) {
+            if (tensor_order_.has(a, b)) preserved_.add(a, b);
+            return;
+        }
+        const Relation& base_ab = base_between(a, b);
+        if (base_ab.has(a, b) && proxy_preserved(a, b, base_ab)) preserved_.add(a, b);
+    });
+    causality = preserved_;
+    for (size_t w = 0; w < x_.n; ++w)
+        observation.each_of(w, [&](size_t r) {
+            causality.join(w, preserved_, r);
+            if (variant_.observation_po_loc) causality.join(w, x_.po_loc, r);
+        });
 }
 
 // Coherence order: partial. It holds the initial writes first, what was chosen, and what causality
 // says (axiom Coherence); only morally strong writes must be ordered.
 void Derived::derive_coherence() {
-    Relation direct =
-        causality.within(x_.writes, x_.writes) | x_.chosen.within(x_.writes, x_.writes);
+    coherence = initial_coherence_;
+    add_causal_coherence();
+}
+
+void Derived::add_causal_coherence() {
     for (size_t a = 0; a < x_.n; ++a)
-        for (size_t b = 0; b < x_.n; ++b) {
-            if (!x_.writes.has(a) || !x_.writes.has(b) || !x_.overlaps(a, b)) {
-                direct.remove(a, b);
-                continue;
-            }
-            if (x_.inits.has(a) && !x_.inits.has(b)) direct.add(a, b);
-        }
-    coherence = direct.closure();
-    coherent_required = x_.morally_strong.within(x_.writes, x_.writes) |
-                        x_.morally_strong.within(x_.sc_fences, x_.sc_fences);
+        for (const Relation* r : std::initializer_list<const Relation*>{&causality, &x_.chosen})
+            r->each_of(
+                a, [&](size_t b) { coherence.close_with(a, b); }, overlapping_writes_);
 }
 
 // From-read: the read precedes every write that follows, in coherence, the write it read from.
 void Derived::derive_from_read() {
-    from_read = Relation(x_.n);
+    from_read.clear();
     for (const ByteSource& s : x_.bytes_from)
-        for (size_t w = 0; w < x_.n; ++w) {
-            if (!coherence.has(s.write, w)) continue;
+        coherence.each_of(s.write, [&](size_t w) {
             const SassemuEvent& e = x_.event(w);
             if (e.first < s.end && s.first < e.first + e.bytes && w != s.read)
                 from_read.add(s.read, w);
-        }
+        });
+}
+
+void Derived::derive_per_location() {
+    if (!variant_.sc_per_location) return;
+    for (size_t a = 0; a < x_.n; ++a)
+        for (const Relation* r :
+             std::initializer_list<const Relation*>{&x_.rf, &coherence, &from_read})
+            r->each_of(
+                a, [&](size_t b) { per_location.close_with(a, b); }, one_range_);
 }
 
 }  // namespace sassemu::ptx

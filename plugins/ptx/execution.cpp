@@ -71,23 +71,29 @@ std::optional<Execution> Execution::read(const SassemuGraph& graph, const Varian
                    &x.acquiring_reads, &x.strong_writes, &x.strong_reads, &x.releasing_fences,
                    &x.acquiring_fences, &x.sc_fences, &x.restricted_fences})
         *s = Set(n);
-    for (size_t i = 0; i < graph.reads_from_count; ++i) {
-        const SassemuReadsFrom& f = graph.reads_from[i];
-        if (f.write >= n || f.read >= n) return std::nullopt;
-        x.rf.add(f.write, f.read);
-        x.bytes_from.push_back({f.write, f.read, f.first, f.first + f.bytes});
-    }
     if (!read_edges(graph.address, n, x.dependency) || !read_edges(graph.data, n, x.dependency) ||
         !read_edges(graph.control, n, x.dependency) || !read_edges(graph.rmw, n, x.rmw) ||
         !read_edges(graph.pairing, n, x.pairing) || !read_edges(graph.spawn, n, x.spawn) ||
         !read_edges(graph.agent_order, n, x.agent_order) ||
-        !read_edges(graph.completion, n, x.completion) || !read_edges(graph.chosen, n, x.chosen))
+        !read_edges(graph.completion, n, x.completion))
         return std::nullopt;
-    x.complete = graph.complete != 0;
     x.current_ = variant.current;
     x.read_sets();
     x.read_order(variant);
     return x;
+}
+
+bool Execution::take(const SassemuReadsFrom* from, size_t count, const SassemuEdges& chose) {
+    rf.clear();
+    chosen.clear();
+    bytes_from.clear();
+    for (size_t i = 0; i < count; ++i) {
+        const SassemuReadsFrom& f = from[i];
+        if (f.write >= n || f.read >= n) return false;
+        rf.add(f.write, f.read);
+        bytes_from.push_back({f.write, f.read, f.first, f.first + f.bytes});
+    }
+    return read_edges(chose, n, chosen);
 }
 
 void Execution::read_sets() {

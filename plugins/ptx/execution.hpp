@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An execution graph as the axioms want it: sets of events and primitive relations, read once from
-// the C structs. What belongs here: everything that follows from one or two events alone, and the
-// names of it. What does not: relations that the standard defines (derived.cpp) and axioms.
+// the C structs; what its reads take and what was chosen may change then. What belongs here:
+// everything that follows from one or two events alone, and the names of it. What does not:
+// relations that the standard defines (derived.cpp) and axioms.
 #pragma once
 
 #include <sassemu/consistency.h>
@@ -38,6 +39,8 @@ class Execution {
   public:
     // Nothing when the graph is malformed (an event number out of range, a struct too small).
     static std::optional<Execution> read(const SassemuGraph& graph, const Variant& variant);
+    // What its reads take and what was chosen, from now on. False: an event number is out of range.
+    bool take(const SassemuReadsFrom* from, size_t count, const SassemuEdges& chose);
 
     const SassemuEvent& event(size_t i) const { return events[i]; }
     bool is(size_t i, uint32_t kinds) const { return events[i].kind & kinds; }
@@ -61,7 +64,6 @@ class Execution {
     Relation po, rf, rmw, dependency, pairing, spawn, agent_order, completion, chosen;
     Relation po_loc;  // program order between accesses through one address
     Relation morally_strong;
-    bool complete = false;
 
   private:
     bool current_ = false;

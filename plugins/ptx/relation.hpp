@@ -3,6 +3,7 @@
 // belongs here: the algebra. What does not: any meaning of an event.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -55,13 +56,45 @@ class Relation {
         return true;
     }
 
-    // f(a, b) for every pair; a false return stops.
+    void clear() { std::fill(words_.begin(), words_.end(), 0); }
+
+    // f(a, b) for every pair.
     template <class F>
     void each(F&& f) const {
-        for (size_t a = 0; a < n_; ++a)
-            for (size_t i = 0; i < row_words_; ++i)
-                for (uint64_t w = row(a)[i]; w; w &= w - 1)
-                    f(a, i * 64 + static_cast<size_t>(std::countr_zero(w)));
+        for (size_t a = 0; a < n_; ++a) each_of(a, [&](size_t b) { f(a, b); });
+    }
+    // f(b) for every b that a is related to; with `others` only where they have the pair as well.
+    template <class F, class... Others>
+    void each_of(size_t a, F&& f, const Others&... others) const {
+        for (size_t i = 0; i < row_words_; ++i)
+            for (uint64_t w = (row(a)[i] & ... & others.row(a)[i]); w; w &= w - 1)
+                f(i * 64 + static_cast<size_t>(std::countr_zero(w)));
+    }
+    bool any_of(size_t a) const {
+        for (size_t i = 0; i < row_words_; ++i)
+            if (row(a)[i]) return true;
+        return false;
+    }
+    // a is related to all that b is related to in `other` as well.
+    void join(size_t a, const Relation& other, size_t b) { join(a, other.row(b)); }
+    // The same of what a is related to in both.
+    void join_both(size_t a, const Relation& x, const Relation& y) {
+        for (size_t i = 0; i < row_words_; ++i) row(a)[i] |= x.row(a)[i] & y.row(a)[i];
+    }
+    // Of a relation that is transitive: a is related to b, and it stays transitive. `grown` gets
+    // all that is new by way of it.
+    void close_with(size_t a, size_t b, Relation* grown = nullptr) {
+        if (has(a, b) && !grown) return;
+        const auto lead = [&](size_t x) {
+            for (Relation* r : {this, grown}) {
+                if (!r) continue;
+                r->add(x, b);
+                r->join(x, row(b));
+            }
+        };
+        for (size_t x = 0; x < n_; ++x)
+            if (x != a && has(x, a)) lead(x);
+        lead(a);
     }
 
     friend Relation operator|(Relation a, const Relation& b) {
@@ -128,6 +161,26 @@ class Relation {
 
     size_t n_, row_words_;
     std::vector<uint64_t> words_;
+};
+
+// A relation that is transitive and grows by pairs; kept both ways, so that little is looked at.
+class Order : public Relation {
+  public:
+    explicit Order(size_t n = 0) : Relation(n), back_(n) {}
+    explicit Order(const Relation& closed) : Relation(closed), back_(closed.inverse()) {}
+
+    void close_with(size_t a, size_t b) {
+        if (has(a, b)) return;
+        add(a, b);
+        join(a, *this, b);
+        back_.each_of(a, [&](size_t x) { join(x, *this, a); });
+        back_.add(b, a);
+        back_.join(b, back_, a);
+        each_of(b, [&](size_t y) { back_.join(y, back_, b); });
+    }
+
+  private:
+    Relation back_;
 };
 
 // [s]: each event of the set related to itself.

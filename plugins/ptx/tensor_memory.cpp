@@ -13,12 +13,9 @@
 namespace sassemu::ptx {
 
 void Derived::derive_tensor_order() {
-    tensor_order_ = Relation(x_.n);
-    Set accesses(x_.n);
-    for (size_t i = 0; i < x_.n; ++i)
-        if (x_.memory.has(i) && x_.event(i).proxy == SASSEMU_PROXY_TENSOR && x_.event(i).agent >= 0)
-            accesses.add(i);
+    const Set& accesses = tensor_accesses_;
     if (accesses.empty()) return;
+    tensor_order_.clear();
     const auto operation = [&](size_t i) { return x_.event(i).operation; };
     const auto pipelined = [&](size_t a, size_t b) {
         const bool first = operation(a) == SASSEMU_OPERATION_TENSOR_COPY ||

@@ -33,7 +33,7 @@ def explore(program, path, model, limit):
     if not r.stdout:
         return {"verdict": "error", "error": r.stderr.strip(), "outcomes": [], "complete": True}
     report = json.loads(r.stdout.splitlines()[0])
-    if report["verdict"] == "incomplete":  # the time was up: as far as it got
+    if report["verdict"] == "unknown":  # the time was up, or a loop reached its bound: as far as it got
         report["verdict"] = "forbidden"
     return report
 

@@ -18,6 +18,7 @@
 #include "emu/explore/graph/final_memory.hpp"
 #include "emu/explore/graph/mbarrier_order.hpp"
 #include "emu/explore/graph/prose.hpp"
+#include "emu/explore/graph/symmetry.hpp"
 #include "emu/explore/sass/program.hpp"
 
 namespace sassemu::explore {
@@ -25,6 +26,8 @@ namespace {
 
 // Ways in which the threads at one barrier may have met, and orders of mbarriers together.
 constexpr size_t most_pairings = 100'000;
+// Choices of which all pairs are remembered.
+constexpr size_t most_paired = 4096;
 
 class Search {
   public:
@@ -36,8 +39,12 @@ class Search {
           sampling_(sampling),
           budget_(budget),
           program_(test),
-          stepper_(program_, budget_) {
+          stepper_(program_, budget_),
+          symmetry_(test) {
         if (test.condition) names_ = leaves(*test.condition);
+        memory_shown_ = std::ranges::any_of(
+            names_, [](const Condition* c) { return c->kind == Condition::Kind::memory; });
+        asked_ = symmetry_.asked(names_);
     }
 
     Result<Report> run() {
@@ -58,18 +65,14 @@ class Search {
     }
 
   private:
-    void begin() {
-        // Every location has an event: its initial write.
-        if (test_.locations.size() >= most_events) return incomplete(too_many_events);
-        visit(State(program_));
-    }
+    void begin() { visit(State(program_), nullptr); }
 
     bool stopped() {
         if (!failure_.what.empty() || !report_.error.empty()) return true;
         if (test_.sass && test_.sass->grew()) return true;  // explore() begins again
         if (report_.executions >= limits_.executions)
             return incomplete("the limit of executions"), true;
-        if (!budget_.over_now()) return false;
+        if (!budget_.over()) return false;
         incomplete(budget_.why());
         return true;
     }
@@ -91,7 +94,8 @@ class Search {
         }
     }
 
-    void visit(State s) {
+    // `graph`: what the state came from, if by choices.
+    void visit(State s, std::shared_ptr<JudgedGraph> graph) {
         if (stopped()) return;
         if (!budget_.room()) return incomplete(too_many_choices);
         const Stepper::Fork fork = stepper_.run(s);
@@ -109,19 +113,19 @@ class Search {
             for (const ThreadState& t : s.threads)
                 if (t.status == ThreadStatus::spinning)
                     return;  // the same as if it had not gone round
-        if (s.overflow) return incomplete(too_many_events);
         if (s.bounded) return report_.incomplete("a loop reached its bound", false);
         if (fork.thread >= 0) {
             each(fork.outcomes, [&](size_t outcome) {
                 State next = s;
                 stepper_.choose(next, static_cast<uint32_t>(fork.thread),
                                 static_cast<uint32_t>(outcome));
-                visit(std::move(next));
+                visit(std::move(next), nullptr);
             });
             return;
         }
         if (!s.assumptions_hold(program_)) return;
-        choose_source(std::move(s));
+        if (!std::exchange(s.symmetric, true) && sampling_.executions == 0) symmetry_.break_in(s);
+        choose_source(std::move(s), std::move(graph));
     }
 
     static bool may_write(const GraphEvent& w, const Source& s, const GraphEvent& r) {
@@ -129,7 +133,8 @@ class Search {
                w.e.first < s.first + s.bytes && s.first < w.e.first + w.e.bytes;
     }
 
-    void choose_source(State s) {
+    void choose_source(State s, std::shared_ptr<JudgedGraph> graph) {
+        if (!graph || !graph->fits(s)) graph = std::make_shared<JudgedGraph>(judge_, s);
         bool open = false, can_grow = !s.stalled.empty(), held = true;
         Events wanted;
         for (const ThreadState& t : s.threads)
@@ -139,6 +144,7 @@ class Search {
                 wanted |= s.values[t.needs].reads;
             }
         if (!can_grow && ordered_mbarriers(s)) return;
+        if (!can_grow) return choose_sources(std::move(s), *graph);
         // A read that a thread waits for comes first: then threads move on before others are
         // settled.
         size_t chosen = s.sources.size();
@@ -159,26 +165,122 @@ class Search {
             chosen = i;
             writes = std::move(candidates);
         }
-        if (chosen == s.sources.size() && !open) return finish_execution(std::move(s));
+        if (chosen == s.sources.size() && !open) return finish_execution(s, *graph);
         // What was put off did not come, or cannot: every thread that could bring it waits for such
         // a read itself.
-        if (chosen == s.sources.size() || (can_grow && held)) return;
-        each(writes.size() + (can_grow ? 1 : 0), [&](size_t i) {
+        if (chosen == s.sources.size() || held) return;
+        each(writes.size() + 1, [&](size_t i) {
             State next = s;
             if (i == writes.size()) {
                 next.sources[chosen].seen = static_cast<uint32_t>(s.events.size());
-                visit(std::move(next));
-                return;
+                return visit(std::move(next), graph);
             }
             next.sources[chosen].write = static_cast<int32_t>(writes[i]);
             if (needs_itself(next, s.sources[chosen].read, writes[i])) return;  // no value at all
-            const auto answer = ask(next, false);
-            if (answer && answer->consistent) visit(std::move(next));
+            const auto answer = ask(*graph, next, false);
+            if (answer && answer->consistent) visit(std::move(next), graph);
         });
+    }
+
+    // All events are there: only the reads that are left take their sources, in place. What the
+    // model refuses of one read alone, or of two, it refuses of all (models are monotone): it is
+    // asked about that once.
+    void choose_sources(State s, JudgedGraph& graph) {
+        struct Choice {
+            size_t source;
+            uint32_t write;
+            size_t number = 0;
+        };
+        const auto take = [&](const Choice& c) {
+            s.sources[c.source].write = static_cast<int32_t>(c.write);
+        };
+        const auto leave = [&](const Choice& c) { s.sources[c.source].write = -1; };
+        const auto possible = [&] {
+            const auto answer = ask(graph, s, false);
+            return answer && answer->consistent;
+        };
+        std::vector<std::vector<Choice>> open;
+        for (size_t i = 0; i < s.sources.size(); ++i) {
+            const Source& source = s.sources[i];
+            if (source.write >= 0) continue;
+            std::vector<Choice>& choices = open.emplace_back();
+            for (uint32_t w = source.seen; w < s.events.size(); ++w)
+                if (may_write(s.events[w], source, s.events[source.read]))
+                    choices.push_back({i, w});
+        }
+        size_t count = 0;
+        for (std::vector<Choice>& choices : open) {
+            std::erase_if(choices, [&](const Choice& c) {
+                if (stopped()) return true;
+                take(c);
+                const bool out = needs_itself(s, s.sources[c.source].read, c.write) ||
+                                 (open.size() > 1 && !possible());
+                leave(c);
+                return out;
+            });
+            if (choices.empty()) return;
+            for (Choice& c : choices) c.number = count++;
+        }
+        std::ranges::stable_sort(open, {}, &std::vector<Choice>::size);
+        enum : uint8_t { unasked, together, apart };
+        std::vector<uint8_t> pairs(count <= most_paired ? count * count : 0);
+        std::vector<Choice> taken;
+        const auto refused_before = [&](const Choice& c) {
+            return !pairs.empty() && std::ranges::any_of(taken, [&](const Choice& e) {
+                return pairs[e.number * count + c.number] == apart;
+            });
+        };
+        // Which of those taken before alone is why it was refused.
+        const auto learn = [&](const Choice& c) {
+            if (pairs.empty() || taken.size() < 2) return;
+            for (const Choice& e : taken) leave(e);
+            for (const Choice& e : taken) {
+                uint8_t& pair = pairs[e.number * count + c.number];
+                const auto where = [&](const Choice& one) {
+                    return s.events[s.sources[one.source].read].e.location;
+                };
+                if (pair != unasked || where(e) != where(c)) continue;
+                take(e);
+                pair = possible() ? together : apart;
+                pairs[c.number * count + e.number] = pair;
+                leave(e);
+            }
+            for (const Choice& e : taken) take(e);
+        };
+        const auto go = [&](auto&& self, size_t k) -> void {
+            if (!budget_.room()) return incomplete(too_many_choices);
+            if (k == open.size()) {
+                s.forget();
+                return finish_execution(s, graph);
+            }
+            each(open[k].size(), [&](size_t i) {
+                const Choice& c = open[k][i];
+                if (refused_before(c)) return;
+                take(c);
+                const bool circle = needs_itself(s, s.sources[c.source].read, c.write);
+                // The last is asked about with all orders (settle_order).
+                const bool refused = !circle && k + 1 < open.size() && !possible();
+                if (refused) learn(c);
+                if (!circle && !refused && still_assumed(s)) {
+                    taken.push_back(c);
+                    self(self, k + 1);
+                    taken.pop_back();
+                }
+                leave(c);
+            });
+        };
+        go(go, 0);
+    }
+
+    bool still_assumed(const State& s) const {
+        if (s.assumptions.empty()) return true;
+        s.forget();
+        return s.assumptions_hold(program_);
     }
 
     // Whether the value of the write depends on the read that takes it.
     static bool needs_itself(const State& s, uint32_t read, uint32_t write) {
+        if (s.events[write].data.none()) return false;
         Events reached;
         std::vector<uint32_t> open{write};
         while (!open.empty()) {
@@ -195,7 +297,12 @@ class Search {
     }
 
     std::optional<Answer> ask(const State& s, bool complete, bool relations = false) {
-        auto answer = judge_(s, complete, relations);
+        JudgedGraph graph(judge_, s);
+        return ask(graph, s, complete, relations);
+    }
+    std::optional<Answer> ask(JudgedGraph& graph, const State& s, int32_t complete,
+                              bool relations = false) {
+        auto answer = graph.ask(s, complete, relations);
         if (answer && !answer->consistent) ++report_.refusals[{answer->axiom, answer->clause}];
         if (answer) return std::move(answer).value();
         failure_ = std::move(answer).error();
@@ -204,7 +311,7 @@ class Search {
 
     // All reads have their sources. What is left to choose: who met at the corpora's counted
     // barriers, the order on each mbarrier, and the order of open pairs.
-    void finish_execution(State s) {
+    void finish_execution(State& s, JudgedGraph& graph) {
         bool waits_for_ever = false;
         for (const ThreadState& t : s.threads) {
             if (t.status == ThreadStatus::ended || t.status == ThreadStatus::not_started) continue;
@@ -216,16 +323,23 @@ class Search {
             ++report_.executions;
             return;
         }
-        const auto barriers = s.barriers;
-        std::vector<State> met{std::move(s)};
-        for (const auto& [key, b] : barriers)
+        const bool meetings =
+            test_.corpus() && std::ranges::any_of(s.barriers, [](const auto& one) {
+                return one.second.counted && one.second.complete;
+            });
+        if (!meetings && (s.mbarriers.empty() || s.mbarriers_ordered)) {
+            settle_order(s, graph);
+            return;
+        }
+        std::vector<State> met{s};
+        for (const auto& [key, b] : s.barriers)
             if (test_.corpus() && b.counted && b.complete) {
                 met = meet(std::move(met), b);
                 if (stopped()) return;
             }
         each(met.size(), [&](size_t i) {
             if (met[i].mbarriers.empty() || met[i].mbarriers_ordered)
-                settle_order(std::move(met[i]));
+                settle_order(met[i]);
             else
                 order_mbarriers(std::move(met[i]));
         });
@@ -301,7 +415,7 @@ class Search {
         each(together.size(), [&](size_t i) {
             State next = paired(s, together[i]);
             const auto answer = ask(next, false);
-            if (answer && answer->consistent) choose_source(std::move(next));
+            if (answer && answer->consistent) choose_source(std::move(next), nullptr);
         });
         return !together.empty();
     }
@@ -313,7 +427,10 @@ class Search {
             const auto answer = ask(s, false, true);
             if (answer && answer->consistent) mbarriers_possible(s, answer->base, true);
         }
-        each(together.size(), [&](size_t i) { settle_order(paired(s, together[i])); });
+        each(together.size(), [&](size_t i) {
+            State next = paired(s, together[i]);
+            settle_order(next);
+        });
     }
 
     // Whether some order of the operations on each object has the pairings of the execution and
@@ -355,47 +472,118 @@ class Search {
         if (report_.undefined.empty()) report_.undefined = what;
     }
 
-    void settle_order(State s) {
-        if (stopped()) return;
-        if (!budget_.room()) return incomplete(too_many_choices);
-        auto answer = ask(s, true, true);
-        if (!answer || !answer->consistent) return;
-        if (!s.mbarriers.empty() && !mbarriers_possible(s, answer->base, !answer->has_open)) return;
-        if (!answer->has_open) return record(s, *answer);
-        const SassemuEdge pair = answer->open;
-        for (const SassemuEdge& c : s.chosen)
-            if (std::minmax(c.from, c.to) == std::minmax(pair.from, pair.to)) {
-                failure_ = make_error(ErrorCode::input, "the model",
-                                      "reports a pair as open that was ordered",
-                                      "it has to heed `chosen` (consistency.h)");
-                return;
-            }
-        each(2, [&](size_t i) {
-            State next = s;
-            next.chosen.push_back(i ? SassemuEdge{pair.to, pair.from} : pair);
-            settle_order(std::move(next));
-        });
+    bool settle_order(State& s) {
+        JudgedGraph graph(judge_, s);
+        return settle_order(s, graph);
     }
 
-    void record(const State& s, const Answer& a) {
+    // Orders what the model says has to be ordered; whether that can be done. Both ways of a pair
+    // are gone only where the condition could tell them apart; of the rest some order that is
+    // consistent stands for all.
+    bool settle_order(State& s, JudgedGraph& graph) {
+        if (stopped()) return false;
+        if (!budget_.room()) return incomplete(too_many_choices), false;
+        const bool related = relations(s, graph);
+        auto answer = ask(graph, s, related ? SASSEMU_COMPLETE : SASSEMU_COMPLETE_SOMEHOW, related);
+        if (!answer || !answer->consistent) return false;
+        if (!s.mbarriers.empty() && !mbarriers_possible(s, answer->base, answer->open.empty()))
+            return false;
+        if (answer->open.empty()) return record(s, *answer, graph), true;
+        for (const SassemuEdge& c : s.chosen)
+            for (const SassemuEdge& pair : answer->open)
+                if (std::minmax(c.from, c.to) == std::minmax(pair.from, pair.to)) {
+                    failure_ = make_error(ErrorCode::internal, "the model",
+                                          "reports a pair as open that was ordered",
+                                          "it has to heed `chosen` (consistency.h)");
+                    return false;
+                }
+        const auto shown = std::ranges::find_if(answer->open, [&](const SassemuEdge& pair) {
+            return tells_apart(s, graph, *answer, pair);
+        });
+        const bool both = shown != answer->open.end();
+        const SassemuEdge pair = both ? *shown : answer->open[0];
+        bool possible = false;
+        if (!both && answer->open.size() > 1) {
+            const size_t before = s.chosen.size();
+            s.chosen.insert(s.chosen.end(), answer->open.begin(), answer->open.end());
+            possible = settle_order(s, graph);
+            s.chosen.resize(before);
+            if (possible || stopped()) return possible;
+        }
+        each(2, [&](size_t i) {
+            if (possible && !both) return;
+            s.chosen.push_back(i ? SassemuEdge{pair.to, pair.from} : pair);
+            possible |= settle_order(s, graph);
+            s.chosen.pop_back();
+        });
+        return possible;
+    }
+
+    // What a question about a complete execution has to show besides its answer.
+    bool relations(const State& s, JudgedGraph& graph) const {
+        return memory_shown_ || test_.liveness() || !s.mbarriers.empty() || mixed_sizes(graph);
+    }
+
+    // Whether outcomes may differ by the order of the pair.
+    bool tells_apart(const State& s, JudgedGraph& graph, const Answer& a,
+                     const SassemuEdge& pair) const {
+        if (test_.liveness() || !s.mbarriers.empty() || mixed_sizes(graph)) return true;
+        if (!memory_shown_) return false;
+        const SassemuEvent& e = s.events[pair.from].e;
+        const auto shown = [&](uint32_t location) {
+            return std::ranges::any_of(names_, [&](const Condition* c) {
+                return c->kind == Condition::Kind::memory &&
+                       test_.names[c->name].location == location;
+            });
+        };
+        if (e.kind & SASSEMU_EVENT_WRITE) return shown(e.location);
+        // Fences may order writes of which each could be the last.
+        const size_t n = s.events.size();
+        for (size_t x = 0; x < n; ++x)
+            for (size_t y = x + 1; y < n; ++y)
+                if (s.events[x].e.kind & s.events[y].e.kind & SASSEMU_EVENT_WRITE &&
+                    s.events[x].e.location == s.events[y].e.location &&
+                    shown(s.events[x].e.location) && !a.coherence[x * n + y] &&
+                    !a.coherence[y * n + x])
+                    return true;
+        return false;
+    }
+
+    // Then whether they race is asked; the corpora's models do not ask.
+    bool mixed_sizes(JudgedGraph& graph) const { return !test_.corpus() && graph.mixed_sizes(); }
+
+    void record(const State& s, const Answer& a, JudgedGraph& graph) {
         if (test_.liveness()) return record_liveness(s, a);
-        ++report_.executions;
-        if (!test_.corpus() && report_.undefined.empty() && mixed_size_race(s, a))
+        report_.executions += sampling_.executions ? 1 : symmetry_.copies();
+        if (report_.undefined.empty() && mixed_sizes(graph) && mixed_size_race(s, a))
             undefined("mixed-size race");
-        auto shown = final_values(program_, s, a, names_, [&](std::vector<uint64_t> values) {
-            if (budget_.over_now()) return incomplete(budget_.why()), false;
-            add_outcome(s, a, std::move(values));
+        auto shown = final_values(program_, s, a, asked_, [&](const std::vector<uint64_t>& values) {
+            if (budget_.over()) return incomplete(budget_.why()), false;
+            if (sampling_.executions) {  // each is one that was drawn
+                add_outcome(
+                    s, graph,
+                    {values.begin(), values.begin() + static_cast<std::ptrdiff_t>(names_.size())},
+                    1, {});
+                return true;
+            }
+            symmetry_.each_copy(values, [&](std::vector<uint64_t>&& copy, uint64_t count,
+                                            const std::vector<uint32_t>& order) {
+                add_outcome(s, graph, std::move(copy), count, order);
+            });
             return true;
         });
         if (!shown) failure_ = std::move(shown).error();
     }
 
-    void add_outcome(const State& s, const Answer& a, std::vector<uint64_t> values) {
+    void add_outcome(const State& s, JudgedGraph& graph, std::vector<uint64_t>&& values,
+                     uint64_t count, const std::vector<uint32_t>& order) {
         auto [it, fresh] = found_.try_emplace(values);
         if (fresh) it->second.condition = holds(*test_.condition, values);
-        ++it->second.count;
-        if (it->second.condition && !report_.witness)
-            report_.witness = Witness{s, a, std::move(values)};
+        it->second.count += count;
+        if (!it->second.condition || report_.witness) return;
+        auto answer = ask(graph, s, true, true);
+        if (answer)
+            report_.witness = Witness{symmetry_.renamed(s, order), std::move(*answer), values};
     }
 
     // May not terminate: what spins goes on for ever because the last round's reads took what is
@@ -439,11 +627,13 @@ class Search {
     const Program program_;
     const Stepper stepper_;
     std::vector<const Condition*> names_;
+    Symmetry symmetry_;
+    std::vector<const Condition*> asked_;  // names_, and what symmetry needs beside them
+    bool memory_shown_ = false;            // the condition names memory
     std::map<std::vector<uint64_t>, Outcome> found_;
     Report report_;
     Error failure_;
     std::mt19937_64 random_;
-    static constexpr const char* too_many_events = "more than 255 events";
     static constexpr const char* too_many_choices = "an execution of too many choices";
 };
 

@@ -29,11 +29,11 @@ struct Report {
     Verdict verdict = Verdict::forbidden;
     std::vector<std::string> names;  // the registers and locations of the condition
     std::vector<Outcome> outcomes;   // sorted by values
-    uint64_t executions = 0;         // consistent ones; of a machine: final states
+    uint64_t executions = 0;         // consistent ones, in classes; of a machine: final states
     uint64_t states = 0;             // of a machine: all that can be reached
     uint64_t steps = 0;              // of a machine's random run: the longest of the first few
     bool complete = true;
-    bool cut_short = false;  // not complete because a limit ended it, not as the test asks for
+    bool cut_short = false;  // not complete because a limit ended it
     double seconds = 0;
     std::string undefined;  // why the model says nothing ("mixed-size race")
     std::string error;      // verdict error: what no program may do
@@ -52,7 +52,7 @@ struct Report {
     }
     // Of what was not looked at nothing is known.
     void settle() {
-        if (cut_short && verdict == Verdict::forbidden) verdict = Verdict::incomplete;
+        if (!complete && verdict == Verdict::forbidden) verdict = Verdict::unknown;
     }
 };
 

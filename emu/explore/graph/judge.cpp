@@ -5,11 +5,15 @@
 #include <sassemu/plugin.h>
 
 #include <algorithm>
+#include <cstddef>
 
 #include "emu/plugin/in_plugin.hpp"
 
 namespace sassemu::explore {
 namespace {
+
+// Of before ABI 1.6: one question at a time.
+constexpr size_t first_model = offsetof(SassemuConsistencyModel, begin);
 
 // The plugin's model of that name; null: it has none. Without a name its first.
 const SassemuConsistencyModel* find(const PluginFile& file, const std::string& name) {
@@ -17,8 +21,12 @@ const SassemuConsistencyModel* find(const PluginFile& file, const std::string& n
     const InPlugin inside(file.path(), "consistency");
     size_t count = 0;
     const SassemuConsistencyModel* models = file.table().consistency(&count);
-    for (size_t i = 0; i < count; ++i)
-        if (name.empty() || name == models[i].name) return &models[i];
+    // As far apart as the plugin knew them.
+    const auto* at = reinterpret_cast<const char*>(models);
+    for (size_t i = 0; i < count; ++i, at += models->size) {
+        const auto* model = reinterpret_cast<const SassemuConsistencyModel*>(at);
+        if (name.empty() || name == model->name) return model;
+    }
     return nullptr;
 }
 
@@ -54,7 +62,7 @@ Result<std::unique_ptr<Judge>> Judge::open(const std::string& name, const std::s
                           "an operational model is for `sassemu run --model`");
     out->model_ = find(out->file_, name);
     if (!out->model_) out->model_ = find(out->file_, {});
-    if (!out->model_ || out->model_->size < sizeof(SassemuConsistencyModel) ||
+    if (!out->model_ || out->model_->size < first_model ||
         out->model_->abi != SASSEMU_CONSISTENCY_ABI) {
         out->model_ = nullptr;
         return make_error(
@@ -68,43 +76,82 @@ Result<std::unique_ptr<Judge>> Judge::open(const std::string& name, const std::s
     return out;
 }
 
-Result<Answer> Judge::operator()(const State& s, bool complete, bool relations) const {
-    const size_t n = s.events.size();
-    std::vector<SassemuEvent> events(n);
-    std::vector<SassemuEdge> address, data, control;
-    for (uint32_t i = 0; i < n; ++i) {
+JudgedGraph::JudgedGraph(const Judge& judge, const State& s)
+    : judge_(judge),
+      rmw_(s.rmw),
+      pairing_(s.pairing),
+      spawn_(s.spawn),
+      agent_order_(s.agent_order),
+      completion_(s.completion) {
+    for (uint32_t i = 0; i < s.events.size(); ++i) {
         const GraphEvent& e = s.events[i];
-        events[i] = e.e;
-        for (uint32_t b = 0; b < n; ++b) {
-            if (e.data[b]) data.push_back({b, i});
-            if (e.control[b]) control.push_back({b, i});
-        }
+        events_.push_back(e.e);
+        e.data.each([&](uint32_t b) { data_.push_back({b, i}); });
+        e.control.each([&](uint32_t b) { control_.push_back({b, i}); });
     }
-    std::vector<SassemuReadsFrom> from;
-    for (const Source& source : s.sources)
-        if (source.write >= 0)
-            from.push_back(
-                {static_cast<uint32_t>(source.write), source.read, source.first, source.bytes});
     const auto edges = [](const std::vector<SassemuEdge>& v) {
         return SassemuEdges{v.data(), v.size()};
     };
-    SassemuGraph g{};
-    g.size = sizeof g;
-    g.event_size = sizeof(SassemuEvent);
-    g.events = events.data();
-    g.event_count = n;
-    g.reads_from = from.data();
-    g.reads_from_count = from.size();
-    g.address = edges(address);
-    g.data = edges(data);
-    g.control = edges(control);
-    g.rmw = edges(s.rmw);
-    g.pairing = edges(s.pairing);
-    g.spawn = edges(s.spawn);
-    g.agent_order = edges(s.agent_order);
-    g.completion = edges(s.completion);
-    g.chosen = edges(s.chosen);
-    g.complete = complete;
+    graph_.size = sizeof graph_;
+    graph_.event_size = sizeof(SassemuEvent);
+    graph_.events = events_.data();
+    graph_.event_count = events_.size();
+    graph_.data = edges(data_);
+    graph_.control = edges(control_);
+    graph_.rmw = edges(rmw_);
+    graph_.pairing = edges(pairing_);
+    graph_.spawn = edges(spawn_);
+    graph_.agent_order = edges(agent_order_);
+    graph_.completion = edges(completion_);
+    open_.resize(1);
+    const SassemuConsistencyModel& m = *judge.model_;
+    if (m.size < sizeof m || !m.begin || !m.ask || !m.end) return;
+    prepare_crash_stack();
+    const InPlugin inside(judge.file_.path(), "begin");
+    begun_ = m.begin(judge.self_, &graph_);
+}
+
+JudgedGraph::~JudgedGraph() {
+    if (!begun_) return;
+    const InPlugin inside(judge_.file_.path(), "end");
+    judge_.model_->end(begun_);
+}
+
+std::array<size_t, 6> JudgedGraph::sizes(const State& s) const {
+    return {s.events.size(), s.rmw.size(),         s.pairing.size(),
+            s.spawn.size(),  s.agent_order.size(), s.completion.size()};
+}
+
+bool JudgedGraph::fits(const State& s) const {
+    return sizes(s) == std::array<size_t, 6>{events_.size(),      rmw_.size(),
+                                             pairing_.size(),     spawn_.size(),
+                                             agent_order_.size(), completion_.size()};
+}
+
+bool JudgedGraph::mixed_sizes() {
+    if (mixed_sizes_) return *mixed_sizes_;
+    const auto partly = [](const SassemuEvent& a, const SassemuEvent& b) {
+        return a.thread >= 0 && b.thread >= 0 && a.location == b.location &&
+               a.first < b.first + b.bytes && b.first < a.first + a.bytes &&
+               (a.first != b.first || a.bytes != b.bytes);
+    };
+    constexpr uint32_t access = SASSEMU_EVENT_READ | SASSEMU_EVENT_WRITE;
+    bool found = false;
+    for (const SassemuEvent& a : events_)
+        found = found || (a.kind & access && std::ranges::any_of(events_, [&](const auto& b) {
+                              return b.kind & access && partly(a, b);
+                          }));
+    return *(mixed_sizes_ = found);
+}
+
+Result<Answer> JudgedGraph::ask(const State& s, int32_t complete, bool relations) {
+    const size_t n = events_.size();
+    from_.clear();
+    for (const Source& source : s.sources)
+        if (source.write >= 0)
+            from_.push_back(
+                {static_cast<uint32_t>(source.write), source.read, source.first, source.bytes});
+    const SassemuEdges chosen{s.chosen.data(), s.chosen.size()};
     Answer out;
     SassemuVerdict v{};
     v.size = sizeof v;
@@ -114,14 +161,38 @@ Result<Answer> Judge::operator()(const State& s, bool complete, bool relations) 
         v.causality = out.causality.data();
         v.base = out.base.data();
     }
-    prepare_crash_stack();
-    const InPlugin inside(file_.path(), "judge");
-    if (model_->judge(self_, &g, &v) != 0)
-        return make_error(ErrorCode::internal, std::string("model '") + model_->name + "'",
+    const SassemuConsistencyModel& m = *judge_.model_;
+    int failed = 0;
+    for (;;) {
+        v.all_open = open_.data();
+        v.open_room = open_.size();
+        v.open_count = 0;
+        prepare_crash_stack();
+        const InPlugin inside(judge_.file_.path(), "judge");
+        if (begun_) {
+            failed = m.ask(begun_, from_.data(), from_.size(), chosen, complete, &v);
+        } else {
+            graph_.reads_from = from_.data();
+            graph_.reads_from_count = from_.size();
+            graph_.chosen = chosen;
+            graph_.complete = complete != SASSEMU_COMPLETE_NOT;
+            failed = m.judge(judge_.self_, &graph_, &v);
+        }
+        if (failed || !v.consistent || v.open_count <= open_.size()) break;
+        open_.resize(v.open_count);
+    }
+    if (failed)
+        return make_error(ErrorCode::internal, std::string("model '") + m.name + "'",
                           "cannot judge the execution");
     out.consistent = v.consistent != 0;
-    out.has_open = v.has_open != 0;
-    out.open = v.open;
+    if (out.consistent) {
+        if (complete && v.has_open)
+            out.open = v.open_count ? std::vector<SassemuEdge>(
+                                          open_.begin(),
+                                          open_.begin() + static_cast<std::ptrdiff_t>(v.open_count))
+                                    : std::vector<SassemuEdge>{v.open};
+        return out;
+    }
     v.axiom[sizeof v.axiom - 1] = v.clause[sizeof v.clause - 1] = 0;
     out.axiom = v.axiom;
     out.clause = v.clause;

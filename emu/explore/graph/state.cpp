@@ -189,7 +189,7 @@ uint32_t State::constant(uint64_t v, const Events& reads) {
     return add(std::move(out));
 }
 uint32_t State::depending(uint32_t value, const Events& reads) {
-    if ((reads & ~values[value].reads).none()) return value;
+    if (reads.within(values[value].reads)) return value;
     Value out = values[value];
     out.reads |= reads;
     return add(std::move(out));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <bitset>
 #include <map>
 #include <optional>
@@ -13,8 +14,48 @@
 
 namespace sassemu::explore {
 
-constexpr size_t most_events = 256;
-using Events = std::bitset<most_events>;
+// A set of events. 256 are held in place, those behind them elsewhere.
+class Events {
+  public:
+    bool operator[](size_t i) const {
+        return i / 64 < near_.size()                 ? near_[i / 64] >> i % 64 & 1
+               : i / 64 < near_.size() + far_.size() ? far_[i / 64 - near_.size()] >> i % 64 & 1
+                                                     : false;
+    }
+    void set(size_t i) {
+        if (i / 64 >= near_.size() + far_.size()) far_.resize(i / 64 + 1 - near_.size());
+        (i / 64 < near_.size() ? near_[i / 64] : far_[i / 64 - near_.size()]) |= uint64_t{1}
+                                                                                 << i % 64;
+    }
+    Events& operator|=(const Events& other) {
+        for (size_t i = 0; i < near_.size(); ++i) near_[i] |= other.near_[i];
+        if (far_.size() < other.far_.size()) far_.resize(other.far_.size());
+        for (size_t i = 0; i < other.far_.size(); ++i) far_[i] |= other.far_[i];
+        return *this;
+    }
+    friend Events operator|(Events a, const Events& b) { return a |= b; }
+    bool none() const { return within({}); }
+    bool within(const Events& other) const {
+        for (size_t i = 0; i < near_.size(); ++i)
+            if (near_[i] & ~other.near_[i]) return false;
+        for (size_t i = 0; i < far_.size(); ++i)
+            if (far_[i] & ~(i < other.far_.size() ? other.far_[i] : 0)) return false;
+        return true;
+    }
+    template <class F>
+    void each(F&& f) const {
+        const auto one = [&](size_t word, uint64_t bits) {
+            for (; bits; bits &= bits - 1)
+                f(static_cast<uint32_t>(word * 64 + static_cast<size_t>(std::countr_zero(bits))));
+        };
+        for (size_t i = 0; i < near_.size(); ++i) one(i, near_[i]);
+        for (size_t i = 0; i < far_.size(); ++i) one(near_.size() + i, far_[i]);
+    }
+
+  private:
+    std::array<uint64_t, 4> near_{};
+    std::vector<uint64_t> far_;
+};
 
 // A test with what never changes while it is explored.
 struct Program {
@@ -190,7 +231,7 @@ struct State {
     std::vector<int32_t> launched;  // thread -> the event that launched it
     int32_t agents = 0;
     bool mbarriers_ordered = false;  // who let which wait through is chosen: `pairing` has it
-    bool overflow = false;           // more events than fit
+    bool symmetric = false;          // which of its renamings is looked for is chosen
     bool bounded = false;            // a loop reached its bound
     bool unguessed = false;          // an open address had too many places to be guessed
     std::array<uint32_t, 128> constants{};  // some that were made, to be used again
@@ -219,6 +260,11 @@ struct State {
     std::optional<uint64_t> piece(const Source& s, uint64_t first, uint64_t bytes, const Program& p,
                                   int depth) const;
     bool assumptions_hold(const Program& p) const;
+    // Reads may take something else from now on.
+    void forget() const {
+        for (const Value& v : values)
+            if (v.known && !v.reads.none()) v.known = false;
+    }
 };
 
 uint64_t apply(Arithmetic how, uint64_t a, uint64_t b);

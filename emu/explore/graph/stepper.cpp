@@ -17,8 +17,8 @@ Step take(const Program& p, State& s, uint32_t thread, int32_t outcome) {
 Stepper::Fork Stepper::run(State& s) const {
     // A search that ends, or begins again, knowing more, needs nothing of this one.
     const auto ends = [&] {
-        return s.overflow || s.bounded || !s.error.empty() || !s.undefined.empty() ||
-               budget_.over() || (p_.test.sass && p_.test.sass->grew());
+        return s.bounded || !s.error.empty() || !s.undefined.empty() || budget_.over() ||
+               (p_.test.sass && p_.test.sass->grew());
     };
     for (bool moved = true; moved && !ends();) {
         moved = resume_agents(s);

@@ -67,10 +67,6 @@ uint32_t Turn::add_event(uint32_t kind, Agent* agent) {
     e.owner = -1;
     e.source = me_.sass || self_.pc < code().size() ? static_cast<int32_t>(self_.pc) : -1;
     out.control = self_.control;
-    // What does not fit takes the place of the last event: run() ends at once, but an instruction
-    // may add several.
-    if (s_.events.size() + 1 >= most_events) s_.overflow = true;
-    if (s_.events.size() == most_events) s_.events.pop_back();
     s_.events.push_back(std::move(out));
     const auto event = static_cast<uint32_t>(s_.events.size() - 1);
     if (agent) {

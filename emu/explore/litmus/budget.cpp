@@ -8,7 +8,8 @@
 
 namespace sassemu::explore {
 
-SearchBudget::SearchBudget(const Limits& limits) : limit_(limits.seconds) {
+SearchBudget::SearchBudget(const Limits& limits)
+    : limit_(limits.seconds), progress_(limits.progress) {
     pthread_attr_t attributes;
     if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
     void* lowest = nullptr;

@@ -4,14 +4,22 @@
 // which the searches have.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 
 namespace sassemu::explore {
 
+// How far a search is, for who watches it; of all that are under way.
+struct Progress {
+    std::atomic<uint64_t> tests{0};
+    std::atomic<uint64_t> looked_at{0};  // executions or states, in the making or not; about
+};
+
 struct Limits {
     double seconds = 60;
-    uint64_t executions = 5'000'000;
+    uint64_t executions = ~uint64_t{0};
+    Progress* progress = nullptr;
 };
 
 class SearchBudget {
@@ -19,7 +27,11 @@ class SearchBudget {
     explicit SearchBudget(const Limits& limits);
 
     // Whether it is used up. For every small step: the clock is looked at now and then.
-    bool over() const { return why_ || (++ticks_ % 64 == 0 && over_now()); }
+    bool over() const {
+        if (why_ || ++ticks_ % 64) return why_;
+        if (progress_) progress_->looked_at += 64;
+        return over_now();
+    }
     bool over_now() const;
     const char* why() const { return why_; }  // null: it is not used up
     double seconds() const;
@@ -31,6 +43,7 @@ class SearchBudget {
   private:
     const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
     const double limit_;
+    Progress* const progress_;
     const char* lowest_frame_ = nullptr;
     mutable const char* why_ = nullptr;
     mutable uint64_t ticks_ = 0;

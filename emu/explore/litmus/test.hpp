@@ -84,7 +84,8 @@ struct Condition {
     std::vector<Condition> terms;
 };
 
-enum class Verdict : uint8_t { unstated, allowed, forbidden, error, incomplete };
+// unknown: no execution was found that reaches the condition, and not all were looked at.
+enum class Verdict : uint8_t { unstated, allowed, forbidden, error, unknown };
 
 class SassProgram;
 

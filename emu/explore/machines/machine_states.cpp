@@ -112,11 +112,18 @@ class MachineStates {
         const auto all = static_cast<uint32_t>(s.threads.size());
         // What a thread does by itself commutes with all that others do: no other move need come
         // before it.
-        if (fetch_)
-            for (uint32_t t = 0; t < all; ++t) {
-                mover_ = t;
-                if (test_.threads[t].sass && fetch_words(s, t, emit, true)) return;
+        std::vector<Fetched> fetched;
+        for (uint32_t t = 0; t < all; ++t) {
+            mover_ = t;
+            if (fetch_ ? !test_.threads[t].sass : !runs_alone(s, t)) continue;
+            if (!fetch_) return fetch(s, t, emit);
+            fetched.push_back(fetch_words(s, t));
+            if (Fetched& ahead = fetched.back(); ahead.alone) {
+                State n = s;
+                put(n, t, std::move(ahead));
+                return emit(std::move(n));
             }
+        }
         const std::vector<uint64_t> steps = s.machine.steps();
         for (uint32_t k = 0; k < steps.size(); ++k) {
             mover_ = all + static_cast<uint32_t>(steps[k]);
@@ -124,12 +131,20 @@ class MachineStates {
             n.machine.take(bytes(n), k);
             emit(std::move(n));
         }
+        size_t next_fetched = 0;
         for (uint32_t t = 0; t < all; ++t) {
             mover_ = t;
-            if (!fetch_)
+            if (!fetch_) {
                 fetch(s, t, emit);
-            else if (test_.threads[t].sass)
-                fetch_words(s, t, emit, false);
+            } else if (test_.threads[t].sass) {
+                Fetched& ahead = fetched[next_fetched++];
+                if (ahead.moved) {
+                    const std::vector<MemoryOperation> does = std::move(ahead.does);
+                    State n = s;
+                    put(n, t, std::move(ahead));
+                    perform(std::move(n), t, does, 0, emit);
+                }
+            }
             mover_ = 2 * all + t;
             for (size_t i = 0; i < s.threads[t].window.size(); ++i) late_load(s, t, i, emit);
         }
@@ -217,6 +232,20 @@ class MachineStates {
         return out;
     }
 
+    // Whether nobody sees what the thread of operations does next: a register, a branch, a load
+    // that begins.
+    bool runs_alone(const State& s, uint32_t t) const {
+        const ThreadState& r = s.threads[t];
+        const auto& code = test_.threads[t].code;
+        if (!r.started || r.pc >= code.size() || touches(code[r.pc], awaited(r))) return false;
+        if (is_any<op::Move, op::Compute, op::Branch>(code[r.pc].what)) return true;
+        if (std::holds_alternative<op::Load>(code[r.pc].what)) return machine_.late_loads();
+        const auto* o = std::get_if<op::OnMachine>(&code[r.pc].what);
+        return o && o->until == op::OnMachine::Until::none &&
+               o->whose == op::OnMachine::Whose::own && !o->blocks &&
+               o->what.kind == SASSEMU_OPERATION_LOAD && machine_.late_loads();
+    }
+
     template <class Emit>
     void fetch(const State& s, uint32_t t, Emit&& emit) const {
         const ThreadState& r = s.threads[t];
@@ -233,12 +262,16 @@ class MachineStates {
         if (off) return emit(std::move(n));
         std::visit(Overloaded{[&](const op::OnMachine& o) { operate(std::move(n), t, o, emit); },
                               [&](const op::Load& o) {
-                                  op::OnMachine load{.to = o.to, .at = o.at};
+                                  op::OnMachine load{};
+                                  load.to = o.to;
+                                  load.at = o.at;
                                   load.what.kind = SASSEMU_OPERATION_LOAD;
                                   operate(std::move(n), t, load, emit);
                               },
                               [&](const op::Store& o) {
-                                  op::OnMachine store{.at = o.at, .value = o.value};
+                                  op::OnMachine store{};
+                                  store.at = o.at;
+                                  store.value = o.value;
                                   store.what.kind = SASSEMU_OPERATION_STORE;
                                   operate(std::move(n), t, store, emit);
                               },
@@ -341,28 +374,50 @@ class MachineStates {
         return o;
     }
 
-    // Machine code: up to the next operation on memory that others see. With `alone` only if there
-    // is none; whether there was a move.
-    template <class Emit>
-    bool fetch_words(const State& s, uint32_t t, Emit&& emit, bool alone) const {
+    // A thread of machine code up to its next operation on memory that others see.
+    struct Fetched {
+        ThreadState thread;
+        SassState sass;
+        std::vector<MemoryOperation> does;  // is past these, and they are not performed yet
+        bool moved = false;
+        bool alone = false;  // nobody sees what it did
+    };
+
+    Fetched fetch_words(const State& s, uint32_t t) const {
         constexpr int most_steps = 1 << 20;
-        State n = s;
-        bool moved = false, touched = false;
-        std::vector<MemoryOperation> out;
+        Fetched f{s.threads[t], s.sass, {}, false, false};
+        ThreadState& r = f.thread;
+        bool touched = false;
         fetch_->touched();
         for (int steps = 0; steps < most_steps && !budget_.over(); ++steps) {
-            ThreadState& r = n.threads[t];
             const SassFetch::What what =
-                fetch_->step(n.sass, t, r.pc, r.registers, awaited(r), r.window.empty(), out);
+                fetch_->step(f.sass, t, r.pc, r.registers, awaited(r), r.window.empty(), f.does);
             touched = fetch_->touched();
             if (what == SassFetch::What::blocked) break;
-            moved = true;
-            if (what == SassFetch::What::operations || touched) break;
-            if (n.sass.threads[t].ended || n.sass.threads[t].barrier >= 0) break;
+            f.moved = true;
+            // Others see a late load when it is performed, not when it begins.
+            const bool begins = what == SassFetch::What::operations && !touched &&
+                                std::ranges::all_of(f.does, [&](const auto& o) { return late(o); });
+            if (begins) {
+                for (MemoryOperation& o : f.does) {
+                    o.what.from = place(t);
+                    r.window.push_back(o);
+                }
+                f.does.clear();
+            }
+            if (begins || !f.does.empty() || touched) break;
+            if (f.sass.threads[t].ended || f.sass.threads[t].barrier >= 0) break;
         }
-        if (!moved || (alone && (touched || !out.empty()))) return false;
-        perform(std::move(n), t, out, 0, emit);
-        return true;
+        f.alone = f.moved && !touched && f.does.empty();
+        return f;
+    }
+    static void put(State& s, uint32_t t, Fetched f) {
+        s.threads[t] = std::move(f.thread);
+        s.sass = std::move(f.sass);
+    }
+
+    bool late(const MemoryOperation& o) const {
+        return o.is(SASSEMU_OPERATION_LOAD) && !o.blocks && machine_.late_loads();
     }
 
     // What the thread does next, in every way in which the machine can do it. A load of a machine
@@ -375,7 +430,7 @@ class MachineStates {
         MemoryOperation o = all[first];
         auto& window = n.threads[t].window;
         o.what.from = place(t);
-        if (o.is(SASSEMU_OPERATION_LOAD) && !o.blocks && machine_.late_loads()) {
+        if (late(o)) {
             window.push_back(o);
             return perform(std::move(n), t, all, first + 1, emit);
         }

@@ -25,12 +25,8 @@ SassState SassFetch::start() const {
     for (uint32_t t = 0; t < test_.threads.size(); ++t) {
         const Thread& thread = test_.threads[t];
         s.threads[t].started = thread.starts;
-        if (!thread.sass) {
-            s.threads[t].ended = true;  // the stream: launches follow one another by themselves
-            continue;
-        }
-        auto& bytes = s.shared[thread.cta];
-        bytes.resize(test_.sass->launch(test_.sass->thread(t).launch).launch.shared_bytes);
+        // The stream: launches follow one another by themselves.
+        if (!thread.sass) s.threads[t].ended = true;
     }
     return s;
 }
@@ -50,7 +46,15 @@ void SassFetch::key(const SassState& s, std::string& out) const {
         put(uint64_t{t.cluster_arrivals} << 32 | t.cluster_waits);
         for (const auto& [at, v] : t.local) put(uint64_t{at} << 32 | v);
     }
-    for (const auto& [cta, bytes] : s.shared) out.append(bytes.begin(), bytes.end());
+    // Of shared memory what is not zero: most of it never is.
+    for (const auto& [cta, bytes] : s.shared) {
+        for (size_t i = 0; i + 8 <= bytes->size(); i += 8) {
+            uint64_t v;
+            std::memcpy(&v, bytes->data() + i, 8);
+            if (v) put(i), put(v);
+        }
+        put(~static_cast<uint64_t>(cta));
+    }
     for (const auto& [which, arrived] : s.barriers) {
         put(static_cast<uint64_t>(which.first) << 32 | which.second);
         for (const bool b : arrived) out += static_cast<char>(b);
@@ -208,7 +212,12 @@ std::byte* SassFetch::shared(Turn& at, uint32_t address, bool own, uint64_t byte
     if (!test_.sass->shared(test_, at.thread, address, own, bytes, place)) return nullptr;
     touched_ = true;
     auto& memory = at.s.shared[test_.locations[test_.names[place.name].location].cta];
-    return reinterpret_cast<std::byte*>(memory.data()) + place.offset;
+    if (!memory) {
+        const auto& launch = test_.sass->launch(test_.sass->thread(at.thread).launch).launch;
+        memory = std::make_shared<std::vector<uint8_t>>((launch.shared_bytes + 7) / 8 * 8);
+    }
+    if (memory.use_count() > 1) memory = std::make_shared<std::vector<uint8_t>>(*memory);
+    return reinterpret_cast<std::byte*>(memory->data()) + place.offset;
 }
 
 // A word of the registers behind a row.

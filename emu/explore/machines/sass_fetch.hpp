@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +24,8 @@ struct SassState {
         std::map<uint32_t, uint32_t> local;  // words
     };
     std::vector<OfThread> threads;
-    std::map<int32_t, std::vector<uint8_t>> shared;  // CTA -> its bytes
+    // CTA -> its bytes, once one is touched; states have them in common until one writes.
+    std::map<int32_t, std::shared_ptr<std::vector<uint8_t>>> shared;
     // (CTA, number) -> threads that have arrived in this phase, as bits
     std::map<std::pair<int32_t, uint32_t>, std::vector<bool>> barriers;
 };

@@ -124,7 +124,7 @@ class Reader {
         const auto it = json.find("threads");
         if (it == json.end() || !it->is_array() || it->empty())
             return field_error("threads", "must be a list of threads");
-        if (it->size() > 64) return field_error("threads", "there are more than 64");
+        if (it->size() > 1024) return field_error("threads", "there are more than 1024");
         std::map<std::pair<int64_t, int64_t>, int64_t> clusters;
         for (const Json& t : *it)
             if (t.is_object() && t.contains("cluster") && t["cluster"].is_number_integer()) {

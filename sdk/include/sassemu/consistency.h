@@ -131,6 +131,16 @@ typedef struct SassemuEdges {
     size_t count;
 } SassemuEdges;
 
+// How far a graph has grown.
+enum SassemuComplete {
+    SASSEMU_COMPLETE_NOT = 0,  // it may still grow
+    SASSEMU_COMPLETE = 1,
+    // Of ask() (since ABI 1.6): it is complete, and nobody wants to know which order of its open
+    // pairs makes it consistent. Where the model finds one, nothing is open. Relations are not asked
+    // for then.
+    SASSEMU_COMPLETE_SOMEHOW = 2
+};
+
 typedef struct SassemuGraph {
     size_t size;        // sizeof(SassemuGraph) of the caller
     size_t event_size;  // sizeof(SassemuEvent) of the caller: the stride of `events`
@@ -145,7 +155,7 @@ typedef struct SassemuGraph {
     SassemuEdges agent_order;             // between events of one agent: from before to after
     SassemuEdges completion;  // from an agent's event to the COMPLETE that waited for it
     SassemuEdges chosen;      // orders that were open: write -> write, fence -> fence
-    int32_t complete;         // 0: the graph may still grow
+    int32_t complete;         // SassemuComplete
 } SassemuGraph;
 
 #define SASSEMU_GRAPH_TEXT 192
@@ -170,6 +180,11 @@ typedef struct SassemuVerdict {
     // The same for what causality order is made of, between events of any kind: the explorer orders
     // the operations on one mbarrier by it.
     uint8_t* base;
+    // When consistent, complete and not null: all pairs that must still be ordered, as many as there
+    // is room for; open_count says how many there are. Each is directed such that choosing all of
+    // them so makes no circle.
+    SassemuEdge* all_open;
+    size_t open_room, open_count;
 } SassemuVerdict;
 
 typedef struct SassemuConsistencyModel {
@@ -184,6 +199,14 @@ typedef struct SassemuConsistencyModel {
     // matters. Returns 0, or another number when the graph cannot be judged (a bug: exploration
     // stops).
     int (*judge)(void* model, const SassemuGraph* graph, SassemuVerdict* verdict);
+    // Since ABI 1.6, and all three may be null: many questions about one graph whose events and
+    // edges stay while what its reads take, and `chosen`, change. begin() looks at all else of the
+    // graph, and copies it; null: it cannot be judged. ask() is judge() with these; of what it
+    // refuses it may leave out `cycle`. One thread at a time asks about one beginning.
+    void* (*begin)(void* model, const SassemuGraph* graph);
+    int (*ask)(void* begun, const SassemuReadsFrom* reads_from, size_t count, SassemuEdges chosen,
+               int32_t complete, SassemuVerdict* verdict);
+    void (*end)(void* begun);
 } SassemuConsistencyModel;
 
 // What a plugin with this role exports: its models, *count of them.
