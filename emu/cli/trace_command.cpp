@@ -199,8 +199,9 @@ int perform(const TraceCommand& command) {
             if (command.action == "stat") stat(command, *one);
             if (command.action == "convert" && command.format == "perfetto")
                 trace::write_perfetto(*one, command.output);
-            if (command.action == "convert" && command.format == "accel-sim")
-                trace::write_accel_sim(*one, command.output);
+            if (command.action == "convert" && command.format.starts_with("accel-sim"))
+                trace::write_accel_sim(*one, command.output,
+                                       command.format == "accel-sim-6" ? 6 : 5);
         }
     } catch (const trace::Error& error) {
         return worse(code, fail(make_error(ErrorCode::input, "", error.what())));
@@ -233,8 +234,9 @@ void add_trace_command(CLI::App& app, int& exit_code) {
                     "mask, address, value, register; repeatable")
         ->check(CLI::IsMember({"pc", "mask", "address", "value", "register"}));
     sub->add_option("--to", command->format,
-                    "convert: accel-sim (a folder with kernelslist.g) or perfetto (a file)")
-        ->check(CLI::IsMember({"accel-sim", "perfetto"}));
+                    "convert: accel-sim (a folder with kernelslist.g; version 5), accel-sim-6 or "
+                    "perfetto (a file)")
+        ->check(CLI::IsMember({"accel-sim", "accel-sim-6", "perfetto"}));
     sub->add_option("-o,--output", command->output, "convert: the folder or file");
     sub->add_flag("--json", command->json, "stat: as one JSON document");
     sub->callback([command, &exit_code] { exit_code = perform(*command); });

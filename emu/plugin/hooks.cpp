@@ -147,6 +147,11 @@ Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_v
             wants(o->release, hooks->on_release_);
             if (o->host_access && !(s->is_model && hooks->model_table_->host_access))
                 hooks->on_host_.push_back(s.get());
+            if (SASSEMU_HAS(o, sassemu_observer, records) && o->records) {
+                s->slot = static_cast<uint32_t>(hooks->on_records_.size());
+                hooks->on_records_.push_back(s.get());
+            }
+            wants(SASSEMU_HAS(o, sassemu_observer, counts) && o->counts, hooks->on_counts_);
             if (o->access || o->access_issue)
                 hooks->observed_spaces_ |= o->spaces ? o->spaces : ~0u;
             if (o->sync) hooks->sync_wanted_ |= ~o->sync_ignored;
@@ -155,6 +160,10 @@ Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_v
     }
     if (hooks->sessions_.size() > 64)
         return make_error(ErrorCode::usage, "--plugin", "more than 64 plugins");
+    if (hooks->on_records_.size() > Wanted::most_slots)
+        return make_error(
+            ErrorCode::usage, "--plugin",
+            "more than " + std::to_string(Wanted::most_slots) + " plugins that take records");
     hooks->sync_wanted_ |= hooks->model_sync_;
     hooks->wants_async_ = !hooks->on_async_.empty();
     return hooks;
@@ -225,7 +234,10 @@ void Hooks::instrument(std::shared_ptr<CodeImage> shared) {
         all[n].index = static_cast<uint32_t>(n);
     }
     HookedInstruction* instructions = all.get();
-    images_.push_back({std::move(shared), std::move(all)});
+    images_.push_back(
+        {std::move(shared), std::move(all), std::vector<uint64_t>(image.operations())});
+    std::vector<uint64_t>& wanted = images_.back().wanted;
+    std::fill_n(wanted.begin(), image.count(), counts() ? Wanted::counts : 0);
     for (const auto& s : sessions_)
         if (const auto* o = s->table().observer; o && o->module_load)
             s->call("module_load", nullptr, o->module_load, module_handle(instructions));
@@ -252,13 +264,13 @@ void Hooks::instrument(std::shared_ptr<CodeImage> shared) {
                 sassdec_decode(arch, word, offset - section.code_offset, &decoded) != SASSDEC_OK)
                 continue;
             if (fused.contains(offset)) decoded.id = SASSDEC_ID_NOP;
-            hook(instructions[offset / 16], decoded, *op);
+            hook(instructions[offset / 16], decoded, *op, wanted[offset / 16]);
         }
     }
 }
 
 void Hooks::launch_begin(Launch& l, const Kernel& kernel, std::span<const std::byte> params,
-                         uint64_t constant_address, bool may_overlap) {
+                         uint64_t constant_address, bool may_overlap, uint32_t ctas_per_sm) {
     launch = &l;
     kernel_ = kernel.name;
     constant_address_ = constant_address;
@@ -280,6 +292,10 @@ void Hooks::launch_begin(Launch& l, const Kernel& kernel, std::span<const std::b
     i.params = params.data();
     i.may_overlap = may_overlap;
     i.shared_reserved = kernel.shared_reserved;
+    i.shared_window = window_base(shared_window_high);
+    i.local_window = window_base(local_window_high);
+    i.ctas_per_sm = ctas_per_sm;
+    i.threads_per_sm = l.device->resident_threads_per_sm;
     for (const auto& s : sessions_) {
         if (s->is_model && model_table_->launch_begin)
             ask_model("launch_begin", nullptr, model_table_->launch_begin, handle(&l));
@@ -297,6 +313,7 @@ sassemu_location Hooks::constant_location(const Warp& w, uint32_t bank, uint64_t
 }
 
 void Hooks::launch_end(Launch& l, LaunchStatus status) {
+    if (counts()) tell_counts(l);
     for (const auto& s : sessions_) {
         if (s->is_model && model_table_->launch_end)
             ask_model("launch_end", nullptr, model_table_->launch_end, handle(&l));
@@ -311,10 +328,11 @@ void Hooks::cta_begin(Cta& c) {
         if (s->is_model && model_table_->cta_begin)
             ask_model("cta_begin", nullptr, model_table_->cta_begin, handle(&c));
         if (const auto* o = s->table().observer; o && o->cta_begin)
-            s->call("cta_begin", nullptr, o->cta_begin, handle(&c));
+            s->tell("cta_begin", nullptr, &sassemu_observer::cta_begin, handle(&c));
     }
 }
 void Hooks::cta_end(Cta& c) {
+    if (Recording* const r = Recording::current()) r->deliver();  // while there is a CTA
     for (const auto& s : sessions_) {
         if (s->is_model && model_table_->cta_end)
             ask_model("cta_end", nullptr, model_table_->cta_end, handle(&c));
@@ -378,14 +396,14 @@ void Hooks::sync(sassemu_sync& event) {
     if (model_sync_ & bit) ask_model("sync", event.insn, model_table_->sync, &event);
     for (PluginSession* s : on_sync_)
         if (!(s->table().observer->sync_ignored & bit))
-            s->call("sync", event.insn, s->table().observer->sync, &event);
+            s->tell("sync", event.insn, &sassemu_observer::sync, &event);
 }
 
 void Hooks::async(const sassemu_async& event) {
     const bool since_1_2 = event.step > SASSEMU_ASYNC_COMPLETE;
     for (PluginSession* s : on_async_)
         if (!since_1_2 || (s->table().abi & 0xffff) >= 2)
-            s->call("async", event.insn, s->table().observer->async, &event);
+            s->tell("async", event.insn, &sassemu_observer::async, &event);
 }
 
 void Hooks::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const std::string& what,
@@ -401,7 +419,53 @@ void Hooks::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const s
     f.insn = instruction_of(w, op);
     f.address = address;
     f.has_address = has_address;
-    for (PluginSession* s : on_fault_) s->call("fault", f.insn, s->table().observer->fault, &f);
+    for (PluginSession* s : on_fault_) s->tell("fault", f.insn, &sassemu_observer::fault, &f);
+}
+
+Recording* Hooks::take_recording() {
+    const std::lock_guard guard(recordings_mutex_);
+    if (idle_recordings_.empty()) {
+        recordings_.push_back(std::make_unique<Recording>(on_records_));
+        idle_recordings_.reserve(recordings_.size());
+        return recordings_.back().get();
+    }
+    Recording* const r = idle_recordings_.back();
+    idle_recordings_.pop_back();
+    return r;
+}
+
+void Hooks::give_recording(Recording* r) {
+    const std::lock_guard guard(recordings_mutex_);
+    idle_recordings_.push_back(r);
+}
+
+void Hooks::tell_counts(Launch& l) {
+    const HookedImage& of = *hooked(*l.code);
+    std::vector<sassemu_count> all(of.wanted.size() + 1);
+    for (const auto& r : recordings_) r->add_counts(all);
+    // Differences become sums; what nobody came to is cut off.
+    sassemu_count sum{};
+    uint64_t low = all.size(), high = 0;
+    for (uint64_t k = 0; k < all.size(); ++k) {
+        sum.issued += all[k].issued;
+        sum.skipped += all[k].skipped;
+        sum.active += all[k].active;
+        sum.lanes += all[k].lanes;
+        all[k] = sum;
+        if (!sum.issued) continue;
+        low = std::min(low, k);
+        high = k + 1;
+    }
+    sassemu_counts c{};
+    c.size = sizeof c;
+    c.module = module_handle(of.instructions.get());
+    if (low < high) {
+        c.insn = low;
+        c.count = high - low;
+        c.at = &all[low];
+    }
+    for (PluginSession* s : on_counts_)
+        s->call("counts", nullptr, s->table().observer->counts, handle(&l), &c);
 }
 
 sassemu_insn instruction_of(const Warp& w, const Op* op) {

@@ -19,6 +19,7 @@
 #include "emu/plugin/in_plugin.hpp"
 #include "emu/plugin/instruction.hpp"
 #include "emu/plugin/plugin_file.hpp"
+#include "emu/plugin/recording.hpp"
 #include "sassdec/sassdec.h"
 #include "sassemu/plugin.h"
 
@@ -47,6 +48,8 @@ struct PluginSession {
     std::unique_ptr<DrivenMachine> driver;  // of a model that is a machine
     Hooks* hooks = nullptr;
     bool is_model = false;  // given by --model: its model decides
+    static constexpr uint32_t no_slot = ~0u;
+    uint32_t slot = no_slot;  // of those that take records
     uint64_t warnings = 0;
     const sassemu_plugin& table() const { return file.table(); }
 
@@ -54,6 +57,20 @@ struct PluginSession {
     auto call(const char* callback, sassemu_insn at, F* function, A... args) const {
         return call_plugin(name, callback, hooks, at, function, self, args...);
     }
+    // A callback of the observer, which is told first what was recorded before it.
+    template <class F, class... A>
+    void tell(const char* callback, sassemu_insn at, F sassemu_observer::*function,
+              A... args) const {
+        if (slot != no_slot)
+            if (Recording* const r = Recording::current()) r->deliver(*this);
+        call(callback, at, table().observer->*function, args...);
+    }
+};
+
+struct HookedImage {
+    std::shared_ptr<const CodeImage> image;
+    std::unique_ptr<HookedInstruction[]> instructions;
+    std::vector<uint64_t> wanted;  // of each operation: struct Wanted
 };
 
 // An access while callbacks run: what the host table's accessors look at. The plugin sees `shown`,
@@ -119,14 +136,25 @@ class Hooks {
     void instrument(std::shared_ptr<CodeImage> image);
     // One per operation of the image; null: it is not of these.
     const HookedInstruction* instructions(const CodeImage& image) const {
+        const HookedImage* const of = hooked(image);
+        return of ? of->instructions.get() : nullptr;
+    }
+    const HookedImage* hooked(const CodeImage& image) const {
         for (const HookedImage& i : images_)
-            if (i.image.get() == &image) return i.instructions.get();
+            if (i.image.get() == &image) return &i;
         return nullptr;
     }
 
+    // ---- recording
+    bool counts() const { return !on_counts_.empty(); }
+    bool records() const { return !on_records_.empty() || counts(); }
+    // For a thread; it gives it back.
+    Recording* take_recording();
+    void give_recording(Recording* recording);
+
     // ---- launches
     void launch_begin(Launch& launch, const Kernel& kernel, std::span<const std::byte> params,
-                      uint64_t constant_address, bool may_overlap);
+                      uint64_t constant_address, bool may_overlap, uint32_t ctas_per_sm);
     void launch_end(Launch& launch, LaunchStatus status);
     void cta_begin(Cta& cta);
     void cta_end(Cta& cta);
@@ -169,6 +197,7 @@ class Hooks {
     static const Op* run_all(const Op* op, Warp& w, uint32_t mask);
     static const Op* run_model_only(const Op* op, Warp& w,
                                     uint32_t mask);  // an access, nothing else
+    static const Op* run_recorded_only(const Op* op, Warp& w, uint32_t mask);  // likewise
 
     // ---- for the host table
     // c[bank][offset], `bytes` of it.
@@ -181,15 +210,13 @@ class Hooks {
     void report(PluginSession& session, const sassemu_finding& finding);
 
   private:
-    struct HookedImage {
-        std::shared_ptr<const CodeImage> image;
-        std::unique_ptr<HookedInstruction[]> instructions;
-    };
     template <class F, class... A>
     auto ask_model(const char* callback, sassemu_insn at, F* function, A... args) const {
         return call_plugin(model_->name, callback, this, at, function, model_self_, args...);
     }
-    void hook(HookedInstruction& instruction, const sassdec_insn& decoded, Op& op);
+    void hook(HookedInstruction& instruction, const sassdec_insn& decoded, Op& op,
+              uint64_t& wanted);
+    void tell_counts(Launch& launch);
     void describe(HookedInstruction& instruction, const Event& event);
     void describe_group(HookedInstruction& instruction, const Event& event);
     const Op* run(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask);
@@ -215,7 +242,10 @@ class Hooks {
     void* model_self_ = nullptr;  // what its callbacks get
     // Observers by what they want, so that nobody looks at members that are null.
     std::vector<PluginSession*> on_issue_, on_access_, on_fence_, on_cache_, on_sync_, on_async_,
-        on_fault_, on_allocate_, on_release_, on_host_;
+        on_fault_, on_allocate_, on_release_, on_host_, on_records_, on_counts_;
+    std::mutex recordings_mutex_;
+    std::vector<std::unique_ptr<Recording>> recordings_;
+    std::vector<Recording*> idle_recordings_;
     uint32_t model_spaces_ = 0, observed_spaces_ = 0;
     uint64_t sync_wanted_ = 0, model_sync_ = 0;
     bool wants_async_ = false, defers_ = false;

@@ -63,6 +63,7 @@ struct alignas(64) HookedInstruction {
     uint8_t wait = 0;               // scoreboards
     uint8_t before = 0, after = 0;  // somebody is shown it
     uint64_t wanted_before = 0, wanted_after = 0, wanted_override = 0;  // bit per session
+    uint32_t wanted_accesses = 0, wanted_values = 0;                    // in records; bit per slot
     uint32_t predicate = 7;  // LDG, LDGSTS: lanes without it do not access; bit 8: negated
     sassemu_fence fence{};
     sassemu_cache_op cache{};

@@ -93,6 +93,22 @@ const Op* Hooks::run_model_only(const Op* op, Warp& w, uint32_t mask) {
     return i.hooks->answered(i, op, w, mask, call, answer);
 }
 
+const Op* Hooks::run_recorded_only(const Op* op, Warp& w, uint32_t mask) {
+    const HookedInstruction& i = of(w, op);
+    const uint32_t lanes = i.access.flags & SASSEMU_ACCESS_MATRIX
+                               ? as<MatrixPayload>(*op).row_lanes()
+                               : accessing(i, w, mask);
+    if (!lanes) return plain(i, op, w, mask);
+    uint64_t addresses[32];  // formed first: what is loaded may overwrite their registers
+    if (i.access.space == SASSEMU_CONSTANT)
+        as<ConstantPayload>(*op).addresses(w, addresses);
+    else
+        as<MemoryPayload>(*op).addresses(w, addresses);
+    const Op* const next = plain(i, op, w, mask);
+    if (Recording* const r = Recording::current(); r && next) r->access(i, lanes, addresses);
+    return next;
+}
+
 const Op* Hooks::run_all(const Op* op, Warp& w, uint32_t mask) {
     const HookedInstruction& i = of(w, op);
     Hooks& h = *i.hooks;
@@ -107,7 +123,7 @@ const Op* Hooks::run_all(const Op* op, Warp& w, uint32_t mask) {
     };
     if (i.before)
         each(i.wanted_before, [&](PluginSession& s) {
-            s.call("before", handle(&i), s.table().observer->before, handle(&w), handle(&i), mask);
+            s.tell("before", handle(&i), &sassemu_observer::before, handle(&w), handle(&i), mask);
         });
     const Op* next = nullptr;
     bool executed = false;
@@ -131,7 +147,7 @@ const Op* Hooks::run_all(const Op* op, Warp& w, uint32_t mask) {
     }
     if (i.after && next)
         each(i.wanted_after, [&](PluginSession& s) {
-            s.call("after", handle(&i), s.table().observer->after, handle(&w), handle(&i), mask);
+            s.tell("after", handle(&i), &sassemu_observer::after, handle(&w), handle(&i), mask);
         });
     return next;
 }
@@ -158,13 +174,21 @@ const Op* Hooks::run(const HookedInstruction& i, const Op* op, Warp& w, uint32_t
 // ---- accesses
 // -------------------------------------------------------------------------------------------------------------
 
+namespace {
+
+void record(AccessCall& call) {
+    if (Recording* const r = Recording::current()) r->access(call);
+}
+
+}  // namespace
+
 void Hooks::tell_issue(AccessCall& call) {
     for (PluginSession* s : on_issue_)
-        s->call("access_issue", call.shown.insn, s->table().observer->access_issue, &call.shown);
+        s->tell("access_issue", call.shown.insn, &sassemu_observer::access_issue, &call.shown);
 }
 void Hooks::tell_access(AccessCall& call) {
     for (PluginSession* s : on_access_)
-        s->call("access", call.shown.insn, s->table().observer->access, &call.shown);
+        s->tell("access", call.shown.insn, &sassemu_observer::access, &call.shown);
 }
 
 const Op* Hooks::access(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask) {
@@ -175,7 +199,7 @@ const Op* Hooks::access(const HookedInstruction& i, const Op* op, Warp& w, uint3
     begin(call, i, op, w, lanes, ++w.cta->sequence);
     prepare(call);
     // What the operation overwrites is kept for those who look afterwards.
-    const bool observed = !on_issue_.empty() || !on_access_.empty();
+    const bool observed = !on_issue_.empty() || !on_access_.empty() || i.wanted_accesses;
     const uint32_t bit = SASSEMU_SPACE_BIT(call.shown.space);
     const bool generic = call.shown.space == SASSEMU_GENERIC;
     uint32_t kept[2][4][32];
@@ -194,9 +218,10 @@ const Op* Hooks::access(const HookedInstruction& i, const Op* op, Warp& w, uint3
         const int32_t answer = ask_model("issue", handle(&i), model_table_->issue, &call.shown);
         if (answer != SASSEMU_DONE) return answered(i, op, w, mask, call, answer);
     }
-    if (!observed || call.known == AccessCall::Known::bad || !(generic || shown_to_observers(bit)))
+    const bool told = generic || shown_to_observers(bit);
+    if (!observed || call.known == AccessCall::Known::bad || !(told || i.wanted_accesses))
         return plain(i, op, w, mask);
-    tell_issue(call);
+    if (told) tell_issue(call);
     if (lanes != mask && call.shown.op == SASSEMU_LOAD &&
         !(call.shown.flags & SASSEMU_ACCESS_MATRIX))
         call.values = nullptr;
@@ -206,7 +231,8 @@ const Op* Hooks::access(const HookedInstruction& i, const Op* op, Warp& w, uint3
         call.values = w.row(as<MemoryPayload>(*op).data_row());
     else if (call.shown.op == SASSEMU_ATOMIC)
         call.results = w.row(as<MemoryPayload>(*op).data_row());
-    tell_access(call);
+    if (told) tell_access(call);
+    record(call);
     return next;
 }
 
@@ -217,7 +243,9 @@ const Op* Hooks::retry(const Op* op, Warp& w, uint32_t mask) {
     w.stop = Stop::yielded;
     // It did not take place.
     --w.issued;
-    w.thread_instructions -= static_cast<unsigned>(std::popcount(mask));
+    Recording* const r = Recording::current();
+    if (!r || !r->take_back(op))
+        w.thread_instructions -= static_cast<unsigned>(std::popcount(mask));
     launch_host(w).give_way(w);
     return nullptr;
 }
@@ -266,12 +294,16 @@ const Op* Hooks::answered(const HookedInstruction& i, const Op* op, Warp& w, uin
                 tell_issue(call);
                 tell_access(call);
             }
+            record(call);
             return op + 1;
         case SASSEMU_PENDING:
             if (!load || !defers_ || call.shown.flags & SASSEMU_ACCESS_IMMEDIATE)
                 return wrong("PENDING where it must not");
             clear();
             if (observed) tell_issue(call);
+            call.rows = true;
+            call.values = nullptr;  // not yet
+            record(call);
             launch_host(w).hold(w, op, port_access(call, op, w), call.shown.token);
             return op + 1;
         default:
@@ -356,11 +388,12 @@ const Op* Hooks::copy(const HookedInstruction& i, const Op* op, Warp& w, uint32_
         ++w.effects;
     } else {
         // The agents take it, who will tell when it is performed; or it is performed on the spot.
-        Issued& told = w.cta->cluster->told;
-        told = issued;
+        w.cta->cluster->told = issued;
         if (!plain(i, op, w, mask)) return nullptr;
-        if (!std::exchange(told, {}).id) return op + 1;
     }
+    if (from) record(load);
+    record(store);
+    if (!own && !std::exchange(w.cta->cluster->told, {}).id) return op + 1;
     const events::AsyncOperation agent(w, op, mask, SASSEMU_AGENT_LDGSTS, issued.id);
     LaneCopy c;
     c.bytes = store.shown.bytes;
@@ -431,12 +464,13 @@ const Op* Hooks::uniform_load(const HookedInstruction& i, const Op* op, Warp& w,
     } else {
         next = plain(i, op, w, mask);
     }
-    if (next && observed) {
+    if (next && (observed || i.wanted_accesses)) {
         for (uint32_t k = 0; k < words; ++k)
             if (i.destination + k < uniform_registers)
                 loaded[k][lane] = w.uniform[i.destination + k];
         call.values = loaded[0];
-        tell_access(call);
+        if (observed) tell_access(call);
+        record(call);
     }
     return next;
 }

@@ -22,7 +22,7 @@ const Op* Hooks::fence(const HookedInstruction& i, const Op* op, Warp& w, uint32
         if (w.stop == Stop::faulted) return nullptr;
         if (answer == SASSEMU_RETRY) return retry(op, w, mask);
     }
-    for (PluginSession* s : on_fence_) s->call("fence", handle(&i), s->table().observer->fence, &f);
+    for (PluginSession* s : on_fence_) s->tell("fence", handle(&i), &sassemu_observer::fence, &f);
     return plain(i, op, w, mask);
 }
 
@@ -50,7 +50,7 @@ const Op* Hooks::cache(const HookedInstruction& i, const Op* op, Warp& w, uint32
         ask_model("cache", handle(&i), model_table_->cache, &c) == SASSEMU_RETRY)
         return retry(op, w, mask);
     if (w.stop == Stop::faulted) return nullptr;
-    for (PluginSession* s : on_cache_) s->call("cache", handle(&i), s->table().observer->cache, &c);
+    for (PluginSession* s : on_cache_) s->tell("cache", handle(&i), &sassemu_observer::cache, &c);
     return plain(i, op, w, mask);
 }
 

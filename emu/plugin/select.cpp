@@ -119,7 +119,8 @@ void Hooks::describe(HookedInstruction& i, const Event& e) {
         if (i.access.space == SASSEMU_GENERIC) spaces = ~0u;
         if (i.kind == Hooked::copy)
             spaces = SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_SHARED);
-        if (!((model_spaces_ | observed_spaces_) & spaces)) i.kind = Hooked::plain;
+        if (!((model_spaces_ | observed_spaces_) & spaces) && !i.wanted_accesses)
+            i.kind = Hooked::plain;
         return;
     }
     const auto when = [&](sassemu_sync_kind wanted, Hooked kind) {
@@ -182,7 +183,7 @@ void Hooks::describe_group(HookedInstruction& i, const Event& e) {
     }
 }
 
-void Hooks::hook(HookedInstruction& i, const sassdec_insn& in, Op& op) {
+void Hooks::hook(HookedInstruction& i, const sassdec_insn& in, Op& op, uint64_t& recorded) {
     const auto bit = [](size_t n) { return uint64_t{1} << n; };
     for (size_t n = 0; n < sessions_.size(); ++n) {
         const PluginSession& s = *sessions_[n];
@@ -190,8 +191,15 @@ void Hooks::hook(HookedInstruction& i, const sassdec_insn& in, Op& op) {
             r && s.call("overrides", handle(&i), r->overrides, handle(&i)))
             i.wanted_override |= bit(n);
         const auto* o = s.table().observer;
-        if (!o || !o->select || !(o->before || o->after)) continue;
+        const bool records = s.slot != PluginSession::no_slot;
+        if (!o || !o->select || !(o->before || o->after || records)) continue;
         const uint32_t wanted = s.call("select", handle(&i), o->select, handle(&i));
+        if (records && wanted & SASSEMU_RECORD) {
+            recorded |= Wanted::record(s.slot);
+            if (wanted & SASSEMU_RECORD_SKIPPED) recorded |= Wanted::skipped(s.slot);
+            if (wanted & SASSEMU_RECORD_ACCESSES) i.wanted_accesses |= 1u << s.slot;
+            if (wanted & SASSEMU_RECORD_VALUES) i.wanted_values |= 1u << s.slot;
+        }
         if (wanted & SASSEMU_BEFORE && o->before) i.wanted_before |= bit(n);
         if (wanted & SASSEMU_AFTER && o->after) i.wanted_after |= bit(n);
     }
@@ -205,13 +213,15 @@ void Hooks::hook(HookedInstruction& i, const sassdec_insn& in, Op& op) {
     i.hooks = this;
     i.plain[0] = op.fn[0];
     i.plain[1] = op.fn[1];
-    const bool model_only = i.kind == Hooked::access && !i.overridden && !i.before && !i.after &&
-                            !i.scoreboard && on_issue_.empty() && on_access_.empty() &&
-                            i.predicate == 7 && !(i.access.flags & SASSEMU_ACCESS_MATRIX);
+    const bool access_only = i.kind == Hooked::access && !i.overridden && !i.before && !i.after &&
+                             !i.scoreboard && on_issue_.empty() && on_access_.empty();
+    const bool model_only = access_only && i.predicate == 7 && !i.wanted_accesses &&
+                            !(i.access.flags & SASSEMU_ACCESS_MATRIX);
+    const bool recorded_only = access_only && i.wanted_accesses && !i.wanted_values && !model_;
     if (model_only) {
         i.issue = model_table_->issue;
     }
-    op.fn[0] = op.fn[1] = model_only ? run_model_only : run_all;
+    op.fn[0] = op.fn[1] = model_only ? run_model_only : recorded_only ? run_recorded_only : run_all;
 }
 
 }  // namespace sassemu

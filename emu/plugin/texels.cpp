@@ -11,7 +11,9 @@
 namespace sassemu {
 
 void Hooks::surface(Warp& w, const Op* op, const Access& a, bool performed) {
-    if (!shown_to_observers(SASSEMU_SPACE_BIT(SASSEMU_SURFACE))) return;
+    const bool told = shown_to_observers(SASSEMU_SPACE_BIT(SASSEMU_SURFACE));
+    Recording* const recording = performed ? Recording::current() : nullptr;
+    if (!told && !recording) return;
     AccessCall call;
     sassemu_access& shown = call.shown = {};
     shown.size = sizeof shown;
@@ -38,12 +40,13 @@ void Hooks::surface(Warp& w, const Op* op, const Access& a, bool performed) {
     call.values = a.op != AccessOp::load ? w.row(a.source[0])
                   : performed            ? w.row(a.destination)
                                          : nullptr;
-    performed ? tell_access(call) : tell_issue(call);
+    if (told) performed ? tell_access(call) : tell_issue(call);
+    if (recording) recording->access(call);
 }
 
 bool Hooks::wants_texels() const {
     const uint32_t bit = SASSEMU_SPACE_BIT(SASSEMU_TEXTURE);
-    return (model_ && model_spaces_ & bit) ||
+    return (model_ && model_spaces_ & bit) || !on_records_.empty() ||
            ((!on_issue_.empty() || !on_access_.empty()) && observed_spaces_ & bit);
 }
 
@@ -83,12 +86,17 @@ const std::byte* Hooks::texel(void* hooks, Warp& w, uint64_t address, const std:
     } else if (w.watch) {
         services(w).watch(w, at, bytes);
     }
-    if (h.shown_to_observers(SASSEMU_SPACE_BIT(SASSEMU_TEXTURE))) {
+    const bool told = h.shown_to_observers(SASSEMU_SPACE_BIT(SASSEMU_TEXTURE));
+    Recording* const recording = Recording::current();
+    if (told || recording) {
         for (uint32_t k = 0; k < (bytes + 3) / 4; ++k)
             std::memcpy(&row[k][0], read + 4 * k, std::min(4u, bytes - 4 * k));
         call.values = row[0];
-        h.tell_issue(call);
-        h.tell_access(call);
+        if (told) {
+            h.tell_issue(call);
+            h.tell_access(call);
+        }
+        if (recording) recording->access(call);
     }
     return read;
 }

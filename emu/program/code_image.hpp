@@ -58,6 +58,8 @@ class CodeImage {
     uint64_t offset_of(const Op* op) const { return static_cast<uint64_t>(op - ops_) * 16; }
     const Op* ops() const { return ops_; }
     uint64_t count() const { return words_.size() / 16; }
+    // With those of the driver's functions behind them.
+    uint64_t operations() const { return first_driver_function_ + driver_functions_.size(); }
     const RegisterSets* register_sets() const { return sets_.get(); }
     const std::byte* immediates() const { return pool_.base(); }
     const Module* module() const { return module_.get(); }

@@ -118,6 +118,8 @@ void Engine::work() noexcept {
     if (launch_.hooks) prepare_crash_stack();
     Worker worker;
     try {
+        const Recording::Scope recording(launch_.hooks, *launch_.code);
+        worker.recording = recording.get();
         work(worker);
     } catch (const std::bad_alloc&) {
         fail(LaunchStatus::limit, nullptr);
@@ -141,6 +143,7 @@ void Engine::work(Worker& worker) {
         ++busy_;
         lock.unlock();
         const Outcome outcome = run_ctas(*slot, worker);
+        if (worker.recording) worker.recording->deliver();  // another worker may go on with the CTA
         lock.lock();
         --busy_;
         ++epoch_;
@@ -407,6 +410,7 @@ bool Engine::run_warp(CtaSlot& slot, Warp& w, Worker& worker) {
 
 void Engine::run_path(Warp& w, Worker& worker) {
     w.stop = Stop::none;
+    if (worker.recording) return run_recorded(w, worker);
     if (settings_.max_warp_instructions) return run_within_limit(w, worker);
     run_freely(w);
 }

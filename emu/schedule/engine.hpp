@@ -27,6 +27,8 @@
 
 namespace sassemu {
 
+class Recording;
+
 // An access that a model holds back.
 struct InFlight {
     uint64_t token = 0;
@@ -146,10 +148,11 @@ class Engine : public LaunchHost {
     // What one worker counts and claims without the lock. Ranges are of clusters.
     struct Worker {
         uint64_t ctas = 0, warp_instructions = 0, thread_instructions = 0, guard_false = 0;
-        uint64_t unreported = 0;  // issued, not in Launch::issued yet
-        uint64_t granted = 0;     // of the limit of instructions, not used yet
-        bool refused = false;     // it has no more to give
-        Range claimed;            // what it begins next
+        uint64_t unreported = 0;         // issued, not in Launch::issued yet
+        uint64_t granted = 0;            // of the limit of instructions, not used yet
+        bool refused = false;            // it has no more to give
+        Range claimed;                   // what it begins next
+        Recording* recording = nullptr;  // for plugins
     };
 
     void work() noexcept;
@@ -171,7 +174,9 @@ class Engine : public LaunchHost {
     void run_within_limit(Warp& w, Worker& worker);
     bool grant(Worker& worker, uint64_t count);
     void run_freely(Warp& w);
-    void run_counted(Warp& w, Worker& worker);
+    void run_recorded(Warp& w, Worker& worker);
+    template <bool limited, bool recorded>
+    void run_stepwise(Warp& w, Worker& worker);
     void end_at_limit();
     void fail(LaunchStatus status, const char* why) noexcept;
     void watch_spin(CtaSlot& slot, Warp& w, Worker& worker);

@@ -274,7 +274,7 @@ Result<LaunchResult> GpuImpl::run(const LaunchRequest& request, Chain::Link* lin
                   prepared.entry);
     if (hooks_)
         hooks_->launch_begin(launch, k, request.params, modules_[request.module]->bank3,
-                             request.may_overlap);
+                             request.may_overlap, per_sm);
     LaunchResult result = engine.run();
     if (hooks_) hooks_->launch_end(launch, result.status);
     printed.flush();

@@ -12,39 +12,39 @@
 
 namespace tracing {
 
-struct Executed {
-    sassemu_insn insn;
+struct Run {
+    uint32_t id, count;  // of its first instruction; ids ascend by 1
     uint32_t lanes, active;
 };
 
 struct Slice {
-    uint32_t warp, begin;  // index of its first record
+    uint32_t warp, begin;  // index of its first run
     uint64_t first, clock;
 };
 
 struct Touched {
-    uint32_t record, lanes;
-    sassemu_insn insn;
+    uint32_t record, id, lanes, record_lanes;
     uint8_t op, space, bytes, words, result_words;
 };
 
 struct Chunk {
     uint64_t launch = 0, cta = 0;
-    std::vector<Executed> records;
+    uint32_t records = 0;  // instructions of all runs
+    std::vector<Run> runs;
     std::vector<Slice> slices;
     std::vector<Touched> accesses;
     std::vector<uint64_t> addresses;  // of the lanes of each access
     std::vector<uint32_t> values, results;
     std::vector<uint32_t> before, after;
-    std::vector<uint8_t> has_after;
+    std::vector<uint8_t> has_after;  // of each record
     std::vector<sassemu::trace::Event> events;
 
-    bool empty() const { return records.empty() && events.empty(); }
+    bool empty() const { return runs.empty() && events.empty(); }
     size_t bytes() const {
-        return records.size() * sizeof(Executed) + accesses.size() * sizeof(Touched) +
+        return runs.size() * sizeof(Run) + accesses.size() * sizeof(Touched) +
                addresses.size() * 8 +
                (values.size() + results.size() + before.size() + after.size()) * 4 +
-               events.size() * 256;
+               has_after.size() + events.size() * 256;
     }
 };
 

@@ -2,22 +2,32 @@
 // See encode.hpp; sdk/trace/trace.proto has the meaning of each column.
 #include "encode.hpp"
 
+#include <algorithm>
 #include <bit>
-#include <unordered_map>
 
 namespace tracing {
 
 namespace {
 
-template <class Column>
-auto room(Column* column, size_t count) {
-    column->Resize(static_cast<int>(count), 0);
-    return column->mutable_data();
+// Neighbouring lanes differ as they do in the other access.
+bool same_shape(const uint64_t* a, const uint64_t* b, size_t n) {
+    uint64_t differs = 0;
+    for (size_t k = 1; k < n; ++k) differs |= (a[k] - a[0]) ^ (b[k] - b[0]);
+    return differs == 0;
 }
 
-void encode_accesses(const Chunk& chunk, const IdOf& id_of, bool values,
-                     sassemu::trace::Records& to) {
-    std::unordered_map<uint32_t, uint64_t> bases;  // by instruction
+bool even(const uint64_t* a, size_t n) {
+    uint64_t differs = 0;
+    for (size_t k = 2; k < n; ++k) differs |= (a[k] - a[k - 1]) ^ (a[1] - a[0]);
+    return differs == 0;
+}
+
+void encode_accesses(const Chunk& chunk, bool values, sassemu::trace::Records& to) {
+    struct Last {
+        const uint64_t* address = nullptr;
+        size_t lanes = 0;
+    };
+    std::vector<Last> by_id;
     uint32_t record = 0;
     const uint64_t* address = chunk.addresses.data();
     const auto add = [&](uint64_t difference) {
@@ -28,29 +38,32 @@ void encode_accesses(const Chunk& chunk, const IdOf& id_of, bool values,
         record = t.record;
         to.add_access_op(t.op | t.space << 4);
         to.add_access_bytes(t.bytes);
-        to.add_access_lanes(t.lanes ^ chunk.records[t.record].lanes);
+        to.add_access_lanes(t.lanes ^ t.record_lanes);
         if (values) {
             to.add_access_words(t.words);
             to.add_access_result_words(t.result_words);
         }
         const auto n = static_cast<size_t>(std::popcount(t.lanes));
-        uint64_t& base = bases[id_of(t.insn)];
-        add(address[0] - base);
-        base = address[0];
-        bool even = true;
-        for (size_t k = 2; k < n; ++k)
-            even &= address[k] - address[k - 1] == address[1] - address[0];
-        to.add_access_form(!even);
-        if (n > 1 && even) add(address[1] - address[0]);
-        for (size_t k = 1; k < n && !even; ++k) add(address[k] - address[k - 1]);
+        if (t.id >= by_id.size()) by_id.resize(t.id + 1);
+        Last& last = by_id[t.id];
+        add(address[0] - (last.address ? last.address[0] : 0));
+        if (last.lanes == n && same_shape(address, last.address, n)) {
+            to.add_access_form(2);
+        } else if (even(address, n)) {
+            to.add_access_form(0);
+            if (n > 1) add(address[1] - address[0]);
+        } else {
+            to.add_access_form(1);
+            for (size_t k = 1; k < n; ++k) add(address[k] - address[k - 1]);
+        }
+        last = {address, n};
         address += n;
     }
 }
 
 }  // namespace
 
-void encode(const Chunk& chunk, const IdOf& id_of, bool values, bool registers,
-            sassemu::trace::Records& to) {
+void encode(const Chunk& chunk, bool values, bool registers, sassemu::trace::Records& to) {
     to.set_launch(chunk.launch);
     to.set_cta(chunk.cta);
     struct Last {
@@ -58,48 +71,26 @@ void encode(const Chunk& chunk, const IdOf& id_of, bool values, bool registers,
         uint32_t lanes = 0;
     };
     std::vector<Last> warps;
-    const size_t n = chunk.records.size();
-    int32_t* const step = room(to.mutable_step(), n);
-    uint32_t* const lanes = room(to.mutable_lanes(), n);
-    uint32_t* const waiting = room(to.mutable_waiting(), n);
-    // Code mostly goes on with the instruction that came next the last time.
-    sassemu_insn known = nullptr;
-    uint32_t id = 0;
-    std::vector<sassemu_insn> follows;  // by id: the instruction with id + 1
     for (size_t s = 0; s < chunk.slices.size(); ++s) {
         const Slice& slice = chunk.slices[s];
-        const size_t end = s + 1 < chunk.slices.size() ? chunk.slices[s + 1].begin : n;
+        const size_t end =
+            s + 1 < chunk.slices.size() ? chunk.slices[s + 1].begin : chunk.runs.size();
         to.add_slice_warp(slice.warp);
-        to.add_slice_records(static_cast<uint32_t>(end - slice.begin));
+        to.add_slice_runs(static_cast<uint32_t>(end - slice.begin));
         to.add_slice_first(slice.first);
         to.add_slice_clock(slice.clock);
         if (slice.warp >= warps.size()) warps.resize(slice.warp + 1);
-        Last last = warps[slice.warp];
+        Last& last = warps[slice.warp];
         for (size_t k = slice.begin; k < end; ++k) {
-            const Executed& e = chunk.records[k];
-            if (e.insn != known) {
-                if (known && id < follows.size() && follows[id] == e.insn) {
-                    ++id;
-                } else {
-                    const uint32_t before = id;
-                    const bool had = known != nullptr;
-                    id = id_of(e.insn);
-                    if (had && id == before + 1) {
-                        if (before >= follows.size()) follows.resize(before + 1, nullptr);
-                        follows[before] = e.insn;
-                    }
-                }
-                known = e.insn;
-            }
-            step[k] = static_cast<int32_t>(id - last.next);
-            last.next = id + 1;
-            lanes[k] = e.lanes ^ last.lanes;
-            last.lanes = e.lanes;
-            waiting[k] = e.active & ~e.lanes;
+            const Run& r = chunk.runs[k];
+            to.add_step(static_cast<int32_t>(r.id - last.next));
+            to.add_more(r.count - 1);
+            to.add_lanes(r.lanes ^ last.lanes);
+            to.add_waiting(r.active & ~r.lanes);
+            last = {r.id + r.count, r.lanes};
         }
-        warps[slice.warp] = last;
     }
-    encode_accesses(chunk, id_of, values, to);
+    encode_accesses(chunk, values, to);
     if (values) {
         to.mutable_access_value()->Add(chunk.values.begin(), chunk.values.end());
         to.mutable_access_result()->Add(chunk.results.begin(), chunk.results.end());

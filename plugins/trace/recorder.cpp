@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The callbacks of `trace`. Per instruction a row of 16 bytes is appended, no more.
+// The callbacks of `trace`. What the engine has recorded is kept as it comes: runs of instructions.
 #include "recorder.hpp"
 
 #include <bit>
@@ -52,8 +52,12 @@ Recorder::Recorder(const sassemu::Start& start)
       values_(flag(start, "values", false)),
       registers_(flag(start, "registers", false)),
       events_(flag(start, "events", true)),
+      skipped_(flag(start, "skipped", false)),
       writer_(file_, static_cast<int>(up_to(start, "level", 3, 1, 19)),
               up_to(start, "threads", 2, 0, 64)) {
+    if (registers_ && skipped_)
+        throw std::invalid_argument(
+            "option 'skipped': not with registers=1, which nobody reads there");
     define([this](sassemu::trace::Block& b) {
         sassemu::trace::Header& h = *b.mutable_header();
         h.set_version(1);
@@ -74,13 +78,8 @@ void Recorder::define(std::function<void(sassemu::trace::Block&)> fill) {
 
 void Recorder::define_instructions() {
     const std::lock_guard order(order_);
-    std::vector<sassemu::trace::Instruction> all;
-    {
-        const std::lock_guard guard(code_mutex_);
-        all.swap(undefined_);
-    }
-    if (all.empty()) return;
-    define([all = std::move(all)](sassemu::trace::Block& b) {
+    if (undefined_.empty()) return;
+    define([all = std::exchange(undefined_, {})](sassemu::trace::Block& b) {
         for (const auto& i : all) *b.add_instruction() = i;
     });
 }
@@ -132,24 +131,23 @@ uint32_t Recorder::select(sassemu_insn i) {
         text.mutable_written_uniform()->Add(sets.uniform[1].begin(), sets.uniform[1].end());
         text.mutable_written_predicate()->Add(sets.predicates[1].begin(), sets.predicates[1].end());
     }
-    const std::lock_guard guard(code_mutex_);
-    const auto [at, is_new] = ids_.try_emplace(i, static_cast<uint32_t>(ids_.size()));
-    if (is_new) {
-        text.set_id(at->second);
-        undefined_.push_back(std::move(text));
-        if (registers_) sets_.emplace(i, std::move(sets));
-    }
-    return registers_ ? SASSEMU_BEFORE | SASSEMU_AFTER : SASSEMU_BEFORE;
+    const uint64_t index = host.insn_code_offset(i) / 16;
+    std::vector<uint32_t>& ids = ids_[host.insn_module(i)];
+    if (ids.size() <= index) ids.resize(index + 1);
+    ids[index] = instructions_;
+    text.set_id(instructions_++);
+    undefined_.push_back(std::move(text));
+    if (registers_) sets_.emplace(i, std::move(sets));
+    return SASSEMU_RECORD | (addresses_ ? SASSEMU_RECORD_ACCESSES : 0) |
+           (values_ ? SASSEMU_RECORD_VALUES : 0) | (skipped_ ? SASSEMU_RECORD_SKIPPED : 0) |
+           (registers_ ? SASSEMU_BEFORE | SASSEMU_AFTER : 0);
 }
 
-uint32_t Recorder::id_of(sassemu_insn i) const { return ids_.at(i); }
-
 void Recorder::launch_begin(sassemu_launch l) {
-    const sassemu_launch_info i = info(l);
+    const sassemu_launch_info& i = info_ = info(l);
     on_ = filter_.launch(i);
-    launch_ = i.id;
-    shared_window_ = local_window_ = 0;
     if (!on_) return;
+    code_ = &ids_[i.module];
     sassemu::trace::Launch to;
     to.set_id(i.id);
     to.set_kernel(i.kernel ? i.kernel : "");
@@ -175,13 +173,11 @@ void Recorder::launch_end(sassemu_launch, const char* status) {
               [](auto* a, auto* b) { return a->chunk->cta < b->chunk->cta; });
     for (CtaState* c : left) give(*c);
     ctas_.clear();
-    warps_.clear();
-    ++epoch_;
     sassemu::trace::LaunchEnd to;
-    to.set_id(launch_);
+    to.set_id(info_.id);
     to.set_status(status ? status : "");
-    to.set_shared_window(shared_window_);
-    to.set_local_window(local_window_);
+    to.set_shared_window(info_.shared_window);
+    to.set_local_window(info_.local_window);
     define([to](sassemu::trace::Block& b) { *b.mutable_launch_end() = to; });
     on_ = false;
 }
@@ -199,12 +195,11 @@ void Recorder::cta_begin(sassemu_cta handle) {
     if (!on_ || !filter_.cta.has(i.linear)) return;
     auto c = std::make_unique<CtaState>();
     c->chunk = std::make_unique<Chunk>();
-    c->chunk->launch = launch_;
+    c->chunk->launch = info_.id;
     c->chunk->cta = i.linear;
     c->warps.resize(i.warps);
-    for (uint32_t k = 0; k < i.warps; ++k) c->warps[k] = {c.get(), k};
     sassemu::trace::Cta to;
-    to.set_launch(launch_);
+    to.set_launch(info_.id);
     to.set_linear(i.linear);
     *to.mutable_id() = dim3(i.id);
     to.set_sm(i.sm);
@@ -213,10 +208,7 @@ void Recorder::cta_begin(sassemu_cta handle) {
     to.set_rank(i.rank);
     define([to](sassemu::trace::Block& b) { *b.mutable_cta() = to; });
     const std::lock_guard guard(running_mutex_);
-    for (uint32_t k = 0; k < i.warps; ++k)
-        if (filter_.warp.has(k)) warps_[host.cta_warp(handle, k)] = &c->warps[k];
     ctas_[handle] = std::move(c);
-    ++epoch_;
 }
 
 void Recorder::cta_end(sassemu_cta handle) {
@@ -227,30 +219,11 @@ void Recorder::cta_end(sassemu_cta handle) {
         if (at == ctas_.end()) return;
         c = std::move(at->second);
         ctas_.erase(at);
-        for (uint32_t k = 0; k < c->warps.size(); ++k) warps_.erase(host.cta_warp(handle, k));
-        ++epoch_;
     }
     give(*c);
 }
 
 // ---- what happens
-
-WarpState* Recorder::find(sassemu_warp w) {
-    struct Known {
-        const Recorder* of = nullptr;
-        uint64_t epoch = 0;
-        sassemu_warp handle = nullptr;
-        WarpState* state = nullptr;
-    };
-    [[gnu::tls_model("initial-exec")]] static thread_local Known known;
-    const uint64_t epoch = epoch_.load(std::memory_order_acquire);
-    if (known.handle == w && known.epoch == epoch && known.of == this) [[likely]]
-        return known.state;
-    const std::shared_lock guard(running_mutex_);
-    const auto at = warps_.find(w);
-    known = {this, epoch, w, at == warps_.end() ? nullptr : at->second};
-    return known.state;
-}
 
 CtaState* Recorder::find(sassemu_cta c) {
     const std::shared_lock guard(running_mutex_);
@@ -258,13 +231,12 @@ CtaState* Recorder::find(sassemu_cta c) {
     return at == ctas_.end() ? nullptr : at->second.get();
 }
 
-// What an open chunk holds is looked at now and then; the largest share of it is what is dear.
+// What open chunks hold together is bounded: the largest of them is what is dear.
 void Recorder::count(CtaState& c) {
     const size_t now = c.chunk->bytes();
     const size_t held = held_ += now - c.counted;
     c.counted = now;
-    c.checked = static_cast<uint32_t>(c.chunk->records.size());
-    if (c.chunk->records.size() >= most_records || now >= chunk_bytes ||
+    if (c.chunk->records >= most_records || now >= chunk_bytes ||
         (held > most_held && now >= worth_giving))
         give(c);
 }
@@ -280,62 +252,108 @@ void Recorder::give(CtaState& c) {
     c.last = nullptr;
     c.last_recorded = false;
     held_ -= c.counted;
-    c.counted = c.checked = 0;
-    const Writer::About about{full->launch, full->cta, full->records.size()};
+    c.counted = 0;
+    const Writer::About about{full->launch, full->cta, full->records};
     writer_.submit(
         [this, full](sassemu::trace::Trace& t) {
-            const std::shared_lock guard(code_mutex_);
-            encode(
-                *full, [this](sassemu_insn i) { return id_of(i); }, values_, registers_,
-                *t.add_block()->mutable_records());
+            encode(*full, values_, registers_, *t.add_block()->mutable_records());
         },
         about);
 }
 
-void Recorder::before(sassemu_warp handle, sassemu_insn insn, uint32_t lanes) {
-    WarpState* const w = find(handle);
-    if (!w) return;
-    CtaState& c = *w->cta;
-    c.last_recorded = filter_.window.has(w->number++);
-    if (!c.last_recorded) {
-        c.last = nullptr;  // the next record begins a slice
-        return;
-    }
-    constexpr uint32_t interval = 1024;
-    if (c.chunk->records.size() - c.checked >= interval) {
-        count(c);
-        c.last_recorded = true;
-    }
-    Chunk& chunk = *c.chunk;
-    if (c.last != w) {
-        c.last = w;
-        chunk.slices.push_back({w->index, static_cast<uint32_t>(chunk.records.size()), w->recorded,
-                                info(handle).clock});
-    }
-    ++w->recorded;
-    chunk.records.push_back({insn, lanes, host.active(handle)});
-    if (registers_) {
-        take(handle, insn, lanes, false, chunk.before);
-        chunk.has_after.push_back(0);
+void Recorder::records(const sassemu_records& block) {
+    CtaState* const c = on_ ? find(block.cta) : nullptr;
+    if (!c) return;
+    const sassemu_recorded_access* a = block.access;
+    const sassemu_recorded_access* const end = a + block.accesses;
+    for (; a != end && a->record == SASSEMU_RECORD_BEFORE; ++a)
+        if (c->last_recorded) access(*c, block, *a, c->chunk->records - 1, 0);
+    count(*c);
+    for (uint32_t k = 0; k < block.records; ++k) {
+        if (c->chunk->records >= most_records) count(*c);
+        const uint32_t first = c->chunk->records;
+        uint32_t skipped = 0;
+        const bool some = record(*c, block.record[k], skipped);
+        const uint32_t kept = c->chunk->records - first;
+        for (; a != end && a->record == k; ++a)
+            if (some && a->step - skipped < kept) access(*c, block, *a, first, a->step - skipped);
     }
 }
 
-void Recorder::after(sassemu_warp handle, sassemu_insn insn, uint32_t lanes) {
-    const WarpState* const w = find(handle);
-    if (!w || !w->cta->last_recorded) return;
-    Chunk& chunk = *w->cta->chunk;
-    if (chunk.records.empty() || chunk.records.back().insn != insn || w->cta->last != w) return;
-    chunk.has_after.back() = 1;
-    take(handle, insn, lanes, true, chunk.after);
+// False: the filters leave all of it out. Else they leave out so many at its beginning.
+bool Recorder::record(CtaState& c, const sassemu_record& r, uint32_t& skipped) {
+    c.last_recorded = false;
+    if (!filter_.warp.has(r.warp)) return false;
+    WarpState& w = c.warps[r.warp];
+    const uint64_t begin = std::max(w.number, filter_.window.low), end = w.number + r.count;
+    skipped = static_cast<uint32_t>(begin - w.number);
+    const bool some = begin < end && begin <= filter_.window.high;
+    const uint64_t count = some ? std::min(end - begin - 1, filter_.window.high - begin) + 1 : 0;
+    c.last_recorded = count && begin + count == end;
+    w.number = end;
+    if (!count) {
+        c.last = nullptr;  // the next record begins a slice
+        return false;
+    }
+    Chunk& chunk = *c.chunk;
+    const uint32_t id = (*code_)[r.insn + skipped];
+    const auto n = static_cast<uint32_t>(count);
+    Run* const last = c.last == &w ? &chunk.runs.back() : nullptr;
+    if (last && last->id + last->count == id && last->lanes == r.lanes &&
+        last->active == r.active) {
+        last->count += n;
+    } else {
+        if (!last)
+            chunk.slices.push_back(
+                {r.warp, static_cast<uint32_t>(chunk.runs.size()), w.recorded, r.clock + skipped});
+        chunk.runs.push_back({id, n, r.lanes, r.active});
+    }
+    c.last = c.last_recorded ? &w : nullptr;
+    w.recorded += n;
+    chunk.records += n;
+    if (registers_) chunk.has_after.resize(chunk.records);
+    return true;
+}
+
+void Recorder::access(CtaState& c, const sassemu_records& block, const sassemu_recorded_access& a,
+                      uint32_t record, uint32_t step) {
+    Chunk& chunk = *c.chunk;
+    const Run& run = chunk.runs.back();
+    // The run may have begun before this record.
+    const uint32_t id = run.id + run.count - (chunk.records - record) + step;
+    const auto lanes = static_cast<uint32_t>(std::popcount(a.lanes));
+    chunk.accesses.push_back(
+        {record + step, id, a.lanes, run.lanes, a.op, a.space, a.bytes, a.words, a.result_words});
+    chunk.addresses.insert(chunk.addresses.end(), block.address + a.address,
+                           block.address + a.address + lanes);
+    const uint32_t* const word = block.word + a.word;
+    const uint32_t *const result = word + a.words * lanes, *const end =
+                                                               result + a.result_words * lanes;
+    chunk.values.insert(chunk.values.end(), word, result);
+    chunk.results.insert(chunk.results.end(), result, end);
+}
+
+// ---- with registers: each record is followed by these two
+
+CtaState* Recorder::recorded_last(const sassemu_warp_info& w) {
+    CtaState* const c = on_ ? find(w.cta) : nullptr;
+    return c && c->last_recorded && c->last == &c->warps[w.index] ? c : nullptr;
+}
+
+void Recorder::before(sassemu_warp w, sassemu_insn insn, uint32_t lanes) {
+    if (CtaState* const c = recorded_last(info(w))) take(w, insn, lanes, false, c->chunk->before);
+}
+
+void Recorder::after(sassemu_warp w, sassemu_insn insn, uint32_t lanes) {
+    CtaState* const c = recorded_last(info(w));
+    if (!c) return;
+    c->chunk->has_after.back() = 1;
+    take(w, insn, lanes, true, c->chunk->after);
 }
 
 void Recorder::take(sassemu_warp w, sassemu_insn i, uint32_t lanes, bool written,
                     std::vector<uint32_t>& to) {
-    const RegisterSets* sets = nullptr;
-    {
-        const std::shared_lock guard(code_mutex_);
-        sets = &sets_.at(i);
-    }
+    const RegisterSets* const sets = &sets_.at(i);
     for (const uint8_t r : sets->rows[written]) {
         const uint32_t* const row = host.row(w, r);
         for (uint32_t rest = lanes; rest; rest &= rest - 1)
@@ -348,70 +366,25 @@ void Recorder::take(sassemu_warp w, sassemu_insn i, uint32_t lanes, bool written
     for (const uint8_t p : sets->predicates[written]) to.push_back(host.predicate(w, p));
 }
 
-void Recorder::access(const sassemu_access& a) {
-    if (!addresses_ || (a.flags & SASSEMU_ACCESS_ASYNC_AGENT)) return;
-    const WarpState* const w = find(a.warp);
-    // A load that a model holds back is performed when its warp is further on.
-    if (!w || !w->cta->last_recorded || w->cta->last != w) return;
-    Chunk& chunk = *w->cta->chunk;
-    if (chunk.records.empty() || chunk.records.back().insn != a.insn) return;
-    const uint64_t* const at = host.addresses(&a);
-    if (!at) return;
-    if (a.space == SASSEMU_GENERIC && (!shared_window_ || !local_window_)) {
-        if (const sassemu_location* const where = host.locations(&a))
-            for (uint32_t rest = a.lanes; rest; rest &= rest - 1) {
-                const int lane = std::countr_zero(rest);
-                uint64_t* const window = where[lane].space == SASSEMU_SHARED  ? &shared_window_
-                                         : where[lane].space == SASSEMU_LOCAL ? &local_window_
-                                                                              : nullptr;
-                if (window)
-                    std::atomic_ref(*window).store(at[lane] & ~uint64_t{0xffffffff},
-                                                   std::memory_order_relaxed);
-            }
-    }
-    Touched t{static_cast<uint32_t>(chunk.records.size() - 1),
-              a.lanes,
-              a.insn,
-              a.op,
-              a.space,
-              a.bytes,
-              0,
-              0};
-    for (uint32_t rest = a.lanes; rest; rest &= rest - 1)
-        chunk.addresses.push_back(at[std::countr_zero(rest)]);
-    if (values_ && !(a.flags & SASSEMU_ACCESS_MATRIX)) {
-        const auto words = static_cast<uint8_t>((a.bytes + 3) / 4);
-        const auto keep = [&](const uint32_t* rows, std::vector<uint32_t>& to) -> uint8_t {
-            if (!rows) return 0;
-            for (uint32_t rest = a.lanes; rest; rest &= rest - 1)
-                for (uint32_t k = 0; k < words; ++k)
-                    to.push_back(rows[k * 32 + static_cast<uint32_t>(std::countr_zero(rest))]);
-            return words;
-        };
-        t.words = keep(host.values(&a), chunk.values);
-        if (a.op == SASSEMU_ATOMIC) t.result_words = keep(host.results(&a), chunk.results);
-    }
-    chunk.accesses.push_back(t);
-}
-
 sassemu::trace::Event* Recorder::event(sassemu_cta handle) {
     if (!on_ || !events_ || !handle) return nullptr;
     CtaState* const c = find(handle);
     if (!c) return nullptr;
     Chunk& chunk = *c->chunk;
     sassemu::trace::Event& e = chunk.events.emplace_back();
-    e.set_records(static_cast<uint32_t>(chunk.records.size()));
+    e.set_records(chunk.records);
     return &e;
 }
 
 void Recorder::sync(const sassemu_sync& s) {
     // What warps do is recorded with their instructions.
-    if (s.warp && !find(s.warp)) return;
+    const uint32_t warp = s.warp ? info(s.warp).index : 0;
+    if (s.warp && !filter_.warp.has(warp)) return;
     sassemu::trace::Event* const e = event(s.cta);
     if (!e) return;
     sassemu::trace::Sync& to = *e->mutable_sync();
     to.set_kind(s.kind);
-    to.set_warp(s.warp ? info(s.warp).index + 1 : 0);
+    to.set_warp(s.warp ? warp + 1 : 0);
     to.set_lanes(s.lanes);
     to.set_id(s.id);
     to.set_address(s.address);
@@ -429,10 +402,9 @@ void Recorder::sync(const sassemu_sync& s) {
 }
 
 void Recorder::async(const sassemu_async& a) {
-    if (!a.warp || !find(a.warp) || a.step == SASSEMU_ASYNC_WILL_READ ||
-        a.step == SASSEMU_ASYNC_WILL_WRITE)
-        return;
+    if (!a.warp || a.step == SASSEMU_ASYNC_WILL_READ || a.step == SASSEMU_ASYNC_WILL_WRITE) return;
     const sassemu_warp_info w = info(a.warp);
+    if (!filter_.warp.has(w.index)) return;
     sassemu::trace::Event* const e = event(w.cta);
     if (!e) return;
     sassemu::trace::Async& to = *e->mutable_async();
@@ -441,6 +413,11 @@ void Recorder::async(const sassemu_async& a) {
     to.set_id(a.id);
     to.set_warp(w.index);
     to.set_lanes(a.lanes);
+    to.set_proxy(a.proxy);
+    if (a.step == SASSEMU_ASYNC_ISSUE && a.group < 0 && a.mbarrier.space == SASSEMU_SHARED) {
+        to.set_mbarrier(static_cast<uint32_t>(a.mbarrier.address) + 1);
+        to.set_mbarrier_owner(a.mbarrier.owner);
+    }
     if (a.step != SASSEMU_ASYNC_READ && a.step != SASSEMU_ASYNC_WRITE) return;
     to.set_space(a.at.space);
     to.set_address(a.at.address);
@@ -449,8 +426,9 @@ void Recorder::async(const sassemu_async& a) {
 }
 
 void Recorder::fault(const sassemu_fault_info& f) {
-    if (!f.warp || !find(f.warp)) return;
+    if (!f.warp) return;
     const sassemu_warp_info w = info(f.warp);
+    if (!filter_.warp.has(w.index)) return;
     sassemu::trace::Event* const e = event(w.cta);
     if (!e) return;
     sassemu::trace::Fault& to = *e->mutable_fault();

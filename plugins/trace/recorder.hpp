@@ -17,11 +17,7 @@
 
 namespace tracing {
 
-struct CtaState;
-
 struct WarpState {
-    CtaState* cta;
-    uint32_t index;
     uint64_t number = 0;    // instructions of it so far
     uint64_t recorded = 0;  // of them
 };
@@ -31,7 +27,6 @@ struct CtaState {
     const WarpState* last = nullptr;  // whose slice is open
     bool last_recorded = false;       // its last instruction is the chunk's last record
     size_t counted = 0;               // bytes of `chunk` that are in Recorder::held_
-    uint32_t checked = 0;             // records of it when they were counted
     std::vector<WarpState> warps;
 };
 
@@ -65,6 +60,7 @@ class Recorder : public sassemu::Plugin {
         {"values", "0|1", "what accesses read and write (0)"},
         {"registers", "0|1", "registers and predicates before and after each instruction (0)"},
         {"events", "0|1", "barriers, mbarriers, asynchronous operations, faults (1)"},
+        {"skipped", "0|1", "instructions whose guard is false in all lanes, too (0)"},
         {"level", "1..19", "of the compression (3)"},
         {"threads", "N", "that compress (2)"}};
 
@@ -76,7 +72,7 @@ class Recorder : public sassemu::Plugin {
     uint32_t select(sassemu_insn i);
     void before(sassemu_warp w, sassemu_insn i, uint32_t lanes);
     void after(sassemu_warp w, sassemu_insn i, uint32_t lanes);
-    void access(const sassemu_access& a);
+    void records(const sassemu_records& r);
     void sync(const sassemu_sync& e);
     void async(const sassemu_async& e);
     void fault(const sassemu_fault_info& f);
@@ -85,32 +81,34 @@ class Recorder : public sassemu::Plugin {
 
   private:
     bool flag(const sassemu::Start& start, const char* key, bool otherwise) const;
-    WarpState* find(sassemu_warp w);
     CtaState* find(sassemu_cta c);
+    CtaState* recorded_last(const sassemu_warp_info& w);
+    bool record(CtaState& c, const sassemu_record& r, uint32_t& skipped);
+    void access(CtaState& c, const sassemu_records& block, const sassemu_recorded_access& a,
+                uint32_t record, uint32_t step);
     void give(CtaState& c);
     void count(CtaState& c);
     void define(std::function<void(sassemu::trace::Block&)> fill);
     void define_instructions();
-    uint32_t id_of(sassemu_insn i) const;
     void take(sassemu_warp w, sassemu_insn i, uint32_t lanes, bool written,
               std::vector<uint32_t>& to);
     sassemu::trace::Event* event(sassemu_cta c);
 
     const std::string file_;
     const Filter filter_;
-    const bool addresses_, values_, registers_, events_;
+    const bool addresses_, values_, registers_, events_, skipped_;
     Writer writer_;
-    bool on_ = false;  // the running launch is recorded
-    uint64_t launch_ = 0, shared_window_ = 0, local_window_ = 0;
-    std::atomic<uint64_t> epoch_{1};  // changes when warps come and go
-    std::atomic<size_t> held_{0};     // bytes of open chunks
+    bool on_ = false;              // the running launch is recorded
+    sassemu_launch_info info_{};   // of the running launch
+    std::atomic<size_t> held_{0};  // bytes of open chunks
 
-    mutable std::shared_mutex running_mutex_;
+    std::shared_mutex running_mutex_;
     std::unordered_map<sassemu_cta, std::unique_ptr<CtaState>> ctas_;
-    std::unordered_map<sassemu_warp, WarpState*> warps_;
 
-    mutable std::shared_mutex code_mutex_;
-    std::unordered_map<sassemu_insn, uint32_t> ids_;
+    // Filled while code is loaded, when nothing runs.
+    std::unordered_map<sassemu_module, std::vector<uint32_t>> ids_;  // by index in the module
+    const std::vector<uint32_t>* code_ = nullptr;                    // of the running launch
+    uint32_t instructions_ = 0;
     std::unordered_map<sassemu_insn, RegisterSets> sets_;  // with registers
     std::vector<sassemu::trace::Instruction> undefined_;   // not yet in the file
     std::mutex order_;  // definitions come before what needs them

@@ -110,7 +110,7 @@ void Writer::perform(Task task, std::unique_lock<std::mutex>& lock) {
         Trace one;
         if (wrong.empty()) {
             task.job(one);
-            bytes = compressed(one, level_, context.get());
+            bytes = compressed(one.SerializeAsString(), level_, context.get());
         }
     } catch (const std::exception& e) {
         wrong = e.what();

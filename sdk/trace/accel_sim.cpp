@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Accel-Sim's trace format, version 5 of its tracer: kernelslist.g and a kernel-N.traceg for each
-// launch. Every record becomes a line, so a spin stays as it was executed.
-#include <sassemu/host.h>
+// Accel-Sim's trace format, versions 5 and 6 of its tracer: what a line says. Every record becomes
+// one, so a spin stays as it was executed. The files are in accel_sim_files.cpp.
+#include "accel_sim.hpp"
+
+#include <sassemu/sync.h>
 
 #include <algorithm>
 #include <bit>
-#include <sassemu/trace.hpp>
 #include <string_view>
 
-#include "output.hpp"
-
-namespace sassemu::trace {
+namespace sassemu::trace::accel_sim {
 
 namespace {
 
 // Where the trace's readers are told that generic addresses reach shared and local memory: beyond
 // all allocations, in the order that the simulator expects.
 constexpr uint64_t shared_base = uint64_t{1} << 48, local_base = shared_base + (uint64_t{1} << 32);
-
-std::string dims(const Dim3& d) {
-    return std::to_string(d.x()) + "," + std::to_string(d.y()) + "," + std::to_string(d.z());
-}
 
 std::string padded(uint64_t v, int digits, const char* prefix = "") {
     char text[40];
@@ -29,27 +24,36 @@ std::string padded(uint64_t v, int digits, const char* prefix = "") {
     return text;
 }
 
-std::string header(const Launch& l) {
-    std::string version;
+bool is_tma(std::string_view opcode) {
+    static constexpr std::string_view all[] = {"UTMALDG", "UTMASTG", "UTMAPF", "UTMAREDG",
+                                               "UBLKCP",  "UBLKPF",  "UBLKRED"};
+    return std::any_of(std::begin(all), std::end(all),
+                       [&](std::string_view name) { return opcode.starts_with(name); });
+}
+
+}  // namespace
+
+std::string dims(const Dim3& d) {
+    return std::to_string(d.x()) + "," + std::to_string(d.y()) + "," + std::to_string(d.z());
+}
+
+std::string header(const Launch& l, unsigned version) {
+    std::string arch;
     for (const char c : l.arch())
-        if (c >= '0' && c <= '9') version += c;
+        if (c >= '0' && c <= '9') arch += c;
     return "-kernel name = " + l.kernel() + "\n-kernel id = " + std::to_string(l.id()) +
            "\n-grid dim = (" + dims(l.grid()) + ")\n-block dim = (" + dims(l.block()) +
            ")\n-shmem = " + std::to_string(l.shared_static() + l.shared_dynamic()) +
-           "\n-nregs = " + std::to_string(l.registers()) + "\n-binary version = " + version +
+           "\n-nregs = " + std::to_string(l.registers()) + "\n-binary version = " + arch +
            "\n-cuda stream id = 0\n-shmem base_addr = " + padded(shared_base, 16, "0x") +
            "\n-local mem base_addr = " + padded(local_base, 16, "0x") +
-           "\n-nvbit version = 1.7.1\n-accelsim tracer version = 5\n-enable lineinfo = 0\n\n"
+           "\n-nvbit version = 1.7.1\n-accelsim tracer version = " + std::to_string(version) +
+           "\n-enable lineinfo = 0\n\n"
            "#traces format = [line_num] PC mask dest_num [reg_dests] opcode src_num [reg_srcs] "
            "mem_width [adrrescompress?] [mem_addresses] immediate\n\n";
 }
 
-// What of a line an instruction decides alone.
-struct Words {
-    std::string registers_and_opcode, immediate = "0";
-};
-
-Words words_of(const Instruction& i) {
+Words words_of(const Instruction& i, unsigned version) {
     constexpr size_t most_sources = 4;
     // The mnemonic with its dots, as disassembly prints it: behind the guard, if there is one.
     std::string_view text = i.text();
@@ -57,6 +61,7 @@ Words words_of(const Instruction& i) {
     const std::string opcode(text.substr(0, text.find_first_of(" ;")));
     std::string destination, sources;
     size_t count = 0;
+    std::vector<int64_t> immediates;
     Words w;
     for (const Operand& o : i.operand()) {
         const bool is_register = o.kind() == SASSEMU_OPERAND_REGISTER;
@@ -66,13 +71,29 @@ Words words_of(const Instruction& i) {
             sources += " R" + std::to_string(o.index());
             ++count;
         }
-        if (o.kind() == SASSEMU_OPERAND_IMMEDIATE)
-            w.immediate = std::to_string(static_cast<uint64_t>(o.value()));
+        if (o.kind() == SASSEMU_OPERAND_IMMEDIATE) immediates.push_back(o.value());
     }
     w.registers_and_opcode = (destination.empty() ? " 0" : " 1" + destination) + " " + opcode +
                              " " + std::to_string(count) + sources;
+    const auto text_of = [](int64_t v) { return " " + std::to_string(static_cast<uint64_t>(v)); };
+    if (version < 6) {
+        w.end = immediates.empty() ? " 0" : text_of(immediates.back());
+        return w;
+    }
+    // A product that closes a group names the barrier that its warpgroup waits at.
+    if (opcode.find("GMMA") != std::string::npos)
+        w.registers_and_opcode += i.text().find("gsb") != std::string::npos ? " 1" : " 0";
+    w.tma = is_tma(opcode);
+    if (opcode.starts_with("BAR")) {  // its number, and how many threads meet there
+        immediates.resize(2);
+        w.end = text_of(immediates[0]) + text_of(immediates[1]) + " NoVal";
+    } else {
+        w.end = (immediates.empty() ? " 0" : text_of(immediates.back())) + " NoVal";
+    }
     return w;
 }
+
+namespace {
 
 // " 0", or width, form and addresses of the access; one entry per lane of the line's mask.
 std::string memory_words(const Record& r, const LaunchEnd& end) {
@@ -106,70 +127,70 @@ std::string memory_words(const Record& r, const LaunchEnd& end) {
     return text;
 }
 
-uint64_t write_kernel(const Reader& trace, const Launch& launch, const std::string& path,
-                      const std::map<std::pair<uint64_t, uint64_t>, std::vector<size_t>>& blocks,
-                      const std::vector<Words>& words) {
-    Output out(path);
-    out.write(header(launch));
-    uint64_t lines = 0;
-    const auto ended = trace.ends().find(launch.id());
-    const LaunchEnd end = ended == trace.ends().end() ? LaunchEnd() : ended->second;
-    for (auto at = blocks.lower_bound({launch.id(), 0});
-         at != blocks.end() && at->first.first == launch.id(); ++at) {
-        const auto cta = trace.ctas().find(at->first);
-        if (cta == trace.ctas().end()) throw Error(trace.path() + ": a CTA without its place");
-        struct WarpText {
-            std::string text;
-            uint64_t count = 0;
-        };
-        std::vector<WarpText> warps(cta->second.warps());
-        for (const size_t block : at->second)
-            for (const Record& r : trace.read(block).records) {
-                if (r.warp >= warps.size()) throw Error(trace.path() + ": a warp too many");
-                const Words& w = words[r.instruction->id()];
-                warps[r.warp].text += padded(r.instruction->pc(), 4) + " " + padded(r.lanes, 8) +
-                                      w.registers_and_opcode + memory_words(r, end) + " " +
-                                      w.immediate + "\n";
-                ++warps[r.warp].count;
-            }
-        out.write("#BEGIN_TB\n\nthread block = " + dims(cta->second.id()) + "\n\n");
-        for (size_t w = 0; w < warps.size(); ++w) {
-            out.write("warp = " + std::to_string(w) +
-                      "\ninsts = " + std::to_string(warps[w].count) + "\n" + warps[w].text + "\n");
-            lines += warps[w].count;
-        }
-        out.write("#END_TB\n\n");
+// What a bulk or tensor copy did to global memory, sector by sector.
+std::string transfer_words(const Transfer& t) {
+    std::set<uint64_t> sectors;
+    uint64_t bytes = 0, written = 0;
+    uint32_t ctas = 0;
+    for (const auto& [address, count] : t.ranges) {
+        bytes += count;
+        for (uint64_t at = address & ~uint64_t{sector - 1}; at < address + count; at += sector)
+            sectors.insert(at);
     }
-    out.finish();
-    return lines;
+    for (const auto& [rank, count] : t.written) {
+        written = std::max(written, count);
+        ctas |= 1u << (rank & 31);
+    }
+    std::string text = " " + std::to_string(sector) + " " + padded(t.mbarrier, 1, "0x") +
+                       (t.multicast ? " 1 " + padded(ctas, 1) : " 0") + " " +
+                       std::to_string(bytes) + " " +
+                       std::to_string(written > bytes ? written - bytes : 0) + " 3 " +
+                       std::to_string(sectors.size());
+    for (const uint64_t at : sectors) text += " " + padded(at, 16, "0x");
+    return text;
 }
 
 }  // namespace
 
-uint64_t write_accel_sim(const Reader& trace, const std::string& folder) {
-    if (!trace.header().addresses())
-        throw Error(trace.path() + ": has no addresses (addresses=0), which Accel-Sim needs");
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (error) throw Error(folder + ": cannot create: " + error.message());
-    std::vector<Words> words;
-    for (const auto& i : trace.instructions()) words.push_back(words_of(*i));
-    const auto blocks = by_cta(trace);
-    std::string list;
-    uint64_t lines = 0;
-    for (size_t k = 0; k < trace.launches().size(); ++k) {
-        const Launch& l = trace.launches()[k];
-        for (const Copy& c : trace.copies(k))
-            list += "MemcpyHtoD," + padded(c.address(), 16, "0x") + "," +
-                    std::to_string(c.bytes()) + "\n";
-        const std::string name = "kernel-" + std::to_string(l.id()) + ".traceg";
-        lines += write_kernel(trace, l, folder + "/" + name, blocks, words);
-        list += name + "\n";
-    }
-    Output out(folder + "/kernelslist.g");  // last: it names what is there
-    out.write(list);
-    out.finish();
-    return lines;
+std::string line(const Record& r, const Words& w, const LaunchEnd& end, const Transfer* transfer) {
+    return padded(r.instruction->pc(), 4) + " " + padded(r.lanes, 8) + w.registers_and_opcode +
+           (w.tma ? transfer_words(transfer ? *transfer : Transfer()) : memory_words(r, end)) +
+           w.end;
 }
 
-}  // namespace sassemu::trace
+Transfers transfers_of(const Reader& trace, uint64_t launch, const std::vector<size_t>& blocks) {
+    Transfers all;
+    std::map<uint64_t, Transfer*> by_operation;
+    for (const size_t block : blocks) {
+        const RecordBlock b = trace.read(block);
+        for (const Event& e : b.events) {
+            if (!e.has_async()) continue;
+            const Async& a = e.async();
+            if (a.step() == SASSEMU_ASYNC_ISSUE) {
+                // The instruction at hand is the last that was recorded.
+                if (e.records() == 0 || e.records() > b.records.size()) continue;
+                const Record& r = b.records[e.records() - 1];
+                if (r.warp != a.warp() || !is_tma(r.instruction->opcode())) continue;
+                Transfer& t = all[{r.warp, r.number}];
+                by_operation[a.id()] = &t;
+                if (a.mbarrier()) t.mbarrier = a.mbarrier() - 1;
+                t.multicast = r.instruction->text().find(".MULTICAST") != std::string::npos;
+                continue;
+            }
+            const auto at = by_operation.find(a.id());
+            if (at == by_operation.end() || a.proxy() == SASSEMU_VIA_TENSORMAP ||
+                (a.step() != SASSEMU_ASYNC_READ && a.step() != SASSEMU_ASYNC_WRITE))
+                continue;
+            Transfer& t = *at->second;
+            if (a.space() == SASSEMU_GLOBAL) {
+                t.ranges.emplace(a.address(), a.bytes());
+            } else if (a.space() == SASSEMU_SHARED && a.step() == SASSEMU_ASYNC_WRITE) {
+                const auto cta = trace.ctas().find({launch, a.owner()});
+                t.written[cta == trace.ctas().end() ? 0 : cta->second.rank()] += a.bytes();
+            }
+        }
+    }
+    return all;
+}
+
+}  // namespace sassemu::trace::accel_sim

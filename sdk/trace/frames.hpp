@@ -19,6 +19,7 @@ inline constexpr char file_mark[] = "sassemu trace 1\n", end_mark[] = "sastrace"
 inline constexpr size_t mark_bytes = sizeof file_mark - 1, end_mark_bytes = sizeof end_mark - 1;
 inline constexpr size_t frame_head = 8, end_bytes = 8 + end_mark_bytes;
 inline constexpr size_t most_block_bytes = size_t{1} << 28;  // more is no block of ours
+inline constexpr size_t most_records = size_t{1} << 22;      // of a block
 
 inline void put(std::string& to, uint64_t value, int bytes) {
     for (int i = 0; i < bytes; ++i) to += static_cast<char>(value >> 8 * i);
@@ -42,8 +43,7 @@ inline std::string last_frame(const Index& index, uint64_t at) {
     return skippable(last_magic, content + end_mark);
 }
 
-inline std::string compressed(const Trace& one, int level, ZSTD_CCtx* context) {
-    const std::string bytes = one.SerializeAsString();
+inline std::string compressed(const std::string& bytes, int level, ZSTD_CCtx* context) {
     std::string frame(ZSTD_compressBound(bytes.size()), '\0');
     const size_t size =
         ZSTD_compressCCtx(context, frame.data(), frame.size(), bytes.data(), bytes.size(), level);

@@ -30,7 +30,9 @@ class Output {
     }
     void write(const std::string& bytes) {
         if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail();
+        bytes_ += bytes.size();
     }
+    uint64_t bytes() const { return bytes_; }
     // Under its own name, from now on.
     void finish() {
         std::FILE* const file = file_;
@@ -46,6 +48,7 @@ class Output {
     }
     std::string path_, written_;
     std::FILE* file_ = nullptr;
+    uint64_t bytes_ = 0;
     bool replaces_ = true, done_ = false;
 };
 

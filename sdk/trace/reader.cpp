@@ -131,8 +131,9 @@ void Reader::scan() {
         Trace one = parsed(piece.substr(0, size), at);
         if (one.block(0).has_records()) {
             const Records& r = one.block(0).records();
-            blocks_.push_back(
-                {at, size, r.launch(), r.cta(), static_cast<uint64_t>(r.step_size())});
+            uint64_t records = static_cast<uint64_t>(r.more_size());
+            for (const uint32_t more : r.more()) records += more;
+            blocks_.push_back({at, size, r.launch(), r.cta(), records});
         } else {
             define(std::move(one));
         }
@@ -153,10 +154,11 @@ RecordBlock Reader::decoded(const Records& r) const {
         if (!good) bad(std::string("a block of CTA ") + std::to_string(r.cta()) + ": " + what);
     };
     RecordBlock b{r.launch(), r.cta(), {}, {r.event().begin(), r.event().end()}};
-    const int n = r.step_size();
-    check(r.lanes_size() == n && r.waiting_size() == n, "columns of records differ in length");
+    const int runs = r.step_size();
+    check(r.more_size() == runs && r.lanes_size() == runs && r.waiting_size() == runs,
+          "columns of runs differ in length");
     const int slices = r.slice_warp_size();
-    check(r.slice_records_size() == slices && r.slice_first_size() == slices &&
+    check(r.slice_runs_size() == slices && r.slice_first_size() == slices &&
               r.slice_clock_size() == slices,
           "columns of slices differ in length");
     struct Last {
@@ -164,29 +166,34 @@ RecordBlock Reader::decoded(const Records& r) const {
         uint32_t lanes = 0;
     };
     std::map<uint32_t, Last> warps;
-    b.records.reserve(static_cast<size_t>(n));
     int at = 0;
     for (int s = 0; s < slices; ++s) {
         Last& last = warps[r.slice_warp(s)];
-        check(r.slice_records(s) <= static_cast<uint32_t>(n - at), "slices have too many records");
-        for (uint32_t k = 0; k < r.slice_records(s); ++k, ++at) {
+        check(r.slice_runs(s) <= static_cast<uint32_t>(runs - at), "slices have too many runs");
+        uint64_t in_slice = 0;
+        for (const int end = at + static_cast<int>(r.slice_runs(s)); at < end; ++at) {
             last.id += int64_t{r.step(at)} + 1;
             last.lanes ^= r.lanes(at);
-            check(last.id >= 0 && static_cast<size_t>(last.id) < instructions_.size(),
-                  "names an instruction that is not there");
-            b.records.push_back({r.slice_warp(s),
-                                 r.slice_first(s) + k,
-                                 r.slice_clock(s) + k,
-                                 instructions_[static_cast<size_t>(last.id)].get(),
-                                 last.lanes | r.waiting(at),
-                                 last.lanes,
-                                 {},
-                                 {},
-                                 {},
-                                 false});
+            check(
+                last.id >= 0 && static_cast<uint64_t>(last.id) + r.more(at) < instructions_.size(),
+                "names an instruction that is not there");
+            check(b.records.size() + r.more(at) < most_records, "has too many records");
+            for (uint32_t k = 0; k <= r.more(at); ++k, ++in_slice)
+                b.records.push_back({r.slice_warp(s),
+                                     r.slice_first(s) + in_slice,
+                                     r.slice_clock(s) + in_slice,
+                                     instructions_[static_cast<size_t>(last.id) + k].get(),
+                                     last.lanes | r.waiting(at),
+                                     last.lanes,
+                                     {},
+                                     {},
+                                     {},
+                                     false});
+            last.id += r.more(at);
         }
     }
-    check(at == n, "slices have too few records");
+    check(at == runs, "slices have too few runs");
+    const size_t n = b.records.size();
 
     const int accesses = r.access_record_size();
     check(r.access_op_size() == accesses && r.access_bytes_size() == accesses &&
@@ -196,7 +203,7 @@ RecordBlock Reader::decoded(const Records& r) const {
     check(!with_values ||
               (r.access_words_size() == accesses && r.access_result_words_size() == accesses),
           "columns of values differ in length");
-    std::map<const Instruction*, uint64_t> bases;
+    std::map<const Instruction*, std::pair<uint32_t, std::array<uint64_t, 32>>> shapes;
     int64_t address = 0, word = 0, result = 0;
     uint64_t record = 0;
     for (int a = 0; a < accesses; ++a) {
@@ -211,25 +218,28 @@ RecordBlock Reader::decoded(const Records& r) const {
                        {},
                        {}};
         const auto lanes = static_cast<uint32_t>(std::popcount(m.lanes));
-        const bool all = r.access_form(a) != 0;
-        const int64_t needed = lanes == 0 ? 0 : all ? lanes : lanes > 1 ? 2 : 1;
+        const uint32_t form = r.access_form(a);
+        const int64_t needed = lanes == 0 ? 0 : form == 1 ? lanes : form == 0 && lanes > 1 ? 2 : 1;
         check(address + needed <= r.access_address_size(), "too few addresses");
-        uint64_t value = 0, stride = 0;
-        bool is_first = true;
-        for (uint32_t rest = m.lanes; rest; rest &= rest - 1) {
-            if (is_first) {
-                uint64_t& base = bases[of.instruction];
-                value = base +=
-                    static_cast<uint64_t>(r.access_address(static_cast<int>(address++)));
-                if (!all && lanes > 1)
-                    stride = static_cast<uint64_t>(r.access_address(static_cast<int>(address++)));
-            } else {
-                value += all ? static_cast<uint64_t>(r.access_address(static_cast<int>(address++)))
-                             : stride;
-            }
-            is_first = false;
-            m.addresses[static_cast<size_t>(std::countr_zero(rest))] = value;
+        const auto next = [&] {
+            return static_cast<uint64_t>(r.access_address(static_cast<int>(address++)));
+        };
+        // By lane, the lanes that access counted: the last access of the instruction.
+        auto& [shape_lanes, shape] = shapes[of.instruction];
+        check(form < 2 || (form == 2 && shape_lanes == lanes), "names a form that is not there");
+        const uint64_t moved = lanes ? next() : 0;
+        const uint64_t stride = form == 0 && lanes > 1 ? next() : 0;
+        if (lanes) {
+            const uint64_t before = shape[0];
+            shape[0] += moved;
+            for (uint32_t k = 1; k < lanes; ++k)
+                shape[k] = form == 2 ? shape[k] - before + shape[0]
+                                     : shape[k - 1] + (form == 1 ? next() : stride);
+            shape_lanes = lanes;
         }
+        size_t k = 0;
+        for (uint32_t rest = m.lanes; rest; rest &= rest - 1)
+            m.addresses[static_cast<size_t>(std::countr_zero(rest))] = shape[k++];
         const auto words = [&](uint32_t each, const auto& from, int64_t& next,
                                std::vector<uint32_t>& to) {
             const int64_t count = int64_t{each} * lanes;
@@ -245,7 +255,7 @@ RecordBlock Reader::decoded(const Records& r) const {
     }
     if (r.has_after_size() == 0) return b;
 
-    check(r.has_after_size() == n, "columns of registers differ in length");
+    check(static_cast<size_t>(r.has_after_size()) == n, "columns of registers differ in length");
     int64_t before = 0, after = 0;
     const auto take = [&](const Record& of, bool written, const auto& from, int64_t& next,
                           std::vector<uint32_t>& to) {
@@ -258,10 +268,10 @@ RecordBlock Reader::decoded(const Records& r) const {
         to.assign(from.begin() + next, from.begin() + next + count);
         next += count;
     };
-    for (int k = 0; k < n; ++k) {
-        Record& of = b.records[static_cast<size_t>(k)];
+    for (size_t k = 0; k < n; ++k) {
+        Record& of = b.records[k];
         take(of, false, r.before(), before, of.before);
-        of.has_after = r.has_after(k) != 0;
+        of.has_after = r.has_after(static_cast<int>(k)) != 0;
         if (of.has_after) take(of, true, r.after(), after, of.after);
     }
     return b;

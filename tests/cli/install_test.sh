@@ -15,12 +15,19 @@ cmake --build "$scratch/consumer"
 plan=$source/cubins/vecadd/plan.json
 "$scratch/consumer/consumer" "$plan"
 "$prefix/bin/sassemu" run "$plan"
+"$prefix/bin/sassemu" run "$plan" --arch sm_90 --plugin "trace:file=$scratch/trace"
+records=$("$scratch/consumer/trace_reader" "$scratch/trace")
+python=$(PYTHONPATH=$prefix/share/sassemu/python python3 -B -c \
+    "import sys; from sassemu import trace; print(len(list(trace.Trace(sys.argv[1]).records())))" "$scratch/trace")
+[ "$records" -gt 0 ] && [ "$records" = "$python" ] || { echo "readers of traces: $records and $python"; exit 1; }
 doc=$prefix/share/doc/sassemu
 "$prefix/bin/sassemu" run "$doc/example/cubins/vecadd/plan.json"
 for file in "$doc/README.md" "$doc/docs/litmus.md" "$doc/example/text_trace/text_trace.cpp" \
     "$prefix/share/man/man1/sassemu.1" "$prefix/share/man/man1/sassemu-check-sync.1" \
     "$prefix/share/bash-completion/completions/sassemu" "$prefix/share/zsh/site-functions/_sassemu" \
-    "$prefix/share/fish/vendor_completions.d/sassemu.fish"; do
+    "$prefix/share/fish/vendor_completions.d/sassemu.fish" \
+    "$prefix/share/sassemu/python/sassemu/trace.py" "$prefix/include/sassemu/trace.hpp" \
+    "$prefix/include/sassemu/records.h"; do
     [ -s "$file" ] || { echo "not installed: $file"; exit 1; }
 done
 

@@ -3,8 +3,11 @@
 """Other formats: Accel-Sim's, read by a parser that is written from its description and refuses what Accel-Sim would;
 Perfetto's, read by field numbers."""
 import collections
+import ctypes
+import json
 import os
 import re
+import struct
 import unittest
 
 from common import Case, records, trace
@@ -13,8 +16,11 @@ HEADER = ["kernel name", "kernel id", "grid dim", "block dim", "shmem", "nregs",
           "shmem base_addr", "local mem base_addr", "nvbit version", "accelsim tracer version", "enable lineinfo"]
 
 
-def instruction(line):
-    """One line of version 5 -> (pc, mask, destination, opcode, sources, width, addresses by lane, immediate)."""
+TMA = ("UTMALDG", "UTMASTG", "UTMAPF", "UTMAREDG", "UBLKCP", "UBLKPF", "UBLKRED")
+
+
+def instruction(line, version=5):
+    """One line -> (pc, mask, destination, opcode, sources, width, addresses by lane, immediate, transfer)."""
     words = line.split(" ")
     take = iter(words)
     pc, mask = int(next(take), 16), next(take)
@@ -29,8 +35,17 @@ def instruction(line):
     assert count <= 4, line
     sources = [next(take) for _ in range(count)]
     assert all(re.fullmatch(r"R([0-9]{1,2}|1[0-9]{2}|2[0-4][0-9]|25[0-5])", r) for r in destination + sources), line
-    width, addresses = int(next(take)), {}
-    if width:
+    if version == 6 and "GMMA" in opcode:
+        assert next(take) in ("0", "1") and re.fullmatch(r"\d+x\d+x\d+", opcode.split(".")[1]), line
+    width, addresses, transfer = int(next(take)), {}, None
+    if version == 6 and opcode.split(".")[0] in TMA:
+        transfer = {"mbarrier": int(next(take), 16), "multicast": int(next(take))}
+        if transfer["multicast"]:
+            transfer["ctas"] = int(next(take), 16)
+        transfer["bytes"], transfer["outside"] = int(next(take)), int(next(take))
+        assert next(take) == "3", line
+        transfer["addresses"] = [int(next(take), 16) for _ in range(int(next(take)))]
+    elif width:
         lanes, form = trace.lanes_of(mask), int(next(take))
         assert lanes, line
         if form == 0:
@@ -40,16 +55,16 @@ def instruction(line):
             base, stride = int(next(take), 16), int(next(take))
             addresses = {lane: base + stride * k for k, lane in enumerate(lanes)}
     immediate = int(next(take))
+    if version == 6:
+        if opcode.startswith("BAR"):
+            immediate = immediate, int(next(take))
+        assert next(take) == "NoVal", line
     assert next(take, None) is None, line
-    return pc, mask, destination, opcode, sources, width, addresses, immediate
+    return pc, mask, destination, opcode, sources, width, addresses, immediate, transfer
 
 
-def kernel(path):
-    """A .traceg file -> (header, {CTA: {warp: [instruction]}})."""
-    with open(path, encoding="utf-8") as f:
-        text = f.read()
-    assert text.endswith("\n")
-    lines = iter(text.split("\n"))
+def header_of(lines):
+    """The lines of a header, up to the one that begins with #."""
     header = {}
     for line in lines:
         if line.startswith("#"):
@@ -60,6 +75,16 @@ def kernel(path):
             assert line[0] == "-"
             header[name] = value
     assert list(header) == HEADER
+    return header
+
+
+def kernel(path):
+    """A .traceg file -> (header, {CTA: {warp: [instruction]}})."""
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    assert text.endswith("\n")
+    lines = iter(text.split("\n"))
+    header = header_of(lines)
     ctas, warps, left = {}, None, 0
     for line in lines:
         if left:
@@ -82,45 +107,138 @@ def kernel(path):
     return header, ctas
 
 
+def unpacked(frame):
+    library = trace._zstd()
+    size = library.ZSTD_getFrameContentSize(frame, len(frame))
+    assert size < 1 << 30
+    room = ctypes.create_string_buffer(size or 1)
+    assert library.ZSTD_decompress(room, size, frame, len(frame)) == size
+    return room.raw[:size].decode()
+
+
+def container(path):
+    """A .tracez file, by its index -> (header, {CTA: {warp: [instruction]}}). Every byte is accounted for."""
+    with open(path, "rb") as f:
+        data = f.read()
+    end = data.index(b"\0")
+    assert data[:end].endswith(b"\n")
+    header = header_of(data[:end].decode().split("\n"))
+    dictionary, most = struct.unpack_from("<II", data, end + 1)
+    assert (dictionary, most) == (0, 2048)
+    at = struct.unpack("<Q", data[-8:])[0]
+    position = end + 9  # where the next warp must begin
+
+    def number(form="<I"):
+        nonlocal at
+        value, = struct.unpack_from(form, data, at)
+        at += struct.calcsize(form)
+        return value
+    index, ctas = at, {}
+    for _ in range(number()):
+        place, cluster, member = ([number() for _ in range(3)] for _ in range(3))
+        rank, count = number(), number()
+        warps = ctas[tuple(place)] = {"cluster": (cluster, member, rank)}
+        for warp in range(count):
+            lines, pieces, offset = number(), number(), number("<Q")
+            counts = [number() for _ in range(pieces)]
+            assert offset == position and sum(counts) == lines
+            assert all(c == most for c in counts[:-1]) and all(1 <= c <= most for c in counts)
+            assert struct.unpack_from("<II", data, position) == (lines, pieces)
+            position += 8
+            warps[warp] = []
+            for c in counts:
+                size, = struct.unpack_from("<I", data, position)
+                text = unpacked(data[position + 4:position + 4 + size])
+                position += 4 + size
+                assert text.count("\n") == c - 1
+                warps[warp] += [instruction(line, 6) for line in text.split("\n")]
+    assert position == index and at == len(data) - 8
+    return header, ctas
+
+
 class AccelSim(Case):
-    def converted(self, name, *options):
-        path = self.record(name, "t", *options)
-        self.sassemu(0, "trace", "convert", path, "--to", "accel-sim", "-o", self.path("out"))
+    def converted(self, name, *options, to="accel-sim", run=()):
+        path = self.record(name, "t", *options, run=run)
+        self.sassemu(0, "trace", "convert", path, "--to", to, "-o", self.path("out"))
         with open(self.path("out/kernelslist.g"), encoding="utf-8") as f:
             commands = f.read().splitlines()
         return path, commands
 
-    def check(self, name):
-        path, commands = self.converted(name)
+    def check(self, name, version, *options, run=()):
+        """All lines, against the trace and the count of the run. Returns the commands and the lines of each warp."""
+        run += ("--stats=" + self.path("stats"),)
+        path, commands = self.converted(name, *options, to="accel-sim" if version == 5 else "accel-sim-6", run=run)
         kernels = [c for c in commands if c.startswith("kernel")]
+        ending, read = ("traceg", kernel) if version == 5 else ("tracez", container)
         for c in commands:
-            self.assertRegex(c, r"^(kernel-\d+\.traceg|MemcpyHtoD,0x[0-9a-f]{16},\d+)$")
+            self.assertRegex(c, r"^(kernel-\d+\.%s|MemcpyHtoD,0x[0-9a-f]{16},\d+)$" % ending)
+        warps_of_all, lines = [], 0
         with trace.Trace(path) as t:
             self.assertEqual(len(kernels), len(t.launches))
             for launch, file in zip(t.launches, kernels):
-                header, ctas = kernel(os.path.join(self.path("out"), file))
+                header, ctas = read(os.path.join(self.path("out"), file))
                 self.assertEqual((header["kernel name"], header["binary version"], header["accelsim tracer version"]),
-                                 (launch["kernel"], "90", "5"))
+                                 (launch["kernel"], "90", str(version)))
                 want = collections.defaultdict(list)
                 for r in t.records(launch=launch["id"]):
                     want[r.cta, r.warp].append(r)
                 places = {n: tuple(c["id"][d] for d in "xyz") for (of, n), c in t.ctas.items() if of == launch["id"]}
                 self.assertEqual(list(ctas), [places[n] for n in sorted(places)])
+                for (of, n), c in t.ctas.items():
+                    if of == launch["id"] and version == 6:
+                        grid = [launch["cluster"][d] for d in "xyz"]
+                        self.assertEqual(ctas[places[n]].pop("cluster"),
+                                         ([a // b for a, b in zip(places[n], grid)],
+                                          [a % b for a, b in zip(places[n], grid)], c["rank"]))
                 for (cta, warp), all_of in want.items():
                     got = ctas[places[cta]][warp]
                     self.assertEqual([(i[0], i[1]) for i in got], [(r.pc, r.lanes) for r in all_of])
+                    lines += len(got)
+                    warps_of_all.append(got)
                     for i, r in zip(got, all_of):
                         self.assertIn(i[3], r.instruction["text"].split(" "))
                         self.assertTrue(i[3].startswith(r.instruction["opcode"]))
                         named = [a for a in r.accesses if a.space in (0, 1) and a.lanes == r.lanes]
-                        if named:
+                        if named and not i[8]:
                             a = next((a for a in named if a.space == 0), named[0])
                             self.assertEqual((i[5], i[6]), (a.bytes, a.addresses))
-        return commands
+        with open(self.path("stats"), encoding="utf-8") as f:
+            counted = json.load(f)
+        self.assertEqual(lines, counted["warp_instructions"]
+                         + (counted["guard_false"] if "skipped=1" in options else 0))
+        return commands, warps_of_all
 
     def test_sgemm(self):
-        commands = self.check("sgemm")
+        commands, _ = self.check("sgemm", 5)
         self.assertTrue(any(c.startswith("MemcpyHtoD") for c in commands[:-1]))
+
+    def test_sgemm_in_version_6(self):
+        self.check("sgemm", 6, "skipped=1")
+
+    def test_instructions_that_no_lane_executes(self):
+        _, warps = self.check("bfs", 5, "skipped=1")
+        self.assertTrue(any(i[1] == 0 for lines in warps for i in lines))
+
+    def test_spins_are_kept(self):
+        """Every round of a wait has its lines: of a flag that another CTA sets, and of an mbarrier."""
+        for name, version, opcode, run in (("cta_handshake", 5, "LD", ()), ("cta_handshake", 6, "LD", ()),
+                                           ("tma_gemm", 6, "SYNCS.PHASECHK", ("--agents", "lazy"))):
+            with self.subTest(name=name, version=version):
+                _, warps = self.check(name, version, run=run + ("--threads", "1"))
+                rounds = [collections.Counter(i[0] for i in lines if i[3].startswith(opcode)) for lines in warps]
+                self.assertGreater(max(n for r in rounds for n in r.values()), 1)
+
+    def test_copies_of_the_tensor_memory_accelerator(self):
+        """What a UTMALDG moves is there: the bytes, the sectors of global memory, the object that is told."""
+        _, warps = self.check("tma_gemm", 6)
+        transfers = [i for lines in warps for i in lines if i[3].startswith("UTMALDG")]
+        self.assertTrue(transfers)
+        for i in transfers:
+            self.assertGreater(i[8]["bytes"] + i[8]["outside"], 0)
+            self.assertEqual(len(set(i[8]["addresses"])), len(i[8]["addresses"]))
+            self.assertTrue(all(a % 32 == 0 for a in i[8]["addresses"]))
+            self.assertGreaterEqual(32 * len(i[8]["addresses"]), i[8]["bytes"])
+            self.assertGreater(i[8]["mbarrier"], 0)
 
     def test_refusals(self):
         path = self.record("vecadd", "t", "addresses=0")
@@ -130,44 +248,121 @@ class AccelSim(Case):
         self.assertEqual(os.listdir(self.folder), ["t"])
 
 
-EVENT = {9: ("type", "u"), 11: ("track_uuid", "u"), 22: ("categories", ["str"]), 23: ("name", "str"),
-         47: ("flow_ids", "bytes"), 48: ("terminating_flow_ids", "bytes")}
-TRACK = {1: ("uuid", "u"), 2: ("name", "str"), 5: ("parent_uuid", "u")}
-PACKET = {8: ("timestamp", "u"), 10: ("trusted_packet_sequence_id", "u"), 11: ("track_event", EVENT),
-          60: ("track_descriptor", TRACK)}
+# The part of Perfetto's published format that is written: field -> (name, wire type).
+VARINT, FIXED64, BYTES = 0, 1, 2
+TRACE = {1: ("packet", BYTES)}
+PACKET = {8: ("timestamp", VARINT), 10: ("trusted_packet_sequence_id", VARINT), 11: ("track_event", BYTES),
+          60: ("track_descriptor", BYTES)}
+TRACK = {1: ("uuid", VARINT), 2: ("name", BYTES), 5: ("parent_uuid", VARINT)}
+EVENT = {9: ("type", VARINT), 11: ("track_uuid", VARINT), 22: ("categories", BYTES), 23: ("name", BYTES),
+         47: ("flow_ids", FIXED64), 48: ("terminating_flow_ids", FIXED64)}
+
+
+def message(data, table):
+    """Strictly: every field is known, has its wire type, and is there at most once; {name: value}."""
+    out, at = {}, 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            assert shift <= 70
+            if byte < 128:
+                assert byte or shift == 7, "longer than needed"
+                return value
+    while at < len(data):
+        key = varint()
+        name, wire = table[key >> 3]
+        assert wire == key & 7, (name, key & 7)
+        if wire == VARINT:
+            value = varint()
+        elif wire == FIXED64:
+            value, = struct.unpack_from("<Q", data, at)
+            at += 8
+        else:
+            size = varint()
+            assert size <= len(data) - at
+            value = data[at:at + size]
+            at += size
+        if table is TRACE:
+            out.setdefault(name, []).append(value)
+            continue
+        assert name not in out, name
+        out[name] = value
+    return out
 
 
 class Perfetto(Case):
-    def test_tracks(self):
-        path = self.record("sgemm", "t", run=("--deterministic",))
+    def packets(self, *record, run=()):
+        path = self.record(*record, run=("--deterministic",) + run)
         self.sassemu(0, "trace", "convert", path, "--to", "perfetto", "-o", self.path("p"))
-        del EVENT[47], EVENT[48]  # fixed64; what flows are is in the other fields
         with open(self.path("p"), "rb") as f:
-            packets = trace._message(f.read(), {1: ("packet", [PACKET])})["packet"]
-        tracks, open_slices, times, covered = {}, collections.Counter(), {}, 0
-        begun = {}
+            return path, [message(p, PACKET) for p in message(f.read(), TRACE)["packet"]]
+
+    def checked(self, packets):
+        """Tracks {uuid: (name, parent)} and events [(track, time, event)], which are as Perfetto asks."""
+        tracks, events, open_slices, times = {}, [], collections.Counter(), {}
         for p in packets:
-            if p["track_descriptor"]:
-                d = p["track_descriptor"]
+            self.assertEqual(p["trusted_packet_sequence_id"], 1)
+            self.assertEqual("track_descriptor" in p, "track_event" not in p)
+            if "track_descriptor" in p:
+                d = message(p["track_descriptor"], TRACK)
                 self.assertNotIn(d["uuid"], tracks)
-                self.assertTrue(d["parent_uuid"] == 0 or d["parent_uuid"] in tracks)
-                tracks[d["uuid"]] = d["name"], d["parent_uuid"]
+                self.assertTrue("parent_uuid" not in d or d["parent_uuid"] in tracks)
+                tracks[d["uuid"]] = d["name"].decode(), d.get("parent_uuid", 0)
                 continue
-            e, now = p["track_event"], p["timestamp"]
-            self.assertIn(e["track_uuid"], tracks)
-            self.assertGreaterEqual(now, times.get(e["track_uuid"], 0))
-            times[e["track_uuid"]] = now
-            open_slices[e["track_uuid"]] += {1: 1, 2: -1, 3: 0}[e["type"]]
-            self.assertIn(open_slices[e["track_uuid"]], (0, 1))
-            if tracks[e["track_uuid"]][0].startswith("warp ") and e["type"] in (1, 2):
-                if e["type"] == 1:
-                    begun[e["track_uuid"]] = now
-                else:
-                    covered += now - begun[e["track_uuid"]]
+            e, now = message(p["track_event"], EVENT), p["timestamp"]
+            track, kind = e["track_uuid"], e["type"]
+            self.assertIn(track, tracks)
+            self.assertGreaterEqual(now, times.get(track, 0))
+            times[track] = now
+            open_slices[track] += {1: 1, 2: -1, 3: 0}[kind]
+            self.assertIn(open_slices[track], (0, 1))
+            self.assertEqual("name" in e, kind != 2)
+            self.assertTrue(kind == 2 or e["categories"])
+            events.append((track, now, e))
         self.assertEqual(set(open_slices.values()), {0})
+        return tracks, events
+
+    def test_tracks(self):
+        path, packets = self.packets("sgemm", "t")
+        tracks, events = self.checked(packets)
+        covered, begun = 0, {}
+        for track, now, e in events:
+            if tracks[track][0].startswith("warp ") and e["type"] in (1, 2):
+                if e["type"] == 1:
+                    begun[track] = now
+                else:
+                    covered += now - begun[track]
         self.assertEqual(covered, len(records(path)))
         depth = {name.split(" ")[0] for name, _ in tracks.values()}
         self.assertLessEqual({"GPU", "SM", "CTA", "warp"}, depth)
+        levels = {"warp": "CTA", "CTA": "SM", "SM": "GPU"}
+        for name, parent in tracks.values():
+            above = levels.get(name.split(" ")[0])
+            self.assertEqual(tracks[parent][0].split(" ")[0] if parent else None, above)
+
+    def test_flows(self):
+        """A copy is a slice of a track of its own; a flow leads to it from its issue and ends where it ends."""
+        _, packets = self.packets("tma_gemm", "t", run=("--agents", "lazy"))
+        tracks, events = self.checked(packets)
+        begun, ended = collections.Counter(), collections.Counter()
+        for track, _, e in events:
+            if "flow_ids" in e:
+                begun[e["flow_ids"]] += 1
+            if "terminating_flow_ids" in e:
+                ended[e["terminating_flow_ids"]] += 1
+                self.assertEqual(tracks[tracks[track][1]][0], "asynchronous")
+        self.assertTrue(begun)
+        self.assertEqual(set(begun), set(ended))
+        self.assertEqual(set(ended.values()), {1})
+        self.assertGreaterEqual(min(begun.values()), 2)
+        names = {e.get("name", b"").decode() for _, _, e in events}
+        self.assertTrue({"mbarrier: init", "bulk copy", "issue"} <= names, names)
 
     def test_full_disk(self):
         path = self.record("vecadd", "t")

@@ -112,7 +112,7 @@ class Recording(Case):
         self.assertEqual(contents[0], contents[2])
 
     def test_memory_is_bounded(self):
-        def run(*options):
+        def run(plan, *options):
             before = os.fork()
             if before == 0:
                 null = os.open(os.devnull, os.O_WRONLY)
@@ -122,15 +122,31 @@ class Recording(Case):
             self.assertEqual(usage[1], 0)
             return usage[2].ru_maxrss * 1024
         plan = os.path.join(ROOT, "cubins", "sgemm", "plan.json")
-        plain = run()
-        traced = run("--plugin", "trace:registers=1,values=1,file=" + self.path("t"))
+        plain = run(plan)
+        traced = run(plan, "--plugin", "trace:registers=1,values=1,file=" + self.path("t"))
         self.assertLess(traced - plain, 250 << 20)
+        # 119 million warp instructions.
+        long = os.path.join(ROOT, "cubins", "bench", "ffma.json")
+        self.assertLess(run(long, "--plugin", "trace:file=" + self.path("t")), 300 << 20)
+        with trace.Trace(self.path("t")) as t:
+            self.assertGreater(sum(block[4] for block in t.blocks), 100000000)
+
+    def test_instructions_that_no_lane_executes(self):
+        plain = records(self.record("bfs", "plain", run=("--deterministic",)))
+        with_them = records(self.record("bfs", "all", "skipped=1", run=("--deterministic", "--stats=" + self.path("s"))))
+        self.assertEqual([key(r) for r in with_them if r.lanes], [key(r) for r in plain])
+        skipped = [r for r in with_them if not r.lanes]
+        with open(self.path("s"), encoding="utf-8") as f:
+            self.assertEqual(len(skipped), json.load(f)["guard_false"])
+        self.assertTrue(skipped)
+        self.assertTrue(all(r.active and r.instruction["text"].startswith("@") for r in skipped))
 
 
 class Refusing(Case):
     def test_options(self):
         for options, words in (("", "file"), ("file=x,group=nothing", "group"), ("file=x,cta=5-2", "cta"),
-                               ("file=x,level=0", "level"), ("file=" + self.path("no/such/t"), "no/such/t")):
+                               ("file=x,level=0", "level"),
+                               ("file=x,registers=1,skipped=1", "skipped"), ("file=" + self.path("no/such/t"), "no/such/t")):
             done = self.sassemu(2, "run", os.path.join(ROOT, "cubins", "vecadd", "plan.json"), "--arch", "sm_90",
                                 "--plugin", "trace" + (":" + options if options else ""))
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)

@@ -89,6 +89,10 @@ typedef struct sassemu_launch_info {
     uint32_t may_overlap;
     uint32_t shared_reserved; /* since 1.3: bytes at the start of shared memory that are the
                                  system's, part of shared_static */
+    /* Since 1.6: generic addresses of shared and local memory are these, plus less than 2^32. */
+    uint64_t shared_window, local_window;
+    /* Since 1.6: CTAs of this launch, and threads of any, that an SM holds at a time. */
+    uint32_t ctas_per_sm, threads_per_sm;
 } sassemu_launch_info;
 
 typedef struct sassemu_cta_info {

@@ -8,11 +8,21 @@
 #define SASSEMU_OBSERVER_H
 
 #include <sassemu/host.h>
+#include <sassemu/records.h>
 #include <sassemu/sync.h>
 
 SASSEMU_BEGIN
 
-enum sassemu_select { SASSEMU_BEFORE = 1u << 0, SASSEMU_AFTER = 1u << 1 };
+enum sassemu_select {
+    SASSEMU_BEFORE = 1u << 0,
+    SASSEMU_AFTER = 1u << 1,
+    /* Since 1.6: it is in what records() gets; with its accesses; with their values too; also where
+     * its guard is false in all lanes. The last three say nothing without the first. */
+    SASSEMU_RECORD = 1u << 2,
+    SASSEMU_RECORD_ACCESSES = 1u << 3,
+    SASSEMU_RECORD_VALUES = 1u << 4,
+    SASSEMU_RECORD_SKIPPED = 1u << 5
+};
 
 typedef struct sassemu_fault_info {
     uint32_t size;
@@ -38,7 +48,7 @@ typedef struct sassemu_observer {
     void (*cta_end)(void* self, sassemu_cta);
 
     /* Which instructions are shown: a set of sassemu_select, asked once per instruction before it
-     * can run. */
+     * can run, in the order of the code. */
     uint32_t (*select)(void* self, sassemu_insn);
     /* `lanes` are those that execute it (guard and active mask). `after` comes when the instruction
      * is over and the path goes on behind it or at its target; not for one that ends or blocks the
@@ -66,6 +76,15 @@ typedef struct sassemu_observer {
     void (*fault)(void* self, const sassemu_fault_info*);
     /* After the last launch: the place for reports. */
     void (*finish)(void* self);
+
+    /* Since 1.6. A block of what select() asked to be recorded. It comes when enough is there,
+     * before the worker goes on with another CTA, and before any other callback of this observer
+     * for what a CTA does: so whatever is told later has happened after all that was recorded
+     * before. The instruction that runs during such a callback is recorded by then. One that a
+     * memory model puts off (SASSEMU_RETRY) may be there once for each attempt. */
+    void (*records)(void* self, const sassemu_records*);
+    /* How often each instruction of the module ran in this launch; before launch_end. */
+    void (*counts)(void* self, sassemu_launch, const sassemu_counts*);
 } sassemu_observer;
 
 SASSEMU_END

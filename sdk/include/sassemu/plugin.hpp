@@ -291,9 +291,16 @@ struct Roles {
         SASSEMU_TOLD(allocate, sassemu_allocation)
         SASSEMU_TOLD(release, sassemu_allocation)
         SASSEMU_TOLD(fault, sassemu_fault_info)
+        SASSEMU_TOLD(records, sassemu_records)
 #undef SASSEMU_TOLD
         if constexpr (requires(T & t) { t.finish(); })
             o.finish = [](void* s) { told<T>(s, [](T& t) { t.finish(); }); };
+        if constexpr (requires(T & t, sassemu_launch l, const sassemu_counts& c) {
+                          t.counts(l, c);
+                      })
+            o.counts = [](void* s, sassemu_launch l, const sassemu_counts* c) {
+                told<T>(s, [&](T& t) { t.counts(l, *c); });
+            };
         return o;
     }
 #undef SASSEMU_SHARED_CALLBACKS

@@ -116,9 +116,9 @@ struct CompareOptions {
 };
 std::string first_difference(const Reader& a, const Reader& b, const CompareOptions& = {});
 
-// Accel-Sim's version 5: kernelslist.g and a kernel-N.traceg for each launch, in this folder, which
-// is made. Returns the number of instruction lines.
-uint64_t write_accel_sim(const Reader&, const std::string& folder);
+// Accel-Sim's version 5 or 6: kernelslist.g and a kernel-N.traceg (6: .tracez) for each launch, in
+// this folder, which is made. Returns the number of instruction lines.
+uint64_t write_accel_sim(const Reader&, const std::string& folder, unsigned version = 5);
 
 // A file for the Perfetto UI. Returns the number of packets.
 uint64_t write_perfetto(const Reader&, const std::string& path);

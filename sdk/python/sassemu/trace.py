@@ -18,6 +18,7 @@ FIRST = struct.pack("<II", 0x184D2A57, 16) + b"sassemu trace 1\n"
 LAST_MAGIC = 0x184D2A58
 END_MARK = b"sastrace"
 MOST_BLOCK_BYTES = 1 << 28
+MOST_RECORDS = 1 << 22  # of a block
 
 
 class Error(Exception):
@@ -44,16 +45,17 @@ SYNC = {1: ("kind", "u"), 2: ("warp", "u"), 3: ("lanes", "u"), 4: ("id", "u"), 5
         7: ("phase", "u"), 8: ("phase_after", "u"), 9: ("passed", "u"), 10: ("pending", "u"), 11: ("arrivals", "s"),
         12: ("expect", "s"), 13: ("transactions", "s"), 14: ("waits", "u"), 15: ("parity", "u"), 16: ("agent", "u")}
 ASYNC = {1: ("step", "u"), 2: ("agent_kind", "u"), 3: ("id", "u"), 4: ("warp", "u"), 5: ("lanes", "u"),
-         6: ("space", "u"), 7: ("address", "u"), 8: ("owner", "u"), 9: ("bytes", "u")}
+         6: ("space", "u"), 7: ("address", "u"), 8: ("owner", "u"), 9: ("bytes", "u"), 10: ("proxy", "u"),
+         11: ("mbarrier", "u"), 12: ("mbarrier_owner", "u")}
 FAULT = {1: ("kind", "str"), 2: ("what", "str"), 3: ("warp", "u"), 4: ("lanes", "u")}
 EVENT = {1: ("records", "u"), 2: ("sync", SYNC), 3: ("async", ASYNC), 4: ("fault", FAULT)}
-RECORDS = {1: ("launch", "u"), 2: ("cta", "u"), 3: ("slice_warp", ["u"]), 4: ("slice_records", ["u"]),
+RECORDS = {1: ("launch", "u"), 2: ("cta", "u"), 3: ("slice_warp", ["u"]), 4: ("slice_runs", ["u"]),
            5: ("slice_first", ["u"]), 6: ("slice_clock", ["u"]), 7: ("step", ["s"]), 8: ("lanes", ["u"]),
            9: ("waiting", ["u"]), 10: ("access_record", ["u"]), 11: ("access_op", ["u"]), 12: ("access_bytes", ["u"]),
            13: ("access_lanes", ["u"]), 14: ("access_form", ["u"]), 15: ("access_address", ["s"]),
            16: ("access_words", ["u"]), 17: ("access_value", ["w"]), 18: ("access_result_words", ["u"]),
            19: ("access_result", ["w"]), 20: ("before", ["w"]), 21: ("has_after", ["u"]), 22: ("after", ["w"]),
-           23: ("event", [EVENT])}
+           23: ("event", [EVENT]), 24: ("more", ["u"])}
 BLOCK = {1: ("header", HEADER), 2: ("instruction", [INSTRUCTION]), 3: ("launch", LAUNCH), 4: ("launch_end", LAUNCH_END),
          5: ("cta", CTA), 6: ("records", RECORDS), 7: ("copy", COPY)}
 TRACE = {1: ("block", [BLOCK])}
@@ -259,7 +261,7 @@ class Trace:
             block = self._block(piece[:size])
             if block["records"]:
                 r = block["records"]
-                self.blocks.append((at, size, r["launch"], r["cta"], len(r["step"])))
+                self.blocks.append((at, size, r["launch"], r["cta"], len(r["more"]) + sum(r["more"])))
             else:
                 self._define(block)
             at, look = at + size, 1 << 20
@@ -284,20 +286,23 @@ class Trace:
     def _records(self, r):
         out, last = [], {}
         at = 0
-        for warp, count, first, clock in zip(r["slice_warp"], r["slice_records"], r["slice_first"], r["slice_clock"]):
+        for warp, runs, first, clock in zip(r["slice_warp"], r["slice_runs"], r["slice_first"], r["slice_clock"]):
             number, lanes = last.get(warp, (-1, 0))
-            for k in range(count):
+            begin = len(out)
+            for _ in range(runs):
                 number += r["step"][at] + 1
                 lanes ^= r["lanes"][at]
-                one = Record()
-                one.launch, one.cta, one.warp = r["launch"], r["cta"], warp
-                one.number, one.clock = first + k, clock + k
-                if number < 0:
+                if number < 0 or len(out) + r["more"][at] >= MOST_RECORDS:
                     raise Error("names an instruction that is not there")
-                one.instruction = self.instructions[number]
-                one.lanes, one.active = lanes, lanes | r["waiting"][at]
-                one.accesses, one.before, one.after = [], None, None
-                out.append(one)
+                for instruction in range(number, number + r["more"][at] + 1):
+                    one = Record()
+                    one.launch, one.cta, one.warp = r["launch"], r["cta"], warp
+                    one.number, one.clock = first + len(out) - begin, clock + len(out) - begin
+                    one.instruction = self.instructions[instruction]
+                    one.lanes, one.active = lanes, lanes | r["waiting"][at]
+                    one.accesses, one.before, one.after = [], None, None
+                    out.append(one)
+                number += r["more"][at]
                 at += 1
             last[warp] = number, lanes
         self._accesses(r, out)
@@ -323,7 +328,7 @@ class Trace:
 
     @staticmethod
     def _accesses(r, out):
-        record, bases = 0, {}
+        record, shapes = 0, {}
         address, value, result = iter(r["access_address"]), iter(r["access_value"]), iter(r["access_result"])
         wrap = (1 << 64) - 1
         for k, skip in enumerate(r["access_record"]):
@@ -331,17 +336,20 @@ class Trace:
             of, m = out[record], Access()
             m.op, m.space, m.bytes = r["access_op"][k] & 15, r["access_op"][k] >> 4, r["access_bytes"][k]
             m.lanes = r["access_lanes"][k] ^ of.lanes
-            lanes, at, stride = lanes_of(m.lanes), 0, None
-            m.addresses = {}
-            for lane in lanes:
-                if lane == lanes[0]:
-                    at = bases.get(of.instruction["id"], 0) + next(address) & wrap
-                    bases[of.instruction["id"]] = at
-                    if not r["access_form"][k] and len(lanes) > 1:
-                        stride = next(address)
-                else:
-                    at = at + (next(address) if r["access_form"][k] else stride) & wrap
-                m.addresses[lane] = at
+            lanes, form = lanes_of(m.lanes), r["access_form"][k]
+            last = shapes.get(of.instruction["id"], [0])
+            at = [last[0] + next(address)] if lanes else []
+            if form == 2:
+                if len(last) != len(lanes):
+                    raise Error("names a form that is not there")
+                at = [at[0] + a - last[0] for a in last]
+            else:
+                stride = next(address) if form == 0 and len(lanes) > 1 else None
+                for _ in lanes[1:]:
+                    at.append(at[-1] + (next(address) if stride is None else stride))
+            at = [a & wrap for a in at]
+            m.addresses = dict(zip(lanes, at))
+            shapes[of.instruction["id"]] = at or last
 
             def words(column, values):
                 each = r[column][k] if r[column] else 0

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run loops of emu/isa/run.hpp once more, for those who look at every instruction: the limit of
+// instructions when it is near, and plugins that record.
+#include <bit>
+
+#include "emu/plugin/recording.hpp"
+#include "emu/schedule/engine.hpp"
+
+namespace sassemu {
+
+namespace {
+
+// Taken at once near the limit, where every instruction is counted.
+constexpr uint64_t small_grant = 256;
+
+}  // namespace
+
+template <bool limited, bool recorded>
+void Engine::run_stepwise(Warp& w, Worker& worker) {
+    const RegisterSets* sets = settings_.checked ? launch_.code->register_sets() : nullptr;
+    if constexpr (recorded) worker.recording->turn(w);
+    for (const Op* op = w.path().pc; op;) {
+        const uint32_t active = w.active, mask = active & (w.p[op->guard] ^ op->guard_xor);
+        if (mask == 0) [[unlikely]] {
+            ++w.guard_false;
+            if constexpr (recorded) worker.recording->skips(op, active);
+            ++op;
+            continue;
+        }
+        if (sets && w.in_flight) {
+            const RegisterSets& s = sets[op - launch_.code->ops()];
+            uint64_t hit = 0;
+            for (int i = 0; i < 4; ++i) hit |= w.pending[i] & (s.reads[i] | s.writes[i]);
+            if (hit) {
+                w.path().pc = op;
+                w.path().state = PathState::in_flight;
+                w.stop = Stop::pending;
+                break;
+            }
+        }
+        if constexpr (limited) {
+            if (!worker.granted && !grant(worker, small_grant) && !grant(worker, 1)) {
+                w.path().pc = op;
+                w.stop = Stop::pending;  // it goes on here, with the quantum that it has
+                worker.refused = true;
+                break;
+            }
+            --worker.granted;
+        }
+        ++w.issued;
+        if constexpr (recorded)
+            worker.recording->executes(op, mask, active);  // and its thread instructions
+        else
+            w.thread_instructions += static_cast<unsigned>(std::popcount(mask));
+        op = op->fn[mask == ~0u](op, w, mask);
+    }
+    if constexpr (recorded) worker.recording->close();
+    if constexpr (limited) {
+        granted_.fetch_sub(worker.granted);
+        worker.granted = 0;
+    }
+}
+
+template void Engine::run_stepwise<true, false>(Warp&, Worker&);
+
+void Engine::run_recorded(Warp& w, Worker& worker) {
+    if (settings_.max_warp_instructions)
+        run_stepwise<true, true>(w, worker);
+    else
+        run_stepwise<false, true>(w, worker);
+}
+
+}  // namespace sassemu

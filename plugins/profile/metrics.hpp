@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one access of a warp costs by the published rules: passes over the banks of shared memory,
+// sectors of global memory, lanes that contend for an address. Nothing else belongs here.
+#pragma once
+
+#include <cstdint>
+
+namespace profiling {
+
+constexpr uint32_t banks = 32, bank_bytes = 4, sector_bytes = 32;
+
+// Passes that an access to shared memory takes (CUDA C++ Programming Guide, "Shared Memory": 32
+// banks of 4 bytes, a bank gives one word at a time, lanes with the same word share it). Lanes with
+// 8 bytes are served half a warp at a time, those with 16 a quarter. `addresses`: of the lanes set,
+// ascending; `ideal`: passes if no two words of a bank met.
+uint32_t shared_passes(const uint64_t* addresses, uint32_t lanes, uint32_t bytes, uint32_t& ideal);
+
+// Different sectors of 32 bytes that the lanes touch. `ideal`: as few as their bytes need.
+uint32_t sectors(const uint64_t* addresses, uint32_t count, uint32_t bytes, uint32_t& ideal);
+
+// How many lanes the most wanted address has.
+uint32_t contention(const uint64_t* addresses, uint32_t count);
+
+}  // namespace profiling

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plugin `profile`: how often each instruction ran, with how many lanes, and what its accesses
+// cost. What belongs here: what is counted, and the callbacks. Reports are made in report.cpp.
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <sassemu/plugin.hpp>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace profiling {
+
+struct Metrics {
+    sassemu_count count{};
+    uint64_t diverged = 0;  // branches: times that some lanes of the path took it and some did not
+    uint64_t requests = 0;  // accesses of warps, by whichever rule applies
+    uint64_t passes = 0, ideal_passes = 0;    // shared memory
+    uint64_t sectors = 0, ideal_sectors = 0;  // global memory
+    uint64_t atomics = 0, contention = 0;     // requests; lanes at the most wanted address, summed
+    uint64_t waits = 0, waited = 0;  // barriers: warps that waited, and for how many instructions
+    uint64_t failed = 0;             // tests of an mbarrier that found the phase not over
+};
+
+// Launches of one kernel of one module, added up.
+struct Kernel {
+    std::string name, arch;
+    sassemu_module module;
+    sassemu_launch_info first;  // of the first launch
+    uint64_t launches = 0;
+    std::vector<Metrics> at;  // by index in the module
+};
+
+class Profiler : public sassemu::Plugin {
+  public:
+    static constexpr auto name = "profile",
+                          summary = "counts what runs, by instruction and source line";
+    static constexpr auto threading = SASSEMU_FREE;
+    static constexpr uint64_t sync_ignored =
+        ~(uint64_t{1} << SASSEMU_SYNC_BARRIER_ARRIVE |
+          uint64_t{1} << SASSEMU_SYNC_BARRIER_COMPLETE | uint64_t{1} << SASSEMU_SYNC_MBARRIER_TEST);
+    static constexpr sassemu_option options[] = {
+        {"kernel", "NAME", "only launches of this kernel; repeatable"},
+        {"memory", "0|1", "banks, sectors, contention, branches (1)"},
+        {"top", "N", "rows of each table of the text (10)"},
+        {"json", "FILE", "all of it as JSON"},
+        {"html", "FILE", "a page that needs nothing else"}};
+
+    explicit Profiler(const sassemu::Start& start);
+    void launch_begin(sassemu_launch l);
+    uint32_t select(sassemu_insn i);
+    void records(const sassemu_records& r);
+    void sync(const sassemu_sync& s);
+    void cta_end(sassemu_cta c);
+    void counts(sassemu_launch l, const sassemu_counts& c);
+    void finish();
+
+  private:
+    struct Arrival {
+        uint32_t insn, barrier;
+        uint64_t clock;
+    };
+    uint32_t index(sassemu_insn i) const {
+        return static_cast<uint32_t>(host.insn_code_offset(i) / 16);
+    }
+    Metrics cost(const sassemu_recorded_access& a, const uint64_t* addresses) const;
+    nlohmann::ordered_json kernel_json(const Kernel& k) const;
+    std::string text(const nlohmann::ordered_json& all) const;
+    void write(const std::string& file, const std::string& content) const;
+
+    std::vector<std::string> kernels_;
+    const bool memory_;
+    const uint64_t top_;
+    const std::string json_, html_;
+    std::vector<std::string> met_;  // names of all kernels that were launched
+    std::vector<std::unique_ptr<Kernel>> all_;
+    Kernel* now_ = nullptr;  // of the running launch
+    sassemu_launch_info info_{};
+    std::mutex mutex_;  // of what follows, and of now_->at while it runs
+    std::unordered_map<sassemu_cta, std::vector<Arrival>> arrivals_;
+};
+
+}  // namespace profiling

@@ -1,0 +1,337 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The profiler: counts of kernels whose counts are known by construction, reckoned here from the kernel's text and its
+geometry; the reports; what it refuses. Called as TEST.py PROGRAM ROOT."""
+import collections
+import html.parser
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, ROOT = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
+
+# Every warp goes round COUNT times; lanes below ODD take a detour; a warp beyond the first skips one instruction.
+LOOP = """
+.target sm_90
+.kernel k
+    .param data 8
+        ULDC.64 UR4, c[0x0][0x208]
+        MOV R2, c[0x0][data]
+        MOV R3, c[0x0][data+4]
+        S2R R0, SR_TID.X
+        LOP3.LUT R1, R0, 0x1f, RZ, 0xc0, !PT
+        ISETP.LT.AND P1, PT, R1, {odd:#x}, PT
+        ISETP.LT.AND P2, PT, R0, 0x20, PT
+        MOV R6, {count:#x}
+again:
+        BSSY B0, `(join)
+  @!P1  BRA `(join)
+        IADD3 R7, R7, 0x1, RZ
+join:
+        BSYNC B0
+  @P2   IADD3 R8, R8, 0x1, RZ
+        IADD3 R6, R6, -0x1, RZ
+        ISETP.GT.AND P0, PT, R6, RZ, PT
+  @P0   BRA `(again)
+        BAR.SYNC.DEFER_BLOCKING 0x0
+        EXIT
+"""
+
+# Each lane reads and writes `bytes` at lane * stride + more.
+ACCESSES = """
+.target sm_90
+.kernel k
+    .param data 8
+    .shared 32768
+        ULDC.64 UR4, c[0x0][0x208]
+        MOV R2, c[0x0][data]
+        MOV R3, c[0x0][data+4]
+        S2R R0, SR_TID.X
+        IMAD R1, R0, {stride:#x}, RZ
+        LOP3.LUT R1, R1, {within:#x}, RZ, 0xc0, !PT
+        ISETP.LT.AND P0, PT, R0, {lanes:#x}, PT
+        IADD3 R4, R1, 0x400, RZ
+        IMAD.WIDE.U32 R2, R1, 0x1, R2
+  @P0   LDS{wide} R8, [R4]
+  @P0   LDG.E{wide} R12, desc[UR4][R2.64]
+  @P0   STS{wide} [R4], R8
+  @P0   STG.E{wide} desc[UR4][R2.64], R12
+  @P0   ATOMG.E.ADD.STRONG.GPU PT, R7, desc[UR4][R2.64], R8
+        EXIT
+"""
+
+
+def passes(addresses, size):
+    """By the rule: 32 banks of 4 bytes, half warps for 8 bytes, quarters for 16. addresses: {lane: address}."""
+    total, group = 0, 32 * 4 // max(size, 4)
+    for first in range(0, 32, group):
+        words = collections.defaultdict(set)
+        for lane in range(first, first + group):
+            if lane in addresses:
+                for word in range(addresses[lane] // 4, (addresses[lane] + size + 3) // 4):
+                    words[word % 32].add(word)
+        total += max(map(len, words.values()), default=0)
+    return total
+
+
+def sectors(addresses, size):
+    return len({byte // 32 for a in addresses.values() for byte in (a, a + size - 1)})
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = scratch.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def sassemu(self, code, *args, **more):
+        done = subprocess.run([PROGRAM, *args], capture_output=True, text=True, timeout=120, check=False, **more)
+        self.assertEqual(done.returncode, code, (args, done.stdout[-2000:], done.stderr[-2000:]))
+        return done
+
+    def profile(self, text, block, grid=1, *options, threads=1):
+        """Runs a kernel given as text; the JSON of its only kernel, and its instructions as rows."""
+        with open(self.path("k.sass"), "w", encoding="utf-8") as f:
+            f.write(text)
+        self.sassemu(0, "asm", self.path("k.sass"), "-o", self.path("k.cubin"))
+        settings = ",".join(("json=" + self.path("p.json"),) + options)
+        self.sassemu(0, "run", self.path("k.cubin"), "--kernel", "k", "--block", str(block), "--grid", str(grid),
+                     "--arg", "buffer=1048576", "--threads", str(threads), "--plugin", "profile:" + settings)
+        with open(self.path("p.json"), encoding="utf-8") as f:
+            all_of = json.load(f)
+        kernel, = all_of["kernels"]
+        return kernel, self.rows(kernel)
+
+    @staticmethod
+    def rows(kernel):
+        columns = kernel["instructions"]
+        out = []
+        for n in range(len(columns["text"])):
+            row = collections.defaultdict(int)
+            row.update({name: values[n] for name, values in columns.items()})
+            out.append(row)
+        return out
+
+
+class Counts(Case):
+    def test_loop(self):
+        for count, odd, warps, grid, threads in ((1, 5, 1, 1, 1), (7, 1, 3, 5, 1), (12, 31, 2, 40, 2),
+                                                 (3, 0, 2, 1, 1), (4, 32, 2, 3, 2)):
+            with self.subTest(count=count, odd=odd):
+                kernel, rows = self.profile(LOOP.format(count=count, odd=odd), 32 * warps, grid, threads=threads)
+                times = {"R7, R7": count, "R8, R8": count, "R6, R6": count, "BSSY": count, "(join)": count,
+                         "BAR": 1, "ISETP.GT": count}
+                every = warps * grid
+                for r in rows:
+                    if not r["issued"]:
+                        continue
+                    rounds = next((n for part, n in times.items() if part in r["text"]), 1)
+                    lanes = 32
+                    if "R7, R7" in r["text"]:  # only those that take the detour get here
+                        lanes = odd
+                        if not odd:
+                            rounds = 0
+                    if "BSYNC" in r["text"] or "BRA" in r["text"]:
+                        continue
+                    if r["text"].startswith("@P2"):
+                        self.assertEqual((r["issued"], r["skipped"]), (count * every, count * (warps - 1) * grid), r)
+                        self.assertEqual((r["activeLanes"], r["executedLanes"]),
+                                         (32 * count * every, 32 * count * grid))
+                        continue
+                    self.assertEqual((r["issued"], r["skipped"]), (rounds * every, 0), r["text"])
+                    self.assertEqual((r["activeLanes"], r["executedLanes"]), (lanes * rounds * every,) * 2, r["text"])
+                detour, again = [r for r in rows if "BRA" in r["text"] and r["issued"]][:2]
+                self.assertEqual(detour["issued"], count * every)
+                self.assertEqual(detour["executedLanes"], (32 - odd) * count * every)
+                self.assertEqual(detour["diverged"], count * every if 0 < odd < 32 else 0)
+                self.assertEqual((again["issued"], again["skipped"], again["diverged"]), (count * every, every, 0))
+                barrier, = [r for r in rows if r["text"].startswith("BAR")]
+                self.assertEqual(barrier["barrierWaits"], every)
+                totals = kernel["totals"]
+                self.assertEqual(totals["issued"], sum(r["issued"] for r in rows))
+                self.assertEqual(totals["executedLanes"], sum(r["executedLanes"] for r in rows))
+                self.assertEqual(totals["divergedBranches"], detour["diverged"])
+                self.assertEqual(sum(kernel["opcodes"].values()), totals["issued"])
+
+    def test_counts_alone_are_the_same(self):
+        text = LOOP.format(count=5, odd=9)
+        whole, rows = self.profile(text, 96, 7)
+        alone, plain = self.profile(text, 96, 7, "memory=0")
+        for column in ("text", "issued", "skipped", "activeLanes", "executedLanes", "liveRegisters"):
+            self.assertEqual([r[column] for r in rows], [r[column] for r in plain], column)
+        self.assertNotIn("sharedPasses", alone["totals"])
+        self.assertIn("sharedPasses", whole["totals"])
+
+    def test_accesses(self):
+        chance = random.Random(3)
+        for wide, size in (("", 4), (".64", 8), (".128", 16), (".U8", 1), (".U16", 2)):
+            for stride in (0, size, 2 * size, 4 * size, 32, 64, 128, 132, 4 * chance.randrange(1, 160)):
+                stride = stride // size * size
+                lanes = chance.choice((32, 32, 17, 1))
+                within = 0x3fff & ~(size - 1)
+                with self.subTest(wide=wide, stride=stride, lanes=lanes):
+                    text = ACCESSES.format(wide=wide, stride=stride, lanes=lanes, within=within)
+                    if size < 4:  # an atomic of a word would not be aligned
+                        text = "\n".join(x for x in text.splitlines() if "ATOMG" not in x)
+                    _, rows = self.profile(text, 32)
+                    addresses = {lane: lane * stride & within for lane in range(lanes)}
+                    near = {lane: 0x400 + a for lane, a in addresses.items()}
+                    by_opcode = {r["opcode"].split(".")[0]: r for r in rows if r["requests"]}
+                    for opcode in ("LDS", "STS"):
+                        self.assertEqual(by_opcode[opcode]["sharedPasses"], passes(near, size), opcode)
+                        self.assertLessEqual(by_opcode[opcode]["sharedPassesIdeal"], passes(near, size))
+                    for opcode in ("LDG", "STG"):
+                        self.assertEqual(by_opcode[opcode]["globalSectors"], sectors(addresses, size), opcode)
+                    if size >= 4:
+                        most = max(collections.Counter(addresses.values()).values())
+                        self.assertEqual((by_opcode["ATOMG"]["atomics"], by_opcode["ATOMG"]["contention"]), (1, most))
+
+    def test_live_registers(self):
+        """Of a straight line, by hand: what is read later or here, and what is written here."""
+        _, rows = self.profile("""
+.target sm_90
+.kernel k
+    .param data 8
+        MOV R2, 0x1
+        MOV R3, 0x2
+        IADD3 R4, R2, R3, RZ
+  @P0   MOV R4, 0x5
+        IADD3 R5, R4, R4, RZ
+        EXIT
+""", 32)
+        self.assertEqual([r["liveRegisters"] for r in rows[:6]], [1, 2, 3, 1, 2, 0])
+
+    def test_occupancy(self):
+        kernel, _ = self.profile(ACCESSES.format(wide="", stride=4, lanes=32, within=0x3fff), 32)
+        # 32 KiB of shared memory and what the system has of it, of 228 KiB of an SM.
+        self.assertEqual(kernel["occupancy"]["ctasPerSm"], 228 * 1024 // kernel["sharedBytes"])
+        self.assertEqual(kernel["occupancy"]["mostWarpsPerSm"], 64)
+
+    def test_the_run_counts_the_same(self):
+        for name in ("sgemm", "bfs", "histogram", "hmma_gemm", "tma_hmma"):
+            with self.subTest(name=name):
+                plan = os.path.join(ROOT, "cubins", name, "plan.json")
+                self.sassemu(0, "run", plan, "--arch", "sm_90", "--threads", "2", "--stats=" + self.path("stats"),
+                             "--plugin", "profile:json=" + self.path("p.json"))
+                with open(self.path("stats"), encoding="utf-8") as f:
+                    stats = json.load(f)
+                with open(self.path("p.json"), encoding="utf-8") as f:
+                    kernels = json.load(f)["kernels"]
+                totals = collections.Counter()
+                for k in kernels:
+                    totals.update({c: k["totals"][c]
+                                   for c in ("issued", "skipped", "executedLanes", "tensorInstructions")})
+                self.assertEqual(totals["issued"] - totals["skipped"], stats["warp_instructions"])
+                self.assertEqual(totals["skipped"], stats["guard_false"])
+                self.assertEqual(totals["executedLanes"], stats["thread_instructions"])
+                self.assertEqual(totals["tensorInstructions"] > 0, name in ("hmma_gemm", "tma_hmma"))
+
+
+class Reports(Case):
+    def run_profile(self, code, kernel, *options, **more):
+        return self.sassemu(code, "run", os.path.join(ROOT, "cubins", kernel, "plan.json"), "--arch", "sm_90",
+                            "--plugin", "profile" + (":" + ",".join(options) if options else ""), **more)
+
+    def test_text(self):
+        out = self.run_profile(0, "sgemm", "top=3").stdout
+        self.assertIn("profile: sgemm (sm_90), launches: 1", out)
+        self.assertIn("652160 warp instructions", out)
+
+    def test_page(self):
+        """It is well-formed, names nothing outside of itself, and holds the numbers of the JSON."""
+        self.run_profile(0, "sgemm", "html=" + self.path("p.html"), "json=" + self.path("p.json"))
+        with open(self.path("p.html"), encoding="utf-8") as f:
+            page = f.read()
+        with open(self.path("p.json"), encoding="utf-8") as f:
+            expected = json.load(f)
+
+        class Reader(html.parser.HTMLParser):
+            data, inside, open_tags = "", False, []
+
+            def handle_starttag(self, tag, attrs):
+                for name, value in attrs:
+                    if name in ("src", "href"):
+                        raise AssertionError(value)
+                self.inside = ("id", "data") in attrs
+                if tag not in ("meta", "link", "br"):
+                    self.open_tags.append(tag)
+
+            def handle_endtag(self, tag):
+                if self.open_tags.pop() != tag:
+                    raise AssertionError(tag)
+                self.inside = False
+
+            def handle_data(self, data):
+                if self.inside:
+                    self.data += data
+        reader = Reader()
+        reader.feed(page)
+        self.assertEqual(reader.open_tags, [])
+        found = json.loads(reader.data)
+        sources = found.pop("sources")
+        self.assertEqual(found, expected)
+        self.assertEqual(set(sources), {f for k in expected["kernels"] for f in k["files"] if os.path.exists(f)})
+        for outside in ("http:", "https:", "import(", "fetch(", "XMLHttp"):
+            self.assertNotIn(outside, page.replace(reader.data, ""))
+
+    @unittest.skipUnless(shutil.which("node"), "no node to run the page's script")
+    def test_what_the_page_shows(self):
+        self.run_profile(0, "sgemm", "html=" + self.path("p.html"), "json=" + self.path("p.json"))
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "page.js")
+        done = subprocess.run(["node", script, self.path("p.html")], capture_output=True, text=True, timeout=60,
+                              check=True)
+        self.assertEqual(done.stderr, "")
+        seen = json.loads(done.stdout)
+        with open(self.path("p.json"), encoding="utf-8") as f:
+            kernel, = json.load(f)["kernels"]
+        columns = kernel["instructions"]
+        self.assertEqual([row[-1] for row in seen["sass"]], columns["text"])
+        self.assertEqual([int(row[0], 16) for row in seen["sass"]], columns["pc"])
+        at = seen["columns"].index("issued")
+        numbers = [int(row[at].replace(",", "") or 0) for row in seen["sass"]]
+        self.assertEqual(numbers, columns["issued"])
+        self.assertEqual([int(n.replace(",", "") or 0) for n in seen["sorted"]], sorted(numbers, reverse=True))
+        hottest = columns["issued"].index(max(numbers))
+        self.assertIn(columns["pc"][hottest], [int(pc, 16) for pc in seen["chosen"]])
+        self.assertEqual(seen["mix"], min(60, len(kernel["opcodes"])))
+        self.assertIn(f"{kernel['totals']['issued']:,}", seen["facts"])
+
+    def test_no_source(self):
+        with open(self.path("k.sass"), "w", encoding="utf-8") as f:
+            f.write(LOOP.format(count=1, odd=1))
+        self.sassemu(0, "asm", self.path("k.sass"), "-o", self.path("k.cubin"))
+        out = self.sassemu(0, "run", self.path("k.cubin"), "--kernel", "k", "--block", "32", "--arg", "buffer=4096",
+                           "--plugin", "profile").stdout
+        self.assertEqual(out.count("compile with -lineinfo"), 1)
+
+    def test_unknown_kernel(self):
+        out = self.run_profile(6, "vecadd", "kernel=other").stdout
+        self.assertIn("profile: unknown-kernel: no launch of 'other'; there were: vecadd", out)
+
+    def test_options(self):
+        for options, word in ((("memory=2",), "memory"), (("top=x",), "top"), (("nothing=1",), "nothing")):
+            done = self.run_profile(2, "vecadd", *options)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+            self.assertIn(word, done.stderr)
+
+    def test_full_disk(self):
+        def small_files():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        done = self.run_profile(2, "vecadd", "html=" + self.path("p.html"), preexec_fn=small_files)
+        self.assertIn("p.html", done.stdout + done.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
