@@ -55,8 +55,8 @@ Hierarchy::Hierarchy(std::span<const Place> everybody) : last_(Station::vc) {
 // The station behind `at`.
 Station Hierarchy::after(const Place& from, Station at) const {
     if (from.client != Client::sm && at < Station::sm) return Station::vc;
-    const bool alone = known_ && known_->ctas.at(from.sm) == 1;  // its CTA on its SM
-    if (at == Station::own && alone) return Station::sm;
+    // Its CTA is alone on its SM.
+    if (at == Station::own && known_ && known_->ctas.at(from.sm) == 1) return Station::sm;
     return static_cast<Station>(static_cast<uint8_t>(at) + 1);
 }
 

@@ -33,7 +33,8 @@ trap 'rm -rf "$scratch"' EXIT
 echo "no code" >"$scratch/text.so"
 check "no shared object" 2 "cannot be loaded" --plugin "$scratch/text.so"
 check "no entry" 2 "exports no sassemu_plugin_entry" --plugin "$plugins/no_entry.so"
-check "another ABI" 2 "ABI 2.0, this emulator speaks 1.5" --plugin "$plugins/other_abi.so"
+minor=$(sed -n 's/^#define SASSEMU_ABI_MINOR \([0-9]*\)u$/\1/p' "$source/sdk/include/sassemu/abi.h")
+check "another ABI" 2 "ABI 2.0, this emulator speaks 1.$minor" --plugin "$plugins/other_abi.so"
 check "no such option" 2 "has no option 'depht'; it has policy=" --model caches:depht=3
 check "no value" 2 "'depth' is no option" --model caches:depth
 check "bad value" 2 "option 'policy': 'wild' is none of" --model caches:policy=wild
