@@ -136,8 +136,8 @@ enum SassemuComplete {
     SASSEMU_COMPLETE_NOT = 0,  // it may still grow
     SASSEMU_COMPLETE = 1,
     // Of ask() (since ABI 1.6): it is complete, and nobody wants to know which order of its open
-    // pairs makes it consistent. Where the model finds one, nothing is open. Relations are not asked
-    // for then.
+    // pairs makes it consistent. Where the model finds one, nothing is open. Relations are not
+    // asked for then.
     SASSEMU_COMPLETE_SOMEHOW = 2
 };
 
@@ -180,9 +180,9 @@ typedef struct SassemuVerdict {
     // The same for what causality order is made of, between events of any kind: the explorer orders
     // the operations on one mbarrier by it.
     uint8_t* base;
-    // When consistent, complete and not null: all pairs that must still be ordered, as many as there
-    // is room for; open_count says how many there are. Each is directed such that choosing all of
-    // them so makes no circle.
+    // When consistent, complete and not null: all pairs that must still be ordered, as many as
+    // there is room for; open_count says how many there are. Each is directed such that choosing
+    // all of them so makes no circle.
     SassemuEdge* all_open;
     size_t open_room, open_count;
 } SassemuVerdict;
