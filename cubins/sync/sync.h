@@ -32,8 +32,8 @@ __device__ inline uint32_t cluster_rank() {
         ".shared::cta.b64 p, [%0], %1;\n@!p bra again;}" ::"r"(address(&bar)), \
         "r"(parity))
 #define MBAR_POLL(bar, parity)                                                 \
-    ASM("{.reg .pred p;\nagain: mbarrier.test_wait.parity.shared::cta.b64 p, "  \
-        "[%0], %1;\n@!p bra again;}" ::"r"(address(&bar)),                      \
+    ASM("{.reg .pred p;\nagain: mbarrier.test_wait.parity.shared::cta.b64 p, " \
+        "[%0], %1;\n@!p bra again;}" ::"r"(address(&bar)),                     \
         "r"(parity))
 #define ST_REMOTE(at, v) ASM("st.shared::cluster.u32 [%0], %1;" ::"r"(at), "r"(v))
 #define ST_ASYNC(at, v, bar)                                                                   \
