@@ -246,17 +246,25 @@ const std::vector<DriverFunction>& DriverFunctions::table() {
     return services;
 }
 
-bool DriverFunctions::provides(std::string_view name) {
-    return std::ranges::any_of(table(), [&](const auto& one) { return one.name == name; });
-}
-
-bool DriverFunctions::is_missing(const Module& module, const Symbol& symbol) {
-    if (symbol.kind != SymbolKind::undefined_function || symbol.is_weak || provides(symbol.name))
-        return false;
+std::optional<DriverFunctions::Refusal> DriverFunctions::refusal(const Module& module,
+                                                                 const Symbol& symbol) {
+    // What nvcc 13.0 calls to launch a kernel, and what its device runtime calls.
+    if (symbol.name.starts_with("__cudaCDP") || symbol.name.starts_with("__cuda_syscall_cnp"))
+        return Refusal{"it launches kernels itself",
+                       "it launches kernels itself (it calls " + symbol.name + ")",
+                       "dynamic parallelism is not emulated; launch its children from the plan"};
+    if (symbol.kind != SymbolKind::undefined_function || symbol.is_weak ||
+        std::ranges::find(table(), symbol.name, &DriverFunction::name) != table().end())
+        return std::nullopt;
     const auto index = static_cast<uint32_t>(&symbol - module.symbols().data());
-    return std::ranges::any_of(module.kernels(), [&](const Kernel& k) {
-        return std::ranges::find(k.externs, index) != k.externs.end();
-    });
+    for (const Kernel& k : module.kernels())
+        if (std::ranges::find(k.externs, index) != k.externs.end())
+            return Refusal{"no service of the emulator",
+                           "it calls " + symbol.name +
+                               ", which its module does not define and which is no service of the "
+                               "emulator",
+                           "link the module with nvlink, or provide the function"};
+    return std::nullopt;
 }
 
 void PrintedText::print(uint64_t cta, std::string text) {

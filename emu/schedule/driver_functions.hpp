@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -22,15 +23,12 @@ class DriverFunctions {
 
     // The services a module may call, for CodeImage and for the linker.
     static const std::vector<DriverFunction>& table();
-    static bool provides(std::string_view name);
-    // An undefined function that some kernel says it calls, and that is none of these: kernels
-    // that call it are refused when they are launched, the others run.
-    static bool is_missing(const Module& module, const Symbol& symbol);
-    // Functions by which kernels launch kernels (what nvcc 13.0 calls, and what its device runtime
-    // calls); none of them exists here.
-    static bool launches_kernels(std::string_view name) {
-        return name.starts_with("__cudaCDP") || name.starts_with("__cuda_syscall_cnp");
-    }
+    // Why kernels that call the function are refused when they are launched, while others of the
+    // module run; unset: they are not.
+    struct Refusal {
+        std::string brief, why, hint;  // brief: for a list that names the function
+    };
+    static std::optional<Refusal> refusal(const Module& module, const Symbol& symbol);
 
   private:
     DeviceHeap heap_;

@@ -95,9 +95,7 @@ Result<ModuleId> GpuImpl::place(std::shared_ptr<const Module> module) {
                 return services + i * 16;
             }
         // The kernels that need it are refused when they are launched (check()).
-        if (DriverFunctions::launches_kernels(symbol.name) ||
-            DriverFunctions::is_missing(*module, symbol))
-            return uint64_t{0};
+        if (DriverFunctions::refusal(*module, symbol)) return uint64_t{0};
         return Error{ErrorCode::unsupported, module->file_name() + ": symbol '" + symbol.name + "'",
                      "is not defined in this module and is no service of the emulator",
                      "link the module with nvlink, or provide the function"};

@@ -28,19 +28,9 @@ Result<void> GpuImpl::check(const LaunchRequest& r, const Kernel& k) const {
         return Error{ErrorCode::input, where + ": " + field, std::move(what), std::move(hint)};
     };
     const Module& module = *modules_[r.module]->module;
-    for (const uint32_t index : k.externs) {
-        const auto& symbol = module.symbols()[index];
-        if (DriverFunctions::launches_kernels(symbol.name))
-            return Error{ErrorCode::unsupported, where,
-                         "it launches kernels itself (it calls " + symbol.name + ")",
-                         "dynamic parallelism is not emulated; launch its children from the plan"};
-        if (DriverFunctions::is_missing(module, symbol))
-            return Error{ErrorCode::unsupported, where,
-                         "it calls " + symbol.name +
-                             ", which its module does not define and which is no service of the "
-                             "emulator",
-                         "link the module with nvlink, or provide the function"};
-    }
+    for (const uint32_t symbol : k.externs)
+        if (auto no = DriverFunctions::refusal(module, module.symbols()[symbol]))
+            return Error{ErrorCode::unsupported, where, std::move(no->why), std::move(no->hint)};
     const DeviceProfile& d = options_.device;
     if (!r.block.count() || r.block.x > 1024 || r.block.y > 1024 || r.block.z > 64 ||
         r.block.count() > 1024)

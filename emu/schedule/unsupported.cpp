@@ -36,12 +36,10 @@ Result<std::vector<Unsupported>> unsupported_code(std::shared_ptr<const Module> 
 
     std::vector<Unsupported> all;
     for (const Kernel& kernel : module->kernels())
-        for (const uint32_t symbol : kernel.externs) {
-            const std::string& name = module->symbols()[symbol].name;
-            if (DriverFunctions::launches_kernels(name))
-                all.push_back({kernel.name, name, 0, "", "it launches kernels itself", 1});
-            else if (DriverFunctions::is_missing(*module, module->symbols()[symbol]))
-                all.push_back({kernel.name, name, 0, "", "no service of the emulator", 1});
+        for (const uint32_t index : kernel.externs) {
+            const auto& symbol = module->symbols()[index];
+            if (const auto no = DriverFunctions::refusal(*module, symbol))
+                all.push_back({kernel.name, symbol.name, 0, "", no->brief, 1});
         }
     std::map<std::tuple<std::string, std::string, std::string>, size_t> seen;
     for (const CodeSection& section : module->code_sections())
