@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
+#include <new>
 
 #include "emu/memory/device_heap.hpp"
 
@@ -55,54 +57,137 @@ void* map_zeros(uint64_t bytes) {
 }  // namespace
 
 AddressSpace::AddressSpace()
-    : root_(std::make_unique<Leaf*[]>(uint64_t{1} << (address_bits - page_bits - leaf_bits))) {}
-
-AddressSpace::~AddressSpace() {
-    for (auto& [lo, a] : live_) munmap(a->mapping, a->mapped);
-    for (uint64_t i = 0; i < uint64_t{1} << (address_bits - page_bits - leaf_bits); ++i)
-        if (root_[i]) munmap(root_[i], sizeof(Leaf));
+    : root_(static_cast<std::atomic<Leaf*>*>(std::calloc(leaves, sizeof(Leaf*))), std::free),
+      all_(std::make_shared<Allocations>()) {
+    if (!root_) throw std::bad_alloc();
+    all_->tables.push_back(this);
 }
 
-// The live allocation there, or else the last that was freed.
-const Extent& AddressSpace::find_shared(uint64_t address) const {
-    if (const Allocation* a = overlapped(address, address + 1)) return a->extent;
-    for (auto a = freed_.rbegin(); a != freed_.rend(); ++a)
-        if ((*a)->covers(address)) return (*a)->extent;
+AddressSpace::AddressSpace(AddressSpace* first, std::string who) : AddressSpace() {
+    who_ = std::move(who);
+    if (!first) return;
+    all_ = first->all_;
+    const std::lock_guard guard(all_->mutex);
+    all_->tables.push_back(this);
+    for (const auto& [lo, a] : all_->live)
+        if (reaches(*a) && !map_pages(*a)) throw std::bad_alloc();
+}
+
+AddressSpace::~AddressSpace() {
+    {
+        const std::lock_guard guard(all_->mutex);
+        std::erase(all_->tables, this);
+    }
+    for (uint64_t i = 0; i < leaves; ++i)
+        if (Leaf* leaf = root_[i].load(std::memory_order_relaxed)) munmap(leaf, sizeof(Leaf));
+}
+
+AddressSpace::Allocations::~Allocations() {
+    for (const auto& [lo, a] : live) munmap(a->mapping, a->mapped);
+    for (const auto& [at, bytes] : old_mappings) munmap(at, bytes);
+}
+
+const Extent& AddressSpace::find_shared(intptr_t entry, uint64_t address) const {
+    for (const SharedPage::Part& part : reinterpret_cast<const SharedPage*>(-entry)->parts)
+        if (address - part.lo < part.end - part.lo) return *part.extent;
     return none_;
 }
 
 // The last live allocation that begins before `hi`, if it reaches beyond `lo`.
-const AddressSpace::Allocation* AddressSpace::overlapped(uint64_t lo, uint64_t hi) const {
-    const auto next = live_.lower_bound(hi);
-    if (next == live_.begin()) return nullptr;
+const AddressSpace::Allocation* AddressSpace::Allocations::overlapped(uint64_t lo,
+                                                                      uint64_t hi) const {
+    const auto next = live.lower_bound(hi);
+    if (next == live.begin()) return nullptr;
     const Allocation* const last = std::prev(next)->second.get();
     return last->end() > lo ? last : nullptr;
+}
+
+bool AddressSpace::reaches(const Allocation& a) const {
+    return !a.owner || a.owner == this || seen_.contains(a.owner);
+}
+
+// What of the page is whose, made anew.
+void AddressSpace::share_page(uint64_t page) {
+    const uint64_t begin = page << page_bits, end = begin + page_bytes;
+    auto shared = std::make_unique<SharedPage>();
+    for (auto a = all_->live.lower_bound(end); a != all_->live.begin();) {
+        --a;
+        if (a->second->end() <= begin) break;
+        if (reaches(*a->second))
+            shared->parts.push_back({a->first, a->second->end(), &a->second->extent});
+    }
+    for (auto a = all_->freed.rbegin(); a != all_->freed.rend(); ++a)
+        if ((*a)->extent.lo < end && (*a)->end() > begin && reaches(**a))
+            shared->parts.push_back({(*a)->extent.lo, (*a)->end(), &(*a)->freed});
+    auto& place = shared_[page];
+    std::swap(place, shared);
+    entry(page).store(-reinterpret_cast<intptr_t>(place.get()), std::memory_order_release);
+    if (shared && all_->holds) all_->old_pages.push_back(std::move(shared));
 }
 
 // False, and nothing changed: the host has no memory for the table.
 bool AddressSpace::map_pages(const Allocation& a) {
     const uint64_t first = a.extent.lo >> page_bits, last = (a.end() - 1) >> page_bits;
     for (uint64_t at = first >> leaf_bits; at <= last >> leaf_bits; ++at) {
-        if (root_[at]) continue;
+        if (root_[at].load(std::memory_order_relaxed)) continue;
         // 512 KiB of address space, of which the kernel backs only what is touched.
         void* leaf = mmap(nullptr, sizeof(Leaf), PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (leaf == MAP_FAILED) return false;
-        root_[at] = static_cast<Leaf*>(leaf);
+        root_[at].store(static_cast<Leaf*>(leaf), std::memory_order_release);
     }
     for (uint64_t page = first; page <= last; ++page) {
-        intptr_t& entry = root_[page >> leaf_bits]->page[page & (leaf_pages - 1)];
-        if (entry == shared_page) continue;
+        const intptr_t there = entry(page).load(std::memory_order_relaxed);
         // What was freed here is forgotten once other bytes lie over all of its own.
-        const auto* const old = reinterpret_cast<const Extent*>(entry);
+        const auto* const old = reinterpret_cast<const Extent*>(std::max<intptr_t>(there, 0));
         const uint64_t begin = page << page_bits;
-        if (old && (std::max(begin, old->lo) < a.extent.lo ||
-                    std::min(begin + page_bytes, by_id_[old->id]->end()) > a.end()))
-            entry = shared_page;
+        if (there < 0 ||
+            (old && (std::max(begin, old->lo) < a.extent.lo ||
+                     std::min(begin + page_bytes, all_->by_id[old->id]->end()) > a.end())))
+            share_page(page);
         else
-            entry = reinterpret_cast<intptr_t>(&a.extent);
+            entry(page).store(reinterpret_cast<intptr_t>(&a.extent), std::memory_order_release);
     }
     return true;
+}
+
+// The allocation goes; `left` stays in its place (null: nothing).
+void AddressSpace::unmap_pages(const Allocation& a, const Extent* left) {
+    const uint64_t first = a.extent.lo >> page_bits, last = (a.end() - 1) >> page_bits;
+    for (uint64_t page = first; page <= last; ++page) {
+        if (!root_[page >> leaf_bits].load(std::memory_order_relaxed)) continue;
+        const intptr_t there = entry(page).load(std::memory_order_relaxed);
+        if (there < 0)
+            share_page(page);
+        else if (there == reinterpret_cast<intptr_t>(&a.extent))
+            entry(page).store(reinterpret_cast<intptr_t>(left), std::memory_order_release);
+    }
+}
+
+void AddressSpace::see(const AddressSpace& other, bool on) {
+    const std::lock_guard guard(all_->mutex);
+    if (on ? !seen_.insert(&other).second : !seen_.erase(&other)) return;
+    for (const auto& [lo, a] : all_->live) {
+        if (a->owner != &other) continue;
+        if (!on)
+            unmap_pages(*a, nullptr);
+        else if (!map_pages(*a))
+            throw std::bad_alloc();
+    }
+    if (!on) all_->removals.fetch_add(1, std::memory_order_release);
+}
+
+void AddressSpace::hold() {
+    const std::lock_guard guard(all_->mutex);
+    ++all_->holds;
+}
+
+void AddressSpace::let_go() {
+    const std::lock_guard guard(all_->mutex);
+    if (--all_->holds) return;
+    for (const auto& [at, bytes] : all_->old_mappings) munmap(at, bytes);
+    all_->old_mappings.clear();
+    all_->old_pages.clear();
 }
 
 Result<uint64_t> AddressSpace::allocate(uint64_t bytes, const Options& options) {
@@ -111,6 +196,7 @@ Result<uint64_t> AddressSpace::allocate(uint64_t bytes, const Options& options) 
     if (bytes > (uint64_t{1} << 40))
         return Error{ErrorCode::input, who, std::to_string(bytes) + " bytes are too many",
                      "the limit is 1 TiB"};
+    const std::lock_guard guard(all_->mutex);
     uint64_t at = options.address;
     const uint64_t span = round_up(bytes, page_bytes) + page_bytes;  // a guard page follows
     if (at) {
@@ -119,16 +205,16 @@ Result<uint64_t> AddressSpace::allocate(uint64_t bytes, const Options& options) 
             return Error{ErrorCode::input, who, "address " + hex(at) + " is outside the range",
                          "addresses have 48 bits; the first 64 KiB and the generic windows are "
                          "reserved"};
-        if (const Allocation* other = overlapped(at, at + bytes))
+        if (const Allocation* other = all_->overlapped(at, at + bytes))
             return Error{ErrorCode::input, who, "address " + hex(at) + " is taken",
                          "its " + std::to_string(bytes) + " bytes overlap " + range_of(*other)};
     } else {
         for (;;) {
-            at = next_;
-            next_ += span;
+            at = all_->next;
+            all_->next += span;
             if (touches_window(at, at + span))
-                next_ = window_base(shared_window_high + 1);
-            else if (!overlapped(at, at + span))
+                all_->next = window_base(shared_window_high + 1);
+            else if (!all_->overlapped(at, at + span))
                 break;
         }
         if (at + span > top)
@@ -146,53 +232,75 @@ Result<uint64_t> AddressSpace::allocate(uint64_t bytes, const Options& options) 
     a->mapped = mapped;
     a->name = options.name;
     a->bytes = bytes;
+    a->owner = options.everywhere ? nullptr : this;
     a->extent = Extent{at, at + bytes, static_cast<std::byte*>(mapping) + offset, options.flags,
-                       static_cast<uint32_t>(by_id_.size())};
+                       static_cast<uint32_t>(all_->by_id.size())};
     if (options.flags & heap_extent) a->extent.hi = at;
-    if (!map_pages(*a)) {
-        munmap(mapping, mapped);
+    a->freed = Extent{at, at, nullptr, options.flags | Extent::freed, a->extent.id};
+    const Allocation& made = *a;
+    all_->by_id.push_back(a.get());
+    all_->live.emplace(at, std::move(a));
+    for (AddressSpace* table : all_->tables) {
+        if (!table->reaches(made) || table->map_pages(made)) continue;
+        remove(all_->live.find(at));
         return Error{ErrorCode::system, who, "the host has no memory for its page table", ""};
     }
-    by_id_.push_back(a.get());
-    live_.emplace(at, std::move(a));
-    in_use_ += bytes;
     return at;
 }
 
-Result<void> AddressSpace::release(uint64_t address) {
-    auto it = live_.find(address);
-    if (it == live_.end())
-        return Error{ErrorCode::input, "device memory",
-                     hex(address) + " is not the start of an allocation", describe(address)};
-    Allocation& a = *it->second;
-    in_use_ -= a.extent.hi - a.extent.lo;
-    munmap(a.mapping, a.mapped);
+// From all tables; called with the lock.
+void AddressSpace::remove(std::map<uint64_t, std::unique_ptr<Allocation>>::iterator which) {
+    all_->freed.push_back(std::move(which->second));
+    Allocation& a = *all_->freed.back();
+    all_->live.erase(which);
+    for (AddressSpace* table : all_->tables)
+        if (table->reaches(a)) table->unmap_pages(a, &a.freed);
+    all_->removals.fetch_add(1, std::memory_order_release);
+    if (all_->holds) {
+        // Who has found it before may still touch it: the bytes go, the addresses stay.
+        madvise(a.mapping, a.mapped, MADV_DONTNEED);
+        all_->old_mappings.emplace_back(a.mapping, a.mapped);
+    } else {
+        munmap(a.mapping, a.mapped);
+    }
     a.mapping = nullptr;
-    a.extent.host = nullptr;
-    a.extent.flags |= Extent::freed;
-    a.extent.hi = a.extent.lo;  // holds() is false for every address
-    freed_.push_back(std::move(it->second));
-    live_.erase(it);
-    return {};
+}
+
+Result<void> AddressSpace::release(uint64_t address) {
+    {
+        const std::lock_guard guard(all_->mutex);
+        if (const auto it = all_->live.find(address); it != all_->live.end()) {
+            remove(it);
+            return {};
+        }
+    }
+    return Error{ErrorCode::input, "device memory",
+                 hex(address) + " is not the start of an allocation", describe(address)};
 }
 
 std::string AddressSpace::describe(uint64_t address) const {
+    const std::lock_guard guard(all_->mutex);
+    const auto& live = all_->live;
     if (const Extent& e = find(address); e.flags & Extent::freed)
-        return hex(address) + " lies in '" + by_id_[e.id]->name + "', which was freed";
-    auto next = live_.upper_bound(address);
-    if (next != live_.begin()) {
+        return hex(address) + " lies in '" + all_->by_id[e.id]->name + "', which was freed";
+    auto next = live.upper_bound(address);
+    if (next != live.begin()) {
         const Allocation& before = *std::prev(next)->second;
+        if (address < before.end() && !reaches(before))
+            return hex(address) + " is byte " + std::to_string(address - before.extent.lo) +
+                   " of " + range_of(before) + " of " + before.owner->who_ + ", to which " + who_ +
+                   " has no peer access";
         if (before.extent.flags & heap_extent && &find(address) == &before.extent)
             return describe_heap(before.extent, address);
         if (address < before.end())
             return hex(address) + " is byte " + std::to_string(address - before.extent.lo) +
                    " of " + range_of(before);
         const uint64_t past = address - before.end();
-        if (next == live_.end() || past <= next->first - address)
+        if (next == live.end() || past <= next->first - address)
             return hex(address) + " is " + std::to_string(past) + " bytes past the end of " +
                    range_of(before);
     }
-    if (next != live_.end())
+    if (next != live.end())
         return hex(address) + " is " + std::to_string(next->first - address) + " bytes before " +
                range_of(*next->second);
     return hex(address) + "; nothing is allocated";
@@ -200,7 +308,8 @@ std::string AddressSpace::describe(uint64_t address) const {
 
 const std::string& AddressSpace::name(uint32_t id) const {
     static const std::string none;
-    return id < by_id_.size() ? by_id_[id]->name : none;
+    const std::lock_guard guard(all_->mutex);
+    return id < all_->by_id.size() ? all_->by_id[id]->name : none;
 }
 
 }  // namespace sassemu

@@ -96,9 +96,31 @@ inline bool compare_exchange(std::byte* at, Wide& expected, Wide desired) {
 
 inline void fence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
-// Bulk copies between host buffers and guest memory while nothing runs.
-inline void copy(void* to, const void* from, size_t bytes) {
-    if (bytes) std::memcpy(to, from, bytes);  // an empty span may have no pointer
+// Bulk copies between guest memory and a buffer of the host's own, while kernels may run: an
+// aligned 8 bytes are one access. The order among them is nobody's business.
+template <class F>
+inline void each_piece(uintptr_t guest, size_t bytes, F&& piece) {
+    size_t at = 0;
+    for (; at < bytes && (guest + at) % 8; ++at) piece(at, uint8_t{});
+    for (; at + 8 <= bytes; at += 8) piece(at, uint64_t{});
+    for (; at < bytes; ++at) piece(at, uint8_t{});
+}
+inline void write(std::byte* guest, const std::byte* from, size_t bytes) {
+    each_piece(reinterpret_cast<uintptr_t>(guest), bytes, [&](size_t at, auto value) {
+        std::memcpy(&value, from + at, sizeof value);
+        store(guest + at, value);
+    });
+}
+inline void read(std::byte* to, const std::byte* guest, size_t bytes) {
+    each_piece(reinterpret_cast<uintptr_t>(guest), bytes, [&](size_t at, auto value) {
+        value = load<decltype(value)>(guest + at);
+        std::memcpy(to + at, &value, sizeof value);
+    });
+}
+inline void fill(std::byte* guest, uint8_t byte, size_t bytes) {
+    each_piece(reinterpret_cast<uintptr_t>(guest), bytes, [&](size_t at, auto value) {
+        store(guest + at, static_cast<decltype(value)>(0x0101010101010101u * byte));
+    });
 }
 
 }  // namespace sassemu::host

@@ -15,6 +15,7 @@
 
 #include "emu/base/result.hpp"
 #include "emu/gpu.hpp"
+#include "emu/machine.hpp"
 #include "emu/plan/element.hpp"
 #include "emu/plan/philox.hpp"
 
@@ -47,6 +48,8 @@ struct PointerPatch {
     uint64_t add = 0;     // bytes added to it
 };
 
+// Whose memory: of one GPU (others reach it by peer access), of the host (all GPUs reach it; pinned
+// and mapped, or managed), or of one GPU for all to reach.
 enum class BufferKind : uint8_t { device, host, managed, peer };
 
 // Initial contents: at most one of file, fill, random; none means zero bytes.
@@ -110,10 +113,33 @@ struct Argument {
         value;
 };
 
+// Some bytes of a buffer.
+struct Place {
+    std::string buffer;
+    uint64_t offset = 0, bytes = 0;
+};
+struct CopyBytes {
+    Place to, from;
+};
+struct WriteValue {
+    Place at;  // 4 or 8 bytes
+    uint64_t value = 0;
+};
+struct WaitValue {
+    Place at;  // 4 or 8 bytes
+    ValueTest test = ValueTest::at_least;
+    uint64_t value = 0;
+};
+
+// What is put into a stream: a kernel, or one of the other operations.
 struct Launch {
     Where where;
-    std::string kernel;
-    uint32_t module = 0;  // index into Plan::modules
+    std::variant<std::monostate, CopyBytes, WriteValue, WaitValue> operation;  // none: a kernel
+    std::string stream;              // empty: the legacy stream of the GPU
+    std::vector<std::string> after;  // events that the stream waits for before it
+    std::string event;               // recorded behind it; empty: none
+    std::string kernel;              // of another operation: its name
+    uint32_t module = 0;             // index into Plan::modules
     Dim3 grid, block, cluster;
     bool has_cluster = false;
     uint32_t dynamic_shared = 0;  // bytes
@@ -128,6 +154,45 @@ struct Launch {
         const auto flag = attributes.find("programmaticStreamSerialization");
         return flag != attributes.end() && flag->second == "true";
     }
+};
+
+// What the host thread does while launches run.
+struct WriteBytes {
+    Place at;
+    std::vector<std::byte> values;
+};
+struct ReadElements {
+    Place at;
+    ElementType type = ElementType::u32;
+};
+struct AtomicValue {
+    Place at;  // 4 or 8 bytes
+    HostAtomic op = HostAtomic::add;
+    uint64_t value = 0, compare = 0;
+};
+struct CheckBytes {
+    Place at;
+    Expectation expect;
+};
+struct Sleep {
+    uint64_t nanoseconds = 0;  // of virtual time
+};
+struct Synchronize {
+    std::string stream, event;  // both empty: everything
+};
+struct HostStep {
+    Where where;
+    std::string name;  // "host[2]: check"
+    std::variant<WriteBytes, WaitValue, ReadElements, AtomicValue, CopyBytes, CheckBytes, Sleep,
+                 Synchronize>
+        what;
+};
+
+struct StreamOfPlan {
+    Where where;
+    uint32_t gpu = 0;
+    int32_t priority = 0;
+    bool non_blocking = false;
 };
 
 struct StatusExpectation {
@@ -147,6 +212,13 @@ struct DeviceOverrides {
         resident_threads;
 };
 
+// One of the GPUs of a plan that has several.
+struct GpuOfPlan {
+    Where where;
+    DeviceOverrides device;
+    std::string arch;  // empty: the plan's
+};
+
 struct Plan {
     std::string file;                // as given; for messages
     std::string arch;                // what it was read for; empty = the modules' own
@@ -163,7 +235,15 @@ struct Plan {
     std::vector<Buffer> buffers;
     std::vector<Global> globals;
     std::vector<Launch> launches;
+    std::vector<GpuOfPlan> gpus;  // empty: one, of the plan's device
+    bool all_peers = false;       // every GPU reaches the memory of every other
+    std::vector<std::pair<uint32_t, uint32_t>> peers;  // the first reaches that of the second
+    std::map<std::string, StreamOfPlan> streams;
+    std::vector<HostStep> host;
+    std::vector<std::string> module_texts;  // as written: {arch} is still in them
     PlanExpectation expect;
+    // Several things may run at once: launches of several streams or GPUs, and the host.
+    bool in_flight = false;
 };
 
 // Reads a plan for one architecture: `arch`, or the first (or only) one it names. Of a plan with a
@@ -172,6 +252,9 @@ Result<Plan> read_plan_file(const std::string& path, const std::string& arch = {
 // `file` goes into messages; paths in the plan count from its directory.
 Result<Plan> read_plan(std::string_view text, const std::string& file,
                        const std::string& arch = {});
+
+// Where a module lies for that architecture.
+std::string module_path(const Plan& plan, size_t index, const std::string& arch);
 
 // "ok", "fault:misaligned-address", "deadlock", ...
 std::string status_text(LaunchStatus status, FaultKind fault);

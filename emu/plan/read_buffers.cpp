@@ -5,9 +5,6 @@
 #include "emu/plan/read_parts.hpp"
 
 namespace sassemu::plan {
-namespace {
-
-constexpr uint64_t most_bytes = uint64_t{1} << 40;
 
 Result<ElementType> read_type(const Field& field) {
     SASSEMU_ASSIGN(const std::string name, field.string());
@@ -15,6 +12,24 @@ Result<ElementType> read_type(const Field& field) {
     if (!type) return field.error("unknown type '" + name + "'", "one of: " + element_names());
     return *type;
 }
+
+Result<std::vector<std::byte>> read_values(const Field& field, ElementType type) {
+    SASSEMU_TRY(field.array());
+    const size_t size = element_size(type);
+    std::vector<std::byte> bytes(field.node->items.size() * size);
+    for (size_t i = 0; i < field.node->items.size(); ++i) {
+        const Field item = field.item(i);
+        SASSEMU_ASSIGN(const std::string text, item.number_text());
+        const auto bits = parse_element(type, text);
+        if (!bits) return item.error("'" + text + "' is no " + std::string(element_name(type)));
+        store_bits(type, *bits, bytes.data() + i * size);
+    }
+    return bytes;
+}
+
+namespace {
+
+constexpr uint64_t most_bytes = uint64_t{1} << 40;
 
 // A bound of an integer range, sign-extended to 64 bits; `extra` is 1 for the exclusive end.
 Result<uint64_t> read_bound(const Field& field, ElementType type, uint64_t extra) {
@@ -84,20 +99,6 @@ Result<Contents> read_contents(const Field& field) {
         SASSEMU_ASSIGN(contents.random, read_random(random));
     }
     return contents;
-}
-
-Result<std::vector<std::byte>> read_values(const Field& field, ElementType type) {
-    SASSEMU_TRY(field.array());
-    const size_t size = element_size(type);
-    std::vector<std::byte> bytes(field.node->items.size() * size);
-    for (size_t i = 0; i < field.node->items.size(); ++i) {
-        const Field item = field.item(i);
-        SASSEMU_ASSIGN(const std::string text, item.number_text());
-        const auto bits = parse_element(type, text);
-        if (!bits) return item.error("'" + text + "' is no " + std::string(element_name(type)));
-        store_bits(type, *bits, bytes.data() + i * size);
-    }
-    return bytes;
 }
 
 Result<Expectation> read_expectation(const Field& field) {

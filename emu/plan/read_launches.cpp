@@ -204,9 +204,12 @@ Result<Argument> read_argument(const Field& field) {
 
 Result<Launch> read_launch(const Field& field) {
     SASSEMU_TRY(field.object({"kernel", "module", "grid", "block", "cluster", "dynamicShared",
-                              "cooperative", "repeat", "gpu", "args", "paramBytes", "attributes"}));
+                              "cooperative", "repeat", "gpu", "args", "paramBytes", "attributes",
+                              "stream", "after", "event", "copy", "writeValue", "waitValue"}));
     Launch launch;
     launch.where = field.where();
+    SASSEMU_TRY(read_stream_fields(field, launch));
+    if (launch.operation.index()) return launch;
     SASSEMU_ASSIGN(const Field kernel, required(field, "kernel"));
     SASSEMU_ASSIGN(launch.kernel, kernel.string());
     SASSEMU_ASSIGN(const Field grid, required(field, "grid"));

@@ -17,6 +17,16 @@ Result<Buffer> read_buffer(const Field& field, const std::string& name);
 Result<Global> read_global(const Field& field, const std::string& name);
 Result<Argument> read_argument(const Field& field);
 Result<Launch> read_launch(const Field& field);
+Result<DeviceOverrides> read_device(const Field& field, std::string* arch = nullptr);
+// gpus, peers, streams and host; and where launches and buffers name them.
+Result<void> read_in_flight(const Field& root, Plan& plan);
+Result<void> check_in_flight(Plan& plan);
+// The stream, the events and the operation of an element of launches, which is no kernel if it has
+// one.
+Result<void> read_stream_fields(const Field& field, Launch& launch);
+// The texts as bytes of that type.
+Result<std::vector<std::byte>> read_values(const Field& field, ElementType type);
+Result<ElementType> read_type(const Field& field);
 
 // A required member.
 Result<Field> required(const Field& object, std::string_view name);

@@ -13,35 +13,7 @@ namespace sassemu::plan {
 namespace {
 
 constexpr FaultKind last_fault = FaultKind::other;
-
-Result<DeviceOverrides> read_device(const Field& field) {
-    DeviceOverrides device;
-    if (field.node->kind == JsonNode::Kind::string) {
-        SASSEMU_ASSIGN(device.name, field.string());
-        return device;
-    }
-    SASSEMU_TRY(field.object({"name", "sms", "sharedPerSm", "sharedPerCta", "registersPerSm",
-                              "residentCtas", "residentThreads"}));
-    if (const Field name = field.member("name")) {
-        SASSEMU_ASSIGN(device.name, name.string());
-    }
-    struct Number {
-        std::string_view name;
-        std::optional<uint32_t>* target;
-    };
-    for (const Number& number : {Number{"sms", &device.sms},
-                                 {"sharedPerSm", &device.shared_per_sm},
-                                 {"sharedPerCta", &device.shared_per_cta},
-                                 {"registersPerSm", &device.registers_per_sm},
-                                 {"residentCtas", &device.resident_ctas},
-                                 {"residentThreads", &device.resident_threads}}) {
-        if (const Field value = field.member(number.name)) {
-            SASSEMU_ASSIGN(const uint64_t read, value.unsigned_number(UINT32_MAX, 1));
-            *number.target = static_cast<uint32_t>(read);
-        }
-    }
-    return device;
-}
+constexpr std::string_view arch_place = "{arch}";
 
 Result<StatusExpectation> read_status(const Field& field) {
     SASSEMU_ASSIGN(const std::string text, field.string());
@@ -109,14 +81,11 @@ Result<void> read_arch(const Field& field, const std::string& wanted, Plan& plan
 }
 
 Result<void> read_module(const Field& field, Plan& plan) {
-    SASSEMU_ASSIGN(std::string path, field.string());
-    constexpr std::string_view place = "{arch}";
-    for (size_t at = 0; (at = path.find(place, at)) != path.npos; at += plan.arch.size()) {
-        if (plan.arch.empty())
-            return field.error("{arch} stands for the plan's 'arch', which is missing");
-        path.replace(at, place.size(), plan.arch);
-    }
-    plan.modules.push_back(resolve_path(plan.file, path));
+    SASSEMU_ASSIGN(const std::string path, field.string());
+    if (plan.arch.empty() && path.find(arch_place) != path.npos)
+        return field.error("{arch} stands for the plan's 'arch', which is missing");
+    plan.module_texts.push_back(path);
+    plan.modules.push_back(module_path(plan, plan.modules.size(), plan.arch));
     plan.module_where.push_back(field.where());
     return {};
 }
@@ -276,10 +245,54 @@ Result<void> read_lists(const Field& root, Plan& plan) {
 
 }  // namespace
 
+Result<DeviceOverrides> read_device(const Field& field, std::string* arch) {
+    DeviceOverrides device;
+    if (field.node->kind == JsonNode::Kind::string) {
+        SASSEMU_ASSIGN(device.name, field.string());
+        return device;
+    }
+    if (arch) {
+        SASSEMU_TRY(field.object({"arch", "name", "sms", "sharedPerSm", "sharedPerCta",
+                                  "registersPerSm", "residentCtas", "residentThreads"}));
+        if (const Field own = field.member("arch")) {
+            SASSEMU_ASSIGN(*arch, own.string());
+        }
+    } else {
+        SASSEMU_TRY(field.object({"name", "sms", "sharedPerSm", "sharedPerCta", "registersPerSm",
+                                  "residentCtas", "residentThreads"}));
+    }
+    if (const Field name = field.member("name")) {
+        SASSEMU_ASSIGN(device.name, name.string());
+    }
+    struct Number {
+        std::string_view name;
+        std::optional<uint32_t>* target;
+    };
+    for (const Number& number : {Number{"sms", &device.sms},
+                                 {"sharedPerSm", &device.shared_per_sm},
+                                 {"sharedPerCta", &device.shared_per_cta},
+                                 {"registersPerSm", &device.registers_per_sm},
+                                 {"residentCtas", &device.resident_ctas},
+                                 {"residentThreads", &device.resident_threads}}) {
+        if (const Field value = field.member(number.name)) {
+            SASSEMU_ASSIGN(const uint64_t read, value.unsigned_number(UINT32_MAX, 1));
+            *number.target = static_cast<uint32_t>(read);
+        }
+    }
+    return device;
+}
+
 std::string resolve_path(const std::string& plan_file, const std::string& path) {
     const std::filesystem::path given(path);
     if (given.is_absolute()) return path;
     return (std::filesystem::path(plan_file).parent_path() / given).string();
+}
+
+std::string module_path(const Plan& plan, size_t index, const std::string& arch) {
+    std::string path = plan.module_texts[index];
+    for (size_t at = 0; (at = path.find(arch_place, at)) != path.npos; at += arch.size())
+        path.replace(at, arch_place.size(), arch);
+    return resolve_path(plan.file, path);
 }
 
 Result<Field> required(const Field& object, std::string_view name) {
@@ -293,7 +306,7 @@ Result<Plan> read_plan(std::string_view text, const std::string& file, const std
     const Field root{&document, "", &file};
     SASSEMU_TRY(root.object({"$schema", "arch", "device", "module", "modules", "timeLimit",
                              "limits", "maxWarpInstructions", "condition", "verdict", "buffers",
-                             "globals", "launches", "expect"}));
+                             "globals", "launches", "expect", "gpus", "peers", "streams", "host"}));
     if (const Field schema = root.member("$schema")) SASSEMU_TRY(schema.string());  // for editors
     Plan plan;
     plan.file = file;
@@ -301,10 +314,12 @@ Result<Plan> read_plan(std::string_view text, const std::string& file, const std
     SASSEMU_TRY(read_scalars(root, plan));
     SASSEMU_TRY(read_modules(root, plan));
     SASSEMU_TRY(read_lists(root, plan));
+    SASSEMU_TRY(read_in_flight(root, plan));
     if (const Field expect = root.member("expect")) {
         SASSEMU_ASSIGN(plan.expect, read_plan_expectation(expect));
     }
     SASSEMU_TRY(check_references(plan));
+    SASSEMU_TRY(check_in_flight(plan));
     return plan;
 }
 

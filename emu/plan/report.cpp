@@ -52,6 +52,8 @@ std::string launch_text(const LaunchReport& launch, size_t number, size_t count)
     std::string text =
         format("launch %zu/%zu %s grid %s block %s", number, count, shown(launch.kernel).c_str(),
                extent(launch.grid).c_str(), extent(launch.block).c_str());
+    if (launch.gpu) text += format(" gpu %u", launch.gpu);
+    if (!launch.stream.empty()) text += " stream " + shown(launch.stream);
     if (launch.repeats > 1) text += format(" x%u", launch.repeats);
     if (launch.status == LaunchStatus::not_run) return text + ": not run\n";
     const FaultKind kind = launch.fault ? launch.fault->kind : FaultKind::none;

@@ -3,6 +3,7 @@
 #include "emu/plan/run_plan.hpp"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <span>
 #include <unordered_map>
@@ -12,6 +13,7 @@
 #include "emu/module/module.hpp"
 #include "emu/plan/atomic_file.hpp"
 #include "emu/plan/byte_source.hpp"
+#include "emu/plan/in_flight.hpp"
 #include "emu/plan/params.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/schedule/create_gpu.hpp"
@@ -58,20 +60,12 @@ class Runner {
     }
 
   private:
-    // One emulated GPU runs a plan; what asks for more is refused by name.
+    // Who makes the GPU itself runs the launches one by one.
     Result<void> check_scope() {
-        for (const Buffer& buffer : plan_.buffers) {
-            if (buffer.gpu != 0 || buffer.kind == BufferKind::peer) {
-                return make_error(ErrorCode::unsupported, buffer.where,
-                                  "memory of a second GPU: a plan runs on one emulated GPU");
-            }
-        }
-        for (const Launch& launch : plan_.launches) {
-            if (launch.gpu == 0) continue;
-            return make_error(ErrorCode::unsupported, launch.where,
-                              "a launch on a second GPU: a plan runs on one emulated GPU");
-        }
-        return {};
+        if (!plan_.in_flight || !options_.create_gpu) return {};
+        return make_error(ErrorCode::unsupported, plan_.file,
+                          "several things in flight (gpus, peers, streams, events, host steps) are "
+                          "for `sassemu run`");
     }
 
     Result<void> load_modules() {
@@ -87,7 +81,8 @@ class Runner {
             arch = *parsed;
         }
         std::vector<std::string> kernels(plan_.modules.size());
-        for (const Launch& launch : plan_.launches) kernels[launch.module] = launch.kernel;
+        for (const Launch& launch : plan_.launches)
+            if (!launch.operation.index()) kernels[launch.module] = launch.kernel;
         for (size_t i = 0; i < plan_.modules.size(); ++i) {
             LoadOptions load;
             load.arch = arch;
@@ -107,24 +102,28 @@ class Runner {
         return {};
     }
 
+    Result<DeviceProfile> profile(const DeviceOverrides& wanted, const std::string& usual,
+                                  const Where& where) {
+        auto named = device_profile(wanted.name.value_or(usual));
+        if (!named) {
+            Error error = std::move(named).error();
+            error.code = ErrorCode::input;
+            return std::move(error).within(where);
+        }
+        DeviceProfile device = std::move(named).value();
+        device.sms = wanted.sms.value_or(device.sms);
+        device.shared_per_sm = wanted.shared_per_sm.value_or(device.shared_per_sm);
+        device.shared_per_cta = wanted.shared_per_cta.value_or(device.shared_per_cta);
+        device.registers_per_sm = wanted.registers_per_sm.value_or(device.registers_per_sm);
+        device.resident_ctas_per_sm = wanted.resident_ctas.value_or(device.resident_ctas_per_sm);
+        device.resident_threads_per_sm =
+            wanted.resident_threads.value_or(device.resident_threads_per_sm);
+        return device;
+    }
+
     Result<void> create_gpu() {
         GpuOptions gpu = options_.gpu;
-        const DeviceOverrides& wanted = plan_.device;
-        auto profile = device_profile(wanted.name.value_or(default_device_));
-        if (!profile) {
-            Error error = std::move(profile).error();
-            error.code = ErrorCode::input;
-            return std::move(error).within(plan_.device_where);
-        }
-        gpu.device = std::move(profile).value();
-        gpu.device.sms = wanted.sms.value_or(gpu.device.sms);
-        gpu.device.shared_per_sm = wanted.shared_per_sm.value_or(gpu.device.shared_per_sm);
-        gpu.device.shared_per_cta = wanted.shared_per_cta.value_or(gpu.device.shared_per_cta);
-        gpu.device.registers_per_sm = wanted.registers_per_sm.value_or(gpu.device.registers_per_sm);
-        gpu.device.resident_ctas_per_sm =
-            wanted.resident_ctas.value_or(gpu.device.resident_ctas_per_sm);
-        gpu.device.resident_threads_per_sm =
-            wanted.resident_threads.value_or(gpu.device.resident_threads_per_sm);
+        SASSEMU_ASSIGN(gpu.device, profile(plan_.device, default_device_, plan_.device_where));
         gpu.stack_bytes = plan_.stack_bytes.value_or(gpu.stack_bytes);
         gpu.heap_bytes = plan_.heap_bytes.value_or(gpu.heap_bytes);
         if (plan_.printf_bytes) report_.notes.push_back("limits.printf: output is never cut off");
@@ -134,7 +133,8 @@ class Runner {
         };
         report_.device = gpu.device.name;
         if (options_.create_gpu) {
-            SASSEMU_ASSIGN(gpu_, options_.create_gpu(std::move(gpu)));
+            SASSEMU_ASSIGN(alone_, options_.create_gpu(std::move(gpu)));
+            gpu_ = alone_.get();
         } else {
             hooks_ = options_.hooks;
             if (hooks_) {
@@ -142,10 +142,55 @@ class Runner {
             } else {
                 SASSEMU_ASSIGN(hooks_, load_plugins(options_));
             }
-            SASSEMU_ASSIGN(gpu_, sassemu::create_gpu(std::move(gpu), hooks_, options_.fill));
+            if (plan_.in_flight && hooks_) {
+                const std::string& who =
+                    options_.plugins.empty() ? options_.gpu.model : options_.plugins.front();
+                return make_error(ErrorCode::unsupported, plan_.file,
+                                  "'" + who + "' follows one launch at a time, and this plan has " +
+                                      "several things in flight",
+                                  "run it without plugins, or each launch in a plan of its own");
+            }
+            if (plan_.in_flight) {
+                SASSEMU_TRY(create_machine(std::move(gpu)));
+            } else {
+                SASSEMU_ASSIGN(alone_, sassemu::create_gpu(std::move(gpu), hooks_, options_.fill));
+                gpu_ = alone_.get();
+            }
         }
         report_.level = gpu_->level();
         return {};
+    }
+
+    Result<void> create_machine(GpuOptions options) {
+        std::vector<DeviceProfile> devices;
+        for (const GpuOfPlan& gpu : plan_.gpus) {
+            std::string usual = default_device_;
+            if (!gpu.arch.empty()) {
+                auto arch = parse_arch(gpu.arch);
+                if (!arch) return std::move(arch).error().within(gpu.where);
+                usual = sassdec::architecture(arch->sm).device;
+            }
+            SASSEMU_ASSIGN(DeviceProfile device, profile(gpu.device, usual, gpu.where));
+            devices.push_back(std::move(device));
+        }
+        if (devices.empty()) devices.push_back(options.device);
+        report_.device = devices.front().name;
+        if (devices.size() > 1)
+            report_.device += " and " + std::to_string(devices.size() - 1) + " more";
+        SASSEMU_ASSIGN(machine_, Machine::create(std::move(options), std::move(devices), hooks_,
+                                                 options_.fill));
+        SASSEMU_ASSIGN(gpu_, machine_->gpu(0));
+        for (uint32_t from = 0; from < plan_.gpus.size() && plan_.all_peers; ++from)
+            for (uint32_t to = 0; to < plan_.gpus.size(); ++to)
+                SASSEMU_TRY(machine_->peer_access(from, to, true));
+        for (const auto& [from, to] : plan_.peers)
+            SASSEMU_TRY(machine_->peer_access(from, to, true));
+        return {};
+    }
+
+    Result<Gpu*> gpu(uint32_t index) {
+        if (machine_) return machine_->gpu(index);
+        return gpu_;
     }
 
     // Output may be long: it is passed on and compared as it comes, and only its beginning stays.
@@ -160,12 +205,41 @@ class Runner {
         if (options_.on_stdout) options_.on_stdout(text);
     }
 
+    // On the first GPU, and on those that launch something.
     Result<void> place_modules() {
+        SASSEMU_TRY(place_modules_on(0));
+        for (const Launch& launch : plan_.launches)
+            if (!launch.operation.index()) SASSEMU_TRY(place_modules_on(launch.gpu));
+        return {};
+    }
+
+    Result<void> place_modules_on(uint32_t index) {
+        if (placed_.contains(index)) return {};
+        SASSEMU_ASSIGN(Gpu * gpu, this->gpu(index));
+        Placed& placed = placed_[index];
+        placed.modules = modules_;
         for (size_t i = 0; i < modules_.size(); ++i) {
-            auto id = gpu_->load(modules_[i]);
+            if (index < plan_.gpus.size() && !plan_.gpus[index].arch.empty())
+                SASSEMU_TRY(load_for(plan_.gpus[index], i, placed.modules[i]));
+            auto id = gpu->load(placed.modules[i]);
             if (!id) return std::move(id).error().within(plan_.module_where[i]);
-            ids_.push_back(*id);
+            placed.ids.push_back(*id);
         }
+        return {};
+    }
+
+    // The module as a GPU of another architecture than the plan's wants it.
+    Result<void> load_for(const GpuOfPlan& gpu, size_t index, std::shared_ptr<const Module>& to) {
+        LoadOptions load;
+        SASSEMU_ASSIGN(load.arch, parse_arch(gpu.arch));
+        auto module = load_module_file(module_path(plan_, index, gpu.arch), load);
+        if (!module) return std::move(module).error().within(gpu.where);
+        if (!runs_on(module->arch(), *load.arch))
+            return make_error(ErrorCode::input, gpu.where,
+                              plan_.modules[index] + " is built for " + module->arch().name() +
+                                  " and does not run on " + gpu.arch,
+                              "{arch} in the module's path stands for the GPU's");
+        to = std::make_shared<const Module>(std::move(module).value());
         return {};
     }
 
@@ -174,26 +248,43 @@ class Runner {
         for (const bool fixed : {true, false}) {
             for (const Buffer& buffer : plan_.buffers) {
                 if ((buffer.address != 0) != fixed) continue;
-                auto address = gpu_->allocate(buffer.bytes, buffer.name, buffer.address);
+                auto address = allocate(buffer);
                 if (!address) return std::move(address).error().within(buffer.where);
                 addresses_.emplace(buffer.name, *address);
             }
         }
         for (const Buffer& buffer : plan_.buffers) {
-            SASSEMU_TRY(fill(buffer.contents, buffer.where, addresses_.at(buffer.name),
+            SASSEMU_ASSIGN(Gpu * gpu, gpu_of(buffer));
+            SASSEMU_TRY(fill(*gpu, buffer.contents, buffer.where, addresses_.at(buffer.name),
                              buffer.bytes, true));
         }
         for (const Buffer& buffer : plan_.buffers) {
             for (const PointerPatch& patch : buffer.pointers) {
                 const uint64_t value = addresses_.at(patch.buffer) + patch.add;
-                SASSEMU_TRY(gpu_->write(addresses_.at(buffer.name) + patch.offset,
-                                        std::as_bytes(std::span(&value, 1))));
+                SASSEMU_ASSIGN(Gpu * gpu, gpu_of(buffer));
+                SASSEMU_TRY(gpu->write(addresses_.at(buffer.name) + patch.offset,
+                                       std::as_bytes(std::span(&value, 1))));
             }
         }
         return {};
     }
 
+    Result<uint64_t> allocate(const Buffer& buffer) {
+        if (machine_ && buffer.kind == BufferKind::peer)
+            return machine_->allocate_shared(buffer.gpu, buffer.bytes, buffer.name, buffer.address);
+        if (machine_ && buffer.kind != BufferKind::device)
+            return machine_->allocate_host(buffer.bytes, buffer.name, buffer.address);
+        SASSEMU_ASSIGN(Gpu * gpu, this->gpu(buffer.gpu));
+        return gpu->allocate(buffer.bytes, buffer.name, buffer.address);
+    }
+    // Who reads and writes the buffer.
+    Result<Gpu*> gpu_of(const Buffer& buffer) { return gpu(buffer.gpu); }
+
     Result<void> fill(const Contents& contents, const Where& where, uint64_t address,
+                      uint64_t bytes, bool zero_otherwise) {
+        return fill(*gpu_, contents, where, address, bytes, zero_otherwise);
+    }
+    Result<void> fill(Gpu& gpu, const Contents& contents, const Where& where, uint64_t address,
                       uint64_t bytes, bool zero_otherwise) {
         if (!contents.file.empty()) {
             auto file = read_file(contents.file);
@@ -203,7 +294,7 @@ class Runner {
                                   contents.file + " has " + std::to_string(file->size()) +
                                       " bytes, " + std::to_string(bytes) + " are wanted");
             }
-            return gpu_->write(address, std::as_bytes(std::span(*file)));
+            return gpu.write(address, std::as_bytes(std::span(*file)));
         }
         if (contents.random) {
             if (bytes % element_size(contents.random->type) != 0) {
@@ -215,53 +306,73 @@ class Runner {
             SASSEMU_TRY(process_budget().room_for(2 * bytes, where));
             std::vector<std::byte> values(bytes);
             fill_random(*contents.random, values);
-            return gpu_->write(address, values);
+            return gpu.write(address, values);
         }
         if (contents.fill) {
             // Zeros that a device buffer starts with anyway are not written: they would take
             // memory.
             if (*contents.fill != 0) SASSEMU_TRY(process_budget().room_for(bytes, where));
-            return gpu_->fill(address, bytes, *contents.fill);
+            return gpu.fill(address, bytes, *contents.fill);
         }
         if (!zero_otherwise) return {};
-        return gpu_->fill(address, bytes, 0);
+        return gpu.fill(address, bytes, 0);
     }
 
     // A global by name, in the first module that has it.
-    Result<Gpu::Symbol> find_symbol(const std::string& name) {
+    Result<Gpu::Symbol> find_symbol(const std::string& name, uint32_t on = 0) {
         SASSEMU_TRY(process_budget().check(plan_.file));
-        for (const ModuleId id : ids_) {
-            if (auto symbol = gpu_->symbol(id, name)) return *symbol;
+        SASSEMU_ASSIGN(Gpu * gpu, this->gpu(on));
+        for (const ModuleId id : placed_.at(on).ids) {
+            if (auto symbol = gpu->symbol(id, name)) return *symbol;
         }
         return make_error(ErrorCode::input, "", "no module has a variable '" + name + "'");
     }
 
     Result<void> fill_globals() {
         for (const Global& global : plan_.globals) {
-            auto symbol = find_symbol(global.name);
-            if (!symbol) return std::move(symbol).error().within(global.where);
-            SASSEMU_TRY(fill(global.contents, global.where, symbol->address, symbol->bytes, false));
+            for (const auto& [on, placed] : placed_) {
+                auto symbol = find_symbol(global.name, on);
+                if (!symbol) return std::move(symbol).error().within(global.where);
+                SASSEMU_ASSIGN(Gpu * gpu, this->gpu(on));
+                SASSEMU_TRY(fill(*gpu, global.contents, global.where, symbol->address,
+                                 symbol->bytes, false));
+            }
         }
         return {};
     }
 
     // All requests are built before the first launch: a wrong argument costs no run.
     Result<void> prepare_launches() {
+        uint32_t on = 0;  // the GPU of the launch that is prepared
         ParameterSources sources;
         sources.buffer_address = [this](const std::string& name) -> Result<uint64_t> {
             return addresses_.at(name);
         };
-        sources.symbol_address = [this](const std::string& name) -> Result<uint64_t> {
-            SASSEMU_ASSIGN(const Gpu::Symbol symbol, find_symbol(name));
+        sources.symbol_address = [this, &on](const std::string& name) -> Result<uint64_t> {
+            SASSEMU_ASSIGN(const Gpu::Symbol symbol, find_symbol(name, on));
             return symbol.address;
         };
-        sources.texture_handle = [this](const TextureArg& arg) -> Result<uint64_t> {
+        sources.texture_handle = [this, &on](const TextureArg& arg) -> Result<uint64_t> {
             TextureDesc desc = arg.desc;
             desc.address = addresses_.at(arg.buffer);
-            return arg.surface ? gpu_->create_surface(desc) : gpu_->create_texture(desc);
+            SASSEMU_ASSIGN(Gpu * gpu, this->gpu(on));
+            return arg.surface ? gpu->create_surface(desc) : gpu->create_texture(desc);
         };
         for (const Launch& launch : plan_.launches) {
-            const Module& module = *modules_[launch.module];
+            LaunchReport entry;
+            entry.kernel = launch.kernel;
+            entry.grid = launch.grid;
+            entry.block = launch.block;
+            entry.gpu = launch.gpu;
+            entry.stream = launch.stream;
+            if (launch.operation.index()) {
+                requests_.emplace_back();
+                report_.launches.push_back(std::move(entry));
+                continue;
+            }
+            on = launch.gpu;
+            const Placed& placed = placed_.at(on);
+            const Module& module = *placed.modules[launch.module];
             auto kernel = module.kernel(launch.kernel);
             if (!kernel) {
                 Error error = std::move(kernel).error().within(launch.where);
@@ -269,7 +380,7 @@ class Runner {
                 return error;
             }
             LaunchRequest request;
-            request.module = ids_[launch.module];
+            request.module = placed.ids[launch.module];
             request.kernel = launch.kernel;
             request.grid = launch.grid;
             request.block = launch.block;
@@ -281,10 +392,6 @@ class Runner {
             request.may_overlap =
                 plan_.launches[requests_.size()].may_overlap() && !requests_.empty();
             requests_.push_back(std::move(request));
-            LaunchReport entry;
-            entry.kernel = launch.kernel;
-            entry.grid = launch.grid;
-            entry.block = launch.block;
             report_.launches.push_back(std::move(entry));
         }
         return {};
@@ -304,7 +411,8 @@ class Runner {
     }
 
     Result<void> launch_all() {
-        if (options_.on_gpu) options_.on_gpu(gpu_.get());
+        if (options_.on_gpu) options_.on_gpu(gpu_);
+        if (machine_) return run_in_flight();
         for (size_t i = 0; i < requests_.size();) {
             const size_t end = end_of_chain(i);
             for (size_t k = i; k < end; ++k)
@@ -317,6 +425,53 @@ class Runner {
             i = end;
         }
         return {};
+    }
+
+    Result<void> run_in_flight() {
+        if (options_.stop_requested && options_.stop_requested()) {
+            stop(report_.launches.front(), LaunchStatus::interrupted,
+                 "interrupted before the launch");
+            return {};
+        }
+        Limits limits;
+        set_limits(limits);
+        machine_->set_limits(limits);
+        InFlight flight(InFlight::Parts{
+            *machine_, plan_, addresses_, requests_,
+            [this](const std::string& line) { progress(line); },
+            [this](const std::string& line) { report_.notes.push_back(line); },
+            [this](const std::string& name, const CheckBytes& check) {
+                return compare_one(name + " of '" + check.at.buffer + "'",
+                                   addresses_.at(check.at.buffer) + check.at.offset, check.at.bytes,
+                                   check.expect, *find_buffer(check.at.buffer));
+            }});
+        SASSEMU_ASSIGN(InFlight::Outcome outcome, flight.run());
+        for (InFlight::Ended& ended : outcome.ended) {
+            LaunchReport& entry = report_.launches[ended.launch];
+            if (ended.how.result.status == LaunchStatus::not_run) {
+                report_.partial = true;
+                continue;  // what failed before it says why
+            }
+            const LaunchStatus first = report_.status;
+            const FaultKind kind = report_.fault;
+            if (ended.how.result.status == LaunchStatus::deadlock &&
+                first == LaunchStatus::deadlock)
+                ended.how.result.message = "in the same deadlock";
+            record(entry, ended.how.result);
+            if (first == LaunchStatus::ok) continue;
+            report_.status = first;
+            report_.fault = kind;
+        }
+        if (outcome.host_failed.empty()) return {};
+        if (report_.status == LaunchStatus::ok) report_.status = LaunchStatus::deadlock;
+        report_.partial = true;
+        report_.notes.push_back(std::move(outcome.host_failed));
+        return {};
+    }
+
+    const Buffer* find_buffer(const std::string& name) const {
+        const auto found = std::ranges::find(plan_.buffers, name, &Buffer::name);
+        return found == plan_.buffers.end() ? nullptr : &*found;
     }
 
     // The launches from `first` on that may overlap. Eager ones never do, and are launched one by
@@ -425,13 +580,13 @@ class Runner {
         if (!report_.status_met() && report_.status != LaunchStatus::ok) return {};
         for (const Buffer& buffer : plan_.buffers) {
             if (!buffer.expect) continue;
-            SASSEMU_TRY(
-                compare_one(buffer.name, addresses_.at(buffer.name), buffer.bytes, *buffer.expect));
+            SASSEMU_TRY(compare_one(buffer.name, addresses_.at(buffer.name), buffer.bytes,
+                                    *buffer.expect, buffer));
         }
         for (const Global& global : plan_.globals) {
             if (!global.expect) continue;
             SASSEMU_ASSIGN(const Gpu::Symbol symbol, find_symbol(global.name));
-            SASSEMU_TRY(compare_one(global.name, symbol.address, symbol.bytes, *global.expect));
+            SASSEMU_TRY(compare_one(global.name, symbol.address, symbol.bytes, *global.expect, {}));
         }
         return {};
     }
@@ -450,8 +605,9 @@ class Runner {
     }
 
     Result<void> compare_one(const std::string& name, uint64_t address, uint64_t bytes,
-                             const Expectation& expect) {
-        DeviceSource got(*gpu_, address, bytes);
+                             const Expectation& expect, const Buffer& buffer) {
+        SASSEMU_ASSIGN(Gpu * gpu, gpu_of(buffer));
+        DeviceSource got(*gpu, address, bytes);
         SASSEMU_ASSIGN(Comparison result, compare(name, got, expect));
         // Memory carries no history: the last launch that ran is who can have written last.
         for (size_t i = 0; i < report_.launches.size(); ++i) {
@@ -472,13 +628,14 @@ class Runner {
 
     Result<void> write_dump(const Dump& dump) {
         Gpu::Symbol place;
-        for (const Buffer& buffer : plan_.buffers) {
-            if (buffer.name == dump.buffer) place = {addresses_.at(buffer.name), buffer.bytes};
-        }
-        if (place.bytes == 0) {
+        Gpu* gpu = gpu_;
+        if (const Buffer* buffer = find_buffer(dump.buffer)) {
+            place = {addresses_.at(buffer->name), buffer->bytes};
+            SASSEMU_ASSIGN(gpu, gpu_of(*buffer));
+        } else {
             SASSEMU_ASSIGN(place, find_symbol(dump.buffer));
         }
-        DeviceSource bytes(*gpu_, place.address, place.bytes);
+        DeviceSource bytes(*gpu, place.address, place.bytes);
         return write_file_atomically(dump.file, bytes).within("--dump " + dump.buffer);
     }
 
@@ -493,12 +650,20 @@ class Runner {
     uint64_t out_bytes_ = 0;
     bool out_same_ = true;  // as the plan expects, so far
     std::vector<std::shared_ptr<const Module>> modules_;
-    std::vector<ModuleId> ids_;
+    // The modules as a GPU has them.
+    struct Placed {
+        std::vector<std::shared_ptr<const Module>> modules;
+        std::vector<ModuleId> ids;
+    };
+    std::map<uint32_t, Placed> placed_;
     std::vector<LaunchRequest> requests_;
     std::string default_device_;  // the architecture's
     std::unordered_map<std::string, uint64_t> addresses_;
     std::shared_ptr<Hooks> hooks_;  // plugins; null: none
-    std::unique_ptr<Gpu> gpu_;      // last: it goes first, while what it refers to is still there
+    Gpu* gpu_ = nullptr;            // the first
+    // One of these; last: it goes first, while what it refers to is still there.
+    std::unique_ptr<Gpu> alone_;
+    std::unique_ptr<Machine> machine_;
 };
 
 // Of a launch that did not end as expected.

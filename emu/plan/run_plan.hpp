@@ -54,6 +54,8 @@ struct RunOptions {
 
 struct LaunchReport {
     std::string kernel;
+    std::string stream;  // as the plan names it; empty: none
+    uint32_t gpu = 0;
     Dim3 grid, block;
     uint32_t repeats = 0;  // how often it ran, a failed run included
     LaunchStatus status = LaunchStatus::not_run;

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "emu/base/text.hpp"
-#include "emu/machine/cta.hpp"
+#include "emu/machine/launch_host.hpp"
 #include "emu/memory/address_space.hpp"
 #include "emu/plugin/driven_machine.hpp"
 #include "emu/program/code_image.hpp"
@@ -269,15 +269,26 @@ void Hooks::instrument(std::shared_ptr<CodeImage> shared) {
     }
 }
 
-void Hooks::launch_begin(Launch& l, const Kernel& kernel, std::span<const std::byte> params,
-                         uint64_t constant_address, bool may_overlap, uint32_t ctas_per_sm) {
-    launch = &l;
-    kernel_ = kernel.name;
-    constant_address_ = constant_address;
-    asyncs_ = 0;
+void Hooks::launch_begin(HookedLaunch& l, const Kernel& kernel, std::span<const std::byte> params,
+                         uint64_t constant_address, bool may_overlap, uint32_t gpu,
+                         uint32_t ctas_per_sm) {
+    {
+        const std::lock_guard guard(launches_mutex_);
+        if (launches_.empty()) {
+            asyncs_ = 0;
+        } else {
+            l.first_token = l.id << 56;
+            may_overlap = true;
+        }
+        launches_.push_back(&l);
+    }
+    last_launch = &l;
+    l.kernel = kernel.name;
+    l.constant_address = constant_address;
     const auto dim = [](const Dim3& d) { return sassemu_dim3{d.x, d.y, d.z}; };
-    sassemu_launch_info& i = launch_info_ = {};
-    i.kernel = kernel_.c_str();
+    sassemu_launch_info& i = l.info = {};
+    i.gpu = gpu;
+    i.kernel = l.kernel.c_str();
     i.module = module_handle(instructions(*l.code));
     i.grid = dim(l.grid);
     i.block = dim(l.block);
@@ -308,11 +319,11 @@ void Hooks::launch_begin(Launch& l, const Kernel& kernel, std::span<const std::b
 sassemu_location Hooks::constant_location(const Warp& w, uint32_t bank, uint64_t offset,
                                           uint32_t bytes) const {
     if (bank == 3 && offset + bytes <= w.cta->launch->bank_bytes[static_cast<int>(Base::bank3)])
-        return {constant_address_ + offset, SASSEMU_GLOBAL, 0};
+        return {hooked_launch(w).constant_address + offset, SASSEMU_GLOBAL, 0};
     return {offset, SASSEMU_CONSTANT, bank};
 }
 
-void Hooks::launch_end(Launch& l, LaunchStatus status) {
+void Hooks::launch_end(HookedLaunch& l, LaunchStatus status) {
     if (counts()) tell_counts(l);
     for (const auto& s : sessions_) {
         if (s->is_model && model_table_->launch_end)
@@ -320,7 +331,15 @@ void Hooks::launch_end(Launch& l, LaunchStatus status) {
         if (const auto* o = s->table().observer; o && o->launch_end)
             s->call("launch_end", nullptr, o->launch_end, handle(&l), status_word(status));
     }
-    launch = nullptr;
+    const std::lock_guard guard(launches_mutex_);
+    std::erase(launches_, &l);
+    last_launch = launches_.empty() ? nullptr : launches_.back();
+}
+
+bool Hooks::complete(uint64_t token, uint32_t lanes, const uint32_t* values) {
+    const std::lock_guard guard(launches_mutex_);
+    return std::ranges::any_of(
+        launches_, [&](HookedLaunch* l) { return l->host->complete_with(token, lanes, values); });
 }
 
 void Hooks::cta_begin(Cta& c) {

@@ -16,6 +16,7 @@
 
 #include "emu/base/result.hpp"
 #include "emu/gpu.hpp"
+#include "emu/machine/cta.hpp"
 #include "emu/plugin/in_plugin.hpp"
 #include "emu/plugin/instruction.hpp"
 #include "emu/plugin/plugin_file.hpp"
@@ -34,7 +35,6 @@ struct Cta;
 struct Event;
 struct Issued;
 struct LaneCopy;
-struct Launch;
 struct Warp;
 
 // A plugin in this run; what it sees as its sassemu_session.
@@ -95,6 +95,15 @@ static_assert(offsetof(AccessCall, shown) == 0);
 // Finds operands and result in the rows of the warp.
 [[gnu::noinline]] void prepare(AccessCall& call);
 
+// A launch, and what plugins know of it. Every launch that plugins are told of is one.
+struct HookedLaunch : Launch {
+    sassemu_launch_info info{};
+    std::string kernel;
+    uint64_t constant_address = 0;  // of the module's __constant__ variables
+    uint64_t first_token = 0;       // tokens of launches that are in flight together differ
+};
+inline HookedLaunch& hooked_launch(const Warp& w) { return static_cast<HookedLaunch&>(*w.cta->launch); }
+
 class Hooks {
   public:
     struct Options {
@@ -153,15 +162,16 @@ class Hooks {
     void give_recording(Recording* recording);
 
     // ---- launches
-    void launch_begin(Launch& launch, const Kernel& kernel, std::span<const std::byte> params,
-                      uint64_t constant_address, bool may_overlap, uint32_t ctas_per_sm);
-    void launch_end(Launch& launch, LaunchStatus status);
+    // Several may be in flight; these two come one at a time.
+    void launch_begin(HookedLaunch& launch, const Kernel& kernel, std::span<const std::byte> params,
+                      uint64_t constant_address, bool may_overlap, uint32_t gpu,
+                      uint32_t ctas_per_sm);
+    void launch_end(HookedLaunch& launch, LaunchStatus status);
     void cta_begin(Cta& cta);
     void cta_end(Cta& cta);
     // Between two slices. Returns what the model still holds.
     uint64_t step(Cta& cta, bool idle);
     bool idle_step();  // nothing can run: true when that may have changed
-    const sassemu_launch_info& launch_info() const { return launch_info_; }
 
     // ---- memory
     void allocated(uint64_t address, uint64_t bytes, const std::string& name, bool read_only);
@@ -206,7 +216,9 @@ class Hooks {
     AddressSpace* space = nullptr;
     Chooser* chooser = nullptr;
     uint64_t seed = 0;
-    Launch* launch = nullptr;  // the running one
+    std::atomic<HookedLaunch*> last_launch{nullptr};  // that has begun, and is in flight
+    // A launch in flight completes the access; false: none has it.
+    bool complete(uint64_t token, uint32_t lanes, const uint32_t* values);
     void report(PluginSession& session, const sassemu_finding& finding);
 
   private:
@@ -252,10 +264,9 @@ class Hooks {
     uint32_t threading_ = SASSEMU_FREE;
     uint64_t epoch_ = 0;
     std::atomic<uint64_t> asyncs_{0};
-    uint64_t constant_address_ = 0;
     uint8_t last_group_ = 0;  // of the last commit that was lowered
-    sassemu_launch_info launch_info_{};
-    std::string kernel_;
+    std::mutex launches_mutex_;
+    std::vector<HookedLaunch*> launches_;  // in flight
     std::function<void(std::string_view)> on_text_;
     std::mutex text_mutex_;
     std::function<Result<void>(const std::string&, std::string_view)> write_file_;

@@ -54,7 +54,7 @@ void fault(sassemu_session, sassemu_warp w, sassemu_insn i, uint32_t lanes, cons
 // -------------------------------------------------------------------------------------------------------------
 
 void launch_info(sassemu_launch l, sassemu_launch_info* out) {
-    give(out, launch(l)->hooks->launch_info());
+    give(out, static_cast<HookedLaunch*>(launch(l))->info);
 }
 void cta_info(sassemu_cta h, sassemu_cta_info* out) {
     Cta& c = *cta(h);
@@ -273,9 +273,7 @@ void supply(const sassemu_access* a, uint32_t lanes, const uint32_t* from) {
     c.supplied |= lanes;
 }
 int32_t complete(sassemu_session s, uint64_t token, uint32_t lanes, const uint32_t* from) {
-    Launch* l = session(s)->hooks->launch;
-    if (!l) return -1;
-    return l->host->complete_with(token, lanes, from) ? 0 : -1;
+    return session(s)->hooks->complete(token, lanes, from) ? 0 : -1;
 }
 void wake(sassemu_session s) { session(s)->hooks->changed(); }
 

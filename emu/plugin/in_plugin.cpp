@@ -104,9 +104,9 @@ void add_place(Line& line, const HookedInstruction& at) {
     line.add(what);
     line.add(" in its callback ");
     line.add(in.callback);
-    if (in.hooks && in.hooks->launch) {
+    if (const HookedLaunch* launch = in.hooks ? in.hooks->last_launch.load() : nullptr) {
         line.add(", kernel '");
-        line.add(in.hooks->launch_info().kernel);
+        line.add(launch->info.kernel);
         line.add("'");
     }
     if (in.at) add_place(line, instruction(in.at));

@@ -27,7 +27,7 @@ void begin(AccessCall& call, const HookedInstruction& i, const Op* op, Warp& w, 
     call.shown = i.access;
     call.shown.lanes = lanes;
     call.shown.sequence = sequence;
-    call.shown.token = w.cta->linear << 24 | (sequence & 0xffffff);
+    call.shown.token = hooked_launch(w).first_token ^ (w.cta->linear << 24 | (sequence & 0xffffff));
     call.shown.warp = handle(&w);
     call.op = op;
     call.w = &w;

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches of which each may begin before the one before it has ended (programmatic dependent
-// launch). PTX ISA, "griddepcontrol": launch_dependents lets the next begin once every CTA has
-// executed it or has ended; wait holds until the launch before has ended and its writes are seen.
+// Launches of one stream of which each may begin before the one before it has ended (programmatic
+// dependent launch). PTX ISA, "griddepcontrol": launch_dependents lets the next begin once every
+// CTA has executed it or has ended; wait holds until the launch before has ended and its writes are
+// seen.
 //
-// One launch of the chain runs at a time, on a thread of its own. It gives way when its paths have
-// come to one of the two and nothing else of it can run. Under the lazy order the youngest launch
-// that can run is next, so that one which does not wait reads what the launch before has not
-// written yet; under the random order the Chooser picks.
+// One launch of the chain has turns at a time, whatever else is in flight. It gives way when its
+// paths have come to one of the two and nothing else of it can run. Under the lazy order the
+// youngest launch that can run is next, so that one which does not wait reads what the launch
+// before has not written yet; under the random order the Chooser picks.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
-#include <functional>
 #include <memory>
-#include <semaphore>
-#include <thread>
 #include <vector>
 
 #include "emu/gpu.hpp"
@@ -21,6 +20,7 @@
 
 namespace sassemu {
 
+// All but holds() and waits() with the scheduler's lock.
 class Chain {
   public:
     // One launch, as its engine sees it.
@@ -31,36 +31,39 @@ class Chain {
         bool holds() const { return after_ && !triggered_; }
         // Paths stop at wait.
         bool waits() const { return before_ && !before_->ended_; }
+        bool triggered() const { return triggered_; }
+        void enter() { begun_ = can_go_on_ = true; }
+        // Whether this one is to run now.
+        bool has_turn();
+        void ran() { chain_.passes_ = 0; }
         // Others run. `triggered`: the next may begin; `can_go_on`: not all paths wait for the
-        // launch before. False: a launch before has failed, and this one must end.
-        bool give_way(bool triggered, bool can_go_on);
+        // launch before.
+        void give_way(bool triggered, bool can_go_on);
+        // It is blocked, perhaps by another one of the chain. False: all have had their turn since.
+        bool pass();
+        void leave();
 
       private:
         friend class Chain;
-        Chain* chain_ = nullptr;
-        const Link* before_ = nullptr;
-        bool after_ = false, begun_ = false, triggered_ = false, can_go_on_ = false, ended_ = false,
-             failed_ = false;
-        bool abandoned_ = false, refused_ = false;
-        std::binary_semaphore go_{0};
-        std::thread thread_;
+        Link(Chain& chain, Link* before) : chain_(chain), before_(before) {}
+        bool able() const;
+        Chain& chain_;
+        const Link* const before_;
+        std::atomic<bool> after_{false}, triggered_{false}, ended_{false};
+        bool begun_ = false, can_go_on_ = false;
     };
 
-    Chain(size_t launches, AgentOrder order, Chooser& chooser);
-    // `launch(index, link)` runs one to its end and says whether it ended well. After one that did
-    // not, those before it end, and those behind it are given up or never begun.
-    void run(const std::function<bool(size_t, Link&)>& launch);
-    // It has not begun, since the host had no thread for it.
-    bool refused(size_t index) const { return links_[index]->refused_; }
+    Chain(AgentOrder order, Chooser& chooser) : order_(order), chooser_(chooser) {}
+    Link* add();
 
   private:
-    bool can_run(const Link& link) const;
-    void resume(Link& link, const std::function<bool(size_t, Link&)>& launch, size_t index);
+    void choose(const Link* other_than);
 
     const AgentOrder order_;
     Chooser& chooser_;
     std::vector<std::unique_ptr<Link>> links_;
-    std::binary_semaphore back_{0};
+    Link* current_ = nullptr;
+    size_t passes_ = 0;
 };
 
 }  // namespace sassemu

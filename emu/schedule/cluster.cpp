@@ -179,7 +179,7 @@ const Op* mbarrier_wait(Warp& w, const Op* op, const std::byte* object) {
 }  // namespace paths
 
 // A slice of each CTA of the cluster that lives and has something to run.
-Engine::Outcome Engine::run_cluster(CtaSlot& slot, Worker& worker) {
+Engine::Outcome Engine::run_cluster(CtaSlot& slot, Turn& worker) {
     bool progress = false, live = false;
     uint32_t quiet = ~0u;
     for (uint32_t r = 0; r < slot.cluster.size; ++r) {

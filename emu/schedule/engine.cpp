@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scheduler of one launch. Workers take CTAs from one queue, run each for a
-// slice and put it back. Nothing depends on two workers running at once, no worker waits while a
-// CTA could run, and when none can, the launch ends with a report of who waits for what.
+// The queue of one launch. Workers take CTAs from it, run each for a slice and put it back. Nothing
+// depends on two workers running at once, and no worker waits while a CTA could run.
 #include "emu/schedule/engine.hpp"
 
 #include <algorithm>
@@ -51,15 +50,13 @@ bool turns_away(Chooser& chooser, uint32_t count) {
 }  // namespace
 
 Engine::Engine(Launch& launch, const LevelTable& level, Chooser& chooser, DriverFunctions& calls,
-               SlotCache& cache, Workers& workers, Settings settings, std::string kernel,
-               const Op* entry)
+               SlotCache& cache, Settings settings, std::string kernel, const Op* entry)
     : launch_(launch),
       level_(level),
       chooser_(chooser),
       calls_(calls),
       cache_(cache),
-      pool_(workers),
-      settings_(settings),
+      settings_(std::move(settings)),
       kernel_(std::move(kernel)),
       entry_(entry),
       path_quantum_(path_quantum),
@@ -76,23 +73,37 @@ Engine::Engine(Launch& launch, const LevelTable& level, Chooser& chooser, Driver
     turn_most_ = path_quantum_ + 32 * launch.code->count();
 }
 
-LaunchResult Engine::run() {
-    total_ = launch_.grid.count() / launch_.cluster.count();
+bool Engine::begin() {
+    if (!started_.time_since_epoch().count()) {
+        total_ = launch_.grid.count() / launch_.cluster.count();
+        share_ = Residency::all / settings_.resident_limit;
+        workers_ = static_cast<uint32_t>(
+            std::min<uint64_t>({settings_.threads, total_, settings_.resident_limit}));
+    }
+    // Its CTAs wait for each other: all of them have room, or none begins.
+    if (settings_.cooperative && settings_.residency->used &&
+        settings_.residency->used + total_ * share_ > Residency::all)
+        return false;
     runnable_.reserve(64);
     blocked_.reserve(64);
     returned_.reserve(64);
     started_ = std::chrono::steady_clock::now();
-    deadline_ = settings_.seconds > 0
-                    ? started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                     std::chrono::duration<double>(settings_.seconds))
-                    : std::chrono::steady_clock::time_point::max();
-    workers_ = static_cast<uint32_t>(
-        std::min<uint64_t>({settings_.threads, total_, settings_.resident_limit}));
-    const uint32_t wanted = workers_;
-    workers_ = pool_.run(wanted, [this] { work(); });
-    if (workers_ < wanted && result_.status == LaunchStatus::ok)
-        result_.message = std::to_string(workers_) + " threads ran, not " + std::to_string(wanted) +
-                          ": the host gives no more";
+    deadline_ = settings_.deadline;
+    if (settings_.seconds > 0)
+        deadline_ = std::min(
+            deadline_, started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                      std::chrono::duration<double>(settings_.seconds)));
+    if (settings_.cooperative) settings_.residency->used += total_ * share_;
+    launch_.space->hold();
+    if (settings_.link) settings_.link->enter();
+    if (settings_.on_begin) settings_.on_begin();
+    return true;
+}
+
+LaunchResult Engine::finish() {
+    if (launch_.hooks && !launch_.stop)  // what a model still holds
+        while (launch_.hooks->idle_step()) {
+        }
     // After a fault or a limit CTAs are left in the middle; they count as far as they came.
     for (auto& slot : slots_) {
         for (uint32_t r = 0; r < slot->cluster.size && !slot->fresh; ++r) {
@@ -102,6 +113,8 @@ LaunchResult Engine::run() {
         }
         if (slot->arena.get()) cache_.push_back(std::move(slot));
     }
+    settings_.residency->used -= share_ * (settings_.cooperative ? total_ : resident_);
+    launch_.space->let_go();
     LaunchStats& s = result_.stats;
     s.warp_instructions = sum_.warp_instructions;
     s.thread_instructions = sum_.thread_instructions;
@@ -110,17 +123,39 @@ LaunchResult Engine::run() {
     s.ctas = sum_.ctas;
     s.bytes_per_resident_cta = cache_.empty() ? 0 : cache_.back()->arena.bytes() + sizeof(CtaSlot);
     s.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+    if (settings_.on_end) settings_.on_end(result_.status);
+    printed().flush();
+    if (settings_.link) settings_.link->leave();
     return std::move(result_);
 }
 
+bool Engine::over() const {
+    return !busy_ && (launch_.stop.load(std::memory_order_relaxed) || (!unclaimed() && !resident_));
+}
+
+bool Engine::take(Turn& turn) {
+    if (launch_.stop.load(std::memory_order_relaxed)) return false;
+    if (starved_ && out_of_instructions()) return false;
+    if (settings_.link) {
+        if (!settings_.link->has_turn()) return false;
+        if (away_) come_back();
+    }
+    turn.slot = next(turn);
+    if (!turn.slot) return false;
+    if (settings_.link) settings_.link->ran();
+    ++busy_;
+    if (settings_.limit) ++settings_.limit->turns;
+    return true;
+}
+
 // Whatever fails in here ends the launch, not the process.
-void Engine::work() noexcept {
+void Engine::run(Turn& turn) noexcept {
     if (launch_.hooks) prepare_crash_stack();
-    Worker worker;
     try {
         const Recording::Scope recording(launch_.hooks, *launch_.code);
-        worker.recording = recording.get();
-        work(worker);
+        turn.recording = recording.get();
+        turn.outcome = run_ctas(*turn.slot, turn);
+        if (turn.recording) turn.recording->deliver();  // another worker may go on with the CTA
     } catch (const std::bad_alloc&) {
         fail(LaunchStatus::limit, nullptr);
     } catch (const std::exception& error) {
@@ -128,28 +163,21 @@ void Engine::work() noexcept {
     } catch (...) {
         fail(LaunchStatus::internal, "an exception of no known type");
     }
-    report(worker);
-    const std::lock_guard lock(mutex_);
-    sum_.ctas += worker.ctas;
-    sum_.warp_instructions += worker.warp_instructions;
-    sum_.thread_instructions += worker.thread_instructions;
-    sum_.guard_false += worker.guard_false;
-    changed_.notify_all();
+    report(turn);
 }
 
-void Engine::work(Worker& worker) {
-    std::unique_lock lock(mutex_);
-    while (CtaSlot* slot = next(lock, worker)) {
-        ++busy_;
-        lock.unlock();
-        const Outcome outcome = run_ctas(*slot, worker);
-        if (worker.recording) worker.recording->deliver();  // another worker may go on with the CTA
-        lock.lock();
-        --busy_;
-        ++epoch_;
-        if (worker.claimed.begin < worker.claimed.end) returned_.push_back(worker.claimed);
-        worker.claimed = {};
-        switch (outcome) {
+void Engine::put(Turn& turn) {
+    --busy_;
+    if (settings_.limit) --settings_.limit->turns;
+    sum_.ctas += turn.ctas;
+    sum_.warp_instructions += turn.warp_instructions;
+    sum_.thread_instructions += turn.thread_instructions;
+    sum_.guard_false += turn.guard_false;
+    starved_ |= turn.refused;
+    CtaSlot* const slot = turn.slot;
+    try {
+        if (turn.claimed.begin < turn.claimed.end) returned_.push_back(turn.claimed);
+        switch (turn.outcome) {
             case Outcome::done:
                 retire(*slot);
                 break;
@@ -166,17 +194,13 @@ void Engine::work(Worker& worker) {
             case Outcome::stopped:
                 break;
         }
-        changed_.notify_all();
-        // Others hold what is left of the limit: the last of them finds that it is used up.
-        if (std::exchange(worker.refused, false)) {
-            if (busy_) return;
-            if (granted_.load() >= settings_.max_warp_instructions) end_at_limit();
-        }
+    } catch (const std::bad_alloc&) {
+        fail(LaunchStatus::limit, nullptr);
     }
 }
 
 // A slice of the CTA; when that ends it, the claimed ones after it, in the same memory.
-Engine::Outcome Engine::run_ctas(CtaSlot& slot, Worker& worker) {
+Engine::Outcome Engine::run_ctas(CtaSlot& slot, Turn& worker) {
     for (;;) {
         if (slot.fresh) {
             if (!prepare(slot)) return Outcome::stopped;
@@ -202,52 +226,54 @@ Engine::Outcome Engine::run_ctas(CtaSlot& slot, Worker& worker) {
     }
 }
 
-// The next CTA to run, or nullptr when the launch is over. Called and left with the lock held.
-CtaSlot* Engine::next(std::unique_lock<std::mutex>& lock, Worker& worker) {
-    for (;;) {
-        if (launch_.stop.load(std::memory_order_relaxed)) return nullptr;
-        const bool can_admit = unclaimed() && resident_ < settings_.resident_limit;
-        // CTAs run to their end one after the other, unless one may be waiting for a CTA that is
-        // not resident yet: pure spins are blocked by now, others have not written for long, or
-        // take very long (at 16, 32, 64, ... slices, so that memory hardly grows with a kernel's
-        // length).
-        const auto may_wait = [](const CtaSlot& s) {
-            return s.quiet_slices >= others_first ||
-                   (s.cta.slices >= 16 && std::has_single_bit(s.cta.slices));
-        };
-        const bool others_too = launch_.hooks && turns_away(chooser_, 2);
-        if (can_admit && (runnable_.empty() || may_wait(*runnable_.front()) || others_too))
-            return admit(worker);
-        const auto spins = [](const CtaSlot* s) { return s->quiet_slices >= others_first; };
-        if (held_ && busy_ == 0 && std::all_of(runnable_.begin(), runnable_.end(), spins)) {
-            give_way_to_chain();
-            continue;
-        }
-        if (!runnable_.empty()) {
-            const uint32_t i =
-                chooser_.pick(ChoicePoint::next_cta, static_cast<uint32_t>(runnable_.size()));
-            CtaSlot* slot = runnable_[i];
-            runnable_.erase(runnable_.begin() + i);
-            return slot;
-        }
-        for (size_t i = 0; i < blocked_.size(); ++i) {
-            CtaSlot* slot = blocked_[i];
-            if (!wake_cluster(*slot)) continue;
-            blocked_.erase(blocked_.begin() + static_cast<std::ptrdiff_t>(i));
-            return slot;
-        }
-        if (busy_ == 0) {
-            bool waits = false;
-            for (CtaSlot* slot : blocked_) waits |= time_out_waits(*slot);
-            if (waits) continue;  // one of them wakes now
-            // What a model holds back may be what they wait for.
-            if (launch_.hooks && launch_.hooks->idle_step()) continue;
-            if (!blocked_.empty()) end(LaunchStatus::deadlock, deadlock_report());
-            return nullptr;
-        }
-        const uint64_t seen = epoch_;
-        changed_.wait(lock, [&] { return epoch_ != seen || launch_.stop; });
+bool Engine::can_admit() const {
+    if (!unclaimed() || resident_ >= settings_.resident_limit) return false;
+    return settings_.cooperative || !settings_.residency->used ||
+           settings_.residency->used + share_ <= Residency::all;
+}
+
+// The next CTA to run, or nullptr when none can.
+CtaSlot* Engine::next(Turn& worker) {
+    // CTAs run to their end one after the other, unless one may be waiting for a CTA that is not
+    // resident yet: pure spins are blocked by now, others have not written for long, or take very
+    // long (at 16, 32, 64, ... slices, so that memory hardly grows with a kernel's length).
+    const auto may_wait = [](const CtaSlot& s) {
+        return s.quiet_slices >= others_first ||
+               (s.cta.slices >= 16 && std::has_single_bit(s.cta.slices));
+    };
+    const bool others_too = launch_.hooks && turns_away(chooser_, 2);
+    if (can_admit() && (runnable_.empty() || may_wait(*runnable_.front()) || others_too))
+        return admit(worker);
+    const auto spins = [](const CtaSlot* s) { return s->quiet_slices >= others_first; };
+    if (held_ && busy_ == 0 && std::all_of(runnable_.begin(), runnable_.end(), spins)) {
+        give_way_to_chain();
+        return nullptr;
     }
+    if (!runnable_.empty()) {
+        const uint32_t i =
+            chooser_.pick(ChoicePoint::next_cta, static_cast<uint32_t>(runnable_.size()));
+        CtaSlot* slot = runnable_[i];
+        runnable_.erase(runnable_.begin() + i);
+        return slot;
+    }
+    for (size_t i = 0; i < blocked_.size(); ++i) {
+        CtaSlot* slot = blocked_[i];
+        if (!wake_cluster(*slot)) continue;
+        blocked_.erase(blocked_.begin() + static_cast<std::ptrdiff_t>(i));
+        return slot;
+    }
+    return nullptr;
+}
+
+bool Engine::settle() {
+    if (launch_.stop) return false;
+    if (away_) return settings_.link->has_turn();
+    bool waits = false;
+    for (CtaSlot* slot : blocked_) waits |= time_out_waits(*slot);
+    if (waits) return true;  // one of them wakes now
+    // What a model holds back may be what they wait for.
+    if (launch_.hooks && launch_.hooks->idle_step()) return true;
+    return settings_.link && settings_.link->pass();
 }
 
 // What a worker begins next: one CTA or cluster, or several while they are short and none waits.
@@ -265,7 +291,7 @@ Engine::Range Engine::claim() {
     return range;
 }
 
-CtaSlot* Engine::admit(Worker& worker) {
+CtaSlot* Engine::admit(Turn& worker) {
     std::unique_ptr<CtaSlot> slot;
     if (!cache_.empty()) {
         slot = std::move(cache_.back());
@@ -277,6 +303,7 @@ CtaSlot* Engine::admit(Worker& worker) {
     slot->cluster.index = worker.claimed.begin++;
     slot->fresh = true;  // its worker prepares it, outside the lock
     ++resident_;
+    if (!settings_.cooperative) settings_.residency->used += share_;
     slots_.push_back(std::move(slot));
     return slots_.back().get();
 }
@@ -284,6 +311,7 @@ CtaSlot* Engine::admit(Worker& worker) {
 void Engine::retire(CtaSlot& slot) {
     short_ctas_ = slot.cta.slices == 1 && slot.cta.clock() < short_cta;
     --resident_;
+    if (!settings_.cooperative) settings_.residency->used -= share_;
     auto it =
         std::find_if(slots_.begin(), slots_.end(), [&](const auto& s) { return s.get() == &slot; });
     cache_.push_back(std::move(*it));
@@ -291,7 +319,7 @@ void Engine::retire(CtaSlot& slot) {
     slots_.pop_back();
 }
 
-void Engine::account(const Cta& cta, Worker& worker) {
+void Engine::account(const Cta& cta, Turn& worker) {
     for (uint32_t i = 0; i < cta.warp_count; ++i) {
         worker.warp_instructions += cta.warps[i].issued;
         worker.thread_instructions += cta.warps[i].thread_instructions;
@@ -299,15 +327,19 @@ void Engine::account(const Cta& cta, Worker& worker) {
     }
 }
 
-void Engine::report(Worker& worker) {
+void Engine::report(Turn& worker) {
     launch_.issued.fetch_add(worker.unreported, std::memory_order_relaxed);
     worker.unreported = 0;
 }
 
-Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
+Engine::Outcome Engine::run_slice(CtaSlot& slot, Turn& worker) {
     Cta& cta = slot.cta;
     async::Agents& agents = agents_of(cta);
     ++cta.slices;
+    if (const uint64_t now = launch_.space->removals(); slot.removals != now) {
+        slot.removals = now;
+        cta.last = Extent{};
+    }
     uint64_t ran = 0, effects_before = 0, effects_after = 0;
     slot.gives_way = false;
     if (launch_.hooks) stepping_ = &cta;
@@ -333,6 +365,7 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot, Worker& worker) {
             agents.turn();
             const uint64_t done = w.issued + w.guard_false - before;
             ran += done;
+            worker.issued += done;
             if ((worker.unreported += done) >= report_after) {
                 report(worker);
                 check_limits();
@@ -381,7 +414,7 @@ uint32_t Engine::next_path(const Warp& w) {
 }
 
 // Runs one runnable path of the warp; false when it has none.
-bool Engine::run_warp(CtaSlot& slot, Warp& w, Worker& worker) {
+bool Engine::run_warp(CtaSlot& slot, Warp& w, Turn& worker) {
     const uint32_t chosen = next_path(w);
     if (chosen == w.paths_used) return false;
     w.current = static_cast<uint8_t>(chosen);
@@ -408,10 +441,10 @@ bool Engine::run_warp(CtaSlot& slot, Warp& w, Worker& worker) {
     return true;
 }
 
-void Engine::run_path(Warp& w, Worker& worker) {
+void Engine::run_path(Warp& w, Turn& worker) {
     w.stop = Stop::none;
     if (worker.recording) return run_recorded(w, worker);
-    if (settings_.max_warp_instructions) return run_within_limit(w, worker);
+    if (settings_.limit) return run_within_limit(w, worker);
     run_freely(w);
 }
 
@@ -423,7 +456,7 @@ void Engine::run_freely(Warp& w) {
 }
 
 // A path that ended quantum after quantum on one back edge: watch it go round once.
-void Engine::watch_spin(CtaSlot& slot, Warp& w, Worker& worker) {
+void Engine::watch_spin(CtaSlot& slot, Warp& w, Turn& worker) {
     thread_local SpinSnapshot snapshot;
     thread_local Watch watch;
     const Op* edge = w.path().edge;
@@ -485,6 +518,8 @@ void Engine::step_model(Cta& cta, bool idle) {
 // Makes parked paths runnable whose bytes have changed; true when there is one.
 bool Engine::wake_parked(CtaSlot& slot) {
     bool any = false, all = true;
+    // What it watches may have been freed: it looks itself.
+    const bool removed = slot.removals != launch_.space->removals();
     if (slot.cta.launch) step_model(slot.cta, true);
     for (uint32_t i = 0; i < slot.cta.warp_count; ++i) {
         Warp& w = slot.cta.warps[i];
@@ -493,7 +528,7 @@ bool Engine::wake_parked(CtaSlot& slot) {
             if (p.state == PathState::runnable && w.live) any = true;
             if (p.state == PathState::in_flight && w.live) any = true;
             if (p.state != PathState::parked) continue;
-            if (slot.watches[p.watch].changed()) {
+            if (removed || slot.watches[p.watch].changed()) {
                 p.state = PathState::runnable;
                 any = true;
             } else {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One launch at work: the queue of CTAs, the workers that run them, and what ends it all. The other
-// files of schedule/ implement what handlers ask for (paths, barriers, port accesses).
+// One launch at work: the queue of its CTAs, how one is run for a turn, and what ends it all. The
+// other files of schedule/ implement what handlers ask for (paths, barriers, port accesses); which
+// launch has a turn is the scheduler's (scheduler.hpp), whose lock guards the queue.
 #pragma once
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,7 +24,7 @@
 #include "emu/schedule/chain.hpp"
 #include "emu/schedule/chooser.hpp"
 #include "emu/schedule/watch.hpp"
-#include "emu/schedule/workers.hpp"
+#include "emu/schedule/work.hpp"
 
 namespace sassemu {
 
@@ -82,6 +83,7 @@ struct alignas(64) CtaSlot {
     std::vector<UniformState> preempted;  // entry i is free or Path::saved - 1 of one path
     std::vector<uint32_t> preempted_free;
     uint32_t quiet_slices = 0;  // slices in a row that wrote nothing
+    uint64_t removals = 0;      // of the address space, when its CTA had its last turn
     bool fresh = true;          // admitted, not prepared yet
     bool gives_way = false;     // a model asked to be asked again
 };
@@ -93,36 +95,59 @@ inline async::Agents& agents_of(const Cta& cta) { return slot_of(*cta.cluster->c
 // Memory of finished CTAs, for the next ones; kept by the Gpu between launches.
 using SlotCache = std::vector<std::unique_ptr<CtaSlot>>;
 
+// What of a device is taken by CTAs that are resident, of all its grids together.
+struct Residency {
+    static constexpr uint64_t all = uint64_t{1} << 32;
+    uint64_t used = 0;
+};
+
 class Hooks;               // plugins
 struct HookedInstruction;  // what they are shown
 class PrintedText;         // of one launch
 class DriverFunctions;     // vprintf, malloc, ...
 
-class Engine : public LaunchHost {
+class Engine final : public LaunchHost, public Work {
   public:
     struct Settings {
         uint32_t threads = 1;
         uint32_t resident_limit = 1;  // clusters
         bool checked = false;
         AgentOrder agents = AgentOrder::eager;
-        uint64_t max_warp_instructions = 0;
-        double seconds = 0;
+        bool cooperative = false;
+        std::shared_ptr<InstructionLimit> limit;  // null: none
+        double seconds = 0;                       // from its begin
+        std::chrono::steady_clock::time_point deadline =
+            std::chrono::steady_clock::time_point::max();
         const std::atomic<bool>* interrupted = nullptr;
         PrintedText* printed = nullptr;
-        Chain::Link* link =
-            nullptr;  // of the chain that the launch belongs to, if it may overlap others
+        Residency* residency = nullptr;
+        Chain::Link* link = nullptr;  // where launches may overlap this one
+        std::shared_ptr<void> keep;   // what the launch refers to
+        // Of plugins; empty: there are none.
+        std::function<void()> on_begin;
+        std::function<void(LaunchStatus)> on_end;
     };
     Engine(Launch& launch, const LevelTable& level, Chooser& chooser, DriverFunctions& calls,
-           SlotCache& cache, Workers& workers, Settings settings, std::string kernel,
-           const Op* entry);
-    LaunchResult run();
+           SlotCache& cache, Settings settings, std::string kernel, const Op* entry);
+
+    bool begin() override;
+    bool take(Turn& turn) override;
+    void run(Turn& turn) noexcept override;
+    void put(Turn& turn) override;
+    bool over() const override;
+    LaunchResult finish() override;
+    bool settle() override;
+    bool lets_in() const override { return settings_.link && settings_.link->triggered(); }
+    void check_limits() override;
+    std::string waits() const override;
+    uint32_t most_workers() const override { return workers_; }
 
     const Op* fault(Warp&, const Op*, uint32_t lanes, FaultKind, std::string what, bool has_address,
                     uint64_t address) override;
     const Op* unsupported(Warp&, const Op*, const std::string& why) override;
     const Op* park(Warp&, const Op* op, const std::byte* at, uint32_t bytes) override;
     // Ends the launch with a status that is no fault.
-    void end(LaunchStatus status, std::string message);
+    void end(LaunchStatus status, std::string message) override;
     Chooser& chooser() { return chooser_; }
     DriverFunctions& calls() { return calls_; }
     PrintedText& printed() { return *settings_.printed; }
@@ -141,54 +166,43 @@ class Engine : public LaunchHost {
     const std::string& kernel() const { return kernel_; }
 
   private:
-    enum class Outcome : uint8_t { done, expired, blocked, stopped };
-    struct Range {
-        uint64_t begin = 0, end = 0;
-    };
-    // What one worker counts and claims without the lock. Ranges are of clusters.
-    struct Worker {
-        uint64_t ctas = 0, warp_instructions = 0, thread_instructions = 0, guard_false = 0;
-        uint64_t unreported = 0;         // issued, not in Launch::issued yet
-        uint64_t granted = 0;            // of the limit of instructions, not used yet
-        bool refused = false;            // it has no more to give
-        Range claimed;                   // what it begins next
-        Recording* recording = nullptr;  // for plugins
-    };
+    using Outcome = Turn::Outcome;
+    using Range = Turn::Range;
 
-    void work() noexcept;
-    void work(Worker& worker);
-    Outcome run_ctas(CtaSlot& slot, Worker& worker);
-    CtaSlot* next(std::unique_lock<std::mutex>& lock, Worker& worker);
+    Outcome run_ctas(CtaSlot& slot, Turn& worker);
+    CtaSlot* next(Turn& worker);
     bool unclaimed() const { return next_cta_ < total_ || !returned_.empty(); }
+    bool can_admit() const;
     Range claim();
-    CtaSlot* admit(Worker& worker);
+    CtaSlot* admit(Turn& worker);
     void retire(CtaSlot& slot);
     bool prepare(CtaSlot& slot);
     bool prepare_cta(CtaSlot& slot, uint32_t rank);
-    Outcome run_cluster(CtaSlot& slot, Worker& worker);
-    Outcome run_slice(CtaSlot& slot, Worker& worker);
-    void report(Worker& worker);
-    bool run_warp(CtaSlot& slot, Warp& w, Worker& worker);
+    Outcome run_cluster(CtaSlot& slot, Turn& worker);
+    Outcome run_slice(CtaSlot& slot, Turn& worker);
+    void report(Turn& worker);
+    bool run_warp(CtaSlot& slot, Warp& w, Turn& worker);
     static uint32_t next_path(const Warp& w);
-    void run_path(Warp& w, Worker& worker);
-    void run_within_limit(Warp& w, Worker& worker);
-    bool grant(Worker& worker, uint64_t count);
+    void run_path(Warp& w, Turn& worker);
+    void run_within_limit(Warp& w, Turn& worker);
+    bool grant(Turn& worker, uint64_t count);
     void run_freely(Warp& w);
-    void run_recorded(Warp& w, Worker& worker);
+    void run_recorded(Warp& w, Turn& worker);
     template <bool limited, bool recorded>
-    void run_stepwise(Warp& w, Worker& worker);
-    void end_at_limit();
+    void run_stepwise(Warp& w, Turn& worker);
     void fail(LaunchStatus status, const char* why) noexcept;
-    void watch_spin(CtaSlot& slot, Warp& w, Worker& worker);
+    void watch_spin(CtaSlot& slot, Warp& w, Turn& worker);
     bool wake_parked(CtaSlot& slot);
     bool wake_cluster(CtaSlot& slot);
     bool time_out_waits(CtaSlot& slot);
+    template <class F>
+    void each_path(F&& act);
     void give_way_to_chain();
+    void come_back();
+    bool out_of_instructions();
     void step_model(Cta& cta, bool idle);
     void tell_cta(Cta& cta, bool begins);
-    std::string deadlock_report() const;
-    static void account(const Cta& cta, Worker& worker);
-    void check_limits();
+    static void account(const Cta& cta, Turn& worker);
     bool complete_in(CtaSlot& slot, uint64_t token, uint32_t lanes, const uint32_t* values);
 
     Launch& launch_;
@@ -196,15 +210,12 @@ class Engine : public LaunchHost {
     Chooser& chooser_;
     DriverFunctions& calls_;
     SlotCache& cache_;
-    Workers& pool_;
     Settings settings_;
     std::string kernel_;
     const Op* entry_;
     const HookedInstruction* instructions_ = nullptr;
     uint64_t path_quantum_, cta_slice_;  // warp instructions
 
-    std::mutex mutex_;
-    std::condition_variable changed_;
     std::vector<CtaSlot*> runnable_;  // in turn; short: CTAs run to their end one after the other
     std::vector<CtaSlot*> blocked_;
     std::vector<std::unique_ptr<CtaSlot>> slots_;
@@ -213,12 +224,13 @@ class Engine : public LaunchHost {
     uint32_t workers_ = 1, resident_ = 0, busy_ = 0;
     std::atomic<uint32_t> held_{0};  // paths that wait for other launches
     bool short_ctas_ = false;        // the last CTA that ended was short
-    uint64_t epoch_ = 0;             // slices ended
-    Worker sum_;                     // of the workers that have left
-    std::chrono::steady_clock::time_point started_, deadline_;
-    uint64_t turn_most_ = 0;            // warp instructions that a turn may take, with a limit
-    std::atomic<uint64_t> granted_{0};  // of that limit
-    std::string out_of_memory_;         // said when there is no memory to say it
+    bool away_ = false;              // it has given way to others of its chain
+    bool starved_ = false;           // its limit may be used up
+    uint64_t share_ = 0;             // of the device, of a cluster
+    Turn sum_;                       // of all turns
+    std::chrono::steady_clock::time_point started_, left_, deadline_;
+    uint64_t turn_most_ = 0;     // warp instructions that a turn may take, with a limit
+    std::string out_of_memory_;  // said when there is no memory to say it
     std::mutex fault_mutex_;
     LaunchResult result_;
     static thread_local Cta* stepping_;  // the CTA whose accesses the model may complete now

@@ -27,11 +27,11 @@ void fill_zeros(std::byte* at, uint64_t bytes) {
     const auto begin = reinterpret_cast<uintptr_t>(at), end = begin + bytes;
     const uintptr_t first = (begin + page - 1) / page * page, last = end / page * page;
     if (bytes < large || madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED)) {
-        std::memset(at, 0, bytes);
+        host::fill(at, 0, bytes);
         return;
     }
-    std::memset(at, 0, first - begin);
-    std::memset(reinterpret_cast<void*>(last), 0, end - last);
+    host::fill(at, 0, first - begin);
+    host::fill(at + (last - begin), 0, end - last);
 }
 
 std::span<const std::byte> as_bytes(const std::vector<uint8_t>& v) {
@@ -40,34 +40,63 @@ std::span<const std::byte> as_bytes(const std::vector<uint8_t>& v) {
 
 }  // namespace
 
-Result<void> GpuImpl::start() {
-    auto level = choose_level(options_.reference ? HostLevel::v2 : options_.level);
+Result<std::shared_ptr<Core>> Core::create(GpuOptions options, std::shared_ptr<Hooks> hooks,
+                                           const StateFill& fill, bool several) {
+    auto core = std::make_shared<Core>();
+    core->options = std::move(options);
+    core->hooks = std::move(hooks);
+    core->fill = fill;
+    GpuOptions& o = core->options;
+    auto level = choose_level(o.reference ? HostLevel::v2 : o.level);
     if (!level) return level.error();
-    level_ = *level;
-    if (!hooks_ || !hooks_->has_model()) {
-        auto model = make_model(options_.model, options_.seed);
+    core->level = *level;
+    if (!core->hooks || !core->hooks->has_model()) {
+        auto model = make_model(o.model, o.seed);
         if (!model) return model.error();
-        model_ = std::move(*model);
+        core->model = std::move(*model);
     }
-    const bool choices = options_.seed || options_.agents == AgentOrder::random;
-    chooser_ = choices ? make_seeded_chooser(options_.seed) : make_fixed_chooser();
-    if (hooks_) hooks_->attach(space_, *chooser_);
-    if (hooks_ && hooks_->wants_texels()) {
-        textures_.texel = Hooks::texel;
-        textures_.texel_user = hooks_.get();
-    }
-    if (options_.threads == 0) options_.threads = std::max(1u, std::thread::hardware_concurrency());
-    return {};
+    const bool choices = o.seed || o.agents == AgentOrder::random;
+    core->chooser = choices ? make_seeded_chooser(o.seed) : make_fixed_chooser();
+    if (several) core->host = std::make_unique<AddressSpace>();
+    if (o.threads == 0) o.threads = std::max(1u, std::thread::hardware_concurrency());
+    if (o.on_printf)
+        core->on_printf = [c = core.get()](std::string_view text) {
+            const std::lock_guard guard(c->print);
+            c->options.on_printf(text);
+        };
+    // One worker where a seed chooses, so that it says which run it is.
+    const bool alone = o.deterministic || core->model || choices ||
+                       (core->hooks && core->hooks->threading() != SASSEMU_FREE);
+    core->scheduler = std::make_unique<Scheduler>(*core->chooser, o.threads, alone);
+    return core;
 }
+
+GpuImpl::GpuImpl(std::shared_ptr<Core> core, uint32_t index, DeviceProfile device)
+    : core_(std::move(core)),
+      index_(index),
+      device_(std::move(device)),
+      space_(core_->host.get(), "GPU " + std::to_string(index)) {
+    if (core_->host) core_->host->see(space_, true);
+    if (Hooks* hooks = core_->hooks.get()) {
+        if (!index || !hooks->space)
+            hooks->attach(core_->host ? *core_->host : space_, *core_->chooser);
+        if (hooks->wants_texels()) {
+            textures_.texel = Hooks::texel;
+            textures_.texel_user = hooks;
+        }
+    }
+}
+
+GpuImpl::~GpuImpl() = default;
 
 Result<void> GpuImpl::fill(uint64_t address, uint64_t bytes, uint8_t value) {
     auto at = range(address, bytes, "fill");
     if (!at) return at.error();
     if (value)
-        std::memset(*at, value, bytes);
+        host::fill(*at, value, bytes);
     else
         fill_zeros(*at, bytes);
-    if (hooks_) hooks_->host_access(address, bytes, true);
+    if (core_->hooks) core_->hooks->host_access(address, bytes, true);
     return {};
 }
 
@@ -116,11 +145,11 @@ Result<ModuleId> GpuImpl::place(std::shared_ptr<const Module> module) {
         m->bank_bytes[static_cast<size_t>(Base::bank3)] = bank.bytes.size();
         if (auto done = write(*at, as_bytes(bank.bytes)); !done) return done.error();
     }
-    if (heap && !heap_ && options_.heap_bytes) {
-        const uint64_t bytes = (options_.heap_bytes + 15) / 16 * 16;
+    if (heap && !heap_ && core_->options.heap_bytes) {
+        const uint64_t bytes = (core_->options.heap_bytes + 15) / 16 * 16;
         auto at = reserve(bytes, {0, heap_extent, "device heap"});
         if (!at) return at.error();
-        if (auto begun = calls_.heap().begin(space_.find(*at), bytes, fill_); !begun)
+        if (auto begun = calls_.heap().begin(space_.find(*at), bytes, core_->fill); !begun)
             return begun.error();
         heap_ = true;
     }
@@ -171,26 +200,28 @@ static uint32_t asked_registers(const std::vector<uint8_t>& code, const std::str
 
 CodeImage& GpuImpl::code(LoadedModule& m) {
     // Operands in flight are watched in checked code only.
-    const bool defers = hooks_ && hooks_->defers();
-    const Lowering lowering = options_.reference && !defers          ? Lowering::reference
-                              : options_.checked || model_ || defers ? Lowering::checked
-                                                                     : Lowering::plain;
+    Hooks* const hooks = core_->hooks.get();
+    const GpuOptions& o = core_->options;
+    const bool defers = hooks && hooks->defers();
+    const Lowering lowering = o.reference && !defers                ? Lowering::reference
+                              : o.checked || core_->model || defers ? Lowering::checked
+                                                                    : Lowering::plain;
     auto& image = m.code[static_cast<int>(lowering)];
     if (!image) {
         CodeImage::Options options;
         options.lowering = lowering;
-        options.late_copies = options_.agents != AgentOrder::eager;
-        options.modelled = model_ != nullptr;
+        options.late_copies = o.agents != AgentOrder::eager;
+        options.modelled = core_->model != nullptr;
         options.arch = m.module->arch().name();
         options.base_address = m.code_base;
         options.max_registers = asked_registers(m.linked.code, options.arch);
         for (const Kernel& k : m.module->kernels())
             options.max_registers = std::max(options.max_registers, k.registers);
-        options.level = level_;
+        options.level = core_->level;
         options.bank_bytes = m.bank_bytes;
         image =
             std::make_shared<CodeImage>(m.module, m.linked.code, DriverFunctions::table(), options);
-        if (hooks_) hooks_->instrument(image);
+        if (hooks) hooks->instrument(image);
     }
     return *image;
 }
@@ -204,9 +235,10 @@ Result<std::unique_ptr<Gpu>> Gpu::create(GpuOptions options) {
 Result<std::unique_ptr<Gpu>> create_gpu(GpuOptions options, std::shared_ptr<Hooks> hooks,
                                         const StateFill& fill) {
     return within_memory("the emulated GPU", [&]() -> Result<std::unique_ptr<Gpu>> {
-        auto gpu = std::make_unique<GpuImpl>(std::move(options), std::move(hooks), fill);
-        if (auto ok = gpu->start(); !ok) return ok.error();
-        return std::unique_ptr<Gpu>(std::move(gpu));
+        DeviceProfile device = options.device;
+        SASSEMU_ASSIGN(auto core, Core::create(std::move(options), std::move(hooks), fill, false));
+        return std::unique_ptr<Gpu>(
+            std::make_unique<GpuImpl>(std::move(core), 0, std::move(device)));
     });
 }
 

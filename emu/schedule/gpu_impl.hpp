@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The GPU behind emu/gpu.hpp. Its memory and modules are in gpu.cpp, its launches in
-// gpu_launch.cpp.
+// gpu_launch.cpp, its streams in streams.cpp. What it shares with the other GPUs of a machine is
+// Core's.
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <deque>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <string>
 #include <vector>
@@ -19,6 +24,7 @@
 #include "emu/schedule/driver_functions.hpp"
 #include "emu/schedule/engine.hpp"
 #include "emu/schedule/prepared.hpp"
+#include "emu/schedule/scheduler.hpp"
 
 namespace sassemu {
 
@@ -45,33 +51,59 @@ struct LoadedModule {
     std::shared_ptr<CodeImage> code[3];  // by Lowering
 };
 
+// What all GPUs of a machine share.
+struct Core {
+    static Result<std::shared_ptr<Core>> create(GpuOptions options, std::shared_ptr<Hooks> hooks,
+                                                const StateFill& fill, bool several);
+    GpuOptions options;  // the device is each GPU's own
+    StateFill fill;
+    const LevelTable* level = nullptr;
+    std::unique_ptr<MemoryModel> model;
+    std::shared_ptr<Hooks> hooks;  // plugins; null: none
+    std::unique_ptr<Chooser> chooser;
+    std::unique_ptr<AddressSpace> host;  // what the host reaches; null: one GPU, whose own it is
+    std::mutex print;
+    std::function<void(std::string_view)> on_printf;  // one call at a time
+    std::atomic<bool> interrupted{false};
+    std::atomic<uint64_t> launches{0};
+    std::shared_ptr<InstructionLimit> limit;  // of all that is in flight; null: none
+    std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+    std::unique_ptr<Scheduler> scheduler;  // last: its threads go first
+};
+
+struct Stream {
+    std::string name;
+    int32_t priority = 0;
+    bool blocking = true;  // waits for the legacy stream, and that one for it
+    TaskRef last;
+    std::shared_ptr<Chain> chain;  // the last is a launch of this one; null: it is none
+};
+
 class GpuImpl final : public Gpu, public TouchedMemory {
   public:
-    GpuImpl(GpuOptions options, std::shared_ptr<Hooks> hooks, const StateFill& fill)
-        : options_(std::move(options)), fill_(fill), hooks_(std::move(hooks)) {}
-
-    Result<void> start();
+    GpuImpl(std::shared_ptr<Core> core, uint32_t index, DeviceProfile device);
+    ~GpuImpl() override;
 
     Result<uint64_t> allocate(uint64_t bytes, std::string name, uint64_t address) override {
         return reserve(bytes, {address, 0, std::move(name)});
     }
     Result<void> release(uint64_t address) override {
-        if (hooks_) hooks_->released(address);
+        if (Hooks* hooks = core_->hooks.get()) hooks->released(address);
         return space_.release(address);
     }
 
     Result<void> write(uint64_t address, std::span<const std::byte> bytes) override {
         auto at = range(address, bytes.size(), "write");
         if (!at) return at.error();
-        host::copy(*at, bytes.data(), bytes.size());
-        if (hooks_) hooks_->host_access(address, bytes.size(), true);
+        host::write(*at, bytes.data(), bytes.size());
+        if (Hooks* hooks = core_->hooks.get()) hooks->host_access(address, bytes.size(), true);
         return {};
     }
     Result<void> read(uint64_t address, std::span<std::byte> bytes) override {
         auto at = range(address, bytes.size(), "read");
         if (!at) return at.error();
-        if (hooks_) hooks_->host_access(address, bytes.size(), false);
-        host::copy(bytes.data(), *at, bytes.size());
+        if (Hooks* hooks = core_->hooks.get()) hooks->host_access(address, bytes.size(), false);
+        host::read(bytes.data(), *at, bytes.size());
         return {};
     }
     Result<void> fill(uint64_t address, uint64_t bytes, uint8_t value) override;
@@ -80,7 +112,7 @@ class GpuImpl final : public Gpu, public TouchedMemory {
         const Extent& e = space_.find(address);
         if (!e.holds(address, bytes)) return {0, bytes};
         const auto found = pages_.touched(e.host + (address - e.lo), bytes);
-        if (hooks_ && found.first > 0) hooks_->host_access(address, found.first, false);
+        if (core_->hooks && found.first > 0) core_->hooks->host_access(address, found.first, false);
         return found;
     }
 
@@ -96,20 +128,34 @@ class GpuImpl final : public Gpu, public TouchedMemory {
         return textures_.add(desc, true);
     }
     Result<LaunchResult> launch(const LaunchRequest& request) override {
-        return launch(request, nullptr);
-    }
-    Result<LaunchResult> launch(const LaunchRequest& request, Chain::Link* link) {
-        return within_memory("launch of '" + request.kernel + "'",
-                             [&] { return run(request, link); });
+        return std::move(launch_chain(std::span(&request, 1)).front());
     }
     std::vector<Result<LaunchResult>> launch_chain(
         std::span<const LaunchRequest> requests) override;
+    // With the scheduler's lock: a launch in a stream of this GPU, and anything else there.
+    // `overlaps`: it may begin before the launch before it has ended.
+    Result<TaskRef> enqueue(Stream& stream, const LaunchRequest& request, bool overlaps);
+    void add(Stream& stream, const TaskRef& task, std::vector<TaskRef> after = {},
+             bool overlaps = false);
+    // For reports: "GPU 0", and with a stream that is not the legacy one ", stream 'a'".
+    std::string place(const Stream& stream) const;
+    Result<uint64_t> reserve(uint64_t bytes, const AddressSpace::Options& options) {
+        auto at = space_.allocate(bytes, options);
+        if (at && core_->hooks)
+            core_->hooks->allocated(*at, bytes, options.name, options.flags & Extent::read_only);
+        return at;
+    }
+    AddressSpace& space() { return space_; }
+    std::deque<Stream>& streams() { return streams_; }  // the first is the legacy stream
+    const DeviceProfile& device() const { return device_; }
     Result<void> prepare(const LaunchRequest& request, PreparedLaunch& out);
-    void interrupt() noexcept override { interrupted_.store(true, std::memory_order_relaxed); }
+    void interrupt() noexcept override {
+        core_->interrupted.store(true, std::memory_order_relaxed);
+    }
     HostLevel level() const override {
-        return level_->name[1] == '2'   ? HostLevel::v2
-               : level_->name[1] == '3' ? HostLevel::v3
-                                        : HostLevel::v4;
+        return core_->level->name[1] == '2'   ? HostLevel::v2
+               : core_->level->name[1] == '3' ? HostLevel::v3
+                                              : HostLevel::v4;
     }
 
   private:
@@ -120,33 +166,23 @@ class GpuImpl final : public Gpu, public TouchedMemory {
                      std::to_string(bytes) + " bytes do not fit in one allocation",
                      space_.describe(address)};
     }
-    Result<uint64_t> reserve(uint64_t bytes, const AddressSpace::Options& options) {
-        auto at = space_.allocate(bytes, options);
-        if (at && hooks_)
-            hooks_->allocated(*at, bytes, options.name, options.flags & Extent::read_only);
-        return at;
-    }
     Result<ModuleId> place(std::shared_ptr<const Module> module);
-    Result<LaunchResult> run(const LaunchRequest& request, Chain::Link* link);
     Result<void> check(const LaunchRequest&, const Kernel&) const;
     CodeImage& code(LoadedModule& m);
-    Result<uint64_t> workspace();
+    Result<uint64_t> workspace(std::shared_ptr<void>& user);
 
-    GpuOptions options_;
-    const StateFill fill_;
-    const LevelTable* level_ = nullptr;
+    const std::shared_ptr<Core> core_;
+    const uint32_t index_;
+    const DeviceProfile device_;
     AddressSpace space_;
     PageMap pages_;
     TextureTable textures_;
     DriverFunctions calls_;
-    std::unique_ptr<MemoryModel> model_;
-    std::shared_ptr<Hooks> hooks_;  // plugins; null: none
-    std::unique_ptr<Chooser> chooser_;
     std::vector<std::unique_ptr<LoadedModule>> modules_;
     SlotCache cache_;
-    Workers workers_;
-    std::atomic<bool> interrupted_{false};
-    uint64_t launches_ = 0, workspace_ = 0;
+    Residency residency_;
+    std::deque<Stream> streams_{1};
+    std::map<uint64_t, std::weak_ptr<void>> workspaces_;  // of cooperative grids, and who uses them
     bool heap_ = false;
 };
 

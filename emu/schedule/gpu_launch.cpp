@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches of a GPU: what is refused, constant banks, residency, chains.
+// Launches of a GPU: what is refused, constant banks, residency.
 #include <algorithm>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "emu/schedule/bank0.hpp"
 #include "emu/schedule/gpu_impl.hpp"
@@ -31,7 +33,7 @@ Result<void> GpuImpl::check(const LaunchRequest& r, const Kernel& k) const {
     for (const uint32_t symbol : k.externs)
         if (auto no = DriverFunctions::refusal(module, module.symbols()[symbol]))
             return Error{ErrorCode::unsupported, where, std::move(no->why), std::move(no->hint)};
-    const DeviceProfile& d = options_.device;
+    const DeviceProfile& d = device_;
     if (!r.block.count() || r.block.x > 1024 || r.block.y > 1024 || r.block.z > 64 ||
         r.block.count() > 1024)
         return bad("block",
@@ -93,44 +95,21 @@ Result<void> GpuImpl::check(const LaunchRequest& r, const Kernel& k) const {
     return {};
 }
 
-Result<uint64_t> GpuImpl::workspace() {
-    if (!workspace_) {
+// What the barrier of a cooperative grid counts in. `user` goes with the launch.
+Result<uint64_t> GpuImpl::workspace(std::shared_ptr<void>& user) {
+    auto free = std::ranges::find_if(workspaces_, [](const auto& w) { return w.second.expired(); });
+    if (free == workspaces_.end()) {
         auto at = reserve(4096, {0, 0, "cooperative grid workspace"});
         if (!at) return at.error();
-        workspace_ = *at;
+        free = workspaces_.emplace(*at, std::weak_ptr<void>()).first;
     }
-    if (auto done = fill(workspace_, 4096, 0); !done) return done.error();
+    user = std::make_shared<int>();
+    free->second = user;
+    if (auto done = fill(free->first, 4096, 0); !done) return done.error();
     const uint32_t size = 8;
-    if (auto done = write(workspace_, std::as_bytes(std::span(&size, 1))); !done)
+    if (auto done = write(free->first, std::as_bytes(std::span(&size, 1))); !done)
         return done.error();
-    return workspace_;
-}
-
-std::vector<Result<LaunchResult>> GpuImpl::launch_chain(std::span<const LaunchRequest> requests) {
-    if (requests.size() < 2 || options_.agents == AgentOrder::eager || hooks_ || model_)
-        return Gpu::launch_chain(requests);
-    const auto ended_well = [](const Result<LaunchResult>& r) {
-        return r && r->status == LaunchStatus::ok;
-    };
-    std::vector<std::optional<Result<LaunchResult>>> of(requests.size());
-    Chain chain(requests.size(), options_.agents, *chooser_);
-    chain.run([&](size_t i, Chain::Link& link) {
-        of[i] = launch(requests[i], &link);
-        return ended_well(*of[i]);
-    });
-    interrupted_ = false;  // it was for all of them
-    std::vector<Result<LaunchResult>> results;
-    for (size_t i = 0; i < of.size(); ++i) {
-        auto& result = of[i];
-        if (!result && chain.refused(i))
-            results.push_back(Error{ErrorCode::system, "launch of '" + requests[i].kernel + "'",
-                                    "the host has no thread for a launch that may overlap another",
-                                    "--agents eager needs none"});
-        if (!result) break;
-        results.push_back(std::move(*result));
-        if (!ended_well(results.back())) break;
-    }
-    return results;
+    return free->first;
 }
 
 // Everything of a launch but who runs it.
@@ -155,8 +134,8 @@ Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out)
     launch.space = &space_;
     launch.code = &image;
     launch.textures = &textures_;
-    launch.model = model_.get();
-    launch.device = &options_.device;
+    launch.model = core_->model.get();
+    launch.device = &device_;
     launch.grid = request.grid;
     launch.block = request.block;
     launch.cluster = cluster_of(request, k);
@@ -165,12 +144,12 @@ Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out)
     launch.shared_bytes = k.shared_static + request.dynamic_shared;
     launch.dynamic_shared = request.dynamic_shared;
     const uint64_t own = std::max({k.min_stack_size, k.frame_size, k.crs_stack_size});
-    const uint64_t stack = std::max<uint64_t>(options_.stack_bytes, own);
+    const uint64_t stack = std::max<uint64_t>(core_->options.stack_bytes, own);
     launch.local_bytes =
         static_cast<uint32_t>(std::min<uint64_t>((stack + 15) / 16 * 16, 512 << 10));
     launch.arch = m.module->arch().sm;
-    launch.id = ++launches_;
-    launch.start_ns = launches_ * 1000000;
+    launch.id = ++core_->launches;
+    launch.start_ns = launch.id * 1000000;
 
     Bank0Values values;
     values.block = request.block;
@@ -181,10 +160,10 @@ Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out)
     values.param_base = k.param_base;
     values.dynamic_shared = request.dynamic_shared;
     values.grid_id = launch.id;
-    values.sms = options_.device.sms;
+    values.sms = device_.sms;
     values.reserved_shared = k.shared_reserved;
     if (request.cooperative) {
-        auto at = workspace();
+        auto at = workspace(out.workspace);
         if (!at) return at.error();
         values.grid_workspace = *at;
     }
@@ -212,15 +191,25 @@ Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out)
     return {};
 }
 
-Result<LaunchResult> GpuImpl::run(const LaunchRequest& request, Chain::Link* link) {
+// What a launch has that its engine refers to.
+struct GridParts {
+    LaunchRequest request;
     PreparedLaunch prepared;
-    if (auto ready = prepare(request, prepared); !ready) return ready.error();
-    Launch& launch = prepared.launch;
-    const Kernel& k = *prepared.kernel;
+    std::optional<PrintedText> printed;
+    std::shared_ptr<Chain> chain;
+};
+
+Result<TaskRef> GpuImpl::enqueue(Stream& stream, const LaunchRequest& request, bool overlaps) {
+    auto parts = std::make_shared<GridParts>();
+    parts->request = request;
+    if (auto ready = prepare(request, parts->prepared); !ready) return ready.error();
+    HookedLaunch& launch = parts->prepared.launch;
+    const Kernel& k = *parts->prepared.kernel;
     CodeImage& image = *launch.code;
+    const GpuOptions& options = core_->options;
 
     // Residency: what one SM holds, times the SMs of the device.
-    const DeviceProfile& d = options_.device;
+    const DeviceProfile& d = device_;
     const uint32_t warps = static_cast<uint32_t>((request.block.count() + 31) / 32);
     const uint32_t per_warp = std::max(1u, (k.registers + 7) / 8 * 8 * 32);
     const uint32_t by_registers = d.registers_per_sm / (per_warp * warps);
@@ -242,34 +231,107 @@ Result<LaunchResult> GpuImpl::run(const LaunchRequest& request, Chain::Link* lin
                          d.name + "' holds " +
                          std::to_string(uint64_t{settings.resident_limit} * per_cluster),
                      "use a smaller grid or a larger device profile"};
-    settings.agents = options_.agents;
-    // One worker where a seed chooses, so that it says which run it is.
-    const bool alone = options_.deterministic || model_ || options_.seed ||
-                       options_.agents == AgentOrder::random ||
-                       (hooks_ && hooks_->threading() != SASSEMU_FREE);
-    settings.threads = alone ? 1 : options_.threads;
+    settings.agents = options.agents;
+    settings.threads = core_->scheduler->alone() ? 1 : options.threads;
     settings.checked = image.options().lowering == Lowering::checked;
-    launch.hooks = hooks_.get();
-    launch.fill = &fill_;
-    settings.max_warp_instructions = request.limits.max_warp_instructions;
+    settings.cooperative = request.cooperative;
+    launch.hooks = core_->hooks.get();
+    launch.fill = &core_->fill;
+    settings.limit = core_->limit;
+    if (const uint64_t most = request.limits.max_warp_instructions) {
+        settings.limit = std::make_shared<InstructionLimit>();
+        settings.limit->most = most;
+    }
     settings.seconds = request.limits.seconds;
-    settings.interrupted = &interrupted_;
-    settings.link = link;
-    PrintedText printed(options_.on_printf, modules_[request.module]->prints);
-    settings.printed = &printed;
+    settings.deadline = core_->deadline;
+    settings.interrupted = &core_->interrupted;
+    settings.residency = &residency_;
+    const LoadedModule& module = *modules_[request.module];
+    settings.printed = &parts->printed.emplace(core_->on_printf, module.prints);
     for (auto& slot : cache_)
         if (slot->arena.bytes() > (64u << 20)) slot->arena.release();
+    if (Hooks* hooks = core_->hooks.get()) {
+        settings.on_begin = [&launch, &k, hooks, parts = parts.get(), bank3 = module.bank3,
+                             index = index_, per_sm] {
+            hooks->launch_begin(launch, k, parts->request.params, bank3, parts->request.may_overlap,
+                                index, per_sm);
+        };
+        settings.on_end = [&launch, hooks](LaunchStatus status) {
+            hooks->launch_end(launch, status);
+        };
+    }
+    // Launches overlap where it can be seen: not in the order that hides what comes too early, and
+    // not where plugins or models look on.
+    if (options.agents != AgentOrder::eager && !core_->hooks && !core_->model) {
+        overlaps = overlaps && stream.chain;
+        if (!overlaps) stream.chain = std::make_shared<Chain>(options.agents, *core_->chooser);
+        parts->chain = stream.chain;
+        settings.link = parts->chain->add();
+    } else {
+        overlaps = false;
+    }
+    settings.keep = parts;
+    auto task = std::make_shared<Task>();
+    task->what = "launch " + std::to_string(launch.id) + " (kernel '" + request.kernel + "') on " +
+                 place(stream);
+    task->work =
+        std::make_unique<Engine>(launch, *core_->level, *core_->chooser, calls_, cache_,
+                                 std::move(settings), request.kernel, parts->prepared.entry);
+    add(stream, task, {}, overlaps);
+    stream.chain = parts->chain;
+    return task;
+}
 
-    Engine engine(launch, *level_, *chooser_, calls_, cache_, workers_, settings, request.kernel,
-                  prepared.entry);
-    if (hooks_)
-        hooks_->launch_begin(launch, k, request.params, modules_[request.module]->bank3,
-                             request.may_overlap, per_sm);
-    LaunchResult result = engine.run();
-    if (hooks_) hooks_->launch_end(launch, result.status);
-    printed.flush();
-    if (!link) interrupted_ = false;
-    return result;
+// Behind what is in the stream, and in others of the GPU as the legacy stream wants it.
+void GpuImpl::add(Stream& stream, const TaskRef& task, std::vector<TaskRef> after, bool overlaps) {
+    task->priority = stream.priority;
+    Stream& legacy = streams_.front();
+    if (&stream == &legacy) {
+        for (const Stream& other : streams_)
+            if (other.blocking && &other != &legacy) after.push_back(other.last);
+    } else if (stream.blocking) {
+        after.push_back(legacy.last);
+    }
+    if (!overlaps) after.push_back(stream.last);
+    core_->scheduler->add(task, after, overlaps ? stream.last : nullptr);
+    stream.last = task;
+    stream.chain.reset();
+}
+
+std::string GpuImpl::place(const Stream& stream) const {
+    return "GPU " + std::to_string(index_) +
+           (stream.name.empty() ? std::string() : ", stream '" + stream.name + "'");
+}
+
+std::vector<Result<LaunchResult>> GpuImpl::launch_chain(std::span<const LaunchRequest> requests) {
+    std::vector<Result<LaunchResult>> results;
+    std::vector<TaskRef> tasks;
+    auto lock = core_->scheduler->lock();
+    const bool one_by_one = core_->options.agents == AgentOrder::eager || core_->hooks;
+    const auto finish = [&] {
+        for (const TaskRef& task : std::exchange(tasks, {})) {
+            core_->scheduler->wait(
+                lock,
+                {"for " + task->what, [&] { return task->state == Task::State::done; }, 0, false});
+            if (task->failure) *task->failure = true;
+            if (task->result.status == LaunchStatus::not_run && !results.empty()) return false;
+            results.push_back(std::move(task->result));
+            if (results.back()->status != LaunchStatus::ok) return false;
+        }
+        return true;
+    };
+    for (const LaunchRequest& request : requests) {
+        auto task = within_memory("launch of '" + request.kernel + "'", [&] {
+            return enqueue(streams_.front(), request, !tasks.empty());
+        });
+        if (task) tasks.push_back(std::move(*task));
+        if ((task && !one_by_one) || (finish() && task)) continue;
+        if (!task) results.push_back(task.error());
+        break;
+    }
+    finish();
+    if (core_->scheduler->idle()) core_->interrupted = false;
+    return results;
 }
 
 Result<std::unique_ptr<PreparedLaunch>> prepare_launch(Gpu& gpu, const LaunchRequest& request) {

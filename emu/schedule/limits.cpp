@@ -12,33 +12,40 @@ void Engine::check_limits() {
     else if (const Budget::Stop why = process_budget().stopped(); why != Budget::Stop::none)
         end(why == Budget::Stop::interrupted ? LaunchStatus::interrupted : LaunchStatus::limit,
             process_budget().error(why, "kernel '" + kernel_ + "'").message());
-    else if (settings_.seconds > 0 && std::chrono::steady_clock::now() >= deadline_)
+    else if (deadline_ != std::chrono::steady_clock::time_point::max() &&
+             std::chrono::steady_clock::now() >= deadline_)
         end(LaunchStatus::limit,
             "kernel '" + kernel_ +
                 "' reached its time limit; raise --time-limit if it is not stuck");
 }
 
-void Engine::end_at_limit() {
+// Others hold what is left of the limit: when nobody runs under it, it is used up, or there is more
+// to give.
+bool Engine::out_of_instructions() {
+    if (settings_.limit->turns) return true;
+    starved_ = false;
+    if (settings_.limit->granted.load() < settings_.limit->most) return false;
     end(LaunchStatus::limit, "kernel '" + kernel_ + "' reached the limit of " +
-                                 std::to_string(settings_.max_warp_instructions) +
-                                 " warp instructions");
+                                 std::to_string(settings_.limit->most) + " warp instructions");
+    return true;
 }
 
-bool Engine::grant(Worker& worker, uint64_t count) {
-    uint64_t given = granted_.load(std::memory_order_relaxed);
+bool Engine::grant(Turn& worker, uint64_t count) {
+    InstructionLimit& limit = *settings_.limit;
+    uint64_t given = limit.granted.load(std::memory_order_relaxed);
     do {
-        if (given + count > settings_.max_warp_instructions) return false;
-    } while (!granted_.compare_exchange_weak(given, given + count));
+        if (given + count > limit.most) return false;
+    } while (!limit.granted.compare_exchange_weak(given, given + count));
     worker.granted += count;
     return true;
 }
 
-void Engine::run_within_limit(Warp& w, Worker& worker) {
+void Engine::run_within_limit(Warp& w, Turn& worker) {
     if (!grant(worker, turn_most_)) return run_stepwise<true, false>(w, worker);
     const uint64_t before = w.issued;
     run_freely(w);
     // Perhaps more than was thought possible: that counts too.
-    granted_.fetch_sub(worker.granted - (w.issued - before));
+    settings_.limit->granted.fetch_sub(worker.granted - (w.issued - before));
     worker.granted = 0;
 }
 

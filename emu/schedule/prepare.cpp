@@ -137,6 +137,7 @@ bool Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
     std::memset(at, 0, warps * rows_bytes + shared_bytes);
     if (!zeros) fill.apply(cta.shared, shared_bytes);
     cta.last = Extent{};
+    slot.removals = launch_.space->removals();
     cta.next_warp = 0;
     cta.barriers_open = 0;
     cta.triggered = false;

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "emu/gpu.hpp"
-#include "emu/machine/cta.hpp"
+#include "emu/plugin/hooks.hpp"
 
 namespace sassemu {
 
 struct PreparedLaunch {
-    Launch launch;
-    std::vector<std::byte> bank0;  // what `launch` refers to
+    HookedLaunch launch;
+    std::vector<std::byte> bank0;     // what `launch` refers to
+    std::shared_ptr<void> workspace;  // of a cooperative grid: nobody else has it meanwhile
     const Op* entry = nullptr;
     const Kernel* kernel = nullptr;  // of the module, which lives as long as the GPU
 };

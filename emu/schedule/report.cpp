@@ -160,7 +160,7 @@ const Op* Engine::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, s
     return nullptr;
 }
 
-std::string Engine::deadlock_report() const {
+std::string Engine::waits() const {
     std::string text =
         "deadlock in kernel '" + kernel_ + "': no path of any resident CTA can go on\n";
     const CodeImage& code = *launch_.code;

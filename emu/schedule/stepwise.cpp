@@ -16,7 +16,7 @@ constexpr uint64_t small_grant = 256;
 }  // namespace
 
 template <bool limited, bool recorded>
-void Engine::run_stepwise(Warp& w, Worker& worker) {
+void Engine::run_stepwise(Warp& w, Turn& worker) {
     const RegisterSets* sets = settings_.checked ? launch_.code->register_sets() : nullptr;
     if constexpr (recorded) worker.recording->turn(w);
     for (const Op* op = w.path().pc; op;) {
@@ -56,15 +56,15 @@ void Engine::run_stepwise(Warp& w, Worker& worker) {
     }
     if constexpr (recorded) worker.recording->close();
     if constexpr (limited) {
-        granted_.fetch_sub(worker.granted);
+        settings_.limit->granted.fetch_sub(worker.granted);
         worker.granted = 0;
     }
 }
 
-template void Engine::run_stepwise<true, false>(Warp&, Worker&);
+template void Engine::run_stepwise<true, false>(Warp&, Turn&);
 
-void Engine::run_recorded(Warp& w, Worker& worker) {
-    if (settings_.max_warp_instructions)
+void Engine::run_recorded(Warp& w, Turn& worker) {
+    if (settings_.limit)
         run_stepwise<true, true>(w, worker);
     else
         run_stepwise<false, true>(w, worker);

@@ -159,9 +159,11 @@ TEST(RunPlan, WrongTensorMapsAndSecondGpusAreRefusedByName) {
     EXPECT_NE(report.error().message().find("boxDim[0] is not a multiple of 16 bytes"),
               std::string::npos)
         << report.error().message();
-    const auto second = run(plan_text(good_args, "", R"(, "gpu": 1)"), world);
+    // Who makes the GPU runs launches one by one.
+    const auto second = run(plan_text(good_args, R"(, "streams": {"s": {}})"), world);
     ASSERT_FALSE(second);
     EXPECT_EQ(exit_code(second.error().code), 5);
+    EXPECT_NE(second.error().message().find("streams"), std::string::npos);
 }
 
 TEST(RunPlan, LimitsHoldForAllLaunchesTogether) {

@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine of emu/machine.hpp: its GPUs, what the host does, streams and events.
+#include "emu/machine.hpp"
+
+#include <thread>
+#include <unordered_map>
+
+#include "emu/schedule/gpu_impl.hpp"
+#include "emu/schedule/stream_work.hpp"
+
+namespace sassemu {
+
+namespace {
+
+class MachineImpl final : public Machine {
+  public:
+    MachineImpl(std::shared_ptr<Core> core, std::vector<DeviceProfile> devices)
+        : core_(std::move(core)), devices_(std::move(devices)), gpus_(devices_.size()) {}
+    ~MachineImpl() override {
+        core_->interrupted = true;
+        core_->scheduler.reset();  // its threads end before what they run on
+    }
+
+    uint32_t gpus() const override { return static_cast<uint32_t>(gpus_.size()); }
+    Result<Gpu*> gpu(uint32_t index) override {
+        SASSEMU_ASSIGN(GpuImpl * made, made_gpu(index));
+        return static_cast<Gpu*>(made);
+    }
+    Result<void> peer_access(uint32_t from, uint32_t to, bool on) override {
+        if (from == to) return {};
+        SASSEMU_ASSIGN(GpuImpl * one, made_gpu(from));
+        SASSEMU_ASSIGN(GpuImpl * other, made_gpu(to));
+        return within_memory("peer access", [&]() -> Result<void> {
+            one->space().see(other->space(), on);
+            return {};
+        });
+    }
+
+    // ---- memory
+
+    Result<uint64_t> allocate_host(uint64_t bytes, std::string name, uint64_t address) override {
+        const std::string known = name;
+        SASSEMU_ASSIGN(const uint64_t at,
+                       host().allocate(bytes, {address, 0, std::move(name), true}));
+        if (core_->hooks) core_->hooks->allocated(at, bytes, known, false);
+        return at;
+    }
+    Result<uint64_t> allocate_shared(uint32_t gpu, uint64_t bytes, std::string name,
+                                     uint64_t address) override {
+        SASSEMU_ASSIGN(GpuImpl * owner, made_gpu(gpu));
+        return owner->reserve(bytes, {address, 0, std::move(name), true});
+    }
+    Result<void> release(uint64_t address) override {
+        before_access();
+        if (core_->hooks) core_->hooks->released(address);
+        const Result<void> released = host().release(address);
+        after_access();
+        return released;
+    }
+    Result<void> write(uint64_t address, std::span<const std::byte> bytes) override {
+        return access(address, bytes.size(), "write", true,
+                      [&](std::byte* at) { host::write(at, bytes.data(), bytes.size()); });
+    }
+    Result<void> read(uint64_t address, std::span<std::byte> bytes) override {
+        return access(address, bytes.size(), "read", false,
+                      [&](std::byte* at) { host::read(bytes.data(), at, bytes.size()); });
+    }
+    Result<uint64_t> atomic(uint64_t address, uint32_t bytes, HostAtomic op, uint64_t value,
+                            uint64_t compare) override {
+        SASSEMU_TRY(check_value(address, bytes, "atomic"));
+        uint64_t old = 0;
+        SASSEMU_TRY(access(address, bytes, "atomic", true, [&](std::byte* at) {
+            old = bytes == 4 ? changed<uint32_t>(at, op, value, compare)
+                             : changed<uint64_t>(at, op, value, compare);
+        }));
+        return old;
+    }
+    Result<void> wait_until(const ValueCondition& condition) override {
+        SASSEMU_TRY(check_value(condition.address, condition.bytes, "wait"));
+        SASSEMU_TRY(holds(host(), condition));
+        bool gone = false;
+        SASSEMU_TRY(wait({"until " + text_of(host(), condition), [&] {
+                              const auto met = holds(host(), condition);
+                              gone = !met;
+                              return gone || *met;
+                          }}));
+        if (gone) return holds(host(), condition).error();
+        if (core_->hooks) core_->hooks->host_access(condition.address, condition.bytes, false);
+        return {};
+    }
+    Result<std::byte*> host_pointer(uint64_t address, uint64_t bytes) override {
+        return bytes_at(address, bytes, "pointer");
+    }
+
+    // ---- streams
+
+    Result<StreamId> create_stream(uint32_t gpu, StreamOptions options) override {
+        SASSEMU_ASSIGN(GpuImpl * owner, made_gpu(gpu));
+        const auto lock = core_->scheduler->lock();
+        return new_stream(*owner, gpu, options.name, options.priority, !options.non_blocking);
+    }
+    Result<StreamId> thread_stream(uint32_t gpu) override {
+        SASSEMU_ASSIGN(GpuImpl * owner, made_gpu(gpu));
+        const auto lock = core_->scheduler->lock();
+        const auto thread = std::this_thread::get_id();
+        const auto found = thread_streams_.find({thread, gpu});
+        if (found != thread_streams_.end()) return found->second;
+        const StreamId made = new_stream(*owner, gpu, "per thread", 0, true);
+        thread_streams_.emplace(std::pair(thread, gpu), made);
+        return made;
+    }
+    Result<OperationId> launch(StreamId id, const LaunchRequest& request) override {
+        SASSEMU_ASSIGN(const Place place, find(id));
+        const auto lock = core_->scheduler->lock();
+        SASSEMU_ASSIGN(TaskRef task, within_memory("launch of '" + request.kernel + "'", [&] {
+                           return place.gpu->enqueue(*place.stream, request, request.may_overlap);
+                       }));
+        return started(std::move(task));
+    }
+    Result<OperationId> copy(StreamId id, uint64_t to, uint64_t from, uint64_t bytes) override {
+        SASSEMU_TRY(bytes_at(to, bytes, "copy"));
+        SASSEMU_TRY(bytes_at(from, bytes, "copy"));
+        return put(id, "copy of " + std::to_string(bytes) + " bytes",
+                   copy_work(host(), core_->hooks.get(), to, from, bytes));
+    }
+    Result<OperationId> write_value(StreamId id, uint64_t address, uint32_t bytes,
+                                    uint64_t value) override {
+        SASSEMU_TRY(check_value(address, bytes, "write of a value"));
+        return put(id, "write of a value",
+                   write_value_work(host(), core_->hooks.get(), address, bytes, value));
+    }
+    Result<OperationId> wait_value(StreamId id, const ValueCondition& condition) override {
+        SASSEMU_TRY(check_value(condition.address, condition.bytes, "wait for a value"));
+        if (condition.test == ValueTest::not_equal)
+            return Error{ErrorCode::usage, "wait for a value", "streams have no such test",
+                         "one of the other four"};
+        return put(id, "wait for a value", wait_value_work(host(), condition));
+    }
+    Result<OperationId> call(StreamId id, std::function<void()> function) override {
+        return put(id, "call of the host's", call_work(std::move(function)));
+    }
+    EventId create_event() override {
+        const auto lock = core_->scheduler->lock();
+        events_.emplace_back();
+        return static_cast<EventId>(events_.size() - 1);
+    }
+    Result<void> record(EventId event, StreamId id) override {
+        SASSEMU_ASSIGN(const Place place, find(id));
+        SASSEMU_TRY(check_event(event));
+        const auto lock = core_->scheduler->lock();
+        events_[event] = marker(place, "event " + std::to_string(event), {});
+        return {};
+    }
+    Result<void> wait_event(StreamId id, EventId event) override {
+        SASSEMU_ASSIGN(const Place place, find(id));
+        SASSEMU_TRY(check_event(event));
+        const auto lock = core_->scheduler->lock();
+        if (events_[event])
+            marker(place, "wait for event " + std::to_string(event), {events_[event]});
+        return {};
+    }
+
+    // ---- the host waits
+
+    Result<void> synchronize() override {
+        SASSEMU_TRY(
+            wait({"for all streams", [this] { return core_->scheduler->empty(); }, 0, false}));
+        const auto lock = core_->scheduler->lock();
+        for (const auto& gpu : gpus_) {
+            if (!gpu) continue;
+            for (const Stream& stream : gpu->streams()) seen(stream.last);
+        }
+        return {};
+    }
+    Result<void> synchronize(StreamId id) override {
+        SASSEMU_ASSIGN(const Place place, find(id));
+        return wait_for(place.gpu->place(*place.stream),
+                        [stream = place.stream] { return stream->last; });
+    }
+    Result<void> synchronize(EventId event) override {
+        SASSEMU_TRY(check_event(event));
+        return wait_for("event " + std::to_string(event), [&] { return events_[event]; });
+    }
+    Result<bool> done(EventId event) override {
+        SASSEMU_TRY(check_event(event));
+        auto lock = core_->scheduler->lock();
+        core_->scheduler->turn(lock);
+        return is_done(events_[event]);
+    }
+    Result<Finished> result(OperationId operation) override {
+        auto lock = core_->scheduler->lock();
+        const auto found = operations_.find(operation);
+        if (found == operations_.end())
+            return Error{ErrorCode::usage, "result",
+                         "no operation " + std::to_string(operation) + ", or it was taken", ""};
+        const TaskRef task = found->second;
+        operations_.erase(found);
+        if (!core_->scheduler->wait(lock,
+                                    {"for " + task->what, [&] { return is_done(task); }, 0, false}))
+            return stuck();
+        seen(task);
+        end_of_interrupt();
+        return Finished{task->result, task->done_as};
+    }
+    Result<void> sleep(uint64_t nanoseconds) override {
+        Scheduler& s = *core_->scheduler;
+        auto lock = s.lock();
+        const uint64_t until = s.time() + nanoseconds;
+        s.wait(lock, {"until " + std::to_string(until) + " ns of virtual time",
+                      [&] { return s.time() >= until || s.idle(); }, until});
+        return {};
+    }
+    void attach_thread() override { core_->scheduler->attach(); }
+    void detach_thread() override { core_->scheduler->detach(); }
+
+    void set_limits(const Limits& limits) override {
+        const auto lock = core_->scheduler->lock();
+        core_->limit.reset();
+        if (limits.max_warp_instructions) {
+            core_->limit = std::make_shared<InstructionLimit>();
+            core_->limit->most = limits.max_warp_instructions;
+        }
+        using Clock = std::chrono::steady_clock;
+        core_->deadline = Clock::time_point::max();
+        if (limits.seconds > 0)
+            core_->deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                                 std::chrono::duration<double>(limits.seconds));
+    }
+    void interrupt() noexcept override { core_->interrupted = true; }
+
+  private:
+    struct Place {
+        GpuImpl* gpu;
+        Stream* stream;
+    };
+
+    AddressSpace& host() const { return *core_->host; }
+    static void seen(const TaskRef& task) {
+        if (task && task->failure) *task->failure = true;
+    }
+    static bool is_done(const TaskRef& task) { return !task || task->state == Task::State::done; }
+
+    Result<GpuImpl*> made_gpu(uint32_t index) {
+        if (index >= gpus_.size())
+            return Error{ErrorCode::usage, "GPU " + std::to_string(index),
+                         "does not exist: the machine has " + std::to_string(gpus_.size()), ""};
+        const std::lock_guard guard(making_);
+        auto& gpu = gpus_[index];
+        if (!gpu) {
+            SASSEMU_TRY(within_memory("GPU " + std::to_string(index), [&]() -> Result<void> {
+                gpu = std::make_unique<GpuImpl>(core_, index, devices_[index]);
+                return {};
+            }));
+        }
+        return gpu.get();
+    }
+    Result<Place> find(StreamId id) {
+        SASSEMU_ASSIGN(GpuImpl * gpu, made_gpu(id.gpu));
+        const auto lock = core_->scheduler->lock();
+        if (id.index < gpu->streams().size()) return Place{gpu, &gpu->streams()[id.index]};
+        return Error{ErrorCode::usage, "GPU " + std::to_string(id.gpu),
+                     "has no stream " + std::to_string(id.index), ""};
+    }
+    StreamId new_stream(GpuImpl& gpu, uint32_t index, std::string name, int32_t priority,
+                        bool blocking) {
+        Stream& stream = gpu.streams().emplace_back();
+        const auto number = static_cast<uint32_t>(gpu.streams().size() - 1);
+        stream.name = name.empty() ? std::to_string(number) : std::move(name);
+        stream.priority = priority;
+        stream.blocking = blocking;
+        return {index, number};
+    }
+
+    // With one logical scheduler the others have a turn before the host touches memory.
+    void before_access() {
+        if (!core_->scheduler->alone()) return;
+        auto lock = core_->scheduler->lock();
+        core_->scheduler->turn(lock);
+    }
+    void after_access() {
+        auto lock = core_->scheduler->lock();
+        core_->scheduler->touched(lock);
+    }
+    Result<std::byte*> bytes_at(uint64_t address, uint64_t bytes, const char* what) {
+        const Extent& e = host().find(address);
+        if (e.holds(address, bytes)) return e.host + (address - e.lo);
+        return Error{ErrorCode::input, what,
+                     std::to_string(bytes) + " bytes do not fit in one allocation",
+                     host().describe(address)};
+    }
+    template <class F>
+    Result<void> access(uint64_t address, uint64_t bytes, const char* what, bool write, F&& act) {
+        before_access();
+        host().hold();
+        auto at = bytes_at(address, bytes, what);
+        if (at) {
+            host::fence();
+            act(*at);
+            host::fence();
+        }
+        host().let_go();
+        if (!at) return at.error();
+        if (core_->hooks) core_->hooks->host_access(address, bytes, write);
+        if (write) after_access();
+        return {};
+    }
+    Result<void> check_value(uint64_t address, uint32_t bytes, const char* what) {
+        if ((bytes != 4 && bytes != 8) || address % bytes)
+            return Error{ErrorCode::usage, what,
+                         std::to_string(bytes) + " bytes at an address that is " +
+                             std::to_string(address % std::max(bytes, 1u)) + " beyond a multiple",
+                         "4 or 8 bytes, aligned"};
+        SASSEMU_TRY(bytes_at(address, bytes, what));
+        return {};
+    }
+    template <class T>
+    static uint64_t changed(std::byte* at, HostAtomic op, uint64_t value, uint64_t compare) {
+        const auto v = static_cast<T>(value);
+        bool any;
+        return host::update<T>(
+            at,
+            [&](T old) -> T {
+                switch (op) {
+                    case HostAtomic::add:
+                        return static_cast<T>(old + v);
+                    case HostAtomic::exchange:
+                        return v;
+                    case HostAtomic::bit_and:
+                        return old & v;
+                    case HostAtomic::bit_or:
+                        return old | v;
+                    case HostAtomic::bit_xor:
+                        return old ^ v;
+                    case HostAtomic::min:
+                        return std::min(old, v);
+                    case HostAtomic::max:
+                        return std::max(old, v);
+                    case HostAtomic::compare:
+                        return old == static_cast<T>(compare) ? v : old;
+                }
+                return old;
+            },
+            any);
+    }
+
+    Result<OperationId> put(StreamId id, std::string what, std::unique_ptr<Work> work) {
+        SASSEMU_ASSIGN(const Place place, find(id));
+        const auto lock = core_->scheduler->lock();
+        auto task = std::make_shared<Task>();
+        task->what = std::move(what) + " on " + place.gpu->place(*place.stream);
+        task->work = std::move(work);
+        place.gpu->add(*place.stream, task);
+        return started(std::move(task));
+    }
+    TaskRef marker(const Place& place, std::string what, std::vector<TaskRef> after) {
+        auto task = std::make_shared<Task>();
+        task->what = std::move(what);
+        place.gpu->add(*place.stream, task, std::move(after));
+        return task;
+    }
+    OperationId started(TaskRef task) {
+        core_->scheduler->run_in_background();
+        operations_.emplace(++last_operation_, std::move(task));
+        return last_operation_;
+    }
+    Result<void> check_event(EventId event) {
+        const auto lock = core_->scheduler->lock();
+        if (event < events_.size()) return {};
+        return Error{ErrorCode::usage, "event " + std::to_string(event), "does not exist", ""};
+    }
+    Error stuck() const { return Error{ErrorCode::limit, "", core_->scheduler->deadlock(), ""}; }
+    void end_of_interrupt() {
+        if (core_->scheduler->idle()) core_->interrupted = false;
+    }
+    Result<void> wait(Scheduler::HostWait what) {
+        auto lock = core_->scheduler->lock();
+        const bool met = core_->scheduler->wait(lock, std::move(what));
+        end_of_interrupt();
+        if (!met) return stuck();
+        return {};
+    }
+    template <class F>
+    Result<void> wait_for(const std::string& what, F&& last) {
+        TaskRef task;
+        {
+            const auto lock = core_->scheduler->lock();
+            task = last();
+        }
+        SASSEMU_TRY(wait({"for " + what, [&] { return is_done(task); }, 0, false}));
+        const auto lock = core_->scheduler->lock();
+        seen(task);
+        return {};
+    }
+
+    const std::shared_ptr<Core> core_;
+    const std::vector<DeviceProfile> devices_;
+    std::mutex making_;
+    std::vector<std::unique_ptr<GpuImpl>> gpus_;
+    // These with the scheduler's lock.
+    std::map<std::pair<std::thread::id, uint32_t>, StreamId> thread_streams_;
+    std::vector<TaskRef> events_;
+    std::unordered_map<OperationId, TaskRef> operations_;
+    OperationId last_operation_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Machine>> Machine::create(GpuOptions options,
+                                                 std::vector<DeviceProfile> gpus,
+                                                 std::shared_ptr<Hooks> hooks,
+                                                 const StateFill& fill) {
+    if (gpus.empty() || gpus.size() > most_gpus)
+        return Error{ErrorCode::usage, "machine",
+                     std::to_string(gpus.size()) + " GPUs are no machine",
+                     "1 to " + std::to_string(most_gpus)};
+    return within_memory("the machine", [&]() -> Result<std::unique_ptr<Machine>> {
+        SASSEMU_ASSIGN(auto core, Core::create(std::move(options), std::move(hooks), fill, true));
+        return std::unique_ptr<Machine>(
+            std::make_unique<MachineImpl>(std::move(core), std::move(gpus)));
+    });
+}
+
+Result<std::unique_ptr<Machine>> Machine::create(GpuOptions options,
+                                                 std::vector<DeviceProfile> gpus) {
+    SASSEMU_ASSIGN(auto hooks, Hooks::load({}, options.model, options.seed));
+    return create(std::move(options), std::move(gpus), std::move(hooks), {});
+}
+
+}  // namespace sassemu

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who runs next, who waits, and when nobody can.
+#include "emu/schedule/scheduler.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+namespace sassemu {
+
+namespace {
+
+// A host may write through a pointer of its own: those who wait look again so often.
+constexpr auto look_again = std::chrono::milliseconds(2);
+// One turn in so many is given regardless of priorities: who has a low one makes progress too.
+constexpr uint64_t fair_turn = 4;
+
+std::string indented(const std::string& lines) {
+    std::string text = "    ";
+    for (size_t i = 0; i < lines.size(); ++i) {
+        text += lines[i];
+        if (lines[i] == '\n' && i + 1 < lines.size()) text += "    ";
+    }
+    return text;
+}
+
+}  // namespace
+
+Scheduler::~Scheduler() {
+    {
+        Lock lock(mutex_);
+        for (const TaskRef& task : in_flight_)
+            task->work->end(LaunchStatus::interrupted, "the machine is gone");
+        end_ = true;
+        changed_.notify_all();
+        place_.notify_all();
+    }
+    for (std::thread& thread : workers_) thread.join();
+}
+
+// ---- the order of tasks
+// ------------------------------------------------------------------------------------------------
+
+void Scheduler::add(const TaskRef& task, const std::vector<TaskRef>& after,
+                    const TaskRef& overlaps) {
+    const auto is_before = [&](const TaskRef& before) {
+        if (before->state == Task::State::done) {
+            if (before->failure && !*before->failure) task->failure = before->failure;
+            return false;
+        }
+        before->next.push_back(task);
+        return true;
+    };
+    for (const TaskRef& before : after)
+        if (before) task->waiting += is_before(before);
+    if (overlaps && overlaps->state != Task::State::done) {
+        task->overlaps = overlaps;
+        overlaps->overlapped_by = task;
+        ++task->waiting;
+    } else if (overlaps) {
+        is_before(overlaps);
+    }
+    ++queued_;
+    if (!task->waiting) {
+        task->state = Task::State::ready;
+        ready_.push_back(task);
+        begin_ready();
+    }
+}
+
+void Scheduler::begin_ready() {
+    for (size_t i = 0; i < ready_.size();) {
+        const TaskRef task = ready_[i];
+        if (!task->failure && task->work && !task->work->begin()) {
+            ++i;
+            continue;
+        }
+        ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(i));
+        if (task->failure) {
+            LaunchResult none;
+            none.status = LaunchStatus::not_run;
+            none.message = "a launch before it failed";
+            done(task, std::move(none));
+            i = 0;
+        } else if (!task->work) {
+            done(task, {});
+            i = 0;
+        } else {
+            task->state = Task::State::in_flight;
+            in_flight_.push_back(task);
+            wanted_ += task->work->most_workers();
+            place_.notify_all();
+        }
+    }
+    if (const uint32_t useful = std::min(wanted_, threads_); background_ && !alone_)
+        start_threads(useful);
+    else if (drivers_ && useful > 1 && !alone_)
+        start_threads(useful - 1);
+}
+
+// Its work is over.
+void Scheduler::complete(TaskRef task) {
+    std::erase(in_flight_, task);
+    wanted_ -= task->work->most_workers();
+    task->result = task->work->finish();
+    const auto there = static_cast<uint32_t>(workers_.size()) + (drivers_ ? 1 : 0);
+    LaunchStats& stats = task->result.stats;
+    if (no_more_threads_ && stats.threads > there) {
+        if (task->result.status == LaunchStatus::ok)
+            task->result.message = std::to_string(there) + " threads ran, not " +
+                                   std::to_string(stats.threads) + ": the host gives no more";
+        stats.threads = there;
+    }
+    // In the order of its stream nothing ends before what is before it.
+    if (task->overlaps && task->overlaps->state != Task::State::done)
+        task->state = Task::State::ended;
+    else
+        done(task, std::move(task->result));
+    begin_ready();
+}
+
+void Scheduler::done(const TaskRef& task, LaunchResult result) {
+    task->result = std::move(result);
+    task->state = Task::State::done;
+    task->done_as = ++done_;
+    task->work.reset();
+    task->overlaps.reset();
+    --queued_;
+    const bool failed = task->result.status != LaunchStatus::ok;
+    if (failed && !task->failure) task->failure = std::make_shared<bool>(false);
+    const auto let = [&](const TaskRef& next) {
+        if (failed) next->failure = task->failure;
+        if (--next->waiting) return;
+        next->state = Task::State::ready;
+        ready_.push_back(next);
+    };
+    for (const TaskRef& next : std::exchange(task->next, {})) let(next);
+    if (const TaskRef other = task->overlapped_by.lock()) {
+        if (other->state == Task::State::queued) {
+            let(other);
+        } else if (other->state == Task::State::ended) {
+            LaunchResult its = std::move(other->result);
+            if (failed) {
+                other->failure = task->failure;
+                its.status = LaunchStatus::not_run;
+                its.message = "a launch before it failed";
+            }
+            done(other, std::move(its));
+        } else if (failed && other->work) {
+            other->failure = task->failure;
+            other->work->end(LaunchStatus::not_run, "a launch before it failed");
+        }
+    }
+    ++epoch_;
+    if (sleepers_) changed_.notify_all();
+}
+
+// ---- turns
+// -------------------------------------------------------------------------------------------------------
+
+bool Scheduler::take(Turn& turn) {
+    for (;;) {
+        const size_t count = in_flight_.size();
+        size_t first = 0;
+        if (count > 1)
+            first =
+                (turns_ + chooser_.pick(ChoicePoint::launch, static_cast<uint32_t>(count))) % count;
+        order_.resize(count);
+        for (size_t k = 0; k < count; ++k) order_[k] = (first + k) % count;
+        if (count > 1 && turns_ % fair_turn)
+            std::ranges::stable_sort(order_, {}, [&](size_t i) { return in_flight_[i]->priority; });
+        bool changed = false;
+        for (const size_t i : order_) {
+            const TaskRef& task = in_flight_[i];
+            if (task->work->take(turn)) {
+                turn.work = task->work.get();
+                ++turns_;
+                return true;
+            }
+            if (task->work->over()) {
+                complete(task);
+                changed = true;
+                break;
+            }
+            const TaskRef behind = task->work->lets_in() ? task->overlapped_by.lock() : TaskRef();
+            if (behind && behind->state == Task::State::queued && behind->waiting == 1) {
+                behind->waiting = 0;
+                behind->state = Task::State::ready;
+                ready_.push_back(behind);
+                begin_ready();
+                changed = true;
+                break;
+            }
+        }
+        if (!changed) return false;
+    }
+}
+
+// One turn, or a while of waiting for one.
+void Scheduler::work(Lock& lock) {
+    Turn turn;
+    const uint64_t before = epoch_;
+    if (running_ < threads_ && take(turn)) {
+        const bool calls = turn.work->waits_for_others();
+        ++(calls ? calling_ : running_);
+        if (calls && !alone_) start_threads(std::min(wanted_ + calling_, threads_ + calling_));
+        lock.unlock();
+        turn.work->run(turn);
+        lock.lock();
+        --(calls ? calling_ : running_);
+        turn.work->put(turn);
+        time_ += turn.issued;
+        ++epoch_;
+        if (sleepers_) changed_.notify_all();
+        return;
+    }
+    if (epoch_ != before) return;  // something has ended: perhaps what the host waits for
+    if (!running_ && !calling_) {
+        if (settle()) return;
+        if (!host_may_act()) return give_up();
+    }
+    for (const TaskRef& task : in_flight_)
+        if (!running_) task->work->check_limits();
+    const uint64_t seen = epoch_;
+    ++sleepers_;
+    changed_.wait_for(lock, look_again, [&] { return epoch_ != seen || end_; });
+    --sleepers_;
+}
+
+bool Scheduler::settle() {
+    bool any = false;
+    for (const TaskRef& task : in_flight_) any |= task->work->settle() || task->work->over();
+    if (any) return true;
+    // Nothing can run: time goes on to where somebody's sleep ends.
+    uint64_t next = 0;
+    for (const HostWait* wait : waits_)
+        if (wait->until > time_ && (!next || wait->until < next)) next = wait->until;
+    if (next) time_ = next;
+    return next;
+}
+
+bool Scheduler::host_may_act() const {
+    return waits_.empty() || !std::ranges::includes(waiting_, attached_) ||
+           std::ranges::any_of(waits_, [](const HostWait* wait) { return wait->met(); });
+}
+
+// Nothing will ever run again.
+void Scheduler::give_up() {
+    deadlock_ = deadlock_report();
+    for (const TaskRef& task : in_flight_) task->work->end(LaunchStatus::deadlock, deadlock_);
+    for (HostWait* wait : waits_) wait->hopeless = true;
+    while (!in_flight_.empty()) {
+        const auto over =
+            std::ranges::find_if(in_flight_, [](const TaskRef& t) { return t->work->over(); });
+        if (over == in_flight_.end()) break;
+        complete(*over);
+    }
+    ++epoch_;
+    changed_.notify_all();
+}
+
+std::string Scheduler::deadlock_report() const {
+    const bool host_too =
+        std::ranges::any_of(waits_, [](const HostWait* w) { return w->names_itself; });
+    if (in_flight_.size() == 1 && !host_too) return in_flight_[0]->work->waits();
+    std::string text = "deadlock: nothing that is in flight can go on\n";
+    for (const TaskRef& task : in_flight_)
+        text += "  " + task->what + ":\n" + indented(task->work->waits());
+    for (const HostWait* wait : waits_) text += "  the host waits " + wait->what + "\n";
+    if (const size_t behind = queued_ - in_flight_.size())
+        text += "  " + std::to_string(behind) + " more wait behind them\n";
+    return text;
+}
+
+// ---- who works
+// ---------------------------------------------------------------------------------------------------------
+
+bool Scheduler::wait(Lock& lock, HostWait wait) {
+    waits_.push_back(&wait);
+    ++drivers_;
+    waiting_.insert(std::this_thread::get_id());
+    begin_ready();  // workers help
+    while (!wait.met() && !wait.hopeless) work(lock);
+    waiting_.erase(std::this_thread::get_id());
+    --drivers_;
+    std::erase(waits_, &wait);
+    place_.notify_all();
+    return !wait.hopeless || wait.met();
+}
+
+void Scheduler::turn(Lock& lock) {
+    Turn none;
+    if (!alone_ || running_ || in_flight_.empty()) return;
+    // One of those that can go on, and where none can nothing happens.
+    const uint64_t before = turns_;
+    while (!running_ && turns_ == before) {
+        const uint64_t seen = epoch_;
+        if (Turn turn; take(turn)) {
+            ++running_;
+            lock.unlock();
+            turn.work->run(turn);
+            lock.lock();
+            --running_;
+            turn.work->put(turn);
+            time_ += turn.issued;
+            ++epoch_;
+        } else if (!settle() && epoch_ == seen) {
+            return;
+        }
+    }
+}
+
+void Scheduler::touched(Lock&) {
+    ++epoch_;
+    if (sleepers_) changed_.notify_all();
+}
+
+void Scheduler::attach() {
+    const Lock lock(mutex_);
+    attached_.insert(std::this_thread::get_id());
+}
+
+void Scheduler::detach() {
+    const Lock lock(mutex_);
+    attached_.erase(std::this_thread::get_id());
+    ++epoch_;
+    changed_.notify_all();
+}
+
+void Scheduler::run_in_background() {
+    if (alone_) return;
+    background_ = true;
+    start_threads(std::min(wanted_, threads_));
+}
+
+void Scheduler::start_threads(uint32_t count) {
+    no_more_threads_ = false;
+    while (workers_.size() < count && !no_more_threads_) {
+        try {
+            workers_.reserve(workers_.size() + 1);
+            workers_.emplace_back(
+                [this, index = static_cast<uint32_t>(workers_.size())] { serve(index); });
+        } catch (const std::system_error&) {
+            no_more_threads_ = true;  // the host has no more to give
+        } catch (const std::bad_alloc&) {
+            no_more_threads_ = true;
+        }
+    }
+    place_.notify_all();
+}
+
+// No more take part than can be of use.
+bool Scheduler::has_place(uint32_t index) const {
+    const uint32_t useful = std::min(wanted_, threads_) + calling_;
+    return !in_flight_.empty() && index + std::min(drivers_, 1u) < useful &&
+           (background_ || drivers_ || running_);
+}
+
+void Scheduler::serve(uint32_t index) {
+    Lock lock(mutex_);
+    while (!end_) {
+        if (has_place(index))
+            work(lock);
+        else
+            place_.wait(lock, [&] { return end_ || has_place(index); });
+    }
+}
+
+}  // namespace sassemu

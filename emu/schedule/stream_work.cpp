@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// See stream_work.hpp.
+#include "emu/schedule/stream_work.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "emu/memory/host_access.hpp"
+#include "emu/plugin/hooks.hpp"
+
+namespace sassemu {
+
+namespace {
+
+// Bytes that a copy moves in a turn.
+constexpr uint64_t copied_at_once = 64 << 10;
+
+class StreamWork : public Work {
+  public:
+    bool over() const override { return over_ && !busy_; }
+    LaunchResult finish() override { return std::move(result_); }
+    void end(LaunchStatus status, std::string message) override {
+        if (over_) return;
+        over_ = true;
+        result_.status = status;
+        result_.message = std::move(message);
+    }
+
+  protected:
+    void fault(AddressSpace& space, const char* what, uint64_t address) {
+        end(LaunchStatus::fault, std::string(what) + ": " + space.describe(address));
+    }
+    bool over_ = false, busy_ = false;
+    LaunchResult result_;
+};
+
+class Copy final : public StreamWork {
+  public:
+    Copy(AddressSpace& host, Hooks* hooks, uint64_t to, uint64_t from, uint64_t bytes)
+        : host_(host), hooks_(hooks), to_(to), from_(from), bytes_(bytes) {}
+    bool take(Turn&) override {
+        if (over_ || busy_) return false;
+        return busy_ = true;
+    }
+    void run(Turn&) noexcept override {
+        const uint64_t now = std::min(copied_at_once, bytes_ - done_);
+        host_.hold();
+        const Extent from = host_.find(from_ + done_), to = host_.find(to_ + done_);
+        missing_ = !from.holds(from_ + done_, now) ? from_ + done_
+                   : !to.holds(to_ + done_, now)   ? to_ + done_
+                                                   : 0;
+        std::byte piece[4096];
+        for (uint64_t at = 0; at < now && !missing_; at += sizeof piece) {
+            const uint64_t count = std::min<uint64_t>(sizeof piece, now - at);
+            host::read(piece, from.host + (from_ + done_ + at - from.lo), count);
+            host::write(to.host + (to_ + done_ + at - to.lo), piece, count);
+        }
+        host_.let_go();
+        moved_ = now;
+    }
+    void put(Turn&) override {
+        busy_ = false;
+        if (missing_) return fault(host_, "copy", missing_);
+        done_ += moved_;
+        if (done_ < bytes_ || over_) return;
+        over_ = true;
+        host::fence();
+        if (!hooks_) return;
+        hooks_->host_access(from_, bytes_, false);
+        hooks_->host_access(to_, bytes_, true);
+    }
+    std::string waits() const override { return "copies\n"; }
+
+  private:
+    AddressSpace& host_;
+    Hooks* const hooks_;
+    const uint64_t to_, from_, bytes_;
+    uint64_t done_ = 0, moved_ = 0, missing_ = 0;
+};
+
+class WriteValue final : public StreamWork {
+  public:
+    WriteValue(AddressSpace& host, Hooks* hooks, uint64_t address, uint32_t bytes, uint64_t value)
+        : host_(host), hooks_(hooks), address_(address), value_(value), bytes_(bytes) {}
+    bool take(Turn&) override {
+        if (over_) return false;
+        const Extent& e = host_.find(address_);
+        if (!e.holds(address_, bytes_)) {
+            fault(host_, "write of a value", address_);
+            return false;
+        }
+        host::fence();
+        host::store_bytes(e.host + (address_ - e.lo), bytes_, value_);
+        over_ = true;
+        if (hooks_) hooks_->host_access(address_, bytes_, true);
+        return false;
+    }
+    std::string waits() const override { return "writes a value\n"; }
+
+  private:
+    AddressSpace& host_;
+    Hooks* const hooks_;
+    const uint64_t address_, value_;
+    const uint32_t bytes_;
+};
+
+class WaitValue final : public StreamWork {
+  public:
+    WaitValue(AddressSpace& host, const ValueCondition& condition)
+        : host_(host), condition_(condition) {}
+    bool take(Turn&) override {
+        if (over_) return false;
+        const auto met = holds(host_, condition_);
+        if (!met)
+            fault(host_, "wait for a value", condition_.address);
+        else
+            over_ = *met;
+        return false;
+    }
+    std::string waits() const override {
+        return "waits until " + text_of(host_, condition_) + "\n";
+    }
+
+  private:
+    AddressSpace& host_;
+    const ValueCondition condition_;
+};
+
+class Call final : public StreamWork {
+  public:
+    explicit Call(std::function<void()> function) : function_(std::move(function)) {}
+    bool take(Turn&) override {
+        if (over_ || busy_) return false;
+        return busy_ = true;
+    }
+    void run(Turn&) noexcept override {
+        try {
+            function_();
+        } catch (...) {
+            threw_ = true;
+        }
+    }
+    void put(Turn&) override {
+        busy_ = false;
+        if (threw_) end(LaunchStatus::internal, "the host's function threw an exception");
+        over_ = true;
+    }
+    bool waits_for_others() const override { return true; }
+    std::string waits() const override { return "calls a function of the host's\n"; }
+
+  private:
+    const std::function<void()> function_;
+    bool threw_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Work> copy_work(AddressSpace& host, Hooks* hooks, uint64_t to, uint64_t from,
+                                uint64_t bytes) {
+    return std::make_unique<Copy>(host, hooks, to, from, bytes);
+}
+std::unique_ptr<Work> write_value_work(AddressSpace& host, Hooks* hooks, uint64_t address,
+                                       uint32_t bytes, uint64_t value) {
+    return std::make_unique<WriteValue>(host, hooks, address, bytes, value);
+}
+std::unique_ptr<Work> wait_value_work(AddressSpace& host, const ValueCondition& condition) {
+    return std::make_unique<WaitValue>(host, condition);
+}
+std::unique_ptr<Work> call_work(std::function<void()> function) {
+    return std::make_unique<Call>(std::move(function));
+}
+
+Result<bool> holds(AddressSpace& host, const ValueCondition& c) {
+    host.hold();
+    const Extent& e = host.find(c.address);
+    const bool there = e.holds(c.address, c.bytes);
+    const uint64_t v = there ? host::load_bytes(e.host + (c.address - e.lo), c.bytes) : 0;
+    host.let_go();
+    if (!there) return Error{ErrorCode::input, "wait for a value", host.describe(c.address), ""};
+    host::fence();
+    const uint64_t all = c.bytes == 8 ? ~uint64_t{0} : 0xffffffffu, w = c.value & all;
+    switch (c.test) {
+        case ValueTest::at_least:
+            return !((v - w) >> (c.bytes * 8 - 1) & 1);
+        case ValueTest::equal:
+            return v == w;
+        case ValueTest::any_bit:
+            return (v & w) != 0;
+        case ValueTest::clear_bit:
+            return (~(v | w) & all) != 0;
+        case ValueTest::not_equal:
+            return v != w;
+    }
+    return false;
+}
+
+std::string text_of(AddressSpace& host, const ValueCondition& c) {
+    static constexpr const char* tests[] = {">=", "==", "has a bit of", "lacks a bit outside",
+                                            "!="};
+    const Extent& e = host.find(c.address);
+    std::string now = "freed";
+    if (e.holds(c.address, c.bytes))
+        now = std::to_string(host::load_bytes(e.host + (c.address - e.lo), c.bytes));
+    return "the value (" + now + ") " + tests[static_cast<size_t>(c.test)] + " " +
+           std::to_string(c.value) + ": " + host.describe(c.address);
+}
+
+}  // namespace sassemu
