@@ -21,7 +21,7 @@ endforeach()
 install(TARGETS ${sassemu_libraries} EXPORT sassemuTargets
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-install(FILES emu/gpu.hpp DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu")
+install(FILES emu/gpu.hpp emu/machine.hpp DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu")
 install(FILES emu/machine/state_fill.hpp
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu/machine")
 foreach(directory base module plan)

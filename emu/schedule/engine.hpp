@@ -83,9 +83,11 @@ struct alignas(64) CtaSlot {
     std::vector<UniformState> preempted;  // entry i is free or Path::saved - 1 of one path
     std::vector<uint32_t> preempted_free;
     uint32_t quiet_slices = 0;  // slices in a row that wrote nothing
-    uint64_t removals = 0;      // of the address space, when its CTA had its last turn
-    bool fresh = true;          // admitted, not prepared yet
-    bool gives_way = false;     // a model asked to be asked again
+    // After so many a CTA may be waiting for another one.
+    static constexpr uint32_t others_first = 8;
+    uint64_t removals = 0;   // of the address space, when its CTA had its last turn
+    bool fresh = true;       // admitted, not prepared yet
+    bool gives_way = false;  // a model asked to be asked again
 };
 
 // The slot of any CTA.
@@ -168,6 +170,10 @@ class Engine final : public LaunchHost, public Work {
   private:
     using Outcome = Turn::Outcome;
     using Range = Turn::Range;
+    // Warp instructions that a path runs before the next path or warp has its turn, and a CTA
+    // before the next CTA. Large enough that switching costs nothing, small enough that a lock
+    // holder in another CTA is never far.
+    static constexpr uint64_t path_quantum = 4096, cta_slice = 1 << 18;
 
     Outcome run_ctas(CtaSlot& slot, Turn& worker);
     CtaSlot* next(Turn& worker);
@@ -181,6 +187,11 @@ class Engine final : public LaunchHost, public Work {
     Outcome run_cluster(CtaSlot& slot, Turn& worker);
     Outcome run_slice(CtaSlot& slot, Turn& worker);
     void report(Turn& worker);
+    // Whether a schedule (schedules.hpp) leaves what is usual, one time in `count`. Asked with
+    // plugins only: they look at orders.
+    bool turns_away(uint32_t count) {
+        return chooser_.pick(ChoicePoint::next_warp, count) == count - 1;
+    }
     bool run_warp(CtaSlot& slot, Warp& w, Turn& worker);
     static uint32_t next_path(const Warp& w);
     void run_path(Warp& w, Turn& worker);

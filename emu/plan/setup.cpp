@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+// See setup.hpp. Its steps are in the order of use.
+#include "emu/plan/setup.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "emu/base/limits.hpp"
+#include "emu/module/module.hpp"
+#include "emu/plan/byte_source.hpp"
+#include "emu/plan/params.hpp"
+#include "emu/plugin/hooks.hpp"
+#include "emu/schedule/create_gpu.hpp"
+#include "sassdec/architectures.hpp"
+
+namespace sassemu::plan {
+
+Setup::Setup(const Plan& plan, const RunOptions& options, PrintFunction on_printf)
+    : plan_(plan), options_(options), on_printf_(std::move(on_printf)) {}
+Setup::~Setup() = default;
+
+Result<void> Setup::make() {
+    SASSEMU_TRY(check_scope());
+    SASSEMU_TRY(load_modules());
+    SASSEMU_TRY(create_gpu());
+    SASSEMU_TRY(place_modules());
+    SASSEMU_TRY(place_buffers());
+    SASSEMU_TRY(fill_globals());
+    return prepare_launches();
+}
+
+const Buffer* Setup::find_buffer(const std::string& name) const {
+    const auto found = std::ranges::find(plan_.buffers, name, &Buffer::name);
+    return found == plan_.buffers.end() ? nullptr : &*found;
+}
+
+// Who makes the GPU itself runs the launches one by one.
+Result<void> Setup::check_scope() {
+    if (!plan_.in_flight || !options_.create_gpu) return {};
+    return make_error(ErrorCode::unsupported, plan_.file,
+                      "several things in flight (gpus, peers, streams, events, host steps) are "
+                      "for `sassemu run`");
+}
+
+Result<void> Setup::load_modules() {
+    const std::string& name = options_.arch.empty() ? plan_.arch : options_.arch;
+    std::optional<Arch> arch;
+    if (!name.empty()) {
+        auto parsed = parse_arch(name);
+        if (!parsed) {
+            Error error = std::move(parsed).error();
+            error.code = ErrorCode::input;
+            return std::move(error).within(options_.arch.empty() ? plan_.arch_where : "--arch");
+        }
+        arch = *parsed;
+    }
+    std::vector<std::string> kernels(plan_.modules.size());
+    for (const Launch& launch : plan_.launches)
+        if (!launch.operation.index()) kernels[launch.module] = launch.kernel;
+    for (size_t i = 0; i < plan_.modules.size(); ++i) {
+        LoadOptions load;
+        load.arch = arch;
+        load.kernel = std::move(kernels[i]);
+        auto module = load_module_file(plan_.modules[i], load);
+        if (!module) return std::move(module).error().within(plan_.module_where[i]);
+        if (arch && !runs_on(module->arch(), *arch)) {
+            return make_error(ErrorCode::input, plan_.module_where[i],
+                              plan_.modules[i] + " is built for " + module->arch().name() +
+                                  " and does not run on " + name);
+        }
+        modules_.push_back(std::make_shared<const Module>(std::move(module).value()));
+    }
+    if (!arch) arch = modules_.front()->arch();
+    arch_ = arch->name();
+    default_device_ = sassdec::architecture(arch->sm).device;
+    return {};
+}
+
+Result<DeviceProfile> Setup::profile(const DeviceOverrides& wanted, const std::string& usual,
+                                     const Where& where) {
+    auto named = device_profile(wanted.name.value_or(usual));
+    if (!named) {
+        Error error = std::move(named).error();
+        error.code = ErrorCode::input;
+        return std::move(error).within(where);
+    }
+    DeviceProfile device = std::move(named).value();
+    device.sms = wanted.sms.value_or(device.sms);
+    device.shared_per_sm = wanted.shared_per_sm.value_or(device.shared_per_sm);
+    device.shared_per_cta = wanted.shared_per_cta.value_or(device.shared_per_cta);
+    device.registers_per_sm = wanted.registers_per_sm.value_or(device.registers_per_sm);
+    device.resident_ctas_per_sm = wanted.resident_ctas.value_or(device.resident_ctas_per_sm);
+    device.resident_threads_per_sm =
+        wanted.resident_threads.value_or(device.resident_threads_per_sm);
+    return device;
+}
+
+Result<void> Setup::create_gpu() {
+    GpuOptions gpu = options_.gpu;
+    SASSEMU_ASSIGN(gpu.device, profile(plan_.device, default_device_, plan_.device_where));
+    gpu.stack_bytes = plan_.stack_bytes.value_or(gpu.stack_bytes);
+    gpu.heap_bytes = plan_.heap_bytes.value_or(gpu.heap_bytes);
+    gpu.on_printf = on_printf_;
+    device_ = gpu.device.name;
+    if (options_.create_gpu) {
+        SASSEMU_ASSIGN(alone_, options_.create_gpu(std::move(gpu)));
+        gpu_ = alone_.get();
+    } else {
+        hooks_ = options_.hooks;
+        if (hooks_) {
+            hooks_->seed = gpu.seed;
+        } else {
+            SASSEMU_ASSIGN(hooks_, load_plugins(options_));
+        }
+        if (plan_.in_flight && hooks_) {
+            const std::string& who =
+                options_.plugins.empty() ? options_.gpu.model : options_.plugins.front();
+            return make_error(ErrorCode::unsupported, plan_.file,
+                              "'" + who + "' follows one launch at a time, and this plan has " +
+                                  "several things in flight",
+                              "run it without plugins, or each launch in a plan of its own");
+        }
+        if (plan_.in_flight) {
+            SASSEMU_TRY(create_machine(std::move(gpu)));
+        } else {
+            SASSEMU_ASSIGN(alone_, sassemu::create_gpu(std::move(gpu), hooks_, options_.fill));
+            gpu_ = alone_.get();
+        }
+    }
+    return {};
+}
+
+Result<void> Setup::create_machine(GpuOptions options) {
+    std::vector<DeviceProfile> devices;
+    for (const GpuOfPlan& gpu : plan_.gpus) {
+        std::string usual = default_device_;
+        if (!gpu.arch.empty()) {
+            auto arch = parse_arch(gpu.arch);
+            if (!arch) return std::move(arch).error().within(gpu.where);
+            usual = sassdec::architecture(arch->sm).device;
+        }
+        SASSEMU_ASSIGN(DeviceProfile device, profile(gpu.device, usual, gpu.where));
+        devices.push_back(std::move(device));
+    }
+    if (devices.empty()) devices.push_back(options.device);
+    device_ = devices.front().name;
+    if (devices.size() > 1) device_ += " and " + std::to_string(devices.size() - 1) + " more";
+    SASSEMU_ASSIGN(machine_,
+                   Machine::create(std::move(options), std::move(devices), hooks_, options_.fill));
+    SASSEMU_ASSIGN(gpu_, machine_->gpu(0));
+    for (uint32_t from = 0; from < plan_.gpus.size() && plan_.all_peers; ++from)
+        for (uint32_t to = 0; to < plan_.gpus.size(); ++to)
+            SASSEMU_TRY(machine_->peer_access(from, to, true));
+    for (const auto& [from, to] : plan_.peers) SASSEMU_TRY(machine_->peer_access(from, to, true));
+    return {};
+}
+
+Result<Gpu*> Setup::gpu(uint32_t index) {
+    if (machine_) return machine_->gpu(index);
+    return gpu_;
+}
+
+// On the first GPU, and on those that launch something.
+Result<void> Setup::place_modules() {
+    SASSEMU_TRY(place_modules_on(0));
+    for (const Launch& launch : plan_.launches)
+        if (!launch.operation.index()) SASSEMU_TRY(place_modules_on(launch.gpu));
+    return {};
+}
+
+Result<void> Setup::place_modules_on(uint32_t index) {
+    if (placed_.contains(index)) return {};
+    SASSEMU_ASSIGN(Gpu * gpu, this->gpu(index));
+    Placed& placed = placed_[index];
+    placed.modules = modules_;
+    for (size_t i = 0; i < modules_.size(); ++i) {
+        if (index < plan_.gpus.size() && !plan_.gpus[index].arch.empty())
+            SASSEMU_TRY(load_for(plan_.gpus[index], i, placed.modules[i]));
+        auto id = gpu->load(placed.modules[i]);
+        if (!id) return std::move(id).error().within(plan_.module_where[i]);
+        placed.ids.push_back(*id);
+    }
+    return {};
+}
+
+// The module as a GPU of another architecture than the plan's wants it.
+Result<void> Setup::load_for(const GpuOfPlan& gpu, size_t index,
+                             std::shared_ptr<const Module>& to) {
+    LoadOptions load;
+    SASSEMU_ASSIGN(load.arch, parse_arch(gpu.arch));
+    auto module = load_module_file(module_path(plan_, index, gpu.arch), load);
+    if (!module) return std::move(module).error().within(gpu.where);
+    if (!runs_on(module->arch(), *load.arch))
+        return make_error(ErrorCode::input, gpu.where,
+                          plan_.modules[index] + " is built for " + module->arch().name() +
+                              " and does not run on " + gpu.arch,
+                          "{arch} in the module's path stands for the GPU's");
+    to = std::make_shared<const Module>(std::move(module).value());
+    return {};
+}
+
+Result<void> Setup::place_buffers() {
+    // Buffers with an address of their own come first: nothing may be in their way.
+    for (const bool fixed : {true, false}) {
+        for (const Buffer& buffer : plan_.buffers) {
+            if ((buffer.address != 0) != fixed) continue;
+            auto address = allocate(buffer);
+            if (!address) return std::move(address).error().within(buffer.where);
+            addresses_.emplace(buffer.name, *address);
+        }
+    }
+    for (const Buffer& buffer : plan_.buffers) {
+        SASSEMU_ASSIGN(Gpu * gpu, gpu_of(buffer));
+        SASSEMU_TRY(fill(*gpu, buffer.contents, buffer.where, addresses_.at(buffer.name),
+                         buffer.bytes, true));
+    }
+    for (const Buffer& buffer : plan_.buffers) {
+        for (const PointerPatch& patch : buffer.pointers) {
+            const uint64_t value = addresses_.at(patch.buffer) + patch.add;
+            SASSEMU_ASSIGN(Gpu * gpu, gpu_of(buffer));
+            SASSEMU_TRY(gpu->write(addresses_.at(buffer.name) + patch.offset,
+                                   std::as_bytes(std::span(&value, 1))));
+        }
+    }
+    return {};
+}
+
+Result<uint64_t> Setup::allocate(const Buffer& buffer) {
+    if (machine_ && buffer.kind == BufferKind::peer)
+        return machine_->allocate_shared(buffer.gpu, buffer.bytes, buffer.name, buffer.address);
+    if (machine_ && buffer.kind != BufferKind::device)
+        return machine_->allocate_host(buffer.bytes, buffer.name, buffer.address);
+    SASSEMU_ASSIGN(Gpu * gpu, this->gpu(buffer.gpu));
+    return gpu->allocate(buffer.bytes, buffer.name, buffer.address);
+}
+Result<void> Setup::fill(Gpu& gpu, const Contents& contents, const Where& where, uint64_t address,
+                         uint64_t bytes, bool zero_otherwise) {
+    if (!contents.file.empty()) {
+        auto file = read_file(contents.file);
+        if (!file) return std::move(file).error().within(where);
+        if (file->size() != bytes) {
+            return make_error(ErrorCode::input, where,
+                              contents.file + " has " + std::to_string(file->size()) + " bytes, " +
+                                  std::to_string(bytes) + " are wanted");
+        }
+        return gpu.write(address, std::as_bytes(std::span(*file)));
+    }
+    if (contents.random) {
+        if (bytes % element_size(contents.random->type) != 0) {
+            return make_error(ErrorCode::input, where,
+                              std::to_string(bytes) + " bytes are no whole number of " +
+                                  std::string(element_name(contents.random->type)) + " elements");
+        }
+        SASSEMU_TRY(process_budget().room_for(2 * bytes, where));
+        std::vector<std::byte> values(bytes);
+        fill_random(*contents.random, values);
+        return gpu.write(address, values);
+    }
+    if (contents.fill) {
+        // Zeros that a device buffer starts with anyway are not written: they would take
+        // memory.
+        if (*contents.fill != 0) SASSEMU_TRY(process_budget().room_for(bytes, where));
+        return gpu.fill(address, bytes, *contents.fill);
+    }
+    if (!zero_otherwise) return {};
+    return gpu.fill(address, bytes, 0);
+}
+
+// A global by name, in the first module that has it.
+Result<Gpu::Symbol> Setup::find_symbol(const std::string& name, uint32_t on) {
+    SASSEMU_TRY(process_budget().check(plan_.file));
+    SASSEMU_ASSIGN(Gpu * gpu, this->gpu(on));
+    for (const ModuleId id : placed_.at(on).ids) {
+        if (auto symbol = gpu->symbol(id, name)) return *symbol;
+    }
+    return make_error(ErrorCode::input, "", "no module has a variable '" + name + "'");
+}
+
+Result<void> Setup::fill_globals() {
+    for (const Global& global : plan_.globals) {
+        for (const auto& [on, placed] : placed_) {
+            auto symbol = find_symbol(global.name, on);
+            if (!symbol) return std::move(symbol).error().within(global.where);
+            SASSEMU_ASSIGN(Gpu * gpu, this->gpu(on));
+            SASSEMU_TRY(
+                fill(*gpu, global.contents, global.where, symbol->address, symbol->bytes, false));
+        }
+    }
+    return {};
+}
+
+// All requests are built before the first launch: a wrong argument costs no run.
+Result<void> Setup::prepare_launches() {
+    uint32_t on = 0;  // the GPU of the launch that is prepared
+    ParameterSources sources;
+    sources.buffer_address = [this](const std::string& name) -> Result<uint64_t> {
+        return addresses_.at(name);
+    };
+    sources.symbol_address = [this, &on](const std::string& name) -> Result<uint64_t> {
+        SASSEMU_ASSIGN(const Gpu::Symbol symbol, find_symbol(name, on));
+        return symbol.address;
+    };
+    sources.texture_handle = [this, &on](const TextureArg& arg) -> Result<uint64_t> {
+        TextureDesc desc = arg.desc;
+        desc.address = addresses_.at(arg.buffer);
+        SASSEMU_ASSIGN(Gpu * gpu, this->gpu(on));
+        return arg.surface ? gpu->create_surface(desc) : gpu->create_texture(desc);
+    };
+    for (const Launch& launch : plan_.launches) {
+        if (launch.operation.index()) {
+            requests_.emplace_back();
+            continue;
+        }
+        on = launch.gpu;
+        const Placed& placed = placed_.at(on);
+        const Module& module = *placed.modules[launch.module];
+        auto kernel = module.kernel(launch.kernel);
+        if (!kernel) {
+            Error error = std::move(kernel).error().within(launch.where);
+            error.code = ErrorCode::input;
+            return error;
+        }
+        LaunchRequest request;
+        request.module = placed.ids[launch.module];
+        request.kernel = launch.kernel;
+        request.grid = launch.grid;
+        request.block = launch.block;
+        request.cluster = launch.cluster;
+        request.explicit_cluster = launch.has_cluster;
+        request.dynamic_shared = launch.dynamic_shared;
+        request.cooperative = launch.cooperative;
+        SASSEMU_ASSIGN(request.params, build_parameters(launch, **kernel, sources));
+        request.may_overlap = plan_.launches[requests_.size()].may_overlap() && !requests_.empty();
+        requests_.push_back(std::move(request));
+    }
+    return {};
+}
+
+}  // namespace sassemu::plan

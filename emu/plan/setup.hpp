@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan before its first launch: modules, GPUs, memory with its contents, arguments. What does not
+// belong here: launching and comparing (run_plan.cpp).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "emu/base/result.hpp"
+#include "emu/plan/run_plan.hpp"
+
+namespace sassemu {
+class Module;
+}
+
+namespace sassemu::plan {
+
+class Setup {
+  public:
+    using PrintFunction = std::function<void(std::string_view)>;
+    Setup(const Plan& plan, const RunOptions& options, PrintFunction on_printf);
+    ~Setup();
+
+    // An Error: the plan does not fit its modules, the machine or the options. All requests are
+    // built before the first launch: a wrong argument costs no run.
+    Result<void> make();
+
+    // With one GPU, that one; otherwise made when it is first asked for.
+    Result<Gpu*> gpu(uint32_t index);
+    Gpu* first_gpu() const { return gpu_; }
+    Machine* machine() const { return machine_.get(); }  // null: one launch after the other
+    Hooks* hooks() const { return hooks_.get(); }        // plugins; null: none
+    const std::string& arch() const { return arch_; }
+    const std::string& device() const { return device_; }
+
+    const std::unordered_map<std::string, uint64_t>& addresses() const { return addresses_; }
+    const Buffer* find_buffer(const std::string& name) const;
+    // A global by name, in the first module that has it.
+    Result<Gpu::Symbol> find_symbol(const std::string& name, uint32_t on = 0);
+    // Who reads and writes the buffer.
+    Result<Gpu*> gpu_of(const Buffer& buffer) { return gpu(buffer.gpu); }
+    // One for each launch of the plan; of other operations, empty.
+    std::vector<LaunchRequest>& requests() { return requests_; }
+    const std::vector<LaunchRequest>& requests() const { return requests_; }
+
+  private:
+    Result<void> check_scope();
+    Result<void> load_modules();
+    Result<DeviceProfile> profile(const DeviceOverrides& wanted, const std::string& usual,
+                                  const Where& where);
+    Result<void> create_gpu();
+    Result<void> create_machine(GpuOptions options);
+    Result<void> place_modules();
+    Result<void> place_modules_on(uint32_t index);
+    Result<void> load_for(const GpuOfPlan& gpu, size_t index, std::shared_ptr<const Module>& to);
+    Result<void> place_buffers();
+    Result<uint64_t> allocate(const Buffer& buffer);
+    Result<void> fill(Gpu& gpu, const Contents& contents, const Where& where, uint64_t address,
+                      uint64_t bytes, bool zero_otherwise);
+    Result<void> fill_globals();
+    Result<void> prepare_launches();
+
+    const Plan& plan_;
+    const RunOptions& options_;
+    const PrintFunction on_printf_;
+    std::string arch_, device_;
+    std::string default_device_;  // the architecture's
+    std::vector<std::shared_ptr<const Module>> modules_;
+    // The modules as a GPU has them.
+    struct Placed {
+        std::vector<std::shared_ptr<const Module>> modules;
+        std::vector<ModuleId> ids;
+    };
+    std::map<uint32_t, Placed> placed_;
+    std::vector<LaunchRequest> requests_;
+    std::unordered_map<std::string, uint64_t> addresses_;
+    std::shared_ptr<Hooks> hooks_;
+    Gpu* gpu_ = nullptr;  // the first
+    // One of these; last: it goes first, while what it refers to is still there.
+    std::unique_ptr<Gpu> alone_;
+    std::unique_ptr<Machine> machine_;
+};
+
+}  // namespace sassemu::plan

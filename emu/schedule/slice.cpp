@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a CTA does in one slice of a worker's time: its warps and their paths take turns, and who
+// spins is watched. What does not belong here: which CTA comes next (engine.cpp).
+#include <utility>
+
+#include "emu/plugin/hooks.hpp"
+#include "emu/schedule/engine.hpp"
+#include "emu/schedule/paths.hpp"
+
+namespace sassemu {
+
+namespace {
+
+// Warp instructions of a worker between two looks at the limits of the launch.
+constexpr uint64_t report_after = 1 << 16;
+
+bool can_run(const Warp& w) {
+    bool runnable = false;
+    for (uint32_t k = 0; k < w.paths_used && w.live; ++k)
+        runnable |= w.paths[k].state == PathState::runnable;
+    return runnable;
+}
+
+// It has come round twice with nothing to show for it.
+bool may_spin(const Warp& w, const Path& p) { return p.spins >= 2 && p.edge && !w.in_flight; }
+
+}  // namespace
+
+void Engine::report(Turn& worker) {
+    launch_.issued.fetch_add(worker.unreported, std::memory_order_relaxed);
+    worker.unreported = 0;
+}
+
+Engine::Outcome Engine::run_slice(CtaSlot& slot, Turn& worker) {
+    Cta& cta = slot.cta;
+    async::Agents& agents = agents_of(cta);
+    ++cta.slices;
+    if (const uint64_t now = launch_.space->removals(); slot.removals != now) {
+        slot.removals = now;
+        cta.last = Extent{};
+    }
+    uint64_t ran = 0, effects_before = 0, effects_after = 0;
+    slot.gives_way = false;
+    if (launch_.hooks) stepping_ = &cta;
+    for (uint32_t i = 0; i < cta.warp_count; ++i) effects_before += cta.warps[i].effects;
+    bool all_have_turns = false;
+    for (;;) {
+        bool progress = false;
+        // A schedule may name the warp to run; where that one cannot, all have their turn.
+        uint32_t one = 0;
+        if (launch_.hooks && !std::exchange(all_have_turns, false))
+            for (uint32_t tries = 0; tries < 4 && !one; ++tries) {
+                one = chooser_.pick(ChoicePoint::next_warp, cta.warp_count + 1);
+                if (!one) break;
+                if (!can_run(cta.warps[one - 1])) one = 0;
+            }
+        for (uint32_t n = 0; n < (one ? 1 : cta.warp_count); ++n) {
+            Warp& w = cta.warps[one ? one - 1 : cta.next_warp];
+            if (!one && ++cta.next_warp == cta.warp_count) cta.next_warp = 0;
+            if (!w.live) continue;
+            const uint64_t before = w.issued + w.guard_false;
+            if (!run_warp(slot, w, worker)) continue;
+            progress = true;
+            agents.turn();
+            const uint64_t done = w.issued + w.guard_false - before;
+            ran += done;
+            worker.issued += done;
+            if ((worker.unreported += done) >= report_after) {
+                report(worker);
+                check_limits();
+            }
+            if (launch_.stop.load(std::memory_order_relaxed)) return Outcome::stopped;
+            if (worker.refused) return Outcome::expired;
+        }
+        if (cta.live_threads == 0) {
+            agents.finish(cta);
+            return Outcome::done;
+        }
+        step_model(cta, !progress);
+        if (!progress && one) {
+            all_have_turns = true;
+            continue;
+        }
+        if (!progress && !wake_parked(slot)) return Outcome::blocked;
+        if (ran >= cta_slice_ || !progress || slot.gives_way || (launch_.hooks && turns_away(8)))
+            break;
+    }
+    report(worker);
+    check_limits();
+    for (uint32_t i = 0; i < cta.warp_count; ++i) effects_after += cta.warps[i].effects;
+    slot.quiet_slices = effects_after == effects_before ? slot.quiet_slices + 1 : 0;
+    if (slot.gives_way) slot.quiet_slices = CtaSlot::others_first;
+    return Outcome::expired;
+}
+
+// The path of the warp that runs next; paths_used: none can.
+uint32_t Engine::next_path(const Warp& w) {
+    if (w.paths_used == 1) return w.paths[0].state == PathState::runnable ? 0 : 1;
+    uint32_t chosen = w.paths_used;
+    // A path that waits for a load keeps the warp, as on the chip (see paths::preempt).
+    if (w.in_flight)
+        for (uint32_t k = 0; k < w.paths_used; ++k)
+            if (w.paths[k].state == PathState::in_flight) return w.paths_used;
+    for (uint32_t k = 0; k < w.paths_used; ++k) {
+        const uint32_t i = (w.current + k) % w.paths_used;
+        if (w.paths[i].state != PathState::runnable) continue;
+        // Paths that leave each other the warp at every YIELD may never have a turn of their own.
+        if (may_spin(w, w.paths[i])) return i;
+        if (chosen == w.paths_used) chosen = i;
+    }
+    return chosen;
+}
+
+// Runs one runnable path of the warp; false when it has none.
+bool Engine::run_warp(CtaSlot& slot, Warp& w, Turn& worker) {
+    const uint32_t chosen = next_path(w);
+    if (chosen == w.paths_used) return false;
+    w.current = static_cast<uint8_t>(chosen);
+    w.active = w.path().lanes;
+    // A loop that sleeps or yields hardly uses up a quantum, and may be a spin all the same.
+    const bool gave_way = w.path().yielded;
+    paths::resume(w);
+    const Path& path = w.path();
+    if (path.answer == WaitAnswer::timed_out) {
+        w.quantum_end = w.issued;  // stop at the next back edge: it may be a spin
+        run_path(w, worker);
+    } else if (may_spin(w, path)) {
+        watch_spin(slot, w, worker);
+    } else {
+        // A loop that waits for a load in every iteration is a spin all the same.
+        if (w.stop != Stop::pending) w.quantum_end = w.issued + (gave_way ? 0 : path_quantum_);
+        run_path(w, worker);
+    }
+    // The next turn is another path's.
+    if (w.stop == Stop::yielded && w.paths_used > 1) {
+        if ((w.path().edge && !w.path().yielded) || slot.gives_way) paths::preempt(w);
+        w.current = static_cast<uint8_t>((w.current + 1) % w.paths_used);
+    }
+    return true;
+}
+
+void Engine::run_path(Warp& w, Turn& worker) {
+    w.stop = Stop::none;
+    if (worker.recording) return run_recorded(w, worker);
+    if (settings_.limit) return run_within_limit(w, worker);
+    run_freely(w);
+}
+
+void Engine::run_freely(Warp& w) {
+    if (settings_.checked)
+        level_.run_checked(w, w.path().pc, launch_.code->register_sets(), launch_.code->ops());
+    else
+        level_.run(w, w.path().pc);
+}
+
+// A path that ended quantum after quantum on one back edge: watch it go round once.
+void Engine::watch_spin(CtaSlot& slot, Warp& w, Turn& worker) {
+    thread_local SpinSnapshot snapshot;
+    thread_local Watch watch;
+    const Op* edge = w.path().edge;
+    w.path().spins = 0;  // whatever comes: the others have their turn before the next look
+    watch.used = 0;
+    watch.overflow = false;
+    watch.effects = w.effects;
+    w.watch = &watch;
+    const uint64_t end = w.issued + path_quantum;
+    const auto go_round = [&] {
+        do {
+            w.quantum_end = w.issued;  // stop at the next back edge
+            run_path(w, worker);
+        } while (w.stop == Stop::yielded && w.path().edge && w.path().edge != edge &&
+                 w.issued < end && !watch.overflow);
+    };
+    // Others may have let it run on since its quantum ended there.
+    if (w.path().pc != w.path().head) go_round();
+    if (w.path().edge == edge && !watch.overflow) {
+        snapshot.take(w, launch_.rows);
+        watch.used = 0;
+        watch.effects = w.effects;
+        go_round();
+    }
+    w.watch = nullptr;
+    Path& p = w.path();
+    if (w.stop != Stop::yielded) return;
+    if (p.edge == edge && !watch.overflow && snapshot.same(w, launch_.rows)) {
+        p.state = PathState::parked;
+        p.watch = static_cast<uint32_t>(slot.watches.size());
+        slot.watches.push_back(watch);
+        p.spins = 1;
+        // Lanes of one warp may spin on each other: nobody waits at BSYNC for a lane that spins.
+        paths::recheck(w);
+    } else {
+        p.spins = 0;
+    }
+}
+
+void Engine::tell_cta(Cta& cta, bool begins) {
+    stepping_ = &cta;
+    if (begins)
+        launch_.hooks->cta_begin(cta);
+    else
+        launch_.hooks->cta_end(cta);
+}
+
+// Between slices of a CTA: what a model holds back for it may happen now.
+void Engine::step_model(Cta& cta, bool idle) {
+    if (launch_.model) {
+        stepping_ = &cta;
+        launch_.model->step(*this, &cta);
+    } else if (launch_.hooks) {
+        stepping_ = &cta;
+        launch_.hooks->step(cta, idle);
+    }
+}
+
+// Makes parked paths runnable whose bytes have changed; true when there is one.
+bool Engine::wake_parked(CtaSlot& slot) {
+    bool any = false, all = true;
+    // What it watches may have been freed: it looks itself.
+    const bool removed = slot.removals != launch_.space->removals();
+    if (slot.cta.launch) step_model(slot.cta, true);
+    for (uint32_t i = 0; i < slot.cta.warp_count; ++i) {
+        Warp& w = slot.cta.warps[i];
+        for (uint32_t k = 0; k < w.paths_used; ++k) {
+            Path& p = w.paths[k];
+            if (p.state == PathState::runnable && w.live) any = true;
+            if (p.state == PathState::in_flight && w.live) any = true;
+            if (p.state != PathState::parked) continue;
+            if (removed || slot.watches[p.watch].changed()) {
+                p.state = PathState::runnable;
+                any = true;
+            } else {
+                all = false;
+            }
+        }
+    }
+    if (all) slot.watches.clear();
+    return any;
+}
+
+}  // namespace sassemu
