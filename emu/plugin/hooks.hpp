@@ -102,7 +102,9 @@ struct HookedLaunch : Launch {
     uint64_t constant_address = 0;  // of the module's __constant__ variables
     uint64_t first_token = 0;       // tokens of launches that are in flight together differ
 };
-inline HookedLaunch& hooked_launch(const Warp& w) { return static_cast<HookedLaunch&>(*w.cta->launch); }
+inline HookedLaunch& hooked_launch(const Warp& w) {
+    return static_cast<HookedLaunch&>(*w.cta->launch);
+}
 
 class Hooks {
   public:
