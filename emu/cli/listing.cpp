@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <ranges>
 #include <vector>
 
 #include "emu/base/text.hpp"
@@ -258,9 +257,10 @@ class Lister {
         for (const IndirectBranch& branch : s.tables) branches[branch.offset] = &branch;
         for (uint64_t at = 0; at + instruction_bytes <= code.size(); at += instruction_bytes) {
             Line line{decode_at(arch_, code, at), {}, {}};
-            const auto [begin, end] = std::ranges::equal_range(
-                module_.relocations(), std::pair(s.section->section, at), {},
-                [](const Relocation& r) { return std::pair(r.section, r.offset); });
+            const auto key = [](const Relocation& r) { return std::pair(r.section, r.offset); };
+            const std::pair here(s.section->section, at);
+            const auto begin = std::ranges::lower_bound(module_.relocations(), here, {}, key);
+            const auto end = std::ranges::upper_bound(module_.relocations(), here, {}, key);
             line.text = text_of(line.insn, s, {begin, end});
             for (const Relocation& relocation : std::span(begin, end)) {
                 if (relocation.type != relocates_opcode) continue;
@@ -327,19 +327,18 @@ class Lister {
     // Symbols at one place stand in the reverse order of the symbol table; the section's own is one
     // of them.
     void print_names(const SectionListing& s, uint64_t at) {
-        auto functions = s.functions | std::views::filter([&](const Function* f) {
-                             return f->section_offset == at;
-                         });
+        const auto here = [&](const Function* f) { return f->section_offset == at; };
         const uint32_t own = section_symbol(s.section->section);
-        for (const Function* f : functions) {
-            if (f->symbol > own) print_function(s, *f);
+        for (const Function* f : s.functions) {
+            if (here(f) && f->symbol > own) print_function(s, *f);
         }
         if (at == 0) print("%s:\n", shown(s.section->name).c_str());
-        for (const Function* f : functions) {
-            if (f->symbol < own) print_function(s, *f);
+        for (const Function* f : s.functions) {
+            if (here(f) && f->symbol < own) print_function(s, *f);
         }
         const auto label = s.labels.find(at);
-        if (functions.empty() && label != s.labels.end()) print("%s:\n", label->second.c_str());
+        if (std::ranges::none_of(s.functions, here) && label != s.labels.end())
+            print("%s:\n", label->second.c_str());
     }
 
     // 0: the section has no symbol.

@@ -10,7 +10,7 @@ namespace SASSEMU_ISA_NS {
 namespace {
 
 // op->k[0]: rounding in bits 1..0, then flush, fmz and saturate. op->k[1]: scale of FMUL.
-constexpr unsigned mode_ftz = 4, mode_fmz = 8, mode_sat = 16;
+inline constexpr unsigned mode_ftz = 4, mode_fmz = 8, mode_sat = 16;
 
 SASSEMU_INLINE V32 finish(V32 r, unsigned mode) { return mode & mode_sat ? L::fsat(r) : r; }
 
@@ -82,21 +82,21 @@ struct FmaAnyMode {
     }
 };
 
-unsigned mode_of(typed::Rounding r, bool ftz, bool fmz, bool sat) {
+inline unsigned mode_of(typed::Rounding r, bool ftz, bool fmz, bool sat) {
     return static_cast<unsigned>(r) | (ftz || fmz ? mode_ftz : 0) | (fmz ? mode_fmz : 0) |
            (sat ? mode_sat : 0);
 }
-void check_flush_mode(Lower& x, typed::Fmz f) {
+inline void check_flush_mode(Lower& x, typed::Fmz f) {
     if (static_cast<unsigned>(f) > 2) x.reject("an invalid flush mode");
 }
-bool flushes(typed::Fmz f) { return f == typed::Fmz::FTZ; }
-bool zeroes(typed::Fmz f) { return f == typed::Fmz::FMZ; }
+inline bool flushes(typed::Fmz f) { return f == typed::Fmz::FTZ; }
+inline bool zeroes(typed::Fmz f) { return f == typed::Fmz::FMZ; }
 
 // Minimum where the predicate holds, maximum elsewhere. op.k[0]: 1 flush, 2 NaN wins, 4 .XORSIGN.
 // As measured on an H200: .IS_A compares the result with the modified a before .FTZ, so a flushed a
 // or one that gets another sign is not it, and holds where a is the NaN that wins; .XORSIGN
 // compares the modified operands and replaces the result's sign by the xor of the registers' signs.
-constexpr unsigned minmax_ftz = 1, minmax_nan = 2, minmax_xorsign = 4;
+inline constexpr unsigned minmax_ftz = 1, minmax_nan = 2, minmax_xorsign = 4;
 struct MinMaxResult {
     V32 value;
     Mask is_a;

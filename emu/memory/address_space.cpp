@@ -57,7 +57,8 @@ void* map_zeros(uint64_t bytes) {
 }  // namespace
 
 AddressSpace::AddressSpace()
-    : root_(static_cast<std::atomic<Leaf*>*>(std::calloc(leaves, sizeof(Leaf*))), std::free),
+    : root_(static_cast<std::atomic<Leaf*>*>(std::calloc(leaves, sizeof(std::atomic<Leaf*>))),
+            std::free),
       all_(std::make_shared<Allocations>()) {
     if (!root_) throw std::bad_alloc();
     all_->tables.push_back(this);

@@ -92,6 +92,7 @@ Result<void> check_options(const sassemu_plugin& p, const PluginSpec& spec,
 }  // namespace
 
 const sassemu_machine* machine_role(const sassemu_plugin& p) {
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): the size of a member
     return !p.model && SASSEMU_HAS(&p, sassemu_plugin, machine) ? p.machine : nullptr;
 }
 

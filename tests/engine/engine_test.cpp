@@ -243,9 +243,9 @@ TEST(Models, DelayedLoadsGiveTheSameResults) {
         o.model = model;
         Device d(o);
         const uint64_t flag = d.buffer(4), out = d.buffer(4), cell = d.buffer(8);
-        LaunchResult r = d.launch("wait_for_last", 20, 64, {wide(flag), wide(out)});
+        LaunchResult r = d.launch("wait_for_last", 4, 64, {wide(flag), wide(out)});
         EXPECT_EQ(r.status, LaunchStatus::ok) << model << ": " << r.message;
-        EXPECT_EQ(d.read(out), 20u) << model;
+        EXPECT_EQ(d.read(out), 4u) << model;
         r = d.launch("lanes_hand_over", 1, 32, {wide(cell), wide(out)});
         EXPECT_EQ(r.status, LaunchStatus::ok) << model << ": " << r.message;
         EXPECT_EQ(d.read(out), 42u) << model;
@@ -270,7 +270,7 @@ TEST(Cost, AllocationsDoNotDependOnTheNumberOfInstructions) {
     };
     cost(40, 10);
     const uint64_t few = cost(40, 10);
-    EXPECT_EQ(cost(40, 100000), few);
+    EXPECT_EQ(cost(40, 10000), few);
 }
 
 TEST(Cost, RelaunchingASmallKernelIsCheap) {

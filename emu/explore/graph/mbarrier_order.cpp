@@ -19,6 +19,7 @@ struct Object {
     uint32_t phase = 0;
     uint64_t done = 0;              // operations, as bits
     std::vector<uint8_t> phase_of;  // per operation: the phase of an arrival; what a wait saw
+    // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 takes it for a comparison with 0
     auto operator<=>(const Object&) const = default;
 };
 

@@ -53,7 +53,7 @@ const char* clause_of(const Operation& o) {
 std::vector<std::string> prose_clauses(const Test& test) {
     std::vector<std::string> out;
     for (const Thread& t : test.threads)
-        for (const Instruction& i : t.code)
+        for (const Statement& i : t.code)
             if (const char* clause = clause_of(i.what);
                 clause && std::ranges::find(out, clause) == out.end())
                 out.push_back(clause);

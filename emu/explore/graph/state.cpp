@@ -117,7 +117,7 @@ Program::Program(const Test& t) : test(t) {
     const std::vector<const Condition*> asked =
         t.condition ? leaves(*t.condition) : std::vector<const Condition*>{};
     for (const Thread& thread : t.threads) {
-        for (const Instruction& i : thread.code)
+        for (const Statement& i : thread.code)
             for_operands(i.what, Overloaded{[&](const Place& place) {
                                                 const Name& n = t.names[place.name];
                                                 const uint64_t first = n.offset + place.offset;

@@ -12,7 +12,7 @@ constexpr uint64_t most_copies = 40'320;  // of eight threads
 
 // The first write that a thread makes whatever its reads take; null: there may be none.
 const op::Access* first_write(const Thread& t) {
-    for (const Instruction& i : t.code) {
+    for (const Statement& i : t.code) {
         if (i.guard >= 0) return nullptr;
         if (const auto* store = std::get_if<op::Store>(&i.what)) return store;
         if (const auto* atomic = std::get_if<op::Atomic>(&i.what))
@@ -27,7 +27,7 @@ const op::Access* first_write(const Thread& t) {
 Symmetry::Symmetry(const Test& test) : test_(test) {
     if (test.sass || test.liveness()) return;
     for (const Thread& t : test.threads)
-        for (const Instruction& i : t.code)
+        for (const Statement& i : t.code)
             if (is_any<op::Launch, op::Join>(i.what)) return;
     std::vector<bool> taken(test.threads.size());
     for (uint32_t a = 0; a < test.threads.size(); ++a) {
@@ -77,7 +77,7 @@ bool Symmetry::equal(const Thread& a, const Thread& b) const {
     for (size_t r = 0; r < registers; ++r)
         if (initial(a, r) != initial(b, r)) return false;
     return std::ranges::equal(a.code, b.code,
-                              [](const Instruction& x, const Instruction& y) {
+                              [](const Statement& x, const Statement& y) {
                                   return x.text == y.text && x.guard == y.guard &&
                                          x.guard_inverted == y.guard_inverted;
                               }) &&

@@ -50,7 +50,7 @@ class Turn {
     };
 
     virtual std::string where() const { return "'" + code()[self_.pc].text + "'"; }
-    const std::vector<Instruction>& code() const { return me_.code; }
+    const std::vector<Statement>& code() const { return me_.code; }
     Step refuse(const std::string& why);  // the test does what no program may do
     Step wait_for_value(uint32_t value);
     void jump(uint32_t target, const std::vector<bool>& live);

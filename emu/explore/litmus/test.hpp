@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "emu/base/result.hpp"
-#include "emu/explore/litmus/instruction.hpp"
+#include "emu/explore/litmus/statement.hpp"
 
 namespace sassemu::explore {
 
@@ -42,7 +42,7 @@ struct Thread {
     std::vector<std::string> registers;
     TextIndex register_index;
     std::vector<uint64_t> initial;  // of the registers
-    std::vector<Instruction> code;
+    std::vector<Statement> code;
     bool sass = false;  // its code is machine code: Test::sass has it
 };
 

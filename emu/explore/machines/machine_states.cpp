@@ -251,7 +251,7 @@ class MachineStates {
         const ThreadState& r = s.threads[t];
         const auto& code = test_.threads[t].code;
         if (!r.started || r.pc >= code.size()) return;
-        const Instruction& i = code[r.pc];
+        const Statement& i = code[r.pc];
         if (touches(i, awaited(r))) return;
         State n = s;
         ThreadState& to = n.threads[t];
@@ -302,7 +302,7 @@ class MachineStates {
             if (meet(n, t)) emit(std::move(n));
             return;
         }
-        for (const Instruction& i : test_.threads[t].code)
+        for (const Statement& i : test_.threads[t].code)
             if (const auto* l = std::get_if<op::Launch>(&i.what); l && !quiet(n, l->thread)) return;
         emit(std::move(n));
     }
@@ -315,7 +315,7 @@ class MachineStates {
 
     // nvshmem_barrier_all: a quiet and a meeting of all threads that call it, `last` among them.
     bool meet(State& n, uint32_t last) const {
-        const auto meets = [](const Instruction& i) {
+        const auto meets = [](const Statement& i) {
             const auto* o = std::get_if<op::OnMachine>(&i.what);
             return o && o->whose == op::OnMachine::Whose::all;
         };
@@ -439,11 +439,12 @@ class MachineStates {
                              window, [&](const MemoryOperation& w) { return w.overlaps(o); }))
             return;
         const uint32_t ways = n.machine.ways(bytes(n), o.what);
-        for (uint32_t way = 0; way < ways; ++way) {
-            State next = way + 1 == ways ? std::move(n) : n;
+        const auto go = [&](State next, uint32_t way) {
             perform_now(next, t, o, way);
             perform(std::move(next), t, all, first + 1, emit);
-        }
+        };
+        for (uint32_t way = 0; way + 1 < ways; ++way) go(n, way);
+        if (ways) go(std::move(n), ways - 1);
     }
 
     template <class Emit>
@@ -523,7 +524,7 @@ Result<Report> explore_machine(const Test& test, const ExploredMachine& machine,
         return make_error(ErrorCode::input, where,
                           "is for tests in machine code (.sass files and launch plans)");
     for (const Thread& t : test.threads)
-        for (const Instruction& i : t.code)
+        for (const Statement& i : t.code)
             if (!understands(machine, i.what))
                 return make_error(ErrorCode::input, t.id,
                                   "'" + i.text + "' has no meaning in the " + where);

@@ -40,7 +40,7 @@ inline bool step_plain(Runner& r, const Operation& o) {
 }
 
 // Whether the instruction reads or writes one of the registers.
-inline bool touches(const Instruction& i, const std::vector<uint32_t>& registers) {
+inline bool touches(const Statement& i, const std::vector<uint32_t>& registers) {
     bool found = false;
     const auto one = [&](Register r) {
         found |= std::find(registers.begin(), registers.end(), r.number) != registers.end();

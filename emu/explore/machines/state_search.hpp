@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search over the states of threads on a machine: all of them, or random runs. What belongs
-// here: nothing that knows a thread or a machine (machine_states.cpp).
+// The search through a space of states (of threads on an operational model): all of them, or
+// random runs. What belongs here: nothing that knows a thread or a model (machine_states.cpp).
 #pragma once
 
 #include <unordered_set>
@@ -17,11 +17,11 @@ class Tally {
         : test_(test), report_(report), leaves_(leaves(*test.condition)) {
         for (const Condition* c : leaves_) report.names.push_back(c->text);
     }
-    template <class Machine>
-    void add(const Machine& machine, const typename Machine::State& state) {
+    template <class Space>
+    void add(const Space& space, const typename Space::State& state) {
         ++report_.executions;
         std::vector<uint64_t> values;
-        for (const Condition* c : leaves_) values.push_back(machine.shown(state, *c));
+        for (const Condition* c : leaves_) values.push_back(space.shown(state, *c));
         auto [it, fresh] = found_.try_emplace(values);
         if (fresh) it->second.condition = holds(*test_.condition, values);
         ++it->second.count;
@@ -43,26 +43,26 @@ class Tally {
     std::map<std::vector<uint64_t>, Outcome> found_;
 };
 
-// Machine: State start(); void next(const State&, emit(State)); std::string key(const State&);
+// A space: State start(); void next(const State&, emit(State)); std::string key(const State&);
 // bool ended(const State&); uint64_t shown(const State&, const Condition& leaf).
-template <class Machine>
-Report search_states(Machine& machine, const Test& test, const SearchBudget& budget) {
-    using State = typename Machine::State;
+template <class Space>
+Report search_states(Space& space, const Test& test, const SearchBudget& budget) {
+    using State = typename Space::State;
     Report report;
     Tally tally(test, report);
     std::unordered_set<std::string> seen;
-    std::vector<State> stack{machine.start()};
-    seen.insert(machine.key(stack[0]));
+    std::vector<State> stack{space.start()};
+    seen.insert(space.key(stack[0]));
     while (!stack.empty()) {
         const State at = std::move(stack.back());
         stack.pop_back();
         bool moved = false;
-        machine.next(at, [&](State s) {
+        space.next(at, [&](State s) {
             moved = true;
             if (budget.over()) return;
-            if (seen.insert(machine.key(s)).second) stack.push_back(std::move(s));
+            if (seen.insert(space.key(s)).second) stack.push_back(std::move(s));
         });
-        if (!moved && machine.ended(at)) tally.add(machine, at);
+        if (!moved && space.ended(at)) tally.add(space, at);
         if (budget.over()) report.incomplete(budget.why());
         if (!report.complete) break;
     }
@@ -77,10 +77,10 @@ Report search_states(Machine& machine, const Test& test, const SearchBudget& bud
 // by one run with probability at least 1 / (n * k^(depth - 1)) for n movers and k steps. Who comes
 // back to a state of the same run, as spinning does, falls below all, too: so nobody starves. Run i
 // of a seed is always the same run.
-template <class Machine>
-Report sample_states(Machine& machine, const Test& test, const SearchBudget& budget,
+template <class Space>
+Report sample_states(Space& space, const Test& test, const SearchBudget& budget,
                      const Sampling& sampling) {
-    using State = typename Machine::State;
+    using State = typename Space::State;
     constexpr uint64_t most_steps = 1'000'000;
     const auto mix = [](uint64_t z) {
         z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -103,13 +103,13 @@ Report sample_states(Machine& machine, const Test& test, const SearchBudget& bud
         int64_t lowest = 0;
         const uint64_t order = draw(~uint64_t{0});
         std::unordered_set<std::string> seen;
-        State at = machine.start();
+        State at = space.start();
         for (uint64_t step = 0; step < most_steps && !budget.over(); ++step) {
             std::vector<std::pair<uint32_t, State>> moves;
-            machine.next(at, [&](State s) { moves.emplace_back(machine.mover(), std::move(s)); });
+            space.next(at, [&](State s) { moves.emplace_back(space.mover(), std::move(s)); });
             if (budget.over()) break;  // then next() may have left moves out
             if (moves.empty()) {
-                if (counts && machine.ended(at)) tally.add(machine, at);
+                if (counts && space.ended(at)) tally.add(space, at);
                 return step;
             }
             uint32_t mover = moves[0].first;
@@ -121,7 +121,7 @@ Report sample_states(Machine& machine, const Test& test, const SearchBudget& bud
             for (size_t i = 0; i < moves.size(); ++i)
                 if (moves[i].first == mover) own.push_back(i);
             at = std::move(moves[own[draw(own.size())]].second);
-            std::string key = machine.key(at);
+            std::string key = space.key(at);
             if (counts) all.insert(key);
             if (!seen.insert(std::move(key)).second ||
                 std::find(changes.begin(), changes.end(), step) != changes.end())

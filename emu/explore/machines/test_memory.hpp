@@ -79,7 +79,7 @@ class TestMemory {
         std::vector<int32_t> out;
         for (const Thread& t : test.threads) {
             out.push_back(t.gpu);
-            for (const Instruction& i : t.code)
+            for (const Statement& i : t.code)
                 for_operands(i.what, Overloaded{[&](const Place& at) {
                                                     if (at.pe >= 0) out.push_back(at.pe);
                                                 },

@@ -93,7 +93,7 @@ Result<void> read_barrier_form(Form& form, std::string_view head);
 Result<void> read_async_form(Form& form, std::string_view head);
 Result<void> read_tensor_form(Form& form, std::string_view head);
 // SASS without its guard and annotations, which go into `out` or are checked.
-Result<std::string> strip_sass(std::string_view text, Thread& thread, Instruction& out);
+Result<std::string> strip_sass(std::string_view text, Thread& thread, Statement& out);
 Result<void> read_machine_form(Form& form, std::string_view head);  // nvshmem_*, SASS
 
 }  // namespace sassemu::explore

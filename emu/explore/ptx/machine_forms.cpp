@@ -162,7 +162,7 @@ Result<void> check_annotation(std::string_view word, bool membar) {
 
 }  // namespace
 
-Result<std::string> strip_sass(std::string_view text, Thread& thread, Instruction& out) {
+Result<std::string> strip_sass(std::string_view text, Thread& thread, Statement& out) {
     std::string rest;
     const bool membar = text.find("MEMBAR") != text.npos;
     for (size_t i = 0; i < text.size();) {

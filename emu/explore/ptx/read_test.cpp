@@ -419,7 +419,7 @@ class Reader {
                     continue;
                 }
                 const std::string where = thread.id + " op " + std::to_string(k);
-                auto instruction = read_instruction(line, test_, thread);
+                auto instruction = read_statement(line, test_, thread);
                 if (!instruction) return std::move(instruction).error().within(where);
                 thread.code.push_back(std::move(instruction).value());
                 numbers.push_back(static_cast<uint32_t>(k));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Litmus tests in PTX's words: a line of JSONL -> Test, an operation -> Instruction.
+// Litmus tests in PTX's words: a line of JSONL -> Test, an operation -> Statement.
 #pragma once
 
 #include <string_view>
@@ -13,6 +13,6 @@ namespace sassemu::explore {
 Result<Test> read_test(std::string_view json, size_t* condition_at = nullptr);
 
 // One instruction of a thread; registers and names are added to the test when they are new.
-Result<Instruction> read_instruction(std::string_view text, Test& test, Thread& thread);
+Result<Statement> read_statement(std::string_view text, Test& test, Thread& thread);
 
 }  // namespace sassemu::explore

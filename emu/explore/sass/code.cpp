@@ -57,7 +57,7 @@ std::optional<Operation> fence_named(std::string_view text) {
     Test test;
     test.model = "ptx";
     Thread thread;
-    auto read = read_instruction(text, test, thread);
+    auto read = read_statement(text, test, thread);
     if (!read) return std::nullopt;
     return std::move(read->what);
 }

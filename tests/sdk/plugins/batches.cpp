@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <map>
+#include <mutex>
 
 namespace {
 
@@ -86,6 +87,7 @@ struct Batches : sassemu::Plugin {
                     accesses_of(k, n);
                     continue;
                 }
+                const std::lock_guard guard(mutex);
                 sassemu_count& c = sums[one.insn + n];
                 ++c.issued;
                 c.skipped += one.lanes == 0;
@@ -117,6 +119,7 @@ struct Batches : sassemu::Plugin {
 
     const std::string mode;
     sassemu_insn last = nullptr;
+    std::mutex mutex;  // of sums
     std::map<uint64_t, sassemu_count> sums;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of one litmus operation -> Instruction: the operands, and which family reads the mnemonic.
+// Text of one litmus operation -> Statement: the operands, and which family reads the mnemonic.
 // The families themselves are in the *_forms.cpp.
 #include <algorithm>
 #include <charconv>
@@ -205,10 +205,10 @@ Result<void> read_form(Form& form) {
 
 }  // namespace
 
-Result<Instruction> read_instruction(std::string_view text, Test& test, Thread& thread) {
+Result<Statement> read_statement(std::string_view text, Test& test, Thread& thread) {
     const std::string_view whole = trimmed(text);
     std::string_view rest = whole;
-    Instruction out;
+    Statement out;
     std::string stripped;
     if (test.model == "caches") {
         SASSEMU_ASSIGN(stripped, strip_sass(whole, thread, out));

@@ -298,7 +298,7 @@ bool is_any(const Operation& o) {
     return (std::holds_alternative<Kinds>(o) || ...);
 }
 
-struct Instruction {
+struct Statement {
     Operation what;
     std::string text;    // the line as written
     int32_t guard = -1;  // @P of SASS: a register
