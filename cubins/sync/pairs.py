@@ -357,7 +357,7 @@ def library(W, FEW):
     made("cg_tile", 1, 2 * W, 2 * W, [D[i ^ 9] for i in range(2 * W)],
          full=[find(RACE, "tile_write", "tile_read", plain=False, common=False)])
     # From sm_80 on its barriers are in shared memory that is reserved for the system.
-    made("cg_wide_tile", 1, 4 * W, 8 * W, swapped(8 * W), archs="sm_75 sm_90 sm_100 sm_120",
+    made("cg_wide_tile", 1, 4 * W, 8 * W, swapped(8 * W),
          full=[find(RACE, "wide_write", "wide_read")], empty=[find(RACE, "wide_read", "wide_write")])
     odd = [i for i in range(W) if D[i] & 1]
     made("cg_coalesced", 1, W, W, [D[odd[len(odd) - 1 - odd.index(i)]] if i in odd else 0 for i in range(W)],
