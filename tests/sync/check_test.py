@@ -3,8 +3,8 @@
 """check-sync on every pattern in cubins/sync: nothing on the correct ones, each bug of the twins by kind and place, under
 every order of the agents, and the same verdict under all of them.
 
-    check_test.py SASSEMU ROOT [--all] [NAME-PART...]     --all: also the patterns over CUDA's headers on chips that are like others,
-                                                          and those under every order (the other seeds have them too)
+    check_test.py SASSEMU ROOT [--own] [--all] [NAME-PART...]     --own: not the patterns over CUDA's headers; --all: those on all chips,
+                                                                  and under every order (the other seeds have them too)
 
 A place is a source line. The cubins without line information have the same words as those with it, which say the line.
 """
@@ -86,13 +86,14 @@ def check(program, sync, name, expected, order):
 def main():
     program, root = sys.argv[1:3]
     every = "--all" in sys.argv
-    parts = [a for a in sys.argv[3:] if a != "--all"]
+    parts = [a for a in sys.argv[3:] if a not in ("--own", "--all")]
     folder = os.path.join(root, "cubins", "sync")
     with open(os.path.join(folder, "expected.json")) as f:
         expected = json.load(f)
     with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(2) as pool:
         plans = sync_plans(root, work)
-        names = [n for n in sorted(expected) if (not parts or any(part in n for part in parts)) and (every or not plans[n].alike)]
+        names = [n for n in sorted(expected) if (not parts or any(part in n for part in parts)) and (every or not plans[n].alike) and
+                 not ("--own" in sys.argv and plans[n].library)]
         runs = [(name, order) for name in names for order in (ORDERS if every or not plans[name].library else ORDERS[:1])]
         results = list(pool.map(lambda r: check(program, plans[r[0]], r[0], expected[r[0]], r[1]), runs))
     problems = [p for r in results for p in r[0]]

@@ -8,9 +8,9 @@ import shutil
 import tarfile
 
 # The plan, the architecture to run it for, a cubin of the same words that has line information, whether it is one of the
-# patterns over CUDA's headers, and of those, whether the headers make of it what they make for another architecture.
+# patterns over CUDA's headers, and of those, whether it is left to --all: nearly what the headers make for another architecture.
 Sync = collections.namedtuple("Sync", "plan arch lines library alike")
-DISTINCT = ("sm_75", "sm_80", "sm_90", "sm_120")
+DISTINCT = ("sm_80", "sm_90")
 
 
 def sync_plans(root, work):

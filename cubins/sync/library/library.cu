@@ -192,12 +192,12 @@ KERNEL cuda_pipeline(ARGS) {
     auto pipe = cuda::make_pipeline(block, &state);
     const auto load = [&](uint32_t i) {
         LINK(empty) pipe.producer_acquire();
-        cuda::memcpy_async(block, tile[i % 2], in + i * 8 * W, cuda::aligned_size_t<16>(sizeof tile[0]), pipe);  // @pipe_copy
+        cuda::memcpy_async(block, tile[i % 2], in + i * 8 * W, cuda::aligned_size_t<16>(sizeof tile[0]), pipe);
         pipe.producer_commit();
     };
     load(0);
     for (uint32_t i = 0; i < n; ++i) {
-        if (i + 1 < n) load(i + 1);
+        if (i + 1 < n) load(i + 1);  // @pipe_copy
         LINK(full) pipe.consumer_wait();
         for (uint32_t k = block.thread_rank(); k < 8 * W; k += block.size()) out[i * 8 * W + k] = tile[i % 2][8 * W - 1 - k];  // @pipe_read
         pipe.consumer_release();
