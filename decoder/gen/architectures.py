@@ -15,7 +15,7 @@ PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "isa", "ar
 # Keyword -> the keys that a line must have, those that it may have, and its flags.
 KEYS = {
     "bank0": ("parameters ntid nctaid stack local_window envreg dynamic_shared grid_id nsmid param_window const_window",
-              "shared_window total_shared nclusterid cluster_nctaid cluster_rank explicit_cluster per_cluster bank_address",
+              "shared_window total_shared nclusterid cluster_nctaid cluster_rank explicit_cluster per_cluster bank_address reserved_end reserved_1",
               "window"),
     "matrix": ("fraction bytes", "", "short_bytes one_step"),
     "family": ("value ureg bank0 matrix elf", "reserved",

@@ -20,8 +20,8 @@ inline constexpr std::uint8_t ctaidz_used = 0x04, max_threads = 0x05, param_cban
                               coop_group_mask_regids = 0x29, regcount = 0x2f,
                               int_warp_wide_instr_offsets = 0x31, indirect_branch_targets = 0x34,
                               cta_per_cluster = 0x3d, explicit_cluster = 0x3e,
-                              max_cluster_rank = 0x3f, kparam_info_v2 = 0x45,
-                              syscall_offsets = 0x46, num_barriers = 0x4c,
+                              max_cluster_rank = 0x3f, reserved_smem_used = 0x41,
+                              kparam_info_v2 = 0x45, syscall_offsets = 0x46, num_barriers = 0x4c,
                               blocks_are_clusters = 0x5b;
 }  // namespace eiattr
 

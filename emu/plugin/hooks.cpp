@@ -303,6 +303,7 @@ void Hooks::launch_begin(HookedLaunch& l, const Kernel& kernel, std::span<const 
     i.params = params.data();
     i.may_overlap = may_overlap;
     i.shared_reserved = kernel.shared_reserved;
+    i.shared_behind = l.shared_bytes - l.dynamic_shared - kernel.shared_static;
     i.shared_window = window_base(shared_window_high);
     i.local_window = window_base(local_window_high);
     i.ctas_per_sm = ctas_per_sm;

@@ -10,9 +10,17 @@
 
 namespace sassemu {
 
+namespace {
+constexpr uint32_t absent = 0xffff;
+}
+
+uint32_t reserved_behind(uint32_t sm) {
+    constexpr uint32_t bytes = 1024;  // cudaDevAttrReservedSharedMemoryPerBlock
+    return sassdec::architecture(sm).family->bank0.reserved_1 == absent ? 0 : bytes;
+}
+
 void fill_bank0(std::vector<std::byte>& bank, uint32_t sm, const Bank0Values& v) {
     const sassdec::Bank0Layout& at = sassdec::architecture(sm).family->bank0;
-    constexpr uint32_t absent = 0xffff;
     const auto put = [&](uint32_t offset, uint32_t value) {
         if (offset < absent) std::memcpy(bank.data() + offset, &value, 4);
     };
@@ -33,6 +41,8 @@ void fill_bank0(std::vector<std::byte>& bank, uint32_t sm, const Bank0Values& v)
     put64(at.grid_id, v.grid_id);
     put(at.nsmid, v.sms);
     put(at.total_shared, v.reserved_shared);
+    put(at.reserved_end, v.shared);
+    put(at.reserved_1, v.shared - v.reserved_shared);
     // envreg1:envreg2 = high:low word of the grid workspace {u32 size; u32 barrier}
     put(at.envreg + 4, static_cast<uint32_t>(v.grid_workspace >> 32));
     put(at.envreg + 8, static_cast<uint32_t>(v.grid_workspace));

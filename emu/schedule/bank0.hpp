@@ -20,8 +20,14 @@ struct Bank0Values {
     uint64_t grid_id = 0;
     uint64_t grid_workspace = 0;  // cooperative launches; 0 otherwise
     uint32_t sms = 1;
-    uint32_t reserved_shared = 0;  // bytes at address 0 that %total_smem_size leaves out
+    uint32_t shared = 0;           // bytes of a CTA, all of them
+    uint32_t reserved_shared = 0;  // of those, what %total_smem_size leaves out
 };
+
+// Bytes that lie behind the shared memory of a CTA whose kernel asks for what is reserved there for
+// the system (cooperative groups of several warps keep their barriers in it). From sm_90 on it is
+// at address 0, of every kernel.
+uint32_t reserved_behind(uint32_t sm);
 
 // `bank` has room for all fields (4 KiB); parameters are copied by the caller.
 void fill_bank0(std::vector<std::byte>& bank, uint32_t sm, const Bank0Values& values);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "emu/module/attributes.hpp"
 #include "emu/schedule/bank0.hpp"
 #include "emu/schedule/gpu_impl.hpp"
 #include "sassdec/architectures.hpp"
@@ -142,6 +143,11 @@ Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out)
     launch.registers = image.options().max_registers;
     launch.rows = first_register_row + launch.registers + 1;
     launch.shared_bytes = k.shared_static + request.dynamic_shared;
+    const bool uses_reserved =
+        std::any_of(k.attributes.begin(), k.attributes.end(),
+                    [](const Attribute& a) { return a.code == eiattr::reserved_smem_used; });
+    const uint32_t behind = uses_reserved ? reserved_behind(m.module->arch().sm) : 0;
+    if (behind) launch.shared_bytes = (launch.shared_bytes + 127) / 128 * 128 + behind;
     launch.dynamic_shared = request.dynamic_shared;
     const uint64_t own = std::max({k.min_stack_size, k.frame_size, k.crs_stack_size});
     const uint64_t stack = std::max<uint64_t>(core_->options.stack_bytes, own);
@@ -161,7 +167,8 @@ Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out)
     values.dynamic_shared = request.dynamic_shared;
     values.grid_id = launch.id;
     values.sms = device_.sms;
-    values.reserved_shared = k.shared_reserved;
+    values.shared = launch.shared_bytes;
+    values.reserved_shared = k.shared_reserved + behind;
     if (request.cooperative) {
         auto at = workspace(out.workspace);
         if (!at) return at.error();

@@ -14,9 +14,10 @@ void Checker::access_issue(const sassemu_access& a) {
         return;
     const sassemu_location* at = host.locations(&a);
     if (!at) return;
-    // What the system keeps at the start is no data. Cooperative groups have their barriers there.
+    // What the system keeps is no data. Cooperative groups have their barriers there.
     const sassemu_location& one = at[std::countr_zero(a.lanes)];
-    const bool of_system = one.space == SASSEMU_SHARED && one.address < system_shared_;
+    const bool of_system =
+        one.space == SASSEMU_SHARED && (one.address < system_shared_ || one.address >= own_shared_);
     Warp& w = warp_of(a.warp);
     running(w, a.warp);
     const bool after_fence = std::exchange(w.membar, 0);
@@ -125,6 +126,11 @@ void Checker::synchronise(Warp& w, const sassemu_access& a, uint32_t insn,
                 same |= 1u << k;
         }
         left &= ~same;
+        if (m.is(SASSEMU_INTENT_ACCESS))
+            for (uint32_t makes = same; makes; makes &= makes - 1)
+                if (const Warp::Counted& c = w.counted[std::countr_zero(makes)];
+                    c.line == m.intent.ptx_line)
+                    same |= c.lanes;
         const bool shared = l.space == SASSEMU_SHARED;
         if (strong_access && reads && a.op != SASSEMU_REDUCE) order_.strong_load(w, key_of(l));
         if (strong_access && writes) order_.strong_store(w, key_of(l));

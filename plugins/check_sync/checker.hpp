@@ -231,8 +231,8 @@ class Checker : public sassemu::Plugin {
     } trials_;
     std::string kernel_;
     uint64_t launch_ = 0;
-    uint32_t system_shared_ =
-        0;         // bytes at the start of shared memory that are not the program's: not checked
+    // Shared memory of the program: before and behind it lies the system's, which is not checked.
+    uint32_t system_shared_ = 0, own_shared_ = 0;
     struct Grid {  // the running launch
         bool running = false, triggered = false, has_waited = false;
         uint32_t first = 1;                // its first name

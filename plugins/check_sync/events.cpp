@@ -46,6 +46,7 @@ void Checker::launch_begin(sassemu_launch l) {
     kernel_ = i.kernel ? i.kernel : "";
     launch_ = i.id;
     system_shared_ = i.shared_reserved;
+    own_shared_ = i.shared_static + i.shared_dynamic - i.shared_behind;
     seeds_.insert(host.seed(session));
 }
 
@@ -141,13 +142,14 @@ uint32_t Checker::select(sassemu_insn i) {
         Meaning::packs_barrier(host.insn_opcode(i), host.insn_text(i)))
         return SASSEMU_BEFORE;
     sassemu_intent intent{};
+    const std::string_view opcode = host.insn_opcode(i);
     // Behind an atomic its result is there.
     if (e.kind == SASSEMU_EFFECT_ATOMIC || e.kind == SASSEMU_EFFECT_REDUCE ||
         (e.kind == SASSEMU_EFFECT_ASYNC && e.in_cluster))
         return SASSEMU_AFTER;
-    const bool silent = std::string_view(host.insn_opcode(i)) == "NOP" && this->intent(i, intent) &&
-                        intent.kind != SASSEMU_INTENT_NONE;
-    return silent ? SASSEMU_BEFORE : 0;
+    const bool of_text = (opcode == "NOP" || opcode.starts_with("VOTE")) &&
+                         this->intent(i, intent) && intent.kind != SASSEMU_INTENT_NONE;
+    return of_text ? SASSEMU_BEFORE : 0;
 }
 
 // PTX that is no instruction of the chip.
@@ -168,6 +170,11 @@ void Checker::before(sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
         return;
     }
     if (m.opcode.starts_with("LOP3")) return pack_barrier(w, handle, i, lanes);
+    if (m.opcode.starts_with("VOTE")) {
+        for (uint32_t left = lanes; left && m.counts_for_atomic(); left &= left - 1)
+            w.counted[std::countr_zero(left)] = {m.intent.ptx_line, lanes};
+        return;
+    }
     if (m.opcode != "NOP") {
         w.issued = lanes;
         return;

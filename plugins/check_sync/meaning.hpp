@@ -66,6 +66,11 @@ struct Meaning {
     bool says(std::string_view part) const {
         return known && ptx.find(part) != std::string_view::npos;
     }
+    // The compiler has one lane make an atomic of PTX for all that run there, and counts them
+    // first.
+    bool counts_for_atomic() const {
+        return opcode.starts_with("VOTE") && (ptx.starts_with("atom.") || ptx.starts_with("red."));
+    }
     // PTX whose lanes run together, but which does not order memory.
     bool collective() const {
         for (const std::string_view name :

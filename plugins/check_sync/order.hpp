@@ -134,6 +134,9 @@ struct Warp {
     uint32_t classes[32] = {};  // lanes that run together have the same
     uint32_t next_class = 1;
     uint32_t last_active = ~0u;
+    struct Counted {  // for the atomic on that line of PTX, which one lane makes for all
+        uint32_t line = 0, lanes = 0;
+    } counted[32];
     uint32_t issued = 0;   // lanes of the last instruction on an mbarrier
     Copy* copy = nullptr;  // the LDGSTS that is being issued
     Issue issue;           // of the last copy: what these lanes knew in that epoch

@@ -3,7 +3,7 @@
 """Every plan in cubins/sync runs: the correct ones to their results, under every order of the agents and with
 incoherent caches too; the twins to the end that they state.
 
-    pairs_test.py SASSEMU ROOT [--own]     --own: not the patterns over CUDA's headers
+    pairs_test.py SASSEMU ROOT [--all]     --all: also the patterns over CUDA's headers on chips that are like others
 """
 import json
 import os
@@ -29,7 +29,7 @@ def run_all(program, expected, plans):
     failures, twins, runs = [], 0, []
     failures += ["%s: not both a plan and an expectation" % n for n in sorted(set(plans) ^ set(expected))]
     for name, sync in sorted(plans.items()):
-        if sync.library and "--own" in sys.argv:
+        if sync.alike and "--all" not in sys.argv:
             continue
         correct = os.path.basename(name).startswith("correct.")
         with open(sync.plan) as f:

@@ -7,9 +7,10 @@ import os
 import shutil
 import tarfile
 
-# The plan, the architecture to run it for, a cubin of the same words that has line information, and whether it is one of the
-# patterns over CUDA's headers.
-Sync = collections.namedtuple("Sync", "plan arch lines library")
+# The plan, the architecture to run it for, a cubin of the same words that has line information, whether it is one of the
+# patterns over CUDA's headers, and of those, whether it is left to --all: nearly what the headers make for another architecture.
+Sync = collections.namedtuple("Sync", "plan arch lines library alike")
+DISTINCT = ("sm_80", "sm_90")
 
 
 def sync_plans(root, work):
@@ -34,6 +35,7 @@ def sync_plans(root, work):
             name = "%s/%s.%s" % (pattern, variant, arch)
             lines = os.path.join(os.path.dirname(twin), content["module"].replace("{arch}", arch))
             library = content["module"].startswith("..")
-            found[name] = Sync(plan, arch, lines, library)
-            found[name + ".line"] = Sync(twin, arch, lines, library)
+            alike = library and arch not in DISTINCT
+            found[name] = Sync(plan, arch, lines, library, alike)
+            found[name + ".line"] = Sync(twin, arch, lines, library, alike)
     return found

@@ -110,6 +110,7 @@ KERNEL cg_cluster(ARGS) {
     out[r * W + t] = cluster.map_shared_rank(tile, r ^ 1)[W - 1 - t];  // @cluster_read
     LINK(empty) cluster.sync();
     tile[t] = t;  // @cluster_again
+    if constexpr (WITHOUT == empty) cluster.sync();  // the other CTA's memory must still be there
 }
 MAKE(cg_cluster, none);
 MAKE(cg_cluster, full);
@@ -191,12 +192,12 @@ KERNEL cuda_pipeline(ARGS) {
     auto pipe = cuda::make_pipeline(block, &state);
     const auto load = [&](uint32_t i) {
         LINK(empty) pipe.producer_acquire();
-        cuda::memcpy_async(block, tile[i % 2], in + i * 8 * W, cuda::aligned_size_t<16>(sizeof tile[0]), pipe);  // @pipe_copy
+        cuda::memcpy_async(block, tile[i % 2], in + i * 8 * W, cuda::aligned_size_t<16>(sizeof tile[0]), pipe);
         pipe.producer_commit();
     };
     load(0);
     for (uint32_t i = 0; i < n; ++i) {
-        if (i + 1 < n) load(i + 1);
+        if (i + 1 < n) load(i + 1);  // @pipe_copy
         LINK(full) pipe.consumer_wait();
         for (uint32_t k = block.thread_rank(); k < 8 * W; k += block.size()) out[i * 8 * W + k] = tile[i % 2][8 * W - 1 - k];  // @pipe_read
         pipe.consumer_release();
@@ -206,7 +207,8 @@ MAKE(cuda_pipeline, none);
 MAKE(cuda_pipeline, full);
 MAKE(cuda_pipeline, empty);
 
-// The first warp copies, the others read.
+// The first warp copies, the others read. The twins wait too late: were a wait left out, one side would come a phase
+// ahead of the other, and the parity that this waits for would be over for good.
 KERNEL cuda_pipeline_roles(ARGS) {
     constexpr uint32_t n = 4;
     __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
@@ -218,12 +220,14 @@ KERNEL cuda_pipeline_roles(ARGS) {
         for (uint32_t i = 0; i < n; ++i) {
             LINK(empty) pipe.producer_acquire();
             cuda::memcpy_async(&tile[i % 2][4 * threadIdx.x], in + i * 4 * W + 4 * threadIdx.x, cuda::aligned_size_t<16>(16), pipe);  // @role_copy
+            if constexpr (WITHOUT == empty) pipe.producer_acquire();
             pipe.producer_commit();
         }
     } else {
         for (uint32_t i = 0; i < n; ++i) {
             LINK(full) pipe.consumer_wait();
             for (uint32_t k = threadIdx.x - W; k < 4 * W; k += W) out[i * 4 * W + k] = tile[i % 2][4 * W - 1 - k];  // @role_read
+            if constexpr (WITHOUT == full) pipe.consumer_wait();
             pipe.consumer_release();
         }
     }

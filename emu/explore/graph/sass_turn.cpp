@@ -224,14 +224,25 @@ Step SassTurn::access() {
     const bool swaps = std::ranges::any_of(
         e.accesses, [](const sassemu::Access& a) { return a.atomic == AtomicOp::cas; });
     if (swaps && outcome_ < 0) return Step::fork;
+    // What is stored, before the registers of the result take its place: they may be the same.
+    std::vector<Operands> given(e.accesses.size());
+    for (size_t k = 0; k < given.size(); ++k) {
+        const sassemu::Access& a = e.accesses[k];
+        if (a.op != AccessOp::store && a.op != AccessOp::atomic && a.op != AccessOp::reduce)
+            continue;
+        given[k][0] = data(a.source[0], a.bytes);
+        if (a.atomic == AtomicOp::cas && a.op != AccessOp::store)
+            given[k][1] = data(a.source[1], a.bytes);
+    }
     // Predicates and the like that the handler knows; what memory gives comes on top.
     write(input_reads_ | guard_reads_);
     const size_t before = s_.events.size();
-    for (const sassemu::Access& a : e.accesses) {
+    for (size_t k = 0; k < given.size(); ++k) {
+        const sassemu::Access& a = e.accesses[k];
         const uint64_t address = guessed
                                      ? *guessed + (a.address[lane_] - e.accesses[0].address[lane_])
                                      : a.address[lane_];
-        if (const Step step = memory(a, address); step != Step::past) return step;
+        if (const Step step = memory(a, address, given[k]); step != Step::past) return step;
     }
     for (size_t k = before; k < s_.events.size(); ++k) s_.events[k].data |= input_reads_;
     return Step::past;
@@ -272,7 +283,7 @@ void SassTurn::deliver(const sassemu::Access& a, uint32_t value) {
                 s_.part(value, 4 * k, std::min<uint32_t>(4, a.bytes), a.sign), guard_reads_);
 }
 
-Step SassTurn::memory(const sassemu::Access& a, uint64_t address) {
+Step SassTurn::memory(const sassemu::Access& a, uint64_t address, const Operands& given) {
     const uint64_t window = a.space == AccessSpace::generic ? address >> 32 : 0;
     if (a.space == AccessSpace::local || window == local_window_high)
         return local(a, static_cast<uint32_t>(address));
@@ -292,16 +303,15 @@ Step SassTurn::memory(const sassemu::Access& a, uint64_t address) {
         if (loads)
             deliver(a, add_read(e));
         else
-            set_value(e, data(a.source[0], a.bytes));
+            set_value(e, given[0]);
         return Step::past;
     }
     const bool fetches = a.op == AccessOp::atomic, swaps = a.atomic == AtomicOp::cas;
     if (!fetches && a.op != AccessOp::reduce) return Step::past;  // prefetches say nothing
     // Of shared memory without a scope: its CTA's (PTX has no weak atomic operation).
     if (!where.scope) where.scope = SASSEMU_SCOPE_CTA;
-    const uint32_t operand = data(a.source[0], a.bytes);
-    const uint32_t old =
-        atomic(where, {a.atomic}, a.type, fetches, operand, swaps ? data(a.source[1], a.bytes) : 0);
+    const uint32_t operand = given[0];
+    const uint32_t old = atomic(where, {a.atomic}, a.type, fetches, operand, given[1]);
     if (swaps && fetches && SassLane::register_of_row(a.destination) < 0) {
         // A compare-and-swap that reports whether it swapped.
         const uint32_t equal = s_.arithmetic(Arithmetic::equal, old, operand);

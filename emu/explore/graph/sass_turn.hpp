@@ -33,7 +33,8 @@ class SassTurn final : public Turn {
     Step control();
     Step access();
     Step guess_address(std::optional<uint64_t>& out);
-    Step memory(const sassemu::Access& a, uint64_t address);
+    using Operands = std::array<uint32_t, 2>;  // what an access stores: values of the state
+    Step memory(const sassemu::Access& a, uint64_t address, const Operands& given);
     uint32_t data(uint32_t row, uint32_t bytes);
     void deliver(const sassemu::Access& a, uint32_t value);
     bool find(bool near, bool own, uint64_t address, uint64_t bytes, uint64_t alignment,

@@ -93,6 +93,9 @@ typedef struct sassemu_launch_info {
     uint64_t shared_window, local_window;
     /* Since 1.6: CTAs of this launch, and threads of any, that an SM holds at a time. */
     uint32_t ctas_per_sm, threads_per_sm;
+    /* Since 1.6: bytes at the end of shared memory that are not the program's (before sm_90 what is
+     * reserved for the system lies there), part of shared_static */
+    uint32_t shared_behind;
 } sassemu_launch_info;
 
 typedef struct sassemu_cta_info {
