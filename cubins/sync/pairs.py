@@ -361,16 +361,14 @@ def library(W, FEW):
     made("cg_tile", 1, 2 * W, 2 * W, [D[i ^ 9] for i in range(2 * W)],
          full=[find(RACE, "tile_write", "tile_read", plain=False, common=False)])
     # From sm_80 on its barriers are in shared memory that is reserved for the system.
-    # `empty` races, and is missed, here and in cg_grid: the write is out of order only if the other warp polls between two atomics of the writer,
-    # and no schedule stops a warp where it does not branch back.
     made("cg_wide_tile", 1, 4 * W, 8 * W, swapped(8 * W),
-         full=[find(RACE, "wide_write", "wide_read")], empty=[])
+         full=[find(RACE, "wide_write", "wide_read")], empty=[find(RACE, "wide_read", "wide_write")])
     odd = [i for i in range(W) if D[i] & 1]
     made("cg_coalesced", 1, W, W, [D[odd[len(odd) - 1 - odd.index(i)]] if i in odd else 0 for i in range(W)],
          full=[find(RACE, "coalesced_write", "coalesced_read", plain=False, common=False)])
     made("cg_grid", FEW, 2 * W, FEW * 2 * W,
          [D[(c + 1) % FEW * 2 * W + 2 * W - 1 - t] + i for i in range(2) for c in range(FEW) for t in range(2 * W)],
-         scratch=FEW * 2 * W, more={"cooperative": True}, full=[find(RACE, "grid_write", "grid_read")], empty=[])
+         scratch=FEW * 2 * W, more={"cooperative": True}, full=[find(RACE, "grid_write", "grid_read")], empty=[find(RACE, "grid_read", "grid_write")])
     made("cg_cluster", 2, W, 2 * W, [D[(i // W ^ 1) * W + W - 1 - i % W] for i in range(2 * W)], archs="sm_90 sm_100 sm_120",
          more={"cluster": [2, 1, 1]}, full=[find(RACE, "cluster_write", "cluster_read")], empty=[find(RACE, "cluster_read", "cluster_again")])
     made("cg_memcpy", 1, 2 * W, 8 * W, reversed_by(8 * W, 8 * W), wait=[find(RACE, "memcpy", "memcpy_read")])

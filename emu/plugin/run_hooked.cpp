@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "emu/machine/chooser.hpp"
 #include "emu/machine/launch_host.hpp"
 #include "emu/machine/services.hpp"
 #include "emu/memory/address_space.hpp"
@@ -233,6 +234,13 @@ const Op* Hooks::access(const HookedInstruction& i, const Op* op, Warp& w, uint3
         call.results = w.row(as<MemoryPayload>(*op).data_row());
     if (told) tell_access(call);
     record(call);
+    // A schedule (schedules.hpp) may leave the warp behind an atomic: what it has published is seen
+    // before it goes on.
+    if (call.shown.atomic && chooser->pick(ChoicePoint::next_warp, 3) == 2) {
+        w.path().pc = next;
+        w.stop = Stop::pending;
+        return nullptr;
+    }
     return next;
 }
 
