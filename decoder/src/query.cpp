@@ -117,6 +117,7 @@ void sassdec_registers(const sassdec_insn* insn, sassdec_regset* read, sassdec_r
             (insn->guard_uniform ? r.up : r.p) |= static_cast<std::uint8_t>(1u << insn->guard);
         for (unsigned i = 0; i < insn->operand_count; ++i) {
             const sassdec_operand& op = insn->operand[i];
+            if (op.flags & SASSDEC_HIDDEN) continue;  // not there in this form, or RZ, or PT
             if (op.access & SASSDEC_READ) add_operand(op, r);
             if (op.access & SASSDEC_WRITE) add_operand(op, w);
             add_address(op, r);

@@ -34,7 +34,7 @@ int run_program(int argc, char** argv) {
     add_info_command(app, exit_code);
     add_asm_command(app, exit_code);
     add_isa_command(app, exit_code);
-    add_check_sync_command(app, exit_code);
+    add_check_commands(app, exit_code);
     add_litmus_command(app, exit_code);
     add_trace_command(app, exit_code);
     add_plugins_command(app, exit_code);

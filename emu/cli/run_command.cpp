@@ -75,7 +75,7 @@ Result<void> open_outputs(Sandbox& sandbox, plan::RunOptions& options, std::stri
     if (!stats.empty() && stats != "-") SASSEMU_TRY(open(stats));
     for (std::string& text : options.plugins) {
         SASSEMU_ASSIGN(PluginSpec plugin, parse_plugin_spec(text));
-        if (plugin.name != "check-sync") continue;
+        if (plugin.name != "check-sync" && plugin.name != "check-mem") continue;
         text = plugin.name;
         for (auto& [key, value] : plugin.options) {
             if (key == "json" || key == "sarif") SASSEMU_TRY(open(value));

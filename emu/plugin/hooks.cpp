@@ -152,6 +152,7 @@ Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_v
                 hooks->on_records_.push_back(s.get());
             }
             wants(SASSEMU_HAS(o, sassemu_observer, counts) && o->counts, hooks->on_counts_);
+            wants(SASSEMU_HAS(o, sassemu_observer, heap) && o->heap, hooks->on_heap_);
             if (o->access || o->access_issue)
                 hooks->observed_spaces_ |= o->spaces ? o->spaces : ~0u;
             if (o->sync) hooks->sync_wanted_ |= ~o->sync_ignored;
@@ -308,6 +309,11 @@ void Hooks::launch_begin(HookedLaunch& l, const Kernel& kernel, std::span<const 
     i.local_window = window_base(local_window_high);
     i.ctas_per_sm = ctas_per_sm;
     i.threads_per_sm = l.device->resident_threads_per_sm;
+    for (const auto [bank, base] : {std::pair{0, Base::bank0},
+                                    {2, Base::bank2},
+                                    {3, Base::bank3},
+                                    {4, Base::bank4}})
+        i.constant_bytes[bank] = l.bank_bytes[static_cast<size_t>(base)];
     for (const auto& s : sessions_) {
         if (s->is_model && model_table_->launch_begin)
             ask_model("launch_begin", nullptr, model_table_->launch_begin, handle(&l));
@@ -408,6 +414,17 @@ void Hooks::host_access(uint64_t address, uint64_t bytes, bool write) {
         if (const auto* o = s->table().observer; o && o->host_access)
             s->call("host_access", nullptr, o->host_access, address, bytes, write);
     }
+}
+
+void Hooks::heap(Warp& w, uint32_t lane, uint64_t address, uint64_t bytes) {
+    sassemu_heap_block b{};
+    b.size = sizeof b;
+    b.is_release = bytes == 0;
+    b.address = address;
+    b.bytes = bytes;
+    b.warp = handle(&w);
+    b.lane = lane;
+    for (PluginSession* s : on_heap_) s->tell("heap", nullptr, &sassemu_observer::heap, &b);
 }
 
 void Hooks::sync(sassemu_sync& event) {

@@ -179,6 +179,8 @@ class Hooks {
     void allocated(uint64_t address, uint64_t bytes, const std::string& name, bool read_only);
     void released(uint64_t address);
     void host_access(uint64_t address, uint64_t bytes, bool write);
+    // The device heap: `bytes` of a block that a lane got; 0: that it gives back.
+    void heap(Warp& w, uint32_t lane, uint64_t address, uint64_t bytes);
     // What a spinning path watches when its loads are the model's: changes whenever the model may
     // have changed something.
     const uint64_t* epoch() const { return &epoch_; }
@@ -256,7 +258,7 @@ class Hooks {
     void* model_self_ = nullptr;  // what its callbacks get
     // Observers by what they want, so that nobody looks at members that are null.
     std::vector<PluginSession*> on_issue_, on_access_, on_fence_, on_cache_, on_sync_, on_async_,
-        on_fault_, on_allocate_, on_release_, on_host_, on_records_, on_counts_;
+        on_fault_, on_allocate_, on_release_, on_host_, on_records_, on_counts_, on_heap_;
     std::mutex recordings_mutex_;
     std::vector<std::unique_ptr<Recording>> recordings_;
     std::vector<Recording*> idle_recordings_;

@@ -145,6 +145,19 @@ void registers(sassemu_insn i, uint64_t read[4], uint64_t written[4]) {
     std::memcpy(read, r.r, sizeof r.r);
     std::memcpy(written, w.r, sizeof w.r);
 }
+void register_sets(sassemu_insn i, sassemu_register_set* read, sassemu_register_set* written) {
+    sassdec_insn d;
+    sassdec_regset sets[2] = {};
+    if (decode(instruction(i), d)) sassdec_registers(&d, &sets[0], &sets[1]);
+    for (const bool writes : {false, true}) {
+        sassemu_register_set r{};
+        r.p = sets[writes].p;
+        r.up = sets[writes].up;
+        std::memcpy(r.r, sets[writes].r, sizeof r.r);
+        std::memcpy(r.ur, sets[writes].ur, sizeof r.ur);
+        give(writes ? written : read, r);
+    }
+}
 int32_t source(sassemu_insn i, uint32_t depth, sassemu_source* out) {
     const InstructionText& t = text_of(instruction(i));
     if (depth >= t.sources.size()) return -1;
@@ -237,6 +250,7 @@ void add_instruction_functions(sassemu_host& h) {
     h.insn_operands = operands;
     h.insn_operand = operand;
     h.insn_registers = registers;
+    h.insn_register_sets = register_sets;
     h.insn_source = source;
     h.insn_ptx = ptx;
     h.insn_intent = intent;

@@ -9,6 +9,7 @@
 
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/perform.hpp"
+#include "emu/plugin/hooks.hpp"
 #include "emu/schedule/driver_call.hpp"
 
 namespace sassemu {
@@ -199,7 +200,10 @@ const Op* call_malloc(const Op* op, Warp& w, uint32_t lanes) {
     begin_call(w);
     for (uint32_t lane = 0; lane < 32; ++lane) {
         if (!(lanes >> lane & 1)) continue;
-        const uint64_t at = engine(w).calls().heap().allocate(argument64(w, 4, lane));
+        const uint64_t bytes = argument64(w, 4, lane);
+        const uint64_t at = engine(w).calls().heap().allocate(bytes);
+        if (Hooks* const hooks = engine(w).hooks(); hooks && at && bytes)
+            hooks->heap(w, lane, at, bytes);
         w.row(register_row(4))[lane] = static_cast<uint32_t>(at);
         w.row(register_row(5))[lane] = static_cast<uint32_t>(at >> 32);
     }
@@ -211,6 +215,7 @@ const Op* call_free(const Op* op, Warp& w, uint32_t lanes) {
     for (uint32_t lane = 0; lane < 32; ++lane) {
         if (!(lanes >> lane & 1)) continue;
         const uint64_t at = argument64(w, 4, lane);
+        if (Hooks* const hooks = engine(w).hooks(); hooks && at) hooks->heap(w, lane, at, 0);
         if (!engine(w).calls().heap().release(at))
             return engine(w).fault(
                 w, op, 1u << lane, FaultKind::other,

@@ -4,17 +4,20 @@
 // those that happen later, events.cpp everything that orders them.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 
 #include "findings.hpp"
+#include "findings/findings.hpp"
 #include "meaning.hpp"
 #include "order.hpp"
 #include "shadow.hpp"
 
 namespace check_sync {
+
+using findings::hex;
 
 struct Copy {  // an asynchronous operation that has been issued and not performed
     Warp* warp = nullptr;
@@ -77,8 +80,10 @@ class Checker : public sassemu::Plugin {
     static constexpr uint64_t sync_ignored =
         1u << SASSEMU_SYNC_SCOREBOARD | 1u << SASSEMU_SYNC_LOAD_RETURN;
     static constexpr sassemu_option options[] = {
-        {"json", "FILE", "writes the report as JSON"},
-        {"sarif", "FILE", "writes the report as SARIF 2.1.0"},
+        findings::json_option,
+        findings::sarif_option,
+        findings::suppressions_option,
+        findings::baseline_option,
         {"too_strong", "0|1", "what is stronger than needed counts as found too (0)"},
         {"surfaces", "0|1",
          "surfaces too: what is written through one is not read through one in the same launch "
@@ -203,18 +208,16 @@ class Checker : public sassemu::Plugin {
     void look_at_trial();
     void end_trial();
     std::vector<TooStrong> too_strong() const;
-    nlohmann::ordered_json place_json(uint32_t insn) const;
     nlohmann::ordered_json finding_json(const Finding& f) const;
     nlohmann::ordered_json strong_json(const TooStrong& s) const;
-    void write_json(const std::string& path, const std::vector<TooStrong>& strong) const;
-    void write_sarif(const std::string& path, const std::vector<TooStrong>& strong) const;
 
     std::unique_ptr<Meanings> own_meanings_;
     Meanings& meanings_;
     Order order_;
     Shadow shadow_;
     Findings findings_;
-    std::string json_, sarif_, verdict_;
+    std::shared_ptr<findings::Report> report_;  // a trial has none
+    std::string verdict_;
     bool surfaces_ = false, strong_counts_ = false;
     // What is weaker here than in the program: in a trial, which follows the same run as the
     // checker that it belongs to, and finds nothing that this does not find where the weaker would

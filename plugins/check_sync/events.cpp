@@ -28,8 +28,7 @@ Checker::Checker(const sassemu::Start& start)
     : Plugin(start),
       own_meanings_(std::make_unique<Meanings>(*this)),
       meanings_(*own_meanings_),
-      json_(start.value("json")),
-      sarif_(start.value("sarif")),
+      report_(std::make_shared<findings::Report>(*this, name, start)),
       verdict_(start.value("verdict", "both")),
       surfaces_(start.number("surfaces", 0)),
       strong_counts_(start.number("too_strong", 0)) {

@@ -37,7 +37,6 @@ struct KindText {
     const char* clause;
 };
 const KindText& text_of(Kind);
-std::string hex(uint64_t v);
 
 // One side of a finding, in words; empty where there is none.
 struct Side {

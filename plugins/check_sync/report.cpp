@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // How findings are told: to the user, as JSON, as SARIF.
 #include <algorithm>
-#include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "checker.hpp"
+#include "findings/findings.hpp"
 
 namespace check_sync {
+
+using findings::seed_text;
+using nlohmann::ordered_json;
 
 const KindText& text_of(Kind kind) {
     static const KindText all[] = {
@@ -50,16 +52,7 @@ const KindText& text_of(Kind kind) {
     return all[static_cast<size_t>(kind)];
 }
 
-std::string hex(uint64_t v) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
-    return text;
-}
-
 namespace {
-
-// As --seed takes it. Large ones name a schedule.
-std::string seed_text(uint64_t seed) { return seed >> 32 ? hex(seed) : std::to_string(seed); }
 
 std::string verdict(const Finding& f) {
     if (f.common) return "strict and as-commonly-relied-on";
@@ -86,12 +79,7 @@ std::string Checker::thread_text(Component who, uint32_t lanes) const {
 }
 
 std::string Checker::place_text(uint32_t insn) const {
-    if (!insn) return "";
-    const sassemu_insn i = meanings_[insn].insn;
-    std::string text = host.insn_text(i);
-    const std::string_view place = host.insn_place(i);
-    return text + " at pc " + hex(host.insn_pc(i)) +
-           (place.empty() ? "" : " (" + std::string(place) + ")");
+    return findings::place_text(*this, insn ? meanings_[insn].insn : nullptr);
 }
 
 void Checker::found(Kind kind, bool common, const Stamp& earlier, bool earlier_writes,
@@ -279,39 +267,37 @@ void Checker::finish() {
         const uint32_t any = f.second.insn ? f.second.insn : f.first.insn;
         if (any && !meanings_[any].known)
             detail += "\nnote:    PTX intent unknown; judged by what the chip orders";
-        sassemu_finding out{};
-        out.size = sizeof out;
+        findings::Entry e;
+        e.kind = kind.name;
         // By the letter only: shown, and a failure to those who ask for the letter.
-        out.severity = f.common || verdict_ == "strict" ? SASSEMU_ERROR : SASSEMU_NOTE;
-        out.kind = kind.name;
-        out.message = kind.sentence;
-        out.detail = detail.c_str();
-        out.insn = f.first.insn ? meanings_[f.first.insn].insn : nullptr;
-        out.other = f.second.insn ? meanings_[f.second.insn].insn : nullptr;
-        out.count = f.count;
-        host.report(session, &out);
+        e.severity = f.common || verdict_ == "strict" ? SASSEMU_ERROR : SASSEMU_NOTE;
+        e.level = f.common ? "error" : "warning";
+        e.message = kind.sentence;
+        e.detail = detail;
+        e.sarif = std::string(kind.sentence) + ". Missing: " + f.missing + ". Repair: " + f.repair;
+        e.count = f.count;
+        e.first = f.first.insn ? meanings_[f.first.insn].insn : nullptr;
+        e.main = f.second.insn ? meanings_[f.second.insn].insn : nullptr;
+        e.json = finding_json(f);
+        report_->add(std::move(e));
     }
     end_trial();
     std::vector<TooStrong> strong = too_strong();
     const bool enough = seeds_.size() >= enough_seeds;
-    const auto note = [&](const std::string& message, const std::string& detail,
-                          sassemu_insn insn) {
+    if (!strong.empty() && !enough) {
+        const std::string message =
+            std::to_string(strong.size()) +
+            (strong.size() == 1 ? " fence or barrier" : " fences and barriers") +
+            " may be stronger than needed";
+        const std::string detail = "which ones is said after " + std::to_string(enough_seeds) +
+                                   " seeds (--seeds " + std::to_string(enough_seeds) + ")";
         sassemu_finding out{};
         out.size = sizeof out;
-        out.severity = strong_counts_ && insn ? SASSEMU_ERROR : SASSEMU_NOTE;
+        out.severity = SASSEMU_NOTE;
         out.kind = "too-strong";
         out.message = message.c_str();
         out.detail = detail.c_str();
-        out.insn = insn;
         host.report(session, &out);
-    };
-    if (!strong.empty() && !enough) {
-        note(std::to_string(strong.size()) +
-                 (strong.size() == 1 ? " fence or barrier" : " fences and barriers") +
-                 " may be stronger than needed",
-             "which ones is said after " + std::to_string(enough_seeds) + " seeds (--seeds " +
-                 std::to_string(enough_seeds) + ")",
-             nullptr);
         strong.clear();
     }
     std::erase_if(strong, [&](TooStrong& s) {
@@ -319,54 +305,32 @@ void Checker::finish() {
         if (proved != trials_.proved.end()) s.tried = proved->second;
         return !s.tried;
     });
-    for (const TooStrong& s : strong)
-        note(s.sentence(),
-             "evidence from " + std::to_string(seeds_.size()) + " runs, not proof; all of " +
-                 std::to_string(s.tried) + " was in order with that in its place",
-             meanings_[s.insn].insn);
-    if (!json_.empty()) write_json(json_, strong);
-    if (!sarif_.empty()) write_sarif(sarif_, strong);
-}
-
-namespace {
-
-void store(const sassemu::Plugin& plugin, const std::string& path,
-           const nlohmann::ordered_json& json) {
-    const std::string text = json.dump(1) + "\n";
-    plugin.host.write_file(plugin.session, path.c_str(), text.data(), text.size());
-}
-
-}  // namespace
-
-// Where an instruction is.
-nlohmann::ordered_json Checker::place_json(uint32_t insn) const {
-    using nlohmann::ordered_json;
-    const sassemu_insn i = meanings_[insn].insn;
-    ordered_json j;
-    j["function"] = host.insn_function(i);
-    j["pc"] = host.insn_pc(i);
-    j["sass"] = host.insn_text(i);
-    // The outermost place is in the kernel itself; the innermost says which instruction.
-    sassemu_source source{};
-    source.size = sizeof source;
-    if (host.insn_source(i, 0, &source) == 0) {
-        j["file"] = source.file ? source.file : "";
-        j["line"] = source.line;
+    for (const TooStrong& s : strong) {
+        findings::Entry e;
+        e.list = "too_strong";
+        e.kind = "too-strong";
+        e.severity = strong_counts_ ? SASSEMU_ERROR : SASSEMU_NOTE;
+        e.level = "note";
+        e.message = s.sentence();
+        e.detail = "evidence from " + std::to_string(seeds_.size()) + " runs, not proof; all of " +
+                   std::to_string(s.tried) + " was in order with that in its place";
+        e.sarif =
+            s.sentence() + " (evidence from " + std::to_string(seeds_.size()) + " runs, not proof)";
+        e.first = meanings_[s.insn].insn;
+        e.json = strong_json(s);
+        report_->add(std::move(e));
     }
-    ordered_json chain = ordered_json::array();
-    for (uint32_t depth = 1; depth < 32 && host.insn_source(i, depth, &source) == 0; ++depth)
-        chain.push_back({{"file", source.file ? source.file : ""}, {"line", source.line}});
-    if (!chain.empty()) j["inlined_at"] = chain;
-    uint32_t line = 0;
-    if (const char* ptx = host.insn_ptx(i, &line)) {
-        j["ptx_line"] = line;
-        j["ptx"] = ptx;
+    for (size_t k = 0; k < kinds; ++k) {
+        const KindText& t = text_of(static_cast<Kind>(k));
+        report_->rule(t.name, t.sentence, t.clause);
     }
-    return j;
+    report_->rule("too-strong",
+                  "nothing that was observed needs a fence or barrier as strong as this",
+                  "evidence from the runs that were made, not proof");
+    report_->finish({"findings", "too_strong"});
 }
 
-nlohmann::ordered_json Checker::finding_json(const Finding& f) const {
-    using nlohmann::ordered_json;
+ordered_json Checker::finding_json(const Finding& f) const {
     ordered_json j;
     j["kind"] = text_of(f.kind).name;
     j["strict"] = true;
@@ -389,7 +353,7 @@ nlohmann::ordered_json Checker::finding_json(const Finding& f) const {
         a["bytes"] = s->bytes;
         if (!s->before.empty()) a["before"] = s->before;
         if (!s->after.empty()) a["after"] = s->after;
-        a.update(place_json(s->insn));
+        a.update(findings::place_json(*this, meanings_[s->insn].insn));
         j["accesses"].push_back(a);
     }
     j["order"] = f.path;
@@ -403,94 +367,18 @@ nlohmann::ordered_json Checker::finding_json(const Finding& f) const {
     return j;
 }
 
-nlohmann::ordered_json Checker::strong_json(const TooStrong& s) const {
-    nlohmann::ordered_json j;
+ordered_json Checker::strong_json(const TooStrong& s) const {
+    ordered_json j;
+    j["kind"] = "too-strong";
     j["what"] = s.what;
     j["is"] = s.is;
     j["would_do"] = s.would_do;
     j["label"] = "evidence, not proof";
     j["runs"] = seeds_.size();
     j["tried"] = s.tried;
-    j.update(place_json(s.insn));
+    j["accesses"] = ordered_json::array({findings::place_json(*this, meanings_[s.insn].insn)});
+    j.update(j["accesses"][0]);
     return j;
-}
-
-void Checker::write_json(const std::string& path, const std::vector<TooStrong>& strong) const {
-    using nlohmann::ordered_json;
-    ordered_json all;
-    all["tool"] = "check-sync";
-    all["version"] = 1;
-    all["findings"] = ordered_json::array();
-    for (const auto& [key, f] : findings_) all["findings"].push_back(finding_json(f));
-    all["too_strong"] = ordered_json::array();
-    for (const TooStrong& s : strong) all["too_strong"].push_back(strong_json(s));
-    store(*this, path, all);
-}
-
-void Checker::write_sarif(const std::string& path, const std::vector<TooStrong>& strong) const {
-    using nlohmann::ordered_json;
-    const auto location = [&](uint32_t insn) {
-        const sassemu_insn i = meanings_[insn].insn;
-        ordered_json j;
-        sassemu_source source{};
-        source.size = sizeof source;
-        if (host.insn_source(i, 0, &source) == 0 && source.line) {
-            j["physicalLocation"]["artifactLocation"]["uri"] = source.file ? source.file : "";
-            j["physicalLocation"]["region"]["startLine"] = source.line;
-        }
-        j["logicalLocations"] =
-            ordered_json::array({{{"name", host.insn_function(i)},
-                                  {"kind", "function"},
-                                  {"fullyQualifiedName", std::string(host.insn_function(i)) + "+" +
-                                                             hex(host.insn_pc(i))}}});
-        j["message"]["text"] = host.insn_text(i);
-        return j;
-    };
-    ordered_json run;
-    ordered_json& driver = run["tool"]["driver"];
-    driver["name"] = "sassemu check-sync";
-    driver["rules"] = ordered_json::array();
-    for (size_t k = 0; k < kinds; ++k) {
-        const KindText& t = text_of(static_cast<Kind>(k));
-        driver["rules"].push_back({{"id", t.name},
-                                   {"shortDescription", {{"text", t.sentence}}},
-                                   {"help", {{"text", t.clause}}}});
-    }
-    run["results"] = ordered_json::array();
-    for (const auto& [key, f] : findings_) {
-        ordered_json r;
-        r["ruleId"] = text_of(f.kind).name;
-        r["level"] = f.common ? "error" : "warning";
-        r["message"]["text"] = std::string(text_of(f.kind).sentence) + ". Missing: " + f.missing +
-                               ". Repair: " + f.repair;
-        r["occurrenceCount"] = f.count;
-        const uint32_t main = f.second.insn ? f.second.insn : f.first.insn;
-        r["locations"] = ordered_json::array({location(main)});
-        if (f.first.insn && f.first.insn != main)
-            r["relatedLocations"] = ordered_json::array({location(f.first.insn)});
-        r["properties"] = finding_json(f);  // SARIF has no members for values, proxies or seeds
-        run["results"].push_back(r);
-    }
-    driver["rules"].push_back(
-        {{"id", "too-strong"},
-         {"shortDescription",
-          {{"text", "nothing that was observed needs a fence or barrier as strong as this"}}},
-         {"help", {{"text", "evidence from the runs that were made, not proof"}}}});
-    for (const TooStrong& s : strong) {
-        ordered_json r;
-        r["ruleId"] = "too-strong";
-        r["level"] = "note";
-        r["message"]["text"] =
-            s.sentence() + " (evidence from " + std::to_string(seeds_.size()) + " runs, not proof)";
-        r["locations"] = ordered_json::array({location(s.insn)});
-        r["properties"] = strong_json(s);
-        run["results"].push_back(r);
-    }
-    ordered_json all;
-    all["$schema"] = "https://json.schemastore.org/sarif-2.1.0.json";
-    all["version"] = "2.1.0";
-    all["runs"] = ordered_json::array({run});
-    store(*this, path, all);
 }
 
 }  // namespace check_sync

@@ -96,6 +96,8 @@ typedef struct sassemu_launch_info {
     /* Since 1.6: bytes at the end of shared memory that are not the program's (before sm_90 what is
      * reserved for the system lies there), part of shared_static */
     uint32_t shared_behind;
+    /* Since 1.7: bytes of constant banks 0 to 4; what lies behind them reads as 0. */
+    uint64_t constant_bytes[5];
 } sassemu_launch_info;
 
 typedef struct sassemu_cta_info {
@@ -124,6 +126,14 @@ typedef struct sassemu_allocation {
     uint64_t address, bytes;
     const char* name; /* of the plan's buffer, or what the memory is for */
 } sassemu_allocation;
+
+/* Registers of all files (since 1.7). */
+typedef struct sassemu_register_set {
+    uint32_t size;
+    uint8_t p, up; /* bit n: Pn, UPn */
+    uint16_t reserved;
+    uint64_t r[4], ur[4]; /* bit n of word n / 64: Rn, URn */
+} sassemu_register_set;
 
 typedef struct sassemu_host {
     uint32_t size;
@@ -251,6 +261,14 @@ typedef struct sassemu_host {
      * mode. -1: it could not be written; the emulator says so, and its exit code is 2 unless there
      * is something worse. */
     int32_t (*write_file)(sassemu_session, const char* path, const void* bytes, uint64_t count);
+
+    /* ---- since 1.7
+     * --------------------------------------------------------------------------------------------------
+     */
+    /* What it reads and writes, all words of wide operands and the guard included; never RZ, URZ,
+     * PT and UPT. */
+    void (*insn_register_sets)(sassemu_insn, sassemu_register_set* read,
+                               sassemu_register_set* written);
 } sassemu_host;
 
 SASSEMU_END

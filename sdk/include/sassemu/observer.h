@@ -35,6 +35,16 @@ typedef struct sassemu_fault_info {
     uint32_t has_address;
 } sassemu_fault_info;
 
+/* A block of the device heap (since 1.7): what malloc() gave a lane, or free() takes back. */
+typedef struct sassemu_heap_block {
+    uint32_t size;
+    uint32_t is_release;
+    uint64_t address, bytes; /* bytes: of a release 0 */
+    sassemu_warp warp;
+    uint32_t lane;
+    uint32_t reserved;
+} sassemu_heap_block;
+
 typedef struct sassemu_observer {
     uint32_t size;
     uint32_t spaces; /* SASSEMU_SPACE_BIT set: access events of others are left out; 0: all. Generic
@@ -85,6 +95,9 @@ typedef struct sassemu_observer {
     void (*records)(void* self, const sassemu_records*);
     /* How often each instruction of the module ran in this launch; before launch_end. */
     void (*counts)(void* self, sassemu_launch, const sassemu_counts*);
+
+    /* Since 1.7. A release comes before it is known whether the block exists. */
+    void (*heap)(void* self, const sassemu_heap_block*);
 } sassemu_observer;
 
 SASSEMU_END

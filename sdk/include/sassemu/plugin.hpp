@@ -292,6 +292,7 @@ struct Roles {
         SASSEMU_TOLD(release, sassemu_allocation)
         SASSEMU_TOLD(fault, sassemu_fault_info)
         SASSEMU_TOLD(records, sassemu_records)
+        SASSEMU_TOLD(heap, sassemu_heap_block)
 #undef SASSEMU_TOLD
         if constexpr (requires(T & t) { t.finish(); })
             o.finish = [](void* s) { told<T>(s, [](T& t) { t.finish(); }); };

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Barriers and mbarrier objects: that their own rules are kept. Asynchronous copies: what they do to
+// the definedness of memory.
+#include <algorithm>
+
+#include "checker.hpp"
+
+namespace check_mem {
+
+Cta* Checker::by_linear(uint64_t linear) {
+    for (auto& [handle, c] : ctas_)
+        if (c.linear == linear) return &c;
+    return nullptr;
+}
+
+void Checker::sync(const sassemu_sync& s) {
+    if (s.kind >= SASSEMU_SYNC_MBARRIER_INIT) return mbarrier(s);
+    const auto at = ctas_.find(s.cta);
+    if (at == ctas_.end()) return;
+    Cta& c = at->second;
+    if (s.kind == SASSEMU_SYNC_BARRIER_COMPLETE) {
+        std::erase_if(c.waiting, [&](const Cta::Waiting& w) { return w.id == s.id; });
+        return;
+    }
+    const sassemu_warp_info w = info(s.warp);
+    if (s.waits) c.waiting.push_back({s.id, s.insn, w.index, s.lanes});
+    // The text says whether all threads of a warp must come together; the word does not.
+    sassemu_intent stated;
+    if (s.lanes == w.live || !intent(s.insn, stated) || !stated.aligned) return;
+    if (Finding* const f = found(Kind::barrier, s.insn)) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(s.lanes));
+        f->thread = thread_text(c, w.index, lane);
+        f->what = "lanes " + findings::hex(s.lanes) + " of the warp arrive at barrier " +
+                  std::to_string(s.id) + ", and not lanes " + findings::hex(w.live & ~s.lanes);
+    }
+}
+
+void Checker::mbarrier(const sassemu_sync& s) {
+    Cta* const owner = by_linear(s.owner);
+    if (!owner || !s.insn) return;
+    const auto known = owner->mbarriers.find(s.address);
+    std::string what;
+    const std::string object = "the mbarrier object at " + findings::hex(s.address) +
+                               " of shared memory";
+    switch (s.kind) {
+        case SASSEMU_SYNC_MBARRIER_INIT:
+            if (known != owner->mbarriers.end())
+                what = object + " is initialised again, and was not invalidated";
+            owner->mbarriers[s.address] = s.insn;
+            owner->shared.define(s.address, 8);
+            break;
+        case SASSEMU_SYNC_MBARRIER_INVALIDATE:
+            if (known == owner->mbarriers.end())
+                what = object + " is invalidated, and was never initialised";
+            else
+                owner->mbarriers.erase(known);
+            break;
+        default:
+            if (known == owner->mbarriers.end())
+                what = object + " is used, and was never initialised";
+    }
+    if (what.empty()) return;
+    Finding* const f = found(Kind::mbarrier, s.insn);
+    if (!f) return;
+    f->what = what;
+    if (!s.warp) return;
+    const sassemu_warp_info w = info(s.warp);
+    if (const auto at = ctas_.find(w.cta); at != ctas_.end() && s.lanes)
+        f->thread = thread_text(at->second, w.index,
+                                static_cast<uint32_t>(std::countr_zero(s.lanes)));
+}
+
+// Bytes keep their definedness on the way where as many are written as were read just before.
+void Checker::async(const sassemu_async& a) {
+    if (a.step == SASSEMU_ASYNC_COMPLETE) flows_.erase(a.id);
+    if (a.step != SASSEMU_ASYNC_READ && a.step != SASSEMU_ASYNC_WRITE) return;
+    Place p;
+    if (a.at.space == SASSEMU_SHARED) {
+        if (Cta* const owner = by_linear(a.at.owner)) p = {&owner->shared, a.at.address};
+    } else if (a.at.space == SASSEMU_GLOBAL) {
+        if (Extent* const e = extent(a.at.address))
+            p = {&e->shadow, a.at.address - last_extent_.first};
+    }
+    if (!p.shadow || a.proxy == SASSEMU_VIA_TENSORMAP) return;
+    if (a.step == SASSEMU_ASYNC_READ) {
+        Flow& f = flows_[a.id];
+        const uint64_t begin = p.at, end = p.at + a.bytes;
+        for (uint64_t n; (n = p.shadow->next(p.at, end)); p.at += n) {
+            Origin from = p.shadow->origin(p.at);
+            if (!from) {
+                char key[64];
+                std::snprintf(key, sizeof key, "%p async", static_cast<const void*>(a.insn));
+                from = birth(key,
+                             (a.at.space == SASSEMU_SHARED ? "shared memory at " : "global memory at ") +
+                                 findings::hex(a.at.address + (p.at - begin)) +
+                                 ", which nothing has written, and which is copied",
+                             "", a.insn);
+            }
+            f.undefined.push_back({f.bytes + (p.at - begin), n, from});
+        }
+        f.bytes += a.bytes;
+        return;
+    }
+    if (a.op == SASSEMU_REDUCE) return;
+    p.shadow->define(p.at, a.bytes);
+    const auto flow = flows_.find(a.id);
+    if (flow == flows_.end()) return;
+    if (flow->second.bytes == a.bytes)
+        for (const Flow::Part& part : flow->second.undefined) {
+            p.shadow->undefine(p.at + part.at, part.bytes, part.origin);
+            if (!births_[part.origin].stored) births_[part.origin].stored = a.insn;
+        }
+    flow->second = {};
+}
+
+}  // namespace check_mem

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// See code.hpp.
+#include "code.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace check_mem {
+
+namespace {
+
+RowSet rows_of(const sassemu_register_set& s) {
+    RowSet rows{};
+    for (uint32_t k = 0; k < 4; ++k) {
+        rows[k] = s.r[k];
+        rows[4 + k] = s.ur[k];
+    }
+    rows[predicate_rows / 64] |= uint64_t{s.p} | uint64_t{s.up} << 8;
+    return rows;
+}
+
+// The bits of a register that its only use in the text looks at: R5.H1_H1, R5.B2.
+uint32_t looked_at(std::string_view text, uint32_t row) {
+    if (row >= uniform_rows) return ~0u;
+    const std::string name = "R" + std::to_string(row);
+    uint32_t mask = 0;
+    for (size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+        const size_t end = at + name.size();
+        if (at && std::isalnum(static_cast<unsigned char>(text[at - 1]))) continue;
+        if (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end]))) continue;
+        const std::string_view rest = text.substr(end);
+        if (rest.starts_with(".H0"))
+            mask |= 0xffff;
+        else if (rest.starts_with(".H1"))
+            mask |= 0xffff0000;
+        else if (rest.starts_with(".B") && rest.size() > 2 && rest[2] >= '0' && rest[2] <= '3')
+            mask |= 0xffu << 8 * (rest[2] - '0');
+        else if (at > 8)  // not the destination
+            return ~0u;
+    }
+    return mask ? mask : ~0u;
+}
+
+bool is(std::string_view opcode, std::initializer_list<std::string_view> all) {
+    return std::find(all.begin(), all.end(), opcode) != all.end();
+}
+
+}  // namespace
+
+void Code::add(const sassemu::Plugin& plugin, sassemu_insn insn) {
+    const sassemu_host& host = plugin.host;
+    const uint64_t index = host.insn_code_offset(insn) / 16;
+    if (all_.size() <= index) {
+        all_.resize(index + 1);
+        recent_.resize(index + 1);
+    }
+    Instruction& i = all_[index];
+    i = {};
+    i.insn = insn;
+    i.effect = plugin.effect(insn);
+    sassemu_register_set sets[2] = {};
+    for (auto& s : sets) s.size = sizeof s;
+    host.insn_register_sets(insn, &sets[0], &sets[1]);
+    i.reads = rows_of(sets[0]);
+    i.writes = rows_of(sets[1]);
+    const std::string_view text = host.insn_text(insn), opcode = host.insn_opcode(insn);
+    if (text.starts_with('@')) {
+        const size_t p = text.find('P');
+        const bool uniform = text[p - 1] == 'U';
+        if (text[p + 1] != 'T')
+            i.guard = (uniform ? uniform_predicate_rows : predicate_rows) +
+                      static_cast<uint32_t>(text[p + 1] - '0');
+    }
+    std::vector<sassemu_operand> sources;
+    for (uint32_t k = 0; k < host.insn_operands(insn); ++k) {
+        const sassemu_operand o = plugin.operand(insn, k);
+        if (!o.is_destination) sources.push_back(o);
+        if (o.kind == SASSEMU_OPERAND_CONSTANT) i.table = o.bank;
+    }
+    // What must have a value wherever it is executed.
+    const uint8_t kind = i.effect.kind;
+    const bool memory = kind >= SASSEMU_EFFECT_LOAD && kind <= SASSEMU_EFFECT_REDUCE;
+    i.guards_much = kind != SASSEMU_EFFECT_NONE;
+    if (memory) {
+        i.transfer = Transfer::memory;
+        i.control = i.reads;
+        // Of coordinates the description gives the most registers that there may be: the first of
+        // each operand is looked at.
+        if (i.effect.space == SASSEMU_TEXTURE || i.effect.space == SASSEMU_SURFACE) {
+            std::fill_n(i.control.begin(), 4, 0);
+            for (const sassemu_operand& o : sources)
+                if ((o.kind == SASSEMU_OPERAND_REGISTER || o.kind == SASSEMU_OPERAND_MEMORY) &&
+                    has(i.reads, o.index))
+                    check_mem::add(i.control, o.index);
+        }
+        const uint32_t words = std::max(1, i.effect.bytes / 4);
+        // Registers that are no part of an address are data.
+        if (kind != SASSEMU_EFFECT_LOAD)
+            for (const sassemu_operand& o : sources)
+                if (o.kind == SASSEMU_OPERAND_REGISTER && o.index != SASSEMU_RZ)
+                    for (uint32_t r = o.index; r < o.index + (i.effect.bytes ? words : 4); ++r)
+                        if (has(i.reads, r)) i.control[r / 64] &= ~(uint64_t{1} << r % 64);
+    } else if (kind == SASSEMU_EFFECT_ASYNC) {
+        each_row(i.reads, [&](uint32_t row) {
+            if (row >= uniform_rows || i.effect.action == SASSEMU_ACTION_COPY)
+                check_mem::add(i.control, row);
+        });
+    } else if (kind != SASSEMU_EFFECT_NONE) {
+        i.control = i.reads;
+    }
+    if (i.guards_much && i.guard != no_row) check_mem::add(i.control, i.guard);
+    each_row(i.reads, [&](uint32_t row) {
+        if (has(i.control, row) || row == i.guard) return;
+        i.data.push_back(static_cast<uint16_t>(row));
+        i.masks.push_back(looked_at(text, row));
+    });
+    if (opcode == "R2P") {
+        i.transfer = Transfer::predicates;
+        const uint32_t which =
+            !sources.empty() && sources.back().kind == SASSEMU_OPERAND_IMMEDIATE
+                ? static_cast<uint32_t>(sources.back().value)
+                : 0x7f;
+        for (uint32_t p = 0; p < 7; ++p)
+            if (which >> p & 1) check_mem::add(i.writes, predicate_rows + p);
+    }
+    each_row(i.writes, [&](uint32_t row) { i.results.push_back(static_cast<uint16_t>(row)); });
+    if (memory || i.transfer == Transfer::predicates) return;
+    const bool moves = is(opcode, {"MOV", "UMOV"}) || text.find("IMAD.MOV") != text.npos;
+    if (moves && i.data.size() == i.results.size()) i.transfer = Transfer::copy;
+    if (is(opcode, {"SEL", "FSEL", "USEL", "SEL64", "FSEL64"})) i.transfer = Transfer::select;
+    if (is(opcode, {"VOTE", "VOTEU", "MATCH", "REDUX", "CREDUX"})) i.transfer = Transfer::gather;
+    if (opcode == "SHFL") i.transfer = Transfer::shuffle;
+    if (is(opcode, {"R2UR", "R2UR64"})) i.transfer = Transfer::first;
+    if (is(opcode, {"HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA"}))
+        i.transfer = Transfer::matrix;
+    const auto take = [&](uint32_t to, const sassemu_operand& o) {
+        Instruction::Source& s = i.source[to];
+        s = {};
+        if (o.kind == SASSEMU_OPERAND_REGISTER && o.index != SASSEMU_RZ)
+            s.row = o.index;
+        else if (o.kind == SASSEMU_OPERAND_UNIFORM_REGISTER && has(i.reads, uniform_rows + o.index))
+            s.row = uniform_rows + o.index;
+        else if (o.kind != SASSEMU_OPERAND_CONSTANT)
+            s.known = true;
+        if (o.kind == SASSEMU_OPERAND_IMMEDIATE) s.value = static_cast<uint32_t>(o.value);
+        if (o.inverted) s.value = ~s.value;
+        return s.row != no_row || s.known || o.kind == SASSEMU_OPERAND_CONSTANT;
+    };
+    if (is(opcode, {"LOP3", "ULOP3"}) && sources.size() >= 4 && i.results.size() == 1 &&
+        i.results[0] < predicate_rows && sources[3].kind == SASSEMU_OPERAND_IMMEDIATE &&
+        take(0, sources[0]) && take(1, sources[1]) && take(2, sources[2])) {
+        i.transfer = Transfer::logic;
+        i.table = static_cast<uint32_t>(sources[3].value);
+    }
+    if (is(opcode, {"PRMT", "UPRMT"}) && text.find("PRMT ") != text.npos && sources.size() >= 3 &&
+        sources[1].kind == SASSEMU_OPERAND_IMMEDIATE && take(0, sources[0]) &&
+        take(1, sources[2])) {
+        i.transfer = Transfer::permute;
+        i.table = static_cast<uint32_t>(sources[1].value);
+    }
+    if (i.transfer == Transfer::shuffle && sources.size() >= 3 &&
+        sources[1].kind == SASSEMU_OPERAND_IMMEDIATE &&
+        sources[2].kind == SASSEMU_OPERAND_IMMEDIATE && sources[2].value % 256 == 0x1f) {
+        const uint32_t mode = text.find(".UP") != text.npos     ? 1
+                              : text.find(".DOWN") != text.npos ? 2
+                              : text.find(".BFLY") != text.npos ? 3
+                                                                : 0;
+        i.shuffle = mode | (static_cast<uint32_t>(sources[1].value) & 31) << 8;
+    }
+}
+
+const Run& Code::find(uint64_t key, uint32_t first, uint32_t count, bool executed) {
+    const auto [at, fresh] = runs_.try_emplace(key);
+    Run& run = at->second;
+    if (!fresh) return run;
+    for (uint32_t k = first; k < first + count; ++k) {
+        const Instruction& i = all_[k];
+        if (i.guard != no_row && !has(run.writes, i.guard)) check_mem::add(run.exposed, i.guard);
+        if (!executed) continue;
+        for (size_t w = 0; w < run.exposed.size(); ++w) {
+            run.exposed[w] |= i.reads[w] & ~run.writes[w];
+            run.writes[w] |= i.writes[w];
+        }
+    }
+    return run;
+}
+
+}  // namespace check_mem
