@@ -108,10 +108,11 @@ void add_check_commands(CLI::App& app, int& exit_code) {
 
     auto memory = std::make_shared<CheckCommand>();
     memory->name = "check-mem";
-    sub = add_command(app, memory,
-                      "run plans or a kernel, and report accesses out of bounds, leaks, values that "
-                      "were never initialised, and misused barriers",
-                      exit_code);
+    sub =
+        add_command(app, memory,
+                    "run plans or a kernel, and report accesses out of bounds, leaks, values that "
+                    "were never initialised, and misused barriers",
+                    exit_code);
     sub->add_option("--only-kernel", memory->kernels,
                     "report only what launches of this kernel do; repeatable");
     sub->add_option("--undefined", memory->undefined,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Barriers and mbarrier objects: that their own rules are kept. Asynchronous copies: what they do to
-// the definedness of memory.
+// Barriers and mbarrier objects: that their own rules are kept. Asynchronous copies: what they do
+// to the definedness of memory.
 #include <algorithm>
 
 #include "checker.hpp"
@@ -23,6 +23,12 @@ void Checker::sync(const sassemu_sync& s) {
         return;
     }
     const sassemu_warp_info w = info(s.warp);
+    if (s.kind == SASSEMU_SYNC_WARP) {
+        auto& meeting = c.warps[w.index].meeting;
+        for (auto& [insn, lanes] : meeting) lanes &= ~s.lanes;
+        std::erase_if(meeting, [](const auto& m) { return !m.second; });
+        return;
+    }
     if (s.waits) c.waiting.push_back({s.id, s.insn, w.index, s.lanes});
     // The text says whether all threads of a warp must come together; the word does not.
     sassemu_intent stated;
@@ -40,8 +46,8 @@ void Checker::mbarrier(const sassemu_sync& s) {
     if (!owner || !s.insn) return;
     const auto known = owner->mbarriers.find(s.address);
     std::string what;
-    const std::string object = "the mbarrier object at " + findings::hex(s.address) +
-                               " of shared memory";
+    const std::string object =
+        "the mbarrier object at " + findings::hex(s.address) + " of shared memory";
     switch (s.kind) {
         case SASSEMU_SYNC_MBARRIER_INIT:
             if (known != owner->mbarriers.end())
@@ -56,7 +62,10 @@ void Checker::mbarrier(const sassemu_sync& s) {
                 owner->mbarriers.erase(known);
             break;
         default:
-            if (known == owner->mbarriers.end())
+            // Before sm_90 an object is initialised by a store.
+            if (std::string_view(host.insn_opcode(s.insn)).find("SYNCS") == std::string_view::npos
+                    ? owner->shared.undefined(s.address, 8)
+                    : known == owner->mbarriers.end())
                 what = object + " is used, and was never initialised";
     }
     if (what.empty()) return;
@@ -66,8 +75,8 @@ void Checker::mbarrier(const sassemu_sync& s) {
     if (!s.warp) return;
     const sassemu_warp_info w = info(s.warp);
     if (const auto at = ctas_.find(w.cta); at != ctas_.end() && s.lanes)
-        f->thread = thread_text(at->second, w.index,
-                                static_cast<uint32_t>(std::countr_zero(s.lanes)));
+        f->thread =
+            thread_text(at->second, w.index, static_cast<uint32_t>(std::countr_zero(s.lanes)));
 }
 
 // Bytes keep their definedness on the way where as many are written as were read just before.
@@ -90,11 +99,12 @@ void Checker::async(const sassemu_async& a) {
             if (!from) {
                 char key[64];
                 std::snprintf(key, sizeof key, "%p async", static_cast<const void*>(a.insn));
-                from = birth(key,
-                             (a.at.space == SASSEMU_SHARED ? "shared memory at " : "global memory at ") +
-                                 findings::hex(a.at.address + (p.at - begin)) +
-                                 ", which nothing has written, and which is copied",
-                             "", a.insn);
+                from = birth(
+                    key,
+                    (a.at.space == SASSEMU_SHARED ? "shared memory at " : "global memory at ") +
+                        findings::hex(a.at.address + (p.at - begin)) +
+                        ", which nothing has written, and which is copied",
+                    "", a.insn);
             }
             f.undefined.push_back({f.bytes + (p.at - begin), n, from});
         }

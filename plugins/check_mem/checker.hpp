@@ -31,11 +31,11 @@ enum class Kind : uint8_t {
     load,
     barrier,
     mbarrier,
-    unknown_kernel
+    unknown_name
 };
-constexpr size_t kinds = static_cast<size_t>(Kind::unknown_kernel) + 1;
+constexpr size_t kinds = static_cast<size_t>(Kind::unknown_name) + 1;
 
-struct Birth {  // of undefined values
+struct Birth {         // of undefined values
     std::string what;  // "R5, which nothing has written", "shared memory at 0x40, ..."
     std::string thread;
     sassemu_insn insn = nullptr;    // that read it
@@ -44,7 +44,8 @@ struct Birth {  // of undefined values
 
 struct Warp {
     Registers registers;
-    Shadow local;  // of all lanes, one behind the other
+    Shadow local;                                            // of all lanes, one behind the other
+    std::vector<std::pair<sassemu_insn, uint32_t>> meeting;  // lanes that wait at a WARPSYNC
     uint64_t local_bytes = 0;
 };
 
@@ -87,11 +88,11 @@ class Checker : public sassemu::Plugin {
     static constexpr auto summary =
         "finds accesses out of bounds, leaks, values never initialised, misused barriers";
     static constexpr auto threading = SASSEMU_SERIAL;
-    static constexpr uint64_t sync_ignored =
-        ~(uint64_t{1} << SASSEMU_SYNC_BARRIER_ARRIVE |
-          uint64_t{1} << SASSEMU_SYNC_BARRIER_COMPLETE | uint64_t{1} << SASSEMU_SYNC_MBARRIER_INIT |
-          uint64_t{1} << SASSEMU_SYNC_MBARRIER_ARRIVE | uint64_t{1} << SASSEMU_SYNC_MBARRIER_TEST |
-          uint64_t{1} << SASSEMU_SYNC_MBARRIER_INVALIDATE);
+    static constexpr uint64_t sync_ignored = ~(
+        uint64_t{1} << SASSEMU_SYNC_BARRIER_ARRIVE | uint64_t{1} << SASSEMU_SYNC_BARRIER_COMPLETE |
+        uint64_t{1} << SASSEMU_SYNC_WARP | uint64_t{1} << SASSEMU_SYNC_MBARRIER_INIT |
+        uint64_t{1} << SASSEMU_SYNC_MBARRIER_ARRIVE | uint64_t{1} << SASSEMU_SYNC_MBARRIER_TEST |
+        uint64_t{1} << SASSEMU_SYNC_MBARRIER_INVALIDATE);
     static constexpr sassemu_option options[] = {
         findings::json_option,
         findings::sarif_option,

@@ -64,7 +64,8 @@ void Code::add(const sassemu::Plugin& plugin, sassemu_insn insn) {
     host.insn_register_sets(insn, &sets[0], &sets[1]);
     i.reads = rows_of(sets[0]);
     i.writes = rows_of(sets[1]);
-    const std::string_view text = host.insn_text(insn), opcode = host.insn_opcode(insn);
+    const std::string_view text = host.insn_text(insn), name = host.insn_opcode(insn),
+                           opcode = name.substr(0, name.find('.'));
     if (text.starts_with('@')) {
         const size_t p = text.find('P');
         const bool uniform = text[p - 1] == 'U';
@@ -81,6 +82,7 @@ void Code::add(const sassemu::Plugin& plugin, sassemu_insn insn) {
     // What must have a value wherever it is executed.
     const uint8_t kind = i.effect.kind;
     const bool memory = kind >= SASSEMU_EFFECT_LOAD && kind <= SASSEMU_EFFECT_REDUCE;
+    i.meets = opcode == "WARPSYNC";
     i.guards_much = kind != SASSEMU_EFFECT_NONE;
     if (memory) {
         i.transfer = Transfer::memory;
@@ -108,6 +110,13 @@ void Code::add(const sassemu::Plugin& plugin, sassemu_insn insn) {
         });
     } else if (kind != SASSEMU_EFFECT_NONE) {
         i.control = i.reads;
+        // Arrivals that say themselves how many they are have a register that nothing reads.
+        if (text.find(".ACT0") != text.npos || text.find(".A1T0") != text.npos)
+            for (const sassemu_operand& o : sources)
+                if (o.kind == SASSEMU_OPERAND_UNIFORM_REGISTER) {
+                    const uint32_t row = uniform_rows + (o.index & 255);
+                    i.control[row / 64] &= ~(uint64_t{1} << row % 64);
+                }
     }
     if (i.guards_much && i.guard != no_row) check_mem::add(i.control, i.guard);
     each_row(i.reads, [&](uint32_t row) {
@@ -117,10 +126,9 @@ void Code::add(const sassemu::Plugin& plugin, sassemu_insn insn) {
     });
     if (opcode == "R2P") {
         i.transfer = Transfer::predicates;
-        const uint32_t which =
-            !sources.empty() && sources.back().kind == SASSEMU_OPERAND_IMMEDIATE
-                ? static_cast<uint32_t>(sources.back().value)
-                : 0x7f;
+        const uint32_t which = !sources.empty() && sources.back().kind == SASSEMU_OPERAND_IMMEDIATE
+                                   ? static_cast<uint32_t>(sources.back().value)
+                                   : 0x7f;
         for (uint32_t p = 0; p < 7; ++p)
             if (which >> p & 1) check_mem::add(i.writes, predicate_rows + p);
     }
@@ -132,8 +140,7 @@ void Code::add(const sassemu::Plugin& plugin, sassemu_insn insn) {
     if (is(opcode, {"VOTE", "VOTEU", "MATCH", "REDUX", "CREDUX"})) i.transfer = Transfer::gather;
     if (opcode == "SHFL") i.transfer = Transfer::shuffle;
     if (is(opcode, {"R2UR", "R2UR64"})) i.transfer = Transfer::first;
-    if (is(opcode, {"HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA"}))
-        i.transfer = Transfer::matrix;
+    if (is(opcode, {"HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA"})) i.transfer = Transfer::matrix;
     const auto take = [&](uint32_t to, const sassemu_operand& o) {
         Instruction::Source& s = i.source[to];
         s = {};

@@ -12,35 +12,36 @@ namespace check_mem {
 
 // How the undefined bits of a result follow from those of what is read.
 enum class Transfer : uint8_t {
-    mix,       // one undefined bit makes all of the lane's results undefined
-    copy,      // bit by bit, register by register
-    select,    // one of two, by a predicate
-    logic,     // LOP3 with its table
-    permute,   // PRMT with an immediate selector
-    gather,    // of all lanes together (VOTE, MATCH, REDUX)
-    shuffle,   // of another lane
-    first,     // of the first lane (R2UR)
-    matrix,    // of fragments of a warp
-    memory,    // loads and atomics: what memory holds
-    predicates // R2P
+    mix,        // one undefined bit makes all of the lane's results undefined
+    copy,       // bit by bit, register by register
+    select,     // one of two, by a predicate
+    logic,      // LOP3 with its table
+    permute,    // PRMT with an immediate selector
+    gather,     // of all lanes together (VOTE, MATCH, REDUX)
+    shuffle,    // of another lane
+    first,      // of the first lane (R2UR)
+    matrix,     // of fragments of a warp
+    memory,     // loads and atomics: what memory holds
+    predicates  // R2P
 };
 
 struct Instruction {
     sassemu_insn insn = nullptr;
     Transfer transfer = Transfer::mix;
     sassemu_effect effect{};
-    bool guards_much = false;       // its guard decides what is accessed or where the path goes
+    bool guards_much = false;  // its guard decides what is accessed or where the path goes
+    bool meets = false;        // WARPSYNC
     uint32_t guard = no_row;
     RowSet reads{}, writes{};
-    RowSet control{};               // must have a value: addresses, conditions
+    RowSet control{};                     // must have a value: addresses, conditions
     std::vector<uint16_t> data, results;  // rows that are read and no control; rows written
     std::vector<uint32_t> masks;          // of `data`: bits that are looked at
     struct Source {                       // logic, permute
         uint32_t row = no_row, value = 0;
         bool known = false;  // an immediate, or RZ
     } source[3];
-    uint32_t table = 0;     // logic: the LUT; permute: the selector; memory: bank of a constant
-    uint32_t shuffle = ~0u; // mode | lane << 8 where both are known
+    uint32_t table = 0;      // logic: the LUT; permute: the selector; memory: bank of a constant
+    uint32_t shuffle = ~0u;  // mode | lane << 8 where both are known
 };
 
 // A straight run by the same lanes.

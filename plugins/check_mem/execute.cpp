@@ -31,6 +31,7 @@ void Checker::execute(Cta& c, Code& code, const sassemu_records& r, const sassem
     c.last_warp = &w;
     c.last_index = record.warp;
     c.last = &code[record.insn + record.count - 1];
+    if (c.last->meets && record.lanes) w.meeting.emplace_back(c.last->insn, record.lanes);
     uint32_t done = 0;
     if (!w.registers.touches(all.exposed, record.active)) {
         for (;; ++a) {

@@ -33,14 +33,21 @@ void Checker::launch_begin(sassemu_launch l) {
 
 void Checker::launch_end(sassemu_launch, const char* status) {
     if (status && std::string_view(status) == "deadlock")
-        for (auto& [handle, c] : ctas_)
-            for (const Cta::Waiting& w : c.waiting)
-                if (Finding* const f = found(Kind::barrier, w.insn)) {
-                    const auto lane = static_cast<uint32_t>(std::countr_zero(w.lanes));
-                    f->thread = thread_text(c, w.warp, lane);
-                    f->what = "it waits at barrier " + std::to_string(w.id) +
-                              " for threads that never come";
+        for (auto& [handle, c] : ctas_) {
+            const auto waits = [&](sassemu_insn insn, uint32_t warp, uint32_t lanes,
+                                   const std::string& where) {
+                if (Finding* const f = found(Kind::barrier, insn)) {
+                    f->thread =
+                        thread_text(c, warp, static_cast<uint32_t>(std::countr_zero(lanes)));
+                    f->what = "it waits " + where + " for threads that never come";
                 }
+            };
+            for (const Cta::Waiting& w : c.waiting)
+                waits(w.insn, w.warp, w.lanes, "at barrier " + std::to_string(w.id));
+            for (uint32_t k = 0; k < c.warps.size(); ++k)
+                for (const auto& [insn, lanes] : c.warps[k].meeting)
+                    waits(insn, k, lanes, "in its warp");
+        }
     ctas_.clear();
     flows_.clear();
 }
@@ -119,10 +126,10 @@ void Checker::host_access(uint64_t address, uint64_t bytes, uint32_t is_write) {
     for (uint64_t n; (n = e->shadow.next(at, end)); at += n) {
         Origin from = e->shadow.origin(at);
         if (!from)
-            from = birth("host " + std::to_string(base),
-                         "byte " + std::to_string(at) + " of '" + e->name +
-                             "', which nothing has written",
-                         "", nullptr);
+            from = birth(
+                "host " + std::to_string(base),
+                "byte " + std::to_string(at) + " of '" + e->name + "', which nothing has written",
+                "", nullptr);
         Finding* const f = found(Kind::output, births_[from].stored, from);
         if (!f) continue;
         f->what = "the host reads " + std::to_string(n) + (n == 1 ? " byte" : " bytes") +
@@ -160,8 +167,8 @@ void Checker::fault(const sassemu_fault_info& f) {
     entry->has_address = f.has_address;
     entry->address = f.address;
     if (f.lanes && at != ctas_.end())
-        entry->thread = thread_text(at->second, w.index,
-                                    static_cast<uint32_t>(std::countr_zero(f.lanes)));
+        entry->thread =
+            thread_text(at->second, w.index, static_cast<uint32_t>(std::countr_zero(f.lanes)));
 }
 
 }  // namespace check_mem

@@ -33,7 +33,7 @@ void each_lane(uint32_t lanes, F&& visit) {
     for (; lanes; lanes &= lanes - 1) visit(static_cast<uint32_t>(std::countr_zero(lanes)));
 }
 
-using Origin = uint32_t;            // where an undefined value was born: number of a Birth
+using Origin = uint32_t;             // where an undefined value was born: number of a Birth
 constexpr Origin never_written = 0;  // nowhere yet: nobody has read it
 
 class Registers {

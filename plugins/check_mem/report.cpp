@@ -26,17 +26,17 @@ const KindText& text_of(Kind kind) {
          "CUDA C++ Programming Guide, \"Dynamic Global Memory Allocation\""},
         {"uninitialised-address", "an address is made of a value that was never initialised",
          "PTX ISA, Memory Consistency Model: \"Initialization\""},
-        {"uninitialised-condition",
-         "a value that was never initialised decides what is executed",
+        {"uninitialised-condition", "a value that was never initialised decides what is executed",
          "PTX ISA, Memory Consistency Model: \"Initialization\""},
         {"uninitialised-output", "the host reads a value that was never initialised",
          "PTX ISA, Memory Consistency Model: \"Initialization\""},
         {"uninitialised-load", "memory is loaded that nothing has written",
          "PTX ISA, Memory Consistency Model: \"Initialization\""},
-        {"barrier-divergence", "a barrier is not reached as it demands", "PTX ISA, \"bar, barrier\""},
+        {"barrier-divergence", "a barrier is not reached as it demands",
+         "PTX ISA, \"bar, barrier\""},
         {"mbarrier-misuse", "an mbarrier object is not used as its protocol demands",
          "PTX ISA, \"mbarrier\""},
-        {"unknown-kernel", "no launch is of this kernel", "the option 'kernel'"}};
+        {"unknown-name", "an option names what does not exist", "sassemu plugins check-mem"}};
     return all[static_cast<size_t>(kind)];
 }
 
@@ -96,7 +96,8 @@ void Checker::tell(const Finding& f) {
     const bool stored = f.kind == Kind::output && f.insn;
     if (!f.what.empty()) e.detail += "what:    " + f.what + "\n";
     if (f.insn)
-        e.detail += (stored ? "stored:  " : "where:   ") + findings::place_text(*this, f.insn) + "\n";
+        e.detail +=
+            (stored ? "stored:  " : "where:   ") + findings::place_text(*this, f.insn) + "\n";
     if (!f.thread.empty()) e.detail += "thread:  " + f.thread + "\n";
     if (f.origin) {
         e.detail += "born:    " + birth.what + "\n";
@@ -104,8 +105,8 @@ void Checker::tell(const Finding& f) {
             e.detail += "    read by " + findings::place_text(*this, birth.insn) +
                         (birth.thread.empty() ? "" : ", " + birth.thread) + "\n";
     }
-    e.detail += "clause:  " + std::string(kind.help) + "\nreplay:  --seed " +
-                findings::seed_text(f.seed);
+    e.detail +=
+        "clause:  " + std::string(kind.help) + "\nreplay:  --seed " + findings::seed_text(f.seed);
     e.sarif = std::string(kind.sentence) + (f.what.empty() ? "" : ". " + f.what) +
               (f.origin ? ". Born: " + birth.what : "");
     nlohmann::ordered_json& j = e.json;
@@ -124,8 +125,11 @@ void Checker::tell(const Finding& f) {
         j["accesses"].push_back(a);
     };
     if (birth.insn) place("brings the value", birth.insn, birth.thread);
-    if (f.insn) place(stored ? "stores the value" : f.origin ? "uses the value" : "is at fault",
-                      f.insn, f.thread);
+    if (f.insn)
+        place(stored     ? "stores the value"
+              : f.origin ? "uses the value"
+                         : "is at fault",
+              f.insn, f.thread);
     if (f.origin) j["born"] = birth.what;
     j["clause"] = kind.help;
     j["seed"] = f.seed;
@@ -137,15 +141,15 @@ void Checker::finish() {
     if (leaks_) leaks();
     const auto unknown = [&](const std::string& what) {
         Finding f;
-        f.kind = Kind::unknown_kernel;
+        f.kind = Kind::unknown_name;
         f.what = what;
         f.count = 1;
         tell(f);
     };
     for (const std::string& k : kernels_)
-        if (!met_.contains(k)) unknown("'" + k + "'");
+        if (!met_.contains(k)) unknown("no launch is of kernel '" + k + "'");
     for (const auto& [buffer, from] : undefined_)
-        if (!buffers_.contains(buffer)) unknown("buffer '" + buffer + "' of the option 'undefined'");
+        if (!buffers_.contains(buffer)) unknown("there is no buffer '" + buffer + "'");
     for (const auto& [key, f] : findings_) tell(f);
     for (size_t k = 0; k < kinds; ++k) {
         const KindText& t = text_of(static_cast<Kind>(k));

@@ -33,14 +33,15 @@ class Shadow {
         const auto found = origins_.find(at / 4);
         return found == origins_.end() ? never_written : found->second;
     }
-    // The first stretch of undefined bytes of one origin in [at, end): its length; 0: there is none.
+    // The first stretch of undefined bytes of one origin in [at, end): its length; 0: there is
+    // none.
     uint64_t next(uint64_t& at, uint64_t end) const;
 
   private:
     void set(uint64_t at, uint64_t bytes, bool undefined, Origin origin);
 
-    uint64_t bytes_ = 0, left_ = 0;              // left: undefined bytes
-    std::vector<uint64_t> map_;                  // a bit per byte; empty: all of them alike
+    uint64_t bytes_ = 0, left_ = 0;                 // left: undefined bytes
+    std::vector<uint64_t> map_;                     // a bit per byte; empty: all of them alike
     std::unordered_map<uint64_t, Origin> origins_;  // of stored values, by word of 4 bytes
 };
 

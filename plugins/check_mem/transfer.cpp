@@ -30,8 +30,7 @@ void Checker::check_control(const Step& s) {
         if (!undefined) return;
         const auto lane = static_cast<uint32_t>(std::countr_zero(undefined));
         const Origin from = origin(s, row, lane);
-        if (Finding* const f =
-                found(condition ? Kind::condition : Kind::address, s.i.insn, from)) {
+        if (Finding* const f = found(condition ? Kind::condition : Kind::address, s.i.insn, from)) {
             f->thread = thread_text(s, lane);
         }
         s.warp.registers.define(row, undefined);  // said once
@@ -129,8 +128,7 @@ void Checker::transfer(const Step& s) {
     // Of all that it reads in a lane.
     const auto mixed = [&](uint32_t lane) {
         for (size_t k = 0; k < i.data.size(); ++k)
-            if (read(i.data[k], lane) & i.masks[k])
-                return Value{~0u, origin(s, i.data[k], lane)};
+            if (read(i.data[k], lane) & i.masks[k]) return Value{~0u, origin(s, i.data[k], lane)};
         return Value{};
     };
     std::array<Value, 32> values;
@@ -219,7 +217,10 @@ void Checker::transfer(const Step& s) {
             }
             return give_all([&](uint32_t lane) {
                 const uint32_t mode = i.shuffle & 255, by = i.shuffle >> 8;
-                uint32_t from = mode == 0 ? by : mode == 1 ? lane - by : mode == 2 ? lane + by : lane ^ by;
+                uint32_t from = mode == 0   ? by
+                                : mode == 1 ? lane - by
+                                : mode == 2 ? lane + by
+                                            : lane ^ by;
                 if (from > 31) from = lane;
                 return s.lanes >> from & 1 ? mixed(from) : Value{};
             });
@@ -247,9 +248,9 @@ void Checker::transfer(const Step& s) {
         case Transfer::memory:
             break;
     }
-    const bool uniform = !i.results.empty() &&
-                         std::all_of(i.results.begin(), i.results.end(),
-                                     [](uint16_t row) { return is_uniform(row); });
+    const bool uniform =
+        !i.results.empty() && std::all_of(i.results.begin(), i.results.end(),
+                                          [](uint16_t row) { return is_uniform(row); });
     if (uniform) {
         const Value all = of_lanes(s.lanes);
         return give_all([&](uint32_t) { return all; });

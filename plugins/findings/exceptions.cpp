@@ -113,7 +113,8 @@ void Exceptions::read_suppressions(const std::string& file) {
         for (size_t k = 1; k < words.size(); ++k) {
             const size_t equals = words[k].find('=');
             const std::string key = words[k].substr(0, equals);
-            if (equals == words[k].npos || std::find(std::begin(keys), std::end(keys), key) == std::end(keys))
+            if (equals == words[k].npos ||
+                std::find(std::begin(keys), std::end(keys), key) == std::end(keys))
                 refuse("'" + words[k] +
                        "' is none of tool=, kernel=, function=, file=, line=, pc=, sass=");
             p.keys.emplace_back(key, words[k].substr(equals + 1));

@@ -81,7 +81,8 @@ bool Report::add(Entry e) {
 
 void Report::store(const std::string& path, const ordered_json& json) const {
     // Names may come from anywhere: what is no UTF-8 is replaced.
-    const std::string text = json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+    const std::string text =
+        json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
     plugin_.host.write_file(plugin_.session, path.c_str(), text.data(), text.size());
 }
 

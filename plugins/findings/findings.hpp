@@ -19,8 +19,8 @@ inline constexpr sassemu_option sarif_option = {"sarif", "FILE",
                                                 "writes the report as SARIF 2.1.0"};
 inline constexpr sassemu_option suppressions_option = {
     "suppressions", "FILE", "leaves out what this file names, a pattern a line"};
-inline constexpr sassemu_option baseline_option = {
-    "baseline", "FILE", "leaves out what this earlier JSON report has"};
+inline constexpr sassemu_option baseline_option = {"baseline", "FILE",
+                                                   "leaves out what this earlier JSON report has"};
 
 struct Entry {
     std::string list = "findings";  // of the JSON that it is in

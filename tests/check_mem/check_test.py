@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""check-mem on kernels that are wrong in one way: it finds that, at its place, and nothing in their correct twins.
+
+    check_test.py SASSEMU ROOT
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from common import assemble, check
+
+PROGRAM, ROOT = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
+DATA = os.path.join(ROOT, "tests", "check_mem", "data")
+
+# kernel of data/examples.cu -> (kind, a word of the line at fault, of the line that brings the value or None)
+EXAMPLES = {
+    "misaligned": ("misaligned-address", "reinterpret_cast<int*>(out", None),
+    "behind_the_end": ("out-of-bounds", "void behind_the_end", None),
+    "wild_in_a_function": ("out-of-bounds", "void poke(int* at)", None),
+    "behind_shared": ("out-of-bounds", "tile[threadIdx.x + bug", None),
+    "leaking_block": ("leak", "malloc", None),
+    "freed_twice": ("invalid-free", "if (bug) free(block)", None),
+    "used_after_free": ("use-after-free", "out[threadIdx.x] = block[0]", None),
+    "unfilled_block": ("uninitialised-output", "out[threadIdx.x] = block[3]", "out[threadIdx.x] = block[3]"),
+    "partly_filled": ("uninitialised-output", "in[threadIdx.x] + 1", "in[threadIdx.x] + 1"),
+    "unfilled_tile": ("uninitialised-address", "tile[63 - threadIdx.x]", "tile[63 - threadIdx.x]"),
+    "divided_barrier": ("barrier-divergence", "__syncthreads()", None),
+    "missed_barrier": ("barrier-divergence", "bar.sync 1, 64", None),
+    "no_mbarrier": ("mbarrier-misuse", "mbarrier.arrive", None),
+    "mbarrier_made_twice": ("mbarrier-misuse", "mbarrier.init", None),
+}
+
+# R0: thread; R1: its word of shared memory; R2: address of the thread's word of `out`, into which R5 goes at the end.
+HEAD = """
+.target sm_90
+.kernel k
+    .param data 8
+    .shared 1024
+    .local 64
+        ULDC.64 UR4, c[0x0][0x208]
+        MOV R2, c[0x0][data]
+        MOV R3, c[0x0][data+4]
+        S2R R0, SR_TID.X
+        IMAD R1, R0, 0x4, RZ
+        IMAD.WIDE.U32 R2, R1, 0x1, R2
+        IADD3 R1, R1, 0x400, RZ
+"""
+TAIL = """
+        STG.E desc[UR4][R2.64], R5
+end:
+        EXIT
+"""
+
+# name -> (kind of the wrong one, its lines, the lines of the correct twin, SASS of where the value is born or None)
+SEEDS = {
+    "register": ("uninitialised-output", "MOV R5, R6", "MOV R6, 0x1\nMOV R5, R6", "MOV"),
+    "sum": ("uninitialised-output", "IADD3 R5, R6, 0x1, RZ", "MOV R6, 0x1\nIADD3 R5, R6, 0x1, RZ", "IADD3"),
+    "chain": ("uninitialised-output", "FADD R6, R7, 1\nMOV R8, R6\nFMUL R5, R8, R8",
+              "MOV R7, 0x1\nFADD R6, R7, 1\nMOV R8, R6\nFMUL R5, R8, R8", "FADD"),
+    "shared_address": ("uninitialised-address", "LDS R5, [R6]", "STS [R1], R0\nLDS R5, [R1]", "LDS"),
+    "global_address": ("uninitialised-address", "LDG.E R5, desc[UR4][R6.64]", "LDG.E R5, desc[UR4][R2.64]", "LDG"),
+    "store_address": ("uninitialised-address", "MOV R5, R0\nSTS [R6], R0", "MOV R5, R0\nSTS [R1], R0", "STS"),
+    "branch": ("uninitialised-condition", "MOV R5, R0\n@P0 BRA `(end)", "MOV R5, R0\nISETP.EQ.AND P0, PT, R0, 0x3, PT\n@P0 BRA `(end)",
+               "BRA"),
+    "branch_of_value": ("uninitialised-condition", "MOV R5, R0\nISETP.EQ.AND P0, PT, R6, 0x3, PT\n@P0 BRA `(end)",
+                        "MOV R5, R0\nMOV R6, R0\nISETP.EQ.AND P0, PT, R6, 0x3, PT\n@P0 BRA `(end)", "ISETP"),
+    "exit": ("uninitialised-condition", "MOV R5, R0\n@P1 EXIT", "MOV R5, R0\nISETP.EQ.AND P1, PT, R0, 0x3, PT\n@P1 EXIT", "EXIT"),
+    "guarded_load": ("uninitialised-condition", "MOV R5, RZ\n@P0 LDG.E R5, desc[UR4][R2.64]",
+                     "ISETP.EQ.AND P0, PT, R0, 0x3, PT\nMOV R5, RZ\n@P0 LDG.E R5, desc[UR4][R2.64]", "LDG"),
+    "guarded_move": ("uninitialised-output", "MOV R5, RZ\n@P0 MOV R5, R0", "ISETP.EQ.AND P0, PT, R0, 0x3, PT\nMOV R5, RZ\n@P0 MOV R5, R0",
+                     "MOV"),
+    "selected": ("uninitialised-output", "SEL R5, R0, R1, P2", "ISETP.EQ.AND P2, PT, R0, 0x3, PT\nSEL R5, R0, R1, P2", "SEL"),
+    "uniform": ("uninitialised-output", "MOV R5, UR10", "UMOV UR10, 0x5\nMOV R5, UR10", "MOV"),
+    "uniform_sum": ("uninitialised-output", "UIADD3 UR11, UR10, 0x1, URZ\nMOV R5, UR11",
+                    "UMOV UR10, 0x5\nUIADD3 UR11, UR10, 0x1, URZ\nMOV R5, UR11", "UIADD3"),
+    "some_lanes": ("uninitialised-output", "ISETP.LT.AND P0, PT, R0, 0x11, PT\n@P0 MOV R5, R0",
+                   "ISETP.LT.AND P0, PT, R0, 0x11, PT\n@P0 MOV R5, R0\n@!P0 MOV R5, R1", "STG"),
+    "shared": ("uninitialised-output", "LDS R5, [R1]", "STS [R1], R0\nLDS R5, [R1]", "LDS"),
+    "shared_neighbour": ("uninitialised-output", "STS [R1], R0\nLDS R5, [R1+0x100]", "STS [R1+0x100], R0\nLDS R5, [R1+0x100]", "LDS"),
+    "shared_half": ("uninitialised-output", "STS.U16 [R1], R0\nLDS R5, [R1]", "STS.U16 [R1], R0\nLDS.U16 R5, [R1]", "LDS"),
+    "shared_byte": ("uninitialised-output", "STS.U8 [R1], R0\nLDS.U8 R5, [R1+0x1]", "STS.U8 [R1+0x1], R0\nLDS.U8 R5, [R1+0x1]", "LDS"),
+    "shared_wide": ("uninitialised-output", "IMAD R9, R0, 0x8, RZ\nIADD3 R9, R9, 0x400, RZ\nSTS [R9], R0\nLDS.64 R6, [R9]\nMOV R5, R7",
+                    "IMAD R9, R0, 0x8, RZ\nIADD3 R9, R9, 0x400, RZ\nSTS [R9], R0\nLDS.64 R6, [R9]\nMOV R5, R6", "LDS"),
+    "shared_through": ("uninitialised-output", "IADD3 R6, R7, 0x1, RZ\nSTS [R1], R6\nLDS R5, [R1]",
+                       "MOV R7, R0\nIADD3 R6, R7, 0x1, RZ\nSTS [R1], R6\nLDS R5, [R1]", "IADD3"),
+    "shared_index": ("uninitialised-address", "LDS R6, [R1]\nLDS R5, [R6]", "STS [R1], R1\nLDS R6, [R1]\nLDS R5, [R6]", "LDS"),
+    "local": ("uninitialised-output", "STL [RZ], R0\nLDL R5, [RZ+0x4]", "STL [RZ+0x4], R0\nLDL R5, [RZ+0x4]", "LDL"),
+    "local_byte": ("uninitialised-output", "STL.U8 [RZ+0x4], R0\nLDL.U16 R5, [RZ+0x4]",
+                   "STL.U8 [RZ+0x4], R0\nSTL.U8 [RZ+0x5], R0\nLDL.U16 R5, [RZ+0x4]", "LDL"),
+    "shared_atomic": ("uninitialised-output", "ATOMS.ADD R5, [R1], R0", "STS [R1], RZ\nATOMS.ADD R5, [R1], R0", "ATOMS"),
+    "atomic_operand": ("uninitialised-output", "MOV R5, R0\nREDG.E.ADD.STRONG.GPU desc[UR4][R2.64+0x100], R6",
+                       "MOV R6, R0\nMOV R5, R0\nREDG.E.ADD.STRONG.GPU desc[UR4][R2.64+0x100], R6", "RED"),
+    "bytes": ("uninitialised-output", "PRMT R5, R0, 0x4210, R6", "PRMT R5, R0, 0x3210, R6", "PRMT"),
+    "bits": ("uninitialised-output", "PRMT R6, R0, 0x4210, R7\nLOP3.LUT R5, R6, 0xff000000, RZ, 0xc0, !PT",
+             "PRMT R6, R0, 0x4210, R7\nLOP3.LUT R5, R6, 0xffffff, RZ, 0xc0, !PT", "PRMT"),
+    "voted": ("uninitialised-output", "ISETP.EQ.AND P0, PT, R6, RZ, PT\nVOTE.ANY R5, PT, P0",
+              "ISETP.EQ.AND P0, PT, R0, RZ, PT\nVOTE.ANY R5, PT, P0", "ISETP"),
+    "shuffled": ("uninitialised-output", "LOP3.LUT R8, R0, 0x1f, RZ, 0xc0, !PT\nISETP.LT.AND P0, PT, R8, 0x10, PT\n@P0 MOV R6, R0\n"
+                 "SHFL.BFLY PT, R5, R6, 0x10, 0x1f",
+                 "LOP3.LUT R8, R0, 0x1f, RZ, 0xc0, !PT\nISETP.LT.AND P0, PT, R8, 0x10, PT\n@P0 MOV R6, R0\n@!P0 MOV R6, R1\n"
+                 "SHFL.BFLY PT, R5, R6, 0x10, 0x1f", "SHFL"),
+    "to_predicates": ("uninitialised-condition", "MOV R5, R0\nR2P PR, R6, 0x1\n@P0 EXIT", "MOV R5, R0\nR2P PR, R0, 0x1\n@P0 EXIT", "R2P"),
+    "barrier_number": ("uninitialised-condition", "MOV R5, R0\nBAR.SYNC.DEFER_BLOCKING R6", "MOV R5, R0\nMOV R6, 0x1\nBAR.SYNC.DEFER_BLOCKING R6",
+                       "BAR"),
+    "behind_by_a_byte": ("out-of-bounds", "MOV R5, R0\nSTG.E.U8 desc[UR4][R2.64+0x208], R0",
+                         "MOV R5, R0\nSTG.E.U8 desc[UR4][R2.64+0x207], R0", None),
+    "across_the_end": ("out-of-bounds", "MOV R6, c[0x0][data]\nMOV R7, c[0x0][data+4]\nLDG.E.64 R8, desc[UR4][R6.64+0x300]\nMOV R5, R8",
+                       "MOV R6, c[0x0][data]\nMOV R7, c[0x0][data+4]\nLDG.E R5, desc[UR4][R6.64+0x300]", None),
+    "shared_behind": ("out-of-bounds", "MOV R5, R0\nSTS [R1+0x800], R0", "MOV R5, R0\nSTS [R1+0x300], R0", None),
+    "shared_atomic_behind": ("out-of-bounds", "ATOMS.ADD R5, [R1+0x40000], R0", "STS [R1], RZ\nATOMS.ADD R5, [R1], R0", None),
+    "local_behind": ("stack-overflow", "MOV R5, R0\nSTL [RZ+0x7ffff0], R0", "MOV R5, R0\nSTL [RZ], R0", None),
+    "constant_behind": ("out-of-bounds", "MOV R6, 0xf000\nLDC R5, c[0x0][R6]", "MOV R6, RZ\nLDC R5, c[0x0][R6+0x210]", None),
+    "misaligned_shared": ("misaligned-address", "STS [R1], R0\nLDS.64 R6, [R1]\nMOV R5, R6",
+                          "IMAD R9, R0, 0x8, RZ\nIADD3 R9, R9, 0x400, RZ\nSTS [R9], R0\nLDS.64 R6, [R9]\nMOV R5, R6", None),
+    "misaligned_atomic": ("misaligned-address", "MOV R5, R0\nREDG.E.ADD.STRONG.GPU desc[UR4][R2.64+0x2], R0",
+                          "MOV R5, R0\nREDG.E.ADD.STRONG.GPU desc[UR4][R2.64+0x100], R0", None),
+}
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = scratch.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def run_seed(self, text, options=()):
+        cubin = assemble(PROGRAM, self.folder, HEAD + text.replace("\n", "\n        ") + TAIL)
+        return check(PROGRAM, self.folder, cubin, "k", out=772, options=options)
+
+    def example(self, name, module, options=()):
+        args, more = [{"buffer": "out"}, {"i32": 1}], {}
+        if name == "partly_filled":
+            args.insert(1, {"buffer": "in"})
+            more["buffers"] = {"in": {"bytes": 256}}
+            options = (*options, "--undefined", "in+192")
+        if name == "behind_shared":
+            more["dynamicShared"] = 256
+        return check(PROGRAM, self.folder, os.path.join(DATA, module + ".cubin"), name, args=args, options=options, **more)
+
+
+class Examples(Case):
+    def test_each(self):
+        with open(os.path.join(DATA, "examples.cu"), encoding="utf-8") as f:
+            lines = f.read().splitlines()
+        for name, (kind, at, born) in EXAMPLES.items():
+            with self.subTest(name):
+                code, found, out = self.example(name, "correct")
+                self.assertEqual((code, found), (0, []), out)
+                code, found, out = self.example(name, "bug")
+                self.assertIn(code, (3, 4, 6), out)
+                self.assertEqual({f["kind"] for f in found}, {kind}, out)
+                self.assertIn(at, lines[found[0]["accesses"][-1]["line"] - 1])
+                if born:
+                    self.assertIn(born, lines[found[0]["accesses"][0]["line"] - 1])
+
+
+class Seeds(Case):
+    def test_each(self):
+        self.assertGreaterEqual(len(SEEDS), 40)
+        for name, (kind, wrong, correct, born) in SEEDS.items():
+            with self.subTest(name):
+                code, found, out = self.run_seed(correct)
+                self.assertEqual((code, found), (0, []), out)
+                code, found, out = self.run_seed(wrong)
+                self.assertIn(code, (3, 6), out)
+                self.assertIn(kind, [f["kind"] for f in found or []], out)
+                self.assertLessEqual({f["kind"] for f in found}, {kind, "out-of-bounds", "misaligned-address"}, out)
+                if born:
+                    first = [f for f in found if f["kind"] == kind][0]
+                    self.assertIn(born, first["accesses"][0]["sass"], out)
+                    self.assertIn("which nothing has written", first["born"])
+
+
+class Reports(Case):
+    SUM = SEEDS["sum"][1]
+
+    def test_bytes_and_threads(self):
+        """The host reads exactly the bytes of the threads that have no value."""
+        _, found, _ = self.run_seed(SEEDS["some_lanes"][1])
+        self.assertEqual(found[0]["what"], "the host reads 188 bytes from byte 68 of 'out' on")
+        self.assertIn("thread 17 of CTA (0,0,0)", found[0]["accesses"][0]["thread"])
+
+    def test_a_load_alone(self):
+        unused = "LDS R6, [R1]\nMOV R5, R0"
+        self.assertEqual(self.run_seed(unused)[:2], (0, []))
+        code, found, _ = self.run_seed(unused, ("--loads",))
+        self.assertEqual((code, [f["kind"] for f in found]), (6, ["uninitialised-load"]))
+
+    def test_leaks_may_be_left_out(self):
+        self.assertEqual(self.example("leaking_block", "bug", ("--no-leaks",))[:2], (0, []))
+
+    def test_suppressions(self):
+        for line, left in (("uninitialised-output", 0), ("uninit* function=k", 0), ("* sass=*IADD3*", 0), ("* tool=check-mem kernel=k", 0),
+                           ("* tool=check-sync", 1), ("leak", 1), ("* function=other # not this", 1), ("# nothing\n\n", 1),
+                           ('* "sass=STG* R5"', 0), ("* pc=0x70", 0), ("* pc=0x71", 1)):
+            with open(self.path("s"), "w", encoding="utf-8") as f:
+                f.write(line + "\n")
+            code, found, out = self.run_seed(self.SUM, ("--suppressions", self.path("s")))
+            self.assertEqual((code, len(found)), (6 if left else 0, left), (line, out))
+            self.assertEqual("left out: 1 suppressed, 0 of the baseline" in out, not left, out)
+
+    def test_baseline(self):
+        self.run_seed(self.SUM)
+        os.rename(self.path("report.json"), self.path("base.json"))
+        code, found, out = self.run_seed(self.SUM, ("--baseline", self.path("base.json")))
+        self.assertEqual((code, found), (0, []), out)
+        code, found, out = self.run_seed("MOV R9, R8\n" + SEEDS["selected"][1], ("--baseline", self.path("base.json")))
+        self.assertEqual((code, len(found)), (6, 1), out)
+
+    def test_sarif(self):
+        with open(self.path("s"), "w", encoding="utf-8") as f:
+            f.write("uninitialised-output\n")
+        for options, suppressed in ((), False), (("--suppressions", self.path("s")), True):
+            self.run_seed(self.SUM, ("--sarif", self.path("r.sarif"), *options))
+            with open(self.path("r.sarif"), encoding="utf-8") as f:
+                run = json.load(f)["runs"][0]
+            self.assertEqual(run["tool"]["driver"]["name"], "sassemu check-mem")
+            self.assertEqual([r["ruleId"] for r in run["results"]], ["uninitialised-output"])
+            self.assertIn("uninitialised-output", [r["id"] for r in run["tool"]["driver"]["rules"]])
+            self.assertEqual("suppressions" in run["results"][0], suppressed)
+
+    def test_bad_input(self):
+        cubin = assemble(PROGRAM, self.folder, HEAD + "MOV R5, R0" + TAIL)
+        for name, text in (("bad", "leak\nrace line\n"), ("quoted", 'leak "file=x\n'), ("first", "file=x leak\n"), ("json", "{}"),
+                           ("not.json", "[1")):
+            with open(self.path(name), "w", encoding="utf-8") as f:
+                f.write(text)
+        for options, line in ((("--suppressions", self.path("none")), "none: No such file or directory"),
+                              (("--suppressions", self.path("bad")), "bad:2: 'line' is none of tool=, kernel="),
+                              (("--suppressions", self.path("quoted")), "quoted:1: a quotation does not end"),
+                              (("--suppressions", self.path("first")), "first:1: a line begins with the kind"),
+                              (("--baseline", self.path("json")), "is no JSON report of check-sync or check-mem"),
+                              (("--baseline", self.path("not.json")), "is no JSON report of check-sync or check-mem"),
+                              (("--undefined", "out+x"), "'x' is no number")):
+            code, _, out = check(PROGRAM, self.folder, cubin, "k", options=options)
+            self.assertEqual(code, 2, (options, out))
+            self.assertIn(line, out)
+            self.assertEqual(len(out.splitlines()), 1, out)
+
+    def test_what_does_not_exist(self):
+        for options in ("--only-kernel", "other"), ("--undefined", "other"):
+            code, found, out = self.run_seed("MOV R5, R0", options)
+            self.assertEqual((code, [f["kind"] for f in found]), (6, ["unknown-name"]), out)
+        self.assertEqual(self.run_seed(SEEDS["branch"][1], ("--only-kernel", "k"))[0], 6)
+
+    def test_reports_that_cannot_be_written(self):
+        cubin = assemble(PROGRAM, self.folder, HEAD + "MOV R5, R0" + TAIL)
+        self.run_seed("MOV R5, R0")
+        for option in "--json", "--sarif":
+            for path in self.path("no/such/folder"), "/dev/full":
+                done = subprocess.run([PROGRAM, "check-mem", self.path("plan.json"), option, path], capture_output=True, text=True,
+                                      timeout=60, check=False)
+                self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+                self.assertIn("plugin 'check-mem': " + path, done.stdout + done.stderr)
+        self.assertTrue(os.path.exists(cubin))
+
+
+if __name__ == "__main__":
+    unittest.main()
