@@ -14,6 +14,7 @@
 
 #include "code.hpp"
 #include "findings/findings.hpp"
+#include "floats.hpp"
 #include "shadow.hpp"
 
 namespace check_mem {
@@ -47,6 +48,7 @@ struct Warp {
     Shadow local;                                            // of all lanes, one behind the other
     std::vector<std::pair<sassemu_insn, uint32_t>> meeting;  // lanes that wait at a WARPSYNC
     uint64_t local_bytes = 0;
+    SpecialRegisters special;  // with fp=1
 };
 
 struct Cta {
@@ -63,6 +65,11 @@ struct Cta {
     // What the reading half of an LDGSTS has found: undefined bytes of each lane.
     uint32_t copied[32] = {};
     Origin copied_from[32] = {};
+    struct Accessed {  // with fp=1: by the instruction at work
+        uint32_t op, space, bytes, lane;
+        uint64_t address;
+    };
+    std::vector<Accessed> accessed;
     struct Waiting {
         uint64_t id;
         sassemu_insn insn;
@@ -102,9 +109,14 @@ class Checker : public sassemu::Plugin {
         {"undefined", "NAME[+BYTE]",
          "what this buffer holds at first, from that byte on, has no value; repeatable"},
         {"loads", "0|1", "a load of what was never written is a finding by itself (0)"},
-        {"leaks", "0|1", "blocks of the device heap that are never freed are findings (1)"}};
+        {"leaks", "0|1", "blocks of the device heap that are never freed are findings (1)"},
+        {"fp", "0|1",
+         "says where the first NaN, infinity and subnormal number of each output was born (0)"}};
 
     explicit Checker(const sassemu::Start& start);
+    // With fp=1 only:
+    void before(sassemu_warp w, sassemu_insn i, uint32_t lanes);
+    void after(sassemu_warp w, sassemu_insn i, uint32_t lanes);
 
     void launch_begin(sassemu_launch l);
     void launch_end(sassemu_launch l, const char* status);
@@ -169,6 +181,15 @@ class Checker : public sassemu::Plugin {
     // barriers.cpp
     Cta* by_linear(uint64_t linear);
     void mbarrier(const sassemu_sync& s);
+    // floats.cpp
+    uint32_t index_of(sassemu_insn i) const {
+        return static_cast<uint32_t>(host.insn_code_offset(i) / 16);
+    }
+    uint32_t special_birth(const Step& s, uint32_t lane, Special kind, bool brought,
+                           uint32_t parent);
+    uint64_t special_key(Cta& c, uint32_t warp, uint32_t lane, uint32_t space, uint64_t address);
+    void special_output(const Extent& e, uint64_t base, uint64_t low, uint64_t high);
+    void tell_specials();
     // report.cpp
     Origin birth(std::string key, std::string what, std::string thread, sassemu_insn insn);
     Finding* found(Kind kind, sassemu_insn insn, Origin origin = never_written);
@@ -182,7 +203,7 @@ class Checker : public sassemu::Plugin {
     findings::Report report_;
     std::vector<std::string> kernels_;
     std::map<std::string, uint64_t> undefined_;  // buffers, from a byte on
-    const bool loads_, leaks_;
+    const bool loads_, leaks_, fp_;
     std::set<std::string> met_, buffers_;  // kernels that were launched; names of allocations
     sassemu_launch_info info_{};
     std::string kernel_;
@@ -203,6 +224,17 @@ class Checker : public sassemu::Plugin {
         std::vector<Part> undefined;
     };
     std::unordered_map<uint64_t, Flow> flows_;  // by number
+    static constexpr size_t most_passed = 32;
+    std::vector<SpecialBirth> specials_{SpecialBirth{}};
+    std::map<std::tuple<sassemu_insn, Special, bool>, uint32_t> special_of_;
+    std::unordered_map<uint64_t, uint32_t> special_memory_;  // by word
+    struct SpecialOutput {
+        uint32_t birth;
+        std::string buffer;
+        uint64_t byte, words;
+    };
+    std::vector<SpecialOutput> special_outputs_;
+    std::set<std::pair<std::string, size_t>> special_told_;
 };
 
 }  // namespace check_mem

@@ -3,6 +3,7 @@
 #include "code.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <string>
 #include <string_view>
 
@@ -40,6 +41,13 @@ uint32_t looked_at(std::string_view text, uint32_t row) {
             return ~0u;
     }
     return mask ? mask : ~0u;
+}
+
+// [R5], [R5.64+0x10]: what is address and data at once decides.
+bool is_base(std::string_view text, uint32_t row) {
+    const std::string name = "[R" + std::to_string(row);
+    const size_t at = text.find(name), end = at + name.size();
+    return at != text.npos && !std::isdigit(static_cast<unsigned char>(text[end]));
 }
 
 bool is(std::string_view opcode, std::initializer_list<std::string_view> all) {
@@ -82,6 +90,7 @@ void Code::add(const sassemu::Plugin& plugin, sassemu_insn insn) {
     // What must have a value wherever it is executed.
     const uint8_t kind = i.effect.kind;
     const bool memory = kind >= SASSEMU_EFFECT_LOAD && kind <= SASSEMU_EFFECT_REDUCE;
+    i.format = format_of(text);
     i.meets = opcode == "WARPSYNC";
     i.guards_much = kind != SASSEMU_EFFECT_NONE;
     if (memory) {
@@ -102,7 +111,8 @@ void Code::add(const sassemu::Plugin& plugin, sassemu_insn insn) {
             for (const sassemu_operand& o : sources)
                 if (o.kind == SASSEMU_OPERAND_REGISTER && o.index != SASSEMU_RZ)
                     for (uint32_t r = o.index; r < o.index + (i.effect.bytes ? words : 4); ++r)
-                        if (has(i.reads, r)) i.control[r / 64] &= ~(uint64_t{1} << r % 64);
+                        if (has(i.reads, r) && !is_base(text, r))
+                            i.control[r / 64] &= ~(uint64_t{1} << r % 64);
     } else if (kind == SASSEMU_EFFECT_ASYNC) {
         each_row(i.reads, [&](uint32_t row) {
             if (row >= uniform_rows || i.effect.action == SASSEMU_ACTION_COPY)

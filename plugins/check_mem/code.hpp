@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "floats.hpp"
 #include "registers.hpp"
 
 namespace check_mem {
@@ -29,8 +30,9 @@ struct Instruction {
     sassemu_insn insn = nullptr;
     Transfer transfer = Transfer::mix;
     sassemu_effect effect{};
-    bool guards_much = false;  // its guard decides what is accessed or where the path goes
-    bool meets = false;        // WARPSYNC
+    bool guards_much = false;      // its guard decides what is accessed or where the path goes
+    Format format = Format::none;  // of what it computes
+    bool meets = false;            // WARPSYNC
     uint32_t guard = no_row;
     RowSet reads{}, writes{};
     RowSet control{};                     // must have a value: addresses, conditions

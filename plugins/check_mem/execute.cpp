@@ -12,6 +12,14 @@ void Checker::records(const sassemu_records& r) {
     Code& code = codes_[r.module];
     const sassemu_recorded_access* a = r.access;
     const sassemu_recorded_access* const end = a + r.accesses;
+    if (fp_)  // every instruction is followed by after(), which wants to know
+        for (uint32_t k = 0; k < r.accesses; ++k) {
+            uint32_t n = r.access[k].address;
+            each_lane(r.access[k].lanes, [&](uint32_t lane) {
+                c.accessed.push_back(
+                    {r.access[k].op, r.access[k].space, r.access[k].bytes, lane, r.address[n++]});
+            });
+        }
     for (; a != end && a->record == SASSEMU_RECORD_BEFORE; ++a)
         if (c.last && !quick(c, *c.last_warp, *c.last, *a, r.address + a->address))
             access({c, *c.last_warp, c.last_index, *c.last, a->lanes, a->lanes}, *a,

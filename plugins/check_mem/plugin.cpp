@@ -10,7 +10,8 @@ Checker::Checker(const sassemu::Start& start)
     : Plugin(start),
       report_(*this, name, start),
       loads_(start.number("loads", 0) != 0),
-      leaks_(start.number("leaks", 1) != 0) {
+      leaks_(start.number("leaks", 1) != 0),
+      fp_(start.number("fp", 0) != 0) {
     for (const std::string_view k : start.values("kernel")) kernels_.emplace_back(k);
     for (const std::string_view text : start.values("undefined")) {
         const size_t plus = text.rfind('+');
@@ -22,7 +23,8 @@ Checker::Checker(const sassemu::Start& start)
 
 uint32_t Checker::select(sassemu_insn i) {
     codes_[host.insn_module(i)].add(*this, i);
-    return SASSEMU_RECORD | SASSEMU_RECORD_ACCESSES | SASSEMU_RECORD_SKIPPED;
+    return SASSEMU_RECORD | SASSEMU_RECORD_ACCESSES | SASSEMU_RECORD_SKIPPED |
+           (fp_ ? SASSEMU_BEFORE | SASSEMU_AFTER : 0);
 }
 
 void Checker::launch_begin(sassemu_launch l) {
@@ -123,6 +125,7 @@ void Checker::host_access(uint64_t address, uint64_t bytes, uint32_t is_write) {
         if (to > at) e->shadow.define(at, to - at);
         return;
     }
+    if (fp_) special_output(*e, base, at, end);
     for (uint64_t n; (n = e->shadow.next(at, end)); at += n) {
         Origin from = e->shadow.origin(at);
         if (!from)

@@ -151,11 +151,15 @@ void Checker::finish() {
     for (const auto& [buffer, from] : undefined_)
         if (!buffers_.contains(buffer)) unknown("there is no buffer '" + buffer + "'");
     for (const auto& [key, f] : findings_) tell(f);
+    tell_specials();
     for (size_t k = 0; k < kinds; ++k) {
         const KindText& t = text_of(static_cast<Kind>(k));
         report_.rule(t.name, t.sentence, t.help);
     }
-    report_.finish({"findings"});
+    report_.rule("fp-nan", "an output has a NaN", "the option 'fp'");
+    report_.rule("fp-infinity", "an output has an infinity", "the option 'fp'");
+    report_.rule("fp-subnormal", "an output has a subnormal number", "the option 'fp'");
+    report_.finish({"findings", "floats"});
 }
 
 }  // namespace check_mem

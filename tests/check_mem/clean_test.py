@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""check-mem on all kernels of cubins/: they are correct, so it finds nothing in them but in those that end with a fault of
-memory, which it finds there.
+"""check-mem on all kernels of cubins/: they are correct, so it finds nothing in them but in those that end with a fault
+of memory, which it finds there.
 
     clean_test.py SASSEMU ROOT [--all] [NAME-PART...]     --all: every architecture
 """
@@ -18,12 +18,14 @@ ARCHS = ("sm_75", "sm_80", "sm_90", "sm_90a", "sm_100", "sm_100a", "sm_107a", "s
 
 def check(program, plan, arch):
     name = os.path.basename(os.path.dirname(plan))
-    end = subprocess.run([program, "check-mem", plan, "--arch", arch], capture_output=True, text=True, timeout=250, check=False)
+    end = subprocess.run([program, "check-mem", plan, "--arch", arch], capture_output=True, text=True, timeout=250,
+                         check=False)
+    said = "%s %s: exit code %d\n%s%s" % (name, arch, end.returncode, end.stdout[:1500], end.stderr[-300:])
     if name in FAULTS:
         found = "check-mem: " + FAULTS[name] in end.stdout
-        return [] if found and end.returncode == 6 else ["%s %s: exit code %d\n%s" % (name, arch, end.returncode, end.stdout[-600:])]
+        return [] if found and end.returncode == 6 else [said]
     if end.returncode or "check-mem: " in end.stdout:
-        return ["%s %s: exit code %d\n%s%s" % (name, arch, end.returncode, end.stdout[:1500], end.stderr[-300:])]
+        return [said]
     return []
 
 

@@ -94,6 +94,15 @@ TEST(Api, GuardIsReadAndPredicateWritten) {
     EXPECT_EQ(written.p, 0b1);
 }
 
+// Without .RELU there is no predicate operand, though its bits name P0.
+TEST(Api, WhatAModifierTakesAwayIsNotRead) {
+    const sassdec_insn i = decode(SASSDEC_SM_90, 0x000fe200000001ff, 0x00000000ff097435);
+    EXPECT_EQ(text(i), "HFMA2.MMA R9, -RZ, RZ, 0, 0");
+    sassdec_regset read, written;
+    sassdec_registers(&i, &read, &written);
+    EXPECT_EQ(read.p, 0);
+}
+
 TEST(Api, UniformZeroIsNormalised) {
     const sassdec_insn old = decode(SASSDEC_SM_90, 0x000fe4000fffe03f, 0x0000090004057890);
     const sassdec_insn now = decode(SASSDEC_SM_100, 0x000fe2000fffe0ff, 0x0000000109067890);

@@ -122,3 +122,41 @@ extern "C" __global__ void mbarrier_made_twice(int* out, int) {
     __syncthreads();
     out[threadIdx.x] = 1;
 }
+
+// A bulk copy that reads 16 bytes more than there are.
+extern "C" __global__ void behind_bulk(int* out, int) {
+    __shared__ alignas(128) int tile[128];
+    __shared__ alignas(8) uint64_t object;
+    const auto at = static_cast<uint32_t>(__cvta_generic_to_shared(&object));
+    const auto to = static_cast<uint32_t>(__cvta_generic_to_shared(tile));
+    constexpr int bytes = 256 + 16 * bug;
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(at) : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+                     "l"(out), "r"(bytes), "r"(at)
+                     : "memory");
+    }
+    __syncthreads();
+    uint32_t done = 0;
+    while (!done)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(done)
+                     : "r"(at)
+                     : "memory");
+    out[threadIdx.x] = tile[threadIdx.x] + 1;
+}
+
+// A word of another CTA's shared memory that is not there.
+extern "C" __global__ void behind_another(int* out, int by) {
+    __shared__ int tile[64];
+    tile[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    uint32_t there;
+    const auto at = static_cast<uint32_t>(__cvta_generic_to_shared(&tile[threadIdx.x]));
+    asm volatile("mapa.shared::cluster.u32 %0, %1, 0;" : "=r"(there) : "r"(at));
+    int value;
+    asm volatile("ld.shared::cluster.s32 %0, [%1];" : "=r"(value) : "r"(there + bug * by * 0x80000) : "memory");
+    out[threadIdx.x] = value;
+}
