@@ -156,17 +156,18 @@ void Checker::after(sassemu_warp handle, sassemu_insn insn, uint32_t lanes) {
         each_lane(lanes, [&](uint32_t lane) {
             const bool gathers = i.transfer == Transfer::shuffle || i.transfer == Transfer::matrix;
             const uint32_t from = r.brought[lane] || !gathers ? r.brought[lane] : of_any;
-            const Format format = i.format != Format::none ? i.format
-                                  : keeps && from          ? specials_[from].format
-                                                           : Format::none;
             uint32_t birth = 0;
-            if (upper_of_pair(format, row)) {
-                const Special kind =
-                    special(format, word[lane], format == Format::f64 ? (word - 32)[lane] : 0);
-                if (kind != Special::none && from &&
-                    (specials_[from].kind == kind || i.format == Format::none))
+            if (i.format == Format::none) {
+                // Of a double the upper word says what it is, in whichever register it is now.
+                if (keeps && from &&
+                    special(specials_[from].format, word[lane], 0) != Special::none)
                     birth = passes(from);
-                else if (kind != Special::none && i.format != Format::none && !i.data.empty())
+            } else if (upper_of_pair(i.format, row)) {
+                const uint32_t low = i.format == Format::f64 ? (word - 32)[lane] : 0;
+                const Special kind = special(i.format, word[lane], low);
+                if (kind != Special::none && from && specials_[from].kind == kind)
+                    birth = passes(from);
+                else if (kind != Special::none && !i.data.empty())
                     birth = special_birth(s, lane, kind, false, from);
             }
             r.set(row, lane, birth);
