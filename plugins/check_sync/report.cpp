@@ -376,8 +376,9 @@ ordered_json Checker::strong_json(const TooStrong& s) const {
     j["label"] = "evidence, not proof";
     j["runs"] = seeds_.size();
     j["tried"] = s.tried;
-    j["accesses"] = ordered_json::array({findings::place_json(*this, meanings_[s.insn].insn)});
-    j.update(j["accesses"][0]);
+    const ordered_json place = findings::place_json(*this, meanings_[s.insn].insn);
+    j["accesses"] = ordered_json::array({place});
+    j.update(place);
     return j;
 }
 
