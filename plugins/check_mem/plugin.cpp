@@ -63,8 +63,9 @@ void Checker::cta_begin(sassemu_cta handle) {
     c.linear = i.linear;
     c.rank = i.rank;
     c.shared = Shadow(i.shared_bytes, false);
-    // What the system keeps at the start is no data.
+    // What the system keeps at the start or at the end is no data.
     c.shared.define(0, info_.shared_reserved);
+    c.shared.define(i.shared_bytes - info_.shared_behind, info_.shared_behind);
     c.warps.resize(i.warps);
     for (Warp& w : c.warps) {
         w.local_bytes = info_.local_bytes;
