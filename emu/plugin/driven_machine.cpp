@@ -106,7 +106,10 @@ void DrivenMachine::launch_end(sassemu_launch) {
 uint64_t DrivenMachine::step(sassemu_cta, uint32_t idle) {
     idle_ = idle ? idle_ + 1 : 0;
     // Nothing is held back forever: a path that spins on it keeps the launch from being idle.
-    if (++slices_ % 64 == 0) force_oldest();
+    if (++slices_ % 64 == 0) {
+        if (!held_.empty()) finish(0, ~0u);
+        force_oldest();
+    }
     const size_t before = held();
     uint64_t patience = 1;
     switch (settings_.policy) {

@@ -187,7 +187,7 @@ Engine::Outcome Engine::run_ctas(CtaSlot& slot, Turn& worker) {
         // A wait that looks at a clock is no spin; so now and then one is performed anyway.
         const bool stuck =
             outcome == Outcome::blocked ||
-            (outcome == Outcome::expired && (slot.quiet_slices || slot.cta.slices % 64 == 0));
+            (outcome == Outcome::expired && (slot.quiet_slices || slot.cta.slices % 8 == 0));
         if (stuck && slot.agents.act()) outcome = Outcome::expired;
         if (outcome != Outcome::done) return outcome;
         for (uint32_t r = 0; r < slot.cluster.size; ++r) {
