@@ -35,7 +35,8 @@ void Checker::launch_begin(sassemu_launch l) {
 
 void Checker::launch_end(sassemu_launch, const char* status) {
     if (status && std::string_view(status) == "deadlock")
-        for (auto& [handle, c] : ctas_) {
+        for (auto& entry : ctas_) {
+            Cta& c = entry.second;
             const auto waits = [&](sassemu_insn insn, uint32_t warp, uint32_t lanes,
                                    const std::string& where) {
                 if (Finding* const f = found(Kind::barrier, insn)) {

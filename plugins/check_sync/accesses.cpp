@@ -220,7 +220,7 @@ void Checker::read_map(Warp& w, uint32_t lanes, uint32_t insn, const sassemu_loc
         Stamp writer = shadow_.stamps[block.write[cell]];
         writer.lanes = 1u << block.writer[cell];
         if (!t.group || t.group->maps.covers(writer.who, writer.lanes, writer.epoch)) continue;
-        found(Kind::missing_map_fence, true, writer, true, t);
+        found(FindingKind::missing_map_fence, true, writer, true, t);
         return;
     }
 }

@@ -130,7 +130,7 @@ void Checker::read_only(Touch& t, uint32_t lanes, const sassemu_location* at, ui
             t.lane = lane;
             t.bytes = block.granule();
             t.address = t.base + (uint64_t{i} << block.shift());
-            found(Kind::read_only_data, true, writer, true, t);
+            found(FindingKind::read_only_data, true, writer, true, t);
             break;
         }
     }
@@ -289,7 +289,7 @@ void Checker::visit(Touch& t, Block& b, uint32_t cell, uint32_t lanes) {
     if (!async) t.lane = static_cast<uint32_t>(std::countr_zero(lanes));
     if (b.write[cell] == nobody && (!t.write || changes)) {
         if ((!async || t.tensor) && (t.shared || !shadow_.initialised(t.address, t.bytes)))
-            found(Kind::uninitialised_read, true, {}, false, t);
+            found(FindingKind::uninitialised_read, true, {}, false, t);
         b.write[cell] = settled;
     }
     const auto exactly = [&](StampId id, uint32_t of) {

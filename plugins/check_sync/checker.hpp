@@ -131,7 +131,7 @@ class Checker : public sassemu::Plugin {
         Stamp before, older;  // its writes
     };
     struct Wrong {
-        Kind kind;
+        FindingKind kind;
         bool common;  // not by the letter only
     };
     using LaneMasks = std::array<uint32_t, 32>;
@@ -173,9 +173,10 @@ class Checker : public sassemu::Plugin {
     void describe_tensor(Finding& f, const Stamp& earlier, const Touch& t) const;
     Block& tensor_memory(uint64_t cta);
     void judge(const Stamp& earlier, bool earlier_writes, uint32_t lanes, Touch& t);
-    void found(Kind kind, bool common, const Stamp& earlier, bool earlier_writes, const Touch& t);
+    void found(FindingKind kind, bool common, const Stamp& earlier, bool earlier_writes,
+               const Touch& t);
     void describe(Finding& f, const Stamp& earlier, bool earlier_writes, const Touch& t);
-    Kind why(const Stamp& earlier, bool earlier_writes, const Touch& t) const;
+    FindingKind why(const Stamp& earlier, bool earlier_writes, const Touch& t) const;
     void synchronise(Warp& w, const sassemu_access& a, uint32_t insn, const sassemu_location* at,
                      uint32_t lanes, bool reads, bool writes);
     void stated_fence(Warp& w, uint32_t lanes, const Meaning& m, uint32_t insn);

@@ -199,9 +199,9 @@ void Checker::reported(const sassemu_sync& s, Copy& copy, Mbarrier& b) {
 void Checker::unfinished_copies(const Warp& w) {
     for (uint32_t lane = 0; lane < 32; ++lane) {
         if (w.bulk_read[lane] <= w.bulk_waited[lane]) continue;
-        Finding& f = findings_[{Kind::async_reuse, true, w.bulk_insn[lane], 0}];
+        Finding& f = findings_[{FindingKind::async_reuse, true, w.bulk_insn[lane], 0}];
         if (f.count++) continue;
-        f.kind = Kind::async_reuse;
+        f.kind = FindingKind::async_reuse;
         f.launch = launch_;
         f.seed = host.seed(session);
         f.kernel = kernel_;

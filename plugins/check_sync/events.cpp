@@ -292,9 +292,9 @@ void Checker::cache(const sassemu_cache_op& c) {
 // A barrier whose own rules a warp breaks.
 void Checker::misused(const Warp& w, uint32_t lanes, uint32_t insn, const std::string& what,
                       const std::string& repair) {
-    Finding& f = findings_[{Kind::barrier_misuse, true, insn, 0}];
+    Finding& f = findings_[{FindingKind::barrier_misuse, true, insn, 0}];
     if (f.count++) return;
-    f.kind = Kind::barrier_misuse;
+    f.kind = FindingKind::barrier_misuse;
     f.launch = launch_;
     f.seed = host.seed(session);
     f.kernel = kernel_;
@@ -506,8 +506,8 @@ void Checker::fault(const sassemu_fault_info& f) {
     if (kind.find("barrier") == std::string_view::npos) return;
     const uint32_t insn = meanings_.number(f.insn);
     const Meaning& m = meanings_[insn];
-    const Kind found_kind =
-        m.does(SASSEMU_EFFECT_MBARRIER) ? Kind::mbarrier_protocol : Kind::barrier_misuse;
+    const FindingKind found_kind = m.does(SASSEMU_EFFECT_MBARRIER) ? FindingKind::mbarrier_protocol
+                                                                   : FindingKind::barrier_misuse;
     Finding& entry = findings_[{found_kind, true, insn, 0}];
     if (entry.count++) return;
     entry.kind = found_kind;

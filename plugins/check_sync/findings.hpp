@@ -16,7 +16,7 @@ namespace check_sync {
 
 constexpr size_t enough_seeds = 100;  // before a fence is called too strong
 
-enum class Kind : uint8_t {
+enum class FindingKind : uint8_t {
     data_race,
     missing_proxy_fence,
     scope_too_narrow,
@@ -30,13 +30,13 @@ enum class Kind : uint8_t {
     read_only_data,
     missing_map_fence
 };
-constexpr size_t kinds = static_cast<size_t>(Kind::missing_map_fence) + 1;
+constexpr size_t kinds = static_cast<size_t>(FindingKind::missing_map_fence) + 1;
 struct KindText {
     const char* name;
     const char* sentence;
     const char* clause;
 };
-const KindText& text_of(Kind);
+const KindText& text_of(FindingKind);
 
 // One side of a finding, in words; empty where there is none.
 struct Side {
@@ -52,7 +52,7 @@ struct Side {
 };
 
 struct Finding {
-    Kind kind{};
+    FindingKind kind{};
     bool common = true;  // wrong by what is commonly relied on as well, not by the letter only
     Side first, second;
     std::string path;     // the order that there is
@@ -101,7 +101,7 @@ struct TooStrong {
 };
 
 // kind, whether by the letter only, the two instructions
-using FindingKey = std::tuple<Kind, bool, uint32_t, uint32_t>;
+using FindingKey = std::tuple<FindingKind, bool, uint32_t, uint32_t>;
 using Findings = std::map<FindingKey, Finding>;
 
 }  // namespace check_sync

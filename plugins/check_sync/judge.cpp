@@ -145,14 +145,14 @@ std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_
         const ThreadName& name = names_[earlier.who / 4];
         const Reach far = w.place.apart({name.cta, name.cluster});
         if (reach_in(earlier) < far || reach_in(t.stamp) < far) {
-            return Wrong{Kind::scope_too_narrow, true};
+            return Wrong{FindingKind::scope_too_narrow, true};
         }
         // No race. But where another word has told the reader's CTA of the writer's, order was
         // wanted, unless the word itself says whether it has come: then its value decides where
         // the reader goes.
         if ((earlier.flags | t.stamp.flags) & stamp_atomic || earlier_writes == t.write) return {};
         if (meanings_.steers(earlier_writes ? t.stamp.insn : earlier.insn)) return {};
-        if (common) return Wrong{Kind::data_race, false};  // lanes that run together
+        if (common) return Wrong{FindingKind::data_race, false};  // lanes that run together
         const auto covers = [&](const View& v) {
             return v.covers(earlier.who, earlier.lanes, earlier.epoch);
         };
@@ -173,20 +173,20 @@ std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_
     // In order among threads. The async proxy needs to be shown what the generic one did.
     const Component who = in_space(earlier.who, t.shared);
     if (!g.now[to_async].covers(who, earlier.lanes, earlier.epoch))
-        return Wrong{Kind::missing_proxy_fence, earlier_writes};
+        return Wrong{FindingKind::missing_proxy_fence, earlier_writes};
     if (!g.now[to_async_strict].covers(who, earlier.lanes, earlier.epoch))
-        return Wrong{Kind::missing_proxy_fence, false};
+        return Wrong{FindingKind::missing_proxy_fence, false};
     shown_by_fence(earlier, t);
     return {};
 }
 
-Kind Checker::why(const Stamp& earlier, bool earlier_writes, const Touch& t) const {
+FindingKind Checker::why(const Stamp& earlier, bool earlier_writes, const Touch& t) const {
     const Group& g = *t.group;
     const auto knows = [&](Rule r) {
         return g.now[r].covers(earlier.who, earlier.lanes, earlier.epoch);
     };
     if (from_other_grid(earlier) || knows(t.shared ? for_shared : for_global))
-        return Kind::data_race;  // or by the letter only
+        return FindingKind::data_race;  // or by the letter only
     if (!knows(executed)) {
         // A copy that still reads, or that fills again what a copy had filled before.
         const bool still_reads =
@@ -195,12 +195,13 @@ Kind Checker::why(const Stamp& earlier, bool earlier_writes, const Touch& t) con
                                  t.before.flags & stamp_async;
         const bool filled_again = !t.write && earlier.flags & stamp_async && t.older.who &&
                                   g.now[executed].covers(t.older.who, t.older.lanes, t.older.epoch);
-        return still_reads || fills_again || filled_again ? Kind::async_reuse : Kind::data_race;
+        return still_reads || fills_again || filled_again ? FindingKind::async_reuse
+                                                          : FindingKind::data_race;
     }
-    if (knows(any_scope)) return Kind::scope_too_narrow;
-    if (knows(acquire_given)) return Kind::missing_acquire;
-    if (knows(release_given)) return Kind::missing_release;
-    return Kind::no_memory_order;
+    if (knows(any_scope)) return FindingKind::scope_too_narrow;
+    if (knows(acquire_given)) return FindingKind::missing_acquire;
+    if (knows(release_given)) return FindingKind::missing_release;
+    return FindingKind::no_memory_order;
 }
 
 }  // namespace check_sync

@@ -66,7 +66,7 @@ void Checker::adopt(Mbarrier& b, uint64_t owner, uint32_t address) {
         at = here ? findings_.erase(at) : std::next(at);
     }
     for (Finding& f : kept) {
-        f.kind = Kind::mbarrier_protocol;
+        f.kind = FindingKind::mbarrier_protocol;
         f.missing = "the initialisation of the mbarrier is not ordered before its use";
         findings_[{f.kind, f.common, f.first.insn, f.second.insn}] = std::move(f);
     }
@@ -130,7 +130,7 @@ void Checker::initialised(const Mbarrier& b, Warp& w, uint32_t lanes, uint32_t i
     t.bytes = 8;
     t.stamp = {w.threads(), 1u << t.lane, w.epoch, insn & 0xffffff, 0};
     t.id = settled;
-    found(Kind::mbarrier_protocol, true,
+    found(FindingKind::mbarrier_protocol, true,
           {b.init_warp * 4, b.init_lanes, b.init_epoch, b.init_insn & 0xffffff, 0}, true, t);
 }
 
@@ -194,9 +194,9 @@ void Checker::report_transactions(bool waited_for) {
         // No thread waits at the end: a phase without any arrival may never have been meant to
         // complete.
         if (!b.transactions || !b.expect_insn || !(waited_for || b.brought)) continue;
-        Finding& f = findings_[{Kind::mbarrier_protocol, true, b.expect_insn, 0}];
+        Finding& f = findings_[{FindingKind::mbarrier_protocol, true, b.expect_insn, 0}];
         if (f.count++) continue;
-        f.kind = Kind::mbarrier_protocol;
+        f.kind = FindingKind::mbarrier_protocol;
         f.launch = launch_;
         f.seed = host.seed(session);
         f.kernel = kernel_;

@@ -10,7 +10,7 @@ namespace check_sync {
 using findings::seed_text;
 using nlohmann::ordered_json;
 
-const KindText& text_of(Kind kind) {
+const KindText& text_of(FindingKind kind) {
     static const KindText all[] = {
         {"data-race",
          "two accesses to the same bytes, one of them a write, with nothing that orders them",
@@ -82,7 +82,7 @@ std::string Checker::place_text(uint32_t insn) const {
     return findings::place_text(*this, insn ? meanings_[insn].insn : nullptr);
 }
 
-void Checker::found(Kind kind, bool common, const Stamp& earlier, bool earlier_writes,
+void Checker::found(FindingKind kind, bool common, const Stamp& earlier, bool earlier_writes,
                     const Touch& t) {
     if (verdict_ == "common" && !common) return;
     Finding& f = findings_[{kind, common, earlier.insn, t.stamp.insn}];
@@ -123,7 +123,8 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
     f.owner = t.owner;
     if (earlier.insn) side(f.first, earlier, earlier_writes);
     values_of(f, earlier, earlier_writes, t);
-    if (t.group && t.group->to && f.kind != Kind::data_race && f.kind != Kind::uninitialised_read)
+    if (t.group && t.group->to && f.kind != FindingKind::data_race &&
+        f.kind != FindingKind::uninitialised_read)
         f.path = place_text(t.group->from) + " -> " + place_text(t.group->to);
     const std::string where = earlier.insn ? host.insn_place(meanings_[earlier.insn].insn) : "";
     const std::string after = where.empty() ? "the first access" : where;
@@ -134,7 +135,7 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
     const std::string reach = reach_names[far];
     const bool same_warp = name && earlier.who / 4 == t.warp->id;
     switch (f.kind) {
-        case Kind::data_race:
+        case FindingKind::data_race:
             f.missing = "no barrier, signal or wait orders the two";
             if (from_other_grid(earlier)) {
                 f.missing =
@@ -173,7 +174,7 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
                            ", ld.acquire.gpu before the second access";
             }
             break;
-        case Kind::missing_proxy_fence:
+        case FindingKind::missing_proxy_fence:
             f.missing = f.common
                             ? "no fence.proxy.async shows the generic access to the async proxy"
                             : "the thread that made the generic access does not execute the "
@@ -185,49 +186,49 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
             f.repair = "fence.proxy.async" + std::string(t.shared ? ".shared::cta" : ".global") +
                        " after " + after + ", in every thread that does this, before it signals";
             break;
-        case Kind::scope_too_narrow:
+        case FindingKind::scope_too_narrow:
             f.missing = "a scope of ." + reach + " on both sides";
             f.repair = "." + reach + " in place of the narrower scope, after " + after +
                        " or before the second access";
             break;
-        case Kind::missing_release:
+        case FindingKind::missing_release:
             f.missing = "a release between the first access and the signal";
             f.repair = "fence.release." + reach + " after " + after +
                        ", before the signal (or make the signal .release." + reach + ")";
             break;
-        case Kind::missing_acquire:
+        case FindingKind::missing_acquire:
             f.missing = "an acquire between the signal and the second access";
             f.repair = "fence.acquire." + reach +
                        " after the signal was seen (or make that read .acquire." + reach + ")";
             break;
-        case Kind::no_memory_order:
+        case FindingKind::no_memory_order:
             f.missing = "a release before the signal, and an acquire after it";
             f.repair = "fence.release." + reach + " after " + after + " and fence.acquire." +
                        reach + " before the second access";
             break;
-        case Kind::async_reuse:
+        case FindingKind::async_reuse:
             f.missing = "nothing says that the bytes are free again";
             f.repair = earlier.flags & stamp_async
                            ? "cp.async.bulk.wait_group.read in the copying thread, then a barrier"
                            : "the readers arrive on an mbarrier that the copying thread waits for";
             break;
-        case Kind::uninitialised_read:
+        case FindingKind::uninitialised_read:
             f.missing = "a write";
             f.repair = "write the bytes before they are read";
             break;
-        case Kind::mbarrier_protocol:
+        case FindingKind::mbarrier_protocol:
             f.missing = "the initialisation of the mbarrier is not ordered before its use";
             f.repair = far == cta ? "__syncthreads() after " + after
                                   : "fence.mbarrier_init.release.cluster after " + after +
                                         ", before barrier.cluster.arrive";
             break;
-        case Kind::read_only_data:
+        case FindingKind::read_only_data:
             f.missing = "the end of the kernel between the write and such a read";
             f.repair =
                 "an ordinary load (drop __restrict__ const, __ldg or the texture), ordered as any "
                 "other";
             break;
-        case Kind::missing_map_fence:
+        case FindingKind::missing_map_fence:
             f.missing =
                 "fence.proxy.tensormap acquire of the map's 128 bytes by the thread that uses it, "
                 "behind a release of the writer";
@@ -235,11 +236,11 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
                        ", fence.proxy.tensormap::generic.acquire." + reach +
                        " [map], 128 before the copy";
             break;
-        case Kind::barrier_misuse:
+        case FindingKind::barrier_misuse:
             break;
     }
     if (t.tensor) describe_tensor(f, earlier, t);
-    if (f.path.empty() && f.kind != Kind::uninitialised_read) f.path = "none";
+    if (f.path.empty() && f.kind != FindingKind::uninitialised_read) f.path = "none";
 }
 
 void Checker::finish() {
@@ -321,7 +322,7 @@ void Checker::finish() {
         report_->add(std::move(e));
     }
     for (size_t k = 0; k < kinds; ++k) {
-        const KindText& t = text_of(static_cast<Kind>(k));
+        const KindText& t = text_of(static_cast<FindingKind>(k));
         report_->rule(t.name, t.sentence, t.clause);
     }
     report_->rule("too-strong",

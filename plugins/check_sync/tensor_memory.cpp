@@ -92,12 +92,13 @@ std::optional<Checker::Wrong> Checker::check_tensor(const Stamp& earlier, bool e
         common |= letter;
     }
     if (letter || (common && !t.by_letter)) return {};
-    if (common) return Wrong{Kind::no_memory_order, false};
+    if (common) return Wrong{FindingKind::no_memory_order, false};
     if (was == Tensor::work) return Wrong{why(earlier, earlier_writes, t), true};
-    if (!knows(executed)) return Wrong{Kind::data_race, true};
+    if (!knows(executed)) return Wrong{FindingKind::data_race, true};
     if (knows(release_given) || knows(acquire_given))
         return Wrong{why(earlier, earlier_writes, t), true};
-    return Wrong{was == Tensor::store ? Kind::missing_proxy_fence : Kind::async_reuse, true};
+    return Wrong{was == Tensor::store ? FindingKind::missing_proxy_fence : FindingKind::async_reuse,
+                 true};
 }
 
 void Checker::describe_tensor(Finding& f, const Stamp& earlier, const Touch& t) const {
@@ -108,26 +109,26 @@ void Checker::describe_tensor(Finding& f, const Stamp& earlier, const Touch& t) 
     const std::string place = host.insn_place(meanings_[earlier.insn].insn);
     const std::string after = place.empty() ? "the first access" : place;
     switch (f.kind) {
-        case Kind::missing_proxy_fence:
+        case FindingKind::missing_proxy_fence:
             f.missing = "no tcgen05.wait::st waits for the store to tensor memory";
             f.repair =
                 "tcgen05.wait::st.sync.aligned after " + after + ", before the threads synchronise";
             break;
-        case Kind::async_reuse:
+        case FindingKind::async_reuse:
             if (tensor_kind(earlier.who) == Tensor::load) {
                 f.missing = "no tcgen05.wait::ld waits for the load from tensor memory";
                 f.repair = "tcgen05.wait::ld.sync.aligned after " + after;
                 break;
             }
             [[fallthrough]];
-        case Kind::data_race:
+        case FindingKind::data_race:
             if (tensor_kind(earlier.who) == Tensor::work) {
                 f.missing = "the second access does not wait for the tensor core";
                 f.repair = "tcgen05.commit after " + after +
                            ", and a wait for its mbarrier before the second access";
             }
             break;
-        case Kind::no_memory_order:
+        case FindingKind::no_memory_order:
             if (!f.common && tensor_warp(earlier.who) == t.warp->id &&
                 tensor_kind(t.stamp.who) == Tensor::work) {
                 f.missing =

@@ -52,7 +52,7 @@ void Checker::look_at_trial() {
     if (is_trial_) return;
     if (trial_)
         for (const auto& [key, f] : trial_->findings_)
-            trials_.failed |= !findings_.contains(key) && f.kind != Kind::uninitialised_read;
+            trials_.failed |= !findings_.contains(key) && f.kind != FindingKind::uninitialised_read;
     if (seeds_.size() >= enough_seeds / 2) trials_.candidates = too_strong();
 }
 
