@@ -16,8 +16,10 @@
 namespace sassemu {
 namespace {
 
-constexpr auto sample_every = std::chrono::milliseconds(1);
-constexpr auto watch_every = std::chrono::milliseconds(2);
+// The memory is looked at again when what is left could be touched at the earliest, at so many
+// bytes a second; the clock, so often. More would cost the work: a poll takes a core from it.
+constexpr double fastest = 16e9;
+constexpr std::chrono::milliseconds soonest{1}, latest{20};
 constexpr double grace = 2;  // seconds for ending in order
 
 std::string amount(std::uint64_t bytes) {
@@ -83,7 +85,10 @@ void Budget::reset() noexcept {
     results_ = false;
 }
 
-void Budget::set_memory_limit(std::uint64_t bytes) { memory_limit_ = bytes; }
+void Budget::set_memory_limit(std::uint64_t bytes) {
+    memory_limit_ = bytes;
+    next_sample_ = 0;
+}
 
 std::uint64_t Budget::resident() const noexcept {
     // "size resident shared ...", in pages
@@ -108,11 +113,22 @@ Budget::Stop Budget::poll() const noexcept {
     const auto ticks = now.time_since_epoch().count();
     const std::uint64_t limit = memory_limit_.load(std::memory_order_relaxed);
     if (limit != 0 && ticks >= next_sample_.load(std::memory_order_relaxed)) {
-        next_sample_.store((now + sample_every).time_since_epoch().count(),
-                           std::memory_order_relaxed);
-        if (resident() > limit - limit / 16) stop(Stop::memory);
+        const std::uint64_t most = limit - limit / 16, used = resident();
+        if (used > most) stop(Stop::memory);
+        const std::chrono::duration<double> room((used > most ? 0 : most - used) / fastest);
+        const auto wait = std::clamp<Clock::duration>(
+            std::chrono::duration_cast<Clock::duration>(room), soonest, latest);
+        next_sample_.store((now + wait).time_since_epoch().count(), std::memory_order_relaxed);
     }
     return stopped();
+}
+
+Budget::Clock::time_point Budget::next_poll() const noexcept {
+    const auto now = Clock::now();
+    auto next = Clock::duration(deadline_.load(std::memory_order_relaxed));
+    if (memory_limit_.load(std::memory_order_relaxed) != 0)
+        next = std::min(next, Clock::duration(next_sample_.load(std::memory_order_relaxed)));
+    return std::clamp(Clock::time_point(next), now + soonest, now + latest);
 }
 
 Result<void> Budget::check(std::string_view where) const {
@@ -175,7 +191,7 @@ Watchdog::Watchdog(const Budget& budget, std::function<void(Budget::Stop)> ignor
     try {
         thread_ = std::thread([this, &budget, ignored = std::move(ignored)] {
             std::unique_lock lock(mutex_);
-            while (!changed_.wait_for(lock, watch_every, [this] { return done_; })) {
+            while (!changed_.wait_until(lock, budget.next_poll(), [this] { return done_; })) {
                 if (budget.poll() == Budget::Stop::none) continue;
                 const Budget::Stop why = budget.ignored(grace);
                 if (why == Budget::Stop::none) continue;

@@ -43,8 +43,12 @@ class Budget {
     // Why the work has to end; it stays so. One relaxed load. Time and memory are noticed by
     // poll(), which a Watchdog calls.
     [[nodiscard]] Stop stopped() const noexcept { return stop_.load(std::memory_order_relaxed); }
-    // Looks at the clock, and every millisecond at the memory. Any thread may ask.
+    // Looks at the clock, and every 1 to 20 ms, sooner where less is left, at the memory. Any
+    // thread may ask.
     Stop poll() const noexcept;
+    using Clock = std::chrono::steady_clock;
+    // When a poll may find something new: in 1 to 20 ms.
+    [[nodiscard]] Clock::time_point next_poll() const noexcept;
     // The same as an error of `where`, which says what hit the limit and how to raise it.
     [[nodiscard]] Result<void> check(std::string_view where) const;
     [[nodiscard]] Error error(Stop stop, std::string_view where) const;
@@ -66,7 +70,6 @@ class Budget {
     [[nodiscard]] Stop ignored(double grace) const noexcept;
 
   private:
-    using Clock = std::chrono::steady_clock;
     void stop(Stop why) const noexcept {
         Stop none = Stop::none;
         stop_.compare_exchange_strong(none, why, std::memory_order_relaxed);
