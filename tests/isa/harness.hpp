@@ -103,6 +103,7 @@ class Machine {
         w.cta = &cta_;
         w.rows = rows_;
         w.local = aligned(local_) + sizeof(LocalWritten);
+        local_written(w) = {0, LocalWritten::shift_for(local_bytes)};
         w.live = w.active = w.exists = w.started = ~0u;
         w.p[7] = w.p[15] = ~0u;
         w.paths_used = 1;
