@@ -112,11 +112,9 @@ Result<void> Setup::create_gpu() {
         } else {
             SASSEMU_ASSIGN(hooks_, load_plugins(options_));
         }
-        if (plan_.in_flight && hooks_) {
-            const std::string& who =
-                options_.plugins.empty() ? options_.gpu.model : options_.plugins.front();
+        if (const std::string* who = plan_.in_flight && hooks_ ? hooks_->follows_one() : nullptr) {
             return make_error(ErrorCode::unsupported, plan_.file,
-                              "'" + who + "' follows one launch at a time, and this plan has " +
+                              "'" + *who + "' follows one launch at a time, and this plan has " +
                                   "several things in flight",
                               "run it without plugins, or each launch in a plan of its own");
         }

@@ -7,11 +7,15 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "emu/plugin/hooks.hpp"
+
 namespace sassemu {
 
 namespace {
 
 constexpr unsigned most_bytes = 16;  // of one operation
+// Of a thread's number: its launch is above its CTA, which is above the threads of one.
+constexpr unsigned cta_bits = 34, thread_bits = 10;
 constexpr uint32_t most_tries = 64;  // until what an operation waits for is done at once
 constexpr uint32_t most_steps = 1 << 20, in_order = 1 << 12;
 
@@ -90,14 +94,28 @@ const sassemu_memory_model& DrivenMachine::table() {
 
 // ---- the run
 
-void DrivenMachine::launch_begin(sassemu_launch) {
-    held_.clear();  // of a launch that faulted
-    waiting_.clear();
+void DrivenMachine::launch_begin(sassemu_launch l) {
+    if (launches_.empty()) {
+        held_.clear();  // of a launch that faulted
+        waiting_.clear();
+        stored_.clear();
+    }
+    const sassemu_launch_info i = info(l);
+    launches_.push_back({l, i.id % (uint64_t{1} << (64 - cta_bits - thread_bits)), i.gpu});
+    if (sassemu::session(session)->hooks->several)
+        bytes_.home = [](void* m, uint64_t address) {
+            const auto& driver = *static_cast<DrivenMachine*>(m);
+            return sassemu::session(driver.session)->hooks->home(address);
+        };
     if (machine_.launch) machine_.launch(self_, state_);
     idle_ = 0;
 }
 
-void DrivenMachine::launch_end(sassemu_launch) {
+void DrivenMachine::launch_end(sassemu_launch l) {
+    const auto ended = std::ranges::find(launches_, l, &Launch::handle);
+    const uint64_t id = ended->id;
+    launches_.erase(ended);
+    if (!launches_.empty()) return send_launch(id);
     // What nobody waited for arrives in any order, and other clients may look in between.
     for (int i = 0; i < 64 && steps(); ++i) tick();
     take_all();
@@ -140,16 +158,68 @@ uint64_t DrivenMachine::step(sassemu_cta, uint32_t idle) {
 DrivenMachine::Who DrivenMachine::place(sassemu_warp w) const {
     const sassemu_warp_info i = info(w);
     const sassemu_cta_info c = info(i.cta);
-    return {c.linear, c.sm, i.index};
+    const Launch& launch = *std::ranges::find(launches_, c.launch, &Launch::handle);
+    return {launch.id << cta_bits | c.linear, c.sm, i.index, launch.gpu};
 }
 
 sassemu_place DrivenMachine::of(const Who& w, unsigned lane) {
     sassemu_place p{};
-    p.thread = w.cta << 16 | w.warp << 5 | lane;
+    p.thread = w.cta << thread_bits | w.warp << 5 | lane;
+    p.gpu = w.gpu;
     p.cta = w.cta;
     p.sm = w.sm;
     p.kind = SASSEMU_AGENT_WARP;
     return p;
+}
+
+// ---- the host and streams
+
+sassemu_operation DrivenMachine::of_client(const Client& who, sassemu_operation_kind kind,
+                                           uint64_t address, uint64_t bytes) const {
+    sassemu_operation o = operation(kind);
+    o.ordering = kind == SASSEMU_OPERATION_FENCE ? SASSEMU_SC : SASSEMU_RELAXED;
+    o.scope = SASSEMU_LEVEL_SYS;
+    o.address = address;
+    o.bytes = static_cast<uint8_t>(bytes);
+    o.from.thread = o.from.cta = ~uint64_t{0} - (who.kind == SASSEMU_AGENT_HOST ? 0 : 1 + who.gpu);
+    o.from.kind = who.kind;
+    o.from.gpu = who.gpu;
+    return o;
+}
+
+template <class Act>
+void DrivenMachine::in_pieces(uint64_t bytes, Act&& act) {
+    for (uint64_t at = 0; at < bytes; at += most_bytes)
+        act(at, std::min<uint64_t>(most_bytes, bytes - at));
+}
+
+bool DrivenMachine::client_reads(const Client& who, uint64_t address, void* to, uint64_t bytes) {
+    if (!machine_.held(self_, state_)) return false;
+    in_pieces(bytes, [&](uint64_t at, uint64_t count) {
+        perform(of_client(who, SASSEMU_OPERATION_LOAD, address + at, count),
+                static_cast<uint8_t*>(to) + at);
+    });
+    return true;
+}
+
+bool DrivenMachine::client_writes(const Client& who, uint64_t address, const void* from,
+                                  uint64_t bytes) {
+    if (!machine_.held(self_, state_)) return false;
+    in_pieces(bytes, [&](uint64_t at, uint64_t count) {
+        uint8_t value[most_bytes];
+        std::memcpy(value, static_cast<const uint8_t*>(from) + at, count);
+        perform(of_client(who, SASSEMU_OPERATION_STORE, address + at, count), value);
+    });
+    client_fence(who);
+    return true;
+}
+
+void DrivenMachine::client_changes(const Client& who, uint64_t address, uint32_t bytes) {
+    perform(of_client(who, SASSEMU_OPERATION_ATOMIC, address, bytes), nullptr);
+}
+
+void DrivenMachine::client_fence(const Client& who) {
+    perform(of_client(who, SASSEMU_OPERATION_FENCE, 0, 0), nullptr);
 }
 
 uint32_t DrivenMachine::pick(uint32_t count) {
@@ -201,6 +271,29 @@ bool DrivenMachine::take_until(Enough&& enough) {
     return true;
 }
 
+void DrivenMachine::take(uint32_t step) {
+    machine_.take(self_, state_, &bytes_, step);
+    // Nothing need be written for somebody else to see more than before.
+    if (bytes_.home) host.wake(session);
+}
+
+void DrivenMachine::send_launch(uint64_t id) {
+    const auto is_its = [id](const Who& w) { return w.cta >> cta_bits == id; };
+    std::erase_if(held_, [&](const Held& h) { return is_its(h.who); });  // of one that faulted
+    sassemu_operation fence = operation(SASSEMU_OPERATION_FENCE);
+    fence.ordering = SASSEMU_ACQ_REL;
+    fence.scope = SASSEMU_LEVEL_SYS;
+    for (const auto& [key, w] : stored_) {
+        if (!machine_.held(self_, state_)) break;
+        for (unsigned lane = 0; lane < 32 && is_its(w); ++lane) {
+            fence.from = of(w, lane);
+            perform(fence, nullptr);
+        }
+    }
+    std::erase_if(stored_, [&](const auto& one) { return is_its(one.second); });
+    host.wake(session);
+}
+
 void DrivenMachine::take_all() {
     take_until([&] { return !machine_.held(self_, state_); });
 }
@@ -249,6 +342,7 @@ int DrivenMachine::issue(const sassemu_access& a) {
         return what;
     };
     if (!ready(who, global, of_lane)) return SASSEMU_RETRY;
+    remember(who);
     for_lanes(global, [&](unsigned lane) { perform(of_lane(lane), nullptr); });
     return SASSEMU_DONE;
 }
@@ -327,6 +421,7 @@ sassemu_cta DrivenMachine::owner(sassemu_warp w, uint64_t linear) const {
 
 int DrivenMachine::store(const sassemu_access& a, const Who& who, const sassemu_location* where,
                          uint32_t global, sassemu_operation what) {
+    remember(who);
     const uint32_t* rows = host.values(&a);
     for_lanes(global, [&](unsigned lane) {
         uint8_t value[most_bytes];

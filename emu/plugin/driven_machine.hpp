@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string_view>
 
@@ -13,6 +14,8 @@
 #include "sassemu/plugin.hpp"
 
 namespace sassemu {
+
+struct Client;
 
 class DrivenMachine : public Plugin {
   public:
@@ -33,6 +36,11 @@ class DrivenMachine : public Plugin {
 
     void launch_begin(sassemu_launch);
     void launch_end(sassemu_launch);
+    // The host's accesses, and those in streams: in order, and of system scope. See Hooks.
+    bool client_reads(const Client& who, uint64_t address, void* to, uint64_t bytes);
+    bool client_writes(const Client& who, uint64_t address, const void* from, uint64_t bytes);
+    void client_changes(const Client& who, uint64_t address, uint32_t bytes);
+    void client_fence(const Client& who);
     uint64_t step(sassemu_cta, uint32_t idle);
     int issue(const sassemu_access& a);
     int model_fence(const sassemu_fence& f);
@@ -42,8 +50,8 @@ class DrivenMachine : public Plugin {
   private:
     // The warp of an operation.
     struct Who {
-        uint64_t cta = 0;
-        uint32_t sm = 0, warp = 0;
+        uint64_t cta = 0;  // with its launch
+        uint32_t sm = 0, warp = 0, gpu = 0;
         friend bool operator==(const Who&, const Who&) = default;
     };
     // A load that has been issued and not performed.
@@ -60,6 +68,10 @@ class DrivenMachine : public Plugin {
 
     Who place(sassemu_warp w) const;
     static sassemu_place of(const Who& w, unsigned lane);
+    sassemu_operation of_client(const Client& who, sassemu_operation_kind kind, uint64_t address,
+                                uint64_t bytes) const;
+    template <class Act>
+    void in_pieces(uint64_t bytes, Act&& act);
     uint32_t pick(uint32_t count);
     bool defer(const sassemu_access& a);
     int load(const sassemu_access& a, const Who& who, const sassemu_location* where,
@@ -85,7 +97,8 @@ class DrivenMachine : public Plugin {
 
     uint32_t steps() const { return machine_.steps(self_, state_, nullptr, 0); }
     uint64_t held() const { return held_.size() + machine_.held(self_, state_); }
-    void take(uint32_t step) { machine_.take(self_, state_, &bytes_, step); }
+    void take(uint32_t step);
+    void send_launch(uint64_t id);  // all that its threads have on its way
     template <class Enough>
     bool take_until(Enough&& enough);
     void take_all();  // until nothing is held
@@ -103,6 +116,17 @@ class DrivenMachine : public Plugin {
     std::deque<Held> held_;
     std::vector<std::pair<Who, uint32_t>> waiting_;  // warps, and how often they tried
     bool gave_up_ = false;
+    struct Launch {
+        sassemu_launch handle;
+        uint64_t id;
+        uint32_t gpu;
+    };
+    std::vector<Launch> launches_;  // in flight
+    // Warps that may have something on its way, by CTA and index; only with several in flight.
+    std::map<std::pair<uint64_t, uint32_t>, Who> stored_;
+    void remember(const Who& who) {
+        if (bytes_.home) stored_.try_emplace({who.cta, who.warp}, who);
+    }
     uint64_t random_ = 1, idle_ = 0, slices_ = 0;
 };
 

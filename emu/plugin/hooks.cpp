@@ -153,6 +153,7 @@ Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_v
             }
             wants(SASSEMU_HAS(o, sassemu_observer, counts) && o->counts, hooks->on_counts_);
             wants(SASSEMU_HAS(o, sassemu_observer, heap) && o->heap, hooks->on_heap_);
+            wants(SASSEMU_HAS(o, sassemu_observer, client) && o->client, hooks->on_client_);
             if (o->access || o->access_issue)
                 hooks->observed_spaces_ |= o->spaces ? o->spaces : ~0u;
             if (o->sync) hooks->sync_wanted_ |= ~o->sync_ignored;
@@ -389,6 +390,7 @@ void Hooks::allocated(uint64_t address, uint64_t bytes, const std::string& name,
     a.address = address;
     a.bytes = bytes;
     a.name = name.c_str();
+    a.gpu = home(address);
     for (PluginSession* s : on_allocate_)
         s->call("allocate", nullptr, s->table().observer->allocate, &a);
 }
@@ -401,11 +403,52 @@ void Hooks::released(uint64_t address) {
     a.address = e.lo;
     a.bytes = e.hi - e.lo;
     a.name = space->name(e.id).c_str();
+    a.gpu = home(e);
     for (PluginSession* s : on_release_)
         s->call("release", nullptr, s->table().observer->release, &a);
 }
 
-void Hooks::host_access(uint64_t address, uint64_t bytes, bool write) {
+const std::string* Hooks::follows_one() const {
+    for (const auto& s : sessions_)
+        if ((s->table().abi & 0xffff) < 8 || !(s->table().flags & SASSEMU_PLUGIN_IN_FLIGHT))
+            return &s->name;
+    return nullptr;
+}
+
+int32_t Hooks::home(uint64_t address) const {
+    if (!space) return SASSEMU_OF_NOBODY;
+    const Extent& e = space->find(address);
+    return e.holds(address, 1) ? home(e) : SASSEMU_OF_NOBODY;
+}
+
+bool Hooks::client_reads(const Client& who, uint64_t address, void* to, uint64_t bytes) {
+    return model_ && model_->driver && model_->driver->client_reads(who, address, to, bytes);
+}
+bool Hooks::client_writes(const Client& who, uint64_t address, const void* from, uint64_t bytes) {
+    return model_ && model_->driver && model_->driver->client_writes(who, address, from, bytes);
+}
+void Hooks::client_changes(const Client& who, uint64_t address, uint32_t bytes) {
+    if (model_ && model_->driver) model_->driver->client_changes(who, address, bytes);
+}
+void Hooks::client_fence(const Client& who) {
+    if (model_ && model_->driver) model_->driver->client_fence(who);
+}
+
+void Hooks::client_access(const Client& who, sassemu_op op, uint64_t address, uint64_t bytes,
+                          bool waited) {
+    const bool write = op != SASSEMU_LOAD;
+    if (!on_client_.empty()) {
+        sassemu_client_access a{};
+        a.size = sizeof a;
+        a.op = static_cast<uint8_t>(op);
+        a.waited = waited;
+        a.kind = who.kind;
+        a.gpu = who.gpu;
+        a.address = address;
+        a.bytes = bytes;
+        for (PluginSession* s : on_client_)
+            s->call("client", nullptr, s->table().observer->client, &a);
+    }
     for (PluginSession* s : on_host_) {
         if (s->is_model && model_table_->host_access)
             ask_model("host_access", nullptr, model_table_->host_access, address, bytes, write);

@@ -17,6 +17,7 @@
 #include "emu/base/result.hpp"
 #include "emu/gpu.hpp"
 #include "emu/machine/cta.hpp"
+#include "emu/machine/extent.hpp"
 #include "emu/plugin/in_plugin.hpp"
 #include "emu/plugin/instruction.hpp"
 #include "emu/plugin/plugin_file.hpp"
@@ -65,6 +66,12 @@ struct PluginSession {
             if (Recording* const r = Recording::current()) r->deliver(*this);
         call(callback, at, table().observer->*function, args...);
     }
+};
+
+// Who runs beside kernels: the host, or the front end and the copy engines of a GPU.
+struct Client {
+    sassemu_agent_kind kind = SASSEMU_AGENT_HOST;
+    uint32_t gpu = 0;
 };
 
 struct HookedImage {
@@ -124,6 +131,8 @@ class Hooks {
                                                uint64_t seed);
     void attach(AddressSpace& space, Chooser& chooser);
 
+    // The first plugin that follows one launch at a time, and nothing beside it; null: none does.
+    const std::string* follows_one() const;
     bool has_model() const { return model_ != nullptr; }
     // The model's machine, for those who explore it; null: it is none.
     const sassemu_machine* machine() const {
@@ -178,7 +187,21 @@ class Hooks {
     // ---- memory
     void allocated(uint64_t address, uint64_t bytes, const std::string& name, bool read_only);
     void released(uint64_t address);
-    void host_access(uint64_t address, uint64_t bytes, bool write);
+    void client_access(const Client& who, sassemu_op op, uint64_t address, uint64_t bytes,
+                       bool waited = false);
+    // Under a model that is a machine clients see and do what it lets them. False, and nothing
+    // done: it holds nothing, memory is as everybody sees it.
+    bool client_reads(const Client& who, uint64_t address, void* to, uint64_t bytes);
+    bool client_writes(const Client& who, uint64_t address, const void* from, uint64_t bytes);
+    // The caller changes the bytes right behind the first, and then calls the second.
+    void client_changes(const Client& who, uint64_t address, uint32_t bytes);
+    void client_fence(const Client& who);
+    // Whose memory it is, of several GPUs and the host; see sassemu_bytes. GPUs say so in the upper
+    // half of their extents' flags.
+    int32_t home(uint64_t address) const;
+    static constexpr uint32_t memory_of(uint32_t gpu) { return (gpu + 1) << 16; }
+    static int32_t home(const Extent& e) { return static_cast<int32_t>(e.flags >> 16) - 1; }
+    bool several = false;  // there are several GPUs, or a host at work beside one
     // The device heap: `bytes` of a block that a lane got; 0: that it gives back.
     void heap(Warp& w, uint32_t lane, uint64_t address, uint64_t bytes);
     // What a spinning path watches when its loads are the model's: changes whenever the model may
@@ -258,7 +281,8 @@ class Hooks {
     void* model_self_ = nullptr;  // what its callbacks get
     // Observers by what they want, so that nobody looks at members that are null.
     std::vector<PluginSession*> on_issue_, on_access_, on_fence_, on_cache_, on_sync_, on_async_,
-        on_fault_, on_allocate_, on_release_, on_host_, on_records_, on_counts_, on_heap_;
+        on_fault_, on_allocate_, on_release_, on_host_, on_records_, on_counts_, on_heap_,
+        on_client_;
     std::mutex recordings_mutex_;
     std::vector<std::unique_ptr<Recording>> recordings_;
     std::vector<Recording*> idle_recordings_;

@@ -344,6 +344,7 @@ int32_t find_allocation(sassemu_session s, uint64_t address, sassemu_allocation*
     r.address = e.lo;
     r.bytes = heap ? heap_size(e) : e.hi - e.lo;
     r.name = space.name(e.id).c_str();
+    r.gpu = Hooks::home(e);
     give(out, r);
     return 0;
 }

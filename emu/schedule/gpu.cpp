@@ -68,6 +68,10 @@ Result<std::shared_ptr<Core>> Core::create(GpuOptions options, std::shared_ptr<H
     const bool alone = o.deterministic || core->model || choices ||
                        (core->hooks && core->hooks->threading() != SASSEMU_FREE);
     core->scheduler = std::make_unique<Scheduler>(*core->chooser, o.threads, alone);
+    if (several && core->hooks) {
+        core->hooks->attach(*core->host, *core->chooser);
+        core->hooks->several = true;
+    }
     return core;
 }
 
@@ -78,8 +82,7 @@ GpuImpl::GpuImpl(std::shared_ptr<Core> core, uint32_t index, DeviceProfile devic
       space_(core_->host.get(), "GPU " + std::to_string(index)) {
     if (core_->host) core_->host->see(space_, true);
     if (Hooks* hooks = core_->hooks.get()) {
-        if (!index || !hooks->space)
-            hooks->attach(core_->host ? *core_->host : space_, *core_->chooser);
+        if (!core_->host) hooks->attach(space_, *core_->chooser);
         if (hooks->wants_texels()) {
             textures_.texel = Hooks::texel;
             textures_.texel_user = hooks;
@@ -96,7 +99,7 @@ Result<void> GpuImpl::fill(uint64_t address, uint64_t bytes, uint8_t value) {
         host::fill(*at, value, bytes);
     else
         fill_zeros(*at, bytes);
-    if (core_->hooks) core_->hooks->host_access(address, bytes, true);
+    if (core_->hooks) core_->hooks->client_access({}, SASSEMU_STORE, address, bytes);
     return {};
 }
 

@@ -96,13 +96,15 @@ class GpuImpl final : public Gpu, public TouchedMemory {
         auto at = range(address, bytes.size(), "write");
         if (!at) return at.error();
         host::write(*at, bytes.data(), bytes.size());
-        if (Hooks* hooks = core_->hooks.get()) hooks->host_access(address, bytes.size(), true);
+        if (Hooks* hooks = core_->hooks.get())
+            hooks->client_access({}, SASSEMU_STORE, address, bytes.size());
         return {};
     }
     Result<void> read(uint64_t address, std::span<std::byte> bytes) override {
         auto at = range(address, bytes.size(), "read");
         if (!at) return at.error();
-        if (Hooks* hooks = core_->hooks.get()) hooks->host_access(address, bytes.size(), false);
+        if (Hooks* hooks = core_->hooks.get())
+            hooks->client_access({}, SASSEMU_LOAD, address, bytes.size());
         host::read(bytes.data(), *at, bytes.size());
         return {};
     }
@@ -112,7 +114,8 @@ class GpuImpl final : public Gpu, public TouchedMemory {
         const Extent& e = space_.find(address);
         if (!e.holds(address, bytes)) return {0, bytes};
         const auto found = pages_.touched(e.host + (address - e.lo), bytes);
-        if (core_->hooks && found.first > 0) core_->hooks->host_access(address, found.first, false);
+        if (core_->hooks && found.first > 0)
+            core_->hooks->client_access({}, SASSEMU_LOAD, address, found.first);
         return found;
     }
 
@@ -139,7 +142,8 @@ class GpuImpl final : public Gpu, public TouchedMemory {
              bool overlaps = false);
     // For reports: "GPU 0", and with a stream that is not the legacy one ", stream 'a'".
     std::string place(const Stream& stream) const;
-    Result<uint64_t> reserve(uint64_t bytes, const AddressSpace::Options& options) {
+    Result<uint64_t> reserve(uint64_t bytes, AddressSpace::Options options) {
+        options.flags |= Hooks::memory_of(index_);
         auto at = space_.allocate(bytes, options);
         if (at && core_->hooks)
             core_->hooks->allocated(*at, bytes, options.name, options.flags & Extent::read_only);

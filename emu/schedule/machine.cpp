@@ -58,34 +58,41 @@ class MachineImpl final : public Machine {
         return released;
     }
     Result<void> write(uint64_t address, std::span<const std::byte> bytes) override {
-        return access(address, bytes.size(), "write", true,
-                      [&](std::byte* at) { host::write(at, bytes.data(), bytes.size()); });
+        return access(address, bytes.size(), "write", SASSEMU_STORE, [&](std::byte* at) {
+            if (!hooks() || !hooks()->client_writes({}, address, bytes.data(), bytes.size()))
+                host::write(at, bytes.data(), bytes.size());
+        });
     }
     Result<void> read(uint64_t address, std::span<std::byte> bytes) override {
-        return access(address, bytes.size(), "read", false,
-                      [&](std::byte* at) { host::read(bytes.data(), at, bytes.size()); });
+        return access(address, bytes.size(), "read", SASSEMU_LOAD, [&](std::byte* at) {
+            if (!hooks() || !hooks()->client_reads({}, address, bytes.data(), bytes.size()))
+                host::read(bytes.data(), at, bytes.size());
+        });
     }
     Result<uint64_t> atomic(uint64_t address, uint32_t bytes, HostAtomic op, uint64_t value,
                             uint64_t compare) override {
         SASSEMU_TRY(check_value(address, bytes, "atomic"));
         uint64_t old = 0;
-        SASSEMU_TRY(access(address, bytes, "atomic", true, [&](std::byte* at) {
+        SASSEMU_TRY(access(address, bytes, "atomic", SASSEMU_ATOMIC, [&](std::byte* at) {
+            if (hooks()) hooks()->client_changes({}, address, bytes);
             old = bytes == 4 ? changed<uint32_t>(at, op, value, compare)
                              : changed<uint64_t>(at, op, value, compare);
+            if (hooks()) hooks()->client_fence({});
         }));
         return old;
     }
     Result<void> wait_until(const ValueCondition& condition) override {
         SASSEMU_TRY(check_value(condition.address, condition.bytes, "wait"));
-        SASSEMU_TRY(holds(host(), condition));
+        SASSEMU_TRY(holds(host(), condition, hooks(), {}));
         bool gone = false;
         SASSEMU_TRY(wait({"until " + text_of(host(), condition), [&] {
-                              const auto met = holds(host(), condition);
+                              const auto met = holds(host(), condition, hooks(), {});
                               gone = !met;
                               return gone || *met;
                           }}));
-        if (gone) return holds(host(), condition).error();
-        if (core_->hooks) core_->hooks->host_access(condition.address, condition.bytes, false);
+        if (gone) return holds(host(), condition, hooks(), {}).error();
+        if (hooks())
+            hooks()->client_access({}, SASSEMU_LOAD, condition.address, condition.bytes, true);
         return {};
     }
     Result<std::byte*> host_pointer(uint64_t address, uint64_t bytes) override {
@@ -121,20 +128,20 @@ class MachineImpl final : public Machine {
         SASSEMU_TRY(bytes_at(to, bytes, "copy"));
         SASSEMU_TRY(bytes_at(from, bytes, "copy"));
         return put(id, "copy of " + std::to_string(bytes) + " bytes",
-                   copy_work(host(), core_->hooks.get(), to, from, bytes));
+                   copy_work(host(), hooks(), id.gpu, to, from, bytes));
     }
     Result<OperationId> write_value(StreamId id, uint64_t address, uint32_t bytes,
                                     uint64_t value) override {
         SASSEMU_TRY(check_value(address, bytes, "write of a value"));
         return put(id, "write of a value",
-                   write_value_work(host(), core_->hooks.get(), address, bytes, value));
+                   write_value_work(host(), hooks(), id.gpu, address, bytes, value));
     }
     Result<OperationId> wait_value(StreamId id, const ValueCondition& condition) override {
         SASSEMU_TRY(check_value(condition.address, condition.bytes, "wait for a value"));
         if (condition.test == ValueTest::not_equal)
             return Error{ErrorCode::usage, "wait for a value", "streams have no such test",
                          "one of the other four"};
-        return put(id, "wait for a value", wait_value_work(host(), condition));
+        return put(id, "wait for a value", wait_value_work(host(), hooks(), id.gpu, condition));
     }
     Result<OperationId> call(StreamId id, std::function<void()> function) override {
         return put(id, "call of the host's", call_work(std::move(function)));
@@ -235,6 +242,7 @@ class MachineImpl final : public Machine {
     };
 
     AddressSpace& host() const { return *core_->host; }
+    Hooks* hooks() const { return core_->hooks.get(); }
     static void seen(const TaskRef& task) {
         if (task && task->failure) *task->failure = true;
     }
@@ -289,7 +297,8 @@ class MachineImpl final : public Machine {
                      host().describe(address)};
     }
     template <class F>
-    Result<void> access(uint64_t address, uint64_t bytes, const char* what, bool write, F&& act) {
+    Result<void> access(uint64_t address, uint64_t bytes, const char* what, sassemu_op op,
+                        F&& act) {
         before_access();
         host().hold();
         auto at = bytes_at(address, bytes, what);
@@ -300,8 +309,8 @@ class MachineImpl final : public Machine {
         }
         host().let_go();
         if (!at) return at.error();
-        if (core_->hooks) core_->hooks->host_access(address, bytes, write);
-        if (write) after_access();
+        if (hooks()) hooks()->client_access({}, op, address, bytes);
+        if (op != SASSEMU_LOAD) after_access();
         return {};
     }
     Result<void> check_value(uint64_t address, uint32_t bytes, const char* what) {

@@ -36,8 +36,13 @@ class StreamWork : public Work {
 
 class Copy final : public StreamWork {
   public:
-    Copy(AddressSpace& host, Hooks* hooks, uint64_t to, uint64_t from, uint64_t bytes)
-        : host_(host), hooks_(hooks), to_(to), from_(from), bytes_(bytes) {}
+    Copy(AddressSpace& host, Hooks* hooks, uint32_t gpu, uint64_t to, uint64_t from, uint64_t bytes)
+        : host_(host),
+          hooks_(hooks),
+          who_{SASSEMU_AGENT_COPY_ENGINE, gpu},
+          to_(to),
+          from_(from),
+          bytes_(bytes) {}
     bool take(Turn&) override {
         if (over_ || busy_) return false;
         return busy_ = true;
@@ -52,8 +57,11 @@ class Copy final : public StreamWork {
         std::byte piece[4096];
         for (uint64_t at = 0; at < now && !missing_; at += sizeof piece) {
             const uint64_t count = std::min<uint64_t>(sizeof piece, now - at);
-            host::read(piece, from.host + (from_ + done_ + at - from.lo), count);
-            host::write(to.host + (to_ + done_ + at - to.lo), piece, count);
+            const uint64_t source = from_ + done_ + at, target = to_ + done_ + at;
+            if (!hooks_ || !hooks_->client_reads(who_, source, piece, count))
+                host::read(piece, from.host + (source - from.lo), count);
+            if (!hooks_ || !hooks_->client_writes(who_, target, piece, count))
+                host::write(to.host + (target - to.lo), piece, count);
         }
         host_.let_go();
         moved_ = now;
@@ -66,22 +74,29 @@ class Copy final : public StreamWork {
         over_ = true;
         host::fence();
         if (!hooks_) return;
-        hooks_->host_access(from_, bytes_, false);
-        hooks_->host_access(to_, bytes_, true);
+        hooks_->client_access(who_, SASSEMU_LOAD, from_, bytes_);
+        hooks_->client_access(who_, SASSEMU_STORE, to_, bytes_);
     }
     std::string waits() const override { return "copies\n"; }
 
   private:
     AddressSpace& host_;
     Hooks* const hooks_;
+    const Client who_;
     const uint64_t to_, from_, bytes_;
     uint64_t done_ = 0, moved_ = 0, missing_ = 0;
 };
 
 class WriteValue final : public StreamWork {
   public:
-    WriteValue(AddressSpace& host, Hooks* hooks, uint64_t address, uint32_t bytes, uint64_t value)
-        : host_(host), hooks_(hooks), address_(address), value_(value), bytes_(bytes) {}
+    WriteValue(AddressSpace& host, Hooks* hooks, uint32_t gpu, uint64_t address, uint32_t bytes,
+               uint64_t value)
+        : host_(host),
+          hooks_(hooks),
+          who_{SASSEMU_AGENT_COPY_ENGINE, gpu},
+          address_(address),
+          value_(value),
+          bytes_(bytes) {}
     bool take(Turn&) override {
         if (over_) return false;
         const Extent& e = host_.find(address_);
@@ -90,9 +105,10 @@ class WriteValue final : public StreamWork {
             return false;
         }
         host::fence();
-        host::store_bytes(e.host + (address_ - e.lo), bytes_, value_);
+        if (!hooks_ || !hooks_->client_writes(who_, address_, &value_, bytes_))
+            host::store_bytes(e.host + (address_ - e.lo), bytes_, value_);
         over_ = true;
-        if (hooks_) hooks_->host_access(address_, bytes_, true);
+        if (hooks_) hooks_->client_access(who_, SASSEMU_STORE, address_, bytes_);
         return false;
     }
     std::string waits() const override { return "writes a value\n"; }
@@ -100,21 +116,24 @@ class WriteValue final : public StreamWork {
   private:
     AddressSpace& host_;
     Hooks* const hooks_;
+    const Client who_;
     const uint64_t address_, value_;
     const uint32_t bytes_;
 };
 
 class WaitValue final : public StreamWork {
   public:
-    WaitValue(AddressSpace& host, const ValueCondition& condition)
-        : host_(host), condition_(condition) {}
+    WaitValue(AddressSpace& host, Hooks* hooks, uint32_t gpu, const ValueCondition& condition)
+        : host_(host), hooks_(hooks), who_{SASSEMU_AGENT_COPY_ENGINE, gpu}, condition_(condition) {}
     bool take(Turn&) override {
         if (over_) return false;
-        const auto met = holds(host_, condition_);
+        const auto met = holds(host_, condition_, hooks_, who_);
         if (!met)
             fault(host_, "wait for a value", condition_.address);
         else
             over_ = *met;
+        if (over_ && met && hooks_)
+            hooks_->client_access(who_, SASSEMU_LOAD, condition_.address, condition_.bytes, true);
         return false;
     }
     std::string waits() const override {
@@ -123,6 +142,8 @@ class WaitValue final : public StreamWork {
 
   private:
     AddressSpace& host_;
+    Hooks* const hooks_;
+    const Client who_;
     const ValueCondition condition_;
 };
 
@@ -155,26 +176,29 @@ class Call final : public StreamWork {
 
 }  // namespace
 
-std::unique_ptr<Work> copy_work(AddressSpace& host, Hooks* hooks, uint64_t to, uint64_t from,
-                                uint64_t bytes) {
-    return std::make_unique<Copy>(host, hooks, to, from, bytes);
+std::unique_ptr<Work> copy_work(AddressSpace& host, Hooks* hooks, uint32_t gpu, uint64_t to,
+                                uint64_t from, uint64_t bytes) {
+    return std::make_unique<Copy>(host, hooks, gpu, to, from, bytes);
 }
-std::unique_ptr<Work> write_value_work(AddressSpace& host, Hooks* hooks, uint64_t address,
-                                       uint32_t bytes, uint64_t value) {
-    return std::make_unique<WriteValue>(host, hooks, address, bytes, value);
+std::unique_ptr<Work> write_value_work(AddressSpace& host, Hooks* hooks, uint32_t gpu,
+                                       uint64_t address, uint32_t bytes, uint64_t value) {
+    return std::make_unique<WriteValue>(host, hooks, gpu, address, bytes, value);
 }
-std::unique_ptr<Work> wait_value_work(AddressSpace& host, const ValueCondition& condition) {
-    return std::make_unique<WaitValue>(host, condition);
+std::unique_ptr<Work> wait_value_work(AddressSpace& host, Hooks* hooks, uint32_t gpu,
+                                      const ValueCondition& condition) {
+    return std::make_unique<WaitValue>(host, hooks, gpu, condition);
 }
 std::unique_ptr<Work> call_work(std::function<void()> function) {
     return std::make_unique<Call>(std::move(function));
 }
 
-Result<bool> holds(AddressSpace& host, const ValueCondition& c) {
+Result<bool> holds(AddressSpace& host, const ValueCondition& c, Hooks* hooks, const Client& who) {
     host.hold();
     const Extent& e = host.find(c.address);
     const bool there = e.holds(c.address, c.bytes);
-    const uint64_t v = there ? host::load_bytes(e.host + (c.address - e.lo), c.bytes) : 0;
+    uint64_t v = 0;
+    if (there && (!hooks || !hooks->client_reads(who, c.address, &v, c.bytes)))
+        v = host::load_bytes(e.host + (c.address - e.lo), c.bytes);
     host.let_go();
     if (!there) return Error{ErrorCode::input, "wait for a value", host.describe(c.address), ""};
     host::fence();

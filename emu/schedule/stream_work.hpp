@@ -12,18 +12,21 @@
 namespace sassemu {
 
 class Hooks;
+struct Client;
 
 // `host`: what the host reaches. All addresses have been found good; what is freed before their
-// turn comes is a fault.
-std::unique_ptr<Work> copy_work(AddressSpace& host, Hooks* hooks, uint64_t to, uint64_t from,
-                                uint64_t bytes);
-std::unique_ptr<Work> write_value_work(AddressSpace& host, Hooks* hooks, uint64_t address,
-                                       uint32_t bytes, uint64_t value);
-std::unique_ptr<Work> wait_value_work(AddressSpace& host, const ValueCondition& condition);
+// turn comes is a fault. `gpu`: whose stream it is.
+std::unique_ptr<Work> copy_work(AddressSpace& host, Hooks* hooks, uint32_t gpu, uint64_t to,
+                                uint64_t from, uint64_t bytes);
+std::unique_ptr<Work> write_value_work(AddressSpace& host, Hooks* hooks, uint32_t gpu,
+                                       uint64_t address, uint32_t bytes, uint64_t value);
+std::unique_ptr<Work> wait_value_work(AddressSpace& host, Hooks* hooks, uint32_t gpu,
+                                      const ValueCondition& condition);
 std::unique_ptr<Work> call_work(std::function<void()> function);
 
-// Whether the condition holds now; what it waits for, for reports.
-Result<bool> holds(AddressSpace& host, const ValueCondition& condition);
+// Whether the condition holds now, as the client sees memory; what it waits for, for reports.
+Result<bool> holds(AddressSpace& host, const ValueCondition& condition, Hooks* hooks,
+                   const Client& who);
 std::string text_of(AddressSpace& host, const ValueCondition& condition);
 
 }  // namespace sassemu

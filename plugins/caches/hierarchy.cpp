@@ -41,7 +41,7 @@ Station seen_at(const Place& who, const Place& from) {
 
 Hierarchy::Hierarchy(std::span<const Place> everybody) : last_(Station::vc) {
     auto known = std::make_shared<Known>();
-    std::map<uint64_t, uint32_t> sm_of;
+    std::map<uint64_t, uint64_t> sm_of;
     for (const Place& p : everybody) {
         several_ |= seen_at(p, everybody[0]) != Station::vc;
         if (p.client != Client::sm) continue;
@@ -60,12 +60,14 @@ Station Hierarchy::after(const Place& from, Station at) const {
     return static_cast<Station>(static_cast<uint8_t>(at) + 1);
 }
 
-void Hierarchy::store(const Place& from, uint64_t address, unsigned bytes, const uint8_t* value) {
+void Hierarchy::store(const Place& from, uint64_t address, unsigned bytes, const uint8_t* value,
+                      Link link) {
     Store s;
     s.id = s.stamp = next_++;
     s.from = from;
     s.address = address;
     s.bytes = static_cast<uint8_t>(bytes);
+    s.link = link;
     std::copy_n(value, bytes, s.value.begin());
     if (known_ && from.client == Client::sm && known_->threads.at(from.cta) == 1) {
         s.at = known_->ctas.at(from.sm) == 1 ? Station::sm : Station::cta;
@@ -90,8 +92,10 @@ Hierarchy::Store* Hierarchy::find(uint64_t id) {
     return it == stores_.end() ? nullptr : &*it;
 }
 
-// Whether `a` and `b` wait in one queue, `a` first, and have a byte in common.
+// Whether `a` and `b` wait in one queue, `a` first, and have a byte in common; in the queue of a
+// link whatever bytes they have.
 bool Hierarchy::before(const Store& a, const Store& b) const {
+    if (a.posted && b.posted && a.link == b.link && !relaxed_) return a.posted < b.posted;
     if (a.at != b.at || a.stamp >= b.stamp || !a.overlaps(b.address, b.bytes)) return false;
     switch (a.at) {
         case Station::own:
@@ -119,6 +123,9 @@ std::vector<uint32_t> Hierarchy::ready() const {
             if (before(b, a)) waits[by_address[k]] = true;
         }
     }
+    for (uint32_t i = 0; i < waits.size(); ++i)  // the first in each link's queue
+        for (size_t k = 0; k < waits.size() && stores_[i].posted && !waits[i]; ++k)
+            waits[i] = before(stores_[k], stores_[i]);
     std::vector<uint32_t> all;
     for (uint32_t i = 0; i < waits.size(); ++i)
         if (!waits[i]) all.push_back(i);
@@ -130,6 +137,7 @@ void Hierarchy::advance(Memory& memory, uint64_t id) {
     Store& s = *find(id);
     s.at = after(s.from, s.at);
     if (s.at <= Station::vc) s.stamp = next_++;
+    if (s.at == Station::gpu && s.link) s.posted = next_++;
     if (s.at == Station::sm) {
         write_through(s);
     } else if (s.at == Station::vc) {
@@ -169,14 +177,21 @@ uint64_t Hierarchy::send_where(Memory& memory, Station to, Which&& which) {
 uint64_t Hierarchy::send(Memory& memory, const Place& place, Station to) {
     return send_where(memory, to, [&](const Store& s) { return s.from.thread == place.thread; });
 }
-uint64_t Hierarchy::send_sm(Memory& memory, uint32_t sm, Station to) {
+uint64_t Hierarchy::send_sm(Memory& memory, uint64_t sm, Station to) {
     return send_where(memory, to,
                       [&](const Store& s) { return s.from.sm == sm && s.at >= Station::sm; });
 }
-uint64_t Hierarchy::send_line(Memory& memory, uint32_t sm, uint64_t address) {
+uint64_t Hierarchy::send_line(Memory& memory, uint64_t sm, uint64_t address) {
     const uint64_t line = address / 128 * 128;
     return send_where(memory, Station::vc,
                       [&](const Store& s) { return s.from.sm == sm && s.overlaps(line, 128); });
+}
+
+// A read that goes over the link has arrived behind what was posted there before it.
+void Hierarchy::push(Memory& memory, Link link) {
+    if (link)
+        send_where(memory, Station::sys,
+                   [&](const Store& s) { return s.posted && s.link == link; });
 }
 
 // What the thread may have seen goes with what it stored: of its CTA, then of its SM, then of all
@@ -200,9 +215,13 @@ bool Hierarchy::read_but(Memory& memory, uint64_t address, uint8_t* to, unsigned
                          Hidden&& hidden) const {
     if (!memory.read(address, to, bytes)) return false;
     for (unsigned i = 0; i < bytes; ++i) {
+        uint64_t seen = 0;  // the last that the client does see
+        for (const Store& s : stores_)
+            if (s.at >= Station::vc && s.covers(address + i) && !hidden(s))
+                seen = std::max(seen, s.stamp);
         const Store* first = nullptr;
         for (const Store& s : stores_)
-            if (s.at >= Station::vc && s.covers(address + i) && hidden(s) &&
+            if (s.at >= Station::vc && s.covers(address + i) && s.stamp > seen && hidden(s) &&
                 (!first || s.stamp < first->stamp))
                 first = &s;
         if (first) to[i] = first->old[address + i - first->address];
@@ -241,9 +260,10 @@ Hierarchy::Sector Hierarchy::read_sector(Memory& memory, const Cache& cache, con
 }
 
 Hierarchy::Sector& Hierarchy::fill(Memory& memory, Cache& cache, const Place& place,
-                                   uint64_t address) {
+                                   uint64_t address, Link link) {
     const uint64_t at = sector_of(address);
     const auto [it, fresh] = cache.try_emplace({place.sm, at});
+    if (fresh) push(memory, link);
     if (fresh) it->second = read_sector(memory, cache, place, at);
     return it->second;
 }
@@ -264,13 +284,15 @@ void Hierarchy::evict(const Place& place, uint64_t address, unsigned bytes, Path
 }
 
 void Hierarchy::load(Memory& memory, const Place& place, uint64_t address, unsigned bytes,
-                     Path path, uint8_t* value) {
+                     Path path, uint8_t* value, Link link) {
+    const bool past = path == Path::bypass || path == Path::around || place.client != Client::sm;
+    if (past) push(memory, link);
     for (unsigned i = 0; i < bytes; ++i) {
         const uint64_t a = address + i;
-        if (path == Path::bypass || path == Path::around || place.client != Client::sm)
+        if (past)
             read_below(memory, place, a, &value[i], 1);
         else
-            value[i] = fill(memory, cache(path), place, a).bytes[a % sector_bytes];
+            value[i] = fill(memory, cache(path), place, a, link).bytes[a % sector_bytes];
     }
     if (path == Path::texture || path == Path::constant) return;
     // Nearer to the thread is newer.
@@ -290,8 +312,9 @@ void Hierarchy::load(Memory& memory, const Place& place, uint64_t address, unsig
         evict(place, address, bytes, Path::cached);
 }
 
-void Hierarchy::before_atomic(Memory& memory, const Place& place, uint64_t address,
-                              unsigned bytes) {
+void Hierarchy::before_atomic(Memory& memory, const Place& place, uint64_t address, unsigned bytes,
+                              Link link) {
+    push(memory, link);
     // What the thread can see of these bytes comes before it in L2.
     send_where(memory, Station::vc,
                [&](const Store& s) { return s.overlaps(address, bytes) && in_front(s, place); });
@@ -304,6 +327,7 @@ void Hierarchy::before_atomic(Memory& memory, const Place& place, uint64_t addre
     s.address = address;
     s.bytes = static_cast<uint8_t>(bytes);
     s.at = Station::vc;
+    s.link = link;
     memory.read(address, s.old.data(), bytes);
     stores_.push_back(s);
 }
@@ -313,14 +337,14 @@ bool Hierarchy::client_read(Memory& memory, Station client, uint64_t address, ui
     return read_but(memory, address, to, bytes, [&](const Store& s) { return s.at < client; });
 }
 
-void Hierarchy::drop(Cache& cache, uint32_t sm) {
+void Hierarchy::drop(Cache& cache, uint64_t sm) {
     const auto first = cache.lower_bound({sm, 0}), last = cache.lower_bound({sm + 1, 0});
     cache.erase(first, last);
 }
 
-void Hierarchy::invalidate(uint32_t sm, uint64_t address) { l1_.erase({sm, sector_of(address)}); }
+void Hierarchy::invalidate(uint64_t sm, uint64_t address) { l1_.erase({sm, sector_of(address)}); }
 
-void Hierarchy::invalidate_constant(uint32_t sm, uint64_t address) {
+void Hierarchy::invalidate_constant(uint64_t sm, uint64_t address) {
     constant_.erase({sm, sector_of(address)});
 }
 
@@ -358,6 +382,7 @@ std::string Hierarchy::key() const {
     std::vector<std::string> stores;
     for (const Store& s : stores_) {
         put(static_cast<uint64_t>(s.at), 1);
+        put(s.link, 4);
         put(s.from.thread, 8);
         put(s.address, 8);
         put(s.bytes, 1);
@@ -376,7 +401,7 @@ std::string Hierarchy::key() const {
     for (const Cache* cache : caches()) {
         put(cache->size(), 2);
         for (const auto& [where, sector] : *cache) {
-            put(where.first, 4);
+            put(where.first, 8);
             put(where.second, 8);
             put(sector.valid, 4);
             text.append(sector.bytes.begin(), sector.bytes.end());

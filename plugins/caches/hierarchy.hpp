@@ -14,7 +14,12 @@
 // nobody could tell apart, since a CTA has one thread or an SM one CTA, are left out where all
 // places are known.
 // Stores of one thread to different bytes pass in any order; stores to one byte never overtake each
-// other. MEMBAR.lvl takes what its thread has stored or may have seen to its station. An L1, a
+// other. A store to memory of another GPU or of the host, or of the host's to a GPU's, goes from
+// `gpu` to `sys` through the queue of its link, one for each source, destination and direction:
+// posted writes of PCIe, which keep their order there (unless relaxed), while those of other links
+// and to other destinations pass them. A read that goes over a link pushes what its source has
+// posted there in front of it; its completion passes what comes the other way.
+// MEMBAR.lvl takes what its thread has stored or may have seen to its station. An L1, a
 // texture cache or a constant cache keeps what it has read until it is told otherwise: SPA 5.0, "L1
 // and L2 caches are incoherent".
 #pragma once
@@ -37,9 +42,18 @@ enum class Client : uint8_t { sm, copy_engine, host };
 // A thread and where it runs. Other clients have no CTA and no SM.
 struct Place {
     uint64_t thread = 0, cta = 0;
-    uint32_t sm = 0, gpu = 0;
+    uint64_t sm = 0;  // unique among all GPUs
+    uint32_t gpu = 0;
     Client client = Client::sm;
 };
+
+// The way that a write goes to memory of another GPU or of the host. 0: none, it stays at home.
+using Link = uint32_t;
+constexpr Link link_between(const Place& from, int32_t home) {  // as sassemu_bytes.home
+    const uint32_t source = from.client == Client::host ? 0 : from.gpu + 1;
+    const auto destination = static_cast<uint32_t>(home + 1);
+    return home < -1 || source == destination ? 0 : (source << 16 | destination) + 1;
+}
 
 // The bytes of L2 and what lies behind it.
 class Memory {
@@ -72,6 +86,8 @@ class Hierarchy {
         uint64_t address = 0;
         uint8_t bytes = 0;
         Station at = Station::own;
+        Link link = 0;
+        uint64_t posted = 0;  // its turn in the link's queue; 0: it is not there yet
         std::array<uint8_t, most_bytes> value{}, old{};  // old: what L2 had
         bool covers(uint64_t a) const { return a - address < bytes; }
         bool overlaps(uint64_t a, unsigned n) const {
@@ -82,24 +98,32 @@ class Hierarchy {
     // With clients on other channels stores are followed beyond L2.
     explicit Hierarchy(bool clients = false) : last_(clients ? Station::sys : Station::vc) {}
     explicit Hierarchy(std::span<const Place> everybody);
+    // There are several GPUs, or a host: stores are followed to the end.
+    void follow_everybody() {
+        several_ = true;
+        last_ = Station::sys;
+    }
+    void relax_links() { relaxed_ = true; }
 
-    void store(const Place& from, uint64_t address, unsigned bytes, const uint8_t* value);
-    void load(Memory&, const Place&, uint64_t address, unsigned bytes, Path, uint8_t* value);
+    void store(const Place& from, uint64_t address, unsigned bytes, const uint8_t* value,
+               Link link = 0);
+    void load(Memory&, const Place&, uint64_t address, unsigned bytes, Path, uint8_t* value,
+              Link link = 0);
     // The atomic happens in L2 right after this call.
-    void before_atomic(Memory&, const Place&, uint64_t address, unsigned bytes);
+    void before_atomic(Memory&, const Place&, uint64_t address, unsigned bytes, Link link = 0);
 
     Cost membar(Memory&, const Place&, Station level, bool invalidate_data,
                 bool invalidate_texture);
     // Everything of the thread goes at least there (barriers, mbarriers: Station::cta).
     uint64_t send(Memory&, const Place&, Station to);
-    uint64_t send_sm(Memory&, uint32_t sm, Station to);  // what has left its CTA
-    uint64_t send_line(Memory&, uint32_t sm, uint64_t address);
+    uint64_t send_sm(Memory&, uint64_t sm, Station to);  // what has left its CTA
+    uint64_t send_line(Memory&, uint64_t sm, uint64_t address);
 
-    void invalidate(uint32_t sm, uint64_t address);  // L1, one sector
-    void invalidate_constant(uint32_t sm, uint64_t address);
-    void invalidate_data(uint32_t sm) { drop(l1_, sm); }
-    void invalidate_texture(uint32_t sm) { drop(texture_, sm); }
-    void invalidate_constants(uint32_t sm) { drop(constant_, sm); }
+    void invalidate(uint64_t sm, uint64_t address);  // L1, one sector
+    void invalidate_constant(uint64_t sm, uint64_t address);
+    void invalidate_data(uint64_t sm) { drop(l1_, sm); }
+    void invalidate_texture(uint64_t sm) { drop(texture_, sm); }
+    void invalidate_constants(uint64_t sm) { drop(constant_, sm); }
     void invalidate_everything() {
         for (Cache* cache : caches()) cache->clear();
     }
@@ -132,14 +156,14 @@ class Hierarchy {
         uint32_t valid = 0;
         friend bool operator==(const Sector&, const Sector&) = default;
     };
-    using Cache = std::map<std::pair<uint32_t, uint64_t>, Sector>;  // (SM, address of the sector)
+    using Cache = std::map<std::pair<uint64_t, uint64_t>, Sector>;  // (SM, address of the sector)
     // Who shares what, where that is known.
     struct Known {
         std::map<uint64_t, unsigned> threads;  // of a CTA
-        std::map<uint32_t, unsigned> ctas;     // of an SM
+        std::map<uint64_t, unsigned> ctas;     // of an SM
     };
 
-    static void drop(Cache& cache, uint32_t sm);
+    static void drop(Cache& cache, uint64_t sm);
     const Cache& cache(Path path) const {
         return path == Path::texture ? texture_ : path == Path::constant ? constant_ : l1_;
     }
@@ -150,7 +174,8 @@ class Hierarchy {
     bool read_below(Memory&, const Place&, uint64_t address, uint8_t* to, unsigned bytes) const;
     template <class Hidden>
     bool read_but(Memory&, uint64_t address, uint8_t* to, unsigned bytes, Hidden&& hidden) const;
-    Sector& fill(Memory&, Cache&, const Place&, uint64_t address);
+    Sector& fill(Memory&, Cache&, const Place&, uint64_t address, Link link = 0);
+    void push(Memory&, Link link);
     Store* find(uint64_t id);
     bool before(const Store& a,
                 const Store& b) const;  // at one station, in one queue, one byte in common
@@ -158,6 +183,7 @@ class Hierarchy {
     uint64_t send_where(Memory&, Station to, Which&& which);
 
     Station last_;
+    bool relaxed_ = false;
     bool several_ = false;  // kinds of clients, or GPUs, that see stores at different stations
     std::shared_ptr<const Known> known_;
     std::vector<Store> stores_;  // not everywhere yet

@@ -30,7 +30,7 @@ class DriverMemory : public Memory {
 constexpr const char* level_names[] = {"", "CTA", "SM", "VC", "GPU", "SYS"};
 
 Place place_of(const sassemu_place& p) {
-    return {p.thread, p.cta, p.sm, p.gpu,
+    return {p.thread, p.cta, uint64_t{p.gpu} << 32 | p.sm, p.gpu,
             p.kind == SASSEMU_AGENT_COPY_ENGINE ? Client::copy_engine
             : p.kind == SASSEMU_AGENT_HOST      ? Client::host
                                                 : Client::sm};
@@ -74,9 +74,11 @@ class Caches : public sassemu::Plugin {
          "a copy engine: when the word at FLAG is VALUE, it copies"},
         {"fe", "FLAG:VALUE:FROM:TO:BYTES", "the same by the front end"},
         {"host", "FLAG:VALUE:FROM:TO:BYTES", "the same by the host"},
-        {"stats", "0|1", "prints what the barriers cost (0)"}};
+        {"stats", "0|1", "prints what the barriers cost (0)"},
+        {"relaxed", "0|1", "writes that were posted to one link pass each other there (0)"}};
     static constexpr uint32_t threading = SASSEMU_SERIAL;
     static constexpr bool late_loads = true;
+    static constexpr bool in_flight = true;
     static constexpr uint32_t spaces = SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) |
                                        SASSEMU_SPACE_BIT(SASSEMU_TEXTURE) |
                                        SASSEMU_SPACE_BIT(SASSEMU_CONSTANT);
@@ -86,16 +88,19 @@ class Caches : public sassemu::Plugin {
         Clients clients;
     };
 
-    explicit Caches(const sassemu::Start& start) : Plugin(start), stats_(start.number("stats", 0)) {
+    explicit Caches(const sassemu::Start& start)
+        : Plugin(start), stats_(start.number("stats", 0)), relaxed_(start.number("relaxed", 0)) {
         for (const char* key : {"ce", "fe", "host"})
             for (const std::string_view text : start.values(key)) clients_.add(key, text);
     }
 
     State start(std::span<const sassemu_place> places) const {
-        if (places.empty() || !clients_.empty()) return {Hierarchy(!clients_.empty()), clients_};
         std::vector<Place> all;
         for (const sassemu_place& p : places) all.push_back(place_of(p));
-        return {Hierarchy(all), clients_};
+        const bool known = !all.empty() && clients_.empty();
+        State s{known ? Hierarchy(all) : Hierarchy(!clients_.empty()), clients_};
+        if (relaxed_) s.hierarchy.relax_links();
+        return s;
     }
 
     // A load that hits a stale copy might as well find that it has been evicted.
@@ -110,16 +115,21 @@ class Caches : public sassemu::Plugin {
                  uint8_t* value) const {
         DriverMemory memory(bytes);
         const Place who = place_of(o.from);
+        Link link = 0;
+        if (bytes.has_homes() && o.kind <= SASSEMU_OPERATION_ATOMIC) {
+            link = link_between(who, bytes.home(o.address));
+            s.hierarchy.follow_everybody();
+        }
         switch (o.kind) {
             case SASSEMU_OPERATION_LOAD:
                 if (way) s.hierarchy.evict(who, o.address, o.bytes, path_of(o));
-                s.hierarchy.load(memory, who, o.address, o.bytes, path_of(o), value);
+                s.hierarchy.load(memory, who, o.address, o.bytes, path_of(o), value, link);
                 break;
             case SASSEMU_OPERATION_STORE:
-                s.hierarchy.store(who, o.address, o.bytes, value);
+                s.hierarchy.store(who, o.address, o.bytes, value, link);
                 break;
             case SASSEMU_OPERATION_ATOMIC:
-                s.hierarchy.before_atomic(memory, who, o.address, o.bytes);
+                s.hierarchy.before_atomic(memory, who, o.address, o.bytes, link);
                 break;
             case SASSEMU_OPERATION_FENCE:
                 fence(s, memory, who, o);
@@ -223,7 +233,7 @@ class Caches : public sassemu::Plugin {
         }
     }
 
-    uint64_t stats_;
+    uint64_t stats_, relaxed_;
     Clients clients_;
     mutable std::array<Sum, 6> sums_;
 };

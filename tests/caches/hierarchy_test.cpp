@@ -14,7 +14,7 @@
 namespace caches {
 namespace {
 
-constexpr uint64_t data = 0x1000, flag = 0x2000;
+constexpr uint64_t data = 0x1000, flag = 0x2000, other = 0x9000;
 
 class Bytes : public Memory {
   public:
@@ -88,11 +88,17 @@ class Explorer {
   public:
     Explorer(std::vector<Thread> threads, Station client = Station::own)
         : threads_(std::move(threads)), client_(client) {}
+    // Several GPUs: whose memory an address is in, as sassemu_bytes.home has it.
+    Explorer(std::vector<Thread> threads, std::map<uint64_t, int32_t> homes, bool relaxed)
+        : threads_(std::move(threads)), homes_(std::move(homes)), relaxed_(relaxed) {}
 
     // Visits every state; `seen` is asked about each final one.
     size_t explore(const std::function<void(const State&)>& seen) {
         State first{
             Hierarchy(client_ != Station::own), {}, std::vector<ThreadState>(threads_.size()), {}};
+        if (!homes_.empty()) first.hierarchy.follow_everybody();
+        if (relaxed_) first.hierarchy.relax_links();
+        first.memory.at[other] = 1;
         std::vector<State> open{first};
         std::unordered_set<std::string> known{key(first)};
         while (!open.empty()) {
@@ -127,7 +133,8 @@ class Explorer {
         ThreadState& thread = s.threads[t];
         const auto p = thread.pending[index];
         uint8_t value = 0;
-        s.hierarchy.load(s.memory, threads_[t].place, p.address, 1, p.path, &value);
+        s.hierarchy.load(s.memory, threads_[t].place, p.address, 1, p.path, &value,
+                         link(threads_[t].place, p.address));
         thread.reg[static_cast<size_t>(p.reg)] = value;
         thread.pending.erase(thread.pending.begin() + static_cast<std::ptrdiff_t>(index));
     }
@@ -147,7 +154,7 @@ class Explorer {
         const Place& place = threads_[t].place;
         switch (op.kind) {
             case Op::store:
-                s.hierarchy.store(place, op.address, 1, &op.value);
+                s.hierarchy.store(place, op.address, 1, &op.value, link(place, op.address));
                 break;
             case Op::load:
                 thread.pending.push_back({op.reg, op.address, op.path});
@@ -220,8 +227,15 @@ class Explorer {
         return next;
     }
 
+    Link link(const Place& place, uint64_t address) const {
+        const auto home = homes_.find(address);
+        return home == homes_.end() ? 0 : link_between(place, home->second);
+    }
+
     std::vector<Thread> threads_;
-    Station client_;
+    Station client_ = Station::own;
+    std::map<uint64_t, int32_t> homes_;
+    bool relaxed_ = false;
 };
 
 constexpr Place producer{1, 0, 0}, consumer{2, 1, 1}, neighbour{3, 0, 0};
@@ -378,6 +392,102 @@ TEST(Hierarchy, AThreadSeesItsOwnStores) {
 }
 
 // Data, a barrier of the CTA, and one thread that publishes for both: base causality composes.
+// ---- several GPUs
+
+constexpr Place on_gpu0{1, 0, 0, 0}, on_gpu1{2, 1, uint64_t{1} << 32, 1};
+constexpr Place on_host{9, 9, 0, 0, Client::host};
+constexpr int32_t host = -1;
+
+struct Homes {
+    int32_t data, flag, other = 1;
+};
+// Whether the consumer can see the flag and then old data, both read past its L1.
+bool late(const char* name, const Place& from, std::vector<Op> produce, const Place& to,
+          Homes homes, bool relaxed = false) {
+    bool found = false;
+    const size_t states =
+        Explorer({{from, std::move(produce)},
+                  {to, {cv(1, flag), until(1), membar(Station::sys), cv(2, data)}}},
+                 {{data, homes.data}, {flag, homes.flag}, {other, homes.other}}, relaxed)
+            .explore([&](const State& s) {
+                found |= s.threads[1].reg[1] == 1 && s.threads[1].reg[2] == 0;
+            });
+    std::printf("%-58s %8zu states, late data %s\n", name, states,
+                found ? "within reach" : "out of reach");
+    return found;
+}
+
+TEST(Links, MembarSysDrainsAndGpuDoesNot) {
+    for (const Homes homes : {Homes{0, 1}, Homes{0, host}, Homes{host, 1}, Homes{1, 1}})
+        EXPECT_FALSE(late("MEMBAR.SYS", on_gpu0, produce(Station::sys), on_gpu1, homes));
+    EXPECT_TRUE(late("own memory, MEMBAR.GPU", on_gpu0, produce(Station::gpu), on_gpu1, {0, 1}));
+    EXPECT_TRUE(
+        late("own memory, the host looks", on_gpu0, produce(Station::gpu), on_host, {0, 0}));
+    EXPECT_FALSE(
+        late("MEMBAR.SYS, the host looks", on_gpu0, produce(Station::sys), on_host, {0, host}));
+}
+
+TEST(Links, PostedWritesKeepTheirOrderUnlessRelaxed) {
+    EXPECT_FALSE(late("one link, MEMBAR.GPU", on_gpu0, produce(Station::gpu), on_gpu1, {1, 1}));
+    EXPECT_FALSE(
+        late("one link to the host", on_gpu0, produce(Station::gpu), on_host, {host, host}));
+    EXPECT_TRUE(late("one link, relaxed", on_gpu0, produce(Station::gpu), on_gpu1, {1, 1}, true));
+    // Before they are posted nothing keeps them in order.
+    EXPECT_TRUE(late("one link, no barrier", on_gpu0, {st(data, 7), st(flag, 1)}, on_gpu1, {1, 1}));
+}
+
+TEST(Links, PostedWritesToDifferentDestinationsPass) {
+    EXPECT_TRUE(late("data to the host, flag to a peer", on_gpu0, produce(Station::gpu), on_gpu1,
+                     {host, 1}));
+    EXPECT_TRUE(late("data to a peer, flag to the host", on_gpu0, produce(Station::gpu), on_gpu1,
+                     {1, host}));
+}
+
+TEST(Links, EachDirectionHasAQueue) {
+    // What GPU 1 posts to GPU 0 does not wait for what GPU 0 has posted to GPU 1.
+    Hierarchy h;
+    Bytes memory;
+    h.follow_everybody();
+    const uint8_t one = 1;
+    h.store(on_gpu0, data, 1, &one, link_between(on_gpu0, 1));
+    h.store(on_gpu1, flag, 1, &one, link_between(on_gpu1, 0));
+    const auto ids = std::pair{h.stores()[0].id, h.stores()[1].id};
+    h.send_store(memory, ids.first, Station::gpu);
+    h.send_store(memory, ids.second, Station::gpu);
+    EXPECT_EQ(h.ready().size(), 2u);
+    h.send_store(memory, ids.second, Station::sys);
+    ASSERT_EQ(h.stores().size(), 1u);
+    EXPECT_EQ(h.stores()[0].id, ids.first);
+}
+
+TEST(Links, ReadsPushWritesAndCompletionsPass) {
+    const std::vector<Op> read{st(data, 7), membar(Station::gpu), cv(0, other), until(0),
+                               st(flag, 1)};
+    EXPECT_FALSE(late("a read over the same link", on_gpu0, read, on_gpu1, {1, 0, 1}));
+    EXPECT_TRUE(late("a read over another", on_gpu0, read, on_gpu1, {1, 0, host}));
+    EXPECT_TRUE(late("a read that stays at home", on_gpu0, read, on_gpu1, {1, 0, 0}));
+    // The flag is read over the link by which the data come, from the host to GPU 0: the
+    // completion passes them.
+    EXPECT_TRUE(late("a completion", on_host, produce(Station::gpu), on_gpu0, {0, host}));
+}
+
+TEST(Links, OneByteIsCoherentAmongGpus) {
+    // Whoever has written does not see what was before, and nobody goes back.
+    size_t both = 0;
+    Explorer({{on_gpu0, {st(data, 1), cv(0, data), cv(1, data)}},
+              {on_gpu1, {st(data, 2), cv(0, data), cv(1, data)}}},
+             {{data, host}}, false)
+        .explore([&](const State& s) {
+            for (const int own : {0, 1}) {
+                const auto& reg = s.threads[static_cast<size_t>(own)].reg;
+                EXPECT_NE(reg[0], 0);
+                if (reg[0] != own + 1) EXPECT_EQ(reg[1], reg[0]);
+            }
+            ++both;
+        });
+    EXPECT_GT(both, 1u);
+}
+
 TEST(Hierarchy, ABarrierTakesAlongWhatItsThreadHasSeen) {
     bool stale = false, passed = false;
     Explorer({{producer, {st(data, 7), membar(Station::cta), st(0x3000, 1)}},

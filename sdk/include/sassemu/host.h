@@ -125,6 +125,9 @@ typedef struct sassemu_allocation {
     uint32_t read_only;
     uint64_t address, bytes;
     const char* name; /* of the plan's buffer, or what the memory is for */
+    /* Since 1.8. Whose memory it is: a GPU's number, or SASSEMU_OF_HOST. */
+    int32_t gpu;
+    uint32_t reserved;
 } sassemu_allocation;
 
 /* Registers of all files (since 1.7). */

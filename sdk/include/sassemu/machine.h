@@ -17,8 +17,7 @@
  *
  * A machine that says SASSEMU_MACHINE_SYMMETRIC (since ABI 1.5) has memory of which every GPU owns
  * a copy, and understands what a library of one-sided operations does to it (NVSHMEM: a GPU is a
- * PE). `sassemu litmus` shows it these operations; `sassemu run` has one GPU, and no more than
- * others. */
+ * PE). `sassemu litmus` shows it these operations; `sassemu run` no more than others. */
 #ifndef SASSEMU_MACHINE_H
 #define SASSEMU_MACHINE_H
 
@@ -28,9 +27,9 @@ SASSEMU_BEGIN
 
 /* Who performs an operation, and where it runs. */
 typedef struct sassemu_place {
-    uint64_t thread; /* unique in the launch */
-    uint64_t cta;    /* unique in the launch */
-    uint32_t sm, gpu;
+    uint64_t thread; /* unique in the run, as is the CTA */
+    uint64_t cta;
+    uint32_t sm, gpu; /* the SM is one of that GPU's */
     uint32_t kind; /* SASSEMU_AGENT_WARP, COPY_ENGINE or HOST; the others have no `cta` and `sm` */
     uint32_t reserved;
 } sassemu_place;
@@ -80,7 +79,12 @@ typedef struct sassemu_bytes {
     void* memory; /* handed to the functions */
     int32_t (*read)(void* memory, uint64_t address, void* to, uint32_t bytes);
     int32_t (*write)(void* memory, uint64_t address, const void* from, uint32_t bytes);
+    /* Since 1.8. Whose memory the byte is in: a GPU's number, SASSEMU_OF_HOST, or
+     * SASSEMU_OF_NOBODY where that is not known. NULL: there is one GPU, and nobody else. */
+    int32_t (*home)(void* memory, uint64_t address);
 } sassemu_bytes;
+
+#define SASSEMU_OF_NOBODY (-2)
 
 enum sassemu_machine_flags {
     SASSEMU_MACHINE_LATE_LOADS = 1u << 0,

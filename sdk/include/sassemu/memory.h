@@ -136,6 +136,22 @@ typedef struct sassemu_agent {
     uint64_t pc;           /* bytes in the function's section */
 } sassemu_agent;
 
+/* In place of a GPU's number: the host (since 1.8). */
+#define SASSEMU_OF_HOST (-1)
+
+/* An access of somebody who runs beside the kernels (since 1.8): the host, or a GPU's front end and
+ * copy engines, which do what is in its streams. The host's are in order, and of system scope: an
+ * acquire where they read, a release where they write. */
+typedef struct sassemu_client_access {
+    uint32_t size;
+    uint8_t op;     /* enum sassemu_op: LOAD, STORE, ATOMIC */
+    uint8_t waited; /* of a LOAD: until the bytes had the value that they have */
+    uint8_t reserved[2];
+    uint32_t kind; /* SASSEMU_AGENT_HOST, SASSEMU_AGENT_COPY_ENGINE */
+    uint32_t gpu;  /* of a copy engine */
+    uint64_t address, bytes;
+} sassemu_client_access;
+
 /* MEMBAR, FENCE.VIEW.ASYNC and their like. */
 typedef struct sassemu_fence {
     uint32_t size;

@@ -98,6 +98,9 @@ typedef struct sassemu_observer {
 
     /* Since 1.7. A release comes before it is known whether the block exists. */
     void (*heap)(void* self, const sassemu_heap_block*);
+
+    /* Since 1.8. What host_access is told, and who it was. */
+    void (*client)(void* self, const sassemu_client_access*);
 } sassemu_observer;
 
 SASSEMU_END

@@ -30,6 +30,13 @@ enum sassemu_threading {
     SASSEMU_FREE    /* calls for one CTA never overlap; else any */
 };
 
+/* What it can do beyond what 1.0 asked for (since 1.8). */
+enum sassemu_plugin_flags {
+    /* It follows several launches at once, of several GPUs, and what the host does meanwhile. A
+     * plan that has several things in flight refuses a plugin without. */
+    SASSEMU_PLUGIN_IN_FLIGHT = 1u << 0
+};
+
 struct SassemuConsistencyModel; /* consistency.h */
 
 typedef struct sassemu_plugin {
@@ -39,7 +46,10 @@ typedef struct sassemu_plugin {
     const char* summary;           /* one line */
     const sassemu_option* options; /* NULL: takes none */
     uint32_t threading;            /* enum sassemu_threading */
-    uint32_t reserved;
+    union {
+        uint32_t flags; /* since 1.8: enum sassemu_plugin_flags */
+        uint32_t reserved;
+    };
     /* Makes the state of one run, which every callback gets as `self` (it may be NULL only on
      * failure). On failure: NULL, with one line in `error`. `host` and `session` stay valid until
      * destroy. */

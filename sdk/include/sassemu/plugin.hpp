@@ -15,7 +15,7 @@
 // Members that are recognised:
 //   static: name, summary, options (an array of sassemu_option without the end), threading, spaces
 //   (of accesses),
-//           defers (bool), sync_ignored
+//           defers (bool), in_flight (bool), sync_ignored
 //   memory model:  int issue(const sassemu_access&); the rest of model.h as model_fence,
 //   model_cache, model_sync, step,
 //                  and launch_begin, launch_end, cta_begin, cta_end, host_access shared with the
@@ -140,6 +140,11 @@ class MemoryBytes {
     }
     bool write(uint64_t address, const void* from, uint32_t bytes) const {
         return b_.write(b_.memory, address, from, bytes) == 0;
+    }
+    // Whether there are several GPUs, or a host beside one; whose memory the byte is in.
+    bool has_homes() const { return SASSEMU_HAS(&b_, sassemu_bytes, home) && b_.home; }
+    int32_t home(uint64_t address) const {
+        return has_homes() ? b_.home(b_.memory, address) : SASSEMU_OF_NOBODY;
     }
 
   private:
@@ -293,6 +298,7 @@ struct Roles {
         SASSEMU_TOLD(fault, sassemu_fault_info)
         SASSEMU_TOLD(records, sassemu_records)
         SASSEMU_TOLD(heap, sassemu_heap_block)
+        SASSEMU_TOLD(client, sassemu_client_access)
 #undef SASSEMU_TOLD
         if constexpr (requires(T & t) { t.finish(); })
             o.finish = [](void* s) { told<T>(s, [](T& t) { t.finish(); }); };
@@ -418,6 +424,8 @@ struct Roles {
             p.options = own_options.data();
             p.threading = SASSEMU_SERIAL;
             if constexpr (requires { T::threading; }) p.threading = T::threading;
+            if constexpr (requires { T::in_flight; })
+                p.flags |= T::in_flight ? SASSEMU_PLUGIN_IN_FLIGHT : 0;
             p.create = create;
             p.destroy = destroy;
             if (is_model) p.model = &own_model;
