@@ -159,6 +159,7 @@ struct Launch {
 // What the host thread does while launches run.
 struct WriteBytes {
     Place at;
+    ElementType type = ElementType::u8;
     std::vector<std::byte> values;
 };
 struct ReadElements {

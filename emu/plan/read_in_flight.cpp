@@ -118,8 +118,7 @@ Result<HostStep> read_step(const Field& field, size_t index) {
     const Field what = field.member(word);
     if (word == "write") {
         WriteBytes write;
-        ElementType type = ElementType::u8;
-        SASSEMU_ASSIGN(write.values, read_typed(what, type, write.at));
+        SASSEMU_ASSIGN(write.values, read_typed(what, write.type, write.at));
         step.what = std::move(write);
     } else if (word == "waitUntil") {
         SASSEMU_ASSIGN(step.what, read_wait(what, true));

@@ -57,6 +57,7 @@ struct Location {
     uint64_t bytes = 4;
     int64_t count = -1;  // of an mbarrier that is initialised from the start
     bool symmetric = false;
+    int32_t home = SASSEMU_OF_NOBODY;  // whose memory it is: a GPU's, or SASSEMU_OF_HOST
 };
 
 // A name: a virtual address of a location.

@@ -15,6 +15,12 @@
 namespace sassemu::explore {
 namespace {
 
+// Whether the thread does more than to start others and to wait for them.
+bool accesses(const Thread& thread) {
+    return !std::ranges::all_of(
+        thread.code, [](const Statement& i) { return is_any<op::Launch, op::Join>(i.what); });
+}
+
 class MachineStates {
   public:
     struct ThreadState : Runner {
@@ -55,7 +61,13 @@ class MachineStates {
             problem_ =
                 "more than " + std::to_string(TestMemory::most_bytes) + " bytes of global memory";
         for (uint32_t t = 0; t < test.threads.size(); ++t)
-            if (!fetch_ || test.threads[t].sass) places_.push_back(place(t));
+            if (!fetch_ || test.threads[t].sass || accesses(test.threads[t]))
+                places_.push_back(place(t));
+        if (std::ranges::any_of(test.locations,
+                                [](const Location& l) { return l.home != SASSEMU_OF_NOBODY; }))
+            bytes_.home = [](void* m, uint64_t address) {
+                return static_cast<const Reached*>(m)->states->memory_.home(address);
+            };
     }
 
     State start() const {
@@ -71,7 +83,6 @@ class MachineStates {
         for (uint32_t t = 0; t < s.threads.size(); ++t)
             if (test_.threads[t].sass)
                 fetch_->start_registers(t, s.threads[t].pc, s.threads[t].registers);
-        start_launch(s);
         return s;
     }
 
@@ -104,19 +115,16 @@ class MachineStates {
     template <class Emit>
     void next(const State& s, Emit&& emit) const {
         if (!problem().empty()) return;
-        if (fetch_ && between_launches(s)) {
-            State n = s;
-            start_launch(n);
-            return emit(std::move(n));
-        }
         const auto all = static_cast<uint32_t>(s.threads.size());
         // What a thread does by itself commutes with all that others do: no other move need come
         // before it.
         std::vector<Fetched> fetched;
         for (uint32_t t = 0; t < all; ++t) {
             mover_ = t;
-            if (fetch_ ? !test_.threads[t].sass : !runs_alone(s, t)) continue;
-            if (!fetch_) return fetch(s, t, emit);
+            if (!test_.threads[t].sass) {
+                if (runs_alone(s, t)) return fetch(s, t, emit);
+                continue;
+            }
             fetched.push_back(fetch_words(s, t));
             if (Fetched& ahead = fetched.back(); ahead.alone) {
                 State n = s;
@@ -134,9 +142,9 @@ class MachineStates {
         size_t next_fetched = 0;
         for (uint32_t t = 0; t < all; ++t) {
             mover_ = t;
-            if (!fetch_) {
+            if (!test_.threads[t].sass) {
                 fetch(s, t, emit);
-            } else if (test_.threads[t].sass) {
+            } else {
                 Fetched& ahead = fetched[next_fetched++];
                 if (ahead.moved) {
                     const std::vector<MemoryOperation> does = std::move(ahead.does);
@@ -154,7 +162,8 @@ class MachineStates {
         if (s.machine.held()) return false;
         for (size_t t = 0; t < s.threads.size(); ++t) {
             if (!s.threads[t].window.empty()) return false;
-            if (fetch_ ? !s.sass.threads[t].ended : s.threads[t].pc < test_.threads[t].code.size())
+            if (test_.threads[t].sass ? !s.sass.threads[t].ended
+                                      : s.threads[t].pc < test_.threads[t].code.size())
                 return false;
         }
         return true;
@@ -200,28 +209,78 @@ class MachineStates {
         return bytes_;
     }
 
-    // The threads of the next launch start when those of the one before have ended and what they
-    // stored has arrived.
-    void start_launch(State& s) const {
-        for (uint32_t t = 0; t < s.threads.size(); ++t) {
-            if (s.sass.threads[t].ended) continue;
-            if (s.sass.threads[t].started) return;
-            const uint32_t launch = test_.sass->thread(t).launch;
-            for (uint32_t o = t; o < s.threads.size(); ++o)
-                if (test_.threads[o].sass && test_.sass->thread(o).launch == launch)
-                    s.sass.threads[o].started = true;
-            s.machine.launch();
-            return;
-        }
+    // The first of a launch's threads starts.
+    void start_launch(State& s, uint32_t first) const {
+        s.sass.threads[first].started = true;
+        for (uint32_t t = 0; t < s.threads.size(); ++t)
+            if (t != first && test_.threads[t].sass && s.sass.threads[t].started &&
+                test_.sass->thread(t).launch == test_.sass->thread(first).launch)
+                return;
+        s.machine.launch();
     }
-    bool between_launches(const State& s) const {
-        if (s.machine.held()) return false;
-        bool more = false;
-        for (const auto& t : s.sass.threads) {
-            if (!t.ended && t.started) return false;
-            more |= !t.ended;
+
+    // A thread has ended, and what it stored is everywhere.
+    bool join(State& s, uint32_t t) const {
+        const ThreadState& r = s.threads[t];
+        if (!r.window.empty()) return false;
+        if (!test_.threads[t].sass) return r.started && r.pc >= test_.threads[t].code.size();
+        if (!s.sass.threads[t].ended) return false;
+        MemoryOperation fence = system_fence();
+        fence.what.from = place(t);
+        if (!s.machine.ways(bytes(s), fence.what)) return false;
+        perform_now(s, t, fence, 0);
+        return true;
+    }
+
+    static MemoryOperation system_fence() {
+        MemoryOperation fence(SASSEMU_OPERATION_FENCE);
+        fence.what.ordering = SASSEMU_SC;
+        fence.what.scope = SASSEMU_LEVEL_SYS;
+        return fence;
+    }
+
+    // What a host does, in a machine whose words are not PTX's: each in order, at once, of system
+    // scope.
+    MemoryOperation of_host(sassemu_operation_kind kind, const op::Access& a) const {
+        MemoryOperation o(kind);
+        const Name& name = test_.names[a.at.name];
+        o.what.address = memory_.of(name.location, 0).address + name.offset + a.at.offset;
+        o.what.bytes = static_cast<uint8_t>(a.at.bytes ? a.at.bytes : name.bytes - a.at.offset);
+        o.what.ordering = SASSEMU_RELAXED;
+        o.what.scope = SASSEMU_LEVEL_SYS;
+        o.type = o.what.bytes > 4 ? AtomicType::u64 : AtomicType::u32;
+        o.whole = o.blocks = true;
+        return o;
+    }
+    std::vector<MemoryOperation> of_host(const Runner& r, const Operation& what) const {
+        std::vector<MemoryOperation> all;
+        const auto put = [](uint64_t value, MemoryOperation& o) {
+            std::memcpy(o.value.data(), &value, sizeof value);
+        };
+        if (const auto* load = std::get_if<op::Load>(&what)) {
+            all.push_back(of_host(SASSEMU_OPERATION_LOAD, *load));
+            all.back().to[0] = static_cast<int32_t>(load->to.number);
+        } else if (const auto* store = std::get_if<op::Store>(&what)) {
+            if (releases(store->order)) all.push_back(system_fence());
+            all.push_back(of_host(SASSEMU_OPERATION_STORE, *store));
+            put(value_of(r, store->value), all.back());
+        } else if (const auto* atomic = std::get_if<op::Atomic>(&what)) {
+            if (releases(atomic->order)) all.push_back(system_fence());
+            MemoryOperation& o = all.emplace_back(of_host(SASSEMU_OPERATION_ATOMIC, *atomic));
+            const uint64_t value = value_of(r, atomic->value);
+            put(atomic->by.negated ? 0 - value : value, o);
+            o.atomic = atomic->by.how;
+            o.swap = value_of(r, atomic->swap);
+            if (atomic->to) o.to[0] = static_cast<int32_t>(atomic->to->number);
+        } else if (const auto* fence = std::get_if<op::Fence>(&what)) {
+            if (fence->order != SASSEMU_ORDER_ACQUIRE && fence->scope == SASSEMU_SCOPE_SYS)
+                all.push_back(system_fence());
         }
-        return more;
+        return all;
+    }
+    static bool releases(uint32_t order) {
+        return order == SASSEMU_ORDER_RELEASE || order == SASSEMU_ORDER_ACQ_REL ||
+               order == SASSEMU_ORDER_SC;
     }
 
     std::vector<uint32_t> awaited(const ThreadState& t) const {
@@ -239,6 +298,7 @@ class MachineStates {
         const auto& code = test_.threads[t].code;
         if (!r.started || r.pc >= code.size() || touches(code[r.pc], awaited(r))) return false;
         if (is_any<op::Move, op::Compute, op::Branch>(code[r.pc].what)) return true;
+        if (fetch_) return std::holds_alternative<op::Launch>(code[r.pc].what);
         if (std::holds_alternative<op::Load>(code[r.pc].what)) return machine_.late_loads();
         const auto* o = std::get_if<op::OnMachine>(&code[r.pc].what);
         return o && o->until == op::OnMachine::Until::none &&
@@ -260,6 +320,8 @@ class MachineStates {
         if (!off && step_plain(to, i.what)) return emit(std::move(n));
         ++to.pc;
         if (off) return emit(std::move(n));
+        if (!machine_.symmetric() && is_any<op::Load, op::Store, op::Atomic, op::Fence>(i.what))
+            return perform(std::move(n), t, of_host(r, i.what), 0, emit);
         std::visit(Overloaded{[&](const op::OnMachine& o) { operate(std::move(n), t, o, emit); },
                               [&](const op::Load& o) {
                                   op::OnMachine load{};
@@ -280,13 +342,11 @@ class MachineStates {
                               },
                               [&](const op::Launch& o) {
                                   n.threads[o.thread].started = true;
+                                  if (test_.threads[o.thread].sass) start_launch(n, o.thread);
                                   emit(std::move(n));
                               },
                               [&](const op::Join& o) {
-                                  const ThreadState& other = s.threads[o.thread];
-                                  if (other.started && other.window.empty() &&
-                                      other.pc >= test_.threads[o.thread].code.size())
-                                      emit(std::move(n));
+                                  if (join(n, o.thread)) emit(std::move(n));
                               },
                               [](const auto&) {}},
                    i.what);
@@ -506,7 +566,10 @@ class MachineStates {
     mutable uint32_t mover_ = 0;
 };
 
-bool understands(const ExploredMachine& machine, const Operation& o) {
+bool understands(const ExploredMachine& machine, const Thread& thread, const Operation& o) {
+    if (!machine.symmetric() && thread.kind == ThreadKind::host &&
+        is_any<op::Load, op::Store, op::Atomic, op::Fence>(o))
+        return true;
     if (is_any<op::Move, op::Compute, op::Branch, op::Launch, op::Join>(o) || machine.symmetric())
         return is_any<op::Move, op::Compute, op::Branch, op::Load, op::Store, op::Fence, op::Launch,
                       op::Join, op::OnMachine>(o);
@@ -525,7 +588,7 @@ Result<Report> explore_machine(const Test& test, const ExploredMachine& machine,
                           "is for tests in machine code (.sass files and launch plans)");
     for (const Thread& t : test.threads)
         for (const Statement& i : t.code)
-            if (!understands(machine, i.what))
+            if (!understands(machine, t, i.what))
                 return make_error(ErrorCode::input, t.id,
                                   "'" + i.text + "' has no meaning in the " + where);
     const SearchBudget budget(limits);

@@ -71,6 +71,13 @@ class TestMemory {
         return size_;
     }
 
+    int32_t home(uint64_t address) const {
+        for (size_t i = 0; i < pieces_.size(); ++i)
+            if (address - pieces_[i].address < pieces_[i].bytes)
+                return test_.locations[i / pes_.size()].home;
+        return SASSEMU_OF_NOBODY;
+    }
+
     static constexpr uint64_t most_bytes = 16384;
 
   private:

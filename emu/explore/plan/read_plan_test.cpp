@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "emu/explore/litmus/json_text.hpp"
+#include "emu/explore/plan/in_flight.hpp"
 #include "emu/explore/sass/program.hpp"
 #include "emu/explore/sass/read_sass.hpp"
 #include "emu/module/module.hpp"
@@ -81,8 +82,8 @@ uint64_t element_bytes(const plan::Buffer& b) {
 }
 
 // CTAs and clusters are numbered over all launches; those of one launch have consecutive numbers.
-Result<void> add_threads(Test& test, uint32_t number, const LaunchRequest& request, bool starts,
-                         int32_t& ctas, int32_t& clusters) {
+Result<void> add_threads(Test& test, uint32_t number, const LaunchRequest& request, uint32_t gpu,
+                         bool starts, int32_t& ctas, int32_t& clusters) {
     const Launch& launch = test.sass->launch(number).launch;
     const Dim3 &grid = launch.grid, &per = launch.cluster;
     const uint64_t across = grid.x / per.x, down = grid.y / per.y,
@@ -104,6 +105,7 @@ Result<void> add_threads(Test& test, uint32_t number, const LaunchRequest& reque
             thread.cta = ctas + static_cast<int32_t>(c);
             thread.cluster = clusters + static_cast<int32_t>(cluster);
             thread.sm = thread.cta;
+            thread.gpu = static_cast<int32_t>(gpu);
             thread.sass = true;
             thread.starts = starts;
             // A warp counts as whole at a barrier, even where it is short.
@@ -149,6 +151,38 @@ std::string condition_place(const std::string& path, size_t at) {
            ": condition";
 }
 
+// Whose memory it is.
+int32_t home_of(const plan::Buffer& b) {
+    const bool of_host = b.kind == plan::BufferKind::host || b.kind == plan::BufferKind::managed;
+    return of_host ? SASSEMU_OF_HOST : static_cast<int32_t>(b.gpu);
+}
+
+// The same kernels on the same memory, one after the other on one GPU: to see what they are.
+Result<void> in_one_row(plan::Plan& p) {
+    for (const plan::GpuOfPlan& gpu : p.gpus)
+        if (!gpu.arch.empty())
+            return make_error(ErrorCode::input, gpu.where,
+                              "GPUs of several architectures are not explored",
+                              "`arch` of the plan is for all of them");
+    std::erase_if(p.launches, [](const plan::Launch& l) { return l.operation.index() != 0; });
+    for (plan::Launch& l : p.launches) {
+        l.gpu = 0;
+        l.stream.clear();
+        l.event.clear();
+        l.after.clear();
+    }
+    for (plan::Buffer& b : p.buffers) {
+        b.gpu = 0;
+        b.kind = plan::BufferKind::device;
+    }
+    p.gpus.clear();
+    p.peers.clear();
+    p.streams.clear();
+    p.host.clear();
+    p.in_flight = p.all_peers = false;
+    return {};
+}
+
 }  // namespace
 
 bool is_plan(const std::string& text) {
@@ -174,6 +208,7 @@ Result<Test> read_plan_test(const std::string& path, const std::string& arch) {
     plan::Plan explored = p;
     for (plan::Buffer& b : explored.buffers) b.expect.reset();
     for (plan::Global& g : explored.globals) g.expect.reset();
+    SASSEMU_TRY(in_one_row(explored));
     SASSEMU_TRY(plan::run_plan(explored, options));
     if (noted->launches.empty()) return bad(path, "launches nothing");
 
@@ -194,21 +229,38 @@ Result<Test> read_plan_test(const std::string& path, const std::string& arch) {
         SASSEMU_ASSIGN(const uint32_t name,
                        test.sass->add_memory(test, m.name, m.address, m.bytes));
         const auto buffer = std::ranges::find(p.buffers, m.name, &plan::Buffer::name);
-        if (buffer != p.buffers.end()) test.names[name].element = element_bytes(*buffer);
+        if (buffer == p.buffers.end()) continue;
+        test.names[name].element = element_bytes(*buffer);
+        if (p.in_flight) test.locations[test.names[name].location].home = home_of(*buffer);
     }
+    const bool several_gpus =
+        std::ranges::any_of(p.launches, [](const plan::Launch& l) { return l.gpu != 0; });
     for (const auto& [id, module] : noted->modules)
         for (const Variable& v : module->variables()) {
             if (v.space != Space::global || !v.size) continue;
+            if (several_gpus)
+                return bad(path, "'" + v.name + "' is there once for each GPU: not explored",
+                           "a buffer of the plan in its place");
             SASSEMU_ASSIGN(const Gpu::Symbol at, test.sass->gpu().symbol(id, v.name));
             SASSEMU_TRY(test.sass->add_memory(test, v.name, at.address, at.bytes));
         }
     int32_t ctas = 0, clusters = 0;
-    const bool several = noted->launches.size() > 1;
-    for (const LaunchRequest& request : noted->launches) {
-        SASSEMU_ASSIGN(const uint32_t number, test.sass->add_launch(request).within(path));
-        SASSEMU_TRY(add_threads(test, number, request, !several, ctas, clusters).within(path));
-    }
-    if (several) add_stream(test);
+    const bool in_order = noted->launches.size() > 1 && !p.in_flight;
+    std::vector<InStream> in_streams;
+    auto request = noted->launches.begin();
+    for (size_t i = 0; i < p.launches.size(); ++i)
+        for (uint32_t run = 0; run < p.launches[i].repeat; ++run) {
+            const auto first = static_cast<uint32_t>(test.threads.size());
+            if (!p.launches[i].operation.index()) {
+                SASSEMU_ASSIGN(const uint32_t number, test.sass->add_launch(*request).within(path));
+                SASSEMU_TRY(add_threads(test, number, *request++, p.launches[i].gpu, !in_order,
+                                        ctas, clusters)
+                                .within(path));
+            }
+            in_streams.push_back({i, first, static_cast<uint32_t>(test.threads.size())});
+        }
+    if (in_order) add_stream(test);
+    if (p.in_flight) SASSEMU_TRY(add_in_flight(test, p, std::move(in_streams)));
     size_t at = std::string::npos;
     auto condition = read_condition(p.condition, test, &at);
     if (!condition) return std::move(condition).error().within(condition_place(path, at));

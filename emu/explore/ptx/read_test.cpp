@@ -234,6 +234,12 @@ class Reader {
         SASSEMU_ASSIGN(out.count, integer(value, "count", -1, 1, 1 << 20));
         out.bytes = static_cast<uint64_t>(bytes);
         out.gpu = static_cast<int32_t>(gpu);
+        if (const auto home = value.find("home"); home != value.end() && *home == "host") {
+            out.home = SASSEMU_OF_HOST;
+        } else if (home != value.end()) {
+            SASSEMU_ASSIGN(const int64_t of, integer(value, "home", 0, 0, 1 << 20));
+            out.home = static_cast<int32_t>(of);
+        }
         out.symmetric = value.value("symmetric", Json(false)) == Json(true);
         if (space == "shared::cta" || space == "tmem") {
             out.space = space == "tmem" ? SASSEMU_SPACE_TENSOR : SASSEMU_SPACE_SHARED_CTA;

@@ -89,7 +89,15 @@ class Front {
         test_ = std::move(test).value();
         SASSEMU_TRY(load());
         SASSEMU_TRY(place_locations());
-        for (uint32_t t = 0; t < test_.threads.size(); ++t) SASSEMU_TRY(launch(t));
+        for (uint32_t t = 0; t < test_.threads.size(); ++t) {
+            if (kernels_[t]) {
+                SASSEMU_TRY(launch(t));
+            } else if (test_.threads[t].kind != ThreadKind::host) {
+                return bad(path_ + ": threads", "a thread with `ops` is one of `kind` host");
+            } else {
+                test_.sass->threads().emplace_back();
+            }
+        }
         auto finished = finish_sass_threads(test_, &condition_at);
         if (!finished)
             return std::move(finished).error().within(path_ + header.place(condition_at));
@@ -107,6 +115,12 @@ class Front {
                 if (one.is_object() && one.contains("addr") && one["addr"].is_string())
                     aliases.push_back(one["addr"]);
         for (Json& thread : json_["threads"]) {
+            if (thread.is_object() && !thread.contains("kernel") && thread.contains("ops")) {
+                kernels_.push_back(nullptr);  // of operations: the host
+                values_.emplace_back();
+                places_.emplace_back();
+                continue;
+            }
             const bool named =
                 thread.is_object() && thread.contains("kernel") && thread["kernel"].is_string();
             const std::string name = named ? thread["kernel"].get<std::string>() : std::string{};
