@@ -309,6 +309,7 @@ void Hooks::launch_begin(HookedLaunch& l, const Kernel& kernel, std::span<const 
     i.shared_window = window_base(shared_window_high);
     i.local_window = window_base(local_window_high);
     i.ctas_per_sm = ctas_per_sm;
+    i.in_flight = several;
     i.threads_per_sm = l.device->resident_threads_per_sm;
     for (const auto [bank, base] :
          {std::pair{0, Base::bank0}, {2, Base::bank2}, {3, Base::bank3}, {4, Base::bank4}})
@@ -449,6 +450,7 @@ void Hooks::client_access(const Client& who, sassemu_op op, uint64_t address, ui
         for (PluginSession* s : on_client_)
             s->call("client", nullptr, s->table().observer->client, &a);
     }
+    if (!bytes) return;
     for (PluginSession* s : on_host_) {
         if (s->is_model && model_table_->host_access)
             ask_model("host_access", nullptr, model_table_->host_access, address, bytes, write);

@@ -177,6 +177,7 @@ class MachineImpl final : public Machine {
             if (!gpu) continue;
             for (const Stream& stream : gpu->streams()) seen(stream.last);
         }
+        tell_waited();
         return {};
     }
     Result<void> synchronize(StreamId id) override {
@@ -206,6 +207,7 @@ class MachineImpl final : public Machine {
                                     {"for " + task->what, [&] { return is_done(task); }, 0, false}))
             return stuck();
         seen(task);
+        tell_waited();
         end_of_interrupt();
         return Finished{task->result, task->done_as};
     }
@@ -245,6 +247,9 @@ class MachineImpl final : public Machine {
     Hooks* hooks() const { return core_->hooks.get(); }
     static void seen(const TaskRef& task) {
         if (task && task->failure) *task->failure = true;
+    }
+    void tell_waited() const {
+        if (hooks()) hooks()->client_access({}, SASSEMU_LOAD, 0, 0, true);
     }
     static bool is_done(const TaskRef& task) { return !task || task->state == Task::State::done; }
 
@@ -398,6 +403,7 @@ class MachineImpl final : public Machine {
         SASSEMU_TRY(wait({"for " + what, [&] { return is_done(task); }, 0, false}));
         const auto lock = core_->scheduler->lock();
         seen(task);
+        tell_waited();
         return {};
     }
 

@@ -12,13 +12,13 @@ void Checker::access_issue(const sassemu_access& a) {
     if (a.op == SASSEMU_PREFETCH || a.flags & SASSEMU_ACCESS_ASYNC_AGENT ||
         (a.space == SASSEMU_SURFACE && !surfaces_))
         return;
-    const sassemu_location* at = host.locations(&a);
+    Warp& w = warp_of(a.warp);
+    const sassemu_location* at = located(a);
     if (!at) return;
     // What the system keeps is no data. Cooperative groups have their barriers there.
     const sassemu_location& one = at[std::countr_zero(a.lanes)];
     const bool of_system =
         one.space == SASSEMU_SHARED && (one.address < system_shared_ || one.address >= own_shared_);
-    Warp& w = warp_of(a.warp);
     running(w, a.warp);
     const bool after_fence = std::exchange(w.membar, 0);
     const uint32_t insn = meanings_.number(a.insn);
@@ -43,7 +43,7 @@ void Checker::access_issue(const sassemu_access& a) {
         at[__builtin_ctz(a.lanes)].space == SASSEMU_SHARED)
         is_strong = true;
     const Reach reach =
-        scope == SASSEMU_LEVEL_NONE || ordering == SASSEMU_VOLATILE ? gpu : reach_of(scope);
+        scope == SASSEMU_LEVEL_NONE || ordering == SASSEMU_VOLATILE ? sys : reach_of(scope);
     shadow_.collect();
     if (!copy) w.used = true;
     Touch t{};

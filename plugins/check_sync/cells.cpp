@@ -301,7 +301,8 @@ void Checker::visit(Touch& t, Block& b, uint32_t cell, uint32_t lanes) {
         if (async) return false;
         if (s.who == t.stamp.who && s.lanes == lanes && std::has_single_bit(lanes)) return true;
         // Atomics that reach everybody do not race, and nothing more is asked of them.
-        constexpr uint32_t everybody = stamp_strong | uint32_t{gpu} * stamp_reach;
+        const bool far = s.who < first_mbarrier && names_[s.who / 4].gpu != t.warp->place.gpu;
+        const uint32_t everybody = stamp_strong | uint32_t{far ? sys : gpu} * stamp_reach;
         const uint32_t both = s.flags & t.stamp.flags;
         return ((both & everybody) == everybody && (s.flags | t.stamp.flags) & stamp_atomic) ||
                knows(s, t);

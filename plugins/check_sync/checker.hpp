@@ -66,6 +66,19 @@ struct ThreadName {  // of a warp; or of all threads of a launch before
     uint32_t warp;
     uint64_t launch;  // not 0
     std::string kernel;
+    uint32_t gpu = 0;
+    Place place() const { return {cta, cluster, gpu}; }
+};
+
+// A launch in flight. CTAs are numbered through all of them.
+struct Run {
+    sassemu_launch handle = nullptr;
+    uint64_t id = 0;
+    std::string kernel;
+    uint32_t gpu = 0, system_shared = 0, own_shared = 0;
+    uint64_t first_cta = 0, end_cta = 0;
+    uint32_t first_name = 0;
+    View known, shown;  // what was over when it began
 };
 
 class Checker : public sassemu::Plugin {
@@ -73,6 +86,7 @@ class Checker : public sassemu::Plugin {
     static constexpr auto name = "check-sync";
     static constexpr auto summary = "finds missing and too strong synchronisation of memory";
     static constexpr auto threading = SASSEMU_SERIAL;
+    static constexpr bool in_flight = true;
     static constexpr uint32_t spaces =
         SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_SHARED) |
         SASSEMU_SPACE_BIT(SASSEMU_GENERIC) | SASSEMU_SPACE_BIT(SASSEMU_TEXTURE) |
@@ -107,7 +121,7 @@ class Checker : public sassemu::Plugin {
     void sync(const sassemu_sync& s);
     void async(const sassemu_async& a);
     void allocate(const sassemu_allocation& a);
-    void host_access(uint64_t address, uint64_t bytes, uint32_t is_write);
+    void client(const sassemu_client_access& c);
     void fault(const sassemu_fault_info& f);
     void finish();
 
@@ -139,7 +153,24 @@ class Checker : public sassemu::Plugin {
     Warp& warp_of(sassemu_warp w) {
         Recent& r = recent_[reinterpret_cast<uintptr_t>(w) / 64 % recent_.size()];
         if (r.handle != w) r = {w, &warps_.at(w)};
+        if (r.warp->launch != launch_) enter(r.warp->launch);
         return *r.warp;
+    }
+    // Several launches in flight: flight.cpp.
+    void enter(uint64_t launch);
+    struct Past {
+        View known, shown;  // to every rule, and to the async proxy
+    };
+    Past past(const Warp* client = nullptr);
+    void leave_flight(sassemu_launch l);
+    void settle_flight();
+    Warp& client_thread(bool host);
+    void touch_client(Warp& w, const sassemu_client_access& c, uint64_t address, uint32_t bytes);
+    uint64_t first_cta() const { return run_ ? run_->first_cta : 0; }
+    sassemu_cta_info numbered(sassemu_cta c);
+    const sassemu_location* located(const sassemu_access& a);
+    bool is_client(Component who) const {
+        return who < first_mbarrier && who / 4 < names_.size() && names_[who / 4].gpu >= of_streams;
     }
     void begin_grid(bool may_overlap);
     void settle_grids();
@@ -233,6 +264,13 @@ class Checker : public sassemu::Plugin {
         size_t batch = ~size_t{0};
         bool failed = false;
     } trials_;
+    std::vector<Run> runs_;
+    const Run* run_ = nullptr;  // whose event this is
+    bool flight_ = false;       // others may be at work beside a launch
+    Warp host_, streams_;       // what the host does, and what is in streams besides kernels
+    std::vector<Entry> ended_;  // all that launches did that are over
+    View over_, over_shown_;    // the same as views
+    sassemu_location located_[32];
     std::string kernel_;
     uint64_t launch_ = 0;
     // Shared memory of the program: before and behind it lies the system's, which is not checked.

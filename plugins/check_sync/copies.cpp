@@ -10,8 +10,13 @@
 
 namespace check_sync {
 
-void Checker::async(const sassemu_async& a) {
-    if (trial_) trial_->async(a);
+void Checker::async(const sassemu_async& event) {
+    if (trial_) trial_->async(event);
+    if (event.warp) warp_of(event.warp);
+    sassemu_async a = event;
+    for (sassemu_location* at : {&a.at, &a.mbarrier})
+        if (at->space == SASSEMU_SHARED || at->space == SASSEMU_TENSOR_MEMORY)
+            at->owner += static_cast<uint32_t>(first_cta());
     // What ends a wgmma (its commit groups), and what may touch its operands until then, is not
     // known here: better nothing than false alarms.
     const Meaning& m = meanings_[meanings_.number(a.insn)];

@@ -41,27 +41,45 @@ void Checker::launch_begin(sassemu_launch l) {
     begin_trial();
     if (trial_) trial_->launch_begin(l);
     const sassemu_launch_info i = info(l);
-    begin_grid(i.may_overlap);
-    kernel_ = i.kernel ? i.kernel : "";
-    launch_ = i.id;
-    system_shared_ = i.shared_reserved;
-    own_shared_ = i.shared_static + i.shared_dynamic - i.shared_behind;
+    Run r;
+    r.handle = l;
+    r.id = i.id;
+    r.kernel = i.kernel ? i.kernel : "";
+    r.gpu = i.gpu;
+    r.system_shared = i.shared_reserved;
+    r.own_shared = i.shared_static + i.shared_dynamic - i.shared_behind;
+    for (const Run& other : runs_) r.first_cta = std::max(r.first_cta, other.end_cta);
+    r.end_cta = r.first_cta + uint64_t{i.grid.x} * i.grid.y * i.grid.z;
+    r.first_name = static_cast<uint32_t>(names_.size());
+    flight_ = i.in_flight;
+    if (flight_) {
+        const Past now = past();
+        r.known = now.known;
+        r.shown = now.shown;
+    }
+    runs_.push_back(std::move(r));
+    if (!flight_) begin_grid(i.may_overlap);
+    enter(i.id);
     seeds_.insert(host.seed(session));
 }
 
 void Checker::launch_end(sassemu_launch l, const char* status) {
     if (trial_) trial_->launch_end(l, status);
     const std::string_view end = status ? status : "";
+    enter(info(l).id);
     if (end == "ok" || end == "deadlock") report_transactions(end == "deadlock");
     // Lanes that wait for others of their warp before a barrier that all of it must execute, with
     // nothing else to wait for.
-    if (end == "deadlock" && mbarriers_.empty() && cluster_barriers_.empty() && flags_[0].empty() &&
-        flags_[1].empty())
+    if (end == "deadlock" && runs_.size() == 1 && mbarriers_.empty() && cluster_barriers_.empty() &&
+        flags_[0].empty() && flags_[1].empty())
         for (const auto& [handle, w] : warps_)
             for (const auto& [insn, lanes] : w.gathering)
                 if (lanes)
                     misused(w, lanes, insn, diverged(lanes, host.active(handle) | lanes),
                             same_barrier);
+    if (flight_) return leave_flight(l);
+    runs_.clear();
+    run_ = nullptr;
     warps_.clear();
     recent_.fill({});
     for (auto& flags : flags_) flags.clear();
@@ -81,18 +99,22 @@ void Checker::launch_end(sassemu_launch l, const char* status) {
 
 void Checker::cta_begin(sassemu_cta c) {
     if (trial_) trial_->cta_begin(c);
-    const sassemu_cta_info i = info(c);
+    const sassemu_cta_info i = numbered(c);
     shadow_.add_shared(i.linear, i.shared_bytes);
     ctas_[i.linear] = c;
     for (uint32_t k = 0; k < i.warps; ++k) {
         Warp w;
         w.id = static_cast<uint32_t>(names_.size());
-        w.place = {i.linear, i.cluster};
+        w.place = {i.linear, i.cluster, run_->gpu};
+        w.launch = run_->id;
         w.index = k;
         w.groups.emplace_back();
         w.groups[0].lanes = ~0u;
-        names_.push_back({i.linear, i.cluster, i.id, k, 0, {}});
-        begin_in_grid(w);
+        names_.push_back({i.linear, i.cluster, i.id, k, 0, {}, run_->gpu});
+        if (flight_)
+            order_.behind(w, run_->known, run_->shown);
+        else
+            begin_in_grid(w);
         const sassemu_warp handle = host.cta_warp(c, k);
         warps_.insert_or_assign(handle, std::move(w));
     }
@@ -101,7 +123,7 @@ void Checker::cta_begin(sassemu_cta c) {
 
 void Checker::cta_end(sassemu_cta c) {
     if (trial_) trial_->cta_end(c);
-    const sassemu_cta_info i = info(c);
+    const sassemu_cta_info i = numbered(c);
     for (uint32_t k = 0; k < i.warps; ++k) unfinished_copies(warp_of(host.cta_warp(c, k)));
     gathered_.erase(i.linear);
     shadow_.drop_shared(i.linear);
@@ -213,12 +235,12 @@ void Checker::stated_fence(Warp& w, uint32_t lanes, const Meaning& m, uint32_t i
               .release_only = !Meaning::acquires(m.intent.ordering),
               .reach = reach_of(m.intent.scope)};
     if (weaken(insn, as)) return;
-    const bool sc = !as.without_sc && as.reach == gpu;
+    const bool sc = !as.without_sc && as.reach >= gpu;
     if (!as.release_only) order_.acquire_fence(w, lanes, as.reach, m.restriction(), insn);
-    if (sc) order_.sc_acquire(w, lanes);
+    if (sc) order_.sc_acquire(w, lanes, as.reach);
     if (Meaning::releases(m.intent.ordering))
         order_.release_fence(w, lanes, as.reach, m.restriction(), insn);
-    if (sc) order_.sc_release(w, lanes, insn);
+    if (sc) order_.sc_release(w, lanes, as.reach, insn);
 }
 
 void Checker::fence(const sassemu_fence& f) {
@@ -249,9 +271,9 @@ void Checker::fence(const sassemu_fence& f) {
         w.membar = insn;
         w.membar_reach = as.reach;
         // fence.proxy.tensormap release is the same word.
-        if (w.membar_reach == gpu) order_.tensormap_release(w, f.lanes);
-        w.membar_sc = !as.without_sc && w.membar_reach == gpu;
-        if (w.membar_sc) order_.sc_release(w, f.lanes, insn);
+        if (w.membar_reach >= gpu) order_.tensormap_release(w, f.lanes);
+        w.membar_sc = !as.without_sc && w.membar_reach >= gpu;
+        if (w.membar_sc) order_.sc_release(w, f.lanes, w.membar_reach, insn);
         return;
     }
     const bool after_membar = w.membar;
@@ -260,7 +282,7 @@ void Checker::fence(const sassemu_fence& f) {
         order_.release_fence(w, f.lanes, cluster, Order::shared_memory, insn);
     }
     // fence.proxy.async of all spaces is MEMBAR.GPU with the fence for shared memory.
-    const bool all = !f.spaces || (after_membar && w.membar_reach == gpu);
+    const bool all = !f.spaces || (after_membar && w.membar_reach >= gpu);
     proxy_fence(w, f.lanes, insn, all || f.spaces & SASSEMU_SPACE_BIT(SASSEMU_SHARED),
                 all || f.spaces & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL));
 }
@@ -275,15 +297,15 @@ void Checker::cache(const sassemu_cache_op& c) {
     running(w, c.warp);
     const uint32_t insn = meanings_.number(c.insn);
     const Meaning& m = meanings_[insn];
-    Weaker as{.reach = m.known ? reach_of(m.intent.scope) : gpu};
+    Weaker as{.reach = m.known ? reach_of(m.intent.scope) : sys};
     if (weaken(insn, as) || as.release_only) return;
     if (!m.known) {
         order_.acquire_fence(w, c.lanes, as.reach, Order::everything, insn);
         // MEMBAR and CCTL.IVALL are one fence: what it acquires, it releases.
         if (w.membar) {
-            if (w.membar_sc) order_.sc_acquire(w, c.lanes);
+            if (w.membar_sc) order_.sc_acquire(w, c.lanes, w.membar_reach);
             order_.release_fence(w, c.lanes, w.membar_reach, Order::everything, w.membar);
-            if (w.membar_sc) order_.sc_release(w, c.lanes, w.membar);
+            if (w.membar_sc) order_.sc_release(w, c.lanes, w.membar_reach, w.membar);
         }
     } else if (m.is(SASSEMU_INTENT_FENCE) && Meaning::acquires(m.intent.ordering))
         order_.acquire_fence(w, c.lanes, as.reach, m.restriction(), insn);
@@ -307,8 +329,13 @@ void Checker::misused(const Warp& w, uint32_t lanes, uint32_t insn, const std::s
     f.repair = repair;
 }
 
-void Checker::sync(const sassemu_sync& s) {
-    if (trial_) trial_->sync(s);
+void Checker::sync(const sassemu_sync& event) {
+    if (trial_) trial_->sync(event);
+    sassemu_sync s = event;
+    if (event.warp) warp_of(event.warp);
+    const auto numbered_cta = [&] { return numbered(event.cta); };
+    if (!event.warp && event.cta) numbered_cta();
+    s.owner += static_cast<uint32_t>(first_cta());
     const uint32_t insn = meanings_.number(s.insn);
     const Meaning& m = meanings_[insn];
     Warp* w = nullptr;
@@ -316,7 +343,7 @@ void Checker::sync(const sassemu_sync& s) {
         w = &warp_of(s.warp);
         if (s.kind != SASSEMU_SYNC_WARP) running(*w, s.warp);
     }
-    const auto linear = [&] { return info(s.cta).linear; };
+    const auto linear = [&] { return numbered_cta().linear; };
     switch (s.kind) {
         case SASSEMU_SYNC_BARRIER_ARRIVE: {
             Barrier& b = barriers_[{w->place.cta, s.id}];
@@ -378,7 +405,7 @@ void Checker::sync(const sassemu_sync& s) {
             break;
         }
         case SASSEMU_SYNC_CLUSTER_COMPLETE: {
-            ClusterBarrier& b = cluster_barriers_[info(s.cta).cluster];
+            ClusterBarrier& b = cluster_barriers_[numbered_cta().cluster];
             b.over = std::move(b.arriving);
             b.arriving = {};
             b.arrived.clear();
@@ -485,6 +512,7 @@ void Checker::remote(Warp& w, uint64_t owner) {
 
 void Checker::allocate(const sassemu_allocation& a) {
     if (trial_) trial_->allocate(a);
+    if (runs_.empty()) settle_flight();
     shadow_.discard(a.address, a.bytes);
     const std::string_view what = a.name ? a.name : "";
     // The emulator's own: variables of modules have values, and the heap hands the same bytes out
@@ -492,12 +520,6 @@ void Checker::allocate(const sassemu_allocation& a) {
     if (what == "device heap") heap_ = {a.address, a.address + a.bytes};
     if (what.starts_with('.') || what.find(' ') != what.npos)
         shadow_.initialise(a.address, a.bytes);
-}
-
-void Checker::host_access(uint64_t address, uint64_t bytes, uint32_t is_write) {
-    if (trial_) trial_->host_access(address, bytes, is_write);
-    settle_grids();  // the host has waited for them
-    if (is_write && bytes) shadow_.initialise(address, bytes);
 }
 
 void Checker::fault(const sassemu_fault_info& f) {

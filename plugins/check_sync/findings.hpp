@@ -75,7 +75,7 @@ inline std::string clause_of(const Finding& f) {
 // What would do in place of a fence or a barrier.
 struct Weaker {
     bool gone = false, without_sc = false, release_only = false, within_warp = false;
-    Reach reach = gpu;
+    Reach reach = sys;
 };
 
 // A fence or barrier that may be weaker than it is, by what was observed.

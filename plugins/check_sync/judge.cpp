@@ -49,7 +49,7 @@ Order::Level Checker::level_between(Component who, const Warp& w) const {
     if (who >= first_mbarrier || who / 4 == w.id)
         return who >= first_mbarrier ? Order::level_cta : Order::level_warp;
     const ThreadName& name = names_[who / 4];
-    return w.place.apart({name.cta, name.cluster}) == cta ? Order::level_cta : Order::level_cluster;
+    return w.place.apart(name.place()) == cta ? Order::level_cta : Order::level_cluster;
 }
 
 // The fence that has shown a generic access to the async proxy: the first one behind it in its own
@@ -143,7 +143,7 @@ std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_
     if (strong_pair && !by_copy && !was_copy) {
         if (common && letter) return {};
         const ThreadName& name = names_[earlier.who / 4];
-        const Reach far = w.place.apart({name.cta, name.cluster});
+        const Reach far = w.place.apart(name.place());
         if (reach_in(earlier) < far || reach_in(t.stamp) < far) {
             return Wrong{FindingKind::scope_too_narrow, true};
         }
@@ -151,6 +151,7 @@ std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_
         // wanted, unless the word itself says whether it has come: then its value decides where
         // the reader goes.
         if ((earlier.flags | t.stamp.flags) & stamp_atomic || earlier_writes == t.write) return {};
+        if (!earlier.insn || !t.stamp.insn) return {};  // the host asks, and goes where it likes
         if (meanings_.steers(earlier_writes ? t.stamp.insn : earlier.insn)) return {};
         if (common) return Wrong{FindingKind::data_race, false};  // lanes that run together
         const auto covers = [&](const View& v) {

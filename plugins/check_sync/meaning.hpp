@@ -21,6 +21,8 @@ inline Reach reach_of(uint32_t scope) {
             return cta;
         case SASSEMU_LEVEL_CLUSTER:
             return cluster;
+        case SASSEMU_LEVEL_SYS:
+            return sys;
         default:
             return gpu;
     }
@@ -93,11 +95,17 @@ struct Meaning {
     // count.
     Release release(uint32_t scope) const {
         if (!known) return {false, reach_of(scope)};
-        return {releases(intent.ordering), reach_of(intent.scope)};
+        return {releases(intent.ordering), stated_reach()};
     }
     Acquire acquire(uint32_t scope) const {
         if (!known) return {false, reach_of(scope), true};
-        return {acquires(intent.ordering), reach_of(intent.scope), false};
+        return {acquires(intent.ordering), stated_reach(), false};
+    }
+    // Volatile is relaxed at scope sys.
+    Reach stated_reach() const {
+        const bool volatile_one =
+            intent.ordering == SASSEMU_VOLATILE || intent.ordering == SASSEMU_MMIO;
+        return volatile_one ? sys : reach_of(intent.scope);
     }
 };
 

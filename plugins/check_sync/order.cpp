@@ -106,9 +106,11 @@ void Order::release(Warp& w, uint32_t lanes, const Release& how, uint32_t insn, 
             to.executed = joiner_(to.executed, all[executed]);
             to.any_scope = joiner_(to.any_scope, all[any_scope]);
             to.release_given = joiner_(to.release_given, all[release_given]);
-            for (uint32_t far = cta; far <= how.reach && far < reaches; ++far)
+            for (uint32_t far = cta; far <= how.reach && far < reaches; ++far) {
+                if (far == sys) all[sc_given] = all[sc_given_sys];
                 join_all(edge.gives[far], all);
-            if (how.reach == gpu) join_all(to.everywhere, edge.gives[gpu]);
+            }
+            give_all(to, edge, how.reach);
             continue;
         }
         Channel::Told& told = to.told[w.id];
@@ -125,7 +127,8 @@ void Order::release(Warp& w, uint32_t lanes, const Release& how, uint32_t insn, 
         for (uint32_t far = cta; far <= how.reach && far < reaches && !again; ++far) {
             Knowledge& gives = edge.gives[far];
             join_all(gives, g.released[far]);
-            for (const Rule r : {sc_given, map_given}) gives[r] = joiner_(gives[r], g.now[r]);
+            gives[sc_given] = joiner_(gives[sc_given], g.now[far == sys ? sc_given_sys : sc_given]);
+            for (const Rule r : {sc_given_sys, map_given}) gives[r] = joiner_(gives[r], g.now[r]);
             edge.fence[far] = g.fence[far];
             if (far <= cluster && !g.released_shared[for_shared].empty()) {
                 for (const Rule r :
@@ -136,14 +139,19 @@ void Order::release(Warp& w, uint32_t lanes, const Release& how, uint32_t insn, 
                 gives[for_init] = joiner_(gives[for_init], g.released_shared[for_init]);
             }
         }
-        if (how.reach == gpu && !again) {
+        if (how.reach >= gpu && !again) {
             remember(to.fences, edge.fence[gpu]);
-            join_all(to.everywhere, edge.gives[gpu]);
+            give_all(to, edge, how.reach);
         }
         if (again) continue;
         to.any_scope = joiner_(to.any_scope, g.released[cta][any_scope]);
         to.any_scope = joiner_(to.any_scope, g.released_shared[any_scope]);
     }
+}
+
+void Order::give_all(Channel& to, const Edge& edge, Reach reach) {
+    if (reach >= gpu) join_all(to.in_gpu(edge.from.gpu), edge.gives[gpu]);
+    if (reach == sys) join_all(to.beyond, edge.gives[sys]);
 }
 
 Issue Order::issue(const Warp& w, uint32_t lanes) {
@@ -162,8 +170,10 @@ void Order::release_copy(const Place& place, const Issue& by, const Entry& copy,
     Channel one;
     Edge& edge = one.from(place);
     one.insn = insn;
-    add(one.everywhere, copy);
-    edge.gives.fill(one.everywhere);
+    Knowledge& all = one.in_gpu(place.gpu);
+    add(all, copy);
+    edge.gives.fill(all);
+    one.beyond = all;
     one.any_scope = View(std::vector<Entry>{copy});
     one.executed = joiner_(by.executed, one.any_scope);
     one.release_given = joiner_(by.release_given, one.any_scope);
@@ -182,7 +192,8 @@ void Order::move(Channel& from, Channel& to) {
     }
     for (const uint32_t insn : from.fences) remember(to.fences, insn);
     to.told.clear();
-    join_all(to.everywhere, from.everywhere);
+    for (const auto& [of, gives] : from.everywhere) join_all(to.in_gpu(of), gives);
+    join_all(to.beyond, from.beyond);
     to.executed = joiner_(to.executed, from.executed);
     to.any_scope = joiner_(to.any_scope, from.any_scope);
     to.release_given = joiner_(to.release_given, from.release_given);
@@ -200,6 +211,8 @@ void Order::acquire(Warp& w, uint32_t lanes, const Acquire& how, const Channel& 
     const auto near = from.near.find(w.place.cluster);
     const size_t here = near == from.near.end() ? 0 : near->second.size();
     const bool far_away = from.edges.size() > here;
+    const bool other_gpus = std::any_of(from.edges.begin(), from.edges.end(),
+                                        [&](const Edge& e) { return e.from.gpu != w.place.gpu; });
     each(w, lanes, [&](Group& g) {
         const View before = g.now[executed];
         const View proper[] = {g.now[for_global], g.now[for_shared], g.now[by_letter]};
@@ -214,7 +227,8 @@ void Order::acquire(Warp& w, uint32_t lanes, const Acquire& how, const Channel& 
                 return;
             }
             g.now[acquire_given] = joiner_(g.now[acquire_given], gives[acquire_given]);
-            g.now[sc_seen] = joiner_(g.now[sc_seen], gives[sc_given]);
+            const Rule seen = far == sys ? sc_seen_sys : sc_seen;
+            g.now[seen] = joiner_(g.now[seen], gives[sc_given]);
             // Within a cluster only shared memory is handed over without an acquire.
             if (how.chip && far == cluster)
                 for (const Rule r : {for_shared, for_init, to_async, to_async_strict})
@@ -233,7 +247,8 @@ void Order::acquire(Warp& w, uint32_t lanes, const Acquire& how, const Channel& 
                            from.edges[0].from.cta == w.place.cta;
         View& any = how.acquires || alone ? g.now[any_scope] : g.acquirable_any;
         any = joiner_(any, from.any_scope);
-        const Reach farthest = far_away ? gpu
+        const Reach farthest = other_gpus ? sys
+                               : far_away ? gpu
                                : from.edges.size() == 1 && from.edges[0].from.cta == w.place.cta
                                    ? cta
                                    : cluster;
@@ -243,9 +258,12 @@ void Order::acquire(Warp& w, uint32_t lanes, const Acquire& how, const Channel& 
                                   : g.acquirable_given;
             any_given = joiner_(any_given, from.release_given);
         }
-        if (far_away && how.reach == gpu) {
-            for (const uint32_t fence : from.fences) used_by(fence, gpu);
-            take(from.everywhere, gpu);
+        if (far_away && how.reach >= gpu) {
+            const Reach far = other_gpus && how.reach == sys ? sys : gpu;
+            for (const uint32_t fence : from.fences) used_by(fence, far);
+            for (const auto& [of, gives] : from.everywhere)
+                if (of == w.place.gpu) take(gives, gpu);
+            if (far == sys) take(from.beyond, sys);
         }
         g.changes = ++versions_;
         if (!proper[0].same(g.now[for_global]) || !proper[1].same(g.now[for_shared]) ||
@@ -371,6 +389,16 @@ void Order::await_grid(Warp& w, uint32_t lanes, Component grid, bool letter) {
     });
 }
 
+void Order::behind(Warp& w, const View& known, const View& shown) {
+    for (Group& g : w.groups) {
+        for (uint32_t r = 0; r < rules; ++r)
+            if (!by_fence(r)) g.now[r] = joiner_(g.now[r], known);
+        for (const Rule r : {to_async, to_async_strict}) g.now[r] = joiner_(g.now[r], shown);
+        g.maps = joiner_(g.maps, known);
+        changed(g);
+    }
+}
+
 void Order::release_fence(Warp& w, uint32_t lanes, Reach reach, Restrict only, uint32_t insn) {
     each(w, lanes, [&](Group& g) {
         Knowledge all = g.now;
@@ -460,24 +488,28 @@ void Order::tensormap_fence(Warp& w, uint32_t lanes) {
     });
 }
 
-void Order::sc_release(Warp& w, uint32_t lanes, uint32_t insn) {
+void Order::sc_release(Warp& w, uint32_t lanes, Reach reach, uint32_t insn) {
     if (std::find(sc_fences_.begin(), sc_fences_.end(), insn) == sc_fences_.end())
         sc_fences_.push_back(insn);
     if (w.stores.any) remember(w.stores.fences, insn);
     each(w, lanes, [&](Group& g) {
-        g.now[sc_given] = joiner_(joiner_(g.now[sc_given], g.now[for_global]),
-                                  View(std::vector<Entry>{{w.threads(), g.lanes, w.done()}}));
+        for (const Rule r : {sc_given, sc_given_sys})
+            if (r == sc_given || reach == sys)
+                g.now[r] = joiner_(joiner_(g.now[r], g.now[for_global]),
+                                   View(std::vector<Entry>{{w.threads(), g.lanes, w.done()}}));
         g.changes = ++versions_;
     });
     next(w);
 }
 
-void Order::sc_acquire(Warp& w, uint32_t lanes) {
+void Order::sc_acquire(Warp& w, uint32_t lanes, Reach reach) {
     each(w, lanes, [&](Group& g) {
-        const View& seen = g.now[sc_seen];
+        const bool far = reach == sys && !g.now[sc_seen_sys].empty();
+        const View seen = far ? joiner_(g.now[sc_seen], g.now[sc_seen_sys]) : g.now[sc_seen];
         if (seen.empty() || g.now[by_letter].contains(seen)) return;
         if (!g.now[for_global].contains(seen)) {
-            for (const uint32_t insn : sc_fences_) release_used[insn] = acquire_used[insn] = gpu;
+            for (const uint32_t insn : sc_fences_)
+                release_used[insn] = acquire_used[insn] = far ? sys : gpu;
             sc_used.insert(sc_fences_.begin(), sc_fences_.end());
         }
         for (const Rule r : {for_global, for_shared, by_letter, for_init, any_scope, acquire_given,

@@ -32,6 +32,8 @@ enum Rule : uint32_t {
     executed,         // whatever is known to have been executed before
     sc_given,         // what a fence.sc has behind it that comes before: see Order::sc_release
     sc_seen,          // what a fence.sc here learns: it comes behind those that gave it
+    sc_given_sys,     // the same of fence.sc.sys, for those on other GPUs and on the host
+    sc_seen_sys,
     map_given,        // what a fence.proxy.tensormap has released
     without_meeting,  // proper, for global memory, had there not been the last barrier that the
                       // lanes were at
@@ -41,21 +43,24 @@ enum Rule : uint32_t {
 // Rules that know only what a fence of their kind has shown, not all that a thread does.
 constexpr bool by_fence(uint32_t rule) {
     return rule == to_async || rule == to_async_strict || rule == sc_given || rule == sc_seen ||
-           rule == map_given;
+           rule == sc_given_sys || rule == sc_seen_sys || rule == map_given;
 }
 
 // How far an operation reaches, or how far apart two threads are.
-enum Reach : uint32_t { cta, cluster, gpu, reaches };
+enum Reach : uint32_t { cta, cluster, gpu, sys, reaches };
 
 using Knowledge = std::array<View, rules>;
 
-// Where a thread runs.
+// Where a thread runs. The host is a GPU of its own.
+constexpr uint32_t of_host = ~0u, of_streams = of_host - 1;
 struct Place {
     uint64_t cta = 0, cluster = 0;
+    uint32_t gpu = 0;
     Reach apart(const Place& other) const {
         return cta == other.cta           ? Reach::cta
                : cluster == other.cluster ? Reach::cluster
-                                          : Reach::gpu;
+               : gpu == other.gpu         ? Reach::gpu
+                                          : Reach::sys;
     }
 };
 
@@ -70,8 +75,15 @@ struct Edge {
 struct Channel {
     std::vector<Edge> edges;                                   // at most one per CTA
     std::unordered_map<uint64_t, std::vector<uint32_t>> near;  // cluster -> its edges
-    std::vector<uint32_t> fences;             // of all edges, those that reach the whole GPU
-    Knowledge everywhere;                     // what all of them give to any reader
+    std::vector<uint32_t> fences;  // of all edges, those that reach the whole GPU
+    // What all of them give to any reader of their GPU, and on other GPUs and the host.
+    std::vector<std::pair<uint32_t, Knowledge>> everywhere;
+    Knowledge beyond;
+    Knowledge& in_gpu(uint32_t gpu) {
+        for (auto& [of, gives] : everywhere)
+            if (of == gpu) return gives;
+        return everywhere.emplace_back(gpu, Knowledge{}).second;
+    }
     View any_scope, executed, release_given;  // of all of them, how far they reach aside
     uint32_t insn = 0;                        // the last one that released
     struct Told {                             // by a warp, without a release of its own
@@ -123,6 +135,7 @@ struct Issue {
 
 struct Warp {
     uint32_t id = 0;  // from 1; components are made of it
+    uint64_t launch = 0;
     Place place;
     uint32_t index = 0;
     uint32_t epoch = 1;
@@ -216,6 +229,8 @@ class Order {
                  bool barrier = false);
     // All that a launch has done is over, by the letter or by chance.
     void await_grid(Warp& w, uint32_t lanes, Component grid, bool letter);
+    // What has ended, `known` to every rule; `shown`: to the async proxy.
+    void behind(Warp& w, const View& known, const View& shown);
     void next(Warp& w) { w.epoch += std::exchange(w.used, false); }
     void move(Channel& from, Channel& to);  // adds all of it
     // What an asynchronous operation gives when it completes: itself, and by the lax rules what its
@@ -255,8 +270,8 @@ class Order {
     // fence.sc: all of them have one order, which causality keeps to. So one that comes behind a
     // read of what was written behind another comes behind that other, whoever executed which and
     // however weak the read and the write are.
-    void sc_release(Warp& w, uint32_t lanes, uint32_t insn);
-    void sc_acquire(Warp& w, uint32_t lanes);
+    void sc_release(Warp& w, uint32_t lanes, Reach, uint32_t insn);
+    void sc_acquire(Warp& w, uint32_t lanes, Reach);
     // tcgen05: loads or stores have been issued; they are done; the fences around a synchronisation
     // of threads.
     void tensor_issued(Warp& w, uint32_t lanes, Tensor kind);
@@ -279,6 +294,7 @@ class Order {
   private:
     void split(Warp& w, uint32_t lanes);
     void join_all(Knowledge& to, const Knowledge& from);
+    void give_all(Channel& to, const Edge& edge, Reach reach);
     void add(Knowledge& to, const Entry& entry);
     Joiner joiner_;
     struct Meeting {

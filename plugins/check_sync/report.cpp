@@ -69,12 +69,15 @@ std::string Checker::thread_text(Component who, uint32_t lanes) const {
     }
     if (who >= first_mbarrier || who / 4 >= names_.size()) return "an asynchronous copy";
     const ThreadName& n = names_[who / 4];
+    if (n.gpu == of_host) return "the host";
+    if (n.gpu == of_streams) return "a copy or a value in a stream";
     if (n.launch) return "a thread of launch " + std::to_string(n.launch) + " (" + n.kernel + ")";
     const uint32_t lane = lanes ? static_cast<uint32_t>(__builtin_ctz(lanes)) : 0;
     std::string text = who % 4 >= 2 ? "a copy of thread " : "thread ";
     text += std::to_string(n.warp * 32 + lane) + " of CTA (" + std::to_string(n.id.x) + "," +
             std::to_string(n.id.y) + "," + std::to_string(n.id.z) + ")";
     if (n.cluster != n.cta) text += " in cluster " + std::to_string(n.cluster);
+    if (flight_) text += " on GPU " + std::to_string(n.gpu);
     return text;
 }
 
@@ -121,7 +124,7 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
     side(f.second, t.stamp, t.write);
     f.shared = t.shared && !t.tensor;
     f.owner = t.owner;
-    if (earlier.insn) side(f.first, earlier, earlier_writes);
+    if (earlier.insn || is_client(earlier.who)) side(f.first, earlier, earlier_writes);
     values_of(f, earlier, earlier_writes, t);
     if (t.group && t.group->to && f.kind != FindingKind::data_race &&
         f.kind != FindingKind::uninitialised_read)
@@ -130,8 +133,8 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
     const std::string after = where.empty() ? "the first access" : where;
     const ThreadName* name =
         earlier.who && earlier.who < first_mbarrier ? &names_[earlier.who / 4] : nullptr;
-    const Reach far = name ? t.warp->place.apart({name->cta, name->cluster}) : cta;
-    static const char* const reach_names[] = {"cta", "cluster", "gpu"};
+    const Reach far = name ? t.warp->place.apart(name->place()) : cta;
+    static const char* const reach_names[] = {"cta", "cluster", "gpu", "sys"};
     const std::string reach = reach_names[far];
     const bool same_warp = name && earlier.who / 4 == t.warp->id;
     switch (f.kind) {
@@ -170,8 +173,8 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
             } else if (far == cluster) {
                 f.repair = "barrier.cluster.arrive and .wait between the two";
             } else {
-                f.repair = "a flag: st.release.gpu after " + after +
-                           ", ld.acquire.gpu before the second access";
+                f.repair = "a flag: st.release." + reach + " after " + after + ", ld.acquire." +
+                           reach + " before the second access";
             }
             break;
         case FindingKind::missing_proxy_fence:
@@ -248,9 +251,9 @@ void Checker::finish() {
         const KindText& kind = text_of(f.kind);
         std::string detail = "verdict: " + verdict(f) + "\n";
         const auto side = [&](const char* title, const Side& s) {
-            if (!s.insn) return;
-            detail +=
-                std::string(title) + place_text(s.insn) + "\n    " + s.thread + " " + s.action;
+            if (!s.insn && s.thread.empty()) return;
+            detail += std::string(title) + (s.insn ? place_text(s.insn) + "\n" : "\n") + "    " +
+                      s.thread + " " + s.action;
             if (s.bytes)
                 detail += " " + std::to_string(s.bytes) + (s.bytes == 1 ? " byte" : " bytes") +
                           " of " + s.space + " memory at " + hex(s.address);

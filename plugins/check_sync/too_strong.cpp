@@ -75,7 +75,7 @@ void Checker::end_trial() {
 }
 
 std::vector<TooStrong> Checker::too_strong() const {
-    static const char* const reach_names[] = {"cta", "cluster", "gpu"};
+    static const char* const reach_names[] = {"cta", "cluster", "gpu", "sys"};
     static const char* const level_names[] = {"warp", "cta"};
     std::vector<TooStrong> all;
     const auto add = [&](const std::vector<uint32_t>& insns, uint32_t insn, const char* what,
@@ -124,11 +124,11 @@ std::vector<TooStrong> Checker::too_strong() const {
             continue;
         }
         const uint32_t scope = m.is(SASSEMU_INTENT_FENCE) ? m.intent.scope : m.effect.scope;
-        const bool narrower =
-            level >= 0 && (level < static_cast<int>(reach_of(scope)) || scope == SASSEMU_LEVEL_SYS);
+        const bool narrower = level >= 0 && level < static_cast<int>(reach_of(scope));
         const auto reach = static_cast<Reach>(std::max(level, 0));
         if (u.sc && u.by_sc) {
-            if (scope == SASSEMU_LEVEL_SYS) add(u.insns, u.fence, "fence", "gpu", {});
+            if (narrower && level >= static_cast<int>(gpu))
+                add(u.insns, u.fence, "fence", reach_names[level], {.reach = reach});
         } else if (level < 0) {
             add(u.insns, u.fence, "fence", "none", {.gone = true});
         } else if (u.sc) {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans of cubins/peers/peers.cu: handshakes on two GPUs and the host, in every place that data and flags can have."""
+
 import json
 import os
 
@@ -27,26 +28,50 @@ HANDSHAKES = [
 
 
 def plan(root, arch, buffers, launches, **more):
-    return {"arch": arch, "module": os.path.join(os.path.abspath(root), "cubins", "peers", "{arch}.cubin"), "timeLimit": 60, "gpus": 2, "peers": True,
-            "buffers": buffers, "launches": launches, **more}
+    return {
+        "arch": arch,
+        "module": os.path.join(os.path.abspath(root), "cubins", "peers", "{arch}.cubin"),
+        "timeLimit": 60,
+        "gpus": 2,
+        "peers": True,
+        "buffers": buffers,
+        "launches": launches,
+        **more,
+    }
 
 
 def kernel(name, gpu, args, block=1):
-    return {"kernel": name, "gpu": gpu, "grid": [1], "block": [block], "args": [{"buffer": a} if isinstance(a, str) else {"u32": a} for a in args]}
+    return {
+        "kernel": name,
+        "gpu": gpu,
+        "grid": [1],
+        "block": [block],
+        "args": [{"buffer": a} if isinstance(a, str) else {"u32": a} for a in args],
+    }
 
 
 def handshake(root, arch, sender, receiver, data, flag):
     """GPU 0 sends and GPU 1 receives, or the host in place of one; `seen` is what came, 7 if all is well."""
-    buffers = {"data": {"bytes": 4, **PLACES[data]}, "flag": {"bytes": 4, **PLACES[flag]}, "seen": {"bytes": 4, "gpu": 1, "fill": "0xff"}}
+    buffers = {
+        "data": {"bytes": 4, **PLACES[data]},
+        "flag": {"bytes": 4, **PLACES[flag]},
+        "seen": {"bytes": 4, "gpu": 1, "fill": "0xff"},
+    }
     launches, host = [], []
     if receiver != "host":
         launches.append(kernel(receiver, 1, ["data", "flag", "seen"]))
     if sender == "host":
-        host = [{"write": {"buffer": "data", "type": "u32", "values": [7]}}, {"write": {"buffer": "flag", "type": "u32", "values": [1]}}]
+        host = [
+            {"write": {"buffer": "data", "type": "u32", "values": [7]}},
+            {"write": {"buffer": "flag", "type": "u32", "values": [1]}},
+        ]
     else:
         launches.append(kernel(sender, 0, ["data", "flag", 7]))
     if receiver == "host":
-        host = [{"waitUntil": {"buffer": "flag", "test": "==", "value": 1}}, {"read": {"buffer": "data", "type": "u32"}}]
+        host = [
+            {"waitUntil": {"buffer": "flag", "test": "==", "value": 1}},
+            {"read": {"buffer": "data", "type": "u32"}},
+        ]
     seen = "host:r0" if receiver == "host" else "seen"
     return plan(root, arch, buffers, launches, condition=f"{seen}!=7", **({"host": host} if host else {}))
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of peers and of the host under models: every kind of access arrives there, and handshakes among GPUs and with the host are right or wrong as
-`ptx` says, explored and run: what a run under `caches` shows is what exploration of `caches` shows, and that is among what `ptx` allows.
+"""Memory of peers and of the host under models: every kind of access arrives there, and handshakes among GPUs and with
+the host are right or wrong as `ptx` says, explored and run: what a run under `caches` shows is what exploration of
+`caches` shows, and that is among what `ptx` allows.
 
 usage: peers_test.py SASSEMU ROOT [--seeds N]
 """
+
 import argparse
 import itertools
 import json
@@ -29,7 +31,14 @@ def words(path):
 
 class Test:
     def __init__(self, a, folder):
-        self.program, self.root, self.seeds, self.folder, self.wrong, self.runs = a.program, a.root, a.seeds, folder, [], 0
+        self.program, self.root, self.seeds, self.folder, self.wrong, self.runs = (
+            a.program,
+            a.root,
+            a.seeds,
+            folder,
+            [],
+            0,
+        )
 
     def expect(self, holds, what):
         if not holds:
@@ -48,25 +57,62 @@ class Test:
     def kinds(self, arch):
         there = list(range(1, 65))
         byte = struct.pack("<64I", *there)
-        out = there[:32] + [byte[4 * t] + struct.unpack_from("<H", byte, 4 * t)[0] for t in range(32)] + there[:32] + there[:32]
+        out = (
+            there[:32]
+            + [byte[4 * t] + struct.unpack_from("<H", byte, 4 * t)[0] for t in range(32)]
+            + there[:32]
+            + there[:32]
+        )
         a = there[32:48]
         out += [a[0], a[1], a[2], a[3], a[4], a[6]] + [0] * 26
         after = bytearray(byte)
         for t in range(8):
             struct.pack_into("<2I", after, 64 + 8 * t, 100 + t, 200 + t)
             after[192 + t] = t
-        a = [a[0] + 5, max(a[1], 99), 7, a[3], a[4] ^ 1, a[5], a[6], a[7] + 1, 0x3f800000, a[9] + sum(range(32)), min(a[10], 3)] + a[11:]
+        a = [
+            a[0] + 5,
+            max(a[1], 99),
+            7,
+            a[3],
+            a[4] ^ 1,
+            a[5],
+            a[6],
+            a[7] + 1,
+            0x3F800000,
+            a[9] + sum(range(32)),
+            min(a[10], 3),
+        ] + a[11:]
         a[3] = 8 if there[35] == 36 else there[35]
         struct.pack_into("<16I", after, 128, *a)
         after = list(struct.unpack("<64I", after))
         text = {"type": "u32", "values": there}
         for place in "0", "1", "peer", "host":
-            buffers = {"there": {"bytes": 256, **peer_plans.PLACES[place]}, "out": {"bytes": 640}, "go": {"bytes": 4, "kind": "host"}}
-            plan = peer_plans.plan(self.root, arch, buffers, [{"waitValue": {"buffer": "go", "test": "==", "value": 1}}, peer_plans.kernel("kinds", 0, ["there", "out"], 32)],
-                                   host=[{"write": {"buffer": "there", **text}}, {"write": {"buffer": "go", "type": "u32", "values": [1]}}])
+            buffers = {
+                "there": {"bytes": 256, **peer_plans.PLACES[place]},
+                "out": {"bytes": 640},
+                "go": {"bytes": 4, "kind": "host"},
+            }
+            plan = peer_plans.plan(
+                self.root,
+                arch,
+                buffers,
+                [
+                    {"waitValue": {"buffer": "go", "test": "==", "value": 1}},
+                    peer_plans.kernel("kinds", 0, ["there", "out"], 32),
+                ],
+                host=[
+                    {"write": {"buffer": "there", **text}},
+                    {"write": {"buffer": "go", "type": "u32", "values": [1]}},
+                ],
+            )
             path = peer_plans.write(self.folder, f"kinds_{place}", plan)
-            for options in [], ["--deterministic"], ["--model", "caches:policy=eager"], *(["--model", "caches", "--seed", str(s)] for s in range(1, self.seeds + 1)), \
-                    ["--model", "caches:policy=adversarial", "--seed", "5"]:
+            for options in (
+                [],
+                ["--deterministic"],
+                ["--model", "caches:policy=eager"],
+                *(["--model", "caches", "--seed", str(s)] for s in range(1, self.seeds + 1)),
+                ["--model", "caches:policy=adversarial", "--seed", "5"],
+            ):
                 r, (got_there, got) = self.run(path, ["there", "out"], *options)
                 where = f"kinds in memory of {place}, {arch}, {options}"
                 self.expect(r.returncode == 0, f"{where}: {r.stdout}{r.stderr}")
@@ -79,12 +125,32 @@ class Test:
 
         def tensor_map(name):
             return {"tensorMap": {"buffer": name, "type": "u32", "dims": [8, 8], "strides": [32], "box": [8, 8]}}
+
         for source, target in itertools.permutations(["0", "1", "peer", "host"], 2):
-            buffers = {"from": {"bytes": 256, **peer_plans.PLACES[source]}, "to": {"bytes": 256, **peer_plans.PLACES[target]},
-                       "to2": {"bytes": 256, **peer_plans.PLACES[target]}, "go": {"bytes": 4, "kind": "host"}}
-            tensor = {"kernel": "tensor", "gpu": 0, "grid": [1], "block": [1], "args": [tensor_map("from"), tensor_map("to2")]}
-            plan = peer_plans.plan(self.root, "sm_90", buffers, [{"waitValue": {"buffer": "go", "test": "==", "value": 1}}, peer_plans.kernel("bulk", 0, ["from", "to"]), tensor],
-                                   host=[{"write": {"buffer": "from", **text}}, {"write": {"buffer": "go", "type": "u32", "values": [1]}}])
+            buffers = {
+                "from": {"bytes": 256, **peer_plans.PLACES[source]},
+                "to": {"bytes": 256, **peer_plans.PLACES[target]},
+                "to2": {"bytes": 256, **peer_plans.PLACES[target]},
+                "go": {"bytes": 4, "kind": "host"},
+            }
+            tensor = {
+                "kernel": "tensor",
+                "gpu": 0,
+                "grid": [1],
+                "block": [1],
+                "args": [tensor_map("from"), tensor_map("to2")],
+            }
+            plan = peer_plans.plan(
+                self.root,
+                "sm_90",
+                buffers,
+                [
+                    {"waitValue": {"buffer": "go", "test": "==", "value": 1}},
+                    peer_plans.kernel("bulk", 0, ["from", "to"]),
+                    tensor,
+                ],
+                host=[{"write": {"buffer": "from", **text}}, {"write": {"buffer": "go", "type": "u32", "values": [1]}}],
+            )
             path = peer_plans.write(self.folder, f"bulk_{source}_{target}", plan)
             for options in [], ["--agents", "lazy"], ["--model", "caches", "--seed", "3"]:
                 r, (to, to2) = self.run(path, ["to", "to2"], *options)
@@ -92,15 +158,32 @@ class Test:
                 self.expect(r.returncode == 0, f"{where}: {r.stdout}{r.stderr}")
                 self.expect(to == values and to2 == values, f"{where}: {to} {to2}")
 
+    # ---- what follows one launch at a time
+    def refused(self):
+        path = peer_plans.write(
+            self.folder, "refused", peer_plans.handshake(self.root, "sm_90", "send", "receive", "0", "1")
+        )
+        r = call(self.program, "run", path, "--plugin", "check-mem")
+        self.expect(
+            r.returncode and "'check-mem' follows one launch at a time" in r.stderr,
+            f"check-mem is not refused by name: {r.returncode} {r.stderr}",
+        )
+
     # ---- handshakes
     def explored(self, path, model):
         r = call(self.program, "litmus", "--json", "--threads", "1", "--model", model, path)
-        o = json.loads(r.stdout.splitlines()[0]) if r.stdout else {"verdict": r.stderr, "outcomes": [], "complete": False}
+        o = (
+            json.loads(r.stdout.splitlines()[0])
+            if r.stdout
+            else {"verdict": r.stderr, "outcomes": [], "complete": False}
+        )
         self.expect(o["complete"], f"{path} under {model}: {o['verdict']} {o.get('error')}")
         return {next(iter(x["state"].values())) for x in o["outcomes"]}
 
     def handshake(self, arch, sender, receiver, bug, data, flag):
-        path = peer_plans.write(self.folder, "handshake", peer_plans.handshake(self.root, arch, sender, receiver, data, flag))
+        path = peer_plans.write(
+            self.folder, "handshake", peer_plans.handshake(self.root, arch, sender, receiver, data, flag)
+        )
         where = f"{sender} -> {receiver}, data {data}, flag {flag}, {arch}"
         ptx, flat, caches = (self.explored(path, m) for m in ("ptx", "flat", "caches"))
         self.expect(7 in flat and (ptx == {7}) == (not bug), f"{where}: ptx allows {ptx}, flat shows {flat}")
@@ -110,7 +193,11 @@ class Test:
             if receiver == "host":
                 r = call(self.program, "run", path, "--model", f"caches:policy={policy}", "--seed", str(seed))
                 self.runs += 1
-                found = [int(line.rsplit(":", 1)[1]) for line in (r.stdout + r.stderr).splitlines() if "read of 'data'" in line]
+                found = [
+                    int(line.rsplit(":", 1)[1])
+                    for line in (r.stdout + r.stderr).splitlines()
+                    if "read of 'data'" in line
+                ]
             else:
                 r, (found,) = self.run(path, ["seen"], "--model", f"caches:policy={policy}", "--seed", str(seed))
             if r.returncode or not found:
@@ -131,14 +218,23 @@ def main():
         for arch in "sm_80", "sm_90":
             t.kinds(arch)
         t.copies()
+        t.refused()
         wrong_explored = wrong_run = tried = 0
-        for (sender, receiver, bug), (data, flag) in itertools.product(peer_plans.HANDSHAKES, itertools.product(("0", "1", "host"), repeat=2)):
+        for (sender, receiver, bug), (data, flag) in itertools.product(
+            peer_plans.HANDSHAKES, itertools.product(("0", "1", "host"), repeat=2)
+        ):
             one, other = t.handshake("sm_90", sender, receiver, bug, data, flag)
             tried, wrong_explored, wrong_run = tried + 1, wrong_explored + bool(one), wrong_run + other
-    t.expect(wrong_explored > 10 and wrong_run > 5, f"of what is wrong `caches` shows {wrong_explored} explored and {wrong_run} in runs")
+    t.expect(
+        wrong_explored > 10 and wrong_run > 5,
+        f"of what is wrong `caches` shows {wrong_explored} explored and {wrong_run} in runs",
+    )
     for line in t.wrong[:20]:
         print(line, file=sys.stderr)
-    print(f"{tried} handshakes, {wrong_explored} of them wrong under caches when explored, {wrong_run} in runs; {t.runs} runs; {len(t.wrong)} wrong")
+    print(
+        f"{tried} handshakes, {wrong_explored} of them wrong under caches when explored, "
+        f"{wrong_run} in runs; {t.runs} runs; {len(t.wrong)} wrong"
+    )
     return 1 if t.wrong else 0
 
 

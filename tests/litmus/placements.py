@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Litmus tests placed on two GPUs and the host: every way to put the threads of a one-GPU test there. A verdict may change by what a scope reaches, and by nothing else:
+"""Litmus tests placed on two GPUs and the host: every way to put the threads of a one-GPU test there. A verdict may
+change by what a scope reaches, and by nothing else:
 
-mirrored   GPUs and host threads are to `.gpu` and `.sys` what clusters are to `.cluster` and `.gpu`: the test on one GPU, a cluster in place of each, has the same outcomes
+mirrored   GPUs and host threads are to `.gpu` and `.sys` what clusters are to `.cluster` and `.gpu`: the test on one
+           GPU, a cluster in place of each, has the same outcomes
 monotone   further apart scopes reach less: nothing that was possible becomes impossible
-sys        with `.sys` everywhere the place does not matter: the outcomes are those on one GPU; where every scope of the test reaches all of it, its verdict is the stated one
+sys        with `.sys` everywhere the place does not matter: the outcomes are those on one GPU; where every scope of
+           the test reaches all of it, its verdict is the stated one
 brute      the second checker (brute_force.py) has the same outcomes
 machines   what `flat` and `caches` do with it in SASS is among what `ptx` allows
 
@@ -12,6 +15,7 @@ usage: placements.py SASSEMU FILE.jsonl[.gz]... [--brute N] [--machines N] [--se
 
 --brute, --machines: of so many placements, drawn by the seed. Exit 1 when one of these does not hold.
 """
+
 import argparse
 import gzip
 import itertools
@@ -33,7 +37,7 @@ SCOPES = ("cta", "cluster", "gpu", "sys")
 
 
 def read(path):
-    with (gzip.open(path, "rt") if path.endswith(".gz") else open(path)) as f:
+    with gzip.open(path, "rt") if path.endswith(".gz") else open(path) as f:
         for line in f:
             if line.strip() and not line.startswith("//"):
                 d = json.loads(line)
@@ -47,21 +51,34 @@ def read(path):
 def taken(d):
     """One GPU, global memory, threads that a condition is asked of."""
     words = " ".join(o for t in d["threads"] for o in t["ops"])
-    return ("liveness" not in d["model"] and d["model"].startswith("ptx") and d.get("verdict") in ("allowed", "forbidden") and len({t["gpu"] for t in d["threads"]}) == 1 and
-            not any(d.get(k) for k in ("locations", "options", "target", "undefined")) and all(set(t) <= {"id", "gpu", "cta", "ops"} for t in d["threads"]) and
-            not re.search(r"cluster|async|mbarrier|tensormap|tcgen|wgmma|volatile|mmio|membar", words))
+    return (
+        "liveness" not in d["model"]
+        and d["model"].startswith("ptx")
+        and d.get("verdict") in ("allowed", "forbidden")
+        and len({t["gpu"] for t in d["threads"]}) == 1
+        and not any(d.get(k) for k in ("locations", "options", "target", "undefined"))
+        and all(set(t) <= {"id", "gpu", "cta", "ops"} for t in d["threads"])
+        and not re.search(r"cluster|async|mbarrier|tensormap|tcgen|wgmma|volatile|mmio|membar", words)
+    )
 
 
 def placements(d):
     """Each a place per thread: 0, 1 (a GPU) or "host". Threads that meet at a barrier stay together."""
     threads = d["threads"]
     meets = any(o.startswith("bar") for t in threads for o in t["ops"])
-    units = [[i for i, t in enumerate(threads) if t["cta"] == c] for c in sorted({t["cta"] for t in threads})] if meets else [[i] for i in range(len(threads))]
+    units = (
+        [[i for i, t in enumerate(threads) if t["cta"] == c] for c in sorted({t["cta"] for t in threads})]
+        if meets
+        else [[i] for i in range(len(threads))]
+    )
     for where in itertools.product((0, 1, "host"), repeat=len(units)):
         gpus = [w for w in where if w != "host"]
         if not gpus or gpus[0] != 0 or set(where) == {0}:
             continue  # the GPUs are alike; all on one is the test itself
-        if any(w == "host" and not all(OF_HOST.match(o) for i in unit for o in threads[i]["ops"]) for w, unit in zip(where, units)):
+        if any(
+            w == "host" and not all(OF_HOST.match(o) for i in unit for o in threads[i]["ops"])
+            for w, unit in zip(where, units)
+        ):
             continue
         yield [dict((i, w) for w, unit in zip(where, units) for i in unit)[i] for i in range(len(threads))]
 
@@ -73,22 +90,37 @@ def rescoped(ops, how):
 def placed(d, where):
     threads = []
     for t, w in zip(d["threads"], where):
-        threads.append({"id": t["id"], "kind": "host", "ops": t["ops"]} if w == "host" else t | {"gpu": w, "cta": t["cta"]})
+        threads.append(
+            {"id": t["id"], "kind": "host", "ops": t["ops"]} if w == "host" else t | {"gpu": w, "cta": t["cta"]}
+        )
     return {**d, "name": f"{d['name']} on {','.join(map(str, where))}", "threads": threads}
 
 
 def mirrored(d, where):
-    """On one GPU: a cluster for each GPU and for each thread of the host. A CTA's threads that went to different places are not one CTA any more."""
+    """On one GPU: a cluster for each GPU and for each thread of the host. A CTA's threads that went to different places
+    are not one CTA any more."""
     threads = []
     for i, (t, w) in enumerate(zip(d["threads"], where)):
         cta, cluster = (100 + i, 100 + i) if w == "host" else (t["cta"] + 10 * w, w)
-        threads.append({"id": t["id"], "gpu": 0, "cta": cta, "cluster": cluster, "ops": rescoped(t["ops"], {"cta": "cta", "gpu": "cluster", "sys": "gpu"})})
+        threads.append(
+            {
+                "id": t["id"],
+                "gpu": 0,
+                "cta": cta,
+                "cluster": cluster,
+                "ops": rescoped(t["ops"], {"cta": "cta", "gpu": "cluster", "sys": "gpu"}),
+            }
+        )
     return {**d, "name": d["name"] + " mirrored", "threads": threads}
 
 
 def everywhere(d, name):
     """With `.sys` in place of every scope."""
-    return {**d, "name": name, "threads": [{**t, "ops": rescoped(t["ops"], dict.fromkeys(SCOPES, "sys"))} for t in d["threads"]]}
+    return {
+        **d,
+        "name": name,
+        "threads": [{**t, "ops": rescoped(t["ops"], dict.fromkeys(SCOPES, "sys"))} for t in d["threads"]],
+    }
 
 
 def reaches_all(d):
@@ -99,7 +131,16 @@ def reaches_all(d):
 def run(program, tests, *options):
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as f:
         for d in tests:
-            f.write(json.dumps({k: v for k, v in d.items() if k in ("name", "threads", "init", "locations", "aliases", "condition", "model", "options")}) + "\n")
+            f.write(
+                json.dumps(
+                    {
+                        k: v
+                        for k, v in d.items()
+                        if k in ("name", "threads", "init", "locations", "aliases", "condition", "model", "options")
+                    }
+                )
+                + "\n"
+            )
         f.flush()
         r = subprocess.run([program, "litmus", f.name, "--json", *options], capture_output=True, text=True)
     found = {}
@@ -120,7 +161,10 @@ SASS_LEVEL = {"cta": "CTA", "gpu": "GPU", "sys": "SYS"}
 
 def word(op, registers, locations):
     """The SASS that ptxas makes of it; None: not among what is tried here."""
-    m = re.fullmatch(r"(ld|st|atom|fence)\.(weak|relaxed|acquire|release|acq_rel|sc)(?:\.(cta|gpu|sys))?(?:\.(add|exch))?(?: (.*))?", op)
+    m = re.fullmatch(
+        r"(ld|st|atom|fence)\.(weak|relaxed|acquire|release|acq_rel|sc)(?:\.(cta|gpu|sys))?(?:\.(add|exch))?(?: (.*))?",
+        op,
+    )
     if not m:
         return None
     kind, order, scope, how, rest = m.groups()
@@ -141,16 +185,25 @@ def word(op, registers, locations):
 
     def result(x):
         return registers.setdefault(x, f"R{16 + len(registers)}")
+
     if kind == "ld":
         return [f"LDG.E{strong} {result(operands[0])}, {address(operands[1])}"] + after
     if kind == "st":
         return before + [operand(operands[1], "R12"), f"STG.E{strong} {address(operands[0])}, R12"]
     value = operand(operands[2], "R12")
-    return before + [value, f"ATOMG.E.{how.upper()}.STRONG.{SASS_SCOPE[scope]} PT, {result(operands[0])}, {address(operands[1])}, R12"] + after
+    return (
+        before
+        + [
+            value,
+            f"ATOMG.E.{how.upper()}.STRONG.{SASS_SCOPE[scope]} PT, {result(operands[0])}, {address(operands[1])}, R12",
+        ]
+        + after
+    )
 
 
 def sass(d, where, choose):
-    """The placed test as a .sass file; None: it has what has no such words. Also the names in the condition, as the file has them."""
+    """The placed test as a .sass file; None: it has what has no such words. Also the names in the condition, as the
+    file has them."""
     if d.get("aliases"):
         return None
     renamed, kernels, threads, all_locations = {}, [], [], set()
@@ -168,8 +221,14 @@ def sass(d, where, choose):
             lines += words
         for k, name in enumerate(sorted(locations)):
             lines = [re.sub(rf"\[{name}\.64\]", f"[R{2 * k + 2}.64]", line) for line in lines]
-        head = ["ULDC.64 UR4, c[0x0][0x208]"] + [f"LDC.64 R{2 * k + 2}, c[0x0][{name}]" for k, name in enumerate(sorted(locations))]
-        kernels += [f".kernel k{t['id']}"] + [f"    .param {name} 8" for name in sorted(locations)] + ["        " + x for x in head + lines + ["EXIT"]]
+        head = ["ULDC.64 UR4, c[0x0][0x208]"] + [
+            f"LDC.64 R{2 * k + 2}, c[0x0][{name}]" for k, name in enumerate(sorted(locations))
+        ]
+        kernels += (
+            [f".kernel k{t['id']}"]
+            + [f"    .param {name} 8" for name in sorted(locations)]
+            + ["        " + x for x in head + lines + ["EXIT"]]
+        )
         threads.append({"id": t["id"], "gpu": w, "cta": t["cta"], "kernel": f"k{t['id']}"})
         renamed |= {f"{t['id']}:{name}": f"{t['id']}:{r}" for name, r in registers.items()}
         all_locations |= locations
@@ -180,9 +239,15 @@ def sass(d, where, choose):
     for t in threads:
         for op in t.get("ops", []):
             all_locations |= set(re.findall(r"\[(\w+)\]", op))
-    test = {"name": "t", "threads": threads, "locations": {x: {"home": choose.choice((0, 1, "host"))} for x in sorted(all_locations)},
-            "condition": re.sub(r"\w+:\w+", lambda m: renamed.get(m[0], m[0]), d["condition"])}
-    return "\n".join(["// litmus " + json.dumps(test), ".target sm_90"] + kernels) + "\n", {v: k for k, v in renamed.items()}
+    test = {
+        "name": "t",
+        "threads": threads,
+        "locations": {x: {"home": choose.choice((0, 1, "host"))} for x in sorted(all_locations)},
+        "condition": re.sub(r"\w+:\w+", lambda m: renamed.get(m[0], m[0]), d["condition"]),
+    }
+    return "\n".join(["// litmus " + json.dumps(test), ".target sm_90"] + kernels) + "\n", {
+        v: k for k, v in renamed.items()
+    }
 
 
 def machines(program, d, where, allowed, seed):
@@ -196,16 +261,26 @@ def machines(program, d, where, allowed, seed):
         open(path, "w").write(text)
         wrong, shown = [], {}
         for model in "flat", "caches", "caches:relaxed=1":
-            r = subprocess.run([program, "litmus", "--json", "--threads", "1", "--time-limit", "20", "--model", model, path], capture_output=True, text=True)
+            r = subprocess.run(
+                [program, "litmus", "--json", "--threads", "1", "--time-limit", "20", "--model", model, path],
+                capture_output=True,
+                text=True,
+            )
             o = json.loads(r.stdout.splitlines()[0]) if r.stdout else {"verdict": "error", "error": r.stderr}
             if o["verdict"] == "error":
                 return [f"{d['name']} ({model}): {o.get('error')}\n{text}"]
             shown[model] = {tuple(sorted((names.get(k, k), v) for k, v in x["state"].items())) for x in o["outcomes"]}
-            wrong += [f"{d['name']} on {where}: '{model}' shows {dict(s)}, which ptx does not allow\n{text}" for s in sorted(shown[model] - allowed)]
+            wrong += [
+                f"{d['name']} on {where}: '{model}' shows {dict(s)}, which ptx does not allow\n{text}"
+                for s in sorted(shown[model] - allowed)
+            ]
             if not o["complete"]:
                 return wrong
     for less, more in ("flat", "caches"), ("caches", "caches:relaxed=1"):
-        wrong += [f"{d['name']} on {where}: '{less}' shows {dict(s)}, which '{more}' cannot\n{text}" for s in sorted(shown[less] - shown[more])]
+        wrong += [
+            f"{d['name']} on {where}: '{less}' shows {dict(s)}, which '{more}' cannot\n{text}"
+            for s in sorted(shown[less] - shown[more])
+        ]
     return wrong
 
 
@@ -222,16 +297,35 @@ def main():
     all_placed = [(d, where, placed(d, where)) for d in originals for where in placements(d)]
     if a.keep:
         open(a.keep, "w").write("".join(json.dumps(t) + "\n" for _, _, t in all_placed))
-    found = run(a.program, originals + [everywhere(d, d["name"] + " sys") for d in originals] + [t for _, _, t in all_placed] +
-                [everywhere(t, t["name"] + " sys") for _, _, t in all_placed])
-    # Clusters are newer than the corpora's models: the same axioms in `ptx`. What `ptx` does not have it refuses on both sides.
-    plain = [x for x in all_placed if not any(re.match(r"fence\.proxy\.(surface|texture|constant)|(ld|st)\.seq_cst", o) for t in x[2]["threads"] for o in t["ops"])]
-    images = run(a.program, [t for _, _, t in plain] + [mirrored(d, where) | {"name": t["name"] + " mirrored"} for d, where, t in plain], "--model", "ptx")
+    found = run(
+        a.program,
+        originals
+        + [everywhere(d, d["name"] + " sys") for d in originals]
+        + [t for _, _, t in all_placed]
+        + [everywhere(t, t["name"] + " sys") for _, _, t in all_placed],
+    )
+    # Clusters are newer than the corpora's models: the same axioms in `ptx`.
+    plain = [
+        x
+        for x in all_placed
+        if not any(
+            re.match(r"fence\.proxy\.(surface|texture|constant)|(ld|st)\.seq_cst", o)
+            for t in x[2]["threads"]
+            for o in t["ops"]
+        )
+    ]
+    images = run(
+        a.program,
+        [t for _, _, t in plain] + [mirrored(d, where) | {"name": t["name"] + " mirrored"} for d, where, t in plain],
+        "--model",
+        "ptx",
+    )
     wrong, stated = [], 0
 
     def expect(holds, name, why):
         if not holds:
             wrong.append(f"{name}: {why}")
+
     for d, where, t in all_placed:
         name = t["name"]
         o, s = found.get(name), found.get(name + " sys")
@@ -244,7 +338,11 @@ def main():
             expect(states(s) == states(sys_before), name, "the place matters although every scope is .sys")
             if reaches_all(d):
                 stated += 1
-                expect(s["verdict"] == d["verdict"], name, f"every scope reaches all of it: {s['verdict']}, stated is {d['verdict']}")
+                expect(
+                    s["verdict"] == d["verdict"],
+                    name,
+                    f"every scope reaches all of it: {s['verdict']}, stated is {d['verdict']}",
+                )
     for d, where, t in plain:
         o, m = images.get(t["name"]), images.get(t["name"] + " mirrored")
         if not o or not m or "error" in (o["verdict"], m["verdict"]):
@@ -254,19 +352,31 @@ def main():
     choose = random.Random(a.seed)
     tried = choose.sample(all_placed, min(a.brute, len(all_placed)))
     for d, where, t in tried:
-        expect({tuple(sorted(x["state"].items())) for x in brute_force.explore(t, 60).get("outcomes", [])} == states(found[t["name"]]), t["name"], "the brute force differs")
+        expect(
+            {tuple(sorted(x["state"].items())) for x in brute_force.explore(t, 60).get("outcomes", [])}
+            == states(found[t["name"]]),
+            t["name"],
+            "the brute force differs",
+        )
     runs = 0
     if a.machines:
         drawn = choose.sample(plain, min(8 * a.machines, len(plain)))
         with ThreadPoolExecutor(2) as pool:
-            jobs = (pool.submit(machines, a.program, d, where, states(images[t["name"]]), k) for k, (d, where, t) in enumerate(drawn) if sass(d, where, random.Random(k)))
+            jobs = (
+                pool.submit(machines, a.program, d, where, states(images[t["name"]]), k)
+                for k, (d, where, t) in enumerate(drawn)
+                if sass(d, where, random.Random(k))
+            )
             for job in list(itertools.islice(jobs, a.machines)):
                 runs += 1
                 wrong += job.result()
     for line in wrong[:20]:
         print(line, file=sys.stderr)
-    print(f"{len(originals)} tests in {len(all_placed)} placements, {len(plain)} with clusters in place of GPUs, {stated} of a stated verdict, {len(tried)} by brute force, "
-          f"{runs} on machines; {len(wrong)} wrong")
+    print(
+        f"{len(originals)} tests in {len(all_placed)} placements, {len(plain)} with clusters in place of GPUs, "
+        f"{stated} of a stated verdict, {len(tried)} by brute force, "
+        f"{runs} on machines; {len(wrong)} wrong"
+    )
     return 1 if wrong else 0
 
 

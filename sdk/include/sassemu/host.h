@@ -98,6 +98,9 @@ typedef struct sassemu_launch_info {
     uint32_t shared_behind;
     /* Since 1.7: bytes of constant banks 0 to 4; what lies behind them reads as 0. */
     uint64_t constant_bytes[5];
+    /* Since 1.8: other launches, and the host, may be at work beside it. */
+    uint32_t in_flight;
+    uint32_t reserved;
 } sassemu_launch_info;
 
 typedef struct sassemu_cta_info {

@@ -145,7 +145,8 @@ typedef struct sassemu_agent {
 typedef struct sassemu_client_access {
     uint32_t size;
     uint8_t op;     /* enum sassemu_op: LOAD, STORE, ATOMIC */
-    uint8_t waited; /* of a LOAD: until the bytes had the value that they have */
+    uint8_t waited; /* of a LOAD: until the bytes had the value that they have; with no bytes: for
+                     * work in streams, and what has ended by now is over for whoever waited */
     uint8_t reserved[2];
     uint32_t kind; /* SASSEMU_AGENT_HOST, SASSEMU_AGENT_COPY_ENGINE */
     uint32_t gpu;  /* of a copy engine */
