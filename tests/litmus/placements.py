@@ -360,11 +360,15 @@ def main():
         )
     runs = 0
     if a.machines:
-        drawn = choose.sample(plain, min(8 * a.machines, len(plain)))
+        # As they are, and with `.sys` everywhere, where machines may show least.
+        drawn = []
+        for d, where, t in choose.sample(plain, min(8 * a.machines, len(plain))):
+            drawn.append((d, where, images[t["name"]]))
+            drawn.append((everywhere(d, d["name"] + " sys"), where, found[t["name"] + " sys"]))
         with ThreadPoolExecutor(2) as pool:
             jobs = (
-                pool.submit(machines, a.program, d, where, states(images[t["name"]]), k)
-                for k, (d, where, t) in enumerate(drawn)
+                pool.submit(machines, a.program, d, where, states(o), k)
+                for k, (d, where, o) in enumerate(drawn)
                 if sass(d, where, random.Random(k))
             )
             for job in list(itertools.islice(jobs, a.machines)):
