@@ -63,7 +63,8 @@ class Machine {
     static Result<std::unique_ptr<Machine>> create(GpuOptions options,
                                                    std::vector<DeviceProfile> gpus,
                                                    std::shared_ptr<class Hooks> hooks,
-                                                   const struct StateFill& fill);
+                                                   const struct StateFill& fill,
+                                                   class Stepper* stepper = nullptr);
     virtual ~Machine() = default;
 
     virtual uint32_t gpus() const = 0;

@@ -13,6 +13,7 @@ void add_info_command(CLI::App& app, int& exit_code);
 void add_asm_command(CLI::App& app, int& exit_code);
 void add_isa_command(CLI::App& app, int& exit_code);
 void add_check_commands(CLI::App& app, int& exit_code);  // check-sync, check-mem
+void add_debug_command(CLI::App& app, int& exit_code);
 void add_litmus_command(CLI::App& app, int& exit_code);
 void add_trace_command(CLI::App& app, int& exit_code);
 void add_plugins_command(CLI::App& app, int& exit_code);

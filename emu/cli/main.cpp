@@ -35,6 +35,7 @@ int run_program(int argc, char** argv) {
     add_asm_command(app, exit_code);
     add_isa_command(app, exit_code);
     add_check_commands(app, exit_code);
+    add_debug_command(app, exit_code);
     add_litmus_command(app, exit_code);
     add_trace_command(app, exit_code);
     add_plugins_command(app, exit_code);

@@ -199,17 +199,28 @@ Result<int> run_all(const RunCommand& command, const std::vector<std::string>& a
     return code;
 }
 
+Error no_quick_options(const std::string& file) {
+    return {ErrorCode::usage, file,
+            "--kernel, --grid, --block, --arg and their like describe the launch of a module, and "
+            "this is a plan",
+            ""};
+}
+
 }  // namespace
+
+Result<plan::Plan> read_command_plan(const RunCommand& command, bool quick_options) {
+    if (!command.common.root.empty()) SASSEMU_TRY(keep_inputs_inside(command.common.root));
+    const bool is_json = is_plan(command.file);
+    if (is_json && quick_options) return no_quick_options(command.file);
+    return is_json ? plan::read_plan_file(command.file, command.common.arch)
+                   : quick_plan(command.file, command.quick);
+}
 
 Result<int> run(const RunCommand& command, bool quick_options) {
     process_budget().set_time_limit(command.common.time_limit);
     if (!command.common.root.empty()) SASSEMU_TRY(keep_inputs_inside(command.common.root));
     const bool is_json = is_plan(command.file);
-    if (is_json && quick_options) {
-        return make_error(ErrorCode::usage, command.file,
-                          "--kernel, --grid, --block, --arg and their like describe the launch of "
-                          "a module, and this is a plan");
-    }
+    if (is_json && quick_options) return no_quick_options(command.file);
     std::string text;  // of a plan from standard input, which can be read but once
     const bool piped = command.file == "-";
     if (piped) {

@@ -19,6 +19,8 @@ struct RunCommand {
 };
 
 CLI::Option_group* add_quick_options(CLI::App& sub, RunCommand& command);
+// One plan, of a file, for one architecture: the one that the options name, or its first.
+Result<plan::Plan> read_command_plan(const RunCommand& command, bool quick_options);
 // The exit code. `quick_options`: some of those were given.
 Result<int> run(const RunCommand& command, bool quick_options);
 

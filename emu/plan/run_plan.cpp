@@ -32,6 +32,7 @@ class Runner {
         report_.expected_out = plan_.expect.out;
         report_.expected_warp_instructions = plan_.expect.warp_instructions;
         SASSEMU_TRY(setup_.make());
+        if (options_.on_placed) options_.on_placed(*setup_.first_gpu(), setup_.addresses());
         report_.arch = setup_.arch();
         report_.device = setup_.device();
         report_.level = setup_.first_gpu()->level();

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "emu/base/result.hpp"
@@ -18,7 +19,8 @@
 #include "emu/plan/plan.hpp"
 
 namespace sassemu {
-class Hooks;  // plugins at work: emu/plugin/hooks.hpp
+class Hooks;    // plugins at work: emu/plugin/hooks.hpp
+class Stepper;  // emu/machine/stepper.hpp
 }
 
 namespace sassemu::plan {
@@ -40,6 +42,8 @@ struct RunOptions {
     std::function<Result<void>()> on_loaded;  // every input file is read, but for expectations
     std::function<void(Gpu*)> on_gpu;  // the GPU before the first launch; nullptr after the last
     std::function<bool()> stop_requested;  // asked between launches
+    // Everything is in its place; buffers by name. With several GPUs the first.
+    std::function<void(Gpu&, const std::unordered_map<std::string, uint64_t>&)> on_placed;
     // Plugins, NAME or file.so and then :key=value,...; names are looked up in the directories
     // first.
     std::vector<std::string> plugins, plugin_directories;
@@ -48,6 +52,7 @@ struct RunOptions {
     std::shared_ptr<Hooks>
         hooks;  // plugins that load_plugins() has made, for several runs; the last one ends them
     bool finish_plugins = true;
+    Stepper* stepper = nullptr;  // a debugger, with gpu.deterministic; null: none
     // How a GPU is made; empty: create_gpu, with the plugins.
     std::function<Result<std::unique_ptr<Gpu>>(GpuOptions)> create_gpu;
 };

@@ -121,7 +121,8 @@ Result<void> Setup::create_gpu() {
         if (plan_.in_flight) {
             SASSEMU_TRY(create_machine(std::move(gpu)));
         } else {
-            SASSEMU_ASSIGN(alone_, sassemu::create_gpu(std::move(gpu), hooks_, options_.fill));
+            SASSEMU_ASSIGN(alone_, sassemu::create_gpu(std::move(gpu), hooks_, options_.fill,
+                                                       options_.stepper));
             gpu_ = alone_.get();
         }
     }
@@ -143,8 +144,8 @@ Result<void> Setup::create_machine(GpuOptions options) {
     if (devices.empty()) devices.push_back(options.device);
     device_ = devices.front().name;
     if (devices.size() > 1) device_ += " and " + std::to_string(devices.size() - 1) + " more";
-    SASSEMU_ASSIGN(machine_,
-                   Machine::create(std::move(options), std::move(devices), hooks_, options_.fill));
+    SASSEMU_ASSIGN(machine_, Machine::create(std::move(options), std::move(devices), hooks_,
+                                             options_.fill, options_.stepper));
     SASSEMU_ASSIGN(gpu_, machine_->gpu(0));
     for (uint32_t from = 0; from < plan_.gpus.size() && plan_.all_peers; ++from)
         for (uint32_t to = 0; to < plan_.gpus.size(); ++to)

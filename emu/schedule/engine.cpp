@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "emu/machine/stepper.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/schedule/driver_functions.hpp"
 #include "emu/schedule/paths.hpp"
@@ -76,6 +77,7 @@ bool Engine::begin() {
 }
 
 LaunchResult Engine::finish() {
+    if (settings_.stepper) settings_.stepper->launch_end(launch_);
     if (launch_.hooks && !launch_.stop)  // what a model still holds
         while (launch_.hooks->idle_step()) {
         }
@@ -193,6 +195,7 @@ Engine::Outcome Engine::run_ctas(CtaSlot& slot, Turn& worker) {
         for (uint32_t r = 0; r < slot.cluster.size; ++r) {
             account(*slot.cluster.cta[r], worker);
             if (launch_.hooks) tell_cta(*slot.cluster.cta[r], false);
+            if (settings_.stepper) settings_.stepper->cta_end(*slot.cluster.cta[r]);
             if (printed().prints) printed().ended(slot.cluster.cta[r]->linear);
         }
         if (worker.claimed.begin == worker.claimed.end) return outcome;

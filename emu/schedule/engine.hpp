@@ -107,6 +107,7 @@ class Hooks;               // plugins
 struct HookedInstruction;  // what they are shown
 class PrintedText;         // of one launch
 class DriverFunctions;     // vprintf, malloc, ...
+class Stepper;             // a debugger
 
 class Engine final : public LaunchHost, public Work {
   public:
@@ -122,6 +123,7 @@ class Engine final : public LaunchHost, public Work {
             std::chrono::steady_clock::time_point::max();
         const std::atomic<bool>* interrupted = nullptr;
         PrintedText* printed = nullptr;
+        Stepper* stepper = nullptr;  // a debugger; null: none
         Residency* residency = nullptr;
         Chain::Link* link = nullptr;  // where launches may overlap this one
         std::shared_ptr<void> keep;   // what the launch refers to
@@ -198,6 +200,7 @@ class Engine final : public LaunchHost, public Work {
     void run_within_limit(Warp& w, Turn& worker);
     bool grant(Turn& worker, uint64_t count);
     void run_freely(Warp& w);
+    void run_followed(Warp& w);
     void run_recorded(Warp& w, Turn& worker);
     template <bool limited, bool recorded>
     void run_stepwise(Warp& w, Turn& worker);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 
+#include "emu/machine/stepper.hpp"
 #include "emu/memory/models.hpp"
 #include "emu/schedule/constant_banks.hpp"
 #include "emu/schedule/create_gpu.hpp"
@@ -157,6 +158,7 @@ Result<ModuleId> GpuImpl::place(std::shared_ptr<const Module> module) {
         heap_ = true;
     }
     modules_.push_back(std::move(m));
+    if (core_->stepper) core_->stepper->module_placed(module, index_);
     return static_cast<ModuleId>(modules_.size() - 1);
 }
 
@@ -236,10 +238,11 @@ Result<std::unique_ptr<Gpu>> Gpu::create(GpuOptions options) {
 }
 
 Result<std::unique_ptr<Gpu>> create_gpu(GpuOptions options, std::shared_ptr<Hooks> hooks,
-                                        const StateFill& fill) {
+                                        const StateFill& fill, Stepper* stepper) {
     return within_memory("the emulated GPU", [&]() -> Result<std::unique_ptr<Gpu>> {
         DeviceProfile device = options.device;
         SASSEMU_ASSIGN(auto core, Core::create(std::move(options), std::move(hooks), fill, false));
+        core->stepper = stepper;
         return std::unique_ptr<Gpu>(
             std::make_unique<GpuImpl>(std::move(core), 0, std::move(device)));
     });

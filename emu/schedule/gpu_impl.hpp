@@ -60,6 +60,7 @@ struct Core {
     const LevelTable* level = nullptr;
     std::unique_ptr<MemoryModel> model;
     std::shared_ptr<Hooks> hooks;  // plugins; null: none
+    Stepper* stepper = nullptr;    // a debugger; null: none
     std::unique_ptr<Chooser> chooser;
     std::unique_ptr<AddressSpace> host;  // what the host reaches; null: one GPU, whose own it is
     std::mutex print;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "emu/machine/stepper.hpp"
 #include "emu/module/attributes.hpp"
 #include "emu/schedule/bank0.hpp"
 #include "emu/schedule/gpu_impl.hpp"
@@ -265,6 +266,14 @@ Result<TaskRef> GpuImpl::enqueue(Stream& stream, const LaunchRequest& request, b
         };
         settings.on_end = [&launch, hooks](LaunchStatus status) {
             hooks->launch_end(launch, status);
+        };
+    }
+    if (Stepper* const stepper = core_->stepper) {
+        settings.stepper = stepper;
+        settings.on_begin = [stepper, &launch, name = request.kernel, index = index_,
+                             then = std::move(settings.on_begin)] {
+            if (then) then();
+            stepper->launch_begin(launch, name, index);
         };
     }
     // Launches overlap where it can be seen: not in the order that hides what comes too early, and

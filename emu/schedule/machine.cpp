@@ -423,13 +423,14 @@ class MachineImpl final : public Machine {
 Result<std::unique_ptr<Machine>> Machine::create(GpuOptions options,
                                                  std::vector<DeviceProfile> gpus,
                                                  std::shared_ptr<Hooks> hooks,
-                                                 const StateFill& fill) {
+                                                 const StateFill& fill, Stepper* stepper) {
     if (gpus.empty() || gpus.size() > most_gpus)
         return Error{ErrorCode::usage, "machine",
                      std::to_string(gpus.size()) + " GPUs are no machine",
                      "1 to " + std::to_string(most_gpus)};
     return within_memory("the machine", [&]() -> Result<std::unique_ptr<Machine>> {
         SASSEMU_ASSIGN(auto core, Core::create(std::move(options), std::move(hooks), fill, true));
+        core->stepper = stepper;
         return std::unique_ptr<Machine>(
             std::make_unique<MachineImpl>(std::move(core), std::move(gpus)));
     });

@@ -8,6 +8,7 @@
 
 #include "emu/base/limits.hpp"
 #include "emu/machine/local_memory.hpp"
+#include "emu/machine/stepper.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/schedule/engine.hpp"
 
@@ -71,6 +72,8 @@ bool Engine::prepare(CtaSlot& slot) {
     slot.fresh = false;
     if (launch_.hooks)
         for (uint32_t r = 0; r < size; ++r) tell_cta(*slot.cluster.cta[r], true);
+    if (settings_.stepper)
+        for (uint32_t r = 0; r < size; ++r) settings_.stepper->cta_begin(*slot.cluster.cta[r]);
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "emu/machine/stepper.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/schedule/engine.hpp"
 
@@ -55,6 +56,12 @@ std::string describe_state(const Cta& cta, uint32_t warp, const Path& p) {
         default:
             return "runnable";
     }
+}
+
+LaunchStatus fault_status(FaultKind kind) {
+    return kind == FaultKind::assert_failed ? LaunchStatus::assert_failed
+           : kind == FaultKind::trap        ? LaunchStatus::trap
+                                            : LaunchStatus::fault;
 }
 
 }  // namespace
@@ -125,6 +132,8 @@ void Engine::end(LaunchStatus status, std::string message) {
     const std::lock_guard guard(fault_mutex_);
     if (!launch_.stop.load()) {
         result_.status = status;
+        if (settings_.stepper && status != LaunchStatus::not_run)
+            settings_.stepper->launch_fails(launch_, status, message, nullptr, nullptr, 0);
         result_.message = std::move(message);
     }
     launch_.stop = true;
@@ -135,6 +144,8 @@ const Op* Engine::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, s
     w.stop = Stop::faulted;
     if (launch_.stop.exchange(true)) return nullptr;  // the first fault is the one to report
     if (launch_.hooks) launch_.hooks->fault(w, op, lanes, kind, what, has_address, address);
+    if (settings_.stepper)
+        settings_.stepper->launch_fails(launch_, fault_status(kind), what, &w, op, lanes);
     const std::lock_guard guard(
         fault_mutex_);  // not while a plugin is told: it may end the launch itself
     const CodeImage& code = *launch_.code;
@@ -153,9 +164,7 @@ const Op* Engine::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, s
     f.address = address;
     f.has_address = has_address;
     f.what = std::move(what);
-    result_.status = kind == FaultKind::assert_failed ? LaunchStatus::assert_failed
-                     : kind == FaultKind::trap        ? LaunchStatus::trap
-                                                      : LaunchStatus::fault;
+    result_.status = fault_status(kind);
     result_.fault = std::move(f);
     return nullptr;
 }

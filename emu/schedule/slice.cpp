@@ -141,6 +141,8 @@ bool Engine::run_warp(CtaSlot& slot, Warp& w, Turn& worker) {
 
 void Engine::run_path(Warp& w, Turn& worker) {
     w.stop = Stop::none;
+    if (settings_.stepper) [[unlikely]]
+        return run_followed(w);
     if (worker.recording) return run_recorded(w, worker);
     if (settings_.limit) return run_within_limit(w, worker);
     run_freely(w);

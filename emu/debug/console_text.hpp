@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The console's small pieces of text. Nothing else belongs here.
+#pragma once
+
+#include <charconv>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "emu/base/text.hpp"
+#include "emu/debug/channel.hpp"
+
+namespace sassemu::debug {
+
+inline std::string trimmed(const std::string& text) {
+    const size_t begin = text.find_first_not_of(" \t\r\n");
+    if (begin == text.npos) return "";
+    return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
+}
+
+inline std::vector<std::string> words(const std::string& text) {
+    std::vector<std::string> out;
+    for (size_t at = 0; (at = text.find_first_not_of(" \t", at)) != text.npos;) {
+        const size_t end = std::min(text.find_first_of(" \t", at), text.size());
+        out.push_back(text.substr(at, end - at));
+        at = end;
+    }
+    return out;
+}
+
+inline std::optional<uint64_t> number(const std::string& text) {
+    const bool is_hex = text.starts_with("0x");
+    uint64_t v = 0;
+    const char* const end = text.data() + text.size();
+    const auto [at, error] =
+        std::from_chars(text.data() + (is_hex ? 2 : 0), end, v, is_hex ? 16 : 10);
+    if (error != std::errc() || at != end) return std::nullopt;
+    return v;
+}
+
+inline std::string hex(uint64_t v) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
+    return text;
+}
+
+// "saxpy+0x0070 (saxpy.cu:7)"
+inline std::string place_text(const Json& place) {
+    if (!place.contains("name")) return "?";
+    std::string text = place["name"].get<std::string>();
+    if (place.contains("file"))
+        text += " (" + shown(place["file"].get<std::string>()) + ":" + place["line"].dump() + ")";
+    return text;
+}
+
+// Without what stands in front of every error.
+inline std::string bare(const Error& error) {
+    const std::string text = error.message();
+    constexpr std::string_view front = "debugger: ";
+    return text.starts_with(front) ? text.substr(front.size()) : text;
+}
+
+}  // namespace sassemu::debug

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+// See session.hpp.
+#include "emu/debug/session.hpp"
+
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+
+#include "emu/debug/debuggee.hpp"
+
+namespace sassemu::debug {
+namespace {
+
+Error lost() {
+    return {ErrorCode::system, "debugger", "the process that ran the program is gone",
+            "the host may have run out of memory; start again with fewer --checkpoints"};
+}
+
+// A stretch that is run again gets checkpoints of its own: the next look back there is short.
+constexpr uint64_t pieces = 8, least_piece = 4096;
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> Session::start(const plan::Plan& plan, plan::RunOptions run,
+                                                SessionOptions options) {
+    std::unique_ptr<Session> session(new Session);
+    session->options_ = std::move(options);
+    auto ends = Channel::pair();
+    if (!ends) return make_error(ErrorCode::system, "debugger", "the host has no more descriptors");
+    std::fflush(nullptr);
+    const pid_t child = ::fork();
+    if (child < 0)
+        return make_error(ErrorCode::system, "debugger", "the host has no more processes");
+    if (child == 0) {
+        ends->first.close();
+        Debuggee(std::move(ends->second)).run(plan, std::move(run));
+    }
+    session->process_ = child;
+    session->live_ = std::move(ends->first);
+    ends->second.close();
+    SASSEMU_ASSIGN(Stop stop, session->wait(session->live_, false));
+    if (stop["stop"] == "ended")
+        return make_error(ErrorCode::input, plan.file,
+                          "no kernel has run: there is nothing to see");
+    SASSEMU_ASSIGN(Channel first, session->fork(session->live_));
+    session->checkpoints_.push_back({stop.value("position", uint64_t{0}), std::move(first)});
+    session->take(std::move(stop));
+    return session;
+}
+
+Session::~Session() {
+    live_.close();
+    checkpoints_.clear();
+    if (process_ > 0) {
+        ::kill(process_, SIGKILL);  // it may be in the middle of a run
+        ::waitpid(process_, nullptr, 0);
+    }
+}
+
+void Session::take(Stop stop) {
+    stop_ = std::move(stop);
+    if (stop_.contains("focus")) focus_ = stop_["focus"];
+}
+
+Json Session::ask(Json question) {
+    if (!question.contains("focus")) question["focus"] = focus_;
+    if (!live_.send(question)) return {{"error", lost().message()}};
+    auto answer = live_.receive();
+    return answer ? std::move(*answer) : Json{{"error", lost().message()}};
+}
+
+Result<Stop> Session::wait(const Channel& channel, bool may_halt) {
+    bool told = false;
+    for (;;) {
+        pollfd of{channel.descriptor(), POLLIN, 0};
+        const int ready = ::poll(&of, 1, options_.wants_halt ? 20 : -1);
+        if (options_.wants_halt && may_halt && !told && options_.wants_halt()) {
+            told = true;
+            channel.send({{"do", "halt"}});
+        }
+        if (ready <= 0) continue;
+        int passed = -1;
+        auto message = channel.receive(&passed);
+        if (!message) return lost();
+        if (message->contains("error"))
+            return Error{ErrorCode::input, "debugger", (*message)["error"].get<std::string>(), ""};
+        const std::string event = message->value("event", "");
+        if (event == "output") {
+            // What is run again prints again.
+            const std::string text = (*message)["text"].get<std::string>();
+            const uint64_t at = (*message)["at"].get<uint64_t>();
+            if (at + text.size() > seen_output_ && options_.on_output) {
+                options_.on_output(
+                    std::string_view(text).substr(seen_output_ - std::min(at, seen_output_)));
+            }
+            seen_output_ = std::max<uint64_t>(seen_output_, at + text.size());
+        } else if (event == "checkpoint") {
+            keep((*message)["position"].get<uint64_t>(), passed);
+        } else if (message->contains("stop")) {
+            return std::move(*message);
+        }
+    }
+}
+
+Result<Channel> Session::fork(const Channel& from) {
+    int passed = -1;
+    if (!from.send({{"do", "fork"}})) return lost();
+    const auto message = from.receive(&passed);
+    if (!message) return lost();
+    if (passed < 0)
+        return make_error(ErrorCode::system, "debugger",
+                          "the host has no more processes or descriptors");
+    return Channel(passed);
+}
+
+// ---- checkpoints
+
+void Session::keep(uint64_t position, int descriptor) {
+    if (descriptor < 0) return;
+    Channel channel(descriptor);
+    const auto at = std::ranges::lower_bound(checkpoints_, position, {}, &Checkpoint::position);
+    if (at != checkpoints_.end() && at->position == position) return;
+    checkpoints_.insert(at, {position, std::move(channel)});
+    thin_out();
+}
+
+// The farther back, the fewer: the one whose neighbours leave the least gap, for its distance.
+void Session::thin_out() {
+    while (checkpoints_.size() > std::max<size_t>(options_.checkpoints, 2)) {
+        const uint64_t end = std::max(checkpoints_.back().position, position());
+        size_t victim = 1;
+        double least = 1e300;
+        for (size_t k = 1; k + 1 < checkpoints_.size(); ++k) {
+            const auto gap =
+                static_cast<double>(checkpoints_[k + 1].position - checkpoints_[k - 1].position);
+            const uint64_t here = checkpoints_[k].position;
+            const auto distance =
+                static_cast<double>(here > end ? here - end : end - here) + 65536.0;
+            if (gap / distance < least) {
+                least = gap / distance;
+                victim = k;
+            }
+        }
+        checkpoints_.erase(checkpoints_.begin() + static_cast<std::ptrdiff_t>(victim));
+    }
+}
+
+size_t Session::checkpoint_before(uint64_t position) const {
+    const auto at = std::ranges::upper_bound(checkpoints_, position, {}, &Checkpoint::position);
+    return at == checkpoints_.begin() ? 0 : static_cast<size_t>(at - checkpoints_.begin()) - 1;
+}
+
+const std::vector<uint64_t> Session::checkpoint_positions() const {
+    std::vector<uint64_t> out;
+    for (const Checkpoint& c : checkpoints_) out.push_back(c.position);
+    return out;
+}
+
+uint64_t Session::spacing(uint64_t distance) const {
+    if (options_.checkpoint_every) return options_.checkpoint_every;
+    return std::max(least_piece, distance / pieces);
+}
+
+// ---- moving
+
+Json Session::stops() const {
+    Json out = Json::array();
+    for (const Breakpoint& b : breakpoints_) {
+        if (!b.enabled) continue;
+        Json one = b.watch.is_object() ? b.watch : Json::object();
+        one["kind"] = b.kind;
+        one["id"] = b.id;
+        if (b.kind == "when") {
+            one["condition"] = b.text;
+        } else if (!b.condition.empty()) {
+            one["condition"] = b.condition;
+        }
+        if (b.kind != "breakpoint") {
+            out.push_back(std::move(one));
+            continue;
+        }
+        for (const Json& place : b.places) {
+            one["where"] = place["name"];
+            out.push_back(one);
+        }
+    }
+    return out;
+}
+
+Result<void> Session::forward(const Json& step) {
+    if (ended()) return {};
+    Json request = {{"do", "run"},
+                    {"resume", true},
+                    {"stops", stops()},
+                    {"launches", break_at_launches},
+                    {"every", options_.checkpoint_every}};
+    if (!step.is_null()) {
+        request["step"] = step;
+        request["step"]["focus"] = focus_;
+    }
+    for (;;) {
+        if (!live_.send(request)) return lost();
+        SASSEMU_ASSIGN(Stop stop, wait(live_, true));
+        // Hits that are to be ignored do not halt it.
+        bool halts = !stop.contains("ids");
+        for (const Json& id : stop.value("ids", Json::array()))
+            for (Breakpoint& b : breakpoints_) {
+                if (b.id != id.get<int>()) continue;
+                ++b.hits;
+                if (b.ignore)
+                    --b.ignore;
+                else
+                    halts = true;
+            }
+        if (!halts) continue;
+        std::erase_if(breakpoints_, [&](const Breakpoint& b) {
+            return b.temporary && std::ranges::count(stop.value("ids", Json::array()), Json(b.id));
+        });
+        take(std::move(stop));
+        return {};
+    }
+}
+
+Result<void> Session::go_to(uint64_t target) {
+    const Json focus = focus_;
+    const size_t nearest = checkpoint_before(target);
+    const bool by_live =
+        !ended() && position() <= target && position() >= checkpoints_[nearest].position;
+    if (!by_live) {
+        SASSEMU_ASSIGN(live_, fork(checkpoints_[nearest].channel));
+    }
+    const uint64_t from = by_live ? position() : checkpoints_[nearest].position;
+    if (by_live && from == target) {
+        stop_["stop"] = "reached";
+        return {};
+    }
+    if (!live_.send({{"do", "run"},
+                     {"until", target},
+                     {"resume", by_live},
+                     {"every", spacing(target - std::min(from, target))}}))
+        return lost();
+    SASSEMU_ASSIGN(Stop stop, wait(live_, true));
+    take(std::move(stop));
+    return {};
+}
+
+Result<Session::Found> Session::scan(size_t checkpoint, uint64_t until, Json request) {
+    SASSEMU_ASSIGN(const Channel process, fork(checkpoints_[checkpoint].channel));
+    request["do"] = "run";
+    request["last"] = true;
+    request["until"] = until;
+    request["every"] = spacing(until - checkpoints_[checkpoint].position);
+    if (!process.send(request)) return lost();
+    SASSEMU_ASSIGN(const Stop stop, wait(process, true));
+    Found found;
+    found.last = stop.value("last", Json());
+    found.arrivals = stop.value("arrivals", std::vector<uint64_t>());
+    found.uncertain = stop.value("uncertain", false);
+    found.halted = stop.value("stop", "") == "interrupted";
+    return found;
+}
+
+Result<Json> Session::search_back(uint64_t before, Json request) {
+    uint64_t until = before;
+    const bool steps = request.contains("step");
+    const bool lines = steps && request["step"].value("what", "") != "instruction";
+    uint64_t count = steps ? request["step"].value("count", uint64_t{1}) : 0;
+    while (until) {
+        size_t from = checkpoint_before(until - 1);
+        uint64_t begin = checkpoints_[from].position;
+        Found found;
+        for (;;) {
+            if (steps) request["step"]["count"] = count;
+            // Running it makes checkpoints, which move this one.
+            from = checkpoint_before(begin);
+            SASSEMU_ASSIGN(found, scan(from, until, request));
+            if (found.halted) return Json{{"stop", "interrupted"}};
+            // Whether a line began there is known from what ran before it.
+            const bool unsure = lines && found.uncertain && found.arrivals.size() <= count &&
+                                !found.arrivals.empty();
+            from = checkpoint_before(begin);
+            if (!unsure || !from) break;
+            begin = checkpoints_[from - 1].position;
+        }
+        const bool arrived = steps && found.arrivals.size() >= count;
+        const uint64_t at = arrived ? found.arrivals[found.arrivals.size() - count] : 0;
+        if (!found.last.is_null() && (!arrived || found.last["position"].get<uint64_t>() >= at))
+            return found.last;
+        if (arrived) return Json{{"stop", "step"}, {"position", at}};
+        count -= std::min<uint64_t>(count, found.arrivals.size());
+        until = begin;
+    }
+    return Json();
+}
+
+Result<void> Session::back(const Json& step) {
+    const uint64_t now = position();
+    const Json focus = focus_;
+    Json request = {{"stops", stops()}, {"launches", break_at_launches}};
+    if (!step.is_null()) {
+        request["step"] = step;
+        request["step"]["focus"] = focus_;
+        if (const Json here = ask({{"do", "where"}}); here.contains("name"))
+            request["step"]["here"] = here["name"];
+    }
+    SASSEMU_ASSIGN(const Json found, search_back(now, request));
+    if (!found.is_null() && found["stop"] == "interrupted") {
+        stop_["stop"] = "interrupted";
+        return {};
+    }
+    SASSEMU_TRY(
+        go_to(found.is_null() ? checkpoints_.front().position : found["position"].get<uint64_t>()));
+    if (found.is_null()) {
+        stop_["stop"] = "start";
+        return {};
+    }
+    const uint64_t at = position();
+    for (const auto& [key, value] : found.items()) stop_[key] = value;
+    stop_["position"] = at;
+    if (found.contains("focus"))
+        focus_ = found["focus"];
+    else if (const std::string unit = step.is_object() ? step.value("unit", "warp") : "";
+             unit == "lane" ||
+             (unit == "warp" && focus_[1] == focus[1] && focus_[2] == focus[2] &&
+              ask({{"do", "where"}, {"focus", focus}}).value("state", "") == "running"))
+        focus_ = focus;
+    return {};
+}
+
+Result<Json> Session::last_write(const std::string& expression) {
+    Json watch = ask({{"do", "watch"}, {"expression", expression}});
+    if (watch.contains("error"))
+        return make_error(ErrorCode::usage, "who", watch["error"].get<std::string>());
+    watch["kind"] = "write";
+    SASSEMU_ASSIGN(Json found, search_back(position(), {{"stops", Json::array({watch})}}));
+    if (found.is_null() || found["stop"] == "interrupted") return found;
+    // Looked at in a process of its own: this one stays where it is.
+    const uint64_t at = found["position"].get<uint64_t>();
+    const size_t nearest = checkpoint_before(at);
+    SASSEMU_ASSIGN(const Channel there, fork(checkpoints_[nearest].channel));
+    if (!there.send({{"do", "run"}, {"until", at}})) return lost();
+    SASSEMU_ASSIGN(const Stop stop, wait(there, true));
+    if (!there.send({{"do", "where"}, {"focus", found["focus"]}})) return lost();
+    if (auto where = there.receive()) found["where"] = std::move(*where);
+    return found;
+}
+
+// ---- what halts it
+
+Result<const Breakpoint*> Session::add_breakpoint(const std::string& where,
+                                                  const std::string& condition, bool temporary) {
+    const Json found = ask({{"do", "resolve"}, {"where", where}});
+    if (found.contains("error"))
+        return make_error(ErrorCode::not_found, "break", found["error"].get<std::string>());
+    Breakpoint b;
+    b.text = where;
+    b.temporary = temporary;
+    b.places = found["places"];
+    SASSEMU_TRY(set_condition(b, condition));
+    b.id = next_id_++;
+    breakpoints_.push_back(std::move(b));
+    return &breakpoints_.back();
+}
+
+Result<const Breakpoint*> Session::add_watch(const std::string& expression,
+                                             const std::string& condition) {
+    Breakpoint b;
+    b.kind = "watch";
+    b.text = expression;
+    b.watch = ask({{"do", "watch"}, {"expression", expression}});
+    if (b.watch.contains("error"))
+        return make_error(ErrorCode::usage, "watch", b.watch["error"].get<std::string>());
+    SASSEMU_TRY(set_condition(b, condition));
+    b.id = next_id_++;
+    breakpoints_.push_back(std::move(b));
+    return &breakpoints_.back();
+}
+
+Result<const Breakpoint*> Session::add_when(const std::string& expression) {
+    Breakpoint b;
+    b.kind = "when";
+    b.text = expression;
+    SASSEMU_TRY(Expression::parse(expression));
+    b.id = next_id_++;
+    breakpoints_.push_back(std::move(b));
+    return &breakpoints_.back();
+}
+
+Result<void> Session::set_condition(Breakpoint& b, const std::string& condition) {
+    if (!condition.empty()) SASSEMU_TRY(Expression::parse(condition));
+    b.condition = condition;
+    return {};
+}
+
+}  // namespace sassemu::debug
