@@ -264,7 +264,8 @@ Result<Json> Adapter::variables(const Json& arguments) {
         for (const Json& v : answer["variables"]) {
             const bool is_buffer = v.value("buffer", false);
             const std::string name = v["name"].get<std::string>();
-            if (is_buffer == buffers) out.push_back(variable(name, name, of.focus));
+            if (is_buffer == buffers)
+                out.push_back(variable(name, (buffers ? "::" : "") + name, of.focus));
         }
     } else if (of.scope == Scope::value) {
         SASSEMU_ASSIGN(

@@ -50,8 +50,12 @@ inline std::string place_text(const Json& place) {
     if (!place.contains("name")) return "?";
     std::string text = place["name"].get<std::string>();
     if (place.contains("file"))
-        text += " (" + shown(place["file"].get<std::string>()) + ":" + place["line"].dump() + ")";
-    return text;
+        text += " (" + shown(place["file"].get<std::string>()) + ":" + place["line"].dump();
+    const Json frames = place.value("frames", Json::array());
+    for (size_t k = 1; k < frames.size(); ++k)
+        text += ", inlined at " + shown(frames[k]["file"].get<std::string>()) + ":" +
+                frames[k]["line"].dump();
+    return place.contains("file") ? text + ")" : text;
 }
 
 // Without what stands in front of every error.

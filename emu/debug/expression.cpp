@@ -109,7 +109,8 @@ class Parser {
                                                                      {"<=", ">=", "<", ">"},
                                                                      {"<<", ">>"},
                                                                      {"+", "-"},
-                                                                     {"*", "/", "%"}, {"@"}};
+                                                                     {"*", "/", "%"},
+                                                                     {"@"}};
         if (level == levels.size()) return unary();
         SASSEMU_ASSIGN(NodeRef left, binary(level + 1));
         for (;;) {
@@ -244,8 +245,9 @@ class Parser {
             (text_[at_] == '.' && at_ + 1 < text_.size() &&
              std::isdigit(static_cast<unsigned char>(text_[at_ + 1]))))
             return number();
-        const std::string name = word();
-        if (name.empty()) return unexpected("a value");
+        const bool global = take("::");
+        const std::string name = (global ? "::" : "") + word();
+        if (name.size() == (global ? 2 : 0)) return unexpected("a value");
         if (name == "c" && take("[")) {
             SASSEMU_ASSIGN(NodeRef bank, choice());
             if (take("]")) {

@@ -300,7 +300,7 @@ class Inspector {
     Result<Json> variables() const {
         Json out = Json::array();
         const auto add = [&](const std::string& name, bool buffer = false) {
-            const auto v = view().variable(name);
+            const auto v = view().variable((buffer ? "::" : "") + name);
             out.push_back({{"name", name},
                            {"buffer", buffer},
                            {"text", v ? text_of(*v) : "<" + v.error().message() + ">"},

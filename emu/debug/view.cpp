@@ -282,9 +282,12 @@ Result<Value> View::value_of(const SourceVariable& v) const {
     }
 }
 
-Result<Value> View::variable(const std::string& name) const {
-    for (const SourceVariable* v : variables())
-        if (v->name == name) return value_of(*v);
+Result<Value> View::variable(const std::string& text) const {
+    const bool global = text.starts_with("::");
+    const std::string name = global ? text.substr(2) : text;
+    if (!global)
+        for (const SourceVariable* v : variables())
+            if (v->name == name) return value_of(*v);
     const Launch& launch = *warp_.cta->launch;
     const auto triple = [&](const Dim3& d) {
         static const TypeRef type = [] {

@@ -40,7 +40,7 @@ class View {
     // $R4, $R4.64, $R4.f, $P0, $UR3, $pc, $lane, ...: without the dollar sign.
     Result<Value> special(const std::string& name) const;
     // A variable of the source, threadIdx and its like, a variable of the module, a buffer of the
-    // plan.
+    // plan; "::NAME": of the last two.
     Result<Value> variable(const std::string& name) const;
     // Of the source, at this place (-G), inner scopes first.
     std::vector<const SourceVariable*> variables() const;

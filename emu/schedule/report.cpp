@@ -145,7 +145,8 @@ const Op* Engine::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, s
     if (launch_.stop.exchange(true)) return nullptr;  // the first fault is the one to report
     if (launch_.hooks) launch_.hooks->fault(w, op, lanes, kind, what, has_address, address);
     if (settings_.stepper)
-        settings_.stepper->launch_fails(launch_, fault_status(kind), what, &w, op, lanes);
+        settings_.stepper->launch_fails(launch_, fault_status(kind),
+                                        std::string(fault_name(kind)) + ": " + what, &w, op, lanes);
     const std::lock_guard guard(
         fault_mutex_);  // not while a plugin is told: it may end the launch itself
     const CodeImage& code = *launch_.code;

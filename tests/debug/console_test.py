@@ -39,7 +39,11 @@ class Console(common.Case):
         self.assertEqual(out[6], "$2 = 0x50\n")
         self.assertNotIn("0x0030", out[7])  # it was temporary
         out = self.session(self.plan("steps"), "set cuda break_on_launch application", "c")
-        self.assertIn("Launch" if "Launch" in out[2] else "has ended", out[2])
+        self.assertIn("has ended", out[2])  # its only kernel has begun already
+        out = self.session(os.path.join(common.ROOT, "cubins", "radix_sort", "plan.json"), "set break-on-launch on", "c",
+                           "info cuda kernels", "rc", options=("--arch", "sm_90"))
+        self.assertIn("Launch, at position", out[2])
+        self.assertIn("* 2 ", out[3])
 
     def test_steps_by_instruction_go_one_by_one_in_their_unit(self):
         out = self.session(self.plan("steps"), "stepi", "p $pc", "stepi 3", "p $pc", "stepi 2 all", "info position",
@@ -121,7 +125,7 @@ class Console(common.Case):
         self.assertRegex(out[2], r"Watchpoint 1: out\[70\]\nOld value = 0\nNew value = (\d+)\n")
         self.assertIn("block (1,0,0)", out[2])
         changed = int(out[3]) - 1
-        self.assertRegex(out[8], r"kernel steps, block \(1,0,0\), thread \(6,0,0\), warp 0, lane 6\n.*steps\.cu:20\)")
+        self.assertRegex(out[8], r"kernel steps, block \(1,0,0\), thread \(6,0,0\), warp 0, lane 6\n.*steps\.cu:20\): ATOM")
         last = int(re.match(r"at position (\d+)", out[8]).group(1))
         self.assertGreater(last, changed)
         self.assertIn("nobody has written", out[9])
@@ -131,11 +135,18 @@ class Console(common.Case):
 
     def test_watch_a_register_and_when(self):
         plan = self.plan("steps")
-        out = self.session(plan, "watch $R9", "c", "p $pc", "stepi", "delete", "when $R0 == 38 && threadIdx.x == 38", "c",
-                           "cuda", "p $R0")
+        out = self.session(plan, "watch $R9", "c", "p $pc", "stepi", "delete", "c")
         self.assertRegex(out[2], r"Watchpoint 1: \$R9\nOld value = \d+\nNew value = \d+\n")
-        text = "".join(out[6:])
-        self.assertRegex(text, r"Condition 2: .*|has ended")
+        # The sum of thread 38, at the end, is when-ed for from the beginning.
+        out = self.session(plan, "tbreak steps.cu:19 if threadIdx.x == 38", "c", "p $R4")
+        total = out[3].split("=")[1].strip()
+        when = f"when $R4 == {total} && threadIdx.x == 38 && blockIdx.x == 0"
+        out = self.session(plan, when, "c", f"p $R4 == {total}", "p threadIdx.x", "info position", "stepi", "c", "rc",
+                           "info position")
+        self.assertIn("Condition 1: ", out[2])
+        self.assertIn("lanes 0x40\n", out[2])
+        self.assertEqual(out[3:5], ["$1 = 1\n", "$2 = 38\n"])
+        self.assertEqual(int(out[9]), int(out[5]) - 1)  # in front of the instruction that made it true
 
     def test_going_back_is_the_same_run(self):
         """Positions, registers and memory of states that are reached from both sides are equal."""
@@ -169,18 +180,14 @@ class Console(common.Case):
 
     def test_reverse_continue_finds_each_hit_backwards(self):
         plan = self.plan("steps")
-        hits = 8
-        forward = self.session(plan, "break steps.cu:13", *["c", "info position"] * hits)
-        found = self.positions(forward)
-        count = len(set(found))
-        back = self.session(plan, "break steps.cu:13", "delete", "c", "break steps.cu:13",
-                            *["rc", "info position"] * count, "rc", options=("--checkpoint-every", "16"))
-        breaks = sorted({p for p in found if p < 330})
-        seen = self.positions(back)
-        self.assertTrue(seen)
-        self.assertEqual(seen, sorted(seen, reverse=True))
-        self.assertTrue(set(seen) - {0} <= set(found) | set(seen))
-        self.assertEqual(set(breaks) - {max(breaks)} - set(seen), set())
+        hits = 4  # one for each warp
+        for every in ("16", "1000000"):
+            out = self.session(plan, "break steps.cu:13", *["c", "info position"] * hits, "c",
+                               *["rc", "info position"] * hits, "rc", options=("--checkpoint-every", every))
+            found = self.positions(out)
+            self.assertEqual(len(set(found)), hits)
+            self.assertEqual(found[hits:], found[:hits][::-1])
+            self.assertIn("The beginning", out[-1])
 
     def test_output_comes_once(self):
         plan = os.path.join(common.ROOT, "cubins", "printf", "plan.json")
@@ -197,12 +204,6 @@ class Console(common.Case):
         self.assertIn("=> ", out[1])
         self.assertIn("The kernel ends: fault:", out[4])
         self.assertIn("has ended with exit code 0", out[5])  # as the plan expects
-
-    def test_a_deadlock_can_be_looked_at(self):
-        def change(plan):
-            plan["launches"][0]["args"][3] = {"i32": 5}
-        plan = self.plan("steps", change)
-        self.session(plan, "info cuda barriers", "c")
 
     def test_limits_of_the_plan_do_not_end_it(self):
         def change(plan):
@@ -303,10 +304,12 @@ class Console(common.Case):
         text["module"] = copy
         with open(plan, "w", encoding="utf-8") as f:
             json.dump(text, f)
-        out = self.session(plan, "list", "directory " + common.DATA, code=2)
-        if not os.path.exists("/tmp/sassemu-cubins/debug/steps.cu"):
+        there = os.path.exists("/tmp/sassemu-cubins/debug/steps.cu")  # where it was compiled
+        out = self.session(plan, "list", "directory " + common.DATA, "list steps.cu:19", code=0 if there else 2)
+        if not there:
             self.assertIn("there is no such source file; directory FOLDER", self.errors)
-        self.assertTrue(out)
+        self.assertIn("19\t    out[i] = sum;", out[3] if there else self.session(
+            plan, "list steps.cu:19", options=("--directory", common.DATA))[1])
 
     def test_a_damaged_debug_section_costs_variables_only(self):
         with open(os.path.join(common.DATA, "locals.cubin"), "rb") as f:
