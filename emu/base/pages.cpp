@@ -10,13 +10,15 @@
 
 namespace sassemu {
 
-PageMap::PageMap() : descriptor_(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {}
+PageMap::PageMap()
+    : descriptor_(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)), process_(::getpid()) {}
 
 PageMap::~PageMap() {
     if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 std::pair<uint64_t, uint64_t> PageMap::touched(const std::byte* begin, uint64_t bytes) const {
+    if (process_ != ::getpid()) return {0, bytes};  // the file tells of the process before a fork
     static const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
     // A word for each page (Linux, admin-guide/mm/pagemap): bit 63, present; bit 62, swapped out.
     constexpr uint64_t exists = uint64_t{3} << 62;

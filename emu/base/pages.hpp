@@ -21,7 +21,7 @@ class PageMap {
     std::pair<uint64_t, uint64_t> touched(const std::byte* begin, uint64_t bytes) const;
 
   private:
-    int descriptor_;
+    int descriptor_, process_;
 };
 
 // A Gpu that knows it of its buffers: the same for a range of one allocation.

@@ -165,11 +165,18 @@ void Adapter::tell_stop() {
         event("terminated", Json::object());
         return;
     }
-    static const std::map<std::string, const char*> reasons = {
-        {"started", "entry"},         {"start", "entry"},     {"breakpoint", "breakpoint"},
-        {"watch", "data breakpoint"}, {"step", "step"},       {"when", "data breakpoint"},
-        {"launch", "entry"},          {"reached", "goto"},    {"interrupted", "pause"},
-        {"fault", "exception"},       {"failed", "exception"}};
+    static const std::map<std::string, const char*> reasons = {{"started", "entry"},
+                                                               {"start", "entry"},
+                                                               {"breakpoint", "breakpoint"},
+                                                               {"watch", "data breakpoint"},
+                                                               {"step", "step"},
+                                                               {"when", "data breakpoint"},
+                                                               {"gone", "step"},
+                                                               {"launch", "entry"},
+                                                               {"reached", "goto"},
+                                                               {"interrupted", "pause"},
+                                                               {"fault", "exception"},
+                                                               {"failed", "exception"}};
     const auto reason = reasons.find(why);
     Json body = {{"reason", reason == reasons.end() ? "pause" : reason->second},
                  {"threadId", thread_of(session_->focus())},

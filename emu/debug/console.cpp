@@ -235,6 +235,8 @@ void Console::tell_stop() {
         say("Launch, at position " + stop["position"].dump());
     } else if (why == "interrupted") {
         say("Interrupted, at position " + stop["position"].dump());
+    } else if (why == "gone") {
+        say("What was followed has exited, at position " + stop["position"].dump());
     } else if (why == "start") {
         say("The beginning: there is nothing before it");
     } else if (why == "fault" || why == "failed") {

@@ -162,7 +162,19 @@ void Debuggee::turn(Warp& warp) {
     current_ = &warp;
     served_ = false;
     if (watches_) check_watches(nullptr, position ? position - 1 : 0);
+    if (step_.on && !last_ && step_.unit != Step::Unit::all && !goes_on()) {
+        const uint32_t lanes = warp.active | 1u << 31;
+        serve(stop_at("gone", focus_of(warp, static_cast<uint32_t>(std::countr_zero(lanes)))));
+    }
     set_halt_at(warp);
+}
+
+// Whether what a step follows still runs.
+bool Debuggee::goes_on() const {
+    const Warp* warp = warp_of(step_.focus);
+    if (!warp) return false;
+    if (step_.unit == Step::Unit::cta) return warp->cta->live_threads;
+    return step_.unit == Step::Unit::warp ? warp->live : warp->live >> step_.focus.lane & 1;
 }
 
 void Debuggee::before(Warp& warp, const Op* op) {
@@ -241,7 +253,9 @@ void Debuggee::serve(const Json& stop) {
         Json told = stop;
         if (last_) {
             told["last"] = last_stop_;
-            told["arrivals"] = arrivals_;
+            // Of those that were asked for the first, and how many of them there were.
+            told["arrivals"] = arrivals_.size();
+            if (!arrivals_.empty()) told["arrival"] = arrivals_.front();
             told["uncertain"] = first_uncertain_;
         }
         channel_.send(told);

@@ -131,6 +131,7 @@ class Debuggee final : public Stepper {
     void check(Warp& warp, const Op* op);
     void set_halt_at(const Warp& warp);
     bool follows(const Warp& warp) const;
+    bool goes_on() const;
     bool step_arrives(Warp& warp, const Op* op);
     void check_breakpoints(Warp& warp, const Op* op);
     void check_watches(Warp* by, uint64_t at);

@@ -258,7 +258,8 @@ Result<Session::Found> Session::scan(size_t checkpoint, uint64_t until, Json req
     SASSEMU_ASSIGN(const Stop stop, wait(process, true));
     Found found;
     found.last = stop.value("last", Json());
-    found.arrivals = stop.value("arrivals", std::vector<uint64_t>());
+    found.arrivals = stop.value("arrivals", uint64_t{0});
+    found.arrival = stop.value("arrival", uint64_t{0});
     found.uncertain = stop.value("uncertain", false);
     found.halted = stop.value("stop", "") == "interrupted";
     return found;
@@ -280,18 +281,18 @@ Result<Json> Session::search_back(uint64_t before, Json request) {
             SASSEMU_ASSIGN(found, scan(from, until, request));
             if (found.halted) return Json{{"stop", "interrupted"}};
             // Whether a line began there is known from what ran before it.
-            const bool unsure = lines && found.uncertain && found.arrivals.size() <= count &&
-                                !found.arrivals.empty();
+            const bool unsure =
+                lines && found.uncertain && found.arrivals <= count && found.arrivals;
             from = checkpoint_before(begin);
             if (!unsure || !from) break;
             begin = checkpoints_[from - 1].position;
         }
-        const bool arrived = steps && found.arrivals.size() >= count;
-        const uint64_t at = arrived ? found.arrivals[found.arrivals.size() - count] : 0;
+        const bool arrived = steps && found.arrivals >= count;
+        const uint64_t at = arrived ? found.arrival : 0;
         if (!found.last.is_null() && (!arrived || found.last["position"].get<uint64_t>() >= at))
             return found.last;
         if (arrived) return Json{{"stop", "step"}, {"position", at}};
-        count -= std::min<uint64_t>(count, found.arrivals.size());
+        count -= std::min(count, found.arrivals);
         until = begin;
     }
     return Json();
@@ -307,7 +308,15 @@ Result<void> Session::back(const Json& step) {
         if (const Json here = ask({{"do", "where"}}); here.contains("name"))
             request["step"]["here"] = here["name"];
     }
-    SASSEMU_ASSIGN(const Json found, search_back(now, request));
+    // With nothing else to look for, steps of everything are positions.
+    const uint64_t count = step.is_object() ? step.value("count", uint64_t{1}) : 0;
+    const bool plain = count && count <= now && step.value("unit", "") == "all" &&
+                       step.value("what", "") == "instruction" && request["stops"].empty() &&
+                       !break_at_launches;
+    Json found = {{"stop", "step"}, {"position", now - std::min(now, count)}};
+    if (!plain) {
+        SASSEMU_ASSIGN(found, search_back(now, request));
+    }
     if (!found.is_null() && found["stop"] == "interrupted") {
         stop_["stop"] = "interrupted";
         return {};

@@ -34,7 +34,8 @@ struct Breakpoint {
 };
 
 // Where and why it has halted: "stop" (started, breakpoint, watch, when, step, launch, reached,
-// interrupted, fault, failed, ended, start, lost), "position", "focus" and more.
+// interrupted, fault, failed, gone, ended,
+// start), "position", "focus" and more.
 using Stop = Json;
 
 class Session {
@@ -88,7 +89,7 @@ class Session {
     size_t checkpoint_before(uint64_t position) const;  // at or before
     struct Found {
         Json last;
-        std::vector<uint64_t> arrivals;
+        uint64_t arrivals = 0, arrival = 0;  // of a step's unit: how many, and the first of them
         bool uncertain = false, halted = false;
     };
     Result<Found> scan(size_t checkpoint, uint64_t until, Json request);

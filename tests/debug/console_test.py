@@ -205,6 +205,11 @@ class Console(common.Case):
         self.assertIn("The kernel ends: fault:", out[4])
         self.assertIn("has ended with exit code 0", out[5])  # as the plan expects
 
+    def test_a_step_ends_with_what_it_follows(self):
+        out = self.session(self.plan("steps"), "tbreak steps.cu:21", "c", "stepi 50", "info cuda warps")
+        self.assertIn("What was followed has exited", out[3])
+        self.assertIn("exited", out[4])
+
     def test_limits_of_the_plan_do_not_end_it(self):
         def change(plan):
             plan["timeLimit"] = 1e-6
