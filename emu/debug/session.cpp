@@ -20,9 +20,6 @@ Error lost() {
             "the host may have run out of memory; start again with fewer --checkpoints"};
 }
 
-// A stretch that is run again gets checkpoints of its own: the next look back there is short.
-constexpr uint64_t pieces = 8, least_piece = 4096;
-
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::start(const plan::Plan& plan, plan::RunOptions run,
@@ -154,15 +151,10 @@ size_t Session::checkpoint_before(uint64_t position) const {
     return at == checkpoints_.begin() ? 0 : static_cast<size_t>(at - checkpoints_.begin()) - 1;
 }
 
-const std::vector<uint64_t> Session::checkpoint_positions() const {
+std::vector<uint64_t> Session::checkpoint_positions() const {
     std::vector<uint64_t> out;
     for (const Checkpoint& c : checkpoints_) out.push_back(c.position);
     return out;
-}
-
-uint64_t Session::spacing(uint64_t distance) const {
-    if (options_.checkpoint_every) return options_.checkpoint_every;
-    return std::max(least_piece, distance / pieces);
 }
 
 // ---- moving
@@ -226,22 +218,20 @@ Result<void> Session::forward(const Json& step) {
 }
 
 Result<void> Session::go_to(uint64_t target) {
-    const Json focus = focus_;
     const size_t nearest = checkpoint_before(target);
     const bool by_live =
         !ended() && position() <= target && position() >= checkpoints_[nearest].position;
     if (!by_live) {
         SASSEMU_ASSIGN(live_, fork(checkpoints_[nearest].channel));
     }
-    const uint64_t from = by_live ? position() : checkpoints_[nearest].position;
-    if (by_live && from == target) {
+    if (by_live && position() == target) {
         stop_["stop"] = "reached";
         return {};
     }
     if (!live_.send({{"do", "run"},
                      {"until", target},
                      {"resume", by_live},
-                     {"every", spacing(target - std::min(from, target))}}))
+                     {"every", options_.checkpoint_every}}))
         return lost();
     SASSEMU_ASSIGN(Stop stop, wait(live_, true));
     take(std::move(stop));
@@ -253,7 +243,7 @@ Result<Session::Found> Session::scan(size_t checkpoint, uint64_t until, Json req
     request["do"] = "run";
     request["last"] = true;
     request["until"] = until;
-    request["every"] = spacing(until - checkpoints_[checkpoint].position);
+    request["every"] = options_.checkpoint_every;
     if (!process.send(request)) return lost();
     SASSEMU_ASSIGN(const Stop stop, wait(process, true));
     Found found;
@@ -305,8 +295,11 @@ Result<void> Session::back(const Json& step) {
     if (!step.is_null()) {
         request["step"] = step;
         request["step"]["focus"] = focus_;
-        if (const Json here = ask({{"do", "where"}}); here.contains("name"))
-            request["step"]["here"] = here["name"];
+        const Json here = ask({{"do", "where"}});
+        if (here.contains("name")) request["step"]["here"] = here["name"];
+        // Where there are no lines, steps are by instructions.
+        if (here.contains("name") && !here.contains("file"))
+            request["step"]["what"] = "instruction";
     }
     // With nothing else to look for, steps of everything are positions.
     const uint64_t count = step.is_object() ? step.value("count", uint64_t{1}) : 0;

@@ -71,8 +71,7 @@ class Session {
     // Who wrote one of these bytes last, before now: the "write" stop with a "where"; null: nobody.
     Result<Json> last_write(const std::string& expression);
 
-    size_t checkpoints() const { return checkpoints_.size(); }
-    const std::vector<uint64_t> checkpoint_positions() const;
+    std::vector<uint64_t> checkpoint_positions() const;
 
   private:
     struct Checkpoint {
@@ -96,7 +95,6 @@ class Session {
     // The last position before `before` that halts it; null: there is none.
     Result<Json> search_back(uint64_t before, Json request);
     void take(Stop stop);
-    uint64_t spacing(uint64_t distance) const;
 
     SessionOptions options_;
     Channel live_;

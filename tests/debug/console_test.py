@@ -170,7 +170,7 @@ class Console(common.Case):
     def test_every_step_forward_has_its_step_back(self):
         plan = self.plan("steps")
         options = ("--checkpoint-every", "5", "--checkpoints", "4")
-        count = 40
+        count = 30
         out = self.session(plan, "goto 60", *["stepi warp", "info position"] * count,
                            *["rsi warp", "info position"] * count, options=options)
         there = [int(out[3 + 2 * k]) for k in range(count)]
