@@ -295,6 +295,7 @@ Result<void> Session::back(const Json& step) {
     if (!step.is_null()) {
         request["step"] = step;
         request["step"]["focus"] = focus_;
+        if (ended()) request["step"]["unit"] = "all";  // whoever ran last
         const Json here = ask({{"do", "where"}});
         if (here.contains("name")) request["step"]["here"] = here["name"];
         // Where there are no lines, steps are by instructions.
@@ -303,8 +304,8 @@ Result<void> Session::back(const Json& step) {
     }
     // With nothing else to look for, steps of everything are positions.
     const uint64_t count = step.is_object() ? step.value("count", uint64_t{1}) : 0;
-    const bool plain = count && count <= now && step.value("unit", "") == "all" &&
-                       step.value("what", "") == "instruction" && request["stops"].empty() &&
+    const bool plain = count && count <= now && request["step"]["unit"] == "all" &&
+                       request["step"]["what"] == "instruction" && request["stops"].empty() &&
                        !break_at_launches;
     Json found = {{"stop", "step"}, {"position", now - std::min(now, count)}};
     if (!plain) {

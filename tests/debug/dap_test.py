@@ -25,9 +25,11 @@ class Client:
         if self.process.stdout.closed:
             return self.process.returncode
         self.watchdog.cancel()
-        if self.process.poll() is None:
+        try:
             self.process.stdin.close()
-            self.process.wait(60)
+        except BrokenPipeError:
+            pass
+        self.process.wait(60)
         self.errors = self.process.stderr.read()
         self.process.stdout.close()
         self.process.stderr.close()
