@@ -172,6 +172,9 @@ Result<int> debug_command(const DebugCommand& command, bool quick_options) {
         return refused("--plugin", "what plugins write would be written again going back");
     if (common.sandbox) return refused("--sandbox", "checkpoints are processes");
     if (!common.dumps.empty()) return refused("--dump", "is for `sassemu run`; here: x, print");
+    if (common.time_limit > 0 || common.max_instructions > 0)
+        return refused(common.time_limit > 0 ? "--time-limit" : "--max-instructions",
+                       "nothing but its user ends a debugged run");
     if (!common.stats.empty()) return refused("--stats", "is for `sassemu run`");
     if (command.dap) return adapt(command, quick_options);
     if (command.run.file.empty())

@@ -103,7 +103,7 @@ Result<std::vector<std::byte>> View::read(MemorySpace space, uint64_t address,
                               "cannot read " + std::string(names[static_cast<int>(space)]) +
                                   "memory at " + hex(address + k),
                               at.what[0] ? at.what : launch.space->describe(address + k));
-        out[k] = host::load<std::byte>(at.host);
+        out[k] = static_cast<std::byte>(host::load<uint8_t>(at.host));
     }
     return out;
 }
