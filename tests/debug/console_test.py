@@ -69,6 +69,12 @@ class Console(common.Case):
         self.assertIn("total(int, int const*)", out[4])
         self.assertIn("locals.cu:22", out[6])
 
+    def test_a_step_back_goes_to_the_beginning_of_a_line(self):
+        out = self.session(self.plan("locals"), "tbreak locals.cu:24 if threadIdx.x == 33", "c", "p $pc", "stepi 3", "rs",
+                           "p $pc", "rs", "info line", options=("--checkpoint-every", "50"))
+        self.assertEqual(out[3].split("=")[1], out[6].split("=")[1])
+        self.assertIn("locals.cu:23", out[8])
+
     def test_variables_of_debug_builds(self):
         out = self.session(self.plan("locals"), "break locals.cu:24 if threadIdx.x == 33", "c", "p pair", "p pair.y * 2",
                            "p table[2]", "p *in@3", "p/x tile[1] & 0xff", "p r", "p half * 2 == r", "p scaled",
