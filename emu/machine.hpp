@@ -51,6 +51,19 @@ struct Finished {
     uint64_t order = 0;   // operations that end earlier have lower numbers
 };
 
+// Who works beside the streams and the host, as a network card does, and takes turns with all that
+// is in flight. ready() and settle() are asked with the machine's lock held: they must not call the
+// machine.
+class MachineAgent {
+  public:
+    virtual ~MachineAgent() = default;
+    virtual bool ready() = 0;
+    // Some of its work. It may use the machine's memory, and waits for nobody.
+    virtual void step() noexcept = 0;
+    // Nothing else can run: it may give up holding things back. True: now it is ready.
+    virtual bool settle() = 0;
+};
+
 // Any thread may call. With GpuOptions::deterministic, a seed, a model or a plugin that wants one
 // worker, GPUs run only while a call here waits, and for one turn at every access to memory:
 // what happens then depends on nothing but the calls of one host thread.
@@ -92,6 +105,9 @@ class Machine {
                                     uint64_t compare = 0) = 0;
     // The host thread waits. An Error of code `limit` with a report: nothing can ever change it.
     virtual Result<void> wait_until(const ValueCondition& condition) = 0;
+    // The same for anything that GPUs, agents and other threads change. `what` completes "the host
+    // waits ..."; `met` is asked with the machine's lock held and must not call the machine.
+    virtual Result<void> wait_until(std::string what, std::function<bool()> met) = 0;
     // Where the host's own loads and stores (std::atomic_ref) find memory of allocate_host().
     virtual Result<std::byte*> host_pointer(uint64_t address, uint64_t bytes) = 0;
 
@@ -111,6 +127,14 @@ class Machine {
     // A function of the host's. It may wait for what is in flight, unless GPUs run only while the
     // host waits (above).
     virtual Result<OperationId> call(StreamId stream, std::function<void()> function) = 0;
+    // As call(), not before `ready` says so. `what` completes "waits ..."; `ready` is as `met` of
+    // wait_until().
+    virtual Result<OperationId> call_when(StreamId stream, std::string what,
+                                          std::function<bool()> ready,
+                                          std::function<void()> function) = 0;
+    // Takes turns from now on, until it is removed, which waits for the end of its turn.
+    virtual void add_agent(MachineAgent& agent) = 0;
+    virtual void remove_agent(MachineAgent& agent) = 0;
     virtual EventId create_event() = 0;
     virtual Result<void> record(EventId event, StreamId stream) = 0;
     // What is put into the stream from now on waits for the last record; none: does not wait.

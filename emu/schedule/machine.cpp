@@ -95,6 +95,9 @@ class MachineImpl final : public Machine {
             hooks()->client_access({}, SASSEMU_LOAD, condition.address, condition.bytes, true);
         return {};
     }
+    Result<void> wait_until(std::string what, std::function<bool()> met) override {
+        return wait({std::move(what), std::move(met)});
+    }
     Result<std::byte*> host_pointer(uint64_t address, uint64_t bytes) override {
         return bytes_at(address, bytes, "pointer");
     }
@@ -145,6 +148,19 @@ class MachineImpl final : public Machine {
     }
     Result<OperationId> call(StreamId id, std::function<void()> function) override {
         return put(id, "call of the host's", call_work(std::move(function)));
+    }
+    Result<OperationId> call_when(StreamId id, std::string what, std::function<bool()> ready,
+                                  std::function<void()> function) override {
+        return put(id, "call of the host's",
+                   call_work(std::move(function), std::move(ready), std::move(what)));
+    }
+    void add_agent(MachineAgent& agent) override {
+        auto work = agent_work(agent);
+        agents_.emplace(&agent, work.get());
+        core_->scheduler->add_beside(std::move(work));
+    }
+    void remove_agent(MachineAgent& agent) override {
+        core_->scheduler->remove_beside(agents_.extract(&agent).mapped());
     }
     EventId create_event() override {
         const auto lock = core_->scheduler->lock();
@@ -414,6 +430,7 @@ class MachineImpl final : public Machine {
     // These with the scheduler's lock.
     std::map<std::pair<std::thread::id, uint32_t>, StreamId> thread_streams_;
     std::vector<TaskRef> events_;
+    std::unordered_map<MachineAgent*, Work*> agents_;
     std::unordered_map<OperationId, TaskRef> operations_;
     OperationId last_operation_ = 0;
 };

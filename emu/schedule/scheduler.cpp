@@ -99,6 +99,17 @@ void Scheduler::begin_ready() {
         start_threads(useful - 1);
 }
 
+void Scheduler::add_beside(std::unique_ptr<Work> work) {
+    const Lock lock(mutex_);
+    beside_.push_back(std::move(work));
+}
+
+void Scheduler::remove_beside(const Work* work) {
+    Lock lock(mutex_);
+    while (!work->over()) changed_.wait_for(lock, look_again);
+    std::erase_if(beside_, [&](const auto& one) { return one.get() == work; });
+}
+
 // Its work is over.
 void Scheduler::complete(TaskRef task) {
     std::erase(in_flight_, task);
@@ -161,7 +172,7 @@ void Scheduler::done(const TaskRef& task, LaunchResult result) {
 
 bool Scheduler::take(Turn& turn) {
     for (;;) {
-        const size_t count = in_flight_.size();
+        const size_t tasks = in_flight_.size(), count = tasks + beside_.size();
         size_t first = 0;
         if (count > 1)
             first =
@@ -169,9 +180,16 @@ bool Scheduler::take(Turn& turn) {
         order_.resize(count);
         for (size_t k = 0; k < count; ++k) order_[k] = (first + k) % count;
         if (count > 1 && turns_ % fair_turn)
-            std::ranges::stable_sort(order_, {}, [&](size_t i) { return in_flight_[i]->priority; });
+            std::ranges::stable_sort(
+                order_, {}, [&](size_t i) { return i < tasks ? in_flight_[i]->priority : 0; });
         bool changed = false;
         for (const size_t i : order_) {
+            if (i >= tasks) {
+                turn.work = beside_[i - tasks].get();
+                if (!turn.work->take(turn)) continue;
+                ++turns_;
+                return true;
+            }
             const TaskRef& task = in_flight_[i];
             if (task->work->take(turn)) {
                 turn.work = task->work.get();
@@ -217,7 +235,7 @@ void Scheduler::work(Lock& lock) {
     }
     if (epoch_ != before) return;  // something has ended: perhaps what the host waits for
     if (!running_ && !calling_) {
-        if (settle()) return;
+        if (settle(false)) return;
         if (!host_may_act()) return give_up();
     }
     for (const TaskRef& task : in_flight_)
@@ -228,9 +246,11 @@ void Scheduler::work(Lock& lock) {
     --sleepers_;
 }
 
-bool Scheduler::settle() {
+// While the host acts itself, who is beside the tasks may go on holding things back.
+bool Scheduler::settle(bool host_acts) {
     bool any = false;
     for (const TaskRef& task : in_flight_) any |= task->work->settle() || task->work->over();
+    for (const auto& work : beside_) any |= !host_acts && work->settle();
     if (any) return true;
     // Nothing can run: time goes on to where somebody's sleep ends.
     uint64_t next = 0;
@@ -291,7 +311,7 @@ bool Scheduler::wait(Lock& lock, HostWait wait) {
 
 void Scheduler::turn(Lock& lock) {
     Turn none;
-    if (!alone_ || running_ || in_flight_.empty()) return;
+    if (!alone_ || running_ || (in_flight_.empty() && beside_.empty())) return;
     // One of those that can go on, and where none can nothing happens.
     const uint64_t before = turns_;
     while (!running_ && turns_ == before) {
@@ -305,7 +325,7 @@ void Scheduler::turn(Lock& lock) {
             turn.work->put(turn);
             time_ += turn.issued;
             ++epoch_;
-        } else if (!settle() && epoch_ == seen) {
+        } else if (!settle(true) && epoch_ == seen) {
             return;
         }
     }

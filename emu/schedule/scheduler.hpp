@@ -57,6 +57,9 @@ class Scheduler {
 
     // Behind all of `after`. `overlaps` is one before it that may let it begin earlier.
     void add(const TaskRef& task, const std::vector<TaskRef>& after, const TaskRef& overlaps = {});
+    // Takes turns with all that is in flight, and is no part of it: nothing waits for its end.
+    void add_beside(std::unique_ptr<Work> work);
+    void remove_beside(const Work* work);
     // Workers take what is in flight, also while no host thread waits.
     void run_in_background();
 
@@ -91,7 +94,7 @@ class Scheduler {
     bool take(Turn& turn);
     void work(Lock& lock);
     void serve(uint32_t index);
-    bool settle();
+    bool settle(bool host_acts);
     bool host_may_act() const;
     void begin_ready();
     void complete(TaskRef task);
@@ -107,6 +110,7 @@ class Scheduler {
     std::mutex mutex_;
     std::condition_variable changed_, place_;
     std::vector<TaskRef> in_flight_, ready_;
+    std::vector<std::unique_ptr<Work>> beside_;
     std::vector<size_t> order_;
     std::vector<HostWait*> waits_;
     std::set<std::thread::id> attached_, waiting_;

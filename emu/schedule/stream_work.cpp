@@ -149,9 +149,10 @@ class WaitValue final : public StreamWork {
 
 class Call final : public StreamWork {
   public:
-    explicit Call(std::function<void()> function) : function_(std::move(function)) {}
+    Call(std::function<void()> function, std::function<bool()> ready, std::string what)
+        : function_(std::move(function)), ready_(std::move(ready)), what_(std::move(what)) {}
     bool take(Turn&) override {
-        if (over_ || busy_) return false;
+        if (over_ || busy_ || (ready_ && !ready_())) return false;
         return busy_ = true;
     }
     void run(Turn&) noexcept override {
@@ -167,11 +168,29 @@ class Call final : public StreamWork {
         over_ = true;
     }
     bool waits_for_others() const override { return true; }
-    std::string waits() const override { return "calls a function of the host's\n"; }
+    std::string waits() const override {
+        return ready_ ? "waits " + what_ + "\n" : "calls a function of the host's\n";
+    }
 
   private:
     const std::function<void()> function_;
+    const std::function<bool()> ready_;
+    const std::string what_;
     bool threw_ = false;
+};
+
+class AgentWork final : public StreamWork {
+  public:
+    explicit AgentWork(MachineAgent& agent) : agent_(agent) {}
+    bool take(Turn&) override { return !busy_ && (busy_ = agent_.ready()); }
+    void run(Turn&) noexcept override { agent_.step(); }
+    void put(Turn&) override { busy_ = false; }
+    bool over() const override { return !busy_; }  // whether it may go
+    bool settle() override { return !busy_ && agent_.settle(); }
+    std::string waits() const override { return "has nothing to do\n"; }
+
+  private:
+    MachineAgent& agent_;
 };
 
 }  // namespace
@@ -188,9 +207,11 @@ std::unique_ptr<Work> wait_value_work(AddressSpace& host, Hooks* hooks, uint32_t
                                       const ValueCondition& condition) {
     return std::make_unique<WaitValue>(host, hooks, gpu, condition);
 }
-std::unique_ptr<Work> call_work(std::function<void()> function) {
-    return std::make_unique<Call>(std::move(function));
+std::unique_ptr<Work> call_work(std::function<void()> function, std::function<bool()> ready,
+                                std::string what) {
+    return std::make_unique<Call>(std::move(function), std::move(ready), std::move(what));
 }
+std::unique_ptr<Work> agent_work(MachineAgent& agent) { return std::make_unique<AgentWork>(agent); }
 
 Result<bool> holds(AddressSpace& host, const ValueCondition& c, Hooks* hooks, const Client& who) {
     host.hold();

@@ -22,7 +22,10 @@ std::unique_ptr<Work> write_value_work(AddressSpace& host, Hooks* hooks, uint32_
                                        uint64_t address, uint32_t bytes, uint64_t value);
 std::unique_ptr<Work> wait_value_work(AddressSpace& host, Hooks* hooks, uint32_t gpu,
                                       const ValueCondition& condition);
-std::unique_ptr<Work> call_work(std::function<void()> function);
+// Not before `ready`, where there is one; `what` completes "waits ...".
+std::unique_ptr<Work> call_work(std::function<void()> function, std::function<bool()> ready = {},
+                                std::string what = {});
+std::unique_ptr<Work> agent_work(MachineAgent& agent);
 
 // Whether the condition holds now, as the client sees memory; what it waits for, for reports.
 Result<bool> holds(AddressSpace& host, const ValueCondition& condition, Hooks* hooks,
