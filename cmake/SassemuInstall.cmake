@@ -3,7 +3,7 @@
 # pkg-config file. What does not belong here: how anything is built, and the decoder, which installs
 # itself (it can be used alone).
 set(sassemu_libraries "")
-foreach(target sassemu_plan sassemu sassemu_module sassemu_lanes sassemu_v2 sassemu_v3 sassemu_v4)
+foreach(target sassemu_plan sassemu_nvshmem sassemu sassemu_module sassemu_lanes sassemu_v2 sassemu_v3 sassemu_v4)
     if(TARGET ${target})
         list(APPEND sassemu_libraries ${target})
     endif()
@@ -18,13 +18,20 @@ foreach(target IN LISTS sassemu_libraries)
         "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>;$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/sassemu>")
 endforeach()
 
+# NVSHMEM's headers are for kernels and for the host: a directory of their own.
+set(sassemu_nvshmem_headers "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/nvshmem")
+target_include_directories(sassemu_nvshmem INTERFACE
+    "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/sdk/nvshmem/include>"
+    "$<INSTALL_INTERFACE:${sassemu_nvshmem_headers}>")
+install(DIRECTORY sdk/nvshmem/include/ DESTINATION "${sassemu_nvshmem_headers}" FILES_MATCHING PATTERN "*.h")
+
 install(TARGETS ${sassemu_libraries} EXPORT sassemuTargets
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(FILES emu/gpu.hpp emu/machine.hpp DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu")
 install(FILES emu/machine/state_fill.hpp
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu/machine")
-foreach(directory base module plan)
+foreach(directory base module nvshmem plan)
     install(DIRECTORY emu/${directory}/
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu/${directory}"
         FILES_MATCHING PATTERN "*.hpp")
