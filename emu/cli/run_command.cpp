@@ -221,6 +221,8 @@ Result<int> run(const RunCommand& command, bool quick_options) {
     if (!command.common.root.empty()) SASSEMU_TRY(keep_inputs_inside(command.common.root));
     const bool is_json = is_plan(command.file);
     if (is_json && quick_options) return no_quick_options(command.file);
+    if (!is_json && command.gpus)
+        return make_error(ErrorCode::usage, "--gpus", "is for plans, and this is a module");
     std::string text;  // of a plan from standard input, which can be read but once
     const bool piped = command.file == "-";
     if (piped) {
@@ -228,8 +230,8 @@ Result<int> run(const RunCommand& command, bool quick_options) {
     }
     const auto read = [&](const std::string& arch) -> Result<plan::Plan> {
         if (!is_json) return quick_plan(command.file, command.quick);
-        return piped ? plan::read_plan(text, "standard input", arch)
-                     : plan::read_plan_file(command.file, arch);
+        return piped ? plan::read_plan(text, "standard input", arch, command.gpus)
+                     : plan::read_plan_file(command.file, arch, command.gpus);
     };
     SASSEMU_ASSIGN(plan::Plan plan, read(command.common.arch));
     if (command.common.arch.empty() && plan.archs.size() > 1)
@@ -266,6 +268,9 @@ void add_run_command(CLI::App& app, int& exit_code) {
     sub->add_flag("--json", command->json,
                   "the report as one JSON object on stdout; what kernels and plugins print goes to "
                   "stderr");
+    sub->add_option("--gpus", command->gpus,
+                    "run the plan on so many GPUs (and PEs of NVSHMEM), whatever its own number is")
+        ->check(CLI::Range(1u, Machine::most_gpus));
     add_common_options(*sub, command->common);
     CLI::Option_group* quick = add_quick_options(*sub, *command);
     sub->callback([command, quick, &exit_code] {

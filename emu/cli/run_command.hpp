@@ -15,6 +15,7 @@ struct RunCommand {
     QuickForm quick;
     bool json = false;          // one JSON object on standard output, and nothing else
     uint64_t seeds = 1;         // how many: --seed and those after it; plugins see all runs as one
+    uint32_t gpus = 0;          // instead of the plan's number; 0: the plan's
     std::string report_option;  // the option that names a plugin's report file; empty: none does
 };
 

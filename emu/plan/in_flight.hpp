@@ -20,7 +20,7 @@ class InFlight {
     struct Parts {
         Machine& machine;
         const Plan& plan;
-        const std::unordered_map<std::string, uint64_t>& addresses;  // of buffers
+        std::function<uint64_t(const Place&)> address;
         std::span<const LaunchRequest> requests;  // one for each launch; other operations: empty
         std::function<void(const std::string&)> progress, note;
         // A check of the host's: compares and reports.
@@ -43,9 +43,7 @@ class InFlight {
     Result<StreamId> stream_of(const std::string& name, uint32_t gpu);
     Result<void> put(size_t index);
     Result<void> step(const HostStep& step);
-    uint64_t address(const Place& place) const {
-        return parts_.addresses.at(place.buffer) + place.offset;
-    }
+    uint64_t address(const Place& place) const { return parts_.address(place); }
 
     const Parts parts_;
     std::unordered_map<std::string, StreamId> streams_;

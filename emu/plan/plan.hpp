@@ -49,8 +49,8 @@ struct PointerPatch {
 };
 
 // Whose memory: of one GPU (others reach it by peer access), of the host (all GPUs reach it; pinned
-// and mapped, or managed), or of one GPU for all to reach.
-enum class BufferKind : uint8_t { device, host, managed, peer };
+// and mapped, or managed), of one GPU for all to reach, or a copy in the heap of every PE.
+enum class BufferKind : uint8_t { device, host, managed, peer, symmetric };
 
 // Initial contents: at most one of file, fill, random; none means zero bytes.
 struct Contents {
@@ -117,6 +117,7 @@ struct Argument {
 struct Place {
     std::string buffer;
     uint64_t offset = 0, bytes = 0;
+    uint32_t pe = 0;  // of a symmetric buffer, whose copy
 };
 struct CopyBytes {
     Place to, from;
@@ -146,6 +147,7 @@ struct Launch {
     bool cooperative = false;
     uint32_t repeat = 1;
     uint32_t gpu = 0;
+    bool everywhere = false;  // neither `gpu` nor `stream` is said: with NVSHMEM, one for each PE
     std::vector<Argument> args;
     std::optional<std::vector<std::byte>> param_bytes;  // instead of args
     std::map<std::string, std::string> attributes;      // name -> value as written
@@ -220,6 +222,15 @@ struct GpuOfPlan {
     std::string arch;  // empty: the plan's
 };
 
+// PEs of NVSHMEM: PE i is GPU i (docs/nvshmem.md).
+struct NvshmemOfPlan {
+    Where where;
+    uint32_t pes = 0;
+    uint64_t heap = 0;  // bytes of each PE
+    uint32_t node = 0;  // PEs that reach each other directly; 0: all
+    bool proxy = false, infiniband = false;
+};
+
 struct Plan {
     std::string file;                // as given; for messages
     std::string arch;                // what it was read for; empty = the modules' own
@@ -241,6 +252,7 @@ struct Plan {
     std::vector<std::pair<uint32_t, uint32_t>> peers;  // the first reaches that of the second
     std::map<std::string, StreamOfPlan> streams;
     std::vector<HostStep> host;
+    std::optional<NvshmemOfPlan> nvshmem;
     std::vector<std::string> module_texts;  // as written: {arch} is still in them
     PlanExpectation expect;
     // Several things may run at once: launches of several streams or GPUs, and the host.
@@ -249,10 +261,12 @@ struct Plan {
 
 // Reads a plan for one architecture: `arch`, or the first (or only) one it names. Of a plan with a
 // list, `arch` must be in the list. Errors name file:line:column, the field's path and the reason.
-Result<Plan> read_plan_file(const std::string& path, const std::string& arch = {});
+// `gpus`: so many instead of the plan's number; 0: the plan's.
+Result<Plan> read_plan_file(const std::string& path, const std::string& arch = {},
+                            uint32_t gpus = 0);
 // `file` goes into messages; paths in the plan count from its directory.
-Result<Plan> read_plan(std::string_view text, const std::string& file,
-                       const std::string& arch = {});
+Result<Plan> read_plan(std::string_view text, const std::string& file, const std::string& arch = {},
+                       uint32_t gpus = 0);
 
 // Where a module lies for that architecture.
 std::string module_path(const Plan& plan, size_t index, const std::string& arch);

@@ -190,7 +190,8 @@ Result<Buffer> read_buffer(const Field& field, const std::string& name) {
         SASSEMU_ASSIGN(buffer.address, address.unsigned_number(UINT64_MAX, 1));
     }
     if (const Field kind = field.member("kind")) {
-        SASSEMU_ASSIGN(const size_t index, kind.one_of({"device", "host", "managed", "peer"}));
+        SASSEMU_ASSIGN(const size_t index,
+                       kind.one_of({"device", "host", "managed", "peer", "symmetric"}));
         buffer.kind = static_cast<BufferKind>(index);
     }
     if (const Field gpu = field.member("gpu")) {
@@ -199,7 +200,9 @@ Result<Buffer> read_buffer(const Field& field, const std::string& name) {
     }
     if (const Field expect = field.member("expect")) {
         SASSEMU_ASSIGN(buffer.expect, read_expectation(expect));
-        if (buffer.expect->has_values && buffer.expect->values.size() != buffer.bytes) {
+        // Of a symmetric one there may be a list for each PE; who counts them checks it.
+        if (buffer.expect->has_values && buffer.kind != BufferKind::symmetric &&
+            buffer.expect->values.size() != buffer.bytes) {
             return expect.error("the values take " + std::to_string(buffer.expect->values.size()) +
                                 " bytes, the buffer has " + std::to_string(buffer.bytes));
         }

@@ -14,13 +14,16 @@ Result<uint32_t> read_gpu(const Field& field) {
     return static_cast<uint32_t>(gpu);
 }
 
-// `buffer` and `offset` of an object; `bytes` are filled in by who knows them.
+// `buffer`, `offset` and `pe` of an object; `bytes` are filled in by who knows them.
 Result<Place> read_place(const Field& field, uint64_t bytes) {
     Place place;
     SASSEMU_ASSIGN(const Field buffer, required(field, "buffer"));
     SASSEMU_ASSIGN(place.buffer, buffer.string());
     if (const Field offset = field.member("offset")) {
         SASSEMU_ASSIGN(place.offset, offset.unsigned_number());
+    }
+    if (const Field pe = field.member("pe")) {
+        SASSEMU_ASSIGN(place.pe, read_gpu(pe));
     }
     place.bytes = bytes;
     return place;
@@ -45,7 +48,7 @@ Result<uint64_t> read_bits(const Field& field, uint32_t bytes) {
 }
 
 Result<WaitValue> read_wait(const Field& field, bool of_host) {
-    SASSEMU_TRY(field.object({"buffer", "offset", "type", "test", "value"}));
+    SASSEMU_TRY(field.object({"buffer", "offset", "pe", "type", "test", "value"}));
     WaitValue wait;
     SASSEMU_ASSIGN(const uint32_t bytes, read_word(field));
     SASSEMU_ASSIGN(wait.at, read_place(field, bytes));
@@ -65,8 +68,8 @@ Result<CopyBytes> read_copy(const Field& field) {
     SASSEMU_ASSIGN(const uint64_t count, bytes.unsigned_number(uint64_t{1} << 40, 1));
     SASSEMU_ASSIGN(const Field to, required(field, "to"));
     SASSEMU_ASSIGN(const Field from, required(field, "from"));
-    SASSEMU_TRY(to.object({"buffer", "offset"}));
-    SASSEMU_TRY(from.object({"buffer", "offset"}));
+    SASSEMU_TRY(to.object({"buffer", "offset", "pe"}));
+    SASSEMU_TRY(from.object({"buffer", "offset", "pe"}));
     CopyBytes copy;
     SASSEMU_ASSIGN(copy.to, read_place(to, count));
     SASSEMU_ASSIGN(copy.from, read_place(from, count));
@@ -75,7 +78,7 @@ Result<CopyBytes> read_copy(const Field& field) {
 
 // type and values, at the end of the place.
 Result<std::vector<std::byte>> read_typed(const Field& field, ElementType& type, Place& at) {
-    SASSEMU_TRY(field.object({"buffer", "offset", "type", "values"}));
+    SASSEMU_TRY(field.object({"buffer", "offset", "pe", "type", "values"}));
     SASSEMU_ASSIGN(const Field name, required(field, "type"));
     SASSEMU_ASSIGN(type, read_type(name));
     SASSEMU_ASSIGN(const Field list, required(field, "values"));
@@ -86,7 +89,7 @@ Result<std::vector<std::byte>> read_typed(const Field& field, ElementType& type,
 }
 
 Result<AtomicValue> read_atomic(const Field& field) {
-    SASSEMU_TRY(field.object({"buffer", "offset", "type", "op", "value", "compare"}));
+    SASSEMU_TRY(field.object({"buffer", "offset", "pe", "type", "op", "value", "compare"}));
     AtomicValue atomic;
     SASSEMU_ASSIGN(const uint32_t bytes, read_word(field));
     SASSEMU_ASSIGN(atomic.at, read_place(field, bytes));
@@ -123,7 +126,7 @@ Result<HostStep> read_step(const Field& field, size_t index) {
     } else if (word == "waitUntil") {
         SASSEMU_ASSIGN(step.what, read_wait(what, true));
     } else if (word == "read") {
-        SASSEMU_TRY(what.object({"buffer", "offset", "type", "count"}));
+        SASSEMU_TRY(what.object({"buffer", "offset", "pe", "type", "count"}));
         ReadElements read;
         SASSEMU_ASSIGN(const Field type, required(what, "type"));
         SASSEMU_ASSIGN(read.type, read_type(type));
@@ -184,6 +187,90 @@ Result<void> read_gpus(const Field& field, Plan& plan) {
     return {};
 }
 
+Result<void> read_nvshmem(const Field& field, Plan& plan, uint32_t gpus) {
+    SASSEMU_TRY(field.object({"pes", "heap", "node", "delivery", "transport"}));
+    NvshmemOfPlan nvshmem;
+    nvshmem.where = field.where();
+    nvshmem.pes = gpus ? gpus : static_cast<uint32_t>(std::max<size_t>(plan.gpus.size(), 1));
+    if (const Field pes = field.member("pes"); pes && !gpus) {
+        SASSEMU_ASSIGN(const uint64_t count, pes.unsigned_number(Machine::most_gpus, 1));
+        nvshmem.pes = static_cast<uint32_t>(count);
+    }
+    if (plan.gpus.empty()) plan.gpus.resize(nvshmem.pes, {field.where(), plan.device, ""});
+    if (nvshmem.pes > plan.gpus.size())
+        return field.error(std::to_string(nvshmem.pes) + " PEs need a GPU each, and there are " +
+                           std::to_string(plan.gpus.size()));
+    // What the buffers take, if nothing is said.
+    for (const Buffer& buffer : plan.buffers)
+        if (buffer.kind == BufferKind::symmetric)
+            nvshmem.heap += (buffer.bytes + 255) & ~uint64_t{255};
+    if (const Field heap = field.member("heap")) {
+        SASSEMU_ASSIGN(nvshmem.heap, heap.unsigned_number(uint64_t{1} << 40, 1));
+    }
+    if (const Field node = field.member("node")) {
+        SASSEMU_ASSIGN(const uint64_t count, node.unsigned_number(Machine::most_gpus, 1));
+        if (nvshmem.pes % count)
+            return node.error(std::to_string(nvshmem.pes) +
+                              " PEs are no whole number of nodes of " + std::to_string(count));
+        nvshmem.node = static_cast<uint32_t>(count);
+    }
+    if (const Field delivery = field.member("delivery")) {
+        SASSEMU_ASSIGN(const size_t which, delivery.one_of({"direct", "proxy"}));
+        nvshmem.proxy = which == 1;
+    }
+    if (const Field transport = field.member("transport")) {
+        SASSEMU_ASSIGN(const size_t which, transport.one_of({"nvlink", "nvlink+ib"}));
+        nvshmem.infiniband = which == 1;
+        if (nvshmem.node && !nvshmem.infiniband)
+            return transport.error("PEs of several nodes are joined by InfiniBand: nvlink+ib");
+    }
+    plan.nvshmem = nvshmem;
+    return {};
+}
+
+// A launch that says neither where nor in which stream runs on every PE.
+Result<void> launch_on_all_pes(Plan& plan) {
+    std::vector<Launch> launches;
+    for (Launch& launch : plan.launches) {
+        if (!launch.everywhere) {
+            launches.push_back(std::move(launch));
+            continue;
+        }
+        if (!launch.event.empty() && plan.nvshmem->pes > 1)
+            return make_error(ErrorCode::input, launch.where,
+                              "records event '" + launch.event + "' on every PE",
+                              "say on which GPU it runs");
+        for (uint32_t pe = 0; pe < plan.nvshmem->pes; ++pe) {
+            launches.push_back(launch);
+            launches.back().gpu = pe;
+        }
+    }
+    plan.launches = std::move(launches);
+    return {};
+}
+
+Result<void> check_symmetric(const Plan& plan, Buffer& buffer) {
+    if (!plan.nvshmem)
+        return make_error(ErrorCode::input, buffer.where,
+                          "symmetric memory is of NVSHMEM, which the plan does not have",
+                          "`nvshmem` says how many PEs there are");
+    if (buffer.gpu || buffer.address)
+        return make_error(ErrorCode::input, buffer.where,
+                          "every PE has a copy, at the same place of its heap: `gpu` and `address` "
+                          "do not go with `kind`");
+    if (!buffer.expect || !buffer.expect->has_values) return {};
+    std::vector<std::byte>& values = buffer.expect->values;
+    const uint64_t all = buffer.bytes * plan.nvshmem->pes;
+    if (values.size() != buffer.bytes && values.size() != all)
+        return make_error(ErrorCode::input, buffer.expect->where,
+                          "the values take " + std::to_string(values.size()) +
+                              " bytes, a copy has " + std::to_string(buffer.bytes) +
+                              " and all copies have " + std::to_string(all));
+    const std::vector<std::byte> one = values;
+    while (values.size() < all) values.insert(values.end(), one.begin(), one.end());
+    return {};
+}
+
 Result<void> read_peers(const Field& field, Plan& plan) {
     if (field.node->kind != JsonNode::Kind::array) {
         SASSEMU_ASSIGN(plan.all_peers, field.boolean());
@@ -208,6 +295,10 @@ Result<void> check_place(const Plan& plan, const Where& where, const Place& plac
                               std::to_string(place.bytes) + " bytes at offset " +
                                   std::to_string(place.offset) + " are beyond buffer '" +
                                   buffer.name + "' of " + std::to_string(buffer.bytes) + " bytes");
+        if (place.pe && (buffer.kind != BufferKind::symmetric || place.pe >= plan.nvshmem->pes))
+            return make_error(
+                ErrorCode::input, where,
+                "buffer '" + buffer.name + "' has no copy on PE " + std::to_string(place.pe));
         if (word && (place.offset + buffer.address) % place.bytes)
             return make_error(ErrorCode::input, where,
                               "offset " + std::to_string(place.offset) + " is no multiple of " +
@@ -280,7 +371,7 @@ Result<void> read_stream_fields(const Field& field, Launch& launch) {
         SASSEMU_ASSIGN(launch.operation, read_wait(wait, false));
         launch.kernel = "waitValue";
     } else if (const Field write = field.member("writeValue")) {
-        SASSEMU_TRY(write.object({"buffer", "offset", "type", "value"}));
+        SASSEMU_TRY(write.object({"buffer", "offset", "pe", "type", "value"}));
         WriteValue to;
         SASSEMU_ASSIGN(const uint32_t bytes, read_word(write));
         SASSEMU_ASSIGN(to.at, read_place(write, bytes));
@@ -297,8 +388,14 @@ Result<void> read_stream_fields(const Field& field, Launch& launch) {
     return {};
 }
 
-Result<void> read_in_flight(const Field& root, Plan& plan) {
-    if (const Field gpus = root.member("gpus")) SASSEMU_TRY(read_gpus(gpus, plan));
+Result<void> read_in_flight(const Field& root, Plan& plan, uint32_t gpus) {
+    if (const Field field = root.member("gpus")) {
+        if (gpus && field.node->kind == JsonNode::Kind::array)
+            return field.error("lists its GPUs, and --gpus asks for " + std::to_string(gpus));
+        SASSEMU_TRY(read_gpus(field, plan));
+    }
+    if (gpus) plan.gpus.assign(gpus, {plan.device_where, plan.device, ""});
+    if (const Field field = root.member("nvshmem")) SASSEMU_TRY(read_nvshmem(field, plan, gpus));
     if (const Field peers = root.member("peers")) SASSEMU_TRY(read_peers(peers, plan));
     if (const Field streams = root.member("streams")) {
         if (streams.node->kind != JsonNode::Kind::object) return streams.wrong_kind("an object");
@@ -329,14 +426,16 @@ Result<void> read_in_flight(const Field& root, Plan& plan) {
             plan.host.push_back(std::move(step));
         }
     }
-    plan.in_flight = root.member("gpus") || root.member("peers") || root.member("streams") ||
-                     root.member("host");
+    plan.in_flight = gpus || plan.nvshmem || root.member("gpus") || root.member("peers") ||
+                     root.member("streams") || root.member("host");
     return {};
 }
 
 Result<void> check_in_flight(Plan& plan) {
     const size_t gpus = std::max<size_t>(plan.gpus.size(), 1);
-    for (const Buffer& buffer : plan.buffers) {
+    if (plan.nvshmem) SASSEMU_TRY(launch_on_all_pes(plan));
+    for (Buffer& buffer : plan.buffers) {
+        if (buffer.kind == BufferKind::symmetric) SASSEMU_TRY(check_symmetric(plan, buffer));
         if (buffer.gpu >= gpus) return no_gpu(buffer.where, buffer.gpu, gpus);
         if (buffer.gpu && (buffer.kind == BufferKind::host || buffer.kind == BufferKind::managed))
             return make_error(ErrorCode::input, buffer.where,

@@ -237,6 +237,7 @@ Result<Launch> read_launch(const Field& field) {
             *number.target = static_cast<uint32_t>(read);
         }
     }
+    launch.everywhere = !field.member("gpu") && !field.member("stream");
     const Field args = field.member("args"), raw = field.member("paramBytes");
     if (args && raw) return raw.error("args and paramBytes exclude each other");
     if (args) {

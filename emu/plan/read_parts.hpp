@@ -18,8 +18,9 @@ Result<Global> read_global(const Field& field, const std::string& name);
 Result<Argument> read_argument(const Field& field);
 Result<Launch> read_launch(const Field& field);
 Result<DeviceOverrides> read_device(const Field& field, std::string* arch = nullptr);
-// gpus, peers, streams and host; and where launches and buffers name them.
-Result<void> read_in_flight(const Field& root, Plan& plan);
+// gpus (so many instead, if not 0), peers, streams, host and nvshmem; and where launches and
+// buffers name them.
+Result<void> read_in_flight(const Field& root, Plan& plan, uint32_t gpus);
 Result<void> check_in_flight(Plan& plan);
 // The stream, the events and the operation of an element of launches, which is no kernel if it has
 // one.

@@ -301,12 +301,14 @@ Result<Field> required(const Field& object, std::string_view name) {
     return field;
 }
 
-Result<Plan> read_plan(std::string_view text, const std::string& file, const std::string& wanted) {
+Result<Plan> read_plan(std::string_view text, const std::string& file, const std::string& wanted,
+                       uint32_t gpus) {
     SASSEMU_ASSIGN(const JsonNode document, parse_json(text, file));
     const Field root{&document, "", &file};
-    SASSEMU_TRY(root.object({"$schema", "arch", "device", "module", "modules", "timeLimit",
-                             "limits", "maxWarpInstructions", "condition", "verdict", "buffers",
-                             "globals", "launches", "expect", "gpus", "peers", "streams", "host"}));
+    SASSEMU_TRY(
+        root.object({"$schema", "arch", "device", "module", "modules", "timeLimit", "limits",
+                     "maxWarpInstructions", "condition", "verdict", "buffers", "globals",
+                     "launches", "expect", "gpus", "peers", "streams", "host", "nvshmem"}));
     if (const Field schema = root.member("$schema")) SASSEMU_TRY(schema.string());  // for editors
     Plan plan;
     plan.file = file;
@@ -314,7 +316,7 @@ Result<Plan> read_plan(std::string_view text, const std::string& file, const std
     SASSEMU_TRY(read_scalars(root, plan));
     SASSEMU_TRY(read_modules(root, plan));
     SASSEMU_TRY(read_lists(root, plan));
-    SASSEMU_TRY(read_in_flight(root, plan));
+    SASSEMU_TRY(read_in_flight(root, plan, gpus));
     if (const Field expect = root.member("expect")) {
         SASSEMU_ASSIGN(plan.expect, read_plan_expectation(expect));
     }
@@ -323,9 +325,9 @@ Result<Plan> read_plan(std::string_view text, const std::string& file, const std
     return plan;
 }
 
-Result<Plan> read_plan_file(const std::string& path, const std::string& arch) {
+Result<Plan> read_plan_file(const std::string& path, const std::string& arch, uint32_t gpus) {
     SASSEMU_ASSIGN(const std::vector<uint8_t> bytes, read_file(path));
-    return read_plan({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path, arch);
+    return read_plan({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path, arch, gpus);
 }
 
 std::string status_text(LaunchStatus status, FaultKind fault) {

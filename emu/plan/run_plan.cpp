@@ -8,6 +8,7 @@
 
 #include "emu/base/exit_code.hpp"
 #include "emu/base/limits.hpp"
+#include "emu/nvshmem/world.hpp"
 #include "emu/plan/atomic_file.hpp"
 #include "emu/plan/byte_source.hpp"
 #include "emu/plan/in_flight.hpp"
@@ -119,14 +120,13 @@ class Runner {
         set_limits(limits);
         setup_.machine()->set_limits(limits);
         InFlight flight(InFlight::Parts{
-            *setup_.machine(), plan_, setup_.addresses(), setup_.requests(),
-            [this](const std::string& line) { progress(line); },
+            *setup_.machine(), plan_, [this](const Place& place) { return setup_.address(place); },
+            setup_.requests(), [this](const std::string& line) { progress(line); },
             [this](const std::string& line) { report_.notes.push_back(line); },
-            [this](const std::string& name, const CheckBytes& check) {
-                return compare_one(name + " of '" + check.at.buffer + "'",
-                                   setup_.addresses().at(check.at.buffer) + check.at.offset,
-                                   check.at.bytes, check.expect,
-                                   *setup_.find_buffer(check.at.buffer));
+            [this](const std::string& name, const CheckBytes& check) -> Result<void> {
+                SASSEMU_ASSIGN(Gpu * gpu, setup_.gpu_of(*setup_.find_buffer(check.at.buffer)));
+                DeviceSource got(*gpu, setup_.address(check.at), check.at.bytes);
+                return compare_one(name + " of '" + check.at.buffer + "'", got, check.expect);
             }});
         SASSEMU_ASSIGN(InFlight::Outcome outcome, flight.run());
         for (InFlight::Ended& ended : outcome.ended) {
@@ -144,6 +144,10 @@ class Runner {
             if (first == LaunchStatus::ok) continue;
             report_.status = first;
             report_.fault = kind;
+        }
+        if (setup_.world() && report_.status == LaunchStatus::ok && outcome.host_failed.empty()) {
+            const Result<void> finished = setup_.world()->finish();
+            if (!finished) outcome.host_failed = "nvshmem: " + finished.error().message();
         }
         if (outcome.host_failed.empty()) return {};
         if (report_.status == LaunchStatus::ok) report_.status = LaunchStatus::deadlock;
@@ -259,13 +263,14 @@ class Runner {
         if (!report_.status_met() && report_.status != LaunchStatus::ok) return {};
         for (const Buffer& buffer : plan_.buffers) {
             if (!buffer.expect) continue;
-            SASSEMU_TRY(compare_one(buffer.name, setup_.addresses().at(buffer.name), buffer.bytes,
-                                    *buffer.expect, buffer));
+            SASSEMU_ASSIGN(const auto got, setup_.bytes_of(buffer));
+            SASSEMU_TRY(compare_one(buffer.name, *got, *buffer.expect));
         }
         for (const Global& global : plan_.globals) {
             if (!global.expect) continue;
             SASSEMU_ASSIGN(const Gpu::Symbol symbol, setup_.find_symbol(global.name));
-            SASSEMU_TRY(compare_one(global.name, symbol.address, symbol.bytes, *global.expect, {}));
+            DeviceSource got(*setup_.first_gpu(), symbol.address, symbol.bytes);
+            SASSEMU_TRY(compare_one(global.name, got, *global.expect));
         }
         return {};
     }
@@ -283,10 +288,7 @@ class Runner {
                 "the results differ; should threads race, they may: `sassemu check-sync` tells");
     }
 
-    Result<void> compare_one(const std::string& name, uint64_t address, uint64_t bytes,
-                             const Expectation& expect, const Buffer& buffer) {
-        SASSEMU_ASSIGN(Gpu * gpu, setup_.gpu_of(buffer));
-        DeviceSource got(*gpu, address, bytes);
+    Result<void> compare_one(const std::string& name, ByteSource& got, const Expectation& expect) {
         SASSEMU_ASSIGN(Comparison result, compare(name, got, expect));
         // Memory carries no history: the last launch that ran is who can have written last.
         for (size_t i = 0; i < report_.launches.size(); ++i) {
@@ -306,16 +308,14 @@ class Runner {
     }
 
     Result<void> write_dump(const Dump& dump) {
-        Gpu::Symbol place;
-        Gpu* gpu = setup_.first_gpu();
+        std::unique_ptr<ByteSource> bytes;
         if (const Buffer* buffer = setup_.find_buffer(dump.buffer)) {
-            place = {setup_.addresses().at(buffer->name), buffer->bytes};
-            SASSEMU_ASSIGN(gpu, setup_.gpu_of(*buffer));
+            SASSEMU_ASSIGN(bytes, setup_.bytes_of(*buffer));
         } else {
-            SASSEMU_ASSIGN(place, setup_.find_symbol(dump.buffer));
+            SASSEMU_ASSIGN(const Gpu::Symbol place, setup_.find_symbol(dump.buffer));
+            bytes = std::make_unique<DeviceSource>(*setup_.first_gpu(), place.address, place.bytes);
         }
-        DeviceSource bytes(*gpu, place.address, place.bytes);
-        return write_file_atomically(dump.file, bytes).within("--dump " + dump.buffer);
+        return write_file_atomically(dump.file, *bytes).within("--dump " + dump.buffer);
     }
 
     void progress(const std::string& line) const {

@@ -7,6 +7,7 @@
 
 #include "emu/base/limits.hpp"
 #include "emu/module/module.hpp"
+#include "emu/nvshmem/world.hpp"
 #include "emu/plan/byte_source.hpp"
 #include "emu/plan/params.hpp"
 #include "emu/plugin/hooks.hpp"
@@ -24,6 +25,7 @@ Result<void> Setup::make() {
     SASSEMU_TRY(load_modules());
     SASSEMU_TRY(create_gpu());
     SASSEMU_TRY(place_modules());
+    if (plan_.nvshmem) SASSEMU_TRY(create_world());
     SASSEMU_TRY(place_buffers());
     SASSEMU_TRY(fill_globals());
     return prepare_launches();
@@ -198,6 +200,100 @@ Result<void> Setup::load_for(const GpuOfPlan& gpu, size_t index,
     return {};
 }
 
+Result<void> Setup::create_world() {
+    const NvshmemOfPlan& wanted = *plan_.nvshmem;
+    nvshmem::Options options;
+    options.pes = wanted.pes;
+    options.heap_bytes = wanted.heap;
+    options.node = wanted.node;
+    options.proxy = wanted.proxy;
+    options.infiniband = wanted.infiniband;
+    options.order = options_.gpu.agents;
+    options.seed = options_.gpu.seed;
+    auto world = nvshmem::World::create(*machine_, options);
+    if (!world) return std::move(world).error().within(wanted.where);
+    world_ = std::move(world).value();
+    for (const auto& [on, placed] : placed_)
+        for (const ModuleId id : placed.ids)
+            if (auto bound = world_->bind(on, id); !bound)
+                return std::move(bound).error().within(wanted.where);
+    return {};
+}
+
+uint64_t Setup::address_on(const std::string& name, uint32_t gpu) const {
+    const uint64_t address = addresses_.at(name);
+    const Buffer* buffer = find_buffer(name);
+    if (!world_ || buffer->kind != BufferKind::symmetric || gpu >= world_->pes()) return address;
+    return address - world_->heap(0) + world_->heap(gpu);
+}
+
+namespace {
+
+// The copies of a symmetric buffer, one after the other.
+class CopiesSource final : public ByteSource {
+  public:
+    CopiesSource(std::vector<DeviceSource> copies, uint64_t bytes)
+        : ByteSource(copies.size() * bytes), copies_(std::move(copies)), bytes_(bytes) {}
+    uint64_t zeros(uint64_t at) override {
+        return std::min(copies_[at / bytes_].zeros(at % bytes_), bytes_ - at % bytes_);
+    }
+    Result<void> read(uint64_t at, std::span<std::byte> out) override {
+        while (!out.empty()) {
+            const auto now = out.first(std::min<uint64_t>(out.size(), bytes_ - at % bytes_));
+            SASSEMU_TRY(copies_[at / bytes_].read(at % bytes_, now));
+            at += now.size();
+            out = out.subspan(now.size());
+        }
+        return {};
+    }
+
+  private:
+    std::vector<DeviceSource> copies_;
+    const uint64_t bytes_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ByteSource>> Setup::bytes_of(const Buffer& buffer) {
+    SASSEMU_ASSIGN(Gpu * gpu, gpu_of(buffer));
+    if (buffer.kind != BufferKind::symmetric)
+        return std::unique_ptr<ByteSource>(
+            std::make_unique<DeviceSource>(*gpu, addresses_.at(buffer.name), buffer.bytes));
+    std::vector<DeviceSource> copies;
+    for (uint32_t pe = 0; pe < world_->pes(); ++pe) {
+        SASSEMU_ASSIGN(gpu, this->gpu(pe));
+        copies.emplace_back(*gpu, address_on(buffer.name, pe), buffer.bytes);
+    }
+    return std::unique_ptr<ByteSource>(
+        std::make_unique<CopiesSource>(std::move(copies), buffer.bytes));
+}
+
+// A file has the bytes of one copy, or of all of them; random numbers go on from copy to copy.
+Result<void> Setup::fill_copies(const Buffer& buffer) {
+    const uint32_t pes = world_->pes();
+    std::vector<std::byte> all;
+    if (!buffer.contents.file.empty()) {
+        auto file = read_file(buffer.contents.file);
+        if (!file) return std::move(file).error().within(buffer.where);
+        if (file->size() == buffer.bytes * pes) {
+            const auto bytes = std::as_bytes(std::span(*file));
+            all.assign(bytes.begin(), bytes.end());
+        }
+    } else if (buffer.contents.random) {
+        SASSEMU_TRY(process_budget().room_for(2 * buffer.bytes * pes, buffer.where));
+        all.resize(buffer.bytes * pes);
+        fill_random(*buffer.contents.random, all);
+    }
+    for (uint32_t pe = 0; pe < pes; ++pe) {
+        SASSEMU_ASSIGN(Gpu * gpu, this->gpu(pe));
+        const uint64_t at = address_on(buffer.name, pe);
+        SASSEMU_TRY(all.empty()
+                        ? fill(*gpu, buffer.contents, buffer.where, at, buffer.bytes, true)
+                        : gpu->write(at, std::span(all).subspan(pe * buffer.bytes, buffer.bytes)));
+    }
+    return {};
+}
+
 Result<void> Setup::place_buffers() {
     // Buffers with an address of their own come first: nothing may be in their way.
     for (const bool fixed : {true, false}) {
@@ -210,21 +306,32 @@ Result<void> Setup::place_buffers() {
     }
     for (const Buffer& buffer : plan_.buffers) {
         SASSEMU_ASSIGN(Gpu * gpu, gpu_of(buffer));
-        SASSEMU_TRY(fill(*gpu, buffer.contents, buffer.where, addresses_.at(buffer.name),
-                         buffer.bytes, true));
+        SASSEMU_TRY(buffer.kind == BufferKind::symmetric
+                        ? fill_copies(buffer)
+                        : fill(*gpu, buffer.contents, buffer.where, addresses_.at(buffer.name),
+                               buffer.bytes, true));
     }
     for (const Buffer& buffer : plan_.buffers) {
-        for (const PointerPatch& patch : buffer.pointers) {
-            const uint64_t value = addresses_.at(patch.buffer) + patch.add;
-            SASSEMU_ASSIGN(Gpu * gpu, gpu_of(buffer));
-            SASSEMU_TRY(gpu->write(addresses_.at(buffer.name) + patch.offset,
-                                   std::as_bytes(std::span(&value, 1))));
+        const bool copies = buffer.kind == BufferKind::symmetric;
+        const uint32_t end = copies ? world_->pes() : buffer.gpu + 1;
+        for (uint32_t on = copies ? 0 : buffer.gpu; on < end && !buffer.pointers.empty(); ++on) {
+            SASSEMU_ASSIGN(Gpu * gpu, this->gpu(on));
+            for (const PointerPatch& patch : buffer.pointers) {
+                const uint64_t value = address_on(patch.buffer, on) + patch.add;
+                SASSEMU_TRY(gpu->write(address_on(buffer.name, on) + patch.offset,
+                                       std::as_bytes(std::span(&value, 1))));
+            }
         }
     }
     return {};
 }
 
 Result<uint64_t> Setup::allocate(const Buffer& buffer) {
+    if (buffer.kind == BufferKind::symmetric) {
+        for (uint32_t pe = 1; pe < world_->pes(); ++pe)
+            SASSEMU_TRY(world_->allocate(pe, buffer.bytes));
+        return world_->allocate(0, buffer.bytes);
+    }
     if (machine_ && buffer.kind == BufferKind::peer)
         return machine_->allocate_shared(buffer.gpu, buffer.bytes, buffer.name, buffer.address);
     if (machine_ && buffer.kind != BufferKind::device)
@@ -292,8 +399,8 @@ Result<void> Setup::fill_globals() {
 Result<void> Setup::prepare_launches() {
     uint32_t on = 0;  // the GPU of the launch that is prepared
     ParameterSources sources;
-    sources.buffer_address = [this](const std::string& name) -> Result<uint64_t> {
-        return addresses_.at(name);
+    sources.buffer_address = [this, &on](const std::string& name) -> Result<uint64_t> {
+        return address_on(name, on);
     };
     sources.symbol_address = [this, &on](const std::string& name) -> Result<uint64_t> {
         SASSEMU_ASSIGN(const Gpu::Symbol symbol, find_symbol(name, on));
@@ -301,7 +408,7 @@ Result<void> Setup::prepare_launches() {
     };
     sources.texture_handle = [this, &on](const TextureArg& arg) -> Result<uint64_t> {
         TextureDesc desc = arg.desc;
-        desc.address = addresses_.at(arg.buffer);
+        desc.address = address_on(arg.buffer, on);
         SASSEMU_ASSIGN(Gpu * gpu, this->gpu(on));
         return arg.surface ? gpu->create_surface(desc) : gpu->create_texture(desc);
     };

@@ -13,11 +13,15 @@
 #include <vector>
 
 #include "emu/base/result.hpp"
+#include "emu/plan/byte_source.hpp"
 #include "emu/plan/run_plan.hpp"
 
 namespace sassemu {
 class Module;
+namespace nvshmem {
+class World;
 }
+}  // namespace sassemu
 
 namespace sassemu::plan {
 
@@ -39,7 +43,13 @@ class Setup {
     const std::string& arch() const { return arch_; }
     const std::string& device() const { return device_; }
 
-    const std::unordered_map<std::string, uint64_t>& addresses() const { return addresses_; }
+    nvshmem::World* world() const { return world_.get(); }  // null: no NVSHMEM
+
+    uint64_t address(const Place& place) const {
+        return address_on(place.buffer, place.pe) + place.offset;
+    }
+    // All of it; of a symmetric one the copies in the order of the PEs.
+    Result<std::unique_ptr<ByteSource>> bytes_of(const Buffer& buffer);
     const Buffer* find_buffer(const std::string& name) const;
     // A global by name, in the first module that has it.
     Result<Gpu::Symbol> find_symbol(const std::string& name, uint32_t on = 0);
@@ -59,7 +69,11 @@ class Setup {
     Result<void> place_modules();
     Result<void> place_modules_on(uint32_t index);
     Result<void> load_for(const GpuOfPlan& gpu, size_t index, std::shared_ptr<const Module>& to);
+    Result<void> create_world();
     Result<void> place_buffers();
+    // What a buffer is for who runs on that GPU.
+    uint64_t address_on(const std::string& name, uint32_t gpu) const;
+    Result<void> fill_copies(const Buffer& buffer);
     Result<uint64_t> allocate(const Buffer& buffer);
     Result<void> fill(Gpu& gpu, const Contents& contents, const Where& where, uint64_t address,
                       uint64_t bytes, bool zero_otherwise);
@@ -85,6 +99,7 @@ class Setup {
     // One of these; last: it goes first, while what it refers to is still there.
     std::unique_ptr<Gpu> alone_;
     std::unique_ptr<Machine> machine_;
+    std::unique_ptr<nvshmem::World> world_;
 };
 
 }  // namespace sassemu::plan
