@@ -45,6 +45,8 @@ class Setup {
 
     nvshmem::World* world() const { return world_.get(); }  // null: no NVSHMEM
 
+    // Of buffers; of a symmetric one, PE 0's copy.
+    const std::unordered_map<std::string, uint64_t>& addresses() const { return addresses_; }
     uint64_t address(const Place& place) const {
         return address_on(place.buffer, place.pe) + place.offset;
     }
