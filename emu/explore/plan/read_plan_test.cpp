@@ -159,6 +159,10 @@ int32_t home_of(const plan::Buffer& b) {
 
 // The same kernels on the same memory, one after the other on one GPU: to see what they are.
 Result<void> in_one_row(plan::Plan& p) {
+    if (p.nvshmem)
+        return make_error(ErrorCode::unsupported, p.nvshmem->where,
+                          "PEs of NVSHMEM are not explored",
+                          "`sassemu run`, or a test in the words of docs/litmus.md, section 6");
     for (const plan::GpuOfPlan& gpu : p.gpus)
         if (!gpu.arch.empty())
             return make_error(ErrorCode::input, gpu.where,
