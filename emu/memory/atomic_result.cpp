@@ -5,6 +5,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "emu/memory/host_access.hpp"
 #include "emu/memory/perform.hpp"
 
 namespace sassemu {
@@ -134,6 +135,55 @@ uint64_t atomic_result(AtomicOp op, AtomicType type, uint64_t old, uint64_t v, u
             break;
     }
     return old;
+}
+
+bool atomic_exists(AtomicOp op, AtomicType type, uint32_t bytes) {
+    const bool swaps = op == AtomicOp::exch || op == AtomicOp::cas;
+    switch (type) {
+        case AtomicType::u32:
+        case AtomicType::s32:
+            if (bytes == 2) return type == AtomicType::u32 && op == AtomicOp::cas;
+            return bytes == 4 && op > AtomicOp::none && op <= AtomicOp::cas;
+        case AtomicType::u64:
+        case AtomicType::s64:
+            return bytes == 8 && op > AtomicOp::none && op <= AtomicOp::cas;
+        case AtomicType::f16x2:
+        case AtomicType::bf16x2:
+        case AtomicType::f16x2_rn:
+            return bytes == 4 &&
+                   (op == AtomicOp::add || op == AtomicOp::min || op == AtomicOp::max);
+        case AtomicType::f32:
+            return bytes == 4 && op == AtomicOp::add;
+        case AtomicType::f64:
+            return bytes == 8 && op == AtomicOp::add;
+        case AtomicType::b128:
+            return bytes == 16 && swaps;
+    }
+    return false;
+}
+
+host::Wide update_at(std::byte* at, AtomicOp op, AtomicType type, uint32_t bytes,
+                     host::Wide operand, host::Wide swap, bool& changed) {
+    if (bytes == 16) {
+        host::Wide was{host::load<uint64_t>(at), host::load<uint64_t>(at + 8)};
+        for (;;) {
+            const host::Wide next = op == AtomicOp::exch ? operand : was == operand ? swap : was;
+            changed = !(next == was);
+            if (host::compare_exchange(at, was, next)) return was;
+        }
+    }
+    const auto update = [&](auto zero) {
+        using T = decltype(zero);
+        return host::Wide{
+            host::update<T>(
+                at,
+                [&](T was) {
+                    return static_cast<T>(atomic_result(op, type, was, operand.lo, swap.lo));
+                },
+                changed),
+            0};
+    };
+    return bytes == 8 ? update(uint64_t{}) : bytes == 4 ? update(uint32_t{}) : update(uint16_t{});
 }
 
 }  // namespace sassemu

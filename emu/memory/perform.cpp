@@ -17,8 +17,6 @@ namespace {
 
 constexpr uint32_t lane_bits(uint32_t lane) { return 1u << lane; }
 
-unsigned atomic_bytes(const Access& a) { return a.bytes; }
-
 // Row `lane` of the matrices that LDSM and STSM move: element e of row r belongs to lane 4 * r + e
 // / 2, transposed to lane 4 * e + r / 2 (PTX ISA, "ldmatrix").
 void matrix_row(Warp& w, const Access& a, uint32_t lane, std::byte* host) {
@@ -207,51 +205,22 @@ void perform(Warp& w, const Access& access, uint32_t lanes) {
             case AccessOp::atomic:
             case AccessOp::reduce: {
                 const uint32_t* swap = w.row(access.source[1]) + lane;
-                bool changed = false;
-                uint64_t old = 0;
-                if (atomic_bytes(access) == 16) {
-                    host::Wide expected{host::load<uint64_t>(at.host),
-                                        host::load<uint64_t>(at.host + 8)};
-                    const host::Wide operand{s[0] | uint64_t{s[32]} << 32,
-                                             s[64] | uint64_t{s[96]} << 32};
-                    const host::Wide other{swap[0] | uint64_t{swap[32]} << 32,
-                                           swap[64] | uint64_t{swap[96]} << 32};
-                    for (;;) {
-                        host::Wide next = access.atomic == AtomicOp::exch ? operand
-                                          : expected == operand           ? other
-                                                                          : expected;
-                        changed = !(next == expected);
-                        if (host::compare_exchange(at.host, expected, next)) break;
-                    }
-                    if (access.op == AccessOp::atomic) {
-                        d[0] = static_cast<uint32_t>(expected.lo);
-                        d[32] = static_cast<uint32_t>(expected.lo >> 32);
-                        d[64] = static_cast<uint32_t>(expected.hi);
-                        d[96] = static_cast<uint32_t>(expected.hi >> 32);
-                    }
-                    w.effects += changed;
-                    break;
-                }
-                const bool wide = access.bytes == 8;
-                const uint64_t v = wide ? s[0] | uint64_t{s[32]} << 32 : s[0];
-                const uint64_t other = wide ? swap[0] | uint64_t{swap[32]} << 32 : swap[0];
-                const auto next = [&](uint64_t was) {
-                    return atomic_result(access.atomic, access.type, was, v, other);
+                const auto wide = [&](const uint32_t* row) {
+                    host::Wide v{row[0], 0};
+                    if (access.bytes >= 8) v.lo |= uint64_t{row[32]} << 32;
+                    if (access.bytes == 16) v.hi = row[64] | uint64_t{row[96]} << 32;
+                    return v;
                 };
-                if (wide)
-                    old = host::update<uint64_t>(at.host, next, changed);
-                else if (access.bytes == 2)
-                    old = host::update<uint16_t>(
-                        at.host, [&](uint16_t was) { return static_cast<uint16_t>(next(was)); },
-                        changed);
-                else
-                    old = host::update<uint32_t>(
-                        at.host, [&](uint32_t was) { return static_cast<uint32_t>(next(was)); },
-                        changed);
+                bool changed = false;
+                const host::Wide old = update_at(at.host, access.atomic, access.type, access.bytes,
+                                                 wide(s), wide(swap), changed);
                 w.effects += changed;
-                if (access.op == AccessOp::atomic) {
-                    d[0] = static_cast<uint32_t>(old);
-                    if (wide) d[32] = static_cast<uint32_t>(old >> 32);
+                if (access.op != AccessOp::atomic) break;
+                d[0] = static_cast<uint32_t>(old.lo);
+                if (access.bytes >= 8) d[32] = static_cast<uint32_t>(old.lo >> 32);
+                if (access.bytes == 16) {
+                    d[64] = static_cast<uint32_t>(old.hi);
+                    d[96] = static_cast<uint32_t>(old.hi >> 32);
                 }
                 break;
             }

@@ -5,6 +5,7 @@
 
 #include "emu/machine/cta.hpp"
 #include "emu/machine/port.hpp"
+#include "emu/memory/host_access.hpp"
 
 namespace sassemu {
 
@@ -30,5 +31,11 @@ void deliver(uint32_t* rows, uint32_t bytes, bool sign, uint32_t lanes, const ui
 
 // old -> new of an atomic operator on the raw bits of `type`.
 uint64_t atomic_result(AtomicOp op, AtomicType type, uint64_t old, uint64_t operand, uint64_t swap);
+// Whether the operator exists for values of that type in so many bytes.
+bool atomic_exists(AtomicOp op, AtomicType type, uint32_t bytes);
+// The whole atomic of 2, 4, 8 or 16 bytes at an aligned place, one that exists; what was there.
+// `changed`: whether the bytes differ afterwards.
+host::Wide update_at(std::byte* at, AtomicOp op, AtomicType type, uint32_t bytes,
+                     host::Wide operand, host::Wide swap, bool& changed);
 
 }  // namespace sassemu
