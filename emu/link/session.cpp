@@ -47,8 +47,9 @@ bool Session::has_room(size_t body_bytes) const {
 
 void Session::send(FrameType type, std::span<const std::byte> body, std::span<const std::byte> more,
                    bool reply) {
-    auto frame = std::make_shared<Outgoing>(
-        Outgoing{++last_number_, 0, reply, make_frame(type, last_number_, body, more)});
+    auto frame =
+        std::make_shared<Outgoing>(Outgoing{++last_number_, 0, reply, type == FrameType::control,
+                                            make_frame(type, last_number_, body, more)});
     if (kept_.empty()) progress_ = now_;
     kept_bytes_ += frame->bytes.size();
     if (reply) {
@@ -348,7 +349,7 @@ Result<void> Session::answered(const Frame& frame) {
 
 void Session::acknowledge() {
     output_.push_back(std::make_shared<Outgoing>(
-        Outgoing{0, 0, false, make_frame(FrameType::acknowledge, 0, {})}));
+        Outgoing{0, 0, false, true, make_frame(FrameType::acknowledge, 0, {})}));
 }
 
 void Session::settle() {
@@ -379,6 +380,11 @@ Result<void> Session::tick(Time now) {
     const bool behind = received_ != told_;
     if (output_.empty() && (behind || now - last_out_ > limits_.heartbeat)) acknowledge();
     return {};
+}
+
+bool Session::kept_data() const {
+    return std::ranges::any_of(kept_, [](const OutgoingRef& frame) { return !frame->control; }) ||
+           std::ranges::any_of(requests_, [](const auto& r) { return !r.second.done; });
 }
 
 size_t Session::gather(iovec* to, size_t most) {

@@ -91,9 +91,8 @@ class Session {
     // The peer's process; 0: it has never been there.
     uint64_t process() const { return their_.process(); }
     void fail(std::string why);
-    const std::string& failure() const { return failure_; }  // empty: it has not failed
-    void says_goodbye() { left_ = true; }
-    bool left() const { return left_; }
+    const std::string& trouble() const { return last_trouble_; }  // why it was down last
+    const std::string& failure() const { return failure_; }       // empty: it has not failed
 
     // A frame has come. An Error: the connection is to be closed.
     Result<void> received(const Frame& frame, Time now);
@@ -108,6 +107,7 @@ class Session {
     void wrote(size_t bytes, Time now);
 
     uint64_t kept_bytes() const { return kept_bytes_; }  // of frames not acknowledged
+    bool kept_data() const;  // among them, or of requests, any but control messages
     uint64_t duplicates() const { return duplicates_; }
     uint64_t resent() const { return resent_; }
 
@@ -115,7 +115,7 @@ class Session {
     struct Outgoing {
         uint64_t number;  // 0: none
         uint64_t tells;   // what it acknowledges
-        bool reply;
+        bool reply, control;
         Bytes bytes;
     };
     using OutgoingRef = std::shared_ptr<Outgoing>;
@@ -144,7 +144,7 @@ class Session {
     const SessionLimits limits_;
     Windows& windows_;
 
-    bool up_ = false, left_ = false;
+    bool up_ = false;
     std::string failure_, last_trouble_;
     message::Hello their_;  // as the peer last said; limits of 0 until then
 

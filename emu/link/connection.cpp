@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// See connection.hpp.
+#include "emu/link/connection.hpp"
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <cerrno>
+#include <cstring>
+
+namespace sassemu::link {
+
+namespace asio = boost::asio;
+
+namespace {
+
+Error ended(const boost::system::error_code& error) {
+    const bool plain = error == asio::error::eof || error == asio::error::connection_reset ||
+                       error == asio::error::broken_pipe ||
+                       error == asio::ssl::error::stream_truncated;
+    return Error{ErrorCode::system, "link",
+                 plain ? "the other side has closed the connection" : error.message(), ""};
+}
+
+}  // namespace
+
+Bytes loose_frame(const message::Control& message) {
+    const std::string text = message.SerializeAsString();
+    Bytes frame = make_frame(FrameType::control, 0, std::as_bytes(std::span(text)));
+    seal(frame, 0);
+    return frame;
+}
+
+Result<message::Control> control_of(const Frame& frame) {
+    message::Control message;
+    if (frame.type != FrameType::control || frame.number ||
+        !message.ParseFromArray(frame.body.data(), static_cast<int>(frame.body.size())))
+        return Error{ErrorCode::input, "link", "what came is no message to begin with", ""};
+    return message;
+}
+
+awaitable<Result<void>> Connection::secure(std::shared_ptr<TlsContext> context, bool asks) {
+    context_ = std::move(context);
+    SSL_CTX_up_ref(context_->context.get());
+    asio_context_.emplace(context_->context.get());
+    tls_.emplace(socket_, *asio_context_);
+    boost::system::error_code error;
+    co_await tls_->async_handshake(
+        asks ? asio::ssl::stream_base::client : asio::ssl::stream_base::server,
+        asio::redirect_error(asio::use_awaitable, error));
+    if (error)
+        co_return Error{ErrorCode::input, "TLS",
+                        "the other side has not proved who it is: " + error.message(),
+                        "all ranks need the same key, or certificates of one authority"};
+    co_return check_peer(tls_->native_handle(), *context_);
+}
+
+awaitable<Result<void>> Connection::read() {
+    const auto room = parser.room();
+    const auto buffer = asio::buffer(room.data(), room.size());
+    boost::system::error_code error;
+    size_t count;
+    if (tls_)
+        count = co_await tls_->async_read_some(buffer,
+                                               asio::redirect_error(asio::use_awaitable, error));
+    else
+        count = co_await socket_.async_read_some(buffer,
+                                                 asio::redirect_error(asio::use_awaitable, error));
+    if (error && error == asio::error::eof && parser.inside_frame())
+        co_return Error{ErrorCode::input, "link", "the connection ended within a frame", ""};
+    if (error) co_return ended(error);
+    parser.filled(count);
+    co_return Result<void>();
+}
+
+awaitable<Result<void>> Connection::write(std::span<const std::byte> bytes) {
+    const auto buffer = asio::buffer(bytes.data(), bytes.size());
+    boost::system::error_code error;
+    if (tls_)
+        co_await asio::async_write(*tls_, buffer, asio::redirect_error(asio::use_awaitable, error));
+    else
+        co_await asio::async_write(socket_, buffer,
+                                   asio::redirect_error(asio::use_awaitable, error));
+    if (error) co_return ended(error);
+    co_return Result<void>();
+}
+
+awaitable<Result<void>> Connection::writable() {
+    boost::system::error_code error;
+    co_await socket_.async_wait(Socket::wait_write,
+                                asio::redirect_error(asio::use_awaitable, error));
+    if (error) co_return ended(error);
+    co_return Result<void>();
+}
+
+awaitable<Result<message::Control>> Connection::read_control() {
+    for (;;) {
+        const auto frame = parser.next();
+        if (!frame) co_return frame.error();
+        if (*frame) co_return control_of(**frame);
+        const Result<void> more = co_await read();
+        if (!more) co_return more.error();
+    }
+}
+
+awaitable<Result<void>> Connection::write_control(const message::Control& message) {
+    const Bytes frame = loose_frame(message);
+    co_return co_await write(frame);
+}
+
+Result<size_t> Connection::write_now(const iovec* pieces, size_t count) {
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(pieces);
+    message.msg_iovlen = count;
+    for (;;) {
+        const ssize_t done = ::sendmsg(descriptor_, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (done >= 0) return static_cast<size_t>(done);
+        if (errno == EINTR) continue;
+        if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return size_t{0};
+        return Error{ErrorCode::system, "link", std::strerror(errno), ""};
+    }
+}
+
+}  // namespace sassemu::link

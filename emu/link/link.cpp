@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls of link.hpp.
+#include "emu/link/link.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+
+#include "emu/link/link_impl.hpp"
+
+namespace sassemu::link {
+
+namespace {
+
+uint64_t drawn() {
+    std::random_device random;
+    uint64_t value = 0;
+    while (!value) value = uint64_t{random()} << 32 | random();
+    return value;
+}
+
+struct Descriptor {
+    int number;
+    ~Descriptor() {
+        if (number >= 0) ::close(number);
+    }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Link>> Link::create(LinkOptions options) {
+    auto link = std::make_unique<LinkImpl>(std::move(options));
+    SASSEMU_TRY(link->begin());
+    return std::unique_ptr<Link>(std::move(link));
+}
+
+LinkImpl::LinkImpl(LinkOptions options)
+    : options_(std::move(options)),
+      me_{options_.rank, static_cast<uint32_t>(options_.addresses.size()), options_.job, drawn()},
+      windows_(options_.most_windows) {}
+
+// In order: what was posted is performed, and the others hear that this one is through.
+LinkImpl::~LinkImpl() {
+    message::Control goodbye;
+    goodbye.mutable_goodbye();
+    tell_all(goodbye);
+    const auto until =
+        Session::Clock::now() + std::min(options_.limits.give_up, std::chrono::milliseconds(2000));
+    for (auto& peer : peers_) {
+        if (!peer) continue;
+        Lock lock(peer->mutex);
+        peer->changed.wait_until(lock, until, [&] {
+            return !peer->session.up() || !peer->session.kept_bytes() || !thread_.joinable();
+        });
+    }
+    io_.stop();
+    if (thread_.joinable()) thread_.join();
+    if (!bound_path_.empty()) ::unlink(bound_path_.c_str());
+}
+
+Result<LinkImpl::Peer*> LinkImpl::other(uint32_t rank) {
+    if (rank < peers_.size() && peers_[rank]) return peers_[rank].get();
+    return Error{ErrorCode::usage, "rank " + std::to_string(rank), "is no other rank", ""};
+}
+
+Error LinkImpl::gone(const Peer& peer) const {
+    const std::string who = "rank " + std::to_string(peer.rank);
+    if (!peer.session.failure().empty())
+        return Error{ErrorCode::system, who, peer.session.failure(), ""};
+    return Error{ErrorCode::system, who,
+                 "has ended" + (peer.why_left.empty() ? "" : ": " + peer.why_left), ""};
+}
+
+template <class F>
+Result<void> LinkImpl::wait(Peer& peer, Lock& lock, F&& met) {
+    const auto over = [&] { return !peer.session.failure().empty() || peer.left; };
+    peer.changed.wait(lock, [&] { return met() || over(); });
+    if (met()) return {};
+    return gone(peer);
+}
+
+Result<void> LinkImpl::room(Peer& peer, Lock& lock, size_t body_bytes, bool request) {
+    return wait(peer, lock, [&] {
+        return peer.session.failure().empty() && !peer.left && peer.session.has_room(body_bytes) &&
+               (!request || peer.session.may_request());
+    });
+}
+
+Result<Session::Answer> LinkImpl::ask(Peer& peer, Lock& lock, uint64_t request) {
+    flush(peer);
+    std::optional<Session::Answer> answer;
+    const auto there = [&] {
+        if (!answer) answer = peer.session.answer(request);
+        return answer.has_value();
+    };
+    const Result<void> waited = wait(peer, lock, there);
+    if (!waited) {
+        peer.session.forget(request);
+        return waited.error();
+    }
+    if (answer->status == Status::ok) return std::move(*answer);
+    return Error{ErrorCode::input, "rank " + std::to_string(peer.rank),
+                 "the operation was refused: " + std::string(status_text(answer->status)), ""};
+}
+
+Result<void> LinkImpl::put(uint32_t rank, uint32_t window, uint64_t offset,
+                           std::span<const std::byte> bytes) {
+    SASSEMU_ASSIGN(Peer * peer, other(rank));
+    Lock lock(peer->mutex);
+    do {
+        SASSEMU_TRY(room(*peer, lock, sizeof(PutBody), false));
+        const auto part = bytes.first(std::min<size_t>(bytes.size(), peer->session.most_bytes()));
+        SASSEMU_TRY(room(*peer, lock, sizeof(PutBody) + part.size(), false));
+        peer->session.put(window, offset, part);
+        flush(*peer);
+        bytes = bytes.subspan(part.size());
+        offset += part.size();
+    } while (!bytes.empty());
+    return {};
+}
+
+Result<void> LinkImpl::get(uint32_t rank, uint32_t window, uint64_t offset,
+                           std::span<std::byte> bytes) {
+    SASSEMU_ASSIGN(Peer * peer, other(rank));
+    Lock lock(peer->mutex);
+    do {
+        SASSEMU_TRY(room(*peer, lock, sizeof(GetBody), true));
+        const auto part =
+            bytes.first(std::min<size_t>({bytes.size(), peer->session.most_bytes(),
+                                          options_.limits.frame_bytes - sizeof(GetBody)}));
+        SASSEMU_TRY(ask(*peer, lock, peer->session.get(window, offset, part)));
+        bytes = bytes.subspan(part.size());
+        offset += part.size();
+    } while (!bytes.empty());
+    return {};
+}
+
+AtomicBody LinkImpl::body_of(const AtomicRequest& what) const {
+    return {0,
+            what.window,
+            static_cast<uint8_t>(what.op),
+            static_cast<uint8_t>(what.type),
+            static_cast<uint8_t>(what.bytes),
+            0,
+            what.offset,
+            {what.operand[0], what.operand[1]},
+            {what.swap[0], what.swap[1]}};
+}
+
+Result<Wide128> LinkImpl::atomic(uint32_t rank, const AtomicRequest& what) {
+    SASSEMU_ASSIGN(Peer * peer, other(rank));
+    Lock lock(peer->mutex);
+    SASSEMU_TRY(room(*peer, lock, sizeof(AtomicBody), true));
+    SASSEMU_ASSIGN(const Session::Answer answer,
+                   ask(*peer, lock, peer->session.atomic(body_of(what))));
+    return Wide128{answer.old[0], answer.old[1]};
+}
+
+Result<void> LinkImpl::reduce(uint32_t rank, const AtomicRequest& what) {
+    SASSEMU_ASSIGN(Peer * peer, other(rank));
+    Lock lock(peer->mutex);
+    SASSEMU_TRY(room(*peer, lock, sizeof(AtomicBody), false));
+    peer->session.reduce(body_of(what));
+    flush(*peer);
+    return {};
+}
+
+Result<void> LinkImpl::drain(uint32_t rank) {
+    SASSEMU_ASSIGN(Peer * peer, other(rank));
+    Lock lock(peer->mutex);
+    SASSEMU_TRY(room(*peer, lock, sizeof(DrainBody), true));
+    SASSEMU_ASSIGN(const Session::Answer answer, ask(*peer, lock, peer->session.drain()));
+    if (answer.refused.empty()) return {};
+    return Error{ErrorCode::input, "rank " + std::to_string(rank), answer.refused, ""};
+}
+
+void LinkImpl::tell_all(const message::Control& message) {
+    for (auto& peer : peers_) {
+        if (!peer) continue;
+        const Lock lock(peer->mutex);
+        if (!peer->session.failure().empty() || peer->left) continue;
+        peer->session.control(message);
+        flush(*peer);
+    }
+}
+
+Result<void> LinkImpl::meet() {
+    ++met_;
+    message::Control message;
+    message.mutable_arrival()->set_point(met_);
+    tell_all(message);
+    for (auto& peer : peers_) {
+        if (!peer) continue;
+        Lock lock(peer->mutex);
+        SASSEMU_TRY(wait(*peer, lock, [&] { return peer->arrived >= met_; }));
+    }
+    return {};
+}
+
+Result<uint32_t> LinkImpl::add_window(const Window& window) {
+    SASSEMU_ASSIGN(const uint32_t id, windows_.add(window));
+    message::Control message;
+    message::Window& said = *message.mutable_window();
+    said.set_id(id);
+    said.set_address(window.address);
+    said.set_bytes(window.bytes);
+    said.set_name(window.name);
+    said.set_writable(window.writable);
+    said.set_shared(window.descriptor >= 0);
+    tell_all(message);
+    return id;
+}
+
+Result<void> LinkImpl::remove_window(uint32_t id) {
+    SASSEMU_TRY(windows_.remove(id));
+    message::Control message;
+    message.mutable_window_gone()->set_id(id);
+    tell_all(message);
+    return {};
+}
+
+std::vector<Link::RemoteWindow> LinkImpl::windows(uint32_t rank) {
+    std::vector<RemoteWindow> all;
+    const auto peer = other(rank);
+    if (!peer) return all;
+    const Lock lock((*peer)->mutex);
+    for (const auto& [id, window] : (*peer)->windows) all.push_back({id, window});
+    return all;
+}
+
+// On a connection of its own, so that frames and descriptors cannot get out of step.
+Result<int> LinkImpl::descriptor(uint32_t rank, uint32_t window) {
+    SASSEMU_ASSIGN(Peer * peer, other(rank));
+    const std::string what = "rank " + std::to_string(rank) + ", window " + std::to_string(window);
+    const auto failed = [&](std::string why) {
+        return Error{ErrorCode::system, what, "its memory cannot be had: " + std::move(why), ""};
+    };
+    if (!peer->address.local) return failed("descriptors go through Unix sockets only");
+    SASSEMU_ASSIGN(const Endpoint endpoint, resolve(peer->address, false));
+    const Descriptor socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    const timeval patience{10, 0};
+    ::setsockopt(socket.number, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    ::setsockopt(socket.number, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    if (::connect(socket.number, reinterpret_cast<const sockaddr*>(&endpoint.at), endpoint.bytes))
+        return failed(std::strerror(errno));
+    message::Control hello;
+    {
+        const Lock lock(peer->mutex);
+        *hello.mutable_hello() = peer->session.hello();
+    }
+    hello.mutable_hello()->set_descriptor_of(window);
+    const Bytes asked = loose_frame(hello);
+    if (::send(socket.number, asked.data(), asked.size(), MSG_NOSIGNAL) !=
+        static_cast<ssize_t>(asked.size()))
+        return failed(std::strerror(errno));
+    FrameParser parser(options_.limits.frame_bytes);
+    Descriptor got{-1};
+    for (;;) {
+        const auto frame = parser.next();
+        if (!frame) return failed(frame.error().message());
+        if (*frame) {
+            const auto answer = control_of(**frame);
+            if (!answer) return failed(answer.error().message());
+            if (answer->has_refusal()) return failed(answer->refusal().why());
+            if (answer->window().id() != window || got.number < 0)
+                return failed("the answer has no descriptor");
+            return std::exchange(got.number, -1);
+        }
+        const auto room = parser.room();
+        iovec piece{room.data(), room.size()};
+        alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))];
+        msghdr message{};
+        message.msg_iov = &piece;
+        message.msg_iovlen = 1;
+        message.msg_control = space;
+        message.msg_controllen = sizeof space;
+        const ssize_t count = ::recvmsg(socket.number, &message, MSG_CMSG_CLOEXEC);
+        if (count <= 0) return failed(count ? std::strerror(errno) : "the connection ended");
+        const cmsghdr* const head = CMSG_FIRSTHDR(&message);
+        if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
+            got.number < 0)
+            std::memcpy(&got.number, CMSG_DATA(head), sizeof(int));
+        parser.filled(static_cast<size_t>(count));
+    }
+}
+
+void LinkImpl::watch(std::function<Progress()> progress, std::function<void()> stuck) {
+    const std::lock_guard guard(callbacks_);
+    progress_ = std::move(progress);
+    stuck_ = std::move(stuck);
+}
+
+void LinkImpl::on_loss(std::function<void(uint32_t, const std::string&)> lost) {
+    const std::lock_guard guard(callbacks_);
+    lost_ = std::move(lost);
+}
+
+std::string LinkImpl::failure(uint32_t rank) {
+    const auto peer = other(rank);
+    if (!peer) return {};
+    const Lock lock((*peer)->mutex);
+    if ((*peer)->session.failure().empty() && !(*peer)->left) return {};
+    return gone(**peer).message();
+}
+
+}  // namespace sassemu::link
