@@ -2,6 +2,9 @@
 // See connection.hpp.
 #include "emu/link/connection.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -23,6 +26,12 @@ Error ended(const boost::system::error_code& error) {
 }
 
 }  // namespace
+
+Connection::Connection(Socket socket, uint32_t frame_bytes)
+    : socket_(std::move(socket)), parser(frame_bytes) {
+    const int on = 1;  // frames are small and waited for; of a Unix socket there is no such thing
+    (void)::setsockopt(descriptor_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
 
 Bytes loose_frame(const message::Control& message) {
     const std::string text = message.SerializeAsString();
@@ -71,6 +80,33 @@ awaitable<Result<void>> Connection::read() {
     if (error) co_return ended(error);
     parser.filled(count);
     co_return Result<void>();
+}
+
+awaitable<Result<void>> Connection::readable() {
+    boost::system::error_code error;
+    co_await socket_.async_wait(Socket::wait_read,
+                                asio::redirect_error(asio::use_awaitable, error));
+    if (error) co_return ended(error);
+    co_return Result<void>();
+}
+
+Result<size_t> Connection::read_now() {
+    const auto room = parser.room();
+    for (;;) {
+        const ssize_t count = ::recv(descriptor_, room.data(), room.size(), MSG_DONTWAIT);
+        if (count > 0) {
+            parser.filled(static_cast<size_t>(count));
+            return static_cast<size_t>(count);
+        }
+        if (!count)
+            return Error{ErrorCode::system, "link",
+                         parser.inside_frame() ? "the connection ended within a frame"
+                                               : "the other side has closed the connection",
+                         ""};
+        if (errno == EINTR) continue;
+        if (errno == EAGAIN || errno == EWOULDBLOCK) return size_t{0};
+        return Error{ErrorCode::system, "link", std::strerror(errno), ""};
+    }
 }
 
 awaitable<Result<void>> Connection::write(std::span<const std::byte> bytes) {

@@ -27,13 +27,16 @@ using boost::asio::awaitable;
 class Connection {
   public:
     using Socket = boost::asio::generic::stream_protocol::socket;
-    Connection(Socket socket, uint32_t frame_bytes)
-        : socket_(std::move(socket)), parser(frame_bytes) {}
+    Connection(Socket socket, uint32_t frame_bytes);
 
     // Before anything else, where TLS is asked for. `asks`: this side has dialled.
     awaitable<Result<void>> secure(std::shared_ptr<TlsContext> context, bool asks);
     // Some bytes into the parser. An Error: the connection has ended, or why it broke.
     awaitable<Result<void>> read();
+    // The same without TLS, for connections that several threads read: readable(), and then with a
+    // lock read_now(), which tells how many bytes there were.
+    awaitable<Result<void>> readable();
+    Result<size_t> read_now();
     awaitable<Result<void>> write(std::span<const std::byte> bytes);
     awaitable<Result<void>> writable();
 

@@ -80,9 +80,9 @@ uint32_t crc32c(uint32_t crc, std::span<const std::byte> bytes);
 
 using Bytes = std::vector<std::byte>;
 // A frame with its body, which may come in two parts; acknowledged() and the header's sum are
-// put in by seal().
+// put in by seal(). `memory`: of a frame that is not needed any more.
 Bytes make_frame(FrameType type, uint64_t number, std::span<const std::byte> body,
-                 std::span<const std::byte> more = {});
+                 std::span<const std::byte> more = {}, Bytes memory = {});
 void seal(Bytes& frame, uint64_t acknowledged);
 
 struct Frame {

@@ -77,6 +77,14 @@ Error LinkImpl::gone(const Peer& peer) const {
 template <class F>
 Result<void> LinkImpl::wait(Peer& peer, Lock& lock, F&& met) {
     const auto over = [&] { return !peer.session.failure().empty() || peer.left; };
+    // An answer often is there before a sleep would have begun.
+    const auto until = Session::Clock::now() + look_on;
+    while (!met() && !over() && peer.connection && !peer.connection->secured() &&
+           Session::Clock::now() < until) {
+        read(peer.connection, peer);
+        lock.unlock();
+        lock.lock();
+    }
     peer.changed.wait(lock, [&] { return met() || over(); });
     if (met()) return {};
     return gone(peer);

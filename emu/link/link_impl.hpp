@@ -59,6 +59,8 @@ class LinkImpl final : public Link {
         message::Progress said;  // its last answer to a question of rank 0
     };
 
+    static constexpr std::chrono::microseconds look_on{30};
+
     // ---- calls
     Result<Peer*> other(uint32_t rank);
     Error gone(const Peer& peer) const;
@@ -79,6 +81,7 @@ class LinkImpl final : public Link {
     awaitable<Result<void>> dial_once(Peer& peer);
     awaitable<Result<ConnectionRef>> connect_to(Peer& peer);
     awaitable<void> run(ConnectionRef connection, Peer& peer);
+    void work();
     awaitable<void> tick();
     awaitable<void> finish_writing(ConnectionRef connection, Peer& peer);
     awaitable<void> pause(std::chrono::milliseconds time);
@@ -86,6 +89,8 @@ class LinkImpl final : public Link {
                                                           std::chrono::milliseconds time);
     void attach(Peer& peer, const ConnectionRef& connection, const message::Hello& theirs);
     // These with the peer's lock.
+    bool take(const ConnectionRef& connection, Peer& peer);
+    bool read(const ConnectionRef& connection, Peer& peer);
     void flush(Peer& peer);
     void drop(Peer& peer, const std::string& why);
     void fail(Peer& peer, const std::string& why);
@@ -110,8 +115,8 @@ class LinkImpl final : public Link {
     std::vector<std::unique_ptr<Peer>> peers_;  // by rank; null: this one
     uint64_t met_ = 0;                          // how often this one has come to meet()
     const Session::Time began_ = Session::Clock::now();
-    uint32_t strangers_ = 0;                    // connections that have not said who they are
-    std::mutex callbacks_;                      // and what follows
+    uint32_t strangers_ = 0;  // connections that have not said who they are
+    std::mutex callbacks_;    // and what follows
     std::function<Progress()> progress_;
     std::function<void()> stuck_;
     std::function<void(uint32_t, const std::string&)> lost_;

@@ -87,7 +87,7 @@ Result<void> LinkImpl::begin() {
     for (uint32_t rank = 0; rank < me_.rank; ++rank)
         asio::co_spawn(io_, dial(*peers_[rank]), asio::detached);
     try {
-        thread_ = std::thread([this] { io_.run(); });
+        thread_ = std::thread([this] { work(); });
     } catch (const std::system_error&) {
         return Error{ErrorCode::system, "link", "the host has no thread for it", ""};
     }
@@ -362,35 +362,68 @@ void LinkImpl::attach(Peer& peer, const ConnectionRef& connection, const message
     peer.changed.notify_all();
 }
 
-awaitable<void> LinkImpl::run(ConnectionRef connection, Peer& peer) {
-    Result<void> good;
+// What has come, with the peer's lock. False: the connection has ended.
+bool LinkImpl::take(const ConnectionRef& connection, Peer& peer) {
+    const auto now = Session::Clock::now();
+    bool any = false;
     for (;;) {
-        {
-            const Lock lock(peer.mutex);
-            if (peer.connection != connection) co_return;
-            const auto now = Session::Clock::now();
-            for (;;) {
-                const auto frame = connection->parser.next();
-                if (!frame) good = frame.error();
-                if (!frame || !*frame) break;
-                good = peer.session.received(**frame, now);
-                if (!good) break;
-            }
-            if (good) {
-                peer.session.settle();
-                flush(peer);
-            }
-            peer.changed.notify_all();
-            if (!good) {
-                drop(peer, good.error().message());
-                co_return;
-            }
-        }
-        good = co_await connection->read();
-        if (!good) {
-            const Lock lock(peer.mutex);
-            if (peer.connection == connection) drop(peer, good.error().message());
-            co_return;
+        const auto frame = connection->parser.next();
+        if (frame && !*frame) break;
+        const Result<void> good =
+            frame ? peer.session.received(**frame, now) : Result<void>(frame.error());
+        if (!good) drop(peer, good.error().message());
+        if (peer.connection != connection) return false;  // a message may have ended it too
+        any = true;
+    }
+    if (!any) return true;
+    peer.session.settle();
+    flush(peer);
+    peer.changed.notify_all();
+    return peer.connection == connection;
+}
+
+// The same, and what comes now. By any thread.
+bool LinkImpl::read(const ConnectionRef& connection, Peer& peer) {
+    for (;;) {
+        const Result<size_t> count = connection->read_now();
+        if (!count) drop(peer, count.error().message());
+        if (!count || !take(connection, peer)) return false;
+        if (!*count) return true;
+    }
+}
+
+awaitable<void> LinkImpl::run(ConnectionRef connection, Peer& peer) {
+    bool goes_on = true;
+    {
+        const Lock lock(peer.mutex);  // what came with hello
+        goes_on = peer.connection == connection && take(connection, peer);
+    }
+    while (goes_on) {
+        Result<void> good;
+        if (connection->secured())
+            good = co_await connection->read();
+        else
+            good = co_await connection->readable();
+        const Lock lock(peer.mutex);
+        if (peer.connection != connection) co_return;
+        if (!good)
+            drop(peer, good.error().message());
+        else if (connection->secured())
+            goes_on = take(connection, peer);
+        else
+            goes_on = read(connection, peer);
+    }
+}
+
+// Who has just been active soon is again: it costs less to look than to sleep and be woken.
+void LinkImpl::work() {
+    auto last = Session::Clock::now();
+    while (!io_.stopped()) {
+        if (io_.poll()) {
+            last = Session::Clock::now();
+        } else if (Session::Clock::now() - last > look_on) {
+            io_.run_one();
+            last = Session::Clock::now();
         }
     }
 }
@@ -480,14 +513,10 @@ void LinkImpl::received(Peer& peer, const message::Control& message) {
     switch (message.message_case()) {
         case message::Control::kWindow: {
             const message::Window& w = message.window();
-            if (peer.windows.size() >= options_.most_windows) {
-                asio::post(io_, [this, &peer] {
-                    const Lock lock(peer.mutex);
-                    fail(peer, "it registers more than " + std::to_string(options_.most_windows) +
-                                   " windows: the limit on windows");
-                });
-                return;
-            }
+            if (peer.windows.size() >= options_.most_windows)
+                return fail(peer, "it registers more than " +
+                                      std::to_string(options_.most_windows) +
+                                      " windows: the limit on windows");
             peer.windows[w.id()] =
                 Window{w.address(), w.bytes(), nullptr, w.name(), w.writable(), -1, w.shared()};
             return;

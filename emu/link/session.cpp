@@ -16,6 +16,8 @@ constexpr uint32_t version = 1, oldest = 1;
 constexpr uint32_t most_front = sizeof(GetBody);
 // Acknowledged at the latest behind so many frames; there are more than 2 * this requests.
 constexpr uint64_t frames_to_acknowledge = 32;
+constexpr uint32_t bytes_to_acknowledge = 512 << 10;
+constexpr size_t large = 16 << 10;
 
 Error broken(std::string what) { return Error{ErrorCode::input, "link", std::move(what), ""}; }
 
@@ -197,12 +199,15 @@ void Session::fail(std::string why) {
 void Session::acknowledged(uint64_t number, Time now) {
     bool any = false;
     while (!kept_.empty() && kept_.front()->number <= number) {
-        const Outgoing& frame = *kept_.front();
+        Outgoing& frame = *kept_.front();
         kept_bytes_ -= frame.bytes.size();
         if (frame.reply) {
             reply_bytes_ -= frame.bytes.size();
             --replies_;
         }
+        // Of one that has yet to be sent again the bytes are still needed.
+        if (frame.bytes.size() >= large && kept_.front().use_count() == 1 && spare_.size() < 16)
+            spare_.push_back(std::move(frame.bytes));
         kept_.pop_front();
         any = true;
     }
@@ -354,7 +359,8 @@ void Session::acknowledge() {
 
 void Session::settle() {
     const bool much =
-        untold_bytes_ >= limits_.in_flight_bytes / 4 || received_ - told_ >= frames_to_acknowledge;
+        untold_bytes_ >= std::min(limits_.in_flight_bytes / 4, bytes_to_acknowledge) ||
+        received_ - told_ >= frames_to_acknowledge;
     // What waits to go out, and has not begun to, says it too.
     if (up_ && much && output_.size() < 2) acknowledge();
 }

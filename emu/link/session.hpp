@@ -34,7 +34,7 @@
 namespace sassemu::link {
 
 struct SessionLimits {
-    uint32_t frame_bytes = 256 << 10;           // body of a frame
+    uint32_t frame_bytes = 64 << 10;            // body of a frame
     uint32_t in_flight_bytes = 4 << 20;         // received and not acknowledged
     uint32_t requests = 256;                    // not answered
     std::chrono::milliseconds heartbeat{1000};  // something is sent at least so often
@@ -151,7 +151,8 @@ class Session {
     // Outgoing.
     std::deque<OutgoingRef> kept_;  // numbered, in order, not acknowledged
     std::deque<OutgoingRef> output_;
-    size_t written_ = 0;  // bytes of output_.front() that are out
+    std::vector<Bytes> spare_;  // memory of large frames that were acknowledged
+    size_t written_ = 0;        // bytes of output_.front() that are out
     uint64_t last_number_ = 0, last_written_ = 0, kept_bytes_ = 0, reply_bytes_ = 0;
     uint32_t replies_ = 0;
     // Incoming.

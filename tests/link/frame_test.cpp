@@ -54,6 +54,16 @@ TEST(Crc, IsTheCastagnoliSum) {  // RFC 3720, B.4
     EXPECT_EQ(crc32c(crc32c(0, std::span(up).first(13)), std::span(up).subspan(13)), 0x46dd794eu);
 }
 
+TEST(Crc, IsTheSameInWhateverPieces) {
+    std::mt19937 random(3);
+    for (size_t size : {3071u, 3072u, 3073u, 9000u, 20000u}) {
+        const Bytes bytes = some_bytes(random, size);
+        uint32_t slow = 0;
+        for (const std::byte& b : bytes) slow = crc32c(slow, {&b, 1});
+        EXPECT_EQ(crc32c(0, bytes), slow) << size;
+    }
+}
+
 TEST(Frames, AreReadAgainHoweverTheyAreCut) {
     std::mt19937 random(1);
     for (int round = 0; round < 60; ++round) {
