@@ -16,10 +16,13 @@
 #include "emu/cli/run_command.hpp"
 #include "emu/cli/sandbox.hpp"
 #include "emu/cli/signals.hpp"
+#include "emu/link/ranks.hpp"
 #include "emu/plan/atomic_file.hpp"
+#include "emu/plan/byte_source.hpp"
 #include "emu/plan/compare.hpp"
 #include "emu/plan/report.hpp"
 #include "emu/plan/run_plan.hpp"
+#include "emu/plan/sha256.hpp"
 #include "emu/plugin/plugin_file.hpp"
 #include "emu/schedule/schedules.hpp"
 
@@ -89,6 +92,31 @@ Result<void> open_outputs(Sandbox& sandbox, plan::RunOptions& options, std::stri
 
 namespace {
 
+// The processes that run the same plan. All must have the same file.
+Result<std::shared_ptr<plan::Ranks>> other_ranks(const RunCommand& command,
+                                                 const plan::Plan& plan) {
+    const auto wrong = [](const char* option, std::string what, std::string hint) {
+        return make_error(ErrorCode::usage, option, std::move(what), std::move(hint));
+    };
+    if (command.peers.empty())
+        return wrong("--ranks", "there is no launcher that would tell the ranks of each other",
+                     "--rank N and --peer unix:PATH,unix:PATH,..., one for each rank");
+    if (command.common.sandbox)
+        return wrong("--sandbox", "the ranks of a plan open sockets", "leave one of the two out");
+    if (command.seeds > 1)
+        return wrong("--ranks", "ranks run a plan once", "run the seeds one by one");
+    SASSEMU_ASSIGN(const auto file, plan::open_byte_source(command.file));
+    link::LinkOptions options;
+    options.rank = command.rank;
+    options.addresses = command.peers;
+    SASSEMU_ASSIGN(options.job, plan::sha256_hex(*file));
+    options.job += " " + plan.arch + " " + command.common.arch;
+    SASSEMU_ASSIGN(auto ranks, link::make_ranks(
+                                   std::move(options),
+                                   std::max<uint32_t>(1, static_cast<uint32_t>(plan.gpus.size()))));
+    return std::shared_ptr<plan::Ranks>(std::move(ranks));
+}
+
 // Runs the plan, once per seed.
 Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
     SASSEMU_ASSIGN(plan::RunOptions options, run_options(command.common));
@@ -107,6 +135,9 @@ Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
     // A plugin that crashes takes what the buffer of standard output holds with it.
     if (!command.common.plugins.empty() || !command.common.models.empty())
         std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+    if (command.ranks) {
+        SASSEMU_ASSIGN(options.ranks, other_ranks(command, plan));
+    }
     bool line_open = false;
     // With --json standard output is for the one object.
     options.on_stdout = [&](std::string_view text) {
@@ -272,6 +303,19 @@ void add_run_command(CLI::App& app, int& exit_code) {
                     "run the plan on so many GPUs (and PEs of NVSHMEM), whatever its own number is")
         ->check(CLI::Range(1u, Machine::most_gpus));
     add_common_options(*sub, command->common);
+    CLI::Option_group* ranks = sub->add_option_group(
+        "ranks", "for a plan with several GPUs, run by several processes of this host");
+    CLI::Option* const several =
+        ranks->add_flag("--ranks", command->ranks, "run the launches of this rank's GPUs only");
+    ranks->add_option("--rank", command->rank, "which of the processes this is, from 0")
+        ->needs(several);
+    ranks
+        ->add_option("--peer", command->peers,
+                     "where the ranks listen, in their order, this one too: "
+                     "unix:PATH,unix:PATH,... (or repeated)")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->needs(several);
     CLI::Option_group* quick = add_quick_options(*sub, *command);
     sub->callback([command, quick, &exit_code] {
         const Result<int> result = run(*command, quick->count_all() > 0);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "emu/cli/options.hpp"
 #include "emu/cli/quick_form.hpp"
@@ -13,7 +14,10 @@ struct RunCommand {
     std::string file;
     CommonOptions common;
     QuickForm quick;
-    bool json = false;          // one JSON object on standard output, and nothing else
+    bool ranks = false;  // one of several processes that run the plan
+    uint32_t rank = 0;
+    std::vector<std::string> peers;  // where each rank listens, by rank
+    bool json = false;               // one JSON object on standard output, and nothing else
     uint64_t seeds = 1;         // how many: --seed and those after it; plugins see all runs as one
     uint32_t gpus = 0;          // instead of the plan's number; 0: the plan's
     std::string report_option;  // the option that names a plugin's report file; empty: none does

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deadlocks across ranks. Rank 0 asks all others; each answers when it has looked, after the
-// question came, at all that it waits for. If nothing can go on anywhere in two rounds, and nobody
-// has done anything between his two answers, then nobody did when the second question was asked.
+// Deadlocks across ranks. The lowest rank that is there asks all others; each answers when it has
+// looked, after the question came, at all that it waits for. If nothing can go on anywhere in two
+// rounds, and nobody has done anything between his two answers, then nobody did when the second
+// question was asked.
 #include <algorithm>
 
 #include "emu/link/link_impl.hpp"
@@ -40,9 +41,18 @@ std::optional<message::Progress> LinkImpl::own_progress(uint64_t round) {
     return answer;
 }
 
+// Who asks: the lowest rank that is there.
+uint32_t LinkImpl::coordinator() {
+    for (uint32_t rank = 0; rank < me_.rank; ++rank) {
+        const Lock lock(peers_[rank]->mutex);
+        if (peers_[rank]->session.failure().empty() && !peers_[rank]->left) return rank;
+    }
+    return me_.rank;
+}
+
 void LinkImpl::look_for_deadlock() {
     if (found_stuck_) return;
-    if (me_.rank) {
+    if (const uint32_t asks = coordinator(); asks != me_.rank) {
         if (!asked_) return;
         const auto answer = own_progress(asked_);
         if (!answer) return;
@@ -50,10 +60,10 @@ void LinkImpl::look_for_deadlock() {
         *message.mutable_progress() = *answer;
         asked_ = 0;
         when_asked_ = {};
-        const Lock lock(peers_[0]->mutex);
-        if (!peers_[0]->session.failure().empty()) return;
-        peers_[0]->session.control(message);
-        return flush(*peers_[0]);
+        const Lock lock(peers_[asks]->mutex);
+        if (!peers_[asks]->session.failure().empty()) return;
+        peers_[asks]->session.control(message);
+        return flush(*peers_[asks]);
     }
     std::vector<message::Progress> all;
     if (round_) {
@@ -65,6 +75,7 @@ void LinkImpl::look_for_deadlock() {
             const Lock lock(peer->mutex);
             message::Progress said = peer->said;
             if (peer->left || !peer->session.failure().empty()) {
+                said.Clear();
                 said.set_round(round_);
                 said.set_parked(true);  // it does nothing any more
             }

@@ -102,6 +102,7 @@ class LinkImpl final : public Link {
     std::optional<message::Progress> own_progress(uint64_t round);
     void declare_deadlock();
     bool unanswered();
+    uint32_t coordinator();
 
     const LinkOptions options_;
     const Identity me_;
@@ -121,7 +122,7 @@ class LinkImpl final : public Link {
     std::function<void()> stuck_;
     std::function<void(uint32_t, const std::string&)> lost_;
     std::string last_stranger_;  // why the last connection without a hello was closed
-    // Of rank 0: the question that is being asked, and what was answered to the one before.
+    // Of who asks: the question that is being asked, and what was answered to the one before.
     uint64_t round_ = 0;
     std::vector<message::Progress> before_;
     // Of the others: the question to answer (round 0: none), and how things stood when it came.

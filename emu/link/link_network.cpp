@@ -98,7 +98,7 @@ Result<void> LinkImpl::may_use(const Address& address, const Endpoint& endpoint)
     if (!endpoint.beyond_this_host || tls_) return {};
     return Error{ErrorCode::usage, "address '" + address.text + "'",
                  "is not of this host alone, and such links need TLS with mutual authentication",
-                 "--link-key FILE, or --link-cert, --link-cert-key and --link-authority"};
+                 "a key that all ranks have, or a certificate, its key and an authority"};
 }
 
 Result<void> LinkImpl::listen(const Address& address) {

@@ -118,6 +118,7 @@ Result<InFlight::Outcome> InFlight::run() {
     Outcome outcome;
     Result<void> refused;
     for (size_t i = 0; i < parts_.plan.launches.size() && refused; ++i) {
+        if (!parts_.mine(parts_.plan.launches[i].gpu)) continue;
         parts_.progress("launch " + std::to_string(i + 1) + "/" +
                         std::to_string(parts_.plan.launches.size()) + ": " +
                         parts_.plan.launches[i].kernel);
@@ -125,7 +126,7 @@ Result<InFlight::Outcome> InFlight::run() {
     }
     if (!refused) parts_.machine.interrupt();
     for (const HostStep& one : parts_.plan.host) {
-        if (!refused || !outcome.host_failed.empty()) break;
+        if (!refused || !outcome.host_failed.empty() || !parts_.mine(0)) break;
         parts_.progress(one.name);
         const Result<void> done = step(one);
         if (!done) outcome.host_failed = one.name + ": " + done.error().message();

@@ -25,6 +25,7 @@ class InFlight {
         std::function<void(const std::string&)> progress, note;
         // A check of the host's: compares and reports.
         std::function<Result<void>(const std::string& name, const CheckBytes&)> check;
+        std::function<bool(uint32_t gpu)> mine;  // false: another rank runs what is there
     };
     explicit InFlight(Parts parts) : parts_(std::move(parts)) {}
 

@@ -55,6 +55,7 @@ std::string launch_text(const LaunchReport& launch, size_t number, size_t count)
     if (launch.gpu) text += format(" gpu %u", launch.gpu);
     if (!launch.stream.empty()) text += " stream " + shown(launch.stream);
     if (launch.repeats > 1) text += format(" x%u", launch.repeats);
+    if (launch.elsewhere) return text + ": run by another rank\n";
     if (launch.status == LaunchStatus::not_run) return text + ": not run\n";
     const FaultKind kind = launch.fault ? launch.fault->kind : FaultKind::none;
     text += ": " + status_text(launch.status, kind) + "; " + speed(launch.stats) + "\n";

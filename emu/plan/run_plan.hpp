@@ -17,11 +17,12 @@
 #include "emu/machine/state_fill.hpp"
 #include "emu/plan/compare.hpp"
 #include "emu/plan/plan.hpp"
+#include "emu/plan/ranks.hpp"
 
 namespace sassemu {
 class Hooks;    // plugins at work: emu/plugin/hooks.hpp
 class Stepper;  // emu/machine/stepper.hpp
-}
+}  // namespace sassemu
 
 namespace sassemu::plan {
 
@@ -52,7 +53,8 @@ struct RunOptions {
     std::shared_ptr<Hooks>
         hooks;  // plugins that load_plugins() has made, for several runs; the last one ends them
     bool finish_plugins = true;
-    Stepper* stepper = nullptr;  // a debugger, with gpu.deterministic; null: none
+    Stepper* stepper = nullptr;    // a debugger, with gpu.deterministic; null: none
+    std::shared_ptr<Ranks> ranks;  // other processes that run the same plan; null: none
     // How a GPU is made; empty: create_gpu, with the plugins.
     std::function<Result<std::unique_ptr<Gpu>>(GpuOptions)> create_gpu;
 };
@@ -61,6 +63,7 @@ struct LaunchReport {
     std::string kernel;
     std::string stream;  // as the plan names it; empty: none
     uint32_t gpu = 0;
+    bool elsewhere = false;  // another rank runs it
     Dim3 grid, block;
     uint32_t repeats = 0;  // how often it ran, a failed run included
     LaunchStatus status = LaunchStatus::not_run;

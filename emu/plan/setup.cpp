@@ -18,17 +18,22 @@ namespace sassemu::plan {
 
 Setup::Setup(const Plan& plan, const RunOptions& options, PrintFunction on_printf)
     : plan_(plan), options_(options), on_printf_(std::move(on_printf)) {}
-Setup::~Setup() = default;
+Setup::~Setup() {
+    if (options_.ranks) options_.ranks->leave();
+}
 
 Result<void> Setup::make() {
     SASSEMU_TRY(check_scope());
+    if (options_.ranks) SASSEMU_TRY(check_ranks());
     SASSEMU_TRY(load_modules());
     SASSEMU_TRY(create_gpu());
     SASSEMU_TRY(place_modules());
     if (plan_.nvshmem) SASSEMU_TRY(create_world());
     SASSEMU_TRY(place_buffers());
     SASSEMU_TRY(fill_globals());
-    return prepare_launches();
+    SASSEMU_TRY(prepare_launches());
+    if (options_.ranks) SASSEMU_TRY(options_.ranks->begin(*machine_));
+    return {};
 }
 
 const Buffer* Setup::find_buffer(const std::string& name) const {
@@ -42,6 +47,44 @@ Result<void> Setup::check_scope() {
     return make_error(ErrorCode::unsupported, plan_.file,
                       "several things in flight (gpus, peers, streams, events, host steps) are "
                       "for `sassemu run`");
+}
+
+// What one process does for another has to go through memory.
+Result<void> Setup::check_ranks() {
+    if (options_.gpu.deterministic)
+        return make_error(ErrorCode::unsupported, "--deterministic",
+                          "is one logical scheduler, and several ranks have one each",
+                          "run all GPUs in one process (leave --ranks out)");
+    if (!plan_.in_flight || plan_.gpus.size() < 2)
+        return make_error(ErrorCode::input, plan_.file, "has one GPU, which one rank runs alone",
+                          "--ranks is for plans with \"gpus\"");
+    if (plan_.nvshmem)
+        return make_error(ErrorCode::unsupported, plan_.file,
+                          "has \"nvshmem\", whose PEs live in one process",
+                          "run all GPUs in one process (leave --ranks out)");
+    const auto refuse = [](const Where& where, const std::string& what) {
+        return make_error(ErrorCode::unsupported, where,
+                          what + " is of another rank, and streams and events do not leave one",
+                          "waitValue and waitUntil wait for memory");
+    };
+    std::map<std::string, uint32_t> recorded;  // by which rank
+    for (const Launch& launch : plan_.launches) {
+        const uint32_t rank = options_.ranks->rank_of(launch.gpu);
+        for (const std::string& event : launch.after)
+            if (const auto by = recorded.find(event); by != recorded.end() && by->second != rank)
+                return refuse(launch.where, "event '" + event + "'");
+        if (!launch.event.empty()) recorded[launch.event] = rank;
+    }
+    for (const HostStep& step : plan_.host) {
+        const auto* const wait = std::get_if<Synchronize>(&step.what);
+        if (!wait) continue;
+        if (!wait->event.empty() && recorded[wait->event])
+            return refuse(step.where, "event '" + wait->event + "'");
+        if (const auto stream = plan_.streams.find(wait->stream);
+            stream != plan_.streams.end() && options_.ranks->rank_of(stream->second.gpu))
+            return refuse(step.where, "stream '" + wait->stream + "'");
+    }
+    return {};
 }
 
 Result<void> Setup::load_modules() {
@@ -302,9 +345,15 @@ Result<void> Setup::place_buffers() {
             auto address = allocate(buffer);
             if (!address) return std::move(address).error().within(buffer.where);
             addresses_.emplace(buffer.name, *address);
+            if (options_.ranks)
+                SASSEMU_TRY(options_.ranks
+                                ->add(*machine_, options_.ranks->rank_of(home(buffer)), *address,
+                                      buffer.bytes, buffer.name)
+                                .within(buffer.where));
         }
     }
     for (const Buffer& buffer : plan_.buffers) {
+        if (!mine(home(buffer))) continue;
         SASSEMU_ASSIGN(Gpu * gpu, gpu_of(buffer));
         SASSEMU_TRY(buffer.kind == BufferKind::symmetric
                         ? fill_copies(buffer)
@@ -312,6 +361,7 @@ Result<void> Setup::place_buffers() {
                                buffer.bytes, true));
     }
     for (const Buffer& buffer : plan_.buffers) {
+        if (!mine(home(buffer))) continue;
         const bool copies = buffer.kind == BufferKind::symmetric;
         const uint32_t end = copies ? world_->pes() : buffer.gpu + 1;
         for (uint32_t on = copies ? 0 : buffer.gpu; on < end && !buffer.pointers.empty(); ++on) {
@@ -332,12 +382,16 @@ Result<uint64_t> Setup::allocate(const Buffer& buffer) {
             SASSEMU_TRY(world_->allocate(pe, buffer.bytes));
         return world_->allocate(0, buffer.bytes);
     }
+    const uint32_t owner = home(buffer);
+    const std::string name =
+        mine(owner) ? buffer.name
+                    : buffer.name + " of rank " + std::to_string(options_.ranks->rank_of(owner));
     if (machine_ && buffer.kind == BufferKind::peer)
-        return machine_->allocate_shared(buffer.gpu, buffer.bytes, buffer.name, buffer.address);
+        return machine_->allocate_shared(buffer.gpu, buffer.bytes, name, buffer.address);
     if (machine_ && buffer.kind != BufferKind::device)
-        return machine_->allocate_host(buffer.bytes, buffer.name, buffer.address);
+        return machine_->allocate_host(buffer.bytes, name, buffer.address);
     SASSEMU_ASSIGN(Gpu * gpu, this->gpu(buffer.gpu));
-    return gpu->allocate(buffer.bytes, buffer.name, buffer.address);
+    return gpu->allocate(buffer.bytes, name, buffer.address);
 }
 Result<void> Setup::fill(Gpu& gpu, const Contents& contents, const Where& where, uint64_t address,
                          uint64_t bytes, bool zero_otherwise) {

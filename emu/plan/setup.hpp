@@ -56,6 +56,12 @@ class Setup {
     // A global by name, in the first module that has it.
     Result<Gpu::Symbol> find_symbol(const std::string& name, uint32_t on = 0);
     // Who reads and writes the buffer.
+    // Whether this process runs what is on the GPU, or has the buffer.
+    bool mine(uint32_t gpu) const { return !options_.ranks || options_.ranks->mine(gpu); }
+    static uint32_t home(const Buffer& buffer) {
+        return buffer.kind == BufferKind::host || buffer.kind == BufferKind::managed ? 0
+                                                                                     : buffer.gpu;
+    }
     Result<Gpu*> gpu_of(const Buffer& buffer) { return gpu(buffer.gpu); }
     // One for each launch of the plan; of other operations, empty.
     std::vector<LaunchRequest>& requests() { return requests_; }
@@ -63,6 +69,7 @@ class Setup {
 
   private:
     Result<void> check_scope();
+    Result<void> check_ranks();
     Result<void> load_modules();
     Result<DeviceProfile> profile(const DeviceOverrides& wanted, const std::string& usual,
                                   const Where& where);

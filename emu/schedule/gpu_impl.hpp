@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,7 @@ struct Core {
     std::function<void(std::string_view)> on_printf;  // one call at a time
     std::atomic<bool> interrupted{false};
     std::atomic<uint64_t> launches{0};
+    std::set<uint64_t> outside;               // allocations that other processes write to
     std::shared_ptr<InstructionLimit> limit;  // of all that is in flight; null: none
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     std::unique_ptr<Scheduler> scheduler;  // last: its threads go first
@@ -113,7 +115,7 @@ class GpuImpl final : public Gpu, public TouchedMemory {
 
     std::pair<uint64_t, uint64_t> touched(uint64_t address, uint64_t bytes) override {
         const Extent& e = space_.find(address);
-        if (!e.holds(address, bytes)) return {0, bytes};
+        if (!e.holds(address, bytes) || core_->outside.contains(e.lo)) return {0, bytes};
         const auto found = pages_.touched(e.host + (address - e.lo), bytes);
         if (core_->hooks && found.first > 0)
             core_->hooks->client_access({}, SASSEMU_LOAD, address, found.first);

@@ -2,6 +2,10 @@
 // The machine of emu/machine.hpp: its GPUs, what the host does, streams and events.
 #include "emu/machine.hpp"
 
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <thread>
 #include <unordered_map>
 
@@ -12,7 +16,7 @@ namespace sassemu {
 
 namespace {
 
-class MachineImpl final : public Machine {
+class MachineImpl final : public Machine, public OutsideMemory {
   public:
     MachineImpl(std::shared_ptr<Core> core, std::vector<DeviceProfile> devices)
         : core_(std::move(core)), devices_(std::move(devices)), gpus_(devices_.size()) {}
@@ -252,6 +256,29 @@ class MachineImpl final : public Machine {
                                                  std::chrono::duration<double>(limits.seconds));
     }
     void interrupt() noexcept override { core_->interrupted = true; }
+
+    // ---- other processes
+
+    Result<std::byte*> back(uint64_t address, int descriptor) override {
+        const Extent& e = host().find(address);
+        // An address lies in its page here as on the device.
+        const uint64_t page = 4096, front = address % page, bytes = e.hi - e.lo;
+        const uint64_t pages = (front + bytes + page - 1) / page * page;
+        struct stat about {};
+        const bool there = e.lo == address && bytes && !::fstat(descriptor, &about);
+        if (there && !about.st_size && !::ftruncate(descriptor, static_cast<off_t>(pages)))
+            about.st_size = static_cast<off_t>(pages);
+        if (!there || static_cast<uint64_t>(about.st_size) != pages ||
+            ::mmap(e.host - front, pages, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                   descriptor, 0) == MAP_FAILED)
+            return Error{ErrorCode::system, "shared memory",
+                         "the host does not give its " + std::to_string(bytes) + " bytes",
+                         host().describe(address)};
+        core_->outside.insert(address);
+        return e.host;
+    }
+    void outside_may_act(bool may) override { core_->scheduler->outside_may_act(may); }
+    OutsideMemory::Progress progress() override { return core_->scheduler->progress(); }
 
   private:
     struct Place {

@@ -13,6 +13,7 @@ namespace {
 
 // A host may write through a pointer of its own: those who wait look again so often.
 constexpr auto look_again = std::chrono::milliseconds(2);
+constexpr auto look_outside = std::chrono::microseconds(200);
 // One turn in so many is given regardless of priorities: who has a low one makes progress too.
 constexpr uint64_t fair_turn = 4;
 
@@ -236,13 +237,18 @@ void Scheduler::work(Lock& lock) {
     if (epoch_ != before) return;  // something has ended: perhaps what the host waits for
     if (!running_ && !calling_) {
         if (settle(false)) return;
-        if (!host_may_act()) return give_up();
+        if (!host_may_act()) {
+            if (!outside_) return give_up();
+            if (std::exchange(idle_epoch_, epoch_) != epoch_) looks_ = 0;
+            ++looks_;
+        }
     }
     for (const TaskRef& task : in_flight_)
         if (!running_) task->work->check_limits();
     const uint64_t seen = epoch_;
     ++sleepers_;
-    changed_.wait_for(lock, look_again, [&] { return epoch_ != seen || end_; });
+    changed_.wait_for(lock, outside_ ? look_outside : std::chrono::microseconds(look_again),
+                      [&] { return epoch_ != seen || end_; });
     --sleepers_;
 }
 
@@ -344,6 +350,13 @@ void Scheduler::attach() {
 void Scheduler::detach() {
     const Lock lock(mutex_);
     attached_.erase(std::this_thread::get_id());
+    ++epoch_;
+    changed_.notify_all();
+}
+
+void Scheduler::outside_may_act(bool may) {
+    const Lock lock(mutex_);
+    outside_ = may;
     ++epoch_;
     changed_.notify_all();
 }

@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "emu/machine/outside.hpp"
 #include "emu/schedule/chooser.hpp"
 #include "emu/schedule/work.hpp"
 
@@ -83,6 +84,13 @@ class Scheduler {
     void attach();
     void detach();
 
+    // Somebody outside may change memory: then nothing is a deadlock.
+    void outside_may_act(bool may);
+    OutsideMemory::Progress progress() {
+        const Lock lock(mutex_);
+        return {idle_epoch_ == epoch_ && looks_ > 0, epoch_, looks_};
+    }
+
     bool idle() const { return in_flight_.empty() && ready_.empty(); }
     bool empty() const { return !queued_; }
     bool alone() const { return alone_; }
@@ -118,6 +126,8 @@ class Scheduler {
     std::string deadlock_;
     uint32_t running_ = 0, calling_ = 0, drivers_ = 0, sleepers_ = 0, wanted_ = 0, queued_ = 0;
     uint64_t turns_ = 0, time_ = 0, done_ = 0, epoch_ = 0;
+    uint64_t idle_epoch_ = 0, looks_ = 0;  // nothing could go on, in which epoch and how often
+    bool outside_ = false;
     bool background_ = false, no_more_threads_ = false, end_ = false;
 };
 

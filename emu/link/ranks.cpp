@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// See ranks.hpp.
+#include "emu/link/ranks.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+#include "emu/machine.hpp"
+#include "emu/machine/outside.hpp"
+
+namespace sassemu::link {
+
+namespace {
+
+struct Buffer {
+    uint32_t owner;
+    uint64_t address, bytes;
+    std::string name;
+    int memory;  // of this rank's own
+};
+
+class RanksOfPlan final : public plan::Ranks {
+  public:
+    RanksOfPlan(std::unique_ptr<Link> link, uint32_t rank, uint32_t ranks, uint32_t gpus)
+        : link_(std::move(link)), rank_(rank), ranks_(ranks), gpus_(gpus) {}
+    ~RanksOfPlan() override {
+        link_.reset();  // calls nobody any more
+        for (const Buffer& buffer : buffers_)
+            if (buffer.memory >= 0) ::close(buffer.memory);
+    }
+
+    uint32_t rank_of(uint32_t gpu) const override {
+        return static_cast<uint32_t>(uint64_t{gpu} * ranks_ / gpus_);
+    }
+    uint32_t rank() const override { return rank_; }
+
+    Result<void> add(Machine& machine, uint32_t owner, uint64_t address, uint64_t bytes,
+                     const std::string& name) override {
+        Buffer buffer{owner, address, bytes, name, -1};
+        if (owner == rank_) {
+            buffer.memory = ::memfd_create("sassemu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+            if (buffer.memory < 0)
+                return Error{ErrorCode::system, "buffer '" + name + "'",
+                             std::string("no memory to share: ") + std::strerror(errno), ""};
+        }
+        buffers_.push_back(buffer);
+        if (owner != rank_) return {};
+        SASSEMU_ASSIGN(std::byte * host, outside(machine).back(address, buffer.memory));
+        // Nobody who has it can take bytes away.
+        ::fcntl(buffer.memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+        SASSEMU_TRY(link_->add_window({address, bytes, host, name, true, buffer.memory, false}));
+        return {};
+    }
+
+    Result<void> begin(Machine& machine) override {
+        OutsideMemory& memory = outside(machine);
+        SASSEMU_TRY(link_->meet());
+        for (const Buffer& buffer : buffers_)
+            if (buffer.owner != rank_) SASSEMU_TRY(map(memory, buffer));
+        memory.outside_may_act(true);
+        link_->watch(
+            [this, &memory] {
+                if (ended_) return Link::Progress{true, 0, ~uint64_t{0}};
+                const OutsideMemory::Progress now = memory.progress();
+                return Link::Progress{now.parked, now.epoch, now.looks};
+            },
+            [&memory] { memory.outside_may_act(false); });
+        // What a lost rank held is gone: who touches it gets a fault.
+        link_->on_loss([this, &machine](uint32_t rank, const std::string&) {
+            if (ended_) return;
+            for (const Buffer& buffer : buffers_)
+                if (buffer.owner == rank) (void)machine.release(buffer.address);
+        });
+        return {};
+    }
+
+    Result<void> end() override {
+        ended_ = true;
+        return link_->meet();
+    }
+    void leave() override {
+        link_->on_loss({});
+        link_->watch({}, {});
+    }
+
+  private:
+    static OutsideMemory& outside(Machine& machine) {
+        return dynamic_cast<OutsideMemory&>(machine);
+    }
+
+    Result<void> map(OutsideMemory& memory, const Buffer& buffer) {
+        const auto all = link_->windows(buffer.owner);
+        const auto found = std::ranges::find_if(all, [&](const Link::RemoteWindow& one) {
+            return one.window.address == buffer.address && one.window.bytes == buffer.bytes;
+        });
+        if (found == all.end())
+            return Error{ErrorCode::input, "buffer '" + buffer.name + "'",
+                         "rank " + std::to_string(buffer.owner) + " has it elsewhere or not at all",
+                         "all ranks must run the same plan with the same modules"};
+        SASSEMU_ASSIGN(const int descriptor, link_->descriptor(buffer.owner, found->id));
+        Result<std::byte*> mapped = Error{ErrorCode::input, "buffer '" + buffer.name + "'",
+                                          "its memory might shrink while it is used", ""};
+        if (::fcntl(descriptor, F_GET_SEALS) & F_SEAL_SHRINK)
+            mapped = memory.back(buffer.address, descriptor);
+        ::close(descriptor);
+        if (!mapped) return mapped.error();
+        return {};
+    }
+
+    std::unique_ptr<Link> link_;
+    const uint32_t rank_, ranks_, gpus_;
+    std::vector<Buffer> buffers_;
+    std::atomic<bool> ended_{false};
+};
+
+}  // namespace
+
+Result<std::unique_ptr<plan::Ranks>> make_ranks(LinkOptions options, uint32_t gpus) {
+    const auto ranks = static_cast<uint32_t>(options.addresses.size());
+    const uint32_t rank = options.rank;
+    if (ranks > gpus)
+        return Error{ErrorCode::usage, "--peer",
+                     std::to_string(ranks) + " ranks for the plan's " + std::to_string(gpus) +
+                         (gpus == 1 ? " GPU" : " GPUs"),
+                     "each rank needs a GPU"};
+    for (const std::string& address : options.addresses)
+        if (!address.starts_with("unix:"))
+            return Error{ErrorCode::unsupported, "--peer",
+                         "'" + address + "': the ranks of a plan share memory, on one host",
+                         "unix:PATH for each rank"};
+    SASSEMU_ASSIGN(std::unique_ptr<Link> link, Link::create(std::move(options)));
+    return std::unique_ptr<plan::Ranks>(
+        std::make_unique<RanksOfPlan>(std::move(link), rank, ranks, gpus));
+}
+
+}  // namespace sassemu::link

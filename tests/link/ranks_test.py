@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Plans run by several processes: results, refusals, deadlocks across ranks, and ranks that are killed.
+
+    ranks_test.py SASSEMU ROOT [--runs N] [--seed N]
+
+--runs N: so many runs of which one rank is killed at a random moment (10; a release asks for 200). The other has to
+end by itself, and say who is missing.
+"""
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+LONGEST = 60  # seconds until a rank is taken for one that hangs
+failures = 0
+
+
+def check(good, what):
+    global failures
+    if not good:
+        failures += 1
+        print("FAILED:", what)
+
+
+def start(args, folder, plan, rank, ranks=2, more=()):
+    peers = ",".join(f"unix:{folder}/{n}" for n in range(ranks))
+    return subprocess.Popen([args.program, "run", "--ranks", plan, "--rank", str(rank), "--peer", peers, *more],
+                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def ended(process, what):
+    """Exit code and output; a rank that hangs is a failure, and ended."""
+    try:
+        return process.communicate(timeout=LONGEST)[0], process.returncode
+    except subprocess.TimeoutExpired:
+        process.kill()
+        check(False, what + " hangs")
+        return process.communicate()[0], -1
+
+
+def run_all(args, plan, ranks, more=()):
+    with tempfile.TemporaryDirectory() as folder:
+        all_of_them = [start(args, folder, plan, rank, ranks, more) for rank in range(ranks)]
+        return [ended(process, f"rank {rank} of {plan}") for rank, process in enumerate(all_of_them)]
+
+
+def write_plan(args, folder, name, plan):
+    plan["module"] = os.path.join(os.path.abspath(args.root), "cubins/flight/sm_90.cubin")
+    path = os.path.join(folder, name + ".json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"arch": "sm_90", "timeLimit": 50, **plan}, file)
+    return path
+
+
+def relay(players, laps, expect=True):
+    """Each GPU hands a ball on that lies with the host of rank 0, and changes a message that lies on GPU 0."""
+    words = []
+    for lane in range(32):
+        word = 0
+        for step in range(players * laps if expect else 0):
+            word = (word * 33 + step % players + 1) & 0xffffffff
+        words.append(word)
+    message = {"bytes": 128}
+    if expect:
+        message["expect"] = {"type": "u32", "values": words}
+    return {"gpus": players, "peers": True, "buffers": {"ball": {"bytes": 4, "kind": "host"}, "message": message},
+            "launches": [{"kernel": "relay", "gpu": gpu, "grid": [1], "block": [32],
+                          "args": [{"buffer": "ball"}, {"buffer": "message"}, {"i32": gpu}, {"i32": players},
+                                   {"i32": laps}]} for gpu in range(players)]}
+
+
+def results(args, folder):
+    two = os.path.join(args.root, "cubins/flight/two_gpus.json")
+    (first, code), (second, other) = run_all(args, two, 2)
+    check(code == 0 and "message: 32 u32 elements equal" in first, first)
+    check(other == 0 and "run by another rank" in second, second)
+    for ranks, gpus in ((2, 4), (3, 4)):
+        for output, code in run_all(args, write_plan(args, folder, "relay", relay(gpus, 6)), ranks):
+            check(code == 0, f"{ranks} ranks, {gpus} GPUs: {output}")
+
+
+def refusals(args, folder):
+    two = os.path.join(args.root, "cubins/flight/two_gpus.json")
+    plan = write_plan(args, folder, "one", {**relay(1, 1), "gpus": 1})
+    event = relay(2, 1)
+    event["launches"][0]["event"] = "e"
+    event["launches"][1]["after"] = ["e"]
+    for more, line in ((["--deterministic"], "--deterministic: is one logical scheduler, and several ranks have one each"),
+                       (["--model", "caches"], "'caches' follows one launch at a time"),
+                       (["--sandbox"], "--sandbox: the ranks of a plan open sockets")):
+        for output, code in run_all(args, two, 2, more):
+            check(line in output and code in (2, 5) and output.count("\n") == 1, f"{more}: {code} {output}")
+    for path, ranks, line in ((two, 3, "3 ranks for the plan's 2 GPUs"), (plan, 2, "2 ranks for the plan's 1 GPU"),
+                              (write_plan(args, folder, "event", event), 2, "event 'e' is of another rank")):
+        for output, _ in run_all(args, path, ranks):
+            check(line in output, f"{line}: {output}")
+    alone = subprocess.run([args.program, "run", "--ranks", two], capture_output=True, text=True, check=False)
+    check(alone.returncode == 2 and "there is no launcher" in alone.stderr, alone.stderr)
+    far = subprocess.run([args.program, "run", "--ranks", two, "--rank", "0", "--peer", "tcp:h:1,tcp:h:2"],
+                         capture_output=True, text=True, check=False)
+    check("the ranks of a plan share memory, on one host" in far.stderr, far.stderr)
+    with tempfile.TemporaryDirectory() as sockets:  # the same rank twice; the others are as they were
+        first = start(args, sockets, two, 0)
+        while not os.path.exists(sockets + "/0"):
+            time.sleep(0.01)
+        output, code = ended(start(args, sockets, two, 0), "the second rank 0")
+        check(code == 2 and "two processes have rank 0" in output, output)
+        other = start(args, sockets, two, 1)
+        check(ended(first, "rank 0")[1] == 0 and ended(other, "rank 1")[1] == 0, "the first rank 0 and rank 1")
+    with tempfile.TemporaryDirectory() as sockets:
+        one = start(args, sockets, two, 0)
+        output, code = ended(start(args, sockets, write_plan(args, folder, "other", relay(2, 1)), 1), "another plan")
+        check(code == 2 and "runs another plan" in output, output)
+        one.kill()
+        one.communicate()
+
+
+def deadlock(args, folder):
+    plan = {"gpus": 2, "peers": True, "buffers": {"a": {"bytes": 4}, "b": {"bytes": 4, "gpu": 1}, "s": {"bytes": 4},
+                                                   "t": {"bytes": 4, "gpu": 1}},
+            "launches": [{"kernel": "await", "gpu": 0, "grid": [1], "block": [1],
+                          "args": [{"buffer": "b"}, {"i32": 1}, {"buffer": "s"}]},
+                         {"kernel": "await", "gpu": 1, "grid": [1], "block": [1],
+                          "args": [{"buffer": "a"}, {"i32": 1}, {"buffer": "t"}]}]}
+    for rank, (output, code) in enumerate(run_all(args, write_plan(args, folder, "deadlock", plan), 2)):
+        check(code == 4 and "deadlock in kernel 'await'" in output, f"rank {rank}: {code} {output}")
+
+
+def killed(args, folder):
+    draw = random.Random(args.seed)
+    plan = write_plan(args, folder, "long", relay(2, 1 << 30, expect=False))
+    for run in range(args.runs):
+        with tempfile.TemporaryDirectory() as sockets:
+            ranks = [start(args, sockets, plan, rank) for rank in (0, 1)]
+            victim = draw.randrange(2)
+            while not all(os.path.exists(f"{sockets}/{rank}") for rank in (0, 1)):
+                time.sleep(0.001)
+            time.sleep(draw.random() * 1.5)  # a random moment is what is tested
+            ranks[victim].send_signal(signal.SIGKILL)
+            ranks[victim].communicate()
+            output, code = ended(ranks[1 - victim], f"run {run}: rank {1 - victim}")
+            check(code in (2, 3, 4) and f"rank {victim}" in output, f"run {run}, rank {victim} killed: {code} {output}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("root")
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        for one in (results, refusals, deadlock, killed):
+            begin = time.monotonic()
+            one(args, folder)
+            print(f"{one.__name__}: {time.monotonic() - begin:.1f} s")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
