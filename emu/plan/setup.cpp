@@ -55,6 +55,11 @@ Result<void> Setup::check_ranks() {
         return make_error(ErrorCode::unsupported, "--deterministic",
                           "is one logical scheduler, and several ranks have one each",
                           "run all GPUs in one process (leave --ranks out)");
+    if (options_.gpu.model != "flat" || !options_.plugins.empty())
+        return make_error(ErrorCode::unsupported, "--ranks",
+                          "ranks share memory, which the flat model alone allows, and plugins see "
+                          "one process",
+                          "leave --model and --plugin out, or run all GPUs in one process");
     if (!plan_.in_flight || plan_.gpus.size() < 2)
         return make_error(ErrorCode::input, plan_.file, "has one GPU, which one rank runs alone",
                           "--ranks is for plans with \"gpus\"");

@@ -92,7 +92,7 @@ def refusals(args, folder):
     event["launches"][0]["event"] = "e"
     event["launches"][1]["after"] = ["e"]
     for more, line in ((["--deterministic"], "--deterministic: is one logical scheduler, and several ranks have one each"),
-                       (["--model", "caches"], "'caches' follows one launch at a time"),
+                       (["--model", "caches"], "--ranks: ranks share memory, which the flat model alone allows"),
                        (["--sandbox"], "--sandbox: the ranks of a plan open sockets")):
         for output, code in run_all(args, two, 2, more):
             check(line in output and code in (2, 5) and output.count("\n") == 1, f"{more}: {code} {output}")
