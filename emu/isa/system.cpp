@@ -100,8 +100,15 @@ bool differs_by_lane(Sr id) {
     }
 }
 
-const Op* registers_granted(const Op* op, Warp& w, uint32_t) {
-    write_uniform_predicate(w, op->k[0], true);
+const Op* release_registers(const Op* op, Warp& w, uint32_t) {
+    w.cta->registers.release(w.index, w.scalar32(op->a));
+    return op + 1;
+}
+// Code asks in a loop, which is a spin like any other.
+const Op* ask_registers(const Op* op, Warp& w, uint32_t) {
+    RegisterPool& pool = w.cta->registers;
+    if (w.watch) services(w).watch(w, pool.watched(), 4);
+    write_uniform_predicate(w, op->k[0], pool.ask(w.index, w.scalar32(op->a)));
     return op + 1;
 }
 
@@ -229,12 +236,12 @@ void lower(Lower& x, const typed::Bpt& i) {
 // here what it was launched with.
 void lower(Lower& x, const typed::Usetshmsz&) { x.handler(nop); }
 
-// setmaxnreg. A warp has the rows of the most registers that its code asks for from the start
-// (CodeImage), so asking always succeeds and giving back frees nothing.
+// setmaxnreg.
 void lower(Lower& x, const typed::Usetmaxreg& i) {
     constexpr uint8_t deallocate = 0;
+    x.op.a = x.source(i.a).at;
     x.op.k[0] = i.pd.index;
-    x.handler(i.action == deallocate || i.pd.index == SASSDEC_PT ? nop : registers_granted);
+    x.handler(i.action == deallocate ? release_registers : ask_registers);
 }
 
 }  // namespace SASSEMU_ISA_NS

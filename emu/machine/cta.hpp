@@ -10,6 +10,7 @@
 
 #include "emu/gpu.hpp"
 #include "emu/machine/extent.hpp"
+#include "emu/machine/register_pool.hpp"
 #include "emu/machine/tensor_memory.hpp"
 #include "emu/machine/warp.hpp"
 #include "emu/machine/warpgroups.hpp"
@@ -82,6 +83,7 @@ struct Cta {
     // arrived and have not waited since.
     uint32_t cluster_arrived[32] = {};
     uint32_t cluster_owed[32] = {};
+    RegisterPool registers;
     std::unique_ptr<async::CtaTensorMemory> tensor;  // null until something uses it
     std::unique_ptr<async::Warpgroups> warpgroups;   // likewise
 
@@ -107,8 +109,9 @@ struct Launch {
     Dim3 grid, block, cluster;
     const std::byte* base[8] = {};  // constant banks, as Warp::base
     BankBytes bank_bytes{};
-    uint32_t rows = 0;  // register rows per warp, zero and sink rows included
-    uint32_t registers = 0;
+    uint32_t rows = 0;            // register rows per warp, zero and sink rows included
+    uint32_t registers = 0;       // that have a row
+    uint32_t warp_registers = 0;  // per thread, that a warp begins with
     uint32_t shared_bytes = 0;
     uint32_t dynamic_shared = 0;
     uint32_t local_bytes = 0;  // per thread

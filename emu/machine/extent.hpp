@@ -25,9 +25,9 @@ struct Extent {
 
     static constexpr uint32_t freed = 1, read_only = 2, code = 4, peer = 8;
 
-    // All of [address, address + bytes) lies inside.
+    // All of [address, address + bytes) lies inside. (Below lo the difference wraps around.)
     bool holds(uint64_t address, uint64_t bytes) const {
-        return address - lo < hi - lo && bytes <= hi - address && address >= lo;
+        return address - lo < hi - lo && bytes <= hi - address;
     }
 };
 

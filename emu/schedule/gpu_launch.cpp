@@ -142,6 +142,7 @@ Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out)
     launch.block = request.block;
     launch.cluster = cluster_of(request, k);
     launch.registers = image.options().max_registers;
+    launch.warp_registers = (k.registers + 7) / 8 * 8;
     launch.rows = first_register_row + launch.registers + 1;
     launch.shared_bytes = k.shared_static + request.dynamic_shared;
     const bool uses_reserved =

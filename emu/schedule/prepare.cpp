@@ -144,6 +144,7 @@ bool Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
     cta.next_warp = 0;
     cta.barriers_open = 0;
     cta.triggered = false;
+    cta.registers.begin(launch_.warp_registers);
     cta.sequence = cta.slices = cta.virtual_time = 0;
     for (auto& b : cta.barrier) b = Barrier{};
     for (uint32_t i = 0; i < warps; ++i)

@@ -64,6 +64,22 @@ LaunchStatus fault_status(FaultKind kind) {
                                             : LaunchStatus::fault;
 }
 
+// "8 per thread are free; warps 0 to 3 have 40, warps 4 to 11 have 168"
+std::string describe_registers(const Cta& cta) {
+    const RegisterPool& pool = cta.registers;
+    std::string text = std::to_string(pool.free()) + " per thread of a warp are free";
+    for (uint32_t first = 0, end; first < cta.warp_count; first = end) {
+        const uint32_t held = pool.held(first);
+        for (end = first + 1; end < cta.warp_count && pool.held(end) == held;) ++end;
+        text += first ? ", " : "; ";
+        text += first + 1 == end ? "warp " + std::to_string(first) + " has "
+                                 : "warps " + std::to_string(first) + " to " +
+                                       std::to_string(end - 1) + " have ";
+        text += std::to_string(held);
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string_view fault_name(FaultKind kind) {
@@ -211,6 +227,8 @@ std::string Engine::waits() const {
                     const Watch::Read& read = watch.reads[r];
                     text += read.mbarrier
                                 ? "    waits for " + describe_mbarrier(*cta.cluster, read.at) + "\n"
+                            : read.at == cta.registers.watched()
+                                ? "    waits for registers; " + describe_registers(cta) + "\n"
                             : slot->cta.tensor && read.at == slot->cta.tensor->watched()
                                 ? "    waits for columns of tensor memory; allocated, a bit for 32 "
                                   "of them: " +

@@ -137,6 +137,33 @@ TEST(WarpgroupUnit, AWaitIsForTheWholeWarpgroup) {
     for (const uint32_t v : r.out) EXPECT_EQ(v, sixteen);
 }
 
+// setmaxnreg: warps 4 to 7 give what warps 0 to 3 wait for. `keep`: per thread.
+std::string moved_registers(const char* keep) {
+    return std::string(
+               " ISETP.GE.U32.AND P1, PT, R0, 0x80, PT\n@P1 BRA `(GIVE)\n"
+               "ASK:\n USETMAXREG.TRY_ALLOC.CTAPOOL UP0, 0x30\n"
+               " PLOP3.LUT P2, PT, PT, PT, UP0, 0x80, 0x0\n@!P2 BRA `(ASK)\n"
+               " BRA `(DONE)\nGIVE:\n NANOSLEEP 0x1000\n"
+               " USETMAXREG.DEALLOC.CTAPOOL ") +
+           keep + "\nDONE:\n MOV R24, 0x7\n";
+}
+
+TEST(WarpgroupUnit, RegistersMoveBetweenWarps) {
+    const Launched r = run(moved_registers("0x10"), 256);  // 32 - 16 of four, 48 - 32 for four
+    ASSERT_EQ(r.result.status, LaunchStatus::ok) << report(r);
+    for (const uint32_t v : r.out) EXPECT_EQ(v, 7u);
+}
+
+TEST(WarpgroupUnit, TooFewRegistersAreADeadlock) {
+    const Launched r = run(moved_registers("0x18"), 256);
+    ASSERT_EQ(r.result.status, LaunchStatus::deadlock) << report(r);
+    // Two warps got theirs.
+    EXPECT_NE(report(r).find("waits for registers; 0 per thread of a warp are free; "),
+              std::string::npos)
+        << report(r);
+    EXPECT_NE(report(r).find("warps 4 to 7 have 24"), std::string::npos) << report(r);
+}
+
 TEST(WarpgroupUnit, FaultsHaveNames) {
     expect_fault(run(product, 96), FaultKind::other,
                  "wgmma by an incomplete warpgroup: of warps 0 to 3, warp 3 does not exist");

@@ -212,6 +212,7 @@ SassLane::SassLane(PreparedLaunch& prepared) : launch_(prepared), warp_(std::mak
     cta_.cluster = &cluster_;
     cta_.threads = cta_.live_threads = static_cast<uint32_t>(launch.block.count());
     cta_.warp_count = 1;
+    cta_.registers.begin(255);  // each thread is explored with a CTA of its own
     cta_.warps = warp_.get();
     cta_.shared_bytes = launch.shared_bytes;
     Warp& w = *warp_;
