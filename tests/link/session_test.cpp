@@ -39,7 +39,7 @@ struct Faults {
 class Pair {
   public:
     Pair(uint32_t seed, Faults faults, SessionLimits limits = quick())
-        : a(0, limits, now_), b(1, limits, now_), random_(seed), faults_(faults) {}
+        : a(0, limits, {}), b(1, limits, {}), random_(seed), faults_(faults) {}
 
     static SessionLimits quick() {
         SessionLimits limits;
