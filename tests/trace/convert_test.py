@@ -208,20 +208,20 @@ class AccelSim(Case):
                          + (counted["guard_false"] if "skipped=1" in options else 0))
         return commands, warps_of_all
 
-    def test_sgemm(self):
-        commands, _ = self.check("sgemm", 5)
+    def test_hgemm(self):
+        commands, _ = self.check("hgemm", 5)
         self.assertTrue(any(c.startswith("MemcpyHtoD") for c in commands[:-1]))
 
-    def test_sgemm_in_version_6(self):
-        self.check("sgemm", 6, "skipped=1")
+    def test_stencil_in_version_6(self):
+        self.check("stencil", 6, "skipped=1")
 
     def test_instructions_that_no_lane_executes(self):
         _, warps = self.check("bfs", 5, "skipped=1")
         self.assertTrue(any(i[1] == 0 for lines in warps for i in lines))
 
     def test_spins_are_kept(self):
-        """Every round of a wait has its lines: of a flag that another CTA sets, and of an mbarrier."""
-        for name, version, opcode, run in (("cta_handshake", 5, "LD", ()), ("cta_handshake", 6, "LD", ()),
+        """Every round of a wait has its lines: of a lock that another CTA has, and of an mbarrier."""
+        for name, version, opcode, run in (("ticket_lock", 5, "LD", ()), ("ticket_lock", 6, "LD", ()),
                                            ("tma_gemm", 6, "SYNCS.PHASECHK", ("--agents", "lazy"))):
             with self.subTest(name=name, version=version):
                 _, warps = self.check(name, version, run=run + ("--threads", "1"))
