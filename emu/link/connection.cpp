@@ -5,9 +5,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 #include <cerrno>
 #include <cstring>
 

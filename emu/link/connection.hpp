@@ -4,18 +4,12 @@
 // (link_network.cpp).
 #pragma once
 
-#include <utility>  // Boost 1.74's coroutines need it and do not say so
-
-#include <boost/asio/awaitable.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ssl.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "emu/base/result.hpp"
+#include "emu/link/asio.hpp"
 #include "emu/link/frame.hpp"
 #include "emu/link/security.hpp"
 #include "sassemu/link.pb.h"

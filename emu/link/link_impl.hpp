@@ -9,10 +9,9 @@
 #include <thread>
 
 #include "emu/link/address.hpp"
+#include "emu/link/asio.hpp"
 #include "emu/link/connection.hpp"
 #include "emu/link/link.hpp"
-
-#include <boost/asio/basic_socket_acceptor.hpp>
 
 namespace sassemu::link {
 

@@ -14,11 +14,6 @@
 
 #include "emu/link/link_impl.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/use_awaitable.hpp>
-
 namespace sassemu::link {
 
 namespace asio = boost::asio;
