@@ -81,7 +81,7 @@ Result<void> LinkImpl::wait(Peer& peer, Lock& lock, F&& met) {
     const auto until = Session::Clock::now() + look_on;
     while (!met() && !over() && peer.connection && !peer.connection->secured() &&
            Session::Clock::now() < until) {
-        read(ConnectionRef(peer.connection), peer);  // which may put another in its place
+        read(peer.connection, peer);
         lock.unlock();
         lock.lock();
     }

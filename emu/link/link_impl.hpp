@@ -89,7 +89,7 @@ class LinkImpl final : public Link {
     void attach(Peer& peer, const ConnectionRef& connection, const message::Hello& theirs);
     // These with the peer's lock.
     bool take(const ConnectionRef& connection, Peer& peer);
-    bool read(const ConnectionRef& connection, Peer& peer);
+    bool read(ConnectionRef connection, Peer& peer);
     void flush(Peer& peer);
     void drop(Peer& peer, const std::string& why);
     void fail(Peer& peer, const std::string& why);

@@ -172,15 +172,17 @@ awaitable<void> LinkImpl::accept() {
 
 awaitable<void> LinkImpl::serve(ConnectionRef connection) {
     message::Control answer;
-    const auto refuse = [&](const std::string& why) -> awaitable<void> {
+    const auto refuse = [&](const std::string& why, bool later = false) -> awaitable<void> {
         answer.mutable_refusal()->set_why(why);
+        answer.mutable_refusal()->set_later(later);
         const Result<void> told = co_await connection->write_control(answer);
         (void)told;  // it has gone
     };
     const Address& mine = addresses_[me_.rank];
     if (strangers_ >= options_.most_connections) {
         co_await refuse("more than " + std::to_string(options_.most_connections) +
-                        " connections have not said who they are: the limit on connections");
+                            " connections have not said who they are: the limit on connections",
+                        true);
         co_return;
     }
     if (mine.local) {
@@ -312,8 +314,7 @@ awaitable<Result<void>> LinkImpl::dial_once(Peer& peer) {
     lock.lock();
     if (answer->has_refusal()) {
         const std::string why = "it refused the link: " + answer->refusal().why();
-        if (answer->refusal().why().find("the limit on connections") == std::string::npos)
-            fail(peer, why);
+        if (!answer->refusal().later()) fail(peer, why);
         co_return Error{ErrorCode::input, "", why, ""};
     }
     const Result<void> good = peer.session.check(answer->hello());
@@ -377,8 +378,9 @@ bool LinkImpl::take(const ConnectionRef& connection, Peer& peer) {
     return peer.connection == connection;
 }
 
-// The same, and what comes now. By any thread.
-bool LinkImpl::read(const ConnectionRef& connection, Peer& peer) {
+// The same, and what comes now. By any thread, which keeps the connection: the peer may get
+// another.
+bool LinkImpl::read(ConnectionRef connection, Peer& peer) {
     for (;;) {
         const Result<size_t> count = connection->read_now();
         if (!count) drop(peer, count.error().message());
