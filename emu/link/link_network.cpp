@@ -281,6 +281,9 @@ awaitable<Result<ConnectionRef>> LinkImpl::connect_to(Peer& peer) {
     co_await socket.async_connect(
         Protocol::endpoint(reinterpret_cast<const sockaddr*>(&endpoint->at), endpoint->bytes),
         asio::redirect_error(asio::use_awaitable, error));
+    // Where nobody listens yet, TCP may give the socket the very port that it calls.
+    if (!error && !peer.address.local && socket.local_endpoint(error) == socket.remote_endpoint())
+        error = asio::error::connection_refused;
     if (error)
         co_return Error{error == asio::error::connection_refused ||
                                 error == boost::system::errc::no_such_file_or_directory

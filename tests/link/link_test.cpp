@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -64,6 +65,24 @@ class Links : public testing::Test {
     std::vector<std::string> addresses(uint32_t ranks) const {
         std::vector<std::string> all;
         for (uint32_t r = 0; r < ranks; ++r) all.push_back(at(std::to_string(r)));
+        return all;
+    }
+    // A free port each, none of those that connections get as their own.
+    static std::vector<std::string> loopback(std::initializer_list<const char*> hosts) {
+        static std::mt19937 random(static_cast<uint32_t>(::getpid()));
+        std::vector<std::string> all;
+        while (all.size() < hosts.size()) {
+            sockaddr_in at{};
+            at.sin_family = AF_INET;
+            at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+            const unsigned port = 10000 + random() % 20000;
+            at.sin_port = htons(static_cast<uint16_t>(port));
+            const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+            if (!::bind(socket, reinterpret_cast<const sockaddr*>(&at), sizeof at))
+                all.push_back(std::string("tcp:") + hosts.begin()[all.size()] + ":" +
+                              std::to_string(port));
+            ::close(socket);
+        }
         return all;
     }
     static std::string why(const Result<void>& result) {
@@ -159,7 +178,7 @@ TEST_F(Links, DoWhatIsAskedOverUnixSockets) {
 }
 
 TEST_F(Links, DoWhatIsAskedOverLoopback) {
-    const std::vector<std::string> all{"tcp:127.0.0.1:41873", "tcp:localhost:41874"};
+    const auto all = loopback({"127.0.0.1", "localhost"});
     Rank a(options(0, all)), b(options(1, all));
     meet({&a, &b});
     exchange(b, 0, a, 3, 300);
@@ -209,7 +228,7 @@ TEST_F(Links, GiveTheMemoryOfAWindowItself) {
 }
 
 TEST_F(Links, ASharedKeyOpensTls) {
-    const std::vector<std::string> all{"tcp:127.0.0.1:41875", "tcp:127.0.0.1:41876"};
+    const auto all = loopback({"127.0.0.1", "127.0.0.1"});
     LinkOptions of_a = options(0, all), of_b = options(1, all);
     of_a.security.key = file("a", "sixteen bytes and more", 0600);
     of_b.security.key = file("b", "sixteen bytes and more", 0400);
@@ -219,7 +238,7 @@ TEST_F(Links, ASharedKeyOpensTls) {
 }
 
 TEST_F(Links, AnotherKeyDoesNot) {
-    const std::vector<std::string> all{"tcp:127.0.0.1:41877", "tcp:127.0.0.1:41878"};
+    const auto all = loopback({"127.0.0.1", "127.0.0.1"});
     LinkOptions of_a = options(0, all), of_b = options(1, all);
     of_a.security.key = file("a", "sixteen bytes and more", 0600);
     of_b.security.key = file("b", "sixteen bytes and less", 0600);
@@ -238,7 +257,7 @@ TEST_F(Links, AnotherKeyDoesNot) {
 }
 
 TEST_F(Links, WithoutTheKeyNobodyComesIn) {
-    const std::vector<std::string> all{"tcp:127.0.0.1:41879", "tcp:127.0.0.1:41880"};
+    const auto all = loopback({"127.0.0.1", "127.0.0.1"});
     LinkOptions of_a = options(0, all), of_b = options(1, all);
     of_a.security.key = file("a", "sixteen bytes and more", 0600);
     of_a.patience = of_b.patience = milliseconds(1500);
@@ -273,12 +292,12 @@ TEST_F(Links, CertificatesOfOneAuthorityOpenTls) {
         return options;
     };
     {
-        const std::vector<std::string> all{"tcp:127.0.0.1:41881", "tcp:127.0.0.1:41882"};
+        const auto all = loopback({"127.0.0.1", "127.0.0.1"});
         Rank a(with(options(0, all), "a")), b(with(options(1, all), "b"));
         meet({&a, &b});
         exchange(a, 1, b, 5, 100);
     }
-    const std::vector<std::string> all{"tcp:127.0.0.1:41883", "tcp:127.0.0.1:41884"};
+    const auto all = loopback({"127.0.0.1", "127.0.0.1"});
     Rank a(with(options(0, all), "a")), c(with(options(1, all), "c"));
     auto met = std::async(std::launch::async, [&] { return why(a.link->meet()); });
     EXPECT_NE(why(c.link->meet()), "none");
