@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// How text that comes from files is shown to people. Nothing else belongs here.
+// How numbers, and text that comes from files, are shown to people. Nothing else belongs here.
 #pragma once
 
+#include <cinttypes>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <string_view>
 
 namespace sassemu {
+
+// "0x1f", with at least so many digits.
+[[nodiscard]] inline std::string hex(uint64_t value, int digits = 1) {
+    char text[32];
+    std::snprintf(text, sizeof text, "0x%0*" PRIx64, digits, value);
+    return text;
+}
 
 // The length of the well-formed UTF-8 sequence at the start of the text, 0 if there is none.
 [[nodiscard]] inline size_t utf8_length(std::string_view text) {

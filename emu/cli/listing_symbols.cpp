@@ -2,7 +2,6 @@
 #include "emu/cli/listing_symbols.hpp"
 
 #include <array>
-#include <cstdio>
 
 #include "emu/base/text.hpp"
 #include "emu/module/elf.hpp"
@@ -40,12 +39,6 @@ const char* space_name(uint8_t other) {
     return names[other >> 5U];
 }
 
-std::string hexadecimal(uint64_t value) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-    return text;
-}
-
 }  // namespace
 
 const char* visibility_name(uint8_t other) {
@@ -71,7 +64,7 @@ std::string undefined_symbols(const Module& module) {
                    visibility_name(symbol.other) + "\"\n";
         }
         if (!is_common && symbol.size != 0)
-            out += "\t.size\t\t" + name + "," + hexadecimal(symbol.size) + "\n";
+            out += "\t.size\t\t" + name + "," + hex(symbol.size) + "\n";
     }
     const std::string all = common + undefined;
     return all.empty() ? all

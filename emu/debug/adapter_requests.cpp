@@ -4,18 +4,13 @@
 #include <charconv>
 #include <filesystem>
 
+#include "emu/base/text.hpp"
 #include "emu/debug/adapter.hpp"
 
 namespace sassemu::debug {
 namespace {
 
 constexpr int64_t frames_per_thread = 256;
-
-std::string hex(uint64_t v) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
-    return text;
-}
 
 std::string base64(const std::string& bytes) {
     static constexpr char digits[] =

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <charconv>
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,12 +36,6 @@ inline std::optional<uint64_t> number(const std::string& text) {
         std::from_chars(text.data() + (is_hex ? 2 : 0), end, v, is_hex ? 16 : 10);
     if (error != std::errc() || at != end) return std::nullopt;
     return v;
-}
-
-inline std::string hex(uint64_t v) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
-    return text;
 }
 
 // "saxpy+0x0070 (saxpy.cu:7)"

@@ -4,32 +4,17 @@
 
 #include <algorithm>
 #include <bit>
-#include <cinttypes>
 #include <set>
 
+#include "emu/base/text.hpp"
 #include "emu/debug/debuggee.hpp"
 #include "emu/machine/cta.hpp"
+#include "emu/machine/dimensions.hpp"
 #include "emu/memory/address_space.hpp"
 #include "emu/program/code_image.hpp"
 
 namespace sassemu::debug {
 namespace {
-
-std::string hex(uint64_t v, int digits = 0) {
-    char text[24];
-    std::snprintf(text, sizeof text, digits ? "0x%0*" PRIx64 : "0x%.*" PRIx64, digits ? digits : 1,
-                  v);
-    return text;
-}
-
-std::string triple(const Dim3& d) {
-    return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
-}
-
-Dim3 thread_of(const Launch& launch, uint32_t linear) {
-    const Dim3& b = launch.block;
-    return {linear % b.x, linear / b.x % b.y, linear / b.x / b.y};
-}
 
 const char* state_of(const Path& path, bool current) {
     switch (path.state) {
@@ -136,7 +121,7 @@ class Inspector {
         out["grid"] = triple(launch.grid);
         out["block"] = triple(launch.block);
         out["blockIdx"] = triple(warp_->cta->id);
-        out["threadIdx"] = triple(thread_of(launch, focus_.warp * 32 + focus_.lane));
+        out["threadIdx"] = triple(thread_of(launch.block, focus_.warp * 32 + focus_.lane));
         out["sm"] = warp_->cta->sm;
         out["exists"] = warp_->exists >> focus_.lane & 1;
         if (!path) {
@@ -426,7 +411,8 @@ class Inspector {
                 row["state"] = !path ? "exited"
                                      : state_of(*path, d_.current() == warp_ &&
                                                            path == warp_->paths + warp_->current);
-                row["thread"] = triple(thread_of(*warp_->cta->launch, focus_.warp * 32 + lane));
+                row["thread"] =
+                    triple(thread_of(warp_->cta->launch->block, focus_.warp * 32 + lane));
                 row["focus"] = lane == focus_.lane;
                 rows.push_back(std::move(row));
             }

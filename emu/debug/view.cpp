@@ -6,8 +6,10 @@
 #include <charconv>
 #include <cstring>
 
+#include "emu/base/text.hpp"
 #include "emu/debug/debug_info.hpp"
 #include "emu/machine/cta.hpp"
+#include "emu/machine/dimensions.hpp"
 #include "emu/machine/op.hpp"
 #include "emu/memory/address_space.hpp"
 #include "emu/memory/host_access.hpp"
@@ -19,12 +21,6 @@ namespace sassemu::debug {
 namespace {
 
 constexpr uint64_t most_bytes = 1 << 20;  // of one value
-
-std::string hex(uint64_t v) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
-    return text;
-}
 
 Value of_bits(uint64_t v, const char* type) {
     Value out = Value::of_integer(static_cast<int64_t>(v), 8, false);
@@ -310,9 +306,7 @@ Result<Value> View::variable(const std::string& text) const {
     if (name == "blockDim") return triple(launch.block);
     if (name == "gridDim") return triple(launch.grid);
     if (name == "threadIdx") {
-        const uint32_t t = warp_.index * 32u + lane_;
-        const Dim3& b = launch.block;
-        return triple({t % b.x, t / b.x % b.y, t / b.x / b.y});
+        return triple(thread_of(launch.block, warp_.index * 32u + lane_));
     }
     if (name == "warpSize") return Value::of_integer(32, 4);
     if (const auto at = buffers_.find(name); at != buffers_.end()) {

@@ -4,6 +4,7 @@
 #include "emu/isa/system.hpp"
 
 #include "emu/isa/uniform_shapes.hpp"
+#include "emu/machine/dimensions.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
@@ -12,11 +13,8 @@ namespace {
 
 using Sr = typed::SpecialRegister;
 
-// The thread's index inside the block; one lane.
 Dim3 thread_index(const Warp& w, unsigned lane) {
-    const Dim3& block = w.cta->launch->block;
-    const uint32_t linear = w.index * 32u + lane;
-    return {linear % block.x, linear / block.x % block.y, linear / (block.x * block.y)};
+    return thread_of(w.cta->launch->block, w.index * 32u + lane);
 }
 
 uint64_t timer(const Warp& w) { return w.cta->launch->start_ns + w.cta->clock(); }

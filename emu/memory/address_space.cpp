@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "emu/base/text.hpp"
 #include "emu/memory/device_heap.hpp"
 
 namespace sassemu {
@@ -19,12 +20,6 @@ namespace {
 constexpr uint64_t top = uint64_t{1} << AddressSpace::address_bits;
 
 uint64_t round_up(uint64_t v, uint64_t to) { return (v + to - 1) / to * to; }
-
-std::string hex(uint64_t v) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%" PRIx64, v);
-    return text;
-}
 
 bool touches_window(uint64_t lo, uint64_t hi) {
     return lo < window_base(shared_window_high + 1) && hi > window_base(constant_window_high);

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "emu/base/text.hpp"
 #include "emu/memory/host_access.hpp"
 
 namespace sassemu {
@@ -30,12 +31,6 @@ constexpr uint64_t header_bytes = 64;
 const Header& header(const Extent& e) { return *reinterpret_cast<const Header*>(e.host); }
 uint8_t state(const Extent& e, uint64_t offset) {
     return host::load<uint8_t>(header(e).table + offset / granule);
-}
-
-std::string hex(uint64_t v) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%" PRIx64, v);
-    return text;
 }
 
 }  // namespace

@@ -311,7 +311,7 @@ void Hooks::launch_begin(HookedLaunch& l, const Kernel& kernel, std::span<const 
     i.ctas_per_sm = ctas_per_sm;
     i.in_flight = several;
     i.threads_per_sm = l.device->resident_threads_per_sm;
-    for (const auto [bank, base] :
+    for (const auto& [bank, base] :
          {std::pair{0, Base::bank0}, {2, Base::bank2}, {3, Base::bank3}, {4, Base::bank4}})
         i.constant_bytes[bank] = l.bank_bytes[static_cast<size_t>(base)];
     for (const auto& s : sessions_) {

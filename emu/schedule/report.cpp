@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a user reads when a launch goes wrong: guest faults and deadlocks, each with kernel, pc,
 // SASS, source line, CTA, warp and lane.
-#include <cinttypes>
-#include <cstdio>
-
+#include "emu/base/text.hpp"
+#include "emu/machine/dimensions.hpp"
 #include "emu/machine/stepper.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/schedule/engine.hpp"
@@ -11,20 +10,6 @@
 namespace sassemu {
 
 namespace {
-
-std::string hex(uint64_t v) {
-    char text[24];
-    std::snprintf(text, sizeof text, "0x%" PRIx64, v);
-    return text;
-}
-
-Dim3 thread_of(const Dim3& block, uint32_t linear) {
-    return {linear % block.x, linear / block.x % block.y, linear / block.x / block.y};
-}
-
-std::string triple(const Dim3& d) {
-    return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
-}
 
 std::string describe_state(const Cta& cta, uint32_t warp, const Path& p) {
     switch (p.state) {

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "emu/explore/machines/explore_machine.hpp"
-#include "emu/explore/machines/runner.hpp"
+#include "emu/explore/machines/machine_operations.hpp"
 #include "emu/explore/machines/sass_fetch.hpp"
 #include "emu/explore/machines/state_search.hpp"
 #include "emu/explore/machines/test_memory.hpp"
@@ -35,11 +35,11 @@ class MachineStates {
     };
 
     MachineStates(const Test& test, const ExploredMachine& machine, const SearchBudget& budget)
-
         : test_(test),
           machine_(machine),
           budget_(budget),
-          memory_(test, machine.symmetric() && !test.sass) {
+          memory_(test, machine.symmetric() && !test.sass),
+          does_(test, memory_, machine.symmetric()) {
         bytes_.size = sizeof bytes_;
         bytes_.memory = &reached_;
         bytes_.read = [](void* m, uint64_t address, void* to, uint32_t count) {
@@ -62,7 +62,7 @@ class MachineStates {
                 "more than " + std::to_string(TestMemory::most_bytes) + " bytes of global memory";
         for (uint32_t t = 0; t < test.threads.size(); ++t)
             if (!fetch_ || test.threads[t].sass || accesses(test.threads[t]))
-                places_.push_back(place(t));
+                places_.push_back(does_.place(t));
         if (std::ranges::any_of(test.locations,
                                 [](const Location& l) { return l.home != SASSEMU_OF_NOBODY; }))
             bytes_.home = [](void* m, uint64_t address) {
@@ -190,19 +190,6 @@ class MachineStates {
     }
 
   private:
-    sassemu_place place(uint32_t thread) const {
-        const Thread& t = test_.threads[thread];
-        sassemu_place p{};
-        p.thread = thread;
-        p.cta = static_cast<uint64_t>(t.cta);
-        p.sm = static_cast<uint32_t>(t.sm);
-        p.gpu = static_cast<uint32_t>(std::max(t.gpu, 0));
-        p.kind = t.kind == ThreadKind::thread        ? SASSEMU_AGENT_WARP
-                 : t.kind == ThreadKind::copy_engine ? SASSEMU_AGENT_COPY_ENGINE
-                                                     : SASSEMU_AGENT_HOST;
-        return p;
-    }
-
     // The memory of a state as its machine reaches it, for the calls that follow at once.
     const sassemu_bytes& bytes(State& s) const {
         reached_ = {this, s.memory.data()};
@@ -225,62 +212,11 @@ class MachineStates {
         if (!r.window.empty()) return false;
         if (!test_.threads[t].sass) return r.started && r.pc >= test_.threads[t].code.size();
         if (!s.sass.threads[t].ended) return false;
-        MemoryOperation fence = system_fence();
-        fence.what.from = place(t);
+        MemoryOperation fence = MachineOperations::system_fence();
+        fence.what.from = does_.place(t);
         if (!s.machine.ways(bytes(s), fence.what)) return false;
         perform_now(s, t, fence, 0);
         return true;
-    }
-
-    static MemoryOperation system_fence() {
-        MemoryOperation fence(SASSEMU_OPERATION_FENCE);
-        fence.what.ordering = SASSEMU_SC;
-        fence.what.scope = SASSEMU_LEVEL_SYS;
-        return fence;
-    }
-
-    // What a host does, in a machine whose words are not PTX's: each in order, at once, of system
-    // scope.
-    MemoryOperation of_host(sassemu_operation_kind kind, const op::Access& a) const {
-        MemoryOperation o(kind);
-        const Name& name = test_.names[a.at.name];
-        o.what.address = memory_.of(name.location, 0).address + name.offset + a.at.offset;
-        o.what.bytes = static_cast<uint8_t>(a.at.bytes ? a.at.bytes : name.bytes - a.at.offset);
-        o.what.ordering = SASSEMU_RELAXED;
-        o.what.scope = SASSEMU_LEVEL_SYS;
-        o.type = o.what.bytes > 4 ? AtomicType::u64 : AtomicType::u32;
-        o.whole = o.blocks = true;
-        return o;
-    }
-    std::vector<MemoryOperation> of_host(const Runner& r, const Operation& what) const {
-        std::vector<MemoryOperation> all;
-        const auto put = [](uint64_t value, MemoryOperation& o) {
-            std::memcpy(o.value.data(), &value, sizeof value);
-        };
-        if (const auto* load = std::get_if<op::Load>(&what)) {
-            all.push_back(of_host(SASSEMU_OPERATION_LOAD, *load));
-            all.back().to[0] = static_cast<int32_t>(load->to.number);
-        } else if (const auto* store = std::get_if<op::Store>(&what)) {
-            if (releases(store->order)) all.push_back(system_fence());
-            all.push_back(of_host(SASSEMU_OPERATION_STORE, *store));
-            put(value_of(r, store->value), all.back());
-        } else if (const auto* atomic = std::get_if<op::Atomic>(&what)) {
-            if (releases(atomic->order)) all.push_back(system_fence());
-            MemoryOperation& o = all.emplace_back(of_host(SASSEMU_OPERATION_ATOMIC, *atomic));
-            const uint64_t value = value_of(r, atomic->value);
-            put(atomic->by.negated ? 0 - value : value, o);
-            o.atomic = atomic->by.how;
-            o.swap = value_of(r, atomic->swap);
-            if (atomic->to) o.to[0] = static_cast<int32_t>(atomic->to->number);
-        } else if (const auto* fence = std::get_if<op::Fence>(&what)) {
-            if (fence->order != SASSEMU_ORDER_ACQUIRE && fence->scope == SASSEMU_SCOPE_SYS)
-                all.push_back(system_fence());
-        }
-        return all;
-    }
-    static bool releases(uint32_t order) {
-        return order == SASSEMU_ORDER_RELEASE || order == SASSEMU_ORDER_ACQ_REL ||
-               order == SASSEMU_ORDER_SC;
     }
 
     std::vector<uint32_t> awaited(const ThreadState& t) const {
@@ -321,7 +257,7 @@ class MachineStates {
         ++to.pc;
         if (off) return emit(std::move(n));
         if (!machine_.symmetric() && is_any<op::Load, op::Store, op::Atomic, op::Fence>(i.what))
-            return perform(std::move(n), t, of_host(r, i.what), 0, emit);
+            return perform(std::move(n), t, does_.of_host(r, i.what), 0, emit);
         std::visit(Overloaded{[&](const op::OnMachine& o) { operate(std::move(n), t, o, emit); },
                               [&](const op::Load& o) {
                                   op::OnMachine load{};
@@ -355,7 +291,7 @@ class MachineStates {
     template <class Emit>
     void operate(State n, uint32_t t, const op::OnMachine& form, Emit&& emit) const {
         using Whose = op::OnMachine::Whose;
-        const MemoryOperation o = shown(n.threads[t], t, form);
+        const MemoryOperation o = does_.of_text(n.threads[t], t, form);
         if (form.until != op::OnMachine::Until::none) return look(std::move(n), t, o, form, emit);
         if (form.whose == Whose::own) return perform(std::move(n), t, {o}, 0, emit);
         if (form.whose == Whose::all) {
@@ -369,7 +305,7 @@ class MachineStates {
 
     bool quiet(State& n, uint32_t t) const {
         MemoryOperation o(SASSEMU_OPERATION_QUIET);
-        o.what.from = place(t);
+        o.what.from = does_.place(t);
         return n.machine.ways(bytes(n), o.what);
     }
 
@@ -409,31 +345,6 @@ class MachineStates {
         emit(std::move(n));
     }
 
-    // An operation of sections 6 and 7 of docs/litmus.md.
-    MemoryOperation shown(const Runner& r, uint32_t t, const op::OnMachine& form) const {
-        MemoryOperation o(form.what);
-        o.what.from = place(t);
-        const auto address = [&](const Place& at, uint32_t& gpu) {
-            const int32_t pe = at.pe >= 0 ? at.pe : test_.threads[t].gpu;
-            if (machine_.symmetric()) gpu = static_cast<uint32_t>(pe);
-            return memory_.of(test_.names[at.name].location, pe).address;
-        };
-        if (form.at) {
-            const Location& l = test_.locations[test_.names[form.at->name].location];
-            o.what.address = address(*form.at, o.what.gpu);
-            if (!o.orders()) o.what.bytes = static_cast<uint8_t>(std::min<uint64_t>(l.bytes, 8));
-        }
-        if (form.other) o.what.other = address(*form.other, o.what.other_gpu);
-        o.atomic = form.atomic;
-        o.type = o.what.bytes > 4 ? AtomicType::u64 : AtomicType::u32;
-        const uint64_t value = value_of(r, form.value);
-        std::memcpy(o.value.data(), &value, sizeof value);
-        if (form.to) o.to[0] = static_cast<int32_t>(form.to->number);
-        o.whole = true;
-        o.blocks = form.blocks;
-        return o;
-    }
-
     // A thread of machine code up to its next operation on memory that others see.
     struct Fetched {
         ThreadState thread;
@@ -460,7 +371,7 @@ class MachineStates {
                                 std::ranges::all_of(f.does, [&](const auto& o) { return late(o); });
             if (begins) {
                 for (MemoryOperation& o : f.does) {
-                    o.what.from = place(t);
+                    o.what.from = does_.place(t);
                     r.window.push_back(o);
                 }
                 f.does.clear();
@@ -489,7 +400,7 @@ class MachineStates {
         if (first == all.size()) return emit(std::move(n));
         MemoryOperation o = all[first];
         auto& window = n.threads[t].window;
-        o.what.from = place(t);
+        o.what.from = does_.place(t);
         if (late(o)) {
             window.push_back(o);
             return perform(std::move(n), t, all, first + 1, emit);
@@ -558,6 +469,7 @@ class MachineStates {
     const ExploredMachine& machine_;
     const SearchBudget& budget_;
     TestMemory memory_;
+    MachineOperations does_;
     std::vector<sassemu_place> places_;
     std::unique_ptr<SassFetch> fetch_;  // of threads in machine code
     std::string problem_;
