@@ -40,6 +40,7 @@ class RanksOfPlan final : public plan::Ranks {
         return static_cast<uint32_t>(uint64_t{gpu} * ranks_ / gpus_);
     }
     uint32_t rank() const override { return rank_; }
+    uint32_t ranks() const override { return ranks_; }
 
     Result<void> add(Machine& machine, uint32_t owner, uint64_t address, uint64_t bytes,
                      const std::string& name) override {
@@ -126,7 +127,7 @@ Result<std::unique_ptr<plan::Ranks>> make_ranks(LinkOptions options, uint32_t gp
     const auto ranks = static_cast<uint32_t>(options.addresses.size());
     const uint32_t rank = options.rank;
     if (ranks > gpus)
-        return Error{ErrorCode::usage, "--peer",
+        return Error{ErrorCode::usage, "--ranks",
                      std::to_string(ranks) + " ranks for the plan's " + std::to_string(gpus) +
                          (gpus == 1 ? " GPU" : " GPUs"),
                      "each rank needs a GPU"};

@@ -21,6 +21,7 @@ class Ranks {
     // Which rank has a GPU; memory and steps of the host are the first one's.
     virtual uint32_t rank_of(uint32_t gpu) const = 0;
     virtual uint32_t rank() const = 0;
+    virtual uint32_t ranks() const = 0;
     bool mine(uint32_t gpu) const { return rank_of(gpu) == rank(); }
     // A buffer, before it is filled: of this rank, which others then reach, or of another.
     virtual Result<void> add(Machine& machine, uint32_t owner, uint64_t address, uint64_t bytes,

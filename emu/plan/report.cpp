@@ -55,7 +55,6 @@ std::string launch_text(const LaunchReport& launch, size_t number, size_t count)
     if (launch.gpu) text += format(" gpu %u", launch.gpu);
     if (!launch.stream.empty()) text += " stream " + shown(launch.stream);
     if (launch.repeats > 1) text += format(" x%u", launch.repeats);
-    if (launch.elsewhere) return text + ": run by another rank\n";
     if (launch.status == LaunchStatus::not_run) return text + ": not run\n";
     const FaultKind kind = launch.fault ? launch.fault->kind : FaultKind::none;
     text += ": " + status_text(launch.status, kind) + "; " + speed(launch.stats) + "\n";
@@ -193,11 +192,18 @@ std::string_view level_name(HostLevel level) {
 std::string report_text(const RunReport& report) {
     std::string text = shown(report.plan) + ": " + report.arch + " on " + report.device + ", " +
                        plural(report.total.threads, "thread") + ", host level " +
-                       std::string(level_name(report.level)) + "\n";
+                       std::string(level_name(report.level));
+    if (report.ranks > 1) text += format(", rank %u of %u", report.rank, report.ranks);
+    text += "\n";
     for (const std::string& note : report.notes) text += "note: " + shown(note) + "\n";
+    uint64_t elsewhere = 0;
     for (size_t i = 0; i < report.launches.size(); ++i) {
-        text += launch_text(report.launches[i], i + 1, report.launches.size());
+        if (report.launches[i].elsewhere)
+            ++elsewhere;
+        else
+            text += launch_text(report.launches[i], i + 1, report.launches.size());
     }
+    if (elsewhere) text += "launches of other ranks: " + std::to_string(elsewhere) + "\n";
     for (const Comparison& comparison : report.comparisons) text += comparison_text(comparison);
     text += outcome_text(report);
     text += std::string("result: ") + verdict(report) + "\n";

@@ -31,12 +31,15 @@ Json fault_json(const GuestFault& fault) {
 Json launch_json(const LaunchReport& launch) {
     const FaultKind kind = launch.fault ? launch.fault->kind : FaultKind::none;
     Json json{{"kernel", launch.kernel},
+              {"gpu", launch.gpu},
+              {"stream", launch.stream.empty() ? Json() : Json(launch.stream)},
               {"grid", dim_json(launch.grid)},
               {"block", dim_json(launch.block)},
               {"repeats", launch.repeats},
               {"status", status_text(launch.status, kind)},
               {"warp_instructions", launch.stats.warp_instructions},
               {"seconds", launch.stats.seconds}};
+    if (launch.elsewhere) json["elsewhere"] = true;
     if (!launch.message.empty()) json["message"] = launch.message;
     if (launch.fault) json["fault"] = fault_json(*launch.fault);
     return json;
@@ -70,6 +73,8 @@ std::string report_json(const RunReport& report) {
     Json json{{"plan", report.plan},
               {"arch", report.arch},
               {"device", report.device},
+              {"rank", report.rank},
+              {"ranks", report.ranks},
               {"status", status_text(report.status, report.fault)},
               {"expectedStatus", status_text(report.expected.status, report.expected.fault)},
               {"exitCode", report.exit_code()},

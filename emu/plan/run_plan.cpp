@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <set>
 #include <span>
 
 #include "emu/base/exit_code.hpp"
@@ -30,6 +31,10 @@ class Runner {
         process_budget().begin_work();
         report_.plan = plan_.file;
         report_.expected = plan_.expect.status;
+        if (options_.ranks) {
+            report_.rank = options_.ranks->rank();
+            report_.ranks = options_.ranks->ranks();
+        }
         report_.expected_out = plan_.expect.out;
         report_.expected_warp_instructions = plan_.expect.warp_instructions;
         SASSEMU_TRY(setup_.make());
@@ -278,11 +283,20 @@ class Runner {
             SASSEMU_ASSIGN(const auto got, setup_.bytes_of(buffer));
             SASSEMU_TRY(compare_one(buffer.name, *got, *buffer.expect));
         }
+        // Every GPU that launches has its own.
+        std::set<uint32_t> gpus;
+        for (const Launch& launch : plan_.launches)
+            if (!launch.operation.index()) gpus.insert(launch.gpu);
+        if (gpus.empty()) gpus.insert(0);
         for (const Global& global : plan_.globals) {
-            if (!global.expect || !setup_.mine(0)) continue;
-            SASSEMU_ASSIGN(const Gpu::Symbol symbol, setup_.find_symbol(global.name));
-            DeviceSource got(*setup_.first_gpu(), symbol.address, symbol.bytes);
-            SASSEMU_TRY(compare_one(global.name, got, *global.expect));
+            for (const uint32_t on : gpus) {
+                if (!global.expect || !setup_.mine(on)) continue;
+                SASSEMU_ASSIGN(Gpu * gpu, setup_.gpu(on));
+                SASSEMU_ASSIGN(const Gpu::Symbol symbol, setup_.find_symbol(global.name, on));
+                DeviceSource got(*gpu, symbol.address, symbol.bytes);
+                const std::string where = setup_.machine() ? " of GPU " + std::to_string(on) : "";
+                SASSEMU_TRY(compare_one(global.name + where, got, *global.expect));
+            }
         }
         return {};
     }

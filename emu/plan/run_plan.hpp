@@ -74,6 +74,7 @@ struct LaunchReport {
 
 struct RunReport {
     std::string plan, arch, device;
+    uint32_t rank = 0, ranks = 1;  // which of several processes that run the plan
     HostLevel level = HostLevel::automatic;
     std::vector<LaunchReport> launches;
     LaunchStatus status = LaunchStatus::ok;  // of the first launch that did not end well

@@ -300,6 +300,15 @@ class Forms(Case):
         different = report["comparisons"][0]
         self.assertFalse(different["equal"])
         self.assertEqual(different["first"][0]["expectedBits"], "0x00000000")
+        streams = os.path.join(ROOT, "cubins", "flight", "streams.json")
+        report = json.loads(self.check(0, "run", streams, "--json").stdout)
+        self.assertEqual((report["rank"], report["ranks"]), (0, 1))
+        with open(streams, encoding="utf-8") as f:
+            plan = json.load(f)
+        for launch, said in zip(plan["launches"], report["launches"], strict=True):
+            stream = launch.get("stream")
+            gpu = plan["streams"].get(stream, {}).get("gpu", launch.get("gpu", 0))
+            self.assertEqual((said["stream"], said["gpu"]), (stream, gpu))
         report = json.loads(self.check(0, "run", plan_path("fault_wild"), *ARCH, "--json").stdout)
         self.assertEqual(report["launches"][0]["fault"]["kind"], report["status"].split(":")[1])
         result = self.check(0, "run", plan_path("printf"), *ARCH, "--json")

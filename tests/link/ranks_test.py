@@ -79,7 +79,7 @@ def results(args, folder):
     two = os.path.join(args.root, "cubins/flight/two_gpus.json")
     (first, code), (second, other) = run_all(args, two, 2)
     check(code == 0 and "message: 32 u32 elements equal" in first, first)
-    check(other == 0 and "run by another rank" in second, second)
+    check(other == 0 and ", rank 1 of 2\n" in second and "launches of other ranks: 1" in second, second)
     for ranks, gpus in ((2, 4), (3, 4)):
         for output, code in run_all(args, write_plan(args, folder, "relay", relay(gpus, 6)), ranks):
             check(code == 0, f"{ranks} ranks, {gpus} GPUs: {output}")

@@ -69,6 +69,35 @@ TEST(InFlight, ACheckThatFailsIsADifference) {
         << report_text(*report);
 }
 
+// Each GPU that launches has globals of its own; the second launch leaves other ones.
+TEST(InFlight, GlobalsAreComparedOnEveryGpuThatLaunches) {
+    const auto plan = [](const std::string& second, const std::string& n) {
+        const auto launch = [](const std::string& gpu, const std::string& count) {
+            return R"({"kernel": "constant_table", "grid": [8], "block": [128], "gpu": )" + gpu +
+                   R"(, "args": [{"buffer": "x"}, {"buffer": "out"}, {"buffer": "weighted"},
+                   {"i32": )" +
+                   count + "}]}";
+        };
+        return R"({"arch": "sm_90", "module": "../constant_table/{arch}.cubin", "gpus": 3,
+            "buffers": {"x": {"bytes": 4000, "kind": "host", "random": {"type": "i32", "seed": 62}},
+              "out": {"bytes": 4000, "kind": "host"}, "weighted": {"bytes": 8000, "kind": "host"}},
+            "globals": {"given": {"random": {"type": "i32", "seed": 63}},
+              "state": {"expect": {"file": "../constant_table/state.expected.bin"}}},
+            "launches": [)" +
+               launch("0", "1000") + "," + launch(second, n) + "]}";
+    };
+    const auto same = run_text(plan("2", "1000"), kinds()[2]);
+    ASSERT_TRUE(same) << same.error().message();
+    EXPECT_EQ(same->exit_code(), 0) << report_text(*same);
+    ASSERT_EQ(same->comparisons.size(), 2u) << report_text(*same);  // GPU 1 has launched nothing
+    EXPECT_EQ(same->comparisons[1].name, "state of GPU 2");
+    const auto other = run_text(plan("2", "3"), kinds()[2]);
+    ASSERT_TRUE(other) << other.error().message();
+    EXPECT_EQ(other->exit_code(), 1) << report_text(*other);
+    EXPECT_TRUE(other->comparisons[0].equal());
+    EXPECT_FALSE(other->comparisons[1].equal());
+}
+
 TEST(InFlight, ADeadlockNamesGridsGpusStreamsAndTheHost) {
     const std::string text = R"({"arch": "sm_90", "module": "{arch}.cubin", "gpus": 2,
         "streams": {"left": {}, "right": {"gpu": 1}},
