@@ -2,6 +2,7 @@
 // `sassemu run`: a plan or the quick form, its report, its statistics.
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "emu/cli/run_command.hpp"
 #include "emu/cli/sandbox.hpp"
 #include "emu/cli/signals.hpp"
+#include "emu/link/launcher.hpp"
 #include "emu/link/ranks.hpp"
 #include "emu/plan/atomic_file.hpp"
 #include "emu/plan/byte_source.hpp"
@@ -67,6 +69,13 @@ Result<void> write_stats(const plan::RunReport& report, const std::string& targe
 // A report is text of several lines; what stands in them may come from anywhere.
 void print_lines(std::string_view text) { print(shown(text, "\n\t")); }
 
+// The ranks of a plan may share one standard error.
+int fail_as(const RunCommand& command, Error error) {
+    if (command.ranks && (command.launcher || !command.peers.empty()))
+        error = std::move(error).within("rank " + std::to_string(command.rank));
+    return fail(error);
+}
+
 // The files that the run will write, opened before it loads anything: the options name them then
 // by descriptors.
 Result<void> open_outputs(Sandbox& sandbox, plan::RunOptions& options, std::string& stats) {
@@ -92,15 +101,33 @@ Result<void> open_outputs(Sandbox& sandbox, plan::RunOptions& options, std::stri
 
 namespace {
 
+// Asks the launcher, where --peer does not say who the ranks are.
+Result<void> join_launcher(RunCommand& command, bool numbered) {
+    if (!command.ranks || !command.peers.empty()) return {};
+    const bool present = link::Launcher::present();
+    const bool other_launcher = !present && std::getenv("PMI_RANK");
+    if (other_launcher)
+        return make_error(ErrorCode::usage, "--ranks", "the launcher speaks PMI, and not PMIx",
+                          "srun --mpi=pmix, or mpirun of Open MPI");
+    if (!present)
+        return make_error(ErrorCode::usage, "--ranks",
+                          "there is no launcher that would tell the ranks of each other",
+                          "mpirun -np N sassemu run --ranks ..., or --rank N and "
+                          "--peer unix:PATH,unix:PATH,..., one for each rank");
+    if (numbered)
+        return make_error(ErrorCode::usage, "--rank", "the launcher numbers the ranks",
+                          "leave it out, or say with --peer who they are");
+    SASSEMU_ASSIGN(command.launcher, link::Launcher::join());
+    command.rank = command.launcher->rank();
+    return {};
+}
+
 // The processes that run the same plan. All must have the same file.
 Result<std::shared_ptr<plan::Ranks>> other_ranks(const RunCommand& command,
                                                  const plan::Plan& plan) {
     const auto wrong = [](const char* option, std::string what, std::string hint) {
         return make_error(ErrorCode::usage, option, std::move(what), std::move(hint));
     };
-    if (command.peers.empty())
-        return wrong("--ranks", "there is no launcher that would tell the ranks of each other",
-                     "--rank N and --peer unix:PATH,unix:PATH,..., one for each rank");
     if (command.common.sandbox)
         return wrong("--sandbox", "the ranks of a plan open sockets", "leave one of the two out");
     if (command.seeds > 1)
@@ -111,6 +138,8 @@ Result<std::shared_ptr<plan::Ranks>> other_ranks(const RunCommand& command,
     options.addresses = command.peers;
     SASSEMU_ASSIGN(options.job, plan::sha256_hex(*file));
     options.job += " " + plan.arch + " " + command.common.arch;
+    if (command.launcher) SASSEMU_TRY(command.launcher->introduce(options));
+    if (command.launcher && command.launcher->ranks() == 1) return std::shared_ptr<plan::Ranks>();
     SASSEMU_ASSIGN(auto ranks, link::make_ranks(
                                    std::move(options),
                                    std::max<uint32_t>(1, static_cast<uint32_t>(plan.gpus.size()))));
@@ -185,7 +214,7 @@ Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
     options.finish_plugins = true;
     auto outcome = plan::run_plan(plan, options);
     under_way(nullptr);
-    if (!outcome) return worse(code, fail(outcome.error()));
+    if (!outcome) return worse(code, fail_as(command, outcome.error()));
     const plan::RunReport& report = *outcome;
     code = worse(code, report.exit_code());
     if (command.json) {
@@ -304,11 +333,14 @@ void add_run_command(CLI::App& app, int& exit_code) {
         ->check(CLI::Range(1u, Machine::most_gpus));
     add_common_options(*sub, command->common);
     CLI::Option_group* ranks = sub->add_option_group(
-        "ranks", "for a plan with several GPUs, run by several processes of this host");
+        "ranks",
+        "for a plan with several GPUs, run by several processes, which mpirun or srun (PMIx) has "
+        "started or --peer names");
     CLI::Option* const several =
         ranks->add_flag("--ranks", command->ranks, "run the launches of this rank's GPUs only");
-    ranks->add_option("--rank", command->rank, "which of the processes this is, from 0")
-        ->needs(several);
+    CLI::Option* const number =
+        ranks->add_option("--rank", command->rank, "which of the processes this is, from 0")
+            ->needs(several);
     ranks
         ->add_option("--peer", command->peers,
                      "where the ranks listen, in their order, this one too: "
@@ -317,9 +349,13 @@ void add_run_command(CLI::App& app, int& exit_code) {
         ->allow_extra_args(false)
         ->needs(several);
     CLI::Option_group* quick = add_quick_options(*sub, *command);
-    sub->callback([command, quick, &exit_code] {
-        const Result<int> result = run(*command, quick->count_all() > 0);
-        exit_code = result ? *result : fail(result.error());
+    sub->callback([command, quick, number, &exit_code] {
+        const Result<void> joined = join_launcher(*command, number->count() > 0);
+        const Result<int> result =
+            joined ? run(*command, quick->count_all() > 0) : Result<int>(joined.error());
+        exit_code = result ? *result : fail_as(*command, result.error());
+        if (command->launcher) (void)finish_output();  // whoever ends the program asks again
+        command->launcher.reset();                     // once this rank has said what it has to say
     });
 }
 

@@ -2,11 +2,16 @@
 // What `run` and the commands made of it share.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "emu/cli/options.hpp"
 #include "emu/cli/quick_form.hpp"
+
+namespace sassemu::link {
+class Launcher;
+}
 
 namespace sassemu::cli {
 
@@ -16,8 +21,9 @@ struct RunCommand {
     QuickForm quick;
     bool ranks = false;  // one of several processes that run the plan
     uint32_t rank = 0;
-    std::vector<std::string> peers;  // where each rank listens, by rank
-    bool json = false;               // one JSON object on standard output, and nothing else
+    std::vector<std::string> peers;  // where each rank listens, by rank; empty: the launcher knows
+    std::shared_ptr<link::Launcher> launcher;  // that has started the ranks
+    bool json = false;          // one JSON object on standard output, and nothing else
     uint64_t seeds = 1;         // how many: --seed and those after it; plugins see all runs as one
     uint32_t gpus = 0;          // instead of the plan's number; 0: the plan's
     std::string report_option;  // the option that names a plugin's report file; empty: none does

@@ -70,6 +70,19 @@ int find_key(SSL* ssl, const unsigned char* id, size_t id_bytes, SSL_SESSION** s
     return 1;
 }
 
+Result<std::string> derived_key(const std::string& bytes, const std::string& where) {
+    if (bytes.size() < 16 || bytes.size() > 65536)
+        return Error{
+            ErrorCode::input, where,
+            "a key of the link has 16 to 65536 bytes, and this one " + std::to_string(bytes.size()),
+            ""};
+    const std::string text = std::string(identity) + bytes;
+    std::string key(SHA256_DIGEST_LENGTH, '\0');
+    SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(),
+           reinterpret_cast<unsigned char*>(key.data()));
+    return key;
+}
+
 Result<std::string> read_key(const std::string& path) {
     const auto wrong = [&](std::string what, std::string hint = {}) {
         return Error{ErrorCode::input, path, std::move(what), std::move(hint)};
@@ -81,14 +94,7 @@ Result<std::string> read_key(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
     if (!file) return wrong("the link's key cannot be read");
-    if (bytes.size() < 16 || bytes.size() > 65536)
-        return wrong("a key of the link has 16 to 65536 bytes, and this one " +
-                     std::to_string(bytes.size()));
-    const std::string text = std::string(identity) + bytes;
-    std::string key(SHA256_DIGEST_LENGTH, '\0');
-    SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(),
-           reinterpret_cast<unsigned char*>(key.data()));
-    return key;
+    return derived_key(bytes, path);
 }
 
 }  // namespace
@@ -103,8 +109,9 @@ Result<std::shared_ptr<TlsContext>> TlsContext::create(const Security& security)
     SSL_CTX_set_session_id_context(context, reinterpret_cast<const unsigned char*>(identity.data()),
                                    identity.size());
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
-    if (!security.key.empty()) {
-        SASSEMU_ASSIGN(made->key, read_key(security.key));
+    if (!security.key.empty() || !security.secret.empty()) {
+        SASSEMU_ASSIGN(made->key, security.key.empty() ? derived_key(security.secret, "TLS")
+                                                       : read_key(security.key));
         SSL_CTX_set_ex_data(context, own_data(), made.get());
         SSL_CTX_set_psk_use_session_callback(context, offer_key);
         SSL_CTX_set_psk_find_session_callback(context, find_key);

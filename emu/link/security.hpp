@@ -14,12 +14,15 @@ typedef struct ssl_st SSL;
 
 namespace sassemu::link {
 
-// Files. Either the key, or the other three (PEM). Whoever has a certificate of the authority is
-// let in; names in certificates are not looked at.
+// Either a key, or the three files of certificates (PEM). Whoever has a certificate of the
+// authority is let in; names in certificates are not looked at.
 struct Security {
-    std::string key;  // 16 bytes or more, readable by its owner only
+    std::string key;     // its file: 16 bytes or more, readable by its owner only
+    std::string secret;  // the key itself, in place of the file
     std::string certificate, certificate_key, authority;
-    bool given() const { return !key.empty() || !certificate.empty() || !authority.empty(); }
+    bool given() const {
+        return !key.empty() || !secret.empty() || !certificate.empty() || !authority.empty();
+    }
 };
 
 struct TlsContext {
