@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // cp.async.bulk: a range of bytes between global memory and the shared memory of the cluster.
+#include <span>
+#include <vector>
+
 #include "emu/async/agents.hpp"
 #include "emu/async/range.hpp"
 #include "emu/plugin/async_events.hpp"
@@ -34,13 +37,24 @@ const Op* bulk_copy(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c, ui
         if (address % 16)
             return services(w).fault(w, op, lanes, FaultKind::misaligned_address,
                                      "a bulk copy's addresses are multiples of 16", true, address);
+    std::vector<std::byte> held;  // what another process has
+    if (FarMemory* const far = c.from_global ? launch_host(w).far(c.from, c.bytes) : nullptr) {
+        held.resize(c.bytes);
+        if (!far_copied(w, op, lanes, c.from, far->read(c.from, held))) return nullptr;
+    }
     const std::byte* from =
-        c.from_global ? global_range(w, op, lanes, c.from, c.bytes, false)
-                      : shared_range(w, op, lanes, static_cast<uint32_t>(c.from), c.bytes, 16);
+        !held.empty()   ? held.data()
+        : c.from_global ? global_range(w, op, lanes, c.from, c.bytes, false)
+                        : shared_range(w, op, lanes, static_cast<uint32_t>(c.from), c.bytes, 16);
     if (!from) return nullptr;
     ++w.effects;
     events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_TMA, id);
     if (agent) agent.read(source(w, c), from, c.bytes);
+    if (c.to_global && launch_host(w).far(c.to, c.bytes))
+        return far_copied(w, op, lanes, c.to,
+                          launch_host(w).put_far(c.to, std::span(from, c.bytes)))
+                   ? op + 1
+                   : nullptr;
     if (c.to_global) {
         std::byte* to = global_range(w, op, lanes, c.to, c.bytes, true);
         if (!to) return nullptr;

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "emu/machine/launch_host.hpp"
 #include "emu/machine/services.hpp"
 #include "emu/memory/address_space.hpp"
 #include "emu/memory/device_heap.hpp"
@@ -26,7 +27,17 @@ inline std::byte* global_range(Warp& w, const Op* op, uint32_t lanes, uint64_t a
     return nullptr;
 }
 
-// The same of shared memory; `address` has a rank in bits 31..24. Aligned to `alignment`.
+// How a copy of memory that only messages reach ended. False after a fault of the launch.
+inline bool far_copied(Warp& w, const Op* op, uint32_t lanes, uint64_t address,
+                       const Result<void>& copied) {
+    if (copied) return true;
+    launch_host(w).fault(w, op, lanes, FaultKind::use_after_free,
+                         "the memory cannot be reached: " + copied.error().message(), true,
+                         address);
+    return false;
+}
+
+// As global_range(), of shared memory; `address` has a rank in bits 31..24. Aligned to `alignment`.
 inline std::byte* shared_range(Warp& w, const Op* op, uint32_t lanes, uint32_t address,
                                uint64_t bytes, uint32_t alignment) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));

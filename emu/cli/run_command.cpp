@@ -140,9 +140,10 @@ Result<std::shared_ptr<plan::Ranks>> other_ranks(const RunCommand& command,
     options.job += " " + plan.arch + " " + command.common.arch;
     if (command.launcher) SASSEMU_TRY(command.launcher->introduce(options));
     if (command.launcher && command.launcher->ranks() == 1) return std::shared_ptr<plan::Ranks>();
-    SASSEMU_ASSIGN(auto ranks, link::make_ranks(
-                                   std::move(options),
-                                   std::max<uint32_t>(1, static_cast<uint32_t>(plan.gpus.size()))));
+    SASSEMU_ASSIGN(auto ranks,
+                   link::make_ranks(std::move(options),
+                                    std::max<uint32_t>(1, static_cast<uint32_t>(plan.gpus.size())),
+                                    command.messages));
     return std::shared_ptr<plan::Ranks>(std::move(ranks));
 }
 
@@ -344,9 +345,13 @@ void add_run_command(CLI::App& app, int& exit_code) {
     ranks
         ->add_option("--peer", command->peers,
                      "where the ranks listen, in their order, this one too: "
-                     "unix:PATH,unix:PATH,... (or repeated)")
+                     "unix:PATH,unix:PATH,... (or repeated), or tcp:HOST:PORT")
         ->delimiter(',')
         ->allow_extra_args(false)
+        ->needs(several);
+    ranks
+        ->add_flag("--messages", command->messages,
+                   "reach the memory of other ranks by messages also where it could be shared")
         ->needs(several);
     CLI::Option_group* quick = add_quick_options(*sub, *command);
     sub->callback([command, quick, number, &exit_code] {

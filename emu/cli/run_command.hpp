@@ -23,6 +23,7 @@ struct RunCommand {
     uint32_t rank = 0;
     std::vector<std::string> peers;  // where each rank listens, by rank; empty: the launcher knows
     std::shared_ptr<link::Launcher> launcher;  // that has started the ranks
+    bool messages = false;                     // memory is not shared, even where it could be
     bool json = false;          // one JSON object on standard output, and nothing else
     uint64_t seeds = 1;         // how many: --seed and those after it; plugins see all runs as one
     uint32_t gpus = 0;          // instead of the plan's number; 0: the plan's

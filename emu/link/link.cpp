@@ -132,6 +132,15 @@ Result<void> LinkImpl::put(uint32_t rank, uint32_t window, uint64_t offset,
 
 Result<void> LinkImpl::get(uint32_t rank, uint32_t window, uint64_t offset,
                            std::span<std::byte> bytes) {
+    return get_all(rank, window, offset, bytes, false);
+}
+Result<void> LinkImpl::look(uint32_t rank, uint32_t window, uint64_t offset,
+                            std::span<std::byte> bytes) {
+    return get_all(rank, window, offset, bytes, true);
+}
+
+Result<void> LinkImpl::get_all(uint32_t rank, uint32_t window, uint64_t offset,
+                               std::span<std::byte> bytes, bool looks_on) {
     SASSEMU_ASSIGN(Peer * peer, other(rank));
     Lock lock(peer->mutex);
     do {
@@ -139,7 +148,7 @@ Result<void> LinkImpl::get(uint32_t rank, uint32_t window, uint64_t offset,
         const auto part =
             bytes.first(std::min<size_t>({bytes.size(), peer->session.most_bytes(),
                                           options_.limits.frame_bytes - sizeof(GetBody)}));
-        SASSEMU_TRY(ask(*peer, lock, peer->session.get(window, offset, part)));
+        SASSEMU_TRY(ask(*peer, lock, peer->session.get(window, offset, part, looks_on)));
         bytes = bytes.subspan(part.size());
         offset += part.size();
     } while (!bytes.empty());
@@ -165,6 +174,35 @@ Result<Wide128> LinkImpl::atomic(uint32_t rank, const AtomicRequest& what) {
     SASSEMU_ASSIGN(const Session::Answer answer,
                    ask(*peer, lock, peer->session.atomic(body_of(what))));
     return Wide128{answer.old[0], answer.old[1]};
+}
+
+// `send` asks for it, and returns the request.
+template <class F>
+void LinkImpl::later(uint32_t rank, size_t body_bytes, const Then& then, F&& send) {
+    Session::Answer none;
+    const auto peer = other(rank);
+    if (!peer) {
+        none.lost = peer.error().message();
+        return then(none);
+    }
+    Lock lock((*peer)->mutex);
+    if (const Result<void> good = room(**peer, lock, body_bytes, true); !good) {
+        none.lost = good.error().message();
+        return then(none);
+    }
+    (*peer)->session.when_answered(send((*peer)->session), then);
+    flush(**peer);
+}
+
+void LinkImpl::get_later(uint32_t rank, uint32_t window, uint64_t offset,
+                         std::span<std::byte> bytes, Then then) {
+    later(rank, sizeof(GetBody), then,
+          [&](Session& session) { return session.get(window, offset, bytes); });
+}
+
+void LinkImpl::atomic_later(uint32_t rank, const AtomicRequest& what, Then then) {
+    later(rank, sizeof(AtomicBody), then,
+          [&](Session& session) { return session.atomic(body_of(what)); });
 }
 
 Result<void> LinkImpl::reduce(uint32_t rank, const AtomicRequest& what) {

@@ -79,6 +79,15 @@ class Link {
                              std::span<std::byte> bytes) = 0;
     // What was there.
     virtual Result<Wide128> atomic(uint32_t rank, const AtomicRequest& what) = 0;
+    // The same, answered later: `then` is called once, perhaps on a thread of the link's, and must
+    // not call the link. At most SessionLimits::frame_bytes less 32 bytes.
+    using Then = std::function<void(const Session::Answer& answer)>;
+    virtual void get_later(uint32_t rank, uint32_t window, uint64_t offset,
+                           std::span<std::byte> bytes, Then then) = 0;
+    virtual void atomic_later(uint32_t rank, const AtomicRequest& what, Then then) = 0;
+    // As get(), by who only looks on: it does not count as something that is on its way.
+    virtual Result<void> look(uint32_t rank, uint32_t window, uint64_t offset,
+                              std::span<std::byte> bytes) = 0;
     virtual Result<void> reduce(uint32_t rank, const AtomicRequest& what) = 0;
     // All posted operations to the rank have been performed. An Error also: one of them since the
     // last drain touched nothing.

@@ -31,6 +31,11 @@ class LinkImpl final : public Link {
     Result<void> get(uint32_t rank, uint32_t window, uint64_t offset,
                      std::span<std::byte> bytes) override;
     Result<Wide128> atomic(uint32_t rank, const AtomicRequest& what) override;
+    void get_later(uint32_t rank, uint32_t window, uint64_t offset, std::span<std::byte> bytes,
+                   Then then) override;
+    void atomic_later(uint32_t rank, const AtomicRequest& what, Then then) override;
+    Result<void> look(uint32_t rank, uint32_t window, uint64_t offset,
+                      std::span<std::byte> bytes) override;
     Result<void> reduce(uint32_t rank, const AtomicRequest& what) override;
     Result<void> drain(uint32_t rank) override;
     void watch(std::function<Progress()> progress, std::function<void()> stuck) override;
@@ -67,6 +72,10 @@ class LinkImpl final : public Link {
     template <class F>
     Result<void> wait(Peer& peer, Lock& lock, F&& met);
     Result<Session::Answer> ask(Peer& peer, Lock& lock, uint64_t request);
+    Result<void> get_all(uint32_t rank, uint32_t window, uint64_t offset,
+                         std::span<std::byte> bytes, bool looks_on);
+    template <class F>
+    void later(uint32_t rank, size_t body_bytes, const Then& then, F&& send);
     Result<void> room(Peer& peer, Lock& lock, size_t body_bytes, bool request);
     void tell_all(const message::Control& message);
     AtomicBody body_of(const AtomicRequest& what) const;

@@ -530,6 +530,7 @@ void LinkImpl::received(Peer& peer, const message::Control& message) {
         case message::Control::kGoodbye:
             peer.left = true;
             peer.why_left = message.goodbye().why();
+            peer.session.lose_answers(gone(peer).message());
             return;
         case message::Control::kProgress:
             if (message.progress().ask())

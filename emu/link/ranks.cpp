@@ -12,6 +12,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "emu/link/far_memory.hpp"
 #include "emu/machine.hpp"
 #include "emu/machine/outside.hpp"
 
@@ -28,9 +29,13 @@ struct Buffer {
 
 class RanksOfPlan final : public plan::Ranks {
   public:
-    RanksOfPlan(std::unique_ptr<Link> link, uint32_t rank, uint32_t ranks, uint32_t gpus)
-        : link_(std::move(link)), rank_(rank), ranks_(ranks), gpus_(gpus) {}
+    RanksOfPlan(std::unique_ptr<Link> link, uint32_t rank, uint32_t ranks, uint32_t gpus,
+                bool messages)
+        : link_(std::move(link)), rank_(rank), ranks_(ranks), gpus_(gpus) {
+        if (messages) far_ = std::make_unique<FarWindows>(*link_);
+    }
     ~RanksOfPlan() override {
+        if (far_) far_->leave();
         link_.reset();  // calls nobody any more
         for (const Buffer& buffer : buffers_)
             if (buffer.memory >= 0) ::close(buffer.memory);
@@ -45,6 +50,12 @@ class RanksOfPlan final : public plan::Ranks {
     Result<void> add(Machine& machine, uint32_t owner, uint64_t address, uint64_t bytes,
                      const std::string& name) override {
         Buffer buffer{owner, address, bytes, name, -1};
+        if (far_) outside(machine).reach_by(far_.get());
+        if (owner == rank_ && far_) {
+            SASSEMU_ASSIGN(std::byte * host, outside(machine).share(address));
+            SASSEMU_TRY(link_->add_window({address, bytes, host, name, true, -1, false}));
+            return {};
+        }
         if (owner == rank_) {
             buffer.memory = ::memfd_create("sassemu", MFD_CLOEXEC | MFD_ALLOW_SEALING);
             if (buffer.memory < 0)
@@ -66,9 +77,11 @@ class RanksOfPlan final : public plan::Ranks {
         for (const Buffer& buffer : buffers_)
             if (buffer.owner != rank_) SASSEMU_TRY(map(memory, buffer));
         memory.outside_may_act(true);
+        if (far_) far_->begin(memory);
         link_->watch(
             [this, &memory] {
                 if (ended_) return Link::Progress{true, 0, ~uint64_t{0}};
+                if (far_) return far_->progress();
                 const OutsideMemory::Progress now = memory.progress();
                 return Link::Progress{now.parked, now.epoch, now.looks};
             },
@@ -76,6 +89,7 @@ class RanksOfPlan final : public plan::Ranks {
         // What a lost rank held is gone: who touches it gets a fault.
         link_->on_loss([this, &machine](uint32_t rank, const std::string&) {
             if (ended_) return;
+            if (far_) return far_->lose(rank);
             for (const Buffer& buffer : buffers_)
                 if (buffer.owner == rank) (void)machine.release(buffer.address);
         });
@@ -89,6 +103,7 @@ class RanksOfPlan final : public plan::Ranks {
     void leave() override {
         link_->on_loss({});
         link_->watch({}, {});
+        if (far_) far_->leave();
     }
 
   private:
@@ -105,6 +120,11 @@ class RanksOfPlan final : public plan::Ranks {
             return Error{ErrorCode::input, "buffer '" + buffer.name + "'",
                          "rank " + std::to_string(buffer.owner) + " has it elsewhere or not at all",
                          "all ranks must run the same plan with the same modules"};
+        if (far_) {
+            SASSEMU_ASSIGN(std::vector<bool> gpus, memory.give_away(buffer.address));
+            far_->add(buffer.owner, *found, std::move(gpus));
+            return {};
+        }
         SASSEMU_ASSIGN(const int descriptor, link_->descriptor(buffer.owner, found->id));
         Result<std::byte*> mapped = Error{ErrorCode::input, "buffer '" + buffer.name + "'",
                                           "its memory might shrink while it is used", ""};
@@ -115,6 +135,7 @@ class RanksOfPlan final : public plan::Ranks {
         return {};
     }
 
+    std::unique_ptr<FarWindows> far_;  // null: memory is shared
     std::unique_ptr<Link> link_;
     const uint32_t rank_, ranks_, gpus_;
     std::vector<Buffer> buffers_;
@@ -123,7 +144,7 @@ class RanksOfPlan final : public plan::Ranks {
 
 }  // namespace
 
-Result<std::unique_ptr<plan::Ranks>> make_ranks(LinkOptions options, uint32_t gpus) {
+Result<std::unique_ptr<plan::Ranks>> make_ranks(LinkOptions options, uint32_t gpus, bool messages) {
     const auto ranks = static_cast<uint32_t>(options.addresses.size());
     const uint32_t rank = options.rank;
     if (ranks > gpus)
@@ -131,14 +152,11 @@ Result<std::unique_ptr<plan::Ranks>> make_ranks(LinkOptions options, uint32_t gp
                      std::to_string(ranks) + " ranks for the plan's " + std::to_string(gpus) +
                          (gpus == 1 ? " GPU" : " GPUs"),
                      "each rank needs a GPU"};
-    for (const std::string& address : options.addresses)
-        if (!address.starts_with("unix:"))
-            return Error{ErrorCode::unsupported, "--peer",
-                         "'" + address + "': the ranks of a plan share memory, on one host",
-                         "unix:PATH for each rank"};
+    messages |= !std::ranges::all_of(
+        options.addresses, [](const std::string& address) { return address.starts_with("unix:"); });
     SASSEMU_ASSIGN(std::unique_ptr<Link> link, Link::create(std::move(options)));
     return std::unique_ptr<plan::Ranks>(
-        std::make_unique<RanksOfPlan>(std::move(link), rank, ranks, gpus));
+        std::make_unique<RanksOfPlan>(std::move(link), rank, ranks, gpus, messages));
 }
 
 }  // namespace sassemu::link

@@ -10,7 +10,9 @@
 
 namespace sassemu::link {
 
-// GPU g of `gpus` is of rank g * ranks / gpus. An Error: the options, or more ranks than GPUs.
-Result<std::unique_ptr<plan::Ranks>> make_ranks(LinkOptions options, uint32_t gpus);
+// GPU g of `gpus` is of rank g * ranks / gpus. Memory is shared where all addresses are Unix
+// sockets and `messages` is false; else accesses to another rank's go as messages. An Error: the
+// options, or more ranks than GPUs.
+Result<std::unique_ptr<plan::Ranks>> make_ranks(LinkOptions options, uint32_t gpus, bool messages);
 
 }  // namespace sassemu::link

@@ -47,11 +47,16 @@ bool Session::has_room(size_t body_bytes) const {
             kept_bytes_ - reply_bytes_ + header_bytes + body_bytes <= their_.in_flight_bytes());
 }
 
-void Session::send(FrameType type, std::span<const std::byte> body, std::span<const std::byte> more,
-                   bool reply) {
-    auto frame =
-        std::make_shared<Outgoing>(Outgoing{++last_number_, 0, reply, type == FrameType::control,
-                                            make_frame(type, last_number_, body, more)});
+Session::Outgoing& Session::send(FrameType type, std::span<const std::byte> body,
+                                 std::span<const std::byte> more, bool reply) {
+    Bytes memory;
+    if (more.size() >= large && !spare_.empty()) {
+        memory = std::move(spare_.back());
+        spare_.pop_back();
+    }
+    auto frame = std::make_shared<Outgoing>(
+        Outgoing{++last_number_, 0, reply, type == FrameType::control,
+                 make_frame(type, last_number_, body, more, std::move(memory))});
     if (kept_.empty()) progress_ = now_;
     kept_bytes_ += frame->bytes.size();
     if (reply) {
@@ -59,7 +64,8 @@ void Session::send(FrameType type, std::span<const std::byte> body, std::span<co
         ++replies_;
     }
     kept_.push_back(frame);
-    if (up_) output_.push_back(std::move(frame));
+    if (up_) output_.push_back(frame);
+    return *frame;
 }
 
 void Session::put(uint32_t window, uint64_t offset, std::span<const std::byte> bytes) {
@@ -70,12 +76,14 @@ void Session::reduce(AtomicBody what) {
     send_body(FrameType::reduce, what);
 }
 uint64_t Session::new_request(FrameType answer, std::span<std::byte> into) {
-    requests_[++last_request_] = Request{answer, into, false, std::nullopt};
+    requests_[++last_request_] = Request{answer, into, false, false, std::nullopt, {}};
     return last_request_;
 }
-uint64_t Session::get(uint32_t window, uint64_t offset, std::span<std::byte> into) {
+uint64_t Session::get(uint32_t window, uint64_t offset, std::span<std::byte> into, bool looks_on) {
     const uint64_t request = new_request(FrameType::got, into);
-    send_body(FrameType::get, GetBody{request, window, static_cast<uint32_t>(into.size()), offset});
+    requests_[request].looks_on = looks_on;
+    send_body(FrameType::get, GetBody{request, window, static_cast<uint32_t>(into.size()), offset})
+        .control = looks_on;
     return request;
 }
 uint64_t Session::atomic(AtomicBody what) {
@@ -99,6 +107,21 @@ std::optional<Session::Answer> Session::answer(uint64_t request) {
     Answer answer = std::move(*found->second.done);
     requests_.erase(found);
     return answer;
+}
+void Session::when_answered(uint64_t request, std::function<void(const Answer&)> then) {
+    requests_.at(request).then = std::move(then);
+}
+void Session::lose_answers(const std::string& why) {
+    Answer none;
+    none.lost = why;
+    for (auto at = requests_.begin(); at != requests_.end();) {
+        if (!at->second.then) {
+            ++at;
+            continue;
+        }
+        at->second.then(none);
+        at = requests_.erase(at);
+    }
 }
 void Session::forget(uint64_t request) {
     const auto found = requests_.find(request);
@@ -194,6 +217,7 @@ void Session::fail(std::string why) {
     output_.clear();
     kept_.clear();
     kept_bytes_ = reply_bytes_ = replies_ = 0;
+    lose_answers(failure_);
 }
 
 void Session::acknowledged(uint64_t number, Time now) {
@@ -345,7 +369,8 @@ Result<void> Session::answered(const Frame& frame) {
                 std::memcpy(request.into.data(), data.data(), data.size());
         }
     }
-    if (request.abandoned)
+    if (request.then) request.then(answer);
+    if (request.then || request.abandoned)
         requests_.erase(found);
     else
         request.done = std::move(answer);
@@ -389,8 +414,11 @@ Result<void> Session::tick(Time now) {
 }
 
 bool Session::kept_data() const {
-    return std::ranges::any_of(kept_, [](const OutgoingRef& frame) { return !frame->control; }) ||
-           std::ranges::any_of(requests_, [](const auto& r) { return !r.second.done; });
+    // Who waits for a reply says so itself.
+    return std::ranges::any_of(
+               kept_, [](const OutgoingRef& frame) { return !frame->control && !frame->reply; }) ||
+           std::ranges::any_of(requests_,
+                               [](const auto& r) { return !r.second.done && !r.second.looks_on; });
 }
 
 size_t Session::gather(iovec* to, size_t most) {

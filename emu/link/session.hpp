@@ -63,7 +63,9 @@ class Session {
     uint32_t most_bytes() const;  // of data in a frame
     void put(uint32_t window, uint64_t offset, std::span<const std::byte> bytes);
     void reduce(AtomicBody what);
-    uint64_t get(uint32_t window, uint64_t offset, std::span<std::byte> into);
+    // `looks_on`: kept_data() does not count it.
+    uint64_t get(uint32_t window, uint64_t offset, std::span<std::byte> into,
+                 bool looks_on = false);
     uint64_t atomic(AtomicBody what);
     uint64_t drain();
     void control(const message::Control& message);
@@ -73,9 +75,14 @@ class Session {
         uint64_t old[2] = {};
         std::string refused;  // of a drain: the first put or reduce that touched nothing since the
                               // last drain; empty: none
+        std::string lost;     // there is none, and why
     };
     // Once: the answer, when it is there.
     std::optional<Answer> answer(uint64_t request);
+    // It is given to `then` when it comes, or when nobody will ever answer.
+    void when_answered(uint64_t request, std::function<void(const Answer&)> then);
+    // Nobody will answer any more.
+    void lose_answers(const std::string& why);
     // Nobody waits for the answer any more.
     void forget(uint64_t request);
     // Messages of the peer that are not the session's own business, in order.
@@ -107,31 +114,33 @@ class Session {
     void wrote(size_t bytes, Time now);
 
     uint64_t kept_bytes() const { return kept_bytes_; }  // of frames not acknowledged
-    bool kept_data() const;  // among them, or of requests, any but control messages
+    // Something was asked of the peer, or is on its way to it, that it has not performed.
+    bool kept_data() const;
     uint64_t duplicates() const { return duplicates_; }
     uint64_t resent() const { return resent_; }
 
   private:
     struct Outgoing {
-        uint64_t number;  // 0: none
-        uint64_t tells;   // what it acknowledges
-        bool reply, control;
+        uint64_t number;      // 0: none
+        uint64_t tells;       // what it acknowledges
+        bool reply, control;  // control: nor anything else that touches memory
         Bytes bytes;
     };
     using OutgoingRef = std::shared_ptr<Outgoing>;
     struct Request {
         FrameType answer;
         std::span<std::byte> into;
-        bool abandoned = false;
+        bool looks_on = false, abandoned = false;
         std::optional<Answer> done;
+        std::function<void(const Answer&)> then;
     };
 
-    void send(FrameType type, std::span<const std::byte> body, std::span<const std::byte> more = {},
-              bool reply = false);
+    Outgoing& send(FrameType type, std::span<const std::byte> body,
+                   std::span<const std::byte> more = {}, bool reply = false);
     template <class T>
-    void send_body(FrameType type, const T& body, std::span<const std::byte> more = {},
-                   bool reply = false) {
-        send(type, std::as_bytes(std::span(&body, 1)), more, reply);
+    Outgoing& send_body(FrameType type, const T& body, std::span<const std::byte> more = {},
+                        bool reply = false) {
+        return send(type, std::as_bytes(std::span(&body, 1)), more, reply);
     }
     uint64_t new_request(FrameType answer, std::span<std::byte> into);
     void acknowledge();

@@ -4,12 +4,36 @@
 
 #include <fcntl.h>
 
+#include <cstring>
 #include <mutex>
 
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/perform.hpp"
 
 namespace sassemu::link {
+
+namespace {
+
+// What lies at a multiple of its size is touched at once, as the kernels of this process do:
+// `few(at, bytes)` for 1, 2 or 4 bytes, `many` for all that fill whole words of 8.
+template <class Few, class Many>
+void in_pieces(const std::byte* at, size_t bytes, Few&& few, Many&& many) {
+    const auto place = reinterpret_cast<uintptr_t>(at);
+    for (size_t done = 0; done < bytes;) {
+        const size_t left = bytes - done, in_word = (place + done) % 8;
+        if (!in_word && left >= 8) {
+            many(done, left / 8 * 8);
+            done += left / 8 * 8;
+            continue;
+        }
+        size_t piece = 4;
+        while (piece > left || in_word % piece) piece /= 2;
+        few(done, static_cast<unsigned>(piece));
+        done += piece;
+    }
+}
+
+}  // namespace
 
 Result<uint32_t> Windows::add(const Window& window) {
     const std::unique_lock lock(mutex_);
@@ -54,14 +78,27 @@ Status Windows::within(uint32_t id, uint64_t offset, uint64_t bytes, bool write,
 
 Status Windows::put(uint32_t id, uint64_t offset, std::span<const std::byte> bytes) {
     return within(id, offset, bytes.size(), true, [&](std::byte* at) {
-        host::write(at, bytes.data(), bytes.size());
+        in_pieces(
+            at, bytes.size(),
+            [&](size_t done, unsigned piece) {
+                uint64_t value = 0;
+                std::memcpy(&value, bytes.data() + done, piece);
+                host::store_bytes(at + done, piece, value);
+            },
+            [&](size_t done, size_t piece) { host::write(at + done, bytes.data() + done, piece); });
         return Status::ok;
     });
 }
 
 Status Windows::get(uint32_t id, uint64_t offset, std::span<std::byte> bytes) const {
     return within(id, offset, bytes.size(), false, [&](const std::byte* at) {
-        host::read(bytes.data(), at, bytes.size());
+        in_pieces(
+            at, bytes.size(),
+            [&](size_t done, unsigned piece) {
+                const uint64_t value = host::load_bytes(at + done, piece);
+                std::memcpy(bytes.data() + done, &value, piece);
+            },
+            [&](size_t done, size_t piece) { host::read(bytes.data() + done, at + done, piece); });
         return Status::ok;
     });
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "emu/machine/cta.hpp"
+#include "emu/machine/outside.hpp"
 #include "emu/machine/port.hpp"
 
 namespace sassemu {
@@ -23,6 +24,10 @@ class LaunchHost : public PortHost {
     virtual void give_way(Warp&) = 0;
     // A load that the model performs later; its destination rows are pending.
     virtual void hold(Warp&, const Op*, const Access&, uint64_t token) = 0;
+    // Who has the bytes, if only messages reach them; null: this process, or nobody.
+    virtual FarMemory* far(uint64_t address, uint64_t bytes) const = 0;
+    // FarMemory::put() there, for this launch.
+    virtual Result<void> put_far(uint64_t address, std::span<const std::byte> bytes) = 0;
     // complete() with the values that a plugin's model gives (null: the bytes as they are). False:
     // no such access.
     virtual bool complete_with(uint64_t token, uint32_t lanes, const uint32_t* values) = 0;

@@ -274,6 +274,20 @@ Result<void> AddressSpace::release(uint64_t address) {
                  hex(address) + " is not the start of an allocation", describe(address)};
 }
 
+Result<void> AddressSpace::give_away(uint64_t address) {
+    {
+        const std::lock_guard guard(all_->mutex);
+        if (const auto it = all_->live.find(address); it != all_->live.end()) {
+            Allocation& a = *it->second;
+            a.extent.hi = a.extent.lo;
+            madvise(a.mapping, a.mapped, MADV_DONTNEED);
+            return {};
+        }
+    }
+    return Error{ErrorCode::input, "device memory",
+                 hex(address) + " is not the start of an allocation", describe(address)};
+}
+
 std::string AddressSpace::describe(uint64_t address) const {
     const std::lock_guard guard(all_->mutex);
     const auto& live = all_->live;

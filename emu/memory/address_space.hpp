@@ -50,6 +50,9 @@ class AddressSpace {
     Result<uint64_t> allocate(uint64_t bytes, const Options& options);
     // Of any of the tables.
     Result<void> release(uint64_t address);
+    // The bytes of an allocation are elsewhere: no table has them, and messages name it as one that
+    // lives. Before anything runs.
+    Result<void> give_away(uint64_t address);
     // Whether what `other` allocates is in this table too, from now on.
     void see(const AddressSpace& other, bool on);
 

@@ -192,6 +192,13 @@ Engine::Outcome Engine::run_ctas(CtaSlot& slot, Turn& worker) {
             (outcome == Outcome::expired && (slot.quiet_slices || slot.cta.slices % 8 == 0));
         if (stuck && slot.agents.act()) outcome = Outcome::expired;
         if (outcome != Outcome::done) return outcome;
+        // What comes behind it may tell others that it has ended.
+        if (has_far())
+            if (const Result<void> drained = drain_far(); !drained) {
+                end(LaunchStatus::fault, "kernel '" + kernel_ + "': what it wrote is lost: " +
+                                             drained.error().message());
+                return Outcome::stopped;
+            }
         for (uint32_t r = 0; r < slot.cluster.size; ++r) {
             account(*slot.cluster.cta[r], worker);
             if (launch_.hooks) tell_cta(*slot.cluster.cta[r], false);

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,13 +30,15 @@
 namespace sassemu {
 
 class Recording;
+struct FarLoad;  // far_access.hpp
 
 // An access that a model holds back.
 struct InFlight {
     uint64_t token = 0;
     uint32_t lanes = 0;
     Access access;
-    const Op* op = nullptr;  // of a plugin's model: completed by it only
+    const Op* op = nullptr;  // of a plugin's model: completed by it only; of a far load: its own
+    std::shared_ptr<FarLoad> far;  // the values come from other processes
 };
 
 // The uniform registers and predicates of a path that was made to wait.
@@ -126,7 +129,9 @@ class Engine final : public LaunchHost, public Work {
         Stepper* stepper = nullptr;  // a debugger; null: none
         Residency* residency = nullptr;
         Chain::Link* link = nullptr;  // where launches may overlap this one
-        std::shared_ptr<void> keep;   // what the launch refers to
+        FarMemory* far = nullptr;     // memory that only messages reach; null: none
+        uint32_t gpu = 0;
+        std::shared_ptr<void> keep;  // what the launch refers to
         // Of plugins; empty: there are none.
         std::function<void()> on_begin;
         std::function<void(LaunchStatus)> on_end;
@@ -163,6 +168,21 @@ class Engine final : public LaunchHost, public Work {
     Hooks* hooks() const { return launch_.hooks; }
     // Performs every held access of the warp now (same-address order, barriers, exits).
     void drain(Warp& w);
+    FarMemory* far(uint64_t address, uint64_t bytes) const override {
+        FarMemory* const far = settings_.far;
+        return far && far->holds(settings_.gpu, address, bytes) ? far : nullptr;
+    }
+    Result<void> put_far(uint64_t address, std::span<const std::byte> bytes) override {
+        posts(address);
+        return settings_.far->put(address, bytes);
+    }
+    bool has_far() const { return settings_.far; }
+    // ---- far_access.cpp. The lanes whose bytes only messages reach, which are aligned.
+    uint32_t far_lanes(const Access& a) const;
+    // The access, which has such lanes; the others are fine.
+    const Op* access_far(Warp& w, const Op* op, const Access& a, uint32_t far);
+    // What the process has posted is performed. An Error: of what this launch has posted.
+    Result<void> drain_far();
     const Chain::Link* link() const { return settings_.link; }
     // A path has stopped at griddepcontrol.
     void hold_for_chain() { held_.fetch_add(1, std::memory_order_relaxed); }
@@ -218,6 +238,13 @@ class Engine final : public LaunchHost, public Work {
     void tell_cta(Cta& cta, bool begins);
     static void account(const Cta& cta, Turn& worker);
     bool complete_in(CtaSlot& slot, uint64_t token, uint32_t lanes, const uint32_t* values);
+    void posts(uint64_t address);
+    const Op* lost(Warp& w, const Op* op, uint32_t lanes, uint64_t address, const std::string& why);
+    void watch_far(Warp& w, uint64_t address, uint32_t bytes, const std::byte* seen);
+    void complete_far(CtaSlot& slot);
+    void end_far_load(CtaSlot& slot, size_t index);
+    const Op* far_store(Warp& w, const Op* op, const Access& a, uint32_t far);
+    const Op* far_atomic(Warp& w, const Op* op, const Access& a, uint32_t far);
 
     Launch& launch_;
     const LevelTable& level_;
@@ -245,7 +272,8 @@ class Engine final : public LaunchHost, public Work {
     std::chrono::steady_clock::time_point started_, left_, deadline_;
     uint64_t turn_most_ = 0;     // warp instructions that a turn may take, with a limit
     std::string out_of_memory_;  // said when there is no memory to say it
-    std::mutex fault_mutex_;
+    std::mutex fault_mutex_, far_mutex_;
+    std::set<uint32_t> far_posted_;  // the processes to which it has posted something
     LaunchResult result_;
     static thread_local Cta* stepping_;  // the CTA whose accesses the model may complete now
 };

@@ -208,9 +208,10 @@ CodeImage& GpuImpl::code(LoadedModule& m) {
     Hooks* const hooks = core_->hooks.get();
     const GpuOptions& o = core_->options;
     const bool defers = hooks && hooks->defers();
-    const Lowering lowering = o.reference && !defers                ? Lowering::reference
-                              : o.checked || core_->model || defers ? Lowering::checked
-                                                                    : Lowering::plain;
+    const bool waits = defers || core_->far;
+    const Lowering lowering = o.reference && !waits                ? Lowering::reference
+                              : o.checked || core_->model || waits ? Lowering::checked
+                                                                   : Lowering::plain;
     auto& image = m.code[static_cast<int>(lowering)];
     if (!image) {
         CodeImage::Options options;

@@ -69,6 +69,7 @@ struct Core {
     std::atomic<bool> interrupted{false};
     std::atomic<uint64_t> launches{0};
     std::set<uint64_t> outside;               // allocations that other processes write to
+    FarMemory* far = nullptr;                 // memory that only messages reach; null: none
     std::shared_ptr<InstructionLimit> limit;  // of all that is in flight; null: none
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     std::unique_ptr<Scheduler> scheduler;  // last: its threads go first
@@ -96,6 +97,7 @@ class GpuImpl final : public Gpu, public TouchedMemory {
     }
 
     Result<void> write(uint64_t address, std::span<const std::byte> bytes) override {
+        if (far(address, bytes.size())) return core_->far->put(address, bytes);
         auto at = range(address, bytes.size(), "write");
         if (!at) return at.error();
         host::write(*at, bytes.data(), bytes.size());
@@ -104,6 +106,7 @@ class GpuImpl final : public Gpu, public TouchedMemory {
         return {};
     }
     Result<void> read(uint64_t address, std::span<std::byte> bytes) override {
+        if (far(address, bytes.size())) return core_->far->read(address, bytes);
         auto at = range(address, bytes.size(), "read");
         if (!at) return at.error();
         if (Hooks* hooks = core_->hooks.get())
@@ -115,7 +118,8 @@ class GpuImpl final : public Gpu, public TouchedMemory {
 
     std::pair<uint64_t, uint64_t> touched(uint64_t address, uint64_t bytes) override {
         const Extent& e = space_.find(address);
-        if (!e.holds(address, bytes) || core_->outside.contains(e.lo)) return {0, bytes};
+        if (far(address, bytes) || !e.holds(address, bytes) || core_->outside.contains(e.lo))
+            return {0, bytes};
         const auto found = pages_.touched(e.host + (address - e.lo), bytes);
         if (core_->hooks && found.first > 0)
             core_->hooks->client_access({}, SASSEMU_LOAD, address, found.first);
@@ -166,6 +170,9 @@ class GpuImpl final : public Gpu, public TouchedMemory {
     }
 
   private:
+    bool far(uint64_t address, uint64_t bytes) const {
+        return core_->far && core_->far->holds(FarMemory::by_host, address, bytes);
+    }
     Result<std::byte*> range(uint64_t address, uint64_t bytes, const char* what) {
         const Extent& e = space_.find(address);
         if (bytes == 0 || e.holds(address, bytes)) return e.host + (address - e.lo);

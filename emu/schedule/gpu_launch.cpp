@@ -255,6 +255,8 @@ Result<TaskRef> GpuImpl::enqueue(Stream& stream, const LaunchRequest& request, b
     settings.deadline = core_->deadline;
     settings.interrupted = &core_->interrupted;
     settings.residency = &residency_;
+    settings.far = core_->far;
+    settings.gpu = index_;
     const LoadedModule& module = *modules_[request.module];
     settings.printed = &parts->printed.emplace(core_->on_printf, module.prints);
     for (auto& slot : cache_)

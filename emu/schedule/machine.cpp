@@ -62,12 +62,14 @@ class MachineImpl final : public Machine, public OutsideMemory {
         return released;
     }
     Result<void> write(uint64_t address, std::span<const std::byte> bytes) override {
+        if (far_at(address, bytes.size())) return memory().put_far(address, bytes);
         return access(address, bytes.size(), "write", SASSEMU_STORE, [&](std::byte* at) {
             if (!hooks() || !hooks()->client_writes({}, address, bytes.data(), bytes.size()))
                 host::write(at, bytes.data(), bytes.size());
         });
     }
     Result<void> read(uint64_t address, std::span<std::byte> bytes) override {
+        if (FarMemory* const far = far_at(address, bytes.size())) return far->read(address, bytes);
         return access(address, bytes.size(), "read", SASSEMU_LOAD, [&](std::byte* at) {
             if (!hooks() || !hooks()->client_reads({}, address, bytes.data(), bytes.size()))
                 host::read(bytes.data(), at, bytes.size());
@@ -77,6 +79,11 @@ class MachineImpl final : public Machine, public OutsideMemory {
                             uint64_t compare) override {
         SASSEMU_TRY(check_value(address, bytes, "atomic"));
         uint64_t old = 0;
+        if (FarMemory* const far = far_at(address, bytes)) {
+            uint64_t was[2] = {};
+            SASSEMU_TRY(far->change(address, far_change(bytes, op, value, compare), was));
+            return was[0];
+        }
         SASSEMU_TRY(access(address, bytes, "atomic", SASSEMU_ATOMIC, [&](std::byte* at) {
             if (hooks()) hooks()->client_changes({}, address, bytes);
             old = bytes == 4 ? changed<uint32_t>(at, op, value, compare)
@@ -87,14 +94,18 @@ class MachineImpl final : public Machine, public OutsideMemory {
     }
     Result<void> wait_until(const ValueCondition& condition) override {
         SASSEMU_TRY(check_value(condition.address, condition.bytes, "wait"));
-        SASSEMU_TRY(holds(host(), condition, hooks(), {}));
+        StreamMemory at = memory();
+        if (FarMemory* const far = far_at(condition.address, condition.bytes)) {
+            SASSEMU_ASSIGN(at.copy, far->watch(condition.address, condition.bytes));
+        }
+        SASSEMU_TRY(holds(at, condition, hooks(), {}));
         bool gone = false;
-        SASSEMU_TRY(wait({"until " + text_of(host(), condition), [&] {
-                              const auto met = holds(host(), condition, hooks(), {});
+        SASSEMU_TRY(wait({"until " + text_of(at, condition), [&] {
+                              const auto met = holds(at, condition, hooks(), {});
                               gone = !met;
                               return gone || *met;
                           }}));
-        if (gone) return holds(host(), condition, hooks(), {}).error();
+        if (gone) return holds(at, condition, hooks(), {}).error();
         if (hooks())
             hooks()->client_access({}, SASSEMU_LOAD, condition.address, condition.bytes, true);
         return {};
@@ -132,23 +143,23 @@ class MachineImpl final : public Machine, public OutsideMemory {
         return started(std::move(task));
     }
     Result<OperationId> copy(StreamId id, uint64_t to, uint64_t from, uint64_t bytes) override {
-        SASSEMU_TRY(bytes_at(to, bytes, "copy"));
-        SASSEMU_TRY(bytes_at(from, bytes, "copy"));
+        if (!far_at(to, bytes)) SASSEMU_TRY(bytes_at(to, bytes, "copy"));
+        if (!far_at(from, bytes)) SASSEMU_TRY(bytes_at(from, bytes, "copy"));
         return put(id, "copy of " + std::to_string(bytes) + " bytes",
-                   copy_work(host(), hooks(), id.gpu, to, from, bytes));
+                   copy_work(memory(), hooks(), id.gpu, to, from, bytes));
     }
     Result<OperationId> write_value(StreamId id, uint64_t address, uint32_t bytes,
                                     uint64_t value) override {
         SASSEMU_TRY(check_value(address, bytes, "write of a value"));
         return put(id, "write of a value",
-                   write_value_work(host(), hooks(), id.gpu, address, bytes, value));
+                   write_value_work(memory(), hooks(), id.gpu, address, bytes, value));
     }
     Result<OperationId> wait_value(StreamId id, const ValueCondition& condition) override {
         SASSEMU_TRY(check_value(condition.address, condition.bytes, "wait for a value"));
         if (condition.test == ValueTest::not_equal)
             return Error{ErrorCode::usage, "wait for a value", "streams have no such test",
                          "one of the other four"};
-        return put(id, "wait for a value", wait_value_work(host(), hooks(), id.gpu, condition));
+        return put(id, "wait for a value", wait_value_work(memory(), hooks(), id.gpu, condition));
     }
     Result<OperationId> call(StreamId id, std::function<void()> function) override {
         return put(id, "call of the host's", call_work(std::move(function)));
@@ -277,6 +288,20 @@ class MachineImpl final : public Machine, public OutsideMemory {
         core_->outside.insert(address);
         return e.host;
     }
+    Result<std::byte*> share(uint64_t address) override {
+        SASSEMU_ASSIGN(std::byte * at, bytes_at(address, 1, "window"));
+        core_->outside.insert(address);
+        return at;
+    }
+    void reach_by(FarMemory* far) override { core_->far = far; }
+    Result<std::vector<bool>> give_away(uint64_t address) override {
+        std::vector<bool> reached;
+        for (const auto& gpu : gpus_)
+            reached.push_back(gpu && gpu->space().find(address).holds(address, 1));
+        SASSEMU_TRY(host().give_away(address));
+        return reached;
+    }
+    void news() noexcept override { core_->scheduler->news(); }
     void outside_may_act(bool may) override { core_->scheduler->outside_may_act(may); }
     OutsideMemory::Progress progress() override { return core_->scheduler->progress(); }
 
@@ -367,8 +392,28 @@ class MachineImpl final : public Machine, public OutsideMemory {
                          std::to_string(bytes) + " bytes at an address that is " +
                              std::to_string(address % std::max(bytes, 1u)) + " beyond a multiple",
                          "4 or 8 bytes, aligned"};
-        SASSEMU_TRY(bytes_at(address, bytes, what));
+        if (!far_at(address, bytes)) SASSEMU_TRY(bytes_at(address, bytes, what));
         return {};
+    }
+    StreamMemory memory() const { return {host(), core_->far}; }
+    // Null: the bytes are of this process, or nobody's.
+    FarMemory* far_at(uint64_t address, uint64_t bytes) const {
+        return memory().far_at(address, bytes);
+    }
+    static FarMemory::Change far_change(uint32_t bytes, HostAtomic op, uint64_t value,
+                                        uint64_t compare) {
+        constexpr AtomicOp ops[] = {AtomicOp::add,  AtomicOp::exch, AtomicOp::and_, AtomicOp::or_,
+                                    AtomicOp::xor_, AtomicOp::min,  AtomicOp::max,  AtomicOp::cas};
+        FarMemory::Change change{ops[static_cast<size_t>(op)],
+                                 bytes == 4 ? AtomicType::u32 : AtomicType::u64,
+                                 bytes,
+                                 {value, 0},
+                                 {}};
+        if (op == HostAtomic::compare) {
+            change.operand[0] = compare;
+            change.swap[0] = value;
+        }
+        return change;
     }
     template <class T>
     static uint64_t changed(std::byte* at, HostAtomic op, uint64_t value, uint64_t compare) {

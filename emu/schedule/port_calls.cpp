@@ -31,8 +31,9 @@ const Op* access(Warp& w, const Op* op, const Access& a) {
     Engine& e = engine(w);
     const bool write =
         a.op == AccessOp::store || a.op == AccessOp::atomic || a.op == AccessOp::reduce;
+    const uint32_t far = e.has_far() ? e.far_lanes(a) : 0;
     for (uint32_t lane = 0; lane < 32; ++lane) {
-        if (!(a.lanes >> lane & 1)) continue;
+        if (!((a.lanes & ~far) >> lane & 1)) continue;
         const Landing at = land(w, a.space, a.address[lane], lane, a.bytes, write);
         if (at.host) continue;
         // Lanes before this one have no fault; hardware would have performed none of them in order,
@@ -42,6 +43,7 @@ const Op* access(Warp& w, const Op* op, const Access& a) {
             what += ": " + w.cta->launch->space->describe(a.address[lane]);
         return e.fault(w, op, 1u << lane, at.fault, std::move(what), true, a.address[lane]);
     }
+    if (far) return e.access_far(w, op, a, far);
     MemoryModel* model = w.cta->launch->model;
     if (!model) {
         Hooks* const observed =
@@ -91,6 +93,13 @@ const Op* fence(Warp& w, const Op* op, const Fence& f) {
         model->fence(sent);
     }
     host::fence();
+    if (Engine& e = engine(w); e.has_far()) {
+        if (w.in_flight) e.drain(w);
+        if (f.scope != MemScope::sys) return op + 1;
+        if (const Result<void> drained = e.drain_far(); !drained)
+            return e.fault(w, op, w.active, FaultKind::use_after_free,
+                           "what was written is lost: " + drained.error().message(), false, 0);
+    }
     return op + 1;
 }
 
@@ -251,7 +260,9 @@ bool Engine::complete_in(CtaSlot& slot, uint64_t token, uint32_t lanes, const ui
 void Engine::drain(Warp& w) {
     CtaSlot& held = slot(w);
     for (size_t i = 0; i < held.in_flight.size();) {
-        if (held.in_flight[i].access.warp == &w)
+        if (held.in_flight[i].access.warp == &w && held.in_flight[i].far)
+            end_far_load(held, i);
+        else if (held.in_flight[i].access.warp == &w)
             complete_in(held, held.in_flight[i].token, ~0u, nullptr);  // erases entry i
         else
             ++i;

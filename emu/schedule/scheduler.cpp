@@ -239,7 +239,7 @@ void Scheduler::work(Lock& lock) {
         if (settle(false)) return;
         if (!host_may_act()) {
             if (!outside_) return give_up();
-            if (std::exchange(idle_epoch_, epoch_) != epoch_) looks_ = 0;
+            if (std::exchange(idle_epoch_, epoch_.load()) != epoch_) looks_ = 0;
             ++looks_;
         }
     }

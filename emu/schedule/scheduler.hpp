@@ -11,6 +11,7 @@
 // Chooser only.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -86,6 +87,11 @@ class Scheduler {
 
     // Somebody outside may change memory: then nothing is a deadlock.
     void outside_may_act(bool may);
+    // Something has come that work may wait for. Any thread, with whatever lock.
+    void news() noexcept {
+        ++epoch_;
+        changed_.notify_all();  // who is just about to wait looks again soon
+    }
     OutsideMemory::Progress progress() {
         const Lock lock(mutex_);
         return {idle_epoch_ == epoch_ && looks_ > 0, epoch_, looks_};
@@ -125,7 +131,8 @@ class Scheduler {
     std::vector<std::thread> workers_;
     std::string deadlock_;
     uint32_t running_ = 0, calling_ = 0, drivers_ = 0, sleepers_ = 0, wanted_ = 0, queued_ = 0;
-    uint64_t turns_ = 0, time_ = 0, done_ = 0, epoch_ = 0;
+    uint64_t turns_ = 0, time_ = 0, done_ = 0;
+    std::atomic<uint64_t> epoch_{0};
     uint64_t idle_epoch_ = 0, looks_ = 0;  // nothing could go on, in which epoch and how often
     bool outside_ = false;
     bool background_ = false, no_more_threads_ = false, end_ = false;

@@ -212,6 +212,8 @@ void Engine::step_model(Cta& cta, bool idle) {
     } else if (launch_.hooks) {
         stepping_ = &cta;
         launch_.hooks->step(cta, idle);
+    } else if (has_far()) {
+        complete_far(slot_of(cta));
     }
 }
 
@@ -226,7 +228,8 @@ bool Engine::wake_parked(CtaSlot& slot) {
         for (uint32_t k = 0; k < w.paths_used; ++k) {
             Path& p = w.paths[k];
             if (p.state == PathState::runnable && w.live) any = true;
-            if (p.state == PathState::in_flight && w.live) any = true;
+            // What comes from other processes wakes it itself.
+            if (p.state == PathState::in_flight && w.live && !has_far()) any = true;
             if (p.state != PathState::parked) continue;
             if (removed || slot.watches[p.watch].changed()) {
                 p.state = PathState::runnable;

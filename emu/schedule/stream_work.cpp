@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <span>
+#include <vector>
 
+#include "emu/machine/outside.hpp"
 #include "emu/memory/host_access.hpp"
 #include "emu/plugin/hooks.hpp"
 
@@ -36,8 +39,9 @@ class StreamWork : public Work {
 
 class Copy final : public StreamWork {
   public:
-    Copy(AddressSpace& host, Hooks* hooks, uint32_t gpu, uint64_t to, uint64_t from, uint64_t bytes)
-        : host_(host),
+    Copy(StreamMemory memory, Hooks* hooks, uint32_t gpu, uint64_t to, uint64_t from,
+         uint64_t bytes)
+        : memory_(memory),
           hooks_(hooks),
           who_{SASSEMU_AGENT_COPY_ENGINE, gpu},
           to_(to),
@@ -49,6 +53,7 @@ class Copy final : public StreamWork {
     }
     void run(Turn&) noexcept override {
         const uint64_t now = std::min(copied_at_once, bytes_ - done_);
+        if (memory_.far_at(from_, bytes_) || memory_.far_at(to_, bytes_)) return run_far(now);
         host_.hold();
         const Extent from = host_.find(from_ + done_), to = host_.find(to_ + done_);
         missing_ = !from.holds(from_ + done_, now) ? from_ + done_
@@ -68,6 +73,7 @@ class Copy final : public StreamWork {
     }
     void put(Turn&) override {
         busy_ = false;
+        if (!lost_) return end(LaunchStatus::fault, "copy: " + lost_.error().message());
         if (missing_) return fault(host_, "copy", missing_);
         done_ += moved_;
         if (done_ < bytes_ || over_) return;
@@ -80,25 +86,55 @@ class Copy final : public StreamWork {
     std::string waits() const override { return "copies\n"; }
 
   private:
-    AddressSpace& host_;
+    // One side at least is another process's; what is here is found anew each time.
+    void run_far(uint64_t now) {
+        std::vector<std::byte> piece(now);
+        const uint64_t from = from_ + done_, to = to_ + done_;
+        lost_ =
+            memory_.far_at(from, now)
+                ? memory_.far->read(from, piece)
+                : here(from, now, [&](const std::byte* at) { host::read(piece.data(), at, now); });
+        if (lost_)
+            lost_ = memory_.far_at(to, now)
+                        ? memory_.far->put(to, piece)
+                        : here(to, now, [&](std::byte* at) { host::write(at, piece.data(), now); });
+        if (lost_ && done_ + now == bytes_ && memory_.far_at(to, now))
+            lost_ = memory_.far->drain({memory_.far->rank_of(to)});
+        moved_ = now;
+    }
+    template <class F>
+    Result<void> here(uint64_t address, uint64_t bytes, F&& act) {
+        host_.hold();
+        const Extent e = host_.find(address);
+        const bool there = e.holds(address, bytes);
+        if (there) act(e.host + (address - e.lo));
+        host_.let_go();
+        if (there) return {};
+        return Error{ErrorCode::input, "", host_.describe(address), ""};
+    }
+
+    const StreamMemory memory_;
+    AddressSpace& host_ = memory_.host;
     Hooks* const hooks_;
     const Client who_;
     const uint64_t to_, from_, bytes_;
+    Result<void> lost_;
     uint64_t done_ = 0, moved_ = 0, missing_ = 0;
 };
 
 class WriteValue final : public StreamWork {
   public:
-    WriteValue(AddressSpace& host, Hooks* hooks, uint32_t gpu, uint64_t address, uint32_t bytes,
+    WriteValue(StreamMemory memory, Hooks* hooks, uint32_t gpu, uint64_t address, uint32_t bytes,
                uint64_t value)
-        : host_(host),
+        : memory_(memory),
           hooks_(hooks),
           who_{SASSEMU_AGENT_COPY_ENGINE, gpu},
           address_(address),
           value_(value),
           bytes_(bytes) {}
     bool take(Turn&) override {
-        if (over_) return false;
+        if (over_ || busy_) return false;
+        if (memory_.far_at(address_, bytes_)) return busy_ = true;
         const Extent& e = host_.find(address_);
         if (!e.holds(address_, bytes_)) {
             fault(host_, "write of a value", address_);
@@ -111,10 +147,21 @@ class WriteValue final : public StreamWork {
         if (hooks_) hooks_->client_access(who_, SASSEMU_STORE, address_, bytes_);
         return false;
     }
+    // Of another process.
+    void run(Turn&) noexcept override {
+        sent_ = memory_.put_far(address_, std::as_bytes(std::span(&value_, 1)).first(bytes_));
+    }
+    void put(Turn&) override {
+        busy_ = false;
+        if (!sent_) end(LaunchStatus::fault, "write of a value: " + sent_.error().message());
+        over_ = true;
+    }
     std::string waits() const override { return "writes a value\n"; }
 
   private:
-    AddressSpace& host_;
+    const StreamMemory memory_;
+    AddressSpace& host_ = memory_.host;
+    Result<void> sent_;
     Hooks* const hooks_;
     const Client who_;
     const uint64_t address_, value_;
@@ -123,25 +170,45 @@ class WriteValue final : public StreamWork {
 
 class WaitValue final : public StreamWork {
   public:
-    WaitValue(AddressSpace& host, Hooks* hooks, uint32_t gpu, const ValueCondition& condition)
-        : host_(host), hooks_(hooks), who_{SASSEMU_AGENT_COPY_ENGINE, gpu}, condition_(condition) {}
+    WaitValue(StreamMemory memory, Hooks* hooks, uint32_t gpu, const ValueCondition& condition)
+        : memory_(memory),
+          hooks_(hooks),
+          who_{SASSEMU_AGENT_COPY_ENGINE, gpu},
+          condition_(condition) {}
     bool take(Turn&) override {
-        if (over_) return false;
-        const auto met = holds(host_, condition_, hooks_, who_);
-        if (!met)
-            fault(host_, "wait for a value", condition_.address);
+        if (over_ || busy_) return false;
+        if (!memory_.copy && memory_.far_at(condition_.address, condition_.bytes))
+            return busy_ = true;
+        const auto met = holds(memory_, condition_, hooks_, who_);
+        if (!met && memory_.copy)
+            end(LaunchStatus::fault, met.error().message());
+        else if (!met)
+            fault(memory_.host, "wait for a value", condition_.address);
         else
             over_ = *met;
         if (over_ && met && hooks_)
             hooks_->client_access(who_, SASSEMU_LOAD, condition_.address, condition_.bytes, true);
         return false;
     }
+    // Of another process: from here on there is a copy.
+    void run(Turn&) noexcept override {
+        const auto copy = memory_.far->watch(condition_.address, condition_.bytes);
+        if (copy)
+            memory_.copy = *copy;
+        else
+            failed_ = copy.error().message();
+    }
+    void put(Turn&) override {
+        busy_ = false;
+        if (!failed_.empty()) end(LaunchStatus::fault, "wait for a value: " + failed_);
+    }
     std::string waits() const override {
-        return "waits until " + text_of(host_, condition_) + "\n";
+        return "waits until " + text_of(memory_, condition_) + "\n";
     }
 
   private:
-    AddressSpace& host_;
+    StreamMemory memory_;
+    std::string failed_;
     Hooks* const hooks_;
     const Client who_;
     const ValueCondition condition_;
@@ -195,17 +262,27 @@ class AgentWork final : public StreamWork {
 
 }  // namespace
 
-std::unique_ptr<Work> copy_work(AddressSpace& host, Hooks* hooks, uint32_t gpu, uint64_t to,
+FarMemory* StreamMemory::far_at(uint64_t address, uint64_t bytes) const {
+    return far && far->holds(FarMemory::by_host, address, bytes) ? far : nullptr;
+}
+Result<void> StreamMemory::put_far(uint64_t address, std::span<const std::byte> bytes) const {
+    const std::set<uint32_t> rank{far->rank_of(address)};
+    SASSEMU_TRY(far->drain(rank));
+    SASSEMU_TRY(far->put(address, bytes));
+    return far->drain(rank);
+}
+
+std::unique_ptr<Work> copy_work(StreamMemory memory, Hooks* hooks, uint32_t gpu, uint64_t to,
                                 uint64_t from, uint64_t bytes) {
-    return std::make_unique<Copy>(host, hooks, gpu, to, from, bytes);
+    return std::make_unique<Copy>(memory, hooks, gpu, to, from, bytes);
 }
-std::unique_ptr<Work> write_value_work(AddressSpace& host, Hooks* hooks, uint32_t gpu,
+std::unique_ptr<Work> write_value_work(StreamMemory memory, Hooks* hooks, uint32_t gpu,
                                        uint64_t address, uint32_t bytes, uint64_t value) {
-    return std::make_unique<WriteValue>(host, hooks, gpu, address, bytes, value);
+    return std::make_unique<WriteValue>(memory, hooks, gpu, address, bytes, value);
 }
-std::unique_ptr<Work> wait_value_work(AddressSpace& host, Hooks* hooks, uint32_t gpu,
+std::unique_ptr<Work> wait_value_work(StreamMemory memory, Hooks* hooks, uint32_t gpu,
                                       const ValueCondition& condition) {
-    return std::make_unique<WaitValue>(host, hooks, gpu, condition);
+    return std::make_unique<WaitValue>(memory, hooks, gpu, condition);
 }
 std::unique_ptr<Work> call_work(std::function<void()> function, std::function<bool()> ready,
                                 std::string what) {
@@ -213,15 +290,25 @@ std::unique_ptr<Work> call_work(std::function<void()> function, std::function<bo
 }
 std::unique_ptr<Work> agent_work(MachineAgent& agent) { return std::make_unique<AgentWork>(agent); }
 
-Result<bool> holds(AddressSpace& host, const ValueCondition& c, Hooks* hooks, const Client& who) {
-    host.hold();
-    const Extent& e = host.find(c.address);
-    const bool there = e.holds(c.address, c.bytes);
+Result<bool> holds(const StreamMemory& memory, const ValueCondition& c, Hooks* hooks,
+                   const Client& who) {
+    AddressSpace& host = memory.host;
     uint64_t v = 0;
-    if (there && (!hooks || !hooks->client_reads(who, c.address, &v, c.bytes)))
-        v = host::load_bytes(e.host + (c.address - e.lo), c.bytes);
-    host.let_go();
-    if (!there) return Error{ErrorCode::input, "wait for a value", host.describe(c.address), ""};
+    if (memory.copy) {
+        v = host::load_bytes(memory.copy, c.bytes);
+        if (memory.far->gone(c.address))
+            return Error{ErrorCode::system, "wait for a value",
+                         "its rank is lost: " + host.describe(c.address), ""};
+    } else {
+        host.hold();
+        const Extent& e = host.find(c.address);
+        const bool there = e.holds(c.address, c.bytes);
+        if (there && (!hooks || !hooks->client_reads(who, c.address, &v, c.bytes)))
+            v = host::load_bytes(e.host + (c.address - e.lo), c.bytes);
+        host.let_go();
+        if (!there)
+            return Error{ErrorCode::input, "wait for a value", host.describe(c.address), ""};
+    }
     host::fence();
     const uint64_t all = c.bytes == 8 ? ~uint64_t{0} : 0xffffffffu, w = c.value & all;
     switch (c.test) {
@@ -239,12 +326,15 @@ Result<bool> holds(AddressSpace& host, const ValueCondition& c, Hooks* hooks, co
     return false;
 }
 
-std::string text_of(AddressSpace& host, const ValueCondition& c) {
+std::string text_of(const StreamMemory& memory, const ValueCondition& c) {
     static constexpr const char* tests[] = {">=", "==", "has a bit of", "lacks a bit outside",
                                             "!="};
+    const AddressSpace& host = memory.host;
     const Extent& e = host.find(c.address);
     std::string now = "freed";
-    if (e.holds(c.address, c.bytes))
+    if (memory.copy)
+        now = std::to_string(host::load_bytes(memory.copy, c.bytes));
+    else if (e.holds(c.address, c.bytes))
         now = std::to_string(host::load_bytes(e.host + (c.address - e.lo), c.bytes));
     return "the value (" + now + ") " + tests[static_cast<size_t>(c.test)] + " " +
            std::to_string(c.value) + ": " + host.describe(c.address);

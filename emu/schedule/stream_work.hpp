@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 
 #include "emu/machine.hpp"
 #include "emu/memory/address_space.hpp"
@@ -11,16 +12,28 @@
 
 namespace sassemu {
 
+class FarMemory;
 class Hooks;
 struct Client;
 
-// `host`: what the host reaches. All addresses have been found good; what is freed before their
-// turn comes is a fault. `gpu`: whose stream it is.
-std::unique_ptr<Work> copy_work(AddressSpace& host, Hooks* hooks, uint32_t gpu, uint64_t to,
+// What the host and streams reach.
+struct StreamMemory {
+    AddressSpace& host;
+    FarMemory* far = nullptr;         // null: all memory is of this process
+    const std::byte* copy = nullptr;  // of a far value that is waited for
+
+    FarMemory* far_at(uint64_t address, uint64_t bytes) const;
+    // Written there, and all that was posted before it too.
+    Result<void> put_far(uint64_t address, std::span<const std::byte> bytes) const;
+};
+
+// All addresses have been found good; what is freed before their turn comes is a fault. `gpu`:
+// whose stream it is.
+std::unique_ptr<Work> copy_work(StreamMemory memory, Hooks* hooks, uint32_t gpu, uint64_t to,
                                 uint64_t from, uint64_t bytes);
-std::unique_ptr<Work> write_value_work(AddressSpace& host, Hooks* hooks, uint32_t gpu,
+std::unique_ptr<Work> write_value_work(StreamMemory memory, Hooks* hooks, uint32_t gpu,
                                        uint64_t address, uint32_t bytes, uint64_t value);
-std::unique_ptr<Work> wait_value_work(AddressSpace& host, Hooks* hooks, uint32_t gpu,
+std::unique_ptr<Work> wait_value_work(StreamMemory memory, Hooks* hooks, uint32_t gpu,
                                       const ValueCondition& condition);
 // Not before `ready`, where there is one; `what` completes "waits ...".
 std::unique_ptr<Work> call_work(std::function<void()> function, std::function<bool()> ready = {},
@@ -28,8 +41,8 @@ std::unique_ptr<Work> call_work(std::function<void()> function, std::function<bo
 std::unique_ptr<Work> agent_work(MachineAgent& agent);
 
 // Whether the condition holds now, as the client sees memory; what it waits for, for reports.
-Result<bool> holds(AddressSpace& host, const ValueCondition& condition, Hooks* hooks,
+Result<bool> holds(const StreamMemory& memory, const ValueCondition& condition, Hooks* hooks,
                    const Client& who);
-std::string text_of(AddressSpace& host, const ValueCondition& condition);
+std::string text_of(const StreamMemory& memory, const ValueCondition& condition);
 
 }  // namespace sassemu

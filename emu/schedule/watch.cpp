@@ -34,6 +34,12 @@ void Watch::note(const std::byte* at, uint32_t bytes, bool mbarrier) {
     read(at, bytes, r.value);
 }
 
+void Watch::note_copy(const std::byte* at, uint32_t bytes, const std::byte* seen) {
+    const uint32_t before = used;
+    note(at, bytes);
+    if (used != before) read(seen, bytes, reads[before].value);
+}
+
 bool Watch::changed() const {
     for (uint32_t i = 0; i < used; ++i) {
         uint64_t now[2];

@@ -26,6 +26,8 @@ struct Watch {
     uint64_t effects = 0;   // of the warp when the iteration began
 
     void note(const std::byte* at, uint32_t bytes, bool mbarrier = false);
+    // The same of a copy of bytes of another process, which it was seen as.
+    void note_copy(const std::byte* at, uint32_t bytes, const std::byte* seen);
     bool changed() const;
 };
 

@@ -5,13 +5,14 @@
     ranks_test.py SASSEMU ROOT [--runs N] [--seed N]
 
 --runs N: so many runs of which one rank is killed at a random moment (10; a release asks for 200). The other has to
-end by itself, and say who is missing.
+end by itself, and say who is missing. Every third shares memory, the others go by messages through Unix sockets and TCP.
 """
 import argparse
 import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -28,8 +29,19 @@ def check(good, what):
         print("FAILED:", what)
 
 
-def start(args, folder, plan, rank, ranks=2, more=()):
-    peers = ",".join(f"unix:{folder}/{n}" for n in range(ranks))
+def free_ports(count):
+    """Ports that nobody has at present."""
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def start(args, folder, plan, rank, ranks=2, more=(), ports=None):
+    peers = ",".join(f"tcp:127.0.0.1:{ports[n]}" if ports else f"unix:{folder}/{n}" for n in range(ranks))
     return subprocess.Popen([args.program, "run", "--ranks", plan, "--rank", str(rank), "--peer", peers, *more],
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
@@ -44,10 +56,17 @@ def ended(process, what):
         return process.communicate()[0], -1
 
 
-def run_all(args, plan, ranks, more=()):
+def run_all(args, plan, ranks, more=(), tcp=False):
     with tempfile.TemporaryDirectory() as folder:
-        all_of_them = [start(args, folder, plan, rank, ranks, more) for rank in range(ranks)]
+        ports = free_ports(ranks) if tcp else None
+        all_of_them = [start(args, folder, plan, rank, ranks, more, ports) for rank in range(ranks)]
         return [ended(process, f"rank {rank} of {plan}") for rank, process in enumerate(all_of_them)]
+
+
+# How ranks reach each other's memory: options, and whether by TCP.
+FAR_PLANS = ("atomics", "atomics128", "bulk_copy", "byte_short", "cta_handshake", "half2", "int128",
+             "vecadd", "warp_spin_lock")
+WAYS = {"shared": ((), False), "messages": (("--messages",), False), "TCP": ((), True)}
 
 
 def write_plan(args, folder, name, plan):
@@ -81,8 +100,33 @@ def results(args, folder):
     check(code == 0 and "message: 32 u32 elements equal" in first, first)
     check(other == 0 and ", rank 1 of 2\n" in second and "launches of other ranks: 1" in second, second)
     for ranks, gpus in ((2, 4), (3, 4)):
-        for output, code in run_all(args, write_plan(args, folder, "relay", relay(gpus, 6)), ranks):
-            check(code == 0, f"{ranks} ranks, {gpus} GPUs: {output}")
+        for how, (more, tcp) in WAYS.items():
+            for output, code in run_all(args, write_plan(args, folder, "relay", relay(gpus, 6)), ranks, more, tcp):
+                check(code == 0, f"{ranks} ranks, {gpus} GPUs, {how}: {output}")
+
+
+def absolute(value, base):
+    """The same with the names of files as they are seen from anywhere."""
+    if isinstance(value, dict):
+        return {key: os.path.join(base, one) if key in ("file", "module") and isinstance(one, str) else absolute(one, base)
+                for key, one in value.items()}
+    return [absolute(one, base) for one in value] if isinstance(value, list) else value
+
+
+def elsewhere(args, folder):
+    """Plans of one GPU whose memory is all another rank's: every load, store, atomic and copy is a message."""
+    for name in FAR_PLANS:
+        base = os.path.join(os.path.abspath(args.root), "cubins", name)
+        with open(os.path.join(base, "plan.json"), encoding="utf-8") as file:
+            plan = absolute(json.load(file), base)
+        plan.update({"gpus": 2, "peers": True, "arch": "sm_90"})
+        for buffer in plan["buffers"].values():
+            buffer["gpu"] = 1
+        path = os.path.join(folder, name + ".json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(plan, file)
+        (first, code), (second, other) = run_all(args, path, 2, ("--messages",), name == FAR_PLANS[0])
+        check(code == 0 and other == 0 and " equal\n" in second, f"{name}: {code} {other} {first} {second}")
 
 
 def refusals(args, folder):
@@ -102,9 +146,9 @@ def refusals(args, folder):
             check(line in output, f"{line}: {output}")
     alone = subprocess.run([args.program, "run", "--ranks", two], capture_output=True, text=True, check=False)
     check(alone.returncode == 2 and "there is no launcher" in alone.stderr, alone.stderr)
-    far = subprocess.run([args.program, "run", "--ranks", two, "--rank", "0", "--peer", "tcp:h:1,tcp:h:2"],
-                         capture_output=True, text=True, check=False)
-    check("the ranks of a plan share memory, on one host" in far.stderr, far.stderr)
+    far = subprocess.run([args.program, "run", "--ranks", two, "--rank", "0", "--peer",
+                          "tcp:192.0.2.1:1,tcp:192.0.2.2:1"], capture_output=True, text=True, check=False)
+    check("need TLS with mutual authentication" in far.stderr and far.returncode == 2, far.stderr)
     with tempfile.TemporaryDirectory() as sockets:  # the same rank twice; the others are as they were
         first = start(args, sockets, two, 0)
         while not os.path.exists(sockets + "/0"):
@@ -128,8 +172,21 @@ def deadlock(args, folder):
                           "args": [{"buffer": "b"}, {"i32": 1}, {"buffer": "s"}]},
                          {"kernel": "await", "gpu": 1, "grid": [1], "block": [1],
                           "args": [{"buffer": "a"}, {"i32": 1}, {"buffer": "t"}]}]}
-    for rank, (output, code) in enumerate(run_all(args, write_plan(args, folder, "deadlock", plan), 2)):
-        check(code == 4 and "deadlock in kernel 'await'" in output, f"rank {rank}: {code} {output}")
+    for how, (more, tcp) in WAYS.items():
+        path = write_plan(args, folder, "deadlock", plan)
+        for rank, (output, code) in enumerate(run_all(args, path, 2, more, tcp)):
+            check(code == 4 and "deadlock in kernel 'await'" in output, f"rank {rank}, {how}: {code} {output}")
+
+
+def listen(ports):
+    """Waits until somebody listens at each."""
+    for port in ports:
+        end = time.monotonic() + LONGEST
+        while time.monotonic() < end:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.005)
 
 
 def killed(args, folder):
@@ -137,15 +194,20 @@ def killed(args, folder):
     plan = write_plan(args, folder, "long", relay(2, 1 << 30, expect=False))
     for run in range(args.runs):
         with tempfile.TemporaryDirectory() as sockets:
-            ranks = [start(args, sockets, plan, rank) for rank in (0, 1)]
+            how, (more, tcp) = list(WAYS.items())[run % len(WAYS)]
+            ports = free_ports(2) if tcp else None
+            ranks = [start(args, sockets, plan, rank, 2, more, ports) for rank in (0, 1)]
             victim = draw.randrange(2)
-            while not all(os.path.exists(f"{sockets}/{rank}") for rank in (0, 1)):
+            while not tcp and not all(os.path.exists(f"{sockets}/{rank}") for rank in (0, 1)):
                 time.sleep(0.001)
+            if tcp:
+                listen(ports)
             time.sleep(draw.random() * 1.5)  # a random moment is what is tested
             ranks[victim].send_signal(signal.SIGKILL)
             ranks[victim].communicate()
             output, code = ended(ranks[1 - victim], f"run {run}: rank {1 - victim}")
-            check(code in (2, 3, 4) and f"rank {victim}" in output, f"run {run}, rank {victim} killed: {code} {output}")
+            check(code in (2, 3, 4) and f"rank {victim}" in output,
+                  f"run {run}, {how}, rank {victim} killed: {code} {output}")
 
 
 def main():
@@ -156,7 +218,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        for one in (results, refusals, deadlock, killed):
+        for one in (results, elsewhere, refusals, deadlock, killed):
             begin = time.monotonic()
             one(args, folder)
             print(f"{one.__name__}: {time.monotonic() - begin:.1f} s")

@@ -5,7 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <random>
+#include <thread>
 
 #include "emu/machine/port.hpp"
 
@@ -346,6 +350,54 @@ TEST(Windows, ByteExactAndReadOnly) {
 }
 
 // What another version, rank, plan or process says in its hello, and what it hears.
+// A flag of 4 bytes beside a multiple of 8 is never seen half written.
+TEST(Windows, WhatIsAlignedIsWrittenAndReadAtOnce) {
+    alignas(8) std::array<std::byte, 16> memory{};
+    Windows windows(1);
+    const uint32_t id = *windows.add({0, 16, memory.data(), "w", true, -1, false});
+    for (const size_t bytes : {size_t{2}, size_t{4}, size_t{8}}) {
+        const size_t offset = bytes == 8 ? 8 : 4;
+        std::atomic<bool> stop{false};
+        std::thread writer([&] {
+            for (uint8_t v = 0; !stop; ++v) {
+                const Bytes same(bytes, static_cast<std::byte>(v));
+                EXPECT_EQ(windows.put(id, offset, same), Status::ok);
+            }
+        });
+        int mixed = 0;
+        for (int i = 0; i < 20000; ++i) {
+            Bytes seen(bytes);
+            EXPECT_EQ(windows.get(id, offset, seen), Status::ok);
+            mixed += std::ranges::count(seen, seen[0]) != static_cast<std::ptrdiff_t>(bytes);
+        }
+        stop = true;
+        writer.join();
+        EXPECT_EQ(mixed, 0) << bytes;
+    }
+}
+
+TEST(Session, TellsWhoWaitsTheAnswerOrThatThereWillBeNone) {
+    Pair pair(6, {});
+    pair.step();
+    End &a = pair.a, &b = pair.b;
+    b.memory[5] = std::byte{9};
+    std::vector<std::string> told;
+    const auto tell = [&](const Session::Answer& answer) { told.push_back(answer.lost); };
+    Bytes into(8);
+    a.session.when_answered(a.session.get(b.id, 0, into), tell);
+    EXPECT_TRUE(a.session.kept_data());
+    for (int i = 0; i < 100; ++i) pair.step();
+    EXPECT_EQ(told, std::vector<std::string>{""});
+    EXPECT_EQ(into[5], std::byte{9});
+    // Who was asked has nothing on its way, acknowledged or not, and who looks on has not either.
+    EXPECT_FALSE(a.session.kept_data());
+    a.session.when_answered(a.session.get(b.id, 0, into, true), tell);
+    EXPECT_FALSE(a.session.kept_data());
+    a.session.fail("gone");
+    EXPECT_EQ(told, (std::vector<std::string>{"", "gone"}));
+    EXPECT_FALSE(a.session.kept_data());
+}
+
 TEST(Session, RefusesWhomItDoesNotKnow) {
     Pair pair(6, {});
     pair.step();
