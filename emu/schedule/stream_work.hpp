@@ -12,6 +12,7 @@
 namespace sassemu {
 
 class Hooks;
+class OutsideAgent;
 struct Client;
 
 // `host`: what the host reaches. All addresses have been found good; what is freed before their
@@ -25,7 +26,8 @@ std::unique_ptr<Work> wait_value_work(AddressSpace& host, Hooks* hooks, uint32_t
 // Not before `ready`, where there is one; `what` completes "waits ...".
 std::unique_ptr<Work> call_work(std::function<void()> function, std::function<bool()> ready = {},
                                 std::string what = {});
-std::unique_ptr<Work> agent_work(MachineAgent& agent);
+// `outside`: the same, if it works for processes outside.
+std::unique_ptr<Work> agent_work(MachineAgent& agent, OutsideAgent* outside = nullptr);
 
 // Whether the condition holds now, as the client sees memory; what it waits for, for reports.
 Result<bool> holds(AddressSpace& host, const ValueCondition& condition, Hooks* hooks,
