@@ -53,7 +53,7 @@ install(DIRECTORY docs/ DESTINATION "${CMAKE_INSTALL_DOCDIR}/docs")
 install(FILES decoder/doc/asm.md decoder/doc/library.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/decoder")
 install(FILES sdk/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/sdk")
 install(DIRECTORY sdk/example DESTINATION "${CMAKE_INSTALL_DOCDIR}")
-foreach(kernel vecadd sgemm printf fault_wild)
+foreach(kernel vecadd sgemm printf fault_wild flight)
     install(DIRECTORY cubins/${kernel} DESTINATION "${CMAKE_INSTALL_DOCDIR}/example/cubins")
 endforeach()
 

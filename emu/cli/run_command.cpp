@@ -147,6 +147,22 @@ Result<std::shared_ptr<plan::Ranks>> other_ranks(const RunCommand& command,
     return std::shared_ptr<plan::Ranks>(std::move(ranks));
 }
 
+// Host processes attach to a run that is under way.
+Result<std::shared_ptr<plan::HostProcesses>> host_processes(const RunCommand& command) {
+    const auto wrong = [](const char* option, std::string what, std::string hint) {
+        return make_error(ErrorCode::unsupported, option, std::move(what), std::move(hint));
+    };
+    if (command.common.deterministic)
+        return wrong("--deterministic", "a host process acts when it likes", "leave --listen out");
+    if (command.common.sandbox)
+        return wrong("--sandbox", "host processes need a socket", "leave one of the two out");
+    if (command.seeds > 1)
+        return wrong("--listen", "host processes attach to one run", "run the seeds one by one");
+    link::HostServiceOptions options = command.host;
+    options.patience = std::chrono::milliseconds(static_cast<int64_t>(command.patience * 1e3));
+    return link::make_host_service(std::move(options));
+}
+
 // Runs the plan, once per seed.
 Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
     SASSEMU_ASSIGN(plan::RunOptions options, run_options(command.common));
@@ -167,6 +183,10 @@ Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
         std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
     if (command.ranks) {
         SASSEMU_ASSIGN(options.ranks, other_ranks(command, plan));
+    }
+    if (!command.host.address.empty()) {
+        SASSEMU_ASSIGN(options.host, host_processes(command));
+        plan.in_flight = true;  // the launches, and the host
     }
     bool line_open = false;
     // With --json standard output is for the one object.
@@ -244,6 +264,7 @@ Result<int> run_all(const RunCommand& command, const std::vector<std::string>& a
     std::string one_file = command.report_option;
     if (!command.common.dumps.empty()) one_file = "--dump";
     if (!command.common.stats.empty() && command.common.stats != "-") one_file = "--stats";
+    if (!command.host.address.empty()) one_file = "--listen";
     if (!one_file.empty()) {
         return make_error(ErrorCode::usage, one_file,
                           command.file + " is for several architectures, and a file is for one run",
@@ -318,6 +339,32 @@ CLI::Option_group* add_quick_options(CLI::App& sub, RunCommand& command) {
     return quick;
 }
 
+void add_host_options(CLI::App& sub, RunCommand& command, CLI::Option* ranks) {
+    CLI::Option_group* const group = sub.add_option_group(
+        "host processes", "programs that use libsassemu_host work on the plan's memory meanwhile");
+    CLI::Option* const listen =
+        group
+            ->add_option("--listen", command.host.address,
+                         "unix:PATH where host processes of this user attach; launches begin when "
+                         "one has, and the run ends when all have detached")
+            ->excludes(ranks);
+    group
+        ->add_option("--clients", command.host.clients,
+                     "so many may be attached at the same time; 1")
+        ->check(CLI::Range(1u, 64u))
+        ->needs(listen);
+    group
+        ->add_option("--patience", command.patience,
+                     "seconds that launches wait for one to attach, and the end of the run for one "
+                     "that says nothing; 60")
+        ->check(CLI::Range(0.0, 1e6, "SECONDS"))
+        ->needs(listen);
+    group
+        ->add_flag("--begin-at-once", command.host.begin_at_once,
+                   "launches do not wait for a host process to attach")
+        ->needs(listen);
+}
+
 void add_run_command(CLI::App& app, int& exit_code) {
     auto command = std::make_shared<RunCommand>();
     CLI::App* sub = app.add_subcommand("run", "run a launch plan, or one kernel of a module");
@@ -353,6 +400,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
         ->add_flag("--messages", command->messages,
                    "reach the memory of other ranks by messages also where it could be shared")
         ->needs(several);
+    add_host_options(*sub, *command, several);
     CLI::Option_group* quick = add_quick_options(*sub, *command);
     sub->callback([command, quick, number, &exit_code] {
         const Result<void> joined = join_launcher(*command, number->count() > 0);

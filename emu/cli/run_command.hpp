@@ -8,6 +8,7 @@
 
 #include "emu/cli/options.hpp"
 #include "emu/cli/quick_form.hpp"
+#include "emu/link/host_service.hpp"
 
 namespace sassemu::link {
 class Launcher;
@@ -24,7 +25,9 @@ struct RunCommand {
     std::vector<std::string> peers;  // where each rank listens, by rank; empty: the launcher knows
     std::shared_ptr<link::Launcher> launcher;  // that has started the ranks
     bool messages = false;                     // memory is not shared, even where it could be
-    bool json = false;          // one JSON object on standard output, and nothing else
+    link::HostServiceOptions host;  // its address: where host processes attach; empty: nowhere
+    double patience = 60;           // of the same, in seconds
+    bool json = false;              // one JSON object on standard output, and nothing else
     uint64_t seeds = 1;         // how many: --seed and those after it; plugins see all runs as one
     uint32_t gpus = 0;          // instead of the plan's number; 0: the plan's
     std::string report_option;  // the option that names a plugin's report file; empty: none does

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A machine some of whose memory other processes reach, or have themselves. What belongs here: what
-// the link asks of it, and what it asks of the link. Nothing else does.
+// A machine some of whose memory other processes reach, or have themselves, or that has host
+// processes of its own. What belongs here: what the link asks of it, and what it asks of the link.
+// Nothing else does.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "emu/base/result.hpp"
+#include "emu/machine.hpp"
 #include "emu/machine/port.hpp"
 
 namespace sassemu {
@@ -59,6 +61,16 @@ class FarMemory {
     virtual bool gone(uint64_t address) const = 0;
 };
 
+// Does in the scheduler's turns what processes outside ask for. Both are asked with the machine's
+// lock held, as ready() is.
+class OutsideAgent : public MachineAgent {
+  public:
+    // One of them may still act: then nothing is a deadlock.
+    virtual bool may_act() = 0;
+    // For the report of a deadlock: lines, each with its end; empty: there is nothing to say.
+    virtual std::string waits() = 0;
+};
+
 class OutsideMemory {
   public:
     virtual ~OutsideMemory() = default;
@@ -81,6 +93,18 @@ class OutsideMemory {
         uint64_t looks = 0;   // how often, in this epoch, all that is waited for was looked at
     };
     virtual Progress progress() = 0;
+
+    // ---- host processes. As Machine::add_agent() and remove_agent().
+    virtual void add_outside(OutsideAgent& agent) = 0;
+    virtual void remove_outside(OutsideAgent& agent) = 0;
+    // It has become ready: who sleeps looks again.
+    virtual void wake() = 0;
+    // From its step(). An atomic of the host's as kernels have them: 2, 4, 8 or 16 bytes, aligned.
+    using Atomic = FarMemory::Change;
+    virtual Result<void> update(uint64_t address, const Atomic& what, uint64_t old[2]) = 0;
+    // From its ready() or step(). One look of the host's; where the condition holds it has waited.
+    virtual Result<bool> look(const ValueCondition& condition) = 0;
+    virtual std::string text(const ValueCondition& condition) = 0;
 };
 
 }  // namespace sassemu

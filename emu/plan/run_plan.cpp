@@ -12,6 +12,7 @@
 #include "emu/nvshmem/world.hpp"
 #include "emu/plan/atomic_file.hpp"
 #include "emu/plan/byte_source.hpp"
+#include "emu/plan/host_processes.hpp"
 #include "emu/plan/in_flight.hpp"
 #include "emu/plan/setup.hpp"
 #include "emu/plugin/hooks.hpp"
@@ -101,6 +102,7 @@ class Runner {
 
     Result<void> launch_all() {
         if (options_.on_gpu) options_.on_gpu(setup_.first_gpu());
+        if (options_.host) return run_with_host();
         if (setup_.machine()) return run_in_flight();
         for (size_t i = 0; i < setup_.requests().size();) {
             const size_t end = end_of_chain(i);
@@ -115,6 +117,15 @@ class Runner {
             i = end;
         }
         return {};
+    }
+
+    Result<void> run_with_host() {
+        SASSEMU_TRY(options_.host->begin(*setup_.machine(), options_.stop_requested));
+        const Result<void> ran = run_in_flight();
+        for (std::string& note : options_.host->end(ran ? status_text(report_.status, report_.fault)
+                                                        : ran.error().message()))
+            report_.notes.push_back(std::move(note));
+        return ran;
     }
 
     Result<void> run_in_flight() {

@@ -55,6 +55,7 @@ struct RunOptions {
     bool finish_plugins = true;
     Stepper* stepper = nullptr;    // a debugger, with gpu.deterministic; null: none
     std::shared_ptr<Ranks> ranks;  // other processes that run the same plan; null: none
+    std::shared_ptr<class HostProcesses> host;  // of a plan with several things in flight; or null
     // How a GPU is made; empty: create_gpu, with the plugins.
     std::function<Result<std::unique_ptr<Gpu>>(GpuOptions)> create_gpu;
 };

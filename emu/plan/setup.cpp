@@ -9,6 +9,7 @@
 #include "emu/module/module.hpp"
 #include "emu/nvshmem/world.hpp"
 #include "emu/plan/byte_source.hpp"
+#include "emu/plan/host_processes.hpp"
 #include "emu/plan/params.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/schedule/create_gpu.hpp"
@@ -20,6 +21,7 @@ Setup::Setup(const Plan& plan, const RunOptions& options, PrintFunction on_print
     : plan_(plan), options_(options), on_printf_(std::move(on_printf)) {}
 Setup::~Setup() {
     if (options_.ranks) options_.ranks->leave();
+    if (options_.host) options_.host->leave();
 }
 
 Result<void> Setup::make() {
@@ -355,6 +357,7 @@ Result<void> Setup::place_buffers() {
                                 ->add(*machine_, options_.ranks->rank_of(home(buffer)), *address,
                                       buffer.bytes, buffer.name)
                                 .within(buffer.where));
+            if (options_.host) SASSEMU_TRY(show_host(buffer).within(buffer.where));
         }
     }
     for (const Buffer& buffer : plan_.buffers) {
@@ -378,6 +381,16 @@ Result<void> Setup::place_buffers() {
             }
         }
     }
+    return {};
+}
+
+// Host processes get bytes themselves where nobody has to see each access.
+Result<void> Setup::show_host(const Buffer& buffer) {
+    const bool direct = options_.gpu.model == "flat" && !hooks_;
+    const bool copies = buffer.kind == BufferKind::symmetric;
+    for (uint32_t on = 0; on < (copies ? world_->pes() : 1); ++on)
+        SASSEMU_TRY(options_.host->add(*machine_, buffer, copies ? on : home(buffer),
+                                       address_on(buffer.name, on), direct));
     return {};
 }
 

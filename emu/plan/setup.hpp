@@ -84,6 +84,7 @@ class Setup {
     uint64_t address_on(const std::string& name, uint32_t gpu) const;
     Result<void> fill_copies(const Buffer& buffer);
     Result<uint64_t> allocate(const Buffer& buffer);
+    Result<void> show_host(const Buffer& buffer);
     Result<void> fill(Gpu& gpu, const Contents& contents, const Where& where, uint64_t address,
                       uint64_t bytes, bool zero_otherwise);
     Result<void> fill_globals();

@@ -118,8 +118,11 @@ class GpuImpl final : public Gpu, public TouchedMemory {
 
     std::pair<uint64_t, uint64_t> touched(uint64_t address, uint64_t bytes) override {
         const Extent& e = space_.find(address);
-        if (far(address, bytes) || !e.holds(address, bytes) || core_->outside.contains(e.lo))
-            return {0, bytes};
+        {
+            const auto lock = core_->scheduler->lock();
+            if (far(address, bytes) || !e.holds(address, bytes) || core_->outside.contains(e.lo))
+                return {0, bytes};
+        }
         const auto found = pages_.touched(e.host + (address - e.lo), bytes);
         if (core_->hooks && found.first > 0)
             core_->hooks->client_access({}, SASSEMU_LOAD, address, found.first);

@@ -6,9 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <bit>
+#include <cstring>
 #include <thread>
 #include <unordered_map>
 
+#include "emu/memory/perform.hpp"
 #include "emu/schedule/gpu_impl.hpp"
 #include "emu/schedule/stream_work.hpp"
 
@@ -65,14 +68,14 @@ class MachineImpl final : public Machine, public OutsideMemory {
         if (far_at(address, bytes.size())) return memory().put_far(address, bytes);
         return access(address, bytes.size(), "write", SASSEMU_STORE, [&](std::byte* at) {
             if (!hooks() || !hooks()->client_writes({}, address, bytes.data(), bytes.size()))
-                host::write(at, bytes.data(), bytes.size());
+                put_bytes(at, bytes);
         });
     }
     Result<void> read(uint64_t address, std::span<std::byte> bytes) override {
         if (FarMemory* const far = far_at(address, bytes.size())) return far->read(address, bytes);
         return access(address, bytes.size(), "read", SASSEMU_LOAD, [&](std::byte* at) {
             if (!hooks() || !hooks()->client_reads({}, address, bytes.data(), bytes.size()))
-                host::read(bytes.data(), at, bytes.size());
+                take_bytes(bytes, at);
         });
     }
     Result<uint64_t> atomic(uint64_t address, uint32_t bytes, HostAtomic op, uint64_t value,
@@ -169,11 +172,7 @@ class MachineImpl final : public Machine, public OutsideMemory {
         return put(id, "call of the host's",
                    call_work(std::move(function), std::move(ready), std::move(what)));
     }
-    void add_agent(MachineAgent& agent) override {
-        auto work = agent_work(agent);
-        agents_.emplace(&agent, work.get());
-        core_->scheduler->add_beside(std::move(work));
-    }
+    void add_agent(MachineAgent& agent) override { add(agent, nullptr); }
     void remove_agent(MachineAgent& agent) override {
         core_->scheduler->remove_beside(agents_.extract(&agent).mapped());
     }
@@ -285,6 +284,7 @@ class MachineImpl final : public Machine, public OutsideMemory {
             return Error{ErrorCode::system, "shared memory",
                          "the host does not give its " + std::to_string(bytes) + " bytes",
                          host().describe(address)};
+        const auto lock = core_->scheduler->lock();
         core_->outside.insert(address);
         return e.host;
     }
@@ -304,6 +304,33 @@ class MachineImpl final : public Machine, public OutsideMemory {
     void news() noexcept override { core_->scheduler->news(); }
     void outside_may_act(bool may) override { core_->scheduler->outside_may_act(may); }
     OutsideMemory::Progress progress() override { return core_->scheduler->progress(); }
+    void add_outside(OutsideAgent& agent) override { add(agent, &agent); }
+    void remove_outside(OutsideAgent& agent) override { remove_agent(agent); }
+    void wake() override { after_access(); }
+    Result<void> update(uint64_t address, const Atomic& what, uint64_t old[2]) override {
+        if (!atomic_exists(what.op, what.type, what.bytes) || address % what.bytes)
+            return Error{ErrorCode::usage, "atomic",
+                         "there is none of that type and size, or the address is not aligned", ""};
+        return access(address, what.bytes, "atomic", SASSEMU_ATOMIC, [&](std::byte* at) {
+            if (hooks()) hooks()->client_changes({}, address, what.bytes);
+            bool changed = false;
+            const host::Wide was =
+                update_at(at, what.op, what.type, what.bytes, {what.operand[0], what.operand[1]},
+                          {what.swap[0], what.swap[1]}, changed);
+            old[0] = was.lo;
+            old[1] = was.hi;
+            if (hooks()) hooks()->client_fence({});
+        });
+    }
+    Result<bool> look(const ValueCondition& c) override {
+        const auto met = holds(memory(), c, hooks(), {});
+        if (met && *met && hooks())
+            hooks()->client_access({}, SASSEMU_LOAD, c.address, c.bytes, true);
+        return met;
+    }
+    std::string text(const ValueCondition& condition) override {
+        return text_of(memory(), condition);
+    }
 
   private:
     struct Place {
@@ -311,6 +338,11 @@ class MachineImpl final : public Machine, public OutsideMemory {
         Stream* stream;
     };
 
+    void add(MachineAgent& agent, OutsideAgent* outside) {
+        auto work = agent_work(agent, outside);
+        agents_.emplace(&agent, work.get());
+        core_->scheduler->add_beside(std::move(work));
+    }
     AddressSpace& host() const { return *core_->host; }
     Hooks* hooks() const { return core_->hooks.get(); }
     static void seen(const TaskRef& task) {
@@ -414,6 +446,22 @@ class MachineImpl final : public Machine, public OutsideMemory {
             change.swap[0] = value;
         }
         return change;
+    }
+    // An aligned value of 1 to 8 bytes goes at once.
+    static bool is_value(const std::byte* at, uint64_t bytes) {
+        return std::has_single_bit(bytes) && bytes <= 8 &&
+               reinterpret_cast<uintptr_t>(at) % bytes == 0;
+    }
+    static void put_bytes(std::byte* at, std::span<const std::byte> bytes) {
+        if (!is_value(at, bytes.size())) return host::write(at, bytes.data(), bytes.size());
+        uint64_t value = 0;
+        std::memcpy(&value, bytes.data(), bytes.size());
+        host::store_bytes(at, static_cast<unsigned>(bytes.size()), value);
+    }
+    static void take_bytes(std::span<std::byte> bytes, const std::byte* at) {
+        if (!is_value(at, bytes.size())) return host::read(bytes.data(), at, bytes.size());
+        const uint64_t value = host::load_bytes(at, static_cast<unsigned>(bytes.size()));
+        std::memcpy(bytes.data(), &value, bytes.size());
     }
     template <class T>
     static uint64_t changed(std::byte* at, HostAtomic op, uint64_t value, uint64_t compare) {

@@ -247,7 +247,7 @@ void Scheduler::work(Lock& lock) {
         if (!running_) task->work->check_limits();
     const uint64_t seen = epoch_;
     ++sleepers_;
-    changed_.wait_for(lock, outside_ ? look_outside : std::chrono::microseconds(look_again),
+    changed_.wait_for(lock, outside_acts() ? look_outside : std::chrono::microseconds(look_again),
                       [&] { return epoch_ != seen || end_; });
     --sleepers_;
 }
@@ -266,9 +266,15 @@ bool Scheduler::settle(bool host_acts) {
     return next;
 }
 
+bool Scheduler::outside_acts() const {
+    return outside_ ||
+           std::ranges::any_of(beside_, [](const auto& work) { return work->may_act(); });
+}
+
 bool Scheduler::host_may_act() const {
     return waits_.empty() || !std::ranges::includes(waiting_, attached_) ||
-           std::ranges::any_of(waits_, [](const HostWait* wait) { return wait->met(); });
+           std::ranges::any_of(waits_, [](const HostWait* wait) { return wait->met(); }) ||
+           std::ranges::any_of(beside_, [](const auto& work) { return work->may_act(); });
 }
 
 // Nothing will ever run again.
@@ -289,11 +295,14 @@ void Scheduler::give_up() {
 std::string Scheduler::deadlock_report() const {
     const bool host_too =
         std::ranges::any_of(waits_, [](const HostWait* w) { return w->names_itself; });
-    if (in_flight_.size() == 1 && !host_too) return in_flight_[0]->work->waits();
+    std::string beside;
+    for (const auto& work : beside_) beside += work->waits();
+    if (in_flight_.size() == 1 && !host_too && beside.empty()) return in_flight_[0]->work->waits();
     std::string text = "deadlock: nothing that is in flight can go on\n";
     for (const TaskRef& task : in_flight_)
         text += "  " + task->what + ":\n" + indented(task->work->waits());
     for (const HostWait* wait : waits_) text += "  the host waits " + wait->what + "\n";
+    if (!beside.empty()) text += "  " + beside;
     if (const size_t behind = queued_ - in_flight_.size())
         text += "  " + std::to_string(behind) + " more wait behind them\n";
     return text;

@@ -110,6 +110,7 @@ class Scheduler {
     void serve(uint32_t index);
     bool settle(bool host_acts);
     bool host_may_act() const;
+    bool outside_acts() const;
     void begin_ready();
     void complete(TaskRef task);
     void done(const TaskRef& task, LaunchResult result);

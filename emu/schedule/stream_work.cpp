@@ -248,16 +248,18 @@ class Call final : public StreamWork {
 
 class AgentWork final : public StreamWork {
   public:
-    explicit AgentWork(MachineAgent& agent) : agent_(agent) {}
+    AgentWork(MachineAgent& agent, OutsideAgent* outside) : agent_(agent), outside_(outside) {}
     bool take(Turn&) override { return !busy_ && (busy_ = agent_.ready()); }
     void run(Turn&) noexcept override { agent_.step(); }
     void put(Turn&) override { busy_ = false; }
     bool over() const override { return !busy_; }  // whether it may go
     bool settle() override { return !busy_ && agent_.settle(); }
-    std::string waits() const override { return "has nothing to do\n"; }
+    bool may_act() const override { return outside_ && outside_->may_act(); }
+    std::string waits() const override { return outside_ ? outside_->waits() : ""; }
 
   private:
     MachineAgent& agent_;
+    OutsideAgent* const outside_;
 };
 
 }  // namespace
@@ -288,7 +290,9 @@ std::unique_ptr<Work> call_work(std::function<void()> function, std::function<bo
                                 std::string what) {
     return std::make_unique<Call>(std::move(function), std::move(ready), std::move(what));
 }
-std::unique_ptr<Work> agent_work(MachineAgent& agent) { return std::make_unique<AgentWork>(agent); }
+std::unique_ptr<Work> agent_work(MachineAgent& agent, OutsideAgent* outside) {
+    return std::make_unique<AgentWork>(agent, outside);
+}
 
 Result<bool> holds(const StreamMemory& memory, const ValueCondition& c, Hooks* hooks,
                    const Client& who) {

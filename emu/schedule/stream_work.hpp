@@ -14,6 +14,7 @@ namespace sassemu {
 
 class FarMemory;
 class Hooks;
+class OutsideAgent;
 struct Client;
 
 // What the host and streams reach.
@@ -38,7 +39,8 @@ std::unique_ptr<Work> wait_value_work(StreamMemory memory, Hooks* hooks, uint32_
 // Not before `ready`, where there is one; `what` completes "waits ...".
 std::unique_ptr<Work> call_work(std::function<void()> function, std::function<bool()> ready = {},
                                 std::string what = {});
-std::unique_ptr<Work> agent_work(MachineAgent& agent);
+// `outside`: the same, if it works for processes outside.
+std::unique_ptr<Work> agent_work(MachineAgent& agent, OutsideAgent* outside = nullptr);
 
 // Whether the condition holds now, as the client sees memory; what it waits for, for reports.
 Result<bool> holds(const StreamMemory& memory, const ValueCondition& condition, Hooks* hooks,

@@ -57,6 +57,8 @@ class Work {
     virtual bool waits_for_others() const { return false; }
     // Nothing runs anywhere and nothing can: what it has for that case. True: it may go on.
     virtual bool settle() { return false; }
+    // Somebody outside for whom it works may still change memory.
+    virtual bool may_act() const { return false; }
     // Something behind it may begin although it has not ended.
     virtual bool lets_in() const { return false; }
     virtual void check_limits() {}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// See host_connection.hpp.
+#include "emu/link/host_connection.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "emu/link/address.hpp"
+
+namespace sassemu::link {
+
+namespace {
+
+constexpr size_t most_bytes = sizeof(sassemu_wire_request) + SASSEMU_WIRE_PIECE;
+
+ucred credentials(int socket) {
+    ucred who{};
+    socklen_t bytes = sizeof who;
+    ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &bytes);
+    return who;
+}
+
+bool somebody_listens(const Endpoint& endpoint) {
+    const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    return !::connect(probe.get(), reinterpret_cast<const sockaddr*>(&endpoint.at),
+                      endpoint.bytes) ||
+           errno == EAGAIN;
+}
+
+}  // namespace
+
+void Descriptor::reset(int fd) {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = fd;
+}
+
+Result<Descriptor> listen_privately(const std::string& path, const std::string& what) {
+    const auto wrong = [&](ErrorCode code, const char* why, int number = 0) {
+        return Error{code, what, number ? std::string(why) + ": " + std::strerror(number) : why,
+                     ""};
+    };
+    SASSEMU_ASSIGN(const Endpoint endpoint, resolve({what, true, path, {}}, true));
+    Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (socket.get() < 0) return wrong(ErrorCode::system, "no socket", errno);
+    const auto bind = [&] {
+        return ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&endpoint.at),
+                      endpoint.bytes);
+    };
+    int bound = bind();
+    if (bound && errno == EADDRINUSE) {
+        struct stat about {};
+        if (!::lstat(path.c_str(), &about) && !S_ISSOCK(about.st_mode))
+            return wrong(ErrorCode::input, "there is a file, and it is no socket");
+        if (somebody_listens(endpoint))
+            return wrong(ErrorCode::input, "another process listens there");
+        ::unlink(path.c_str());  // left behind by a process that was killed
+        bound = bind();
+    }
+    if (bound) return wrong(ErrorCode::system, "cannot listen there", errno);
+    // Nobody can connect before listen().
+    if (::chmod(path.c_str(), 0600) || ::listen(socket.get(), 16)) {
+        const int why = errno;
+        ::unlink(path.c_str());
+        return wrong(ErrorCode::system, "cannot listen there", why);
+    }
+    return socket;
+}
+
+bool HostConnection::same_user() const {
+    const uid_t who = credentials(socket()).uid;
+    return who == ::geteuid() || who == 0;
+}
+int HostConnection::process() const { return credentials(socket()).pid; }
+
+// ---- what comes
+
+bool HostConnection::full() const { return in_.size() >= most_bytes; }
+
+bool HostConnection::receive() {
+    std::byte piece[65536];
+    while (!full()) {
+        iovec part{piece, sizeof piece};
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 4)];
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        const ssize_t got = ::recvmsg(socket(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
+        if (!got) return false;
+        for (cmsghdr* head = CMSG_FIRSTHDR(&message); head; head = CMSG_NXTHDR(&message, head)) {
+            if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
+            for (size_t at = 0; CMSG_LEN(at + sizeof(int)) <= head->cmsg_len; at += sizeof(int)) {
+                int fd;
+                std::memcpy(&fd, CMSG_DATA(head) + at, sizeof fd);
+                received_.reset(fd);  // the last one is that of the request
+            }
+        }
+        in_.insert(in_.end(), piece, piece + got);
+    }
+    return true;
+}
+
+std::optional<sassemu_wire_hello> HostConnection::hello() {
+    sassemu_wire_hello hello;
+    if (in_.size() < sizeof hello) return {};
+    std::memcpy(&hello, in_.data(), sizeof hello);
+    take(sizeof hello);
+    return hello;
+}
+
+Result<std::optional<HostConnection::Request>> HostConnection::request() {
+    Request request{};
+    if (in_.size() < sizeof request.head) return std::optional<Request>();
+    std::memcpy(&request.head, in_.data(), sizeof request.head);
+    if (request.head.payload > SASSEMU_WIRE_PIECE)
+        return Error{ErrorCode::limit, "", "a request has at most 1 MiB of data", ""};
+    const size_t all = sizeof request.head + request.head.payload;
+    if (in_.size() < all) return std::optional<Request>();
+    request.payload.assign(in_.begin() + sizeof request.head,
+                           in_.begin() + static_cast<std::ptrdiff_t>(all));
+    request.descriptor = std::move(received_);
+    take(all);
+    return std::optional(std::move(request));
+}
+
+// ---- what goes
+
+void HostConnection::put(const void* data, size_t bytes) {
+    const auto* from = static_cast<const std::byte*>(data);
+    out_.insert(out_.end(), from, from + bytes);
+}
+
+void HostConnection::welcome(uint32_t flags, int status, std::string_view why) {
+    sassemu_wire_welcome welcome{};
+    std::memcpy(welcome.magic, SASSEMU_WIRE_MAGIC, sizeof welcome.magic);
+    welcome.version = SASSEMU_WIRE_VERSION;
+    welcome.flags = flags;
+    welcome.status = status;
+    welcome.payload = static_cast<uint32_t>(why.size());
+    put(&welcome, sizeof welcome);
+    put(why.data(), why.size());
+}
+
+void HostConnection::answer(const sassemu_wire_answer& head, std::span<const std::byte> payload,
+                            int descriptor) {
+    put(&head, sizeof head);
+    put(payload.data(), payload.size());
+    if (descriptor >= 0) to_send_.reset(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+}
+
+bool HostConnection::flush() {
+    while (unsent()) {
+        iovec part{out_.data() + sent_, out_.size() - sent_};
+        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+        msghdr message{};
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        if (const int fd = to_send_.get(); fd >= 0) {
+            message.msg_control = control;
+            message.msg_controllen = sizeof control;
+            cmsghdr* const head = CMSG_FIRSTHDR(&message);
+            head->cmsg_level = SOL_SOCKET;
+            head->cmsg_type = SCM_RIGHTS;
+            head->cmsg_len = CMSG_LEN(sizeof fd);
+            std::memcpy(CMSG_DATA(head), &fd, sizeof fd);
+        }
+        const ssize_t sent = ::sendmsg(socket(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
+        to_send_.reset(-1);
+        sent_ += static_cast<size_t>(sent);
+    }
+    out_.clear();
+    sent_ = 0;
+    return true;
+}
+
+}  // namespace sassemu::link
