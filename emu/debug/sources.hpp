@@ -2,6 +2,7 @@
 // Lines of source files, by the names that the compiler recorded. Nothing else belongs here.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
