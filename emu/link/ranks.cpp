@@ -53,7 +53,9 @@ class RanksOfPlan final : public plan::Ranks {
         if (far_) outside(machine).reach_by(far_.get());
         if (owner == rank_ && far_) {
             SASSEMU_ASSIGN(std::byte * host, outside(machine).share(address));
-            SASSEMU_TRY(link_->add_window({address, bytes, host, name, true, -1, false}));
+            SASSEMU_ASSIGN(const uint32_t window,
+                           link_->add_window({address, bytes, host, name, true, -1, false}));
+            windows_.push_back(window);
             return {};
         }
         if (owner == rank_) {
@@ -67,7 +69,9 @@ class RanksOfPlan final : public plan::Ranks {
         SASSEMU_ASSIGN(std::byte * host, outside(machine).back(address, buffer.memory));
         // Nobody who has it can take bytes away.
         ::fcntl(buffer.memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-        SASSEMU_TRY(link_->add_window({address, bytes, host, name, true, buffer.memory, false}));
+        SASSEMU_ASSIGN(const uint32_t window,
+                       link_->add_window({address, bytes, host, name, true, buffer.memory, false}));
+        windows_.push_back(window);
         return {};
     }
 
@@ -104,6 +108,9 @@ class RanksOfPlan final : public plan::Ranks {
         link_->on_loss({});
         link_->watch({}, {});
         if (far_) far_->leave();
+        // Others may still look at what the machine is about to take away.
+        for (const uint32_t window : windows_) (void)link_->remove_window(window);
+        windows_.clear();
     }
 
   private:
@@ -137,6 +144,7 @@ class RanksOfPlan final : public plan::Ranks {
 
     std::unique_ptr<FarWindows> far_;  // null: memory is shared
     std::unique_ptr<Link> link_;
+    std::vector<uint32_t> windows_;  // of this rank
     const uint32_t rank_, ranks_, gpus_;
     std::vector<Buffer> buffers_;
     std::atomic<bool> ended_{false};

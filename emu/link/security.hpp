@@ -18,8 +18,8 @@ namespace sassemu::link {
 // authority is let in; names in certificates are not looked at.
 struct Security {
     std::string key;     // its file: 16 bytes or more, readable by its owner only
-    std::string secret;  // the key itself, in place of the file
     std::string certificate, certificate_key, authority;
+    std::string secret;  // the key itself, in place of the file
     bool given() const {
         return !key.empty() || !secret.empty() || !certificate.empty() || !authority.empty();
     }

@@ -349,7 +349,6 @@ TEST(Windows, ByteExactAndReadOnly) {
     EXPECT_NE(*windows.add({0, 16, memory.data(), "again", true, -1, false}), rw);
 }
 
-// What another version, rank, plan or process says in its hello, and what it hears.
 // A flag of 4 bytes beside a multiple of 8 is never seen half written.
 TEST(Windows, WhatIsAlignedIsWrittenAndReadAtOnce) {
     alignas(8) std::array<std::byte, 16> memory{};
@@ -357,6 +356,7 @@ TEST(Windows, WhatIsAlignedIsWrittenAndReadAtOnce) {
     const uint32_t id = *windows.add({0, 16, memory.data(), "w", true, -1, false});
     for (const size_t bytes : {size_t{2}, size_t{4}, size_t{8}}) {
         const size_t offset = bytes == 8 ? 8 : 4;
+        EXPECT_EQ(windows.put(id, offset, Bytes(bytes)), Status::ok);
         std::atomic<bool> stop{false};
         std::thread writer([&] {
             for (uint8_t v = 0; !stop; ++v) {
@@ -398,6 +398,7 @@ TEST(Session, TellsWhoWaitsTheAnswerOrThatThereWillBeNone) {
     EXPECT_FALSE(a.session.kept_data());
 }
 
+// What another version, rank, plan or process says in its hello, and what it hears.
 TEST(Session, RefusesWhomItDoesNotKnow) {
     Pair pair(6, {});
     pair.step();
