@@ -17,7 +17,7 @@ namespace sassemu::link {
 // Either a key, or the three files of certificates (PEM). Whoever has a certificate of the
 // authority is let in; names in certificates are not looked at.
 struct Security {
-    std::string key;     // its file: 16 bytes or more, readable by its owner only
+    std::string key;  // its file: 16 bytes or more, readable by its owner only
     std::string certificate, certificate_key, authority;
     std::string secret;  // the key itself, in place of the file
     bool given() const {

@@ -6,13 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <bit>
-#include <cstring>
 #include <thread>
 #include <unordered_map>
 
 #include "emu/memory/perform.hpp"
 #include "emu/schedule/gpu_impl.hpp"
+#include "emu/schedule/host_values.hpp"
 #include "emu/schedule/stream_work.hpp"
 
 namespace sassemu {
@@ -431,66 +430,6 @@ class MachineImpl final : public Machine, public OutsideMemory {
     // Null: the bytes are of this process, or nobody's.
     FarMemory* far_at(uint64_t address, uint64_t bytes) const {
         return memory().far_at(address, bytes);
-    }
-    static FarMemory::Change far_change(uint32_t bytes, HostAtomic op, uint64_t value,
-                                        uint64_t compare) {
-        constexpr AtomicOp ops[] = {AtomicOp::add,  AtomicOp::exch, AtomicOp::and_, AtomicOp::or_,
-                                    AtomicOp::xor_, AtomicOp::min,  AtomicOp::max,  AtomicOp::cas};
-        FarMemory::Change change{ops[static_cast<size_t>(op)],
-                                 bytes == 4 ? AtomicType::u32 : AtomicType::u64,
-                                 bytes,
-                                 {value, 0},
-                                 {}};
-        if (op == HostAtomic::compare) {
-            change.operand[0] = compare;
-            change.swap[0] = value;
-        }
-        return change;
-    }
-    // An aligned value of 1 to 8 bytes goes at once.
-    static bool is_value(const std::byte* at, uint64_t bytes) {
-        return std::has_single_bit(bytes) && bytes <= 8 &&
-               reinterpret_cast<uintptr_t>(at) % bytes == 0;
-    }
-    static void put_bytes(std::byte* at, std::span<const std::byte> bytes) {
-        if (!is_value(at, bytes.size())) return host::write(at, bytes.data(), bytes.size());
-        uint64_t value = 0;
-        std::memcpy(&value, bytes.data(), bytes.size());
-        host::store_bytes(at, static_cast<unsigned>(bytes.size()), value);
-    }
-    static void take_bytes(std::span<std::byte> bytes, const std::byte* at) {
-        if (!is_value(at, bytes.size())) return host::read(bytes.data(), at, bytes.size());
-        const uint64_t value = host::load_bytes(at, static_cast<unsigned>(bytes.size()));
-        std::memcpy(bytes.data(), &value, bytes.size());
-    }
-    template <class T>
-    static uint64_t changed(std::byte* at, HostAtomic op, uint64_t value, uint64_t compare) {
-        const auto v = static_cast<T>(value);
-        bool any;
-        return host::update<T>(
-            at,
-            [&](T old) -> T {
-                switch (op) {
-                    case HostAtomic::add:
-                        return static_cast<T>(old + v);
-                    case HostAtomic::exchange:
-                        return v;
-                    case HostAtomic::bit_and:
-                        return old & v;
-                    case HostAtomic::bit_or:
-                        return old | v;
-                    case HostAtomic::bit_xor:
-                        return old ^ v;
-                    case HostAtomic::min:
-                        return std::min(old, v);
-                    case HostAtomic::max:
-                        return std::max(old, v);
-                    case HostAtomic::compare:
-                        return old == static_cast<T>(compare) ? v : old;
-                }
-                return old;
-            },
-            any);
     }
 
     Result<OperationId> put(StreamId id, std::string what, std::unique_ptr<Work> work) {

@@ -29,6 +29,8 @@
 #define SASSEMU_NVSHMEM_SIGNED(X) X(int, int) X(long, long) X(longlong, long long)
 #define SASSEMU_NVSHMEM_FLOATS(X) X(float, float) X(double, double)
 
+/* clang-format 14 does not settle on an indentation of these. */
+/* clang-format off */
 /* put, get, p, g, iput, iget, signals, broadcast, fcollect, alltoall */
 #define SASSEMU_NVSHMEM_RMA_TYPES(X)                                                          \
     SASSEMU_NVSHMEM_FLOATS(X)                                                                 \
@@ -68,6 +70,7 @@
         SASSEMU_NVSHMEM_BITWISE_REDUCE_TYPES(X) SASSEMU_NVSHMEM_FLOATS(X)                 \
             SASSEMU_NVSHMEM_HALF_TYPES(X)
 
+/* clang-format on */
 /* 128 bits as one element. */
 typedef struct
 #if defined(__CUDACC__)
