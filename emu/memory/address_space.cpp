@@ -21,6 +21,11 @@ constexpr uint64_t top = uint64_t{1} << AddressSpace::address_bits;
 
 uint64_t round_up(uint64_t v, uint64_t to) { return (v + to - 1) / to * to; }
 
+Error not_a_start(const AddressSpace& space, uint64_t address) {
+    return Error{ErrorCode::input, "device memory",
+                 hex(address) + " is not the start of an allocation", space.describe(address)};
+}
+
 bool touches_window(uint64_t lo, uint64_t hi) {
     return lo < window_base(shared_window_high + 1) && hi > window_base(constant_window_high);
 }
@@ -270,8 +275,7 @@ Result<void> AddressSpace::release(uint64_t address) {
             return {};
         }
     }
-    return Error{ErrorCode::input, "device memory",
-                 hex(address) + " is not the start of an allocation", describe(address)};
+    return not_a_start(*this, address);
 }
 
 Result<void> AddressSpace::give_away(uint64_t address) {
@@ -284,8 +288,7 @@ Result<void> AddressSpace::give_away(uint64_t address) {
             return {};
         }
     }
-    return Error{ErrorCode::input, "device memory",
-                 hex(address) + " is not the start of an allocation", describe(address)};
+    return not_a_start(*this, address);
 }
 
 std::string AddressSpace::describe(uint64_t address) const {

@@ -2,7 +2,6 @@
 // Values that the host reads, writes and changes in memory of this process.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <span>
@@ -13,9 +12,9 @@
 
 namespace sassemu {
 
-// The same atomic for the process that has the memory.
-[[nodiscard]] inline FarMemory::Change far_change(uint32_t bytes, HostAtomic op, uint64_t value,
-                                                  uint64_t compare) {
+// An atomic of the host's as kernels have them: 4 or 8 bytes.
+[[nodiscard]] inline FarMemory::Change change_of(uint32_t bytes, HostAtomic op, uint64_t value,
+                                                 uint64_t compare) {
     constexpr AtomicOp ops[] = {AtomicOp::add,  AtomicOp::exch, AtomicOp::and_, AtomicOp::or_,
                                 AtomicOp::xor_, AtomicOp::min,  AtomicOp::max,  AtomicOp::cas};
     FarMemory::Change change{ops[static_cast<size_t>(op)],
@@ -46,37 +45,6 @@ inline void take_bytes(std::span<std::byte> bytes, const std::byte* at) {
     if (!is_value(at, bytes.size())) return host::read(bytes.data(), at, bytes.size());
     const uint64_t value = host::load_bytes(at, static_cast<unsigned>(bytes.size()));
     std::memcpy(bytes.data(), &value, bytes.size());
-}
-
-// What was there.
-template <class T>
-uint64_t changed(std::byte* at, HostAtomic op, uint64_t value, uint64_t compare) {
-    const auto v = static_cast<T>(value);
-    bool any;
-    return host::update<T>(
-        at,
-        [&](T old) -> T {
-            switch (op) {
-                case HostAtomic::add:
-                    return static_cast<T>(old + v);
-                case HostAtomic::exchange:
-                    return v;
-                case HostAtomic::bit_and:
-                    return old & v;
-                case HostAtomic::bit_or:
-                    return old | v;
-                case HostAtomic::bit_xor:
-                    return old ^ v;
-                case HostAtomic::min:
-                    return std::min(old, v);
-                case HostAtomic::max:
-                    return std::max(old, v);
-                case HostAtomic::compare:
-                    return old == static_cast<T>(compare) ? v : old;
-            }
-            return old;
-        },
-        any);
 }
 
 }  // namespace sassemu

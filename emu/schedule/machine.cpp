@@ -80,19 +80,11 @@ class MachineImpl final : public Machine, public OutsideMemory {
     Result<uint64_t> atomic(uint64_t address, uint32_t bytes, HostAtomic op, uint64_t value,
                             uint64_t compare) override {
         SASSEMU_TRY(check_value(address, bytes, "atomic"));
-        uint64_t old = 0;
-        if (FarMemory* const far = far_at(address, bytes)) {
-            uint64_t was[2] = {};
-            SASSEMU_TRY(far->change(address, far_change(bytes, op, value, compare), was));
-            return was[0];
-        }
-        SASSEMU_TRY(access(address, bytes, "atomic", SASSEMU_ATOMIC, [&](std::byte* at) {
-            if (hooks()) hooks()->client_changes({}, address, bytes);
-            old = bytes == 4 ? changed<uint32_t>(at, op, value, compare)
-                             : changed<uint64_t>(at, op, value, compare);
-            if (hooks()) hooks()->client_fence({});
-        }));
-        return old;
+        const FarMemory::Change change = change_of(bytes, op, value, compare);
+        FarMemory* const far = far_at(address, bytes);
+        uint64_t old[2] = {};
+        SASSEMU_TRY(far ? far->change(address, change, old) : update(address, change, old));
+        return old[0];
     }
     Result<void> wait_until(const ValueCondition& condition) override {
         SASSEMU_TRY(check_value(condition.address, condition.bytes, "wait"));
