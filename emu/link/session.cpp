@@ -184,7 +184,7 @@ Result<void> Session::check(const message::Hello& theirs) const {
     if (theirs.peer() && theirs.peer() != me_.process)
         return refuse("knows another process as rank " + std::to_string(me_.rank) +
                       ", whose memory and frames are lost");
-    if (theirs.received() > last_number_) return refuse("has received frames that were never sent");
+    if (theirs.received() > last_given_) return refuse("has received frames that were never sent");
     if (!kept_.empty() && theirs.received() + 1 < kept_.front()->number)
         return refuse("has lost frames that it had acknowledged");
     return {};
@@ -197,7 +197,7 @@ void Session::connected(const message::Hello& theirs, Time now) {
     acknowledged(theirs.received(), now);
     output_.assign(kept_.begin(), kept_.end());
     resent_ += std::ranges::count_if(
-        kept_, [this](const OutgoingRef& frame) { return frame->number <= last_written_; });
+        kept_, [this](const OutgoingRef& frame) { return frame->number <= last_given_; });
     written_ = 0;
     told_ = received_;  // by this side's hello
     untold_bytes_ = 0;
@@ -240,7 +240,7 @@ void Session::acknowledged(uint64_t number, Time now) {
 
 Result<void> Session::received(const Frame& frame, Time now) {
     now_ = last_in_ = now;
-    if (frame.acknowledged > last_written_)
+    if (frame.acknowledged > last_given_)
         return broken("frame " + std::to_string(frame.acknowledged) +
                       " is acknowledged, which was never sent");
     acknowledged(frame.acknowledged, now);
@@ -428,6 +428,8 @@ size_t Session::gather(iovec* to, size_t most) {
         const size_t done = i ? 0 : written_;
         // What has begun to go out stays as it is. The others say how far this side is by now.
         if (!done) seal(frame.bytes, frame.tells = received_);
+        // From here on the peer may have it, however late wrote() says that all of it is out.
+        last_given_ = std::max(last_given_, frame.number);
         to[count++] = {frame.bytes.data() + done, frame.bytes.size() - done};
     }
     return count;
@@ -438,7 +440,6 @@ void Session::wrote(size_t bytes, Time now) {
     while (bytes) {
         const Outgoing& frame = *output_.front();
         const size_t part = std::min(bytes, frame.bytes.size() - written_);
-        last_written_ = std::max(last_written_, frame.number);
         written_ += part;
         bytes -= part;
         if (written_ < frame.bytes.size()) return;
