@@ -44,11 +44,6 @@ std::optional<std::pair<Channel, Channel>> Channel::pair() {
     return std::pair(Channel(ends[0]), Channel(ends[1]));
 }
 
-void Channel::close() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-    descriptor_ = -1;
-}
-
 bool Channel::send(const Json& message, int passed) const {
     // What stands in a cubin need not be UTF-8.
     const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -69,9 +64,9 @@ bool Channel::send(const Json& message, int passed) const {
     }
     ssize_t done;
     do {
-        done = ::sendmsg(descriptor_, &header, MSG_NOSIGNAL);
+        done = ::sendmsg(descriptor(), &header, MSG_NOSIGNAL);
     } while (done < 0 && errno == EINTR);
-    return done == sizeof head && write_all(descriptor_, text.data(), text.size());
+    return done == sizeof head && write_all(descriptor(), text.data(), text.size());
 }
 
 std::optional<Json> Channel::receive(int* passed) const {
@@ -85,7 +80,7 @@ std::optional<Json> Channel::receive(int* passed) const {
     header.msg_controllen = sizeof control;
     ssize_t done;
     do {
-        done = ::recvmsg(descriptor_, &header, MSG_CMSG_CLOEXEC | MSG_WAITALL);
+        done = ::recvmsg(descriptor(), &header, MSG_CMSG_CLOEXEC | MSG_WAITALL);
     } while (done < 0 && errno == EINTR);
     if (done != sizeof head) return std::nullopt;
     int came = -1;
@@ -96,14 +91,14 @@ std::optional<Json> Channel::receive(int* passed) const {
     else if (came >= 0)
         ::close(came);
     std::string text(head[0], '\0');
-    if (!read_all(descriptor_, text.data(), text.size())) return std::nullopt;
+    if (!read_all(descriptor(), text.data(), text.size())) return std::nullopt;
     Json message = Json::parse(text, nullptr, false);
     if (message.is_discarded()) return std::nullopt;
     return message;
 }
 
 bool Channel::ready() const {
-    pollfd of{descriptor_, POLLIN, 0};
+    pollfd of{descriptor(), POLLIN, 0};
     return ::poll(&of, 1, 0) > 0;
 }
 

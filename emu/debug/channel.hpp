@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "emu/base/descriptor.hpp"
+
 namespace sassemu::debug {
 
 using Json = nlohmann::json;
@@ -17,18 +19,12 @@ class Channel {
   public:
     Channel() = default;
     explicit Channel(int descriptor) : descriptor_(descriptor) {}
-    Channel(Channel&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-    Channel& operator=(Channel&& other) noexcept {
-        std::swap(descriptor_, other.descriptor_);
-        return *this;
-    }
-    ~Channel() { close(); }
     // Both ends; none where the host has no more descriptors.
     static std::optional<std::pair<Channel, Channel>> pair();
 
-    bool open() const { return descriptor_ >= 0; }
-    int descriptor() const { return descriptor_; }
-    void close();
+    bool open() const { return descriptor() >= 0; }
+    int descriptor() const { return descriptor_.number(); }
+    void close() { descriptor_.close(); }
     // False: nobody is at the other end. `passed`, if it is one, goes along, and stays open here.
     bool send(const Json& message, int passed = -1) const;
     // The next message; none: the other end is gone. `passed`: the descriptor that came, or -1.
@@ -37,7 +33,7 @@ class Channel {
     bool ready() const;
 
   private:
-    int descriptor_ = -1;
+    Descriptor descriptor_;
 };
 
 }  // namespace sassemu::debug

@@ -19,6 +19,7 @@
 #include <cstring>
 #include <utility>
 
+#include "emu/base/descriptor.hpp"
 #include "emu/link/address.hpp"
 #include "emu/link/pmix.hpp"
 
@@ -30,24 +31,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds farewell{10'000};
 
-class Socket {
-  public:
-    Socket() = default;
-    explicit Socket(int number) : number_(number) {}
-    Socket(Socket&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-    Socket& operator=(Socket&& other) noexcept {
-        std::swap(number_, other.number_);
-        return *this;
-    }
-    ~Socket() {
-        if (number_ >= 0) ::close(number_);
-    }
-    int number() const { return number_; }
-
-  private:
-    int number_ = -1;
-};
-
 Error system_error(std::string where, const std::string& what) {
     return Error{ErrorCode::system, std::move(where), what + ": " + std::strerror(errno), ""};
 }
@@ -58,7 +41,7 @@ std::string environment(const char* name) {
 }
 
 // Held for as long as the process is a rank of the job: an abstract socket, which goes with it.
-Result<Socket> claim(const std::string& job, const std::string& rank) {
+Result<Descriptor> claim(const std::string& job, const std::string& rank) {
     sockaddr_un at{};
     at.sun_family = AF_UNIX;
     std::string name = " sassemu rank " + rank + " of ";
@@ -66,7 +49,7 @@ Result<Socket> claim(const std::string& job, const std::string& rank) {
     const size_t room = sizeof at.sun_path - name.size();
     name += job.size() > room ? job.substr(job.size() - room) : job;
     std::memcpy(at.sun_path, name.data(), name.size());
-    Socket socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
     if (!::bind(socket.number(), reinterpret_cast<const sockaddr*>(&at), bytes)) return socket;
     if (errno != EADDRINUSE) return system_error("rank " + rank, "it cannot be claimed");
@@ -149,7 +132,7 @@ std::string drawn_key() {
 
 class Joined final : public Launcher {
   public:
-    Joined(Socket claimed, std::unique_ptr<Pmix> pmix, milliseconds patience)
+    Joined(Descriptor claimed, std::unique_ptr<Pmix> pmix, milliseconds patience)
         : claimed_(std::move(claimed)), pmix_(std::move(pmix)), patience_(patience) {}
     ~Joined() override {
         (void)pmix_->fence(farewell);
@@ -215,7 +198,7 @@ class Joined final : public Launcher {
     // The port is this rank's for as long as it is bound, and the link may listen there too.
     Result<std::string> tcp_address() {
         SASSEMU_ASSIGN(Interface own, interface_for_others());
-        reserved_ = Socket(::socket(own.at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        reserved_ = Descriptor(::socket(own.at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
         const int on = 1;
         ::setsockopt(reserved_.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
         auto* const at = reinterpret_cast<sockaddr*>(&own.at);
@@ -230,19 +213,19 @@ class Joined final : public Launcher {
     }
 
     void forget_address() {
-        reserved_ = Socket();
+        reserved_ = Descriptor();
         if (folder_.empty()) return;
         ::unlink((folder_ + "/link").c_str());
         ::rmdir(folder_.c_str());
         folder_.clear();
     }
 
-    const Socket claimed_;
+    const Descriptor claimed_;
     const std::unique_ptr<Pmix> pmix_;
     const milliseconds patience_;
     uint32_t rounds_ = 0;
     std::string folder_;
-    Socket reserved_;
+    Descriptor reserved_;
 };
 
 }  // namespace
@@ -253,7 +236,8 @@ bool Launcher::present() {
 
 Result<std::unique_ptr<Launcher>> Launcher::join(milliseconds patience) {
     // Before PMIx is spoken to: it would take a second process for the first.
-    SASSEMU_ASSIGN(Socket claimed, claim(environment("PMIX_NAMESPACE"), environment("PMIX_RANK")));
+    SASSEMU_ASSIGN(Descriptor claimed,
+                   claim(environment("PMIX_NAMESPACE"), environment("PMIX_RANK")));
     SASSEMU_ASSIGN(auto pmix, Pmix::connect());
     return std::unique_ptr<Launcher>(
         std::make_unique<Joined>(std::move(claimed), std::move(pmix), patience));

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <random>
 
+#include "emu/base/descriptor.hpp"
 #include "emu/link/link_impl.hpp"
 
 namespace sassemu::link {
@@ -21,13 +22,6 @@ uint64_t drawn() {
     while (!value) value = uint64_t{random()} << 32 | random();
     return value;
 }
-
-struct Descriptor {
-    int number;
-    ~Descriptor() {
-        if (number >= 0) ::close(number);
-    }
-};
 
 }  // namespace
 
@@ -286,11 +280,11 @@ Result<int> LinkImpl::descriptor(uint32_t rank, uint32_t window) {
     };
     if (!peer->address.local) return failed("descriptors go through Unix sockets only");
     SASSEMU_ASSIGN(const Endpoint endpoint, resolve(peer->address, false));
-    const Descriptor socket{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const timeval patience{10, 0};
-    ::setsockopt(socket.number, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    ::setsockopt(socket.number, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-    if (::connect(socket.number, reinterpret_cast<const sockaddr*>(&endpoint.at), endpoint.bytes))
+    ::setsockopt(socket.number(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    ::setsockopt(socket.number(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    if (::connect(socket.number(), reinterpret_cast<const sockaddr*>(&endpoint.at), endpoint.bytes))
         return failed(std::strerror(errno));
     message::Control hello;
     {
@@ -299,11 +293,11 @@ Result<int> LinkImpl::descriptor(uint32_t rank, uint32_t window) {
     }
     hello.mutable_hello()->set_descriptor_of(window);
     const Bytes asked = loose_frame(hello);
-    if (::send(socket.number, asked.data(), asked.size(), MSG_NOSIGNAL) !=
+    if (::send(socket.number(), asked.data(), asked.size(), MSG_NOSIGNAL) !=
         static_cast<ssize_t>(asked.size()))
         return failed(std::strerror(errno));
     FrameParser parser(options_.limits.frame_bytes);
-    Descriptor got{-1};
+    Descriptor got;
     for (;;) {
         const auto frame = parser.next();
         if (!frame) return failed(frame.error().message());
@@ -311,9 +305,9 @@ Result<int> LinkImpl::descriptor(uint32_t rank, uint32_t window) {
             const auto answer = control_of(**frame);
             if (!answer) return failed(answer.error().message());
             if (answer->has_refusal()) return failed(answer->refusal().why());
-            if (answer->window().id() != window || got.number < 0)
+            if (answer->window().id() != window || got.number() < 0)
                 return failed("the answer has no descriptor");
-            return std::exchange(got.number, -1);
+            return got.release();
         }
         const auto room = parser.room();
         iovec piece{room.data(), room.size()};
@@ -323,12 +317,15 @@ Result<int> LinkImpl::descriptor(uint32_t rank, uint32_t window) {
         message.msg_iovlen = 1;
         message.msg_control = space;
         message.msg_controllen = sizeof space;
-        const ssize_t count = ::recvmsg(socket.number, &message, MSG_CMSG_CLOEXEC);
+        const ssize_t count = ::recvmsg(socket.number(), &message, MSG_CMSG_CLOEXEC);
         if (count <= 0) return failed(count ? std::strerror(errno) : "the connection ended");
         const cmsghdr* const head = CMSG_FIRSTHDR(&message);
         if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
-            got.number < 0)
-            std::memcpy(&got.number, CMSG_DATA(head), sizeof(int));
+            got.number() < 0) {
+            int number;
+            std::memcpy(&number, CMSG_DATA(head), sizeof number);
+            got = Descriptor(number);
+        }
         parser.filled(static_cast<size_t>(count));
     }
 }

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "emu/base/descriptor.hpp"
 #include "emu/base/input_file.hpp"
 #include "emu/base/limits.hpp"
 #include "emu/module/byte_reader.hpp"
@@ -22,16 +23,6 @@ namespace {
 struct Contents {
     Container container = Container::cubin;
     std::vector<FatbinEntry> entries;  // empty for a bare cubin
-};
-
-struct Descriptor {
-    explicit Descriptor(int open) : number(open) {}
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    ~Descriptor() {
-        if (number >= 0) ::close(number);
-    }
-    const int number;
 };
 
 std::string image_label(const std::string& name, const ImageInfo& info) {
@@ -214,7 +205,7 @@ Result<std::vector<std::uint8_t>> read_file(const std::string& path) {
     SASSEMU_ASSIGN(const int opened, open_input(path));
     const Descriptor file(opened);
     struct stat status {};
-    if (::fstat(file.number, &status) != 0) return failed(std::strerror(errno));
+    if (::fstat(file.number(), &status) != 0) return failed(std::strerror(errno));
     if (S_ISDIR(status.st_mode)) return failed("is a directory");
     if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))
         return failed("is a device, not a file");
@@ -231,7 +222,7 @@ Result<std::vector<std::uint8_t>> read_file(const std::string& path) {
             bytes.resize(size);
         }
         const std::size_t room = std::min(bytes.size() - filled, piece);
-        const ssize_t count = ::read(file.number, bytes.data() + filled, room);
+        const ssize_t count = ::read(file.number(), bytes.data() + filled, room);
         if (count < 0 && errno == EINTR) continue;
         if (count < 0) return failed("cannot be read: " + std::string(std::strerror(errno)));
         filled += static_cast<std::size_t>(count);

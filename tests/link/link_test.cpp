@@ -287,7 +287,7 @@ TEST_F(Links, CertificatesOfOneAuthorityOpenTls) {
             0);
     const auto with = [&](LinkOptions options, const std::string& name) {
         options.security = {"", folder_ + "/" + name + ".pem", folder_ + "/" + name + ".key",
-                            folder_ + "/ca.pem"};
+                            folder_ + "/ca.pem", {}};
         options.patience = milliseconds(2000);
         return options;
     };
