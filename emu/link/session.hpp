@@ -160,8 +160,8 @@ class Session {
     // Outgoing.
     std::deque<OutgoingRef> kept_;  // numbered, in order, not acknowledged
     std::deque<OutgoingRef> output_;
-    std::vector<Bytes> spare_;  // memory of large frames that were acknowledged
-    size_t written_ = 0;        // bytes of output_.front() that are out
+    std::vector<Bytes> spare_;                   // memory of large frames that were acknowledged
+    size_t written_ = 0;                         // bytes of output_.front() that are out
     uint64_t last_number_ = 0, last_given_ = 0;  // of frames: made, and gathered to be written
     uint64_t kept_bytes_ = 0, reply_bytes_ = 0;
     uint32_t replies_ = 0;

@@ -286,8 +286,11 @@ TEST_F(Links, CertificatesOfOneAuthorityOpenTls) {
                   (*rank == 'c' ? "other" : "ca") + ".key -CAcreateserial -out " + rank + ".pem"),
             0);
     const auto with = [&](LinkOptions options, const std::string& name) {
-        options.security = {"", folder_ + "/" + name + ".pem", folder_ + "/" + name + ".key",
-                            folder_ + "/ca.pem", {}};
+        options.security = {"",
+                            folder_ + "/" + name + ".pem",
+                            folder_ + "/" + name + ".key",
+                            folder_ + "/ca.pem",
+                            {}};
         options.patience = milliseconds(2000);
         return options;
     };
