@@ -154,7 +154,7 @@ const Op* far(const Op* op, Warp& w, uint32_t mask) {
     if (op->m[3] != 7) write_predicate(w, op->m[3], mask, mask);
     if (a.pattern == Pattern::same) {
         chain<Step>(op, w, mask, host + (a.first - w.cta->last.lo));
-        return op + 1;
+        return next(op, w);
     }
     alignas(64) uint32_t at[32];
     L::store(at, offset);
@@ -171,7 +171,7 @@ const Op* far(const Op* op, Warp& w, uint32_t mask) {
         give<T>(d, lane, old);
     }
     w.effects += any;
-    return op + 1;
+    return next(op, w);
 }
 
 template <class Step>
@@ -209,7 +209,7 @@ const Op* near(const Op* op, Warp& w, uint32_t mask) {
     }
     if (reports && op->m[3] != 7) write_predicate(w, op->m[3], swapped, mask);
     w.effects += any;
-    return op + 1;
+    return next(op, w);
 }
 
 template <class Step>

@@ -37,7 +37,7 @@ const Op* b2r_result(const Op* op, Warp& w, uint32_t mask) {
         w.barrier_op == static_cast<uint8_t>(BarrierOp::reduce_and) ? all : count != 0;
     L::store(w.row(op->d), L::splat(count), mask);
     write_predicate(w, op->k[0], truth ? ~0u : 0, mask);
-    return op + 1;
+    return next(op, w);
 }
 
 BarrierOp operation(Lower& x, typed::BarMode mode, typed::BarRed red) {

@@ -53,7 +53,6 @@ const Op* tensor(const Op* op, Warp& w, uint32_t mask) {
     return services(w).tensor_copy(w, op, mask, copy);
 }
 
-const Op* nothing(const Op* op, Warp&, uint32_t) { return op + 1; }
 const Op* end_group(const Op* op, Warp& w, uint32_t) {
     return services(w).end_copy_group(w, op, {.bulk = true, .scoreboard = op->k[0]});
 }

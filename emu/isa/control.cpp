@@ -16,17 +16,19 @@ SASSEMU_INLINE uint32_t taken(const Op* op, const Warp& w, uint32_t mask) {
 
 const Op* bra(const Op* op, Warp& w, uint32_t mask) {
     const Op* target = op + static_cast<int32_t>(op->m[0]);
-    if (mask == w.active) [[likely]]
-        return target <= op ? back_edge(w, target, op) : target;
+    if (mask == w.active) [[likely]] {
+        if (target <= op) target = back_edge(w, target, op);
+        return target ? go_on(target, w) : nullptr;
+    }
     return services(w).split(w, target, mask, op + 1);
 }
 const Op* bra_if(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
-    return mask ? bra(op, w, mask) : op + 1;
+    return mask ? bra(op, w, mask) : next(op, w);
 }
 const Op* bra_if_both(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask) & (w.p[op->k[1]] ^ op->m[3]);
-    return mask ? bra(op, w, mask) : op + 1;
+    return mask ? bra(op, w, mask) : next(op, w);
 }
 // Taken as a whole when lanes of the mask do not run together (DIV, m[2] = 0), or when they do.
 const Op* bra_convergence(const Op* op, Warp& w, uint32_t mask) {
@@ -37,7 +39,7 @@ const Op* bra_convergence(const Op* op, Warp& w, uint32_t mask) {
     // different between lanes relies on it (R2UR with a predicate, then @!P BRA.DIV).
     const bool together = (want & ~mask) == 0;
     // The decision is the path's: its lanes go together, those with a false guard too.
-    return mask && together == (op->m[2] != 0) ? bra(op, w, w.active) : op + 1;
+    return mask && together == (op->m[2] != 0) ? bra(op, w, w.active) : next(op, w);
 }
 
 // A target inside the section; calls may leave the section of a branch.
@@ -61,7 +63,7 @@ bool always(const typed::Pred& p) { return p.index == 7 && !p.neg; }
 // m[2..3]; k[1]: uniform; k[2]: the sum counts from the section's first instruction.
 const Op* jump_register(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
-    if (!mask) return op + 1;
+    if (!mask) return next(op, w);
     uint64_t base = op->m[2] | uint64_t{op->m[3]} << 32;
     if (op->k[2]) base += services(w).address_of(w, op - op->e);
     uint64_t to[32];
@@ -85,21 +87,21 @@ void set_jump(Lower& x, int64_t displacement, bool from_section) {
 
 const Op* leave(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
-    return mask ? services(w).exit(w, op, mask) : op + 1;
+    return mask ? services(w).exit(w, op, mask) : next(op, w);
 }
 
 const Op* bssy(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
     L::store(w.b[op->k[1]], L::splat(mask), mask);
-    return op + 1;
+    return next(op, w);
 }
 const Op* bsync(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
-    if (!mask) return op + 1;
+    if (!mask) return next(op, w);
     // Everybody is here already: the common end of a uniform region.
     const uint32_t need = w.b[op->k[1]][std::countr_zero(mask)] & w.live;
     if (mask == w.active && (need & ~mask) == 0) [[likely]]
-        return op + 1;
+        return next(op, w);
     return services(w).bsync(w, op, mask, op->k[1]);
 }
 const Op* leave_barrier(const Op* op, Warp& w, uint32_t mask) {
@@ -110,18 +112,18 @@ const Op* leave_barrier(const Op* op, Warp& w, uint32_t mask) {
     for (uint32_t todo = touched | mask; todo; todo &= todo - 1)
         members[std::countr_zero(todo)] &= ~mask;
     services(w).recheck(w);
-    return op + 1;
+    return next(op, w);
 }
 
 const Op* bmov_from(const Op* op, Warp& w, uint32_t mask) {
     L::store(w.row(op->d), L::load(w.b[op->k[1]]), mask);
     if (op->k[2]) L::store(w.b[op->k[1]], L::splat(0), mask);
-    return op + 1;
+    return next(op, w);
 }
 const Op* bmov_to(const Op* op, Warp& w, uint32_t mask) {
     const V32 value = op->k[2] ? L::splat(w.scalar32(op->a)) : L::load(w.row(op->a));
     L::store(w.b[op->k[1]], value, mask);
-    return op + 1;
+    return next(op, w);
 }
 
 const Op* yield(const Op* op, Warp& w, uint32_t) {
@@ -136,34 +138,32 @@ const Op* meet(const Op* op, Warp& w, uint32_t mask, uint32_t named) {
 }
 const Op* warpsync_all(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
-    return mask ? meet(op, w, mask, w.live) : op + 1;
+    return mask ? meet(op, w, mask, w.live) : next(op, w);
 }
 const Op* warpsync(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
-    if (!mask) return op + 1;
+    if (!mask) return next(op, w);
     if (op->k[1]) return meet(op, w, mask, w.scalar32(op->a));
     return services(w).warpsync(w, op, mask, w.row(op->a), static_cast<Meeting>(op->k[2]));
 }
 const Op* end_collective(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
-    return mask ? services(w).end_collective(w, op, mask) : op + 1;
+    return mask ? services(w).end_collective(w, op, mask) : next(op, w);
 }
 
 const Op* lepc(const Op* op, Warp& w, uint32_t mask) {
     const uint64_t at = services(w).address_of(w, op + static_cast<int32_t>(op->m[0]));
     L::store(w.row(op->d), L::splat(static_cast<uint32_t>(at)), mask);
     L::store(w.row(op->d + row_bytes), L::splat(static_cast<uint32_t>(at >> 32)), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 const Op* nanosleep(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
-    if (!mask) return op + 1;
+    if (!mask) return next(op, w);
     const uint32_t ns = op->k[1] ? w.scalar32(op->a) : w.row(op->a)[std::countr_zero(mask)];
     return services(w).sleep(w, op, mask, ns);
 }
-
-const Op* nothing(const Op* op, Warp&, uint32_t) { return op + 1; }
 
 const Op* launch_dependents(const Op* op, Warp& w, uint32_t mask) {
     return services(w).launch_dependents(w, op, mask);

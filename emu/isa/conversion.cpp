@@ -118,13 +118,13 @@ template <Source B>
 const Op* narrow_from_single(const Op* op, Warp& w, uint32_t mask) {
     const V32 v = single_source<B>(op, w);
     write<false>(w, op->d, single_to_narrow(v, op->k[0], static_cast<FloatFormat>(op->k[2])), mask);
-    return op + 1;
+    return next(op, w);
 }
 template <Source B>
 const Op* narrow_from_double(const Op* op, Warp& w, uint32_t mask) {
     const V64 v = double_source<B>(op, w);
     write<false>(w, op->d, double_to_narrow(v, op->k[0], static_cast<FloatFormat>(op->k[2])), mask);
-    return op + 1;
+    return next(op, w);
 }
 template <Source B>
 const Op* double_from_single(const Op* op, Warp& w, uint32_t mask) {
@@ -135,7 +135,7 @@ const Op* double_from_single(const Op* op, Warp& w, uint32_t mask) {
     if (format == FloatFormat::F16) nan = f16_nan_to_f32(nan);
     if (format == FloatFormat::BF16) nan = L::shl(nan, L::splat(16));
     write64<false>(w, op->d, L::f32_to_f64(L::select(L::fisnan(v), nan, v)), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 // ---- F2I -------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ const Op* float_to_integer(const Op* op, Warp& w, uint32_t mask) {
         else
             write<false>(w, op->d, single_to_integer(v, op->k[0], to), mask);
     }
-    return op + 1;
+    return next(op, w);
 }
 template <Source B>
 Handler float_to_integer_handler(bool from_double, bool to_wide) {
@@ -305,7 +305,7 @@ const Op* integer_to_float(const Op* op, Warp& w, uint32_t mask) {
         else
             write<false>(w, op->d, integer_to_float(v, op->k[0], s, to), mask);
     }
-    return op + 1;
+    return next(op, w);
 }
 template <Source B>
 Handler integer_to_float_handler(bool from_wide, bool to_double) {
@@ -326,14 +326,14 @@ const Op* round_single(const Op* op, Warp& w, uint32_t mask) {
                  : to == FloatFormat::F16 ? L::f32_to_f16<>(r)
                                           : L::f32_to_bf16<>(r),
                  mask);
-    return op + 1;
+    return next(op, w);
 }
 template <Source B>
 const Op* round_double(const Op* op, Warp& w, uint32_t mask) {
     const V64 v = double_source<B>(op, w);
     write64<false>(w, op->d, with_rounding(op->k[0], [&]<Rounding R>() { return L::drnd<R>(v); }),
                    mask);
-    return op + 1;
+    return next(op, w);
 }
 
 // ---- the uniform datapath: the same in one lane
@@ -342,20 +342,20 @@ const Op* uniform_narrow(const Op* op, Warp& w, uint32_t) {
     const V32 v = single_source<Source::scalar>(op, w);
     write_uniform(w, op->d,
                   L::lane(single_to_narrow(v, op->k[0], static_cast<FloatFormat>(op->k[2])), 0));
-    return op + 1;
+    return next(op, w);
 }
 const Op* uniform_to_integer(const Op* op, Warp& w, uint32_t) {
     const V32 v = single_source<Source::scalar>(op, w);
     write_uniform(w, op->d,
                   L::lane(single_to_integer(v, op->k[0], static_cast<IntFormat>(op->k[2])), 0));
-    return op + 1;
+    return next(op, w);
 }
 const Op* uniform_to_float(const Op* op, Warp& w, uint32_t) {
     const V32 v = integer_source<Source::scalar>(op, w);
     const bool s = is_signed(static_cast<IntFormat>(op->k[1] & 15));
     write_uniform(w, op->d,
                   L::lane(integer_to_float(v, op->k[0], s, static_cast<FloatFormat>(op->k[2])), 0));
-    return op + 1;
+    return next(op, w);
 }
 template <class S, class D>
 void set_up_uniform(Lower& x, const typed::Reg& d, const typed::Src& b, S from, D to, unsigned mode,

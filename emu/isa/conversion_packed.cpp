@@ -19,7 +19,7 @@ template <bool Bf, Source B, bool All>
 const Op* pack(const Op* op, Warp& w, uint32_t mask) {
     const V32 a = read<Source::row>(w, op->a), b = read<B>(w, op->b);
     write<All>(w, op->d, Bf ? L::f32x2_to_bf16x2<>(b, a) : L::f32x2_to_f16x2<>(b, a), mask);
-    return op + 1;
+    return next(op, w);
 }
 // Infinite halves become the largest finite number.
 SASSEMU_INLINE V32 finite_halves(V32 r, uint32_t infinity) {
@@ -43,7 +43,7 @@ template <Source B>
 const Op* pack_general(const Op* op, Warp& w, uint32_t mask) {
     const V32 a = read<Source::row>(w, op->a), b = read<B>(w, op->b);
     write<false>(w, op->d, pack_any_mode(a, b, op->k[0]), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 // What a conversion made, under one half of c.
@@ -56,7 +56,7 @@ const Op* pack_merge(const Op* op, Warp& w, uint32_t mask) {
     const V32 b = read<B>(w, op->b), c = read<Source::row>(w, op->c);
     const V32 one = pack_any_mode(L::splat(0), b, op->k[0]);
     write<false>(w, op->d, above(L::and_(one, L::splat(0xffff)), c, op->k[0]), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 // ---- fp8 -------------------------------------------------------------------------------------
@@ -106,14 +106,14 @@ const Op* pack_8(const Op* op, Warp& w, uint32_t mask) {
     const V32 a = read<Source::row>(w, op->a), b = read<B>(w, op->b),
               c = read<Source::row>(w, op->c);
     write<false>(w, op->d, pack8(a, b, c, op->k[0]), mask);
-    return op + 1;
+    return next(op, w);
 }
 template <Source B>
 const Op* narrow_8(const Op* op, Warp& w, uint32_t mask) {
     const V32 b = read<B>(w, op->b), c = read<Source::row>(w, op->c);
     const V32 hi = L::f16_to_f32(L::hi16(b)), lo = L::f16_to_f32(b);
     write<false>(w, op->d, pack8(hi, lo, c, op->k[0]), mask);
-    return op + 1;
+    return next(op, w);
 }
 SASSEMU_RARE V32 unpack8(V32 b, unsigned mode) {
     const bool e4m3 = mode & mode_e4m3;
@@ -124,7 +124,7 @@ SASSEMU_RARE V32 unpack8(V32 b, unsigned mode) {
 template <Source B>
 const Op* unpack_8(const Op* op, Warp& w, uint32_t mask) {
     write<false>(w, op->d, unpack8(read<B>(w, op->b), op->k[0]), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 // ---- tf32 and bytes --------------------------------------------------------------------------
@@ -139,7 +139,7 @@ const Op* to_tf32(const Op* op, Warp& w, uint32_t mask) {
     // An infinity has no fraction bits and stays.
     if (op->k[0] & mode_relu) r = L::select(L::sign_mask(v), L::splat(0), r);
     write<false>(w, op->d, L::select(L::fisnan(v), L::splat(0x7fffe000u), r), mask);
-    return op + 1;
+    return next(op, w);
 }
 // Two f32 to saturated bytes. A NaN is 0, without .NTZ the highest bit, as those of F2I; but never
 // below 0 with .RELU.
@@ -161,7 +161,7 @@ const Op* pack_bytes(const Op* op, Warp& w, uint32_t mask) {
     const V32 byte = L::splat(0xffu);
     const V32 pair = L::or_(L::shl(L::and_(high, byte), L::splat(8)), L::and_(low, byte));
     write<false>(w, op->d, above(pair, c, op->k[0]), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 bool set_b(Lower& x, const typed::Reg& d, const typed::Src& b, unsigned mode) {

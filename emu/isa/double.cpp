@@ -52,7 +52,7 @@ const Op* pair2(const Op* op, Warp& w, uint32_t mask) {
         b = modify_number(b, op->m[1]);
     }
     write64<All>(w, op->d, F::apply(a, b, *op), mask);
-    return op + 1;
+    return next(op, w);
 }
 template <class F, Source B, Source C, bool All>
 const Op* pair3(const Op* op, Warp& w, uint32_t mask) {
@@ -65,7 +65,7 @@ const Op* pair3(const Op* op, Warp& w, uint32_t mask) {
         c = modify_number(c, op->m[2]);
     }
     write64<All>(w, op->d, F::apply(a, b, c, *op), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 // To nearest, unmodified operands, results that are numbers: nearly all there is. The rest is
@@ -83,7 +83,7 @@ const Op* plain2(const Op* op, Warp& w, uint32_t mask) {
     if (!F::numbers(&r, w.row(op->a), operand64<B>(w, op->b))) [[unlikely]]
         return pair2<F, B, All>(op, w, mask);
     write64<All>(w, op->d, r, mask);
-    return op + 1;
+    return next(op, w);
 }
 template <class F, Source B, Source C, bool All>
 const Op* plain3(const Op* op, Warp& w, uint32_t mask) {
@@ -91,7 +91,7 @@ const Op* plain3(const Op* op, Warp& w, uint32_t mask) {
     if (!F::numbers(&r, w.row(op->a), operand64<B>(w, op->b), operand64<C>(w, op->c))) [[unlikely]]
         return pair3<F, B, C, All>(op, w, mask);
     write64<All>(w, op->d, r, mask);
-    return op + 1;
+    return next(op, w);
 }
 template <class F, Source B>
 void choose2(Lower& x, bool plain) {
@@ -194,7 +194,7 @@ const Op* set_predicate(const Op* op, Warp& w, uint32_t mask) {
     }
     write_predicate(w, op->d, combine(first, p, op->k[0]), mask);
     if (op->e != 7) write_predicate(w, op->e, plain ? second : combine(second, p, op->k[0]), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ const Op* quad_add(const Op* op, Warp& w, uint32_t mask) {
     const V32 a = flip(op->m[0], read<Source::row>(w, op->a));
     const V32 b = flip(op->m[1], read<Source::row>(w, op->b));
     write<false>(w, op->d, AddAnyMode::apply(L::select(op->m[2], L::splat(0), a), b, *op), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 // As in every sine and cosine of CUDA's fast mathematics.
@@ -58,7 +58,7 @@ const Op* alu2_masked(const Op* op, Warp& w, uint32_t mask) {
         b = apply_modifier(b, op->m[1]);
     }
     write<All>(w, op->d, F::apply(a, b, predicate_source<2>(op, w), *op), mask);
-    return op + 1;
+    return next(op, w);
 }
 template <class F>
 void emit2_masked(Lower& x, const Operand& a, const Operand& b) {
@@ -87,7 +87,7 @@ const Op* minmax_any_mode(const Op* op, Warp& w, uint32_t mask) {
         min_max(read<Source::row>(w, op->a), read<B>(w, op->b), predicate_source<2>(op, w), *op);
     write<false>(w, op->d, r.value, mask);
     if (op->e != 7) write_predicate(w, op->e, r.is_a, mask);
-    return op + 1;
+    return next(op, w);
 }
 
 template <class T>
@@ -111,7 +111,7 @@ const Op* minmax_three(const Op* op, Warp& w, uint32_t mask) {
               c = source(op->c, op->k[1] & 2, op->m[2]);
     const Mask min = predicate_source<2>(op, w);
     write<false>(w, op->d, min_max(min_max(a, b, min, op->k[0]), c, min, op->k[0]), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 struct Select {
@@ -144,14 +144,14 @@ const Op* set_predicate(const Op* op, Warp& w, uint32_t mask) {
     const Mask p = predicate_source<2>(op, w);
     write_predicate(w, op->d, combine(r, p, op->k[0]), mask);
     if (op->e != 7) write_predicate(w, op->e, combine(~r, p, op->k[0]), mask);
-    return op + 1;
+    return next(op, w);
 }
 // FSET: 1.0 or 0.
 template <Compare C, Source B, bool Ftz>
 const Op* set_value(const Op* op, Warp& w, uint32_t mask) {
     const Mask r = combine(compare<C, B, Ftz>(op, w), predicate_source<2>(op, w), op->k[0]);
     write<false>(w, op->d, L::select(r, L::splat(0x3f800000u), L::splat(0)), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 template <bool Value, Source B, bool Ftz, Compare C>
@@ -210,7 +210,7 @@ const Op* division_needs_slow_path(const Op* op, Warp& w, uint32_t mask) {
     const Mask unsafe_quotient = L::cmp_lt_s(quotient, L::splat(static_cast<uint32_t>(-124))) |
                                  L::cmp_gt_s(quotient, L::splat(126));
     write_predicate(w, op->d, unsafe_a | unsafe_b | unsafe_quotient, mask);
-    return op + 1;
+    return next(op, w);
 }
 
 }  // namespace

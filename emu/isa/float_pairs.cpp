@@ -39,7 +39,7 @@ const Op* pairs(const Op* op, Warp& w, uint32_t mask) {
     }
     write<false>(w, op->d, r[0], mask);
     write<false>(w, op->d + row_bytes, r[1], mask);
-    return op + 1;
+    return next(op, w);
 }
 
 void set_source(Lower& x, unsigned k, const typed::Src& s, typed::PairHalf half) {

@@ -76,7 +76,7 @@ const Op* carry2(const Op* op, Warp& w, uint32_t mask) {
     Mask out;
     write<All>(w, op->d, L::add_carry(a, b, predicate_value(w, op->e), &out), mask);
     if (op->k[0] != 7) write_predicate(w, op->k[0], out, mask);
-    return op + 1;
+    return next(op, w);
 }
 struct Carry3 {
     template <class V>
@@ -103,7 +103,7 @@ const Op* carry3(const Op* op, Warp& w, uint32_t mask) {
     const V32 a = read<Source::row>(w, op->a), b = read<B>(w, op->b),
               c = read<Source::row>(w, op->c);
     write<false>(w, op->d, Carry3::apply(a, b, c, *op, w, mask), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 template <class T>
@@ -186,13 +186,13 @@ template <bool Signed, Source B, Addend C, bool All>
 const Op* wide(const Op* op, Warp& w, uint32_t mask) {
     const V64 v = product<Signed>(read<Source::row>(w, op->a), read<B>(w, op->b));
     write64<All>(w, op->d, add_to<C>(w, op, v), mask);
-    return op + 1;
+    return next(op, w);
 }
 template <bool Signed, Source B, Addend C, bool All>
 const Op* high(const Op* op, Warp& w, uint32_t mask) {
     const V64 v = product<Signed>(read<Source::row>(w, op->a), read<B>(w, op->b));
     write<All>(w, op->d, L::hi32(add_to<C>(w, op, v)), mask);
-    return op + 1;
+    return next(op, w);
 }
 // With carries or a negated addend: c is complemented by m[2], the carry in is predicate code e,
 // the carry out of the 64-bit sum goes to predicate k[0]. k[1]: bit 0 signed, bit 1 upper half
@@ -211,7 +211,7 @@ const Op* wide_carry(const Op* op, Warp& w, uint32_t mask) {
     else
         put64(w, op->d, sum, mask);
     put_predicate<V>(w, op->k[0], out, mask);
-    return op + 1;
+    return next(op, w);
 }
 
 template <bool High, bool Signed, Source B, Addend C>

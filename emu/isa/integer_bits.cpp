@@ -57,7 +57,7 @@ const Op* lea_carry(const Op* op, Warp& w, uint32_t mask) {
     const V32 a = read<Source::row>(w, op->a), b = read_any(w, op->b, op->k[2] & 2);
     const V32 c = P == Part::funnel ? read_any(w, op->c, op->k[2] & 4) : a;
     write<All>(w, op->d, LeaCarry<P>::apply(a, b, c, *op, w, mask), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 template <Part P, class T>
@@ -232,14 +232,14 @@ const Op* logic_test(const Op* op, Warp& w, uint32_t mask) {
     const V32 a = read<Source::row>(w, op->a), b = read<B>(w, op->b),
               c = read<Source::row>(w, op->c);
     write<false>(w, op->d, LogicTest<And2>::apply(a, b, c, *op, w, mask), mask);
-    return op + 1;
+    return next(op, w);
 }
 // The usual test: no result, predicate of a & b alone.
 template <Source B>
 const Op* and_test(const Op* op, Warp& w, uint32_t mask) {
     const V32 r = L::and_(read<Source::row>(w, op->a), read<B>(w, op->b));
     write_predicate(w, op->f, L::nonzero(r), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 // ---- fields and counts -------------------------------------------------------------------------

@@ -42,14 +42,14 @@ SASSEMU_INLINE Mask compare(V32 a, V32 b) {
 template <Cmp C, Source B>
 const Op* set_simple(const Op* op, Warp& w, uint32_t mask) {
     write_predicate(w, op->f, compare<C>(read<Source::row>(w, op->a), read<B>(w, op->b)), mask);
-    return op + 1;
+    return next(op, w);
 }
 template <class V>
 SASSEMU_INLINE const Op* set_results(const Op* op, Warp& w, Mask r, Mask mask) {
     const Mask p = predicate_value(w, op->e);
     put_predicate<V>(w, op->f, join(r, p, op->k[0]), mask);
     if (op->m[0] != 7) put_predicate<V>(w, op->m[0], join(~r, p, op->k[0]), mask);
-    return op + 1;
+    return next(op, w);
 }
 // With everything: k[0] boolean operation on predicate code e, m[0] the second destination (it
 // takes the complement of the comparison), m[1] = 1 with EX: where the upper words are equal, the

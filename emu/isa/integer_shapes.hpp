@@ -103,7 +103,7 @@ const Op* any3(const Op* op, Warp& w, uint32_t mask) {
     const V32 a = read_any(w, op->a, op->k[2] & 1), b = read_any(w, op->b, op->k[2] & 2),
               c = read_any(w, op->c, op->k[2] & 4);
     write<false>(w, op->d, F::apply(a, b, c, *op, w, mask), mask);
-    return op + 1;
+    return next(op, w);
 }
 inline void set_any(Lower& x, const Term& a, const Term& b, const Term& c) {
     x.op.a = a.at;

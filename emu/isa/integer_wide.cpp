@@ -25,13 +25,13 @@ const Op* sum32(const Op* op, Warp& w, uint32_t mask) {
     if (op->m[2] > 1) sum = L::add_carry(sum, L::splat(op->m[2] - 1), 0, &second);
     write<false>(w, op->d, sum, mask);
     if (op->k[0] != 7) write_predicate(w, op->k[0], first | second, mask);
-    return op + 1;
+    return next(op, w);
 }
 template <Source B, bool All>
 const Op* sum64(const Op* op, Warp& w, uint32_t mask) {
     const V64 sum = L::add64(read64<Source::row>(w, op->a), read64<B>(w, op->b));
     write64<All>(w, op->d, sum, mask);
-    return op + 1;
+    return next(op, w);
 }
 V64 flip(V64 v, uint32_t mask) { return L::xor64(v, L::splat64(mask ? ~uint64_t{0} : 0)); }
 const Op* sum64_any(const Op* op, Warp& w, uint32_t mask) {
@@ -43,7 +43,7 @@ const Op* sum64_any(const Op* op, Warp& w, uint32_t mask) {
     write64<false>(w, op->d, sum, mask);
     if (op->k[0] != 7)
         write_predicate(w, op->k[0], L::cmp_lt_u64(part, a) | L::cmp_lt_u64(sum, part), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 // ---- selects and extremes ----------------------------------------------------------------------
@@ -52,12 +52,12 @@ template <class V>
 const Op* select_pair(const Op* op, Warp& w, uint32_t mask) {
     const V a = get64<V>(w, op->a, false), b = get64<V>(w, op->b, op->k[2] & 2);
     put64(w, op->d, L::select64(predicate_value(w, op->e), a, b), mask);
-    return op + 1;
+    return next(op, w);
 }
 template <class V>
 const Op* copy_pair(const Op* op, Warp& w, uint32_t mask) {
     put64(w, op->d, get64<V>(w, op->b, op->k[2] & 2), mask);
-    return op + 1;
+    return next(op, w);
 }
 using Wide = typed::WideMinMaxType;
 // e chooses the minimum; k[0]: signed.
@@ -66,7 +66,7 @@ const Op* extreme_pair(const Op* op, Warp& w, uint32_t mask) {
     const V a = get64<V>(w, op->a, false), b = get64<V>(w, op->b, op->k[2] & 2);
     const Mask less = op->k[0] ? L::cmp_lt_s64(a, b) : L::cmp_lt_u64(a, b);
     put64(w, op->d, L::select64(~(less ^ predicate_value(w, op->e)), a, b), mask);
-    return op + 1;
+    return next(op, w);
 }
 struct Extreme {
     template <class V>
@@ -100,7 +100,7 @@ const Op* uniform_sum64(const Op* op, Warp& w, uint32_t) {
     const uint64_t carry = static_cast<uint64_t>(sum >> 64);
     if (op->k[1] != 7) write_uniform_predicate(w, op->k[1], carry >= 2);
     if (op->k[0] != 7) write_uniform_predicate(w, op->k[0], carry >= 1);
-    return op + 1;
+    return next(op, w);
 }
 
 template <class T>
@@ -131,7 +131,7 @@ const Op* load_uniform(const Op* op, Warp& w, uint32_t) {
     if (size == typed::MemSize::S8) v[0] = static_cast<uint32_t>(static_cast<int8_t>(v[0]));
     if (size == typed::MemSize::S16) v[0] = static_cast<uint32_t>(static_cast<int16_t>(v[0]));
     for (uint32_t i = 0; i < (op->m[1] + 3) / 4; ++i) w.uniform[op->d / 4 + i] = v[i];
-    return op + 1;
+    return next(op, w);
 }
 
 // b of a 64-bit form: pairs, and immediates that are stored sign-extended.

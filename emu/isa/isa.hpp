@@ -170,6 +170,30 @@ SASSEMU_INLINE V64 apply_modifier64(V64 v, uint32_t modifier) {
     return L::xor64(L::and64(v, L::splat64(clear)), L::splat64(uint64_t{modifier >> 31} << 63));
 }
 
+// How a handler ends: with the instruction behind its own. Where nobody looks at each instruction
+// (Warp::chained) that one runs at once, by a jump: the host learns for every handler what follows
+// it, and mispredicts half as often as with one jump for all. Whoever looks gets it returned, as
+// does the run loop where the guard is false for all lanes.
+//
+// `return op + 1` stands where a jump cannot be, because the address of a local was given away
+// (tests/house/jumps_test.py finds those), and where the handler is so long that it gains nothing.
+SASSEMU_INLINE const Op* go_on(const Op* op, Warp& w) {
+    const uint32_t mask = w.active & w.chained & (w.p[op->guard] ^ op->guard_xor);
+    if (mask == ~0u) [[likely]] {
+        ++w.issued;
+        w.thread_instructions += 32;
+        return op->fn[1](op, w, mask);
+    }
+    if (mask == 0) return op;
+    ++w.issued;
+    w.thread_instructions += static_cast<unsigned>(std::popcount(mask));
+    return op->fn[0](op, w, mask);
+}
+SASSEMU_INLINE const Op* next(const Op* op, Warp& w) { return go_on(op + 1, w); }
+
+// What has no effect here.
+inline const Op* nothing(const Op* op, Warp& w, uint32_t) { return next(op, w); }
+
 // ---- handler shapes --------------------------------------------------------------------------
 //
 // F is a stateless struct with `static V32 apply(V32 a, V32 b, V32 c, const Op&)` (two and one
@@ -187,7 +211,7 @@ const Op* alu3(const Op* op, Warp& w, uint32_t mask) {
         c = apply_modifier(c, op->m[2]);
     }
     write<All>(w, op->d, F::apply(a, b, c, *op), mask);
-    return op + 1;
+    return next(op, w);
 }
 template <class F, Source B, bool Mod, bool All>
 const Op* alu2(const Op* op, Warp& w, uint32_t mask) {
@@ -198,14 +222,14 @@ const Op* alu2(const Op* op, Warp& w, uint32_t mask) {
         b = apply_modifier(b, op->m[1]);
     }
     write<All>(w, op->d, F::apply(a, b, *op), mask);
-    return op + 1;
+    return next(op, w);
 }
 template <class F, Source B, bool Mod, bool All>
 const Op* alu1(const Op* op, Warp& w, uint32_t mask) {
     V32 b = read<B>(w, op->b);
     if constexpr (Mod) b = apply_modifier(b, op->m[1]);
     write<All>(w, op->d, F::apply(b, *op), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 // Sets the handlers for F by what the operands are; Mod as above.

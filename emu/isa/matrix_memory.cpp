@@ -12,7 +12,7 @@ namespace {
 
 const Op* move(const Op* op, Warp& w, uint32_t) {
     L::store(w.row(op->d), transposed(L::load(w.row(op->a))));
-    return op + 1;
+    return next(op, w);
 }
 
 // ---- LDSM, STSM. Op as in memory_access.hpp; k[0] number of matrices, m[2] transposed.
@@ -49,7 +49,7 @@ const Op* load_matrices(const Op* op, Warp& w, uint32_t mask) {
         const V32 v = L::gather_32(cta.shared, word_offsets(rows, i), ~0u);
         L::store(w.row(op->d + i * row_bytes), Transposed ? transposed(v) : v);
     }
-    return op + 1;
+    return next(op, w);
 }
 template <bool Transposed>
 const Op* store_matrices(const Op* op, Warp& w, uint32_t mask) {
@@ -63,7 +63,7 @@ const Op* store_matrices(const Op* op, Warp& w, uint32_t mask) {
         const V32 v = L::load(w.row(op->d + i * row_bytes));
         L::scatter_32(cta.shared, word_offsets(rows, i), Transposed ? transposed(v) : v, ~0u);
     }
-    return op + 1;
+    return next(op, w);
 }
 
 // The shapes' codes, common to both.

@@ -85,7 +85,7 @@ const Op* arrive(const Op* op, Warp& w, uint32_t mask) {
         if (op->k[2] & 2) write<false>(w, op->d, L::splat(lanes), lanes);
         write<false>(w, op->d + row_bytes, L::splat(static_cast<uint32_t>(before >> 32)), lanes);
     }
-    return op + 1;
+    return next(op, w);
 }
 
 // As arrive, once for the warp, with scalars; k[1] as there, k[0] may be Amount::lanes. The token
@@ -119,7 +119,7 @@ const Op* check(const Op* op, Warp& w, uint32_t mask) {
             write_uniform_predicate(w, op->k[0] - 8u, over);
         else
             write_predicate(w, op->k[0], over, mask);
-        return op + 1;
+        return next(op, w);
     };
     Path& path = w.path();
     const WaitAnswer answer = path.answer;
@@ -161,7 +161,7 @@ const Op* arrive_counters(const Op* op, Warp& w, uint32_t mask) {
         if (!services(w).mbarrier(w, op, lane, address, change)) return nullptr;
         w.row(op->d)[lane] = w.row(op->d + row_bytes)[lane] = state;
     }
-    return op + 1;
+    return next(op, w);
 }
 
 // a: uniform scalar of the address, m[0] its offset; b: uniform scalar of the new object; d the old
@@ -172,15 +172,15 @@ const Op* exchange(const Op* op, Warp& w, uint32_t mask) {
     const uint32_t address = barrier.address(w);
     std::byte* object = services(w).shared(w, op, lane, address, 8);
     if (!object) return nullptr;
-    const uint64_t next = barrier.object(w), before = host::load<uint64_t>(object);
-    if (!Mbarrier::valid_initial(next))
+    const uint64_t after = barrier.object(w), before = host::load<uint64_t>(object);
+    if (!Mbarrier::valid_initial(after))
         return services(w).fault(
             w, op, mask, FaultKind::barrier_misuse,
             "no valid mbarrier object: mbarrier.init takes a count of 1 to 2^20-1", true, address);
-    host::store<uint64_t>(object, next);
+    host::store<uint64_t>(object, after);
     ++w.effects;
     write_uniform64(w, op->d, before);
-    return op + 1;
+    return next(op, w);
 }
 
 const Op* load_object(const Op* op, Warp& w, uint32_t mask) {
@@ -190,7 +190,7 @@ const Op* load_object(const Op* op, Warp& w, uint32_t mask) {
     if (!object) return nullptr;
     if (w.watch) services(w).watch_mbarrier(w, object);
     write_uniform64(w, op->d, host::load<uint64_t>(object));
-    return op + 1;
+    return next(op, w);
 }
 
 // As exchange; the object is replaced by c where it equals b. No compiler emits it; on an H200 any
@@ -206,10 +206,9 @@ const Op* compare_and_swap(const Op* op, Warp& w, uint32_t mask) {
         ++w.effects;
     }
     write_uniform64(w, op->d, before);
-    return op + 1;
+    return next(op, w);
 }
 
-const Op* nothing(const Op* op, Warp&, uint32_t) { return op + 1; }
 const Op* cluster_arrive(const Op* op, Warp& w, uint32_t mask) {
     return services(w).cluster_arrive(w, op, mask);
 }

@@ -133,7 +133,7 @@ const Op* load_or_zero(const Op* op, Warp& w, uint32_t mask) {
     const uint32_t p = w.p[op->m[3] & 255] ^ (op->m[3] >> 8 ? ~0u : 0u);
     for (uint32_t k = 0; k < op->m[2]; ++k)
         write<false>(w, op->d + k * row_bytes, L::splat(0), mask & ~p);
-    return mask & p ? access_port(op, w, mask & p) : op + 1;
+    return mask & p ? access_port(op, w, mask & p) : next(op, w);
 }
 template <class T>
 void lower_load(Lower& x, const T& i) {

@@ -112,7 +112,7 @@ const Op* copy(const Op* op, Warp& w, uint32_t mask) {
         T::template store_contiguous<true>(w.cta->shared + to.first, v, mask);
     else
         T::scatter(w.cta->shared, to.at, v, mask);
-    return op + 1;
+    return next(op, w);
 }
 
 }  // namespace

@@ -37,20 +37,20 @@ const Op* load(const Op* op, Warp& w, uint32_t mask) {
                 T::template contiguous<All>(
                     w.cta->last.host + (a.first - w.cta->last.lo) - a.lane * T::bytes, mask),
                 mask);
-            return op + 1;
+            return next(op, w);
         case Pattern::same:
             if (!aligned || !reach<false, true>(w, a.first, T::bytes)) [[unlikely]]
                 break;
             T::template to_rows<All>(
                 w, op->d, T::broadcast(w.cta->last.host + (a.first - w.cta->last.lo)), mask);
-            return op + 1;
+            return next(op, w);
         case Pattern::scattered: {
             V32 offset;
             if (!reach<false, true>(w, a.first, T::bytes) ||
                 !far_offsets(op, w, mask, a, T::bytes, offset)) [[unlikely]]
                 break;
             T::template to_rows<All>(w, op->d, T::gather(w.cta->last.host, offset, mask), mask);
-            return op + 1;
+            return next(op, w);
         }
     }
     return missed<load<W, All>>(op, w, mask);
@@ -70,7 +70,7 @@ const Op* store(const Op* op, Warp& w, uint32_t mask) {
             T::template store_contiguous<All>(
                 w.cta->last.host + (a.first - w.cta->last.lo) - a.lane * T::bytes,
                 T::from_rows(w, op->d), mask);
-            return op + 1;
+            return next(op, w);
         }
     } else {
         V32 offset;
@@ -78,7 +78,7 @@ const Op* store(const Op* op, Warp& w, uint32_t mask) {
             far_offsets(op, w, mask, a, T::bytes, offset)) [[likely]] {
             ++w.effects;
             T::scatter(w.cta->last.host, offset, T::from_rows(w, op->d), mask);
-            return op + 1;
+            return next(op, w);
         }
     }
     return missed<store<W, All>>(op, w, mask);
@@ -109,7 +109,7 @@ const Op* generic(const Op* op, Warp& w, uint32_t mask) {
             } else {
                 T::template to_rows<All>(w, op->d, T::gather(cta.shared, offset, mask), mask);
             }
-            return op + 1;
+            return next(op, w);
         }
         return access_port(op, w, mask);
     }

@@ -27,17 +27,17 @@ const Op* load_shared(const Op* op, Warp& w, uint32_t mask) {
             T::template to_rows<All>(
                 w, op->d,
                 T::template contiguous<All>(cta.shared + a.first - a.lane * T::bytes, mask), mask);
-            return op + 1;
+            return next(op, w);
         case Pattern::same:
             if (!aligned || uint64_t{a.first} + T::bytes > cta.shared_bytes) [[unlikely]]
                 break;
             T::template to_rows<All>(w, op->d, T::broadcast(cta.shared + a.first), mask);
-            return op + 1;
+            return next(op, w);
         case Pattern::scattered:
             if (!near_inside(a.at, mask, T::bytes, cta.shared_bytes)) [[unlikely]]
                 break;
             T::template to_rows<All>(w, op->d, T::gather(cta.shared, a.at, mask), mask);
-            return op + 1;
+            return next(op, w);
     }
     return access_port(op, w, mask);
 }
@@ -57,12 +57,12 @@ const Op* store_shared(const Op* op, Warp& w, uint32_t mask) {
             ++w.effects;
             T::template store_contiguous<All>(cta.shared + a.first - a.lane * T::bytes,
                                               T::from_rows(w, op->d), mask);
-            return op + 1;
+            return next(op, w);
         }
     } else if (near_inside(a.at, mask, T::bytes, cta.shared_bytes)) [[likely]] {
         ++w.effects;
         T::scatter(cta.shared, a.at, T::from_rows(w, op->d), mask);
-        return op + 1;
+        return next(op, w);
     }
     return access_port(op, w, mask);
 }
@@ -98,7 +98,7 @@ const Op* load_local(const Op* op, Warp& w, uint32_t mask) {
             const V32 bits = L::splat(bytes * 8);
             write<false>(w, op->d, sign ? L::sgxt_s(v, bits) : L::sgxt_u(v, bits), mask);
         }
-        return op + 1;
+        return next(op, w);
     }
     const V32 at = local_offsets(a.at);
     if constexpr (bytes >= 4) {
@@ -108,7 +108,7 @@ const Op* load_local(const Op* op, Warp& w, uint32_t mask) {
     } else {
         write<false>(w, op->d, Lanes<W>::gather(w.local, at, mask), mask);
     }
-    return op + 1;
+    return next(op, w);
 }
 
 template <Width W>
@@ -128,7 +128,7 @@ const Op* store_local(const Op* op, Warp& w, uint32_t mask) {
         uint32_t* to = local_row(w, a.first);
         for (uint32_t k = 0; k < words; ++k)
             L::store_lanes_32(to + k * 32, L::load(w.row(op->d + k * row_bytes)), mask);
-        return op + 1;
+        return next(op, w);
     }
     const V32 at = local_offsets(a.at);
     if constexpr (bytes >= 4) {
@@ -137,7 +137,7 @@ const Op* store_local(const Op* op, Warp& w, uint32_t mask) {
     } else {
         Lanes<W>::scatter(w.local, at, L::load(w.row(op->d)), mask);
     }
-    return op + 1;
+    return next(op, w);
 }
 
 // ---- constant ---------------------------------------------------------------------------------
@@ -163,14 +163,14 @@ const Op* load_constant(const Op* op, Warp& w, uint32_t mask) {
         alignas(64) static constexpr std::byte zeros[16] = {};
         T::template to_rows<false>(w, op->d, T::broadcast(zeros), outside);
         mask &= ~outside;
-        if (!mask) return op + 1;
+        if (!mask) return next(op, w);
     }
     const uint32_t first = L::lane(at, static_cast<unsigned>(std::countr_zero(mask)));
     if ((L::cmp_eq(at, L::splat(first)) & mask) == mask)
         T::template to_rows<false>(w, op->d, T::broadcast(base + first), mask);
     else
         T::template to_rows<false>(w, op->d, T::gather(base, at, mask), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 template <Width W>

@@ -10,11 +10,9 @@ namespace SASSEMU_ISA_NS {
 
 namespace {
 
-const Op* nothing(const Op* op, Warp&, uint32_t) { return op + 1; }
-
-const Op* host_fence(const Op* op, Warp&, uint32_t) {
+const Op* host_fence(const Op* op, Warp& w, uint32_t) {
     host::fence();
-    return op + 1;
+    return next(op, w);
 }
 
 const Op* fence_port(const Op* op, Warp& w, uint32_t) {
@@ -47,7 +45,7 @@ const Op* wait_copy_groups(const Op* op, Warp& w, uint32_t) {
         if (!services(w).wait_copy_groups(w, op, s, op->k[1] >> s & 1 ? 0 : op->k[0]))
             return nullptr;
     }
-    return op + 1;
+    return next(op, w);
 }
 
 // m[1]: which window (0: none of them), m[3]: the predicate, k[1]: only what belongs to the own
@@ -64,7 +62,7 @@ const Op* query_space(const Op* op, Warp& w, uint32_t mask) {
         inside = ~(L::cmp_eq(high, L::splat(shared_window_high)) |
                    L::cmp_eq(high, L::splat(local_window_high)));
     write_predicate(w, op->m[3], inside, mask);
-    return op + 1;
+    return next(op, w);
 }
 
 const Op* grid_wait(const Op* op, Warp& w, uint32_t mask) {

@@ -21,14 +21,14 @@ template <Source B, bool All>
 const Op* choose(const Op* op, Warp& w, uint32_t mask) {
     const V32 a = read<Source::row>(w, op->a), b = read<B>(w, op->b);
     write<All>(w, op->d, Select::apply(a, b, b, *op, w, mask), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 // MOV into the lanes of each quad that a mask names (measured on an H200): m[0] has a bit per lane.
 template <Source B>
 const Op* copy_lanes(const Op* op, Warp& w, uint32_t mask) {
     write<false>(w, op->d, read<B>(w, op->b), mask & op->m[0]);
-    return op + 1;
+    return next(op, w);
 }
 
 // ---- PRMT --------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ const Op* predicate_logic(const Op* op, Warp& w, uint32_t mask) {
                c = predicate_value(w, op->m[0]);
     put_predicate<V>(w, op->k[0], logic(a, b, c, op->m[1]), mask);
     if (op->k[1] != 7) put_predicate<V>(w, op->k[1], logic(a, b, c, op->m[2]), mask);
-    return op + 1;
+    return next(op, w);
 }
 template <class T>
 void lower_logic(Lower& x, const T& i, Handler h) {
@@ -132,16 +132,16 @@ void lower_logic(Lower& x, const T& i, Handler h) {
 }
 
 // The same where bit i of m[3] says that source i is the sign of a value in a, b or c.
+Mask sign_source(const Op* op, const Warp& w, uint32_t i, uint32_t at, uint32_t code) {
+    if ((op->m[3] >> i & 1) == 0) return predicate_value(w, code);
+    return L::sign_mask(read_any(w, at, op->k[2] >> i & 1));
+}
 const Op* sign_logic(const Op* op, Warp& w, uint32_t mask) {
-    const auto source = [&](uint32_t i, uint32_t at, uint32_t code) -> Mask {
-        if ((op->m[3] >> i & 1) == 0) return predicate_value(w, code);
-        return L::sign_mask(read_any(w, at, op->k[2] >> i & 1));
-    };
-    const Mask a = source(0, op->a, op->e), b = source(1, op->b, op->f),
-               c = source(2, op->c, op->m[0]);
+    const Mask a = sign_source(op, w, 0, op->a, op->e), b = sign_source(op, w, 1, op->b, op->f),
+               c = sign_source(op, w, 2, op->c, op->m[0]);
     write_predicate(w, op->k[0], logic(a, b, c, op->m[1]), mask);
     if (op->k[1] != 7) write_predicate(w, op->k[1], logic(a, b, c, op->m[2]), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 // P2R: in byte k[0] of a, the bits that the mask b names become P0..P6 (bit 7 reads 0).
@@ -170,12 +170,12 @@ const Op* scatter_predicates(const Op* op, Warp& w, uint32_t mask) {
         const Mask named = L::nonzero(L::and_(b, bit)) & mask;
         if (named) put_predicate<V>(w, i, L::nonzero(L::and_(a, bit)), named);
     }
-    return op + 1;
+    return next(op, w);
 }
 
 const Op* copy_row(const Op* op, Warp& w, uint32_t mask) {
     write<false>(w, op->d, read<Source::row>(w, op->a), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The run loops: fetch, guard, count, dispatch. Everything else is in the handlers.
+// The run loops: fetch, guard, count, dispatch. Everything else is in the handlers, which go on by
+// themselves where they may (go_on in isa.hpp).
 #pragma once
 
 #include "emu/isa/isa.hpp"
@@ -8,6 +9,7 @@ namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
 inline void run(Warp& w, const Op* op) {
+    w.chained = SASSEMU_CHAINED && !w.instructions ? ~0u : 0;
     do {
         const uint32_t mask = w.active & (w.p[op->guard] ^ op->guard_xor);
         if (mask == 0) [[unlikely]] {
@@ -23,6 +25,7 @@ inline void run(Warp& w, const Op* op) {
 
 // With operands in flight: an instruction that touches one waits (architecture, decision 8).
 inline void run_checked(Warp& w, const Op* op, const RegisterSets* sets, const Op* first) {
+    w.chained = 0;
     do {
         const uint32_t mask = w.active & (w.p[op->guard] ^ op->guard_xor);
         if (mask == 0) {

@@ -30,7 +30,7 @@ const Op* special_function(const Op* op, Warp& w, uint32_t mask) {
         of_row<F>(row.word, row.word, op->m[1]);
         write<All>(w, op->d, L::load(row.word), mask);
     }
-    return op + 1;
+    return next(op, w);
 }
 // f16 and bf16 in either half; k[0]: high half 1, bf16 2. Results round towards zero, but from
 // 2^16 on an f16 is infinite (measured on an H200).
@@ -50,7 +50,7 @@ const Op* half_function(const Op* op, Warp& w, uint32_t mask) {
         r = L::f32_to_f16<Rounding::rz>(L::select(large, infinite, r));
     }
     write<false>(w, op->d, r, mask);
-    return op + 1;
+    return next(op, w);
 }
 
 template <Part (*F)(Part)>

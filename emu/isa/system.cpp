@@ -25,12 +25,12 @@ const Op* s2r_lanes(const Op* op, Warp& w, uint32_t mask) {
     alignas(64) uint32_t values[32];
     for (unsigned lane = 0; lane < 32; ++lane) values[lane] = special_register(w, id, lane);
     L::store(w.row(op->d), L::load(values), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 const Op* s2r_lane_id(const Op* op, Warp& w, uint32_t mask) {
     L::store(w.row(op->d), L::lane_ids(), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 // TID.X where the block is one-dimensional or a multiple of the warp wide: no division per lane.
@@ -39,14 +39,14 @@ const Op* s2r_tid_x(const Op* op, Warp& w, uint32_t mask) {
     const uint32_t first = w.index * 32u;
     if (block.x % 32 != 0 && block.y * block.z != 1) return s2r_lanes(op, w, mask);
     L::store(w.row(op->d), L::add(L::lane_ids(), L::splat(first % block.x)), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 const Op* s2r_uniform(const Op* op, Warp& w, uint32_t mask) {
     const auto id = static_cast<Sr>(op->k[0]);
     if (op->k[1]) ++w.effects;  // a clock: the loop around it is no pure spin
     L::store(w.row(op->d), L::splat(special_register(w, id, 0)), mask);
-    return op + 1;
+    return next(op, w);
 }
 
 // 64 bits of a counter, or zeros.
@@ -68,10 +68,8 @@ const Op* cs2r_64(const Op* op, Warp& w, uint32_t mask) {
     const uint64_t value = counter(op, w);
     L::store(w.row(op->d), L::splat(static_cast<uint32_t>(value)), mask);
     L::store(w.row(op->d + row_bytes), L::splat(static_cast<uint32_t>(value >> 32)), mask);
-    return op + 1;
+    return next(op, w);
 }
-
-const Op* nop(const Op* op, Warp&, uint32_t) { return op + 1; }
 
 const Op* breakpoint(const Op* op, Warp& w, uint32_t mask) {
     return op->k[0] ? services(w).fault(w, op, mask, FaultKind::trap, "the kernel executed a trap",
@@ -100,14 +98,14 @@ bool differs_by_lane(Sr id) {
 
 const Op* release_registers(const Op* op, Warp& w, uint32_t) {
     w.cta->registers.release(w.index, w.scalar32(op->a));
-    return op + 1;
+    return next(op, w);
 }
 // Code asks in a loop, which is a spin like any other.
 const Op* ask_registers(const Op* op, Warp& w, uint32_t) {
     RegisterPool& pool = w.cta->registers;
     if (w.watch) services(w).watch(w, pool.watched(), 4);
     write_uniform_predicate(w, op->k[0], pool.ask(w.index, w.scalar32(op->a)));
-    return op + 1;
+    return next(op, w);
 }
 
 }  // namespace
@@ -212,7 +210,7 @@ const Op* cs2ur(const Op* op, Warp& w, uint32_t) {
     const uint64_t value = counter(op, w);
     w.uniform[op->d / 4] = static_cast<uint32_t>(value);
     if (op->m[0] == 2) w.uniform[op->d / 4 + 1] = static_cast<uint32_t>(value >> 32);
-    return op + 1;
+    return next(op, w);
 }
 void lower(Lower& x, const typed::Cs2ur& i) {
     x.op.d = x.uniform_destination(i.d.index, i.d.width);
@@ -222,8 +220,10 @@ void lower(Lower& x, const typed::Cs2ur& i) {
     x.handler(cs2ur);
 }
 
-void lower(Lower& x, const typed::Nop&) { x.handler(nop); }
-void lower(Lower& x, const typed::Pmtrig&) { x.handler(nop); }  // counts an event for a profiler
+void lower(Lower& x, const typed::Nop&) { x.handler(nothing); }
+void lower(Lower& x, const typed::Pmtrig&) {
+    x.handler(nothing);
+}  // counts an event for a profiler
 
 void lower(Lower& x, const typed::Bpt& i) {
     x.op.k[0] = i.mode == 3;  // TRAP
@@ -232,7 +232,7 @@ void lower(Lower& x, const typed::Bpt& i) {
 
 // Changes how much shared memory the CTA keeps; assumed to show nothing else to the CTA, which has
 // here what it was launched with.
-void lower(Lower& x, const typed::Usetshmsz&) { x.handler(nop); }
+void lower(Lower& x, const typed::Usetshmsz&) { x.handler(nothing); }
 
 // setmaxnreg.
 void lower(Lower& x, const typed::Usetmaxreg& i) {

@@ -170,8 +170,6 @@ const Op* commit(const Op* op, Warp& w, uint32_t mask) {
     return services(w).commit_tensor(w, op, mask, c);
 }
 
-const Op* nothing(const Op* op, Warp&, uint32_t) { return op + 1; }
-
 }  // namespace
 
 void lower(Lower& x, const typed::Ldtm& i) {

@@ -65,7 +65,7 @@ const Op* texture(const Op* op, Warp& w, uint32_t mask) {
             ++slot;
         }
     }
-    return op + 1;
+    return next(op, w);
 }
 
 bool dimensions(Lower& x, typed::TexDim dim) {

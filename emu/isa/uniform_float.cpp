@@ -27,13 +27,13 @@ const Op* two(const Op* op, Warp& w, uint32_t) {
     write_uniform(
         w, op->d,
         L::lane(F::apply(operand(w, op->a, op->m[0]), operand(w, op->b, op->m[1]), *op), 0));
-    return op + 1;
+    return next(op, w);
 }
 const Op* multiply_add(const Op* op, Warp& w, uint32_t) {
     const V32 r = FmaAnyMode::apply(operand(w, op->a, op->m[0]), operand(w, op->b, op->m[1]),
                                     operand(w, op->c, op->m[2]), *op);
     write_uniform(w, op->d, L::lane(r, 0));
-    return op + 1;
+    return next(op, w);
 }
 // e: the uniform predicate of .IS_A (UPT when there is none).
 const Op* extreme(const Op* op, Warp& w, uint32_t) {
@@ -41,7 +41,7 @@ const Op* extreme(const Op* op, Warp& w, uint32_t) {
                                    predicate_source<2>(op, w), *op);
     write_uniform(w, op->d, L::lane(r.value, 0));
     if (op->e != 7) write_uniform_predicate(w, op->e, r.is_a & 1);
-    return op + 1;
+    return next(op, w);
 }
 template <class T>
 void lower_extreme(Lower& x, const T& i) {
@@ -56,7 +56,7 @@ const Op* choose(const Op* op, Warp& w, uint32_t) {
     const V32 r =
         predicate_source<2>(op, w) & 1 ? operand(w, op->a, op->m[0]) : operand(w, op->b, op->m[1]);
     write_uniform(w, op->d, L::lane(op->k[0] ? L::ftz(r) : r, 0));
-    return op + 1;
+    return next(op, w);
 }
 
 // ---- comparisons: k[0] the boolean operation, k[1] the comparison and, in bit 4, .FTZ
@@ -81,14 +81,14 @@ const Op* set_predicates(const Op* op, Warp& w, uint32_t) {
     const Mask r = compare(op, w), p = predicate_source<2>(op, w) & 1;
     write_uniform_predicate(w, op->d, combine(r, p, op->k[0]) & 1);
     if (op->e != 7) write_uniform_predicate(w, op->e, combine(~r, p, op->k[0]) & 1);
-    return op + 1;
+    return next(op, w);
 }
 // UFSET.BF: 1.0 or 0.
 const Op* set_value(const Op* op, Warp& w, uint32_t) {
     write_uniform(
         w, op->d,
         combine(compare(op, w), predicate_source<2>(op, w) & 1, op->k[0]) & 1 ? 0x3f800000u : 0);
-    return op + 1;
+    return next(op, w);
 }
 template <class T>
 void lower_comparison(Lower& x, const T& i, Handler handler) {

@@ -32,7 +32,7 @@ SASSEMU_INLINE void load(Warp& w, uint32_t d, const std::byte* at) {
 template <Size S>
 const Op* load_constant(const Op* op, Warp& w, uint32_t) {
     load<S>(w, op->d, w.scalar(op->a));
-    return op + 1;
+    return next(op, w);
 }
 // c[bank a][uniform register b + m[0]], m[1] bytes; past the end of the bank it reads zero.
 template <Size S>
@@ -40,7 +40,7 @@ const Op* load_indexed(const Op* op, Warp& w, uint32_t) {
     static constexpr std::byte zeros[8] = {};
     const uint32_t at = w.scalar32(op->b) + op->m[0];
     load<S>(w, op->d, inside_bank(w, op->a, at, op->m[1]) ? w.scalar(op->a) + at : zeros);
-    return op + 1;
+    return next(op, w);
 }
 template <Size S>
 void set_load(Lower& x, bool indexed) {
@@ -61,7 +61,7 @@ const Op* vote(const Op* op, Warp& w, uint32_t mask) {
                                 : mode == typed::VoteMode::ANY ? any
                                                                : all || !any);
     }
-    return op + 1;
+    return next(op, w);
 }
 // The value of the lowest executing lane. The predicate marks the lanes whose own value is another
 // one: compilers branch to a loop where it is set (inferred from such code). With .OR (k[1]) it
@@ -73,7 +73,7 @@ const Op* to_uniform(const Op* op, Warp& w, uint32_t mask) {
         write_predicate(w, op->k[0], other | (op->k[1] ? w.p[op->k[0]] : 0), mask);
     }
     write_uniform(w, op->d, v);
-    return op + 1;
+    return next(op, w);
 }
 // m[0]: the special register; k[1]: a clock, with which the loop around it is no pure spin.
 const Op* special(const Op* op, Warp& w, uint32_t mask) {
@@ -81,7 +81,7 @@ const Op* special(const Op* op, Warp& w, uint32_t mask) {
     write_uniform(w, op->d,
                   special_register(w, static_cast<typed::SpecialRegister>(op->m[0]),
                                    static_cast<unsigned>(std::countr_zero(mask))));
-    return op + 1;
+    return next(op, w);
 }
 
 }  // namespace

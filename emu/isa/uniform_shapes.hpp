@@ -96,7 +96,7 @@ const Op* uniform(const Op* op, Warp& w, uint32_t mask) {
         write_uniform(w, op->d, F::apply(a, b, *op));
     else
         write_uniform(w, op->d, F::apply(b, *op));
-    return op + 1;
+    return next(op, w);
 }
 // An operand that an instruction lacks reads a row of zeros: Base::rows is a scalar base as well.
 inline void set_scalars(Lower& x, const typed::Src& a, const typed::Src& b = {},

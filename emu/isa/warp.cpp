@@ -46,7 +46,7 @@ const Op* shfl(const Op* op, Warp& w, uint32_t mask) {
     }
     write<All>(w, op->d, value, mask);
     write_predicate(w, op->k[0], in, mask);
-    return op + 1;
+    return next(op, w);
 }
 
 template <typed::ShflMode Mode>
@@ -70,21 +70,21 @@ const Op* vote(const Op* op, Warp& w, uint32_t mask) {
     }
     L::store(w.row(op->d), L::splat(ballot), mask);
     write_predicate(w, op->k[0], truth ? ~0u : 0, mask);
-    return op + 1;
+    return next(op, w);
 }
 
 const Op* match_any(const Op* op, Warp& w, uint32_t mask) {
     V32 v = L::match_any(L::load(w.row(op->a)), mask);
     if (op->k[1]) v = L::and_(v, L::match_any(L::load(w.row(op->a + row_bytes)), mask));
     L::store(w.row(op->d), v, mask);
-    return op + 1;
+    return next(op, w);
 }
 const Op* match_all(const Op* op, Warp& w, uint32_t mask) {
     bool same = L::all_equal(L::load(w.row(op->a)), mask);
     if (op->k[1]) same = same && L::all_equal(L::load(w.row(op->a + row_bytes)), mask);
     L::store(w.row(op->d), L::splat(same ? mask : 0), mask);
     write_predicate(w, op->k[0], same ? ~0u : 0, mask);
-    return op + 1;
+    return next(op, w);
 }
 
 const Op* redux(const Op* op, Warp& w, uint32_t mask) {
@@ -111,7 +111,7 @@ const Op* redux(const Op* op, Warp& w, uint32_t mask) {
             break;
     }
     w.uniform[op->d / 4] = r;
-    return op + 1;
+    return next(op, w);
 }
 
 // CREDUX: k[0] the operation, k[1] the type, k[2] .NAN. Floats as redux.sync.f32 (PTX ISA): NaN
@@ -139,7 +139,7 @@ const Op* credux(const Op* op, Warp& w, uint32_t mask) {
         r = max ? L::reduce_max_u(v, mask) : L::reduce_min_u(v, mask);
     }
     w.uniform[op->d / 4] = r;
-    return op + 1;
+    return next(op, w);
 }
 
 // elect.sync: the lowest lane that executes with the predicate, its number in the uniform register,
@@ -149,7 +149,7 @@ const Op* elect(const Op* op, Warp& w, uint32_t mask) {
     const uint32_t leader = members & (0u - members);
     w.uniform[op->d / 4] = members ? static_cast<uint32_t>(std::countr_zero(members)) : ~0u;
     write_predicate(w, op->k[0], leader, mask);
-    return op + 1;
+    return next(op, w);
 }
 
 }  // namespace

@@ -35,7 +35,6 @@ const Op* multiply(const Op* op, Warp& w, uint32_t) {
 const Op* wait(const Op* op, Warp& w, uint32_t) {
     return services(w).warpgroup_wait(w, op, op->k[0]);
 }
-const Op* nothing(const Op* op, Warp&, uint32_t) { return op + 1; }
 const Op* divergent(const Op* op, Warp& w, uint32_t mask) {
     return services(w).fault(w, op, mask, FaultKind::other,
                              "wgmma by some lanes of a warp: all of a warpgroup have to execute it",

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstring>
 
 #include "emu/machine/op.hpp"
@@ -82,6 +83,7 @@ struct alignas(64) Warp {
     const std::byte* base[8] = {};  // indexed by Base; [rows] repeats `rows`
     uint32_t p[16] = {};            // P0..P6, PT, UP0..UP6, UPT; lane masks
     uint32_t active = 0;            // lanes of the running path
+    uint32_t chained = 0;           // ~0: a handler may run the one behind it
     uint32_t live = 0;              // lanes that have not exited
     uint64_t issued = 0;            // warp instructions, guard-false ones not included
     uint64_t quantum_end = 0;       // `issued` at which the next back edge yields
@@ -126,6 +128,9 @@ struct alignas(64) Warp {
     }
     Path& path() { return paths[current]; }
 };
+
+// tests/house/jumps_test.py knows handlers that go on with the next one by their counting.
+static_assert(offsetof(Warp, issued) == 0x98);
 
 // Bits 0..n-1.
 constexpr uint32_t low_lanes(uint32_t n) { return n >= 32 ? ~0u : (1u << n) - 1; }

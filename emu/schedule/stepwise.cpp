@@ -29,6 +29,7 @@ bool waits_for_load(Warp& w, const RegisterSets& s) {
 
 template <bool limited, bool recorded>
 void Engine::run_stepwise(Warp& w, Turn& worker) {
+    w.chained = 0;
     const RegisterSets* sets = settings_.checked ? launch_.code->register_sets() : nullptr;
     if constexpr (recorded) worker.recording->turn(w);
     for (const Op* op = w.path().pc; op;) {
@@ -71,6 +72,7 @@ template void Engine::run_stepwise<true, false>(Warp&, Turn&);
 void Engine::run_followed(Warp& w) {
     Stepper& stepper = *settings_.stepper;
     const Op* const first = launch_.code->ops();
+    w.chained = 0;
     const RegisterSets* sets = settings_.checked ? launch_.code->register_sets() : nullptr;
     stepper.turn(w);
     const uint8_t* marks = stepper.marks(*launch_.code);
