@@ -28,8 +28,6 @@ std::uint8_t ureg_index(std::uint64_t raw, unsigned len) {
     return raw == (std::uint64_t{1} << len) - 1 ? SASSDEC_URZ : static_cast<std::uint8_t>(raw);
 }
 
-bool condition(std::uint64_t mask, std::uint16_t raw) { return raw < 64 && (mask >> raw & 1); }
-
 const EnumValueRow* enum_value(std::uint16_t e, std::uint64_t raw) {
     if (raw >= enums[e].count) return nullptr;
     const EnumValueRow* v = &enum_values[enums[e].first + raw];

@@ -11,8 +11,6 @@ namespace {
 using namespace sassdec::tables;
 using sassdec::Text;
 
-bool condition(std::uint64_t mask, std::uint16_t raw) { return raw < 64 && (mask >> raw & 1); }
-
 const char* value_text(std::uint16_t e, std::uint64_t raw) {
     if (raw >= enums[e].count) return "?";
     const EnumValueRow& v = enum_values[enums[e].first + raw];

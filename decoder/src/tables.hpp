@@ -181,5 +181,10 @@ inline std::uint64_t get_pieces(const Word& w, const Piece* p) {
     return v;
 }
 
+// Whether a condition's set of values has this one.
+inline bool condition(std::uint64_t mask, std::uint16_t raw) {
+    return raw < 64 && (mask >> raw & 1);
+}
+
 }  // namespace sassdec::tables
 #pragma GCC visibility pop

@@ -18,9 +18,6 @@ namespace {
 constexpr uint32_t max_k = 32, max_n = 256;
 constexpr uint32_t a_columns = 8;  // of A in tensor memory: K is 32 bytes
 
-uint32_t lane_of(uint32_t address) { return address >> 16; }
-uint32_t column_of(uint32_t address) { return address & 0xffff; }
-
 // Calls visit(offset, mn, k) for each chunk of an operand with `rows` rows, m or n; its first
 // element is that of mn and k. False: visit was.
 template <class F>

@@ -12,6 +12,10 @@
 
 namespace sassemu::async {
 
+// Of an address in tensor memory.
+constexpr uint32_t lane_of(uint32_t address) { return address >> 16; }
+constexpr uint32_t column_of(uint32_t address) { return address & 0xffff; }
+
 // A range that is read or written. `address`: an offset in shared memory, or lane * 2048 + column
 // * 4.
 struct Touched {

@@ -38,9 +38,6 @@ constexpr CopyShape shape_of(TensorShape s) {
 }
 constexpr uint32_t shifted_columns = 8, shifted_lanes = 31;  // the last lane of 32 has no next one
 
-uint32_t lane_of(uint32_t address) { return address >> 16; }
-uint32_t column_of(uint32_t address) { return address & 0xffff; }
-
 // Bits of an element in shared memory.
 uint32_t packed_bits(TensorUnpack u) {
     return u == TensorUnpack::b4 ? 4 : u == TensorUnpack::b6 ? 6 : 8;

@@ -15,7 +15,7 @@ namespace sassemu::async {
 namespace {
 
 constexpr uint32_t rows_of_a = 64, bytes_of_a = 32;  // stored elements of a row
-constexpr uint32_t max_n = lanes::WarpgroupProduct::max_n;
+constexpr uint32_t most_columns = lanes::WarpgroupProduct::max_n;
 
 lanes::MatrixFormat format(WarpgroupType t) {
     using F = lanes::MatrixFormat;
@@ -243,7 +243,7 @@ void multiply(const WarpgroupMultiply& m, const std::byte* shared, std::byte* co
               lanes::WarpgroupProduct& p, lanes::WarpgroupSums sums) {
     const WarpgroupForm& f = m.form;
     if (f.empty) return;
-    alignas(16) std::byte a[rows_of_a][bytes_of_a], b[max_n][2 * bytes_of_a];
+    alignas(16) std::byte a[rows_of_a][bytes_of_a], b[most_columns][2 * bytes_of_a];
     f.in_registers ? take_registers(m, rows, a) : operand_a(m).take(shared, a);
     operand_b(m).take(shared, b);
     Places places;

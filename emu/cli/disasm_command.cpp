@@ -22,8 +22,6 @@
 namespace sassemu::cli {
 namespace {
 
-constexpr size_t instruction_bytes = SASSDEC_INSN_BYTES;
-
 struct DisasmCommand {
     std::string file, arch, words, kernel;
     bool hex = false, json = false, control = false, source = false, exact = false;

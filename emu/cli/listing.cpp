@@ -21,7 +21,6 @@
 namespace sassemu::cli {
 namespace {
 
-constexpr size_t instruction_bytes = SASSDEC_INSN_BYTES;
 constexpr size_t text_column = 35;          // where an unguarded mnemonic starts
 constexpr size_t note_gap = 2;              // from the longest text to the column of notes
 constexpr uint64_t plain_schedule = 0x7e0;  // bits [127:105] of a word that waits for nothing

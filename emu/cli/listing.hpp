@@ -4,6 +4,7 @@
 // (disasm_command.cpp).
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "emu/base/result.hpp"
@@ -11,6 +12,8 @@
 #include "sassdec/sassdec.h"
 
 namespace sassemu::cli {
+
+constexpr size_t instruction_bytes = SASSDEC_INSN_BYTES;
 
 struct ListingOptions {
     bool hex = false, control = false, source = false;

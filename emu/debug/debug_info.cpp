@@ -13,7 +13,7 @@
 namespace sassemu::debug {
 namespace {
 
-constexpr size_t most_entries = 1 << 20, most_depth = 64;
+constexpr size_t most_entries = 1 << 20, most_nested = 64;
 constexpr uint64_t most_type_bytes = 1 << 24;
 
 enum Tag : uint64_t {
@@ -275,7 +275,7 @@ class Reader {
 
     // Null: none that has values.
     TypeRef type(uint64_t offset, size_t depth) {
-        if (depth > most_depth) return nullptr;
+        if (depth > most_nested) return nullptr;
         if (const auto known = types_.find(offset); known != types_.end()) return known->second;
         const auto at = by_offset_.find(offset);
         if (at == by_offset_.end()) return nullptr;

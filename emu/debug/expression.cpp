@@ -198,7 +198,7 @@ Result<Value> evaluate_unary(const View& view, const Node& n) {
         "^", v, Value::of_integer(-1, static_cast<unsigned>(std::max<size_t>(4, v.bytes.size()))));
 }
 
-Result<Value> member(const View& view, const Value& whole, const std::string& name) {
+Result<Value> member_of(const View& view, const Value& whole, const std::string& name) {
     if (whole.type->kind != Kind::structure)
         return wrong("'" + whole.type->name + "' has no members");
     for (const Member& m : whole.type->members)
@@ -249,12 +249,12 @@ Result<Value> evaluate_node(const View& view, const Node& n) {
         }
         case Is::member: {
             SASSEMU_ASSIGN(const Value whole, evaluate_node(view, *n.of[0]));
-            return member(view, whole, n.name);
+            return member_of(view, whole, n.name);
         }
         case Is::arrow: {
             SASSEMU_ASSIGN(const Value pointer, evaluate_node(view, *n.of[0]));
             SASSEMU_ASSIGN(const Value whole, dereference(view, decayed(pointer), 0));
-            return member(view, whole, n.name);
+            return member_of(view, whole, n.name);
         }
     }
     return wrong("not understood");

@@ -8,7 +8,7 @@
 namespace sassemu::debug {
 namespace {
 
-constexpr uintmax_t most_bytes = 64 << 20;  // of a file
+constexpr uintmax_t most_of_a_file = 64 << 20;  // of a file
 
 }  // namespace
 
@@ -18,7 +18,7 @@ std::string Sources::find(const std::string& file) {
     namespace fs = std::filesystem;
     std::error_code error;
     const auto usable = [&](const fs::path& path) {
-        return fs::is_regular_file(path, error) && fs::file_size(path, error) <= most_bytes;
+        return fs::is_regular_file(path, error) && fs::file_size(path, error) <= most_of_a_file;
     };
     fs::path found;
     // As it was recorded; its last parts below the directories; its name there.

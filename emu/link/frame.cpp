@@ -66,7 +66,7 @@ constexpr auto table = [] {
 }();
 #endif
 
-Error broken(std::string what) { return Error{ErrorCode::input, "frame", std::move(what), ""}; }
+Error bad_frame(std::string what) { return Error{ErrorCode::input, "frame", std::move(what), ""}; }
 
 }  // namespace
 
@@ -164,21 +164,21 @@ Result<std::optional<Frame>> FrameParser::next() {
     std::memcpy(&header, there.data(), sizeof header);
     uint32_t sum;
     std::memcpy(&sum, there.data() + sizeof header, sizeof sum);
-    if (header.magic != magic) return broken("it does not begin with the link's mark");
+    if (header.magic != magic) return bad_frame("it does not begin with the link's mark");
     if (header.version != wire_version)
-        return broken("it is of version " + std::to_string(header.version) +
-                      ", and this program reads version " + std::to_string(wire_version));
+        return bad_frame("it is of version " + std::to_string(header.version) +
+                         ", and this program reads version " + std::to_string(wire_version));
     if (sum != crc32c(0, there.first(sizeof header)))
-        return broken("the sum of its header is wrong: bytes were changed on the way");
+        return bad_frame("the sum of its header is wrong: bytes were changed on the way");
     if (header.type < 1 || header.type > static_cast<uint8_t>(last_frame_type) || header.zero)
-        return broken("there is no type " + std::to_string(header.type));
+        return bad_frame("there is no type " + std::to_string(header.type));
     if (header.bytes > most_)
-        return broken("its body of " + std::to_string(header.bytes) + " bytes is larger than " +
-                      std::to_string(most_));
+        return bad_frame("its body of " + std::to_string(header.bytes) + " bytes is larger than " +
+                         std::to_string(most_));
     if (there.size() < header_bytes + header.bytes) return std::optional<Frame>();
     const auto body = there.subspan(header_bytes, header.bytes);
     if (header.body_sum != crc32c(0, body))
-        return broken("the sum of its body is wrong: bytes were changed on the way");
+        return bad_frame("the sum of its body is wrong: bytes were changed on the way");
     begin_ += header_bytes + header.bytes;
     return std::optional(
         Frame{static_cast<FrameType>(header.type), header.number, header.acknowledged, body});

@@ -71,11 +71,11 @@ Result<void> HostWindows::add(OutsideMemory& memory, const plan::Buffer& buffer,
     direct_ = direct;
     // Those of NVSHMEM lie in the middle of a heap.
     if (direct && buffer.kind != plan::BufferKind::symmetric) {
-        one.memory.reset(::memfd_create("sassemu", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-        if (one.memory.get() >= 0) {
-            SASSEMU_TRY(memory.back(address, one.memory.get()));
+        one.memory = Descriptor(::memfd_create("sassemu", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+        if (one.memory.number() >= 0) {
+            SASSEMU_TRY(memory.back(address, one.memory.number()));
             // Nobody who has it can take bytes away.
-            ::fcntl(one.memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+            ::fcntl(one.memory.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
         }
     }
     all_.push_back(std::move(one));
@@ -189,7 +189,7 @@ Answer HostWindows::list(uint64_t from) const {
         sassemu_wire_window window{static_cast<uint32_t>(i + 1),
                                    one.kind,
                                    one.gpu,
-                                   one.memory.get() >= 0,
+                                   one.memory.number() >= 0,
                                    one.address,
                                    one.bytes,
                                    static_cast<uint32_t>(one.name.size()),
@@ -203,7 +203,7 @@ Answer HostWindows::list(uint64_t from) const {
 
 Result<Answer> HostWindows::map(HostClient& client) {
     SASSEMU_ASSIGN(const One* one, find(client.request.head.window));
-    if (one->memory.get() < 0)
+    if (one->memory.number() < 0)
         return wrong(ErrorCode::unsupported, "buffer '" + one->name + "'",
                      direct_ ? "its memory is not shared; load, store, read and write reach it"
                              : "under a memory model or with plugins each access has to be seen; "
@@ -211,7 +211,7 @@ Result<Answer> HostWindows::map(HostClient& client) {
     client.reaches = true;
     Answer answer;
     answer.head.value[0] = one->address % 4096;
-    answer.descriptor = one->memory.get();
+    answer.descriptor = one->memory.number();
     return answer;
 }
 
@@ -231,20 +231,20 @@ Result<Answer> HostWindows::register_memory(Machine& machine, OutsideMemory& mem
                      "a host process registers at most " + std::to_string(most_registered));
     SASSEMU_TRY(process_budget().room_for(request.bytes, where));
     Descriptor& bytes = client.request.descriptor;
-    if (direct_ && (bytes.get() < 0 || !(::fcntl(bytes.get(), F_GET_SEALS) & F_SEAL_SHRINK)))
+    if (direct_ && (bytes.number() < 0 || !(::fcntl(bytes.number(), F_GET_SEALS) & F_SEAL_SHRINK)))
         return wrong(ErrorCode::usage, where, "came without bytes, or they might become fewer");
     SASSEMU_ASSIGN(
         const uint64_t address,
         machine.allocate_host(request.bytes, name + " of " + client.name(), request.offset));
     if (direct_) {
-        const auto backed = memory.back(address, bytes.get());
+        const auto backed = memory.back(address, bytes.number());
         if (!backed) {
             (void)machine.release(address);
             return backed.error();
         }
         client.reaches = true;
     } else {
-        bytes.reset(-1);
+        bytes.close();
     }
     all_.push_back({name, SASSEMU_HOST_REGISTERED, 0, address, request.bytes, std::move(bytes),
                     client.number, false});
@@ -261,7 +261,7 @@ Result<Answer> HostWindows::unregister(Machine& machine, HostClient& client) {
                      "is not what this process has registered");
     SASSEMU_TRY(machine.release(one->address));
     one->gone = true;
-    one->memory.reset(-1);
+    one->memory.close();
     return Answer{};
 }
 
@@ -270,7 +270,7 @@ void HostWindows::release_all(Machine& machine, uint32_t owner) {
         if (one.owner != owner || one.gone) continue;
         (void)machine.release(one.address);
         one.gone = true;
-        one.memory.reset(-1);
+        one.memory.close();
     }
 }
 

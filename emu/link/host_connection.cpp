@@ -27,17 +27,12 @@ ucred credentials(int socket) {
 
 bool somebody_listens(const Endpoint& endpoint) {
     const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    return !::connect(probe.get(), reinterpret_cast<const sockaddr*>(&endpoint.at),
+    return !::connect(probe.number(), reinterpret_cast<const sockaddr*>(&endpoint.at),
                       endpoint.bytes) ||
            errno == EAGAIN;
 }
 
 }  // namespace
-
-void Descriptor::reset(int fd) {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = fd;
-}
 
 Result<Descriptor> listen_privately(const std::string& path, const std::string& what) {
     const auto wrong = [&](ErrorCode code, const char* why, int number = 0) {
@@ -46,9 +41,9 @@ Result<Descriptor> listen_privately(const std::string& path, const std::string& 
     };
     SASSEMU_ASSIGN(const Endpoint endpoint, resolve({what, true, path, {}}, true));
     Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (socket.get() < 0) return wrong(ErrorCode::system, "no socket", errno);
+    if (socket.number() < 0) return wrong(ErrorCode::system, "no socket", errno);
     const auto bind = [&] {
-        return ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&endpoint.at),
+        return ::bind(socket.number(), reinterpret_cast<const sockaddr*>(&endpoint.at),
                       endpoint.bytes);
     };
     int bound = bind();
@@ -63,7 +58,7 @@ Result<Descriptor> listen_privately(const std::string& path, const std::string& 
     }
     if (bound) return wrong(ErrorCode::system, "cannot listen there", errno);
     // Nobody can connect before listen().
-    if (::chmod(path.c_str(), 0600) || ::listen(socket.get(), 16)) {
+    if (::chmod(path.c_str(), 0600) || ::listen(socket.number(), 16)) {
         const int why = errno;
         ::unlink(path.c_str());
         return wrong(ErrorCode::system, "cannot listen there", why);
@@ -100,7 +95,7 @@ bool HostConnection::receive() {
             for (size_t at = 0; CMSG_LEN(at + sizeof(int)) <= head->cmsg_len; at += sizeof(int)) {
                 int fd;
                 std::memcpy(&fd, CMSG_DATA(head) + at, sizeof fd);
-                received_.reset(fd);  // the last one is that of the request
+                received_ = Descriptor(fd);  // the last one is that of the request
             }
         }
         in_.insert(in_.end(), piece, piece + got);
@@ -153,7 +148,7 @@ void HostConnection::answer(const sassemu_wire_answer& head, std::span<const std
                             int descriptor) {
     put(&head, sizeof head);
     put(payload.data(), payload.size());
-    if (descriptor >= 0) to_send_.reset(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+    if (descriptor >= 0) to_send_ = Descriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
 }
 
 bool HostConnection::flush() {
@@ -163,7 +158,7 @@ bool HostConnection::flush() {
         msghdr message{};
         message.msg_iov = &part;
         message.msg_iovlen = 1;
-        if (const int fd = to_send_.get(); fd >= 0) {
+        if (const int fd = to_send_.number(); fd >= 0) {
             message.msg_control = control;
             message.msg_controllen = sizeof control;
             cmsghdr* const head = CMSG_FIRSTHDR(&message);
@@ -175,7 +170,7 @@ bool HostConnection::flush() {
         const ssize_t sent = ::sendmsg(socket(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (sent < 0 && errno == EINTR) continue;
         if (sent < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
-        to_send_.reset(-1);
+        to_send_.close();
         sent_ += static_cast<size_t>(sent);
     }
     out_.clear();

@@ -10,33 +10,11 @@
 #include <string_view>
 #include <vector>
 
+#include "emu/base/descriptor.hpp"
 #include "emu/base/result.hpp"
 #include "sdk/host/wire.h"
 
 namespace sassemu::link {
-
-// A descriptor that is closed where it ends.
-class Descriptor {
-  public:
-    Descriptor() = default;
-    explicit Descriptor(int fd) : fd_(fd) {}
-    Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        reset(other.release());
-        return *this;
-    }
-    ~Descriptor() { reset(-1); }
-    int get() const { return fd_; }
-    int release() {
-        const int fd = fd_;
-        fd_ = -1;
-        return fd;
-    }
-    void reset(int fd);
-
-  private:
-    int fd_ = -1;
-};
 
 // A socket that listens at the path, for this user alone (0600). One that nobody listens at any
 // more is replaced.
@@ -45,7 +23,7 @@ Result<Descriptor> listen_privately(const std::string& path, const std::string& 
 class HostConnection {
   public:
     explicit HostConnection(Descriptor socket) : socket_(std::move(socket)) {}
-    int socket() const { return socket_.get(); }
+    int socket() const { return socket_.number(); }
     bool same_user() const;
     int process() const;  // its pid
 

@@ -50,8 +50,8 @@ class HostService final : public plan::HostProcesses, public OutsideAgent {
         memory_ = &dynamic_cast<OutsideMemory&>(machine);
         stop_requested_ = stop_requested ? std::move(stop_requested) : [] { return false; };
         since_ = Clock::now();
-        wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-        if (wake_.get() < 0)
+        wake_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+        if (wake_.number() < 0)
             return Error{ErrorCode::system, options_.address, "the host gives no descriptor", ""};
         try {
             thread_ = std::thread([this] { work(); });
@@ -296,15 +296,15 @@ class HostService final : public plan::HostProcesses, public OutsideAgent {
 
     void poke() {
         const uint64_t one = 1;
-        [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof one);
+        [[maybe_unused]] const ssize_t written = ::write(wake_.number(), &one, sizeof one);
     }
 
     void work() {
         std::unique_lock lock(mutex_);
         while (phase_ != Phase::closed) {
-            std::vector<pollfd> sockets{{wake_.get(), POLLIN, 0}};
+            std::vector<pollfd> sockets{{wake_.number(), POLLIN, 0}};
             const bool room = clients_.size() < options_.clients + most_strangers;
-            sockets.push_back({room ? listener_.get() : -1, POLLIN, 0});
+            sockets.push_back({room ? listener_.number() : -1, POLLIN, 0});
             const std::vector<ClientRef> known = clients_;
             auto next = Clock::time_point::max();
             for (const ClientRef& one : known) {
@@ -322,7 +322,7 @@ class HostService final : public plan::HostProcesses, public OutsideAgent {
             lock.unlock();
             ::poll(sockets.data(), sockets.size(), patience);
             uint64_t count;
-            [[maybe_unused]] const ssize_t taken = ::read(wake_.get(), &count, sizeof count);
+            [[maybe_unused]] const ssize_t taken = ::read(wake_.number(), &count, sizeof count);
             lock.lock();
             if (phase_ == Phase::closed) return;
             bool news = false;
@@ -338,8 +338,8 @@ class HostService final : public plan::HostProcesses, public OutsideAgent {
 
     void accept() {
         Descriptor socket(
-            ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-        if (socket.get() < 0) return;
+            ::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        if (socket.number() < 0) return;
         auto client = std::make_shared<Client>(std::move(socket));
         clients_.push_back(std::move(client));
     }

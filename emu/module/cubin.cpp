@@ -32,10 +32,9 @@ constexpr std::uint8_t sto_entry = 0x10, sto_shared = 0x40;
 constexpr std::uint8_t sto_managed = 0x04, visibility_mask = 0x07, visibility_internal = 1;
 
 constexpr std::uint64_t code_alignment = 128;
-constexpr std::uint64_t max_code = std::uint64_t{1} << 31U;    // one kernel's branches reach that
-constexpr std::uint64_t max_data = std::uint64_t{1} << 38U;    // 256 GiB: more than any GPU has
-constexpr std::uint64_t max_shared = std::uint64_t{1} << 18U;  // 256 KiB: ditto
-constexpr std::uint64_t max_bank = std::uint64_t{1} << 16U;    // a constant bank is 64 KiB
+constexpr std::uint64_t max_code = std::uint64_t{1} << 31U;  // one kernel's branches reach that
+constexpr std::uint64_t max_data = std::uint64_t{1} << 38U;  // 256 GiB: more than any GPU has
+constexpr std::uint64_t max_bank = std::uint64_t{1} << 16U;  // a constant bank is 64 KiB
 
 enum class SectionKind : std::uint8_t { other, code, data, bank, shared };
 

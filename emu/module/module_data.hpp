@@ -18,6 +18,9 @@ namespace sassemu {
     return sassdec::architecture(arch.sm).family->reserved_shared;
 }
 
+// 256 KiB: more than any GPU has in a CTA.
+constexpr std::uint64_t max_shared = std::uint64_t{1} << 18U;
+
 // Where a shared-memory section of a relocatable file was put; see shared_layout.cpp.
 struct SharedSection {
     std::uint32_t section = 0;

@@ -19,8 +19,6 @@
 namespace sassemu {
 namespace {
 
-constexpr std::uint64_t max_shared = std::uint64_t{1} << 18U;
-
 std::uint64_t round_up(std::uint64_t value, std::uint64_t alignment) {
     return (value + alignment - 1) / alignment * alignment;
 }

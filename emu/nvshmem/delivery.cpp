@@ -9,7 +9,6 @@ namespace sassemu::nvshmem {
 namespace {
 
 constexpr uint64_t slot_bytes = sizeof(sassemu_nvshmem_request);
-constexpr uint64_t piece = 1 << 20;  // bytes that are moved at a time
 
 uint64_t turn_of(const sassemu_nvshmem_request& r) {
     return __atomic_load_n(&r.turn, __ATOMIC_ACQUIRE);

@@ -26,6 +26,9 @@
 
 namespace sassemu::nvshmem {
 
+// Bytes that are moved at a time.
+inline constexpr uint64_t piece = 1 << 20;
+
 // Who issued something: threads of a kernel, a thread of the host, or a stream.
 struct Issuer {
     enum class Side : uint8_t { device, host, stream };

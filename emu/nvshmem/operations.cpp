@@ -12,8 +12,6 @@
 namespace sassemu::nvshmem {
 namespace {
 
-constexpr uint64_t piece = 1 << 20;  // bytes that are moved at a time
-
 Steps operator+(Steps a, Steps b) {
     std::ranges::move(b, std::back_inserter(a));
     return a;

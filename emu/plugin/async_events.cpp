@@ -6,7 +6,7 @@ namespace sassemu::events {
 
 namespace {
 
-sassemu_async event(Warp& w, const Op* op, uint32_t lanes, uint32_t kind, uint64_t id) {
+sassemu_async async_event(Warp& w, const Op* op, uint32_t lanes, uint32_t kind, uint64_t id) {
     sassemu_async e{};
     e.size = sizeof e;
     e.agent_kind = kind;
@@ -53,7 +53,7 @@ AsyncIssue::AsyncIssue(Warp& w, const Op* op, uint32_t lanes, sassemu_agent_kind
                        int32_t group, uint32_t mbarrier)
     : hooks_(*w.cta->launch->hooks),
       cta_(*w.cta),
-      event_(event(w, op, lanes, kind, hooks_.next_async())) {
+      event_(async_event(w, op, lanes, kind, hooks_.next_async())) {
     event_.group = group;
     if (group < 0 && mbarrier != nobody) reports_to(mbarrier);
     tell(hooks_, event_, SASSEMU_ASYNC_ISSUE, event_.proxy);
@@ -72,7 +72,7 @@ AsyncOperation::AsyncOperation(Warp& w, const Op* op, uint32_t lanes, sassemu_ag
     : hooks_(id ? w.cta->launch->hooks : nullptr) {
     if (!hooks_) return;
     current_ = id;
-    event_ = event(w, op, lanes, kind, id);
+    event_ = async_event(w, op, lanes, kind, id);
 }
 AsyncOperation::~AsyncOperation() {
     if (!hooks_) return;

@@ -88,9 +88,9 @@ class Scheduled : public Chooser {
     std::array<uint32_t, static_cast<size_t>(ChoicePoint::count)> last_;
 };
 
-class Recording : public Chooser {
+class RecordingChooser : public Chooser {
   public:
-    Recording(std::unique_ptr<Chooser> inner, ChoiceLog& log)
+    RecordingChooser(std::unique_ptr<Chooser> inner, ChoiceLog& log)
         : inner_(std::move(inner)), log_(log) {}
     uint32_t pick(ChoicePoint point, uint32_t count) override {
         const uint32_t chosen = inner_->pick(point, count);
@@ -111,7 +111,7 @@ std::unique_ptr<Chooser> make_seeded_chooser(uint64_t seed) {
     return std::make_unique<Seeded>(seed);
 }
 std::unique_ptr<Chooser> make_recording_chooser(std::unique_ptr<Chooser> inner, ChoiceLog& log) {
-    return std::make_unique<Recording>(std::move(inner), log);
+    return std::make_unique<RecordingChooser>(std::move(inner), log);
 }
 
 ReplayChooser::ReplayChooser(ChoiceLog log)

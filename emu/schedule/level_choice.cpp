@@ -35,7 +35,9 @@ Result<const LevelTable*> choose_level(HostLevel wanted) {
 #ifdef SASSEMU_HAS_V3
         {HostLevel::v3, "v3", sassemu_level_v3, v3},
 #endif
+#ifdef SASSEMU_HAS_V2
         {HostLevel::v2, "v2", sassemu_level_v2, true},
+#endif
     };
     std::string has;
     for (const Candidate& c : candidates) {
@@ -44,7 +46,8 @@ Result<const LevelTable*> choose_level(HostLevel wanted) {
         has += (has.empty() ? "" : ", ") + std::string(c.name);
     }
     return Error{ErrorCode::usage, "host level", "this CPU or build does not have it",
-                 "it has " + has};
+                 "it has " + (has.empty() ? "none for this CPU" : has) +
+                     "; configured with -USASSEMU_LEVELS a build has all"};
 }
 
 }  // namespace sassemu
