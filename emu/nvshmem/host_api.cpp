@@ -163,39 +163,43 @@ Call get(void* dest, const void* source, uint64_t bytes, int pe, bool nbi) {
         return world.get(from, local(dest, bytes), remote(pe, source), bytes, nbi);
     };
 }
-template <class T>
-Call iput(T* dest, const T* source, ptrdiff_t to, ptrdiff_t by, size_t count, int pe) {
+// For elements of so many bytes each; the templates below say how many.
+Call iput(void* dest, const void* source, ptrdiff_t to, ptrdiff_t by, uint64_t bytes, size_t count,
+          int pe, bool back) {
+    const auto step = static_cast<ptrdiff_t>(bytes);
     return [=](World& world, const Issuer& from) {
         Steps steps;
         for (size_t i = 0; i < count; ++i) {
             const auto n = static_cast<ptrdiff_t>(i);
-            Steps one = put(dest + n * to, source + n * by, sizeof(T), pe, false)(world, from);
+            void* const into = static_cast<std::byte*>(dest) + n * to * step;
+            const void* const out = static_cast<const std::byte*>(source) + n * by * step;
+            Steps one = (back ? get(into, out, bytes, pe, false)
+                              : put(into, out, bytes, pe, false))(world, from);
             std::ranges::move(one, std::back_inserter(steps));
         }
         return steps;
     };
 }
 template <class T>
+Call iput(T* dest, const T* source, ptrdiff_t to, ptrdiff_t by, size_t count, int pe) {
+    return iput(dest, source, to, by, sizeof(T), count, pe, false);
+}
+template <class T>
 Call iget(T* dest, const T* source, ptrdiff_t to, ptrdiff_t by, size_t count, int pe) {
+    return iput(dest, source, to, by, sizeof(T), count, pe, true);
+}
+Call p(void* dest, std::vector<std::byte> value, int pe) {
     return [=](World& world, const Issuer& from) {
-        Steps steps;
-        for (size_t i = 0; i < count; ++i) {
-            const auto n = static_cast<ptrdiff_t>(i);
-            Steps one = get(dest + n * to, source + n * by, sizeof(T), pe, false)(world, from);
-            std::ranges::move(one, std::back_inserter(steps));
-        }
+        const auto kept = std::make_shared<std::vector<std::byte>>(value);
+        Steps steps = world.put(from, remote(pe, dest), {0, kept->data()}, kept->size(), false);
+        steps.front().act = [kept, act = std::move(steps.front().act)] { return act(); };
         return steps;
     };
 }
 template <class T>
 Call p(T* dest, T value, int pe) {
-    return [=](World& world, const Issuer& from) {
-        const auto kept = std::make_shared<T>(value);
-        Steps steps = world.put(from, remote(pe, dest),
-                                {0, reinterpret_cast<std::byte*>(kept.get())}, sizeof(T), false);
-        steps.front().act = [kept, act = std::move(steps.front().act)] { return act(); };
-        return steps;
-    };
+    const auto bytes = std::as_bytes(std::span(&value, 1));
+    return p(dest, std::vector(bytes.begin(), bytes.end()), pe);
 }
 template <class T>
 T g(const T* source, int pe) {
@@ -224,16 +228,20 @@ Call alltoall(nvshmem_team_t team, void* dest, const void* source, uint64_t byte
         return world.alltoall(from, team, address(dest), address(source), bytes);
     };
 }
-template <class T, class F>
-Call reduce(nvshmem_team_t team, T* dest, const T* source, size_t count, F one) {
+Call reduce(nvshmem_team_t team, void* dest, const void* source, size_t count, uint64_t bytes,
+            void (*combine)(std::byte*, const std::byte*, uint64_t)) {
     return [=](World& world, const Issuer& from) {
-        return world.reduce(from, team, address(dest), address(source), count, sizeof(T),
-                            [one](std::byte* into, const std::byte* other, uint64_t n) {
-                                T* const a = reinterpret_cast<T*>(into);
-                                const T* const b = reinterpret_cast<const T*>(other);
-                                for (uint64_t i = 0; i < n; ++i) a[i] = one(a[i], b[i]);
-                            });
+        return world.reduce(from, team, address(dest), address(source), count, bytes, combine);
     };
+}
+template <class T, class F>
+Call reduce(nvshmem_team_t team, T* dest, const T* source, size_t count, F) {
+    return reduce(team, dest, source, count, sizeof(T),
+                  [](std::byte* into, const std::byte* other, uint64_t n) {
+                      T* const a = reinterpret_cast<T*>(into);
+                      const T* const b = reinterpret_cast<const T*>(other);
+                      for (uint64_t i = 0; i < n; ++i) a[i] = F{}(a[i], b[i]);
+                  });
 }
 
 template <class T>
@@ -248,29 +256,28 @@ T from_bits(uint64_t bits) {
     std::memcpy(&value, &bits, sizeof value);
     return value;
 }
-template <class T>
-Call change(uint32_t operation, T* dest, T value, int pe) {
+Call atomic(void* dest, int pe, Atomic request) {
     return [=](World& world, const Issuer& from) {
-        return world.atomic(from, remote(pe, dest), {operation, sizeof(T), bits_of(value)});
+        return world.atomic(from, remote(pe, dest), request);
     };
 }
 template <class T>
+Call change(uint32_t operation, T* dest, T value, int pe) {
+    return atomic(dest, pe, {operation, sizeof(T), bits_of(value)});
+}
+template <class T>
 Call fetch_nbi(uint32_t operation, T* fetched, T* dest, T value, int pe) {
-    return [=](World& world, const Issuer& from) {
-        return world.atomic(
-            from, remote(pe, dest),
-            {operation, sizeof(T), bits_of(value), 0, local(fetched, sizeof(T)), true});
-    };
+    return atomic(dest, pe,
+                  {operation, sizeof(T), bits_of(value), 0, local(fetched, sizeof(T)), true});
 }
 template <class T>
 T fetch(uint32_t operation, T* dest, T value, int pe, T compare = T{}) {
     T old{};
-    const Call call = [&](World& world, const Issuer& from) {
-        return world.atomic(from, remote(pe, dest),
-                            {operation, sizeof(T), bits_of(value), bits_of(compare),
-                             Local{0, reinterpret_cast<std::byte*>(&old)}});
-    };
-    finish_call("nvshmem atomic", call, 0);
+    finish_call("nvshmem atomic",
+                atomic(dest, pe,
+                       {operation, sizeof(T), bits_of(value), bits_of(compare),
+                        Local{0, reinterpret_cast<std::byte*>(&old)}}),
+                0);
     return old;
 }
 template <class T>
@@ -281,8 +288,16 @@ Call signal_op(uint64_t* at, uint64_t value, int operation, int pe) {
     return change(static_cast<uint32_t>(operation), at, value, pe);
 }
 
+// What elements are compared with.
+struct Wanted {
+    uint32_t bytes;  // of an element
+    bool (*fits)(uint64_t value, int how, uint64_t with);
+    int how;
+    uint64_t with;
+};
 template <class T>
-bool compares(T value, int how, T with) {
+bool compares(uint64_t value_bits, int how, uint64_t with_bits) {
+    const T value = from_bits<T>(value_bits), with = from_bits<T>(with_bits);
     switch (how) {
         case NVSHMEM_CMP_EQ:
             return value == with;
@@ -298,53 +313,66 @@ bool compares(T value, int how, T with) {
             return value >= with;
     }
 }
-// The elements that fit, of those that no status leaves out.
 template <class T>
+Wanted wanted(int how, T with) {
+    return {sizeof(T), compares<T>, how, bits_of(with)};
+}
+// The elements that fit, of those that no status leaves out.
 struct Set {
-    Set(World& world, const T* ivars, size_t count, const int* status, int cmp, T with)
-        : cmp(cmp), with(with) {
+    Set(World& world, const void* ivars, size_t count, const int* status, const Wanted& wanted)
+        : wanted(wanted) {
         for (size_t i = 0; i < count; ++i)
             if (!status || !status[i]) {
                 index.push_back(i);
-                words.push_back(world.word(address(ivars + i), sizeof(T)));
+                words.push_back(world.word(address(ivars) + i * wanted.bytes, wanted.bytes));
             }
     }
     std::vector<size_t> fit() const {
         std::vector<size_t> all;
         for (size_t i = 0; i < words.size(); ++i)
-            if (compares(from_bits<T>(words[i]()), cmp, with)) all.push_back(index[i]);
+            if (wanted.fits(words[i](), wanted.how, wanted.with)) all.push_back(index[i]);
         return all;
     }
     bool all() const { return fit().size() == words.size(); }
     bool any() const { return words.empty() || !fit().empty(); }
     std::vector<size_t> index;
     std::vector<std::function<uint64_t()>> words;
-    int cmp;
-    T with;
+    Wanted wanted;
 };
-template <class T>
-Call wait_until(const T* ivars, size_t count, const int* status, int cmp, T with, bool all) {
+Call wait_until(const void* ivars, size_t count, const int* status, const Wanted& wanted,
+                bool all) {
     return [=](World& world, const Issuer&) {
         return world.wait("for nvshmem_wait_until of PE " + std::to_string(self.pe),
-                          [set = Set<T>(world, ivars, count, status, cmp, with), all] {
+                          [set = Set(world, ivars, count, status, wanted), all] {
                               return all ? set.all() : set.any();
                           });
     };
 }
 template <class T>
-int all_of(const T* ivars, size_t count, const int* status, int cmp, T with) {
+Call wait_until(const T* ivars, size_t count, const int* status, int cmp, T with, bool all) {
+    return wait_until(ivars, count, status, wanted(cmp, with), all);
+}
+int all_of(const void* ivars, size_t count, const int* status, const Wanted& wanted) {
     finish_call(
         "nvshmem_test", [](World&, const Issuer&) { return Steps(); }, 0);
-    return self.world && Set<T>(*self.world, ivars, count, status, cmp, with).all();
+    return self.world && Set(*self.world, ivars, count, status, wanted).all();
+}
+template <class T>
+int all_of(const T* ivars, size_t count, const int* status, int cmp, T with) {
+    return all_of(ivars, count, status, wanted(cmp, with));
+}
+size_t some_of(const void* ivars, size_t count, size_t* indices, const int* status,
+               const Wanted& wanted, bool waits) {
+    if (waits) finish_call(__func__, wait_until(ivars, count, status, wanted, false), 0);
+    if (!self.world) return 0;
+    const auto fit = Set(*self.world, ivars, count, status, wanted).fit();
+    std::ranges::copy(fit, indices);
+    return fit.size();
 }
 template <class T>
 size_t some_of(const T* ivars, size_t count, size_t* indices, const int* status, int cmp, T with,
                bool waits) {
-    if (waits) finish_call(__func__, wait_until(ivars, count, status, cmp, with, false), 0);
-    if (!self.world) return 0;
-    const auto fit = Set<T>(*self.world, ivars, count, status, cmp, with).fit();
-    std::ranges::copy(fit, indices);
-    return fit.size();
+    return some_of(ivars, count, indices, status, wanted(cmp, with), waits);
 }
 template <class T>
 size_t any_of(const T* ivars, size_t count, const int* status, int cmp, T with, bool waits) {
