@@ -76,7 +76,7 @@ class Machine {
     static Result<std::unique_ptr<Machine>> create(GpuOptions options,
                                                    std::vector<DeviceProfile> gpus,
                                                    std::shared_ptr<class Hooks> hooks,
-                                                   const struct StateFill& fill,
+                                                   const class StateFill& fill,
                                                    class Stepper* stepper = nullptr);
     virtual ~Machine() = default;
 

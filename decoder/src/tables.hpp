@@ -7,8 +7,6 @@
 
 #include "sassdec/effects.h"
 
-// Hidden: a program and libsassemu.so that it loads may each have the tables.
-#pragma GCC visibility push(hidden)
 namespace sassdec::tables {
 
 constexpr std::uint8_t none = 0xff;
@@ -139,6 +137,8 @@ struct FamilyRow {
     std::uint16_t root_count;
 };
 
+// Hidden: a program and libsassemu.so that it loads may each have the tables.
+#pragma GCC visibility push(hidden)
 extern const char strings[];
 extern const EnumValueRow enum_values[];
 extern const EnumRow enums[];
@@ -156,6 +156,7 @@ extern const char* const action_words[];
 extern const ColumnNameRow column_names[];  // kind and action apart; ends with an empty one
 extern const FamilyRow families[];
 extern const std::size_t bytes;  // of all tables together
+#pragma GCC visibility pop
 
 inline const char* text(std::uint16_t offset) { return strings + offset; }
 
@@ -187,4 +188,3 @@ inline bool condition(std::uint64_t mask, std::uint16_t raw) {
 }
 
 }  // namespace sassdec::tables
-#pragma GCC visibility pop

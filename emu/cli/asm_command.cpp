@@ -9,6 +9,7 @@
 #include "emu/base/text.hpp"
 #include "emu/cli/commands.hpp"
 #include "emu/cli/options.hpp"
+#include "emu/cli/text_input.hpp"
 #include "emu/plan/atomic_file.hpp"
 #include "emu/sass/assembled.hpp"
 #include "sassdec/architectures.hpp"
@@ -29,13 +30,8 @@ Result<void> asm_words(const AsmCommand& command) {
         return make_error(ErrorCode::usage, "--arch " + command.arch, "unknown architecture",
                           sassdec::known_architectures);
     }
-    std::FILE* in = command.words == "-" ? stdin : std::fopen(command.words.c_str(), "r");
-    if (in == nullptr) {
-        return make_error(ErrorCode::input, command.words,
-                          std::string("cannot open: ") + std::strerror(errno));
-    }
-    sassdec::assemble_words(arch, in, stdout);
-    if (in != stdin) std::fclose(in);
+    SASSEMU_ASSIGN(const TextInput input, TextInput::open(command.words));
+    sassdec::assemble_words(arch, input.stream(), stdout);
     return {};
 }
 

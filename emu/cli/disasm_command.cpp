@@ -12,6 +12,7 @@
 #include "emu/cli/listing.hpp"
 #include "emu/cli/options.hpp"
 #include "emu/cli/output.hpp"
+#include "emu/cli/text_input.hpp"
 #include "emu/cli/usage.hpp"
 #include "emu/module/line_table.hpp"
 #include "emu/module/module.hpp"
@@ -69,13 +70,8 @@ Result<void> disasm_words(const DisasmCommand& command) {
         return make_error(ErrorCode::usage, "--words", "needs --arch, e.g. --arch sm_90a");
     }
     SASSEMU_ASSIGN(const sassdec_arch arch, decoder_arch(command.arch));
-    std::FILE* in = command.words == "-" ? stdin : std::fopen(command.words.c_str(), "r");
-    if (in == nullptr) {
-        return make_error(ErrorCode::input, command.words,
-                          std::string("cannot open: ") + std::strerror(errno));
-    }
-    sassdec::disassemble_words(arch, command.exact, in, stdout);
-    if (in != stdin) std::fclose(in);
+    SASSEMU_ASSIGN(const TextInput input, TextInput::open(command.words));
+    sassdec::disassemble_words(arch, command.exact, input.stream(), stdout);
     return {};
 }
 

@@ -60,7 +60,7 @@ const Op* access(Warp& w, const Op* op, const Access& a) {
     Access sent = a;
     sent.warp = &w;
     sent.sequence = w.cta->sequence;
-    if (a.op == AccessOp::load) slot.in_flight.push_back({token, a.lanes, sent});
+    if (a.op == AccessOp::load) slot.in_flight.push_back({token, a.lanes, sent, nullptr, nullptr});
     switch (model->issue(sent, token)) {
         case PortAnswer::pending:
             if (a.op == AccessOp::load) {
@@ -220,7 +220,7 @@ bool Engine::complete_with(uint64_t token, uint32_t lanes, const uint32_t* value
 }
 
 void Engine::hold(Warp& w, const Op* op, const Access& a, uint64_t token) {
-    slot(w).in_flight.push_back({token, a.lanes, a, op});
+    slot(w).in_flight.push_back({token, a.lanes, a, op, nullptr});
     mark(w, a, true);
     ++w.in_flight;
 }

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -25,6 +26,9 @@ std::string content_of(const char* option, const std::string& file) {
         throw std::invalid_argument("option '" + std::string(option) + "': " + file + ": " + why);
     };
     std::ifstream in(file, std::ios::binary);
+    std::error_code none;
+    if (std::filesystem::is_directory(file, none)) refuse("is a directory");
+    if (std::filesystem::is_character_file(file, none)) refuse("is a device, not a file");
     if (!in) refuse(std::strerror(errno));
     std::ostringstream text;
     text << in.rdbuf();

@@ -14,6 +14,9 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = sys.argv.pop(1)
 READERS = (["run"], ["disasm"], ["info"], ["litmus"], ["asm", "-o", "/dev/null"])
+PLAN = [os.path.join(ROOT, "cubins/saxpy/plan.json"), "--arch", "sm_90"]
+MORE_READERS = (["check-sync"], ["check-mem"], ["disasm", "--arch", "sm_90", "--words"], ["asm", "--arch", "sm_90", "--words"],
+                ["check-mem", *PLAN, "--suppressions"], ["check-sync", *PLAN, "--baseline"], ["debug", *PLAN, "--batch", "--command"])
 
 
 def limited(*arguments, seconds=60):
@@ -58,7 +61,7 @@ class Inputs(unittest.TestCase):
         self.assertEqual(result.stderr.count("\n"), 1, result.stderr[:500])
 
     def test_what_is_no_file_is_named(self):
-        for reader in READERS:
+        for reader in READERS + MORE_READERS:
             for path, word in (("/dev/zero", "device"), (self.folder, "directory")):
                 self.one_line(limited(*reader, path), 2, word)
 
