@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program says of its own use: the table of exit codes, and what is wrong with a command
-// line. What does not belong here: manual pages (manual.cpp) and completion (completion.cpp).
+// line. What does not belong here: manual pages and completion (manual.cpp).
 #pragma once
 
 #include <CLI/CLI.hpp>

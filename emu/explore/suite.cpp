@@ -293,7 +293,9 @@ Result<void> run_suite(std::vector<Case>& cases, const SuiteOptions& options,
         try {
             for (size_t i; (i = next.fetch_add(1)) < cases.size();) {
                 auto result = run_case_safely(cases[i], options, models);
-                cases[i].contradicted = contradicts(cases[i]);
+                Case& c = cases[i];
+                c.contradicted = contradicts(c);
+                c.bad_input |= c.report.verdict == Verdict::error && c.stated != Verdict::error;
                 const std::lock_guard lock(mutex);
                 if (!result && !failed) failed = true, failure = std::move(result).error();
                 if (failed) next = cases.size();

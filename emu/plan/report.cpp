@@ -5,6 +5,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "emu/base/exit_code.hpp"
 #include "emu/base/text.hpp"
 
 namespace sassemu::plan {
@@ -136,21 +137,21 @@ std::string outcome_text(const RunReport& report) {
 
 const char* verdict(const RunReport& report) {
     switch (report.exit_code()) {
-        case 0:
+        case exit_with::success:
             return report.status == LaunchStatus::ok ? "ok" : "ok, it ended as expected";
-        case 1:
+        case exit_with::differs:
             return "DIFFERENT from what the plan expects";
-        case 2:
+        case exit_with::bad_input:
             return "a file could not be written";
-        case 3:
+        case exit_with::faulted:
             return "the kernel FAULTED";
-        case 4:
+        case exit_with::limit:
             return report.status == LaunchStatus::limit ? "a LIMIT was reached" : "DEADLOCK";
-        case 5:
+        case exit_with::not_executed:
             return "an instruction is NOT EXECUTED on this architecture";
-        case 6:
+        case exit_with::finding:
             return "a checker FOUND something";
-        case 130:
+        case exit_with::interrupted:
             return "interrupted";
         default:
             return "INTERNAL ERROR";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The GPU behind emu/gpu.hpp. Its memory and modules are in gpu.cpp, its launches in
-// gpu_launch.cpp, its streams in streams.cpp. What it shares with the other GPUs of a machine is
+// gpu_launch.cpp, its streams in stream_work.cpp. What it shares with the other GPUs of a machine is
 // Core's.
 #pragma once
 

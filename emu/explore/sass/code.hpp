@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machine code as exploration needs it: per instruction the registers that it reads and writes,
 // what kind of step it is, and what the PTX behind it meant. What belongs here: facts about code.
-// What does not: executing it (lane.hpp, graph/sass_steps.cpp).
+// What does not: executing it (lane.hpp, graph/sass_turn.cpp).
 #pragma once
 
 #include <memory>

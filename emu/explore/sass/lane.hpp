@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One instruction for one lane, by the emulator's own handler: registers in, registers out, and
 // what it asks of the machine around it. What belongs here: the scratch warp that handlers see.
-// What does not: what memory and barriers then do (graph/sass_steps.cpp, machines/sass_fetch.cpp).
+// What does not: what memory and barriers then do (graph/sass_turn.cpp, machines/sass_fetch.cpp).
 #pragma once
 
 #include <memory>

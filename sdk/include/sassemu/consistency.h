@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 // The `consistency` role of a memory model: judges an execution graph. What belongs here: the graph
 // as a model sees it, the verdict, and the function table that a plugin fills. What does not: how
-// graphs come about (the explorer's business) and what an operational model implements (access.h).
+// graphs come about (the explorer's business) and what an operational model implements (machine.h).
 //
 // C11 and C++20. Every struct starts with its size in bytes as the writer knew it; a reader looks
 // at no field beyond it, and fields are only ever appended. Enumerators keep their numbers for
