@@ -24,6 +24,16 @@ struct Metrics {
     uint64_t failed = 0;             // tests of an mbarrier that found the phase not over
 };
 
+// What of an instruction decides how its accesses are served.
+struct Trait {
+    bool copies = false;  // LDGSTS: to shared memory from global
+    bool twice = false;   // compare and swap: a pass to read, one to write
+    bool once = false;    // compare and set: of lanes that meet in a bank the rest fail
+    bool counts = false;  // adds how many lanes there are, so lanes of a word are served together
+    uint16_t operands =
+        0;  // tensor core, four warps together: passes for what lies in shared memory
+};
+
 // Launches of one kernel of one module, added up.
 struct Kernel {
     std::string name, arch;
@@ -31,6 +41,7 @@ struct Kernel {
     sassemu_launch_info first;  // of the first launch
     uint64_t launches = 0;
     std::vector<Metrics> at;  // by index in the module
+    std::vector<Trait> trait;
 };
 
 class Profiler : public sassemu::Plugin {
@@ -62,10 +73,22 @@ class Profiler : public sassemu::Plugin {
         uint32_t insn, barrier;
         uint64_t clock;
     };
+    // What an LDGSTS loads.
+    struct Half {
+        uint32_t insn = 0, lanes = 0;
+        uint64_t from[32];
+        Half() = default;
+        Half(const sassemu_recorded_access& a, const uint64_t* addresses, uint32_t at);
+    };
     uint32_t index(sassemu_insn i) const {
         return static_cast<uint32_t>(host.insn_code_offset(i) / 16);
     }
-    Metrics cost(const sassemu_recorded_access& a, const uint64_t* addresses) const;
+    Trait trait_of(sassemu_insn i) const;
+    Metrics cost(const sassemu_recorded_access& a, const uint64_t* addresses, Trait trait,
+                 uint32_t rank) const;
+    static Metrics cost_of_copy(const sassemu_recorded_access& store, const uint64_t* addresses,
+                                const Half* load);
+    bool clustered() const;
     nlohmann::ordered_json kernel_json(const Kernel& k) const;
     std::string text(const nlohmann::ordered_json& all) const;
     void write(const std::string& file, const std::string& content) const;
@@ -80,6 +103,7 @@ class Profiler : public sassemu::Plugin {
     sassemu_launch_info info_{};
     std::mutex mutex_;  // of what follows, and of now_->at while it runs
     std::unordered_map<sassemu_cta, std::vector<Arrival>> arrivals_;
+    std::unordered_map<sassemu_cta, Half> halves_;  // of copies that a block parts
 };
 
 }  // namespace profiling

@@ -30,6 +30,37 @@ bool is_tensor(std::string_view opcode) {
     return opcode.substr(0, opcode.find('.')).find("MMA") != std::string_view::npos;
 }
 
+// An SM's ceilings in a cycle: four schedulers issue a warp instruction each, shared memory has one
+// pass, and L1 hands on 128 bytes (64 on sm_75). Sources: CUDA C++ Programming Guide, "Compute
+// Capabilities"; Jia et al., arXiv:1903.07486 (sm_75); NVIDIA's white papers on A100 and H100.
+struct Ceilings {
+    uint64_t issued = 4, passes = 1, sectors;
+    explicit Ceilings(std::string_view arch) : sectors(arch == "sm_75" ? 2 : 4) {}
+};
+
+// The instruction roofline (Ding and Williams, PMBS 2019): warp instructions per transaction, and
+// the fewest cycles that each ceiling allows when the work is spread over all SMs.
+Json roofline(const Metrics& sum, std::string_view arch, uint32_t sms) {
+    const Ceilings per_sm(arch);
+    const auto cycles = [&](uint64_t n, uint64_t ceiling) {
+        const uint64_t all = ceiling * std::max(sms, 1u);
+        return (n + all - 1) / all;
+    };
+    const uint64_t issue = cycles(sum.count.issued, per_sm.issued),
+                   shared = cycles(sum.passes, per_sm.passes),
+                   global = cycles(sum.sectors, per_sm.sectors);
+    const char* bound = issue >= std::max(shared, global) ? "issue"
+                        : shared >= global                ? "shared"
+                                                          : "global";
+    return {{"instructionsPerSector", ratio(sum.count.issued, sum.sectors)},
+            {"instructionsPerPass", ratio(sum.count.issued, sum.passes)},
+            {"sms", sms},
+            {"perSmCycle",
+             {{"issue", per_sm.issued}, {"shared", per_sm.passes}, {"global", per_sm.sectors}}},
+            {"leastCycles", {{"issue", issue}, {"shared", shared}, {"global", global}}},
+            {"bound", bound}};
+}
+
 // What of a column is 0 everywhere is left out.
 void add_column(Json& to, const char* name, std::vector<uint64_t>&& values) {
     if (std::any_of(values.begin(), values.end(), [](uint64_t v) { return v != 0; }))
@@ -208,6 +239,7 @@ Json Profiler::kernel_json(const Kernel& k) const {
         t["sharedPassesIdeal"] = sum.ideal_passes;
         t["globalSectors"] = sum.sectors;
         t["globalSectorsIdeal"] = sum.ideal_sectors;
+        j["roofline"] = roofline(sum, k.arch, l.sms);
     }
     std::vector<std::pair<std::string, uint64_t>> mix;
     for (const auto& [name, n] : opcodes)
@@ -281,6 +313,18 @@ std::string Profiler::text(const Json& all) const {
                    std::to_string(number("globalSectorsIdeal")) + " needed; branches " +
                    std::to_string(number("branches")) + ", divergent " +
                    std::to_string(number("divergedBranches")) + "\n";
+        if (memory_) {
+            const Json &r = k["roofline"], &cycles = r["leastCycles"];
+            const auto each = [&](const char* key) {
+                return r[key] == 0.0 ? std::string("-") : decimal(r[key]);
+            };
+            out += "  roofline: " + each("instructionsPerSector") +
+                   " warp instructions per sector, " + each("instructionsPerPass") +
+                   " per pass; least cycles on " + r["sms"].dump() + " SMs: issue " +
+                   cycles["issue"].dump() + ", shared memory " + cycles["shared"].dump() +
+                   ", global memory " + cycles["global"].dump() + "; bound by " +
+                   r["bound"].get<std::string>() + "\n";
+        }
         const size_t n = i["text"].size();
         const auto at = [&](const char* column, size_t row) {
             const auto c = i.find(column);
