@@ -407,7 +407,8 @@ void Profiler::finish() {
     constexpr auto lossy = Json::error_handler_t::replace;
     write(json_, all.dump(-1, ' ', false, lossy) + "\n");
     if (html_.empty()) return;
-    // The sources that are there, beside the code.
+    // What the page can tell from the rest; and the sources that are there, beside the code.
+    for (Json& k : all["kernels"]) k["instructions"].erase("opcode");
     std::set<std::string> files;
     for (const Json& k : all["kernels"])
         for (const Json& f : k["files"]) files.insert(f.get<std::string>());

@@ -310,6 +310,8 @@ class Reports(Case):
         self.assertEqual(reader.open_tags, [])
         found = json.loads(reader.data)
         sources = found.pop("sources")
+        for kernel in expected["kernels"]:
+            del kernel["instructions"]["opcode"]  # to keep it small
         self.assertEqual(found, expected)
         self.assertEqual(set(sources), {f for k in expected["kernels"] for f in k["files"] if os.path.exists(f)})
         for outside in ("http:", "https:", "import(", "fetch(", "XMLHttp"):
@@ -326,7 +328,7 @@ class Reports(Case):
         with open(self.path("p.json"), encoding="utf-8") as f:
             kernel, = json.load(f)["kernels"]
         columns = kernel["instructions"]
-        self.assertEqual([row[-1] for row in seen["sass"]], columns["text"])
+        self.assertEqual([row[1] for row in seen["sass"]], columns["text"])
         self.assertEqual([int(row[0], 16) for row in seen["sass"]], columns["pc"])
         at = seen["columns"].index("issued")
         numbers = [int(row[at].replace(",", "") or 0) for row in seen["sass"]]
