@@ -176,9 +176,18 @@ struct Last {
     static uint32_t kind_of(const sassemu_recorded_access& a) {
         return a.op | a.space << 8 | a.bytes << 16;
     }
+    // By how much all addresses may move: banks are alike, and so are sectors.
+    static uint64_t period(const sassemu_recorded_access& a) {
+        if (a.space == SASSEMU_SHARED)
+            return a.flags & SASSEMU_ACCESS_MATRIX
+                       ? 16
+                       : std::bit_ceil(std::max<uint32_t>(a.bytes, bank_bytes));
+        return a.space == SASSEMU_GLOBAL ? sector_bytes : banks * bank_bytes;
+    }
     bool same(const sassemu_recorded_access& a, const uint64_t* other, uint32_t count) const {
         if (a.lanes != lanes || kind_of(a) != kind || (at[0] ^ other[0]) >> 32) return false;
-        uint64_t differs = (at[0] - other[0]) % (banks * bank_bytes);
+        // Powers of two.
+        uint64_t differs = (at[0] - other[0]) & (period(a) - 1);
         for (uint32_t k = 1; k < count; ++k) differs |= (at[k] - at[0]) ^ (other[k] - other[0]);
         return differs == 0;
     }
