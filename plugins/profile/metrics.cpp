@@ -74,11 +74,11 @@ uint32_t shared_passes(const uint64_t* addresses, uint32_t lanes, uint32_t bytes
     uint32_t passes = 0;
     ideal = 0;
     const bool wide_load = sharing == Sharing::load && part < 32;
-    if (wide_load && part == 8 && lanes && !units.has(31) &&
-        std::all_of(addresses, addresses + std::popcount(lanes),
-                    [&](uint64_t a) { return a == addresses[0]; })) {
-        ideal = 1;
-        return 1;
+    const auto count = static_cast<uint32_t>(std::popcount(lanes));
+    if (wide_load && part == 8 && count &&
+        std::all_of(addresses, addresses + count, [&](uint64_t a) { return a == addresses[0]; })) {
+        ideal = count > 16 ? 2 : 1;
+        return ideal;
     }
     for (uint32_t first = 0; first < 32; first += part) {
         if (wide_load && first % (2 * part) == 0 && units.together(first, part)) {

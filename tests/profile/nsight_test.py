@@ -4,6 +4,8 @@
 
   nsight_test.py SASSEMU SOURCES                     the test
   nsight_test.py SASSEMU SOURCES --condense A B      nsight.tsv.gz of two recordings (nsight_record.py)
+  nsight_test.py SASSEMU SOURCES --plan              writes cubins/loads, a plan of wide loads by chance, to be recorded
+  nsight_test.py SASSEMU SOURCES --loads A           nsight_loads.gz of its recording: a byte a pattern, of 8 bytes, then of 16
 
 nsight.tsv.gz: `kernel PLAN NAME`, then lines `FUNCTION OFFSET COUNT` and the METRICS, for COUNT instructions from OFFSET that
 have the same. What is left out, and why:
@@ -18,6 +20,7 @@ import gzip
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -25,6 +28,7 @@ import unittest
 
 PROGRAM, ROOT = (os.path.abspath(p) for p in sys.argv[1:3])
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nsight.tsv.gz")
+LOADS = os.path.join(os.path.dirname(TABLE), "nsight_loads.gz")
 METRICS = {"inst_executed": "issued", "thread_inst_executed": "activeLanes", "thread_inst_executed_true": "executedLanes",
            "memory_l1_wavefronts_shared": "sharedPasses", "memory_l2_theoretical_sectors_global": "globalSectors"}
 MEMORY = list(METRICS)[3:]
@@ -38,7 +42,7 @@ PLACED = {"constant_table/constant_table"}
 def profile(plan, folder, *options):
     """{kernel: {(function, offset): (text, numbers)}}"""
     path = os.path.join(ROOT, "cubins", plan)
-    arch = "sm_90" if os.path.exists(os.path.join(path, "sm_90.cubin")) else "sm_90a"
+    arch = "sm_90a" if os.path.exists(os.path.join(path, "sm_90a.cubin")) else "sm_90"
     out = os.path.join(folder, "p.json")
     subprocess.run([PROGRAM, "run", os.path.join(path, "plan.json"), "--arch", arch, "--plugin", "profile:json=" + out, *options],
                    check=True, stdout=subprocess.DEVNULL, timeout=120)
@@ -158,6 +162,73 @@ def condense(first, second):
     print("%d kernels, %d instructions, left out %s; %d bytes" % (kernels, kept, dict(dropped), os.path.getsize(TABLE)))
 
 
+# --- wide loads of shared memory -----------------------------------------------------------------------------------
+
+WIDE = ("k_shared_load8", "k_shared_load16")
+NONE, AT_ONCE, PATTERNS = 0xffff, 32, 2048
+
+
+def wide_patterns():
+    """What each lane wants: all the same, few lanes, pairs of lanes that want the same but for a few, and by chance."""
+    state = 19
+
+    def below(n):
+        nonlocal state
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2 ** 64
+        return (state >> 33) % n
+    out = []
+    for n in range(PATTERNS):
+        kind = n % 16
+        share = (100, 100, 90, 70, 40, 20, 10)[below(7)]
+        if kind == 0:
+            row = [below(64)] * 32
+        elif kind < 5:
+            row, share = [below(8) for _ in range(32)], (5, 10, 20, 30)[below(4)]
+        elif kind < 13:
+            by, window = 1 + below(2), (8, 8, 16, 64)[below(4)]
+            row = [below(window) for _ in range(32)]
+            row = [row[lane & ~by] for lane in range(32)]
+            for _ in range((0, 0, 0, 1, 1, 2, 4)[below(7)]):
+                row[below(32)] = below(window)
+        else:
+            window = (4, 8, 16, 32, 128)[below(5)]
+            row = [below(window) for _ in range(32)]
+        row = [u if below(100) < share else NONE for u in row]
+        if below(3) == 0 and kind < 13:
+            row[31] = row[30] if kind else max(row[:31], key=lambda u: u != NONE)
+        out.append(row)
+    return out
+
+
+def wide_plan(rows, module):
+    """One launch of each kernel for every 32 patterns; (plan, contents of patterns.bin)"""
+    launches = [{"kernel": k, "grid": [1, 1, 1], "block": [32, 1, 1],
+                 "args": [{"buffer": "patterns", "offset": 64 * n}, {"buffer": "in"}, {"buffer": "in"}, {"buffer": "sums"}]}
+                for k in WIDE for n in range(0, len(rows), AT_ONCE)]
+    plan = {"arch": ["sm_90"], "module": module, "launches": launches, "expect": {"status": "ok"}, "buffers": {
+        "patterns": {"bytes": 64 * len(rows), "file": "patterns.bin"}, "in": {"bytes": 64, "fill": 0}, "sums": {"bytes": 128, "fill": 0}}}
+    return plan, b"".join(struct.pack("<32H", *row) for row in rows)
+
+
+def write_plan(folder, plan, patterns):
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "plan.json"), "w", encoding="utf-8") as f:
+        json.dump(plan, f)
+    with open(os.path.join(folder, "patterns.bin"), "wb") as f:
+        f.write(patterns)
+
+
+def store_loads(path):
+    found = {k: [] for k in WIDE}
+    with gzip.open(path, "rt", encoding="utf-8") as f:
+        for x in json.load(f):
+            at = 2 + x["columns"].index("memory_l1_wavefronts_shared")
+            found[x["name"]] += [r[at] for r in x["rows"] if re.search(r"LDS\.(64|128)", r[1])]
+    assert all(len(v) == PATTERNS for v in found.values()), {k: len(v) for k, v in found.items()}
+    with open(LOADS, "wb") as f, gzip.GzipFile("", "wb", 9, f, 0) as g:
+        g.write(bytes(found[WIDE[0]] + found[WIDE[1]]))
+
+
 # --- the test ---------------------------------------------------------------------------------------------------------
 
 class Nsight(unittest.TestCase):
@@ -189,9 +260,29 @@ class Nsight(unittest.TestCase):
         self.assertGreater(compared["kernels"], 140)
         self.assertGreater(min(compared[m] for m in MEMORY), 1000)
 
+    def test_wide_loads(self):
+        rows = wide_patterns()
+        with gzip.open(LOADS) as f:
+            expected = f.read()
+        module = os.path.join(ROOT, "cubins", "accesses", "sm_90.cubin")
+        wrong = []
+        with tempfile.TemporaryDirectory() as folder:
+            for first in range(0, PATTERNS, AT_ONCE):
+                write_plan(folder, *wide_plan(rows[first:first + AT_ONCE], module))
+                found = profile(folder, folder)
+                for k, kernel in enumerate(WIDE):
+                    loads = [v[3] for _, (text, v) in sorted(found[kernel].items()) if re.search(r"LDS\.(64|128)", text)]
+                    wrong += [(kernel, rows[first + n], ours, expected[k * PATTERNS + first + n]) for n, ours in enumerate(loads)
+                              if ours != expected[k * PATTERNS + first + n]]
+        self.assertEqual(wrong[:5], [], "%d differ" % len(wrong))
+
 
 if __name__ == "__main__":
     if sys.argv[3:4] == ["--condense"]:
         condense(*sys.argv[4:6])
+    elif sys.argv[3:4] == ["--plan"]:
+        write_plan(os.path.join(ROOT, "cubins", "loads"), *wide_plan(wide_patterns(), "../accesses/sm_90.cubin"))
+    elif sys.argv[3:4] == ["--loads"]:
+        store_loads(sys.argv[4])
     else:
         unittest.main(argv=sys.argv[:1] + sys.argv[3:])

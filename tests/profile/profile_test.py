@@ -88,8 +88,8 @@ def passes(addresses, size, load=False):
     group = 32 * 4 // max(size, 4)
     if not load or group == 32:
         return sum(part(first, first + group) for first in range(0, 32, group))
-    if group == 8 and addresses and 31 not in addresses and len(set(addresses.values())) == 1:
-        return 1
+    if group == 8 and len(set(addresses.values())) == 1:
+        return 2 if len(addresses) > 16 else 1
     total = 0
     for first in range(0, 32, 2 * group):
         last = first + 2 * group
