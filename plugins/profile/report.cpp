@@ -79,6 +79,21 @@ std::string decimal(double v) {
     return text;
 }
 
+// A column as [times, value, ...]; of addresses, by how much they grow.
+Json packed(const Json& column, bool grows) {
+    std::vector<int64_t> runs;
+    int64_t before = 0;
+    for (const Json& element : column) {
+        const auto value = element.get<int64_t>(), v = value - (grows ? before : 0);
+        before = value;
+        if (!runs.empty() && runs.back() == v)
+            ++runs[runs.size() - 2];
+        else
+            runs.insert(runs.end(), {1, v});
+    }
+    return runs;
+}
+
 // Rows of words as columns.
 std::string table(const std::vector<std::vector<std::string>>& rows) {
     std::vector<size_t> width;
@@ -408,7 +423,12 @@ void Profiler::finish() {
     write(json_, all.dump(-1, ' ', false, lossy) + "\n");
     if (html_.empty()) return;
     // What the page can tell from the rest; and the sources that are there, beside the code.
-    for (Json& k : all["kernels"]) k["instructions"].erase("opcode");
+    for (Json& k : all["kernels"]) {
+        Json& table = k["instructions"];
+        table.erase("opcode");
+        for (auto& [name, column] : table.items())
+            if (name != "text") column = packed(column, name == "pc");
+    }
     std::set<std::string> files;
     for (const Json& k : all["kernels"])
         for (const Json& f : k["files"]) files.insert(f.get<std::string>());
