@@ -267,6 +267,7 @@ Json Profiler::kernel_json(const Kernel& k) const {
     Json& table = j["instructions"];
     const auto column = [&](const char* name, auto&& of) {
         std::vector<uint64_t> values;
+        values.reserve(lines.size());
         for (const Line& line : lines) values.push_back(of(line));
         add_column(table, name, std::move(values));
     };
