@@ -2,6 +2,7 @@
 // The callbacks of `profile`. How often instructions ran, the engine counts; accesses, branches and
 // waits come as they happen.
 #include <algorithm>
+#include <atomic>
 #include <bit>
 
 #include "metrics.hpp"
@@ -19,6 +20,9 @@ uint64_t at_most(const sassemu::Start& start, const char* key, uint64_t otherwis
     return v;
 }
 
+// Numbers of what is added up together: nothing of one lives in the next.
+std::atomic<uint64_t> rounds{1};
+
 bool is_branch(const sassemu_effect& e) {
     return e.kind == SASSEMU_EFFECT_CONTROL && e.action == SASSEMU_ACTION_BRANCH;
 }
@@ -30,11 +34,13 @@ Profiler::Profiler(const sassemu::Start& start)
       memory_(at_most(start, "memory", 1, 1) != 0),
       top_(at_most(start, "top", 10, 1000000)),
       json_(start.value("json")),
-      html_(start.value("html")) {
+      html_(start.value("html")),
+      round_(rounds++) {
     for (const std::string_view k : start.values("kernel")) kernels_.emplace_back(k);
 }
 
 void Profiler::launch_begin(sassemu_launch l) {
+    collect();  // a launch that failed is not counted to its end
     info_ = info(l);
     const std::string name = info_.kernel;
     if (std::find(met_.begin(), met_.end(), name) == met_.end()) met_.push_back(name);
@@ -92,11 +98,11 @@ Trait Profiler::trait_of(sassemu_insn i) const {
     return t;
 }
 
-Metrics Profiler::cost(const sassemu_recorded_access& a, const uint64_t* at, Trait trait,
-                       uint32_t rank) const {
+Cost Profiler::cost(const sassemu_recorded_access& a, const uint64_t* at, Trait trait,
+                    uint32_t rank) const {
     const auto lanes = static_cast<uint32_t>(std::popcount(a.lanes));
     const bool atomic = a.op == SASSEMU_ATOMIC || a.op == SASSEMU_REDUCE;
-    Metrics m;
+    Cost m;
     m.requests = 1;
     if (atomic) {
         m.atomics = 1;
@@ -149,13 +155,12 @@ Profiler::Half::Half(const sassemu_recorded_access& a, const uint64_t* addresses
     std::copy_n(addresses + a.address, std::popcount(a.lanes), from);
 }
 
-Metrics Profiler::cost_of_copy(const sassemu_recorded_access& store, const uint64_t* at,
-                               const Half* load) {
-    Metrics m;
+Cost Profiler::cost_of_copy(const sassemu_recorded_access& store, const uint64_t* at,
+                            const Half& load) {
+    Cost m;
     m.requests = 1;
     uint32_t ideal = 0;
-    m.passes = copy_passes(at, load ? load->from : at, store.lanes, load ? load->lanes : 0,
-                           store.bytes, ideal);
+    m.passes = copy_passes(at, load.from, store.lanes, load.lanes, store.bytes, ideal);
     m.ideal_passes = ideal;
     return m;
 }
@@ -171,7 +176,7 @@ namespace {
 struct Last {
     uint64_t at[32];
     uint32_t lanes = 0, kind = 0;
-    Metrics cost;
+    Cost cost;
 
     static uint32_t kind_of(const sassemu_recorded_access& a) {
         return a.op | a.space << 8 | a.bytes << 16;
@@ -195,15 +200,41 @@ struct Last {
 
 }  // namespace
 
+// What one worker has counted; added up when the launch has ended.
+struct Profiler::Tally {
+    std::vector<Last> last;  // by index in the module
+    std::vector<Cost> cost;
+};
+
+Profiler::~Profiler() = default;
+
+Profiler::Tally& Profiler::tally() {
+    thread_local uint64_t of = 0;
+    thread_local Tally* mine = nullptr;
+    if (mine && of == round_) return *mine;
+    const std::lock_guard guard(mutex_);
+    std::unique_ptr<Tally>& here = tallies_[std::this_thread::get_id()];
+    if (!here) here = std::make_unique<Tally>();
+    here->last.resize(now_->at.size());
+    here->cost.resize(now_->at.size());
+    of = round_;
+    mine = here.get();
+    return *mine;
+}
+
+void Profiler::collect() {
+    for (const auto& [thread, one] : tallies_)
+        for (size_t n = 0; now_ && n < one->cost.size(); ++n) now_->at[n].add(one->cost[n]);
+    tallies_.clear();
+    round_ = rounds++;
+    arrivals_.clear();
+    halves_.clear();
+}
+
 void Profiler::records(const sassemu_records& r) {
     if (!now_) return;
-    thread_local std::vector<Last> last;
-    thread_local std::pair<const Profiler*, uint64_t> last_of;
-    if (last_of != std::pair<const Profiler*, uint64_t>(this, info_.id)) last.clear();
-    last_of = {this, info_.id};
-    if (last.size() < now_->at.size()) last.resize(now_->at.size());
+    Tally& mine = tally();
     const uint32_t rank = clustered() ? info(r.cta).rank : 0;
-    const std::lock_guard guard(mutex_);
     for (uint32_t k = 0; k < r.accesses; ++k) {
         const sassemu_recorded_access& a = r.access[k];
         const uint64_t* const at = r.address + a.address;
@@ -211,43 +242,44 @@ void Profiler::records(const sassemu_records& r) {
         // A block may end between the halves of a copy; nothing else that this plugin asks for
         // comes between an instruction and its accesses.
         const bool behind = a.record == SASSEMU_RECORD_BEFORE;
-        const auto half = behind ? halves_.find(r.cta) : halves_.end();
-        if (behind && half == halves_.end()) continue;
-        const uint32_t insn = behind ? half->second.insn : r.record[a.record].insn + a.step;
+        Half load;
+        if (behind && !take_half(r.cta, load)) continue;
+        const uint32_t insn = behind ? load.insn : r.record[a.record].insn + a.step;
         const Trait trait = now_->trait[insn];
-        Last& known = last[insn];
+        Last& known = mine.last[insn];
         if (trait.copies && a.space == SASSEMU_SHARED) {
-            const Half* load = half == halves_.end() ? nullptr : &half->second;
-            Half before;
-            if (!load && k && r.access[k - 1].record == a.record && r.access[k - 1].step == a.step)
-                load = &(before = Half(r.access[k - 1], r.address, insn));
+            if (!behind && k && r.access[k - 1].record == a.record &&
+                r.access[k - 1].step == a.step)
+                load = Half(r.access[k - 1], r.address, insn);
             known.cost = cost_of_copy(a, at, load);
             known.lanes = 0;
-            if (half != halves_.end()) halves_.erase(half);
         } else if ((clustered() && a.space == SASSEMU_GENERIC) || !known.same(a, at, lanes)) {
             known.cost = cost(a, at, trait, rank);
             known.lanes = a.lanes;
             known.kind = Last::kind_of(a);
             std::copy_n(at, lanes, known.at);
         }
-        if (trait.copies && a.space == SASSEMU_GLOBAL && k + 1 == r.accesses)
+        if (trait.copies && a.space == SASSEMU_GLOBAL && k + 1 == r.accesses) {
+            const std::lock_guard guard(mutex_);
             halves_[r.cta] = Half(a, r.address, insn);
-        Metrics& to = now_->at[insn];
-        const Metrics& one = known.cost;
-        to.requests += one.requests;
-        to.passes += one.passes;
-        to.ideal_passes += one.ideal_passes;
-        to.sectors += one.sectors;
-        to.ideal_sectors += one.ideal_sectors;
-        to.atomics += one.atomics;
-        to.contention += one.contention;
+        }
+        mine.cost[insn].add(known.cost);
     }
     for (uint32_t k = 0; k < r.records; ++k) {
         const sassemu_record& one = r.record[k];
         // Only branches differ between lanes and active lanes without an access that says so.
         if (one.lanes != one.active)
-            for (uint32_t n = 0; n < one.count; ++n) ++now_->at[one.insn + n].diverged;
+            for (uint32_t n = 0; n < one.count; ++n) ++mine.cost[one.insn + n].diverged;
     }
+}
+
+bool Profiler::take_half(sassemu_cta c, Half& half) {
+    const std::lock_guard guard(mutex_);
+    const auto at = halves_.find(c);
+    if (at == halves_.end()) return false;
+    half = at->second;
+    halves_.erase(at);
+    return true;
 }
 
 void Profiler::sync(const sassemu_sync& s) {
@@ -278,8 +310,7 @@ void Profiler::cta_end(sassemu_cta c) {
 }
 
 void Profiler::counts(sassemu_launch, const sassemu_counts& c) {
-    arrivals_.clear();
-    halves_.clear();
+    collect();
     if (!now_) return;
     for (uint64_t k = 0; k < c.count; ++k) {
         sassemu_count& to = now_->at[c.insn + k].count;

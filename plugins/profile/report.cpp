@@ -403,6 +403,7 @@ void Profiler::write(const std::string& file, const std::string& content) const 
 }
 
 void Profiler::finish() {
+    collect();
     for (const std::string& name : kernels_) {
         if (std::find(met_.begin(), met_.end(), name) != met_.end()) continue;
         std::string message = "no launch of '" + name + "'; there were:";
