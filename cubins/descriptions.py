@@ -385,6 +385,17 @@ plan("bulk_copy",
      {"in": rnd("u32", 4 * 9 * 512, 407), "out": fill(4 * 9 * 2048, 0, EXACT), "tiles": fill(16 * 1024, 0, EXACT)},
      launch("pipeline", 4, 128, "in", "out", i32(9)), launch("multicast", 16, 256, "in", "tiles"))
 
+ACCESSES = ("shared_load1 shared_load2 shared_load4 shared_load8 shared_load16 shared_store1 shared_store2 shared_store4 "
+            "shared_store8 shared_store16 global_load1 global_load2 global_load4 global_load8 global_load16 global_constant16 "
+            "global_store1 global_store4 global_store8 global_store16 generic_shared8 generic_global8 shared_add shared_max "
+            "shared_exchange shared_reduce shared_count shared_cas4 shared_cas8 shared_exchange8 shared_float global_add "
+            "global_exchange global_reduce global_reduce8 global_reduce16 global_cas8 matrix_load1 matrix_load2 matrix_load4 "
+            "matrix_load4_trans matrix_store1 matrix_store2 matrix_store4 copy4 copy8 copy16 copy16_cached copy4_from copy16_from").split()
+plan("accesses",
+     {"patterns": data("patterns.bin", 128 * 64), "in": rnd("u32", 4096, 428), "out": fill(1 << 14), "sums": fill(128)},
+     *[launch("k_" + name, 1, 32, {"buffer": "patterns", "offset": 2048 * four}, "in", "out", "sums")
+       for name in ACCESSES for four in range(4)])
+
 bench("ffma", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("ffma_chains", 64, 256, "out", f32(0.5), f32(0.125), i32(900)))
 bench("integer", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("integer", 64, 256, "out", u32(0x9e3779b9), i32(1400)))
 bench("dfma", {"out": fill(64 * 256 * 8, 0, EXACT)}, launch("dfma", 64, 256, "out", f64(0.5), f64(0.125), i32(1200)))

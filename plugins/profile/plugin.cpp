@@ -2,6 +2,7 @@
 // The callbacks of `profile`. How often instructions ran, the engine counts; accesses, branches and
 // waits come as they happen.
 #include <algorithm>
+#include <atomic>
 #include <bit>
 
 #include "metrics.hpp"
@@ -19,6 +20,9 @@ uint64_t at_most(const sassemu::Start& start, const char* key, uint64_t otherwis
     return v;
 }
 
+// Numbers of what is added up together: nothing of one lives in the next.
+std::atomic<uint64_t> rounds{1};
+
 bool is_branch(const sassemu_effect& e) {
     return e.kind == SASSEMU_EFFECT_CONTROL && e.action == SASSEMU_ACTION_BRANCH;
 }
@@ -30,11 +34,13 @@ Profiler::Profiler(const sassemu::Start& start)
       memory_(at_most(start, "memory", 1, 1) != 0),
       top_(at_most(start, "top", 10, 1000000)),
       json_(start.value("json")),
-      html_(start.value("html")) {
+      html_(start.value("html")),
+      round_(rounds++) {
     for (const std::string_view k : start.values("kernel")) kernels_.emplace_back(k);
 }
 
 void Profiler::launch_begin(sassemu_launch l) {
+    collect();  // a launch that failed is not counted to its end
     info_ = info(l);
     const std::string name = info_.kernel;
     if (std::find(met_.begin(), met_.end(), name) == met_.end()) met_.push_back(name);
@@ -51,6 +57,10 @@ void Profiler::launch_begin(sassemu_launch l) {
         now_->module = info_.module;
         now_->first = info_;
         now_->at.resize(host.module_code_bytes(info_.module) / 16 + 1);
+        now_->trait.resize(now_->at.size());
+        for (size_t n = 0; memory_ && n < now_->at.size(); ++n)
+            if (const sassemu_insn i = host.module_insn(info_.module, n * 16))
+                now_->trait[n] = trait_of(i);
     }
     ++now_->launches;
 }
@@ -67,29 +77,96 @@ uint32_t Profiler::select(sassemu_insn i) {
     return accesses ? SASSEMU_RECORD | SASSEMU_RECORD_ACCESSES : 0;
 }
 
-Metrics Profiler::cost(const sassemu_recorded_access& a, const uint64_t* at) const {
-    const auto lanes = static_cast<uint32_t>(std::popcount(a.lanes));
-    uint32_t space = a.space;
-    if (space == SASSEMU_GENERIC)
-        space = at[0] >> 32 == info_.shared_window >> 32  ? SASSEMU_SHARED
-                : at[0] >> 32 == info_.local_window >> 32 ? SASSEMU_LOCAL
-                                                          : SASSEMU_GLOBAL;
-    Metrics m;
-    m.requests = 1;
-    uint32_t ideal = 0;
-    if (space == SASSEMU_SHARED) {
-        m.passes =
-            shared_passes(at, a.lanes, a.flags & SASSEMU_ACCESS_MATRIX ? 16 : a.bytes, ideal);
-        m.ideal_passes = ideal;
-    } else if (space == SASSEMU_GLOBAL) {
-        m.sectors = sectors(at, lanes, a.bytes, ideal);
-        m.ideal_sectors = ideal;
+Trait Profiler::trait_of(sassemu_insn i) const {
+    const std::string_view opcode = host.insn_opcode(i);
+    Trait t;
+    t.copies = opcode == "LDGSTS";
+    if (opcode.starts_with("ATOM")) {
+        const std::string_view text = host.insn_text(i);
+        t.twice = text.find(".CAS") != std::string_view::npos;
+        t.once = text.find(".CAST") != std::string_view::npos;
+        t.counts = text.find(".POPC") != std::string_view::npos;
+    } else if (opcode.ends_with("GMMA")) {
+        // 64 rows and N columns of 32 bytes each; the rows may lie in registers.
+        const std::string_view text = host.insn_text(i);
+        const size_t shape = text.find(".64x"), operand = text.find(", ");
+        if (shape == std::string_view::npos || operand == std::string_view::npos) return t;
+        const uint64_t columns = std::strtoull(text.data() + shape + 4, nullptr, 10);
+        t.operands = static_cast<uint16_t>(columns / 4);
+        if (text.substr(operand + 2).starts_with("gdesc")) t.operands += 16;
     }
-    if (a.op == SASSEMU_ATOMIC || a.op == SASSEMU_REDUCE) {
+    return t;
+}
+
+Cost Profiler::cost(const sassemu_recorded_access& a, const uint64_t* at, Trait trait,
+                    uint32_t rank) const {
+    const auto lanes = static_cast<uint32_t>(std::popcount(a.lanes));
+    const bool atomic = a.op == SASSEMU_ATOMIC || a.op == SASSEMU_REDUCE;
+    Cost m;
+    m.requests = 1;
+    if (atomic) {
         m.atomics = 1;
         m.contention = contention(at, lanes);
     }
+    // Where each lane's address leads. Shared memory of other CTAs has no banks here.
+    uint64_t shared[32], global[32];
+    uint32_t to_shared = 0, n_shared = 0, n_global = 0;
+    const uint64_t* shared_at = at;
+    if (a.space == SASSEMU_SHARED) {
+        to_shared = a.lanes;
+    } else if (a.space == SASSEMU_GLOBAL) {
+        std::copy_n(at, n_global = lanes, global);
+    } else if (a.space == SASSEMU_GENERIC) {
+        uint32_t k = 0;
+        for (uint32_t rest = a.lanes; rest; rest &= rest - 1, ++k) {
+            const uint64_t window = at[k] >> 32;
+            if (window == info_.shared_window >> 32) {
+                if (clustered() && (at[k] >> 24 & 0xff) != rank) continue;
+                to_shared |= rest & -rest;
+                shared[n_shared++] = at[k];
+            } else if (window != info_.local_window >> 32) {
+                global[n_global++] = at[k];
+            }
+        }
+        shared_at = shared;
+    }
+    uint32_t ideal = 0;
+    if (to_shared) {
+        const bool matrix = a.flags & SASSEMU_ACCESS_MATRIX;
+        const Sharing sharing = atomic && !trait.counts           ? Sharing::none
+                                : a.op == SASSEMU_LOAD && !matrix ? Sharing::load
+                                                                  : Sharing::words;
+        const uint32_t times = trait.twice ? 2 : 1;
+        m.passes =
+            times * shared_passes(shared_at, to_shared, matrix ? 16 : a.bytes, sharing, ideal);
+        m.ideal_passes = times * ideal;
+        if (trait.once) m.passes = m.ideal_passes;
+    }
+    if (n_global) {
+        m.sectors = sectors(global, n_global, a.bytes, ideal);
+        m.ideal_sectors = ideal;
+    }
     return m;
+}
+
+// The load of an LDGSTS tells which banks the bytes come from.
+Profiler::Half::Half(const sassemu_recorded_access& a, const uint64_t* addresses, uint32_t at)
+    : insn(at), lanes(a.lanes) {
+    std::copy_n(addresses + a.address, std::popcount(a.lanes), from);
+}
+
+Cost Profiler::cost_of_copy(const sassemu_recorded_access& store, const uint64_t* at,
+                            const Half& load) {
+    Cost m;
+    m.requests = 1;
+    uint32_t ideal = 0;
+    m.passes = copy_passes(at, load.from, store.lanes, load.lanes, store.bytes, ideal);
+    m.ideal_passes = ideal;
+    return m;
+}
+
+bool Profiler::clustered() const {
+    return uint64_t{info_.cluster.x} * info_.cluster.y * info_.cluster.z > 1;
 }
 
 namespace {
@@ -99,14 +176,23 @@ namespace {
 struct Last {
     uint64_t at[32];
     uint32_t lanes = 0, kind = 0;
-    Metrics cost;
+    Cost cost;
 
     static uint32_t kind_of(const sassemu_recorded_access& a) {
         return a.op | a.space << 8 | a.bytes << 16;
     }
+    // By how much all addresses may move: banks are alike, and so are sectors.
+    static uint64_t period(const sassemu_recorded_access& a) {
+        if (a.space == SASSEMU_SHARED)
+            return a.flags & SASSEMU_ACCESS_MATRIX
+                       ? 16
+                       : std::bit_ceil(std::max<uint32_t>(a.bytes, bank_bytes));
+        return a.space == SASSEMU_GLOBAL ? sector_bytes : banks * bank_bytes;
+    }
     bool same(const sassemu_recorded_access& a, const uint64_t* other, uint32_t count) const {
         if (a.lanes != lanes || kind_of(a) != kind || (at[0] ^ other[0]) >> 32) return false;
-        uint64_t differs = (at[0] - other[0]) % (banks * bank_bytes);
+        // Powers of two.
+        uint64_t differs = (at[0] - other[0]) & (period(a) - 1);
         for (uint32_t k = 1; k < count; ++k) differs |= (at[k] - at[0]) ^ (other[k] - other[0]);
         return differs == 0;
     }
@@ -114,44 +200,86 @@ struct Last {
 
 }  // namespace
 
+// What one worker has counted; added up when the launch has ended.
+struct Profiler::Tally {
+    std::vector<Last> last;  // by index in the module
+    std::vector<Cost> cost;
+};
+
+Profiler::~Profiler() = default;
+
+Profiler::Tally& Profiler::tally() {
+    thread_local uint64_t of = 0;
+    thread_local Tally* mine = nullptr;
+    if (mine && of == round_) return *mine;
+    const std::lock_guard guard(mutex_);
+    std::unique_ptr<Tally>& here = tallies_[std::this_thread::get_id()];
+    if (!here) here = std::make_unique<Tally>();
+    here->last.resize(now_->at.size());
+    here->cost.resize(now_->at.size());
+    of = round_;
+    mine = here.get();
+    return *mine;
+}
+
+void Profiler::collect() {
+    for (const auto& [thread, one] : tallies_)
+        for (size_t n = 0; now_ && n < one->cost.size(); ++n) now_->at[n].add(one->cost[n]);
+    tallies_.clear();
+    round_ = rounds++;
+    arrivals_.clear();
+    halves_.clear();
+}
+
 void Profiler::records(const sassemu_records& r) {
     if (!now_) return;
-    thread_local std::vector<Last> last;
-    thread_local std::pair<const Profiler*, uint64_t> last_of;
-    if (last_of != std::pair<const Profiler*, uint64_t>(this, info_.id)) last.clear();
-    last_of = {this, info_.id};
-    if (last.size() < now_->at.size()) last.resize(now_->at.size());
-    const std::lock_guard guard(mutex_);
+    Tally& mine = tally();
+    const uint32_t rank = clustered() ? info(r.cta).rank : 0;
     for (uint32_t k = 0; k < r.accesses; ++k) {
         const sassemu_recorded_access& a = r.access[k];
-        // Nothing that this plugin asks for comes between an instruction and its accesses.
-        if (a.record == SASSEMU_RECORD_BEFORE) continue;
-        const uint32_t insn = r.record[a.record].insn + a.step;
         const uint64_t* const at = r.address + a.address;
         const auto lanes = static_cast<uint32_t>(std::popcount(a.lanes));
-        Last& known = last[insn];
-        if (!known.same(a, at, lanes)) {
-            known.cost = cost(a, at);
+        // A block may end between the halves of a copy; nothing else that this plugin asks for
+        // comes between an instruction and its accesses.
+        const bool behind = a.record == SASSEMU_RECORD_BEFORE;
+        Half load;
+        if (behind && !take_half(r.cta, load)) continue;
+        const uint32_t insn = behind ? load.insn : r.record[a.record].insn + a.step;
+        const Trait trait = now_->trait[insn];
+        Last& known = mine.last[insn];
+        if (trait.copies && a.space == SASSEMU_SHARED) {
+            if (!behind && k && r.access[k - 1].record == a.record &&
+                r.access[k - 1].step == a.step)
+                load = Half(r.access[k - 1], r.address, insn);
+            known.cost = cost_of_copy(a, at, load);
+            known.lanes = 0;
+        } else if ((clustered() && a.space == SASSEMU_GENERIC) || !known.same(a, at, lanes)) {
+            known.cost = cost(a, at, trait, rank);
             known.lanes = a.lanes;
             known.kind = Last::kind_of(a);
             std::copy_n(at, lanes, known.at);
         }
-        Metrics& to = now_->at[insn];
-        const Metrics& one = known.cost;
-        to.requests += one.requests;
-        to.passes += one.passes;
-        to.ideal_passes += one.ideal_passes;
-        to.sectors += one.sectors;
-        to.ideal_sectors += one.ideal_sectors;
-        to.atomics += one.atomics;
-        to.contention += one.contention;
+        if (trait.copies && a.space == SASSEMU_GLOBAL && k + 1 == r.accesses) {
+            const std::lock_guard guard(mutex_);
+            halves_[r.cta] = Half(a, r.address, insn);
+        }
+        mine.cost[insn].add(known.cost);
     }
     for (uint32_t k = 0; k < r.records; ++k) {
         const sassemu_record& one = r.record[k];
         // Only branches differ between lanes and active lanes without an access that says so.
         if (one.lanes != one.active)
-            for (uint32_t n = 0; n < one.count; ++n) ++now_->at[one.insn + n].diverged;
+            for (uint32_t n = 0; n < one.count; ++n) ++mine.cost[one.insn + n].diverged;
     }
+}
+
+bool Profiler::take_half(sassemu_cta c, Half& half) {
+    const std::lock_guard guard(mutex_);
+    const auto at = halves_.find(c);
+    if (at == halves_.end()) return false;
+    half = at->second;
+    halves_.erase(at);
+    return true;
 }
 
 void Profiler::sync(const sassemu_sync& s) {
@@ -182,7 +310,7 @@ void Profiler::cta_end(sassemu_cta c) {
 }
 
 void Profiler::counts(sassemu_launch, const sassemu_counts& c) {
-    arrivals_.clear();
+    collect();
     if (!now_) return;
     for (uint64_t k = 0; k < c.count; ++k) {
         sassemu_count& to = now_->at[c.insn + k].count;
@@ -190,6 +318,11 @@ void Profiler::counts(sassemu_launch, const sassemu_counts& c) {
         to.skipped += c.at[k].skipped;
         to.active += c.at[k].active;
         to.lanes += c.at[k].lanes;
+        if (const uint32_t operands = now_->trait[c.insn + k].operands) {
+            Metrics& m = now_->at[c.insn + k];
+            m.requests = to.issued - to.skipped;
+            m.passes = m.ideal_passes = m.requests * operands / 4;
+        }
     }
 }
 

@@ -8,20 +8,46 @@
 #include <nlohmann/json.hpp>
 #include <sassemu/plugin.hpp>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
 namespace profiling {
 
-struct Metrics {
-    sassemu_count count{};
+// What records tell.
+struct Cost {
     uint64_t diverged = 0;  // branches: times that some lanes of the path took it and some did not
     uint64_t requests = 0;  // accesses of warps, by whichever rule applies
     uint64_t passes = 0, ideal_passes = 0;    // shared memory
     uint64_t sectors = 0, ideal_sectors = 0;  // global memory
     uint64_t atomics = 0, contention = 0;     // requests; lanes at the most wanted address, summed
+
+    void add(const Cost& one) {
+        diverged += one.diverged;
+        requests += one.requests;
+        passes += one.passes;
+        ideal_passes += one.ideal_passes;
+        sectors += one.sectors;
+        ideal_sectors += one.ideal_sectors;
+        atomics += one.atomics;
+        contention += one.contention;
+    }
+};
+
+struct Metrics : Cost {
+    sassemu_count count{};
     uint64_t waits = 0, waited = 0;  // barriers: warps that waited, and for how many instructions
     uint64_t failed = 0;             // tests of an mbarrier that found the phase not over
+};
+
+// What of an instruction decides how its accesses are served.
+struct Trait {
+    bool copies = false;  // LDGSTS: to shared memory from global
+    bool twice = false;   // compare and swap: a pass to read, one to write
+    bool once = false;    // compare and set: of lanes that meet in a bank the rest fail
+    bool counts = false;  // adds how many lanes there are, so lanes of a word are served together
+    uint16_t operands =
+        0;  // tensor core, four warps together: passes for what lies in shared memory
 };
 
 // Launches of one kernel of one module, added up.
@@ -31,6 +57,7 @@ struct Kernel {
     sassemu_launch_info first;  // of the first launch
     uint64_t launches = 0;
     std::vector<Metrics> at;  // by index in the module
+    std::vector<Trait> trait;
 };
 
 class Profiler : public sassemu::Plugin {
@@ -49,6 +76,7 @@ class Profiler : public sassemu::Plugin {
         {"html", "FILE", "a page that needs nothing else"}};
 
     explicit Profiler(const sassemu::Start& start);
+    ~Profiler();
     void launch_begin(sassemu_launch l);
     uint32_t select(sassemu_insn i);
     void records(const sassemu_records& r);
@@ -62,10 +90,26 @@ class Profiler : public sassemu::Plugin {
         uint32_t insn, barrier;
         uint64_t clock;
     };
+    // What an LDGSTS loads.
+    struct Half {
+        uint32_t insn = 0, lanes = 0;
+        uint64_t from[32];
+        Half() = default;
+        Half(const sassemu_recorded_access& a, const uint64_t* addresses, uint32_t at);
+    };
     uint32_t index(sassemu_insn i) const {
         return static_cast<uint32_t>(host.insn_code_offset(i) / 16);
     }
-    Metrics cost(const sassemu_recorded_access& a, const uint64_t* addresses) const;
+    Trait trait_of(sassemu_insn i) const;
+    Cost cost(const sassemu_recorded_access& a, const uint64_t* addresses, Trait trait,
+              uint32_t rank) const;
+    static Cost cost_of_copy(const sassemu_recorded_access& store, const uint64_t* addresses,
+                             const Half& load);
+    bool take_half(sassemu_cta c, Half& half);
+    bool clustered() const;
+    struct Tally;
+    Tally& tally();
+    void collect();
     nlohmann::ordered_json kernel_json(const Kernel& k) const;
     std::string text(const nlohmann::ordered_json& all) const;
     void write(const std::string& file, const std::string& content) const;
@@ -78,8 +122,11 @@ class Profiler : public sassemu::Plugin {
     std::vector<std::unique_ptr<Kernel>> all_;
     Kernel* now_ = nullptr;  // of the running launch
     sassemu_launch_info info_{};
+    uint64_t round_;    // which no other profiler of the process has
     std::mutex mutex_;  // of what follows, and of now_->at while it runs
+    std::map<std::thread::id, std::unique_ptr<Tally>> tallies_;  // of the running launch
     std::unordered_map<sassemu_cta, std::vector<Arrival>> arrivals_;
+    std::unordered_map<sassemu_cta, Half> halves_;  // of copies that a block parts
 };
 
 }  // namespace profiling

@@ -30,6 +30,37 @@ bool is_tensor(std::string_view opcode) {
     return opcode.substr(0, opcode.find('.')).find("MMA") != std::string_view::npos;
 }
 
+// An SM's ceilings in a cycle: four schedulers issue a warp instruction each, shared memory has one
+// pass, and L1 hands on 128 bytes (64 on sm_75). Sources: CUDA C++ Programming Guide, "Compute
+// Capabilities"; Jia et al., arXiv:1903.07486 (sm_75); NVIDIA's white papers on A100 and H100.
+struct Ceilings {
+    uint64_t issued = 4, passes = 1, sectors;
+    explicit Ceilings(std::string_view arch) : sectors(arch == "sm_75" ? 2 : 4) {}
+};
+
+// The instruction roofline (Ding and Williams, PMBS 2019): warp instructions per transaction, and
+// the fewest cycles that each ceiling allows when the work is spread over all SMs.
+Json roofline(const Metrics& sum, std::string_view arch, uint32_t sms) {
+    const Ceilings per_sm(arch);
+    const auto cycles = [&](uint64_t n, uint64_t ceiling) {
+        const uint64_t all = ceiling * std::max(sms, 1u);
+        return (n + all - 1) / all;
+    };
+    const uint64_t issue = cycles(sum.count.issued, per_sm.issued),
+                   shared = cycles(sum.passes, per_sm.passes),
+                   global = cycles(sum.sectors, per_sm.sectors);
+    const char* bound = issue >= std::max(shared, global) ? "issue"
+                        : shared >= global                ? "shared"
+                                                          : "global";
+    return {{"instructionsPerSector", ratio(sum.count.issued, sum.sectors)},
+            {"instructionsPerPass", ratio(sum.count.issued, sum.passes)},
+            {"sms", sms},
+            {"perSmCycle",
+             {{"issue", per_sm.issued}, {"shared", per_sm.passes}, {"global", per_sm.sectors}}},
+            {"leastCycles", {{"issue", issue}, {"shared", shared}, {"global", global}}},
+            {"bound", bound}};
+}
+
 // What of a column is 0 everywhere is left out.
 void add_column(Json& to, const char* name, std::vector<uint64_t>&& values) {
     if (std::any_of(values.begin(), values.end(), [](uint64_t v) { return v != 0; }))
@@ -46,6 +77,21 @@ std::string decimal(double v) {
     char text[24];
     std::snprintf(text, sizeof text, "%.2f", v);
     return text;
+}
+
+// A column as [times, value, ...]; of addresses, by how much they grow.
+Json packed(const Json& column, bool grows) {
+    std::vector<int64_t> runs;
+    int64_t before = 0;
+    for (const Json& element : column) {
+        const auto value = element.get<int64_t>(), v = value - (grows ? before : 0);
+        before = value;
+        if (!runs.empty() && runs.back() == v)
+            ++runs[runs.size() - 2];
+        else
+            runs.insert(runs.end(), {1, v});
+    }
+    return runs;
 }
 
 // Rows of words as columns.
@@ -208,6 +254,7 @@ Json Profiler::kernel_json(const Kernel& k) const {
         t["sharedPassesIdeal"] = sum.ideal_passes;
         t["globalSectors"] = sum.sectors;
         t["globalSectorsIdeal"] = sum.ideal_sectors;
+        j["roofline"] = roofline(sum, k.arch, l.sms);
     }
     std::vector<std::pair<std::string, uint64_t>> mix;
     for (const auto& [name, n] : opcodes)
@@ -220,6 +267,7 @@ Json Profiler::kernel_json(const Kernel& k) const {
     Json& table = j["instructions"];
     const auto column = [&](const char* name, auto&& of) {
         std::vector<uint64_t> values;
+        values.reserve(lines.size());
         for (const Line& line : lines) values.push_back(of(line));
         add_column(table, name, std::move(values));
     };
@@ -281,6 +329,18 @@ std::string Profiler::text(const Json& all) const {
                    std::to_string(number("globalSectorsIdeal")) + " needed; branches " +
                    std::to_string(number("branches")) + ", divergent " +
                    std::to_string(number("divergedBranches")) + "\n";
+        if (memory_) {
+            const Json &r = k["roofline"], &cycles = r["leastCycles"];
+            const auto each = [&](const char* key) {
+                return r[key] == 0.0 ? std::string("-") : decimal(r[key]);
+            };
+            out += "  roofline: " + each("instructionsPerSector") +
+                   " warp instructions per sector, " + each("instructionsPerPass") +
+                   " per pass; least cycles on " + r["sms"].dump() + " SMs: issue " +
+                   cycles["issue"].dump() + ", shared memory " + cycles["shared"].dump() +
+                   ", global memory " + cycles["global"].dump() + "; bound by " +
+                   r["bound"].get<std::string>() + "\n";
+        }
         const size_t n = i["text"].size();
         const auto at = [&](const char* column, size_t row) {
             const auto c = i.find(column);
@@ -343,6 +403,7 @@ void Profiler::write(const std::string& file, const std::string& content) const 
 }
 
 void Profiler::finish() {
+    collect();
     for (const std::string& name : kernels_) {
         if (std::find(met_.begin(), met_.end(), name) != met_.end()) continue;
         std::string message = "no launch of '" + name + "'; there were:";
@@ -363,7 +424,13 @@ void Profiler::finish() {
     constexpr auto lossy = Json::error_handler_t::replace;
     write(json_, all.dump(-1, ' ', false, lossy) + "\n");
     if (html_.empty()) return;
-    // The sources that are there, beside the code.
+    // What the page can tell from the rest; and the sources that are there, beside the code.
+    for (Json& k : all["kernels"]) {
+        Json& table = k["instructions"];
+        table.erase("opcode");
+        for (auto& [name, column] : table.items())
+            if (name != "text") column = packed(column, name == "pc");
+    }
     std::set<std::string> files;
     for (const Json& k : all["kernels"])
         for (const Json& f : k["files"]) files.insert(f.get<std::string>());

@@ -13,6 +13,7 @@ class Element {
   replaceChildren(...all) { this.children = all; this.own = ""; }
   addEventListener(name, act) { this.handlers[name] = act; }
   scrollIntoView() {}
+  setAttribute(name, value) { this[name] = value; }
   get length() { return this.children.length; }
   get value() { return this.chosenValue !== undefined ? this.chosenValue : this.children.length ? this.children[this.selectedIndex || 0].own_value : ""; }
   set value(v) { this.own_value = v; if (this.tagName === "SELECT") this.chosenValue = v; }
@@ -28,11 +29,12 @@ byId.data.textContent = page.match(/<script id="data"[^>]*>(.*?)<\/script>/s)[1]
 const document = new Element("document");
 document.getElementById = id => byId[id];
 document.createElement = name => new Element(name);
+document.createElementNS = (_, name) => new Element(name);
 vm.runInNewContext(page.match(/<script>(.*?)<\/script>/s)[1], {document, Math, JSON, Object, Map, Number, String});
 
 const table = id => byId[id].querySelectorAll("tbody tr").map(tr => tr.children.map(td => td.textContent));
 const heads = id => byId[id].all("TH");
-const out = {facts: byId.facts.textContent, mix: byId.mix.children.length, source: table("source"), sass: table("sass"),
+const out = {facts: byId.facts.textContent, mix: byId.mix.children.length, dots: byId.roof.all("CIRCLE").length, source: table("source"), sass: table("sass"),
   columns: heads("sass").map(h => h.textContent)};
 const issued = heads("sass").findIndex(h => h.textContent === "issued");
 heads("sass")[issued].onclick();
