@@ -176,6 +176,8 @@ Result<int> debug_command(const DebugCommand& command, bool quick_options) {
         return refused(common.time_limit > 0 ? "--time-limit" : "--max-instructions",
                        "nothing but its user ends a debugged run");
     if (!common.stats.empty()) return refused("--stats", "is for `sassemu run`");
+    if (!common.progress.empty())
+        return refused("--progress", "is for `sassemu run`; here: info position");
     if (command.dap) return adapt(command, quick_options);
     if (command.run.file.empty())
         return make_error(ErrorCode::usage, "FILE", "is missing", "a launch plan or a module");
