@@ -78,10 +78,38 @@ const std::vector<Console::Command>& Console::commands() {
     return table;
 }
 
-std::vector<std::string> Console::command_names() {
-    std::vector<std::string> names;
-    for (const Command& c : commands()) names.emplace_back(c.name);
-    return names;
+std::vector<std::string> Console::completions(const std::string& typed) {
+    static const std::map<std::string, std::vector<std::string>> seconds = {
+        {"info",
+         {"all-registers", "breakpoints", "checkpoints", "cuda", "display", "functions", "line",
+          "locals", "memory", "position", "registers", "source", "sources"}},
+        {"info cuda", {"barriers", "blocks", "kernels", "lanes", "threads", "warps"}},
+        {"info cuda warps", {"all"}},
+        {"cuda", {"block", "kernel", "lane", "thread", "warp"}},
+        {"set", {"break-on-launch"}},
+        {"set break-on-launch", {"off", "on"}}};
+    static const std::vector<std::string> units = {"all", "cta", "lane", "warp"};
+    auto before = words(typed);
+    std::string last;
+    if (!before.empty() && !typed.ends_with(' ') && !typed.ends_with('\t')) {
+        last = before.back();
+        before.pop_back();
+    }
+    std::vector<std::string> all;
+    if (before.empty() || (before.size() == 1 && std::string("help").starts_with(before[0]))) {
+        for (const Command& c : commands()) all.emplace_back(c.name);
+    } else if (const auto of = find(before[0]); of) {
+        const std::string name = (*of)->name;
+        std::string key = name;
+        for (size_t k = 1; k < before.size(); ++k) key += " " + before[k];
+        if (const auto at = seconds.find(name == "cuda" ? name : key); at != seconds.end())
+            all = at->second;
+        else if (name.ends_with("step") || name.ends_with("stepi") || name.ends_with("next") ||
+                 name.ends_with("nexti"))
+            all = units;
+    }
+    std::erase_if(all, [&](const std::string& one) { return !one.starts_with(last); });
+    return all;
 }
 
 Result<const Console::Command*> Console::find(const std::string& name) {

@@ -28,8 +28,8 @@ class Console {
     // Nothing to do: a file's empty line does not repeat a command.
     static bool is_blank(const std::string& line);
     static std::string error_text(const Error& error);
-    // For completion.
-    static std::vector<std::string> command_names();
+    // What may stand in place of the last word of what has been typed so far, in order.
+    static std::vector<std::string> completions(const std::string& typed);
 
   private:
     struct Command {

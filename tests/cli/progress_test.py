@@ -1,65 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """--progress on a pseudo-terminal and elsewhere, and Ctrl-C typed at that terminal. A long run is waited for by what it
 draws, never by the clock. Called as progress_test.py PROGRAM ROOT."""
-import fcntl
 import json
 import os
-import pty
-import re
-import select
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import unittest
+
+from terminal import Terminal
 
 PROGRAM, ROOT = (os.path.abspath(sys.argv.pop(1)) for _ in range(2))
 SPARED = "\r\x1b[K"  # takes a drawn line away
-
-
-class Terminal:
-    """The program with a terminal of its own as standard error (and output, if asked), which Ctrl-C is typed at."""
-
-    def __init__(self, *args, stdout=subprocess.PIPE, columns=200):
-        self.master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
-
-        def own_terminal():
-            os.setsid()
-            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-
-        self.process = subprocess.Popen([PROGRAM, *args], stdin=subprocess.DEVNULL, stderr=slave, preexec_fn=own_terminal,
-                                        stdout=slave if stdout == "terminal" else stdout)
-        os.close(slave)
-        self.text = ""
-
-    def wait_for(self, pattern):
-        while not re.search(pattern, self.text):
-            assert select.select([self.master], [], [], 120)[0], self.text
-            assert self.more(), (pattern, self.text)
-
-    def more(self):
-        try:
-            part = os.read(self.master, 65536)
-        except OSError:  # everybody has closed it
-            part = b""
-        self.text += part.decode(errors="replace")
-        return part
-
-    def type(self, keys):
-        os.write(self.master, keys)
-
-    def end(self):
-        """Exit code and what went to standard output."""
-        while self.more():
-            pass
-        out = self.process.stdout.read().decode() if self.process.stdout else ""
-        code = self.process.wait(120)
-        os.close(self.master)
-        if self.process.stdout:
-            self.process.stdout.close()
-        return code, out
 
 
 class Progress(unittest.TestCase):
@@ -88,7 +40,7 @@ class Progress(unittest.TestCase):
 
     def interrupted(self, pattern, *args):
         """What was drawn until Ctrl-C, which ends it with 130, and standard output."""
-        terminal = Terminal(*args)
+        terminal = Terminal(PROGRAM, *args)
         terminal.wait_for(pattern)
         terminal.type(b"\x03")
         code, out = terminal.end()
@@ -116,7 +68,7 @@ class Progress(unittest.TestCase):
         self.assertGreater(json.loads(out.splitlines()[-1])["warp_instructions"], 0)
 
     def test_a_narrow_terminal_gets_no_more_than_fits(self):
-        terminal = Terminal("run", self.plan(), columns=20)
+        terminal = Terminal(PROGRAM, "run", self.plan(), columns=20)
         terminal.wait_for(r"launch")
         terminal.type(b"\x03")
         self.assertEqual(terminal.end()[0], 130)
@@ -158,7 +110,7 @@ class Progress(unittest.TestCase):
     def test_nothing_unless_there_is_a_terminal_or_it_is_asked_for(self):
         limit = ("--time-limit", "0.9")
         for args, drawn in (((), True), (("--progress=auto",), True), (("--progress=never",), False)):
-            terminal = Terminal("run", self.plan(), *limit, *args)
+            terminal = Terminal(PROGRAM, "run", self.plan(), *limit, *args)
             self.assertEqual(terminal.end()[0], 4)
             self.assertEqual("CTAs" in terminal.text, drawn, (args, terminal.text))
             self.assertNotIn("launch 1/1: ffma_chains\r\n", terminal.text)
@@ -182,7 +134,7 @@ class Progress(unittest.TestCase):
 
     def test_what_the_kernel_prints_does_not_stand_behind_the_line(self):
         """Both on one terminal: a line is taken away before anything is printed."""
-        terminal = Terminal("run", os.path.join(ROOT, "cubins", "printf", "plan.json"), "--arch", "sm_90", "--progress",
+        terminal = Terminal(PROGRAM, "run", os.path.join(ROOT, "cubins", "printf", "plan.json"), "--arch", "sm_90", "--progress",
                             stdout="terminal")
         self.assertEqual(terminal.end()[0], 0)
         for line in terminal.text.split("\n"):
