@@ -142,6 +142,10 @@ Result<std::vector<std::byte>> View::read(MemorySpace space, uint64_t address,
 }
 
 Result<Value> View::load(const TypeRef& type, const ValuePlace& place) const {
+    if (type->bytes > most_bytes)
+        return make_error(ErrorCode::usage, "'" + type->name + "'",
+                          std::to_string(type->bytes) + " bytes are too many at once",
+                          "at most " + std::to_string(most_bytes));
     Value v;
     v.type = type;
     v.place = place;
