@@ -371,13 +371,38 @@ std::string own_name(const std::string& function) {
 
 }  // namespace
 
+// Places in the code stand in the addends of .rela sections from sm_90 on; the fields themselves
+// hold others then, which are wrong.
+Bytes DebugInfo::relocated(const Module& module, const elf::File& file, size_t index) {
+    std::vector<uint8_t>* changed = nullptr;
+    const Bytes bytes = file.sections[index].bytes;
+    for (size_t k = 1; k < file.sections.size(); ++k) {
+        if (file.sections[k].type != elf::sht_rela || file.sections[k].info != index) continue;
+        const auto records = elf::relocations(file, k, module.symbols().size(), module.file_name());
+        if (!records) continue;
+        for (const Relocation& r : *records) {
+            const Symbol& symbol = module.symbols()[r.symbol];
+            if (!module.code_section(symbol.section) || r.offset > bytes.size() ||
+                bytes.size() - r.offset < 8)
+                continue;
+            if (!changed) changed = &owned_.emplace_back(bytes.begin(), bytes.end());
+            // From the function's begin.
+            const uint64_t value =
+                (symbol.type == elf::stt_func ? 0 : symbol.value) + static_cast<uint64_t>(r.addend);
+            for (size_t i = 0; i < 8; ++i)
+                (*changed)[r.offset + i] = static_cast<uint8_t>(value >> 8 * i);
+        }
+    }
+    return changed ? Bytes(*changed) : bytes;
+}
+
 DebugInfo DebugInfo::read(const Module& module) {
     DebugInfo out;
     const auto file = elf::parse(module.elf(), module.file_name());
     if (!file) return out;
     const auto section = [&](std::string_view name) -> Bytes {
-        for (const elf::Section& s : file->sections)
-            if (s.name == name) return s.bytes;
+        for (size_t k = 1; k < file->sections.size(); ++k)
+            if (file->sections[k].name == name) return out.relocated(module, *file, k);
         return {};
     };
     if (section(".debug_info").empty()) return out;

@@ -4,12 +4,17 @@
 // sections give fewer variables, never an error. Lines are in emu/module/line_table.hpp.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "emu/debug/value.hpp"
 #include "emu/module/module.hpp"
+
+namespace sassemu::elf {
+struct File;
+}
 
 namespace sassemu::debug {
 
@@ -30,6 +35,10 @@ struct SourceVariable {
 class DebugInfo {
   public:
     static DebugInfo read(const Module& module);
+    // Expressions of variables point into what it owns.
+    DebugInfo(DebugInfo&&) = default;
+    DebugInfo& operator=(DebugInfo&&) = default;
+    DebugInfo(const DebugInfo&) = delete;
 
     // Of the function (its symbol), visible at that byte of it; inner scopes last.
     std::vector<const SourceVariable*> visible(const std::string& function, uint64_t at) const;
@@ -45,11 +54,14 @@ class DebugInfo {
     uint64_t frame(const std::string& function) const;
 
   private:
+    DebugInfo() = default;
     struct Held {
         uint32_t part = 0, where = 0;  // where: file << 24 | number
         uint64_t low = 0, high = 0;
     };
     void read_registers(Bytes section);
+    Bytes relocated(const Module& module, const elf::File& file, size_t index);
+    std::deque<std::vector<uint8_t>> owned_;  // sections that relocations have changed
     std::map<std::string, std::vector<SourceVariable>> variables_;  // by function
     std::map<std::string, std::map<std::string, std::vector<Held>>> held_;
     std::map<std::string, uint64_t> frames_;

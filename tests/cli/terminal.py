@@ -35,6 +35,12 @@ class Terminal:
             assert select.select([self.master], [], [], 120)[0], (pattern, self.text)
             assert self.more(), (pattern, self.text)
 
+    def wait_until_keys_are_its_own(self):
+        """Whoever edits lines shows its prompt and then takes the keys from the terminal's own editing."""
+        while termios.tcgetattr(self.master)[3] & termios.ICANON:
+            assert self.process.poll() is None, self.text
+            os.sched_yield()
+
     def more(self):
         try:
             part = os.read(self.master, 65536)

@@ -125,6 +125,26 @@ TEST(Variables, AreThoseOfTheScope) {
     EXPECT_GT(ask_all(*module), 500u);
 }
 
+// The fields of sm_90 and later hold other places than their relocations.
+TEST(Variables, OfABlockAreSeenInItsLinesOnly) {
+    for (const char* arch : {"sm_80", "sm_90", "sm_100"}) {
+        const auto module = module_of("calls.G." + std::string(arch) + ".cubin");
+        Places places;
+        places.add(module);
+        const Function& middle = function(*module, "_Z6middleiPKi");
+        size_t inside = 0;
+        for (uint64_t at = 0; at < middle.size; at += 16) {
+            const auto frames = places.frames({module.get(), middle.code_offset + at});
+            bool seen = false;
+            for (const auto* v : places.info(module.get()).visible(middle.name, at))
+                seen |= v->name == "k";
+            EXPECT_EQ(seen, frames.back().line == 12) << arch << " " << at;
+            inside += seen;
+        }
+        EXPECT_GT(inside, 20u);
+    }
+}
+
 TEST(PlacesInTheCode, AreFoundByWhatAUserWrites) {
     Places places;
     places.add(module_of("calls.lineinfo.sm_90.cubin"));

@@ -19,13 +19,20 @@ class Prompt(common.Case):
         environment = dict(os.environ, TERM=term, **variables)
         self.terminal = Terminal(common.PROGRAM, "debug", self.plan("steps"), stdin="terminal", stdout="terminal",
                                  env=environment)
-        self.at = self.terminal.wait_for(PROMPT)
+        self.edits = EDITS and term != "dumb"
+        self.wait_for_prompt(0)
+
+    def wait_for_prompt(self, since):
+        self.at = self.terminal.wait_for(PROMPT, since)
+        if self.edits:
+            self.terminal.wait_until_keys_are_its_own()
 
     def type(self, keys, wanted):
         """Types, waits for what is wanted, and for the prompt behind it if a line was ended."""
         self.terminal.type(keys.encode())
-        found = self.terminal.wait_for(wanted, self.at)
-        self.at = self.terminal.wait_for(PROMPT, found) if keys.endswith("\r") else found
+        self.at = self.terminal.wait_for(wanted, self.at)
+        if keys.endswith("\r"):
+            self.wait_for_prompt(self.at)
 
     def quit(self, keys=b"\x04"):
         self.terminal.type(keys)
@@ -38,7 +45,7 @@ class Prompt(common.Case):
         self.type("print 12\x7f\x7f34\r", r"\$1 = 34\r\n")
         self.type("print 5\x1b[D6\r", r"\$2 = 65\r\n")  # the cursor goes left
         self.type("\x1b[A\x1b[A\r", r"\$3 = 34\r\n")  # the line before the last
-        self.type("\x12= 65\x1b\x01\x0bprint 7\r", r"\$4 = 7\r\n")  # ^A ^K: from the begin on it goes
+        self.type("print 8\x01\x0bprint 7\r", r"\$4 = 7\r\n")  # ^A ^K: from the begin on it goes
         self.quit()
         self.assertTrue(self.terminal.text.endswith("quit\r\n"), self.terminal.text[-200:])
 
@@ -68,7 +75,7 @@ class Prompt(common.Case):
             self.begin(term)
             self.type("print 1", "print 1")
             self.type("\x03", "Quit\r\n")
-            self.at = self.terminal.wait_for(PROMPT, self.at)
+            self.wait_for_prompt(self.at)
             self.type("print 2\r", r"\$1 = 2\r\n")
             self.quit()
 
