@@ -189,6 +189,24 @@ Result<std::vector<CodePlace>> Places::find(std::string_view text, const CodePla
                       known.empty() ? "" : "kernels: " + known);
 }
 
+// With -G the line table names no inlined function; the variables' section does.
+void Places::add_inlined(const CodePlace& place, std::vector<SourceFrame>& out) const {
+    const Function* f = place.module->function_at(place.offset);
+    if (!f) return;
+    const auto calls = info(place.module).inlined(f->name, place.offset - f->code_offset);
+    const auto begin = place.module->lines().find(f->code_offset);
+    for (size_t k = calls.size(); k--;) {
+        out.back().function = demangled(calls[k]->function);
+        SourceFrame caller;
+        // The file of the function is known by its first line, of one inlined in between it is not.
+        if (!k && calls[k]->same_file && calls[k]->line && begin && begin->source) {
+            caller.file = begin->source->file;
+            caller.line = calls[k]->line;
+        }
+        out.push_back(std::move(caller));
+    }
+}
+
 std::vector<SourceFrame> Places::frames(const CodePlace& place) const {
     std::vector<SourceFrame> out;
     const auto info =
@@ -202,6 +220,7 @@ std::vector<SourceFrame> Places::frames(const CodePlace& place) const {
     } else {
         out.emplace_back();
     }
+    if (out.size() == 1 && !out[0].file.empty()) add_inlined(place, out);
     out.back().function = function(place);
     for (SourceFrame& f : out)
         if (f.function.empty()) f.function = "(inlined)";

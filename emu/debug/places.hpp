@@ -57,6 +57,7 @@ class Places {
     std::pair<uint64_t, uint64_t> extent(const CodePlace& place) const;
 
   private:
+    void add_inlined(const CodePlace& place, std::vector<SourceFrame>& out) const;
     std::vector<std::shared_ptr<const Module>> modules_;
     mutable std::map<const Module*, DebugInfo> info_;
     mutable std::map<const Module*, FrameInfo> frame_info_;

@@ -65,7 +65,9 @@ View::View(const Places& places, const std::map<std::string, NamedMemory>& buffe
     : places_(places), buffers_(buffers), warp_(warp), lane_(lane), position_(position) {
     if (!frame) return;
     const auto all = frames();
-    if (frame < all.size()) activation_ = all[frame].activation;
+    if (frame >= all.size()) return;
+    activation_ = all[frame].activation;
+    inlined_ = all[frame].inlined;
 }
 
 CodePlace View::innermost() const {
@@ -238,6 +240,10 @@ std::vector<const SourceVariable*> View::variables() const {
     const Function* f = at.module ? at.module->function_at(at.offset) : nullptr;
     if (!f) return {};
     auto all = places_.info(at.module).visible(f->name, at.offset - f->code_offset);
+    if (all.empty()) return all;
+    // Those of the frame's own function.
+    const size_t depth = places_.frames(at).size() - 1 - inlined_;
+    std::erase_if(all, [&](const SourceVariable* v) { return v->inlined != depth; });
     std::ranges::reverse(all);
     return all;
 }

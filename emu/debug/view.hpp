@@ -68,6 +68,7 @@ class View {
     uint32_t lane_;
     uint64_t position_;
     size_t activation_ = 0;
+    size_t inlined_ = 0;  // which of the frames of Places there
     mutable std::optional<CallStack> stack_;
 };
 

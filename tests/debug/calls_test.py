@@ -88,8 +88,8 @@ class Calls(common.Case):
         self.assertRegex(out[13], r"= \d+\n")
 
     def test_an_array_in_the_frame_of_a_caller(self):
-        out = self.session(self.plan_of("G", "sm_90"), "tbreak leaf if threadIdx.x == 5", "c", "up", "p table", "p v",
-                           "p in", "x/2dw table", "watch table[0]", "watch v", "frame 2", "p i", code=2)
+        out = self.session(self.plan_of("G", "sm_90"), "tbreak leaf if threadIdx.x == 5", "c", "up 2", "p table", "p v",
+                           "p in", "x/2dw table", "watch table[0]", "watch v", "frame 3", "p i", code=2)
         self.assertRegex(out[4], r"\{(\d+, ){7}\d+\}")
         self.assertEqual(out[5].split(" = ")[1], "5\n")
         self.assertRegex(out[8], r"Watchpoint \d+: table\[0\]")
@@ -97,7 +97,7 @@ class Calls(common.Case):
         self.assertEqual(out[11].split(" = ")[1], "5\n")
 
     def test_what_was_overwritten_is_said(self):
-        out = self.session(self.plan_of("G", "sm_90"), "tbreak leaf", "c", "up", "p $R4", "p $P0", "p $R16", "info locals",
+        out = self.session(self.plan_of("G", "sm_90"), "tbreak leaf", "c", "up 2", "p $R4", "p $P0", "p $R16", "info locals",
                            "up", "up", "frame 7", "down 9", "frame x", code=2)
         self.assertIn("$R4: what it held in this frame is not kept: the functions that it called may have overwritten it",
                       self.errors)
@@ -114,6 +114,21 @@ class Calls(common.Case):
                            "finish", "bt", "stepi", "frame 9", code=2)
         self.assertRegex(out[5], r"#0  down.*:19, .*\n#1  down.*:19, .*\n#2  calls")
         self.assertNotIn("#3", out[5])
+
+    def test_inlined_functions_of_debug_builds_have_variables(self):
+        for arch in ARCHS:
+            out = self.session(self.plan_of("G", arch), "tbreak calls.cu:8 if threadIdx.x == 3", "c", "bt", "p v", "p of",
+                               "p table", "up", "p v", "p of", "p table", code=2)
+            lines = out[3].splitlines()
+            self.assertRegex(lines[0], r"^#0  twice\(int, int const\*\) \(inlined\) at .*calls\.cu:8, _Z6middleiPKi\+0x", arch)
+            self.assertRegex(lines[1], r"^#1  middle\(int, int const\*\) at .*calls\.cu:13$")
+            self.assertRegex(lines[2], r"^#2  calls at .*calls\.cu:23, calls\+0x")
+            self.assertEqual((out[4], out[8]), ("$1 = 3\n", "$3 = 3\n"))
+            # What is inlined gets the array of its caller, the caller a buffer.
+            inner, outer = (int(out[k].split("0x")[1], 16) for k in (5, 9))
+            self.assertGreater(inner, outer)
+            self.assertIn("'table': there is no such variable or buffer here", self.errors)
+            self.assertRegex(out[10], r"= \{(\d+, ){7}\d+\}")
 
     def test_inlined_functions_stand_between(self):
         out = self.session(self.plan_of("lineinfo", "sm_90"), "tbreak leaf", "c", "bt", "up", "up", "info locals")

@@ -122,6 +122,12 @@ TEST(Variables, AreThoseOfTheScope) {
     EXPECT_EQ(names, (std::vector<std::string>{"n", "of"}));
     EXPECT_EQ(info.visible("_Z4downiPKi", 0x100)[1]->type->name, "const int *");
     EXPECT_TRUE(info.visible("none", 0).empty());
+    EXPECT_TRUE(info.inlined("_Z6middleiPKi", 0x100).empty());
+    const auto calls = info.inlined("_Z6middleiPKi", 0x760);
+    ASSERT_EQ(calls.size(), 1u);
+    EXPECT_EQ(debug::demangled(calls[0]->function), "twice(int, int const*)");
+    EXPECT_EQ(calls[0]->line, 13u);
+    EXPECT_TRUE(calls[0]->same_file);
     EXPECT_GT(ask_all(*module), 500u);
 }
 
