@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // `sassemu debug`: the debugger on a plan or a kernel; its input, from a terminal, a file, options,
 // or an editor. What does not belong here: commands (emu/debug).
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
+#include <sstream>
 #include <memory>
 
 #include "emu/base/exit_code.hpp"
@@ -15,6 +16,7 @@
 #include "emu/cli/commands.hpp"
 #include "emu/cli/options.hpp"
 #include "emu/cli/output.hpp"
+#include "emu/cli/prompt.hpp"
 #include "emu/cli/run_command.hpp"
 #include "emu/debug/adapter.hpp"
 #include "emu/debug/console.hpp"
@@ -32,6 +34,7 @@ struct DebugCommand {
 };
 
 volatile std::sig_atomic_t halt_wanted = 0;
+int told_to_halt[2] = {-1, -1};  // a pipe
 
 // Where sources lie that are not where they were compiled.
 void add_directories(debug::Sources& sources, const DebugCommand& command, const plan::Plan& plan) {
@@ -45,30 +48,20 @@ void add_directories(debug::Sources& sources, const DebugCommand& command, const
 }
 
 // Ctrl-C halts the program, not the debugger.
-void catch_interrupts() {
+Result<void> catch_interrupts() {
+    if (::pipe2(told_to_halt, O_CLOEXEC | O_NONBLOCK))
+        return make_error(ErrorCode::system, "debugger", "the host has no more descriptors");
     struct sigaction action {};
-    action.sa_handler = [](int) { halt_wanted = 1; };
-    ::sigaction(SIGINT, &action, nullptr);  // without SA_RESTART: a prompt comes back
-}
-
-// A line of standard input; false: it is at its end.
-bool read_line(std::string& line) {
-    line.clear();
-    for (;;) {
-        char c;
-        const ssize_t got = ::read(STDIN_FILENO, &c, 1);
-        if (got < 0 && errno == EINTR) {
-            if (!halt_wanted) continue;
-            halt_wanted = 0;
-            print("Quit\n");
-            line.clear();
-            return true;
+    action.sa_handler = [](int) {
+        const int before = errno;
+        halt_wanted = 1;
+        if (::write(told_to_halt[1], "", 1) < 0) {  // it is full: told already
         }
-        if (got <= 0) return !line.empty();
-        if (c == '\n') return true;
-        line += c;
-        if (line.size() > (1 << 16)) return false;
-    }
+        errno = before;
+    };
+    action.sa_flags = SA_RESTART;
+    ::sigaction(SIGINT, &action, nullptr);
+    return {};
 }
 
 class Dialogue {
@@ -104,15 +97,15 @@ Result<int> debug_plan(const DebugCommand& command, const plan::Plan& plan) {
     debug::Sources sources;
     add_directories(sources, command, plan);
     SASSEMU_ASSIGN(const auto session, debug::Session::start(plan, run, std::move(options)));
-    catch_interrupts();
+    SASSEMU_TRY(catch_interrupts());
     debug::Console console(*session, sources,
                            [](std::string_view text) { print(shown(text, "\n\t")); });
     Dialogue dialogue(console);
     console.greet();
     std::fflush(stdout);
     for (const std::string& file : command.files) {
-        std::ifstream in(file);
-        if (!in) return make_error(ErrorCode::input, "--command " + file, "cannot be read");
+        SASSEMU_ASSIGN(const std::vector<uint8_t> bytes, read_file(file));
+        std::istringstream in(std::string(bytes.begin(), bytes.end()));
         size_t number = 0;
         for (std::string line; !console.quits() && std::getline(in, line);) {
             ++number;
@@ -124,12 +117,9 @@ Result<int> debug_plan(const DebugCommand& command, const plan::Plan& plan) {
         if (!console.quits() && !debug::Console::is_blank(line)) dialogue.execute(line, "");
     const bool terminal = ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);
     bool failed = dialogue.failed();
+    Prompt prompt(terminal && !command.batch, debug::Console::completions, told_to_halt[0]);
     for (std::string line; !command.batch && !console.quits();) {
-        if (terminal) {
-            print("(sassemu) ");
-            std::fflush(stdout);
-        }
-        if (!read_line(line)) {
+        if (!prompt.read(line)) {
             if (terminal) print("quit\n");
             break;
         }
@@ -176,6 +166,8 @@ Result<int> debug_command(const DebugCommand& command, bool quick_options) {
         return refused(common.time_limit > 0 ? "--time-limit" : "--max-instructions",
                        "nothing but its user ends a debugged run");
     if (!common.stats.empty()) return refused("--stats", "is for `sassemu run`");
+    if (!common.progress.empty())
+        return refused("--progress", "is for `sassemu run`; here: info position");
     if (command.dap) return adapt(command, quick_options);
     if (command.run.file.empty())
         return make_error(ErrorCode::usage, "FILE", "is missing", "a launch plan or a module");

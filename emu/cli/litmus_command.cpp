@@ -19,6 +19,7 @@
 #include "emu/cli/commands.hpp"
 #include "emu/cli/options.hpp"
 #include "emu/cli/output.hpp"
+#include "emu/cli/progress_line.hpp"
 #include "emu/cli/signals.hpp"
 #include "emu/explore/graph/witness.hpp"
 #include "emu/explore/suite.hpp"
@@ -31,7 +32,7 @@ using explore::Verdict;
 
 struct LitmusCommand {
     std::vector<std::string> files;
-    std::string model;
+    std::string model, progress;
     bool json = false, witness = false;
     unsigned threads = 0;
     uint64_t random = 0, seed = 0;
@@ -64,42 +65,6 @@ struct Summary {
         return ", " + std::to_string(static_cast<uint64_t>(static_cast<double>(count) / seconds)) +
                " a second";
     }
-};
-
-// A line on a terminal that says how far the search is, while it lasts.
-class ProgressLine {
-  public:
-    ProgressLine(const explore::Progress& progress, size_t tests) {
-        if (!isatty(STDERR_FILENO)) return;
-        shows_ = std::jthread([&progress, tests](const std::stop_token& stop) {
-            std::mutex mutex;
-            std::condition_variable_any never;
-            std::unique_lock lock(mutex);
-            const auto start = std::chrono::steady_clock::now();
-            while (!never.wait_for(lock, stop, std::chrono::milliseconds(500),
-                                   [&] { return stop.stop_requested(); })) {
-                const std::chrono::duration<double> spent =
-                    std::chrono::steady_clock::now() - start;
-                std::fprintf(stderr, "\r\033[K%llu of %zu tests, %llu looked at, %.0f s",
-                             static_cast<unsigned long long>(progress.tests.load()), tests,
-                             static_cast<unsigned long long>(progress.looked_at.load()),
-                             spent.count());
-            }
-        });
-    }
-    // Makes room for a line of results.
-    void clear() const {
-        if (shows_.joinable()) std::fputs("\r\033[K", stderr);
-    }
-    ~ProgressLine() {
-        if (!shows_.joinable()) return;
-        shows_.request_stop();
-        shows_.join();
-        clear();
-    }
-
-  private:
-    std::jthread shows_;
 };
 
 void print_json(const Case& c) {
@@ -182,9 +147,13 @@ Result<int> litmus(const LitmusCommand& command) {
     Summary summary;
     explore::Progress progress;
     options.limits.progress = &progress;
-    auto line = std::make_unique<ProgressLine>(progress, cases.size());
+    ProgressLine line(command.progress, [&](double seconds) {
+        return std::to_string(progress.tests) + " of " + std::to_string(cases.size()) + " tests, " +
+               std::to_string(progress.looked_at) + " looked at, " +
+               std::to_string(static_cast<uint64_t>(seconds)) + " s";
+    });
     SASSEMU_TRY(explore::run_suite(cases, options, [&](const Case& c) {
-        line->clear();
+        line.clear();
         summary.add(c);
         ++progress.tests;
         if (c.contradicted) code = worse(code, exit_with::differs);
@@ -215,7 +184,7 @@ Result<int> litmus(const LitmusCommand& command) {
                 print(shown(text, "\n\t"));
         }
     }));
-    line.reset();
+    line.end();
     if (!command.json) print(summary.text());
     const bool interrupted = process_budget().stopped() == Budget::Stop::interrupted;
     return interrupted ? exit_with::interrupted : code;
@@ -247,6 +216,7 @@ void add_litmus_command(CLI::App& app, int& exit_code) {
            "--depth", command->depth,
            "of --random under a machine (flat, caches, nvshmem): the depth of the bugs looked for")
         ->check(CLI::Range(1, 64));
+    add_progress_option(*sub, command->progress);
     sub->add_option("--time-limit", command->time_limit,
                     "seconds for one test, and for reading all")
         ->check(CLI::Range(1e-3, 1e9, "SECONDS"));

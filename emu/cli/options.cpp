@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "emu/base/text.hpp"
+#include "emu/cli/progress_line.hpp"
 #include "emu/plan/element.hpp"
 #include "emu/schedule/schedules.hpp"
 
@@ -40,7 +41,7 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
         ->allow_extra_args(false);
     app.add_flag("--stats{-}", options.stats,
                  "one JSON object as the last line of stdout, or =FILE");
-    app.add_flag("--progress", options.progress, "a line on stderr per step");
+    add_progress_option(app, options.progress);
     app.add_flag("--sandbox", options.sandbox,
                  "once everything is loaded, leave the run nothing but its output files (Linux; "
                  "SECURITY.md)");

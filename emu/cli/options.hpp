@@ -18,13 +18,14 @@ struct CommonOptions {
     std::vector<std::string> models, plugins, dumps;
     uint32_t threads = 0;
     uint64_t seed = 0;
-    bool deterministic = false, reference = false, progress = false;
+    bool deterministic = false, reference = false;
     double time_limit = 0;
     uint64_t max_instructions = 0;
     std::string level, arch, agents, fill;
     bool sandbox = false;
-    std::string root;   // empty: input files may be anywhere
-    std::string stats;  // empty: not asked for; "-": stdout; else a file
+    std::string root;      // empty: input files may be anywhere
+    std::string stats;     // empty: not asked for; "-": stdout; else a file
+    std::string progress;  // auto, always, never; empty: auto
 };
 
 void add_common_options(CLI::App& app, CommonOptions& options);

@@ -14,6 +14,7 @@
 #include "emu/cli/commands.hpp"
 #include "emu/cli/options.hpp"
 #include "emu/cli/output.hpp"
+#include "emu/cli/progress_line.hpp"
 #include "emu/cli/run_command.hpp"
 #include "emu/cli/sandbox.hpp"
 #include "emu/cli/signals.hpp"
@@ -189,8 +190,23 @@ Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
         plan.in_flight = true;  // the launches, and the host
     }
     bool line_open = false;
+    // Of several ranks that share a terminal one draws on it.
+    const bool quiet = command.ranks && command.rank && command.common.progress != "always";
+    ProgressLine progress(quiet ? "never" : command.common.progress,
+                          [](double) { return run_progress_text(); });
+    uint64_t run = 0;  // of several seeds
+    options.on_progress = [&](std::string_view text) {
+        std::string label = plan.in_flight
+                                ? std::to_string(plan.launches.size()) + " launches in flight"
+                                : std::string(text);
+        if (command.seeds > 1)
+            label = "seed " + std::to_string(run + 1) + "/" + std::to_string(command.seeds) + ", " +
+                    label;
+        progress.step(text, std::move(label));
+    };
     // With --json standard output is for the one object.
     options.on_stdout = [&](std::string_view text) {
+        progress.clear(!text.empty() && text.back() != '\n');
         if (command.json) {
             std::fwrite(text.data(), 1, text.size(), stderr);
         } else {
@@ -199,17 +215,13 @@ Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
         }
     };
     options.on_plugin_text = [&](std::string_view text) {
+        progress.clear();
         if (command.json) {
             std::fputs(shown(text, "\n\t").c_str(), stderr);
         } else {
             print_lines(text);
         }
     };
-    if (command.common.progress) {
-        options.on_progress = [](std::string_view line) {
-            std::fprintf(stderr, "%s\n", shown(line).c_str());
-        };
-    }
     // From the first launch on results are made and written, and a signal must not cut that off.
     options.on_gpu = under_way;
     options.stop_requested = stop_requested;
@@ -221,10 +233,13 @@ Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
         options.finish_plugins = false;
         auto outcome = plan::run_plan(plan, options);
         under_way(nullptr);
+        if (!outcome) progress.end();
         if (!outcome) return worse(code, fail(outcome.error()));
+        run = n + 1;
         // The report of the last run does not tell of a launch that ended badly under an earlier
         // seed.
         const int end = outcome->exit_code();
+        progress.clear();
         if (end != exit_with::success && end != exit_with::finding)
             print_lines("seed " + std::to_string(options.gpu.seed) + ":\n" +
                         plan::report_text(*outcome));
@@ -235,6 +250,7 @@ Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
     options.finish_plugins = true;
     auto outcome = plan::run_plan(plan, options);
     under_way(nullptr);
+    progress.end();
     if (!outcome) return worse(code, fail_as(command, outcome.error()));
     const plan::RunReport& report = *outcome;
     code = worse(code, report.exit_code());

@@ -188,7 +188,9 @@ void Adapter::tell_stop() {
 }
 
 int64_t Adapter::thread_of(const Json& focus) {
-    Json warp = focus;
+    Json own = focus;
+    while (own.size() > 4) own.erase(4);  // whatever frame is looked at
+    Json warp = own;
     warp[3] = 0;
     for (const auto& [id, at] : threads_) {
         Json known = at;
@@ -196,7 +198,7 @@ int64_t Adapter::thread_of(const Json& focus) {
         if (known == warp) return id;
     }
     const auto id = static_cast<int64_t>(threads_.size()) + 1;
-    threads_[id] = focus;
+    threads_[id] = own;
     return id;
 }
 

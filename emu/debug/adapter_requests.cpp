@@ -148,9 +148,19 @@ Result<Json> Adapter::pause(const Json&) { return Json(); }
 
 Result<Json> Adapter::focus_of(const Json& arguments) {
     int64_t id = arguments.value("threadId", int64_t{0});
-    if (arguments.contains("frameId")) id = arguments["frameId"].get<int64_t>() / frames_per_thread;
+    int64_t frame = 0;
+    if (arguments.contains("frameId")) {
+        id = arguments["frameId"].get<int64_t>();
+        frame = id % frames_per_thread;
+        id /= frames_per_thread;
+    }
     const auto at = threads_.find(id);
-    if (at != threads_.end()) return at->second;
+    if (at != threads_.end()) {
+        Json focus = at->second;
+        while (focus.size() > 4) focus.erase(4);
+        if (frame > 0) focus.push_back(frame);
+        return focus;
+    }
     if (!id && session_) return session_->focus();
     return make_error(ErrorCode::not_found, "thread " + std::to_string(id), "there is none");
 }
@@ -164,7 +174,8 @@ Result<Json> Adapter::threads(const Json&) {
         // The lane that is looked at: the focus's own, or the first that runs.
         uint32_t lanes = row["paths"][0]["mask"].get<uint32_t>();
         for (focus[3] = 0; lanes && !(lanes & 1); lanes >>= 1) focus[3] = focus[3].get<int>() + 1;
-        const Json& own = session_->focus();
+        Json own = session_->focus();
+        while (own.size() > 4) own.erase(4);
         if (own[0] == focus[0] && own[1] == focus[1] && own[2] == focus[2]) focus = own;
         const int64_t id = thread_of(focus);
         threads_[id] = focus;
@@ -188,18 +199,27 @@ Result<Json> Adapter::stack_trace(const Json& arguments) {
     SASSEMU_ASSIGN(const Json where, ask({{"do", "where"}, {"focus", focus}}));
     Json frames = Json::array();
     const int64_t thread = arguments.value("threadId", int64_t{0});
-    for (const Json& f : where.value("frames", Json::array())) {
+    for (const Json& f : where.value("stack", Json::array())) {
         const auto level = static_cast<int64_t>(frames.size());
         if (level == frames_per_thread) break;
         const std::string file = f["file"].get<std::string>();
         Json frame = {{"id", thread * frames_per_thread + level},
-                      {"name", f["function"]},
+                      {"name", f["function"].get<std::string>() +
+                                   (f["inlined"].get<bool>() ? " (inlined)" : "")},
                       {"line", f["line"]},
                       {"column", 0},
-                      {"instructionPointerReference", hex(where["address"].get<uint64_t>())}};
+                      {"instructionPointerReference", hex(f["address"].get<uint64_t>())}};
         if (!file.empty()) frame["source"] = source_of(file);
         frames.push_back(std::move(frame));
     }
+    // What could not be found is told as a frame that is none.
+    if (const std::string ends = where.value("ends", "");
+        !ends.empty() && static_cast<int64_t>(frames.size()) < frames_per_thread)
+        frames.push_back({{"id", thread * frames_per_thread + static_cast<int64_t>(frames.size())},
+                          {"name", ends},
+                          {"line", 0},
+                          {"column", 0},
+                          {"presentationHint", "label"}});
     const auto total = frames.size();
     const auto first = std::min<size_t>(arguments.value("startFrame", size_t{0}), total);
     const auto levels = arguments.value("levels", size_t{0});

@@ -16,7 +16,8 @@ const std::vector<Console::Command>& Console::commands() {
     using C = Console;
     static const std::vector<Command> table = {
         {"advance", "LOCATION", "run to a place, once", &C::do_advance},
-        {"backtrace", "", "the frames of the focused lane", &C::do_backtrace},
+        {"backtrace", "[N]", "the functions that the focused lane is in, the innermost first",
+         &C::do_backtrace},
         {"break", "[LOCATION] [if CONDITION]",
          "halt where a lane comes to FILE:LINE, LINE, FUNCTION, FUNCTION+OFFSET or *OFFSET",
          &C::do_break},
@@ -30,9 +31,12 @@ const std::vector<Console::Command>& Console::commands() {
         {"disable", "[N...]", "keep breakpoints from halting", &C::do_disable},
         {"disassemble", "[LOCATION]", "the code of the function there", &C::do_disassemble},
         {"display", "[/F] EXPRESSION", "print it at every halt", &C::do_display},
+        {"down", "[N]", "to the frame that this one has called", &C::do_down},
         {"echo", "TEXT", "print it", &C::do_echo},
         {"enable", "[N...]", "the contrary of disable", &C::do_enable},
-        {"finish", "", "run until the function of the focus returns", &C::do_finish},
+        {"finish", "", "run until the function of the focus and frame returns", &C::do_finish},
+        {"frame", "[N]", "look at frame N of the backtrace: its place, variables and registers",
+         &C::do_frame},
         {"goto", "POSITION", "go to a position, forward or back", &C::do_goto},
         {"help", "[COMMAND]", "what there is", &C::do_help},
         {"ignore", "N COUNT", "let breakpoint N pass so often", &C::do_ignore},
@@ -61,6 +65,7 @@ const std::vector<Console::Command>& Console::commands() {
         {"tbreak", "[LOCATION] [if CONDITION]", "a breakpoint that halts once", &C::do_tbreak},
         {"undisplay", "[N...]", "no longer display it", &C::do_undisplay},
         {"until", "LOCATION", "as advance", &C::do_advance},
+        {"up", "[N]", "to the frame that has called this one", &C::do_up},
         {"watch", "EXPRESSION [if CONDITION]",
          "halt where the bytes or the register that it names change", &C::do_watch},
         {"when", "EXPRESSION", "halt where it becomes true for any lane: when $R5 == 7",
@@ -73,10 +78,38 @@ const std::vector<Console::Command>& Console::commands() {
     return table;
 }
 
-std::vector<std::string> Console::command_names() {
-    std::vector<std::string> names;
-    for (const Command& c : commands()) names.emplace_back(c.name);
-    return names;
+std::vector<std::string> Console::completions(const std::string& typed) {
+    static const std::map<std::string, std::vector<std::string>> seconds = {
+        {"info",
+         {"all-registers", "breakpoints", "checkpoints", "cuda", "display", "functions", "line",
+          "locals", "memory", "position", "registers", "source", "sources"}},
+        {"info cuda", {"barriers", "blocks", "kernels", "lanes", "threads", "warps"}},
+        {"info cuda warps", {"all"}},
+        {"cuda", {"block", "kernel", "lane", "thread", "warp"}},
+        {"set", {"break-on-launch"}},
+        {"set break-on-launch", {"off", "on"}}};
+    static const std::vector<std::string> units = {"all", "cta", "lane", "warp"};
+    auto before = words(typed);
+    std::string last;
+    if (!before.empty() && !typed.ends_with(' ') && !typed.ends_with('\t')) {
+        last = before.back();
+        before.pop_back();
+    }
+    std::vector<std::string> all;
+    if (before.empty() || (before.size() == 1 && std::string("help").starts_with(before[0]))) {
+        for (const Command& c : commands()) all.emplace_back(c.name);
+    } else if (const auto of = find(before[0]); of) {
+        const std::string name = (*of)->name;
+        std::string key = name;
+        for (size_t k = 1; k < before.size(); ++k) key += " " + before[k];
+        if (const auto at = seconds.find(name == "cuda" ? name : key); at != seconds.end())
+            all = at->second;
+        else if (name.ends_with("step") || name.ends_with("stepi") || name.ends_with("next") ||
+                 name.ends_with("nexti"))
+            all = units;
+    }
+    std::erase_if(all, [&](const std::string& one) { return !one.starts_with(last); });
+    return all;
 }
 
 Result<const Console::Command*> Console::find(const std::string& name) {
@@ -88,8 +121,7 @@ Result<const Console::Command*> Console::find(const std::string& name) {
                                                                {"dis", "disable"},
                                                                {"disas", "disassemble"},
                                                                {"disp", "display"},
-                                                               {"f", "backtrace"},
-                                                               {"frame", "backtrace"},
+                                                               {"f", "frame"},
                                                                {"fin", "finish"},
                                                                {"h", "help"},
                                                                {"i", "info"},
@@ -266,7 +298,11 @@ Result<void> Console::step(const std::string& arguments, const char* what, bool 
     if (session_.ended() && !back)
         return make_error(ErrorCode::usage, "step", "the run has ended",
                           "run, or reverse-continue");
-    const Json before = session_.focus();
+    if (std::string_view(what) == "finish")
+        if (const auto where = ask({{"do", "where"}}); where && where->contains("call"))
+            step["levels"] = (*where)["call"];
+    Json before = session_.focus();
+    while (before.size() > 4) before.erase(4);
     SASSEMU_TRY(back ? session_.back(step) : session_.forward(step));
     if (session_.stop()["stop"] == "step" && before != session_.focus()) tell_focus();
     tell_stop();

@@ -28,8 +28,8 @@ class Console {
     // Nothing to do: a file's empty line does not repeat a command.
     static bool is_blank(const std::string& line);
     static std::string error_text(const Error& error);
-    // For completion.
-    static std::vector<std::string> command_names();
+    // What may stand in place of the last word of what has been typed so far, in order.
+    static std::vector<std::string> completions(const std::string& typed);
 
   private:
     struct Command {
@@ -46,6 +46,10 @@ class Console {
     void tell_stop();
     void tell_place(const Json& where, bool with_frame);
     void tell_focus();
+    void tell_frame(const Json& where, size_t level);
+    Result<Json> where_with_stack();
+    Result<void> choose_frame(uint64_t level, const Json& where);
+    Result<void> move_frame(const std::string& arguments, bool outwards);
     void tell_breakpoint(const Breakpoint& b);
     void show_displays();
     Result<void> step(const std::string& arguments, const char* what, bool back);
@@ -67,10 +71,12 @@ class Console {
     Result<void> do_disable(const std::string&);
     Result<void> do_disassemble(const std::string&);
     Result<void> do_display(const std::string&);
+    Result<void> do_down(const std::string& a) { return move_frame(a, false); }
     Result<void> do_echo(const std::string&);
     Result<void> do_enable(const std::string&);
     Result<void> do_examine(const std::string&);
     Result<void> do_finish(const std::string& a) { return step(a, "finish", false); }
+    Result<void> do_frame(const std::string&);
     Result<void> do_goto(const std::string&);
     Result<void> do_help(const std::string&);
     Result<void> do_ignore(const std::string&);
@@ -90,6 +96,7 @@ class Console {
     Result<void> do_step(const std::string& a) { return step(a, "line", false); }
     Result<void> do_stepi(const std::string& a) { return step(a, "instruction", false); }
     Result<void> do_tbreak(const std::string& a) { return set_break(a, true); }
+    Result<void> do_up(const std::string& a) { return move_frame(a, true); }
     Result<void> do_undisplay(const std::string&);
     Result<void> do_watch(const std::string&);
     Result<void> do_when(const std::string&);

@@ -147,22 +147,86 @@ Result<void> Console::do_examine(const std::string& given) {
     return {};
 }
 
-Result<void> Console::do_backtrace(const std::string&) {
+// "#2  total at locals.cu:9, total+0x0120"; of the last place also its instruction's name.
+void Console::tell_frame(const Json& where, size_t level) {
+    const Json& f = where["stack"][level];
+    const std::string file = f["file"].get<std::string>();
+    say("#" + std::to_string(level) + "  " + f["function"].get<std::string>() +
+        (f["inlined"].get<bool>() ? " (inlined)" : "") +
+        (file.empty() ? "" : " at " + shown(file) + ":" + f["line"].dump()) +
+        (level == 0 || f["call"] != where["stack"][level - 1]["call"]
+             ? ", " + f["name"].get<std::string>()
+             : ""));
+}
+
+Result<void> Console::do_backtrace(const std::string& arguments) {
+    const auto most = number(arguments);
+    if (!arguments.empty() && !most)
+        return make_error(ErrorCode::usage, "'" + arguments + "'", "is no count");
     SASSEMU_ASSIGN(const Json w, ask({{"do", "where"}}));
-    if (!w.contains("frames")) {
+    if (!w.contains("stack")) {
         say("the lane " + w.value("state", ""));
         return {};
     }
-    int level = 0;
-    for (const Json& f : w["frames"]) {
-        const std::string file = f["file"].get<std::string>();
-        const bool inlined = static_cast<size_t>(level) + 1 < w["frames"].size();
-        say("#" + std::to_string(level) + "  " + f["function"].get<std::string>() +
-            (inlined ? " (inlined)" : "") +
-            (file.empty() ? "" : " at " + shown(file) + ":" + f["line"].dump()) +
-            (level == 0 ? ", " + w["name"].get<std::string>() : ""));
-    }
+    const size_t all = w["stack"].size();
+    for (size_t k = 0; k < std::min<size_t>(all, most.value_or(all)); ++k) tell_frame(w, k);
+    if (most && *most < all)
+        say("(" + std::to_string(all - *most) + " more)");
+    else if (const std::string ends = w.value("ends", ""); !ends.empty())
+        say("(" + ends + ")");
     return {};
+}
+
+// ---- which of the functions that the lane is in
+
+Result<void> Console::choose_frame(uint64_t level, const Json& where) {
+    const Json& stack = where["stack"];
+    if (level >= stack.size()) {
+        const std::string ends = where.value("ends", "");
+        return make_error(ErrorCode::not_found, "frame " + std::to_string(level), "there is none",
+                          ends.empty() ? "backtrace lists them" : ends);
+    }
+    Json focus = session_.focus();
+    while (focus.size() > 4) focus.erase(4);
+    if (level) focus.push_back(level);
+    session_.set_focus(focus);
+    SASSEMU_ASSIGN(const Json there, ask({{"do", "where"}}));
+    tell_frame(there, level);
+    tell_place(there, false);
+    return {};
+}
+
+Result<Json> Console::where_with_stack() {
+    SASSEMU_ASSIGN(Json w, ask({{"do", "where"}}));
+    if (!w.contains("stack") || w["stack"].empty())
+        return make_error(ErrorCode::not_found, "frame",
+                          "the lane " + w.value("state", "is nowhere"));
+    return w;
+}
+
+Result<void> Console::do_frame(const std::string& arguments) {
+    SASSEMU_ASSIGN(const Json w, where_with_stack());
+    const auto level = number(arguments);
+    if (!arguments.empty() && !level)
+        return make_error(ErrorCode::usage, "'" + arguments + "'", "is no number of a frame",
+                          "backtrace lists them");
+    return choose_frame(level.value_or(w["frame"].get<uint64_t>()), w);
+}
+
+Result<void> Console::move_frame(const std::string& arguments, bool outwards) {
+    SASSEMU_ASSIGN(const Json w, where_with_stack());
+    const auto given = number(arguments);
+    if (!arguments.empty() && !given)
+        return make_error(ErrorCode::usage, "'" + arguments + "'", "is no count");
+    const auto now = w["frame"].get<uint64_t>(), last = uint64_t{w["stack"].size()} - 1;
+    const uint64_t by = given.value_or(1);
+    if (outwards && now == last) {
+        const std::string ends = w.value("ends", "");
+        return make_error(ErrorCode::not_found, "up", "this is the outermost frame", ends);
+    }
+    if (!outwards && !now)
+        return make_error(ErrorCode::not_found, "down", "this is the innermost frame");
+    return choose_frame(outwards ? now + std::min(by, last - now) : now - std::min(by, now), w);
 }
 
 Result<void> Console::do_disassemble(const std::string& arguments) {

@@ -29,6 +29,7 @@ enum Tag : uint64_t {
     union_type = 0x17,
     typedef_ = 0x16,
     inheritance = 0x1c,
+    inlined_subroutine = 0x1d,
     class_type = 0x02,
     subrange_type = 0x21,
     base_type = 0x24,
@@ -51,6 +52,7 @@ struct Entry {
     Bytes expression;
     bool has_list = false;
     uint64_t list = 0;
+    uint64_t origin = 0, call_file = 0, call_line = 0, declared_in = 0;  // origin 0: none
 };
 
 struct Abbreviation {
@@ -81,23 +83,29 @@ class Reader {
         }
     }
 
-    void functions(std::map<std::string, std::vector<SourceVariable>>& out) {
+    void functions(std::map<std::string, std::vector<SourceVariable>>& out,
+                   std::map<std::string, std::vector<InlinedCall>>& inlined) {
         std::vector<const Entry*> scopes;
         std::string function;
         for (const Entry& e : entries_) {
             std::erase_if(scopes, [&](const Entry* s) { return s->depth >= e.depth; });
             if (e.tag == subprogram) function = e.linkage.empty() ? e.name : e.linkage;
-            if (e.tag == subprogram || e.tag == lexical_block) scopes.push_back(&e);
+            if (e.tag == inlined_subroutine) add_call(e, scopes, inlined[function]);
+            if (e.tag == subprogram || e.tag == lexical_block || e.tag == inlined_subroutine)
+                scopes.push_back(&e);
+            const Entry& of = origin(e);  // a parameter of what is inlined has its name there
             if ((e.tag != formal_parameter && e.tag != variable) || scopes.empty() ||
-                e.name.empty() || !e.has_type)
+                of.name.empty() || !of.has_type)
                 continue;
             SourceVariable v;
-            v.name = e.name;
+            v.name = of.name;
             v.is_parameter = e.tag == formal_parameter;
-            v.type = type(e.type, 0);
+            v.type = type(of.type, 0);
             v.address_class = static_cast<uint32_t>(e.address_class);
             v.low = 0;
             v.high = ~uint64_t{0};
+            v.inlined = static_cast<uint32_t>(std::ranges::count_if(
+                scopes, [](const Entry* s) { return s->tag == inlined_subroutine; }));
             if (const Entry* s = scopes.back(); s->has_low && s->has_high) {
                 v.low = s->low;
                 v.high = s->high_is_size ? s->low + s->high : s->high;
@@ -235,6 +243,9 @@ class Reader {
             case 0x2f:  // upper_bound
                 e.count = number + 1;
                 break;
+            case 0x31:  // abstract_origin
+                e.origin = number + (form == 0x10 ? 0 : unit);
+                break;
             case 0x33:
                 e.address_class = number;
                 break;
@@ -245,6 +256,15 @@ class Reader {
                 e.member_at = number;
                 if (block.size() > 1 && block[0] == 0x23)
                     e.member_at = ByteReader(block, 1).take_uleb();
+                break;
+            case 0x3a:  // decl_file
+                e.declared_in = number;
+                break;
+            case 0x58:
+                e.call_file = number;
+                break;
+            case 0x59:
+                e.call_line = number;
                 break;
             case 0x3e:
                 e.encoding = number;
@@ -261,6 +281,25 @@ class Reader {
                 break;
         }
         return !r.failed();
+    }
+
+    const Entry& origin(const Entry& e) const {
+        const auto at = e.origin ? by_offset_.find(e.origin) : by_offset_.end();
+        return at == by_offset_.end() ? e : entries_[at->second];
+    }
+
+    void add_call(const Entry& e, const std::vector<const Entry*>& scopes,
+                  std::vector<InlinedCall>& out) const {
+        const Entry& of = origin(e);
+        const std::string& name = of.linkage.empty() ? of.name : of.linkage;
+        if (!e.has_low || !e.has_high || name.empty()) return;
+        InlinedCall call{e.low, e.high_is_size ? e.low + e.high : e.high, name,
+                         static_cast<uint32_t>(std::min<uint64_t>(e.call_line, UINT32_MAX)), false};
+        // Who calls: what is inlined around it, or the function itself.
+        for (const Entry* s : scopes)
+            if (s->tag == subprogram || s->tag == inlined_subroutine)
+                call.same_file = e.call_file && origin(*s).declared_in == e.call_file;
+        out.push_back(std::move(call));
     }
 
     void read_list(uint64_t at, SourceVariable& v) const {
@@ -371,20 +410,45 @@ std::string own_name(const std::string& function) {
 
 }  // namespace
 
+// Places in the code stand in the addends of .rela sections from sm_90 on; the fields themselves
+// hold others then, which are wrong.
+Bytes DebugInfo::relocated(const Module& module, const elf::File& file, size_t index) {
+    std::vector<uint8_t>* changed = nullptr;
+    const Bytes bytes = file.sections[index].bytes;
+    for (size_t k = 1; k < file.sections.size(); ++k) {
+        if (file.sections[k].type != elf::sht_rela || file.sections[k].info != index) continue;
+        const auto records = elf::relocations(file, k, module.symbols().size(), module.file_name());
+        if (!records) continue;
+        for (const Relocation& r : *records) {
+            const Symbol& symbol = module.symbols()[r.symbol];
+            if (!module.code_section(symbol.section) || r.offset > bytes.size() ||
+                bytes.size() - r.offset < 8)
+                continue;
+            if (!changed) changed = &owned_.emplace_back(bytes.begin(), bytes.end());
+            // From the function's begin.
+            const uint64_t value =
+                (symbol.type == elf::stt_func ? 0 : symbol.value) + static_cast<uint64_t>(r.addend);
+            for (size_t i = 0; i < 8; ++i)
+                (*changed)[r.offset + i] = static_cast<uint8_t>(value >> 8 * i);
+        }
+    }
+    return changed ? Bytes(*changed) : bytes;
+}
+
 DebugInfo DebugInfo::read(const Module& module) {
     DebugInfo out;
     const auto file = elf::parse(module.elf(), module.file_name());
     if (!file) return out;
     const auto section = [&](std::string_view name) -> Bytes {
-        for (const elf::Section& s : file->sections)
-            if (s.name == name) return s.bytes;
+        for (size_t k = 1; k < file->sections.size(); ++k)
+            if (file->sections[k].name == name) return out.relocated(module, *file, k);
         return {};
     };
     if (section(".debug_info").empty()) return out;
     Reader reader(section(".debug_info"), section(".debug_abbrev"), section(".debug_loc"),
                   section(".debug_str"));
     reader.read();
-    reader.functions(out.variables_);
+    reader.functions(out.variables_, out.inlined_);
     out.read_registers(section(".nv_debug_info_reg_sass"));
     for (const Attribute& a : module.attributes()) {
         if (a.code != eiattr::frame_size) continue;
@@ -423,6 +487,15 @@ std::vector<const SourceVariable*> DebugInfo::visible(const std::string& functio
     for (const SourceVariable& v : of->second)
         if (at >= v.low && at < v.high) out.push_back(&v);
     std::ranges::stable_sort(out, {}, [](const SourceVariable* v) { return v->low; });
+    return out;
+}
+
+std::vector<const InlinedCall*> DebugInfo::inlined(const std::string& function, uint64_t at) const {
+    std::vector<const InlinedCall*> out;
+    const auto of = inlined_.find(own_name(function));
+    if (of == inlined_.end()) return out;
+    for (const InlinedCall& call : of->second)
+        if (at >= call.low && at < call.high) out.push_back(&call);
     return out;
 }
 

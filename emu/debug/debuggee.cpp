@@ -25,15 +25,20 @@ constexpr int cost_share = 20;
 
 }  // namespace
 
-Json Focus::json() const { return {launch, cta, warp, lane}; }
+Json Focus::json() const {
+    Json out = {launch, cta, warp, lane};
+    if (frame) out.push_back(frame);
+    return out;
+}
 
 Focus Focus::of(const Json& json) {
     Focus f;
-    if (!json.is_array() || json.size() != 4) return f;
+    if (!json.is_array() || json.size() < 4 || json.size() > 5) return f;
     f.launch = json[0].get<uint64_t>();
     f.cta = json[1].get<uint64_t>();
     f.warp = json[2].get<uint32_t>();
     f.lane = json[3].get<uint32_t>() & 31;
+    if (json.size() == 5) f.frame = json[4].get<uint32_t>();
     return f;
 }
 
@@ -196,7 +201,8 @@ void Debuggee::after(Warp& warp, const Op*) {
 }
 
 void Debuggee::set_halt_at(const Warp& warp) {
-    const bool each = launched_ || (step_.on && follows(warp));
+    // Of a lane's warp each instruction: one may let another path go on, that of the lane.
+    const bool each = launched_ || (step_.on && follows_warp(warp));
     halt_at = each ? 0 : house_at_;
 }
 
@@ -305,6 +311,7 @@ Result<void> Debuggee::begin_run(const Json& request) {
         halt.id = from.value("id", 0);
         halt.where = from.value("where", "");
         halt.focus = Focus::of(from.value("focus", Json()));
+        halt.focus.frame = 0;
         if (from.contains("condition")) {
             SASSEMU_ASSIGN(halt.condition, Expression::parse(from["condition"].get<std::string>()));
         }
@@ -357,6 +364,8 @@ Result<void> Debuggee::begin_run(const Json& request) {
                                         : Step::What::instruction;
         step_.count = std::max<uint64_t>(1, of->value("count", uint64_t{1}));
         step_.focus = Focus::of(of->value("focus", Json()));
+        step_.focus.frame = 0;
+        step_.depth = of->value("levels", int64_t{0});
         if (last_ && of->contains("here")) {  // where the way back begins
             const auto places = places_.find((*of)["here"].get<std::string>(), {});
             if (places) {

@@ -47,6 +47,7 @@ struct RunningLaunch {
 struct Focus {
     uint64_t launch = 0, cta = 0;  // %gridid; linear index
     uint32_t warp = 0, lane = 0;
+    uint32_t frame = 0;  // from the innermost function that the lane is in
     bool operator==(const Focus&) const = default;
     Json json() const;
     static Focus of(const Json& json);
@@ -85,8 +86,8 @@ class Debuggee final : public Stepper {
     const RunningLaunch* launch_of(const Launch* launch) const;
     // Null: it is not resident.
     Warp* warp_of(const Focus& focus) const;
-    View view(Warp& warp, uint32_t lane) const {
-        return View(places_, named_, warp, lane, position);
+    View view(Warp& warp, uint32_t lane, uint32_t frame = 0) const {
+        return View(places_, named_, warp, lane, position, frame);
     }
     const std::map<std::string, NamedMemory>& named() const { return named_; }
     Focus focus_of(const Warp& warp, uint32_t lane) const;
@@ -119,7 +120,7 @@ class Debuggee final : public Stepper {
         std::vector<SourceFrame> from;  // where it began, outermost first
         CodePlace at;                   // of the last arrival
         std::vector<SourceFrame> line;  // last: of the last arrival
-        int depth = 0;                  // calls on the way
+        int64_t depth = 0;              // calls on the way
     };
 
     // Tells of the halt (null: of none), and answers until the run goes on.
@@ -131,6 +132,7 @@ class Debuggee final : public Stepper {
     void check(Warp& warp, const Op* op);
     void set_halt_at(const Warp& warp);
     bool follows(const Warp& warp) const;
+    bool follows_warp(const Warp& warp) const;
     bool goes_on() const;
     bool step_arrives(Warp& warp, const Op* op);
     void check_breakpoints(Warp& warp, const Op* op);

@@ -69,7 +69,8 @@ Result<Value> part_of(const View& view, const Value& whole, const TypeRef& type,
         at.address += offset;
         return view.load(type, at);
     }
-    if (offset + type->bytes > whole.bytes.size()) return wrong("there is no such element");
+    if (offset > whole.bytes.size() || type->bytes > whole.bytes.size() - offset)
+        return wrong("there is no such element");
     Value v;
     v.type = type;
     v.bytes.assign(whole.bytes.begin() + static_cast<std::ptrdiff_t>(offset),

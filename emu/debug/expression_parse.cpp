@@ -13,7 +13,8 @@ namespace {
 
 using Node = Expression::Node;
 using NodeRef = std::unique_ptr<Node>;
-constexpr int most_depth = 100;
+constexpr int most_depth = 200;
+constexpr size_t most_nodes = 500;  // a chain of operators is as deep as it is long
 
 class Parser {
   public:
@@ -22,6 +23,7 @@ class Parser {
     Result<NodeRef> parse() {
         SASSEMU_ASSIGN(NodeRef node, choice());
         space();
+        if (nodes_ > most_nodes) return too_long();
         if (at_ < text_.size()) return unexpected("an operator or the end");
         return node;
     }
@@ -55,7 +57,8 @@ class Parser {
         at_ = end;
         return out;
     }
-    static NodeRef node(Node::Is is, std::string name, auto... of) {
+    NodeRef node(Node::Is is, std::string name, auto... of) {
+        ++nodes_;
         auto n = std::make_unique<Node>();
         n->is = is;
         n->name = std::move(name);
@@ -63,7 +66,18 @@ class Parser {
         return n;
     }
 
+    Error too_long() const {
+        return {ErrorCode::usage, "expression",
+                "has more than " + std::to_string(most_nodes) + " operands and operators", ""};
+    }
+
     Result<NodeRef> choice() {
+        if (++depth_ > most_depth) return unexpected("something less deeply nested");
+        auto result = choice_inside();
+        --depth_;
+        return result;
+    }
+    Result<NodeRef> choice_inside() {
         SASSEMU_ASSIGN(NodeRef test, binary(0));
         if (!take("?")) return test;
         SASSEMU_ASSIGN(NodeRef yes, choice());
@@ -103,6 +117,7 @@ class Parser {
             }
             if (found.empty()) return left;
             at_ += found.size();
+            if (nodes_ > most_nodes) return too_long();
             SASSEMU_ASSIGN(NodeRef right, binary(level + 1));
             left = node(Node::Is::binary, found, std::move(left), std::move(right));
         }
@@ -176,6 +191,7 @@ class Parser {
     Result<NodeRef> postfix() {
         SASSEMU_ASSIGN(NodeRef n, primary());
         for (;;) {
+            if (nodes_ > most_nodes) return too_long();
             if (take("[")) {
                 SASSEMU_ASSIGN(NodeRef index, choice());
                 if (!take("]")) return unexpected("']'");
@@ -274,6 +290,7 @@ class Parser {
     std::string_view text_;
     size_t at_ = 0;
     int depth_ = 0;
+    size_t nodes_ = 0;
 };
 
 }  // namespace

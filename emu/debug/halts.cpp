@@ -130,13 +130,16 @@ void Debuggee::check(Warp& warp, const Op* op) {
     }
 }
 
-bool Debuggee::follows(const Warp& warp) const {
+bool Debuggee::follows_warp(const Warp& warp) const {
     const Focus& f = step_.focus;
     if (step_.unit == Step::Unit::all) return true;
     if (warp.cta->launch->id != f.launch || warp.cta->linear != f.cta) return false;
-    if (step_.unit == Step::Unit::cta) return true;
-    if (warp.index != f.warp) return false;
-    return step_.unit == Step::Unit::warp || (warp.active >> f.lane & 1);
+    return step_.unit == Step::Unit::cta || warp.index == f.warp;
+}
+
+bool Debuggee::follows(const Warp& warp) const {
+    return follows_warp(warp) &&
+           (step_.unit != Step::Unit::lane || (warp.active >> step_.focus.lane & 1));
 }
 
 // Whether the step is over with this arrival.

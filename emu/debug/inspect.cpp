@@ -64,6 +64,9 @@ class Inspector {
                 ErrorCode::not_found, "focus",
                 d_.launches().empty() ? "no kernel runs now" : "its CTA is not resident now",
                 "info cuda warps");
+        if (focus_.frame && focus_.frame >= view().frames().size())
+            return make_error(ErrorCode::not_found, "frame " + std::to_string(focus_.frame),
+                              "there is none", "backtrace lists them");
         if (what == "where") return where();
         if (what == "evaluate") return evaluate();
         if (what == "examine") return examine();
@@ -75,7 +78,7 @@ class Inspector {
     }
 
   private:
-    View view() const { return d_.view(*warp_, focus_.lane); }
+    View view() const { return d_.view(*warp_, focus_.lane, focus_.frame); }
     // Where the focused lane is, or began, or anything runs.
     CodePlace here() const {
         if (warp_) {
@@ -133,10 +136,34 @@ class Inspector {
         const bool current = d_.current() == warp_ && path == warp_->paths + warp_->current;
         out["state"] = state_of(*path, current);
         out["active"] = path == warp_->paths + warp_->current ? warp_->active : path->lanes;
-        Json frames = Json::array();
-        for (const SourceFrame& f : d_.places().frames(place))
-            frames.push_back({{"function", f.function}, {"file", f.file}, {"line", f.line}});
+        // The source's frames at the place, from the focused one outwards; and all of the lane.
+        Json frames = Json::array(), stack = Json::array();
+        const View view = this->view();
+        const auto all = view.frames();
+        const auto& activations = view.stack().activations;
+        for (uint32_t k = 0; k < all.size(); ++k) {
+            const View::Frame& f = all[k];
+            const CodePlace& at = activations[f.activation].place;
+            Json one = {
+                {"function", f.source.function}, {"file", f.source.file}, {"line", f.source.line}};
+            if (focus_.frame < all.size() && k >= focus_.frame &&
+                f.activation == all[focus_.frame].activation)
+                frames.push_back(one);
+            one["name"] = d_.places().name(at);
+            one["address"] = d_.places().address(at);
+            one["inlined"] = f.is_inlined;
+            one["call"] = f.activation;
+            stack.push_back(std::move(one));
+        }
+        out["frame"] = focus_.frame;
+        out["call"] = focus_.frame < all.size() ? all[focus_.frame].activation : 0;
+        if (!frames.empty() && frames[0]["line"] != 0) {
+            out["file"] = frames[0]["file"];
+            out["line"] = frames[0]["line"];
+        }
         out["frames"] = frames;
+        out["stack"] = stack;
+        out["ends"] = view.stack().ends;
         return out;
     }
 
@@ -239,7 +266,13 @@ class Inspector {
         Json rows = Json::array();
         const auto names = q_.value("names", std::vector<std::string>());
         const auto add = [&](const std::string& name) -> Result<void> {
-            SASSEMU_ASSIGN(const Value v, view().special(name));
+            const auto held = view().special(name);
+            if (!held && names.empty() && focus_.frame) {  // of a caller's registers some are lost
+                rows.push_back({{"name", name}, {"hex", "not kept"}, {"text", ""}, {"float", ""}});
+                return {};
+            }
+            if (!held) return held.error();
+            const Value& v = *held;
             const bool wide = v.bytes.size() == 4;
             rows.push_back({{"name", name},
                             {"hex", wide ? hex(v.bits(), 8) : text_of(v)},
@@ -279,7 +312,7 @@ class Inspector {
                     {"address", v.place->address},
                     {"bytes", std::max<uint64_t>(1, v.type->bytes)},
                     {"type", v.type->name},
-                    {"focus", focus_.json()}};
+                    {"focus", d_.focus_of(*warp_, focus_.lane).json()}};
     }
 
     Result<Json> variables() const {
@@ -319,6 +352,7 @@ class Inspector {
     // A focus by what the user names; the rest stays, or is the first that there is.
     Result<Json> choose() const {
         Focus f = focus_;
+        f.frame = 0;
         const bool any = warp_ != nullptr;
         const RunningLaunch* of = nullptr;
         for (const RunningLaunch& l : d_.launches())

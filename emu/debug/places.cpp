@@ -45,15 +45,16 @@ std::string short_name(const std::string& name) {
 }
 
 bool is_called(const std::string& name, std::string_view wanted) {
-    if (name == wanted || demangled(name) == wanted || short_name(name) == wanted) return true;
-    // "$kernel$function" is a copy of the function for that kernel.
-    const size_t copy = name.starts_with('$') ? name.find('$', 1) : name.npos;
-    return copy != name.npos && is_called(name.substr(copy + 1), wanted);
+    return name == wanted || demangled(name) == wanted || short_name(name) == wanted;
 }
 
 }  // namespace
 
 std::string demangled(std::string_view name) {
+    // "$kernel$function" is a copy of the function for that kernel.
+    if (const size_t copy = name.starts_with('$') ? name.find('$', 1) : name.npos;
+        copy != name.npos && copy + 1 < name.size())
+        return demangled(name.substr(copy + 1));
     int status = 0;
     char* const text = abi::__cxa_demangle(std::string(name).c_str(), nullptr, nullptr, &status);
     std::string out = status == 0 && text ? text : std::string(name);
@@ -70,6 +71,12 @@ const DebugInfo& Places::info(const Module* module) const {
     const auto known = info_.find(module);
     if (known != info_.end()) return known->second;
     return info_.emplace(module, DebugInfo::read(*module)).first->second;
+}
+
+const FrameInfo& Places::frame_info(const Module* module) const {
+    const auto known = frame_info_.find(module);
+    if (known != frame_info_.end()) return known->second;
+    return frame_info_.emplace(module, FrameInfo::read(*module)).first->second;
 }
 
 Result<std::vector<CodePlace>> Places::find(std::string_view text, const CodePlace& here) const {
@@ -182,6 +189,24 @@ Result<std::vector<CodePlace>> Places::find(std::string_view text, const CodePla
                       known.empty() ? "" : "kernels: " + known);
 }
 
+// With -G the line table names no inlined function; the variables' section does.
+void Places::add_inlined(const CodePlace& place, std::vector<SourceFrame>& out) const {
+    const Function* f = place.module->function_at(place.offset);
+    if (!f) return;
+    const auto calls = info(place.module).inlined(f->name, place.offset - f->code_offset);
+    const auto begin = place.module->lines().find(f->code_offset);
+    for (size_t k = calls.size(); k--;) {
+        out.back().function = demangled(calls[k]->function);
+        SourceFrame caller;
+        // The file of the function is known by its first line, of one inlined in between it is not.
+        if (!k && calls[k]->same_file && calls[k]->line && begin && begin->source) {
+            caller.file = begin->source->file;
+            caller.line = calls[k]->line;
+        }
+        out.push_back(std::move(caller));
+    }
+}
+
 std::vector<SourceFrame> Places::frames(const CodePlace& place) const {
     std::vector<SourceFrame> out;
     const auto info =
@@ -195,6 +220,7 @@ std::vector<SourceFrame> Places::frames(const CodePlace& place) const {
     } else {
         out.emplace_back();
     }
+    if (out.size() == 1 && !out[0].file.empty()) add_inlined(place, out);
     out.back().function = function(place);
     for (SourceFrame& f : out)
         if (f.function.empty()) f.function = "(inlined)";

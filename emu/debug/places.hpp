@@ -11,6 +11,7 @@
 
 #include "emu/base/result.hpp"
 #include "emu/debug/debug_info.hpp"
+#include "emu/debug/frame_info.hpp"
 #include "emu/module/line_table.hpp"
 #include "emu/module/module.hpp"
 #include "sassdec/sassdec.h"
@@ -37,6 +38,7 @@ class Places {
     const std::vector<std::shared_ptr<const Module>>& modules() const { return modules_; }
     // Read when it is first asked for.
     const DebugInfo& info(const Module* module) const;
+    const FrameInfo& frame_info(const Module* module) const;
 
     // "FILE:LINE", "LINE" (of the file at `here`), "NAME", "NAME+OFFSET", "*OFFSET" (in the section
     // at `here`), "*NAME+OFFSET"; none: `here`. A line without code is the next one that has some.
@@ -55,8 +57,10 @@ class Places {
     std::pair<uint64_t, uint64_t> extent(const CodePlace& place) const;
 
   private:
+    void add_inlined(const CodePlace& place, std::vector<SourceFrame>& out) const;
     std::vector<std::shared_ptr<const Module>> modules_;
     mutable std::map<const Module*, DebugInfo> info_;
+    mutable std::map<const Module*, FrameInfo> frame_info_;
 };
 
 std::string demangled(std::string_view name);

@@ -63,6 +63,10 @@ void Session::take(Stop stop) {
     if (stop_.contains("focus")) focus_ = stop_["focus"];
 }
 
+void Session::to_innermost() {
+    if (focus_.size() > 4) focus_.erase(4);
+}
+
 Json Session::ask(Json question) {
     if (!question.contains("focus")) question["focus"] = focus_;
     if (!live_.send(question)) return {{"error", lost().message()}};
@@ -185,6 +189,7 @@ Json Session::stops() const {
 
 Result<void> Session::forward(const Json& step) {
     if (ended()) return {};
+    to_innermost();
     Json request = {{"do", "run"},
                     {"resume", true},
                     {"stops", stops()},
@@ -289,6 +294,7 @@ Result<Json> Session::search_back(uint64_t before, Json request) {
 }
 
 Result<void> Session::back(const Json& step) {
+    to_innermost();
     const uint64_t now = position();
     const Json focus = focus_;
     Json request = {{"stops", stops()}, {"launches", break_at_launches}};

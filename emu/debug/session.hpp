@@ -48,6 +48,7 @@ class Session {
     const Stop& stop() const { return stop_; }
     uint64_t position() const { return stop_.value("position", uint64_t{0}); }
     bool ended() const { return stop_.value("stop", "") == "ended"; }
+    // Launch, CTA, warp, lane, and which frame of it unless it is the innermost.
     Json focus() const { return focus_; }
     void set_focus(const Json& focus) { focus_ = focus; }
     // A question of inspect.hpp, about the focus if it names no other.
@@ -95,6 +96,7 @@ class Session {
     // The last position before `before` that halts it; null: there is none.
     Result<Json> search_back(uint64_t before, Json request);
     void take(Stop stop);
+    void to_innermost();
 
     SessionOptions options_;
     Channel live_;

@@ -186,7 +186,12 @@ uint64_t Value::bits() const {
 }
 
 int64_t Value::integer() const {
-    if (type->kind == Kind::real) return static_cast<int64_t>(real());
+    if (type->kind == Kind::real) {
+        constexpr double end = 9223372036854775808.0;  // 2^63
+        const double v = real();
+        if (std::isnan(v)) return 0;
+        return v >= end ? INT64_MAX : v < -end ? INT64_MIN : static_cast<int64_t>(v);
+    }
     const uint64_t v = bits();
     const size_t n = bytes.size() * 8;
     if (!type->is_signed() || n >= 64 || !n) return static_cast<int64_t>(v);

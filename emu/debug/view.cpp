@@ -60,9 +60,48 @@ std::optional<uint32_t> register_number(const std::string& name, const std::stri
     return n;
 }
 
-CodePlace View::place() const {
+View::View(const Places& places, const std::map<std::string, NamedMemory>& buffers, Warp& warp,
+           uint32_t lane, uint64_t position, uint32_t frame)
+    : places_(places), buffers_(buffers), warp_(warp), lane_(lane), position_(position) {
+    if (!frame) return;
+    const auto all = frames();
+    if (frame >= all.size()) return;
+    activation_ = all[frame].activation;
+    inlined_ = all[frame].inlined;
+}
+
+CodePlace View::innermost() const {
     const Path* path = path_of(warp_, lane_);
     return path ? place_of(warp_, path->pc) : CodePlace{};
+}
+
+CodePlace View::place() const {
+    return activation_ ? stack().activations[activation_].place : innermost();
+}
+
+const CallStack& View::stack() const {
+    if (!stack_) stack_ = call_stack(places_, warp_, lane_, innermost());
+    return *stack_;
+}
+
+std::vector<View::Frame> View::frames() const {
+    std::vector<Frame> out;
+    for (size_t k = 0; k < stack().activations.size(); ++k) {
+        auto sources = places_.frames(stack().activations[k].place);
+        for (size_t i = 0; i < sources.size(); ++i)
+            out.push_back({k, i, i + 1 < sources.size(), std::move(sources[i])});
+    }
+    return out;
+}
+
+Result<uint32_t> View::general(uint32_t n) const {
+    if (n >= warp_.cta->launch->registers) return no_register("R" + std::to_string(n));
+    if (!activation_) return warp_.row(register_row(n))[lane_];
+    const auto v = debug::value_of(stack().activations[activation_].registers[n], warp_, lane_);
+    if (v) return *v;
+    return make_error(ErrorCode::not_found, "$R" + std::to_string(n),
+                      "what it held in this frame is not kept: the functions that it called may "
+                      "have overwritten it");
 }
 
 Result<std::vector<std::byte>> View::read(MemorySpace space, uint64_t address,
@@ -105,6 +144,10 @@ Result<std::vector<std::byte>> View::read(MemorySpace space, uint64_t address,
 }
 
 Result<Value> View::load(const TypeRef& type, const ValuePlace& place) const {
+    if (type->bytes > most_bytes)
+        return make_error(ErrorCode::usage, "'" + type->name + "'",
+                          std::to_string(type->bytes) + " bytes are too many at once",
+                          "at most " + std::to_string(most_bytes));
     Value v;
     v.type = type;
     v.place = place;
@@ -116,11 +159,11 @@ Result<Value> View::load(const TypeRef& type, const ValuePlace& place) const {
             break;
         }
         case ValuePlace::Kind::registers:
+            if (activation_) v.place.reset();  // it may be anywhere by now
             for (uint32_t k = 0; k < words; ++k) {
-                const auto reg = static_cast<uint32_t>(place.address) + k;
-                if (reg >= warp_.cta->launch->registers)
-                    return no_register("R" + std::to_string(reg));
-                std::memcpy(v.bytes.data() + size_t{4} * k, warp_.row(register_row(reg)) + lane_,
+                SASSEMU_ASSIGN(const uint32_t word,
+                               general(static_cast<uint32_t>(place.address) + k));
+                std::memcpy(v.bytes.data() + size_t{4} * k, &word,
                             std::min<size_t>(4, type->bytes - size_t{4} * k));
             }
             break;
@@ -158,6 +201,11 @@ Result<Value> View::special(const std::string& text) const {
     if (name == "RZ" || name == "URZ") return of_bits(0, type);
     if (name == "PT" || name == "UPT") return of_bits(1, "bool");
     const auto at = [](Kind kind, uint64_t n) { return ValuePlace{kind, MemorySpace::generic, n}; };
+    const bool of_frame = name.starts_with("U") || name.starts_with("P") || name.starts_with("B");
+    if (activation_ && of_frame && name.size() <= 4 && name != "PT")
+        return make_error(ErrorCode::not_found, "$" + name,
+                          "what it held in this frame is not known: only R registers are saved",
+                          "frame 0");
     if (const auto n = register_number(name, "R")) {
         if (*n >= warp_.cta->launch->registers) return no_register(name);
         return load(basic_type(type), at(Kind::registers, *n));
@@ -192,6 +240,10 @@ std::vector<const SourceVariable*> View::variables() const {
     const Function* f = at.module ? at.module->function_at(at.offset) : nullptr;
     if (!f) return {};
     auto all = places_.info(at.module).visible(f->name, at.offset - f->code_offset);
+    if (all.empty()) return all;
+    // Those of the frame's own function.
+    const size_t depth = places_.frames(at).size() - 1 - inlined_;
+    std::erase_if(all, [&](const SourceVariable* v) { return v->inlined != depth; });
     std::ranges::reverse(all);
     return all;
 }
@@ -220,9 +272,14 @@ Result<Value> View::value_of(const SourceVariable& v) const {
         } else if (op == 0x91) {  // fbreg: from the frame's end
             const bool kernel = f.is_kernel;
             const uint64_t frame = info.frame(f.name);
-            address = (kernel ? warp_.cta->launch->local_bytes
-                              : warp_.row(register_row(1))[lane_] + frame) +
-                      static_cast<uint64_t>(r.take_sleb());
+            const auto& known = stack().activations[activation_].frame;
+            uint64_t begin = warp_.cta->launch->local_bytes;
+            if (!kernel && known) begin = *known;
+            if (!kernel && !known) {
+                SASSEMU_ASSIGN(const uint32_t r1, general(1));
+                begin = r1 + frame;
+            }
+            address = begin + static_cast<uint64_t>(r.take_sleb());
             space = 6;
         } else if (op == 0x90) {  // regx: a name of the PTX, as a number
             std::string name;
@@ -236,8 +293,16 @@ Result<Value> View::value_of(const SourceVariable& v) const {
             for (size_t k = 0; k * 4 < v.type->bytes; ++k) {
                 uint32_t word = 0;
                 if (parts[k].file == DebugInfo::Part::File::general &&
-                    parts[k].number < warp_.cta->launch->registers)
-                    word = warp_.row(register_row(parts[k].number))[lane_];
+                    parts[k].number < warp_.cta->launch->registers) {
+                    const auto held = general(parts[k].number);
+                    if (!held)
+                        return gone("was in R" + std::to_string(parts[k].number) +
+                                    ", which the functions that were called may have overwritten");
+                    word = *held;
+                } else if (parts[k].file == DebugInfo::Part::File::predicate && activation_)
+                    return gone(
+                        "was in a predicate, which the functions that were called may "
+                        "have overwritten");
                 else if (parts[k].file == DebugInfo::Part::File::predicate && parts[k].number < 8)
                     word = warp_.p[parts[k].number] >> lane_ & 1;
                 else
@@ -247,7 +312,7 @@ Result<Value> View::value_of(const SourceVariable& v) const {
             }
             const bool in_order = parts[0].file == DebugInfo::Part::File::general &&
                                   (parts.size() == 1 || parts[1].number == parts[0].number + 1);
-            if (in_order)
+            if (in_order && !activation_)
                 value.place =
                     ValuePlace{ValuePlace::Kind::registers, MemorySpace::generic, parts[0].number};
             return value;

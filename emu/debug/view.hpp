@@ -4,8 +4,10 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
+#include "emu/debug/activation.hpp"
 #include "emu/debug/places.hpp"
 #include "emu/debug/value.hpp"
 
@@ -26,14 +28,23 @@ struct NamedMemory {
 
 class View {
   public:
+    // `frame`: which of frames(), below their number.
     View(const Places& places, const std::map<std::string, NamedMemory>& buffers, Warp& warp,
-         uint32_t lane, uint64_t position)
-        : places_(places), buffers_(buffers), warp_(warp), lane_(lane), position_(position) {}
+         uint32_t lane, uint64_t position, uint32_t frame = 0);
 
     Warp& warp() const { return warp_; }
     uint32_t lane() const { return lane_; }
-    // Where the lane is; of one that has exited or does not exist: no module.
+    // Where the lane is, in its frame; of one that has exited or does not exist: no module.
     CodePlace place() const;
+    // What a backtrace lists, innermost first; none of a lane that has exited.
+    struct Frame {
+        size_t activation = 0;
+        size_t inlined = 0;  // which of the frames that Places::frames() has there
+        bool is_inlined = false;
+        SourceFrame source;
+    };
+    std::vector<Frame> frames() const;
+    const CallStack& stack() const;
 
     Result<std::vector<std::byte>> read(MemorySpace space, uint64_t address, uint64_t bytes) const;
     Result<Value> load(const TypeRef& type, const ValuePlace& place) const;
@@ -48,11 +59,17 @@ class View {
 
   private:
     Result<Value> value_of(const SourceVariable& variable) const;
+    // What R<n> holds in the frame of the view.
+    Result<uint32_t> general(uint32_t n) const;
+    CodePlace innermost() const;
     const Places& places_;
     const std::map<std::string, NamedMemory>& buffers_;
     Warp& warp_;
     uint32_t lane_;
     uint64_t position_;
+    size_t activation_ = 0;
+    size_t inlined_ = 0;  // which of the frames of Places there
+    mutable std::optional<CallStack> stack_;
 };
 
 // Which path of the warp has the lane; null: none, it has exited or never was.

@@ -9,6 +9,7 @@
 
 #include "emu/base/exit_code.hpp"
 #include "emu/base/limits.hpp"
+#include "emu/base/progress.hpp"
 #include "emu/nvshmem/world.hpp"
 #include "emu/plan/atomic_file.hpp"
 #include "emu/plan/byte_source.hpp"
@@ -55,6 +56,7 @@ class Runner {
         }
         SASSEMU_TRY(check_dumps());
         if (options_.on_loaded) SASSEMU_TRY(options_.on_loaded());
+        process_progress().begin(ctas());
         const Result<void> launched = launch_all();
         if (options_.on_gpu) options_.on_gpu(nullptr);
         SASSEMU_TRY(launched);
@@ -85,6 +87,18 @@ class Runner {
         out_bytes_ += text.size();
         report_.out += text.substr(0, RunReport::out_kept - report_.out.size());
         if (options_.on_stdout) options_.on_stdout(text);
+    }
+
+    // That the launches of this process have; 0: more than can be counted.
+    uint64_t ctas() const {
+        uint64_t sum = 0;
+        for (const Launch& launch : plan_.launches) {
+            if (launch.operation.index() || !setup_.mine(launch.gpu)) continue;
+            const uint64_t one = launch.grid.count();
+            if (one > (~uint64_t{0} - sum) / launch.repeat) return 0;
+            sum += one * launch.repeat;
+        }
+        return sum;
     }
 
     Result<void> check_dumps() {

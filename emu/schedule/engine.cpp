@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "emu/base/progress.hpp"
 #include "emu/machine/stepper.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/schedule/driver_functions.hpp"
@@ -150,6 +151,9 @@ void Engine::put(Turn& turn) {
     sum_.warp_instructions += turn.warp_instructions;
     sum_.thread_instructions += turn.thread_instructions;
     sum_.guard_false += turn.guard_false;
+    Progress& progress = process_progress();
+    progress.ctas.fetch_add(turn.ended, std::memory_order_relaxed);
+    progress.warp_instructions.fetch_add(turn.issued, std::memory_order_relaxed);
     starved_ |= turn.refused;
     CtaSlot* const slot = turn.slot;
     try {
@@ -205,6 +209,7 @@ Engine::Outcome Engine::run_ctas(CtaSlot& slot, Turn& worker) {
             if (settings_.stepper) settings_.stepper->cta_end(*slot.cluster.cta[r]);
             if (printed().prints) printed().ended(slot.cluster.cta[r]->linear);
         }
+        worker.ended += slot.cluster.size;
         if (worker.claimed.begin == worker.claimed.end) return outcome;
         slot.cluster.index = worker.claimed.begin++;
         slot.fresh = true;

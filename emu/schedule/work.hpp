@@ -34,6 +34,7 @@ struct Turn {
     Outcome outcome = Outcome::stopped;
     uint64_t ctas = 0, warp_instructions = 0, thread_instructions = 0, guard_false = 0;
     uint64_t issued = 0;             // in this turn
+    uint64_t ended = 0;              // CTAs, in this turn
     uint64_t unreported = 0;         // issued, not in Launch::issued yet
     uint64_t granted = 0;            // of the limit of instructions, not used yet
     bool refused = false;            // it has no more to give

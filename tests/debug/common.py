@@ -20,6 +20,10 @@ PLANS = {
                "launches": [{"kernel": "locals", "grid": [2, 1, 1], "block": [64, 1, 1],
                              "args": [{"buffer": "in"}, {"buffer": "out"}, {"i32": 128},
                                       {"bytes": "0000c03f0000204007000000"}]}]},
+    "calls": {"buffers": {"in": {"bytes": 128, "random": {"type": "i32", "seed": 1, "low": 0, "high": 100}},
+                          "out": {"bytes": 128, "fill": "0x00"}},
+              "launches": [{"kernel": "calls", "grid": [1, 1, 1], "block": [32, 1, 1],
+                            "args": [{"buffer": "in"}, {"buffer": "out"}, {"i32": 32}]}]},
 }
 
 

@@ -161,6 +161,41 @@ class Dap(common.Case):
         self.assertEqual(c.close(), 0)
         self.assertEqual(c.errors, b"")
 
+    def test_the_frames_of_callers(self):
+        def change(plan):
+            plan["module"] = plan["module"].replace("calls.cubin", "calls.G.sm_90.cubin")
+        c = self.client(self.plan("calls", change))
+        c.begin("", [("setFunctionBreakpoints", {"breakpoints": [
+            {"name": "leaf", "condition": "threadIdx.x == 2 && $R4 == 0"}]})])
+        thread = c.wait("stopped")["threadId"]
+        told = c.request("stackTrace", threadId=thread)
+        frames = told["stackFrames"]
+        self.assertEqual([(f["name"].split("(")[0], f["line"]) for f in frames],
+                         [("leaf", 2), ("down", 18), ("down", 19), ("down", 19), ("calls", 24)])
+        self.assertEqual(told["totalFrames"], 5)
+        self.assertEqual([self.variables(c, f["id"], "Locals")["n"]["value"] for f in frames[1:]], ["0", "1", "2", "32"])
+        self.assertEqual(c.request("evaluate", expression="n * 10", frameId=frames[3]["id"], context="hover")["result"], "20")
+        registers = self.variables(c, frames[3]["id"], "Registers")
+        self.assertIn("not kept", registers["R4"]["value"])
+        self.assertRegex(registers["R16"]["value"], "^0x[0-9a-f]{8}$")
+        stacks = [int(self.variables(c, f["id"], "Registers")["R1"]["value"], 16) for f in frames]
+        self.assertEqual(stacks, sorted(stacks))
+        self.assertLess(stacks[1], stacks[2])
+        # In the editor's console the chosen frame counts too; a step goes from where the lane is.
+        self.assertEqual(c.request("evaluate", expression="print n", frameId=frames[2]["id"], context="repl")["result"],
+                         "$1 = 1\n")
+        self.assertIn("#0  leaf", c.request("evaluate", expression="bt", frameId=frames[2]["id"], context="repl")["result"])
+        self.assertEqual(len(c.request("stackTrace", threadId=thread, startFrame=1, levels=2)["stackFrames"]), 2)
+        c.request("next", threadId=thread)
+        c.wait("stopped")
+        self.assertEqual(self.top(c, thread)["name"].split("(")[0], "leaf")
+        c.request("stepOut", threadId=thread)
+        c.wait("stopped")
+        self.assertEqual([f["name"].split("(")[0] for f in c.request("stackTrace", threadId=thread)["stackFrames"]],
+                         ["down", "down", "down", "calls"])
+        c.request("disconnect")
+        self.assertEqual(c.close(), 0)
+
     def test_code_and_memory(self):
         c = self.client(self.plan("steps"))
         c.begin("", stopOnEntry=True)
