@@ -8,8 +8,8 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <sstream>
 #include <memory>
+#include <sstream>
 
 #include "emu/base/exit_code.hpp"
 #include "emu/base/text.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reports of `profile`: one JSON document, and the text and the page that are made of it.
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -112,6 +113,18 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
         text += line + "\n";
     }
     return text;
+}
+
+// The names come from the module, which may be a stranger's, and the page is shown to others: of
+// what lies here it gets what is a source by its name, and no device or pipe.
+bool is_source(const std::string& name) {
+    static const std::set<std::string> endings = {".c",   ".cc",  ".cpp", ".cu",  ".cuh",
+                                                  ".cxx", ".h",   ".hpp", ".hxx", ".inl",
+                                                  ".ipp", ".ptx", ".py"};
+    std::error_code none;
+    const std::filesystem::path path = name;
+    return endings.contains(path.extension().string()) &&
+           std::filesystem::is_regular_file(path, none);
 }
 
 }  // namespace
@@ -436,6 +449,7 @@ void Profiler::finish() {
         for (const Json& f : k["files"]) files.insert(f.get<std::string>());
     all["sources"] = Json::object();
     for (const std::string& name : files) {
+        if (!is_source(name)) continue;
         std::ifstream in(name, std::ios::binary);
         std::string content(most_source_bytes, '\0');
         in.read(content.data(), static_cast<std::streamsize>(content.size()));

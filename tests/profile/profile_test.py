@@ -355,6 +355,26 @@ class Reports(Case):
                            "--plugin", "profile").stdout
         self.assertEqual(out.count("compile with -lineinfo"), 1)
 
+    def test_only_sources_are_shown(self):
+        """A module names its files: those that are no sources by their name stay out of the page."""
+        with open(os.path.join(ROOT, "tests", "debug", "data", "steps.cubin"), "rb") as f:
+            cubin = f.read()
+        compiled_in = b"/tmp/sassemu-cubins/debug"
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+            inside = (folder + "/" + "x" * 25)[:len(compiled_in)]
+            os.mkdir(inside)
+            for name, seen in (("steps.cu", 1), ("password", 0)):
+                with open(os.path.join(inside, name), "w", encoding="utf-8") as f:
+                    f.write("what-lies-here")
+                with open(self.path("k.cubin"), "wb") as f:
+                    f.write(cubin.replace(compiled_in, inside.encode()).replace(b"steps.cu\0", name.encode() + b"\0"))
+                self.sassemu(0, "run", self.path("k.cubin"), "--kernel", "steps", "--block", "32", "--arg", "buffer=4096", "--arg", "buffer=4096",
+                             "--arg", "buffer=4096", "--arg", "i32=32", "--plugin", "profile:html=" + self.path("p.html"))
+                with open(self.path("p.html"), encoding="utf-8") as f:
+                    page = f.read()
+                self.assertIn(name, page)
+                self.assertEqual(page.count("what-lies-here"), seen)
+
     def test_unknown_kernel(self):
         out = self.run_profile(6, "vecadd", "kernel=other").stdout
         self.assertIn("profile: unknown-kernel: no launch of 'other'; there were: vecadd", out)
