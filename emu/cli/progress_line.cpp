@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdio>
 
@@ -35,7 +36,7 @@ std::string rounded(double v) {
 
 // "3:12", "1:00:05".
 std::string clock_text(double seconds) {
-    const auto all = static_cast<unsigned long long>(seconds + 0.5);
+    const auto all = static_cast<unsigned long long>(std::llround(seconds));
     char text[48];
     if (all >= 3600)
         std::snprintf(text, sizeof text, "%llu:%02llu:%02llu", all / 3600, all / 60 % 60, all % 60);

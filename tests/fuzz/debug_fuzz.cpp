@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// libFuzzer target: what the debugger reads. Bytes that make a module: its variables at every
-// instruction; any bytes as an expression and as a place.
+// libFuzzer target: what the debugger reads. Bytes that make a module: its variables, frames and
+// callers at every instruction; any bytes as an expression and as a place.
 // Run:   debug_fuzz -max_len=40000 -max_total_time=600 corpus/ tests/debug/data/
 #include <memory>
 #include <string>
@@ -22,7 +22,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const debug::DebugInfo& info = places.info(of);
     for (const Function& f : of->functions()) {
         (void)info.frame(f.name);
-        for (uint64_t at = 0; at < f.size; at += 16)
+        for (uint64_t at = 0; at < f.size; at += 16) {
+            (void)places.frames({of, f.code_offset + at});
+            const auto row = places.frame_info(of).at(f.code_offset + at);
+            if (row && row->return_register >= debug::FrameInfo::registers) __builtin_trap();
             for (const debug::SourceVariable* v : info.visible(f.name, at)) {
                 if (!v->type || !v->type->bytes || v->name.empty()) __builtin_trap();
                 debug::Value value;
@@ -32,6 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                     __builtin_trap();
                 (void)info.registers(f.name, "%r1", at);
             }
+        }
     }
     (void)places.find("total", {});
     (void)places.find("locals.cu:24", {});
