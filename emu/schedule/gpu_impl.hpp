@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The GPU behind emu/gpu.hpp. Its memory and modules are in gpu.cpp, its launches in
-// gpu_launch.cpp, its streams in stream_work.cpp. What it shares with the other GPUs of a machine is
-// Core's.
+// gpu_launch.cpp, its streams in stream_work.cpp. What it shares with the other GPUs of a machine
+// is Core's.
 #pragma once
 
 #include <atomic>
