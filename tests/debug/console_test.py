@@ -291,7 +291,7 @@ class Console(common.Case):
         self.assertNotIn("= 1\n", done.stdout)
         self.run_debugger(plan, text="")
         done = self.run_debugger(plan, "--batch", "--command", self.path("none"), code=2)
-        self.assertIn("cannot be read", done.stderr)
+        self.assertIn("No such file", done.stderr)
 
     def test_what_cannot_be_debugged(self):
         self.assertIn("No such file", self.run_debugger(self.path("none.json"), code=2).stderr)
