@@ -157,7 +157,8 @@ class Explorer(Search):
             yield done(own=own + ((name, v, t),), copies=left)
         elif c.kind == "ATOM":
             if not any(n == name and self.test.threads[x].sm == th.sm for n, _, x in own):
-                old = next(x[1][1] for x in views if x[0] == (name, th.view))
+                # It is performed where the location is, on its newest value, which not all need to see yet.
+                old = max([x[1] for x in views if x[0][0] == name] + [(p[2], p[1]) for p in pending if p[0] == name])[1]
                 v = bound[2] if bound else value(c.operands[2], r)
                 p, vs = self.to_channel(pending, views, name, old + v if "ADD" in c.words else v, t)
                 yield done(pending=p, views=vs, **{c.operands[0][1]: old})
