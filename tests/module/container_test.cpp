@@ -119,9 +119,9 @@ TEST(Container, WhatIsNoModuleIsSaid) {
     EXPECT_NE(reason({0x89, 'P', 'N', 'G'}).find("neither"), std::string::npos);
     auto program = data_bytes("embed.so");
     const std::string name = ".nv_fatbin";
-    const auto at = std::ranges::search(program, name);
-    ASSERT_FALSE(at.empty());
-    at.begin()[1] = 'X';
+    const auto at = std::search(program.begin(), program.end(), name.begin(), name.end());
+    ASSERT_NE(at, program.end());
+    at[1] = 'X';
     EXPECT_NE(reason(program).find("without a .nv_fatbin section"), std::string::npos);
     EXPECT_FALSE(load_module_file("/nonexistent/x.cubin").ok());
 }

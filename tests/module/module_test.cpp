@@ -335,9 +335,9 @@ TEST(Describe, UnknownAttributesAreReportedWithTheirNumber) {
     auto bytes = test::data_bytes("plain.90a.cubin");
     // EIATTR_SPARSE_MMA_MASK (fmt 3, 0x50, value 0) of the kernel becomes number 0xee.
     const std::vector<std::uint8_t> record = {3, 0x50, 0, 0};
-    const auto at = std::ranges::search(bytes, record);
-    ASSERT_FALSE(at.empty());
-    at.begin()[1] = 0xee;
+    const auto at = std::search(bytes.begin(), bytes.end(), record.begin(), record.end());
+    ASSERT_NE(at, bytes.end());
+    at[1] = 0xee;
     const auto module = load_module(bytes, "changed.cubin");
     ASSERT_TRUE(module.ok()) << module.error().message();
     ASSERT_EQ(module->notes().size(), 1U);
