@@ -4,6 +4,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 
 #include <cerrno>
 #include <cstring>
@@ -152,6 +153,11 @@ Result<size_t> Connection::write_now(const iovec* pieces, size_t count) {
         if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return size_t{0};
         return Error{ErrorCode::system, "link", std::strerror(errno), ""};
     }
+}
+
+void Connection::wait_for_room() const {
+    pollfd what{descriptor(), POLLOUT, 0};
+    (void)::poll(&what, 1, 100);
 }
 
 }  // namespace sassemu::link

@@ -40,6 +40,8 @@ class Connection {
 
     // At once, by any thread: as many bytes as there is room for (0: none at present). Without TLS.
     Result<size_t> write_now(const iovec* pieces, size_t count);
+    // The calling thread waits until there may be room, or something has ended.
+    void wait_for_room() const;
     // By any thread; reads and writes end.
     void shut() { ::shutdown(descriptor(), SHUT_RDWR); }
     int descriptor() const { return descriptor_; }

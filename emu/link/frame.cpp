@@ -24,78 +24,9 @@ struct Header {
 };
 static_assert(sizeof(Header) + sizeof(uint32_t) == header_bytes);
 
-#ifdef __SSE4_2__
-constexpr size_t strand = 1024;
-// The sum of something, once `strand` zero bytes have followed it: a matrix over bits, by bytes.
-struct Shift {
-    uint32_t of[4][256];
-    Shift() {
-        uint32_t matrix[32], square[32];  // what becomes of each bit; at first behind one zero bit
-        matrix[0] = 0x82f63b78u;
-        for (uint32_t i = 1; i < 32; ++i) matrix[i] = 1u << (i - 1);
-        const auto times = [&](uint32_t v) {
-            uint32_t sum = 0;
-            for (uint32_t i = 0; i < 32; ++i) sum ^= v >> i & 1 ? matrix[i] : 0;
-            return sum;
-        };
-        for (size_t bits = 1; bits < 8 * strand; bits *= 2) {
-            for (uint32_t i = 0; i < 32; ++i) square[i] = times(matrix[i]);
-            std::copy(std::begin(square), std::end(square), std::begin(matrix));
-        }
-        for (uint32_t k = 0; k < 4; ++k)
-            for (uint32_t b = 0; b < 256; ++b) of[k][b] = times(b << 8 * k);
-    }
-    uint32_t operator()(uint32_t v) const {
-        return of[0][v & 0xff] ^ of[1][v >> 8 & 0xff] ^ of[2][v >> 16 & 0xff] ^ of[3][v >> 24];
-    }
-};
-uint64_t word_at(const std::byte* at) {
-    uint64_t word;
-    std::memcpy(&word, at, sizeof word);
-    return word;
-}
-#else
-constexpr auto table = [] {
-    std::array<uint32_t, 256> t{};
-    for (uint32_t i = 0; i < 256; ++i) {
-        uint32_t v = i;
-        for (int k = 0; k < 8; ++k) v = v >> 1 ^ (v & 1 ? 0x82f63b78u : 0);
-        t[i] = v;
-    }
-    return t;
-}();
-#endif
-
 Error bad_frame(std::string what) { return Error{ErrorCode::input, "frame", std::move(what), ""}; }
 
 }  // namespace
-
-uint32_t crc32c(uint32_t crc, std::span<const std::byte> bytes) {
-    crc = ~crc;
-    const std::byte* at = bytes.data();
-    size_t left = bytes.size();
-#ifdef __SSE4_2__
-    uint64_t wide = crc;
-    // The instruction takes three cycles, and there can be one in each: three sums at a time.
-    for (; left >= 3 * strand; at += 3 * strand, left -= 3 * strand) {
-        static const Shift shift;
-        uint64_t second = 0, third = 0;
-        for (size_t i = 0; i < strand; i += 8) {
-            wide = __builtin_ia32_crc32di(wide, word_at(at + i));
-            second = __builtin_ia32_crc32di(second, word_at(at + strand + i));
-            third = __builtin_ia32_crc32di(third, word_at(at + 2 * strand + i));
-        }
-        wide = shift(static_cast<uint32_t>(wide)) ^ second;
-        wide = shift(static_cast<uint32_t>(wide)) ^ third;
-    }
-    for (; left >= 8; at += 8, left -= 8) wide = __builtin_ia32_crc32di(wide, word_at(at));
-    crc = static_cast<uint32_t>(wide);
-    for (; left; ++at, --left) crc = __builtin_ia32_crc32qi(crc, static_cast<uint8_t>(*at));
-#else
-    for (; left; ++at, --left) crc = crc >> 8 ^ table[(crc ^ static_cast<uint8_t>(*at)) & 0xff];
-#endif
-    return ~crc;
-}
 
 std::string_view status_text(Status status) {
     switch (status) {
@@ -117,20 +48,14 @@ std::string_view status_text(Status status) {
 
 Bytes make_frame(FrameType type, uint64_t number, std::span<const std::byte> body,
                  std::span<const std::byte> more, Bytes frame) {
-    const Header header{magic,
-                        wire_version,
-                        static_cast<uint8_t>(type),
-                        0,
-                        number,
-                        0,
-                        static_cast<uint32_t>(body.size() + more.size()),
-                        crc32c(crc32c(0, body), more)};
-    std::array<std::byte, header_bytes> front{};
-    std::memcpy(front.data(), &header, sizeof header);
-    frame.reserve(header_bytes + body.size() + more.size());
-    frame.assign(front.begin(), front.end());
-    frame.insert(frame.end(), body.begin(), body.end());
-    frame.insert(frame.end(), more.begin(), more.end());
+    const size_t bytes = body.size() + more.size();
+    frame.resize(header_bytes + bytes);
+    std::byte* const to = frame.data() + header_bytes;
+    const uint32_t sum = crc32c_of_copy(crc32c_of_copy(0, body, to), more, to + body.size());
+    const Header header{
+        magic, wire_version, static_cast<uint8_t>(type), 0, number, 0, static_cast<uint32_t>(bytes),
+        sum};
+    std::memcpy(frame.data(), &header, sizeof header);
     return frame;
 }
 

@@ -77,6 +77,10 @@ struct RefusedBody {
 
 // Goes on from `crc`, which is 0 at first: crc32c(crc32c(0, a), b) is that of a and b together.
 uint32_t crc32c(uint32_t crc, std::span<const std::byte> bytes);
+// The same, and copies the bytes to `to`.
+uint32_t crc32c_of_copy(uint32_t crc, std::span<const std::byte> bytes, std::byte* to);
+// The same on any processor.
+uint32_t crc32c_by_words(uint32_t crc, std::span<const std::byte> bytes);
 
 using Bytes = std::vector<std::byte>;
 // A frame with its body, which may come in two parts; acknowledged() and the header's sum are

@@ -69,15 +69,19 @@ Error LinkImpl::gone(const Peer& peer) const {
 }
 
 template <class F>
-Result<void> LinkImpl::wait(Peer& peer, Lock& lock, F&& met) {
+Result<void> LinkImpl::wait(Peer& peer, Lock& lock, F&& met, bool soon) {
     const auto over = [&] { return !peer.session.failure().empty() || peer.left; };
     // An answer often is there before a sleep would have begun.
-    const auto until = Session::Clock::now() + look_on;
-    while (!met() && !over() && peer.connection && !peer.connection->secured() &&
-           Session::Clock::now() < until) {
-        read(peer.connection, peer);
-        lock.unlock();
-        lock.lock();
+    if (soon && !met()) {
+        ++looking_;
+        const auto until = Session::Clock::now() + look_on;
+        while (!met() && !over() && peer.connection && !peer.connection->secured() &&
+               Session::Clock::now() < until) {
+            read(peer.connection, peer);
+            lock.unlock();
+            lock.lock();
+        }
+        --looking_;
     }
     peer.changed.wait(lock, [&] { return met() || over(); });
     if (met()) return {};
@@ -85,10 +89,11 @@ Result<void> LinkImpl::wait(Peer& peer, Lock& lock, F&& met) {
 }
 
 Result<void> LinkImpl::room(Peer& peer, Lock& lock, size_t body_bytes, bool request) {
-    return wait(peer, lock, [&] {
+    const auto there = [&] {
         return peer.session.failure().empty() && !peer.left && peer.session.has_room(body_bytes) &&
                (!request || peer.session.may_request());
-    });
+    };
+    return wait(peer, lock, there, false);
 }
 
 Result<Session::Answer> LinkImpl::ask(Peer& peer, Lock& lock, uint64_t request) {
@@ -117,7 +122,7 @@ Result<void> LinkImpl::put(uint32_t rank, uint32_t window, uint64_t offset,
         const auto part = bytes.first(std::min<size_t>(bytes.size(), peer->session.most_bytes()));
         SASSEMU_TRY(room(*peer, lock, sizeof(PutBody) + part.size(), false));
         peer->session.put(window, offset, part);
-        flush(*peer);
+        flush_all(*peer, lock);
         bytes = bytes.subspan(part.size());
         offset += part.size();
     } while (!bytes.empty());

@@ -70,7 +70,7 @@ class LinkImpl final : public Link {
     Error gone(const Peer& peer) const;
     // Waits, with the lock, until `met` or the peer is gone.
     template <class F>
-    Result<void> wait(Peer& peer, Lock& lock, F&& met);
+    Result<void> wait(Peer& peer, Lock& lock, F&& met, bool soon = true);
     Result<Session::Answer> ask(Peer& peer, Lock& lock, uint64_t request);
     Result<void> get_all(uint32_t rank, uint32_t window, uint64_t offset,
                          std::span<std::byte> bytes, bool looks_on);
@@ -99,7 +99,9 @@ class LinkImpl final : public Link {
     // These with the peer's lock.
     bool take(const ConnectionRef& connection, Peer& peer);
     bool read(ConnectionRef connection, Peer& peer);
+    bool write_out(const ConnectionRef& connection, Peer& peer);
     void flush(Peer& peer);
+    void flush_all(Peer& peer, Lock& lock);
     void drop(Peer& peer, const std::string& why);
     void fail(Peer& peer, const std::string& why);
     void fail_absent(Peer& peer);
@@ -137,6 +139,8 @@ class LinkImpl final : public Link {
     uint64_t asked_ = 0;
     Progress when_asked_;
     bool found_stuck_ = false;
+    std::atomic<uint32_t> looking_{0};  // callers that look for an answer by themselves
+    std::atomic<bool> streams_{false};  // what came last was more than answers and small requests
     std::thread thread_;
 };
 

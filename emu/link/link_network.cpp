@@ -24,6 +24,8 @@ namespace {
 using Protocol = asio::generic::stream_protocol;
 constexpr milliseconds dial_again{20};
 constexpr size_t most_pieces = 16;
+// What comes at once and is more than answers and small requests.
+constexpr size_t much = 16 << 10;
 // So many handshakes in a row that fail are no accident on the way.
 constexpr uint32_t most_unproved = 3;
 
@@ -384,11 +386,14 @@ bool LinkImpl::take(const ConnectionRef& connection, Peer& peer) {
 // The same, and what comes now. By any thread, which keeps the connection: the peer may get
 // another.
 bool LinkImpl::read(ConnectionRef connection, Peer& peer) {
-    for (;;) {
+    for (size_t sum = 0;;) {
+        const size_t room = connection->parser.room().size();
         const Result<size_t> count = connection->read_now();
         if (!count) drop(peer, count.error().message());
         if (!count || !take(connection, peer)) return false;
-        if (!*count) return true;
+        sum += *count;
+        if (sum) streams_ = sum >= much;
+        if (*count < room) return true;  // there was no more
     }
 }
 
@@ -415,33 +420,52 @@ awaitable<void> LinkImpl::run(ConnectionRef connection, Peer& peer) {
     }
 }
 
-// Who has just been active soon is again: it costs less to look than to sleep and be woken.
+// Who has just been active soon is again: it costs less to look than to sleep and be woken. Not
+// where a caller looks, nor where what comes takes its time anyway.
 void LinkImpl::work() {
     auto last = Session::Clock::now();
     while (!io_.stopped()) {
-        if (io_.poll()) {
-            last = Session::Clock::now();
-        } else if (Session::Clock::now() - last > look_on) {
-            io_.run_one();
-            last = Session::Clock::now();
-        }
+        const bool looks = !looking_ && !streams_ && Session::Clock::now() - last < look_on;
+        if (looks ? io_.poll() : io_.run_one()) last = Session::Clock::now();
     }
+}
+
+// All that goes out at once, without TLS. True: there is no room at present, and who called has to
+// go on when there is.
+bool LinkImpl::write_out(const ConnectionRef& connection, Peer& peer) {
+    while (connection && peer.connection == connection && !connection->writing &&
+           peer.session.has_output()) {
+        iovec pieces[most_pieces];
+        const size_t count = peer.session.gather(pieces, most_pieces);
+        const Result<size_t> done = connection->write_now(pieces, count);
+        if (!done) {
+            drop(peer, done.error().message());
+            return false;
+        }
+        peer.session.wrote(*done, Session::Clock::now());
+        if (!*done) return connection->writing = true;
+    }
+    return false;
 }
 
 void LinkImpl::flush(Peer& peer) {
     const ConnectionRef connection = peer.connection;
-    while (connection && peer.connection == connection && !connection->writing &&
-           peer.session.has_output()) {
-        if (!connection->secured()) {
-            iovec pieces[most_pieces];
-            const size_t count = peer.session.gather(pieces, most_pieces);
-            const Result<size_t> done = connection->write_now(pieces, count);
-            if (!done) return drop(peer, done.error().message());
-            peer.session.wrote(*done, Session::Clock::now());
-            if (*done) continue;
-        }
-        connection->writing = true;
-        asio::co_spawn(io_, finish_writing(connection, peer), asio::detached);
+    if (!connection || connection->writing || !peer.session.has_output()) return;
+    if (!connection->secured() && !write_out(connection, peer)) return;
+    connection->writing = true;
+    asio::co_spawn(io_, finish_writing(connection, peer), asio::detached);
+}
+
+// The same by who has much to send, and waits for room: more frames than the socket takes would
+// only lie about and leave the cache.
+void LinkImpl::flush_all(Peer& peer, Lock& lock) {
+    const ConnectionRef connection = peer.connection;
+    if (connection && connection->secured()) return flush(peer);
+    while (write_out(connection, peer)) {
+        lock.unlock();
+        connection->wait_for_room();
+        lock.lock();
+        connection->writing = false;
     }
 }
 

@@ -34,7 +34,7 @@
 namespace sassemu::link {
 
 struct SessionLimits {
-    uint32_t frame_bytes = 64 << 10;            // body of a frame
+    uint32_t frame_bytes = 128 << 10;           // body of a frame
     uint32_t in_flight_bytes = 4 << 20;         // received and not acknowledged
     uint32_t requests = 256;                    // not answered
     std::chrono::milliseconds heartbeat{1000};  // something is sent at least so often

@@ -56,11 +56,12 @@ TEST(Crc, IsTheCastagnoliSum) {  // RFC 3720, B.4
 
 TEST(Crc, IsTheSameInWhateverPieces) {
     std::mt19937 random(3);
-    for (size_t size : {3071u, 3072u, 3073u, 9000u, 20000u}) {
+    for (size_t size : {255u, 511u, 512u, 517u, 767u, 768u, 1025u, 3071u, 3072u, 3073u, 20000u}) {
         const Bytes bytes = some_bytes(random, size);
-        uint32_t slow = 0;
+        uint32_t slow = 0x12345678;
         for (const std::byte& b : bytes) slow = crc32c(slow, {&b, 1});
-        EXPECT_EQ(crc32c(0, bytes), slow) << size;
+        EXPECT_EQ(crc32c(0x12345678, bytes), slow) << size;
+        EXPECT_EQ(crc32c_by_words(0x12345678, bytes), slow) << size;
     }
 }
 
