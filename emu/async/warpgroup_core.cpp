@@ -84,8 +84,8 @@ void take_registers(const WarpgroupMultiply& m, std::byte* const rows[4],
 // The four bits of metadata for group q of a row. In the order of the PTX ISA a lane has four
 // groups of row g and of row g + 8 in a row, or eight of one where elements have 8 bits; with
 // .REGOFFSET the groups go round the four lanes (measured on an H100).
-uint32_t metadata(const WarpgroupMultiply& m, std::byte* const rows[4], uint32_t row, uint32_t q) {
-    const WarpgroupForm& f = m.form;
+uint32_t nibble_of(const WarpgroupForm& f, const WarpgroupMetadata& metadata, uint32_t row,
+                   uint32_t q) {
     const bool bytes = f.bits == 8;
     const uint32_t half = row / 8 % 2;
     uint32_t lane, nibble;
@@ -96,27 +96,25 @@ uint32_t metadata(const WarpgroupMultiply& m, std::byte* const rows[4], uint32_t
         lane = bytes ? q / 8 * 2 + half : f.selector * 2u + q / 4;
         nibble = bytes ? q % 8 : half * 4 + q % 4;
     }
-    uint32_t word;
-    std::memcpy(&word, rows[row / 16] + m.metadata + (row % 8 * 4 + lane % 4) * 4, 4);
-    return word >> (4 * nibble) & 15;
+    return metadata[row / 16][row % 8 * 4 + lane % 4] >> (4 * nibble) & 15;
 }
 struct Places {
     uint8_t k[rows_of_a][bytes_of_a];       // of each stored element, in A
     uint8_t second[rows_of_a][bytes_of_a];  // tf32: of its upper half
     bool irregular = false;                 // one is named twice, or halves of two
 };
-void read_places(const WarpgroupMultiply& m, std::byte* const rows[4], Places& p) {
-    const uint32_t stored = m.form.k() / 2;
-    const bool halves = m.form.bits == 32;
+void read_places(const WarpgroupForm& f, const WarpgroupMetadata& metadata, Places& p) {
+    const uint32_t stored = f.k() / 2;
+    const bool halves = f.bits == 32;
     for (uint32_t row = 0; row < rows_of_a; ++row)
         for (uint32_t i = 0; i < stored; ++i) {
             if (halves) {  // two halves of two elements
-                const uint32_t nibble = metadata(m, rows, row, i);
+                const uint32_t nibble = nibble_of(f, metadata, row, i);
                 p.k[row][i] = static_cast<uint8_t>(4 * i + (nibble & 3));
                 p.second[row][i] = static_cast<uint8_t>(4 * i + (nibble >> 2));
                 p.irregular |= nibble != 4 && nibble != 14;
             } else {
-                const uint32_t nibble = metadata(m, rows, row, i / 2);
+                const uint32_t nibble = nibble_of(f, metadata, row, i / 2);
                 p.k[row][i] = static_cast<uint8_t>(2 * (i / 2 * 4 + (nibble >> i % 2 * 2 & 3)));
                 p.irregular |= (nibble & 3) == nibble >> 2;
             }
@@ -240,14 +238,15 @@ void touched(const WarpgroupMultiply& m, Visit visit, void* self) {
 }
 
 void multiply(const WarpgroupMultiply& m, const std::byte* shared, std::byte* const rows[4],
-              lanes::WarpgroupProduct& p, lanes::WarpgroupSums sums) {
+              const WarpgroupMetadata& metadata, lanes::WarpgroupProduct& p,
+              lanes::WarpgroupSums sums) {
     const WarpgroupForm& f = m.form;
     if (f.empty) return;
     alignas(16) std::byte a[rows_of_a][bytes_of_a], b[most_columns][2 * bytes_of_a];
     f.in_registers ? take_registers(m, rows, a) : operand_a(m).take(shared, a);
     operand_b(m).take(shared, b);
     Places places;
-    if (f.sparse) read_places(m, rows, places);
+    if (f.sparse) read_places(f, metadata, places);
     const Places* sparse = f.sparse ? &places : nullptr;
 
     p.half = f.half, p.saturate = f.saturates, p.n = f.n;

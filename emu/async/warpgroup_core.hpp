@@ -10,6 +10,7 @@
 #include "emu/async/tensor_core.hpp"
 #include "emu/lanes/warpgroup.hpp"
 #include "emu/machine/tensor_requests.hpp"
+#include "emu/machine/warpgroups.hpp"
 
 namespace sassemu::async {
 
@@ -19,6 +20,6 @@ const char* check(const WarpgroupMultiply&, uint64_t shared_bytes);
 void touched(const WarpgroupMultiply&, Visit, void* self);
 // `rows`: the register rows of each warp. `room` is for what is taken apart.
 void multiply(const WarpgroupMultiply&, const std::byte* shared, std::byte* const rows[4],
-              lanes::WarpgroupProduct& room, lanes::WarpgroupSums);
+              const WarpgroupMetadata&, lanes::WarpgroupProduct& room, lanes::WarpgroupSums);
 
 }  // namespace sassemu::async

@@ -3,6 +3,7 @@
 // one gives it to the tensor core, and nothing of it is read or written before. Whoever waits for
 // it without all having issued it waits for the others (machine/warpgroups.hpp).
 #include <bit>
+#include <cstring>
 #include <string>
 
 #include "emu/async/agents.hpp"
@@ -65,7 +66,7 @@ const Op* Agents::multiply(Warp& w, const Op* op, const WarpgroupMultiply& m) {
     if (at == g.queue.size()) {
         if (const char* why = check(m, cta.shared_bytes))
             return fault(FaultKind::out_of_bounds, why);
-        g.queue.push_back({op, m, 0});
+        g.queue.push_back({op, m, 0, {}});
     }
     Warpgroup::Issue& issue = g.queue[at];
     if (issue.op != op)
@@ -78,6 +79,8 @@ const Op* Agents::multiply(Warp& w, const Op* op, const WarpgroupMultiply& m) {
         return fault(
             FaultKind::other,
             "the warps of a warpgroup give a wgmma different matrix descriptors or scale-d");
+    if (m.form.sparse && !m.form.empty)
+        std::memcpy(issue.metadata[me].data(), w.rows + m.metadata, sizeof issue.metadata[me]);
     issue.warps |= 1u << me;
     ++g.issued[me];
     g.signals[me] += m.form.signals;
@@ -123,7 +126,7 @@ const Op* warpgroup_work(Warp& w, const Op* op, uint32_t lanes, const WarpgroupW
     Warp* const warps = cta.warps + 4 * work.group;
     std::byte* rows[4];
     for (uint32_t i = 0; i < 4; ++i) rows[i] = warps[i].rows;
-    multiply(m, cta.shared, rows, room, sums);
+    multiply(m, cta.shared, rows, g.queue.front().metadata, room, sums);
     g.queue.erase(g.queue.begin());
     ++g.done;
     g.signals_done += m.form.signals;

@@ -15,11 +15,15 @@ struct Op;
 
 namespace sassemu::async {
 
+// The metadata of a sparse product: a word of each lane of its four warps.
+using WarpgroupMetadata = std::array<std::array<uint32_t, 32>, 4>;
+
 struct Warpgroup {
     struct Issue {
         const Op* op;
         WarpgroupMultiply m;
-        uint32_t warps;  // bit per warp that has issued it
+        uint32_t warps;              // bit per warp that has issued it
+        WarpgroupMetadata metadata;  // read as each warp issues it
     };
     std::vector<Issue> queue;  // that not all warps have issued, or that are not done
     uint64_t done = 0;         // wgmma before those

@@ -33,13 +33,13 @@ class Unit {
                 rows[r][t % 32] = o_.tables[table_index(l, r, t)];
             for (uint32_t r = 0; r < 4; ++r)
                 rows[at_a + r][t % 32] = a[l.registers_a + r * 128 + t];
-            rows[at_metadata][t % 32] = o_.metadata[l.metadata * 128 + t];
+            metadata_[t / 32][t % 32] = o_.metadata[l.metadata * 128 + t];
         }
         const sassemu::async::WarpgroupMultiply m = request(c);
         if (sassemu::async::check(m, shared_.size())) return {};
         std::byte* rows[4];
         for (uint32_t w = 0; w < 4; ++w) rows[w] = reinterpret_cast<std::byte*>(rows_->of[w]);
-        sassemu::async::multiply(m, shared_.data(), rows, *room_, sums_);
+        sassemu::async::multiply(m, shared_.data(), rows, metadata_, *room_, sums_);
         std::vector<uint32_t> out(l.count * 128);
         for (uint32_t i = 0; i < out.size(); ++i) out[i] = rows_->of[i % 128 / 32][i / 128][i % 32];
         return out;
@@ -62,15 +62,15 @@ class Unit {
         m.form.spread = f.spread;
         m.accumulate = c.launch.accumulate;
         m.a_rows = at_a * sassemu::row_bytes;
-        m.metadata = at_metadata * sassemu::row_bytes;
         m.a = c.launch.a, m.b = c.launch.b;
         return m;
     }
 
-    static constexpr uint32_t at_a = 128, at_metadata = 132;
+    static constexpr uint32_t at_a = 128;
     struct alignas(128) Rows {
-        uint32_t of[4][136][32];
+        uint32_t of[4][132][32];
     };
+    sassemu::async::WarpgroupMetadata metadata_{};
     const Operands& o_;
     sassemu::lanes::WarpgroupSums sums_;
     std::vector<std::byte> shared_ = std::vector<std::byte>(shared_base + shared_bytes);
