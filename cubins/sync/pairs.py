@@ -183,6 +183,10 @@ def patterns(W, R, FEW):
             launch("pull", 2, W, "in", "out", "side"),
             release=[find(RELEASE, "write", "read")], acquire=[find(ACQUIRE, "write", "read", plain=False)],
             space=[find(SCOPE, "store", "load", plain=ACQUIRE)])
+    pattern("cluster_cp_async", {"in": words(2 * W), "out": gives([D[(i // W ^ 1) * W + W - 1 - i % W] for i in range(2 * W)])},
+            launch("cluster_cp_async", 2, W, "in", "out"),
+            group=[find(RACE, "copy", "read")], release=[find(RELEASE, "copy", "read")], scope=[find(SCOPE, "copy", "read", plain=RELEASE)],
+            acquire=[find(SCOPE, "copy", "read", plain=False)], wait=[find(RACE, "copy", "read")])
     pattern("mbarrier_init", {"out": gives([i // W + i % W for i in range(2 * W)])}, launch("mbarrier_init", 2, W, "out"),
             fence=[find(MBARRIER, "init", "arrive", plain=False)])
 
@@ -305,6 +309,22 @@ def patterns(W, R, FEW):
     pattern("tensor_ring", {"in": words(2048), "out": gives(multiplied(side_by_side(1024), side_by_side(0)))},
             launch("tensor_ring", 1, 128, "in", "out"), **TENSOR,
             full=[find(RACE, "copy", "mma"), find(REUSE, "copy", "mma")], empty=[find(REUSE, "mma", "copy")])
+    # D of 64 x 8: a thread has two columns of two rows. B are the first rows of what there is.
+    def warpgroup(*parts):
+        def of(t):
+            cells = [(t // 32 * 16 + t % 32 // 4 + e // 2 * 8, t % 4 * 2 + e % 2) for e in range(4)]
+            return sum(f * sum(x * y for a, b in parts for x, y in zip(a[r], b[c])) for f, (r, c) in zip([1, 3, 5, 7], cells))
+        return gives([of(t) for t in range(128)])
+
+    WARPGROUP = dict(archs="sm_90a")
+    pattern("wgmma_operands", {"in": words(512), "out": warpgroup((rows(0), rows(0)))}, launch("wgmma_operands", 1, 128, "in", "out"), **WARPGROUP,
+            fence=[find(PROXY, "write", "mma")], barrier=[find(RACE, "write", "mma")])
+    pattern("wgmma_ring", {"in": words(1024), "out": warpgroup((side_by_side(0), side_by_side(0)), (side_by_side(512), side_by_side(0)))},
+            launch("wgmma_ring", 1, 160, "in", "out"), **WARPGROUP,
+            full=[find(RACE, "copy", "mma")], warp=[find(RACE, "copy", "mma")], wait=[find(REUSE, "mma", "copy")])
+    pattern("wgmma_reload", {"in": words(1024), "out": warpgroup((rows(0), rows(0)), (rows(512), rows(0)))},
+            launch("wgmma_reload", 1, 128, "in", "out"), **WARPGROUP,
+            wait=[find(REUSE, "first", "write")], fence=[find(PROXY, "write", "again")], barrier=[find(RACE, "write", "again")])
     pattern("two_launches", {"in": words(2 * W), "data": room(2 * W), "out": gives([D[i ^ W] + 1 for i in range(2 * W)])},
             launch("write", 2, W, "in", "data", "out"), launch("read", 2, W, "data", "out"), archs=ALL,
             apart=[find(RACE, "write", "read")])
@@ -401,7 +421,9 @@ PATTERNS = patterns(**FULL)
 UNEXPLORED = {**{name: "made of headers" for name, p in PATTERNS.items() if p["source"]}, "grid_dependency": "launches follow one another whole", "surface": "surfaces are not explored",
               "register_barriers": "its twins break the rules of barriers, which is no order",
               **{name: "machine code with tensor memory is not explored (tests of the other form are: tests/litmus/tensor.jsonl)"
-                 for name in PATTERNS if name.startswith("tensor_")}}
+                 for name in PATTERNS if name.startswith("tensor_")},
+              "cluster_cp_async": "cp_async_mbarrier and cluster_mbarrier, of which it is made, are",
+              **{name: "wgmma is not explored" for name in PATTERNS if name.startswith("wgmma_")}}
 SMALL = {name: dict(W=1, R=2, FEW=2) for name in PATTERNS if name not in UNEXPLORED}
 for name, W in {"syncwarp": 2, "syncwarp_divergent": 2, "histogram": 2, "aligned": 2, "st_async": 2, "bulk_store": 2, "bulk_reuse": 2,
                 "bulk_result": 2, "warp_volatile": 4, "tma_store": 4, "tma_load": 4, "tensormap": 4, "bulk_load": 4, "bulk_global": 4}.items():

@@ -216,7 +216,13 @@ void Checker::read_map(Warp& w, uint32_t lanes, uint32_t insn, const sassemu_loc
         Block& block = shadow_.global(t.address);
         const uint32_t cell =
             shadow_.cell(block, static_cast<uint32_t>(t.address % Shadow::page), 4);
-        if (cell == block.cells() || block.write[cell] <= settled) continue;
+        if (cell == block.cells()) continue;
+        // tensormap.cp_fenceproxy exchanges the words, and so releases them by itself.
+        if (t.group && block.readers[cell] & own_list)
+            for (const Stamp& s : shadow_.lists[block.readers[cell] & ~own_list])
+                if (s.flags & stamp_atomic && !t.group->before_maps.covers(s.who, s.lanes, s.epoch))
+                    return found(FindingKind::missing_map_fence, true, s, true, t);
+        if (block.write[cell] <= settled) continue;
         Stamp writer = shadow_.stamps[block.write[cell]];
         writer.lanes = 1u << block.writer[cell];
         if (!t.group || t.group->maps.covers(writer.who, writer.lanes, writer.epoch)) continue;

@@ -107,7 +107,11 @@ class Checker : public sassemu::Plugin {
 
     explicit Checker(const sassemu::Start& start);
 
-    void module_load(sassemu_module) { meanings_.forget_handles(); }
+    void module_load(sassemu_module) {
+        meanings_.forget_handles();
+        wgmma_modules_.clear();
+        register_uses_.clear();
+    }
     void launch_begin(sassemu_launch l);
     void launch_end(sassemu_launch, const char* status);
     void cta_begin(sassemu_cta c);
@@ -202,6 +206,26 @@ class Checker : public sassemu::Plugin {
     void issue_tensor(Copy& c);
     bool tensor_text(Warp& w, uint32_t lanes, const Meaning& m);
     void describe_tensor(Finding& f, const Stamp& earlier, const Touch& t) const;
+    // wgmma: wgmma.cpp.
+    struct RegisterUse {
+        enum Kind { other, fence, multiply, wait } kind = other;
+        bool hooked = false;  // for what it means, too
+        uint32_t insn = 0;
+        bool closes = false;  // multiply: its group
+        uint32_t left = 0;    // wait: groups
+        Registers read, written;
+    };
+    uint32_t of_meaning(sassemu_insn i);
+    bool has_wgmma(sassemu_insn i);
+    const RegisterUse& use_of(sassemu_insn i);
+    bool follow_wgmma(Warp& w, sassemu_insn i, uint32_t lanes);
+    void use_registers(Warp& w, const RegisterUse& u, uint32_t lanes);
+    void multiply(Warp& w, const RegisterUse& u, uint32_t lanes);
+    void registers_met(FindingKind kind, const Warp& w, uint32_t lanes, uint32_t first,
+                       bool first_writes, uint32_t second, bool second_writes,
+                       const Registers& both);
+    void touch_wgmma(const sassemu_async& a, Copy& copy);
+    void describe_wgmma(Finding& f, const std::string& after) const;
     Block& tensor_memory(uint64_t cta);
     void judge(const Stamp& earlier, bool earlier_writes, uint32_t lanes, Touch& t);
     void found(FindingKind kind, bool common, const Stamp& earlier, bool earlier_writes,
@@ -223,6 +247,7 @@ class Checker : public sassemu::Plugin {
     Touch touch_of(Copy& copy, const Copy::Range& r);
     template <class Visit>
     void each_stretch(Touch& t, const Copy::Range& r, Visit&& visit);
+    void touch_range(Touch& t, const Copy::Range& r);
     void missed_phase(Copy& copy, Copy::Range& r, uint32_t phase);
     void complete_copy(const sassemu_async& a);
     void reported(const sassemu_sync& s, Copy& copy, Mbarrier& b);
@@ -373,6 +398,9 @@ class Checker : public sassemu::Plugin {
     Component next_mbarrier_ = first_mbarrier;
     std::map<uint64_t, Copy> copies_;    // by number
     std::vector<Copy::Value> changing_;  // values that the running instruction is about to make
+    std::unordered_map<sassemu_module, bool> wgmma_modules_;
+    std::unordered_map<sassemu_insn, RegisterUse> register_uses_;
+    bool names_wgmma_ = false;  // this run has wgmma, and so no tcgen05
     std::set<uint64_t> seeds_;
     std::pair<uint64_t, uint64_t> heap_;  // of device malloc: not checked
 };

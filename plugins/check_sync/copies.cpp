@@ -17,12 +17,6 @@ void Checker::async(const sassemu_async& event) {
     for (sassemu_location* at : {&a.at, &a.mbarrier})
         if (at->space == SASSEMU_SHARED || at->space == SASSEMU_TENSOR_MEMORY)
             at->owner += static_cast<uint32_t>(first_cta());
-    // What ends a wgmma (its commit groups), and what may touch its operands until then, is not
-    // known here: better nothing than false alarms.
-    const Meaning& m = meanings_[meanings_.number(a.insn)];
-    if (m.does(SASSEMU_EFFECT_ASYNC, SASSEMU_ACTION_MULTIPLY) &&
-        m.effect.space != SASSEMU_TENSOR_MEMORY)
-        return;
     switch (a.step) {
         case SASSEMU_ASYNC_ISSUE:
             issue_copy(a);
@@ -31,6 +25,8 @@ void Checker::async(const sassemu_async& event) {
         case SASSEMU_ASYNC_WILL_WRITE:
             if (a.proxy == SASSEMU_VIA_TENSORMAP)
                 read_map(warp_of(a.warp), a.lanes, meanings_.number(a.insn), a.at, a.bytes);
+            else if (meanings_[copies_.at(a.id).insn].is_wgmma())
+                touch_wgmma(a, copies_.at(a.id));
             else
                 touch_copy(a, copies_.at(a.id));
             break;
@@ -63,6 +59,7 @@ void Checker::issue_copy(const sassemu_async& a) {
         w.issue_lanes = alike;
     }
     c.by = w.issue;
+    if (meanings_[c.insn].is_wgmma()) return;
     if (a.agent_kind == SASSEMU_AGENT_TENSOR) issue_tensor(c);
     if (c.awaits.empty() && a.agent_kind != SASSEMU_AGENT_LDGSTS) return;
     const auto object = static_cast<uint32_t>(a.mbarrier.address);
@@ -161,6 +158,10 @@ void Checker::touch_copy(const sassemu_async& a, Copy& copy) {
     t.write = write;
     if (t.shared && !tensor) remote(*t.warp, t.owner);
     if (write) copy.writes.push_back(r);
+    touch_range(t, r);
+}
+
+void Checker::touch_range(Touch& t, const Copy::Range& r) {
     each_stretch(t, r, [&](Block& b, uint32_t first, uint32_t count) {
         touch_cells(t, b, first, count, t.stamp.lanes);
     });

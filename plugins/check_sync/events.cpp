@@ -154,6 +154,10 @@ void Checker::running(Warp& w, sassemu_warp handle) {
 }
 
 uint32_t Checker::select(sassemu_insn i) {
+    return of_meaning(i) | (has_wgmma(i) ? uint32_t{SASSEMU_BEFORE} : 0);
+}
+
+uint32_t Checker::of_meaning(sassemu_insn i) {
     // The rest of the code is not there yet, so what the instruction means is found out later.
     const sassemu_effect e = effect(i);
     const bool watched = e.kind == SASSEMU_EFFECT_CACHE &&
@@ -177,6 +181,7 @@ uint32_t Checker::select(sassemu_insn i) {
 void Checker::before(sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
     if (trial_) trial_->before(handle, i, lanes);
     Warp& w = warp_of(handle);
+    if (has_wgmma(i) && !follow_wgmma(w, i, lanes)) return;
     running(w, handle);
     const uint32_t insn = meanings_.number(i);
     const Meaning& m = meanings_[insn];

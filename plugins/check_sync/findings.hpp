@@ -28,9 +28,10 @@ enum class FindingKind : uint8_t {
     mbarrier_protocol,
     barrier_misuse,
     read_only_data,
-    missing_map_fence
+    missing_map_fence,
+    missing_wgmma_fence
 };
-constexpr size_t kinds = static_cast<size_t>(FindingKind::missing_map_fence) + 1;
+constexpr size_t kinds = static_cast<size_t>(FindingKind::missing_wgmma_fence) + 1;
 struct KindText {
     const char* name;
     const char* sentence;

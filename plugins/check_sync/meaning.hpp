@@ -48,10 +48,15 @@ struct Meaning {
         return does(kind) && effect.action == action;
     }
     bool is_warpsync() const { return warpsync(effect); }
+    bool is_wgmma() const { return wgmma(effect); }
     bool is_cta_barrier() const { return cta_barrier(effect); }
     static bool warpsync(const sassemu_effect& e) {
         return e.kind == SASSEMU_EFFECT_CONVERGENCE &&
                (e.action == SASSEMU_ACTION_WARP || e.action == SASSEMU_ACTION_COLLECTIVE);
+    }
+    static bool wgmma(const sassemu_effect& e) {
+        return e.kind == SASSEMU_EFFECT_ASYNC && e.action == SASSEMU_ACTION_MULTIPLY &&
+               e.space != SASSEMU_TENSOR_MEMORY;
     }
     static bool cta_barrier(const sassemu_effect& e) {
         return e.kind == SASSEMU_EFFECT_BARRIER && e.scope == SASSEMU_LEVEL_CTA;

@@ -484,6 +484,8 @@ void Order::tensormap_fence(Warp& w, uint32_t lanes) {
     each(w, lanes, [&](Group& g) {
         g.maps = joiner_(g.maps, g.now[map_given]);
         for (const Knowledge& gives : g.acquirable) g.maps = joiner_(g.maps, gives[map_given]);
+        g.before_maps =
+            joiner_(g.now[for_global], View(std::vector<Entry>{{w.threads(), ~0u, w.done()}}));
         g.changes = ++versions_;
     });
 }

@@ -109,6 +109,7 @@ struct Group {
     bool acquirable_from[reaches] = {};  // something came from that far away
     uint32_t from = 0, to = 0;           // the last edge that came in: instructions
     View maps;                           // what fence.proxy.tensormap has shown to its proxy
+    View before_maps;                    // what was in order before the last one
     View tensor;           // what was executed before the last tcgen05.fence::after_thread_sync
     View before_meeting;   // while a cluster's barrier is left
     uint32_t met = 0;      // the last barrier that they were at: Order::meeting
@@ -131,6 +132,37 @@ struct Issue {
     bool same(const Issue& other) const {
         return executed.same(other.executed) && release_given.same(other.release_given);
     }
+};
+
+// Registers of a thread.
+struct Registers {
+    std::array<uint64_t, 4> bits{};
+    bool meets(const Registers& o) const {
+        return bits[0] & o.bits[0] || bits[1] & o.bits[1] || bits[2] & o.bits[2] ||
+               bits[3] & o.bits[3];
+    }
+    Registers operator&(const Registers& o) const {
+        Registers r;
+        for (size_t i = 0; i < bits.size(); ++i) r.bits[i] = bits[i] & o.bits[i];
+        return r;
+    }
+    void operator|=(const Registers& o) {
+        for (size_t i = 0; i < bits.size(); ++i) bits[i] |= o.bits[i];
+    }
+    bool operator==(const Registers&) const = default;
+};
+
+// What a warp knows of its warpgroup's wgmma.
+struct Wgmma {
+    struct Pending {
+        uint32_t insn, group;
+        Registers read, written;
+    };
+    uint32_t groups = 0;               // that the warp has closed
+    std::vector<Pending> pending;      // not waited for
+    Registers read, written;           // of all of those
+    Registers touched;                 // by other instructions since the last wgmma.fence,
+    std::map<uint32_t, Registers> by;  // and by which
 };
 
 struct Warp {
@@ -163,6 +195,7 @@ struct Warp {
     uint32_t bulk_read[32] = {}, bulk_insn[32] = {}, bulk_waited[32] = {};
     uint32_t tensor[4] = {};  // waits for its loads, for its stores; the last commit before which
                               // it asked for work; commits
+    Wgmma wgmma;
     std::array<Known, 32> known;
     struct Stores {  // strong ones, and what fence.sc came behind
         uint64_t key = 0;

@@ -48,7 +48,10 @@ const KindText& text_of(FindingKind kind) {
          "Consistency Model: \"Proxy\""},
         {"missing-tensormap-fence",
          "a tensor map is used that a thread has written, and its proxy has not acquired",
-         "PTX ISA, membar/fence: fence.proxy.tensormap; Memory Consistency Model: \"Proxy\""}};
+         "PTX ISA, membar/fence: fence.proxy.tensormap; Memory Consistency Model: \"Proxy\""},
+        {"missing-wgmma-fence",
+         "wgmma uses registers that the warp has accessed before, with no wgmma.fence in between",
+         "PTX ISA, \"wgmma.fence\"; \"Async Proxy\" of wgmma"}};
     return all[static_cast<size_t>(kind)];
 }
 
@@ -64,6 +67,10 @@ std::string verdict(const Finding& f) {
 std::string Checker::thread_text(Component who, uint32_t lanes) const {
     if (who >= first_tensor) {
         const ThreadName& n = names_[tensor_warp(who)];
+        if (names_wgmma_)
+            return "wgmma of warps " + std::to_string(n.warp) + " to " +
+                   std::to_string(n.warp + 3) + " of CTA (" + std::to_string(n.id.x) + "," +
+                   std::to_string(n.id.y) + "," + std::to_string(n.id.z) + ")";
         return "tcgen05 of warp " + std::to_string(n.warp) + " of CTA (" + std::to_string(n.id.x) +
                "," + std::to_string(n.id.y) + "," + std::to_string(n.id.z) + ")";
     }
@@ -240,8 +247,10 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
                        " [map], 128 before the copy";
             break;
         case FindingKind::barrier_misuse:
+        case FindingKind::missing_wgmma_fence:
             break;
     }
+    if (earlier.who >= first_tensor && !t.tensor) describe_wgmma(f, after);
     if (t.tensor) describe_tensor(f, earlier, t);
     if (f.path.empty() && f.kind != FindingKind::uninitialised_read) f.path = "none";
 }
