@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every kernel in cubins/ is launched with. plans.py turns this into the launch plans."""
-from plans import (EXACT, bench, close, data, f32, f64, fill, i32, launch, plan, rnd, text_bytes, u32, u64)
+from plans import (EXACT, bench, buf, close, data, f32, f64, fill, i32, launch, plan, rnd, text_bytes, u32, u64)
 
 plan("vecadd",
      {"a": rnd("f32", 10000, 1, -1, 1), "b": rnd("f32", 10000, 2, -1, 1), "c": fill(40000, 0xcd, EXACT)},
@@ -371,6 +371,51 @@ plan("wgmma_gemm",
             tensor("b", "bf16", 2, [128, 512], [64, 64], swizzle="128B"), "c", dynamicShared=65536),
      launch("gemm_e4m3", [2, 2], 160, i32(1024), tensor("a8", "u8", 1, [1024, 128], [128, 64], swizzle="128B"),
             tensor("b8", "u8", 1, [1024, 128], [128, 64], swizzle="128B"), "c8", dynamicShared=65536))
+
+def persistent(kernel, type, size, elements, a, b, c, steps, result, b_blocks=1):
+    """All types of the warpgroup's tensor core: 256 rows, 3 tiles of 64 columns, `steps` of 128 bytes of A along k."""
+    def rows(buffer, count, box, blocks=1):
+        return tensor(buffer, type, size, [steps * blocks * elements, count], [elements, box], swizzle="128B")
+    return launch(kernel, 4, 384, rows(a, 256, 128), rows(b, 192, 32, b_blocks), tensor(c, result, 4, [192, 256], [64, 64]), "metadata", i32(steps), i32(3),
+                  dynamicShared=4 * (16384 + b_blocks * 8192) + 32768)
+
+
+PERSISTENT = {"f16": ("f16", 2, 64), "tf32": ("f32", 4, 32), "e4m3": ("u8", 1, 128), "e5m2": ("u8", 1, 128), "s8": ("u8", 1, 128), "b1": ("u8", 1, 128)}
+RESULT = 192 * 256 * 4
+plan("wgmma_persistent",
+     {"a_bf16": rnd("bf16", 256 * 320, 430, -1, 1), "b_bf16": rnd("bf16", 192 * 320, 431, -1, 1),
+      "a_f16": rnd("f16", 256 * 320, 432, -1, 1), "b_f16": rnd("f16", 192 * 320, 433, -1, 1),
+      "a_tf32": rnd("f32", 256 * 160, 434, -1, 1), "b_tf32": rnd("f32", 192 * 160, 435, -1, 1),
+      "a_e4m3": rnd("u8", 256 * 640, 436, 0, 0x78), "b_e4m3": rnd("u8", 192 * 640, 437, 0x80, 0xf8),
+      "a_e5m2": rnd("u8", 256 * 640, 438, 0, 0x78), "b_e5m2": rnd("u8", 192 * 640, 439, 0x80, 0xf8),
+      "a_s8": rnd("i8", 256 * 640, 440), "b_s8": rnd("i8", 192 * 640, 441), "a_b1": rnd("u8", 256 * 640, 442), "b_b1": rnd("u8", 192 * 640, 443),
+      "a_sparse": rnd("f16", 256 * 320, 444, -1, 1), "b_sparse": rnd("f16", 192 * 640, 445, -1, 1), "metadata": rnd("u32", 4 * 5 * 4 * 128, 446),
+      **{name: fill(RESULT, 0xcd, EXACT) for name in ["c_bf16", *["c_" + t for t in PERSISTENT], "c_sparse"]}},
+     persistent("bf16", "bf16", 2, 64, "a_bf16", "b_bf16", "c_bf16", 5, "f32"),
+     *[persistent(t, *PERSISTENT[t], "a_" + t, "b_" + t, "c_" + t, 5, "i32" if t in ("s8", "b1") else "f32") for t in PERSISTENT],
+     persistent("sparse_f16", "f16", 2, 64, "a_sparse", "b_sparse", "c_sparse", 5, "f32", 2))
+
+plan("stream_k",
+     {"a": rnd("bf16", 128 * 512, 450, -1, 1), "b": rnd("bf16", 192 * 512, 451, -1, 1), "c": fill(128 * 192 * 4, 0xcd, EXACT)},
+     launch("stream_k", 8, 160, tensor("a", "bf16", 2, [512, 128], [64, 64], swizzle="128B"), tensor("b", "bf16", 2, [512, 192], [64, 64], swizzle="128B"),
+            "c", i32(8), i32(3), dynamicShared=5 * 16384))
+
+plan("attention",
+     {"q": rnd("bf16", 256 * 64, 452, -2, 2), "k": rnd("bf16", 320 * 64, 453, -2, 2), "v": rnd("bf16", 320 * 64, 454, -1, 1),
+      "o": fill(256 * 64 * 4, 0xcd, EXACT)},
+     launch("attention", 2, 384, *[tensor(x, "bf16", 2, [64, n], [64, box], swizzle="128B") for x, n, box in (("q", 256, 128), ("k", 320, 64), ("v", 320, 64))],
+            "o", i32(5), f32(0.1803369), dynamicShared=6 * 8192))
+
+# Problems of 50, 128 and 100 rows, k of 256, 64 and 192.
+PROBLEMS = [(50, 256), (128, 64), (100, 192)]
+plan("grouped_gemm",
+     {**{name + str(i): rnd("bf16", rows * k, 455 + 2 * i + (name == "b"), -1, 1)
+         for i, (m, k) in enumerate(PROBLEMS) for name, rows in (("a", m), ("b", 64))},
+      **{"c%d" % i: fill(m * 256, 0xcd, EXACT) for i, (m, k) in enumerate(PROBLEMS)},
+      "problems": buf({"bytes": 32 * len(PROBLEMS), "file": "problems.bin",
+                       "pointers": [{"offset": 32 * i + 8 * j, "buffer": "abc"[j] + str(i)} for i in range(len(PROBLEMS)) for j in range(3)]}, None),
+      "maps": fill(2 * 2 * 128)},
+     launch("grouped_gemm", 2, 160, tensor("a0", "bf16", 2, [64, 64], [64, 64], swizzle="128B"), "problems", i32(len(PROBLEMS)), "maps", dynamicShared=6 * 8192))
 
 plan("tensormap_replace",
      {"in": rnd("u32", 64 * 12, 416), "made": fill(5 * 128), "out": fill(5 * 512, 0, EXACT)},

@@ -3,6 +3,7 @@
 """Checks recorded results against independent references on the CPU: a wrong kernel would otherwise record a wrong truth.
 
   verify.py [NAME...]      needs numpy. Exit 1 if a recorded result is not what its kernel claims to compute.
+  verify.py --record OUT.tar.gz [NAME...]   the same, of results too that are kept as a hash (record.py has their bytes)
   verify.py --compute      writes, for kernels that no chip at hand runs, what they claim to compute in place of a record.
 
 Here: references for kernels whose result has a short independent definition. Not here: bit patterns that only the GPU's own
@@ -13,12 +14,14 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 
 import numpy as np
 
 import record
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+RECORD = []
 CHECKS = {}
 COMPUTED = {}
 
@@ -27,7 +30,7 @@ class Results:
     """A plan's inputs as arrays, and its recorded results as arrays or hashes."""
 
     def __init__(self, name):
-        self.path = record.plan_path(name)
+        self.name, self.path = name, record.plan_path(name)
         with open(self.path) as f:
             self.plan = json.load(f)
 
@@ -39,6 +42,12 @@ class Results:
         return self.plan["buffers"][buffer]["expect"]
 
     def got(self, buffer, dtype):
+        if "file" not in self.expect(buffer) and RECORD:
+            with tarfile.open(RECORD[0]) as tar:
+                held = tar.extractfile("%s/%s.bin" % (self.name, buffer)).read()
+            if hashlib.sha256(held).hexdigest() != self.expect(buffer)["sha256"]:
+                raise SystemExit("%s/%s: not what is recorded" % (self.name, buffer))
+            return np.frombuffer(held, dtype=dtype)
         with open(os.path.join(os.path.dirname(self.path), self.expect(buffer)["file"]), "rb") as f:
             return np.frombuffer(f.read(), dtype=dtype)
 
@@ -118,6 +127,72 @@ def wgmma_gemm(r):
         return np.where(v >> 3, np.ldexp(8.0 + (v & 7), (v >> 3) - 10), np.ldexp(v + 0.0, -9))
     return (r.near("c", (widened("a", 128, 512) @ widened("b", 512, 128)).astype("f4"), 1e-3) and
             r.near("c8", (small("a8") @ small("b8").T).astype("f4"), 3e-2))
+
+
+def widened(v):
+    return (v.astype("u4") << 16).view("f4").astype("f8")
+
+
+def small_float(v, mantissa):
+    """e4m3 or e5m2, finite."""
+    exponent, fraction = v.astype("i8") >> mantissa & (1 << 7 - mantissa) - 1, (v & (1 << mantissa) - 1) + 0.0
+    bias = (1 << 6 - mantissa) - 1 + mantissa
+    return np.where(v & 0x80, -1, 1) * np.where(exponent, np.ldexp((1 << mantissa) + fraction, exponent - bias), np.ldexp(fraction, 1 - bias))
+
+
+def close_product(r, buffer, a, b, tolerance):
+    """c = a b^T, but for an error that grows with the terms."""
+    got = r.got(buffer, "f4").reshape(len(a), len(b))
+    return bool((np.abs(got - a @ b.T) <= tolerance * (np.abs(a) @ np.abs(b).T)).all())
+
+
+@check
+def wgmma_persistent(r):
+    def two(type, dtype, k=-1):
+        return r.given("a_" + type, dtype).reshape(256, k), r.given("b_" + type, dtype).reshape(192, k)
+
+    good = []
+    for type, dtype, value, tolerance in (
+            ("bf16", "u2", widened, 1e-6), ("f16", "f2", lambda v: v.astype("f8"), 1e-6),
+            ("tf32", "u4", lambda v: (v & ~np.uint32(0x1fff)).view("f4").astype("f8"), 1e-6),
+            ("e4m3", "u1", lambda v: small_float(v, 3), 1e-2), ("e5m2", "u1", lambda v: small_float(v, 2), 1e-2)):
+        a, b = two(type, dtype)
+        good.append(close_product(r, "c_" + type, value(a), value(b), tolerance))
+    a, b = two("s8", "i1")
+    good.append(r.same("c_s8", a.astype("i4") @ b.astype("i4").T))
+    a, b = (np.unpackbits(x, axis=1).astype("i4") for x in two("b1", "u1"))
+    good.append(r.same("c_b1", a @ b.T))
+    # Four elements along k: their two places in a nibble of metadata, which lanes 0 and 1 of a row's four have.
+    kept, dense = r.given("a_sparse", "f2").astype("f8").reshape(256, 320), np.zeros((256, 640))
+    metadata = r.given("metadata", "u4").reshape(4, 20, 128)
+    pairs = (4, 8, 9, 12, 13, 14)
+    for m in range(256):
+        for group in range(160):
+            row, q = m % 64, group % 8
+            word = int(metadata[m // 64, group // 8, row // 16 * 32 + row % 8 * 4 + q // 4 % 2])
+            nibble = pairs[(word >> 4 * (q % 4 + row % 16 // 8 * 4) & 15) % 6]
+            for i in range(2):
+                dense[m, 4 * group + (nibble >> 2 * i & 3)] += kept[m, 2 * group + i]
+    good.append(close_product(r, "c_sparse", dense, r.given("b_sparse", "f2").astype("f8").reshape(192, 640), 1e-6))
+    return all(good)
+
+
+@check
+def stream_k(r):
+    return close_product(r, "c", widened(r.given("a", "u2")).reshape(128, 512), widened(r.given("b", "u2")).reshape(192, 512), 1e-6)
+
+
+@check
+def attention(r):
+    q, k, v = (widened(r.given(x, "u2")).reshape(-1, 64) for x in "qkv")
+    weight = np.exp2(q @ k.T * 0.1803369)
+    return r.near("o", (weight / weight.sum(axis=1, keepdims=True) @ v).astype("f4"), 1e-2)
+
+
+@check
+def grouped_gemm(r):
+    return all(close_product(r, "c%d" % i, widened(r.given("a%d" % i, "u2")).reshape(m, k), widened(r.given("b%d" % i, "u2")).reshape(64, k), 1e-6)
+               for i, (m, k) in enumerate(((50, 256), (128, 64), (100, 192))))
 
 
 @check
@@ -406,6 +481,9 @@ def compute():
 
 def main(names):
     failures = 0
+    if names[:1] == ["--record"]:
+        RECORD.append(names[1])
+        names = names[2:]
     for name in names or CHECKS:
         try:
             good = CHECKS[name](Results(name))

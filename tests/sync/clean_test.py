@@ -14,8 +14,8 @@ import sys
 import tempfile
 
 # With asynchronous copies or launches that depend on each other; the agents change nothing for others.
-WITH_AGENTS = {"bulk_copy", "cluster_ring", "cp_async_gemm", "dependent_launch", "hmma_pipeline", "tensor_core", "tensormap_replace",
-               "tma_gemm", "tma_hmma", "wgmma_gemm"}
+WITH_AGENTS = {"attention", "bulk_copy", "cluster_ring", "cp_async_gemm", "dependent_launch", "grouped_gemm", "hmma_pipeline", "stream_k",
+               "tensor_core", "tensormap_replace", "tma_gemm", "tma_hmma", "wgmma_gemm", "wgmma_persistent"}
 # Lanes of one LDGSTS write the same word, as the patterns want.
 RACES = {"accesses"}
 
