@@ -23,6 +23,18 @@ void lower(Lower& x, const typed::F2fpNarrow8& i);
 void lower(Lower& x, const typed::F2fpUnpack8& i);
 void lower(Lower& x, const typed::F2fpTf32& i);
 void lower(Lower& x, const typed::F2ip& i);
+// conversion_narrow.cpp
+void lower(Lower& x, const typed::F2fpPackNarrow& i);
+void lower(Lower& x, const typed::F2fpPackFp4& i);
+void lower(Lower& x, const typed::F2fpNarrowHalf& i);
+void lower(Lower& x, const typed::F2fpNarrowHalfFp4& i);
+void lower(Lower& x, const typed::F2fpUnpackNarrow& i);
+void lower(Lower& x, const typed::F2fpUnpackFp4& i);
+void lower(Lower& x, const typed::F2fpUnpackScale& i);
+void lower(Lower& x, const typed::F2fpPackStochastic& i);
+void lower(Lower& x, const typed::F2fpPack8Stochastic& i);
+void lower(Lower& x, const typed::F2fpPackNarrowStochastic& i);
+void lower(Lower& x, const typed::F2fpMergeStochastic& i);
 
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu

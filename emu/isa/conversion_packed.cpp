@@ -4,14 +4,11 @@
 // sequences show that compilers emit for four values.
 #include "emu/isa/conversion.hpp"
 #include "emu/isa/float_modes.hpp"
+#include "emu/isa/small_floats.hpp"
 
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
 namespace {
-
-// k[0]: .RELU 1, .SATFINITE 2, round towards zero 4, high half 8, bf16 16, e4m3 32, signed 64.
-constexpr unsigned mode_relu = 1, mode_satfinite = 2, mode_rz = 4, mode_h1 = 8, mode_bf = 16,
-                   mode_e4m3 = 32, mode_signed = 64, mode_ntz = 128;
 
 // ---- f16 and bf16 pairs ----------------------------------------------------------------------
 
@@ -46,11 +43,6 @@ const Op* pack_general(const Op* op, Warp& w, uint32_t mask) {
     return next(op, w);
 }
 
-// What a conversion made, under one half of c.
-SASSEMU_INLINE V32 above(V32 low, V32 c, unsigned mode) {
-    if (mode & mode_h1) c = L::hi16(c);
-    return L::or_(low, L::shl(c, L::splat(16)));
-}
 template <Source B>
 const Op* pack_merge(const Op* op, Warp& w, uint32_t mask) {
     const V32 b = read<B>(w, op->b), c = read<Source::row>(w, op->c);
@@ -61,42 +53,6 @@ const Op* pack_merge(const Op* op, Warp& w, uint32_t mask) {
 
 // ---- fp8 -------------------------------------------------------------------------------------
 
-// f32 to e4m3 or e5m2, round to nearest even. Subnormals are rounded by an f32 addition whose
-// result has the quantum of the format; larger values by adding half a quantum to the bits.
-SASSEMU_INLINE V32 encode8(V32 v, unsigned mode) {
-    const bool e4m3 = mode & mode_e4m3;
-    const unsigned fraction = e4m3 ? 3 : 2, bias = e4m3 ? 7 : 15, cut = 23 - fraction;
-    const uint32_t largest = e4m3 ? 0x7eu : 0x7bu, overflow = e4m3 ? 0x7fu : 0x7cu;
-    const Mask nan = L::fisnan(v);
-    const V32 sign = L::and_(L::shr(v, L::splat(24)), L::splat(0x80u));
-    const V32 magnitude = L::fabs(v);
-    const V32 odd = L::and_(L::shr(magnitude, L::splat(cut)), L::splat(1));
-    const V32 half = L::splat((1u << (cut - 1)) - 1);
-    const V32 rounded = L::shr(L::add3(magnitude, half, odd), L::splat(cut));
-    const V32 normal = L::sub(rounded, L::splat((127 - bias) << fraction));
-    const V32 magic = L::splat((127 + 23 + 1 - bias - fraction) << 23);
-    const V32 small = L::sub(L::fadd<>(magnitude, magic), magic);
-    const Mask is_small = L::cmp_lt_u(magnitude, L::splat((127 + 1 - bias) << 23));
-    V32 r = L::select(is_small, small, normal);
-    const Mask over = ~is_small & L::cmp_ge_u(normal, L::splat(overflow));
-    r = L::select(over, L::splat(mode & mode_satfinite ? largest : overflow), r);
-    r = L::or_(r, sign);
-    if (mode & mode_relu) r = L::select(L::sign_mask(v), L::splat(0), r);
-    // What overflows e4m3 without .SATFINITE is the one NaN, without sign (measured on an H200).
-    const Mask not_a_number = e4m3 && !(mode & mode_satfinite) ? nan | over : nan;
-    return L::select(not_a_number, L::splat(0x7fu), r);
-}
-// e4m3 or e5m2 in the low byte to f32, exactly.
-SASSEMU_INLINE V32 decode8(V32 v, bool e4m3) {
-    const V32 sign = L::shl(L::and_(v, L::splat(0x80u)), L::splat(24));
-    const V32 magnitude = L::and_(v, L::splat(0x7fu));
-    if (!e4m3) return L::or_(L::f16_to_f32(L::shl(magnitude, L::splat(8))), sign);
-    // As an f16 the exponent is 8 too small.
-    const V32 value =
-        L::fmul<>(L::f16_to_f32(L::shl(magnitude, L::splat(7))), L::splat(0x43800000u));
-    const V32 r = L::select(L::cmp_eq(magnitude, L::splat(0x7fu)), L::splat(L::kF32Nan), value);
-    return L::or_(r, sign);
-}
 SASSEMU_RARE V32 pack8(V32 a, V32 b, V32 c, unsigned mode) {
     const V32 pair = L::or_(L::shl(encode8(a, mode), L::splat(8)), encode8(b, mode));
     return above(pair, c, mode);

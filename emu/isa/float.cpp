@@ -213,6 +213,44 @@ const Op* division_needs_slow_path(const Op* op, Warp& w, uint32_t mask) {
     return next(op, w);
 }
 
+// ---- halves and fp32 ---------------------------------------------------------------------------
+//
+// FHADD, FHFMA (add, sub and fma of PTX with .f32.f16 and .f32.bf16): halves are exact in fp32, and
+// so is their product within the fused operation, which rounds once. k[1]: which half, of what.
+constexpr unsigned half_a_high = 1, half_b_high = 2, halves_are_bf16 = 4;
+
+SASSEMU_INLINE V32 half_operand(V32 v, bool high, bool bf16, uint32_t modifier) {
+    if (high) v = L::hi16(v);
+    return apply_modifier(bf16 ? L::bf16_to_f32(v) : L::f16_to_f32(v), modifier);
+}
+template <Source B>
+const Op* add_half(const Op* op, Warp& w, uint32_t mask) {
+    const V32 a = half_operand(read<Source::row>(w, op->a), op->k[1] & half_a_high,
+                               op->k[1] & halves_are_bf16, op->m[0]);
+    const V32 b = apply_modifier(read<B>(w, op->b), op->m[1]);
+    write<false>(w, op->d, AddAnyMode::apply(a, b, *op), mask);
+    return next(op, w);
+}
+template <Source B, Source C>
+const Op* fma_halves(const Op* op, Warp& w, uint32_t mask) {
+    const bool bf16 = op->k[1] & halves_are_bf16;
+    const V32 a = half_operand(read<Source::row>(w, op->a), op->k[1] & half_a_high, bf16, op->m[0]);
+    const V32 b = half_operand(read<B>(w, op->b), op->k[1] & half_b_high, bf16, op->m[1]);
+    const V32 c = apply_modifier(read<C>(w, op->c), op->m[2]);
+    write<false>(w, op->d, FmaAnyMode::apply(a, b, c, *op), mask);
+    return next(op, w);
+}
+template <class T>
+void set_mixed(Lower& x, const T& i) {
+    x.op.d = x.destination_row(i.d.index);
+    x.op.k[0] = static_cast<uint8_t>(mode_of(i.rnd, false, false, i.sat));
+    const Operand a = x.source(i.a);
+    x.op.a = a.at;
+    x.op.m[0] = a.modifier;
+    x.op.k[1] = static_cast<uint8_t>((i.half_a == typed::HalfSelect::H1 ? half_a_high : 0) |
+                                     (i.type == typed::MixedType::BF16 ? halves_are_bf16 : 0));
+}
+
 }  // namespace
 
 void lower(Lower& x, const typed::Fadd& i) {
@@ -225,6 +263,28 @@ void lower(Lower& x, const typed::Fadd& i) {
         emit2<AddNearest<true>>(x, a, b);
     else
         emit2<AddAnyMode>(x, a, b);
+}
+
+void lower(Lower& x, const typed::Fhadd& i) {
+    set_mixed(x, i);
+    const Operand b = x.source(i.b);
+    x.op.b = b.at;
+    x.op.m[1] = b.modifier;
+    x.handler(b.scalar ? add_half<Source::scalar> : add_half<Source::row>);
+}
+void lower(Lower& x, const typed::Fhfma& i) {
+    set_mixed(x, i);
+    const Operand b = x.source(i.b), c = x.source(i.c);
+    x.op.b = b.at;
+    x.op.c = c.at;
+    x.op.m[1] = b.modifier;
+    x.op.m[2] = c.modifier;
+    x.op.k[1] |= i.half_b == typed::HalfSelect::H1 ? half_b_high : 0;
+    if (c.scalar)
+        x.handler(fma_halves<Source::row, Source::scalar>);
+    else
+        x.handler(b.scalar ? fma_halves<Source::scalar, Source::row>
+                           : fma_halves<Source::row, Source::row>);
 }
 
 void lower(Lower& x, const typed::Fmul& i) {

@@ -9,6 +9,8 @@ namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
 void lower(Lower& x, const typed::Fadd& i);
+void lower(Lower& x, const typed::Fhadd& i);
+void lower(Lower& x, const typed::Fhfma& i);
 void lower(Lower& x, const typed::Fswzadd& i);
 void lower(Lower& x, const typed::Fmul& i);
 void lower(Lower& x, const typed::Ffma& i);

@@ -173,8 +173,13 @@ const Op* scatter_predicates(const Op* op, Warp& w, uint32_t mask) {
     return next(op, w);
 }
 
+template <Source A>
 const Op* copy_row(const Op* op, Warp& w, uint32_t mask) {
-    write<false>(w, op->d, read<Source::row>(w, op->a), mask);
+    write<false>(w, op->d, read<A>(w, op->a), mask);
+    return next(op, w);
+}
+const Op* copy_rows(const Op* op, Warp& w, uint32_t mask) {
+    write64<false>(w, op->d, read64<Source::scalar>(w, op->a), mask);
     return next(op, w);
 }
 
@@ -282,13 +287,18 @@ void lower(Lower& x, const typed::Ur2up& i) {
 void lower(Lower& x, const typed::Rpcmov& i) {
     x.op.d = x.destination_row(i.d.index);
     x.op.a = rpc_row + static_cast<uint32_t>(i.a) * row_bytes;
-    x.handler(copy_row);
+    x.handler(copy_row<Source::row>);
 }
 void lower(Lower& x, const typed::RpcmovTo& i) {
-    if (i.a.kind != typed::SrcKind::Reg) return x.gap("RPCMOV of another value than a register's");
+    const Operand a = x.source(i.a);
     x.op.d = rpc_row + static_cast<uint32_t>(i.d) * row_bytes;
-    x.op.a = x.source_row(i.a.index);
-    x.handler(copy_row);
+    x.op.a = a.at;
+    x.handler(a.scalar ? copy_row<Source::scalar> : copy_row<Source::row>);
+}
+void lower(Lower& x, const typed::RpcmovTo64& i) {
+    x.op.d = rpc_row;
+    x.op.a = x.source(i.a, 2).at;
+    x.handler(copy_rows);
 }
 
 }  // namespace SASSEMU_ISA_NS

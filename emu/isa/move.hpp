@@ -18,6 +18,7 @@ void lower(Lower&, const typed::P2r&);
 void lower(Lower&, const typed::R2p&);
 void lower(Lower&, const typed::Rpcmov&);
 void lower(Lower&, const typed::RpcmovTo&);
+void lower(Lower&, const typed::RpcmovTo64&);
 
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu

@@ -34,10 +34,8 @@ const Op* special_function(const Op* op, Warp& w, uint32_t mask) {
 }
 // f16 and bf16 in either half; k[0]: high half 1, bf16 2. Results round towards zero, but from
 // 2^16 on an f16 is infinite (measured on an H200).
-template <Part (*F)(Part), Source B>
-const Op* half_function(const Op* op, Warp& w, uint32_t mask) {
-    V32 x = read<B>(w, op->b);
-    if (op->k[0] & 1) x = L::hi16(x);
+template <Part (*F)(Part)>
+V32 of_low_half(V32 x, const Op* op) {
     Row row;
     L::store(row.word, op->k[0] & 2 ? L::bf16_to_f32(x) : L::f16_to_f32(x));
     of_row<F>(row.word, row.word, op->m[1]);
@@ -49,7 +47,21 @@ const Op* half_function(const Op* op, Warp& w, uint32_t mask) {
         const V32 infinite = L::or_(L::and_(r, L::splat(0x80000000u)), L::splat(special::infinity));
         r = L::f32_to_f16<Rounding::rz>(L::select(large, infinite, r));
     }
-    write<false>(w, op->d, r, mask);
+    return r;
+}
+template <Part (*F)(Part), Source B>
+const Op* half_function(const Op* op, Warp& w, uint32_t mask) {
+    V32 x = read<B>(w, op->b);
+    if (op->k[0] & 1) x = L::hi16(x);
+    write<false>(w, op->d, of_low_half<F>(x, op), mask);
+    return next(op, w);
+}
+// Both halves (sm_103); assumed to be as of either alone. The signs of m[1] are fp32's.
+template <Part (*F)(Part), Source B>
+const Op* pair_function(const Op* op, Warp& w, uint32_t mask) {
+    const V32 x = read<B>(w, op->b);
+    const V32 low = of_low_half<F>(x, op), high = of_low_half<F>(L::hi16(x), op);
+    write<false>(w, op->d, L::or_(low, L::shl(high, L::splat(16))), mask);
     return next(op, w);
 }
 
@@ -151,6 +163,18 @@ void lower(Lower& x, const typed::Mufu& i) {
     x.op.b = b.at;
     x.op.m[1] = b.modifier;
     set_function<Measured>(x, i.fn, b.scalar);
+}
+
+void lower(Lower& x, const typed::MufuPair& i) {
+    if (i.fn != typed::MufuHalfFunction::EX2)
+        return x.reject("a function of MUFU without a form of pairs");
+    x.op.d = x.destination_row(i.d.index);
+    const Operand b = x.source(i.b);
+    x.op.b = b.at;
+    x.op.m[1] = b.modifier;
+    x.op.k[0] = i.type ? 2 : 0;
+    x.handler(b.scalar ? pair_function<Measured::power, Source::scalar>
+                       : pair_function<Measured::power, Source::row>);
 }
 
 void lower(Lower& x, const typed::MufuHalf& i) {

@@ -9,6 +9,7 @@ namespace SASSEMU_ISA_NS {
 
 void lower(Lower& x, const typed::Mufu& i);
 void lower(Lower& x, const typed::MufuHalf& i);
+void lower(Lower& x, const typed::MufuPair& i);
 
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu
