@@ -3,6 +3,7 @@
 // for what cannot run, and the run loops. Compiled once per level.
 #include "emu/isa/families.hpp"
 #include "emu/isa/run.hpp"
+#include "emu/isa/unexecuted.hpp"
 #include "sassdec/visit.hpp"
 
 namespace sassemu {
@@ -40,6 +41,8 @@ bool dispatch(const sassdec_insn& in, const LowerRequest* request) {
                 if (!x.known_gap()) request->op->fn[0] = request->op->fn[1] = illegal;
             }
             gap = x.known_gap();
+        } else if constexpr (unexecuted<std::decay_t<decltype(i)>>() != nullptr) {
+            if (request) *request->rejection = unexecuted<std::decay_t<decltype(i)>>();
         }
     });
     if (request && (gap || !has)) {
