@@ -48,7 +48,8 @@ struct Warp {
     Shadow local;                                            // of all lanes, one behind the other
     std::vector<std::pair<sassemu_insn, uint32_t>> meeting;  // lanes that wait at a WARPSYNC
     uint64_t local_bytes = 0;
-    SpecialRegisters special;  // with fp=1
+    SpecialRegisters special;        // with fp=1
+    std::vector<uint32_t> granules;  // operands of the UTCATOMSWS at work
 };
 
 struct Cta {
@@ -77,6 +78,11 @@ struct Cta {
     };
     std::vector<Waiting> waiting;                // at barriers
     std::map<uint32_t, sassemu_insn> mbarriers;  // objects, and who initialised them
+    struct Granule {                             // of tensor memory, and who allocated it
+        sassemu_insn insn = nullptr;
+        std::string thread;
+    } allocated[16];
+    uint32_t granules = 0;  // those that are
 };
 
 struct Finding {
@@ -114,7 +120,7 @@ class Checker : public sassemu::Plugin {
          "says where the first NaN, infinity and subnormal number of each output was born (0)"}};
 
     explicit Checker(const sassemu::Start& start);
-    // With fp=1 only:
+    // With fp=1, and of allocations of tensor memory:
     void before(sassemu_warp w, sassemu_insn i, uint32_t lanes);
     void after(sassemu_warp w, sassemu_insn i, uint32_t lanes);
 
@@ -181,6 +187,12 @@ class Checker : public sassemu::Plugin {
     // barriers.cpp
     Cta* by_linear(uint64_t linear);
     void mbarrier(const sassemu_sync& s);
+    // tensor_memory.cpp
+    bool allocates_tensor_memory(sassemu_insn insn) const;
+    void before_granules(Cta& c, sassemu_warp handle, uint32_t warp, sassemu_insn insn);
+    void after_granules(Cta& c, sassemu_warp handle, uint32_t warp, sassemu_insn insn,
+                        uint32_t lanes);
+    void left_granules(Cta& c);
     // floats.cpp
     uint32_t index_of(sassemu_insn i) const {
         return static_cast<uint32_t>(host.insn_code_offset(i) / 16);

@@ -90,6 +90,8 @@ void Checker::before(sassemu_warp handle, sassemu_insn insn, uint32_t lanes) {
     const auto at = ctas_.find(w.cta);
     if (at == ctas_.end()) return;
     Cta& c = at->second;
+    if (allocates_tensor_memory(insn)) before_granules(c, handle, w.index, insn);
+    if (!fp_) return;
     const Instruction& i = codes_[host.insn_module(insn)][index_of(insn)];
     SpecialRegisters& r = c.warps[w.index].special;
     r.brought.fill(0);
@@ -115,6 +117,8 @@ void Checker::after(sassemu_warp handle, sassemu_insn insn, uint32_t lanes) {
     const auto at = ctas_.find(w.cta);
     if (at == ctas_.end()) return;
     Cta& c = at->second;
+    if (allocates_tensor_memory(insn)) after_granules(c, handle, w.index, insn, lanes);
+    if (!fp_) return;
     const Instruction& i = codes_[host.insn_module(insn)][index_of(insn)];
     SpecialRegisters& r = c.warps[w.index].special;
     const Step s{c, c.warps[w.index], w.index, i, lanes, lanes};

@@ -24,7 +24,7 @@ Checker::Checker(const sassemu::Start& start)
 uint32_t Checker::select(sassemu_insn i) {
     codes_[host.insn_module(i)].add(*this, i);
     return SASSEMU_RECORD | SASSEMU_RECORD_ACCESSES | SASSEMU_RECORD_SKIPPED |
-           (fp_ ? SASSEMU_BEFORE | SASSEMU_AFTER : 0);
+           (fp_ || allocates_tensor_memory(i) ? SASSEMU_BEFORE | SASSEMU_AFTER : 0);
 }
 
 void Checker::launch_begin(sassemu_launch l) {
@@ -74,7 +74,12 @@ void Checker::cta_begin(sassemu_cta handle) {
     }
 }
 
-void Checker::cta_end(sassemu_cta handle) { ctas_.erase(handle); }
+void Checker::cta_end(sassemu_cta handle) {
+    const auto at = ctas_.find(handle);
+    if (at == ctas_.end()) return;
+    if (leaks_) left_granules(at->second);
+    ctas_.erase(at);
+}
 
 void Checker::allocate(const sassemu_allocation& a) {
     if (!a.bytes) return;

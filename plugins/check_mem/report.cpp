@@ -20,10 +20,12 @@ const KindText& text_of(Kind kind) {
          "PTX ISA, \"Addresses as Operands\""},
         {"stack-overflow", "the stack is larger than a thread's local memory",
          "CUDA C++ Programming Guide, \"Local Memory\""},
-        {"invalid-free", "free() of what malloc() has not given out, or what was freed before",
-         "CUDA C++ Programming Guide, \"Dynamic Global Memory Allocation\""},
-        {"leak", "a block of the device heap is never freed",
-         "CUDA C++ Programming Guide, \"Dynamic Global Memory Allocation\""},
+        {"invalid-free", "what is freed was not given out, or was freed before",
+         "CUDA C++ Programming Guide, \"Dynamic Global Memory Allocation\"; PTX ISA, "
+         "\"tcgen05.alloc\""},
+        {"leak", "what was allocated is never freed",
+         "CUDA C++ Programming Guide, \"Dynamic Global Memory Allocation\"; PTX ISA, "
+         "\"tcgen05.alloc\""},
         {"uninitialised-address", "an address is made of a value that was never initialised",
          "PTX ISA, Memory Consistency Model: \"Initialization\""},
         {"uninitialised-condition", "a value that was never initialised decides what is executed",

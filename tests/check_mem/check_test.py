@@ -340,6 +340,39 @@ class Reports(Case):
     def test_leaks_may_be_left_out(self):
         self.assertEqual(self.example("leaking_block", "bug", ("--no-leaks",))[:2], (0, []))
 
+    # Two granules of tensor memory, columns 0 to 63. `{}`: what is done besides.
+    TENSOR = """
+.target sm_100a
+.kernel k
+    .param data 8
+        UMOV UR8, 0x2
+        UTCATOMSWS.FIND_AND_SET.ALIGN UP0, UR8, UR8
+        STTM tmem[URZ+0x3f], R5
+        UMOV UR5, 0xfffc
+        {}
+        EXIT
+"""
+
+    def test_tensor_memory(self):
+        """Columns that a CTA leaves allocated, frees twice, or uses once they are freed."""
+        free = "UTCATOMSWS.AND URZ, UR5\n"
+        for lines, kind, what, sass in (
+                (free, None, None, None),
+                ("", "leak", "columns 0 to 63 of tensor memory are allocated when the CTA ends", "UTCATOMSWS.FIND_AND_SET"),
+                ("UMOV UR5, 0xfffe\n" + free, "leak", "columns 32 to 63 of tensor memory are allocated when the CTA ends",
+                 "UTCATOMSWS.FIND_AND_SET"),
+                (free + free, "invalid-free", "columns 0 to 63 of tensor memory, which are not allocated", "UTCATOMSWS.AND"),
+                (free + "LDTM R6, tmem[URZ]\n", "use-after-free", "columns 0 to 0 of tensor memory have been freed", "LDTM"),
+                (free + "LDTM R6, tmem[URZ+0x80]\n", "out-of-bounds", "columns 128 to 128 of tensor memory are not allocated", "LDTM")):
+            cubin = assemble(PROGRAM, self.folder, self.TENSOR.format(lines))
+            _, found, out = check(PROGRAM, self.folder, cubin, "k", block=32, arch="sm_100a")
+            self.assertEqual([f["kind"] for f in found], [kind] if kind else [], out)
+            if kind:
+                self.assertEqual(found[0]["what"], what, out)
+                self.assertIn(sass, found[0]["accesses"][0]["sass"])
+        cubin = assemble(PROGRAM, self.folder, self.TENSOR.format(""))
+        self.assertEqual(check(PROGRAM, self.folder, cubin, "k", block=32, arch="sm_100a", options=("--no-leaks",))[1], [])
+
     def test_suppressions(self):
         for line, left in (("uninitialised-output", 0), ("uninit* function=k", 0), ("* sass=*IADD3*", 0),
                            ("* tool=check-mem kernel=k", 0),

@@ -5,9 +5,9 @@ import os
 import subprocess
 
 
-def check(program, folder, module, kernel, out=256, block=64, args=None, buffers=None, options=(), **plan):
+def check(program, folder, module, kernel, out=256, block=64, args=None, buffers=None, options=(), arch="sm_90", **plan):
     """(exit code, findings, output) of check-mem on one launch, whose first buffer is `out`."""
-    body = {"arch": "sm_90", "module": os.path.relpath(module, folder), "timeLimit": 30, "limits": {"heap": 1 << 20},
+    body = {"arch": arch, "module": os.path.relpath(module, folder), "timeLimit": 30, "limits": {"heap": 1 << 20},
             "buffers": {"out": {"bytes": out}, **(buffers or {})},
             "launches": [{"kernel": kernel, "grid": [1, 1, 1], "block": [block, 1, 1],
                           "args": args or [{"buffer": "out"}], **plan}]}
