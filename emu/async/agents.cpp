@@ -39,6 +39,8 @@ const Op* Agents::perform_now(Warp& w, const Op* op, uint32_t lanes, const Work&
     if (const auto* c = std::get_if<BulkCopy>(&work)) return bulk_copy(w, op, lanes, *c, issued.id);
     if (const auto* c = std::get_if<TensorCopy>(&work))
         return tensor_copy(w, op, lanes, *c, issued.id);
+    if (const auto* r = std::get_if<WorkRequest>(&work))
+        return take_work(w, op, lanes, *r, issued.id, takes_any());
     if (const auto* t = std::get_if<TensorWork>(&work))
         return tensor_work(w, op, lanes, *t, issued.id, fused_steps_);
     if (const auto* t = std::get_if<TensorCommit>(&work))
@@ -60,6 +62,8 @@ Issued Agents::announce(Warp& w, const Op* op, uint32_t lanes, const Work& work)
     if (const auto* c = std::get_if<BulkCopy>(&work)) issued.id = async::announce(w, op, lanes, *c);
     if (const auto* c = std::get_if<TensorCopy>(&work))
         issued.id = async::announce(w, op, lanes, *c);
+    if (const auto* r = std::get_if<WorkRequest>(&work))
+        issued.id = async::announce(w, op, lanes, *r);
     if (const auto* t = std::get_if<TensorWork>(&work))
         issued.id = async::announce(w, op, lanes, *t);
     if (const auto* t = std::get_if<TensorCommit>(&work))
@@ -74,6 +78,16 @@ Issued Agents::announce(Warp& w, const Op* op, uint32_t lanes, const Work& work)
     return issued;
 }
 
+namespace {
+
+// cta_group::2 shares the tensor cores of two CTAs.
+bool same_core(const Warp& later, const Warp& earlier, bool pair) {
+    const Cta &a = *later.cta, &b = *earlier.cta;
+    return &a == &b || (pair && a.cluster == b.cluster && (a.rank ^ b.rank) == 1);
+}
+
+}  // namespace
+
 // Copies and stores follow nothing. An arrival follows the lane copies of its lanes; the end of a
 // group follows the group, and the group before. The tensor core does what its CTA gives it in
 // order, and a commit follows what its warp gave. So it does for each warpgroup.
@@ -82,9 +96,10 @@ bool Agents::follows(const Job& later, const Job& earlier) const {
         const auto* before = std::get_if<WarpgroupWork>(&earlier.work);
         return before && before->group == group->group && later.warp->cta == earlier.warp->cta;
     }
-    if (std::holds_alternative<TensorWork>(later.work))
-        return later.warp->cta == earlier.warp->cta &&
-               std::holds_alternative<TensorWork>(earlier.work);
+    if (const auto* work = std::get_if<TensorWork>(&later.work)) {
+        const auto* before = std::get_if<TensorWork>(&earlier.work);
+        return before && same_core(*later.warp, *earlier.warp, work->pair() || before->pair());
+    }
     if (later.warp != earlier.warp) return false;
     if (std::holds_alternative<TensorCommit>(later.work))
         return std::holds_alternative<TensorWork>(earlier.work);
@@ -146,6 +161,13 @@ const Op* Agents::wait(Warp& w, const Op* op, uint32_t scoreboard, uint32_t left
         perform(end);
     }
     return turn() ? op + 1 : nullptr;
+}
+
+// Of a grid's clusters those that the device begins at once have begun (eager), or none has that
+// need not have (lazy).
+bool Agents::takes_any() {
+    return order_ == AgentOrder::lazy ||
+           (order_ == AgentOrder::random && chooser_->pick(ChoicePoint::agent, 2));
 }
 
 bool Agents::turn() {

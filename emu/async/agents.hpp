@@ -38,7 +38,9 @@ const Op* lane_copy(Warp&, const Op*, uint32_t lanes, const LaneCopy&);
 const Op* lane_store(Warp&, const Op*, uint32_t lanes, const LaneStore&, uint64_t id);
 const Op* bulk_copy(Warp&, const Op*, uint32_t lanes, const BulkCopy&, uint64_t id);
 const Op* tensor_copy(Warp&, const Op*, uint32_t lanes, const TensorCopy&, uint64_t id);
+const Op* take_work(Warp&, const Op*, uint32_t lanes, const WorkRequest&, uint64_t id, bool any);
 // Tell plugins of the issue, and of the ranges that will be touched. They return the id.
+uint64_t announce(Warp&, const Op*, uint32_t lanes, const WorkRequest&);
 uint64_t announce(Warp&, const Op*, uint32_t lanes, const LaneStore&);
 uint64_t announce(Warp&, const Op*, uint32_t lanes, const BulkCopy&);
 uint64_t announce(Warp&, const Op*, uint32_t lanes, const TensorCopy&);
@@ -58,6 +60,10 @@ class TensorWork {
         m.disabled_lanes = disabled_lanes_ ? disabled_lanes_->data() : nullptr;
         return visit(m);
     }
+    // cta_group::2
+    bool pair() const {
+        return std::visit([](const auto& what) { return what.pair; }, what_);
+    }
     bool sparse() const {
         const auto* m = std::get_if<Multiply>(&what_);
         return m && m->instruction >> 2 & 1;
@@ -73,6 +79,8 @@ const Op* tensor_work(Warp&, const Op*, uint32_t lanes, const TensorWork&, uint6
                       lanes::FusedSteps);
 const Op* commit_tensor(Warp&, const Op*, uint32_t lanes, const TensorCommit&, uint64_t id);
 CtaTensorMemory& tensor_of(Cta&);
+// The other CTA of its pair (cta_group::2); null: the cluster has none.
+Cta* peer_of(const Cta&);
 // Before it is issued: false after a fault of the launch, for no such work can be done.
 bool possible(Warp&, const Op*, uint32_t lanes, const TensorWork&);
 // The oldest wgmma of a warpgroup that all its warps have issued; `room` is the unit's.
@@ -85,6 +93,7 @@ const Op* warpgroup_work(Warp&, const Op*, uint32_t lanes, const WarpgroupWork&,
 // For reports: what a warp at WARPGROUP.DEPBAR waits for.
 std::string describe_warpgroup(const Cta&, uint32_t warp);
 // Performed at once, events included.
+const Op* clear_shared(Warp&, const Op*, uint32_t lanes, uint32_t address, uint64_t bytes);
 const Op* tensor_access(Warp&, const Op*, uint32_t lanes, const TensorAccess&);
 const Op* tensor_granules(Warp&, const Op*, uint32_t lanes, GranuleRequest&);
 
@@ -97,7 +106,7 @@ struct Arrival {
 class Agents {
   public:
     using Work = std::variant<LaneCopy, LaneStore, BulkCopy, TensorCopy, Arrival, CopyGroup,
-                              TensorWork, TensorCommit, WarpgroupWork>;
+                              TensorWork, TensorCommit, WarpgroupWork, WorkRequest>;
 
     // For the next cluster. `fused_steps` and `warpgroup_sums` are the tensor cores'.
     void begin(AgentOrder order, Chooser& chooser, lanes::FusedSteps fused_steps,
@@ -139,6 +148,7 @@ class Agents {
     const Op* perform_now(Warp&, const Op*, uint32_t lanes, const Work&, const Issued&);
     bool follows(const Job& later, const Job& earlier) const;
     bool ready(size_t index) const;
+    bool takes_any();
     bool perform(size_t index);
     // Of the first `end` jobs those that `which` names; `end` falls by their number.
     template <class Which>

@@ -75,4 +75,30 @@ const Op* bulk_copy(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c, ui
     return op + 1;
 }
 
+// st.bulk: the warp's own store, of more than lanes have registers for.
+const Op* clear_shared(Warp& w, const Op* op, uint32_t lanes, uint32_t address, uint64_t bytes) {
+    if (!bytes) return op + 1;
+    const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
+    std::byte* const to = services(w).shared(w, op, lane, address, 8);
+    if (!to) return nullptr;
+    Cta& cta = *w.cta->cluster->cta[address >> 24];
+    if ((address & 0xffffff) + bytes > cta.shared_bytes)
+        return launch_host(w).fault(
+            w, op, 1u << lane, FaultKind::out_of_bounds,
+            "st.bulk leaves the shared memory of the CTA: " + std::to_string(bytes) + " bytes",
+            true, address);
+    ++w.effects;
+    const sassemu_location at = events::shared_location(*w.cta, address);
+    uint64_t id = 0;
+    if (w.instructions) {
+        events::AsyncIssue issue(w, op, lanes & (0u - lanes), SASSEMU_AGENT_WARP, -1);
+        issue.will_write(at, bytes);
+        id = issue.id();
+    }
+    events::AsyncOperation agent(w, op, lanes & (0u - lanes), SASSEMU_AGENT_WARP, id);
+    if (agent) agent.write(at, to, bytes);
+    for (uint64_t i = 0; i < bytes; i += 8) host::store<uint64_t>(to + i, 0);
+    return op + 1;
+}
+
 }  // namespace sassemu::async

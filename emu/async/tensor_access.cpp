@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What warps do with tensor memory themselves: allocation, loads and stores. Faults are those of
 // programs that the PTX ISA gives no meaning ("tcgen05.ld", "tcgen05.alloc").
+#include <optional>
 #include <string>
 
 #include "emu/async/agents.hpp"
@@ -24,6 +25,31 @@ void each_row(const TensorAccess& a, TensorMemory& memory, Visit&& visit) {
               reinterpret_cast<const std::byte*>(&memory.cell[first + row][column]));
 }
 
+// Of what the lane has loaded. Floats in the order of their values are integers in order once those
+// of negative ones are turned round.
+uint32_t statistic(Warp& w, const TensorAccess& a, uint32_t lane) {
+    const TensorStatistic& s = a.statistic;
+    constexpr uint32_t infinity = 0x7f800000, sign = 0x80000000, canonical_nan = 0x7fffffff;
+    const auto ordered = [&](uint32_t v) {
+        if (s.type == TensorStatistic::u32) return int64_t{v};
+        const auto i = static_cast<int32_t>(v);
+        return int64_t{s.type == TensorStatistic::f32 && i < 0 ? i ^ 0x7fffffff : i};
+    };
+    std::optional<uint32_t> best;
+    for (uint32_t r = 0; r < a.registers; ++r) {
+        uint32_t v = w.row(a.first + r * row_bytes)[lane];
+        if (s.type == TensorStatistic::f32) {
+            if (s.magnitude) v &= ~sign;
+            if ((v & ~sign) > infinity) {
+                if (s.nan) return canonical_nan;
+                continue;
+            }
+        }
+        if (!best || (s.max ? ordered(v) > ordered(*best) : ordered(v) < ordered(*best))) best = v;
+    }
+    return best.value_or(canonical_nan);
+}
+
 void perform(Warp& w, uint32_t lanes, const TensorAccess& a, TensorMemory& memory) {
     const uint32_t first = tensor_lane(a.address), column = tensor_column(a.address);
     for (uint32_t r = 0; r < a.registers; ++r) {
@@ -42,9 +68,21 @@ void perform(Warp& w, uint32_t lanes, const TensorAccess& a, TensorMemory& memor
                 value = a.halves ? (cell[0] & 0xffff) | cell[1] << 16 : cell[0];
         }
     }
+    if (a.statistic.type == TensorStatistic::none) return;
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+        TensorPlace at;
+        if (tensor_place(a.layout, lane, 0, at))
+            w.row(a.statistic.to)[lane] = statistic(w, a, lane);
+    }
 }
 
 }  // namespace
+
+Cta* peer_of(const Cta& cta) {
+    const uint32_t rank = cta.rank ^ 1;
+    return rank < cta.cluster->size ? cta.cluster->cta[rank] : nullptr;
+}
 
 CtaTensorMemory& tensor_of(Cta& cta) {
     if (!cta.tensor) cta.tensor = std::make_unique<CtaTensorMemory>(*cta.launch->fill);
@@ -67,9 +105,13 @@ const Op* tensor_access(Warp& w, const Op* op, uint32_t lanes, const TensorAcces
         return fault(
             FaultKind::misaligned_address,
             "lanes " + range(row, rows) + " of tensor memory: the first must be a multiple of 16");
-    if (column + columns > TensorMemory::columns || granules_of(column, columns) & ~tensor.used())
-        return fault(FaultKind::out_of_bounds,
-                     "columns " + range(column, columns) + " of tensor memory are not allocated");
+    const bool exist = column + columns <= TensorMemory::columns;
+    if (const uint32_t lost = exist ? granules_of(column, columns) & ~tensor.used() : ~0u)
+        return lost & ~tensor.freed()
+                   ? fault(FaultKind::out_of_bounds, "columns " + range(column, columns) +
+                                                         " of tensor memory are not allocated")
+                   : fault(FaultKind::use_after_free, "columns " + range(column, columns) +
+                                                          " of tensor memory have been freed");
     TensorMemory& memory = tensor.cells();
     uint64_t id = 0;
     if (w.instructions) {
@@ -101,10 +143,18 @@ const Op* tensor_access(Warp& w, const Op* op, uint32_t lanes, const TensorAcces
 // none. It is told once that there are none; then it waits here, for NANOSLEEP in that loop hides
 // that it spins.
 const Op* tensor_granules(Warp& w, const Op* op, uint32_t lanes, GranuleRequest& r) {
+    const bool fresh = !w.cta->tensor;
     CtaTensorMemory& tensor = tensor_of(*w.cta);
-    const uint32_t before = tensor.used();
+    Cta* const peer = peer_of(*w.cta);
+    if (r.pair && (!peer || !peer->live_threads))
+        return launch_host(w).fault(w, op, lanes, FaultKind::cluster,
+                                    "tensor memory of two CTAs: the cluster has no other CTA to "
+                                    "this one's pair, or it has exited",
+                                    false, 0);
+    if (r.pair && fresh) tensor.see_peer(tensor_of(*peer).used());
+    const uint32_t before = tensor.used(), other = r.pair ? tensor_of(*peer).used() : 0;
     uint32_t after = before;
-    if (w.watch) services(w).watch(w, tensor.watched(), 4);
+    if (w.watch) services(w).watch(w, tensor.watched(), r.pair ? 8 : 4);
     r.result = before;
     switch (r.kind) {
         case GranuleRequest::find_and_set: {
@@ -115,10 +165,10 @@ const Op* tensor_granules(Warp& w, const Op* op, uint32_t lanes, GranuleRequest&
                         std::to_string(uint64_t{r.operand} * TensorMemory::granule) +
                         " columns of tensor memory, which has 32 to 512 to give",
                     false, 0);
-            r.result = tensor.find(r.operand, r.aligned);
+            r.result = CtaTensorMemory::find(before | other, r.operand, r.aligned);
             r.done = r.result < TensorMemory::granules;
             r.waits = !r.done && tensor.refuse(w.index);
-            if (r.waits) return launch_host(w).park(w, op, tensor.watched(), 4);
+            if (r.waits) return launch_host(w).park(w, op, tensor.watched(), r.pair ? 8 : 4);
             if (r.done) after |= ((1u << r.operand) - 1) << r.result;
             break;
         }
@@ -133,10 +183,15 @@ const Op* tensor_granules(Warp& w, const Op* op, uint32_t lanes, GranuleRequest&
             if (r.done) after = r.next;
             break;
     }
-    if (after != before) {
-        tensor.set_used(after);
+    const auto set = [&](Cta& cta, uint32_t granules) {
+        if (tensor_of(cta).used() == granules) return;
+        tensor_of(cta).set_used(granules);
+        if (Cta* const beside = peer_of(cta); beside && beside->tensor)
+            beside->tensor->see_peer(granules);
         ++w.effects;
-    }
+    };
+    set(*w.cta, after);
+    if (r.pair) set(*peer, (other & ~(before & ~after)) | (after & ~before));
     return op + 1;
 }
 

@@ -23,6 +23,7 @@ struct Touched {
     bool write;
     uint64_t address;
     uint32_t bytes;
+    bool peer = false;  // of a pair (cta_group::2): in the CTA that has not asked for it
 };
 using Visit = void (*)(void*, const Touched&);
 
@@ -38,6 +39,7 @@ void touched(const TensorMove&, Visit, void* self);
 // sm: the architecture, by whose rule products are added.
 void multiply(const Multiply&, const std::byte* shared, TensorMemory&, uint32_t sm,
               lanes::FusedSteps);
+// Of a pair: in one of its CTAs.
 void move(const TensorMove&, const std::byte* shared, TensorMemory&);
 
 }  // namespace sassemu::async

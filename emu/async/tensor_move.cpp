@@ -83,7 +83,9 @@ uint32_t granules(const TensorMove& m) {
     return granules_of(column_of(m.to), m.shift ? shifted_columns : shape_of(m.shape).columns());
 }
 
-void touched(const TensorMove& m, Visit visit, void* self) {
+namespace {
+
+void touched_in_one(const TensorMove& m, Visit visit, void* self) {
     const uint32_t lane = lane_of(m.to), column = column_of(m.to);
     if (m.shift) {
         for (const bool write : {false, true})
@@ -102,6 +104,24 @@ void touched(const TensorMove& m, Visit visit, void* self) {
         for (uint32_t copy = 0; copy < s.copies; ++copy)
             visit_columns(visit, self, true, lane + s.lane(row) + copy * s.apart,
                           {column, s.columns()});
+}
+
+}  // namespace
+
+void touched(const TensorMove& m, Visit visit, void* self) {
+    touched_in_one(m, visit, self);
+    if (!m.pair) return;
+    struct Peer {
+        Visit visit;
+        void* self;
+    } peer{visit, self};
+    touched_in_one(
+        m,
+        [](void* to, const Touched& t) {
+            const auto* p = static_cast<Peer*>(to);
+            p->visit(p->self, {t.tensor, t.write, t.address, t.bytes, true});
+        },
+        &peer);
 }
 
 void move(const TensorMove& m, const std::byte* shared, TensorMemory& memory) {

@@ -25,10 +25,27 @@ void each_touched(const TensorWork& work, Visit&& visit) {
     });
 }
 
-sassemu_location location(const Cta& cta, const Touched& t) {
+Cta& cta_of(Cta& asked, const Touched& t) { return t.peer ? *peer_of(asked) : asked; }
+
+sassemu_location location(Cta& asked, const Touched& t) {
+    const Cta& cta = cta_of(asked, t);
     return t.tensor
                ? events::tensor_location(cta, t.address)
                : events::shared_location(cta, cta.rank << 24 | static_cast<uint32_t>(t.address));
+}
+
+// What is wrong with the CTA that a pair needs beside this one; empty: nothing, or it needs none.
+std::string wrong_peer(const Cta& cta, bool pair) {
+    if (!pair) return {};
+    const Cta* const peer = peer_of(cta);
+    if (!peer)
+        return "cta_group::2: rank " + std::to_string(cta.rank) + " of a cluster of " +
+               std::to_string(cta.cluster->size) + (cta.cluster->size == 1 ? " CTA" : " CTAs") +
+               " has no other CTA to its pair";
+    if (!peer->live_threads)
+        return "cta_group::2: the CTA of rank " + std::to_string(peer->rank) +
+               " has exited; its memory must not be used any more";
+    return {};
 }
 
 // The object in the CTA of `rank`, where there is more than one.
@@ -45,7 +62,10 @@ bool possible(Warp& w, const Op* op, uint32_t lanes, const TensorWork& work) {
         launch_host(w).unsupported(w, op, "a product with a sparse matrix");
     else if (wrong)
         launch_host(w).fault(w, op, lanes, FaultKind::other, wrong, false, 0);
-    return !wrong;
+    if (wrong) return false;
+    const std::string peer = wrong_peer(*w.cta, work.pair());
+    if (!peer.empty()) launch_host(w).fault(w, op, lanes, FaultKind::cluster, peer, false, 0);
+    return peer.empty();
 }
 
 uint64_t announce(Warp& w, const Op* op, uint32_t lanes, const TensorWork& work) {
@@ -65,34 +85,44 @@ uint64_t announce(Warp& w, const Op* op, uint32_t lanes, const TensorCommit& c) 
 
 const Op* tensor_work(Warp& w, const Op* op, uint32_t lanes, const TensorWork& work, uint64_t id,
                       lanes::FusedSteps steps) {
-    CtaTensorMemory& tensor = tensor_of(*w.cta);
-    if (const uint32_t lost =
-            work.visit([](const auto& what) { return granules(what); }) & ~tensor.used()) {
-        const auto column = static_cast<uint32_t>(std::countr_zero(lost)) * TensorMemory::granule;
-        return launch_host(w).fault(w, op, lanes, FaultKind::out_of_bounds,
-                                    "the tensor core uses columns " + std::to_string(column) +
-                                        " to " +
-                                        std::to_string(column + TensorMemory::granule - 1) +
-                                        " of tensor memory, which are not allocated",
-                                    true, column);
+    // It may have exited since.
+    if (const std::string peer = wrong_peer(*w.cta, work.pair()); !peer.empty())
+        return launch_host(w).fault(w, op, lanes, FaultKind::cluster, peer, false, 0);
+    Cta* const ctas[2] = {w.cta, work.pair() ? peer_of(*w.cta) : nullptr};
+    const uint32_t used = work.visit([](const auto& what) { return granules(what); });
+    for (Cta* const cta : ctas) {
+        if (!cta) continue;
+        if (const uint32_t lost = used & ~tensor_of(*cta).used()) {
+            const auto column =
+                static_cast<uint32_t>(std::countr_zero(lost)) * TensorMemory::granule;
+            const bool freed = !(lost & ~tensor_of(*cta).freed());
+            return launch_host(w).fault(
+                w, op, lanes, freed ? FaultKind::use_after_free : FaultKind::out_of_bounds,
+                "the tensor core uses columns " + std::to_string(column) + " to " +
+                    std::to_string(column + TensorMemory::granule - 1) + " of tensor memory" +
+                    (cta == w.cta ? "" : " of rank " + std::to_string(cta->rank)) +
+                    (freed ? ", which have been freed" : ", which are not allocated"),
+                true, column);
+        }
     }
     ++w.effects;
-    TensorMemory& memory = tensor.cells();
-    const std::byte* shared = w.cta->shared;
     events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_TENSOR, id);
     if (agent)
         each_touched(work, [&](const Touched& t) {
+            Cta& cta = cta_of(*w.cta, t);
             const std::byte* bytes =
-                t.tensor ? reinterpret_cast<const std::byte*>(memory.cell) + t.address
-                         : shared + t.address;
+                t.tensor
+                    ? reinterpret_cast<const std::byte*>(tensor_of(cta).cells().cell) + t.address
+                    : cta.shared + t.address;
             t.write ? agent.write(location(*w.cta, t), bytes, t.bytes)
                     : agent.read(location(*w.cta, t), bytes, t.bytes);
         });
     work.visit([&](const auto& what) {
         if constexpr (std::is_same_v<decltype(what), const Multiply&>)
-            multiply(what, shared, memory, w.cta->launch->arch, steps);
+            multiply(what, w.cta->shared, tensor_of(*w.cta).cells(), w.cta->launch->arch, steps);
         else
-            move(what, shared, memory);
+            for (Cta* const cta : ctas)
+                if (cta) move(what, cta->shared, tensor_of(*cta).cells());
     });
     return op + 1;
 }

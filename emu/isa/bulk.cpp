@@ -9,6 +9,8 @@
 //   UTMALDG [d], [s] (, c)   d: shared address, mbarrier, coordinates; s: tensor map (pair);
 //                            c: ranks of a multicast in bits 31..16
 //   UTMASTG [d], [s]         d: shared address, coordinates; s: tensor map (pair)
+//   UGETNEXTWORKID [d], [m]  d: shared address; m: mbarrier, in the next register
+//   UMEMSETS.64 [d], URZ, c  d: shared address; c: units of 8 bytes
 // Cache hints (desc[UR]) change no result.
 #include "emu/isa/bulk.hpp"
 
@@ -51,6 +53,22 @@ const Op* tensor(const Op* op, Warp& w, uint32_t mask) {
     copy.multicast = op->k[2];
     copy.ranks = w.uniform[op->c / 4] >> 16;
     return services(w).tensor_copy(w, op, mask, copy);
+}
+
+// a: where the answer goes and its mbarrier; k[0]: in each CTA of the cluster.
+const Op* next_work(const Op* op, Warp& w, uint32_t mask) {
+    WorkRequest request;
+    request.to = w.uniform[op->a / 4];
+    request.mbarrier = w.uniform[op->a / 4 + 1];
+    request.multicast = op->k[0];
+    request.ranks = low_lanes(w.cta->cluster->size);
+    return services(w).next_work(w, op, mask, request);
+}
+
+// a, m[0]: address; c: how many times eight bytes. Once for the warp.
+const Op* clear_shared(const Op* op, Warp& w, uint32_t mask) {
+    return services(w).clear_shared(w, op, mask, w.uniform[op->a / 4] + op->m[0],
+                                    uint64_t{w.uniform[op->c / 4]} * 8);
 }
 
 const Op* end_group(const Op* op, Warp& w, uint32_t) {
@@ -138,6 +156,21 @@ void lower(Lower& x, const typed::UtmacctlIvall&) { x.handler(nothing); }
 void lower(Lower& x, const typed::Utmacmdflush&) {
     x.op.k[0] = x.instruction().control.read_barrier;
     x.handler(x.late_copies() ? end_group : nothing);
+}
+
+void lower(Lower& x, const typed::Ugetnextworkid& i) {
+    x.op.a = x.uniform_source(i.addr.base, 2);
+    x.op.k[0] = i.cast;
+    x.handler(next_work);
+}
+
+void lower(Lower& x, const typed::Umemsets& i) {
+    if (static_cast<uint32_t>(i.value) != SASSDEC_URZ)
+        return x.gap("UMEMSETS of another value than zero");
+    x.op.a = x.uniform_source(i.addr.base);
+    x.op.m[0] = static_cast<uint32_t>(i.addr.offset);
+    x.op.c = x.uniform_source(i.count.index);
+    x.handler(clear_shared);
 }
 
 }  // namespace SASSEMU_ISA_NS

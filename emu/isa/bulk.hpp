@@ -15,6 +15,8 @@ void lower(Lower&, const typed::Utmapf&);
 void lower(Lower&, const typed::Utmacctl&);
 void lower(Lower&, const typed::UtmacctlIvall&);
 void lower(Lower&, const typed::Utmacmdflush&);
+void lower(Lower&, const typed::Ugetnextworkid&);
+void lower(Lower&, const typed::Umemsets&);
 
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu

@@ -14,6 +14,7 @@ namespace {
 
 using async::GranuleRequest;
 using async::TensorLayout;
+using async::TensorStatistic;
 
 uint32_t uniform(const Warp& w, uint32_t at) { return w.uniform[at / 4]; }
 uint64_t pair(const Warp& w, uint32_t at) {
@@ -22,12 +23,21 @@ uint64_t pair(const Warp& w, uint32_t at) {
 
 // ---- loads and stores
 
-// a, m[0]: address; d: registers; e: their number; k[0]: layout, k[1]: a store, k[2]: halves.
+// a, m[0]: address; d: registers; e: their number; k[0]: layout, k[1]: a store, k[2]: halves, or a
+// statistic: 1 maximum, 2 magnitudes, 4 NaN; c: its type; b: where it goes.
 const Op* access(const Op* op, Warp& w, uint32_t mask) {
     async::TensorAccess access;
     access.layout = static_cast<TensorLayout>(op->k[0]);
     access.store = op->k[1];
-    access.halves = op->k[2];
+    access.statistic.type = static_cast<TensorStatistic::Type>(op->c);
+    if (op->c) {
+        access.statistic.max = op->k[2] & 1;
+        access.statistic.magnitude = op->k[2] & 2;
+        access.statistic.nan = op->k[2] & 4;
+        access.statistic.to = op->b;
+    } else {
+        access.halves = op->k[2];
+    }
     access.registers = op->e;
     access.first = op->d;
     access.address = uniform(w, op->a) + op->m[0];
@@ -80,12 +90,13 @@ bool access_of(Lower& x, typed::TmemLayout layout, typed::TmemCount count, bool 
 
 // ---- allocation
 
-// a: operand, b: another; d: result; k[0]: GranuleRequest::Kind, k[1]: aligned, k[2]: uniform
-// predicate.
+// a: operand, b: another; d: result; k[0]: GranuleRequest::Kind, k[1]: 1 aligned, 2 of a pair;
+// k[2]: uniform predicate.
 const Op* granules(const Op* op, Warp& w, uint32_t mask) {
     GranuleRequest request;
     request.kind = static_cast<GranuleRequest::Kind>(op->k[0]);
-    request.aligned = op->k[1];
+    request.aligned = op->k[1] & 1;
+    request.pair = op->k[1] & 2;
     request.operand = uniform(w, op->a);
     request.next = uniform(w, op->b);
     const Op* next = services(w).tensor_granules(w, op, mask, request);
@@ -97,8 +108,8 @@ const Op* granules(const Op* op, Warp& w, uint32_t mask) {
 
 void granules_of(Lower& x, GranuleRequest::Kind kind, const typed::Reg& d, const typed::Src& a,
                  bool cta2) {
-    if (cta2) return x.gap("tensor memory of two CTAs (.2CTA)");
     x.op.k[0] = kind;
+    x.op.k[1] = static_cast<uint8_t>(cta2 << 1);
     x.op.k[2] = 7;  // UPT
     x.op.d = x.uniform_destination(d.index);
     x.op.a = x.uniform_source(a.index);
@@ -150,10 +161,12 @@ void multiply_of(Lower& x, const T& i, async::TensorKind kind) {
     x.handler(multiply);
 }
 
-// a: descriptor; d, m[0]: address; k[0]: TensorShape, k[1]: TensorUnpack, k[2]: a shift.
+// a: descriptor; d, m[0]: address; k[0]: TensorShape, k[1]: TensorUnpack, k[2]: 1 a shift, 2 of a
+// pair.
 const Op* move(const Op* op, Warp& w, uint32_t mask) {
     async::TensorMove m;
-    m.shift = op->k[2];
+    m.shift = op->k[2] & 1;
+    m.pair = op->k[2] & 2;
     m.shape = static_cast<async::TensorShape>(op->k[0]);
     m.unpack = static_cast<async::TensorUnpack>(op->k[1]);
     m.from = pair(w, op->a);
@@ -178,6 +191,21 @@ void lower(Lower& x, const typed::Ldtm& i) {
     if (i.d.index == SASSDEC_RZ) return x.reject("LDTM to RZ");
     x.op.d = x.destination_row(i.d.index, x.op.e);
 }
+void lower(Lower& x, const typed::LdtmStat& i) {
+    static constexpr TensorStatistic::Type types[] = {TensorStatistic::u32, TensorStatistic::s32,
+                                                      TensorStatistic::f32};
+    const bool magnitude = i.op & 1;
+    if (i.type >= std::size(types)) return x.reject("LDTM.STAT of an invalid type");
+    if (types[i.type] != TensorStatistic::f32 && (magnitude || i.nan))
+        return x.reject("LDTM.STAT of integers with a modifier of floats");
+    if (i.count == typed::TmemCount::X1) return x.reject("LDTM.STAT of one register");
+    if (!access_of(x, i.layout, i.count, false, i.addr)) return;
+    if (i.d.index == SASSDEC_RZ) return x.reject("LDTM to RZ");
+    x.op.d = x.destination_row(i.d.index, x.op.e);
+    x.op.b = x.destination_row(i.stat.index);
+    x.op.c = types[i.type];
+    x.op.k[2] = static_cast<uint8_t>((i.op < 2) | magnitude << 1 | i.nan << 2);
+}
 void lower(Lower& x, const typed::Sttm& i) {
     if (!access_of(x, i.layout, i.count, i.expand, i.addr)) return;
     if (i.data.index == SASSDEC_RZ && x.op.e > 4)
@@ -188,7 +216,7 @@ void lower(Lower& x, const typed::Sttm& i) {
 
 void lower(Lower& x, const typed::UtcatomswsFind& i) {
     granules_of(x, GranuleRequest::find_and_set, i.d, i.a, i.cta2);
-    x.op.k[1] = i.align;
+    x.op.k[1] |= i.align;
     x.op.k[2] = i.pd.index;
 }
 void lower(Lower& x, const typed::UtcatomswsCas& i) {
@@ -216,20 +244,19 @@ void lower(Lower& x, const typed::Utccp& i) {
     static constexpr S shapes[8] = {
         S::x128b256,      none,       S::x4b256, S::x128b128, S::x64b128_02_13,
         S::x64b128_01_23, S::x32b128, none};
-    if (i.cta2) return x.gap("a copy for two CTAs (.2CTA)");
     if (i.dst || i.src || shapes[i.layout] == none || i.unpack > 2)
         return x.reject("UTCCP of an invalid kind");
     x.op.k[0] = static_cast<uint8_t>(shapes[i.layout]);
     x.op.k[1] = i.unpack;  // in the order of TensorUnpack
+    x.op.k[2] = static_cast<uint8_t>(i.cta2 << 1);
     x.op.a = x.uniform_source(i.a.base, 2);
     x.op.d = x.uniform_source(i.d.base);
     x.op.m[0] = static_cast<uint32_t>(i.d.offset);
     x.handler(move);
 }
 void lower(Lower& x, const typed::Utcshift& i) {
-    if (i.cta2) return x.gap("a shift for two CTAs (.2CTA)");
     if (i.dir != 1) return x.reject("UTCSHIFT of an invalid direction");
-    x.op.k[2] = true;
+    x.op.k[2] = static_cast<uint8_t>(1 | i.cta2 << 1);
     x.op.a = uniform_zero;
     x.op.d = x.uniform_source(i.addr.base);
     x.op.m[0] = static_cast<uint32_t>(i.addr.offset);
@@ -237,7 +264,7 @@ void lower(Lower& x, const typed::Utcshift& i) {
 }
 
 void lower(Lower& x, const typed::Utcbar& i) {
-    if (i.cta2) return x.gap("a commit for two CTAs (.2CTA)");
+    // .2CTA: it follows work of the pair, which all is its warp's too.
     if (i.read_a) return x.gap("a commit of the reads of A alone (.MMA_READ_SHM_A)");
     if (i.a0tx || i.wakeup || i.a.index != SASSDEC_URZ) return x.gap("this form of UTCBAR");
     x.op.a = x.uniform_source(i.addr.base);

@@ -8,6 +8,7 @@ namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
 void lower(Lower&, const typed::Ldtm&);
+void lower(Lower&, const typed::LdtmStat&);
 void lower(Lower&, const typed::Sttm&);
 void lower(Lower&, const typed::UtcatomswsFind&);
 void lower(Lower&, const typed::UtcatomswsCas&);

@@ -58,6 +58,13 @@ struct TensorCopy : Completion {
     bool store = false;       // shared to global
 };
 
+// clusterlaunchcontrol.try_cancel: a cluster that has not begun is handed over, and never begins.
+// 16 bytes at `to` say which, or that there is none, in the CTA or in each of its cluster.
+struct WorkRequest : Completion {
+    static constexpr uint32_t bytes = 16;
+    uint32_t to = 0;
+};
+
 // The copies of a warp since the last such point: LDGDEPBAR ends a group of lane copies,
 // UTMACMDFLUSH one of bulk and tensor copies to global memory. A scoreboard counts the groups that
 // are on their way.

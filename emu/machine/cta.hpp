@@ -114,7 +114,8 @@ struct Launch {
     uint32_t warp_registers = 0;  // per thread, that a warp begins with
     uint32_t shared_bytes = 0;
     uint32_t dynamic_shared = 0;
-    uint32_t local_bytes = 0;  // per thread
+    uint32_t tensor_partition = 0;  // of reserved shared memory, of the compiler's code for tcgen05
+    uint32_t local_bytes = 0;       // per thread
     uint32_t arch = 90;
     uint64_t id = 0;                // %gridid
     uint64_t start_ns = 0;          // %globaltimer base

@@ -3,6 +3,7 @@
 // its own. What handlers ask is in services.hpp.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "emu/machine/cta.hpp"
@@ -22,6 +23,9 @@ class LaunchHost : public PortHost {
     virtual const Op* park(Warp&, const Op* op, const std::byte* at, uint32_t bytes) = 0;
     // The slice of the warp's CTA ends soon, and others run first.
     virtual void give_way(Warp&) = 0;
+    // The index of a cluster that has not begun, and never will; nothing where there is none.
+    // `any`: also one of those that the device begins at once.
+    virtual std::optional<uint64_t> take_cluster(bool any) = 0;
     // A load that the model performs later; its destination rows are pending.
     virtual void hold(Warp&, const Op*, const Access&, uint64_t token) = 0;
     // Who has the bytes, if only messages reach them; null: this process, or nobody.

@@ -85,6 +85,10 @@ struct Services {
     Asked<const Op*(Warp&, const Op*, uint32_t lanes, const LaneStore&)> lane_store;
     Asked<const Op*(Warp&, const Op*, uint32_t lanes, const BulkCopy&)> bulk_copy;
     Asked<const Op*(Warp&, const Op*, uint32_t lanes, const TensorCopy&)> tensor_copy;
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes, const WorkRequest&)> next_work;
+    // UMEMSETS: `bytes` of the CTA's shared memory become zero, now.
+    Asked<const Op*(Warp&, const Op*, uint32_t lanes, uint32_t address, uint64_t bytes)>
+        clear_shared;
     // As `mbarrier`, after the lane copies that the lanes have issued.
     Asked<bool(Warp&, const Op*, uint32_t lanes, uint32_t address, const MbarrierChange&)>
         arrive_after_copies;

@@ -9,9 +9,9 @@ TensorMemory& CtaTensorMemory::cells() {
     return cells_;
 }
 
-uint32_t CtaTensorMemory::find(uint32_t count, bool aligned) const {
+uint32_t CtaTensorMemory::find(uint32_t used, uint32_t count, bool aligned) {
     for (uint32_t at = 0; at + count <= TensorMemory::granules; at += aligned ? count : 1)
-        if (!(used_ >> at & ((1u << count) - 1))) return at;
+        if (!(used >> at & ((1u << count) - 1))) return at;
     return TensorMemory::granules;
 }
 

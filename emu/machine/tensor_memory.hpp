@@ -42,27 +42,37 @@ class CtaTensorMemory {
     // For the next CTA.
     void begin() {
         set_used(0);
+        see_peer(0);
+        freed_ = 0;
         current_ = false;
     }
     TensorMemory& cells();
-    uint32_t used() const { return used_; }  // the granules that are allocated
-    // Where used() lies, for loops that wait for it to change.
+    uint32_t used() const { return used_[0]; }  // the granules that are allocated
+    // Where used() lies, and behind it what the other CTA of a pair has (see_peer()), for loops
+    // that wait for them to change.
     const std::byte* watched() const { return reinterpret_cast<const std::byte*>(&used_); }
     void set_used(uint32_t granules) {
-        used_ = granules & ((1u << TensorMemory::granules) - 1);
-        ++changes_;
+        freed_ = (freed_ | used_[0]) & ~granules;
+        set(0, granules);
     }
-    // The first of `count` free granules in a row, at a multiple of `count` where `aligned`;
-    // TensorMemory::granules if there are none.
-    uint32_t find(uint32_t count, bool aligned) const;
+    // Those that were allocated once and are not now.
+    uint32_t freed() const { return freed_; }
+    void see_peer(uint32_t granules) { set(1, granules); }
+    // The first of `count` granules in a row of which none is in `used`, at a multiple of `count`
+    // where `aligned`; TensorMemory::granules if there are none.
+    static uint32_t find(uint32_t used, uint32_t count, bool aligned);
     // A warp has found none. True: it has looked before, and nothing has changed since.
     bool refuse(uint32_t warp) { return std::exchange(refused_[warp], changes_) == changes_; }
 
   private:
+    void set(uint32_t which, uint32_t granules) {
+        used_[which] = granules & ((1u << TensorMemory::granules) - 1);
+        ++changes_;
+    }
     TensorMemory cells_;
     StateFill fill_;
     bool current_ = false;  // the cells are those of this CTA, else of one before it
-    uint32_t used_ = 0;
+    uint32_t used_[2] = {}, freed_ = 0;
     uint64_t changes_ = 1,
              refused_[32] = {};  // changes of used_; per warp, at which it was refused
 };

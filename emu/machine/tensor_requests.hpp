@@ -12,6 +12,7 @@ struct GranuleRequest {
     enum Kind : uint8_t { find_and_set, and_, or_, compare_and_swap };
     Kind kind = find_and_set;
     bool aligned = false;
+    bool pair = false;     // .2CTA: of both CTAs of the pair, the same granules
     uint32_t operand = 0;  // find_and_set: how many; compare_and_swap: what is there
     uint32_t next = 0;     // compare_and_swap
     uint32_t result = 0;   // find_and_set: the first of them; else the bits before
@@ -24,8 +25,18 @@ struct GranuleRequest {
 // instructions.
 enum class TensorLayout : uint8_t { x32b32, x16b64, x16b128, x16b256, x16b32_low, x16b32_high };
 
+// tcgen05.ld.red: what is made of the registers that a lane loads, beside them. Floats as min and
+// max of PTX: of magnitudes where `magnitude`; a NaN counts for nothing, or decides where `nan`.
+struct TensorStatistic {
+    enum Type : uint8_t { none, u32, s32, f32 };
+    Type type = none;
+    bool max = false, magnitude = false, nan = false;
+    uint32_t to = 0;  // a register, as Op::d
+};
+
 struct TensorAccess {
     TensorLayout layout = TensorLayout::x32b32;
+    TensorStatistic statistic;
     bool store = false;
     bool halves =
         false;  // .pack::16b, .unpack::16b: a register holds the lower halves of two columns
@@ -41,8 +52,12 @@ enum class TensorKind : uint8_t {
     i8
 };  // f16: f16 or bf16, as the instruction descriptor says
 
+// Of work of the tensor core, `pair` (cta_group::2): it is done in the CTA that asks and in the one
+// of the cluster whose rank differs in bit 0.
+
 // D = A * B, or A * B + D. Addresses of tensor memory: lane in bits 31..16, column in bits 15..0.
 struct Multiply {
+    bool pair = false;
     TensorKind kind = TensorKind::f16;
     uint32_t instruction = 0;  // the instruction descriptor
     uint64_t a = 0;            // matrix descriptor, or
@@ -71,6 +86,7 @@ enum class TensorShape : uint8_t {
 enum class TensorUnpack : uint8_t { none, b4, b6 };
 
 struct TensorMove {
+    bool pair = false;   // in each CTA, by itself
     bool shift = false;  // tcgen05.shift of the 32 lanes and 8 columns at `to`; else a copy
     TensorShape shape = TensorShape::x128b256;
     TensorUnpack unpack = TensorUnpack::none;

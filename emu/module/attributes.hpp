@@ -22,6 +22,7 @@ inline constexpr std::uint8_t ctaidz_used = 0x04, max_threads = 0x05, param_cban
                               cta_per_cluster = 0x3d, explicit_cluster = 0x3e,
                               max_cluster_rank = 0x3f, reserved_smem_used = 0x41,
                               kparam_info_v2 = 0x45, syscall_offsets = 0x46, num_barriers = 0x4c,
+                              tcgen05_1cta_used = 0x51, tcgen05_2cta_used = 0x52,
                               blocks_are_clusters = 0x5b;
 }  // namespace eiattr
 

@@ -53,6 +53,7 @@ Engine::Engine(Launch& launch, const LevelTable& level, Chooser& chooser, Driver
 bool Engine::begin() {
     if (!started_.time_since_epoch().count()) {
         total_ = launch_.grid.count() / launch_.cluster.count();
+        queue_.begin(total_, settings_.resident_limit);
         share_ = Residency::all / settings_.resident_limit;
         workers_ = static_cast<uint32_t>(
             std::min<uint64_t>({settings_.threads, total_, settings_.resident_limit}));
@@ -233,7 +234,7 @@ CtaSlot* Engine::next(Turn& worker) {
     };
     const bool others_too = launch_.hooks && turns_away(2);
     if (can_admit() && (runnable_.empty() || may_wait(*runnable_.front()) || others_too))
-        return admit(worker);
+        if (CtaSlot* const slot = admit(worker)) return slot;
     const auto spins = [](const CtaSlot* s) { return s->quiet_slices >= CtaSlot::others_first; };
     if (held_ && busy_ == 0 && std::all_of(runnable_.begin(), runnable_.end(), spins)) {
         give_way_to_chain();
@@ -275,13 +276,14 @@ Engine::Range Engine::claim() {
     }
     uint64_t count = 1;
     if (short_ctas_ && runnable_.empty() && blocked_.empty())
-        count = std::clamp<uint64_t>((total_ - next_cta_) / (4 * workers_), 1, most_claimed);
-    const Range range{next_cta_, next_cta_ + count};
-    next_cta_ = range.end;
-    return range;
+        count = std::clamp<uint64_t>(queue_.left() / (4 * workers_), 1, most_claimed);
+    return queue_.claim(count);
 }
 
+// nullptr: clusters that run have taken over the last.
 CtaSlot* Engine::admit(Turn& worker) {
+    worker.claimed = claim();
+    if (worker.claimed.begin == worker.claimed.end) return nullptr;
     std::unique_ptr<CtaSlot> slot;
     if (!cache_.empty()) {
         slot = std::move(cache_.back());
@@ -289,7 +291,6 @@ CtaSlot* Engine::admit(Turn& worker) {
     } else {
         slot = std::make_unique<CtaSlot>();
     }
-    worker.claimed = claim();
     slot->cluster.index = worker.claimed.begin++;
     slot->fresh = true;  // its worker prepares it, outside the lock
     ++resident_;

@@ -24,6 +24,7 @@
 #include "emu/program/code_image.hpp"
 #include "emu/schedule/chain.hpp"
 #include "emu/schedule/chooser.hpp"
+#include "emu/schedule/cluster_queue.hpp"
 #include "emu/schedule/watch.hpp"
 #include "emu/schedule/work.hpp"
 
@@ -163,6 +164,7 @@ class Engine final : public LaunchHost, public Work {
     CtaSlot& slot(Warp& w) { return slot_of(*w.cta); }
     void complete(uint64_t token, uint32_t lanes) override;
     bool complete_with(uint64_t token, uint32_t lanes, const uint32_t* values) override;
+    std::optional<uint64_t> take_cluster(bool any) override { return queue_.take(any); }
     void hold(Warp&, const Op*, const Access&, uint64_t token) override;
     void give_way(Warp& w) override { slot(w).gives_way = true; }
     Hooks* hooks() const { return launch_.hooks; }
@@ -199,7 +201,7 @@ class Engine final : public LaunchHost, public Work {
 
     Outcome run_ctas(CtaSlot& slot, Turn& worker);
     CtaSlot* next(Turn& worker);
-    bool unclaimed() const { return next_cta_ < total_ || !returned_.empty(); }
+    bool unclaimed() const { return queue_.left() || !returned_.empty(); }
     bool can_admit() const;
     Range claim();
     CtaSlot* admit(Turn& worker);
@@ -261,7 +263,8 @@ class Engine final : public LaunchHost, public Work {
     std::vector<CtaSlot*> blocked_;
     std::vector<std::unique_ptr<CtaSlot>> slots_;
     std::vector<Range> returned_;  // claimed, then given back
-    uint64_t next_cta_ = 0, total_ = 0;
+    ClusterQueue queue_;
+    uint64_t total_ = 0;  // clusters
     uint32_t workers_ = 1, resident_ = 0, busy_ = 0;
     std::atomic<uint32_t> held_{0};  // paths that wait for other launches
     bool short_ctas_ = false;        // the last CTA that ended was short

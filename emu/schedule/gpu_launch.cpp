@@ -24,6 +24,20 @@ Dim3 cluster_of(const LaunchRequest& r, const Kernel& k) {
     return r.cluster;
 }
 
+// Whether the kernel has one of these attributes.
+bool uses(const Kernel& k, std::initializer_list<uint8_t> codes) {
+    return std::any_of(k.attributes.begin(), k.attributes.end(), [&](const Attribute& a) {
+        return std::find(codes.begin(), codes.end(), a.code) != codes.end();
+    });
+}
+
+// Where the compiler keeps what tcgen05.alloc knows, in reserved shared memory; 0: nowhere.
+uint32_t tensor_partition(const Module& module) {
+    for (const sassemu::Symbol& s : module.symbols())
+        if (s.name == "__nv_reservedSMEM_tcgen05_partition") return static_cast<uint32_t>(s.value);
+    return 0;
+}
+
 }  // namespace
 
 Result<void> GpuImpl::check(const LaunchRequest& r, const Kernel& k) const {
@@ -145,12 +159,12 @@ Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out)
     launch.warp_registers = (k.registers + 7) / 8 * 8;
     launch.rows = first_register_row + launch.registers + 1;
     launch.shared_bytes = k.shared_static + request.dynamic_shared;
-    const bool uses_reserved =
-        std::any_of(k.attributes.begin(), k.attributes.end(),
-                    [](const Attribute& a) { return a.code == eiattr::reserved_smem_used; });
+    const bool uses_reserved = uses(k, {eiattr::reserved_smem_used});
     const uint32_t behind = uses_reserved ? reserved_behind(m.module->arch().sm) : 0;
     if (behind) launch.shared_bytes = (launch.shared_bytes + 127) / 128 * 128 + behind;
     launch.dynamic_shared = request.dynamic_shared;
+    if (uses(k, {eiattr::tcgen05_1cta_used, eiattr::tcgen05_2cta_used}))
+        launch.tensor_partition = tensor_partition(*m.module);
     const uint64_t own = std::max({k.min_stack_size, k.frame_size, k.crs_stack_size});
     const uint64_t stack = std::max<uint64_t>(core_->options.stack_bytes, own);
     launch.local_bytes =

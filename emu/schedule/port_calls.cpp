@@ -146,6 +146,13 @@ const Op* bulk_copy(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c) {
 const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c) {
     return agents_of(*w.cta).issue(w, op, lanes, c);
 }
+const Op* next_work(Warp& w, const Op* op, uint32_t lanes, const WorkRequest& r) {
+    return agents_of(*w.cta).issue(w, op, lanes, r);
+}
+const Op* clear_shared(Warp& w, const Op* op, uint32_t lanes, uint32_t address, uint64_t bytes) {
+    if (w.in_flight) engine(w).drain(w);
+    return async::clear_shared(w, op, lanes, address, bytes);
+}
 bool arrive_after_copies(Warp& w, const Op* op, uint32_t lanes, uint32_t address,
                          const MbarrierChange& change) {
     return agents_of(*w.cta).issue(w, op, lanes, async::Arrival{address, change}) != nullptr;
@@ -294,6 +301,8 @@ const Services& engine_services() {
         .lane_store = lane_store,
         .bulk_copy = bulk_copy,
         .tensor_copy = tensor_copy,
+        .next_work = next_work,
+        .clear_shared = clear_shared,
         .arrive_after_copies = arrive_after_copies,
         .end_copy_group = end_copy_group,
         .wait_copy_groups = wait_copy_groups,

@@ -7,7 +7,9 @@
 #include <cstring>
 
 #include "emu/base/limits.hpp"
+#include "emu/machine/dimensions.hpp"
 #include "emu/machine/local_memory.hpp"
+#include "emu/machine/mbarrier.hpp"
 #include "emu/machine/stepper.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/schedule/engine.hpp"
@@ -30,6 +32,19 @@ void clear_local(const Warp& w, uint32_t bytes, const StateFill& fill) {
 
 // Registers and predicates; those that are always 0 or true stay. A uniform predicate is the same
 // for all lanes.
+// What the code that the driver puts in front of such a kernel leaves there for tcgen05.alloc and
+// its like, by what ptxas 13.0 makes of them: nothing is allocated, the permit is there, and in a
+// pair the CTA of even rank allocates first (an mbarrier, and the parity that each waits for).
+void begin_tensor_partition(const Cta& cta) {
+    constexpr uint32_t bytes = 32, barrier = 8, parity = 16;
+    std::byte* const at = cta.shared + cta.launch->tensor_partition;
+    std::memset(at, 0, bytes);
+    const uint64_t object = Mbarrier{.pending = 1, .expected = 1}.encode();
+    const uint32_t first = cta.rank % 2 == 0;
+    std::memcpy(at + barrier, &object, sizeof object);
+    std::memcpy(at + parity, &first, sizeof first);
+}
+
 void fill_registers(Warp& w, uint32_t registers, const StateFill& fill) {
     fill.apply(w.row(register_row(0)), uint64_t{registers} * row_bytes);
     fill.apply(w.uniform, uniform_zero);
@@ -122,12 +137,11 @@ bool Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
     std::byte* at = slot.arena.get() + warps * local_stride;
     cta.launch = &launch_;
     const Dim3& per = launch_.cluster;
-    const uint64_t across = launch_.grid.x / per.x, down = launch_.grid.y / per.y;
     cta.rank = rank;
-    const uint64_t unit = cta.cluster->index;
-    cta.id.x = static_cast<uint32_t>(unit % across) * per.x + rank % per.x;
-    cta.id.y = static_cast<uint32_t>(unit / across % down) * per.y + rank / per.x % per.y;
-    cta.id.z = static_cast<uint32_t>(unit / across / down) * per.z + rank / per.x / per.y;
+    cta.id = first_cta(launch_.grid, per, cta.cluster->index);
+    cta.id.x += rank % per.x;
+    cta.id.y += rank / per.x % per.y;
+    cta.id.z += rank / per.x / per.y;
     cta.linear =
         cta.id.x + uint64_t{launch_.grid.x} * (cta.id.y + uint64_t{launch_.grid.y} * cta.id.z);
     cta.warp_count = warps;
@@ -139,6 +153,7 @@ bool Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
     cta.shared = at + warps * rows_bytes;
     std::memset(at, 0, warps * rows_bytes + shared_bytes);
     if (!zeros) fill.apply(cta.shared, shared_bytes);
+    if (launch_.tensor_partition) begin_tensor_partition(cta);
     cta.last = Extent{};
     slot.removals = launch_.space->removals();
     cta.next_warp = 0;

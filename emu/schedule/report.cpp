@@ -225,8 +225,8 @@ std::string Engine::waits() const {
         }
     }
     if (paths > shown) text += "  and " + std::to_string(paths - shown) + " more paths\n";
-    if (next_cta_ < total_)
-        text += "  " + std::to_string(total_ - next_cta_) +
+    if (const uint64_t left = queue_.left())
+        text += "  " + std::to_string(left) +
                 (launch_.cluster.count() > 1 ? " clusters" : " CTAs") +
                 " have not started: the device holds no more at a time\n";
     return text;

@@ -139,6 +139,11 @@ void Checker::touch_copy(const sassemu_async& a, Copy& copy) {
         r.stamp.lanes = 1;                                   // for all of the warp
         const bool done = kind == Tensor::load && !m.known;  // see tensor_memory.cpp
         r.stamp.epoch = w.tensor[static_cast<size_t>(kind)] + !done;
+    } else if (a.agent_kind == SASSEMU_AGENT_WARP) {  // st.bulk: a store of its own
+        r.stamp.who = w.threads();
+        r.stamp.lanes = 1u << r.lane;
+        r.stamp.epoch = w.epoch;
+        r.stamp.flags = 0;
     } else if (a.group >= 0) {
         r.stamp.who = write ? w.bulk_writes() : w.bulk_reads();
         r.stamp.lanes = 1u << r.lane;
@@ -156,6 +161,10 @@ void Checker::touch_copy(const sassemu_async& a, Copy& copy) {
     }
     Touch t = touch_of(copy, r);
     t.write = write;
+    if (a.agent_kind == SASSEMU_AGENT_WARP) {
+        t.copy = nullptr;
+        copy.warp->used = true;
+    }
     if (t.shared && !tensor) remote(*t.warp, t.owner);
     if (write) copy.writes.push_back(r);
     touch_range(t, r);

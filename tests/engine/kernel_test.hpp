@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "emu/gpu.hpp"
+#include "emu/schedule/level_choice.hpp"
 
 namespace sassemu {
 
@@ -18,6 +19,10 @@ class KernelTest : public ::testing::Test {
         auto gpu = Gpu::create(std::move(options));
         ASSERT_TRUE(gpu);
         gpu_ = std::move(*gpu);
+        load(cubin);
+    }
+    // To a GPU that there is.
+    void load(const char* cubin) {
         auto module =
             load_module_file(std::string(SASSEMU_SOURCE_DIR "/tests/engine/data/") + cubin);
         ASSERT_TRUE(module);
@@ -25,6 +30,8 @@ class KernelTest : public ::testing::Test {
         ASSERT_TRUE(id);
         id_ = *id;
     }
+    // Whether the build has the level that `reference` runs.
+    static bool has_reference() { return choose_level(HostLevel::v2).ok(); }
     uint64_t buffer(uint64_t bytes) { return *gpu_->allocate(bytes, "buffer"); }
     uint64_t buffer(const std::vector<uint32_t>& words) {
         const uint64_t at = buffer(words.size() * 4);
