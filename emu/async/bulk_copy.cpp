@@ -5,6 +5,7 @@
 
 #include "emu/async/agents.hpp"
 #include "emu/async/range.hpp"
+#include "emu/async/reduction.hpp"
 #include "emu/plugin/async_events.hpp"
 
 namespace sassemu::async {
@@ -16,18 +17,44 @@ sassemu_location source(const Warp& w, const BulkCopy& c) {
                          : events::shared_location(*w.cta, static_cast<uint32_t>(c.from));
 }
 
+bool reduces(const BulkCopy& c) { return c.reduce != AtomicOp::none; }
+
+void transfer(const BulkCopy& c, std::byte* to, const std::byte* from) {
+    if (reduces(c)) return reduce_words(to, from, c.bytes, c.reduce, c.type);
+    if (c.byte_mask == 0xffff) return copy_words(to, from, c.bytes);
+    for (uint32_t i = 0; i < c.bytes; ++i)
+        if (c.byte_mask >> i % 16 & 1) host::store_bytes(to + i, 1, host::load_bytes(from + i, 1));
+}
+
+// The same where only messages reach `c.to`.
+Result<void> transfer_far(Warp& w, const BulkCopy& c, const std::byte* from) {
+    LaunchHost& launch = launch_host(w);
+    if (!reduces(c) && c.byte_mask == 0xffff) return launch.put_far(c.to, std::span(from, c.bytes));
+    Result<void> sent;
+    const uint32_t each = !reduces(c) ? 1 : step_bytes(c.type);
+    for (uint32_t i = 0; sent && i < c.bytes; i += each) {
+        if (reduces(c))
+            sent = launch.reduce_far(
+                c.to + i, {c.reduce, c.type, each, {host::load_bytes(from + i, each), 0}, {}});
+        else if (c.byte_mask >> i % 16 & 1)
+            sent = launch.put_far(c.to + i, std::span(from + i, 1));
+    }
+    return sent;
+}
+
 }  // namespace
 
 uint64_t announce(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c) {
     events::AsyncIssue issue(w, op, lanes, SASSEMU_AGENT_TMA, c.to_global ? SASSEMU_GROUP_BULK : -1,
                              c.mbarrier);
     issue.will_read(source(w, c), c.bytes);
-    if (c.to_global) issue.will_write(events::global_location(c.to), c.bytes);
+    if (c.to_global) issue.will_write(events::global_location(c.to), c.bytes, reduces(c));
     const auto own = static_cast<uint32_t>(c.to);
     for (uint32_t rest = c.to_global ? 0 : receivers(c, own); rest; rest &= rest - 1) {
         const uint32_t window = static_cast<uint32_t>(std::countr_zero(rest)) << 24;
         issue.reports_to(reported(c, window));
-        issue.will_write(events::shared_location(*w.cta, window | (own & 0xffffff)), c.bytes);
+        issue.will_write(events::shared_location(*w.cta, window | (own & 0xffffff)), c.bytes,
+                         reduces(c));
     }
     return issue.id();
 }
@@ -51,15 +78,12 @@ const Op* bulk_copy(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c, ui
     events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_TMA, id);
     if (agent) agent.read(source(w, c), from, c.bytes);
     if (c.to_global && launch_host(w).far(c.to, c.bytes))
-        return far_copied(w, op, lanes, c.to,
-                          launch_host(w).put_far(c.to, std::span(from, c.bytes)))
-                   ? op + 1
-                   : nullptr;
+        return far_copied(w, op, lanes, c.to, transfer_far(w, c, from)) ? op + 1 : nullptr;
     if (c.to_global) {
         std::byte* to = global_range(w, op, lanes, c.to, c.bytes, true);
         if (!to) return nullptr;
-        if (agent) agent.write(events::global_location(c.to), to, c.bytes);
-        copy_words(to, from, c.bytes);
+        if (agent) agent.write(events::global_location(c.to), to, c.bytes, reduces(c));
+        transfer(c, to, from);
         return op + 1;
     }
     const auto own = static_cast<uint32_t>(c.to);
@@ -68,8 +92,9 @@ const Op* bulk_copy(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c, ui
         std::byte* to = shared_range(w, op, lanes, window | (own & 0xffffff), c.bytes, 16);
         if (!to) return nullptr;
         if (agent)
-            agent.write(events::shared_location(*w.cta, window | (own & 0xffffff)), to, c.bytes);
-        copy_words(to, from, c.bytes);
+            agent.write(events::shared_location(*w.cta, window | (own & 0xffffff)), to, c.bytes,
+                        reduces(c));
+        transfer(c, to, from);
         if (!report(w, op, lanes, c, window, c.bytes)) return nullptr;
     }
     return op + 1;

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "emu/machine/copies.hpp"
 #include "emu/machine/launch_host.hpp"
 #include "emu/machine/services.hpp"
 #include "emu/memory/address_space.hpp"
@@ -64,7 +65,10 @@ inline uint32_t receivers(const Completion& c, uint32_t to) {
 
 // The object that is told of what a copy writes to the rank in `window` (bits 31..24).
 inline uint32_t reported(const Completion& c, uint32_t window) {
-    return c.multicast ? window | (c.mbarrier & 0xffffff) : c.mbarrier;
+    constexpr uint32_t odd = 1u << 24;
+    if (!c.multicast) return c.mbarrier;
+    if (c.pair) window = (window & ~odd) | (c.mbarrier & odd);
+    return window | (c.mbarrier & 0xffffff);
 }
 
 // `bytes` have arrived in the shared memory of the rank in `window` (bits 31..24). False after a

@@ -22,5 +22,6 @@ struct Swizzle {
 constexpr Swizzle swizzle_of_16(uint32_t log) { return {((1u << log) - 1) << 4, 3}; }
 // Chunks of 32 bytes in a span of 128.
 constexpr Swizzle swizzle_of_32{0x60, 2};
+constexpr Swizzle swizzle_of_64{0x40, 1};  // chunks of 64
 
 }  // namespace sassemu::async

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// cp.async.bulk.tensor in tile mode: a box of a tensor between global and shared memory. Measured
-// on an H200 with random maps and coordinates (tests/hardware/async):
-// - The box lies densely in shared memory, innermost dimension first; a dimension with step s has
+// cp.async.bulk.tensor and cp.reduce.async.bulk.tensor: a part of a tensor between global and
+// shared memory. Measured on an H200 and an H100 with random maps and coordinates
+// (tests/hardware/async):
+// - A box lies densely in shared memory, innermost dimension first; a dimension with step s has
 //   ceil(box / s) elements, and the step of the innermost one is ignored. With a swizzle each row
 //   takes the whole span (32, 64, 128 bytes), and bits 6:4 of an address are XORed with bits 9:7,
 //   as many as the span has.
 // - Elements outside of the tensor load as zero or, filled with NaN, as 0x7ff7 in every 16 bits.
-// They count
-//   for the mbarrier. Stores leave out chunks of 16 bytes that lie outside, and write whole those
-//   that begin inside: past the end of a row up to the next multiple of 16 bytes.
+//   They count for the mbarrier. Stores leave out chunks of 16 bytes that lie outside, and write
+//   whole those that begin inside: past the end of a row up to the next multiple of 16 bytes.
+//   Reductions likewise.
 // - tf32 and tf32_ftz round to the nearest even of 10 bits when loaded, NaNs become 0x7fffe000;
-// subnormals
-//   stay, and f32_ftz changes nothing.
+//   subnormals stay, and f32_ftz changes nothing.
 // - A box begins at a multiple of 16 bytes, a store inside of the tensor; else the launch fails.
 // - Interleaved maps have cells of 16 or 32 bytes for elements: dimension 0 counts cells, which
-// follow each other
-//   in memory, and its step counts. The last dimension but one are the slices of channels; its box
-//   is taken as 1. Cells lie densely in shared memory, whatever the swizzle.
+//   follow each other in memory, and its step counts. The last dimension but one are the slices of
+//   channels; its box is taken as 1. Cells lie densely in shared memory, whatever the swizzle.
+// - Pixels (im2col): a column goes through the bounding box, W first, in the steps of the map, and
+//   from its end to the next row's beginning, to the next image at last (in the step of that
+//   dimension). The offsets are added to where a pixel is read, not to the box. A column begins
+//   inside of the box; for stores and reductions the box lies inside of the tensor; else the launch
+//   fails, as it does where a map of boxes is used for pixels or the other way round, prefetches
+//   included.
 #include "emu/async/agents.hpp"
 #include "emu/async/range.hpp"
 #include "emu/async/tensor_box.hpp"
@@ -49,15 +54,32 @@ uint32_t round_tf32(uint32_t v) {
     return (v + 0xfff + (v >> 13 & 1)) & ~0x1fffu;
 }
 
-bool converts(TensorType type) { return type >= TensorType::tf32; }
+bool reduces(const TensorCopy& c) { return c.reduce != AtomicOp::none; }
+bool converts(TensorType type) { return type == TensorType::tf32 || type == TensorType::tf32_ftz; }
 
 // Copies 16 bytes between shared memory and the tensor, of which `left` elements from `far` on are
 // there.
-void copy_chunk(const TensorMap& m, std::byte* near, std::byte* far, int64_t left, bool store) {
-    const uint32_t bytes = element_bytes(m.type);
+void copy_chunk(const TensorMap& m, const TensorCopy& c, std::byte* near, std::byte* far,
+                int64_t left) {
+    const TensorUnit unit = tensor_unit(m.type);
+    if (unit.near != unit.far) {
+        for (uint32_t i = 0; i < 16; i += 4) {
+            const bool there = left > 0 && i < unit.far;
+            if (!c.store)
+                host::store<uint32_t>(near + i, there ? host::load<uint32_t>(far + i) : 0);
+            else if (there)
+                host::store<uint32_t>(far + i, host::load<uint32_t>(near + i));
+        }
+        return;
+    }
+    const uint32_t bytes = unit.near;
     const int64_t elements = 16 / bytes;
-    if (store) {
-        if (left > 0) copy_words(far, near, 16);
+    if (c.store) {
+        if (left <= 0) return;
+        if (c.reduce == AtomicOp::none)
+            copy_words(far, near, 16);
+        else
+            reduce_words(far, near, 16, c.reduce, atomic_type(m.type));
     } else if (left >= elements && !converts(m.type)) {
         copy_words(near, far, 16);
     } else {
@@ -74,12 +96,24 @@ void copy_chunk(const TensorMap& m, std::byte* near, std::byte* far, int64_t lef
 }
 
 // One row, whose part of the tensor lies at `global`.
-void copy_row(const TensorMap& m, const Box& box, const BoxRow& row, std::byte* global,
-              int64_t first, std::byte* shared, bool store) {
+void copy_row(const TensorMap& m, const TensorCopy& c, const Box& box, const BoxRow& row,
+              std::byte* global, std::byte* shared) {
     for (uint32_t offset = 0; offset < box.row; offset += 16) {
-        const BoxChunk c = box.chunk_at(m, row, first, offset);
-        copy_chunk(m, shared + c.near, c.left > 0 ? global + (c.far - row.far) : nullptr, c.left,
-                   store);
+        const BoxChunk chunk = box.chunk_at(m, row, offset);
+        std::byte* const far = chunk.left > 0 ? global + (chunk.far - row.far) : nullptr;
+        std::byte* const near = shared + chunk.near;
+        if (m.atom != TensorAtom::b32_flip || !(chunk.near & 128)) {
+            copy_chunk(m, c, near, far, chunk.left);
+            continue;
+        }
+        alignas(8) std::byte halves[16];
+        const auto exchange = [](std::byte* to, const std::byte* from) {
+            for (uint32_t i = 0; i < 16; i += 8)
+                host::store<uint64_t>(to + i, host::load<uint64_t>(from + (8 - i)));
+        };
+        if (c.store) exchange(halves, near);
+        copy_chunk(m, c, halves, far, chunk.left);
+        if (!c.store) exchange(near, halves);
     }
 }
 
@@ -88,10 +122,11 @@ void copy_row(const TensorMap& m, const Box& box, const BoxRow& row, std::byte* 
 template <class Visit>
 bool each_row(const TensorMap& m, const Box& box, const TensorCopy& c, Visit&& visit) {
     for (uint64_t number = 0; number < box.rows; ++number) {
-        const BoxRow row = box.row_at(m, c.shared & 0xffffff, c.at, number);
+        const BoxRow row = box.row_at(m, c, number);
         // Only the units of the row that exist are read; whole chunks are written.
-        uint64_t bytes = row.inside() ? static_cast<uint64_t>(row.end - row.begin) * box.unit : 0;
-        if (c.store) bytes = (bytes + 15) / 16 * 16;
+        uint64_t bytes =
+            row.inside() ? static_cast<uint64_t>(row.end - row.begin) * box.unit.far : 0;
+        if (c.store && box.unit.near == box.unit.far) bytes = (bytes + 15) / 16 * 16;
         if (!visit(row, bytes)) return false;
     }
     return true;
@@ -123,6 +158,7 @@ bool each_window(const TensorCopy& c, Visit&& visit) {
 
 // What is wrong with the map or the instruction is found out when the copy is performed.
 uint64_t announce(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c) {
+    if (c.prefetch) return 0;
     events::AsyncIssue issue(w, op, lanes, SASSEMU_AGENT_TMA, c.store ? SASSEMU_GROUP_BULK : -1,
                              c.mbarrier);
     const std::byte* encoded = bytes_of_map(w, c.map);
@@ -130,7 +166,7 @@ uint64_t announce(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c) {
     issue.will_read(events::global_location(c.map), tensor_map_bytes, SASSEMU_VIA_TENSORMAP);
     const Result<TensorMap> decoded = TensorMap::decode(encoded);
     if (!decoded) return issue.id();
-    const Box box(*decoded);
+    const Box box(*decoded, c);
     if (!refusal(*decoded, box, c).empty()) return issue.id();
     each_window(c, [&](uint32_t window) {
         if (!c.store) issue.reports_to(reported(c, window));
@@ -143,7 +179,8 @@ uint64_t announce(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c) {
                 },
                 [&] {
                     const sassemu_location far = events::global_location(row.far);
-                    c.store ? issue.will_write(far, bytes) : issue.will_read(far, bytes);
+                    c.store ? issue.will_write(far, bytes, reduces(c))
+                            : issue.will_read(far, bytes);
                 });
             return true;
         });
@@ -163,9 +200,10 @@ const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c
     if (!decoded)
         return fault(w, op, lanes, decoded.error().where + " " + decoded.error().what, c.map);
     const TensorMap& m = *decoded;
-    const Box box(m);
+    const Box box(m, c);
     if (const std::string why = refusal(m, box, c); !why.empty())
         return fault(w, op, lanes, why, c.map);
+    if (c.prefetch) return op + 1;
 
     ++w.effects;
     events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_TMA, id);
@@ -190,9 +228,10 @@ const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c
                     },
                     [&] {
                         const sassemu_location far = events::global_location(row.far);
-                        c.store ? agent.write(far, global, bytes) : agent.read(far, global, bytes);
+                        c.store ? agent.write(far, global, bytes, reduces(c))
+                                : agent.read(far, global, bytes);
                     });
-            copy_row(m, box, row, global, c.at[0], shared, c.store);
+            copy_row(m, c, box, row, global, shared);
             return true;
         });
         return copied && (c.store || report(w, op, lanes, c, window, box.bytes()));

@@ -8,9 +8,11 @@ namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
 void lower(Lower&, const typed::Ublkcp&);
+void lower(Lower&, const typed::Ublkred&);
 void lower(Lower&, const typed::Ublkpf&);
 void lower(Lower&, const typed::Utmaldg&);
 void lower(Lower&, const typed::Utmastg&);
+void lower(Lower&, const typed::Utmaredg&);
 void lower(Lower&, const typed::Utmapf&);
 void lower(Lower&, const typed::Utmacctl&);
 void lower(Lower&, const typed::UtmacctlIvall&);

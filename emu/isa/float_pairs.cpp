@@ -19,9 +19,10 @@ struct ProductAndSum {
     static V32 apply(const V32* v, const Op& op) { return FmaAnyMode::apply(v[0], v[1], v[2], op); }
 };
 
-// a, b, c; m[k]: modifiers of source k. e: in bits 4k..4k+2 of source k: its halves are swapped, it
-// has but one, it is a scalar.
-constexpr uint32_t swapped = 1, single = 2, scalar = 4;
+// a, b, c; m[k]: modifiers of source k. e: in bits 4k..4k+3 of source k: its halves are swapped, it
+// has but one, it is a scalar, what the upper half of the result gets of it is negated once more
+// (.NP, as ptxas 13.0 uses it for pairs of which one number is negated).
+constexpr uint32_t swapped = 1, single = 2, scalar = 4, opposed = 8;
 template <unsigned Sources, class F>
 const Op* pairs(const Op* op, Warp& w, uint32_t mask) {
     const uint32_t at[3] = {op->a, op->b, op->c};
@@ -34,6 +35,7 @@ const Op* pairs(const Op* op, Warp& w, uint32_t mask) {
             v[k] = apply_modifier(how & scalar ? L::splat(w.scalar32(at[k] + 4 * from))
                                                : L::load(w.row(at[k] + from * row_bytes)),
                                   op->m[k]);
+            if (half && how & opposed) v[k] = L::xor_(v[k], L::splat(0x80000000));
         }
         r[half] = F::apply(v, *op);
     }
@@ -42,18 +44,25 @@ const Op* pairs(const Op* op, Warp& w, uint32_t mask) {
     return next(op, w);
 }
 
-void set_source(Lower& x, unsigned k, const typed::Src& s, typed::PairHalf half) {
+// `opposes`: of an immediate, whose .NP is a field of its own.
+void set_source(Lower& x, unsigned k, const typed::Src& s, typed::PairHalf half,
+                bool opposes = false) {
     using typed::PairHalf;
     const bool immediate = s.kind == typed::SrcKind::Imm;
-    if (!immediate && half != PairHalf::HI_LO && half != PairHalf::LO_HI && half != PairHalf::F32)
-        return x.gap("halves of a pair with signs of their own (.NP)");
+    if (!immediate) {
+        opposes = half >= PairHalf::HI_LO_NP;
+        if (opposes)
+            half = static_cast<PairHalf>(static_cast<uint32_t>(half) -
+                                         static_cast<uint32_t>(PairHalf::HI_LO_NP));
+        if (half > PairHalf::F32) return x.reject("an invalid choice of halves");
+    }
     const bool one = immediate || half == PairHalf::F32;
     const Operand o = x.source(s, one ? 1 : 2);
     (k == 0 ? x.op.a : k == 1 ? x.op.b : x.op.c) = o.at;
     x.op.m[k] = o.modifier;
-    x.op.e |=
-        ((half == PairHalf::LO_HI ? swapped : 0) | (one ? single : 0) | (o.scalar ? scalar : 0))
-        << (4 * k);
+    x.op.e |= ((half == PairHalf::LO_HI ? swapped : 0) | (one ? single : 0) |
+               (o.scalar ? scalar : 0) | (opposes ? opposed : 0))
+              << (4 * k);
 }
 void set_result(Lower& x, const typed::Reg& d, unsigned mode, Handler handler) {
     x.op.d = x.destination_row(d.index, 2);
@@ -66,9 +75,7 @@ void set_result(Lower& x, const typed::Reg& d, unsigned mode, Handler handler) {
 
 void lower(Lower& x, const typed::Fadd2& i) {
     set_source(x, 0, i.a, i.ahalf);
-    set_source(x, 1, i.b, i.bhalf);
-    if (i.b.kind == typed::SrcKind::Imm && i.bimm)
-        return x.gap("an immediate with signs of its own (.NP)");
+    set_source(x, 1, i.b, i.bhalf, i.bimm);
     set_result(x, i.d, mode_of(i.rnd, i.ftz, false, false), pairs<2, Sum>);
 }
 void lower(Lower& x, const typed::Fmul2& i) {
@@ -81,9 +88,7 @@ void lower(Lower& x, const typed::Ffma2& i) {
     check_flush_mode(x, i.fmz);
     set_source(x, 0, i.a, i.ahalf);
     set_source(x, 1, i.b, i.bhalf);
-    set_source(x, 2, i.c, i.chalf);
-    if (i.c.kind == typed::SrcKind::Imm && i.cimm)
-        return x.gap("an immediate with signs of its own (.NP)");
+    set_source(x, 2, i.c, i.chalf, i.cimm);
     set_result(x, i.d, mode_of(i.rnd, flushes(i.fmz), zeroes(i.fmz), false),
                pairs<3, ProductAndSum>);
 }

@@ -32,6 +32,7 @@ class LaunchHost : public PortHost {
     virtual FarMemory* far(uint64_t address, uint64_t bytes) const = 0;
     // FarMemory::put() there, for this launch.
     virtual Result<void> put_far(uint64_t address, std::span<const std::byte> bytes) = 0;
+    virtual Result<void> reduce_far(uint64_t address, const FarMemory::Change& what) = 0;
     // complete() with the values that a plugin's model gives (null: the bytes as they are). False:
     // no such access.
     virtual bool complete_with(uint64_t token, uint32_t lanes, const uint32_t* values) = 0;

@@ -31,7 +31,19 @@ enum class AtomicOp : uint8_t {
     cas,
     safe_add
 };
-enum class AtomicType : uint8_t { u32, s32, u64, s64, f16x2, bf16x2, f32, f64, f16x2_rn, b128 };
+enum class AtomicType : uint8_t {
+    u32,
+    s32,
+    u64,
+    s64,
+    f16x2,
+    bf16x2,
+    f32,  // subnormals become zero
+    f64,
+    f16x2_rn,
+    b128,
+    f32_rn  // subnormals stay; reductions of agents alone
+};
 
 // One access of one warp. Addresses are absolute: device addresses for global memory, offsets in
 // the CTA's shared block for shared memory, offsets in the thread's stack for local memory.

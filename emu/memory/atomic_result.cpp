@@ -112,10 +112,11 @@ uint64_t atomic_result(AtomicOp op, AtomicType type, uint64_t old, uint64_t v, u
         case AtomicType::s64:
             return integer<int64_t>(op, static_cast<int64_t>(old), static_cast<int64_t>(v),
                                     static_cast<int64_t>(swap));
-        case AtomicType::f32: {
+        case AtomicType::f32:
+        case AtomicType::f32_rn: {
             // Global float atomics flush subnormals (PTX ISA, "atom", .add.f32).
-            const float sum =
-                flush(flush(std::bit_cast<float>(lo)) + flush(std::bit_cast<float>(x)));
+            const float a = std::bit_cast<float>(lo), b = std::bit_cast<float>(x),
+                        sum = type == AtomicType::f32_rn ? a + b : flush(flush(a) + flush(b));
             return std::isnan(sum) ? 0x7fffffffu : std::bit_cast<uint32_t>(sum);
         }
         case AtomicType::f64: {
@@ -153,6 +154,7 @@ bool atomic_exists(AtomicOp op, AtomicType type, uint32_t bytes) {
             return bytes == 4 &&
                    (op == AtomicOp::add || op == AtomicOp::min || op == AtomicOp::max);
         case AtomicType::f32:
+        case AtomicType::f32_rn:
             return bytes == 4 && op == AtomicOp::add;
         case AtomicType::f64:
             return bytes == 8 && op == AtomicOp::add;

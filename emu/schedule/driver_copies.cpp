@@ -5,8 +5,8 @@
 //   R4,R5  shared address with the CTA's rank    R6,R7   global address, or that of the tensor map
 //   bulk   R8 bytes, R9 ranks of a multicast, R10,R11 mbarrier, R12,R13 cache hint
 //   tensor R8..R12 coordinates, R13 ranks of a multicast, R14,R15 mbarrier, on the stack the
-//   offsets
-//          of im2col and the cache hint
+//   offsets of im2col, 16 bits each, and from byte 8 on the cache hint
+#include "emu/memory/host_access.hpp"
 #include "emu/schedule/driver_call.hpp"
 
 namespace sassemu {
@@ -41,10 +41,11 @@ const Op* bulk(const Op* op, Warp& w, uint32_t lanes) {
     });
 }
 
-template <uint32_t Dimensions, bool Multicast>
-const Op* tile(const Op* op, Warp& w, uint32_t lanes) {
+template <uint32_t Dimensions, bool Multicast, TensorMode Mode>
+const Op* tensor(const Op* op, Warp& w, uint32_t lanes) {
     return each_lane(op, w, lanes, [&](uint32_t lane) {
         TensorCopy copy;
+        copy.mode = Mode;
         copy.map = argument64(w, 6, lane);
         copy.shared = argument(w, 4, lane);
         copy.dimensions = Dimensions;
@@ -53,23 +54,33 @@ const Op* tile(const Op* op, Warp& w, uint32_t lanes) {
         copy.mbarrier = argument(w, 14, lane);
         copy.multicast = Multicast;
         if (Multicast) copy.ranks = argument(w, 13, lane) & 0xffff;
+        if constexpr (Mode == TensorMode::column) {
+            const uint32_t stack = argument(w, 1, lane);
+            if (stack % 4 || uint64_t{stack} + 8 > w.cta->launch->local_bytes)
+                return engine(w).fault(w, op, 1u << lane, FaultKind::stack_overflow,
+                                       "the offsets of a copy of pixels are not on the stack", true,
+                                       stack);
+            for (uint32_t k = 0; k < Dimensions - 2; ++k)
+                copy.offset[k] =
+                    host::load<uint32_t>(w.local + (stack / 4 + k / 2) * row_bytes + lane * 4) >>
+                        k % 2 * 16 &
+                    0xffff;
+        }
         return services(w).tensor_copy(w, op, 1u << lane, copy);
     });
-}
-
-const Op* im2col(const Op* op, Warp& w, uint32_t) {
-    return engine(w).unsupported(w, op, "the im2col mode of a tensor copy");
 }
 
 template <uint32_t Dimensions>
 void tensor_functions(std::vector<DriverFunction>& to) {
     const std::string name =
         "__cuda_syscall_cp_async_bulk_tensor_" + std::to_string(Dimensions) + "d_";
-    to.push_back({name + "tile_unicast", tile<Dimensions, false>});
-    to.push_back({name + "tile_multicast", tile<Dimensions, true>});
-    if (Dimensions < 3) return;
-    to.push_back({name + "im2col_unicast", im2col});
-    to.push_back({name + "im2col_multicast", im2col});
+    constexpr TensorMode tile = TensorMode::tile, column = TensorMode::column;
+    to.push_back({name + "tile_unicast", tensor<Dimensions, false, tile>});
+    to.push_back({name + "tile_multicast", tensor<Dimensions, true, tile>});
+    if constexpr (Dimensions >= 3) {
+        to.push_back({name + "im2col_unicast", tensor<Dimensions, false, column>});
+        to.push_back({name + "im2col_multicast", tensor<Dimensions, true, column>});
+    }
 }
 
 }  // namespace

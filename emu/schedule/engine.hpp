@@ -178,6 +178,10 @@ class Engine final : public LaunchHost, public Work {
         posts(address);
         return settings_.far->put(address, bytes);
     }
+    Result<void> reduce_far(uint64_t address, const FarMemory::Change& what) override {
+        posts(address);
+        return settings_.far->reduce(address, what);
+    }
     bool has_far() const { return settings_.far; }
     // ---- far_access.cpp. The lanes whose bytes only messages reach, which are aligned.
     uint32_t far_lanes(const Access& a) const;

@@ -107,6 +107,23 @@ TEST_F(Agents, AStoreToTheClusterIsDoneOnceItsBarrierIsWaitedFor) {
     }
 }
 
+TEST_F(Agents, AReductionIsDoneOnceItIsWaitedFor) {
+    for (const AgentOrder order : orders) {
+        begin(order);
+        const uint64_t sums = buffer(in_), to = buffer(1024);
+        const auto r = launch("reduces", {2, 1, 1}, 2, sums, to);
+        ASSERT_TRUE(r && r->status == LaunchStatus::ok) << (r ? r->message : r.error().what);
+        const auto out = words(to, 128), total = words(sums, 64);
+        for (uint32_t t = 0; t < 64; ++t) {
+            if (order != AgentOrder::random) {
+                ASSERT_EQ(out[t], order == AgentOrder::lazy ? 1000 : 1001 + t);
+            }
+            ASSERT_EQ(out[64 + t], 1001 + t) << static_cast<int>(order);
+            ASSERT_EQ(total[t], in_[t] + 2 * (t + 1)) << static_cast<int>(order);
+        }
+    }
+}
+
 TEST_F(Agents, ALateCopyThatFaultsNamesItsInstruction) {
     begin(AgentOrder::lazy);
     expect_fault(launch("unwaited", {}, 1, buffer(64), buffer(512)), FaultKind::out_of_bounds,

@@ -254,6 +254,14 @@ TEST(Words, FloatsOfTheUniformDatapathAndPairsAreThoseOfVectors) {
                           false, "sm_100"),
                       run(set + " " + fma + " R0, R4, -R7, R4\n " + fma + " R1, R5, -R6, R4\n",
                           false, "sm_100"));
+            // .NP: the upper half has the other sign.
+            EXPECT_EQ(
+                run(set + " " + fmas +
+                        " R0, R4.F32x2.HI_LO.NP, -R6.F32x2.LO_HI, "
+                        "-|R4|.F32x2.LO_HI.NP\n",
+                    false, "sm_100"),
+                run(set + " " + fma + " R0, R4, -R7, -|R5|\n " + fma + " R1, -R5, -R6, |R4|\n",
+                    false, "sm_100"));
         }
         EXPECT_EQ(run(set + " FMNMX3 R0, |R4|, R5, -R6, !PT\n FMNMX3.NAN R1, R4, R5, R6, PT\n",
                       false, "sm_100"),

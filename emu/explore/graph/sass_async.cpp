@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "emu/async/range.hpp"
 #include "emu/async/tensor_box.hpp"
 #include "emu/explore/graph/sass_turn.hpp"
 #include "emu/memory/address_space.hpp"
@@ -36,14 +37,14 @@ struct SassTurn::Run {
 };
 
 std::vector<SassTurn::Run> SassTurn::runs_of(const TensorMap& m, const TensorCopy& c) {
-    const sassemu::async::Box box(m);
+    const sassemu::async::Box box(m, c);
     std::vector<Run> out;
     for (uint64_t number = 0; number < box.rows; ++number) {
-        const auto row = box.row_at(m, c.shared & 0xffffff, c.at, number);
+        const auto row = box.row_at(m, c, number);
         for (uint32_t offset = 0; offset < box.row; offset += 16) {
-            const auto chunk = box.chunk_at(m, row, c.at[0], offset);
+            const auto chunk = box.chunk_at(m, row, offset);
             const uint64_t there =
-                chunk.left <= 0 ? 0 : static_cast<uint64_t>(chunk.left) * element_bytes(m.type);
+                chunk.left <= 0 ? 0 : static_cast<uint64_t>(chunk.left) * tensor_unit(m.type).far;
             const uint64_t inside = c.store && there ? 16 : std::min<uint64_t>(16, there);
             Run::add(out, {chunk.near, chunk.far, inside, true});
             if (!c.store)
@@ -167,15 +168,15 @@ bool SassTurn::add_receivers(const Completion& c, uint32_t own_rank, const std::
             if (run.inside && !find(!from_global, false, run.far, run.bytes, 1, p.from.emplace()))
                 return false;
         }
-        if (!object(c.multicast ? window | (c.mbarrier & 0xffffff) : c.mbarrier,
-                    r.object.emplace()))
-            return false;
+        if (!object(sassemu::async::reported(c, window), r.object.emplace())) return false;
     }
     return true;
 }
 
 Step SassTurn::bulk_copy(const BulkCopy& c) {
     if ((c.to | c.from | c.bytes) % 16) return refuse("faults: a bulk copy is of multiples of 16");
+    if (c.reduce != AtomicOp::none || c.byte_mask != 0xffff)
+        return refuse("is not explored: a bulk reduction, or a copy of masked bytes");
     std::vector<Receiver> receivers;
     const auto to = static_cast<uint32_t>(c.to);
     if (!(c.to_global ? add_piece(receivers.emplace_back(), true, c.from, false, c.to, c.bytes, 16)
@@ -218,6 +219,8 @@ bool SassTurn::read_map(uint64_t address, MapBytes& map) {
 }
 
 Step SassTurn::tensor_copy(const TensorCopy& c) {
+    if (c.prefetch) return Step::past;
+    if (c.reduce != AtomicOp::none) return refuse("is not explored: a reduction of a tensor");
     MapBytes bytes;
     if (!read_map(c.map, bytes)) return Step::stop;
     auto read = std::exchange(self_.map, std::nullopt);
@@ -229,11 +232,13 @@ Step SassTurn::tensor_copy(const TensorCopy& c) {
             s_.undefined = "tensor map", s_.undefined_at = static_cast<int32_t>(read->agent.issue);
         return Step::stop;
     }
-    const sassemu::async::Box box(*map);
+    const sassemu::async::Box box(*map, c);
     if (const std::string why = sassemu::async::refusal(*map, box, c); !why.empty())
         return refuse("faults: " + why);
     const std::vector<Run> runs = runs_of(*map, c);
     const bool fills = std::ranges::any_of(runs, [](const Run& r) { return !r.inside; });
+    if (map->atom == TensorAtom::b32_flip || is_packed(map->type))
+        return refuse("is not explored: packed elements, or halves of 16 bytes that change places");
     if (!c.store && (map->type >= TensorType::tf32 || (fills && map->nan_fill)))
         return refuse("is not explored: the copy rounds to tf32, or fills with NaN");
     std::vector<Receiver> receivers;

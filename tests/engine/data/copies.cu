@@ -159,3 +159,31 @@ extern "C" __global__ void __launch_bounds__(256, 1) many_registers(const uint32
     out[threadIdx.x] = sum;
 }
 #endif
+
+// Each CTA of a pair adds t + 1 to word t of a buffer in global memory, and to that of the other CTA's memory, in bulk. out[0..63]: what
+// has come of the other before the barrier is waited for, out[64..127]: after.
+extern "C" __global__ void __cluster_dims__(2, 1, 1) reduces(uint32_t* sums, uint32_t* out) {
+    __shared__ alignas(16) uint32_t from[64], s[64];
+    __shared__ alignas(8) uint64_t bar;
+    const uint32_t t = threadIdx.x;
+    uint32_t to, barrier, rank;
+    asm("mov.u32 %0,%%cluster_ctarank;" : "=r"(rank));
+    from[t] = t + 1;
+    volatile uint32_t* v = s;
+    v[t] = 1000;
+    if (t == 0) asm volatile("mbarrier.init.shared.b64 [%0],1;\nmbarrier.arrive.expect_tx.shared.b64 _,[%0],256;\nfence.mbarrier_init.release.cluster;" ::"r"(address(&bar)) : "memory");
+    asm volatile("fence.proxy.async;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
+    if (t == 0) {
+        asm("mapa.shared::cluster.u32 %0,%1,%2;" : "=r"(to) : "r"(address(s)), "r"(rank ^ 1));
+        asm("mapa.shared::cluster.u32 %0,%1,%2;" : "=r"(barrier) : "r"(address(&bar)), "r"(rank ^ 1));
+        asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%0],[%1],256;" ::"l"(sums), "r"(address(from)) : "memory");
+        asm volatile("cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%0],[%1],256,[%2];" ::"r"(to), "r"(address(from)), "r"(barrier) : "memory");
+        asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    }
+    asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
+    if (rank == 0) out[t] = v[t];
+    asm volatile("{.reg .pred p;\nagain: mbarrier.try_wait.parity.acquire.cluster.shared.b64 p,[%0],0;\n@!p bra again;}" ::"r"(address(&bar)) : "memory");
+    if (rank == 0) out[64 + t] = v[t];
+    if (t == 0) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+    asm volatile("barrier.cluster.arrive;\nbarrier.cluster.wait;" ::: "memory");
+}

@@ -11,6 +11,9 @@
 #include "emu/gpu.hpp"
 #include "emu/module/module.hpp"
 #include "tests/hardware/async/cas_cases.hpp"
+#include "tests/hardware/async/cast_cases.hpp"
+#include "tests/hardware/async/image_cases.hpp"
+#include "tests/hardware/async/reduce_cases.hpp"
 
 namespace sassemu {
 namespace {
@@ -80,6 +83,13 @@ TensorMap map_of(const cases::Case& c, uint64_t base) {
     m.swizzle = static_cast<TensorSwizzle>(c.swizzle);
     m.promotion = static_cast<uint8_t>(c.promotion);
     m.nan_fill = c.fill;
+    m.image = c.image;
+    if (m.image) {
+        std::copy_n(c.lower, 3, m.lower);
+        std::copy_n(c.upper, 3, m.upper);
+        m.pixels = c.pixels;
+        m.channels = c.channels;
+    }
     return m;
 }
 
@@ -87,6 +97,12 @@ std::string text(uint32_t number, const cases::Case& c) {
     std::ostringstream out;
     out << "case " << number << ": type " << c.type << " rank " << c.rank << " interleave "
         << c.interleave << " swizzle " << c.swizzle << " fill " << c.fill;
+    if (c.image) {
+        out << " channels " << c.channels << " pixels " << c.pixels;
+        for (uint32_t k = 0; k + 2 < c.rank; ++k)
+            out << "; corners " << c.lower[k] << " " << c.upper[k] << " offset " << c.offset[k];
+    }
+    if (c.op || c.flavour) out << " op " << c.op << " flavour " << c.flavour;
     for (uint32_t k = 0; k < c.rank; ++k)
         out << "; size " << c.dim[k] << " box " << c.box[k] << " step " << c.step[k] << " at "
             << c.at[k];
@@ -104,7 +120,7 @@ TEST(Mbarrier, ProtocolsLeaveTheObjectsAndTokensOfAnH200) {
     const auto hashes = device.words(out, size_t{count} * 32);
     uint32_t differing = 0;
     for (uint32_t i = 0; i < count; ++i)
-        if (cases::folded_lanes(&hashes[size_t{i} * 32]) != record[i] && ++differing == 1)
+        if (cases::folded(&hashes[size_t{i} * 32], 32) != record[i] && ++differing == 1)
             ADD_FAILURE() << "sequence " << i;
     EXPECT_EQ(differing, 0u) << "of " << count;
 }
@@ -129,13 +145,13 @@ TEST(Mbarrier, SyncsCasReplacesAnyWordAsOnAnH200) {
             << results[i].old << " after " << results[i].after;
 }
 
-TEST(TensorMaps, EncodeAsTheDriver) {
-    const auto record = recorded("maps.bin");
+void replay_maps(const char* name, cases::Case (*make)(uint32_t, uint64_t&)) {
+    const auto record = recorded(name);
     ASSERT_EQ(record.size(), 40000u);
     uint32_t refused = 0;
     for (uint32_t i = 0; i < record.size(); ++i) {
         uint64_t base;
-        const cases::Case c = cases::wild(i, base);
+        const cases::Case c = make(i, base);
         const TensorMap map = map_of(c, base);
         const auto bytes = map.encode();
         const uint16_t now =
@@ -151,46 +167,113 @@ TEST(TensorMaps, EncodeAsTheDriver) {
     EXPECT_LT(refused, 36000u);
 }
 
-void replay(const char* name, bool store, bool cells) {
-    const auto record = recorded(name);
-    ASSERT_EQ(record.size(), cells ? 20000u : 100000u);
-    const uint32_t count = static_cast<uint32_t>(record.size()), batch = 1000;
-    Device device("tensor.cubin");
-    const uint64_t list = device.allocate(batch * sizeof(cases::Launch)),
-                   out = device.allocate(batch * 4),
-                   regions = device.allocate(store ? batch * cases::region : cases::region);
-    if (!store) {
-        std::vector<uint32_t> words(cases::region / 4);
+TEST(TensorMaps, OfBoxesEncodeAsTheDriver) { replay_maps("maps.bin", cases::wild); }
+TEST(TensorMaps, OfImagesEncodeAsTheDriver) { replay_maps("image_maps.bin", image_cases::odd); }
+
+cases::Launch launch_of(const cases::Case& c, uint64_t base) {
+    cases::Launch l{};
+    const auto map = map_of(c, base).encode();
+    EXPECT_TRUE(map) << map.error().where << " " << map.error().what;
+    if (map) std::memcpy(l.map, map->data(), 128);
+    std::memcpy(l.at, c.at, sizeof c.at);
+    std::memcpy(l.offset, c.offset, sizeof c.offset);
+    l.rank = c.rank;
+    l.bytes = c.bytes;
+    l.op = c.op;
+    l.type = c.type;
+    l.flavour = c.flavour;
+    return l;
+}
+
+struct Suite {
+    const char *record, *cubin, *kernel;
+    uint32_t count;
+    uint64_t region;                 // bytes of a case's tensor in global memory
+    bool loads;                      // they share one, which is only read
+    uint32_t block = 128, ctas = 1;  // of a case
+};
+
+// make(number, base): what the kernel reads of a case whose tensor lies at `base`; show(number):
+// the case as text.
+template <class Make, class Show>
+void replay(const Suite& suite, Make&& make, Show&& show) {
+    const auto record = recorded(suite.record);
+    ASSERT_EQ(record.size(), suite.count);
+    const uint32_t batch = 1000;
+    using Item = decltype(make(0u, uint64_t{0}));
+    Device device(suite.cubin);
+    const uint64_t list = device.allocate(batch * sizeof(Item)),
+                   out = device.allocate(batch * suite.ctas * 4),
+                   regions = device.allocate((suite.loads ? 1 : batch) * suite.region);
+    if (suite.loads) {
+        std::vector<uint32_t> words(suite.region / 4);
         cases::fill(words.data(), static_cast<uint32_t>(words.size()));
         ASSERT_TRUE(device.gpu->write(regions, std::as_bytes(std::span(words))));
     }
     uint32_t differing = 0;
-    for (uint32_t first = 0; first < count; first += batch) {
-        std::vector<cases::Launch> launches(batch);
-        for (uint32_t i = 0; i < batch; ++i) {
-            const cases::Case c = cases::make(first + i, store, cells);
-            const auto map = map_of(c, regions + (store ? i * cases::region : 0)).encode();
-            ASSERT_TRUE(map) << map.error().where << " " << map.error().what;
-            std::memcpy(launches[i].map, map->data(), 128);
-            std::memcpy(launches[i].at, c.at, sizeof c.at);
-            launches[i].rank = c.rank;
-            launches[i].bytes = c.bytes;
-        }
-        ASSERT_TRUE(device.gpu->write(list, std::as_bytes(std::span(launches))));
-        device.launch(store ? "store" : "load", batch, 128, list, out,
-                      store ? regions : uint64_t{0});
-        const auto hashes = device.words(out, batch);
+    for (uint32_t first = 0; first < suite.count; first += batch) {
+        std::vector<Item> items;
         for (uint32_t i = 0; i < batch; ++i)
-            if (cases::folded(hashes[i]) != record[first + i] && ++differing <= 5)
-                ADD_FAILURE() << text(first + i, cases::make(first + i, store, cells));
+            items.push_back(make(first + i, regions + (suite.loads ? 0 : i * suite.region)));
+        ASSERT_TRUE(device.gpu->write(list, std::as_bytes(std::span(items))));
+        // The kernels that only load dump boxes where the third argument tells them to, but for
+        // that of several CTAs.
+        device.launch(suite.kernel, batch * suite.ctas, suite.block, list, out,
+                      suite.loads && suite.ctas == 1 ? uint64_t{0} : regions);
+        const auto hashes = device.words(out, batch * suite.ctas);
+        for (uint32_t i = 0; i < batch; ++i)
+            if (cases::folded(&hashes[i * suite.ctas], suite.ctas) != record[first + i] &&
+                ++differing <= 5)
+                ADD_FAILURE() << show(first + i);
     }
-    EXPECT_EQ(differing, 0u) << "of " << count;
+    EXPECT_EQ(differing, 0u) << "of " << suite.count;
 }
 
-TEST(TensorCopies, LoadTheBoxesOfAnH200) { replay("load.bin", false, false); }
-TEST(TensorCopies, StoreTheBoxesOfAnH200) { replay("store.bin", true, false); }
-TEST(TensorCopies, LoadTheCellsOfAnH200) { replay("cells_load.bin", false, true); }
-TEST(TensorCopies, StoreTheCellsOfAnH200) { replay("cells_store.bin", true, true); }
+// `make` gives the case of a number.
+template <class Make>
+void replay_tensors(const Suite& suite, Make&& make) {
+    replay(
+        suite, [&](uint32_t number, uint64_t base) { return launch_of(make(number), base); },
+        [&](uint32_t number) { return text(number, make(number)); });
+}
+void replay_boxes(const char* record, bool store, bool cells) {
+    replay_tensors({record, "tensor.cubin", store ? "store" : "load", cells ? 20000u : 100000u,
+                    cases::region, !store},
+                   [&](uint32_t number) { return cases::make(number, store, cells); });
+}
+void replay_columns(const char* record, bool store, bool cells) {
+    replay_tensors({record, "image.cubin", store ? "image_store" : "image_load",
+                    cells ? 20000u : 100000u, image_cases::region, !store},
+                   [&](uint32_t number) { return image_cases::make(number, store, cells); });
+}
+void replay_reductions(const char* record, bool image) {
+    replay_tensors(
+        {record, "reduce.cubin", image ? "image_reduce" : "tile_reduce", 100000,
+         reduce_cases::region, false},
+        [&](uint32_t number) { return reduce_cases::make(number, image, reduce_cases::legal); });
+}
+void replay_runs(const char* record, bool shared) {
+    replay(
+        {record, "reduce.cubin", shared ? "near_reduce" : "bulk_reduce", 100000,
+         reduce_cases::bulk_bytes, false, 32},
+        [&](uint32_t number, uint64_t) { return reduce_cases::make_bulk(number, shared); },
+        [&](uint32_t number) {
+            const reduce_cases::Bulk b = reduce_cases::make_bulk(number, shared);
+            std::ostringstream out;
+            out << "case " << number << ": type " << b.type << " op " << b.op << " flavour "
+                << b.flavour << " to " << b.to << " from " << b.from << " units " << b.bytes;
+            return out.str();
+        });
+}
+
+TEST(TensorCopies, LoadTheBoxesOfAnH200) { replay_boxes("load.bin", false, false); }
+TEST(TensorCopies, StoreTheBoxesOfAnH200) { replay_boxes("store.bin", true, false); }
+TEST(TensorCopies, LoadTheCellsOfAnH200) { replay_boxes("cells_load.bin", false, true); }
+TEST(TensorCopies, StoreTheCellsOfAnH200) { replay_boxes("cells_store.bin", true, true); }
+TEST(TensorCopies, LoadTheColumnsOfAnH100) { replay_columns("image_load.bin", false, false); }
+TEST(Reductions, OfBoxesAreThoseOfAnH100) { replay_reductions("tile_reduce.bin", false); }
+TEST(Reductions, OfGlobalMemoryAreThoseOfAnH100) { replay_runs("bulk_reduce.bin", false); }
+TEST(Reductions, OfSharedMemoryAreThoseOfAnH100) { replay_runs("near_reduce.bin", true); }
 
 }  // namespace
 }  // namespace sassemu

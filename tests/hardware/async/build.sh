@@ -3,8 +3,8 @@
 # Rebuilds the cubins of this folder (nvcc of CUDA 13.0, sassemu of the release build). mbarrier.inval becomes SYNCS.CCTL.WB: one bit.
 set -euo pipefail
 cd "$(dirname "$0")"
-for name in mbarrier tensor; do
-    nvcc -arch=sm_90a -cubin -o "$name.cubin" "$name.cu"
+for name in mbarrier tensor image reduce cast; do
+    nvcc -std=c++17 -arch=sm_90a -cubin -o "$name.cubin" "$name.cu"
 done
 ../../../build/release/bin/sassemu asm cas.sass -o cas.cubin
 python3 - <<'PYTHON'

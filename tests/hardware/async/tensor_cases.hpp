@@ -15,6 +15,12 @@ struct Case {
     uint32_t interleave, swizzle, promotion, fill;
     int32_t at[5];
     uint32_t bytes;  // of the box in shared memory
+    // Of image maps (image_cases.hpp), as cuTensorMapEncodeIm2col takes them.
+    bool image;
+    int32_t lower[3], upper[3];
+    uint32_t channels, pixels, offset[3];
+    // Of reductions (reduce_cases.hpp): 0..7 as in the instruction, and the kind of the values.
+    uint32_t op, flavour;
 };
 
 // What the kernels read: tensor.cu.
@@ -22,6 +28,7 @@ struct alignas(128) Launch {
     unsigned char map[128];
     int32_t at[5];
     uint32_t rank, bytes;
+    uint32_t offset[3], op, type, flavour;  // image.cu, reduce.cu
 };
 
 constexpr uint64_t region = 32768;     // bytes that a tensor may span
@@ -58,7 +65,8 @@ class Random {
 };
 
 // One try; false when it does not fit.
-inline bool attempt(Random& r, bool store, Case& c) {
+inline bool attempt(Random& r, bool store, Case& c, uint64_t region = tensor_cases::region,
+                    uint32_t most_bytes = tensor_cases::most_bytes) {
     c = Case{};
     c.type = r.below(13);
     c.rank = 1 + r.below(5);
@@ -106,7 +114,8 @@ inline bool attempt(Random& r, bool store, Case& c) {
 
 // The same with an interleaved map: dimension 0 counts cells of 16 or 32 bytes, the last but one
 // slices of channels.
-inline bool attempt_cells(Random& r, bool store, Case& c) {
+inline bool attempt_cells(Random& r, bool store, Case& c, uint64_t region = tensor_cases::region,
+                          uint32_t most_bytes = tensor_cases::most_bytes) {
     c = Case{};
     c.type = r.below(13);
     c.rank = 3 + r.below(3);
@@ -138,7 +147,7 @@ inline bool attempt_cells(Random& r, bool store, Case& c) {
 inline Case make(uint32_t number, bool store, bool cells) {
     Random r(number * 2 + store + (cells ? uint64_t{1} << 41 : 0));
     Case c;
-    while (!(cells ? attempt_cells : attempt)(r, store, c)) {
+    while (!(cells ? attempt_cells(r, store, c) : attempt(r, store, c))) {
     }
     return c;
 }
@@ -186,10 +195,10 @@ inline uint16_t folded_map(const unsigned char* map) {
     for (uint32_t i = 0; i < 128; ++i) hash = (hash ^ map[i]) * 0x01000193u;
     return static_cast<uint16_t>(folded(hash) | 1);
 }
-// Of the hashes of the 32 lanes of a sequence.
-inline uint16_t folded_lanes(const uint32_t* lanes) {
+// Of the hashes of several lanes or CTAs.
+inline uint16_t folded(const uint32_t* hashes, uint32_t count) {
     uint32_t hash = 0;
-    for (uint32_t i = 0; i < 32; ++i) hash = hash * 31 + lanes[i];
+    for (uint32_t i = 0; i < count; ++i) hash = hash * 31 + hashes[i];
     return folded(hash);
 }
 
