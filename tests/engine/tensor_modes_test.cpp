@@ -72,7 +72,7 @@ TEST_F(TensorModes, FourRowsAreGatheredAndScattered) {
                           coordinates({0, 7, 2, 12, 0}), buffer(want), uint32_t{0}, uint32_t{1});
     ASSERT_TRUE(r && r->status == LaunchStatus::ok) << r->message;
     std::vector<uint32_t> after = data;
-    for (const auto [row, to] : {std::pair{0, 7}, {1, 2}, {3, 0}})
+    for (const auto& [row, to] : {std::pair{0, 7}, {1, 2}, {3, 0}})
         std::copy_n(want.begin() + row * 32, 32, after.begin() + to * 64);
     EXPECT_EQ(words(at, data.size()), after);
     // Rows that follow a coordinate that is none.
@@ -203,6 +203,40 @@ TEST_F(TensorModes, PackedElementsArePaddedInSharedMemory) {
     const auto got = gathered(m, {256, 1, 2, 3, 4}, 512);
     for (uint32_t i = 0; i < 128; ++i)
         ASSERT_EQ(got[i], data[(1 + i / 32) * 64 + 32 + i % 32]) << i;
+}
+
+TEST_F(TensorModes, EveryFieldIsReplacedWhereItIsEncoded) {
+    TensorMap m;
+    m.type = TensorType::tf32;
+    m.rank = 5;
+    m.address = 0x123456789abcdef0;
+    m.swizzle = TensorSwizzle::b128;
+    m.atom = TensorAtom::b32;
+    m.nan_fill = true;
+    std::vector<uint32_t> box = {32, 3, 5, 2, 7}, size = {1000, 65537, 9, 8, 0x80000001},
+                          step = {1, 2, 3, 1, 2}, stride;
+    for (uint32_t k = 0; k < 5; ++k) {
+        m.box[k] = box[k];
+        m.size[k] = size[k];
+        m.step[k] = step[k];
+        if (k == 4) break;
+        m.stride[k] = 0xa987654320 + (uint64_t{k} << 36) + 16 * k;
+        stride.push_back(static_cast<uint32_t>(m.stride[k]));
+        stride.push_back(static_cast<uint32_t>(m.stride[k] >> 32));
+    }
+    const uint64_t out = buffer(128);
+    const auto r = launch("replaced", {1, 1, 1}, 1, out, m.address, buffer(box), buffer(size),
+                          buffer(step), buffer(stride));
+    ASSERT_TRUE(r && r->status == LaunchStatus::ok) << r->message;
+    const auto want = m.encode();
+    ASSERT_TRUE(want) << want.error().where << want.error().what;
+    const auto got = words(out, 32);
+    for (uint32_t k = 0; k < 32; ++k) {
+        if (k == 16 || k == 18) continue;  // the driver's notes
+        uint32_t word;
+        std::memcpy(&word, want->data() + 4 * k, 4);
+        EXPECT_EQ(got[k], word) << k;
+    }
 }
 
 // Which field, and why.

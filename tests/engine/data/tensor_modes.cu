@@ -87,3 +87,31 @@ extern "C" __global__ void masked(uint32_t* out, uint32_t mask) {
         finish();
     }
 }
+
+#define REPLACE(field, ...) asm volatile("tensormap.replace.tile." field ".shared::cta.b1024." __VA_ARGS__ : "memory")
+#define DIMENSION(k)                                                                          \
+    REPLACE("box_dim", "b32 [%0]," #k ",%1;" ::"r"(m), "r"(box[k]));                        \
+    REPLACE("global_dim", "b32 [%0]," #k ",%1;" ::"r"(m), "r"(size[k]));                        \
+    REPLACE("element_stride", "b32 [%0]," #k ",%1;" ::"r"(m), "r"(step[k]));
+#define STRIDE(k) REPLACE("global_stride", "b64 [%0]," #k ",%1;" ::"r"(m), "l"(stride[k]));
+
+// Every field of a map of five dimensions, from nothing.
+extern "C" __global__ void replaced(uint32_t* out, uint64_t at, const uint32_t* box, const uint32_t* size, const uint32_t* step, const uint64_t* stride) {
+    __shared__ alignas(128) uint32_t map[32];
+    if (threadIdx.x < 32) map[threadIdx.x] = 0;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const uint32_t m = address(map);
+        REPLACE("global_address", "b64 [%0],%1;" ::"r"(m), "l"(at));
+        REPLACE("rank", "b32 [%0],%1;" ::"r"(m), "r"(4));
+        DIMENSION(0) DIMENSION(1) DIMENSION(2) DIMENSION(3) DIMENSION(4)
+        STRIDE(0) STRIDE(1) STRIDE(2) STRIDE(3)
+        REPLACE("elemtype", "b32 [%0],11;" ::"r"(m));
+        REPLACE("interleave_layout", "b32 [%0],0;" ::"r"(m));
+        REPLACE("swizzle_mode", "b32 [%0],3;" ::"r"(m));
+        REPLACE("swizzle_atomicity", "b32 [%0],1;" ::"r"(m));
+        REPLACE("fill_mode", "b32 [%0],1;" ::"r"(m));
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) out[threadIdx.x] = map[threadIdx.x];
+}
