@@ -188,15 +188,14 @@ inline std::string refusal(const TensorMap& m, const Box& box, const TensorCopy&
     if (c.at[0] % int64_t{box.unit.elements} ||
         c.at[0] / int64_t{box.unit.elements} * box.unit.near % 16)
         return "the first coordinate, " + std::to_string(c.at[0]) + ", is no multiple of 16 bytes";
-    if (!image) {
-        for (uint32_t k = 0; k < (c.mode == TensorMode::rows4 ? 5 : m.rank); ++k)
-            if (c.store && c.at[k] < 0)
-                return "coordinate " + std::to_string(k) + " of a store is negative";
-        return {};
-    }
+    const uint32_t first = image ? first_of_pixels(m) : 0, spatial = image ? m.rank - 2 : 0;
+    for (uint32_t k = 0; k < (c.mode == TensorMode::rows4 ? 5 : m.rank); ++k)
+        if (c.store && c.at[k] < 0 && k - first >= spatial)
+            return "coordinate " + std::to_string(k) + " of a store is negative";
+    if (!image) return {};
     const bool wide = c.mode != TensorMode::column;
-    for (uint32_t s = 0; s < (wide ? 1 : m.rank - 2); ++s) {
-        const uint32_t k = first_of_pixels(m) + s;
+    for (uint32_t s = 0; s < (wide ? 1 : spatial); ++s) {
+        const uint32_t k = first + s;
         if ((c.at[k] < m.lower[s] && !wide) ||
             c.at[k] >= static_cast<int64_t>(m.size[k]) + m.upper[s])
             return "coordinate " + std::to_string(k) + ", " + std::to_string(c.at[k]) +

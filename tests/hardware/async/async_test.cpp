@@ -45,6 +45,14 @@ struct Device {
     uint64_t allocate(uint64_t bytes) { return *gpu->allocate(bytes, "test"); }
     template <class... T>
     void launch(const std::string& kernel, uint32_t grid, uint32_t block, T... arguments) {
+        const auto result = ends(kernel, grid, block, arguments...);
+        ASSERT_TRUE(result) << result.error().where << " " << result.error().what;
+        ASSERT_EQ(result->status, LaunchStatus::ok)
+            << result->message << (result->fault ? result->fault->report() : "");
+    }
+    template <class... T>
+    Result<LaunchResult> ends(const std::string& kernel, uint32_t grid, uint32_t block,
+                              T... arguments) {
         LaunchRequest r;
         r.module = module;
         r.kernel = kernel;
@@ -56,10 +64,7 @@ struct Device {
             r.params.insert(r.params.end(), bytes, bytes + sizeof v);
         };
         (put(arguments), ...);
-        const auto result = gpu->launch(r);
-        ASSERT_TRUE(result) << result.error().where << " " << result.error().what;
-        ASSERT_EQ(result->status, LaunchStatus::ok)
-            << result->message << (result->fault ? result->fault->report() : "");
+        return gpu->launch(r);
     }
     std::vector<uint32_t> words(uint64_t at, size_t count) {
         std::vector<uint32_t> out(count);
@@ -271,7 +276,99 @@ TEST(TensorCopies, StoreTheBoxesOfAnH200) { replay_boxes("store.bin", true, fals
 TEST(TensorCopies, LoadTheCellsOfAnH200) { replay_boxes("cells_load.bin", false, true); }
 TEST(TensorCopies, StoreTheCellsOfAnH200) { replay_boxes("cells_store.bin", true, true); }
 TEST(TensorCopies, LoadTheColumnsOfAnH100) { replay_columns("image_load.bin", false, false); }
+TEST(TensorCopies, StoreTheColumnsOfAnH100) { replay_columns("image_store.bin", true, false); }
+TEST(TensorCopies, LoadTheColumnsOfCellsOfAnH100) {
+    replay_columns("image_cells_load.bin", false, true);
+}
+TEST(TensorCopies, StoreTheColumnsOfCellsOfAnH100) {
+    replay_columns("image_cells_store.bin", true, true);
+}
+TEST(TensorCopies, ReachTheCtasThatAnH100CopiesTo) {
+    replay_tensors({"cast.bin", "cast.cubin", "cast_to", 20000, image_cases::region, true, 128,
+                    cast_cases::ctas},
+                   cast_cases::make);
+}
+// What an H100 answers with an illegal instruction (null: with none), one copy each: the map's
+// bounding box of W is [-1, 8] for loads and [0, 9] for stores.
+TEST(TensorCopies, EndTheLaunchWhereAnH100Does) {
+    cases::Case load{};
+    load.image = true;
+    load.type = 2;
+    load.rank = 3;
+    load.dim[0] = 8, load.dim[1] = 10, load.dim[2] = 4;
+    load.stride[0] = 32, load.stride[1] = 320;
+    load.step[0] = load.step[1] = load.step[2] = 1;
+    load.box[0] = load.box[1] = 4, load.box[2] = 2;
+    load.channels = 4;
+    load.pixels = 24;
+    load.lower[0] = load.upper[0] = -1;
+    load.bytes = 24 * 16;
+    cases::Case store = load, box = load;
+    store.lower[0] = store.upper[0] = 0;
+    box.image = false;
+    box.bytes = 2 * 4 * 16;
+    const auto at = [](cases::Case c, int32_t x, int32_t y, int32_t z) {
+        c.at[0] = x, c.at[1] = y, c.at[2] = z;
+        return c;
+    };
+    cases::Case flat = load, signed_box = box, low = load;
+    flat.rank = 4;
+    flat.dim[3] = 2, flat.stride[2] = 1280, flat.step[3] = 1;
+    signed_box.type = 3;
+    signed_box.op = 3;
+    low.upper[0] = 1;
+    const struct {
+        const char *cubin, *kernel;
+        cases::Case c;
+        uint32_t rank;  // of the instruction
+        const char* why;
+    } list[] = {
+        {"image.cubin", "image_load", load, 3, nullptr},
+        {"image.cubin", "image_load", at(load, 1, 0, 0), 3, "is no multiple of 16 bytes"},
+        {"image.cubin", "image_load", at(load, 0, -60, 0), 3, "lies outside of the bounding box"},
+        {"image.cubin", "image_load", at(load, 0, 60, 0), 3, "lies outside of the bounding box"},
+        {"image.cubin", "image_load", at(load, 0, -2, 0), 3, "coordinate 1, -2, lies outside"},
+        {"image.cubin", "image_load", at(load, 0, 0, -5), 3, nullptr},
+        {"image.cubin", "image_load", at(load, 0, 0, 50), 3, nullptr},
+        {"image.cubin", "image_load", at(load, -16, 0, 0), 3, nullptr},
+        {"image.cubin", "image_load", at(load, 400, 0, 0), 3, nullptr},
+        {"image.cubin", "image_load", flat, 3, "the tensor map a rank of 4"},
+        {"image.cubin", "image_load", box, 3, "by a tensor map of boxes"},
+        {"tensor.cubin", "load", load, 3, "by a tensor map of pixels"},
+        {"image.cubin", "image_store", store, 3, nullptr},
+        {"image.cubin", "image_store", load, 3, "the bounding box of a store leaves the tensor"},
+        {"image.cubin", "image_store", low, 3, "the bounding box of a store leaves the tensor"},
+        {"image.cubin", "image_store", at(store, 0, 0, -1), 3, "coordinate 2 of a store is neg"},
+        {"image.cubin", "image_store", at(store, -4, 0, 0), 3, "coordinate 0 of a store is neg"},
+        {"image.cubin", "image_store", at(store, 0, 0, 10), 3, nullptr},
+        {"image.cubin", "image_store", at(store, 0, 10, 0), 3, "lies outside of the bounding box"},
+        {"reduce.cubin", "tile_reduce", at(box, 0, 0, -1), 3, "coordinate 2 of a store is neg"},
+        {"reduce.cubin", "tile_reduce", signed_box, 3, "there is no such reduction of the type"},
+        {"reduce.cubin", "tile_reduce", load, 3, "by a tensor map of pixels"},
+    };
+    for (const auto& [cubin, kernel, c, rank, why] : list) {
+        Device device(cubin);
+        const uint64_t region = device.allocate(cases::region), out = device.allocate(4),
+                       at = device.allocate(sizeof(cases::Launch));
+        cases::Launch one = launch_of(c, region);
+        one.rank = rank;
+        ASSERT_TRUE(device.gpu->write(at, std::as_bytes(std::span(&one, 1))));
+        const bool loads = std::string(kernel).ends_with("load");
+        const auto result = device.ends(kernel, 1, 128, at, out, loads ? uint64_t{0} : region);
+        ASSERT_TRUE(result) << result.error().what;
+        const std::string report = result->fault ? result->fault->report() : "";
+        if (!why) {
+            EXPECT_EQ(result->status, LaunchStatus::ok) << kernel << text(0, c) << report;
+            continue;
+        }
+        ASSERT_EQ(result->status, LaunchStatus::fault) << kernel << why;
+        EXPECT_EQ(result->fault->kind, FaultKind::illegal_instruction) << report;
+        EXPECT_NE(report.find(why), std::string::npos) << why << report;
+    }
+}
+
 TEST(Reductions, OfBoxesAreThoseOfAnH100) { replay_reductions("tile_reduce.bin", false); }
+TEST(Reductions, OfColumnsAreThoseOfAnH100) { replay_reductions("image_reduce.bin", true); }
 TEST(Reductions, OfGlobalMemoryAreThoseOfAnH100) { replay_runs("bulk_reduce.bin", false); }
 TEST(Reductions, OfSharedMemoryAreThoseOfAnH100) { replay_runs("near_reduce.bin", true); }
 
