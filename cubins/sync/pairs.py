@@ -284,6 +284,10 @@ def patterns(W, R, FEW):
     pattern("bulk_result", {"in": words(2 * W), "data": room(2 * W), "out": gives([v * 3 for v in D[:2 * W][::-1]])},
             launch("bulk_result", 1, 2 * W, "in", "data", "out"),
             wait=[find(RACE, "copy", "read")], spread=[find(RACE, "copy", "read")])
+    pattern("bulk_reduce", {"in": words(3 * W), "data": room(W + 1), "out": gives([sum(D[t::W][:3]) + 3 for t in range(W)])},
+            launch("bulk_reduce", 3, W, "in", "data", "out"), fence=[find(PROXY, "write", "copy")],
+            wait=[find(RACE, "copy", "read")], read=[find(RACE, "copy", "read", plain=False)],
+            release=[find(RELEASE, "copy", "read", plain=SCOPE)], acquire=[find(ACQUIRE, "copy", "read")])
     # Tensor memory. Rows of 32 bytes, the first 16 of which are B too; a thread adds up four of its row's products.
     def multiplied(a, b=rows(0)):
         return [sum(f * sum(x * y for x, y in zip(row, b[n])) for n, f in enumerate([1, 3, 5, 7])) for row in a]
@@ -319,6 +323,8 @@ def patterns(W, R, FEW):
     WARPGROUP = dict(archs="sm_90a")
     pattern("wgmma_operands", {"in": words(512), "out": warpgroup((rows(0), rows(0)))}, launch("wgmma_operands", 1, 128, "in", "out"), **WARPGROUP,
             fence=[find(PROXY, "write", "mma")], barrier=[find(RACE, "write", "mma")])
+    pattern("wgmma_cp_async", {"in": words(512), "out": warpgroup((rows(0), rows(0)))}, launch("wgmma_cp_async", 1, 128, "in", "out"), **WARPGROUP,
+            wait=[find(RACE, "copy", "mma")], fence=[find(PROXY, "copy", "mma", common=False)], barrier=[find(RACE, "copy", "mma")])
     pattern("wgmma_ring", {"in": words(1024), "out": warpgroup((side_by_side(0), side_by_side(0)), (side_by_side(512), side_by_side(0)))},
             launch("wgmma_ring", 1, 160, "in", "out"), **WARPGROUP,
             full=[find(RACE, "copy", "mma")], warp=[find(RACE, "copy", "mma")], wait=[find(REUSE, "mma", "copy")])
@@ -422,6 +428,7 @@ UNEXPLORED = {**{name: "made of headers" for name, p in PATTERNS.items() if p["s
               "register_barriers": "its twins break the rules of barriers, which is no order",
               **{name: "machine code with tensor memory is not explored (tests of the other form are: tests/litmus/tensor.jsonl)"
                  for name in PATTERNS if name.startswith("tensor_")},
+              "bulk_reduce": "reductions by copies are explored in PTX's words only",
               "cluster_cp_async": "cp_async_mbarrier and cluster_mbarrier, of which it is made, are",
               **{name: "wgmma is not explored" for name in PATTERNS if name.startswith("wgmma_")}}
 SMALL = {name: dict(W=1, R=2, FEW=2) for name in PATTERNS if name not in UNEXPLORED}

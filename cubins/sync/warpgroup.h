@@ -65,6 +65,9 @@ __device__ inline uint32_t half_of_row(uint32_t row, uint32_t half) {
     ASM("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%0, {%1, %2}], "   \
         "[%3];" ::"l"(&map),                                                                       \
         "r"(x), "r"(y), "r"(address(from)))
+#define BULK_ADD(to, from, n)                                                                      \
+    ASM("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%0], [%1], %2;" ::"l"(to),    \
+        "r"(address(from)), "r"(n))
 #define BULK_WAIT ASM("cp.async.bulk.wait_group 0;" ::)
 #define BULK_WAIT_READ ASM("cp.async.bulk.wait_group.read 0;" ::)
 #define PROXY_FENCE ASM("fence.proxy.async.shared::cta;" ::)

@@ -173,8 +173,10 @@ std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_
     if (!by_copy || was_copy || t.stamp.flags & stamp_generic) return {};
     // In order among threads. The async proxy needs to be shown what the generic one did.
     const Component who = in_space(earlier.who, t.shared);
+    // Pipelines of cp.async in front of wgmma have no fence.
+    const bool usual = is_copying(earlier.who) && t.stamp.who >= first_tensor;
     if (!g.now[to_async].covers(who, earlier.lanes, earlier.epoch))
-        return Wrong{FindingKind::missing_proxy_fence, earlier_writes};
+        return Wrong{FindingKind::missing_proxy_fence, earlier_writes && !usual};
     if (!g.now[to_async_strict].covers(who, earlier.lanes, earlier.epoch))
         return Wrong{FindingKind::missing_proxy_fence, false};
     shown_by_fence(earlier, t);

@@ -215,6 +215,7 @@ struct Warp {
     Component bulk_reads() const { return id * 4 + 3; }
 };
 constexpr Component first_mbarrier = 0x80000000;
+constexpr bool is_copying(Component who) { return who < first_mbarrier && who % 4 == 1; }  // LDGSTS
 // tcgen05 of a warp: what it loads from tensor memory, stores there, and has the tensor core do;
 // `issue`: that it has asked for that. All but work, of which a commit tells, once more as
 // fence::before_thread_sync hands them on.

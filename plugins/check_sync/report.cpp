@@ -189,7 +189,9 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
                             ? "no fence.proxy.async shows the generic access to the async proxy"
                             : "the thread that made the generic access does not execute the "
                               "fence.proxy.async itself";
-            if (earlier_writes)
+            if (is_copying(earlier.who))
+                f.relied_on = "wgmma reads what cp.async has brought without a proxy fence";
+            else if (earlier_writes)
                 f.relied_on = "the fence of the thread that copies shows what other threads wrote";
             else
                 f.relied_on = "reads before an asynchronous write need no proxy fence";
