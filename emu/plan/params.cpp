@@ -58,8 +58,15 @@ Result<std::array<std::byte, 128>> tensor_map(const TensorMapArg& arg, uint64_t 
     for (size_t k = 0; k < arg.dims.size(); ++k) {
         map.size[k] = arg.dims[k];
         if (k) map.stride[k - 1] = arg.strides[k - 1];
-        map.box[k] = static_cast<uint32_t>(std::min<uint64_t>(arg.box[k], ~0u));
+        if (!arg.image) map.box[k] = static_cast<uint32_t>(std::min<uint64_t>(arg.box[k], ~0u));
         map.step[k] = static_cast<uint32_t>(std::min<uint64_t>(arg.element_strides[k], ~0u));
+    }
+    if (arg.image) {
+        map.image = true;
+        std::copy(arg.image->lower.begin(), arg.image->lower.end(), map.lower);
+        std::copy(arg.image->upper.begin(), arg.image->upper.end(), map.upper);
+        map.channels = arg.image->channels;
+        map.pixels = arg.image->pixels;
     }
     return map.encode();
 }

@@ -106,6 +106,11 @@ struct TextureArg {
 struct TensorMapArg {
     std::string buffer, type, interleave, swizzle, l2, oob;
     std::vector<uint64_t> dims, strides, box, element_strides;
+    struct Image {  // in place of the box: im2col
+        std::vector<int32_t> lower, upper;
+        uint32_t channels = 1, pixels = 1;
+    };
+    std::optional<Image> image;
 };
 struct Argument {
     Where where;

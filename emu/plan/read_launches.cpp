@@ -77,9 +77,38 @@ Result<TextureArg> read_texture(const Field& field, bool surface) {
     return arg;
 }
 
+Result<std::vector<int32_t>> read_corner(const Field& field, size_t count) {
+    SASSEMU_TRY(field.array());
+    if (field.node->items.size() != count)
+        return field.error("a corner of " + std::to_string(count) + " numbers is wanted");
+    std::vector<int32_t> corner;
+    for (size_t i = 0; i < count; ++i) {
+        SASSEMU_ASSIGN(const int64_t read, field.item(i).signed_number(INT32_MIN, INT32_MAX));
+        corner.push_back(static_cast<int32_t>(read));
+    }
+    return corner;
+}
+
+Result<TensorMapArg::Image> read_image(const Field& field, size_t rank) {
+    SASSEMU_TRY(field.object({"lower", "upper", "channels", "pixels"}));
+    if (rank < 3) return field.error("images have 3 to 5 dimensions");
+    TensorMapArg::Image image;
+    SASSEMU_ASSIGN(const Field lower, required(field, "lower"));
+    SASSEMU_ASSIGN(image.lower, read_corner(lower, rank - 2));
+    SASSEMU_ASSIGN(const Field upper, required(field, "upper"));
+    SASSEMU_ASSIGN(image.upper, read_corner(upper, rank - 2));
+    for (const auto& [name, target] :
+         {std::pair{"channels", &image.channels}, {"pixels", &image.pixels}}) {
+        SASSEMU_ASSIGN(const Field value, required(field, name));
+        SASSEMU_ASSIGN(const uint64_t read, value.unsigned_number(UINT32_MAX));
+        *target = static_cast<uint32_t>(read);
+    }
+    return image;
+}
+
 Result<TensorMapArg> read_tensor_map(const Field& field) {
-    SASSEMU_TRY(field.object({"buffer", "type", "dims", "strides", "box", "elementStrides",
-                              "interleave", "swizzle", "l2", "oob"}));
+    SASSEMU_TRY(field.object({"buffer", "type", "dims", "strides", "box", "im2col",
+                              "elementStrides", "interleave", "swizzle", "l2", "oob"}));
     TensorMapArg arg;
     SASSEMU_ASSIGN(const Field buffer, required(field, "buffer"));
     SASSEMU_ASSIGN(arg.buffer, buffer.string());
@@ -90,8 +119,13 @@ Result<TensorMapArg> read_tensor_map(const Field& field) {
     const size_t rank = arg.dims.size();
     SASSEMU_ASSIGN(const Field strides, required(field, "strides"));
     SASSEMU_ASSIGN(arg.strides, strides.unsigned_list(rank - 1, rank - 1));
-    SASSEMU_ASSIGN(const Field box, required(field, "box"));
-    SASSEMU_ASSIGN(arg.box, box.unsigned_list(rank, rank));
+    if (const Field image = field.member("im2col")) {
+        if (field.member("box")) return image.error("a map has a box or is one of images");
+        SASSEMU_ASSIGN(arg.image, read_image(image, rank));
+    } else {
+        SASSEMU_ASSIGN(const Field box, required(field, "box"));
+        SASSEMU_ASSIGN(arg.box, box.unsigned_list(rank, rank));
+    }
     arg.element_strides.assign(rank, 1);
     if (const Field steps = field.member("elementStrides")) {
         SASSEMU_ASSIGN(arg.element_strides, steps.unsigned_list(rank, rank));

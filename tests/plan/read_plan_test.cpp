@@ -233,6 +233,10 @@ const BadCase bad_cases[] = {
      "p.json:1:25: arch: expected a string or a list, found a number"},
     {"arch_missing", R"({"module": "{arch}.cubin", )" LAUNCH "}",
      "p.json:1:12: module: {arch} stands for the plan's 'arch', which is missing"},
+    {"corner",
+     R"({"module": "m", "buffers": {"a": {"bytes": 16}}, "launches": [{"kernel": "k", "grid": [1], "block": [1], )"
+     R"("args": [{"tensorMap": {"buffer": "a", "type": "u8", "dims": [16, 1, 1], "strides": [16, 16], "im2col": {"lower": [0, 0], "upper": [0], "channels": 16, "pixels": 1}}}]}]})",
+     "p.json:1:220: launches[0].args[0].tensorMap.im2col.lower: a corner of 1 numbers is wanted"},
     {"time", R"({"module": "m", "timeLimit": 0, )" LAUNCH "}",
      "p.json:1:30: timeLimit: must be above 0 and at most 1e9"},
 };

@@ -38,6 +38,8 @@ BAD = {
     "two forms": damaged(lambda p: p["launches"][0]["args"].append({"i32": 1, "u32": 1})),
     "args and paramBytes": damaged(lambda p: p["launches"][0].update(paramBytes="00")),
     "odd bytes": damaged(lambda p: p["launches"][0]["args"].append({"bytes": "0"})),
+    "a box and an image": damaged(lambda p: p["launches"][0]["args"].append({"tensorMap": {
+        "buffer": "a", "type": "u8", "dims": [16, 1, 1], "strides": [16, 16], "box": [16, 1, 1], "im2col": {"lower": [0], "upper": [0], "channels": 16, "pixels": 1}}})),
     "status": damaged(lambda p: p.update(expect={"status": "fault:typo"})),
     "two expectations": damaged(lambda p: p["buffers"]["a"].update(expect={"file": "f", "sha256": "0" * 64})),
 }
