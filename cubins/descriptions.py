@@ -406,6 +406,23 @@ plan("attention",
      launch("attention", 2, 384, *[tensor(x, "bf16", 2, [64, n], [64, box], swizzle="128B") for x, n, box in (("q", 256, 128), ("k", 320, 64), ("v", 320, 64))],
             "o", i32(5), f32(0.1803369), dynamicShared=6 * 8192))
 
+plan("split_k",
+     {"a": rnd("bf16", 128 * 512, 470, -1, 1), "b": rnd("bf16", 128 * 512, 471, -1, 1), "c": fill(128 * 128 * 4, 0, EXACT),
+      "a8": rnd("i8", 128 * 2048, 472), "b8": rnd("i8", 128 * 2048, 473), "c8": rnd("i32", 128 * 128, 474, check=EXACT)},
+     launch("bf16", [2, 2, 2], 160, tensor("a", "bf16", 2, [512, 128], [64, 64], swizzle="128B"), tensor("b", "bf16", 2, [512, 128], [64, 64], swizzle="128B"),
+            tensor("c", "f32", 4, [128, 128], [64, 64]), i32(4), dynamicShared=8 * 8192),
+     launch("s8", [2, 2, 4], 160, tensor("a8", "u8", 1, [2048, 128], [128, 64], swizzle="128B"),
+            tensor("b8", "u8", 1, [2048, 128], [128, 64], swizzle="128B"), tensor("c8", "i32", 4, [128, 128], [64, 64]), i32(4), dynamicShared=8 * 8192))
+
+# Two images of 10 x 14, filters of 3 x 3.
+plan("convolution",
+     {"in": rnd("bf16", 2 * 10 * 14 * 64, 475, -1, 1), "filters": rnd("bf16", 64 * 9 * 64, 476, -1, 1), "out": fill(280 * 256, 0xcd, EXACT)},
+     launch("convolution", 5, 160,
+            {"tensorMap": {"buffer": "in", "type": "bf16", "dims": [64, 14, 10, 2], "strides": [128, 14 * 128, 140 * 128],
+                           "im2col": {"lower": [-1, -1], "upper": [-1, -1], "channels": 64, "pixels": 64}, "swizzle": "128B"}},
+            tensor("filters", "bf16", 2, [9 * 64, 64], [64, 64], swizzle="128B"), "out", i32(280), i32(10), i32(14), i32(3), i32(3), i32(1),
+            dynamicShared=6 * 8192))
+
 # Problems of 50, 128 and 100 rows, k of 256, 64 and 192.
 PROBLEMS = [(50, 256), (128, 64), (100, 192)]
 plan("grouped_gemm",

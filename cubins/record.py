@@ -271,7 +271,7 @@ SCALAR = {"i32": "<i", "u32": "<I", "i64": "<q", "u64": "<Q", "f32": "<f", "f64"
 
 
 def tensor_map(driver, m, address):
-    """The 128 bytes of cuTensorMapEncodeTiled."""
+    """The 128 bytes of cuTensorMapEncodeTiled, or of cuTensorMapEncodeIm2col."""
     def numbers(kind, values):
         return (kind * max(len(values), 1))(*values)
 
@@ -282,8 +282,11 @@ def tensor_map(driver, m, address):
     space = (ctypes.c_uint8 * 256)()
     at = (ctypes.addressof(space) + 127) // 128 * 128
     types = ["u8", "u16", "u32", "i32", "u64", "i64", "f16", "f32", "f64", "bf16", "f32_ftz", "tf32", "tf32_ftz"]
-    driver.call("cuTensorMapEncodeTiled", ctypes.c_void_p(at), types.index(m["type"]), rank, ctypes.c_void_p(address),
-                numbers(ctypes.c_uint64, m["dims"]), numbers(ctypes.c_uint64, m["strides"]), numbers(ctypes.c_uint32, m["box"]),
+    image = m.get("im2col")
+    part = ([numbers(ctypes.c_int32, image["lower"]), numbers(ctypes.c_int32, image["upper"]), image["channels"], image["pixels"]] if image
+            else [numbers(ctypes.c_uint32, m["box"])])
+    driver.call("cuTensorMapEncode" + ("Im2col" if image else "Tiled"), ctypes.c_void_p(at), types.index(m["type"]), rank, ctypes.c_void_p(address),
+                numbers(ctypes.c_uint64, m["dims"]), numbers(ctypes.c_uint64, m["strides"]), *part,
                 numbers(ctypes.c_uint32, m.get("elementStrides", [1] * rank)), index(["none", "16B", "32B"], "interleave"),
                 index(["none", "32B", "64B", "128B"], "swizzle"), index(["none", "64B", "128B", "256B"], "l2"), index(["zero", "nan"], "oob"))
     return ctypes.string_at(at, 128)

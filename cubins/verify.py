@@ -183,10 +183,25 @@ def stream_k(r):
 
 
 @check
+def split_k(r):
+    a, b = (r.given(x, "i1").reshape(128, 2048).astype("i4") for x in ("a8", "b8"))
+    return (close_product(r, "c", widened(r.given("a", "u2")).reshape(128, 512), widened(r.given("b", "u2")).reshape(128, 512), 1e-6) and
+            r.same("c8", r.given("c8", "i4").reshape(128, 128) + a @ b.T))
+
+
+@check
 def attention(r):
     q, k, v = (widened(r.given(x, "u2")).reshape(-1, 64) for x in "qkv")
     weight = np.exp2(q @ k.T * 0.1803369)
     return r.near("o", (weight / weight.sum(axis=1, keepdims=True) @ v).astype("f4"), 1e-2)
+
+
+@check
+def convolution(r):
+    images, filters = widened(r.given("in", "u2")).reshape(2, 10, 14, 64), widened(r.given("filters", "u2")).reshape(64, 9 * 64)
+    padded = np.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    gathered = np.concatenate([padded[:, y:y + 10, x:x + 14] for y in range(3) for x in range(3)], axis=3).reshape(280, 9 * 64)
+    return close_product(r, "out", gathered, filters, 1e-6)
 
 
 @check
