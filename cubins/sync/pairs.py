@@ -4,11 +4,11 @@ then has to find. `rebuild` turns this into cubins, plans and expected.json."""
 import re
 
 
-def pattern(name, buffers, *launches, archs="sm_90", ends={}, ptx={}, only={}, source=None, **twins):
+def pattern(name, buffers, *launches, archs="sm_90", ends={}, ptx={}, only={}, source=None, device=None, **twins):
     """`twins`: link -> findings when it is left out. `ends`: status of twins that do not end well. `ptx`: verdicts of twins
-    that the PTX model does not tell from the correct pattern. `only`: architectures of twins that others lack. `source`: a module of templates that has all variants."""
+    that the PTX model does not tell from the correct pattern. `only`: architectures of twins that others lack. `source`: a module of templates that has all variants. `device`: of the plan."""
     FOUND[name] = {"buffers": buffers, "launches": launches, "archs": archs.split(), "ends": ends, "ptx": ptx, "twins": twins,
-                   "only": {variant: archs.split() for variant, archs in only.items()}, "source": source}
+                   "only": {variant: archs.split() for variant, archs in only.items()}, "source": source, "device": device}
 
 
 def template(kernel, variant, path):
@@ -331,6 +331,14 @@ def patterns(W, R, FEW):
     pattern("wgmma_reload", {"in": words(1024), "out": warpgroup((rows(0), rows(0)), (rows(512), rows(0)))},
             launch("wgmma_reload", 1, 128, "in", "out"), **WARPGROUP,
             wait=[find(REUSE, "first", "write")], fence=[find(PROXY, "write", "again")], barrier=[find(RACE, "write", "again")])
+    pattern("tensor_pair", {"in": words(1024), "out": gives([sum(f * D[4 * t + i] for i, f in enumerate([1, 3, 5, 7])) for t in range(256)])},
+            launch("tensor_pair", 2, 128, "in", "out"), **TENSOR,
+            fence=[find(PROXY, "write", "copy")], barrier=[find(RACE, "write", "copy")], wait=[find(RACE, "copy", "read")],
+            after=[find(ORDER, "copy", "read", plain=False, common=False)])
+    # There is room for 8 of the 16 CTAs: the work of the others is handed over.
+    pattern("work_queue", {"in": words(32 * W), "out": gives([v + 1 for v in D[:32 * W]])},
+            launch("work_queue", 16, 2 * W, "in", "out"), archs="sm_100 sm_120", device={"sms": 1, "residentCtas": 8},
+            wait=[find(RACE, "ask", "read")], empty=[find(REUSE, "read", "ask")], fence=[find(PROXY, "read", "ask", common=False)])
     pattern("two_launches", {"in": words(2 * W), "data": room(2 * W), "out": gives([D[i ^ W] + 1 for i in range(2 * W)])},
             launch("write", 2, W, "in", "data", "out"), launch("read", 2, W, "data", "out"), archs=ALL,
             apart=[find(RACE, "write", "read")])
@@ -425,6 +433,7 @@ FULL = dict(W=32, R=8, FEW=4)
 PATTERNS = patterns(**FULL)
 # Small enough for exploration. A bulk copy has at least 16 bytes, a row of a tensor too.
 UNEXPLORED = {**{name: "made of headers" for name, p in PATTERNS.items() if p["source"]}, "grid_dependency": "launches follow one another whole", "surface": "surfaces are not explored",
+              "work_queue": "clusterlaunchcontrol is not explored",
               "register_barriers": "its twins break the rules of barriers, which is no order",
               **{name: "machine code with tensor memory is not explored (tests of the other form are: tests/litmus/tensor.jsonl)"
                  for name in PATTERNS if name.startswith("tensor_")},
