@@ -4,6 +4,7 @@
 
   coverage.py VECTORS --census CENSUS.tsv > docs/coverage.md
   coverage.py > own.md                       the same of the words in tests/decoder/data
+  entries.py PROGRAM --write                 its table over every entry of the description, behind that
 
 Verified on hardware is what tests/hardware/verified.tsv lists without a difference, and the families of MATRIX and MUFU, which
 have records of their own.
