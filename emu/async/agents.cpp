@@ -42,7 +42,7 @@ const Op* Agents::perform_now(Warp& w, const Op* op, uint32_t lanes, const Work&
     if (const auto* r = std::get_if<WorkRequest>(&work))
         return take_work(w, op, lanes, *r, issued.id, takes_any());
     if (const auto* t = std::get_if<TensorWork>(&work))
-        return tensor_work(w, op, lanes, *t, issued.id, fused_steps_);
+        return tensor_work(w, op, lanes, *t, issued.id, matrix_sums_);
     if (const auto* t = std::get_if<TensorCommit>(&work))
         return commit_tensor(w, op, lanes, *t, issued.id);
     if (const auto* t = std::get_if<WarpgroupWork>(&work)) {

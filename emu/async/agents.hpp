@@ -49,7 +49,8 @@ uint64_t announce(Warp&, const Op*, uint32_t lanes, const TensorCopy&);
 class TensorWork {
   public:
     TensorWork(const Multiply& m) : what_(m) {
-        if (m.disabled_lanes) std::copy_n(m.disabled_lanes, 4, disabled_lanes_.emplace().begin());
+        if (m.disabled_lanes)
+            std::copy_n(m.disabled_lanes, m.pair ? 8 : 4, disabled_lanes_.emplace().begin());
     }
     TensorWork(const TensorMove& m) : what_(m) {}
     // visit(const Multiply&) or visit(const TensorMove&)
@@ -64,19 +65,15 @@ class TensorWork {
     bool pair() const {
         return std::visit([](const auto& what) { return what.pair; }, what_);
     }
-    bool sparse() const {
-        const auto* m = std::get_if<Multiply>(&what_);
-        return m && m->instruction >> 2 & 1;
-    }
 
   private:
     std::variant<Multiply, TensorMove> what_;
-    std::optional<std::array<uint32_t, 4>> disabled_lanes_;  // of a multiplication: its own copy
+    std::optional<std::array<uint32_t, 8>> disabled_lanes_;  // of a multiplication: its own copy
 };
 uint64_t announce(Warp&, const Op*, uint32_t lanes, const TensorWork&);
 uint64_t announce(Warp&, const Op*, uint32_t lanes, const TensorCommit&);
 const Op* tensor_work(Warp&, const Op*, uint32_t lanes, const TensorWork&, uint64_t id,
-                      lanes::FusedSteps);
+                      lanes::MatrixSums);
 const Op* commit_tensor(Warp&, const Op*, uint32_t lanes, const TensorCommit&, uint64_t id);
 CtaTensorMemory& tensor_of(Cta&);
 // The other CTA of its pair (cta_group::2); null: the cluster has none.
@@ -108,12 +105,12 @@ class Agents {
     using Work = std::variant<LaneCopy, LaneStore, BulkCopy, TensorCopy, Arrival, CopyGroup,
                               TensorWork, TensorCommit, WarpgroupWork, WorkRequest>;
 
-    // For the next cluster. `fused_steps` and `warpgroup_sums` are the tensor cores'.
-    void begin(AgentOrder order, Chooser& chooser, lanes::FusedSteps fused_steps,
+    // For the next cluster. `matrix_sums` and `warpgroup_sums` are the tensor cores'.
+    void begin(AgentOrder order, Chooser& chooser, lanes::MatrixSums matrix_sums,
                lanes::WarpgroupSums warpgroup_sums) {
         order_ = order;
         chooser_ = &chooser;
-        fused_steps_ = fused_steps;
+        matrix_sums_ = matrix_sums;
         warpgroup_sums_ = warpgroup_sums;
         jobs_.clear();
     }
@@ -156,7 +153,7 @@ class Agents {
 
     AgentOrder order_ = AgentOrder::eager;
     Chooser* chooser_ = nullptr;
-    lanes::FusedSteps fused_steps_ = nullptr;
+    lanes::MatrixSums matrix_sums_;
     lanes::WarpgroupSums warpgroup_sums_ = nullptr;
     std::unique_ptr<lanes::WarpgroupProduct> room_;  // null until something uses it
     std::vector<Job> jobs_;                          // in the order of issue

@@ -27,18 +27,23 @@ struct Touched {
 };
 using Visit = void (*)(void*, const Touched&);
 
-// Null, or why it cannot be done: then neither of the others may be called.
-const char* check(const Multiply&, uint64_t shared_bytes);
+// Null, or why it cannot be done: then neither of the others may be called. sm: the architecture.
+const char* check(const Multiply&, uint32_t sm, uint64_t shared_bytes);
 const char* check(const TensorMove&, uint64_t shared_bytes);
 // The granules of tensor memory that it reads or writes.
 uint32_t granules(const Multiply&);
 uint32_t granules(const TensorMove&);
-// Every byte of what is read, then of what is written, once.
+// Every byte of what is read, then of what is written, once; of a pair CTA by CTA.
 void touched(const Multiply&, Visit, void* self);
 void touched(const TensorMove&, Visit, void* self);
-// sm: the architecture, by whose rule products are added.
-void multiply(const Multiply&, const std::byte* shared, TensorMemory&, uint32_t sm,
-              lanes::FusedSteps);
+// The memory of a CTA.
+struct TensorSide {
+    const std::byte* shared = nullptr;
+    TensorMemory* memory = nullptr;
+};
+// sides: the CTA that asks, and of a pair the other one. sm: the architecture, by whose rule
+// products are added.
+void multiply(const Multiply&, const TensorSide (&sides)[2], uint32_t sm, lanes::MatrixSums);
 // Of a pair: in one of its CTAs.
 void move(const TensorMove&, const std::byte* shared, TensorMemory&);
 

@@ -22,15 +22,20 @@ class SharedMatrix {
     static SharedMatrix of_warpgroup(uint64_t descriptor) {
         return SharedMatrix(descriptor & 0xc00e3fff3fff3fffull);
     }
-    // Why there is no such matrix; null if there is.
-    static const char* refusal(uint64_t descriptor, bool mn_major, bool elements_of_32_bits);
+    // Why there is no such matrix; null if there is. `absolute`: the leading dimension may be an
+    // address (rows of 48 bytes).
+    static const char* refusal(uint64_t descriptor, bool mn_major, bool elements_of_32_bits,
+                               bool absolute = false);
 
     // The offset of a chunk: of 16 bytes of row `mn`, `chunk` counting along k, or of the elements
     // with one k, `chunk` counting along m or n. Below 2^24 for what an instruction can have of
     // either.
     uint32_t k_major(uint32_t mn, uint32_t chunk) const {
-        return place(mn % 8 * (16 * span_) + mn / 8 * stride_ + chunk % span_ * 16 +
-                     chunk / span_ * leading_);
+        const uint32_t row = mn % 8 * (16 * span_) + mn / 8 * stride_;
+        // What is behind the 128 bytes of a span lies from the leading address on.
+        if (const uint32_t at = start_ % 128 + chunk * 16; absolute_ && at >= 128)
+            return swizzle_(leading_ + row + at % 128, pattern_);
+        return place(row + chunk % span_ * 16 + chunk / span_ * leading_);
     }
     uint32_t mn_major(uint32_t chunk, uint32_t k) const {
         const uint32_t row = k % group_ * (16 * span_);
@@ -45,6 +50,7 @@ class SharedMatrix {
     uint32_t span_ = 1;   // chunks that the swizzle exchanges
     uint32_t group_ = 8;  // spans of an MN-major matrix in a row
     Swizzle swizzle_;
+    bool absolute_ = false;  // the leading dimension is an address
 };
 
 // How the elements of A or B lie in a chunk, and in a cell of tensor memory.
@@ -56,6 +62,7 @@ struct TensorElements {
     uint32_t shift = 0;       // where they begin in it
     bool transposed = false;  // MN-major
     bool negated = false;
+    uint32_t k = 0;  // of a row or column, as stored
 
     uint32_t in_chunk() const { return 128 / container; }
     uint32_t bytes() const {
@@ -63,19 +70,72 @@ struct TensorElements {
     }  // of a chunk; what is behind them is padding
 };
 
-// An instruction descriptor of a kind, as far as it is supported.
+// What an instruction says, as its descriptor and its modifiers have it.
 struct TensorInstruction {
-    uint32_t m = 0, n = 0, k = 0;
+    uint32_t m = 0, n = 0, k = 0;  // of the whole product
     TensorElements a, b;
     bool half = false;       // D is f16
     bool saturates = false;  // integers
+    bool sparse = false;
+    uint32_t selector = 0;              // of metadata
+    uint32_t most_shift = 0;            // of columns (.ws)
+    uint32_t scale_a = 0, scale_b = 0;  // bytes from which on a word of scales has them
+    uint32_t vectors = 0;               // scales of a row or column
+    bool ue4m3 = false;                 // they are, else ue8m0
 
-    // Null, or what is wrong with it.
-    const char* read(TensorKind, uint32_t descriptor);
+    // Null, or what is wrong with it on an architecture.
+    const char* read(const Multiply&, uint32_t sm);
 
-    // The lane of a row of A or D, from the lane of their address on: M = 64 has the first or
-    // second half of each quarter.
-    uint32_t lane(uint32_t row) const { return m == 128 ? row : row / 16 * 32 + row % 16; }
+    // Rows of A and D, and columns of B, that one CTA has.
+    uint32_t rows = 0, columns = 0;
+
+    // Where D lies in the tensor memory of a CTA (PTX ISA, "Data path layout organization"): rows
+    // in lanes in a row, or the first or second half of each quarter (`spread`), and its columns in
+    // 1, 2 or 4 banks one below the other.
+    uint32_t banks = 1;
+    bool spread = false;
+    uint32_t bank_columns() const { return n / banks; }
+    // The lane of a row, from the lane of the address on.
+    uint32_t lane(uint32_t row, uint32_t bank) const {
+        return spread ? row / 16 * 32 + row % 16 : bank * rows + row;
+    }
+    // Columns of tensor memory.
+    uint32_t a_columns() const { return a.k * a.container / 32; }
+    // The word of a row's metadata, or of the 8 lanes from the row's on, that has group `group`,
+    // its lane counted from that of row 0 of the 16, and the nibble.
+    struct Place {
+        uint32_t lane, column, nibble;
+    };
+    bool metadata_by_bytes() const { return a.container <= 8; }
+    uint32_t metadata_columns() const { return metadata_by_bytes() ? 2 : 1; }
+    Place metadata(uint32_t row, uint32_t group) const {
+        if (metadata_by_bytes()) return {row, group / 8, group % 8};
+        return {row % 8 + group / 4 * 8, selector, row / 8 * 4 + group % 4};
+    }
+    uint32_t metadata_groups() const { return metadata_by_bytes() ? 16 : 8; }
+    // Columns of scales: of A from `rows` on, of B from bank_columns() or columns on.
+    static uint32_t scale_columns(uint32_t count, uint32_t first, uint32_t vectors) {
+        return scale_word(count, first + vectors - 1) + (count + 31) / 32;
+    }
+    // Where the word with byte `byte` of the scales of `count` rows is, in columns.
+    static uint32_t scale_word(uint32_t count, uint32_t byte) {
+        return byte / 4 * ((count + 127) / 128 * 4);
+    }
+};
+
+// Which columns of B a weight-stationary product takes as zeros, and where the others come from
+// (PTX ISA, "Zero-column mask descriptor").
+class ZeroColumns {
+  public:
+    ZeroColumns(uint64_t descriptor, uint32_t bank_columns)
+        : bits_(descriptor), bank_columns_(bank_columns) {}
+    static const char* refusal(uint64_t descriptor, const TensorInstruction&);
+    uint32_t shift() const { return static_cast<uint32_t>(bits_ >> 56 & 63); }
+    bool zero(uint32_t column) const;
+
+  private:
+    uint64_t bits_;
+    uint32_t bank_columns_;
 };
 
 }  // namespace sassemu::async

@@ -90,7 +90,7 @@ void touched_in_one(const TensorMove& m, Visit visit, void* self) {
     if (m.shift) {
         for (const bool write : {false, true})
             for (uint32_t i = 0; i < shifted_lanes; ++i)
-                visit_columns(visit, self, write, lane + i + !write, {column, shifted_columns});
+                visit_columns(visit, self, write, lane + i + !write, {{column, shifted_columns}});
         return;
     }
     SharedRanges read;
@@ -103,7 +103,7 @@ void touched_in_one(const TensorMove& m, Visit visit, void* self) {
     for (uint32_t row = 0; row < s.rows; ++row)
         for (uint32_t copy = 0; copy < s.copies; ++copy)
             visit_columns(visit, self, true, lane + s.lane(row) + copy * s.apart,
-                          {column, s.columns()});
+                          {{column, s.columns()}});
 }
 
 }  // namespace

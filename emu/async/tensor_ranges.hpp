@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 
 #include "emu/async/tensor_core.hpp"
 
@@ -32,26 +33,30 @@ class SharedRanges {
     static void tell(Visit visit, void* self, uint64_t begin, uint64_t end) {
         if (begin < end) visit(self, {false, false, begin, static_cast<uint32_t>(end - begin)});
     }
-    static constexpr uint32_t most = 64 * 2 + 256 * 4;  // chunks of A and B, of sparse wgmma
-    uint64_t part_[most];                               // offset << 32 | bytes
+    static constexpr uint32_t most = 128 * 3 + 304 * 4;  // chunks of A and B
+    uint64_t part_[most];                                // offset << 32 | bytes
     uint32_t count_ = 0;
 };
 
 struct Columns {
     uint32_t first = 0, count = 0;
 };
-// Columns of one lane of tensor memory.
-inline void visit_columns(Visit visit, void* self, bool write, uint32_t lane, Columns x,
-                          Columns y = {}) {
-    if (!x.count) x = y, y.count = 0;
-    if (y.count && y.first < x.first) std::swap(x, y);
-    if (y.count && y.first <= x.first + x.count) {
-        x.count = std::max(x.first + x.count, y.first + y.count) - x.first;
-        y.count = 0;
+// Columns of one lane of tensor memory; ranges may overlap.
+inline void visit_columns(Visit visit, void* self, bool write, uint32_t lane,
+                          std::initializer_list<Columns> ranges) {
+    Columns sorted[8];
+    uint32_t count = 0;
+    for (const Columns& c : ranges)
+        if (c.count) sorted[count++] = c;
+    std::sort(sorted, sorted + count,
+              [](const Columns& x, const Columns& y) { return x.first < y.first; });
+    for (uint32_t i = 0; i < count;) {
+        const uint32_t first = sorted[i].first;
+        uint32_t end = first;
+        for (; i < count && sorted[i].first <= end; ++i)
+            end = std::max(end, sorted[i].first + sorted[i].count);
+        visit(self, {true, write, uint64_t{lane} * 2048 + uint64_t{first} * 4, (end - first) * 4});
     }
-    for (const Columns& c : {x, y})
-        if (c.count)
-            visit(self, {true, write, uint64_t{lane} * 2048 + uint64_t{c.first} * 4, c.count * 4});
 }
 
 }  // namespace sassemu::async

@@ -56,13 +56,16 @@ uint32_t object_in(const TensorCommit& c, uint32_t rank) {
 }  // namespace
 
 bool possible(Warp& w, const Op* op, uint32_t lanes, const TensorWork& work) {
-    const char* wrong =
-        work.visit([&](const auto& what) { return check(what, w.cta->shared_bytes); });
-    if (wrong && work.sparse())
-        launch_host(w).unsupported(w, op, "a product with a sparse matrix");
-    else if (wrong)
+    const char* wrong = work.visit([&](const auto& what) {
+        if constexpr (std::is_same_v<decltype(what), const Multiply&>)
+            return check(what, w.cta->launch->arch, w.cta->shared_bytes);
+        else
+            return check(what, w.cta->shared_bytes);
+    });
+    if (wrong) {
         launch_host(w).fault(w, op, lanes, FaultKind::other, wrong, false, 0);
-    if (wrong) return false;
+        return false;
+    }
     const std::string peer = wrong_peer(*w.cta, work.pair());
     if (!peer.empty()) launch_host(w).fault(w, op, lanes, FaultKind::cluster, peer, false, 0);
     return peer.empty();
@@ -84,7 +87,7 @@ uint64_t announce(Warp& w, const Op* op, uint32_t lanes, const TensorCommit& c) 
 }
 
 const Op* tensor_work(Warp& w, const Op* op, uint32_t lanes, const TensorWork& work, uint64_t id,
-                      lanes::FusedSteps steps) {
+                      lanes::MatrixSums sums) {
     // It may have exited since.
     if (const std::string peer = wrong_peer(*w.cta, work.pair()); !peer.empty())
         return launch_host(w).fault(w, op, lanes, FaultKind::cluster, peer, false, 0);
@@ -118,11 +121,15 @@ const Op* tensor_work(Warp& w, const Op* op, uint32_t lanes, const TensorWork& w
                     : agent.read(location(*w.cta, t), bytes, t.bytes);
         });
     work.visit([&](const auto& what) {
-        if constexpr (std::is_same_v<decltype(what), const Multiply&>)
-            multiply(what, w.cta->shared, tensor_of(*w.cta).cells(), w.cta->launch->arch, steps);
-        else
+        if constexpr (std::is_same_v<decltype(what), const Multiply&>) {
+            TensorSide sides[2];
+            for (uint32_t i = 0; i < 2; ++i)
+                if (ctas[i]) sides[i] = {ctas[i]->shared, &tensor_of(*ctas[i]).cells()};
+            multiply(what, sides, w.cta->launch->arch, sums);
+        } else {
             for (Cta* const cta : ctas)
                 if (cta) move(what, cta->shared, tensor_of(*cta).cells());
+        }
     });
     return op + 1;
 }

@@ -3,6 +3,8 @@
 // that came with sm_100 and sm_120.
 #include "emu/isa/integer_wide.hpp"
 
+#include <algorithm>
+
 #include "emu/isa/uniform_shapes.hpp"
 
 namespace sassemu {
@@ -220,7 +222,8 @@ void lower(Lower& x, const typed::Ldcu& i) {
     if (i.unpack != typed::LdcuUnpack::NONE) return x.gap("LDCU that unpacks texture headers");
     if (i.addr.kind != typed::SrcKind::Const) return x.gap("LDCU from a bindless bank");
     const uint32_t words = sizes[size] < 4 ? 1 : sizes[size] / 4u;
-    if (i.d.index != SASSDEC_URZ && i.d.index % words)
+    // ptxas 13.0 loads 16 bytes into registers that begin at UR10.
+    if (i.d.index != SASSDEC_URZ && i.d.index % std::min(words, 2u))
         x.reject("a wide result in a misaligned uniform register");
     x.op.d = x.uniform_destination(i.d.index, words);
     x.op.a = x.constant(i.addr.bank, 0, 0);

@@ -120,12 +120,12 @@ Operand Lower::source(const typed::Src& s, unsigned words) {
 }
 
 const LevelTable& level_table() {
-    static constexpr LevelTable table{&"v2\0v3\0v4"[(SASSEMU_LANES_LEVEL - 2) * 3],
+    static constexpr LevelTable table{&"v2\0v3\0v4" [(SASSEMU_LANES_LEVEL - 2) * 3],
                                       lower_one,
                                       run,
                                       run_checked,
                                       executes,
-                                      fused_steps,
+                                      { fused_steps, group_sums },
                                       warpgroup_sums};
     return table;
 }

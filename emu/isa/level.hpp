@@ -42,7 +42,7 @@ struct LevelTable {
     // Whether a mnemonic has a handler (coverage; exit code 5).
     bool (*executes)(const sassdec_insn&);
     // Float products, for tensor cores that work beside the warps.
-    lanes::FusedSteps fused_steps;
+    lanes::MatrixSums matrix_sums;
     lanes::WarpgroupSums warpgroup_sums;
 };
 

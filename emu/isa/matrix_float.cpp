@@ -12,14 +12,42 @@ namespace SASSEMU_ISA_NS {
 
 const Op* no_matrix(const Op* op, Warp&, uint32_t) { return op + 1; }
 
+bool format_of(Lower& x, typed::QmmaType t, MatrixFormat& out) {
+    switch (t) {
+        case typed::QmmaType::E4M3:
+            out = MatrixFormat::e4m3;
+            return true;
+        case typed::QmmaType::E5M2:
+            out = MatrixFormat::e5m2;
+            return true;
+        case typed::QmmaType::E3M2:
+            out = MatrixFormat::e3m2;
+            return true;
+        case typed::QmmaType::E2M3:
+            out = MatrixFormat::e2m3;
+            return true;
+        case typed::QmmaType::E2M1:
+            out = MatrixFormat::e2m1;
+            return true;
+        default:
+            x.reject("QMMA with an invalid type");
+            return false;
+    }
+}
+
 void fused_steps(MatrixTile& tile, const MatrixColumns& b, MatrixFormat fa, MatrixFormat fb,
-                 MatrixRule rule, unsigned step) {
+                 MatrixRule rule, unsigned step, const lanes::MatrixScales* scales) {
     L::MatrixLeft left;
     L::MatrixRight right;
     L::matrix_prepare(tile, fa, left);
     L::matrix_prepare(b, fb, right);
-    L::matrix_multiply(tile, left, b, right, fa, fb, rule, step);
+    if (scales) {
+        L::matrix_scale(left, scales->row, tile.k);
+        L::matrix_scale(right, scales->column, b.k);
+    }
+    L::matrix_multiply(tile, left, b, right, fa, fb, rule, step, scales);
 }
+void group_sums(lanes::MatrixGroups& g) { L::matrix_groups(g); }
 
 namespace {
 
@@ -30,28 +58,6 @@ namespace {
 
 constexpr unsigned elements(MatrixFormat f) {
     return f == MatrixFormat::tf32 ? 1 : f == MatrixFormat::f16 || f == MatrixFormat::bf16 ? 2 : 4;
-}
-
-// One register to the k that its lanes hold.
-SASSEMU_INLINE void unpack(uint32_t* to, V32 words, unsigned count) {
-    const V32 v = spread(words);
-    if (count == 1) {
-        L::store(to, v);
-    } else if (count == 2) {
-        L::store(to, L::and_(v, L::splat(0xffff)));
-        L::store(to + 32, L::shr(v, L::splat(16)));
-    } else {
-        for (unsigned e = 0; e < 4; ++e)
-            L::store(to + 32 * e, L::and_(L::shr(v, L::splat(8 * e)), L::splat(0xff)));
-    }
-}
-
-// Flips the signs of a. Elements that a sparse operand lacks stay zero in either sign.
-void negate(MatrixTile& tile, MatrixFormat f) {
-    const uint32_t sign = f == MatrixFormat::tf32 ? 0x80000000u : 0x8000u;
-    for (auto& half : tile.a)
-        for (unsigned k = 0; k < tile.k; ++k)
-            for (uint32_t& v : half[k]) v ^= sign;
 }
 
 template <bool Half, bool Sparse>
@@ -65,14 +71,19 @@ const Op* multiply(const Op* op, Warp& w, uint32_t) {
     MatrixColumns b;
     tile.k = b.k = registers * 4 * each;
     for (unsigned r = 0; r < registers; ++r)
-        unpack(b.row[r * 4 * each], L::load(w.row(op->b + r * row_bytes)), each);
+        unpack(b.row[r * 4 * each],
+               L::shr(L::load(w.row(op->b + r * row_bytes)), L::splat(shift_in_byte(fb))), each);
     unsigned step = op->m[3] >> 16;
     if constexpr (Sparse) {
-        if (expand_sparse(tile, b, w, op, elements(fa)) && 2 * step == tile.k) step = tile.k;
+        if (expand_sparse(tile, b, w, op, registers, elements(fa), shift_in_byte(fa)) &&
+            2 * step == tile.k)
+            step = tile.k;
     } else {
         tile.sparse = false;
         for (unsigned r = 0; r < 2 * registers; ++r)
-            unpack(tile.a[r & 1][(r >> 1) * 4 * each], L::load(w.row(op->a + r * row_bytes)), each);
+            unpack(tile.a[r & 1][(r >> 1) * 4 * each],
+                   L::shr(L::load(w.row(op->a + r * row_bytes)), L::splat(shift_in_byte(fa))),
+                   each);
     }
     if (op->k[1]) negate(tile, fa);
     if (accumulates(op, w))
@@ -134,27 +145,10 @@ bool format_of(Lower& x, typed::HmmaType t, MatrixFormat& out) {
             return false;
     }
 }
-bool format_of(Lower& x, typed::QmmaType t, MatrixFormat& out) {
-    switch (t) {
-        case typed::QmmaType::E4M3:
-            out = MatrixFormat::e4m3;
-            return true;
-        case typed::QmmaType::E5M2:
-            out = MatrixFormat::e5m2;
-            return true;
-        case typed::QmmaType::E3M2:
-            out = MatrixFormat::e3m2;
-            return true;
-        case typed::QmmaType::E2M3:
-            out = MatrixFormat::e2m3;
-            return true;
-        case typed::QmmaType::E2M1:
-            out = MatrixFormat::e2m1;
-            return true;
-        default:
-            x.reject("QMMA with an invalid type");
-            return false;
-    }
+// sm_89 says how A and B lie, later architectures do not.
+template <class T>
+bool layouts_of_bytes(const Lower& x, const T& i) {
+    return x.sm() > 89 || (i.alayout == 0 && i.blayout == 1);
 }
 
 // HMMA.884 of Volta and Turing: four quad pairs (lanes 4q..4q+3 and the same + 16) make products of
@@ -268,10 +262,8 @@ void lower(Lower& x, const typed::HmmaSp& i) {
 void lower(Lower& x, const typed::Qmma& i) {
     MatrixFormat a, b;
     if (!format_of(x, i.atype, a) || !format_of(x, i.btype, b)) return;
-    if (i.alayout != 0 || i.blayout != 1 || i.shape > 1)
-        return x.reject("QMMA with an invalid shape");
+    if (!layouts_of_bytes(x, i) || i.shape > 1) return x.reject("QMMA with an invalid shape");
     const bool half = i.acc == typed::MmaAcc::F16;
-    if (i.a.neg || i.b.neg) return x.gap("QMMA with a sign modifier");
     const unsigned registers = i.shape == 0 ? 1 : 2;
     operands(x, i, 2 * registers, registers, half ? 2 : 4);
     choose(x, a, b, half, registers, false);
@@ -280,9 +272,8 @@ void lower(Lower& x, const typed::Qmma& i) {
 void lower(Lower& x, const typed::QmmaSp& i) {
     MatrixFormat a, b;
     if (!format_of(x, i.atype, a) || !format_of(x, i.btype, b)) return;
-    if (i.alayout != 0 || i.blayout != 1 || i.shape < 1 || i.shape > 2)
+    if (!layouts_of_bytes(x, i) || i.shape < 1 || i.shape > 2)
         return x.reject("QMMA.SP with an invalid shape");
-    if (i.a.neg || i.b.neg) return x.gap("QMMA.SP with a sign modifier");
     const bool half = i.acc == typed::MmaAcc::F16;
     const unsigned registers = i.shape == 1 ? 2 : 4;
     operands(x, i, registers, registers, half ? 2 : 4);

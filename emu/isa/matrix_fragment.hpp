@@ -43,8 +43,8 @@ SASSEMU_INLINE V32 transposed(V32 v) {
 }
 
 // Register rows of an accumulator and working order; of f16 two columns to a word.
-template <bool Half>
-SASSEMU_INLINE void load_accumulator(MatrixTile& tile, const uint32_t* rows) {
+template <bool Half, class Tile>
+SASSEMU_INLINE void load_accumulator(Tile& tile, const uint32_t* rows) {
     if constexpr (Half) {
         for (unsigned half = 0; half < 2; ++half) {
             const V32 v = spread(L::load(rows + 32 * half));
@@ -55,8 +55,8 @@ SASSEMU_INLINE void load_accumulator(MatrixTile& tile, const uint32_t* rows) {
         for (unsigned r = 0; r < 4; ++r) L::store(tile.c[r], spread(L::load(rows + 32 * r)));
     }
 }
-template <bool Half>
-SASSEMU_INLINE void store_accumulator(const MatrixTile& tile, uint32_t* rows) {
+template <bool Half, class Tile>
+SASSEMU_INLINE void store_accumulator(const Tile& tile, uint32_t* rows) {
     if constexpr (Half) {
         for (unsigned half = 0; half < 2; ++half) {
             const V32 low = L::load(tile.c[2 * half]), high = L::load(tile.c[2 * half + 1]);
@@ -65,6 +65,32 @@ SASSEMU_INLINE void store_accumulator(const MatrixTile& tile, uint32_t* rows) {
     } else {
         for (unsigned r = 0; r < 4; ++r) L::store(rows + 32 * r, unspread(L::load(tile.c[r])));
     }
+}
+
+// One register to the k that its lanes hold.
+SASSEMU_INLINE void unpack(uint32_t* to, V32 words, unsigned count) {
+    const V32 v = spread(words);
+    if (count == 1) {
+        L::store(to, v);
+    } else if (count == 2) {
+        L::store(to, L::and_(v, L::splat(0xffff)));
+        L::store(to + 32, L::shr(v, L::splat(16)));
+    } else {
+        for (unsigned e = 0; e < 4; ++e)
+            L::store(to + 32 * e, L::and_(L::shr(v, L::splat(8 * e)), L::splat(0xff)));
+    }
+}
+
+// Elements of 8 bits or fewer lie one to a byte, those of 4 bits in its bits 5..2.
+constexpr unsigned shift_in_byte(MatrixFormat f) { return f == MatrixFormat::e2m1 ? 2 : 0; }
+// Flips the signs of a. Elements that a sparse operand lacks stay zero in either sign.
+inline void negate(MatrixTile& tile, MatrixFormat f) {
+    const L::scalar::MatrixShape s = L::scalar::matrix_shape(f);
+    const uint32_t sign =
+        f == MatrixFormat::tf32 ? 0x80000000u : 1u << (s.mantissa + s.exponent_bits);
+    for (auto& half : tile.a)
+        for (unsigned k = 0; k < tile.k; ++k)
+            for (uint32_t& v : half[k]) v ^= sign;
 }
 
 // The sum and the accumulator, modulo 2^32 or held at the ends of s32.

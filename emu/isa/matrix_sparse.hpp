@@ -57,8 +57,9 @@ SASSEMU_INLINE void each_stored(const Warp& w, const Op* op, unsigned registers,
 }
 
 // An element that is named a second time goes to a copy of b after the first. True if there is one.
+// `shift`: where elements begin in their part of a word.
 inline bool expand_sparse(MatrixTile& tile, MatrixColumns& b, const Warp& w, const Op* op,
-                          unsigned each) {
+                          unsigned registers, unsigned each, unsigned shift = 0) {
     const unsigned room = 2 * tile.k <= MatrixTile::max_k ? 2 * tile.k : tile.k;
     bool twice = false;
     tile.sparse = true;
@@ -66,14 +67,14 @@ inline bool expand_sparse(MatrixTile& tile, MatrixColumns& b, const Warp& w, con
     for (auto& half : tile.a) std::memset(half, 0, room * sizeof half[0]);
     const unsigned width = 32 / each;
     const uint32_t mask = each == 1 ? ~0u : (1u << width) - 1;
-    each_stored(w, op, op->m[3] & 0xff, each,
+    each_stored(w, op, registers, each,
                 [&](unsigned half, unsigned g, unsigned k, uint32_t word, unsigned e) {
                     unsigned at = place_of(k, each);
                     if (tile.present[half][g] >> at & 1 && room > tile.k) {
                         at += tile.k;
                         twice = true;
                     }
-                    tile.a[half][at][g] = word >> (width * e) & mask;
+                    tile.a[half][at][g] = word >> (width * e + shift) & mask;
                     tile.present[half][g] |= uint64_t{1} << at;
                 });
     if (!twice) return false;

@@ -119,16 +119,33 @@ void granules_of(Lower& x, GranuleRequest::Kind kind, const typed::Reg& d, const
 
 // ---- the tensor core
 
-// a, b, d: descriptors and address; c: instruction descriptor; e: lanes that are left out, where
-// m[1]; f: predicate of the addition; k[0]: TensorKind, k[1]: a is an address, k[2]: scale of D.
+// a, b, d: descriptors and address; c: metadata and, behind it, the instruction descriptor; e:
+// lanes that are left out, or of .WS the zero-column mask, where m[1], or where the addresses of
+// the scales are; f: predicate of the addition; k[0]: TensorKind; k[1]: bits of a MultiplyForm;
+// k[2]: scale of D.
+enum MultiplyForm : uint8_t {
+    a_is_address = 1,
+    of_pair = 2,
+    weights = 4,
+    shifts_a = 8,
+    has_scales = 16,
+    of_16 = 32
+};
 const Op* multiply(const Op* op, Warp& w, uint32_t mask) {
     async::Multiply m;
-    m.instruction = uniform(w, op->c);
+    const uint8_t form = op->k[1];
+    m.metadata = uniform(w, op->c);
+    m.instruction = uniform(w, op->c + 4);
     m.kind = static_cast<async::TensorKind>(op->k[0]);
     // One opcode for .kind::f16 and .kind::tf32: the format of A tells.
     if (m.kind == async::TensorKind::f16 && (m.instruction >> 7 & 7) == 2)
         m.kind = async::TensorKind::tf32;
-    m.a_in_tensor_memory = op->k[1];
+    m.pair = form & of_pair;
+    m.second = w.cta->rank & 1;
+    m.stationary = form & weights;
+    m.shifts = form & shifts_a;
+    m.block16 = form & of_16;
+    m.a_in_tensor_memory = form & a_is_address;
     if (m.a_in_tensor_memory)
         m.a_address = uniform(w, op->a);
     else
@@ -136,29 +153,55 @@ const Op* multiply(const Op* op, Warp& w, uint32_t mask) {
     m.b = pair(w, op->b);
     m.d = uniform(w, op->d);
     m.accumulate = predicate_value(w, op->f) & 1;
-    if (op->m[1]) m.disabled_lanes = w.uniform + op->e / 4;
+    if (form & has_scales)
+        m.scales_a = uniform(w, op->e), m.scales_b = uniform(w, op->e + 4);
+    else if (m.stationary)
+        m.zero_columns = pair(w, op->e);
+    else if (op->m[1])
+        m.disabled_lanes = w.uniform + op->e / 4;
     m.scale_d = op->k[2];
     return services(w).multiply(w, op, mask, m);
 }
 
 template <class T>
 void multiply_of(Lower& x, const T& i, async::TensorKind kind) {
-    if (i.cta2) return x.gap("a multiplication by two CTAs (.2CTA)");
-    if (i.ws) return x.gap("a weight-stationary multiplication (.WS)");
+    uint8_t form = i.cta2 ? of_pair : 0;
+    if constexpr (requires { i.ws; }) {
+        if (i.ws && i.cta2) return x.reject("a weight-stationary multiplication by two CTAs");
+        if (i.ws) form |= weights;
+    }
+    // A_KEEP is the first bit of the collector's modifiers: fill and use.
     if constexpr (requires { i.ashift; }) {
-        if (i.ashift) return x.gap("a multiplication with the rows of A shifted (.ASHIFT)");
-        x.op.k[1] = true;
+        if (i.ashift && (static_cast<uint32_t>(i.amods) & 1))
+            return x.reject("a multiplication with .ASHIFT that keeps A in the collector");
+        if (i.ashift) form |= shifts_a;
     }
     x.op.k[0] = static_cast<uint8_t>(kind);
     if constexpr (requires { i.shift; }) x.op.k[2] = static_cast<uint8_t>(i.shift.imm);
-    x.op.a = x.uniform_source(i.a.base, x.op.k[1] ? 1 : 2);
     x.op.b = x.uniform_source(i.b.base, 2);
     x.op.d = x.uniform_source(i.d.base);
-    x.op.c = x.uniform_source(i.idesc.base);
-    x.op.m[1] = i.mask.index != SASSDEC_URZ;
-    x.op.e = x.op.m[1] ? x.uniform_source(i.mask.index, 4) : uniform_zero;
+    if (i.c.base == SASSDEC_URZ) return x.reject("a multiplication with its descriptor in URZ");
+    x.op.c = x.uniform_source(i.c.base, 2);
+    if constexpr (requires { i.scales; }) {
+        form |= has_scales;
+        x.op.e = x.uniform_source(i.scales.base, 2);
+    } else {
+        x.op.m[1] = i.mask.index != SASSDEC_URZ;
+        x.op.e = x.op.m[1] ? x.uniform_source(i.mask.index, i.ws     ? 2
+                                                            : i.cta2 ? 8
+                                                                     : 4)
+                           : uniform_zero;
+    }
+    if constexpr (requires { i.scale; }) form |= i.scale ? 0 : of_16;  // .4X, .BLOCK16
     x.op.f = predicate_code(i.pa);
+    x.op.k[1] |= form;
+    x.op.a = x.uniform_source(i.a.base, x.op.k[1] & a_is_address ? 1 : 2);
     x.handler(multiply);
+}
+template <class T>
+void multiply_tensor(Lower& x, const T& i, async::TensorKind kind) {
+    x.op.k[1] = a_is_address;
+    multiply_of(x, i, kind);
 }
 
 // a: descriptor; d, m[0]: address; k[0]: TensorShape, k[1]: TensorUnpack, k[2]: 1 a shift, 2 of a
@@ -231,12 +274,17 @@ void lower(Lower& x, const typed::Utcatomsws& i) {
 // its memory here.
 void lower(Lower& x, const typed::Uvirtcount&) { x.handler(nothing); }
 
-void lower(Lower& x, const typed::Utchmma& i) { multiply_of(x, i, async::TensorKind::f16); }
-void lower(Lower& x, const typed::UtchmmaTmem& i) { multiply_of(x, i, async::TensorKind::f16); }
-void lower(Lower& x, const typed::Utcqmma& i) { multiply_of(x, i, async::TensorKind::f8f6f4); }
-void lower(Lower& x, const typed::UtcqmmaTmem& i) { multiply_of(x, i, async::TensorKind::f8f6f4); }
-void lower(Lower& x, const typed::Utcimma& i) { multiply_of(x, i, async::TensorKind::i8); }
-void lower(Lower& x, const typed::UtcimmaTmem& i) { multiply_of(x, i, async::TensorKind::i8); }
+using Kind = async::TensorKind;
+void lower(Lower& x, const typed::Utchmma& i) { multiply_of(x, i, Kind::f16); }
+void lower(Lower& x, const typed::UtchmmaTmem& i) { multiply_tensor(x, i, Kind::f16); }
+void lower(Lower& x, const typed::Utcqmma& i) { multiply_of(x, i, Kind::f8f6f4); }
+void lower(Lower& x, const typed::UtcqmmaTmem& i) { multiply_tensor(x, i, Kind::f8f6f4); }
+void lower(Lower& x, const typed::Utcimma& i) { multiply_of(x, i, Kind::i8); }
+void lower(Lower& x, const typed::UtcimmaTmem& i) { multiply_tensor(x, i, Kind::i8); }
+void lower(Lower& x, const typed::UtcqmmaScaled& i) { multiply_of(x, i, Kind::mxf8f6f4); }
+void lower(Lower& x, const typed::UtcqmmaScaledTmem& i) { multiply_tensor(x, i, Kind::mxf8f6f4); }
+void lower(Lower& x, const typed::Utcomma& i) { multiply_of(x, i, Kind::mxf4); }
+void lower(Lower& x, const typed::UtcommaTmem& i) { multiply_tensor(x, i, Kind::mxf4); }
 
 void lower(Lower& x, const typed::Utccp& i) {
     using S = async::TensorShape;

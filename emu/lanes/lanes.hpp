@@ -98,6 +98,7 @@ namespace L = SASSEMU_LANES_NS;
 #include "emu/lanes/simd/convert.hpp"
 #include "emu/lanes/simd/half.hpp"
 #include "emu/lanes/simd/matrix.hpp"
+#include "emu/lanes/simd/matrix_groups.hpp"
 #include "emu/lanes/simd/memory.hpp"
 #endif
 

@@ -4,6 +4,7 @@
 // reference, in integers) and simd/matrix.hpp (the same sums in doubles).
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace sassemu::lanes {
@@ -49,8 +50,49 @@ struct alignas(128) MatrixTile {
     unsigned k = 0;  // elements per row
 };
 
-// c += a * b in steps of `step` elements of k, at one host level.
+// What the rows of A and the columns of B are scaled by, one code for all of k: ue8m0, 2^(code -
+// 127); 255 is NaN.
+struct MatrixScales {
+    uint8_t row[16], column[8];
+};
+
+// c += a * b in steps of `step` elements of k, at one host level; scales may be null.
 using FusedSteps = void (*)(MatrixTile&, const MatrixColumns&, MatrixFormat a, MatrixFormat b,
-                            MatrixRule, unsigned step);
+                            MatrixRule, unsigned step, const MatrixScales*);
+
+// A product of e2m1 whose groups of neighbours along k are scaled one by one (mxf4, nvf4): the
+// products of a group are added exactly, the sum times the significands of both scales is a term of
+// a fused step, and the sum of the scales' exponents the exponent of the term. A zero scale has no
+// term. Published in MMA-Sim (arXiv 2511.10909).
+struct alignas(128) MatrixGroups {
+    static constexpr unsigned max_k = 128, max_groups = 6;
+    // Twice the numbers, in pairs of 16 bits along k.
+    uint32_t a[max_k / 2][16], b[max_k / 2][8];
+    uint8_t row[max_groups][16], column[max_groups][8];  // scales
+    bool ue4m3 = false;                                  // they are e4m3 without a sign, else ue8m0
+    unsigned groups = 0, pairs = 0;                      // pairs of numbers in a group
+    MatrixRule rule;
+    alignas(64) uint32_t c[4][32];  // as in MatrixTile
+};
+using GroupSums = void (*)(MatrixGroups&);
+// Both, of one host level.
+struct MatrixSums {
+    FusedSteps steps = nullptr;
+    GroupSums groups = nullptr;
+};
+
+// Twice an e2m1.
+constexpr int twice_e2m1(uint32_t nibble) {
+    constexpr int magnitude[] = {0, 1, 2, 3, 4, 6, 8, 12};
+    return nibble & 8 ? -magnitude[nibble & 7] : magnitude[nibble & 7];
+}
+// A pair of MatrixGroups for each byte of two, the lower nibble first.
+inline constexpr std::array<uint32_t, 256> twice_e2m1_pairs = [] {
+    std::array<uint32_t, 256> pairs{};
+    for (uint32_t i = 0; i < 256; ++i)
+        pairs[i] = (static_cast<uint32_t>(twice_e2m1(i & 15)) & 0xffff) |
+                   static_cast<uint32_t>(twice_e2m1(i >> 4)) << 16;
+    return pairs;
+}();
 
 }  // namespace sassemu::lanes

@@ -23,6 +23,9 @@ SASSEMU_INLINE lanes::MatrixRule matrix_rule(uint32_t sm, bool bytes, bool half)
     r.floor = (half ? 4 : -108) - sums.fraction;
     return r;
 }
+// Of sums whose groups are scaled one by one. The floor is that of an f32 accumulator, which counts
+// as 2^-126 where it is less.
+SASSEMU_INLINE lanes::MatrixRule group_rule() { return {35, -126, lanes::MatrixResult::f32, 0}; }
 // All of k makes one step; else what one register of b holds.
 SASSEMU_INLINE bool one_matrix_step(uint32_t sm) {
     return sassdec::architecture(sm).family->matrix.one_step;

@@ -46,19 +46,25 @@ struct TensorAccess {
 };
 
 enum class TensorKind : uint8_t {
-    f16,
+    f16,  // or bf16, as the instruction descriptor says
     tf32,
     f8f6f4,
-    i8
-};  // f16: f16 or bf16, as the instruction descriptor says
+    i8,
+    mxf8f6f4,
+    mxf4  // and nvf4
+};
 
 // Of work of the tensor core, `pair` (cta_group::2): it is done in the CTA that asks and in the one
 // of the cluster whose rank differs in bit 0.
 
 // D = A * B, or A * B + D. Addresses of tensor memory: lane in bits 31..16, column in bits 15..0.
 struct Multiply {
-    bool pair = false;
     TensorKind kind = TensorKind::f16;
+    bool pair = false;         // cta_group::2, with the CTA whose rank differs in bit 0
+    bool second = false;       // of a pair: the one that asks has the odd rank
+    bool stationary = false;   // weights (.ws)
+    bool shifts = false;       // A in tensor memory moves down by one row afterwards (.ashift)
+    bool block16 = false;      // mxf4: a scale for 16 elements, else for 32
     uint32_t instruction = 0;  // the instruction descriptor
     uint64_t a = 0;            // matrix descriptor, or
     bool a_in_tensor_memory = false;
@@ -66,9 +72,12 @@ struct Multiply {
     uint64_t b = 0;          // matrix descriptor
     uint32_t d = 0;          // tensor memory
     bool accumulate = false;
+    uint32_t metadata = 0;                // sparse: tensor memory
+    uint32_t scales_a = 0, scales_b = 0;  // mxf8f6f4, mxf4: tensor memory
     const uint32_t* disabled_lanes =
-        nullptr;           // 4 words, a bit per lane that D does not change in; null: none
-    uint32_t scale_d = 0;  // D counts 2^-scale_d of its value (f16, tf32)
+        nullptr;  // 4 words, of a pair 8, a bit per lane that D does not change in; null: none
+    uint64_t zero_columns = 0;  // .ws: the zero-column mask descriptor
+    uint32_t scale_d = 0;       // D counts 2^-scale_d of its value (f16, tf32)
 };
 
 // tcgen05.cp, by lanes and bits of one copy. The wide ones go to all lanes, or each quarter's

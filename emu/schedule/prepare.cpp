@@ -75,7 +75,7 @@ bool Engine::prepare(CtaSlot& slot) {
     slot.cluster.size = size;
     slot.cluster.open = false;
     slot.cluster.told = {};
-    slot.agents.begin(settings_.agents, chooser_, level_.fused_steps, level_.warpgroup_sums);
+    slot.agents.begin(settings_.agents, chooser_, level_.matrix_sums, level_.warpgroup_sums);
     while (slot.others.size() + 1 > size) slot.others.pop_back();
     while (slot.others.size() + 1 < size) slot.others.push_back(std::make_unique<CtaSlot>());
     for (uint32_t r = 0; r < size; ++r) {

@@ -162,6 +162,10 @@ class TensorCore : public testing::Test {
   protected:
     TensorCore() : shared(shared_bytes), cells(sizeof(TensorMemory)) {}
     TensorMemory& memory() { return *reinterpret_cast<TensorMemory*>(cells.data()); }
+    const TensorSide (&one())[2] {
+        sides_[0] = {shared.data(), &memory()};
+        return sides_;
+    }
 
     void fill_all(const Case& c, Random& random) {
         fill(shared.data(), middle, c.a, random);
@@ -244,6 +248,9 @@ class TensorCore : public testing::Test {
     }
 
     Fenced shared, cells;
+
+  private:
+    TensorSide sides_[2];
 };
 
 TEST_F(TensorCore, ProductsAreThoseOfTheModel) {
@@ -256,7 +263,7 @@ TEST_F(TensorCore, ProductsAreThoseOfTheModel) {
         if (c.m.accumulate && overlap(c)) continue;
         if (coin(random)) c.m.disabled_lanes = c.mask;
         fill_all(c, random);
-        if (const char* why = check(c.m, shared_bytes)) {
+        if (const char* why = check(c.m, 100, shared_bytes)) {
             ASSERT_STREQ(why, "a matrix of the tensor core leaves shared memory");
             ++seen["outside"];
             continue;
@@ -264,7 +271,7 @@ TEST_F(TensorCore, ProductsAreThoseOfTheModel) {
         ++seen[std::to_string(static_cast<int>(c.m.kind)) + (c.ta ? " ta" : "") +
                (c.tb ? " tb" : "")];
         const TensorMemory want = expected(c, nullptr);
-        multiply(c.m, shared.data(), memory(), 100, all[seed % all.size()]->fused_steps);
+        multiply(c.m, one(), 100, all[seed % all.size()]->matrix_sums);
         for (uint32_t lane = 0; lane < 128; ++lane)
             for (uint32_t column = 0; column < 512; ++column)
                 ASSERT_EQ(memory().cell[lane][column], want.cell[lane][column])
@@ -287,7 +294,7 @@ TEST_F(TensorCore, TouchesWhatItTells) {
         Case c = some_case(random);
         c.m.disabled_lanes = c.mask;
         fill_all(c, random);
-        if (check(c.m, shared_bytes)) continue;
+        if (check(c.m, 100, shared_bytes)) continue;
         std::set<uint64_t> bytes, read, written;
         if (!(c.m.accumulate && overlap(c))) expected(c, &bytes);
         for (uint32_t row = 0; row < c.rows; ++row) {
@@ -307,13 +314,13 @@ TEST_F(TensorCore, TouchesWhatItTells) {
         EXPECT_EQ(told.written, written);
 
         const TensorMemory before = memory();
-        multiply(c.m, shared.data(), memory(), 100, all[0]->fused_steps);
+        multiply(c.m, one(), 100, all[0]->matrix_sums);
         const TensorMemory first = memory();
         memory() = before;
         poison(shared.data(), shared_bytes, told.shared, random);
         poison(cells.data(), sizeof(TensorMemory), told.read, random);
         const TensorMemory poisoned = memory();
-        multiply(c.m, shared.data(), memory(), 100, all[0]->fused_steps);
+        multiply(c.m, one(), 100, all[0]->matrix_sums);
         const auto byte = [](const TensorMemory& m, uint64_t at) {
             return reinterpret_cast<const std::byte*>(&m)[at];
         };
@@ -335,13 +342,13 @@ TEST_F(TensorCore, LevelsAgree) {
         for (size_t i = 0; i < shared_bytes; ++i)
             shared.data()[i] = static_cast<std::byte>(rare ? random() & 0xbf : random());
         poison(cells.data(), sizeof(TensorMemory), {}, random);
-        if (check(c.m, shared_bytes)) continue;
+        if (check(c.m, 100, shared_bytes)) continue;
         const TensorMemory before = memory();
-        multiply(c.m, shared.data(), memory(), 100, all[0]->fused_steps);
+        multiply(c.m, one(), 100, all[0]->matrix_sums);
         const TensorMemory want = memory();
         for (const LevelTable* level : all) {
             memory() = before;
-            multiply(c.m, shared.data(), memory(), 100, level->fused_steps);
+            multiply(c.m, one(), 100, level->matrix_sums);
             EXPECT_EQ(std::memcmp(&memory(), &want, sizeof want), 0) << level->name;
         }
     }
@@ -387,8 +394,8 @@ TEST_F(TensorCore, SumsAreFusedSteps) {
                         std::memcpy(shared.data() + element_at(c.fb, false, 2, row, k), &one, 2);
                 }
             for (auto& lane : memory().cell) lane[0] = s.c;
-            ASSERT_EQ(check(c.m, shared_bytes), nullptr);
-            multiply(c.m, shared.data(), memory(), 100, level->fused_steps);
+            ASSERT_EQ(check(c.m, 100, shared_bytes), nullptr);
+            multiply(c.m, one(), 100, level->matrix_sums);
             EXPECT_EQ(memory().cell[77][0], s.want)
                 << level->name << " of " << std::hex << s.a0 << ' ' << s.a << ' ' << s.c;
         }
@@ -403,12 +410,11 @@ TEST_F(TensorCore, RefusesWhatIsIllegal) {
         Multiply m = legal.m;
         m.a = legal.fa.word(), m.b = legal.fb.word(), m.instruction = legal.instruction();
         change(m);
-        const char* text = check(m, shared_bytes);
+        const char* text = check(m, 100, shared_bytes);
         return text ? text : "";
     };
     EXPECT_EQ(why([](Multiply&) {}), "");
     const uint32_t m_bits = 31u << 24, n_bits = 63u << 17;
-    EXPECT_NE(why([](Multiply& m) { m.instruction |= 4; }).find("sparse"), std::string::npos);
     EXPECT_NE(why([](Multiply& m) { m.instruction |= 8; }).find("saturates"), std::string::npos);
     for (uint32_t bit : {6, 23, 29})
         EXPECT_NE(why([&](Multiply& m) { m.instruction |= 1u << bit; }).find("reserved"),
@@ -476,13 +482,13 @@ TEST_F(TensorCore, RefusesWhatIsIllegal) {
     Multiply m = legal.m;
     m.a = legal.fa.word(), m.b = Fields{0, 128, 256, 0, 0}.word(),
     m.instruction = legal.instruction();
-    EXPECT_EQ(check(m, end), nullptr);
-    EXPECT_STREQ(check(m, end - 1), "a matrix of the tensor core leaves shared memory");
+    EXPECT_EQ(check(m, 100, end), nullptr);
+    EXPECT_STREQ(check(m, 100, end - 1), "a matrix of the tensor core leaves shared memory");
 }
 
 // Whatever the descriptors are: what passes stays in memory, which ends at pages that fault.
 TEST_F(TensorCore, NoDescriptorLeadsOutOfMemory) {
-    const auto steps = levels().back()->fused_steps;
+    const auto steps = levels().back()->matrix_sums;
     uint64_t passed = 0;
     for (uint64_t seed = 0; seed < 30000; ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -496,7 +502,7 @@ TEST_F(TensorCore, NoDescriptorLeadsOutOfMemory) {
         if (below(random, 8) == 0) c.m.kind = static_cast<TensorKind>(below(random, 4));
         if (below(random, 8) == 0)
             c.m.a = random(), c.m.b = random(), c.m.instruction = static_cast<uint32_t>(random());
-        if (check(c.m, shared_bytes)) continue;
+        if (check(c.m, 100, shared_bytes)) continue;
         ++passed;
         struct Inside {
             bool all = true;
@@ -509,7 +515,7 @@ TEST_F(TensorCore, NoDescriptorLeadsOutOfMemory) {
             },
             &inside);
         ASSERT_TRUE(inside.all);
-        if (passed % 8 == 0) multiply(c.m, shared.data(), memory(), 100, steps);
+        if (passed % 8 == 0) multiply(c.m, one(), 100, steps);
     }
     EXPECT_GT(passed, 2000u);
 }

@@ -77,7 +77,8 @@ inline uint64_t element_at(const Fields& f, bool mn_major, uint32_t bytes, uint3
         rows = {{t, 1}, {s, t}, {none, lbo}},
         columns = {{f.mode == 1 ? 4u : 8u, s * t}, {none, sbo}};
     else
-        rows = {{8, s * t}, {none, sbo}}, columns = {{t, 1}, {none, f.mode == 0 ? lbo : t}};
+        // What is beyond a span follows at the leading offset (measured on sm_90, of sparse B).
+        rows = {{8, s * t}, {none, sbo}}, columns = {{t, 1}, {s, t}, {none, lbo}};
     const uint64_t at = f.start + (position(mn, rows) + position(k, columns)) * bytes;
     return b ? swizzle(at, b, m, shift, uint64_t{f.base} << 7) : at;
 }

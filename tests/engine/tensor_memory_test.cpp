@@ -362,21 +362,19 @@ TEST(TensorMemory, TheTensorCoreReachesWhatIsAllocatedWhenItWorks) {
                  FaultKind::other, {"leaves shared memory"});
 }
 
-TEST(TensorMemory, FormsWithoutBehaviourSaySo) {
-    const auto expect = [](const std::string& body, const char* text) {
-        const Launched r = run(sources + body + "L: NOP\n", lanes);
-        EXPECT_EQ(r.result.status, LaunchStatus::unsupported) << body;
-        EXPECT_NE(r.result.message.find(text), std::string::npos) << r.result.message;
+// What the PTX ISA has no such form of.
+TEST(TensorMemory, ForbiddenProductsSaySo) {
+    const auto with = [](const char* instruction, const char* descriptor) {
+        return sources + " UMOV UR17, " + descriptor + "\n " + instruction +
+               " gdesc[UR12], gdesc[UR14], tmem[URZ], tmem[UR16], idesc[UR17], UPT\nL: NOP\n";
     };
-    expect(" UTCHMMA.2CTA gdesc[UR12], gdesc[UR14], tmem[URZ], tmem[UR16], idesc[UR17], UPT\n",
-           "a multiplication by two CTAs");
-    expect(" UTCHMMA.WS gdesc[UR12], gdesc[UR14], tmem[URZ], tmem[UR16], idesc[UR17], UPT\n",
-           "weight-stationary");
-    // Bit 2 of the instruction descriptor.
-    expect(
-        " UMOV UR17, 0x8100014\n UTCHMMA gdesc[UR12], gdesc[UR14], tmem[URZ], tmem[UR16], "
-        "idesc[UR17], UPT\n",
-        "a sparse matrix");
+    // M of 128 and N of 64, f32; bit 2: sparse, bits 1..0: a selector.
+    expect_fault(with("UTCQMMA", "0x8100015"), FaultKind::other, {"sparsity selector", "UTCQMMA"});
+    expect_fault(with("UTCHMMA.WS", "0x8120010"), FaultKind::other, {"invalid N", "UTCHMMA.WS"});
+    expect_fault(with("UTCHMMA.2CTA", "0x4100010"), FaultKind::other,
+                 {"invalid M for cta_group::2", "UTCHMMA.2CTA"});
+    expect_fault(with("UTCHMMA.2CTA.WS", "0x8100010"), FaultKind::illegal_instruction,
+                 {"UTCHMMA.2CTA.WS"});
 }
 
 // The loop of tcgen05.alloc: it sleeps between its tries.

@@ -98,6 +98,13 @@ SASSEMU_INLINE uint32_t matrix_round(int64_t sum, int exponent, lanes::MatrixRes
     return sign | static_cast<uint32_t>(bits);
 }
 
+// v * 2^shift towards zero.
+SASSEMU_INLINE int64_t matrix_cut(int64_t v, int shift) {
+    if (shift >= 0) return v << shift;
+    if (shift < -62) return 0;
+    return v < 0 ? -(-v >> -shift) : v >> -shift;
+}
+
 // d = sum over k in [begin, end) of a[k] * b[k], plus c.
 struct MatrixStep {
     const MatrixTile* tile;
@@ -105,6 +112,7 @@ struct MatrixStep {
     MatrixFormat fa, fb;
     MatrixRule rule;
     unsigned begin, end;
+    const lanes::MatrixScales* scales = nullptr;
 };
 SASSEMU_INLINE uint32_t matrix_fused(const MatrixStep& s, unsigned half, unsigned row,
                                      unsigned column, uint32_t c_bits) {
@@ -122,6 +130,12 @@ SASSEMU_INLINE uint32_t matrix_fused(const MatrixStep& s, unsigned half, unsigne
     int emax = s.rule.floor;
     bool plus = c.infinite && c.significand > 0, minus = c.infinite && c.significand < 0;
     if (c.nan) return nan;
+    int scale = 0;
+    if (s.scales) {
+        const uint8_t of_row = s.scales->row[8 * half + row], of_column = s.scales->column[column];
+        if (of_row == 255 || of_column == 255) return nan;
+        scale = of_row + of_column - 2 * 127;
+    }
     if (!c.infinite && c.significand && c.exponent > emax) emax = c.exponent;
     for (unsigned k = s.begin; k < s.end; ++k) {
         if (s.tile->sparse && !(s.tile->present[half][row] >> k & 1)) continue;
@@ -135,7 +149,7 @@ SASSEMU_INLINE uint32_t matrix_fused(const MatrixStep& s, unsigned half, unsigne
         }
         const int64_t p = a.significand * b.significand;
         if (p == 0) continue;
-        const int e = a.exponent + b.exponent;
+        const int e = a.exponent + b.exponent + scale;
         if (e > emax) emax = e;
         term[terms++] = {p, e};
     }
@@ -144,15 +158,10 @@ SASSEMU_INLINE uint32_t matrix_fused(const MatrixStep& s, unsigned half, unsigne
         const uint32_t infinity = f16 ? 0x7c00u : 0x7f800000u;
         return minus ? infinity | (f16 ? 0x8000u : 0x80000000u) : infinity;
     }
-    const auto cut = [&](int64_t v, int shift) -> int64_t {  // v * 2^shift towards zero
-        if (shift >= 0) return v << shift;
-        if (shift < -62) return 0;
-        return v < 0 ? -(-v >> -shift) : v >> -shift;
-    };
-    int64_t sum =
-        c.infinite ? 0 : cut(c.significand, s.rule.fraction - sc.mantissa + c.exponent - emax);
+    int64_t sum = matrix_cut(c.significand, s.rule.fraction - sc.mantissa + c.exponent - emax);
     for (unsigned i = 0; i < terms; ++i)
-        sum += cut(term[i].significand, s.rule.fraction - fraction + term[i].exponent - emax);
+        sum +=
+            matrix_cut(term[i].significand, s.rule.fraction - fraction + term[i].exponent - emax);
     return matrix_round(sum, emax - s.rule.fraction, s.rule.result);
 }
 inline void matrix_column(MatrixTile& tile, const MatrixStep& s, unsigned n) {
@@ -161,6 +170,53 @@ inline void matrix_column(MatrixTile& tile, const MatrixStep& s, unsigned n) {
             uint32_t& c = tile.c[2 * half + (n & 1)][8 * (n >> 1) + row];
             c = matrix_fused(s, half, row, n, c);
         }
+}
+
+// A scale: significand / 8 * 2^exponent.
+struct MatrixScale {
+    int significand, exponent;
+    bool nan;
+};
+SASSEMU_INLINE MatrixScale matrix_scale(uint8_t code, bool ue4m3) {
+    if (!ue4m3) return {8, code - 127, code == 255};
+    const int e = code >> 3 & 15, m = code & 7;
+    return {e ? 8 + m : m, (e ? e : 1) - 7, (code & 0x7f) == 0x7f};
+}
+SASSEMU_INLINE uint32_t matrix_grouped(const lanes::MatrixGroups& g, unsigned row, unsigned n,
+                                       uint32_t c_bits) {
+    const MatrixNumber c = matrix_number(c_bits, matrix_f32);
+    if (c.nan) return kF32Nan;
+    int emax = g.rule.floor;
+    if (!c.infinite && c.significand && c.exponent > emax) emax = c.exponent;
+    struct {
+        int64_t significand;
+        int exponent;
+    } term[lanes::MatrixGroups::max_groups];
+    for (unsigned i = 0; i < g.groups; ++i) {
+        const MatrixScale a = matrix_scale(g.row[i][row], g.ue4m3),
+                          b = matrix_scale(g.column[i][n], g.ue4m3);
+        if (a.nan || b.nan) return kF32Nan;
+        int64_t sum = 0;
+        for (unsigned k = i * g.pairs; k < (i + 1) * g.pairs; ++k) {
+            const uint32_t x = g.a[k][row], y = g.b[k][n];
+            sum += static_cast<int16_t>(x) * static_cast<int16_t>(y);
+            sum += static_cast<int16_t>(x >> 16) * static_cast<int16_t>(y >> 16);
+        }
+        term[i] = {sum * a.significand * b.significand, a.exponent + b.exponent};
+        if (a.significand && b.significand && term[i].exponent > emax) emax = term[i].exponent;
+    }
+    if (c.infinite) return c_bits;
+    int64_t sum = matrix_cut(c.significand, g.rule.fraction - 23 + c.exponent - emax);
+    for (unsigned i = 0; i < g.groups; ++i)
+        sum += matrix_cut(term[i].significand,
+                          g.rule.fraction - 8 + term[i].exponent - emax);  // of 1/4 and of 1/64
+    return matrix_round(sum, emax - g.rule.fraction, g.rule.result);
+}
+inline void matrix_grouped_column(lanes::MatrixGroups& g, unsigned n) {
+    for (unsigned row = 0; row < 16; ++row) {
+        uint32_t& c = g.c[row / 8 * 2 + (n & 1)][n / 2 * 8 + row % 8];
+        c = matrix_grouped(g, row, n, c);
+    }
 }
 }  // namespace scalar
 }  // namespace SASSEMU_LANES_NS

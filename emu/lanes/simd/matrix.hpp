@@ -235,12 +235,31 @@ inline void matrix_prepare(const MatrixTile& tile, MatrixFormat f, MatrixLeft& l
 inline void matrix_prepare(const MatrixColumns& b, MatrixFormat f, MatrixRight& right) {
     k::matrix_decode<k::MatrixDecodeB>(f, b, right);
 }
+// Scales of rows and columns, of the first `count` elements: they add to the exponents.
+inline void matrix_scale(MatrixLeft& left, const uint8_t* row, unsigned count) {
+    alignas(64) uint32_t more[16];
+    for (unsigned i = 0; i < 16; ++i) {
+        more[i] = (uint32_t{row[i]} - 127) << 16;
+        left.special |= row[i] == 255;
+    }
+    for (unsigned i = 0; i < count; ++i)
+        for (int j = 0; j < 16; j += kChunkLanes)
+            k::store(left.plane[i] + j, k::load(left.plane[i] + j) + k::load(more + j));
+}
+inline void matrix_scale(MatrixRight& right, const uint8_t* column, unsigned count) {
+    for (unsigned j = 0; j < 8; ++j) {
+        const uint32_t more = (uint32_t{column[j]} - 127) << 16;
+        for (unsigned i = 0; i < count; ++i) right.exponent[i][j] += more;
+        right.special |= column[j] == 255;
+    }
+}
 inline void matrix_multiply(MatrixTile& tile, const MatrixLeft& left, const MatrixColumns& b,
                             const MatrixRight& right, MatrixFormat fa, MatrixFormat fb,
-                            MatrixRule rule, unsigned step) {
+                            MatrixRule rule, unsigned step,
+                            const lanes::MatrixScales* scales = nullptr) {
     using R = MatrixResult;
     for (unsigned at = 0; at < tile.k; at += step) {
-        const scalar::MatrixStep s{&tile, &b, fa, fb, rule, at, at + step};
+        const scalar::MatrixStep s{&tile, &b, fa, fb, rule, at, at + step, scales};
         switch (rule.result) {
             case R::f32:
                 k::matrix_sum<R::f32>(tile, left, right, s);

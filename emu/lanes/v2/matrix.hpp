@@ -13,10 +13,15 @@ inline void matrix_prepare(const MatrixColumns&, MatrixFormat, MatrixRight&) {}
 
 inline void matrix_multiply(MatrixTile& tile, const MatrixLeft&, const MatrixColumns& b,
                             const MatrixRight&, MatrixFormat fa, MatrixFormat fb, MatrixRule rule,
-                            unsigned step) {
+                            unsigned step, const lanes::MatrixScales* scales = nullptr) {
     for (unsigned at = 0; at < tile.k; at += step)
         for (unsigned n = 0; n < 8; ++n)
-            scalar::matrix_column(tile, {&tile, &b, fa, fb, rule, at, at + step}, n);
+            scalar::matrix_column(tile, {&tile, &b, fa, fb, rule, at, at + step, scales}, n);
+}
+inline void matrix_scale(MatrixLeft&, const uint8_t*, unsigned) {}
+inline void matrix_scale(MatrixRight&, const uint8_t*, unsigned) {}
+inline void matrix_groups(lanes::MatrixGroups& g) {
+    for (unsigned n = 0; n < 8; ++n) scalar::matrix_grouped_column(g, n);
 }
 
 }  // namespace SASSEMU_LANES_NS
