@@ -76,7 +76,7 @@ const Op* bulk_copy(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c, ui
     if (!from) return nullptr;
     ++w.effects;
     events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_TMA, id);
-    if (agent) agent.read(source(w, c), from, c.bytes);
+    if (agent) from = agent.read(source(w, c), from, c.bytes);
     if (c.to_global && launch_host(w).far(c.to, c.bytes))
         return far_copied(w, op, lanes, c.to, transfer_far(w, c, from)) ? op + 1 : nullptr;
     if (c.to_global) {

@@ -8,6 +8,7 @@
 #include "emu/async/agents.hpp"
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/perform.hpp"
+#include "emu/plugin/async_events.hpp"
 
 namespace sassemu::async {
 
@@ -33,11 +34,13 @@ const Op* lane_copy(Warp& w, const Op* op, uint32_t lanes, const LaneCopy& c) {
             const std::byte* from =
                 landing(w, op, AccessSpace::global, c.from[lane], lane, c.bytes);
             if (!from) return nullptr;
+            from = events::copy_reads(w, c.from[lane], from, c.bytes);
             for (uint32_t i = 0; i < c.bytes / 4; ++i)
                 words[i] = host::load<uint32_t>(from + 4 * i);
             for (uint32_t i = c.keep[lane]; i < c.bytes; ++i)
                 reinterpret_cast<unsigned char*>(words)[i] = 0;
         }
+        events::copy_writes(w, c.to[lane] & 0xffffff, c.bytes);
         for (uint32_t i = 0; i < c.bytes / 4; ++i) host::store<uint32_t>(to + 4 * i, words[i]);
     }
     return op + 1;

@@ -127,7 +127,7 @@ const Op* tensor_access(Warp& w, const Op* op, uint32_t lanes, const TensorAcces
         each_row(a, memory, [&](uint64_t at, const std::byte* cells) {
             const sassemu_location place = events::tensor_location(*w.cta, at);
             a.store ? agent.write(place, cells, columns * 4)
-                    : agent.read(place, cells, columns * 4);
+                    : static_cast<void>(agent.read(place, cells, columns * 4));
         });
     if (a.store)
         ++w.effects;

@@ -196,6 +196,11 @@ const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c
     if (!encoded)
         encoded = global_range(w, op, lanes, c.map, tensor_map_bytes, false);  // says what is wrong
     if (!encoded) return nullptr;
+    // What the tensormap proxy has there may be older than what its bytes are.
+    events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_TMA, c.prefetch ? 0 : id);
+    if (agent)
+        encoded = agent.read(events::global_location(c.map), encoded, tensor_map_bytes,
+                             SASSEMU_VIA_TENSORMAP);
     const Result<TensorMap> decoded = TensorMap::decode(encoded);
     if (!decoded)
         return fault(w, op, lanes, decoded.error().where + " " + decoded.error().what, c.map);
@@ -206,14 +211,14 @@ const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c
     if (c.prefetch) return op + 1;
 
     ++w.effects;
-    events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_TMA, id);
-    if (agent)
-        agent.read(events::global_location(c.map), encoded, tensor_map_bytes,
-                   SASSEMU_VIA_TENSORMAP);
+    std::vector<std::byte> seen;  // the shared memory that a store sees, where that differs
     const bool done = each_window(c, [&](uint32_t window) {
         if (!shared_range(w, op, lanes, window | (c.shared & 0xffffff), box.extent(), 128))
             return false;
-        std::byte* shared = w.cta->cluster->cta[window >> 24]->shared;
+        const Cta& cta = *w.cta->cluster->cta[window >> 24];
+        std::byte* shared = cta.shared;
+        if (agent && c.store && agent.may_see_other())
+            seen.assign(shared, shared + w.cta->launch->shared_bytes);
         const bool copied = each_row(m, box, c, [&](const BoxRow& row, uint64_t bytes) {
             std::byte* global = nullptr;
             if (row.inside() && !(global = global_range(w, op, lanes, row.far, bytes, c.store)))
@@ -223,15 +228,16 @@ const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c
                     box, row, c.store,
                     [&](uint32_t at, uint64_t count) {
                         const sassemu_location near = events::shared_location(*w.cta, window | at);
-                        c.store ? agent.read(near, shared + at, count)
-                                : agent.write(near, shared + at, count);
+                        if (!c.store) return agent.write(near, shared + at, count);
+                        const std::byte* found = agent.read(near, shared + at, count);
+                        if (!seen.empty()) std::copy_n(found, count, seen.data() + at);
                     },
                     [&] {
                         const sassemu_location far = events::global_location(row.far);
-                        c.store ? agent.write(far, global, bytes, reduces(c))
-                                : agent.read(far, global, bytes);
+                        if (c.store) return agent.write(far, global, bytes, reduces(c));
+                        global = const_cast<std::byte*>(agent.read(far, global, bytes));
                     });
-            copy_row(m, c, box, row, global, shared);
+            copy_row(m, c, box, row, global, seen.empty() ? shared : seen.data());
             return true;
         });
         return copied && (c.store || report(w, op, lanes, c, window, box.bytes()));

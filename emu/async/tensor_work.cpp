@@ -118,7 +118,7 @@ const Op* tensor_work(Warp& w, const Op* op, uint32_t lanes, const TensorWork& w
                     ? reinterpret_cast<const std::byte*>(tensor_of(cta).cells().cell) + t.address
                     : cta.shared + t.address;
             t.write ? agent.write(location(*w.cta, t), bytes, t.bytes)
-                    : agent.read(location(*w.cta, t), bytes, t.bytes);
+                    : static_cast<void>(agent.read(location(*w.cta, t), bytes, t.bytes));
         });
     work.visit([&](const auto& what) {
         if constexpr (std::is_same_v<decltype(what), const Multiply&>) {

@@ -76,12 +76,18 @@ std::string judge_options(const Test& t) {
     return out;
 }
 
+bool is_machine_that_ships(const std::string& model) {
+    for (const char* name : {"nvshmem", "caches", "flat", "weak"})
+        if (model == name) return true;
+    return false;
+}
+
 // Models that ship and are built in. A test's file may name these and no others: what it names is
 // never loaded.
 bool ships(const std::string& model) {
-    for (const char* name : {"ptx", "ptx60", "ptx75-proxy", "nvshmem", "caches", "flat"})
+    for (const char* name : {"ptx", "ptx60", "ptx75-proxy"})
         if (model == name) return true;
-    return false;
+    return is_machine_that_ships(model);
 }
 
 std::string model_name(const std::string& model) {
@@ -142,15 +148,15 @@ Result<void> run_case(Case& c, const SuiteOptions& options, Models& models) {
     const std::string& asked = own ? c.test->model : options.model;
     if (own && !ships(model_name(asked))) {
         c.report.verdict = Verdict::error;
-        c.report.error = "model '" + asked +
-                         "' is none of those that ship (ptx, ptx60, ptx75-proxy, their -liveness "
-                         "forms, nvshmem, caches, flat), and a test's file loads no other; use "
-                         "--model";
+        c.report.error =
+            "model '" + asked +
+            "' is none of those that ship (ptx, ptx60, ptx75-proxy, their -liveness "
+            "forms, nvshmem, caches, flat, weak), and a test's file loads no other; use "
+            "--model";
         c.bad_input = c.stated != Verdict::error;
         return {};
     }
-    if (own ? asked == "nvshmem" || asked == "caches" || asked == "flat"
-            : models.asked_is_machine) {
+    if (own ? is_machine_that_ships(asked) : models.asked_is_machine) {
         if (!own) {
             c.model = asked;
             // A machine shows less than its test's model may allow; never more.

@@ -2,6 +2,8 @@
 // The events of async_events.hpp, filled in.
 #include "emu/plugin/async_events.hpp"
 
+#include "emu/plugin/driven_machine.hpp"
+
 namespace sassemu::events {
 
 namespace {
@@ -56,6 +58,8 @@ AsyncIssue::AsyncIssue(Warp& w, const Op* op, uint32_t lanes, sassemu_agent_kind
       event_(async_event(w, op, lanes, kind, hooks_.next_async())) {
     event_.group = group;
     if (group < 0 && mbarrier != nobody) reports_to(mbarrier);
+    if (DrivenMachine* const driver = hooks_.scoped())
+        driver->agent_issued(handle(&w), lanes, event_.id, kind, group);
     tell(hooks_, event_, SASSEMU_ASYNC_ISSUE, event_.proxy);
 }
 void AsyncIssue::will_read(const sassemu_location& at, uint64_t bytes, uint32_t proxy) {
@@ -69,7 +73,7 @@ thread_local uint64_t AsyncOperation::current_ = 0;
 
 AsyncOperation::AsyncOperation(Warp& w, const Op* op, uint32_t lanes, sassemu_agent_kind kind,
                                uint64_t id)
-    : hooks_(id ? w.cta->launch->hooks : nullptr) {
+    : warp_(w), hooks_(id ? w.cta->launch->hooks : nullptr) {
     if (!hooks_) return;
     current_ = id;
     event_ = async_event(w, op, lanes, kind, id);
@@ -79,13 +83,33 @@ AsyncOperation::~AsyncOperation() {
     tell(*hooks_, event_, SASSEMU_ASYNC_COMPLETE, event_.proxy);
     current_ = 0;
 }
-void AsyncOperation::read(const sassemu_location& at, const std::byte* bytes, uint64_t count,
-                          uint32_t proxy) {
+const std::byte* AsyncOperation::read(const sassemu_location& at, const std::byte* bytes,
+                                      uint64_t count, uint32_t proxy) {
+    if (DrivenMachine* const driver = hooks_->scoped())
+        bytes = driver->agent_reads(handle(&warp_), event_.id, at, bytes, count, proxy);
     tell(*hooks_, event_, SASSEMU_ASYNC_READ, proxy, SASSEMU_LOAD, at, count, nullptr, bytes);
+    return bytes;
 }
 void AsyncOperation::write(const sassemu_location& at, const std::byte* bytes, uint64_t count,
                            bool reduce) {
+    if (DrivenMachine* const driver = hooks_->scoped())
+        driver->agent_writes(handle(&warp_), event_.id, at, count, SASSEMU_VIA_ASYNC);
     tell(*hooks_, event_, SASSEMU_ASYNC_WRITE, event_.proxy, write_op(reduce), at, count, bytes);
+}
+
+const std::byte* copy_reads(Warp& w, uint64_t address, const std::byte* bytes, uint64_t count) {
+    Hooks* const hooks = w.cta->launch->hooks;
+    DrivenMachine* const driver = hooks ? hooks->scoped() : nullptr;
+    return driver ? driver->agent_reads(handle(&w), AsyncOperation::current(),
+                                        global_location(address), bytes, count, SASSEMU_VIA_GENERIC)
+                  : bytes;
+}
+void copy_writes(Warp& w, uint32_t address, uint64_t count) {
+    Hooks* const hooks = w.cta->launch->hooks;
+    if (DrivenMachine* const driver = hooks ? hooks->scoped() : nullptr)
+        driver->agent_writes(handle(&w), AsyncOperation::current(),
+                             shared_location(*w.cta, w.cta->rank << 24 | address), count,
+                             SASSEMU_VIA_GENERIC);
 }
 
 }  // namespace sassemu::events

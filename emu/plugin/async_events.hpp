@@ -42,18 +42,25 @@ class AsyncOperation {
     ~AsyncOperation();
     AsyncOperation(const AsyncOperation&) = delete;
     explicit operator bool() const { return hooks_ != nullptr; }
-    // `bytes` as they are before that.
-    void read(const sassemu_location& at, const std::byte* bytes, uint64_t count,
-              uint32_t proxy = SASSEMU_VIA_ASYNC);
+    // `bytes` as they are before that. Under a scoped machine (sassemu/machine.h) the operation may
+    // see others: they are returned, and stay until the next read.
+    const std::byte* read(const sassemu_location& at, const std::byte* bytes, uint64_t count,
+                          uint32_t proxy = SASSEMU_VIA_ASYNC);
+    bool may_see_other() const { return hooks_ && hooks_->scoped(); }
     void write(const sassemu_location& at, const std::byte* bytes, uint64_t count,
                bool reduce = false);
     // The number of the one that runs; 0: none. For the mbarrier changes that report it.
     static uint64_t current() { return current_; }
 
   private:
+    Warp& warp_;
     Hooks* hooks_;
     sassemu_async event_;
     static thread_local uint64_t current_;
 };
+
+// What an LDGSTS reads and writes, of which plugins are told as of accesses.
+const std::byte* copy_reads(Warp&, uint64_t address, const std::byte* bytes, uint64_t count);
+void copy_writes(Warp&, uint32_t address, uint64_t count);  // of the CTA's own memory
 
 }  // namespace sassemu::events

@@ -7,34 +7,17 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "emu/plugin/driving.hpp"
 #include "emu/plugin/hooks.hpp"
 
 namespace sassemu {
 
+using namespace driving;
+
 namespace {
 
-constexpr unsigned most_bytes = 16;  // of one operation
-// Of a thread's number: its launch is above its CTA, which is above the threads of one.
-constexpr unsigned cta_bits = 34, thread_bits = 10;
 constexpr uint32_t most_tries = 64;  // until what an operation waits for is done at once
 constexpr uint32_t most_steps = 1 << 20, in_order = 1 << 12;
-
-template <class F>
-void for_lanes(uint32_t lanes, F&& act) {
-    for (; lanes; lanes &= lanes - 1) act(static_cast<unsigned>(std::countr_zero(lanes)));
-}
-
-// Bytes of a lane as rows of 32 words, and back.
-void put(uint32_t rows[4][32], unsigned lane, const uint8_t* value, unsigned bytes) {
-    for (unsigned k = 0; k < (bytes + 3) / 4; ++k) std::memcpy(&rows[k][lane], value + 4 * k, 4);
-}
-
-sassemu_operation operation(sassemu_operation_kind kind) {
-    sassemu_operation o{};
-    o.size = sizeof o;
-    o.kind = kind;
-    return o;
-}
 
 }  // namespace
 
@@ -79,10 +62,18 @@ DrivenMachine::DrivenMachine(const Start& start, const sassemu_machine& machine,
     bytes_.memory = this;
     bytes_.read = [](void* m, uint64_t address, void* to, uint32_t bytes) {
         const auto& driver = *static_cast<DrivenMachine*>(m);
+        if (address & SASSEMU_MACHINE_SHARED) {
+            const sassemu_cta cta = driver.shared_of(address);
+            return cta ? driver.host.read_shared(cta, address & 0xffffff, to, bytes) : -1;
+        }
         return driver.host.read(driver.session, address, to, bytes);
     };
     bytes_.write = [](void* m, uint64_t address, const void* from, uint32_t bytes) {
         const auto& driver = *static_cast<DrivenMachine*>(m);
+        if (address & SASSEMU_MACHINE_SHARED) {
+            const sassemu_cta cta = driver.shared_of(address);
+            return cta ? driver.host.write_shared(cta, address & 0xffffff, from, bytes) : -1;
+        }
         return driver.host.write(driver.session, address, from, bytes);
     };
 }
@@ -99,6 +90,7 @@ void DrivenMachine::launch_begin(sassemu_launch l) {
         held_.clear();  // of a launch that faulted
         waiting_.clear();
         stored_.clear();
+        if (scoped()) begin_scoped();
     }
     const sassemu_launch_info i = info(l);
     launches_.push_back({l, i.id % (uint64_t{1} << (64 - cta_bits - thread_bits)), i.gpu});
@@ -115,6 +107,7 @@ void DrivenMachine::launch_end(sassemu_launch l) {
     const auto ended = std::ranges::find(launches_, l, &Launch::handle);
     const uint64_t id = ended->id;
     launches_.erase(ended);
+    if (scoped() && machine_.launch) machine_.launch(self_, state_);  // whoever knows of its end
     if (!launches_.empty()) return send_launch(id);
     // What nobody waited for arrives in any order, and other clients may look in between.
     for (int i = 0; i < 64 && steps(); ++i) tick();
@@ -159,7 +152,8 @@ DrivenMachine::Who DrivenMachine::place(sassemu_warp w) const {
     const sassemu_warp_info i = info(w);
     const sassemu_cta_info c = info(i.cta);
     const Launch& launch = *std::ranges::find(launches_, c.launch, &Launch::handle);
-    return {launch.id << cta_bits | c.linear, c.sm, i.index, launch.gpu};
+    return {launch.id << cta_bits | c.linear, c.sm, i.index, launch.gpu,
+            static_cast<uint32_t>(launch.id << 24 ^ c.cluster)};
 }
 
 sassemu_place DrivenMachine::of(const Who& w, unsigned lane) {
@@ -168,6 +162,7 @@ sassemu_place DrivenMachine::of(const Who& w, unsigned lane) {
     p.gpu = w.gpu;
     p.cta = w.cta;
     p.sm = w.sm;
+    p.cluster = w.cluster;
     p.kind = SASSEMU_AGENT_WARP;
     return p;
 }
@@ -177,7 +172,11 @@ sassemu_place DrivenMachine::of(const Who& w, unsigned lane) {
 sassemu_operation DrivenMachine::of_client(const Client& who, sassemu_operation_kind kind,
                                            uint64_t address, uint64_t bytes) const {
     sassemu_operation o = operation(kind);
-    o.ordering = kind == SASSEMU_OPERATION_FENCE ? SASSEMU_SC : SASSEMU_RELAXED;
+    o.ordering = kind == SASSEMU_OPERATION_FENCE   ? SASSEMU_SC
+                 : !scoped()                       ? SASSEMU_RELAXED
+                 : kind == SASSEMU_OPERATION_LOAD  ? SASSEMU_ACQUIRE
+                 : kind == SASSEMU_OPERATION_STORE ? SASSEMU_RELEASE
+                                                   : SASSEMU_ACQ_REL;
     o.scope = SASSEMU_LEVEL_SYS;
     o.address = address;
     o.bytes = static_cast<uint8_t>(bytes);
@@ -187,15 +186,9 @@ sassemu_operation DrivenMachine::of_client(const Client& who, sassemu_operation_
     return o;
 }
 
-template <class Act>
-void DrivenMachine::in_pieces(uint64_t bytes, Act&& act) {
-    for (uint64_t at = 0; at < bytes; at += most_bytes)
-        act(at, std::min<uint64_t>(most_bytes, bytes - at));
-}
-
 bool DrivenMachine::client_reads(const Client& who, uint64_t address, void* to, uint64_t bytes) {
-    if (!machine_.held(self_, state_)) return false;
-    in_pieces(bytes, [&](uint64_t at, uint64_t count) {
+    if (!scoped() && !machine_.held(self_, state_)) return false;
+    in_pieces(address, bytes, [&](uint64_t at, uint64_t count) {
         perform(of_client(who, SASSEMU_OPERATION_LOAD, address + at, count),
                 static_cast<uint8_t*>(to) + at);
     });
@@ -204,8 +197,8 @@ bool DrivenMachine::client_reads(const Client& who, uint64_t address, void* to, 
 
 bool DrivenMachine::client_writes(const Client& who, uint64_t address, const void* from,
                                   uint64_t bytes) {
-    if (!machine_.held(self_, state_)) return false;
-    in_pieces(bytes, [&](uint64_t at, uint64_t count) {
+    if (!scoped() && !machine_.held(self_, state_)) return false;
+    in_pieces(address, bytes, [&](uint64_t at, uint64_t count) {
         uint8_t value[most_bytes];
         std::memcpy(value, static_cast<const uint8_t*>(from) + at, count);
         perform(of_client(who, SASSEMU_OPERATION_STORE, address + at, count), value);
@@ -233,9 +226,18 @@ void DrivenMachine::perform(const sassemu_operation& o, uint8_t* value) {
     uint32_t all = 0;
     if (!take_until([&] { return (all = ways(o)) != 0; }))
         return give_up("has no way to perform an operation");
-    // Copies go rarely: one that stays is what programs stumble over.
-    const bool free = settings_.policy != Policy::random || all == 1 || pick(16);
-    machine_.perform(self_, state_, &bytes_, &o, free ? 0 : 1 + pick(all - 1), value);
+    machine_.perform(self_, state_, &bytes_, &o, choose_way(o, all), value);
+}
+
+uint32_t DrivenMachine::choose_way(const sassemu_operation& o, uint32_t all) {
+    if (all == 1 || settings_.policy == Policy::eager) return 0;
+    if (!scoped()) {
+        // Copies go rarely: one that stays is what programs stumble over.
+        return settings_.policy != Policy::random || pick(16) ? 0 : 1 + pick(all - 1);
+    }
+    // The host and what is in streams see what there is; others something old.
+    if (o.from.kind == SASSEMU_AGENT_HOST || o.from.kind == SASSEMU_AGENT_COPY_ENGINE) return 0;
+    return settings_.policy == Policy::random ? pick(all) : all - 1;
 }
 
 template <class Of>
@@ -311,6 +313,7 @@ void DrivenMachine::give_up(const std::string& what) {
 }
 
 int DrivenMachine::issue(const sassemu_access& a) {
+    if (scoped()) return issue_scoped(a);
     const bool immediate = a.flags & SASSEMU_ACCESS_IMMEDIATE;
     if (settings_.policy == Policy::random && !immediate && pick(16) == 0) return SASSEMU_RETRY;
     const sassemu_location* where = host.locations(&a);
@@ -321,7 +324,9 @@ int DrivenMachine::issue(const sassemu_access& a) {
         if (where[lane].space == SASSEMU_GLOBAL) global |= 1u << lane;
     });
     if (!global) return SASSEMU_DONE;
-    finish_same(who, where, global, a.bytes);
+    uint64_t address[32];
+    for_lanes(global, [&](unsigned lane) { address[lane] = where[lane].address; });
+    finish_same(who, address, global, a.bytes);
     if (settings_.policy == Policy::random && pick(4) == 0) tick();
     sassemu_operation what = operation(a.op == SASSEMU_LOAD    ? SASSEMU_OPERATION_LOAD
                                        : a.op == SASSEMU_STORE ? SASSEMU_OPERATION_STORE
@@ -438,6 +443,7 @@ int DrivenMachine::store(const sassemu_access& a, const Who& who, const sassemu_
 }
 
 int DrivenMachine::model_fence(const sassemu_fence& f) {
+    if (scoped()) return SASSEMU_DONE;  // see order()
     const Who who = place(f.warp);
     finish_lanes(who, f.lanes);
     sassemu_operation what = operation(SASSEMU_OPERATION_FENCE);
@@ -445,6 +451,7 @@ int DrivenMachine::model_fence(const sassemu_fence& f) {
     what.scope = f.scope;
     what.proxy = f.from_proxy;
     what.to_proxy = f.to_proxy;
+    what.spaces = static_cast<uint8_t>(f.spaces);
     what.invalidate_data = f.invalidate_data;
     what.invalidate_texture = f.invalidate_texture;
     const auto of_lane = [&](unsigned lane) -> const sassemu_operation& {
@@ -457,6 +464,7 @@ int DrivenMachine::model_fence(const sassemu_fence& f) {
 }
 
 int DrivenMachine::model_cache(const sassemu_cache_op& c) {
+    if (scoped()) return SASSEMU_DONE;
     const Who who = place(c.warp);
     finish_lanes(who, c.lanes);
     sassemu_operation what = operation(SASSEMU_OPERATION_CACHE);
@@ -473,6 +481,7 @@ int DrivenMachine::model_cache(const sassemu_cache_op& c) {
 }
 
 void DrivenMachine::model_sync(const sassemu_sync& e) {
+    if (scoped()) return sync_scoped(e);
     if (!e.warp || e.agent) return;  // an agent's report says nothing of who started it
     const Who who = place(e.warp);
     switch (e.kind) {
@@ -517,14 +526,14 @@ void DrivenMachine::finish(size_t index, uint32_t lanes) {
 }
 
 // In program order: one thread's accesses to the same bytes.
-void DrivenMachine::finish_same(const Who& who, const sassemu_location* where, uint32_t lanes,
+void DrivenMachine::finish_same(const Who& who, const uint64_t* address, uint32_t lanes,
                                 unsigned bytes) {
     for (size_t i = 0; i < held_.size();) {
         const Held& h = held_[i];
         uint32_t both = h.who == who ? h.lanes & lanes : 0;
         for_lanes(both, [&](unsigned lane) {
-            if (h.address[lane] >= where[lane].address + bytes ||
-                where[lane].address >= h.address[lane] + h.what.bytes)
+            if (h.address[lane] >= address[lane] + bytes ||
+                address[lane] >= h.address[lane] + h.what.bytes)
                 both &= ~(1u << lane);
         });
         const size_t count = held_.size();

@@ -4,10 +4,12 @@
 // belongs here: policies. What does not: any machine (plugins), exploring one (emu/explore).
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
 #include <string_view>
+#include <unordered_map>
 
 #include "emu/base/result.hpp"
 #include "emu/plugin/plugin_file.hpp"
@@ -16,6 +18,8 @@
 namespace sassemu {
 
 struct Client;
+struct Event;
+struct HookedInstruction;
 
 class DrivenMachine : public Plugin {
   public:
@@ -47,11 +51,28 @@ class DrivenMachine : public Plugin {
     int model_cache(const sassemu_cache_op& c);
     void model_sync(const sassemu_sync& e);
 
+    // ---- scoped machines (driven_scoped.cpp, driven_meetings.cpp)
+    bool scoped() const { return machine_.flags & SASSEMU_MACHINE_SCOPED; }
+    void cta_begin(sassemu_cta c);
+    void cta_end(sassemu_cta c);
+    // Of the instructions of a section, one after the other: whether order() is to be called before
+    // it is executed.
+    bool orders(const HookedInstruction& i, const Event& e, bool first);
+    void order(sassemu_insn i, sassemu_warp w, uint32_t lanes);
+    void drain(sassemu_warp w);  // of its late loads
+    // Asynchronous operations. What the bytes are for this one, at that place; the caller is about
+    // to change them.
+    void agent_issued(sassemu_warp w, uint32_t lanes, uint64_t id, uint32_t kind, int32_t group);
+    const std::byte* agent_reads(sassemu_warp w, uint64_t id, const sassemu_location& at,
+                                 const std::byte* bytes, uint64_t count, uint32_t proxy);
+    void agent_writes(sassemu_warp w, uint64_t id, const sassemu_location& at, uint64_t count,
+                      uint32_t proxy);
+
   private:
     // The warp of an operation.
     struct Who {
         uint64_t cta = 0;  // with its launch
-        uint32_t sm = 0, warp = 0, gpu = 0;
+        uint32_t sm = 0, warp = 0, gpu = 0, cluster = 0;
         friend bool operator==(const Who&, const Who&) = default;
     };
     // A load that has been issued and not performed.
@@ -70,8 +91,6 @@ class DrivenMachine : public Plugin {
     static sassemu_place of(const Who& w, unsigned lane);
     sassemu_operation of_client(const Client& who, sassemu_operation_kind kind, uint64_t address,
                                 uint64_t bytes) const;
-    template <class Act>
-    void in_pieces(uint64_t bytes, Act&& act);
     uint32_t pick(uint32_t count);
     bool defer(const sassemu_access& a);
     int load(const sassemu_access& a, const Who& who, const sassemu_location* where,
@@ -92,7 +111,7 @@ class DrivenMachine : public Plugin {
     bool ready(const Who& who, uint32_t lanes, Of&& of_lane);
 
     void finish(size_t index, uint32_t lanes);  // performs a held load
-    void finish_same(const Who& who, const sassemu_location* where, uint32_t lanes, unsigned bytes);
+    void finish_same(const Who& who, const uint64_t* address, uint32_t lanes, unsigned bytes);
     void finish_lanes(const Who& who, uint32_t lanes);
 
     uint32_t steps() const { return machine_.steps(self_, state_, nullptr, 0); }
@@ -128,6 +147,76 @@ class DrivenMachine : public Plugin {
         if (bytes_.home) stored_.try_emplace({who.cta, who.warp}, who);
     }
     uint64_t random_ = 1, idle_ = 0, slices_ = 0;
+
+    // ---- scoped machines
+    // What is meant by an access or a barrier: by its PTX where that is known.
+    struct Meant {
+        uint8_t ordering = SASSEMU_WEAK, scope = SASSEMU_LEVEL_NONE;
+        bool known = false;
+        bool arrives_later = false;  // cp.async.mbarrier.arrive
+        bool meets = false;          // WARPSYNC, not BSYNC
+    };
+    // Objects of a kind that phases go on in: barriers of a CTA, a cluster, a warp, mbarriers.
+    struct Phased {
+        uint64_t number = 0, phase = 0;
+    };
+    struct Copies {  // of a warp: asynchronous operations of one kind
+        struct One {
+            uint64_t agent;
+            uint32_t lanes;
+            bool committed;
+            uint64_t group;
+        };
+        std::vector<One> all;
+        uint64_t groups = 0;
+    };
+    struct Scoped {
+        std::unordered_map<sassemu_insn, Meant> meant;
+        std::unordered_map<sassemu_insn, std::vector<sassemu_operation>> fences;
+        uint32_t last_line = 0;                          // of the fence whose words are being read
+        std::vector<sassemu_operation>* open = nullptr;  // of a MEMBAR.SC, until what follows it
+        std::unordered_map<uint64_t, uint64_t> number_of;     // Who::cta -> as in addresses
+        std::unordered_map<uint64_t, sassemu_cta> cta_of;     // and back to the CTA
+        mutable std::pair<uint64_t, sassemu_cta> last_cta{};  // of cta_of
+        uint64_t ctas = 0, objects = 0, pretended = 0;
+        std::map<std::array<uint64_t, 3>, Phased> phased;
+        std::map<std::array<uint64_t, 3>, Copies> copies;              // (CTA, warp, kind)
+        std::unordered_map<uint64_t, std::vector<uint64_t>> reports;   // an arrival -> its copies
+        std::map<std::pair<uint64_t, uint32_t>, uint64_t> in_cluster;  // (CTA, warp) -> its phase
+        // Warps that wait at a cluster's barrier.
+        std::map<uint64_t, std::vector<std::pair<Who, uint32_t>>> leaving;
+        uint32_t arriving = 0;  // lanes of the last instruction that order() was told of
+        std::vector<std::byte> shown;
+    };
+    Scoped scoped_;
+    void begin_scoped();
+    sassemu_cta shared_of(uint64_t address) const;  // null: the CTA is over
+    const Meant& meant(sassemu_insn i);
+    void show_meant(sassemu_insn i, sassemu_operation& o);
+    uint32_t map(const Who& who, const sassemu_location* where, uint32_t lanes, uint64_t* out);
+    uint64_t map(const Who& who, const sassemu_location& where);
+    int issue_scoped(const sassemu_access& a);
+    void load_pieces(const sassemu_access& a, const Who& who, const sassemu_location* where,
+                     const uint64_t* address, uint32_t mapped, sassemu_operation what);
+    void machine_loads_newest(const Who& who, const uint64_t* address, uint32_t lanes,
+                              sassemu_operation what);
+    void sync_scoped(const sassemu_sync& e);
+    void observe(const sassemu_place& from, const std::vector<uint64_t>& agents);
+    Phased& phased(uint64_t kind, uint64_t a, uint64_t b);
+    void arrive(const Who& who, uint32_t lanes, const Phased& at, uint8_t ordering, uint8_t scope);
+    void wait(const Who& who, uint32_t lanes, const Phased& at, uint64_t phase, uint8_t ordering,
+              uint8_t scope);
+    void meet_warp(const Who& who, uint32_t lanes);
+    void leave_cluster(const Who& who, uint32_t lanes, uint64_t cluster);
+    void arrive_agent(const Who& who, uint64_t agent, const Phased& at, uint8_t scope);
+    void commit(const Who& who, uint32_t lanes, uint32_t kind);
+    void wait_groups(const Who& who, uint32_t lanes, uint32_t kind, uint32_t left);
+    sassemu_place agent_place(const Who& who, uint64_t id) const;
+    uint32_t choose_way(const sassemu_operation& o, uint32_t ways);
+    bool is_plain(const sassemu_operation& o, uint64_t bytes, uint32_t lanes) const {
+        return SASSEMU_HAS(&machine_, sassemu_machine, plain) && machine_.plain &&
+               machine_.plain(self_, state_, &o, bytes, lanes);
+    }
 };
 
 }  // namespace sassemu

@@ -120,6 +120,7 @@ Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_v
                 s->driver = DrivenMachine::create({&plugin_host(), handle(s.get()), nullptr, 0},
                                                   *machine, s->self, driving);
                 if (!s->driver) return make_error(ErrorCode::usage, where, "has no first state");
+                if (s->driver->scoped()) hooks->scoped_ = s->driver.get();
             }
             const sassemu_memory_model& model = machine ? DrivenMachine::table() : *table.model;
             hooks->model_table_ = &model;
@@ -266,7 +267,8 @@ void Hooks::instrument(std::shared_ptr<CodeImage> shared) {
                 sassdec_decode(arch, word, offset - section.code_offset, &decoded) != SASSDEC_OK)
                 continue;
             if (fused.contains(offset)) decoded.id = SASSDEC_ID_NOP;
-            hook(instructions[offset / 16], decoded, *op, wanted[offset / 16]);
+            hook(instructions[offset / 16], decoded, *op, wanted[offset / 16],
+                 offset == section.code_offset);
         }
     }
 }

@@ -139,6 +139,8 @@ class Hooks {
         return model_ ? machine_role(model_->table()) : nullptr;
     }
     void* machine_self() const { return model_->self; }
+    // The driver of the model's machine, if that is scoped.
+    DrivenMachine* scoped() const { return scoped_; }
     bool defers() const { return defers_; }
     // The model lets things happen later, between slices.
     bool holds_back() const { return model_ && model_table_->step; }
@@ -253,8 +255,8 @@ class Hooks {
     auto ask_model(const char* callback, sassemu_insn at, F* function, A... args) const {
         return call_plugin(model_->name, callback, this, at, function, model_self_, args...);
     }
-    void hook(HookedInstruction& instruction, const sassdec_insn& decoded, Op& op,
-              uint64_t& wanted);
+    void hook(HookedInstruction& instruction, const sassdec_insn& decoded, Op& op, uint64_t& wanted,
+              bool first);
     void tell_counts(Launch& launch);
     void describe(HookedInstruction& instruction, const Event& event);
     void describe_group(HookedInstruction& instruction, const Event& event);
@@ -279,6 +281,7 @@ class Hooks {
     PluginSession* model_ = nullptr;
     const sassemu_memory_model* model_table_ = nullptr;
     void* model_self_ = nullptr;  // what its callbacks get
+    DrivenMachine* scoped_ = nullptr;
     // Observers by what they want, so that nobody looks at members that are null.
     std::vector<PluginSession*> on_issue_, on_access_, on_fence_, on_cache_, on_sync_, on_async_,
         on_fault_, on_allocate_, on_release_, on_host_, on_records_, on_counts_, on_heap_,

@@ -60,6 +60,7 @@ struct alignas(64) HookedInstruction {
     Hooked kind = Hooked::plain;
     bool overridden = false;        // by the plugins with semantics that want it
     bool scoreboard = false;        // waits, and somebody wants to know
+    bool orders = false;            // a scoped machine is shown what it orders
     uint8_t wait = 0;               // scoreboards
     uint8_t before = 0, after = 0;  // somebody is shown it
     uint64_t wanted_before = 0, wanted_after = 0, wanted_override = 0;  // bit per session

@@ -14,6 +14,7 @@
 #include "emu/memory/payload.hpp"
 #include "emu/memory/perform.hpp"
 #include "emu/plugin/async_events.hpp"
+#include "emu/plugin/driven_machine.hpp"
 #include "emu/plugin/sync_events.hpp"
 #include "emu/program/code_image.hpp"
 
@@ -118,6 +119,7 @@ const Op* Hooks::run_all(const Op* op, Warp& w, uint32_t mask) {
         e.mask = i.wait;
         h.sync(e);
     }
+    if (i.orders) h.scoped_->order(handle(&i), handle(&w), mask);
     const auto each = [&](uint64_t wanted, auto&& act) {
         for (; wanted; wanted &= wanted - 1)
             act(*h.sessions_[static_cast<size_t>(std::countr_zero(wanted))]);
@@ -215,13 +217,25 @@ const Op* Hooks::access(const HookedInstruction& i, const Op* op, Warp& w, uint3
             }
         }
     }
-    if (model_ && (generic || model_spaces_ & bit) && !(call.shown.flags & SASSEMU_ACCESS_MATRIX)) {
+    if (model_ && (generic || model_spaces_ & bit) &&
+        (scoped_ || !(call.shown.flags & SASSEMU_ACCESS_MATRIX))) {
         const int32_t answer = ask_model("issue", handle(&i), model_table_->issue, &call.shown);
         if (answer != SASSEMU_DONE) return answered(i, op, w, mask, call, answer);
     }
     const bool told = generic || shown_to_observers(bit);
-    if (!observed || call.known == AccessCall::Known::bad || !(told || i.wanted_accesses))
-        return plain(i, op, w, mask);
+    // A schedule (schedules.hpp) may leave the warp behind an atomic: what it has published is seen
+    // before it goes on.
+    const auto leave_behind = [&](const Op* then) -> const Op* {
+        if (!then || !call.shown.atomic || chooser->pick(ChoicePoint::next_warp, 3) != 2)
+            return then;
+        w.path().pc = then;
+        w.stop = Stop::pending;
+        return nullptr;
+    };
+    if (!observed || call.known == AccessCall::Known::bad || !(told || i.wanted_accesses)) {
+        const Op* const then = plain(i, op, w, mask);
+        return scoped_ ? leave_behind(then) : then;
+    }
     if (told) tell_issue(call);
     if (lanes != mask && call.shown.op == SASSEMU_LOAD &&
         !(call.shown.flags & SASSEMU_ACCESS_MATRIX))
@@ -234,14 +248,7 @@ const Op* Hooks::access(const HookedInstruction& i, const Op* op, Warp& w, uint3
         call.results = w.row(as<MemoryPayload>(*op).data_row());
     if (told) tell_access(call);
     record(call);
-    // A schedule (schedules.hpp) may leave the warp behind an atomic: what it has published is seen
-    // before it goes on.
-    if (call.shown.atomic && chooser->pick(ChoicePoint::next_warp, 3) == 2) {
-        w.path().pc = next;
-        w.stop = Stop::pending;
-        return nullptr;
-    }
-    return next;
+    return leave_behind(next);
 }
 
 // The path gives way, and issues the instruction again when it has its next turn.
@@ -368,7 +375,7 @@ const Op* Hooks::copy(const HookedInstruction& i, const Op* op, Warp& w, uint32_
     load.shown.flags |= SASSEMU_ACCESS_IMMEDIATE;
     // The model has a say where whole elements are read; ZFILL is the engine's.
     bool own = false;
-    if (model_ && from && (model_spaces_ & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL)) &&
+    if (model_ && !scoped_ && from && (model_spaces_ & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL)) &&
         !as<CopyPayload>(*op).zero_fills()) {
         const int32_t answer = ask_model("issue", handle(&i), model_table_->issue, &load.shown);
         if (answer == SASSEMU_RETRY) return retry(op, w, mask);
@@ -397,7 +404,22 @@ const Op* Hooks::copy(const HookedInstruction& i, const Op* op, Warp& w, uint32_
     } else {
         // The agents take it, who will tell when it is performed; or it is performed on the spot.
         w.cta->cluster->told = issued;
-        if (!plain(i, op, w, mask)) return nullptr;
+        if (scoped_) {  // theirs in every order: they ask what there is to read
+            LaneCopy c;
+            const auto& payload = as<CopyPayload>(*op);
+            c.bytes = store.shown.bytes;
+            c.from_lanes = from;
+            const FarBase base = payload.far(w);
+            for (uint32_t lane = 0; lane < 32; ++lane) {
+                const uint32_t missing = payload.missing(base.at(lane), c.bytes);
+                c.from[lane] = base.at(lane) - missing;
+                c.to[lane] = static_cast<uint32_t>(payload.to(w).at(lane));
+                c.keep[lane] = static_cast<uint8_t>(c.bytes - missing);
+            }
+            if (!services(w).lane_copy(w, op, mask, c)) return nullptr;
+        } else if (!plain(i, op, w, mask)) {
+            return nullptr;
+        }
     }
     if (from) record(load);
     record(store);

@@ -2,6 +2,7 @@
 // Which operations are hooked, and the description of each that plugins are shown: asked once per
 // instruction, when its section is lowered. What happens when one runs is in run_hooked.cpp.
 #include "emu/memory/event.hpp"
+#include "emu/plugin/driven_machine.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/plugin/shown_event.hpp"
 #include "emu/program/code_image.hpp"
@@ -183,7 +184,8 @@ void Hooks::describe_group(HookedInstruction& i, const Event& e) {
     }
 }
 
-void Hooks::hook(HookedInstruction& i, const sassdec_insn& in, Op& op, uint64_t& recorded) {
+void Hooks::hook(HookedInstruction& i, const sassdec_insn& in, Op& op, uint64_t& recorded,
+                 bool first) {
     const auto bit = [](size_t n) { return uint64_t{1} << n; };
     for (size_t n = 0; n < sessions_.size(); ++n) {
         const PluginSession& s = *sessions_[n];
@@ -209,13 +211,18 @@ void Hooks::hook(HookedInstruction& i, const sassdec_insn& in, Op& op, uint64_t&
     i.wait = in.control.wait_mask;
     i.scoreboard = i.wait && wants(SASSEMU_SYNC_SCOREBOARD);
     if (op.fn[0]) describe(i, event_of(in));
-    if (i.kind == Hooked::plain && !i.overridden && !i.before && !i.after && !i.scoreboard) return;
+    if (DrivenMachine* const driver = scoped())
+        i.orders = driver->orders(i, event_of(in), first) && op.fn[0];
+    if (i.kind == Hooked::plain && !i.overridden && !i.before && !i.after && !i.scoreboard &&
+        !i.orders)
+        return;
     i.hooks = this;
     i.plain[0] = op.fn[0];
     i.plain[1] = op.fn[1];
     const bool access_only = i.kind == Hooked::access && !i.overridden && !i.before && !i.after &&
                              !i.scoreboard && on_issue_.empty() && on_access_.empty();
     const bool model_only = access_only && i.predicate == 7 && !i.wanted_accesses &&
+                            !(scoped_ && i.access.atomic) && !i.orders &&
                             !(i.access.flags & SASSEMU_ACCESS_MATRIX);
     const bool recorded_only = access_only && i.wanted_accesses && !i.wanted_values && !model_;
     if (model_only) {

@@ -6,6 +6,7 @@
 #include "emu/async/agents.hpp"
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/perform.hpp"
+#include "emu/plugin/driven_machine.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/schedule/engine.hpp"
 #include "emu/schedule/paths.hpp"
@@ -265,6 +266,8 @@ bool Engine::complete_in(CtaSlot& slot, uint64_t token, uint32_t lanes, const ui
 }
 
 void Engine::drain(Warp& w) {
+    if (launch_.hooks)
+        if (DrivenMachine* const driver = launch_.hooks->scoped()) driver->drain(handle(&w));
     CtaSlot& held = slot(w);
     for (size_t i = 0; i < held.in_flight.size();) {
         if (held.in_flight[i].access.warp == &w && held.in_flight[i].far)

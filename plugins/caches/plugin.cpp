@@ -45,7 +45,10 @@ Path path_of(const sassemu_operation& o) {
 }
 
 Station station_of(const sassemu_operation& fence) {
-    if (fence.proxy != fence.to_proxy) return Station::vc;  // the asynchronous proxy works on L2
+    if (fence.proxy != fence.to_proxy) {  // the asynchronous proxy works on L2
+        const bool of_global = !fence.spaces || fence.spaces & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL);
+        return of_global ? Station::vc : Station::own;
+    }
     switch (fence.scope) {
         case SASSEMU_LEVEL_SM:
             return Station::sm;

@@ -23,6 +23,10 @@ import tempfile
 RUNS = {"flat": [["--agents", "eager"], ["--agents", "lazy"], ["--agents", "random", "--seed", "3"], ["--agents", "random", "--seed", "8"]],
         "caches": [["--model", "caches:policy=random", "--agents", "random", "--seed", "5"], ["--model", "caches:policy=adversarial", "--seed", "3"],
                    ["--model", "caches:policy=lazy", "--agents", "lazy"]]}
+# `weak` is run until some seed shows something wrong, at most so many times.
+WEAK = ["--model", "weak", "--agents", "random", "--seed"]
+WEAK_SEEDS = 24
+CORRECT_SEEDS = 8
 MODELS = ["ptx", "flat", "caches"]
 NOT_EXPLORED = {"BAR.RED": "a counting barrier"}  # by the machines; all else that they refuse are copies
 
@@ -42,17 +46,33 @@ def states(report):
     return {tuple(sorted(o["state"].items())) for o in report["outcomes"]}
 
 
-def run(program, path, names, options):
-    """What a run leaves in the places that the condition names; None if it does not end well."""
+def run(program, path, names, options, well=(0,)):
+    """What a run leaves in the places that the condition names; None if it does not end well (exit code 1: with other results than the plan says)."""
     buffers = sorted({n.split("[")[0] for n in names})
     with tempfile.TemporaryDirectory() as work:
         dumps = [x for b in buffers for x in ("--dump", "%s=%s" % (b, os.path.join(work, b)))]
         r = subprocess.run([program, "run", path, "--threads", "1", *options, *dumps], capture_output=True, text=True)
-        if r.returncode:
+        if r.returncode not in well:
             return None, r.stdout + r.stderr
         data = {b: open(os.path.join(work, b), "rb").read() for b in buffers}
     value = lambda n: struct.unpack_from("<I", data[n.split("[")[0]], 4 * int(n.split("[")[1][:-1]))[0]
     return tuple(sorted((n, value(n)) for n in names)), ""
+
+
+def weak(program, path, names, right, stated, allowed):
+    """After how many seeds a run under `weak` shows something wrong; and what it must not show."""
+    problems = []
+    if not names:  # ptx has no execution that ends
+        return ("right" if run(program, path, names, WEAK + ["1"], (0, 1))[0] is not None else "ends badly, seed 1"), problems
+    for seed in range(1, (WEAK_SEEDS if stated == "allowed" else CORRECT_SEEDS) + 1):
+        state, why = run(program, path, names, WEAK + [str(seed)], (0, 1))
+        if state is None and stated == "forbidden":
+            problems.append("run --model weak --seed %d: %s" % (seed, why[-300:]))
+        if state is not None and allowed is not None and state not in allowed:
+            problems.append("run --model weak --seed %d shows %s, which ptx does not allow" % (seed, state))
+        if dict(state or {}) != right:
+            return ("ends badly, seed %d" if state is None else "seed %d") % seed, problems
+    return "right" if stated == "forbidden" else "not shown", problems
 
 
 def judge(program, path, wanted, limit):
@@ -99,12 +119,14 @@ def judge(program, path, wanted, limit):
         bad = sum(dict(state or {}) != right for state, _ in ends)
         what = next((w for w in NOT_EXPLORED if w in report.get("error", "")), "copies")
         row[m] = report["verdict"] if explored else "%s; runs: %s" % (NOT_EXPLORED.get(what, what), "right" if ends and not bad else "wrong")
+    row["weak"], more = weak(program, path, names, right, stated, allowed)
+    wrong += more
     row["check-sync"] = ", ".join(sorted({f["kind"] + ("" if f["common"] else " (by the letter)") for f in wanted})) or "nothing"
     return row, ["%s: %s" % (name, w) for w in wrong]
 
 
 def table(rows):
-    columns = ["pattern", "variant", "flat", "caches", "ptx", "check-sync"]
+    columns = ["pattern", "variant", "flat", "caches", "weak", "ptx", "check-sync"]
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     return lines + ["| " + " | ".join(r[c] for c in columns) + " |" for r in rows]
 

@@ -47,6 +47,7 @@ TEST(Sass, StoreBufferingNeedsMembarSc) {
     std::string weaker = sb;
     weaker.replace(weaker.find("MEMBAR.SC.GPU"), 13, "MEMBAR.ALL.GPU");
     EXPECT_EQ(verdict(weaker), Verdict::allowed);
+    EXPECT_EQ(verdict(without(sb, "CCTL.IVALL")), Verdict::allowed);
 }
 TEST(Sass, WhatIsNotExploredIsNamedWithItsPlace) {
     const auto refusal = [](const std::string& body) {

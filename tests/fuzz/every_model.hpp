@@ -12,7 +12,7 @@ inline void explore_under_every_model(Test& test) {
     for (const Sampling& sampling : {Sampling{}, Sampling{2, 1, 3}}) {
         // A liveness test has no condition, and machines want one.
         if (test.condition) {
-            for (const char* machine : {"caches", "flat", "nvshmem"}) {
+            for (const char* machine : {"caches", "flat", "nvshmem", "weak"}) {
                 const auto report = explore_machine(test, machine, limits, sampling);
                 if (!report && report.error().message().empty()) __builtin_trap();
             }

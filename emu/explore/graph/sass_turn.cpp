@@ -10,32 +10,7 @@ namespace {
 
 constexpr uint32_t most_guesses = 256;
 
-uint32_t order_of(Ordering o) {
-    constexpr uint32_t orders[] = {
-        SASSEMU_ORDER_WEAK,    SASSEMU_ORDER_RELAXED, SASSEMU_ORDER_ACQUIRE,  SASSEMU_ORDER_RELEASE,
-        SASSEMU_ORDER_ACQ_REL, SASSEMU_ORDER_SC,      SASSEMU_ORDER_VOLATILE, SASSEMU_ORDER_MMIO};
-    return orders[static_cast<size_t>(o)];
-}
-
 }  // namespace
-
-uint32_t scope_of(MemScope s) {
-    switch (s) {
-        case MemScope::none:
-            return SASSEMU_SCOPE_NONE;
-        case MemScope::cta:
-        case MemScope::sm:
-            return SASSEMU_SCOPE_CTA;
-        case MemScope::cluster:
-            return SASSEMU_SCOPE_CLUSTER;
-        case MemScope::vc:
-        case MemScope::gpu:
-            return SASSEMU_SCOPE_GPU;
-        case MemScope::sys:
-            return SASSEMU_SCOPE_SYS;
-    }
-    return SASSEMU_SCOPE_SYS;
-}
 
 Step SassTurn::take() {
     begin();

@@ -9,8 +9,6 @@
 
 namespace sassemu::explore {
 
-uint32_t scope_of(MemScope s);
-
 class SassTurn final : public Turn {
   public:
     SassTurn(const Program& program, State& s, uint32_t thread, int32_t outcome)

@@ -26,6 +26,7 @@ class ExploredMachine {
     const std::string& name() const { return name_; }
     bool late_loads() const { return table_->flags & SASSEMU_MACHINE_LATE_LOADS; }
     bool symmetric() const { return table_->flags & SASSEMU_MACHINE_SYMMETRIC; }
+    bool scoped() const { return table_->flags & SASSEMU_MACHINE_SCOPED; }
     const sassemu_machine& table() const { return *table_; }
     void* self() const { return self_; }
     // It threw, or reported something: its states say nothing.

@@ -21,6 +21,7 @@ sassemu_place MachineOperations::place(uint32_t thread) const {
     p.cta = static_cast<uint64_t>(t.cta);
     p.sm = static_cast<uint32_t>(t.sm);
     p.gpu = static_cast<uint32_t>(std::max(t.gpu, 0));
+    p.cluster = static_cast<uint32_t>(t.cluster);
     p.kind = t.kind == ThreadKind::thread        ? SASSEMU_AGENT_WARP
              : t.kind == ThreadKind::copy_engine ? SASSEMU_AGENT_COPY_ENGINE
                                                  : SASSEMU_AGENT_HOST;
@@ -86,7 +87,7 @@ MemoryOperation MachineOperations::of_text(const Runner& r, uint32_t t,
     if (form.at) {
         const Location& l = test_.locations[test_.names[form.at->name].location];
         o.what.address = address(*form.at, o.what.gpu);
-        if (!o.orders()) o.what.bytes = static_cast<uint8_t>(std::min<uint64_t>(l.bytes, 8));
+        if (!o.orders(false)) o.what.bytes = static_cast<uint8_t>(std::min<uint64_t>(l.bytes, 8));
     }
     if (form.other) o.what.other = address(*form.other, o.what.other_gpu);
     o.atomic = form.atomic;

@@ -7,6 +7,7 @@
 
 #include "emu/explore/machines/explore_machine.hpp"
 #include "emu/explore/machines/machine_operations.hpp"
+#include "emu/explore/machines/ptx_words.hpp"
 #include "emu/explore/machines/sass_fetch.hpp"
 #include "emu/explore/machines/state_search.hpp"
 #include "emu/explore/machines/test_memory.hpp"
@@ -32,6 +33,7 @@ class MachineStates {
         ExploredMachine::State machine;
         std::vector<uint8_t> memory;
         SassState sass;
+        PtxWords::State words;  // of a scoped machine
     };
 
     MachineStates(const Test& test, const ExploredMachine& machine, const SearchBudget& budget)
@@ -39,24 +41,33 @@ class MachineStates {
           machine_(machine),
           budget_(budget),
           memory_(test, machine.symmetric() && !test.sass),
-          does_(test, memory_, machine.symmetric()) {
+          does_(test, memory_, machine.symmetric()),
+          words_(test, memory_) {
         bytes_.size = sizeof bytes_;
         bytes_.memory = &reached_;
         bytes_.read = [](void* m, uint64_t address, void* to, uint32_t count) {
             const auto& at = *static_cast<const Reached*>(m);
-            const uint64_t found = at.states->memory_.find(address, count);
+            const std::byte* const near = at.shared(address, count);
+            const uint64_t found = near ? 0 : at.states->memory_.find(address, count);
             if (found == at.states->memory_.size()) return -1;
-            std::memcpy(to, at.row + found, count);
+            if (near)
+                std::memcpy(to, near, count);
+            else
+                std::memcpy(to, at.row + found, count);
             return 0;
         };
         bytes_.write = [](void* m, uint64_t address, const void* from, uint32_t count) {
             const auto& at = *static_cast<const Reached*>(m);
-            const uint64_t found = at.states->memory_.find(address, count);
+            std::byte* const near = at.shared(address, count);
+            const uint64_t found = near ? 0 : at.states->memory_.find(address, count);
             if (found == at.states->memory_.size()) return -1;
-            std::memcpy(at.row + found, from, count);
+            if (near)
+                std::memcpy(near, from, count);
+            else
+                std::memcpy(at.row + found, from, count);
             return 0;
         };
-        if (test.sass) fetch_ = std::make_unique<SassFetch>(test);
+        if (test.sass) fetch_ = std::make_unique<SassFetch>(test, machine.scoped());
         if (!memory_.fits())
             problem_ =
                 "more than " + std::to_string(TestMemory::most_bytes) + " bytes of global memory";
@@ -71,7 +82,7 @@ class MachineStates {
     }
 
     State start() const {
-        State s{{}, {machine_, places_}, memory_.start(), {}};
+        State s{{}, {machine_, places_}, memory_.start(), {}, words_.start()};
         for (const Thread& t : test_.threads) {
             ThreadState r;
             r.registers = t.initial;
@@ -108,6 +119,7 @@ class MachineStates {
         std::string out = k.take();
         s.machine.key(out);
         out.append(s.memory.begin(), s.memory.end());
+        if (machine_.scoped()) words_.key(s.words, out);
         if (fetch_) fetch_->key(s.sass, out);
         return out;
     }
@@ -192,7 +204,7 @@ class MachineStates {
   private:
     // The memory of a state as its machine reaches it, for the calls that follow at once.
     const sassemu_bytes& bytes(State& s) const {
-        reached_ = {this, s.memory.data()};
+        reached_ = {this, s.memory.data(), &s.sass};
         return bytes_;
     }
 
@@ -207,16 +219,35 @@ class MachineStates {
     }
 
     // A thread has ended, and what it stored is everywhere.
-    bool join(State& s, uint32_t t) const {
+    bool join(State& s, uint32_t t, uint32_t by) const {
         const ThreadState& r = s.threads[t];
         if (!r.window.empty()) return false;
-        if (!test_.threads[t].sass) return r.started && r.pc >= test_.threads[t].code.size();
-        if (!s.sass.threads[t].ended) return false;
+        const bool over = test_.threads[t].sass ? s.sass.threads[t].ended
+                                                : r.started && r.pc >= test_.threads[t].code.size();
+        if (!over) return false;
+        if (machine_.scoped()) {
+            hand_over(s, t, by, 2 * t + 1);
+            return true;
+        }
+        if (!test_.threads[t].sass) return true;
         MemoryOperation fence = MachineOperations::system_fence();
         fence.what.from = does_.place(t);
         if (!s.machine.ways(bytes(s), fence.what)) return false;
         perform_now(s, t, fence, 0);
         return true;
+    }
+
+    // What the one has done comes before all that the other does from here on.
+    void hand_over(State& s, uint32_t from, uint32_t to, uint64_t what) const {
+        constexpr uint64_t api = uint64_t{4} << 40;
+        MemoryOperation arrive = meeting(SASSEMU_OPERATION_ARRIVE, api | what, 0,
+                                         SASSEMU_ORDER_RELEASE, SASSEMU_SCOPE_SYS);
+        MemoryOperation wait = meeting(SASSEMU_OPERATION_WAIT, api | what, 0, SASSEMU_ORDER_ACQUIRE,
+                                       SASSEMU_SCOPE_SYS);
+        arrive.what.from = does_.place(from);
+        wait.what.from = does_.place(to);
+        perform_now(s, from, arrive, 0);
+        perform_now(s, to, wait, 0);
     }
 
     std::vector<uint32_t> awaited(const ThreadState& t) const {
@@ -234,6 +265,7 @@ class MachineStates {
         const auto& code = test_.threads[t].code;
         if (!r.started || r.pc >= code.size() || touches(code[r.pc], awaited(r))) return false;
         if (is_any<op::Move, op::Compute, op::Branch>(code[r.pc].what)) return true;
+        if (machine_.scoped()) return false;
         if (fetch_) return std::holds_alternative<op::Launch>(code[r.pc].what);
         if (std::holds_alternative<op::Load>(code[r.pc].what)) return machine_.late_loads();
         const auto* o = std::get_if<op::OnMachine>(&code[r.pc].what);
@@ -254,6 +286,14 @@ class MachineStates {
         const bool off =
             i.guard >= 0 && (r.registers[static_cast<size_t>(i.guard)] != 0) == i.guard_inverted;
         if (!off && step_plain(to, i.what)) return emit(std::move(n));
+        if (machine_.scoped() && !off && !is_any<op::Launch, op::Join>(i.what)) {
+            std::vector<MemoryOperation> all;
+            const PtxWords::What what = words_.step(n.words, t, to, i.what, all);
+            if (what == PtxWords::What::blocked) return;
+            if (what == PtxWords::What::past) ++to.pc;
+            n.words.threads[t].ended = to.pc >= code.size();
+            return perform(std::move(n), t, all, 0, emit);
+        }
         ++to.pc;
         if (off) return emit(std::move(n));
         if (!machine_.symmetric() && is_any<op::Load, op::Store, op::Atomic, op::Fence>(i.what))
@@ -277,12 +317,14 @@ class MachineStates {
                                   if (r.window.empty()) emit(std::move(n));
                               },
                               [&](const op::Launch& o) {
+                                  if (machine_.scoped() && !r.window.empty()) return;
                                   n.threads[o.thread].started = true;
+                                  if (machine_.scoped()) hand_over(n, t, o.thread, 2 * o.thread);
                                   if (test_.threads[o.thread].sass) start_launch(n, o.thread);
                                   emit(std::move(n));
                               },
                               [&](const op::Join& o) {
-                                  if (join(n, o.thread)) emit(std::move(n));
+                                  if (join(n, o.thread, t)) emit(std::move(n));
                               },
                               [](const auto&) {}},
                    i.what);
@@ -405,9 +447,10 @@ class MachineStates {
             window.push_back(o);
             return perform(std::move(n), t, all, first + 1, emit);
         }
-        if (o.orders() ? !window.empty()
-                       : std::ranges::any_of(
-                             window, [&](const MemoryOperation& w) { return w.overlaps(o); }))
+        if (o.orders(machine_.scoped())
+                ? !window.empty()
+                : std::ranges::any_of(window,
+                                      [&](const MemoryOperation& w) { return w.overlaps(o); }))
             return;
         const uint32_t ways = n.machine.ways(bytes(n), o.what);
         const auto go = [&](State next, uint32_t way) {
@@ -463,6 +506,12 @@ class MachineStates {
     struct Reached {
         const MachineStates* states;
         uint8_t* row;
+        SassState* sass;
+        // Bytes of shared memory of machine code; null: it is none of that.
+        std::byte* shared(uint64_t address, uint64_t count) const {
+            if (!states->fetch_ || !(address & SASSEMU_MACHINE_SHARED)) return nullptr;
+            return states->fetch_->shared_bytes(*sass, address, count);
+        }
     };
 
     const Test& test_;
@@ -470,6 +519,7 @@ class MachineStates {
     const SearchBudget& budget_;
     TestMemory memory_;
     MachineOperations does_;
+    PtxWords words_;
     std::vector<sassemu_place> places_;
     std::unique_ptr<SassFetch> fetch_;  // of threads in machine code
     std::string problem_;
@@ -478,7 +528,11 @@ class MachineStates {
     mutable uint32_t mover_ = 0;
 };
 
-bool understands(const ExploredMachine& machine, const Thread& thread, const Operation& o) {
+bool understands(const Test& test, const ExploredMachine& machine, const Thread& thread,
+                 const Operation& o) {
+    if (machine.scoped())
+        return is_any<op::Move, op::Compute, op::Branch, op::Launch, op::Join>(o) ||
+               (PtxWords::understands(test, o) && thread.kind != ThreadKind::stream);
     if (!machine.symmetric() && thread.kind == ThreadKind::host &&
         is_any<op::Load, op::Store, op::Atomic, op::Fence>(o))
         return true;
@@ -500,7 +554,7 @@ Result<Report> explore_machine(const Test& test, const ExploredMachine& machine,
                           "is for tests in machine code (.sass files and launch plans)");
     for (const Thread& t : test.threads)
         for (const Statement& i : t.code)
-            if (!understands(machine, t, i.what))
+            if (!understands(test, machine, t, i.what))
                 return make_error(ErrorCode::input, t.id,
                                   "'" + i.text + "' has no meaning in the " + where);
     const SearchBudget budget(limits);

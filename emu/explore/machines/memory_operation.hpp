@@ -42,10 +42,14 @@ struct MemoryOperation {
         return is(SASSEMU_OPERATION_LOAD) || is(SASSEMU_OPERATION_STORE) ||
                is(SASSEMU_OPERATION_ATOMIC) || is(SASSEMU_OPERATION_REDUCE);
     }
-    // Orders all that its thread did before.
-    bool orders() const {
+    // Orders all that its thread did before. Of a scoped machine's accesses, those that release
+    // (fences for nothing but proxies as well: late loads are before them).
+    bool orders(bool scoped) const {
+        const bool releases = what.ordering == SASSEMU_RELEASE ||
+                              what.ordering == SASSEMU_ACQ_REL || what.ordering == SASSEMU_SC;
         return is(SASSEMU_OPERATION_FENCE) || is(SASSEMU_OPERATION_CACHE) ||
-               is(SASSEMU_OPERATION_MEET);
+               is(SASSEMU_OPERATION_MEET) || what.kind >= SASSEMU_OPERATION_ARRIVE ||
+               (scoped && releases);
     }
     bool overlaps(const MemoryOperation& other) const {
         return what.address < other.what.address + other.what.bytes &&

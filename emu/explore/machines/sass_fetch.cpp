@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstring>
 
+#include "emu/explore/machines/ptx_words.hpp"
+#include "emu/explore/machines/test_memory.hpp"
 #include "emu/machine/mbarrier.hpp"
 #include "emu/memory/perform.hpp"
 #include "emu/plugin/shown_event.hpp"
@@ -16,6 +18,17 @@ namespace sassemu::explore {
 namespace {
 
 constexpr uint32_t ended_pc = ~0u;
+
+// Barriers of scoped machines, by kind, CTA or cluster, and number.
+uint64_t barrier_object(int32_t cta, uint32_t which) {
+    return uint64_t{5} << 40 | static_cast<uint64_t>(cta) << 8 | (which & 0xff);
+}
+uint64_t cluster_object(int32_t cluster) {
+    return uint64_t{6} << 40 | static_cast<uint32_t>(cluster);
+}
+uint64_t mbarrier_object(int32_t cta, uint64_t offset) {
+    return uint64_t{7} << 40 | static_cast<uint64_t>(cta) << 24 | offset;
+}
 
 }  // namespace
 
@@ -45,6 +58,7 @@ void SassFetch::key(const SassState& s, std::string& out) const {
         put(static_cast<uint64_t>(t.barrier));
         put(uint64_t{t.cluster_arrivals} << 32 | t.cluster_waits);
         for (const auto& [at, v] : t.local) put(uint64_t{at} << 32 | v);
+        if (scoped_) put(t.passed), put(t.phase);
     }
     // Of shared memory what is not zero: most of it never is.
     for (const auto& [cta, bytes] : s.shared) {
@@ -59,6 +73,7 @@ void SassFetch::key(const SassState& s, std::string& out) const {
         put(static_cast<uint64_t>(which.first) << 32 | which.second);
         for (const bool b : arrived) out += static_cast<char>(b);
     }
+    for (const auto& [object, phase] : s.phases) put(object), put(phase);
 }
 
 bool SassFetch::live(uint32_t thread, uint32_t pc, size_t r) const {
@@ -76,8 +91,14 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc,
                                 std::vector<uint64_t>& registers,
                                 const std::vector<uint32_t>& awaited, bool drained,
                                 std::vector<MemoryOperation>& out) {
-    const SassState::OfThread& self = s.threads[thread];
+    SassState::OfThread& self = s.threads[thread];
     if (self.ended || !self.started || self.barrier >= 0 || !problem_.empty()) return What::blocked;
+    if (self.passed) {
+        out.push_back(meeting(SASSEMU_OPERATION_WAIT, self.passed, self.phase,
+                              SASSEMU_ORDER_ACQUIRE, SASSEMU_SCOPE_CTA));
+        self.passed = self.phase = 0;
+        return What::operations;
+    }
     const SassProgram& p = *test_.sass;
     const SassCode& code = p.code(p.thread(thread).launch);
     if (pc >= code.count() || !code.at(pc).decodes) {
@@ -93,10 +114,20 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc,
         ++pc;
         return What::ran;
     }
+    // Some fences leave nothing but a NOP that waits for all that is under way.
+    if (i.insn.id == SASSDEC_ID_NOP && i.insn.control.wait_mask && !drained) return What::blocked;
     Turn at{s, thread, pc, code, i, registers, out, drained, {}};
     if (i.warp && std::popcount(p.lanes_of_warp(thread)) > 1)
         return refuse_at(at, "is not explored: it exchanges values between the threads of a warp");
     for (const uint32_t r : i.reads) at.in.push_back(registers[r]);
+    if (scoped_ && !i.orders.empty()) {
+        if (!drained) return What::blocked;
+        for (const Operation& o : i.orders) {
+            if (const auto* f = std::get_if<op::Fence>(&o)) out.push_back(fence_on_machine(*f));
+            if (const auto* f = std::get_if<op::ProxyFence>(&o))
+                out.push_back(fence_on_machine(*f));
+        }
+    }
     const What what = i.kind == SassInstruction::Kind::order ? order(at) : call(at);
     // What it stores comes later; then it is past it.
     return what == What::ran && !out.empty() ? What::operations : what;
@@ -140,18 +171,35 @@ SassFetch::What SassFetch::call(Turn& at) {
                 r.threads = static_cast<uint32_t>(std::popcount(some ? e.lanes & exists : exists));
             }
             ++at.pc;
+            const uint64_t object = barrier_object(test_.threads[at.thread].cta, r.id);
+            if (scoped_)
+                at.out.push_back(meeting(SASSEMU_OPERATION_ARRIVE, object, at.s.phases[object],
+                                         SASSEMU_ORDER_RELEASE, SASSEMU_SCOPE_CTA));
+            else
+                at.out.emplace_back(SASSEMU_OPERATION_MEET);
             arrive(at.s, at.thread, r);
             release(at.s);
-            at.out.emplace_back(SASSEMU_OPERATION_MEET);
             return What::operations;
         }
-        case Call::cluster_arrive:
+        case Call::cluster_arrive: {
             if (!at.drained) return What::blocked;
+            const bool releases = at.i.ptx_known && at.i.intent.kind == IntentKind::barrier &&
+                                  at.i.intent.ordering == Ordering::release;
+            if (scoped_)
+                at.out.push_back(meeting(
+                    SASSEMU_OPERATION_ARRIVE, cluster_object(test_.threads[at.thread].cluster),
+                    self.cluster_arrivals, releases ? SASSEMU_ORDER_RELEASE : SASSEMU_ORDER_RELAXED,
+                    SASSEMU_SCOPE_CLUSTER));
             ++self.cluster_arrivals;
             ++at.pc;
             return What::ran;
+        }
         case Call::cluster_wait:
-            if (!cluster_passed(at.s, at.thread)) return What::blocked;
+            if ((scoped_ && !at.drained) || !cluster_passed(at.s, at.thread)) return What::blocked;
+            if (scoped_)
+                at.out.push_back(meeting(
+                    SASSEMU_OPERATION_WAIT, cluster_object(test_.threads[at.thread].cluster),
+                    self.cluster_waits, SASSEMU_ORDER_ACQUIRE, SASSEMU_SCOPE_CLUSTER));
             ++self.cluster_waits;
             ++at.pc;
             return What::ran;
@@ -193,16 +241,39 @@ SassFetch::What SassFetch::mbarrier(Turn& at, uint32_t address) {
     std::memcpy(&now, object, 8);
     const SassEffects& e = test_.sass->run(at.thread, at.pc, at.in, now);
     if (e.waited) return What::blocked;
+    const SassInstruction& i = at.i;
+    const bool meant = i.ptx_known && i.intent.kind == IntentKind::mbarrier;
+    const uint32_t scope = meant && i.intent.scope != MemScope::none ? scope_of(i.intent.scope)
+                                                                     : uint32_t{SASSEMU_SCOPE_CTA};
+    const bool relaxed = meant && i.intent.ordering == Ordering::relaxed;
+    Place place;
+    test_.sass->shared(test_, at.thread, address, false, 8, place);
+    const uint64_t number =
+        mbarrier_object(test_.locations[test_.names[place.name].location].cta, place.offset);
     if (e.call == SassEffects::Call::mbarrier) {
         Mbarrier b = Mbarrier::decode(now);
+        const uint32_t before = b.phase;
         if (const char* wrong = b.apply(e.change)) return refuse_at(at, wrong);
         now = b.encode();
-        at.out.emplace_back(SASSEMU_OPERATION_MEET);
+        if (!scoped_) {
+            at.out.emplace_back(SASSEMU_OPERATION_MEET);
+        } else {
+            if (e.change.arrivals || e.change.drops)
+                at.out.push_back(meeting(SASSEMU_OPERATION_ARRIVE, number, at.s.phases[number],
+                                         relaxed ? SASSEMU_ORDER_RELAXED : SASSEMU_ORDER_RELEASE,
+                                         scope));
+            at.s.phases[number] += b.phase != before;
+        }
     } else {
         now = e.object;
     }
     std::memcpy(object, &now, 8);
     write(at);
+    if (scoped_ && i.event.is(SASSDEC_KIND_MBARRIER, SASSDEC_ACTION_TEST) &&
+        std::ranges::any_of(i.writes, [&](uint32_t r) { return at.registers[r] != 0; }) &&
+        at.s.phases[number])
+        at.out.push_back(meeting(SASSEMU_OPERATION_WAIT, number, at.s.phases[number] - 1,
+                                 relaxed ? SASSEMU_ORDER_RELAXED : SASSEMU_ORDER_ACQUIRE, scope));
     ++at.pc;
     return What::ran;
 }
@@ -211,13 +282,29 @@ std::byte* SassFetch::shared(Turn& at, uint32_t address, bool own, uint64_t byte
     Place place;
     if (!test_.sass->shared(test_, at.thread, address, own, bytes, place)) return nullptr;
     touched_ = true;
-    auto& memory = at.s.shared[test_.locations[test_.names[place.name].location].cta];
+    auto& memory = unshare(at.s, test_.locations[test_.names[place.name].location].cta);
+    return reinterpret_cast<std::byte*>(memory.data()) + place.offset;
+}
+
+std::vector<uint8_t>& SassFetch::unshare(SassState& s, int32_t cta) const {
+    auto& memory = s.shared[cta];
     if (!memory) {
-        const auto& launch = test_.sass->launch(test_.sass->thread(at.thread).launch).launch;
-        memory = std::make_shared<std::vector<uint8_t>>((launch.shared_bytes + 7) / 8 * 8);
+        uint64_t bytes = 0;
+        for (uint32_t t = 0; t < test_.threads.size(); ++t)
+            if (test_.threads[t].sass && test_.threads[t].cta == cta)
+                bytes = test_.sass->launch(test_.sass->thread(t).launch).launch.shared_bytes;
+        memory = std::make_shared<std::vector<uint8_t>>((bytes + 7) / 8 * 8);
     }
     if (memory.use_count() > 1) memory = std::make_shared<std::vector<uint8_t>>(*memory);
-    return reinterpret_cast<std::byte*>(memory->data()) + place.offset;
+    return *memory;
+}
+
+std::byte* SassFetch::shared_bytes(SassState& s, uint64_t address, uint64_t bytes) const {
+    const auto cta = static_cast<int32_t>((address & ~SASSEMU_MACHINE_SHARED) >> 24) - 1;
+    std::vector<uint8_t>& memory = unshare(s, cta);
+    const uint64_t offset = address & 0xffffff;
+    if (offset + bytes > memory.size()) return nullptr;
+    return reinterpret_cast<std::byte*>(memory.data()) + offset;
 }
 
 // A word of the registers behind a row.
@@ -251,6 +338,14 @@ SassFetch::What SassFetch::local(Turn& at, const Access& a, uint32_t address) {
 
 // Shared memory, at once.
 SassFetch::What SassFetch::near(Turn& at, const Access& a, uint32_t address, bool own) {
+    if (scoped_) {
+        Place place;
+        if (!test_.sass->shared(test_, at.thread, address, own, a.bytes, place) ||
+            address % a.bytes)
+            return refuse_at(at, "reaches no shared memory");
+        const int32_t cta = test_.locations[test_.names[place.name].location].cta;
+        return operate(at, a, TestMemory::of_shared(cta) | place.offset);
+    }
     std::byte* memory = shared(at, address, own, a.bytes);
     if (!memory || address % a.bytes) return refuse_at(at, "reaches no shared memory");
     const bool stores = a.op == AccessOp::store;
@@ -276,10 +371,14 @@ SassFetch::What SassFetch::near(Turn& at, const Access& a, uint32_t address, boo
 
 // Global memory: the machine performs it.
 SassFetch::What SassFetch::far(Turn& at, const Access& a, uint64_t address) {
-    const bool loads = a.op == AccessOp::load, stores = a.op == AccessOp::store;
     Place place;
     if (!test_.sass->global(address, a.bytes, place) || address % a.bytes)
         return refuse_at(at, "reaches memory where no buffer is");
+    return operate(at, a, address);
+}
+
+SassFetch::What SassFetch::operate(Turn& at, const Access& a, uint64_t address) {
+    const bool loads = a.op == AccessOp::load, stores = a.op == AccessOp::store;
     if (!loads && !stores && a.bytes != 4 && a.bytes != 8)
         return refuse_at(at, "is not explored by this model: an atomic of this width");
     MemoryOperation o(loads    ? SASSEMU_OPERATION_LOAD
@@ -288,8 +387,11 @@ SassFetch::What SassFetch::far(Turn& at, const Access& a, uint64_t address) {
     o.what.address = address;
     o.what.bytes = a.bytes;
     o.what.proxy = static_cast<uint8_t>(a.proxy);
-    o.what.ordering = static_cast<uint8_t>(a.ordering);
-    o.what.scope = static_cast<uint8_t>(a.scope);
+    const bool intended = scoped_ && at.i.ptx_known && at.i.intent.kind == IntentKind::access;
+    o.what.ordering = static_cast<uint8_t>(intended ? at.i.intent.ordering : a.ordering);
+    o.what.scope = static_cast<uint8_t>(intended ? at.i.intent.scope : a.scope);
+    o.blocks =
+        scoped_ && (o.what.ordering == SASSEMU_ACQUIRE || o.what.ordering == SASSEMU_ACQ_REL);
     if (loads && a.scope == MemScope::sys) o.what.flags = SASSEMU_ACCESS_CACHE_CV;
     o.sign = a.sign;
     for (uint32_t k = 0; k < std::max(1u, a.bytes / 4u); ++k) {
@@ -313,6 +415,7 @@ SassFetch::What SassFetch::order(Turn& at) {
     if (!at.drained) return What::blocked;
     test_.sass->run(at.thread, at.pc, at.in);
     ++at.pc;
+    if (scoped_) return What::ran;  // step() has shown it
     const Event& e = at.i.event;
     if (e.is(SASSDEC_KIND_FENCE) && e.action != SASSDEC_ACTION_ERROR) {
         const sassemu_fence f = shown_fence(e);
@@ -321,6 +424,7 @@ SassFetch::What SassFetch::order(Turn& at) {
         o.what.scope = f.scope;
         o.what.proxy = f.from_proxy;
         o.what.to_proxy = f.to_proxy;
+        o.what.spaces = static_cast<uint8_t>(f.spaces);
         at.out.push_back(o);
     } else if (e.is(SASSDEC_KIND_CACHE) && e.cache <= SASSDEC_CACHE_TEXTURE) {
         const sassemu_cache_op c = shown_cache_operation(e);
@@ -390,10 +494,15 @@ void SassFetch::release(SassState& s) const {
             ++it;
             continue;
         }
-        for (auto& t : s.threads)
-            if (t.barrier == static_cast<int32_t>(which) &&
-                test_.threads[static_cast<size_t>(&t - s.threads.data())].cta == cta)
-                t.barrier = -1;
+        const uint64_t object = barrier_object(cta, which);
+        for (auto& t : s.threads) {
+            if (t.barrier != static_cast<int32_t>(which) ||
+                test_.threads[static_cast<size_t>(&t - s.threads.data())].cta != cta)
+                continue;
+            t.barrier = -1;
+            if (scoped_) t.passed = object, t.phase = s.phases[object];
+        }
+        if (scoped_) ++s.phases[object];
         it = s.barriers.erase(it);
     }
 }

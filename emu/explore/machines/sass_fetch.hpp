@@ -22,17 +22,21 @@ struct SassState {
         int32_t barrier = -1;  // waits at this number
         uint32_t cluster_arrivals = 0, cluster_waits = 0;
         std::map<uint32_t, uint32_t> local;  // words
+        // Of a scoped machine: it goes on because this phase of this barrier is over.
+        uint64_t passed = 0, phase = 0;
     };
     std::vector<OfThread> threads;
     // CTA -> its bytes, once one is touched; states have them in common until one writes.
     std::map<int32_t, std::shared_ptr<std::vector<uint8_t>>> shared;
     // (CTA, number) -> threads that have arrived in this phase, as bits
     std::map<std::pair<int32_t, uint32_t>, std::vector<bool>> barriers;
+    std::map<uint64_t, uint64_t> phases;  // of a scoped machine's barriers, where not 0
 };
 
 class SassFetch {
   public:
-    explicit SassFetch(const Test& test) : test_(test) {}
+    // `scoped`: shared memory, barriers and what PTX means are the machine's matter.
+    SassFetch(const Test& test, bool scoped) : test_(test), scoped_(scoped) {}
 
     SassState start() const;
     void start_registers(uint32_t thread, uint32_t& pc, std::vector<uint64_t>& registers) const;
@@ -48,6 +52,9 @@ class SassFetch {
     What step(SassState& s, uint32_t thread, uint32_t& pc, std::vector<uint64_t>& registers,
               const std::vector<uint32_t>& awaited, bool drained,
               std::vector<MemoryOperation>& out);
+
+    // At an address of scoped machines; null: it is not there.
+    std::byte* shared_bytes(SassState& s, uint64_t address, uint64_t bytes) const;
 
     // Whether a step since the last call read or wrote what other threads of the CTA or cluster
     // see.
@@ -78,6 +85,7 @@ class SassFetch {
     What local(Turn& at, const Access& a, uint32_t address);
     What near(Turn& at, const Access& a, uint32_t address, bool own);
     What far(Turn& at, const Access& a, uint64_t address);
+    What operate(Turn& at, const Access& a, uint64_t address);
     void write(const Turn& at) const;
     uint64_t word(const Turn& at, uint32_t row, uint32_t k) const;
     std::byte* shared(Turn& at, uint32_t address, bool own, uint64_t bytes);
@@ -86,7 +94,10 @@ class SassFetch {
     void release(SassState& s) const;
     bool cluster_passed(const SassState& s, uint32_t thread) const;
 
+    std::vector<uint8_t>& unshare(SassState& s, int32_t cta) const;
+
     const Test& test_;
+    const bool scoped_;
     std::string problem_;
     bool touched_ = false;
 };

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "emu/explore/sass/program.hpp"
+#include "sassemu/machine.h"
 
 namespace sassemu::explore {
 
@@ -25,8 +26,10 @@ class TestMemory {
         for (uint32_t l = 0; l < test.locations.size(); ++l)
             for (uint64_t copy = 0; copy < pes_.size(); ++copy) {
                 const Location& location = test.locations[l];
+                const bool shared = location.space == SASSEMU_SPACE_SHARED_CTA;
                 if (!test.sass)  // each in lines of its own
-                    add(copy << 32 | (l + 1) * uint64_t{0x1000},
+                    add((shared ? of_shared(location.cta) : copy << 32) |
+                            (l + 1) * uint64_t{0x1000},
                         std::max<uint64_t>(location.bytes, 8));
                 else if (location.space == SASSEMU_SPACE_GLOBAL)
                     add(test.sass->address(test, l), test.sass->image(l).size());
@@ -35,6 +38,11 @@ class TestMemory {
             }
     }
     bool fits() const { return size_ <= most_bytes; }
+
+    // Of scoped machines; a CTA's shared memory begins there.
+    static uint64_t of_shared(int32_t cta) {
+        return SASSEMU_MACHINE_SHARED | static_cast<uint64_t>(cta + 1) << 24;
+    }
 
     // What the location is at the start.
     std::vector<uint8_t> start() const {

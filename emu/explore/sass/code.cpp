@@ -7,12 +7,38 @@
 #include <cstring>
 
 #include "emu/explore/ptx/read_test.hpp"
+#include "emu/memory/word_order.hpp"
 #include "emu/module/line_table.hpp"
 #include "sassdec/ids.h"
 
 namespace sassemu::explore {
 
 namespace reg = sass_register;
+
+uint32_t order_of(Ordering o) {
+    constexpr uint32_t orders[] = {
+        SASSEMU_ORDER_WEAK,    SASSEMU_ORDER_RELAXED, SASSEMU_ORDER_ACQUIRE,  SASSEMU_ORDER_RELEASE,
+        SASSEMU_ORDER_ACQ_REL, SASSEMU_ORDER_SC,      SASSEMU_ORDER_VOLATILE, SASSEMU_ORDER_MMIO};
+    return orders[static_cast<size_t>(o)];
+}
+
+uint32_t scope_of(MemScope s) {
+    switch (s) {
+        case MemScope::none:
+            return SASSEMU_SCOPE_NONE;
+        case MemScope::cta:
+        case MemScope::sm:
+            return SASSEMU_SCOPE_CTA;
+        case MemScope::cluster:
+            return SASSEMU_SCOPE_CLUSTER;
+        case MemScope::vc:
+        case MemScope::gpu:
+            return SASSEMU_SCOPE_GPU;
+        case MemScope::sys:
+            return SASSEMU_SCOPE_SYS;
+    }
+    return SASSEMU_SCOPE_SYS;
+}
 
 std::string reg::name(uint32_t index) {
     if (index < predicate) return "R" + std::to_string(index);
@@ -170,29 +196,32 @@ void SassCode::read_registers() {
 
 // What a fence, an invalidation or the like orders when nothing is known but the word
 // (docs/litmus.md, section 9).
-void SassCode::order_of_words(SassInstruction& i) {
+void SassCode::order_of_words(uint32_t pc) {
+    SassInstruction& i = code_[pc];
     const Event& e = i.event;
-    if (e.is(SASSDEC_KIND_FENCE, SASSDEC_ACTION_PROXY)) {
+    if (e.is(SASSDEC_KIND_FENCE, SASSDEC_ACTION_PLAIN) &&
+        (e.scope == SASSDEC_SCOPE_VC || e.order == SASSDEC_ORDER_MMIO)) {
+        i.refused = "is not modelled: use the model 'caches' for it";
+        return;
+    }
+    uint32_t next = pc + 1;
+    while (next < count() && code_[next].decodes && stands_in_fence(code_[next].event)) ++next;
+    const bool invalidates = next < count() && code_[next].decodes &&
+                             code_[next].event.acts_on_data() &&
+                             code_[next].event.action == SASSDEC_ACTION_INVALIDATE_ALL;
+    const auto order = order_of_word(e, invalidates);
+    if (!order) return;
+    if (order->to == Proxy::async) {
         op::ProxyFence fence;
         fence.to = SASSEMU_PROXY_ASYNC;
         fence.both_ways = 1;
         i.orders.emplace_back(fence);
-    } else if (e.is(SASSDEC_KIND_FENCE, SASSDEC_ACTION_PLAIN)) {
-        if (e.scope == SASSDEC_SCOPE_VC || e.order == SASSDEC_ORDER_MMIO) {
-            i.refused = "is not modelled: use the model 'caches' for it";
-            return;
-        }
-        op::Fence fence;
-        fence.scope = e.scope == SASSDEC_SCOPE_SYS   ? SASSEMU_SCOPE_SYS
-                      : e.scope == SASSDEC_SCOPE_GPU ? SASSEMU_SCOPE_GPU
-                                                     : SASSEMU_SCOPE_CTA;
-        fence.order = e.order == SASSDEC_ORDER_SC        ? SASSEMU_ORDER_SC
-                      : fence.scope == SASSEMU_SCOPE_CTA ? SASSEMU_ORDER_ACQ_REL
-                                                         : SASSEMU_ORDER_RELEASE;
-        i.orders.emplace_back(fence);
+        return;
     }
-    if (e.acts_on_data() && e.action == SASSDEC_ACTION_INVALIDATE_ALL)
-        i.orders.emplace_back(op::Fence{SASSEMU_ORDER_ACQUIRE, SASSEMU_SCOPE_SYS});
+    op::Fence fence;
+    fence.scope = scope_of(order->scope);
+    fence.order = order_of(order->ordering);
+    i.orders.emplace_back(fence);
 }
 
 void SassCode::read_intents() {
@@ -232,7 +261,7 @@ void SassCode::read_intents() {
                 if (auto one = fence_named(i.intent.opcode))
                     i.orders.push_back(std::move(*one));
                 else
-                    order_of_words(i);
+                    order_of_words(pc);
             }
             last_fence = line;
             continue;
@@ -243,7 +272,7 @@ void SassCode::read_intents() {
         }
         // The words around an access are part of what its own order says.
         if (i.ptx_known && i.intent.kind != IntentKind::none) continue;
-        order_of_words(i);
+        order_of_words(pc);
     }
 }
 

@@ -15,6 +15,10 @@
 
 namespace sassemu::explore {
 
+// In the words of consistency.h.
+uint32_t order_of(Ordering o);
+uint32_t scope_of(MemScope s);
+
 // Every register that a thread has, in one row of numbers; uniform ones are the thread's own here.
 namespace sass_register {
 constexpr uint32_t general = 0, predicate = 256, uniform = 264, uniform_predicate = 344,
@@ -72,7 +76,7 @@ class SassCode {
   private:
     void read_registers();
     void read_intents();
-    void order_of_words(SassInstruction& i);
+    void order_of_words(uint32_t pc);
     void read_retries();
     struct Ahead {
         uint32_t pc;                       // of the first instruction that does something

@@ -6,14 +6,20 @@
  * emulator's own accesses, and can therefore run but not be explored.
  *
  * The bytes of memory are the driver's, one copy of each; a state keeps what the machine has beside
- * them: stores on their way, copies in caches, queues of links. Shared and local memory never get
- * here: the pipeline of an SM is in order.
+ * them: stores on their way, copies in caches, queues of links. Local memory never gets here, nor
+ * does shared memory unless the machine is scoped: the pipeline of an SM is in order.
  *
  * A driver performs the operations of a thread in program order, except for loads of a machine that
  * says SASSEMU_MACHINE_LATE_LOADS: such a load may be performed after what follows it, but after
  * its thread's earlier loads of its bytes, and before the thread's next operation of another kind
  * that is about one of its bytes, the next FENCE, CACHE or MEET of its thread, and anything that
  * needs its value.
+ *
+ * A machine that says SASSEMU_MACHINE_SCOPED (since ABI 1.9) knows what PTX orders: it is shown
+ * shared memory, barriers and asynchronous operations as well, and accesses and fences with the
+ * order and scope of their PTX where the code keeps it (-lineinfo), else with those that
+ * docs/litmus.md, section 9, reads out of the words. Then loads that acquire are not late, and
+ * neither passes a late load an operation that releases, ARRIVE, WAIT, ISSUE or OBSERVE.
  *
  * A machine that says SASSEMU_MACHINE_SYMMETRIC (since ABI 1.5) has memory of which every GPU owns
  * a copy, and understands what a library of one-sided operations does to it (NVSHMEM: a GPU is a
@@ -31,13 +37,18 @@ typedef struct sassemu_place {
     uint64_t cta;
     uint32_t sm, gpu; /* the SM is one of that GPU's */
     uint32_t kind; /* SASSEMU_AGENT_WARP, COPY_ENGINE or HOST; the others have no `cta` and `sm` */
-    uint32_t reserved;
+    uint32_t cluster; /* since 1.9, of scoped machines: its number, unique in the run */
 } sassemu_place;
+
+/* The bytes of shared memory, for scoped machines: this, the CTA's number above bit 24, the offset
+ * below. */
+#define SASSEMU_MACHINE_SHARED (UINT64_C(1) << 63)
 
 enum sassemu_operation_kind {
     SASSEMU_OPERATION_LOAD,
     SASSEMU_OPERATION_STORE,
-    SASSEMU_OPERATION_ATOMIC, /* the driver reads and writes the bytes right after it */
+    SASSEMU_OPERATION_ATOMIC, /* the driver reads and writes the bytes right after it; WEAK, of a
+                               * scoped machine: it only writes them */
     SASSEMU_OPERATION_FENCE,
     SASSEMU_OPERATION_CACHE,
     SASSEMU_OPERATION_MEET, /* the thread arrives at a barrier of its CTA, or warp, or at an
@@ -47,7 +58,14 @@ enum sassemu_operation_kind {
     SASSEMU_OPERATION_COPY,   /* reads `bytes` at `other`, writes them at `address` */
     SASSEMU_OPERATION_REDUCE, /* adds to the bytes at `address`, and does not wait for it */
     SASSEMU_OPERATION_ORDER,  /* keeps the order of what the thread sends to each GPU */
-    SASSEMU_OPERATION_QUIET   /* waits for what the thread has sent, and for what it fetches */
+    SASSEMU_OPERATION_QUIET,  /* waits for what the thread has sent, and for what it fetches */
+    /* Of a scoped machine. `address` names a barrier of any kind, `other` one of its phases, from
+     * 0. */
+    SASSEMU_OPERATION_ARRIVE, /* RELEASE, or RELAXED: then fences before it release */
+    SASSEMU_OPERATION_WAIT,   /* goes on because phase `other` is over: ACQUIRE, or RELAXED */
+    SASSEMU_OPERATION_ISSUE,  /* starts an asynchronous operation, whose accesses and arrivals are
+                               * those of the thread `other` */
+    SASSEMU_OPERATION_OBSERVE /* has seen that the asynchronous operation `other` is over */
 };
 
 /* One operation of one thread. Members that its kind does not have are 0. */
@@ -69,8 +87,14 @@ typedef struct sassemu_operation {
     uint64_t other; /* of COPY: the source; of REDUCE with `gets`: where the old value goes */
     uint32_t gpu, other_gpu; /* whose copies `address` and `other` are in */
     uint8_t gets;            /* of COPY: the source is the remote side; of REDUCE: see `other` */
-    uint8_t early; /* of COPY: does not wait (nbi); of LOAD: not for the thread's own operations */
-    uint8_t unused[6];
+    uint8_t early; /* of COPY: does not wait (nbi); of LOAD: not for the thread's own operations; of
+                    * a scoped machine's ATOMIC: what it does is not seen apart from the one before
+                    * it, of the same bytes */
+    /* Since 1.9. Of a FENCE; the first 0 where the machine is not scoped: */
+    uint8_t restriction; /* enum sassemu_intent_restrict */
+    uint8_t spaces;      /* of a proxy fence: SASSEMU_SPACE_BIT set; 0: all */
+    uint8_t both_ways;   /* of a proxy fence */
+    uint8_t unused[3];
 } sassemu_operation;
 
 /* The bytes of memory. Both answer -1, and do nothing, where a byte is not allocated. */
@@ -88,7 +112,8 @@ typedef struct sassemu_bytes {
 
 enum sassemu_machine_flags {
     SASSEMU_MACHINE_LATE_LOADS = 1u << 0,
-    SASSEMU_MACHINE_SYMMETRIC = 1u << 1
+    SASSEMU_MACHINE_SYMMETRIC = 1u << 1,
+    SASSEMU_MACHINE_SCOPED = 1u << 2
 };
 
 /* `self` is what the plugin's create() returned. It may be used by several threads at once, with
@@ -107,8 +132,8 @@ typedef struct sassemu_machine {
     void (*drop)(void* self, void* state);
 
     /* In how many ways the operation can be performed now; 0: a step has to come first. What a
-     * machine would do if it were free comes first: a hit in a cache before a miss. NULL: always in
-     * one. */
+     * machine would do if it were free comes first: a hit in a cache before a miss. A scoped
+     * machine has the newest value first and the oldest last. NULL: always in one. */
     uint32_t (*ways)(void* self, const void* state, const sassemu_bytes*, const sassemu_operation*);
     /* Performs it in one of these ways, counting from 0. LOAD fills the `bytes` at value, STORE
      * and REDUCE take them from there; others get NULL. */
@@ -132,6 +157,11 @@ typedef struct sassemu_machine {
     /* The state as bytes, equal for states that behave alike. Writes at most `room` bytes and
      * answers how many it has. */
     size_t (*key)(void* self, const void* state, void* to, size_t room);
+    /* Since 1.9. Whether threads `thread` to `thread` + 31, those of `lanes`, find nothing but
+     * memory's own values in the `bytes` at the operation's address, and leave no trace: then a
+     * driver need not show their loads. NULL: never. */
+    int32_t (*plain)(void* self, const void* state, const sassemu_operation*, uint64_t bytes,
+                     uint32_t lanes);
 } sassemu_machine;
 
 SASSEMU_END

@@ -29,7 +29,7 @@
 //                  uint8_t*) const uint32_t steps(const State&) const, void take(State&,
 //                  MemoryBytes, uint32_t step) const, uint64_t held(const State&) const,
 //                  std::string key(const State&) const; where it needs them ways, launch,
-//                  settle, and static bool late_loads, symmetric
+//                  settle, plain, and static bool late_loads, symmetric, scoped
 #pragma once
 
 #include <sassemu/plugin.h>
@@ -340,6 +340,8 @@ struct Roles {
                 m.flags |= T::late_loads ? SASSEMU_MACHINE_LATE_LOADS : 0;
             if constexpr (requires { T::symmetric; })
                 m.flags |= T::symmetric ? SASSEMU_MACHINE_SYMMETRIC : 0;
+            if constexpr (requires { T::scoped; })
+                m.flags |= T::scoped ? SASSEMU_MACHINE_SCOPED : 0;
             m.start = [](void* s, const sassemu_place* p, size_t n) {
                 return guarded<T>(s, static_cast<void*>(nullptr), [&](T& t) -> void* {
                     return new S(t.start(std::span<const sassemu_place>(p, n)));
@@ -399,6 +401,15 @@ struct Roles {
                     return text.size();
                 });
             };
+            if constexpr (requires(const T& t, const S& a, const sassemu_operation& o) {
+                              t.plain(a, o, uint64_t{}, 0u);
+                          })
+                m.plain = [](void* s, const void* state, const sassemu_operation* o, uint64_t bytes,
+                             uint32_t lanes) {
+                    return guarded<T>(s, 0, [&](const T& t) {
+                        return int32_t(t.plain(*static_cast<C>(state), *o, bytes, lanes));
+                    });
+                };
         }
         return m;
     }

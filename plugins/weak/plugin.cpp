@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// The `weak` memory model as a machine of the SDK (machine.h): reading operations. What they do is
+// in machine.cpp and ordering.cpp, and which way is taken its driver decides.
+#include <sassemu/plugin.hpp>
+
+#include "machine.hpp"
+
+namespace weak {
+
+namespace {
+
+class DriverMemory : public Memory {
+  public:
+    explicit DriverMemory(sassemu::MemoryBytes bytes) : bytes_(bytes) {}
+    bool read(uint64_t address, uint8_t* to, unsigned bytes) override {
+        return bytes_.read(address, to, bytes);
+    }
+    void write(uint64_t address, const uint8_t* from, unsigned bytes) override {
+        bytes_.write(address, from, bytes);
+    }
+
+  private:
+    sassemu::MemoryBytes bytes_;
+};
+
+Who who_of(const sassemu_place& p) {
+    return {p.thread, {p.cta, p.cluster, p.gpu, p.kind == SASSEMU_AGENT_HOST}};
+}
+
+Reach reach_of(uint32_t scope) {
+    switch (scope) {
+        case SASSEMU_LEVEL_NONE:
+        case SASSEMU_LEVEL_CTA:
+        case SASSEMU_LEVEL_SM:
+            return cta;
+        case SASSEMU_LEVEL_CLUSTER:
+            return cluster;
+        case SASSEMU_LEVEL_SYS:
+            return sys;
+        default:
+            return gpu;
+    }
+}
+
+Order order_of(const sassemu_operation& o) {
+    Order out;
+    out.reach = reach_of(o.scope);
+    out.strong = o.ordering != SASSEMU_WEAK;
+    out.sc = o.ordering == SASSEMU_SC;
+    out.acquires = out.sc || o.ordering == SASSEMU_ACQUIRE || o.ordering == SASSEMU_ACQ_REL;
+    out.releases = out.sc || o.ordering == SASSEMU_RELEASE || o.ordering == SASSEMU_ACQ_REL;
+    if (o.ordering == SASSEMU_VOLATILE || o.ordering == SASSEMU_MMIO) out.reach = sys;
+    return out;
+}
+
+Via via_of(uint32_t proxy) {
+    switch (proxy) {
+        case SASSEMU_VIA_ASYNC:
+            return Via::async;
+        case SASSEMU_VIA_TENSORMAP:
+            return Via::tensormap;
+        case SASSEMU_VIA_CONSTANT:
+        case SASSEMU_VIA_TEXTURE:
+        case SASSEMU_VIA_SURFACE:
+            return Via::uncoherent;
+        default:
+            return Via::generic;
+    }
+}
+
+Access access_of(const sassemu_operation& o) {
+    return {who_of(o.from), o.address, o.bytes, via_of(o.proxy), order_of(o)};
+}
+
+Fence fence_of(const sassemu_operation& o) {
+    Fence f;
+    f.order = order_of(o);
+    f.shared_alone = o.restriction == SASSEMU_RESTRICT_SHARED_CTA ||
+                     o.restriction == SASSEMU_RESTRICT_SHARED_CLUSTER;
+    f.inits_alone = o.restriction == SASSEMU_RESTRICT_MBARRIER_INIT;
+    if (o.proxy == o.to_proxy) return f;
+    f.to_async = o.to_proxy == SASSEMU_VIA_ASYNC;
+    f.to_tensormap = o.to_proxy == SASSEMU_VIA_TENSORMAP;
+    const uint32_t global = SASSEMU_SPACE_BIT(SASSEMU_GLOBAL),
+                   shared = SASSEMU_SPACE_BIT(SASSEMU_SHARED);
+    f.global = !(o.spaces & (global | shared)) || o.spaces & global;
+    f.shared = !(o.spaces & (global | shared)) || o.spaces & shared;
+    return f;
+}
+
+}  // namespace
+
+class Weak : public sassemu::Plugin {
+  public:
+    static constexpr auto name = "weak";
+    static constexpr auto summary =
+        "what PTX does not forbid: stores that some observers do not see yet, stale loads, proxies "
+        "that see late";
+    static constexpr uint32_t threading = SASSEMU_SERIAL;
+    static constexpr bool late_loads = true;
+    static constexpr bool scoped = true;
+    static constexpr bool in_flight = true;
+    static constexpr uint32_t spaces =
+        SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_SHARED) |
+        SASSEMU_SPACE_BIT(SASSEMU_TEXTURE) | SASSEMU_SPACE_BIT(SASSEMU_CONSTANT);
+
+    struct State {
+        Machine machine;
+    };
+
+    using Plugin::Plugin;
+
+    State start(std::span<const sassemu_place> places) const {
+        std::vector<Who> all;
+        for (const sassemu_place& p : places) all.push_back(who_of(p));
+        return {Machine(std::move(all))};
+    }
+
+    uint32_t ways(const State& s, sassemu::MemoryBytes, const sassemu_operation& o) const {
+        return o.kind == SASSEMU_OPERATION_LOAD ? s.machine.ways(access_of(o)) : 1;
+    }
+
+    void perform(State& s, sassemu::MemoryBytes bytes, const sassemu_operation& o, uint32_t way,
+                 uint8_t* value) const {
+        DriverMemory memory(bytes);
+        switch (o.kind) {
+            case SASSEMU_OPERATION_LOAD:
+                s.machine.load(memory, access_of(o), way, value);
+                break;
+            case SASSEMU_OPERATION_STORE:
+                s.machine.store(memory, access_of(o), value);
+                break;
+            case SASSEMU_OPERATION_ATOMIC:
+                s.machine.before_change(memory, access_of(o), o.ordering != SASSEMU_WEAK,
+                                        o.early != 0);
+                break;
+            case SASSEMU_OPERATION_FENCE:
+                s.machine.fence(who_of(o.from), fence_of(o));
+                break;
+            case SASSEMU_OPERATION_ARRIVE:
+                s.machine.arrive(who_of(o.from), o.address, o.other, order_of(o));
+                break;
+            case SASSEMU_OPERATION_WAIT:
+                s.machine.wait(who_of(o.from), o.address, o.other, order_of(o));
+                break;
+            case SASSEMU_OPERATION_ISSUE:
+                s.machine.issue(who_of(o.from), o.other);
+                break;
+            case SASSEMU_OPERATION_OBSERVE:
+                s.machine.observe(who_of(o.from), o.other);
+                break;
+            default:
+                break;
+        }
+    }
+
+    std::vector<uint64_t> steps(const State&) const { return {}; }
+    void take(State&, sassemu::MemoryBytes, uint32_t) const {}
+    uint64_t held(const State&) const { return 0; }
+    void launch(State& s) const { s.machine.forget_values(); }
+    uint64_t settle(State& s, sassemu::MemoryBytes, bool count_only) const {
+        return s.machine.settle(count_only);
+    }
+    bool plain(const State& s, const sassemu_operation& o, uint64_t bytes, uint32_t lanes) const {
+        return s.machine.plain(access_of(o), bytes, lanes);
+    }
+    std::string key(const State& s) const { return s.machine.key(); }
+};
+
+}  // namespace weak
+
+SASSEMU_PLUGIN(weak::Weak)

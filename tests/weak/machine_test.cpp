@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// The `weak` machine by hand: in how many ways a load can be performed says what may still be
+// found, so each link of an order shows as a way less.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+
+#include "machine.hpp"
+
+namespace weak {
+namespace {
+
+class Bytes : public Memory {
+  public:
+    bool read(uint64_t address, uint8_t* to, unsigned bytes) override {
+        for (unsigned k = 0; k < bytes; ++k) to[k] = all_[address + k];
+        return true;
+    }
+    void write(uint64_t address, const uint8_t* from, unsigned bytes) override {
+        for (unsigned k = 0; k < bytes; ++k) all_[address + k] = from[k];
+    }
+
+  private:
+    std::map<uint64_t, uint8_t> all_;
+};
+
+constexpr uint64_t x = 0x1000, y = 0x2000, near = shared_space | 0x3000;
+constexpr Order weak_one{}, relaxed_gpu{true, false, false, false, gpu},
+    acquire_gpu{true, true, false, false, gpu}, release_gpu{true, false, true, false, gpu},
+    release_cta{true, false, true, false, cta}, acquire_cta{true, true, false, false, cta},
+    sc_gpu{true, true, true, true, gpu};
+
+// Threads 1 and 2 are in CTAs of their own, 3 is beside 1.
+struct Program {
+    Bytes memory;
+    Machine machine;
+    static Who who(Thread t) { return {t, {t == 3 ? 1 : t, static_cast<uint32_t>(t), 0, false}}; }
+    static Access at(Thread t, uint64_t address, Order o) {
+        return {who(t), address, 4, Via::generic, o};
+    }
+    void store(Thread t, uint64_t address, uint32_t value, Order o = weak_one) {
+        uint8_t bytes[4];
+        std::memcpy(bytes, &value, 4);
+        machine.store(memory, at(t, address, o), bytes);
+    }
+    unsigned ways(Thread t, uint64_t address) const {
+        return machine.ways(at(t, address, weak_one));
+    }
+    uint32_t load(Thread t, uint64_t address, Order o = weak_one, unsigned way = 0) {
+        uint8_t bytes[4];
+        uint32_t value = 0;
+        machine.load(memory, at(t, address, o), way, bytes);
+        std::memcpy(&value, bytes, 4);
+        return value;
+    }
+    void fence(Thread t, Order o) {
+        Fence f;
+        f.order = o;
+        machine.fence(who(t), f);
+    }
+};
+
+TEST(WeakMachine, AStoreWaitsForEachObserver) {
+    Program r;
+    r.store(1, x, 1);
+    r.store(1, x, 2);
+    EXPECT_EQ(r.ways(1, x), 1u);  // its own
+    EXPECT_EQ(r.ways(2, x), 3u);
+    EXPECT_EQ(r.load(2, x, weak_one, 2), 0u);
+    EXPECT_EQ(r.load(2, x, weak_one, 1), 1u);
+    EXPECT_EQ(r.ways(2, x), 2u);  // never back
+    EXPECT_EQ(r.ways(3, x), 3u);
+}
+
+TEST(WeakMachine, AMessageNeedsBothEndsAndTheirScope) {
+    const auto left = [](Order out, Order in, Thread reader) {
+        Program r;
+        r.store(1, x, 1);
+        r.store(1, y, 1, out);
+        r.load(reader, y, in);
+        return r.ways(reader, x);
+    };
+    EXPECT_EQ(left(release_gpu, acquire_gpu, 2), 1u);
+    EXPECT_EQ(left(relaxed_gpu, acquire_gpu, 2), 2u);
+    EXPECT_EQ(left(release_gpu, relaxed_gpu, 2), 2u);
+    EXPECT_EQ(left(release_cta, acquire_gpu, 2), 2u);
+    EXPECT_EQ(left(release_gpu, acquire_cta, 2), 2u);
+    EXPECT_EQ(left(release_cta, acquire_cta, 3), 1u);
+}
+
+TEST(WeakMachine, FencesStandForTheAccessesBesideThem) {
+    Program r;
+    r.store(1, x, 1);
+    r.fence(1, release_gpu);
+    r.store(1, y, 1, relaxed_gpu);
+    r.load(2, y, relaxed_gpu);
+    EXPECT_EQ(r.ways(2, x), 2u);
+    r.fence(2, acquire_gpu);
+    EXPECT_EQ(r.ways(2, x), 1u);
+}
+
+TEST(WeakMachine, WhoKnowsOfAReadingFindsNothingOlder) {
+    Program r;
+    r.store(1, x, 1, relaxed_gpu);
+    r.load(2, x, relaxed_gpu);
+    r.store(2, y, 1, release_gpu);
+    EXPECT_EQ(r.ways(3, x), 2u);
+    r.load(3, y, acquire_gpu);
+    EXPECT_EQ(r.ways(3, x), 1u);
+}
+
+TEST(WeakMachine, AtomicsCarryOnWhatTheyRead) {
+    Program r;
+    r.store(1, x, 1);
+    r.store(1, y, 1, release_gpu);
+    r.machine.before_change(r.memory, Program::at(2, y, relaxed_gpu), true);
+    r.load(3, y, acquire_gpu);
+    EXPECT_EQ(r.ways(3, x), 1u);
+    EXPECT_EQ(r.ways(2, x), 2u);
+}
+
+TEST(WeakMachine, FencesScHaveOneOrder) {
+    Program r;
+    r.store(1, x, 1, relaxed_gpu);
+    r.fence(1, sc_gpu);
+    r.store(2, y, 1, relaxed_gpu);
+    EXPECT_EQ(r.ways(2, x), 2u);
+    r.fence(2, sc_gpu);
+    EXPECT_EQ(r.ways(2, x), 1u);
+    EXPECT_EQ(r.ways(1, y), 2u);
+}
+
+TEST(WeakMachine, AWaitTakesWhatItsPhaseHasGathered) {
+    Program r;
+    r.store(1, x, 1);
+    r.machine.arrive(Program::who(1), 7, 0, release_gpu);
+    r.store(1, x, 2);
+    r.machine.arrive(Program::who(1), 7, 1, release_gpu);
+    r.machine.wait(Program::who(2), 7, 0, acquire_gpu);
+    EXPECT_EQ(r.ways(2, x), 2u);
+    r.machine.wait(Program::who(2), 7, 1, acquire_gpu);
+    EXPECT_EQ(r.ways(2, x), 1u);
+}
+
+TEST(WeakMachine, ACopySeesWhatAProxyFenceHasShown) {
+    Program r;
+    const auto ways = [&](Thread agent) {
+        return r.machine.ways({{agent, Program::who(1).place}, near, 4, Via::async, weak_one});
+    };
+    r.store(1, near, 1);
+    r.machine.issue(Program::who(1), 100);
+    EXPECT_EQ(ways(100), 2u);
+    Fence f;
+    f.to_async = true;
+    f.shared = false;  // fence.proxy.async.global
+    r.machine.fence(Program::who(1), f);
+    r.machine.issue(Program::who(1), 101);
+    EXPECT_EQ(ways(101), 2u);
+    f.shared = true;
+    r.machine.fence(Program::who(1), f);
+    r.machine.issue(Program::who(1), 102);
+    EXPECT_EQ(ways(102), 1u);
+}
+
+TEST(WeakMachine, ACopysBytesAreSeenOnceItIsObserved) {
+    Program r;
+    r.machine.issue(Program::who(1), 100);
+    const uint8_t value[4] = {1};
+    r.machine.store(r.memory, {{100, Program::who(1).place}, near, 4, Via::async, weak_one}, value);
+    EXPECT_EQ(r.ways(1, near), 2u);
+    r.machine.observe(Program::who(1), 100);
+    EXPECT_EQ(r.ways(1, near), 1u);
+}
+
+TEST(WeakMachine, StatesThatBehaveAlikeHaveOneKey) {
+    const std::vector<Who> all{Program::who(1), Program::who(2)};
+    Program a{{}, Machine(all)}, b{{}, Machine(all)};
+    a.store(1, x, 1);
+    a.store(2, y, 1);
+    b.store(2, y, 1);
+    b.store(1, x, 1);
+    EXPECT_EQ(a.machine.key(), b.machine.key());
+    a.load(2, x);
+    EXPECT_NE(a.machine.key(), b.machine.key());
+}
+
+}  // namespace
+}  // namespace weak
