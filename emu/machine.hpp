@@ -93,6 +93,13 @@ class Machine {
     // Memory of a GPU that all GPUs reach, whatever peer_access() says.
     virtual Result<uint64_t> allocate_shared(uint32_t gpu, uint64_t bytes, std::string name,
                                              uint64_t address = 0) = 0;
+    // A multicast object, as of cuMulticastCreate with memory bound: addresses that all GPUs reach
+    // and that stand for `bytes` at each of `members`. multimem.st and multimem.red of a kernel go
+    // to all of them, whatever peer_access() says, multimem.ld_reduce combines them. Nothing else
+    // can be done there, by kernels or by the host.
+    virtual Result<uint64_t> allocate_multicast(const std::vector<uint64_t>& members,
+                                                uint64_t bytes, std::string name,
+                                                uint64_t address = 0) = 0;
     // Of any kind. Who uses it in a kernel meanwhile gets a fault from its next turn on.
     virtual Result<void> release(uint64_t address) = 0;
     // By the host, while anything may be in flight. An aligned 8 bytes are read or written at once;

@@ -53,5 +53,6 @@
 #include "emu/isa/async_store.hpp"
 #include "emu/isa/bulk.hpp"
 #include "emu/isa/mbarrier.hpp"
+#include "emu/isa/multicast.hpp"
 #include "emu/isa/tensor_memory.hpp"
 #include "emu/isa/warpgroup.hpp"

@@ -11,6 +11,7 @@
 namespace sassemu {
 
 struct Warp;
+class AddressSpace;
 
 enum class AccessOp : uint8_t { load, store, atomic, reduce, cache, prefetch, bulk };
 enum class AccessSpace : uint8_t { global, shared, local, constant, generic, texture, surface };
@@ -64,10 +65,20 @@ struct Access {
     Warp* warp = nullptr;      // who; gpu, cta, path and pc follow from it
     uint32_t destination = 0;  // loads and atomics: row offset of the result, see op.hpp
     uint32_t source[2] = {};   // stores and atomics: row offset(s) of the data
+    // Whose page table has the global addresses; null: the launch's.
+    const AddressSpace* through = nullptr;
     // LDSM and STSM: lanes 0 .. 8 * matrices - 1 name the 16-byte rows of 8x8 matrices of 16-bit
     // elements. Register i of the data has matrix i, spread over all lanes as fragments are.
     uint8_t matrices = 0;
     bool transposed = false;
+};
+
+// How LDGMC combines what the members of a multicast object hold.
+enum class LoadReduceType : uint8_t { u32, s32, u64, s64, f16, bf16, f32, f64, e5m2, e4m3 };
+struct LoadReduce {
+    AtomicOp op = AtomicOp::add;
+    LoadReduceType type = LoadReduceType::u32;
+    bool wide = false;  // sums in a wider format
 };
 
 struct Fence {

@@ -111,6 +111,8 @@ struct Services {
     // One access through the port (models, checked runs, --reference). Loads fill the destination
     // rows now or later. Generic addresses are resolved by the engine.
     Asked<const Op*(Warp&, const Op*, const Access&)> access;
+    // LDGMC: the load, combined over the members of the multicast objects that lanes name.
+    Asked<const Op*(Warp&, const Op*, const Access&, const LoadReduce&)> load_reduce;
     Asked<const Op*(Warp&, const Op*, const Fence&)> fence;
     // While an iteration is watched: these guest bytes were read.
     Asked<void(Warp&, const std::byte* at, uint32_t bytes)> watch;

@@ -12,6 +12,7 @@
 
 #include "emu/base/text.hpp"
 #include "emu/memory/device_heap.hpp"
+#include "emu/memory/multicast.hpp"
 
 namespace sassemu {
 
@@ -82,6 +83,9 @@ AddressSpace::~AddressSpace() {
     for (uint64_t i = 0; i < leaves; ++i)
         if (Leaf* leaf = root_[i].load(std::memory_order_relaxed)) munmap(leaf, sizeof(Leaf));
 }
+
+AddressSpace::Allocation::Allocation() = default;
+AddressSpace::Allocation::~Allocation() = default;
 
 AddressSpace::Allocations::~Allocations() {
     for (const auto& [lo, a] : live) munmap(a->mapping, a->mapped);
@@ -236,7 +240,11 @@ Result<uint64_t> AddressSpace::allocate(uint64_t bytes, const Options& options) 
     a->owner = options.everywhere ? nullptr : this;
     a->extent = Extent{at, at + bytes, static_cast<std::byte*>(mapping) + offset, options.flags,
                        static_cast<uint32_t>(all_->by_id.size())};
-    if (options.flags & heap_extent) a->extent.hi = at;
+    if (options.flags & (heap_extent | multicast_extent)) a->extent.hi = at;
+    if (options.flags & multicast_extent) {
+        a->multicast = std::make_unique<Multicast>(Multicast{at, bytes, {}});
+        a->extent.host = reinterpret_cast<std::byte*>(a->multicast.get());
+    }
     a->freed = Extent{at, at, nullptr, options.flags | Extent::freed, a->extent.id};
     const Allocation& made = *a;
     all_->by_id.push_back(a.get());
@@ -246,6 +254,39 @@ Result<uint64_t> AddressSpace::allocate(uint64_t bytes, const Options& options) 
         remove(all_->live.find(at));
         return Error{ErrorCode::system, who, "the host has no memory for its page table", ""};
     }
+    return at;
+}
+
+Result<uint64_t> AddressSpace::allocate_multicast(uint64_t bytes,
+                                                  const std::vector<uint64_t>& members,
+                                                  const Options& options) {
+    const auto wrong = [&](std::string what) {
+        return Error{ErrorCode::input, "multicast object '" + options.name + "'", std::move(what),
+                     ""};
+    };
+    if (members.empty()) return wrong("nothing is its member");
+    Options own = options;
+    own.flags = multicast_extent;
+    own.everywhere = true;
+    SASSEMU_ASSIGN(const uint64_t at, allocate(bytes, own));
+    std::vector<Multicast::Member> found;
+    const std::lock_guard guard(all_->mutex);
+    const auto made = all_->live.find(at);
+    for (const uint64_t member : members) {
+        const Allocation* const a = all_->overlapped(member, member + 1);
+        std::string what;
+        if (!a || a->extent.flags & (heap_extent | multicast_extent) || bytes > a->end() - member)
+            what = "its " + std::to_string(bytes) + " bytes at " + hex(member) +
+                   " are not those of an allocation";
+        else if ((member - at) % 16)
+            what = hex(member) + " is not as aligned as " + hex(at);
+        if (!what.empty()) {
+            remove(made);
+            return wrong(std::move(what));
+        }
+        found.push_back({member, a->owner ? a->owner : this});
+    }
+    made->second->multicast->members = std::move(found);
     return at;
 }
 

@@ -26,6 +26,8 @@
 
 namespace sassemu {
 
+struct Multicast;
+
 class AddressSpace {
   public:
     static constexpr unsigned page_bits = 16;
@@ -48,6 +50,11 @@ class AddressSpace {
     // Zero-filled bytes. Errors: size 0 or too large, address taken, in the first page or in a
     // window. A fixed address may be any other.
     Result<uint64_t> allocate(uint64_t bytes, const Options& options);
+    // A multicast object (memory/multicast.hpp) in all tables, for `bytes` from each of these
+    // addresses on, which are in memory of this machine and 16 bytes apart from one another, or a
+    // multiple.
+    Result<uint64_t> allocate_multicast(uint64_t bytes, const std::vector<uint64_t>& members,
+                                        const Options& options);
     // Of any of the tables.
     Result<void> release(uint64_t address);
     // The bytes of an allocation are elsewhere: no table has them, and messages name it as one that
@@ -87,10 +94,13 @@ class AddressSpace {
     struct Allocation {
         Extent extent, freed;  // what tables hold while it lives, and afterwards
         std::string name;
-        const AddressSpace* owner = nullptr;  // null: everywhere
+        const AddressSpace* owner = nullptr;   // null: everywhere
+        std::unique_ptr<Multicast> multicast;  // null: memory
         void* mapping = nullptr;
         uint64_t mapped = 0;
         uint64_t bytes = 0;
+        Allocation();
+        ~Allocation();
         uint64_t end() const { return extent.lo + bytes; }
     };
     // What allocations have parts of one page: those that live, then what was freed, the last

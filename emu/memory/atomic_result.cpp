@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
+#include <span>
 #include <type_traits>
 
 #include "emu/memory/host_access.hpp"
+#include "emu/memory/multicast.hpp"
 #include "emu/memory/perform.hpp"
 
 namespace sassemu {
@@ -97,7 +100,123 @@ uint64_t integer(AtomicOp op, T old, T v, T swap) {
     }
 }
 
+// A format of LDGMC's elements. `most` is not 0 where what is too large becomes the largest number;
+// e4m3 has numbers where others have infinities, and one NaN.
+struct Format {
+    int exponent_bits, mantissa;
+    double most = 0;
+    uint32_t bits() const { return static_cast<uint32_t>(1 + exponent_bits + mantissa); }
+    double value(uint32_t v) const {
+        if (mantissa != 3 || (v & 0x78) != 0x78) return widen(v, exponent_bits, mantissa);
+        return (v & 0x7f) == 0x7f ? std::nan("") : (v & 0x80 ? -32.0 : 32.0) * (8 + (v & 7));
+    }
+    uint32_t round(double v) const {
+        if (most == 0 || std::isnan(v)) return narrow(v, exponent_bits, mantissa);
+        const uint32_t sign = std::signbit(v) ? 0x80 : 0;
+        const int least = 2 - (1 << (exponent_bits - 1));  // exponent of the smallest normal number
+        const auto exponent = [&](double x) {
+            return x == 0 ? least : std::max(std::ilogb(x), least);
+        };
+        v = std::min(std::fabs(v), most);
+        const int quantum = exponent(v) - mantissa;
+        v = std::min(std::ldexp(std::nearbyint(std::ldexp(v, -quantum)), quantum), most);
+        // Steps from 0 to the exponent's first number, and from there.
+        const int e = exponent(v);
+        return sign | (static_cast<uint32_t>((e - least) << mantissa) +
+                       static_cast<uint32_t>(std::ldexp(v, mantissa - e)));
+    }
+};
+constexpr Format half{5, 10}, brain{8, 7}, e5m2{5, 2, 57344}, e4m3{4, 3, 448};
+
+double wider(const LoadReduce& how, double sum) {
+    if (how.type == LoadReduceType::f16 || how.type == LoadReduceType::bf16)
+        return static_cast<double>(static_cast<float>(sum));
+    return half.value(half.round(sum));
+}
+
+// Element `index` of `bits` bits.
+uint64_t element(const uint32_t* words, uint32_t index, uint32_t bits) {
+    uint64_t v = 0;
+    std::memcpy(&v, reinterpret_cast<const std::byte*>(words) + index * bits / 8, bits / 8);
+    return v;
+}
+
+uint64_t combine_floats(const LoadReduce& how, const Format& format,
+                        std::span<const uint32_t* const> members, uint32_t index) {
+    const auto bits = [&](size_t m) {
+        return static_cast<uint32_t>(element(members[m], index, format.bits()));
+    };
+    if (how.op == AtomicOp::add) {
+        double sum = format.value(bits(0));
+        for (size_t m = 1; m < members.size(); ++m) {
+            sum += format.value(bits(m));
+            sum = how.wide ? wider(how, sum) : format.value(format.round(sum));
+        }
+        return format.round(sum);
+    }
+    // As min and max of instructions: a number goes before a NaN, -0 is below +0.
+    uint32_t best = bits(0);
+    for (size_t m = 1; m < members.size(); ++m) {
+        const double p = format.value(best), q = format.value(bits(m));
+        const bool least = how.op == AtomicOp::min;
+        if (std::isnan(p) || (!std::isnan(q) && (least ? q < p : q > p)) ||
+            (p == q && least == std::signbit(q)))
+            best = bits(m);
+    }
+    return std::isnan(format.value(best)) ? format.round(NAN) : best;
+}
+
 }  // namespace
+
+void combine(const LoadReduce& how, std::span<const uint32_t* const> members, uint32_t bytes,
+             uint32_t* result) {
+    const auto all = [&](uint32_t bits, auto&& one) {
+        for (uint32_t i = 0; i < bytes * 8 / bits; ++i) {
+            const uint64_t v = one(i);
+            std::memcpy(reinterpret_cast<std::byte*>(result) + i * bits / 8, &v, bits / 8);
+        }
+    };
+    const auto step_by_step = [&](uint32_t bits, auto&& two) {
+        all(bits, [&](uint32_t i) {
+            uint64_t v = element(members[0], i, bits);
+            for (size_t m = 1; m < members.size(); ++m) v = two(v, element(members[m], i, bits));
+            return v;
+        });
+    };
+    const auto floats = [&](const Format& format) {
+        all(format.bits(), [&](uint32_t i) { return combine_floats(how, format, members, i); });
+    };
+    const auto as = [&](AtomicType type, uint32_t bits) {
+        step_by_step(bits,
+                     [&](uint64_t a, uint64_t b) { return atomic_result(how.op, type, a, b, 0); });
+    };
+    switch (how.type) {
+        case LoadReduceType::u32:
+            return as(AtomicType::u32, 32);
+        case LoadReduceType::s32:
+            return as(AtomicType::s32, 32);
+        case LoadReduceType::u64:
+            return as(AtomicType::u64, 64);
+        case LoadReduceType::s64:
+            return as(AtomicType::s64, 64);
+        case LoadReduceType::f64:
+            return as(AtomicType::f64, 64);
+        case LoadReduceType::f32:  // subnormals count, unlike in RED
+            return step_by_step(32, [](uint64_t a, uint64_t b) {
+                const float sum = std::bit_cast<float>(static_cast<uint32_t>(a)) +
+                                  std::bit_cast<float>(static_cast<uint32_t>(b));
+                return uint64_t{std::isnan(sum) ? 0x7fffffffu : std::bit_cast<uint32_t>(sum)};
+            });
+        case LoadReduceType::f16:
+            return floats(half);
+        case LoadReduceType::bf16:
+            return floats(brain);
+        case LoadReduceType::e5m2:
+            return floats(e5m2);
+        case LoadReduceType::e4m3:
+            return floats(e4m3);
+    }
+}
 
 uint64_t atomic_result(AtomicOp op, AtomicType type, uint64_t old, uint64_t v, uint64_t swap) {
     const auto lo = static_cast<uint32_t>(old), x = static_cast<uint32_t>(v);

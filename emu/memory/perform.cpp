@@ -48,7 +48,7 @@ bool stores_other(const Access& a, const std::byte* at, const uint32_t* source, 
 }  // namespace
 
 Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32_t bytes,
-             bool write) {
+             bool write, const AddressSpace* through) {
     Launch& launch = *w.cta->launch;
     Landing out;
     uint32_t rank = w.cta->rank;  // whose shared memory
@@ -120,7 +120,7 @@ Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32
             }
             return out;
         default: {
-            const Extent& e = launch.space->find(address);
+            const Extent& e = (through ? *through : *launch.space).find(address);
             std::byte* const host = bytes_of(e, address, bytes);
             if (host && !(write && (e.flags & Extent::read_only))) {
                 out.host = host;
@@ -156,7 +156,8 @@ void perform(Warp& w, const Access& access, uint32_t lanes) {
     const bool write = access.op != AccessOp::load;
     for (uint32_t lane = 0; lane < 32; ++lane) {
         if (!(lanes & lane_bits(lane))) continue;
-        const Landing at = land(w, access.space, access.address[lane], lane, access.bytes, write);
+        const Landing at =
+            land(w, access.space, access.address[lane], lane, access.bytes, write, access.through);
         if (!at.host) continue;
         const uint32_t step = at.local ? 128 : 4;
         if (w.watch)

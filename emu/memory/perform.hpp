@@ -18,9 +18,9 @@ struct Landing {
 };
 
 // Resolves one lane's address in `space` (generic addresses through the windows) and checks
-// alignment and bounds. `write` also asks for permission.
+// alignment and bounds. `write` also asks for permission; `through` is Access::through.
 Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32_t bytes,
-             bool write);
+             bool write, const AddressSpace* through = nullptr);
 
 // Performs the access for `lanes` (a subset of access.lanes, all of which must land): loads and
 // atomics fill the destination rows.

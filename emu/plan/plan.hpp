@@ -49,8 +49,9 @@ struct PointerPatch {
 };
 
 // Whose memory: of one GPU (others reach it by peer access), of the host (all GPUs reach it; pinned
-// and mapped, or managed), of one GPU for all to reach, or a copy in the heap of every PE.
-enum class BufferKind : uint8_t { device, host, managed, peer, symmetric };
+// and mapped, or managed), of one GPU for all to reach, or a copy in the heap of every PE. A
+// multicast object is no memory: it stands for that of other buffers.
+enum class BufferKind : uint8_t { device, host, managed, peer, symmetric, multicast };
 
 // Initial contents: at most one of file, fill, random; none means zero bytes.
 struct Contents {
@@ -68,6 +69,7 @@ struct Buffer {
     uint64_t address = 0;  // 0 = anywhere
     BufferKind kind = BufferKind::device;
     uint32_t gpu = 0;
+    std::vector<std::string> of;  // multicast: the members
     std::optional<Expectation> expect;
 };
 

@@ -168,7 +168,7 @@ Result<PointerPatch> read_pointer(const Field& field, uint64_t buffer_bytes) {
 
 Result<Buffer> read_buffer(const Field& field, const std::string& name) {
     SASSEMU_TRY(field.object(
-        {"bytes", "file", "fill", "random", "pointers", "address", "kind", "gpu", "expect"}));
+        {"bytes", "file", "fill", "random", "pointers", "address", "kind", "gpu", "of", "expect"}));
     Buffer buffer;
     buffer.where = field.where();
     buffer.name = name;
@@ -190,9 +190,22 @@ Result<Buffer> read_buffer(const Field& field, const std::string& name) {
         SASSEMU_ASSIGN(buffer.address, address.unsigned_number(UINT64_MAX, 1));
     }
     if (const Field kind = field.member("kind")) {
-        SASSEMU_ASSIGN(const size_t index,
-                       kind.one_of({"device", "host", "managed", "peer", "symmetric"}));
+        SASSEMU_ASSIGN(const size_t index, kind.one_of({"device", "host", "managed", "peer",
+                                                        "symmetric", "multicast"}));
         buffer.kind = static_cast<BufferKind>(index);
+    }
+    const bool multicast = buffer.kind == BufferKind::multicast;
+    if (const Field of = field.member("of"); multicast || of) {
+        if (!multicast) return of.error("is for multicast objects, whose members it lists");
+        if (!of) return field.error("a multicast object needs `of`, the buffers it stands for");
+        SASSEMU_TRY(of.array());
+        for (size_t i = 0; i < of.node->items.size(); ++i) {
+            SASSEMU_ASSIGN(std::string member, of.item(i).string());
+            buffer.of.push_back(std::move(member));
+        }
+        for (const char* const name : {"file", "fill", "random", "pointers", "gpu", "expect"})
+            if (const Field other = field.member(name))
+                return other.error("a multicast object has no bytes of its own");
     }
     if (const Field gpu = field.member("gpu")) {
         SASSEMU_ASSIGN(const uint64_t number, gpu.unsigned_number(UINT32_MAX));

@@ -299,6 +299,11 @@ Result<void> check_place(const Plan& plan, const Where& where, const Place& plac
             return make_error(
                 ErrorCode::input, where,
                 "buffer '" + buffer.name + "' has no copy on PE " + std::to_string(place.pe));
+        if (buffer.kind == BufferKind::multicast)
+            return make_error(ErrorCode::input, where,
+                              "'" + buffer.name +
+                                  "' is a multicast object, which kernels alone reach, by "
+                                  "multimem instructions");
         if (word && (place.offset + buffer.address) % place.bytes)
             return make_error(ErrorCode::input, where,
                               "offset " + std::to_string(place.offset) + " is no multiple of " +
@@ -431,11 +436,36 @@ Result<void> read_in_flight(const Field& root, Plan& plan, uint32_t gpus) {
     return {};
 }
 
+namespace {
+
+// Its members are memory of GPUs, and large enough.
+Result<void> check_multicast(Plan& plan, const Buffer& buffer) {
+    plan.in_flight = true;
+    if (buffer.of.empty())
+        return make_error(ErrorCode::input, buffer.where, "a multicast object without members");
+    for (const std::string& name : buffer.of) {
+        const auto member = std::ranges::find(plan.buffers, name, &Buffer::name);
+        const auto wrong = [&](const std::string& what) {
+            return make_error(ErrorCode::input, buffer.where, "`of`: '" + name + "' " + what);
+        };
+        if (member == plan.buffers.end()) return wrong("is no buffer");
+        if (member->kind != BufferKind::device && member->kind != BufferKind::peer &&
+            member->kind != BufferKind::symmetric)
+            return wrong("is not memory of GPUs");
+        if (member->bytes < buffer.bytes)
+            return wrong("has " + std::to_string(member->bytes) + " bytes, fewer than the object");
+    }
+    return {};
+}
+
+}  // namespace
+
 Result<void> check_in_flight(Plan& plan) {
     const size_t gpus = std::max<size_t>(plan.gpus.size(), 1);
     if (plan.nvshmem) SASSEMU_TRY(launch_on_all_pes(plan));
     for (Buffer& buffer : plan.buffers) {
         if (buffer.kind == BufferKind::symmetric) SASSEMU_TRY(check_symmetric(plan, buffer));
+        if (buffer.kind == BufferKind::multicast) SASSEMU_TRY(check_multicast(plan, buffer));
         if (buffer.gpu >= gpus) return no_gpu(buffer.where, buffer.gpu, gpus);
         if (buffer.gpu && (buffer.kind == BufferKind::host || buffer.kind == BufferKind::managed))
             return make_error(ErrorCode::input, buffer.where,

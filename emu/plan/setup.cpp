@@ -45,6 +45,13 @@ const Buffer* Setup::find_buffer(const std::string& name) const {
 
 // Who makes the GPU itself runs the launches one by one.
 Result<void> Setup::check_scope() {
+    const auto multicast = std::ranges::find(plan_.buffers, BufferKind::multicast, &Buffer::kind);
+    if (multicast != plan_.buffers.end() &&
+        (options_.gpu.model != "flat" || !options_.plugins.empty()))
+        return make_error(ErrorCode::unsupported, multicast->where,
+                          "multicast objects are for the flat model, and plugins do not see what "
+                          "goes to their members",
+                          "leave --model and --plugin out");
     if (!plan_.in_flight || !options_.create_gpu) return {};
     return make_error(ErrorCode::unsupported, plan_.file,
                       "several things in flight (gpus, peers, streams, events, host steps) are "
@@ -346,12 +353,15 @@ Result<void> Setup::fill_copies(const Buffer& buffer) {
 
 Result<void> Setup::place_buffers() {
     // Buffers with an address of their own come first: nothing may be in their way.
-    for (const bool fixed : {true, false}) {
+    // Multicast objects last: what they stand for has to be there.
+    for (const int turn : {0, 1, 2}) {
         for (const Buffer& buffer : plan_.buffers) {
-            if ((buffer.address != 0) != fixed) continue;
+            if (turn != (buffer.kind == BufferKind::multicast ? 2 : buffer.address ? 0 : 1))
+                continue;
             auto address = allocate(buffer);
             if (!address) return std::move(address).error().within(buffer.where);
             addresses_.emplace(buffer.name, *address);
+            if (turn == 2) continue;
             if (options_.ranks)
                 SASSEMU_TRY(options_.ranks
                                 ->add(*machine_, options_.ranks->rank_of(home(buffer)), *address,
@@ -361,7 +371,7 @@ Result<void> Setup::place_buffers() {
         }
     }
     for (const Buffer& buffer : plan_.buffers) {
-        if (!mine(home(buffer))) continue;
+        if (!mine(home(buffer)) || buffer.kind == BufferKind::multicast) continue;
         SASSEMU_ASSIGN(Gpu * gpu, gpu_of(buffer));
         SASSEMU_TRY(buffer.kind == BufferKind::symmetric
                         ? fill_copies(buffer)
@@ -399,6 +409,15 @@ Result<uint64_t> Setup::allocate(const Buffer& buffer) {
         for (uint32_t pe = 1; pe < world_->pes(); ++pe)
             SASSEMU_TRY(world_->allocate(pe, buffer.bytes));
         return world_->allocate(0, buffer.bytes);
+    }
+    if (buffer.kind == BufferKind::multicast) {
+        std::vector<uint64_t> members;
+        for (const std::string& name : buffer.of) {
+            const bool copies = find_buffer(name)->kind == BufferKind::symmetric;
+            for (uint32_t pe = 0; pe < (copies ? world_->pes() : 1); ++pe)
+                members.push_back(address_on(name, pe));
+        }
+        return machine_->allocate_multicast(members, buffer.bytes, buffer.name, buffer.address);
     }
     const uint32_t owner = home(buffer);
     const std::string name =

@@ -187,6 +187,11 @@ class Engine final : public LaunchHost, public Work {
     uint32_t far_lanes(const Access& a) const;
     // The access, which has such lanes; the others are fine.
     const Op* access_far(Warp& w, const Op* op, const Access& a, uint32_t far);
+
+    // Multicast objects; see multicast.cpp.
+    static bool is_multicast(const Warp& w, const Access& a, uint32_t lane);
+    const Op* access_multicast(Warp& w, const Op* op, const Access& a);
+    const Op* load_reduce(Warp& w, const Op* op, const Access& a, const LoadReduce& how);
     // What the process has posted is performed. An Error: of what this launch has posted.
     Result<void> drain_far();
     const Chain::Link* link() const { return settings_.link; }

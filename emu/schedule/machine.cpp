@@ -56,6 +56,10 @@ class MachineImpl final : public Machine, public OutsideMemory {
         SASSEMU_ASSIGN(GpuImpl * owner, made_gpu(gpu));
         return owner->reserve(bytes, {address, 0, std::move(name), true});
     }
+    Result<uint64_t> allocate_multicast(const std::vector<uint64_t>& members, uint64_t bytes,
+                                        std::string name, uint64_t address) override {
+        return host().allocate_multicast(bytes, members, {address, 0, std::move(name), true});
+    }
     Result<void> release(uint64_t address) override {
         before_access();
         if (core_->hooks) core_->hooks->released(address);

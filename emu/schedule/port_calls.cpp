@@ -35,8 +35,9 @@ const Op* access(Warp& w, const Op* op, const Access& a) {
     const uint32_t far = e.has_far() ? e.far_lanes(a) : 0;
     for (uint32_t lane = 0; lane < 32; ++lane) {
         if (!((a.lanes & ~far) >> lane & 1)) continue;
-        const Landing at = land(w, a.space, a.address[lane], lane, a.bytes, write);
+        const Landing at = land(w, a.space, a.address[lane], lane, a.bytes, write, a.through);
         if (at.host) continue;
+        if (e.is_multicast(w, a, lane)) return e.access_multicast(w, op, a);
         // Lanes before this one have no fault; hardware would have performed none of them in order,
         // so nothing has landed.
         std::string what = at.what;
@@ -83,6 +84,10 @@ const Op* access(Warp& w, const Op* op, const Access& a) {
             return op + 1;
     }
     return op + 1;
+}
+
+const Op* load_reduce(Warp& w, const Op* op, const Access& a, const LoadReduce& how) {
+    return engine(w).load_reduce(w, op, a, how);
 }
 
 const Op* fence(Warp& w, const Op* op, const Fence& f) {
@@ -318,6 +323,7 @@ const Services& engine_services() {
         .warpgroup_wait = warpgroup_wait,
         .sleep = paths::sleep,
         .access = access,
+        .load_reduce = load_reduce,
         .fence = fence,
         .watch = watch,
         .watch_mbarrier = watch_mbarrier,

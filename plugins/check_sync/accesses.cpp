@@ -146,9 +146,10 @@ void Checker::synchronise(Warp& w, const sassemu_access& a, uint32_t insn,
                 uint64_t& bits = flag_bit(shared, key, bit);
                 bits |= bit;
             }
-            if (strong_access || (shared && !m.known))
+            if (strong_access || (shared && !m.known)) {
+                if (nvshmem_ && reads && !shared) arrived(flag->second.channel, key);
                 released |= use_flag(flag->second, w, a, insn, same, shared, reads, writes);
-            else if (a.op == SASSEMU_STORE)
+            } else if (a.op == SASSEMU_STORE)
                 flags_[shared].erase(flag);
         }
     }

@@ -305,7 +305,7 @@ void Checker::visit(Touch& t, Block& b, uint32_t cell, uint32_t lanes) {
         const uint32_t everybody = stamp_strong | uint32_t{far ? sys : gpu} * stamp_reach;
         const uint32_t both = s.flags & t.stamp.flags;
         return ((both & everybody) == everybody && (s.flags | t.stamp.flags) & stamp_atomic) ||
-               knows(s, t);
+               (knows(s, t) && !sent_only(s, t));
     };
     const StampId writer = b.write[cell];
     t.before = writer > settled ? exactly(writer, 1u << b.writer[cell]) : Stamp{};

@@ -293,6 +293,16 @@ class Checker : public sassemu::Plugin {
     const Run* run_ = nullptr;  // whose event this is
     bool flight_ = false;       // others may be at work beside a launch
     Warp host_, streams_;       // what the host does, and what is in streams besides kernels
+    // NVSHMEM (nvshmem.cpp): what has come to a GPU, by a flag there, of what was sent to it.
+    bool nvshmem_ = false;  // somebody uses it
+    std::map<int32_t, View> arrived_;
+    int32_t home_of(uint64_t address) const;
+    void nvshmem_fence(Warp& w, uint32_t lanes, uint32_t insn);
+    void arrived(const Channel& flag, uint64_t word);
+    bool is_put(const Stamp& writer, uint64_t address) const;
+    bool sent_only(const Stamp& writer, const Touch& t) const;
+    bool on_its_way(const Stamp& writer, const Touch& t) const;
+    void advise_nvshmem(Finding& f, const Stamp& earlier, const Touch& t) const;
     std::vector<Entry> ended_;  // all that launches did that are over
     View over_, over_shown_;    // the same as views
     sassemu_location located_[32];

@@ -243,7 +243,9 @@ void Checker::stated_fence(Warp& w, uint32_t lanes, const Meaning& m, uint32_t i
     const bool sc = !as.without_sc && as.reach >= gpu;
     if (!as.release_only) order_.acquire_fence(w, lanes, as.reach, m.restriction(), insn);
     if (sc) order_.sc_acquire(w, lanes, as.reach);
-    if (Meaning::releases(m.intent.ordering))
+    if (m.nvshmem_fence)
+        nvshmem_fence(w, lanes, insn);
+    else if (Meaning::releases(m.intent.ordering))
         order_.release_fence(w, lanes, as.reach, m.restriction(), insn);
     if (sc) order_.sc_release(w, lanes, as.reach, insn);
 }
@@ -272,7 +274,10 @@ void Checker::fence(const sassemu_fence& f) {
     if (!proxy) {
         Weaker as{.without_sc = f.ordering != SASSEMU_SC, .reach = reach_of(f.scope)};
         if (weaken(insn, as)) return;
-        order_.release_fence(w, f.lanes, as.reach, Order::everything, insn);
+        if (m.nvshmem_fence)
+            nvshmem_fence(w, f.lanes, insn);
+        else
+            order_.release_fence(w, f.lanes, as.reach, Order::everything, insn);
         w.membar = insn;
         w.membar_reach = as.reach;
         // fence.proxy.tensormap release is the same word.
@@ -309,7 +314,10 @@ void Checker::cache(const sassemu_cache_op& c) {
         // MEMBAR and CCTL.IVALL are one fence: what it acquires, it releases.
         if (w.membar) {
             if (w.membar_sc) order_.sc_acquire(w, c.lanes, w.membar_reach);
-            order_.release_fence(w, c.lanes, w.membar_reach, Order::everything, w.membar);
+            if (meanings_[w.membar].nvshmem_fence)
+                nvshmem_fence(w, c.lanes, w.membar);
+            else
+                order_.release_fence(w, c.lanes, w.membar_reach, Order::everything, w.membar);
             if (w.membar_sc) order_.sc_release(w, c.lanes, w.membar_reach, w.membar);
         }
     } else if (m.is(SASSEMU_INTENT_FENCE) && Meaning::acquires(m.intent.ordering))
@@ -522,6 +530,7 @@ void Checker::allocate(const sassemu_allocation& a) {
     const std::string_view what = a.name ? a.name : "";
     // The emulator's own: variables of modules have values, and the heap hands the same bytes out
     // again and again, in an order that is malloc's affair.
+    nvshmem_ |= what.starts_with("symmetric heap");
     if (what == "device heap") heap_ = {a.address, a.address + a.bytes};
     if (what.starts_with('.') || what.find(' ') != what.npos)
         shadow_.initialise(a.address, a.bytes);

@@ -29,9 +29,10 @@ enum class FindingKind : uint8_t {
     barrier_misuse,
     read_only_data,
     missing_map_fence,
-    missing_wgmma_fence
+    missing_wgmma_fence,
+    fence_for_quiet
 };
-constexpr size_t kinds = static_cast<size_t>(FindingKind::missing_wgmma_fence) + 1;
+constexpr size_t kinds = static_cast<size_t>(FindingKind::fence_for_quiet) + 1;
 struct KindText {
     const char* name;
     const char* sentence;

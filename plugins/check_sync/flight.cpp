@@ -107,6 +107,7 @@ void Checker::settle_flight() {
     gathered_.clear();
     proxy_fences_.clear();
     ended_.clear();
+    arrived_.clear();
     over_ = over_shown_ = {};
     host_ = streams_ = {};
     grid_ = {};
@@ -158,6 +159,7 @@ void Checker::client(const sassemu_client_access& c) {
         if (flag == flags_[0].end()) continue;
         Flag& f = flag->second;
         if (c.op != SASSEMU_STORE) {
+            if (nvshmem_) arrived(f.channel, word);
             order_.acquire(w, 1, {true, sys, false}, f.channel, 0);
             f.lanes_of(w.id, {true, sys, false}) |= 1;
         }

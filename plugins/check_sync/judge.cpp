@@ -88,7 +88,8 @@ bool Checker::passes(StampId id, bool wrote, Touch& t) {
     const Stamp& s = shadow_.stamps[id];
     if (t.stamp.flags & stamp_async && s.flags & stamp_strong)
         return false;  // it may be a word that was seen: cell by cell
-    const bool fine = t.stamp.flags & stamp_async ? !check(s, wrote, t) : knows(s, t);
+    const bool fine = t.stamp.flags & stamp_async ? !check(s, wrote, t)
+                                                  : knows(s, t) && !(wrote && sent_only(s, t));
     if (fine && wrote) t.fine_write = id;
     return fine;
 }
@@ -170,6 +171,7 @@ std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_
     if (!common || !letter) {
         return Wrong{why(earlier, earlier_writes, t), !common};
     }
+    if (earlier_writes && on_its_way(earlier, t)) return Wrong{FindingKind::fence_for_quiet, true};
     if (!by_copy || was_copy || t.stamp.flags & stamp_generic) return {};
     // In order among threads. The async proxy needs to be shown what the generic one did.
     const Component who = in_space(earlier.who, t.shared);

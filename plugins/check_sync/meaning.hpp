@@ -39,6 +39,7 @@ struct Meaning {
     std::string_view opcode, ptx;  // SASS and PTX opcodes
     std::string line;              // of a fence or barrier: see line_of
     sassemu_effect effect{};
+    bool nvshmem_fence = false;    // of sdk/nvshmem, which marks it
     int steers = -1;               // see Meanings; -1: not asked for yet
     uint32_t packed = SASSEMU_RZ;  // the register of a barrier's number and count, if it is one
 
@@ -160,6 +161,7 @@ class Meanings {
         if (m.does(SASSEMU_EFFECT_FENCE) || m.does(SASSEMU_EFFECT_CACHE) ||
             m.does(SASSEMU_EFFECT_BARRIER) || m.is(SASSEMU_INTENT_FENCE))
             m.line = line_of(insn);
+        m.nvshmem_fence = m.does(SASSEMU_EFFECT_FENCE) && marked(insn);
         const bool is_barrier = m.is_cta_barrier();
         sassemu_operand o[2]{};
         o[0].size = o[1].size = sizeof o[0];
@@ -185,6 +187,20 @@ class Meanings {
                     std::to_string(source.line) + ' ';
         return source.line ? text
                            : host.insn_function(insn) + ('+' + std::to_string(host.insn_pc(insn)));
+    }
+    // nvshmem_fence() is pmevent 11, then the fence.
+    bool marked(sassemu_insn insn) const {
+        const sassemu_host& host = plugin_.host;
+        uint64_t at = host.insn_code_offset(insn);
+        for (int n = 0; n < 16 && at >= 16; ++n) {
+            at -= 16;
+            const sassemu_insn before = host.module_insn(host.insn_module(insn), at);
+            if (!before || plugin_.effect(before).kind == SASSEMU_EFFECT_FENCE) return false;
+            if (std::string_view(host.insn_text(before)).find("PMTRIG 0x800") !=
+                std::string_view::npos)
+                return true;
+        }
+        return false;
     }
     // bar and barrier.aligned are WARPSYNC of all lanes, then BAR.
     bool gathers(sassemu_insn insn, bool is_barrier) const {

@@ -102,6 +102,7 @@ void Order::release(Warp& w, uint32_t lanes, const Release& how, uint32_t insn, 
             need(g.met, level_meeting);
         if (how.releases) {
             Knowledge all = g.now;
+            all[sent] = {};
             add(all, self);
             to.executed = joiner_(to.executed, all[executed]);
             to.any_scope = joiner_(to.any_scope, all[any_scope]);
@@ -414,7 +415,28 @@ void Order::release_fence(Warp& w, uint32_t lanes, Reach reach, Restrict only, u
             g.shared_fence = insn;
             return;
         }
+        all[sent] = {};
         for (uint32_t far = cta; far <= reach; ++far) {
+            g.released[far] = all;
+            g.fence[far] = insn;
+        }
+    });
+    next(w);
+}
+
+void Order::nvshmem_fence(Warp& w, uint32_t lanes, uint32_t insn,
+                          const std::function<bool(Component)>& of_cta) {
+    release_used.try_emplace(insn, -1);
+    each(w, lanes, [&](Group& g) {
+        Knowledge all = g.now;
+        g.changes = ++versions_;
+        add(all, {w.threads(), g.lanes, w.done()});
+        std::vector<Entry> own;
+        for (const Entry& e : all[for_global].entries())
+            if (of_cta(e.who)) own.push_back(e);
+        all[sent] = View(std::move(own));
+        for (uint32_t far = cta; far < reaches; ++far) {
+            all[delivered] = g.released[far][delivered];  // as of the last other fence
             g.released[far] = all;
             g.fence[far] = insn;
         }
@@ -515,7 +537,7 @@ void Order::sc_acquire(Warp& w, uint32_t lanes, Reach reach) {
             sc_used.insert(sc_fences_.begin(), sc_fences_.end());
         }
         for (const Rule r : {for_global, for_shared, by_letter, for_init, any_scope, acquire_given,
-                             release_given, executed})
+                             release_given, executed, delivered})
             g.now[r] = joiner_(g.now[r], seen);
         changed(g);
     });

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -35,6 +36,8 @@ enum Rule : uint32_t {
     sc_given_sys,     // the same of fence.sc.sys, for those on other GPUs and on the host
     sc_seen_sys,
     map_given,        // what a fence.proxy.tensormap has released
+    sent,             // what a fence of the own CTA's puts in order on its way to one PE of NVSHMEM
+    delivered,        // proper, for global memory, were nvshmem_fence() no fence
     without_meeting,  // proper, for global memory, had there not been the last barrier that the
                       // lanes were at
     rules
@@ -43,7 +46,7 @@ enum Rule : uint32_t {
 // Rules that know only what a fence of their kind has shown, not all that a thread does.
 constexpr bool by_fence(uint32_t rule) {
     return rule == to_async || rule == to_async_strict || rule == sc_given || rule == sc_seen ||
-           rule == sc_given_sys || rule == sc_seen_sys || rule == map_given;
+           rule == sc_given_sys || rule == sc_seen_sys || rule == map_given || rule == sent;
 }
 
 // How far an operation reaches, or how far apart two threads are.
@@ -296,6 +299,10 @@ class Order {
 
     enum Restrict { everything, shared_memory, mbarrier_init };
     void release_fence(Warp& w, uint32_t lanes, Reach, Restrict, uint32_t insn);
+    // nvshmem_fence(): a fence of the machine, but by its own rules it completes nothing, and what
+    // threads of the CTA (`of_cta`) have sent is in order with what is sent later to the same PE.
+    void nvshmem_fence(Warp& w, uint32_t lanes, uint32_t insn,
+                       const std::function<bool(Component)>& of_cta);
     void acquire_fence(Warp& w, uint32_t lanes, Reach, Restrict, uint32_t insn);
     // generic -> async: for accesses in shared and/or global memory.
     void proxy_fence(Warp& w, uint32_t lanes, bool shared, bool global);

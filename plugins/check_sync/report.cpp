@@ -51,7 +51,11 @@ const KindText& text_of(FindingKind kind) {
          "PTX ISA, membar/fence: fence.proxy.tensormap; Memory Consistency Model: \"Proxy\""},
         {"missing-wgmma-fence",
          "wgmma uses registers that the warp has accessed before, with no wgmma.fence in between",
-         "PTX ISA, \"wgmma.fence\"; \"Async Proxy\" of wgmma"}};
+         "PTX ISA, \"wgmma.fence\"; \"Async Proxy\" of wgmma"},
+        {"fence-where-quiet-is-needed",
+         "data that was put to another PE is read behind nvshmem_fence(), which orders it among "
+         "what goes to that PE, and does not wait until it is there",
+         "NVSHMEM, \"Memory Ordering\": nvshmem_fence, nvshmem_quiet"}};
     return all[static_cast<size_t>(kind)];
 }
 
@@ -248,11 +252,17 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
                        ", fence.proxy.tensormap::generic.acquire." + reach +
                        " [map], 128 before the copy";
             break;
+        case FindingKind::fence_for_quiet:
+            f.missing = "nvshmem_quiet() between the put and the signal";
+            f.repair = "nvshmem_quiet() in place of nvshmem_fence() after " + after +
+                       ", or a signal to the PE that has the data, which waits for it";
+            break;
         case FindingKind::barrier_misuse:
         case FindingKind::missing_wgmma_fence:
             break;
     }
     if (earlier.who >= first_tensor && !t.tensor) describe_wgmma(f, after);
+    if (nvshmem_ && is_put(earlier, t.address)) advise_nvshmem(f, earlier, t);
     if (t.tensor) describe_tensor(f, earlier, t);
     if (f.path.empty() && f.kind != FindingKind::uninitialised_read) f.path = "none";
 }

@@ -163,6 +163,10 @@ Result<void> in_one_row(plan::Plan& p) {
         return make_error(ErrorCode::unsupported, p.nvshmem->where,
                           "PEs of NVSHMEM are not explored",
                           "`sassemu run`, or a test in the words of docs/litmus.md, section 6");
+    for (const plan::Buffer& b : p.buffers)
+        if (b.kind == plan::BufferKind::multicast)
+            return make_error(ErrorCode::unsupported, b.where, "multicast objects are not explored",
+                              "`sassemu run`");
     for (const plan::GpuOfPlan& gpu : p.gpus)
         if (!gpu.arch.empty())
             return make_error(ErrorCode::input, gpu.where,

@@ -250,11 +250,14 @@ __device__ __noinline__ void get(void* dest, const void* source, size_t bytes, i
     G::sync();
 }
 
-/* One element, by value. */
+/* One element, by value. Others may wait for it: a strong store, but for what has two words. */
 template <class T>
 __device__ __noinline__ void put_word(T* dest, T value, int pe) {
     if (T* there = window(dest, pe)) {
-        *there = value;
+        if constexpr (sizeof(T) > 8)
+            *there = value;
+        else
+            *const_cast<volatile T*>(there) = value;
         return;
     }
     sassemu_nvshmem_request r = asked(SASSEMU_NVSHMEM_PUT, pe);
@@ -371,8 +374,10 @@ __device__ inline T amo(T* dest, T value, T compare, int pe, bool fetches, T* fe
 
 /* ---- order */
 
+// Of the machine a fence as any other; the event tells checkers that it is this one, which completes
+// nothing.
 __device__ inline void fence() {
-    __threadfence_system();
+    asm volatile("pmevent 11;\n\tfence.acq_rel.sys;" ::: "memory");
     if (sassemu_nvshmem_state.ring) ask<Thread>(asked(SASSEMU_NVSHMEM_FENCE, 0));
 }
 __device__ inline void quiet() {
