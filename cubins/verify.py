@@ -473,6 +473,24 @@ def tensor_core(r):
             "pair": np.array(pairs).astype("i4")}
 
 
+def scaled(r, scales_of):
+    """`scales_of(v, rows, groups)`: the scale of each row and group along k."""
+    def bytes_of(name, rows):
+        value, scale = small_float(r.given(name, "u1"), 3), np.ldexp(1.0, r.given("s" + name, "u1").astype("i8") - 127)
+        return value.reshape(rows, 512) * np.repeat(scales_of(scale, rows, 16), 32, axis=1)
+
+    def nibbles_of(name, rows):
+        v = r.given(name + "4", "u1")
+        value = np.array([0, .5, 1, 1.5, 2, 3, 4, 6, 0, -.5, -1, -1.5, -2, -3, -4, -6])[np.stack([v & 15, v >> 4], axis=-1)]
+        return value.reshape(rows, 1024) * np.repeat(scales_of(small_float(r.given("s" + name + "4", "u1"), 3), rows, 64), 16, axis=1)
+    return {"c": (bytes_of("a", 128) @ bytes_of("b", 256).T).astype("f4"), "c4": (nibbles_of("a", 128) @ nibbles_of("b", 256).T).astype("f4")}
+
+
+@computed
+def block_gemm(r):
+    return scaled(r, lambda v, rows, groups: v.reshape(rows, groups))
+
+
 def compute():
     path = os.path.join(HERE, "recorded.json")
     with open(path) as f:
