@@ -278,7 +278,6 @@ void lower(Lower& x, const typed::AtomsPopcInc& i) {
 void lower(Lower& x, const typed::AtomsCas& i) {
     Shape shape;
     if (!shape_of(x, event_of(x.instruction()), shape)) return;
-    if (shape.words > 2) return x.gap("a 128-bit compare-and-swap on shared memory");
     near_operand(x, i.addr, shift_of(i.scale));
     x.op.d = x.destination_row(i.d.index, shape.words);
     x.op.e = x.source_row(i.cmp.index, shape.words);

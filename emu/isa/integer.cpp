@@ -272,6 +272,23 @@ struct AddBytes {
         return add(a, b);
     }
 };
+// UVIADD: parts of m[2] bits, added apart; m[0], m[1] negate a and b; m[3]: saturated.
+struct AddParts {
+    static uint32_t apply(uint32_t a, uint32_t b, const Op& op) {
+        const int64_t sign_a = op.m[0] ? -1 : 1, sign_b = op.m[1] ? -1 : 1;
+        if (op.m[3]) {
+            const int64_t sum = sign_a * static_cast<int32_t>(a) + sign_b * static_cast<int32_t>(b);
+            return static_cast<uint32_t>(std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX));
+        }
+        const uint32_t bits = op.m[2], part = ~0u >> (32 - bits);
+        uint32_t sum = 0;
+        for (uint32_t at = 0; at < 32; at += bits)
+            sum |= (static_cast<uint32_t>(sign_a * (a >> at & part) + sign_b * (b >> at & part)) &
+                    part)
+                   << at;
+        return sum;
+    }
+};
 // The low or the high half of a product over GF(2), plus c (PTX ISA, clmad).
 template <bool High>
 struct CarrylessMad {
@@ -366,11 +383,12 @@ void lower(Lower& x, const typed::Clmad& i) {
     i.half ? emit_int3<CarrylessMad<true>>(x, a, b, c) : emit_int3<CarrylessMad<false>>(x, a, b, c);
 }
 
+// The types of VIADD and UVIADD of sm_120.
+enum AddType : uint8_t { b32, b16x2, s32, s16x2, u8x4, s8x4 };
+
 void lower(Lower& x, const typed::Viadd& i) {
     const Term a = term(x, i.a), b = term(x, i.b);
     x.op.d = x.destination_row(i.d.index);
-    // The types of sm_120.
-    enum Type : uint8_t { b32, b16x2, s32, s16x2, u8x4, s8x4 };
     if (i.type > s8x4) return x.reject("VIADD of an invalid type");
     if (i.isat) {
         if (i.type != s32 || (a.flip && b.flip)) return x.gap("this VIADD that saturates");
@@ -388,6 +406,20 @@ void lower(Lower& x, const typed::Viadd& i) {
         return bytes ? emit_int2<AddBytes>(x, a, b) : emit_int2<AddHalves>(x, a, b);
     }
     emit_sum2(x, a, b);
+}
+
+void lower(Lower& x, const typed::Uviadd& i) {
+    const auto type = static_cast<uint8_t>(i.type);
+    if (type > s8x4) return x.reject("UVIADD of an invalid type");
+    if (i.isat && type != s32) return x.gap("this UVIADD that saturates");
+    const Term a = term(x, i.a), b = term(x, i.b);
+    x.op.d = x.uniform_destination(i.d.index);
+    set_any(x, a, b, {});
+    x.op.m[0] = a.flip ? ~0u : 0;
+    x.op.m[1] = b.flip ? ~0u : 0;
+    x.op.m[2] = type == b16x2 || type == s16x2 ? 16 : type == b32 || type == s32 ? 32 : 8;
+    x.op.m[3] = i.isat;
+    x.handler(uniform<AddParts>);
 }
 
 }  // namespace SASSEMU_ISA_NS

@@ -32,6 +32,7 @@ void lower(Lower&, const typed::ImmaSp&);
 void lower(Lower&, const typed::Bmma&);
 void lower(Lower&, const typed::Dmma&);
 void lower(Lower&, const typed::Movm&);
+void lower(Lower&, const typed::MovmNarrow&);
 void lower(Lower&, const typed::Ldsm&);
 void lower(Lower&, const typed::Stsm&);
 

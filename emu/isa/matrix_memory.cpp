@@ -15,6 +15,23 @@ const Op* move(const Op* op, Warp& w, uint32_t) {
     return next(op, w);
 }
 
+// Nibbles of an 8x32 matrix, row by row in four lanes, to its bytes: the left 8x16 in the first
+// register, the right in the second (what the emulation of mma .b1 on sm_120 feeds to IMMA.16832).
+const Op* widen(const Op* op, Warp& w, uint32_t) {
+    const V32 v = L::load(w.row(op->a)), l = L::lane_ids();
+    const V32 odd = L::and_(l, L::splat(1));  // it has the upper four nibbles of its source
+    for (uint32_t half = 0; half < 2; ++half) {
+        const V32 from =
+            L::add(L::and_(l, L::splat(~3u)),
+                   L::add(L::splat(2 * half), L::shr(L::and_(l, L::splat(2)), L::splat(1))));
+        V32 x = L::and_(L::shr(L::permute(v, from), L::shl(odd, L::splat(4))), L::splat(0xffff));
+        x = L::and_(L::or_(x, L::shl(x, L::splat(8))), L::splat(0x00ff00ff));
+        x = L::and_(L::or_(x, L::shl(x, L::splat(4))), L::splat(0x0f0f0f0f));
+        L::store(w.row(op->d + half * row_bytes), x);
+    }
+    return next(op, w);
+}
+
 // ---- LDSM, STSM. Op as in memory_access.hpp; k[0] number of matrices, m[2] transposed.
 
 constexpr uint32_t matrix_bytes = 16;  // per row
@@ -89,6 +106,15 @@ void lower(Lower& x, const typed::Movm& i) {
     x.op.d = x.destination_row(i.d.index);
     x.op.a = x.source_row(i.a.index);
     matrix_handler(x, move);
+}
+
+void lower(Lower& x, const typed::MovmNarrow& i) {
+    // 1: .U4TO8, and .M832
+    if (i.width != 1 || i.shape != 1) return x.gap("this MOVM between types");
+    check_aligned(x, i.d.index, 2);
+    x.op.d = x.destination_row(i.d.index, 2);
+    x.op.a = x.source_row(i.a.index);
+    matrix_handler(x, widen);
 }
 
 void lower(Lower& x, const typed::Ldsm& i) {

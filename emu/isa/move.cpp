@@ -136,11 +136,12 @@ Mask sign_source(const Op* op, const Warp& w, uint32_t i, uint32_t at, uint32_t 
     if ((op->m[3] >> i & 1) == 0) return predicate_value(w, code);
     return L::sign_mask(read_any(w, at, op->k[2] >> i & 1));
 }
+template <class V>
 const Op* sign_logic(const Op* op, Warp& w, uint32_t mask) {
     const Mask a = sign_source(op, w, 0, op->a, op->e), b = sign_source(op, w, 1, op->b, op->f),
                c = sign_source(op, w, 2, op->c, op->m[0]);
-    write_predicate(w, op->k[0], logic(a, b, c, op->m[1]), mask);
-    if (op->k[1] != 7) write_predicate(w, op->k[1], logic(a, b, c, op->m[2]), mask);
+    put_predicate<V>(w, op->k[0], logic(a, b, c, op->m[1]), mask);
+    if (op->k[1] != 7) put_predicate<V>(w, op->k[1], logic(a, b, c, op->m[2]), mask);
     return next(op, w);
 }
 
@@ -239,29 +240,32 @@ void lower(Lower& x, const typed::Uprmt& i) { emit_uniform<Permute>(x, i.d, i.a,
 void lower(Lower& x, const typed::Plop3& i) { lower_logic(x, i, predicate_logic<V32>); }
 void lower(Lower& x, const typed::Uplop3& i) { lower_logic(x, i, predicate_logic<uint32_t>); }
 
+// Three sources, of which the last `signs` are signs of values.
 template <class T>
-void sign_logic_of(Lower& x, const T& i, const Term& a, const Term& b, const Term& c,
-                   uint32_t signs) {
+void sign_logic_of(Lower& x, const T& i, uint32_t signs, Handler h) {
+    Term a, b = term(x, i.b), c;
+    if constexpr (requires { i.a; })
+        a = term(x, i.a);
+    else
+        x.op.e = predicate_code(i.pa);
+    if constexpr (requires { i.c; })
+        c = term(x, i.c);
+    else
+        x.op.m[0] = predicate_code(i.pc);
     set_any(x, a, b, c);
     x.op.m[1] = static_cast<uint32_t>(i.lut.imm);
     x.op.m[2] = static_cast<uint32_t>(i.lut2.imm);
     x.op.m[3] = signs;
     x.op.k[0] = i.pd.index;
     x.op.k[1] = i.pd2.index;
-    x.handler(sign_logic);
+    x.handler(h);
 }
-void lower(Lower& x, const typed::Plop3Sign1& i) {
-    x.op.e = predicate_code(i.pa);
-    x.op.m[0] = predicate_code(i.pc);
-    sign_logic_of(x, i, {}, term(x, i.b), {}, 2);
-}
-void lower(Lower& x, const typed::Plop3Sign2& i) {
-    x.op.e = predicate_code(i.pa);
-    sign_logic_of(x, i, {}, term(x, i.b), term(x, i.c), 6);
-}
-void lower(Lower& x, const typed::Plop3Sign3& i) {
-    sign_logic_of(x, i, term(x, i.a), term(x, i.b), term(x, i.c), 7);
-}
+void lower(Lower& x, const typed::Plop3Sign1& i) { sign_logic_of(x, i, 2, sign_logic<V32>); }
+void lower(Lower& x, const typed::Plop3Sign2& i) { sign_logic_of(x, i, 6, sign_logic<V32>); }
+void lower(Lower& x, const typed::Plop3Sign3& i) { sign_logic_of(x, i, 7, sign_logic<V32>); }
+void lower(Lower& x, const typed::Uplop3Sign1& i) { sign_logic_of(x, i, 2, sign_logic<uint32_t>); }
+void lower(Lower& x, const typed::Uplop3Sign2& i) { sign_logic_of(x, i, 6, sign_logic<uint32_t>); }
+void lower(Lower& x, const typed::Uplop3Sign3& i) { sign_logic_of(x, i, 7, sign_logic<uint32_t>); }
 
 void lower(Lower& x, const typed::P2r& i) {
     x.op.d = x.destination_row(i.d.index);

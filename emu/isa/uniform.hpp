@@ -12,6 +12,7 @@ namespace SASSEMU_ISA_NS {
 void lower(Lower&, const typed::Uiadd3&);
 void lower(Lower&, const typed::Uiadd364&);
 void lower(Lower&, const typed::Uiadd364X&);
+void lower(Lower&, const typed::Uviadd&);
 void lower(Lower&, const typed::Uimad&);
 void lower(Lower&, const typed::UimadWide&);
 void lower(Lower&, const typed::Ulea&);
@@ -27,6 +28,9 @@ void lower(Lower&, const typed::Umov&);
 void lower(Lower&, const typed::Usel&);
 void lower(Lower&, const typed::Uprmt&);
 void lower(Lower&, const typed::Uplop3&);
+void lower(Lower&, const typed::Uplop3Sign1&);
+void lower(Lower&, const typed::Uplop3Sign2&);
+void lower(Lower&, const typed::Uplop3Sign3&);
 void lower(Lower&, const typed::Up2ur&);
 void lower(Lower&, const typed::Ur2up&);
 // uniform_move.cpp: loads of constants, transfers from the lanes

@@ -21,7 +21,8 @@ constexpr const char* head =
 
 // What `body` leaves in R0 and R1, and how the launch ended.
 using Pair = std::array<uint32_t, 2>;
-std::pair<Pair, LaunchResult> launch(const std::string& body, bool reference, const char* arch) {
+std::pair<Pair, LaunchResult> launch(const std::string& body, bool reference, const char* arch,
+                                     uint32_t threads = 1) {
     Pair out{1, 1};
     std::vector<sass::Diagnostic> diagnostics;
     const auto read =
@@ -40,6 +41,7 @@ std::pair<Pair, LaunchResult> launch(const std::string& body, bool reference, co
     LaunchRequest request;
     request.module = *id;
     request.kernel = "k";
+    request.block = {threads, 1, 1};
     request.params.resize(8);
     std::memcpy(request.params.data(), &buffer, 8);
     auto result = (*gpu)->launch(request);
@@ -47,8 +49,9 @@ std::pair<Pair, LaunchResult> launch(const std::string& body, bool reference, co
     EXPECT_TRUE((*gpu)->read(buffer, std::as_writable_bytes(std::span(out))));
     return {out, std::move(*result)};
 }
-Pair run(const std::string& body, bool reference, const char* arch = "sm_90") {
-    const auto [out, result] = launch(body, reference, arch);
+Pair run(const std::string& body, bool reference, const char* arch = "sm_90",
+         uint32_t threads = 1) {
+    const auto [out, result] = launch(body, reference, arch, threads);
     EXPECT_EQ(result.status, LaunchStatus::ok) << result.message;
     return out;
 }
@@ -176,6 +179,65 @@ TEST(Words, IntegersSideBySideOfSm120) {
 }
 
 // ptxas 13.0 emits -0x3f for 0xffffffffffffffc1, and for 0xffffffc1 a pair of registers.
+TEST(Words, UniformSumsOfSm120) {
+    const auto sum = [](const char* a, const char* b, const std::string& word) {
+        return run(std::string(" UMOV UR6, ") + a + "\n UMOV UR7, " + b + "\n " + word +
+                       "\n MOV R0, UR8\n MOV R1, RZ\n",
+                   false, "sm_120")[0];
+    };
+    EXPECT_EQ(sum("0x7fffffff", "0x2", "UVIADD.S32.ISAT UR8, UR6, UR7"), 0x7fffffffu);
+    EXPECT_EQ(sum("0x80000000", "0x1", "UVIADD.S32.ISAT UR8, UR6, -UR7"), 0x80000000u);
+    EXPECT_EQ(sum("0x80000000", "0x80000000", "UVIADD.S32.ISAT UR8, -UR6, UR7"), 0u);
+    EXPECT_EQ(sum("0x7fffffff", "0x2", "UVIADD.32 UR8, UR6, UR7"), 0x80000001u);
+    EXPECT_EQ(sum("0xffff0001", "0x10002", "UVIADD.16x2 UR8, UR6, -UR7"), 0xfffeffffu);
+    EXPECT_EQ(sum("0xff01ff80", "0x01010180", "UVIADD.U8x4 UR8, UR6, UR7"), 0x00020000u);
+}
+
+TEST(Words, SignsOfUniformRegistersAreTruthsOfAPredicate) {
+    const std::string signs =
+        " UMOV UR6, 0x80000000\n UMOV UR7, 0x7fffffff\n UMOV UR8, 0x80000001\n "
+        "UISETP.EQ.U32.AND UP1, UPT, URZ, URZ, UPT\n ";
+    const std::string result =
+        "\n USEL UR9, URZ, 0x1, !UP0\n USEL UR10, URZ, 0x1, !UP2\n MOV R0, "
+        "UR9\n MOV R1, UR10\n";
+    // a & !b & c, and its complement; b is the sign of 7fffffff.
+    for (const char* word : {"UPLOP3.LUT UP0, UP2, UR6.SIGN, UR7.SIGN, UR8.SIGN, 0x20, 0xdf",
+                             "UPLOP3.LUT UP0, UP2, UP1, UR7.SIGN, UR8.SIGN, 0x20, 0xdf",
+                             "UPLOP3.LUT UP0, UP2, UP1, UR7.SIGN, UP1, 0x20, 0xdf"})
+        EXPECT_EQ(run(signs + word + result, false), (Pair{1, 0})) << word;
+    EXPECT_EQ(run(signs + "UPLOP3.LUT UP0, UP2, UR7.SIGN, UR7.SIGN, UR8.SIGN, 0x20, 0xdf" + result,
+                  false),
+              (Pair{0, 1}));
+}
+
+TEST(Words, SharedCompareAndSwapOf128Bits) {
+    const std::string object =
+        " MOV R8, 0x1\n MOV R9, 0x2\n MOV R10, 0x3\n MOV R11, 0x4\n MOV R12, 0x5\n MOV R13, 0x6\n "
+        "MOV R14, 0x7\n MOV R15, 0x8\n MOV R20, 0x400\n STS.128 [R20], R8\n ";
+    for (const bool reference : {false, true}) {
+        EXPECT_EQ(run(object + "ATOMS.CAS.128 R4, [R20], R8, R12\n LDS R1, [R20+0xc]\n MOV R0, R7",
+                      reference),
+                  (Pair{4, 8}));
+        EXPECT_EQ(
+            run(object + "MOV R11, 0x9\n ATOMS.CAS.128 R4, [R20], R8, R12\n LDS R1, [R20+0xc]\n "
+                         "MOV R0, R7",
+                reference),
+            (Pair{4, 4}));
+    }
+}
+
+// Lane 5 has row 1: columns 4 to 7 come from the upper half of lane 4, 20 to 23 from lane 6's.
+TEST(Words, NibblesOfAMatrixBecomeBytes) {
+    EXPECT_EQ(run(" S2R R6, SR_LANEID\n IMAD R6, R6, 0x11111111, RZ\n MOVM.U4TO8.M832 R8, R6\n "
+                  "SHFL.IDX PT, R0, R8, 0x5, 0x1f\n SHFL.IDX PT, R1, R9, 0x5, 0x1f\n",
+                  false, "sm_120", 32),
+              (Pair{0x04040404, 0x06060606}));
+    EXPECT_EQ(run(" S2R R6, SR_LANEID\n SHF.L.U32 R6, R6, 0x1c, RZ\n MOVM.U4TO8.M832 R8, R6\n "
+                  "SHFL.IDX PT, R0, R8, 0x4, 0x1f\n SHFL.IDX PT, R1, R9, 0x5, 0x1f\n",
+                  false, "sm_120", 32),
+              (Pair{0, 0x06000000}));
+}
+
 TEST(Words, ImmediatesOf64BitsAreSignExtended) {
     const std::string q =
         " MOV R4, 0xffffffc0\n MOV R5, 0xffffffff\n R2UR UR4, R4\n R2UR UR5, R5\n MOV R0, 0x1\n "
