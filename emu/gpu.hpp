@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -168,14 +169,21 @@ class Gpu {
     virtual Result<void> fill(uint64_t address, uint64_t bytes, uint8_t value) = 0;
 
     // Places a module: assigns addresses, applies relocations, initialises globals and constants.
-    virtual Result<ModuleId> load(std::shared_ptr<const Module> module) = 0;
+    // `at`: the device addresses of some variables, where memory from elsewhere has pointers to
+    // them.
+    using SymbolAddresses = std::map<std::string, uint64_t, std::less<>>;
+    virtual Result<ModuleId> load(std::shared_ptr<const Module> module,
+                                  const SymbolAddresses& at = {}) = 0;
     struct Symbol {
         uint64_t address = 0, bytes = 0;
     };
     virtual Result<Symbol> symbol(ModuleId module, std::string_view name) = 0;
 
-    virtual Result<uint64_t> create_texture(const TextureDesc&) = 0;  // the 64-bit handle
-    virtual Result<uint64_t> create_surface(const TextureDesc&) = 0;
+    // The 64-bit handle: `wanted` if it is not 0; what tells handles apart is their low 20 bits.
+    virtual Result<uint64_t> create_texture(const TextureDesc&, uint64_t wanted = 0) = 0;
+    virtual Result<uint64_t> create_surface(const TextureDesc&, uint64_t wanted = 0) = 0;
+    // Kernels may free() the allocation as one of malloc's.
+    virtual Result<void> give_to_heap(uint64_t address) = 0;
 
     // Validates like cuLaunchKernel (an Error: bad arguments), then runs to completion.
     virtual Result<LaunchResult> launch(const LaunchRequest&) = 0;

@@ -139,11 +139,16 @@ uint64_t DeviceHeap::allocate(uint64_t bytes) {
     return extent_->lo + at;
 }
 
+void DeviceHeap::adopt(uint64_t address) {
+    const std::lock_guard guard(mutex_);
+    adopted_.insert(address);
+}
+
 bool DeviceHeap::release(uint64_t address) {
     if (address == 0) return true;
     const std::lock_guard guard(mutex_);
     const auto it = extent_ ? used_.find(address - extent_->lo) : used_.end();
-    if (it == used_.end()) return false;
+    if (it == used_.end()) return adopted_.erase(address) != 0;
     const auto [at, size] = *it;
     freed_.push_back(*it);
     used_.erase(it);

@@ -11,6 +11,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -39,6 +40,9 @@ class DeviceHeap {
     Result<void> begin(const Extent& extent, uint64_t bytes, const StateFill& fill);
     uint64_t allocate(uint64_t bytes);  // 0: no room
     bool release(uint64_t address);     // false: not an allocation; 0 is fine
+    // An allocation outside of the heap that release() takes once, as if it were a block. Its bytes
+    // stay accessible.
+    void adopt(uint64_t address);
 
   private:
     uint64_t take(uint64_t size);
@@ -52,6 +56,7 @@ class DeviceHeap {
     std::mutex mutex_;
     std::map<uint64_t, uint64_t> free_;  // start -> bytes, the gap behind a block included
     std::map<uint64_t, uint64_t> used_;
+    std::set<uint64_t> adopted_;
     std::deque<std::pair<uint64_t, uint64_t>> freed_;  // and not to be given out yet
     uint64_t waiting_ = 0;                             // bytes of them
 };

@@ -2,6 +2,8 @@
 // Validation of texture descriptions.
 #include "emu/memory/textures.hpp"
 
+#include "emu/base/text.hpp"
+
 namespace sassemu {
 
 namespace {
@@ -22,7 +24,7 @@ uint32_t format_bytes(TextureFormat f) {
 
 }  // namespace
 
-Result<uint64_t> TextureTable::add(const TextureDesc& desc, bool surface) {
+Result<uint64_t> TextureTable::add(const TextureDesc& desc, bool surface, uint64_t wanted) {
     const std::string where = surface ? "surface" : "texture";
     if (desc.channels != 1 && desc.channels != 2 && desc.channels != 4)
         return Error{ErrorCode::input, where, std::to_string(desc.channels) + " channels per texel",
@@ -40,8 +42,17 @@ Result<uint64_t> TextureTable::add(const TextureDesc& desc, bool surface) {
                      "pitch " + std::to_string(desc.pitch) + " is less than a row of " +
                          std::to_string(row) + " bytes",
                      ""};
-    objects_.push_back(object);
-    return objects_.size();
+    if (!wanted) {
+        objects_.push_back(object);
+        return objects_.size();
+    }
+    const uint64_t index = wanted & index_bits;
+    if (index == 0 || find(wanted))
+        return Error{ErrorCode::input, where, "handle " + hex(wanted) + " is no free handle",
+                     "the low 20 bits tell handles apart, and are not 0"};
+    if (objects_.size() < index) objects_.resize(index);
+    objects_[index - 1] = object;
+    return wanted;
 }
 
 }  // namespace sassemu

@@ -21,11 +21,14 @@ struct TextureObject {
 // header index), so that code which masks or combines handles keeps working.
 class TextureTable {
   public:
-    Result<uint64_t> add(const TextureDesc& desc, bool surface);
+    // `wanted`: its handle; 0: the next that is free.
+    Result<uint64_t> add(const TextureDesc& desc, bool surface, uint64_t wanted = 0);
     // nullptr: no such object.
     const TextureObject* find(uint64_t handle) const {
-        const uint64_t index = handle & 0xfffff;
-        return index == 0 || index > objects_.size() ? nullptr : &objects_[index - 1];
+        const uint64_t index = handle & index_bits;
+        if (index == 0 || index > objects_.size()) return nullptr;
+        const TextureObject& object = objects_[index - 1];
+        return object.desc.width ? &object : nullptr;
     }
 
     // Where a texel is read instead of at `at` (it may fill `copy`, 16 bytes); null: there.
@@ -35,7 +38,8 @@ class TextureTable {
     void* texel_user = nullptr;
 
   private:
-    std::deque<TextureObject> objects_;  // addresses stay valid
+    static constexpr uint64_t index_bits = 0xfffff;
+    std::deque<TextureObject> objects_;  // addresses stay valid; width 0: none has that handle
 };
 
 }  // namespace sassemu

@@ -82,10 +82,16 @@ class Linker {
                                      const std::string& where) const {
         RelocationValue value;
         switch (symbol.kind) {
+            case SymbolKind::global:
+                if (const auto at = placement_.variables.find(symbol.name);
+                    at != placement_.variables.end()) {
+                    value.address = at->second;
+                    return value;
+                }
+                [[fallthrough]];
             case SymbolKind::section:
             case SymbolKind::kernel:
-            case SymbolKind::function:
-            case SymbolKind::global: {
+            case SymbolKind::function: {
                 const auto base = bases_.find(symbol.section);
                 if (base != bases_.end()) {
                     value.address = base->second + symbol.value;

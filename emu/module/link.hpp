@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +19,8 @@ namespace sassemu {
 struct Placement {
     std::uint64_t code_base = 0;            // address of code offset 0
     std::vector<std::uint64_t> data_bases;  // one per Module::data_sections(), same order
+    // Variables of global memory that do not lie in their sections, by name.
+    std::map<std::string, std::uint64_t, std::less<>> variables;
     // Generic addresses of shared address 0 and of offset 0 of constant bank 3; used only for
     // variables whose initialiser is generic(variable).
     std::uint64_t shared_window = 0;

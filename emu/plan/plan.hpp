@@ -68,6 +68,7 @@ struct Buffer {
     std::vector<PointerPatch> pointers;
     uint64_t address = 0;  // 0 = anywhere
     BufferKind kind = BufferKind::device;
+    bool heap = false;  // a block of the device heap: kernels may free it
     uint32_t gpu = 0;
     std::vector<std::string> of;  // multicast: the members
     std::optional<Expectation> expect;
@@ -77,7 +78,8 @@ struct Buffer {
 struct Global {
     Where where;
     std::string name;
-    Contents contents;  // nothing: the module's own initialiser stays
+    Contents contents;     // nothing: the module's own initialiser stays
+    uint64_t address = 0;  // 0 = anywhere
     std::optional<Expectation> expect;
 };
 
@@ -101,8 +103,15 @@ struct SymbolArg {
 };
 struct TextureArg {
     std::string buffer;
-    TextureDesc desc;  // without the address
+    uint64_t offset = 0;  // bytes into it
+    TextureDesc desc;     // without the address
     bool surface = false;
+};
+// A texture or surface whose handle stands in memory or in raw parameters.
+struct Handle {
+    Where where;
+    uint64_t handle = 0;
+    TextureArg texture;
 };
 // cuTensorMapEncodeTiled's arguments (CUDA driver API, "Tensor Map Object Management").
 struct TensorMapArg {
@@ -253,6 +262,7 @@ struct Plan {
     std::string verdict;    // of the condition: "allowed", "forbidden", or nothing
     std::vector<Buffer> buffers;
     std::vector<Global> globals;
+    std::vector<Handle> handles;
     std::vector<Launch> launches;
     std::vector<GpuOfPlan> gpus;  // empty: one, of the plan's device
     bool all_peers = false;       // every GPU reaches the memory of every other
@@ -262,6 +272,7 @@ struct Plan {
     std::optional<NvshmemOfPlan> nvshmem;
     std::vector<std::string> module_texts;  // as written: {arch} is still in them
     PlanExpectation expect;
+    uint32_t runs = 0;  // of a capsule: how often its launch was run where it was captured
     // Several things may run at once: launches of several streams or GPUs, and the host.
     bool in_flight = false;
 };

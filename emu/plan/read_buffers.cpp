@@ -167,8 +167,8 @@ Result<PointerPatch> read_pointer(const Field& field, uint64_t buffer_bytes) {
 }  // namespace
 
 Result<Buffer> read_buffer(const Field& field, const std::string& name) {
-    SASSEMU_TRY(field.object(
-        {"bytes", "file", "fill", "random", "pointers", "address", "kind", "gpu", "of", "expect"}));
+    SASSEMU_TRY(field.object({"bytes", "file", "fill", "random", "pointers", "address", "kind",
+                              "gpu", "of", "heap", "expect"}));
     Buffer buffer;
     buffer.where = field.where();
     buffer.name = name;
@@ -211,6 +211,11 @@ Result<Buffer> read_buffer(const Field& field, const std::string& name) {
         SASSEMU_ASSIGN(const uint64_t number, gpu.unsigned_number(UINT32_MAX));
         buffer.gpu = static_cast<uint32_t>(number);
     }
+    if (const Field heap = field.member("heap")) {
+        SASSEMU_ASSIGN(buffer.heap, heap.boolean());
+        if (buffer.heap && buffer.kind != BufferKind::device)
+            return heap.error("blocks of the device heap are memory of kind device");
+    }
     if (const Field expect = field.member("expect")) {
         SASSEMU_ASSIGN(buffer.expect, read_expectation(expect));
         // Of a symmetric one there may be a list for each PE; who counts them checks it.
@@ -228,10 +233,13 @@ Result<Buffer> read_buffer(const Field& field, const std::string& name) {
 }
 
 Result<Global> read_global(const Field& field, const std::string& name) {
-    SASSEMU_TRY(field.object({"file", "fill", "random", "expect"}));
+    SASSEMU_TRY(field.object({"file", "fill", "random", "address", "expect"}));
     Global global;
     global.where = field.where();
     global.name = name;
+    if (const Field address = field.member("address")) {
+        SASSEMU_ASSIGN(global.address, address.unsigned_number(UINT64_MAX, 1));
+    }
     SASSEMU_ASSIGN(global.contents, read_contents(field));
     if (const Field expect = field.member("expect")) {
         SASSEMU_ASSIGN(global.expect, read_expectation(expect));

@@ -20,17 +20,26 @@ Result<Dim3> read_dim3(const Field& field) {
     return dim;
 }
 
+}  // namespace
+
 Result<TextureArg> read_texture(const Field& field, bool surface) {
     if (surface) {
-        SASSEMU_TRY(field.object({"buffer", "width", "height", "depth", "format", "channels"}));
+        SASSEMU_TRY(field.object(
+            {"buffer", "offset", "width", "height", "depth", "pitch", "format", "channels"}));
     } else {
-        SASSEMU_TRY(field.object({"buffer", "width", "height", "depth", "format", "channels",
-                                  "addressMode", "filter", "readMode", "normalizedCoords"}));
+        SASSEMU_TRY(field.object({"buffer", "offset", "width", "height", "depth", "pitch", "format",
+                                  "channels", "linear", "addressMode", "filter", "readMode",
+                                  "normalizedCoords"}));
     }
     TextureArg arg;
     arg.surface = surface;
     SASSEMU_ASSIGN(const Field buffer, required(field, "buffer"));
     SASSEMU_ASSIGN(arg.buffer, buffer.string());
+    for (const auto& [name, target] :
+         {std::pair{"offset", &arg.offset}, {"pitch", &arg.desc.pitch}})
+        if (const Field bytes = field.member(name)) {
+            SASSEMU_ASSIGN(*target, bytes.unsigned_number(uint64_t{1} << 40));
+        }
     SASSEMU_ASSIGN(const Field width, required(field, "width"));
     SASSEMU_ASSIGN(const uint64_t texels, width.unsigned_number(1 << 27, 1));
     arg.desc.width = static_cast<uint32_t>(texels);
@@ -54,6 +63,11 @@ Result<TextureArg> read_texture(const Field& field, bool surface) {
         arg.desc.channels = static_cast<uint32_t>(count);
     }
     if (surface) return arg;
+    if (const Field linear = field.member("linear")) {
+        SASSEMU_ASSIGN(arg.desc.linear_memory, linear.boolean());
+        if (arg.desc.linear_memory && arg.desc.height != 0)
+            return linear.error("linear memory has one dimension");
+    }
     if (const Field modes = field.member("addressMode")) {
         SASSEMU_TRY(modes.array());
         if (modes.node->items.size() > 3) return modes.error("at most three dimensions");
@@ -76,6 +90,8 @@ Result<TextureArg> read_texture(const Field& field, bool surface) {
     }
     return arg;
 }
+
+namespace {
 
 Result<std::vector<int32_t>> read_corner(const Field& field, size_t count) {
     SASSEMU_TRY(field.array());

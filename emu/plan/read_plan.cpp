@@ -149,10 +149,18 @@ Result<const Buffer*> referred(const BuffersByName& buffers, const Where& where,
 Result<void> check_texture(const Buffer& buffer, const TextureArg& arg, const Where& where) {
     static constexpr uint32_t sizes[] = {1, 1, 2, 2, 4, 4, 2, 4};
     const TextureDesc& desc = arg.desc;
-    const uint64_t needed = uint64_t{desc.width} * std::max(desc.height, 1u) *
-                            std::max(desc.depth, 1u) * desc.channels *
-                            sizes[static_cast<size_t>(desc.format)];
-    if (needed == buffer.bytes) return {};
+    const uint64_t row =
+        uint64_t{desc.width} * desc.channels * sizes[static_cast<size_t>(desc.format)];
+    const uint64_t rows = uint64_t{std::max(desc.height, 1u)} * std::max(desc.depth, 1u);
+    if (desc.pitch && desc.pitch < row)
+        return make_error(ErrorCode::input, where,
+                          "a row takes " + std::to_string(row) + " bytes, more than its pitch of " +
+                              std::to_string(desc.pitch));
+    const uint64_t needed = desc.pitch ? desc.pitch * (rows - 1) + row : row * rows;
+    // A texture of all of a buffer has its size; one of a part lies inside.
+    if (arg.offset || desc.pitch ? arg.offset <= buffer.bytes && needed <= buffer.bytes - arg.offset
+                                 : needed == buffer.bytes)
+        return {};
     return make_error(ErrorCode::input, where,
                       "the texels take " + std::to_string(needed) + " bytes, buffer '" +
                           buffer.name + "' has " + std::to_string(buffer.bytes));
@@ -177,6 +185,12 @@ Result<void> check_references(const Plan& plan) {
         for (const PointerPatch& patch : buffer.pointers) {
             SASSEMU_TRY(referred(buffers, patch.where, patch.buffer, patch.add));
         }
+    }
+    for (const Handle& handle : plan.handles) {
+        const TextureArg& texture = handle.texture;
+        SASSEMU_ASSIGN(const Buffer* buffer,
+                       referred(buffers, handle.where, texture.buffer, texture.offset));
+        SASSEMU_TRY(check_texture(*buffer, texture, handle.where));
     }
     for (const Launch& launch : plan.launches) {
         if (launch.module >= plan.modules.size()) {
@@ -216,7 +230,44 @@ Result<void> read_scalars(const Field& root, Plan& plan) {
     return {};
 }
 
+Result<void> read_handles(const Field& field, Plan& plan) {
+    SASSEMU_TRY(field.array());
+    for (size_t i = 0; i < field.node->items.size(); ++i) {
+        const Field item = field.item(i);
+        SASSEMU_TRY(item.object({"handle", "texture", "surface"}));
+        Handle handle;
+        handle.where = item.where();
+        SASSEMU_ASSIGN(const Field value, required(item, "handle"));
+        SASSEMU_ASSIGN(handle.handle, value.unsigned_number(UINT64_MAX, 1));
+        const Field texture = item.member("texture"), surface = item.member("surface");
+        if (bool(texture) == bool(surface))
+            return item.error("a handle is of a texture or of a surface");
+        SASSEMU_ASSIGN(handle.texture, read_texture(texture ? texture : surface, bool(surface)));
+        plan.handles.push_back(std::move(handle));
+    }
+    return {};
+}
+
+// What a plan says of where it was captured is for people, but for the version (docs/capture.md).
+Result<void> read_capsule(const Field& field, Plan& plan) {
+    constexpr uint64_t known = 1;
+    if (field.node->kind != JsonNode::Kind::object) return field.wrong_kind("an object");
+    SASSEMU_ASSIGN(const Field version, required(field, "version"));
+    SASSEMU_ASSIGN(const uint64_t number, version.unsigned_number(UINT32_MAX, 1));
+    if (number > known)
+        return version.error("the capsule has version " + std::to_string(number) +
+                                 ", and this sassemu reads up to " + std::to_string(known),
+                             "take a newer sassemu");
+    SASSEMU_TRY(field.object({"version", "program", "launch", "gpu", "driver", "runs", "varies"}));
+    if (const Field runs = field.member("runs")) {
+        SASSEMU_ASSIGN(const uint64_t count, runs.unsigned_number(UINT32_MAX, 1));
+        plan.runs = static_cast<uint32_t>(count);
+    }
+    return {};
+}
+
 Result<void> read_lists(const Field& root, Plan& plan) {
+    if (const Field handles = root.member("handles")) SASSEMU_TRY(read_handles(handles, plan));
     if (const Field buffers = root.member("buffers")) {
         if (buffers.node->kind != JsonNode::Kind::object) return buffers.wrong_kind("an object");
         for (const JsonNode::Member& member : buffers.node->members) {
@@ -305,13 +356,17 @@ Result<Plan> read_plan(std::string_view text, const std::string& file, const std
                        uint32_t gpus) {
     SASSEMU_ASSIGN(const JsonNode document, parse_json(text, file));
     const Field root{&document, "", &file};
-    SASSEMU_TRY(
-        root.object({"$schema", "arch", "device", "module", "modules", "timeLimit", "limits",
-                     "maxWarpInstructions", "condition", "verdict", "buffers", "globals",
-                     "launches", "expect", "gpus", "peers", "streams", "host", "nvshmem"}));
+    SASSEMU_TRY(root.object({"$schema",   "capsule", "arch",
+                             "device",    "module",  "modules",
+                             "timeLimit", "limits",  "maxWarpInstructions",
+                             "condition", "verdict", "buffers",
+                             "globals",   "handles", "launches",
+                             "expect",    "gpus",    "peers",
+                             "streams",   "host",    "nvshmem"}));
     if (const Field schema = root.member("$schema")) SASSEMU_TRY(schema.string());  // for editors
     Plan plan;
     plan.file = file;
+    if (const Field capsule = root.member("capsule")) SASSEMU_TRY(read_capsule(capsule, plan));
     if (const Field arch = root.member("arch")) SASSEMU_TRY(read_arch(arch, wanted, plan));
     SASSEMU_TRY(read_scalars(root, plan));
     SASSEMU_TRY(read_modules(root, plan));

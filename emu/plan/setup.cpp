@@ -3,6 +3,7 @@
 #include "emu/plan/setup.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <span>
 
 #include "emu/base/limits.hpp"
@@ -218,6 +219,13 @@ Result<Gpu*> Setup::gpu(uint32_t index) {
     return gpu_;
 }
 
+Gpu::SymbolAddresses Setup::symbol_addresses() const {
+    Gpu::SymbolAddresses at;
+    for (const Global& global : plan_.globals)
+        if (global.address) at.emplace(global.name, global.address);
+    return at;
+}
+
 // On the first GPU, and on those that launch something.
 Result<void> Setup::place_modules() {
     SASSEMU_TRY(place_modules_on(0));
@@ -234,7 +242,7 @@ Result<void> Setup::place_modules_on(uint32_t index) {
     for (size_t i = 0; i < modules_.size(); ++i) {
         if (index < plan_.gpus.size() && !plan_.gpus[index].arch.empty())
             SASSEMU_TRY(load_for(plan_.gpus[index], i, placed.modules[i]));
-        auto id = gpu->load(placed.modules[i]);
+        auto id = gpu->load(placed.modules[i], symbol_addresses());
         if (!id) return std::move(id).error().within(plan_.module_where[i]);
         placed.ids.push_back(*id);
     }
@@ -428,7 +436,9 @@ Result<uint64_t> Setup::allocate(const Buffer& buffer) {
     if (machine_ && buffer.kind != BufferKind::device)
         return machine_->allocate_host(buffer.bytes, name, buffer.address);
     SASSEMU_ASSIGN(Gpu * gpu, this->gpu(buffer.gpu));
-    return gpu->allocate(buffer.bytes, name, buffer.address);
+    SASSEMU_ASSIGN(const uint64_t address, gpu->allocate(buffer.bytes, name, buffer.address));
+    if (buffer.heap) SASSEMU_TRY(gpu->give_to_heap(address));
+    return address;
 }
 Result<void> Setup::fill(Gpu& gpu, const Contents& contents, const Where& where, uint64_t address,
                          uint64_t bytes, bool zero_otherwise) {
@@ -497,12 +507,19 @@ Result<void> Setup::prepare_launches() {
         SASSEMU_ASSIGN(const Gpu::Symbol symbol, find_symbol(name, on));
         return symbol.address;
     };
-    sources.texture_handle = [this, &on](const TextureArg& arg) -> Result<uint64_t> {
+    const auto texture = [this](const TextureArg& arg, uint32_t index, uint64_t handle) {
         TextureDesc desc = arg.desc;
-        desc.address = address_on(arg.buffer, on);
-        SASSEMU_ASSIGN(Gpu * gpu, this->gpu(on));
-        return arg.surface ? gpu->create_surface(desc) : gpu->create_texture(desc);
+        desc.address = address_on(arg.buffer, index) + arg.offset;
+        return gpu(index).and_then([&](Gpu* gpu) {
+            return arg.surface ? gpu->create_surface(desc, handle)
+                               : gpu->create_texture(desc, handle);
+        });
     };
+    for (const uint32_t index : placed_ | std::views::keys)
+        for (const Handle& handle : plan_.handles)
+            if (auto made = texture(handle.texture, index, handle.handle); !made)
+                return std::move(made).error().within(handle.where);
+    sources.texture_handle = [&](const TextureArg& arg) { return texture(arg, on, 0); };
     for (const Launch& launch : plan_.launches) {
         if (launch.operation.index()) {
             requests_.emplace_back();

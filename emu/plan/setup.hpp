@@ -77,6 +77,7 @@ class Setup {
     Result<void> create_machine(GpuOptions options);
     Result<void> place_modules();
     Result<void> place_modules_on(uint32_t index);
+    Gpu::SymbolAddresses symbol_addresses() const;
     Result<void> load_for(const GpuOfPlan& gpu, size_t index, std::shared_ptr<const Module>& to);
     Result<void> create_world();
     Result<void> place_buffers();

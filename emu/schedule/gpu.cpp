@@ -104,7 +104,7 @@ Result<void> GpuImpl::fill(uint64_t address, uint64_t bytes, uint8_t value) {
     return {};
 }
 
-Result<ModuleId> GpuImpl::place(std::shared_ptr<const Module> module) {
+Result<ModuleId> GpuImpl::place(std::shared_ptr<const Module> module, const SymbolAddresses& at) {
     auto m = std::make_unique<LoadedModule>();
     m->module = module;
     m->code_base = code_window + modules_.size() * code_stride;
@@ -112,11 +112,16 @@ Result<ModuleId> GpuImpl::place(std::shared_ptr<const Module> module) {
     placement.code_base = m->code_base;
     placement.shared_window = window_base(shared_window_high);
     for (const DataSection& d : module->data_sections()) {
-        auto at = reserve(std::max<uint64_t>(d.size, 1), {0, 0, d.name});
-        if (!at) return at.error();
-        m->data_bases.push_back(*at);
+        SASSEMU_ASSIGN(const uint64_t base, reserve(std::max<uint64_t>(d.size, 1), {0, 0, d.name}));
+        m->data_bases.push_back(base);
     }
     placement.data_bases = m->data_bases;
+    for (const auto& [name, address] : at)
+        if (const Variable* const v = module->variable(name); v && v->space == Space::global) {
+            SASSEMU_TRY(reserve(std::max<uint64_t>(v->size, 1), {address, 0, name}));
+            m->apart.emplace(name, address);
+        }
+    placement.variables = m->apart;
     const uint64_t services = m->code_base + (module->code_image_size() + 15) / 16 * 16 + 16;
     bool heap = false;
     placement.undefined = [&](const sassemu::Symbol& symbol) -> Result<uint64_t> {
@@ -139,15 +144,26 @@ Result<ModuleId> GpuImpl::place(std::shared_ptr<const Module> module) {
     for (size_t i = 0; i < m->data_bases.size(); ++i)
         if (auto done = write(m->data_bases[i], as_bytes(m->linked.data[i])); !done)
             return done.error();
+    for (const auto& [name, address] : m->apart) {
+        const Variable& v = *module->variable(name);
+        const auto& sections = module->data_sections();
+        const auto section = std::ranges::find(sections, v.section, &DataSection::section);
+        const auto& bytes = m->linked.data[static_cast<size_t>(section - sections.begin())];
+        if (v.offset <= bytes.size() && v.size <= bytes.size() - v.offset)
+            SASSEMU_TRY(write(address, as_bytes(bytes).subspan(v.offset, v.size)));
+    }
     m->bank_bytes = level_banks(*module, m->linked);
     m->no_bank.resize(std::ranges::max(m->bank_bytes));
     for (const LinkedBank& bank : m->linked.banks) {
         if (bank.bank != 3 || bank.bytes.empty()) continue;
-        auto at = reserve(bank.bytes.size(), {0, 0, "__constant__ bank"});
-        if (!at) return at.error();
-        m->bank3 = *at;
+        uint64_t wanted = 0;
+        for (const auto& [name, address] : at)
+            if (const Variable* const v = module->variable(name);
+                v && v->space == Space::constant && address > v->offset)
+                wanted = address - v->offset;
+        SASSEMU_ASSIGN(m->bank3, reserve(bank.bytes.size(), {wanted, 0, "__constant__ bank"}));
         m->bank_bytes[static_cast<size_t>(Base::bank3)] = bank.bytes.size();
-        if (auto done = write(*at, as_bytes(bank.bytes)); !done) return done.error();
+        if (auto done = write(m->bank3, as_bytes(bank.bytes)); !done) return done.error();
     }
     if (heap && !heap_ && core_->options.heap_bytes) {
         const uint64_t bytes = (core_->options.heap_bytes + 15) / 16 * 16;
@@ -176,6 +192,7 @@ Result<Gpu::Symbol> GpuImpl::symbol(ModuleId id, std::string_view name) {
                      "does not exist", known.empty() ? "the module has none" : "it has " + known};
     }
     if (v->space == Space::constant) return Symbol{m.bank3 + v->offset, v->size};
+    if (const auto at = m.apart.find(name); at != m.apart.end()) return Symbol{at->second, v->size};
     const auto& sections = m.module->data_sections();
     for (size_t i = 0; i < sections.size(); ++i)
         if (sections[i].section == v->section) return Symbol{m.data_bases[i] + v->offset, v->size};

@@ -44,6 +44,7 @@ struct LoadedModule {
     std::shared_ptr<const Module> module;
     LinkedImage linked;
     std::vector<uint64_t> data_bases;
+    Gpu::SymbolAddresses apart;  // variables that lie elsewhere than in their sections
     uint64_t code_base = 0;
     uint64_t bank3 = 0;                  // device address of the __constant__ variables
     bool prints = false;                 // its kernels may call vprintf
@@ -129,16 +130,21 @@ class GpuImpl final : public Gpu, public TouchedMemory {
         return found;
     }
 
-    Result<ModuleId> load(std::shared_ptr<const Module> module) override {
+    Result<ModuleId> load(std::shared_ptr<const Module> module,
+                          const SymbolAddresses& at) override {
         const std::string& name = module->file_name();
-        return within_memory(name, [&] { return place(module); });
+        return within_memory(name, [&] { return place(module, at); });
     }
     Result<Symbol> symbol(ModuleId id, std::string_view name) override;
-    Result<uint64_t> create_texture(const TextureDesc& desc) override {
-        return textures_.add(desc, false);
+    Result<uint64_t> create_texture(const TextureDesc& desc, uint64_t wanted) override {
+        return textures_.add(desc, false, wanted);
     }
-    Result<uint64_t> create_surface(const TextureDesc& desc) override {
-        return textures_.add(desc, true);
+    Result<uint64_t> create_surface(const TextureDesc& desc, uint64_t wanted) override {
+        return textures_.add(desc, true, wanted);
+    }
+    Result<void> give_to_heap(uint64_t address) override {
+        calls_.heap().adopt(address);
+        return {};
     }
     Result<LaunchResult> launch(const LaunchRequest& request) override {
         return std::move(launch_chain(std::span(&request, 1)).front());
@@ -183,7 +189,7 @@ class GpuImpl final : public Gpu, public TouchedMemory {
                      std::to_string(bytes) + " bytes do not fit in one allocation",
                      space_.describe(address)};
     }
-    Result<ModuleId> place(std::shared_ptr<const Module> module);
+    Result<ModuleId> place(std::shared_ptr<const Module> module, const SymbolAddresses& at);
     Result<void> check(const LaunchRequest&, const Kernel&) const;
     CodeImage& code(LoadedModule& m);
     Result<uint64_t> workspace(std::shared_ptr<void>& user);

@@ -56,17 +56,20 @@ class FakeGpu : public Gpu {
         const std::vector<std::byte> data(bytes, std::byte{value});
         return write(address, data);
     }
-    Result<ModuleId> load(std::shared_ptr<const Module>) override { return modules_++; }
+    Result<ModuleId> load(std::shared_ptr<const Module>, const SymbolAddresses&) override {
+        return modules_++;
+    }
     Result<Symbol> symbol(ModuleId, std::string_view name) override {
         return make_error(ErrorCode::not_found, "fake", "no symbol " + std::string(name));
     }
-    Result<uint64_t> create_texture(const TextureDesc& desc) override {
+    Result<uint64_t> create_texture(const TextureDesc& desc, uint64_t wanted) override {
         world_.textures.push_back(desc);
-        return 0x7000 + world_.textures.size();
+        return wanted ? wanted : 0x7000 + world_.textures.size();
     }
-    Result<uint64_t> create_surface(const TextureDesc& desc) override {
-        return create_texture(desc);
+    Result<uint64_t> create_surface(const TextureDesc& desc, uint64_t wanted) override {
+        return create_texture(desc, wanted);
     }
+    Result<void> give_to_heap(uint64_t) override { return {}; }
     Result<LaunchResult> launch(const LaunchRequest& request) override {
         world_.requests.push_back(request);
         if (world_.on_launch) return world_.on_launch(world_, request);

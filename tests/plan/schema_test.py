@@ -13,8 +13,11 @@ import sys
 import jsonschema
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-GOOD = {"$schema": "plan.schema.json", "arch": ["sm_75", "sm_90a"], "module": "{arch}.cubin",
-        "buffers": {"a": {"bytes": "0x10", "fill": 0}},
+GOOD = {"$schema": "plan.schema.json", "capsule": {"version": 1, "gpu": "H100"}, "arch": ["sm_75", "sm_90a"], "module": "{arch}.cubin",
+        "buffers": {"a": {"bytes": "0x10", "fill": 0}, "h": {"bytes": 16, "heap": True}},
+        "globals": {"g": {"address": "0x7f0000000000", "fill": 0}},
+        "handles": [{"handle": "0x100001", "texture": {"buffer": "a", "offset": 4, "width": 2, "format": "u32", "linear": True}},
+                    {"handle": 2, "surface": {"buffer": "a", "width": 1, "height": 2, "pitch": 8, "format": "u32"}}],
         "launches": [{"kernel": "k", "grid": [1], "block": [32, 1, 1], "args": [{"buffer": "a", "offset": 4}, {"u64": "7"}]}]}
 
 
@@ -41,6 +44,10 @@ BAD = {
     "a box and an image": damaged(lambda p: p["launches"][0]["args"].append({"tensorMap": {
         "buffer": "a", "type": "u8", "dims": [16, 1, 1], "strides": [16, 16], "box": [16, 1, 1], "im2col": {"lower": [0], "upper": [0], "channels": 16, "pixels": 1}}})),
     "status": damaged(lambda p: p.update(expect={"status": "fault:typo"})),
+    "a capsule without a version": damaged(lambda p: p["capsule"].pop("version")),
+    "a handle of nothing": damaged(lambda p: p["handles"][0].pop("texture")),
+    "a handle of two things": damaged(lambda p: p["handles"][0].update(p["handles"][1])),
+    "a surface in linear memory": damaged(lambda p: p["handles"][1]["surface"].update(linear=True)),
     "two expectations": damaged(lambda p: p["buffers"]["a"].update(expect={"file": "f", "sha256": "0" * 64})),
 }
 

@@ -46,20 +46,22 @@ class NotingGpu final : public Gpu {
     }
     Result<void> read(uint64_t a, std::span<std::byte> b) override { return n_->gpu->read(a, b); }
     Result<void> fill(uint64_t a, uint64_t n, uint8_t v) override { return n_->gpu->fill(a, n, v); }
-    Result<ModuleId> load(std::shared_ptr<const Module> module) override {
-        auto id = n_->gpu->load(module);
+    Result<ModuleId> load(std::shared_ptr<const Module> module,
+                          const SymbolAddresses& at) override {
+        auto id = n_->gpu->load(module, at);
         if (id) n_->modules.emplace_back(*id, std::move(module));
         return id;
     }
     Result<Symbol> symbol(ModuleId m, std::string_view name) override {
         return n_->gpu->symbol(m, name);
     }
-    Result<uint64_t> create_texture(const TextureDesc& d) override {
-        return n_->gpu->create_texture(d);
+    Result<uint64_t> create_texture(const TextureDesc& d, uint64_t wanted) override {
+        return n_->gpu->create_texture(d, wanted);
     }
-    Result<uint64_t> create_surface(const TextureDesc& d) override {
-        return n_->gpu->create_surface(d);
+    Result<uint64_t> create_surface(const TextureDesc& d, uint64_t wanted) override {
+        return n_->gpu->create_surface(d, wanted);
     }
+    Result<void> give_to_heap(uint64_t a) override { return n_->gpu->give_to_heap(a); }
     Result<LaunchResult> launch(const LaunchRequest& request) override {
         n_->launches.push_back(request);
         return LaunchResult{};

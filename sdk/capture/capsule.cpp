@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// See capsule.hpp.
+#include "capsule.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+namespace sassemu::capture {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+std::string hex(uint64_t value) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+    return text;
+}
+
+// A folder that is filled under a name of its own, and gets its final one at the end.
+class Folder {
+  public:
+    Folder(const std::string& directory, const std::string& name) {
+        std::error_code error;
+        fs::create_directories(directory, error);
+        if (error) throw Failure(directory + ": " + error.message());
+        final_ = fs::path(directory) / name;
+        for (int i = 2; fs::exists(final_); ++i)
+            final_ = fs::path(directory) / (name + "-" + std::to_string(i));
+        work_ = fs::path(directory) / ("." + name + "." + std::to_string(getpid()) + ".part");
+        fs::remove_all(work_, error);
+        if (!fs::create_directory(work_, error))
+            throw Failure(work_.string() + ": " + error.message());
+    }
+    Folder(const Folder&) = delete;
+    ~Folder() {
+        std::error_code error;
+        if (!work_.empty()) fs::remove_all(work_, error);
+    }
+
+    // Runs of zeros become holes.
+    void write(const std::string& name, std::span<const std::byte> bytes) {
+        const std::string path = work_ / name;
+        const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+        if (file < 0) throw Failure(path + ": " + std::strerror(errno));
+        bool good = ftruncate(file, static_cast<off_t>(bytes.size())) == 0;
+        constexpr size_t block = 65536;
+        for (size_t at = 0; good && at < bytes.size(); at += block) {
+            auto now = bytes.subspan(at, std::min(block, bytes.size() - at));
+            if (std::ranges::all_of(now, [](std::byte b) { return b == std::byte{0}; })) continue;
+            for (off_t to = static_cast<off_t>(at); good && !now.empty();) {
+                const ssize_t done = pwrite(file, now.data(), now.size(), to);
+                if (done < 0 && errno == EINTR) continue;
+                good = done > 0;
+                if (!good) break;
+                now = now.subspan(static_cast<size_t>(done));
+                to += done;
+            }
+        }
+        const int why = errno;
+        if (close(file) != 0 && good) throw Failure(path + ": " + std::strerror(errno));
+        if (!good) throw Failure(path + ": " + std::strerror(why));
+    }
+
+    std::string finish() {
+        std::error_code error;
+        fs::rename(work_, final_, error);
+        if (error) throw Failure(final_.string() + ": " + error.message());
+        work_.clear();
+        return final_;
+    }
+
+  private:
+    fs::path work_, final_;
+};
+
+Json texture_json(const TextureObject& t, const std::string& buffer, uint64_t offset) {
+    Json j{{"buffer", buffer}};
+    if (offset) j["offset"] = offset;
+    j["format"] = t.format;
+    j["channels"] = t.channels;
+    j["width"] = t.width;
+    if (t.height) j["height"] = t.height;
+    if (t.depth) j["depth"] = t.depth;
+    if (t.pitch) j["pitch"] = t.pitch;
+    if (t.surface) return j;
+    if (t.linear) {
+        j["linear"] = true;
+    } else {
+        j["addressMode"] = t.address_mode;
+        j["filter"] = t.filter;
+        j["normalizedCoords"] = t.normalized;
+    }
+    if (t.read_normalized) j["readMode"] = "normalized";
+    return j;
+}
+
+Json launch_json(const Launch& launch) {
+    Json run{{"kernel", launch.kernel}, {"grid", launch.grid}, {"block", launch.block}};
+    if (launch.cluster[0]) run["cluster"] = launch.cluster;
+    if (launch.dynamic_shared) run["dynamicShared"] = launch.dynamic_shared;
+    if (launch.cooperative) run["cooperative"] = true;
+    std::string digits;
+    for (const std::byte b : launch.parameters) {
+        char two[4];
+        std::snprintf(two, sizeof two, "%02x", std::to_integer<unsigned>(b));
+        digits += two;
+    }
+    run["paramBytes"] = digits;
+    if (launch.programmatic) run["attributes"]["programmaticStreamSerialization"] = true;
+    return run;
+}
+
+}  // namespace
+
+std::string write_capsule(const Capsule& capsule, const std::string& directory) {
+    std::string name = capsule.launches.front().kernel.substr(0, 64);
+    for (char& c : name)
+        if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_') c = '_';
+    char number[16];
+    std::snprintf(number, sizeof number, "%06llu-", static_cast<unsigned long long>(capsule.index));
+    Folder folder(directory, number + name);
+
+    Json plan;
+    Json& about = plan["capsule"];
+    about["version"] = capsule_version;
+    about["program"] = capsule.program;
+    about["launch"] = capsule.index;
+    about["gpu"] = capsule.device.name;
+    about["driver"] = std::to_string(capsule.device.driver / 1000) + "." +
+                      std::to_string(capsule.device.driver % 1000 / 10);
+    about["runs"] = capsule.runs;
+    for (const auto& [key, value] : capsule.device.profile) plan["device"][key] = value;
+    std::vector<const Image*> images;
+    for (const Launch& launch : capsule.launches)
+        if (std::ranges::find(images, launch.image) == images.end()) {
+            const std::string file = "module" + std::to_string(images.size()) + ".cubin";
+            folder.write(file, launch.image->cubin);
+            plan["modules"].push_back(file);
+            images.push_back(launch.image);
+        }
+    for (const auto& [key, value] : capsule.device.limits) plan["limits"][key] = value;
+
+    plan["buffers"] = Json::object();
+    Json varies = Json::array();
+    size_t files = 0;
+    for (const Piece& piece : capsule.memory.pieces()) {
+        const std::string file = (piece.variable.empty() ? "m" : "g") + std::to_string(files++);
+        Json entry;
+        if (piece.variable.empty()) entry["bytes"] = piece.range.bytes;
+        if (!piece.range.array) entry["address"] = hex(piece.range.address);
+        if (piece.range.kind != MemoryKind::device)
+            entry["kind"] = piece.range.kind == MemoryKind::host ? "host" : "managed";
+        const auto zero = [](std::byte b) { return b == std::byte{0}; };
+        if (!piece.variable.empty() || !std::ranges::all_of(piece.before, zero)) {
+            folder.write(file + ".bin", piece.before);
+            entry["file"] = file + ".bin";
+        }
+        if (piece.varies) {
+            varies.push_back(piece.variable.empty() ? file : piece.variable);
+        } else if (piece.after != piece.before || !entry.contains("file")) {
+            folder.write(file + ".after.bin", piece.after);
+            entry["expect"]["file"] = file + ".after.bin";
+        } else {
+            entry["expect"]["file"] = file + ".bin";
+        }
+        (piece.variable.empty() ? plan["buffers"][file] : plan["globals"][piece.variable]) = entry;
+    }
+    if (!varies.empty()) about["varies"] = varies;
+    for (const auto& [handle, texture] : capsule.memory.textures()) {
+        size_t at = 0;
+        for (const Piece& piece : capsule.memory.pieces()) {
+            const uint64_t offset =
+                texture.memory.array ? 0 : texture.address - piece.range.address;
+            if (texture.memory.array
+                    ? piece.range.array == texture.memory.array
+                    : offset < piece.range.bytes && piece.variable.empty() && !piece.range.array)
+                plan["handles"].push_back(
+                    {{"handle", hex(handle)},
+                     {texture.surface ? "surface" : "texture",
+                      texture_json(texture, "m" + std::to_string(at), offset)}});
+            ++at;
+        }
+    }
+
+    for (const Launch& launch : capsule.launches) {
+        Json run = launch_json(launch);
+        if (images.size() > 1)
+            run["module"] = std::ranges::find(images, launch.image) - images.begin();
+        plan["launches"].push_back(std::move(run));
+    }
+    plan["expect"]["status"] = "ok";
+    const std::string text = plan.dump(1) + "\n";
+    folder.write("plan.json", std::as_bytes(std::span(text)));
+    return folder.finish();
+}
+
+}  // namespace sassemu::capture

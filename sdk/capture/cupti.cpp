@@ -1,0 +1,680 @@
+// SPDX-License-Identifier: Apache-2.0
+// The library that the CUDA driver loads into a program (CUDA_INJECTION64_PATH): it subscribes to
+// CUPTI's callbacks of the driver API and of modules, and hands launches to the recorder. What is
+// captured of one, and how, is the others' matter.
+#include <cuda.h>
+#include <cupti.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "image.hpp"
+#include "recorder.hpp"
+
+namespace sassemu::capture {
+namespace {
+
+void check(CUresult result, const char* what) {
+    if (result == CUDA_SUCCESS) return;
+    const char* text = nullptr;
+    cuGetErrorName(result, &text);
+    throw Failure(std::string(what) + ": " + (text ? text : "an unknown error"));
+}
+
+// CUPTI calls back for what the library itself asks of the driver too.
+thread_local bool inside = false;
+struct Inside {
+    const bool before = std::exchange(inside, true);
+    ~Inside() { inside = before; }
+};
+
+struct TextureSource {
+    CUDA_RESOURCE_DESC resource;
+    CUDA_TEXTURE_DESC texture;
+    bool surface = false;
+};
+
+struct Loaded {
+    Image image;
+    uint32_t id = 0;
+    std::unordered_set<std::string> functions;
+};
+
+struct Format {
+    const char* name;
+    uint32_t bytes;
+};
+Format format_of(CUarray_format format) {
+    switch (format) {
+        case CU_AD_FORMAT_UNSIGNED_INT8:
+            return {"u8", 1};
+        case CU_AD_FORMAT_SIGNED_INT8:
+            return {"i8", 1};
+        case CU_AD_FORMAT_UNSIGNED_INT16:
+            return {"u16", 2};
+        case CU_AD_FORMAT_SIGNED_INT16:
+            return {"i16", 2};
+        case CU_AD_FORMAT_UNSIGNED_INT32:
+            return {"u32", 4};
+        case CU_AD_FORMAT_SIGNED_INT32:
+            return {"i32", 4};
+        case CU_AD_FORMAT_HALF:
+            return {"f16", 2};
+        case CU_AD_FORMAT_FLOAT:
+            return {"f32", 4};
+        default:
+            return {nullptr, 0};
+    }
+}
+
+class CudaDriver final : public Driver {
+  public:
+    void synchronize() override { check(cuCtxSynchronize(), "the kernels before it"); }
+
+    std::optional<Range> range_of(uint64_t address) override {
+        CUdeviceptr start = 0;
+        size_t bytes = 0;
+        unsigned type = 0, managed = 0;
+        CUpointer_attribute which[] = {
+            CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+            CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED};
+        void* data[] = {&start, &bytes, &type, &managed};
+        if (cuPointerGetAttributes(4, which, data, address) != CUDA_SUCCESS || !start || !bytes)
+            return {};
+        return Range{start, bytes,
+                     managed                      ? MemoryKind::managed
+                     : type == CU_MEMORYTYPE_HOST ? MemoryKind::host
+                                                  : MemoryKind::device};
+    }
+    std::vector<uint64_t> allocations() override {
+        return {allocations_.begin(), allocations_.end()};
+    }
+
+    void read(const Range& from, std::span<std::byte> out) override {
+        if (from.array) return copy(from, out.data(), nullptr);
+        check(cuMemcpy(reinterpret_cast<CUdeviceptr>(out.data()), from.address, out.size()),
+              "reading its memory");
+    }
+    void write(const Range& to, std::span<const std::byte> bytes) override {
+        if (to.array) return copy(to, nullptr, bytes.data());
+        check(cuMemcpy(to.address, reinterpret_cast<CUdeviceptr>(bytes.data()), bytes.size()),
+              "writing its memory");
+    }
+
+    std::optional<Range> variable(const Launch& launch, const std::string& name) override {
+        CUdeviceptr address = 0;
+        size_t bytes = 0;
+        if (cuModuleGetGlobal(&address, &bytes, reinterpret_cast<CUmodule>(launch.module),
+                              name.c_str()) != CUDA_SUCCESS ||
+            !bytes)
+            return {};
+        return Range{address, bytes, MemoryKind::device, 0};
+    }
+
+    std::optional<TextureObject> texture(uint64_t handle) override {
+        const auto found = textures_.find(handle);
+        if (found == textures_.end()) return {};
+        return describe(handle, found->second);
+    }
+
+    void launch_again() override { check(again_(), "launching it again"); }
+
+    Device device() override {
+        Device d;
+        CUdevice device = 0;
+        check(cuCtxGetDevice(&device), "the device");
+        char name[256] = "";
+        cuDeviceGetName(name, sizeof name, device);
+        d.name = name;
+        cuDriverGetVersion(&d.driver);
+        const auto attribute = [&](const char* key, CUdevice_attribute which) {
+            int value = 0;
+            if (cuDeviceGetAttribute(&value, which, device) == CUDA_SUCCESS && value > 0)
+                d.profile[key] = static_cast<uint64_t>(value);
+        };
+        attribute("sms", CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+        attribute("sharedPerSm", CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+        attribute("sharedPerCta", CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+        attribute("residentCtas", CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+        attribute("residentThreads", CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+        const auto limit = [&](const char* key, CUlimit which) {
+            size_t value = 0;
+            if (cuCtxGetLimit(&value, which) == CUDA_SUCCESS && value) d.limits[key] = value;
+        };
+        limit("stack", CU_LIMIT_STACK_SIZE);
+        limit("heap", CU_LIMIT_MALLOC_HEAP_SIZE);
+        return d;
+    }
+
+    // What callbacks tell.
+    std::unordered_set<uint64_t> allocations_;
+    std::unordered_map<uint64_t, TextureSource> textures_;
+    std::function<CUresult()> again_;
+
+  private:
+    static void copy(const Range& array, std::byte* to, const std::byte* from) {
+        CUDA_ARRAY3D_DESCRIPTOR d{};
+        const auto handle = reinterpret_cast<CUarray>(array.array);
+        check(cuArray3DGetDescriptor(&d, handle), "an array");
+        const size_t row = d.Width * format_of(d.Format).bytes * d.NumChannels;
+        CUDA_MEMCPY3D c{};
+        c.WidthInBytes = row;
+        c.Height = std::max<size_t>(d.Height, 1);
+        c.Depth = std::max<size_t>(d.Depth, 1);
+        c.srcMemoryType = to ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_HOST;
+        c.dstMemoryType = to ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY;
+        c.srcArray = to ? handle : nullptr;
+        c.dstArray = to ? nullptr : handle;
+        c.srcHost = from;
+        c.dstHost = to;
+        c.srcPitch = c.dstPitch = row;
+        c.srcHeight = c.dstHeight = c.Height;
+        check(cuMemcpy3D(&c), "the bytes of an array");
+    }
+
+    static TextureObject describe(uint64_t handle, const TextureSource& source) {
+        TextureObject t;
+        t.handle = handle;
+        t.surface = source.surface;
+        const auto refuse = [&](const char* what) {
+            t.refused = std::string(t.surface ? "a surface" : "a texture") + " of " + what;
+            return t;
+        };
+        CUarray_format format{};
+        const auto& res = source.resource.res;
+        switch (source.resource.resType) {
+            case CU_RESOURCE_TYPE_ARRAY: {
+                CUDA_ARRAY3D_DESCRIPTOR d{};
+                check(cuArray3DGetDescriptor(&d, res.array.hArray), "an array");
+                if (d.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP))
+                    return refuse("a layered or cube-map array");
+                format = d.Format;
+                t.channels = d.NumChannels;
+                t.width = static_cast<uint32_t>(d.Width);
+                t.height = static_cast<uint32_t>(d.Height);
+                t.depth = static_cast<uint32_t>(d.Depth);
+                t.memory.array = reinterpret_cast<uint64_t>(res.array.hArray);
+                t.memory.bytes = d.Width * std::max<size_t>(d.Height, 1) *
+                                 std::max<size_t>(d.Depth, 1) * d.NumChannels *
+                                 format_of(format).bytes;
+                break;
+            }
+            case CU_RESOURCE_TYPE_LINEAR:
+                format = res.linear.format;
+                t.channels = res.linear.numChannels;
+                t.address = res.linear.devPtr;
+                t.linear = true;
+                if (format_of(format).bytes)
+                    t.width = static_cast<uint32_t>(res.linear.sizeInBytes /
+                                                    (format_of(format).bytes * t.channels));
+                break;
+            case CU_RESOURCE_TYPE_PITCH2D:
+                format = res.pitch2D.format;
+                t.channels = res.pitch2D.numChannels;
+                t.address = res.pitch2D.devPtr;
+                t.width = static_cast<uint32_t>(res.pitch2D.width);
+                t.height = static_cast<uint32_t>(res.pitch2D.height);
+                t.pitch = res.pitch2D.pitchInBytes;
+                break;
+            default:
+                return refuse("a mipmapped array");
+        }
+        if (!format_of(format).name) return refuse("an unusual format");
+        t.format = format_of(format).name;
+        static constexpr const char* modes[] = {"wrap", "clamp", "mirror", "border"};
+        for (int i = 0; i < 3; ++i) t.address_mode[i] = modes[source.texture.addressMode[i] & 3];
+        t.filter = source.texture.filterMode == CU_TR_FILTER_MODE_LINEAR ? "linear" : "point";
+        t.normalized = source.texture.flags & CU_TRSF_NORMALIZED_COORDINATES;
+        const bool integer = format != CU_AD_FORMAT_HALF && format != CU_AD_FORMAT_FLOAT;
+        t.read_normalized = !t.surface && integer && format_of(format).bytes < 4 &&
+                            !(source.texture.flags & CU_TRSF_READ_AS_INTEGER);
+        return t;
+    }
+};
+
+struct Graph {
+    CUgraph graph = nullptr;
+    bool updated = false;  // nodes of the executable one were changed
+};
+
+// All that the library knows of the program.
+class Injection {
+  public:
+    explicit Injection(Options options)
+        : recorder_(std::move(options), program_name(), [](const std::string& line) {
+              std::fprintf(stderr, "sassemu capture: %s\n", line.c_str());
+          }) {}
+
+    void api(CUpti_CallbackId id, const CUpti_CallbackData& call);
+    void module_loaded(const CUpti_ModuleResourceData& module);
+    void module_gone(const CUpti_ModuleResourceData& module);
+
+  private:
+    static std::string program_name() {
+        char path[4096];
+        const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+        return n > 0 ? std::string(path, static_cast<size_t>(n)) : "?";
+    }
+
+    void enter(CUpti_CallbackId id, const void* params);
+    void leave(CUpti_CallbackId id, const void* params, bool good);
+    void enter_launch(std::vector<Launch> launches, CUstream stream,
+                      std::function<CUresult()> again);
+    void enter_graph(CUgraphExec exec, CUstream stream);
+    void note(CUpti_CallbackId id, const void* params);
+
+    static CUfunction function_of(CUfunction f);
+    Launch describe(CUfunction f, const CUlaunchConfig& config, void** params, void** extra);
+    const Image* image_of(CUmodule module, const std::string& kernel);
+    void bind(CUmodule module);
+
+    std::recursive_mutex mutex_;  // held from a launch's enter to its exit
+    Recorder recorder_;
+    CudaDriver driver_;
+    std::deque<Loaded> images_;
+    std::unordered_map<CUmodule, uint32_t> image_of_module_;
+    std::unordered_map<CUgraphExec, Graph> graphs_;
+};
+
+// A kernel of a library (CUkernel) is accepted wherever a function is.
+CUfunction Injection::function_of(CUfunction f) {
+    CUmodule module = nullptr;
+    if (cuFuncGetModule(&module, f) == CUDA_SUCCESS) return f;
+    CUfunction real = nullptr;
+    check(cuKernelGetFunction(&real, reinterpret_cast<CUkernel>(f)), "its function");
+    return real;
+}
+
+// Images that were loaded by the call of the driver under way. Which module handle an image has, no
+// callback says.
+thread_local std::vector<uint32_t> loaded_here;
+
+void Injection::bind(CUmodule module) {
+    if (!loaded_here.empty()) image_of_module_[module] = loaded_here.back();
+    loaded_here.clear();
+}
+
+const Image* Injection::image_of(CUmodule module, const std::string& kernel) {
+    const auto bound = image_of_module_.find(module);
+    const Loaded* found = nullptr;
+    for (const Loaded& loaded : images_) {
+        if (!loaded.functions.contains(kernel)) continue;
+        if (bound != image_of_module_.end() && loaded.id == bound->second) return &loaded.image;
+        found = &loaded;
+    }
+    if (!found) throw Failure("its module was not seen being loaded");
+    image_of_module_[module] = found->id;
+    return &found->image;
+}
+
+Launch Injection::describe(CUfunction f, const CUlaunchConfig& config, void** params,
+                           void** extra) {
+    Launch launch;
+    const char* name = nullptr;
+    check(cuFuncGetName(&name, f), "its name");
+    launch.kernel = name;
+    launch.grid = {config.gridDimX, config.gridDimY, config.gridDimZ};
+    launch.block = {config.blockDimX, config.blockDimY, config.blockDimZ};
+    launch.dynamic_shared = config.sharedMemBytes;
+    for (unsigned i = 0; i < config.numAttrs; ++i) {
+        const CUlaunchAttribute& a = config.attrs[i];
+        if (a.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+            launch.cluster = {a.value.clusterDim.x, a.value.clusterDim.y, a.value.clusterDim.z};
+        if (a.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) launch.cooperative = a.value.cooperative;
+        if (a.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+            launch.programmatic = a.value.programmaticStreamSerializationAllowed;
+    }
+    CUmodule module = nullptr;
+    check(cuFuncGetModule(&module, f), "its module");
+    launch.module = reinterpret_cast<uint64_t>(module);
+    if (!image_of_module_.contains(module)) bind(module);
+    launch.image = image_of(module, launch.kernel);
+    size_t offset = 0, bytes = 0;
+    for (size_t i = 0; cuFuncGetParamInfo(f, i, &offset, &bytes) == CUDA_SUCCESS; ++i) {
+        launch.parameters.resize(std::max(launch.parameters.size(), offset + bytes));
+        if (params) std::memcpy(launch.parameters.data() + offset, params[i], bytes);
+    }
+    if (params || !extra) return launch;
+    for (void** e = extra; *e != CU_LAUNCH_PARAM_END; e += 2) {
+        if (*e != CU_LAUNCH_PARAM_BUFFER_POINTER) continue;
+        size_t size = launch.parameters.size();
+        for (void** s = extra; *s != CU_LAUNCH_PARAM_END; s += 2)
+            if (*s == CU_LAUNCH_PARAM_BUFFER_SIZE) size = *static_cast<size_t*>(s[1]);
+        std::memcpy(launch.parameters.data(), e[1], std::min(size, launch.parameters.size()));
+    }
+    return launch;
+}
+
+void Injection::enter_launch(std::vector<Launch> launches, CUstream stream,
+                             std::function<CUresult()> again) {
+    CUstreamCaptureStatus status{};
+    if (stream && cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
+        status != CU_STREAM_CAPTURE_STATUS_NONE)
+        return;  // it runs when its graph is launched
+    driver_.again_ = std::move(again);
+    recorder_.begin(driver_, std::move(launches));
+}
+
+void Injection::enter_graph(CUgraphExec exec, CUstream stream) {
+    const auto found = graphs_.find(exec);
+    if (found == graphs_.end()) return;
+    size_t count = 0;
+    check(cuGraphGetNodes(found->second.graph, nullptr, &count), "the graph");
+    std::vector<CUgraphNode> nodes(count);
+    check(cuGraphGetNodes(found->second.graph, nodes.data(), &count), "the graph");
+    // In an order in which each comes behind those that it depends on.
+    std::vector<CUgraphNode> order;
+    for (size_t before = SIZE_MAX; order.size() != before && order.size() < count;) {
+        before = order.size();
+        for (CUgraphNode node : nodes) {
+            if (std::ranges::find(order, node) != order.end()) continue;
+            size_t needs = 0;
+            check(cuGraphNodeGetDependencies(node, nullptr, nullptr, &needs), "the graph");
+            std::vector<CUgraphNode> of(needs);
+            std::vector<CUgraphEdgeData> edges(needs);
+            if (needs)
+                check(cuGraphNodeGetDependencies(node, of.data(), edges.data(), &needs),
+                      "the graph");
+            if (std::ranges::all_of(
+                    of, [&](CUgraphNode n) { return std::ranges::find(order, n) != order.end(); }))
+                order.push_back(node);
+        }
+    }
+    std::vector<Launch> launches;
+    bool wanted = false;
+    std::string other;
+    for (CUgraphNode node : order) {
+        CUgraphNodeType type{};
+        check(cuGraphNodeGetType(node, &type), "the graph");
+        if (type == CU_GRAPH_NODE_TYPE_EMPTY) continue;
+        if (type != CU_GRAPH_NODE_TYPE_KERNEL) {
+            other = "its graph has a node that is no kernel";
+            continue;
+        }
+        CUDA_KERNEL_NODE_PARAMS p{};
+        check(cuGraphKernelNodeGetParams(node, &p), "a kernel of the graph");
+        CUlaunchConfig config{};
+        config.gridDimX = p.gridDimX, config.gridDimY = p.gridDimY, config.gridDimZ = p.gridDimZ;
+        config.blockDimX = p.blockDimX, config.blockDimY = p.blockDimY;
+        config.blockDimZ = p.blockDimZ, config.sharedMemBytes = p.sharedMemBytes;
+        const CUfunction f = function_of(p.func ? p.func : reinterpret_cast<CUfunction>(p.kern));
+        launches.push_back(describe(f, config, p.kernelParams, p.extra));
+        CUlaunchAttributeValue value{};
+        if (cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &value) ==
+                CUDA_SUCCESS &&
+            value.clusterDim.x)
+            launches.back().cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+        if (cuGraphKernelNodeGetAttribute(node, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value) ==
+            CUDA_SUCCESS)
+            launches.back().cooperative = value.cooperative;
+        wanted |= recorder_.wanted(launches.back().kernel);
+    }
+    if (!wanted) return;
+    if (found->second.updated) other = "its graph was changed after it was made";
+    if (!other.empty()) return recorder_.refuse(launches.front().kernel, other);
+    enter_launch(std::move(launches), nullptr, [=] { return cuGraphLaunch(exec, stream); });
+}
+
+void Injection::enter(CUpti_CallbackId id, const void* params) {
+    std::string kernel = "a kernel";
+    const auto one = [&](CUfunction f, const CUlaunchConfig& config, void** p, void** extra,
+                         std::function<CUresult()> again) {
+        f = function_of(f);
+        const char* name = nullptr;
+        check(cuFuncGetName(&name, f), "its name");
+        kernel = name;
+        if (!recorder_.wanted(kernel)) return;
+        std::vector<Launch> launches{describe(f, config, p, extra)};
+        enter_launch(std::move(launches), config.hStream, std::move(again));
+    };
+    try {
+        switch (id) {
+            case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel:
+            case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz: {
+                const auto p = *static_cast<const cuLaunchKernel_params*>(params);
+                CUlaunchConfig c{};
+                c.gridDimX = p.gridDimX, c.gridDimY = p.gridDimY, c.gridDimZ = p.gridDimZ;
+                c.blockDimX = p.blockDimX, c.blockDimY = p.blockDimY, c.blockDimZ = p.blockDimZ;
+                c.sharedMemBytes = p.sharedMemBytes, c.hStream = p.hStream;
+                one(p.f, c, p.kernelParams, p.extra, [p] {
+                    return cuLaunchKernel(p.f, p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX,
+                                          p.blockDimY, p.blockDimZ, p.sharedMemBytes, p.hStream,
+                                          p.kernelParams, p.extra);
+                });
+                break;
+            }
+            case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx:
+            case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz: {
+                const auto p = *static_cast<const cuLaunchKernelEx_params*>(params);
+                one(p.f, *p.config, p.kernelParams, p.extra,
+                    [p] { return cuLaunchKernelEx(p.config, p.f, p.kernelParams, p.extra); });
+                break;
+            }
+            case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel:
+            case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz: {
+                const auto p = *static_cast<const cuLaunchCooperativeKernel_params*>(params);
+                CUlaunchAttribute cooperative{};
+                cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+                cooperative.value.cooperative = 1;
+                CUlaunchConfig c{};
+                c.gridDimX = p.gridDimX, c.gridDimY = p.gridDimY, c.gridDimZ = p.gridDimZ;
+                c.blockDimX = p.blockDimX, c.blockDimY = p.blockDimY, c.blockDimZ = p.blockDimZ;
+                c.sharedMemBytes = p.sharedMemBytes, c.hStream = p.hStream;
+                c.attrs = &cooperative, c.numAttrs = 1;
+                one(p.f, c, p.kernelParams, nullptr, [p] {
+                    return cuLaunchCooperativeKernel(p.f, p.gridDimX, p.gridDimY, p.gridDimZ,
+                                                     p.blockDimX, p.blockDimY, p.blockDimZ,
+                                                     p.sharedMemBytes, p.hStream, p.kernelParams);
+                });
+                break;
+            }
+            default: {
+                const auto& p = *static_cast<const cuGraphLaunch_params*>(params);
+                kernel = "a graph";
+                enter_graph(p.hGraph, p.hStream);
+            }
+        }
+    } catch (const std::exception& e) {
+        recorder_.refuse(kernel, e.what());
+    }
+}
+
+// Allocations, textures and graphs, behind the calls that make and end them.
+void Injection::note(CUpti_CallbackId id, const void* params) {
+    const auto made = [&](const CUdeviceptr* at) { driver_.allocations_.insert(*at); };
+    switch (id) {
+        // Modules are loaded when they are first used.
+        case CUPTI_DRIVER_TRACE_CBID_cuModuleLoad:
+            return bind(*static_cast<const cuModuleLoad_params*>(params)->module);
+        case CUPTI_DRIVER_TRACE_CBID_cuModuleLoadData:
+            return bind(*static_cast<const cuModuleLoadData_params*>(params)->module);
+        case CUPTI_DRIVER_TRACE_CBID_cuModuleLoadDataEx:
+            return bind(*static_cast<const cuModuleLoadDataEx_params*>(params)->module);
+        case CUPTI_DRIVER_TRACE_CBID_cuModuleLoadFatBinary:
+            return bind(*static_cast<const cuModuleLoadFatBinary_params*>(params)->module);
+        case CUPTI_DRIVER_TRACE_CBID_cuModuleGetFunction:
+            return bind(static_cast<const cuModuleGetFunction_params*>(params)->hmod);
+        case CUPTI_DRIVER_TRACE_CBID_cuLibraryGetModule:
+            return bind(*static_cast<const cuLibraryGetModule_params*>(params)->pMod);
+        case CUPTI_DRIVER_TRACE_CBID_cuModuleUnload:
+            image_of_module_.erase(static_cast<const cuModuleUnload_params*>(params)->hmod);
+            return;
+        case CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2:
+            return made(static_cast<const cuMemAlloc_v2_params*>(params)->dptr);
+        case CUPTI_DRIVER_TRACE_CBID_cuMemAllocPitch_v2:
+            return made(static_cast<const cuMemAllocPitch_v2_params*>(params)->dptr);
+        case CUPTI_DRIVER_TRACE_CBID_cuMemAllocManaged:
+            return made(static_cast<const cuMemAllocManaged_params*>(params)->dptr);
+        case CUPTI_DRIVER_TRACE_CBID_cuMemAllocAsync:
+            return made(static_cast<const cuMemAllocAsync_params*>(params)->dptr);
+        case CUPTI_DRIVER_TRACE_CBID_cuMemAllocFromPoolAsync:
+            return made(static_cast<const cuMemAllocFromPoolAsync_params*>(params)->dptr);
+        case CUPTI_DRIVER_TRACE_CBID_cuMemFree_v2:
+            driver_.allocations_.erase(static_cast<const cuMemFree_v2_params*>(params)->dptr);
+            return;
+        case CUPTI_DRIVER_TRACE_CBID_cuMemFreeAsync:
+            driver_.allocations_.erase(static_cast<const cuMemFreeAsync_params*>(params)->dptr);
+            return;
+        case CUPTI_DRIVER_TRACE_CBID_cuTexObjectCreate: {
+            const auto& p = *static_cast<const cuTexObjectCreate_params*>(params);
+            driver_.textures_[*p.pTexObject] = {*p.pResDesc, *p.pTexDesc, false};
+            return;
+        }
+        case CUPTI_DRIVER_TRACE_CBID_cuTexObjectDestroy:
+            driver_.textures_.erase(
+                static_cast<const cuTexObjectDestroy_params*>(params)->texObject);
+            return;
+        case CUPTI_DRIVER_TRACE_CBID_cuSurfObjectCreate: {
+            const auto& p = *static_cast<const cuSurfObjectCreate_params*>(params);
+            driver_.textures_[*p.pSurfObject] = {*p.pResDesc, {}, true};
+            return;
+        }
+        case CUPTI_DRIVER_TRACE_CBID_cuSurfObjectDestroy:
+            driver_.textures_.erase(
+                static_cast<const cuSurfObjectDestroy_params*>(params)->surfObject);
+            return;
+        case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiate_v2: {
+            const auto& p = *static_cast<const cuGraphInstantiate_v2_params*>(params);
+            cuGraphClone(&graphs_[*p.phGraphExec].graph, p.hGraph);
+            return;
+        }
+        case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithFlags: {
+            const auto& p = *static_cast<const cuGraphInstantiateWithFlags_params*>(params);
+            cuGraphClone(&graphs_[*p.phGraphExec].graph, p.hGraph);
+            return;
+        }
+        case CUPTI_DRIVER_TRACE_CBID_cuGraphInstantiateWithParams: {
+            const auto& p = *static_cast<const cuGraphInstantiateWithParams_params*>(params);
+            cuGraphClone(&graphs_[*p.phGraphExec].graph, p.hGraph);
+            return;
+        }
+        case CUPTI_DRIVER_TRACE_CBID_cuGraphExecDestroy: {
+            const auto found =
+                graphs_.find(static_cast<const cuGraphExecDestroy_params*>(params)->hGraphExec);
+            if (found == graphs_.end()) return;
+            cuGraphDestroy(found->second.graph);
+            graphs_.erase(found);
+            return;
+        }
+        case CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2:
+        case CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2:
+        case CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams: {
+            // The executable graph is the first parameter of each.
+            const auto exec = *static_cast<const CUgraphExec*>(params);
+            if (const auto found = graphs_.find(exec); found != graphs_.end())
+                found->second.updated = true;
+            return;
+        }
+        default:
+            return;
+    }
+}
+
+bool is_launch(CUpti_CallbackId id) {
+    switch (id) {
+        case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel:
+        case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz:
+        case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx:
+        case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz:
+        case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel:
+        case CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz:
+        case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch:
+        case CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz:
+            return true;
+        default:
+            return false;
+    }
+}
+
+void Injection::api(CUpti_CallbackId id, const CUpti_CallbackData& call) {
+    if (inside) return;
+    const bool good = call.functionReturnValue &&
+                      *static_cast<const CUresult*>(call.functionReturnValue) == CUDA_SUCCESS;
+    if (is_launch(id)) {
+        // Nothing else is launched, and nothing is freed, while one is captured.
+        if (call.callbackSite == CUPTI_API_ENTER) {
+            mutex_.lock();
+            const Inside guard;
+            enter(id, call.functionParams);
+        } else {
+            {
+                const Inside guard;
+                recorder_.end(driver_, good);
+            }
+            mutex_.unlock();
+        }
+        return;
+    }
+    if (call.callbackSite != CUPTI_API_EXIT || !good) return;
+    const std::scoped_lock lock(mutex_);
+    const Inside guard;
+    note(id, call.functionParams);
+}
+
+void Injection::module_loaded(const CUpti_ModuleResourceData& module) {
+    const std::scoped_lock lock(mutex_);
+    loaded_here.push_back(module.moduleId);
+    Loaded& loaded = images_.emplace_back();
+    loaded.id = module.moduleId;
+    const auto* const bytes = reinterpret_cast<const std::byte*>(module.pCubin);
+    loaded.image.cubin.assign(bytes, bytes + module.cubinSize);
+    loaded.image.number = images_.size();
+    for (std::string& name : symbols_of(loaded.image.cubin).functions)
+        loaded.functions.insert(std::move(name));
+}
+
+void Injection::module_gone(const CUpti_ModuleResourceData& module) {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(images_, [&](const Loaded& l) { return l.id == module.moduleId; });
+}
+
+// Lives as long as the process: callbacks may come until its end.
+Injection* injection = nullptr;
+
+void CUPTIAPI called(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+    try {
+        if (domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+            injection->api(id, *static_cast<const CUpti_CallbackData*>(data));
+        } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+            const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
+            const auto* const module =
+                static_cast<const CUpti_ModuleResourceData*>(resource.resourceDescriptor);
+            if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED) injection->module_loaded(*module);
+            if (id == CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING) injection->module_gone(*module);
+        }
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "sassemu capture: %s\n", e.what());
+    }
+}
+
+}  // namespace
+}  // namespace sassemu::capture
+
+// The driver calls it before the program's first call into CUDA.
+extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
+    using namespace sassemu::capture;
+    if (injection) return 1;
+    try {
+        const char* const text = std::getenv("SASSEMU_CAPTURE");
+        injection = new Injection(read_options(text ? text : ""));
+        CUpti_SubscriberHandle subscriber = nullptr;
+        if (cuptiSubscribe(&subscriber, called, nullptr) != CUPTI_SUCCESS)
+            throw Failure("another tool is attached to this process already (CUPTI)");
+        cuptiEnableDomain(1, subscriber, CUPTI_CB_DOMAIN_DRIVER_API);
+        cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+                            CUPTI_CBID_RESOURCE_MODULE_LOADED);
+        cuptiEnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE,
+                            CUPTI_CBID_RESOURCE_MODULE_UNLOAD_STARTING);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "sassemu capture: nothing is captured: %s\n", e.what());
+    }
+    return 1;
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// See image.hpp. The layout is that of the ELF specification, as <elf.h> has it.
+#include "image.hpp"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+namespace sassemu::capture {
+namespace {
+
+template <class T>
+bool take(std::span<const std::byte> from, uint64_t at, T& to) {
+    if (at > from.size() || from.size() - at < sizeof(T)) return false;
+    std::memcpy(&to, from.data() + at, sizeof(T));
+    return true;
+}
+
+std::span<const std::byte> bytes_of(std::span<const std::byte> file, const Elf64_Shdr& section) {
+    if (section.sh_type == SHT_NOBITS || section.sh_offset > file.size() ||
+        file.size() - section.sh_offset < section.sh_size)
+        return {};
+    return file.subspan(section.sh_offset, section.sh_size);
+}
+
+std::string text_at(std::span<const std::byte> strings, uint64_t at) {
+    if (at >= strings.size()) return {};
+    const char* const first = reinterpret_cast<const char*>(strings.data()) + at;
+    return {first, strnlen(first, strings.size() - at)};
+}
+
+}  // namespace
+
+ImageSymbols symbols_of(std::span<const std::byte> cubin) {
+    ImageSymbols found;
+    Elf64_Ehdr head;
+    if (!take(cubin, 0, head) || std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+        head.e_shentsize != sizeof(Elf64_Shdr))
+        return found;
+    std::vector<Elf64_Shdr> sections(head.e_shnum);
+    for (size_t i = 0; i < sections.size(); ++i)
+        if (!take(cubin, head.e_shoff + i * sizeof(Elf64_Shdr), sections[i])) return found;
+    const auto names = head.e_shstrndx < sections.size()
+                           ? bytes_of(cubin, sections[head.e_shstrndx])
+                           : std::span<const std::byte>();
+    for (const Elf64_Shdr& table : sections) {
+        if (table.sh_type != SHT_SYMTAB || table.sh_link >= sections.size()) continue;
+        const auto symbols = bytes_of(cubin, table),
+                   strings = bytes_of(cubin, sections[table.sh_link]);
+        for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size(); at += sizeof(Elf64_Sym)) {
+            Elf64_Sym symbol;
+            take(symbols, at, symbol);
+            if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= sections.size()) continue;
+            const unsigned type = ELF64_ST_TYPE(symbol.st_info);
+            const std::string name = text_at(strings, symbol.st_name);
+            const std::string section = text_at(names, sections[symbol.st_shndx].sh_name);
+            if (type == STT_FUNC && section.starts_with(".text."))
+                found.functions.push_back(name);
+            else if (type == STT_OBJECT && symbol.st_size &&
+                     (section.starts_with(".nv.global") || section == ".nv.constant3"))
+                found.variables.push_back(name);
+        }
+    }
+    return found;
+}
+
+}  // namespace sassemu::capture

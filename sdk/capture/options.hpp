@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is to be captured, as the variable SASSEMU_CAPTURE says: `key=value` separated by commas
+// (docs/capture.md).
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace sassemu::capture {
+
+// A capsule that cannot be made; the program that is captured goes on.
+struct Failure : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct Options {
+    std::string directory = "capsules";
+    std::string kernel =
+        "*";  // a pattern (fnmatch) of the mangled or the demangled name, or a part of it
+    uint64_t first = 0;       // launches of matching kernels before this one are passed over
+    uint64_t step = 1;        // then every step-th
+    uint64_t count = 1;       // so many capsules; 0: no end
+    uint64_t per_kernel = 0;  // at most so many of one kernel; 0: no end
+    uint64_t max_bytes = uint64_t{1} << 30;  // of the memory of one capsule
+    uint32_t repeat = 1;  // a launch is run so often; what differs between the runs is not compared
+    bool all = false;     // all allocations, not only those that can be reached
+    bool verbose = false;
+};
+
+// Throws Failure.
+Options read_options(std::string_view text);
+bool matches(const Options& options, const std::string& mangled);
+std::string demangled(const std::string& name);
+
+}  // namespace sassemu::capture

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which launches are captured, and what is done around one. One launch at a time: whoever launches
+// meanwhile waits.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capsule.hpp"
+
+namespace sassemu::capture {
+
+class Recorder {
+  public:
+    // `say` gets one line for each capsule, and for each that could not be made.
+    Recorder(Options options, std::string program, std::function<void(const std::string&)> say)
+        : options_(std::move(options)), program_(std::move(program)), say_(std::move(say)) {}
+
+    // Whether a launch of the kernel would be captured; counts it.
+    bool wanted(const std::string& kernel);
+    // Before it, and behind it. Neither throws; a launch that cannot be captured is said and
+    // forgotten.
+    void begin(Driver& driver, std::vector<Launch> launches) noexcept;
+    void end(Driver& driver, bool launched) noexcept;
+    void refuse(const std::string& kernel, const std::string& why) noexcept;
+
+    uint64_t capsules() const { return capsules_; }
+    const Options& options() const { return options_; }
+
+  private:
+    struct Under {
+        std::vector<Launch> launches;  // several: of a graph
+        std::unique_ptr<Memory> memory;
+    };
+
+    const Options options_;
+    const std::string program_;
+    const std::function<void(const std::string&)> say_;
+    uint64_t seen_ = 0, index_ = 0, capsules_ = 0;
+    std::map<std::string, uint64_t> of_kernel_;
+    std::unique_ptr<Under> under_;
+};
+
+}  // namespace sassemu::capture

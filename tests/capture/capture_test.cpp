@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a capsule holds, and that its plan is the launch: the emulator stands for the GPU whose
+// program is captured, and then runs the plan. What of CUDA itself is asked (sdk/capture/cupti.cpp)
+// needs a GPU: tests/capture/on_gpu.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "emu/gpu.hpp"
+#include "emu/plan/run_plan.hpp"
+#include "sdk/capture/image.hpp"
+#include "sdk/capture/recorder.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace sassemu;
+using capture::Failure;
+
+std::vector<std::byte> file_bytes(const fs::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    const auto bytes = std::as_bytes(std::span(text));
+    return {bytes.begin(), bytes.end()};
+}
+
+template <class T>
+T require(Result<T> result) {
+    if (!result) throw std::runtime_error(result.error().message());
+    return std::move(result).value();
+}
+
+// The program that is captured, and its GPU.
+class Program : public capture::Driver {
+  public:
+    Program() {
+        image_.cubin = file_bytes(fs::path(CAPTURE_DATA) / "walk.cubin");
+        auto module = require(load_module_file(CAPTURE_DATA "/walk.cubin", {}));
+        module_ = std::make_shared<const Module>(std::move(module));
+        GpuOptions options;
+        options.device = require(device_profile("h100"));
+        gpu_ = require(Gpu::create(options));
+        id_ = require(gpu_->load(
+            module_,
+            {{"head", 0x7f2a40000b00}, {"total", 0x7f2a40000a00}, {"factor", 0x7f2a50000100}}));
+        for (uint64_t& node : nodes_) node = allocate(16);
+        out_ = allocate(32 * 4);
+        texels_ = allocate(32 * 4);
+        where_ = allocate(24);
+        far_ = allocate(4);
+        // A list by a parameter, another by a variable, and a pointer to a pointer.
+        for (int i = 0; i < 4; ++i)
+            put(nodes_[i], {i == 1 || i == 3 ? 0 : nodes_[i + 1], 5u + static_cast<unsigned>(i)});
+        put(variable({}, "head")->address, {nodes_[2]});
+        put(where_ + 8, {far_});
+        for (unsigned i = 0; i < 32; ++i) {
+            const uint32_t texel = 100 * i;
+            require(gpu_->write(texels_ + 4 * i, std::as_bytes(std::span(&texel, 1))));
+        }
+        TextureDesc desc;
+        desc.address = texels_;
+        desc.width = 32;
+        desc.format = TextureFormat::u32;
+        desc.linear_memory = true;
+        require(gpu_->create_texture(desc, handle));
+    }
+
+    capture::Launch launch() const {
+        capture::Launch l;
+        l.kernel = "walk";
+        l.block = {32, 1, 1};
+        for (const uint64_t value : {nodes_[0], out_, handle, where_ + 8}) {
+            const auto bytes = std::as_bytes(std::span(&value, 1));
+            l.parameters.insert(l.parameters.end(), bytes.begin(), bytes.end());
+        }
+        l.image = &image_;
+        return l;
+    }
+    // As the program does it, with a recorder around it.
+    void run(capture::Recorder& recorder) {
+        if (!recorder.wanted("walk")) return launch_again();
+        recorder.begin(*this, {launch()});
+        launch_again();
+        recorder.end(*this, true);
+    }
+
+    void launch_again() override {
+        LaunchRequest request;
+        request.module = id_;
+        request.kernel = "walk";
+        request.grid = {1, 1, 1};
+        request.block = {32, 1, 1};
+        request.params = launch().parameters;
+        const LaunchResult result = require(gpu_->launch(request));
+        ASSERT_EQ(result.status, LaunchStatus::ok)
+            << result.message << (result.fault ? result.fault->report() : "");
+        ++launches;
+        if (chance) {
+            const uint32_t value = launches;
+            require(gpu_->write(far_, std::as_bytes(std::span(&value, 1))));
+        }
+    }
+    void synchronize() override {}
+    std::optional<capture::Range> range_of(uint64_t address) override {
+        for (const auto& [start, bytes] : memory_)
+            if (address >= start && address - start < bytes) return capture::Range{start, bytes};
+        return {};
+    }
+    std::vector<uint64_t> allocations() override {
+        std::vector<uint64_t> all;
+        for (const auto& [start, bytes] : memory_) all.push_back(start);
+        return all;
+    }
+    void read(const capture::Range& from, std::span<std::byte> out) override {
+        if (from.address == freed) throw Failure("reading its memory: CUDA_ERROR_INVALID_VALUE");
+        require(gpu_->read(from.address, out));
+    }
+    void write(const capture::Range& to, std::span<const std::byte> bytes) override {
+        require(gpu_->write(to.address, bytes));
+    }
+    std::optional<capture::Range> variable(const capture::Launch&,
+                                           const std::string& name) override {
+        const Gpu::Symbol at = require(gpu_->symbol(id_, name));
+        return capture::Range{at.address, at.bytes};
+    }
+    std::optional<capture::TextureObject> texture(uint64_t which) override {
+        if (which != handle) return {};
+        capture::TextureObject t;
+        t.handle = handle;
+        t.address = texels_;
+        t.width = 32;
+        t.format = "u32";
+        t.linear = true;
+        return t;
+    }
+    capture::Device device() override {
+        return {"a test", 13000, 9, 0, {{"sms", 132}}, {{"stack", 1024}}};
+    }
+
+    static void require(Result<void> done) {
+        if (!done) throw std::runtime_error(done.error().message());
+    }
+    template <class T>
+    static T require(Result<T> result) {
+        return ::require(std::move(result));
+    }
+
+    static constexpr uint64_t handle = 0x100003;
+    uint64_t freed = 0;
+    uint32_t launches = 0;
+    bool chance = false;  // the launch leaves something else each time
+    uint64_t far() const { return far_; }
+    uint64_t out() const { return out_; }
+
+  private:
+    uint64_t allocate(uint64_t bytes) {
+        const uint64_t at = next_ += 0x1000;  // several in a page, none at its beginning
+        memory_[at] = bytes;
+        return require(gpu_->allocate(bytes, "memory", at));
+    }
+    void put(uint64_t address, std::vector<uint64_t> words) {
+        require(gpu_->write(address, std::as_bytes(std::span(words))));
+    }
+
+    capture::Image image_;
+    std::shared_ptr<const Module> module_;
+    std::unique_ptr<Gpu> gpu_;
+    ModuleId id_ = 0;
+    std::map<uint64_t, uint64_t> memory_;
+    uint64_t next_ = 0x7f2a60000200, nodes_[4] = {}, out_ = 0, texels_ = 0, where_ = 0, far_ = 0;
+};
+
+class Capture : public testing::Test {
+  protected:
+    Capture() : directory_(fs::temp_directory_path() / ("capsules-" + std::to_string(getpid()))) {
+        fs::remove_all(directory_);
+    }
+    ~Capture() override { fs::remove_all(directory_); }
+
+    capture::Recorder recorder(const std::string& more = {}) {
+        return {capture::read_options("dir=" + directory_.string() + more), "a program",
+                [this](const std::string& line) { said_.push_back(line); }};
+    }
+    std::vector<std::string> names() const {
+        std::vector<std::string> all;
+        if (fs::exists(directory_))
+            for (const auto& entry : fs::directory_iterator(directory_))
+                all.push_back(entry.path().filename());
+        std::ranges::sort(all);
+        return all;
+    }
+    plan::RunReport replay() const {
+        const std::string plan = directory_ / names().at(0) / "plan.json";
+        return require(plan::run_plan(require(plan::read_plan_file(plan)), {}));
+    }
+
+    const fs::path directory_;
+    std::vector<std::string> said_;
+};
+
+TEST_F(Capture, TheCapsulesPlanIsTheLaunch) {
+    Program program;
+    auto recorder = this->recorder();
+    program.run(recorder);
+    EXPECT_TRUE(said_.empty()) << said_[0];
+    ASSERT_EQ(names(), std::vector<std::string>{"000000-walk"});
+    const plan::RunReport report = replay();
+    EXPECT_EQ(report.exit_code(), 0);
+    // Variables, four nodes, out, texels, where and what it points to.
+    EXPECT_EQ(report.comparisons.size(), 3u + 4 + 1 + 1 + 1 + 1);
+    EXPECT_EQ(program.launches, 1u);
+}
+
+TEST_F(Capture, ADifferentResultIsSeen) {
+    Program program;
+    auto recorder = this->recorder();
+    program.run(recorder);
+    // The image of `out` is the one of 128 bytes that changed.
+    for (const auto& entry : fs::directory_iterator(directory_ / names().at(0)))
+        if (entry.path().string().ends_with(".after.bin") && fs::file_size(entry) == 128) {
+            std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+            file.seekp(5);
+            file.put('\x5a');
+        }
+    EXPECT_EQ(replay().exit_code(), 1);
+}
+
+TEST_F(Capture, WhatVariesBetweenRunsIsNotCompared) {
+    Program program;
+    program.chance = true;
+    auto recorder = this->recorder(",repeat=3");
+    program.run(recorder);
+    EXPECT_EQ(program.launches, 3u);
+    // The launch finds what was there before it each time: without that `n->value += 1` would add
+    // up.
+    const plan::RunReport report = replay();
+    EXPECT_EQ(report.exit_code(), 0);
+    EXPECT_EQ(report.comparisons.size(), 3u + 4 + 1 + 1 + 1);
+    // And the program goes on with what its own run left.
+    uint32_t left = 0;
+    program.read({program.far(), 4}, std::as_writable_bytes(std::span(&left, 1)));
+    EXPECT_EQ(left, 1u);
+}
+
+TEST_F(Capture, SelectsByNameAndNumber) {
+    Program program;
+    auto recorder = this->recorder(",kernel=w?lk,first=1,step=2,count=2");
+    for (int i = 0; i < 8; ++i) program.run(recorder);
+    EXPECT_EQ(names(), (std::vector<std::string>{"000001-walk", "000003-walk"}));
+    EXPECT_FALSE(recorder.wanted("_Z4walkv"));
+    EXPECT_TRUE(capture::matches(capture::read_options("kernel=walk(int)"), "_Z4walki"));
+    EXPECT_TRUE(capture::matches(capture::read_options("kernel=wal"), "walk"));
+    EXPECT_FALSE(capture::matches(capture::read_options("kernel=wal?"), "walking"));
+}
+
+TEST_F(Capture, NothingHalfDoneStays) {
+    Program program;
+    {
+        auto recorder = this->recorder(",max-bytes=100");
+        program.run(recorder);
+    }
+    // Freed under the launch.
+    {
+        auto recorder = this->recorder();
+        recorder.wanted("walk");
+        recorder.begin(program, {program.launch()});
+        program.launch_again();
+        program.freed = program.out();
+        recorder.end(program, true);
+        program.freed = 0;
+    }
+    // The disk is full.
+    {
+        auto recorder = this->recorder();
+        const auto before = signal(SIGXFSZ, SIG_IGN);
+        rlimit limit{}, small{};
+        getrlimit(RLIMIT_FSIZE, &limit);
+        small = limit;
+        small.rlim_cur = 1000;
+        setrlimit(RLIMIT_FSIZE, &small);
+        program.run(recorder);
+        setrlimit(RLIMIT_FSIZE, &limit);
+        signal(SIGXFSZ, before);
+    }
+    EXPECT_EQ(names(), std::vector<std::string>{});
+    ASSERT_EQ(said_.size(), 3u);
+    EXPECT_NE(said_[0].find("more than 100 bytes"), std::string::npos) << said_[0];
+    EXPECT_NE(said_[1].find("CUDA_ERROR_INVALID_VALUE"), std::string::npos) << said_[1];
+    EXPECT_NE(said_[2].find("File too large"), std::string::npos) << said_[2];
+    EXPECT_EQ(program.launches, 3u);  // all ran nevertheless
+}
+
+TEST_F(Capture, CapsulesThatAreDamagedOrNewerAreRefused) {
+    Program program;
+    auto recorder = this->recorder();
+    program.run(recorder);
+    const fs::path plan = directory_ / names().at(0) / "plan.json";
+    const auto whole = file_bytes(plan);
+    std::string text(reinterpret_cast<const char*>(whole.data()), whole.size());
+    const auto refused = [&](const std::string& changed) {
+        std::ofstream(plan) << changed;
+        auto read = plan::read_plan_file(plan);
+        return read ? std::string() : read.error().message();
+    };
+    EXPECT_NE(refused(text.substr(0, text.size() / 2)), "");
+    const size_t at = text.find("\"version\": 1");
+    ASSERT_NE(at, std::string::npos);
+    text.replace(at, 12, "\"version\": 2");
+    EXPECT_NE(refused(text).find("version 2"), std::string::npos) << refused(text);
+    // A memory file that is cut short.
+    text.replace(at, 12, "\"version\": 1");
+    std::ofstream(plan) << text;
+    fs::resize_file(directory_ / names().at(0) / "m3.bin", 3);
+    EXPECT_FALSE(plan::run_plan(require(plan::read_plan_file(plan)), {}));
+}
+
+// What capturing cannot see, a plan can say: blocks of the device heap.
+TEST(Plans, KernelsFreeBlocksOfTheHeap) {
+    const auto run = [](const char* heap) {
+        const std::string text =
+            std::string(
+                R"({"module": "walk.cubin", "buffers": {"block": {"bytes": 16, "fill": 5, )") +
+            heap +
+            R"("address": "0x7f2a60000200"}, "out": {"bytes": 4, "expect": {"type": "u32", "values": ["0x05050505"]}}},
+            "launches": [{"kernel": "drop", "grid": [1], "block": [1], "args": [{"buffer": "block"}, {"buffer": "out"}]}]})";
+        return require(plan::run_plan(require(plan::read_plan(text, CAPTURE_DATA "/p.json")), {}))
+            .exit_code();
+    };
+    EXPECT_EQ(run("\"heap\": true, "), 0);
+    EXPECT_EQ(run(""), 3);
+}
+
+TEST(CaptureOptions, AreChecked) {
+    EXPECT_EQ(capture::read_options("max-bytes=2G").max_bytes, uint64_t{2} << 30);
+    for (const char* wrong : {"kernels=x", "count=x", "count=1T", "all=yes", "repeat=0", "dir="})
+        EXPECT_THROW(capture::read_options(wrong), Failure) << wrong;
+}
+
+TEST(CaptureImage, DamagedCubinsHaveFewerSymbols) {
+    const auto cubin = file_bytes(fs::path(CAPTURE_DATA) / "walk.cubin");
+    const auto all = capture::symbols_of(cubin);
+    EXPECT_EQ(all.functions.size(), 2u);
+    EXPECT_EQ(all.variables.size(), 3u);
+    for (size_t n = 0; n < cubin.size(); n += 7) capture::symbols_of(std::span(cubin).first(n));
+    for (size_t i = 0; i < cubin.size(); ++i) {
+        auto damaged = cubin;
+        damaged[i] ^= std::byte{0xff};
+        capture::symbols_of(damaged);
+    }
+}
+
+}  // namespace

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Captures launches of programs.py on a machine with a GPU and replays each capsule: is it bit-equal?
+
+    compare.py SASSEMU libsassemu_capture.so OUT [--per-kernel 4] [--count 250] [--seconds 300] [--jobs N] [PROGRAM...]
+
+Every launch is run three times on the GPU; buffers that held something else after some run are not compared. OUT gets results.tsv, from
+which page.py makes docs/captured.md, the log of each program, and the capsules that did not replay equal, small ones only (they hold code
+of others: they are to be looked at, not to be kept).
+"""
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+KEPT_BYTES = 3 << 20
+
+
+def replay(sassemu, folder, limit):
+    """One row: index, kernel, hash of the code, warp instructions, verdict, remark."""
+    with open(os.path.join(folder, "plan.json")) as f:
+        plan = json.load(f)
+    digest = hashlib.sha256()
+    for module in plan["modules"]:
+        with open(os.path.join(folder, module), "rb") as f:
+            digest.update(f.read())
+    kernel = "+".join(launch["kernel"] for launch in plan["launches"])
+    row = [str(plan["capsule"]["launch"]), kernel, digest.hexdigest()[:12], "0"]
+    everything = {**plan["buffers"], **plan.get("globals", {})}
+    compared = sum("expect" in entry for entry in everything.values())
+    done = subprocess.run([sassemu, "run", os.path.join(folder, "plan.json"), "--json", "--threads", "1", "--memory-limit", "8G", "--time-limit", str(limit)],
+                          capture_output=True, text=True)
+    try:
+        report = json.loads(done.stdout)
+        row[3] = str(sum(launch.get("warp_instructions", 0) for launch in report["launches"]))
+        said = [launch.get("message") or json.dumps(launch.get("fault")) for launch in report["launches"] if launch.get("status") not in ("ok", "not-run")]
+    except (ValueError, KeyError):
+        said = []
+    words = {0: "equal", 1: "differs", 3: "fault", 4: "limit", 5: "unsupported", 2: "refused"}
+    verdict = words.get(done.returncode, "exit %d" % done.returncode)
+    if verdict == "equal" and plan["capsule"].get("varies"):
+        verdict = "equal but for what varies" if compared else "varies"
+    remark = ""
+    if done.returncode:
+        lines = said or (done.stderr.strip() or done.stdout.strip()).splitlines()
+        remark = " ".join(lines)[:300].replace("\t", " ")
+    return row + [verdict, remark]
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("sassemu")
+    args.add_argument("library")
+    args.add_argument("out")
+    args.add_argument("--per-kernel", type=int, default=4)
+    args.add_argument("--count", type=int, default=250)
+    args.add_argument("--seconds", type=float, default=300)
+    args.add_argument("--limit", type=float, default=20)
+    args.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 2))
+    args.add_argument("programs", nargs="*")
+    o = args.parse_args()
+    end = time.monotonic() + o.seconds
+    python = sys.executable
+    names = o.programs or subprocess.run([python, os.path.join(HERE, "programs.py")], capture_output=True, text=True, check=True).stdout.split()
+    os.makedirs(os.path.join(o.out, "logs"), exist_ok=True)
+    kept = os.path.join(o.out, "kept")
+    os.makedirs(kept, exist_ok=True)
+    lock, rows, room = threading.Lock(), [], [40 << 20]
+    replays = concurrent.futures.ThreadPoolExecutor(o.jobs)
+
+    def one(name, folder):
+        if time.monotonic() > end:
+            row = ["", os.path.basename(folder), "", "0", "not replayed", "no time"]
+        else:
+            try:
+                row = replay(o.sassemu, folder, o.limit)
+            except Exception as e:  # what is wrong with one capsule is a row
+                row = ["", os.path.basename(folder), "", "0", "not replayed", str(e)]
+        with lock:
+            rows.append([name] + row)
+        small = sum(os.stat(os.path.join(folder, f)).st_blocks * 512 for f in os.listdir(folder))
+        if not row[4].startswith("equal") and row[4] != "varies" and small < KEPT_BYTES:
+            with lock:
+                keep = room[0] > small
+                room[0] -= small if keep else 0
+            if keep:
+                shutil.move(folder, os.path.join(kept, name + "-" + os.path.basename(folder)))
+        shutil.rmtree(folder, ignore_errors=True)
+
+    def capture(name):
+        work = os.path.join(o.out, "work", name)
+        env = dict(os.environ, CUDA_INJECTION64_PATH=os.path.abspath(o.library),
+                   SASSEMU_CAPTURE="dir=%s,count=%d,per-kernel=%d,repeat=3,max-bytes=256M" % (work, o.count, o.per_kernel))
+        with open(os.path.join(o.out, "logs", name + ".log"), "w") as log:
+            process = subprocess.Popen([python, os.path.join(HERE, "programs.py"), name], env=env, stdout=log, stderr=log, start_new_session=True)
+            done, ended = set(), None
+            while True:
+                # Capsules are replayed, and go, while the program runs.
+                now = {f for f in os.listdir(work) if not f.startswith(".")} if os.path.isdir(work) else set()
+                for folder in sorted(now - done):
+                    replays.submit(one, name, os.path.join(work, folder))
+                done |= now
+                if ended is not None:
+                    return ended
+                ended = process.poll()
+                if ended is None and time.monotonic() > end - 15:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    ended = "killed"
+                time.sleep(0.2)
+
+    with concurrent.futures.ThreadPoolExecutor(4) as captures:
+        for name, ended in zip(names, captures.map(capture, names)):
+            print(name, "ended with", ended, flush=True)
+    replays.shutdown()
+    with open(os.path.join(o.out, "results.tsv"), "w") as f:
+        for row in sorted(rows):
+            f.write("\t".join(row) + "\n")
+    count = {}
+    for row in rows:
+        count[row[5]] = count.get(row[5], 0) + 1
+    print(len(rows), "launches:", count)
+    shutil.rmtree(os.path.join(o.out, "work"), ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
