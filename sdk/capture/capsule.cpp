@@ -130,14 +130,13 @@ std::string write_capsule(const Capsule& capsule, const std::string& directory) 
     Folder folder(directory, number + name);
 
     Json plan;
-    Json& about = plan["capsule"];
-    about["version"] = capsule_version;
-    about["program"] = capsule.program;
-    about["launch"] = capsule.index;
-    about["gpu"] = capsule.device.name;
-    about["driver"] = std::to_string(capsule.device.driver / 1000) + "." +
-                      std::to_string(capsule.device.driver % 1000 / 10);
-    about["runs"] = capsule.runs;
+    plan["capsule"] = {{"version", capsule_version},
+                       {"program", capsule.program},
+                       {"launch", capsule.index},
+                       {"gpu", capsule.device.name},
+                       {"driver", std::to_string(capsule.device.driver / 1000) + "." +
+                                      std::to_string(capsule.device.driver % 1000 / 10)},
+                       {"runs", capsule.runs}};
     for (const auto& [key, value] : capsule.device.profile) plan["device"][key] = value;
     std::vector<const Image*> images;
     for (const Launch& launch : capsule.launches)
@@ -174,7 +173,7 @@ std::string write_capsule(const Capsule& capsule, const std::string& directory) 
         }
         (piece.variable.empty() ? plan["buffers"][file] : plan["globals"][piece.variable]) = entry;
     }
-    if (!varies.empty()) about["varies"] = varies;
+    if (!varies.empty()) plan["capsule"]["varies"] = varies;
     for (const auto& [handle, texture] : capsule.memory.textures()) {
         size_t at = 0;
         for (const Piece& piece : capsule.memory.pieces()) {

@@ -266,8 +266,7 @@ class Injection {
 
     void enter(CUpti_CallbackId id, const void* params);
     void leave(CUpti_CallbackId id, const void* params, bool good);
-    void enter_launch(std::vector<Launch> launches, CUstream stream,
-                      std::function<CUresult()> again);
+    void enter_launch(std::vector<Launch> launches, std::function<CUresult()> again);
     void enter_graph(CUgraphExec exec, CUstream stream);
     void note(CUpti_CallbackId id, const void* params);
 
@@ -279,6 +278,7 @@ class Injection {
     std::recursive_mutex mutex_;  // held from a launch's enter to its exit
     Recorder recorder_;
     CudaDriver driver_;
+    int capturing_ = 0;  // streams that record a graph: nothing may synchronise meanwhile
     std::deque<Loaded> images_;
     std::unordered_map<CUmodule, uint32_t> image_of_module_;
     std::unordered_map<CUgraphExec, Graph> graphs_;
@@ -353,12 +353,7 @@ Launch Injection::describe(CUfunction f, const CUlaunchConfig& config, void** pa
     return launch;
 }
 
-void Injection::enter_launch(std::vector<Launch> launches, CUstream stream,
-                             std::function<CUresult()> again) {
-    CUstreamCaptureStatus status{};
-    if (stream && cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS &&
-        status != CU_STREAM_CAPTURE_STATUS_NONE)
-        return;  // it runs when its graph is launched
+void Injection::enter_launch(std::vector<Launch> launches, std::function<CUresult()> again) {
     driver_.again_ = std::move(again);
     recorder_.begin(driver_, std::move(launches));
 }
@@ -420,7 +415,7 @@ void Injection::enter_graph(CUgraphExec exec, CUstream stream) {
     if (!wanted) return;
     if (found->second.updated) other = "its graph was changed after it was made";
     if (!other.empty()) return recorder_.refuse(launches.front().kernel, other);
-    enter_launch(std::move(launches), nullptr, [=] { return cuGraphLaunch(exec, stream); });
+    enter_launch(std::move(launches), [=] { return cuGraphLaunch(exec, stream); });
 }
 
 void Injection::enter(CUpti_CallbackId id, const void* params) {
@@ -433,8 +428,10 @@ void Injection::enter(CUpti_CallbackId id, const void* params) {
         kernel = name;
         if (!recorder_.wanted(kernel)) return;
         std::vector<Launch> launches{describe(f, config, p, extra)};
-        enter_launch(std::move(launches), config.hStream, std::move(again));
+        enter_launch(std::move(launches), std::move(again));
     };
+    // What a stream records runs when its graph is launched.
+    if (capturing_ > 0) return;
     try {
         switch (id) {
             case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel:
@@ -506,6 +503,12 @@ void Injection::note(CUpti_CallbackId id, const void* params) {
             return bind(*static_cast<const cuLibraryGetModule_params*>(params)->pMod);
         case CUPTI_DRIVER_TRACE_CBID_cuModuleUnload:
             image_of_module_.erase(static_cast<const cuModuleUnload_params*>(params)->hmod);
+            return;
+        case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2:
+        case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCapture_v2_ptsz:
+        case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph:
+        case CUPTI_DRIVER_TRACE_CBID_cuStreamBeginCaptureToGraph_ptsz:
+            ++capturing_;
             return;
         case CUPTI_DRIVER_TRACE_CBID_cuMemAlloc_v2:
             return made(static_cast<const cuMemAlloc_v2_params*>(params)->dptr);
@@ -613,8 +616,13 @@ void Injection::api(CUpti_CallbackId id, const CUpti_CallbackData& call) {
         }
         return;
     }
-    if (call.callbackSite != CUPTI_API_EXIT || !good) return;
+    if (call.callbackSite != CUPTI_API_EXIT) return;
     const std::scoped_lock lock(mutex_);
+    // Recording ends whatever it comes to.
+    if (id == CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture ||
+        id == CUPTI_DRIVER_TRACE_CBID_cuStreamEndCapture_ptsz)
+        capturing_ = std::max(0, capturing_ - 1);
+    if (!good) return;
     const Inside guard;
     note(id, call.functionParams);
 }

@@ -52,9 +52,10 @@ ImageSymbols symbols_of(std::span<const std::byte> cubin) {
         for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size(); at += sizeof(Elf64_Sym)) {
             Elf64_Sym symbol;
             take(symbols, at, symbol);
+            const std::string name = text_at(strings, symbol.st_name);
+            if (symbol.st_shndx == SHN_UNDEF) found.heap |= name == "malloc" || name == "free";
             if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx >= sections.size()) continue;
             const unsigned type = ELF64_ST_TYPE(symbol.st_info);
-            const std::string name = text_at(strings, symbol.st_name);
             const std::string section = text_at(names, sections[symbol.st_shndx].sh_name);
             if (type == STT_FUNC && section.starts_with(".text."))
                 found.functions.push_back(name);

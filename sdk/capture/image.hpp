@@ -13,6 +13,7 @@ namespace sassemu::capture {
 struct ImageSymbols {
     std::vector<std::string> functions;
     std::vector<std::string> variables;  // of global and constant memory
+    bool heap = false;                   // calls malloc or free
 };
 
 // Whatever is damaged is left out.

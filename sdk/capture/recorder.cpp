@@ -2,6 +2,10 @@
 // See recorder.hpp.
 #include "recorder.hpp"
 
+#include <algorithm>
+
+#include "image.hpp"
+
 namespace sassemu::capture {
 
 bool Recorder::wanted(const std::string& kernel) {
@@ -41,15 +45,20 @@ void Recorder::end(Driver& driver, bool launched) noexcept {
         if (!launched) throw Failure("the driver refused it");
         driver.synchronize();
         under_->memory->take_after();
-        for (uint32_t i = 1; i < options_.repeat; ++i) {
+        // What malloc and free have done cannot be undone: such a launch runs once.
+        const bool again = std::ranges::none_of(under_->launches, [](const Launch& launch) {
+            return symbols_of(launch.image->cubin).heap;
+        });
+        const uint32_t runs = again ? options_.repeat : 1;
+        for (uint32_t i = 1; i < runs; ++i) {
             under_->memory->restore(&Piece::before);
             driver.launch_again();
             driver.synchronize();
             under_->memory->compare_with_after();
         }
-        if (options_.repeat > 1) under_->memory->restore(&Piece::after);
+        if (runs > 1) under_->memory->restore(&Piece::after);
         Capsule capsule{under_->launches, *under_->memory, driver.device(),
-                        program_,         index_ - 1,      options_.repeat};
+                        program_,         index_ - 1,      runs};
         const std::string folder = write_capsule(capsule, options_.directory);
         ++capsules_;
         for (const Launch& launch : under_->launches) ++of_kernel_[launch.kernel];

@@ -241,6 +241,9 @@ TEST_F(Capture, WhatVariesBetweenRunsIsNotCompared) {
     const plan::RunReport report = replay();
     EXPECT_EQ(report.exit_code(), 0);
     EXPECT_EQ(report.comparisons.size(), 3u + 4 + 1 + 1 + 1);
+    const auto bytes = file_bytes(directory_ / names().at(0) / "plan.json");
+    const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    EXPECT_NE(text.find("\"varies\": ["), std::string::npos);
     // And the program goes on with what its own run left.
     uint32_t left = 0;
     program.read({program.far(), 4}, std::as_writable_bytes(std::span(&left, 1)));
@@ -324,7 +327,7 @@ TEST(Plans, KernelsFreeBlocksOfTheHeap) {
     const auto run = [](const char* heap) {
         const std::string text =
             std::string(
-                R"({"module": "walk.cubin", "buffers": {"block": {"bytes": 16, "fill": 5, )") +
+                R"({"module": "drop.cubin", "buffers": {"block": {"bytes": 16, "fill": 5, )") +
             heap +
             R"("address": "0x7f2a60000200"}, "out": {"bytes": 4, "expect": {"type": "u32", "values": ["0x05050505"]}}},
             "launches": [{"kernel": "drop", "grid": [1], "block": [1], "args": [{"buffer": "block"}, {"buffer": "out"}]}]})";
@@ -344,7 +347,9 @@ TEST(CaptureOptions, AreChecked) {
 TEST(CaptureImage, DamagedCubinsHaveFewerSymbols) {
     const auto cubin = file_bytes(fs::path(CAPTURE_DATA) / "walk.cubin");
     const auto all = capture::symbols_of(cubin);
-    EXPECT_EQ(all.functions.size(), 2u);
+    EXPECT_EQ(all.functions, std::vector<std::string>{"walk"});
+    EXPECT_FALSE(all.heap);
+    EXPECT_TRUE(capture::symbols_of(file_bytes(fs::path(CAPTURE_DATA) / "drop.cubin")).heap);
     EXPECT_EQ(all.variables.size(), 3u);
     for (size_t n = 0; n < cubin.size(); n += 7) capture::symbols_of(std::span(cubin).first(n));
     for (size_t i = 0; i < cubin.size(); ++i) {

@@ -21,8 +21,3 @@ extern "C" __global__ void walk(Node* first, unsigned* out, cudaTextureObject_t 
     **where = 77;
     if (threadIdx.x == 0) total = sum;
 }
-
-extern "C" __global__ void drop(int* block, int* out) {
-    *out = *block;
-    free(block);
-}
