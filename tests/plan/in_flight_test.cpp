@@ -47,6 +47,24 @@ TEST(InFlight, ThePlansOfTheFolderEndAsTheySay) {
         }
 }
 
+// What two GPUs with NVLink gave, or what follows from the program: tests/hardware/two_gpus.py.
+TEST(InFlight, PlansOfTwoGpusEndAsOnTwoGpus) {
+    for (const char* name :
+         {"two_gpus/all_reduce", "two_gpus/bulk", "two_gpus/count", "two_gpus/count_host",
+          "two_gpus/halo", "two_gpus/queue", "two_gpus/streams", "two_gpus/message_sys",
+          "two_gpus/stores_fenced", "multimem/all_reduce"})
+        for (const GpuOptions& gpu : kinds()) {
+            const auto plan =
+                read_plan_file(std::string(SASSEMU_SOURCE_DIR "/cubins/") + name + ".json");
+            ASSERT_TRUE(plan) << plan.error().message();
+            RunOptions options;
+            options.gpu = gpu;
+            const auto report = run_plan(*plan, options);
+            ASSERT_TRUE(report) << name << ": " << report.error().message();
+            EXPECT_EQ(report->exit_code(), 0) << name << "\n" << report_text(*report);
+        }
+}
+
 TEST(InFlight, StepsOfTheHostAreReported) {
     const auto report = run_text(text_of("doorbell.json"), kinds()[2]);
     ASSERT_TRUE(report) << report.error().message();
