@@ -324,6 +324,7 @@ void Profiler::sync(const sassemu_sync& s) {
 void Profiler::cta_end(sassemu_cta c) {
     const std::lock_guard guard(mutex_);
     arrivals_.erase(c);
+    halves_.erase(c);
 }
 
 void Profiler::counts(sassemu_launch l, const sassemu_counts& c) {
