@@ -24,7 +24,7 @@ struct TraceCommand {
     std::vector<std::string> files, ignored;
     int64_t launch = -1, cta = -1, warp = -1;
     uint64_t limit = 0;
-    bool json = false;
+    bool json = false, outside = false;
 };
 
 std::string hex(uint64_t v, int digits = 0) {
@@ -71,8 +71,32 @@ std::string registers_text(const trace::Record& r, bool written) {
     return text;
 }
 
+// What happened beside the warps, in order.
+void show_outside(const trace::Reader& trace) {
+    const trace::Owners owners(trace);
+    const auto where = [&](uint64_t address, uint64_t time) {
+        return hex(address) + trace::name_text(owners.find(address, time), address);
+    };
+    auto e = trace.model_events().begin();
+    const auto model_up_to = [&](uint64_t time) {
+        for (; e != trace.model_events().end() && e->time() < time; ++e)
+            print("time " + std::to_string(e->time()) + ": " + shown(trace::text_of(*e)) + " at " +
+                  where(e->address(), e->time()) + "\n");
+    };
+    for (const trace::Client& c : trace.clients()) {
+        model_up_to(c.time());
+        std::string text = "time " + std::to_string(c.time()) + ": " + trace::text_of(c);
+        if (c.bytes()) text += " at " + where(c.address(), c.time());
+        if (!c.value().empty()) text += " =";
+        for (const char byte : c.value()) text += " " + hex(static_cast<unsigned char>(byte), 2);
+        print(shown(text) + "\n");
+    }
+    model_up_to(~uint64_t{0});
+}
+
 void show(const TraceCommand& command, const trace::Reader& trace) {
     uint64_t left = command.limit ? command.limit : ~uint64_t{0};
+    if (command.outside) return show_outside(trace);
     for (const trace::Launch& l : trace.launches())
         if (shown_launch(command, l.id()))
             print("launch " + std::to_string(l.id()) + ": " + shown(l.kernel()) + " (" + l.arch() +
@@ -103,6 +127,11 @@ void show(const TraceCommand& command, const trace::Reader& trace) {
 
 nlohmann::ordered_json statistics(const trace::Reader& trace) {
     uint64_t records = 0, threads = 0, accesses = 0, events = 0;
+    uint64_t to_peers = 0, to_host = 0;
+    const trace::Owners owners(trace);
+    std::map<uint64_t, const trace::Launch*> flying;
+    for (const trace::Launch& l : trace.launches())
+        if (l.in_flight()) flying[l.id()] = &l;
     std::map<std::string, uint64_t> opcodes;
     for (size_t b = 0; b < trace.blocks().size() && !stop_requested(); ++b) {
         const trace::RecordBlock block = trace.read(b);
@@ -111,6 +140,12 @@ nlohmann::ordered_json statistics(const trace::Reader& trace) {
         for (const trace::Record& r : block.records) {
             threads += static_cast<unsigned>(std::popcount(r.lanes));
             accesses += r.accesses.size();
+            if (const auto of = flying.find(block.launch); of != flying.end())
+                for (const trace::MemoryAccess& m : r.accesses) {
+                    const int32_t home = trace::home_of(owners, m, r.time, *of->second);
+                    to_peers += home >= 0 && home != static_cast<int32_t>(of->second->gpu());
+                    to_host += home < 0;
+                }
             ++opcodes[r.instruction->opcode()];
         }
     }
@@ -131,6 +166,10 @@ nlohmann::ordered_json statistics(const trace::Reader& trace) {
             {"threadInstructions", threads},
             {"accesses", accesses},
             {"events", events},
+            {"peerAccesses", to_peers},
+            {"hostAccesses", to_host},
+            {"clientAccesses", trace.clients().size()},
+            {"modelEvents", trace.model_events().size()},
             {"bytesPerWarpInstruction",
              records ? static_cast<double>(trace.file_bytes()) / static_cast<double>(records) : 0},
             {"launches", std::move(launches)},
@@ -228,6 +267,8 @@ void add_trace_command(CLI::App& app, int& exit_code) {
         ->check(CLI::NonNegativeNumber);
     sub->add_option("--warp", command->warp, "show: only this warp of a CTA")
         ->check(CLI::NonNegativeNumber);
+    sub->add_flag("--outside", command->outside,
+                  "show: instead what the host, copies in streams and the memory model did");
     sub->add_option("--limit", command->limit, "show: at most so many warp instructions");
     sub->add_option("--ignore", command->ignored,
                     "compare: what may differ: pc (instructions are told apart by opcode only), "

@@ -8,6 +8,7 @@
 
 #include "emu/base/text.hpp"
 #include "emu/debug/debuggee.hpp"
+#include "emu/debug/lists.hpp"
 #include "emu/machine/cta.hpp"
 #include "emu/machine/dimensions.hpp"
 #include "emu/memory/address_space.hpp"
@@ -396,32 +397,12 @@ class Inspector {
         return Json{{"focus", f.json()}};
     }
 
-    // ---- rows of "info"
+    // ---- rows of "info"; those of what there is are in lists.cpp
 
     Result<Json> info() const {
         const std::string what = q_.value("what", "");
         Json rows = Json::array();
-        if (what == "kernels") {
-            for (const RunningLaunch& l : d_.launches())
-                rows.push_back({{"kernel", demangled(l.kernel)},
-                                {"id", l.launch->id},
-                                {"gpu", l.gpu},
-                                {"grid", triple(l.launch->grid)},
-                                {"block", triple(l.launch->block)},
-                                {"resident", l.ctas.size()},
-                                {"focus", warp_ && warp_->cta->launch == l.launch}});
-        } else if (what == "blocks") {
-            for (const RunningLaunch& l : d_.launches())
-                for (const Cta* cta : l.ctas)
-                    rows.push_back({{"kernel", l.launch->id},
-                                    {"linear", cta->linear},
-                                    {"id", triple(cta->id)},
-                                    {"sm", cta->sm},
-                                    {"live", cta->live_threads},
-                                    {"threads", cta->threads},
-                                    {"shared", cta->shared_bytes},
-                                    {"focus", warp_ && warp_->cta == cta}});
-        } else if (what == "warps") {
+        if (what == "warps") {
             const bool all = q_.value("all", false);
             for (const RunningLaunch& l : d_.launches())
                 for (const Cta* cta : l.ctas) {
@@ -459,21 +440,7 @@ class Inspector {
                          {"arrived", b.arrived},
                          {"expected", b.expected ? b.expected : warp_->cta->live_threads}});
             }
-        } else if (what == "memory") {
-            for (const auto& [name, memory] : d_.named())
-                rows.push_back(
-                    {{"name", name}, {"address", hex(memory.address)}, {"bytes", memory.bytes}});
-        } else if (what == "functions") {
-            for (const auto& module : d_.places().modules())
-                for (const Function& f : module->functions())
-                    rows.push_back({{"name", demangled(f.name)},
-                                    {"bytes", f.size},
-                                    {"kernel", f.is_kernel},
-                                    {"module", module->file_name()}});
-        } else if (what == "sources") {
-            for (const auto& module : d_.places().modules())
-                for (const std::string& file : module->lines().files()) rows.push_back(file);
-        } else {
+        } else if (!list(d_, warp_, what, rows)) {
             return make_error(ErrorCode::usage, "info " + what, "there is nothing of that name");
         }
         return Json{{"rows", rows}};

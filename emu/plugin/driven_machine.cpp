@@ -167,6 +167,14 @@ sassemu_place DrivenMachine::of(const Who& w, unsigned lane) {
     return p;
 }
 
+void DrivenMachine::name_thread(sassemu_model_event& e) {
+    const uint64_t cta = e.thread >> thread_bits;
+    e.launch = cta >> cta_bits;
+    e.cta = cta & ((uint64_t{1} << cta_bits) - 1);
+    e.warp = static_cast<uint32_t>(e.thread >> 5 & 31);
+    e.lane = static_cast<uint32_t>(e.thread & 31);
+}
+
 // ---- the host and streams
 
 sassemu_operation DrivenMachine::of_client(const Client& who, sassemu_operation_kind kind,

@@ -45,6 +45,8 @@ class DrivenMachine : public Plugin {
     bool client_writes(const Client& who, uint64_t address, const void* from, uint64_t bytes);
     void client_changes(const Client& who, uint64_t address, uint32_t bytes);
     void client_fence(const Client& who);
+    // Launch, CTA, warp and lane of the thread that the event names.
+    static void name_thread(sassemu_model_event& event);
     uint64_t step(sassemu_cta, uint32_t idle);
     int issue(const sassemu_access& a);
     int model_fence(const sassemu_fence& f);

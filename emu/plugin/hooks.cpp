@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loading, and telling: everything of Hooks that is not about single operations (select.cpp,
-// run_hooked.cpp).
+// Telling: everything of Hooks that is not about single operations (select.cpp, run_hooked.cpp).
+// Loading is in hooks_load.cpp.
 #include "emu/plugin/hooks.hpp"
 
 #include <algorithm>
@@ -18,11 +18,6 @@
 namespace sassemu {
 
 namespace {
-
-bool is_built_in(std::string_view model) {
-    const std::string_view name = model.substr(0, model.find(':'));
-    return name.empty() || name == "flat" || name == "delay" || name == "peer";
-}
 
 const char* status_word(LaunchStatus status) {
     switch (status) {
@@ -60,116 +55,6 @@ Hooks::~Hooks() {
         s->driver.reset();
         if (s->self) s->call("destroy", nullptr, s->table().destroy);
     }
-}
-
-Result<std::unique_ptr<Hooks>> Hooks::load(const Options& options, std::string_view model,
-                                           uint64_t seed) {
-    auto hooks = std::make_unique<Hooks>();
-    hooks->on_text_ = options.on_text;
-    hooks->write_file_ = options.write_file;
-    hooks->seed = seed;
-    std::vector<std::string> specs = options.plugins;
-    const bool with_model = !is_built_in(model);
-    if (with_model) specs.insert(specs.begin(), std::string(model));
-    if (specs.empty()) return std::unique_ptr<Hooks>();
-    for (size_t i = 0; i < specs.size(); ++i) {
-        SASSEMU_ASSIGN(const PluginSpec spec, parse_plugin_spec(specs[i]));
-        auto s = std::make_unique<PluginSession>();
-        SASSEMU_ASSIGN(s->file, PluginFile::open(spec, options.directories));
-        const sassemu_plugin& table = s->table();
-        s->name = table.name;
-        s->hooks = hooks.get();
-        s->is_model = with_model && i == 0;
-        const std::string where = "plugin '" + s->name + "'";
-        const sassemu_machine* machine = machine_role(table);
-        if (s->is_model && !table.model && !machine)
-            return make_error(ErrorCode::usage, where, "is no memory model that runs programs",
-                              table.consistency
-                                  ? "it judges executions: sassemu litmus --model " + s->name
-                                  : "give it as --plugin");
-        if (!s->is_model && !table.observer && !table.semantics)
-            return make_error(ErrorCode::usage, where, "has nothing to do here",
-                              table.model || machine
-                                  ? "it is a memory model: --model " + s->name
-                                  : "it judges executions: sassemu litmus --model " + s->name);
-        std::vector<sassemu_setting> settings;
-        DrivenMachine::Settings driving;
-        for (const auto& [key, value] : spec.options) {
-            bool taken = false;
-            if (machine) {
-                auto result = driving.take(key, value);
-                if (!result) return std::move(result).error().within(where);
-                taken = *result;
-            }
-            if (!taken) settings.push_back({key.c_str(), value.c_str()});
-        }
-        char error[512] = "";
-        {
-            const InPlugin inside(s->name, "create");
-            s->self = table.create(&plugin_host(), handle(s.get()), settings.data(),
-                                   settings.size(), error, sizeof error);
-        }
-        if (!s->self)
-            return make_error(ErrorCode::usage, where,
-                              error[0] ? std::string(error) : "refuses to start");
-        hooks->threading_ = std::min(hooks->threading_, table.threading);
-        if (s->is_model) {
-            hooks->model_ = s.get();
-            if (machine) {
-                const InPlugin inside(s->name, "start");
-                s->driver = DrivenMachine::create({&plugin_host(), handle(s.get()), nullptr, 0},
-                                                  *machine, s->self, driving);
-                if (!s->driver) return make_error(ErrorCode::usage, where, "has no first state");
-                if (s->driver->scoped()) hooks->scoped_ = s->driver.get();
-            }
-            const sassemu_memory_model& model = machine ? DrivenMachine::table() : *table.model;
-            hooks->model_table_ = &model;
-            hooks->model_self_ = machine ? s->driver.get() : s->self;
-            hooks->model_spaces_ =
-                machine ? machine->spaces | SASSEMU_SPACE_BIT(SASSEMU_GENERIC) : model.spaces;
-            hooks->defers_ = machine ? machine->flags & SASSEMU_MACHINE_LATE_LOADS
-                                     : model.flags & SASSEMU_MODEL_DEFERS;
-            if (model.sync)
-                hooks->model_sync_ = ~uint64_t{0} & ~(uint64_t{1} << SASSEMU_SYNC_SCOREBOARD);
-            if (model.host_access) hooks->on_host_.push_back(s.get());
-        }
-        if (const sassemu_observer* o = table.observer) {
-            const auto wants = [&](bool wanted, std::vector<PluginSession*>& list) {
-                if (wanted) list.push_back(s.get());
-            };
-            wants(o->access_issue, hooks->on_issue_);
-            wants(o->access, hooks->on_access_);
-            wants(o->fence, hooks->on_fence_);
-            wants(o->cache, hooks->on_cache_);
-            wants(o->sync, hooks->on_sync_);
-            wants(o->async, hooks->on_async_);
-            wants(o->fault, hooks->on_fault_);
-            wants(o->allocate, hooks->on_allocate_);
-            wants(o->release, hooks->on_release_);
-            if (o->host_access && !(s->is_model && hooks->model_table_->host_access))
-                hooks->on_host_.push_back(s.get());
-            if (SASSEMU_HAS(o, sassemu_observer, records) && o->records) {
-                s->slot = static_cast<uint32_t>(hooks->on_records_.size());
-                hooks->on_records_.push_back(s.get());
-            }
-            wants(SASSEMU_HAS(o, sassemu_observer, counts) && o->counts, hooks->on_counts_);
-            wants(SASSEMU_HAS(o, sassemu_observer, heap) && o->heap, hooks->on_heap_);
-            wants(SASSEMU_HAS(o, sassemu_observer, client) && o->client, hooks->on_client_);
-            if (o->access || o->access_issue)
-                hooks->observed_spaces_ |= o->spaces ? o->spaces : ~0u;
-            if (o->sync) hooks->sync_wanted_ |= ~o->sync_ignored;
-        }
-        hooks->sessions_.push_back(std::move(s));
-    }
-    if (hooks->sessions_.size() > 64)
-        return make_error(ErrorCode::usage, "--plugin", "more than 64 plugins");
-    if (hooks->on_records_.size() > Wanted::most_slots)
-        return make_error(
-            ErrorCode::usage, "--plugin",
-            "more than " + std::to_string(Wanted::most_slots) + " plugins that take records");
-    hooks->sync_wanted_ |= hooks->model_sync_;
-    hooks->wants_async_ = !hooks->on_async_.empty();
-    return hooks;
 }
 
 void Hooks::attach(AddressSpace& memory, Chooser& choices) {
@@ -312,6 +197,7 @@ void Hooks::launch_begin(HookedLaunch& l, const Kernel& kernel, std::span<const 
     i.local_window = window_base(local_window_high);
     i.ctas_per_sm = ctas_per_sm;
     i.in_flight = several;
+    i.has_model = model_ != nullptr;
     i.threads_per_sm = l.device->resident_threads_per_sm;
     for (const auto& [bank, base] :
          {std::pair{0, Base::bank0}, {2, Base::bank2}, {3, Base::bank3}, {4, Base::bank4}})
@@ -488,6 +374,15 @@ void Hooks::async(const sassemu_async& event) {
             s->tell("async", event.insn, &sassemu_observer::async, &event);
 }
 
+bool Hooks::model_event(const sassemu_model_event* event) {
+    if (!event || on_model_.empty()) return !on_model_.empty();
+    sassemu_model_event e = *event;
+    e.size = sizeof e;
+    if (e.client == SASSEMU_AGENT_WARP && model_->driver) model_->driver->name_thread(e);
+    for (PluginSession* s : on_model_) s->tell("model", nullptr, &sassemu_observer::model, &e);
+    return true;
+}
+
 void Hooks::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const std::string& what,
                   bool has_address, uint64_t address) {
     if (on_fault_.empty()) return;
@@ -504,15 +399,18 @@ void Hooks::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const s
     for (PluginSession* s : on_fault_) s->tell("fault", f.insn, &sassemu_observer::fault, &f);
 }
 
-Recording* Hooks::take_recording() {
+Recording* Hooks::take_recording(const Launch& launch) {
     const std::lock_guard guard(recordings_mutex_);
+    Recording* r = nullptr;
     if (idle_recordings_.empty()) {
         recordings_.push_back(std::make_unique<Recording>(on_records_));
         idle_recordings_.reserve(recordings_.size());
-        return recordings_.back().get();
+        r = recordings_.back().get();
+    } else {
+        r = idle_recordings_.back();
+        idle_recordings_.pop_back();
     }
-    Recording* const r = idle_recordings_.back();
-    idle_recordings_.pop_back();
+    r->begin(launch, *hooked(*launch.code), counts());
     return r;
 }
 
@@ -524,7 +422,10 @@ void Hooks::give_recording(Recording* r) {
 void Hooks::tell_counts(Launch& l) {
     const HookedImage& of = *hooked(*l.code);
     std::vector<sassemu_count> all(of.wanted.size() + 1);
-    for (const auto& r : recordings_) r->add_counts(all);
+    {
+        const std::lock_guard guard(recordings_mutex_);
+        for (const auto& r : recordings_) r->add_counts(l, all);
+    }
     // Differences become sums; what nobody came to is cut off.
     sassemu_count sum{};
     uint64_t low = all.size(), high = 0;

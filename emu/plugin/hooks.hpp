@@ -170,8 +170,8 @@ class Hooks {
     // ---- recording
     bool counts() const { return !on_counts_.empty(); }
     bool records() const { return !on_records_.empty() || counts(); }
-    // For a thread; it gives it back.
-    Recording* take_recording();
+    // For a thread, which runs some of this launch and gives it back.
+    Recording* take_recording(const Launch& launch);
     void give_recording(Recording* recording);
 
     // ---- launches
@@ -220,6 +220,8 @@ class Hooks {
     void async(const sassemu_async& event);
     void fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const std::string& what,
                bool has_address, uint64_t address);
+    // What the model says of itself; null: nothing. Whether anybody listens.
+    bool model_event(const sassemu_model_event* event);
     // A deferred load has its values.
     void performed(Warp& w, const Op* op, const Access& access, uint64_t token, uint32_t lanes);
     // An LDGSTS has been performed, with these addresses.
@@ -285,7 +287,7 @@ class Hooks {
     // Observers by what they want, so that nobody looks at members that are null.
     std::vector<PluginSession*> on_issue_, on_access_, on_fence_, on_cache_, on_sync_, on_async_,
         on_fault_, on_allocate_, on_release_, on_host_, on_records_, on_counts_, on_heap_,
-        on_client_;
+        on_client_, on_model_;
     std::mutex recordings_mutex_;
     std::vector<std::unique_ptr<Recording>> recordings_;
     std::vector<Recording*> idle_recordings_;

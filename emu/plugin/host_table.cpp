@@ -276,6 +276,9 @@ int32_t complete(sassemu_session s, uint64_t token, uint32_t lanes, const uint32
     return session(s)->hooks->complete(token, lanes, from) ? 0 : -1;
 }
 void wake(sassemu_session s) { session(s)->hooks->changed(); }
+int32_t model_event(sassemu_session s, const sassemu_model_event* e) {
+    return session(s)->is_model && session(s)->hooks->model_event(e);
+}
 
 // Guests may write the bytes meanwhile: no tearing of single ones.
 void copy_bytes(std::byte* to, const std::byte* from, uint64_t bytes, bool to_guest) {
@@ -387,6 +390,7 @@ sassemu_host make_table() {
     h.active = active;
     h.read_tensor = read_tensor;
     h.write_file = write_file;
+    h.model_event = model_event;
     return h;
 }
 

@@ -27,18 +27,9 @@ Recording::Recording(const std::vector<PluginSession*>& recorders) {
     }
 }
 
-Recording::Scope::Scope(Hooks* hooks, const CodeImage& image)
-    : hooks_(hooks && hooks->records() ? hooks : nullptr) {
-    if (!hooks_) return;
-    current_ = hooks_->take_recording();
-    Recording& r = *current_;
-    const HookedImage& of = *hooks_->hooked(image);
-    r.wanted_ = of.wanted.data();
-    r.ops_ = image.ops();
-    r.instructions_ = of.instructions.get();
-    r.cta_ = nullptr;
-    r.first_ = r.next_ = nullptr;
-    if (hooks_->counts()) r.counts_.resize(of.wanted.size() + 1);
+Recording::Scope::Scope(const Launch& launch)
+    : hooks_(launch.hooks && launch.hooks->records() ? launch.hooks : nullptr) {
+    if (hooks_) current_ = hooks_->take_recording(launch);
 }
 
 Recording::Scope::~Scope() {
@@ -46,6 +37,29 @@ Recording::Scope::~Scope() {
     current_->deliver();
     hooks_->give_recording(current_);
     current_ = nullptr;
+}
+
+void Recording::begin(const Launch& launch, const HookedImage& image, bool counts) {
+    wanted_ = image.wanted.data();
+    ops_ = image.image->ops();
+    instructions_ = image.instructions.get();
+    cta_ = nullptr;
+    first_ = next_ = nullptr;
+    if (!counts) return;
+    // Those of a launch that is over are used again.
+    counts_ = nullptr;
+    for (const auto& c : all_counts_) {
+        if (c->launch == &launch) {
+            counts_ = c.get();
+            return;
+        }
+        if (!c->launch && c->at.size() == image.wanted.size() + 1) counts_ = c.get();
+    }
+    if (!counts_) {
+        counts_ = all_counts_.emplace_back(std::make_unique<Counts>()).get();
+        counts_->at.resize(image.wanted.size() + 1);
+    }
+    counts_->launch = &launch;
 }
 
 void Recording::begin(const Op* op, uint32_t lanes, uint32_t active) {
@@ -66,10 +80,10 @@ void Recording::tally(const Op* first, const Op* end, uint32_t lanes, uint32_t a
         c.lanes += n * static_cast<unsigned>(std::popcount(lanes));
         c.skipped += lanes ? 0 : n;
     };
-    add(counts_[from], times);
-    add(counts_[to], 0 - times);
-    low_ = std::min(low_, from);
-    high_ = std::max(high_, to);
+    add(counts_->at[from], times);
+    add(counts_->at[to], 0 - times);
+    counts_->low = std::min(counts_->low, from);
+    counts_->high = std::max(counts_->high, to);
 }
 
 void Recording::close() {
@@ -206,17 +220,21 @@ void Recording::deliver(const PluginSession& s) {
     deliver(buffers_[s.slot]);
 }
 
-void Recording::add_counts(std::vector<sassemu_count>& total) {
-    for (uint64_t k = low_; k <= high_ && low_ <= high_; ++k) {
-        sassemu_count &from = counts_[k], &to = total[k];
-        to.issued += from.issued;
-        to.skipped += from.skipped;
-        to.active += from.active;
-        to.lanes += from.lanes;
-        from = {};
+void Recording::add_counts(const Launch& launch, std::vector<sassemu_count>& total) {
+    for (const auto& c : all_counts_) {
+        if (c->launch != &launch) continue;
+        for (uint64_t k = c->low; k <= c->high && c->low <= c->high; ++k) {
+            sassemu_count &from = c->at[k], &to = total[k];
+            to.issued += from.issued;
+            to.skipped += from.skipped;
+            to.active += from.active;
+            to.lanes += from.lanes;
+            from = {};
+        }
+        c->low = ~uint64_t{0};
+        c->high = 0;
+        c->launch = nullptr;
     }
-    low_ = ~uint64_t{0};
-    high_ = 0;
 }
 
 }  // namespace sassemu

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "emu/machine/cta.hpp"
@@ -14,8 +15,8 @@
 namespace sassemu {
 
 struct AccessCall;
-class CodeImage;
 class Hooks;
+struct HookedImage;
 struct HookedInstruction;
 struct PluginSession;
 
@@ -67,14 +68,16 @@ class Recording {
     // All that was recorded so far, to everybody or to one.
     void deliver();
     void deliver(const PluginSession& s);
-    // Of all instructions of the image that `total` is as long as; forgets them.
-    void add_counts(std::vector<sassemu_count>& total);
+    // Of all instructions of the launch's image; forgets them.
+    void add_counts(const Launch& launch, std::vector<sassemu_count>& total);
 
-    // A thread that runs guests records while this lives.
+    // ---- Hooks'
+    void begin(const Launch& launch, const HookedImage& image, bool counts);
+
+    // A thread that runs some of a launch records while this lives.
     class Scope {
       public:
-        // `hooks` may be null.
-        Scope(Hooks* hooks, const CodeImage& image);
+        explicit Scope(const Launch& launch);
         ~Scope();
         Scope(const Scope&) = delete;
         Recording* get() const { return current_; }
@@ -113,9 +116,14 @@ class Recording {
     uint64_t run_clock_ = 0;  // at the beginning of the run
     const HookedInstruction* instructions_ = nullptr;
     std::vector<Buffer> buffers_;  // by slot
-    // Differences between neighbours: a run changes two of them.
-    std::vector<sassemu_count> counts_;
-    uint64_t low_ = ~uint64_t{0}, high_ = 0;  // those that were touched
+    struct Counts {
+        const Launch* launch = nullptr;  // null: of none that is in flight
+        // Differences between neighbours: a run changes two of them.
+        std::vector<sassemu_count> at;
+        uint64_t low = ~uint64_t{0}, high = 0;  // those that were touched
+    };
+    std::vector<std::unique_ptr<Counts>> all_counts_;
+    Counts* counts_ = nullptr;  // of the launch at hand
 };
 
 }  // namespace sassemu

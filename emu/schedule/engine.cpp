@@ -131,7 +131,7 @@ bool Engine::take(Turn& turn) {
 void Engine::run(Turn& turn) noexcept {
     if (launch_.hooks) prepare_crash_stack();
     try {
-        const Recording::Scope recording(launch_.hooks, *launch_.code);
+        const Recording::Scope recording(launch_);
         turn.recording = recording.get();
         turn.outcome = run_ctas(*turn.slot, turn);
         if (turn.recording) turn.recording->deliver();  // another worker may go on with the CTA

@@ -144,6 +144,7 @@ void Hierarchy::advance(Memory& memory, uint64_t id) {
         memory.read(s.address, s.old.data(), s.bytes);
         memory.write(s.address, s.value.data(), s.bytes);
     }
+    if (watcher_) watcher_->moved(s.from, s.address, s.bytes, s.at);
     if (s.at == last_) stores_.erase(stores_.begin() + (&s - stores_.data()));
 }
 
@@ -280,7 +281,7 @@ bool Hierarchy::hits_stale(Memory& memory, const Place& place, uint64_t address,
 
 void Hierarchy::evict(const Place& place, uint64_t address, unsigned bytes, Path path) {
     for (uint64_t at = sector_of(address); at < address + bytes; at += sector_bytes)
-        cache(path).erase({place.sm, at});
+        if (cache(path).erase({place.sm, at}) && watcher_) watcher_->evicted(place, at);
 }
 
 void Hierarchy::load(Memory& memory, const Place& place, uint64_t address, unsigned bytes,

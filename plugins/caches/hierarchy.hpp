@@ -63,6 +63,14 @@ class Memory {
     virtual void write(uint64_t address, const uint8_t* from, unsigned bytes) = 0;
 };
 
+// Who looks on.
+class Watcher {
+  public:
+    virtual ~Watcher() = default;
+    virtual void moved(const Place& from, uint64_t address, unsigned bytes, Station at) const = 0;
+    virtual void evicted(const Place& of, uint64_t address) const = 0;  // a sector
+};
+
 enum class Path : uint8_t {
     cached,    // through L1
     bypass,    // STRONG.GPU and .SYS: past L1, which loses its copy
@@ -104,6 +112,8 @@ class Hierarchy {
         last_ = Station::sys;
     }
     void relax_links() { relaxed_ = true; }
+    // Is told of each step of a store, and of copies that are evicted; null: nobody is.
+    void watch(const Watcher* watcher) { watcher_ = watcher; }
 
     void store(const Place& from, uint64_t address, unsigned bytes, const uint8_t* value,
                Link link = 0);
@@ -183,6 +193,7 @@ class Hierarchy {
     uint64_t send_where(Memory&, Station to, Which&& which);
 
     Station last_;
+    const Watcher* watcher_ = nullptr;
     bool relaxed_ = false;
     bool several_ = false;  // kinds of clients, or GPUs, that see stores at different stations
     std::shared_ptr<const Known> known_;

@@ -66,7 +66,7 @@ Station station_of(const sassemu_operation& fence) {
 
 }  // namespace
 
-class Caches : public sassemu::Plugin {
+class Caches : public sassemu::Plugin, private Watcher {
   public:
     static constexpr auto name = "caches";
     static constexpr auto summary =
@@ -161,6 +161,7 @@ class Caches : public sassemu::Plugin {
 
     uint64_t held(const State& s) const { return s.hierarchy.stores().size(); }
     void launch(State& s) const {
+        s.hierarchy.watch(host.model_event(session, nullptr) ? this : nullptr);
         s.hierarchy.invalidate_everything();
         s.clients.begin();
     }
@@ -183,6 +184,31 @@ class Caches : public sassemu::Plugin {
     }
 
   private:
+    void tell(sassemu_model_event_kind kind, const Place& of, uint64_t address, uint32_t bytes,
+              const char* where) const {
+        sassemu_model_event e{};
+        e.size = sizeof e;
+        e.kind = kind;
+        e.where = where;
+        e.address = address;
+        e.bytes = bytes;
+        e.gpu = of.gpu;
+        e.thread = of.thread;
+        e.client = of.client == Client::host          ? SASSEMU_AGENT_HOST
+                   : of.client == Client::copy_engine ? SASSEMU_AGENT_COPY_ENGINE
+                                                      : SASSEMU_AGENT_WARP;
+        host.model_event(session, &e);
+    }
+    void moved(const Place& from, uint64_t address, unsigned bytes, Station at) const override {
+        static constexpr const char* names[] = {
+            "its thread", "its CTA", "its SM", "its GPU (L2)", "other clients of its GPU",
+            "the system"};
+        tell(SASSEMU_MODEL_MOVED, from, address, bytes, names[static_cast<size_t>(at)]);
+    }
+    void evicted(const Place& of, uint64_t address) const override {
+        tell(SASSEMU_MODEL_EVICTED, of, address, Hierarchy::sector_bytes, "a cache of its SM");
+    }
+
     struct Sum {
         std::atomic<uint64_t> count{0}, hops{0}, drains{0};
     };

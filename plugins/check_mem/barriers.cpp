@@ -9,15 +9,15 @@ namespace check_mem {
 
 Cta* Checker::by_linear(uint64_t linear) {
     for (auto& [handle, c] : ctas_)
-        if (c.linear == linear) return &c;
+        if (c.linear == linear && c.launch == launch_) return &c;
     return nullptr;
 }
 
 void Checker::sync(const sassemu_sync& s) {
+    Cta* const in = enter(s.cta);
     if (s.kind >= SASSEMU_SYNC_MBARRIER_INIT) return mbarrier(s);
-    const auto at = ctas_.find(s.cta);
-    if (at == ctas_.end()) return;
-    Cta& c = at->second;
+    if (!in) return;
+    Cta& c = *in;
     if (s.kind == SASSEMU_SYNC_BARRIER_COMPLETE) {
         std::erase_if(c.waiting, [&](const Cta::Waiting& w) { return w.id == s.id; });
         return;
@@ -74,53 +74,58 @@ void Checker::mbarrier(const sassemu_sync& s) {
     f->what = what;
     if (!s.warp) return;
     const sassemu_warp_info w = info(s.warp);
-    if (const auto at = ctas_.find(w.cta); at != ctas_.end() && s.lanes)
-        f->thread =
-            thread_text(at->second, w.index, static_cast<uint32_t>(std::countr_zero(s.lanes)));
+    if (const Cta* const c = enter(w.cta); c && s.lanes)
+        f->thread = thread_text(*c, w.index, static_cast<uint32_t>(std::countr_zero(s.lanes)));
+}
+
+// What is read by a copy: its undefined bytes, born here if nobody knows where.
+void Checker::take(Flow& f, Place p, uint64_t address, uint64_t bytes, const char* space,
+                   sassemu_insn insn) {
+    const uint64_t begin = p.at, end = p.at + bytes;
+    for (uint64_t n; (n = p.shadow->next(p.at, end)); p.at += n) {
+        Origin from = p.shadow->origin(p.at);
+        if (!from) {
+            char key[64];
+            std::snprintf(key, sizeof key, "%p async", static_cast<const void*>(insn));
+            from = birth(key,
+                         space + findings::hex(address + (p.at - begin)) +
+                             ", which nothing has written, and which is copied",
+                         "", insn);
+        }
+        f.undefined.push_back({f.bytes + (p.at - begin), n, from});
+    }
+    f.bytes += bytes;
 }
 
 // Bytes keep their definedness on the way where as many are written as were read just before.
+void Checker::give(Flow& f, Place p, uint64_t bytes, sassemu_insn insn) {
+    p.shadow->define(p.at, bytes);
+    if (f.bytes == bytes)
+        for (const Flow::Part& part : f.undefined) {
+            p.shadow->undefine(p.at + part.at, part.bytes, part.origin);
+            if (!births_[part.origin].stored) births_[part.origin].stored = insn;
+        }
+    f = {};
+}
+
 void Checker::async(const sassemu_async& a) {
     if (a.step == SASSEMU_ASYNC_COMPLETE) flows_.erase(a.id);
     if (a.step != SASSEMU_ASYNC_READ && a.step != SASSEMU_ASYNC_WRITE) return;
     Place p;
-    if (a.at.space == SASSEMU_SHARED) {
+    if (a.warp) enter(info(a.warp).cta);
+    const bool shared = a.at.space == SASSEMU_SHARED;
+    if (shared) {
         if (Cta* const owner = by_linear(a.at.owner)) p = {&owner->shared, a.at.address};
     } else if (a.at.space == SASSEMU_GLOBAL) {
         if (Extent* const e = extent(a.at.address))
             p = {&e->shadow, a.at.address - last_extent_.first};
     }
     if (!p.shadow || a.proxy == SASSEMU_VIA_TENSORMAP) return;
-    if (a.step == SASSEMU_ASYNC_READ) {
-        Flow& f = flows_[a.id];
-        const uint64_t begin = p.at, end = p.at + a.bytes;
-        for (uint64_t n; (n = p.shadow->next(p.at, end)); p.at += n) {
-            Origin from = p.shadow->origin(p.at);
-            if (!from) {
-                char key[64];
-                std::snprintf(key, sizeof key, "%p async", static_cast<const void*>(a.insn));
-                from = birth(
-                    key,
-                    (a.at.space == SASSEMU_SHARED ? "shared memory at " : "global memory at ") +
-                        findings::hex(a.at.address + (p.at - begin)) +
-                        ", which nothing has written, and which is copied",
-                    "", a.insn);
-            }
-            f.undefined.push_back({f.bytes + (p.at - begin), n, from});
-        }
-        f.bytes += a.bytes;
-        return;
-    }
-    if (a.op == SASSEMU_REDUCE) return;
-    p.shadow->define(p.at, a.bytes);
-    const auto flow = flows_.find(a.id);
-    if (flow == flows_.end()) return;
-    if (flow->second.bytes == a.bytes)
-        for (const Flow::Part& part : flow->second.undefined) {
-            p.shadow->undefine(p.at + part.at, part.bytes, part.origin);
-            if (!births_[part.origin].stored) births_[part.origin].stored = a.insn;
-        }
-    flow->second = {};
+    if (a.step == SASSEMU_ASYNC_READ)
+        take(flows_[a.id], p, a.at.address, a.bytes,
+             shared ? "shared memory at " : "global memory at ", a.insn);
+    else if (a.op != SASSEMU_REDUCE)
+        give(flows_[a.id], p, a.bytes, a.insn);
 }
 
 }  // namespace check_mem

@@ -54,6 +54,8 @@ struct Warp {
 
 struct Cta {
     sassemu_cta handle = nullptr;
+    sassemu_launch launch = nullptr;
+    uint64_t serial = 0;  // among all CTAs of the run
     sassemu_dim3 id{};
     uint64_t linear = 0;
     uint32_t rank = 0;
@@ -101,6 +103,7 @@ class Checker : public sassemu::Plugin {
     static constexpr auto summary =
         "finds accesses out of bounds, leaks, values never initialised, misused barriers";
     static constexpr auto threading = SASSEMU_SERIAL;
+    static constexpr bool in_flight = true;
     static constexpr uint64_t sync_ignored = ~(
         uint64_t{1} << SASSEMU_SYNC_BARRIER_ARRIVE | uint64_t{1} << SASSEMU_SYNC_BARRIER_COMPLETE |
         uint64_t{1} << SASSEMU_SYNC_WARP | uint64_t{1} << SASSEMU_SYNC_MBARRIER_INIT |
@@ -135,6 +138,7 @@ class Checker : public sassemu::Plugin {
     void allocate(const sassemu_allocation& a);
     void release(const sassemu_allocation& a);
     void heap(const sassemu_heap_block& b);
+    void client(const sassemu_client_access& a) { in_stream_ = a.kind != SASSEMU_AGENT_HOST; }
     void host_access(uint64_t address, uint64_t bytes, uint32_t is_write);
     void fault(const sassemu_fault_info& f);
     void finish();
@@ -156,6 +160,14 @@ class Checker : public sassemu::Plugin {
         Shadow* shadow = nullptr;  // NULL: nothing is known of it
         uint64_t at = 0;
     };
+    struct Flow {  // what an operation has read and not written yet
+        uint64_t bytes = 0;
+        struct Part {
+            uint64_t at, bytes;
+            Origin origin;
+        };
+        std::vector<Part> undefined;
+    };
     struct Step {  // an instruction at work
         Cta& cta;
         Warp& warp;
@@ -163,6 +175,10 @@ class Checker : public sassemu::Plugin {
         const Instruction& i;
         uint32_t lanes, active;
     };
+
+    // The launch that the callback at hand is about; a CTA's, if that is ours (else null).
+    void enter(sassemu_launch l);
+    Cta* enter(sassemu_cta c);
 
     // execute.cpp
     void execute(Cta& c, Code& code, const sassemu_records& r, const sassemu_record& record,
@@ -187,6 +203,9 @@ class Checker : public sassemu::Plugin {
     // barriers.cpp
     Cta* by_linear(uint64_t linear);
     void mbarrier(const sassemu_sync& s);
+    void take(Flow& f, Place p, uint64_t address, uint64_t bytes, const char* space,
+              sassemu_insn insn);
+    void give(Flow& f, Place p, uint64_t bytes, sassemu_insn insn);
     // tensor_memory.cpp
     bool allocates_tensor_memory(sassemu_insn insn) const;
     void before_granules(Cta& c, sassemu_warp handle, uint32_t warp, sassemu_insn insn);
@@ -217,8 +236,11 @@ class Checker : public sassemu::Plugin {
     std::map<std::string, uint64_t> undefined_;  // buffers, from a byte on
     const bool loads_, leaks_, fp_;
     std::set<std::string> met_, buffers_;  // kernels that were launched; names of allocations
+    sassemu_launch launch_ = nullptr;      // at hand; what follows is of it
     sassemu_launch_info info_{};
     std::string kernel_;
+    uint64_t in_flight_ = 0;  // launches
+    uint64_t begun_ = 0;      // CTAs
     std::unordered_map<sassemu_module, Code> codes_;
     std::unordered_map<sassemu_cta, Cta> ctas_;
     std::map<uint64_t, Extent> extents_;
@@ -227,15 +249,9 @@ class Checker : public sassemu::Plugin {
     std::vector<Birth> births_{Birth{}};
     std::map<std::string, Origin> birth_of_;
     std::map<std::tuple<Kind, sassemu_insn, Origin>, Finding> findings_;
-    struct Flow {  // what an operation has read and not written yet
-        uint64_t bytes = 0;
-        struct Part {
-            uint64_t at, bytes;
-            Origin origin;
-        };
-        std::vector<Part> undefined;
-    };
     std::unordered_map<uint64_t, Flow> flows_;  // by number
+    bool in_stream_ = false;                    // what the host's callback is about, is a stream's
+    Flow streamed_;                             // of a copy there
     static constexpr size_t most_passed = 32;
     std::vector<SpecialBirth> specials_{SpecialBirth{}};
     std::map<std::tuple<sassemu_insn, Special, bool>, uint32_t> special_of_;

@@ -6,9 +6,9 @@
 namespace check_mem {
 
 void Checker::records(const sassemu_records& r) {
-    const auto at = ctas_.find(r.cta);
-    if (at == ctas_.end()) return;
-    Cta& c = at->second;
+    Cta* const in = enter(r.cta);
+    if (!in) return;
+    Cta& c = *in;
     Code& code = codes_[r.module];
     const sassemu_recorded_access* a = r.access;
     const sassemu_recorded_access* const end = a + r.accesses;

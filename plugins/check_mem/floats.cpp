@@ -79,17 +79,17 @@ uint64_t Checker::special_key(Cta& c, uint32_t warp, uint32_t lane, uint32_t spa
                               uint64_t address) {
     const Place p = place(c, c.warps[warp], lane, space, address);
     if (p.shadow == &c.warps[warp].local)
-        return uint64_t{2} << 62 | c.linear << 42 | uint64_t{warp} << 36 | uint64_t{lane} << 31 |
+        return uint64_t{2} << 62 | c.serial << 42 | uint64_t{warp} << 36 | uint64_t{lane} << 31 |
                (p.at & 0x7fffffff) / 4;
-    if (p.shadow == &c.shared) return uint64_t{1} << 62 | c.linear << 24 | p.at / 4;
+    if (p.shadow == &c.shared) return uint64_t{1} << 62 | c.serial << 24 | p.at / 4;
     return address / 4;
 }
 
 void Checker::before(sassemu_warp handle, sassemu_insn insn, uint32_t lanes) {
     const sassemu_warp_info w = info(handle);
-    const auto at = ctas_.find(w.cta);
-    if (at == ctas_.end()) return;
-    Cta& c = at->second;
+    Cta* const in = enter(w.cta);
+    if (!in) return;
+    Cta& c = *in;
     if (allocates_tensor_memory(insn)) before_granules(c, handle, w.index, insn);
     if (!fp_) return;
     const Instruction& i = codes_[host.insn_module(insn)][index_of(insn)];
@@ -114,9 +114,9 @@ void Checker::before(sassemu_warp handle, sassemu_insn insn, uint32_t lanes) {
 
 void Checker::after(sassemu_warp handle, sassemu_insn insn, uint32_t lanes) {
     const sassemu_warp_info w = info(handle);
-    const auto at = ctas_.find(w.cta);
-    if (at == ctas_.end()) return;
-    Cta& c = at->second;
+    Cta* const in = enter(w.cta);
+    if (!in) return;
+    Cta& c = *in;
     if (allocates_tensor_memory(insn)) after_granules(c, handle, w.index, insn, lanes);
     if (!fp_) return;
     const Instruction& i = codes_[host.insn_module(insn)][index_of(insn)];

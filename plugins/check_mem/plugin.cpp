@@ -27,16 +27,33 @@ uint32_t Checker::select(sassemu_insn i) {
            (fp_ || allocates_tensor_memory(i) ? SASSEMU_BEFORE | SASSEMU_AFTER : 0);
 }
 
-void Checker::launch_begin(sassemu_launch l) {
+void Checker::enter(sassemu_launch l) {
+    if (l == launch_) return;
+    launch_ = l;
     info_ = info(l);
     kernel_ = info_.kernel;
-    met_.insert(kernel_);
 }
 
-void Checker::launch_end(sassemu_launch, const char* status) {
+Cta* Checker::enter(sassemu_cta c) {
+    const auto at = ctas_.find(c);
+    if (at == ctas_.end()) return nullptr;
+    enter(at->second.launch);
+    return &at->second;
+}
+
+void Checker::launch_begin(sassemu_launch l) {
+    launch_ = nullptr;  // handles are used again
+    enter(l);
+    met_.insert(kernel_);
+    ++in_flight_;
+}
+
+void Checker::launch_end(sassemu_launch l, const char* status) {
+    enter(l);
     if (status && std::string_view(status) == "deadlock")
         for (auto& entry : ctas_) {
             Cta& c = entry.second;
+            if (c.launch != l) continue;
             const auto waits = [&](sassemu_insn insn, uint32_t warp, uint32_t lanes,
                                    const std::string& where) {
                 if (Finding* const f = found(Kind::barrier, insn)) {
@@ -51,15 +68,19 @@ void Checker::launch_end(sassemu_launch, const char* status) {
                 for (const auto& [insn, lanes] : c.warps[k].meeting)
                     waits(insn, k, lanes, "in its warp");
         }
-    ctas_.clear();
-    flows_.clear();
+    std::erase_if(ctas_, [&](const auto& entry) { return entry.second.launch == l; });
+    launch_ = nullptr;
+    if (!--in_flight_) flows_.clear();
 }
 
 void Checker::cta_begin(sassemu_cta handle) {
     const sassemu_cta_info i = info(handle);
+    enter(i.launch);
     Cta& c = ctas_[handle];
     c = {};
     c.handle = handle;
+    c.launch = i.launch;
+    c.serial = begun_++;
     c.id = i.id;
     c.linear = i.linear;
     c.rank = i.rank;
@@ -75,10 +96,10 @@ void Checker::cta_begin(sassemu_cta handle) {
 }
 
 void Checker::cta_end(sassemu_cta handle) {
-    const auto at = ctas_.find(handle);
-    if (at == ctas_.end()) return;
-    if (leaks_) left_granules(at->second);
-    ctas_.erase(at);
+    Cta* const c = enter(handle);
+    if (!c) return;
+    if (leaks_) left_granules(*c);
+    ctas_.erase(handle);
 }
 
 void Checker::allocate(const sassemu_allocation& a) {
@@ -110,9 +131,9 @@ void Checker::heap(const sassemu_heap_block& b) {
         return;
     }
     const sassemu_warp_info w = info(b.warp);
-    const auto at = ctas_.find(w.cta);
-    if (at == ctas_.end()) return;
-    const Cta& c = at->second;
+    const Cta* const in = enter(w.cta);
+    if (!in) return;
+    const Cta& c = *in;
     blocks_[b.address] = {b.bytes, info_.id, c.last ? c.last->insn : nullptr,
                           thread_text(c, w.index, b.lane), kernel_};
     if (Extent* const e = extent(b.address))
@@ -125,6 +146,12 @@ void Checker::host_access(uint64_t address, uint64_t bytes, uint32_t is_write) {
     const uint64_t base = last_extent_.first;
     uint64_t at = address - base;
     const uint64_t end = std::min(at + bytes, e->end - base);
+    if (in_stream_) {
+        const Place p{&e->shadow, at};
+        return is_write
+                   ? give(streamed_, p, end - at, nullptr)
+                   : take(streamed_ = Flow{}, p, address, end - at, "global memory at ", nullptr);
+    }
     if (is_write) {
         // What the option names stays undefined, but for what is written before a launch that is
         // not the first.
@@ -167,18 +194,17 @@ void Checker::fault(const sassemu_fault_info& f) {
     const int k = kind_of();
     if (k < 0) return;
     const sassemu_warp_info w = f.warp ? info(f.warp) : sassemu_warp_info{};
-    const auto at = ctas_.find(w.cta);
+    const Cta* const c = enter(w.cta);
     sassemu_insn insn = f.insn;
     // free() is the driver's: the place is its call.
-    if (!insn && at != ctas_.end() && at->second.last) insn = at->second.last->insn;
+    if (!insn && c && c->last) insn = c->last->insn;
     Finding* const entry = found(static_cast<Kind>(k), insn);
     if (!entry) return;
     entry->what = what;
     entry->has_address = f.has_address;
     entry->address = f.address;
-    if (f.lanes && at != ctas_.end())
-        entry->thread =
-            thread_text(at->second, w.index, static_cast<uint32_t>(std::countr_zero(f.lanes)));
+    if (f.lanes && c)
+        entry->thread = thread_text(*c, w.index, static_cast<uint32_t>(std::countr_zero(f.lanes)));
 }
 
 }  // namespace check_mem

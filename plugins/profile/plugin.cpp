@@ -20,7 +20,7 @@ uint64_t at_most(const sassemu::Start& start, const char* key, uint64_t otherwis
     return v;
 }
 
-// Numbers of what is added up together: nothing of one lives in the next.
+// Numbers of launches, of all profilers of the process.
 std::atomic<uint64_t> rounds{1};
 
 bool is_branch(const sassemu_effect& e) {
@@ -34,35 +34,115 @@ Profiler::Profiler(const sassemu::Start& start)
       memory_(at_most(start, "memory", 1, 1) != 0),
       top_(at_most(start, "top", 10, 1000000)),
       json_(start.value("json")),
-      html_(start.value("html")),
-      round_(rounds++) {
+      html_(start.value("html")) {
     for (const std::string_view k : start.values("kernel")) kernels_.emplace_back(k);
 }
 
+namespace {
+
+// The last access of an instruction, and what it cost: one whose lanes lie in the same way costs
+// the same.
+struct Last {
+    uint64_t at[32];
+    uint32_t lanes = 0, kind = 0;
+    Cost cost;
+
+    static uint32_t kind_of(const sassemu_recorded_access& a) {
+        return a.op | a.space << 8 | a.bytes << 16;
+    }
+    // By how much all addresses may move: banks are alike, and so are sectors.
+    static uint64_t period(const sassemu_recorded_access& a) {
+        if (a.space == SASSEMU_SHARED)
+            return a.flags & SASSEMU_ACCESS_MATRIX
+                       ? 16
+                       : std::bit_ceil(std::max<uint32_t>(a.bytes, bank_bytes));
+        return a.space == SASSEMU_GLOBAL ? sector_bytes : banks * bank_bytes;
+    }
+    bool same(const sassemu_recorded_access& a, const uint64_t* other, uint32_t count) const {
+        if (a.lanes != lanes || kind_of(a) != kind || (at[0] ^ other[0]) >> 32) return false;
+        // Powers of two.
+        uint64_t differs = (at[0] - other[0]) & (period(a) - 1);
+        for (uint32_t k = 1; k < count; ++k) differs |= (at[k] - at[0]) ^ (other[k] - other[0]);
+        return differs == 0;
+    }
+};
+
+}  // namespace
+
+// What one worker has counted of a launch; added up when that has ended.
+struct Profiler::Tally {
+    std::vector<Last> last;  // by index in the module
+    std::vector<Cost> cost;
+};
+
+struct Profiler::Running {
+    Kernel* kernel;
+    sassemu_launch_info info;
+    bool clustered;
+    uint64_t round;  // which no other launch has
+    std::map<std::thread::id, std::unique_ptr<Tally>> tallies;
+};
+
+Profiler::~Profiler() = default;
+
+Profiler::Running* Profiler::running(sassemu_launch l) {
+    const std::lock_guard guard(mutex_);
+    const auto at = running_.find(l);
+    return at == running_.end() ? nullptr : at->second.get();
+}
+
+Profiler::Tally& Profiler::tally(Running& of) {
+    thread_local uint64_t round = 0;
+    thread_local Tally* mine = nullptr;
+    if (mine && of.round == round) return *mine;
+    const std::lock_guard guard(mutex_);
+    std::unique_ptr<Tally>& here = of.tallies[std::this_thread::get_id()];
+    if (!here) here = std::make_unique<Tally>();
+    here->last.resize(of.kernel->at.size());
+    here->cost.resize(of.kernel->at.size());
+    round = of.round;
+    mine = here.get();
+    return *mine;
+}
+
 void Profiler::launch_begin(sassemu_launch l) {
-    collect();  // a launch that failed is not counted to its end
-    info_ = info(l);
-    const std::string name = info_.kernel;
+    const sassemu_launch_info info = this->info(l);
+    const std::string name = info.kernel;
+    const std::lock_guard guard(mutex_);
     if (std::find(met_.begin(), met_.end(), name) == met_.end()) met_.push_back(name);
-    now_ = nullptr;
     if (!kernels_.empty() && std::find(kernels_.begin(), kernels_.end(), name) == kernels_.end())
         return;
+    Kernel* now = nullptr;
     for (const auto& k : all_)
-        if (k->name == name && k->module == info_.module) now_ = k.get();
-    if (!now_) {
-        all_.push_back(std::make_unique<Kernel>());
-        now_ = all_.back().get();
-        now_->name = name;
-        now_->arch = host.module_arch(info_.module);
-        now_->module = info_.module;
-        now_->first = info_;
-        now_->at.resize(host.module_code_bytes(info_.module) / 16 + 1);
-        now_->trait.resize(now_->at.size());
-        for (size_t n = 0; memory_ && n < now_->at.size(); ++n)
-            if (const sassemu_insn i = host.module_insn(info_.module, n * 16))
-                now_->trait[n] = trait_of(i);
+        if (k->name == name && k->module == info.module) now = k.get();
+    if (!now) {
+        now = all_.emplace_back(std::make_unique<Kernel>()).get();
+        now->name = name;
+        now->arch = host.module_arch(info.module);
+        now->module = info.module;
+        now->first = info;
+        now->at.resize(host.module_code_bytes(info.module) / 16 + 1);
+        now->trait.resize(now->at.size());
+        for (size_t n = 0; memory_ && n < now->at.size(); ++n)
+            if (const sassemu_insn i = host.module_insn(info.module, n * 16))
+                now->trait[n] = trait_of(i);
     }
-    ++now_->launches;
+    ++now->launches;
+    running_[l] = std::make_unique<Running>(Running{
+        now, info, uint64_t{info.cluster.x} * info.cluster.y * info.cluster.z > 1, rounds++, {}});
+}
+
+void Profiler::launch_end(sassemu_launch l, const char*) {
+    const std::lock_guard guard(mutex_);
+    const auto at = running_.find(l);
+    if (at == running_.end()) return;
+    std::vector<Metrics>& sum = at->second->kernel->at;
+    for (const auto& [thread, one] : at->second->tallies)
+        for (size_t n = 0; n < one->cost.size(); ++n) sum[n].add(one->cost[n]);
+    running_.erase(at);
+    if (!running_.empty()) return;
+    arrivals_.clear();  // of a launch that failed
+    halves_.clear();
 }
 
 uint32_t Profiler::select(sassemu_insn i) {
@@ -98,8 +178,8 @@ Trait Profiler::trait_of(sassemu_insn i) const {
     return t;
 }
 
-Cost Profiler::cost(const sassemu_recorded_access& a, const uint64_t* at, Trait trait,
-                    uint32_t rank) const {
+Cost Profiler::cost(const Running& of, const sassemu_recorded_access& a, const uint64_t* at,
+                    Trait trait, uint32_t rank) {
     const auto lanes = static_cast<uint32_t>(std::popcount(a.lanes));
     const bool atomic = a.op == SASSEMU_ATOMIC || a.op == SASSEMU_REDUCE;
     Cost m;
@@ -120,11 +200,11 @@ Cost Profiler::cost(const sassemu_recorded_access& a, const uint64_t* at, Trait 
         uint32_t k = 0;
         for (uint32_t rest = a.lanes; rest; rest &= rest - 1, ++k) {
             const uint64_t window = at[k] >> 32;
-            if (window == info_.shared_window >> 32) {
-                if (clustered() && (at[k] >> 24 & 0xff) != rank) continue;
+            if (window == of.info.shared_window >> 32) {
+                if (of.clustered && (at[k] >> 24 & 0xff) != rank) continue;
                 to_shared |= rest & -rest;
                 shared[n_shared++] = at[k];
-            } else if (window != info_.local_window >> 32) {
+            } else if (window != of.info.local_window >> 32) {
                 global[n_global++] = at[k];
             }
         }
@@ -165,76 +245,11 @@ Cost Profiler::cost_of_copy(const sassemu_recorded_access& store, const uint64_t
     return m;
 }
 
-bool Profiler::clustered() const {
-    return uint64_t{info_.cluster.x} * info_.cluster.y * info_.cluster.z > 1;
-}
-
-namespace {
-
-// The last access of an instruction, and what it cost: one whose lanes lie in the same way costs
-// the same.
-struct Last {
-    uint64_t at[32];
-    uint32_t lanes = 0, kind = 0;
-    Cost cost;
-
-    static uint32_t kind_of(const sassemu_recorded_access& a) {
-        return a.op | a.space << 8 | a.bytes << 16;
-    }
-    // By how much all addresses may move: banks are alike, and so are sectors.
-    static uint64_t period(const sassemu_recorded_access& a) {
-        if (a.space == SASSEMU_SHARED)
-            return a.flags & SASSEMU_ACCESS_MATRIX
-                       ? 16
-                       : std::bit_ceil(std::max<uint32_t>(a.bytes, bank_bytes));
-        return a.space == SASSEMU_GLOBAL ? sector_bytes : banks * bank_bytes;
-    }
-    bool same(const sassemu_recorded_access& a, const uint64_t* other, uint32_t count) const {
-        if (a.lanes != lanes || kind_of(a) != kind || (at[0] ^ other[0]) >> 32) return false;
-        // Powers of two.
-        uint64_t differs = (at[0] - other[0]) & (period(a) - 1);
-        for (uint32_t k = 1; k < count; ++k) differs |= (at[k] - at[0]) ^ (other[k] - other[0]);
-        return differs == 0;
-    }
-};
-
-}  // namespace
-
-// What one worker has counted; added up when the launch has ended.
-struct Profiler::Tally {
-    std::vector<Last> last;  // by index in the module
-    std::vector<Cost> cost;
-};
-
-Profiler::~Profiler() = default;
-
-Profiler::Tally& Profiler::tally() {
-    thread_local uint64_t of = 0;
-    thread_local Tally* mine = nullptr;
-    if (mine && of == round_) return *mine;
-    const std::lock_guard guard(mutex_);
-    std::unique_ptr<Tally>& here = tallies_[std::this_thread::get_id()];
-    if (!here) here = std::make_unique<Tally>();
-    here->last.resize(now_->at.size());
-    here->cost.resize(now_->at.size());
-    of = round_;
-    mine = here.get();
-    return *mine;
-}
-
-void Profiler::collect() {
-    for (const auto& [thread, one] : tallies_)
-        for (size_t n = 0; now_ && n < one->cost.size(); ++n) now_->at[n].add(one->cost[n]);
-    tallies_.clear();
-    round_ = rounds++;
-    arrivals_.clear();
-    halves_.clear();
-}
-
 void Profiler::records(const sassemu_records& r) {
-    if (!now_) return;
-    Tally& mine = tally();
-    const uint32_t rank = clustered() ? info(r.cta).rank : 0;
+    const sassemu_cta_info cta = info(r.cta);
+    Running* const of = running(cta.launch);
+    if (!of) return;
+    Tally& mine = tally(*of);
     for (uint32_t k = 0; k < r.accesses; ++k) {
         const sassemu_recorded_access& a = r.access[k];
         const uint64_t* const at = r.address + a.address;
@@ -245,7 +260,7 @@ void Profiler::records(const sassemu_records& r) {
         Half load;
         if (behind && !take_half(r.cta, load)) continue;
         const uint32_t insn = behind ? load.insn : r.record[a.record].insn + a.step;
-        const Trait trait = now_->trait[insn];
+        const Trait trait = of->kernel->trait[insn];
         Last& known = mine.last[insn];
         if (trait.copies && a.space == SASSEMU_SHARED) {
             if (!behind && k && r.access[k - 1].record == a.record &&
@@ -253,8 +268,8 @@ void Profiler::records(const sassemu_records& r) {
                 load = Half(r.access[k - 1], r.address, insn);
             known.cost = cost_of_copy(a, at, load);
             known.lanes = 0;
-        } else if ((clustered() && a.space == SASSEMU_GENERIC) || !known.same(a, at, lanes)) {
-            known.cost = cost(a, at, trait, rank);
+        } else if ((of->clustered && a.space == SASSEMU_GENERIC) || !known.same(a, at, lanes)) {
+            known.cost = cost(*of, a, at, trait, cta.rank);
             known.lanes = a.lanes;
             known.kind = Last::kind_of(a);
             std::copy_n(at, lanes, known.at);
@@ -283,10 +298,12 @@ bool Profiler::take_half(sassemu_cta c, Half& half) {
 }
 
 void Profiler::sync(const sassemu_sync& s) {
-    if (!now_) return;
+    Running* const of = running(s.cta);
+    if (!of) return;
+    std::vector<Metrics>& sum = of->kernel->at;
     const std::lock_guard guard(mutex_);
     if (s.kind == SASSEMU_SYNC_MBARRIER_TEST) {
-        if (s.insn && (s.lanes & ~s.passed)) ++now_->at[index(s.insn)].failed;
+        if (s.insn && (s.lanes & ~s.passed)) ++sum[index(s.insn)].failed;
     } else if (s.kind == SASSEMU_SYNC_BARRIER_ARRIVE) {
         if (s.waits && s.insn)
             arrivals_[s.cta].push_back({index(s.insn), s.id, info(s.warp).clock});
@@ -296,7 +313,7 @@ void Profiler::sync(const sassemu_sync& s) {
         const uint64_t clock = info(host.cta_warp(s.cta, 0)).clock;
         std::erase_if(at->second, [&](const Arrival& a) {
             if (a.barrier != s.id) return false;
-            Metrics& to = now_->at[a.insn];
+            Metrics& to = sum[a.insn];
             ++to.waits;
             to.waited += clock - a.clock;
             return true;
@@ -307,19 +324,21 @@ void Profiler::sync(const sassemu_sync& s) {
 void Profiler::cta_end(sassemu_cta c) {
     const std::lock_guard guard(mutex_);
     arrivals_.erase(c);
+    halves_.erase(c);
 }
 
-void Profiler::counts(sassemu_launch, const sassemu_counts& c) {
-    collect();
-    if (!now_) return;
+void Profiler::counts(sassemu_launch l, const sassemu_counts& c) {
+    Running* const of = running(l);
+    if (!of) return;
+    const std::lock_guard guard(mutex_);
     for (uint64_t k = 0; k < c.count; ++k) {
-        sassemu_count& to = now_->at[c.insn + k].count;
+        Metrics& m = of->kernel->at[c.insn + k];
+        sassemu_count& to = m.count;
         to.issued += c.at[k].issued;
         to.skipped += c.at[k].skipped;
         to.active += c.at[k].active;
         to.lanes += c.at[k].lanes;
-        if (const uint32_t operands = now_->trait[c.insn + k].operands) {
-            Metrics& m = now_->at[c.insn + k];
+        if (const uint32_t operands = of->kernel->trait[c.insn + k].operands) {
             m.requests = to.issued - to.skipped;
             m.passes = m.ideal_passes = m.requests * operands / 4;
         }

@@ -65,6 +65,7 @@ class Profiler : public sassemu::Plugin {
     static constexpr auto name = "profile",
                           summary = "counts what runs, by instruction and source line";
     static constexpr auto threading = SASSEMU_FREE;
+    static constexpr bool in_flight = true;
     static constexpr uint64_t sync_ignored =
         ~(uint64_t{1} << SASSEMU_SYNC_BARRIER_ARRIVE |
           uint64_t{1} << SASSEMU_SYNC_BARRIER_COMPLETE | uint64_t{1} << SASSEMU_SYNC_MBARRIER_TEST);
@@ -78,6 +79,7 @@ class Profiler : public sassemu::Plugin {
     explicit Profiler(const sassemu::Start& start);
     ~Profiler();
     void launch_begin(sassemu_launch l);
+    void launch_end(sassemu_launch l, const char* status);
     uint32_t select(sassemu_insn i);
     void records(const sassemu_records& r);
     void sync(const sassemu_sync& s);
@@ -101,15 +103,16 @@ class Profiler : public sassemu::Plugin {
         return static_cast<uint32_t>(host.insn_code_offset(i) / 16);
     }
     Trait trait_of(sassemu_insn i) const;
-    Cost cost(const sassemu_recorded_access& a, const uint64_t* addresses, Trait trait,
-              uint32_t rank) const;
+    struct Running;
+    static Cost cost(const Running& of, const sassemu_recorded_access& a, const uint64_t* addresses,
+                     Trait trait, uint32_t rank);
     static Cost cost_of_copy(const sassemu_recorded_access& store, const uint64_t* addresses,
                              const Half& load);
     bool take_half(sassemu_cta c, Half& half);
-    bool clustered() const;
     struct Tally;
-    Tally& tally();
-    void collect();
+    Running* running(sassemu_launch l);
+    Running* running(sassemu_cta c) { return running(info(c).launch); }
+    Tally& tally(Running& of);
     nlohmann::ordered_json kernel_json(const Kernel& k) const;
     std::string text(const nlohmann::ordered_json& all) const;
     void write(const std::string& file, const std::string& content) const;
@@ -120,11 +123,8 @@ class Profiler : public sassemu::Plugin {
     const std::string json_, html_;
     std::vector<std::string> met_;  // names of all kernels that were launched
     std::vector<std::unique_ptr<Kernel>> all_;
-    Kernel* now_ = nullptr;  // of the running launch
-    sassemu_launch_info info_{};
-    uint64_t round_;    // which no other profiler of the process has
-    std::mutex mutex_;  // of what follows, and of now_->at while it runs
-    std::map<std::thread::id, std::unique_ptr<Tally>> tallies_;  // of the running launch
+    std::mutex mutex_;  // of what follows, and of Kernel::at
+    std::map<sassemu_launch, std::unique_ptr<Running>> running_;  // in flight
     std::unordered_map<sassemu_cta, std::vector<Arrival>> arrivals_;
     std::unordered_map<sassemu_cta, Half> halves_;  // of copies that a block parts
 };

@@ -213,6 +213,7 @@ Json Profiler::kernel_json(const Kernel& k) const {
     Json j;
     j["kernel"] = k.name;
     j["arch"] = k.arch;
+    j["gpu"] = k.first.gpu;
     j["launches"] = k.launches;
     j["grid"] = {l.grid.x, l.grid.y, l.grid.z};
     j["block"] = {l.block.x, l.block.y, l.block.z};
@@ -327,7 +328,7 @@ std::string Profiler::text(const Json& all) const {
         const Json &t = k["totals"], &o = k["occupancy"], &i = k["instructions"];
         const auto number = [&](const char* key) { return t.value(key, uint64_t{0}); };
         out += "profile: " + k["kernel"].get<std::string>() + " (" + k["arch"].get<std::string>() +
-               "), launches: " + k["launches"].dump() + "\n  " + std::to_string(number("issued")) +
+               (k["gpu"] == 0 ? "" : ", GPU " + k["gpu"].dump()) + "), launches: " + k["launches"].dump() + "\n  " + std::to_string(number("issued")) +
                " warp instructions, " + std::to_string(number("executedLanes")) +
                " by threads, lane efficiency " + percent(t["laneEfficiency"]) + "; occupancy " +
                percent(o["theoretical"]) + " (" + o["warpsPerSm"].dump() + " of " +
@@ -416,7 +417,6 @@ void Profiler::write(const std::string& file, const std::string& content) const 
 }
 
 void Profiler::finish() {
-    collect();
     for (const std::string& name : kernels_) {
         if (std::find(met_.begin(), met_.end(), name) != met_.end()) continue;
         std::string message = "no launch of '" + name + "'; there were:";

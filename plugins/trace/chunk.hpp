@@ -19,21 +19,22 @@ struct Run {
 
 struct Slice {
     uint32_t warp, begin;  // index of its first run
-    uint64_t first, clock;
+    uint64_t first, clock, time;
 };
 
 struct Touched {
-    uint32_t record, id, lanes, record_lanes;
-    uint8_t op, space, bytes, words, result_words;
+    uint32_t record, lanes, record_lanes;
+    uint8_t op, space, bytes, words, result_words, form;
 };
 
 struct Chunk {
     uint64_t launch = 0, cta = 0;
+    bool timed = false;
     uint32_t records = 0;  // instructions of all runs
     std::vector<Run> runs;
     std::vector<Slice> slices;
     std::vector<Touched> accesses;
-    std::vector<uint64_t> addresses;  // of the lanes of each access
+    std::vector<int64_t> addresses;  // numbers of each access, by its form
     std::vector<uint32_t> values, results;
     std::vector<uint32_t> before, after;
     std::vector<uint8_t> has_after;  // of each record

@@ -2,68 +2,32 @@
 // See encode.hpp; sdk/trace/trace.proto has the meaning of each column.
 #include "encode.hpp"
 
-#include <algorithm>
-#include <bit>
+#include <utility>
 
 namespace tracing {
 
 namespace {
 
-// Neighbouring lanes differ as they do in the other access.
-bool same_shape(const uint64_t* a, const uint64_t* b, size_t n) {
-    uint64_t differs = 0;
-    for (size_t k = 1; k < n; ++k) differs |= (a[k] - a[0]) ^ (b[k] - b[0]);
-    return differs == 0;
-}
-
-bool even(const uint64_t* a, size_t n) {
-    uint64_t differs = 0;
-    for (size_t k = 2; k < n; ++k) differs |= (a[k] - a[k - 1]) ^ (a[1] - a[0]);
-    return differs == 0;
-}
-
 void encode_accesses(const Chunk& chunk, bool values, sassemu::trace::Records& to) {
-    struct Last {
-        const uint64_t* address = nullptr;
-        size_t lanes = 0;
-    };
-    std::vector<Last> by_id;
     uint32_t record = 0;
-    const uint64_t* address = chunk.addresses.data();
-    const auto add = [&](uint64_t difference) {
-        to.add_access_address(static_cast<int64_t>(difference));
-    };
     for (const Touched& t : chunk.accesses) {
         to.add_access_record(t.record - record);
         record = t.record;
         to.add_access_op(t.op | t.space << 4);
         to.add_access_bytes(t.bytes);
         to.add_access_lanes(t.lanes ^ t.record_lanes);
+        to.add_access_form(t.form);
         if (values) {
             to.add_access_words(t.words);
             to.add_access_result_words(t.result_words);
         }
-        const auto n = static_cast<size_t>(std::popcount(t.lanes));
-        if (t.id >= by_id.size()) by_id.resize(t.id + 1);
-        Last& last = by_id[t.id];
-        add(address[0] - (last.address ? last.address[0] : 0));
-        if (last.lanes == n && same_shape(address, last.address, n)) {
-            to.add_access_form(2);
-        } else if (even(address, n)) {
-            to.add_access_form(0);
-            if (n > 1) add(address[1] - address[0]);
-        } else {
-            to.add_access_form(1);
-            for (size_t k = 1; k < n; ++k) add(address[k] - address[k - 1]);
-        }
-        last = {address, n};
-        address += n;
     }
+    to.mutable_access_address()->Add(chunk.addresses.begin(), chunk.addresses.end());
 }
 
 }  // namespace
 
-void encode(const Chunk& chunk, bool values, bool registers, sassemu::trace::Records& to) {
+void encode(Chunk& chunk, bool values, bool registers, sassemu::trace::Records& to) {
     to.set_launch(chunk.launch);
     to.set_cta(chunk.cta);
     struct Last {
@@ -71,6 +35,7 @@ void encode(const Chunk& chunk, bool values, bool registers, sassemu::trace::Rec
         uint32_t lanes = 0;
     };
     std::vector<Last> warps;
+    uint64_t time = 0;
     for (size_t s = 0; s < chunk.slices.size(); ++s) {
         const Slice& slice = chunk.slices[s];
         const size_t end =
@@ -79,6 +44,7 @@ void encode(const Chunk& chunk, bool values, bool registers, sassemu::trace::Rec
         to.add_slice_runs(static_cast<uint32_t>(end - slice.begin));
         to.add_slice_first(slice.first);
         to.add_slice_clock(slice.clock);
+        if (chunk.timed) to.add_slice_time(slice.time - std::exchange(time, slice.time));
         if (slice.warp >= warps.size()) warps.resize(slice.warp + 1);
         Last& last = warps[slice.warp];
         for (size_t k = slice.begin; k < end; ++k) {
@@ -100,7 +66,8 @@ void encode(const Chunk& chunk, bool values, bool registers, sassemu::trace::Rec
         to.mutable_before()->Add(chunk.before.begin(), chunk.before.end());
         to.mutable_after()->Add(chunk.after.begin(), chunk.after.end());
     }
-    for (const sassemu::trace::Event& e : chunk.events) *to.add_event() = e;
+    to.mutable_event()->Reserve(static_cast<int>(chunk.events.size()));
+    for (sassemu::trace::Event& e : chunk.events) to.add_event()->Swap(&e);
 }
 
 }  // namespace tracing

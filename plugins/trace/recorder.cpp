@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The callbacks of `trace`. What the engine has recorded is kept as it comes: runs of instructions.
+// The callbacks of `trace` about what there is: instructions, launches, CTAs, memory, and what
+// happens beside the warps. What warps do is in recorder_cta.cpp.
 #include "recorder.hpp"
 
-#include <bit>
-
-#include "encode.hpp"
+#include <algorithm>
 
 namespace tracing {
 
 namespace {
 
-constexpr size_t most_records = size_t{1} << 16;  // of a chunk
-constexpr size_t chunk_bytes = size_t{4} << 20;   // with values and registers
-constexpr size_t most_held = size_t{64} << 20;    // of all open chunks
-constexpr size_t worth_giving = size_t{16} << 10;
+constexpr int most_outside = 4096;        // events of a block
+constexpr size_t most_client_value = 64;  // bytes
 
 sassemu::trace::Dim3 dim3(const sassemu_dim3& d) {
     sassemu::trace::Dim3 to;
@@ -101,6 +98,7 @@ uint32_t Recorder::select(sassemu_insn i) {
     text.set_effect(e.kind);
     text.set_action(e.action);
     RegisterSets sets;
+    LoadResult result;
     uint64_t rows[2][4];
     host.insn_registers(i, rows[0], rows[1]);
     for (const int written : {0, 1})
@@ -122,6 +120,8 @@ uint32_t Recorder::select(sassemu_insn i) {
         if (o.kind == SASSEMU_OPERAND_UNIFORM_PREDICATE && o.index != SASSEMU_PT)
             add(sets.predicates, o.index + 8);
         if (o.kind == SASSEMU_OPERAND_UNIFORM_REGISTER) add(sets.uniform, o.index);
+        if (o.kind == SASSEMU_OPERAND_REGISTER && o.is_destination && !result.words)
+            result = {static_cast<uint8_t>(o.index), static_cast<uint8_t>((e.bytes + 3) / 4)};
     }
     if (registers_) {
         text.mutable_read_register()->Add(sets.rows[0].begin(), sets.rows[0].end());
@@ -132,22 +132,28 @@ uint32_t Recorder::select(sassemu_insn i) {
         text.mutable_written_predicate()->Add(sets.predicates[1].begin(), sets.predicates[1].end());
     }
     const uint64_t index = host.insn_code_offset(i) / 16;
-    std::vector<uint32_t>& ids = ids_[host.insn_module(i)];
-    if (ids.size() <= index) ids.resize(index + 1);
-    ids[index] = instructions_;
-    text.set_id(instructions_++);
-    undefined_.push_back(std::move(text));
-    if (registers_) sets_.emplace(i, std::move(sets));
+    {
+        const std::lock_guard order(order_);
+        const std::lock_guard guard(running_mutex_);
+        std::vector<uint32_t>& ids = ids_[host.insn_module(i)];
+        if (ids.empty())
+            ids.resize(host.module_code_bytes(host.insn_module(i)) / 16 + 1, not_recorded);
+        ids[index] = instructions_;
+        if (values_ && e.kind == SASSEMU_EFFECT_LOAD && result.row != SASSEMU_RZ)
+            loads_[i] = result;
+        if (registers_) sets_.emplace(i, std::move(sets));
+        text.set_id(instructions_++);
+        undefined_.push_back(std::move(text));
+    }
     return SASSEMU_RECORD | (addresses_ ? SASSEMU_RECORD_ACCESSES : 0) |
            (values_ ? SASSEMU_RECORD_VALUES : 0) | (skipped_ ? SASSEMU_RECORD_SKIPPED : 0) |
            (registers_ ? SASSEMU_BEFORE | SASSEMU_AFTER : 0);
 }
 
 void Recorder::launch_begin(sassemu_launch l) {
-    const sassemu_launch_info& i = info_ = info(l);
-    on_ = filter_.launch(i);
-    if (!on_) return;
-    code_ = &ids_[i.module];
+    const sassemu_launch_info i = info(l);
+    if (!filter_.launch(i)) return;
+    give_outside();
     sassemu::trace::Launch to;
     to.set_id(i.id);
     to.set_kernel(i.kernel ? i.kernel : "");
@@ -161,26 +167,117 @@ void Recorder::launch_begin(sassemu_launch l) {
     to.set_local(i.local_bytes);
     to.set_gpu(i.gpu);
     to.set_sms(i.sms);
+    to.set_time(time_);
+    to.set_timed(i.in_flight || i.has_model);
+    to.set_in_flight(i.in_flight);
     define([to](sassemu::trace::Block& b) { *b.mutable_launch() = to; });
+    auto state = std::make_unique<LaunchState>();
+    state->info = i;
+    state->timed = to.timed();
+    const std::lock_guard guard(running_mutex_);
+    state->ids = &ids_[i.module];
+    launches_[l] = std::move(state);
 }
 
-void Recorder::launch_end(sassemu_launch, const char* status) {
-    if (!on_) return;
+void Recorder::launch_end(sassemu_launch l, const char* status) {
     // CTAs that a fault or a deadlock has left, in an order that does not depend on handles.
-    std::vector<CtaState*> left;
-    for (const auto& [handle, c] : ctas_) left.push_back(c.get());
+    std::vector<std::unique_ptr<CtaState>> left;
+    std::unique_ptr<LaunchState> state;
+    {
+        const std::lock_guard guard(running_mutex_);
+        const auto at = launches_.find(l);
+        if (at == launches_.end()) return;
+        state = std::move(at->second);
+        launches_.erase(at);
+        for (auto c = ctas_.begin(); c != ctas_.end();) {
+            const bool its = c->second->launch == state.get();
+            if (its) left.push_back(std::move(c->second));
+            c = its ? ctas_.erase(c) : std::next(c);
+        }
+    }
     std::sort(left.begin(), left.end(),
-              [](auto* a, auto* b) { return a->chunk->cta < b->chunk->cta; });
-    for (CtaState* c : left) give(*c);
-    ctas_.clear();
+              [](const auto& a, const auto& b) { return a->chunk->cta < b->chunk->cta; });
+    for (const auto& c : left) give(*c);
+    give_outside();
     sassemu::trace::LaunchEnd to;
-    to.set_id(info_.id);
+    to.set_id(state->info.id);
     to.set_status(status ? status : "");
-    to.set_shared_window(info_.shared_window);
-    to.set_local_window(info_.local_window);
+    to.set_shared_window(state->info.shared_window);
+    to.set_local_window(state->info.local_window);
+    to.set_time(time_);
     define([to](sassemu::trace::Block& b) { *b.mutable_launch_end() = to; });
-    on_ = false;
 }
+
+// ---- beside the warps
+
+template <class Fill>
+void Recorder::outside(Fill&& fill) {
+    if (!events_) return;
+    bool full = false;
+    {
+        const std::lock_guard guard(outside_mutex_);
+        fill(outside_);
+        full = outside_.client_size() + outside_.model_size() >= most_outside;
+    }
+    if (full) give_outside();
+}
+
+void Recorder::give_outside() {
+    sassemu::trace::Outside all;
+    {
+        const std::lock_guard guard(outside_mutex_);
+        all.Swap(&outside_);
+    }
+    if (!all.client_size() && !all.model_size()) return;
+    define([all = std::move(all)](sassemu::trace::Block& b) { *b.mutable_outside() = all; });
+}
+
+void Recorder::client(const sassemu_client_access& a) {
+    outside([&](sassemu::trace::Outside& o) {
+        sassemu::trace::Client& to = *o.add_client();
+        to.set_time(time_);
+        to.set_kind(a.kind);
+        to.set_gpu(a.gpu);
+        to.set_op(a.op);
+        to.set_waited(a.waited);
+        to.set_address(a.address);
+        to.set_bytes(a.bytes);
+        char value[most_client_value];
+        if (values_ && a.bytes && a.bytes <= sizeof value &&
+            host.read(session, a.address, value, a.bytes) == 0)
+            to.set_value(value, a.bytes);
+    });
+}
+
+void Recorder::model(const sassemu_model_event& e) {
+    outside([&](sassemu::trace::Outside& o) {
+        sassemu::trace::ModelEvent& to = *o.add_model();
+        to.set_time(time_);
+        to.set_kind(e.kind);
+        to.set_where(e.where ? e.where : "");
+        to.set_address(e.address);
+        to.set_bytes(e.bytes);
+        to.set_gpu(e.gpu);
+        to.set_client(e.client);
+        to.set_launch(e.launch);
+        to.set_cta(e.cta);
+        to.set_warp(e.warp);
+        to.set_lane(e.lane);
+    });
+}
+
+void Recorder::allocation(const sassemu_allocation& a, bool released) {
+    sassemu::trace::Allocation to;
+    to.set_time(time_);
+    to.set_address(a.address);
+    to.set_bytes(a.bytes);
+    to.set_name(a.name ? a.name : "");
+    to.set_gpu(a.gpu);
+    to.set_released(released);
+    define([to](sassemu::trace::Block& b) { *b.mutable_allocation() = to; });
+}
+void Recorder::allocate(const sassemu_allocation& a) { allocation(a, false); }
+void Recorder::release(const sassemu_allocation& a) { allocation(a, true); }
 
 void Recorder::host_access(uint64_t address, uint64_t bytes, uint32_t is_write) {
     if (!is_write) return;
@@ -192,14 +289,21 @@ void Recorder::host_access(uint64_t address, uint64_t bytes, uint32_t is_write) 
 
 void Recorder::cta_begin(sassemu_cta handle) {
     const sassemu_cta_info i = info(handle);
-    if (!on_ || !filter_.cta.has(i.linear)) return;
+    if (!filter_.cta.has(i.linear)) return;
     auto c = std::make_unique<CtaState>();
+    {
+        const std::shared_lock guard(running_mutex_);
+        const auto at = launches_.find(i.launch);
+        if (at == launches_.end()) return;
+        c->launch = at->second.get();
+    }
     c->chunk = std::make_unique<Chunk>();
-    c->chunk->launch = info_.id;
+    c->chunk->launch = c->launch->info.id;
     c->chunk->cta = i.linear;
+    c->chunk->timed = c->launch->timed;
     c->warps.resize(i.warps);
     sassemu::trace::Cta to;
-    to.set_launch(info_.id);
+    to.set_launch(c->chunk->launch);
     to.set_linear(i.linear);
     *to.mutable_id() = dim3(i.id);
     to.set_sm(i.sm);
@@ -223,222 +327,8 @@ void Recorder::cta_end(sassemu_cta handle) {
     give(*c);
 }
 
-// ---- what happens
-
-CtaState* Recorder::find(sassemu_cta c) {
-    const std::shared_lock guard(running_mutex_);
-    const auto at = ctas_.find(c);
-    return at == ctas_.end() ? nullptr : at->second.get();
-}
-
-// What open chunks hold together is bounded: the largest of them is what is dear.
-void Recorder::count(CtaState& c) {
-    const size_t now = c.chunk->bytes();
-    const size_t held = held_ += now - c.counted;
-    c.counted = now;
-    if (c.chunk->records >= most_records || now >= chunk_bytes ||
-        (held > most_held && now >= worth_giving))
-        give(c);
-}
-
-void Recorder::give(CtaState& c) {
-    if (c.chunk->empty()) return;
-    define_instructions();
-    auto next = std::make_unique<Chunk>();
-    next->launch = c.chunk->launch;
-    next->cta = c.chunk->cta;
-    std::shared_ptr<Chunk> full = std::move(c.chunk);
-    c.chunk = std::move(next);
-    c.last = nullptr;
-    c.last_recorded = false;
-    held_ -= c.counted;
-    c.counted = 0;
-    const Writer::About about{full->launch, full->cta, full->records};
-    writer_.submit(
-        [this, full](sassemu::trace::Trace& t) {
-            encode(*full, values_, registers_, *t.add_block()->mutable_records());
-        },
-        about);
-}
-
-void Recorder::records(const sassemu_records& block) {
-    CtaState* const c = on_ ? find(block.cta) : nullptr;
-    if (!c) return;
-    const sassemu_recorded_access* a = block.access;
-    const sassemu_recorded_access* const end = a + block.accesses;
-    for (; a != end && a->record == SASSEMU_RECORD_BEFORE; ++a)
-        if (c->last_recorded) access(*c, block, *a, c->chunk->records - 1, 0);
-    count(*c);
-    for (uint32_t k = 0; k < block.records; ++k) {
-        if (c->chunk->records >= most_records) count(*c);
-        const uint32_t first = c->chunk->records;
-        uint32_t skipped = 0;
-        const bool some = record(*c, block.record[k], skipped);
-        const uint32_t kept = c->chunk->records - first;
-        for (; a != end && a->record == k; ++a)
-            if (some && a->step - skipped < kept) access(*c, block, *a, first, a->step - skipped);
-    }
-}
-
-// False: the filters leave all of it out. Else they leave out so many at its beginning.
-bool Recorder::record(CtaState& c, const sassemu_record& r, uint32_t& skipped) {
-    c.last_recorded = false;
-    if (!filter_.warp.has(r.warp)) return false;
-    WarpState& w = c.warps[r.warp];
-    const uint64_t begin = std::max(w.number, filter_.window.low), end = w.number + r.count;
-    skipped = static_cast<uint32_t>(begin - w.number);
-    const bool some = begin < end && begin <= filter_.window.high;
-    const uint64_t count = some ? std::min(end - begin - 1, filter_.window.high - begin) + 1 : 0;
-    c.last_recorded = count && begin + count == end;
-    w.number = end;
-    if (!count) {
-        c.last = nullptr;  // the next record begins a slice
-        return false;
-    }
-    Chunk& chunk = *c.chunk;
-    const uint32_t id = (*code_)[r.insn + skipped];
-    const auto n = static_cast<uint32_t>(count);
-    Run* const last = c.last == &w ? &chunk.runs.back() : nullptr;
-    if (last && last->id + last->count == id && last->lanes == r.lanes &&
-        last->active == r.active) {
-        last->count += n;
-    } else {
-        if (!last)
-            chunk.slices.push_back(
-                {r.warp, static_cast<uint32_t>(chunk.runs.size()), w.recorded, r.clock + skipped});
-        chunk.runs.push_back({id, n, r.lanes, r.active});
-    }
-    c.last = c.last_recorded ? &w : nullptr;
-    w.recorded += n;
-    chunk.records += n;
-    if (registers_) chunk.has_after.resize(chunk.records);
-    return true;
-}
-
-void Recorder::access(CtaState& c, const sassemu_records& block, const sassemu_recorded_access& a,
-                      uint32_t record, uint32_t step) {
-    Chunk& chunk = *c.chunk;
-    const Run& run = chunk.runs.back();
-    // The run may have begun before this record.
-    const uint32_t id = run.id + run.count - (chunk.records - record) + step;
-    const auto lanes = static_cast<uint32_t>(std::popcount(a.lanes));
-    chunk.accesses.push_back(
-        {record + step, id, a.lanes, run.lanes, a.op, a.space, a.bytes, a.words, a.result_words});
-    chunk.addresses.insert(chunk.addresses.end(), block.address + a.address,
-                           block.address + a.address + lanes);
-    const uint32_t* const word = block.word + a.word;
-    const uint32_t *const result = word + a.words * lanes, *const end =
-                                                               result + a.result_words * lanes;
-    chunk.values.insert(chunk.values.end(), word, result);
-    chunk.results.insert(chunk.results.end(), result, end);
-}
-
-// ---- with registers: each record is followed by these two
-
-CtaState* Recorder::recorded_last(const sassemu_warp_info& w) {
-    CtaState* const c = on_ ? find(w.cta) : nullptr;
-    return c && c->last_recorded && c->last == &c->warps[w.index] ? c : nullptr;
-}
-
-void Recorder::before(sassemu_warp w, sassemu_insn insn, uint32_t lanes) {
-    if (CtaState* const c = recorded_last(info(w))) take(w, insn, lanes, false, c->chunk->before);
-}
-
-void Recorder::after(sassemu_warp w, sassemu_insn insn, uint32_t lanes) {
-    CtaState* const c = recorded_last(info(w));
-    if (!c) return;
-    c->chunk->has_after.back() = 1;
-    take(w, insn, lanes, true, c->chunk->after);
-}
-
-void Recorder::take(sassemu_warp w, sassemu_insn i, uint32_t lanes, bool written,
-                    std::vector<uint32_t>& to) {
-    const RegisterSets* const sets = &sets_.at(i);
-    for (const uint8_t r : sets->rows[written]) {
-        const uint32_t* const row = host.row(w, r);
-        for (uint32_t rest = lanes; rest; rest &= rest - 1)
-            to.push_back(row ? row[std::countr_zero(rest)] : 0);
-    }
-    for (const uint8_t r : sets->uniform[written]) {
-        const uint32_t* const value = host.uniform(w, r);
-        to.push_back(value ? *value : 0);
-    }
-    for (const uint8_t p : sets->predicates[written]) to.push_back(host.predicate(w, p));
-}
-
-sassemu::trace::Event* Recorder::event(sassemu_cta handle) {
-    if (!on_ || !events_ || !handle) return nullptr;
-    CtaState* const c = find(handle);
-    if (!c) return nullptr;
-    Chunk& chunk = *c->chunk;
-    sassemu::trace::Event& e = chunk.events.emplace_back();
-    e.set_records(chunk.records);
-    return &e;
-}
-
-void Recorder::sync(const sassemu_sync& s) {
-    // What warps do is recorded with their instructions.
-    const uint32_t warp = s.warp ? info(s.warp).index : 0;
-    if (s.warp && !filter_.warp.has(warp)) return;
-    sassemu::trace::Event* const e = event(s.cta);
-    if (!e) return;
-    sassemu::trace::Sync& to = *e->mutable_sync();
-    to.set_kind(s.kind);
-    to.set_warp(s.warp ? warp + 1 : 0);
-    to.set_lanes(s.lanes);
-    to.set_id(s.id);
-    to.set_address(s.address);
-    to.set_owner(s.owner);
-    to.set_phase(s.phase);
-    to.set_phase_after(s.phase_after);
-    to.set_passed(s.passed);
-    to.set_pending(s.pending);
-    to.set_arrivals(s.arrivals);
-    to.set_expect(s.expect);
-    to.set_transactions(s.transactions);
-    to.set_waits(s.waits);
-    to.set_parity(s.parity);
-    to.set_agent(s.agent);
-}
-
-void Recorder::async(const sassemu_async& a) {
-    if (!a.warp || a.step == SASSEMU_ASYNC_WILL_READ || a.step == SASSEMU_ASYNC_WILL_WRITE) return;
-    const sassemu_warp_info w = info(a.warp);
-    if (!filter_.warp.has(w.index)) return;
-    sassemu::trace::Event* const e = event(w.cta);
-    if (!e) return;
-    sassemu::trace::Async& to = *e->mutable_async();
-    to.set_step(a.step);
-    to.set_agent_kind(a.agent_kind);
-    to.set_id(a.id);
-    to.set_warp(w.index);
-    to.set_lanes(a.lanes);
-    to.set_proxy(a.proxy);
-    if (a.step == SASSEMU_ASYNC_ISSUE && a.group < 0 && a.mbarrier.space == SASSEMU_SHARED) {
-        to.set_mbarrier(static_cast<uint32_t>(a.mbarrier.address) + 1);
-        to.set_mbarrier_owner(a.mbarrier.owner);
-    }
-    if (a.step != SASSEMU_ASYNC_READ && a.step != SASSEMU_ASYNC_WRITE) return;
-    to.set_space(a.at.space);
-    to.set_address(a.at.address);
-    to.set_owner(a.at.owner);
-    to.set_bytes(a.bytes);
-}
-
-void Recorder::fault(const sassemu_fault_info& f) {
-    if (!f.warp) return;
-    const sassemu_warp_info w = info(f.warp);
-    if (!filter_.warp.has(w.index)) return;
-    sassemu::trace::Event* const e = event(w.cta);
-    if (!e) return;
-    sassemu::trace::Fault& to = *e->mutable_fault();
-    to.set_kind(f.kind ? f.kind : "");
-    to.set_what(f.what ? f.what : "");
-    to.set_warp(w.index);
-    to.set_lanes(f.lanes);
-}
-
 void Recorder::finish() {
+    give_outside();
     const bool whole = writer_.finish([&](const void* bytes, uint64_t count) {
         host.write_file(session, file_.c_str(), bytes, count);
     });

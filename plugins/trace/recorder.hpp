@@ -13,6 +13,7 @@
 
 #include "chunk.hpp"
 #include "filter.hpp"
+#include "shapes.hpp"
 #include "writer.hpp"
 
 namespace tracing {
@@ -22,8 +23,19 @@ struct WarpState {
     uint64_t recorded = 0;  // of them
 };
 
+constexpr uint32_t not_recorded = ~0u;  // in place of an instruction's id
+
+struct LaunchState {
+    sassemu_launch_info info{};
+    const std::vector<uint32_t>* ids = nullptr;  // of its module's instructions
+    bool timed = false;
+};
+
 struct CtaState {
+    const LaunchState* launch = nullptr;
+    uint64_t next_time = 0;  // behind its last record
     std::unique_ptr<Chunk> chunk;
+    Shapes shapes;                    // of the chunk's accesses
     const WarpState* last = nullptr;  // whose slice is open
     bool last_recorded = false;       // its last instruction is the chunk's last record
     size_t counted = 0;               // bytes of `chunk` that are in Recorder::held_
@@ -35,12 +47,17 @@ struct RegisterSets {
     std::vector<uint8_t> rows[2], uniform[2], predicates[2];  // read, written
 };
 
+// Where a load puts what it reads.
+struct LoadResult {
+    uint8_t row = SASSEMU_RZ, words = 0;
+};
+
 class Recorder : public sassemu::Plugin {
   public:
     static constexpr auto name = "trace", summary = "records what is executed in a file";
     static constexpr auto threading = SASSEMU_FREE;
-    static constexpr uint64_t sync_ignored =
-        uint64_t{1} << SASSEMU_SYNC_SCOREBOARD | uint64_t{1} << SASSEMU_SYNC_LOAD_RETURN;
+    static constexpr bool in_flight = true;
+    static constexpr uint64_t sync_ignored = uint64_t{1} << SASSEMU_SYNC_SCOREBOARD;
     static constexpr sassemu_option options[] = {
         {"file", "PATH", "where the trace goes (needed)"},
         {"kernel", "NAME", "only launches of this kernel; repeatable"},
@@ -59,7 +76,9 @@ class Recorder : public sassemu::Plugin {
         {"addresses", "0|1", "addresses of accesses (1)"},
         {"values", "0|1", "what accesses read and write (0)"},
         {"registers", "0|1", "registers and predicates before and after each instruction (0)"},
-        {"events", "0|1", "barriers, mbarriers, asynchronous operations, faults (1)"},
+        {"events", "0|1",
+         "barriers, mbarriers, asynchronous operations, faults, the host, copies in streams, what "
+         "happens in the memory model (1)"},
         {"skipped", "0|1", "instructions whose guard is false in all lanes, too (0)"},
         {"level", "1..19", "of the compression (3)"},
         {"threads", "N", "that compress (2)"}};
@@ -77,13 +96,22 @@ class Recorder : public sassemu::Plugin {
     void async(const sassemu_async& e);
     void fault(const sassemu_fault_info& f);
     void host_access(uint64_t address, uint64_t bytes, uint32_t is_write);
+    void client(const sassemu_client_access& a);
+    void model(const sassemu_model_event& e);
+    void allocate(const sassemu_allocation& a);
+    void release(const sassemu_allocation& a);
     void finish();
 
   private:
     bool flag(const sassemu::Start& start, const char* key, bool otherwise) const;
     CtaState* find(sassemu_cta c);
     CtaState* recorded_last(const sassemu_warp_info& w);
-    bool record(CtaState& c, const sassemu_record& r, uint32_t& skipped);
+    void allocation(const sassemu_allocation& a, bool released);
+    void loaded(const sassemu_sync& s, uint32_t warp);
+    template <class Fill>
+    void outside(Fill&& fill);
+    void give_outside();
+    bool record(CtaState& c, const sassemu_record& r, uint64_t time, uint32_t& skipped);
     void access(CtaState& c, const sassemu_records& block, const sassemu_recorded_access& a,
                 uint32_t record, uint32_t step);
     void give(CtaState& c);
@@ -98,20 +126,22 @@ class Recorder : public sassemu::Plugin {
     const Filter filter_;
     const bool addresses_, values_, registers_, events_, skipped_;
     Writer writer_;
-    bool on_ = false;              // the running launch is recorded
-    sassemu_launch_info info_{};   // of the running launch
-    std::atomic<size_t> held_{0};  // bytes of open chunks
+    std::atomic<size_t> held_{0};    // bytes of open chunks
+    std::atomic<uint64_t> time_{0};  // warp instructions that were recorded
 
     std::shared_mutex running_mutex_;
+    std::unordered_map<sassemu_launch, std::unique_ptr<LaunchState>> launches_;  // in flight
     std::unordered_map<sassemu_cta, std::unique_ptr<CtaState>> ctas_;
-
-    // Filled while code is loaded, when nothing runs.
+    // Filled while code is loaded; elements stay where they are.
     std::unordered_map<sassemu_module, std::vector<uint32_t>> ids_;  // by index in the module
-    const std::vector<uint32_t>* code_ = nullptr;                    // of the running launch
+    std::unordered_map<sassemu_insn, RegisterSets> sets_;            // with registers
+    std::unordered_map<sassemu_insn, LoadResult> loads_;             // with values
+
     uint32_t instructions_ = 0;
-    std::unordered_map<sassemu_insn, RegisterSets> sets_;  // with registers
-    std::vector<sassemu::trace::Instruction> undefined_;   // not yet in the file
-    std::mutex order_;  // definitions come before what needs them
+    std::vector<sassemu::trace::Instruction> undefined_;  // not yet in the file
+    std::mutex order_;  // of these two: definitions come before what needs them
+    std::mutex outside_mutex_;
+    sassemu::trace::Outside outside_;
 };
 
 }  // namespace tracing

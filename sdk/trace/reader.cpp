@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opening a trace, its index, and blocks to records. Every number of the file is checked.
 #include <fcntl.h>
+#include <sassemu/memory.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <sassemu/trace.hpp>
@@ -73,6 +74,10 @@ void Reader::define(Trace&& one) {
     if (b.has_launch_end()) ends_[b.launch_end().id()] = b.launch_end();
     if (b.has_cta()) ctas_[{b.cta().launch(), b.cta().linear()}] = b.cta();
     if (b.has_copy()) copies_[launches_.size()].push_back(b.copy());
+    if (b.has_allocation()) allocations_.push_back(b.allocation());
+    for (Client& c : *b.mutable_outside()->mutable_client()) clients_.push_back(std::move(c));
+    for (ModelEvent& e : *b.mutable_outside()->mutable_model())
+        model_events_.push_back(std::move(e));
 }
 
 const std::vector<Copy>& Reader::copies(uint64_t before_launch) const {
@@ -158,8 +163,9 @@ RecordBlock Reader::decoded(const Records& r) const {
     check(r.more_size() == runs && r.lanes_size() == runs && r.waiting_size() == runs,
           "columns of runs differ in length");
     const int slices = r.slice_warp_size();
+    const bool timed = r.slice_time_size() > 0;
     check(r.slice_runs_size() == slices && r.slice_first_size() == slices &&
-              r.slice_clock_size() == slices,
+              r.slice_clock_size() == slices && (!timed || r.slice_time_size() == slices),
           "columns of slices differ in length");
     struct Last {
         int64_t id = -1;
@@ -167,8 +173,10 @@ RecordBlock Reader::decoded(const Records& r) const {
     };
     std::map<uint32_t, Last> warps;
     int at = 0;
+    uint64_t time = 0;
     for (int s = 0; s < slices; ++s) {
         Last& last = warps[r.slice_warp(s)];
+        if (timed) time += r.slice_time(s);
         check(r.slice_runs(s) <= static_cast<uint32_t>(runs - at), "slices have too many runs");
         uint64_t in_slice = 0;
         for (const int end = at + static_cast<int>(r.slice_runs(s)); at < end; ++at) {
@@ -182,6 +190,7 @@ RecordBlock Reader::decoded(const Records& r) const {
                 b.records.push_back({r.slice_warp(s),
                                      r.slice_first(s) + in_slice,
                                      r.slice_clock(s) + in_slice,
+                                     timed ? time + in_slice : 0,
                                      instructions_[static_cast<size_t>(last.id) + k].get(),
                                      last.lanes | r.waiting(at),
                                      last.lanes,
@@ -275,6 +284,39 @@ RecordBlock Reader::decoded(const Records& r) const {
         if (of.has_after) take(of, true, r.after(), after, of.after);
     }
     return b;
+}
+
+Owners::Owners(const Reader& trace) {
+    for (const Allocation& a : trace.allocations()) {
+        if (!a.released()) {
+            longest_ = std::max(longest_, a.bytes());
+            lives_.emplace(a.address(), Life{&a, ~uint64_t{0}});
+            continue;
+        }
+        const auto [begin, end] = lives_.equal_range(a.address());
+        for (auto at = begin; at != end; ++at)
+            if (at->second.end == ~uint64_t{0}) at->second.end = a.time();
+    }
+}
+
+const Allocation* Owners::find(uint64_t address, uint64_t time) const {
+    for (auto at = lives_.upper_bound(address); at != lives_.begin();) {
+        --at;
+        const Allocation& a = *at->second.of;
+        if (address - a.address() >= longest_) return nullptr;
+        if (address - a.address() < a.bytes() && a.time() <= time && time <= at->second.end)
+            return &a;
+    }
+    return nullptr;
+}
+
+int32_t home_of(const Owners& owners, const MemoryAccess& m, uint64_t time, const Launch& launch) {
+    const bool global = m.space == SASSEMU_GLOBAL || m.space == SASSEMU_GENERIC;
+    const Allocation* const of =
+        global && m.lanes
+            ? owners.find(m.addresses[static_cast<size_t>(std::countr_zero(m.lanes))], time)
+            : nullptr;
+    return of ? of->gpu() : static_cast<int32_t>(launch.gpu());
 }
 
 std::map<std::pair<uint64_t, uint64_t>, std::vector<size_t>> by_cta(const Reader& reader) {

@@ -322,6 +322,44 @@ class Floats(Case):
                          [("fp-infinity", 0, 64, False, ["FMUL", "SHFL.BFLY", "STG.E"])])
 
 
+class Flight(Case):
+    """Several launches, GPUs and streams at once."""
+
+    def run_plan(self, plan, *options):
+        plan = {"arch": "sm_90", "timeLimit": 30, **plan}
+        with open(self.path("flight.json"), "w", encoding="utf-8") as f:
+            json.dump(plan, f)
+        end = subprocess.run([PROGRAM, "check-mem", self.path("flight.json"), "--json", self.path("r.json"), *options],
+                             capture_output=True, text=True, timeout=60, check=False)
+        with open(self.path("r.json"), encoding="utf-8") as f:
+            return end.returncode, json.load(f)["findings"], end.stdout + end.stderr
+
+    def test_launches_of_two_gpus(self):
+        """Shared memory of the CTAs of launches in flight is told apart: each is named where it reads its own too early."""
+        plan = {"gpus": 2, "module": os.path.join(DATA, "bug.cubin"),
+                "buffers": {"a": {"bytes": 256, "gpu": 0}, "b": {"bytes": 256, "gpu": 1}},
+                "launches": [{"kernel": "unfilled_tile", "gpu": g, "grid": [2, 1, 1], "block": [64, 1, 1],
+                              "args": [{"buffer": "ab"[g]}, {"i32": 0}]} for g in (0, 1)]}
+        code, found, out = self.run_plan(plan)
+        self.assertEqual((code, [f["kind"] for f in found]), (6, ["uninitialised-address"] * 2), out)
+        self.assertEqual({f["launch"] for f in found}, {1, 2}, out)
+        plan["module"] = os.path.join(DATA, "correct.cubin")
+        code, found, out = self.run_plan(plan)
+        self.assertEqual((code, found), (0, []), out)
+
+    def test_copies_in_streams_carry_undefined_bytes(self):
+        """A copy decides nothing; what was never written arrives as such, and shows when the host reads it."""
+        copy = {"copy": {"to": {"buffer": "b"}, "from": {"buffer": "a"}, "bytes": 64}, "stream": "s"}
+        plan = {"module": os.path.join(DATA, "correct.cubin"), "streams": {"s": {"gpu": 0}},
+                "buffers": {"a": {"bytes": 64}, "b": {"bytes": 64}}, "launches": [copy]}
+        dump = ("--dump", "b=" + self.path("b.bin"))
+        self.assertEqual(self.run_plan(plan, *dump)[:2], (0, []))
+        code, found, out = self.run_plan(plan, "--undefined", "a+48", *dump)
+        self.assertEqual((code, [f["kind"] for f in found]), (6, ["uninitialised-output"]), out)
+        self.assertEqual(found[0]["what"], "the host reads 16 bytes from byte 48 of 'b' on")
+        self.assertIn("which is copied", found[0]["born"])
+
+
 class Reports(Case):
     SUM = SEEDS["sum"][2]
 

@@ -38,6 +38,13 @@ def main():
             continue
         with open(plan, encoding="utf-8") as f:
             runs += [(plan, arch) for arch in json.load(f)["arch"] if "--all" in sys.argv or arch in ARCHS]
+    # With several GPUs, streams and the host.
+    for plan in sorted(p for folder in ("flight", "peers", "nvshmem")
+                       for p in glob.glob(os.path.join(root, "cubins", folder, "*.json"))):
+        with open(plan, encoding="utf-8") as f:
+            small = "BUG_" not in plan and "64mib" not in plan
+            if small and (not parts or any(part in plan for part in parts)) and "launches" in json.load(f):
+                runs.append((plan, "sm_90"))
     # Patterns of synchronisation that are correct: their barriers and copies.
     with open(os.path.join(root, "cubins", "sync", "expected.json"), encoding="utf-8") as f:
         expected = json.load(f)

@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -267,6 +268,25 @@ class Counts(Case):
                 self.assertEqual(totals["skipped"], stats["guard_false"])
                 self.assertEqual(totals["executedLanes"], stats["thread_instructions"])
                 self.assertEqual(totals["tensorInstructions"] > 0, name in ("hmma_gemm", "tma_hmma"))
+
+    def test_launches_in_flight(self):
+        """Several at once, on one GPU and on two: each counts for its own kernel and GPU."""
+        for name, options in (("two_gpus", ("--deterministic",)), ("two_gpus", ("--threads", "2")),
+                              ("streams", ("--threads", "2")), ("doorbell", ())):
+            with self.subTest(name=name, options=options):
+                plan = os.path.join(ROOT, "cubins", "flight", name + ".json")
+                out = self.sassemu(0, "run", plan, "--arch", "sm_90", *options, "--plugin",
+                                   "profile:json=" + self.path("p.json")).stdout
+                want = collections.Counter()
+                for kernel, gpu, count in re.findall(r"^launch \d+/\d+ (\w+) grid.*?(?: gpu (\d+))?(?: stream \w+)?: ok; "
+                                                     r"(\d+) warp instructions", out, re.M):
+                    if count != "0":  # copies and values in streams
+                        want[kernel, int(gpu or 0)] += int(count)
+                self.assertTrue(want, out)
+                with open(self.path("p.json"), encoding="utf-8") as f:
+                    got = {(k["kernel"], k["gpu"]): k["totals"]["issued"] - k["totals"]["skipped"]
+                           for k in json.load(f)["kernels"]}
+                self.assertEqual(got, want)
 
 
 class Reports(Case):

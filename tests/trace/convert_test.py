@@ -10,7 +10,9 @@ import re
 import struct
 import unittest
 
-from common import Case, records, trace
+import perfetto_file
+from common import ROOT, Case, records, trace
+from perfetto_file import END
 
 HEADER = ["kernel name", "kernel id", "grid dim", "block dim", "shmem", "nregs", "binary version", "cuda stream id",
           "shmem base_addr", "local mem base_addr", "nvbit version", "accelsim tracer version", "enable lineinfo"]
@@ -248,111 +250,71 @@ class AccelSim(Case):
         self.assertEqual(os.listdir(self.folder), ["t"])
 
 
-# The part of Perfetto's published format that is written: field -> (name, wire type).
-VARINT, FIXED64, BYTES = 0, 1, 2
-TRACE = {1: ("packet", BYTES)}
-PACKET = {8: ("timestamp", VARINT), 10: ("trusted_packet_sequence_id", VARINT), 11: ("track_event", BYTES),
-          60: ("track_descriptor", BYTES)}
-TRACK = {1: ("uuid", VARINT), 2: ("name", BYTES), 5: ("parent_uuid", VARINT)}
-EVENT = {9: ("type", VARINT), 11: ("track_uuid", VARINT), 22: ("categories", BYTES), 23: ("name", BYTES),
-         47: ("flow_ids", FIXED64), 48: ("terminating_flow_ids", FIXED64)}
-
-
-def message(data, table):
-    """Strictly: every field is known, has its wire type, and is there at most once; {name: value}."""
-    out, at = {}, 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            assert shift <= 70
-            if byte < 128:
-                assert byte or shift == 7, "longer than needed"
-                return value
-    while at < len(data):
-        key = varint()
-        name, wire = table[key >> 3]
-        assert wire == key & 7, (name, key & 7)
-        if wire == VARINT:
-            value = varint()
-        elif wire == FIXED64:
-            value, = struct.unpack_from("<Q", data, at)
-            at += 8
-        else:
-            size = varint()
-            assert size <= len(data) - at
-            value = data[at:at + size]
-            at += size
-        if table is TRACE:
-            out.setdefault(name, []).append(value)
-            continue
-        assert name not in out, name
-        out[name] = value
-    return out
-
-
 class Perfetto(Case):
-    def packets(self, *record, run=()):
-        path = self.record(*record, run=("--deterministic",) + run)
+    def converted(self, *record, run=(), **more):
+        path = self.record(*record, run=("--deterministic",) + run, **more)
         self.sassemu(0, "trace", "convert", path, "--to", "perfetto", "-o", self.path("p"))
-        with open(self.path("p"), "rb") as f:
-            return path, [message(p, PACKET) for p in message(f.read(), TRACE)["packet"]]
-
-    def checked(self, packets):
-        """Tracks {uuid: (name, parent)} and events [(track, time, event)], which are as Perfetto asks."""
-        tracks, events, open_slices, times = {}, [], collections.Counter(), {}
-        for p in packets:
-            self.assertEqual(p["trusted_packet_sequence_id"], 1)
-            self.assertEqual("track_descriptor" in p, "track_event" not in p)
-            if "track_descriptor" in p:
-                d = message(p["track_descriptor"], TRACK)
-                self.assertNotIn(d["uuid"], tracks)
-                self.assertTrue("parent_uuid" not in d or d["parent_uuid"] in tracks)
-                tracks[d["uuid"]] = d["name"].decode(), d.get("parent_uuid", 0)
-                continue
-            e, now = message(p["track_event"], EVENT), p["timestamp"]
-            track, kind = e["track_uuid"], e["type"]
-            self.assertIn(track, tracks)
-            self.assertGreaterEqual(now, times.get(track, 0))
-            times[track] = now
-            open_slices[track] += {1: 1, 2: -1, 3: 0}[kind]
-            self.assertIn(open_slices[track], (0, 1))
-            self.assertEqual("name" in e, kind != 2)
-            self.assertTrue(kind == 2 or e["categories"])
-            events.append((track, now, e))
-        self.assertEqual(set(open_slices.values()), {0})
-        return tracks, events
+        return path, *perfetto_file.read(self.path("p"))
 
     def test_tracks(self):
-        path, packets = self.packets("sgemm", "t")
-        tracks, events = self.checked(packets)
+        path, tracks, events = self.converted("sgemm", "t")
         covered, begun = 0, {}
         for track, now, e in events:
-            if tracks[track][0].startswith("warp ") and e["type"] in (1, 2):
-                if e["type"] == 1:
-                    begun[track] = now
-                else:
-                    covered += now - begun[track]
+            if e.get("categories") == "warp":
+                begun[track] = now
+            elif e["type"] == END and track in begun:
+                covered += now - begun.pop(track)
         self.assertEqual(covered, len(records(path)))
         depth = {name.split(" ")[0] for name, _ in tracks.values()}
-        self.assertLessEqual({"GPU", "SM", "CTA", "warp"}, depth)
-        levels = {"warp": "CTA", "CTA": "SM", "SM": "GPU"}
+        self.assertLessEqual({"GPU", "SM", "CTA", "warp", "launch", "host", "barriers"}, depth)
+        levels = {"warp": "CTA", "CTA": "SM", "SM": "GPU", "launch": "GPU", "barrier": "barriers", "barriers": "CTA"}
         for name, parent in tracks.values():
             above = levels.get(name.split(" ")[0])
             self.assertEqual(tracks[parent][0].split(" ")[0] if parent else None, above)
 
+    def phases(self, tracks, events, kind):
+        """Of tracks of this kind: the phases in order, and by flow how many events there are on each track."""
+        phases, flows = collections.defaultdict(list), collections.defaultdict(collections.Counter)
+        for track, now, e in events:
+            if tracks[track][0].startswith(kind + " ") and e.get("categories") == "phase":
+                phases[track].append(int(e["name"].split(" ")[1]))
+            if e.get("flow_ids", 0) >> 63:
+                flows[e["flow_ids"]][tracks[track][0]] += 1
+        return phases, flows
+
+    def test_barriers(self):
+        """Each phase of a barrier is a slice of its track, and a flow joins all warps that arrive; each of them waits in a
+        slice of its own, in which nothing else of it runs."""
+        path, tracks, events = self.converted("sgemm", "t")
+        phases, flows = self.phases(tracks, events, "barrier")
+        self.assertEqual(len(phases), 4)
+        for numbers in phases.values():
+            self.assertEqual(numbers, list(range(len(numbers))))
+        arrivals = sum(r.instruction["opcode"] == "BAR" for r in records(path))
+        waits = [e for _, _, e in events if e.get("categories") == "wait"]
+        self.assertEqual(len(waits), arrivals)
+        self.assertEqual(sum(n for f in flows.values() for t, n in f.items() if t.startswith("warp ")), arrivals)
+        self.assertTrue(all(f["barrier 0"] == 2 and sum(f.values()) == 2 + 8 for f in flows.values()), flows)
+
+    def test_mbarrier_phases(self):
+        _, tracks, events = self.converted("tma_gemm", "t", run=("--agents", "lazy"))
+        phases, flows = self.phases(tracks, events, "mbarrier")
+        self.assertTrue(phases)
+        for numbers in phases.values():
+            self.assertEqual(numbers, list(range(len(numbers))))
+        # Who has waited for a phase is joined to who ended it.
+        passed = {e["flow_ids"] for _, _, e in events if e.get("name") == "mbarrier: passed" and "flow_ids" in e}
+        self.assertTrue(passed)
+        for flow in passed:
+            self.assertTrue(any(track.startswith("mbarrier ") for track in flows[flow]), flows[flow])
+
     def test_flows(self):
-        """A copy is a slice of a track of its own; a flow leads to it from its issue and ends where it ends."""
-        _, packets = self.packets("tma_gemm", "t", run=("--agents", "lazy"))
-        tracks, events = self.checked(packets)
+        """A copy is a slice of a track of its own, named as its instruction; a flow leads to it from its issue and ends
+        where it ends."""
+        _, tracks, events = self.converted("tma_gemm", "t", run=("--agents", "lazy"))
         begun, ended = collections.Counter(), collections.Counter()
         for track, _, e in events:
-            if "flow_ids" in e:
+            if not e.get("flow_ids", 1 << 63) >> 63:
                 begun[e["flow_ids"]] += 1
             if "terminating_flow_ids" in e:
                 ended[e["terminating_flow_ids"]] += 1
@@ -361,8 +323,39 @@ class Perfetto(Case):
         self.assertEqual(set(begun), set(ended))
         self.assertEqual(set(ended.values()), {1})
         self.assertGreaterEqual(min(begun.values()), 2)
-        names = {e.get("name", b"").decode() for _, _, e in events}
-        self.assertTrue({"mbarrier: init", "bulk copy", "issue"} <= names, names)
+        names = {e.get("name", "").split(".")[0] for _, _, e in events}
+        self.assertTrue({"mbarrier: init", "UTMALDG", "issue"} <= names, names)
+
+    def test_the_tensor_core(self):
+        plan = self.plan("wgmma_gemm", lambda plan: plan.update(arch="sm_90a"))
+        _, _, events = self.converted("", "t", "cta=0", plan=plan, run=("--agents", "lazy"))
+        self.assertTrue(any(e.get("categories") == "async" and e["name"].startswith("HGMMA.") for _, _, e in events))
+
+    def test_gpus_and_the_host(self):
+        """One line of time for all of a machine: what one has done before another stands before it."""
+        plan = os.path.join(ROOT, "cubins", "flight", "two_gpus.json")
+        path, tracks, events = self.converted("", "t", plan=plan)
+        self.assertEqual({n for n, parent in tracks.values() if not parent}, {"GPU 0", "GPU 1", "host"})
+        at = collections.defaultdict(list)
+        for track, now, e in events:
+            if e.get("categories") == "warp":
+                while tracks[track][1]:
+                    track = tracks[track][1]
+                at[tracks[track][0]].append(now)
+        self.assertTrue(min(at["GPU 0"]) < max(at["GPU 1"]) and min(at["GPU 1"]) < max(at["GPU 0"]))
+        abroad = {(e["name"].split(" ")[0], e["name"].split("(")[-1]) for _, _, e in events
+                  if e.get("categories") == "peer"}
+        self.assertTrue(any(where == "'ball')" for _, where in abroad), abroad)
+        with trace.Trace(path) as t:
+            times = [r.time for r in t.records()]
+        self.assertEqual(sorted(times), list(range(len(times))))
+
+    def test_the_memory_model(self):
+        plan = os.path.join(ROOT, "cubins", "peers", "handshake.json")
+        _, tracks, events = self.converted("", "t", plan=plan,
+                                           run=("--model", "caches", "--seed", "7"))
+        names = [e["name"] for t, _, e in events if tracks[t][0] == "memory model"]
+        self.assertTrue(any("is seen by the system" in n for n in names), names)
 
     def test_full_disk(self):
         path = self.record("vecadd", "t")

@@ -142,6 +142,82 @@ class Recording(Case):
         self.assertTrue(all(r.active and r.instruction["text"].startswith("@") for r in skipped))
 
 
+class BesideTheWarps(Case):
+    """The host, several GPUs, and the memory model."""
+
+    def test_the_host(self):
+        path = self.record("", "t", "values=1", plan=os.path.join(ROOT, "cubins", "flight", "doorbell.json"),
+                           run=("--deterministic",))
+        with trace.Trace(path) as t:
+            names = {a["address"]: a["name"] for a in t.allocations}
+            steps = [(c["op"], c["waited"], names.get(c["address"]), int.from_bytes(c["value"], "little"))
+                     for c in t.clients if c["time"] and c["bytes"]]
+            times, sizes = [c["time"] for c in t.clients], [c["bytes"] for c in t.clients]
+            # The kernel's loads of the bell, and the store by which it has answered.
+            bells = [(r.time, a.values[0][0]) for r in t.records() for a in r.accesses
+                     if names.get(a.addresses.get(0)) == "bell" and a.values]
+            done = [r.time for r in t.records() for a in r.accesses
+                    if names.get(a.addresses.get(0)) == "done" and r.instruction["opcode"] in ("ST", "STG")]
+        load, store, atomic = 0, 1, 2
+        self.assertEqual(times, sorted(times))
+        self.assertEqual(steps[:4], [(store, 0, "value", 5), (atomic, 0, "bell", 1), (load, 1, "done", 1),
+                                     (load, 0, "answer", 15)])
+        # What was first stands first: the bell rings, the kernel sees it, it answers, the host sees that.
+        at = [time for time, c in zip(times, sizes) if time and c]
+        heard = min(time for time, value in bells if value == 1)
+        self.assertTrue(at[1] <= heard < done[0] < at[2], (at, heard, done))
+
+    def test_peers(self):
+        path = self.record("", "t", plan=os.path.join(ROOT, "cubins", "flight", "two_gpus.json"), run=("--threads", "2"))
+        stat = json.loads(self.sassemu(0, "trace", "stat", "--json", path).stdout)
+        with trace.Trace(path) as t:
+            gpus = {x["id"]: x["gpu"] for x in t.launches}
+            homes = {a["name"]: a["gpu"] for a in t.allocations}
+            self.assertEqual((homes["ball"], homes["message"]), (-1, 0))
+            by = {a["address"] >> 16: a["name"] for a in t.allocations}
+            to_host = [r for r in t.records() for a in r.accesses if by.get(min(a.addresses.values()) >> 16) == "ball"]
+            to_peer = [r for r in t.records() for a in r.accesses
+                       if by.get(min(a.addresses.values()) >> 16) == "message" and gpus[r.launch] == 1]
+        self.assertEqual((stat["hostAccesses"], stat["peerAccesses"]), (len(to_host), len(to_peer)))
+        self.assertTrue(to_peer and to_host)
+
+    def test_the_memory_model(self):
+        """A store passes the stations in order, none before it is executed; each load that was put off gets its values,
+        once for each lane."""
+        path = self.record("", "t", "values=1", plan=os.path.join(ROOT, "cubins", "peers", "handshake.json"),
+                           run=("--model", "caches", "--seed", "7"))
+        stations = ["its CTA", "its SM", "its GPU (L2)", "other clients of its GPU", "the system"]
+        with trace.Trace(path) as t:
+            passed, stored, open_loads, loads = collections.defaultdict(list), {}, {}, 0
+            for e in t.model_events:
+                if e["kind"] == 0 and e["launch"]:
+                    passed[e["launch"], e["cta"], e["warp"], e["lane"], e["address"]].append((e["time"], e["where"]))
+            for block in range(len(t.blocks)):
+                made, events = t.read(t.blocks[block])
+                for r in made:
+                    for a in r.accesses:
+                        if a.op == 1:
+                            for lane, address in a.addresses.items():
+                                stored.setdefault((r.launch, r.cta, r.warp, lane, address), r.time)
+                        elif a.op == 0 and a.space in (0, 4) and not a.values:
+                            key = r.launch, r.cta, r.warp, r.instruction["id"]
+                            open_loads[key] = open_loads.get(key, 0) + bin(a.lanes).count("1")
+                            loads += 1
+                for e in events:
+                    if e["loaded"]:
+                        key = t.blocks[block][2], t.blocks[block][3], e["loaded"]["warp"], e["loaded"]["instruction"]
+                        lanes = bin(e["loaded"]["lanes"]).count("1")
+                        open_loads[key] -= lanes
+                        self.assertEqual(len(e["loaded"]["value"]) % lanes, 0)
+                        self.assertTrue(e["loaded"]["value"])
+        self.assertTrue(passed and loads)
+        self.assertEqual(set(open_loads.values()), {0})
+        for key, way in passed.items():
+            order = [stations.index(where) for _, where in way]
+            self.assertTrue(all(a < b or b == 0 for a, b in zip(order, order[1:])), way)
+            self.assertGreaterEqual(way[0][0], stored[key])
+
+
 class Refusing(Case):
     def test_options(self):
         for options, words in (("", "file"), ("file=x,group=nothing", "group"), ("file=x,cta=5-2", "cta"),

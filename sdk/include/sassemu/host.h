@@ -100,7 +100,8 @@ typedef struct sassemu_launch_info {
     uint64_t constant_bytes[5];
     /* Since 1.8: other launches, and the host, may be at work beside it. */
     uint32_t in_flight;
-    uint32_t reserved;
+    /* Since 1.9: the memory model is a plugin, which may tell what happens in it (`model`). */
+    uint32_t has_model;
 } sassemu_launch_info;
 
 typedef struct sassemu_cta_info {
@@ -275,6 +276,13 @@ typedef struct sassemu_host {
      * PT and UPT. */
     void (*insn_register_sets)(sassemu_insn, sassemu_register_set* read,
                                sassemu_register_set* written);
+
+    /* ---- since 1.9
+     * --------------------------------------------------------------------------------------------------
+     */
+    /* For the memory model of a run: tells observers. 0: none of them listens, so nothing need be
+     * told; with NULL that is all it says. It does not change during a run. */
+    int32_t (*model_event)(sassemu_session, const sassemu_model_event*);
 } sassemu_host;
 
 SASSEMU_END

@@ -153,6 +153,30 @@ typedef struct sassemu_client_access {
     uint64_t address, bytes;
 } sassemu_client_access;
 
+/* What happens inside of a memory model (since 1.9): it tells by host.model_event(), and observers
+ * that have `model` are told. */
+enum sassemu_model_event_kind {
+    SASSEMU_MODEL_MOVED,  /* what an operation has stored is one step further, seen by `where` */
+    SASSEMU_MODEL_EVICTED /* a copy of the bytes is gone from `where` */
+};
+typedef struct sassemu_model_event {
+    uint32_t size;
+    uint32_t kind;
+    const char* where; /* who sees it now, "its SM"; which cache, "a cache of its SM": valid in the
+                          call */
+    uint64_t address;
+    uint32_t bytes;
+    uint32_t gpu;
+    /* Whose operation it is: sassemu_place.thread of a warp's lane; `client` is
+     * SASSEMU_AGENT_COPY_ENGINE or HOST where it is no warp's. */
+    uint64_t thread;
+    uint32_t client;
+    /* For observers, of a warp's: the model leaves them 0. `launch` 0: nobody's. */
+    uint32_t warp, lane;
+    uint32_t reserved;
+    uint64_t launch, cta;
+} sassemu_model_event;
+
 /* MEMBAR, FENCE.VIEW.ASYNC and their like. */
 typedef struct sassemu_fence {
     uint32_t size;

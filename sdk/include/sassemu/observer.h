@@ -101,6 +101,9 @@ typedef struct sassemu_observer {
 
     /* Since 1.8. What host_access is told, and who it was. */
     void (*client)(void* self, const sassemu_client_access*);
+
+    /* Since 1.9. What happens inside of the memory model, where it tells. */
+    void (*model)(void* self, const sassemu_model_event*);
 } sassemu_observer;
 
 SASSEMU_END

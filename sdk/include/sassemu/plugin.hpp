@@ -299,6 +299,7 @@ struct Roles {
         SASSEMU_TOLD(records, sassemu_records)
         SASSEMU_TOLD(heap, sassemu_heap_block)
         SASSEMU_TOLD(client, sassemu_client_access)
+        SASSEMU_TOLD(model, sassemu_model_event)
 #undef SASSEMU_TOLD
         if constexpr (requires(T & t) { t.finish(); })
             o.finish = [](void* s) { told<T>(s, [](T& t) { t.finish(); }); };

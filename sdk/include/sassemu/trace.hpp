@@ -40,6 +40,7 @@ struct Record {
     uint32_t warp;
     uint64_t number;  // among its warp's records, from 0
     uint64_t clock;   // of its slice, plus its place in it: exact where nothing was filtered
+    uint64_t time;    // likewise; 0 where the launch is not timed
     const Instruction* instruction;  // lives as long as the reader
     uint32_t active, lanes;          // lanes of the path; those that execute it
     std::vector<MemoryAccess> accesses;
@@ -73,6 +74,10 @@ class Reader {
     const std::map<uint64_t, LaunchEnd>& ends() const { return ends_; }  // by launch
     const std::map<std::pair<uint64_t, uint64_t>, Cta>& ctas() const { return ctas_; }
     const std::vector<Copy>& copies(uint64_t before_launch) const;
+    // The host and copies in streams; what happened in the memory model. In order.
+    const std::vector<Client>& clients() const { return clients_; }
+    const std::vector<ModelEvent>& model_events() const { return model_events_; }
+    const std::vector<Allocation>& allocations() const { return allocations_; }
     const std::vector<std::unique_ptr<Instruction>>& instructions() const { return instructions_; }
     const std::vector<BlockPlace>& blocks() const { return blocks_; }  // with records
     RecordBlock read(size_t block) const;
@@ -95,9 +100,36 @@ class Reader {
     std::map<uint64_t, LaunchEnd> ends_;
     std::map<std::pair<uint64_t, uint64_t>, Cta> ctas_;
     std::map<uint64_t, std::vector<Copy>> copies_;
+    std::vector<Client> clients_;
+    std::vector<ModelEvent> model_events_;
+    std::vector<Allocation> allocations_;
     std::vector<std::unique_ptr<Instruction>> instructions_;
     std::vector<BlockPlace> blocks_;
 };
+
+// The memory that an address was in at some time: null, or one of allocations().
+class Owners {
+  public:
+    explicit Owners(const Reader&);
+    const Allocation* find(uint64_t address, uint64_t time) const;
+
+  private:
+    struct Life {
+        const Allocation* of;
+        uint64_t end;
+    };
+    std::multimap<uint64_t, Life> lives_;  // by address
+    uint64_t longest_ = 0;                 // bytes
+};
+
+// Whose memory an access of a launch in flight goes to: a GPU's number, -1 the host's; its own
+// GPU's where that is not known.
+int32_t home_of(const Owners&, const MemoryAccess&, uint64_t time, const Launch&);
+
+// In words: "the host stores 4 bytes", "a store of CTA 1, warp 0, lane 3 is in L2", " ('in'+0x40)".
+std::string text_of(const Client&);
+std::string text_of(const ModelEvent&);
+std::string name_text(const Allocation* of, uint64_t address);
 
 // The blocks of each CTA, in order: [(launch, CTA)].
 std::map<std::pair<uint64_t, uint64_t>, std::vector<size_t>> by_cta(const Reader&);

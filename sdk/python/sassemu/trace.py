@@ -36,8 +36,10 @@ INSTRUCTION = {1: ("id", "u"), 2: ("pc", "u"), 3: ("function", "str"), 4: ("opco
                14: ("written_register", ["u"]), 15: ("written_uniform", ["u"]), 16: ("written_predicate", ["u"])}
 LAUNCH = {1: ("id", "u"), 2: ("kernel", "str"), 3: ("arch", "str"), 4: ("grid", DIM3), 5: ("block", DIM3),
           6: ("cluster", DIM3), 7: ("registers", "u"), 8: ("shared_static", "u"), 9: ("shared_dynamic", "u"),
-          10: ("local", "u"), 11: ("gpu", "u"), 12: ("sms", "u")}
-LAUNCH_END = {1: ("id", "u"), 2: ("status", "str"), 3: ("shared_window", "u"), 4: ("local_window", "u")}
+          10: ("local", "u"), 11: ("gpu", "u"), 12: ("sms", "u"), 13: ("time", "u"), 14: ("timed", "u"),
+          15: ("in_flight", "u")}
+LAUNCH_END = {1: ("id", "u"), 2: ("status", "str"), 3: ("shared_window", "u"), 4: ("local_window", "u"),
+              5: ("time", "u")}
 CTA = {1: ("launch", "u"), 2: ("linear", "u"), 3: ("id", DIM3), 4: ("sm", "u"), 5: ("warps", "u"), 6: ("cluster", "u"),
        7: ("rank", "u")}
 COPY = {1: ("address", "u"), 2: ("bytes", "u")}
@@ -48,16 +50,26 @@ ASYNC = {1: ("step", "u"), 2: ("agent_kind", "u"), 3: ("id", "u"), 4: ("warp", "
          6: ("space", "u"), 7: ("address", "u"), 8: ("owner", "u"), 9: ("bytes", "u"), 10: ("proxy", "u"),
          11: ("mbarrier", "u"), 12: ("mbarrier_owner", "u")}
 FAULT = {1: ("kind", "str"), 2: ("what", "str"), 3: ("warp", "u"), 4: ("lanes", "u")}
-EVENT = {1: ("records", "u"), 2: ("sync", SYNC), 3: ("async", ASYNC), 4: ("fault", FAULT)}
+LOADED = {1: ("instruction", "u"), 2: ("warp", "u"), 3: ("lanes", "u"), 4: ("value", ["w"])}
+EVENT = {1: ("records", "u"), 2: ("sync", SYNC), 3: ("async", ASYNC), 4: ("fault", FAULT), 5: ("loaded", LOADED)}
+CLIENT = {1: ("time", "u"), 2: ("kind", "u"), 3: ("gpu", "u"), 4: ("op", "u"), 5: ("waited", "u"), 6: ("address", "u"),
+          7: ("bytes", "u"), 8: ("value", "bytes")}
+MODEL_EVENT = {1: ("time", "u"), 2: ("kind", "u"), 3: ("where", "str"), 4: ("address", "u"), 5: ("bytes", "u"),
+               6: ("gpu", "u"), 7: ("client", "u"), 8: ("launch", "u"), 9: ("cta", "u"), 10: ("warp", "u"),
+               11: ("lane", "u")}
+OUTSIDE = {1: ("client", [CLIENT]), 2: ("model", [MODEL_EVENT])}
+ALLOCATION = {1: ("time", "u"), 2: ("address", "u"), 3: ("bytes", "u"), 4: ("name", "str"), 5: ("gpu", "s"),
+              6: ("released", "u")}
 RECORDS = {1: ("launch", "u"), 2: ("cta", "u"), 3: ("slice_warp", ["u"]), 4: ("slice_runs", ["u"]),
            5: ("slice_first", ["u"]), 6: ("slice_clock", ["u"]), 7: ("step", ["s"]), 8: ("lanes", ["u"]),
            9: ("waiting", ["u"]), 10: ("access_record", ["u"]), 11: ("access_op", ["u"]), 12: ("access_bytes", ["u"]),
            13: ("access_lanes", ["u"]), 14: ("access_form", ["u"]), 15: ("access_address", ["s"]),
            16: ("access_words", ["u"]), 17: ("access_value", ["w"]), 18: ("access_result_words", ["u"]),
            19: ("access_result", ["w"]), 20: ("before", ["w"]), 21: ("has_after", ["u"]), 22: ("after", ["w"]),
-           23: ("event", [EVENT]), 24: ("more", ["u"])}
+           23: ("event", [EVENT]), 24: ("more", ["u"]), 25: ("slice_time", ["u"])}
 BLOCK = {1: ("header", HEADER), 2: ("instruction", [INSTRUCTION]), 3: ("launch", LAUNCH), 4: ("launch_end", LAUNCH_END),
-         5: ("cta", CTA), 6: ("records", RECORDS), 7: ("copy", COPY)}
+         5: ("cta", CTA), 6: ("records", RECORDS), 7: ("copy", COPY), 8: ("outside", OUTSIDE),
+         9: ("allocation", ALLOCATION)}
 TRACE = {1: ("block", [BLOCK])}
 INDEX = {1: ("size", ["u"]), 2: ("launch", ["u"]), 3: ("cta", ["u"]), 4: ("records", ["u"])}
 
@@ -83,8 +95,8 @@ def _number(value, kind):
 
 def _message(data, table, only=()):
     """A message as a dict with every field of the table. `only`: names that must be there."""
-    out = {name: [] if isinstance(kind, list) else None if isinstance(kind, dict) else "" if kind == "str" else 0
-           for name, kind in table.values()}
+    out = {name: [] if isinstance(kind, list) else None if isinstance(kind, dict)
+           else {"str": "", "bytes": b""}.get(kind, 0) for name, kind in table.values()}
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
@@ -104,10 +116,11 @@ def _message(data, table, only=()):
         name, kind = table[key >> 3]
         repeated = isinstance(kind, list)
         one = kind[0] if repeated else kind
-        if isinstance(one, dict) or one == "str":
+        if isinstance(one, dict) or one in ("str", "bytes"):
             if wire != 2:
                 raise Error("is not as in trace.proto")
-            value = _message(value, one) if isinstance(one, dict) else bytes(value).decode("utf-8", "replace")
+            value = (_message(value, one) if isinstance(one, dict) else bytes(value) if one == "bytes"
+                     else bytes(value).decode("utf-8", "replace"))
             if repeated:
                 out[name].append(value)
             else:
@@ -151,7 +164,7 @@ class Access:
 
 class Record:
     """One executed warp instruction."""
-    __slots__ = ("launch", "cta", "warp", "number", "clock", "instruction", "active", "lanes", "accesses", "before",
+    __slots__ = ("launch", "cta", "warp", "number", "clock", "time", "instruction", "active", "lanes", "accesses", "before",
                  "after")
 
     @property
@@ -168,6 +181,8 @@ class Trace:
         self.path = path
         self._zstd = _zstd()
         self.header, self.launches, self.ends, self.ctas, self.copies, self.instructions = None, [], {}, {}, [], []
+        # The host and copies in streams; what happened in the memory model; what was allocated and released. In order.
+        self.clients, self.model_events, self.allocations = [], [], []
         self.blocks = []  # (offset, size, launch, cta, records)
         self.truncated = False
         try:
@@ -221,6 +236,11 @@ class Trace:
             self.ctas[block["cta"]["launch"], block["cta"]["linear"]] = block["cta"]
         if block["copy"]:
             self.copies.append(block["copy"])
+        if block["outside"]:
+            self.clients += block["outside"]["client"]
+            self.model_events += block["outside"]["model"]
+        if block["allocation"]:
+            self.allocations.append(block["allocation"])
 
     def _index(self):
         if self._bytes < len(FIRST) + 24:
@@ -285,8 +305,11 @@ class Trace:
 
     def _records(self, r):
         out, last = [], {}
-        at = 0
-        for warp, runs, first, clock in zip(r["slice_warp"], r["slice_runs"], r["slice_first"], r["slice_clock"]):
+        at = time = 0
+        times = r["slice_time"] or [None] * len(r["slice_warp"])
+        for warp, runs, first, clock, later in zip(r["slice_warp"], r["slice_runs"], r["slice_first"],
+                                                   r["slice_clock"], times):
+            time += later or 0
             number, lanes = last.get(warp, (-1, 0))
             begin = len(out)
             for _ in range(runs):
@@ -298,6 +321,7 @@ class Trace:
                     one = Record()
                     one.launch, one.cta, one.warp = r["launch"], r["cta"], warp
                     one.number, one.clock = first + len(out) - begin, clock + len(out) - begin
+                    one.time = 0 if later is None else time + len(out) - begin
                     one.instruction = self.instructions[instruction]
                     one.lanes, one.active = lanes, lanes | r["waiting"][at]
                     one.accesses, one.before, one.after = [], None, None
