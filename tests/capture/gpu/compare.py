@@ -73,7 +73,7 @@ def main():
     os.makedirs(os.path.join(o.out, "logs"), exist_ok=True)
     kept = os.path.join(o.out, "kept")
     os.makedirs(kept, exist_ok=True)
-    lock, rows, room = threading.Lock(), [], [40 << 20]
+    lock, rows, room = threading.Lock(), [], [12 << 20]
     replays = concurrent.futures.ThreadPoolExecutor(o.jobs)
 
     def one(name, folder):
