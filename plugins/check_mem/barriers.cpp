@@ -43,7 +43,8 @@ void Checker::sync(const sassemu_sync& s) {
 
 void Checker::mbarrier(const sassemu_sync& s) {
     Cta* const owner = by_linear(s.owner);
-    if (!owner || !s.insn) return;
+    // What the system has reserved holds objects of its own, by which pairs of CTAs allocate.
+    if (!owner || !s.insn || s.address < info_.shared_reserved) return;
     const auto known = owner->mbarriers.find(s.address);
     std::string what;
     const std::string object =

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -87,6 +88,18 @@ void Code::add(const sassemu::Plugin& plugin, sassemu_insn insn) {
         if (!o.is_destination) sources.push_back(o);
         if (o.kind == SASSEMU_OPERAND_CONSTANT) i.table = o.bank;
     }
+    // wgmma: of the four registers that gdesc[URn] names, the first two describe A where it lies in
+    // shared memory.
+    const bool wgmma = opcode.ends_with("GMMA");
+    if (const size_t at = text.find(", gdesc[UR"); wgmma && at != text.npos) {
+        const auto row = uniform_rows + static_cast<uint32_t>(
+                                            std::atoi(text.data() + at + sizeof ", gdesc[UR" - 1));
+        const bool both = at == text.find(", ");
+        for (uint32_t k = 0; k < 4; ++k) {
+            i.reads[(row + k) / 64] &= ~(uint64_t{1} << (row + k) % 64);
+            if (both || k > 1) check_mem::add(i.reads, row + k);
+        }
+    }
     // What must have a value wherever it is executed.
     const uint8_t kind = i.effect.kind;
     const bool memory = kind >= SASSEMU_EFFECT_LOAD && kind <= SASSEMU_EFFECT_REDUCE;
@@ -129,8 +142,14 @@ void Code::add(const sassemu::Plugin& plugin, sassemu_insn insn) {
                 }
     }
     if (i.guards_much && i.guard != no_row) check_mem::add(i.control, i.guard);
+    // Whether a product of wgmma is added to what was there, a predicate says, whose value is not
+    // known here.
+    const bool may_add =
+        wgmma && std::any_of(sources.begin(), sources.end(), [](const sassemu_operand& o) {
+            return o.kind == SASSEMU_OPERAND_UNIFORM_PREDICATE && o.index != SASSEMU_PT;
+        });
     each_row(i.reads, [&](uint32_t row) {
-        if (has(i.control, row) || row == i.guard) return;
+        if (has(i.control, row) || row == i.guard || (may_add && has(i.writes, row))) return;
         i.data.push_back(static_cast<uint16_t>(row));
         i.masks.push_back(looked_at(text, row));
     });
