@@ -219,10 +219,16 @@ Result<Gpu*> Setup::gpu(uint32_t index) {
     return gpu_;
 }
 
-Gpu::SymbolAddresses Setup::symbol_addresses() const {
+// A name is of the first module that has it.
+Gpu::SymbolAddresses Setup::symbol_addresses(std::span<const std::shared_ptr<const Module>> modules,
+                                             size_t index) const {
     Gpu::SymbolAddresses at;
-    for (const Global& global : plan_.globals)
-        if (global.address) at.emplace(global.name, global.address);
+    for (const Global& global : plan_.globals) {
+        const auto first = std::ranges::find_if(
+            modules, [&](const auto& module) { return module->variable(global.name) != nullptr; });
+        if (global.address && first == modules.begin() + static_cast<ptrdiff_t>(index))
+            at.emplace(global.name, global.address);
+    }
     return at;
 }
 
@@ -242,7 +248,7 @@ Result<void> Setup::place_modules_on(uint32_t index) {
     for (size_t i = 0; i < modules_.size(); ++i) {
         if (index < plan_.gpus.size() && !plan_.gpus[index].arch.empty())
             SASSEMU_TRY(load_for(plan_.gpus[index], i, placed.modules[i]));
-        auto id = gpu->load(placed.modules[i], symbol_addresses());
+        auto id = gpu->load(placed.modules[i], symbol_addresses(placed.modules, i));
         if (!id) return std::move(id).error().within(plan_.module_where[i]);
         placed.ids.push_back(*id);
     }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -77,7 +78,8 @@ class Setup {
     Result<void> create_machine(GpuOptions options);
     Result<void> place_modules();
     Result<void> place_modules_on(uint32_t index);
-    Gpu::SymbolAddresses symbol_addresses() const;
+    Gpu::SymbolAddresses symbol_addresses(std::span<const std::shared_ptr<const Module>> modules,
+                                          size_t index) const;
     Result<void> load_for(const GpuOfPlan& gpu, size_t index, std::shared_ptr<const Module>& to);
     Result<void> create_world();
     Result<void> place_buffers();

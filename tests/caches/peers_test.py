@@ -163,10 +163,10 @@ class Test:
         path = peer_plans.write(
             self.folder, "refused", peer_plans.handshake(self.root, "sm_90", "send", "receive", "0", "1")
         )
-        r = call(self.program, "run", path, "--plugin", "check-mem")
+        r = call(self.program, "run", path, "--model", "nvshmem")
         self.expect(
-            r.returncode and "'check-mem' follows one launch at a time" in r.stderr,
-            f"check-mem is not refused by name: {r.returncode} {r.stderr}",
+            r.returncode and "'nvshmem' follows one launch at a time" in r.stderr,
+            f"nvshmem is not refused by name: {r.returncode} {r.stderr}",
         )
 
     # ---- handshakes

@@ -325,7 +325,7 @@ TEST(TensorMemory, OnlyWhatIsAllocatedIsReached) {
                  {"columns 509 to 512", "STTM"});
     expect_fault(" LDTM R10, tmem[UR9]\n", FaultKind::out_of_bounds, {"columns 0 to 0"});
     expect_fault(half + " UMOV UR8, 0x7fff\n UTCATOMSWS.AND URZ, UR8\n LDTM R10, tmem[UR9+0x1e0]\n",
-                 FaultKind::out_of_bounds, {"columns 480 to 480"});
+                 FaultKind::use_after_free, {"columns 480 to 480"});
 }
 
 TEST(TensorMemory, AWarpReachesItsLanesOnly) {

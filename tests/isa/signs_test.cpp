@@ -65,7 +65,8 @@ TEST(Lowering, LosesNoSign) {
     // The handler of words without behaviour.
     uint64_t word[2];
     sassdec_asm_error error;
-    ASSERT_EQ(sassdec_assemble(SASSDEC_SM_100, "FHADD R5, R0, -R5", 0, nullptr, word, &error),
+    ASSERT_EQ(sassdec_assemble(SASSDEC_SM_100, "LDG.E.ELL2.256 R8, R4, desc[UR4][R4.64]", 0,
+                               nullptr, word, &error),
               SASSDEC_OK);
     const Handler none = lowered(**level, pool, SASSDEC_SM_100, word).op.fn[0];
     unsigned tried = 0, lost = 0;

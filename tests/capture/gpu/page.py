@@ -38,12 +38,14 @@ def main():
     names = short(sorted({r[2] for r in rows}))
     for r in rows:
         if not r[5].startswith("equal") and r[5] != "varies":
-            print("| %s | %s | `%s` | %s | %s |" % (r[0], r[1], names[r[2]], r[5], r[6].replace("|", "/")[:160]))
+            why = "" if r[6].startswith("{\"plan") else re.sub(r"^kernel '[^']*' at \S+: ", "", r[6])
+            print("| %s | %s | `%s` | %s | %s |" % (r[0], r[1], names[r[2]], r[5], re.sub(r"/tmp/\S*/", "", why).replace("|", "/")[:160]))
     print("\n## All, by program and kernel\n\n| program | kernel | code | launches | warp instructions | verdicts |\n|---|---|---|---|---|---|")
     groups = collections.defaultdict(list)
     for r in rows:
-        groups[r[0], r[2], r[3]].append(r)
-    for (program, kernel, code), of in groups.items():
+        groups[r[0], r[2]].append(r)
+    for (program, kernel), of in groups.items():
+        code = ", ".join(sorted({r[3] for r in of})[:3])
         verdicts = collections.Counter(r[5] for r in of)
         print("| %s | `%s` | %s | %d | %d | %s |" % (program, names[kernel], code, len(of), max(int(r[4]) for r in of),
                                                   ", ".join("%s %d" % v if len(verdicts) > 1 else v[0] for v in verdicts.items())))
