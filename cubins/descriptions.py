@@ -492,11 +492,16 @@ plan("tensor_core",
 
 # What no chip at hand runs. Numbers are of a few bits, so that every sum is exact (verify.py): bf16 of 1 to 1.5 and -1 to -1.5,
 # e4m3 and ue4m3 of 0.5 to 1.9, ue8m0 of 0.5 to 2, any e2m1.
+plan("pair_gemm",
+     {"a": rnd("u16", 512 * 192, 480, 0x3f80, 0x3fc0), "b": rnd("u16", 256 * 192, 481, 0xbf80, 0xbfc0), "c": fill(512 * 256 * 4, 0xcd, EXACT)},
+     launch("pair_gemm", 8, 256, tensor("a", "bf16", 2, [192, 512], [64, 128], swizzle="128B"), tensor("b", "bf16", 2, [192, 256], [64, 64], swizzle="128B"),
+            "c", i32(3), i32(2), i32(256), dynamicShared=3 * 24576),
+     device={"sms": 2, "residentCtas": 1})  # one pair, which has the tiles of all
 SCALED = {"a": rnd("u8", 128 * 512, 482, 0x30, 0x40), "b": rnd("u8", 256 * 512, 483, 0xb0, 0xc0), "sa": rnd("u8", 128 * 16, 484, 126, 129),
           "sb": rnd("u8", 256 * 16, 485, 126, 129), "c": fill(128 * 256 * 4, 0xcd, EXACT),
           "a4": rnd("u8", 128 * 512, 486), "b4": rnd("u8", 256 * 512, 487), "sa4": rnd("u8", 128 * 64, 488, 0x30, 0x40),
           "sb4": rnd("u8", 256 * 64, 489, 0x30, 0x40), "c4": fill(128 * 256 * 4, 0xcd, EXACT)}
-for name, grid, block, rows, columns, more in (("block_gemm", [8, 2], 160, 64, 32, {}),):
+for name, grid, block, rows, columns, more in (("scaled_gemm", [2, 1], 128, 128, 128, {"swizzle": "128B"}), ("block_gemm", [8, 2], 160, 64, 32, {})):
     plan(name, SCALED,
          *[launch(kernel, grid, block, tensor("a" + n, "u8", 1, [512, 128], [128, rows], **more), tensor("b" + n, "u8", 1, [512, 256], [128, columns], **more),
                   "sa" + n, "sb" + n, "c" + n, i32(4), **({"dynamicShared": 6 * 16384} if more else {})) for kernel, n in (("mxfp8", ""), ("nvfp4", "4"))])

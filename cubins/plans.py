@@ -111,8 +111,9 @@ def text_bytes(path):
 def render(name, archs, module, recorded):
     spec = PLANS[name]
     out = {"arch": archs, "module": module, "timeLimit": 60}
-    if "limits" in spec:
-        out["limits"] = spec["limits"]
+    for key in ("limits", "device"):
+        if key in spec:
+            out[key] = spec[key]
     result = recorded.get(name, {})
     buffers = {}
     for key, b in spec["buffers"].items():

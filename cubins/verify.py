@@ -473,6 +473,11 @@ def tensor_core(r):
             "pair": np.array(pairs).astype("i4")}
 
 
+@computed
+def pair_gemm(r):
+    return {"c": (widened(r.given("a", "u2")).reshape(512, 192) @ widened(r.given("b", "u2")).reshape(256, 192).T).astype("f4")}
+
+
 def scaled(r, scales_of):
     """`scales_of(v, rows, groups)`: the scale of each row and group along k."""
     def bytes_of(name, rows):
@@ -489,6 +494,12 @@ def scaled(r, scales_of):
 @computed
 def block_gemm(r):
     return scaled(r, lambda v, rows, groups: v.reshape(rows, groups))
+
+
+@computed
+def scaled_gemm(r):
+    # Tiles of 128 rows, along k groups of four; in one a word each of rows r, r + 32, r + 64, r + 96.
+    return scaled(r, lambda v, rows, groups: v.reshape(rows // 128, groups // 4, 32, 4, 4).transpose(0, 3, 2, 1, 4).reshape(rows, groups))
 
 
 def compute():

@@ -26,6 +26,7 @@ struct Copy {  // an asynchronous operation that has been issued and not perform
     // An arrival: lanes, and their groups that it waits for, of LDGSTS or of tensor core work.
     std::vector<std::pair<uint32_t, uint32_t>> awaits;
     Component awaited = 0;
+    Knowledge seen;  // Order::commit
     struct Range {
         bool shared, tensor;  // tensor: shared too, as it is one CTA's
         uint64_t owner, address, end;

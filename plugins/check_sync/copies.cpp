@@ -196,8 +196,12 @@ void Checker::missed_phase(Copy& copy, Copy::Range& r, uint32_t phase) {
 // An mbarrier object is told of its bytes, or of the LDGSTS that it has waited for.
 void Checker::reported(const sassemu_sync& s, Copy& copy, Mbarrier& b) {
     const Warp& by = *copy.warp;
+    // The arrival of a commit is an act in the CTA of the object, as bytes that come there are:
+    // that the thread may be in the other CTA of a pair asks for no wider scope.
+    const Place here{s.owner, by.place.cluster, by.place.gpu};
     for (const auto& [lane, group] : copy.awaits)
-        order_.release_copy(by.place, copy.by, {copy.awaited, lane, group}, copy.insn, b.arriving);
+        order_.release_copy(here, copy.by, copy.seen, {copy.awaited, lane, group}, copy.insn,
+                            b.arriving);
     if (!copy.awaits.empty()) return;
     if (s.expect < 0) b.brought = true;
     for (Copy::Range& r : copy.writes)
@@ -207,7 +211,7 @@ void Checker::reported(const sassemu_sync& s, Copy& copy, Mbarrier& b) {
     if (b.told.warp == by.id && b.told.phase == b.phases && b.told.by.same(copy.by))
         return;  // once is enough
     const Component who = meanings_[copy.insn].effect.in_cluster ? b.stored() : b.id;
-    order_.release_copy(by.place, copy.by, {who, 1, b.phases}, copy.insn, b.arriving);
+    order_.release_copy(by.place, copy.by, {}, {who, 1, b.phases}, copy.insn, b.arriving);
     b.told = {by.id, b.phases, copy.by};
 }
 

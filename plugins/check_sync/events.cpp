@@ -168,6 +168,9 @@ uint32_t Checker::of_meaning(sassemu_insn i) {
         return SASSEMU_BEFORE;
     sassemu_intent intent{};
     const std::string_view opcode = host.insn_opcode(i);
+    if (opcode == "BRA" &&
+        std::string_view(host.insn_text(i)).find("BRA.DIV") != std::string_view::npos)
+        return SASSEMU_BEFORE;
     // Behind an atomic its result is there.
     if (e.kind == SASSEMU_EFFECT_ATOMIC || e.kind == SASSEMU_EFFECT_REDUCE ||
         (e.kind == SASSEMU_EFFECT_ASYNC && e.in_cluster))
@@ -193,6 +196,10 @@ void Checker::before(sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
         return order_.tensormap_fence(w, lanes);
     if (m.does(SASSEMU_EFFECT_LOAD)) {
         w.texture = insn;
+        return;
+    }
+    if (m.opcode == "BRA") {  // .DIV: what __syncwarp() is where the warp is whole
+        if (!m.known) order_.together(w, lanes, false);
         return;
     }
     if (m.opcode.starts_with("LOP3")) return pack_barrier(w, handle, i, lanes);

@@ -166,20 +166,41 @@ Issue Order::issue(const Warp& w, uint32_t lanes) {
     return all;
 }
 
-void Order::release_copy(const Place& place, const Issue& by, const Entry& copy, uint32_t insn,
-                         Channel& to) {
+Knowledge Order::commit(const Warp& w, uint32_t lanes) {
+    Knowledge all{};
+    for (const Group& g : w.groups) {
+        if (!(g.lanes & lanes)) continue;
+        View last, seen;  // mostly several rules know the same
+        for (uint32_t r = 0; r < rules; ++r) {
+            if (by_fence(r)) continue;
+            if (!last.same(g.now[r])) {
+                last = g.now[r];
+                std::vector<Entry> of_copies;
+                for (const Entry& e : last.entries())
+                    if (is_async(e.who)) of_copies.push_back(e);
+                seen = View(std::move(of_copies));
+            }
+            all[r] = joiner_(all[r], seen);
+        }
+    }
+    return all;
+}
+
+void Order::release_copy(const Place& place, const Issue& by, const Knowledge& seen,
+                         const Entry& copy, uint32_t insn, Channel& to) {
     Channel one;
     Edge& edge = one.from(place);
     one.insn = insn;
     Knowledge& all = one.in_gpu(place.gpu);
+    all = seen;
     add(all, copy);
     edge.gives.fill(all);
     one.beyond = all;
-    one.any_scope = View(std::vector<Entry>{copy});
-    one.executed = joiner_(by.executed, one.any_scope);
-    one.release_given = joiner_(by.release_given, one.any_scope);
-    // Nothing proper of the thread is given, so its epoch goes on: the stores of a warp make one
-    // entry.
+    one.any_scope = all[any_scope];
+    one.executed = joiner_(by.executed, all[executed]);
+    one.release_given = joiner_(by.release_given, all[release_given]);
+    // Nothing proper that the thread did is given, so its epoch goes on: the stores of a warp make
+    // one entry.
     move(one, to);
 }
 

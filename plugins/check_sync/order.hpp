@@ -219,6 +219,7 @@ struct Warp {
 };
 constexpr Component first_mbarrier = 0x80000000;
 constexpr bool is_copying(Component who) { return who < first_mbarrier && who % 4 == 1; }  // LDGSTS
+constexpr bool is_async(Component who) { return who >= first_mbarrier || who % 4 > 1; }
 // tcgen05 of a warp: what it loads from tensor memory, stores there, and has the tensor core do;
 // `issue`: that it has asked for that. All but work, of which a commit tells, once more as
 // fence::before_thread_sync hands them on.
@@ -273,8 +274,12 @@ class Order {
     // What an asynchronous operation gives when it completes: itself, and by the lax rules what its
     // thread had done when it issued it.
     Issue issue(const Warp& w, uint32_t lanes);
-    void release_copy(const Place& place, const Issue& by, const Entry& copy, uint32_t insn,
-                      Channel& to);
+    void release_copy(const Place& place, const Issue& by, const Knowledge& seen, const Entry& copy,
+                      uint32_t insn, Channel& to);
+    // And a commit of tcgen05 (`seen`): the work that it waits for comes behind what its thread has
+    // seen other asynchronous operations do, a copy that has filled a stage. What threads do
+    // themselves needs a release.
+    Knowledge commit(const Warp& w, uint32_t lanes);
     void acquire(Warp& w, uint32_t lanes, const Acquire&, const Channel& from, uint32_t insn);
     // Lanes that have met at a barrier of their CTA, and `others` that have arrived and gone on.
     struct Arrival {

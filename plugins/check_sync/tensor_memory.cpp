@@ -45,6 +45,7 @@ void Checker::issue_tensor(Copy& c) {
         c.awaited = tensor_component(w.id, Tensor::work);
         c.awaits.emplace_back(1, ++w.tensor[static_cast<size_t>(Tensor::work)]);
         order_.tensor_before_sync(w, c.lanes);  // it is one
+        c.seen = order_.commit(w, c.lanes);
     } else if (m.does(SASSEMU_EFFECT_STORE)) {
         order_.tensor_issued(w, c.lanes, Tensor::store);
     } else if (m.does(SASSEMU_EFFECT_LOAD)) {
