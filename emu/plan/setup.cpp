@@ -3,7 +3,6 @@
 #include "emu/plan/setup.hpp"
 
 #include <algorithm>
-#include <ranges>
 #include <span>
 
 #include "emu/base/limits.hpp"
@@ -521,9 +520,9 @@ Result<void> Setup::prepare_launches() {
                                : gpu->create_texture(desc, handle);
         });
     };
-    for (const uint32_t index : placed_ | std::views::keys)
+    for (const auto& placed : placed_)
         for (const Handle& handle : plan_.handles)
-            if (auto made = texture(handle.texture, index, handle.handle); !made)
+            if (auto made = texture(handle.texture, placed.first, handle.handle); !made)
                 return std::move(made).error().within(handle.where);
     sources.texture_handle = [&](const TextureArg& arg) { return texture(arg, on, 0); };
     for (const Launch& launch : plan_.launches) {

@@ -328,7 +328,8 @@ std::string Profiler::text(const Json& all) const {
         const Json &t = k["totals"], &o = k["occupancy"], &i = k["instructions"];
         const auto number = [&](const char* key) { return t.value(key, uint64_t{0}); };
         out += "profile: " + k["kernel"].get<std::string>() + " (" + k["arch"].get<std::string>() +
-               (k["gpu"] == 0 ? "" : ", GPU " + k["gpu"].dump()) + "), launches: " + k["launches"].dump() + "\n  " + std::to_string(number("issued")) +
+               (k["gpu"] == 0 ? "" : ", GPU " + k["gpu"].dump()) +
+               "), launches: " + k["launches"].dump() + "\n  " + std::to_string(number("issued")) +
                " warp instructions, " + std::to_string(number("executedLanes")) +
                " by threads, lane efficiency " + percent(t["laneEfficiency"]) + "; occupancy " +
                percent(o["theoretical"]) + " (" + o["warpsPerSm"].dump() + " of " +

@@ -374,8 +374,8 @@ __device__ inline T amo(T* dest, T value, T compare, int pe, bool fetches, T* fe
 
 /* ---- order */
 
-// Of the machine a fence as any other; the event tells checkers that it is this one, which completes
-// nothing.
+// Of the machine a fence as any other; the event tells checkers that it is this one, which
+// completes nothing.
 __device__ inline void fence() {
     asm volatile("pmevent 11;\n\tfence.acq_rel.sys;" ::: "memory");
     if (sassemu_nvshmem_state.ring) ask<Thread>(asked(SASSEMU_NVSHMEM_FENCE, 0));
