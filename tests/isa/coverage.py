@@ -121,8 +121,7 @@ def main():
             seen = sum((arch, n) in checked for n in forms)
             cells.append(cell + ("; %d" % seen if seen else ""))
         print("| %s | %s |" % (base, " | ".join(cells)))
-    print("\n## Not executed\n\nWhat of sm_75 to sm_90 stands here is LDGMC (multimem.ld_reduce of PTX), a load from all copies of a multicast object, which several\n"
-          "devices have; it is neither scalar nor warp-matrix arithmetic, and all of that executes on these architectures.\n")
+    print("\n## Not executed\n")
     missing = collections.defaultdict(set)
     for (arch, name), value in answers.items():
         for reason in value - {"yes"}:
