@@ -46,7 +46,7 @@ void take(const SharedMatrix& x, const TensorElements& e, Band band, const std::
 using StoredRows = uint32_t[max_stored][16];
 // Where in a row its stored elements belong. Of tf32 metadata names the two halves of an element,
 // as k and `upper`.
-struct Places {
+struct TensorPlaces {
     uint8_t k[16][max_stored], upper[16][max_stored];
     bool irregular = false;  // an element is named twice, or halves of two are
 };
@@ -74,7 +74,7 @@ struct Operands {
                 to[k][row] = (cell[k / each] >> (k % each * e.container + e.shift) & mask) ^ flip;
         }
     }
-    void places(const LaneBlock& b, Places& p) const {
+    void places(const LaneBlock& b, TensorPlaces& p) const {
         const bool halves = m.kind == TensorKind::tf32;
         const bool pairs = m.kind == TensorKind::mxf4;
         for (uint32_t row = 0; row < 16; ++row)
@@ -152,7 +152,7 @@ struct FloatBlock {
         const TensorInstruction& in = x.in;
         StoredRows rows;
         x.rows_of_a(at, rows);
-        Places places;
+        TensorPlaces places;
         if (in.sparse) x.places(at, places);
         lanes::MatrixTile tile;
         tile.sparse = in.sparse && !places.irregular;
@@ -190,7 +190,7 @@ struct FloatBlock {
         }
     }
     // Each row meets other elements of B: one after the other.
-    void irregular(lanes::MatrixTile& tile, lanes::MatrixColumns& met, const Places& places,
+    void irregular(lanes::MatrixTile& tile, lanes::MatrixColumns& met, const TensorPlaces& places,
                    uint32_t from, const lanes::MatrixScales* scales) const {
         const bool halves = x.m.kind == TensorKind::tf32;
         uint32_t before[4][32], after[4][32];
@@ -223,7 +223,7 @@ struct GroupBlock {
         const TensorInstruction& in = x.in;
         StoredRows rows;
         x.rows_of_a(at, rows);
-        Places places;
+        TensorPlaces places;
         if (in.sparse) x.places(at, places);
         // Numbers that meet the same one of B add up.
         int16_t all[16][max_k] = {};
@@ -266,7 +266,7 @@ struct IntegerBlock {
         const TensorInstruction& in = x.in;
         StoredRows rows;
         x.rows_of_a(at, rows);
-        Places places;
+        TensorPlaces places;
         if (in.sparse) x.places(at, places);
         int16_t a[16][max_k / 2] = {};
         for (uint32_t i = 0; i < in.a.k; ++i)
