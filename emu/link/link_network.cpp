@@ -29,7 +29,7 @@ constexpr size_t much = 16 << 10;
 // So many handshakes in a row that fail are no accident on the way.
 constexpr uint32_t most_unproved = 3;
 
-Error system_error(const std::string& where, const std::string& what) {
+Error socket_error(const std::string& where, const std::string& what) {
     return Error{ErrorCode::system, where, what + ": " + std::strerror(errno), ""};
 }
 
@@ -103,7 +103,7 @@ Result<void> LinkImpl::listen(const Address& address) {
     SASSEMU_TRY(may_use(address, endpoint));
     const auto* const at = reinterpret_cast<const sockaddr*>(&endpoint.at);
     const int socket = ::socket(endpoint.at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (socket < 0) return system_error(address.text, "no socket");
+    if (socket < 0) return socket_error(address.text, "no socket");
     acceptor_.emplace(io_);
     acceptor_->assign(Protocol(endpoint.at.ss_family, 0), socket);
     const int on = 1;
@@ -128,14 +128,14 @@ Result<void> LinkImpl::listen(const Address& address) {
             ErrorCode::input, address.text,
             "another process listens there: two processes have rank " + std::to_string(me_.rank),
             "each process needs a rank of its own"};
-    if (bound) return system_error(address.text, "cannot listen there");
+    if (bound) return socket_error(address.text, "cannot listen there");
     if (address.local) {
         bound_path_ = address.host_or_path;
         // Nobody can connect before listen().
         if (::chmod(bound_path_.c_str(), 0600))
-            return system_error(address.text, "its mode cannot be set to 0600");
+            return socket_error(address.text, "its mode cannot be set to 0600");
     }
-    if (::listen(socket, 128)) return system_error(address.text, "cannot listen there");
+    if (::listen(socket, 128)) return socket_error(address.text, "cannot listen there");
     return {};
 }
 
