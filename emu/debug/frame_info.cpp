@@ -16,7 +16,7 @@ namespace sassemu::debug {
 namespace {
 
 constexpr uint64_t general = 0x05000000, nobody = 0xffffffff;
-constexpr size_t most_entries = 1 << 16, most_kept = 64;
+constexpr size_t most_frame_entries = 1 << 16, most_kept = 64;
 
 std::optional<uint32_t> general_register(uint64_t column) {
     if (column < general || column >= general + FrameInfo::registers) return std::nullopt;
@@ -209,7 +209,7 @@ struct FrameReader {
 
     void read(std::vector<FrameInfo::Entry>& out) const {
         std::map<uint64_t, Common> commons;  // by where they stand
-        for (ByteReader r(section); r.remaining() > 4 && out.size() < most_entries;) {
+        for (ByteReader r(section); r.remaining() > 4 && out.size() < most_frame_entries;) {
             const uint64_t begin = r.position();
             uint64_t length = r.take<uint32_t>();
             const bool wide = length == 0xffffffff;
