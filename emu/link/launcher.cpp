@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "emu/base/descriptor.hpp"
+#include "emu/base/system_error.hpp"
 #include "emu/link/address.hpp"
 #include "emu/link/pmix.hpp"
 
@@ -30,10 +31,6 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds farewell{10'000};
-
-Error system_error(std::string where, const std::string& what) {
-    return Error{ErrorCode::system, std::move(where), what + ": " + std::strerror(errno), ""};
-}
 
 std::string environment(const char* name) {
     const char* const value = std::getenv(name);

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "emu/base/system_error.hpp"
 #include "emu/link/link_impl.hpp"
 
 namespace sassemu::link {
@@ -28,10 +29,6 @@ constexpr size_t most_pieces = 16;
 constexpr size_t much = 16 << 10;
 // So many handshakes in a row that fail are no accident on the way.
 constexpr uint32_t most_unproved = 3;
-
-Error socket_error(const std::string& where, const std::string& what) {
-    return Error{ErrorCode::system, where, what + ": " + std::strerror(errno), ""};
-}
 
 // Whether somebody listens there.
 bool is_alive(const Endpoint& endpoint) {
@@ -103,7 +100,7 @@ Result<void> LinkImpl::listen(const Address& address) {
     SASSEMU_TRY(may_use(address, endpoint));
     const auto* const at = reinterpret_cast<const sockaddr*>(&endpoint.at);
     const int socket = ::socket(endpoint.at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (socket < 0) return socket_error(address.text, "no socket");
+    if (socket < 0) return system_error(address.text, "no socket");
     acceptor_.emplace(io_);
     acceptor_->assign(Protocol(endpoint.at.ss_family, 0), socket);
     const int on = 1;
@@ -128,14 +125,14 @@ Result<void> LinkImpl::listen(const Address& address) {
             ErrorCode::input, address.text,
             "another process listens there: two processes have rank " + std::to_string(me_.rank),
             "each process needs a rank of its own"};
-    if (bound) return socket_error(address.text, "cannot listen there");
+    if (bound) return system_error(address.text, "cannot listen there");
     if (address.local) {
         bound_path_ = address.host_or_path;
         // Nobody can connect before listen().
         if (::chmod(bound_path_.c_str(), 0600))
-            return socket_error(address.text, "its mode cannot be set to 0600");
+            return system_error(address.text, "its mode cannot be set to 0600");
     }
-    if (::listen(socket, 128)) return socket_error(address.text, "cannot listen there");
+    if (::listen(socket, 128)) return system_error(address.text, "cannot listen there");
     return {};
 }
 

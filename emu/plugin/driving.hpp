@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 
+#include "emu/machine/lane_bits.hpp"
 #include "sassemu/machine.h"
 
 namespace sassemu::driving {
@@ -14,11 +15,6 @@ namespace sassemu::driving {
 inline constexpr unsigned most_bytes = 16;  // of one operation
 // Of a thread's number: its launch is above its CTA, which is above the threads of one.
 inline constexpr unsigned cta_bits = 34, thread_bits = 10;
-
-template <class F>
-void for_lanes(uint32_t lanes, F&& act) {
-    for (; lanes; lanes &= lanes - 1) act(static_cast<unsigned>(std::countr_zero(lanes)));
-}
 
 // Bytes of a lane as rows of 32 words, and back.
 inline void put(uint32_t (*rows)[32], unsigned lane, const uint8_t* value, unsigned bytes) {

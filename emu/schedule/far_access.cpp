@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "emu/machine/lane_bits.hpp"
 #include "emu/memory/perform.hpp"
 #include "emu/schedule/engine.hpp"
 
@@ -20,11 +21,6 @@ namespace {
 // A path that has asked so often in a quantum gives way: a loop that waits in every iteration is
 // soon found to spin.
 constexpr uint64_t costs_of_far_load = 256;
-
-template <class F>
-void each_lane(uint32_t lanes, F&& f) {
-    for (; lanes; lanes &= lanes - 1) f(static_cast<uint32_t>(std::countr_zero(lanes)));
-}
 
 // Asks for the lanes' bytes: those side by side together, the same ones once.
 std::shared_ptr<FarLoad> ask(FarMemory& far, uint32_t gpu, const Access& a, uint32_t lanes) {
@@ -38,7 +34,7 @@ std::shared_ptr<FarLoad> ask(FarMemory& far, uint32_t gpu, const Access& a, uint
                 [load](const std::string& lost) { load->answered(lost); });
         first += (bytes + 7) / 8 * 8;
     };
-    each_lane(lanes, [&](uint32_t lane) {
+    for_lanes(lanes, [&](uint32_t lane) {
         const uint64_t address = a.address[lane];
         if (bytes && address >= begin && address + a.bytes <= begin + bytes) {
             load->at[lane] = static_cast<uint16_t>(first + (address - begin));
@@ -59,7 +55,7 @@ std::shared_ptr<FarLoad> ask(FarMemory& far, uint32_t gpu, const Access& a, uint
 
 // Words of a lane's bytes where deliver() wants them.
 void to_values(const Access& a, uint32_t lanes, const FarLoad& load, uint32_t values[4 * 32]) {
-    each_lane(lanes, [&](uint32_t lane) {
+    for_lanes(lanes, [&](uint32_t lane) {
         uint32_t words[4] = {};
         std::memcpy(words, load.bytes + load.at[lane], a.bytes);
         for (uint32_t k = 0; k < 4; ++k) values[k * 32 + lane] = words[k];
@@ -128,7 +124,7 @@ Result<void> FarMemory::change(uint64_t address, const Change& what, uint64_t ol
 uint32_t Engine::far_lanes(const Access& a) const {
     if (a.space != AccessSpace::global && a.space != AccessSpace::generic) return 0;
     uint32_t lanes = 0;
-    each_lane(a.lanes, [&](uint32_t lane) {
+    for_lanes(a.lanes, [&](uint32_t lane) {
         if (a.address[lane] % a.bytes == 0 && far(a.address[lane], a.bytes)) lanes |= 1u << lane;
     });
     return lanes;
@@ -194,7 +190,7 @@ const Op* Engine::access_far(Warp& w, const Op* op, const Access& a, uint32_t fa
     uint32_t values[4 * 32];
     to_values(a, far, *load, values);
     deliver(w.row(a.destination), a.bytes, a.sign, far, values);
-    each_lane(far, [&](uint32_t lane) {
+    for_lanes(far, [&](uint32_t lane) {
         watch_far(w, a.address[lane], a.bytes, load->bytes + load->at[lane]);
     });
     return op + 1;
@@ -231,7 +227,7 @@ const Op* Engine::far_store(Warp& w, const Op* op, const Access& a, uint32_t far
         if (count && sent) sent = put_far(begin, std::span(bytes, count));
         count = 0;
     };
-    each_lane(far, [&](uint32_t lane) {
+    for_lanes(far, [&](uint32_t lane) {
         const uint64_t address = a.address[lane];
         if (count && (address != begin + count || !this->far(begin, count + a.bytes))) send();
         if (!count) begin = address;
@@ -247,7 +243,7 @@ const Op* Engine::far_atomic(Warp& w, const Op* op, const Access& a, uint32_t fa
     if (a.op == AccessOp::reduce) {
         ++w.effects;
         Result<void> sent;
-        each_lane(far, [&](uint32_t lane) {
+        for_lanes(far, [&](uint32_t lane) {
             posts(a.address[lane]);
             if (sent) sent = settings_.far->reduce(a.address[lane], change_of(w, a, lane));
         });
@@ -257,7 +253,7 @@ const Op* Engine::far_atomic(Warp& w, const Op* op, const Access& a, uint32_t fa
     // All lanes' at once.
     const auto load = std::make_shared<FarLoad>();
     FarMemory::Change change[32];
-    each_lane(far, [&](uint32_t lane) {
+    for_lanes(far, [&](uint32_t lane) {
         change[lane] = change_of(w, a, lane);
         load->at[lane] = static_cast<uint16_t>(lane * FarLoad::most_bytes);
         ++load->left;
@@ -271,12 +267,12 @@ const Op* Engine::far_atomic(Warp& w, const Op* op, const Access& a, uint32_t fa
     uint32_t values[4 * 32];
     to_values(a, far, *load, values);
     deliver(w.row(a.destination), a.bytes, false, far, values);
-    each_lane(far, [&](uint32_t lane) {
+    for_lanes(far, [&](uint32_t lane) {
         uint64_t old[2];
         std::memcpy(old, load->bytes + load->at[lane], sizeof old);
         w.effects += changes(change[lane], old);
     });
-    each_lane(far, [&](uint32_t lane) {
+    for_lanes(far, [&](uint32_t lane) {
         watch_far(w, a.address[lane], a.bytes, load->bytes + load->at[lane]);
     });
     return op + 1;

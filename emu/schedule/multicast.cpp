@@ -6,17 +6,13 @@
 #include <array>
 #include <bit>
 
+#include "emu/machine/lane_bits.hpp"
 #include "emu/memory/perform.hpp"
 #include "emu/schedule/engine.hpp"
 
 namespace sassemu {
 
 namespace {
-
-template <class F>
-void each_set_lane(uint32_t lanes, F&& f) {
-    for (; lanes; lanes &= lanes - 1) f(static_cast<uint32_t>(std::countr_zero(lanes)));
-}
 
 const Multicast* object_at(const Warp& w, const Access& a, uint32_t lane) {
     if (a.through || (a.space != AccessSpace::global && a.space != AccessSpace::generic))
@@ -27,7 +23,7 @@ const Multicast* object_at(const Warp& w, const Access& a, uint32_t lane) {
 // Of `lanes` those that name the same object as the first.
 uint32_t together(const Warp& w, const Access& a, uint32_t lanes, const Multicast* object) {
     uint32_t same = 0;
-    each_set_lane(lanes, [&](uint32_t lane) {
+    for_lanes(lanes, [&](uint32_t lane) {
         if (object_at(w, a, lane) == object) same |= 1u << lane;
     });
     return same;
@@ -38,7 +34,7 @@ Access at_member(const Access& a, uint32_t lanes, const Multicast& object,
     Access to = a;
     to.lanes = lanes;
     to.through = member.space;
-    each_set_lane(lanes, [&](uint32_t lane) {
+    for_lanes(lanes, [&](uint32_t lane) {
         to.address[lane] = a.address[lane] - object.address + member.address;
     });
     return to;
@@ -96,7 +92,7 @@ const Op* Engine::load_reduce(Warp& w, const Op* op, const Access& a, const Load
             if (w.in_flight) drain(w);
             std::memcpy(held[m].data(), w.row(sink_row), sizeof held[m]);
         }
-        each_set_lane(lanes, [&](uint32_t lane) {
+        for_lanes(lanes, [&](uint32_t lane) {
             std::vector<std::array<uint32_t, 4>> words(held.size());
             std::vector<const uint32_t*> members;
             for (size_t m = 0; m < held.size(); ++m) {
