@@ -2,7 +2,6 @@
 // The library that the CUDA driver loads into a program (CUDA_INJECTION64_PATH): it subscribes to
 // CUPTI's callbacks of the driver API and of modules, and hands launches to the recorder. What is
 // captured of one, and how, is the others' matter.
-#include <cuda.h>
 #include <cupti.h>
 
 #include <algorithm>
@@ -16,18 +15,11 @@
 #include <unordered_set>
 #include <utility>
 
-#include "image.hpp"
+#include "cuda_driver.hpp"
 #include "recorder.hpp"
 
 namespace sassemu::capture {
 namespace {
-
-void check(CUresult result, const char* what) {
-    if (result == CUDA_SUCCESS) return;
-    const char* text = nullptr;
-    cuGetErrorName(result, &text);
-    throw Failure(std::string(what) + ": " + (text ? text : "an unknown error"));
-}
 
 // CUPTI calls back for what the library itself asks of the driver too.
 thread_local bool inside = false;
@@ -36,208 +28,9 @@ struct Inside {
     ~Inside() { inside = before; }
 };
 
-struct TextureSource {
-    CUDA_RESOURCE_DESC resource;
-    CUDA_TEXTURE_DESC texture;
-    bool surface = false;
-};
-
 struct Loaded {
+    uint32_t id;
     Image image;
-    uint32_t id = 0;
-    std::unordered_set<std::string> functions;
-};
-
-struct Format {
-    const char* name;
-    uint32_t bytes;
-};
-Format format_of(CUarray_format format) {
-    switch (format) {
-        case CU_AD_FORMAT_UNSIGNED_INT8:
-            return {"u8", 1};
-        case CU_AD_FORMAT_SIGNED_INT8:
-            return {"i8", 1};
-        case CU_AD_FORMAT_UNSIGNED_INT16:
-            return {"u16", 2};
-        case CU_AD_FORMAT_SIGNED_INT16:
-            return {"i16", 2};
-        case CU_AD_FORMAT_UNSIGNED_INT32:
-            return {"u32", 4};
-        case CU_AD_FORMAT_SIGNED_INT32:
-            return {"i32", 4};
-        case CU_AD_FORMAT_HALF:
-            return {"f16", 2};
-        case CU_AD_FORMAT_FLOAT:
-            return {"f32", 4};
-        default:
-            return {nullptr, 0};
-    }
-}
-
-class CudaDriver final : public Driver {
-  public:
-    void synchronize() override { check(cuCtxSynchronize(), "the kernels before it"); }
-
-    std::optional<Range> range_of(uint64_t address) override {
-        CUdeviceptr start = 0;
-        size_t bytes = 0;
-        unsigned type = 0, managed = 0;
-        CUpointer_attribute which[] = {
-            CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
-            CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED};
-        void* data[] = {&start, &bytes, &type, &managed};
-        if (cuPointerGetAttributes(4, which, data, address) != CUDA_SUCCESS || !start || !bytes)
-            return {};
-        return Range{start, bytes,
-                     managed                      ? MemoryKind::managed
-                     : type == CU_MEMORYTYPE_HOST ? MemoryKind::host
-                                                  : MemoryKind::device};
-    }
-    std::vector<uint64_t> allocations() override {
-        return {allocations_.begin(), allocations_.end()};
-    }
-
-    void read(const Range& from, std::span<std::byte> out) override {
-        if (from.array) return copy(from, out.data(), nullptr);
-        check(cuMemcpy(reinterpret_cast<CUdeviceptr>(out.data()), from.address, out.size()),
-              "reading its memory");
-    }
-    void write(const Range& to, std::span<const std::byte> bytes) override {
-        if (to.array) return copy(to, nullptr, bytes.data());
-        check(cuMemcpy(to.address, reinterpret_cast<CUdeviceptr>(bytes.data()), bytes.size()),
-              "writing its memory");
-    }
-
-    std::optional<Range> variable(const Launch& launch, const std::string& name) override {
-        CUdeviceptr address = 0;
-        size_t bytes = 0;
-        if (cuModuleGetGlobal(&address, &bytes, reinterpret_cast<CUmodule>(launch.module),
-                              name.c_str()) != CUDA_SUCCESS ||
-            !bytes)
-            return {};
-        return Range{address, bytes, MemoryKind::device, 0};
-    }
-
-    std::optional<TextureObject> texture(uint64_t handle) override {
-        const auto found = textures_.find(handle);
-        if (found == textures_.end()) return {};
-        return describe(handle, found->second);
-    }
-
-    void launch_again() override { check(again_(), "launching it again"); }
-
-    Device device() override {
-        Device d;
-        CUdevice device = 0;
-        check(cuCtxGetDevice(&device), "the device");
-        char name[256] = "";
-        cuDeviceGetName(name, sizeof name, device);
-        d.name = name;
-        cuDriverGetVersion(&d.driver);
-        const auto attribute = [&](const char* key, CUdevice_attribute which) {
-            int value = 0;
-            if (cuDeviceGetAttribute(&value, which, device) == CUDA_SUCCESS && value > 0)
-                d.profile[key] = static_cast<uint64_t>(value);
-        };
-        attribute("sms", CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-        attribute("sharedPerSm", CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
-        attribute("sharedPerCta", CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-        attribute("residentCtas", CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
-        attribute("residentThreads", CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
-        const auto limit = [&](const char* key, CUlimit which) {
-            size_t value = 0;
-            if (cuCtxGetLimit(&value, which) == CUDA_SUCCESS && value) d.limits[key] = value;
-        };
-        limit("stack", CU_LIMIT_STACK_SIZE);
-        limit("heap", CU_LIMIT_MALLOC_HEAP_SIZE);
-        return d;
-    }
-
-    // What callbacks tell.
-    std::unordered_set<uint64_t> allocations_;
-    std::unordered_map<uint64_t, TextureSource> textures_;
-    std::function<CUresult()> again_;
-
-  private:
-    static void copy(const Range& array, std::byte* to, const std::byte* from) {
-        CUDA_ARRAY3D_DESCRIPTOR d{};
-        const auto handle = reinterpret_cast<CUarray>(array.array);
-        check(cuArray3DGetDescriptor(&d, handle), "an array");
-        const size_t row = d.Width * format_of(d.Format).bytes * d.NumChannels;
-        CUDA_MEMCPY3D c{};
-        c.WidthInBytes = row;
-        c.Height = std::max<size_t>(d.Height, 1);
-        c.Depth = std::max<size_t>(d.Depth, 1);
-        c.srcMemoryType = to ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_HOST;
-        c.dstMemoryType = to ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY;
-        c.srcArray = to ? handle : nullptr;
-        c.dstArray = to ? nullptr : handle;
-        c.srcHost = from;
-        c.dstHost = to;
-        c.srcPitch = c.dstPitch = row;
-        c.srcHeight = c.dstHeight = c.Height;
-        check(cuMemcpy3D(&c), "the bytes of an array");
-    }
-
-    static TextureObject describe(uint64_t handle, const TextureSource& source) {
-        TextureObject t;
-        t.handle = handle;
-        t.surface = source.surface;
-        const auto refuse = [&](const char* what) {
-            t.refused = std::string(t.surface ? "a surface" : "a texture") + " of " + what;
-            return t;
-        };
-        CUarray_format format{};
-        const auto& res = source.resource.res;
-        switch (source.resource.resType) {
-            case CU_RESOURCE_TYPE_ARRAY: {
-                CUDA_ARRAY3D_DESCRIPTOR d{};
-                check(cuArray3DGetDescriptor(&d, res.array.hArray), "an array");
-                if (d.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP))
-                    return refuse("a layered or cube-map array");
-                format = d.Format;
-                t.channels = d.NumChannels;
-                t.width = static_cast<uint32_t>(d.Width);
-                t.height = static_cast<uint32_t>(d.Height);
-                t.depth = static_cast<uint32_t>(d.Depth);
-                t.memory.array = reinterpret_cast<uint64_t>(res.array.hArray);
-                t.memory.bytes = d.Width * std::max<size_t>(d.Height, 1) *
-                                 std::max<size_t>(d.Depth, 1) * d.NumChannels *
-                                 format_of(format).bytes;
-                break;
-            }
-            case CU_RESOURCE_TYPE_LINEAR:
-                format = res.linear.format;
-                t.channels = res.linear.numChannels;
-                t.address = res.linear.devPtr;
-                t.linear = true;
-                if (format_of(format).bytes)
-                    t.width = static_cast<uint32_t>(res.linear.sizeInBytes /
-                                                    (format_of(format).bytes * t.channels));
-                break;
-            case CU_RESOURCE_TYPE_PITCH2D:
-                format = res.pitch2D.format;
-                t.channels = res.pitch2D.numChannels;
-                t.address = res.pitch2D.devPtr;
-                t.width = static_cast<uint32_t>(res.pitch2D.width);
-                t.height = static_cast<uint32_t>(res.pitch2D.height);
-                t.pitch = res.pitch2D.pitchInBytes;
-                break;
-            default:
-                return refuse("a mipmapped array");
-        }
-        if (!format_of(format).name) return refuse("an unusual format");
-        t.format = format_of(format).name;
-        static constexpr const char* modes[] = {"wrap", "clamp", "mirror", "border"};
-        for (int i = 0; i < 3; ++i) t.address_mode[i] = modes[source.texture.addressMode[i] & 3];
-        t.filter = source.texture.filterMode == CU_TR_FILTER_MODE_LINEAR ? "linear" : "point";
-        t.normalized = source.texture.flags & CU_TRSF_NORMALIZED_COORDINATES;
-        const bool integer = format != CU_AD_FORMAT_HALF && format != CU_AD_FORMAT_FLOAT;
-        t.read_normalized = !t.surface && integer && format_of(format).bytes < 4 &&
-                            !(source.texture.flags & CU_TRSF_READ_AS_INTEGER);
-        return t;
-    }
 };
 
 struct Graph {
@@ -306,7 +99,7 @@ const Image* Injection::image_of(CUmodule module, const std::string& kernel) {
     const auto bound = image_of_module_.find(module);
     const Loaded* found = nullptr;
     for (const Loaded& loaded : images_) {
-        if (!loaded.functions.contains(kernel)) continue;
+        if (!loaded.image.symbols.functions.contains(kernel)) continue;
         if (bound != image_of_module_.end() && loaded.id == bound->second) return &loaded.image;
         found = &loaded;
     }
@@ -630,13 +423,8 @@ void Injection::api(CUpti_CallbackId id, const CUpti_CallbackData& call) {
 void Injection::module_loaded(const CUpti_ModuleResourceData& module) {
     const std::scoped_lock lock(mutex_);
     loaded_here.push_back(module.moduleId);
-    Loaded& loaded = images_.emplace_back();
-    loaded.id = module.moduleId;
     const auto* const bytes = reinterpret_cast<const std::byte*>(module.pCubin);
-    loaded.image.cubin.assign(bytes, bytes + module.cubinSize);
-    loaded.image.number = images_.size();
-    for (std::string& name : symbols_of(loaded.image.cubin).functions)
-        loaded.functions.insert(std::move(name));
+    images_.push_back({module.moduleId, Image({bytes, bytes + module.cubinSize})});
 }
 
 void Injection::module_gone(const CUpti_ModuleResourceData& module) {

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "image.hpp"
+
 namespace sassemu::capture {
 
 enum class MemoryKind : uint8_t { device, host, managed };
@@ -38,11 +40,6 @@ struct TextureObject {
     std::string refused;  // why it cannot be captured; empty: it can
 };
 
-struct Image {
-    std::vector<std::byte> cubin;
-    uint64_t number = 0;  // in the order of loading
-};
-
 struct Launch {
     std::string kernel;  // mangled
     std::array<uint32_t, 3> grid{1, 1, 1}, block{1, 1, 1}, cluster{0, 0, 0};
@@ -55,7 +52,7 @@ struct Launch {
 
 struct Device {
     std::string name;
-    int driver = 0, major = 0, minor = 0;     // driver as cuDriverGetVersion
+    int driver = 0;                           // as cuDriverGetVersion
     std::map<std::string, uint64_t> profile;  // fields of the plan's "device"
     std::map<std::string, uint64_t> limits;   // stack, heap, printf
 };

@@ -58,7 +58,7 @@ ImageSymbols symbols_of(std::span<const std::byte> cubin) {
             const unsigned type = ELF64_ST_TYPE(symbol.st_info);
             const std::string section = text_at(names, sections[symbol.st_shndx].sh_name);
             if (type == STT_FUNC && section.starts_with(".text."))
-                found.functions.push_back(name);
+                found.functions.insert(name);
             else if (type == STT_OBJECT && symbol.st_size &&
                      (section.starts_with(".nv.global") || section == ".nv.constant3"))
                 found.variables.push_back(name);

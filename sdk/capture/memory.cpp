@@ -4,8 +4,6 @@
 
 #include <cstring>
 
-#include "image.hpp"
-
 namespace sassemu::capture {
 namespace {
 
@@ -20,7 +18,7 @@ void Memory::take(const std::vector<Launch>& launches) {
     std::set<uint64_t> modules;
     for (const Launch& launch : launches) {
         if (modules.insert(launch.module).second)
-            for (const std::string& name : symbols_of(launch.image->cubin).variables)
+            for (const std::string& name : launch.image->symbols.variables)
                 if (const auto range = driver_.variable(launch, name)) add(*range, name);
         scan(launch.parameters, 4);
     }

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "image.hpp"
-
 namespace sassemu::capture {
 
 bool Recorder::wanted(const std::string& kernel) {
@@ -46,9 +44,8 @@ void Recorder::end(Driver& driver, bool launched) noexcept {
         driver.synchronize();
         under_->memory->take_after();
         // What malloc and free have done cannot be undone: such a launch runs once.
-        const bool again = std::ranges::none_of(under_->launches, [](const Launch& launch) {
-            return symbols_of(launch.image->cubin).heap;
-        });
+        const bool again = std::ranges::none_of(
+            under_->launches, [](const Launch& launch) { return launch.image->symbols.heap; });
         const uint32_t runs = again ? options_.repeat : 1;
         for (uint32_t i = 1; i < runs; ++i) {
             under_->memory->restore(&Piece::before);

@@ -27,9 +27,6 @@ class Recorder {
     void end(Driver& driver, bool launched) noexcept;
     void refuse(const std::string& kernel, const std::string& why) noexcept;
 
-    uint64_t capsules() const { return capsules_; }
-    const Options& options() const { return options_; }
-
   private:
     struct Under {
         std::vector<Launch> launches;  // several: of a graph

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// See cuda_driver.hpp.
+#include "cuda_driver.hpp"
+
+#include <algorithm>
+
+#include "options.hpp"
+
+namespace sassemu::capture {
+
+void check(CUresult result, const char* what) {
+    if (result == CUDA_SUCCESS) return;
+    const char* text = nullptr;
+    cuGetErrorName(result, &text);
+    throw Failure(std::string(what) + ": " + (text ? text : "an unknown error"));
+}
+
+namespace {
+
+struct Format {
+    const char* name;
+    uint32_t bytes;
+};
+Format format_of(CUarray_format format) {
+    switch (format) {
+        case CU_AD_FORMAT_UNSIGNED_INT8:
+            return {"u8", 1};
+        case CU_AD_FORMAT_SIGNED_INT8:
+            return {"i8", 1};
+        case CU_AD_FORMAT_UNSIGNED_INT16:
+            return {"u16", 2};
+        case CU_AD_FORMAT_SIGNED_INT16:
+            return {"i16", 2};
+        case CU_AD_FORMAT_UNSIGNED_INT32:
+            return {"u32", 4};
+        case CU_AD_FORMAT_SIGNED_INT32:
+            return {"i32", 4};
+        case CU_AD_FORMAT_HALF:
+            return {"f16", 2};
+        case CU_AD_FORMAT_FLOAT:
+            return {"f32", 4};
+        default:
+            return {nullptr, 0};
+    }
+}
+
+void copy(const Range& array, std::byte* to, const std::byte* from) {
+    CUDA_ARRAY3D_DESCRIPTOR d{};
+    const auto handle = reinterpret_cast<CUarray>(array.array);
+    check(cuArray3DGetDescriptor(&d, handle), "an array");
+    const size_t row = d.Width * format_of(d.Format).bytes * d.NumChannels;
+    CUDA_MEMCPY3D c{};
+    c.WidthInBytes = row;
+    c.Height = std::max<size_t>(d.Height, 1);
+    c.Depth = std::max<size_t>(d.Depth, 1);
+    c.srcMemoryType = to ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_HOST;
+    c.dstMemoryType = to ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY;
+    c.srcArray = to ? handle : nullptr;
+    c.dstArray = to ? nullptr : handle;
+    c.srcHost = from;
+    c.dstHost = to;
+    c.srcPitch = c.dstPitch = row;
+    c.srcHeight = c.dstHeight = c.Height;
+    check(cuMemcpy3D(&c), "the bytes of an array");
+}
+
+TextureObject describe(uint64_t handle, const TextureSource& source) {
+    TextureObject t;
+    t.handle = handle;
+    t.surface = source.surface;
+    const auto refuse = [&](const char* what) {
+        t.refused = std::string(t.surface ? "a surface" : "a texture") + " of " + what;
+        return t;
+    };
+    CUarray_format format{};
+    const auto& res = source.resource.res;
+    switch (source.resource.resType) {
+        case CU_RESOURCE_TYPE_ARRAY: {
+            CUDA_ARRAY3D_DESCRIPTOR d{};
+            check(cuArray3DGetDescriptor(&d, res.array.hArray), "an array");
+            if (d.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP))
+                return refuse("a layered or cube-map array");
+            format = d.Format;
+            t.channels = d.NumChannels;
+            t.width = static_cast<uint32_t>(d.Width);
+            t.height = static_cast<uint32_t>(d.Height);
+            t.depth = static_cast<uint32_t>(d.Depth);
+            t.memory.array = reinterpret_cast<uint64_t>(res.array.hArray);
+            t.memory.bytes = d.Width * std::max<size_t>(d.Height, 1) *
+                             std::max<size_t>(d.Depth, 1) * d.NumChannels * format_of(format).bytes;
+            break;
+        }
+        case CU_RESOURCE_TYPE_LINEAR:
+            format = res.linear.format;
+            t.channels = res.linear.numChannels;
+            t.address = res.linear.devPtr;
+            t.linear = true;
+            if (format_of(format).bytes)
+                t.width = static_cast<uint32_t>(res.linear.sizeInBytes /
+                                                (format_of(format).bytes * t.channels));
+            break;
+        case CU_RESOURCE_TYPE_PITCH2D:
+            format = res.pitch2D.format;
+            t.channels = res.pitch2D.numChannels;
+            t.address = res.pitch2D.devPtr;
+            t.width = static_cast<uint32_t>(res.pitch2D.width);
+            t.height = static_cast<uint32_t>(res.pitch2D.height);
+            t.pitch = res.pitch2D.pitchInBytes;
+            break;
+        default:
+            return refuse("a mipmapped array");
+    }
+    if (!format_of(format).name) return refuse("an unusual format");
+    t.format = format_of(format).name;
+    static constexpr const char* modes[] = {"wrap", "clamp", "mirror", "border"};
+    for (int i = 0; i < 3; ++i) t.address_mode[i] = modes[source.texture.addressMode[i] & 3];
+    t.filter = source.texture.filterMode == CU_TR_FILTER_MODE_LINEAR ? "linear" : "point";
+    t.normalized = source.texture.flags & CU_TRSF_NORMALIZED_COORDINATES;
+    const bool integer = format != CU_AD_FORMAT_HALF && format != CU_AD_FORMAT_FLOAT;
+    t.read_normalized = !t.surface && integer && format_of(format).bytes < 4 &&
+                        !(source.texture.flags & CU_TRSF_READ_AS_INTEGER);
+    return t;
+}
+}  // namespace
+
+void CudaDriver::synchronize() { check(cuCtxSynchronize(), "the kernels before it"); }
+
+std::optional<Range> CudaDriver::range_of(uint64_t address) {
+    CUdeviceptr start = 0;
+    size_t bytes = 0;
+    unsigned type = 0, managed = 0;
+    CUpointer_attribute which[] = {
+        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED};
+    void* data[] = {&start, &bytes, &type, &managed};
+    if (cuPointerGetAttributes(4, which, data, address) != CUDA_SUCCESS || !start || !bytes)
+        return {};
+    return Range{start, bytes,
+                 managed                      ? MemoryKind::managed
+                 : type == CU_MEMORYTYPE_HOST ? MemoryKind::host
+                                              : MemoryKind::device};
+}
+std::vector<uint64_t> CudaDriver::allocations() {
+    return {allocations_.begin(), allocations_.end()};
+}
+
+void CudaDriver::read(const Range& from, std::span<std::byte> out) {
+    if (from.array) return copy(from, out.data(), nullptr);
+    check(cuMemcpy(reinterpret_cast<CUdeviceptr>(out.data()), from.address, out.size()),
+          "reading its memory");
+}
+void CudaDriver::write(const Range& to, std::span<const std::byte> bytes) {
+    if (to.array) return copy(to, nullptr, bytes.data());
+    check(cuMemcpy(to.address, reinterpret_cast<CUdeviceptr>(bytes.data()), bytes.size()),
+          "writing its memory");
+}
+
+std::optional<Range> CudaDriver::variable(const Launch& launch, const std::string& name) {
+    CUdeviceptr address = 0;
+    size_t bytes = 0;
+    if (cuModuleGetGlobal(&address, &bytes, reinterpret_cast<CUmodule>(launch.module),
+                          name.c_str()) != CUDA_SUCCESS ||
+        !bytes)
+        return {};
+    return Range{address, bytes, MemoryKind::device, 0};
+}
+
+std::optional<TextureObject> CudaDriver::texture(uint64_t handle) {
+    const auto found = textures_.find(handle);
+    if (found == textures_.end()) return {};
+    return describe(handle, found->second);
+}
+
+void CudaDriver::launch_again() { check(again_(), "launching it again"); }
+
+Device CudaDriver::device() {
+    Device d;
+    CUdevice device = 0;
+    check(cuCtxGetDevice(&device), "the device");
+    char name[256] = "";
+    cuDeviceGetName(name, sizeof name, device);
+    d.name = name;
+    cuDriverGetVersion(&d.driver);
+    const auto attribute = [&](const char* key, CUdevice_attribute which) {
+        int value = 0;
+        if (cuDeviceGetAttribute(&value, which, device) == CUDA_SUCCESS && value > 0)
+            d.profile[key] = static_cast<uint64_t>(value);
+    };
+    attribute("sms", CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    attribute("sharedPerSm", CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+    attribute("sharedPerCta", CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+    attribute("residentCtas", CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR);
+    attribute("residentThreads", CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
+    const auto limit = [&](const char* key, CUlimit which) {
+        size_t value = 0;
+        if (cuCtxGetLimit(&value, which) == CUDA_SUCCESS && value) d.limits[key] = value;
+    };
+    limit("stack", CU_LIMIT_STACK_SIZE);
+    limit("heap", CU_LIMIT_MALLOC_HEAP_SIZE);
+    return d;
+}
+
+}  // namespace sassemu::capture
