@@ -272,7 +272,6 @@ struct Plan {
     std::optional<NvshmemOfPlan> nvshmem;
     std::vector<std::string> module_texts;  // as written: {arch} is still in them
     PlanExpectation expect;
-    uint32_t runs = 0;  // of a capsule: how often its launch was run where it was captured
     // Several things may run at once: launches of several streams or GPUs, and the host.
     bool in_flight = false;
 };

@@ -156,7 +156,12 @@ Result<void> check_texture(const Buffer& buffer, const TextureArg& arg, const Wh
         return make_error(ErrorCode::input, where,
                           "a row takes " + std::to_string(row) + " bytes, more than its pitch of " +
                               std::to_string(desc.pitch));
-    const uint64_t needed = desc.pitch ? desc.pitch * (rows - 1) + row : row * rows;
+    // Everything is below 2^40: only the last product may be too large, and is then as large as can
+    // be.
+    const auto times = [](uint64_t x, uint64_t y) {
+        return x && y > INT64_MAX / x ? uint64_t{INT64_MAX} : x * y;
+    };
+    const uint64_t needed = desc.pitch ? times(desc.pitch, rows - 1) + row : times(row, rows);
     // A texture of all of a buffer has its size; one of a part lies inside.
     if (arg.offset || desc.pitch ? arg.offset <= buffer.bytes && needed <= buffer.bytes - arg.offset
                                  : needed == buffer.bytes)
@@ -249,7 +254,7 @@ Result<void> read_handles(const Field& field, Plan& plan) {
 }
 
 // What a plan says of where it was captured is for people, but for the version (docs/capture.md).
-Result<void> read_capsule(const Field& field, Plan& plan) {
+Result<void> check_capsule(const Field& field) {
     constexpr uint64_t known = 1;
     if (field.node->kind != JsonNode::Kind::object) return field.wrong_kind("an object");
     SASSEMU_ASSIGN(const Field version, required(field, "version"));
@@ -259,10 +264,7 @@ Result<void> read_capsule(const Field& field, Plan& plan) {
                                  ", and this sassemu reads up to " + std::to_string(known),
                              "take a newer sassemu");
     SASSEMU_TRY(field.object({"version", "program", "launch", "gpu", "driver", "runs", "varies"}));
-    if (const Field runs = field.member("runs")) {
-        SASSEMU_ASSIGN(const uint64_t count, runs.unsigned_number(UINT32_MAX, 1));
-        plan.runs = static_cast<uint32_t>(count);
-    }
+    if (const Field runs = field.member("runs")) SASSEMU_TRY(runs.unsigned_number(UINT32_MAX, 1));
     return {};
 }
 
@@ -366,7 +368,7 @@ Result<Plan> read_plan(std::string_view text, const std::string& file, const std
     if (const Field schema = root.member("$schema")) SASSEMU_TRY(schema.string());  // for editors
     Plan plan;
     plan.file = file;
-    if (const Field capsule = root.member("capsule")) SASSEMU_TRY(read_capsule(capsule, plan));
+    if (const Field capsule = root.member("capsule")) SASSEMU_TRY(check_capsule(capsule));
     if (const Field arch = root.member("arch")) SASSEMU_TRY(read_arch(arch, wanted, plan));
     SASSEMU_TRY(read_scalars(root, plan));
     SASSEMU_TRY(read_modules(root, plan));

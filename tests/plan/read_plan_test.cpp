@@ -226,6 +226,11 @@ const BadCase bad_cases[] = {
      R"({"module": "m", "buffers": {"t": {"bytes": 31}}, "handles": [{"handle": 1, "surface": {"buffer": "t", "width": 2, "height": 2, "pitch": 4, "format": "f32"}}], )" LAUNCH
      "}",
      "p.json:1:62: handles[0]: a row takes 8 bytes, more than its pitch of 4"},
+    // 2^24 rows of 2^40 bytes behind the first are not 0 bytes.
+    {"texture_of_everything",
+     R"({"module": "m", "buffers": {"t": {"bytes": 8}}, "handles": [{"handle": 1, "surface": {"buffer": "t", "width": 1, "height": 24929, "depth": 673, "pitch": 1099511627776, "format": "f32"}}], )" LAUNCH
+     "}",
+     "p.json:1:61: handles[0]: the texels take 9223372036854775811 bytes, buffer 't' has 8"},
     {"handle_of_nothing", R"({"module": "m", "handles": [{"handle": 1}], )" LAUNCH "}",
      "p.json:1:29: handles[0]: a handle is of a texture or of a surface"},
     {"host_heap",
