@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recursion with two convergence barriers, logged. See README.md."""
 
-import sys, random
+import os, random, sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import gen
+import questions
 
 
 def two(seed, shape):
@@ -69,18 +70,7 @@ def bssys():
     M = {}
 
     def m(n, *ops):
-        p = gen.P()
-        p.log()
-        for o in ops:
-            if o == "L":
-                p.log()
-            elif isinstance(o, str):
-                p.mark(o)
-            else:
-                p.put(*o)
-        p.log()
-        p.put("end")
-        M[n] = p
+        M[n] = questions.question(*ops)
 
     for k, (a, b) in enumerate([(0xFFFF0000, 0xFFFF), (0xFF, 0xFFFFFFFF), (0xF0F0, 0xFF), (0xFFFFFFFF, 0xFF)]):
         m(
