@@ -140,17 +140,8 @@ void touched(const Multiply& m, Visit visit, void* self) {
     const TensorInstruction in = instruction_of(m);
     touched_in(m, in, half_of(m, 0), visit, self);
     if (!m.pair) return;
-    struct Peer {
-        Visit visit;
-        void* self;
-    } peer{visit, self};
-    touched_in(
-        m, in, half_of(m, 1),
-        [](void* to, const Touched& t) {
-            const auto* p = static_cast<Peer*>(to);
-            p->visit(p->self, {t.tensor, t.write, t.address, t.bytes, true});
-        },
-        &peer);
+    OfPeer peer{visit, self};
+    touched_in(m, in, half_of(m, 1), OfPeer::tell, &peer);
 }
 
 }  // namespace sassemu::async

@@ -111,17 +111,8 @@ void touched_in_one(const TensorMove& m, Visit visit, void* self) {
 void touched(const TensorMove& m, Visit visit, void* self) {
     touched_in_one(m, visit, self);
     if (!m.pair) return;
-    struct Peer {
-        Visit visit;
-        void* self;
-    } peer{visit, self};
-    touched_in_one(
-        m,
-        [](void* to, const Touched& t) {
-            const auto* p = static_cast<Peer*>(to);
-            p->visit(p->self, {t.tensor, t.write, t.address, t.bytes, true});
-        },
-        &peer);
+    OfPeer peer{visit, self};
+    touched_in_one(m, OfPeer::tell, &peer);
 }
 
 void move(const TensorMove& m, const std::byte* shared, TensorMemory& memory) {

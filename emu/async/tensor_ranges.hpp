@@ -11,6 +11,16 @@
 
 namespace sassemu::async {
 
+// Tells somebody's visitor of what is in the other CTA of a pair.
+struct OfPeer {
+    Visit visit;
+    void* self;
+    static void tell(void* of_peer, const Touched& t) {
+        const auto* const p = static_cast<const OfPeer*>(of_peer);
+        p->visit(p->self, {t.tensor, t.write, t.address, t.bytes, true});
+    }
+};
+
 // Parts of shared memory, in any order; they may overlap, as descriptors let them.
 class SharedRanges {
   public:

@@ -40,6 +40,20 @@ Access at_member(const Access& a, uint32_t lanes, const Multicast& object,
     return to;
 }
 
+// f(lanes, first lane, object or null) for the lanes that reach one object, and for those that
+// reach none, until one answers null; op + 1 at the end.
+template <class F>
+const Op* each_object(const Warp& w, const Op* op, const Access& a, F&& f) {
+    for (uint32_t left = a.lanes; left;) {
+        const auto first = static_cast<uint32_t>(std::countr_zero(left));
+        const Multicast* const object = object_at(w, a, first);
+        const uint32_t lanes = together(w, a, left, object);
+        left &= ~lanes;
+        if (!f(lanes, first, object)) return nullptr;
+    }
+    return op + 1;
+}
+
 }  // namespace
 
 bool Engine::is_multicast(const Warp& w, const Access& a, uint32_t lane) {
@@ -48,47 +62,38 @@ bool Engine::is_multicast(const Warp& w, const Access& a, uint32_t lane) {
 
 const Op* Engine::access_multicast(Warp& w, const Op* op, const Access& a) {
     const Services& port = services(w);
-    for (uint32_t left = a.lanes; left;) {
-        const auto first = static_cast<uint32_t>(std::countr_zero(left));
-        const Multicast* const object = object_at(w, a, first);
-        const uint32_t lanes = together(w, a, left, object);
-        left &= ~lanes;
+    return each_object(w, op, a, [&](uint32_t lanes, uint32_t first, const Multicast* object) {
         if (!object) {
             Access others = a;
             others.lanes = lanes;
-            if (!port.access(w, op, others)) return nullptr;
-            continue;
+            return port.access(w, op, others) != nullptr;
         }
         if (a.op != AccessOp::store && a.op != AccessOp::reduce)
             return fault(w, op, lanes, FaultKind::other,
                          "a multicast object takes multimem.st, multimem.red and "
                          "multimem.ld_reduce only: " +
                              launch_.space->describe(a.address[first]),
-                         true, a.address[first]);
+                         true, a.address[first]) != nullptr;
         for (const Multicast::Member& member : object->members)
-            if (!port.access(w, op, at_member(a, lanes, *object, member))) return nullptr;
-    }
-    return op + 1;
+            if (!port.access(w, op, at_member(a, lanes, *object, member))) return false;
+        return true;
+    });
 }
 
 const Op* Engine::load_reduce(Warp& w, const Op* op, const Access& a, const LoadReduce& how) {
     const Services& port = services(w);
-    for (uint32_t left = a.lanes; left;) {
-        const auto first = static_cast<uint32_t>(std::countr_zero(left));
-        const Multicast* const object = object_at(w, a, first);
-        const uint32_t lanes = together(w, a, left, object);
-        left &= ~lanes;
+    return each_object(w, op, a, [&](uint32_t lanes, uint32_t first, const Multicast* object) {
         if (!object)
             return fault(w, op, lanes, FaultKind::other,
                          "LDGMC (multimem.ld_reduce) reads multicast objects only: " +
                              launch_.space->describe(a.address[first]),
-                         true, a.address[first]);
+                         true, a.address[first]) != nullptr;
         // Word k of a lane at [32 * k + lane], for each member.
         std::vector<std::array<uint32_t, 4 * 32>> held(object->members.size());
         for (size_t m = 0; m < held.size(); ++m) {
             Access load = at_member(a, lanes, *object, object->members[m]);
             load.destination = sink_row;
-            if (!port.access(w, op, load)) return nullptr;
+            if (!port.access(w, op, load)) return false;
             if (w.in_flight) drain(w);
             std::memcpy(held[m].data(), w.row(sink_row), sizeof held[m]);
         }
@@ -104,8 +109,8 @@ const Op* Engine::load_reduce(Warp& w, const Op* op, const Access& a, const Load
             for (uint32_t k = 0; k < a.bytes / 4u; ++k)
                 w.row(a.destination)[32 * k + lane] = result[k];
         });
-    }
-    return op + 1;
+        return true;
+    });
 }
 
 }  // namespace sassemu
