@@ -2,7 +2,7 @@
 # What holds for every target: standard, warnings, arithmetic flags, sanitizers, output directories.
 # What does not belong here: a host level's flags (emu/lanes owns those) and any target.
 option(SASSEMU_FUZZ "Build the libFuzzer targets (needs clang)" OFF)
-option(SASSEMU_UNITY "Compile the product's sources several at a time: a fresh build takes half as long, a change longer" OFF)
+option(SASSEMU_UNITY "Compile the product's sources several at a time and their largest headers once: a fresh build takes half as long, a change longer" OFF)
 set(SASSEMU_SANITIZE "" CACHE STRING "Sanitizers for everything, e.g. address,undefined or thread")
 
 set(CMAKE_CXX_STANDARD 20)
