@@ -30,6 +30,7 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) split_k(const float* a, con
     __shared__ float part[64], slices[4];
     cg::cluster_group cluster = cg::this_cluster();
     const uint32_t rank = cluster.block_rank(), t = threadIdx.x, first = blockIdx.x / 4 * 1024 + rank * 256;
+    cluster.sync();  // all CTAs have begun before one writes to another's shared memory
     float sum = 0;
     for (uint32_t i = 0; i < 4; ++i) sum = __fmaf_rn(a[first + i * 64 + t], b[first + i * 64 + t], sum);
     part[t] = sum;

@@ -71,6 +71,7 @@ __device__ void gemm(const TensorMap& a, const TensorMap& b, float* c, int steps
     __shared__ uint32_t base;
     uint8_t *const as = memory, *const bs = memory + stages * a_bytes;
     const uint32_t t = threadIdx.x, warp = t / 32, lane = t % 32, rank = cluster_rank();
+    CLUSTER_SYNC;  // columns are allocated for both CTAs: both must have begun
     if (warp == 0)
         ASM("tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%0], %1;\n"
             "tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;" ::"r"(address(&base)), "n"(buffers * columns_of_d));

@@ -46,12 +46,9 @@ const Buffer* Setup::find_buffer(const std::string& name) const {
 // Who makes the GPU itself runs the launches one by one.
 Result<void> Setup::check_scope() {
     const auto multicast = std::ranges::find(plan_.buffers, BufferKind::multicast, &Buffer::kind);
-    if (multicast != plan_.buffers.end() &&
-        (options_.gpu.model != "flat" || !options_.plugins.empty()))
+    if (multicast != plan_.buffers.end() && options_.gpu.model != "flat")
         return make_error(ErrorCode::unsupported, multicast->where,
-                          "multicast objects are for the flat model, and plugins do not see what "
-                          "goes to their members",
-                          "leave --model and --plugin out");
+                          "multicast objects are for the flat model", "leave --model out");
     if (!plan_.in_flight || !options_.create_gpu) return {};
     return make_error(ErrorCode::unsupported, plan_.file,
                       "several things in flight (gpus, peers, streams, events, host steps) are "

@@ -36,6 +36,7 @@ struct Cta;
 struct Event;
 struct Issued;
 struct LaneCopy;
+struct Multicast;
 struct Warp;
 
 // A plugin in this run; what it sees as its sassemu_session.
@@ -277,6 +278,10 @@ class Hooks {
     bool shown_to_observers(uint32_t spaces_bit) const { return observed_spaces_ & spaces_bit; }
     void tell_issue(AccessCall& call);
     void tell_access(AccessCall& call);
+    // The multicast object that all lanes of a global access reach, or null; and telling of that
+    // access at each of its members.
+    static const Multicast* multicast_of_all(const AccessCall& call);
+    void at_members(AccessCall& call, const Multicast& object, void (Hooks::*tell)(AccessCall&));
 
     std::vector<HookedImage> images_;
     std::vector<std::unique_ptr<PluginSession>> sessions_;

@@ -232,6 +232,14 @@ const Op* Hooks::access(const HookedInstruction& i, const Op* op, Warp& w, uint3
         w.stop = Stop::pending;
         return nullptr;
     };
+    const Multicast* const object =
+        observed && told && call.known == AccessCall::Known::bad ? multicast_of_all(call) : nullptr;
+    if (object) {
+        at_members(call, *object, &Hooks::tell_issue);
+        const Op* const then = plain(i, op, w, mask);
+        if (then) at_members(call, *object, &Hooks::tell_access);
+        return then;
+    }
     if (!observed || call.known == AccessCall::Known::bad || !(told || i.wanted_accesses)) {
         const Op* const then = plain(i, op, w, mask);
         return scoped_ ? leave_behind(then) : then;

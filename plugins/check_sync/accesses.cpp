@@ -23,6 +23,7 @@ void Checker::access_issue(const sassemu_access& a) {
     const bool after_fence = std::exchange(w.membar, 0);
     const uint32_t insn = meanings_.number(a.insn);
     const Meaning& m = meanings_[insn];
+    allocates_pair(w, a.lanes, m);
     // What tcgen05.alloc has the compiler read is its own; it writes the word that it gives.
     if (a.op == SASSEMU_LOAD && m.says("tcgen05.alloc")) return;
     const bool changes = a.op == SASSEMU_ATOMIC || a.op == SASSEMU_REDUCE;

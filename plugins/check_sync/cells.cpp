@@ -52,7 +52,7 @@ void Checker::touch(Touch& t, uint32_t lanes, const sassemu_location* at, uint32
 
 // All in one block of shared memory, or all global.
 void Checker::touch_space(Touch& t, uint32_t lanes, const sassemu_location* at, uint32_t bytes) {
-    if (t.shared) remote(*t.warp, t.owner);
+    if (t.shared) remote(*t.warp, lanes, t.stamp.insn, t.owner);
     Block* block = nullptr;
     const auto find = [&](uint64_t address, uint32_t size) {  // the cell, or block->cells()
         if (t.shared) {

@@ -4,6 +4,7 @@
 // those that happen later, events.cpp everything that orders them.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -190,10 +191,21 @@ class Checker : public sassemu::Plugin {
     void read_only(Touch& t, uint32_t lanes, const sassemu_location* at, uint32_t bytes);
     void read_map(Warp& w, uint32_t lanes, uint32_t insn, const sassemu_location& at,
                   uint64_t bytes);
+    void breaks_rule(FindingKind kind, const Warp& w, uint32_t lanes, uint32_t insn,
+                     const char* action, const std::string& what, const std::string& repair);
     void misused(const Warp& w, uint32_t lanes, uint32_t insn, const std::string& what,
-                 const std::string& repair);
+                 const std::string& repair) {
+        breaks_rule(FindingKind::barrier_misuse, w, lanes, insn, "arrives at a barrier", what,
+                    repair);
+    }
     void pack_barrier(Warp& w, sassemu_warp handle, sassemu_insn i, uint32_t lanes);
     bool knows(const Stamp& s, const Touch& t);
+    // Whether all these lanes know that it has been executed.
+    static bool knows(const Warp& w, uint32_t lanes, const Entry& e) {
+        return std::all_of(w.groups.begin(), w.groups.end(), [&](const Group& g) {
+            return !(g.lanes & lanes) || g.now[executed].covers(e.who, e.lanes, e.epoch);
+        });
+    }
     Order::Level level_between(Component who, const Warp& w) const;
     void shown_by_fence(const Stamp& earlier, const Touch& t);
     bool passes(StampId id, bool wrote, Touch& t);
@@ -245,6 +257,11 @@ class Checker : public sassemu::Plugin {
     void issue_copy(const sassemu_async& a);
     void await_copies(Copy& c);
     void touch_copy(const sassemu_async& a, Copy& copy);
+    void keep_map(const sassemu_async& a, Copy& copy);
+    // Requests for work that were answered by "none", by CTA: what tells of the answer.
+    std::unordered_map<uint64_t, Entry> no_work_;
+    void ask_for_work(Warp& w, uint32_t lanes, uint32_t insn);
+    void answered(const Copy& copy);
     Touch touch_of(Copy& copy, const Copy::Range& r);
     template <class Visit>
     void each_stretch(Touch& t, const Copy::Range& r, Visit&& visit);
@@ -370,8 +387,17 @@ class Checker : public sassemu::Plugin {
         std::vector<Order::Arrival> waiting;  // what they know does not change until they have met
         Channel arrived;                      // those that do not wait
         uint32_t reduces = 0;                 // its phase: 1 no, 2 yes, 0 nobody has come yet
+        // Where warps arrive without waiting: the clock of its phases, and the last arrival of
+        // each.
+        Component id = 0;
+        uint32_t phase = 1;
+        struct Last {
+            uint32_t phase, lanes;
+        };
+        std::unordered_map<uint32_t, Last> last;  // by warp id
     };
     std::map<std::pair<uint64_t, uint32_t>, Barrier> barriers_;  // by CTA and number
+    void arrives_again(Barrier& b, Warp& w, const sassemu_sync& s, uint32_t insn);
     struct ProxyFence {
         uint32_t epoch, lanes, insn;
         bool shared, global;
@@ -380,7 +406,16 @@ class Checker : public sassemu::Plugin {
         32;  // per warp; one that is dropped counts as needed
     std::vector<std::vector<ProxyFence>> proxy_fences_;  // by warp id
     void proxy_fence(Warp& w, uint32_t lanes, uint32_t insn, bool shared, bool global);
-    void remote(Warp& w, uint64_t owner);
+    void remote(Warp& w, uint32_t lanes, uint32_t insn, uint64_t owner);
+    bool has_begun(Warp& w, uint32_t lanes, uint64_t owner);
+    // What a pair's tcgen05.alloc does in each of its CTAs, up to the first dealloc there.
+    struct PairAlloc {
+        uint32_t warp = 0, lane = 0, epoch = 0;
+        bool over = false;
+    };
+    std::unordered_map<uint64_t, PairAlloc> pair_allocs_;
+    void allocates_pair(Warp& w, uint32_t lanes, const Meaning& m);
+    void frees_pair(Warp& w, uint32_t lanes, uint32_t insn);
     struct ClusterBarrier {
         Channel arriving, over;
         std::unordered_map<uint32_t, uint32_t> arrived;  // warp id -> lanes, of this phase

@@ -23,9 +23,10 @@ void Checker::async(const sassemu_async& event) {
             break;
         case SASSEMU_ASYNC_WILL_READ:
         case SASSEMU_ASYNC_WILL_WRITE:
-            if (a.proxy == SASSEMU_VIA_TENSORMAP)
+            if (a.proxy == SASSEMU_VIA_TENSORMAP) {
                 read_map(warp_of(a.warp), a.lanes, meanings_.number(a.insn), a.at, a.bytes);
-            else if (meanings_[copies_.at(a.id).insn].is_wgmma())
+                keep_map(a, copies_.at(a.id));
+            } else if (meanings_[copies_.at(a.id).insn].is_wgmma())
                 touch_wgmma(a, copies_.at(a.id));
             else
                 touch_copy(a, copies_.at(a.id));
@@ -61,6 +62,7 @@ void Checker::issue_copy(const sassemu_async& a) {
     c.by = w.issue;
     if (meanings_[c.insn].is_wgmma()) return;
     if (a.agent_kind == SASSEMU_AGENT_TENSOR) issue_tensor(c);
+    if (meanings_[c.insn].asks_for_work()) ask_for_work(w, a.lanes, c.insn);
     if (c.awaits.empty() && a.agent_kind != SASSEMU_AGENT_LDGSTS) return;
     const auto object = static_cast<uint32_t>(a.mbarrier.address);
     initialised(mbarrier_at(a.mbarrier.owner, object), w, a.lanes, c.insn, a.mbarrier.owner,
@@ -166,9 +168,32 @@ void Checker::touch_copy(const sassemu_async& a, Copy& copy) {
         t.copy = nullptr;
         copy.warp->used = true;
     }
-    if (t.shared && !tensor) remote(*t.warp, t.owner);
+    if (t.shared && !tensor) remote(*t.warp, a.lanes, copy.insn, t.owner);
     if (write) copy.writes.push_back(r);
     touch_range(t, r);
+}
+
+// The copy may read its tensor map until it is over; whoever writes the map again has waited for
+// it.
+void Checker::keep_map(const sassemu_async& a, Copy& copy) {
+    if (a.at.space != SASSEMU_GLOBAL || !a.lanes || !a.bytes) return;
+    Warp& w = *copy.warp;
+    const auto lane = static_cast<uint32_t>(std::countr_zero(a.lanes));
+    const uint32_t group = w.copies[SASSEMU_GROUP_BULK][lane] + 1;
+    Copy::Range r{false, false, a.at.owner, a.at.address, a.at.address + a.bytes, {}, lane, {}};
+    r.stamp = {w.bulk_reads(), 1u << lane, group, copy.insn & 0xffffff, stamp_async | stamp_map};
+    if (a.group < 0) {
+        const Mbarrier& b =
+            mbarrier_at(a.mbarrier.owner, static_cast<uint32_t>(a.mbarrier.address));
+        r.stamp.who = b.id;
+        r.stamp.lanes = 1;
+        r.stamp.epoch = b.phases;
+    }
+    Touch t = touch_of(copy, r);
+    each_stretch(t, r, [&](Block& b, uint32_t first, uint32_t count) {
+        for (uint32_t cell = first; cell < first + count; ++cell)
+            add_reader(t, b, cell, t.stamp.lanes);
+    });
 }
 
 void Checker::touch_range(Touch& t, const Copy::Range& r) {
@@ -243,8 +268,30 @@ void Checker::complete_copy(const sassemu_async& a) {
     const auto copy = copies_.find(a.id);
     if (copy == copies_.end()) return;
     for (const Copy::Value& v : copy->second.values) value_at(v.at, v.side->after);
+    if (meanings_[copy->second.insn].asks_for_work()) answered(copy->second);
     if (copy->second.warp->copy == &copy->second) copy->second.warp->copy = nullptr;
     copies_.erase(copy);
+}
+
+// Bit 64 of an answer says that there is work.
+void Checker::answered(const Copy& copy) {
+    for (const Copy::Range& r : copy.writes) {
+        uint32_t yes = 0;
+        const auto cta = ctas_.find(r.owner);
+        if (cta != ctas_.end() &&
+            !host.read_shared(cta->second, static_cast<uint32_t>(r.address) + 8, &yes, 4) &&
+            !(yes & 1))
+            no_work_.try_emplace(r.owner, Entry{r.stamp.who, 1, r.stamp.epoch});
+    }
+}
+
+void Checker::ask_for_work(Warp& w, uint32_t lanes, uint32_t insn) {
+    const auto none = no_work_.find(w.place.cta);
+    if (none == no_work_.end()) return;
+    if (knows(w, lanes, none->second))
+        breaks_rule(FindingKind::queue_misuse, w, lanes, insn, "asks for work",
+                    "an earlier request of its CTA was answered: none is left",
+                    "no clusterlaunchcontrol.try_cancel once query_cancel.is_canceled was false");
 }
 
 // ---- values of findings

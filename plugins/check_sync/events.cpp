@@ -90,6 +90,8 @@ void Checker::launch_end(sassemu_launch l, const char* status) {
     cluster_barriers_.clear();
     proxy_fences_.clear();
     mbarriers_.clear();
+    pair_allocs_.clear();
+    no_work_.clear();
     copies_.clear();
     changing_.clear();
     ctas_.clear();
@@ -160,8 +162,9 @@ uint32_t Checker::select(sassemu_insn i) {
 uint32_t Checker::of_meaning(sassemu_insn i) {
     // The rest of the code is not there yet, so what the instruction means is found out later.
     const sassemu_effect e = effect(i);
-    const bool watched = e.kind == SASSEMU_EFFECT_CACHE &&
-                         (e.cache == SASSEMU_CACHE_MBARRIER || e.cache == SASSEMU_CACHE_TENSORMAP);
+    const bool watched = (e.kind == SASSEMU_EFFECT_CACHE && (e.cache == SASSEMU_CACHE_MBARRIER ||
+                                                             e.cache == SASSEMU_CACHE_TENSORMAP)) ||
+                         Meaning::changes_columns(e);
     if (watched || e.kind == SASSEMU_EFFECT_MBARRIER || Meaning::warpsync(e) ||
         (e.kind == SASSEMU_EFFECT_LOAD && e.space == SASSEMU_TEXTURE) ||
         Meaning::packs_barrier(host.insn_opcode(i), host.insn_text(i)))
@@ -200,6 +203,10 @@ void Checker::before(sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
     }
     if (m.opcode == "BRA") {  // .DIV: what __syncwarp() is where the warp is whole
         if (!m.known) order_.together(w, lanes, false);
+        return;
+    }
+    if (Meaning::changes_columns(m.effect)) {
+        if (m.says("tcgen05.dealloc.cta_group::2")) frees_pair(w, lanes, insn);
         return;
     }
     if (m.opcode.starts_with("LOP3")) return pack_barrier(w, handle, i, lanes);
@@ -331,17 +338,17 @@ void Checker::cache(const sassemu_cache_op& c) {
         order_.acquire_fence(w, c.lanes, as.reach, m.restriction(), insn);
 }
 
-// A barrier whose own rules a warp breaks.
-void Checker::misused(const Warp& w, uint32_t lanes, uint32_t insn, const std::string& what,
-                      const std::string& repair) {
-    Finding& f = findings_[{FindingKind::barrier_misuse, true, insn, 0}];
+// A rule of an instruction's own, which an order of two accesses is not.
+void Checker::breaks_rule(FindingKind kind, const Warp& w, uint32_t lanes, uint32_t insn,
+                          const char* action, const std::string& what, const std::string& repair) {
+    Finding& f = findings_[{kind, true, insn, 0}];
     if (f.count++) return;
-    f.kind = FindingKind::barrier_misuse;
+    f.kind = kind;
     f.launch = launch_;
     f.seed = host.seed(session);
     f.kernel = kernel_;
     f.first.insn = insn;
-    f.first.action = "arrives at a barrier";
+    f.first.action = action;
     f.first.thread = thread_text(w.threads(), lanes);
     f.first.cta = w.place.cta;
     f.first.cluster = w.place.cluster;
@@ -383,6 +390,7 @@ void Checker::sync(const sassemu_sync& event) {
                             : "its thread count is " + std::to_string(w->cut.count) +
                                   ", of which the code keeps 12 bits",
                         "numbers 0 to 15, and counts of no more threads than a CTA has");
+            arrives_again(b, *w, s, insn);
             if (Weaker as; weaken(insn, as)) {
                 order_.next(*w);
                 break;
@@ -404,6 +412,10 @@ void Checker::sync(const sassemu_sync& event) {
         case SASSEMU_SYNC_BARRIER_COMPLETE: {
             Barrier& b = barriers_[{linear(), s.id}];
             order_.meet(b.waiting, b.arrived);
+            if (b.id)
+                for (const Order::Arrival& a : b.waiting)
+                    order_.know(*a.warp, a.lanes, {b.id, 1, b.phase}, {true, gpu, false});
+            ++b.phase;
             b.waiting.clear();
             b.reduces = 0;
             if (!b.arrived.edges.empty()) b.arrived.clear();
@@ -480,6 +492,25 @@ void Checker::sync(const sassemu_sync& event) {
     }
 }
 
+// A warp that has arrived without waiting arrives again: the phase of its former arrival is over,
+// or both count in it.
+void Checker::arrives_again(Barrier& b, Warp& w, const sassemu_sync& s, uint32_t insn) {
+    if (!s.waits && !b.id) b.id = std::exchange(next_mbarrier_, next_mbarrier_ + 2);
+    if (!b.id) return;
+    Barrier::Last& last = b.last[w.id];
+    if (last.lanes & s.lanes && !knows(w, s.lanes & last.lanes, {b.id, 1, last.phase}))
+        misused(w, s.lanes, insn,
+                "the warp has arrived at barrier " + std::to_string(s.id) +
+                    " before, and nothing says that the phase of that arrival is over: both may "
+                    "count in one",
+                "bar.sync in place of the bar.arrive before, or another barrier or signal of those "
+                "that wait");
+    if (s.waits) return;
+    if (last.phase != b.phase) last.lanes = 0;
+    last.phase = b.phase;
+    last.lanes |= s.lanes;
+}
+
 void Checker::wait_for_groups(Warp& w, const sassemu_sync& s, uint32_t kind) {
     for (uint32_t left = s.lanes; left; left &= left - 1) {  // each thread waits for its own groups
         const uint32_t lane = left & -left, committed = w.copies[kind][__builtin_ctz(left)];
@@ -497,18 +528,6 @@ void Checker::wait_for_groups(Warp& w, const sassemu_sync& s, uint32_t kind) {
     }
 }
 
-void Checker::leave(const ClusterBarrier& b, sassemu_warp handle, uint32_t lanes, uint32_t insn) {
-    Warp& w = warp_of(handle);
-    Acquire how = meanings_[insn].acquire(SASSEMU_LEVEL_CLUSTER);
-    if (meanings_[insn].known) how = {true, cluster, false};
-    order_.each(w, lanes, [&](Group& g) { g.before_meeting = g.now[for_global]; });
-    order_.acquire(w, lanes, how, b.over, insn);
-    order_.each(w, lanes, [&](Group& g) {
-        order_.has_met(g, b.meeting, std::exchange(g.before_meeting, {}));
-    });
-    order_.merge(w);
-}
-
 void Checker::proxy_fence(Warp& w, uint32_t lanes, uint32_t insn, bool shared, bool global) {
     if (Weaker as; weaken(insn, as)) return;
     order_.proxy_used.try_emplace(insn, -1);
@@ -520,14 +539,6 @@ void Checker::proxy_fence(Warp& w, uint32_t lanes, uint32_t insn, bool shared, b
     }
     all.push_back({w.done(), lanes, insn, shared, global});
     order_.proxy_fence(w, lanes, shared, global);
-}
-
-// The warp, or a copy of its, uses shared memory of another CTA.
-void Checker::remote(Warp& w, uint64_t owner) {
-    if (owner == w.place.cta) return;
-    ClusterBarrier& b = cluster_barriers_[w.place.cluster];
-    if (std::exchange(b.remote, true)) return;
-    order_.need(b.meeting, Order::level_cluster);
 }
 
 void Checker::allocate(const sassemu_allocation& a) {

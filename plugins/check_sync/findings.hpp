@@ -30,9 +30,11 @@ enum class FindingKind : uint8_t {
     read_only_data,
     missing_map_fence,
     missing_wgmma_fence,
-    fence_for_quiet
+    fence_for_quiet,
+    peer_not_ready,
+    queue_misuse
 };
-constexpr size_t kinds = static_cast<size_t>(FindingKind::fence_for_quiet) + 1;
+constexpr size_t kinds = static_cast<size_t>(FindingKind::queue_misuse) + 1;
 struct KindText {
     const char* name;
     const char* sentence;

@@ -11,7 +11,7 @@ namespace check_sync {
 
 namespace {
 
-Reach reach_in(const Stamp& s) { return static_cast<Reach>(s.flags / stamp_reach); }
+Reach reach_in(const Stamp& s) { return static_cast<Reach>(s.flags / stamp_reach % reaches); }
 
 }  // namespace
 

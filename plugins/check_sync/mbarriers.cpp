@@ -139,7 +139,8 @@ void Checker::mbarrier(const sassemu_sync& s) {
     const uint32_t insn = meanings_.number(s.insn);
     const Meaning& m = meanings_[insn];
     Warp* w = s.warp ? &warp_of(s.warp) : nullptr;
-    if (w) remote(*w, s.owner);
+    if (w && !s.agent) allocates_pair(*w, s.lanes, m);
+    if (w && !s.agent) remote(*w, s.lanes, insn, s.owner);
     switch (s.kind) {
         case SASSEMU_SYNC_MBARRIER_INIT:
             initialise(b, *w, s.lanes, insn);

@@ -59,6 +59,10 @@ struct Meaning {
         return e.kind == SASSEMU_EFFECT_ASYNC && e.action == SASSEMU_ACTION_MULTIPLY &&
                e.space != SASSEMU_TENSOR_MEMORY;
     }
+    static bool changes_columns(const sassemu_effect& e) {  // allocated, freed
+        return e.kind == SASSEMU_EFFECT_CONTROL && e.action == SASSEMU_ACTION_ALLOCATE &&
+               e.space == SASSEMU_TENSOR_MEMORY;
+    }
     static bool cta_barrier(const sassemu_effect& e) {
         return e.kind == SASSEMU_EFFECT_BARRIER && e.scope == SASSEMU_LEVEL_CTA;
     }
@@ -79,6 +83,7 @@ struct Meaning {
     bool counts_for_atomic() const {
         return opcode.starts_with("VOTE") && (ptx.starts_with("atom.") || ptx.starts_with("red."));
     }
+    bool asks_for_work() const { return opcode == "UGETNEXTWORKID"; }
     // PTX whose lanes run together, but which does not order memory.
     bool collective() const {
         for (const std::string_view name :

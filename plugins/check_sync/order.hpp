@@ -190,6 +190,8 @@ struct Warp {
     Issue issue;           // of the last copy: what these lanes knew in that epoch
     uint32_t issue_epoch = ~0u, issue_lanes = 0;
     uint32_t texture = 0;  // the last instruction that reads one
+    std::vector<std::pair<uint64_t, uint32_t>>
+        begun;  // CTAs of the cluster, and the lanes that know that these have begun
     std::map<uint32_t, uint32_t>
         gathering;  // WARPSYNCs before barriers of a CTA, and the lanes that wait there
     uint32_t copies[3][32] = {};  // groups committed: LDGSTS, bulk, tensor units

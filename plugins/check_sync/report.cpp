@@ -55,7 +55,14 @@ const KindText& text_of(FindingKind kind) {
         {"fence-where-quiet-is-needed",
          "data that was put to another PE is read behind nvshmem_fence(), which orders it among "
          "what goes to that PE, and does not wait until it is there",
-         "NVSHMEM, \"Memory Ordering\": nvshmem_fence, nvshmem_quiet"}};
+         "NVSHMEM, \"Memory Ordering\": nvshmem_fence, nvshmem_quiet"},
+        {"peer-not-ready",
+         "another CTA of the cluster is used that is not known to be ready for it",
+         "PTX ISA, \"tcgen05.alloc, dealloc\": the peer CTA must have been launched; CUDA C++ "
+         "Programming Guide, \"Distributed Shared Memory\": all CTAs must have begun"},
+        {"work-queue-misuse", "a CTA asks for more work after it has been told that there is none",
+         "PTX ISA, \"clusterlaunchcontrol.try_cancel\": undefined once a failed request was "
+         "observed"}};
     return all[static_cast<size_t>(kind)];
 }
 
@@ -223,10 +230,14 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
                        reach + " before the second access";
             break;
         case FindingKind::async_reuse:
-            f.missing = "nothing says that the bytes are free again";
-            f.repair = earlier.flags & stamp_async
-                           ? "cp.async.bulk.wait_group.read in the copying thread, then a barrier"
-                           : "the readers arrive on an mbarrier that the copying thread waits for";
+            f.missing = earlier.flags & stamp_map
+                            ? "nothing says that the copy has read its tensor map"
+                            : "nothing says that the bytes are free again";
+            f.repair = !(earlier.flags & stamp_async)
+                           ? "the readers arrive on an mbarrier that the copying thread waits for"
+                       : earlier.who >= first_mbarrier
+                           ? "wait for the mbarrier of the copy before the second access"
+                           : "cp.async.bulk.wait_group.read in the copying thread, then a barrier";
             break;
         case FindingKind::uninitialised_read:
             f.missing = "a write";
@@ -259,6 +270,8 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
             break;
         case FindingKind::barrier_misuse:
         case FindingKind::missing_wgmma_fence:
+        case FindingKind::peer_not_ready:
+        case FindingKind::queue_misuse:
             break;
     }
     if (earlier.who >= first_tensor && !t.tensor) describe_wgmma(f, after);

@@ -24,9 +24,11 @@ enum StampFlag : uint32_t {
     stamp_atomic = 2,
     stamp_async = 4,
     stamp_generic = 8,
-    stamp_reach = 16
-};  // reach: times 16
-// generic: of an asynchronous store (st.async), which PTX does not count to the async proxy
+    stamp_reach = 16,
+    stamp_map = 64
+};  // reach: times 16, up to 3
+// generic: of an asynchronous store (st.async), which PTX does not count to the async proxy; map:
+// of a copy that reads its tensor map
 
 // An access that may still matter.
 struct Stamp {

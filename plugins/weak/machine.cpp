@@ -46,7 +46,10 @@ bool Machine::sure(const Actor* a, Thread t, Via via, const Write& w) const {
     // What an agent has written needs no fence once its completion is known.
     if (via == Via::async && !w.async)
         return known(a->now[shared ? async_shared : async_global], w);
-    if (via == Via::tensormap) return known(a->maps, w);
+    // tensormap.cp_fenceproxy is atomics by the lanes of a warp, which release what they write.
+    if (via == Via::tensormap)
+        return known(a->maps, w) ||
+               (w.atomic && (w.writer / 32 == a->maps_by / 32 || known(a->before_maps, w)));
     return known(a->now[shared ? in_shared : in_global], w);
 }
 
@@ -149,6 +152,7 @@ void Machine::before_change(Memory& m, const Access& a, bool modifies, bool toge
     w.bytes = a.bytes;
     w.async = a.via == Via::async;
     w.strong = a.order.strong;
+    w.atomic = modifies;
     if (modifies) {
         seen(self, a, g, 0, &w.gives);
         acquire(self, a.order);

@@ -90,6 +90,7 @@ class Machine {
         bool async = false, strong = false;
         bool undoable = true;   // what it replaced may still be found
         bool together = false;  // with the one before it of these bytes, or not at all
+        bool atomic = false;
         std::array<uint8_t, most_bytes> old{};
         Thread writer = 0;
         Stamp stamp = 0;
@@ -127,6 +128,8 @@ class Machine {
         std::array<std::shared_ptr<const Snapshot>, reaches> fenced;
         std::array<Knowledge, reaches> acquirable;  // read from that far away
         View maps;                                  // shown to the tensormap proxy here
+        View before_maps;                           // what was in order before that
+        Thread maps_by = ~Thread{0};                // who has had it shown
         View over;                                  // of an agent: what its completion tells
         std::vector<std::pair<uint64_t, Edge>> released_at;  // its releasing writes
     };

@@ -80,7 +80,11 @@ void Machine::fence(const Who& who, const Fence& f) {
         a.now[tensormap].join(a.now[in_global]);
         a.now[tensormap].add(who.thread, next_ - 1);
     }
-    if (f.to_tensormap && o.acquires) a.maps.join(a.now[tensormap]);
+    if (f.to_tensormap && o.acquires) {
+        a.maps.join(a.now[tensormap]);
+        a.before_maps = a.now[in_global];
+        a.maps_by = who.thread;
+    }
     if (!o.releases || f.inits_alone) return;
     const auto all = snapshot(a, who.thread);
     for (uint32_t d = 0; d <= o.reach; ++d) {
@@ -201,6 +205,8 @@ void Machine::issue(const Who& who, Thread agent) {
     a.now[in_global].add(who.thread, next_ - 1);
     a.now[in_shared].add(who.thread, next_ - 1);
     a.maps = from.maps;
+    a.before_maps = from.before_maps;
+    a.maps_by = from.maps_by;
     actors_[agent] = std::move(a);
     agents_.push_back(agent);
     if (agents_.size() <= most_agents) return;
@@ -289,6 +295,8 @@ std::string Machine::key() const {
         for (const auto& f : a.fenced) snapshot_key(f.get());
         for (const auto& k : a.acquirable) knowledge(k);
         view(a.maps);
+        view(a.before_maps);
+        put(a.maps_by);
         view(a.over);
         for (const auto& [address, e] : a.released_at) {
             put(address);

@@ -7,6 +7,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) tensor_pair(const uint4* in
     __shared__ uint64_t done;
     __shared__ uint32_t base;
     const uint32_t t = threadIdx.x, rank = blockIdx.x;
+    CLUSTER_SYNC;  // columns are allocated for both CTAs: both must have begun
     if (t < 32)
         ASM("tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%0], %1;\n"
             "tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;" ::"r"(address(&base)), "n"(columns));
