@@ -253,7 +253,7 @@ def patterns(W, R, FEW):
     pattern("uninitialised",
             {"in": words(2 * W), "out": gives([D[2 * W - 1 - t] * (1 if 2 * W - 1 - t == 9 % (2 * W) else 3) + 1 for t in range(2 * W)] + [0 if t == 9 % (2 * W) else v * 2 for t, v in enumerate(D[:2 * W])], fill=None)},
             launch("uninitialised", 1, 2 * W, "in", "out"), archs=ALL,
-            shared_word=[find(UNINITIALISED, "shared")])
+            shared_word=[find(UNINITIALISED, "shared", common=False)])
 
     pattern("cp_async", {"in": words(32 * W), "out": gives([D[i // (8 * W) * 8 * W + 8 * W - 1 - i % (8 * W)] for i in range(32 * W)])},
             launch("cp_async", 1, 2 * W, "in", "out"), archs="sm_80 sm_90",

@@ -281,6 +281,33 @@ void Checker::list_reader(Touch& t, Block& b, uint32_t cell, uint32_t lanes) {
     list.push_back(now);
 }
 
+// Bytes of shared memory that are read, and that nobody has written. If somebody writes them later,
+// the two are in the wrong order. If nobody ever does, the value may be one that the program drops
+// (a merge looks one element beyond its run), which check-mem can tell.
+void Checker::read_unwritten(const Touch& t) {
+    found(FindingKind::uninitialised_read, false, {}, false, t);
+    unwritten_[t.owner].insert({static_cast<uint32_t>(t.address), t.stamp.insn});
+}
+
+void Checker::look_at_unwritten(uint64_t owner) {
+    const auto here = unwritten_.find(owner);
+    if (here == unwritten_.end()) return;
+    Block* const block = shadow_.shared(owner);
+    for (const auto& [address, insn] : here->second) {
+        const uint32_t cell = block ? shadow_.cell(*block, address, 1) : 0;
+        if (!block || cell == block->cells() || block->write[cell] <= settled) continue;
+        const auto at = findings_.find({FindingKind::uninitialised_read, false, 0, insn});
+        if (at == findings_.end()) continue;
+        Finding f = std::move(at->second);
+        findings_.erase(at);
+        f.common = true;
+        Finding& known = findings_[{FindingKind::uninitialised_read, true, 0, insn}];
+        if (known.count) f.count += known.count;
+        known = std::move(f);
+    }
+    unwritten_.erase(here);
+}
+
 // What is not plain: each of those who were there before is looked at.
 void Checker::visit(Touch& t, Block& b, uint32_t cell, uint32_t lanes) {
     const bool changes = t.stamp.flags & stamp_atomic, async = t.stamp.flags & stamp_async;
@@ -288,7 +315,9 @@ void Checker::visit(Touch& t, Block& b, uint32_t cell, uint32_t lanes) {
     t.address = t.base + (uint64_t{cell} << b.shift());
     if (!async) t.lane = static_cast<uint32_t>(std::countr_zero(lanes));
     if (b.write[cell] == nobody && (!t.write || changes)) {
-        if ((!async || t.tensor) && (t.shared || !shadow_.initialised(t.address, t.bytes)))
+        if (t.shared && !t.tensor && !async)
+            read_unwritten(t);
+        else if (t.tensor || (!async && !shadow_.initialised(t.address, t.bytes)))
             found(FindingKind::uninitialised_read, true, {}, false, t);
         b.write[cell] = settled;
     }

@@ -213,6 +213,10 @@ class Checker : public sassemu::Plugin {
     void add_reader(Touch& t, Block& b, uint32_t cell, uint32_t lanes);
     void list_reader(Touch& t, Block& b, uint32_t cell, uint32_t lanes);
     void visit(Touch& t, Block& b, uint32_t cell, uint32_t lanes);
+    // Reads of shared memory before any write: by CTA, address and instruction.
+    std::unordered_map<uint64_t, std::set<std::pair<uint32_t, uint32_t>>> unwritten_;
+    void read_unwritten(const Touch& t);
+    void look_at_unwritten(uint64_t owner);
     std::optional<Wrong> check(const Stamp& earlier, bool earlier_writes, const Touch& t);
     std::optional<Wrong> check_tensor(const Stamp& earlier, bool earlier_writes,
                                       const Touch& t) const;

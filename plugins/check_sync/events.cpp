@@ -78,6 +78,7 @@ void Checker::launch_end(sassemu_launch l, const char* status) {
                     misused(w, lanes, insn, diverged(lanes, host.active(handle) | lanes),
                             same_barrier);
     if (flight_) return leave_flight(l);
+    while (!unwritten_.empty()) look_at_unwritten(unwritten_.begin()->first);
     runs_.clear();
     run_ = nullptr;
     warps_.clear();
@@ -128,6 +129,7 @@ void Checker::cta_end(sassemu_cta c) {
     const sassemu_cta_info i = numbered(c);
     for (uint32_t k = 0; k < i.warps; ++k) unfinished_copies(warp_of(host.cta_warp(c, k)));
     gathered_.erase(i.linear);
+    look_at_unwritten(i.linear);
     shadow_.drop_shared(i.linear);
     shadow_.drop_shared(tensor_block(i.linear));
     ctas_.erase(i.linear);

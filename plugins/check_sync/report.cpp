@@ -105,7 +105,7 @@ std::string Checker::place_text(uint32_t insn) const {
 
 void Checker::found(FindingKind kind, bool common, const Stamp& earlier, bool earlier_writes,
                     const Touch& t) {
-    if (verdict_ == "common" && !common) return;
+    if (verdict_ == "common" && !common && kind != FindingKind::uninitialised_read) return;
     Finding& f = findings_[{kind, common, earlier.insn, t.stamp.insn}];
     if (f.count++) return;
     f.kind = kind;
@@ -242,6 +242,7 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
         case FindingKind::uninitialised_read:
             f.missing = "a write";
             f.repair = "write the bytes before they are read";
+            f.relied_on = "nobody ever writes them: whether the value matters, check-mem says";
             break;
         case FindingKind::mbarrier_protocol:
             f.missing = "the initialisation of the mbarrier is not ordered before its use";
@@ -282,6 +283,7 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
 
 void Checker::finish() {
     for (const auto& [key, f] : findings_) {
+        if (verdict_ == "common" && !f.common) continue;
         const KindText& kind = text_of(f.kind);
         std::string detail = "verdict: " + verdict(f) + "\n";
         const auto side = [&](const char* title, const Side& s) {
