@@ -70,7 +70,7 @@ uint32_t Checker::special_birth(const Step& s, uint32_t lane, Special kind, bool
         special_of_.try_emplace({s.i.insn, kind, brought}, static_cast<uint32_t>(specials_.size()));
     if (fresh)
         specials_.push_back(
-            {kind, s.i.format, brought, parent, s.i.insn, thread_text(s, lane), kernel_, {}});
+            {kind, format_of(s.i), brought, parent, s.i.insn, thread_text(s, lane), kernel_, {}});
     return at->second;
 }
 
@@ -92,10 +92,11 @@ void Checker::before(sassemu_warp handle, sassemu_insn insn, uint32_t lanes) {
     Cta& c = *in;
     if (allocates_tensor_memory(insn)) before_granules(c, handle, w.index, insn);
     if (!fp_) return;
-    const Instruction& i = codes_[host.insn_module(insn)][index_of(insn)];
-    SpecialRegisters& r = c.warps[w.index].special;
+    const Instruction& i = instruction(insn);
+    Watched& watched = this->watched(c);
+    SpecialRegisters& r = watched.warps[w.index].special;
     r.brought.fill(0);
-    c.accessed.clear();
+    watched.accessed.clear();
     const Step s{c, c.warps[w.index], w.index, i, lanes, lanes};
     for (const uint16_t row : i.data) {
         const uint32_t* const word = row < 255 ? host.row(handle, row) : nullptr;
@@ -105,8 +106,9 @@ void Checker::before(sassemu_warp handle, sassemu_insn insn, uint32_t lanes) {
             const uint32_t known = r.of(row, lane);
             if (known && (!brought || specials_[known].kind < specials_[brought].kind))
                 brought = known;
-            if (brought || i.format == Format::none || !upper_of_pair(i.format, row)) return;
-            const Special kind = special(i.format, word[lane], row % 2 ? (word - 32)[lane] : 0);
+            if (brought || format_of(i) == Format::none || !upper_of_pair(format_of(i), row))
+                return;
+            const Special kind = special(format_of(i), word[lane], row % 2 ? (word - 32)[lane] : 0);
             if (kind != Special::none) brought = special_birth(s, lane, kind, true, 0);
         });
     }
@@ -119,8 +121,9 @@ void Checker::after(sassemu_warp handle, sassemu_insn insn, uint32_t lanes) {
     Cta& c = *in;
     if (allocates_tensor_memory(insn)) after_granules(c, handle, w.index, insn, lanes);
     if (!fp_) return;
-    const Instruction& i = codes_[host.insn_module(insn)][index_of(insn)];
-    SpecialRegisters& r = c.warps[w.index].special;
+    const Instruction& i = instruction(insn);
+    Watched& watched = this->watched(c);
+    SpecialRegisters& r = watched.warps[w.index].special;
     const Step s{c, c.warps[w.index], w.index, i, lanes, lanes};
     const auto passes = [&](uint32_t birth) {
         std::vector<sassemu_insn>& path = specials_[birth].path;
@@ -132,7 +135,7 @@ void Checker::after(sassemu_warp handle, sassemu_insn insn, uint32_t lanes) {
     if (i.transfer == Transfer::memory) {
         for (const uint16_t row : i.results)
             each_lane(lanes, [&](uint32_t lane) { r.set(row, lane, 0); });
-        for (const Cta::Accessed& a : c.accessed)
+        for (const Watched::Accessed& a : watched.accessed)
             for (uint32_t b = 0; b < (a.bytes + 3) / 4; ++b) {
                 const uint64_t key = special_key(c, w.index, a.lane, a.space, a.address + b * 4);
                 if (a.op == SASSEMU_LOAD) {
@@ -161,14 +164,14 @@ void Checker::after(sassemu_warp handle, sassemu_insn insn, uint32_t lanes) {
             const bool gathers = i.transfer == Transfer::shuffle || i.transfer == Transfer::matrix;
             const uint32_t from = r.brought[lane] || !gathers ? r.brought[lane] : of_any;
             uint32_t birth = 0;
-            if (i.format == Format::none) {
+            if (format_of(i) == Format::none) {
                 // Of a double the upper word says what it is, in whichever register it is now.
                 if (keeps && from &&
                     special(specials_[from].format, word[lane], 0) != Special::none)
                     birth = passes(from);
-            } else if (upper_of_pair(i.format, row)) {
-                const uint32_t low = i.format == Format::f64 ? (word - 32)[lane] : 0;
-                const Special kind = special(i.format, word[lane], low);
+            } else if (upper_of_pair(format_of(i), row)) {
+                const uint32_t low = format_of(i) == Format::f64 ? (word - 32)[lane] : 0;
+                const Special kind = special(format_of(i), word[lane], low);
                 if (kind != Special::none && from && specials_[from].kind == kind)
                     birth = passes(from);
                 else if (kind != Special::none && !i.data.empty())

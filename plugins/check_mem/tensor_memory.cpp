@@ -29,7 +29,7 @@ bool Checker::allocates_tensor_memory(sassemu_insn insn) const {
 
 // The result may take an operand's place.
 void Checker::before_granules(Cta& c, sassemu_warp handle, uint32_t warp, sassemu_insn insn) {
-    Warp& w = c.warps[warp];
+    Watched::OfWarp& w = watched(c).warps[warp];
     w.granules.clear();
     for (uint32_t n = 0; n < host.insn_operands(insn); ++n) {
         sassemu_operand o{};
@@ -45,7 +45,7 @@ void Checker::before_granules(Cta& c, sassemu_warp handle, uint32_t warp, sassem
 
 void Checker::after_granules(Cta& c, sassemu_warp handle, uint32_t warp, sassemu_insn insn,
                              uint32_t lanes) {
-    const std::vector<uint32_t>& operands = c.warps[warp].granules;
+    const std::vector<uint32_t>& operands = watched(c).warps[warp].granules;
     if (operands.empty()) return;
     const std::string_view text = host.insn_text(insn);
     const auto says = [&](std::string_view word) { return text.find(word) != text.npos; };
@@ -65,7 +65,7 @@ void Checker::after_granules(Cta& c, sassemu_warp handle, uint32_t warp, sassemu
     }
     if (!done) return;
     const std::string thread = thread_text(c, warp, static_cast<uint32_t>(std::countr_zero(lanes)));
-    const auto change = [&](Cta& of) {
+    const auto change = [&](Watched& of) {
         uint32_t after = of.granules;
         if (says(".FIND_AND_SET")) after |= ((1u << operands[0]) - 1) << result;
         if (says(".OR")) after |= operands[0];
@@ -83,16 +83,17 @@ void Checker::after_granules(Cta& c, sassemu_warp handle, uint32_t warp, sassemu
             of.allocated[std::countr_zero(fresh)] = {insn, thread};
         of.granules = after;
     };
-    change(c);
+    change(watched(c));
     if (!says(".2CTA")) return;
     const auto peer = ctas_.find(host.cta_of_rank(c.handle, c.rank ^ 1));
-    if (peer != ctas_.end()) change(peer->second);
+    if (peer != ctas_.end()) change(watched(peer->second));
 }
 
-void Checker::left_granules(Cta& c) {
+void Checker::left_granules(Cta& in) {
+    const Watched& c = watched(in);
     for (uint32_t left = c.granules; left;) {
         const auto first = static_cast<uint32_t>(std::countr_zero(left));
-        const Cta::Granule& by = c.allocated[first];
+        const Watched::Granule& by = c.allocated[first];
         uint32_t alike = 0;
         for (uint32_t k = first; k < 16 && left >> k & 1 && c.allocated[k].insn == by.insn; ++k)
             alike |= 1u << k;

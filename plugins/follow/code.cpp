@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // See code.hpp.
-#include "code.hpp"
+#include "follow/code.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace check_mem {
+namespace follow {
 
 namespace {
 
@@ -57,7 +57,7 @@ bool is(std::string_view opcode, std::initializer_list<std::string_view> all) {
 
 }  // namespace
 
-void Code::add(const sassemu::Plugin& plugin, sassemu_insn insn) {
+Instruction& Code::add(const sassemu::Plugin& plugin, sassemu_insn insn, bool certain) {
     const sassemu_host& host = plugin.host;
     const uint64_t index = host.insn_code_offset(insn) / 16;
     if (all_.size() <= index) {
@@ -97,14 +97,17 @@ void Code::add(const sassemu::Plugin& plugin, sassemu_insn insn) {
         const bool both = at == text.find(", ");
         for (uint32_t k = 0; k < 4; ++k) {
             i.reads[(row + k) / 64] &= ~(uint64_t{1} << (row + k) % 64);
-            if (both || k > 1) check_mem::add(i.reads, row + k);
+            if (both || k > 1) follow::add(i.reads, row + k);
         }
     }
-    // What must have a value wherever it is executed.
+    // What decides wherever it is executed.
     const uint8_t kind = i.effect.kind;
     const bool memory = kind >= SASSEMU_EFFECT_LOAD && kind <= SASSEMU_EFFECT_REDUCE;
-    i.format = format_of(text);
     i.meets = opcode == "WARPSYNC";
+    if (i.effect.space == SASSEMU_TENSOR_MEMORY) {
+        i.reads_tensor = kind == SASSEMU_EFFECT_LOAD;
+        i.writes_tensor = kind == SASSEMU_EFFECT_STORE || kind == SASSEMU_EFFECT_ASYNC;
+    }
     i.guards_much = kind != SASSEMU_EFFECT_NONE;
     if (memory) {
         i.transfer = Transfer::memory;
@@ -116,7 +119,7 @@ void Code::add(const sassemu::Plugin& plugin, sassemu_insn insn) {
             for (const sassemu_operand& o : sources)
                 if ((o.kind == SASSEMU_OPERAND_REGISTER || o.kind == SASSEMU_OPERAND_MEMORY) &&
                     has(i.reads, o.index))
-                    check_mem::add(i.control, o.index);
+                    follow::add(i.control, o.index);
         }
         const uint32_t words = std::max(1, i.effect.bytes / 4);
         // Registers that are no part of an address are data.
@@ -129,7 +132,7 @@ void Code::add(const sassemu::Plugin& plugin, sassemu_insn insn) {
     } else if (kind == SASSEMU_EFFECT_ASYNC) {
         each_row(i.reads, [&](uint32_t row) {
             if (row >= uniform_rows || i.effect.action == SASSEMU_ACTION_COPY)
-                check_mem::add(i.control, row);
+                follow::add(i.control, row);
         });
     } else if (kind != SASSEMU_EFFECT_NONE) {
         i.control = i.reads;
@@ -141,11 +144,12 @@ void Code::add(const sassemu::Plugin& plugin, sassemu_insn insn) {
                     i.control[row / 64] &= ~(uint64_t{1} << row % 64);
                 }
     }
-    if (i.guards_much && i.guard != no_row) check_mem::add(i.control, i.guard);
+    if (i.guards_much && i.guard != no_row) follow::add(i.control, i.guard);
     // Whether a product of wgmma is added to what was there, a predicate says, whose value is not
     // known here.
     const bool may_add =
-        wgmma && std::any_of(sources.begin(), sources.end(), [](const sassemu_operand& o) {
+        certain && wgmma &&
+        std::any_of(sources.begin(), sources.end(), [](const sassemu_operand& o) {
             return o.kind == SASSEMU_OPERAND_UNIFORM_PREDICATE && o.index != SASSEMU_PT;
         });
     each_row(i.reads, [&](uint32_t row) {
@@ -159,10 +163,10 @@ void Code::add(const sassemu::Plugin& plugin, sassemu_insn insn) {
                                    ? static_cast<uint32_t>(sources.back().value)
                                    : 0x7f;
         for (uint32_t p = 0; p < 7; ++p)
-            if (which >> p & 1) check_mem::add(i.writes, predicate_rows + p);
+            if (which >> p & 1) follow::add(i.writes, predicate_rows + p);
     }
     each_row(i.writes, [&](uint32_t row) { i.results.push_back(static_cast<uint16_t>(row)); });
-    if (memory || i.transfer == Transfer::predicates) return;
+    if (memory || i.transfer == Transfer::predicates) return i;
     const bool moves = is(opcode, {"MOV", "UMOV"}) || text.find("IMAD.MOV") != text.npos;
     if (moves && i.data.size() == i.results.size()) i.transfer = Transfer::copy;
     if (is(opcode, {"SEL", "FSEL", "USEL", "SEL64", "FSEL64"})) i.transfer = Transfer::select;
@@ -170,6 +174,8 @@ void Code::add(const sassemu::Plugin& plugin, sassemu_insn insn) {
     if (opcode == "SHFL") i.transfer = Transfer::shuffle;
     if (is(opcode, {"R2UR", "R2UR64"})) i.transfer = Transfer::first;
     if (is(opcode, {"HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA"})) i.transfer = Transfer::matrix;
+    // A warp's rows of the result are made of its lanes' rows of A.
+    if (wgmma && !certain) i.transfer = Transfer::gather;
     const auto take = [&](uint32_t to, const sassemu_operand& o) {
         Instruction::Source& s = i.source[to];
         s = {};
@@ -204,16 +210,19 @@ void Code::add(const sassemu::Plugin& plugin, sassemu_insn insn) {
                                                                 : 0;
         i.shuffle = mode | (static_cast<uint32_t>(sources[1].value) & 31) << 8;
     }
+    return i;
 }
 
-const Run& Code::find(uint64_t key, uint32_t first, uint32_t count, bool executed) {
+Run& Code::find(uint64_t key, uint32_t first, uint32_t count, bool executed) {
     const auto [at, fresh] = runs_.try_emplace(key);
     Run& run = at->second;
     if (!fresh) return run;
     for (uint32_t k = first; k < first + count; ++k) {
         const Instruction& i = all_[k];
-        if (i.guard != no_row && !has(run.writes, i.guard)) check_mem::add(run.exposed, i.guard);
+        if (i.guard != no_row && !has(run.writes, i.guard)) follow::add(run.exposed, i.guard);
         if (!executed) continue;
+        run.makes |= i.makes != unnamed;
+        run.reads_tensor |= i.reads_tensor;
         for (size_t w = 0; w < run.exposed.size(); ++w) {
             run.exposed[w] |= i.reads[w] & ~run.writes[w];
             run.writes[w] |= i.writes[w];
@@ -222,4 +231,4 @@ const Run& Code::find(uint64_t key, uint32_t first, uint32_t count, bool execute
     return run;
 }
 
-}  // namespace check_mem
+}  // namespace follow

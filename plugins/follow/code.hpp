@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What instructions do to definedness, worked out once: of each one, and of straight runs of them.
+// What instructions do to marks, worked out once: of each one, and of straight runs of them.
 #pragma once
 
 #include <sassemu/plugin.hpp>
 #include <unordered_map>
 #include <vector>
 
-#include "floats.hpp"
-#include "registers.hpp"
+#include "follow/registers.hpp"
 
-namespace check_mem {
+namespace follow {
 
-// How the undefined bits of a result follow from those of what is read.
+// How the marked bits of a result follow from those of what is read.
 enum class Transfer : uint8_t {
-    mix,        // one undefined bit makes all of the lane's results undefined
+    mix,        // one marked bit marks all of the lane's results
     copy,       // bit by bit, register by register
     select,     // one of two, by a predicate
     logic,      // LOP3 with its table
@@ -30,12 +29,14 @@ struct Instruction {
     sassemu_insn insn = nullptr;
     Transfer transfer = Transfer::mix;
     sassemu_effect effect{};
-    bool guards_much = false;      // its guard decides what is accessed or where the path goes
-    Format format = Format::none;  // of what it computes
-    bool meets = false;            // WARPSYNC
+    bool guards_much = false;  // its guard decides what is accessed or where the path goes
+    uint8_t tag = 0;           // the plugin's own
+    bool meets = false;        // WARPSYNC
+    bool reads_tensor = false, writes_tensor = false;  // tensor memory
+    Origin makes = unnamed;  // marks of this origin are born in all that it makes; the plugin's
     uint32_t guard = no_row;
     RowSet reads{}, writes{};
-    RowSet control{};                     // must have a value: addresses, conditions
+    RowSet control{};                     // decide: addresses, conditions
     std::vector<uint16_t> data, results;  // rows that are read and no control; rows written
     std::vector<uint32_t> masks;          // of `data`: bits that are looked at
     struct Source {                       // logic, permute
@@ -46,18 +47,34 @@ struct Instruction {
     uint32_t shuffle = ~0u;  // mode | lane << 8 where both are known
 };
 
+// What a straight run made of marks when it was last gone through, where that depends on nothing
+// else: rows of which all bits are marked.
+struct Passage {
+    struct Row {
+        uint32_t row, lanes;
+        Origin origin;
+        bool operator==(const Row&) const = default;
+    };
+    uint32_t lanes = 0, active = 0;
+    bool known = false;
+    std::vector<Row> before, after;
+};
+
 // A straight run by the same lanes.
 struct Run {
     RowSet exposed{};  // read before it is written in the run
     RowSet writes{};
+    bool makes = false, reads_tensor = false;  // an instruction of it does
+    Passage last;
 };
 
 class Code {
   public:
-    void add(const sassemu::Plugin& plugin, sassemu_insn insn);
+    // `certain`: what may be read counts as not read.
+    Instruction& add(const sassemu::Plugin& plugin, sassemu_insn insn, bool certain);
     const Instruction& operator[](uint32_t index) const { return all_[index]; }
     // Not executed: only the guards are looked at.
-    const Run& run(uint32_t first, uint32_t count, bool executed) {
+    Run& run(uint32_t first, uint32_t count, bool executed) {
         const uint64_t key = uint64_t{first} << 32 | uint64_t{count} << 1 | executed;
         Recent& r = recent_[first];
         if (r.key != key) r = {key, &find(key, first, count, executed)};
@@ -65,14 +82,14 @@ class Code {
     }
 
   private:
-    const Run& find(uint64_t key, uint32_t first, uint32_t count, bool executed);
+    Run& find(uint64_t key, uint32_t first, uint32_t count, bool executed);
     struct Recent {
         uint64_t key = ~uint64_t{0};
-        const Run* run = nullptr;
+        Run* run = nullptr;
     };
     std::vector<Instruction> all_;
     std::vector<Recent> recent_;
     std::unordered_map<uint64_t, Run> runs_;
 };
 
-}  // namespace check_mem
+}  // namespace follow

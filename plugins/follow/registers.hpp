@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which bits of a warp's registers are marked. What belongs here: registers of all files as rows,
+// and what is kept of each. What an instruction does to them is in transfer.cpp.
+//
+// Most rows have no mark in any lane: a bit for each says which have, and only those have more.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <memory>
+
+namespace follow {
+
+// R0.., UR0.., P0.., UP0... Uniform ones have the same in all lanes.
+constexpr uint32_t uniform_rows = 256, predicate_rows = 512, uniform_predicate_rows = 520;
+constexpr uint32_t all_rows = 528, no_row = ~0u;
+using RowSet = std::array<uint64_t, (all_rows + 63) / 64>;
+
+inline bool is_uniform(uint32_t row) {
+    return (row >= uniform_rows && row < predicate_rows) || row >= uniform_predicate_rows;
+}
+inline void add(RowSet& set, uint32_t row) { set[row / 64] |= uint64_t{1} << row % 64; }
+inline bool has(const RowSet& set, uint32_t row) { return set[row / 64] >> row % 64 & 1; }
+template <class F>
+void each_row(const RowSet& set, F&& visit) {
+    for (uint32_t k = 0; k < set.size(); ++k)
+        for (uint64_t rest = set[k]; rest; rest &= rest - 1)
+            visit(k * 64 + static_cast<uint32_t>(std::countr_zero(rest)));
+}
+template <class F>
+void each_lane(uint32_t lanes, F&& visit) {
+    for (; lanes; lanes &= lanes - 1) visit(static_cast<uint32_t>(std::countr_zero(lanes)));
+}
+
+using Origin = uint32_t;       // where marks come from: a number that the plugin gives out
+constexpr Origin unnamed = 0;  // it has not given one yet
+
+class Registers {
+  public:
+    explicit Registers(bool marked = false) {
+        if (!marked) return;
+        any_.fill(~uint64_t{0});
+        lanes_.fill(~0u);
+    }
+    // Whether a row of `set` is marked in one of `lanes`.
+    bool touches(const RowSet& set, uint32_t lanes) const {
+        uint64_t some = 0;
+        for (size_t k = 0; k < set.size(); ++k) some |= any_[k] & set[k];
+        return some && touches_slowly(set, lanes);
+    }
+    // Every row of `set` that is marked in one of `lanes`.
+    template <class F>
+    void each_marked(const RowSet& set, uint32_t lanes, F&& visit) const {
+        for (uint32_t k = 0; k < set.size(); ++k)
+            for (uint64_t rest = any_[k] & set[k]; rest; rest &= rest - 1) {
+                const uint32_t row = k * 64 + static_cast<uint32_t>(std::countr_zero(rest));
+                if (lanes_[row] & lanes) visit(row);
+            }
+    }
+    void clear(const RowSet& set, uint32_t lanes) {
+        uint64_t some = 0;
+        for (size_t k = 0; k < set.size(); ++k) some |= any_[k] & set[k];
+        if (!some) return;
+        RowSet both;
+        for (size_t k = 0; k < set.size(); ++k) both[k] = any_[k] & set[k];
+        each_row(both, [&](uint32_t row) { clear(row, lanes); });
+    }
+    void clear(uint32_t row, uint32_t lanes) {
+        if (is_uniform(row)) lanes = ~0u;
+        lanes_[row] &= ~lanes;
+        if (!lanes_[row]) any_[row / 64] &= ~(uint64_t{1} << row % 64);
+    }
+    void mark(uint32_t row, uint32_t lane, uint32_t bits, Origin origin) {
+        if (!bits) return clear(row, 1u << lane);
+        Detail& d = detail(row);
+        const uint32_t first = is_uniform(row) ? 0 : lane, last = is_uniform(row) ? 31 : lane;
+        for (uint32_t k = first; k <= last; ++k) {
+            d.bits[k] = bits;
+            d.origin[k] = origin;
+            lanes_[row] |= 1u << k;
+        }
+        add(any_, row);
+    }
+    // All bits in these lanes.
+    void mark_all(uint32_t row, uint32_t lanes, Origin origin) {
+        if (!lanes) return;
+        if (is_uniform(row)) lanes = ~0u;
+        if (lanes_[row] & ~lanes && (detailed_[row] || origin_[row] != origin)) {
+            each_lane(lanes, [&](uint32_t lane) { mark(row, lane, ~0u, origin); });
+            return;
+        }
+        detailed_[row] = false;
+        origin_[row] = origin;
+        lanes_[row] |= lanes;
+        add(any_, row);
+    }
+    uint32_t lanes(uint32_t row) const { return lanes_[row]; }
+    uint32_t bits(uint32_t row, uint32_t lane) const {
+        if (!(lanes_[row] >> lane & 1)) return 0;
+        return detailed_[row] ? detail_[row]->bits[lane] : ~0u;
+    }
+    Origin origin(uint32_t row, uint32_t lane) const {
+        return detailed_[row] ? detail_[row]->origin[lane] : origin_[row];
+    }
+    // Where its lanes are marked, all bits are, and have one origin.
+    bool is_plain(uint32_t row) const { return !detailed_[row]; }
+
+  private:
+    struct Detail {
+        uint32_t bits[32] = {};
+        Origin origin[32] = {};
+    };
+    Detail& detail(uint32_t row) {
+        std::unique_ptr<Detail>& d = detail_[row];
+        if (detailed_[row]) return *d;
+        if (!d) d = std::make_unique<Detail>();
+        std::fill_n(d->bits, 32, ~0u);
+        std::fill_n(d->origin, 32, origin_[row]);
+        detailed_[row] = true;
+        return *d;
+    }
+    bool touches_slowly(const RowSet& set, uint32_t lanes) const {
+        bool found = false;
+        for (uint32_t k = 0; k < set.size() && !found; ++k)
+            for (uint64_t rest = any_[k] & set[k]; rest && !found; rest &= rest - 1)
+                found = lanes_[k * 64 + static_cast<uint32_t>(std::countr_zero(rest))] & lanes;
+        return found;
+    }
+    RowSet any_{};  // marked in some lane
+    std::array<uint32_t, RowSet{}.size() * 64> lanes_{};
+    std::array<Origin, all_rows> origin_{};  // of rows without detail
+    std::array<bool, all_rows> detailed_{};
+    std::array<std::unique_ptr<Detail>, all_rows> detail_;
+};
+
+}  // namespace follow

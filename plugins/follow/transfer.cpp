@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an instruction does to marks of registers, and where they decide. Exact for moves, bitwise
+// logic and bytes; elsewhere one marked bit marks the result. Where the values would decide (which
+// of two is selected, from which lane), it is as the plugin's Doubt says.
+#include <algorithm>
+
+#include "follow/follower.hpp"
+
+namespace follow {
+
+void Follower::check_control(const Step& s) {
+    if (!s.i.guards_much) return;
+    each_row(s.i.control, [&](uint32_t row) {
+        const bool condition = row >= predicate_rows || s.i.effect.kind >= SASSEMU_EFFECT_BARRIER;
+        const uint32_t marked =
+            s.warp.registers.lanes(row) & (row == s.i.guard ? s.active : s.lanes);
+        if (!marked) return;
+        repeatable_ = false;
+        if (decides(s, row, marked, condition)) s.warp.registers.clear(row, marked);
+    });
+}
+
+// What marks all that the instruction makes, whatever its operands: itself, and what decides where
+// it reads and writes.
+void Follower::brought(const Step& s) {
+    Registers& registers = s.warp.registers;
+    Origin everywhere = s.i.makes;
+    if (s.i.reads_tensor) everywhere = join(everywhere, s.cta.tensor);
+    const bool decided = doubt_ == Doubt::marks && registers.touches(s.i.control, s.active);
+    through_any_ = everywhere || decided;
+    if (!through_any_) return;
+    through_.fill(everywhere);
+    if (!decided) return;
+    repeatable_ = false;
+    each_row(s.i.control, [&](uint32_t row) {
+        each_lane(registers.lanes(row) & s.active, [&](uint32_t lane) {
+            through_[lane] = join(through_[lane], origin(s, row, lane));
+        });
+    });
+}
+
+void Follower::step(const Step& s, const sassemu_recorded_access* a,
+                    const sassemu_recorded_access* end, const sassemu_records& r) {
+    check_control(s);
+    Registers& registers = s.warp.registers;
+    uint32_t unsure = 0;  // lanes of which nobody knows whether they execute it
+    Origin why = unnamed;
+    if (s.i.guard != no_row) {
+        unsure = registers.lanes(s.i.guard) & s.active;
+        if (unsure) repeatable_ = false;
+        if (unsure) why = origin(s, s.i.guard, static_cast<uint32_t>(std::countr_zero(unsure)));
+    }
+    if (s.lanes) {
+        brought(s);
+        if (s.i.writes_tensor && doubt_ == Doubt::marks) {
+            repeatable_ = false;
+            each_lane(s.lanes, [&](uint32_t lane) {
+                if (through_any_) s.cta.tensor = join(s.cta.tensor, through_[lane]);
+                for (const uint16_t row : s.i.data)
+                    if (registers.bits(row, lane))
+                        s.cta.tensor = join(s.cta.tensor, origin(s, row, lane));
+            });
+            // A pair of CTAs may do it together.
+            const auto peer = ctas_.find(host.cta_of_rank(s.cta.handle, s.cta.rank ^ 1));
+            if (s.cta.tensor && peer != ctas_.end())
+                peer->second.tensor = join(peer->second.tensor, s.cta.tensor);
+        }
+        if (s.i.transfer == Transfer::memory) {
+            // What was stored and what was loaded may be the same registers: results lose their
+            // marks once nothing looks at the operands any more.
+            const bool plain =
+                !through_any_ && std::none_of(s.i.data.begin(), s.i.data.end(), [&](uint16_t row) {
+                    return registers.lanes(row) & s.lanes;
+                });
+            if (s.i.effect.kind == SASSEMU_EFFECT_LOAD)
+                for (const uint16_t row : s.i.results) registers.clear(row, s.lanes);
+            for (; a != end; ++a) {
+                const bool load = a->op == SASSEMU_ATOMIC;
+                if (load)
+                    for (const uint16_t row : s.i.results)
+                        if (std::find(s.i.data.begin(), s.i.data.end(), row) == s.i.data.end())
+                            registers.clear(row, s.lanes);
+                if (plain && quick(s.cta, s.warp, s.i, *a, r.address + a->address)) continue;
+                repeatable_ = false;
+                access(s, *a, r.address + a->address);
+            }
+        } else {
+            if (!quick_transfer(s)) transfer(s);
+            for (; a != end; ++a) {
+                repeatable_ = false;
+                access(s, *a, r.address + a->address);
+            }
+        }
+        if (through_any_) mark_results(s);
+    }
+    each_lane(unsure, [&](uint32_t lane) {
+        for (const uint16_t row : s.i.results) registers.mark(row, lane, ~0u, why);
+    });
+}
+
+// With what marks all of it, beside the marks that its operands have brought.
+void Follower::mark_results(const Step& s) {
+    Registers& registers = s.warp.registers;
+    for (const uint16_t row : s.i.results) {
+        // Mostly one origin, which is not new there.
+        Origin all = through_[static_cast<uint32_t>(std::countr_zero(s.lanes))];
+        bool alike = all != unnamed;
+        each_lane(s.lanes, [&](uint32_t lane) {
+            const Origin old = registers.bits(row, lane) ? registers.origin(row, lane) : unnamed;
+            alike = alike && through_[lane] == all && (!old || old == all);
+        });
+        if (alike) {
+            registers.mark_all(row, s.lanes, all);
+            continue;
+        }
+        each_lane(s.lanes, [&](uint32_t lane) {
+            if (!through_[lane]) return;
+            const Origin old = registers.bits(row, lane) ? registers.origin(row, lane) : unnamed;
+            registers.mark(row, lane, ~0u, join(old, through_[lane]));
+        });
+    }
+}
+
+// Where everything that is read is marked alike, so is everything that is written.
+bool Follower::quick_transfer(const Step& s) {
+    const Instruction& i = s.i;
+    // Of products, those where all lanes bring the same.
+    const bool product = (i.transfer == Transfer::matrix || i.transfer == Transfer::gather) &&
+                         doubt_ == Doubt::marks;
+    if (i.transfer != Transfer::mix && !product) return false;
+    Registers& registers = s.warp.registers;
+    uint32_t marked = 0;
+    Origin of = unnamed;
+    for (size_t k = 0; k < i.data.size(); ++k) {
+        const uint32_t lanes = registers.lanes(i.data[k]) & s.lanes;
+        if (!lanes) continue;
+        if (!registers.is_plain(i.data[k]) || i.masks[k] != ~0u) return false;
+        const Origin o = registers.origin(i.data[k], 0);
+        if (!o || (of && of != o && ((lanes != marked && !product) || doubt_ == Doubt::clears)))
+            return false;
+        of = join(of, o);
+        marked |= lanes;
+    }
+    if (product && marked && marked != s.lanes) return false;
+    const auto uniform = std::count_if(i.results.begin(), i.results.end(), is_uniform);
+    if (uniform && uniform != static_cast<int64_t>(i.results.size())) return false;
+    if (uniform && marked) marked = ~0u;
+    for (const uint16_t row : i.results) {
+        registers.clear(row, s.lanes);
+        registers.mark_all(row, marked, of);
+    }
+    return true;
+}
+
+namespace {
+
+// Bits of the result of a table of three inputs that depend on a marked bit.
+uint32_t marked_of(uint32_t table, const Instruction::Source (&source)[3],
+                   const uint32_t (&marked)[3]) {
+    // Input a is the highest bit of the table's index.
+    const auto entry = [&](uint32_t v) { return table >> ((v & 1) << 2 | (v & 2) | v >> 2) & 1; };
+    // Where several inputs are marked a change of all of them is a change of one after the other.
+    uint32_t result = 0;
+    for (uint32_t in = 0; in < 8; ++in) {
+        uint32_t possible = ~0u;
+        for (uint32_t k = 0; k < 3; ++k)
+            if (source[k].known) possible &= in >> k & 1 ? source[k].value : ~source[k].value;
+        for (uint32_t k = 0; k < 3; ++k)
+            if (entry(in) != entry(in ^ 1u << k)) result |= possible & marked[k];
+    }
+    return result;
+}
+
+uint32_t permuted(uint32_t selector, uint32_t low, uint32_t high) {
+    const uint64_t both = uint64_t{high} << 32 | low;
+    uint32_t result = 0;
+    for (uint32_t k = 0; k < 4; ++k) {
+        const uint32_t nibble = selector >> k * 4 & 15;
+        auto byte = static_cast<uint32_t>(both >> (nibble & 7) * 8 & 0xff);
+        if (nibble & 8) byte = byte & 0x80 ? 0xff : 0;  // its sign
+        result |= byte << k * 8;
+    }
+    return result;
+}
+
+}  // namespace
+
+void Follower::transfer(const Step& s) {
+    const Instruction& i = s.i;
+    Registers& registers = s.warp.registers;
+    struct Value {
+        uint32_t bits = 0;
+        Origin origin = unnamed;
+    };
+    const auto read = [&](uint32_t row, uint32_t lane) {
+        return row == no_row ? 0 : registers.bits(row, lane);
+    };
+    // Of all that it reads in a lane.
+    const auto mixed = [&](uint32_t lane) {
+        Value all;
+        for (size_t k = 0; k < i.data.size(); ++k)
+            if (read(i.data[k], lane) & i.masks[k]) {
+                all = {~0u, join(all.origin, origin(s, i.data[k], lane))};
+                if (doubt_ == Doubt::clears) break;  // one says it
+            }
+        return all;
+    };
+    std::array<Value, 32> values;
+    const auto give_all = [&](auto&& value_of) {
+        // Mostly all bits of one origin, or none.
+        uint32_t marked = 0;
+        Origin one = unnamed;
+        bool alike = true;
+        each_lane(s.lanes, [&](uint32_t lane) {
+            const Value& v = values[lane] = value_of(lane);
+            if (!v.bits) return;
+            alike = alike && v.bits == ~0u && (!marked || v.origin == one);
+            one = v.origin;
+            marked |= 1u << lane;
+        });
+        for (const uint16_t row : i.results) {
+            registers.clear(row, s.lanes);
+            if (alike) {
+                registers.mark_all(row, marked, one);
+                continue;
+            }
+            each_lane(s.lanes, [&](uint32_t lane) {
+                const Value& v = values[lane];
+                if (v.bits) registers.mark(row, lane, v.bits, v.origin);
+            });
+        }
+    };
+    const auto of_lanes = [&](uint32_t lanes) {
+        Value all;
+        each_lane(lanes, [&](uint32_t lane) {
+            if (all.bits && doubt_ == Doubt::clears) return;
+            const Value v = mixed(lane);
+            if (v.bits) all = {~0u, join(all.origin, v.origin)};
+        });
+        return all;
+    };
+    switch (i.transfer) {
+        case Transfer::copy: {
+            std::vector<std::array<Value, 32>> moved(i.data.size());
+            for (size_t k = 0; k < i.data.size(); ++k)
+                each_lane(s.lanes, [&](uint32_t lane) {
+                    const uint32_t bits = read(i.data[k], lane);
+                    moved[k][lane] = {bits, bits ? origin(s, i.data[k], lane) : unnamed};
+                });
+            for (size_t k = 0; k < i.data.size(); ++k) {
+                registers.clear(i.results[k], s.lanes);
+                each_lane(s.lanes, [&](uint32_t lane) {
+                    const Value& v = moved[k][lane];
+                    if (v.bits) registers.mark(i.results[k], lane, v.bits, v.origin);
+                });
+            }
+            return;
+        }
+        case Transfer::select:
+            if (doubt_ == Doubt::marks) return give_all(mixed);
+            return give_all([&](uint32_t lane) {
+                Value all{~0u, unnamed};
+                size_t registers_read = 0;
+                for (const uint16_t row : i.data) {
+                    const uint32_t bits = read(row, lane);
+                    if (row >= predicate_rows) {
+                        if (bits) return Value{~0u, origin(s, row, lane)};
+                        continue;
+                    }
+                    ++registers_read;
+                    all.bits &= bits;
+                    if (bits) all.origin = origin(s, row, lane);
+                }
+                // An immediate or a constant may be what is selected.
+                return registers_read == 2 && all.bits ? all : Value{};
+            });
+        case Transfer::logic:
+        case Transfer::permute:
+            return give_all([&](uint32_t lane) {
+                uint32_t marked[3];
+                Origin from = unnamed;
+                for (uint32_t k = 0; k < 3; ++k) {
+                    marked[k] = read(i.source[k].row, lane);
+                    if (marked[k]) from = join(from, origin(s, i.source[k].row, lane));
+                }
+                const uint32_t bits = i.transfer == Transfer::logic
+                                          ? marked_of(i.table, i.source, marked)
+                                          : permuted(i.table, marked[0], marked[1]);
+                return Value{bits, bits ? from : unnamed};
+            });
+        case Transfer::gather: {
+            const Value all = of_lanes(s.lanes);
+            return give_all([&](uint32_t) { return all; });
+        }
+        case Transfer::first: {
+            const Value v = mixed(static_cast<uint32_t>(std::countr_zero(s.lanes)));
+            return give_all([&](uint32_t) { return v; });
+        }
+        case Transfer::shuffle: {
+            if (i.shuffle == ~0u) {
+                if (doubt_ == Doubt::marks) {
+                    const Value any = of_lanes(s.lanes);
+                    return give_all([&](uint32_t) { return any; });
+                }
+                Value all{~0u, unnamed};
+                each_lane(s.lanes, [&](uint32_t lane) {
+                    const Value v = mixed(lane);
+                    all.bits &= v.bits;
+                    all.origin = v.origin;
+                });
+                return give_all([&](uint32_t) { return all.bits ? all : Value{}; });
+            }
+            return give_all([&](uint32_t lane) {
+                const uint32_t mode = i.shuffle & 255, by = i.shuffle >> 8;
+                uint32_t from = mode == 0   ? by
+                                : mode == 1 ? lane - by
+                                : mode == 2 ? lane + by
+                                            : lane ^ by;
+                if (from > 31) from = lane;
+                return s.lanes >> from & 1 ? mixed(from) : Value{};
+            });
+        }
+        case Transfer::matrix: {
+            // A lane holds rows by lane / 4 of the first operand, columns by it of the second, and
+            // has rows by lane / 4 and columns by lane % 4 of the result.
+            Value of[32];
+            uint32_t lanes = 0;
+            each_lane(s.lanes, [&](uint32_t lane) {
+                of[lane] = mixed(lane);
+                if (of[lane].bits) lanes |= 1u << lane;
+            });
+            return give_all([&](uint32_t lane) {
+                if (of[lane].bits && doubt_ == Doubt::clears) return of[lane];
+                Value v = of[lane];
+                each_lane(lanes, [&](uint32_t from) {
+                    if (from / 4 == lane / 4 || from / 4 / 2 == lane % 4)
+                        v = {~0u, join(v.origin, of[from].origin)};
+                });
+                return v;
+            });
+        }
+        case Transfer::predicates:
+        case Transfer::mix:
+        case Transfer::memory:
+            break;
+    }
+    const bool uniform =
+        !i.results.empty() && std::all_of(i.results.begin(), i.results.end(),
+                                          [](uint16_t row) { return is_uniform(row); });
+    if (uniform) {
+        const Value all = of_lanes(s.lanes);
+        return give_all([&](uint32_t) { return all; });
+    }
+    give_all(mixed);
+}
+
+}  // namespace follow
