@@ -31,6 +31,7 @@ install(TARGETS ${sassemu_libraries} EXPORT sassemuTargets
 install(FILES emu/gpu.hpp emu/machine.hpp DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu")
 install(FILES emu/machine/state_fill.hpp
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu/machine")
+install(FILES emu/evidence/evidence.hpp DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu/evidence")
 foreach(directory base module nvshmem plan)
     install(DIRECTORY emu/${directory}/
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sassemu/emu/${directory}"

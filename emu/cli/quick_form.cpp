@@ -7,6 +7,7 @@
 
 #include "emu/cli/options.hpp"
 #include "emu/module/module.hpp"
+#include "emu/plan/sha256.hpp"
 
 namespace sassemu::cli {
 namespace {
@@ -85,6 +86,12 @@ Result<plan::Plan> quick_plan(const std::string& module, const QuickForm& form) 
     const std::string text = document.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
     SASSEMU_ASSIGN(plan::Plan plan, plan::read_plan(text, "command line"));
     plan.file = module;
+    // Wherever its files lie.
+    document.erase("module");
+    for (auto& buffer : document["buffers"]) buffer.erase("file");
+    const std::string said = document.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+    plan::SpanSource bytes(std::as_bytes(std::span(said)));
+    SASSEMU_ASSIGN(plan.digest, plan::sha256_hex(bytes));
     return plan;
 }
 

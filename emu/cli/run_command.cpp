@@ -167,6 +167,9 @@ Result<std::shared_ptr<plan::HostProcesses>> host_processes(const RunCommand& co
 // Runs the plan, once per seed.
 Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
     SASSEMU_ASSIGN(plan::RunOptions options, run_options(command.common));
+    options.evidence = command.json || !command.common.stats.empty();
+    options.hash = command.fidelity;
+    if (command.fidelity) options.plugins.emplace_back("fidelity");
     std::string stats = command.common.stats;
     std::unique_ptr<Sandbox> sandbox;
     if (command.common.sandbox) {
@@ -180,7 +183,7 @@ Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
         options.on_loaded = [&] { return sandbox->seal(); };
     }
     // A plugin that crashes takes what the buffer of standard output holds with it.
-    if (!command.common.plugins.empty() || !command.common.models.empty())
+    if (!options.plugins.empty() || !command.common.models.empty())
         std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
     if (command.ranks) {
         SASSEMU_ASSIGN(options.ranks, other_ranks(command, plan));
@@ -392,6 +395,10 @@ void add_run_command(CLI::App& app, int& exit_code) {
     sub->add_flag("--json", command->json,
                   "the report as one JSON object on stdout; what kernels and plugins print goes to "
                   "stderr");
+    sub->add_flag("--fidelity", command->fidelity,
+                  "say what each executed instruction's behaviour rests on (measured, published "
+                  "vectors, specification, assumed), which assumed ones have reached a result or a "
+                  "branch, and a hash of the run");
     sub->add_option("--gpus", command->gpus,
                     "run the plan on so many GPUs (and PEs of NVSHMEM), whatever its own number is")
         ->check(CLI::Range(1u, Machine::most_gpus));

@@ -28,6 +28,7 @@ struct RunCommand {
     link::HostServiceOptions host;  // its address: where host processes attach; empty: nowhere
     double patience = 60;           // of the same, in seconds
     bool json = false;              // one JSON object on standard output, and nothing else
+    bool fidelity = false;          // a statement of what the results rest on
     uint64_t seeds = 1;         // how many: --seed and those after it; plugins see all runs as one
     uint32_t gpus = 0;          // instead of the plan's number; 0: the plan's
     std::string report_option;  // the option that names a plugin's report file; empty: none does

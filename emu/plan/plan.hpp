@@ -249,6 +249,7 @@ struct NvshmemOfPlan {
 
 struct Plan {
     std::string file;                // as given; for messages
+    std::string digest;              // SHA-256 of its text; of the quick form, of what it says
     std::string arch;                // what it was read for; empty = the modules' own
     std::vector<std::string> archs;  // all that it can be read for; empty: it has no list
     Where arch_where, device_where;

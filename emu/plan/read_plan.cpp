@@ -7,7 +7,9 @@
 
 #include "emu/base/limits.hpp"
 #include "emu/module/module.hpp"
+#include "emu/plan/byte_source.hpp"
 #include "emu/plan/read_parts.hpp"
+#include "emu/plan/sha256.hpp"
 
 namespace sassemu::plan {
 namespace {
@@ -368,6 +370,8 @@ Result<Plan> read_plan(std::string_view text, const std::string& file, const std
     if (const Field schema = root.member("$schema")) SASSEMU_TRY(schema.string());  // for editors
     Plan plan;
     plan.file = file;
+    SpanSource bytes(std::as_bytes(std::span(text)));
+    SASSEMU_ASSIGN(plan.digest, sha256_hex(bytes));
     if (const Field capsule = root.member("capsule")) SASSEMU_TRY(check_capsule(capsule));
     if (const Field arch = root.member("arch")) SASSEMU_TRY(read_arch(arch, wanted, plan));
     SASSEMU_TRY(read_scalars(root, plan));

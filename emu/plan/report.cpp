@@ -206,6 +206,7 @@ std::string report_text(const RunReport& report) {
     }
     if (elsewhere) text += "launches of other ranks: " + std::to_string(elsewhere) + "\n";
     for (const Comparison& comparison : report.comparisons) text += comparison_text(comparison);
+    if (!report.hash.empty()) text += "hash of the run: " + report.hash + "\n";
     text += outcome_text(report);
     text += std::string("result: ") + verdict(report) + "\n";
     return text;
@@ -213,11 +214,17 @@ std::string report_text(const RunReport& report) {
 
 std::string stats_json(const RunReport& report) {
     const LaunchStats& total = report.total;
+    std::string evidence;
+    for (size_t k = 0; report.evidence && k < evidence_classes; ++k)
+        evidence += (k ? ", \"" : ", \"evidence\": {\"") +
+                    std::string(evidence_name(static_cast<EvidenceClass>(k))) +
+                    "\": " + std::to_string((*report.evidence)[k]);
+    if (!evidence.empty()) evidence += "}";
     return format(
         "{\"warp_instructions\": %llu, \"thread_instructions\": %llu, \"guard_false\": %llu, "
         "\"seconds\": %.9g, \"warp_instructions_per_second\": %.9g, \"threads\": %u, "
         "\"partial\": %s, \"ctas\": %llu, \"bytes_per_resident_cta\": %llu, \"level\": \"%s\", "
-        "\"arch\": \"%s\", \"status\": \"%s\"}\n",
+        "\"arch\": \"%s\", \"status\": \"%s\"%s}\n",
         static_cast<unsigned long long>(total.warp_instructions),
         static_cast<unsigned long long>(total.thread_instructions),
         static_cast<unsigned long long>(total.guard_false), total.seconds, rate(total),
@@ -225,7 +232,7 @@ std::string stats_json(const RunReport& report) {
         static_cast<unsigned long long>(total.ctas),
         static_cast<unsigned long long>(total.bytes_per_resident_cta),
         std::string(level_name(report.level)).c_str(), escaped(report.arch).c_str(),
-        status_text(report.status, report.fault).c_str());
+        status_text(report.status, report.fault).c_str(), evidence.c_str());
 }
 
 }  // namespace sassemu::plan

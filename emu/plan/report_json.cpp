@@ -90,6 +90,12 @@ std::string report_json(const RunReport& report) {
     Json& errors = json["errors"] = Json::array();
     for (const Error& error : report.write_errors) errors.push_back(error.message());
     json["notes"] = report.notes;
+    if (!report.hash.empty()) json["runHash"] = report.hash;
+    for (const auto& [key, text] : report.sections) {
+        Json section = Json::parse(text, nullptr, false);
+        if (!json.contains(key))
+            json[key] = section.is_discarded() ? Json(text) : std::move(section);
+    }
     json["stats"] = Json::parse(stats_json(report));
     return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -10,12 +10,14 @@
 #include "emu/base/exit_code.hpp"
 #include "emu/base/limits.hpp"
 #include "emu/base/progress.hpp"
+#include "emu/module/module.hpp"
 #include "emu/nvshmem/world.hpp"
 #include "emu/plan/atomic_file.hpp"
 #include "emu/plan/byte_source.hpp"
 #include "emu/plan/host_processes.hpp"
 #include "emu/plan/in_flight.hpp"
 #include "emu/plan/setup.hpp"
+#include "emu/plan/trust.hpp"
 #include "emu/plugin/hooks.hpp"
 
 namespace sassemu::plan {
@@ -55,6 +57,8 @@ class Runner {
             entry.elsewhere = !setup_.mine(launch.gpu);
         }
         SASSEMU_TRY(check_dumps());
+        if (options_.evidence) SASSEMU_TRY(count_evidence());
+        if (options_.hash) SASSEMU_TRY(hash_inputs());
         if (options_.on_loaded) SASSEMU_TRY(options_.on_loaded());
         process_progress().begin(ctas());
         const Result<void> launched = launch_all();
@@ -72,7 +76,9 @@ class Runner {
             report_.findings = setup_.hooks()->findings();
             for (Error& error : setup_.hooks()->take_write_errors())
                 report_.write_errors.push_back(std::move(error));
+            report_.sections = setup_.hooks()->sections();
         }
+        if (options_.hash) SASSEMU_TRY(end_hash());
         return std::move(report_);
     }
 
@@ -87,6 +93,55 @@ class Runner {
         out_bytes_ += text.size();
         report_.out += text.substr(0, RunReport::out_kept - report_.out.size());
         if (options_.on_stdout) options_.on_stdout(text);
+    }
+
+    // Every launch that runs here, with its module.
+    template <class F>
+    Result<void> each_kernel(F&& visit) {
+        for (const Launch& launch : plan_.launches) {
+            if (launch.operation.index() || !setup_.mine(launch.gpu)) continue;
+            const Module& module = setup_.module_of(launch);
+            SASSEMU_ASSIGN(const Kernel* kernel, module.kernel(launch.kernel));
+            visit(module, *kernel);
+        }
+        return {};
+    }
+
+    Result<void> count_evidence() {
+        EvidenceCount count;
+        SASSEMU_TRY(each_kernel([&](const Module& module, const Kernel& kernel) {
+            count.add(module, kernel, setup_.arch());
+        }));
+        report_.evidence = count.counts();
+        return {};
+    }
+
+    Result<void> hash_inputs() {
+        SASSEMU_TRY(add_inputs(hash_, plan_, options_));
+        hash_.add("arch", report_.arch);
+        hash_.add("device", report_.device);
+        std::set<const Module*> modules;
+        std::vector<const Module*> in_order;
+        SASSEMU_TRY(each_kernel([&](const Module& module, const Kernel&) {
+            if (modules.insert(&module).second) in_order.push_back(&module);
+        }));
+        for (const Module* module : in_order) {
+            SpanSource elf(std::as_bytes(std::span(module->elf())));
+            SASSEMU_TRY(hash_.add("module", elf));
+        }
+        return {};
+    }
+
+    Result<void> end_hash() {
+        for (const LaunchReport& launch : report_.launches) {
+            const FaultKind kind = launch.fault ? launch.fault->kind : FaultKind::none;
+            hash_.add("launch " + launch.kernel, status_text(launch.status, kind));
+        }
+        hash_.add("printf", std::to_string(out_bytes_));
+        SpanSource out(std::as_bytes(std::span(report_.out)));
+        SASSEMU_TRY(hash_.add("printf", out));
+        SASSEMU_ASSIGN(report_.hash, hash_.end());
+        return {};
     }
 
     // That the launches of this process have; 0: more than can be counted.
@@ -340,6 +395,7 @@ class Runner {
     }
 
     Result<void> compare_one(const std::string& name, ByteSource& got, const Expectation& expect) {
+        if (options_.hash) SASSEMU_TRY(hash_.add("result " + name, got));
         SASSEMU_ASSIGN(Comparison result, compare(name, got, expect));
         // Memory carries no history: the last launch that ran is who can have written last.
         for (size_t i = 0; i < report_.launches.size(); ++i) {
@@ -366,6 +422,7 @@ class Runner {
             SASSEMU_ASSIGN(const Gpu::Symbol place, setup_.find_symbol(dump.buffer));
             bytes = std::make_unique<DeviceSource>(*setup_.first_gpu(), place.address, place.bytes);
         }
+        if (options_.hash) SASSEMU_TRY(hash_.add("dump " + dump.buffer, *bytes));
         return write_file_atomically(dump.file, *bytes).within("--dump " + dump.buffer);
     }
 
@@ -376,6 +433,7 @@ class Runner {
     const Plan& plan_;
     const RunOptions& options_;
     RunReport report_;
+    RunHash hash_;  // where it is asked for
     std::mutex out_mutex_;
     uint64_t out_bytes_ = 0;
     bool out_same_ = true;  // as the plan expects, so far

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "emu/base/result.hpp"
+#include "emu/evidence/evidence.hpp"
 #include "emu/gpu.hpp"
 #include "emu/machine/state_fill.hpp"
 #include "emu/plan/compare.hpp"
@@ -53,6 +55,8 @@ struct RunOptions {
     std::shared_ptr<Hooks>
         hooks;  // plugins that load_plugins() has made, for several runs; the last one ends them
     bool finish_plugins = true;
+    bool evidence = false;         // the report says on what the kernels' instructions rest
+    bool hash = false;             // and has the hash of the run
     Stepper* stepper = nullptr;    // a debugger, with gpu.deterministic; null: none
     std::shared_ptr<Ranks> ranks;  // other processes that run the same plan; null: none
     std::shared_ptr<class HostProcesses> host;  // of a plan with several things in flight; or null
@@ -91,7 +95,10 @@ struct RunReport {
     bool partial = false;             // a launch did not complete
     std::vector<Error> write_errors;  // dumps and plugins' reports that could not be written
     std::vector<std::string> notes;
-    uint64_t findings = 0;  // of checkers
+    uint64_t findings = 0;                        // of checkers
+    std::optional<EvidenceCounts> evidence;       // instructions of the launched kernels
+    std::string hash;                             // 64 hex digits; empty: not asked for
+    std::map<std::string, std::string> sections;  // what plugins have added, by key: JSON
 
     bool status_met() const;
     bool results_met() const;  // buffers, stdout, instruction count

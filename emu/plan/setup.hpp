@@ -56,6 +56,9 @@ class Setup {
     const Buffer* find_buffer(const std::string& name) const;
     // A global by name, in the first module that has it.
     Result<Gpu::Symbol> find_symbol(const std::string& name, uint32_t on = 0);
+    const Module& module_of(const Launch& launch) const {
+        return *placed_.at(launch.gpu).modules[launch.module];
+    }
     // Who reads and writes the buffer.
     // Whether this process runs what is on the GPU, or has the buffer.
     bool mine(uint32_t gpu) const { return !options_.ranks || options_.ranks->mine(gpu); }

@@ -82,6 +82,11 @@ void Hooks::text(std::string_view line) {
         std::fwrite(line.data(), 1, line.size(), stdout);
 }
 
+void Hooks::report_json(const char* key, const char* json) {
+    const std::lock_guard guard(text_mutex_);
+    sections_[key] = json;
+}
+
 bool Hooks::write_file(const PluginSession& s, const std::string& path, std::string_view text) {
     Result<void> written =
         write_file_ ? write_file_(path, text)

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -150,6 +151,9 @@ class Hooks {
     void finish();
     // A file of a plugin; what goes wrong is kept for take_write_errors().
     bool write_file(const PluginSession& s, const std::string& path, std::string_view text);
+    // What plugins add to the report of the run, by key: JSON.
+    void report_json(const char* key, const char* json);
+    const std::map<std::string, std::string>& sections() const { return sections_; }
     std::vector<Error> take_write_errors() { return std::exchange(write_errors_, {}); }
     void text(std::string_view line);
 
@@ -308,7 +312,8 @@ class Hooks {
     std::function<void(std::string_view)> on_text_;
     std::mutex text_mutex_;
     std::function<Result<void>(const std::string&, std::string_view)> write_file_;
-    std::vector<Error> write_errors_;  // under text_mutex_
+    std::vector<Error> write_errors_;              // under text_mutex_
+    std::map<std::string, std::string> sections_;  // likewise
 };
 
 // The table that plugins call; one for all.

@@ -44,6 +44,9 @@ int32_t write_file(sassemu_session s, const char* path, const void* bytes, uint6
     const std::string_view text(static_cast<const char*>(bytes), count);
     return session(s)->hooks->write_file(*session(s), path, text) ? 0 : -1;
 }
+void report_json(sassemu_session s, const char* key, const char* json) {
+    session(s)->hooks->report_json(key, json);
+}
 void fault(sassemu_session, sassemu_warp w, sassemu_insn i, uint32_t lanes, const char* what) {
     Warp& guest = *warp(w);
     launch_host(guest).fault(guest, instruction(i).image->ops() + instruction(i).index, lanes,
@@ -390,6 +393,7 @@ sassemu_host make_table() {
     h.active = active;
     h.read_tensor = read_tensor;
     h.write_file = write_file;
+    h.report_json = report_json;
     h.model_event = model_event;
     return h;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emu/evidence/evidence.hpp"
 #include "emu/gpu.hpp"
 #include "emu/memory/event.hpp"
 #include "emu/module/line_table.hpp"
@@ -221,6 +222,19 @@ void effect(sassemu_insn i, sassemu_effect* out) {
     give(out, r);
 }
 
+static_assert(int(SASSEMU_EVIDENCE_ASSUMED) == int(EvidenceClass::assumed) &&
+              int(SASSEMU_EVIDENCE_VECTORS) == int(EvidenceClass::vectors));
+
+void evidence(sassemu_insn i, sassemu_evidence* out) {
+    sassdec_insn d;
+    const Evidence e = decode(instruction(i), d) ? evidence_of(d) : Evidence{};
+    sassemu_evidence r{};
+    r.kind = static_cast<uint32_t>(e.kind);
+    r.behaviour = e.behaviour;
+    r.source = e.source;
+    give(out, r);
+}
+
 }  // namespace
 
 const InstructionText& text_of(const HookedInstruction& i) {
@@ -255,6 +269,7 @@ void add_instruction_functions(sassemu_host& h) {
     h.insn_ptx = ptx;
     h.insn_intent = intent;
     h.insn_effect = effect;
+    h.insn_evidence = evidence;
     h.insn_place = place;
 }
 

@@ -50,7 +50,7 @@ def ask(program, lines):
     done = subprocess.run([program], input="".join(lines), stdout=subprocess.PIPE, text=True, check=True)
     answers = collections.defaultdict(set)
     for line in done.stdout.splitlines():
-        arch, name, answer = line.split("\t")
+        arch, name, answer = line.split("\t")[:3]
         answers[arch, name].add(answer)
     return answers
 

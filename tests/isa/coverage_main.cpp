@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which instruction words have a behaviour: reads lines `ARCH<TAB>32 hex digits`, writes `ARCH`,
-// the mnemonic with its modifiers, and `yes` or the reason why not, separated by tabs; behind
-// "refused: " where the chip would not execute it either. What belongs here: asking the lowering.
-// What does not: which words (coverage.py, entries.py).
+// the mnemonic with its modifiers, `yes` or the reason why not, and the class of its evidence
+// (emu/evidence), separated by tabs; behind "refused: " where the chip would not execute it either.
+// What belongs here: asking the lowering. What does not: which words (coverage.py, entries.py).
 #include <iostream>
 
+#include "emu/evidence/evidence.hpp"
 #include "tests/isa/harness.hpp"
 
 int main() {
@@ -24,7 +25,7 @@ int main() {
         constexpr uint64_t pc = uint64_t{1} << 40;  // branches stay inside the section
         sassdec_insn insn;
         if (sassdec_decode(sassdec_arch_from_name(arch.c_str()), bits, pc, &insn) != SASSDEC_OK) {
-            std::cout << arch << "\t?\tundecodable\n";
+            std::cout << arch << "\t?\tundecodable\tnone\n";
             continue;
         }
         char text[512];
@@ -48,8 +49,8 @@ int main() {
         level->lower(request);
         if (gap && rejection.empty()) rejection = "no behaviour";
         if (!rejection.empty() && !gap) rejection.insert(0, "refused: ");
-        std::cout << arch << "\t" << name << "\t" << (rejection.empty() ? "yes" : rejection)
-                  << "\n";
+        std::cout << arch << "\t" << name << "\t" << (rejection.empty() ? "yes" : rejection) << "\t"
+                  << evidence_name(evidence_of(insn).kind) << "\n";
     }
     return 0;
 }

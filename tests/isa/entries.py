@@ -21,6 +21,8 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "decoder"))
 sys.path.insert(0, os.path.join(ROOT, "decoder", "gen"))
+sys.path.insert(0, os.path.join(ROOT, "emu", "evidence"))
+import generate  # noqa: E402
 import oracle  # noqa: E402
 
 PAGE = os.path.join(ROOT, "docs", "coverage.md")
@@ -49,10 +51,10 @@ def around(form, base):
 
 
 def ask(program, rows):
-    """The answers to rows of (form, word)."""
+    """(answer, class of evidence) of rows of (form, word)."""
     done = subprocess.run([program], input="".join("%s\t%032x\n" % (form.family, word) for form, word in rows), stdout=subprocess.PIPE,
                           text=True, check=True)
-    return [line.split("\t")[2] for line in done.stdout.splitlines()]
+    return [tuple(line.split("\t")[2:4]) for line in done.stdout.splitlines()]
 
 
 def table(program):
@@ -64,36 +66,45 @@ def table(program):
     # A modifier may be one that nothing executes without (.E of a global address): then a base that has it.
     tried = [(form, word) for form, base in bases for word in around(form, base)]
     executes = collections.defaultdict(list)
-    for (form, word), answer in zip(tried, ask(program, tried), strict=True):
+    for (form, word), (answer, _) in zip(tried, ask(program, tried), strict=True):
         if answer == "yes":
             executes[id(form)].append(word)
     bases = [(form, base if base in executes[id(form)] or not executes[id(form)] else executes[id(form)][0]) for form, base in bases]
     rows = [(form, word) for form, base in bases for word in around(form, base)]
     answers = collections.defaultdict(lambda: collections.defaultdict(collections.Counter))
-    for (form, _), answer in zip(rows, ask(program, rows), strict=True):
+    classes = collections.defaultdict(lambda: collections.defaultdict(set))  # of what executes
+    for (form, _), (answer, kind) in zip(rows, ask(program, rows), strict=True):
         where = form.entry.where.split(":")[0]
         if answer == "undecodable" or answer.startswith("refused: "):
             continue  # no such word, or the chip refuses it too
         if where == GRAPHICS and answer != "yes":
             answer = "graphics"
         answers[where, form.entry.mnemonic, form.entry.struct or ""][form.family][answer] += 1
-    return answers, families
+        if answer == "yes":
+            classes[where, form.entry.mnemonic, form.entry.struct or ""][form.family].add(kind)
+    return answers, classes, families
 
 
 def page(program):
-    answers, families = table(program)
+    answers, classes, families = table(program)
     lines = [BEGIN, "", "## Entries of the ISA description", "",
              "Every entry (`decoder/isa/*.isa`) with its typed struct. A cell counts words: each modifier with every value that the description",
              "names, one at a time, without those that no chip takes. One number: all execute; of two, the first execute; empty: the entry is not",
-             "there, or none of these words is valid. A column stands for all names of its family (`docs/architectures.md`).", ""]
+             "there, or none of these words is valid. A column stands for all names of its family (`docs/architectures.md`). The letters say what the",
+             "behaviour of those that execute rests on ([fidelity.md](fidelity.md)): M measured on a chip, V published vectors, S specification, A assumed.", ""]
     total = collections.Counter()
     whole = collections.Counter()
+    weakest = collections.defaultdict(collections.Counter)
     body, reasons = [], collections.defaultdict(lambda: collections.defaultdict(list))
     for (where, mnemonic, struct), by in sorted(answers.items(), key=lambda x: (x[0][1], x[0][2], x[0][0])):
         cells = []
         for family in families:
             n, yes = sum(by[family].values()), by[family]["yes"]
-            cells.append("" if not n else str(n) if yes == n else "%d/%d" % (yes, n))
+            kinds = [k for k in generate.CLASSES if k in classes[where, mnemonic, struct][family]]
+            letters = "".join(generate.CLASSES[k] for k in kinds)
+            cells.append("" if not n else ("%s %s" % (n if yes == n else "%d/%d" % (yes, n), letters)).strip())
+            if kinds:
+                weakest[kinds[-1]][family] += 1
             total[family] += n > 0
             whole[family] += n > 0 and yes == n
             for why in by[family]:
@@ -101,7 +112,10 @@ def page(program):
                     reasons[why][mnemonic, struct].append(family)
         body.append("| `%s` %s | %s |" % (mnemonic, struct, " | ".join(cells)))
     lines += ["| entry | " + " | ".join(families) + " |", "|---|" + "---|" * len(families)]
-    lines += ["| all: whole of all | " + " | ".join("%d/%d" % (whole[f], total[f]) for f in families) + " |"] + body
+    lines += ["| all: whole of all | " + " | ".join("%d/%d" % (whole[f], total[f]) for f in families) + " |"]
+    lines += ["| executed, all %s%s | " % (kind, "" if kind == "measured" else " or better") + " | ".join(
+        str(sum(weakest[k][f] for k in list(generate.CLASSES)[:n + 1])) for f in families) + " |"
+              for n, kind in enumerate(("measured", "vectors", "specification"))] + body
     lines += ["", "### Why not", "", "By what the emulator says; the entries that it concerns, and where not on all architectures that have them, on which.", ""]
     for why, entries in sorted(reasons.items()):
         named = collections.defaultdict(set)
@@ -118,7 +132,7 @@ def page(program):
 def missing(text):
     """Entry -> how many words do not execute in each column, of a page."""
     def of(cell):
-        yes, _, all_of_them = cell.strip().partition("/")
+        yes, _, all_of_them = cell.strip().split(" ")[0].partition("/")
         return int(all_of_them) - int(yes) if all_of_them else 0
     part = text[text.find(BEGIN):text.find(END)]
     rows = re.findall(r"^\| (`[^|]*?) \|(.*)\|$", part, re.M)

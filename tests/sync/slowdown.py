@@ -15,7 +15,8 @@ ROUNDS = 5
 
 def run(program, command, plan):
     """(seconds of the launch, processor seconds of all of it)"""
-    child = subprocess.Popen([program, command, plan, "--arch", "sm_90", "--threads", "1", "--stats"], stdout=subprocess.PIPE, text=True)
+    how = ["run", "--fidelity"] if command == "fidelity" else [command]
+    child = subprocess.Popen([program, *how, plan, "--arch", "sm_90", "--threads", "1", "--stats"], stdout=subprocess.PIPE, text=True)
     out = child.stdout.read()
     _, _, usage = os.wait4(child.pid, 0)
     child.returncode = 0

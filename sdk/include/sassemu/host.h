@@ -142,6 +142,22 @@ typedef struct sassemu_register_set {
     uint64_t r[4], ur[4]; /* bit n of word n / 64: Rn, URn */
 } sassemu_register_set;
 
+/* What the emulator's behaviour of an instruction rests on (since 1.10): docs/fidelity.md. */
+enum sassemu_evidence_class {
+    SASSEMU_EVIDENCE_NONE,          /* not in the table: not executed */
+    SASSEMU_EVIDENCE_MEASURED,      /* on a chip of the same family */
+    SASSEMU_EVIDENCE_VECTORS,       /* published results of such a chip */
+    SASSEMU_EVIDENCE_SPECIFICATION, /* what NVIDIA's documents say */
+    SASSEMU_EVIDENCE_ASSUMED
+};
+
+typedef struct sassemu_evidence {
+    uint32_t size;
+    uint32_t kind;         /* enum sassemu_evidence_class */
+    const char* behaviour; /* the row of the table: what it is about */
+    const char* source;    /* and why */
+} sassemu_evidence;
+
 typedef struct sassemu_host {
     uint32_t size;
     uint32_t abi;
@@ -283,6 +299,14 @@ typedef struct sassemu_host {
     /* For the memory model of a run: tells observers. 0: none of them listens, so nothing need be
      * told; with NULL that is all it says. It does not change during a run. */
     int32_t (*model_event)(sassemu_session, const sassemu_model_event*);
+
+    /* ---- since 1.10
+     * --------------------------------------------------------------------------------------------------
+     */
+    void (*insn_evidence)(sassemu_insn, sassemu_evidence*);
+    /* Adds a member to the report of the run (`sassemu run --json`). `json`: a value's text; what
+     * is no JSON stands there as a string. The last one of a key counts. */
+    void (*report_json)(sassemu_session, const char* key, const char* json);
 } sassemu_host;
 
 SASSEMU_END

@@ -112,6 +112,9 @@ class Plugin {
         host.insn_operand(i, index, &o);
         return o;
     }
+    sassemu_evidence evidence(sassemu_insn i) const {
+        return ask<sassemu_evidence>(host.insn_evidence, i);
+    }
     sassemu_effect effect(sassemu_insn i) const { return ask<sassemu_effect>(host.insn_effect, i); }
     // False: PTX intent unknown.
     bool intent(sassemu_insn i, sassemu_intent& out) const {
