@@ -477,6 +477,18 @@ bench("divergent", {"out": fill(64 * 256 * 4, 0, EXACT)}, launch("divergent", 64
 bench("small_ctas",
       {"in": rnd("u32", 1 << 16, 92), "out": fill(400000 * 4, 0, EXACT)},
       launch("small_ctas", 400000, 64, "in", "out", u32(0xffff)))
+for name, turns in (("bf16", 60), ("e4m3", 60), ("s8", 600)):
+    bench("wgmma_" + name, {"out": fill(8 * 64 * 128 * 4, 0, EXACT)}, launch("wgmma_" + name, 8, 128, "out", i32(turns)), source="wgmma")
+# 1024 x 1024 x 1024.
+bench("gemm_e4m3",
+      {"a": rnd("u8", 1 << 20, 480, 0, 120), "b": rnd("u8", 1 << 20, 481, 128, 248), "c": fill(4 << 20, 0xcd, EXACT)},
+      launch("gemm_e4m3", [8, 8], 384, *[tensor(x, "u8", 1, [1024, 1024], [128, 128], swizzle="128B") for x in "ab"], "c", i32(1024), i32(8),
+             dynamicShared=8 * 16384), source="wgmma")
+# A sequence of 2,048; the scale is log2(e) / sqrt(128).
+bench("attention",
+      {**{x: rnd("bf16", 2048 * 128, 482 + i, -2, 2) for i, x in enumerate("qkv")}, "o": fill(2048 * 128 * 4, 0xcd, EXACT)},
+      launch("attention", 16, 384, *[tensor(x, "bf16", 2, [128, 2048], [64, 64], swizzle="128B") for x in "qkv"], "o", i32(32), f32(0.12751743),
+             dynamicShared=6 * 16384))
 
 plan("tensor_core",
      {"a": rnd("i8", 4 * 128 * 320, 420, -8, 8), "b": rnd("i8", 4 * 64 * 320, 421, -8, 8), "ring": fill(4 * 128 * 64 * 4, 0xcd, EXACT),

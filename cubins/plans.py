@@ -19,6 +19,7 @@ ARCHS = architectures.names()
 USUAL = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]  # what a source is built for that says nothing
 SIZE = {"u8": 1, "i8": 1, "u16": 2, "i16": 2, "f16": 2, "bf16": 2, "u32": 4, "i32": 4, "f32": 4, "u64": 8, "i64": 8, "f64": 8}
 PLANS = {}
+BENCH_SOURCES = {}
 
 
 def rnd(type, count, seed, low=None, high=None, check=None):
@@ -87,14 +88,17 @@ def plan(name, buffers, *launches, **more):
     PLANS[name] = dict(buffers=buffers, launches=list(launches), **more)
 
 
-def bench(name, buffers, *launches, **more):
+def bench(name, buffers, *launches, source=None, **more):
+    """source: of the kernel, where several plans have one."""
     plan("bench/" + name, buffers, *launches, **more)
+    BENCH_SOURCES["bench/" + name] = source or name
 
 
 def archs_of(name):
-    """The architectures that a kernel is built for: the usual, or what its source says (see rebuild)."""
-    archs = list(USUAL)
-    for source in glob.glob(os.path.join(HERE, name, "*.cu")):
+    """The architectures that a kernel is built for: the usual (of bench/ sm_90), or what its source says (see rebuild)."""
+    source = BENCH_SOURCES.get(name)
+    archs = ["sm_90"] if source else list(USUAL)
+    for source in glob.glob(os.path.join(HERE, *(("bench", source + ".cu") if source else (name, "*.cu")))):
         with open(source) as f:
             for line in f:
                 if line.startswith("// archs: "):
@@ -177,8 +181,7 @@ def main():
     missing = []
     for name in PLANS:
         if name.startswith("bench/"):
-            stem = name[len("bench/"):]
-            write(os.path.join(HERE, name + ".json"), render(name, "sm_90", stem + ".cubin", recorded))
+            write(os.path.join(HERE, name + ".json"), render(name, archs_of(name)[0], BENCH_SOURCES[name] + ".cubin", recorded))
             continue
         built = [arch for arch in ARCHS if os.path.exists(os.path.join(HERE, name, arch + ".cubin"))]
         missing += ["%s/%s" % (name, arch) for arch in archs_of(name) if arch not in built]

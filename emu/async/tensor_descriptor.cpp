@@ -63,16 +63,16 @@ SharedMatrix::SharedMatrix(uint64_t d)
       absolute_(field(d, 52, 1)) {
     switch (field(d, 61, 3)) {
         case chunks_of_32:
-            span_ = 8, group_ = 4, swizzle_ = swizzle_of_32;
+            span_ = 3, group_ = 2, swizzle_ = swizzle_of_32;
             break;
         case span_128:
-            span_ = 8, swizzle_ = swizzle_of_16(3);
+            span_ = 3, swizzle_ = swizzle_of_16(3);
             break;
         case span_64:
-            span_ = 4, swizzle_ = swizzle_of_16(2);
+            span_ = 2, swizzle_ = swizzle_of_16(2);
             break;
         case span_32:
-            span_ = 2, swizzle_ = swizzle_of_16(1);
+            span_ = 1, swizzle_ = swizzle_of_16(1);
             break;
         default:
             break;

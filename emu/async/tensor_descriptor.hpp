@@ -31,24 +31,33 @@ class SharedMatrix {
     // with one k, `chunk` counting along m or n. Below 2^24 for what an instruction can have of
     // either.
     uint32_t k_major(uint32_t mn, uint32_t chunk) const {
-        const uint32_t row = mn % 8 * (16 * span_) + mn / 8 * stride_;
+        const uint32_t row = (mn % 8 * 16 << span_) + mn / 8 * stride_;
         // What is behind the 128 bytes of a span lies from the leading address on.
         if (const uint32_t at = start_ % 128 + chunk * 16; absolute_ && at >= 128)
             return swizzle_(leading_ + row + at % 128, pattern_);
-        return place(row + chunk % span_ * 16 + chunk / span_ * leading_);
+        return place(row + (chunk & last()) * 16 + (chunk >> span_) * leading_);
+    }
+    // No less than where the last of `rows` (a multiple of 8) and of `chunks` can end.
+    uint32_t end_k_major(uint32_t rows, uint32_t chunks) const {
+        const uint32_t row = (7 * 16 << span_) + (rows / 8 - 1) * stride_;
+        const uint32_t along_k = last() * 16 + ((chunks - 1) >> span_) * leading_;
+        return start_ + row + along_k + swizzle_.bits + 16;
     }
     uint32_t mn_major(uint32_t chunk, uint32_t k) const {
-        const uint32_t row = k % group_ * (16 * span_);
-        if (span_ == 1) return place(chunk * stride_ + row + k / group_ * leading_);
-        return place(chunk % span_ * 16 + chunk / span_ * leading_ + row + k / group_ * stride_);
+        const uint32_t row = (k & ((1u << group_) - 1)) * 16 << span_;
+        if (!span_) return place(chunk * stride_ + row + (k >> group_) * leading_);
+        return place((chunk & last()) * 16 + (chunk >> span_) * leading_ + row +
+                     (k >> group_) * stride_);
     }
 
   private:
     uint32_t place(uint32_t at) const { return swizzle_(start_ + at, pattern_); }
+    uint32_t last() const { return (1u << span_) - 1; }
 
     uint32_t start_, leading_, stride_, pattern_;
-    uint32_t span_ = 1;   // chunks that the swizzle exchanges
-    uint32_t group_ = 8;  // spans of an MN-major matrix in a row
+    // Logarithms: of the chunks that the swizzle exchanges, and of the spans of an MN-major matrix
+    // in a row.
+    uint32_t span_ = 0, group_ = 3;
     Swizzle swizzle_;
     bool absolute_ = false;  // the leading dimension is an address
 };

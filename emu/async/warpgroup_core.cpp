@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// wgmma: operands are collected row by row, from shared memory or registers, then taken apart into
-// the words that a host level multiplies. Descriptors are read as the hardware reads them: bits
-// that mean nothing do not count (measured on an H100, tests/hardware/warpgroup).
+// wgmma: operands are collected in chunks of 16 bytes, from shared memory or registers; what is
+// made of them is a host level's. Descriptors are read as the hardware reads them: bits that mean
+// nothing do not count (measured on an H100, tests/hardware/warpgroup).
 #include "emu/async/warpgroup_core.hpp"
 
 #include <cstring>
@@ -14,8 +14,9 @@
 namespace sassemu::async {
 namespace {
 
-constexpr uint32_t rows_of_a = 64, bytes_of_a = 32;  // stored elements of a row
-constexpr uint32_t most_columns = lanes::WarpgroupProduct::max_n;
+using lanes::WarpgroupProduct;
+
+constexpr uint32_t rows_of_a = WarpgroupProduct::rows, bytes_of_a = 32;  // stored
 
 lanes::MatrixFormat format(WarpgroupType t) {
     using F = lanes::MatrixFormat;
@@ -46,16 +47,14 @@ struct SharedOperand {
         return true;
     }
     bool inside(uint64_t shared_bytes) const {
+        if (!transposed && matrix.end_k_major(rows, bytes / 16) <= shared_bytes) return true;
         return each_chunk([&](uint32_t at, uint32_t, uint32_t) { return at + 16 <= shared_bytes; });
     }
-    template <size_t Bytes>
-    void take(const std::byte* shared, std::byte (*to)[Bytes]) const {
+    // As WarpgroupProduct has them.
+    template <size_t Rows>
+    void take(const std::byte* shared, uint32_t (*to)[Rows][4]) const {
         each_chunk([&](uint32_t at, uint32_t row, uint32_t k) {
-            if (!transposed)
-                std::memcpy(to[row] + k, shared + at, 16);
-            else  // of 16 bits
-                for (uint32_t i = 0; i < 8; ++i)
-                    std::memcpy(to[row + i] + k, shared + at + 2 * i, 2);
+            std::memcpy(to[k / 16][transposed ? row + k / 2 % 8 : row], shared + at, 16);
             return true;
         });
     }
@@ -71,14 +70,13 @@ SharedOperand operand_b(const WarpgroupMultiply& m) {
             f.bits / 8u, f.transposed_b};
 }
 
-// Rows of A as the fragments of four warps hold them.
+// Rows of A as the fragments of four warps hold them: eight rows' words of a chunk to a register.
 void take_registers(const WarpgroupMultiply& m, std::byte* const rows[4],
-                    std::byte (*to)[bytes_of_a]) {
+                    uint32_t (&to)[2][rows_of_a][4]) {
     for (uint32_t w = 0; w < 4; ++w)
         for (uint32_t r = 0; r < 4; ++r)
-            for (uint32_t lane = 0; lane < 32; ++lane)
-                std::memcpy(to[16 * w + r % 2 * 8 + lane / 4] + r / 2 * 16 + lane % 4 * 4,
-                            rows[w] + m.a_rows + r * row_bytes + lane * 4, 4);
+            std::memcpy(to[r / 2][16 * w + r % 2 * 8], rows[w] + m.a_rows + r * row_bytes,
+                        row_bytes);
 }
 
 // The four bits of metadata for group q of a row. In the order of the PTX ISA a lane has four
@@ -98,120 +96,24 @@ uint32_t nibble_of(const WarpgroupForm& f, const WarpgroupMetadata& metadata, ui
     }
     return metadata[row / 16][row % 8 * 4 + lane % 4] >> (4 * nibble) & 15;
 }
-struct Places {
-    uint8_t k[rows_of_a][bytes_of_a];       // of each stored element, in A
-    uint8_t second[rows_of_a][bytes_of_a];  // tf32: of its upper half
-    bool irregular = false;                 // one is named twice, or halves of two
-};
-void read_places(const WarpgroupForm& f, const WarpgroupMetadata& metadata, Places& p) {
-    const uint32_t stored = f.k() / 2;
+void read_places(const WarpgroupForm& f, const WarpgroupMetadata& metadata, WarpgroupProduct& p) {
     const bool halves = f.bits == 32;
+    p.irregular = false;
     for (uint32_t row = 0; row < rows_of_a; ++row)
-        for (uint32_t i = 0; i < stored; ++i) {
+        for (uint32_t i = 0; i < f.k() / 2; ++i) {
+            uint32_t low, high;
             if (halves) {  // two halves of two elements
                 const uint32_t nibble = nibble_of(f, metadata, row, i);
-                p.k[row][i] = static_cast<uint8_t>(4 * i + (nibble & 3));
-                p.second[row][i] = static_cast<uint8_t>(4 * i + (nibble >> 2));
+                low = 4 * i + (nibble & 3), high = 4 * i + (nibble >> 2);
                 p.irregular |= nibble != 4 && nibble != 14;
             } else {
                 const uint32_t nibble = nibble_of(f, metadata, row, i / 2);
-                p.k[row][i] = static_cast<uint8_t>(2 * (i / 2 * 4 + (nibble >> i % 2 * 2 & 3)));
+                low = 2 * (i / 2 * 4 + (nibble >> i % 2 * 2 & 3)), high = low + 1;
                 p.irregular |= (nibble & 3) == nibble >> 2;
             }
+            p.places[row][i][0] = static_cast<uint8_t>(low);
+            p.places[row][i][1] = static_cast<uint8_t>(high);
         }
-}
-
-template <class T>
-T element(const std::byte* row, uint32_t i) {
-    T v;
-    std::memcpy(&v, row + i * sizeof(T), sizeof(T));
-    return v;
-}
-
-// T: the words of an element. `places`: of a sparse A.
-template <class T>
-void floats(const WarpgroupForm& f, const std::byte (*a)[bytes_of_a],
-            const std::byte (*b)[2 * bytes_of_a], const Places* places,
-            lanes::WarpgroupProduct& p) {
-    const uint32_t k = f.k(), stored = bytes_of_a / sizeof(T);
-    const T sign = f.negates ? static_cast<T>(T{1} << (8 * sizeof(T) - 1)) : T{0};
-    p.irregular = places && places->irregular;
-    const bool expands = places && !p.irregular;
-    for (uint32_t w = 0; w < 4; ++w) {
-        lanes::MatrixTile& tile = p.left[w];
-        tile.k = p.irregular ? stored : k;
-        tile.sparse = expands;
-        if (expands) {
-            for (auto& half : tile.a) std::memset(half, 0, k * sizeof half[0]);
-            std::memset(tile.present, 0, sizeof tile.present);
-        }
-        for (uint32_t r = 0; r < 16; ++r) {
-            const uint32_t row = 16 * w + r, half = r / 8;
-            for (uint32_t i = 0; i < stored; ++i) {
-                uint32_t at = i;
-                if (expands) {
-                    at = places->k[row][i] / 2u;
-                    tile.present[half][r % 8] |= uint64_t{1} << at;
-                } else if (p.irregular) {
-                    p.meets[row][i][0] = places->k[row][i];
-                    p.meets[row][i][1] = places->second[row][i];
-                }
-                tile.a[half][at][r % 8] = static_cast<T>(element<T>(a[row], i) ^ sign);
-            }
-        }
-    }
-    for (uint32_t n = 0; n < f.n; n += 8) {
-        lanes::MatrixColumns& columns = p.right[n / 8];
-        columns.k = k;
-        for (uint32_t i = 0; i < k; ++i)
-            for (uint32_t j = 0; j < 8; ++j) columns.row[i][j] = element<T>(b[n + j], i);
-    }
-}
-
-// Two bytes of a word, from `first` on, as numbers of 16 bits.
-uint32_t pair(uint32_t word, uint32_t first, bool is_signed) {
-    const uint32_t two = word >> (8 * first), apart = (two & 0xff) | (two & 0xff00) << 8;
-    return is_signed ? apart | (apart & 0x00800080) * 0x1fe : apart;  // 0x80 * 0x1fe: 0xff00
-}
-void four_lanes(uint32_t* to, uint32_t row, uint32_t word) {
-    for (uint32_t t = 0; t < 4; ++t) to[row % 8 * 4 + t] = word;
-}
-void integers(const WarpgroupForm& f, const std::byte (*a)[bytes_of_a],
-              const std::byte (*b)[2 * bytes_of_a], const Places* places,
-              lanes::WarpgroupProduct& p) {
-    p.k = f.k() / 2;
-    for (uint32_t row = 0; row < rows_of_a; ++row) {
-        uint32_t(*to)[32] = p.rows[row / 16][row / 8 % 2];
-        if (!places) {
-            for (uint32_t i = 0; i < p.k; ++i)
-                four_lanes(
-                    to[i], row,
-                    pair(element<uint32_t>(a[row], i / 2), i % 2 * 2, f.a == WarpgroupType::s8));
-            continue;
-        }
-        // Numbers that meet the same one of B add up.
-        uint16_t whole[2 * bytes_of_a] = {};
-        for (uint32_t i = 0; i < bytes_of_a; ++i)
-            whole[places->k[row][i] / 2] += static_cast<uint16_t>(
-                pair(element<uint8_t>(a[row], i), 0, f.a == WarpgroupType::s8));
-        for (uint32_t i = 0; i < p.k; ++i)
-            four_lanes(to[i], row, whole[2 * i] | uint32_t{whole[2 * i + 1]} << 16);
-    }
-    for (uint32_t n = 0; n < f.n; ++n)
-        for (uint32_t i = 0; i < p.k; ++i)
-            p.columns[n / 8][n % 2][i][n % 8 / 2] =
-                pair(element<uint32_t>(b[n], i / 2), i % 2 * 2, f.b == WarpgroupType::s8);
-}
-
-void bits(const WarpgroupForm& f, const std::byte (*a)[bytes_of_a],
-          const std::byte (*b)[2 * bytes_of_a], lanes::WarpgroupProduct& p) {
-    p.k = bytes_of_a / 4;
-    for (uint32_t row = 0; row < rows_of_a; ++row)
-        for (uint32_t i = 0; i < p.k; ++i)
-            four_lanes(p.rows[row / 16][row / 8 % 2][i], row, element<uint32_t>(a[row], i));
-    for (uint32_t n = 0; n < f.n; ++n)
-        for (uint32_t i = 0; i < p.k; ++i)
-            p.columns[n / 8][n % 2][i][n % 8 / 2] = element<uint32_t>(b[n], i);
 }
 
 }  // namespace
@@ -238,18 +140,16 @@ void touched(const WarpgroupMultiply& m, Visit visit, void* self) {
 }
 
 void multiply(const WarpgroupMultiply& m, const std::byte* shared, std::byte* const rows[4],
-              const WarpgroupMetadata& metadata, lanes::WarpgroupProduct& p,
-              lanes::WarpgroupSums sums) {
+              const WarpgroupMetadata& metadata, WarpgroupProduct& p, lanes::WarpgroupSums sums) {
     const WarpgroupForm& f = m.form;
     if (f.empty) return;
-    alignas(16) std::byte a[rows_of_a][bytes_of_a], b[most_columns][2 * bytes_of_a];
-    f.in_registers ? take_registers(m, rows, a) : operand_a(m).take(shared, a);
-    operand_b(m).take(shared, b);
-    Places places;
-    if (f.sparse) read_places(f, metadata, places);
-    const Places* sparse = f.sparse ? &places : nullptr;
-
-    p.half = f.half, p.saturate = f.saturates, p.n = f.n;
+    f.in_registers ? take_registers(m, rows, p.a) : operand_a(m).take(shared, p.a);
+    operand_b(m).take(shared, p.b);
+    p.transposed_a = f.transposed_a && !f.in_registers, p.transposed_b = f.transposed_b;
+    p.sparse = f.sparse;
+    if (f.sparse) read_places(f, metadata, p);
+    p.half = f.half, p.negates = f.negates, p.saturate = f.saturates;
+    p.n = f.n;
     p.accumulate = m.accumulate;
     for (uint32_t w = 0; w < 4; ++w) {
         p.d[w] = reinterpret_cast<uint32_t*>(rows[w] + m.d);
@@ -257,20 +157,13 @@ void multiply(const WarpgroupMultiply& m, const std::byte* shared, std::byte* co
     }
     if (f.a == WarpgroupType::bit) {
         p.kind = lanes::WarpgroupKind::bits;
-        bits(f, a, b, p);
     } else if (f.a >= WarpgroupType::u8) {
         p.kind = lanes::WarpgroupKind::integers;
-        integers(f, a, b, sparse, p);
+        p.signed_a = f.a == WarpgroupType::s8, p.signed_b = f.b == WarpgroupType::s8;
     } else {
         p.kind = lanes::WarpgroupKind::floats;
-        p.a = format(f.a), p.b = format(f.b);
+        p.format_a = format(f.a), p.format_b = format(f.b);
         p.rule = matrix_rule(90, f.bits == 8, f.half);
-        if (f.bits == 32)
-            floats<uint32_t>(f, a, b, sparse, p);
-        else if (f.bits == 16)
-            floats<uint16_t>(f, a, b, sparse, p);
-        else
-            floats<uint8_t>(f, a, b, sparse, p);
     }
     sums(p);
 }

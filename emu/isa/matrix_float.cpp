@@ -39,8 +39,8 @@ void fused_steps(MatrixTile& tile, const MatrixColumns& b, MatrixFormat fa, Matr
                  MatrixRule rule, unsigned step, const lanes::MatrixScales* scales) {
     L::MatrixLeft left;
     L::MatrixRight right;
-    L::matrix_prepare(tile, fa, left);
-    L::matrix_prepare(b, fb, right);
+    L::matrix_prepare(tile, fa, rule, left);
+    L::matrix_prepare(b, fb, rule, right);
     if (scales) {
         L::matrix_scale(left, scales->row, tile.k);
         L::matrix_scale(right, scales->column, b.k);

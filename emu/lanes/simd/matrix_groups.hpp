@@ -65,7 +65,7 @@ inline bool grouped_column(lanes::MatrixGroups& g, const GroupScales<16>& left,
         const C32 unit = top + (1023 - fraction);
         const C64 units[2] = {widen_first(unit) << 52, widen_second(unit) << 52};
         for (int h = 0; h < 2; ++h) {
-            const int row = i * kChunkLanes + h * kDoubles;
+            const int row = i * kChunkLanes + h * kLanesOf<CD>;
             narrow_f32(words[row / 8] + row % 8,
                        matrix_rounded<Rounding::rz>(total[h] * (CD)units[h], 23, -126));
         }

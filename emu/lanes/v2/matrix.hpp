@@ -8,8 +8,8 @@ namespace SASSEMU_LANES_NS {
 // Nothing to prepare.
 struct MatrixLeft {};
 struct MatrixRight {};
-inline void matrix_prepare(const MatrixTile&, MatrixFormat, MatrixLeft&) {}
-inline void matrix_prepare(const MatrixColumns&, MatrixFormat, MatrixRight&) {}
+inline void matrix_prepare(const MatrixTile&, MatrixFormat, MatrixRule, MatrixLeft&) {}
+inline void matrix_prepare(const MatrixColumns&, MatrixFormat, MatrixRule, MatrixRight&) {}
 
 inline void matrix_multiply(MatrixTile& tile, const MatrixLeft&, const MatrixColumns& b,
                             const MatrixRight&, MatrixFormat fa, MatrixFormat fb, MatrixRule rule,

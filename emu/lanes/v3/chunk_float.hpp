@@ -180,8 +180,8 @@ SASSEMU_INLINE C32 ftz_f16x2(C32 a) {
     return a & ~((C32)zero & 0x7fff7fffu);
 }
 
-// ---- For matrices: the first and second half of a chunk's integers widened, in memory order;
-// eight rows of either half; a with the sign of b, where a is 0 if b is.
+// ---- For matrices: the first and second half of a chunk's numbers widened, in memory order; eight
+// rows of either half.
 SASSEMU_INLINE CD f64_of_first(C32 a) {
     return (CD)_mm256_cvtepi32_pd(_mm256_castsi256_si128(SASSEMU_I(a)));
 }
@@ -197,12 +197,33 @@ SASSEMU_INLINE C64 widen_second(C32 a) {
 SASSEMU_INLINE C32 load_halves(const uint32_t* const half[2], int chunk) {
     return load(half[chunk]);
 }
-SASSEMU_INLINE C32 with_sign(C32 a, C32 b) {
-    return (C32)_mm256_sign_epi32(SASSEMU_I(a), SASSEMU_I(b));
+SASSEMU_INLINE void store_halves(uint32_t* const half[2], int chunk, C32 v) {
+    store(half[chunk], v);
+}
+SASSEMU_INLINE CD f64_of_first(CF a) {
+    return (CD)_mm256_cvtps_pd(_mm256_castps256_ps128(SASSEMU_F(a)));
+}
+SASSEMU_INLINE CD f64_of_second(CF a) {
+    return (CD)_mm256_cvtps_pd(_mm256_extractf128_ps(SASSEMU_F(a), 1));
+}
+// c + a * b towards zero, in a RoundScope that says so.
+SASSEMU_INLINE CD fma_cut(const void* a, CD b, CD c) {
+    asm volatile("vfmadd231pd %2, %1, %0" : "+x"(c) : "x"(b), "m"(*(const CD*)a));
+    return c;
+}
+SASSEMU_INLINE CF fma_cut(const void* a, CF b, CF c) {
+    asm volatile("vfmadd231ps %2, %1, %0" : "+x"(c) : "x"(b), "m"(*(const CF*)a));
+    return c;
 }
 // Stores four numbers, no NaN: as f32, and as f16 in the low halves of words.
 SASSEMU_INLINE void narrow_f32(uint32_t* p, CD a) {
     _mm_store_ps((float*)p, _mm256_cvtpd_ps(SASSEMU_D(a)));
+}
+// The same cut towards zero, which is +0; below 2^128, in a RoundScope that says so.
+SASSEMU_INLINE void cut_f32(uint32_t* p, CD a) {
+    __m128 r;
+    asm volatile("vcvtpd2psy %1, %0" : "=x"(r) : "x"(a));
+    _mm_store_ps((float*)p, _mm_add_ps(r, _mm_setzero_ps()));
 }
 SASSEMU_INLINE void narrow_f16(uint32_t* p, CD a) {
     const __m128i h = _mm_cvtps_ph(_mm256_cvtpd_ps(SASSEMU_D(a)), _MM_FROUND_TO_NEAREST_INT);

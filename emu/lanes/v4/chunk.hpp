@@ -63,6 +63,9 @@ SASSEMU_INLINE C32 load(const void* p) { return (C32)_mm512_load_si512(p); }
 SASSEMU_INLINE C32 load_quad(const void* p) {
     return (C32)_mm512_broadcast_i32x4(_mm_load_si128((const __m128i*)p));
 }
+SASSEMU_INLINE void store_quad(void* p, C32 v) {
+    _mm_store_si128((__m128i*)p, _mm512_castsi512_si128(SASSEMU_I(v)));
+}
 SASSEMU_INLINE C32 loadu(const void* p) { return (C32)_mm512_loadu_si512(p); }
 SASSEMU_INLINE void store(void* p, C32 v) { _mm512_store_si512(p, SASSEMU_I(v)); }
 SASSEMU_INLINE void storeu(void* p, C32 v) { _mm512_storeu_si512(p, SASSEMU_I(v)); }
@@ -338,3 +341,4 @@ SASSEMU_INLINE M64 dcmp(CD a, CD b) {
 }  // namespace sassemu
 
 #include "emu/lanes/v4/chunk_convert.hpp"
+#include "emu/lanes/v4/dot_bytes.hpp"

@@ -74,8 +74,8 @@ SASSEMU_INLINE C32 ftz_f16x2(C32 a) {
     return (C32)_mm512_mask_mov_epi16(sign, normal, SASSEMU_I(a));
 }
 
-// ---- For matrices: the first and second half of a chunk's integers widened, in memory order;
-// eight rows of both halves; a with the sign of b, where a is 0 if b is.
+// ---- For matrices: the first and second half of a chunk's numbers widened, in memory order; eight
+// rows of both halves.
 SASSEMU_INLINE CD f64_of_first(C32 a) {
     return (CD)_mm512_cvtepi32_pd(_mm512_castsi512_si256(SASSEMU_I(a)));
 }
@@ -93,13 +93,31 @@ SASSEMU_INLINE C32 load_halves(const uint32_t* const half[2], int) {
     const __m256i second = _mm256_load_si256((const __m256i*)half[1]);
     return (C32)_mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1);
 }
-SASSEMU_INLINE C32 with_sign(C32 a, C32 b) {
-    return (C32)_mm512_mask_sub_epi32(SASSEMU_I(a), _mm512_movepi32_mask(SASSEMU_I(b)),
-                                      _mm512_setzero_si512(), SASSEMU_I(a));
+SASSEMU_INLINE void store_halves(uint32_t* const half[2], int, C32 v) {
+    _mm256_store_si256((__m256i*)half[0], _mm512_castsi512_si256(SASSEMU_I(v)));
+    _mm256_store_si256((__m256i*)half[1], _mm512_extracti64x4_epi64(SASSEMU_I(v), 1));
+}
+SASSEMU_INLINE CD f64_of_first(CF a) {
+    return (CD)_mm512_cvtps_pd(_mm512_castps512_ps256(SASSEMU_F(a)));
+}
+SASSEMU_INLINE CD f64_of_second(CF a) {
+    return (CD)_mm512_cvtps_pd(_mm512_extractf32x8_ps(SASSEMU_F(a), 1));
+}
+// c + a * b towards zero.
+SASSEMU_INLINE CD fma_cut(const void* a, CD b, CD c) {
+    return dfma<Rounding::rz>((CD)load(a), b, c);
+}
+SASSEMU_INLINE CF fma_cut(const void* a, CF b, CF c) {
+    return ffma<Rounding::rz>((CF)load(a), b, c);
 }
 // Stores eight numbers, no NaN: as f32, and as f16 in the low halves of words.
 SASSEMU_INLINE void narrow_f32(uint32_t* p, CD a) {
     _mm256_store_ps((float*)p, _mm512_cvtpd_ps(SASSEMU_D(a)));
+}
+// The same cut towards zero, which is +0; below 2^128.
+SASSEMU_INLINE void cut_f32(uint32_t* p, CD a) {
+    const __m256 r = _mm512_cvt_roundpd_ps(SASSEMU_D(a), kRc<Rounding::rz>);
+    _mm256_store_ps((float*)p, _mm256_add_ps(r, _mm256_setzero_ps()));
 }
 SASSEMU_INLINE void narrow_f16(uint32_t* p, CD a) {
     const __m128i h = _mm256_cvtps_ph(_mm512_cvtpd_ps(SASSEMU_D(a)), _MM_FROUND_TO_NEAREST_INT);
