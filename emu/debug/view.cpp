@@ -217,7 +217,7 @@ Result<Value> View::special(const std::string& text) const {
     if (const auto n = register_number(name, "P"); n && *n < 8)
         return load(basic_type("bool"), at(Kind::predicate, *n));
     if (const auto n = register_number(name, "B"); n && *n < 16)
-        return of_bits(warp_.b[*n][lane_], "unsigned int");
+        return of_bits(warp_.convergence.b[*n], "unsigned int");
     if (name == "pc") return of_bits(places_.pc(place()), "unsigned long");
     if (name == "lane") return of_bits(lane_, "unsigned int");
     if (name == "warp") return of_bits(warp_.index, "unsigned int");

@@ -85,44 +85,71 @@ void set_jump(Lower& x, int64_t displacement, bool from_section) {
     x.handler(jump_register);
 }
 
+// A lane's state, five bits: 0 exited, 1 ready, 3 gave way, 11 at WARPSYNC, 16 + n waits at Bn.
+uint32_t thread_state(const Path& p) {
+    if (p.state == PathState::at_bsync) return 16u + p.barrier;
+    if (p.state == PathState::at_warpsync) return 11;
+    return p.yielded ? 3 : 1;
+}
+uint32_t state_of(const Warp& w, typed::CbuState which) {
+    using enum typed::CbuState;
+    if (which == MACTIVE) return w.active;
+    if (which == MEXITED) return ~w.live;
+    const Convergence& c = w.convergence;
+    uint32_t value = which == OPT_STACK ? uint32_t{c.left_count} << 25 : 0;
+    if (which == OPT_STACK)
+        for (uint32_t i = 0; i < c.left_count; ++i) value |= uint32_t{c.left[i]} << 5 * i;
+    else
+        for (uint32_t k = 0; k < w.paths_used; ++k)
+            if (thread_state(w.paths[k]) >> static_cast<uint32_t>(which) & 1)
+                value |= k == w.current ? w.active : w.paths[k].lanes;
+    return value;
+}
+
 const Op* leave(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
     return mask ? services(w).exit(w, op, mask) : next(op, w);
 }
 
+// A barrier register is the warp's: what a path finds there, others may have written.
 const Op* bssy(const Op* op, Warp& w, uint32_t mask) {
-    mask = taken(op, w, mask);
-    L::store(w.b[op->k[1]], L::splat(mask), mask);
+    w.convergence.b[op->k[1]] |= taken(op, w, mask);
     return next(op, w);
 }
 const Op* bsync(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
-    if (!mask) return next(op, w);
+    Convergence& c = w.convergence;
+    const uint32_t members = c.b[op->k[1]] & w.live;
+    // Who is not in the register does not wait.
+    if (!(members & mask)) return next(op, w);
     // Everybody is here already: the common end of a uniform region.
-    const uint32_t need = w.b[op->k[1]][std::countr_zero(mask)] & w.live;
-    if (mask == w.active && (need & ~mask) == 0) [[likely]]
+    if (mask == w.active && (members & ~mask) == 0) [[likely]] {
+        c.b[op->k[1]] = 0;
         return next(op, w);
+    }
     return services(w).bsync(w, op, mask, op->k[1]);
 }
 const Op* leave_barrier(const Op* op, Warp& w, uint32_t mask) {
-    mask = taken(op, w, mask);
-    uint32_t* members = w.b[op->k[1]];
-    uint32_t touched = 0;
-    for (uint32_t todo = mask; todo; todo &= todo - 1) touched |= members[std::countr_zero(todo)];
-    for (uint32_t todo = touched | mask; todo; todo &= todo - 1)
-        members[std::countr_zero(todo)] &= ~mask;
-    services(w).recheck(w);
-    return next(op, w);
+    mask = taken(op, w, mask) & w.convergence.b[op->k[1]];
+    if (!mask) return next(op, w);
+    w.convergence.b[op->k[1]] &= ~mask;
+    return services(w).leave_barrier(w, op, op->k[1]);
 }
 
 const Op* bmov_from(const Op* op, Warp& w, uint32_t mask) {
-    L::store(w.row(op->d), L::load(w.b[op->k[1]]), mask);
-    if (op->k[2]) L::store(w.b[op->k[1]], L::splat(0), mask);
+    uint32_t& b = w.convergence.b[op->k[1]];
+    L::store(w.row(op->d), L::splat(b), mask);
+    if (op->k[2]) b = 0;
     return next(op, w);
 }
+// The lowest lane's value counts.
 const Op* bmov_to(const Op* op, Warp& w, uint32_t mask) {
-    const V32 value = op->k[2] ? L::splat(w.scalar32(op->a)) : L::load(w.row(op->a));
-    L::store(w.b[op->k[1]], value, mask);
+    w.convergence.b[op->k[1]] = op->k[2] ? w.scalar32(op->a) : w.row(op->a)[std::countr_zero(mask)];
+    return next(op, w);
+}
+// k[1]: which state.
+const Op* bmov_state(const Op* op, Warp& w, uint32_t mask) {
+    L::store(w.row(op->d), L::splat(state_of(w, static_cast<typed::CbuState>(op->k[1]))), mask);
     return next(op, w);
 }
 
@@ -289,6 +316,15 @@ void lower(Lower& x, const typed::BmovToB& i) {
     x.op.k[2] = a.scalar;
     if (i.pquad) x.gap("BMOV.PQUAD");
     x.handler(bmov_to);
+}
+void lower(Lower& x, const typed::BmovFromState& i) {
+    using enum typed::CbuState;
+    if (i.clear || i.a == MKILL || i.a == MATEXIT || i.a > OPT_STACK ||
+        (i.a > THREAD_STATE_ENUM_4 && i.a < MEXITED))
+        return x.gap("this state of the warp");
+    x.op.d = x.destination_row(i.d.index);
+    x.op.k[1] = static_cast<uint8_t>(i.a);
+    x.handler(bmov_state);
 }
 void lower(Lower& x, const typed::Yield&) { x.handler(yield); }
 

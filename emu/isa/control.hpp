@@ -24,6 +24,7 @@ void lower(Lower&, const typed::Bssy&);
 void lower(Lower&, const typed::Bsync&);
 void lower(Lower&, const typed::Break&);
 void lower(Lower&, const typed::BmovFromB&);
+void lower(Lower&, const typed::BmovFromState&);
 void lower(Lower&, const typed::BmovToB&);
 void lower(Lower&, const typed::Yield&);
 void lower(Lower&, const typed::WarpsyncAll&);

@@ -39,9 +39,9 @@ constexpr const char* unexecuted() {
     if constexpr (is.template operator()<B2r, B2rBar, B2rWarp>())
         return "the state of a barrier read into a register";
     if constexpr (is.template
-                  operator()<BmovBB, BmovBFromB, BmovFromState, BmovToState, BmovStateB,
-                             BmovBFromState, BmovToOther, BmovOtherB, BmovToExit, BmovFromOther,
-                             BmovBFromOther, BmovBFromMask, BmovMaskB, BmovFromMask, BmovToMask>())
+                  operator()<BmovBB, BmovBFromB, BmovToState, BmovStateB, BmovBFromState,
+                             BmovToOther, BmovOtherB, BmovToExit, BmovFromOther, BmovBFromOther,
+                             BmovBFromMask, BmovMaskB, BmovFromMask, BmovToMask>())
         return "a state of the warp that compilers do not move";
     if constexpr (is.template operator()<JmpConst, Jmxu, RetRelUr, CallAbsUr, CallAbsConst,
                                          CallRelUr, RetAbsUr, Ulepc, UlepcOf, BraNotTid0>())

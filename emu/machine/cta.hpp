@@ -26,10 +26,11 @@ class LaunchHost;
 class MemoryModel;
 class TextureTable;
 
-// CTA barrier 0..15. Arrivals count threads; see schedule/barrier.cpp for the rule for short warps.
+// CTA barrier 0..15. Warps are counted; see schedule/barrier.cpp.
 struct Barrier {
     uint32_t expected = 0;   // threads; 0 = every live thread of the CTA
     uint32_t arrived = 0;    // threads
+    uint32_t warps = 0;      // arrivals of warps, of whichever lanes
     uint32_t waiting = 0;    // paths parked in at_bar
     uint32_t reduce = 0;     // BAR.RED: threads whose predicate was true
     bool open = false;       // somebody has arrived in this phase

@@ -55,11 +55,11 @@ struct Services {
     Asked<const Op*(Warp&, const Op*, uint32_t lanes, const uint64_t address[32])> jump;
     // A taken back edge with the quantum used up.
     Asked<const Op*(Warp&, const Op* target, const Op* edge)> yield;
-    // YIELD: other paths run first; none waits at BSYNC for the lanes that yield.
+    // YIELD: another path runs first, where one can.
     Asked<const Op*(Warp&, const Op*)> give_way;
     Asked<const Op*(Warp&, const Op*, uint32_t lanes, uint32_t barrier)> bsync;
-    // After b[][] has changed or lanes have left: paths at BSYNC may now go on.
-    Asked<void(Warp&)> recheck;
+    // BREAK: lanes have left a convergence barrier; those that wait at it may be all there are.
+    Asked<const Op*(Warp&, const Op*, uint32_t barrier)> leave_barrier;
     // `want`: the mask that each lane names; lanes that name the same one meet. The target of a
     // collective is where its lanes go on if others' code ran for them.
     Asked<const Op*(Warp&, const Op*, uint32_t lanes, const uint32_t want[32], Meeting)> warpsync;

@@ -26,7 +26,7 @@ enum class Stop : uint8_t {
 
 enum class PathState : uint8_t {
     runnable,
-    at_bsync,       // convergence barrier `barrier`
+    at_bsync,       // convergence barrier `barrier`; pc is that of the BSYNC
     at_warpsync,    // all lanes of `want`
     in_collective,  // the lanes of `want` run in another path, up to its ENDCOLLECTIVE
     at_bar,         // CTA barrier `barrier`
@@ -63,10 +63,15 @@ struct Path {
     Meeting meeting = Meeting::none;  // at_warpsync; runnable: the path runs a collective
     uint8_t barrier = 0;
     bool yielded = false;       // at YIELD or NANOSLEEP, and has not run since
+    bool aside = false;         // runs only when no path is ready that is not aside
+    bool in_turn = false;       // of a jump with several targets, see Convergence::in_turn
+    uint8_t turns = 0;          // quanta in a row
+    uint16_t yields = 0;        // how often in a row it came back to the same YIELD
     uint16_t spins = 0;         // quanta in a row that ended on the same back edge
+    uint32_t since = 0;         // Warp::path_clock when it gave way or began to wait at BSYNC
+    const Op* yield = nullptr;  // the last YIELD
     const Op* edge = nullptr;   // the back edge at which the last quantum ended
     const Op* head = nullptr;   // where it leads: a watched iteration begins there
-    const Op* yield = nullptr;  // the last YIELD, if it did not come back to the same one
     const Op* end = nullptr;    // in_collective: where the path goes on afterwards
     uint32_t watch = 0;         // parked: index of its watch list in the CTA
     uint64_t wake = 0;          // asleep: virtual time
@@ -77,6 +82,18 @@ struct Path {
 
 // What a path read during one loop iteration; see schedule/watch.hpp.
 struct Watch;
+
+// The convergence state of a warp beside its paths, as the chip has it (emu/isa/QUESTIONS.md, T11).
+struct Convergence {
+    uint32_t b[16] = {};  // barrier registers: the lanes that will meet
+    // Paths left for later at branches (OPT_STACK): of each its lowest lane, the last one on top.
+    static constexpr uint8_t most_left = 5;
+    uint8_t left[most_left] = {}, left_count = 0;
+    // The lowest lane of those whose turn at a jump with several targets is next.
+    static constexpr uint8_t none = 32;
+    uint8_t in_turn = none;
+    bool top_is_whole = false;  // all lanes of the one on top are known: none has been taken since
+};
 
 struct alignas(64) Warp {
     std::byte* rows = nullptr;      // see op.hpp; the base of Base::rows
@@ -106,7 +123,8 @@ struct alignas(64) Warp {
     uint64_t pending[4] = {};    // checked runs: registers in flight
     uint32_t in_flight = 0;      // checked runs: accesses in flight
     Path paths[32];
-    alignas(64) uint32_t b[16][32] = {};  // convergence barriers: per lane, the lanes that join
+    uint32_t path_clock = 0;  // of Path::since
+    alignas(64) Convergence convergence;
     alignas(64) uint32_t uniform[uniform_slots] = {};
 
     uint32_t* row(uint32_t offset) { return reinterpret_cast<uint32_t*>(rows + offset); }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// CTA barriers 0..15 (PTX ISA, "bar, barrier"). Arrivals are counted per thread. For a barrier with
-// a thread count, a warp whose live lanes have all arrived counts as 32 threads, as the operand is
-// a multiple of the warp size even where the last warp is short; without a count the barrier opens
-// when every live thread of the CTA has arrived.
+// CTA barriers 0..15. As on the chip, warps are counted (emu/isa/QUESTIONS.md, T11): one is there
+// as soon as some of its lanes are, and none of its lanes runs until the barrier opens; lanes that
+// come later arrive for the next phase. A reduction is over the lanes that came.
 #include <string>
 
 #include "emu/plugin/sync_events.hpp"
@@ -13,25 +12,15 @@ namespace sassemu {
 
 namespace {
 
-uint32_t counted(const Cta& cta, const Barrier& b) {
-    uint32_t sum = 0;
-    for (uint32_t i = 0; i < cta.warp_count; ++i) {
-        const uint32_t mask = b.mask[i];
-        if (!mask) continue;
-        const bool whole = (cta.warps[i].live & ~mask) == 0;
-        sum += whole ? 32 : static_cast<uint32_t>(std::popcount(mask));
-    }
-    return sum;
-}
-
 bool full(const Cta& cta, const Barrier& b) {
-    if (b.expected) return counted(cta, b) >= b.expected;
-    return b.arrived >= cta.live_threads;
+    if (b.expected) return b.warps * 32 >= b.expected;
+    bool all = true;
+    for (uint32_t i = 0; i < cta.warp_count; ++i) all &= !cta.warps[i].live || b.mask[i];
+    return all;
 }
 
 void open(Cta& cta, uint32_t id) {
     Barrier& b = cta.barrier[id];
-    const uint32_t threads = b.expected ? b.expected : b.arrived;
     if (Hooks* hooks = engine(cta).hooks()) {
         uint32_t waiting[32] = {};
         for (uint32_t i = 0; i < cta.warp_count; ++i)
@@ -49,7 +38,7 @@ void open(Cta& cta, uint32_t id) {
                 if (p.state != PathState::at_bar || p.barrier != id) continue;
                 p.state = PathState::runnable;
                 cta.barrier_result[i] = b.reduce;
-                cta.barrier_expected[i] = threads;
+                cta.barrier_expected[i] = b.arrived;
             }
         }
     }
@@ -67,6 +56,11 @@ void recheck_barriers(Cta& cta) {
 
 const Op* paths::barrier(Warp& w, const Op* op, uint32_t lanes, const BarrierRequest& request) {
     Cta& cta = *w.cta;
+    // Code for sm_120 has no BSSY around a branch that ends at BAR, and counts on its lanes being
+    // together behind it. (Nobody had such a chip.)
+    if (w.paths_used > 1 && cta.launch->arch >= 120 && request.op != BarrierOp::arrive &&
+        w.active == lanes && some_can_come(w))
+        return meet_at(w, op);
     const auto misuse = [&](const std::string& what) {
         return engine(w).fault(w, op, lanes, FaultKind::barrier_misuse,
                                "barrier " + std::to_string(request.id) + what, false, 0);
@@ -96,8 +90,9 @@ const Op* paths::barrier(Warp& w, const Op* op, uint32_t lanes, const BarrierReq
         return misuse(": a thread arrives again before the phase has completed");
     b.mask[w.index] |= lanes;
     b.arrived += static_cast<uint32_t>(std::popcount(lanes));
+    ++b.warps;
     b.reduce += static_cast<uint32_t>(std::popcount(request.predicate & lanes));
-    if (b.expected && counted(cta, b) > b.expected)
+    if (b.expected && b.warps * 32 > b.expected)
         return misuse(": more than the expected " + std::to_string(b.expected) +
                       " threads have arrived");
 
@@ -111,7 +106,8 @@ const Op* paths::barrier(Warp& w, const Op* op, uint32_t lanes, const BarrierReq
     }
     if (full(cta, b)) open(cta, request.id);
     if (p.state == PathState::runnable) return op + 1;
-    return run_other_path(w);
+    w.stop = Stop::blocked;
+    return nullptr;
 }
 
 }  // namespace sassemu

@@ -207,6 +207,8 @@ class Engine final : public LaunchHost, public Work {
     // before the next CTA. Large enough that switching costs nothing, small enough that a lock
     // holder in another CTA is never far.
     static constexpr uint64_t path_quantum = 4096, cta_slice = 1 << 18;
+    // Quanta that a path of a divided warp runs before another has its turn.
+    static constexpr uint8_t most_turns = 64;
 
     Outcome run_ctas(CtaSlot& slot, Turn& worker);
     CtaSlot* next(Turn& worker);
@@ -226,7 +228,8 @@ class Engine final : public LaunchHost, public Work {
         return chooser_.pick(ChoicePoint::next_warp, count) == count - 1;
     }
     bool run_warp(CtaSlot& slot, Warp& w, Turn& worker);
-    static uint32_t next_path(const Warp& w);
+    static bool next_path(Warp& w);
+    static void take_turns(Warp& w);
     void run_path(Warp& w, Turn& worker);
     void run_within_limit(Warp& w, Turn& worker);
     bool grant(Turn& worker, uint64_t count);
@@ -296,7 +299,7 @@ inline Engine& engine(const Warp& w) { return engine(*w.cta); }
 // The table handed to handlers.
 const Services& engine_services();
 
-// schedule/paths.cpp: lets another runnable path of the warp go on, or stops with `blocked`.
+// schedule/convergence.cpp: lets another runnable path of the warp go on, or stops with `blocked`.
 const Op* run_other_path(Warp& w);
 // After lanes left the CTA: a barrier that waited for them only may open.
 void recheck_barriers(Cta& cta);

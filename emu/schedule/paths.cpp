@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Divergence and convergence. A warp is a set of paths; they divide at branches and merge only
-// where the code says so: BSYNC, WARPSYNC. Convergence barriers are kept per lane (Warp::b), so
-// divergent parts of a warp may use the same barrier register without knowing of each other. What
-// is measured, and where the chip differs: emu/isa/QUESTIONS.md, T11.
+// How paths divide, and what joins them again but convergence barriers (convergence.cpp): WARPSYNC
+// and collectives. What is measured, and where the chip differs: emu/isa/QUESTIONS.md, T11.
 #include "emu/schedule/paths.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -16,21 +15,6 @@
 namespace sassemu {
 
 namespace {
-
-Path& add_path(Warp& w, const Op* pc, uint32_t lanes) {
-    // At most 32: every path has at least one lane of its own.
-    Path& p = w.paths[w.paths_used++];
-    p = Path{};
-    p.pc = pc;
-    p.lanes = lanes;
-    return p;
-}
-
-void remove_path(Warp& w, uint32_t index) {
-    const uint32_t last = --w.paths_used;
-    if (index != last) w.paths[index] = w.paths[last];
-    if (w.current == last) w.current = static_cast<uint8_t>(index);
-}
 
 // Makes the paths in `which` (bits are path indices) runnable, and merges those at the same pc.
 void release(Warp& w, uint32_t which) {
@@ -45,37 +29,10 @@ void release(Warp& w, uint32_t which) {
             // Keep the bits of `which` in step with the move of the last path into slot k.
             const uint32_t last = w.paths_used - 1u;
             const bool moved = which >> last & 1;
-            remove_path(w, k);
+            paths::remove(w, k);
             which &= ~(1u << last);
             if (k != last) which = moved ? which | 1u << k : which & ~(1u << k);
         }
-    }
-}
-
-// The lanes that entered the region of a path at BSYNC with it, as it knows them.
-uint32_t members(const Warp& w, const Path& p) {
-    return (w.b[p.barrier][std::countr_zero(p.lanes)] | p.lanes) & w.live;
-}
-
-// Whether both wait at BSYNC in the same region. A function that only some lanes called may use the
-// barrier register of its caller for a region of its own.
-bool same_region(const Warp& w, const Path& p, const Path& q) {
-    return q.state == PathState::at_bsync && q.barrier == p.barrier && (members(w, q) & p.lanes) &&
-           (members(w, p) & q.lanes);
-}
-
-// Whether those at BSYNC wait for a path of their region that is elsewhere: not if it yielded and
-// has not run since, nor if it is at WARPSYNC (both measured), nor if it spins, perhaps on them.
-bool is_waited_for(const Path& p) {
-    switch (p.state) {
-        case PathState::runnable:
-            return !p.yielded;
-        case PathState::parked:
-        case PathState::at_warpsync:
-        case PathState::at_bsync:
-            return false;
-        default:
-            return true;
     }
 }
 
@@ -111,16 +68,6 @@ void gather(Warp& w, uint32_t which) {
     }
 }
 
-// A collective is left by ENDCOLLECTIVE alone, and by all of its lanes: an H200 calls the rest an
-// illegal instruction. Were it divided, a warp could have more paths than lanes.
-const Op* leaves_collective(Warp& w, const Op* op, uint32_t lanes) {
-    return engine(w).fault(
-        w, op, lanes, FaultKind::illegal_instruction,
-        "a collective (WARPSYNC.COLLECTIVE) ends at ENDCOLLECTIVE, with all of its lanes", false,
-        0);
-}
-bool in_collective(const Warp& w) { return is_collective(w.paths[w.current].meeting); }
-
 // The lanes of `todo` that name the same mask as its first.
 uint32_t same_mask(const uint32_t want[32], uint32_t todo) {
     const uint32_t named = want[std::countr_zero(todo)];
@@ -130,17 +77,15 @@ uint32_t same_mask(const uint32_t want[32], uint32_t todo) {
     return group;
 }
 
-// Paths (bits are indices) that need not wait at WARPSYNC, or at BSYNC, any longer. All of them go
-// on at once, so that groups which meet at one WARPSYNC stay together; exclusive ones one group at
-// a time.
-uint32_t ready(Warp& w, bool bsync) {
-    const PathState state = bsync ? PathState::at_bsync : PathState::at_warpsync;
+// Paths (bits are indices) that need not wait at WARPSYNC any longer. All of them go on at once, so
+// that groups which meet at one WARPSYNC stay together; exclusive ones one group at a time.
+uint32_t ready(Warp& w) {
     uint32_t all = 0, busy = 0, waiting = 0;
     for (uint32_t i = 0; i < w.paths_used; ++i) {
         const Path& p = w.paths[i];
-        if (p.state == state)
+        if (p.state == PathState::at_warpsync)
             waiting |= 1u << i;
-        else if (!bsync || is_waited_for(p))
+        else
             busy |= p.lanes;
     }
     for (; waiting & ~all; waiting &= waiting - 1) {
@@ -148,28 +93,21 @@ uint32_t ready(Warp& w, bool bsync) {
         if (all >> std::countr_zero(waiting) & 1) continue;
         const bool alone = p.meeting == Meeting::exclusive || is_collective(p.meeting);
         if (all && alone) continue;
-        const uint32_t need = bsync ? members(w, p) : p.want & w.live;
+        const uint32_t need = p.want & w.live;
         if (need & busy) continue;
-        uint32_t arrived = 0, which = 0, excused = 0;
-        bool inner = false;  // a path is at the end of an inner region, and will come; or at
-                             // another WARPSYNC
+        uint32_t arrived = 0, which = 0;
+        bool elsewhere = false;
         for (uint32_t k = 0; k < w.paths_used; ++k) {
             const Path& q = w.paths[k];
             if (!(q.lanes & need)) continue;
-            if (bsync ? same_region(w, p, q) : meets(p, q)) {
+            if (meets(p, q)) {
                 arrived |= q.lanes;
                 which |= 1u << k;
-            } else if (!bsync) {
-                inner = true;
             } else {
-                excused |= q.lanes;
-                inner |= q.state == PathState::at_bsync && !(members(w, q) & p.lanes);
+                elsewhere = true;
             }
         }
-        if (inner) continue;
-        // Who comes later finds that these have gone.
-        for (uint32_t todo = excused; todo; todo &= todo - 1)
-            w.b[p.barrier][std::countr_zero(todo)] &= ~arrived;
+        if (elsewhere) continue;
         if (Hooks* hooks = engine(w).hooks()) events::warp_joins(*hooks, w, p.pc - 1, arrived);
         all |= which;
         if (alone) break;
@@ -177,38 +115,36 @@ uint32_t ready(Warp& w, bool bsync) {
     return all;
 }
 
-}  // namespace
+// The running path gives way.
+void step_aside(Warp& w, const Op* next) {
+    Path& p = w.path();
+    p.pc = next;
+    p.yielded = p.aside = true;
+    p.since = ++w.path_clock;
+}
 
-namespace {
-
-// Makes the path that runs next the current one: the last that came into being, as the chip does,
-// then those that yielded in turn, then the one that ran. False: all wait.
-bool next_path(Warp& w) {
-    uint32_t chosen = 0;
-    for (uint32_t i = w.paths_used; i && !chosen; --i)
-        if (i - 1 != w.current && w.paths[i - 1].state == PathState::runnable &&
-            !w.paths[i - 1].yielded)
-            chosen = i;
-    for (uint32_t k = 1; k <= w.paths_used && !chosen; ++k) {
-        const uint32_t i = (w.current + k) % w.paths_used;
-        if (w.paths[i].state == PathState::runnable) chosen = i + 1;
-    }
-    if (!chosen) return false;
-    w.current = static_cast<uint8_t>(chosen - 1);
-    w.active = w.path().lanes;
-    paths::resume(w);
-    return true;
+// Lets go those at WARPSYNC who have met.
+void recheck(Warp& w) {
+    for (uint32_t which; (which = ready(w));)
+        if (is_collective(w.paths[std::countr_zero(which)].meeting))
+            gather(w, which);
+        else
+            release(w, which);
 }
 
 }  // namespace
-
-const Op* run_other_path(Warp& w) {
-    if (next_path(w)) return w.path().pc;
-    w.stop = Stop::blocked;
-    return nullptr;
-}
 
 namespace paths {
+
+// A collective is left by ENDCOLLECTIVE alone, and by all of its lanes: an H200 calls the rest an
+// illegal instruction. Were it divided, a warp could have more paths than lanes.
+const Op* leaves_collective(Warp& w, const Op* op, uint32_t lanes) {
+    return engine(w).fault(
+        w, op, lanes, FaultKind::illegal_instruction,
+        "a collective (WARPSYNC.COLLECTIVE) ends at ENDCOLLECTIVE, with all of its lanes", false,
+        0);
+}
+bool in_collective(const Warp& w) { return is_collective(w.paths[w.current].meeting); }
 
 void preempt(Warp& w) {
     CtaSlot& slot = engine(w).slot(w);
@@ -240,7 +176,7 @@ bool leave_behind(Warp& w, uint32_t lanes, const Op* pc) {
     const uint32_t rest = w.active & ~lanes;
     if (!rest) return true;
     if (in_collective(w)) return leaves_collective(w, pc - 1, lanes), false;
-    add_path(w, pc, rest);
+    push(w, pc, rest);
     w.path().lanes = w.active = lanes;
     return true;
 }
@@ -252,11 +188,11 @@ const Op* split(Warp& w, const Op* target, uint32_t taken, const Op* next) {
     // H200).
     const bool usual = engine(w).chooser().pick(ChoicePoint::branch_side, 2) == 0;
     if ((std::popcount(rest) <= std::popcount(taken)) == usual) {
-        add_path(w, target, taken);
+        push(w, target, taken);
         w.path().lanes = w.active = rest;
         return next;
     }
-    add_path(w, next, rest);
+    push(w, next, rest);
     w.path().lanes = w.active = taken;
     return target;
 }
@@ -265,30 +201,47 @@ const Op* jump(Warp& w, const Op* op, uint32_t lanes, const uint64_t address[32]
     if (in_collective(w)) return leaves_collective(w, op, lanes);
     Cta& cta = *w.cta;
     leave_behind(w, lanes, op + 1);
-    const Op* first = nullptr;
-    uint32_t first_lanes = 0;
-    uint32_t todo = lanes;
-    while (todo) {
-        const uint32_t lane = static_cast<uint32_t>(std::countr_zero(todo));
+    const auto go_to_same = [&](uint32_t which) {
         uint32_t same = 0;
-        for (uint32_t i = lane; i < 32; ++i)
-            if ((todo >> i & 1) && address[i] == address[lane]) same |= 1u << i;
-        todo &= ~same;
-        const Op* target = cta.launch->code->at(address[lane]);
-        if (!target)
-            return services(w).fault(w, op, same, FaultKind::invalid_pc,
-                                     "the jump leaves the code of this module", true,
-                                     address[lane]);
-        if (!first) {
-            first = target;
-            first_lanes = same;
+        for (uint32_t i = 0; i < 32; ++i)
+            same |= uint32_t{address[i] == address[std::countr_zero(which)]} << i;
+        return same & which;
+    };
+    const auto at = [&](uint32_t which) {
+        return cta.launch->code->at(address[std::countr_zero(which)]);
+    };
+    // Where the lowest lane goes, against the rest. The smaller side goes first, as at a branch; of
+    // equal ones the lowest lane's. A rest with several targets executes the jump again: if it was
+    // left, when it runs; if it goes first, at once, and then its targets have their turns by their
+    // lowest lanes, before anybody else.
+    Path& p = w.path();
+    bool in_turn = std::exchange(p.in_turn, false);
+    uint32_t some = go_to_same(lanes), rest = lanes & ~some;
+    const Op* target = at(some);
+    const auto leaves_code = [&](uint32_t which) {
+        return engine(w).fault(w, op, which, FaultKind::invalid_pc,
+                               "the jump leaves the code of this module", true,
+                               address[std::countr_zero(which)]);
+    };
+    if (!target) return leaves_code(some);
+    if (rest && !in_turn) {
+        const bool several = go_to_same(rest) != rest;
+        const Op* elsewhere = several ? op : at(rest);
+        if (!elsewhere) return leaves_code(rest);
+        if (std::popcount(some) <= std::popcount(rest)) {
+            push(w, elsewhere, rest);
+            rest = 0;
         } else {
-            add_path(w, target, same);
+            push(w, target, some);
+            some = several ? go_to_same(rest) : rest;
+            rest &= ~some;
+            target = at(some);
+            if (!target) return leaves_code(some);
         }
     }
-    w.path().lanes = w.active = first_lanes;
-    if (first <= op) return back_edge(w, first, op);
-    return first;
+    if (rest) keep_turn(w, op, rest);
+    w.path().lanes = w.active = some;
+    return target <= op ? back_edge(w, target, op) : target;
 }
 
 const Op* yield(Warp& w, const Op* target, const Op* edge) {
@@ -302,40 +255,14 @@ const Op* yield(Warp& w, const Op* target, const Op* edge) {
 }
 
 const Op* give_way(Warp& w, const Op* op) {
-    Path& p = w.path();
-    if (in_collective(w)) return leaves_collective(w, op, p.lanes);
+    if (in_collective(w)) return leaves_collective(w, op, w.active);
     if (w.watch) return op + 1;
-    const bool again = p.yield == op;
-    p.pc = op + 1;
-    p.yielded = true;
-    p.yield = again ? nullptr : op;
-    // Compilers put YIELD into loops that may wait for another lane of the warp, inside the region
-    // of a convergence barrier (a lock around which lanes reconverge): the winner must not be held
-    // at the barrier by the losers. On an H200 such code ends, though a single YIELD releases no
-    // lane.
-    if (again) recheck(w);
-    next_path(w);
-    return w.path().pc;
-}
-
-const Op* bsync(Warp& w, const Op* op, uint32_t lanes, uint32_t barrier) {
-    if (in_collective(w)) return leaves_collective(w, op, lanes);
-    leave_behind(w, lanes, op + 1);
     Path& p = w.path();
-    p.pc = op + 1;
-    p.state = PathState::at_bsync;
-    p.barrier = static_cast<uint8_t>(barrier);
-    recheck(w);
-    return run_other_path(w);
-}
-
-void recheck(Warp& w) {
-    // Lanes that meet at a WARPSYNC leave it before anybody at BSYNC stops waiting for them.
-    for (uint32_t which; (which = ready(w, false)) || (which = ready(w, true));)
-        if (is_collective(w.paths[std::countr_zero(which)].meeting))
-            gather(w, which);
-        else
-            release(w, which);
+    p.yields = p.yield == op ? static_cast<uint16_t>(std::min(p.yields + 1, 0xffff)) : uint16_t{0};
+    p.yield = op;
+    step_aside(w, op + 1);
+    choose(w);
+    return w.path().pc;
 }
 
 // Lanes that wait for no lane outside their group run on, and stay together: with each other,
@@ -368,11 +295,34 @@ const Op* warpsync(Warp& w, const Op* op, uint32_t lanes, const uint32_t want[32
         if (collective) p.end = as<CollectivePayload>(*op).end();
         todo &= ~group;
         if (!todo) break;
-        add_path(w, op + 1, todo);
-        w.current = static_cast<uint8_t>(w.paths_used - 1);
+        w.paths[w.paths_used] = Path{};
+        w.paths[w.paths_used].lanes = todo;
+        w.current = w.paths_used++;
     }
     recheck(w);
-    return run_other_path(w);
+    if (w.path().state != PathState::runnable) return run_other_path(w);
+    w.active = w.path().lanes;
+    return w.path().pc;
+}
+
+bool some_can_come(const Warp& w) {
+    bool some = false;
+    for (uint32_t k = 0; k < w.paths_used; ++k)
+        some |= k != w.current && (w.paths[k].state == PathState::runnable ||
+                                   w.paths[k].state == PathState::at_bsync);
+    return some;
+}
+
+const Op* meet_at(Warp& w, const Op* op) {
+    Path& p = w.path();
+    p.pc = op;
+    p.state = PathState::at_warpsync;
+    p.meeting = Meeting::here;
+    p.want = w.exists;
+    recheck(w);
+    if (w.path().state != PathState::runnable) return run_other_path(w);
+    w.active = w.path().lanes;
+    return w.path().pc;
 }
 
 // The path that ran goes on behind ENDCOLLECTIVE, the others at the targets of their own WARPSYNCs
@@ -408,7 +358,7 @@ const Op* exit(Warp& w, const Op* op, uint32_t lanes) {
     w.path().lanes = w.active;
     cta.live_threads -= static_cast<uint32_t>(std::popcount(lanes));
     const bool path_over = w.active == 0;
-    if (path_over) remove_path(w, w.current);
+    if (path_over) remove(w, w.current);
     recheck(w);
     if (cta.barriers_open) recheck_barriers(cta);
     if (cta.cluster->open) recheck_cluster(*cta.cluster);
@@ -418,7 +368,9 @@ const Op* exit(Warp& w, const Op* op, uint32_t lanes) {
         return nullptr;
     }
     w.current = 0;
-    return run_other_path(w);
+    if (choose(w, static_cast<uint32_t>(std::countr_zero(lanes)))) return w.path().pc;
+    w.stop = Stop::blocked;
+    return nullptr;
 }
 
 const Op* sleep(Warp& w, const Op* op, uint32_t lanes, uint64_t ns) {
@@ -426,12 +378,9 @@ const Op* sleep(Warp& w, const Op* op, uint32_t lanes, uint64_t ns) {
     // sleep just go on with it: sleeping has no result that they could miss.
     (void)lanes;
     w.cta->virtual_time += ns;
-    Path& p = w.path();
     if (w.watch) return op + 1;
-    p.pc = op + 1;
-    p.yielded = true;
+    step_aside(w, op + 1);
     w.stop = Stop::yielded;
-    recheck(w);
     return nullptr;
 }
 
@@ -446,7 +395,6 @@ const Op* Engine::park(Warp& w, const Op* op, const std::byte* at, uint32_t byte
     p.watch = static_cast<uint32_t>(watches.size());
     watches.emplace_back().note(at, bytes);
     if (w.paths_used > 1) paths::preempt(w);  // `op` needs its uniform registers again
-    paths::recheck(w);
     return run_other_path(w);
 }
 

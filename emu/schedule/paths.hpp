@@ -11,11 +11,31 @@ const Op* jump(Warp&, const Op*, uint32_t lanes, const uint64_t address[32]);
 const Op* yield(Warp&, const Op* target, const Op* edge);
 const Op* give_way(Warp&, const Op*);
 const Op* bsync(Warp&, const Op*, uint32_t lanes, uint32_t barrier);
-void recheck(Warp&);
+const Op* leave_barrier(Warp&, const Op*, uint32_t barrier);
+// Whether another path of the warp can come to where the running one is.
+bool some_can_come(const Warp&);
+// The running path executes `op` when all lanes of its warp are there.
+const Op* meet_at(Warp&, const Op* op);
 const Op* warpsync(Warp&, const Op*, uint32_t lanes, const uint32_t want[32], Meeting);
 const Op* end_collective(Warp&, const Op*, uint32_t lanes);
 const Op* exit(Warp&, const Op*, uint32_t lanes);
 const Op* sleep(Warp&, const Op*, uint32_t lanes, uint64_t ns);
+
+// schedule/convergence.cpp. Makes the path that runs next the current one; false: none can. After
+// an EXIT `left_by` is the lowest lane of those that executed it.
+constexpr uint32_t nobody = 32;
+bool pick(Warp&, uint32_t left_by = nobody);
+// The same, and it runs.
+bool choose(Warp&, uint32_t left_by = nobody);
+// Another path of these lanes of the running one, left for later at a branch.
+Path& push(Warp&, const Op* pc, uint32_t lanes);
+// Lanes of a jump to several targets that have not had their turn.
+void keep_turn(Warp&, const Op* jump, uint32_t lanes);
+void remove(Warp&, uint32_t index);
+
+// Whether the running path runs a collective, and the fault of one that leaves it.
+bool in_collective(const Warp&);
+const Op* leaves_collective(Warp&, const Op*, uint32_t lanes);
 
 // Paths share the uniform registers of their warp. An H200 leaves a path where it blocks, at YIELD
 // and at NANOSLEEP, and the next path finds what this one wrote (measured); it does not leave a

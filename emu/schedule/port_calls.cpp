@@ -293,7 +293,7 @@ const Services& engine_services() {
         .yield = paths::yield,
         .give_way = paths::give_way,
         .bsync = paths::bsync,
-        .recheck = paths::recheck,
+        .leave_barrier = paths::leave_barrier,
         .warpsync = paths::warpsync,
         .end_collective = paths::end_collective,
         .exit = paths::exit,

@@ -198,7 +198,8 @@ bool Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
         }
         std::fill(std::begin(w.pending), std::end(w.pending), 0u);
         w.in_flight = 0;
-        std::memset(w.b, 0, sizeof w.b);
+        w.path_clock = 0;
+        w.convergence = Convergence{};
         std::memset(w.uniform, 0, sizeof w.uniform);
         if (!zeros) fill_registers(w, launch_.registers, fill);
         w.paths[0] = Path{};

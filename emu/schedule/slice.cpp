@@ -17,8 +17,17 @@ constexpr uint64_t report_after = 1 << 16;
 bool can_run(const Warp& w) {
     bool runnable = false;
     for (uint32_t k = 0; k < w.paths_used && w.live; ++k)
-        runnable |= w.paths[k].state == PathState::runnable;
+        runnable |=
+            w.paths[k].state == PathState::runnable || w.paths[k].state == PathState::at_bsync;
     return runnable;
+}
+
+// A path at BAR, or (with a model) one that waits for a load, keeps the warp, as on the chip.
+bool is_kept(const Warp& w) {
+    bool kept = false;
+    for (uint32_t k = 0; k < w.paths_used; ++k)
+        kept |= w.paths[k].state == PathState::at_bar || w.paths[k].state == PathState::in_flight;
+    return kept;
 }
 
 // It has come round twice with nothing to show for it.
@@ -93,30 +102,38 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot, Turn& worker) {
     return Outcome::expired;
 }
 
-// The path of the warp that runs next; paths_used: none can.
-uint32_t Engine::next_path(const Warp& w) {
-    if (w.paths_used == 1) return w.paths[0].state == PathState::runnable ? 0 : 1;
-    uint32_t chosen = w.paths_used;
-    // A path that waits for a load keeps the warp, as on the chip (see paths::preempt).
-    if (w.in_flight)
-        for (uint32_t k = 0; k < w.paths_used; ++k)
-            if (w.paths[k].state == PathState::in_flight) return w.paths_used;
-    for (uint32_t k = 0; k < w.paths_used; ++k) {
+// Makes the path of the warp that runs next the current one; false: none can.
+bool Engine::next_path(Warp& w) {
+    const bool goes_on = w.path().state == PathState::runnable;
+    if (w.paths_used == 1) return goes_on || paths::pick(w);
+    if (is_kept(w)) return false;
+    // Paths that leave each other the warp at every YIELD may never have a turn of their own.
+    for (uint32_t k = 0; k < w.paths_used; ++k)
+        if (w.paths[k].state == PathState::runnable && may_spin(w, w.paths[k])) {
+            w.current = static_cast<uint8_t>(k);
+            return true;
+        }
+    return (goes_on && !w.path().yielded) || paths::pick(w);
+}
+
+// The next turn is another path's, though this one could go on. A chip does not do so, and code
+// that needs it hangs there; but it would be hard to find out why (architecture, decision 4).
+void Engine::take_turns(Warp& w) {
+    w.path().turns = 0;
+    paths::preempt(w);
+    for (uint32_t k = 1; k < w.paths_used; ++k) {
         const uint32_t i = (w.current + k) % w.paths_used;
         if (w.paths[i].state != PathState::runnable) continue;
-        // Paths that leave each other the warp at every YIELD may never have a turn of their own.
-        if (may_spin(w, w.paths[i])) return i;
-        if (chosen == w.paths_used) chosen = i;
+        w.current = static_cast<uint8_t>(i);
+        return;
     }
-    return chosen;
 }
 
 // Runs one runnable path of the warp; false when it has none.
 bool Engine::run_warp(CtaSlot& slot, Warp& w, Turn& worker) {
-    const uint32_t chosen = next_path(w);
-    if (chosen == w.paths_used) return false;
-    w.current = static_cast<uint8_t>(chosen);
+    if (!next_path(w)) return false;
     w.active = w.path().lanes;
+    w.path().aside = false;
     // A loop that sleeps or yields hardly uses up a quantum, and may be a spin all the same.
     const bool gave_way = w.path().yielded;
     paths::resume(w);
@@ -131,11 +148,9 @@ bool Engine::run_warp(CtaSlot& slot, Warp& w, Turn& worker) {
         if (w.stop != Stop::pending) w.quantum_end = w.issued + (gave_way ? 0 : path_quantum_);
         run_path(w, worker);
     }
-    // The next turn is another path's.
-    if (w.stop == Stop::yielded && w.paths_used > 1) {
-        if ((w.path().edge && !w.path().yielded) || slot.gives_way) paths::preempt(w);
-        w.current = static_cast<uint8_t>((w.current + 1) % w.paths_used);
-    }
+    if (w.stop == Stop::yielded && w.paths_used > 1 && !w.path().yielded &&
+        (slot.gives_way || path_quantum_ != path_quantum || ++w.path().turns == most_turns))
+        take_turns(w);
     return true;
 }
 
@@ -189,8 +204,6 @@ void Engine::watch_spin(CtaSlot& slot, Warp& w, Turn& worker) {
         p.watch = static_cast<uint32_t>(slot.watches.size());
         slot.watches.push_back(watch);
         p.spins = 1;
-        // Lanes of one warp may spin on each other: nobody waits at BSYNC for a lane that spins.
-        paths::recheck(w);
     } else {
         p.spins = 0;
     }
@@ -227,7 +240,7 @@ bool Engine::wake_parked(CtaSlot& slot) {
         Warp& w = slot.cta.warps[i];
         for (uint32_t k = 0; k < w.paths_used; ++k) {
             Path& p = w.paths[k];
-            if (p.state == PathState::runnable && w.live) any = true;
+            if (p.state == PathState::runnable && w.live && !is_kept(w)) any = true;
             // What comes from other processes wakes it itself.
             if (p.state == PathState::in_flight && w.live && !has_far()) any = true;
             if (p.state != PathState::parked) continue;

@@ -93,9 +93,15 @@ const Case cases[] = {
      "ISETP.EQ.AND P3, PT, R0, 0x40, PT\n BSSY B0, `(E)\n @P0 BRA `(E)\n @P3 NANOSLEEP 0x20\nE: "
      "BSYNC B0",
      {all}},
-    // The smaller side goes first, of equal ones the one that falls through: so this YIELD finds
-    // nobody to run ...
+    // The smaller side goes first, of equal ones the one that falls through: so at this YIELD the
+    // others wait already, at the instruction behind it, and all that stand there run ...
     {"yield_of_the_larger", "BSSY B0, `(E)\n @!P0 BRA `(E)\n YIELD\nE: BSYNC B0", {all}},
+    // ... but any other YIELD lets them go alone.
+    {"yield_twice_of_the_larger", "BSSY B0, `(E)\n @!P0 BRA `(E)\n YIELD\n YIELD\nE: BSYNC B0",
+     apart},
+    {"yield_elsewhere",
+     "BSSY B0, `(E)\n @!P0 BRA `(E)\n IADD3 R12, R12, 0x1, RZ\n YIELD\n BRA `(E)\nE: BSYNC B0",
+     apart},
     {"yield_of_a_taken_half",
      "ISETP.LT.U32.AND P1, PT, R0, 0x10, PT\n BSSY B0, `(E)\n @P1 BRA `(T)\n BRA `(E)\nT: "
      "YIELD\nE: BSYNC B0",

@@ -52,7 +52,9 @@ struct SassServices {
     static const sassemu::Op* bsync(Warp&, const sassemu::Op* op, uint32_t, uint32_t) {
         return op + 1;
     }
-    static void recheck(Warp&) {}
+    static const sassemu::Op* leave_barrier(Warp&, const sassemu::Op* op, uint32_t) {
+        return op + 1;
+    }
     static const sassemu::Op* warpsync(Warp& w, const sassemu::Op* op, uint32_t lanes,
                                        const uint32_t want[32], Meeting) {
         note(w, Call::warpsync).lanes = want[std::countr_zero(lanes)];
@@ -168,7 +170,7 @@ struct SassServices {
             s.yield = yield;
             s.give_way = give_way;
             s.bsync = bsync;
-            s.recheck = recheck;
+            s.leave_barrier = leave_barrier;
             s.warpsync = warpsync;
             s.end_collective = end_collective;
             s.exit = exit;

@@ -3,6 +3,7 @@
 """Random programs (generate.py), compiled, compared, packed.
   programs.py make FIRST END ARCH DIRECTORY      PTX and cubins of the seeds, and DIRECTORY/list (needs ptxas 13.0)
   programs.py compare LIST ONE OTHER             the programs whose outputs differ: results of record (all of ONE.*) and emulate
+  programs.py table LIST ONE OTHER [LIST ...]    the same of several lists as a table by kind (docs/figures.md)
   programs.py pack LIST DIRECTORY RESULT OUT     a sample for the test: OUT, to be compressed by zstd -19
 """
 import glob
@@ -57,11 +58,33 @@ def lines_of(path):
         return [line.split() for line in f]
 
 
-def compare(path, one, other):
+def equal(a, b):
+    """Two results: the same output, or neither ran to its end (it hangs on the chip, and is a deadlock here)."""
+    return a is not None and b is not None and (a == b or (a[0] != 0 and b[0] != 0))
+
+
+def compared(path, one, other):
+    """(seed, whether it is equal) of each program of a list."""
     lines, a, b = lines_of(path), results(one), results(other)
-    differ = [lines[i][0] for i in range(len(lines)) if i not in a or a[i] != b.get(i)]
-    print(f"{len(lines)} programs, {len(differ)} differ", *differ)
+    return [(int(line[0]), equal(a.get(i), b.get(i))) for i, line in enumerate(lines)]
+
+
+def compare(path, one, other):
+    found = compared(path, one, other)
+    differ = [seed for seed, same in found if not same]
+    print(f"{len(found)} programs, {len(differ)} differ", *differ)
     return bool(differ)
+
+
+def table(*of):
+    kinds = ["arithmetic, memory, collectives", "the same", "divided control flow", "calls", "recursion, each lane as deep as it likes",
+             "barriers, in branches too", "warp matrix instructions", "who runs together (activemask)"]
+    found = [x for i in range(0, len(of), 3) for x in compared(*of[i:i + 3])]
+    print("| kind | programs | equal |\n|---|---|---|")
+    for kind, name in enumerate(kinds):
+        same = [x for seed, x in found if seed % generate.KINDS == kind]
+        print(f"| {kind}: {name} | {len(same)} | {sum(same)} |")
+    print(f"| all | {len(found)} | {sum(same for _, same in found)} |")
 
 
 def fnv(data):
@@ -82,5 +105,5 @@ def pack(path, directory, result, out):
 
 
 if __name__ == "__main__":
-    command = {"make": make, "compare": compare, "pack": pack}.get(sys.argv[1] if len(sys.argv) > 1 else "")
+    command = {"make": make, "compare": compare, "table": table, "pack": pack}.get(sys.argv[1] if len(sys.argv) > 1 else "")
     sys.exit(command(*sys.argv[2:]) if command else __doc__)
