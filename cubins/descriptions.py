@@ -502,6 +502,11 @@ plan("tensor_core",
      launch("copies", 1, 128, "in", "copies"),
      launch("pair", 2, 128, "a8", "b8", "pair"))
 
+plan("byte_matrices",
+     {"in": rnd("u32", 128, 490), "loaded": fill(12 * 4 * 32 * 4, 0xcd, EXACT), "stored": fill(3 * 512, 0xcd, EXACT)},
+     launch("load", 1, 32, "in", "loaded"),
+     launch("store", 1, 32, "in", "stored"))
+
 # What no chip at hand runs. Numbers are of a few bits, so that every sum is exact (verify.py): bf16 of 1 to 1.5 and -1 to -1.5,
 # e4m3 and ue4m3 of 0.5 to 1.9, ue8m0 of 0.5 to 2, any e2m1.
 plan("pair_gemm",

@@ -474,6 +474,39 @@ def tensor_core(r):
 
 
 @computed
+def byte_matrices(r):
+    # By the figures of ldmatrix and stmatrix. Lane t, byte b of a register: loaded transposed it has row t / 4 (+ 8 for b >= 2) of the transposed matrix,
+    # columns 4 * (t % 4) on, two in each of two registers; not transposed, elements 4 * (t % 4) + b of row t / 4.
+    given, lanes = r.given("in", "u4"), np.arange(32)
+    named = given.view("u1").reshape(32, 16)[lanes * 5 % 32]
+    bits = np.unpackbits(named, axis=1, bitorder="little")
+
+    def elements(width):
+        return np.packbits(bits[:, :16 * width].reshape(32, 16, width), axis=2, bitorder="little")[:, :, 0]
+
+    def words(of):  # of(register, lane, byte)
+        return np.array([[sum(int(of(i, t, b)) << 8 * b for b in range(4)) for t in range(32)] for i in range(4)], "u4")
+    forms = []
+    for width in (8, 4, 6):
+        for matrices in (1, 2):
+            turned = [elements(width)[16 * m:][:16].T for m in range(2)]
+            forms.append(words(lambda i, t, b: turned[i // 2][t // 4 + b // 2 * 8][t % 4 * 4 + i % 2 * 2 + b % 2] if i < 2 * matrices else 0))
+    for width in (4, 6):
+        for matrices in (1, 2, 4):
+            plain = elements(width)
+            forms.append(words(lambda i, t, b: plain[8 * i + t // 4][t % 4 * 4 + b] if i < matrices else 0))
+    registers, stored = given.view("u1").reshape(4, 32, 4), []
+    for matrices in (1, 2, 4):
+        rows = np.zeros((32, 16), "u1")
+        for i in range(matrices):  # 16 x 8: lane t has rows t / 4 (+ 8 for b >= 2), columns 2 * (t % 4) + b % 2; a column lies in a row of memory
+            for t in range(32):
+                for b in range(4):
+                    rows[(8 * i + t % 4 * 2 + b % 2) * 5 % 32][t // 4 + b // 2 * 8] = registers[i][t][b]
+        stored.append(rows.ravel())
+    return {"loaded": np.array(forms), "stored": np.concatenate(stored).view("u4")}
+
+
+@computed
 def pair_gemm(r):
     return {"c": (widened(r.given("a", "u2")).reshape(512, 192) @ widened(r.given("b", "u2")).reshape(256, 192).T).astype("f4")}
 

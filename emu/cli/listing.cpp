@@ -276,7 +276,7 @@ class Lister {
                 }
                 line.note += "\"*)";
             }
-            widest_text_ = std::max(widest_text_, line.text.size());
+            widest_text_ = std::max(widest_text_, line.text.size() + wide_address(line.insn.pc));
             widest_note_ = std::max(widest_note_, line.note.size());
             s.lines.push_back(std::move(line));
         }
@@ -287,6 +287,13 @@ class Lister {
         if (!text.starts_with("@P") && !text.starts_with("@!P")) return 0;
         const size_t blank = text.find(' ');
         return blank == std::string::npos ? 0 : blank + 1;
+    }
+
+    // By how many columns an address is wider than four digits.
+    static size_t wide_address(uint64_t pc) {
+        size_t columns = 0;
+        for (pc >>= 16U; pc; pc >>= 4U) ++columns;
+        return columns;
     }
 
     static void pad(std::string& line, size_t column) {
@@ -372,8 +379,7 @@ class Lister {
         std::snprintf(address, sizeof address, "        /*%04llx*/",
                       static_cast<unsigned long long>(line.insn.pc));
         std::string text = address;
-        const size_t wide =
-            text.size() - std::string("        /*0000*/").size();  // columns after the text stay
+        const size_t wide = wide_address(line.insn.pc);  // columns after the text stay
         const size_t shift = options_.control ? control_text(line.insn.control).size() + 3 : 0;
         if (options_.control) text += " [" + control_text(line.insn.control) + "]";
         pad(text, text_column + shift + wide - guard_length(line.text));
@@ -384,7 +390,8 @@ class Lister {
             text += line.note + ";";
         } else {
             // nvdisasm's names of special floating values carry a blank of their own.
-            if (line.text.ends_with("INF") || line.text.ends_with("NAN")) text += ' ';
+            for (const char* special : {"INF", "NAN", "-0.0"})
+                if (line.text.ends_with(special)) text += ' ';
             text += line.insn.word[1] >> 41U == plain_schedule ? ";" : " ;";
         }
         if (options_.hex) {

@@ -34,6 +34,8 @@ void lower(Lower&, const typed::Dmma&);
 void lower(Lower&, const typed::Movm&);
 void lower(Lower&, const typed::MovmNarrow&);
 void lower(Lower&, const typed::Ldsm&);
+void lower(Lower&, const typed::LdsmNarrow&);
+void lower(Lower&, const typed::LdsmSquare&);
 void lower(Lower&, const typed::Stsm&);
 
 }  // namespace SASSEMU_ISA_NS

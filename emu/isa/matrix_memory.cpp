@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What moves 8x8 matrices of 16-bit elements: LDSM and STSM between shared memory and fragments,
-// MOVM between fragments.
+// What moves 8x8 matrices of 16-bit elements, and matrices of bytes: LDSM and STSM between shared
+// memory and fragments, MOVM between fragments.
 #include "emu/isa/matrix.hpp"
 
 #include "emu/isa/matrix_fragment.hpp"
@@ -32,7 +32,8 @@ const Op* widen(const Op* op, Warp& w, uint32_t) {
     return next(op, w);
 }
 
-// ---- LDSM, STSM. Op as in memory_access.hpp; k[0] number of matrices, m[2] transposed.
+// ---- LDSM, STSM. Op as in memory_access.hpp; k[0] number of matrices of 8 rows, m[2] transposed |
+// MatrixElement << 1.
 
 constexpr uint32_t matrix_bytes = 16;  // per row
 
@@ -41,7 +42,8 @@ const Op* matrix_port(const Op* op, Warp& w, uint32_t) {
     Access a = matrix.access(w, matrix.row_lanes());
     a.bytes = matrix_bytes;
     a.matrices = op->k[0];
-    a.transposed = op->m[2];
+    a.transposed = op->m[2] & 1;
+    a.element = static_cast<MatrixElement>(op->m[2] >> 1);
     return services(w).access(w, op, a);
 }
 
@@ -83,20 +85,109 @@ const Op* store_matrices(const Op* op, Warp& w, uint32_t mask) {
     return next(op, w);
 }
 
-// The shapes' codes, common to both.
-constexpr unsigned shape_m88 = 0, shape_mt88 = 1;
+// ---- Matrices of bytes (perform.cpp says which lane has what)
+
+// Four bytes of a row that become the word of a lane: the bits from `at` on, of `Width` each.
+template <unsigned Width>
+SASSEMU_INLINE V32 widened(V32 v) {
+    if constexpr (Width == 8) return v;
+    const V32 mask = L::splat((1u << Width) - 1);
+    V32 out = L::and_(v, mask);
+    for (unsigned b = 1; b < 4; ++b)
+        out = L::or_(out, L::shl(L::and_(L::shr(v, L::splat(Width * b)), mask), L::splat(8 * b)));
+    return out;
+}
+
+template <unsigned Width>
+const Op* load_bytes(const Op* op, Warp& w, uint32_t mask) {
+    const V32 rows = row_addresses(op, w);
+    const Cta& cta = *w.cta;
+    if (w.watch || !near_inside(rows, as<MatrixPayload>(*op).row_lanes(), matrix_bytes,
+                                cta.shared_bytes)) [[unlikely]]
+        return matrix_port(op, w, mask);
+    const V32 l = L::lane_ids();
+    for (uint32_t i = 0; i < op->k[0]; ++i) {
+        const V32 row = L::permute(rows, L::add(L::shr(l, L::splat(2)), L::splat(8 * i)));
+        // Width / 2 bytes a lane; four are read, which stay inside of the row.
+        const V32 at = L::mul_lo(L::and_(l, L::splat(3)), L::splat(Width / 2));
+        const V32 v = L::gather_32(cta.shared, L::add(row, at), ~0u);
+        L::store(w.row(op->d + i * row_bytes), widened<Width>(v));
+    }
+    return next(op, w);
+}
+
+template <unsigned Width>
+const Op* load_square(const Op* op, Warp& w, uint32_t mask) {
+    const V32 rows = row_addresses(op, w);
+    const Cta& cta = *w.cta;
+    if (w.watch || !near_inside(rows, as<MatrixPayload>(*op).row_lanes(), matrix_bytes,
+                                cta.shared_bytes)) [[unlikely]]
+        return matrix_port(op, w, mask);
+    const V32 l = L::lane_ids(), column = L::shr(l, L::splat(2));
+    const V32 named = L::shl(L::and_(l, L::splat(3)), L::splat(2));  // the first of four rows
+    for (uint32_t i = 0; i < op->k[0]; ++i) {
+        V32 out = L::splat(0);
+        for (uint32_t b = 0; b < 4; ++b) {
+            const V32 row =
+                L::permute(rows, L::add(named, L::splat(16 * (i / 2) + 2 * (i % 2) + b % 2)));
+            const V32 bit = L::mul_lo(L::add(column, L::splat(b / 2 * 8)), L::splat(Width));
+            const V32 at = L::min_u(L::shr(bit, L::splat(3)), L::splat(matrix_bytes - 4));
+            const V32 v = L::gather_32(cta.shared, L::add(row, at), ~0u);
+            const V32 e = L::shr(v, L::sub(bit, L::shl(at, L::splat(3))));
+            out = L::or_(out, L::shl(L::and_(e, L::splat((1u << Width) - 1)), L::splat(8 * b)));
+        }
+        L::store(w.row(op->d + i * row_bytes), out);
+    }
+    return next(op, w);
+}
+
+const Op* store_bytes(const Op* op, Warp& w, uint32_t mask) {
+    const V32 rows = row_addresses(op, w);
+    const Cta& cta = *w.cta;
+    if (!near_inside(rows, as<MatrixPayload>(*op).row_lanes(), matrix_bytes, cta.shared_bytes))
+        [[unlikely]]
+        return matrix_port(op, w, mask);
+    ++w.effects;
+    // Lane l writes elements 4 * (l % 4) .. of row l / 4.
+    const V32 l = L::lane_ids(), half = L::splat(1);
+    const V32 first = L::shl(L::and_(l, half), L::splat(4));  // lane of element 0 or 4, mod 8
+    const V32 shift =
+        L::shl(L::or_(L::and_(L::shr(l, L::splat(2)), half), L::and_(l, L::splat(2))), L::splat(3));
+    for (uint32_t i = 0; i < op->k[0]; ++i) {
+        const V32 v = L::load(w.row(op->d + i * row_bytes));
+        V32 out = L::splat(0);
+        for (uint32_t b = 0; b < 4; ++b) {
+            const V32 from = L::add(L::add(first, L::splat(4 * b)), L::shr(l, L::splat(3)));
+            const V32 e = L::and_(L::shr(L::permute(v, from), shift), L::splat(255));
+            out = L::or_(out, L::shl(e, L::splat(8 * b)));
+        }
+        L::scatter_32(cta.shared, word_offsets(rows, i), out, ~0u);
+    }
+    return next(op, w);
+}
+
+// The shapes' codes; those of LdsmSquare begin at .MT1616.
+constexpr unsigned shape_m88 = 0, shape_mt88 = 1, shape_m816 = 2, shape_mt168 = 2;
+constexpr unsigned width_bits4 = 5, width_bits6 = 6, width_bytes = 7;
 
 template <class T>
-unsigned matrices(Lower& x, const T& i) {
-    const unsigned count = i.count == typed::MatrixCount::X4   ? 4
-                           : i.count == typed::MatrixCount::X2 ? 2
-                                                               : 1;
-    if (i.shape != shape_m88 && i.shape != shape_mt88) x.gap("matrices of bytes and nibbles");
+unsigned matrices(Lower& x, const T& i, MatrixElement element, bool transposed, unsigned rows = 8) {
+    const unsigned count = (i.count == typed::MatrixCount::X4   ? 4
+                            : i.count == typed::MatrixCount::X2 ? 2
+                                                                : 1) *
+                           rows / 8;
     near_operand(x, i.addr, 0);
     describe(x);
     x.op.k[0] = static_cast<uint8_t>(count);
-    x.op.m[2] = i.shape == shape_mt88;
+    x.op.m[2] = static_cast<uint32_t>(transposed) | static_cast<uint32_t>(element) << 1;
     return count;
+}
+
+template <class T>
+void load_lowered(Lower& x, const T& i, unsigned count, Handler handler) {
+    check_aligned(x, i.d.index, count);
+    x.op.d = x.destination_row(i.d.index, count);
+    matrix_handler(x, x.through_port() ? matrix_port : handler);
 }
 
 }  // namespace
@@ -118,23 +209,45 @@ void lower(Lower& x, const typed::MovmNarrow& i) {
 }
 
 void lower(Lower& x, const typed::Ldsm& i) {
-    const unsigned count = matrices(x, i);
-    check_aligned(x, i.d.index, count);
-    x.op.d = x.destination_row(i.d.index, count);
-    if (x.through_port())
-        matrix_handler(x, matrix_port);
-    else
-        matrix_handler(x, x.op.m[2] ? load_matrices<true> : load_matrices<false>);
+    if (i.shape != shape_m88 && i.shape != shape_mt88) x.gap("matrices of nibbles");
+    const bool transposed = i.shape == shape_mt88;
+    load_lowered(x, i, matrices(x, i, MatrixElement::half, transposed),
+                 transposed ? load_matrices<true> : load_matrices<false>);
+}
+
+void lower(Lower& x, const typed::LdsmNarrow& i) {
+    if (i.shape != shape_m816 || (i.width != width_bits4 && i.width != width_bits6))
+        return x.gap("a matrix that no PTX loads");
+    const bool four = i.width == width_bits4;
+    load_lowered(x, i, matrices(x, i, four ? MatrixElement::bits4 : MatrixElement::bits6, false),
+                 four ? load_bytes<4> : load_bytes<6>);
+}
+
+void lower(Lower& x, const typed::LdsmSquare& i) {
+    if (i.shape != 0 || i.width < width_bits4 || i.count == typed::MatrixCount::X4)
+        return x.gap("a matrix that no PTX loads");
+    const MatrixElement element = i.width == width_bits4   ? MatrixElement::bits4
+                                  : i.width == width_bits6 ? MatrixElement::bits6
+                                                           : MatrixElement::byte;
+    load_lowered(x, i, matrices(x, i, element, true, 16),
+                 i.width == width_bits4   ? load_square<4>
+                 : i.width == width_bits6 ? load_square<6>
+                                          : load_square<8>);
 }
 
 void lower(Lower& x, const typed::Stsm& i) {
-    const unsigned count = matrices(x, i);
+    const bool bytes = i.width == 1;
+    if (bytes ? i.shape != shape_mt168 : i.shape != shape_m88 && i.shape != shape_mt88)
+        x.gap("a matrix that no PTX stores");
+    const bool transposed = i.shape != shape_m88;
+    const unsigned count =
+        matrices(x, i, bytes ? MatrixElement::byte : MatrixElement::half, transposed);
     check_aligned(x, i.data.index, count);
     x.op.d = x.source_row(i.data.index, count);
-    if (x.through_port())
-        matrix_handler(x, matrix_port);
-    else
-        matrix_handler(x, x.op.m[2] ? store_matrices<true> : store_matrices<false>);
+    matrix_handler(x, x.through_port() ? matrix_port
+                      : bytes          ? store_bytes
+                      : transposed     ? store_matrices<true>
+                                       : store_matrices<false>);
 }
 
 }  // namespace SASSEMU_ISA_NS

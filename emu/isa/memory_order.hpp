@@ -14,6 +14,7 @@ void lower(Lower&, const typed::Acqbulk&);
 void lower(Lower&, const typed::Errbar&);
 void lower(Lower&, const typed::Cgaerrbar&);
 void lower(Lower&, const typed::Cctl&);
+void lower(Lower&, const typed::CctlUniform&);
 void lower(Lower&, const typed::CctlAll&);
 void lower(Lower&, const typed::Cctll&);
 void lower(Lower&, const typed::CctllAll&);

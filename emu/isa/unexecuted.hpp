@@ -53,8 +53,7 @@ constexpr const char* unexecuted() {
     if constexpr (is.template operator()<Hfma2Invalid, Hmnmx2Invalid, Hmul2Invalid, Hset2Invalid,
                                          Hsetp2Invalid, Hmnmx2IsA>())
         return "half-precision arithmetic that prints and that no compiler emits";
-    if constexpr (is.template operator()<LdsmNarrow, MovmNarrow>())
-        return "matrices of bytes and nibbles";
+    if constexpr (is.template operator()<MovmNarrow>()) return "matrices of bytes and nibbles";
     if constexpr (is.template
                   operator()<Uiadd364Carry, Uclea, Uplop3Sign1, Uplop3Sign2, Uplop3Sign3, UimadHiX,
                              Uiabs, Ui2i, Uviadd, Ufrnd, Uf2fpPack, Uf2fpMerge, Uf2fpPack8,
@@ -63,7 +62,7 @@ constexpr const char* unexecuted() {
         return "a uniform form that no compiler emits";
     if constexpr (is.template operator()<UldcGlobal, LdcuGlobal, Ldcu256, Ldcu256Const>())
         return "a uniform load of 256 bits, or of global memory";
-    if constexpr (is.template operator()<CctltConst, CctlUniform, CctlConstant, CctlConstantAt,
+    if constexpr (is.template operator()<CctltConst, CctlConstant, CctlConstantAt,
                                          CctlConstantMemory, NanosleepClear>())
         return "a cache operation or sleep that no PTX becomes";
     if constexpr (is.template operator()<SustFormatted, SuldFormatted>())

@@ -46,6 +46,10 @@ enum class AtomicType : uint8_t {
     f32_rn  // subnormals stay; reductions of agents alone
 };
 
+// What a row of 16 bytes of LDSM and STSM has: 8 halves, 16 bytes, or 16 numbers of 4 or 6 bits
+// before padding, which become bytes.
+enum class MatrixElement : uint8_t { half, byte, bits4, bits6 };
+
 // One access of one warp. Addresses are absolute: device addresses for global memory, offsets in
 // the CTA's shared block for shared memory, offsets in the thread's stack for local memory.
 struct Access {
@@ -68,9 +72,11 @@ struct Access {
     // Whose page table has the global addresses; null: the launch's.
     const AddressSpace* through = nullptr;
     // LDSM and STSM: lanes 0 .. 8 * matrices - 1 name the 16-byte rows of 8x8 matrices of 16-bit
-    // elements. Register i of the data has matrix i, spread over all lanes as fragments are.
+    // elements, or of 8x16 bytes. Register i of the data has matrix i, spread over all lanes as
+    // fragments are; bytes that are loaded transposed take turns with the next register.
     uint8_t matrices = 0;
     bool transposed = false;
+    MatrixElement element = MatrixElement::half;
 };
 
 // How LDGMC combines what the members of a multicast object hold.

@@ -17,9 +17,40 @@ namespace {
 
 constexpr uint32_t lane_bits(uint32_t lane) { return 1u << lane; }
 
+// Row `lane` of matrices of bytes. Element e of row r of 8 belongs to byte e % 4 of lane 4 * r + e
+// / 4. Transposed, byte r % 2 + 2 * (e / 8) of lane 4 * (e % 8) + r' has it, where a store has r' =
+// r / 2, and a load, whose matrices have 16 rows and two registers, r' = r / 4 in register r / 2 %
+// 2 (PTX ISA, "ldmatrix" and "stmatrix").
+void byte_row(Warp& w, const Access& a, uint32_t lane, std::byte* host) {
+    const bool load = a.op == AccessOp::load;
+    uint32_t r = lane % 8, number = lane / 8;
+    if (a.transposed && load) {
+        r = lane % 16;
+        number = lane / 16 * 2 + r / 2 % 2;
+    }
+    uint32_t* row = w.row((load ? a.destination : a.source[0]) + number * row_bytes);
+    for (uint32_t e = 0; e < 16; ++e) {
+        const uint32_t owner = !a.transposed ? 4 * r + e / 4 : 4 * (e % 8) + r / (load ? 4 : 2);
+        auto* byte =
+            reinterpret_cast<uint8_t*>(row + owner) + (a.transposed ? r % 2 + e / 8 * 2 : e % 4);
+        if (!load)
+            host::store<uint8_t>(host + e, *byte);
+        else if (a.element == MatrixElement::byte)
+            *byte = host::load<uint8_t>(host + e);
+        else if (a.element == MatrixElement::bits4)
+            *byte = host::load<uint8_t>(host + e / 2) >> e % 2 * 4 & 15;
+        else
+            *byte = (host::load<uint8_t>(host + e * 6 / 8) |
+                     host::load<uint8_t>(host + e * 6 / 8 + 1) << 8) >>
+                        e * 6 % 8 &
+                    63;
+    }
+}
+
 // Row `lane` of the matrices that LDSM and STSM move: element e of row r belongs to lane 4 * r + e
 // / 2, transposed to lane 4 * e + r / 2 (PTX ISA, "ldmatrix").
 void matrix_row(Warp& w, const Access& a, uint32_t lane, std::byte* host) {
+    if (a.element != MatrixElement::half) return byte_row(w, a, lane, host);
     const bool load = a.op == AccessOp::load;
     const uint32_t r = lane % 8;
     uint32_t* row = w.row((load ? a.destination : a.source[0]) + lane / 8 * row_bytes);
