@@ -117,7 +117,8 @@ class Tables:
                  int(o.off_signed) << 4 | ("keepzero" in o.flags) << 5 | ("plainzero" in o.flags) << 6 | ("abs_target" in o.flags) << 7 |
                  ("comp" in o.flags) << 8 | ("desc_next" in o.flags) << 9 | ("ur_opt" in o.flags) << 10 |
                  ("spaced" in o.flags) << 11 | ("inside" in o.flags) << 12 | bool({"next", "glued"} & o.flags) << 13 | ("unless" in o.flags) << 14 |
-                 ("nozero" in o.flags) << 15 | ("rejectzero" in o.flags) << 16 | ("abs_other" in o.flags) << 17)
+                 ("nozero" in o.flags) << 15 | ("rejectzero" in o.flags) << 16 | ("abs_other" in o.flags) << 17 |
+                 ("upper" in o.flags) << 18)
         default = o.default
         if default is None:
             default = {"pred": 7, "reg": 255}.get(o.kind, 0)

@@ -302,7 +302,7 @@ class Lines:
                 o.flags.add(key)
                 o.bank, o.bank_len = NONE, 0
             elif key in ("comp", "next", "glued", "ur_opt", "desc_next", "keepzero", "plainzero", "abs_target", "abs_other",
-                         "spaced", "inside", "nozero", "rejectzero"):
+                         "spaced", "inside", "nozero", "rejectzero", "upper"):
                 o.flags.add(key)
             else:
                 fail(where, f"unknown operand attribute '{a}'")

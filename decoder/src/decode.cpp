@@ -106,6 +106,7 @@ bool read_operand(const OperandRow& o, const FormRow& form, const Word& w, sassd
     op.index = SASSDEC_RZ;
     op.ureg = op.desc = SASSDEC_URZ;
     op.bank = 0;
+    op.skipped = o.flags & op_upper ? op.width / 2 : 0;
     op.spare = 0;
     op.offset = 0;
     op.imm = 0;

@@ -34,8 +34,9 @@ void add_operand(const sassdec_operand& op, sassdec_regset& set) {
 
 void add_address(const sassdec_operand& op, sassdec_regset& read) {
     if (op.kind != SASSDEC_OP_MEM && op.kind != SASSDEC_OP_CONST) return;
-    if (op.flags & SASSDEC_HAS_REG)
-        add(op.file == SASSDEC_UR ? read.ur : read.r, op.index, op.width ? op.width : 1);
+    if (op.flags & SASSDEC_HAS_REG && op.index != SASSDEC_RZ)
+        add(op.file == SASSDEC_UR ? read.ur : read.r, op.index + op.skipped,
+            (op.width ? op.width : 1) - op.skipped);
     if (op.flags & SASSDEC_HAS_UREG) add(read.ur, op.ureg, op.kind == SASSDEC_OP_CONST ? 2 : 1);
     if (op.flags & SASSDEC_HAS_DESC) add(read.ur, op.desc, 2);
 }

@@ -59,7 +59,8 @@ enum OperandFlag : std::uint32_t {
     op_unless = 16384,
     op_nozero = 32768,
     op_rejectzero = 0x10000,
-    op_abs_other = 0x20000
+    op_abs_other = 0x20000,
+    op_upper = 0x40000
 };
 
 struct OperandRow {

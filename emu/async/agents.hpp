@@ -89,6 +89,9 @@ const Op* warpgroup_work(Warp&, const Op*, uint32_t lanes, const WarpgroupWork&,
                          lanes::WarpgroupProduct& room, lanes::WarpgroupSums);
 // For reports: what a warp at WARPGROUP.DEPBAR waits for.
 std::string describe_warpgroup(const Cta&, uint32_t warp);
+// The warps of its warpgroup that one at WARPGROUP.WAIT waits for (bit per warp), and as "2, 3".
+uint32_t missing(const Warp&);
+std::string describe_missing(const Warp&);
 // Performed at once, events included.
 const Op* clear_shared(Warp&, const Op*, uint32_t lanes, uint32_t address, uint64_t bytes);
 const Op* tensor_access(Warp&, const Op*, uint32_t lanes, const TensorAccess&);

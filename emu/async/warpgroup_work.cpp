@@ -141,13 +141,30 @@ const Op* warpgroup_work(Warp& w, const Op* op, uint32_t lanes, const WarpgroupW
     return op + 1;
 }
 
+// The warps of `of` (bit per warp of the warpgroup): "2, 3".
+static std::string names(uint32_t warp, uint32_t of) {
+    std::string who;
+    for (; of; of &= of - 1)
+        who += (who.empty() ? "" : ", ") +
+               std::to_string(warp / 4 * 4 + static_cast<uint32_t>(std::countr_zero(of)));
+    return who;
+}
+
 std::string describe_warpgroup(const Cta& cta, uint32_t warp) {
     const Warpgroup& g = (*cta.warpgroups)[warp / 4];
-    std::string who;
-    for (uint32_t i = 0; i < 4 && !g.queue.empty(); ++i)
-        if (!(g.queue.front().warps >> i & 1))
-            who += (who.empty() ? "" : ", ") + std::to_string(warp / 4 * 4 + i);
-    return "a wgmma that warp " + who + " of its warpgroup has not issued";
+    return "a wgmma that warp " + names(warp, g.queue.empty() ? 0 : ~g.queue.front().warps & 15) +
+           " of its warpgroup has not issued";
 }
+
+uint32_t missing(const Warp& w) {
+    const auto& groups = w.cta->warpgroups;
+    if (!groups) return 0;
+    const uint32_t first = w.index / 4u * 4;
+    uint32_t behind = (*groups)[first / 4].behind(w.index % 4u);
+    for (uint32_t i = 0; i < 4; ++i)
+        if (first + i >= w.cta->warp_count || !w.cta->warps[first + i].live) behind &= ~(1u << i);
+    return behind;
+}
+std::string describe_missing(const Warp& w) { return names(w.index, missing(w)); }
 
 }  // namespace sassemu::async

@@ -43,6 +43,8 @@ const char* state_of(const Path& path, bool current) {
             return "waits for grid";
         case PathState::at_warpgroup:
             return "waits for wgmma";
+        case PathState::at_meeting:
+            return "at WARPGROUP.WAIT";
     }
     return "?";
 }

@@ -116,6 +116,17 @@ const Op* acquire_map(const Op* op, Warp& w, uint32_t mask) {
     return services(w).access(w, op, a);
 }
 
+// prefetch.tensormap: of the address an H100 checks the alignment alone, whether anything is there
+// or not.
+const Op* prefetch_map(const Op* op, Warp& w, uint32_t mask) {
+    const uint64_t address = pair(w, op->a);
+    if (address % 64)
+        return services(w).fault(w, op, mask & (0u - mask), FaultKind::misaligned_address,
+                                 "a tensor map to prefetch lies at a multiple of 64 bytes", true,
+                                 address);
+    return next(op, w);
+}
+
 // What sm_107 adds to copies and does not execute; null: nothing.
 template <typename I>
 const char* unknown_form(const I& i) {
@@ -243,7 +254,7 @@ void lower(Lower& x, const typed::Utmapf& i) {
 }
 void lower(Lower& x, const typed::Utmacctl& i) {
     x.op.a = x.uniform_source(i.addr.base, 2);
-    x.handler(i.op == typed::TmaCctlOp::IV ? acquire_map : nothing);
+    x.handler(i.op == typed::TmaCctlOp::IV ? acquire_map : prefetch_map);
 }
 void lower(Lower& x, const typed::UtmacctlIvall&) { x.handler(nothing); }
 // cp.async.bulk.commit_group. DEPBAR waits on the scoreboard that it frees when the group is done.

@@ -17,6 +17,26 @@ const Op* access_port(const Op* op, Warp& w, uint32_t mask) {
     return services(w).access(w, op, a);
 }
 
+const Op* wide_access_port(const Op* op, Warp& w, uint32_t mask) {
+    const auto& payload = as<WidePayload>(*op);
+    const bool load = payload.operation() == AccessOp::load;
+    const uint32_t lanes = load ? payload.accessing(w, mask) : mask;
+    const Access all = payload.access(w, lanes);
+    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
+        const uint64_t address = all.address[std::countr_zero(rest)];
+        if (address % WidePayload::bytes)
+            return services(w).fault(w, op, rest & (0u - rest), FaultKind::misaligned_address,
+                                     "the address is not a multiple of the access size", true,
+                                     address);
+    }
+    for (uint32_t k = 0; k < payload.parts(); ++k) {
+        for (uint32_t i = 0; load && i < payload.words(k); ++i)
+            write<false>(w, payload.row(k) + i * row_bytes, L::splat(0), mask & ~lanes);
+        if (lanes && !services(w).access(w, op, payload.part(all, k))) return nullptr;
+    }
+    return op + 1;
+}
+
 bool far_operand(Lower& x, const typed::Mem& mem, bool extended, bool wide_base) {
     if (!extended) {
         x.gap("a 32-bit global address");
@@ -146,6 +166,56 @@ void lower_load(Lower& x, const T& i) {
 }
 }  // namespace
 
+namespace {
+// The natural accesses that make up the words of the mask, as WidePayload has them.
+uint32_t parts_of(uint32_t mask, const typed::Mem& address, uint32_t low, uint32_t high) {
+    uint32_t parts = 0, count = 0, last = 0;
+    const auto add = [&](uint32_t part) { parts |= part << 8 * count++; };
+    for (uint32_t word = 0, words; word < 8; word += words) {
+        const uint32_t rest = mask >> word;
+        words = word % 4 == 0 && (rest & 15) == 15 ? 4 : word % 2 == 0 && (rest & 3) == 3 ? 2 : 1;
+        if (!(rest & 1)) continue;
+        // The part that overwrites the address comes last, since a model may put off the one behind
+        // it. The pair of an address is aligned, so it is one.
+        const uint32_t first = (word < 4 ? low : high) + word % 4;
+        const bool over = address.has_base && !address.base_uniform && address.base != SASSDEC_RZ &&
+                          first < address.base + 2u && address.base < first + words;
+        if (over)
+            last = word | words << 4;
+        else
+            add(word | words << 4);
+    }
+    if (last) add(last);
+    return parts;
+}
+
+template <class T>
+void lower_wide(Lower& x, const T& i, uint8_t low, uint8_t high) {
+    const bool load = describe(x).access_op() == AccessOp::load;
+    if (!far_operand(x, i.addr, true, i.ext == typed::AddressExt::B64 || !i.addr.has_ureg)) return;
+    const auto mask = static_cast<uint32_t>(i.lanes.imm);
+    const auto rows = [&](uint8_t index, uint32_t wanted) {
+        const uint32_t count = wanted ? 4 : 1;
+        return load ? x.destination_row(index, count) : x.source_row(index, count);
+    };
+    x.op.d = rows(low, mask & 15);
+    x.op.e = rows(high, mask >> 4);
+    x.op.m[2] = parts_of(mask, i.addr, low, high);
+    x.op.m[3] = 7;
+    bool always = true;
+    if constexpr (requires { i.pa; }) {
+        always = i.pa.index == SASSDEC_PT && !i.pa.neg;
+        x.op.m[3] = i.pa.index | static_cast<uint32_t>(i.pa.neg) << 8;
+    }
+    if (x.through_port() || !always)
+        x.handler(wide_access_port);
+    else
+        choose_wide(x, !load);
+}
+}  // namespace
+
+void lower(Lower& x, const typed::Ldg256& i) { lower_wide(x, i, i.d.index, i.d2.index); }
+void lower(Lower& x, const typed::Stg256& i) { lower_wide(x, i, i.data.index, i.data2.index); }
 void lower(Lower& x, const typed::Ldg& i) {
     if (i.pd.index != SASSDEC_PT) return x.gap("a load with a predicate result");
     lower_load(x, i);

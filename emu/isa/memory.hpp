@@ -11,6 +11,8 @@ namespace SASSEMU_ISA_NS {
 
 void lower(Lower&, const typed::Ldg&);
 void lower(Lower&, const typed::Stg&);
+void lower(Lower&, const typed::Ldg256&);
+void lower(Lower&, const typed::Stg256&);
 void lower(Lower&, const typed::Ld&);
 void lower(Lower&, const typed::St&);
 void lower(Lower&, const typed::Lds&);

@@ -26,6 +26,9 @@ constexpr uint32_t width_words(Width w) { return (width_bytes(w) + 3) / 4; }
 // way of the inlined flat model.
 const Op* access_port(const Op* op, Warp& w, uint32_t mask);
 
+// The same of 256 bits.
+const Op* wide_access_port(const Op* op, Warp& w, uint32_t mask);
+
 // Lanes of one access size. Contiguous: lane i at p + i * bytes; only lanes of the mask are
 // touched.
 template <Width W>

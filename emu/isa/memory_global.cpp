@@ -12,12 +12,13 @@ namespace {
 // Behind a glance that found nothing: searches where the first lane's page has several allocations,
 // then does the operation again, or leaves it to the port. A function of its own, so that the
 // handlers call nothing and keep their registers.
-template <const Op* (*Handler)(const Op*, Warp&, uint32_t)>
+template <const Op* (*Handler)(const Op*, Warp&, uint32_t),
+          const Op* (*Port)(const Op*, Warp&, uint32_t) = access_port>
 [[gnu::noinline]] const Op* missed(const Op* op, Warp& w, uint32_t mask) {
     const uint64_t first =
         as<MemoryPayload>(*op).far(w).at(static_cast<uint32_t>(std::countr_zero(mask)));
     const bool searched = !w.cta->last.holds(first, 1) && reach<false>(w, first, 1);
-    return searched ? Handler(op, w, mask) : access_port(op, w, mask);
+    return searched ? Handler(op, w, mask) : Port(op, w, mask);
 }
 
 template <Width W, bool All>
@@ -82,6 +83,38 @@ const Op* store(const Op* op, Warp& w, uint32_t mask) {
         }
     }
     return missed<store<W, All>>(op, w, mask);
+}
+
+// 256 bits. Addresses become offsets before a part overwrites their registers.
+template <bool Store, bool All>
+const Op* wide(const Op* op, Warp& w, uint32_t mask) {
+    const FarAddress a = far_address<All>(op, w, mask, WidePayload::bytes);
+    V32 offset;
+    if (w.watch || !reach<Store, true>(w, a.first, WidePayload::bytes) ||
+        !far_offsets(op, w, mask, a, WidePayload::bytes, offset)) [[unlikely]]
+        return missed<wide<Store, All>, wide_access_port>(op, w, mask);
+    if (Store) ++w.effects;
+    for (uint32_t parts = op->m[2]; parts; parts >>= 8) {
+        std::byte* const at = w.cta->last.host + 4 * (parts & 15);
+        const uint32_t row = (parts & 4 ? op->e : op->d) + (parts & 3) * row_bytes;
+        const auto move = [&]<class T>(T) {
+            if constexpr (Store)
+                T::scatter(at, offset, T::from_rows(w, row), mask);
+            else
+                T::template to_rows<All>(w, row, T::gather(at, offset, mask), mask);
+        };
+        switch (parts >> 4 & 15) {
+            case 1:
+                move(Lanes<Width::b32>());
+                break;
+            case 2:
+                move(Lanes<Width::b64>());
+                break;
+            default:
+                move(Lanes<Width::b128>());
+        }
+    }
+    return next(op, w);
 }
 
 // Generic: the windows are never part of an allocation, so only an access that fails above, or
@@ -159,6 +192,12 @@ void choose_far_load(Lower& x, Width width, bool is_generic) {
 }
 void choose_far_store(Lower& x, Width width, bool is_generic) {
     choose(x, width, is_generic, true);
+}
+void choose_wide(Lower& x, bool is_store) {
+    if (is_store)
+        x.handlers(wide<true, false>, wide<true, true>);
+    else
+        x.handlers(wide<false, false>, wide<false, true>);
 }
 
 }  // namespace SASSEMU_ISA_NS

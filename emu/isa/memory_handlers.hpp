@@ -10,6 +10,8 @@ namespace SASSEMU_ISA_NS {
 
 void choose_far_load(Lower& x, Width width, bool generic);
 void choose_far_store(Lower& x, Width width, bool generic);
+// Of 256 bits (WidePayload).
+void choose_wide(Lower& x, bool store);
 // Shared or local.
 void choose_near_load(Lower& x, Width width, AccessSpace space);
 void choose_near_store(Lower& x, Width width, AccessSpace space);

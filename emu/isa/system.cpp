@@ -108,6 +108,19 @@ const Op* ask_registers(const Op* op, Warp& w, uint32_t) {
     return next(op, w);
 }
 
+// What lies behind is out of bounds for the warp from now on. Here that is so where the CTA has one
+// warp: the others keep their own (ARCHITECTURES.md).
+const Op* resize_shared(const Op* op, Warp& w, uint32_t mask) {
+    Cta& cta = *w.cta;
+    const uint32_t bytes = w.scalar32(op->a);
+    if (bytes % 128 || bytes > cta.shared_bytes)
+        return services(w).fault(w, op, mask, FaultKind::illegal_instruction,
+                                 "USETSHMSZ wants a multiple of 128 bytes, at most what there is",
+                                 false, 0);
+    if (cta.warp_count == 1) cta.shared_bytes = bytes;
+    return next(op, w);
+}
+
 }  // namespace
 
 bool is_clock(typed::SpecialRegister id) {
@@ -230,9 +243,13 @@ void lower(Lower& x, const typed::Bpt& i) {
     x.handler(breakpoint);
 }
 
-// Changes how much shared memory the CTA keeps; assumed to show nothing else to the CTA, which has
-// here what it was launched with.
-void lower(Lower& x, const typed::Usetshmsz&) { x.handler(nothing); }
+// How much shared memory the CTA keeps; FLUSH hands the rest to other CTAs, which shows nothing
+// here.
+void lower(Lower& x, const typed::Usetshmsz& i) {
+    x.op.a = x.source(i.a).at;
+    x.handler(resize_shared);
+}
+void lower(Lower& x, const typed::UsetshmszFlush&) { x.handler(nothing); }
 
 // setmaxnreg.
 void lower(Lower& x, const typed::Usetmaxreg& i) {

@@ -21,6 +21,7 @@ void lower(Lower&, const typed::Pmtrig&);
 void lower(Lower&, const typed::Bpt&);
 void lower(Lower&, const typed::Usetmaxreg&);
 void lower(Lower&, const typed::Usetshmsz&);
+void lower(Lower&, const typed::UsetshmszFlush&);
 
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu

@@ -27,13 +27,13 @@ constexpr const char* unexecuted() {
         return "strides beside a tensor map (sm_107), not published";
     if constexpr (is.template operator()<SyncsPrimary, UsyncsPrimary, UsyncsArriveCast>())
         return "mbarriers of the primary CTA (sm_107), not published";
-    if constexpr (is.template operator()<Acqshminit, UsetshmszFlush>())
+    if constexpr (is.template operator()<Acqshminit>())
         return "resizing of shared memory, which no PTX asks for";
     if constexpr (is.template operator()<SyncsPlain, SyncsWatch, SyncsOther>())
         return "a form of SYNCS that no PTX becomes";
     if constexpr (is.template operator()<UblkcpOrdered, UtmacctlUnknown>())
         return "a form of a bulk copy that no PTX becomes";
-    if constexpr (is.template operator()<WarpgroupWait, WarpgroupsetAc, WarpgroupsetSb>())
+    if constexpr (is.template operator()<WarpgroupsetAc, WarpgroupsetSb>())
         return "a form of WARPGROUP that no PTX becomes";
     // Words that nvdisasm names and no compiler of 11.8 to 13.5 was seen to emit.
     if constexpr (is.template operator()<B2r, B2rBar, B2rWarp>())

@@ -35,6 +35,11 @@ const Op* multiply(const Op* op, Warp& w, uint32_t) {
 const Op* wait(const Op* op, Warp& w, uint32_t) {
     return services(w).warpgroup_wait(w, op, op->k[0]);
 }
+// Whatever lanes execute them, it is the warp that does (MATRIX.md).
+const Op* arrive_in_group(const Op* op, Warp& w, uint32_t) {
+    return services(w).warpgroup_arrive(w, op);
+}
+const Op* meet_group(const Op* op, Warp& w, uint32_t) { return services(w).warpgroup_meet(w, op); }
 const Op* divergent(const Op* op, Warp& w, uint32_t mask) {
     return services(w).fault(w, op, mask, FaultKind::other,
                              "wgmma by some lanes of a warp: all of a warpgroup have to execute it",
@@ -185,8 +190,10 @@ void lower(Lower& x, const typed::IgmmaSpRs& i) { igmma(x, i); }
 void lower(Lower& x, const typed::Bgmma& i) { bgmma(x, i); }
 void lower(Lower& x, const typed::BgmmaRs& i) { bgmma(x, i); }
 
-// wgmma.fence: registers are written in the order of instructions until a wgmma is issued.
-void lower(Lower& x, const typed::WarpgroupArrive&) { x.handlers(divergent, nothing); }
+// wgmma.fence: registers are written in the order of instructions until a wgmma is issued, but
+// warps meet by it.
+void lower(Lower& x, const typed::WarpgroupArrive&) { x.handler(arrive_in_group); }
+void lower(Lower& x, const typed::WarpgroupWait&) { x.handler(meet_group); }
 void lower(Lower& x, const typed::WarpgroupDepbar& i) {
     if (i.mode != 1 || i.gsb != typed::GroupBarrier::GSB0)
         return x.reject("WARPGROUP.DEPBAR of another kind than .LE gsb0");

@@ -27,6 +27,7 @@ void lower(Lower&, const typed::IgmmaSpRs&);
 void lower(Lower&, const typed::Bgmma&);
 void lower(Lower&, const typed::BgmmaRs&);
 void lower(Lower&, const typed::WarpgroupArrive&);
+void lower(Lower&, const typed::WarpgroupWait&);
 void lower(Lower&, const typed::WarpgroupDepbar&);
 
 }  // namespace SASSEMU_ISA_NS

@@ -108,6 +108,7 @@ struct Launch {
     const StateFill* fill = nullptr;
     const DeviceProfile* device = nullptr;
     Dim3 grid, block, cluster;
+    bool in_clusters = false;       // it was launched as clusters, be they of one CTA
     const std::byte* base[8] = {};  // constant banks, as Warp::base
     BankBytes bank_bytes{};
     uint32_t rows = 0;            // register rows per warp, zero and sink rows included

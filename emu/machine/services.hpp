@@ -106,6 +106,9 @@ struct Services {
     // wait for all but `left` of those that signal.
     Asked<const Op*(Warp&, const Op*, const async::WarpgroupMultiply&)> warpgroup_multiply;
     Asked<const Op*(Warp&, const Op*, uint32_t left)> warpgroup_wait;
+    // WARPGROUP.ARRIVE and .WAIT of a whole warp: the warps of its warpgroup meet.
+    Asked<const Op*(Warp&, const Op*)> warpgroup_arrive;
+    Asked<const Op*(Warp&, const Op*)> warpgroup_meet;
     // NANOSLEEP for `ns` of virtual time, then op + 1.
     Asked<const Op*(Warp&, const Op*, uint32_t lanes, uint64_t ns)> sleep;
     // One access through the port (models, checked runs, --reference). Loads fill the destination

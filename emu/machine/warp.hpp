@@ -38,6 +38,7 @@ enum class PathState : uint8_t {
     at_trigger,     // griddepcontrol.launch_dependents, until the next launch has had its chance
     at_grid_wait,   // griddepcontrol.wait
     at_warpgroup,   // WARPGROUP.DEPBAR, until at most `want` groups of wgmma are not done
+    at_meeting,     // WARPGROUP.WAIT, until the other warps of the warpgroup have arrived
 };
 
 // How lanes at WARPSYNC find each other (emu/isa/QUESTIONS.md, T11).
@@ -66,6 +67,7 @@ struct Path {
     bool aside = false;         // runs only when no path is ready that is not aside
     bool in_turn = false;       // of a jump with several targets, see Convergence::in_turn
     uint8_t turns = 0;          // quanta in a row
+    uint8_t parts = 0;          // of an access of 256 bits that a model has put off: the done
     uint16_t yields = 0;        // how often in a row it came back to the same YIELD
     uint16_t spins = 0;         // quanta in a row that ended on the same back edge
     uint32_t since = 0;         // Warp::path_clock when it gave way or began to wait at BSYNC

@@ -30,6 +30,14 @@ struct Warpgroup {
     uint64_t signals_done = 0;
     std::array<uint64_t, 4> issued{}, signals{};  // by each warp
 
+    std::array<uint64_t, 4> arrived{};  // WARPGROUP.ARRIVE by each warp
+
+    // Those that have arrived less often than this one (bit per warp).
+    uint32_t behind(uint32_t warp) const {
+        uint32_t all = 0;
+        for (uint32_t i = 0; i < 4; ++i) all |= uint32_t{arrived[i] < arrived[warp]} << i;
+        return all;
+    }
     // Those of a warp that signal and are not done.
     uint64_t pending(uint32_t warp) const { return signals[warp] - signals_done; }
     // All have issued the oldest.

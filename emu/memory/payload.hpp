@@ -3,6 +3,7 @@
 // only arithmetic of addresses. `as<MemoryPayload>(op)` is the same operation, read that way.
 #pragma once
 
+#include <bit>
 #include <type_traits>
 
 #include "emu/machine/warp.hpp"
@@ -82,6 +83,31 @@ struct MemoryPayload : Op {
   protected:
     static void fill(const auto& base, uint64_t (&at)[32]) {
         for (uint32_t lane = 0; lane < 32; ++lane) at[lane] = base.at(lane);
+    }
+};
+
+// LDG and STG of 256 bits, which may leave words out: accesses of up to 16 bytes, one behind the
+// other. d, e the rows of words 0 to 3 and 4 to 7; m[2] a byte for each part: its first word |
+// words << 4, 0 behind the last; m[3] of loads: predicate index | negated << 8.
+struct WidePayload : MemoryPayload {
+    static constexpr uint32_t bytes = 32, most_parts = 4;
+    uint32_t parts() const { return (std::bit_width(m[2]) + 7u) / 8; }
+    uint32_t word(uint32_t part) const { return m[2] >> 8 * part & 15; }
+    uint32_t words(uint32_t part) const { return m[2] >> (8 * part + 4) & 15; }
+    uint32_t row(uint32_t part) const {
+        return (word(part) < 4 ? d : e) + word(part) % 4 * row_bytes;
+    }
+    // Lanes whose predicate is false get zeros.
+    uint32_t accessing(const Warp& w, uint32_t mask) const {
+        return mask & (m[3] >> 8 ? ~w.p[m[3] & 15] : w.p[m[3] & 15]);
+    }
+    // Of an access to all: access().
+    Access part(const Access& all, uint32_t k) const {
+        Access r = all;
+        r.bytes = static_cast<uint8_t>(4 * words(k));
+        (r.op == AccessOp::store ? r.source[0] : r.destination) = row(k);
+        for (uint64_t& address : r.address) address += 4 * word(k);
+        return r;
     }
 };
 

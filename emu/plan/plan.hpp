@@ -77,9 +77,11 @@ struct Buffer {
 // A __device__, __managed__ or __constant__ variable of a module.
 struct Global {
     Where where;
-    std::string name;
-    Contents contents;     // nothing: the module's own initialiser stays
-    uint64_t address = 0;  // 0 = anywhere
+    std::string name;                // in the plan
+    std::string symbol;              // of the variable
+    std::optional<uint32_t> module;  // whose variable; none: the first module's that has one
+    Contents contents;               // nothing: the module's own initialiser stays
+    uint64_t address = 0;            // 0 = anywhere
     std::optional<Expectation> expect;
 };
 

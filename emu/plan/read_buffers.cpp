@@ -233,10 +233,17 @@ Result<Buffer> read_buffer(const Field& field, const std::string& name) {
 }
 
 Result<Global> read_global(const Field& field, const std::string& name) {
-    SASSEMU_TRY(field.object({"file", "fill", "random", "address", "expect"}));
+    SASSEMU_TRY(field.object({"symbol", "module", "file", "fill", "random", "address", "expect"}));
     Global global;
     global.where = field.where();
-    global.name = name;
+    global.name = global.symbol = name;
+    if (const Field symbol = field.member("symbol")) {
+        SASSEMU_ASSIGN(global.symbol, symbol.string());
+    }
+    if (const Field module = field.member("module")) {
+        SASSEMU_ASSIGN(const uint64_t index, module.unsigned_number(UINT32_MAX));
+        global.module = static_cast<uint32_t>(index);
+    }
     if (const Field address = field.member("address")) {
         SASSEMU_ASSIGN(global.address, address.unsigned_number(UINT64_MAX, 1));
     }

@@ -284,6 +284,11 @@ Result<void> read_lists(const Field& root, Plan& plan) {
         if (globals.node->kind != JsonNode::Kind::object) return globals.wrong_kind("an object");
         for (const JsonNode::Member& member : globals.node->members) {
             SASSEMU_ASSIGN(Global global, read_global(globals.member(member.name), member.name));
+            if (global.module && *global.module >= plan.modules.size())
+                return globals.member(member.name)
+                    .member("module")
+                    .error("there are " + std::to_string(plan.modules.size()) +
+                           " modules, counted from 0");
             plan.globals.push_back(std::move(global));
         }
     }

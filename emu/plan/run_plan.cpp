@@ -372,7 +372,7 @@ class Runner {
             for (const uint32_t on : gpus) {
                 if (!global.expect || !setup_.mine(on)) continue;
                 SASSEMU_ASSIGN(Gpu * gpu, setup_.gpu(on));
-                SASSEMU_ASSIGN(const Gpu::Symbol symbol, setup_.find_symbol(global.name, on));
+                SASSEMU_ASSIGN(const Gpu::Symbol symbol, setup_.find_symbol(global, on));
                 DeviceSource got(*gpu, symbol.address, symbol.bytes);
                 const std::string where = setup_.machine() ? " of GPU " + std::to_string(on) : "";
                 SASSEMU_TRY(compare_one(global.name + where, got, *global.expect));

@@ -215,15 +215,18 @@ Result<Gpu*> Setup::gpu(uint32_t index) {
     return gpu_;
 }
 
-// A name is of the first module that has it.
+// A name is of the module that the plan says, or the first that has it.
 Gpu::SymbolAddresses Setup::symbol_addresses(std::span<const std::shared_ptr<const Module>> modules,
                                              size_t index) const {
     Gpu::SymbolAddresses at;
     for (const Global& global : plan_.globals) {
-        const auto first = std::ranges::find_if(
-            modules, [&](const auto& module) { return module->variable(global.name) != nullptr; });
-        if (global.address && first == modules.begin() + static_cast<ptrdiff_t>(index))
-            at.emplace(global.name, global.address);
+        const auto has = [&](const auto& module) {
+            return module->variable(global.symbol) != nullptr;
+        };
+        const auto first = std::ranges::find_if(modules, has);
+        const bool here = global.module ? *global.module == index
+                                        : first == modules.begin() + static_cast<ptrdiff_t>(index);
+        if (global.address && here) at.emplace(global.symbol, global.address);
     }
     return at;
 }
@@ -485,10 +488,20 @@ Result<Gpu::Symbol> Setup::find_symbol(const std::string& name, uint32_t on) {
     return make_error(ErrorCode::input, "", "no module has a variable '" + name + "'");
 }
 
+Result<Gpu::Symbol> Setup::find_symbol(const Global& global, uint32_t on) {
+    if (!global.module) return find_symbol(global.symbol, on);
+    SASSEMU_ASSIGN(Gpu * gpu, this->gpu(on));
+    if (auto symbol = gpu->symbol(placed_.at(on).ids[*global.module], global.symbol))
+        return *symbol;
+    return make_error(
+        ErrorCode::input, "",
+        "module " + std::to_string(*global.module) + " has no variable '" + global.symbol + "'");
+}
+
 Result<void> Setup::fill_globals() {
     for (const Global& global : plan_.globals) {
         for (const auto& [on, placed] : placed_) {
-            auto symbol = find_symbol(global.name, on);
+            auto symbol = find_symbol(global, on);
             if (!symbol) return std::move(symbol).error().within(global.where);
             SASSEMU_ASSIGN(Gpu * gpu, this->gpu(on));
             SASSEMU_TRY(

@@ -56,6 +56,7 @@ class Setup {
     const Buffer* find_buffer(const std::string& name) const;
     // A global by name, in the first module that has it.
     Result<Gpu::Symbol> find_symbol(const std::string& name, uint32_t on = 0);
+    Result<Gpu::Symbol> find_symbol(const Global& global, uint32_t on);
     const Module& module_of(const Launch& launch) const {
         return *placed_.at(launch.gpu).modules[launch.module];
     }

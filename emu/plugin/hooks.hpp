@@ -97,6 +97,7 @@ struct AccessCall {
     const uint32_t* compare;
     const uint32_t* results;
     uint32_t* destination;  // where supply() writes
+    uint32_t row;           // of the data; set with them
     uint64_t address[32];
     sassemu_location location[32];
 };
@@ -273,6 +274,7 @@ class Hooks {
     [[gnu::cold, gnu::noinline]] const Op* answered(const HookedInstruction& i, const Op* op,
                                                     Warp& w, uint32_t mask, AccessCall& call,
                                                     int32_t answer);
+    const Op* wide(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask);
     const Op* copy(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask);
     const Op* uniform_load(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask);
     const Op* fence(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask);

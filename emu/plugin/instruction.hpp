@@ -36,6 +36,7 @@ struct InstructionText {
 enum class Hooked : uint8_t {
     plain,         // only shown before or after
     access,        // one access of warp: op.hpp of machine/ says where its parts are
+    wide,          // LDG, STG of 256 bits: accesses of up to 16 bytes (WidePayload)
     copy,          // LDGSTS: a load from global and a store to shared memory
     uniform_load,  // ULDC, LDCU: one access for the warp, its result in uniform registers
     fence,         // MEMBAR, FENCE

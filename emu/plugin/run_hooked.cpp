@@ -44,7 +44,7 @@ uint32_t accessing(const HookedInstruction& i, const Warp& w, uint32_t mask) {
 }
 
 // The access as the port knows it, for one that the model holds back.
-Access port_access(const AccessCall& call, const Op* op, Warp& w) {
+Access port_access(const AccessCall& call, Warp& w) {
     Access a;
     a.op = static_cast<AccessOp>(call.shown.op);
     a.space = static_cast<AccessSpace>(call.shown.space);
@@ -58,7 +58,7 @@ Access port_access(const AccessCall& call, const Op* op, Warp& w) {
     std::memcpy(a.address, call.address, sizeof a.address);
     a.sequence = call.shown.sequence;
     a.warp = &w;
-    a.destination = a.source[0] = a.source[1] = as<MemoryPayload>(*op).data_row();
+    a.destination = a.source[0] = a.source[1] = call.row;
     return a;
 }
 
@@ -70,6 +70,7 @@ void prepare(AccessCall& call) {
     call.rows = true;
     call.values = call.compare = call.results = nullptr;
     call.destination = nullptr;
+    call.row = op.data_row();
     switch (call.shown.op) {
         case SASSEMU_LOAD:
             call.destination = w.row(op.data_row());
@@ -161,6 +162,8 @@ const Op* Hooks::run(const HookedInstruction& i, const Op* op, Warp& w, uint32_t
             return plain(i, op, w, mask);
         case Hooked::access:
             return access(i, op, w, mask);
+        case Hooked::wide:
+            return wide(i, op, w, mask);
         case Hooked::copy:
             return copy(i, op, w, mask);
         case Hooked::uniform_load:
@@ -220,7 +223,11 @@ const Op* Hooks::access(const HookedInstruction& i, const Op* op, Warp& w, uint3
     if (model_ && (generic || model_spaces_ & bit) &&
         (scoped_ || !(call.shown.flags & SASSEMU_ACCESS_MATRIX))) {
         const int32_t answer = ask_model("issue", handle(&i), model_table_->issue, &call.shown);
-        if (answer != SASSEMU_DONE) return answered(i, op, w, mask, call, answer);
+        if (answer != SASSEMU_DONE) {
+            const Op* const then = answered(i, op, w, mask, call, answer);
+            if (then && call.known == AccessCall::Known::good) record(call);
+            return then;
+        }
     }
     const bool told = generic || shown_to_observers(bit);
     // A schedule (schedules.hpp) may leave the warp behind an atomic: what it has published is seen
@@ -295,8 +302,7 @@ const Op* Hooks::answered(const HookedInstruction& i, const Op* op, Warp& w, uin
     const auto clear = [&] {
         for (uint32_t k = 0; zero && k < (call.shown.bytes + 3u) / 4; ++k)
             for (uint32_t rest = zero; rest; rest &= rest - 1)
-                w.row(as<MemoryPayload>(*op)
-                          .data_row())[k * 32 + static_cast<uint32_t>(std::countr_zero(rest))] = 0;
+                w.row(call.row)[k * 32 + static_cast<uint32_t>(std::countr_zero(rest))] = 0;
     };
     switch (answer) {
         case SASSEMU_SUPPLIED:
@@ -306,7 +312,7 @@ const Op* Hooks::answered(const HookedInstruction& i, const Op* op, Warp& w, uin
                 return wrong("SUPPLIED to an atomic operation");
             clear();
             if (load) {
-                call.values = w.row(as<MemoryPayload>(*op).data_row());
+                call.values = w.row(call.row);
                 if (w.watch)
                     services(w).watch(w, reinterpret_cast<const std::byte*>(&epoch_),
                                       sizeof epoch_);
@@ -317,7 +323,6 @@ const Op* Hooks::answered(const HookedInstruction& i, const Op* op, Warp& w, uin
                 tell_issue(call);
                 tell_access(call);
             }
-            record(call);
             return op + 1;
         case SASSEMU_PENDING:
             if (!load || !defers_ || call.shown.flags & SASSEMU_ACCESS_IMMEDIATE)
@@ -326,8 +331,7 @@ const Op* Hooks::answered(const HookedInstruction& i, const Op* op, Warp& w, uin
             if (observed) tell_issue(call);
             call.rows = true;
             call.values = nullptr;  // not yet
-            record(call);
-            launch_host(w).hold(w, op, port_access(call, op, w), call.shown.token);
+            launch_host(w).hold(w, op, port_access(call, w), call.shown.token);
             return op + 1;
         default:
             return wrong("a number that is no answer");
@@ -341,6 +345,7 @@ void Hooks::performed(Warp& w, const Op* op, const Access& a, uint64_t token, ui
          shown_to_observers(SASSEMU_SPACE_BIT(static_cast<unsigned>(a.space))))) {
         AccessCall call;
         call.shown = i.access;
+        call.shown.bytes = a.bytes;
         call.shown.lanes = lanes;
         call.shown.sequence = a.sequence;
         call.shown.token = token;
@@ -357,6 +362,71 @@ void Hooks::performed(Warp& w, const Op* op, const Access& a, uint64_t token, ui
     sassemu_sync e = events::event(w, handle(&i), SASSEMU_SYNC_LOAD_RETURN, lanes);
     e.token = token;
     sync(e);
+}
+
+// ---- LDG, STG of 256 bits: an access for each part
+// ------------------------------------------------------------------------------------------------
+
+const Op* Hooks::wide(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask) {
+    const auto& payload = as<WidePayload>(*op);
+    const bool load = i.access.op == SASSEMU_LOAD;
+    const uint32_t lanes = load ? payload.accessing(w, mask) : mask;
+    const Access all = payload.access(w, lanes);
+    bool good = lanes != 0;
+    for (uint32_t rest = lanes; rest && good; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+        good = all.address[lane] % WidePayload::bytes == 0;
+        for (uint32_t k = 0; k < payload.parts() && good; ++k)
+            good = land(w, all.space, all.address[lane] + 4 * payload.word(k), lane,
+                        4 * payload.words(k), !load)
+                       .host != nullptr;
+    }
+    // The operation's own handler reports a bad address.
+    if (!good) return plain(i, op, w, mask);
+    const uint32_t bit = SASSEMU_SPACE_BIT(SASSEMU_GLOBAL);
+    const bool told = shown_to_observers(bit);
+    const auto begin_part = [&](AccessCall& call, const Access& part, uint64_t sequence) {
+        begin(call, i, op, w, lanes, sequence);
+        call.shown.bytes = part.bytes;
+        call.known = AccessCall::Known::good;
+        std::memcpy(call.address, part.address, sizeof call.address);
+        call.rows = true;
+        call.values = call.compare = call.results = nullptr;
+        call.row = load ? part.destination : part.source[0];
+        call.destination = load ? w.row(call.row) : nullptr;
+        if (!load) call.values = w.row(call.row);
+    };
+    // What a model has put off goes on where it was.
+    for (uint32_t k = std::exchange(w.path().parts, uint8_t{0}); k < payload.parts(); ++k) {
+        const Access part = payload.part(all, k);
+        AccessCall call;
+        begin_part(call, part, ++w.cta->sequence);
+        const int32_t answer =
+            model_ && model_spaces_ & bit
+                ? ask_model("issue", handle(&i), model_table_->issue, &call.shown)
+                : SASSEMU_DONE;
+        if (answer != SASSEMU_DONE) {
+            if (answer == SASSEMU_RETRY) w.path().parts = static_cast<uint8_t>(k);
+            if (!answered(i, op, w, mask, call, answer)) return nullptr;
+            continue;
+        }
+        if (told) tell_issue(call);
+        for (uint32_t rest = load ? mask & ~lanes : 0; rest; rest &= rest - 1)
+            for (uint32_t word = 0; word < payload.words(k); ++word)
+                call.destination[word * 32 + static_cast<uint32_t>(std::countr_zero(rest))] = 0;
+        if (!services(w).access(w, op, part)) return nullptr;
+        call.values = w.row(call.row);
+        if (told) tell_access(call);
+    }
+    // All at once, for an instruction that is put off is taken back from the records.
+    for (uint32_t k = 0; k < payload.parts() && i.wanted_accesses; ++k) {
+        AccessCall call;
+        begin_part(call, payload.part(all, k), 0);
+        // Of a load that may be on its way still there is nothing to show.
+        call.values = load && defers_ ? nullptr : w.row(call.row);
+        record(call);
+    }
+    return op + 1;
 }
 
 // ---- LDGSTS: two accesses, the bytes past the registers

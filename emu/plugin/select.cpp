@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which operations are hooked, and the description of each that plugins are shown: asked once per
 // instruction, when its section is lowered. What happens when one runs is in run_hooked.cpp.
-#include "emu/memory/event.hpp"
+#include "emu/memory/payload.hpp"
 #include "emu/plugin/driven_machine.hpp"
 #include "emu/plugin/hooks.hpp"
 #include "emu/plugin/shown_event.hpp"
@@ -48,7 +48,7 @@ void describe_access(HookedInstruction& i, const Event& e) {
         a.flags = SASSEMU_ACCESS_LDGSTS;
         return predicate_of(i, e);
     }
-    i.kind = Hooked::access;
+    i.kind = e.bytes == WidePayload::bytes ? Hooked::wide : Hooked::access;
     a.op = static_cast<uint8_t>(e.access_op());
     a.space = static_cast<uint8_t>(e.access_space());
     a.ordering = e.order;

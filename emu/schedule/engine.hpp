@@ -305,6 +305,8 @@ const Op* run_other_path(Warp& w);
 void recheck_barriers(Cta& cta);
 // schedule/cluster.cpp: the same for the barrier of the cluster.
 void recheck_cluster(Cluster& cluster);
+// Whoever waits for this warp of its warpgroup (WARPGROUP.WAIT).
+void recheck_warpgroup(const Warp& of);
 // For reports: where the object lies, its phase, and the arrivals and bytes that are missing.
 std::string describe_mbarrier(const Cluster& cluster, const std::byte* object);
 

@@ -177,7 +177,7 @@ Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out)
     values.block = request.block;
     values.grid = request.grid;
     values.cluster = launch.cluster;
-    values.explicit_cluster = request.explicit_cluster || k.cluster;
+    values.explicit_cluster = launch.in_clusters = request.explicit_cluster || k.cluster;
     values.stack_top = launch.local_bytes;
     values.param_base = k.param_base;
     values.dynamic_shared = request.dynamic_shared;

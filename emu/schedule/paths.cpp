@@ -364,6 +364,7 @@ const Op* exit(Warp& w, const Op* op, uint32_t lanes) {
     if (cta.cluster->open) recheck_cluster(*cta.cluster);
     if (!path_over) return op + 1;
     if (!w.live) {
+        if (cta.warpgroups) recheck_warpgroup(w);
         w.stop = Stop::retired;
         return nullptr;
     }

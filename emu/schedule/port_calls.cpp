@@ -2,6 +2,7 @@
 // The engine's side of the memory port: checks an access, asks the model, performs it now or when
 // the model says so; and the table of services itself.
 #include <algorithm>
+#include <utility>
 
 #include "emu/async/agents.hpp"
 #include "emu/memory/host_access.hpp"
@@ -143,10 +144,21 @@ void watch_mbarrier(Warp& w, const std::byte* object) { w.watch->note(object, 8,
 const Op* lane_copy(Warp& w, const Op* op, uint32_t lanes, const LaneCopy& c) {
     return agents_of(*w.cta).issue(w, op, lanes, c);
 }
+// What an H100 takes for illegal in a launch without clusters; a cluster of one CTA is one.
+bool lacks_cluster(Warp& w, const Op* op, uint32_t lanes) {
+    if (w.cta->launch->in_clusters) return false;
+    engine(w).fault(w, op, lanes, FaultKind::illegal_instruction,
+                    "st.async, red.async and bulk copies from shared memory to shared::cluster "
+                    "need a launch with clusters: give it a cluster size (1 will do)",
+                    false, 0);
+    return true;
+}
 const Op* lane_store(Warp& w, const Op* op, uint32_t lanes, const LaneStore& c) {
+    if (lacks_cluster(w, op, lanes)) return nullptr;
     return agents_of(*w.cta).issue(w, op, lanes, c);
 }
 const Op* bulk_copy(Warp& w, const Op* op, uint32_t lanes, const BulkCopy& c) {
+    if (!c.to_global && !c.from_global && lacks_cluster(w, op, lanes)) return nullptr;
     return agents_of(*w.cta).issue(w, op, lanes, c);
 }
 const Op* tensor_copy(Warp& w, const Op* op, uint32_t lanes, const TensorCopy& c) {
@@ -197,9 +209,53 @@ const Op* warpgroup_wait(Warp& w, const Op* op, uint32_t left) {
     return run_other_path(w);
 }
 
+// Measured on an H100 (emu/isa/MATRIX.md): a warp arrives once in a phase, whatever lanes execute
+// it, and waits until those of its warpgroup that have not exited have; so does its next arrival.
+const Op* meet_warpgroup(Warp& w, const Op* op, bool then_arrives) {
+    Path& p = w.path();
+    p.pc = op + 1;
+    p.state = PathState::at_meeting;
+    p.want = then_arrives;
+    recheck_warpgroup(w);
+    return p.state == PathState::runnable ? op + 1 : run_other_path(w);
+}
+const Op* warpgroup_arrive(Warp& w, const Op* op) {
+    const uint32_t first = w.index / 4u * 4;
+    for (uint32_t i = first; i < first + 4; ++i)
+        if (i >= w.cta->warp_count || !w.cta->warps[i].live)
+            return engine(w).fault(w, op, w.active, FaultKind::illegal_instruction,
+                                   "WARPGROUP.ARRIVE in an incomplete warpgroup: of warps " +
+                                       std::to_string(first) + " to " + std::to_string(first + 3) +
+                                       ", warp " + std::to_string(i) +
+                                       (i >= w.cta->warp_count ? " does not exist" : " has exited"),
+                                   false, 0);
+    auto& groups = w.cta->warpgroups;
+    if (!groups) groups = std::make_unique<async::Warpgroups>();
+    ++w.effects;
+    return meet_warpgroup(w, op, true);
+}
+const Op* warpgroup_meet(Warp& w, const Op* op) { return meet_warpgroup(w, op, false); }
+
 uint64_t address_of(const Warp& w, const Op* op) { return w.cta->launch->code->address_of(op); }
 
 }  // namespace
+
+void recheck_warpgroup(const Warp& of) {
+    const uint32_t first = of.index / 4u * 4, end = std::min(first + 4, of.cta->warp_count);
+    for (bool again = true; std::exchange(again, false);)
+        for (uint32_t i = first; i < end; ++i) {
+            Warp& w = of.cta->warps[i];
+            for (uint32_t k = 0; k < w.paths_used; ++k) {
+                Path& p = w.paths[k];
+                if (p.state != PathState::at_meeting || async::missing(w)) continue;
+                p.state = PathState::runnable;
+                if (!p.want) continue;
+                p.want = 0;
+                ++(*of.cta->warpgroups)[first / 4].arrived[i - first];
+                again = true;  // others may have waited for it
+            }
+        }
+}
 
 thread_local Cta* Engine::stepping_ = nullptr;
 
@@ -321,6 +377,8 @@ const Services& engine_services() {
         .commit_tensor = commit_tensor,
         .warpgroup_multiply = warpgroup_multiply,
         .warpgroup_wait = warpgroup_wait,
+        .warpgroup_arrive = warpgroup_arrive,
+        .warpgroup_meet = warpgroup_meet,
         .sleep = paths::sleep,
         .access = access,
         .load_reduce = load_reduce,

@@ -36,6 +36,9 @@ std::string describe_state(const Cta& cta, uint32_t warp, const Path& p) {
             return "waits for " + describe_mbarrier(*cta.cluster, p.object);
         case PathState::at_warpgroup:
             return "waits for " + async::describe_warpgroup(cta, warp);
+        case PathState::at_meeting:
+            return "waits for warp " + async::describe_missing(cta.warps[warp]) +
+                   " of its warpgroup, which has not arrived (WARPGROUP.ARRIVE)";
         case PathState::at_grid_wait:
             return "waits for the launch before it";
         default:

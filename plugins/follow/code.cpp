@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -88,18 +87,7 @@ Instruction& Code::add(const sassemu::Plugin& plugin, sassemu_insn insn, bool ce
         if (!o.is_destination) sources.push_back(o);
         if (o.kind == SASSEMU_OPERAND_CONSTANT) i.table = o.bank;
     }
-    // wgmma: of the four registers that gdesc[URn] names, the first two describe A where it lies in
-    // shared memory.
     const bool wgmma = opcode.ends_with("GMMA");
-    if (const size_t at = text.find(", gdesc[UR"); wgmma && at != text.npos) {
-        const auto row = uniform_rows + static_cast<uint32_t>(
-                                            std::atoi(text.data() + at + sizeof ", gdesc[UR" - 1));
-        const bool both = at == text.find(", ");
-        for (uint32_t k = 0; k < 4; ++k) {
-            i.reads[(row + k) / 64] &= ~(uint64_t{1} << (row + k) % 64);
-            if (both || k > 1) follow::add(i.reads, row + k);
-        }
-    }
     // What decides wherever it is executed.
     const uint8_t kind = i.effect.kind;
     const bool memory = kind >= SASSEMU_EFFECT_LOAD && kind <= SASSEMU_EFFECT_REDUCE;

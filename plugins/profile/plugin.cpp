@@ -161,6 +161,9 @@ Trait Profiler::trait_of(sassemu_insn i) const {
     const std::string_view opcode = host.insn_opcode(i);
     Trait t;
     t.copies = opcode == "LDGSTS";
+    const sassemu_effect e = effect(i);
+    t.wide =
+        e.bytes == sector_bytes && e.kind >= SASSEMU_EFFECT_LOAD && e.kind <= SASSEMU_EFFECT_STORE;
     if (opcode.starts_with("ATOM")) {
         const std::string_view text = host.insn_text(i);
         t.twice = text.find(".CAS") != std::string_view::npos;
@@ -223,7 +226,9 @@ Cost Profiler::cost(const Running& of, const sassemu_recorded_access& a, const u
         if (trait.once) m.passes = m.ideal_passes;
     }
     if (n_global) {
-        m.sectors = sectors(global, n_global, a.bytes, ideal);
+        if (trait.wide)
+            for (uint32_t n = 0; n < n_global; ++n) global[n] -= global[n] % sector_bytes;
+        m.sectors = sectors(global, n_global, trait.wide ? sector_bytes : a.bytes, ideal);
         m.ideal_sectors = ideal;
     }
     return m;
@@ -261,11 +266,13 @@ void Profiler::records(const sassemu_records& r) {
         if (behind && !take_half(r.cta, load)) continue;
         const uint32_t insn = behind ? load.insn : r.record[a.record].insn + a.step;
         const Trait trait = of->kernel->trait[insn];
+        // The parts of an access of 256 bits are one request, of whole sectors.
+        const bool follows =
+            !behind && k && r.access[k - 1].record == a.record && r.access[k - 1].step == a.step;
+        if (trait.wide && (behind || follows)) continue;
         Last& known = mine.last[insn];
         if (trait.copies && a.space == SASSEMU_SHARED) {
-            if (!behind && k && r.access[k - 1].record == a.record &&
-                r.access[k - 1].step == a.step)
-                load = Half(r.access[k - 1], r.address, insn);
+            if (follows) load = Half(r.access[k - 1], r.address, insn);
             known.cost = cost_of_copy(a, at, load);
             known.lanes = 0;
         } else if ((of->clustered && a.space == SASSEMU_GENERIC) || !known.same(a, at, lanes)) {

@@ -43,6 +43,7 @@ struct Metrics : Cost {
 // What of an instruction decides how its accesses are served.
 struct Trait {
     bool copies = false;  // LDGSTS: to shared memory from global
+    bool wide = false;    // LDG, STG of 256 bits: accesses of up to 16 bytes
     bool twice = false;   // compare and swap: a pass to read, one to write
     bool once = false;    // compare and set: of lanes that meet in a bank the rest fail
     bool counts = false;  // adds how many lanes there are, so lanes of a word are served together

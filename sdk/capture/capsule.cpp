@@ -163,15 +163,25 @@ std::string write_capsule(const Capsule& capsule, const std::string& directory) 
             folder.write(file + ".bin", piece.before);
             entry["file"] = file + ".bin";
         }
+        // Modules of a graph may have variables of one name.
+        std::string called = piece.variable.empty() ? file : piece.variable;
+        if (piece.image && images.size() > 1) {
+            const auto module = std::ranges::find(images, piece.image) - images.begin();
+            entry["module"] = module;
+            if (plan.contains("globals") && plan["globals"].contains(called)) {
+                entry["symbol"] = piece.variable;
+                called += "@" + std::to_string(module);
+            }
+        }
         if (piece.varies) {
-            varies.push_back(piece.variable.empty() ? file : piece.variable);
+            varies.push_back(called);
         } else if (piece.after != piece.before || !entry.contains("file")) {
             folder.write(file + ".after.bin", piece.after);
             entry["expect"]["file"] = file + ".after.bin";
         } else {
             entry["expect"]["file"] = file + ".bin";
         }
-        (piece.variable.empty() ? plan["buffers"][file] : plan["globals"][piece.variable]) = entry;
+        plan[piece.variable.empty() ? "buffers" : "globals"][called] = entry;
     }
     if (!varies.empty()) plan["capsule"]["varies"] = varies;
     for (const auto& [handle, texture] : capsule.memory.textures()) {

@@ -19,7 +19,8 @@ void Memory::take(const std::vector<Launch>& launches) {
     for (const Launch& launch : launches) {
         if (modules.insert(launch.module).second)
             for (const std::string& name : launch.image->symbols.variables)
-                if (const auto range = driver_.variable(launch, name)) add(*range, name);
+                if (const auto range = driver_.variable(launch, name))
+                    add(*range, name, launch.image);
         scan(launch.parameters, 4);
     }
     if (options_.all)
@@ -39,7 +40,7 @@ void Memory::scan(std::span<const std::byte> bytes, size_t step) {
                 if (!object->refused.empty()) throw Failure(object->refused);
                 textures_.emplace(value, *object);
                 if (object->memory.array)
-                    add(object->memory, {});
+                    add(object->memory);
                 else
                     word(object->address);
             }
@@ -52,12 +53,12 @@ void Memory::word(uint64_t value) {
     constexpr uint64_t grain = 256;  // allocations begin at its multiples
     if (nothing_.contains(value / grain)) return;
     if (const auto range = driver_.range_of(value))
-        add(*range, {});
+        add(*range);
     else
         nothing_.insert(value / grain);
 }
 
-void Memory::add(const Range& range, const std::string& variable) {
+void Memory::add(const Range& range, const std::string& variable, const Image* image) {
     if (range.array) {
         if (!arrays_.insert(range.array).second) return;
     } else if (variable.empty() &&
@@ -68,7 +69,7 @@ void Memory::add(const Range& range, const std::string& variable) {
     if (bytes_ > options_.max_bytes)
         throw Failure("what it can reach is more than " + std::to_string(options_.max_bytes) +
                       " bytes (max-bytes=)");
-    Piece piece{range, variable, {}, {}, false};
+    Piece piece{range, variable, image, {}, {}, false};
     piece.before.resize(range.bytes);
     driver_.read(range, piece.before);
     pieces_.push_back(std::move(piece));

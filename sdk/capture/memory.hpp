@@ -18,6 +18,7 @@ namespace sassemu::capture {
 struct Piece {
     Range range;
     std::string variable;  // its name; empty: none
+    const Image* image;    // whose variable
     std::vector<std::byte> before, after;
     bool varies = false;  // between runs of the launch
 };
@@ -37,7 +38,7 @@ class Memory {
   private:
     void scan(std::span<const std::byte> bytes, size_t step);
     void word(uint64_t value);
-    void add(const Range& range, const std::string& variable);
+    void add(const Range& range, const std::string& variable = {}, const Image* image = nullptr);
 
     Driver& driver_;
     const Options& options_;

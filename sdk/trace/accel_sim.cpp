@@ -115,7 +115,11 @@ std::string memory_words(const Record& r, const LaunchEnd& end) {
     std::vector<uint64_t> all;
     for (uint32_t rest = at->lanes; rest; rest &= rest - 1)
         all.push_back(moved(at->addresses[static_cast<size_t>(std::countr_zero(rest))]));
-    std::string text = " " + std::to_string(at->bytes);
+    // One of 256 bits is recorded in parts.
+    uint32_t width = at->bytes;
+    for (auto other = at + 1; other != r.accesses.end(); ++other)
+        if (other->space == SASSEMU_GLOBAL && other->op == at->op) width += other->bytes;
+    std::string text = " " + std::to_string(width);
     const uint32_t shifted = at->lanes >> std::countr_zero(at->lanes);
     bool even = all.size() > 1 && (shifted & (shifted + 1)) == 0;
     for (size_t k = 2; k < all.size() && even; ++k) even = all[k] - all[k - 1] == all[1] - all[0];

@@ -83,6 +83,30 @@ TEST(Api, RegisterSetsKnowPairsAndDescriptors) {
     EXPECT_EQ(read.p, 0);  // guard PT
 }
 
+// A descriptor is two registers: gdesc[URn] of wgmma names those of A and of B, also where A lies
+// in registers.
+TEST(Api, RegisterSetsKnowMatrixDescriptors) {
+    const auto uniform = [](sassdec_arch arch, std::uint64_t high, std::uint64_t low,
+                            const char* begin) {
+        const sassdec_insn i = decode(arch, high, low);
+        EXPECT_EQ(text(i).substr(0, std::strlen(begin)), begin);
+        sassdec_regset read, written;
+        sassdec_registers(&i, &read, &written);
+        return read.ur[0];
+    };
+    EXPECT_EQ(uniform(SASSDEC_SM_90, 0x000fde0008700618, 0x4be0a400341879f0,
+                      "HGMMA.SP.REGOFFSET.64x256x32.F16 R24, gdesc[UR52].tnspB, R24"),
+              std::uint64_t{15} << 52);
+    EXPECT_EQ(uniform(SASSDEC_SM_90, 0x000fe20008702e18, 0x03e09f04a8187df0,
+                      "HGMMA.SP.REGOFFSET.64x256x16.F32.TF32 R24, R168, gdesc[UR4], R24"),
+              std::uint64_t{3} << 6);
+    EXPECT_EQ(uniform(SASSDEC_SM_100, 0x0005e20008000022, 0x802826060a0075ea,
+                      "UTCOMMA.4X gdesc[UR10], gdesc[UR6], tmem[UR34], tmem[UR38], idesc[UR39], "
+                      "tmem[UR40], UP0"),
+              std::uint64_t{3} << 6 | std::uint64_t{3} << 10 | std::uint64_t{1} << 34 |
+                  std::uint64_t{15} << 38);
+}
+
 TEST(Api, GuardIsReadAndPredicateWritten) {
     const sassdec_insn i = decode(SASSDEC_SM_90, 0x040fe40000709400, 0x000000061700920b);
     EXPECT_EQ(text(i), "@!P1 FSETP.LTU.OR P0, PT, R23.reuse, R6, P0");

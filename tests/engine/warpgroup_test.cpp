@@ -190,5 +190,46 @@ TEST(WarpgroupUnit, ADeadlockSaysWhoIsMissing) {
         << report(r);
 }
 
+// What an H100 does (tests/hardware/warpgroup/wait.py): who arrives goes on, who waits waits for
+// the others of its warpgroup.
+TEST(WarpgroupUnit, WarpsMeet) {
+    // Warp 3 comes late, after having written what warp 0 reads behind the meeting: in each phase.
+    const std::string late =
+        "@P3 NANOSLEEP 0x1000\n@P3 STS [0x400], R0\n WARPGROUP.ARRIVE\n WARPGROUP.WAIT\n"
+        " LDS R24, [0x400]\n WARPGROUP.ARRIVE\n WARPGROUP.WAIT\n"
+        "@P3 NANOSLEEP 0x1000\n@P3 STS [0x400], RZ\n WARPGROUP.ARRIVE\n WARPGROUP.WAIT\n"
+        " LDS R25, [0x400]\n IMAD R24, R25, 0x1000, R24\n";
+    for (uint64_t seed = 0; seed < 4; ++seed) {
+        const Launched r = run(late, 128, AgentOrder::eager, seed);
+        ASSERT_EQ(r.result.status, LaunchStatus::ok) << report(r);
+        for (const uint32_t v : r.out) EXPECT_EQ(v, 0x7fu);
+    }
+    // Who does not arrive waits for nobody; half a warp, and a short one, arrive for all of it; one
+    // that exits is not waited for.
+    for (const char* body :
+         {"@P3 BAR.SYNC.DEFER_BLOCKING 0x1, 0x40\n WARPGROUP.WAIT\n"
+          "@P0 BAR.SYNC.DEFER_BLOCKING 0x1, 0x40\n",
+          " ISETP.EQ.U32.AND P1, PT, R0, 0x5, PT\n@!P1 WARPGROUP.ARRIVE\n WARPGROUP.WAIT\n",
+          "@P3 BRA `(GO)\n WARPGROUP.ARRIVE\n WARPGROUP.WAIT\nGO:\n@P3 NANOSLEEP 0x1000\n"}) {
+        const Launched r = run(body);
+        EXPECT_EQ(r.result.status, LaunchStatus::ok) << body << report(r);
+    }
+    EXPECT_EQ(run(" WARPGROUP.ARRIVE\n WARPGROUP.WAIT\n", 112).result.status, LaunchStatus::ok);
+    expect_fault(run(" WARPGROUP.ARRIVE\n", 96), FaultKind::illegal_instruction,
+                 "WARPGROUP.ARRIVE in an incomplete warpgroup: of warps 0 to 3, warp 3 does not "
+                 "exist");
+    expect_fault(run("@P3 EXIT\n NANOSLEEP 0x1000\n WARPGROUP.ARRIVE\n"),
+                 FaultKind::illegal_instruction, "warp 3 has exited");
+    // A second arrival waits for the others' first.
+    for (const char* second : {" WARPGROUP.WAIT\n", " WARPGROUP.ARRIVE\n"}) {
+        const Launched r =
+            run("@P3 BAR.SYNC.DEFER_BLOCKING 0x1, 0x80\n WARPGROUP.ARRIVE\n" + std::string(second));
+        ASSERT_EQ(r.result.status, LaunchStatus::deadlock) << report(r);
+        EXPECT_NE(report(r).find("waits for warp 3 of its warpgroup, which has not arrived"),
+                  std::string::npos)
+            << report(r);
+    }
+}
+
 }  // namespace
 }  // namespace sassemu

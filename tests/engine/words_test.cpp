@@ -22,7 +22,7 @@ constexpr const char* head =
 // What `body` leaves in R0 and R1, and how the launch ended.
 using Pair = std::array<uint32_t, 2>;
 std::pair<Pair, LaunchResult> launch(const std::string& body, bool reference, const char* arch,
-                                     uint32_t threads = 1) {
+                                     uint32_t threads = 1, bool clusters = false) {
     Pair out{1, 1};
     std::vector<sass::Diagnostic> diagnostics;
     const auto read =
@@ -42,6 +42,7 @@ std::pair<Pair, LaunchResult> launch(const std::string& body, bool reference, co
     request.module = *id;
     request.kernel = "k";
     request.block = {threads, 1, 1};
+    request.explicit_cluster = clusters;
     request.params.resize(8);
     std::memcpy(request.params.data(), &buffer, 8);
     auto result = (*gpu)->launch(request);
@@ -364,8 +365,38 @@ TEST(Words, MinimaOfThreeHalvesAreMinimaOfTwoTwice) {
 }
 
 TEST(Words, UsetshmszShowsNothing) {
-    EXPECT_EQ(run(" MOV R0, 0x5\n STS [0x20], R0\n USETSHMSZ 0x3980\n LDS R1, [0x20]", false),
+    EXPECT_EQ(run(" MOV R0, 0x5\n STS [0x20], R0\n USETSHMSZ 0x80\n USETSHMSZ.FLUSH\n "
+                  "LDS R1, [0x20]",
+                  false),
               (Pair{5, 5}));
+}
+
+// What an H100 answers in a launch without clusters with error 715; in one with clusters of one CTA
+// it runs them (tests/hardware/convergence/kinds.py).
+TEST(Words, CopiesToSharedClusterNeedALaunchWithClusters) {
+    const std::string object =
+        " UMOV UR8, 0x400\n UMOV UR6, 0x1ffffe\n UMOV UR7, 0x7ffff800\n"
+        " SYNCS.EXCH.64 URZ, [UR8], UR6\n MOV R4, 0x410\n MOV R5, 0x400\n MOV R6, 0x7\n"
+        " STS.128 [0x420], R4\n STS.128 [0x410], R4\n"
+        " UMOV UR10, 0x410\n UMOV UR11, 0x400\n UMOV UR12, 0x420\n UMOV UR13, 0x1\n";
+    const struct {
+        const char* word;
+        uint32_t first;  // of what it writes
+    } words[] = {{"STAS [R4.64], R6", 7},
+                 {"REDAS.ADD [R4.64], R6", 0x417},
+                 {"UBLKCP.S.S [UR10], [UR12], UR13", 0x410},
+                 {"UBLKRED.S.S.ADD [UR10], [UR12], UR13", 0x820}};
+    for (const auto& [word, first] : words) {
+        const std::string body = object + " " + word + "\n LDS R0, [0x410]\n MOV R1, 0x2";
+        const auto [none, refused] = launch(body, false, "sm_90", 1);
+        ASSERT_EQ(refused.status, LaunchStatus::fault) << word;
+        EXPECT_EQ(refused.fault->kind, FaultKind::illegal_instruction) << word;
+        EXPECT_NE(refused.fault->what.find("give it a cluster size"), std::string::npos) << word;
+        const auto [out, result] = launch(body, false, "sm_90", 1, true);
+        EXPECT_EQ(result.status, LaunchStatus::ok)
+            << word << result.message << (result.fault ? result.fault->report() : "");
+        EXPECT_EQ(out, (Pair{first, 2})) << word;
+    }
 }
 
 }  // namespace

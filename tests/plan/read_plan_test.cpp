@@ -63,6 +63,8 @@ TEST(ReadPlan, ReadsEveryField) {
     EXPECT_EQ(load_bits(ElementType::f32, c.values.data()), 0x3fc00000u);
     EXPECT_TRUE(c.has_tolerance);
     EXPECT_EQ(plan.globals[0].contents.fill, 7);
+    EXPECT_EQ(plan.globals[0].symbol, "g");
+    EXPECT_FALSE(plan.globals[0].module);
     EXPECT_EQ(plan.globals[0].expect->sha256.substr(0, 8), "e3b0c442");
     const Launch& launch = plan.launches[0];
     EXPECT_EQ(launch.module, 1u);
@@ -200,6 +202,9 @@ const BadCase bad_cases[] = {
     {"module_index",
      R"({"module": "m", "launches": [{"kernel": "k", "module": 1, "grid": [1], "block": [1]}]})",
      "p.json:1:30: launches[0]: module 1 of 1 does not exist"},
+    {"module_of_global",
+     R"({"module": "m", "globals": {"g": {"module": 1}}, "launches": [{"kernel": "k", "grid": [1], "block": [1]}]})",
+     "p.json:1:45: globals.g.module: there are 1 modules, counted from 0"},
     {"two_forms",
      R"({"module": "m", "launches": [{"kernel": "k", "grid": [1], "block": [1], "args": [{"i32": 1, "u32": 1}]}]})",
      "p.json:1:82: launches[0].args[0]: an argument has exactly one form"},

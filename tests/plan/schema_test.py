@@ -15,7 +15,7 @@ import jsonschema
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GOOD = {"$schema": "plan.schema.json", "capsule": {"version": 1, "gpu": "H100"}, "arch": ["sm_75", "sm_90a"], "module": "{arch}.cubin",
         "buffers": {"a": {"bytes": "0x10", "fill": 0}, "h": {"bytes": 16, "heap": True}},
-        "globals": {"g": {"address": "0x7f0000000000", "fill": 0}},
+        "globals": {"g": {"address": "0x7f0000000000", "fill": 0}, "g@1": {"symbol": "g", "module": 1, "fill": 0}},
         "handles": [{"handle": "0x100001", "texture": {"buffer": "a", "offset": 4, "width": 2, "format": "u32", "linear": True}},
                     {"handle": 2, "surface": {"buffer": "a", "width": 1, "height": 2, "pitch": 8, "format": "u32"}}],
         "launches": [{"kernel": "k", "grid": [1], "block": [32, 1, 1], "args": [{"buffer": "a", "offset": 4}, {"u64": "7"}]}]}

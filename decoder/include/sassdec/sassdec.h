@@ -108,7 +108,8 @@ typedef struct sassdec_operand {
     uint8_t ureg;     /* uniform register of a memory or bindless constant operand */
     uint8_t desc;     /* descriptor uniform register */
     uint8_t imm_type; /* sassdec_imm_type of `imm` */
-    uint16_t spare;
+    uint8_t skipped; /* memory: of the registers that the base spans, the first that are not read */
+    uint8_t spare;
     int32_t offset; /* memory, constant: byte offset */
     int64_t imm;    /* immediate, raw floating bits, enum value, absolute target, mask */
 } sassdec_operand;

@@ -151,7 +151,7 @@ def torch_conv():
             w = torch.randn(32, 16, 3, 3, device="cuda").to(t).to(memory_format=fmt).requires_grad_()
             f.conv2d(x, w, padding=1).sum().backward()
             f.conv2d(x, w[:, :1].repeat(1, 1, 1, 1)[:16], groups=16)
-        f.max_pool2d(x, 2), f.avg_pool2d(x, 3), f.batch_norm(x, None, None, training=True), f.group_norm(x, 4), f.conv1d(x[0].transpose(0, 1), w[:, :14, 0])
+        f.max_pool2d(x, 2), f.avg_pool2d(x, 3), f.batch_norm(x, None, None, training=True), f.group_norm(x, 4), f.conv1d(x[0], w[:, :14, 0])
     f.conv3d(torch.randn(1, 4, 6, 6, 6, device="cuda"), torch.randn(8, 4, 3, 3, 3, device="cuda"))
     f.conv_transpose2d(torch.randn(1, 8, 7, 7, device="cuda"), torch.randn(8, 4, 3, 3, device="cuda"), stride=2)
     torch.cuda.synchronize()
