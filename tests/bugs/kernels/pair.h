@@ -20,8 +20,8 @@ constexpr uint32_t pair_shape = 2u << 4 | 4u << 17 | 16u << 24;
         ".b64 [%0], %1;" ::"r"(address(&bar)),                                                 \
         "h"(static_cast<uint16_t>(3)))
 // 128 rows of 16 bytes to the lanes of tensor memory, in both CTAs.
-#define PAIR_COPY(to, from)                                                                 \
-    ASM("tcgen05.cp.cta_group::2.128x128b [%0], %1;" ::"r"(to),                             \
+#define PAIR_COPY(to, from)                                     \
+    ASM("tcgen05.cp.cta_group::2.128x128b [%0], %1;" ::"r"(to), \
         "l"((address(from) & 0x3ffff) >> 4 | uint64_t{128 >> 4} << 32 | uint64_t{1} << 46))
 #define CP_ASYNC(to, from) \
     ASM("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address(to)), "l"(from))
