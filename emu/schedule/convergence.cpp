@@ -200,6 +200,7 @@ bool pick(Warp& w, uint32_t left_by) {
     // The lanes of the path that was left last are known; of the others the chip knows one, and
     // takes all that stand where that one does.
     if (!left || !whole) take_along(w);
+    if (w.path().meeting == Meeting::exclusive) w.path().meeting = Meeting::none;
     w.path().aside = false;
     w.path().turns = 0;
     return true;

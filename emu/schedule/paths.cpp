@@ -17,11 +17,12 @@ namespace sassemu {
 namespace {
 
 // Makes the paths in `which` (bits are path indices) runnable, and merges those at the same pc.
+// Exclusive groups stay apart until each has run (pick()).
 void release(Warp& w, uint32_t which) {
     for (uint32_t i = 0; i < w.paths_used; ++i) {
         if (!(which >> i & 1)) continue;
         w.paths[i].state = PathState::runnable;
-        w.paths[i].meeting = Meeting::none;
+        if (w.paths[i].meeting != Meeting::exclusive) w.paths[i].meeting = Meeting::none;
         for (uint32_t k = w.paths_used; k-- > i + 1;) {
             if (!(which >> k & 1) || w.paths[k].pc != w.paths[i].pc) continue;
             w.paths[i].lanes |= w.paths[k].lanes;
@@ -301,6 +302,7 @@ const Op* warpsync(Warp& w, const Op* op, uint32_t lanes, const uint32_t want[32
     }
     recheck(w);
     if (w.path().state != PathState::runnable) return run_other_path(w);
+    if (!is_collective(w.path().meeting)) w.path().meeting = Meeting::none;
     w.active = w.path().lanes;
     return w.path().pc;
 }

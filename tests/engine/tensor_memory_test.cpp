@@ -265,15 +265,17 @@ TEST(TensorMemory, EachCtaFindsItEmptyAndZero) {
 // Words 100, 101, ... at 0x400 and 200, 201, ... at 0xc00: 32 rows of 16 bytes each. The object at
 // 0x800 expects an arrival. UR12 and UR14: descriptors of both. Then thread 0 goes on, the others
 // at L.
-const std::string sources = std::string(allocate_all) +
-                            " MOV R10, 0x7\n STTM tmem[UR9], R10\n IADD3 R12, PT, PT, R0, 0x64, "
-                            "RZ\n IADD3 R13, PT, PT, R0, 0xc8, RZ\n SHF.L.U32 R14, R0, 0x2, RZ\n"
-                            " STS [R14+0x400], R12\n STS [R14+0xc00], R13\n UMOV UR10, 0x800\n "
-                            "UMOV UR6, 0x1ffffe\n UMOV UR7, 0x7ffff800\n"
-                            " UMOV UR12, 0x40\n UMOV UR13, 0x4008\n UMOV UR14, 0xc0\n UMOV UR15, "
-                            "0x4008\n ISETP.NE.U32.AND P1, PT, R0, RZ, PT\n @P1 BRA `(I)\n"
-                            " SYNCS.EXCH.64 URZ, [UR10], UR6\nI: FENCE.VIEW.ASYNC.S\n "
-                            "BAR.SYNC.DEFER_BLOCKING 0x0\n @P1 BRA `(L)\n";
+const std::string sources =
+    std::string(allocate_all) +
+    " MOV R10, 0x7\n STTM tmem[UR9], R10\n IADD3 R12, PT, PT, R0, 0x64, "
+    "RZ\n IADD3 R13, PT, PT, R0, 0xc8, RZ\n SHF.L.U32 R14, R0, 0x2, RZ\n"
+    " STS [R14+0x400], R12\n STS [R14+0xc00], R13\n UMOV UR10, 0x800\n "
+    "UMOV UR6, 0x1ffffe\n UMOV UR7, 0x7ffff800\n"
+    " UMOV UR12, 0x40\n UMOV UR13, 0x4008\n UMOV UR14, 0xc0\n UMOV UR15, "
+    "0x4008\n ISETP.NE.U32.AND P1, PT, R0, RZ, PT\n "
+    "BSSY.RECONVERGENT B0, `(I)\n @P1 BRA `(I)\n SYNCS.EXCH.64 URZ, [UR10], "
+    "UR6\nI: BSYNC.RECONVERGENT B0\n FENCE.VIEW.ASYNC.S\n "
+    "BAR.SYNC.DEFER_BLOCKING 0x0\n BSSY.RECONVERGENT B0, `(L)\n @P1 BRA `(L)\n";
 
 TEST(TensorMemory, TheTensorCoreIsDoneOnceACommitSaysSo) {
     std::set<uint32_t> early;
@@ -285,7 +287,8 @@ TEST(TensorMemory, TheTensorCoreIsDoneOnceACommitSaysSo) {
             good(sources +
                      " UTCCP.T.S.4x32dp128bit tmem[URZ], gdesc[UR12]\n UTCCP.T.S.4x32dp128bit "
                      "tmem[URZ], gdesc[UR14]\n UTCBAR [UR10], URZ\n"
-                     "L: BAR.SYNC.DEFER_BLOCKING 0x0\n LDTM R20, tmem[UR9]\n STG.E "
+                     "L: BSYNC.RECONVERGENT B0\n BAR.SYNC.DEFER_BLOCKING 0x0\n LDTM R20, "
+                     "tmem[UR9]\n STG.E "
                      "desc[UR4][R2.64], R20\n MOV R15, RZ\n"
                      "W: SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [UR10], R15\n @!P0 BRA `(W)\n LDTM "
                      "R20, tmem[UR9]\n STG.E desc[UR4][R2.64+0x200], R20\n",
