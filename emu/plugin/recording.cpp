@@ -71,6 +71,16 @@ void Recording::begin(const Op* op, uint32_t lanes, uint32_t active) {
     run_clock_ = clock_ + warp_->issued + warp_->guard_false;
 }
 
+bool Recording::was_executed(uint32_t& lanes, uint32_t& active) {
+    Path& p = warp_->path();
+    if (p.meeting == Meeting::collective || p.meeting == Meeting::collective_all) return false;
+    p.end = nullptr;
+    warp_->thread_instructions += static_cast<unsigned>(std::popcount(lanes & p.want));
+    lanes &= ~p.want;
+    active &= ~p.want;
+    return !active;
+}
+
 void Recording::tally(const Op* first, const Op* end, uint32_t lanes, uint32_t active,
                       uint64_t times) {
     const auto from = static_cast<uint64_t>(first - ops_), to = static_cast<uint64_t>(end - ops_);

@@ -48,6 +48,8 @@ class Recording {
     }
     // The next instruction, once it is counted.
     void executes(const Op* op, uint32_t lanes, uint32_t active) {
+        if (warp_->path().end == op) [[unlikely]]
+            if (was_executed(lanes, active)) return;
         if (op != next_ || lanes != lanes_ || active != active_ ||
             wanted_[op - ops_] != run_wanted_) [[unlikely]]
             begin(op, lanes, active);
@@ -56,6 +58,10 @@ class Recording {
     void skips(const Op* op, uint32_t active) {
         if (wanted_[op - ops_] & any_skipped) executes(op, 0, active);
     }
+    // Takes out the lanes that execute the instruction again: a BSYNC at which they have waited, or
+    // a jump with several targets. The chip counts these once (measured, tests/profile). Whether
+    // none is left.
+    bool was_executed(uint32_t& lanes, uint32_t& active);
     // The instruction at hand did not take place. False: too late for its thread instructions.
     bool take_back(const Op* op);
     // The run so far is over: its thread instructions are the warp's.

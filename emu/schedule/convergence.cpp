@@ -103,13 +103,19 @@ uint32_t oldest(const Warp& w, uint32_t left) {
 // waited there itself, its barrier gives up.
 void take_along(Warp& w) {
     Path& p = w.path();
-    uint32_t which = 0;
+    uint32_t which = 0, executed = p.end == p.pc ? p.want : 0;
     for (uint32_t k = 0; k < w.paths_used; ++k) {
         const Path& q = w.paths[k];
         if (k != w.current && q.pc == p.pc && !q.saved && !p.saved && q.meeting == Meeting::none &&
             p.meeting == Meeting::none &&
-            (q.state == PathState::at_bsync || q.state == PathState::runnable))
+            (q.state == PathState::at_bsync || q.state == PathState::runnable)) {
             which |= 1u << k;
+            if (q.end == q.pc) executed |= q.want;
+        }
+    }
+    if (executed) {
+        p.end = p.pc;
+        p.want = executed;
     }
     if (p.state == PathState::at_bsync) w.convergence.b[p.barrier] = 0;
     p.state = PathState::runnable;
@@ -127,6 +133,8 @@ bool is_at(const Path& p, const Op* bsync, uint32_t barrier) {
 
 void wait_at(Warp& w, Path& p, uint32_t barrier) {
     p.state = PathState::at_bsync;
+    p.end = p.pc;
+    p.want = p.lanes;
     p.barrier = static_cast<uint8_t>(barrier);
     p.since = ++w.path_clock;
 }
@@ -165,6 +173,8 @@ void keep_turn(Warp& w, const Op* jump, uint32_t lanes) {
     p.pc = jump;
     p.lanes = lanes;
     p.since = w.path().since;
+    p.end = jump;
+    p.want = lanes;
     p.in_turn = true;
     w.convergence.in_turn = static_cast<uint8_t>(std::countr_zero(lanes));
 }
@@ -299,6 +309,7 @@ const Op* leave_barrier(Warp& w, const Op* op, uint32_t barrier) {
     const Op* bsync = p.pc;
     p.state = PathState::runnable;
     p.pc = bsync + 1;
+    p.end = nullptr;
     absorb(w, which);
     w.active = w.path().lanes;
     tell_joined(w, bsync, w.active);

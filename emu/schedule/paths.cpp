@@ -230,7 +230,11 @@ const Op* jump(Warp& w, const Op* op, uint32_t lanes, const uint64_t address[32]
         const Op* elsewhere = several ? op : at(rest);
         if (!elsewhere) return leaves_code(rest);
         if (std::popcount(some) <= std::popcount(rest)) {
-            push(w, elsewhere, rest);
+            Path& later = push(w, elsewhere, rest);
+            if (several) {
+                later.end = op;
+                later.want = rest;
+            }
             rest = 0;
         } else {
             push(w, target, some);
@@ -343,9 +347,10 @@ const Op* end_collective(Warp& w, const Op* op, uint32_t lanes) {
         p.state = PathState::runnable;
         p.meeting = Meeting::none;
         p.lanes = p.want;
-        p.pc = p.end;
+        p.pc = std::exchange(p.end, nullptr);
     }
     runner.meeting = Meeting::none;
+    runner.end = nullptr;
     runner.lanes = w.active = runner.want;
     return op + 1;
 }

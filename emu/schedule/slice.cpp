@@ -26,7 +26,9 @@ bool can_run(const Warp& w) {
 bool is_kept(const Warp& w) {
     bool kept = false;
     for (uint32_t k = 0; k < w.paths_used; ++k)
-        kept |= w.paths[k].state == PathState::at_bar || w.paths[k].state == PathState::in_flight;
+        kept |= w.paths[k].state == PathState::at_bar ||
+                w.paths[k].state == PathState::at_meeting ||
+                w.paths[k].state == PathState::in_flight;
     return kept;
 }
 
