@@ -74,7 +74,8 @@ struct Path {
     const Op* yield = nullptr;  // the last YIELD
     const Op* edge = nullptr;   // the back edge at which the last quantum ended
     const Op* head = nullptr;   // where it leads: a watched iteration begins there
-    const Op* end = nullptr;    // in_collective: where the path goes on afterwards
+    const Op* end = nullptr;    // in_collective: where the path goes on afterwards; else what the
+                                // lanes in `want` execute again, which counts once
     uint32_t watch = 0;         // parked: index of its watch list in the CTA
     uint64_t wake = 0;          // asleep: virtual time
     uint32_t saved = 0;  // preempted: where its uniform registers are kept, see paths::preempt

@@ -217,7 +217,9 @@ const Op* meet_warpgroup(Warp& w, const Op* op, bool then_arrives) {
     p.state = PathState::at_meeting;
     p.want = then_arrives;
     recheck_warpgroup(w);
-    return p.state == PathState::runnable ? op + 1 : run_other_path(w);
+    if (p.state == PathState::runnable) return op + 1;
+    w.stop = Stop::blocked;  // it keeps the warp, as at BAR
+    return nullptr;
 }
 const Op* warpgroup_arrive(Warp& w, const Op* op) {
     const uint32_t first = w.index / 4u * 4;
