@@ -57,18 +57,23 @@ SASSEMU_INLINE V32 row_addresses(const Op* op, const Warp& w) {
     return L::xor_(near_lanes(as<MemoryPayload>(*op).near(w)), L::splat(shared_rank_bits(w)));
 }
 
-template <bool Transposed>
-const Op* load_matrices(const Op* op, Warp& w, uint32_t mask) {
+// Word(shared memory, rows, i): what each lane has of register i.
+template <auto Word>
+const Op* load_words(const Op* op, Warp& w, uint32_t mask) {
     const V32 rows = row_addresses(op, w);
     const Cta& cta = *w.cta;
     if (w.watch || !near_inside(rows, as<MatrixPayload>(*op).row_lanes(), matrix_bytes,
                                 cta.shared_bytes)) [[unlikely]]
         return matrix_port(op, w, mask);
-    for (uint32_t i = 0; i < op->k[0]; ++i) {
-        const V32 v = L::gather_32(cta.shared, word_offsets(rows, i), ~0u);
-        L::store(w.row(op->d + i * row_bytes), Transposed ? transposed(v) : v);
-    }
+    for (uint32_t i = 0; i < op->k[0]; ++i)
+        L::store(w.row(op->d + i * row_bytes), Word(cta.shared, rows, i));
     return next(op, w);
+}
+
+template <bool Transposed>
+SASSEMU_INLINE V32 halves(const std::byte* shared, V32 rows, uint32_t i) {
+    const V32 v = L::gather_32(shared, word_offsets(rows, i), ~0u);
+    return Transposed ? transposed(v) : v;
 }
 template <bool Transposed>
 const Op* store_matrices(const Op* op, Warp& w, uint32_t mask) {
@@ -90,7 +95,6 @@ const Op* store_matrices(const Op* op, Warp& w, uint32_t mask) {
 // Four bytes of a row that become the word of a lane: the bits from `at` on, of `Width` each.
 template <unsigned Width>
 SASSEMU_INLINE V32 widened(V32 v) {
-    if constexpr (Width == 8) return v;
     const V32 mask = L::splat((1u << Width) - 1);
     V32 out = L::and_(v, mask);
     for (unsigned b = 1; b < 4; ++b)
@@ -99,46 +103,29 @@ SASSEMU_INLINE V32 widened(V32 v) {
 }
 
 template <unsigned Width>
-const Op* load_bytes(const Op* op, Warp& w, uint32_t mask) {
-    const V32 rows = row_addresses(op, w);
-    const Cta& cta = *w.cta;
-    if (w.watch || !near_inside(rows, as<MatrixPayload>(*op).row_lanes(), matrix_bytes,
-                                cta.shared_bytes)) [[unlikely]]
-        return matrix_port(op, w, mask);
+SASSEMU_INLINE V32 bytes(const std::byte* shared, V32 rows, uint32_t i) {
     const V32 l = L::lane_ids();
-    for (uint32_t i = 0; i < op->k[0]; ++i) {
-        const V32 row = L::permute(rows, L::add(L::shr(l, L::splat(2)), L::splat(8 * i)));
-        // Width / 2 bytes a lane; four are read, which stay inside of the row.
-        const V32 at = L::mul_lo(L::and_(l, L::splat(3)), L::splat(Width / 2));
-        const V32 v = L::gather_32(cta.shared, L::add(row, at), ~0u);
-        L::store(w.row(op->d + i * row_bytes), widened<Width>(v));
-    }
-    return next(op, w);
+    const V32 row = L::permute(rows, L::add(L::shr(l, L::splat(2)), L::splat(8 * i)));
+    // Width / 2 bytes a lane; four are read, which stay inside of the row.
+    const V32 at = L::mul_lo(L::and_(l, L::splat(3)), L::splat(Width / 2));
+    return widened<Width>(L::gather_32(shared, L::add(row, at), ~0u));
 }
 
 template <unsigned Width>
-const Op* load_square(const Op* op, Warp& w, uint32_t mask) {
-    const V32 rows = row_addresses(op, w);
-    const Cta& cta = *w.cta;
-    if (w.watch || !near_inside(rows, as<MatrixPayload>(*op).row_lanes(), matrix_bytes,
-                                cta.shared_bytes)) [[unlikely]]
-        return matrix_port(op, w, mask);
+SASSEMU_INLINE V32 square(const std::byte* shared, V32 rows, uint32_t i) {
     const V32 l = L::lane_ids(), column = L::shr(l, L::splat(2));
     const V32 named = L::shl(L::and_(l, L::splat(3)), L::splat(2));  // the first of four rows
-    for (uint32_t i = 0; i < op->k[0]; ++i) {
-        V32 out = L::splat(0);
-        for (uint32_t b = 0; b < 4; ++b) {
-            const V32 row =
-                L::permute(rows, L::add(named, L::splat(16 * (i / 2) + 2 * (i % 2) + b % 2)));
-            const V32 bit = L::mul_lo(L::add(column, L::splat(b / 2 * 8)), L::splat(Width));
-            const V32 at = L::min_u(L::shr(bit, L::splat(3)), L::splat(matrix_bytes - 4));
-            const V32 v = L::gather_32(cta.shared, L::add(row, at), ~0u);
-            const V32 e = L::shr(v, L::sub(bit, L::shl(at, L::splat(3))));
-            out = L::or_(out, L::shl(L::and_(e, L::splat((1u << Width) - 1)), L::splat(8 * b)));
-        }
-        L::store(w.row(op->d + i * row_bytes), out);
+    V32 out = L::splat(0);
+    for (uint32_t b = 0; b < 4; ++b) {
+        const V32 row =
+            L::permute(rows, L::add(named, L::splat(16 * (i / 2) + 2 * (i % 2) + b % 2)));
+        const V32 bit = L::mul_lo(L::add(column, L::splat(b / 2 * 8)), L::splat(Width));
+        const V32 at = L::min_u(L::shr(bit, L::splat(3)), L::splat(matrix_bytes - 4));
+        const V32 v = L::gather_32(shared, L::add(row, at), ~0u);
+        const V32 e = L::shr(v, L::sub(bit, L::shl(at, L::splat(3))));
+        out = L::or_(out, L::shl(L::and_(e, L::splat((1u << Width) - 1)), L::splat(8 * b)));
     }
-    return next(op, w);
+    return out;
 }
 
 const Op* store_bytes(const Op* op, Warp& w, uint32_t mask) {
@@ -212,7 +199,7 @@ void lower(Lower& x, const typed::Ldsm& i) {
     if (i.shape != shape_m88 && i.shape != shape_mt88) x.gap("matrices of nibbles");
     const bool transposed = i.shape == shape_mt88;
     load_lowered(x, i, matrices(x, i, MatrixElement::half, transposed),
-                 transposed ? load_matrices<true> : load_matrices<false>);
+                 transposed ? load_words<halves<true>> : load_words<halves<false>>);
 }
 
 void lower(Lower& x, const typed::LdsmNarrow& i) {
@@ -220,7 +207,7 @@ void lower(Lower& x, const typed::LdsmNarrow& i) {
         return x.gap("a matrix that no PTX loads");
     const bool four = i.width == width_bits4;
     load_lowered(x, i, matrices(x, i, four ? MatrixElement::bits4 : MatrixElement::bits6, false),
-                 four ? load_bytes<4> : load_bytes<6>);
+                 four ? load_words<bytes<4>> : load_words<bytes<6>>);
 }
 
 void lower(Lower& x, const typed::LdsmSquare& i) {
@@ -230,9 +217,9 @@ void lower(Lower& x, const typed::LdsmSquare& i) {
                                   : i.width == width_bits6 ? MatrixElement::bits6
                                                            : MatrixElement::byte;
     load_lowered(x, i, matrices(x, i, element, true, 16),
-                 i.width == width_bits4   ? load_square<4>
-                 : i.width == width_bits6 ? load_square<6>
-                                          : load_square<8>);
+                 i.width == width_bits4   ? load_words<square<4>>
+                 : i.width == width_bits6 ? load_words<square<6>>
+                                          : load_words<square<8>>);
 }
 
 void lower(Lower& x, const typed::Stsm& i) {
