@@ -293,7 +293,7 @@ def tensor_map(driver, m, address):
 
 
 def argument(driver, module, arg, addresses, images):
-    (form, value), = ((k, v) for k, v in arg.items() if k != "offset")
+    (form, value), = ((k, v) for k, v in arg.items() if k not in ("offset", "pointers"))
     if form == "buffer":
         return struct.pack("<Q", addresses[value] + number(arg.get("offset", 0)))
     if form == "symbol":
@@ -304,7 +304,10 @@ def argument(driver, module, arg, addresses, images):
     if form == "tensorMap":
         return tensor_map(driver, value, addresses[value["buffer"]])
     if form == "bytes":
-        return bytes.fromhex(value)
+        held = bytearray.fromhex(value)
+        for p in arg.get("pointers", []):
+            struct.pack_into("<Q", held, p["offset"], addresses[p["buffer"]] + p.get("add", 0))
+        return bytes(held)
     if form in SCALAR:
         return struct.pack(SCALAR[form], float(value) if form[0] == "f" else number(value))
     raise ValueError("argument form '%s' is outside what this recorder does" % form)

@@ -90,7 +90,15 @@ Result<std::vector<std::byte>> argument_bytes(const Argument& arg, const Kernel&
         }
         return integer_bytes(value->bits, parameter_size);
     }
-    if (const auto* value = std::get_if<BytesArg>(&arg.value)) return value->bytes;
+    if (const auto* value = std::get_if<BytesArg>(&arg.value)) {
+        std::vector<std::byte> bytes = value->bytes;
+        for (const PointerPatch& patch : value->pointers) {
+            SASSEMU_ASSIGN(uint64_t address, sources.buffer_address(patch.buffer));
+            address += patch.add;
+            std::memcpy(bytes.data() + patch.offset, &address, sizeof address);
+        }
+        return bytes;
+    }
     if (const auto* value = std::get_if<SymbolArg>(&arg.value)) {
         auto address = sources.symbol_address(value->symbol);
         if (!address) return std::move(address).error().within(arg.where);

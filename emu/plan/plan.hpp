@@ -43,7 +43,7 @@ struct Expectation {
 // An address stored into a buffer before the first launch.
 struct PointerPatch {
     Where where;
-    uint64_t offset = 0;  // bytes into the buffer that receives the 8-byte address
+    uint64_t offset = 0;  // bytes into what receives the 8-byte address
     std::string buffer;   // whose address
     uint64_t add = 0;     // bytes added to it
 };
@@ -99,6 +99,7 @@ struct BitsArg {  // as wide as the parameter
 };
 struct BytesArg {
     std::vector<std::byte> bytes;
+    std::vector<PointerPatch> pointers;  // addresses in it
 };
 struct SymbolArg {
     std::string symbol;

@@ -146,15 +146,15 @@ Result<Expectation> read_expectation(const Field& field) {
     return expect;
 }
 
-Result<PointerPatch> read_pointer(const Field& field, uint64_t buffer_bytes) {
+Result<PointerPatch> read_pointer(const Field& field, uint64_t bytes) {
     SASSEMU_TRY(field.object({"offset", "buffer", "add"}));
     PointerPatch patch;
     patch.where = field.where();
     SASSEMU_ASSIGN(const Field offset, required(field, "offset"));
     SASSEMU_ASSIGN(patch.offset, offset.unsigned_number());
-    if (buffer_bytes < 8 || patch.offset > buffer_bytes - 8) {
+    if (bytes < 8 || patch.offset > bytes - 8) {
         return offset.error("an address at offset " + std::to_string(patch.offset) +
-                            " does not fit into " + std::to_string(buffer_bytes) + " bytes");
+                            " does not fit into " + std::to_string(bytes) + " bytes");
     }
     SASSEMU_ASSIGN(const Field buffer, required(field, "buffer"));
     SASSEMU_ASSIGN(patch.buffer, buffer.string());
@@ -165,6 +165,18 @@ Result<PointerPatch> read_pointer(const Field& field, uint64_t buffer_bytes) {
 }
 
 }  // namespace
+
+Result<std::vector<PointerPatch>> read_pointers(const Field& holder, uint64_t bytes) {
+    std::vector<PointerPatch> patches;
+    const Field pointers = holder.member("pointers");
+    if (!pointers) return patches;
+    SASSEMU_TRY(pointers.array());
+    for (size_t i = 0; i < pointers.node->items.size(); ++i) {
+        SASSEMU_ASSIGN(PointerPatch patch, read_pointer(pointers.item(i), bytes));
+        patches.push_back(std::move(patch));
+    }
+    return patches;
+}
 
 Result<Buffer> read_buffer(const Field& field, const std::string& name) {
     SASSEMU_TRY(field.object({"bytes", "file", "fill", "random", "pointers", "address", "kind",
@@ -179,13 +191,7 @@ Result<Buffer> read_buffer(const Field& field, const std::string& name) {
         return field.error(std::to_string(buffer.bytes) + " bytes are no whole number of " +
                            std::string(element_name(buffer.contents.random->type)) + " elements");
     }
-    if (const Field pointers = field.member("pointers")) {
-        SASSEMU_TRY(pointers.array());
-        for (size_t i = 0; i < pointers.node->items.size(); ++i) {
-            SASSEMU_ASSIGN(PointerPatch patch, read_pointer(pointers.item(i), buffer.bytes));
-            buffer.pointers.push_back(std::move(patch));
-        }
-    }
+    SASSEMU_ASSIGN(buffer.pointers, read_pointers(field, buffer.bytes));
     if (const Field address = field.member("address")) {
         SASSEMU_ASSIGN(buffer.address, address.unsigned_number(UINT64_MAX, 1));
     }

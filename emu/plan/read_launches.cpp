@@ -208,14 +208,15 @@ Result<std::map<std::string, std::string>> read_attributes(const Field& field) {
 
 Result<Argument> read_argument(const Field& field) {
     SASSEMU_TRY(field.object({"buffer", "offset", "i32", "u32", "i64", "u64", "f32", "f64", "bits",
-                              "bytes", "symbol", "texture", "surface", "tensorMap"}));
+                              "bytes", "pointers", "symbol", "texture", "surface", "tensorMap"}));
     const Field buffer = field.member("buffer"), offset = field.member("offset");
-    const size_t forms = field.node->members.size() - (offset ? 1 : 0);
-    if (forms != 1 || (offset && !buffer)) {
+    const Field bytes = field.member("bytes"), pointers = field.member("pointers");
+    const size_t forms = field.node->members.size() - (offset ? 1 : 0) - (pointers ? 1 : 0);
+    if (forms != 1 || (offset && !buffer) || (pointers && !bytes)) {
         return field.error(
             "an argument has exactly one form",
-            "{\"buffer\": NAME, \"offset\": N}, or one of i32, u32, i64, u64, f32, f64, bits, "
-            "bytes, symbol, texture, surface, tensorMap");
+            "{\"buffer\": NAME, \"offset\": N}, {\"bytes\": HEX, \"pointers\": [...]}, or one of "
+            "i32, u32, i64, u64, f32, f64, bits, symbol, texture, surface, tensorMap");
     }
     Argument arg;
     arg.where = field.where();
@@ -228,14 +229,18 @@ Result<Argument> read_argument(const Field& field) {
         arg.value = std::move(value);
         return arg;
     }
+    if (bytes) {
+        BytesArg value;
+        SASSEMU_ASSIGN(value.bytes, bytes.hex_bytes());
+        SASSEMU_ASSIGN(value.pointers, read_pointers(field, value.bytes.size()));
+        arg.value = std::move(value);
+        return arg;
+    }
     const std::string& form = field.node->members.front().name;
     const Field value = field.member(form);
     if (form == "bits") {
         SASSEMU_ASSIGN(const uint64_t bits, value.unsigned_number());
         arg.value = BitsArg{bits};
-    } else if (form == "bytes") {
-        SASSEMU_ASSIGN(auto bytes, value.hex_bytes());
-        arg.value = BytesArg{std::move(bytes)};
     } else if (form == "symbol") {
         SASSEMU_ASSIGN(auto symbol, value.string());
         arg.value = SymbolArg{std::move(symbol)};

@@ -13,6 +13,8 @@ namespace sassemu::plan {
 // A path of the plan as the file system wants it: relative ones count from the plan's directory.
 std::string resolve_path(const std::string& plan_file, const std::string& path);
 
+// `pointers` of a member that has so many bytes.
+Result<std::vector<PointerPatch>> read_pointers(const Field& holder, uint64_t bytes);
 Result<Buffer> read_buffer(const Field& field, const std::string& name);
 Result<Global> read_global(const Field& field, const std::string& name);
 Result<Argument> read_argument(const Field& field);

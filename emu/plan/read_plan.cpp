@@ -176,6 +176,10 @@ Result<void> check_texture(const Buffer& buffer, const TextureArg& arg, const Wh
 Result<void> check_argument(const BuffersByName& buffers, const Argument& arg) {
     if (const auto* value = std::get_if<BufferArg>(&arg.value)) {
         SASSEMU_TRY(referred(buffers, arg.where, value->buffer, value->offset));
+    } else if (const auto* bytes = std::get_if<BytesArg>(&arg.value)) {
+        for (const PointerPatch& patch : bytes->pointers) {
+            SASSEMU_TRY(referred(buffers, patch.where, patch.buffer, patch.add));
+        }
     } else if (const auto* texture = std::get_if<TextureArg>(&arg.value)) {
         SASSEMU_ASSIGN(const Buffer* buffer, referred(buffers, arg.where, texture->buffer, 0));
         SASSEMU_TRY(check_texture(*buffer, *texture, arg.where));

@@ -194,6 +194,13 @@ const BadCase bad_cases[] = {
      R"({"module": "m", "buffers": {"a": {"bytes": 8, "pointers": [{"offset": 0, "buffer": "z"}]}}, )" LAUNCH
      "}",
      "p.json:1:60: buffers.a.pointers[0]: there is no buffer 'z'; buffers: a"},
+    {"pointer_of_argument",
+     R"({"module": "m", "launches": [{"kernel": "k", "grid": [1], "block": [1], "args": [{"bytes": "00000000", "pointers": [{"offset": 0, "buffer": "a"}]}]}]})",
+     "p.json:1:128: launches[0].args[0].pointers[0].offset: an address at offset 0 does not fit "
+     "into 4"},
+    {"pointer_target_of_argument",
+     R"({"module": "m", "launches": [{"kernel": "k", "grid": [1], "block": [1], "args": [{"bytes": "0000000000000000", "pointers": [{"offset": 0, "buffer": "z"}]}]}]})",
+     "p.json:1:125: launches[0].args[0].pointers[0]: there is no buffer 'z'"},
     {"grid_zero", R"({"module": "m", "launches": [{"kernel": "k", "grid": [1, 0], "block": [1]}]})",
      "p.json:1:58: launches[0].grid[1]: must be from 1 to 2147483647"},
     {"grid_four",

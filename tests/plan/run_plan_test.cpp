@@ -99,6 +99,17 @@ TEST(RunPlan, PlacesMemoryAndBuildsTheParameterBlock) {
     EXPECT_EQ(world.requests[1].grid.x, 2u);
 }
 
+TEST(RunPlan, PutsAddressesIntoBytes) {
+    FakeWorld world;
+    const auto report = run(plan_text(R"({"buffer": "a"}, {"bytes": "1111111111111111",
+                      "pointers": [{"offset": 0, "buffer": "a", "add": 5}]}, {"buffer": "c"}, {"i32": 7})"),
+                            world);
+    ASSERT_TRUE(report) << report.error().message();
+    ASSERT_FALSE(world.requests.empty());
+    const std::vector<std::byte>& params = world.requests[0].params;
+    EXPECT_EQ(word(params, 8, 8), word(params, 0, 8) + 5);
+}
+
 TEST(RunPlan, WrongArgumentsNameLaunchKernelAndArgument) {
     const struct {
         const char* args;
