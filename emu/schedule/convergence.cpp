@@ -305,12 +305,18 @@ const Op* leave_barrier(Warp& w, const Op* op, uint32_t barrier) {
     leave_for_later(w, leaver.lanes);
     c.b[barrier] = 0;
     w.current = static_cast<uint8_t>(std::countr_zero(which));
-    Path& p = w.path();
-    const Op* bsync = p.pc;
-    p.state = PathState::runnable;
-    p.pc = bsync + 1;
-    p.end = nullptr;
-    absorb(w, which);
+    const Op* bsync = w.path().pc;
+    // Lanes may wait at several BSYNCs of one barrier register; each goes on behind its own.
+    uint32_t together = 0;
+    for (uint32_t k = 0; k < w.paths_used; ++k) {
+        Path& p = w.paths[k];
+        if (!(which >> k & 1)) continue;
+        if (p.pc == bsync) together |= 1u << k;
+        p.state = PathState::runnable;
+        ++p.pc;
+        p.end = nullptr;
+    }
+    absorb(w, together);
     w.active = w.path().lanes;
     tell_joined(w, bsync, w.active);
     return w.path().pc;

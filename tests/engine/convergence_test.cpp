@@ -191,5 +191,16 @@ TEST(Convergence, AsMeasured) {
         }
 }
 
+// BREAK lets lanes go that wait for one barrier register in two places; each goes on behind its own
+// BSYNC. (Not run on a chip; ptxas makes it at -O0, where functions share the registers.)
+TEST(Convergence, BreakOfLanesThatWaitInTwoPlaces) {
+    const Case c{"break",
+                 "BSSY B0, `(E)\n @P0 BRA `(A)\n BSYNC B0\n BRA `(E)\n"
+                 "A: ISETP.GT.U32.AND P1, PT, R0, 0x7, PT\n @P1 BRA `(C)\n BSYNC B0\n BRA `(E)\n"
+                 "C: BREAK B0\nE: IADD3 R12, R12, 0x1, RZ",
+                 {1, 0xfe, 0xffffff00}};
+    for (const bool reference : {false, true}) run(c, reference);
+}
+
 }  // namespace
 }  // namespace sassemu
