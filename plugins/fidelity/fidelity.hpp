@@ -62,7 +62,7 @@ class Fidelity final : public follow::Follower {
     }
     Origin born_of_copy(const char*, uint64_t, sassemu_insn) override { return follow::unnamed; }
     Origin both(Origin a, Origin b) override;
-    bool decides(const Step& s, uint32_t row, uint32_t lanes, bool condition) override;
+    uint64_t* decisions(sassemu_insn i, Origin o) override { return &decisions_[{i, o}]; }
 
     // An origin is a set of behaviours.
     Origin set_of(std::vector<uint32_t> behaviours);

@@ -70,15 +70,6 @@ Origin Fidelity::both(Origin a, Origin b) {
     return at->second = set_of(std::move(all));
 }
 
-bool Fidelity::decides(const Step& s, uint32_t row, uint32_t lanes, bool condition) {
-    if (condition) {
-        Origin all = follow::unnamed;
-        follow::each_lane(lanes, [&](uint32_t lane) { all = join(all, origin(s, row, lane)); });
-        ++decisions_[{s.i.insn, all}];
-    }
-    return false;
-}
-
 // What a tensor core reads of shared memory goes into everything that it makes.
 void Fidelity::async(const sassemu_async& a) {
     if (a.step == SASSEMU_ASYNC_READ && a.warp && a.insn && a.at.space == SASSEMU_SHARED) {

@@ -15,6 +15,30 @@ uint32_t bytes_of(const sassemu_recorded_access& a) {
     return a.flags & SASSEMU_ACCESS_MATRIX ? matrix_row : a.bytes;
 }
 
+// Marks of one origin, one behind the other, are made together: mostly a warp stores so.
+class Stretch {
+  public:
+    ~Stretch() { end(); }
+    void mark(Shadow* shadow, uint64_t at, uint64_t bytes, Origin origin) {
+        if (shadow != shadow_ || at != at_ + bytes_ || origin != origin_) {
+            end();
+            shadow_ = shadow;
+            at_ = at;
+            origin_ = origin;
+        }
+        bytes_ += bytes;
+    }
+    void end() {
+        if (bytes_) shadow_->mark(at_, bytes_, origin_);
+        bytes_ = 0;
+    }
+
+  private:
+    Shadow* shadow_ = nullptr;
+    uint64_t at_ = 0, bytes_ = 0;
+    Origin origin_ = unnamed;
+};
+
 }  // namespace
 
 Extent* Follower::extent(uint64_t address) {
@@ -147,6 +171,7 @@ void Follower::access(const Step& s, const sassemu_recorded_access& a, const uin
         return k < rows.size() && rows[k] < uniform_rows ? rows[k] : no_row;
     };
     if (copies && a.op == SASSEMU_LOAD) std::fill_n(s.cta.copied, 32, 0);
+    Stretch marks;
     uint32_t k = 0;
     each_lane(a.lanes, [&](uint32_t lane) {
         const uint64_t address = at[k++];
@@ -163,9 +188,9 @@ void Follower::access(const Step& s, const sassemu_recorded_access& a, const uin
         }
         if (a.op == SASSEMU_STORE) {
             if (!p.shadow) return;
-            p.shadow->clear(p.at, bytes);
             const Origin through = through_any_ ? through_[lane] : unnamed;
             if (copies) {
+                p.shadow->clear(p.at, bytes);
                 for (uint32_t b = 0; b < bytes; ++b)
                     if (s.cta.copied[lane] >> b & 1)
                         p.shadow->mark(p.at + b, 1, join(through, s.cta.copied_from[lane]));
@@ -179,13 +204,13 @@ void Follower::access(const Step& s, const sassemu_recorded_access& a, const uin
                 const uint32_t n = std::min(4u, bytes - b);
                 const uint32_t bits = data == no_row ? 0 : registers.bits(data, source);
                 const Origin o = bits ? join(through, origin(s, data, source)) : through;
-                if (!o) continue;
-                bool any = false;
-                if (through || bits == ~0u) {
-                    p.shadow->mark(p.at + b, n, o);
-                    any = true;
+                bool any = o && (through || bits == ~0u);
+                if (any) {
+                    marks.mark(p.shadow, p.at + b, n, o);
                 } else {
-                    for (uint32_t k = 0; k < n; ++k) {
+                    marks.end();
+                    p.shadow->clear(p.at + b, n);
+                    for (uint32_t k = 0; k < n && o; ++k) {
                         if (!(bits >> k * 8 & 0xff)) continue;
                         p.shadow->mark(p.at + b + k, 1, o);
                         any = true;

@@ -61,7 +61,7 @@ Instruction& Code::add(const sassemu::Plugin& plugin, sassemu_insn insn, bool ce
     const uint64_t index = host.insn_code_offset(insn) / 16;
     if (all_.size() <= index) {
         all_.resize(index + 1);
-        recent_.resize(index + 1);
+        recent_.resize(2 * (index + 1));
     }
     Instruction& i = all_[index];
     i = {};
@@ -208,6 +208,7 @@ Run& Code::find(uint64_t key, uint32_t first, uint32_t count, bool executed) {
     for (uint32_t k = first; k < first + count; ++k) {
         const Instruction& i = all_[k];
         if (i.guard != no_row && !has(run.writes, i.guard)) follow::add(run.exposed, i.guard);
+        for (size_t w = 0; w < run.results.size(); ++w) run.results[w] |= i.writes[w];
         if (!executed) continue;
         run.makes |= i.makes != unnamed;
         run.reads_tensor |= i.reads_tensor;

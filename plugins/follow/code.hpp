@@ -47,25 +47,23 @@ struct Instruction {
     uint32_t shuffle = ~0u;  // mode | lane << 8 where both are known
 };
 
-// What a straight run made of marks when it was last gone through, where that depends on nothing
-// else: rows of which all bits are marked.
+// What a stretch of code made of marks when it was gone through, where that depends on nothing else
+// than the marks of registers.
 struct Passage {
-    struct Row {
-        uint32_t row, lanes;
-        Origin origin;
-        bool operator==(const Row&) const = default;
-    };
     uint32_t lanes = 0, active = 0;
-    bool known = false;
-    std::vector<Row> before, after;
+    std::vector<Registers::Row> before, after;  // rows with marks
+    std::vector<uint64_t*> decisions;           // what counts them
 };
 
-// A straight run by the same lanes.
+// A straight run by the same lanes, or a part of one.
 struct Run {
     RowSet exposed{};  // read before it is written in the run
     RowSet writes{};
+    RowSet results{};                          // of its instructions, executed or not
     bool makes = false, reads_tensor = false;  // an instruction of it does
-    Passage last;
+    bool breaks = false;                       // it was seen to bring marks to memory or from there
+    std::vector<Passage> passages;
+    uint32_t oldest = 0;  // of these, once there are enough
 };
 
 class Code {
@@ -74,9 +72,9 @@ class Code {
     Instruction& add(const sassemu::Plugin& plugin, sassemu_insn insn, bool certain);
     const Instruction& operator[](uint32_t index) const { return all_[index]; }
     // Not executed: only the guards are looked at.
-    Run& run(uint32_t first, uint32_t count, bool executed) {
+    Run& run(uint32_t first, uint32_t count, bool executed, bool part = false) {
         const uint64_t key = uint64_t{first} << 32 | uint64_t{count} << 1 | executed;
-        Recent& r = recent_[first];
+        Recent& r = recent_[2 * first + part];
         if (r.key != key) r = {key, &find(key, first, count, executed)};
         return *r.run;
     }

@@ -3,6 +3,8 @@
 // neither is anything that it writes: then that is all. Else it is gone through step by step.
 #include "follow/follower.hpp"
 
+#include <algorithm>
+
 namespace follow {
 
 void Follower::enter(sassemu_launch l) {
@@ -41,6 +43,7 @@ void Follower::cta_begin(sassemu_cta handle) {
     const sassemu_cta_info i = info(handle);
     enter(i.launch);
     Cta& c = ctas_[handle];
+    recycle(c);
     c = {};
     c.handle = handle;
     c.launch = i.launch;
@@ -52,12 +55,32 @@ void Follower::cta_begin(sassemu_cta handle) {
     // What the system keeps at the start or at the end is no data.
     c.shared.clear(0, info_.shared_reserved);
     c.shared.clear(i.shared_bytes - info_.shared_behind, info_.shared_behind);
-    for (uint32_t k = 0; k < i.warps; ++k)
-        c.warps.push_back(
-            {Registers(fresh_), Shadow(32 * info_.local_bytes, fresh_), info_.local_bytes});
+    const auto spare = std::find_if(spare_.begin(), spare_.end(),
+                                    [&](const auto& warps) { return warps.size() == i.warps; });
+    if (spare != spare_.end()) {
+        c.warps = std::move(*spare);
+        spare_.erase(spare);
+    } else {
+        c.warps = std::vector<Warp>(i.warps);
+    }
+    for (Warp& w : c.warps) {
+        w.registers.reset(fresh_);
+        w.local = Shadow(32 * info_.local_bytes, fresh_);
+        w.local_bytes = info_.local_bytes;
+    }
 }
 
-void Follower::cta_end(sassemu_cta handle) { ctas_.erase(handle); }
+void Follower::recycle(Cta& c) {
+    constexpr size_t most = 64;
+    if (!c.warps.empty() && spare_.size() < most) spare_.push_back(std::move(c.warps));
+}
+
+void Follower::cta_end(sassemu_cta handle) {
+    const auto at = ctas_.find(handle);
+    if (at == ctas_.end()) return;
+    recycle(at->second);
+    ctas_.erase(at);
+}
 
 void Follower::allocate(const sassemu_allocation& a) {
     if (!a.bytes) return;
@@ -100,63 +123,100 @@ void Follower::execute(Cta& c, Code& code, const sassemu_records& r, const sasse
                        const sassemu_recorded_access* a, const sassemu_recorded_access* end) {
     if (record.warp >= c.warps.size()) return;
     Warp& w = c.warps[record.warp];
-    Run& all = code.run(record.insn, record.count, record.lanes != 0);
     c.last_warp = &w;
     c.last_index = record.warp;
     c.last = &code[record.insn + record.count - 1];
-    uint32_t done = 0;
-    if (!all.makes && !(all.reads_tensor && c.tensor) &&
-        !w.registers.touches(all.exposed, record.active)) {
-        for (;; ++a) {
-            if (a == end) return w.registers.clear(all.writes, record.lanes);
-            if (!quick(c, w, code[record.insn + a->step], *a, r.address + a->address)) break;
-        }
-        done = a->step;
-        if (done) w.registers.clear(code.run(record.insn, done, true).writes, record.lanes);
-        repeatable_ = false;
-    } else if (repeat(c, w, code, r, record, a, end, all)) {
+    if (!code.run(record.insn, record.count, record.lanes != 0).breaks) {
+        pass(c, w, code, r, record, 0, record.count, a, end);
         return;
     }
-    for (uint32_t k = done; k < record.count; ++k) {
-        const sassemu_recorded_access* const first = a;
-        while (a != end && a->step == k) ++a;
-        step({c, w, record.warp, code[record.insn + k], record.lanes, record.active}, first, a, r);
+    // What lies between accesses may be as before; they are not.
+    for (uint32_t k = 0; k < record.count;) {
+        const uint32_t access = a == end ? record.count : a->step;
+        if (k < access) pass(c, w, code, r, record, k, access, a, a);
+        if (access < record.count) a = pass(c, w, code, r, record, access, access + 1, a, end);
+        k = access + 1;
     }
-    if (repeatable_) remember(w, record, all);
+}
+
+const sassemu_recorded_access* Follower::pass(Cta& c, Warp& w, Code& code, const sassemu_records& r,
+                                              const sassemu_record& record, uint32_t first,
+                                              uint32_t last, const sassemu_recorded_access* a,
+                                              const sassemu_recorded_access* end) {
+    const bool part = last - first < record.count;
+    const auto* behind = a;
+    while (behind != end && behind->step < last) ++behind;
+    Run& run = code.run(record.insn + first, last - first, record.lanes != 0, part);
+    if (!run.makes && !(run.reads_tensor && c.tensor) &&
+        !w.registers.touches(run.exposed, record.active)) {
+        while (a != behind && quick(c, w, code[record.insn + a->step], *a, r.address + a->address))
+            ++a;
+        const uint32_t done = a == behind ? last : a->step;
+        if (done == last) {
+            w.registers.clear(run.writes, record.lanes);
+            return behind;
+        }
+        if (done > first)
+            w.registers.clear(code.run(record.insn + first, done - first, true, true).writes,
+                              record.lanes);
+        first = done;
+        repeatable_ = false;
+    } else if (repeat(c, w, code, r, record, a, behind, run)) {
+        return behind;
+    }
+    decided_.clear();
+    for (uint32_t k = first; k < last; ++k) {
+        const sassemu_recorded_access* const its = a;
+        while (a != behind && a->step == k) ++a;
+        step({c, w, record.warp, code[record.insn + k], record.lanes, record.active}, its, a, r);
+    }
+    if (repeatable_)
+        remember(w, record, run);
+    else if (doubt_ == Doubt::marks)
+        run.breaks = true;
+    return behind;
 }
 
 bool Follower::repeat(Cta& c, Warp& w, Code& code, const sassemu_records& r,
                       const sassemu_record& record, const sassemu_recorded_access* a,
                       const sassemu_recorded_access* end, Run& run) {
     before_.clear();
-    repeatable_ = doubt_ == Doubt::marks && record.lanes && !run.reads_tensor;
+    repeatable_ = doubt_ == Doubt::marks && !run.reads_tensor;
     if (!repeatable_) return false;
-    bool plain = true;
-    w.registers.each_marked(run.exposed, record.active, [&](uint32_t row) {
-        plain = plain && w.registers.is_plain(row);
-        before_.push_back(
-            {row, w.registers.lanes(row) & record.active, w.registers.origin(row, 0)});
+    // Of rows that not all lanes write the other lanes' marks count, too.
+    RowSet rows = run.exposed;
+    if (record.lanes != ~0u)
+        for (size_t k = 0; k < rows.size(); ++k) rows[k] |= run.results[k];
+    w.registers.each_marked(rows, ~0u, [&](uint32_t row) {
+        repeatable_ = w.registers.row(row, details_, before_.emplace_back()) && repeatable_;
     });
-    repeatable_ = plain;
-    const Passage& last = run.last;
-    if (!plain || !last.known || last.lanes != record.lanes || last.active != record.active ||
-        last.before != before_)
-        return false;
+    if (!repeatable_) return false;
+    const auto known =
+        std::find_if(run.passages.begin(), run.passages.end(), [&](const Passage& p) {
+            return p.lanes == record.lanes && p.active == record.active && p.before == before_;
+        });
+    if (known == run.passages.end()) return false;
     for (; a != end; ++a)
         if (!quick(c, w, code[record.insn + a->step], *a, r.address + a->address)) return false;
-    w.registers.clear(run.writes, record.lanes);
-    for (const Passage::Row& row : last.after) w.registers.mark_all(row.row, row.lanes, row.origin);
+    w.registers.clear(run.results, ~0u);
+    for (const Registers::Row& row : known->after) w.registers.set(row);
+    for (uint64_t* const count : known->decisions) ++*count;
     return true;
 }
 
-void Follower::remember(const Warp& w, const sassemu_record& record, Run& run) {
-    bool plain = true;
-    std::vector<Passage::Row> after;
-    w.registers.each_marked(run.writes, record.lanes, [&](uint32_t row) {
-        plain = plain && w.registers.is_plain(row);
-        after.push_back({row, w.registers.lanes(row) & record.lanes, w.registers.origin(row, 0)});
+void Follower::remember(Warp& w, const sassemu_record& record, Run& run) {
+    std::vector<Registers::Row> after;
+    bool told = true;
+    w.registers.each_marked(run.results, ~0u, [&](uint32_t row) {
+        told = w.registers.row(row, details_, after.emplace_back()) && told;
     });
-    run.last = {record.lanes, record.active, plain, before_, std::move(after)};
+    if (!told) return;
+    Passage passage{record.lanes, record.active, before_, std::move(after), decided_};
+    constexpr size_t most = 16;
+    if (run.passages.size() < most)
+        run.passages.push_back(std::move(passage));
+    else
+        run.passages[run.oldest++ % most] = std::move(passage);
 }
 
 // What is read by a copy: its marked bytes, born here if nobody knows where.

@@ -107,7 +107,10 @@ class Follower : public sassemu::Plugin {
     // An origin for what comes from both; neither is 0, and they differ.
     virtual Origin both(Origin a, Origin b) = 0;
     // A marked row decides: an address, or what is executed. True: it counts as unmarked from here.
-    virtual bool decides(const Step&, uint32_t row, uint32_t lanes, bool condition) = 0;
+    virtual bool decides(const Step&, uint32_t, uint32_t, bool) { return false; }
+    // Where doubt marks: how often marks of this origin have decided what is executed, at one
+    // place. It stays where it is.
+    virtual uint64_t* decisions(sassemu_insn, Origin) { return nullptr; }
     // An instruction has put a value of this origin into memory.
     virtual void stored(Origin, sassemu_insn) {}
     // A constant is read that is outside of its bank.
@@ -167,16 +170,27 @@ class Follower : public sassemu::Plugin {
     void transfer(const Step& s);
     void check_control(const Step& s);
     void brought(const Step& s);
-    void mark_results(const Step& s);
+    void mark_results(const Step& s, uint32_t lanes, const std::array<Origin, 32>& by);
 
-    // As the run went last time, if it begins with the same marks; false: it has to be gone
-    // through.
+    // A record's instructions from `first` to `last`, with their accesses from `a` on; returns the
+    // first one behind them.
+    const sassemu_recorded_access* pass(Cta& c, Warp& w, Code& code, const sassemu_records& r,
+                                        const sassemu_record& record, uint32_t first, uint32_t last,
+                                        const sassemu_recorded_access* a,
+                                        const sassemu_recorded_access* end);
+    // As it went before with the same marks; false: it has to be gone through.
     bool repeat(Cta& c, Warp& w, Code& code, const sassemu_records& r, const sassemu_record& record,
                 const sassemu_recorded_access* a, const sassemu_recorded_access* end, Run& run);
-    void remember(const Warp& w, const sassemu_record& record, Run& run);
+    void remember(Warp& w, const sassemu_record& record, Run& run);
 
-    std::vector<Passage::Row> before_;  // of the run at work
-    bool repeatable_ = false;           // so far its marks have met registers only
+    // The warps of a CTA that has ended, for another one: they are large.
+    void recycle(Cta& c);
+    std::vector<std::vector<Warp>> spare_;
+
+    Details details_;
+    std::vector<Registers::Row> before_;  // of the run at work
+    std::vector<uint64_t*> decided_;
+    bool repeatable_ = false;  // so far its marks have met registers only
     // Of the instruction at work: what marks all that it makes, by lane.
     std::array<Origin, 32> through_{};
     bool through_any_ = false;

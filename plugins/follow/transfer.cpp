@@ -15,8 +15,13 @@ void Follower::check_control(const Step& s) {
         const uint32_t marked =
             s.warp.registers.lanes(row) & (row == s.i.guard ? s.active : s.lanes);
         if (!marked) return;
-        repeatable_ = false;
-        if (decides(s, row, marked, condition)) s.warp.registers.clear(row, marked);
+        if (doubt_ == Doubt::clears) {
+            if (decides(s, row, marked, condition)) s.warp.registers.clear(row, marked);
+        } else if (condition) {
+            Origin all = unnamed;
+            each_lane(marked, [&](uint32_t lane) { all = join(all, origin(s, row, lane)); });
+            ++*decided_.emplace_back(decisions(s.i.insn, all));
+        }
     });
 }
 
@@ -31,7 +36,6 @@ void Follower::brought(const Step& s) {
     if (!through_any_) return;
     through_.fill(everywhere);
     if (!decided) return;
-    repeatable_ = false;
     each_row(s.i.control, [&](uint32_t row) {
         each_lane(registers.lanes(row) & s.active, [&](uint32_t lane) {
             through_[lane] = join(through_[lane], origin(s, row, lane));
@@ -44,11 +48,10 @@ void Follower::step(const Step& s, const sassemu_recorded_access* a,
     check_control(s);
     Registers& registers = s.warp.registers;
     uint32_t unsure = 0;  // lanes of which nobody knows whether they execute it
-    Origin why = unnamed;
+    std::array<Origin, 32> why;
     if (s.i.guard != no_row) {
         unsure = registers.lanes(s.i.guard) & s.active;
-        if (unsure) repeatable_ = false;
-        if (unsure) why = origin(s, s.i.guard, static_cast<uint32_t>(std::countr_zero(unsure)));
+        each_lane(unsure, [&](uint32_t lane) { why[lane] = origin(s, s.i.guard, lane); });
     }
     if (s.lanes) {
         brought(s);
@@ -91,32 +94,30 @@ void Follower::step(const Step& s, const sassemu_recorded_access* a,
                 access(s, *a, r.address + a->address);
             }
         }
-        if (through_any_) mark_results(s);
+        if (through_any_) mark_results(s, s.lanes, through_);
     }
-    each_lane(unsure, [&](uint32_t lane) {
-        for (const uint16_t row : s.i.results) registers.mark(row, lane, ~0u, why);
-    });
+    if (unsure) mark_results(s, unsure, why);
 }
 
 // With what marks all of it, beside the marks that its operands have brought.
-void Follower::mark_results(const Step& s) {
+void Follower::mark_results(const Step& s, uint32_t lanes, const std::array<Origin, 32>& by) {
     Registers& registers = s.warp.registers;
     for (const uint16_t row : s.i.results) {
-        // Mostly one origin, which is not new there.
-        Origin all = through_[static_cast<uint32_t>(std::countr_zero(s.lanes))];
-        bool alike = all != unnamed;
-        each_lane(s.lanes, [&](uint32_t lane) {
+        // Mostly one origin for all.
+        std::array<Origin, 32> of;
+        each_lane(lanes, [&](uint32_t lane) {
             const Origin old = registers.bits(row, lane) ? registers.origin(row, lane) : unnamed;
-            alike = alike && through_[lane] == all && (!old || old == all);
+            of[lane] = by[lane] ? join(old, by[lane]) : unnamed;
         });
+        const Origin one = of[static_cast<uint32_t>(std::countr_zero(lanes))];
+        bool alike = one != unnamed;
+        each_lane(lanes, [&](uint32_t lane) { alike = alike && of[lane] == one; });
         if (alike) {
-            registers.mark_all(row, s.lanes, all);
+            registers.mark_all(row, lanes, one);
             continue;
         }
-        each_lane(s.lanes, [&](uint32_t lane) {
-            if (!through_[lane]) return;
-            const Origin old = registers.bits(row, lane) ? registers.origin(row, lane) : unnamed;
-            registers.mark(row, lane, ~0u, join(old, through_[lane]));
+        each_lane(lanes, [&](uint32_t lane) {
+            if (of[lane]) registers.mark(row, lane, ~0u, of[lane]);
         });
     }
 }

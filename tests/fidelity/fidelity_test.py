@@ -76,8 +76,13 @@ WAYS = {
     "of_another": ({RESULT}, "MUFU.LG2 R8, R0; MOV R5, R8", {"MUFU.LG2"}),
     "of_both": ({RESULT}, "MUFU.LG2 R8, R0; FADD R5, R8, R4", {"MUFU.RCP", "MUFU.LG2"}),
     "of_both_in_turn": ({RESULT}, "MUFU.LG2 R5, R4", {"MUFU.RCP", "MUFU.LG2"}),
+    "of_both_by_a_guard": ({RESULT}, "MUFU.LG2 R5, R0; ISETP.GT.AND P0, PT, R4, 0x1, PT; @P0 IADD3 R5, R5, 0x1, RZ", {"MUFU.RCP", "MUFU.LG2"}),
+    "some_lanes": ({RESULT}, "MOV R5, R0; ISETP.LT.AND P1, PT, R0, 0x10, PT; @P1 MOV R5, R4", RCP),
+    "address_of_some_lanes": ({RESULT}, "STS [R1], R0; SHF.R.U32.HI R8, RZ, 0x1f, R4; ISETP.GE.AND P1, PT, R0, 0x10, PT; MOV R9, R1;"
+                              "@P1 IADD3 R9, R8, R1, RZ; LDS R5, [R9]", RCP),
     "of_both_in_memory": ({RESULT}, "MUFU.LG2 R8, R0; STS [R1], R8; ATOMS.ADD RZ, [R1], R4; LDS R5, [R1]", {"MUFU.RCP", "MUFU.LG2"}),
 }
+BYTES = {"itself": 128, "some_lanes": 64, "address_of_some_lanes": 64}
 
 
 class Statement(unittest.TestCase):
@@ -123,8 +128,8 @@ class Statement(unittest.TestCase):
                 self.assertEqual(statement["restsOnAssumptions"], NOTHING not in reached)
                 for n in results:
                     self.assertEqual([(r["buffer"], r["read"]) for r in executed[n]["results"]], [("out", True)])
-                    if name == "itself":
-                        self.assertEqual(executed[n]["results"][0]["bytes"], 128)
+                    if name in BYTES:
+                        self.assertEqual(executed[n]["results"][0]["bytes"], BYTES[name])
                 places = {b["sass"].split()[1 if b["sass"][0] == "@" else 0].split(".")[0] for n in branches for b in executed[n]["branches"]}
                 self.assertEqual(places, deciders[0] if deciders else set())
 
