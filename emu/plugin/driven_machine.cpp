@@ -496,6 +496,7 @@ void DrivenMachine::model_sync(const sassemu_sync& e) {
         // These order the accesses of their threads for the CTA.
         case SASSEMU_SYNC_BARRIER_ARRIVE:
         case SASSEMU_SYNC_MBARRIER_ARRIVE:
+        case SASSEMU_SYNC_WARPGROUP_ARRIVE:
         case SASSEMU_SYNC_WARP: {
             finish_lanes(who, e.lanes);
             sassemu_operation what = operation(SASSEMU_OPERATION_MEET);

@@ -158,7 +158,7 @@ class DrivenMachine : public Plugin {
         bool arrives_later = false;  // cp.async.mbarrier.arrive
         bool meets = false;          // WARPSYNC, not BSYNC
     };
-    // Objects of a kind that phases go on in: barriers of a CTA, a cluster, a warp, mbarriers.
+    // Objects of a kind that phases go on in: barriers of a CTA, a cluster, a warpgroup, a warp, mbarriers.
     struct Phased {
         uint64_t number = 0, phase = 0;
     };
@@ -185,6 +185,7 @@ class DrivenMachine : public Plugin {
         std::map<std::array<uint64_t, 3>, Copies> copies;              // (CTA, warp, kind)
         std::unordered_map<uint64_t, std::vector<uint64_t>> reports;   // an arrival -> its copies
         std::map<std::pair<uint64_t, uint32_t>, uint64_t> in_cluster;  // (CTA, warp) -> its phase
+        std::map<std::pair<uint64_t, uint32_t>, uint64_t> in_warpgroup;  // its arrivals
         // Warps that wait at a cluster's barrier.
         std::map<uint64_t, std::vector<std::pair<Who, uint32_t>>> leaving;
         uint32_t arriving = 0;  // lanes of the last instruction that order() was told of

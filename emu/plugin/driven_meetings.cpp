@@ -15,7 +15,7 @@ using namespace driving;
 
 namespace {
 
-enum Object : uint64_t { cta_barrier, cluster_barrier, warp_barrier, mbarrier };
+enum Object : uint64_t { cta_barrier, cluster_barrier, warpgroup_barrier, warp_barrier, mbarrier };
 constexpr uint64_t agent_bit = uint64_t{1} << 63;
 
 }  // namespace
@@ -125,6 +125,18 @@ void DrivenMachine::sync_scoped(const sassemu_sync& e) {
                 leave_cluster(who, e.lanes, cluster);
             break;
         }
+        case SASSEMU_SYNC_WARPGROUP_ARRIVE: {
+            finish_lanes(who, e.lanes);
+            const uint64_t number = phased(warpgroup_barrier, who.cta, who.warp / 4).number;
+            arrive(who, e.lanes, {number, scoped_.in_warpgroup[{who.cta, who.warp}]++},
+                   SASSEMU_RELEASE, SASSEMU_LEVEL_CTA);
+            break;
+        }
+        case SASSEMU_SYNC_WARPGROUP_WAIT:
+            if (const uint64_t phases = scoped_.in_warpgroup[{who.cta, who.warp}])
+                wait(who, e.lanes, phased(warpgroup_barrier, who.cta, who.warp / 4), phases - 1,
+                     SASSEMU_ACQUIRE, SASSEMU_LEVEL_CTA);
+            break;
         case SASSEMU_SYNC_WARP:
             if (!meant(e.insn).meets) break;
             finish_lanes(who, e.lanes);

@@ -94,6 +94,13 @@ void mbarrier_change(Hooks& h, Warp& w, const Op* op, uint32_t lane, uint32_t ad
     h.sync(e);
 }
 
+void warpgroup_arrive(Hooks& h, Warp& w, const Op* op, uint32_t lanes) {
+    tell(h, w, op, SASSEMU_SYNC_WARPGROUP_ARRIVE, lanes);
+}
+void warpgroup_wait(Hooks& h, Warp& w, const Op* op, uint32_t lanes) {
+    tell(h, w, op, SASSEMU_SYNC_WARPGROUP_WAIT, lanes);
+}
+
 void warp_joins(Hooks& h, Warp& w, const Op* op, uint32_t lanes) {
     tell(h, w, op, SASSEMU_SYNC_WARP, lanes);
 }

@@ -22,6 +22,8 @@ void cluster_complete(Hooks&, Cta&);
 void mbarrier_change(Hooks&, Warp&, const Op*, uint32_t lane, uint32_t address,
                      const MbarrierChange&, const Mbarrier& before, const Mbarrier& after,
                      bool misuse);
+void warpgroup_arrive(Hooks&, Warp&, const Op*, uint32_t lanes);
+void warpgroup_wait(Hooks&, Warp&, const Op*, uint32_t lanes);
 void warp_joins(Hooks&, Warp&, const Op*, uint32_t lanes);
 void exits(Hooks&, Warp&, const Op*, uint32_t lanes);
 

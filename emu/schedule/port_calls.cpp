@@ -9,6 +9,7 @@
 #include "emu/memory/perform.hpp"
 #include "emu/plugin/driven_machine.hpp"
 #include "emu/plugin/hooks.hpp"
+#include "emu/plugin/sync_events.hpp"
 #include "emu/schedule/engine.hpp"
 #include "emu/schedule/paths.hpp"
 
@@ -251,9 +252,14 @@ void recheck_warpgroup(const Warp& of) {
                 Path& p = w.paths[k];
                 if (p.state != PathState::at_meeting || async::missing(w)) continue;
                 p.state = PathState::runnable;
-                if (!p.want) continue;
+                Hooks* const hooks = engine(w).hooks();
+                if (!p.want) {
+                    if (hooks) events::warpgroup_wait(*hooks, w, p.pc - 1, p.lanes);
+                    continue;
+                }
                 p.want = 0;
                 ++(*of.cta->warpgroups)[first / 4].arrived[i - first];
+                if (hooks) events::warpgroup_arrive(*hooks, w, p.pc - 1, p.lanes);
                 again = true;  // others may have waited for it
             }
         }

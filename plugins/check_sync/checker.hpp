@@ -401,6 +401,14 @@ class Checker : public sassemu::Plugin {
         std::unordered_map<uint32_t, Last> last;  // by warp id
     };
     std::map<std::pair<uint64_t, uint32_t>, Barrier> barriers_;  // by CTA and number
+    // Of a warpgroup, WARPGROUP.ARRIVE and .WAIT: two phases, since a warp may have arrived in the
+    // next one when another is told that it goes on.
+    struct WarpgroupBarrier {
+        Channel arrived[2];
+        std::map<uint32_t, uint32_t> arrivals;  // by warp id
+        uint32_t phases = 0;                    // that have begun
+    };
+    std::map<std::pair<uint64_t, uint32_t>, WarpgroupBarrier> warpgroup_barriers_;
     void arrives_again(Barrier& b, Warp& w, const sassemu_sync& s, uint32_t insn);
     struct ProxyFence {
         uint32_t epoch, lanes, insn;

@@ -46,7 +46,12 @@ enum sassemu_sync_kind {
     SASSEMU_SYNC_EXIT,
     /* griddepcontrol: launch_dependents, wait. */
     SASSEMU_SYNC_GRID_LAUNCH,
-    SASSEMU_SYNC_GRID_WAIT
+    SASSEMU_SYNC_GRID_WAIT,
+    /* Since 1.10. The barrier of a warpgroup (WARPGROUP.ARRIVE, .WAIT). ARRIVE: the warp's arrival
+     * counts, which waits until the other warps have arrived as often as it has; WAIT: it goes on,
+     * since they have. Of models, a WAIT orders memory as the wait of a CTA's barrier does. */
+    SASSEMU_SYNC_WARPGROUP_ARRIVE,
+    SASSEMU_SYNC_WARPGROUP_WAIT
 };
 
 enum sassemu_group_kind { SASSEMU_GROUP_LDGSTS, SASSEMU_GROUP_BULK, SASSEMU_GROUP_TENSOR };
