@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // F2FP from sm_100 on: pairs of 6 and 4 bits and of scale factors, from f32, f16 and bf16 and back.
-// Operand a, or the upper half of b, goes to the upper place of the pair; the pair lands below what
-// operand c holds, as the sequences show that compilers emit for four and eight values.
+// With random bits halves and fp8 as well. Operand a, or the upper half of b, goes to the upper
+// place of the pair; the pair lands below what operand c holds, as the sequences show that
+// compilers emit for four and eight values.
 #include "emu/isa/conversion.hpp"
 #include "emu/isa/small_floats.hpp"
 
@@ -125,6 +126,77 @@ void set_unpack(Lower& x, const typed::Reg& d, const typed::Src& b, Format forma
     x.handler(unpack_narrow);
 }
 
+// ---- rounding by random bits (.RS): they are added to what is cut off, and what they carry goes
+// into the rest (PTX ISA, "cvt"). Operand c has them. Of f16 and bf16 each half takes as many as
+// are cut off of a normal number, the lowest of its half. Of less bits the two take the upper half
+// of c: b the upper byte, a the lower one with its bits in reverse; c's lower half moves up for the
+// next pair.
+
+struct RandomTarget {
+    unsigned bits, fraction, least, random;  // least: f32's exponent of the least normal number
+    uint32_t largest, overflow, nan;
+};
+enum RandomFormat : uint8_t {
+    random_f16,
+    random_bf16,
+    random_e4m3,
+    random_e5m2,
+    random_e2m3,
+    random_e3m2,
+    random_e2m1
+};
+constexpr RandomTarget random_targets[] = {{16, 10, 113, 13, 0x7bff, 0x7c00, 0x7fff},
+                                           {16, 7, 1, 16, 0x7f7f, 0x7f80, 0x7fff},
+                                           {8, 3, 121, 8, 0x7e, 0x7f, 0x7f},
+                                           {8, 2, 113, 8, 0x7b, 0x7c, 0x7f},
+                                           {6, 3, 127, 8, 0x1f, 0x20, 0x1f},
+                                           {6, 2, 125, 8, 0x1f, 0x20, 0x1f},
+                                           {4, 1, 127, 8, 7, 8, 7}};
+
+V32 round_at_random(V32 v, V32 random, const RandomTarget& t, unsigned mode) {
+    const V32 field = L::and_(L::shr(v, L::splat(23)), L::splat(0xff)), one = L::splat(1);
+    const Mask subnormal = ~L::nonzero(field);
+    const V32 e = L::select(subnormal, one, field), least = L::splat(t.least);
+    const V32 significand = L::or_(L::and_(v, L::splat(0x7fffff)),
+                                   L::select(subnormal, L::splat(0), L::splat(0x800000)));
+    const Mask small = L::cmp_lt_u(e, least);
+    const V32 cut = L::select(small, L::sub(least, e), L::splat(0));
+    const V32 kept = L::shr(significand, L::add(cut, L::splat(23 - t.fraction - t.random)));
+    const V32 binade = L::select(small, L::splat(0), L::sub(e, least));
+    V32 r = L::add(L::shl(binade, L::splat(t.fraction)),
+                   L::shr(L::add(kept, random), L::splat(t.random)));
+    const Mask over = L::cmp_ge_u(r, L::splat(t.overflow)), nan = L::fisnan(v);
+    const bool finite = mode & mode_satfinite || t.nan == t.largest;
+    r = L::select(over, L::splat(finite ? t.largest : t.overflow), r);
+    r = L::or_(r, L::shl(L::shr(v, L::splat(31)), L::splat(t.bits - 1)));
+    if (mode & mode_relu) r = L::select(L::sign_mask(v), L::splat(0), r);
+    return L::select(!finite && t.overflow == t.nan ? nan | over : nan, L::splat(t.nan), r);
+}
+const Op* pack_at_random(const Op* op, Warp& w, uint32_t mask) {
+    const RandomTarget& t = random_targets[op->k[1]];
+    const V32 a = read<Source::row>(w, op->a), b = any(w, op->b, op->m[0]),
+              c = any(w, op->c, op->m[1]);
+    const bool halves = t.bits == 16;
+    const V32 own = L::splat((1u << t.random) - 1);
+    const V32 of_a = halves ? L::shr(c, L::splat(16)) : L::shr(L::brev(c), L::splat(8)),
+              of_b = halves ? c : L::shr(c, L::splat(24));
+    const unsigned apart = t.bits == 6 ? 8 : t.bits;
+    V32 r = L::or_(L::shl(round_at_random(a, L::and_(of_a, own), t, op->k[0]), L::splat(apart)),
+                   round_at_random(b, L::and_(of_b, own), t, op->k[0]));
+    if (apart == 4) r = L::or_(r, L::shl(L::and_(c, L::splat(0xff)), L::splat(8)));
+    if (!halves) r = L::or_(r, L::shl(c, L::splat(16)));
+    write<false>(w, op->d, r, mask);
+    return next(op, w);
+}
+template <class T>
+void set_random(Lower& x, const T& i, RandomFormat format) {
+    set_b_and_c(x, i.d, i.b, i.c);
+    x.op.a = x.source(i.a).at;
+    x.op.k[0] = static_cast<uint8_t>((i.relu ? mode_relu : 0) | (i.satfinite ? mode_satfinite : 0));
+    x.op.k[1] = format;
+    x.handler(pack_at_random);
+}
+
 }  // namespace
 
 void lower(Lower& x, const typed::F2fpPackNarrow& i) {
@@ -163,13 +235,19 @@ void lower(Lower& x, const typed::F2fpUnpackScale& i) {
     set_unpack(x, i.d, i.b, to_e8, i.half == typed::HalfSelect::H1 ? 16 : 0);
 }
 
-// Which of the random bits an element takes is published in figures that were not at hand.
-void lower(Lower& x, const typed::F2fpPackStochastic&) { x.gap("rounding by random bits (.RS)"); }
-void lower(Lower& x, const typed::F2fpPack8Stochastic&) { x.gap("rounding by random bits (.RS)"); }
-void lower(Lower& x, const typed::F2fpPackNarrowStochastic&) {
-    x.gap("rounding by random bits (.RS)");
+void lower(Lower& x, const typed::F2fpPackStochastic& i) {
+    set_random(x, i, i.dst == typed::FloatFormat::BF16 ? random_bf16 : random_f16);
 }
-void lower(Lower& x, const typed::F2fpMergeStochastic&) { x.gap("rounding by random bits (.RS)"); }
+void lower(Lower& x, const typed::F2fpPack8Stochastic& i) {
+    set_random(x, i, i.dst == typed::Fp8Format::E4M3 ? random_e4m3 : random_e5m2);
+}
+void lower(Lower& x, const typed::F2fpPackNarrowStochastic& i) {
+    using F = typed::NarrowFormat;
+    set_random(x, i, i.dst == F::E2M3 ? random_e2m3 : i.dst == F::E3M2 ? random_e3m2 : random_e2m1);
+}
+void lower(Lower& x, const typed::F2fpMergeStochastic&) {
+    x.gap("rounding by random bits of one value beside others (.MERGE_C.RS), which no PTX becomes");
+}
 
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu
