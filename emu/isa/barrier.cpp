@@ -59,7 +59,7 @@ BarrierOp operation(Lower& x, typed::BarMode mode, typed::BarRed red) {
         default:
             break;
     }
-    x.gap("this barrier mode");
+    x.gap("a mode of BAR that no PTX becomes");
     return BarrierOp::sync;
 }
 

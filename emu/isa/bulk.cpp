@@ -198,7 +198,7 @@ void lower(Lower& x, const typed::Ublkcp& i) {
     const bool global = i.dst_space == typed::BulkSpace::G;
     if (global && i.src_space == typed::BulkSpace::G)
         return x.reject("a bulk copy from global to global memory");
-    if (i.counted) return x.gap("this form of a bulk copy");
+    if (i.counted) return x.gap("a copy that is counted (.COUNTED), which no PTX becomes");
     if (const char* what = unknown_form(i)) return x.gap(what);
     if (i.byte_mask && (!global || i.multicast != typed::TmaCast::NONE))
         return x.reject("a bulk copy of masked bytes that is not to global memory");
@@ -213,7 +213,7 @@ void lower(Lower& x, const typed::Ublkcp& i) {
 }
 
 void lower(Lower& x, const typed::Ublkred& i) {
-    if (i.counted) return x.gap("this form of a bulk reduction");
+    if (i.counted) return x.gap("a copy that is counted (.COUNTED), which no PTX becomes");
     if (!i.src_space || i.type > typed::BulkType::BF16_RN)
         return x.reject("a bulk reduction of an invalid source or type");
     const bool global = i.dst_space == typed::BulkSpace::G;
@@ -236,11 +236,11 @@ void lower(Lower& x, const typed::Utmaldg& i) {
     if (cast || tensor_mode(i.mode) >= TensorMode::column) x.op.c = x.uniform_source(i.c.index);
 }
 void lower(Lower& x, const typed::Utmastg& i) {
-    if (i.counted) return x.gap("this form of a tensor copy");
+    if (i.counted) return x.gap("a copy that is counted (.COUNTED), which no PTX becomes");
     tensor_operands(x, i, to_global);
 }
 void lower(Lower& x, const typed::Utmaredg& i) {
-    if (i.counted) return x.gap("this form of a tensor copy");
+    if (i.counted) return x.gap("a copy that is counted (.COUNTED), which no PTX becomes");
     tensor_operands(x, i, to_global, atomic_op(i.op));
 }
 

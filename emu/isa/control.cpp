@@ -321,7 +321,7 @@ void lower(Lower& x, const typed::BmovFromState& i) {
     using enum typed::CbuState;
     if (i.clear || i.a == MKILL || i.a == MATEXIT || i.a > OPT_STACK ||
         (i.a > THREAD_STATE_ENUM_4 && i.a < MEXITED))
-        return x.gap("this state of the warp");
+        return x.gap("a state of the warp that compilers do not move");
     x.op.d = x.destination_row(i.d.index);
     x.op.k[1] = static_cast<uint8_t>(i.a);
     x.handler(bmov_state);

@@ -391,7 +391,10 @@ void lower(Lower& x, const typed::Viadd& i) {
     x.op.d = x.destination_row(i.d.index);
     if (i.type > s8x4) return x.reject("VIADD of an invalid type");
     if (i.isat) {
-        if (i.type != s32 || (a.flip && b.flip)) return x.gap("this VIADD that saturates");
+        if (i.type != s32 || (a.flip && b.flip))
+            return x.gap(
+                "a saturating sum of packed elements or of two negated operands, which no PTX "
+                "becomes");
         x.op.m[0] = a.flip || b.flip;
         x.op.m[1] = a.flip;
         return emit_int2<AddSaturated>(x, a, b);
@@ -411,7 +414,9 @@ void lower(Lower& x, const typed::Viadd& i) {
 void lower(Lower& x, const typed::Uviadd& i) {
     const auto type = static_cast<uint8_t>(i.type);
     if (type > s8x4) return x.reject("UVIADD of an invalid type");
-    if (i.isat && type != s32) return x.gap("this UVIADD that saturates");
+    if (i.isat && type != s32)
+        return x.gap(
+            "a saturating sum of packed elements or of two negated operands, which no PTX becomes");
     const Term a = term(x, i.a), b = term(x, i.b);
     x.op.d = x.uniform_destination(i.d.index);
     set_any(x, a, b, {});

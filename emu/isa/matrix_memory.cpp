@@ -188,7 +188,7 @@ void lower(Lower& x, const typed::Movm& i) {
 
 void lower(Lower& x, const typed::MovmNarrow& i) {
     // 1: .U4TO8, and .M832
-    if (i.width != 1 || i.shape != 1) return x.gap("this MOVM between types");
+    if (i.width != 1 || i.shape != 1) return x.gap("a MOVM between types that no PTX becomes");
     check_aligned(x, i.d.index, 2);
     x.op.d = x.destination_row(i.d.index, 2);
     x.op.a = x.source_row(i.a.index);

@@ -251,7 +251,7 @@ bool set_param(Lower& x, typed::SyncsParam param) {
             set_amounts(x, Amount::lanes, Amount::none);
             break;
         default:
-            x.gap("this kind of arrival");
+            x.gap("a count of an arrival that no PTX becomes");
             return false;
     }
     return true;

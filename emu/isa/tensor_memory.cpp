@@ -314,7 +314,8 @@ void lower(Lower& x, const typed::Utcshift& i) {
 void lower(Lower& x, const typed::Utcbar& i) {
     // .2CTA: it follows work of the pair, which all is its warp's too.
     if (i.read_a) return x.gap("a commit of the reads of A alone (.MMA_READ_SHM_A)");
-    if (i.a0tx || i.wakeup || i.a.index != SASSDEC_URZ) return x.gap("this form of UTCBAR");
+    if (i.a0tx || i.wakeup || i.a.index != SASSDEC_URZ)
+        return x.gap("a commit with .A0TX, .WAKEUP or a count, which no PTX becomes");
     x.op.a = x.uniform_source(i.addr.base);
     x.op.k[0] = i.multicast;
     x.op.c = i.multicast ? x.uniform_source(i.c.index) : uniform_zero;

@@ -33,6 +33,8 @@ constexpr const char* unexecuted() {
         return "a form of SYNCS that no PTX becomes";
     if constexpr (is.template operator()<UblkcpOrdered, UtmacctlUnknown>())
         return "a form of a bulk copy that no PTX becomes";
+    if constexpr (is.template operator()<QmmaSpRegoffset>())
+        return "metadata of fp8 with .REGOFFSET on sm_89, which no PTX becomes";
     if constexpr (is.template operator()<WarpgroupsetAc, WarpgroupsetSb>())
         return "a form of WARPGROUP that no PTX becomes";
     // Words that nvdisasm names and no compiler of 11.8 to 13.5 was seen to emit.
@@ -70,7 +72,7 @@ constexpr const char* unexecuted() {
     if constexpr (is.template operator()<Suatom, SuatomCas, Suquery>())
         return "atomics on surfaces with a result, and queries";
     if constexpr (is.template operator()<Ustgr, Uredgr>())
-        return "st.async and red.async with .mmio";
+        return "st.async and red.async with .mmio: memory-mapped I/O, of which there is none here";
     return nullptr;
 }
 
