@@ -4,11 +4,14 @@
 // record.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <sstream>
 
+#include "emu/gpu.hpp"
+#include "emu/module/module.hpp"
 #include "tests/isa/harness.hpp"
 
 namespace sassemu::test {
@@ -48,6 +51,53 @@ TEST(PublishedVectors, EveryChipsResults) {
             ++sets[set];
         }
         EXPECT_EQ(sets.size(), 34u);
+    }
+}
+
+// fp8 on a B200, of which ptxas makes halves, products of those and a sum: published_fp8.cu.
+TEST(PublishedVectors, Fp8OfB200) {
+    constexpr size_t words = 17;
+    struct Set {
+        std::vector<uint32_t> in, want;
+    };
+    std::map<std::string, Set> sets;
+    std::ifstream file(SASSEMU_SOURCE_DIR "/tests/hardware/published/fp8.txt");
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream fields(line);
+        std::string name;
+        uint32_t v[words + 1];
+        fields >> name;
+        for (uint32_t& x : v) fields >> std::hex >> x;
+        ASSERT_TRUE(fields) << line;
+        sets[name].in.insert(sets[name].in.end(), v, v + words);
+        sets[name].want.push_back(v[words]);
+    }
+    EXPECT_EQ(sets.size(), 4u);
+    auto gpu = Gpu::create({});
+    auto module = load_module_file(SASSEMU_SOURCE_DIR "/tests/hardware/published_fp8.sm_100.cubin");
+    ASSERT_TRUE(gpu.ok() && module.ok());
+    auto id = (*gpu)->load(std::make_shared<const Module>(std::move(*module)));
+    ASSERT_TRUE(id.ok());
+    for (const auto& [name, set] : sets) {
+        const auto count = static_cast<uint32_t>(set.want.size());
+        auto from = (*gpu)->allocate(set.in.size() * 4, "in"),
+             to = (*gpu)->allocate(count * 4, "out");
+        ASSERT_TRUE(from.ok() && to.ok());
+        ASSERT_TRUE((*gpu)->write(*from, std::as_bytes(std::span(set.in))).ok());
+        LaunchRequest request;
+        request.module = *id;
+        request.kernel = name;
+        request.grid = {count, 1, 1};
+        request.block = {32, 1, 1};
+        request.params.resize(16);
+        std::memcpy(request.params.data(), &*from, 8);
+        std::memcpy(request.params.data() + 8, &*to, 8);
+        auto result = (*gpu)->launch(request);
+        ASSERT_TRUE(result.ok() && result->status == LaunchStatus::ok)
+            << (result.ok() ? result->message : result.error().what);
+        std::vector<uint32_t> out(count);
+        ASSERT_TRUE((*gpu)->read(*to, std::as_writable_bytes(std::span(out))));
+        EXPECT_EQ(out, set.want) << name;
     }
 }
 
