@@ -2,6 +2,7 @@
 // Attention, forward: a producer warpgroup brings tiles of K and V through two stages each, two consumer warpgroups have
 // 64 queries each and take turns (named barriers), so that the tensor core works for one while the other makes its
 // softmax. Head of 64, bf16. O = softmax(scale Q K^T) V. BUG_<link>: the kernel without the link.
+#include "../sync/softmax.h"
 #include "../sync/warpgroup.h"
 
 enum {
@@ -19,26 +20,6 @@ namespace {
 
 constexpr int stages = 2, tile = 64, head = 64;
 constexpr uint32_t bytes = tile * head * 2;
-
-__device__ float exp2_of(float x) {
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-}
-__device__ uint32_t two(float low, float high) {
-    uint32_t r;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
-    return r;
-}
-// Of the four threads that share a row.
-__device__ float largest(float x) {
-    x = fmaxf(x, __shfl_xor_sync(~0u, x, 1));
-    return fmaxf(x, __shfl_xor_sync(~0u, x, 2));
-}
-__device__ float sum(float x) {
-    x += __shfl_xor_sync(~0u, x, 1);
-    return x + __shfl_xor_sync(~0u, x, 2);
-}
 
 // `scale`: with log2(e).
 template <int WITHOUT>

@@ -1,32 +1,13 @@
 // archs: sm_90a
 // Benchmark: attention, forward, of bf16, with a head of 128: O = softmax(scale Q K^T) V. A producer warpgroup brings tiles of
 // 64 keys and values through two stages each; two warpgroups have 64 queries each. (cubins/attention is the one with taking turns.)
-#include "wgmma.h"
+#include "../sync/softmax.h"
+#include "../sync/warpgroup.h"
 
 namespace {
 
 constexpr int stages = 2, tile = 64, head = 128;
 constexpr uint32_t block = tile * 128, bytes = 2 * block;  // half a head of a tile: rows of 128 bytes; a tile
-
-__device__ float exp2_of(float x) {
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-}
-__device__ uint32_t two(float low, float high) {
-    uint32_t r;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r) : "f"(high), "f"(low));
-    return r;
-}
-// Of the four threads that share a row.
-__device__ float largest(float x) {
-    x = fmaxf(x, __shfl_xor_sync(~0u, x, 1));
-    return fmaxf(x, __shfl_xor_sync(~0u, x, 2));
-}
-__device__ float sum(float x) {
-    x += __shfl_xor_sync(~0u, x, 1);
-    return x + __shfl_xor_sync(~0u, x, 2);
-}
 // 16 elements of k: those from 64 on are in the second block.
 __device__ uint64_t along_head(uint64_t matrix, int j) { return matrix + j % 4 * 2 + j / 4 * (block / 16); }
 
@@ -111,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(384, 1)
         // Columns across rows of 128 bytes: the second 64 of them lie a block further.
         const uint64_t dv = rows_of_128(vs + s * bytes) - (uint64_t{1} << 16) + (uint64_t{block / 16} << 16);
         WGMMA_FENCE;
-        for (int j = 0; j < 4; ++j) WGMMA_OF_128("m64n128k16.f32.bf16.bf16", "+f", ", 1, 1, 1", out, p, 4 * j, dv + 128 * j);
+        for (int j = 0; j < 4; ++j) WGMMA_OF_128("m64n128k16.f32.bf16.bf16", "+f", ", 1, 1, 1", out, p, 4 * j, dv + 128 * j, 1);
         WGMMA_COMMIT;
         WGMMA_WAIT(0);
         if (t == 0) MBAR_ARRIVE("release.cta", v_used[s]);

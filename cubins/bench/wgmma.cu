@@ -1,7 +1,7 @@
 // archs: sm_90a
 // Benchmarks: wgmma of 64 x 128 whose operands are in shared memory (a warpgroup by itself), and a GEMM of e4m3 with a ring
 // of stages that TMA fills: a CTA has 128 x 128 of C, a producer warpgroup and two that multiply.
-#include "wgmma.h"
+#include "../sync/warpgroup.h"
 
 namespace {
 

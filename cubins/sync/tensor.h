@@ -19,24 +19,26 @@ __device__ inline uint32_t half_row(uint32_t row, uint32_t half) {
     return row / 8 * 16 + half * 8 + row % 8;
 }  // in units of 16 bytes
 
-#define TENSOR_ALLOC(to)                                                                  \
-    ASM("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;\n"             \
-        "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" ::"r"(address(&to)), \
+// `group`: "1", or "2" for a pair of CTAs.
+#define TENSOR_ALLOC_FOR(group, to)                                                               \
+    ASM("tcgen05.alloc.cta_group::" group                                                         \
+        ".sync.aligned.shared::cta.b32 [%0], %1;\n"                                               \
+        "tcgen05.relinquish_alloc_permit.cta_group::" group ".sync.aligned;" ::"r"(address(&to)), \
         "n"(columns))
-#define TENSOR_FREE(at) \
-    ASM("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" ::"r"(at), "n"(columns))
-#define TENSOR_MMA(d, a, b)                                                                      \
-    ASM("{.reg .pred p;\nsetp.ne.u32 p, 0, 0;\ntcgen05.mma.cta_group::1.kind::i8 [%0], %1, %2, " \
-        "%3, p;}" ::"r"(d),                                                                      \
-        "l"(a), "l"(b), "r"(shape))
-#define TENSOR_MMA_ADD(d, a, b) /* to what D holds */                                            \
-    ASM("{.reg .pred p;\nsetp.eq.u32 p, 0, 0;\ntcgen05.mma.cta_group::1.kind::i8 [%0], %1, %2, " \
-        "%3, p;}" ::"r"(d),                                                                      \
-        "l"(a), "l"(b), "r"(shape))
-#define TENSOR_MMA_OF(d, a, b) /* A in tensor memory */                                            \
-    ASM("{.reg .pred p;\nsetp.ne.u32 p, 0, 0;\ntcgen05.mma.cta_group::1.kind::i8 [%0], [%1], %2, " \
-        "%3, p;}" ::"r"(d),                                                                        \
-        "r"(a), "l"(b), "r"(shape))
+#define TENSOR_FREE_FOR(group, at) \
+    ASM("tcgen05.dealloc.cta_group::" group ".sync.aligned.b32 %0, %1;" ::"r"(at), "n"(columns))
+// `test`: "eq" adds to what D holds, "ne" does not; `of`, A: how the operand a is written, and its
+// constraint.
+#define TENSOR_PRODUCT(group, test, of, A, d, a, b, shape)                          \
+    ASM("{.reg .pred p;\nsetp." test ".u32 p, 0, 0;\ntcgen05.mma.cta_group::" group \
+        ".kind::i8 [%0], " of ", %2, %3, p;}" ::"r"(d),                             \
+        A(a), "l"(b), "r"(shape))
+#define TENSOR_ALLOC(to) TENSOR_ALLOC_FOR("1", to)
+#define TENSOR_FREE(at) TENSOR_FREE_FOR("1", at)
+#define TENSOR_MMA(d, a, b) TENSOR_PRODUCT("1", "ne", "%1", "l", d, a, b, shape)
+#define TENSOR_MMA_ADD(d, a, b) TENSOR_PRODUCT("1", "eq", "%1", "l", d, a, b, shape)
+#define TENSOR_MMA_OF(d, a, b) /* A in tensor memory */ \
+    TENSOR_PRODUCT("1", "ne", "[%1]", "r", d, a, b, shape)
 #define TENSOR_COMMIT(bar)                                                                   \
     ASM("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"( \
         address(&bar)))

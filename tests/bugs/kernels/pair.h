@@ -5,16 +5,9 @@
 
 // D s32, A and B u8, N 32, M 256: 128 rows in each CTA, 16 rows of B in each
 constexpr uint32_t pair_shape = 2u << 4 | 4u << 17 | 16u << 24;
-#define PAIR_ALLOC(to)                                                                    \
-    ASM("tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [%0], %1;\n"             \
-        "tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;" ::"r"(address(&to)), \
-        "n"(columns))
-#define PAIR_FREE(at) \
-    ASM("tcgen05.dealloc.cta_group::2.sync.aligned.b32 %0, %1;" ::"r"(at), "n"(columns))
-#define PAIR_MMA(d, a, b)                                                                        \
-    ASM("{.reg .pred p;\nsetp.ne.u32 p, 0, 0;\ntcgen05.mma.cta_group::2.kind::i8 [%0], %1, %2, " \
-        "%3, p;}" ::"r"(d),                                                                      \
-        "l"(a), "l"(b), "r"(pair_shape))
+#define PAIR_ALLOC(to) TENSOR_ALLOC_FOR("2", to)
+#define PAIR_FREE(at) TENSOR_FREE_FOR("2", at)
+#define PAIR_MMA(d, a, b) TENSOR_PRODUCT("2", "ne", "%1", "l", d, a, b, pair_shape)
 #define PAIR_COMMIT(bar)                                                                       \
     ASM("tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster" \
         ".b64 [%0], %1;" ::"r"(address(&bar)),                                                 \
