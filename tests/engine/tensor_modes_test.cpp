@@ -261,13 +261,71 @@ TEST(TensorMaps, AreRefusedByName) {
         {"elementStrides[3]", [](TensorMap& m) { m.step[3] = 9; }},
         {"swizzleAtomicity", [](TensorMap& m) { m.atom = TensorAtom::b32; }},
         {"globalDim[0]", [](TensorMap& m) { m.type = TensorType::b6x16_p32; }},
+        {"globalDim[2]", [](TensorMap& m) { m.size[2] = (uint64_t{1} << 32) + 1; }},
+        {"globalAddress", [](TensorMap& m) { m.address = 8; }},
+        {"globalAddress",
+         [](TensorMap& m) { m.address = 16, m.interleave = TensorInterleave::b32; }},
+        {"globalStrides[1]", [](TensorMap& m) { m.stride[1] = 24; }},
+        {"globalStrides[2]", [](TensorMap& m) { m.stride[2] = uint64_t{1} << 40; }},
+        {"oobFill", [](TensorMap& m) { m.type = TensorType::u16, m.nan_fill = true; }},
+        {"channelsPerPixel", [](TensorMap& m) { m.channels = 264; }},
+        {"channelsPerPixel",
+         [](TensorMap& m) { m.type = TensorType::b4x16_p64, m.size[0] = 128, m.address = 32; }},
+        {"pixelsPerColumn", [](TensorMap& m) { m.channels = 256, m.pixels = 1024; }},
+    };
+    const auto refused = [](const TensorMap& m, const char* field) {
+        const auto bytes = m.encode();
+        ASSERT_FALSE(bytes) << field;
+        EXPECT_EQ(bytes.error().where, std::string("tensor map: ") + field) << bytes.error().what;
+        EXPECT_NE(bytes.error().what, "");
     };
     for (const auto& [field, change] : cases) {
         TensorMap m = good;
         change(m);
-        const auto bytes = m.encode();
-        ASSERT_FALSE(bytes) << field;
-        EXPECT_EQ(bytes.error().where, std::string("tensor map: ") + field) << bytes.error().what;
+        refused(m, field);
+    }
+    TensorMap box;
+    box.type = TensorType::f16;
+    box.rank = 2;
+    box.size[0] = box.size[1] = 512;
+    box.stride[0] = 1024;
+    box.box[0] = 64;
+    ASSERT_TRUE(box.encode());
+    const std::pair<const char*, std::function<void(TensorMap&)>> of_boxes[] = {
+        {"rank", [](TensorMap& m) { m.rank = 6; }},
+        {"boxDim[1]", [](TensorMap& m) { m.box[1] = 257; }},
+        {"boxDim[0]", [](TensorMap& m) { m.box[0] = 4; }},
+        {"boxDim[0]", [](TensorMap& m) { m.swizzle = TensorSwizzle::b32; }},
+        {"boxDim", [](TensorMap& m) { m.type = TensorType::f32, m.box[0] = m.box[1] = 256; }},
+        {"interleave", [](TensorMap& m) { m.interleave = TensorInterleave::b16; }},
+        {"interleave",
+         [](TensorMap& m) {
+             m.type = TensorType::b4x16_p64, m.box[0] = 128, m.rank = 3, m.stride[1] = 1024;
+             m.interleave = TensorInterleave::b16;
+         }},
+    };
+    for (const auto& [field, change] : of_boxes) {
+        TensorMap m = box;
+        change(m);
+        refused(m, field);
+    }
+    // What no encoder makes: bits of word 2.
+    const std::tuple<const char*, uint32_t, uint32_t> of_words[] = {
+        {"rank", 7u << 4, 5u << 4},
+        {"elemtype", 15u << 7, 15u << 7},
+        {"elemtype", 1u << 16, 1u << 16},
+        {"interleave", 3u << 11, 3u << 11},
+        {"swizzleAtomicity", 7u << 19, 4u << 19},
+        {"swizzle", 1u << 22, 1u << 22}};
+    for (const auto& [field, bits, value] : of_words) {
+        auto bytes = *box.encode();
+        uint32_t word;
+        std::memcpy(&word, &bytes[8], 4);
+        word = (word & ~bits) | value;
+        std::memcpy(&bytes[8], &word, 4);
+        const auto m = TensorMap::decode(bytes.data());
+        ASSERT_FALSE(m) << field;
+        EXPECT_EQ(m.error().where, std::string("tensor map: ") + field) << m.error().what;
     }
     // Any bytes are a map that is encoded as them, or none.
     uint64_t state = 1;

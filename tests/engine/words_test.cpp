@@ -371,6 +371,48 @@ TEST(Words, UsetshmszShowsNothing) {
               (Pair{5, 5}));
 }
 
+// The barrier, and what it lacks; bytes: cluster_test.cpp.
+TEST(Words, AWaitForAnArrivalThatDoesNotComeIsADeadlock) {
+    const std::string object =
+        " UMOV UR8, 0x400\n UMOV UR6, 0x1ffffe\n UMOV UR7, 0x7ffff800\n MOV R4, 0x400\n"
+        " MOV R5, RZ\n SYNCS.EXCH.64 URZ, [UR8], UR6\n";
+    const std::string wait =
+        "again:\n SYNCS.PHASECHK.TRANS64.TRYWAIT P0, [R4+URZ], R5\n@!P0 BRA `(again)\n"
+        " MOV R0, 0x1\n MOV R1, 0x2";
+    EXPECT_EQ(run(object + " SYNCS.ARRIVE.TRANS64.A1T0 RZ, [R4+URZ], RZ\n" + wait, false),
+              (Pair{1, 2}));
+    const LaunchResult result = launch(object + wait, false, "sm_90").second;
+    EXPECT_EQ(result.status, LaunchStatus::deadlock);
+    for (const char* part : {"mbarrier at shared address 1024", "1 of 1 arrivals pending"})
+        EXPECT_NE(result.message.find(part), std::string::npos) << result.message;
+}
+
+// prefetch.tensormap looks at the alignment alone (H100), copies at more.
+TEST(Words, AddressesOfMapsAndBulkCopiesAreAligned) {
+    const struct {
+        const char *from, *word, *rule;
+    } words[] = {{"0x40", "UTMACCTL.PF [UR12]", nullptr},
+                 {"0x20", "UTMACCTL.PF [UR12]", "multiple of 64"},
+                 {"0x60", "UTMALDG.1D [UR8], [UR12]", "multiple of 64"},
+                 {"0x48", "UBLKCP.S.G [UR8], [UR12], UR16", "multiples of 16"}};
+    for (const auto& [from, word, rule] : words) {
+        const auto [out, result] = launch(
+            std::string(" UMOV UR8, 0x410\n UMOV UR9, 0x400\n UMOV UR10, URZ\n UMOV UR12, ") +
+                from + "\n UMOV UR13, URZ\n UMOV UR16, 0x1\n " + word +
+                "\n MOV R0, 0x1\n MOV R1, 0x2",
+            false, "sm_90", 1, true);
+        if (!rule) {
+            EXPECT_EQ(result.status, LaunchStatus::ok) << word << result.message;
+            continue;
+        }
+        ASSERT_EQ(result.status, LaunchStatus::fault) << word;
+        EXPECT_EQ(result.fault->kind, FaultKind::misaligned_address) << word;
+        const std::string report = result.fault->report();
+        EXPECT_NE(report.find(rule), std::string::npos) << report;
+        EXPECT_NE(report.find(std::string(word).substr(0, 7)), std::string::npos) << report;
+    }
+}
+
 // What an H100 answers in a launch without clusters with error 715; in one with clusters of one CTA
 // it runs them (tests/hardware/convergence/kinds.py).
 TEST(Words, CopiesToSharedClusterNeedALaunchWithClusters) {
