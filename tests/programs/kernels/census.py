@@ -3,10 +3,10 @@
 """Kernels of public packages, each file compiled for its own architecture: does it decode as nvdisasm says, is there an opcode that does not
 execute, does a derived launch end?
 
-    census.py SASSEMU OUT [--flashinfer DATA] [--cutlass SOURCE] [--jobs N] [--seconds S] [--nvcc NVCC] [--nvdisasm NVDISASM] [--match TEXT] [--again]
+    census.py SASSEMU OUT [--flashinfer DATA] [--cutlass SOURCE] [--jobs N] [--seconds S] [--compile S] [--nvcc NVCC] [--nvdisasm NVDISASM] [--match TEXT] [--again]
 
 DATA is the folder flashinfer/data of the unpacked wheel flashinfer-python, SOURCE the folder cutlass_library/source of nvidia-cutlass. A file gets
-120 s. OUT/census.jsonl has a line per file and is continued when it is there; page.py makes the page's table of it. Nothing else is kept.
+120 s (--compile). OUT/census.jsonl has a line per file and is continued when it is there; page.py makes the page's table of it. Nothing else is kept.
 """
 import argparse
 import concurrent.futures
@@ -20,9 +20,6 @@ import time
 import derive
 import sources
 
-COMPILE_SECONDS = 120
-
-
 def code_of(listing):
     """The lines with instructions; labels are numbered otherwise from release to release."""
     return [re.sub(r"\.L_x_\d+", ".L_x", line) for line in listing.splitlines() if re.match(r"\s*/\*[0-9a-f]{4,}\*/", line)]
@@ -33,15 +30,15 @@ def text_of(command):
     return done.stdout, done.stderr, done.returncode
 
 
-def compiled(nvcc, path, architectures, options, out):
+def compiled(nvcc, path, architectures, options, out, seconds):
     """(architecture, "") of the first that compiles, or (None, why)."""
     why = ""
     for architecture in architectures:
         try:
             done = subprocess.run([nvcc, "-w", "-std=c++17", "-cubin", f"-arch={architecture}", *options, "-o", out, path],
-                                  capture_output=True, text=True, errors="replace", timeout=COMPILE_SECONDS)
+                                  capture_output=True, text=True, errors="replace", timeout=seconds)
         except subprocess.TimeoutExpired:
-            return None, f"{COMPILE_SECONDS} s for {architecture}"
+            return None, f"{seconds} s for {architecture}"
         if done.returncode == 0:
             return architecture, ""
         why = why or next((line for line in done.stderr.splitlines() if "error" in line or "fatal" in line), "failed")[:300]
@@ -59,7 +56,7 @@ def look(arguments, name, path, architectures, options):
     with tempfile.TemporaryDirectory() as folder:
         module = os.path.join(folder, "m.cubin")
         start = time.monotonic()
-        architecture, row["error"] = compiled(arguments.nvcc, path, architectures, options, module)
+        architecture, row["error"] = compiled(arguments.nvcc, path, architectures, options, module, arguments.compile)
         row["seconds"] = round(time.monotonic() - start, 1)
         row["arch"] = architecture or architectures[0]
         row["compiles"] = architecture is not None
@@ -97,6 +94,7 @@ def main():
     parser.add_argument("--cutlass")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=1e9, help="no file is begun later")
+    parser.add_argument("--compile", type=int, default=120, help="seconds for a file's compiler")
     parser.add_argument("--nvcc", default="nvcc")
     parser.add_argument("--nvdisasm", default="nvdisasm")
     parser.add_argument("--again", action="store_true", help="also the files of the record that are not as they should be")

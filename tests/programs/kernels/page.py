@@ -1,50 +1,100 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What census.py found, as the table of docs/kernels.md: page.py OUT/census.jsonl docs/kernels.md"""
+"""What census.py and real.py found, as the tables of docs/kernels.md.
+
+    page.py docs/kernels.md census OUT/census.jsonl
+    page.py docs/kernels.md real OUT                   with chip.json beside this file, what chip.py gave on a GPU
+"""
 import collections
 import json
+import os
 import sys
-
-BEGIN, END = "<!-- census: begin (tests/programs/kernels/page.py writes it) -->", "<!-- census: end -->"
 
 
 def share(part, whole):
     return f"{part} of {whole} ({100 * part / whole:.1f} %)" if whole else "none"
 
 
-def table(rows):
+HEAD = ["package", "architecture", "files tried", "compile", "of these: decode as nvdisasm", "execute whole", "launches derived", "end", "end where a guess explains it",
+        "not explained"]
+
+
+def counts(group):
+    """The numbers of a row: all but the shares, which follow."""
+    compiled = [row for row in group if row["compiles"]]
+    kernels = [kernel for row in compiled for kernel in row["kernels"]]
+    ends = collections.Counter(kernel["end"] for kernel in kernels)
+    return [len(group), len(compiled), sum(bool(row["decodes"]) for row in compiled), sum(not row["unsupported"] for row in compiled), len(kernels), ends["ended"],
+            ends["guessed"], ends["unexplained"] + ends["limit"]]
+
+
+def table(rows, before):
+    """The lines; those of packages and architectures that the record has nothing of stay as they are `before`."""
     groups = collections.defaultdict(list)
     for row in rows:
         groups[row["file"].split()[0], row["arch"]].append(row)
-    lines = ["| package | architecture | files tried | compile | of these: decode as nvdisasm | execute whole | launches derived | end | end where a guess explains it | not explained |",
-             "|---|---|---|---|---|---|---|---|---|---|"]
-    every = [row for group in groups.values() for row in group]
-    for name, group in [*sorted(groups.items()), (("**all**", ""), every)]:
-        compiled = [row for row in group if row["compiles"]]
-        kernels = [kernel for row in compiled for kernel in row["kernels"]]
-        ends = collections.Counter(kernel["end"] for kernel in kernels)
-        lines.append(f"| {name[0]} | {name[1]} | {len(group)} | {len(compiled)} | {share(sum(bool(row['decodes']) for row in compiled), len(compiled))} | "
-                     f"{share(sum(not row['unsupported'] for row in compiled), len(compiled))} | {len(kernels)} | {ends['ended']} | {ends['guessed']} | "
-                     f"{ends['unexplained'] + ends['limit']} |")
-    lines.append("")
-    words = sum(row.get("instructions", 0) for row in every)
-    lines.append(f"{words:,} instructions in all. Files that do not compile:")
-    lines.append("")
-    reasons = collections.Counter(row["error"].split(": ", 1)[-1][:90] if "error" in row["error"] else row["error"] for row in every if not row["compiles"])
-    lines += [f"- {count}: {reason}" for reason, count in reasons.most_common()]
+    numbers = {key: counts(group) for key, group in groups.items()}
+    for line in before:
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == len(HEAD) and "sm_" in cells[1] and (cells[0], cells[1]) not in numbers:
+            numbers[cells[0], cells[1]] = [int(cell.split()[0]) for cell in cells[2:]]
+    lines = ["| " + " | ".join(HEAD) + " |", "|---" * len(HEAD) + "|"]
+    every = [sum(column) for column in zip(*numbers.values())]
+    for key, n in [*sorted(numbers.items()), (("**all**", ""), every)]:
+        cells = [*key, n[0], n[1], share(n[2], n[1]), share(n[3], n[1]), *n[4:]]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    reasons = collections.Counter((row["file"].split()[0], row["arch"], row["error"].split(": ", 1)[-1][:90] if "error" in row["error"] else row["error"])
+                                  for row in rows if not row["compiles"])
+    lines += ["", "Files that do not compile:", ""]
+    lines += [f"- {package} {arch}, {count}: {reason}" for (package, arch, reason), count in reasons.most_common()]
+    new = [" ".join(key) for key in groups]
+    return lines + [line for line in before if line.startswith("- ") and not any(key.startswith(line[2:].split(",")[0]) for key in new)]
+
+
+def read_rows(path):
+    with open(path) as f:
+        return [json.loads(line) for line in f]
+
+
+def real(out):
+    record = os.path.join(os.path.dirname(os.path.abspath(__file__)), "chip.json")
+    chip = {}
+    if os.path.exists(record):
+        with open(record) as f:
+            chip = json.load(f)
+    by_launch = collections.defaultdict(dict)
+    for architecture in ("sm_90a", "sm_100a", "sm_120a"):
+        for row in read_rows(os.path.join(out, architecture, "real.jsonl")):
+            by_launch[row["name"]][architecture] = row
+    gpus = sorted({row["gpu"] for row in chip.values() if "gpu" in row})
+    lines = [f"| launch | package | warp instructions | {', '.join(gpus) or 'on a GPU'} | reference: sm_90a | sm_100a | sm_120a |", "|---|---|---|---|---|---|---|"]
+    equal, close = 0, collections.Counter()
+    for name, rows in by_launch.items():
+        first = next(iter(rows.values()))
+        cells = []
+        for architecture in ("sm_90a", "sm_100a", "sm_120a"):
+            row = rows.get(architecture)
+            parts = row.get("distance") if row else None
+            close[architecture] += bool(parts) and max(parts.values()) <= 1
+            cells.append(f"{max(parts.values()):.3f}" if parts else "failed" if row and "error" in row else "")
+        verdict = rows.get("sm_90a", {}).get("chip", "")
+        equal += verdict == "equal"
+        lines.append(f"| {name} | {first['package']} | {first.get('instructions', 0):,} | {verdict} | {' | '.join(cells)} |")
+    agree = ", ".join(f"{count} of {architecture}" for architecture, count in close.items())
+    lines += ["", f"{equal} launches have the chip's bits; {agree} agree with their reference."]
     return lines
 
 
 def main():
-    record, page = sys.argv[1:3]
-    with open(record) as f:
-        rows = [json.loads(line) for line in f]
+    page, what, record = sys.argv[1:4]
+    begin, end = f"<!-- {what}: begin (tests/programs/kernels/page.py writes it) -->", f"<!-- {what}: end -->"
     with open(page) as f:
         text = f.read()
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
+    before, rest = text.split(begin)
+    held, after = rest.split(end)
+    lines = table(read_rows(record), held.splitlines()) if what == "census" else real(record)
     with open(page, "w") as f:
-        f.write(before + BEGIN + "\n" + "\n".join(table(rows)) + "\n" + END + after)
+        f.write(before + begin + "\n" + "\n".join(lines) + "\n" + end + after)
 
 
 main()
