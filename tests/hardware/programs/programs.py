@@ -4,10 +4,12 @@
   programs.py make FIRST END ARCH DIRECTORY      PTX and cubins of the seeds, and DIRECTORY/list (needs ptxas 13.0)
   programs.py compare LIST ONE OTHER             the programs whose outputs differ: results of record (all of ONE.*) and emulate
   programs.py table LIST ONE OTHER [LIST ...]    the same of several lists as a table by kind (docs/figures.md)
+  programs.py orders LIST DIRECTORY SASSEMU RESULT...    how many outcomes programs have in several orders: results of emulate with seed=0, 1, ...
   programs.py pack LIST DIRECTORY RESULT OUT     a sample for the test: OUT, to be compressed by zstd -19
 """
 import glob
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -87,6 +89,20 @@ def table(*of):
     print(f"| all | {len(found)} | {sum(same for _, same in found)} |")
 
 
+def orders(path, directory, sassemu, *of):
+    """What a program asks to be together, what ptxas left of it, and in how many ways it ends."""
+    found = [results(one) for one in of]
+    print(f"| seed | kind | ptxas | bar.warp.sync of all lanes in the PTX | WARPSYNC in the code | exchanges of lanes in the code | outcomes in {len(of)} orders |")
+    print("|---|---|---|---|---|---|---|")
+    for i, (seed, file, *_) in enumerate(lines_of(path)):
+        with open(f"{directory}/{seed}.ptx") as f:
+            asked = f.read().count("bar.warp.sync 0xffffffff")
+        code = subprocess.run([sassemu, "disasm", f"{directory}/{file}"], capture_output=True, text=True, check=True).stdout
+        left, exchanges = len(re.findall(r"\bWARPSYNC\b", code)), len(re.findall(r"\b(?:VOTEU?|SHFL|MATCH|REDUX)\.", code))
+        outcomes = len({one.get(i) for one in found})
+        print(f"| {seed} | {int(seed) % generate.KINDS} | -O{generate.optimisation(int(seed))} | {asked} | {left} | {exchanges} | {outcomes} |")
+
+
 def fnv(data):
     h = 0xcbf29ce484222325
     for byte in data:
@@ -105,5 +121,5 @@ def pack(path, directory, result, out):
 
 
 if __name__ == "__main__":
-    command = {"make": make, "compare": compare, "table": table, "pack": pack}.get(sys.argv[1] if len(sys.argv) > 1 else "")
+    command = {"make": make, "compare": compare, "table": table, "orders": orders, "pack": pack}.get(sys.argv[1] if len(sys.argv) > 1 else "")
     sys.exit(command(*sys.argv[2:]) if command else __doc__)
