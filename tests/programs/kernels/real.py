@@ -4,11 +4,11 @@
 
     real.py SASSEMU OUT --flashinfer DATA --ggml GGML --cutlass SOURCE --ffi INCLUDE [--arch sm_90a,...] [--match TEXT] [--jobs N] [--nvcc NVCC]
 
-DATA and SOURCE as for census.py; GGML is the folder vendor/llama.cpp/ggml of the unpacked llama-cpp-python,
-INCLUDE tvm_ffi/include of apache-tvm-ffi. Needs numpy. For each launch of cases_*.py
-OUT/ARCH/NAME gets the module, plan.json with its files, and what the run left in the buffers (BUFFER.got); OUT/ARCH/real.jsonl has a line per
-launch. On a GPU `chip.py OUT/sm_90a RESULT` runs the same plans; what it gave (RESULT/chip.json) lies as chip.json beside this file, and is compared wherever the
-compiler made the same code. page.py makes the table. Nothing of the packages is kept elsewhere.
+DATA and SOURCE as for census.py; GGML is the folder vendor/llama.cpp/ggml of the unpacked llama-cpp-python, INCLUDE tvm_ffi/include of
+apache-tvm-ffi. Needs numpy. For each launch of cases_*.py OUT/ARCH/NAME gets the module, plan.json with its files, and what the run left in the
+buffers (BUFFER.got); OUT/ARCH/real.jsonl has a line per launch. On a GPU `chip.py OUT/sm_90a RESULT` runs the same plans; what it gives
+(RESULT/chip.json) belongs beside this file, and is compared wherever the compiler made the same code. page.py makes the table. Nothing of the
+packages is kept elsewhere.
 """
 
 import argparse
