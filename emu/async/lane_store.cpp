@@ -54,9 +54,6 @@ const Op* lane_store(Warp& w, const Op* op, uint32_t lanes, const LaneStore& c, 
             host::store<uint64_t>(to, low);
         else
             for (uint32_t i = 0; i < c.bytes / 4; ++i) host::store<uint32_t>(to + 4 * i, data[i]);
-    }
-    for (uint32_t rest = lanes; rest; rest &= rest - 1) {
-        const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
         MbarrierChange done;
         done.expect = -static_cast<int64_t>(c.bytes);
         if (!services(w).mbarrier(w, op, lane, c.mbarrier[lane], done)) return nullptr;

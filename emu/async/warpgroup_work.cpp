@@ -2,6 +2,7 @@
 // wgmma as work of an agent. The four warps of a warpgroup issue it one after the other; the last
 // one gives it to the tensor core, and nothing of it is read or written before. Whoever waits for
 // it without all having issued it waits for the others (machine/warpgroups.hpp).
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <string>
@@ -106,6 +107,8 @@ bool Agents::reach(Warp& w, uint32_t left) {
 
 uint64_t announce(Warp& w, const Op* op, uint32_t lanes, const WarpgroupWork& work) {
     events::AsyncIssue issue(w, op, lanes, SASSEMU_AGENT_TENSOR, -1);
+    for (uint32_t i = 0; i < 4; ++i)
+        if (Warp& other = w.cta->warps[4 * work.group + i]; &other != &w) issue.also_by(other);
     // The last of the queue: it has just become complete.
     const Warpgroup& g = group_of(*w.cta, work.group);
     each_read(*w.cta, g.queue[static_cast<size_t>(g.issued[w.index % 4u] - g.done) - 1].m,
@@ -119,14 +122,19 @@ const Op* warpgroup_work(Warp& w, const Op* op, uint32_t lanes, const WarpgroupW
     Warpgroup& g = group_of(cta, work.group);
     const WarpgroupMultiply m = g.queue.front().m;
     events::AsyncOperation agent(w, op, lanes, SASSEMU_AGENT_TENSOR, id);
+    const std::byte* operands = cta.shared;
+    std::vector<std::byte> shown;  // to its proxy
+    if (agent.may_see_other()) shown.assign(operands, operands + cta.shared_bytes);
     if (agent)
         each_read(cta, m, [&](const sassemu_location& at, const Touched& t) {
-            agent.read(at, cta.shared + t.address, t.bytes);
+            const std::byte* bytes = agent.read(at, cta.shared + t.address, t.bytes);
+            if (!shown.empty()) std::copy_n(bytes, t.bytes, shown.data() + t.address);
         });
+    if (!shown.empty()) operands = shown.data();
     Warp* const warps = cta.warps + 4 * work.group;
     std::byte* rows[4];
     for (uint32_t i = 0; i < 4; ++i) rows[i] = warps[i].rows;
-    multiply(m, cta.shared, rows, g.queue.front().metadata, room, sums);
+    multiply(m, operands, rows, g.queue.front().metadata, room, sums);
     g.queue.erase(g.queue.begin());
     ++g.done;
     g.signals_done += m.form.signals;

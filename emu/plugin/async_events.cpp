@@ -62,6 +62,10 @@ AsyncIssue::AsyncIssue(Warp& w, const Op* op, uint32_t lanes, sassemu_agent_kind
         driver->agent_issued(handle(&w), lanes, event_.id, kind, group);
     tell(hooks_, event_, SASSEMU_ASYNC_ISSUE, event_.proxy);
 }
+void AsyncIssue::also_by(Warp& w) {
+    if (DrivenMachine* const driver = hooks_.scoped())
+        driver->agent_issued(handle(&w), ~0u, event_.id, event_.agent_kind, event_.group);
+}
 void AsyncIssue::will_read(const sassemu_location& at, uint64_t bytes, uint32_t proxy) {
     tell(hooks_, event_, SASSEMU_ASYNC_WILL_READ, proxy, SASSEMU_LOAD, at, bytes);
 }
@@ -80,6 +84,7 @@ AsyncOperation::AsyncOperation(Warp& w, const Op* op, uint32_t lanes, sassemu_ag
 }
 AsyncOperation::~AsyncOperation() {
     if (!hooks_) return;
+    if (DrivenMachine* const driver = hooks_->scoped()) driver->agent_landed();
     tell(*hooks_, event_, SASSEMU_ASYNC_COMPLETE, event_.proxy);
     current_ = 0;
 }
@@ -93,7 +98,7 @@ const std::byte* AsyncOperation::read(const sassemu_location& at, const std::byt
 void AsyncOperation::write(const sassemu_location& at, const std::byte* bytes, uint64_t count,
                            bool reduce) {
     if (DrivenMachine* const driver = hooks_->scoped())
-        driver->agent_writes(handle(&warp_), event_.id, at, count, SASSEMU_VIA_ASYNC);
+        driver->agent_writes(handle(&warp_), event_.id, at, count, SASSEMU_VIA_ASYNC, reduce);
     tell(*hooks_, event_, SASSEMU_ASYNC_WRITE, event_.proxy, write_op(reduce), at, count, bytes);
 }
 
@@ -109,7 +114,7 @@ void copy_writes(Warp& w, uint32_t address, uint64_t count) {
     if (DrivenMachine* const driver = hooks ? hooks->scoped() : nullptr)
         driver->agent_writes(handle(&w), AsyncOperation::current(),
                              shared_location(*w.cta, w.cta->rank << 24 | address), count,
-                             SASSEMU_VIA_GENERIC);
+                             SASSEMU_VIA_GENERIC, false);
 }
 
 }  // namespace sassemu::events

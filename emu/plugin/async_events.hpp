@@ -22,6 +22,7 @@ class AsyncIssue {
     AsyncIssue(Warp&, const Op*, uint32_t lanes, sassemu_agent_kind, int32_t group,
                uint32_t mbarrier = nobody);
     uint64_t id() const { return event_.id; }
+    void also_by(Warp&);  // all of its lanes
     // Of the ranges that follow.
     void reports_to(uint32_t mbarrier) { event_.mbarrier = shared_location(cta_, mbarrier); }
     void is_of(uint32_t lanes) { event_.lanes = lanes; }

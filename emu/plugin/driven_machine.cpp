@@ -93,7 +93,8 @@ void DrivenMachine::launch_begin(sassemu_launch l) {
         if (scoped()) begin_scoped();
     }
     const sassemu_launch_info i = info(l);
-    launches_.push_back({l, i.id % (uint64_t{1} << (64 - cta_bits - thread_bits)), i.gpu});
+    launches_.push_back({l, i.id % (uint64_t{1} << (64 - cta_bits - thread_bits)), i.gpu,
+                         !scoped() || host.module_has_ptx(i.module)});
     if (sassemu::session(session)->hooks->several)
         bytes_.home = [](void* m, uint64_t address) {
             const auto& driver = *static_cast<DrivenMachine*>(m);
@@ -148,17 +149,27 @@ uint64_t DrivenMachine::step(sassemu_cta, uint32_t idle) {
 
 // ---- operations
 
-DrivenMachine::Who DrivenMachine::place(sassemu_warp w) const {
+const DrivenMachine::Placed& DrivenMachine::placed(sassemu_warp w) const {
+    Placed& at = placed_[slot_of(w)];
+    if (at.warp != w) at = {w, find_place(w), 0, false};
+    return at;
+}
+
+DrivenMachine::Who DrivenMachine::find_place(sassemu_warp w) const {
     const sassemu_warp_info i = info(w);
     const sassemu_cta_info c = info(i.cta);
     const Launch& launch = *std::ranges::find(launches_, c.launch, &Launch::handle);
-    return {launch.id << cta_bits | c.linear, c.sm, i.index, launch.gpu,
-            static_cast<uint32_t>(launch.id << 24 ^ c.cluster)};
+    return {launch.id << cta_bits | c.linear,
+            c.sm,
+            i.index,
+            launch.gpu,
+            static_cast<uint32_t>(launch.id << 24 ^ c.cluster),
+            launch.apart};
 }
 
 sassemu_place DrivenMachine::of(const Who& w, unsigned lane) {
     sassemu_place p{};
-    p.thread = w.cta << thread_bits | w.warp << 5 | lane;
+    p.thread = w.cta << thread_bits | w.warp << 5 | (w.apart ? lane : 0);
     p.gpu = w.gpu;
     p.cta = w.cta;
     p.sm = w.sm;
@@ -234,11 +245,12 @@ void DrivenMachine::perform(const sassemu_operation& o, uint8_t* value) {
     uint32_t all = 0;
     if (!take_until([&] { return (all = ways(o)) != 0; }))
         return give_up("has no way to perform an operation");
+    ++performed_;
     machine_.perform(self_, state_, &bytes_, &o, choose_way(o, all), value);
 }
 
 uint32_t DrivenMachine::choose_way(const sassemu_operation& o, uint32_t all) {
-    if (all == 1 || settings_.policy == Policy::eager) return 0;
+    if (all <= 1 || settings_.policy == Policy::eager) return 0;
     if (!scoped()) {
         // Copies go rarely: one that stays is what programs stumble over.
         return settings_.policy != Policy::random || pick(16) ? 0 : 1 + pick(all - 1);
@@ -537,12 +549,18 @@ void DrivenMachine::finish(size_t index, uint32_t lanes) {
 // In program order: one thread's accesses to the same bytes.
 void DrivenMachine::finish_same(const Who& who, const uint64_t* address, uint32_t lanes,
                                 unsigned bytes) {
+    uint64_t low = ~uint64_t{0}, high = 0;  // of lanes that are one thread
+    for_lanes(who.apart ? 0 : lanes, [&](unsigned lane) {
+        low = std::min(low, address[lane]);
+        high = std::max(high, address[lane] + bytes);
+    });
     for (size_t i = 0; i < held_.size();) {
         const Held& h = held_[i];
-        uint32_t both = h.who == who ? h.lanes & lanes : 0;
+        uint32_t both = h.who != who ? 0 : who.apart ? h.lanes & lanes : h.lanes;
         for_lanes(both, [&](unsigned lane) {
-            if (h.address[lane] >= address[lane] + bytes ||
-                address[lane] >= h.address[lane] + h.what.bytes)
+            const uint64_t first = who.apart ? address[lane] : low,
+                           end = who.apart ? first + bytes : high;
+            if (h.address[lane] >= end || first >= h.address[lane] + h.what.bytes)
                 both &= ~(1u << lane);
         });
         const size_t count = held_.size();
@@ -552,6 +570,7 @@ void DrivenMachine::finish_same(const Who& who, const uint64_t* address, uint32_
 }
 
 void DrivenMachine::finish_lanes(const Who& who, uint32_t lanes) {
+    if (!who.apart) lanes = ~0u;
     for (size_t i = 0; i < held_.size();) {
         const size_t count = held_.size();
         const Held& h = held_[i];

@@ -68,13 +68,21 @@ class DrivenMachine : public Plugin {
     const std::byte* agent_reads(sassemu_warp w, uint64_t id, const sassemu_location& at,
                                  const std::byte* bytes, uint64_t count, uint32_t proxy);
     void agent_writes(sassemu_warp w, uint64_t id, const sassemu_location& at, uint64_t count,
-                      uint32_t proxy);
+                      uint32_t proxy, bool reduce);
+    void agent_landed();  // what it has written is there
+    // Threads initialise an mbarrier object; one is about to arrive at it, or to test it.
+    void initialises(sassemu_warp w, uint32_t lanes, const sassemu_location& object);
+    void meets(sassemu_insn i, sassemu_warp w, uint32_t lanes, const sassemu_location& object);
 
   private:
     // The warp of an operation.
     struct Who {
         uint64_t cta = 0;  // with its launch
         uint32_t sm = 0, warp = 0, gpu = 0, cluster = 0;
+        // Its lanes are threads. Not of a scoped machine where the PTX is not known: what orders
+        // lanes leaves no word.
+        bool apart = true;
+        uint32_t threads(uint32_t lanes) const { return apart ? lanes : lanes & (0u - lanes); }
         friend bool operator==(const Who&, const Who&) = default;
     };
     // A load that has been issued and not performed.
@@ -89,7 +97,23 @@ class DrivenMachine : public Plugin {
     DrivenMachine(const Start& start, const sassemu_machine& machine, void* self, void* state,
                   const Settings& settings);
 
-    Who place(sassemu_warp w) const;
+    // Who a warp is, as long as its CTA lives.
+    struct Placed {
+        sassemu_warp warp;
+        Who who;
+        uint64_t asked;  // of a scoped machine: after so many operations
+        bool plain;      // all of its CTA's shared memory was
+    };
+    mutable std::array<Placed, 64> placed_{};
+    size_t slot_of(sassemu_warp w) const {
+        return std::hash<const void*>()(w) / 64 % placed_.size();
+    }
+    const Placed& placed(sassemu_warp w) const;
+    Who find_place(sassemu_warp w) const;
+    const Who& place(sassemu_warp w) const { return placed(w).who; }
+    bool shared_is_plain(sassemu_warp w) const;
+    bool gives_way(const Who& who);
+    uint64_t performed_ = 1;
     static sassemu_place of(const Who& w, unsigned lane);
     sassemu_operation of_client(const Client& who, sassemu_operation_kind kind, uint64_t address,
                                 uint64_t bytes) const;
@@ -141,6 +165,7 @@ class DrivenMachine : public Plugin {
         sassemu_launch handle;
         uint64_t id;
         uint32_t gpu;
+        bool apart;  // Who::apart of its warps
     };
     std::vector<Launch> launches_;  // in flight
     // Warps that may have something on its way, by CTA and index; only with several in flight.
@@ -158,7 +183,8 @@ class DrivenMachine : public Plugin {
         bool arrives_later = false;  // cp.async.mbarrier.arrive
         bool meets = false;          // WARPSYNC, not BSYNC
     };
-    // Objects of a kind that phases go on in: barriers of a CTA, a cluster, a warpgroup, a warp, mbarriers.
+    // Objects of a kind that phases go on in: barriers of a CTA, a cluster, a warpgroup, a warp,
+    // mbarriers.
     struct Phased {
         uint64_t number = 0, phase = 0;
     };
@@ -182,14 +208,24 @@ class DrivenMachine : public Plugin {
         mutable std::pair<uint64_t, sassemu_cta> last_cta{};  // of cta_of
         uint64_t ctas = 0, objects = 0, pretended = 0;
         std::map<std::array<uint64_t, 3>, Phased> phased;
-        std::map<std::array<uint64_t, 3>, Copies> copies;              // (CTA, warp, kind)
-        std::unordered_map<uint64_t, std::vector<uint64_t>> reports;   // an arrival -> its copies
-        std::map<std::pair<uint64_t, uint32_t>, uint64_t> in_cluster;  // (CTA, warp) -> its phase
+        std::map<std::array<uint64_t, 3>, Copies> copies;                // (CTA, warp, kind)
+        std::unordered_map<uint64_t, std::vector<uint64_t>> reports;     // an arrival -> its copies
+        std::map<std::pair<uint64_t, uint32_t>, uint64_t> in_cluster;    // (CTA, warp) -> its phase
         std::map<std::pair<uint64_t, uint32_t>, uint64_t> in_warpgroup;  // its arrivals
         // Warps that wait at a cluster's barrier.
         std::map<uint64_t, std::vector<std::pair<Who, uint32_t>>> leaving;
         uint32_t arriving = 0;  // lanes of the last instruction that order() was told of
         std::vector<std::byte> shown;
+        struct Landing {  // of bytes that come in front of what is there
+            sassemu_operation what;
+            uint32_t way;
+            std::array<uint8_t, 16> before;
+        };
+        std::vector<Landing> landing;
+        // One access in so many gives others a turn; which warps are slow, and bit 0: whether any;
+        // how often each of them will still give way.
+        uint32_t pause = 16, slow = 0;
+        std::unordered_map<uint64_t, uint32_t> late;
     };
     Scoped scoped_;
     void begin_scoped();
@@ -197,7 +233,7 @@ class DrivenMachine : public Plugin {
     const Meant& meant(sassemu_insn i);
     void show_meant(sassemu_insn i, sassemu_operation& o);
     uint32_t map(const Who& who, const sassemu_location* where, uint32_t lanes, uint64_t* out);
-    uint64_t map(const Who& who, const sassemu_location& where);
+    uint64_t map(const Who& who, const sassemu_location& where) const;
     int issue_scoped(const sassemu_access& a);
     void load_pieces(const sassemu_access& a, const Who& who, const sassemu_location* where,
                      const uint64_t* address, uint32_t mapped, sassemu_operation what);
@@ -211,7 +247,9 @@ class DrivenMachine : public Plugin {
               uint8_t scope);
     void meet_warp(const Who& who, uint32_t lanes);
     void leave_cluster(const Who& who, uint32_t lanes, uint64_t cluster);
-    void arrive_agent(const Who& who, uint64_t agent, const Phased& at, uint8_t scope);
+    // `owner`: of the object, where that counts as the place of the arrival.
+    void arrive_agent(const Who& who, uint64_t agent, const Phased& at, uint8_t scope,
+                      const Who* owner = nullptr);
     void commit(const Who& who, uint32_t lanes, uint32_t kind);
     void wait_groups(const Who& who, uint32_t lanes, uint32_t kind, uint32_t left);
     sassemu_place agent_place(const Who& who, uint64_t id) const;

@@ -33,7 +33,7 @@ void DrivenMachine::arrive(const Who& who, uint32_t lanes, const Phased& at, uin
     o.scope = scope;
     o.address = at.number;
     o.other = at.phase;
-    for_lanes(lanes, [&](unsigned lane) {
+    for_lanes(who.threads(lanes), [&](unsigned lane) {
         o.from = of(who, lane);
         perform(o, nullptr);
     });
@@ -46,14 +46,14 @@ void DrivenMachine::wait(const Who& who, uint32_t lanes, const Phased& at, uint6
     o.scope = scope;
     o.address = at.number;
     o.other = phase;
-    for_lanes(lanes, [&](unsigned lane) {
+    for_lanes(who.threads(lanes), [&](unsigned lane) {
         o.from = of(who, lane);
         perform(o, nullptr);
     });
 }
 
 void DrivenMachine::meet_warp(const Who& who, uint32_t lanes) {
-    if (std::popcount(lanes) < 2) return;
+    if (std::popcount(who.threads(lanes)) < 2) return;
     Phased& at = phased(warp_barrier, who.cta, who.warp);
     arrive(who, lanes, at, SASSEMU_RELEASE, SASSEMU_LEVEL_CTA);
     wait(who, lanes, at, at.phase, SASSEMU_ACQUIRE, SASSEMU_LEVEL_CTA);
@@ -65,13 +65,19 @@ void DrivenMachine::leave_cluster(const Who& who, uint32_t lanes, uint64_t clust
          SASSEMU_ACQUIRE, SASSEMU_LEVEL_CLUSTER);
 }
 
-void DrivenMachine::arrive_agent(const Who& who, uint64_t agent, const Phased& at, uint8_t scope) {
+void DrivenMachine::arrive_agent(const Who& who, uint64_t agent, const Phased& at, uint8_t scope,
+                                 const Who* owner) {
     sassemu_operation o = operation(SASSEMU_OPERATION_ARRIVE);
     o.ordering = SASSEMU_RELEASE;
     o.scope = scope;
     o.address = at.number;
     o.other = at.phase;
     o.from = agent_place(who, agent);
+    // What a copy brings is known to whoever acquires in the CTA that it is brought to.
+    if (owner) {
+        o.from.cta = owner->cta;
+        o.from.cluster = owner->cluster;
+    }
     perform(o, nullptr);
 }
 
@@ -150,13 +156,20 @@ void DrivenMachine::sync_scoped(const sassemu_sync& e) {
         case SASSEMU_SYNC_MBARRIER_ARRIVE: {
             Phased& at = object();
             if (e.agent) {
+                agent_landed();
                 finish_lanes(who, ~0u);
                 if (const auto copies = scoped_.reports.find(e.agent);
                     copies != scoped_.reports.end()) {
                     observe(agent_place(who, e.agent), copies->second);
                     arrive_agent(who, e.agent, at, SASSEMU_LEVEL_CTA);
                 } else {
-                    arrive_agent(who, e.agent, at, SASSEMU_LEVEL_CLUSTER);
+                    sassemu_effect effect{};
+                    effect.size = sizeof effect;
+                    host.insn_effect(e.insn, &effect);
+                    Who owner = who;
+                    owner.cta = who.cta >> cta_bits << cta_bits | e.owner;
+                    arrive_agent(who, e.agent, at, SASSEMU_LEVEL_CLUSTER,
+                                 effect.action == SASSEMU_ACTION_COPY ? &owner : nullptr);
                 }
             } else if (meant(e.insn).arrives_later) {  // nothing was left to wait for
                 const uint64_t agent = agent_bit >> 1 | ++scoped_.pretended;
@@ -223,7 +236,7 @@ void DrivenMachine::agent_issued(sassemu_warp w, uint32_t lanes, uint64_t id, ui
     finish_lanes(who, lanes);
     sassemu_operation o = operation(SASSEMU_OPERATION_ISSUE);
     o.other = agent_place(who, id).thread;
-    for_lanes(lanes, [&](unsigned lane) {
+    for_lanes(who.threads(lanes), [&](unsigned lane) {
         o.from = of(who, lane);
         perform(o, nullptr);
     });
@@ -252,7 +265,7 @@ void DrivenMachine::wait_groups(const Who& who, uint32_t lanes, uint32_t kind, u
         if (one.lanes & lanes &&
             (one.committed ? one.group + left < c.groups : kind == SASSEMU_GROUP_LDGSTS && !left))
             over.push_back(one.agent);
-    for_lanes(lanes, [&](unsigned lane) { observe(of(who, lane), over); });
+    for_lanes(who.threads(lanes), [&](unsigned lane) { observe(of(who, lane), over); });
     // Those that all of the warp's lanes have waited for.
     constexpr size_t most = 256;
     if (c.all.size() > most) c.all.erase(c.all.begin(), c.all.begin() + most / 2);
@@ -278,7 +291,7 @@ const std::byte* DrivenMachine::agent_reads(sassemu_warp w, uint64_t id, const s
 }
 
 void DrivenMachine::agent_writes(sassemu_warp w, uint64_t id, const sassemu_location& at,
-                                 uint64_t count, uint32_t proxy) {
+                                 uint64_t count, uint32_t proxy, bool reduce) {
     const Who who = place(w);
     const uint64_t address = map(who, at);
     if (!address) return;
@@ -288,7 +301,60 @@ void DrivenMachine::agent_writes(sassemu_warp w, uint64_t id, const sassemu_loca
     in_pieces(address, count, [&](uint64_t first, uint64_t some) {
         o.address = address + first;
         o.bytes = static_cast<uint8_t>(some);
+        o.kind = SASSEMU_OPERATION_STORE;
+        const uint32_t all = reduce ? 1 : ways(o), way = choose_way(o, all);
+        if (way) {
+            Scoped::Landing& l = scoped_.landing.emplace_back(Scoped::Landing{o, way, {}});
+            bytes_.read(bytes_.memory, o.address, l.before.data(), o.bytes);
+            return;
+        }
+        o.kind = SASSEMU_OPERATION_ATOMIC;
         perform(o, nullptr);
+    });
+}
+
+void DrivenMachine::agent_landed() {
+    for (const Scoped::Landing& l : std::exchange(scoped_.landing, {})) {
+        uint8_t value[most_bytes];
+        bytes_.read(bytes_.memory, l.what.address, value, l.what.bytes);
+        bytes_.write(bytes_.memory, l.what.address, l.before.data(), l.what.bytes);
+        ++performed_;
+        machine_.perform(self_, state_, &bytes_, &l.what, l.way, value);
+    }
+}
+
+// ---- mbarrier objects
+
+void DrivenMachine::initialises(sassemu_warp w, uint32_t lanes, const sassemu_location& object) {
+    const Who who = place(w);
+    sassemu_operation o = operation(SASSEMU_OPERATION_ATOMIC);
+    o.flags = SASSEMU_MACHINE_OBJECT;
+    o.address = map(who, object);
+    o.bytes = 8;
+    for_lanes(o.address ? who.threads(lanes) : 0, [&](unsigned lane) {
+        o.from = of(who, lane);
+        perform(o, nullptr);
+        o.early = 1;
+    });
+}
+
+// Whoever may not know of its initialisation may find what was there before, for good.
+void DrivenMachine::meets(sassemu_insn i, sassemu_warp w, uint32_t lanes,
+                          const sassemu_location& object) {
+    if (!meant(i).known) return;  // the words of fence.mbarrier_init say nothing
+    const Who who = place(w);
+    sassemu_operation o = operation(SASSEMU_OPERATION_LOAD);
+    o.flags = SASSEMU_MACHINE_OBJECT;
+    o.address = map(who, object);
+    o.bytes = 8;
+    for_lanes(o.address ? lanes : 0, [&](unsigned lane) {
+        o.from = of(who, lane);
+        const uint32_t way = choose_way(o, ways(o));
+        if (!way) return;
+        uint8_t found[8];
+        ++performed_;
+        machine_.perform(self_, state_, &bytes_, &o, way, found);
+        bytes_.write(bytes_.memory, o.address, found, sizeof found);
     });
 }
 

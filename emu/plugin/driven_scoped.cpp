@@ -51,9 +51,14 @@ void DrivenMachine::begin_scoped() {
     s.reports.clear();
     s.in_cluster.clear();
     s.leaving.clear();
+    s.landing.clear();
+    s.late.clear();
+    s.pause = 4u << pick(5);
+    s.slow = host.seed(session) ? pick(1 << 17) : 0;
 }
 
 void DrivenMachine::cta_begin(sassemu_cta c) {
+    placed_ = {};
     if (!scoped()) return;
     const sassemu_cta_info i = info(c);
     const Launch& launch = *std::ranges::find(launches_, i.launch, &Launch::handle);
@@ -62,6 +67,7 @@ void DrivenMachine::cta_begin(sassemu_cta c) {
     scoped_.cta_of[number] = c;
 }
 void DrivenMachine::cta_end(sassemu_cta c) {
+    placed_ = {};
     if (!scoped()) return;
     const sassemu_cta_info i = info(c);
     const Launch& launch = *std::ranges::find(launches_, i.launch, &Launch::handle);
@@ -121,6 +127,13 @@ bool DrivenMachine::orders(const HookedInstruction& i, const Event& e, bool firs
                 s.open->front().ordering = SASSEMU_SC;
             all.push_back(o);
         }
+    } else if (of_map && !(known && text.intent.kind != IntentKind::none)) {
+        // What its release left says nothing of maps: all that is known here counts as released.
+        sassemu_operation o = operation(SASSEMU_OPERATION_FENCE);
+        o.ordering = SASSEMU_ACQ_REL;
+        o.scope = SASSEMU_LEVEL_SYS;
+        o.to_proxy = SASSEMU_VIA_TENSORMAP;
+        all.push_back(o);
     }
     const bool sc =
         e.is(SASSDEC_KIND_FENCE, SASSDEC_ACTION_PLAIN) && e.order == SASSDEC_ORDER_SC && !known;
@@ -142,7 +155,7 @@ void DrivenMachine::order(sassemu_insn i, sassemu_warp w, uint32_t lanes) {
             meet_warp(who, lanes);
             continue;
         }
-        for_lanes(lanes, [&](unsigned lane) {
+        for_lanes(who.threads(lanes), [&](unsigned lane) {
             o.from = of(who, lane);
             perform(o, nullptr);
         });
@@ -200,7 +213,7 @@ const DrivenMachine::Meant& DrivenMachine::meant(sassemu_insn i) {
 
 // ---- accesses
 
-uint64_t DrivenMachine::map(const Who& who, const sassemu_location& where) {
+uint64_t DrivenMachine::map(const Who& who, const sassemu_location& where) const {
     if (where.space == SASSEMU_GLOBAL) return where.address;
     if (where.space != SASSEMU_SHARED) return 0;
     const uint64_t cta = who.cta >> cta_bits << cta_bits | where.owner;
@@ -230,14 +243,45 @@ uint32_t DrivenMachine::map(const Who& who, const sassemu_location* where, uint3
 }
 
 void DrivenMachine::show_meant(sassemu_insn i, sassemu_operation& o) {
+    if (!i) return;  // a texel
     const Meant& m = meant(i);
     if (!m.known) return;
     o.ordering = m.ordering;
     o.scope = m.scope;
 }
 
+// Before an access: now and then; with half of the seeds some warps begin late.
+bool DrivenMachine::gives_way(const Who& who) {
+    const uint64_t number = (who.cta << 5 | who.warp) + scoped_.slow / 2;
+    if (scoped_.slow & 1 && (number * 0x9e3779b97f4a7c15u) >> 62 == 0) {
+        const auto [left, fresh] = scoped_.late.try_emplace(number);
+        if (fresh) left->second = 1u << pick(7);
+        if (left->second) return left->second--;
+    }
+    return pick(scoped_.pause) == 0;
+}
+
+// For a warp's loads of its own CTA's memory, whose addresses need not be looked at then.
+bool DrivenMachine::shared_is_plain(sassemu_warp w) const {
+    placed(w);
+    Placed& at = placed_[slot_of(w)];
+    if (at.asked == performed_) return at.plain;
+    const sassemu_cta_info c = info(info(w).cta);
+    sassemu_operation o = operation(SASSEMU_OPERATION_LOAD);
+    o.bytes = most_bytes;
+    o.address = map(at.who, {0, SASSEMU_SHARED, static_cast<uint32_t>(c.linear)});
+    o.from = of(at.who, 0);
+    at.asked = performed_;
+    at.plain = o.address && !host.cta_of_rank(info(w).cta, 1) &&
+               is_plain(o, c.shared_bytes, at.who.apart ? ~0u : 1u);
+    return at.plain;
+}
+
 int DrivenMachine::issue_scoped(const sassemu_access& a) {
     if (a.op == SASSEMU_PREFETCH) return SASSEMU_DONE;
+    if (a.op == SASSEMU_LOAD && a.space == SASSEMU_SHARED && held_.empty() &&
+        shared_is_plain(a.warp) && !acquires(meant(a.insn).ordering))
+        return SASSEMU_DONE;
     const sassemu_location* where = host.locations(&a);
     if (!where) return SASSEMU_DONE;  // the engine reports the fault
     const Who who = place(a.warp);
@@ -260,7 +304,7 @@ int DrivenMachine::issue_scoped(const sassemu_access& a) {
     }();
     what.address = low;
     what.from = of(who, 0);
-    if (load && is_plain(what, high - low, mapped)) {
+    if (load && is_plain(what, high - low, who.apart ? mapped : 1u)) {
         show_meant(a.insn, what);
         if (!acquires(what.ordering)) return SASSEMU_DONE;
     }
@@ -279,7 +323,7 @@ int DrivenMachine::issue_scoped(const sassemu_access& a) {
         std::copy_n(address, 32, h.address);
         return SASSEMU_PENDING;
     }
-    if (settings_.policy == Policy::random && !immediate && !matrix && pick(16) == 0)
+    if (settings_.policy == Policy::random && !immediate && !matrix && gives_way(who))
         return SASSEMU_RETRY;
     if (load && !matrix) {
         load_pieces(a, who, where, address, mapped, what);
@@ -307,6 +351,7 @@ int DrivenMachine::issue_scoped(const sassemu_access& a) {
     }
     // The engine changes the bytes of all lanes right after it.
     if (a.op == SASSEMU_STORE) what.ordering = SASSEMU_WEAK;
+    what.atomic = a.atomic;
     uint64_t changed[32];
     unsigned count = 0;
     for_lanes(mapped, [&](unsigned lane) {
@@ -327,6 +372,7 @@ void DrivenMachine::machine_loads_newest(const Who& who, const uint64_t* address
         uint8_t value[most_bytes];
         what.address = address[lane];
         what.from = of(who, lane);
+        ++performed_;
         machine_.perform(self_, state_, &bytes_, &what, 0, value);
     });
 }

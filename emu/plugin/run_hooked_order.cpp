@@ -3,6 +3,8 @@
 // run_hooked.cpp.
 #include "emu/machine/mbarrier.hpp"
 #include "emu/memory/payload.hpp"
+#include "emu/plugin/async_events.hpp"
+#include "emu/plugin/driven_machine.hpp"
 #include "emu/plugin/sync_events.hpp"
 
 namespace sassemu {
@@ -70,6 +72,8 @@ const Op* Hooks::misc(const HookedInstruction& i, const Op* op, Warp& w, uint32_
             const auto& barrier = as<MbarrierPayload>(*op);
             const uint32_t address = barrier.address(w);
             const Mbarrier next = Mbarrier::decode(barrier.object(w));
+            if (scoped_)
+                scoped_->initialises(handle(&w), mask, events::shared_location(*w.cta, address));
             const Op* then = plain(i, op, w, mask);
             if (!then) return nullptr;
             at(address);
@@ -84,6 +88,10 @@ const Op* Hooks::misc(const HookedInstruction& i, const Op* op, Warp& w, uint32_
             uint32_t address[32];
             for (uint32_t lane = 0; lane < 32; ++lane) address[lane] = test.near(w).at(lane);
             const uint32_t parity = test.parities(w);
+            for (uint32_t todo = scoped_ ? mask : 0; todo; todo &= todo - 1) {
+                const auto lane = static_cast<uint32_t>(std::countr_zero(todo));
+                events::meets_object(*this, w, op, 1u << lane, address[lane]);
+            }
             const Op* then = plain(i, op, w, mask);
             if (!then) return nullptr;  // it waits, and is issued again
             e.kind = SASSEMU_SYNC_MBARRIER_TEST;

@@ -3,6 +3,7 @@
 #include "emu/plugin/sync_events.hpp"
 
 #include "emu/plugin/async_events.hpp"
+#include "emu/plugin/driven_machine.hpp"
 
 namespace sassemu::events {
 
@@ -74,6 +75,12 @@ void cluster_complete(Hooks& h, Cta& cta) {
     e.kind = SASSEMU_SYNC_CLUSTER_COMPLETE;
     e.cta = handle(&cta);
     h.sync(e);
+}
+
+void meets_object(Hooks& h, Warp& w, const Op* op, uint32_t lanes, uint32_t address) {
+    DrivenMachine* const driver = h.scoped();
+    if (driver && !AsyncOperation::current())
+        driver->meets(instruction_of(w, op), handle(&w), lanes, shared_location(*w.cta, address));
 }
 
 void mbarrier_change(Hooks& h, Warp& w, const Op* op, uint32_t lane, uint32_t address,

@@ -19,6 +19,8 @@ void barrier_complete(Hooks&, Cta&, uint32_t id, const Barrier&, const uint32_t*
 void cluster_arrive(Hooks&, Warp&, const Op*, uint32_t lanes);
 void cluster_wait(Hooks&, Warp&, const Op*, uint32_t lanes);
 void cluster_complete(Hooks&, Cta&);
+// A thread is about to use the object, which a scoped machine may not show it as it is.
+void meets_object(Hooks&, Warp&, const Op*, uint32_t lanes, uint32_t address);
 void mbarrier_change(Hooks&, Warp&, const Op*, uint32_t lane, uint32_t address,
                      const MbarrierChange&, const Mbarrier& before, const Mbarrier& after,
                      bool misuse);

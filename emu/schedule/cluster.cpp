@@ -139,6 +139,7 @@ bool mbarrier(Warp& w, const Op* op, uint32_t lane, uint32_t address,
         ++w.effects;
         return true;
     }
+    if (Hooks* hooks = engine(w).hooks()) events::meets_object(*hooks, w, op, 1u << lane, address);
     Mbarrier b = Mbarrier::decode(host::load<uint64_t>(object));
     const Mbarrier before = b;
     const char* broken = b.apply(change);

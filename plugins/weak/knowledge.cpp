@@ -12,9 +12,10 @@ bool by_thread(const View::Entry& a, const View::Entry& b) {
     return a.first < b.first || (a.first == b.first && a.second > b.second);
 }
 
-// Sorted; of each thread the last that is known.
-void reduce(std::vector<View::Entry>& entries) {
-    std::sort(entries.begin(), entries.end(), by_thread);
+// Of each thread the last that is known; they are sorted up to `middle`, and so are the others.
+void reduce(std::vector<View::Entry>& entries, size_t middle) {
+    const auto at = entries.begin() + static_cast<std::ptrdiff_t>(middle);
+    std::inplace_merge(entries.begin(), at, entries.end(), by_thread);
     const auto same = [](const View::Entry& a, const View::Entry& b) { return a.first == b.first; };
     entries.erase(std::unique(entries.begin(), entries.end(), same), entries.end());
 }
@@ -64,22 +65,33 @@ void View::join(const View& other) {
     if (includes(other)) return;
     std::vector<Entry> now = *entries_;
     now.insert(now.end(), other.entries_->begin(), other.entries_->end());
-    reduce(now);
+    reduce(now, entries_->size());
     put(std::move(now));
 }
 
 void View::join(const std::vector<const View*>& views, std::vector<Entry> entries) {
-    std::vector<const void*> seen{nullptr};
+    std::erase_if(entries, [](const Entry& e) { return !e.second; });
+    if (!std::ranges::is_sorted(entries, by_thread)) std::ranges::sort(entries, by_thread);
+    reduce(entries, entries.size());
+    std::vector<View> distinct;
     const auto take = [&](const View& v) {
-        if (std::find(seen.begin(), seen.end(), v.identity()) != seen.end()) return;
-        seen.push_back(v.identity());
+        if (!v.entries_ ||
+            std::ranges::find(distinct, v.identity(), &View::identity) != distinct.end())
+            return;
+        distinct.push_back(v);
+        const size_t before = entries.size();
         entries.insert(entries.end(), v.entries_->begin(), v.entries_->end());
+        reduce(entries, before);
     };
     take(*this);
     for (const View* v : views) take(*v);
-    std::erase_if(entries, [](const Entry& e) { return !e.second; });
-    reduce(entries);
-    if (!entries.empty()) put(std::move(entries));
+    // What one of them knows already stays one for all.
+    const auto same =
+        std::ranges::find_if(distinct, [&](const View& v) { return *v.entries_ == entries; });
+    if (same != distinct.end())
+        entries_ = same->entries_;
+    else if (!entries.empty())
+        put(std::move(entries));
 }
 
 void join(Knowledge& to, const Knowledge& from) {
@@ -99,7 +111,8 @@ bool gives(const Edge& e) {
 
 // Of one thread with the same reach the later one knows all that the one before it does.
 bool covers(const Edge& later, const Edge& e) {
-    if (later.reach != e.reach || thread_of(later) != thread_of(e)) return false;
+    if (later.reach != e.reach || later.threads != e.threads || thread_of(later) != thread_of(e))
+        return false;
     for (uint32_t d = 0; d < reaches; ++d)
         if (e.gives[d] && !later.gives[d]) return false;
     return true;

@@ -44,6 +44,7 @@ enum Rule : uint32_t {
     async_global,  // generic accesses that a proxy fence has shown to the async proxy
     async_shared,
     tensormap,  // those that fence.proxy.tensormap has released
+    inits,      // of mbarriers: in_shared, and what fence.mbarrier_init has released
     rules
 };
 using Knowledge = std::array<View, rules>;
@@ -67,13 +68,14 @@ struct Place {
 struct Snapshot {
     Knowledge known;
     Thread thread = 0;
-    Stamp global = 0, shared = 0;  // its own accesses, up to these
+    Stamp global = 0, shared = 0, inits = 0;  // its own accesses, up to these
 };
 
 // What a strong write gives to who acquires from it: from how far away, which snapshot.
 struct Edge {
     Place from;
-    Reach reach = cta;  // of the write: strong towards threads that are no farther away
+    Reach reach = cta;     // of the write: strong towards threads that are no farther away
+    uint32_t threads = 1;  // so many who know the same, from the snapshots' one on
     std::array<std::shared_ptr<const Snapshot>, reaches> gives;
 };
 using Edges = std::vector<Edge>;

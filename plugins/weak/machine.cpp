@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 namespace weak {
 
@@ -20,11 +21,14 @@ Machine::Machine(std::vector<Who> everybody) : everybody_(std::move(everybody)) 
 }
 
 Machine::Actor& Machine::actor(const Who& who) {
+    if (Actor* const known = recent_actors_.find(who.thread)) return *known;
     const auto [at, fresh] = actors_.try_emplace(who.thread);
     if (fresh) at->second.place = who.place;
+    recent_actors_.put(who.thread, &at->second);
     return at->second;
 }
 const Machine::Actor* Machine::find(Thread t) const {
+    if (const Actor* const known = recent_actors_.find(t)) return known;
     const auto at = actors_.find(t);
     return at == actors_.end() ? nullptr : &at->second;
 }
@@ -32,17 +36,18 @@ const Machine::Actor* Machine::find(Thread t) const {
 // Whoever has it in view comes after the write, or after a read of it.
 bool Machine::known(const View& view, const Write& w) {
     if (view.knows(w.writer, w.stamp)) return true;
-    return std::ranges::any_of(w.readers,
+    return std::ranges::any_of(w.readers.get(),
                                [&](const auto& r) { return view.knows(r.first, r.second); });
 }
 
 bool Machine::sure(const Actor* a, Thread t, Via via, const Write& w) const {
-    for (const auto& r : w.readers)
+    for (const auto& r : w.readers.get())
         if (r.first == t) return true;
     if (via == Via::uncoherent) return false;
     if (w.writer == t) return true;
     if (!a) return false;
     const bool shared = w.address & shared_space;
+    if (via == Via::object) return known(a->now[inits], w);
     // What an agent has written needs no fence once its completion is known.
     if (via == Via::async && !w.async)
         return known(a->now[shared ? async_shared : async_global], w);
@@ -53,13 +58,22 @@ bool Machine::sure(const Actor* a, Thread t, Via via, const Write& w) const {
     return known(a->now[shared ? in_shared : in_global], w);
 }
 
-// Stores whose values the load may miss: the newest ones, up to the first that it may not.
-unsigned Machine::unsure(const Access& a, const Granule& g) const {
+// Nothing morally strong comes between what an atomic operation reads and what it writes.
+bool Machine::morally_strong(const Access& a, const Write& w) const {
+    if (!w.strong || !a.order.strong) return false;
+    const Actor* const writer = find(w.writer);
+    return !writer || writer->place.apart(a.who.place) <= std::min(w.reach, a.order.reach);
+}
+
+// Stores whose values the access may miss: the newest ones, up to the first that it may not.
+unsigned Machine::unsure(const Access& a, const Granule& g, bool modifies) const {
     const Actor* const self = find(a.who.thread);
     unsigned count = 0;
     for (auto w = g.writes.rbegin(); w != g.writes.rend(); ++w) {
         if (!w->overlaps(a.address, a.bytes)) continue;
-        if (!w->undoable || sure(self, a.who.thread, a.via, *w)) break;
+        if (!w->undoable || sure(self, a.who.thread, a.via, *w) ||
+            (modifies && morally_strong(a, *w)))
+            break;
         count += !w->together;
     }
     return count;
@@ -78,7 +92,18 @@ unsigned Machine::count_of(const Access& a, const Granule& g, unsigned way) {
 
 unsigned Machine::ways(const Access& a) const {
     const auto at = granules_.find(granule_of(a.address));
-    return at == granules_.end() ? 1 : 1 + unsure(a, at->second);
+    return at == granules_.end() ? 1 : 1 + unsure(a, at->second, false);
+}
+unsigned Machine::ways_to_store(const Access& a) const {
+    const auto at = granules_.find(granule_of(a.address));
+    if (a.via != Via::async || at == granules_.end()) return 1;
+    // Copies stay in their order.
+    if (std::ranges::any_of(at->second.writes, &Write::async)) return 1;
+    return ways(a);
+}
+unsigned Machine::ways_to_modify(const Access& a) const {
+    const auto at = granules_.find(granule_of(a.address));
+    return at == granules_.end() ? 1 : 1 + unsure(a, at->second, true);
 }
 
 // The access finds what is there without the newest `undone` stores.
@@ -92,17 +117,28 @@ void Machine::seen(Actor& self, const Access& a, Granule& g, unsigned undone, Ed
             continue;
         }
         if (newest && !sure(&self, a.who.thread, a.via, *w))
-            w->readers.emplace_back(a.who.thread, next_++);
+            w->readers.make().emplace_back(a.who.thread, next_++);
         newest = false;
         uint32_t bytes = 0;
         for (unsigned k = 0; k < a.bytes; ++k)
             if (a.address + k - w->address < w->bytes) bytes |= 1u << k;
         if (!(open & bytes)) continue;
         open &= ~bytes;
-        for (const Edge& e : w->gives) {
+        for (const Edge& e : w->gives.get()) {
             if (a.order.strong) take(self, e, a.order, a.order.acquires);
             if (inherits) add_edge(*inherits, e);
         }
+    }
+}
+
+// From the newest value back.
+void Machine::undo(const Access& a, const Granule& g, unsigned undone, uint8_t* value) const {
+    for (auto w = g.writes.rbegin(); w != g.writes.rend() && undone; ++w) {
+        if (!w->overlaps(a.address, a.bytes)) continue;
+        --undone;
+        for (unsigned k = 0; k < a.bytes; ++k)
+            if (const uint64_t in = a.address + k - w->address; in < w->bytes)
+                value[k] = w->old[in];
     }
 }
 
@@ -113,14 +149,7 @@ void Machine::load(Memory& m, const Access& a, unsigned way, uint8_t* value) {
     if (at == granules_.end()) return acquire(self, a.order);
     Granule& g = at->second;
     const unsigned undone = count_of(a, g, way);
-    unsigned left = undone;
-    for (auto w = g.writes.rbegin(); w != g.writes.rend() && left; ++w) {
-        if (!w->overlaps(a.address, a.bytes)) continue;
-        --left;
-        for (unsigned k = 0; k < a.bytes; ++k)
-            if (const uint64_t in = a.address + k - w->address; in < w->bytes)
-                value[k] = w->old[in];
-    }
+    undo(a, g, undone, value);
     if (way && !g.missed) {
         g.missed = true;
         missed_.push_back(at->first);
@@ -136,33 +165,87 @@ void Machine::acquire(Actor& self, const Order& o) {
     for (uint32_t d = 0; d <= o.reach; ++d) join(self.now, self.acquirable[d]);
 }
 
-void Machine::store(Memory& m, const Access& a, const uint8_t* value) {
-    before_change(m, a, false);
-    m.write(a.address, value, a.bytes);
+void Machine::store(Memory& m, const Access& a, const uint8_t* value, unsigned way) {
+    const auto at = granules_.find(granule_of(a.address));
+    if (!way || at == granules_.end()) {
+        before_change(m, a, false);
+        m.write(a.address, value, a.bytes);
+        return;
+    }
+    // In front of stores that it does not know: each byte below the first of them that has it.
+    auto& writes = at->second.writes;
+    auto behind = writes.end();
+    for (unsigned left = count_of(a, at->second, way); left;)
+        if ((--behind)->overlaps(a.address, a.bytes)) --left;
+    actor(a.who);
+    Write w;
+    w.address = a.address;
+    w.bytes = a.bytes;
+    w.async = true;
+    w.writer = a.who.thread;
+    w.stamp = next_++;
+    for (unsigned k = 0; k < a.bytes; ++k) {
+        const auto over = std::find_if(behind, writes.end(), [&](const Write& later) {
+            return later.overlaps(a.address + k, 1);
+        });
+        if (over != writes.end()) {
+            w.old[k] = std::exchange(over->old[a.address + k - over->address], value[k]);
+        } else {
+            m.read(a.address + k, &w.old[k], 1);
+            m.write(a.address + k, value + k, 1);
+        }
+    }
+    wrote(w);
+    writes.insert(behind, std::move(w));
 }
 
-void Machine::before_change(Memory& m, const Access& a, bool modifies, bool together) {
+// Who has written to a piece of memory.
+void Machine::wrote(const Write& w) {
+    const uint64_t number = region_of(w.address);
+    Region* known = recent_regions_.find(number);
+    if (!known) recent_regions_.put(number, known = &regions_[number]);
+    Region& r = *known;
+    const auto before = std::ranges::lower_bound(r.writers, w.writer, {}, &View::Entry::first);
+    if (before != r.writers.end() && before->first == w.writer)
+        before->second = w.stamp;
+    else
+        r.writers.insert(before, {w.writer, w.stamp});
+    r.last = w.stamp;
+}
+
+void Machine::before_change(Memory& m, const Access& a, bool modifies, bool together,
+                            unsigned way) {
     Actor& self = actor(a.who);
     const uint64_t number = granule_of(a.address);
-    const auto [at, fresh] = granules_.try_emplace(number);
-    Granule& g = at->second;
+    Granule* known = recent_granules_.find(number);
+    const bool fresh = !known && granules_.try_emplace(number).second;
+    if (!known) recent_granules_.put(number, known = &granules_.at(number));
+    Granule& g = *known;
     if (fresh) oldest_.push_back(number);
     Write w;
     w.address = a.address;
     w.bytes = a.bytes;
     w.async = a.via == Via::async;
     w.strong = a.order.strong;
+    w.reach = a.order.reach;
     w.atomic = modifies;
+    w.undoable = m.read(a.address, w.old.data(), a.bytes);
     if (modifies) {
-        seen(self, a, g, 0, &w.gives);
+        const unsigned undone = count_of(a, g, way);
+        if (undone) {
+            auto value = w.old;
+            undo(a, g, undone, value.data());
+            m.write(a.address, value.data(), a.bytes);
+        }
+        seen(self, a, g, undone, &w.gives.make());
         acquire(self, a.order);
     }
     if (a.order.strong) {
         const Edge own = edge(self, a.who.thread, a.order);
         const auto released =
             std::ranges::find(self.released_at, a.address, &std::pair<uint64_t, Edge>::first);
-        if (released != self.released_at.end()) add_edge(w.gives, released->second);
-        add_edge(w.gives, own);
+        if (released != self.released_at.end()) add_edge(w.gives.make(), released->second);
+        add_edge(w.gives.make(), own);
         if (a.order.releases) {
             if (released == self.released_at.end())
                 self.released_at.emplace_back(a.address, own);
@@ -173,14 +256,7 @@ void Machine::before_change(Memory& m, const Access& a, bool modifies, bool toge
     w.writer = a.who.thread;
     w.stamp = next_++;
     w.together = together;
-    w.undoable = m.read(a.address, w.old.data(), a.bytes);
-    Region& r = regions_[region_of(a.address)];
-    const auto before = std::ranges::lower_bound(r.writers, w.writer, {}, &View::Entry::first);
-    if (before != r.writers.end() && before->first == w.writer)
-        before->second = w.stamp;
-    else
-        r.writers.insert(before, {w.writer, w.stamp});
-    r.last = w.stamp;
+    wrote(w);
     if (fresh) g.writes.reserve(2 * most_values + 1);
     g.writes.push_back(std::move(w));
     if (g.writes.size() > 2 * most_values) compact(g);  // not one by one
@@ -191,8 +267,13 @@ void Machine::before_change(Memory& m, const Access& a, bool modifies, bool toge
         if (old == granules_.end()) return;
         for (Write& one : old->second.writes) one.undoable = false;
         compact(old->second);
-        if (old->second.writes.empty()) granules_.erase(old);
+        if (old->second.writes.empty()) erase(old);
     }
+}
+
+void Machine::erase(Granules::iterator at) {
+    recent_granules_.forget(at->first);
+    granules_.erase(at);
 }
 
 // Values beyond what is kept, and stores that nobody can find or learn from any more.
@@ -206,7 +287,7 @@ void Machine::compact(Granule& g) {
             !w.undoable &&
             std::any_of(g.writes.begin() + static_cast<std::ptrdiff_t>(i) + 1, g.writes.end(),
                         [&](const Write& later) { return !later.undoable && later.covers(w); });
-        if (!w.undoable && (w.gives.empty() || covered))
+        if (!w.undoable && (w.gives.get().empty() || covered))
             g.writes.erase(g.writes.begin() + static_cast<std::ptrdiff_t>(i));
         else
             ++i;
@@ -230,7 +311,7 @@ void Machine::prune(uint64_t number) {
         compact(g);
         break;
     }
-    if (g.writes.empty()) granules_.erase(at);
+    if (g.writes.empty()) erase(at);
 }
 
 bool Machine::plain(const Access& a, uint64_t bytes, uint32_t lanes) const {

@@ -35,7 +35,13 @@ class Memory {
     virtual void write(uint64_t address, const uint8_t* from, unsigned bytes) = 0;
 };
 
-enum class Via : uint8_t { generic, async, tensormap, uncoherent };  // texture, constant: no fence
+enum class Via : uint8_t {
+    generic,
+    async,
+    tensormap,
+    uncoherent,  // texture, constant: no fence
+    object       // an mbarrier's, by a thread that is about to use it
+};
 
 struct Order {
     bool strong = false, acquires = false, releases = false, sc = false;
@@ -60,16 +66,72 @@ struct Fence {
     bool global = true, shared = true;               // of to_async: objects that it shows
 };
 
+// A T that few have; the others have an empty one.
+template <class T>
+class Rare {
+  public:
+    Rare() = default;
+    Rare(const Rare& other) : at_(other.at_ ? std::make_unique<T>(*other.at_) : nullptr) {}
+    Rare& operator=(const Rare& other) { return *this = Rare(other); }
+    Rare(Rare&&) = default;
+    Rare& operator=(Rare&&) = default;
+    const T& get() const {
+        static const T empty{};
+        return at_ ? *at_ : empty;
+    }
+    T& make() {
+        if (!at_) at_ = std::make_unique<T>();
+        return *at_;
+    }
+
+  private:
+    std::unique_ptr<T> at_;
+};
+
+// Where elements of a map are that were looked for lately. A copy of the map has none.
+template <class T>
+class Recent {
+  public:
+    Recent() = default;
+    Recent(const Recent&) {}
+    Recent& operator=(const Recent&) {
+        places_.reset();
+        return *this;
+    }
+    T* find(uint64_t key) const {
+        return places_ && slot(key).first == key ? slot(key).second : nullptr;
+    }
+    void put(uint64_t key, T* at) {
+        if (!places_) places_ = std::make_unique<Places>();
+        slot(key) = {key, at};
+    }
+    void forget(uint64_t key) {
+        if (find(key)) slot(key).second = nullptr;
+    }
+
+  private:
+    using Places = std::array<std::pair<uint64_t, T*>, 1024>;
+    std::pair<uint64_t, T*>& slot(uint64_t key) const {
+        return (*places_)[(key ^ key >> 10) % std::tuple_size_v<Places>];
+    }
+    std::unique_ptr<Places> places_;
+};
+
 class Machine {
   public:
     explicit Machine(std::vector<Who> everybody = {});
 
     unsigned ways(const Access&) const;
     void load(Memory&, const Access&, unsigned way, uint8_t* value);
-    void store(Memory&, const Access&, const uint8_t* value);
-    // The bytes are written right after it; `modifies`: and read, by one operation. `together`: not
-    // seen apart from the change before it.
-    void before_change(Memory&, const Access&, bool modifies, bool together = false);
+    // Of the async proxy: in front of how many stores it can come that it does not know.
+    unsigned ways_to_store(const Access&) const;
+    void store(Memory&, const Access&, const uint8_t* value, unsigned way = 0);
+    // The bytes are written right after it; `modifies`: and read, by one operation, which finds the
+    // newest value or an older one: that is put there. `together`: not seen apart from the change
+    // before it.
+    unsigned ways_to_modify(const Access&) const;
+    void before_change(Memory&, const Access&, bool modifies, bool together = false,
+                       unsigned way = 0);
     bool plain(const Access&, uint64_t bytes, uint32_t lanes) const;
 
     void fence(const Who&, const Fence&);
@@ -91,11 +153,12 @@ class Machine {
         bool undoable = true;   // what it replaced may still be found
         bool together = false;  // with the one before it of these bytes, or not at all
         bool atomic = false;
+        Reach reach = cta;  // of a strong one
         std::array<uint8_t, most_bytes> old{};
         Thread writer = 0;
         Stamp stamp = 0;
-        Edges gives;
-        std::vector<View::Entry> readers;
+        Rare<Edges> gives;  // few have any
+        Rare<std::vector<View::Entry>> readers;
         bool overlaps(uint64_t a, unsigned n) const {
             return a < address + bytes && address < a + n;
         }
@@ -107,6 +170,7 @@ class Machine {
         std::vector<Write> writes;  // in coherence order
         bool missed = false;        // it is among missed_
     };
+    using Granules = std::unordered_map<uint64_t, Granule>;
     // Who has written to a piece of memory, and up to when.
     struct Region {
         std::vector<View::Entry> writers;  // by thread
@@ -141,6 +205,7 @@ class Machine {
     struct Phase {
         uint64_t number = 0;
         Edges edges;
+        size_t telling = 0;  // so many of them tell all of the phase before
         // For waiters of one CTA: what all of it gives, and to whom it is all that they know.
         struct Gathered {
             Place to;
@@ -160,13 +225,18 @@ class Machine {
     const Actor* find(Thread t) const;
     bool sure(const Actor*, Thread, Via, const Write&) const;
     static bool known(const View& view, const Write& w);
-    unsigned unsure(const Access&, const Granule&) const;
+    unsigned unsure(const Access&, const Granule&, bool modifies) const;
+    bool morally_strong(const Access&, const Write&) const;
+    void undo(const Access&, const Granule&, unsigned undone, uint8_t* value) const;
+    void wrote(const Write&);
+    void erase(Granules::iterator at);
     static unsigned count_of(const Access&, const Granule&, unsigned way);
     void seen(Actor&, const Access&, Granule&, unsigned undone, Edges* inherits);
     static void take(Actor&, const Edge&, const Order&, bool now);
     static void acquire(Actor&, const Order&);
     std::shared_ptr<const Snapshot> snapshot(const Actor&, Thread) const;
     Edge edge(Actor&, Thread, const Order&) const;
+    bool arrives_with(Edge& last, const Actor&, Thread, const Order&) const;
     void compact(Granule&);
     void prune(uint64_t granule);
     static bool tells_all(const Phase& later, const Phase& before);
@@ -175,16 +245,19 @@ class Machine {
     std::vector<Who> everybody_;  // empty: not known
     Stamp next_ = 1;
     std::unordered_map<Thread, Actor> actors_;
+    mutable Recent<Actor> recent_actors_;
     std::vector<uint64_t> missed_;  // granules in which somebody has found an old value
     std::deque<Thread> agents_;
-    std::unordered_map<uint64_t, Granule> granules_;
+    Granules granules_;
+    Recent<Granule> recent_granules_;
     std::deque<uint64_t> oldest_;  // granules, by when they were first written to
     std::unordered_map<uint64_t, Region> regions_;
+    mutable Recent<Region> recent_regions_;
     mutable std::array<Looked, 64> looked_{};
     std::vector<ScFence> sc_;
     std::map<uint64_t, Barrier> barriers_;
 };
 
-void join(Knowledge& to, const Snapshot& from);
+void join(Knowledge& to, const Snapshot& from, uint32_t threads);
 
 }  // namespace weak

@@ -13,10 +13,13 @@ constexpr Stamp all_of_it = ~Stamp{0};
 
 }  // namespace
 
-void join(Knowledge& to, const Snapshot& from) {
+void join(Knowledge& to, const Snapshot& from, uint32_t threads) {
     join(to, from.known);
-    to[in_global].add(from.thread, from.global);
-    to[in_shared].add(from.thread, from.shared);
+    for (Thread t = from.thread; t < from.thread + threads; ++t) {
+        to[in_global].add(t, from.global);
+        to[in_shared].add(t, from.shared);
+        to[inits].add(t, from.inits);
+    }
 }
 
 std::shared_ptr<const Snapshot> Machine::snapshot(const Actor& a, Thread t) const {
@@ -25,18 +28,18 @@ std::shared_ptr<const Snapshot> Machine::snapshot(const Actor& a, Thread t) cons
     if (a.agent) {  // order does not pass through it
         for (const Rule r : {in_global, in_shared, async_global, async_shared}) {
             s->known[r] = a.over;
-            s->known[r].add(t, all_of_it);
+            s->known[r].add(t, next_ - 1);
         }
     } else {
         s->known = a.now;
-        s->global = s->shared = next_ - 1;
+        s->global = s->shared = s->inits = next_ - 1;
     }
     return s;
 }
 
 // What a strong write of the thread gives: what it releases itself, else what fences before it did.
 Edge Machine::edge(Actor& a, Thread t, const Order& o) const {
-    Edge e{a.place, o.reach, {}};
+    Edge e{a.place, o.reach, 1, {}};
     std::shared_ptr<const Snapshot> own;
     if (o.releases) own = snapshot(a, t);
     for (uint32_t d = 0; d <= o.reach; ++d) e.gives[d] = own ? own : a.fenced[d];
@@ -47,8 +50,8 @@ Edge Machine::edge(Actor& a, Thread t, const Order& o) const {
 void Machine::take(Actor& to, const Edge& e, const Order& o, bool now) {
     const Reach apart = to.place.apart(e.from);
     if (apart > o.reach || apart > e.reach || !e.gives[apart]) return;
-    join(to.acquirable[apart], *e.gives[apart]);
-    if (now) join(to.now, *e.gives[apart]);
+    join(to.acquirable[apart], *e.gives[apart], e.threads);
+    if (now) join(to.now, *e.gives[apart], e.threads);
 }
 
 void Machine::fence(const Who& who, const Fence& f) {
@@ -57,12 +60,12 @@ void Machine::fence(const Who& who, const Fence& f) {
     if (o.acquires)
         for (uint32_t d = 0; d <= o.reach; ++d)
             for (uint32_t r = 0; r < rules; ++r)
-                if (!f.shared_alone || r == in_shared || r == async_shared)
+                if (!f.shared_alone || r == in_shared || r == async_shared || r == inits)
                     a.now[r].join(a.acquirable[d][r]);
     if (o.sc) {
         for (const ScFence& other : sc_) {
             const Reach apart = a.place.apart(other.place);
-            if (apart <= o.reach && apart <= other.reach) join(a.now, *other.gives);
+            if (apart <= o.reach && apart <= other.reach) join(a.now, *other.gives, 1);
         }
         // A later one of the same CTA and scope comes after it, and tells all of it.
         std::erase_if(sc_, [&](const ScFence& other) {
@@ -85,18 +88,22 @@ void Machine::fence(const Who& who, const Fence& f) {
         a.before_maps = a.now[in_global];
         a.maps_by = who.thread;
     }
-    if (!o.releases || f.inits_alone) return;
+    if (!o.releases) return;
     const auto all = snapshot(a, who.thread);
     for (uint32_t d = 0; d <= o.reach; ++d) {
-        if (!f.shared_alone) {
+        if (!f.shared_alone && !f.inits_alone) {
             a.fenced[d] = all;
             continue;
         }
+        // Of what it does not restrict itself to, what was released before.
+        const Snapshot before = a.fenced[d] ? *a.fenced[d] : Snapshot{};
         auto some = std::make_shared<Snapshot>(*all);
-        const Snapshot* const before = a.fenced[d].get();
-        for (const Rule r : {in_global, async_global, tensormap})
-            some->known[r] = before ? before->known[r] : View{};
-        some->global = before ? before->global : 0;
+        for (const Rule r : {in_global, async_global, tensormap}) some->known[r] = before.known[r];
+        some->global = before.global;
+        if (f.inits_alone) {
+            for (const Rule r : {in_shared, async_shared}) some->known[r] = before.known[r];
+            some->shared = before.shared;
+        }
         a.fenced[d] = some;
     }
 }
@@ -128,9 +135,26 @@ void Machine::arrive(const Who& who, uint64_t barrier, uint64_t phase, const Ord
             }
             b.erase(b.begin());
         }
-        at = b.insert(b.end(), Phase{phase, {}, {}});
+        at = b.insert(b.end(), Phase{phase, {}, 0, {}});
     }
+    if (!at->edges.empty() && arrives_with(at->edges.back(), a, who.thread, o)) return;
     at->edges.push_back(edge(a, who.thread, o));
+    at->edges.back().from = who.place;
+}
+
+// The lanes of a warp mostly know the same when they arrive, and are one edge.
+bool Machine::arrives_with(Edge& last, const Actor& a, Thread t, const Order& o) const {
+    const Snapshot* const s = last.gives[cta].get();
+    if (!everybody_.empty() || !o.releases || a.agent || last.reach != o.reach || !s ||
+        s->thread + last.threads != t || s->global != next_ - 1 || s->shared != next_ - 1 ||
+        s->inits != next_ - 1 || last.from.apart(a.place) != cta)
+        return false;
+    for (uint32_t d = 0; d <= o.reach; ++d)
+        if (last.gives[d].get() != s) return false;
+    for (uint32_t r = 0; r < rules; ++r)
+        if (s->known[r].identity() != a.now[r].identity()) return false;
+    ++last.threads;
+    return true;
 }
 
 void Machine::wait(const Who& who, uint64_t barrier, uint64_t phase, const Order& o) {
@@ -150,11 +174,17 @@ void Machine::wait(const Who& who, uint64_t barrier, uint64_t phase, const Order
             if (std::ranges::find(all.within[r], now.identity()) != all.within[r].end()) {
                 now = all.known[r];
             } else if (!is_now(all.known[r]) && std::ranges::none_of(all.above[r], is_now)) {
-                const void* const before = now.identity();
-                now.join(all.known[r]);
-                if (now.identity() == before) all.above[r].push_back(now);
+                if (now.includes(all.known[r]))
+                    all.above[r].push_back(now);
+                else
+                    now.join(all.known[r]);
             }
         }
+        const auto before = std::next(p);
+        if (before == at->second.rend()) break;
+        if (p->telling != p->edges.size() && !tells_all(*p, *before)) continue;
+        p->telling = p->edges.size();
+        break;
     }
 }
 
@@ -175,10 +205,14 @@ Machine::Phase::Gathered& Machine::gather(Phase& p, const Place& to, Reach reach
         if (apart > reach || apart > e.reach || !e.gives[apart]) continue;
         const Snapshot& s = *e.gives[apart];
         for (uint32_t r = 0; r < rules; ++r) views[r].push_back(&s.known[r]);
-        own[in_global].emplace_back(s.thread, s.global);
-        own[in_shared].emplace_back(s.thread, s.shared);
-        alike = alike && s.global == s.shared &&
-                s.known[in_global].identity() == s.known[in_shared].identity();
+        for (Thread t = s.thread; t < s.thread + e.threads; ++t) {
+            own[in_global].emplace_back(t, s.global);
+            own[in_shared].emplace_back(t, s.shared);
+            own[inits].emplace_back(t, s.inits);
+        }
+        alike = alike && s.global == s.shared && s.shared == s.inits &&
+                s.known[in_global].identity() == s.known[in_shared].identity() &&
+                s.known[in_shared].identity() == s.known[inits].identity();
     }
     for (uint32_t r = 0; r < rules; ++r) {
         g.within[r].clear();
@@ -186,7 +220,7 @@ Machine::Phase::Gathered& Machine::gather(Phase& p, const Place& to, Reach reach
         for (const View* v : views[r])
             if (std::ranges::find(g.within[r], v->identity()) == g.within[r].end())
                 g.within[r].push_back(v->identity());
-        if (r == in_shared && alike) {
+        if ((r == in_shared || r == inits) && alike) {
             g.known[r] = g.known[in_global];
             continue;
         }
@@ -197,19 +231,21 @@ Machine::Phase::Gathered& Machine::gather(Phase& p, const Place& to, Reach reach
 }
 
 void Machine::issue(const Who& who, Thread agent) {
-    Actor& from = actor(who);
-    Actor a;
+    const Actor& from = actor(who);
+    const auto [at, fresh] = actors_.try_emplace(agent);
+    Actor& a = at->second;  // it knows what all know whose it is
     a.place = from.place;
     a.agent = true;
-    a.now = from.now;
+    join(a.now, from.now);
     a.now[in_global].add(who.thread, next_ - 1);
     a.now[in_shared].add(who.thread, next_ - 1);
-    a.maps = from.maps;
-    a.before_maps = from.before_maps;
+    a.maps.join(from.maps);
+    a.before_maps.join(from.before_maps);
     a.maps_by = from.maps_by;
-    actors_[agent] = std::move(a);
+    if (!fresh) return;
     agents_.push_back(agent);
     if (agents_.size() <= most_agents) return;
+    recent_actors_.forget(agents_.front());
     actors_.erase(agents_.front());
     agents_.pop_front();
 }
@@ -261,7 +297,7 @@ std::string Machine::key() const {
             return;
         }
         Knowledge k = s->known;
-        join(k, *s);
+        join(k, *s, 1);
         knowledge(k);
     };
     const auto edges = [&](const Edges& all) {
@@ -279,7 +315,7 @@ std::string Machine::key() const {
         out += '.';
     };
     for (const uint64_t n : numbers)
-        for (const Write& w : granules_.at(n).writes) edges(w.gives);
+        for (const Write& w : granules_.at(n).writes) edges(w.gives.get());
     std::vector<Thread> threads;
     for (const auto& [t, a] : actors_) threads.push_back(t);
     std::ranges::sort(threads);

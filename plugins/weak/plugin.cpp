@@ -69,7 +69,8 @@ Via via_of(uint32_t proxy) {
 }
 
 Access access_of(const sassemu_operation& o) {
-    return {who_of(o.from), o.address, o.bytes, via_of(o.proxy), order_of(o)};
+    const Via via = o.flags & SASSEMU_MACHINE_OBJECT ? Via::object : via_of(o.proxy);
+    return {who_of(o.from), o.address, o.bytes, via, order_of(o)};
 }
 
 Fence fence_of(const sassemu_operation& o) {
@@ -117,7 +118,18 @@ class Weak : public sassemu::Plugin {
     }
 
     uint32_t ways(const State& s, sassemu::MemoryBytes, const sassemu_operation& o) const {
-        return o.kind == SASSEMU_OPERATION_LOAD ? s.machine.ways(access_of(o)) : 1;
+        switch (o.kind) {
+            case SASSEMU_OPERATION_LOAD:
+                return s.machine.ways(access_of(o));
+            case SASSEMU_OPERATION_STORE:
+                return s.machine.ways_to_store(access_of(o));
+            case SASSEMU_OPERATION_ATOMIC:  // a comparison may fail, and write nothing
+                return o.atomic && o.atomic != SASSEMU_ATOMIC_COMPARE_EXCHANGE && !o.early
+                           ? s.machine.ways_to_modify(access_of(o))
+                           : 1;
+            default:
+                return 1;
+        }
     }
 
     void perform(State& s, sassemu::MemoryBytes bytes, const sassemu_operation& o, uint32_t way,
@@ -128,11 +140,11 @@ class Weak : public sassemu::Plugin {
                 s.machine.load(memory, access_of(o), way, value);
                 break;
             case SASSEMU_OPERATION_STORE:
-                s.machine.store(memory, access_of(o), value);
+                s.machine.store(memory, access_of(o), value, way);
                 break;
             case SASSEMU_OPERATION_ATOMIC:
                 s.machine.before_change(memory, access_of(o), o.ordering != SASSEMU_WEAK,
-                                        o.early != 0);
+                                        o.early != 0, way);
                 break;
             case SASSEMU_OPERATION_FENCE:
                 s.machine.fence(who_of(o.from), fence_of(o));

@@ -19,14 +19,19 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "sync"))
+from sync_plans import sync_plans
+
 # What the engine is asked for: agents early, late and at random; caches in two tempers.
 RUNS = {"flat": [["--agents", "eager"], ["--agents", "lazy"], ["--agents", "random", "--seed", "3"], ["--agents", "random", "--seed", "8"]],
         "caches": [["--model", "caches:policy=random", "--agents", "random", "--seed", "5"], ["--model", "caches:policy=adversarial", "--seed", "3"],
                    ["--model", "caches:policy=lazy", "--agents", "lazy"]]}
-# `weak` is run until some seed shows something wrong, at most so many times.
+# `weak` is run until some seed shows something wrong, at most so many times: first the small kernel, then the large one.
 WEAK = ["--model", "weak", "--agents", "random", "--seed"]
-WEAK_SEEDS = 24
+WEAK_SEEDS = 32
 CORRECT_SEEDS = 8
+# What wgmma reads without the proxy fence of who wrote it; there is no small kernel.
+WGMMA = ["wgmma_operands", "wgmma_reload"]
 MODELS = ["ptx", "flat", "caches"]
 NOT_EXPLORED = {"BAR.RED": "a counting barrier"}  # by the machines; all else that they refuse are copies
 
@@ -75,7 +80,23 @@ def weak(program, path, names, right, stated, allowed):
     return "right" if stated == "forbidden" else "not shown", problems
 
 
-def judge(program, path, wanted, limit):
+def weak_large(program, plan, correct, arch="sm_90"):
+    """The same of a large kernel, which is wrong where `correct` says other results; "not shown" if none is."""
+    with open(correct) as f:
+        right = {b: struct.pack("<%dI" % len(what["expect"]["values"]), *what["expect"]["values"])
+                 for b, what in json.load(f)["buffers"].items() if "expect" in what}
+    for seed in range(1, WEAK_SEEDS + 1):
+        with tempfile.TemporaryDirectory() as work:
+            dumps = [x for b in right for x in ("--dump", "%s=%s" % (b, os.path.join(work, b)))]
+            r = subprocess.run([program, "run", plan, "--arch", arch, "--threads", "1", *WEAK, str(seed), *dumps], capture_output=True)
+            if r.returncode not in (0, 1):
+                return "large ends badly, seed %d" % seed
+            if any(open(os.path.join(work, b), "rb").read() != data for b, data in right.items()):
+                return "large, seed %d" % seed
+    return "not shown"
+
+
+def judge(program, path, wanted, limit, large):
     """The row of a plan, and what is wrong with it."""
     pattern, variant = path.split(os.sep)[-3], os.path.basename(path)[:-len(".json")]
     name, correct, wrong = pattern + "/" + variant, variant == "correct", []
@@ -121,6 +142,8 @@ def judge(program, path, wanted, limit):
         row[m] = report["verdict"] if explored else "%s; runs: %s" % (NOT_EXPLORED.get(what, what), "right" if ends and not bad else "wrong")
     row["weak"], more = weak(program, path, names, right, stated, allowed)
     wrong += more
+    if row["weak"] == "not shown":
+        row["weak"] = weak_large(program, large, os.path.join(os.path.dirname(large), "correct.json"))
     row["check-sync"] = ", ".join(sorted({f["kind"] + ("" if f["common"] else " (by the letter)") for f in wanted})) or "nothing"
     return row, ["%s: %s" % (name, w) for w in wrong]
 
@@ -144,10 +167,17 @@ def main():
         expected = json.load(f)
     plans = [path for path in sorted(glob.glob(os.path.join(folder, "*", "small", "*.json"))) if not a.names or any(n in path for n in a.names)]
     plans.sort(key=lambda path: (path.split(os.sep)[-3], not path.endswith("correct.json"), path))
-    job = lambda path: judge(a.program, path, expected["%s/%s.sm_90.line" % (path.split(os.sep)[-3], os.path.basename(path)[:-5])], a.time_limit)
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(2) as pool:
+        large = sync_plans(a.root, work)
+
+        def job(path):
+            name = "%s/%s.sm_90.line" % (path.split(os.sep)[-3], os.path.basename(path)[:-len(".json")])
+            return judge(a.program, path, expected[name], a.time_limit, large[name].plan)
         results = list(pool.map(job, plans))
+        wgmma = [] if a.names else WGMMA
+        shown = {(w, v): weak_large(a.program, large["%s/%s.sm_90a.line" % (w, v)].plan, os.path.join(folder, w, "correct.json"), "sm_90a") for w in wgmma for v in ("correct", "fence")}
     lines, wrong = table([row for row, _ in results]), [w for _, ws in results for w in ws]
+    wrong += ["%s/%s under weak: %s" % (*which, what) for which, what in shown.items() if (what == "not shown") != (which[1] == "correct")]
     document = os.path.join(a.root, "docs", "patterns.md")
     with open(document) as f:
         text = f.read()

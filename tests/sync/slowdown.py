@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What check-sync, or another checker, costs: processor time of a launch with it, against `flat` with one thread, on the SGEMM
+"""What check-sync, another checker, `fidelity` or the model `weak` costs: processor time of a launch with it, against `flat` with one thread, on the SGEMM
 and reduction kernels, or others. Processor time, so that a loaded machine changes little; the best of several runs.
 
     slowdown.py SASSEMU ROOT [LIMIT [CHECKER [KERNEL[@ARCH]...]]]     prints the ratios; fails above LIMIT (default 30)
@@ -21,8 +21,8 @@ WHILE = 0.3  # seconds
 
 def run(program, command, plan, arch="sm_90"):
     """(seconds of the launches, processor seconds of all of it)"""
-    how = ["run", "--fidelity"] if command == "fidelity" else [command]
-    child = subprocess.Popen([program, *how, plan, "--arch", arch, "--threads", "1", "--stats"], stdout=subprocess.PIPE, text=True)
+    how = {"fidelity": ["--fidelity"], "weak": ["--model", "weak"]}.get(command, [])
+    child = subprocess.Popen([program, "run" if how else command, plan, *how, "--arch", arch, "--threads", "1", "--stats"], stdout=subprocess.PIPE, text=True)
     out = child.stdout.read()
     _, _, usage = os.wait4(child.pid, 0)
     child.returncode = 0

@@ -173,6 +173,58 @@ TEST(WeakMachine, ACopysBytesAreSeenOnceItIsObserved) {
     EXPECT_EQ(r.ways(1, near), 1u);
 }
 
+TEST(WeakMachine, ACopyComesInFrontOfAStoreThatItDoesNotKnow) {
+    Program r;
+    r.store(1, near, 1);
+    r.machine.issue(Program::who(1), 100);
+    const Access copy{{100, Program::who(1).place}, near, 4, Via::async, weak_one};
+    const uint8_t value[4] = {2};
+    ASSERT_EQ(r.machine.ways_to_store(copy), 2u);
+    r.machine.store(r.memory, copy, value, 1);
+    EXPECT_EQ(r.load(1, near), 1u);  // its store has come last
+    r.machine.observe(Program::who(3), 100);
+    ASSERT_EQ(r.ways(3, near), 2u);
+    EXPECT_EQ(r.load(3, near, weak_one, 1), 2u);
+    EXPECT_EQ(r.ways(2, near), 3u);
+    EXPECT_EQ(r.load(2, near, weak_one, 2), 0u);
+}
+
+TEST(WeakMachine, AtomicsWhoseScopesDoNotReachMissEachOther) {
+    const auto add = [](Order scope) {
+        Program r;
+        const auto at = [&](Thread t) { return Program::at(t, x, scope); };
+        r.machine.before_change(r.memory, at(1), true);
+        r.store(1, x, 1, scope);
+        const unsigned ways = r.machine.ways_to_modify(at(2));
+        r.machine.before_change(r.memory, at(2), true, false, ways - 1);
+        uint32_t found = 0;
+        r.memory.read(x, reinterpret_cast<uint8_t*>(&found), 4);
+        return found;
+    };
+    EXPECT_EQ(add(relaxed_gpu), 1u);
+    EXPECT_EQ(add({true, false, false, false, cta}), 0u);
+}
+
+TEST(WeakMachine, AnObjectIsKnownByWhatOrdersItsInitialisation) {
+    const auto left = [](bool fenced) {
+        Program r;
+        r.store(1, near + 64, 1);
+        Access object = Program::at(1, near, weak_one);
+        object.via = Via::object;
+        r.machine.before_change(r.memory, object, false);
+        Fence f;
+        f.order = release_gpu;
+        f.inits_alone = true;
+        if (fenced) r.machine.fence(Program::who(1), f);
+        r.machine.arrive(Program::who(1), 7, 0, relaxed_gpu);
+        r.machine.wait(Program::who(2), 7, 0, acquire_gpu);
+        object.who = Program::who(2);
+        return std::pair(r.machine.ways(object), r.ways(2, near + 64));
+    };
+    EXPECT_EQ(left(false), std::pair(2u, 2u));
+    EXPECT_EQ(left(true), std::pair(1u, 2u));
+}
+
 TEST(WeakMachine, StatesThatBehaveAlikeHaveOneKey) {
     const std::vector<Who> all{Program::who(1), Program::who(2)};
     Program a{{}, Machine(all)}, b{{}, Machine(all)};

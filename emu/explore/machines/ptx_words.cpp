@@ -187,6 +187,7 @@ PtxWords::What PtxWords::step(State& s, uint32_t thread, Runner& r, const Operat
                 const uint64_t value = value_of(r, a.value);
                 put(a.by.negated ? 0 - value : value, m);
                 m.atomic = a.by.how;
+                m.what.atomic = static_cast<uint8_t>(a.by.how);
                 m.swap = value_of(r, a.swap);
                 if (a.to) m.to[0] = static_cast<int32_t>(a.to->number);
                 return What::past;

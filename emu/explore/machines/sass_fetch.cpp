@@ -402,6 +402,7 @@ SassFetch::What SassFetch::operate(Turn& at, const Access& a, uint64_t address) 
     }
     if (o.is(SASSEMU_OPERATION_ATOMIC)) {
         o.atomic = a.atomic;
+        o.what.atomic = static_cast<uint8_t>(a.atomic);
         o.type = a.type;
         o.swap = word(at, a.source[1], 0) | (a.bytes > 4 ? word(at, a.source[1], 1) << 32 : 0);
         if (a.ordering == Ordering::weak) o.what.ordering = SASSEMU_RELAXED;

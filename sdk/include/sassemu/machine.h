@@ -43,6 +43,9 @@ typedef struct sassemu_place {
 /* The bytes of shared memory, for scoped machines: this, the CTA's number above bit 24, the offset
  * below. */
 #define SASSEMU_MACHINE_SHARED (UINT64_C(1) << 63)
+/* Of `flags`: the bytes are an mbarrier object. A LOAD asks what a thread finds there before it
+ * arrives or tests, an ATOMIC initialises the object. */
+#define SASSEMU_MACHINE_OBJECT (1u << 31)
 
 enum sassemu_operation_kind {
     SASSEMU_OPERATION_LOAD,
@@ -80,7 +83,7 @@ typedef struct sassemu_operation {
     uint8_t has_address;                         /* of a cache operation */
     uint8_t bytes;                               /* of an access: 1 to 16 */
     uint8_t reserved;
-    uint32_t flags;   /* SASSEMU_ACCESS_CACHE_CV */
+    uint32_t flags;   /* SASSEMU_ACCESS_CACHE_CV, SASSEMU_MACHINE_OBJECT */
     uint64_t address; /* device address */
     sassemu_place from;
     /* Since ABI 1.5; 0 where the machine is not symmetric. */
@@ -94,7 +97,9 @@ typedef struct sassemu_operation {
     uint8_t restriction; /* enum sassemu_intent_restrict */
     uint8_t spaces;      /* of a proxy fence: SASSEMU_SPACE_BIT set; 0: all */
     uint8_t both_ways;   /* of a proxy fence */
-    uint8_t unused[3];
+    uint8_t atomic; /* enum sassemu_atomic, of an ATOMIC of a scoped machine that reads and writes:
+                     * the machine may put an older value there before. NONE: not known */
+    uint8_t unused[2];
 } sassemu_operation;
 
 /* The bytes of memory. Both answer -1, and do nothing, where a byte is not allocated. */
@@ -133,7 +138,8 @@ typedef struct sassemu_machine {
 
     /* In how many ways the operation can be performed now; 0: a step has to come first. What a
      * machine would do if it were free comes first: a hit in a cache before a miss. A scoped
-     * machine has the newest value first and the oldest last. NULL: always in one. */
+     * machine has the newest value first and the oldest last; of a STORE of the async proxy, in
+     * front of how many stores it comes that are there already. NULL: always in one. */
     uint32_t (*ways)(void* self, const void* state, const sassemu_bytes*, const sassemu_operation*);
     /* Performs it in one of these ways, counting from 0. LOAD fills the `bytes` at value, STORE
      * and REDUCE take them from there; others get NULL. */
