@@ -181,6 +181,7 @@ class DrivenMachine : public Plugin {
         uint8_t ordering = SASSEMU_WEAK, scope = SASSEMU_LEVEL_NONE;
         bool known = false;
         bool arrives_later = false;  // cp.async.mbarrier.arrive
+        bool counts = false;         // an arrival at an object of sm_80: words that loads poll
         bool meets = false;          // WARPSYNC, not BSYNC
     };
     // Objects of a kind that phases go on in: barriers of a CTA, a cluster, a warpgroup, a warp,
@@ -247,6 +248,7 @@ class DrivenMachine : public Plugin {
               uint8_t scope);
     void meet_warp(const Who& who, uint32_t lanes);
     void leave_cluster(const Who& who, uint32_t lanes, uint64_t cluster);
+    void count_arrival(const Who& who, const sassemu_place& from, const sassemu_sync& e);
     // `owner`: of the object, where that counts as the place of the arrival.
     void arrive_agent(const Who& who, uint64_t agent, const Phased& at, uint8_t scope,
                       const Who* owner = nullptr);

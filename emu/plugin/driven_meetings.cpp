@@ -81,6 +81,18 @@ void DrivenMachine::arrive_agent(const Who& who, uint64_t agent, const Phased& a
     perform(o, nullptr);
 }
 
+// The engine changes the object right after it. A load of it that acquires is what waits.
+void DrivenMachine::count_arrival(const Who& who, const sassemu_place& from,
+                                  const sassemu_sync& e) {
+    sassemu_operation o = operation(SASSEMU_OPERATION_ATOMIC);
+    o.ordering = SASSEMU_RELEASE;
+    o.scope = SASSEMU_LEVEL_CTA;
+    o.bytes = 8;
+    o.address = map(who, {e.address, SASSEMU_SHARED, e.owner});
+    o.from = from;
+    if (o.address) perform(o, nullptr);
+}
+
 void DrivenMachine::sync_scoped(const sassemu_sync& e) {
     if (e.kind == SASSEMU_SYNC_BARRIER_COMPLETE || e.kind == SASSEMU_SYNC_CLUSTER_COMPLETE) {
         const sassemu_cta_info c = info(e.cta);
@@ -162,6 +174,7 @@ void DrivenMachine::sync_scoped(const sassemu_sync& e) {
                     copies != scoped_.reports.end()) {
                     observe(agent_place(who, e.agent), copies->second);
                     arrive_agent(who, e.agent, at, SASSEMU_LEVEL_CTA);
+                    if (meant(e.insn).counts) count_arrival(who, agent_place(who, e.agent), e);
                 } else {
                     sassemu_effect effect{};
                     effect.size = sizeof effect;
@@ -176,6 +189,7 @@ void DrivenMachine::sync_scoped(const sassemu_sync& e) {
                 agent_issued(e.warp, e.lanes, agent, SASSEMU_AGENT_LDGSTS, -1);
                 observe(agent_place(who, agent), scoped_.reports[agent]);
                 arrive_agent(who, agent, at, SASSEMU_LEVEL_CTA);
+                if (meant(e.insn).counts) count_arrival(who, agent_place(who, agent), e);
             } else if (e.arrivals || e.drops) {
                 // One change for all lanes of the instruction, or one for each.
                 const auto all = static_cast<int64_t>(std::popcount(scoped_.arriving));
@@ -185,6 +199,9 @@ void DrivenMachine::sync_scoped(const sassemu_sync& e) {
                 const Meant& m = meant(e.insn);
                 arrive(who, lanes, at, m.known ? m.ordering : uint8_t{SASSEMU_RELEASE},
                        m.known ? m.scope : uint8_t{SASSEMU_LEVEL_CTA});
+                if (m.counts)
+                    for_lanes(e.lanes,
+                              [&](unsigned lane) { count_arrival(who, of(who, lane), e); });
             }
             at.phase += e.phase_after != e.phase;  // they are parities
             break;

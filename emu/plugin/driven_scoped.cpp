@@ -115,6 +115,11 @@ bool DrivenMachine::orders(const HookedInstruction& i, const Event& e, bool firs
         s.last_line = text.ptx_line;
     } else if (known && nothing && text.intent.opcode.starts_with("bar.warp.sync")) {
         all.push_back(operation(SASSEMU_OPERATION_MEET));
+    } else if (of_map && !known && e.action == SASSDEC_ACTION_INVALIDATE) {
+        sassemu_operation& o = all.emplace_back(operation(SASSEMU_OPERATION_FENCE));
+        o.ordering = SASSEMU_ACQUIRE;
+        o.scope = SASSEMU_LEVEL_SYS;
+        o.to_proxy = SASSEMU_VIA_TENSORMAP;
     } else if (word && !(known && text.intent.kind != IntentKind::none)) {
         // The words around an access are part of what its own order says.
         if (const auto order = order_of_word(e, false)) {
@@ -176,6 +181,11 @@ const DrivenMachine::Meant& DrivenMachine::meant(sassemu_insn i) {
     m.meets = e.kind == SASSEMU_EFFECT_CONVERGENCE &&
               (e.action == SASSEMU_ACTION_WARP || e.action == SASSEMU_ACTION_COLLECTIVE);
     m.arrives_later = e.action == SASSEMU_ACTION_ARRIVE_LATER;
+    if (e.kind == SASSEMU_EFFECT_MBARRIER) {
+        const std::string_view text = host.insn_text(i);
+        m.counts = text.find("ATOMS.ARRIVE") != text.npos ||
+                   (m.arrives_later && text.find("CNT") == text.npos);
+    }
     const bool tests = e.kind == SASSEMU_EFFECT_MBARRIER && e.action == SASSEMU_ACTION_TEST;
     sassemu_intent intent{};
     intent.size = sizeof intent;

@@ -32,8 +32,7 @@ WEAK_SEEDS = 32
 CORRECT_SEEDS = 8
 # What wgmma reads without the proxy fence of who wrote it; there is no small kernel.
 WGMMA = ["wgmma_operands", "wgmma_reload"]
-MODELS = ["ptx", "flat", "caches"]
-NOT_EXPLORED = {"BAR.RED": "a counting barrier"}  # by the machines; all else that they refuse are copies
+MODELS = ["ptx", "flat", "caches", "weak"]
 
 
 def explore(program, path, model, limit):
@@ -42,9 +41,15 @@ def explore(program, path, model, limit):
     if not r.stdout:
         return {"verdict": "error", "error": r.stderr.strip(), "outcomes": [], "complete": True}
     report = json.loads(r.stdout.splitlines()[0])
-    if report["verdict"] == "unknown":  # the time was up, or a loop reached its bound: as far as it got
+    if report["verdict"] == "unknown" and not beyond(report):  # the time was up, or a loop reached its bound: as far as it got
         report["verdict"] = "forbidden"
     return report
+
+
+def beyond(report):
+    """What of it is not explored: an instruction, or lanes of a warp at several barriers; nothing."""
+    found = re.search(r"'(?:@\S+ )?([A-Z0-9]+)\S*[^']*' is not explored(: lanes)?", report.get("bound", ""))
+    return found and ("lanes apart" if found[2] else found[1])
 
 
 def states(report):
@@ -119,27 +124,27 @@ def judge(program, path, wanted, limit, large):
     row = {"pattern": pattern, "variant": variant, "ptx": ptx["verdict"] if ptx.get("executions") or "undefined" in ptx else "ends nowhere"}
     if "undefined" in ptx:
         row["ptx"] += ", " + ptx["undefined"]
+    for m in "flat", "caches", "weak":
+        report = reports[m]
+        if report["verdict"] == "error":
+            wrong.append("%s: %s" % (m, report["error"]))
+        if allowed is not None:
+            wrong += ["the machine %s shows %s, which ptx does not allow" % (m, s) for s in states(report) - allowed]
+        if correct and report["verdict"] not in ("forbidden", "unknown"):
+            wrong.append("%s says %s" % (m, report["verdict"]))
     for m in "flat", "caches":
         report = reports[m]
-        explored = report["verdict"] != "error"
-        if not explored and "is not explored by this model" not in report["error"]:
-            wrong.append("%s: %s" % (m, report["error"]))
-        if explored and allowed is not None:
-            wrong += ["the machine %s shows %s, which ptx does not allow" % (m, s) for s in states(report) - allowed]
-        if explored and correct and report["verdict"] != "forbidden":
-            wrong.append("%s says %s" % (m, report["verdict"]))
         ends = [run(program, path, names, options) for options in RUNS[m]] if names else []
         for (state, why), options in zip(ends, RUNS[m]):
             if state is None and stated == "forbidden":
                 wrong.append("run %s: %s" % (" ".join(options), why[-300:]))
             if state is not None and allowed is not None and state not in allowed:
                 wrong.append("run %s shows %s, which ptx does not allow" % (" ".join(options), state))
-            exact = explored and report["complete"] and "eager" in options
-            if state is not None and exact and state not in states(report):
+            if state is not None and report["complete"] and state not in states(report):
                 wrong.append("run %s shows %s, which exploration of %s does not" % (" ".join(options), state, m))
         bad = sum(dict(state or {}) != right for state, _ in ends)
-        what = next((w for w in NOT_EXPLORED if w in report.get("error", "")), "copies")
-        row[m] = report["verdict"] if explored else "%s; runs: %s" % (NOT_EXPLORED.get(what, what), "right" if ends and not bad else "wrong")
+        known = report["verdict"] != "unknown"
+        row[m] = report["verdict"] if known else "unknown: %s; runs: %s" % (beyond(report), "right" if ends and not bad else "wrong")
     row["weak"], more = weak(program, path, names, right, stated, allowed)
     wrong += more
     if row["weak"] == "not shown":

@@ -7,7 +7,7 @@ from machine import Search, parse, plain, reads_of, value
 CALLS = {"nvshmem_p": "put", "nvshmem_put": "put", "nvshmem_put_nbi": "put_nbi", "nvshmem_g": "get", "nvshmem_get": "get", "nvshmem_get_nbi": "get_nbi",
          "nvshmem_amo_add": "amo", "nvshmem_amo_add_nbi": "amo", "nvshmem_amo_fetch_add": "fetch", "nvshmem_amo_fetch_add_nbi": "fetch_nbi", "st": "put", "ld": "ld",
          "nvshmem_fence": "fence", "nvshmem_quiet": "quiet", "nvshmemx_quiet_on_stream": "stream_quiet", "nvshmem_wait_until": "wait", "nvshmem_test": "test",
-         "nvshmem_barrier_all": "barrier", "fence": "order", "membar": "order"}
+         "nvshmem_barrier_all": "barrier", "fence": "order", "membar": "order", "bar": "bar"}
 
 
 def parse_call(text):
@@ -86,8 +86,18 @@ class Explorer(Search):
         if self.at_barrier(threads):
             yield tuple((pc + 1,) + t[1:] if pc < len(th.ops) and th.ops[pc].kind == "barrier" else (pc,) + t[1:]
                         for th, t in zip(self.test.threads, threads) for pc in [t[0]]), flying, memory, spread
+        for cta in {th.cta for th in self.test.threads}:
+            all_here = [i for i, th in enumerate(self.test.threads) if th.cta == cta]
+            if all(self.at_bar(i, threads[i]) for i in all_here):
+                yield tuple((t[0] + (i in all_here),) + t[1:] for i, t in enumerate(threads)), flying, memory, spread
         for t, th in enumerate(self.test.threads):
             yield from self.step(state, t, th, m)
+
+    def at_bar(self, i, state):
+        """It stands at bar.sync, its loads are performed, and what it has stored in its own PE's memory is there."""
+        th, (pc, _, loads, _, started) = self.test.threads[i], state
+        return (started and pc < len(th.ops) and th.ops[pc].kind == "bar" and not loads
+                and not any(d[1] == i and d[4][1] == th.gpu and d[3] not in ("get_nbi", "value") for d in self.flying_now))
 
     def at_barrier(self, threads):
         """Every PE's caller has arrived with nothing on its way (each was quiet before: checked in step by quiet)."""

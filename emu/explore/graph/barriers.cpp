@@ -146,9 +146,11 @@ bool Turn::barrier_passed() {
     if (self_.reduced_to) {
         uint32_t sum = 0, lanes = 0;
         for (const auto& a : b.arrivals) {
+            // Of machine code a thread is one, although a warp's last may count for more lanes.
+            const uint32_t count = me_.sass ? 1 : a.lanes;
             sum = s_.arithmetic(Arithmetic::add, sum,
-                                s_.arithmetic(Arithmetic::mul, a.predicate, s_.constant(a.lanes)));
-            lanes += a.lanes;
+                                s_.arithmetic(Arithmetic::mul, a.predicate, s_.constant(count)));
+            lanes += count;
         }
         if (b.reduction == Reduction::all)
             sum = s_.arithmetic(Arithmetic::equal, sum, s_.constant(lanes));

@@ -49,6 +49,7 @@ void GraphSearch::visit(State s, std::shared_ptr<JudgedGraph> graph) {
     const Stepper::Fork fork = stepper_.run(s);
     if (stopped()) return;
     if (s.unguessed) incomplete("an address that depends on a read has too many places");
+    if (s.unexplored) return report_.incomplete(s.error);
     if (!s.error.empty()) {
         report_.error = s.error;
         return;

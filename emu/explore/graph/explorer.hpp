@@ -45,7 +45,7 @@ struct Report {
     std::vector<std::string> prose;
     std::optional<Witness> witness;
 
-    void incomplete(const char* why, bool by_limit = true) {
+    void incomplete(std::string_view why, bool by_limit = true) {
         complete = false;
         cut_short |= by_limit;
         if (bound.empty()) bound = why;

@@ -8,51 +8,11 @@
 #include <cstring>
 #include <utility>
 
-#include "emu/async/range.hpp"
-#include "emu/async/tensor_box.hpp"
 #include "emu/explore/graph/sass_turn.hpp"
-#include "emu/memory/address_space.hpp"
+#include "emu/explore/sass/copies.hpp"
 #include "sassdec/ids.h"
 
 namespace sassemu::explore {
-
-// Bytes that lie together in shared memory (`near`, an offset in its CTA's) and on the other side.
-struct SassTurn::Run {
-    uint32_t near = 0;
-    uint64_t far = 0, bytes = 0;
-    bool inside = true;  // else zeros
-
-    static void add(std::vector<Run>& runs, const Run& next) {
-        if (!next.bytes) return;
-        if (!runs.empty()) {
-            Run& last = runs.back();
-            if (last.inside == next.inside && last.near + last.bytes == next.near &&
-                (!next.inside || last.far + last.bytes == next.far)) {
-                last.bytes += next.bytes;
-                return;
-            }
-        }
-        runs.push_back(next);
-    }
-};
-
-std::vector<SassTurn::Run> SassTurn::runs_of(const TensorMap& m, const TensorCopy& c) {
-    const sassemu::async::Box box(m, c);
-    std::vector<Run> out;
-    for (uint64_t number = 0; number < box.rows; ++number) {
-        const auto row = box.row_at(m, c, number);
-        for (uint32_t offset = 0; offset < box.row; offset += 16) {
-            const auto chunk = box.chunk_at(m, row, offset);
-            const uint64_t there =
-                chunk.left <= 0 ? 0 : static_cast<uint64_t>(chunk.left) * tensor_unit(m.type).far;
-            const uint64_t inside = c.store && there ? 16 : std::min<uint64_t>(16, there);
-            Run::add(out, {chunk.near, chunk.far, inside, true});
-            if (!c.store)
-                Run::add(out, {chunk.near + static_cast<uint32_t>(inside), 0, 16 - inside, false});
-        }
-    }
-    return out;
-}
 
 Step SassTurn::async(const SassEffects& e) {
     using Call = SassEffects::Call;
@@ -83,18 +43,12 @@ Step SassTurn::async(const SassEffects& e) {
     return step;
 }
 
-// Which groups, and whether their reads alone: as the PTX says, which has lost it in the words.
-// Without it, a group of the kind that was committed last on the scoreboard; compiled code empties
-// the cache behind a wait for writes.
 Step SassTurn::wait_groups(const SassEffects& e) {
-    if (i_.ptx_known && !i_.intent.opcode.starts_with("cp.async")) return Step::past;
     for (const SassEffects::Group& g : e.groups) {
-        const bool bulk = i_.ptx_known ? i_.intent.to_proxy == Proxy::async
-                                       : self_.bulk_scoreboards[g.scoreboard % 8];
-        op::GroupWait o{bulk ? GroupKind::bulks : GroupKind::copies, g.left};
-        o.reads_only = bulk && (i_.ptx_known ? i_.intent.opcode.find(".read") != std::string::npos
-                                             : pc_ + 1 >= code_.count() ||
-                                                   code_.at(pc_ + 1).insn.id != SASSDEC_ID_CCTLALL);
+        const GroupWaited w = group_waited(code_, pc_, self_.bulk_scoreboards[g.scoreboard % 8]);
+        if (!w.any) continue;
+        op::GroupWait o{w.bulk ? GroupKind::bulks : GroupKind::copies, g.left};
+        o.reads_only = w.reads_only;
         perform(o);
     }
     return Step::past;
@@ -117,7 +71,7 @@ Step SassTurn::lane_copy(const LaneCopy& c) {
 // transaction (.TRANSCNT) that an instruction before it has expected.
 Step SassTurn::copies_barrier(const SassEffects& e) {
     if (e.change.counters)
-        return refuse("is not explored: the objects of sm_80 are ordinary words");
+        return beyond("is not explored: the objects of sm_80 are ordinary words");
     Place mbarrier;
     if (!object(e.address, mbarrier)) return Step::stop;
     Agent a = issue();
@@ -155,32 +109,30 @@ bool SassTurn::add_piece(Receiver& r, bool from_near, uint64_t from, bool to_nea
 
 // What each receiver of a copy to shared memory gets: the same runs in its own memory, and the
 // report on its own object.
-bool SassTurn::add_receivers(const Completion& c, uint32_t own_rank, const std::vector<Run>& runs,
+bool SassTurn::add_receivers(const Completion& c, uint32_t to, const std::vector<CopyRun>& runs,
                              bool from_global, uint64_t bytes, std::vector<Receiver>& out) {
-    const uint32_t ranks = c.multicast ? c.ranks : 1u << own_rank;
-    for (uint32_t rest = ranks; rest; rest &= rest - 1) {
-        const uint32_t window = static_cast<uint32_t>(std::countr_zero(rest)) << 24;
+    for (const CopyReceiver& receiver : receivers_of(c, to)) {
         Receiver& r = out.emplace_back();
         r.bytes = bytes;
-        for (const Run& run : runs) {
+        for (const CopyRun& run : runs) {
             Piece& p = r.pieces.emplace_back();
-            if (!find(true, false, window | run.near, run.bytes, 1, p.to)) return false;
+            if (!find(true, false, receiver.window | run.near, run.bytes, 1, p.to)) return false;
             if (run.inside && !find(!from_global, false, run.far, run.bytes, 1, p.from.emplace()))
                 return false;
         }
-        if (!object(sassemu::async::reported(c, window), r.object.emplace())) return false;
+        if (!object(receiver.object, r.object.emplace())) return false;
     }
     return true;
 }
 
 Step SassTurn::bulk_copy(const BulkCopy& c) {
-    if ((c.to | c.from | c.bytes) % 16) return refuse("faults: a bulk copy is of multiples of 16");
+    if (const std::string why = fault_of(c); !why.empty()) return refuse(why);
     if (c.reduce != AtomicOp::none || c.byte_mask != 0xffff)
-        return refuse("is not explored: a bulk reduction, or a copy of masked bytes");
+        return beyond("is not explored: a bulk reduction, or a copy of masked bytes");
     std::vector<Receiver> receivers;
     const auto to = static_cast<uint32_t>(c.to);
     if (!(c.to_global ? add_piece(receivers.emplace_back(), true, c.from, false, c.to, c.bytes, 16)
-                      : add_receivers(c, to >> 24, {{to & 0xffffff, c.from, c.bytes, true}},
+                      : add_receivers(c, to, {{to & 0xffffff, c.from, c.bytes, true}},
                                       c.from_global, c.bytes, receivers)))
         return Step::stop;
     Agent a = issue();
@@ -191,15 +143,12 @@ Step SassTurn::bulk_copy(const BulkCopy& c) {
 // The 128 bytes of a tensor map: a parameter, or global memory through the tensormap proxy. False:
 // the thread waits until they are known, or the copy is none.
 bool SassTurn::read_map(uint64_t address, MapBytes& map) {
-    if (address >> 32 == constant_window_high) {
-        const sassemu::Launch& launch = sass_.launch(at_.launch).launch;
-        constexpr auto bank = static_cast<size_t>(Base::bank0);
-        const uint64_t offset = address & 0xffffffff;
-        if (offset + map.size() > launch.bank_bytes[bank])
-            return refuse("faults: no parameter is there"), false;
-        std::memcpy(map.data(), launch.base[bank] + offset, map.size());
+    bool beyond = false;
+    if (const std::byte* known = parameter_map(sass_.launch(at_.launch).launch, address, beyond)) {
+        std::memcpy(map.data(), known, map.size());
         return true;
     }
+    if (beyond) return refuse("faults: no parameter is there"), false;
     if (!self_.map) {
         Place where;
         if (!find(false, false, address, map.size(), 64, where)) return false;
@@ -220,7 +169,7 @@ bool SassTurn::read_map(uint64_t address, MapBytes& map) {
 
 Step SassTurn::tensor_copy(const TensorCopy& c) {
     if (c.prefetch) return Step::past;
-    if (c.reduce != AtomicOp::none) return refuse("is not explored: a reduction of a tensor");
+    if (c.reduce != AtomicOp::none) return beyond("is not explored: a reduction of a tensor");
     MapBytes bytes;
     if (!read_map(c.map, bytes)) return Step::stop;
     auto read = std::exchange(self_.map, std::nullopt);
@@ -235,20 +184,16 @@ Step SassTurn::tensor_copy(const TensorCopy& c) {
     const sassemu::async::Box box(*map, c);
     if (const std::string why = sassemu::async::refusal(*map, box, c); !why.empty())
         return refuse("faults: " + why);
-    const std::vector<Run> runs = runs_of(*map, c);
-    const bool fills = std::ranges::any_of(runs, [](const Run& r) { return !r.inside; });
-    if (map->atom == TensorAtom::b32_flip || is_packed(map->type))
-        return refuse("is not explored: packed elements, or halves of 16 bytes that change places");
-    if (!c.store && (map->type >= TensorType::tf32 || (fills && map->nan_fill)))
-        return refuse("is not explored: the copy rounds to tf32, or fills with NaN");
+    const std::vector<CopyRun> runs = runs_of(*map, c);
+    if (const std::string why = unexplored(*map, c, runs); !why.empty()) return beyond(why);
     std::vector<Receiver> receivers;
     if (c.store) {
         Receiver& r = receivers.emplace_back();
-        for (const Run& run : runs)
+        for (const CopyRun& run : runs)
             if (!add_piece(r, true, (c.shared & 0xff000000) | run.near, false, run.far, run.bytes,
                            1))
                 return Step::stop;
-    } else if (!add_receivers(c, c.shared >> 24, runs, true, box.bytes(), receivers)) {
+    } else if (!add_receivers(c, c.shared, runs, true, box.bytes(), receivers)) {
         return Step::stop;
     }
     Agent a = read ? std::move(read->agent) : issue();

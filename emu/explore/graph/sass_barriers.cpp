@@ -24,7 +24,7 @@ Step SassTurn::other() {
     }
     const uint32_t exists = sass_.lanes_of_warp(thread_);
     if (i_.warp && std::popcount(exists) > 1)
-        return refuse(
+        return beyond(
             "is not explored: it exchanges values between the threads of "
             "a warp; use one thread a "
             "warp");
@@ -38,7 +38,7 @@ Step SassTurn::other() {
                 return async(e);
             if (i_.insn.groups &
                 (SASSDEC_GROUP_TENSOR | SASSDEC_GROUP_TEXTURE | SASSDEC_GROUP_ASYNC))
-                return refuse("is not explored");
+                return beyond("is not explored");
             write(input_reads_ | guard_reads_);
             if (i_.elects)
                 for (const uint32_t r : i_.writes)
@@ -62,11 +62,15 @@ Step SassTurn::other() {
         case SassEffects::Call::mbarrier:
         case SassEffects::Call::mbarrier_test:
             return mbarrier(e);
+        case SassEffects::Call::grid_wait:
+            if (!sass_.overlaps(at_.launch)) return Step::past;
+            self_.status = ThreadStatus::at_grid_wait;
+            return Step::stop;
         case SassEffects::Call::exit:
             self_.status = ThreadStatus::ended;
             return Step::stop;
         case SassEffects::Call::fault:
-            return refuse(std::string("faults: ") + e.problem);
+            return fault(e);
         default:
             return async(e);
     }
@@ -121,9 +125,9 @@ Step SassTurn::mbarrier(const SassEffects& e) {
     const bool initialises = i_.event.is(SASSDEC_KIND_MBARRIER, SASSDEC_ACTION_INIT),
                waits = i_.event.is(SASSDEC_KIND_MBARRIER, SASSDEC_ACTION_TEST);
     if (!initialises && !waits && e.call != SassEffects::Call::mbarrier)
-        return refuse("is not explored");
+        return beyond("is not explored");
     if (e.change.counters)
-        return refuse("is not explored: the objects of sm_80 are ordinary words");
+        return beyond("is not explored: the objects of sm_80 are ordinary words");
     if (waits && i_.insists) outcome_ = 1;
     if (waits && outcome_ < 0) return Step::fork;
     op::MbarrierOperation o;
@@ -153,7 +157,7 @@ Step SassTurn::mbarrier(const SassEffects& e) {
     }
     const bool expects = e.change.expect > 0;
     if (e.change.arrivals && expects && e.change.arrivals != 1)
-        return refuse("is not explored: several arrivals with bytes");
+        return beyond("is not explored: several arrivals with bytes");
     // The token says in which phase it arrived: a participant arrives once in each.
     uint32_t before = 0;
     for (const MbarrierEvent& other : s_.mbarriers)

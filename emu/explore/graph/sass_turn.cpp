@@ -62,7 +62,7 @@ Step SassTurn::instruction() {
         for (const uint32_t r : i_.writes) reg(r) = s_.depending(reg(r), guard_reads_);
         return Step::past;
     }
-    if (!i_.refused.empty()) return refuse(i_.refused);
+    if (!i_.refused.empty()) return beyond(i_.refused);
     for (const Operation& fence : i_.orders)
         std::visit([&](const auto& kind) { perform(kind); }, fence);
     in_.resize(i_.reads.size());
@@ -90,6 +90,10 @@ Step SassTurn::instruction() {
     return Step::stop;
 }
 
+Step SassTurn::fault(const SassEffects& e) {
+    return e.unexplored ? beyond(e.problem) : refuse(std::string("faults: ") + e.problem);
+}
+
 void SassTurn::write(const Events& reads) {
     const SassLane& lane = sass_.lane(thread_);
     for (const uint32_t r : i_.writes)
@@ -114,7 +118,8 @@ Value SassTurn::computed(uint32_t index) const {
 Step SassTurn::plain() {
     if (!unknown_ && !open_guard_) {
         const SassEffects& e = run();
-        if (e.call == SassEffects::Call::fault) return refuse(std::string("faults: ") + e.problem);
+        if (e.call == SassEffects::Call::fault) return fault(e);
+        self_.triggered |= e.call == SassEffects::Call::launch_dependents;
         write(input_reads_ | guard_reads_);
         return Step::past;
     }
@@ -146,11 +151,11 @@ Step SassTurn::control() {
         self_.status = ThreadStatus::ended;
         return Step::stop;
     }
-    if (e.call == SassEffects::Call::fault || !e.next)
-        return refuse(std::string("faults: ") + (e.problem ? e.problem : "it leads nowhere"));
+    if (e.call == SassEffects::Call::fault) return fault(e);
+    if (!e.next) return refuse("faults: it leads nowhere");
     write(input_reads_);
     const auto next = static_cast<uint32_t>(e.next - code_.image().ops());
-    if (next >= code_.count()) return refuse("calls the driver, which is not explored");
+    if (next >= code_.count()) return beyond("calls the driver, which is not explored");
     if (next == pc_ + 1) return Step::past;
     jump(next, code_.live(next));
     return Step::moved;
@@ -193,9 +198,9 @@ Step SassTurn::access() {
     if (unknown_)
         if (const Step step = guess_address(guessed); step != Step::past) return step;
     const SassEffects e = run();
-    if (e.call == SassEffects::Call::fault) return refuse(std::string("faults: ") + e.problem);
+    if (e.call == SassEffects::Call::fault) return fault(e);
     if (std::ranges::any_of(e.accesses, &sassemu::Access::matrices))
-        return refuse("is not explored: it moves matrices of a whole warp");
+        return beyond("is not explored: it moves matrices of a whole warp");
     const bool swaps = std::ranges::any_of(
         e.accesses, [](const sassemu::Access& a) { return a.atomic == AtomicOp::cas; });
     if (swaps && outcome_ < 0) return Step::fork;
@@ -300,7 +305,7 @@ Step SassTurn::memory(const sassemu::Access& a, uint64_t address, const Operands
 // Memory of the thread alone: values, no events.
 Step SassTurn::local(const sassemu::Access& a, uint32_t address) {
     if (a.bytes < 4 || address % 4)
-        return refuse("is not explored: less than a word of local memory");
+        return beyond("is not explored: less than a word of local memory");
     const bool loads = a.op == AccessOp::load;
     for (uint32_t k = 0; 4 * k < a.bytes; ++k) {
         uint32_t& word = self_.local[address / 4 + k];

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "emu/explore/graph/turn.hpp"
+#include "emu/explore/sass/copies.hpp"
 #include "emu/explore/sass/program.hpp"
 
 namespace sassemu::explore {
@@ -23,6 +24,7 @@ class SassTurn final : public Turn {
 
     // sass_turn.cpp
     Step instruction();
+    Step fault(const SassEffects& e);
     const SassEffects& run() { return sass_.run(thread_, pc_, in_); }
     void write(const Events& reads);       // what the handler left in the registers
                                            // that it writes
@@ -47,7 +49,6 @@ class SassTurn final : public Turn {
     bool object(uint32_t address, Place& out);
 
     // sass_async.cpp
-    struct Run;
     using MapBytes = std::array<std::byte, 128>;
     Step async(const SassEffects& e);
     Step wait_groups(const SassEffects& e);
@@ -59,9 +60,8 @@ class SassTurn final : public Turn {
     bool read_map(uint64_t address, MapBytes& map);
     bool add_piece(Receiver& r, bool from_near, uint64_t from, bool to_near, uint64_t to,
                    uint64_t bytes, uint64_t alignment);
-    bool add_receivers(const Completion& c, uint32_t own_rank, const std::vector<Run>& runs,
+    bool add_receivers(const Completion& c, uint32_t to, const std::vector<CopyRun>& runs,
                        bool from_global, uint64_t bytes, std::vector<Receiver>& out);
-    static std::vector<Run> runs_of(const TensorMap& m, const TensorCopy& c);
     Step map_fence(uint64_t address);
 
     const SassProgram& sass_ = *test_.sass;

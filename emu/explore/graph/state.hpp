@@ -123,6 +123,7 @@ enum class ThreadStatus : uint8_t {
     at_barrier,   // waits for others at bar
     at_cluster,   // the same at barrier.cluster
     at_join,
+    at_grid_wait,
     not_started,
     spinning,  // came back to where it was without having written anything
     ended,
@@ -146,6 +147,7 @@ struct StalledAgent {
 struct ThreadState {
     uint32_t pc = 0;
     ThreadStatus status = ThreadStatus::running;
+    bool triggered = false;           // griddepcontrol.launch_dependents
     std::vector<uint32_t> registers;  // values
     Events control;
     int32_t next_index = 0;
@@ -235,7 +237,8 @@ struct State {
     bool bounded = false;            // a loop reached its bound
     bool unguessed = false;          // an open address had too many places to be guessed
     std::array<uint32_t, 128> constants{};  // some that were made, to be used again
-    std::string error;                      // the test does what no program may do
+    std::string error;                      // the test does what no program may do,
+    bool unexplored = false;                // or what exploration does not know
     std::string undefined;      // it did what has no meaning (docs/litmus.md, section 3, 12)
     int32_t undefined_at = -1;  // the event at which: only if what came before it is consistent
 

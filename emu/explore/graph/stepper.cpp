@@ -76,7 +76,8 @@ bool Stepper::wake(State& s) const {
         Turn turn(p_, s, t);
         if ((status == ThreadStatus::at_barrier && turn.barrier_passed()) ||
             (status == ThreadStatus::at_cluster && turn.cluster_passed()) ||
-            (status == ThreadStatus::at_join && turn.joined())) {
+            (status == ThreadStatus::at_join && turn.joined()) ||
+            (status == ThreadStatus::at_grid_wait && turn.grid_over())) {
             s.threads[t].status = ThreadStatus::running;
             woken = true;
         }

@@ -2,6 +2,9 @@
 // Values, events and the ordinary operations: arithmetic, branches, accesses, fences. See turn.hpp.
 #include "emu/explore/graph/turn.hpp"
 
+#include <algorithm>
+#include <ranges>
+
 #include "emu/explore/sass/program.hpp"
 
 namespace sassemu::explore {
@@ -36,6 +39,11 @@ void Turn::begin() {
 Step Turn::refuse(const std::string& why) {
     s_.error = me_.id + ": " + where() + " " + why;
     return Step::stop;
+}
+
+Step Turn::beyond(const std::string& why) {
+    s_.unexplored = true;
+    return refuse(why);
 }
 
 Step Turn::wait_for_value(uint32_t value) {
@@ -195,17 +203,45 @@ Step Turn::perform(const op::Join&) {
 }
 
 bool Turn::joined() {
-    const uint32_t other = std::get<op::Join>(code()[self_.pc].what).thread;
-    if (s_.threads[other].status != ThreadStatus::ended) return false;
+    const op::Join& o = std::get<op::Join>(code()[self_.pc].what);
+    const bool over = s_.threads[o.thread].status == ThreadStatus::ended;
+    if (o.early) {
+        // Nothing is in order for that.
+        const auto triggered = [&](uint32_t t) {
+            return test_.threads[t].cta == test_.threads[o.thread].cta && s_.threads[t].triggered;
+        };
+        if (!over && std::ranges::none_of(std::views::iota(0u, test_.threads.size()), triggered))
+            return false;
+        ++self_.pc;
+        return true;
+    }
+    if (!over) return false;
+    completed([&](uint32_t thread) { return thread == o.thread; });
+    return true;
+}
+
+bool Turn::grid_over() {
+    const auto before = [&](uint32_t t) {
+        return test_.threads[t].sass &&
+               test_.sass->thread(t).launch + 1 == test_.sass->thread(thread_).launch;
+    };
+    for (uint32_t t = 0; t < s_.threads.size(); ++t)
+        if (before(t) && s_.threads[t].status != ThreadStatus::ended) return false;
+    completed(before);
+    return true;
+}
+
+// All that these threads have done comes before what this one does from here on.
+template <class Which>
+void Turn::completed(Which&& which) {
     const uint32_t join = add_event(SASSEMU_EVENT_COMPLETE);
     for (uint32_t e = 0; e < s_.events.size(); ++e)
-        if (event(e).thread == static_cast<int32_t>(other)) {
+        if (e != join && event(e).thread >= 0 && which(static_cast<uint32_t>(event(e).thread))) {
             s_.completion.push_back({e, join});
             s_.events[join].control.set(e);
         }
     self_.control.set(join);
     ++self_.pc;
-    return true;
 }
 
 // As the CUDA atomics' ABI has it: a fence.sc, then the access.

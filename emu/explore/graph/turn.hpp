@@ -30,6 +30,7 @@ class Turn {
     bool barrier_passed();
     bool cluster_passed();
     bool joined();
+    bool grid_over();  // the launch before its own
     // The map of a tensor copy is known.
     void tensor_copy(const op::BulkTensor& o, Agent& a, uint32_t map);
 
@@ -52,8 +53,12 @@ class Turn {
     virtual std::string where() const { return "'" + code()[self_.pc].text + "'"; }
     const std::vector<Statement>& code() const { return me_.code; }
     Step refuse(const std::string& why);  // the test does what no program may do
+    Step beyond(const std::string& why);  // it does what exploration does not know
     Step wait_for_value(uint32_t value);
     void jump(uint32_t target, const std::vector<bool>& live);
+
+    template <class Which>
+    void completed(Which&& which);
 
     // Values and events. What an agent does has no place in its thread.
     uint32_t value(const Argument& from);

@@ -239,6 +239,7 @@ struct Launch {
 };
 struct Join {
     uint32_t thread;
+    bool early = false;  // only until its CTA lets dependent launches begin
     auto operands() const { return std::tie(); }
 };
 

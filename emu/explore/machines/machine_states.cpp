@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emu/explore/machines/copy_steps.hpp"
 #include "emu/explore/machines/explore_machine.hpp"
-#include "emu/explore/machines/machine_operations.hpp"
-#include "emu/explore/machines/ptx_words.hpp"
-#include "emu/explore/machines/sass_fetch.hpp"
+#include "emu/explore/machines/pe_meetings.hpp"
 #include "emu/explore/machines/state_search.hpp"
-#include "emu/explore/machines/test_memory.hpp"
-#include "emu/memory/perform.hpp"
+#include "emu/explore/machines/threads_ahead.hpp"
 
 namespace sassemu::explore {
 namespace {
@@ -24,17 +22,8 @@ bool accesses(const Thread& thread) {
 
 class MachineStates {
   public:
-    struct ThreadState : Runner {
-        std::vector<MemoryOperation> window;  // loads that are not performed yet
-        bool started = true;                  // of a thread of operations
-    };
-    struct State {
-        std::vector<ThreadState> threads;
-        ExploredMachine::State machine;
-        std::vector<uint8_t> memory;
-        SassState sass;
-        PtxWords::State words;  // of a scoped machine
-    };
+    using State = MachineState;
+    using ThreadState = MachineState::OfThread;
 
     MachineStates(const Test& test, const ExploredMachine& machine, const SearchBudget& budget)
         : test_(test),
@@ -42,43 +31,23 @@ class MachineStates {
           budget_(budget),
           memory_(test, machine.symmetric() && !test.sass),
           does_(test, memory_, machine.symmetric()),
-          words_(test, memory_) {
-        bytes_.size = sizeof bytes_;
-        bytes_.memory = &reached_;
-        bytes_.read = [](void* m, uint64_t address, void* to, uint32_t count) {
-            const auto& at = *static_cast<const Reached*>(m);
-            const std::byte* const near = at.shared(address, count);
-            const uint64_t found = near ? 0 : at.states->memory_.find(address, count);
-            if (found == at.states->memory_.size()) return -1;
-            if (near)
-                std::memcpy(to, near, count);
-            else
-                std::memcpy(to, at.row + found, count);
-            return 0;
-        };
-        bytes_.write = [](void* m, uint64_t address, const void* from, uint32_t count) {
-            const auto& at = *static_cast<const Reached*>(m);
-            std::byte* const near = at.shared(address, count);
-            const uint64_t found = near ? 0 : at.states->memory_.find(address, count);
-            if (found == at.states->memory_.size()) return -1;
-            if (near)
-                std::memcpy(near, from, count);
-            else
-                std::memcpy(at.row + found, from, count);
-            return 0;
-        };
-        if (test.sass) fetch_ = std::make_unique<SassFetch>(test, machine.scoped());
+          words_(test, memory_),
+          fetch_(test.sass ? std::make_unique<SassFetch>(test, machine.scoped()) : nullptr),
+          bytes_(test, memory_, fetch_.get()),
+          pes_(test, memory_, bytes_, does_) {
+        if (fetch_) {
+            copies_.emplace(machine_, *fetch_, bytes_, does_);
+            ahead_.emplace(test, machine_, *fetch_, does_, budget_);
+        }
         if (!memory_.fits())
             problem_ =
                 "more than " + std::to_string(TestMemory::most_bytes) + " bytes of global memory";
+        // A scoped machine that knows everybody forgets what all of them have seen; agents are not
+        // there from the start.
         for (uint32_t t = 0; t < test.threads.size(); ++t)
-            if (!fetch_ || test.threads[t].sass || accesses(test.threads[t]))
+            if (!(machine.scoped() && fetch_ && fetch_->issues()) &&
+                (!fetch_ || test.threads[t].sass || accesses(test.threads[t])))
                 places_.push_back(does_.place(t));
-        if (std::ranges::any_of(test.locations,
-                                [](const Location& l) { return l.home != SASSEMU_OF_NOBODY; }))
-            bytes_.home = [](void* m, uint64_t address) {
-                return static_cast<const Reached*>(m)->states->memory_.home(address);
-            };
     }
 
     State start() const {
@@ -119,26 +88,35 @@ class MachineStates {
         std::string out = k.take();
         s.machine.key(out);
         out.append(s.memory.begin(), s.memory.end());
-        if (machine_.scoped()) words_.key(s.words, out);
+        if (machine_.scoped() || machine_.symmetric()) words_.key(s.words, out);
         if (fetch_) fetch_->key(s.sass, out);
         return out;
     }
 
-    template <class Emit>
-    void next(const State& s, Emit&& emit) const {
+    template <class Give>
+    void next(const State& s, Give&& give) const {
         if (!problem().empty()) return;
         const auto all = static_cast<uint32_t>(s.threads.size());
         // What a thread does by itself commutes with all that others do: no other move need come
         // before it.
-        std::vector<Fetched> fetched;
+        std::vector<Ahead> fetched;
+        std::vector<Footprint> feet;
+        bool moved = false;
+        const auto emit = [&](State n) {
+            moved = true;
+            give(std::move(n));
+        };
         for (uint32_t t = 0; t < all; ++t) {
             mover_ = t;
             if (!test_.threads[t].sass) {
                 if (runs_alone(s, t)) return fetch(s, t, emit);
+                if (!s.sass.agents.empty()) feet.push_back(ahead_->foot_of_client(s, t));
                 continue;
             }
-            fetched.push_back(fetch_words(s, t));
-            if (Fetched& ahead = fetched.back(); ahead.alone) {
+            fetched.push_back(ahead_->take(s, t));
+            if (!s.sass.agents.empty()) feet.push_back(ahead_->foot_of(s, t, fetched.back()));
+            if (fetched.back().foot.unexplored) return;
+            if (Ahead& ahead = fetched.back(); ahead.alone) {
                 State n = s;
                 put(n, t, std::move(ahead));
                 return emit(std::move(n));
@@ -157,7 +135,7 @@ class MachineStates {
             if (!test_.threads[t].sass) {
                 fetch(s, t, emit);
             } else {
-                Fetched& ahead = fetched[next_fetched++];
+                Ahead& ahead = fetched[next_fetched++];
                 if (ahead.moved) {
                     const std::vector<MemoryOperation> does = std::move(ahead.does);
                     State n = s;
@@ -168,10 +146,19 @@ class MachineStates {
             mover_ = 2 * all + t;
             for (size_t i = 0; i < s.threads[t].window.size(); ++i) late_load(s, t, i, emit);
         }
+        if (s.sass.agents.empty()) return;
+        if (!steps.empty()) feet.emplace_back().everywhere = true;
+        std::vector<State> ways;
+        for (const size_t i : copies_->wanted(s, feet, !moved)) {
+            mover_ = 3 * all + s.sass.agents[i].thread;
+            copies_->next(s, i, ways);
+            for (State& n : ways) emit(std::move(n));
+            ways.clear();
+        }
     }
 
     bool ended(const State& s) const {
-        if (s.machine.held()) return false;
+        if (s.machine.held() || !s.sass.agents.empty()) return false;
         for (size_t t = 0; t < s.threads.size(); ++t) {
             if (!s.threads[t].window.empty()) return false;
             if (test_.threads[t].sass ? !s.sass.threads[t].ended
@@ -200,13 +187,16 @@ class MachineStates {
         if (!problem_.empty() || !fetch_) return problem_;
         return fetch_->problem();
     }
+    // Where exploration had to stop; empty: nowhere.
+    std::string unexplored() const { return fetch_ ? fetch_->unexplored() : std::string{}; }
+    std::string undefined() const { return fetch_ ? fetch_->undefined() : std::string{}; }
+    // A state that is no end, and nobody can move.
+    void stuck(const State& s) const {
+        if (fetch_) fetch_->stuck(s.sass);
+    }
 
   private:
-    // The memory of a state as its machine reaches it, for the calls that follow at once.
-    const sassemu_bytes& bytes(State& s) const {
-        reached_ = {this, s.memory.data(), &s.sass};
-        return bytes_;
-    }
+    const sassemu_bytes& bytes(State& s) const { return bytes_.of(s); }
 
     // The first of a launch's threads starts.
     void start_launch(State& s, uint32_t first) const {
@@ -215,13 +205,13 @@ class MachineStates {
             if (t != first && test_.threads[t].sass && s.sass.threads[t].started &&
                 test_.sass->thread(t).launch == test_.sass->thread(first).launch)
                 return;
-        s.machine.launch();
+        if (!test_.sass->overlaps(test_.sass->thread(first).launch)) s.machine.launch();
     }
 
     // A thread has ended, and what it stored is everywhere.
     bool join(State& s, uint32_t t, uint32_t by) const {
         const ThreadState& r = s.threads[t];
-        if (!r.window.empty()) return false;
+        if (!r.window.empty() || (fetch_ && fetch_->issued_by(s.sass, t))) return false;
         const bool over = test_.threads[t].sass ? s.sass.threads[t].ended
                                                 : r.started && r.pc >= test_.threads[t].code.size();
         if (!over) return false;
@@ -234,6 +224,24 @@ class MachineStates {
         fence.what.from = does_.place(t);
         if (!s.machine.ways(bytes(s), fence.what)) return false;
         perform_now(s, t, fence, 0);
+        return true;
+    }
+
+    // Of the thread's CTA launches that may overlap with its own need no more.
+    bool triggered(const State& s, uint32_t t) const {
+        if (s.sass.threads[t].ended) return true;
+        for (uint32_t o = 0; o < s.threads.size(); ++o)
+            if (test_.threads[o].cta == test_.threads[t].cta && s.sass.threads[o].triggered)
+                return true;
+        return false;
+    }
+
+    // griddepcontrol.wait: what the launch before this thread's has done is everywhere.
+    bool join_grid(State& s, uint32_t by) const {
+        const uint32_t before = test_.sass->thread(by).launch - 1;
+        for (uint32_t t = 0; t < s.threads.size(); ++t)
+            if (test_.threads[t].sass && test_.sass->thread(t).launch == before && !join(s, t, by))
+                return false;
         return true;
     }
 
@@ -294,6 +302,14 @@ class MachineStates {
             n.words.threads[t].ended = to.pc >= code.size();
             return perform(std::move(n), t, all, 0, emit);
         }
+        if (!off && std::holds_alternative<op::Barrier>(i.what)) {
+            std::vector<MemoryOperation> meetings;
+            if (!r.window.empty() || !pes_.stored_at_home(n, t)) return;
+            const PtxWords::What what = words_.step(n.words, t, to, i.what, meetings);
+            if (what == PtxWords::What::blocked) return;
+            to.pc += what == PtxWords::What::past;
+            return emit(std::move(n));
+        }
         ++to.pc;
         if (off) return emit(std::move(n));
         if (!machine_.symmetric() && is_any<op::Load, op::Store, op::Atomic, op::Fence>(i.what))
@@ -324,7 +340,8 @@ class MachineStates {
                                   emit(std::move(n));
                               },
                               [&](const op::Join& o) {
-                                  if (join(n, o.thread, t)) emit(std::move(n));
+                                  if (o.early ? triggered(n, o.thread) : join(n, o.thread, t))
+                                      emit(std::move(n));
                               },
                               [](const auto&) {}},
                    i.what);
@@ -337,37 +354,13 @@ class MachineStates {
         if (form.until != op::OnMachine::Until::none) return look(std::move(n), t, o, form, emit);
         if (form.whose == Whose::own) return perform(std::move(n), t, {o}, 0, emit);
         if (form.whose == Whose::all) {
-            if (meet(n, t)) emit(std::move(n));
+            if (pes_.meet(n, t)) emit(std::move(n));
             return;
         }
         for (const Statement& i : test_.threads[t].code)
-            if (const auto* l = std::get_if<op::Launch>(&i.what); l && !quiet(n, l->thread)) return;
+            if (const auto* l = std::get_if<op::Launch>(&i.what); l && !pes_.quiet(n, l->thread))
+                return;
         emit(std::move(n));
-    }
-
-    bool quiet(State& n, uint32_t t) const {
-        MemoryOperation o(SASSEMU_OPERATION_QUIET);
-        o.what.from = does_.place(t);
-        return n.machine.ways(bytes(n), o.what);
-    }
-
-    // nvshmem_barrier_all: a quiet and a meeting of all threads that call it, `last` among them.
-    bool meet(State& n, uint32_t last) const {
-        const auto meets = [](const Statement& i) {
-            const auto* o = std::get_if<op::OnMachine>(&i.what);
-            return o && o->whose == op::OnMachine::Whose::all;
-        };
-        for (uint32_t t = 0; t < n.threads.size(); ++t) {
-            const auto& code = test_.threads[t].code;
-            if (std::ranges::none_of(code, meets)) continue;
-            ThreadState& r = n.threads[t];
-            if (t == last) --r.pc;
-            if (!r.started || r.pc >= code.size() || !meets(code[r.pc]) || !r.window.empty() ||
-                !quiet(n, t))
-                return false;
-            ++r.pc;
-        }
-        return true;
     }
 
     // Waits until the value compares so, or says whether it does. Nothing moves over it then.
@@ -387,50 +380,9 @@ class MachineStates {
         emit(std::move(n));
     }
 
-    // A thread of machine code up to its next operation on memory that others see.
-    struct Fetched {
-        ThreadState thread;
-        SassState sass;
-        std::vector<MemoryOperation> does;  // is past these, and they are not performed yet
-        bool moved = false;
-        bool alone = false;  // nobody sees what it did
-    };
-
-    Fetched fetch_words(const State& s, uint32_t t) const {
-        constexpr int most_steps = 1 << 20;
-        Fetched f{s.threads[t], s.sass, {}, false, false};
-        ThreadState& r = f.thread;
-        bool touched = false;
-        fetch_->touched();
-        for (int steps = 0; steps < most_steps && !budget_.over(); ++steps) {
-            const SassFetch::What what =
-                fetch_->step(f.sass, t, r.pc, r.registers, awaited(r), r.window.empty(), f.does);
-            touched = fetch_->touched();
-            if (what == SassFetch::What::blocked) break;
-            f.moved = true;
-            // Others see a late load when it is performed, not when it begins.
-            const bool begins = what == SassFetch::What::operations && !touched &&
-                                std::ranges::all_of(f.does, [&](const auto& o) { return late(o); });
-            if (begins) {
-                for (MemoryOperation& o : f.does) {
-                    o.what.from = does_.place(t);
-                    r.window.push_back(o);
-                }
-                f.does.clear();
-            }
-            if (begins || !f.does.empty() || touched) break;
-            if (f.sass.threads[t].ended || f.sass.threads[t].barrier >= 0) break;
-        }
-        f.alone = f.moved && !touched && f.does.empty();
-        return f;
-    }
-    static void put(State& s, uint32_t t, Fetched f) {
+    static void put(State& s, uint32_t t, Ahead f) {
         s.threads[t] = std::move(f.thread);
         s.sass = std::move(f.sass);
-    }
-
-    bool late(const MemoryOperation& o) const {
-        return o.is(SASSEMU_OPERATION_LOAD) && !o.blocks && machine_.late_loads();
     }
 
     // What the thread does next, in every way in which the machine can do it. A load of a machine
@@ -443,7 +395,7 @@ class MachineStates {
         MemoryOperation o = all[first];
         auto& window = n.threads[t].window;
         o.what.from = does_.place(t);
-        if (late(o)) {
+        if (is_late(machine_, o)) {
             window.push_back(o);
             return perform(std::move(n), t, all, first + 1, emit);
         }
@@ -452,6 +404,7 @@ class MachineStates {
                 : std::ranges::any_of(window,
                                       [&](const MemoryOperation& w) { return w.overlaps(o); }))
             return;
+        if (o.of_grids && !join_grid(n, t)) return;
         const uint32_t ways = n.machine.ways(bytes(n), o.what);
         const auto go = [&](State next, uint32_t way) {
             perform_now(next, t, o, way);
@@ -479,19 +432,8 @@ class MachineStates {
     }
 
     void perform_now(State& n, uint32_t t, const MemoryOperation& o, uint32_t way) const {
-        std::array<uint8_t, 16> value = o.value;
-        const sassemu_bytes& memory = bytes(n);
-        n.machine.perform(memory, o.what, way, o.has_value() ? value.data() : nullptr);
-        if (o.is(SASSEMU_OPERATION_ATOMIC)) {
-            uint64_t old = 0, operand = 0;
-            std::memcpy(&operand, value.data(), 8);
-            memory.read(memory.memory, o.what.address, &old, o.what.bytes);
-            const uint64_t now = atomic_result(o.atomic, o.type, old, operand, o.swap);
-            memory.write(memory.memory, o.what.address, &now, o.what.bytes);
-            std::memcpy(value.data(), &old, 8);
-        } else if (!o.is(SASSEMU_OPERATION_LOAD)) {
-            return;
-        }
+        const std::array<uint8_t, 16> value = bytes_.perform(n, o, way);
+        if (!o.is(SASSEMU_OPERATION_ATOMIC) && !o.is(SASSEMU_OPERATION_LOAD)) return;
         for (size_t k = 0; k < o.to.size(); ++k) {
             if (o.to[k] < 0) continue;
             uint64_t v = 0;
@@ -503,28 +445,19 @@ class MachineStates {
         }
     }
 
-    struct Reached {
-        const MachineStates* states;
-        uint8_t* row;
-        SassState* sass;
-        // Bytes of shared memory of machine code; null: it is none of that.
-        std::byte* shared(uint64_t address, uint64_t count) const {
-            if (!states->fetch_ || !(address & SASSEMU_MACHINE_SHARED)) return nullptr;
-            return states->fetch_->shared_bytes(*sass, address, count);
-        }
-    };
-
     const Test& test_;
     const ExploredMachine& machine_;
     const SearchBudget& budget_;
     TestMemory memory_;
     MachineOperations does_;
     PtxWords words_;
-    std::vector<sassemu_place> places_;
     std::unique_ptr<SassFetch> fetch_;  // of threads in machine code
+    StateMemory bytes_;
+    PeMeetings pes_;
+    std::optional<CopySteps> copies_;  // the same
+    std::optional<ThreadsAhead> ahead_;
+    std::vector<sassemu_place> places_;
     std::string problem_;
-    mutable Reached reached_{};
-    mutable sassemu_bytes bytes_{};
     mutable uint32_t mover_ = 0;
 };
 
@@ -536,6 +469,8 @@ bool understands(const Test& test, const ExploredMachine& machine, const Thread&
     if (!machine.symmetric() && thread.kind == ThreadKind::host &&
         is_any<op::Load, op::Store, op::Atomic, op::Fence>(o))
         return true;
+    if (machine.symmetric() && std::holds_alternative<op::Barrier>(o))
+        return PtxWords::understands(test, o);
     if (is_any<op::Move, op::Compute, op::Branch, op::Launch, op::Join>(o) || machine.symmetric())
         return is_any<op::Move, op::Compute, op::Branch, op::Load, op::Store, op::Fence, op::Launch,
                       op::Join, op::OnMachine>(o);
@@ -564,6 +499,10 @@ Result<Report> explore_machine(const Test& test, const ExploredMachine& machine,
         report = sampling.executions ? sample_states(states, test, budget, sampling)
                                      : search_states(states, test, budget);
     report.error = states.problem();
+    if (const std::string why = states.unexplored(); !why.empty()) report.incomplete(why);
+    report.settle();
+    report.undefined = states.undefined();
+    if (!report.undefined.empty()) report.verdict = Verdict::allowed;
     if (report.error.empty() && machine.failed()) report.error = where + " failed";
     if (!report.error.empty()) report.verdict = Verdict::error;
     return report;

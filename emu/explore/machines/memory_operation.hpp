@@ -22,6 +22,7 @@ inline uint32_t extended(uint32_t v, bool sign, uint32_t bytes) {
 struct MemoryOperation {
     sassemu_operation what{};                   // who is filled in by who performs it
     std::array<int32_t, 4> to{-1, -1, -1, -1};  // registers of the words of the result; -1: none
+    bool of_grids = false;                      // MEET: with the launch before, once it has ended
     bool blocks = false;                        // of a load: it is performed at once
     bool whole = false;                         // to[0] takes all of the result
     bool sign = false;                          // results of less than a word are sign-extended
@@ -29,6 +30,7 @@ struct MemoryOperation {
     AtomicType type = AtomicType::u32;
     std::array<uint8_t, 16> value{};  // stored, or the operand of an atomic
     uint64_t swap = 0;                // of a compare-and-swap
+    uint32_t arrivals = 0;            // of an atomic: at an mbarrier of sm_80, instead of `atomic`
 
     explicit MemoryOperation(sassemu_operation_kind kind) {
         what.size = sizeof what;

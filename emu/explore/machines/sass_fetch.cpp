@@ -19,18 +19,16 @@ namespace {
 
 constexpr uint32_t ended_pc = ~0u;
 
-// Barriers of scoped machines, by kind, CTA or cluster, and number.
-uint64_t barrier_object(int32_t cta, uint32_t which) {
-    return uint64_t{5} << 40 | static_cast<uint64_t>(cta) << 8 | (which & 0xff);
-}
-uint64_t cluster_object(int32_t cluster) {
-    return uint64_t{6} << 40 | static_cast<uint32_t>(cluster);
-}
-uint64_t mbarrier_object(int32_t cta, uint64_t offset) {
-    return uint64_t{7} << 40 | static_cast<uint64_t>(cta) << 24 | offset;
-}
-
 }  // namespace
+
+SassFetch::SassFetch(const Test& test, bool scoped) : test_(test), scoped_(scoped) {
+    for (uint32_t t = 0; t < test_.threads.size() && !issues_; ++t) {
+        if (!test_.threads[t].sass) continue;
+        const SassCode& code = test_.sass->code(test_.sass->thread(t).launch);
+        for (uint32_t pc = 0; pc < code.count(); ++pc)
+            issues_ |= code.at(pc).decodes && code.at(pc).event.is(SASSDEC_KIND_ASYNC);
+    }
+}
 
 SassState SassFetch::start() const {
     SassState s;
@@ -53,12 +51,24 @@ void SassFetch::start_registers(uint32_t thread, uint32_t& pc,
 
 void SassFetch::key(const SassState& s, std::string& out) const {
     const auto put = [&](uint64_t v) { out.append(reinterpret_cast<const char*>(&v), sizeof v); };
+    const auto list = [&](const std::vector<uint32_t>& all) {
+        put(all.size());
+        for (const uint32_t v : all) put(v);
+    };
     for (const auto& t : s.threads) {
-        out += static_cast<char>(t.ended | t.started << 1);
-        put(static_cast<uint64_t>(t.barrier));
+        out += static_cast<char>(t.ended | t.started << 1 | t.has_reduced << 2 | t.triggered << 3);
+        put(t.barrier);
         put(uint64_t{t.cluster_arrivals} << 32 | t.cluster_waits);
         for (const auto& [at, v] : t.local) put(uint64_t{at} << 32 | v);
+        if (t.has_reduced) put(t.reduced);
         if (scoped_) put(t.passed), put(t.phase);
+        if (!issues_) continue;
+        put(uint64_t{t.issued} << 32 | t.bulk_scoreboards);
+        list(t.open_copies);
+        list(t.open_stores);
+        list(t.lane_copies);
+        put(t.groups.size());
+        for (const SassState::Group& g : t.groups) put(g.bulk), list(g.copies);
     }
     // Of shared memory what is not zero: most of it never is.
     for (const auto& [cta, bytes] : s.shared) {
@@ -69,11 +79,25 @@ void SassFetch::key(const SassState& s, std::string& out) const {
         }
         put(~static_cast<uint64_t>(cta));
     }
-    for (const auto& [which, arrived] : s.barriers) {
-        put(static_cast<uint64_t>(which.first) << 32 | which.second);
-        for (const bool b : arrived) out += static_cast<char>(b);
+    for (const auto& [which, b] : s.barriers) {
+        put(static_cast<uint64_t>(which.first));
+        put(which.second);
+        for (const SassState::Barrier::Arrival& a : b.arrivals) {
+            out += static_cast<char>(a.here | a.predicate << 1);
+            if (a.here) put(a.pc);
+        }
     }
     for (const auto& [object, phase] : s.phases) put(object), put(phase);
+    for (const CopyAgent& a : s.agents) {
+        put(a.id());
+        put(uint64_t{a.pc} << 32 | uint64_t{a.written} << 1 | a.has_read);
+        list(a.work->after);
+        for (const CopyWork::Receiver& r : a.work->receivers) {
+            put(r.object);
+            for (const CopyWork::Move& m : r.moves) put(m.from), put(m.to), put(m.bytes);
+        }
+        out.append(a.found.begin(), a.found.end());
+    }
 }
 
 bool SassFetch::live(uint32_t thread, uint32_t pc, size_t r) const {
@@ -81,18 +105,30 @@ bool SassFetch::live(uint32_t thread, uint32_t pc, size_t r) const {
     return pc >= code.count() || code.live(pc)[r];
 }
 
-SassFetch::What SassFetch::refuse_at(const Turn& at, const char* what) {
-    refuse(test_.threads[at.thread].id + ": " + at.code.place(at.pc) + ": '" + at.code.text(at.pc) +
-           "' " + what);
+void SassFetch::note(std::string& where, uint32_t thread, const SassCode& code, uint32_t pc,
+                     const std::string& what) const {
+    if (where.empty())
+        where =
+            test_.threads[thread].id + ": " + code.place(pc) + ": '" + code.text(pc) + "' " + what;
+}
+
+SassFetch::What SassFetch::refuse_at(const Turn& at, const std::string& what) {
+    note(problem_, at.thread, at.code, at.pc, what);
+    return What::blocked;
+}
+
+SassFetch::What SassFetch::beyond(const Turn& at, const std::string& what) {
+    note(unexplored_, at.thread, at.code, at.pc, what);
+    touched_.unexplored = true;
     return What::blocked;
 }
 
 SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc,
                                 std::vector<uint64_t>& registers,
-                                const std::vector<uint32_t>& awaited, bool drained,
+                                const std::vector<MemoryOperation>& pending,
                                 std::vector<MemoryOperation>& out) {
     SassState::OfThread& self = s.threads[thread];
-    if (self.ended || !self.started || self.barrier >= 0 || !problem_.empty()) return What::blocked;
+    if (self.ended || !self.started || self.barrier || !problem_.empty()) return What::blocked;
     if (self.passed) {
         out.push_back(meeting(SASSEMU_OPERATION_WAIT, self.passed, self.phase,
                               SASSEMU_ORDER_ACQUIRE, SASSEMU_SCOPE_CTA));
@@ -106,7 +142,19 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc,
         return What::blocked;
     }
     const SassInstruction& i = code.at(pc);
-    const auto touches = [&](uint32_t r) { return std::ranges::find(awaited, r) != awaited.end(); };
+    if (self.has_reduced) {
+        registers[static_cast<size_t>(code.number_of(sass_register::reduced))] = self.reduced;
+        registers[static_cast<size_t>(code.number_of(sass_register::reduced_of))] =
+            self.reduced != 0;
+        self.has_reduced = false;
+        self.reduced = 0;
+    }
+    // A register whose load is pending.
+    const auto touches = [&](uint32_t r) {
+        return std::ranges::any_of(pending, [&](const MemoryOperation& o) {
+            return std::ranges::find(o.to, static_cast<int32_t>(r)) != o.to.end();
+        });
+    };
     if (i.guard >= 0 && touches(static_cast<uint32_t>(i.guard))) return What::blocked;
     if (std::ranges::any_of(i.reads, touches) || std::ranges::any_of(i.writes, touches))
         return What::blocked;
@@ -115,13 +163,14 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc,
         return What::ran;
     }
     // Some fences leave nothing but a NOP that waits for all that is under way.
-    if (i.insn.id == SASSDEC_ID_NOP && i.insn.control.wait_mask && !drained) return What::blocked;
-    Turn at{s, thread, pc, code, i, registers, out, drained, {}};
+    if (i.insn.id == SASSDEC_ID_NOP && i.insn.control.wait_mask && !pending.empty())
+        return What::blocked;
+    Turn at{s, thread, pc, code, i, registers, out, pending, {}};
     if (i.warp && std::popcount(p.lanes_of_warp(thread)) > 1)
-        return refuse_at(at, "is not explored: it exchanges values between the threads of a warp");
+        return beyond(at, "is not explored: it exchanges values between the threads of a warp");
     for (const uint32_t r : i.reads) at.in.push_back(registers[r]);
     if (scoped_ && !i.orders.empty()) {
-        if (!drained) return What::blocked;
+        if (!at.drained()) return What::blocked;
         for (const Operation& o : i.orders) {
             if (const auto* f = std::get_if<op::Fence>(&o)) out.push_back(fence_on_machine(*f));
             if (const auto* f = std::get_if<op::ProxyFence>(&o))
@@ -144,69 +193,46 @@ void SassFetch::write(const Turn& at) const {
 SassFetch::What SassFetch::call(Turn& at) {
     using Call = SassEffects::Call;
     SassState::OfThread& self = at.s.threads[at.thread];
-    SassEffects e = test_.sass->run(at.thread, at.pc, at.in);
-    if (at.i.meets) e.call = Call::warpsync;
+    const SassEffects& e = test_.sass->run(at.thread, at.pc, at.in);
+    const uint32_t exists = test_.sass->lanes_of_warp(at.thread);
+    if (at.i.meets) return warpsync(at, exists);
+    if (at.i.event.is(SASSDEC_KIND_BARRIER, SASSDEC_ACTION_RESULT)) return result_of_barrier(at);
     switch (e.call) {
         case Call::none:
             return plain(at, e);
         case Call::mbarrier:
         case Call::mbarrier_test:
-            return at.drained ? mbarrier(at, e.address) : What::blocked;
+            return mbarrier(at, e.address);
         case Call::exit:
-            if (!at.drained) return What::blocked;
+            if (!at.drained()) return What::blocked;
             self.ended = true;
             at.pc = ended_pc;
             release(at.s);
             return What::ran;
         case Call::barrier:
+            return barrier(at, e.barrier);
         case Call::warpsync: {
-            if (!at.drained) return What::blocked;
-            BarrierRequest r = e.barrier;
-            if (r.op >= BarrierOp::reduce_popc)
-                return refuse_at(at, "is not explored by this model");
-            if (e.call == Call::warpsync) {
-                const uint32_t exists = test_.sass->lanes_of_warp(at.thread);
-                const bool some = at.i.insn.id == SASSDEC_ID_WARPSYNC;
-                r.id = 16 + test_.sass->thread(at.thread).thread / 32;
-                r.threads = static_cast<uint32_t>(std::popcount(some ? e.lanes & exists : exists));
-            }
-            ++at.pc;
-            const uint64_t object = barrier_object(test_.threads[at.thread].cta, r.id);
-            if (scoped_)
-                at.out.push_back(meeting(SASSEMU_OPERATION_ARRIVE, object, at.s.phases[object],
-                                         SASSEMU_ORDER_RELEASE, SASSEMU_SCOPE_CTA));
-            else
-                at.out.emplace_back(SASSEMU_OPERATION_MEET);
-            arrive(at.s, at.thread, r);
-            release(at.s);
-            return What::operations;
+            const bool some = at.i.insn.id == SASSDEC_ID_WARPSYNC ||
+                              at.i.insn.id == SASSDEC_ID_WARPSYNCCOLLECTIVE;
+            return warpsync(at, some ? e.lanes & exists : exists);
         }
-        case Call::cluster_arrive: {
-            if (!at.drained) return What::blocked;
-            const bool releases = at.i.ptx_known && at.i.intent.kind == IntentKind::barrier &&
-                                  at.i.intent.ordering == Ordering::release;
-            if (scoped_)
-                at.out.push_back(meeting(
-                    SASSEMU_OPERATION_ARRIVE, cluster_object(test_.threads[at.thread].cluster),
-                    self.cluster_arrivals, releases ? SASSEMU_ORDER_RELEASE : SASSEMU_ORDER_RELAXED,
-                    SASSEMU_SCOPE_CLUSTER));
-            ++self.cluster_arrivals;
-            ++at.pc;
-            return What::ran;
-        }
+        case Call::cluster_arrive:
+            return cluster(at, true);
         case Call::cluster_wait:
-            if ((scoped_ && !at.drained) || !cluster_passed(at.s, at.thread)) return What::blocked;
-            if (scoped_)
-                at.out.push_back(meeting(
-                    SASSEMU_OPERATION_WAIT, cluster_object(test_.threads[at.thread].cluster),
-                    self.cluster_waits, SASSEMU_ORDER_ACQUIRE, SASSEMU_SCOPE_CLUSTER));
-            ++self.cluster_waits;
+            return cluster(at, false);
+        case Call::launch_dependents:
+            self.triggered = true;
             ++at.pc;
             return What::ran;
+        case Call::grid_wait:
+            ++at.pc;
+            if (!test_.sass->overlaps(test_.sass->thread(at.thread).launch)) return What::ran;
+            at.out.emplace_back(SASSEMU_OPERATION_MEET).of_grids = true;
+            return What::operations;
         case Call::fault:
-            return refuse_at(at, e.problem);
+            return e.unexplored ? beyond(at, e.problem) : refuse_at(at, e.problem);
         default:
-            return refuse_at(at, "is not explored by this model");
+            return async(at, e);
     }
 }
 
@@ -220,7 +246,10 @@ SassFetch::What SassFetch::plain(Turn& at, const SassEffects& e) {
     }
     if (e.accesses.empty() &&
         at.i.insn.groups & (SASSDEC_GROUP_TENSOR | SASSDEC_GROUP_TEXTURE | SASSDEC_GROUP_ASYNC))
-        return refuse_at(at, "is not explored by this model");
+        return beyond(at, "is not explored by this model");
+    if (at.i.kind == SassInstruction::Kind::other && !e.accesses.empty() &&
+        e.accesses[0].proxy == Proxy::tensormap)
+        return acquire_map(at, e.accesses[0].address[test_.sass->thread(at.thread).thread % 32]);
     write(at);
     const uint32_t lane = test_.sass->thread(at.thread).thread % 32;
     if (at.i.elects)
@@ -233,56 +262,13 @@ SassFetch::What SassFetch::plain(Turn& at, const SassEffects& e) {
     return What::ran;
 }
 
-// The first run said which object; now the instruction sees it.
-SassFetch::What SassFetch::mbarrier(Turn& at, uint32_t address) {
-    std::byte* object = shared(at, address, false, 8);
-    if (!object) return refuse_at(at, "reaches no shared memory");
-    uint64_t now = 0;
-    std::memcpy(&now, object, 8);
-    const SassEffects& e = test_.sass->run(at.thread, at.pc, at.in, now);
-    if (e.waited) return What::blocked;
-    const SassInstruction& i = at.i;
-    const bool meant = i.ptx_known && i.intent.kind == IntentKind::mbarrier;
-    const uint32_t scope = meant && i.intent.scope != MemScope::none ? scope_of(i.intent.scope)
-                                                                     : uint32_t{SASSEMU_SCOPE_CTA};
-    const bool relaxed = meant && i.intent.ordering == Ordering::relaxed;
-    Place place;
-    test_.sass->shared(test_, at.thread, address, false, 8, place);
-    const uint64_t number =
-        mbarrier_object(test_.locations[test_.names[place.name].location].cta, place.offset);
-    if (e.call == SassEffects::Call::mbarrier) {
-        Mbarrier b = Mbarrier::decode(now);
-        const uint32_t before = b.phase;
-        if (const char* wrong = b.apply(e.change)) return refuse_at(at, wrong);
-        now = b.encode();
-        if (!scoped_) {
-            at.out.emplace_back(SASSEMU_OPERATION_MEET);
-        } else {
-            if (e.change.arrivals || e.change.drops)
-                at.out.push_back(meeting(SASSEMU_OPERATION_ARRIVE, number, at.s.phases[number],
-                                         relaxed ? SASSEMU_ORDER_RELAXED : SASSEMU_ORDER_RELEASE,
-                                         scope));
-            at.s.phases[number] += b.phase != before;
-        }
-    } else {
-        now = e.object;
-    }
-    std::memcpy(object, &now, 8);
-    write(at);
-    if (scoped_ && i.event.is(SASSDEC_KIND_MBARRIER, SASSDEC_ACTION_TEST) &&
-        std::ranges::any_of(i.writes, [&](uint32_t r) { return at.registers[r] != 0; }) &&
-        at.s.phases[number])
-        at.out.push_back(meeting(SASSEMU_OPERATION_WAIT, number, at.s.phases[number] - 1,
-                                 relaxed ? SASSEMU_ORDER_RELAXED : SASSEMU_ORDER_ACQUIRE, scope));
-    ++at.pc;
-    return What::ran;
-}
-
 std::byte* SassFetch::shared(Turn& at, uint32_t address, bool own, uint64_t bytes) {
     Place place;
     if (!test_.sass->shared(test_, at.thread, address, own, bytes, place)) return nullptr;
-    touched_ = true;
-    auto& memory = unshare(at.s, test_.locations[test_.names[place.name].location].cta);
+    const int32_t cta = test_.locations[test_.names[place.name].location].cta;
+    touched_.ranges.push_back(
+        {TestMemory::of_shared(cta) | place.offset, bytes, !at.i.event.is(SASSDEC_KIND_LOAD)});
+    auto& memory = unshare(at.s, cta);
     return reinterpret_cast<std::byte*>(memory.data()) + place.offset;
 }
 
@@ -325,7 +311,7 @@ SassFetch::What SassFetch::access(Turn& at, const Access& a, uint64_t address) {
 }
 
 SassFetch::What SassFetch::local(Turn& at, const Access& a, uint32_t address) {
-    if (a.bytes < 4) return refuse_at(at, "is not explored: less than a word of local memory");
+    if (a.bytes < 4) return beyond(at, "is not explored: less than a word of local memory");
     for (uint32_t k = 0; 4 * k < a.bytes; ++k) {
         uint32_t& memory = at.s.threads[at.thread].local[address / 4 + k];
         if (a.op == AccessOp::store)
@@ -380,14 +366,17 @@ SassFetch::What SassFetch::far(Turn& at, const Access& a, uint64_t address) {
 SassFetch::What SassFetch::operate(Turn& at, const Access& a, uint64_t address) {
     const bool loads = a.op == AccessOp::load, stores = a.op == AccessOp::store;
     if (!loads && !stores && a.bytes != 4 && a.bytes != 8)
-        return refuse_at(at, "is not explored by this model: an atomic of this width");
+        return beyond(at, "is not explored by this model: an atomic of this width");
     MemoryOperation o(loads    ? SASSEMU_OPERATION_LOAD
                       : stores ? SASSEMU_OPERATION_STORE
                                : SASSEMU_OPERATION_ATOMIC);
     o.what.address = address;
     o.what.bytes = a.bytes;
     o.what.proxy = static_cast<uint8_t>(a.proxy);
-    const bool intended = scoped_ && at.i.ptx_known && at.i.intent.kind == IntentKind::access;
+    // The objects of sm_80 are words that loads wait for.
+    const bool intended = scoped_ && at.i.ptx_known &&
+                          (at.i.intent.kind == IntentKind::access ||
+                           (at.i.intent.kind == IntentKind::mbarrier && !stores));
     o.what.ordering = static_cast<uint8_t>(intended ? at.i.intent.ordering : a.ordering);
     o.what.scope = static_cast<uint8_t>(intended ? at.i.intent.scope : a.scope);
     o.blocks =
@@ -413,7 +402,7 @@ SassFetch::What SassFetch::operate(Turn& at, const Access& a, uint64_t address) 
 
 // MEMBAR and the operations on caches; the rest of their kind has nothing to wait for here.
 SassFetch::What SassFetch::order(Turn& at) {
-    if (!at.drained) return What::blocked;
+    if (!at.drained()) return What::blocked;
     test_.sass->run(at.thread, at.pc, at.in);
     ++at.pc;
     if (scoped_) return What::ran;  // step() has shown it
@@ -446,66 +435,6 @@ SassFetch::What SassFetch::order(Turn& at) {
         at.out.push_back(o);
     }
     return What::ran;
-}
-
-// Notes the arrival.
-void SassFetch::arrive(SassState& s, uint32_t thread, const BarrierRequest& r) const {
-    const int32_t cta = test_.threads[thread].cta;
-    const std::pair key{cta, r.id | r.threads << 8};
-    auto& arrived = s.barriers[key];
-    arrived.resize(test_.threads.size());
-    arrived[thread] = true;
-    if (r.op != BarrierOp::arrive)
-        s.threads[thread].barrier = static_cast<int32_t>(r.id | r.threads << 8);
-}
-
-// Every thread of the cluster has arrived once more than this one has waited, or has ended.
-bool SassFetch::cluster_passed(const SassState& s, uint32_t thread) const {
-    for (uint32_t t = 0; t < test_.threads.size(); ++t)
-        if (test_.threads[t].sass && test_.threads[t].cluster == test_.threads[thread].cluster &&
-            !s.threads[t].ended && s.threads[t].cluster_arrivals <= s.threads[thread].cluster_waits)
-            return false;
-    return true;
-}
-
-// Releases the threads at barriers that are complete now.
-void SassFetch::release(SassState& s) const {
-    for (auto it = s.barriers.begin(); it != s.barriers.end();) {
-        const int32_t cta = it->first.first;
-        const uint32_t which = it->first.second;
-        const uint32_t wanted = which >> 8;
-        uint32_t here = 0, missing = 0, warps = 0;
-        const auto each = [&](auto&& f) {
-            for (uint32_t t = 0; t < test_.threads.size(); ++t)
-                if (test_.threads[t].cta == cta && test_.threads[t].sass)
-                    f(t, (which & 0xff) < 16 ? test_.threads[t].lanes : 1,
-                      1u << test_.sass->thread(t).thread / 32);
-        };
-        each([&](uint32_t t, uint32_t lanes, uint32_t warp) {
-            if (it->second[t])
-                here += lanes, warps |= warp;
-            else if (!s.threads[t].ended)
-                ++missing;
-        });
-        // Lanes that have ended arrive with their warp.
-        each([&](uint32_t t, uint32_t lanes, uint32_t warp) {
-            if (!it->second[t] && s.threads[t].ended && warps & warp) here += lanes;
-        });
-        if (wanted ? here < wanted : missing > 0) {
-            ++it;
-            continue;
-        }
-        const uint64_t object = barrier_object(cta, which);
-        for (auto& t : s.threads) {
-            if (t.barrier != static_cast<int32_t>(which) ||
-                test_.threads[static_cast<size_t>(&t - s.threads.data())].cta != cta)
-                continue;
-            t.barrier = -1;
-            if (scoped_) t.passed = object, t.phase = s.phases[object];
-        }
-        if (scoped_) ++s.phases[object];
-        it = s.barriers.erase(it);
-    }
 }
 
 }  // namespace sassemu::explore

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Machine code for the models that are machines: a thread with concrete registers is run up to its
 // next operation on memory that others can see. What belongs here: registers, local and shared
-// memory, barriers (the pipeline of an SM is in order). What does not: global memory, caches.
+// memory, barriers (the pipeline of an SM is in order), and what asynchronous operations have still
+// to do. What does not: global memory, caches.
 #pragma once
 
 #include <map>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "emu/explore/machines/copy_agent.hpp"
 #include "emu/explore/machines/memory_operation.hpp"
 #include "emu/explore/sass/program.hpp"
 
@@ -17,26 +19,49 @@ namespace sassemu::explore {
 
 // What machine code has beside the state that any thread of a machine has.
 struct SassState {
+    // Of one thread: the copies whose end it can wait for.
+    struct Group {
+        bool bulk = false;
+        std::vector<uint32_t> copies;
+    };
     struct OfThread {
-        bool ended = false, started = true;
-        int32_t barrier = -1;  // waits at this number
+        bool ended = false, started = true, triggered = false;
+        uint64_t barrier = 0;  // waits at this one, see SassFetch::barrier_key(); 0: at none
         uint32_t cluster_arrivals = 0, cluster_waits = 0;
         std::map<uint32_t, uint32_t> local;  // words
         // Of a scoped machine: it goes on because this phase of this barrier is over.
         uint64_t passed = 0, phase = 0;
+        // What a barrier that is over has counted, until the thread goes on.
+        bool has_reduced = false;
+        uint32_t reduced = 0;
+        // Asynchronous operations: how many it has issued; those that no group has yet, to shared
+        // memory lane by lane and to global memory; all of the former; groups that it has not
+        // waited for, and whether the last on a scoreboard was of bulk copies (bits).
+        uint32_t issued = 0, bulk_scoreboards = 0;
+        std::vector<uint32_t> open_copies, open_stores, lane_copies;
+        std::vector<Group> groups;
     };
     std::vector<OfThread> threads;
     // CTA -> its bytes, once one is touched; states have them in common until one writes.
     std::map<int32_t, std::shared_ptr<std::vector<uint8_t>>> shared;
-    // (CTA, number) -> threads that have arrived in this phase, as bits
-    std::map<std::pair<int32_t, uint32_t>, std::vector<bool>> barriers;
-    std::map<uint64_t, uint64_t> phases;  // of a scoped machine's barriers, where not 0
+    // Threads that have arrived in this phase: where, and what of a reduction.
+    struct Barrier {
+        struct Arrival {
+            uint32_t pc = 0;
+            bool here = false, predicate = false;
+        };
+        std::vector<Arrival> arrivals;
+        BarrierOp op = BarrierOp::sync;  // of a reduction: which
+    };
+    std::map<std::pair<int32_t, uint64_t>, Barrier> barriers;  // (CTA, barrier_key())
+    std::map<uint64_t, uint64_t> phases;                       // of barriers, where not 0
+    std::vector<CopyAgent> agents;                             // under way, by thread and number
 };
 
 class SassFetch {
   public:
     // `scoped`: shared memory, barriers and what PTX means are the machine's matter.
-    SassFetch(const Test& test, bool scoped) : test_(test), scoped_(scoped) {}
+    SassFetch(const Test& test, bool scoped);
 
     SassState start() const;
     void start_registers(uint32_t thread, uint32_t& pc, std::vector<uint64_t>& registers) const;
@@ -48,18 +73,33 @@ class SassFetch {
         ran,         // went on; nothing that others see
         operations,  // `out` has what it does to global memory, and it is past it
     };
-    // `awaited`: registers whose loads are pending. `drained`: nothing of the thread is pending.
+    // `pending`: its loads that are not performed yet.
     What step(SassState& s, uint32_t thread, uint32_t& pc, std::vector<uint64_t>& registers,
-              const std::vector<uint32_t>& awaited, bool drained,
-              std::vector<MemoryOperation>& out);
+              const std::vector<MemoryOperation>& pending, std::vector<MemoryOperation>& out);
 
     // At an address of scoped machines; null: it is not there.
     std::byte* shared_bytes(SassState& s, uint64_t address, uint64_t bytes) const;
 
-    // Whether a step since the last call read or wrote what other threads of the CTA or cluster
-    // see.
-    bool touched() { return std::exchange(touched_, false); }
-    const std::string& problem() const { return problem_; }  // why nothing was explored
+    // ---- agents: fetch_copies.cpp
+    // Whether any code of the test has asynchronous operations.
+    bool issues() const { return issues_; }
+    // Nothing that it has to come after is under way.
+    bool may_act(const SassState& s, const CopyAgent& a) const;
+    // A map that lies in global memory has been read: it says what the copy is.
+    void read_map(CopyAgent& a, const std::vector<uint8_t>& map);
+    // The next receiver has its bytes: who is told of it, and what the machine is shown.
+    void report(SassState& s, const CopyAgent& a, std::vector<MemoryOperation>& out);
+    bool issued_by(const SassState& s, uint32_t thread) const;  // something is under way
+
+    // What steps since the last call read or wrote of what other threads of the CTA or cluster see,
+    // and what the last of them waits for.
+    Footprint touched() { return std::exchange(touched_, {}); }
+    // A state in which nobody can go on, and that is no end: notes what is not explored of it.
+    void stuck(const SassState& s);
+    const std::string& problem() const { return problem_; }        // the program is none
+    const std::string& unexplored() const { return unexplored_; }  // where exploration ended
+    // Why an execution has no meaning (docs/litmus.md, section 3, 12).
+    const std::string& undefined() const { return undefined_; }
     void refuse(std::string why) {
         if (problem_.empty()) problem_ = std::move(why);
     }
@@ -74,12 +114,12 @@ class SassFetch {
         const SassInstruction& i;
         std::vector<uint64_t>& registers;
         std::vector<MemoryOperation>& out;
-        const bool drained;
+        const std::vector<MemoryOperation>& pending;
         std::vector<uint64_t> in;  // of what it reads
+        bool drained() const { return pending.empty(); }
     };
     What call(Turn& at);
     What plain(Turn& at, const SassEffects& e);
-    What mbarrier(Turn& at, uint32_t address);
     What order(Turn& at);
     What access(Turn& at, const Access& a, uint64_t address);
     What local(Turn& at, const Access& a, uint32_t address);
@@ -89,17 +129,52 @@ class SassFetch {
     void write(const Turn& at) const;
     uint64_t word(const Turn& at, uint32_t row, uint32_t k) const;
     std::byte* shared(Turn& at, uint32_t address, bool own, uint64_t bytes);
-    What refuse_at(const Turn& at, const char* what);
-    void arrive(SassState& s, uint32_t thread, const BarrierRequest& r) const;
-    void release(SassState& s) const;
+    void note(std::string& where, uint32_t thread, const SassCode& code, uint32_t pc,
+              const std::string& what) const;
+    static constexpr const char* without_ptx =
+        "is not explored by this model without its PTX: loads wait for it";
+    What refuse_at(const Turn& at, const std::string& what);  // no program does it
+    What beyond(const Turn& at, const std::string& what);     // exploration does not know it
+
+    // fetch_barriers.cpp
+    static uint64_t barrier_key(uint32_t id, uint32_t threads) { return 1 + id + (threads << 8); }
+    static uint64_t warp_key(uint32_t warp, uint32_t lanes) {
+        return uint64_t{1} << 63 | uint64_t{warp} << 32 | lanes;
+    }
+    What barrier(Turn& at, const BarrierRequest& r);
+    What warpsync(Turn& at, uint32_t lanes);
+    What meet(Turn& at, uint64_t key, BarrierOp op, bool predicate);
+    What result_of_barrier(Turn& at);
+    What cluster(Turn& at, bool arrives);
+    What mbarrier(Turn& at, uint32_t address);
+    // Of the object at an address of machines; `shown`: as an arrival. Not null: the rule that it
+    // breaks.
+    const char* change(SassState& s, uint64_t object, const MbarrierChange& by, bool shown,
+                       uint32_t order, uint32_t scope, std::vector<MemoryOperation>& out) const;
+    bool over(const SassState& s, int32_t cta, uint64_t key, const SassState::Barrier& b) const;
+    void release(SassState& s);
     bool cluster_passed(const SassState& s, uint32_t thread) const;
+    bool divided(const SassState::Barrier& b, uint32_t& thread) const;
+
+    // fetch_copies.cpp
+    What async(Turn& at, const SassEffects& e);
+    What wait_groups(Turn& at, const SassEffects& e);
+    What issue(Turn& at, CopyWork work);
+    What acquire_map(Turn& at, uint64_t address);
+    struct Asked;  // what a copy is, or why it is none
+    Asked lane_copy(uint32_t thread, const LaneCopy& c) const;
+    Asked lane_store(uint32_t thread, const LaneStore& c) const;
+    Asked bulk_copy(uint32_t thread, const BulkCopy& c) const;
+    Asked tensor_copy(uint32_t thread, const TensorCopy& c, const std::byte* map) const;
+    Asked tensor_copy(uint32_t thread, const TensorCopy& c) const;
 
     std::vector<uint8_t>& unshare(SassState& s, int32_t cta) const;
 
     const Test& test_;
     const bool scoped_;
-    std::string problem_;
-    bool touched_ = false;
+    bool issues_ = false;
+    std::string problem_, unexplored_, undefined_;
+    Footprint touched_;
 };
 
 }  // namespace sassemu::explore

@@ -44,7 +44,8 @@ class Tally {
 };
 
 // A space: State start(); void next(const State&, emit(State)); std::string key(const State&);
-// bool ended(const State&); uint64_t shown(const State&, const Condition& leaf).
+// bool ended(const State&); void stuck(const State&): of one that neither moves nor has ended;
+// uint64_t shown(const State&, const Condition& leaf).
 template <class Space>
 Report search_states(Space& space, const Test& test, const SearchBudget& budget) {
     using State = typename Space::State;
@@ -62,7 +63,10 @@ Report search_states(Space& space, const Test& test, const SearchBudget& budget)
             if (budget.over()) return;
             if (seen.insert(space.key(s)).second) stack.push_back(std::move(s));
         });
-        if (!moved && space.ended(at)) tally.add(space, at);
+        if (!moved && space.ended(at))
+            tally.add(space, at);
+        else if (!moved)
+            space.stuck(at);
         if (budget.over()) report.incomplete(budget.why());
         if (!report.complete) break;
     }
@@ -109,7 +113,10 @@ Report sample_states(Space& space, const Test& test, const SearchBudget& budget,
             space.next(at, [&](State s) { moves.emplace_back(space.mover(), std::move(s)); });
             if (budget.over()) break;  // then next() may have left moves out
             if (moves.empty()) {
-                if (counts && space.ended(at)) tally.add(space, at);
+                if (!space.ended(at))
+                    space.stuck(at);
+                else if (counts)
+                    tally.add(space, at);
                 return step;
             }
             uint32_t mover = moves[0].first;

@@ -130,12 +130,17 @@ void add_stream(Test& test) {
     const auto step = [&](Operation what, const char* name, uint32_t thread) {
         host.code.push_back({std::move(what), name + test.threads[thread].id});
     };
+    uint32_t whole = 0;  // the first thread that nothing has waited for
     for (uint32_t first = 0; first < test.threads.size();) {
         const uint32_t launch = test.sass->thread(first).launch;
         uint32_t end = first;
         while (end < test.threads.size() && test.sass->thread(end).launch == launch) ++end;
         for (uint32_t t = first; t < end; ++t) step(op::Launch{t}, "api.launch ", t);
-        for (uint32_t t = first; t < end; ++t) step(op::Join{t}, "api.join ", t);
+        if (end < test.threads.size() && test.sass->overlaps(test.sass->thread(end).launch)) {
+            for (uint32_t t = first; t < end; ++t) step(op::Join{t, true}, "api.join ", t);
+        } else {
+            for (; whole < end; ++whole) step(op::Join{whole}, "api.join ", whole);
+        }
         first = end;
     }
     test.threads.push_back(std::move(host));
@@ -269,6 +274,11 @@ Result<Test> read_plan_test(const std::string& path, const std::string& arch) {
             }
             in_streams.push_back({i, first, static_cast<uint32_t>(test.threads.size())});
         }
+    for (uint32_t l = 0; p.in_flight && l < test.sass->launches(); ++l)
+        if (test.sass->overlaps(l))
+            return make_error(ErrorCode::unsupported, path,
+                              "launches that overlap beside other streams are not explored",
+                              "programmaticStreamSerialization in a plan with one stream");
     if (in_order) add_stream(test);
     if (p.in_flight) SASSEMU_TRY(add_in_flight(test, p, std::move(in_streams)));
     size_t at = std::string::npos;

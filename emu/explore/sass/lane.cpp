@@ -31,8 +31,13 @@ struct SassServices {
         note(w, Call::fault).problem = what;
         return nullptr;
     }
+    static void beyond(Warp& w, const char* why) {
+        SassEffects& e = note(w, Call::fault);
+        e.problem = why;
+        e.unexplored = true;
+    }
     static const sassemu::Op* unsupported(Warp& w, const sassemu::Op*, uint32_t) {
-        note(w, Call::fault).problem = "it decodes, but does not execute";
+        beyond(w, "is not explored: it decodes, but does not execute");
         return nullptr;
     }
     static const sassemu::Op* split(Warp&, const sassemu::Op* target, uint32_t,
@@ -105,8 +110,14 @@ struct SassServices {
         note(w, Call::lane_store).store = c;
         return op + 1;
     }
-    // Launches of a plan follow one another whole.
-    static const sassemu::Op* proceed(Warp&, const sassemu::Op* op, uint32_t) { return op + 1; }
+    static const sassemu::Op* launch_dependents(Warp& w, const sassemu::Op* op, uint32_t) {
+        note(w, Call::launch_dependents);
+        return op + 1;
+    }
+    static const sassemu::Op* grid_wait(Warp& w, const sassemu::Op* op, uint32_t) {
+        note(w, Call::grid_wait);
+        return op + 1;
+    }
     static const sassemu::Op* bulk_copy(Warp& w, const sassemu::Op* op, uint32_t,
                                         const BulkCopy& c) {
         note(w, Call::bulk_copy).bulk = c;
@@ -154,8 +165,8 @@ struct SassServices {
         template <class R, class W, class... A>
         constexpr operator Function<R, W, A...>() const {
             return [](W w, A...) {
-                note(const_cast<Warp&>(w), Call::fault).problem =
-                    "it needs what exploration does not have";
+                beyond(const_cast<Warp&>(w),
+                       "is not explored: it needs what exploration does not have");
                 return R();
             };
         }
@@ -182,7 +193,8 @@ struct SassServices {
             s.mbarrier_wait = mbarrier_wait;
             s.lane_copy = lane_copy;
             s.lane_store = lane_store;
-            s.launch_dependents = s.grid_wait = proceed;
+            s.launch_dependents = launch_dependents;
+            s.grid_wait = grid_wait;
             s.bulk_copy = bulk_copy;
             s.tensor_copy = tensor_copy;
             s.arrive_after_copies = arrive_after_copies;

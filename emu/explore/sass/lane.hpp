@@ -31,6 +31,8 @@ struct SassEffects {
         tensor_copy,
         end_group,
         wait_groups,
+        launch_dependents,
+        grid_wait,
         fault,  // `problem`
     };
     Call call = Call::none;
@@ -50,6 +52,7 @@ struct SassEffects {
     BulkCopy bulk{};
     TensorCopy tensor{};
     const char* problem = nullptr;
+    bool unexplored = false;  // fault: it is exploration that does not know the instruction
     const sassemu::Op* next = nullptr;  // null after exit and faults
 };
 

@@ -18,6 +18,7 @@ Result<uint32_t> SassProgram::add_launch(const LaunchRequest& request) {
     auto& code = codes_[out.prepared->launch.code];
     if (!code) code = std::make_unique<SassCode>(*out.prepared->launch.code);
     out.code = code.get();
+    out.overlaps = request.may_overlap && !launches_.empty();
     launches_.push_back(std::move(out));
     return static_cast<uint32_t>(launches_.size() - 1);
 }

@@ -50,6 +50,9 @@ class SassProgram {
                           uint32_t word) const;  // -1: none
     uint32_t entry(uint32_t launch) const;
     PreparedLaunch& launch(uint32_t number) const { return *launches_[number].prepared; }
+    uint32_t launches() const { return static_cast<uint32_t>(launches_.size()); }
+    // It may begin before the one ahead of it has ended (griddepcontrol).
+    bool overlaps(uint32_t launch) const { return launches_[launch].overlaps; }
     bool ptx_known() const;
 
     // Where an access lands. False: nowhere.
@@ -77,6 +80,7 @@ class SassProgram {
         std::unique_ptr<PreparedLaunch> prepared;
         std::unique_ptr<SassLane> lane;
         SassCode* code = nullptr;
+        bool overlaps = false;
     };
     struct Range {
         uint64_t low, high;

@@ -1,0 +1,110 @@
+// What the machines explore beside cubins/sync: `sassemu litmus --model M PLAN.json`. Built by
+//   nvcc -O3 -std=c++17 -cubin -arch=sm_90a -lineinfo kernels.cu -o kernels.cubin
+//   nvcc -O3 -std=c++17 -cubin -arch=sm_80 [-lineinfo] kernels.cu -o counters[.line].cubin
+//   nvcc -O3 -std=c++17 -cubin -arch=sm_100a -DTENSOR_MEMORY -lineinfo kernels.cu -o
+//   tensor_memory.cubin
+#include <cstdint>
+
+#define ASM(...) asm volatile(__VA_ARGS__ : "memory")
+
+__device__ uint32_t near(const void* p) {
+    return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
+
+// Two groups of a warp, each at a barrier of its own.
+extern "C" __global__ void groups(uint32_t* out) {
+    __shared__ volatile uint32_t slot[4];
+    const uint32_t t = threadIdx.x;
+    if (t < 2) {
+        slot[t] = t + 1;
+        __syncwarp(0x3);
+        out[t] = slot[1 - t];
+    } else {
+        slot[t] = t + 1;
+        __syncwarp(0xc);
+        out[t] = slot[5 - t];
+    }
+}
+
+// As cuda::barrier has it: arrivals, and a wait for the token's phase.
+template <bool waits>
+__device__ void exchange(const uint32_t* in, uint32_t* out) {
+    __shared__ uint64_t full;
+    __shared__ uint32_t tile[2];
+    const uint32_t t = threadIdx.x;
+    if (threadIdx.x == 0) ASM("mbarrier.init.shared.b64 [%0], 2;" ::"r"(near(&full)));
+    __syncthreads();
+    tile[t] = in[t];
+    uint64_t token;
+    ASM("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(token) : "r"(near(&full)));
+    if (waits)
+        ASM("{.reg .pred p;\nagain: mbarrier.test_wait.shared.b64 p, [%0], %1;\n@!p bra again;}" ::
+                "r"(near(&full)),
+            "l"(token));
+    out[t] = tile[1 - t];
+}
+extern "C" __global__ void counters(const uint32_t* in, uint32_t* out) { exchange<true>(in, out); }
+extern "C" __global__ void counters_no_wait(const uint32_t* in, uint32_t* out) {
+    exchange<false>(in, out);
+}
+
+// The arrival of copies lane by lane at an mbarrier.
+extern "C" __global__ void counted_copies(const uint32_t* in, uint32_t* out) {
+    __shared__ uint64_t full;
+    __shared__ uint32_t tile[2];
+    const uint32_t t = threadIdx.x;
+    if (threadIdx.x == 0) ASM("mbarrier.init.shared.b64 [%0], 2;" ::"r"(near(&full)));
+    __syncthreads();
+    ASM("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(near(tile + t)), "l"(in + t));
+    ASM("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(near(&full)));
+    ASM("{.reg .pred p;\nagain: mbarrier.test_wait.parity.shared.b64 p, [%0], 0;\n@!p bra "
+        "again;}" ::"r"(near(&full)));
+    out[t] = tile[1 - t];
+}
+
+#if __CUDA_ARCH__ >= 900 && !defined(TENSOR_MEMORY)
+// Launches that overlap.
+extern "C" __global__ void first(uint32_t* data) {
+    data[blockIdx.x] = 1;
+    ASM("griddepcontrol.launch_dependents;" ::);
+    data[2 + blockIdx.x] = 2;
+}
+extern "C" __global__ void second(const uint32_t* data, uint32_t* out) {
+    ASM("griddepcontrol.wait;" ::);
+    for (int i = 0; i < 4; ++i) out[i] = data[i];
+}
+extern "C" __global__ void second_no_wait(const uint32_t* data, uint32_t* out) {
+    for (int i = 0; i < 4; ++i) out[i] = data[i];
+}
+
+// A product that nothing here explores.
+extern "C" __global__ void product(uint32_t* out) {
+    __shared__ alignas(128) uint32_t tile[1024];
+    float d[4] = {};
+    const uint64_t descriptor = near(tile) >> 4 | uint64_t{1} << 16 | uint64_t{1} << 32;
+    ASM("wgmma.fence.sync.aligned;" ::);
+    asm volatile(
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "l"(descriptor), "l"(descriptor));
+    ASM("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::);
+    out[threadIdx.x] = static_cast<uint32_t>(d[0]);
+}
+#endif
+
+#ifdef TENSOR_MEMORY
+extern "C" __global__ void tensor_memory(uint32_t* out) {
+    __shared__ uint32_t columns;
+    ASM("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], 32;" ::"r"(near(&columns)));
+    __syncthreads();
+    ASM("tcgen05.st.sync.aligned.32x32b.x1.b32 [%0], {%1};\ntcgen05.wait::st.sync.aligned;" ::"r"(
+            columns),
+        "r"(threadIdx.x));
+    uint32_t v;
+    ASM("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1];\ntcgen05.wait::ld.sync.aligned;"
+        : "=r"(v)
+        : "r"(columns));
+    ASM("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, 32;" ::"r"(columns));
+    out[threadIdx.x] = v;
+}
+#endif

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `sassemu litmus` says of the kernels in machines/ under each machine and under `ptx`: groups of a warp at barriers of their own, mbarriers of sm_80, launches
+that overlap; and of what is not explored the verdict `unknown`, exit code 4 and the instruction. What runs show under `flat` and `caches` is among what was explored.
+
+    machines_test.py SASSEMU
+"""
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "machines")
+MODELS = ["flat", "caches", "weak", "ptx"]
+NO_PTX = "ATOMS.ARRIVE.64|ARRIVES.LDGSTSBAR"
+# plan: the verdict under each, or of what is not explored a part of its text
+PLANS = {
+    "groups": ["forbidden"] * 4,
+    "counters": ["forbidden", "forbidden", NO_PTX, NO_PTX],
+    "counters.line": ["forbidden", "forbidden", "forbidden", NO_PTX],
+    "counters_no_wait": ["allowed", "allowed", NO_PTX, NO_PTX],
+    "counters_no_wait.line": ["allowed", "allowed", "allowed", NO_PTX],
+    "counted_copies": ["forbidden", "forbidden", NO_PTX, NO_PTX],
+    "counted_copies.line": ["forbidden", "forbidden", "forbidden", NO_PTX],
+    "overlap": ["forbidden"] * 4,
+    "overlap_no_wait": ["allowed"] * 4,
+    "product": ["WARPGROUP|HGMMA"] * 4,
+    "tensor_memory": ["UTCATOMSWS|STTM|LDTM"] * 4,
+}
+SEEDS = 6
+
+
+def states_of_runs(program, path, model, names):
+    for seed in range(1, SEEDS + 1):
+        with tempfile.TemporaryDirectory() as work:
+            dump = os.path.join(work, "out")
+            r = subprocess.run([program, "run", path, *(["--model", model] if model != "flat" else []), "--agents", "random", "--seed", str(seed), "--threads", "1", "--dump", "out=" + dump],
+                               capture_output=True, text=True)
+            if r.returncode:
+                yield seed, r.stdout + r.stderr
+                continue
+            words = open(dump, "rb").read()
+        yield seed, {n: struct.unpack_from("<I", words, 4 * int(re.search(r"\d+", n)[0]))[0] for n in names}
+
+
+def main():
+    program, wrong = sys.argv[1], []
+    for plan, verdicts in PLANS.items():
+        path = os.path.join(HERE, plan + ".json")
+        for model, wanted in zip(MODELS, verdicts):
+            where = f"{plan} under {model}"
+            r = subprocess.run([program, "litmus", "--json", "--time-limit", "60", *(["--model", model] if model != "ptx" else []), path], capture_output=True, text=True)
+            report = json.loads(r.stdout.splitlines()[0]) if r.stdout else {"verdict": r.stderr}
+            if wanted not in ("allowed", "forbidden"):
+                if (report["verdict"], r.returncode) != ("unknown", 4) or not re.search(f"'[^']*({wanted})[^']*' is not explored", report["bound"]):
+                    wrong.append(f"{where}: {report}, exit code {r.returncode}")
+                continue
+            if report["verdict"] != wanted or r.returncode or not report["complete"]:
+                wrong.append(f"{where}: {report}, exit code {r.returncode}")
+                continue
+            if model in ("weak", "ptx") or not report["outcomes"]:
+                continue
+            explored = [o["state"] for o in report["outcomes"]]
+            for seed, state in states_of_runs(program, path, model, explored[0]):
+                if state not in explored:
+                    wrong.append(f"{where}: a run with seed {seed} shows {state}, which was not explored")
+    for line in wrong:
+        print(line)
+    print(f"{len(PLANS)} plans, {len(wrong)} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
