@@ -125,7 +125,10 @@ void Checker::read_only(Touch& t, uint32_t lanes, const sassemu_location* at, ui
         for (uint32_t i = cell; i < std::min(cell + (bytes >> block.shift()), block.cells()); ++i) {
             if (block.write[i] <= settled) continue;
             Stamp writer = shadow_.stamps[block.write[i]];
-            if (from_other_grid(writer)) continue;  // an access as any other
+            // By another launch: an access as any other.
+            const bool earlier =
+                run_ && writer.who < first_mbarrier && writer.who / 4 < run_->first_name;
+            if (earlier || from_other_grid(writer)) continue;
             writer.lanes = 1u << block.writer[i];
             t.lane = lane;
             t.bytes = block.granule();
