@@ -6,8 +6,10 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <memory>
 
@@ -71,6 +73,16 @@ Result<Endpoint> resolve(const Address& address, bool to_listen) {
         endpoint.beyond_this_host = !IN6_IS_ADDR_LOOPBACK(&at.sin6_addr);
     }
     return endpoint;
+}
+
+bool is_alive(const Endpoint& endpoint) {
+    const int probe =
+        ::socket(endpoint.at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const bool alive =
+        !::connect(probe, reinterpret_cast<const sockaddr*>(&endpoint.at), endpoint.bytes) ||
+        errno == EAGAIN || errno == EINPROGRESS;
+    ::close(probe);
+    return alive;
 }
 
 }  // namespace sassemu::link

@@ -27,5 +27,7 @@ struct Endpoint {
     bool beyond_this_host = false;  // neither a Unix socket nor loopback
 };
 Result<Endpoint> resolve(const Address& address, bool to_listen);
+// Whether somebody listens there.
+bool is_alive(const Endpoint& endpoint);
 
 }  // namespace sassemu::link

@@ -89,6 +89,7 @@ Result<void> LinkImpl::wait(Peer& peer, Lock& lock, F&& met, bool soon) {
 }
 
 Result<void> LinkImpl::room(Peer& peer, Lock& lock, size_t body_bytes, bool request) {
+    if (request) sends_ = false;
     const auto there = [&] {
         return peer.session.failure().empty() && !peer.left && peer.session.has_room(body_bytes) &&
                (!request || peer.session.may_request());
@@ -117,6 +118,7 @@ Result<void> LinkImpl::put(uint32_t rank, uint32_t window, uint64_t offset,
                            std::span<const std::byte> bytes) {
     SASSEMU_ASSIGN(Peer * peer, other(rank));
     Lock lock(peer->mutex);
+    sends_ = bytes.size() >= much;
     do {
         SASSEMU_TRY(room(*peer, lock, sizeof(PutBody), false));
         const auto part = bytes.first(std::min<size_t>(bytes.size(), peer->session.most_bytes()));

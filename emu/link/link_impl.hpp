@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Link behind link.hpp. Its calls are in link.cpp, what its thread does in link_network.cpp,
-// how it finds deadlocks in link_deadlock.cpp.
+// The Link behind link.hpp. Its calls are in link.cpp, how connections come about in
+// link_connections.cpp, what its thread does then in link_network.cpp, how it finds deadlocks in
+// link_deadlock.cpp.
 #pragma once
 
 #include <atomic>
@@ -64,6 +65,8 @@ class LinkImpl final : public Link {
     };
 
     static constexpr std::chrono::microseconds look_on{30};
+    // More than answers and small requests.
+    static constexpr size_t much = 16 << 10;
 
     // ---- calls
     Result<Peer*> other(uint32_t rank);
@@ -140,7 +143,8 @@ class LinkImpl final : public Link {
     Progress when_asked_;
     bool found_stuck_ = false;
     std::atomic<uint32_t> looking_{0};  // callers that look for an answer by themselves
-    std::atomic<bool> streams_{false};  // what came last was more than answers and small requests
+    std::atomic<bool> streams_{false};  // what came last was `much`
+    std::atomic<bool> sends_{false};    // what was asked last was `much`
     std::thread thread_;
 };
 
