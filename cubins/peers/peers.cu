@@ -132,4 +132,15 @@ extern "C" __global__ void tensor(const __grid_constant__ Map from, const __grid
     asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %1}], [%2];" ::"l"(&to), "r"(0), "r"(s) : "memory");
     asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;" ::: "memory");
 }
+// A bulk reduction: each of 64 words is raised by its number.
+extern "C" __global__ void bulk_add(unsigned* to) {
+    __shared__ alignas(128) unsigned staged[64];
+    staged[threadIdx.x] = threadIdx.x;
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    if (threadIdx.x) return;
+    const unsigned s = static_cast<unsigned>(__cvta_generic_to_shared(staged));
+    asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%0], [%1], 256;" ::"l"(to), "r"(s) : "memory");
+    asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;" ::: "memory");
+}
 #endif

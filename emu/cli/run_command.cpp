@@ -124,8 +124,8 @@ Result<void> join_launcher(RunCommand& command, bool numbered) {
 }
 
 // The processes that run the same plan. All must have the same file.
-Result<std::shared_ptr<plan::Ranks>> other_ranks(const RunCommand& command,
-                                                 const plan::Plan& plan) {
+Result<std::shared_ptr<plan::Ranks>> other_ranks(const RunCommand& command, const plan::Plan& plan,
+                                                 const std::string& model) {
     const auto wrong = [](const char* option, std::string what, std::string hint) {
         return make_error(ErrorCode::usage, option, std::move(what), std::move(hint));
     };
@@ -141,10 +141,12 @@ Result<std::shared_ptr<plan::Ranks>> other_ranks(const RunCommand& command,
     options.job += " " + plan.arch + " " + command.common.arch;
     if (command.launcher) SASSEMU_TRY(command.launcher->introduce(options));
     if (command.launcher && command.launcher->ranks() == 1) return std::shared_ptr<plan::Ranks>();
-    SASSEMU_ASSIGN(auto ranks,
-                   link::make_ranks(std::move(options),
-                                    std::max<uint32_t>(1, static_cast<uint32_t>(plan.gpus.size())),
-                                    command.messages));
+    // Under a model who has the memory performs what is asked for.
+    const bool messages = command.messages || model != "flat";
+    SASSEMU_ASSIGN(
+        auto ranks,
+        link::make_ranks(std::move(options),
+                         std::max<uint32_t>(1, static_cast<uint32_t>(plan.gpus.size())), messages));
     return std::shared_ptr<plan::Ranks>(std::move(ranks));
 }
 
@@ -186,7 +188,7 @@ Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
     if (!options.plugins.empty() || !command.common.models.empty())
         std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
     if (command.ranks) {
-        SASSEMU_ASSIGN(options.ranks, other_ranks(command, plan));
+        SASSEMU_ASSIGN(options.ranks, other_ranks(command, plan, options.gpu.model));
     }
     if (!command.host.address.empty()) {
         SASSEMU_ASSIGN(options.host, host_processes(command));

@@ -40,9 +40,9 @@ void FarWindows::news() {
     if (machine_) machine_->news();
 }
 
-void FarWindows::add(uint32_t rank, const Link::RemoteWindow& window, std::vector<bool> gpus) {
+void FarWindows::add(uint32_t rank, const Link::RemoteWindow& window, OutsideMemory::Given given) {
     places_[window.window.address] = {window.window.address + window.window.bytes, rank, window.id,
-                                      std::move(gpus)};
+                                      std::move(given)};
     posted_[rank];
 }
 
@@ -56,7 +56,7 @@ bool FarWindows::holds(uint32_t gpu, uint64_t address, uint64_t bytes) const {
     if (behind == places_.begin()) return false;
     const Place& at = std::prev(behind)->second;
     return address < at.end && bytes <= at.end - address &&
-           (gpu == by_host || (gpu < at.gpus.size() && at.gpus[gpu]));
+           (gpu == by_host || (gpu < at.given.gpus.size() && at.given.gpus[gpu]));
 }
 
 // ---- posted
@@ -175,6 +175,19 @@ Result<const std::byte*> FarWindows::watch(uint64_t address, uint32_t bytes) {
     }
     SASSEMU_TRY(renew(*found));
     return static_cast<const std::byte*>(found->copy);
+}
+
+bool FarWindows::seen(uint64_t address, std::span<std::byte> into) {
+    const std::unique_lock lock(watching_, std::try_to_lock);
+    if (!lock) return false;
+    for (const Watched& one : watched_) {
+        if (address < one.address || address + into.size() > one.address + one.bytes) continue;
+        for (size_t i = 0; i < into.size(); ++i)
+            into[i] =
+                static_cast<std::byte>(host::load<uint8_t>(one.copy + (address - one.address) + i));
+        return true;
+    }
+    return false;
 }
 
 // A thread of its own: it waits for answers, which nobody who runs something has to.

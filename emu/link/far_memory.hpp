@@ -20,8 +20,9 @@ class FarWindows final : public FarMemory {
     explicit FarWindows(Link& link) : link_(link) {}
     ~FarWindows() override;
 
-    // A window of another rank, and which GPUs of this one may touch it. Before begin().
-    void add(uint32_t rank, const Link::RemoteWindow& window, std::vector<bool> gpus);
+    // A window of another rank, whose it is, and which GPUs of this one may touch it. Before
+    // begin().
+    void add(uint32_t rank, const Link::RemoteWindow& window, OutsideMemory::Given given);
     // From now on what is watched is renewed.
     void begin(OutsideMemory& machine);
     // The machine goes.
@@ -42,13 +43,15 @@ class FarWindows final : public FarMemory {
     bool gone(uint64_t address) const override {
         return posted_.at(place(address).second.rank).lost;
     }
+    int32_t home(uint64_t address) const override { return place(address).second.given.home; }
+    bool seen(uint64_t address, std::span<std::byte> into) override;
 
   private:
     static constexpr size_t most_watches = 1024;
     struct Place {
         uint64_t end = 0;
         uint32_t rank = 0, window = 0;
-        std::vector<bool> gpus;
+        OutsideMemory::Given given;
     };
     // What was posted to a rank: all of it, and what the last drain that has ended covered.
     struct Posted {

@@ -54,7 +54,8 @@ class RanksOfPlan final : public plan::Ranks {
         if (owner == rank_ && far_) {
             SASSEMU_ASSIGN(std::byte * host, outside(machine).share(address));
             SASSEMU_ASSIGN(const uint32_t window,
-                           link_->add_window({address, bytes, host, name, true, -1, false}));
+                           link_->add_window({address, bytes, host, name, true, -1, false,
+                                              outside(machine).seen()}));
             windows_.push_back(window);
             return {};
         }
@@ -69,8 +70,8 @@ class RanksOfPlan final : public plan::Ranks {
         SASSEMU_ASSIGN(std::byte * host, outside(machine).back(address, buffer.memory));
         // Nobody who has it can take bytes away.
         ::fcntl(buffer.memory, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-        SASSEMU_ASSIGN(const uint32_t window,
-                       link_->add_window({address, bytes, host, name, true, buffer.memory, false}));
+        SASSEMU_ASSIGN(const uint32_t window, link_->add_window({address, bytes, host, name, true,
+                                                                 buffer.memory, false, nullptr}));
         windows_.push_back(window);
         return {};
     }
@@ -128,8 +129,8 @@ class RanksOfPlan final : public plan::Ranks {
                          "rank " + std::to_string(buffer.owner) + " has it elsewhere or not at all",
                          "all ranks must run the same plan with the same modules"};
         if (far_) {
-            SASSEMU_ASSIGN(std::vector<bool> gpus, memory.give_away(buffer.address));
-            far_->add(buffer.owner, *found, std::move(gpus));
+            SASSEMU_ASSIGN(OutsideMemory::Given given, memory.give_away(buffer.address));
+            far_->add(buffer.owner, *found, std::move(given));
             return {};
         }
         SASSEMU_ASSIGN(const int descriptor, link_->descriptor(buffer.owner, found->id));

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "emu/machine/outside.hpp"
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/perform.hpp"
 
@@ -73,11 +74,16 @@ Status Windows::within(uint32_t id, uint64_t offset, uint64_t bytes, bool write,
     const Window& window = found->second;
     if (offset > window.bytes || bytes > window.bytes - offset) return Status::outside;
     if (write && !window.writable) return Status::read_only;
-    return f(window.host + offset);
+    return f(window);
 }
 
 Status Windows::put(uint32_t id, uint64_t offset, std::span<const std::byte> bytes) {
-    return within(id, offset, bytes.size(), true, [&](std::byte* at) {
+    return within(id, offset, bytes.size(), true, [&](const Window& window) {
+        std::byte* const at = window.host + offset;
+        if (window.seen) {
+            window.seen->write(window.address + offset, bytes);
+            return Status::ok;
+        }
         in_pieces(
             at, bytes.size(),
             [&](size_t done, unsigned piece) {
@@ -91,7 +97,12 @@ Status Windows::put(uint32_t id, uint64_t offset, std::span<const std::byte> byt
 }
 
 Status Windows::get(uint32_t id, uint64_t offset, std::span<std::byte> bytes) const {
-    return within(id, offset, bytes.size(), false, [&](const std::byte* at) {
+    return within(id, offset, bytes.size(), false, [&](const Window& window) {
+        const std::byte* const at = window.host + offset;
+        if (window.seen) {
+            window.seen->read(window.address + offset, bytes);
+            return Status::ok;
+        }
         in_pieces(
             at, bytes.size(),
             [&](size_t done, unsigned piece) {
@@ -107,8 +118,18 @@ Status Windows::atomic(const AtomicBody& what, uint64_t old[2]) {
     const auto op = static_cast<AtomicOp>(what.op);
     const auto type = static_cast<AtomicType>(what.type);
     if (!atomic_exists(op, type, what.bytes)) return Status::no_such_operation;
-    return within(what.window, what.offset, what.bytes, true, [&](std::byte* at) {
+    return within(what.window, what.offset, what.bytes, true, [&](const Window& window) {
+        std::byte* const at = window.host + what.offset;
         if (reinterpret_cast<uintptr_t>(at) % what.bytes) return Status::misaligned;
+        if (window.seen) {
+            const FarMemory::Change change{op,
+                                           type,
+                                           what.bytes,
+                                           {what.operand[0], what.operand[1]},
+                                           {what.swap[0], what.swap[1]}};
+            window.seen->update(window.address + what.offset, change, old);
+            return Status::ok;
+        }
         bool changed = false;
         const host::Wide was =
             update_at(at, op, type, what.bytes, {what.operand[0], what.operand[1]},

@@ -15,6 +15,10 @@
 #include "emu/base/result.hpp"
 #include "emu/link/frame.hpp"
 
+namespace sassemu {
+class SeenMemory;  // machine/outside.hpp
+}
+
 namespace sassemu::link {
 
 struct Window {
@@ -25,6 +29,7 @@ struct Window {
     bool writable = true;
     int descriptor = -1;  // of this process: whose memory it is (memfd); -1: it is not shared
     bool shared = false;  // of another process: it has such a descriptor
+    SeenMemory* seen = nullptr;  // performs what is asked for; null: on the bytes themselves
 };
 
 // Any thread may call.
@@ -45,7 +50,7 @@ class Windows {
     Status atomic(const AtomicBody& what, uint64_t old[2]);
 
   private:
-    // Calls f(host bytes) while the window stays.
+    // Calls f(window) while it stays.
     template <class F>
     Status within(uint32_t id, uint64_t offset, uint64_t bytes, bool write, F&& f) const;
 

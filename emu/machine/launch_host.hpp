@@ -33,6 +33,10 @@ class LaunchHost : public PortHost {
     // FarMemory::put() there, for this launch.
     virtual Result<void> put_far(uint64_t address, std::span<const std::byte> bytes) = 0;
     virtual Result<void> reduce_far(uint64_t address, const FarMemory::Change& what) = 0;
+    // The iteration that is watched (Warp::watch) read these bytes there as `seen`.
+    virtual void watch_far(Warp&, uint64_t address, uint32_t bytes, const std::byte* seen) = 0;
+    // Ends the launch with a status that is no fault of a warp.
+    virtual void end(LaunchStatus status, std::string message) = 0;
     // complete() with the values that a plugin's model gives (null: the bytes as they are). False:
     // no such access.
     virtual bool complete_with(uint64_t token, uint32_t lanes, const uint32_t* values) = 0;

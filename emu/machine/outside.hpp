@@ -59,6 +59,22 @@ class FarMemory {
     virtual Result<const std::byte*> watch(uint64_t address, uint32_t bytes) = 0;
     // The process that has it is lost; what watch() gave means nothing any more. Locks nothing.
     virtual bool gone(uint64_t address) const = 0;
+
+    // For memory models. Whose it is, as sassemu_bytes says it. Locks nothing.
+    virtual int32_t home(uint64_t address) const = 0;
+    // What the copy of watched bytes has, if there is one and nobody is at it. Waits for nobody.
+    virtual bool seen(uint64_t address, std::span<std::byte> into) = 0;
+};
+
+// What other processes do to memory of this one, where a memory model has to know of it. Any
+// thread may call. The bytes are of one allocation.
+class SeenMemory {
+  public:
+    virtual ~SeenMemory() = default;
+    virtual void read(uint64_t address, std::span<std::byte> into) = 0;
+    virtual void write(uint64_t address, std::span<const std::byte> bytes) = 0;
+    // Of a type and size that exist, aligned.
+    virtual void update(uint64_t address, const FarMemory::Change& what, uint64_t old[2]) = 0;
 };
 
 // Does in the scheduler's turns what processes outside ask for. Both are asked with the machine's
@@ -79,10 +95,17 @@ class OutsideMemory {
     virtual Result<std::byte*> back(uint64_t address, int descriptor) = 0;
     // Others write to an allocation, by messages. Where it is in this process.
     virtual Result<std::byte*> share(uint64_t address) = 0;
+    // Null: they may touch the bytes themselves.
+    virtual SeenMemory* seen() = 0;
     // Some memory of this machine will be elsewhere. Before any module is placed.
     virtual void reach_by(FarMemory* far) = 0;
-    // The bytes of an allocation are elsewhere from now on; which GPUs could touch it.
-    virtual Result<std::vector<bool>> give_away(uint64_t address) = 0;
+    // The bytes of an allocation are elsewhere from now on. Whose it was, and which GPUs could
+    // touch it.
+    struct Given {
+        int32_t home = -1;
+        std::vector<bool> gpus;
+    };
+    virtual Result<Given> give_away(uint64_t address) = 0;
     // Something has come that work may wait for. Any thread, whatever it holds.
     virtual void news() noexcept = 0;
     // Whether somebody outside may change memory: as long as one may, no deadlock is declared.

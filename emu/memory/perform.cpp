@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 
+#include "emu/machine/launch_host.hpp"
 #include "emu/machine/local_memory.hpp"
 #include "emu/machine/services.hpp"
 #include "emu/memory/address_space.hpp"
@@ -180,6 +181,13 @@ void deliver(uint32_t* rows, uint32_t bytes, bool sign, uint32_t lanes, const ui
             rows[k * 32 + lane] = v;
         }
     }
+}
+
+bool reaches(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32_t bytes,
+             bool write) {
+    if (land(w, space, address, lane, bytes, write).host) return true;
+    const bool global = space == AccessSpace::global || space == AccessSpace::generic;
+    return global && address % bytes == 0 && launch_host(w).far(address, bytes);
 }
 
 void perform(Warp& w, const Access& access, uint32_t lanes) {

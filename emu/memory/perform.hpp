@@ -22,6 +22,10 @@ struct Landing {
 Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32_t bytes,
              bool write, const AddressSpace* through = nullptr);
 
+// Whether it lands, here or in memory of another process.
+bool reaches(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32_t bytes,
+             bool write);
+
 // Performs the access for `lanes` (a subset of access.lanes, all of which must land): loads and
 // atomics fill the destination rows.
 void perform(Warp& w, const Access& access, uint32_t lanes);

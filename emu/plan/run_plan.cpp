@@ -417,6 +417,7 @@ class Runner {
     Result<void> write_dump(const Dump& dump) {
         std::unique_ptr<ByteSource> bytes;
         if (const Buffer* buffer = setup_.find_buffer(dump.buffer)) {
+            if (!setup_.mine(Setup::home(*buffer))) return {};  // its rank does
             SASSEMU_ASSIGN(bytes, setup_.bytes_of(*buffer));
         } else {
             SASSEMU_ASSIGN(const Gpu::Symbol place, setup_.find_symbol(dump.buffer));

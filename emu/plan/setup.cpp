@@ -45,10 +45,6 @@ const Buffer* Setup::find_buffer(const std::string& name) const {
 
 // Who makes the GPU itself runs the launches one by one.
 Result<void> Setup::check_scope() {
-    const auto multicast = std::ranges::find(plan_.buffers, BufferKind::multicast, &Buffer::kind);
-    if (multicast != plan_.buffers.end() && options_.gpu.model != "flat")
-        return make_error(ErrorCode::unsupported, multicast->where,
-                          "multicast objects are for the flat model", "leave --model out");
     if (!plan_.in_flight || !options_.create_gpu) return {};
     return make_error(ErrorCode::unsupported, plan_.file,
                       "several things in flight (gpus, peers, streams, events, host steps) are "
@@ -61,11 +57,6 @@ Result<void> Setup::check_ranks() {
         return make_error(ErrorCode::unsupported, "--deterministic",
                           "is one logical scheduler, and several ranks have one each",
                           "run all GPUs in one process (leave --ranks out)");
-    if (options_.gpu.model != "flat" || !options_.plugins.empty())
-        return make_error(ErrorCode::unsupported, "--ranks",
-                          "ranks share memory, which the flat model alone allows, and plugins see "
-                          "one process",
-                          "leave --model and --plugin out, or run all GPUs in one process");
     if (!plan_.in_flight || plan_.gpus.size() < 2)
         return make_error(ErrorCode::input, plan_.file, "has one GPU, which one rank runs alone",
                           "--ranks is for plans with \"gpus\"");
@@ -174,6 +165,12 @@ Result<void> Setup::create_gpu() {
                                   "several things in flight",
                               "run it without plugins, or each launch in a plan of its own");
         }
+        std::string alone = hooks_ ? hooks_->needs_one_process() : "";
+        if (gpu.model != "flat" && !(hooks_ && hooks_->has_model()))
+            alone = "the model '" + gpu.model + "' holds back accesses of its own process only";
+        if (options_.ranks && !alone.empty())
+            return make_error(ErrorCode::unsupported, "--ranks", alone,
+                              "run all GPUs in one process (leave --ranks out)");
         if (plan_.in_flight) {
             SASSEMU_TRY(create_machine(std::move(gpu)));
         } else {

@@ -66,7 +66,7 @@ DrivenMachine::DrivenMachine(const Start& start, const sassemu_machine& machine,
             const sassemu_cta cta = driver.shared_of(address);
             return cta ? driver.host.read_shared(cta, address & 0xffffff, to, bytes) : -1;
         }
-        return driver.host.read(driver.session, address, to, bytes);
+        return driver.read(address, to, bytes) ? 0 : -1;
     };
     bytes_.write = [](void* m, uint64_t address, const void* from, uint32_t bytes) {
         const auto& driver = *static_cast<DrivenMachine*>(m);
@@ -74,7 +74,7 @@ DrivenMachine::DrivenMachine(const Start& start, const sassemu_machine& machine,
             const sassemu_cta cta = driver.shared_of(address);
             return cta ? driver.host.write_shared(cta, address & 0xffffff, from, bytes) : -1;
         }
-        return driver.host.write(driver.session, address, from, bytes);
+        return driver.write(address, from, bytes) ? 0 : -1;
     };
 }
 
@@ -86,6 +86,7 @@ const sassemu_memory_model& DrivenMachine::table() {
 // ---- the run
 
 void DrivenMachine::launch_begin(sassemu_launch l) {
+    const AtMachine at_machine(*this);
     if (launches_.empty()) {
         held_.clear();  // of a launch that faulted
         waiting_.clear();
@@ -105,23 +106,34 @@ void DrivenMachine::launch_begin(sassemu_launch l) {
 }
 
 void DrivenMachine::launch_end(sassemu_launch l) {
-    const auto ended = std::ranges::find(launches_, l, &Launch::handle);
-    const uint64_t id = ended->id;
-    launches_.erase(ended);
-    if (scoped() && machine_.launch) machine_.launch(self_, state_);  // whoever knows of its end
-    if (!launches_.empty()) return send_launch(id);
-    // What nobody waited for arrives in any order, and other clients may look in between.
-    for (int i = 0; i < 64 && steps(); ++i) tick();
-    take_all();
+    {
+        const AtMachine at_machine(*this);
+        // Whoever knows of its end.
+        if (scoped() && machine_.launch) machine_.launch(self_, state_);
+        if (launches_.size() > 1) {
+            send_launch(std::ranges::find(launches_, l, &Launch::handle)->id);
+        } else {
+            // What nobody waited for arrives in any order, and other clients may look in between.
+            for (int i = 0; i < 64 && steps(); ++i) tick();
+            take_all();
+        }
+    }
+    std::erase_if(launches_, [&](const Launch& one) { return one.handle == l; });
 }
 
 uint64_t DrivenMachine::step(sassemu_cta, uint32_t idle) {
+    const AtMachine at_machine(*this);
     idle_ = idle ? idle_ + 1 : 0;
     // Nothing is held back forever: a path that spins on it keeps the launch from being idle.
     if (++slices_ % 64 == 0) {
         if (!held_.empty()) finish(0, ~0u);
         force_oldest();
     }
+    // Nor is a copy kept forever that somebody spins on while others keep the launch busy, or that
+    // another process has written to.
+    if (slices_ % (far_ ? 64 : 1024) == 0 && machine_.settle &&
+        machine_.settle(self_, state_, &bytes_, 0))
+        host.wake(session);
     const size_t before = held();
     uint64_t patience = 1;
     switch (settings_.policy) {
@@ -186,54 +198,6 @@ void DrivenMachine::name_thread(sassemu_model_event& e) {
     e.lane = static_cast<uint32_t>(e.thread & 31);
 }
 
-// ---- the host and streams
-
-sassemu_operation DrivenMachine::of_client(const Client& who, sassemu_operation_kind kind,
-                                           uint64_t address, uint64_t bytes) const {
-    sassemu_operation o = operation(kind);
-    o.ordering = kind == SASSEMU_OPERATION_FENCE   ? SASSEMU_SC
-                 : !scoped()                       ? SASSEMU_RELAXED
-                 : kind == SASSEMU_OPERATION_LOAD  ? SASSEMU_ACQUIRE
-                 : kind == SASSEMU_OPERATION_STORE ? SASSEMU_RELEASE
-                                                   : SASSEMU_ACQ_REL;
-    o.scope = SASSEMU_LEVEL_SYS;
-    o.address = address;
-    o.bytes = static_cast<uint8_t>(bytes);
-    o.from.thread = o.from.cta = ~uint64_t{0} - (who.kind == SASSEMU_AGENT_HOST ? 0 : 1 + who.gpu);
-    o.from.kind = who.kind;
-    o.from.gpu = who.gpu;
-    return o;
-}
-
-bool DrivenMachine::client_reads(const Client& who, uint64_t address, void* to, uint64_t bytes) {
-    if (!scoped() && !machine_.held(self_, state_)) return false;
-    in_pieces(address, bytes, [&](uint64_t at, uint64_t count) {
-        perform(of_client(who, SASSEMU_OPERATION_LOAD, address + at, count),
-                static_cast<uint8_t*>(to) + at);
-    });
-    return true;
-}
-
-bool DrivenMachine::client_writes(const Client& who, uint64_t address, const void* from,
-                                  uint64_t bytes) {
-    if (!scoped() && !machine_.held(self_, state_)) return false;
-    in_pieces(address, bytes, [&](uint64_t at, uint64_t count) {
-        uint8_t value[most_bytes];
-        std::memcpy(value, static_cast<const uint8_t*>(from) + at, count);
-        perform(of_client(who, SASSEMU_OPERATION_STORE, address + at, count), value);
-    });
-    client_fence(who);
-    return true;
-}
-
-void DrivenMachine::client_changes(const Client& who, uint64_t address, uint32_t bytes) {
-    perform(of_client(who, SASSEMU_OPERATION_ATOMIC, address, bytes), nullptr);
-}
-
-void DrivenMachine::client_fence(const Client& who) {
-    perform(of_client(who, SASSEMU_OPERATION_FENCE, 0, 0), nullptr);
-}
-
 uint32_t DrivenMachine::pick(uint32_t count) {
     if (host.seed(session)) return host.choose(session, count);
     // Without a seed the emulator's choices are always the first; a policy's still vary.
@@ -246,6 +210,7 @@ void DrivenMachine::perform(const sassemu_operation& o, uint8_t* value) {
     if (!take_until([&] { return (all = ways(o)) != 0; }))
         return give_up("has no way to perform an operation");
     ++performed_;
+    writing_ = o.from.cta >> cta_bits;
     machine_.perform(self_, state_, &bytes_, &o, choose_way(o, all), value);
 }
 
@@ -294,6 +259,11 @@ bool DrivenMachine::take_until(Enough&& enough) {
 }
 
 void DrivenMachine::take(uint32_t step) {
+    if (far_) {
+        std::vector<uint64_t> threads(step + 1);
+        machine_.steps(self_, state_, threads.data(), step + 1);
+        writing_ = threads[step] >> thread_bits >> cta_bits;
+    }
     machine_.take(self_, state_, &bytes_, step);
     // Nothing need be written for somebody else to see more than before.
     if (bytes_.home) host.wake(session);
@@ -333,6 +303,7 @@ void DrivenMachine::give_up(const std::string& what) {
 }
 
 int DrivenMachine::issue(const sassemu_access& a) {
+    const AtMachine at_machine(*this);
     if (scoped()) return issue_scoped(a);
     const bool immediate = a.flags & SASSEMU_ACCESS_IMMEDIATE;
     if (settings_.policy == Policy::random && !immediate && pick(16) == 0) return SASSEMU_RETRY;
@@ -405,6 +376,12 @@ int DrivenMachine::load(const sassemu_access& a, const Who& who, const sassemu_l
         what.from = of(who, lane);
         return what;
     };
+    const Fetched fetched(*this);
+    if (const std::string why = fetch(host.addresses(&a), global, a.bytes); !why.empty()) {
+        host.fault(session, a.warp, a.insn, global,
+                   ("memory of another rank is lost: " + why).c_str());
+        return SASSEMU_SUPPLIED;
+    }
     if (!ready(who, global, of_lane)) return SASSEMU_RETRY;
     uint32_t rows[4][32] = {};
     for_lanes(a.lanes, [&](unsigned lane) {
@@ -464,6 +441,7 @@ int DrivenMachine::store(const sassemu_access& a, const Who& who, const sassemu_
 
 int DrivenMachine::model_fence(const sassemu_fence& f) {
     if (scoped()) return SASSEMU_DONE;  // see order()
+    const AtMachine at_machine(*this);
     const Who who = place(f.warp);
     finish_lanes(who, f.lanes);
     sassemu_operation what = operation(SASSEMU_OPERATION_FENCE);
@@ -485,24 +463,30 @@ int DrivenMachine::model_fence(const sassemu_fence& f) {
 
 int DrivenMachine::model_cache(const sassemu_cache_op& c) {
     if (scoped()) return SASSEMU_DONE;
+    const AtMachine at_machine(*this);
     const Who who = place(c.warp);
     finish_lanes(who, c.lanes);
     sassemu_operation what = operation(SASSEMU_OPERATION_CACHE);
     what.cache = c.cache;
     what.action = c.action;
     what.has_address = c.has_address;
+    // Whether somebody else may see more behind it: what is dropped may be as memory is. A loop
+    // that acquires would otherwise keep all others from waiting.
+    const bool matters = machine_.held(self_, state_) ||
+                         (machine_.settle && machine_.settle(self_, state_, &bytes_, 1));
     for_lanes(c.lanes, [&](unsigned lane) {
         if (c.has_address) what.address = c.address[lane];
         what.from = of(who, lane);
         perform(what, nullptr);
     });
-    host.wake(session);
+    if (matters) host.wake(session);
     return SASSEMU_DONE;
 }
 
 void DrivenMachine::model_sync(const sassemu_sync& e) {
     if (scoped()) return sync_scoped(e);
     if (!e.warp || e.agent) return;  // an agent's report says nothing of who started it
+    const AtMachine at_machine(*this);
     const Who who = place(e.warp);
     switch (e.kind) {
         // These order the accesses of their threads for the CTA.
@@ -535,6 +519,9 @@ void DrivenMachine::finish(size_t index, uint32_t lanes) {
     Held now = h;
     h.lanes &= ~lanes;
     if (!h.lanes) held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(index));
+    const Fetched fetched(*this);
+    if (const std::string why = fetch(now.address, lanes, now.what.bytes); !why.empty())
+        lost(now.who.cta >> cta_bits, why);
     uint32_t rows[4][32] = {};
     for_lanes(lanes, [&](unsigned lane) {
         uint8_t value[most_bytes] = {};

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "emu/base/result.hpp"
+#include "emu/plugin/far_bytes.hpp"
 #include "emu/plugin/plugin_file.hpp"
 #include "sassemu/plugin.hpp"
 
@@ -43,8 +44,10 @@ class DrivenMachine : public Plugin {
     // The host's accesses, and those in streams: in order, and of system scope. See Hooks.
     bool client_reads(const Client& who, uint64_t address, void* to, uint64_t bytes);
     bool client_writes(const Client& who, uint64_t address, const void* from, uint64_t bytes);
-    void client_changes(const Client& who, uint64_t address, uint32_t bytes);
-    void client_fence(const Client& who);
+    void client_changes(const Client& who, uint64_t address, uint32_t bytes,
+                        const std::function<void()>& act);
+    // Other processes have some of the memory. Before anything runs.
+    void reach_by(FarMemory* far);
     // Launch, CTA, warp and lane of the thread that the event names.
     static void name_thread(sassemu_model_event& event);
     uint64_t step(sassemu_cta, uint32_t idle);
@@ -114,6 +117,41 @@ class DrivenMachine : public Plugin {
     bool shared_is_plain(sassemu_warp w) const;
     bool gives_way(const Who& who);
     uint64_t performed_ = 1;
+
+    // At the machine, as long as this lives; see far_bytes.hpp.
+    class AtMachine {
+      public:
+        explicit AtMachine(DrivenMachine& driver, bool outside = false) : far_(driver.far_.get()) {
+            if (far_) far_->enter(outside);
+        }
+        AtMachine(const AtMachine&) = delete;
+        AtMachine& operator=(const AtMachine&) = delete;
+        ~AtMachine() {
+            if (far_) far_->leave();
+        }
+
+      private:
+        FarBytes* const far_;
+    };
+    // What fetch() has brought is forgotten at the end of this.
+    class Fetched {
+      public:
+        explicit Fetched(DrivenMachine& driver) : far_(driver.far_.get()) {}
+        Fetched(const Fetched&) = delete;
+        Fetched& operator=(const Fetched&) = delete;
+        ~Fetched() {
+            if (far_) far_->forget();
+        }
+
+      private:
+        FarBytes* const far_;
+    };
+    bool read(uint64_t address, void* to, uint32_t bytes) const;
+    bool write(uint64_t address, const void* from, uint32_t bytes) const;
+    void lost(uint64_t launch, const std::string& why) const;
+    std::string fetch(const uint64_t* address, uint32_t lanes, uint32_t bytes);
+    void client_fence(const Client& who);
+
     static sassemu_place of(const Who& w, unsigned lane);
     sassemu_operation of_client(const Client& who, sassemu_operation_kind kind, uint64_t address,
                                 uint64_t bytes) const;
@@ -158,6 +196,8 @@ class DrivenMachine : public Plugin {
     void* state_;
     const Settings settings_;
     sassemu_bytes bytes_{};
+    std::unique_ptr<FarBytes> far_;  // null: all memory is of this process
+    uint64_t writing_ = 0;           // the launch whose operation or step it is
     std::deque<Held> held_;
     std::vector<std::pair<Who, uint32_t>> waiting_;  // warps, and how often they tried
     bool gave_up_ = false;

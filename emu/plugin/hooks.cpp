@@ -310,6 +310,7 @@ const std::string* Hooks::follows_one() const {
 }
 
 int32_t Hooks::home(uint64_t address) const {
+    if (far_ && far_->holds(FarMemory::by_host, address, 1)) return far_->home(address);
     if (!space) return SASSEMU_OF_NOBODY;
     const Extent& e = space->find(address);
     return e.holds(address, 1) ? home(e) : SASSEMU_OF_NOBODY;
@@ -321,11 +322,30 @@ bool Hooks::client_reads(const Client& who, uint64_t address, void* to, uint64_t
 bool Hooks::client_writes(const Client& who, uint64_t address, const void* from, uint64_t bytes) {
     return model_ && model_->driver && model_->driver->client_writes(who, address, from, bytes);
 }
-void Hooks::client_changes(const Client& who, uint64_t address, uint32_t bytes) {
-    if (model_ && model_->driver) model_->driver->client_changes(who, address, bytes);
+void Hooks::client_changes(const Client& who, uint64_t address, uint32_t bytes,
+                           const std::function<void()>& act) {
+    if (model_ && model_->driver)
+        model_->driver->client_changes(who, address, bytes, act);
+    else
+        act();
 }
-void Hooks::client_fence(const Client& who) {
-    if (model_ && model_->driver) model_->driver->client_fence(who);
+
+void Hooks::reach_by(FarMemory* far) {
+    far_ = far;
+    if (model_ && model_->driver) model_->driver->reach_by(far);
+}
+
+std::string Hooks::needs_one_process() const {
+    for (const auto& s : sessions_) {
+        if (!s->is_model) return "'" + s->name + "' sees one process";
+        if (!s->driver)
+            return "the model '" + s->name +
+                   "' is no machine (sassemu/machine.h), and has accesses of its own process only";
+        if (s->driver->scoped())
+            return "the model '" + s->name +
+                   "' knows what each thread has seen of all memory, which no process knows alone";
+    }
+    return {};
 }
 
 void Hooks::client_access(const Client& who, sassemu_op op, uint64_t address, uint64_t bytes,

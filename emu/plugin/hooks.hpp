@@ -32,6 +32,7 @@ class Chooser;
 class Hooks;
 class AddressSpace;
 class DrivenMachine;
+class FarMemory;
 struct Access;
 struct Cta;
 struct Event;
@@ -74,6 +75,7 @@ struct PluginSession {
 struct Client {
     sassemu_agent_kind kind = SASSEMU_AGENT_HOST;
     uint32_t gpu = 0;
+    bool outside = false;  // another process: on a thread of the link's
 };
 
 struct HookedImage {
@@ -201,15 +203,19 @@ class Hooks {
     // done: it holds nothing, memory is as everybody sees it.
     bool client_reads(const Client& who, uint64_t address, void* to, uint64_t bytes);
     bool client_writes(const Client& who, uint64_t address, const void* from, uint64_t bytes);
-    // The caller changes the bytes right behind the first, and then calls the second.
-    void client_changes(const Client& who, uint64_t address, uint32_t bytes);
-    void client_fence(const Client& who);
+    // `act` changes the bytes.
+    void client_changes(const Client& who, uint64_t address, uint32_t bytes,
+                        const std::function<void()>& act);
     // Whose memory it is, of several GPUs and the host; see sassemu_bytes. GPUs say so in the upper
     // half of their extents' flags.
     int32_t home(uint64_t address) const;
     static constexpr uint32_t memory_of(uint32_t gpu) { return (gpu + 1) << 16; }
     static int32_t home(const Extent& e) { return static_cast<int32_t>(e.flags >> 16) - 1; }
     bool several = false;  // there are several GPUs, or a host at work beside one
+    // Some memory is elsewhere. Before anything runs.
+    void reach_by(FarMemory* far);
+    // Why the plugins cannot follow a machine of several processes; empty: they can.
+    std::string needs_one_process() const;
     // The device heap: `bytes` of a block that a lane got; 0: that it gives back.
     void heap(Warp& w, uint32_t lane, uint64_t address, uint64_t bytes);
     // What a spinning path watches when its loads are the model's: changes whenever the model may
@@ -230,6 +236,8 @@ class Hooks {
     bool model_event(const sassemu_model_event* event);
     // A deferred load has its values.
     void performed(Warp& w, const Op* op, const Access& access, uint64_t token, uint32_t lanes);
+    // An access to a member of a multicast object, which the model performs, if there is one.
+    const Op* access_member(Warp& w, const Op* op, const Access& access);
     // An LDGSTS has been performed, with these addresses.
     void copied(Warp& w, const Op* op, uint32_t lanes, const LaneCopy& copy, const Issued& issued);
     uint64_t next_async() { return asyncs_.fetch_add(1, std::memory_order_relaxed) + 1; }
@@ -281,6 +289,7 @@ class Hooks {
     const Op* cache(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask);
     const Op* misc(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask);
     const Op* retry(const Op* op, Warp& w, uint32_t mask);
+    void watch_supplied(const AccessCall& call);
     bool shown_to_observers(uint32_t spaces_bit) const { return observed_spaces_ & spaces_bit; }
     void tell_issue(AccessCall& call);
     void tell_access(AccessCall& call);
@@ -307,6 +316,7 @@ class Hooks {
     bool wants_async_ = false, defers_ = false;
     uint32_t threading_ = SASSEMU_FREE;
     uint64_t epoch_ = 0;
+    FarMemory* far_ = nullptr;
     std::atomic<uint64_t> asyncs_{0};
     uint8_t last_group_ = 0;  // of the last commit that was lowered
     std::mutex launches_mutex_;

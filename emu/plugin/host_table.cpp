@@ -187,7 +187,7 @@ const uint64_t* addresses(const sassemu_access* a) {
         const uint32_t elements = c.shown.insn ? instruction(c.shown.insn).elements : 1u;
         const uint32_t aligned = c.shown.bytes / elements;
         const auto lands = [&](uint64_t address, uint32_t lane) {
-            return land(*c.w, space, address, lane, aligned, writes(c.shown)).host != nullptr;
+            return reaches(*c.w, space, address, lane, aligned, writes(c.shown));
         };
         if (space != AccessSpace::constant && !all_reach(c, aligned))
             for (uint32_t todo = c.shown.lanes; todo; todo &= todo - 1) {
@@ -283,13 +283,21 @@ int32_t model_event(sassemu_session s, const sassemu_model_event* e) {
     return session(s)->is_model && session(s)->hooks->model_event(e);
 }
 
-// Guests may write the bytes meanwhile: no tearing of single ones.
+// Guests may write the bytes meanwhile: no tearing of what is 1, 2, 4 or 8 bytes and aligned.
 void copy_bytes(std::byte* to, const std::byte* from, uint64_t bytes, bool to_guest) {
-    for (uint64_t i = 0; i < bytes; ++i) {
-        if (to_guest)
-            host::store<uint8_t>(to + i, static_cast<uint8_t>(from[i]));
-        else
-            to[i] = static_cast<std::byte>(host::load<uint8_t>(from + i));
+    const auto guest = reinterpret_cast<uintptr_t>(to_guest ? to : from);
+    unsigned piece = 8;
+    for (uint64_t i = 0; i < bytes; i += piece) {
+        piece = 8;
+        while ((guest + i) % piece || piece > bytes - i) piece /= 2;
+        uint64_t value = 0;
+        if (to_guest) {
+            std::memcpy(&value, from + i, piece);
+            host::store_bytes(to + i, piece, value);
+        } else {
+            value = host::load_bytes(from + i, piece);
+            std::memcpy(to + i, &value, piece);
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "emu/machine/chooser.hpp"
+#include "emu/machine/lane_bits.hpp"
 #include "emu/machine/launch_host.hpp"
 #include "emu/machine/services.hpp"
 #include "emu/memory/address_space.hpp"
@@ -280,6 +281,20 @@ const Op* Hooks::retry(const Op* op, Warp& w, uint32_t mask) {
     return nullptr;
 }
 
+// A loop that spins on what the model gave goes on when that may have changed.
+void Hooks::watch_supplied(const AccessCall& call) {
+    Warp& w = *call.w;
+    if (w.watch) services(w).watch(w, reinterpret_cast<const std::byte*>(&epoch_), sizeof epoch_);
+    for_lanes(far_ ? call.shown.lanes : 0, [&](uint32_t lane) {
+        if (!w.watch || !launch_host(w).far(call.address[lane], call.shown.bytes)) return;
+        uint32_t seen[4] = {};
+        for (uint32_t k = 0; k < (call.shown.bytes + 3u) / 4; ++k)
+            seen[k] = call.values[k * 32 + lane];
+        launch_host(w).watch_far(w, call.address[lane], call.shown.bytes,
+                                 reinterpret_cast<const std::byte*>(seen));
+    });
+}
+
 const Op* Hooks::answered(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask,
                           AccessCall& call, int32_t answer) {
     if (answer == SASSEMU_RETRY) return retry(op, w, mask);
@@ -313,9 +328,7 @@ const Op* Hooks::answered(const HookedInstruction& i, const Op* op, Warp& w, uin
             clear();
             if (load) {
                 call.values = w.row(call.row);
-                if (w.watch)
-                    services(w).watch(w, reinterpret_cast<const std::byte*>(&epoch_),
-                                      sizeof epoch_);
+                watch_supplied(call);
             } else {
                 ++w.effects;
             }
@@ -377,9 +390,8 @@ const Op* Hooks::wide(const HookedInstruction& i, const Op* op, Warp& w, uint32_
         const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
         good = all.address[lane] % WidePayload::bytes == 0;
         for (uint32_t k = 0; k < payload.parts() && good; ++k)
-            good = land(w, all.space, all.address[lane] + 4 * payload.word(k), lane,
-                        4 * payload.words(k), !load)
-                       .host != nullptr;
+            good = reaches(w, all.space, all.address[lane] + 4 * payload.word(k), lane,
+                           4 * payload.words(k), !load);
     }
     // The operation's own handler reports a bad address.
     if (!good) return plain(i, op, w, mask);

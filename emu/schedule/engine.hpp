@@ -182,6 +182,7 @@ class Engine final : public LaunchHost, public Work {
         posts(address);
         return settings_.far->reduce(address, what);
     }
+    void watch_far(Warp& w, uint64_t address, uint32_t bytes, const std::byte* seen) override;
     bool has_far() const { return settings_.far; }
     // ---- far_access.cpp. The lanes whose bytes only messages reach, which are aligned.
     uint32_t far_lanes(const Access& a) const;
@@ -191,6 +192,7 @@ class Engine final : public LaunchHost, public Work {
     // Multicast objects; see multicast.cpp.
     static bool is_multicast(const Warp& w, const Access& a, uint32_t lane);
     const Op* access_multicast(Warp& w, const Op* op, const Access& a);
+    const Op* access_member(Warp& w, const Op* op, const Access& a);
     const Op* load_reduce(Warp& w, const Op* op, const Access& a, const LoadReduce& how);
     // What the process has posted is performed. An Error: of what this launch has posted.
     Result<void> drain_far();
@@ -254,7 +256,6 @@ class Engine final : public LaunchHost, public Work {
     bool complete_in(CtaSlot& slot, uint64_t token, uint32_t lanes, const uint32_t* values);
     void posts(uint64_t address);
     const Op* lost(Warp& w, const Op* op, uint32_t lanes, uint64_t address, const std::string& why);
-    void watch_far(Warp& w, uint64_t address, uint32_t bytes, const std::byte* seen);
     void complete_far(CtaSlot& slot);
     void end_far_load(CtaSlot& slot, size_t index);
     const Op* far_store(Warp& w, const Op* op, const Access& a, uint32_t far);

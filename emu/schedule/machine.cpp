@@ -12,6 +12,7 @@
 #include "emu/memory/perform.hpp"
 #include "emu/schedule/gpu_impl.hpp"
 #include "emu/schedule/host_values.hpp"
+#include "emu/schedule/seen_memory.hpp"
 #include "emu/schedule/stream_work.hpp"
 
 namespace sassemu {
@@ -288,13 +289,21 @@ class MachineImpl final : public Machine, public OutsideMemory {
         core_->outside.insert(address);
         return at;
     }
-    void reach_by(FarMemory* far) override { core_->far = far; }
-    Result<std::vector<bool>> give_away(uint64_t address) override {
-        std::vector<bool> reached;
+    SeenMemory* seen() override {
+        if (!seen_ && hooks() && hooks()->has_model())
+            seen_ = std::make_unique<SeenByModel>(host(), *hooks(), *core_->scheduler);
+        return seen_.get();
+    }
+    void reach_by(FarMemory* far) override {
+        core_->far = far;
+        if (hooks()) hooks()->reach_by(far);
+    }
+    Result<Given> give_away(uint64_t address) override {
+        Given given{Hooks::home(host().find(address)), {}};
         for (const auto& gpu : gpus_)
-            reached.push_back(gpu && gpu->space().find(address).holds(address, 1));
+            given.gpus.push_back(gpu && gpu->space().find(address).holds(address, 1));
         SASSEMU_TRY(host().give_away(address));
-        return reached;
+        return given;
     }
     void news() noexcept override { core_->scheduler->news(); }
     void outside_may_act(bool may) override { core_->scheduler->outside_may_act(may); }
@@ -306,16 +315,8 @@ class MachineImpl final : public Machine, public OutsideMemory {
         if (!atomic_exists(what.op, what.type, what.bytes) || address % what.bytes)
             return Error{ErrorCode::usage, "atomic",
                          "there is none of that type and size, or the address is not aligned", ""};
-        return access(address, what.bytes, "atomic", SASSEMU_ATOMIC, [&](std::byte* at) {
-            if (hooks()) hooks()->client_changes({}, address, what.bytes);
-            bool changed = false;
-            const host::Wide was =
-                update_at(at, what.op, what.type, what.bytes, {what.operand[0], what.operand[1]},
-                          {what.swap[0], what.swap[1]}, changed);
-            old[0] = was.lo;
-            old[1] = was.hi;
-            if (hooks()) hooks()->client_fence({});
-        });
+        return access(address, what.bytes, "atomic", SASSEMU_ATOMIC,
+                      [&](std::byte* at) { update_seen(hooks(), {}, address, at, what, old); });
     }
     Result<bool> look(const ValueCondition& c) override {
         const auto met = holds(memory(), c, hooks(), {});
@@ -480,6 +481,7 @@ class MachineImpl final : public Machine, public OutsideMemory {
 
     const std::shared_ptr<Core> core_;
     const std::vector<DeviceProfile> devices_;
+    std::unique_ptr<SeenByModel> seen_;
     std::mutex making_;
     std::vector<std::unique_ptr<GpuImpl>> gpus_;
     // These with the scheduler's lock.

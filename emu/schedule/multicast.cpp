@@ -8,6 +8,7 @@
 
 #include "emu/machine/lane_bits.hpp"
 #include "emu/memory/perform.hpp"
+#include "emu/plugin/hooks.hpp"
 #include "emu/schedule/engine.hpp"
 
 namespace sassemu {
@@ -60,6 +61,10 @@ bool Engine::is_multicast(const Warp& w, const Access& a, uint32_t lane) {
     return object_at(w, a, lane) != nullptr;
 }
 
+const Op* Engine::access_member(Warp& w, const Op* op, const Access& a) {
+    return launch_.hooks ? launch_.hooks->access_member(w, op, a) : services(w).access(w, op, a);
+}
+
 const Op* Engine::access_multicast(Warp& w, const Op* op, const Access& a) {
     const Services& port = services(w);
     return each_object(w, op, a, [&](uint32_t lanes, uint32_t first, const Multicast* object) {
@@ -75,13 +80,12 @@ const Op* Engine::access_multicast(Warp& w, const Op* op, const Access& a) {
                              launch_.space->describe(a.address[first]),
                          true, a.address[first]) != nullptr;
         for (const Multicast::Member& member : object->members)
-            if (!port.access(w, op, at_member(a, lanes, *object, member))) return false;
+            if (!access_member(w, op, at_member(a, lanes, *object, member))) return false;
         return true;
     });
 }
 
 const Op* Engine::load_reduce(Warp& w, const Op* op, const Access& a, const LoadReduce& how) {
-    const Services& port = services(w);
     return each_object(w, op, a, [&](uint32_t lanes, uint32_t first, const Multicast* object) {
         if (!object)
             return fault(w, op, lanes, FaultKind::other,
@@ -93,7 +97,7 @@ const Op* Engine::load_reduce(Warp& w, const Op* op, const Access& a, const Load
         for (size_t m = 0; m < held.size(); ++m) {
             Access load = at_member(a, lanes, *object, object->members[m]);
             load.destination = sink_row;
-            if (!port.access(w, op, load)) return false;
+            if (!access_member(w, op, load)) return false;
             if (w.in_flight) drain(w);
             std::memcpy(held[m].data(), w.row(sink_row), sizeof held[m]);
         }

@@ -363,13 +363,6 @@ void Scheduler::detach() {
     changed_.notify_all();
 }
 
-void Scheduler::outside_may_act(bool may) {
-    const Lock lock(mutex_);
-    outside_ = may;
-    ++epoch_;
-    changed_.notify_all();
-}
-
 void Scheduler::run_in_background() {
     if (alone_) return;
     background_ = true;

@@ -85,15 +85,21 @@ class Scheduler {
     void attach();
     void detach();
 
-    // Somebody outside may change memory: then nothing is a deadlock.
-    void outside_may_act(bool may);
-    // Something has come that work may wait for. Any thread, with whatever lock.
+    // Somebody outside may change memory: then nothing is a deadlock. Any thread, with whatever
+    // lock, as the next two.
+    void outside_may_act(bool may) {
+        outside_ = may;
+        news();
+    }
+    // Something has come that work may wait for.
     void news() noexcept {
         ++epoch_;
         changed_.notify_all();  // who is just about to wait looks again soon
     }
     OutsideMemory::Progress progress() {
-        const Lock lock(mutex_);
+        // Who has the lock does something, and may wait for the link.
+        const Lock lock(mutex_, std::try_to_lock);
+        if (!lock) return {false, epoch_, 0};
         return {idle_epoch_ == epoch_ && looks_ > 0, epoch_, looks_};
     }
 
@@ -135,7 +141,7 @@ class Scheduler {
     uint64_t turns_ = 0, time_ = 0, done_ = 0;
     std::atomic<uint64_t> epoch_{0};
     uint64_t idle_epoch_ = 0, looks_ = 0;  // nothing could go on, in which epoch and how often
-    bool outside_ = false;
+    std::atomic<bool> outside_{false};
     bool background_ = false, no_more_threads_ = false, end_ = false;
 };
 

@@ -92,7 +92,12 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot, Turn& worker) {
             all_have_turns = true;
             continue;
         }
-        if (!progress && !wake_parked(slot)) return Outcome::blocked;
+        if (!progress && !wake_parked(slot)) {
+            // Two that wake each other again and again never come further than here.
+            report(worker);
+            check_limits();
+            return Outcome::blocked;
+        }
         if (ran >= cta_slice_ || !progress || slot.gives_way || (launch_.hooks && turns_away(8)))
             break;
     }
@@ -227,9 +232,8 @@ void Engine::step_model(Cta& cta, bool idle) {
     } else if (launch_.hooks) {
         stepping_ = &cta;
         launch_.hooks->step(cta, idle);
-    } else if (has_far()) {
-        complete_far(slot_of(cta));
     }
+    if (has_far()) complete_far(slot_of(cta));
 }
 
 // Makes parked paths runnable whose bytes have changed; true when there is one.
@@ -243,8 +247,9 @@ bool Engine::wake_parked(CtaSlot& slot) {
         for (uint32_t k = 0; k < w.paths_used; ++k) {
             Path& p = w.paths[k];
             if (p.state == PathState::runnable && w.live && !is_kept(w)) any = true;
-            // What comes from other processes wakes it itself.
-            if (p.state == PathState::in_flight && w.live && !has_far()) any = true;
+            // What comes from other processes wakes it itself; a model has to be asked again.
+            if (p.state == PathState::in_flight && w.live && (!has_far() || launch_.hooks))
+                any = true;
             if (p.state != PathState::parked) continue;
             if (removed || slot.watches[p.watch].changed()) {
                 p.state = PathState::runnable;

@@ -90,14 +90,19 @@ class Copy final : public StreamWork {
     void run_far(uint64_t now) {
         std::vector<std::byte> piece(now);
         const uint64_t from = from_ + done_, to = to_ + done_;
-        lost_ =
-            memory_.far_at(from, now)
-                ? memory_.far->read(from, piece)
-                : here(from, now, [&](const std::byte* at) { host::read(piece.data(), at, now); });
+        lost_ = memory_.far_at(from, now)
+                    ? memory_.far->read(from, piece)
+                    : here(from, now, [&](const std::byte* at) {
+                          if (!hooks_ || !hooks_->client_reads(who_, from, piece.data(), now))
+                              host::read(piece.data(), at, now);
+                      });
         if (lost_)
             lost_ = memory_.far_at(to, now)
                         ? memory_.far->put(to, piece)
-                        : here(to, now, [&](std::byte* at) { host::write(at, piece.data(), now); });
+                        : here(to, now, [&](std::byte* at) {
+                              if (!hooks_ || !hooks_->client_writes(who_, to, piece.data(), now))
+                                  host::write(at, piece.data(), now);
+                          });
         if (lost_ && done_ + now == bytes_ && memory_.far_at(to, now))
             lost_ = memory_.far->drain({memory_.far->rank_of(to)});
         moved_ = now;

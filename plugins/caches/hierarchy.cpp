@@ -140,8 +140,10 @@ void Hierarchy::advance(Memory& memory, uint64_t id) {
     if (s.at == Station::gpu && s.link) s.posted = next_++;
     if (s.at == Station::sm) {
         write_through(s);
-    } else if (s.at == Station::vc) {
+    } else if (s.at == Station::vc && !s.leaves()) {
         memory.read(s.address, s.old.data(), s.bytes);
+        memory.write(s.address, s.value.data(), s.bytes);
+    } else if (s.at == Station::sys && s.leaves()) {
         memory.write(s.address, s.value.data(), s.bytes);
     }
     if (watcher_) watcher_->moved(s.from, s.address, s.bytes, s.at);
@@ -217,13 +219,16 @@ bool Hierarchy::read_but(Memory& memory, uint64_t address, uint8_t* to, unsigned
     if (!memory.read(address, to, bytes)) return false;
     for (unsigned i = 0; i < bytes; ++i) {
         uint64_t seen = 0;  // the last that the client does see
-        for (const Store& s : stores_)
-            if (s.at >= Station::vc && s.covers(address + i) && !hidden(s))
-                seen = std::max(seen, s.stamp);
+        for (const Store& s : stores_) {
+            if (s.at < Station::vc || !s.covers(address + i) || hidden(s) || s.stamp < seen)
+                continue;
+            seen = s.stamp;
+            if (s.leaves()) to[i] = s.value[address + i - s.address];
+        }
         const Store* first = nullptr;
         for (const Store& s : stores_)
-            if (s.at >= Station::vc && s.covers(address + i) && s.stamp > seen && hidden(s) &&
-                (!first || s.stamp < first->stamp))
+            if (s.at >= Station::vc && !s.leaves() && s.covers(address + i) && s.stamp > seen &&
+                hidden(s) && (!first || s.stamp < first->stamp))
                 first = &s;
         if (first) to[i] = first->old[address + i - first->address];
     }
@@ -317,10 +322,13 @@ void Hierarchy::before_atomic(Memory& memory, const Place& place, uint64_t addre
                               Link link) {
     push(memory, link);
     // What the thread can see of these bytes comes before it in L2.
-    send_where(memory, Station::vc,
-               [&](const Store& s) { return s.overlaps(address, bytes) && in_front(s, place); });
+    const bool leaves = link & leaves_process;  // it happens where the memory is
+    send_where(memory, leaves ? Station::sys : Station::vc, [&](const Store& s) {
+        return s.overlaps(address, bytes) &&
+               (s.at < Station::vc ? in_front(s, place) : s.at >= seen_at(place, s.from));
+    });
     if (place.client == Client::sm) evict(place, address, bytes, Path::cached);
-    if (last_ == Station::vc) return;
+    if (last_ == Station::vc || leaves) return;
     // Other channels see its result later, as they do a store's.
     Store s;
     s.id = s.stamp = next_++;
@@ -390,7 +398,7 @@ std::string Hierarchy::key() const {
         put(static_cast<uint64_t>(std::ranges::count_if(
                 stores_, [&](const Store& other) { return before(other, s); })),
             2);
-        if (s.at < Station::vc)
+        if (s.at < Station::vc || s.leaves())
             text.append(s.value.begin(), s.value.begin() + s.bytes);
         else
             text.append(s.old.begin(), s.old.begin() + s.bytes);

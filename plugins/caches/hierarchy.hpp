@@ -19,6 +19,8 @@
 // posted writes of PCIe, which keep their order there (unless relaxed), while those of other links
 // and to other destinations pass them. A read that goes over a link pushes what its source has
 // posted there in front of it; its completion passes what comes the other way.
+// Memory of another process is not written before `sys`, where its owner performs the store; on the
+// way there those of this process who see the store find it in the queue.
 // MEMBAR.lvl takes what its thread has stored or may have seen to its station. An L1, a
 // texture cache or a constant cache keeps what it has read until it is told otherwise: SPA 5.0, "L1
 // and L2 caches are incoherent".
@@ -49,10 +51,13 @@ struct Place {
 
 // The way that a write goes to memory of another GPU or of the host. 0: none, it stays at home.
 using Link = uint32_t;
-constexpr Link link_between(const Place& from, int32_t home) {  // as sassemu_bytes.home
+constexpr Link leaves_process = 1u << 31;  // the memory is that of another process
+constexpr Link link_between(const Place& from, int32_t home,
+                            bool elsewhere = false) {  // as sassemu_bytes
     const uint32_t source = from.client == Client::host ? 0 : from.gpu + 1;
     const auto destination = static_cast<uint32_t>(home + 1);
-    return home < -1 || source == destination ? 0 : (source << 16 | destination) + 1;
+    if (home < -1 || source == destination) return 0;
+    return ((source << 16 | destination) + 1) | (elsewhere ? leaves_process : 0);
 }
 
 // The bytes of L2 and what lies behind it.
@@ -97,6 +102,7 @@ class Hierarchy {
         Link link = 0;
         uint64_t posted = 0;  // its turn in the link's queue; 0: it is not there yet
         std::array<uint8_t, most_bytes> value{}, old{};  // old: what L2 had
+        bool leaves() const { return link & leaves_process; }
         bool covers(uint64_t a) const { return a - address < bytes; }
         bool overlaps(uint64_t a, unsigned n) const {
             return a < address + bytes && address < a + n;

@@ -120,7 +120,7 @@ class Caches : public sassemu::Plugin, private Watcher {
         const Place who = place_of(o.from);
         Link link = 0;
         if (bytes.has_homes() && o.kind <= SASSEMU_OPERATION_ATOMIC) {
-            link = link_between(who, bytes.home(o.address));
+            link = link_between(who, bytes.home(o.address), bytes.elsewhere(o.address));
             s.hierarchy.follow_everybody();
         }
         switch (o.kind) {

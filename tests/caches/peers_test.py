@@ -20,7 +20,10 @@ import peer_plans
 
 
 def call(*args):
-    return subprocess.run(args, capture_output=True, text=True)
+    try:
+        return subprocess.run(args, capture_output=True, text=True, timeout=250)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(args, -1, "", "hangs")
 
 
 def words(path):
@@ -30,6 +33,11 @@ def words(path):
 
 
 class Test:
+    in_order = (["--deterministic"],)
+    deadlock = "deadlock: nothing that is in flight can go on", 1
+    # Where loads are always late, each one's return lets another GPU's look again: no deadlock, but a limit ends it.
+    by_limit = "lazy", "adversarial"
+
     def __init__(self, a, folder):
         self.program, self.root, self.seeds, self.folder, self.wrong, self.runs = (
             a.program,
@@ -45,13 +53,17 @@ class Test:
             self.wrong.append(what)
 
     def run(self, path, dumps, *options):
+        """What came of a run, and the words of some buffers."""
         self.runs += 1
         out = [os.path.join(self.folder, d + ".bin") for d in dumps]
         for one in out:
             if os.path.exists(one):
                 os.remove(one)
-        r = call(self.program, "run", path, *options, *(x for d, o in zip(dumps, out) for x in ("--dump", f"{d}={o}")))
+        r = self.run_plan(path, *options, *(x for d, o in zip(dumps, out) for x in ("--dump", f"{d}={o}")))
         return r, [words(o) if os.path.exists(o) else None for o in out]
+
+    def run_plan(self, path, *options):
+        return call(self.program, "run", path, *options)
 
     # ---- every kind of access
     def kinds(self, arch):
@@ -108,7 +120,7 @@ class Test:
             path = peer_plans.write(self.folder, f"kinds_{place}", plan)
             for options in (
                 [],
-                ["--deterministic"],
+                *self.in_order,
                 ["--model", "caches:policy=eager"],
                 *(["--model", "caches", "--seed", str(s)] for s in range(1, self.seeds + 1)),
                 ["--model", "caches:policy=adversarial", "--seed", "5"],
@@ -119,7 +131,8 @@ class Test:
                 self.expect(got == out, f"{where}: out {got}, should be {out}")
                 self.expect(got_there == after, f"{where}: there {got_there}, should be {after}")
 
-    def copies(self):
+    def copies(self, tensors=("0", "1", "peer", "host")):
+        """`tensors`: places that tensor copies reach."""
         values = [3 * i + 1 for i in range(64)]
         text = {"type": "u32", "values": values}
 
@@ -147,7 +160,8 @@ class Test:
                 [
                     {"waitValue": {"buffer": "go", "test": "==", "value": 1}},
                     peer_plans.kernel("bulk", 0, ["from", "to"]),
-                    tensor,
+                    peer_plans.kernel("bulk_add", 0, ["to"], 64),
+                    *([tensor] if {source, target} <= set(tensors) else []),
                 ],
                 host=[{"write": {"buffer": "from", **text}}, {"write": {"buffer": "go", "type": "u32", "values": [1]}}],
             )
@@ -156,7 +170,9 @@ class Test:
                 r, (to, to2) = self.run(path, ["to", "to2"], *options)
                 where = f"copies from {source} to {target}, {options}"
                 self.expect(r.returncode == 0, f"{where}: {r.stdout}{r.stderr}")
-                self.expect(to == values and to2 == values, f"{where}: {to} {to2}")
+                moved = values if {source, target} <= set(tensors) else [0] * 64
+                added = [v + i for i, v in enumerate(values)]
+                self.expect(to == added and to2 == moved, f"{where}: {to} {to2}")
 
     # ---- what follows one launch at a time
     def refused(self):
@@ -168,6 +184,21 @@ class Test:
             r.returncode and "'nvshmem' follows one launch at a time" in r.stderr,
             f"nvshmem is not refused by name: {r.returncode} {r.stderr}",
         )
+
+    # ---- each GPU waits for the other
+    def deadlocks(self):
+        launches = [peer_plans.kernel("receive", gpu, ["data", f"flag{1 - gpu}", f"seen{gpu}"]) for gpu in (0, 1)]
+        buffers = {"data": {"bytes": 4}}
+        for gpu in (0, 1):
+            buffers.update({f"flag{gpu}": {"bytes": 4, "gpu": gpu}, f"seen{gpu}": {"bytes": 4, "gpu": gpu}})
+        plan = peer_plans.plan(self.root, "sm_90", buffers, launches)
+        path = peer_plans.write(self.folder, "deadlock", plan)
+        limited = peer_plans.write(self.folder, "limited", {**plan, "timeLimit": 2})
+        for policy in "eager", "random", "lazy", "adversarial":
+            late = policy in self.by_limit
+            r, _ = self.run(limited if late else path, [], "--model", f"caches:policy={policy}")
+            found = "time limit" in r.stdout if late else r.stdout.count(self.deadlock[0]) == self.deadlock[1]
+            self.expect(r.returncode == 4 and found, f"deadlock, {policy}: {r.returncode} {r.stdout}{r.stderr}")
 
     # ---- handshakes
     def explored(self, path, model):
@@ -191,8 +222,7 @@ class Test:
         shown = set()
         for policy, seed in itertools.product(("random", "adversarial"), range(1, self.seeds + 1)):
             if receiver == "host":
-                r = call(self.program, "run", path, "--model", f"caches:policy={policy}", "--seed", str(seed))
-                self.runs += 1
+                r, _ = self.run(path, [], "--model", f"caches:policy={policy}", "--seed", str(seed))
                 found = [
                     int(line.rsplit(":", 1)[1])
                     for line in (r.stdout + r.stderr).splitlines()
@@ -219,6 +249,7 @@ def main():
             t.kinds(arch)
         t.copies()
         t.refused()
+        t.deadlocks()
         wrong_explored = wrong_run = tried = 0
         for (sender, receiver, bug), (data, flag) in itertools.product(
             peer_plans.HANDSHAKES, itertools.product(("0", "1", "host"), repeat=2)

@@ -24,6 +24,7 @@ class StoreQueues : public sassemu::Plugin {
   public:
     static constexpr auto name = "tso", summary = "total store order: a queue of stores per thread";
     static constexpr uint32_t spaces = SASSEMU_SPACE_BIT(SASSEMU_GLOBAL);
+    static constexpr bool in_flight = true;  // threads of several launches and GPUs, and of ranks
 
     struct State {
         std::map<uint64_t, std::deque<Store>> queues;  // by thread; none is empty

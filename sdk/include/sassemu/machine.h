@@ -111,6 +111,11 @@ typedef struct sassemu_bytes {
     /* Since 1.8. Whose memory the byte is in: a GPU's number, SASSEMU_OF_HOST, or
      * SASSEMU_OF_NOBODY where that is not known. NULL: there is one GPU, and nobody else. */
     int32_t (*home)(void* memory, uint64_t address);
+    /* Since 1.11. Whether another process has the byte (ranks of a plan). What is written there is
+     * seen by everybody else at once, so a machine with several stations in front of that writes
+     * when a store has come to the last. Of such bytes a LOAD can read the 128 aligned ones around
+     * its address, and nobody else any: to them they are as if not allocated. NULL: never. */
+    int32_t (*elsewhere)(void* memory, uint64_t address);
 } sassemu_bytes;
 
 #define SASSEMU_OF_NOBODY (-2)

@@ -149,6 +149,11 @@ class MemoryBytes {
     int32_t home(uint64_t address) const {
         return has_homes() ? b_.home(b_.memory, address) : SASSEMU_OF_NOBODY;
     }
+    // Whether another process has it: what is written there everybody else sees at once.
+    bool elsewhere(uint64_t address) const {
+        return SASSEMU_HAS(&b_, sassemu_bytes, elsewhere) && b_.elsewhere &&
+               b_.elsewhere(b_.memory, address);
+    }
 
   private:
     const sassemu_bytes& b_;
