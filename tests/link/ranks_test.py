@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plans run by several processes: results, refusals, deadlocks across ranks, and ranks that are killed.
 
-    ranks_test.py SASSEMU ROOT [--runs N] [--seed N]
+    ranks_test.py SASSEMU ROOT [--runs N] [--seed N] [--only PART...]
 
 --runs N: so many runs of which one rank is killed at a random moment (10; a release asks for 200). The other has to
-end by itself, and say who is missing. Every third shares memory, the others go by messages through Unix sockets and TCP.
+end by itself, and say who is missing. They share memory, or go by messages through Unix sockets and TCP, or under a model, in turns.
 """
 import argparse
 import json
@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-LONGEST = 60  # seconds until a rank is taken for one that hangs
+LONGEST = 500  # seconds until a rank is taken for one that hangs: no rank has a reason to, however busy the machine
 failures = 0
 
 
@@ -66,14 +66,16 @@ def run_all(args, plan, ranks, more=(), tcp=False):
 # How ranks reach each other's memory: options, and whether by TCP.
 FAR_PLANS = ("atomics", "atomics128", "bulk_copy", "byte_short", "cta_handshake", "half2", "int128",
              "vecadd", "warp_spin_lock")
-WAYS = {"shared": ((), False), "messages": (("--messages",), False), "TCP": ((), True)}
+WAYS = {"shared": ((), False), "messages": (("--messages",), False), "TCP": ((), True),
+        "model": (("--model", "caches", "--seed", "3"), False)}
 
 
 def write_plan(args, folder, name, plan):
+    """Without a limit of time: see LONGEST."""
     plan["module"] = os.path.join(os.path.abspath(args.root), "cubins/flight/sm_90.cubin")
     path = os.path.join(folder, name + ".json")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"arch": "sm_90", "timeLimit": 50, **plan}, file)
+        json.dump({"arch": "sm_90", **plan}, file)
     return path
 
 
@@ -119,6 +121,7 @@ def elsewhere(args, folder):
         base = os.path.join(os.path.abspath(args.root), "cubins", name)
         with open(os.path.join(base, "plan.json"), encoding="utf-8") as file:
             plan = absolute(json.load(file), base)
+        plan.pop("timeLimit", None)  # is for a process that has all memory
         plan.update({"gpus": 2, "peers": True, "arch": "sm_90"})
         for buffer in plan["buffers"].values():
             buffer["gpu"] = 1
@@ -136,7 +139,9 @@ def refusals(args, folder):
     event["launches"][0]["event"] = "e"
     event["launches"][1]["after"] = ["e"]
     for more, line in ((["--deterministic"], "--deterministic: is one logical scheduler, and several ranks have one each"),
-                       (["--model", "caches"], "--ranks: ranks share memory, which the flat model alone allows"),
+                       (["--model", "weak"], "--ranks: the model 'weak' knows what each thread has seen of all memory"),
+                       (["--model", "delay"], "--ranks: the model 'delay' holds back accesses of its own process only"),
+                       (["--plugin", "check-mem"], "--ranks: 'check-mem' sees one process"),
                        (["--sandbox"], "--sandbox: the ranks of a plan open sockets")):
         for output, code in run_all(args, two, 2, more):
             check(line in output and code in (2, 5) and output.count("\n") == 1, f"{more}: {code} {output}")
@@ -189,6 +194,40 @@ def listen(ports):
             time.sleep(0.005)
 
 
+def others_go_on(args, folder):
+    """Rank 2 is killed: the launch that waits for its memory ends with a fault that names it, and those of ranks 0 and 1 that
+    need each other end well, though they have most of their work before them."""
+    for how, (more, tcp) in WAYS.items():
+        laps = 20000 if how == "shared" else 1000
+        plan = relay(2, laps)
+        plan["gpus"] = 3
+        plan["streams"] = {"w": {"gpu": 0}}
+        plan["buffers"].update({"up": {"bytes": 4, "kind": "host"}, "gone": {"bytes": 4, "gpu": 2}, "stays": {"bytes": 4, "gpu": 2},
+                                "seen": {"bytes": 4}})
+        waits = {"kernel": "await", "grid": [1], "block": [1]}
+        plan["launches"] += [
+            {**waits, "gpu": 0, "stream": "w", "args": [{"buffer": "gone"}, {"i32": 1}, {"buffer": "seen"}]},
+            {"kernel": "store", "gpu": 2, "grid": [1], "block": [1], "args": [{"buffer": "up"}, {"i32": 1}]},
+            {**waits, "gpu": 2, "args": [{"buffer": "gone"}, {"i32": 1}, {"buffer": "stays"}]}]
+        plan["host"] = [{"waitUntil": {"buffer": "up", "value": 1}}, {"read": {"buffer": "up", "type": "u32"}}]
+        path = write_plan(args, folder, "lost", plan)
+        with tempfile.TemporaryDirectory() as sockets:
+            ports = free_ports(3) if tcp else None
+            ranks = [start(args, sockets, path, rank, 3, (*more, "--json", "--progress=always"), ports) for rank in range(3)]
+            for line in ranks[0].stdout:  # until rank 2 has begun
+                if "read" in line:
+                    break
+            ranks[2].kill()
+            ranks[2].communicate()
+            for rank in (0, 1):
+                output, code = ended(ranks[rank], f"rank {rank}, {how}")
+                report = next((json.loads(line) for line in output.splitlines() if line.startswith("{")), None)
+                check(report, f"rank {rank}, {how}: {code} {output}")
+                status = {l["kernel"]: l["status"] for l in (report or {"launches": []})["launches"] if "elsewhere" not in l}
+                check(status.get("relay") == "ok", f"rank {rank}, {how}: {status} {output}")
+                check(rank or (status.get("await", "").startswith("fault") and "rank 2" in output), f"rank 0, {how}: {status} {output}")
+
+
 def killed(args, folder):
     draw = random.Random(args.seed)
     plan = write_plan(args, folder, "long", relay(2, 1 << 30, expect=False))
@@ -216,9 +255,11 @@ def main():
     parser.add_argument("root")
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
+    parts = (results, elsewhere, refusals, deadlock, others_go_on, killed)
+    parser.add_argument("--only", nargs="+", choices=[one.__name__ for one in parts], default=[one.__name__ for one in parts])
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        for one in (results, elsewhere, refusals, deadlock, killed):
+        for one in (part for part in parts if part.__name__ in args.only):
             begin = time.monotonic()
             one(args, folder)
             print(f"{one.__name__}: {time.monotonic() - begin:.1f} s")
