@@ -184,6 +184,8 @@ Result<void> Session::check(const message::Hello& theirs) const {
     if (theirs.peer() && theirs.peer() != me_.process)
         return refuse("knows another process as rank " + std::to_string(me_.rank) +
                       ", whose memory and frames are lost");
+    // A connection for a descriptor carries no frames; those of the session go on meanwhile.
+    if (theirs.descriptor_of()) return {};
     if (theirs.received() > last_given_) return refuse("has received frames that were never sent");
     if (!kept_.empty() && theirs.received() + 1 < kept_.front()->number)
         return refuse("has lost frames that it had acknowledged");
