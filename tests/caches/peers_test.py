@@ -185,6 +185,14 @@ class Test:
             f"nvshmem is not refused by name: {r.returncode} {r.stderr}",
         )
 
+    # ---- multicast objects: each member's access is the model's
+    def multicast(self):
+        plan = os.path.join(self.root, "cubins", "multimem", "all_reduce.json")
+        for model in "caches:policy=eager", "caches", "caches:policy=lazy", "caches:policy=adversarial":
+            for seed in range(1, self.seeds + 1):
+                r, _ = self.run(plan, [], "--arch", "sm_90", "--model", model, "--seed", str(seed))
+                self.expect(r.returncode == 0, f"multicast, {model}, {seed}: {r.stdout}{r.stderr}")
+
     # ---- each GPU waits for the other
     def deadlocks(self):
         launches = [peer_plans.kernel("receive", gpu, ["data", f"flag{1 - gpu}", f"seen{gpu}"]) for gpu in (0, 1)]
@@ -249,6 +257,7 @@ def main():
             t.kinds(arch)
         t.copies()
         t.refused()
+        t.multicast()
         t.deadlocks()
         wrong_explored = wrong_run = tried = 0
         for (sender, receiver, bug), (data, flag) in itertools.product(
