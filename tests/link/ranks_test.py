@@ -214,9 +214,10 @@ def others_go_on(args, folder):
         with tempfile.TemporaryDirectory() as sockets:
             ports = free_ports(3) if tcp else None
             ranks = [start(args, sockets, path, rank, 3, (*more, "--json", "--progress=always"), ports) for rank in range(3)]
-            for line in ranks[0].stdout:  # until rank 2 has begun
-                if "read" in line:
-                    break
+            for rank, word in ((0, "read"), (1, "relay")):  # until all have begun
+                for line in ranks[rank].stdout:
+                    if word in line:
+                        break
             ranks[2].kill()
             ranks[2].communicate()
             for rank in (0, 1):
