@@ -364,6 +364,7 @@ void Hooks::client_access(const Client& who, sassemu_op op, uint64_t address, ui
             s->call("client", nullptr, s->table().observer->client, &a);
     }
     if (!bytes) return;
+    if (write) changed();  // a model that holds nothing leaves the bytes to the caller
     for (PluginSession* s : on_host_) {
         if (s->is_model && model_table_->host_access)
             ask_model("host_access", nullptr, model_table_->host_access, address, bytes, write);

@@ -214,11 +214,11 @@ class Statement(unittest.TestCase):
                     self.assertEqual(reached, set())
 
     def test_refusals(self):
-        plan = os.path.join(ROOT, "cubins", "two_gpus", "streams.json")
+        plan = os.path.join(ROOT, "cubins", "flight", "two_gpus.json")
         done = subprocess.run([PROGRAM, "run", plan, "--fidelity", "--ranks", "--rank", "0", "--peer", "unix:" + self.folder + "/a,unix:" + self.folder + "/b"],
                               capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(done.returncode, 5, done.stderr)
-        self.assertIn("plugins see one process", done.stderr)
+        self.assertIn("'fidelity' sees one process", done.stderr)
 
 
 if __name__ == "__main__":
