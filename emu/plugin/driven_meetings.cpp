@@ -88,7 +88,7 @@ void DrivenMachine::count_arrival(const Who& who, const sassemu_place& from,
     o.ordering = SASSEMU_RELEASE;
     o.scope = SASSEMU_LEVEL_CTA;
     o.bytes = 8;
-    o.address = map(who, {e.address, SASSEMU_SHARED, e.owner});
+    o.address = map(who, {e.address, SASSEMU_SHARED, static_cast<uint32_t>(e.owner)});
     o.from = from;
     if (o.address) perform(o, nullptr);
 }
