@@ -3,7 +3,6 @@
 #include "emu/explore/graph/turn.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 #include "emu/explore/sass/program.hpp"
 
@@ -207,11 +206,11 @@ bool Turn::joined() {
     const bool over = s_.threads[o.thread].status == ThreadStatus::ended;
     if (o.early) {
         // Nothing is in order for that.
-        const auto triggered = [&](uint32_t t) {
-            return test_.threads[t].cta == test_.threads[o.thread].cta && s_.threads[t].triggered;
-        };
-        if (!over && std::ranges::none_of(std::views::iota(0u, test_.threads.size()), triggered))
-            return false;
+        bool triggered = false;
+        for (size_t t = 0; t < test_.threads.size(); ++t)
+            triggered |=
+                test_.threads[t].cta == test_.threads[o.thread].cta && s_.threads[t].triggered;
+        if (!over && !triggered) return false;
         ++self_.pc;
         return true;
     }
