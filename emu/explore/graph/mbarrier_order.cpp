@@ -11,6 +11,7 @@ using Kind = MbarrierEvent::Kind;
 
 constexpr int64_t most_transactions = (1 << 20) - 1;  // PTX ISA 9.7.13.15.2: the tx-count's range
 constexpr size_t most_states = 200'000;
+constexpr size_t most_operations = 63;  // on one object: bits of Object::done
 
 // The object while its operations are gone through.
 struct Object {
@@ -30,6 +31,7 @@ class Search {
         : s_(s), p_(p), location_(location), budget_(budget) {
         for (const MbarrierEvent& op : s.mbarriers)
             if (op.location == location) ops_.push_back(&op);
+        if (ops_.size() > most_operations) return;  // run() says so
         before_.resize(ops_.size());
         const size_t n = s.events.size();
         for (size_t a = 0; a < ops_.size(); ++a)
@@ -50,7 +52,7 @@ class Search {
         start.initialised = count > 0;
         start.pending = start.expected = std::max<int64_t>(count, 0);
         start.phase_of.resize(ops_.size());
-        if (ops_.size() > 63)
+        if (ops_.size() > most_operations)
             out_.cut = true;
         else
             go(start);
@@ -64,8 +66,7 @@ class Search {
             out_.cut = true;
             return;
         }
-        if (at.done == (ops_.size() == 64 ? ~uint64_t{0} : (uint64_t{1} << ops_.size()) - 1))
-            return record(at);
+        if (at.done == (uint64_t{1} << ops_.size()) - 1) return record(at);
         for (size_t i = 0; i < ops_.size(); ++i) {
             if (at.done >> i & 1 || (before_[i] & ~at.done)) continue;
             Object next = at;
