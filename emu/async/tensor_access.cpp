@@ -53,7 +53,8 @@ uint32_t statistic(Warp& w, const TensorAccess& a, uint32_t lane) {
 void perform(Warp& w, uint32_t lanes, const TensorAccess& a, TensorMemory& memory) {
     const uint32_t first = tensor_lane(a.address), column = tensor_column(a.address);
     for (uint32_t r = 0; r < a.registers; ++r) {
-        uint32_t* registers = w.row(a.first + r * row_bytes);
+        // RZ stands for any number of zeros.
+        uint32_t* registers = w.row(a.first == zero_row ? zero_row : a.first + r * row_bytes);
         for (uint32_t rest = lanes; rest; rest &= rest - 1) {
             const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
             TensorPlace at;

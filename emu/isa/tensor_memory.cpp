@@ -251,8 +251,6 @@ void lower(Lower& x, const typed::LdtmStat& i) {
 }
 void lower(Lower& x, const typed::Sttm& i) {
     if (!access_of(x, i.layout, i.count, i.expand, i.addr)) return;
-    if (i.data.index == SASSDEC_RZ && x.op.e > 4)
-        return x.reject("STTM of RZ for more than four registers");
     x.op.k[1] = true;
     x.op.d = x.source_row(i.data.index, x.op.e);
 }

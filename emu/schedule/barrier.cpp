@@ -58,9 +58,10 @@ const Op* paths::barrier(Warp& w, const Op* op, uint32_t lanes, const BarrierReq
     Cta& cta = *w.cta;
     // Code for sm_120 has no BSSY around a branch that ends at BAR, and counts on its lanes being
     // together behind it. (Nobody had such a chip.)
-    if (w.paths_used > 1 && cta.launch->arch >= 120 && request.op != BarrierOp::arrive &&
-        w.active == lanes && some_can_come(w))
-        return meet_at(w, op);
+    if (const Op* next = nullptr; w.paths_used > 1 && cta.launch->arch >= 120 &&
+                                  request.op != BarrierOp::arrive && w.active == lanes &&
+                                  !in_collective(w) && meet_before_bar(w, op, next))
+        return next;
     const auto misuse = [&](const std::string& what) {
         return engine(w).fault(w, op, lanes, FaultKind::barrier_misuse,
                                "barrier " + std::to_string(request.id) + what, false, 0);

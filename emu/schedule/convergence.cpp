@@ -21,10 +21,11 @@ bool is_busy(const Path& p) {
     switch (p.state) {
         case PathState::runnable:
         case PathState::at_bsync:
-        case PathState::at_warpsync:
         case PathState::in_collective:
         case PathState::parked:
             return false;
+        case PathState::at_warpsync:
+            return paths::is_before_bar(p);
         default:
             return true;
     }
@@ -139,6 +140,28 @@ void wait_at(Warp& w, Path& p, uint32_t barrier) {
     p.since = ++w.path_clock;
 }
 
+// Comes to a BAR by itself, if it comes.
+bool can_come(const Path& p) {
+    return p.state == PathState::runnable || p.state == PathState::in_flight ||
+           p.state == PathState::asleep;
+}
+
+// Nobody comes any longer: lanes before one BAR go on.
+uint32_t give_up_before_bar(Warp& w) {
+    const Op* bar = nullptr;
+    uint32_t chosen = nobody;
+    for (uint32_t k = 0; k < w.paths_used; ++k)
+        if (can_come(w.paths[k])) return nobody;
+    for (uint32_t k = 0; k < w.paths_used; ++k) {
+        Path& p = w.paths[k];
+        if (!paths::is_before_bar(p) || (bar && p.pc != bar)) continue;
+        if (!bar) chosen = k;
+        bar = p.pc;
+        p.state = PathState::runnable;
+    }
+    return chosen;
+}
+
 // Lanes are left for later at a branch. Of more than five sides the first is aside.
 void leave_for_later(Warp& w, uint32_t lanes) {
     Convergence& c = w.convergence;
@@ -205,6 +228,7 @@ bool pick(Warp& w, uint32_t left_by) {
     const bool left = chosen != nobody;
     if (!left && left_by == nobody) chosen = first_ready(w);
     if (chosen == nobody) chosen = oldest(w, left_by);
+    if (chosen == nobody) chosen = give_up_before_bar(w);
     if (chosen == nobody) return false;
     w.current = static_cast<uint8_t>(chosen);
     // The lanes of the path that was left last are known; of the others the chip knows one, and
@@ -220,6 +244,27 @@ bool choose(Warp& w, uint32_t left_by) {
     if (!pick(w, left_by)) return false;
     w.active = w.path().lanes;
     resume(w);
+    return true;
+}
+
+bool meet_before_bar(Warp& w, const Op* bar, const Op*& next) {
+    uint32_t which = 0;
+    bool some = false;
+    for (uint32_t k = 0; k < w.paths_used; ++k) {
+        const Path& q = w.paths[k];
+        if (k == w.current) continue;
+        some |= can_come(q);
+        which |= uint32_t{is_before_bar(q) && q.pc == bar} << k;
+    }
+    if (!some && !which) return false;
+    if (!some) absorb(w, which);
+    Path& p = w.path();
+    p.pc = p.end = next = bar;  // it counts once
+    p.want = w.active = p.lanes;
+    if (some) {
+        p.state = PathState::at_warpsync;
+        next = run_other_path(w);
+    }
     return true;
 }
 

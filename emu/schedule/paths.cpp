@@ -81,10 +81,11 @@ uint32_t same_mask(const uint32_t want[32], uint32_t todo) {
 // Paths (bits are indices) that need not wait at WARPSYNC any longer. All of them go on at once, so
 // that groups which meet at one WARPSYNC stay together; exclusive ones one group at a time.
 uint32_t ready(Warp& w) {
+    using paths::is_before_bar;
     uint32_t all = 0, busy = 0, waiting = 0;
     for (uint32_t i = 0; i < w.paths_used; ++i) {
         const Path& p = w.paths[i];
-        if (p.state == PathState::at_warpsync)
+        if (p.state == PathState::at_warpsync && !is_before_bar(p))
             waiting |= 1u << i;
         else
             busy |= p.lanes;
@@ -307,26 +308,6 @@ const Op* warpsync(Warp& w, const Op* op, uint32_t lanes, const uint32_t want[32
     recheck(w);
     if (w.path().state != PathState::runnable) return run_other_path(w);
     if (!is_collective(w.path().meeting)) w.path().meeting = Meeting::none;
-    w.active = w.path().lanes;
-    return w.path().pc;
-}
-
-bool some_can_come(const Warp& w) {
-    bool some = false;
-    for (uint32_t k = 0; k < w.paths_used; ++k)
-        some |= k != w.current && (w.paths[k].state == PathState::runnable ||
-                                   w.paths[k].state == PathState::at_bsync);
-    return some;
-}
-
-const Op* meet_at(Warp& w, const Op* op) {
-    Path& p = w.path();
-    p.pc = op;
-    p.state = PathState::at_warpsync;
-    p.meeting = Meeting::here;
-    p.want = w.exists;
-    recheck(w);
-    if (w.path().state != PathState::runnable) return run_other_path(w);
     w.active = w.path().lanes;
     return w.path().pc;
 }

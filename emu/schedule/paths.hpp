@@ -12,10 +12,12 @@ const Op* yield(Warp&, const Op* target, const Op* edge);
 const Op* give_way(Warp&, const Op*);
 const Op* bsync(Warp&, const Op*, uint32_t lanes, uint32_t barrier);
 const Op* leave_barrier(Warp&, const Op*, uint32_t barrier);
-// Whether another path of the warp can come to where the running one is.
-bool some_can_come(const Warp&);
-// The running path executes `op` when all lanes of its warp are there.
-const Op* meet_at(Warp&, const Op* op);
+// Before BAR on sm_120, for lanes of the warp that can come: the path waits (at_warpsync, with no
+// meeting and BAR's own pc), or takes those along that have waited. False: BAR is executed.
+bool meet_before_bar(Warp&, const Op* bar, const Op*& next);
+inline bool is_before_bar(const Path& p) {
+    return p.state == PathState::at_warpsync && p.meeting == Meeting::none;
+}
 const Op* warpsync(Warp&, const Op*, uint32_t lanes, const uint32_t want[32], Meeting);
 const Op* end_collective(Warp&, const Op*, uint32_t lanes);
 const Op* exit(Warp&, const Op*, uint32_t lanes);

@@ -24,19 +24,25 @@ struct Case {
 };
 
 // One warp runs `body`; the votes of each lane at NOTE and at the end.
-void run(const Case& c, bool reference) {
+void run(const Case& c, bool reference, const std::string& target = "sm_90") {
     std::string body = c.body;
     if (const size_t at = body.find("NOTE"); at != std::string::npos)
         body.replace(at, 4, "VOTE.ANY R12, PT, PT\n STG.E desc[UR4][R2.64+0x4], R12");
     std::vector<sass::Diagnostic> diagnostics;
     const auto read = sass::read_sass(
-        ".target sm_90\n.kernel k\n.param out 8\n.param words 8\n"
-        " ULDC.64 UR4, c[0x0][0x208]\n S2R R0, SR_TID.X\n LDC.64 R2, c[0x0][out]\n LDC.64 R6, "
-        "c[0x0][words]\n"
-        " MOV R20, 0xa\n IMAD.WIDE.U32 R2, R0, 0x8, R2\n ISETP.NE.AND P0, PT, R0, RZ, PT\n"
-        " LOP3.LUT R5, R0, 0x18, RZ, 0xc0, !PT\n MOV R4, 0xff\n SHF.L.U32 R10, R4, R5, RZ\n MOV "
-        "R15, 0x7\n" +
-            body + "\n VOTE.ANY R4, PT, PT\n STG.E desc[UR4][R2.64], R4\n EXIT\n",
+        ".target " + target + "\n.kernel k\n.param out 8\n.param words 8\n" +
+            (target == "sm_90" ? " ULDC.64 UR4, c[0x0][0x208]\n" : "") +
+            " S2R R0, SR_TID.X\n LDC.64 R2, c[0x0][out]\n LDC.64 R6, "
+            "c[0x0][words]\n"
+            " MOV R20, 0xa\n IMAD.WIDE.U32 R2, R0, 0x8, R2\n ISETP.NE.AND P0, PT, R0, RZ, PT\n"
+            " LOP3.LUT R5, R0, 0x18, RZ, 0xc0, !PT\n MOV R4, 0xff\n SHF.L.U32 R10, R4, R5, RZ\n "
+            "MOV "
+            "R15, 0x7\n" +
+            body + "\n VOTE.ANY R4, PT, PT\n STG.E " +
+            (target == "sm_90"   ? "desc[UR4][R2.64]"
+             : target == "sm_80" ? "[R2.64]"
+                                 : "[R2.64+URZ]") +
+            ", R4\n EXIT\n",
         {}, diagnostics);
     ASSERT_TRUE(read) << diagnostics.at(0).line << ": " << diagnostics.at(0).what;
     GpuOptions options;
@@ -188,6 +194,36 @@ TEST(Convergence, AsMeasured) {
         for (const Case& c : cases) {
             SCOPED_TRACE(std::string(c.name) + (reference ? ", reference" : ""));
             run(c, reference);
+        }
+}
+
+// What code for other architectures counts on (QUESTIONS.md, T11; not run on a chip).
+const char* const counted_loop =
+    "BSSY B0, `(E)\n @P0 BRA `(E)\nL: YIELD\n IADD3 R20, R20, -0x1, RZ\n"
+    " ISETP.NE.AND P1, PT, R20, RZ, PT\n @P1 BRA `(L)\nE: BSYNC B0";
+TEST(Convergence, BeforeSm90BsyncWaitsForLanesThatYieldInACountedLoop) {
+    for (const bool reference : {false, true}) {
+        run({"counted", counted_loop, {all}}, reference, "sm_80");
+        run({"counted", counted_loop, apart}, reference);
+    }
+}
+
+TEST(Convergence, OfSm120LanesThatCanComeToBarAreWaitedFor) {
+    const Case some[] = {
+        {"branch", "@P0 BRA `(A)\n MOV R12, R13\nA: BAR.SYNC.DEFER_BLOCKING 0x0", {all}},
+        {"three",
+         "@!P0 BRA `(A)\n ISETP.GT.U32.AND P1, PT, R0, 0x7, PT\n @P1 BRA `(A)\nA: "
+         "BAR.SYNC.DEFER_BLOCKING 0x0",
+         {all}},
+        {"elsewhere", "@P0 BRA `(A)\n BAR.SYNC.DEFER_BLOCKING 0x0\nA: WARPSYNC.ALL", {all}},
+        {"region",
+         "BSSY B0, `(A)\n @P0 BRA `(A)\n BAR.SYNC.DEFER_BLOCKING 0x0\nA: BSYNC B0",
+         {all}},
+    };
+    for (const bool reference : {false, true})
+        for (const Case& c : some) {
+            SCOPED_TRACE(c.name);
+            run(c, reference, "sm_120");
         }
 }
 

@@ -200,6 +200,20 @@ TEST(TensorMemory, EveryLayoutHasItsPlaces) {
 
 // ---- allocation
 
+// As compilers clear sums.
+TEST(TensorMemory, RzIsAnyNumberOfZeros) {
+    std::string body = allocate_all;
+    for (uint32_t r = 0; r < 32; ++r) body += " MOV R" + std::to_string(100 + r) + ", 0x7\n";
+    body +=
+        " STTM.x32 tmem[UR9+0x40], R100\n STTM.x16 tmem[UR9+0x40], RZ\n"
+        " LDTM.x32 R100, tmem[UR9+0x40]\n";
+    for (uint32_t r = 0; r < 32; ++r)
+        body += " STG.E desc[UR4][R2.64+" + hex(r * lanes * 4) + "], R" + std::to_string(100 + r) +
+                "\n";
+    const Launched r = good(body, 32 * lanes);
+    for (uint32_t i = 0; i < 32 * lanes; ++i) ASSERT_EQ(r.out[i], i < 16 * lanes ? 0u : 7u) << i;
+}
+
 TEST(TensorMemory, GranulesAreFoundSetAndFreed) {
     struct Step {
         const char* what;

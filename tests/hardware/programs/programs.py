@@ -5,6 +5,8 @@
   programs.py compare LIST ONE OTHER             the programs whose outputs differ: results of record (all of ONE.*) and emulate
   programs.py table LIST ONE OTHER [LIST ...]    the same of several lists as a table by kind (docs/figures.md)
   programs.py orders LIST DIRECTORY SASSEMU RESULT...    how many outcomes programs have in several orders: results of emulate with seed=0, 1, ...
+  programs.py across DIRECTORY ARCH ...          what programs of several architectures (DIRECTORY/ARCH/list, DIRECTORY/ARCH.SEED of emulate with
+                                                 seed=0 to 7) give beside the first one's, as a table
   programs.py pack LIST DIRECTORY RESULT OUT     a sample for the test: OUT, to be compressed by zstd -19
 """
 import glob
@@ -103,6 +105,23 @@ def orders(path, directory, sassemu, *of):
         print(f"| {seed} | {int(seed) % generate.KINDS} | -O{generate.optimisation(int(seed))} | {asked} | {left} | {exchanges} | {outcomes} |")
 
 
+def across(directory, *architectures):
+    """A program whose result depends on the order of its paths, on either architecture, is not held against another's; products of matrices round as the architecture does."""
+    found = {}  # of each architecture: seed -> its results in eight orders
+    for arch in architectures:
+        orders = [results(f"{directory}/{arch}.{n}") for n in range(8)]
+        found[arch] = {int(line[0]): [one.get(i) for one in orders] for i, line in enumerate(lines_of(f"{directory}/{arch}/list"))}
+    first = found[architectures[0]]
+    print(f"| architecture | programs | as of {architectures[0]} | products of matrices | several outcomes in 8 orders | others |\n|---|---|---|---|---|---|")
+    for arch in architectures[1:]:
+        differ = [s for s in found[arch] if s % generate.KINDS != 7 and not equal(found[arch][s][0], first[s][0])]
+        matrices = [s for s in differ if s % generate.KINDS == 6]
+        several = [s for s in differ if s not in matrices and max(len(set(found[arch][s])), len(set(first[s]))) > 1]
+        others = sorted(set(differ) - set(matrices) - set(several))
+        programs = sum(s % generate.KINDS != 7 for s in found[arch])
+        print(f"| {arch} | {programs} | {programs - len(differ)} | {len(matrices)} | {len(several)} ({', '.join(map(str, several))}) | {', '.join(map(str, others)) or 'none'} |")
+
+
 def fnv(data):
     h = 0xcbf29ce484222325
     for byte in data:
@@ -121,5 +140,5 @@ def pack(path, directory, result, out):
 
 
 if __name__ == "__main__":
-    command = {"make": make, "compare": compare, "table": table, "orders": orders, "pack": pack}.get(sys.argv[1] if len(sys.argv) > 1 else "")
+    command = {"make": make, "compare": compare, "table": table, "orders": orders, "across": across, "pack": pack}.get(sys.argv[1] if len(sys.argv) > 1 else "")
     sys.exit(command(*sys.argv[2:]) if command else __doc__)

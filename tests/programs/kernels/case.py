@@ -90,6 +90,10 @@ def u64(v):
     return {"u64": int(v)}
 
 
+def u8(v):
+    return {"u8": int(v)}
+
+
 def i64(v):
     return {"i64": int(v)}
 
@@ -103,7 +107,7 @@ def fields(*members):
     held, pointers, widest = bytearray(), [], 4
     for member in members:
         form, value = ("u64", 0) if isinstance(member, str) else next(iter(member.items()))
-        code = {"i32": "<i", "u32": "<I", "i64": "<q", "u64": "<Q", "f32": "<f"}[form]
+        code = {"u8": "<B", "i32": "<i", "u32": "<I", "i64": "<q", "u64": "<Q", "f32": "<f"}[form]
         size = struct.calcsize(code)
         widest = max(widest, size)
         held += bytes(-len(held) % size)
@@ -123,8 +127,8 @@ def fast_divisor(d):
 @dataclasses.dataclass
 class Case:
     name: str
-    source: str  # a file of instances/, or PACKAGE:FILE
-    kernel: str  # a pattern for the mangled name; the first that matches
+    source: str  # a file of instances/, or PACKAGE:FILE; of a package that has headers only, a file of instances/
+    kernel: str  # a pattern for the mangled name; the first that matches. A function of Triton
     grid: tuple
     block: tuple
     buffers: dict
@@ -132,3 +136,4 @@ class Case:
     reference: typing.Callable | None = None  # of an object with the inputs' values by name, to {buffer: (value, error)}
     shared: int = 0
     architectures: tuple = ("sm_90a", "sm_100a", "sm_120a")
+    triton: dict | None = None  # how Triton compiles it (triton_module.py, SPEC)

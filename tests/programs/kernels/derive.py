@@ -32,7 +32,7 @@ def tensor_map(buffer, rank):
                           "swizzle": "128B" if rank > 1 else "none"}}
 
 
-def plan(module, architecture, kernel, number, rank, shared):
+def plan(module, architecture, kernel, number, rank, shared, pairs):
     buffers, args = {}, []
     for parameter in kernel["parameters"]:
         size = parameter["bytes"]
@@ -48,9 +48,9 @@ def plan(module, architecture, kernel, number, rank, shared):
         else:
             args.append({"bytes": "00" * size})
     threads = kernel["requiredThreads"] or kernel["maxThreads"] or [128, 1, 1]
-    cluster = kernel["cluster"] or [1, 1, 1]
+    cluster = kernel["cluster"] or [1 + pairs, 1, 1]
     launch = {"kernel": kernel["name"], "grid": cluster, "block": threads, "args": args, "dynamicShared": shared}
-    if kernel["cluster"] and not kernel["explicitCluster"]:
+    if pairs or kernel["cluster"] and not kernel["explicitCluster"]:
         launch["cluster"] = cluster
     return {"arch": architecture, "module": os.path.basename(module), "timeLimit": 20, "buffers": buffers, "launches": [launch],
             "expect": {"status": "ok"}}
@@ -59,6 +59,7 @@ def plan(module, architecture, kernel, number, rank, shared):
 def launch(sassemu, module, architecture, kernel, listing):
     """(how a derived launch ended, its line): "ended", "guessed" where a guess explains the end, "limit", "unexplained"."""
     most = 99 if architecture.startswith("sm_12") else 227
+    pairs = not kernel["cluster"] and ".2CTA" in listing  # a cluster that the kernel leaves to who launches it
     shared = max(0, (most << 10) - kernel["sharedStatic"] - 1024)
     best = ("unexplained", "no attempt")
     order = ["ended", "guessed", "limit", "unexplained"]
@@ -66,7 +67,7 @@ def launch(sassemu, module, architecture, kernel, listing):
     for rank in ranks(listing):
         for number in NUMBERS:
             with open(file, "w") as f:
-                json.dump(plan(module, architecture, kernel, number, rank, shared), f)
+                json.dump(plan(module, architecture, kernel, number, rank, shared, pairs), f)
             done = subprocess.run([sassemu, "run", file, "--threads", "1", "--memory-limit", "3G", "--time-limit", "20"], capture_output=True, text=True)
             text = (done.stderr + done.stdout).replace(kernel["name"], "KERNEL").replace(module, "MODULE").strip()
             line = next((line for line in text.splitlines() if re.search(r"fault|deadlock|limit|error|sassemu:|not executed", line)), text[-300:])

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches of packages' kernels with real inputs: compiled, run, and held against references in float64.
 
-    real.py SASSEMU OUT --flashinfer DATA --ggml GGML --cutlass SOURCE --ffi INCLUDE [--arch sm_90a,...] [--match TEXT] [--jobs N] [--nvcc NVCC]
+    real.py SASSEMU OUT --flashinfer DATA --ggml GGML --cutlass SOURCE --ffi INCLUDE --flash-attn FLASH --deep-gemm DEEP
+            [--arch sm_90a,...] [--match TEXT] [--jobs N] [--nvcc NVCC]
 
 DATA and SOURCE as for census.py; GGML is the folder vendor/llama.cpp/ggml of the unpacked llama-cpp-python, INCLUDE tvm_ffi/include of
-apache-tvm-ffi. Needs numpy. For each launch of cases_*.py OUT/ARCH/NAME gets the module, plan.json with its files, and what the run left in the
+apache-tvm-ffi, FLASH the folder csrc of the unpacked flash-attn, DEEP the folder deep_gemm/include of sgl-deep-gemm. Needs numpy and triton. For each launch of cases_*.py OUT/ARCH/NAME gets the module, plan.json with its files, and what the run left in the
 buffers (BUFFER.got); OUT/ARCH/real.jsonl has a line per launch. On a GPU `chip.py OUT/sm_90a RESULT` runs the same plans; what it gives
 (RESULT/chip.json) belongs beside this file, and is compared wherever the compiler made the same code. page.py makes the table. Nothing of the
 packages is kept elsewhere.
@@ -27,6 +28,7 @@ import cases_attention  # noqa: E402
 import cases_cutlass  # noqa: E402
 import cases_flashinfer  # noqa: E402
 import cases_ggml  # noqa: E402
+import cases_more  # noqa: E402
 import record  # noqa: E402
 
 try:
@@ -34,7 +36,7 @@ try:
         CHIP = json.load(file)
 except FileNotFoundError:
     CHIP = {}
-CASES = [*cases_flashinfer.CASES, *cases_attention.CASES, *cases_ggml.CASES, *cases_cutlass.CASES]
+CASES = [*cases_flashinfer.CASES, *cases_attention.CASES, *cases_ggml.CASES, *cases_cutlass.CASES, *cases_more.CASES]
 
 
 def folder(case):
@@ -42,7 +44,7 @@ def folder(case):
 
 
 def module_name(case):
-    return re.sub(r"\W+", "_", case.source) + ".cubin"
+    return re.sub(r"\W+", "_", case.source + (" " + case.kernel if case.triton else "")) + ".cubin"
 
 
 def compared(case, module, hashes):
@@ -76,6 +78,15 @@ def source_of(arguments, case):
             "--expt-relaxed-constexpr",
             *(f"-I{arguments.cutlass}/{d}" for d in ("include", "tools/util/include")),
         ]
+    if package == "flash_attn":
+        return os.path.join(HERE, "instances", file), [
+            "-use_fast_math",
+            "-expt-extended-lambda",
+            "--expt-relaxed-constexpr",
+            *(f"-I{d}" for d in (f"{HERE}/instances/torch", f"{arguments.flash_attn}/flash_attn/src", f"{arguments.flash_attn}/cutlass/include")),
+        ]
+    if package == "deep_gemm":
+        return os.path.join(HERE, "instances", file), ["--expt-relaxed-constexpr", f"-I{arguments.deep_gemm}"]
     data = arguments.flashinfer
     includes = ("cccl/cub", "cccl/libcudacxx/include", "cccl/thrust", "include", "csrc")
     return os.path.join(data, "csrc", file), [
@@ -87,20 +98,27 @@ def source_of(arguments, case):
     ]
 
 
+def compiler(arguments, case, architecture, out):
+    """The command that compiles a case's source."""
+    if case.triton:
+        file = case.source.split(":")[1]
+        root = os.path.join(arguments.flashinfer, "../..") if "/" in file else os.path.join(HERE, "instances")
+        return [sys.executable, os.path.join(HERE, "triton_module.py"), root, file, case.kernel, architecture, out, json.dumps(case.triton)]
+    path, options = source_of(arguments, case)
+    return [arguments.nvcc, "-w", "-std=c++17", "-cubin", f"-arch={architecture}", *options, "-o", out, path]
+
+
 def compiled(arguments, case, architecture):
     """The module of a case's source; compiled once."""
-    path, options = source_of(arguments, case)
     module = os.path.join(arguments.out, architecture, module_name(case))
     if not os.path.exists(module):
         os.makedirs(os.path.dirname(module), exist_ok=True)
-        done = subprocess.run(
-            [arguments.nvcc, "-w", "-std=c++17", "-cubin", f"-arch={architecture}", *options, "-o", module + ".new", path],
-            capture_output=True,
-            text=True,
-            errors="replace",
-        )
+        done = subprocess.run(compiler(arguments, case, architecture, module + ".new"), capture_output=True, text=True, errors="replace")
         if done.returncode:
-            return None, done.stderr[:1000]
+            return None, done.stderr[-1000:] if case.triton else done.stderr[:1000]
+        if case.triton:
+            with open(module + ".json", "w") as f:
+                f.write(done.stdout)
         os.rename(module + ".new", module)
     return module, ""
 
@@ -141,6 +159,10 @@ def prepare(arguments, case, architecture):
         "args": [{"buffer": a} if isinstance(a, str) else a for a in case.args],
         "dynamicShared": case.shared,
     }
+    if case.triton:
+        with open(module + ".json") as f:
+            launch["dynamicShared"] = json.load(f)["shared"]
+        launch["args"] += [{"u64": 0}] * 2  # no scratch memory, nobody profiles
     plan = {"arch": architecture, "module": "../" + os.path.basename(module), "timeLimit": 60, "buffers": buffers, "launches": [launch]}
     with open(os.path.join(place, "plan.json"), "w") as f:
         json.dump(plan, f, indent=1)
@@ -149,7 +171,7 @@ def prepare(arguments, case, architecture):
 
 def launched(arguments, case, architecture):
     """The row of a case."""
-    row = {"name": case.name, "arch": architecture, "package": case.source.split(":")[0] if ":" in case.source else "flashinfer"}
+    row = {"name": case.name, "arch": architecture, "package": case.source.split(":")[0].replace("_", "-") if ":" in case.source else "flashinfer"}
     place, inputs = prepare(arguments, case, architecture)
     if place is None:
         return {**row, "error": inputs}
@@ -181,6 +203,8 @@ def main():
     parser.add_argument("--ggml", required=True)
     parser.add_argument("--cutlass", required=True)
     parser.add_argument("--ffi", required=True)
+    parser.add_argument("--flash-attn", required=True)
+    parser.add_argument("--deep-gemm", required=True)
     parser.add_argument("--arch", default="sm_90a,sm_100a,sm_120a")
     parser.add_argument("--match", default="")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
