@@ -33,8 +33,6 @@ class Folder {
         fs::create_directories(directory, error);
         if (error) throw Failure(directory + ": " + error.message());
         final_ = fs::path(directory) / name;
-        for (int i = 2; fs::exists(final_); ++i)
-            final_ = fs::path(directory) / (name + "-" + std::to_string(i));
         work_ = fs::path(directory) / ("." + name + "." + std::to_string(getpid()) + ".part");
         fs::remove_all(work_, error);
         if (!fs::create_directory(work_, error))
@@ -70,12 +68,20 @@ class Folder {
         if (!good) throw Failure(path + ": " + std::strerror(why));
     }
 
+    // Programs of one directory may have capsules of one name: then a number follows it.
     std::string finish() {
-        std::error_code error;
-        fs::rename(work_, final_, error);
-        if (error) throw Failure(final_.string() + ": " + error.message());
-        work_.clear();
-        return final_;
+        for (int i = 1;; ++i) {
+            fs::path to = final_;
+            if (i > 1) to += "-" + std::to_string(i);
+            std::error_code error;
+            fs::rename(work_, to, error);
+            if (error == std::errc::directory_not_empty || error == std::errc::file_exists ||
+                error == std::errc::not_a_directory)
+                continue;
+            if (error) throw Failure(to.string() + ": " + error.message());
+            work_.clear();
+            return to;
+        }
     }
 
   private:

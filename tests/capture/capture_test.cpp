@@ -4,6 +4,7 @@
 // needs a GPU: tests/capture/on_gpu.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -295,6 +296,28 @@ TEST_F(Capture, NothingHalfDoneStays) {
     EXPECT_NE(said_[1].find("CUDA_ERROR_INVALID_VALUE"), std::string::npos) << said_[1];
     EXPECT_NE(said_[2].find("File too large"), std::string::npos) << said_[2];
     EXPECT_EQ(program.launches, 3u);  // all ran nevertheless
+}
+
+// Ranks of a job capture into one directory.
+TEST_F(Capture, ProcessesHaveCapsulesOfTheirOwn) {
+    constexpr int processes = 4, launches = 8;
+    for (int i = 0; i < processes; ++i)
+        if (const pid_t child = fork(); child == 0) {
+            Program program;
+            auto recorder = this->recorder(",count=0");
+            for (int k = 0; k < launches; ++k) program.run(recorder);
+            _exit(said_.empty() ? 0 : 1);
+        } else {
+            ASSERT_GT(child, 0);
+        }
+    for (int i = 0; i < processes; ++i) {
+        int status = 0;
+        ASSERT_GT(wait(&status), 0);
+        EXPECT_EQ(status, 0);
+    }
+    const auto all = names();
+    EXPECT_EQ(all.size(), size_t{processes * launches});
+    EXPECT_TRUE(std::ranges::count(all, "000007-walk-4"));
 }
 
 TEST_F(Capture, CapsulesThatAreDamagedOrNewerAreRefused) {
