@@ -12,9 +12,10 @@ import re
 import sys
 import types
 
-import triton
-from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
+os.environ["TRITON_DISABLE_LINE_INFO"] = "1"  # it has paths of this machine
+import triton  # noqa: E402
+from triton.backends.compiler import GPUTarget  # noqa: E402
+from triton.compiler import ASTSource  # noqa: E402
 
 
 def function_of(root, file, name):
