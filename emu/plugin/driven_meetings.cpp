@@ -118,6 +118,9 @@ void DrivenMachine::sync_scoped(const sassemu_sync& e) {
     const auto object = [&]() -> Phased& {
         return phased(mbarrier, who.cta >> cta_bits << cta_bits | e.owner, e.address);
     };
+    // The word alone releases and acquires in its CTA, and is relaxed in the cluster: there the
+    // MEMBAR in front of it and the CCTL.IVALL behind it do the rest.
+    const auto in_cluster = [&] { return host.cta_of_rank(info(e.warp).cta, 1) != nullptr; };
     switch (e.kind) {
         case SASSEMU_SYNC_BARRIER_ARRIVE:
             finish_lanes(who, e.lanes);
@@ -197,6 +200,8 @@ void DrivenMachine::sync_scoped(const sassemu_sync& e) {
                 const uint32_t lanes = one ? scoped_.arriving : e.lanes;
                 finish_lanes(who, lanes);
                 const Meant& m = meant(e.insn);
+                if (!m.known && in_cluster())
+                    arrive(who, lanes, at, SASSEMU_RELAXED, SASSEMU_LEVEL_CLUSTER);
                 arrive(who, lanes, at, m.known ? m.ordering : uint8_t{SASSEMU_RELEASE},
                        m.known ? m.scope : uint8_t{SASSEMU_LEVEL_CTA});
                 if (m.counts)
@@ -211,6 +216,8 @@ void DrivenMachine::sync_scoped(const sassemu_sync& e) {
             if (!e.passed || !at.phase) break;
             finish_lanes(who, e.passed);
             const Meant& m = meant(e.insn);
+            if (!m.known && in_cluster())
+                wait(who, e.passed, at, at.phase - 1, SASSEMU_RELAXED, SASSEMU_LEVEL_CLUSTER);
             wait(who, e.passed, at, at.phase - 1, m.known ? m.ordering : uint8_t{SASSEMU_ACQUIRE},
                  m.known ? m.scope : uint8_t{SASSEMU_LEVEL_CTA});
             break;

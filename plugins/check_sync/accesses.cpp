@@ -90,7 +90,20 @@ void Checker::access_issue(const sassemu_access& a) {
                 if (first) t.stamp.flags |= stamp_strong;
             }
             left &= ~alike;
-            touch(t, alike, at, a.bytes);
+            if (is_strong || !m.dropped || a.bytes < 8) {
+                touch(t, alike, at, a.bytes);
+                continue;
+            }
+            sassemu_location words[32];
+            for (uint32_t word = 0; word < a.bytes / 4; ++word) {
+                if (m.dropped >> word & 1) continue;
+                for (uint32_t rest = alike; rest; rest &= rest - 1) {
+                    const int lane = std::countr_zero(rest);
+                    words[lane] = at[lane];
+                    words[lane].address += 4 * word;
+                }
+                touch(t, alike, words, 4);
+            }
         }
     }
     synchronise(w, a, insn, at, lanes, reads, writes && is_strong);

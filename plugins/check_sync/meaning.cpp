@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the value of a load goes: whether a branch behind it depends on it. What belongs here: that
-// walk over the code, once per load that is asked about.
+// Where the value of a load goes: whether a branch behind it depends on it, and whether anything
+// reads it. What belongs here: those walks over the code, once per load that is asked about.
 #include "meaning.hpp"
 
+#include <bit>
 #include <bitset>
+#include <unordered_set>
 
 namespace check_sync {
 
@@ -72,6 +74,66 @@ bool Meanings::find_branch(sassemu_insn insn) const {
         tainted[2][7] = tainted[3][7] = false;
         if (tainted[0].none() && tainted[1].none() && tainted[2].none() && tainted[3].none())
             return false;
+    }
+    return false;
+}
+
+// Compilers join loads of neighbours, and what lies between them is loaded along, into registers
+// that nobody reads.
+uint32_t Meanings::find_dropped(sassemu_insn insn) const {
+    uint64_t read[4], written[4];
+    plugin_.host.insn_registers(insn, read, written);
+    std::vector<uint32_t> words;
+    for (uint32_t r = 0; r < 255; ++r)
+        if (written[r / 64] >> r % 64 & 1) words.push_back(r);
+    uint32_t dropped = 0;
+    for (uint32_t k = 0; words.size() > 1 && k < words.size(); ++k)
+        dropped |= uint32_t{!is_read_behind(insn, words[k])} << k;
+    // All of them: the load itself is what was wanted.
+    return dropped + 1 == 1u << words.size() ? 0 : dropped;
+}
+
+// Whether the value that `insn` leaves in a register may be read. BSYNC goes on behind itself,
+// where compilers put the target of its BSSY; what leaves the function may read all.
+bool Meanings::is_read_behind(sassemu_insn insn, uint32_t r) const {
+    const sassemu_host& host = plugin_.host;
+    const sassemu_module module = host.insn_module(insn);
+    const std::string_view function = host.insn_function(insn);
+    const uint64_t start = host.insn_code_offset(insn) - host.insn_pc(insn);
+    std::vector<uint64_t> open{host.insn_code_offset(insn) + 16};
+    std::unordered_set<uint64_t> seen;
+    while (!open.empty()) {
+        const uint64_t at = open.back();
+        open.pop_back();
+        if (!seen.insert(at).second) continue;
+        const sassemu_insn i =
+            at < host.module_code_bytes(module) ? host.module_insn(module, at) : nullptr;
+        if (!i || host.insn_function(i) != function) return true;
+        uint64_t read[4], written[4];
+        host.insn_registers(i, read, written);
+        if (read[r / 64] >> r % 64 & 1) return true;
+        const bool guarded = std::string_view(host.insn_text(i)).starts_with('@');
+        if (written[r / 64] >> r % 64 & 1 && !guarded) continue;
+        bool goes_on = true;
+        if (const sassemu_effect e = plugin_.effect(i); e.kind == SASSEMU_EFFECT_CONTROL) {
+            if (e.action == SASSEMU_ACTION_CALL || e.action == SASSEMU_ACTION_RETURN) return true;
+            goes_on = guarded || e.action == SASSEMU_ACTION_ALLOCATE;
+            bool has_target = e.action != SASSEMU_ACTION_BRANCH;
+            for (uint32_t k = 0; k < host.insn_operands(i) && !has_target; ++k) {
+                sassemu_operand o{};
+                o.size = sizeof o;
+                if (host.insn_operand(i, k, &o)) continue;
+                const bool predicate = o.kind == SASSEMU_OPERAND_PREDICATE ||
+                                       o.kind == SASSEMU_OPERAND_UNIFORM_PREDICATE;
+                goes_on |= o.kind != SASSEMU_OPERAND_IMMEDIATE &&
+                           !(predicate && o.index == SASSEMU_PT && !o.inverted);
+                if (o.kind != SASSEMU_OPERAND_IMMEDIATE) continue;
+                open.push_back(start + static_cast<uint64_t>(o.value));
+                has_target = true;
+            }
+            if (!has_target) return true;
+        }
+        if (goes_on) open.push_back(at + 16);
     }
     return false;
 }

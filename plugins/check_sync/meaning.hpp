@@ -41,6 +41,7 @@ struct Meaning {
     sassemu_effect effect{};
     bool nvshmem_fence = false;    // of sdk/nvshmem, which marks it
     int steers = -1;               // see Meanings; -1: not asked for yet
+    uint32_t dropped = 0;          // words of a weak load that no code reads
     uint32_t packed = SASSEMU_RZ;  // the register of a barrier's number and count, if it is one
 
     bool is(uint32_t kind) const { return known && intent.kind == kind; }
@@ -161,6 +162,7 @@ class Meanings {
         if (m.known && Meaning::mbarrier_test(m.effect) && m.intent.kind != SASSEMU_INTENT_MBARRIER)
             m.known = find_wait(insn, m.intent);
         m.ptx = m.known && m.intent.opcode ? m.intent.opcode : "";
+        if (m.does(SASSEMU_EFFECT_LOAD)) m.dropped = find_dropped(insn);
         if (m.does(SASSEMU_EFFECT_LOAD) && m.effect.space == SASSEMU_SHARED)
             m.in_loop_of_atomic = before_cast(insn);
         if (m.does(SASSEMU_EFFECT_FENCE) || m.does(SASSEMU_EFFECT_CACHE) ||
@@ -235,6 +237,8 @@ class Meanings {
         return false;
     }
     bool find_branch(sassemu_insn insn) const;
+    uint32_t find_dropped(sassemu_insn insn) const;
+    bool is_read_behind(sassemu_insn insn, uint32_t r) const;
     // ptxas tests once before the loop that waits, and gives that test the line of another PTX
     // instruction. Its own is that of the test in the loop: one with the same source line, else
     // with the same operands, else the nearest behind.

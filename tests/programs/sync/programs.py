@@ -163,8 +163,18 @@ def words_of(program_, cubin, kernels):
     return found
 
 
+def executed(program_, path):
+    """(kernel, pc) of the instructions that a run comes to"""
+    with tempfile.TemporaryDirectory() as work:
+        counts = os.path.join(work, "counts.json")
+        subprocess.run([program_, "run", path, "--plugin", "profile:memory=0,json=" + counts], capture_output=True, check=True)
+        with open(counts) as f:
+            kernels = json.load(f)["kernels"]
+    return {(k["functions"][f], pc) for k in kernels for f, pc, n in zip(*(k["instructions"][c] for c in ("function", "pc", "issued"))) if n}
+
+
 def mutant(program_, out, name, arch, plan_, kernel, pc):
-    """-> whether some run shows it, whether check-sync finds it"""
+    """-> whether some run shows it, whether check-sync finds one that is shown"""
     with open(cubin(out, name, arch, "line"), "rb") as f:
         image = bytearray(f.read())
     at = sections(image)[".text." + kernel][0] + pc
@@ -178,8 +188,10 @@ def mutant(program_, out, name, arch, plan_, kernel, pc):
         with open(path, "w") as f:
             json.dump(dict(plan_, module="mutant.cubin", timeLimit=10, buffers={n: absolute(b) for n, b in plan_["buffers"].items()}), f)
         shown = any(subprocess.run([program_, "run", path, *options], capture_output=True).returncode for options in RUNS)
+        if not shown:
+            return False, False
         found, end, text = check(program_, path)
-    return shown, any(f["as_commonly_relied_on"] for f in found or []) or end not in (0, 6)
+    return True, any(f["as_commonly_relied_on"] for f in found or []) or end not in (0, 6)
 
 
 def mutants(program_, out, arch, names):
@@ -188,9 +200,10 @@ def mutants(program_, out, arch, names):
     for name in names:
         correct = plan(program_, out, name, arch, "")
         words = words_of(program_, cubin(out, name, arch, "line"), list(dict.fromkeys(l["kernel"] for l in correct["launches"] if "kernel" in l)))
+        reached = executed(program_, os.path.join(out, "%s.%s.line.json" % (name, arch)))
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            results = list(pool.map(lambda w: mutant(program_, out, name, arch, correct, w[0], w[1]), words))
-        rows.append((name, len(words), sum(s for s, _ in results), sum(s and f for s, f in results), sum(f for _, f in results)))
+            results = list(pool.map(lambda w: w[:2] in reached and mutant(program_, out, name, arch, correct, w[0], w[1]) or (False, False), words))
+        rows.append((name, len(words), sum(s for s, _ in results), sum(f for _, f in results)))
         missed += ["%s: %s at 0x%x of %s" % (name, text, pc, kernel) for (kernel, pc, text), (shown, found) in zip(words, results) if shown and not found]
     return rows, missed
 
@@ -270,7 +283,7 @@ def main():
     if a.mutants:
         for name in names:
             rows, missed = mutants(a.program, a.out, "sm_90", [name])
-            results["mutants"][name] = rows[0][1:4]
+            results["mutants"][name] = rows[0][1:]
             results["missed"] = [m for m in results["missed"] if not m.startswith(name + ":")] + missed
     with open(kept, "w") as f:
         json.dump(results, f, indent=1)
