@@ -293,7 +293,7 @@ def tensor_map(driver, m, address):
 
 
 def argument(driver, module, arg, addresses, images):
-    (form, value), = ((k, v) for k, v in arg.items() if k not in ("offset", "pointers"))
+    (form, value), = ((k, v) for k, v in arg.items() if k not in ("offset", "pointers", "tensorMaps"))
     if form == "buffer":
         return struct.pack("<Q", addresses[value] + number(arg.get("offset", 0)))
     if form == "symbol":
@@ -307,6 +307,8 @@ def argument(driver, module, arg, addresses, images):
         held = bytearray.fromhex(value)
         for p in arg.get("pointers", []):
             struct.pack_into("<Q", held, p["offset"], addresses[p["buffer"]] + p.get("add", 0))
+        for m in arg.get("tensorMaps", []):
+            held[m["offset"]:m["offset"] + 128] = tensor_map(driver, m["tensorMap"], addresses[m["tensorMap"]["buffer"]])
         return bytes(held)
     if form in SCALAR:
         return struct.pack(SCALAR[form], float(value) if form[0] == "f" else number(value))

@@ -37,7 +37,8 @@ Result<size_t> choice(const char* field, const std::string& word,
     return Error{ErrorCode::input, field, "'" + word + "' is none of " + all, ""};
 }
 
-Result<std::array<std::byte, 128>> tensor_map(const TensorMapArg& arg, uint64_t address) {
+Result<std::array<std::byte, tensor_map_bytes>> tensor_map(const TensorMapArg& arg,
+                                                           uint64_t address) {
     TensorMap map;
     SASSEMU_ASSIGN(const size_t type, choice("type", arg.type,
                                              {"u8", "u16", "u32", "i32", "u64", "i64", "f16", "f32",
@@ -75,6 +76,14 @@ Result<std::array<std::byte, 128>> tensor_map(const TensorMapArg& arg, uint64_t 
 Result<std::vector<std::byte>> argument_bytes(const Argument& arg, const Kernel& kernel,
                                               size_t index, size_t parameter_size,
                                               const ParameterSources& sources) {
+    const auto map_bytes = [&](const TensorMapArg& value) -> Result<std::vector<std::byte>> {
+        SASSEMU_ASSIGN(const uint64_t address, sources.buffer_address(value.buffer));
+        auto map = tensor_map(value, address);
+        if (!map)
+            return mismatch(arg, kernel, index,
+                            "is no tensor map: " + map.error().where + " " + map.error().what);
+        return std::vector<std::byte>(map->begin(), map->end());
+    };
     if (const auto* value = std::get_if<BufferArg>(&arg.value)) {
         SASSEMU_ASSIGN(const uint64_t address, sources.buffer_address(value->buffer));
         return integer_bytes(address + value->offset, 8);
@@ -97,6 +106,10 @@ Result<std::vector<std::byte>> argument_bytes(const Argument& arg, const Kernel&
             address += patch.add;
             std::memcpy(bytes.data() + patch.offset, &address, sizeof address);
         }
+        for (const BytesArg::Map& map : value->maps) {
+            SASSEMU_ASSIGN(const auto words, map_bytes(map.map));
+            std::memcpy(bytes.data() + map.offset, words.data(), words.size());
+        }
         return bytes;
     }
     if (const auto* value = std::get_if<SymbolArg>(&arg.value)) {
@@ -109,13 +122,7 @@ Result<std::vector<std::byte>> argument_bytes(const Argument& arg, const Kernel&
         if (!handle) return std::move(handle).error().within(arg.where);
         return integer_bytes(*handle, 8);
     }
-    const auto& value = std::get<TensorMapArg>(arg.value);
-    SASSEMU_ASSIGN(const uint64_t address, sources.buffer_address(value.buffer));
-    auto map = tensor_map(value, address);
-    if (!map)
-        return mismatch(arg, kernel, index,
-                        "is no tensor map: " + map.error().where + " " + map.error().what);
-    return std::vector<std::byte>(map->begin(), map->end());
+    return map_bytes(std::get<TensorMapArg>(arg.value));
 }
 
 }  // namespace

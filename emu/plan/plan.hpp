@@ -97,10 +97,6 @@ struct ScalarArg {
 struct BitsArg {  // as wide as the parameter
     uint64_t bits = 0;
 };
-struct BytesArg {
-    std::vector<std::byte> bytes;
-    std::vector<PointerPatch> pointers;  // addresses in it
-};
 struct SymbolArg {
     std::string symbol;
 };
@@ -125,6 +121,18 @@ struct TensorMapArg {
         uint32_t channels = 1, pixels = 1;
     };
     std::optional<Image> image;
+};
+constexpr uint64_t tensor_map_bytes = 128;
+// A structure.
+struct BytesArg {
+    struct Map {
+        Where where;
+        uint64_t offset = 0;
+        TensorMapArg map;
+    };
+    std::vector<std::byte> bytes;
+    std::vector<PointerPatch> pointers;  // addresses in it
+    std::vector<Map> maps;
 };
 struct Argument {
     Where where;

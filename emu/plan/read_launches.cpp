@@ -204,19 +204,44 @@ Result<std::map<std::string, std::string>> read_attributes(const Field& field) {
     return attributes;
 }
 
+Result<std::vector<BytesArg::Map>> read_maps(const Field& maps, uint64_t bytes) {
+    std::vector<BytesArg::Map> all;
+    if (!maps) return all;
+    SASSEMU_TRY(maps.array());
+    for (size_t i = 0; i < maps.node->items.size(); ++i) {
+        const Field field = maps.item(i);
+        SASSEMU_TRY(field.object({"offset", "tensorMap"}));
+        BytesArg::Map one;
+        one.where = field.where();
+        SASSEMU_ASSIGN(const Field offset, required(field, "offset"));
+        SASSEMU_ASSIGN(one.offset, offset.unsigned_number());
+        if (bytes < tensor_map_bytes || one.offset > bytes - tensor_map_bytes)
+            return offset.error("a tensor map at offset " + std::to_string(one.offset) +
+                                " does not fit into " + std::to_string(bytes) + " bytes");
+        SASSEMU_ASSIGN(const Field map, required(field, "tensorMap"));
+        SASSEMU_ASSIGN(one.map, read_tensor_map(map));
+        all.push_back(std::move(one));
+    }
+    return all;
+}
+
 }  // namespace
 
 Result<Argument> read_argument(const Field& field) {
-    SASSEMU_TRY(field.object({"buffer", "offset", "i32", "u32", "i64", "u64", "f32", "f64", "bits",
-                              "bytes", "pointers", "symbol", "texture", "surface", "tensorMap"}));
+    SASSEMU_TRY(
+        field.object({"buffer", "offset", "i32", "u32", "i64", "u64", "f32", "f64", "bits", "bytes",
+                      "pointers", "tensorMaps", "symbol", "texture", "surface", "tensorMap"}));
     const Field buffer = field.member("buffer"), offset = field.member("offset");
-    const Field bytes = field.member("bytes"), pointers = field.member("pointers");
-    const size_t forms = field.node->members.size() - (offset ? 1 : 0) - (pointers ? 1 : 0);
-    if (forms != 1 || (offset && !buffer) || (pointers && !bytes)) {
+    const Field bytes = field.member("bytes"), pointers = field.member("pointers"),
+                maps = field.member("tensorMaps");
+    const size_t forms =
+        field.node->members.size() - (offset ? 1 : 0) - (pointers ? 1 : 0) - (maps ? 1 : 0);
+    if (forms != 1 || (offset && !buffer) || ((pointers || maps) && !bytes)) {
         return field.error(
             "an argument has exactly one form",
-            "{\"buffer\": NAME, \"offset\": N}, {\"bytes\": HEX, \"pointers\": [...]}, or one of "
-            "i32, u32, i64, u64, f32, f64, bits, symbol, texture, surface, tensorMap");
+            "{\"buffer\": NAME, \"offset\": N}, {\"bytes\": HEX, \"pointers\": [...], "
+            "\"tensorMaps\": [...]}, or one of i32, u32, i64, u64, f32, f64, bits, symbol, "
+            "texture, surface, tensorMap");
     }
     Argument arg;
     arg.where = field.where();
@@ -233,6 +258,7 @@ Result<Argument> read_argument(const Field& field) {
         BytesArg value;
         SASSEMU_ASSIGN(value.bytes, bytes.hex_bytes());
         SASSEMU_ASSIGN(value.pointers, read_pointers(field, value.bytes.size()));
+        SASSEMU_ASSIGN(value.maps, read_maps(maps, value.bytes.size()));
         arg.value = std::move(value);
         return arg;
     }

@@ -180,6 +180,9 @@ Result<void> check_argument(const BuffersByName& buffers, const Argument& arg) {
         for (const PointerPatch& patch : bytes->pointers) {
             SASSEMU_TRY(referred(buffers, patch.where, patch.buffer, patch.add));
         }
+        for (const BytesArg::Map& map : bytes->maps) {
+            SASSEMU_TRY(referred(buffers, map.where, map.map.buffer, 0));
+        }
     } else if (const auto* texture = std::get_if<TextureArg>(&arg.value)) {
         SASSEMU_ASSIGN(const Buffer* buffer, referred(buffers, arg.where, texture->buffer, 0));
         SASSEMU_TRY(check_texture(*buffer, *texture, arg.where));

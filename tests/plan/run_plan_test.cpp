@@ -110,6 +110,29 @@ TEST(RunPlan, PutsAddressesIntoBytes) {
     EXPECT_EQ(word(params, 8, 8), word(params, 0, 8) + 5);
 }
 
+// The same bytes as a map that is an argument of its own.
+TEST(RunPlan, PutsTensorMapsIntoBytes) {
+    const std::string map = R"("tensorMap": {"buffer": "a", "type": "u32", "dims": [100, 60],
+                               "strides": [400], "box": [32, 32]})";
+    const auto params = [&](const std::string& second) {
+        FakeWorld world;
+        const auto report =
+            run(R"({"module": ")" SASSEMU_SOURCE_DIR
+                R"(/cubins/tma_gemm/sm_90.cubin", "buffers": {"a": {"bytes": 24000}},
+                                "launches": [{"kernel": "transpose", "grid": [1], "block": [128],
+                                "args": [{)" +
+                    map + "}, {" + second + "}]}]}",
+                world);
+        EXPECT_TRUE(report) << report.error().message();
+        return world.requests.empty() ? std::vector<std::byte>() : world.requests[0].params;
+    };
+    const auto alone = params(map);
+    EXPECT_EQ(params(R"("bytes": ")" + std::string(256, '1') +
+                     R"(", "tensorMaps": [{"offset": 0, )" + map + "}]"),
+              alone);
+    EXPECT_FALSE(alone.empty());
+}
+
 TEST(RunPlan, WrongArgumentsNameLaunchKernelAndArgument) {
     const struct {
         const char* args;

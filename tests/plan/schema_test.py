@@ -19,7 +19,9 @@ GOOD = {"$schema": "plan.schema.json", "capsule": {"version": 1, "gpu": "H100"},
         "handles": [{"handle": "0x100001", "texture": {"buffer": "a", "offset": 4, "width": 2, "format": "u32", "linear": True}},
                     {"handle": 2, "surface": {"buffer": "a", "width": 1, "height": 2, "pitch": 8, "format": "u32"}}],
         "launches": [{"kernel": "k", "grid": [1], "block": [32, 1, 1], "args": [{"buffer": "a", "offset": 4}, {"u64": "7"},
-                                                                           {"bytes": "00" * 16, "pointers": [{"offset": 8, "buffer": "a", "add": 1}]}]}]}
+                                                                           {"bytes": "00" * 16, "pointers": [{"offset": 8, "buffer": "a", "add": 1}]},
+                                                                           {"bytes": "00" * 136, "tensorMaps": [{"offset": 8, "tensorMap": {
+                                                                               "buffer": "a", "type": "u8", "dims": [16], "strides": [], "box": [16]}}]}]}]}
 
 
 def damaged(change):
@@ -42,6 +44,7 @@ BAD = {
     "two forms": damaged(lambda p: p["launches"][0]["args"].append({"i32": 1, "u32": 1})),
     "args and paramBytes": damaged(lambda p: p["launches"][0].update(paramBytes="00")),
     "addresses in a number": damaged(lambda p: p["launches"][0]["args"].append({"u64": 0, "pointers": [{"offset": 0, "buffer": "a"}]})),
+    "a map in a number": damaged(lambda p: p["launches"][0]["args"].append({"u64": 0, "tensorMaps": []})),
     "odd bytes": damaged(lambda p: p["launches"][0]["args"].append({"bytes": "0"})),
     "a box and an image": damaged(lambda p: p["launches"][0]["args"].append({"tensorMap": {
         "buffer": "a", "type": "u8", "dims": [16, 1, 1], "strides": [16, 16], "box": [16, 1, 1], "im2col": {"lower": [0], "upper": [0], "channels": 16, "pixels": 1}}})),

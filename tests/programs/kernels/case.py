@@ -118,6 +118,11 @@ def fields(*members):
     return {"bytes": held.hex(), "pointers": pointers} if pointers else {"bytes": held.hex()}
 
 
+def map_of(buffer, type_, dims, stride, box, swizzle):
+    """A tensor map of two dimensions."""
+    return {"tensorMap": {"buffer": buffer, "type": type_, "dims": dims, "strides": [stride], "box": box, "swizzle": swizzle}}
+
+
 def fast_divisor(d):
     """ggml's uint3 for division by d: multiplier, shift, divisor."""
     shift = max(d - 1, 0).bit_length()
@@ -136,4 +141,5 @@ class Case:
     reference: typing.Callable | None = None  # of an object with the inputs' values by name, to {buffer: (value, error)}
     shared: int = 0
     architectures: tuple = ("sm_90a", "sm_100a", "sm_120a")
+    cluster: tuple | None = None
     triton: dict | None = None  # how Triton compiles it (triton_module.py, SPEC)

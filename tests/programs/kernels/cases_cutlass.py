@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from case import E4M3, NULL, Case, data, f32, fields, i32, i64, out, random, u32
+from case import E4M3, NULL, Case, data, f32, fields, i32, i64, map_of, out, random, u32
 
 CASES = []
 WGMMA, TCGEN05 = "cutlass:examples/cute/tutorial/hopper/wgmma_sm90.cu", "cutlass:examples/cute/tutorial/blackwell/01_mma_sm100.cu"
@@ -56,6 +56,40 @@ add(
     ("sm_90a",),
 )
 
+# The same by TMA: two tiles of a cluster, three steps of 64.
+TMA_M, TMA_K = 256, 192
+
+
+def copy_atom(buffer, rows, row, box):
+    """cute::Copy_Atom of a tensor map of f16."""
+    return {"bytes": "00" * 256, "tensorMaps": [{"offset": 0, **map_of(buffer, "f16", [row, rows], 2 * row, [64, box], "128B")}]}
+
+
+add(
+    "wgmma and TMA tutorial f16 (TN)",
+    "cutlass:examples/cute/tutorial/hopper/wgmma_tma_sm90.cu",
+    r"gemm_device.*F16F16F16_SSILNS\w+_5MajorE0E",
+    (2, 1),
+    (128,),
+    {"a": random("f16", TMA_M * TMA_K, -1, 1), "b": random("f16", N * TMA_K, -1, 1), "d": out("f16", TMA_M * N)},
+    [
+        fields(i32(TMA_M), i32(N), i32(TMA_K)),
+        EMPTY,
+        "a",
+        copy_atom("a", TMA_M, TMA_K, 128),
+        "b",
+        copy_atom("b", N, TMA_K, 128),
+        "d",
+        i32(TMA_M),
+        fields(u32(1), u32(1)),
+        {"bytes": "003c"},
+        {"bytes": "0000"},
+    ],
+    lambda v: product(v.b.reshape(N, TMA_K), v.a.reshape(TMA_M, TMA_K), 2.0**-11 * 12),
+    3 * (128 + 128) * 64 * 2 + 128,
+    ("sm_90a",),
+    (2, 1),
+)
 
 # --- tcgen05 ------------------------------------------------------------------------------------------------------------
 # Of the TiledMMA: the instruction's descriptor (f32 += f16 x f16, N / 8 = 32, M / 16 = 8), and that it adds.
@@ -67,7 +101,7 @@ def tensor(buffer, rows, row):
 
 
 def tensor_core(v):
-    d = product(v.a.reshape(128, 256), v.b.reshape(256, 256), 2.0**-21)["d"]
+    d = product(v.a.reshape(128, -1), v.b.reshape(256, -1), 2.0**-21)["d"]
     return {"d": (d[0] + 2 * v.c, d[1] + 2.0**-23 * np.abs(2 * v.c))}
 
 
@@ -79,6 +113,38 @@ add(
     (128,),
     {"a": random("f16", 128 * 256, -1, 1), "b": random("f16", 256 * 256, -1, 1), "c": random("f32", 128 * 256, -1, 1), "d": out("f32", 128 * 256)},
     [tensor("a", 128, 256), tensor("b", 256, 256), tensor("c", 128, 256), tensor("d", 128, 256), EMPTY, INSTRUCTION, EMPTY, f32(1), f32(2)],
+    tensor_core,
+    50 << 10,
+    ("sm_100a",),
+)
+
+
+
+def of_tma(rows):
+    return fields(i32(rows), i32(64), i32(0))  # a tensor of coordinates
+
+
+# One step of 64. In more, nothing keeps the first warp from being two phases of an mbarrier ahead of the others, which then wait for ever (and do here).
+add(
+    "tcgen05 and TMA tutorial f16 to f32",
+    "cutlass:examples/cute/tutorial/blackwell/02_mma_tma_sm100.cu",
+    "gemm_device",
+    (1, 1),
+    (128,),
+    {"a": random("f16", 128 * 64, -1, 1), "b": random("f16", 256 * 64, -1, 1), "c": random("f32", 128 * 256, -1, 1), "d": out("f32", 128 * 256)},
+    [
+        of_tma(128),
+        of_tma(256),
+        tensor("c", 128, 256),
+        tensor("d", 128, 256),
+        EMPTY,
+        INSTRUCTION,
+        EMPTY,
+        copy_atom("a", 128, 64, 128),
+        copy_atom("b", 256, 64, 256),
+        f32(1),
+        f32(2),
+    ],
     tensor_core,
     50 << 10,
     ("sm_100a",),

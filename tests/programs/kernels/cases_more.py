@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from case import E4M3, NULL, Case, data, f32, fields, i32, i64, out, random, u8, u32
+from case import E4M3, NULL, Case, data, f32, fields, i32, i64, map_of, out, random, u8, u32
 from cases_attention import attention
 
 CASES = []
@@ -69,10 +69,6 @@ rng = np.random.default_rng(21)
 E4M3_A, E4M3_B = (rng.integers(0x20, 0x48, (rows, K)) | rng.integers(0, 2, (rows, K)) << 7 for rows in (M, N))
 
 
-def tensor_map(buffer, type_, dims, stride, box, swizzle):
-    return {"tensorMap": {"buffer": buffer, "type": type_, "dims": dims, "strides": [stride], "box": box, "swizzle": swizzle}}
-
-
 def scaled(v):
     a, b = E4M3[E4M3_A], E4M3[E4M3_B]
     d, error = np.zeros((M, N)), np.zeros((M, N))
@@ -97,10 +93,10 @@ add(
         u32(M),
         u32(N),
         u32(K),
-        tensor_map("a", "u8", [K, M], K, [128, 64], "128B"),
-        tensor_map("b", "u8", [K, N], K, [128, 128], "128B"),
-        tensor_map("d", "bf16", [N, M], 2 * N, [64, 64], "128B"),
-        tensor_map("sfa", "f32", [M, K // 128], 4 * M, [64, 1], "none"),
+        map_of("a", "u8", [K, M], K, [128, 64], "128B"),
+        map_of("b", "u8", [K, N], K, [128, 128], "128B"),
+        map_of("d", "bf16", [N, M], 2 * N, [64, 64], "128B"),
+        map_of("sfa", "f32", [M, K // 128], 4 * M, [64, 1], "none"),
     ],
     scaled,
     91 << 10,

@@ -159,6 +159,8 @@ def prepare(arguments, case, architecture):
         "args": [{"buffer": a} if isinstance(a, str) else a for a in case.args],
         "dynamicShared": case.shared,
     }
+    if case.cluster:
+        launch["cluster"] = [*case.cluster, 1, 1][:3]
     if case.triton:
         with open(module + ".json") as f:
             launch["dynamicShared"] = json.load(f)["shared"]
