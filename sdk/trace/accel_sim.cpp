@@ -102,7 +102,7 @@ std::string memory_words(const Record& r, const LaunchEnd& end) {
     const auto by_space = [](const MemoryAccess& m) { return m.space != SASSEMU_SHARED; };
     auto at = std::find_if(r.accesses.begin(), r.accesses.end(), by_space);
     if (at == r.accesses.end()) at = r.accesses.begin();
-    if (at->lanes != r.lanes || at->space == SASSEMU_CONSTANT) return " 0";
+    if (at->lanes == 0 || at->space == SASSEMU_CONSTANT) return " 0";
     const auto moved = [&](uint64_t a) {
         constexpr uint64_t window = uint64_t{1} << 32;
         if (at->space != SASSEMU_GENERIC) return a;
@@ -112,15 +112,19 @@ std::string memory_words(const Record& r, const LaunchEnd& end) {
             return a - end.local_window() + local_base;
         return a;
     };
+    // A lane that reads nothing (cp.async with no bytes to copy) has an address all the same: one that adds no sector.
+    const auto some = static_cast<uint32_t>(std::countr_zero(at->lanes));
     std::vector<uint64_t> all;
-    for (uint32_t rest = at->lanes; rest; rest &= rest - 1)
-        all.push_back(moved(at->addresses[static_cast<size_t>(std::countr_zero(rest))]));
+    for (uint32_t rest = r.lanes; rest; rest &= rest - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+        all.push_back(moved(at->addresses[at->lanes >> lane & 1 ? lane : some]));
+    }
     // One of 256 bits is recorded in parts.
     uint32_t width = at->bytes;
     for (auto other = at + 1; other != r.accesses.end(); ++other)
         if (other->space == SASSEMU_GLOBAL && other->op == at->op) width += other->bytes;
     std::string text = " " + std::to_string(width);
-    const uint32_t shifted = at->lanes >> std::countr_zero(at->lanes);
+    const uint32_t shifted = r.lanes >> std::countr_zero(r.lanes);
     bool even = all.size() > 1 && (shifted & (shifted + 1)) == 0;
     for (size_t k = 2; k < all.size() && even; ++k) even = all[k] - all[k - 1] == all[1] - all[0];
     if (even)
