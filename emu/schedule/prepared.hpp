@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "emu/async/warpgroup_core.hpp"
 #include "emu/gpu.hpp"
 #include "emu/plugin/hooks.hpp"
 
@@ -17,6 +18,7 @@ struct PreparedLaunch {
     std::shared_ptr<void> workspace;  // of a cooperative grid: nobody else has it meanwhile
     const Op* entry = nullptr;
     const Kernel* kernel = nullptr;  // of the module, which lives as long as the GPU
+    lanes::WarpgroupSums warpgroup_sums = nullptr;
 };
 
 // `gpu` outlives the result. Errors as of Gpu::launch().

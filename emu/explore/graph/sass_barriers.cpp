@@ -66,6 +66,12 @@ Step SassTurn::other() {
             if (!sass_.overlaps(at_.launch)) return Step::past;
             self_.status = ThreadStatus::at_grid_wait;
             return Step::stop;
+        case SassEffects::Call::product:
+            return product(e);
+        case SassEffects::Call::product_wait:
+            return product_wait(e.left);
+        case SassEffects::Call::product_fence:
+            return product_fence();
         case SassEffects::Call::exit:
             self_.status = ThreadStatus::ended;
             return Step::stop;

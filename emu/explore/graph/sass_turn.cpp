@@ -63,6 +63,7 @@ Step SassTurn::instruction() {
         return Step::past;
     }
     if (!i_.refused.empty()) return beyond(i_.refused);
+    if (meets_products()) return undefined_registers();
     for (const Operation& fence : i_.orders)
         std::visit([&](const auto& kind) { perform(kind); }, fence);
     in_.resize(i_.reads.size());

@@ -6,6 +6,7 @@
 
 #include "emu/explore/graph/turn.hpp"
 #include "emu/explore/sass/copies.hpp"
+#include "emu/explore/sass/products.hpp"
 #include "emu/explore/sass/program.hpp"
 
 namespace sassemu::explore {
@@ -47,6 +48,16 @@ class SassTurn final : public Turn {
     Step warpsync(uint32_t lanes);
     Step mbarrier(const SassEffects& e);
     bool object(uint32_t address, Place& out);
+
+    // sass_products.cpp
+    Step undefined_registers();
+    bool meets_products();
+    bool meets_products(const async::WarpgroupMultiply& m) const;
+    Step product(const SassEffects& e);
+    void multiply(GraphProduct& p);
+    void distribute(const std::shared_ptr<const GraphProduct>& p);
+    Step product_wait(uint32_t left);
+    Step product_fence();
 
     // sass_async.cpp
     using MapBytes = std::array<std::byte, 128>;

@@ -64,6 +64,44 @@ std::optional<uint64_t> compute(const State& s, const Value& v, const Program& p
     return e.accesses.empty() ? 0 : e.accesses[0].address[lane.lane()];
 }
 
+// A register of a product, when all that it is made of is known: A of its warp, C of itself.
+std::optional<uint64_t> multiply(const State& s, const Value& v, const Program& p, int depth) {
+    const GraphProduct& g = *v.product;
+    const SassProgram& sass = *p.test.sass;
+    const PreparedLaunch& launch = sass.launch(sass.thread(g.threads[0]).launch);
+    Product product = g.product;
+    std::vector<std::byte> shared(launch.launch.shared_bytes);
+    for (const auto& [range, value] : g.shared)
+        for (uint32_t k = 0; k < range.bytes; k += 8) {
+            const auto known = s.slice(value, k, 8, p, depth + 1);
+            if (!known) return std::nullopt;
+            std::memcpy(shared.data() + range.address + k, &*known, 8);
+        }
+    bool open = false;
+    const auto number = [&](uint32_t value) {
+        const auto known = s.slice(value, 0, 4, p, depth + 1);
+        open |= !known;
+        return static_cast<uint32_t>(known.value_or(0));
+    };
+    const auto [a, c] = operands_of(product.what);
+    const RegisterRange to = results_of(product.what);
+    for (uint32_t t = v.a / 32 * 32; t < v.a / 32 * 32 + 32; ++t)
+        if (product.what.form.sparse) product.metadata[t] = number(g.metadata[t]);
+    uint32_t out = 0;
+    sassemu::explore::multiply(
+        launch, product, shared.data(),
+        [&](uint32_t t, uint32_t index) {
+            if (t / 32 != v.a / 32) return 0u;
+            if (a.has(index)) return number(g.a[t * a.count + index - a.first]);
+            const bool own = t == v.a && index - c.first == v.b;
+            return own ? number(g.c[t * c.count + v.b]) : 0u;
+        },
+        [&](uint32_t t, uint32_t index, uint32_t value) {
+            if (t == v.a && index - to.first == v.b) out = value;
+        });
+    return open ? std::nullopt : std::optional<uint64_t>(out);
+}
+
 }  // namespace
 
 uint64_t apply(Arithmetic how, uint64_t a, uint64_t b) {
@@ -333,9 +371,11 @@ std::optional<uint64_t> State::slice(uint32_t value, uint64_t first, uint64_t by
             }
             return low(out, bytes);
         }
+        case Value::Kind::product:
         case Value::Kind::sass: {
             if (!v.known) {
-                const auto now = compute(*this, v, p, depth);
+                const auto now =
+                    v.product ? multiply(*this, v, p, depth) : compute(*this, v, p, depth);
                 if (!now) return std::nullopt;
                 v.result = *now;
                 v.known = true;

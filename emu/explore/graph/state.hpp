@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "emu/explore/litmus/test.hpp"
+#include "emu/explore/sass/products.hpp"
 
 namespace sassemu::explore {
 
@@ -74,6 +75,8 @@ struct Program {
     static std::optional<uint32_t> name_at(uint64_t address, const Test& test);
 };
 
+struct GraphProduct;
+
 // A value: a constant, what a read returned, or arithmetic on values. Reads may be unresolved.
 struct Value {
     enum class Kind : uint8_t {
@@ -84,7 +87,8 @@ struct Value {
         select,  // a ? b : c, of registers
         part,    // bytes of a, from `constant`; with a sign to extend, or not
         join,    // a, and behind its `bytes` bytes b
-        sass     // what an instruction makes of `inputs`: register a; b the thread, c the pc
+        sass,    // what an instruction makes of `inputs`: register a; b the thread, c the pc
+        product  // of `product`: of its thread a the register b
     } kind = Kind::constant;
     Arithmetic how = Arithmetic::add;
     AtomicOp atomic = AtomicOp::none;
@@ -95,10 +99,23 @@ struct Value {
     uint64_t constant = 0;
     Events reads;  // the reads it depends on
     std::shared_ptr<const std::vector<uint32_t>> inputs;
+    std::shared_ptr<const GraphProduct> product;
     bool sign = false;
     // Of kinds that compute: found out once, since what a read took never changes.
     mutable bool known = false;
     mutable uint64_t result = 0;
+};
+
+// A wgmma. By thread of the warpgroup: which it is, the registers of A and C (values), the metadata
+// (likewise), and the fence that the thread had before.
+struct GraphProduct {
+    Product product;
+    std::array<uint32_t, threads_of_warpgroup> threads{}, metadata{};
+    std::array<int32_t, threads_of_warpgroup> spawned_by{};
+    std::vector<uint32_t> a, c;
+    std::vector<std::pair<SharedRange, uint32_t>> shared;  // values
+    std::vector<uint32_t> events;
+    Events reads;
 };
 
 struct GraphEvent {
@@ -170,6 +187,12 @@ struct ThreadState {
     std::array<Groups, 3> groups;  // by GroupKind
     std::vector<uint32_t> tensor_loads, tensor_stores, tensor_products;
     int32_t wgmma_fence = -1;
+    struct Multiplied {
+        size_t group;
+        async::WarpgroupMultiply product;
+    };
+    std::vector<Multiplied> products;    // that it has not waited for
+    std::bitset<255> written;            // registers, since its last wgmma.fence
     std::array<uint64_t, 3> waits_at{};  // at_barrier: a key of State::barriers
     std::optional<Register> reduced_to;  // the same, of a reduction
     // Machine code.
@@ -226,6 +249,7 @@ struct State {
     std::vector<ThreadState> threads;
     std::map<std::array<uint64_t, 3>, BarrierInstance> barriers;  // {cta, number, instance}
     std::map<std::pair<int32_t, uint32_t>, ClusterPhase> clusters;
+    std::map<std::array<uint64_t, 3>, GraphProduct> gathered;  // at which not all are
     std::vector<MbarrierEvent> mbarriers;
     std::vector<StalledAgent> stalled;
     std::vector<Assumption> assumptions;

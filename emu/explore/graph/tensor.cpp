@@ -28,11 +28,11 @@ Step Turn::perform(const op::WgmmaFence&) {
     return Step::past;
 }
 
-Step Turn::perform(const op::Wgmma& o) {
-    // Ordered after the thread's accesses by wgmma.fence or a proxy fence only (9.7.15).
+// A product comes after the thread's accesses by wgmma.fence or a proxy fence only (9.7.15).
+int32_t Turn::last_wgmma_fence() const {
     int32_t from = -1;
     for (uint32_t e = 0; e < s_.events.size(); ++e) {
-        const SassemuEvent& x = event(e);
+        const SassemuEvent& x = s_.events[e].e;
         if (x.thread != static_cast<int32_t>(thread_) || x.agent >= 0) continue;
         const bool async_fence = x.kind == SASSEMU_EVENT_PROXY_FENCE &&
                                  x.to == SASSEMU_PROXY_ASYNC && x.both_ways &&
@@ -40,6 +40,11 @@ Step Turn::perform(const op::Wgmma& o) {
         if (async_fence || self_.wgmma_fence == static_cast<int32_t>(e))
             from = static_cast<int32_t>(e);
     }
+    return from;
+}
+
+Step Turn::perform(const op::Wgmma& o) {
+    const int32_t from = last_wgmma_fence();
     Agent a = issue();
     const size_t spawned = s_.spawn.size();
     set(o.to, product_of(a, o.b, o.c));

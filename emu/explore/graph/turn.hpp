@@ -96,6 +96,7 @@ class Turn {
     void wait_for(const std::vector<uint32_t>& events, uint32_t proxy);
     uint32_t product_of(Agent& a, const Place& b, const std::optional<Place>& c);
     uint32_t tensor_proxy(const Place& at) const;
+    int32_t last_wgmma_fence() const;  // event; -1: none
     void mark(const Agent& a, uint32_t operation);
 
     // The operations.

@@ -33,6 +33,8 @@ struct CopyWork {
     uint16_t byte_mask = 0xffff;  // of each 16 bytes
     bool generic = false;         // cp.async: through the generic proxy, as its thread reads
     std::vector<uint32_t> after;  // copies of its thread that it comes after, and reports on
+    // Not 0: a wgmma, which reads what its moves read and writes registers: these, as touched.
+    uint64_t registers = 0;
     // Of a tensor whose map lies in global memory: nothing else is known before that is read.
     std::optional<TensorCopy> tensor;
 

@@ -36,6 +36,8 @@ bool any_move(const CopyAgent& a, Found&& found) {
                 (!a.has_read && found(Footprint::Range{m.from, m.bytes, false}, false)))
                 return true;
     }
+    if (a.work->registers && found(Footprint::Range{a.work->registers, 1, true}, false))
+        return true;
     return a.work->tensor.has_value();
 }
 
@@ -176,7 +178,12 @@ bool CopySteps::write(MachineState& s, size_t agent) const {
     const CopyAgent a = s.sass.agents[agent];
     const CopyWork& work = *a.work;
     uint64_t from = 0;
+    if (work.registers)
+        fetch_.multiply(s.sass, a, [&](uint32_t t) -> std::vector<uint64_t>& {
+            return s.threads[t].registers;
+        });
     for (const CopyWork::Move& m : work.receivers[a.written].moves) {
+        if (work.registers) break;
         const uint8_t* const found = a.found.data() + from;
         from += m.bytes;
         bool blocked = false;

@@ -206,20 +206,21 @@ SassFetch::What SassFetch::issue(Turn& at, CopyWork work) {
     a.thread = at.thread;
     a.number = self.issued++;
     a.pc = at.pc;
+    if (scoped_) at.out.emplace_back(SASSEMU_OPERATION_ISSUE).what.other = a.id();
+    begin(at.s, std::move(a), std::move(work));
+    ++at.pc;
+    return What::ran;
+}
+
+void SassFetch::begin(SassState& s, CopyAgent a, CopyWork work) {
     a.has_read = !work.tensor && !work.reads();
     a.found = work.value;
     a.work = std::make_shared<const CopyWork>(std::move(work));
-    if (scoped_) {
-        MemoryOperation& o = at.out.emplace_back(SASSEMU_OPERATION_ISSUE);
-        o.what.other = a.id();
-    }
-    const auto behind = std::ranges::upper_bound(at.s.agents, std::pair{a.thread, a.number}, {},
+    const auto behind = std::ranges::upper_bound(s.agents, std::pair{a.thread, a.number}, {},
                                                  [](const CopyAgent& other) {
                                                      return std::pair{other.thread, other.number};
                                                  });
-    at.s.agents.insert(behind, std::move(a));
-    ++at.pc;
-    return What::ran;
+    s.agents.insert(behind, std::move(a));
 }
 
 SassFetch::What SassFetch::wait_groups(Turn& at, const SassEffects& e) {

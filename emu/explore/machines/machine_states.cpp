@@ -73,8 +73,9 @@ class MachineStates {
             if (test_.threads[n].sass) {
                 // Registers that are read again: others do not tell states apart.
                 k.add(t.pc);
+                const bool multiplies = fetch_->multiplies(s.sass, n);
                 for (size_t r = 0; r < t.registers.size(); ++r)
-                    if (fetch_->live(n, t.pc, r)) k.add(t.registers[r]);
+                    if (multiplies || fetch_->live(n, t.pc, r)) k.add(t.registers[r]);
             } else {
                 k.add(static_cast<const Runner&>(t)).add(t.started);
             }
@@ -120,6 +121,12 @@ class MachineStates {
                 State n = s;
                 put(n, t, std::move(ahead));
                 return emit(std::move(n));
+            }
+            if (fetched.back().quiet) {
+                State n = s;
+                put(n, t, fetched.back());
+                perform(std::move(n), t, fetched.back().does, 0, emit);
+                if (moved) return;
             }
         }
         const std::vector<uint64_t> steps = s.machine.steps();

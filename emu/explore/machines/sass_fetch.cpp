@@ -69,6 +69,8 @@ void SassFetch::key(const SassState& s, std::string& out) const {
         list(t.lane_copies);
         put(t.groups.size());
         for (const SassState::Group& g : t.groups) put(g.bulk), list(g.copies);
+        put(t.products.size());
+        for (const SassState::Issued& p : t.products) put(uint64_t{p.number} << 1 | p.signals);
     }
     // Of shared memory what is not zero: most of it never is.
     for (const auto& [cta, bytes] : s.shared) {
@@ -88,6 +90,16 @@ void SassFetch::key(const SassState& s, std::string& out) const {
         }
     }
     for (const auto& [object, phase] : s.phases) put(object), put(phase);
+    for (const auto& [group, all] : s.products) {
+        put(uint64_t{group.second} << 32 | static_cast<uint32_t>(group.first));
+        for (const Product& p : all) {
+            put(uint64_t{p.pc} << 32 | p.number);
+            put(p.what.a), put(p.what.b), put(p.what.accumulate);
+            out += p.issued.to_string();
+            if (p.what.form.sparse)
+                for (const uint32_t word : p.metadata) put(word);
+        }
+    }
     for (const CopyAgent& a : s.agents) {
         put(a.id());
         put(uint64_t{a.pc} << 32 | uint64_t{a.written} << 1 | a.has_read);
@@ -158,6 +170,7 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc,
     if (i.guard >= 0 && touches(static_cast<uint32_t>(i.guard))) return What::blocked;
     if (std::ranges::any_of(i.reads, touches) || std::ranges::any_of(i.writes, touches))
         return What::blocked;
+    if (touches_products(s, thread, i)) touched_.ranges.push_back({registers_of(thread), 1, true});
     if (i.guard >= 0 && (registers[static_cast<size_t>(i.guard)] != 0) == i.guard_negated) {
         ++pc;
         return What::ran;
@@ -229,6 +242,12 @@ SassFetch::What SassFetch::call(Turn& at) {
             if (!test_.sass->overlaps(test_.sass->thread(at.thread).launch)) return What::ran;
             at.out.emplace_back(SASSEMU_OPERATION_MEET).of_grids = true;
             return What::operations;
+        case Call::product:
+            return product(at, e.product);
+        case Call::product_wait:
+            return product_wait(at, e.left);
+        case Call::product_fence:
+            return ++at.pc, What::ran;
         case Call::fault:
             return e.unexplored ? beyond(at, e.problem) : refuse_at(at, e.problem);
         default:

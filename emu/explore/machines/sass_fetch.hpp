@@ -5,6 +5,7 @@
 // to do. What does not: global memory, caches.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "emu/explore/machines/copy_agent.hpp"
 #include "emu/explore/machines/memory_operation.hpp"
+#include "emu/explore/sass/products.hpp"
 #include "emu/explore/sass/program.hpp"
 
 namespace sassemu::explore {
@@ -23,6 +25,11 @@ struct SassState {
     struct Group {
         bool bulk = false;
         std::vector<uint32_t> copies;
+    };
+    // A wgmma, which a thread can wait for if it signals.
+    struct Issued {
+        uint32_t number = 0;
+        bool signals = false;
     };
     struct OfThread {
         bool ended = false, started = true, triggered = false;
@@ -40,6 +47,7 @@ struct SassState {
         uint32_t issued = 0, bulk_scoreboards = 0;
         std::vector<uint32_t> open_copies, open_stores, lane_copies;
         std::vector<Group> groups;
+        std::vector<Issued> products;  // likewise
     };
     std::vector<OfThread> threads;
     // CTA -> its bytes, once one is touched; states have them in common until one writes.
@@ -55,7 +63,10 @@ struct SassState {
     };
     std::map<std::pair<int32_t, uint64_t>, Barrier> barriers;  // (CTA, barrier_key())
     std::map<uint64_t, uint64_t> phases;                       // of barriers, where not 0
-    std::vector<CopyAgent> agents;                             // under way, by thread and number
+    // wgmma of a warpgroup that not all of it have issued, or that are not done; by CTA and number.
+    using GroupKey = std::pair<int32_t, uint32_t>;
+    std::map<GroupKey, std::vector<Product>> products;
+    std::vector<CopyAgent> agents;  // under way, by thread and number
 };
 
 class SassFetch {
@@ -90,6 +101,11 @@ class SassFetch {
     // The next receiver has its bytes: who is told of it, and what the machine is shown.
     void report(SassState& s, const CopyAgent& a, std::vector<MemoryOperation>& out);
     bool issued_by(const SassState& s, uint32_t thread) const;  // something is under way
+    // ---- and wgmma: fetch_products.cpp
+    // The thread's warpgroup has some under way, which read registers that it does not read again.
+    bool multiplies(const SassState& s, uint32_t thread) const;
+    void multiply(SassState& s, const CopyAgent& a,
+                  const std::function<std::vector<uint64_t>&(uint32_t thread)>& registers) const;
 
     // What steps since the last call read or wrote of what other threads of the CTA or cluster see,
     // and what the last of them waits for.
@@ -160,6 +176,7 @@ class SassFetch {
     What async(Turn& at, const SassEffects& e);
     What wait_groups(Turn& at, const SassEffects& e);
     What issue(Turn& at, CopyWork work);
+    static void begin(SassState& s, CopyAgent a, CopyWork work);
     What acquire_map(Turn& at, uint64_t address);
     struct Asked;  // what a copy is, or why it is none
     Asked lane_copy(uint32_t thread, const LaneCopy& c) const;
@@ -167,6 +184,14 @@ class SassFetch {
     Asked bulk_copy(uint32_t thread, const BulkCopy& c) const;
     Asked tensor_copy(uint32_t thread, const TensorCopy& c, const std::byte* map) const;
     Asked tensor_copy(uint32_t thread, const TensorCopy& c) const;
+
+    // fetch_products.cpp
+    std::vector<uint32_t> warpgroup(uint32_t thread) const;
+    SassState::GroupKey group_key(uint32_t thread) const;
+    uint64_t registers_of(uint32_t thread) const;
+    bool touches_products(const SassState& s, uint32_t thread, const SassInstruction& i) const;
+    What product(Turn& at, const async::WarpgroupMultiply& m);
+    What product_wait(Turn& at, uint32_t left);
 
     std::vector<uint8_t>& unshare(SassState& s, int32_t cta) const;
 

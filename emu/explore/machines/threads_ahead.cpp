@@ -21,8 +21,9 @@ Ahead ThreadsAhead::take(const MachineState& s, uint32_t t) const {
         if (f.foot.unexplored) break;
         if (what == SassFetch::What::blocked) break;
         f.moved = true;
-        // Where memory is all that there is, a barrier does nothing to it.
-        if (machine_.name() == "flat" && f.does.size() == 1 &&
+        // Where memory is all that there is, a barrier does nothing to it; nor where nothing is on
+        // its way there.
+        if ((machine_.name() == "flat" || !s.machine.held()) && f.does.size() == 1 &&
             f.does[0].is(SASSEMU_OPERATION_MEET) && !f.does[0].of_grids)
             f.does.clear();
         // Others see a late load when it is performed, not when it begins.
@@ -44,6 +45,13 @@ Ahead ThreadsAhead::take(const MachineState& s, uint32_t t) const {
             break;
     }
     f.alone = f.moved && !touched && f.does.empty();
+    // Who has arrived is looked at when all have, and then it does not change; what has been issued
+    // acts later, and what is over is over.
+    f.quiet = f.moved && !touched && !f.alone &&
+              std::ranges::all_of(f.does, [](const MemoryOperation& o) {
+                  return o.is(SASSEMU_OPERATION_ARRIVE) || o.is(SASSEMU_OPERATION_WAIT) ||
+                         o.is(SASSEMU_OPERATION_ISSUE) || o.is(SASSEMU_OPERATION_OBSERVE);
+              });
     return f;
 }
 Footprint ThreadsAhead::foot_of(const MachineState& s, uint32_t t, const Ahead& f) const {

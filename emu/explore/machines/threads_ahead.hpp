@@ -20,6 +20,7 @@ struct Ahead {
     std::vector<MemoryOperation> does;  // is past these, and they are not performed yet
     bool moved = false;
     bool alone = false;  // nobody sees what it did
+    bool quiet = false;  // nobody sees what it does, if that can be performed now
     Footprint foot;      // of its last step, beside what it does
 };
 

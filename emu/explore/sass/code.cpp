@@ -104,8 +104,10 @@ SassCode::SassCode(CodeImage& image) : image_(image) {
         i.event = event_of(i.insn);
         i.kind = kind_of(i.event);
         i.elects = i.insn.id == SASSDEC_ID_ELECT || i.insn.id == SASSDEC_ID_ELECTUR;
+        i.warpgroup = i.event.agent == SASSDEC_AGENT_WGMMA;
         i.warp = i.insn.groups & (SASSDEC_GROUP_WARP | SASSDEC_GROUP_TENSOR) && !i.elects &&
-                 i.insn.id != SASSDEC_ID_VOTEU && !(i.insn.groups & SASSDEC_GROUP_CONVERGENCE);
+                 !i.warpgroup && i.insn.id != SASSDEC_ID_VOTEU &&
+                 !(i.insn.groups & SASSDEC_GROUP_CONVERGENCE);
     }
     read_registers();
     read_intents();
@@ -163,7 +165,8 @@ void SassCode::read_registers() {
             used[reg::reduced] = used[reg::reduced_of] = true;
         }
         i.data.resize(i.reads.size());
-        const bool late = i.event.is(SASSDEC_KIND_ASYNC) && i.event.space == SASSDEC_SPACE_CLUSTER;
+        const bool late = i.warpgroup || (i.event.is(SASSDEC_KIND_ASYNC) &&
+                                          i.event.space == SASSDEC_SPACE_CLUSTER);
         if (i.kind != SassInstruction::Kind::access && !late) continue;
         // Register operands that are no part of an address.
         for (size_t k = 0; k < i.reads.size(); ++k) {

@@ -42,9 +42,10 @@ struct SassInstruction {
     // Exchanges values between the lanes of a warp. Compilers vote for reasons of their own as well
     // (VOTEU before a uniform branch): right for whoever runs together, a thread alone among them.
     bool warp = false;
-    bool elects = false;   // ELECT: the lowest lane of the warp
-    bool insists = false;  // a wait that is tried until it succeeds
-    bool meets = false;    // a NOP that is all that is left of bar.warp.sync
+    bool elects = false;     // ELECT: the lowest lane of the warp
+    bool warpgroup = false;  // wgmma, its fence and its wait
+    bool insists = false;    // a wait that is tried until it succeeds
+    bool meets = false;      // a NOP that is all that is left of bar.warp.sync
     bool ptx_known = false;
     Intent intent;                  // of the PTX line that it comes from
     std::vector<Operation> orders;  // the fences that it stands for

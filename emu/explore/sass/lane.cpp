@@ -146,6 +146,19 @@ struct SassServices {
         note(w, Call::wait_groups).groups.push_back({scoreboard, left});
         return op + 1;
     }
+    static const sassemu::Op* multiply(Warp& w, const sassemu::Op* op,
+                                       const async::WarpgroupMultiply& m) {
+        note(w, Call::product).product = m;
+        return op + 1;
+    }
+    static const sassemu::Op* product_wait(Warp& w, const sassemu::Op* op, uint32_t left) {
+        note(w, Call::product_wait).left = left;
+        return op + 1;
+    }
+    static const sassemu::Op* product_fence(Warp& w, const sassemu::Op* op) {
+        note(w, Call::product_fence);
+        return op + 1;
+    }
     static const sassemu::Op* sleep(Warp&, const sassemu::Op* op, uint32_t, uint64_t) {
         return op + 1;
     }
@@ -200,6 +213,9 @@ struct SassServices {
             s.arrive_after_copies = arrive_after_copies;
             s.end_copy_group = end_copy_group;
             s.wait_copy_groups = wait_copy_groups;
+            s.warpgroup_multiply = multiply;
+            s.warpgroup_wait = product_wait;
+            s.warpgroup_arrive = s.warpgroup_meet = product_fence;
             s.sleep = sleep;
             s.access = access;
             s.fence = fence;
@@ -284,7 +300,7 @@ int32_t SassLane::register_of_row(uint32_t row) {
     return index < first_register_row ? -1 : static_cast<int32_t>(index - first_register_row);
 }
 
-const SassEffects& SassLane::run(const sassemu::Op* op) {
+const SassEffects& SassLane::run(const sassemu::Op* op, bool whole) {
     effects_ = {};
     Warp& w = *warp_;
     w.p[7] = w.p[15] = ~0u;
@@ -294,7 +310,7 @@ const SassEffects& SassLane::run(const sassemu::Op* op) {
     w.paths[0] = Path{};
     w.paths[0].lanes = w.active;
     std::memset(w.row(zero_row), 0, 4 * row_bytes);
-    effects_.next = op->fn[0](op, w, w.active);
+    effects_.next = op->fn[whole](op, w, w.active);
     effects_.object = object_;
     return effects_;
 }

@@ -33,6 +33,9 @@ struct SassEffects {
         wait_groups,
         launch_dependents,
         grid_wait,
+        product,       // `product`, of a thread of a warpgroup
+        product_wait,  // `left`: of those that signal
+        product_fence,
         fault,  // `problem`
     };
     Call call = Call::none;
@@ -51,6 +54,8 @@ struct SassEffects {
     LaneStore store{};
     BulkCopy bulk{};
     TensorCopy tensor{};
+    async::WarpgroupMultiply product{};
+    uint32_t left = 0;
     const char* problem = nullptr;
     bool unexplored = false;  // fault: it is exploration that does not know the instruction
     const sassemu::Op* next = nullptr;  // null after exit and faults
@@ -67,7 +72,8 @@ class SassLane {
     void set(uint32_t index, uint32_t value);  // a number of sass_register
     uint32_t get(uint32_t index) const;
     void set_object(uint64_t object) { object_ = object; }
-    const SassEffects& run(const sassemu::Op* op);
+    // `whole`: of a warp, which does it as one.
+    const SassEffects& run(const sassemu::Op* op, bool whole);
     // What lies in a row that is no register: constants of handlers.
     uint32_t row(uint32_t row) const;
     // Number of sass_register of the register whose row this is; -1: none (RZ).

@@ -97,7 +97,8 @@ const SassEffects& SassProgram::run(uint32_t thread, uint32_t pc, const std::vec
         lane.set(l.code->registers()[l.code->at(pc).reads[k]], static_cast<uint32_t>(in[k]));
     lane.set_object(object);
     CodeImage& image = l.code->image();
-    return lane.run(image.at(image.options().base_address + uint64_t{pc} * 16));
+    return lane.run(image.at(image.options().base_address + uint64_t{pc} * 16),
+                    l.code->at(pc).warpgroup);
 }
 
 uint32_t SassProgram::lanes_of_warp(uint32_t thread) const {

@@ -76,20 +76,6 @@ extern "C" __global__ void second(const uint32_t* data, uint32_t* out) {
 extern "C" __global__ void second_no_wait(const uint32_t* data, uint32_t* out) {
     for (int i = 0; i < 4; ++i) out[i] = data[i];
 }
-
-// A product that nothing here explores.
-extern "C" __global__ void product(uint32_t* out) {
-    __shared__ alignas(128) uint32_t tile[1024];
-    float d[4] = {};
-    const uint64_t descriptor = near(tile) >> 4 | uint64_t{1} << 16 | uint64_t{1} << 32;
-    ASM("wgmma.fence.sync.aligned;" ::);
-    asm volatile(
-        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%0, %1, %2, %3}, %4, %5, 1, 1, 1, 0, 0;"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-        : "l"(descriptor), "l"(descriptor));
-    ASM("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::);
-    out[threadIdx.x] = static_cast<uint32_t>(d[0]);
-}
 #endif
 
 #ifdef TENSOR_MEMORY
