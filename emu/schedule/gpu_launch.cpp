@@ -146,6 +146,7 @@ Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out)
 
     out.entry = entry;
     out.kernel = &k;
+    out.matrix_sums = core_->level->matrix_sums;
     out.warpgroup_sums = core_->level->warpgroup_sums;
     Launch& launch = out.launch;
     launch.space = &space_;

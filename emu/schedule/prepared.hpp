@@ -17,7 +17,8 @@ struct PreparedLaunch {
     std::vector<std::byte> bank0;     // what `launch` refers to
     std::shared_ptr<void> workspace;  // of a cooperative grid: nobody else has it meanwhile
     const Op* entry = nullptr;
-    const Kernel* kernel = nullptr;  // of the module, which lives as long as the GPU
+    const Kernel* kernel = nullptr;   // of the module, which lives as long as the GPU
+    lanes::MatrixSums matrix_sums{};  // of tensor cores that work beside the warps
     lanes::WarpgroupSums warpgroup_sums = nullptr;
 };
 

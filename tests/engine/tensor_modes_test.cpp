@@ -327,6 +327,13 @@ TEST(TensorMaps, AreRefusedByName) {
         ASSERT_FALSE(m) << field;
         EXPECT_EQ(m.error().where, std::string("tensor map: ") + field) << m.error().what;
     }
+    // An image has three dimensions at least, whoever encodes it.
+    TensorMap flat = good;
+    flat.rank = 2;
+    EXPECT_EQ(flat.encode().error().what, "of images is not 3 to 5");
+    auto image = *box.encode();
+    image[8] |= std::byte{1};
+    EXPECT_EQ(TensorMap::decode(image.data()).error().what, "of images is not 3 to 5");
     // Any bytes are a map that is encoded as them, or none.
     uint64_t state = 1;
     uint32_t maps = 0;

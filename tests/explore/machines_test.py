@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What `sassemu litmus` says of the kernels in machines/ under each machine and under `ptx`: groups of a warp at barriers of their own, mbarriers of sm_80, launches
-that overlap, wgmma; and of what is not explored the verdict `unknown`, exit code 4 and the instruction. What runs show under `flat` and `caches` is among what was explored.
+that overlap, wgmma, the patterns of tensor memory; and of what is not explored the verdict `unknown`, exit code 4 and the instruction. What runs show under `flat` and `caches` is among what was explored.
 
     machines_test.py SASSEMU
 """
@@ -31,7 +31,11 @@ PLANS = {
     "product_proxy_fence": ["forbidden", "forbidden", "allowed", "allowed"],
     "product_full": ["allowed"] * 4,
     "product_wait": ["allowed"] * 4,
-    "tensor_memory": ["UTCATOMSWS|STTM|LDTM"] * 4,
+    **{f"tensor_{kernel}": ["UTCATOMSWS"] * 3 + [verdict]
+       for kernel, verdict in [("chain_nothing", "forbidden"), ("chain_wait", "allowed"), ("chain_after", "allowed"), ("reload_nothing", "forbidden"), ("reload_stored", "allowed"),
+                               ("turns_nothing", "forbidden"), ("turns_before", "allowed"), ("turns_after", "allowed"),
+                               ("sum_nothing", "forbidden"), ("sum_stored", "allowed"), ("sum_before", "allowed"), ("sum_after", "allowed"),
+                               ("reuse_nothing", "forbidden"), ("reuse_wait", "allowed")]},
 }
 # The same without its words WARPGROUP of a kind (bits 80:79), which compilers put in where the source lacks them: WARPGROUP.ARRIVE, WARPGROUP.DEPBAR
 WITHOUT = {"product_nothing": [(0, ["forbidden", "forbidden", "forbidden", "allowed"]), (2, ["allowed"] * 4)]}

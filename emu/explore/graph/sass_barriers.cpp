@@ -72,6 +72,11 @@ Step SassTurn::other() {
             return product_wait(e.left);
         case SassEffects::Call::product_fence:
             return product_fence();
+        case SassEffects::Call::tensor_granules:
+        case SassEffects::Call::tensor_access:
+        case SassEffects::Call::tensor_work:
+        case SassEffects::Call::tensor_commit:
+            return tensor(e);
         case SassEffects::Call::exit:
             self_.status = ThreadStatus::ended;
             return Step::stop;

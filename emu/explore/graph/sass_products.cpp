@@ -109,6 +109,7 @@ void SassTurn::multiply(GraphProduct& p) {
 void SassTurn::distribute(const std::shared_ptr<const GraphProduct>& p) {
     const async::WarpgroupMultiply& m = p->product.what;
     const RegisterRange to = results_of(m);
+    s_.products.push_back(p);
     for (uint32_t lane = 0; lane < threads_of_warpgroup; ++lane) {
         ThreadState& t = s_.threads[p->threads[lane]];
         for (uint32_t k = 0; k < to.count; ++k) {
@@ -116,7 +117,7 @@ void SassTurn::distribute(const std::shared_ptr<const GraphProduct>& p) {
             v.kind = Value::Kind::product;
             v.a = lane;
             v.b = k;
-            v.product = p;
+            v.c = static_cast<uint32_t>(s_.products.size() - 1);
             v.reads = p->reads;
             t.registers[static_cast<size_t>(code_.number_of(to.first + k))] = s_.add(std::move(v));
         }

@@ -26,7 +26,10 @@ class SassTurn final : public Turn {
     // sass_turn.cpp
     Step instruction();
     Step fault(const SassEffects& e);
-    const SassEffects& run() { return sass_.run(thread_, pc_, in_); }
+    const SassEffects& run() {
+        const auto used = i_.tensor ? s_.granules.find(me_.cta) : s_.granules.end();
+        return sass_.run(thread_, pc_, in_, used == s_.granules.end() ? 0 : used->second.used);
+    }
     void write(const Events& reads);       // what the handler left in the registers
                                            // that it writes
     Value computed(uint32_t index) const;  // a register, or Value::address
@@ -58,6 +61,14 @@ class SassTurn final : public Turn {
     void distribute(const std::shared_ptr<const GraphProduct>& p);
     Step product_wait(uint32_t left);
     Step product_fence();
+
+    // sass_tensor.cpp
+    Step tensor(const SassEffects& e);
+    Step tensor_granules(const SassEffects& e);
+    bool find_tensor(uint32_t offset, uint32_t bytes, Place& out);
+    Step tensor_access(const async::TensorAccess& a);
+    Step tensor_work(const TensorWork& work);
+    Step tensor_commit(const async::TensorCommit& c);
 
     // sass_async.cpp
     using MapBytes = std::array<std::byte, 128>;

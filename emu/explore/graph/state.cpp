@@ -64,19 +64,37 @@ std::optional<uint64_t> compute(const State& s, const Value& v, const Program& p
     return e.accesses.empty() ? 0 : e.accesses[0].address[lane.lane()];
 }
 
+// Ranges of memory as their values have them; false: not all are known.
+bool fill(const State& s, const std::vector<std::pair<SharedRange, uint32_t>>& ranges,
+          std::vector<std::byte>& memory, const Program& p, int depth) {
+    for (const auto& [range, value] : ranges)
+        for (uint32_t k = 0; k < range.bytes; k += 8) {
+            const uint32_t count = std::min(8u, range.bytes - k);
+            const auto known = s.slice(value, k, count, p, depth + 1);
+            if (!known) return false;
+            std::memcpy(memory.data() + range.address + k, &*known, count);
+        }
+    return true;
+}
+
+// Tensor memory after work of the tensor core; empty: not all that it has read is known.
+std::vector<std::byte> perform(const State& s, const GraphTensorWork& g, const Program& p,
+                               int depth) {
+    const PreparedLaunch& launch = p.test.sass->launch(g.launch);
+    std::vector<std::byte> shared(launch.launch.shared_bytes), tensor(tensor_memory_bytes);
+    if (!fill(s, g.shared, shared, p, depth) || !fill(s, g.tensor, tensor, p, depth)) return {};
+    sassemu::explore::perform(launch, g.work, shared.data(), tensor);
+    return tensor;
+}
+
 // A register of a product, when all that it is made of is known: A of its warp, C of itself.
 std::optional<uint64_t> multiply(const State& s, const Value& v, const Program& p, int depth) {
-    const GraphProduct& g = *v.product;
+    const GraphProduct& g = *s.products[v.c];
     const SassProgram& sass = *p.test.sass;
     const PreparedLaunch& launch = sass.launch(sass.thread(g.threads[0]).launch);
     Product product = g.product;
     std::vector<std::byte> shared(launch.launch.shared_bytes);
-    for (const auto& [range, value] : g.shared)
-        for (uint32_t k = 0; k < range.bytes; k += 8) {
-            const auto known = s.slice(value, k, 8, p, depth + 1);
-            if (!known) return std::nullopt;
-            std::memcpy(shared.data() + range.address + k, &*known, 8);
-        }
+    if (!fill(s, g.shared, shared, p, depth)) return std::nullopt;
     bool open = false;
     const auto number = [&](uint32_t value) {
         const auto known = s.slice(value, 0, 4, p, depth + 1);
@@ -371,11 +389,18 @@ std::optional<uint64_t> State::slice(uint32_t value, uint64_t first, uint64_t by
             }
             return low(out, bytes);
         }
+        case Value::Kind::tensor: {
+            const std::vector<std::byte> now = perform(*this, *tensor_work[v.c], p, depth);
+            if (now.empty()) return std::nullopt;
+            uint64_t out = 0;
+            std::memcpy(&out, now.data() + v.constant + first, std::min<uint64_t>(8, bytes));
+            return out;
+        }
         case Value::Kind::product:
         case Value::Kind::sass: {
             if (!v.known) {
-                const auto now =
-                    v.product ? multiply(*this, v, p, depth) : compute(*this, v, p, depth);
+                const auto now = v.kind == Value::Kind::product ? multiply(*this, v, p, depth)
+                                                                : compute(*this, v, p, depth);
                 if (!now) return std::nullopt;
                 v.result = *now;
                 v.known = true;

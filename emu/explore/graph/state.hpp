@@ -12,6 +12,7 @@
 
 #include "emu/explore/litmus/test.hpp"
 #include "emu/explore/sass/products.hpp"
+#include "emu/explore/sass/tensor_work.hpp"
 
 namespace sassemu::explore {
 
@@ -75,20 +76,19 @@ struct Program {
     static std::optional<uint32_t> name_at(uint64_t address, const Test& test);
 };
 
-struct GraphProduct;
-
 // A value: a constant, what a read returned, or arithmetic on values. Reads may be unresolved.
 struct Value {
     enum class Kind : uint8_t {
         constant,
         read,
         arithmetic,
-        atomic,  // an atomic operation on a and b
-        select,  // a ? b : c, of registers
-        part,    // bytes of a, from `constant`; with a sign to extend, or not
-        join,    // a, and behind its `bytes` bytes b
-        sass,    // what an instruction makes of `inputs`: register a; b the thread, c the pc
-        product  // of `product`: of its thread a the register b
+        atomic,   // an atomic operation on a and b
+        select,   // a ? b : c, of registers
+        part,     // bytes of a, from `constant`; with a sign to extend, or not
+        join,     // a, and behind its `bytes` bytes b
+        sass,     // what an instruction makes of `inputs`: register a; b the thread, c the pc
+        product,  // of products[c]: of its thread a the register b
+        tensor    // of tensor_work[c]: bytes of tensor memory from `constant`
     } kind = Kind::constant;
     Arithmetic how = Arithmetic::add;
     AtomicOp atomic = AtomicOp::none;
@@ -99,7 +99,6 @@ struct Value {
     uint64_t constant = 0;
     Events reads;  // the reads it depends on
     std::shared_ptr<const std::vector<uint32_t>> inputs;
-    std::shared_ptr<const GraphProduct> product;
     bool sign = false;
     // Of kinds that compute: found out once, since what a read took never changes.
     mutable bool known = false;
@@ -116,6 +115,13 @@ struct GraphProduct {
     std::vector<std::pair<SharedRange, uint32_t>> shared;  // values
     std::vector<uint32_t> events;
     Events reads;
+};
+
+// Work of the tensor core, and what it has read (values).
+struct GraphTensorWork {
+    TensorWork work;
+    uint32_t launch = 0;
+    std::vector<std::pair<SharedRange, uint32_t>> shared, tensor;
 };
 
 struct GraphEvent {
@@ -249,6 +255,13 @@ struct State {
     std::vector<ThreadState> threads;
     std::map<std::array<uint64_t, 3>, BarrierInstance> barriers;  // {cta, number, instance}
     std::map<std::pair<int32_t, uint32_t>, ClusterPhase> clusters;
+    // Of tensor memory, by CTA: those that are used, and who allocates.
+    struct Granules {
+        uint32_t used = 0, thread = 0;
+    };
+    std::map<int32_t, Granules> granules;
+    std::vector<std::shared_ptr<const GraphProduct>> products;
+    std::vector<std::shared_ptr<const GraphTensorWork>> tensor_work;
     std::map<std::array<uint64_t, 3>, GraphProduct> gathered;  // at which not all are
     std::vector<MbarrierEvent> mbarriers;
     std::vector<StalledAgent> stalled;

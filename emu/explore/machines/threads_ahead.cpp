@@ -10,7 +10,7 @@ Ahead ThreadsAhead::take(const MachineState& s, uint32_t t) const {
     constexpr int most_steps = 1 << 20;
     const SassState::OfThread& now = s.sass.threads[t];
     if (now.ended || !now.started || now.barrier) return {};  // most of many threads
-    Ahead f{s.threads[t], s.sass, {}, false, false, {}};
+    Ahead f{s.threads[t], s.sass, {}, false, false, false, {}};
     MachineState::OfThread& r = f.thread;
     bool touched = false;
     fetch_.touched();

@@ -105,8 +105,9 @@ SassCode::SassCode(CodeImage& image) : image_(image) {
         i.kind = kind_of(i.event);
         i.elects = i.insn.id == SASSDEC_ID_ELECT || i.insn.id == SASSDEC_ID_ELECTUR;
         i.warpgroup = i.event.agent == SASSDEC_AGENT_WGMMA;
+        i.tensor = i.event.agent == SASSDEC_AGENT_TCGEN05 || i.event.space == SASSDEC_SPACE_TENSOR;
         i.warp = i.insn.groups & (SASSDEC_GROUP_WARP | SASSDEC_GROUP_TENSOR) && !i.elects &&
-                 !i.warpgroup && i.insn.id != SASSDEC_ID_VOTEU &&
+                 !i.warpgroup && !i.tensor && i.insn.id != SASSDEC_ID_VOTEU &&
                  !(i.insn.groups & SASSDEC_GROUP_CONVERGENCE);
     }
     read_registers();
@@ -121,6 +122,10 @@ std::string SassCode::place(uint32_t pc) const {
     std::snprintf(hex, sizeof hex, "+0x%llx",
                   static_cast<unsigned long long>(image_.section_offset(offset)));
     return image_.function(offset) + hex;
+}
+
+bool SassCode::uses_tensor_memory() const {
+    return std::ranges::any_of(code_, &SassInstruction::tensor);
 }
 
 void SassCode::read_registers() {
@@ -165,8 +170,9 @@ void SassCode::read_registers() {
             used[reg::reduced] = used[reg::reduced_of] = true;
         }
         i.data.resize(i.reads.size());
-        const bool late = i.warpgroup || (i.event.is(SASSDEC_KIND_ASYNC) &&
-                                          i.event.space == SASSDEC_SPACE_CLUSTER);
+        const bool late =
+            i.warpgroup || i.tensor ||
+            (i.event.is(SASSDEC_KIND_ASYNC) && i.event.space == SASSDEC_SPACE_CLUSTER);
         if (i.kind != SassInstruction::Kind::access && !late) continue;
         // Register operands that are no part of an address.
         for (size_t k = 0; k < i.reads.size(); ++k) {
@@ -254,10 +260,18 @@ void SassCode::read_intents() {
                      asks("activemask");
         const bool fence = i.ptx_known && (i.intent.kind == IntentKind::fence ||
                                            i.intent.kind == IntentKind::proxy_fence);
-        // A compiler elects each thread that issues a copy in turn.
-        if (i.ptx_known && i.elects) i.elects = asks("elect");
+        // A compiler elects each thread that issues a copy in turn; to allocate, one of the warp.
+        if (i.ptx_known && i.elects)
+            i.elects = asks("elect") || asks("tcgen05.alloc") || asks("tcgen05.relinquish");
         i.meets = i.ptx_known && i.insn.id == SASSDEC_ID_NOP && asks("bar.warp.sync");
         if (i.meets) i.kind = Kind::other;
+        if (const bool tensor = asks("tcgen05.fence") || asks("tcgen05.wait");
+            i.ptx_known && tensor && (i.kind == Kind::order || i.insn.id == SASSDEC_ID_NOP)) {
+            if (auto one = fence_named(i.intent.opcode); one && line != last_fence)
+                i.orders.push_back(std::move(*one));
+            last_fence = line;
+            continue;
+        }
         // A fence may leave nothing but a NOP, or several words: it stands at the first of them.
         if (fence && (i.kind == Kind::order || i.insn.id == SASSDEC_ID_NOP)) {
             if (line != last_fence) {

@@ -44,6 +44,7 @@ struct SassInstruction {
     bool warp = false;
     bool elects = false;     // ELECT: the lowest lane of the warp
     bool warpgroup = false;  // wgmma, its fence and its wait
+    bool tensor = false;     // tcgen05
     bool insists = false;    // a wait that is tried until it succeeds
     bool meets = false;      // a NOP that is all that is left of bar.warp.sync
     bool ptx_known = false;
@@ -73,6 +74,7 @@ class SassCode {
     void set_wanted(const std::vector<bool>& wanted);
     bool loop_head(uint32_t pc) const { return heads_[pc]; }
     bool has_ptx() const { return has_ptx_; }
+    bool uses_tensor_memory() const;
 
   private:
     void read_registers();

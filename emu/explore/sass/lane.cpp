@@ -2,12 +2,14 @@
 // See lane.hpp.
 #include "emu/explore/sass/lane.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <utility>
 
 #include "emu/explore/sass/code.hpp"
+#include "emu/machine/tensor_memory.hpp"
 
 namespace sassemu::explore {
 
@@ -159,6 +161,55 @@ struct SassServices {
         note(w, Call::product_fence);
         return op + 1;
     }
+    static const sassemu::Op* tensor_granules(Warp& w, const sassemu::Op* op, uint32_t,
+                                              async::GranuleRequest& r) {
+        using Request = async::GranuleRequest;
+        auto used = static_cast<uint32_t>(lane(w).object_);
+        r.result = used;
+        switch (r.kind) {
+            case Request::find_and_set:
+                r.result = async::CtaTensorMemory::find(used, r.operand, r.aligned);
+                r.done = r.result < async::TensorMemory::granules;
+                if (r.done) used |= ((1u << r.operand) - 1) << r.result;
+                break;
+            case Request::and_:
+                used &= r.operand;
+                break;
+            case Request::or_:
+                used |= r.operand;
+                break;
+            case Request::compare_and_swap:
+                r.done = used == r.operand;
+                if (r.done) used = r.next;
+                break;
+        }
+        lane(w).object_ = used;
+        note(w, Call::tensor_granules).granules = r;
+        return op + 1;
+    }
+    static const sassemu::Op* tensor_access(Warp& w, const sassemu::Op* op, uint32_t,
+                                            const async::TensorAccess& a) {
+        note(w, Call::tensor_access).tensor_access = a;
+        return op + 1;
+    }
+    static const sassemu::Op* tensor_multiply(Warp& w, const sassemu::Op* op, uint32_t,
+                                              const async::Multiply& m) {
+        TensorWork& work = note(w, Call::tensor_work).tensor_work;
+        work.what = m;
+        if (m.disabled_lanes && !m.pair)
+            std::copy_n(m.disabled_lanes, 4, work.disabled_lanes.begin());
+        return op + 1;
+    }
+    static const sassemu::Op* tensor_move(Warp& w, const sassemu::Op* op, uint32_t,
+                                          const async::TensorMove& m) {
+        note(w, Call::tensor_work).tensor_work.what = m;
+        return op + 1;
+    }
+    static const sassemu::Op* tensor_commit(Warp& w, const sassemu::Op* op, uint32_t,
+                                            const async::TensorCommit& c) {
+        note(w, Call::tensor_commit).tensor_commit = c;
+        return op + 1;
+    }
     static const sassemu::Op* sleep(Warp&, const sassemu::Op* op, uint32_t, uint64_t) {
         return op + 1;
     }
@@ -216,6 +267,11 @@ struct SassServices {
             s.warpgroup_multiply = multiply;
             s.warpgroup_wait = product_wait;
             s.warpgroup_arrive = s.warpgroup_meet = product_fence;
+            s.tensor_granules = tensor_granules;
+            s.tensor_access = tensor_access;
+            s.multiply = tensor_multiply;
+            s.tensor_move = tensor_move;
+            s.commit_tensor = tensor_commit;
             s.sleep = sleep;
             s.access = access;
             s.fence = fence;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "emu/async/tensor_map.hpp"
+#include "emu/explore/sass/tensor_work.hpp"
 #include "emu/machine/services.hpp"
 #include "emu/schedule/prepared.hpp"
 
@@ -36,6 +37,10 @@ struct SassEffects {
         product,       // `product`, of a thread of a warpgroup
         product_wait,  // `left`: of those that signal
         product_fence,
+        tensor_granules,  // `granules`; `object` has those that are used
+        tensor_access,
+        tensor_work,
+        tensor_commit,
         fault,  // `problem`
     };
     Call call = Call::none;
@@ -55,6 +60,10 @@ struct SassEffects {
     BulkCopy bulk{};
     TensorCopy tensor{};
     async::WarpgroupMultiply product{};
+    async::GranuleRequest granules{};
+    async::TensorAccess tensor_access{};
+    TensorWork tensor_work{};
+    async::TensorCommit tensor_commit{};
     uint32_t left = 0;
     const char* problem = nullptr;
     bool unexplored = false;  // fault: it is exploration that does not know the instruction

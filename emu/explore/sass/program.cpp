@@ -68,16 +68,24 @@ Result<void> SassProgram::place_memory(Test& test, uint32_t name, uint64_t addre
 
 void SassProgram::add_shared(Test& test, uint32_t thread) {
     const Thread& t = test.threads[thread];
-    const uint32_t bytes = launches_[threads_[thread].launch].prepared->launch.shared_bytes;
-    if (!bytes || shared_.contains(t.cta)) return;
+    const Launched& launched = launches_[threads_[thread].launch];
+    const uint32_t bytes = launched.prepared->launch.shared_bytes;
     Location l;
-    l.name = "shared" + std::to_string(t.cta);
-    l.space = SASSEMU_SPACE_SHARED_CTA;
     l.cta = t.cta;
     l.cluster = t.cluster;
     l.gpu = t.gpu;
-    l.bytes = bytes;
-    shared_[t.cta] = add_location(test, std::move(l));
+    if (bytes && !shared_.contains(t.cta)) {
+        l.name = "shared" + std::to_string(t.cta);
+        l.space = SASSEMU_SPACE_SHARED_CTA;
+        l.bytes = bytes;
+        shared_[t.cta] = add_location(test, l);
+    }
+    if (launched.code->uses_tensor_memory() && !tensor_.contains(t.cta)) {
+        l.name = "tensor" + std::to_string(t.cta);
+        l.space = SASSEMU_SPACE_TENSOR;
+        l.bytes = tensor_memory_bytes;
+        tensor_[t.cta] = add_location(test, std::move(l));
+    }
 }
 
 SassCode& SassProgram::code(uint32_t launch) const { return *launches_[launch].code; }
@@ -160,6 +168,14 @@ bool SassProgram::shared(const Test& test, uint32_t thread, uint32_t address, bo
     const auto found = shared_.find(cta);
     const uint32_t offset = address & 0xffffff;
     if (found == shared_.end() || offset + bytes > test.names[found->second].bytes) return false;
+    out = {found->second, offset, bytes};
+    return true;
+}
+
+bool SassProgram::tensor(const Test& test, uint32_t thread, uint32_t offset, uint64_t bytes,
+                         Place& out) const {
+    const auto found = tensor_.find(test.threads[thread].cta);
+    if (found == tensor_.end() || offset + bytes > tensor_memory_bytes) return false;
     out = {found->second, offset, bytes};
     return true;
 }

@@ -33,7 +33,8 @@ class SassProgram {
                                 uint64_t bytes);
     // The same for a name that the test has: `address` is that of its location's first byte.
     Result<void> place_memory(Test& test, uint32_t name, uint64_t address);
-    // The CTA that a thread of the test runs in has shared memory of its own: as a location.
+    // The CTA that a thread of the test runs in has shared memory of its own, and tensor memory if
+    // its code uses it: as locations.
     void add_shared(Test& test, uint32_t thread);
 
     Gpu& gpu() { return *gpu_; }
@@ -61,6 +62,9 @@ class SassProgram {
     uint64_t address(const Test& test, uint32_t location) const;
     // Shared memory: an offset in the window of the thread's cluster; `own` leaves the rank out.
     bool shared(const Test& test, uint32_t thread, uint32_t address, bool own, uint64_t bytes,
+                Place& out) const;
+    // At a place of the row that tensor memory is (tensor_work.hpp).
+    bool tensor(const Test& test, uint32_t thread, uint32_t offset, uint64_t bytes,
                 Place& out) const;
     bool mbarrier(const Test& test, uint32_t thread, uint32_t address, Place& out) const;
 
@@ -95,7 +99,7 @@ class SassProgram {
     std::map<CodeImage*, std::unique_ptr<SassCode>> codes_;
     std::vector<SassThread> threads_;
     std::vector<Range> ranges_;
-    std::map<int32_t, uint32_t> shared_;                          // CTA -> name
+    std::map<int32_t, uint32_t> shared_, tensor_;                 // CTA -> name
     std::map<std::pair<int32_t, uint32_t>, uint32_t> mbarriers_;  // CTA and offset -> name
     mutable std::set<std::pair<int32_t, uint32_t>> new_mbarriers_;
     std::vector<std::set<uint64_t>> cuts_;

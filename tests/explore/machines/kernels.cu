@@ -1,8 +1,6 @@
 // What the machines explore beside cubins/sync: `sassemu litmus --model M PLAN.json`. Built by
 //   nvcc -O3 -std=c++17 -cubin -arch=sm_90a -lineinfo kernels.cu -o kernels.cubin
 //   nvcc -O3 -std=c++17 -cubin -arch=sm_80 [-lineinfo] kernels.cu -o counters[.line].cubin
-//   nvcc -O3 -std=c++17 -cubin -arch=sm_100a -DTENSOR_MEMORY -lineinfo kernels.cu -o
-//   tensor_memory.cubin
 #include <cstdint>
 
 #define ASM(...) asm volatile(__VA_ARGS__ : "memory")
@@ -62,7 +60,7 @@ extern "C" __global__ void counted_copies(const uint32_t* in, uint32_t* out) {
     out[t] = tile[1 - t];
 }
 
-#if __CUDA_ARCH__ >= 900 && !defined(TENSOR_MEMORY)
+#if __CUDA_ARCH__ >= 900
 // Launches that overlap.
 extern "C" __global__ void first(uint32_t* data) {
     data[blockIdx.x] = 1;
@@ -75,22 +73,5 @@ extern "C" __global__ void second(const uint32_t* data, uint32_t* out) {
 }
 extern "C" __global__ void second_no_wait(const uint32_t* data, uint32_t* out) {
     for (int i = 0; i < 4; ++i) out[i] = data[i];
-}
-#endif
-
-#ifdef TENSOR_MEMORY
-extern "C" __global__ void tensor_memory(uint32_t* out) {
-    __shared__ uint32_t columns;
-    ASM("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], 32;" ::"r"(near(&columns)));
-    __syncthreads();
-    ASM("tcgen05.st.sync.aligned.32x32b.x1.b32 [%0], {%1};\ntcgen05.wait::st.sync.aligned;" ::"r"(
-            columns),
-        "r"(threadIdx.x));
-    uint32_t v;
-    ASM("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1];\ntcgen05.wait::ld.sync.aligned;"
-        : "=r"(v)
-        : "r"(columns));
-    ASM("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, 32;" ::"r"(columns));
-    out[threadIdx.x] = v;
 }
 #endif

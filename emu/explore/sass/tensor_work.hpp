@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tensor core of the fifth generation does in machine code (tcgen05.mma, tcgen05.cp):
+// which bytes it reads and writes, and what it makes of them. What does not belong here: when.
+#pragma once
+
+#include <array>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "emu/async/tensor_core.hpp"
+#include "emu/explore/sass/products.hpp"
+
+namespace sassemu::explore {
+
+// Tensor memory is a row of bytes here, column by column: what a product writes lies together.
+constexpr uint32_t tensor_memory_bytes = 128 * 512 * 4;
+constexpr uint32_t tensor_offset(uint32_t lane, uint32_t column) { return column * 512 + lane * 4; }
+
+struct TensorWork {
+    std::variant<async::Multiply, async::TensorMove> what;
+    std::array<uint32_t, 4> disabled_lanes{};  // what a product points to
+
+    bool multiplies() const { return what.index() == 0; }
+};
+// Why the hardware would not do it ("faults: ..."), or why it is not explored; empty: it is.
+std::string refusal(const TensorWork& work, const Launch& launch);
+
+struct TensorRanges {
+    std::vector<SharedRange> shared;         // read; addresses in shared memory
+    std::vector<SharedRange> read, written;  // in tensor memory
+};
+TensorRanges ranges_of(const TensorWork& work);
+// `tensor`: tensor memory before, with what is read in place, and after.
+void perform(const PreparedLaunch& launch, const TensorWork& work, const std::byte* shared,
+             std::vector<std::byte>& tensor);
+
+}  // namespace sassemu::explore

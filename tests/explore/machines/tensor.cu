@@ -1,0 +1,164 @@
+// The synchronisation patterns of PTX ISA 9.7.16.6 for tensor memory, and each without the links
+// that it may lack. Built by
+//   nvcc -O3 -std=c++17 -cubin -arch=sm_100a -lineinfo tensor.cu -o tensor.cubin
+#include "../../../cubins/sync/tensor.h"
+#undef LINK
+#define LINK(x) if constexpr (without != x)
+
+enum { nothing, wait, after, before, stored };
+
+#define TENSOR_LOAD(v, at)                                           \
+    asm volatile("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1];" \
+                 : "=r"(v)                                           \
+                 : "r"(at)                                           \
+                 : "memor"                                           \
+                   "y")
+#define TENSOR_STORE(at, v) \
+    ASM("tcgen05.st.sync.aligned.32x32b.x1.b32 [%0], {%1};" ::"r"(at), "r"(v))
+
+// A product that changes one lane of D, which is the first that is allocated; `test` as in
+// TENSOR_PRODUCT. A and B are zero but for the elements that make the lane's
+// first word 2, or 4 with `more` for B.
+struct Operands {
+    uint4 a[256], b[32], more[32];
+    uint64_t done;
+    uint32_t base;
+};
+template <uint32_t lane>
+__device__ void begin(Operands& o) {
+    if (threadIdx.x / 32 == lane / 32) TENSOR_ALLOC(o.base);  // a warp of one thread
+    if (threadIdx.x == 0) {
+        MBAR_INIT(o.done, 1);
+        o.a[half_row(lane, 0)] = make_uint4(1, 0, 0, 0);
+        o.b[0] = make_uint4(2, 0, 0, 0);
+        o.more[0] = make_uint4(4, 0, 0, 0);
+        ASM("fence.proxy.async.shared::cta;" ::);
+    }
+    TENSOR_BEFORE;
+    __syncthreads();
+    TENSOR_AFTER;
+}
+#define MULTIPLY(test, lane, a, b)                                                              \
+    ASM("{.reg .pred p;\nsetp." test                                                            \
+        ".u32 p, 0, 0;\ntcgen05.mma.cta_group::1.kind::i8 [%0], %1, %2, %3, {%4, %5, %6, %6}, " \
+        "p;}" ::"r"(0),                                                                         \
+        "l"(descriptor(a)), "l"(descriptor(b)), "r"(shape), "r"(lane ? ~0u : ~1u),              \
+        "r"(lane ? ~1u : ~0u), "r"(~0u))
+
+// Pipelined, in one thread: a product that adds to another. Behind it, not pipelined: a load.
+template <int without>
+__device__ void chain(uint32_t* out) {
+    __shared__ alignas(128) Operands o;
+    begin<0>(o);
+    MULTIPLY("ne", 0, o.a, o.b);
+    MULTIPLY("eq", 0, o.a, o.b);
+    TENSOR_COMMIT(o.done);
+    LINK(wait) MBAR_WAIT("", o.done, 0);
+    LINK(after) TENSOR_AFTER;
+    uint32_t v;
+    TENSOR_LOAD(v, 0);
+    TENSOR_WAIT_LOAD;
+    out[0] = v;
+}
+
+// Not pipelined, in one thread: a store, and a load of it.
+template <int without>
+__device__ void reload(uint32_t* out) {
+    __shared__ alignas(128) Operands o;
+    begin<0>(o);
+    uint32_t v = 4;
+    TENSOR_STORE(0, v);
+    LINK(stored) TENSOR_WAIT_STORE;
+    TENSOR_LOAD(v, 0);
+    TENSOR_WAIT_LOAD;
+    out[0] = v;
+}
+
+// Pipelined, in two threads: the second, alone in its warp, writes over what the first has made.
+template <int without>
+__device__ void turns(uint32_t* out) {
+    __shared__ alignas(128) Operands o;
+    begin<32>(o);
+    if (threadIdx.x == 0) {
+        MULTIPLY("ne", 32, o.a, o.b);
+        LINK(before) TENSOR_BEFORE;
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) return;
+    LINK(after) TENSOR_AFTER;
+    MULTIPLY("ne", 32, o.a, o.more);
+    TENSOR_COMMIT(o.done);
+    MBAR_WAIT("", o.done, 0);
+    TENSOR_AFTER;
+    uint32_t v;
+    TENSOR_LOAD(v, 32 << 16);
+    TENSOR_WAIT_LOAD;
+    out[0] = v;
+}
+
+// Not pipelined, in two threads: what one has stored the other's product adds to.
+template <int without>
+__device__ void sum(uint32_t* out) {
+    __shared__ alignas(128) Operands o;
+    begin<32>(o);
+    if (threadIdx.x >= 32) {
+        TENSOR_STORE(32 << 16, 2);
+        LINK(stored) TENSOR_WAIT_STORE;
+        LINK(before) TENSOR_BEFORE;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        LINK(after) TENSOR_AFTER;
+        MULTIPLY("eq", 32, o.a, o.b);
+        TENSOR_COMMIT(o.done);
+        MBAR_WAIT("", o.done, 0);
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) return;
+    TENSOR_AFTER;
+    uint32_t v;
+    TENSOR_LOAD(v, 32 << 16);
+    TENSOR_WAIT_LOAD;
+    out[0] = v;
+}
+
+// The same: what one has loaded is written anew by the other's product.
+template <int without>
+__device__ void reuse(uint32_t* out) {
+    __shared__ alignas(128) Operands o;
+    begin<32>(o);
+    if (threadIdx.x >= 32) {
+        uint32_t v = 4;
+        TENSOR_STORE(32 << 16, v);
+        TENSOR_WAIT_STORE;
+        TENSOR_LOAD(v, 32 << 16);
+        LINK(wait) TENSOR_WAIT_LOAD;
+        TENSOR_BEFORE;
+        __syncthreads();
+        if constexpr (without == wait) TENSOR_WAIT_LOAD;
+        out[0] = v;
+    } else {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            TENSOR_AFTER;
+            MULTIPLY("ne", 32, o.a, o.b);
+        }
+    }
+}
+
+#define KERNEL(name, x) \
+    extern "C" __global__ void name##_##x(uint32_t* out) { name<x>(out); }
+KERNEL(chain, nothing)
+KERNEL(chain, wait)
+KERNEL(chain, after)
+KERNEL(reload, nothing)
+KERNEL(reload, stored)
+KERNEL(turns, nothing)
+KERNEL(turns, before)
+KERNEL(turns, after)
+KERNEL(sum, nothing)
+KERNEL(sum, stored)
+KERNEL(sum, before)
+KERNEL(sum, after)
+KERNEL(reuse, nothing)
+KERNEL(reuse, wait)
