@@ -28,7 +28,7 @@ bool SassTurn::meets_products() {
 // The same of a product, which follows others on its accumulator, and its registers by wgmma.fence.
 bool SassTurn::meets_products(const async::WarpgroupMultiply& m) const {
     const RegisterRange to = results_of(m);
-    const auto [a, c] = operands_of(m);
+    const RegisterRange a = operands_of(m)[0], c = operands_of(m)[1];
     for (uint32_t r = 0; r < self_.written.size(); ++r)
         if (self_.written[r] && (to.has(r) || a.has(r) || c.has(r))) return true;
     return std::ranges::any_of(self_.products, [&](const ThreadState::Multiplied& p) {
@@ -72,7 +72,7 @@ Step SassTurn::product(const SassEffects& e) {
             p.reads |= s_.values[value].reads;
         }
     };
-    const auto [a, c] = operands_of(m);
+    const RegisterRange a = operands_of(m)[0], c = operands_of(m)[1];
     keep(p.a, a);
     keep(p.c, c);
     if (m.form.sparse && !m.form.empty) p.metadata[lane] = data(m.metadata, 4);

@@ -101,7 +101,7 @@ std::optional<uint64_t> multiply(const State& s, const Value& v, const Program& 
         open |= !known;
         return static_cast<uint32_t>(known.value_or(0));
     };
-    const auto [a, c] = operands_of(product.what);
+    const RegisterRange a = operands_of(product.what)[0], c = operands_of(product.what)[1];
     const RegisterRange to = results_of(product.what);
     for (uint32_t t = v.a / 32 * 32; t < v.a / 32 * 32 + 32; ++t)
         if (product.what.form.sparse) product.metadata[t] = number(g.metadata[t]);

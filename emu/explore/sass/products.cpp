@@ -41,7 +41,7 @@ std::array<RegisterRange, 2> operands_of(const async::WarpgroupMultiply& m) {
 
 bool touches(const SassCode& code, const SassInstruction& i, const async::WarpgroupMultiply& m) {
     const RegisterRange to = results_of(m);
-    const auto [a, c] = operands_of(m);
+    const RegisterRange a = operands_of(m)[0], c = operands_of(m)[1];
     const auto index = [&](uint32_t r) { return code.registers()[r]; };
     return std::ranges::any_of(i.reads, [&](uint32_t r) { return to.has(index(r)); }) ||
            std::ranges::any_of(i.writes, [&](uint32_t r) {
