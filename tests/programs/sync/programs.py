@@ -6,8 +6,8 @@ architecture, with and without -lineinfo; those over cooperative groups and cuda
     programs.py SASSEMU OUT [--toolkit DIR] [--mutants] [--write] [--archs sm_90,...] [NAME-PART...]
 
 OUT: a folder for what is built (kept from one call to the next; never committed). --toolkit: a CUDA toolkit with its CCCL headers
-(default: nvcc's). --mutants: each barrier, fence and invalidation is replaced by NOP in turn; one that gives wrong results, or does
-not end, in some run must be found. --write: docs/programs.md anew.
+(default: nvcc's). --mutants: each barrier, fence and invalidation is replaced by NOP in turn; one that gives wrong results, or a fault
+or deadlock, in some run must be found. --write: docs/programs.md anew.
 """
 import argparse
 import concurrent.futures
@@ -184,6 +184,16 @@ def said(found):
     return {(f["kind"], f["as_commonly_relied_on"], *((a["function"], a["pc"]) for a in f["accesses"])) for f in found or []}
 
 
+def run(program_, path, options):
+    end = subprocess.run([program_, "run", path, "--time-limit", "20", *options], capture_output=True, text=True)
+    return end.returncode, end.stdout + end.stderr
+
+
+def goes_wrong(end, text):
+    """Wrong results, a fault or a deadlock; a limit of time says nothing, for the host may be slow."""
+    return end != 0 and not (end == 4 and "time limit" in text)
+
+
 def mutant(program_, out, name, arch, plan_, known, kernel, pcs):
     """-> whether some run shows it; whether check-sync, where one does, says more than of the program itself"""
     with open(cubin(out, name, arch, "line"), "rb") as f:
@@ -198,12 +208,11 @@ def mutant(program_, out, name, arch, plan_, known, kernel, pcs):
         path = os.path.join(work, "plan.json")
         absolute = lambda b: dict(b, file=os.path.abspath(os.path.join(out, b["file"]))) if "file" in b else b
         with open(path, "w") as f:
-            json.dump(dict(plan_, module="mutant.cubin", timeLimit=15, buffers={n: absolute(b) for n, b in plan_["buffers"].items()}), f)
-        shown = any(subprocess.run([program_, "run", path, *options], capture_output=True).returncode for options in RUNS)
-        if not shown:
+            json.dump(dict(plan_, module="mutant.cubin", timeLimit=100, buffers={n: absolute(b) for n, b in plan_["buffers"].items()}), f)
+        if not any(goes_wrong(*run(program_, path, options)) for options in RUNS):
             return False, False
         found, end, text = check(program_, path)
-    return True, bool(said(found) - known) or end not in (0, 6)
+    return True, bool(said(found) - known) or (end != 6 and goes_wrong(end, text))
 
 
 def mutants(program_, out, arch, names):
@@ -234,7 +243,7 @@ keeps its results in OUT, and `--write` makes this page of them.
 "silent": no report, and the results are right. "letter": what is reported is wrong by the letter only (a merge sort looks one element beyond its run, and drops it).
 CUB's selection loads the prefix of its tile by one LDS.128, whose first words nobody has written: no code reads the registers that they come into, so they count as not read.
 A mutant is the sm_90 code with one BAR (and the WARPSYNC.ALL in front of it), WARPSYNC, MEMBAR or CCTL.IVALL replaced by NOP. "Shown": one of two runs, or of four under `weak`,
-gives wrong results or does not end; "found": check-sync reports something of such a mutant that it does not report of the program. Where only lanes of one warp lack the barrier that is
+gives wrong results, a fault or a deadlock; "found": check-sync reports something of such a mutant that it does not report of the program. Where only lanes of one warp lack the barrier that is
 a report by the letter. Empty: not measured.
 """
 
