@@ -219,6 +219,8 @@ TEST_F(TensorForms, RefusesWhatIsIllegal) {
         {K::mxf4, "K of 96", [](Case& c) { c.wide = c.m.pair = true, c.rows = 64, c.sm = 103; }},
         {K::mxf4, "transposes", [](Case& c) { c.ta = true; }},
         {K::f8f6f4, "scaled in a kind", [](Case& c) { c.m.scale_d = 1; }},
+        {K::i8, "negates integers", [](Case& c) { c.m.instruction ^= 1u << 13; }},
+        {K::tf32, "a transposed matrix of 32-bit elements needs", [](Case& c) { c.ta = true; }},
         {K::mxf4, "absolute", [](Case& c) { c.m.a |= uint64_t{1} << 52; }},
     };
     for (const auto& [kind, says, change] : wrong)

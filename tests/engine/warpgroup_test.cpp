@@ -180,6 +180,8 @@ TEST(WarpgroupUnit, FaultsHaveNames) {
                  FaultKind::other, "the warps of a warpgroup execute different wgmma");
     expect_fault(run(" UMOV UR10, 0x83f00\n" + std::string(product)), FaultKind::out_of_bounds,
                  "the matrix descriptor of B leaves the shared memory");
+    expect_fault(run(" UMOV UR8, 0x83f00\n" + std::string(product)), FaultKind::out_of_bounds,
+                 "the matrix descriptor of A leaves the shared memory");
 }
 
 TEST(WarpgroupUnit, ADeadlockSaysWhoIsMissing) {

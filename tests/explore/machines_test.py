@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What `sassemu litmus` says of the kernels in machines/ under each machine and under `ptx`: groups of a warp at barriers of their own, mbarriers of sm_80, launches
-that overlap, wgmma, the patterns of tensor memory; and of what is not explored the verdict `unknown`, exit code 4 and the instruction. What runs show under `flat` and `caches` is among what was explored.
+that overlap, wgmma, the patterns of tensor memory; what of these faults; and of what is not explored the verdict `unknown`, exit code 4 and the instruction. What runs show under `flat` and `caches` is among what was explored.
 
     machines_test.py SASSEMU
 """
@@ -40,6 +40,19 @@ PLANS = {
 # The same without its words WARPGROUP of a kind (bits 80:79), which compilers put in where the source lacks them: WARPGROUP.ARRIVE, WARPGROUP.DEPBAR
 WITHOUT = {"product_nothing": [(0, ["forbidden", "forbidden", "forbidden", "allowed"]), (2, ["allowed"] * 4)]}
 UNDEFINED = "wgmma registers"
+# What faults under every model: threads of a CTA, what they execute (R1: the warp, P3: it is warp 3), and why. Exploration ends with exit code 2 and the instruction.
+HGMMA = "HGMMA.64x8x16.F32 R24, gdesc[UR8], RZ, !UPT, gsb0"
+DESCRIPTORS = "UMOV UR8, 0x80040\nUMOV UR9, 0x10\nUMOV UR10, 0x80040\nUMOV UR11, 0x10\n"
+FAULTS = [
+    (96, DESCRIPTORS + HGMMA, "wgmma by a warpgroup that is not complete"),
+    (128, f"@P3 EXIT\nBAR.SYNC.DEFER_BLOCKING 0x0\n{DESCRIPTORS}{HGMMA}", "wgmma by a warpgroup that is not complete"),
+    (128, f"{DESCRIPTORS}@P3 BRA `(OTHER)\n{HGMMA}\nBRA `(END)\nOTHER:\n{HGMMA}\nEND:", "threads of a warpgroup execute different wgmma in this place"),
+    (128, f"{DESCRIPTORS}@P3 R2UR UR10, R1\n{HGMMA}", "threads of a warpgroup give it different matrix descriptors or scale-d"),
+    (128, f"{DESCRIPTORS}UMOV UR8, 0x83f00\n{HGMMA}", "the matrix descriptor of A leaves the shared memory of the CTA"),
+    (128, f"{DESCRIPTORS}UMOV UR10, 0x83f00\n{HGMMA}", "the matrix descriptor of B leaves the shared memory of the CTA"),
+]
+# Where warp 1 must not store in tensor memory.
+STORED_AT = {0x200200: "faults: it reaches columns that tensor memory does not have", 0x100: "faults: lanes of tensor memory that its warp does not reach"}
 SEEDS = 6
 
 
@@ -56,28 +69,54 @@ def states_of_runs(program, path, model, names):
         yield seed, {n: struct.unpack_from("<I", words, 4 * int(re.search(r"\d+", n)[0]))[0] for n in names}
 
 
+def changed(work, name, change):
+    """The path of a plan whose module's words, pairs of 64 bits, are as `change` makes them."""
+    with open(os.path.join(HERE, name + ".json")) as f:
+        plan = json.load(f)
+    with open(os.path.join(HERE, plan["module"]), "rb") as f:
+        words = bytearray(f.read())
+    for at in range(0, len(words) - 15, 8):
+        struct.pack_into("<QQ", words, at, *change(*struct.unpack_from("<QQ", words, at)))
+    with open(os.path.join(work, "words.cubin"), "wb") as f:
+        f.write(words)
+    path = os.path.join(work, "words.json")
+    with open(path, "w") as f:
+        json.dump(dict(plan, module="words.cubin"), f)
+    return path
+
+
 def without_words(program, work):
     wrong = []
     for name, cases in WITHOUT.items():
-        with open(os.path.join(HERE, name + ".json")) as f:
-            plan = json.load(f)
-        with open(os.path.join(HERE, plan["module"]), "rb") as f:
-            image = f.read()
         for kind, verdicts in cases:
-            words = bytearray(image)
-            for at in range(0, len(words) - 15, 8):
-                low, high = struct.unpack_from("<QQ", words, at)
-                if low & 0xfff == 0x9c5 and high >> 15 & 3 == kind:
-                    struct.pack_into("<QQ", words, at, 0x7918, high >> 41 << 41)  # NOP; what schedules it stays
-            with open(os.path.join(work, "words.cubin"), "wb") as f:
-                f.write(words)
-            path = os.path.join(work, "words.json")
-            with open(path, "w") as f:
-                json.dump(dict(plan, module="words.cubin"), f)
+            nop = lambda low, high: (0x7918, high >> 41 << 41) if low & 0xfff == 0x9c5 and high >> 15 & 3 == kind else (low, high)  # what schedules it stays
+            path = changed(work, name, nop)
             for model, wanted in zip(MODELS, verdicts):
                 report, code = explore(program, path, model)
                 if (report["verdict"], code, report.get("undefined", "")) != (wanted, 0, UNDEFINED if model == "ptx" else ""):
                     wrong.append(f"{name} without the WARPGROUP of kind {kind} under {model}: {report}, exit code {code}")
+    return wrong
+
+
+def faults(program, work):
+    wrong = []
+    for threads, body, what in FAULTS:
+        source, module, path = (os.path.join(work, "fault." + ending) for ending in ("sass", "cubin", "json"))
+        with open(source, "w") as f:
+            f.write(".target sm_90a\n.kernel k\n.param out 8\n.shared 4096\nS2R R0, SR_TID.X\nSHF.R.U32.HI R1, RZ, 0x5, R0\nISETP.EQ.U32.AND P3, PT, R1, 0x3, PT\n" + body + "\nWARPGROUP.DEPBAR.LE gsb0, 0x0\nEXIT\n")
+        subprocess.run([program, "asm", source, "-o", module], check=True)
+        with open(path, "w") as f:
+            json.dump({"arch": "sm_90a", "module": "fault.cubin", "condition": "out[0]==0", "buffers": {"out": {"bytes": 4}},
+                       "launches": [{"kernel": "k", "grid": [1, 1, 1], "block": [threads, 1, 1], "args": [{"buffer": "out"}]}]}, f)
+        for model in MODELS:
+            report, code = explore(program, path, model)
+            if (report["verdict"], code) != ("error", 2) or f"'{HGMMA}' faults: {what}" not in report["error"]:
+                wrong.append(f"{what} under {model}: {report}, exit code {code}")
+    for address, what in STORED_AT.items():
+        path = changed(work, "tensor_sum_nothing", lambda low, high: (low & (1 << 40) - 1 | address << 40, high) if low & 0xfff == 0x9ed else (low, high))
+        report, code = explore(program, path, "ptx")
+        if (report["verdict"], code) != ("error", 2) or f"'STTM tmem[{address:#x}], " not in report["error"] or what not in report["error"]:
+            wrong.append(f"{what}: {report}, exit code {code}")
     return wrong
 
 
@@ -89,7 +128,7 @@ def explore(program, path, model):
 def main():
     program = sys.argv[1]
     with tempfile.TemporaryDirectory() as work:
-        wrong = without_words(program, work)
+        wrong = without_words(program, work) + faults(program, work)
     for plan, verdicts in PLANS.items():
         path = os.path.join(HERE, plan + ".json")
         for model, wanted in zip(MODELS, verdicts):
