@@ -267,14 +267,22 @@ uint64_t Hooks::step(Cta& c, bool idle) {
 
 bool Hooks::idle_step() {
     if (!model_ || !model_table_->step) return false;
-    const auto now = [&] { return std::atomic_ref(epoch_).load(std::memory_order_relaxed); };
-    const uint64_t before = now();
+    const auto of = [](uint64_t& count) {
+        return std::atomic_ref(count).load(std::memory_order_relaxed);
+    };
+    const uint64_t before = of(epoch_), had = of(completed_);
+    const auto moved = [&] { return of(epoch_) != before || of(completed_) != had; };
     // A model may take its time, but not for ever.
     constexpr int patience = 4096;
-    for (int i = 0; i < patience && now() == before; ++i) {
+    for (int i = 0; i < patience && !moved(); ++i) {
         if (!ask_model("step", nullptr, model_table_->step, sassemu_cta{}, 1u)) break;
     }
-    return now() != before;
+    if (moved()) return true;
+    // Loads of others may have let go what a spin found: it looks once more.
+    if (looked_ == before) return false;
+    looked_ = before + 1;
+    changed();
+    return true;
 }
 
 void Hooks::allocated(uint64_t address, uint64_t bytes, const std::string& name, bool read_only) {

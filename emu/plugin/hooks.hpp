@@ -224,6 +224,8 @@ class Hooks {
     void changed() {
         std::atomic_ref(epoch_).fetch_add(1, std::memory_order_relaxed);
     }  // from any thread
+    // Something has its value, which is nothing that a spin waits for.
+    void completed() { std::atomic_ref(completed_).fetch_add(1, std::memory_order_relaxed); }
 
     // ---- events of the engine
     bool wants(sassemu_sync_kind kind) const { return sync_wanted_ >> kind & 1; }
@@ -315,7 +317,8 @@ class Hooks {
     uint64_t sync_wanted_ = 0, model_sync_ = 0;
     bool wants_async_ = false, defers_ = false;
     uint32_t threading_ = SASSEMU_FREE;
-    uint64_t epoch_ = 0;
+    uint64_t epoch_ = 0, completed_ = 0;
+    uint64_t looked_ = ~uint64_t{0};  // the epoch of the last look of those who wait for nothing
     FarMemory* far_ = nullptr;
     std::atomic<uint64_t> asyncs_{0};
     uint8_t last_group_ = 0;  // of the last commit that was lowered

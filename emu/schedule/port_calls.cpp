@@ -326,7 +326,7 @@ bool Engine::complete_in(CtaSlot& slot, uint64_t token, uint32_t lanes, const ui
                     w.paths[k].state = PathState::runnable;
         }
         if (launch_.hooks && held.op && now) {
-            launch_.hooks->changed();
+            launch_.hooks->completed();
             launch_.hooks->performed(w, held.op, held.access, token, now);
         }
         return true;
