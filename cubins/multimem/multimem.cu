@@ -34,21 +34,49 @@ extern "C" __global__ void all_reduce(float* all, unsigned* counters, unsigned* 
     meet(counters, own, 2 * gpus);
 }
 
-#define LOAD_32(at, type)                                                                          \
-    asm volatile("multimem.ld_reduce.relaxed.sys.global." type " %0, [%1];"                        \
-                 : "=r"(out[4 * at])                                                               \
-                 : "l"(all + 16 * at)                                                              \
+// One thread hands a word to all GPUs; each sees it behind its own flag.
+extern "C" __global__ void hand_out(unsigned* data, unsigned* flags) {
+    asm volatile("multimem.st.relaxed.sys.global.u32 [%0], 7;" ::"l"(data) : "memory");
+    asm volatile("multimem.red.release.sys.global.add.u32 [%0], 1;" ::"l"(flags) : "memory");
+}
+extern "C" __global__ void BUG_hand_out(unsigned* data, unsigned* flags) {
+    asm volatile("multimem.st.relaxed.sys.global.u32 [%0], 7;" ::"l"(data) : "memory");
+    asm volatile("multimem.red.relaxed.sys.global.add.u32 [%0], 1;" ::"l"(flags) : "memory");
+}
+__device__ void await(unsigned* flag) {
+    unsigned seen;
+    do {
+        asm volatile("ld.acquire.sys.global.u32 %0, [%1];" : "=r"(seen) : "l"(flag) : "memory");
+    } while (seen != 1);
+}
+extern "C" __global__ void take(unsigned* data, unsigned* flag, unsigned* seen) {
+    await(flag);
+    asm volatile("ld.relaxed.sys.global.u32 %0, [%1];" : "=r"(*seen) : "l"(data) : "memory");
+}
+// All copies together.
+extern "C" __global__ void take_sum(unsigned* data, unsigned* flag, unsigned* seen) {
+    await(flag);
+    asm volatile("multimem.ld_reduce.relaxed.sys.global.add.u32 %0, [%1];"
+                 : "=r"(*seen)
+                 : "l"(data)
+                 : "memory");
+}
+
+#define LOAD_32(at, type)                                                   \
+    asm volatile("multimem.ld_reduce.relaxed.sys.global." type " %0, [%1];" \
+                 : "=r"(out[4 * at])                                        \
+                 : "l"(all + 16 * at)                                       \
                  : "memory")
-#define LOAD_64(at, type)                                                                          \
-    asm volatile("multimem.ld_reduce.relaxed.sys.global." type " %0, [%1];"                        \
-                 : "=l"(*reinterpret_cast<unsigned long long*>(out + 4 * at))                      \
-                 : "l"(all + 16 * at)                                                              \
+#define LOAD_64(at, type)                                                     \
+    asm volatile("multimem.ld_reduce.relaxed.sys.global." type " %0, [%1];"   \
+                 : "=l"(*reinterpret_cast<unsigned long long*>(out + 4 * at)) \
+                 : "l"(all + 16 * at)                                         \
                  : "memory")
-#define LOAD_128(at, type)                                                                         \
-    asm volatile("multimem.ld_reduce.relaxed.sys.global." type " {%0, %1, %2, %3}, [%4];"          \
-                 : "=r"(out[4 * at]), "=r"(out[4 * at + 1]), "=r"(out[4 * at + 2]),                \
-                   "=r"(out[4 * at + 3])                                                           \
-                 : "l"(all + 16 * at)                                                              \
+#define LOAD_128(at, type)                                                                \
+    asm volatile("multimem.ld_reduce.relaxed.sys.global." type " {%0, %1, %2, %3}, [%4];" \
+                 : "=r"(out[4 * at]), "=r"(out[4 * at + 1]), "=r"(out[4 * at + 2]),       \
+                   "=r"(out[4 * at + 3])                                                  \
+                 : "l"(all + 16 * at)                                                     \
                  : "memory")
 
 // Every operator of every type, 16 bytes further each.
@@ -88,14 +116,22 @@ extern "C" __global__ void store_every_type(char* all, const uint32_t* in) {
     const unsigned long long wide = *reinterpret_cast<const unsigned long long*>(in);
 #define AT(n) "l"(all + 16 * n)
     asm volatile("multimem.st.relaxed.sys.global.u32 [%0], %1;" ::AT(0), "r"(a) : "memory");
-    asm volatile("multimem.st.release.sys.global.v4.f32 [%0], {%1, %2, %3, %4};" ::AT(1), "r"(a), "r"(b), "r"(c), "r"(d) : "memory");
+    asm volatile("multimem.st.release.sys.global.v4.f32 [%0], {%1, %2, %3, %4};" ::AT(1), "r"(a),
+                 "r"(b), "r"(c), "r"(d)
+                 : "memory");
     asm volatile("multimem.red.relaxed.sys.global.add.u32 [%0], %1;" ::AT(2), "r"(a) : "memory");
     asm volatile("multimem.red.relaxed.gpu.global.max.s32 [%0], %1;" ::AT(3), "r"(b) : "memory");
     asm volatile("multimem.red.relaxed.sys.global.xor.b64 [%0], %1;" ::AT(4), "l"(wide) : "memory");
     asm volatile("multimem.red.relaxed.sys.global.add.f64 [%0], %1;" ::AT(5), "d"(0.5) : "memory");
-    asm volatile("multimem.red.relaxed.sys.global.add.v4.f32 [%0], {%1, %1, %1, %2};" ::AT(6), "f"(1.0f), "f"(2.0f) : "memory");
-    asm volatile("multimem.red.relaxed.sys.global.add.v4.f16x2 [%0], {%1, %1, %1, %2};" ::AT(7), "r"(0x3c004000), "r"(0x44003c00) : "memory");
-    asm volatile("multimem.red.relaxed.sys.global.max.v4.bf16x2 [%0], {%1, %1, %1, %2};" ::AT(8), "r"(0x3f803f80), "r"(0xbf804000) : "memory");
+    asm volatile("multimem.red.relaxed.sys.global.add.v4.f32 [%0], {%1, %1, %1, %2};" ::AT(6),
+                 "f"(1.0f), "f"(2.0f)
+                 : "memory");
+    asm volatile("multimem.red.relaxed.sys.global.add.v4.f16x2 [%0], {%1, %1, %1, %2};" ::AT(7),
+                 "r"(0x3c004000), "r"(0x44003c00)
+                 : "memory");
+    asm volatile("multimem.red.relaxed.sys.global.max.v4.bf16x2 [%0], {%1, %1, %1, %2};" ::AT(8),
+                 "r"(0x3f803f80), "r"(0xbf804000)
+                 : "memory");
 }
 
 // What a multicast object does not take.

@@ -223,7 +223,10 @@ Step SassTurn::access() {
         const uint64_t address = guessed
                                      ? *guessed + (a.address[lane_] - e.accesses[0].address[lane_])
                                      : a.address[lane_];
-        if (const Step step = memory(a, address, given[k]); step != Step::past) return step;
+        const auto members = sass_.members(address);
+        const Step step =
+            members ? at_members(a, *members, given[k], e.combine) : memory(a, address, given[k]);
+        if (step != Step::past) return step;
     }
     for (size_t k = before; k < s_.events.size(); ++k) s_.events[k].data |= input_reads_;
     return Step::past;
@@ -269,22 +272,15 @@ Step SassTurn::memory(const sassemu::Access& a, uint64_t address, const Operands
     if (a.space == AccessSpace::local || window == local_window_high)
         return local(a, static_cast<uint32_t>(address));
     op::Access where;
-    if (!find(a.space == AccessSpace::shared || window == shared_window_high,
-              window != shared_window_high, address, a.bytes, a.bytes, where.at))
-        return Step::stop;
-    const bool intended = i_.ptx_known && i_.intent.kind == IntentKind::access;
-    where.order = order_of(intended ? i_.intent.ordering : a.ordering);
-    if (where.order != SASSEMU_ORDER_WEAK)
-        where.scope = scope_of(intended ? i_.intent.scope : a.scope);
-    if (a.op == AccessOp::load || a.op == AccessOp::store) {
-        const bool loads = a.op == AccessOp::load;
-        const uint32_t e =
-            add_ordered(loads ? SASSEMU_EVENT_READ : SASSEMU_EVENT_WRITE, where.order, where.scope);
+    if (!located(a, address, where)) return Step::stop;
+    if (a.op == AccessOp::load) {
+        deliver(a, read(where));
+        return Step::past;
+    }
+    if (a.op == AccessOp::store) {
+        const uint32_t e = add_ordered(SASSEMU_EVENT_WRITE, where.order, where.scope);
         place(e, where.at);
-        if (loads)
-            deliver(a, add_read(e));
-        else
-            set_value(e, given[0]);
+        set_value(e, given[0]);
         return Step::past;
     }
     const bool fetches = a.op == AccessOp::atomic, swaps = a.atomic == AtomicOp::cas;
@@ -300,6 +296,46 @@ Step SassTurn::memory(const sassemu::Access& a, uint64_t address, const Operands
     } else if (fetches) {
         deliver(a, old);
     }
+    return Step::past;
+}
+
+bool SassTurn::located(const sassemu::Access& a, uint64_t address, op::Access& where) {
+    const uint64_t window = a.space == AccessSpace::generic ? address >> 32 : 0;
+    if (!find(a.space == AccessSpace::shared || window == shared_window_high,
+              window != shared_window_high, address, a.bytes, a.bytes, where.at))
+        return false;
+    const bool intended = i_.ptx_known && i_.intent.kind == IntentKind::access;
+    where.order = order_of(intended ? i_.intent.ordering : a.ordering);
+    if (where.order != SASSEMU_ORDER_WEAK)
+        where.scope = scope_of(intended ? i_.intent.scope : a.scope);
+    return true;
+}
+
+uint32_t SassTurn::read(const op::Access& where) {
+    const uint32_t e = add_ordered(SASSEMU_EVENT_READ, where.order, where.scope);
+    place(e, where.at);
+    return add_read(e);
+}
+
+// A multicast object: an access to memory of each member.
+Step SassTurn::at_members(const sassemu::Access& a, const std::vector<uint64_t>& members,
+                          const Operands& given, const std::optional<LoadReduce>& combine) {
+    if (a.op != AccessOp::store && a.op != AccessOp::reduce && !combine)
+        return refuse("reaches a multicast object, which takes multimem instructions only");
+    std::optional<uint32_t> all;
+    for (const uint64_t member : members) {
+        if (!combine) {
+            if (const Step step = memory(a, member, given); step != Step::past) return step;
+            continue;
+        }
+        op::Access where;
+        if (!located(a, member, where)) return Step::stop;
+        const uint32_t value = read(where);
+        all = all ? modified({combine->op}, static_cast<AtomicType>(combine->type), a.bytes, *all,
+                             value)
+                  : value;
+    }
+    if (all) deliver(a, *all);
     return Step::past;
 }
 

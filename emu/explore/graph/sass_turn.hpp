@@ -39,6 +39,10 @@ class SassTurn final : public Turn {
     Step guess_address(std::optional<uint64_t>& out);
     using Operands = std::array<uint32_t, 2>;  // what an access stores: values of the state
     Step memory(const sassemu::Access& a, uint64_t address, const Operands& given);
+    Step at_members(const sassemu::Access& a, const std::vector<uint64_t>& members,
+                    const Operands& given, const std::optional<LoadReduce>& combine);
+    bool located(const sassemu::Access& a, uint64_t address, op::Access& where);
+    uint32_t read(const op::Access& where);
     uint32_t data(uint32_t row, uint32_t bytes);
     void deliver(const sassemu::Access& a, uint32_t value);
     bool find(bool near, bool own, uint64_t address, uint64_t bytes, uint64_t alignment,

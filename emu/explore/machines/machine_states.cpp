@@ -10,6 +10,7 @@
 #include "emu/explore/machines/pe_meetings.hpp"
 #include "emu/explore/machines/state_search.hpp"
 #include "emu/explore/machines/threads_ahead.hpp"
+#include "emu/memory/perform.hpp"
 
 namespace sassemu::explore {
 namespace {
@@ -441,6 +442,7 @@ class MachineStates {
     void perform_now(State& n, uint32_t t, const MemoryOperation& o, uint32_t way) const {
         const std::array<uint8_t, 16> value = bytes_.perform(n, o, way);
         if (!o.is(SASSEMU_OPERATION_ATOMIC) && !o.is(SASSEMU_OPERATION_LOAD)) return;
+        if (o.joins) return join(n.threads[t].registers, o, value);
         for (size_t k = 0; k < o.to.size(); ++k) {
             if (o.to[k] < 0) continue;
             uint64_t v = 0;
@@ -450,6 +452,21 @@ class MachineStates {
             if (o.sign) v = extended(static_cast<uint32_t>(v), true, o.what.bytes);
             n.threads[t].registers[static_cast<size_t>(o.to[k])] = v;
         }
+    }
+
+    // Members of a multicast object, in any order: integers.
+    static void join(std::vector<uint64_t>& registers, const MemoryOperation& o,
+                     const std::array<uint8_t, 16>& value) {
+        uint64_t now = 0, found = 0;
+        const auto word = [&](size_t k) -> uint64_t* {
+            return o.to[k] < 0 ? nullptr : &registers[static_cast<size_t>(o.to[k])];
+        };
+        for (size_t k = 0; k < 2; ++k)
+            if (word(k)) now |= (*word(k) & 0xffffffff) << 32 * k;
+        std::memcpy(&found, value.data(), o.what.bytes);
+        now = atomic_result(o.atomic, o.type, now, found, 0);
+        for (size_t k = 0; k < 2; ++k)
+            if (word(k)) *word(k) = now >> 32 * k & 0xffffffff;
     }
 
     const Test& test_;

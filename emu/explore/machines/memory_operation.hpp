@@ -25,6 +25,7 @@ struct MemoryOperation {
     bool of_grids = false;                      // MEET: with the launch before, once it has ended
     bool blocks = false;                        // of a load: it is performed at once
     bool whole = false;                         // to[0] takes all of the result
+    bool joins = false;                         // `atomic` of its value and what is in `to`
     bool sign = false;                          // results of less than a word are sign-extended
     AtomicOp atomic = AtomicOp::none;
     AtomicType type = AtomicType::u32;

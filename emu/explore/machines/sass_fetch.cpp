@@ -19,6 +19,17 @@ namespace {
 
 constexpr uint32_t ended_pc = ~0u;
 
+// Joined to it, an integer stays as it is.
+uint64_t neutral(AtomicOp op, AtomicType type) {
+    const bool sign = type == AtomicType::s32 || type == AtomicType::s64;
+    const uint64_t all =
+        type == AtomicType::u32 || type == AtomicType::s32 ? 0xffffffff : ~uint64_t{0};
+    if (op == AtomicOp::and_) return all;
+    if (op == AtomicOp::min) return sign ? all >> 1 : all;
+    if (op == AtomicOp::max) return sign ? all ^ all >> 1 : 0;
+    return 0;
+}
+
 }  // namespace
 
 SassFetch::SassFetch(const Test& test, bool scoped) : test_(test), scoped_(scoped) {
@@ -275,8 +286,12 @@ SassFetch::What SassFetch::plain(Turn& at, const SassEffects& e) {
         for (const uint32_t r : at.i.writes)
             at.registers[r] =
                 elected(at.code.registers()[r], lane, test_.sass->lanes_of_warp(at.thread));
-    for (const Access& a : e.accesses)
-        if (access(at, a, a.address[lane]) == What::blocked) return What::blocked;
+    for (const Access& a : e.accesses) {
+        const auto members = test_.sass->members(a.address[lane]);
+        const What what =
+            members ? at_members(at, a, *members, e.combine) : access(at, a, a.address[lane]);
+        if (what == What::blocked) return What::blocked;
+    }
     ++at.pc;
     return What::ran;
 }
@@ -416,6 +431,28 @@ SassFetch::What SassFetch::operate(Turn& at, const Access& a, uint64_t address) 
         if (a.ordering == Ordering::weak) o.what.ordering = SASSEMU_RELAXED;
     }
     at.out.push_back(o);
+    return What::ran;
+}
+
+// A multicast object: an access to memory of each member. What they hold is joined to what leaves
+// it as it is.
+SassFetch::What SassFetch::at_members(Turn& at, const Access& a,
+                                      const std::vector<uint64_t>& members,
+                                      const std::optional<LoadReduce>& combine) {
+    if (a.op != AccessOp::store && a.op != AccessOp::reduce && !combine)
+        return refuse_at(at, "reaches a multicast object, which takes multimem instructions only");
+    for (const uint64_t member : members) {
+        if (const What what = far(at, a, member); what != What::ran) return what;
+        if (!combine) continue;
+        MemoryOperation& o = at.out.back();
+        o.joins = true;
+        o.atomic = combine->op;
+        o.type = static_cast<AtomicType>(combine->type);
+        const uint64_t none = neutral(o.atomic, o.type);
+        for (size_t k = 0; k < o.to.size(); ++k)
+            if (o.to[k] >= 0)
+                at.registers[static_cast<size_t>(o.to[k])] = none >> 32 * (k % 2) & 0xffffffff;
+    }
     return What::ran;
 }
 

@@ -141,6 +141,8 @@ class SassFetch {
     What local(Turn& at, const Access& a, uint32_t address);
     What near(Turn& at, const Access& a, uint32_t address, bool own);
     What far(Turn& at, const Access& a, uint64_t address);
+    What at_members(Turn& at, const Access& a, const std::vector<uint64_t>& members,
+                    const std::optional<LoadReduce>& combine);
     What operate(Turn& at, const Access& a, uint64_t address);
     void write(const Turn& at) const;
     uint64_t word(const Turn& at, uint32_t row, uint32_t k) const;

@@ -170,10 +170,6 @@ Result<void> in_one_row(plan::Plan& p) {
         return make_error(ErrorCode::unsupported, p.nvshmem->where,
                           "PEs of NVSHMEM are not explored",
                           "`sassemu run`, or a test in the words of docs/litmus.md, section 6");
-    for (const plan::Buffer& b : p.buffers)
-        if (b.kind == plan::BufferKind::multicast)
-            return make_error(ErrorCode::unsupported, b.where, "multicast objects are not explored",
-                              "`sassemu run`");
     for (const plan::GpuOfPlan& gpu : p.gpus)
         if (!gpu.arch.empty())
             return make_error(ErrorCode::input, gpu.where,
@@ -188,7 +184,8 @@ Result<void> in_one_row(plan::Plan& p) {
     }
     for (plan::Buffer& b : p.buffers) {
         b.gpu = 0;
-        b.kind = plan::BufferKind::device;
+        b.kind = plan::BufferKind::device;  // a multicast object too: its addresses
+        b.of.clear();
     }
     p.gpus.clear();
     p.peers.clear();
@@ -241,9 +238,17 @@ Result<Test> read_plan_test(const std::string& path, const std::string& arch) {
             return bad(path, "has more than " + std::to_string(most_bytes >> 20) +
                                  " MiB of buffers: that is not explored");
     for (const Noted::Memory& m : noted->memory) {
+        const auto buffer = std::ranges::find(p.buffers, m.name, &plan::Buffer::name);
+        if (buffer != p.buffers.end() && buffer->kind == plan::BufferKind::multicast) {
+            std::vector<uint64_t> members;
+            for (const std::string& of : buffer->of)
+                members.push_back(
+                    std::ranges::find(noted->memory, of, &Noted::Memory::name)->address);
+            test.sass->add_multicast(m.address, m.bytes, std::move(members));
+            continue;
+        }
         SASSEMU_ASSIGN(const uint32_t name,
                        test.sass->add_memory(test, m.name, m.address, m.bytes));
-        const auto buffer = std::ranges::find(p.buffers, m.name, &plan::Buffer::name);
         if (buffer == p.buffers.end()) continue;
         test.names[name].element = element_bytes(*buffer);
         if (p.in_flight) test.locations[test.names[name].location].home = home_of(*buffer);

@@ -217,6 +217,15 @@ struct SassServices {
         lane(w).effects_.accesses.push_back(a);
         return op + 1;
     }
+    static const sassemu::Op* load_reduce(Warp& w, const sassemu::Op* op, const Access& a,
+                                          const LoadReduce& how) {
+        if (how.type > LoadReduceType::s64) {
+            beyond(w, "is not explored: it combines what is no integer");
+            return nullptr;
+        }
+        lane(w).effects_.combine = how;
+        return access(w, op, a);
+    }
     static const sassemu::Op* fence(Warp&, const sassemu::Op* op, const Fence&) { return op + 1; }
     static void watch(Warp&, const std::byte*, uint32_t) {}
     static void watch_mbarrier(Warp&, const std::byte*) {}
@@ -274,6 +283,7 @@ struct SassServices {
             s.commit_tensor = tensor_commit;
             s.sleep = sleep;
             s.access = access;
+            s.load_reduce = load_reduce;
             s.fence = fence;
             s.watch = watch;
             s.watch_mbarrier = watch_mbarrier;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "emu/async/tensor_map.hpp"
@@ -45,6 +46,7 @@ struct SassEffects {
     };
     Call call = Call::none;
     std::vector<Access> accesses;
+    std::optional<LoadReduce> combine;  // of its load: what the members of an object hold
     uint32_t address = 0, lanes = 0;
     struct Group {
         uint32_t scoreboard = 0, left = 0;

@@ -139,6 +139,16 @@ bool SassProgram::global(uint64_t address, uint64_t bytes, Place& out) const {
     return false;
 }
 
+std::optional<std::vector<uint64_t>> SassProgram::members(uint64_t address) const {
+    for (const Object& o : objects_) {
+        if (address - o.address >= o.bytes) continue;
+        std::vector<uint64_t> out;
+        for (const uint64_t member : o.members) out.push_back(member + (address - o.address));
+        return out;
+    }
+    return {};
+}
+
 uint64_t SassProgram::address(const Test& test, uint32_t location) const {
     for (const Range& r : ranges_)
         if (test.names[r.name].location == location) return r.low;

@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -33,6 +34,10 @@ class SassProgram {
                                 uint64_t bytes);
     // The same for a name that the test has: `address` is that of its location's first byte.
     Result<void> place_memory(Test& test, uint32_t name, uint64_t address);
+    // Addresses that stand for the same bytes at each of `members`.
+    void add_multicast(uint64_t address, uint64_t bytes, std::vector<uint64_t> members) {
+        objects_.push_back({address, bytes, std::move(members)});
+    }
     // The CTA that a thread of the test runs in has shared memory of its own, and tensor memory if
     // its code uses it: as locations.
     void add_shared(Test& test, uint32_t thread);
@@ -58,6 +63,8 @@ class SassProgram {
 
     // Where an access lands. False: nowhere.
     bool global(uint64_t address, uint64_t bytes, Place& out) const;
+    // Where an access to a multicast object lands; null: the address is in none.
+    std::optional<std::vector<uint64_t>> members(uint64_t address) const;
     // Of the first byte of a location in global memory; 0: it has none.
     uint64_t address(const Test& test, uint32_t location) const;
     // Shared memory: an offset in the window of the thread's cluster; `own` leaves the rank out.
@@ -90,6 +97,10 @@ class SassProgram {
         uint64_t low, high;
         uint32_t name;
     };
+    struct Object {
+        uint64_t address, bytes;
+        std::vector<uint64_t> members;
+    };
     // The CTA of the test in which `rank` of the thread's cluster runs; -1: there is none.
     int32_t cta_of_rank(const Test& test, uint32_t thread, uint32_t rank) const;
     uint32_t add_location(Test& test, Location location);
@@ -99,6 +110,7 @@ class SassProgram {
     std::map<CodeImage*, std::unique_ptr<SassCode>> codes_;
     std::vector<SassThread> threads_;
     std::vector<Range> ranges_;
+    std::vector<Object> objects_;
     std::map<int32_t, uint32_t> shared_, tensor_;                 // CTA -> name
     std::map<std::pair<int32_t, uint32_t>, uint32_t> mbarriers_;  // CTA and offset -> name
     mutable std::set<std::pair<int32_t, uint32_t>> new_mbarriers_;
