@@ -15,7 +15,8 @@ constexpr Stamp all_of_it = ~Stamp{0};
 
 void join(Knowledge& to, const Snapshot& from, uint32_t threads) {
     join(to, from.known);
-    for (Thread t = from.thread; t < from.thread + threads; ++t) {
+    for (uint32_t k = 0; k < threads; ++k) {  // the host's number is the highest there is
+        const Thread t = from.thread + k;
         to[in_global].add(t, from.global);
         to[in_shared].add(t, from.shared);
         to[inits].add(t, from.inits);
@@ -205,7 +206,8 @@ Machine::Phase::Gathered& Machine::gather(Phase& p, const Place& to, Reach reach
         if (apart > reach || apart > e.reach || !e.gives[apart]) continue;
         const Snapshot& s = *e.gives[apart];
         for (uint32_t r = 0; r < rules; ++r) views[r].push_back(&s.known[r]);
-        for (Thread t = s.thread; t < s.thread + e.threads; ++t) {
+        for (uint32_t k = 0; k < e.threads; ++k) {
+            const Thread t = s.thread + k;
             own[in_global].emplace_back(t, s.global);
             own[in_shared].emplace_back(t, s.shared);
             own[inits].emplace_back(t, s.inits);
