@@ -32,18 +32,20 @@ sassemu_operation DrivenMachine::of_client(const Client& who, sassemu_operation_
 }
 
 bool DrivenMachine::client_reads(const Client& who, uint64_t address, void* to, uint64_t bytes) {
-    const AtMachine at_machine(*this, who.outside);
+    const AtMachine at_machine(this, who.outside);
     if (!scoped() && !machine_.held(self_, state_)) return false;
+    outside_ = who.outside;
     in_pieces(address, bytes, [&](uint64_t at, uint64_t count) {
         perform(of_client(who, SASSEMU_OPERATION_LOAD, address + at, count),
                 static_cast<uint8_t*>(to) + at);
     });
+    outside_ = false;
     return true;
 }
 
 bool DrivenMachine::client_writes(const Client& who, uint64_t address, const void* from,
                                   uint64_t bytes) {
-    const AtMachine at_machine(*this, who.outside);
+    const AtMachine at_machine(this, who.outside);
     // Others may be at the machine right after it.
     if (!scoped() && !who.outside && !machine_.held(self_, state_)) return false;
     in_pieces(address, bytes, [&](uint64_t at, uint64_t count) {
@@ -57,7 +59,7 @@ bool DrivenMachine::client_writes(const Client& who, uint64_t address, const voi
 
 void DrivenMachine::client_changes(const Client& who, uint64_t address, uint32_t bytes,
                                    const std::function<void()>& act) {
-    const AtMachine at_machine(*this, who.outside);
+    const AtMachine at_machine(this, who.outside);
     perform(of_client(who, SASSEMU_OPERATION_ATOMIC, address, bytes), nullptr);
     act();
     client_fence(who);
@@ -108,9 +110,27 @@ void DrivenMachine::lost(uint64_t launch, const std::string& why) const {
                 ->host->end(LaunchStatus::fault, "memory of another rank is lost: " + why);
 }
 
-// What loads may find elsewhere; why not.
-std::string DrivenMachine::fetch(const uint64_t* address, uint32_t lanes, uint32_t bytes) {
-    return far_ ? far_->fetch(address, lanes, bytes) : "";
+// What loads may find elsewhere, behind what the machine has on its way there; why not.
+std::string DrivenMachine::fetch(const Who& who, sassemu_operation what, const uint64_t* address,
+                                 uint32_t lanes) {
+    if (!far_) return "";
+    uint32_t far = 0;
+    for_lanes(scoped() ? lanes : 0, [&](unsigned lane) {
+        if (!far_->elsewhere(address[lane])) return;
+        far |= 1u << lane;
+        what.address = address[lane];
+        what.from = of(who, lane);
+        make_way(what);
+    });
+    if (far) far_->settle();
+    return far_->fetch(address, lanes, what.bytes);
+}
+
+bool DrivenMachine::tells_others(const sassemu_operation& o) const {
+    const bool releases =
+        o.ordering == SASSEMU_RELEASE || o.ordering == SASSEMU_ACQ_REL || o.ordering == SASSEMU_SC;
+    return far_ && scoped() && o.from.kind == SASSEMU_AGENT_WARP && releases &&
+           o.scope == SASSEMU_LEVEL_SYS;
 }
 
 }  // namespace sassemu

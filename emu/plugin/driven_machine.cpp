@@ -86,7 +86,7 @@ const sassemu_memory_model& DrivenMachine::table() {
 // ---- the run
 
 void DrivenMachine::launch_begin(sassemu_launch l) {
-    const AtMachine at_machine(*this);
+    const AtMachine at_machine(this);
     if (launches_.empty()) {
         held_.clear();  // of a launch that faulted
         waiting_.clear();
@@ -107,8 +107,9 @@ void DrivenMachine::launch_begin(sassemu_launch l) {
 
 void DrivenMachine::launch_end(sassemu_launch l) {
     {
-        const AtMachine at_machine(*this);
+        const AtMachine at_machine(this);
         // Whoever knows of its end.
+        if (scoped() && far_) take_all();
         if (scoped() && machine_.launch) machine_.launch(self_, state_);
         if (launches_.size() > 1) {
             send_launch(std::ranges::find(launches_, l, &Launch::handle)->id);
@@ -122,7 +123,7 @@ void DrivenMachine::launch_end(sassemu_launch l) {
 }
 
 uint64_t DrivenMachine::step(sassemu_cta, uint32_t idle) {
-    const AtMachine at_machine(*this);
+    const AtMachine at_machine(this);
     idle_ = idle ? idle_ + 1 : 0;
     // Nothing is held back forever: a path that spins on it keeps the launch from being idle.
     if (++slices_ % 64 == 0) {
@@ -201,14 +202,28 @@ void DrivenMachine::name_thread(sassemu_model_event& e) {
 uint32_t DrivenMachine::pick(uint32_t count) {
     if (host.seed(session)) return host.choose(session, count);
     // Without a seed the emulator's choices are always the first; a policy's still vary.
+    return draw(count);
+}
+
+uint32_t DrivenMachine::draw(uint32_t count) {
     random_ = random_ * 6364136223846793005u + 1442695040888963407u;
     return static_cast<uint32_t>((random_ >> 33) % count);
 }
 
-void DrivenMachine::perform(const sassemu_operation& o, uint8_t* value) {
+// The steps that it needs. In how many ways it can be performed then.
+uint32_t DrivenMachine::make_way(const sassemu_operation& o) {
     uint32_t all = 0;
-    if (!take_until([&] { return (all = ways(o)) != 0; }))
-        return give_up("has no way to perform an operation");
+    take_until([&] { return (all = ways(o)) != 0; });
+    return all;
+}
+
+void DrivenMachine::perform(const sassemu_operation& o, uint8_t* value) {
+    uint32_t all = make_way(o);
+    if (!all) return give_up("has no way to perform an operation");
+    if (tells_others(o)) {
+        far_->settle();
+        all = ways(o);  // others have been at the machine
+    }
     ++performed_;
     writing_ = o.from.cta >> cta_bits;
     machine_.perform(self_, state_, &bytes_, &o, choose_way(o, all), value);
@@ -221,7 +236,8 @@ uint32_t DrivenMachine::choose_way(const sassemu_operation& o, uint32_t all) {
         return settings_.policy != Policy::random || pick(16) ? 0 : 1 + pick(all - 1);
     }
     // The host and what is in streams see what there is; others something old.
-    if (o.from.kind == SASSEMU_AGENT_HOST || o.from.kind == SASSEMU_AGENT_COPY_ENGINE) return 0;
+    if (o.from.kind == SASSEMU_AGENT_HOST || o.from.kind == SASSEMU_AGENT_COPY_ENGINE)
+        return outside_ ? draw(all) : 0;
     return settings_.policy == Policy::random ? pick(all) : all - 1;
 }
 
@@ -303,7 +319,7 @@ void DrivenMachine::give_up(const std::string& what) {
 }
 
 int DrivenMachine::issue(const sassemu_access& a) {
-    const AtMachine at_machine(*this);
+    const AtMachine at_machine(this);
     if (scoped()) return issue_scoped(a);
     const bool immediate = a.flags & SASSEMU_ACCESS_IMMEDIATE;
     if (settings_.policy == Policy::random && !immediate && pick(16) == 0) return SASSEMU_RETRY;
@@ -377,7 +393,7 @@ int DrivenMachine::load(const sassemu_access& a, const Who& who, const sassemu_l
         return what;
     };
     const Fetched fetched(*this);
-    if (const std::string why = fetch(host.addresses(&a), global, a.bytes); !why.empty()) {
+    if (const std::string why = fetch(who, what, host.addresses(&a), global); !why.empty()) {
         host.fault(session, a.warp, a.insn, global,
                    ("memory of another rank is lost: " + why).c_str());
         return SASSEMU_SUPPLIED;
@@ -433,15 +449,19 @@ int DrivenMachine::store(const sassemu_access& a, const Who& who, const sassemu_
         what.from = of(who, lane);
         perform(what, value);
     });
+    stored();
+    return SASSEMU_SUPPLIED;
+}
+
+void DrivenMachine::stored() {
     take_until([&] { return machine_.held(self_, state_) <= settings_.depth; });
     if (settings_.policy == Policy::eager) take_all();
     if (settings_.policy == Policy::adversarial) tick();
-    return SASSEMU_SUPPLIED;
 }
 
 int DrivenMachine::model_fence(const sassemu_fence& f) {
     if (scoped()) return SASSEMU_DONE;  // see order()
-    const AtMachine at_machine(*this);
+    const AtMachine at_machine(this);
     const Who who = place(f.warp);
     finish_lanes(who, f.lanes);
     sassemu_operation what = operation(SASSEMU_OPERATION_FENCE);
@@ -463,7 +483,7 @@ int DrivenMachine::model_fence(const sassemu_fence& f) {
 
 int DrivenMachine::model_cache(const sassemu_cache_op& c) {
     if (scoped()) return SASSEMU_DONE;
-    const AtMachine at_machine(*this);
+    const AtMachine at_machine(this);
     const Who who = place(c.warp);
     finish_lanes(who, c.lanes);
     sassemu_operation what = operation(SASSEMU_OPERATION_CACHE);
@@ -484,9 +504,9 @@ int DrivenMachine::model_cache(const sassemu_cache_op& c) {
 }
 
 void DrivenMachine::model_sync(const sassemu_sync& e) {
+    const AtMachine at_machine(this);
     if (scoped()) return sync_scoped(e);
     if (!e.warp || e.agent) return;  // an agent's report says nothing of who started it
-    const AtMachine at_machine(*this);
     const Who who = place(e.warp);
     switch (e.kind) {
         // These order the accesses of their threads for the CTA.
@@ -520,7 +540,7 @@ void DrivenMachine::finish(size_t index, uint32_t lanes) {
     h.lanes &= ~lanes;
     if (!h.lanes) held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(index));
     const Fetched fetched(*this);
-    if (const std::string why = fetch(now.address, lanes, now.what.bytes); !why.empty())
+    if (const std::string why = fetch(now.who, now.what, now.address, lanes); !why.empty())
         lost(now.who.cta >> cta_bits, why);
     uint32_t rows[4][32] = {};
     for_lanes(lanes, [&](unsigned lane) {

@@ -65,6 +65,23 @@ class DrivenMachine : public Plugin {
     bool orders(const HookedInstruction& i, const Event& e, bool first);
     void order(sassemu_insn i, sassemu_warp w, uint32_t lanes);
     void drain(sassemu_warp w);  // of its late loads
+    bool may_be_apart() const { return !scoped() || machine_.flags & SASSEMU_MACHINE_APART; }
+    // At the machine, as long as this lives; see far_bytes.hpp.
+    class AtMachine {
+      public:
+        explicit AtMachine(DrivenMachine* driver, bool outside = false)
+            : far_(driver ? driver->far_.get() : nullptr) {
+            if (far_) far_->enter(outside);
+        }
+        AtMachine(const AtMachine&) = delete;
+        AtMachine& operator=(const AtMachine&) = delete;
+        ~AtMachine() {
+            if (far_) far_->leave();
+        }
+
+      private:
+        FarBytes* const far_;
+    };
     // Asynchronous operations. What the bytes are for this one, at that place; the caller is about
     // to change them.
     void agent_issued(sassemu_warp w, uint32_t lanes, uint64_t id, uint32_t kind, int32_t group);
@@ -118,21 +135,6 @@ class DrivenMachine : public Plugin {
     bool gives_way(const Who& who);
     uint64_t performed_ = 1;
 
-    // At the machine, as long as this lives; see far_bytes.hpp.
-    class AtMachine {
-      public:
-        explicit AtMachine(DrivenMachine& driver, bool outside = false) : far_(driver.far_.get()) {
-            if (far_) far_->enter(outside);
-        }
-        AtMachine(const AtMachine&) = delete;
-        AtMachine& operator=(const AtMachine&) = delete;
-        ~AtMachine() {
-            if (far_) far_->leave();
-        }
-
-      private:
-        FarBytes* const far_;
-    };
     // What fetch() has brought is forgotten at the end of this.
     class Fetched {
       public:
@@ -149,24 +151,30 @@ class DrivenMachine : public Plugin {
     bool read(uint64_t address, void* to, uint32_t bytes) const;
     bool write(uint64_t address, const void* from, uint32_t bytes) const;
     void lost(uint64_t launch, const std::string& why) const;
-    std::string fetch(const uint64_t* address, uint32_t lanes, uint32_t bytes);
+    std::string fetch(const Who& who, sassemu_operation what, const uint64_t* address,
+                      uint32_t lanes);
+    // Other processes are to see what comes before it: none may miss that afterwards.
+    bool tells_others(const sassemu_operation& o) const;
     void client_fence(const Client& who);
 
     static sassemu_place of(const Who& w, unsigned lane);
     sassemu_operation of_client(const Client& who, sassemu_operation_kind kind, uint64_t address,
                                 uint64_t bytes) const;
     uint32_t pick(uint32_t count);
+    uint32_t draw(uint32_t count);  // of the driver's own
     bool defer(const sassemu_access& a);
     int load(const sassemu_access& a, const Who& who, const sassemu_location* where,
              uint32_t global, sassemu_operation what);
     int store(const sassemu_access& a, const Who& who, const sassemu_location* where,
               uint32_t global, sassemu_operation what);
+    void stored();  // how long it may be on its way
     void load_elsewhere(const sassemu_access& a, const sassemu_location& where, unsigned lane,
                         uint8_t* value) const;
     sassemu_cta owner(sassemu_warp w, uint64_t linear) const;
     uint32_t ways(const sassemu_operation& o) const {
         return machine_.ways ? machine_.ways(self_, state_, &bytes_, &o) : 1;
     }
+    uint32_t make_way(const sassemu_operation& o);
     // After the steps that it needs.
     void perform(const sassemu_operation& o, uint8_t* value);
     // Whether an operation of a warp, one for each of the lanes, is performed now. If not, none of
@@ -198,6 +206,7 @@ class DrivenMachine : public Plugin {
     sassemu_bytes bytes_{};
     std::unique_ptr<FarBytes> far_;  // null: all memory is of this process
     uint64_t writing_ = 0;           // the launch whose operation or step it is
+    bool outside_ = false;           // another process is at the machine
     std::deque<Held> held_;
     std::vector<std::pair<Who, uint32_t>> waiting_;  // warps, and how often they tried
     bool gave_up_ = false;

@@ -256,6 +256,7 @@ void DrivenMachine::observe(const sassemu_place& from, const std::vector<uint64_
 
 void DrivenMachine::agent_issued(sassemu_warp w, uint32_t lanes, uint64_t id, uint32_t kind,
                                  int32_t group) {
+    const AtMachine at_machine(this);
     const Who who = place(w);
     finish_lanes(who, lanes);
     sassemu_operation o = operation(SASSEMU_OPERATION_ISSUE);
@@ -298,6 +299,7 @@ void DrivenMachine::wait_groups(const Who& who, uint32_t lanes, uint32_t kind, u
 const std::byte* DrivenMachine::agent_reads(sassemu_warp w, uint64_t id, const sassemu_location& at,
                                             const std::byte* bytes, uint64_t count,
                                             uint32_t proxy) {
+    const AtMachine at_machine(this);
     const Who who = place(w);
     const uint64_t address = map(who, at);
     if (!address) return bytes;
@@ -316,6 +318,7 @@ const std::byte* DrivenMachine::agent_reads(sassemu_warp w, uint64_t id, const s
 
 void DrivenMachine::agent_writes(sassemu_warp w, uint64_t id, const sassemu_location& at,
                                  uint64_t count, uint32_t proxy, bool reduce) {
+    const AtMachine at_machine(this);
     const Who who = place(w);
     const uint64_t address = map(who, at);
     if (!address) return;
@@ -338,6 +341,7 @@ void DrivenMachine::agent_writes(sassemu_warp w, uint64_t id, const sassemu_loca
 }
 
 void DrivenMachine::agent_landed() {
+    const AtMachine at_machine(this);
     for (const Scoped::Landing& l : std::exchange(scoped_.landing, {})) {
         uint8_t value[most_bytes];
         bytes_.read(bytes_.memory, l.what.address, value, l.what.bytes);
@@ -350,6 +354,7 @@ void DrivenMachine::agent_landed() {
 // ---- mbarrier objects
 
 void DrivenMachine::initialises(sassemu_warp w, uint32_t lanes, const sassemu_location& object) {
+    const AtMachine at_machine(this);
     const Who who = place(w);
     sassemu_operation o = operation(SASSEMU_OPERATION_ATOMIC);
     o.flags = SASSEMU_MACHINE_OBJECT;
@@ -366,6 +371,7 @@ void DrivenMachine::initialises(sassemu_warp w, uint32_t lanes, const sassemu_lo
 void DrivenMachine::meets(sassemu_insn i, sassemu_warp w, uint32_t lanes,
                           const sassemu_location& object) {
     if (!meant(i).known) return;  // the words of fence.mbarrier_init say nothing
+    const AtMachine at_machine(this);
     const Who who = place(w);
     sassemu_operation o = operation(SASSEMU_OPERATION_LOAD);
     o.flags = SASSEMU_MACHINE_OBJECT;

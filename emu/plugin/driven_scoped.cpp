@@ -58,6 +58,7 @@ void DrivenMachine::begin_scoped() {
 }
 
 void DrivenMachine::cta_begin(sassemu_cta c) {
+    const AtMachine at_machine(this);
     placed_ = {};
     if (!scoped()) return;
     const sassemu_cta_info i = info(c);
@@ -67,6 +68,7 @@ void DrivenMachine::cta_begin(sassemu_cta c) {
     scoped_.cta_of[number] = c;
 }
 void DrivenMachine::cta_end(sassemu_cta c) {
+    const AtMachine at_machine(this);
     placed_ = {};
     if (!scoped()) return;
     const sassemu_cta_info i = info(c);
@@ -150,6 +152,7 @@ bool DrivenMachine::orders(const HookedInstruction& i, const Event& e, bool firs
 }
 
 void DrivenMachine::order(sassemu_insn i, sassemu_warp w, uint32_t lanes) {
+    const AtMachine at_machine(this);
     const auto fences = scoped_.fences.find(i);
     scoped_.arriving = lanes;
     const Who who = place(w);
@@ -167,7 +170,10 @@ void DrivenMachine::order(sassemu_insn i, sassemu_warp w, uint32_t lanes) {
     }
 }
 
-void DrivenMachine::drain(sassemu_warp w) { finish_lanes(place(w), ~0u); }
+void DrivenMachine::drain(sassemu_warp w) {
+    const AtMachine at_machine(this);
+    finish_lanes(place(w), ~0u);
+}
 
 const DrivenMachine::Meant& DrivenMachine::meant(sassemu_insn i) {
     const auto [at, fresh] = scoped_.meant.try_emplace(i);
@@ -314,7 +320,9 @@ int DrivenMachine::issue_scoped(const sassemu_access& a) {
     }();
     what.address = low;
     what.from = of(who, 0);
-    if (load && is_plain(what, high - low, who.apart ? mapped : 1u)) {
+    bool far = false;
+    for_lanes(far_ ? mapped : 0, [&](unsigned lane) { far |= far_->elsewhere(address[lane]); });
+    if (load && !far && is_plain(what, high - low, who.apart ? mapped : 1u)) {
         show_meant(a.insn, what);
         if (!acquires(what.ordering)) return SASSEMU_DONE;
     }
@@ -356,6 +364,7 @@ int DrivenMachine::issue_scoped(const sassemu_access& a) {
                 perform(what, value + done);
             }
         });
+        if (far) stored();
         host.wake(session);
         return SASSEMU_SUPPLIED;
     }
@@ -390,6 +399,14 @@ void DrivenMachine::machine_loads_newest(const Who& who, const uint64_t* address
 void DrivenMachine::load_pieces(const sassemu_access& a, const Who& who,
                                 const sassemu_location* where, const uint64_t* address,
                                 uint32_t mapped, sassemu_operation what) {
+    const Fetched fetched(*this);
+    for (unsigned done = 0; far_ && done < a.bytes; done += most_bytes) {
+        uint64_t at[32] = {};
+        for_lanes(mapped, [&](unsigned lane) { at[lane] = address[lane] + done; });
+        if (const std::string why = fetch(who, what, at, mapped); !why.empty())
+            return (void)host.fault(session, a.warp, a.insn, mapped,
+                                    ("memory of another rank is lost: " + why).c_str());
+    }
     uint32_t rows[16][32] = {};
     for_lanes(a.lanes, [&](unsigned lane) {
         uint8_t value[64] = {};

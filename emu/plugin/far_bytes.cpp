@@ -109,6 +109,15 @@ bool FarBytes::write(uint64_t launch, uint64_t address, std::span<const std::byt
     return true;
 }
 
+void FarBytes::settle() {
+    while (!written_.empty())
+        if (flushing_)
+            away([] { std::this_thread::yield(); });
+        else
+            flush();
+    away([&] { (void)far_.drain({}); });  // who loses something is told where it is posted
+}
+
 // In order: what is behind a write to another process waits until that has been performed.
 void FarBytes::flush() {
     flushing_ = true;

@@ -33,6 +33,8 @@ class FarBytes {
     // by the next one that may.
     void enter(bool outside);
     void leave();
+    // All that this process has on its way is with those who have the memory. Not `outside`.
+    void settle();
 
     bool elsewhere(uint64_t address) const { return far_.holds(FarMemory::by_host, address, 1); }
     // What loads of these lanes may read elsewhere, until forget(). Why not; empty: it is there.

@@ -349,9 +349,10 @@ std::string Hooks::needs_one_process() const {
         if (!s->driver)
             return "the model '" + s->name +
                    "' is no machine (sassemu/machine.h), and has accesses of its own process only";
-        if (s->driver->scoped())
+        if (!s->driver->may_be_apart())
             return "the model '" + s->name +
-                   "' knows what each thread has seen of all memory, which no process knows alone";
+                   "' says nothing of memory that is elsewhere (SASSEMU_MACHINE_APART), and what "
+                   "each thread has seen of all memory no process knows alone";
     }
     return {};
 }

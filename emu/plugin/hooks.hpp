@@ -292,6 +292,7 @@ class Hooks {
     const Op* misc(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask);
     const Op* retry(const Op* op, Warp& w, uint32_t mask);
     void watch_supplied(const AccessCall& call);
+    static bool reaches_far(AccessCall& call);  // some lane, where addresses are good
     bool shown_to_observers(uint32_t spaces_bit) const { return observed_spaces_ & spaces_bit; }
     void tell_issue(AccessCall& call);
     void tell_access(AccessCall& call);
@@ -318,7 +319,7 @@ class Hooks {
     bool wants_async_ = false, defers_ = false;
     uint32_t threading_ = SASSEMU_FREE;
     uint64_t epoch_ = 0, completed_ = 0;
-    uint64_t looked_ = ~uint64_t{0};  // the epoch of the last look of those who wait for nothing
+    std::atomic<uint64_t> looked_{~uint64_t{0}};  // the epoch of the last look of all spins
     FarMemory* far_ = nullptr;
     std::atomic<uint64_t> asyncs_{0};
     uint8_t last_group_ = 0;  // of the last commit that was lowered

@@ -198,6 +198,14 @@ void Hooks::tell_access(AccessCall& call) {
         s->tell("access", call.shown.insn, &sassemu_observer::access, &call.shown);
 }
 
+bool Hooks::reaches_far(AccessCall& call) {
+    bool any = false;
+    for_lanes(plugin_host().addresses(&call.shown) ? call.shown.lanes : 0, [&](uint32_t lane) {
+        any |= launch_host(*call.w).far(call.address[lane], call.shown.bytes) != nullptr;
+    });
+    return any;
+}
+
 const Op* Hooks::access(const HookedInstruction& i, const Op* op, Warp& w, uint32_t mask) {
     uint32_t lanes = accessing(i, w, mask);
     if (i.access.flags & SASSEMU_ACCESS_MATRIX) lanes = as<MatrixPayload>(*op).row_lanes();
@@ -221,6 +229,8 @@ const Op* Hooks::access(const HookedInstruction& i, const Op* op, Warp& w, uint3
             }
         }
     }
+    // Other processes do not come between what the machine is told and what is done.
+    const DrivenMachine::AtMachine stays(far_ && scoped_ && !reaches_far(call) ? scoped_ : nullptr);
     if (model_ && (generic || model_spaces_ & bit) &&
         (scoped_ || !(call.shown.flags & SASSEMU_ACCESS_MATRIX))) {
         const int32_t answer = ask_model("issue", handle(&i), model_table_->issue, &call.shown);
@@ -494,7 +504,8 @@ const Op* Hooks::copy(const HookedInstruction& i, const Op* op, Warp& w, uint32_
     } else {
         // The agents take it, who will tell when it is performed; or it is performed on the spot.
         w.cta->cluster->told = issued;
-        if (scoped_) {  // theirs in every order: they ask what there is to read
+        if (scoped_ && !(far_ && from && reaches_far(load))) {
+            // Theirs in every order: they ask what there is to read.
             LaneCopy c;
             const auto& payload = as<CopyPayload>(*op);
             c.bytes = store.shown.bytes;

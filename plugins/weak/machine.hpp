@@ -140,6 +140,22 @@ class Machine {
     void issue(const Who&, Thread agent);
     void observe(const Who&, Thread agent);
 
+    // ---- memory of several processes (apart.cpp)
+    // Before each operation and after it. The host stands for all that is in other processes.
+    void begins(const Who&, const Order&);
+    void ends(const Who&, const Order&);
+    // Stores have to be sent first, so that no other process misses them.
+    bool waits(const Order& of_fence) const;
+    bool waits(const Access&, bool elsewhere) const;
+    // Accesses to memory of another process, which performs them when they get there.
+    void load_elsewhere(Memory&, const Access&, uint8_t* value);
+    void store_elsewhere(const Access&, const uint8_t* value);
+    void change_elsewhere(const Access&);
+    std::vector<size_t> sendable() const;
+    Thread sender(size_t store) const { return posted_[store].thread; }
+    void send(Memory&, size_t store);
+    uint64_t posted() const { return posted_.size(); }
+
     // Old values that somebody has found instead of new ones since the last call are given up.
     uint64_t settle(bool count_only);
     void forget_values();  // all old ones; order is kept
@@ -196,6 +212,17 @@ class Machine {
         Thread maps_by = ~Thread{0};                // who has had it shown
         View over;                                  // of an agent: what its completion tells
         std::vector<std::pair<uint64_t, Edge>> released_at;  // its releasing writes
+        Order asked;  // of what it has read elsewhere, and knows the value of by now
+    };
+    // A store on its way to another process.
+    struct Posted {
+        Thread thread;
+        uint64_t address;
+        unsigned bytes;
+        std::array<uint8_t, most_bytes> value;
+        bool overlaps(uint64_t a, unsigned n) const {
+            return a < address + bytes && address < a + n;
+        }
     };
     struct ScFence {
         Place place;
@@ -256,6 +283,11 @@ class Machine {
     mutable std::array<Looked, 64> looked_{};
     std::vector<ScFence> sc_;
     std::map<uint64_t, Barrier> barriers_;
+    Knowledge outside_;          // what other processes know of this one's memory
+    std::deque<Posted> posted_;  // as they were performed
+    std::unordered_map<uint64_t, Edges> elsewhere_;  // of granules: what writes from here give
+    void learn(Actor&, const Order&) const;
+    void gives_elsewhere(Actor&, const Access&, Edges&);
 };
 
 void join(Knowledge& to, const Snapshot& from, uint32_t threads);

@@ -100,6 +100,7 @@ class Weak : public sassemu::Plugin {
     static constexpr uint32_t threading = SASSEMU_SERIAL;
     static constexpr bool late_loads = true;
     static constexpr bool scoped = true;
+    static constexpr bool apart = true;
     static constexpr bool in_flight = true;
     static constexpr uint32_t spaces =
         SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_SHARED) |
@@ -117,7 +118,10 @@ class Weak : public sassemu::Plugin {
         return {Machine(std::move(all))};
     }
 
-    uint32_t ways(const State& s, sassemu::MemoryBytes, const sassemu_operation& o) const {
+    uint32_t ways(const State& s, sassemu::MemoryBytes bytes, const sassemu_operation& o) const {
+        const bool elsewhere = is_elsewhere(bytes, o);
+        if (s.machine.posted() && has_to_send(s.machine, o, elsewhere)) return 0;
+        if (elsewhere) return 1;
         switch (o.kind) {
             case SASSEMU_OPERATION_LOAD:
                 return s.machine.ways(access_of(o));
@@ -135,40 +139,31 @@ class Weak : public sassemu::Plugin {
     void perform(State& s, sassemu::MemoryBytes bytes, const sassemu_operation& o, uint32_t way,
                  uint8_t* value) const {
         DriverMemory memory(bytes);
-        switch (o.kind) {
-            case SASSEMU_OPERATION_LOAD:
-                s.machine.load(memory, access_of(o), way, value);
-                break;
-            case SASSEMU_OPERATION_STORE:
-                s.machine.store(memory, access_of(o), value, way);
-                break;
-            case SASSEMU_OPERATION_ATOMIC:
-                s.machine.before_change(memory, access_of(o), o.ordering != SASSEMU_WEAK,
-                                        o.early != 0, way);
-                break;
-            case SASSEMU_OPERATION_FENCE:
-                s.machine.fence(who_of(o.from), fence_of(o));
-                break;
-            case SASSEMU_OPERATION_ARRIVE:
-                s.machine.arrive(who_of(o.from), o.address, o.other, order_of(o));
-                break;
-            case SASSEMU_OPERATION_WAIT:
-                s.machine.wait(who_of(o.from), o.address, o.other, order_of(o));
-                break;
-            case SASSEMU_OPERATION_ISSUE:
-                s.machine.issue(who_of(o.from), o.other);
-                break;
-            case SASSEMU_OPERATION_OBSERVE:
-                s.machine.observe(who_of(o.from), o.other);
-                break;
-            default:
-                break;
-        }
+        if (!bytes.has_elsewhere()) return perform_here(s.machine, memory, o, way, value);
+        const Who who = who_of(o.from);
+        const Order order = order_of(o);
+        s.machine.begins(who, order);
+        if (!is_elsewhere(bytes, o))
+            perform_here(s.machine, memory, o, way, value);
+        else if (o.kind == SASSEMU_OPERATION_LOAD)
+            s.machine.load_elsewhere(memory, access_of(o), value);
+        else if (o.kind == SASSEMU_OPERATION_STORE)
+            s.machine.store_elsewhere(access_of(o), value);
+        else
+            s.machine.change_elsewhere(access_of(o));
+        s.machine.ends(who, order);
     }
 
-    std::vector<uint64_t> steps(const State&) const { return {}; }
-    void take(State&, sassemu::MemoryBytes, uint32_t) const {}
-    uint64_t held(const State&) const { return 0; }
+    std::vector<uint64_t> steps(const State& s) const {
+        std::vector<uint64_t> threads;
+        for (const size_t i : s.machine.sendable()) threads.push_back(s.machine.sender(i));
+        return threads;
+    }
+    void take(State& s, sassemu::MemoryBytes bytes, uint32_t step) const {
+        DriverMemory memory(bytes);
+        s.machine.send(memory, s.machine.sendable().at(step));
+    }
+    uint64_t held(const State& s) const { return s.machine.posted(); }
     void launch(State& s) const { s.machine.forget_values(); }
     uint64_t settle(State& s, sassemu::MemoryBytes, bool count_only) const {
         return s.machine.settle(count_only);
@@ -177,6 +172,51 @@ class Weak : public sassemu::Plugin {
         return s.machine.plain(access_of(o), bytes, lanes);
     }
     std::string key(const State& s) const { return s.machine.key(); }
+
+  private:
+    static bool is_elsewhere(sassemu::MemoryBytes bytes, const sassemu_operation& o) {
+        return o.kind <= SASSEMU_OPERATION_ATOMIC && !(o.address & SASSEMU_MACHINE_SHARED) &&
+               bytes.elsewhere(o.address);
+    }
+    static bool has_to_send(const Machine& machine, const sassemu_operation& o, bool elsewhere) {
+        if (o.from.kind != SASSEMU_AGENT_WARP) return false;
+        if (o.kind <= SASSEMU_OPERATION_ATOMIC) return machine.waits(access_of(o), elsewhere);
+        // Other proxies reach memory past what waits here.
+        return machine.waits(order_of(o)) ||
+               (o.kind == SASSEMU_OPERATION_FENCE && o.proxy != o.to_proxy);
+    }
+    static void perform_here(Machine& machine, Memory& memory, const sassemu_operation& o,
+                             uint32_t way, uint8_t* value) {
+        switch (o.kind) {
+            case SASSEMU_OPERATION_LOAD:
+                machine.load(memory, access_of(o), way, value);
+                break;
+            case SASSEMU_OPERATION_STORE:
+                machine.store(memory, access_of(o), value, way);
+                break;
+            case SASSEMU_OPERATION_ATOMIC:
+                machine.before_change(memory, access_of(o), o.ordering != SASSEMU_WEAK,
+                                      o.early != 0, way);
+                break;
+            case SASSEMU_OPERATION_FENCE:
+                machine.fence(who_of(o.from), fence_of(o));
+                break;
+            case SASSEMU_OPERATION_ARRIVE:
+                machine.arrive(who_of(o.from), o.address, o.other, order_of(o));
+                break;
+            case SASSEMU_OPERATION_WAIT:
+                machine.wait(who_of(o.from), o.address, o.other, order_of(o));
+                break;
+            case SASSEMU_OPERATION_ISSUE:
+                machine.issue(who_of(o.from), o.other);
+                break;
+            case SASSEMU_OPERATION_OBSERVE:
+                machine.observe(who_of(o.from), o.other);
+                break;
+            default:
+                break;
+        }
+    }
 };
 
 }  // namespace weak

@@ -33,10 +33,9 @@ def words(path):
 
 
 class Test:
+    model = "caches"
     in_order = (["--deterministic"],)
     deadlock = "deadlock: nothing that is in flight can go on", 1
-    # Where loads are always late, each one's return lets another GPU's look again: no deadlock, but a limit ends it.
-    by_limit = "lazy", "adversarial"
 
     def __init__(self, a, folder):
         self.program, self.root, self.seeds, self.folder, self.wrong, self.runs = (
@@ -121,9 +120,9 @@ class Test:
             for options in (
                 [],
                 *self.in_order,
-                ["--model", "caches:policy=eager"],
-                *(["--model", "caches", "--seed", str(s)] for s in range(1, self.seeds + 1)),
-                ["--model", "caches:policy=adversarial", "--seed", "5"],
+                ["--model", f"{self.model}:policy=eager"],
+                *(["--model", self.model, "--seed", str(s)] for s in range(1, self.seeds + 1)),
+                ["--model", f"{self.model}:policy=adversarial", "--seed", "5"],
             ):
                 r, (got_there, got) = self.run(path, ["there", "out"], *options)
                 where = f"kinds in memory of {place}, {arch}, {options}"
@@ -166,7 +165,7 @@ class Test:
                 host=[{"write": {"buffer": "from", **text}}, {"write": {"buffer": "go", "type": "u32", "values": [1]}}],
             )
             path = peer_plans.write(self.folder, f"bulk_{source}_{target}", plan)
-            for options in [], ["--agents", "lazy"], ["--model", "caches", "--seed", "3"]:
+            for options in [], ["--agents", "lazy"], ["--model", self.model, "--seed", "3"]:
                 r, (to, to2) = self.run(path, ["to", "to2"], *options)
                 where = f"copies from {source} to {target}, {options}"
                 self.expect(r.returncode == 0, f"{where}: {r.stdout}{r.stderr}")
@@ -192,6 +191,11 @@ class Test:
             for seed in range(1, self.seeds + 1):
                 r, _ = self.run(plan, [], "--arch", "sm_90", "--model", model, "--seed", str(seed))
                 self.expect(r.returncode == 0, f"multicast, {model}, {seed}: {r.stdout}{r.stderr}")
+        for bug, (name, right) in itertools.product(("", "BUG_"), (("take", 7), ("take_sum", 14))):
+            path = os.path.join(self.root, "cubins", "multimem", f"{bug}{name}.json")
+            ptx, flat, caches = (self.explored(path, m) for m in ("ptx", "flat", "caches"))
+            found = f"{bug}{name}: flat {flat}, caches {caches}, ptx {ptx}"
+            self.expect(flat <= caches <= ptx and (ptx == {right}) == (caches == {right}) == (not bug), found)
 
     # ---- each GPU waits for the other
     def deadlocks(self):
@@ -201,11 +205,9 @@ class Test:
             buffers.update({f"flag{gpu}": {"bytes": 4, "gpu": gpu}, f"seen{gpu}": {"bytes": 4, "gpu": gpu}})
         plan = peer_plans.plan(self.root, "sm_90", buffers, launches)
         path = peer_plans.write(self.folder, "deadlock", plan)
-        limited = peer_plans.write(self.folder, "limited", {**plan, "timeLimit": 2})
         for policy in "eager", "random", "lazy", "adversarial":
-            late = policy in self.by_limit
-            r, _ = self.run(limited if late else path, [], "--model", f"caches:policy={policy}")
-            found = "time limit" in r.stdout if late else r.stdout.count(self.deadlock[0]) == self.deadlock[1]
+            r, _ = self.run(path, [], "--model", f"{self.model}:policy={policy}")
+            found = r.stdout.count(self.deadlock[0]) == self.deadlock[1]
             self.expect(r.returncode == 4 and found, f"deadlock, {policy}: {r.returncode} {r.stdout}{r.stderr}")
 
     # ---- handshakes
@@ -227,22 +229,46 @@ class Test:
         ptx, flat, caches = (self.explored(path, m) for m in ("ptx", "flat", "caches"))
         self.expect(7 in flat and (ptx == {7}) == (not bug), f"{where}: ptx allows {ptx}, flat shows {flat}")
         self.expect(flat <= caches <= ptx, f"{where}: flat {flat}, caches {caches}, ptx {ptx}")
+        shown = self.shown(path, receiver, where)
+        self.expect(shown <= caches, f"{where}: runs show {shown}, exploration {caches}")
+        return bug and caches != {7}, shown != {7}
+
+    def shown(self, path, receiver, where):
+        """What runs of a handshake show."""
         shown = set()
         for policy, seed in itertools.product(("random", "adversarial"), range(1, self.seeds + 1)):
             if receiver == "host":
-                r, _ = self.run(path, [], "--model", f"caches:policy={policy}", "--seed", str(seed))
+                r, _ = self.run(path, [], "--model", f"{self.model}:policy={policy}", "--seed", str(seed))
                 found = [
                     int(line.rsplit(":", 1)[1])
                     for line in (r.stdout + r.stderr).splitlines()
                     if "read of 'data'" in line
                 ]
             else:
-                r, (found,) = self.run(path, ["seen"], "--model", f"caches:policy={policy}", "--seed", str(seed))
+                r, (found,) = self.run(path, ["seen"], "--model", f"{self.model}:policy={policy}", "--seed", str(seed))
             if r.returncode or not found:
                 self.wrong.append(f"{where}, {policy} {seed}: {r.stdout}{r.stderr}")
             shown |= set(found or [])
-        self.expect(shown <= caches, f"{where}: runs show {shown}, exploration {caches}")
-        return bug and caches != {7}, shown != {7}
+        return shown
+
+
+class Weak(Test):
+    """What is as it should be, under `weak`: exploring that is tests/litmus' affair."""
+
+    model = "weak"
+
+    def handshakes(self):
+        for (sender, receiver, bug), (data, flag) in itertools.product(
+            peer_plans.HANDSHAKES, (("1", "1"), ("host", "1"), ("0", "host"))
+        ):
+            if bug:
+                continue
+            path = peer_plans.write(
+                self.folder, "handshake", peer_plans.handshake(self.root, "sm_90", sender, receiver, data, flag)
+            )
+            where = f"weak, {sender} -> {receiver}, data {data}, flag {flag}"
+            shown = self.shown(path, receiver, where)
+            self.expect(shown == {7}, f"{where}: runs show {shown}")
 
 
 def main():
@@ -259,6 +285,10 @@ def main():
         t.refused()
         t.multicast()
         t.deadlocks()
+        w = Weak(a, folder)
+        w.deadlocks()
+        w.handshakes()
+        t.wrong += w.wrong
         wrong_explored = wrong_run = tried = 0
         for (sender, receiver, bug), (data, flag) in itertools.product(
             peer_plans.HANDSHAKES, itertools.product(("0", "1", "host"), repeat=2)

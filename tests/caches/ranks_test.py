@@ -4,7 +4,7 @@
 each holds its own caches and queues. What runs show is what exploration of one machine shows. Also a machine of the
 SDK's (memory_model), and deadlocks.
 
-usage: ranks_test.py SASSEMU ROOT MEMORY_MODEL [--seeds N]
+usage: ranks_test.py SASSEMU ROOT MEMORY_MODEL|weak [--seeds N]
 """
 
 import argparse
@@ -21,7 +21,6 @@ import peers_test
 class Ranks(peers_test.Test):
     in_order = ()
     deadlock = "deadlock in kernel 'receive'", 2
-    by_limit = ()
 
     def run_plan(self, path, *options):
         with tempfile.TemporaryDirectory() as sockets:
@@ -58,18 +57,60 @@ class Ranks(peers_test.Test):
                 self.expect(r.returncode == 0 and seen == [7], f"{model}, {data}, {flag}: {seen} {r.stdout}{r.stderr}")
 
 
+class WeakRanks(Ranks):
+    """Under `weak` there is nothing to compare with: what runs show is what `ptx` allows."""
+
+    model = "weak"
+
+    def handshake(self, arch, sender, receiver, bug, data, flag):
+        path = peer_plans.write(
+            self.folder, "handshake", peer_plans.handshake(self.root, arch, sender, receiver, data, flag)
+        )
+        where = f"{sender} -> {receiver}, data {data}, flag {flag}, {arch}"
+        shown = self.shown(path, receiver, where)
+        self.expect(bug or shown == {7}, f"{where}: runs show {shown}, which is not allowed")
+        return bug, shown != {7}
+
+    def stores(self):
+        """Each stores and reads what the other stores, 16 times: with fence.sc between one of them sees it."""
+        rounds, missed = 16, {"stores_fenced": 0, "stores_relaxed": 0}
+        module = os.path.join(os.path.abspath(self.root), "cubins", "two_gpus", "{arch}.cubin")
+        for kernel, (data, flag), seed in itertools.product(
+            missed, itertools.product(("0", "1"), repeat=2), range(1, self.seeds + 1)
+        ):
+            buffers = {
+                "data": {"bytes": 128 * rounds, **peer_plans.PLACES[data]},
+                "flag": {"bytes": 128 * rounds, **peer_plans.PLACES[flag]},
+                "meeting": {"bytes": 4},
+                "seen0": {"bytes": 4 * rounds},
+                "seen1": {"bytes": 4 * rounds, "gpu": 1},
+            }
+            launches = [
+                peer_plans.kernel(kernel, gpu, ["data", "flag", "meeting", f"seen{gpu}", gpu, rounds]) for gpu in (0, 1)
+            ]
+            plan = {**peer_plans.plan(self.root, "sm_90", buffers, launches), "module": module}
+            path = peer_plans.write(self.folder, "stores", plan)
+            r, seen = self.run(path, ["seen0", "seen1"], "--model", self.model, "--seed", str(seed))
+            self.expect(r.returncode == 0 and all(seen), f"{kernel}, {data}, {flag}, {seed}: {r.stdout}{r.stderr}")
+            missed[kernel] += sum(one == other == 0 for one, other in zip(*(s or [] for s in seen)))
+        self.expect(not missed["stores_fenced"] and missed["stores_relaxed"], f"both read the old value: {missed}")
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("program")
     p.add_argument("root")
-    p.add_argument("memory_model")
+    p.add_argument("memory_model", help="a plugin's file, or `weak`")
     p.add_argument("--seeds", type=int, default=1)
     a = p.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        t = Ranks(a, folder)
+        t = WeakRanks(a, folder) if a.memory_model == "weak" else Ranks(a, folder)
         t.kinds("sm_90")
         t.copies(tensors=("0", "host"))
-        t.others(os.path.abspath(a.memory_model))
+        if a.memory_model == "weak":
+            t.stores()
+        else:
+            t.others(os.path.abspath(a.memory_model))
         t.deadlocks()
         wrong_run = tried = 0
         for (sender, receiver, bug), (data, flag) in itertools.product(

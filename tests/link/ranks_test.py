@@ -67,7 +67,7 @@ def run_all(args, plan, ranks, more=(), tcp=False):
 FAR_PLANS = ("atomics", "atomics128", "bulk_copy", "byte_short", "cta_handshake", "half2", "int128",
              "vecadd", "warp_spin_lock")
 WAYS = {"shared": ((), False), "messages": (("--messages",), False), "TCP": ((), True),
-        "model": (("--model", "caches", "--seed", "3"), False)}
+        "model": (("--model", "caches", "--seed", "3"), False), "weak": (("--model", "weak", "--seed", "3"), False)}
 
 
 def write_plan(args, folder, name, plan):
@@ -139,7 +139,6 @@ def refusals(args, folder):
     event["launches"][0]["event"] = "e"
     event["launches"][1]["after"] = ["e"]
     for more, line in ((["--deterministic"], "--deterministic: is one logical scheduler, and several ranks have one each"),
-                       (["--model", "weak"], "--ranks: the model 'weak' knows what each thread has seen of all memory"),
                        (["--model", "delay"], "--ranks: the model 'delay' holds back accesses of its own process only"),
                        (["--plugin", "check-mem"], "--ranks: 'check-mem' sees one process"),
                        (["--sandbox"], "--sandbox: the ranks of a plan open sockets")):

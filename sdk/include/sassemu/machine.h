@@ -123,7 +123,10 @@ typedef struct sassemu_bytes {
 enum sassemu_machine_flags {
     SASSEMU_MACHINE_LATE_LOADS = 1u << 0,
     SASSEMU_MACHINE_SYMMETRIC = 1u << 1,
-    SASSEMU_MACHINE_SCOPED = 1u << 2
+    SASSEMU_MACHINE_SCOPED = 1u << 2,
+    /* Since 1.11. A scoped machine that knows `elsewhere`; others run in one process only. All
+     * accesses of other processes here are those of the host. */
+    SASSEMU_MACHINE_APART = 1u << 3
 };
 
 /* `self` is what the plugin's create() returned. It may be used by several threads at once, with

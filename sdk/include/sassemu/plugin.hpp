@@ -29,7 +29,7 @@
 //                  uint8_t*) const uint32_t steps(const State&) const, void take(State&,
 //                  MemoryBytes, uint32_t step) const, uint64_t held(const State&) const,
 //                  std::string key(const State&) const; where it needs them ways, launch,
-//                  settle, plain, and static bool late_loads, symmetric, scoped
+//                  settle, plain, and static bool late_loads, symmetric, scoped, apart
 #pragma once
 
 #include <sassemu/plugin.h>
@@ -150,9 +150,11 @@ class MemoryBytes {
         return has_homes() ? b_.home(b_.memory, address) : SASSEMU_OF_NOBODY;
     }
     // Whether another process has it: what is written there everybody else sees at once.
+    bool has_elsewhere() const {
+        return SASSEMU_HAS(&b_, sassemu_bytes, elsewhere) && b_.elsewhere;
+    }
     bool elsewhere(uint64_t address) const {
-        return SASSEMU_HAS(&b_, sassemu_bytes, elsewhere) && b_.elsewhere &&
-               b_.elsewhere(b_.memory, address);
+        return has_elsewhere() && b_.elsewhere(b_.memory, address);
     }
 
   private:
@@ -351,6 +353,7 @@ struct Roles {
                 m.flags |= T::symmetric ? SASSEMU_MACHINE_SYMMETRIC : 0;
             if constexpr (requires { T::scoped; })
                 m.flags |= T::scoped ? SASSEMU_MACHINE_SCOPED : 0;
+            if constexpr (requires { T::apart; }) m.flags |= T::apart ? SASSEMU_MACHINE_APART : 0;
             m.start = [](void* s, const sassemu_place* p, size_t n) {
                 return guarded<T>(s, static_cast<void*>(nullptr), [&](T& t) -> void* {
                     return new S(t.start(std::span<const sassemu_place>(p, n)));
