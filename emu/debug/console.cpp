@@ -390,6 +390,9 @@ Result<void> Console::do_watch(const std::string& arguments) {
 Result<void> Console::do_when(const std::string& arguments) {
     SASSEMU_ASSIGN(const Breakpoint* b, session_.add_when(arguments));
     say("Condition " + std::to_string(b->id) + ": " + b->text);
+    // It may hold elsewhere (in the scope of a local, in a kernel to come): no error, but said.
+    if (const auto value = ask({{"do", "evaluate"}, {"expression", arguments}}); !value)
+        say("It cannot be evaluated here: " + value.error().what);
     return {};
 }
 

@@ -153,6 +153,10 @@ class Console(common.Case):
         self.assertIn("lanes 0x40\n", out[2])
         self.assertEqual(out[3:5], ["$1 = 1\n", "$2 = 38\n"])
         self.assertEqual(int(out[9]), int(out[5]) - 1)  # in front of the instruction that made it true
+        out = self.session(plan, "when $R999 == 7", "when total == 1", "when $R4 == 1")
+        self.assertIn("Condition 1: $R999 == 7\nIt cannot be evaluated here: $R999: there is no such register", out[1])
+        self.assertIn("It cannot be evaluated here: 'total': there is no such variable", out[2])
+        self.assertEqual(out[3], "Condition 3: $R4 == 1\n")
 
     def test_going_back_is_the_same_run(self):
         """Positions, registers and memory of states that are reached from both sides are equal."""
