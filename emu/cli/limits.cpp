@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "emu/cli/options.hpp"
 #include "emu/plan/atomic_file.hpp"
 
 namespace sassemu::cli {
@@ -26,7 +27,7 @@ void CommandLimits::add_to(CLI::App& sub) {
     };
     if (sub.get_options(is_time_limit).empty())
         sub.add_option("--time-limit", seconds_, "seconds for the whole command")
-            ->check(CLI::Range(1e-9, 1e9, "SECONDS"));
+            ->check(limit_in_seconds(1e-9));
     sub.add_option("--memory-limit", memory_,
                    "bytes of memory that it may touch, or with K, M or G; default: three quarters "
                    "of the machine's, or of the control group's")

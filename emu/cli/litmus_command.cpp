@@ -219,7 +219,7 @@ void add_litmus_command(CLI::App& app, int& exit_code) {
     add_progress_option(*sub, command->progress);
     sub->add_option("--time-limit", command->time_limit,
                     "seconds for one test, and for reading all")
-        ->check(CLI::Range(1e-3, 1e9, "SECONDS"));
+        ->check(limit_in_seconds(1e-3));
     sub->callback([command, &exit_code] {
         auto result = litmus(*command);
         exit_code = result ? *result : fail(result.error());

@@ -12,6 +12,20 @@
 
 namespace sassemu::cli {
 
+CLI::Validator limit_in_seconds(double least) {
+    return {[least](const std::string& text) {
+                constexpr double most = 1e9;
+                double seconds = 0;
+                if (CLI::detail::lexical_cast(text, seconds) && seconds >= least && seconds <= most)
+                    return std::string();
+                char range[64];
+                std::snprintf(range, sizeof range, "' is no time from %g to %g seconds", least,
+                              most);
+                return "'" + text + range;
+            },
+            "SECONDS"};
+}
+
 void add_common_options(CLI::App& app, CommonOptions& options) {
     app.add_option("--model", options.models, "memory model: NAME or file.so, then :key=value,...")
         ->expected(1)
@@ -32,7 +46,7 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
                    "memory, malloc; not buffers): 0x and 2, 4 or 8 digits, random:SEED; zeros");
     app.add_option("--time-limit", options.time_limit,
                    "seconds for the whole command, until its results are written")
-        ->check(CLI::Range(1e-9, 1e9, "SECONDS"));
+        ->check(limit_in_seconds(1e-9));
     app.add_option("--max-instructions", options.max_instructions,
                    "warp instructions for all launches together: it ends after so many, exactly")
         ->check(CLI::PositiveNumber);

@@ -32,6 +32,9 @@ void add_common_options(CLI::App& app, CommonOptions& options);
 // Errors: a malformed --dump.
 Result<plan::RunOptions> run_options(const CommonOptions& options);
 
+// Of an option that takes seconds of a limit, from `least` up. (CLI::Range lets NaN through.)
+CLI::Validator limit_in_seconds(double least);
+
 // "4", "4,1" or "4,1,1"; `what` names the option in the error.
 Result<Dim3> parse_dim3(const std::string& text, const std::string& what);
 

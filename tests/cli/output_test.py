@@ -220,6 +220,9 @@ class Usage(Case):
                                   (["xyzzy"], "there is no subcommand 'xyzzy'", ""),
                                   (["info", "a", "b"], "'b' is one argument too many", ""),
                                   (["run", plan, "--threads", "many"], "many", ""),
+                                  (["run", plan, "--time-limit", "nan"], "--time-limit: 'nan' is no time from 1e-09 to 1e+09 seconds", ""),
+                                  (["disasm", plan, "--time-limit", "0"], "--time-limit: '0' is no time", ""),
+                                  (["litmus", plan, "--time-limit", "-inf"], "--time-limit: '-inf' is no time from 0.001", ""),
                                   (["run"], "FILE", "")):
             line = self.check_one_line(2, *args)
             self.assertIn(what, line)
