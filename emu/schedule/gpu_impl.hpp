@@ -35,7 +35,7 @@ auto within_memory(const std::string& where, F&& set_up) -> decltype(set_up()) {
     try {
         return set_up();
     } catch (const std::bad_alloc&) {
-        return Error{ErrorCode::system, where, "the host has no memory left", ""};
+        return Error{ErrorCode::limit, where, "the host has no memory left", ""};
     }
 }
 
