@@ -10,6 +10,7 @@
 #include <sassemu/trace.hpp>
 
 #include "emu/base/exit_code.hpp"
+#include "emu/base/limits.hpp"
 #include "emu/base/text.hpp"
 #include "emu/cli/commands.hpp"
 #include "emu/cli/options.hpp"
@@ -211,6 +212,16 @@ int compare(const TraceCommand& command, const trace::Reader& a, const trace::Re
     return exit_with::differs;
 }
 
+// Thrown where the work has to end.
+struct Ended {
+    Error why;
+};
+
+void end_at_limits() {
+    if (const Result<void> in_time = process_budget().check("trace"); !in_time)
+        throw Ended{in_time.error()};
+}
+
 int perform(const TraceCommand& command) {
     const size_t needed = command.action == "compare" ? 2 : command.action == "convert" ? 1 : 0;
     if (needed && command.files.size() != needed)
@@ -222,7 +233,7 @@ int perform(const TraceCommand& command) {
     std::vector<std::unique_ptr<trace::Reader>> traces;
     try {
         for (const std::string& file : command.files) {
-            traces.push_back(std::make_unique<trace::Reader>(file));
+            traces.push_back(std::make_unique<trace::Reader>(file, end_at_limits));
             if (!traces.back()->truncated()) continue;
             uint64_t records = 0;
             for (const trace::BlockPlace& b : traces.back()->blocks()) records += b.records;
@@ -244,6 +255,8 @@ int perform(const TraceCommand& command) {
         }
     } catch (const trace::Error& error) {
         return worse(code, fail(make_error(ErrorCode::input, "", error.what())));
+    } catch (const Ended& ended) {
+        return worse(code, fail(ended.why));
     }
     return stop_requested() ? exit_with::interrupted : code;
 }

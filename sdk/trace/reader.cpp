@@ -14,7 +14,8 @@
 
 namespace sassemu::trace {
 
-Reader::Reader(const std::string& path) : path_(path) {
+Reader::Reader(const std::string& path, std::function<void()> before_block)
+    : path_(path), before_block_(std::move(before_block)) {
     file_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat info {};
     if (file_ < 0 || ::fstat(file_, &info) != 0) bad(std::strerror(errno));
@@ -37,6 +38,7 @@ Reader::~Reader() { ::close(file_); }
 void Reader::bad(const std::string& what) const { throw Error(path_ + ": " + what); }
 
 std::string Reader::frame(uint64_t offset, uint64_t size) const {
+    if (before_block_) before_block_();
     std::string bytes(size, '\0');
     for (size_t done = 0; done < size;) {
         const ssize_t n =

@@ -7,11 +7,14 @@ import ctypes
 import json
 import os
 import re
+import signal
+import stat
 import struct
+import subprocess
 import unittest
 
 import perfetto_file
-from common import ROOT, Case, records, trace
+from common import PROGRAM, ROOT, Case, records, trace
 from perfetto_file import END
 
 HEADER = ["kernel name", "kernel id", "grid dim", "block dim", "shmem", "nregs", "binary version", "cuda stream id",
@@ -373,6 +376,46 @@ class Perfetto(Case):
         path = self.record("vecadd", "t")
         self.assertIn("/dev/full", self.sassemu(2, "trace", "convert", path, "--to", "perfetto", "-o",
                                                 "/dev/full").stderr)
+
+
+class Files(Case):
+    def test_a_replaced_file_keeps_its_mode_and_a_link_stays(self):
+        path = self.record("vecadd", "t")
+        real, link = self.path("p"), self.path("link")
+        with open(real, "w", encoding="utf-8") as f:
+            f.write("old")
+        os.chmod(real, 0o640)
+        os.symlink(real, link)
+        self.sassemu(0, "trace", "convert", path, "--to", "perfetto", "-o", link)
+        self.assertTrue(os.path.islink(link))
+        self.assertEqual(stat.S_IMODE(os.stat(real).st_mode), 0o640)
+        self.assertGreater(os.path.getsize(real), 3)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["link", "p", "t"])
+
+    def test_a_process_that_is_ended_leaves_the_old_file_and_no_other(self):
+        path = self.record("", "t", plan=self.plan("sgemm", lambda plan: plan["launches"][0].update(repeat=20)))
+        files = self.path("t"), self.path("p"), self.path("plan.json")
+        with open(self.path("p"), "w", encoding="utf-8") as f:
+            f.write("old")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, None):
+            limit = () if number else ("--time-limit", "0.1")
+            process = subprocess.Popen([PROGRAM, "trace", "convert", path, "--to", "perfetto", "-o", self.path("p"), *limit],
+                                       stderr=subprocess.DEVNULL)
+            opened = False  # a write has begun
+            while process.poll() is None and not opened:
+                try:
+                    opened = any(os.readlink(f"/proc/{process.pid}/fd/{fd}").startswith(self.folder + "/") and
+                                 not os.readlink(f"/proc/{process.pid}/fd/{fd}").endswith("/t")
+                                 for fd in os.listdir(f"/proc/{process.pid}/fd"))
+                except OSError:
+                    continue
+            self.assertTrue(opened)
+            if number:
+                process.send_signal(number)
+            self.assertEqual(process.wait(60), 130 if number else 4)
+            self.assertEqual(sorted(os.listdir(self.folder)), sorted(map(os.path.basename, files)))
+            with open(self.path("p"), encoding="utf-8") as f:
+                self.assertEqual(f.read(), "old")
 
 
 if __name__ == "__main__":

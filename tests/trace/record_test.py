@@ -9,6 +9,7 @@ import random
 import resource
 import signal
 import subprocess
+import time
 import unittest
 
 from common import PROGRAM, ROOT, Case, key, records, small, trace
@@ -94,7 +95,7 @@ class Recording(Case):
                 ((f"pc={low:#x}-{high:#x}",), lambda r: low <= r.pc <= high),
                 (("opcode=FFMA", "opcode=LDS"), lambda r: r.instruction["opcode"] in ("FFMA", "LDS")),
                 (("group=load", "warp=0-1"), lambda r: r.instruction["effect"] == 1 and r.warp < 2),
-                (("kernel=other",), lambda r: False), (("launch=2-",), lambda r: False),
+                (("launch=2-",), lambda r: False),
                 (("kernel=sgemm", "launch=1"), lambda r: True)):
             got = collections.Counter(map(key, records(self.record("sgemm", "part", *options))))
             self.assertEqual(got, collections.Counter(key(r) for r in full if kept(r)), options)
@@ -228,6 +229,17 @@ class Refusing(Case):
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
             self.assertIn(words, done.stderr)
 
+    def test_filters_that_nothing_meets_are_said(self):
+        for options, words in (("kernel=saxpy,kernel=vecadd", "trace: unknown-kernel: no launch of 'saxpy'; there were: vecadd"),
+                               ("source=vecadd.cu", "trace: nothing-to-record: no instruction of the code is what these "
+                                "filters want: source=vecadd.cu; source lines are in cubins that were compiled with -lineinfo"),
+                               ("lines=1-99,cta=0", "want: cta=0 lines=1-99; source lines"),
+                               ("opcode=LGD", "want: opcode=LGD\n"), ("pc=0x100000", "want: pc=0x100000\n")):
+            done = self.sassemu(6, "run", os.path.join(ROOT, "cubins", "vecadd", "plan.json"), "--arch", "sm_90",
+                                "--plugin", f"trace:file={self.path('t')},{options}")
+            self.assertIn(words, done.stdout)
+            self.assertEqual(done.stdout.count("trace: "), 1, done.stdout)
+
     def test_full_disk(self):
         done = self.sassemu(2, "run", os.path.join(ROOT, "cubins", "vecadd", "plan.json"), "--arch", "sm_90",
                             "--plugin", "trace:file=/dev/full")
@@ -264,6 +276,17 @@ class Refusing(Case):
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertEqual(counts, sorted(counts))
         self.assertEqual(counts[-1], len(full))
+
+    def test_the_time_limit_ends_every_action(self):
+        path = self.record("", "t", plan=self.plan("sgemm", lambda plan: plan["launches"][0].update(repeat=20)))
+        for action in (("show",), ("stat",), ("compare", path), ("convert", "--to", "perfetto", "-o", self.path("p")),
+                       ("convert", "--to", "accel-sim", "-o", self.path("folder"))):
+            begin = time.monotonic()
+            done = self.sassemu(4, "trace", *action, path, "--time-limit", "0.1")
+            self.assertEqual(done.stderr, "sassemu: trace: the time limit of 0.1 s is reached; raise --time-limit if it is "
+                                          "not stuck\n")
+            self.assertLess(time.monotonic() - begin, 2)
+        self.assertFalse(os.path.exists(self.path("p")))
 
     def test_damage_is_one_line(self):
         path = self.record("vecadd", "t", "values=1", "registers=1", "cta=0")

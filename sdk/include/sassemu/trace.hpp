@@ -15,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -61,7 +62,9 @@ struct BlockPlace {
 
 class Reader {
   public:
-    explicit Reader(const std::string& path);
+    // `before_block` is called before each block is read, by whoever reads, and may throw to end
+    // it.
+    explicit Reader(const std::string& path, std::function<void()> before_block = {});
     ~Reader();
     Reader(const Reader&) = delete;
 
@@ -92,6 +95,7 @@ class Reader {
     RecordBlock decoded(const Records& r) const;
 
     std::string path_;
+    std::function<void()> before_block_;
     int file_ = -1;
     uint64_t bytes_ = 0;
     bool truncated_ = false;
