@@ -79,7 +79,7 @@ bool Filter::insn(const sassemu::Plugin& plugin, sassemu_insn i) const {
     };
     if (!opcodes_.empty() && std::none_of(opcodes_.begin(), opcodes_.end(), named)) return false;
     if (groups_ != ~0u && !(groups_ >> plugin.effect(i).kind & 1)) return false;
-    if (sources_.empty() && lines_.all()) return true;
+    if (!needs_lines()) return true;
     sassemu_source s{};
     s.size = sizeof s;
     for (uint32_t depth = 0; host.insn_source(i, depth, &s) == 0; ++depth) {

@@ -21,6 +21,11 @@ class Filter {
     explicit Filter(const sassemu::Start& start);
     bool launch(const sassemu_launch_info& l) const;
     bool insn(const sassemu::Plugin& plugin, sassemu_insn i) const;
+    const std::vector<std::string>& kernels() const { return kernels_; }
+    bool chooses_code() const {
+        return !pc_.all() || needs_lines() || !opcodes_.empty() || groups_ != ~0u;
+    }
+    bool needs_lines() const { return !sources_.empty() || !lines_.all(); }
     Range cta, warp, window;
     std::vector<std::string> words;  // as given, for the header
 

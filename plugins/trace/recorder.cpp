@@ -152,6 +152,10 @@ uint32_t Recorder::select(sassemu_insn i) {
 
 void Recorder::launch_begin(sassemu_launch l) {
     const sassemu_launch_info i = info(l);
+    if (!filter_.kernels().empty()) {
+        const std::lock_guard guard(running_mutex_);
+        met_.insert(i.kernel ? i.kernel : "");
+    }
     if (!filter_.launch(i)) return;
     give_outside();
     sassemu::trace::Launch to;
@@ -327,19 +331,39 @@ void Recorder::cta_end(sassemu_cta handle) {
     give(*c);
 }
 
+void Recorder::report(uint32_t severity, const char* kind, const std::string& message) {
+    sassemu_finding f{};
+    f.size = sizeof f;
+    f.severity = severity;
+    f.kind = kind;
+    f.message = message.c_str();
+    host.report(session, &f);
+}
+
+// Filters that leave out everything are slips, as a rule.
+void Recorder::report_filters() {
+    for (const std::string& name : filter_.kernels()) {
+        if (met_.contains(name)) continue;
+        std::string message = "no launch of '" + name + "'; there were:";
+        for (const std::string& other : met_) message += " " + other;
+        report(SASSEMU_WARNING, "unknown-kernel", message);
+    }
+    if (instructions_ != 0 || !filter_.chooses_code()) return;
+    std::string message = "no instruction of the code is what these filters want:";
+    for (const std::string& word : filter_.words) message += " " + word;
+    if (filter_.needs_lines())
+        message += "; source lines are in cubins that were compiled with -lineinfo";
+    report(SASSEMU_WARNING, "nothing-to-record", message);
+}
+
 void Recorder::finish() {
+    report_filters();
     give_outside();
     const bool whole = writer_.finish([&](const void* bytes, uint64_t count) {
         host.write_file(session, file_.c_str(), bytes, count);
     });
-    if (whole) return;
-    const std::string message = file_ + ": no trace was written: " + writer_.error();
-    sassemu_finding f{};
-    f.size = sizeof f;
-    f.severity = SASSEMU_ERROR;
-    f.kind = "trace-lost";
-    f.message = message.c_str();
-    host.report(session, &f);
+    if (!whole)
+        report(SASSEMU_ERROR, "trace-lost", file_ + ": no trace was written: " + writer_.error());
 }
 
 }  // namespace tracing

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <sassemu/plugin.hpp>
+#include <set>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -111,6 +112,8 @@ class Recorder : public sassemu::Plugin {
     template <class Fill>
     void outside(Fill&& fill);
     void give_outside();
+    void report(uint32_t severity, const char* kind, const std::string& message);
+    void report_filters();
     bool record(CtaState& c, const sassemu_record& r, uint64_t time, uint32_t& skipped);
     void access(CtaState& c, const sassemu_records& block, const sassemu_recorded_access& a,
                 uint32_t record, uint32_t step);
@@ -132,6 +135,7 @@ class Recorder : public sassemu::Plugin {
     std::shared_mutex running_mutex_;
     std::unordered_map<sassemu_launch, std::unique_ptr<LaunchState>> launches_;  // in flight
     std::unordered_map<sassemu_cta, std::unique_ptr<CtaState>> ctas_;
+    std::set<std::string> met_;  // kernels that were launched, if a filter names some
     // Filled while code is loaded; elements stay where they are.
     std::unordered_map<sassemu_module, std::vector<uint32_t>> ids_;  // by index in the module
     std::unordered_map<sassemu_insn, RegisterSets> sets_;            // with registers
