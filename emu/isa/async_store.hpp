@@ -9,6 +9,8 @@ namespace SASSEMU_ISA_NS {
 
 void lower(Lower&, const typed::Stas&);
 void lower(Lower&, const typed::Redas&);
+void lower(Lower&, const typed::Ustgr&);
+void lower(Lower&, const typed::Uredgr&);
 
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu

@@ -30,6 +30,12 @@ const Op* bra_if_both(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask) & (w.p[op->k[1]] ^ op->m[3]);
     return mask ? bra(op, w, mask) : next(op, w);
 }
+// The path goes as a whole, also lanes with a false guard: they wait in the loops of ELECT for the
+// others, whose uniform registers they would overwrite.
+const Op* bra_any(const Op* op, Warp& w, uint32_t mask) {
+    mask = taken(op, w, mask) & (w.p[op->k[1]] ^ op->m[3]);
+    return mask ? bra(op, w, w.active) : next(op, w);
+}
 // Taken as a whole when lanes of the mask do not run together (DIV, m[2] = 0), or when they do.
 const Op* bra_convergence(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
@@ -211,7 +217,10 @@ void lower(Lower& x, const typed::Bra& i) {
         // BRA.U has a uniform predicate as well.
         x.op.k[1] = Lower::uniform_predicate(i.pb.index);
         x.op.m[3] = i.pb.neg ? ~0u : 0;
-        x.handler(!always(i.pb) ? bra_if_both : always(i.pa) ? bra : bra_if);
+        x.handler(i.how == typed::BraKind::UANY ? bra_any
+                  : !always(i.pb)               ? bra_if_both
+                  : always(i.pa)                ? bra
+                                                : bra_if);
     }
 }
 

@@ -71,8 +71,6 @@ constexpr const char* unexecuted() {
         return "formatted surfaces";
     if constexpr (is.template operator()<Suatom, SuatomCas, Suquery>())
         return "atomics on surfaces with a result, and queries";
-    if constexpr (is.template operator()<Ustgr, Uredgr>())
-        return "st.async and red.async with .mmio: memory-mapped I/O, of which there is none here";
     return nullptr;
 }
 
