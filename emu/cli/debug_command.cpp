@@ -149,8 +149,8 @@ int adapt(const DebugCommand& command, bool quick_options) {
         options.checkpoint_every = command.checkpoint_every;
         return debug::Session::start(plan, settings, std::move(options));
     };
-    debug::Adapter(STDIN_FILENO, STDOUT_FILENO, sources, start).serve();
-    return exit_with::success;
+    const Result<void> served = debug::Adapter(STDIN_FILENO, STDOUT_FILENO, sources, start).serve();
+    return served ? exit_with::success : fail(served.error());
 }
 
 Result<int> debug_command(const DebugCommand& command, bool quick_options) {

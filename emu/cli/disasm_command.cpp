@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "emu/base/limits.hpp"
 #include "emu/cli/commands.hpp"
 #include "emu/cli/listing.hpp"
 #include "emu/cli/options.hpp"
@@ -118,6 +119,7 @@ Result<void> disasm_file(const DisasmCommand& command) {
         nlohmann::ordered_json sections = nlohmann::ordered_json::array();
         for (const CodeSection& section : module.code_sections()) {
             if (!in_section(module, section, command.kernel)) continue;
+            SASSEMU_TRY(process_budget().check("disasm"));
             sections.push_back(section_json(module, arch, section));
         }
         document.push_back({{"arch", module.arch().name()}, {"sections", std::move(sections)}});

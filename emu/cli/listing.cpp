@@ -10,6 +10,7 @@
 #include <map>
 #include <vector>
 
+#include "emu/base/limits.hpp"
 #include "emu/base/text.hpp"
 #include "emu/cli/listing_symbols.hpp"
 #include "emu/cli/symbolic_text.hpp"
@@ -63,11 +64,16 @@ class Lister {
         if (module_.is_relocatable()) skip_entries();
         name_referred(false);
         name_ends();
-        for (SectionListing& s : sections_) make_lines(s);
+        for (SectionListing& s : sections_) {
+            SASSEMU_TRY(process_budget().check("disasm"));
+            make_lines(s);
+        }
         out_ = "\t.target\t" + module_.arch().name() + "\n\n\t.elftype\t@\"" +
                (module_.is_relocatable() ? "ET_REL" : "ET_EXEC") + "\"\n\n";
-        for (const SectionListing& s : sections_)
+        for (const SectionListing& s : sections_) {
+            SASSEMU_TRY(process_budget().check("disasm"));
             if (in_section(module_, *s.section, options_.function)) print_section(s);
+        }
         if (options_.function.empty()) print_symbols();
         return std::move(out_);
     }

@@ -77,6 +77,14 @@ int fail_as(const RunCommand& command, Error error) {
     return fail(error);
 }
 
+// The option of a plugin that names a file which the plugin writes, as `trace:file`.
+std::string file_option(const PluginSpec& plugin) {
+    for (const auto& [key, value] : plugin.options)
+        for (const char* writes : {"file", "html", "json", "sarif"})
+            if (key == writes) return plugin.name + ":" + key;
+    return "";
+}
+
 // The files that the run will write, opened before it loads anything: the options name them then
 // by descriptors.
 Result<void> open_outputs(Sandbox& sandbox, plan::RunOptions& options, std::string& stats) {
@@ -88,7 +96,13 @@ Result<void> open_outputs(Sandbox& sandbox, plan::RunOptions& options, std::stri
     if (!stats.empty() && stats != "-") SASSEMU_TRY(open(stats));
     for (std::string& text : options.plugins) {
         SASSEMU_ASSIGN(PluginSpec plugin, parse_plugin_spec(text));
-        if (plugin.name != "check-sync" && plugin.name != "check-mem") continue;
+        if (plugin.name != "check-sync" && plugin.name != "check-mem") {
+            if (const std::string option = file_option(plugin); !option.empty())
+                return make_error(ErrorCode::usage, "--sandbox",
+                                  "the file of --plugin " + option + " cannot be opened beforehand",
+                                  "leave one of the two out");
+            continue;
+        }
         text = plugin.name;
         for (auto& [key, value] : plugin.options) {
             if (key == "json" || key == "sarif") SASSEMU_TRY(open(value));
@@ -286,6 +300,11 @@ Result<int> run_all(const RunCommand& command, const std::vector<std::string>& a
     if (!command.common.dumps.empty()) one_file = "--dump";
     if (!command.common.stats.empty() && command.common.stats != "-") one_file = "--stats";
     if (!command.host.address.empty()) one_file = "--listen";
+    for (const std::string& text : command.common.plugins) {
+        SASSEMU_ASSIGN(const PluginSpec plugin, parse_plugin_spec(text));
+        if (const std::string option = file_option(plugin); !option.empty())
+            one_file = "--plugin " + option;
+    }
     if (!one_file.empty()) {
         return make_error(ErrorCode::usage, one_file,
                           command.file + " is for several architectures, and a file is for one run",

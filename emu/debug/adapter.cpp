@@ -43,7 +43,8 @@ bool Adapter::read_more(bool wait) {
 bool Adapter::take_message(Json& message) {
     const size_t end = buffer_.find("\r\n\r\n");
     if (end == buffer_.npos) {
-        gone_ |= buffer_.size() > 4096;  // that is no header
+        foreign_ = buffer_.size() > 4096;  // that is no header
+        gone_ |= foreign_;
         return false;
     }
     constexpr std::string_view key = "Content-Length:";
@@ -54,7 +55,7 @@ bool Adapter::take_message(Json& message) {
         std::from_chars(buffer_.data() + digits, buffer_.data() + end, length);
     }
     if (!length || length > most_message) {
-        gone_ = true;
+        gone_ = foreign_ = true;
         return false;
     }
     if (buffer_.size() < end + 4 + length) return false;
@@ -96,18 +97,23 @@ void Adapter::answer(const Json& request, const Result<Json>& result) {
     send(std::move(message));
 }
 
-void Adapter::serve() {
+Result<void> Adapter::serve() {
     while (!ends_) {
         Json message;
         if (!queue_.empty()) {
             message = std::move(queue_.front());
             queue_.pop_front();
         } else if (!take_message(message)) {
-            if (gone_ || !read_more(true)) return;
-            continue;
+            if (!gone_ && read_more(true)) continue;
+            if (!foreign_) return {};
+            return make_error(
+                ErrorCode::usage, "--dap",
+                "what came on standard input is no message of the Debug Adapter Protocol",
+                "start it from an editor (docs/debug.md)");
         }
         if (message.is_object() && message.value("type", "") == "request") handle(message);
     }
+    return {};
 }
 
 void Adapter::handle(const Json& request) {

@@ -25,7 +25,7 @@ class Adapter {
     Adapter(int in, int out, Sources& sources, Start start);
     ~Adapter();
     // Until the client disconnects or is gone.
-    void serve();
+    Result<void> serve();
 
   private:
     enum class Scope : uint8_t { locals, registers, predicates, uniform, buffers, value };
@@ -94,6 +94,7 @@ class Adapter {
     std::map<std::string, std::vector<int>> set_;  // breakpoints by who has set them
     int64_t sequence_ = 1;
     bool stop_on_entry_ = true, ends_ = false, gone_ = false;
+    bool foreign_ = false;  // what came is no message
 };
 
 }  // namespace sassemu::debug

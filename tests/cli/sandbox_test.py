@@ -142,7 +142,8 @@ class Sandbox(Folder):
             self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
             self.assertIn("--sandbox", result.stderr)
         several = [plan_path("vecadd"), plan_path("vecadd")]
-        for args in (["check-sync", *several], ["check-sync", several[0], "--seeds", "2"]):
+        for args in (["check-sync", *several], ["check-sync", several[0], "--seeds", "2"],
+                     ["run", several[0], "--plugin", "profile:html=" + self.path("p.html")]):
             result = self.check(2, *args, "--sandbox")
             self.assertIn("--sandbox", result.stderr)
             self.assertEqual(result.stdout, "")

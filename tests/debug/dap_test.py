@@ -268,11 +268,12 @@ class Dap(common.Case):
         self.assertIn("earlier halt", c.request("variables", success=False, variablesReference=999))
 
     def test_input_that_is_no_protocol_ends_it(self):
-        for text in (b"hello\r\n\r\n", b"Content-Length: 99999999999\r\n\r\n", b"Content-Length: 4\r\n\r\n{}", b"x" * 9000,
-                     b"Content-Length: 2\r\n\r\n[]" * 3):
+        for text, code in ((b"hello\r\n\r\n", 2), (b"Content-Length: 99999999999\r\n\r\n", 2), (b"Content-Length: 4\r\n\r\n{}", 0),
+                           (b"x" * 9000, 2), (b"Content-Length: 2\r\n\r\n[]" * 3, 0)):
             done = subprocess.run([common.PROGRAM, "debug", "--dap"], input=text, capture_output=True, timeout=60,
                                   check=False)
-            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""), text[:40])
+            self.assertEqual((done.returncode, done.stdout), (code, b""), text[:40])
+            self.assertEqual(b"no message" in done.stderr, code == 2, done.stderr)
 
 
 if __name__ == "__main__":

@@ -65,6 +65,11 @@ class Inputs(unittest.TestCase):
             for path, word in (("/dev/zero", "device"), (self.folder, "directory")):
                 self.one_line(limited(*reader, path), 2, word)
 
+    def test_a_long_listing_ends_at_the_time_limit(self):
+        module = os.path.join(ROOT, "cubins", "nvshmem_types", "sm_90.cubin")
+        for more in ((), ("--json",)):
+            self.one_line(limited("disasm", module, *more, "--time-limit", "0.01", seconds=30), 4, "--time-limit")
+
     def test_a_pipe_without_a_writer_ends_at_the_time_limit(self):
         path = os.path.join(self.folder, "pipe")
         os.mkfifo(path)

@@ -240,6 +240,13 @@ class Refusing(Case):
             self.assertIn(words, done.stdout)
             self.assertEqual(done.stdout.count("trace: "), 1, done.stdout)
 
+    def test_a_file_is_for_one_run(self):
+        plan = os.path.join(ROOT, "cubins", "vecadd", "plan.json")  # for several architectures
+        for setting in ("trace:file=", "profile:memory=0,json="):
+            said = self.sassemu(2, "run", plan, "--plugin", setting + self.path("f")).stderr
+            self.assertIn("a file is for one run", said)
+            self.assertFalse(os.path.exists(self.path("f")))
+
     def test_full_disk(self):
         done = self.sassemu(2, "run", os.path.join(ROOT, "cubins", "vecadd", "plan.json"), "--arch", "sm_90",
                             "--plugin", "trace:file=/dev/full")

@@ -66,10 +66,10 @@ struct Footprint {
 struct CopyAgent {
     uint32_t thread = 0, number = 0;  // the how manieth of its thread
     uint32_t pc = 0;                  // of its instruction
-    std::shared_ptr<const CopyWork> work;
+    std::shared_ptr<const CopyWork> work = {};
     bool has_read = false;
-    uint32_t written = 0;        // receivers
-    std::vector<uint8_t> found;  // what it has read
+    uint32_t written = 0;             // receivers
+    std::vector<uint8_t> found = {};  // what it has read
 
     // As a thread of a scoped machine.
     uint64_t id() const { return uint64_t{1} << 63 | uint64_t{thread} << 24 | number; }
