@@ -112,7 +112,8 @@ std::string memory_words(const Record& r, const LaunchEnd& end) {
             return a - end.local_window() + local_base;
         return a;
     };
-    // A lane that reads nothing (cp.async with no bytes to copy) has an address all the same: one that adds no sector.
+    // A lane that reads nothing (cp.async with no bytes to copy) has an address all the same: one
+    // that adds no sector.
     const auto some = static_cast<uint32_t>(std::countr_zero(at->lanes));
     std::vector<uint64_t> all;
     for (uint32_t rest = r.lanes; rest; rest &= rest - 1) {

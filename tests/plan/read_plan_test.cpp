@@ -196,7 +196,8 @@ const BadCase bad_cases[] = {
      "p.json:1:60: buffers.a.pointers[0]: there is no buffer 'z'; buffers: a"},
     {"map_of_argument",
      R"({"module": "m", "launches": [{"kernel": "k", "grid": [1], "block": [1], "args": [{"bytes": "00000000", "tensorMaps": [{"offset": 0}]}]}]})",
-     "p.json:1:130: launches[0].args[0].tensorMaps[0].offset: a tensor map at offset 0 does not fit "
+     "p.json:1:130: launches[0].args[0].tensorMaps[0].offset: a tensor map at offset 0 does not "
+     "fit "
      "into 4 bytes"},
     {"pointer_of_argument",
      R"({"module": "m", "launches": [{"kernel": "k", "grid": [1], "block": [1], "args": [{"bytes": "00000000", "pointers": [{"offset": 0, "buffer": "a"}]}]}]})",
