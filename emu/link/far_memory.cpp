@@ -48,10 +48,12 @@ void FarWindows::add(uint32_t rank, const Link::RemoteWindow& window, OutsideMem
 
 void FarWindows::begin(OutsideMemory& machine) {
     machine_ = &machine;
+    known_ = true;
     thread_ = std::thread([this] { renew_all(); });
 }
 
 bool FarWindows::holds(uint32_t gpu, uint64_t address, uint64_t bytes) const {
+    if (!known_) return false;
     const auto behind = places_.upper_bound(address);
     if (behind == places_.begin()) return false;
     const Place& at = std::prev(behind)->second;

@@ -79,6 +79,7 @@ class FarWindows final : public FarMemory {
     std::mutex leaving_;                // and what follows
     OutsideMemory* machine_ = nullptr;  // null: it is gone
     std::map<uint64_t, Place> places_;  // by address; does not change after begin()
+    std::atomic<bool> known_{false};  // that is: before, requests of ranks that have begun may come
     std::map<uint32_t, Posted> posted_;
     std::mutex watching_;  // and what follows
     std::condition_variable changed_;
