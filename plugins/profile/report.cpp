@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "findings/report.hpp"
 #include "liveness.hpp"
 #include "page.hpp"
 #include "profile.hpp"
@@ -418,17 +419,7 @@ void Profiler::write(const std::string& file, const std::string& content) const 
 }
 
 void Profiler::finish() {
-    for (const std::string& name : kernels_) {
-        if (std::find(met_.begin(), met_.end(), name) != met_.end()) continue;
-        std::string message = "no launch of '" + name + "'; there were:";
-        for (const std::string& other : met_) message += " " + other;
-        sassemu_finding f{};
-        f.size = sizeof f;
-        f.severity = SASSEMU_WARNING;
-        f.kind = "unknown-kernel";
-        f.message = message.c_str();
-        host.report(session, &f);
-    }
+    findings::report_unknown_kernels(*this, kernels_, met_);
     Json all;
     all["version"] = 1;
     all["memory"] = memory_;

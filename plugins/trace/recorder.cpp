@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "findings/report.hpp"
+
 namespace tracing {
 
 namespace {
@@ -331,29 +333,15 @@ void Recorder::cta_end(sassemu_cta handle) {
     give(*c);
 }
 
-void Recorder::report(uint32_t severity, const char* kind, const std::string& message) {
-    sassemu_finding f{};
-    f.size = sizeof f;
-    f.severity = severity;
-    f.kind = kind;
-    f.message = message.c_str();
-    host.report(session, &f);
-}
-
 // Filters that leave out everything are slips, as a rule.
 void Recorder::report_filters() {
-    for (const std::string& name : filter_.kernels()) {
-        if (met_.contains(name)) continue;
-        std::string message = "no launch of '" + name + "'; there were:";
-        for (const std::string& other : met_) message += " " + other;
-        report(SASSEMU_WARNING, "unknown-kernel", message);
-    }
+    findings::report_unknown_kernels(*this, filter_.kernels(), met_);
     if (instructions_ != 0 || !filter_.chooses_code()) return;
     std::string message = "no instruction of the code is what these filters want:";
     for (const std::string& word : filter_.words) message += " " + word;
     if (filter_.needs_lines())
         message += "; source lines are in cubins that were compiled with -lineinfo";
-    report(SASSEMU_WARNING, "nothing-to-record", message);
+    findings::report(*this, SASSEMU_WARNING, "nothing-to-record", message);
 }
 
 void Recorder::finish() {
@@ -363,7 +351,8 @@ void Recorder::finish() {
         host.write_file(session, file_.c_str(), bytes, count);
     });
     if (!whole)
-        report(SASSEMU_ERROR, "trace-lost", file_ + ": no trace was written: " + writer_.error());
+        findings::report(*this, SASSEMU_ERROR, "trace-lost",
+                         file_ + ": no trace was written: " + writer_.error());
 }
 
 }  // namespace tracing

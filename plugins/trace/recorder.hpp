@@ -112,7 +112,6 @@ class Recorder : public sassemu::Plugin {
     template <class Fill>
     void outside(Fill&& fill);
     void give_outside();
-    void report(uint32_t severity, const char* kind, const std::string& message);
     void report_filters();
     bool record(CtaState& c, const sassemu_record& r, uint64_t time, uint32_t& skipped);
     void access(CtaState& c, const sassemu_records& block, const sassemu_recorded_access& a,
