@@ -80,7 +80,9 @@ unsigned Machine::unsure(const Access& a, const Granule& g, bool modifies) const
 }
 
 // How many stores to these bytes that is.
-unsigned Machine::count_of(const Access& a, const Granule& g, unsigned way) {
+// Whose ways have become fewer since they were counted (begins()) finds the oldest left.
+unsigned Machine::count_of(const Access& a, const Granule& g, unsigned way, bool modifies) const {
+    if (way) way = std::min(way, unsure(a, g, modifies));
     unsigned count = 0;
     for (auto w = g.writes.rbegin(); w != g.writes.rend() && way; ++w) {
         if (!w->overlaps(a.address, a.bytes)) continue;
@@ -148,7 +150,7 @@ void Machine::load(Memory& m, const Access& a, unsigned way, uint8_t* value) {
     const auto at = granules_.find(granule_of(a.address));
     if (at == granules_.end()) return acquire(self, a.order);
     Granule& g = at->second;
-    const unsigned undone = count_of(a, g, way);
+    const unsigned undone = count_of(a, g, way, false);
     undo(a, g, undone, value);
     if (way && !g.missed) {
         g.missed = true;
@@ -175,7 +177,7 @@ void Machine::store(Memory& m, const Access& a, const uint8_t* value, unsigned w
     // In front of stores that it does not know: each byte below the first of them that has it.
     auto& writes = at->second.writes;
     auto behind = writes.end();
-    for (unsigned left = count_of(a, at->second, way); left;)
+    for (unsigned left = count_of(a, at->second, way, false); left;)
         if ((--behind)->overlaps(a.address, a.bytes)) --left;
     actor(a.who);
     Write w;
@@ -231,7 +233,7 @@ void Machine::before_change(Memory& m, const Access& a, bool modifies, bool toge
     w.atomic = modifies;
     w.undoable = m.read(a.address, w.old.data(), a.bytes);
     if (modifies) {
-        const unsigned undone = count_of(a, g, way);
+        const unsigned undone = count_of(a, g, way, true);
         if (undone) {
             auto value = w.old;
             undo(a, g, undone, value.data());

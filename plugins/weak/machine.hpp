@@ -257,7 +257,7 @@ class Machine {
     void undo(const Access&, const Granule&, unsigned undone, uint8_t* value) const;
     void wrote(const Write&);
     void erase(Granules::iterator at);
-    static unsigned count_of(const Access&, const Granule&, unsigned way);
+    unsigned count_of(const Access&, const Granule&, unsigned way, bool modifies) const;
     void seen(Actor&, const Access&, Granule&, unsigned undone, Edges* inherits);
     static void take(Actor&, const Edge&, const Order&, bool now);
     static void acquire(Actor&, const Order&);

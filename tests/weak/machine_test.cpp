@@ -237,5 +237,38 @@ TEST(WeakMachine, StatesThatBehaveAlikeHaveOneKey) {
     EXPECT_NE(a.machine.key(), b.machine.key());
 }
 
+// Ways are counted before the operation begins, which may tell what other processes have released.
+TEST(WeakMachine, WhatOthersLearnAsTheyBeginLeavesThemFewerWays) {
+    const Order sc_sys{true, true, true, true, sys}, acquire_sys{true, true, false, false, sys};
+    const Who host{9, {9, 9, 0, true}};
+    for (const bool fenced : {false, true}) {
+        Program r;
+        r.store(1, x, 1);
+        if (fenced) {
+            r.machine.begins(Program::who(1), sc_sys);
+            r.fence(1, sc_sys);
+            r.machine.ends(Program::who(1), sc_sys);
+        }
+        const Access load{host, x, 4, Via::generic, acquire_sys};
+        ASSERT_EQ(r.machine.ways(load), 2u);
+        r.machine.begins(host, acquire_sys);
+        uint8_t value[4];
+        r.machine.load(r.memory, load, 1, value);
+        EXPECT_EQ(value[0], fenced ? 1 : 0);
+
+        r.store(1, y, 1);
+        if (fenced) {
+            r.fence(1, sc_sys);
+            r.machine.ends(Program::who(1), sc_sys);
+        }
+        const Access change{host, y, 4, Via::generic, acquire_sys};
+        ASSERT_EQ(r.machine.ways_to_modify(change), 2u);
+        r.machine.begins(host, acquire_sys);
+        r.machine.before_change(r.memory, change, true, false, 1);
+        r.memory.read(y, value, 4);
+        EXPECT_EQ(value[0], fenced ? 1 : 0);
+    }
+}
+
 }  // namespace
 }  // namespace weak
