@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sassemu/trace.hpp>
+#include <utility>
 
 #include "emu/base/exit_code.hpp"
 #include "emu/base/limits.hpp"
@@ -25,7 +26,7 @@ struct TraceCommand {
     std::vector<std::string> files, ignored;
     int64_t launch = -1, cta = -1, warp = -1;
     uint64_t limit = 0;
-    bool json = false, outside = false;
+    bool json = false, outside = false, partial = false;
 };
 
 std::string hex(uint64_t v, int digits = 0) {
@@ -95,9 +96,14 @@ void show_outside(const trace::Reader& trace) {
     model_up_to(~uint64_t{0});
 }
 
-void show(const TraceCommand& command, const trace::Reader& trace) {
-    uint64_t left = command.limit ? command.limit : ~uint64_t{0};
-    if (command.outside) return show_outside(trace);
+// Whether there was anything to show.
+bool show(const TraceCommand& command, const trace::Reader& trace) {
+    const uint64_t most = command.limit ? command.limit : ~uint64_t{0};
+    uint64_t left = most;
+    if (command.outside) {
+        show_outside(trace);
+        return true;
+    }
     for (const trace::Launch& l : trace.launches())
         if (shown_launch(command, l.id()))
             print("launch " + std::to_string(l.id()) + ": " + shown(l.kernel()) + " (" + l.arch() +
@@ -114,7 +120,7 @@ void show(const TraceCommand& command, const trace::Reader& trace) {
             "launch " + std::to_string(place.launch) + " CTA " + std::to_string(place.cta) + " ";
         for (const trace::Record& r : trace.read(b).records) {
             if (command.warp >= 0 && static_cast<uint32_t>(command.warp) != r.warp) continue;
-            if (left-- == 0) return;
+            if (left-- == 0) return true;
             std::string text = where + "warp " + std::to_string(r.warp) + " #" +
                                std::to_string(r.number) + " " + hex(r.lanes, 8);
             if (r.active != r.lanes) text += " of " + hex(r.active, 8);
@@ -124,6 +130,18 @@ void show(const TraceCommand& command, const trace::Reader& trace) {
             print(text + registers_text(r, true));
         }
     }
+    return left != most;
+}
+
+std::string nothing_of(const TraceCommand& command) {
+    std::string text = "has no warp instruction";
+    const char* before = " of ";
+    for (const auto& [what, which] :
+         {std::pair("launch", command.launch), std::pair("CTA", command.cta),
+          std::pair("warp", command.warp)})
+        if (which >= 0)
+            text += std::exchange(before, ", ") + std::string(what) + " " + std::to_string(which);
+    return text + "; `sassemu trace stat` lists its launches";
 }
 
 nlohmann::ordered_json statistics(const trace::Reader& trace) {
@@ -237,15 +255,21 @@ int perform(const TraceCommand& command) {
             if (!traces.back()->truncated()) continue;
             uint64_t records = 0;
             for (const trace::BlockPlace& b : traces.back()->blocks()) records += b.records;
-            code =
-                worse(code, fail(make_error(ErrorCode::input, file,
-                                            "ends too early: only the " + std::to_string(records) +
-                                                " warp instructions before the cut are read")));
+            const bool stops = command.action == "convert" && !command.partial;
+            const std::string before =
+                "the " + std::to_string(records) + " warp instructions before the cut";
+            code = worse(code, fail(make_error(ErrorCode::input, file,
+                                               "ends too early: " +
+                                                   (stops ? before + " are converted by --partial"
+                                                          : "only " + before + " are read"))));
+            if (stops) return code;
         }
         if (command.action == "compare")
             return worse(code, compare(command, *traces[0], *traces[1]));
         for (const auto& one : traces) {
-            if (command.action == "show") show(command, *one);
+            if (command.action == "show" && !show(command, *one) && !stop_requested())
+                code = worse(code,
+                             fail(make_error(ErrorCode::input, one->path(), nothing_of(command))));
             if (command.action == "stat") stat(command, *one);
             if (command.action == "convert" && command.format == "perfetto")
                 trace::write_perfetto(*one, command.output);
@@ -292,6 +316,8 @@ void add_trace_command(CLI::App& app, int& exit_code) {
                     "perfetto (a file)")
         ->check(CLI::IsMember({"accel-sim", "accel-sim-6", "perfetto"}));
     sub->add_option("-o,--output", command->output, "convert: the folder or file");
+    sub->add_flag("--partial", command->partial,
+                  "convert: what is before the cut of a trace that ends too early");
     sub->add_flag("--json", command->json, "stat: as one JSON document");
     sub->callback([command, &exit_code] { exit_code = perform(*command); });
 }

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -283,6 +284,32 @@ class Refusing(Case):
                 self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertEqual(counts, sorted(counts))
         self.assertEqual(counts[-1], len(full))
+
+    def test_a_cut_trace_is_converted_on_request_alone(self):
+        path = self.record("vecadd", "t", "cta=0-1", "warp=0")
+        with open(path, "rb") as f:
+            whole = f.read()
+        with open(self.path("cut"), "wb") as f:
+            f.write(whole[:len(whole) // 2])
+        for format in ("perfetto", "accel-sim", "accel-sim-6"):
+            convert = "trace", "convert", "--to", format, "-o", self.path("out"), self.path("cut")
+            done = self.sassemu(2, *convert)
+            self.assertRegex(done.stderr, r"^sassemu: .*cut: ends too early: .* are converted by --partial\n$")
+            self.assertFalse(os.path.exists(self.path("out")))
+            done = self.sassemu(2, *convert, "--partial")
+            self.assertRegex(done.stderr, r"^sassemu: .*cut: ends too early: only .* are read\n$")
+            self.assertTrue(os.path.exists(self.path("out")))
+            shutil.rmtree(self.path("out"), ignore_errors=True)
+            if os.path.exists(self.path("out")):
+                os.remove(self.path("out"))
+
+    def test_nothing_to_show_is_said(self):
+        path = self.record("vecadd", "t", "cta=0-1", "warp=0")
+        done = self.sassemu(2, "trace", "show", path, "--launch", "77", "--warp", "3")
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"^sassemu: .*: has no warp instruction of launch 77, warp 3; `sassemu trace stat` "
+                                      r"lists its launches\n$")
+        self.assertIn("\nlaunch 1 CTA 0 warp 0 #", self.sassemu(0, "trace", "show", path, "--launch", "1").stdout)
 
     def test_the_time_limit_ends_every_action(self):
         path = self.record("", "t", plan=self.plan("sgemm", lambda plan: plan["launches"][0].update(repeat=20)))
