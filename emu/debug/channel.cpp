@@ -8,8 +8,9 @@
 
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <string>
+
+#include "emu/base/descriptor_message.hpp"
 
 namespace sassemu::debug {
 namespace {
@@ -48,48 +49,17 @@ bool Channel::send(const Json& message, int passed) const {
     // What stands in a cubin need not be UTF-8.
     const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
     uint32_t head[2] = {static_cast<uint32_t>(text.size()), passed >= 0 ? 1u : 0u};
-    iovec part{head, sizeof head};
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    if (passed >= 0) {
-        header.msg_control = control;
-        header.msg_controllen = sizeof control;
-        cmsghdr* const of = CMSG_FIRSTHDR(&header);
-        of->cmsg_level = SOL_SOCKET;
-        of->cmsg_type = SCM_RIGHTS;
-        of->cmsg_len = CMSG_LEN(sizeof(int));
-        std::memcpy(CMSG_DATA(of), &passed, sizeof passed);
-    }
-    ssize_t done;
-    do {
-        done = ::sendmsg(descriptor(), &header, MSG_NOSIGNAL);
-    } while (done < 0 && errno == EINTR);
+    const ssize_t done = send_with(descriptor(), std::as_bytes(std::span(head)), passed);
     return done == sizeof head && write_all(descriptor(), text.data(), text.size());
 }
 
 std::optional<Json> Channel::receive(int* passed) const {
     uint32_t head[2];
-    iovec part{head, sizeof head};
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-    header.msg_control = control;
-    header.msg_controllen = sizeof control;
-    ssize_t done;
-    do {
-        done = ::recvmsg(descriptor(), &header, MSG_CMSG_CLOEXEC | MSG_WAITALL);
-    } while (done < 0 && errno == EINTR);
-    if (done != sizeof head) return std::nullopt;
-    int came = -1;
-    if (const cmsghdr* of = CMSG_FIRSTHDR(&header); of && of->cmsg_type == SCM_RIGHTS)
-        std::memcpy(&came, CMSG_DATA(of), sizeof came);
-    if (passed)
-        *passed = came;
-    else if (came >= 0)
-        ::close(came);
+    Descriptor came;
+    if (receive_with(descriptor(), std::as_writable_bytes(std::span(head)), came, MSG_WAITALL) !=
+        sizeof head)
+        return std::nullopt;
+    if (passed) *passed = came.release();
     std::string text(head[0], '\0');
     if (!read_all(descriptor(), text.data(), text.size())) return std::nullopt;
     Json message = Json::parse(text, nullptr, false);

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "emu/base/descriptor_message.hpp"
 #include "emu/link/address.hpp"
 
 namespace sassemu::link {
@@ -79,25 +80,10 @@ bool HostConnection::full() const { return in_.size() >= most_bytes; }
 bool HostConnection::receive() {
     std::byte piece[65536];
     while (!full()) {
-        iovec part{piece, sizeof piece};
-        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 4)];
-        msghdr message{};
-        message.msg_iov = &part;
-        message.msg_iovlen = 1;
-        message.msg_control = control;
-        message.msg_controllen = sizeof control;
-        const ssize_t got = ::recvmsg(socket(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-        if (got < 0 && errno == EINTR) continue;
+        // The last descriptor that came is that of the request.
+        const ssize_t got = receive_with(socket(), piece, received_, MSG_DONTWAIT);
         if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
         if (!got) return false;
-        for (cmsghdr* head = CMSG_FIRSTHDR(&message); head; head = CMSG_NXTHDR(&message, head)) {
-            if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) continue;
-            for (size_t at = 0; CMSG_LEN(at + sizeof(int)) <= head->cmsg_len; at += sizeof(int)) {
-                int fd;
-                std::memcpy(&fd, CMSG_DATA(head) + at, sizeof fd);
-                received_ = Descriptor(fd);  // the last one is that of the request
-            }
-        }
         in_.insert(in_.end(), piece, piece + got);
     }
     return true;
@@ -153,22 +139,8 @@ void HostConnection::answer(const sassemu_wire_answer& head, std::span<const std
 
 bool HostConnection::flush() {
     while (unsent()) {
-        iovec part{out_.data() + sent_, out_.size() - sent_};
-        alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-        msghdr message{};
-        message.msg_iov = &part;
-        message.msg_iovlen = 1;
-        if (const int fd = to_send_.number(); fd >= 0) {
-            message.msg_control = control;
-            message.msg_controllen = sizeof control;
-            cmsghdr* const head = CMSG_FIRSTHDR(&message);
-            head->cmsg_level = SOL_SOCKET;
-            head->cmsg_type = SCM_RIGHTS;
-            head->cmsg_len = CMSG_LEN(sizeof fd);
-            std::memcpy(CMSG_DATA(head), &fd, sizeof fd);
-        }
-        const ssize_t sent = ::sendmsg(socket(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR) continue;
+        const ssize_t sent =
+            send_with(socket(), std::span(out_).subspan(sent_), to_send_.number(), MSG_DONTWAIT);
         if (sent < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
         to_send_.close();
         sent_ += static_cast<size_t>(sent);

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <random>
 
-#include "emu/base/descriptor.hpp"
+#include "emu/base/descriptor_message.hpp"
 #include "emu/link/link_impl.hpp"
 
 namespace sassemu::link {
@@ -317,22 +317,8 @@ Result<int> LinkImpl::descriptor(uint32_t rank, uint32_t window) {
             return got.release();
         }
         const auto room = parser.room();
-        iovec piece{room.data(), room.size()};
-        alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))];
-        msghdr message{};
-        message.msg_iov = &piece;
-        message.msg_iovlen = 1;
-        message.msg_control = space;
-        message.msg_controllen = sizeof space;
-        const ssize_t count = ::recvmsg(socket.number(), &message, MSG_CMSG_CLOEXEC);
+        const ssize_t count = receive_with(socket.number(), room, got);
         if (count <= 0) return failed(count ? std::strerror(errno) : "the connection ended");
-        const cmsghdr* const head = CMSG_FIRSTHDR(&message);
-        if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
-            got.number() < 0) {
-            int number;
-            std::memcpy(&number, CMSG_DATA(head), sizeof number);
-            got = Descriptor(number);
-        }
         parser.filled(static_cast<size_t>(count));
     }
 }

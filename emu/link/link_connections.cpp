@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "emu/base/descriptor_message.hpp"
 #include "emu/base/system_error.hpp"
 #include "emu/link/link_impl.hpp"
 
@@ -155,27 +156,13 @@ awaitable<void> LinkImpl::serve(ConnectionRef connection) {
     if (good && hello.descriptor_of()) {
         lock.unlock();
         const uint32_t id = hello.descriptor_of();
-        const int shared = mine.local ? windows_.descriptor(id) : -1;
-        if (shared < 0) {
+        const Descriptor shared(mine.local ? windows_.descriptor(id) : -1);
+        if (shared.number() < 0) {
             co_await refuse("window " + std::to_string(id) + " does not exist or is not shared");
             co_return;
         }
         answer.mutable_window()->set_id(id);
-        const Bytes frame = loose_frame(answer);
-        iovec piece{const_cast<std::byte*>(frame.data()), frame.size()};
-        alignas(cmsghdr) char space[CMSG_SPACE(sizeof(int))] = {};
-        msghdr message{};
-        message.msg_iov = &piece;
-        message.msg_iovlen = 1;
-        message.msg_control = space;
-        message.msg_controllen = sizeof space;
-        cmsghdr* const head = CMSG_FIRSTHDR(&message);
-        head->cmsg_level = SOL_SOCKET;
-        head->cmsg_type = SCM_RIGHTS;
-        head->cmsg_len = CMSG_LEN(sizeof(int));
-        std::memcpy(CMSG_DATA(head), &shared, sizeof shared);
-        (void)::sendmsg(connection->descriptor(), &message, MSG_NOSIGNAL);
-        ::close(shared);
+        (void)send_with(connection->descriptor(), loose_frame(answer), shared.number());
         co_return;
     }
     if (good && !peer.session.failure().empty())
