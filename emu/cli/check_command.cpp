@@ -77,7 +77,7 @@ CLI::App* add_command(CLI::App& app, const std::shared_ptr<CheckCommand>& comman
                     "leave out findings that this earlier report (--json) has");
     sub->add_option("--seeds", command->run.seeds,
                     "run with so many seeds, from --seed on, and report once")
-        ->check(CLI::PositiveNumber);
+        ->check(positive());
     add_common_options(*sub, command->run.common);
     CLI::Option_group* quick = add_quick_options(*sub, command->run);
     sub->callback([command, quick, &exit_code] {

@@ -32,7 +32,7 @@ void CommandLimits::add_to(CLI::App& sub) {
                    "bytes of memory that it may touch, or with K, M or G; default: three quarters "
                    "of the machine's, or of the control group's")
         ->transform(CLI::AsSizeValue(false))
-        ->check(CLI::PositiveNumber);
+        ->check(positive());
     sub.parse_complete_callback([this, &sub] { begin(sub); });
 }
 

@@ -26,6 +26,15 @@ CLI::Validator limit_in_seconds(double least) {
             "SECONDS"};
 }
 
+CLI::Validator positive() {
+    return {[](const std::string& text) {
+                double number = 0;
+                const bool good = CLI::detail::lexical_cast(text, number) && number > 0;
+                return good ? std::string() : "'" + text + "' is no number above 0";
+            },
+            "POSITIVE"};
+}
+
 void add_common_options(CLI::App& app, CommonOptions& options) {
     app.add_option("--model", options.models, "memory model: NAME or file.so, then :key=value,...")
         ->expected(1)
@@ -49,7 +58,7 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
         ->check(limit_in_seconds(1e-9));
     app.add_option("--max-instructions", options.max_instructions,
                    "warp instructions for all launches together: it ends after so many, exactly")
-        ->check(CLI::PositiveNumber);
+        ->check(positive());
     app.add_option("--dump", options.dumps,
                    "BUFFER=FILE: its bytes after the last launch (repeatable)")
         ->allow_extra_args(false);

@@ -34,6 +34,7 @@ Result<plan::RunOptions> run_options(const CommonOptions& options);
 
 // Of an option that takes seconds of a limit, from `least` up. (CLI::Range lets NaN through.)
 CLI::Validator limit_in_seconds(double least);
+CLI::Validator positive();  // a number
 
 // "4", "4,1" or "4,1,1"; `what` names the option in the error.
 Result<Dim3> parse_dim3(const std::string& text, const std::string& what);

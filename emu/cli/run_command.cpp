@@ -368,8 +368,7 @@ CLI::Option_group* add_quick_options(CLI::App& sub, RunCommand& command) {
     quick->add_option("--block", command.quick.block, "threads per CTA: x[,y[,z]]");
     quick->add_option("--cluster", command.quick.cluster, "CTAs per cluster: x[,y[,z]]");
     quick->add_option("--dynamic-shared", command.quick.dynamic_shared, "bytes");
-    quick->add_option("--repeat", command.quick.repeat, "launch it this often")
-        ->check(CLI::PositiveNumber);
+    quick->add_option("--repeat", command.quick.repeat, "launch it this often")->check(positive());
     quick->add_flag("--cooperative", command.quick.cooperative, "a cooperative grid");
     quick
         ->add_option("--arg", command.quick.args,

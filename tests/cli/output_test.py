@@ -222,6 +222,7 @@ class Usage(Case):
                                   (["run", plan, "--threads", "many"], "many", ""),
                                   (["run", plan, "--time-limit", "nan"], "--time-limit: 'nan' is no time from 1e-09 to 1e+09 seconds", ""),
                                   (["disasm", plan, "--time-limit", "0"], "--time-limit: '0' is no time", ""),
+                                  (["run", plan, "--memory-limit", "0"], "--memory-limit: '0' is no number above 0", ""),
                                   (["litmus", plan, "--time-limit", "-inf"], "--time-limit: '-inf' is no time from 0.001", ""),
                                   (["run"], "FILE", "")):
             line = self.check_one_line(2, *args)
