@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What orders threads: releases and acquires, fences, barriers, asynchronous operations.
 #include <algorithm>
+#include <unordered_map>
 
 #include "machine.hpp"
 
@@ -282,13 +283,21 @@ std::string Machine::key() const {
             if (w.undoable) out.append(w.old.begin(), w.old.begin() + w.bytes);
             if (w.undoable) writes.push_back(&w);
         }
+    // Many threads share what they know.
+    std::unordered_map<const void*, std::string> views, snapshots;
+    std::vector<View> kept;
     const auto view = [&](const View& v) {
-        uint8_t bits = 0;
-        for (size_t i = 0; i < writes.size(); ++i) {
-            bits = static_cast<uint8_t>(bits << 1 | known(v, *writes[i]));
-            if (i % 8 == 7) out += static_cast<char>(std::exchange(bits, 0));
+        const auto [at, fresh] = views.try_emplace(v.identity());
+        std::string& all = at->second;
+        if (fresh) {
+            uint8_t bits = 0;
+            for (size_t i = 0; i < writes.size(); ++i) {
+                bits = static_cast<uint8_t>(bits << 1 | known(v, *writes[i]));
+                if (i % 8 == 7) all += static_cast<char>(std::exchange(bits, 0));
+            }
+            if (writes.size() % 8) all += static_cast<char>(bits);
         }
-        if (writes.size() % 8) out += static_cast<char>(bits);
+        out += all;
     };
     const auto knowledge = [&](const Knowledge& k) {
         for (const View& v : k) view(v);
@@ -298,9 +307,17 @@ std::string Machine::key() const {
             out += '-';
             return;
         }
-        Knowledge k = s->known;
-        join(k, *s, 1);
-        knowledge(k);
+        const auto [at, fresh] = snapshots.try_emplace(s);
+        if (fresh) {
+            Knowledge k = s->known;
+            join(k, *s, 1);
+            for (const View& v : k) kept.push_back(v);  // an identity is one as long as it lives
+            const size_t before = out.size();
+            knowledge(k);
+            at->second = out.substr(before);
+            return;
+        }
+        out += at->second;
     };
     const auto edges = [&](const Edges& all) {
         std::vector<std::string> each;

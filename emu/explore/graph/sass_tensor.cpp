@@ -48,8 +48,10 @@ Step SassTurn::tensor_access(const async::TensorAccess& a) {
         async::TensorPlace at;
         if (!async::tensor_place(a.layout, lane_, r, at)) continue;
         const uint32_t each = a.halves ? 2 : 1;
-        const int32_t number = sass_.number_of_row(thread_, a.first, r);
-        uint32_t value = a.store ? data(a.first + r * row_bytes, 4) : 0;
+        // RZ stands for any number of zeros.
+        const uint32_t from = a.first == zero_row ? zero_row : a.first + r * row_bytes;
+        const int32_t number = sass_.number_of_row(thread_, from, 0);
+        uint32_t value = a.store ? data(from, 4) : 0;
         for (uint32_t k = 0; k < each; ++k) {
             Place cell;
             if (!find_tensor(tensor_offset(row + at.row, column + each * at.word + k), 4, cell))

@@ -39,6 +39,7 @@ Step SassTurn::wait_or_guess(uint32_t value, uint32_t guesses) {
 Step SassTurn::instruction() {
     using Kind = SassInstruction::Kind;
     bool on = true;
+    if (i_.once && !sass_.leads_warp(thread_)) return Step::past;
     if (i_.guard >= 0) {
         const uint32_t guard = reg(static_cast<uint32_t>(i_.guard));
         guard_reads_ = s_.values[guard].reads;

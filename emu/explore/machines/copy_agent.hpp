@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An asynchronous operation of machine code on a machine: once it has been issued it reads, writes
 // and reports by itself, at any later time. What belongs here: what it has still to do. What does
-// not: when (machine_states.cpp), and which instruction asks for what (fetch_copies.cpp).
+// not: when (machine_states.hpp), and which instruction asks for what (fetch_copies.cpp).
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "emu/explore/machines/cell_work.hpp"
 #include "emu/machine/copies.hpp"
 #include "emu/machine/mbarrier.hpp"
 
@@ -33,6 +34,10 @@ struct CopyWork {
     uint16_t byte_mask = 0xffff;  // of each 16 bytes
     bool generic = false;         // cp.async: through the generic proxy, as its thread reads
     std::vector<uint32_t> after;  // copies of its thread that it comes after, and reports on
+    bool after_reads = false;     // of these: after what they read, whatever they have written
+    // Of tensor memory, which it reads and writes in one step; and what it comes after there.
+    std::shared_ptr<const CellWork> cells;
+    std::vector<AgentName> behind;
     // Not 0: a wgmma, which reads what its moves read and writes registers: these, as touched.
     uint64_t registers = 0;
     // Of a tensor whose map lies in global memory: nothing else is known before that is read.
@@ -56,11 +61,22 @@ struct Footprint {
     };
     std::vector<Range> ranges;
     bool everywhere = false;  // in global memory
+    // What an asynchronous operation touches that it starts, if that is known; the barrier at which
+    // it arrives, and whether it goes on from there.
+    std::vector<Range> starts;
+    bool starts_unknown = false, arrives = false;
+    uint64_t barrier = 0;
     bool unexplored = false;  // it is not known what it does: no end is to be found from here
-    // It cannot go on before these copies are done: (thread, number); of all threads' that report
-    // to this mbarrier.
-    std::vector<std::pair<uint32_t, uint32_t>> copies;
+    // It cannot go on before these copies are done; of all threads' that report to this mbarrier.
+    std::vector<AgentName> copies;
     uint64_t object = 0;
+
+    void starts_work(const CellWork& work) {
+        for (const SharedRange& r : work.read)
+            starts.push_back({tensor_row_of(work.cta) + r.address, r.bytes, false});
+        for (const SharedRange& r : work.written)
+            starts.push_back({tensor_row_of(work.cta) + r.address, r.bytes, true});
+    }
 };
 
 struct CopyAgent {
@@ -71,6 +87,7 @@ struct CopyAgent {
     uint32_t written = 0;             // receivers
     std::vector<uint8_t> found = {};  // what it has read
 
+    AgentName name() const { return {thread, number}; }
     // As a thread of a scoped machine.
     uint64_t id() const { return uint64_t{1} << 63 | uint64_t{thread} << 24 | number; }
 };

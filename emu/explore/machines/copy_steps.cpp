@@ -38,6 +38,13 @@ bool any_move(const CopyAgent& a, Found&& found) {
     }
     if (a.work->registers && found(Footprint::Range{a.work->registers, 1, true}, false))
         return true;
+    if (const CellWork* const cells = a.work->cells.get()) {
+        const uint64_t row = tensor_row_of(cells->cta);
+        for (const SharedRange& r : cells->read)
+            if (found(Footprint::Range{row + r.address, r.bytes, false}, false)) return true;
+        for (const SharedRange& r : cells->written)
+            if (found(Footprint::Range{row + r.address, r.bytes, true}, false)) return true;
+    }
     return a.work->tensor.has_value();
 }
 
@@ -62,11 +69,27 @@ bool in_order(const CopyAgent& a, const CopyAgent& b) {
 
 bool waits_for(const Footprint& f, const CopyAgent& a) {
     const auto reports = [&](const CopyWork::Receiver& r) { return r.object == f.object; };
-    return std::ranges::find(f.copies, std::pair{a.thread, a.number}) != f.copies.end() ||
+    return std::ranges::find(f.copies, a.name()) != f.copies.end() ||
            (f.object && (a.work->tensor || std::ranges::any_of(a.work->receivers, reports)));
 }
 
 }  // namespace
+
+bool CopySteps::meets(const CopyAgent& a, const std::vector<Footprint::Range>& ranges) {
+    Footprint f;
+    f.ranges = ranges;
+    return in_order(a, f);
+}
+
+std::optional<std::vector<Footprint::Range>> CopySteps::touches(const CopyAgent& a) {
+    if (a.work->tensor) return {};
+    std::vector<Footprint::Range> out;
+    any_move(a, [&](const Footprint::Range& r, bool) {
+        if (r.address) out.push_back(r);
+        return false;
+    });
+    return out;
+}
 
 // Each step of an agent can be put off until the next that it is in order with; so it need not be
 // looked at before somebody's next step is such a one. What somebody waits for can be done in any
@@ -92,7 +115,7 @@ std::vector<size_t> CopySteps::wanted(const MachineState& s, const std::vector<F
         bool first = true;
         for (size_t j = 0; j < all.size(); ++j) {
             const bool before =
-                all[j].thread == a.thread &&
+                all[j].thread == a.thread && !(a.work->after_reads && all[j].has_read) &&
                 std::ranges::find(a.work->after, all[j].number) != a.work->after.end();
             if ((before && std::exchange(first, false)) || (out[k] != j && in_order(a, all[j])))
                 want(j);
@@ -178,12 +201,13 @@ bool CopySteps::write(MachineState& s, size_t agent) const {
     const CopyAgent a = s.sass.agents[agent];
     const CopyWork& work = *a.work;
     uint64_t from = 0;
-    if (work.registers)
-        fetch_.multiply(s.sass, a, [&](uint32_t t) -> std::vector<uint64_t>& {
-            return s.threads[t].registers;
-        });
+    const auto registers = [&](uint32_t t) -> std::vector<uint64_t>& {
+        return s.threads[t].registers;
+    };
+    if (work.registers) fetch_.multiply(s.sass, a, registers);
+    if (work.cells) fetch_.act(s.sass, a, registers);
     for (const CopyWork::Move& m : work.receivers[a.written].moves) {
-        if (work.registers) break;
+        if (work.registers || work.cells) break;
         const uint8_t* const found = a.found.data() + from;
         from += m.bytes;
         bool blocked = false;

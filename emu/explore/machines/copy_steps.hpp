@@ -5,6 +5,7 @@
 // thread does. What does not belong here: what is copied (fetch_copies.cpp).
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "emu/explore/machines/machine_operations.hpp"
@@ -23,6 +24,10 @@ class CopySteps {
     // nobody else can move.
     std::vector<size_t> wanted(const MachineState& s, const std::vector<Footprint>& next,
                                bool alone) const;
+    // Whether the order of the agent's steps and of one that touches these tells.
+    static bool meets(const CopyAgent& a, const std::vector<Footprint::Range>& ranges);
+    // What the agent may touch yet, where that has been said.
+    static std::optional<std::vector<Footprint::Range>> touches(const CopyAgent& a);
     // The next of the agent, in every way in which the machine can do it. Nothing where others have
     // to come first.
     void next(const MachineState& s, size_t agent, std::vector<MachineState>& out) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A machine of the SDK (sdk/include/sassemu/machine.h) as exploration holds it: `flat`, which is
 // built in, or a plugin's. What belongs here: its table, its states as values. What does not: the
-// threads that it serves (machine_states.cpp).
+// threads that it serves (machine_states.hpp).
 #pragma once
 
 #include <sassemu/machine.h>

@@ -57,6 +57,7 @@ SassFetch::What SassFetch::meet(Turn& at, uint64_t key, BarrierOp op, bool predi
     if (reduces(b.op) != reduces(op) || (reduces(op) && b.op != op))
         return beyond(at, "is not explored: it meets a barrier of another kind");
     b.arrivals[at.thread] = {at.pc, true, predicate};
+    b.told.join(at.s.threads[at.thread].told);
     const bool of_warp = key >> 63;
     const uint64_t object = of_warp ? warp_object(cta, key) : barrier_object(cta, key - 1);
     if (scoped_)
@@ -64,6 +65,8 @@ SassFetch::What SassFetch::meet(Turn& at, uint64_t key, BarrierOp op, bool predi
                                  SASSEMU_ORDER_RELEASE, SASSEMU_SCOPE_CTA));
     else
         at.out.emplace_back(SASSEMU_OPERATION_MEET);
+    touched_.barrier = key;
+    touched_.arrives = op == BarrierOp::arrive;
     if (op != BarrierOp::arrive) at.s.threads[at.thread].barrier = key;
     ++at.pc;
     release(at.s);
@@ -88,6 +91,8 @@ SassFetch::What SassFetch::cluster(Turn& at, bool arrives) {
         return What::blocked;
     const bool releases = at.i.ptx_known && at.i.intent.kind == IntentKind::barrier &&
                           at.i.intent.ordering == Ordering::release;
+    TensorOrder& told = at.s.cluster_told[cluster];
+    arrives ? told.join(self.told) : self.told.join(told);
     uint32_t& phase = arrives ? self.cluster_arrivals : self.cluster_waits;
     if (scoped_)
         at.out.push_back(meeting(arrives ? SASSEMU_OPERATION_ARRIVE : SASSEMU_OPERATION_WAIT,
@@ -109,7 +114,8 @@ SassFetch::What SassFetch::mbarrier(Turn& at, uint32_t address) {
         return refuse_at(at, "reaches no shared memory");
     const uint64_t object =
         TestMemory::of_shared(test_.locations[test_.names[place.name].location].cta) | place.offset;
-    touched_.ranges.push_back({object, 8, true});
+    touched_.ranges.push_back(
+        {object, 8, !at.i.event.is(SASSDEC_KIND_MBARRIER, SASSDEC_ACTION_TEST)});
     uint64_t now = 0;
     std::memcpy(&now, shared_bytes(at.s, object, 8), 8);
     const SassEffects& e = test_.sass->run(at.thread, at.pc, at.in, now);
@@ -126,6 +132,9 @@ SassFetch::What SassFetch::mbarrier(Turn& at, uint32_t address) {
         const MbarrierChange by = e.change;
         if (scoped_ && by.counters && !meant) return beyond(at, without_ptx);
         write(at);
+        const TensorOrder& told = at.s.threads[at.thread].told;
+        if (by.counters) tell_all(at.s, at.thread);
+        if (!told.empty() && (by.arrivals || by.drops)) at.s.told[object].now.join(told);
         if (const char* wrong =
                 change(at.s, object, by, by.arrivals || by.drops,
                        relaxed ? SASSEMU_ORDER_RELAXED : SASSEMU_ORDER_RELEASE, scope, at.out))
@@ -139,9 +148,12 @@ SassFetch::What SassFetch::mbarrier(Turn& at, uint32_t address) {
     const uint64_t number = mbarrier_object(object);
     if (scoped_ && i.event.is(SASSDEC_KIND_MBARRIER, SASSDEC_ACTION_TEST) &&
         std::ranges::any_of(i.writes, [&](uint32_t r) { return at.registers[r] != 0; }) &&
-        at.s.phases[number])
+        at.s.phases[number]) {
         at.out.push_back(meeting(SASSEMU_OPERATION_WAIT, number, at.s.phases[number] - 1,
                                  relaxed ? SASSEMU_ORDER_RELAXED : SASSEMU_ORDER_ACQUIRE, scope));
+        if (const auto told = at.s.told.find(object); told != at.s.told.end())
+            at.s.threads[at.thread].told.join(told->second.over);
+    }
     ++at.pc;
     return What::ran;
 }
@@ -174,6 +186,10 @@ const char* SassFetch::change(SassState& s, uint64_t object, const MbarrierChang
     if (scoped_ && shown)
         out.push_back(meeting(SASSEMU_OPERATION_ARRIVE, number, s.phases[number], order, scope));
     if (scoped_) s.phases[number] += b.phase != before;
+    if (const auto told = s.told.find(object); told != s.told.end() && b.phase != before) {
+        told->second.over.join(told->second.now);
+        told->second.now.clear();
+    }
     now = b.encode();
     std::memcpy(bytes, &now, 8);
     return nullptr;
@@ -250,6 +266,7 @@ void SassFetch::release(SassState& s) {
             SassState::OfThread& t = s.threads[k];
             if (t.barrier != key || test_.threads[k].cta != cta) continue;
             t.barrier = 0;
+            t.told.join(b.told);
             if (scoped_) t.passed = object, t.phase = s.phases[object];
             if (reduces(b.op)) t.reduced = result, t.has_reduced = true;
         }

@@ -201,6 +201,15 @@ SassFetch::What SassFetch::issue(Turn& at, CopyWork work) {
                     if (address < load.what.address + load.what.bytes &&
                         load.what.address < address + m.bytes)
                         return What::blocked;
+    touched_.starts_unknown |= work.tensor.has_value();
+    for (const CopyWork::Receiver& r : work.receivers) {
+        touched_.starts.push_back({r.object, 8, true});
+        for (const CopyWork::Move& m : r.moves) {
+            touched_.starts.push_back({m.from, m.bytes, false});
+            touched_.starts.push_back({m.to, m.bytes, true});
+        }
+    }
+    if (work.cells) touched_.starts_work(*work.cells);
     SassState::OfThread& self = at.s.threads[at.thread];
     CopyAgent a;
     a.thread = at.thread;
@@ -281,9 +290,13 @@ SassFetch::What SassFetch::acquire_map(Turn& at, uint64_t address) {
 }
 
 bool SassFetch::may_act(const SassState& s, const CopyAgent& a) const {
+    const CopyWork& work = *a.work;
+    if (a.has_read &&
+        std::ranges::any_of(work.behind, [&](AgentName before) { return pending(s, before); }))
+        return false;
     return std::ranges::none_of(s.agents, [&](const CopyAgent& other) {
-        return other.thread == a.thread &&
-               std::ranges::find(a.work->after, other.number) != a.work->after.end();
+        return other.thread == a.thread && !(work.after_reads && other.has_read) &&
+               std::ranges::find(work.after, other.number) != work.after.end();
     });
 }
 
@@ -314,6 +327,10 @@ void SassFetch::report(SassState& s, const CopyAgent& a, std::vector<MemoryOpera
         o.what.other = CopyAgent{a.thread, number}.id();
     }
     if (!r.object) return;
+    // tcgen05.commit: what it tracks is done there.
+    if (a.work->after_reads)
+        for (const uint32_t number : a.work->after)
+            if (pending(s, {a.thread, number})) s.told[r.object].now.add({a.thread, number}, true);
     const uint32_t scope = a.work->generic ? SASSEMU_SCOPE_CTA : SASSEMU_SCOPE_CLUSTER;
     if (const char* wrong =
             change(s, r.object, r.change, true, SASSEMU_ORDER_RELEASE, scope, out)) {

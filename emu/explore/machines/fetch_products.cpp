@@ -53,16 +53,20 @@ bool SassFetch::touches_products(const SassState& s, uint32_t thread,
 
 SassFetch::What SassFetch::product(Turn& at, const async::WarpgroupMultiply& m) {
     const std::vector<uint32_t> group = warpgroup(at.thread);
-    if (group.size() != threads_of_warpgroup ||
-        std::ranges::any_of(group, [&](uint32_t t) { return at.s.threads[t].ended; }))
-        return refuse_at(at, "faults: wgmma by a warpgroup that is not complete");
-    const PreparedLaunch& launch = test_.sass->launch(test_.sass->thread(at.thread).launch);
-    if (const char* why = async::check(m, launch.launch.shared_bytes))
-        return refuse_at(at, std::string("faults: ") + why);
     SassState::OfThread& self = at.s.threads[at.thread];
     const uint32_t lane = test_.sass->thread(at.thread).thread % threads_of_warpgroup;
     std::vector<Product>& all = at.s.products[group_key(at.thread)];
     auto p = std::ranges::find_if(all, [&](const Product& x) { return !x.issued[lane]; });
+    // Who has ended does not come any more, but may have issued it before.
+    const auto gone = [&](uint32_t t) {
+        return at.s.threads[t].ended &&
+               (p == all.end() || !p->issued[test_.sass->thread(t).thread % threads_of_warpgroup]);
+    };
+    if (group.size() != threads_of_warpgroup || std::ranges::any_of(group, gone))
+        return refuse_at(at, "faults: wgmma by a warpgroup that is not complete");
+    const PreparedLaunch& launch = test_.sass->launch(test_.sass->thread(at.thread).launch);
+    if (const char* why = async::check(m, launch.launch.shared_bytes))
+        return refuse_at(at, std::string("faults: ") + why);
     if (p == all.end()) {
         Product fresh;
         fresh.pc = at.pc;
@@ -75,6 +79,10 @@ SassFetch::What SassFetch::product(Turn& at, const async::WarpgroupMultiply& m) 
     if (m.form.sparse && !m.form.empty)
         p->metadata[lane] = static_cast<uint32_t>(word(at, m.metadata, 0));
     self.products.push_back({p->number, m.form.signals});
+    touched_.starts.push_back({registers_of(at.thread), 1, true});
+    const uint64_t shared = TestMemory::of_shared(test_.threads[at.thread].cta);
+    for (const SharedRange& r : shared_operands(m))
+        touched_.starts.push_back({shared | r.address, r.bytes, false});
     CopyAgent a;
     a.thread = group[0];
     a.number = p->number;
@@ -83,7 +91,6 @@ SassFetch::What SassFetch::product(Turn& at, const async::WarpgroupMultiply& m) 
         CopyWork work;
         work.registers = registers_of(at.thread);
         auto& moves = work.receivers.emplace_back().moves;
-        const uint64_t shared = TestMemory::of_shared(test_.threads[at.thread].cta);
         for (const SharedRange& r : shared_operands(m))
             moves.push_back({shared | r.address, 0, r.bytes});
         if (p != all.begin()) work.after = {std::prev(p)->number};

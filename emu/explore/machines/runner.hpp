@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread on a machine: concrete registers, and what it does by itself. What belongs here: nothing
-// that memory takes part in (machine_states.cpp).
+// that memory takes part in (machine_states.hpp).
 #pragma once
 
 #include <algorithm>

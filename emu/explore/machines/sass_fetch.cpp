@@ -37,7 +37,8 @@ SassFetch::SassFetch(const Test& test, bool scoped) : test_(test), scoped_(scope
         if (!test_.threads[t].sass) continue;
         const SassCode& code = test_.sass->code(test_.sass->thread(t).launch);
         for (uint32_t pc = 0; pc < code.count(); ++pc)
-            issues_ |= code.at(pc).decodes && code.at(pc).event.is(SASSDEC_KIND_ASYNC);
+            issues_ |= code.at(pc).decodes &&
+                       (code.at(pc).event.is(SASSDEC_KIND_ASYNC) || code.at(pc).tensor);
     }
 }
 
@@ -121,6 +122,7 @@ void SassFetch::key(const SassState& s, std::string& out) const {
         }
         out.append(a.found.begin(), a.found.end());
     }
+    if (issues_) tensor_key(s, out);
 }
 
 bool SassFetch::live(uint32_t thread, uint32_t pc, size_t r) const {
@@ -181,8 +183,10 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc,
     if (i.guard >= 0 && touches(static_cast<uint32_t>(i.guard))) return What::blocked;
     if (std::ranges::any_of(i.reads, touches) || std::ranges::any_of(i.writes, touches))
         return What::blocked;
+    if (waits_for_tensor(s, thread, i)) return What::blocked;
     if (touches_products(s, thread, i)) touched_.ranges.push_back({registers_of(thread), 1, true});
-    if (i.guard >= 0 && (registers[static_cast<size_t>(i.guard)] != 0) == i.guard_negated) {
+    if ((i.once && !p.leads_warp(thread)) ||
+        (i.guard >= 0 && (registers[static_cast<size_t>(i.guard)] != 0) == i.guard_negated)) {
         ++pc;
         return What::ran;
     }
@@ -193,10 +197,14 @@ SassFetch::What SassFetch::step(SassState& s, uint32_t thread, uint32_t& pc,
     if (i.warp && std::popcount(p.lanes_of_warp(thread)) > 1)
         return beyond(at, "is not explored: it exchanges values between the threads of a warp");
     for (const uint32_t r : i.reads) at.in.push_back(registers[r]);
+    if (!tensor_orders(at)) return What::blocked;
     if (scoped_ && !i.orders.empty()) {
         if (!at.drained()) return What::blocked;
         for (const Operation& o : i.orders) {
-            if (const auto* f = std::get_if<op::Fence>(&o)) out.push_back(fence_on_machine(*f));
+            if (const auto* f = std::get_if<op::Fence>(&o)) {
+                out.push_back(fence_on_machine(*f));
+                if (f->order == SASSEMU_ORDER_SC) tell_all(s, thread);
+            }
             if (const auto* f = std::get_if<op::ProxyFence>(&o))
                 out.push_back(fence_on_machine(*f));
         }
@@ -231,6 +239,7 @@ SassFetch::What SassFetch::call(Turn& at) {
             if (!at.drained()) return What::blocked;
             self.ended = true;
             at.pc = ended_pc;
+            complete_accesses(at.s, at.thread);
             release(at.s);
             return What::ran;
         case Call::barrier:
@@ -259,6 +268,11 @@ SassFetch::What SassFetch::call(Turn& at) {
             return product_wait(at, e.left);
         case Call::product_fence:
             return ++at.pc, What::ran;
+        case Call::tensor_granules:
+        case Call::tensor_access:
+        case Call::tensor_work:
+        case Call::tensor_commit:
+            return tensor(at, e);
         case Call::fault:
             return e.unexplored ? beyond(at, e.problem) : refuse_at(at, e.problem);
         default:
@@ -430,6 +444,8 @@ SassFetch::What SassFetch::operate(Turn& at, const Access& a, uint64_t address) 
         o.swap = word(at, a.source[1], 0) | (a.bytes > 4 ? word(at, a.source[1], 1) << 32 : 0);
         if (a.ordering == Ordering::weak) o.what.ordering = SASSEMU_RELAXED;
     }
+    // Whoever reads it may be told by it.
+    if (!loads && o.what.ordering != SASSEMU_WEAK) tell_all(at.s, at.thread);
     at.out.push_back(o);
     return What::ran;
 }

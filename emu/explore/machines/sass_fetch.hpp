@@ -31,6 +31,13 @@ struct SassState {
         uint32_t number = 0;
         bool signals = false;
     };
+    // Of one thread: the registers that a load of tensor memory leaves, and the scoreboard that
+    // says when.
+    struct Loading {
+        AgentName agent;
+        RegisterRange to;
+        uint8_t scoreboard = 7;
+    };
     struct OfThread {
         bool ended = false, started = true, triggered = false;
         uint64_t barrier = 0;  // waits at this one, see SassFetch::barrier_key(); 0: at none
@@ -48,6 +55,13 @@ struct SassState {
         std::vector<uint32_t> open_copies, open_stores, lane_copies;
         std::vector<Group> groups;
         std::vector<Issued> products;  // likewise
+        // Of tensor memory: loads, and stores, that are not done; all that it has asked of the
+        // tensor core; of a scoped machine what comes before its next work there, what it tells
+        // others, and what others have told it.
+        std::vector<Loading> loading;
+        std::vector<AgentName> storing;
+        std::vector<uint32_t> cores;
+        TensorOrder finished, told, acquired;
     };
     std::vector<OfThread> threads;
     // CTA -> its bytes, once one is touched; states have them in common until one writes.
@@ -59,6 +73,7 @@ struct SassState {
             bool here = false, predicate = false;
         };
         std::vector<Arrival> arrivals;
+        TensorOrder told;
         BarrierOp op = BarrierOp::sync;  // of a reduction: which
     };
     std::map<std::pair<int32_t, uint64_t>, Barrier> barriers;  // (CTA, barrier_key())
@@ -67,6 +82,28 @@ struct SassState {
     using GroupKey = std::pair<int32_t, uint32_t>;
     std::map<GroupKey, std::vector<Product>> products;
     std::vector<CopyAgent> agents;  // under way, by thread and number
+    // Tensor memory of CTAs, what tells it from others, and which columns are allocated.
+    struct TensorRow {
+        std::vector<std::byte> bytes = std::vector<std::byte>(tensor_memory_bytes);
+        std::string key;
+    };
+    std::map<int32_t, std::shared_ptr<const TensorRow>> tensor;
+    std::map<int32_t, uint32_t> granules;
+    // A load or store of tensor memory that not all lanes of the warp have issued.
+    struct WarpAccess {
+        uint32_t pc = 0, address = 0, issued = 0;
+        AgentName name;
+        CellWork work;
+        std::vector<AgentName> behind;
+    };
+    std::map<GroupKey, std::vector<WarpAccess>> accesses;  // by CTA and warp
+    // Of a scoped machine: what arrivals at mbarriers have told, in this phase and before; at
+    // barriers of clusters.
+    struct Told {
+        TensorOrder now, over;
+    };
+    std::map<uint64_t, Told> told;
+    std::map<int32_t, TensorOrder> cluster_told;
 };
 
 class SassFetch {
@@ -106,6 +143,10 @@ class SassFetch {
     bool multiplies(const SassState& s, uint32_t thread) const;
     void multiply(SassState& s, const CopyAgent& a,
                   const std::function<std::vector<uint64_t>&(uint32_t thread)>& registers) const;
+
+    // ---- and tcgen05: fetch_tensor.cpp
+    void act(SassState& s, const CopyAgent& a,
+             const std::function<std::vector<uint64_t>&(uint32_t thread)>& registers) const;
 
     // What steps since the last call read or wrote of what other threads of the CTA or cluster see,
     // and what the last of them waits for.
@@ -194,6 +235,21 @@ class SassFetch {
     bool touches_products(const SassState& s, uint32_t thread, const SassInstruction& i) const;
     What product(Turn& at, const async::WarpgroupMultiply& m);
     What product_wait(Turn& at, uint32_t left);
+
+    // fetch_tensor.cpp
+    std::vector<uint32_t> warp(uint32_t thread) const;
+    static bool pending(const SassState& s, AgentName a);
+    bool waits_for_tensor(const SassState& s, uint32_t thread, const SassInstruction& i);
+    bool tensor_orders(Turn& at);
+    static void tell_all(SassState& s, uint32_t thread);
+    std::vector<AgentName> behind(const Turn& at, const CellWork& work) const;
+    What tensor(Turn& at, const SassEffects& e);
+    What tensor_granules(Turn& at);
+    What tensor_access(Turn& at, const async::TensorAccess& a);
+    void complete_accesses(SassState& s, uint32_t thread) const;
+    What tensor_work(Turn& at, const TensorWork& work);
+    What tensor_commit(Turn& at, const async::TensorCommit& c);
+    void tensor_key(const SassState& s, std::string& out) const;
 
     std::vector<uint8_t>& unshare(SassState& s, int32_t cta) const;
 

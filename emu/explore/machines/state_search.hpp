@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search through a space of states (of threads on an operational model): all of them, or
-// random runs. What belongs here: nothing that knows a thread or a model (machine_states.cpp).
+// random runs. What belongs here: nothing that knows a thread or a model (machine_states.hpp).
 #pragma once
 
 #include <unordered_set>
@@ -26,6 +26,11 @@ class Tally {
         if (fresh) it->second.condition = holds(*test_.condition, values);
         ++it->second.count;
     }
+    // All comes again.
+    void forget_counts() {
+        report_.executions = 0;
+        for (auto& [values, outcome] : found_) outcome.count = 0;
+    }
     void finish(double seconds) {
         for (auto& [values, outcome] : found_) {
             outcome.values = values;
@@ -43,32 +48,47 @@ class Tally {
     std::map<std::vector<uint64_t>, Outcome> found_;
 };
 
-// A space: State start(); void next(const State&, emit(State)); std::string key(const State&);
-// bool ended(const State&); void stuck(const State&): of one that neither moves nor has ended;
-// uint64_t shown(const State&, const Condition& leaf).
+// A space: State start(); void next(const State&, emit(State), bool whole); std::string
+// key(const State&); bool ended(const State&); void stuck(const State&): of one that neither moves
+// nor has ended; uint64_t shown(const State&, const Condition& leaf). Not `whole`, next() may show
+// some steps and put off the others, if partial() says so; what it puts off is not put off for ever
+// where one of the states that it showed is new. begin_again(): whether what was put off at a run
+// has to be looked at in another; stale(states): whether that is known before its end.
 template <class Space>
 Report search_states(Space& space, const Test& test, const SearchBudget& budget) {
     using State = typename Space::State;
     Report report;
     Tally tally(test, report);
     std::unordered_set<std::string> seen;
-    std::vector<State> stack{space.start()};
-    seen.insert(space.key(stack[0]));
+    std::vector<State> stack;
+    const auto begin = [&] {
+        stack.clear();
+        seen.clear();
+        tally.forget_counts();
+        stack.push_back(space.start());
+        seen.insert(space.key(stack[0]));
+    };
+    begin();
     while (!stack.empty()) {
         const State at = std::move(stack.back());
         stack.pop_back();
-        bool moved = false;
-        space.next(at, [&](State s) {
+        bool moved = false, fresh = false;
+        const auto take = [&](State s) {
             moved = true;
             if (budget.over()) return;
-            if (seen.insert(space.key(s)).second) stack.push_back(std::move(s));
-        });
+            if (!seen.insert(space.key(s)).second) return;
+            fresh = true;
+            stack.push_back(std::move(s));
+        };
+        space.next(at, take, false);
+        if (space.partial() && !fresh) space.next(at, take, true);
         if (!moved && space.ended(at))
             tally.add(space, at);
         else if (!moved)
             space.stuck(at);
         if (budget.over()) report.incomplete(budget.why());
         if (!report.complete) break;
+        if ((stack.empty() || space.stale(seen.size())) && space.begin_again()) begin();
     }
     report.states = seen.size();
     tally.finish(budget.seconds());

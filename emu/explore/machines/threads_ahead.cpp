@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "emu/explore/machines/copy_steps.hpp"
+
 namespace sassemu::explore {
 
 Ahead ThreadsAhead::take(const MachineState& s, uint32_t t) const {
@@ -15,16 +17,23 @@ Ahead ThreadsAhead::take(const MachineState& s, uint32_t t) const {
     bool touched = false;
     fetch_.touched();
     for (int steps = 0; steps < most_steps && !budget_.over(); ++steps) {
+        const uint32_t pc = r.pc;
         const SassFetch::What what = fetch_.step(f.sass, t, r.pc, r.registers, r.window, f.does);
+        const bool blocked = what == SassFetch::What::blocked;
         f.foot = fetch_.touched();
-        touched = !f.foot.ranges.empty();
-        if (f.foot.unexplored) break;
-        if (what == SassFetch::What::blocked) break;
+        prospects_.learn(t, pc, blocked ? std::nullopt : std::optional(r.pc), f.foot, f.does);
+        touched = !f.foot.ranges.empty() && !blocked;  // else it has only looked
+        if (blocked || f.foot.unexplored) break;
         f.moved = true;
         // Where memory is all that there is, a barrier does nothing to it; nor where nothing is on
-        // its way there.
+        // its way there, as does a fence that empties no cache.
+        const auto idle = [&](const MemoryOperation& o) {
+            if (o.is(SASSEMU_OPERATION_MEET)) return !o.of_grids;
+            return !machine_.scoped() && o.is(SASSEMU_OPERATION_FENCE) && !o.what.invalidate_data &&
+                   !o.what.invalidate_texture;
+        };
         if ((machine_.name() == "flat" || !s.machine.held()) && f.does.size() == 1 &&
-            f.does[0].is(SASSEMU_OPERATION_MEET) && !f.does[0].of_grids)
+            idle(f.does[0]))
             f.does.clear();
         // Others see a late load when it is performed, not when it begins.
         const bool begins =
@@ -54,6 +63,54 @@ Ahead ThreadsAhead::take(const MachineState& s, uint32_t t) const {
               });
     return f;
 }
+
+bool ThreadsAhead::clients_rest(const MachineState& s) const {
+    for (uint32_t t = 0; t < s.threads.size(); ++t) {
+        const auto& code = test_.threads[t].code;
+        for (size_t pc = s.threads[t].pc; !test_.threads[t].sass && pc < code.size(); ++pc)
+            if (!is_any<op::Launch, op::Join>(code[pc].what)) return false;
+    }
+    return true;
+}
+
+bool ThreadsAhead::comes_first(const MachineState& s, uint32_t by,
+                               const std::vector<Footprint::Range>& ranges, size_t but) const {
+    for (const MachineState::OfThread& t : s.threads)
+        for (const MemoryOperation& o : t.window)
+            for (const Footprint::Range& r : ranges)
+                if (r.writes && r.address < o.what.address + o.what.bytes &&
+                    o.what.address < r.address + r.bytes)
+                    return false;
+    for (size_t i = 0; i < s.sass.agents.size(); ++i)
+        if (i != but && CopySteps::meets(s.sass.agents[i], ranges)) return false;
+    return !prospects_.meet(s, by, ranges);
+}
+
+std::optional<std::vector<Footprint::Range>> ThreadsAhead::touches(const Ahead& f,
+                                                                   uint32_t t) const {
+    if (!f.moved || f.foot.everywhere || f.foot.unexplored) return {};
+    const bool caches = !machine_.scoped() && machine_.late_loads();
+    std::vector<Footprint::Range> out = f.foot.ranges;
+    for (const MemoryOperation& o : f.does) {
+        const auto kind = o.what.kind;
+        const bool accesses = kind == SASSEMU_OPERATION_LOAD || kind == SASSEMU_OPERATION_STORE ||
+                              kind == SASSEMU_OPERATION_ATOMIC;
+        // What a thread tells the others of tensor memory has no address.
+        const bool tells = o.what.ordering != SASSEMU_WEAK && !f.sass.threads[t].told.empty();
+        if (caches || o.of_grids || (!o.is(SASSEMU_OPERATION_LOAD) && accesses && tells)) return {};
+        if (accesses) {
+            out.push_back({o.what.address, o.what.bytes, !o.is(SASSEMU_OPERATION_LOAD)});
+            continue;
+        }
+        // Of a scoped machine the rest is about what the thread itself knows, but for fence.sc.
+        const bool own = machine_.scoped() &&
+                         (kind >= SASSEMU_OPERATION_ARRIVE ||
+                          (kind == SASSEMU_OPERATION_FENCE && o.what.ordering != SASSEMU_SC));
+        if (!own && !(machine_.name() == "flat")) return {};
+    }
+    return out;
+}
+
 Footprint ThreadsAhead::foot_of(const MachineState& s, uint32_t t, const Ahead& f) const {
     Footprint out = f.foot;
     const auto add = [&](const MemoryOperation& o) {

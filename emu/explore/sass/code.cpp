@@ -263,6 +263,7 @@ void SassCode::read_intents() {
         // A compiler elects each thread that issues a copy in turn; to allocate, one of the warp.
         if (i.ptx_known && i.elects)
             i.elects = asks("elect") || asks("tcgen05.alloc") || asks("tcgen05.relinquish");
+        i.once = i.ptx_known && asks("tcgen05.dealloc") && i.kind != Kind::plain;
         i.meets = i.ptx_known && i.insn.id == SASSDEC_ID_NOP && asks("bar.warp.sync");
         if (i.meets) i.kind = Kind::other;
         if (const bool tensor = asks("tcgen05.fence") || asks("tcgen05.wait");

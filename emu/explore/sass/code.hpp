@@ -42,7 +42,10 @@ struct SassInstruction {
     // Exchanges values between the lanes of a warp. Compilers vote for reasons of their own as well
     // (VOTEU before a uniform branch): right for whoever runs together, a thread alone among them.
     bool warp = false;
-    bool elects = false;     // ELECT: the lowest lane of the warp
+    bool elects = false;  // ELECT: the lowest lane of the warp
+    // More than values of registers, and done once for a warp that does it as one, by whichever
+    // lane the compiler has the others agree on: the lowest here.
+    bool once = false;
     bool warpgroup = false;  // wgmma, its fence and its wait
     bool tensor = false;     // tcgen05
     bool insists = false;    // a wait that is tried until it succeeds

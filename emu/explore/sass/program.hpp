@@ -51,6 +51,9 @@ class SassProgram {
     const SassEffects& run(uint32_t thread, uint32_t pc, const std::vector<uint64_t>& in,
                            uint64_t object = 0) const;
     uint32_t lanes_of_warp(uint32_t thread) const;  // that there are, as bits
+    bool leads_warp(uint32_t thread) const {        // it is the lowest lane
+        return !(threads_[thread].thread % 32);
+    }
     // The test's register whose word this is: a row of a handler's operand, and words after it.
     int32_t number_of_row(uint32_t thread, uint32_t row,
                           uint32_t word) const;  // -1: none

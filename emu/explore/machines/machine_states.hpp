@@ -2,21 +2,21 @@
 // The threads of a test on a machine of the SDK, every state that they can bring it to: `flat`,
 // `caches`, `nvshmem`, a stranger's. docs/litmus.md, sections 6, 7 and 9. What belongs here:
 // threads, their loads that are not performed yet, memory. What does not: any machine.
+#pragma once
+
 #include <algorithm>
 #include <cstring>
 
 #include "emu/explore/machines/copy_steps.hpp"
-#include "emu/explore/machines/explore_machine.hpp"
 #include "emu/explore/machines/pe_meetings.hpp"
 #include "emu/explore/machines/state_search.hpp"
 #include "emu/explore/machines/threads_ahead.hpp"
 #include "emu/memory/perform.hpp"
 
 namespace sassemu::explore {
-namespace {
 
 // Whether the thread does more than to start others and to wait for them.
-bool accesses(const Thread& thread) {
+inline bool accesses(const Thread& thread) {
     return !std::ranges::all_of(
         thread.code, [](const Statement& i) { return is_any<op::Launch, op::Join>(i.what); });
 }
@@ -35,10 +35,11 @@ class MachineStates {
           words_(test, memory_),
           fetch_(test.sass ? std::make_unique<SassFetch>(test, machine.scoped()) : nullptr),
           bytes_(test, memory_, fetch_.get()),
-          pes_(test, memory_, bytes_, does_) {
+          pes_(test, memory_, bytes_, does_),
+          prospects_(test) {
         if (fetch_) {
             copies_.emplace(machine_, *fetch_, bytes_, does_);
-            ahead_.emplace(test, machine_, *fetch_, does_, budget_);
+            ahead_.emplace(test, machine_, *fetch_, does_, budget_, prospects_);
         }
         if (!memory_.fits())
             problem_ =
@@ -95,8 +96,11 @@ class MachineStates {
         return out;
     }
 
+    // Not `whole`: a step alone, if there is one that nobody else's need come before; then
+    // partial() says so.
     template <class Give>
-    void next(const State& s, Give&& give) const {
+    void next(const State& s, Give&& give, bool whole = true) const {
+        partial_ = false;
         if (!problem().empty()) return;
         const auto all = static_cast<uint32_t>(s.threads.size());
         // What a thread does by itself commutes with all that others do: no other move need come
@@ -104,6 +108,7 @@ class MachineStates {
         std::vector<Ahead> fetched;
         std::vector<Footprint> feet;
         bool moved = false;
+        const bool partly = !whole && fetch_ && ahead_->clients_rest(s);
         const auto emit = [&](State n) {
             moved = true;
             give(std::move(n));
@@ -129,7 +134,9 @@ class MachineStates {
                 perform(std::move(n), t, fetched.back().does, 0, emit);
                 if (moved) return;
             }
+            if (partly && step_alone(s, t, fetched.back(), moved, emit)) return;
         }
+        if (partly && one_alone(s, moved, emit)) return;
         const std::vector<uint64_t> steps = s.machine.steps();
         for (uint32_t k = 0; k < steps.size(); ++k) {
             mover_ = all + static_cast<uint32_t>(steps[k]);
@@ -164,6 +171,11 @@ class MachineStates {
             ways.clear();
         }
     }
+
+    bool partial() const { return partial_; }
+    // What was left out because of partial steps may have to be looked at: see prospects.hpp.
+    bool stale(size_t states) const { return prospects_.stale(states); }
+    bool begin_again() const { return prospects_.begin_again(); }
 
     bool ended(const State& s) const {
         if (s.machine.held() || !s.sass.agents.empty()) return false;
@@ -205,6 +217,54 @@ class MachineStates {
 
   private:
     const sassemu_bytes& bytes(State& s) const { return bytes_.of(s); }
+
+    // A step that is in order with nothing that others may do before its thread moves again
+    // (prospects.hpp); of a machine with caches one that is about shared and tensor memory only,
+    // for its caches know nothing of bytes.
+    template <class Emit>
+    bool step_alone(const State& s, uint32_t t, const Ahead& ahead, const bool& moved,
+                    Emit&& emit) const {
+        const auto ranges = ahead_->touches(ahead, t);
+        if (!ranges || !ahead_->comes_first(s, t, *ranges)) return false;
+        State n = s;
+        put(n, t, ahead);
+        perform(std::move(n), t, ahead.does, 0, emit);
+        return moved && chosen(t, *ranges);
+    }
+    bool chosen(uint32_t by, const std::vector<Footprint::Range>& ranges) const {
+        prospects_.choose(by, ranges);
+        return partial_ = true;
+    }
+    // The same of loads and agents that are under way.
+    template <class Emit>
+    bool one_alone(const State& s, const bool& moved, Emit&& emit) const {
+        const bool caches = !machine_.scoped() && machine_.late_loads();
+        for (uint32_t t = 0; t < s.threads.size() && !caches; ++t)
+            for (size_t i = 0; i < s.threads[t].window.size(); ++i) {
+                const sassemu_operation& o = s.threads[t].window[i].what;
+                // One that is strong may tell its thread something, sooner or later.
+                if (o.ordering != SASSEMU_WEAK) continue;
+                const std::vector<Footprint::Range> ranges{{o.address, o.bytes, false}};
+                if (!ahead_->comes_first(s, t, ranges)) continue;
+                mover_ = 2 * static_cast<uint32_t>(s.threads.size()) + t;
+                late_load(s, t, i, emit);
+                if (moved) return chosen(t, ranges);
+            }
+        std::vector<State> ways;
+        for (size_t i = 0; i < s.sass.agents.size(); ++i) {
+            const auto ranges = CopySteps::touches(s.sass.agents[i]);
+            if (!ranges || !ahead_->comes_first(s, Prospects::nobody, *ranges, i)) continue;
+            const auto global = [](const Footprint::Range& r) {
+                return !(r.address & SASSEMU_MACHINE_SHARED);
+            };
+            if (caches && std::ranges::any_of(*ranges, global)) continue;
+            mover_ = 3 * static_cast<uint32_t>(s.threads.size()) + s.sass.agents[i].thread;
+            copies_->next(s, i, ways);
+            for (State& n : ways) emit(std::move(n));
+            if (moved) return chosen(Prospects::nobody, *ranges);
+        }
+        return false;
+    }
 
     // The first of a launch's threads starts.
     void start_launch(State& s, uint32_t first) const {
@@ -478,64 +538,13 @@ class MachineStates {
     std::unique_ptr<SassFetch> fetch_;  // of threads in machine code
     StateMemory bytes_;
     PeMeetings pes_;
+    mutable Prospects prospects_;
     std::optional<CopySteps> copies_;  // the same
     std::optional<ThreadsAhead> ahead_;
     std::vector<sassemu_place> places_;
     std::string problem_;
     mutable uint32_t mover_ = 0;
+    mutable bool partial_ = false;
 };
-
-bool understands(const Test& test, const ExploredMachine& machine, const Thread& thread,
-                 const Operation& o) {
-    if (machine.scoped())
-        return is_any<op::Move, op::Compute, op::Branch, op::Launch, op::Join>(o) ||
-               (PtxWords::understands(test, o) && thread.kind != ThreadKind::stream);
-    if (!machine.symmetric() && thread.kind == ThreadKind::host &&
-        is_any<op::Load, op::Store, op::Atomic, op::Fence>(o))
-        return true;
-    if (machine.symmetric() && std::holds_alternative<op::Barrier>(o))
-        return PtxWords::understands(test, o);
-    if (is_any<op::Move, op::Compute, op::Branch, op::Launch, op::Join>(o) || machine.symmetric())
-        return is_any<op::Move, op::Compute, op::Branch, op::Load, op::Store, op::Fence, op::Launch,
-                      op::Join, op::OnMachine>(o);
-    const auto* form = std::get_if<op::OnMachine>(&o);
-    return form && form->what.kind < SASSEMU_OPERATION_COPY && (!form->at || form->at->pe < 0) &&
-           form->until == op::OnMachine::Until::none;
-}
-
-}  // namespace
-
-Result<Report> explore_machine(const Test& test, const ExploredMachine& machine,
-                               const Limits& limits, const Sampling& sampling) {
-    const std::string where = "model '" + machine.name() + "'";
-    if (machine.name() == "flat" && !test.sass)
-        return make_error(ErrorCode::input, where,
-                          "is for tests in machine code (.sass files and launch plans)");
-    for (const Thread& t : test.threads)
-        for (const Statement& i : t.code)
-            if (!understands(test, machine, t, i.what))
-                return make_error(ErrorCode::input, t.id,
-                                  "'" + i.text + "' has no meaning in the " + where);
-    const SearchBudget budget(limits);
-    MachineStates states(test, machine, budget);
-    Report report;
-    if (states.problem().empty())
-        report = sampling.executions ? sample_states(states, test, budget, sampling)
-                                     : search_states(states, test, budget);
-    report.error = states.problem();
-    if (const std::string why = states.unexplored(); !why.empty()) report.incomplete(why);
-    report.settle();
-    report.undefined = states.undefined();
-    if (!report.undefined.empty()) report.verdict = Verdict::allowed;
-    if (report.error.empty() && machine.failed()) report.error = where + " failed";
-    if (!report.error.empty()) report.verdict = Verdict::error;
-    return report;
-}
-
-Result<Report> explore_machine(const Test& test, const std::string& machine, const Limits& limits,
-                               const Sampling& sampling) {
-    SASSEMU_ASSIGN(const auto opened, ExploredMachine::open(machine, {}));
-    return explore_machine(test, *opened, limits, sampling);
-}
 
 }  // namespace sassemu::explore
