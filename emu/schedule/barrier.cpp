@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CTA barriers 0..15. As on the chip, warps are counted (emu/isa/QUESTIONS.md, T11): one is there
-// as soon as some of its lanes are, and none of its lanes runs until the barrier opens; lanes that
-// come later arrive for the next phase. A reduction is over the lanes that came.
+// as soon as some of its lanes are, and where it waits none of its lanes runs until the barrier
+// opens; lanes that come later arrive for the next phase. One that does not wait may arrive again,
+// and counts again. A reduction is over the lanes that came.
 #include <string>
 
 #include "emu/plugin/sync_events.hpp"
@@ -87,8 +88,6 @@ const Op* paths::barrier(Warp& w, const Op* op, uint32_t lanes, const BarrierReq
                       " threads, an earlier one of the same phase " +
                       (b.expected ? std::to_string(b.expected) : "all"));
     }
-    if (b.mask[w.index] & lanes)
-        return misuse(": a thread arrives again before the phase has completed");
     b.mask[w.index] |= lanes;
     b.arrived += static_cast<uint32_t>(std::popcount(lanes));
     ++b.warps;
@@ -106,8 +105,14 @@ const Op* paths::barrier(Warp& w, const Op* op, uint32_t lanes, const BarrierReq
         ++b.waiting;
     }
     if (full(cta, b)) open(cta, request.id);
-    if (p.state == PathState::runnable) return op + 1;
-    w.stop = Stop::blocked;
+    if (p.state != PathState::runnable) {
+        w.stop = Stop::blocked;
+        return nullptr;
+    }
+    // Warps of a chip run abreast: where all of them arrive and then wait at one barrier, none
+    // waits before the last has arrived. So the others have their turn.
+    if (request.op != BarrierOp::arrive || w.watch) return op + 1;
+    w.stop = Stop::yielded;
     return nullptr;
 }
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention of FlashInfer: merging the states of parts of a cache, one query against a cache, many with a causal mask."""
+"""Attention of FlashInfer: merging the states of parts of a cache, one query against a cache, many with a causal mask, the same for Hopper."""
 
 import numpy as np
 
-from case import NULL, Case, f32, fields, i32, out, random, u32
+from case import NULL, Case, f32, fields, i32, i64, out, random, u32
 
 CASES = []
 
@@ -200,4 +200,60 @@ add(
     ],
     prefill,
     24 << 10,
+)
+
+
+# --- attention/hopper: two query heads of one key head, 128 columns ----------------------------------------------------
+LONG_QUERIES, LONG_KEYS = 150, 200
+
+
+def hopper(v):
+    q, k, w = v.q.reshape(LONG_QUERIES, 2, DIM), v.k.reshape(LONG_KEYS, 1, DIM), v.v.reshape(LONG_KEYS, 1, DIM)
+    mask = np.where(np.arange(LONG_KEYS)[None, :] > np.arange(LONG_QUERIES)[:, None] + LONG_KEYS - LONG_QUERIES, -np.inf, 0)
+    y, size, lse, logit = attention(q, k, w, DIM**-0.5, mask)
+    near = 2.0**-20 * logit + 2.0**-18
+    return {"o": (y.ravel(), (near + 2.0**-11) * size.ravel()), "lse": (lse.ravel(), 2 * near)}  # weights are rounded to f16
+
+
+def rows(count, heads):
+    """cute::Layout of (count, columns, heads), padded to a multiple of 8."""
+    return [i32(count), i32(DIM), i32(heads), i64(heads * DIM), i64(DIM)]
+
+
+def by_tma(offset, buffer, count, heads):
+    """Half a row of 128 rows of a head at a time."""
+    of = {"dims": [DIM, count, heads], "strides": [2 * DIM * heads, 2 * DIM], "box": [64, 128, 1], "swizzle": "128B"}
+    return {"offset": offset, "tensorMap": {"buffer": buffer, "type": "f16", **of}}
+
+
+def mainloop():
+    """CollectiveMainloop::Params: three layouts, three tensor maps in 256 bytes each, what the window and the variant take."""
+    layouts = fields(*rows(LONG_QUERIES, 2), *rows(LONG_KEYS, 1), *rows(LONG_KEYS, 1))["bytes"]
+    more = fields(i32(-1), i32(0), f32(0), f32(DIM**-0.5), NULL, NULL, NULL)["bytes"]  # no window; no cap of the logits, their scale, no scales of q, k, v
+    held = bytes.fromhex(layouts).ljust(128 + 3 * 256, b"\0") + bytes.fromhex(more)
+    maps = [by_tma(128, "q", LONG_QUERIES, 2), by_tma(384, "k", LONG_KEYS, 1), by_tma(640, "v", LONG_KEYS, 1)]
+    return {"bytes": held.ljust(1024, b"\0").hex(), "tensorMaps": maps}
+
+
+add(
+    "Hopper prefill attention f16, causal, GQA 2",
+    "flashinfer_hopper.cu",
+    "24PrefillWithKVCacheKernel",
+    (2, 2),
+    (384,),
+    {
+        "q": random("f16", LONG_QUERIES * 2 * DIM, -2, 2),
+        "k": random("f16", LONG_KEYS * DIM, -2, 2),
+        "v": random("f16", LONG_KEYS * DIM, -2, 2),
+        "o": out("f16", LONG_QUERIES * 2 * DIM),
+        "lse": out("f32", LONG_QUERIES * 2),
+    },
+    [
+        mainloop(),
+        fields("o", *rows(LONG_QUERIES, 2), "lse", i32(2), i32(LONG_QUERIES), i64(2)),
+        fields(i32(LONG_QUERIES), i32(LONG_KEYS), u32(2), u32(1 << 31), u32(0)),  # the last three: cutlass::FastDivmod of 2
+    ],
+    hopper,
+    163920,
+    ("sm_90a",),
 )

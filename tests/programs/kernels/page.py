@@ -56,33 +56,40 @@ def read_rows(path):
         return [json.loads(line) for line in f]
 
 
-def real(out):
+ARCHITECTURES = ("sm_90a", "sm_100a", "sm_120a")
+
+
+def real(out, before):
+    """The lines; those of launches that OUT has nothing of stay as they are `before`."""
     record = os.path.join(os.path.dirname(os.path.abspath(__file__)), "chip.json")
     chip = {}
     if os.path.exists(record):
         with open(record) as f:
             chip = json.load(f)
     by_launch = collections.defaultdict(dict)
-    for architecture in ("sm_90a", "sm_100a", "sm_120a"):
-        for row in read_rows(os.path.join(out, architecture, "real.jsonl")):
+    for architecture in ARCHITECTURES:
+        path = os.path.join(out, architecture, "real.jsonl")
+        for row in read_rows(path) if os.path.exists(path) else ():
             by_launch[row["name"]][architecture] = row
-    gpus = sorted({row["gpu"] for row in chip.values() if "gpu" in row})
-    lines = [f"| launch | package | warp instructions | {', '.join(gpus) or 'on a GPU'} | reference: sm_90a | sm_100a | sm_120a |", "|---|---|---|---|---|---|---|"]
-    equal, close = 0, collections.Counter()
+    table = {}
+    for line in before:
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) == 4 + len(ARCHITECTURES) and cells[0] != "launch" and not cells[0].startswith("-"):
+            table[cells[0]] = cells
     for name, rows in by_launch.items():
         first = next(iter(rows.values()))
-        cells = []
-        for architecture in ("sm_90a", "sm_100a", "sm_120a"):
+        table[name] = [name, first["package"], f"{first.get('instructions', 0):,}", rows.get("sm_90a", {}).get("chip", "")]
+        for architecture in ARCHITECTURES:
             row = rows.get(architecture)
             parts = row.get("distance") if row else None
-            close[architecture] += bool(parts) and max(parts.values()) <= 1
-            cells.append(f"{max(parts.values()):.3f}" if parts else "failed" if row and "error" in row else "")
-        verdict = rows.get("sm_90a", {}).get("chip", "")
-        equal += verdict == "equal"
-        lines.append(f"| {name} | {first['package']} | {first.get('instructions', 0):,} | {verdict} | {' | '.join(cells)} |")
+            table[name].append(f"{max(parts.values()):.3f}" if parts else "failed" if row and "error" in row else "")
+    gpus = sorted({row["gpu"] for row in chip.values() if "gpu" in row})
+    lines = [f"| launch | package | warp instructions | {', '.join(gpus) or 'on a GPU'} | reference: sm_90a | sm_100a | sm_120a |", "|---|---|---|---|---|---|---|"]
+    lines += ["| " + " | ".join(cells) + " |" for cells in table.values()]
+    equal = sum(cells[3] == "equal" for cells in table.values())
+    close = {a: sum(cells[4 + i] not in ("", "failed") and float(cells[4 + i]) <= 1 for cells in table.values()) for i, a in enumerate(ARCHITECTURES)}
     agree = ", ".join(f"{count} of {architecture}" for architecture, count in close.items())
-    lines += ["", f"{equal} launches have the chip's bits; {agree} agree with their reference."]
-    return lines
+    return [*lines, "", f"{equal} launches have the chip's bits; {agree} agree with their reference."]
 
 
 def main():
@@ -92,7 +99,7 @@ def main():
         text = f.read()
     before, rest = text.split(begin)
     held, after = rest.split(end)
-    lines = table(read_rows(record), held.splitlines()) if what == "census" else real(record)
+    lines = table(read_rows(record), held.splitlines()) if what == "census" else real(record, held.splitlines())
     with open(page, "w") as f:
         f.write(before + begin + "\n" + "\n".join(lines) + "\n" + end + after)
 

@@ -88,7 +88,7 @@ def source_of(arguments, case):
     if package == "deep_gemm":
         return os.path.join(HERE, "instances", file), ["--expt-relaxed-constexpr", f"-I{arguments.deep_gemm}"]
     data = arguments.flashinfer
-    includes = ("cccl/cub", "cccl/libcudacxx/include", "cccl/thrust", "include", "csrc")
+    includes = ("cccl/cub", "cccl/libcudacxx/include", "cccl/thrust", "include", "csrc", "cutlass/include", "cutlass/tools/util/include")
     return os.path.join(data, "csrc", file), [
         "--expt-relaxed-constexpr",
         "-DENABLE_BF16",
@@ -219,9 +219,8 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
             list(pool.map(lambda case: compiled(arguments, case, architecture), {case.source: case for case in cases}.values()))
             rows = list(pool.map(lambda case: launched(arguments, case, architecture), cases))
-        if not arguments.match:
-            with open(os.path.join(arguments.out, architecture, "real.jsonl"), "w") as f:
-                f.writelines(json.dumps(row) + "\n" for row in rows)
+        with open(os.path.join(arguments.out, architecture, "real.jsonl"), "w") as f:
+            f.writelines(json.dumps(row) + "\n" for row in rows)
         for row in rows:
             wrong = "error" in row or row.get("chip") == "differs" or any(part > 1 for part in row.get("distance", {}).values())
             failed += wrong
