@@ -3,16 +3,20 @@
 """Kernels of public packages, each file compiled for its own architecture: does it decode as nvdisasm says, is there an opcode that does not
 execute, does a derived launch end?
 
-    census.py SASSEMU OUT [--flashinfer DATA] [--cutlass SOURCE] [--jobs N] [--seconds S] [--compile S] [--nvcc NVCC] [--nvdisasm NVDISASM] [--match TEXT] [--again]
+    census.py SASSEMU OUT [--flashinfer DATA] [--cutlass SOURCE] [--jobs N] [--seconds S] [--compile S] [--nvcc NVCC] [--nvdisasm NVDISASM] [--match TEXT] [--arch sm_90a,...]
+              [--modules FOLDER] [--again]
 
 DATA is the folder flashinfer/data of the unpacked wheel flashinfer-python, SOURCE the folder cutlass_library/source of nvidia-cutlass. A file gets
-120 s (--compile). OUT/census.jsonl has a line per file and is continued when it is there; page.py makes the page's table of it. Nothing else is kept.
+120 s (--compile). OUT/census.jsonl has a line per file and is continued when it is there; page.py makes the page's table of it. FOLDER keeps the modules, and
+what is there is not compiled again; without it nothing else is kept.
 """
 import argparse
 import concurrent.futures
 import json
 import os
 import re
+import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -30,18 +34,27 @@ def text_of(command):
     return done.stdout, done.stderr, done.returncode
 
 
-def compiled(nvcc, path, architectures, options, out, seconds):
-    """(architecture, "") of the first that compiles, or (None, why)."""
+def compiled(nvcc, path, architectures, options, out, seconds, kept):
+    """(architecture, "") of the first that compiles, or (None, why). `kept`.ARCHITECTURE.cubin is the module if it was compiled before."""
     why = ""
     for architecture in architectures:
-        try:
-            done = subprocess.run([nvcc, "-w", "-std=c++17", "-cubin", f"-arch={architecture}", *options, "-o", out, path],
-                                  capture_output=True, text=True, errors="replace", timeout=seconds)
-        except subprocess.TimeoutExpired:
-            return None, f"{seconds} s for {architecture}"
-        if done.returncode == 0:
+        keep = f"{kept}.{architecture}.cubin"
+        if kept and os.path.exists(keep):
+            shutil.copy(keep, out)
             return architecture, ""
-        why = why or next((line for line in done.stderr.splitlines() if "error" in line or "fatal" in line), "failed")[:300]
+        with subprocess.Popen([nvcc, "-w", "-std=c++17", "-cubin", f"-arch={architecture}", *options, "-o", out, path],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True) as done:
+            try:
+                _, said = done.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                os.killpg(done.pid, signal.SIGKILL)  # nvcc and what it has started
+                return None, f"{seconds} s for {architecture}"
+        if done.returncode == 0:
+            if kept:
+                shutil.copy(out, keep + ".new")
+                os.rename(keep + ".new", keep)
+            return architecture, ""
+        why = why or next((line for line in said.splitlines() if "error" in line or "fatal" in line), "failed")[:300]
     return None, why
 
 
@@ -56,7 +69,8 @@ def look(arguments, name, path, architectures, options):
     with tempfile.TemporaryDirectory() as folder:
         module = os.path.join(folder, "m.cubin")
         start = time.monotonic()
-        architecture, row["error"] = compiled(arguments.nvcc, path, architectures, options, module, arguments.compile)
+        kept = arguments.modules and os.path.join(arguments.modules, re.sub(r"\W", "_", name))
+        architecture, row["error"] = compiled(arguments.nvcc, path, architectures, options, module, arguments.compile, kept)
         row["seconds"] = round(time.monotonic() - start, 1)
         row["arch"] = architecture or architectures[0]
         row["compiles"] = architecture is not None
@@ -99,10 +113,16 @@ def main():
     parser.add_argument("--nvdisasm", default="nvdisasm")
     parser.add_argument("--again", action="store_true", help="also the files of the record that are not as they should be")
     parser.add_argument("--match", default="", help="only files whose name has this in it")
+    parser.add_argument("--arch", default="", help="only files that may be meant for one of these")
+    parser.add_argument("--modules", help="a folder that keeps what was compiled")
     arguments = parser.parse_args()
     first, others = sources.cutlass(arguments.cutlass) if arguments.cutlass else ([], [])
     units = [*first, *(sources.freestanding(arguments.flashinfer) if arguments.flashinfer else []), *others]
+    wanted = set(filter(None, arguments.arch.split(",")))
+    units = [unit for unit in units if not wanted or wanted & set(unit[2])]
     os.makedirs(arguments.out, exist_ok=True)
+    if arguments.modules:
+        os.makedirs(arguments.modules, exist_ok=True)
     record = os.path.join(arguments.out, "census.jsonl")
     done = set()
     if os.path.exists(record):

@@ -10,6 +10,7 @@ import re
 import subprocess
 
 BUFFER = 16 << 20  # bytes; they cost what a kernel touches
+MOST_CTAS = 16  # of a cluster
 NUMBERS = [1, 128, 0]  # what parameters of 4 bytes hold, one attempt each
 # Faults that a guessed argument explains: an address behind its buffer, a map of another shape than the instruction wants, a check of the
 # kernel's own, sizes that divide badly.
@@ -32,7 +33,8 @@ def tensor_map(buffer, rank):
                           "swizzle": "128B" if rank > 1 else "none"}}
 
 
-def plan(module, architecture, kernel, number, rank, shared, pairs):
+def plan(module, architecture, kernel, number, rank, shared, ctas):
+    """`ctas`: of the cluster, where the kernel leaves that to who launches it."""
     buffers, args = {}, []
     for parameter in kernel["parameters"]:
         size = parameter["bytes"]
@@ -48,9 +50,9 @@ def plan(module, architecture, kernel, number, rank, shared, pairs):
         else:
             args.append({"bytes": "00" * size})
     threads = kernel["requiredThreads"] or kernel["maxThreads"] or [128, 1, 1]
-    cluster = kernel["cluster"] or [1 + pairs, 1, 1]
+    cluster = kernel["cluster"] or [ctas, 1, 1]
     launch = {"kernel": kernel["name"], "grid": cluster, "block": threads, "args": args, "dynamicShared": shared}
-    if pairs or kernel["cluster"] and not kernel["explicitCluster"]:
+    if ctas > 1 or kernel["cluster"] and not kernel["explicitCluster"]:
         launch["cluster"] = cluster
     return {"arch": architecture, "module": os.path.basename(module), "timeLimit": 20, "buffers": buffers, "launches": [launch],
             "expect": {"status": "ok"}}
@@ -59,16 +61,21 @@ def plan(module, architecture, kernel, number, rank, shared, pairs):
 def launch(sassemu, module, architecture, kernel, listing):
     """(how a derived launch ended, its line): "ended", "guessed" where a guess explains the end, "limit", "unexplained"."""
     most = 99 if architecture.startswith("sm_12") else 227
-    pairs = not kernel["cluster"] and ".2CTA" in listing  # a cluster that the kernel leaves to who launches it
+    ctas = 2 if not kernel["cluster"] and ".2CTA" in listing else 1
     shared = max(0, (most << 10) - kernel["sharedStatic"] - 1024)
     best = ("unexplained", "no attempt")
     order = ["ended", "guessed", "limit", "unexplained"]
     file = f"{module}.{abs(hash(kernel['name']))}.json"
     for rank in ranks(listing):
         for number in NUMBERS:
-            with open(file, "w") as f:
-                json.dump(plan(module, architecture, kernel, number, rank, shared, pairs), f)
-            done = subprocess.run([sassemu, "run", file, "--threads", "1", "--memory-limit", "3G", "--time-limit", "20"], capture_output=True, text=True)
+            while True:
+                with open(file, "w") as f:
+                    json.dump(plan(module, architecture, kernel, number, rank, shared, ctas), f)
+                done = subprocess.run([sassemu, "run", file, "--threads", "1", "--memory-limit", "3G", "--time-limit", "20"], capture_output=True, text=True)
+                # The kernel counts on more CTAs: a cluster is a launch's affair.
+                if kernel["cluster"] or ctas == MOST_CTAS or not re.search(r"rank \d+ of a cluster of", done.stdout + done.stderr):
+                    break
+                ctas *= 2
             text = (done.stderr + done.stdout).replace(kernel["name"], "KERNEL").replace(module, "MODULE").strip()
             line = next((line for line in text.splitlines() if re.search(r"fault|deadlock|limit|error|sassemu:|not executed", line)), text[-300:])
             if done.returncode == 0:
