@@ -42,6 +42,7 @@ constexpr std::array shapes = {
     Shape{0x04, 8, {0, 64, 0}, {}},                             // R_CUDA_G64
     Shape{0x06, 4, {0, 20, 0}, {}, unsigned_fit, 20},           // R_CUDA_TEX_HEADER_INDEX
     Shape{0x07, 4, {20, 12, 0}, {}, unsigned_fit, 12},          // R_CUDA_SAMP_HEADER_INDEX
+    Shape{0x23, 8, {0, 64, 0}, {}},                             // R_CUDA_FUNC_DESC_64
     Shape{0x34, 4, {0, 32, 0}, {}, unsigned_fit, 32},           // R_CUDA_SURF_HEADER_INDEX
     Shape{0x65, 4, {0, 32, 0}, {}, unsigned_fit, 32},           // R_CUDA_SAMP_HEADER_INDEX_0
     Shape{0x37, 16, {32, 32, 0}, {}, unsigned_fit, 32},         // R_CUDA_ABS32_32
@@ -67,9 +68,10 @@ constexpr std::array shapes = {
     Shape{0x73, 16, {37, 17, 0}, {}, signed_fit, 18, 54},                // R_CUDA_CONST_FIELD22_37
 };
 
-constexpr std::uint32_t byte_types = 0x4c;     // 4c..53 R_CUDA_8_0..56: one byte of the value
-constexpr std::uint32_t generic_bytes = 0x54;  // 54..5b R_CUDA_G8_0..56
-constexpr std::uint32_t unified_bytes = 0x68;  // 68..6f R_CUDA_UNIFIED_8_0..56
+constexpr std::uint32_t byte_types = 0x4c;        // 4c..53 R_CUDA_8_0..56: one byte of the value
+constexpr std::uint32_t generic_bytes = 0x54;     // 54..5b R_CUDA_G8_0..56
+constexpr std::uint32_t descriptor_bytes = 0x5c;  // 5c..63 R_CUDA_FUNC_DESC_8_0..56
+constexpr std::uint32_t unified_bytes = 0x68;     // 68..6f R_CUDA_UNIFIED_8_0..56
 constexpr std::uint32_t clear32 = 0x48, clear64 = 0x49;  // R_CUDA_UNUSED_CLEAR32/64
 // R_CUDA_YIELD_OPCODE9_0, R_CUDA_YIELD_CLEAR_PRED4_87: mark a YIELD that a linker may turn into
 // another instruction; nvlink leaves the word as it is, and so do we.
@@ -131,7 +133,7 @@ Result<void> apply_relocation(std::span<std::uint8_t> bytes, std::uint64_t offse
         for (auto& byte : target) byte = 0;
         return {};
     }
-    for (const std::uint32_t base : {byte_types, generic_bytes, unified_bytes}) {
+    for (const std::uint32_t base : {byte_types, generic_bytes, descriptor_bytes, unified_bytes}) {
         if (!is_byte_type(type, base)) continue;
         const auto target = unit(1);
         if (target.empty()) return outside();

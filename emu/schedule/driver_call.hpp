@@ -5,6 +5,12 @@
 // the call itself. What does not: what the functions do.
 #pragma once
 
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "emu/memory/host_access.hpp"
+#include "emu/memory/perform.hpp"
 #include "emu/schedule/engine.hpp"
 
 namespace sassemu {
@@ -27,6 +33,25 @@ inline const Op* give_back(Warp& w, const Op* op, uint32_t lanes) {
     for (uint32_t lane = 0; lane < 32; ++lane)
         if (lanes >> lane & 1) to[lane] = argument64(w, 20, lane);
     return services(w).jump(w, op, lanes, to);
+}
+
+// Bytes of the kernel's memory through generic addresses; false at the first that is not there.
+inline bool read_bytes(Warp& w, uint32_t lane, uint64_t address, std::span<std::byte> out) {
+    for (size_t i = 0; i < out.size(); ++i) {
+        const Landing at = land(w, AccessSpace::generic, address + i, lane, 1, false);
+        if (!at.host) return false;
+        out[i] = std::byte{host::load<uint8_t>(at.host)};
+    }
+    return true;
+}
+inline bool write_bytes(Warp& w, uint32_t lane, uint64_t address,
+                        std::span<const std::byte> bytes) {
+    for (size_t i = 0; i < bytes.size(); ++i) {
+        const Landing at = land(w, AccessSpace::generic, address + i, lane, 1, true);
+        if (!at.host) return false;
+        host::store(at.host, std::to_integer<uint8_t>(bytes[i]));
+    }
+    return true;
 }
 
 // The copies to shared memory that sm_120 leaves to the driver (driver_copies.cpp).

@@ -7,23 +7,16 @@
 #include <cstdlib>
 #include <optional>
 
-#include "emu/memory/host_access.hpp"
-#include "emu/memory/perform.hpp"
 #include "emu/plugin/hooks.hpp"
+#include "emu/schedule/device_launches.hpp"
 #include "emu/schedule/driver_call.hpp"
 
 namespace sassemu {
 
 namespace {
 
-// Guest bytes through generic addresses; false at the first byte that is not there.
 bool read(Warp& w, uint32_t lane, uint64_t address, uint32_t bytes, void* out) {
-    for (uint32_t i = 0; i < bytes; ++i) {
-        const Landing at = land(w, AccessSpace::generic, address + i, lane, 1, false);
-        if (!at.host) return false;
-        static_cast<uint8_t*>(out)[i] = host::load<uint8_t>(at.host);
-    }
-    return true;
+    return read_bytes(w, lane, address, {static_cast<std::byte*>(out), bytes});
 }
 
 // What one call of printf writes at most, and how long a string it reads. The chip keeps a call's
@@ -246,6 +239,7 @@ const std::vector<DriverFunction>& DriverFunctions::table() {
                                  {"malloc", call_malloc},
                                  {"free", call_free},
                                  {"__assertfail", call_assertfail}});
+        std::ranges::move(launch_functions(), std::back_inserter(all));
         return all;
     }();
     return services;
@@ -253,14 +247,18 @@ const std::vector<DriverFunction>& DriverFunctions::table() {
 
 std::optional<DriverFunctions::Refusal> DriverFunctions::refusal(const Module& module,
                                                                  const Symbol& symbol) {
-    // What nvcc 13.0 calls to launch a kernel, and what its device runtime calls.
-    if (symbol.name.starts_with("__cudaCDP") || symbol.name.starts_with("__cuda_syscall_cnp"))
-        return Refusal{"it launches kernels itself",
-                       "it launches kernels itself (it calls " + symbol.name + ")",
-                       "dynamic parallelism is not emulated; launch its children from the plan"};
     if (symbol.kind != SymbolKind::undefined_function || symbol.is_weak ||
         std::ranges::find(table(), symbol.name, &DriverFunction::name) != table().end())
         return std::nullopt;
+    // What kernels that launch kernels call: of the device's runtime library, and of the driver.
+    if (symbol.name.starts_with("__cudaCDP"))
+        return Refusal{"it is of the device's runtime library",
+                       "it calls " + symbol.name + ", of the device's runtime library",
+                       "link the module with nvlink and cudadevrt"};
+    if (symbol.name.starts_with("__cuda_syscall_cnp"))
+        return Refusal{"this service of the driver is not emulated",
+                       "it calls " + symbol.name + ", a service of the driver that is not emulated",
+                       "take what asks for it out of the kernel"};
     const auto index = static_cast<uint32_t>(&symbol - module.symbols().data());
     for (const Kernel& k : module.kernels())
         if (std::ranges::find(k.externs, index) != k.externs.end())

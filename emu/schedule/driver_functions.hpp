@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that the driver provides to kernels: vprintf, malloc, free, __assertfail, and the
-// copies of sm_120 (driver_copies.cpp). How they are called: driver_call.hpp.
+// The functions that the driver provides to kernels: vprintf, malloc, free, __assertfail, the
+// copies of sm_120 (driver_copies.cpp), launches (device_launches.cpp). How they are called:
+// driver_call.hpp.
 #pragma once
 
 #include <functional>
@@ -20,6 +21,7 @@ namespace sassemu {
 class DriverFunctions {
   public:
     DeviceHeap& heap() { return heap_; }
+    DeviceHeap& parameters() { return parameters_; }  // of launches that kernels make
 
     // The services a module may call, for CodeImage and for the linker.
     static const std::vector<DriverFunction>& table();
@@ -31,7 +33,7 @@ class DriverFunctions {
     static std::optional<Refusal> refusal(const Module& module, const Symbol& symbol);
 
   private:
-    DeviceHeap heap_;
+    DeviceHeap heap_, parameters_;
 };
 
 // What one launch prints, handed to `sink` ordered by CTA and then by time: the text of the first

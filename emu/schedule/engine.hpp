@@ -111,6 +111,7 @@ class Hooks;               // plugins
 struct HookedInstruction;  // what they are shown
 class PrintedText;         // of one launch
 class DriverFunctions;     // vprintf, malloc, ...
+class ChildGrids;          // what its CTAs launch
 class Stepper;             // a debugger
 
 class Engine final : public LaunchHost, public Work {
@@ -127,7 +128,8 @@ class Engine final : public LaunchHost, public Work {
             std::chrono::steady_clock::time_point::max();
         const std::atomic<bool>* interrupted = nullptr;
         PrintedText* printed = nullptr;
-        Stepper* stepper = nullptr;  // a debugger; null: none
+        ChildGrids* children = nullptr;  // null: its module launches nothing
+        Stepper* stepper = nullptr;      // a debugger; null: none
         Residency* residency = nullptr;
         Chain::Link* link = nullptr;  // where launches may overlap this one
         FarMemory* far = nullptr;     // memory that only messages reach; null: none
@@ -161,6 +163,7 @@ class Engine final : public LaunchHost, public Work {
     Chooser& chooser() { return chooser_; }
     DriverFunctions& calls() { return calls_; }
     PrintedText& printed() { return *settings_.printed; }
+    ChildGrids* children() { return settings_.children; }
     CtaSlot& slot(Warp& w) { return slot_of(*w.cta); }
     void complete(uint64_t token, uint32_t lanes) override;
     bool complete_with(uint64_t token, uint32_t lanes, const uint32_t* values) override;

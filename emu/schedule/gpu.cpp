@@ -21,6 +21,8 @@ namespace {
 
 constexpr uint64_t code_window = uint64_t{0x7a} << 40;  // code addresses; never data
 constexpr uint64_t code_stride = uint64_t{1} << 32;     // per module
+// For the parameters of launches that kernels have made, and whose grids have not begun.
+constexpr uint64_t parameter_bytes = 16 << 20;
 
 // Large ranges are given back to the host, which has zeros for whoever touches them again.
 void fill_zeros(std::byte* at, uint64_t bytes) {
@@ -130,6 +132,7 @@ Result<ModuleId> GpuImpl::place(std::shared_ptr<const Module> module, const Symb
             if (table[i].name == symbol.name) {
                 heap |= symbol.name == "malloc" || symbol.name == "free";
                 m->prints |= symbol.name == "vprintf";
+                m->launches |= is_launch_function(symbol.name);
                 return services + i * 16;
             }
         // The kernels that need it are refused when they are launched (check()).
@@ -167,15 +170,21 @@ Result<ModuleId> GpuImpl::place(std::shared_ptr<const Module> module, const Symb
     }
     if (heap && !heap_ && core_->options.heap_bytes) {
         const uint64_t bytes = (core_->options.heap_bytes + 15) / 16 * 16;
-        auto at = reserve(bytes, {0, heap_extent, "device heap"});
-        if (!at) return at.error();
-        if (auto begun = calls_.heap().begin(space_.find(*at), bytes, core_->fill); !begun)
-            return begun.error();
+        SASSEMU_TRY(begin_heap(calls_.heap(), bytes, "device heap"));
         heap_ = true;
+    }
+    if (m->launches && !parameters_) {
+        SASSEMU_TRY(begin_heap(calls_.parameters(), parameter_bytes, "parameters of launches"));
+        parameters_ = true;
     }
     modules_.push_back(std::move(m));
     if (core_->stepper) core_->stepper->module_placed(module, index_);
     return static_cast<ModuleId>(modules_.size() - 1);
+}
+
+Result<void> GpuImpl::begin_heap(DeviceHeap& heap, uint64_t bytes, const char* name) {
+    SASSEMU_ASSIGN(const uint64_t at, reserve(bytes, {0, heap_extent, name}));
+    return heap.begin(space_.find(at), bytes, core_->fill);
 }
 
 Result<Gpu::Symbol> GpuImpl::symbol(ModuleId id, std::string_view name) {

@@ -22,6 +22,7 @@
 #include "emu/memory/textures.hpp"
 #include "emu/module/link.hpp"
 #include "emu/plugin/hooks.hpp"
+#include "emu/schedule/device_launches.hpp"
 #include "emu/schedule/driver_functions.hpp"
 #include "emu/schedule/engine.hpp"
 #include "emu/schedule/prepared.hpp"
@@ -48,6 +49,7 @@ struct LoadedModule {
     uint64_t code_base = 0;
     uint64_t bank3 = 0;                  // device address of the __constant__ variables
     bool prints = false;                 // its kernels may call vprintf
+    bool launches = false;               // its kernels may launch kernels
     BankBytes bank_bytes{};              // of every launch
     std::vector<std::byte> no_bank;      // zeros, in place of a bank that a kernel lacks
     std::shared_ptr<CodeImage> code[3];  // by Lowering
@@ -83,6 +85,8 @@ struct Stream {
     TaskRef last;
     std::shared_ptr<Chain> chain;  // the last is a launch of this one; null: it is none
 };
+
+struct GridParts;  // gpu_launch.cpp
 
 class GpuImpl final : public Gpu, public TouchedMemory {
   public:
@@ -193,6 +197,9 @@ class GpuImpl final : public Gpu, public TouchedMemory {
     Result<void> check(const LaunchRequest&, const Kernel&) const;
     CodeImage& code(LoadedModule& m);
     Result<uint64_t> workspace(std::shared_ptr<void>& user);
+    Result<void> begin_heap(DeviceHeap& heap, uint64_t bytes, const char* name);
+    Result<Engine::Settings> settings_of(const std::shared_ptr<GridParts>& parts);
+    GridTree::Grid grid_of(const std::shared_ptr<GridParts>& parts, Engine::Settings settings);
 
     const std::shared_ptr<Core> core_;
     const uint32_t index_;
@@ -206,7 +213,7 @@ class GpuImpl final : public Gpu, public TouchedMemory {
     Residency residency_;
     std::deque<Stream> streams_{1};
     std::map<uint64_t, std::weak_ptr<void>> workspaces_;  // of cooperative grids, and who uses them
-    bool heap_ = false;
+    bool heap_ = false, parameters_ = false;              // what calls_ has been given room for
 };
 
 }  // namespace sassemu

@@ -221,12 +221,13 @@ struct GridParts {
     LaunchRequest request;
     PreparedLaunch prepared;
     std::optional<PrintedText> printed;
+    std::optional<ChildGrids> children;
     std::shared_ptr<Chain> chain;
 };
 
-Result<TaskRef> GpuImpl::enqueue(Stream& stream, const LaunchRequest& request, bool overlaps) {
-    auto parts = std::make_shared<GridParts>();
-    parts->request = request;
+// Prepares the launch. All settings but what it has to do with others of its stream.
+Result<Engine::Settings> GpuImpl::settings_of(const std::shared_ptr<GridParts>& parts) {
+    const LaunchRequest& request = parts->request;
     if (auto ready = prepare(request, parts->prepared); !ready) return ready.error();
     HookedLaunch& launch = parts->prepared.launch;
     const Kernel& k = *parts->prepared.kernel;
@@ -275,6 +276,18 @@ Result<TaskRef> GpuImpl::enqueue(Stream& stream, const LaunchRequest& request, b
     settings.gpu = index_;
     const LoadedModule& module = *modules_[request.module];
     settings.printed = &parts->printed.emplace(core_->on_printf, module.prints);
+    if (module.launches)
+        settings.children = &parts->children.emplace(
+            calls_.parameters(), [&module, id = request.module](uint64_t entry, LaunchRequest& r) {
+                for (const Kernel& kernel : module.module->kernels()) {
+                    if (module.code_base + kernel.code_offset != entry) continue;
+                    r.module = id;
+                    r.kernel = kernel.name;
+                    r.params.resize(kernel.param_size);
+                    return true;
+                }
+                return false;
+            });
     for (auto& slot : cache_)
         if (slot->arena.bytes() > (64u << 20)) slot->arena.release();
     if (Hooks* hooks = core_->hooks.get()) {
@@ -295,23 +308,53 @@ Result<TaskRef> GpuImpl::enqueue(Stream& stream, const LaunchRequest& request, b
             stepper->launch_begin(launch, name, index);
         };
     }
-    // Launches overlap where it can be seen: not in the order that hides what comes too early, and
-    // not where plugins or models look on.
-    if (options.agents != AgentOrder::eager && !core_->hooks && !core_->model) {
+    return settings;
+}
+
+GridTree::Grid GpuImpl::grid_of(const std::shared_ptr<GridParts>& parts,
+                                Engine::Settings settings) {
+    settings.keep = parts;
+    return {std::make_unique<Engine>(parts->prepared.launch, *core_->level, *core_->chooser, calls_,
+                                     cache_, std::move(settings), parts->request.kernel,
+                                     parts->prepared.entry),
+            parts->children ? &*parts->children : nullptr};
+}
+
+Result<TaskRef> GpuImpl::enqueue(Stream& stream, const LaunchRequest& request, bool overlaps) {
+    auto parts = std::make_shared<GridParts>();
+    parts->request = request;
+    SASSEMU_ASSIGN(Engine::Settings settings, settings_of(parts));
+    const bool launches = settings.children;
+    const uint32_t threads = settings.threads;
+    // Launches overlap where it can be seen: not in the order that hides what comes too early, not
+    // where plugins or models look on, and not where more may come behind one.
+    if (core_->options.agents != AgentOrder::eager && !core_->hooks && !core_->model && !launches) {
         overlaps = overlaps && stream.chain;
-        if (!overlaps) stream.chain = std::make_shared<Chain>(options.agents, *core_->chooser);
+        if (!overlaps)
+            stream.chain = std::make_shared<Chain>(core_->options.agents, *core_->chooser);
         parts->chain = stream.chain;
         settings.link = parts->chain->add();
     } else {
         overlaps = false;
     }
-    settings.keep = parts;
     auto task = std::make_shared<Task>();
-    task->what = "launch " + std::to_string(launch.id) + " (kernel '" + request.kernel + "') on " +
-                 place(stream);
-    task->work =
-        std::make_unique<Engine>(launch, *core_->level, *core_->chooser, calls_, cache_,
-                                 std::move(settings), request.kernel, parts->prepared.entry);
+    task->what = "launch " + std::to_string(parts->prepared.launch.id) + " (kernel '" +
+                 request.kernel + "') on " + place(stream);
+    GridTree::Grid grid = grid_of(parts, std::move(settings));
+    if (launches)
+        task->work = std::make_unique<GridTree>(
+            std::move(grid),
+            [this](const LaunchRequest& child) {
+                return within_memory(child.kernel, [&]() -> Result<GridTree::Grid> {
+                    auto its = std::make_shared<GridParts>();
+                    its->request = child;
+                    SASSEMU_ASSIGN(Engine::Settings of, settings_of(its));
+                    return grid_of(its, std::move(of));
+                });
+            },
+            request.kernel, request.limits, threads);
+    else
+        task->work = std::move(grid.engine);
     add(stream, task, {}, overlaps);
     stream.chain = parts->chain;
     return task;

@@ -74,6 +74,13 @@ TEST(Relocation, DataWords) {
     }
     EXPECT_EQ(bytes[1], 0x77);
     EXPECT_EQ(bytes[6], 0x22);
+    // Functions, whole and byte by byte.
+    ASSERT_TRUE(apply_relocation(bytes, 0, 0x23, {0x8877665544332211}, "t").ok());
+    EXPECT_EQ(bytes[7], 0x88);
+    for (std::uint32_t i = 0; i < 8; ++i)
+        ASSERT_TRUE(apply_relocation(bytes, i, 0x5c + i, {0x1122334455667788}, "t").ok());
+    EXPECT_EQ(bytes[0], 0x88);
+    EXPECT_EQ(bytes[7], 0x11);
     // Texture header: texture index in the low 20 bits, sampler index above.
     std::fill_n(bytes, 8, std::uint8_t{0});
     ASSERT_TRUE(apply_relocation(bytes, 4, 0x06, {0x12345}, "t").ok());
