@@ -286,6 +286,7 @@ struct Plan {
     PlanExpectation expect;
     // Several things may run at once: launches of several streams or GPUs, and the host.
     bool in_flight = false;
+    bool lacks_heap = false;  // captured from kernels that may use the device heap, without it
 };
 
 // Reads a plan for one architecture: `arch`, or the first (or only) one it names. Of a plan with a

@@ -262,8 +262,9 @@ Result<void> read_handles(const Field& field, Plan& plan) {
     return {};
 }
 
-// What a plan says of where it was captured is for people, but for the version (docs/capture.md).
-Result<void> check_capsule(const Field& field) {
+// What a plan says of where it was captured is for people, but for the version and whether the
+// device heap was used, which is not captured (docs/capture.md).
+Result<void> check_capsule(const Field& field, Plan& plan) {
     constexpr uint64_t known = 1;
     if (field.node->kind != JsonNode::Kind::object) return field.wrong_kind("an object");
     SASSEMU_ASSIGN(const Field version, required(field, "version"));
@@ -272,8 +273,12 @@ Result<void> check_capsule(const Field& field) {
         return version.error("the capsule has version " + std::to_string(number) +
                                  ", and this sassemu reads up to " + std::to_string(known),
                              "take a newer sassemu");
-    SASSEMU_TRY(field.object({"version", "program", "launch", "gpu", "driver", "runs", "varies"}));
+    SASSEMU_TRY(
+        field.object({"version", "program", "launch", "gpu", "driver", "runs", "varies", "heap"}));
     if (const Field runs = field.member("runs")) SASSEMU_TRY(runs.unsigned_number(UINT32_MAX, 1));
+    if (const Field heap = field.member("heap")) {
+        SASSEMU_ASSIGN(plan.lacks_heap, heap.boolean());
+    }
     return {};
 }
 
@@ -384,7 +389,7 @@ Result<Plan> read_plan(std::string_view text, const std::string& file, const std
     plan.file = file;
     SpanSource bytes(std::as_bytes(std::span(text)));
     SASSEMU_ASSIGN(plan.digest, sha256_hex(bytes));
-    if (const Field capsule = root.member("capsule")) SASSEMU_TRY(check_capsule(capsule));
+    if (const Field capsule = root.member("capsule")) SASSEMU_TRY(check_capsule(capsule, plan));
     if (const Field arch = root.member("arch")) SASSEMU_TRY(read_arch(arch, wanted, plan));
     SASSEMU_TRY(read_scalars(root, plan));
     SASSEMU_TRY(read_modules(root, plan));

@@ -68,7 +68,7 @@ class Runner {
             !plan_.expect.out || (out_same_ && out_bytes_ == plan_.expect.out->size());
         if (options_.ranks) meet_ranks();
         SASSEMU_TRY(compare_all());
-        note_races();
+        note_differences();
         process_budget().begin_results();
         write_dumps();
         if (setup_.hooks()) {
@@ -383,13 +383,17 @@ class Runner {
 
     // What threads leave that race depends on their order, here and on the chip. With plugins, a
     // checker may have looked already.
-    void note_races() {
+    void note_differences() {
         const auto differs = [](const Comparison& c) { return !c.equal(); };
         const auto has_threads = [](const LaunchReport& l) {
             return l.grid.count() * l.block.count() > 1;
         };
-        if (!setup_.hooks() && std::ranges::any_of(report_.comparisons, differs) &&
-            std::ranges::any_of(report_.launches, has_threads))
+        const bool different = std::ranges::any_of(report_.comparisons, differs);
+        if (plan_.lacks_heap && (different || report_.status == LaunchStatus::fault))
+            report_.notes.push_back(
+                "the capsule lacks the device heap, which its module uses (malloc, free): what it "
+                "held is not there, and addresses in it are others");
+        else if (!setup_.hooks() && different && std::ranges::any_of(report_.launches, has_threads))
             report_.notes.push_back(
                 "the results differ; should threads race, they may: `sassemu check-sync` tells");
     }

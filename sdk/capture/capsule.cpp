@@ -143,6 +143,9 @@ std::string write_capsule(const Capsule& capsule, const std::string& directory) 
                        {"driver", std::to_string(capsule.device.driver / 1000) + "." +
                                       std::to_string(capsule.device.driver % 1000 / 10)},
                        {"runs", capsule.runs}};
+    if (std::ranges::any_of(capsule.launches,
+                            [](const Launch& l) { return l.image->symbols.heap; }))
+        plan["capsule"]["heap"] = true;
     for (const auto& [key, value] : capsule.device.profile) plan["device"][key] = value;
     std::vector<const Image*> images;
     for (const Launch& launch : capsule.launches)

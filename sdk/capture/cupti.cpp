@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "cuda_driver.hpp"
+#include "graph.hpp"
 #include "recorder.hpp"
 
 namespace sassemu::capture {
@@ -156,37 +157,31 @@ void Injection::enter_graph(CUgraphExec exec, CUstream stream) {
     if (found == graphs_.end()) return;
     size_t count = 0;
     check(cuGraphGetNodes(found->second.graph, nullptr, &count), "the graph");
-    std::vector<CUgraphNode> nodes(count);
-    check(cuGraphGetNodes(found->second.graph, nodes.data(), &count), "the graph");
-    // In an order in which each comes behind those that it depends on.
-    std::vector<CUgraphNode> order;
-    for (size_t before = SIZE_MAX; order.size() != before && order.size() < count;) {
-        before = order.size();
-        for (CUgraphNode node : nodes) {
-            if (std::ranges::find(order, node) != order.end()) continue;
-            size_t needs = 0;
-            check(cuGraphNodeGetDependencies(node, nullptr, nullptr, &needs), "the graph");
-            std::vector<CUgraphNode> of(needs);
-            std::vector<CUgraphEdgeData> edges(needs);
-            if (needs)
-                check(cuGraphNodeGetDependencies(node, of.data(), edges.data(), &needs),
-                      "the graph");
-            if (std::ranges::all_of(
-                    of, [&](CUgraphNode n) { return std::ranges::find(order, n) != order.end(); }))
-                order.push_back(node);
-        }
+    std::vector<CUgraphNode> handles(count);
+    check(cuGraphGetNodes(found->second.graph, handles.data(), &count), "the graph");
+    std::vector<GraphNode> nodes(count);
+    for (size_t i = 0; i < count; ++i) {
+        CUgraphNodeType type{};
+        check(cuGraphNodeGetType(handles[i], &type), "the graph");
+        nodes[i].kind = type == CU_GRAPH_NODE_TYPE_KERNEL  ? GraphNode::Kind::kernel
+                        : type == CU_GRAPH_NODE_TYPE_EMPTY ? GraphNode::Kind::empty
+                                                           : GraphNode::Kind::other;
+        size_t needs = 0;
+        check(cuGraphNodeGetDependencies(handles[i], nullptr, nullptr, &needs), "the graph");
+        std::vector<CUgraphNode> of(needs);
+        std::vector<CUgraphEdgeData> edges(needs);
+        if (needs)
+            check(cuGraphNodeGetDependencies(handles[i], of.data(), edges.data(), &needs),
+                  "the graph");
+        for (CUgraphNode node : of)
+            nodes[i].needs.push_back(
+                static_cast<size_t>(std::ranges::find(handles, node) - handles.begin()));
     }
     std::vector<Launch> launches;
     bool wanted = false;
-    std::string other;
-    for (CUgraphNode node : order) {
-        CUgraphNodeType type{};
-        check(cuGraphNodeGetType(node, &type), "the graph");
-        if (type == CU_GRAPH_NODE_TYPE_EMPTY) continue;
-        if (type != CU_GRAPH_NODE_TYPE_KERNEL) {
-            other = "its graph has a node that is no kernel";
-            continue;
-        }
+    for (const size_t i : order_of(nodes)) {
+        if (nodes[i].kind != GraphNode::Kind::kernel) continue;
+        const CUgraphNode node = handles[i];
         CUDA_KERNEL_NODE_PARAMS p{};
         check(cuGraphKernelNodeGetParams(node, &p), "a kernel of the graph");
         CUlaunchConfig config{};
@@ -206,8 +201,8 @@ void Injection::enter_graph(CUgraphExec exec, CUstream stream) {
         wanted |= recorder_.wanted(launches.back().kernel);
     }
     if (!wanted) return;
-    if (found->second.updated) other = "its graph was changed after it was made";
-    if (!other.empty()) return recorder_.refuse(launches.front().kernel, other);
+    if (const std::string why = refusal_of(nodes, found->second.updated); !why.empty())
+        return recorder_.refuse(launches.front().kernel, why);
     enter_launch(std::move(launches), [=] { return cuGraphLaunch(exec, stream); });
 }
 

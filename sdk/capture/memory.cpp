@@ -15,14 +15,14 @@ bool may_be_address(uint64_t value) {
 }  // namespace
 
 void Memory::take(const std::vector<Launch>& launches) {
+    // Variables first: to the driver they are allocations, too.
     std::set<uint64_t> modules;
-    for (const Launch& launch : launches) {
+    for (const Launch& launch : launches)
         if (modules.insert(launch.module).second)
             for (const std::string& name : launch.image->symbols.variables)
                 if (const auto range = driver_.variable(launch, name))
                     add(*range, name, launch.image);
-        scan(launch.parameters, 4);
-    }
+    for (const Launch& launch : launches) scan(launch.parameters, 4);
     if (options_.all)
         for (const uint64_t address : driver_.allocations()) word(address);
     // pieces_ grows meanwhile; the bytes of a piece stay where they are.
@@ -61,8 +61,7 @@ void Memory::word(uint64_t value) {
 void Memory::add(const Range& range, const std::string& variable, const Image* image) {
     if (range.array) {
         if (!arrays_.insert(range.array).second) return;
-    } else if (variable.empty() &&
-               !known_.emplace(range.address, range.address + range.bytes).second) {
+    } else if (!known_.emplace(range.address, range.address + range.bytes).second) {
         return;
     }
     bytes_ += range.bytes;

@@ -14,6 +14,7 @@
 
 #include "emu/gpu.hpp"
 #include "emu/plan/run_plan.hpp"
+#include "sdk/capture/graph.hpp"
 #include "sdk/capture/image.hpp"
 #include "sdk/capture/recorder.hpp"
 
@@ -57,7 +58,7 @@ class Program : public capture::Driver {
         for (int i = 0; i < 4; ++i)
             put(nodes_[i], {i == 1 || i == 3 ? 0 : nodes_[i + 1], 5u + static_cast<unsigned>(i)});
         put(variable({}, "head")->address, {nodes_[2]});
-        put(where_ + 8, {far_});
+        put(where_, {variable({}, "total")->address, far_});
         for (unsigned i = 0; i < 32; ++i) {
             const uint32_t texel = 100 * i;
             require(gpu_->write(texels_ + 4 * i, std::as_bytes(std::span(&texel, 1))));
@@ -109,6 +110,10 @@ class Program : public capture::Driver {
     std::optional<capture::Range> range_of(uint64_t address) override {
         for (const auto& [start, bytes] : memory_)
             if (address >= start && address - start < bytes) return capture::Range{start, bytes};
+        for (const char* name : {"head", "total", "factor"})
+            if (const capture::Range at = *variable({}, name);
+                address >= at.address && address - at.address < at.bytes)
+                return at;
         return {};
     }
     std::vector<uint64_t> allocations() override {
@@ -344,6 +349,23 @@ TEST_F(Capture, CapsulesThatAreDamagedOrNewerAreRefused) {
     EXPECT_FALSE(plan::run_plan(require(plan::read_plan_file(plan)), {}));
 }
 
+// A capsule without the device heap that its kernels use says so, and a difference names it.
+TEST(Plans, ACapsuleWithoutItsHeapSaysSo) {
+    const auto notes = [](const char* heap) {
+        const std::string text =
+            std::string(R"({"module": "drop.cubin", "capsule": {"version": 1)") + heap +
+            R"(}, "buffers": {"block": {"bytes": 16, "fill": 5},
+            "out": {"bytes": 4, "expect": {"type": "u32", "values": [1]}}},
+            "launches": [{"kernel": "drop", "grid": [1], "block": [1], "args": [{"buffer": "block"}, {"buffer": "out"}]}]})";
+        return require(plan::run_plan(require(plan::read_plan(text, CAPTURE_DATA "/p.json")), {}))
+            .notes;
+    };
+    EXPECT_TRUE(notes("").empty());
+    EXPECT_TRUE(notes(R"(, "heap": false)").empty());
+    ASSERT_EQ(notes(R"(, "heap": true)").size(), 1u);
+    EXPECT_NE(notes(R"(, "heap": true)")[0].find("lacks the device heap"), std::string::npos);
+}
+
 // What capturing cannot see, a plan can say: blocks of the device heap.
 TEST(Plans, KernelsFreeBlocksOfTheHeap) {
     const auto run = [](const char* heap) {
@@ -358,6 +380,24 @@ TEST(Plans, KernelsFreeBlocksOfTheHeap) {
     };
     EXPECT_EQ(run("\"heap\": true, "), 0);
     EXPECT_EQ(run(""), 3);
+}
+
+TEST(CaptureGraphs, KernelsComeBehindWhatTheyDependOn) {
+    using capture::GraphNode;
+    std::vector<GraphNode> nodes(5);  // 3 and 1, then 4 (empty), then 0 and 2
+    nodes[0].needs = {4, 3};
+    nodes[2].needs = {4};
+    nodes[4] = {GraphNode::Kind::empty, {1, 3}};
+    const std::vector<size_t> order = capture::order_of(nodes);
+    ASSERT_EQ(order.size(), nodes.size());
+    const auto at = [&](size_t node) { return std::ranges::find(order, node) - order.begin(); };
+    for (size_t i = 0; i < nodes.size(); ++i)
+        for (const size_t before : nodes[i].needs)
+            EXPECT_LT(at(before), at(i)) << before << " " << i;
+    EXPECT_EQ(capture::refusal_of(nodes, false), "");
+    EXPECT_EQ(capture::refusal_of(nodes, true), "its graph was changed after it was made");
+    nodes[2].kind = GraphNode::Kind::other;
+    EXPECT_EQ(capture::refusal_of(nodes, false), "its graph has a node that is no kernel");
 }
 
 TEST(CaptureOptions, AreChecked) {
