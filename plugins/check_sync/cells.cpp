@@ -284,12 +284,37 @@ void Checker::list_reader(Touch& t, Block& b, uint32_t cell, uint32_t lanes) {
     list.push_back(now);
 }
 
-// Bytes of shared memory that are read, and that nobody has written. If somebody writes them later,
-// the two are in the wrong order. If nobody ever does, the value may be one that the program drops
-// (a merge looks one element beyond its run), which check-mem can tell.
-void Checker::read_unwritten(const Touch& t) {
+// Bytes of shared memory that are read, and that nobody has written; whether any lane wants their
+// value. If somebody writes them later, the two are in the wrong order. If nobody ever does, the
+// value may still be one that the program drops in a way that is not seen here, which check-mem can
+// tell.
+bool Checker::read_unwritten(Touch& t, uint32_t lanes) {
+    for (; lanes; lanes &= lanes - 1) {
+        t.lane = static_cast<uint32_t>(std::countr_zero(lanes));
+        if (!is_dropped(t, t.lane)) break;
+    }
+    if (!lanes) return false;
     found(FindingKind::uninitialised_read, false, {}, false, t);
-    unwritten_[t.owner].insert({static_cast<uint32_t>(t.address), t.stamp.insn});
+    const uint32_t insn = t.stamp.insn;
+    unwritten_[t.owner].emplace(static_cast<uint32_t>(t.address), insn);
+    return true;
+}
+
+// A merge looks one element beyond its run, and what it finds there decides nothing.
+bool Checker::is_dropped(const Touch& t, uint32_t lane) {
+    const sassemu_access* const a = t.access;
+    if (is_trial_ || modelled_ || !a || a->op != SASSEMU_LOAD || t.copy ||
+        a->flags & SASSEMU_ACCESS_MATRIX || t.stamp.flags & stamp_strong)
+        return false;
+    if (names_wgmma_ || shadow_.shared(tensor_block(t.warp->place.cta))) return false;
+    const uint64_t offset = t.address - host.locations(a)[lane].address;
+    uint64_t read[4], written[4];
+    host.insn_registers(a->insn, read, written);
+    uint64_t words = 0;
+    for (uint32_t r = 0; r < 255; ++r)
+        if (written[r / 64] >> r % 64 & 1 && words++ == offset / 4)
+            return walks_.drops(a->warp, lane, a->insn, r);
+    return true;  // into RZ
 }
 
 void Checker::look_at_unwritten(uint64_t owner) {
@@ -318,11 +343,12 @@ void Checker::visit(Touch& t, Block& b, uint32_t cell, uint32_t lanes) {
     t.address = t.base + (uint64_t{cell} << b.shift());
     if (!async) t.lane = static_cast<uint32_t>(std::countr_zero(lanes));
     if (b.write[cell] == nobody && (!t.write || changes)) {
+        bool wanted = true;
         if (t.shared && !t.tensor && !async)
-            read_unwritten(t);
+            wanted = read_unwritten(t, lanes);
         else if (t.tensor || (!async && !shadow_.initialised(t.address, t.bytes)))
             found(FindingKind::uninitialised_read, true, {}, false, t);
-        b.write[cell] = settled;
+        if (wanted) b.write[cell] = settled;
     }
     const auto exactly = [&](StampId id, uint32_t of) {
         Stamp s = shadow_.stamps[id];

@@ -15,6 +15,7 @@
 #include "meaning.hpp"
 #include "order.hpp"
 #include "shadow.hpp"
+#include "walk.hpp"
 
 namespace check_sync {
 
@@ -111,6 +112,7 @@ class Checker : public sassemu::Plugin {
 
     void module_load(sassemu_module) {
         meanings_.forget_handles();
+        walks_.forget_handles();
         wgmma_modules_.clear();
         register_uses_.clear();
     }
@@ -215,7 +217,8 @@ class Checker : public sassemu::Plugin {
     void visit(Touch& t, Block& b, uint32_t cell, uint32_t lanes);
     // Reads of shared memory before any write: by CTA, address and instruction.
     std::unordered_map<uint64_t, std::set<std::pair<uint32_t, uint32_t>>> unwritten_;
-    void read_unwritten(const Touch& t);
+    bool read_unwritten(Touch& t, uint32_t lanes);
+    bool is_dropped(const Touch& t, uint32_t lane);
     void look_at_unwritten(uint64_t owner);
     std::optional<Wrong> check(const Stamp& earlier, bool earlier_writes, const Touch& t);
     std::optional<Wrong> check_tensor(const Stamp& earlier, bool earlier_writes,
@@ -292,6 +295,7 @@ class Checker : public sassemu::Plugin {
 
     std::unique_ptr<Meanings> own_meanings_;
     Meanings& meanings_;
+    Walks walks_{*this};
     Order order_;
     Shadow shadow_;
     Findings findings_;
@@ -314,6 +318,7 @@ class Checker : public sassemu::Plugin {
     std::vector<Run> runs_;
     const Run* run_ = nullptr;  // whose event this is
     bool flight_ = false;       // others may be at work beside a launch
+    bool modelled_ = false;     // registers may get their values later
     Warp host_, streams_;       // what the host does, and what is in streams besides kernels
     // NVSHMEM (nvshmem.cpp): what has come to a GPU, by a flag there, of what was sent to it.
     bool nvshmem_ = false;  // somebody uses it
@@ -409,6 +414,9 @@ class Checker : public sassemu::Plugin {
         uint32_t phases = 0;                    // that have begun
     };
     std::map<std::pair<uint64_t, uint32_t>, WarpgroupBarrier> warpgroup_barriers_;
+    void arrive_at_barrier(Warp& w, const sassemu_sync& s, uint32_t insn);
+    void complete_barrier(Barrier& b);
+    void never_gathered();
     void arrives_again(Barrier& b, Warp& w, const sassemu_sync& s, uint32_t insn);
     struct ProxyFence {
         uint32_t epoch, lanes, insn;

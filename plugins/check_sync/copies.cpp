@@ -294,6 +294,23 @@ void Checker::ask_for_work(Warp& w, uint32_t lanes, uint32_t insn) {
                     "no clusterlaunchcontrol.try_cancel once query_cancel.is_canceled was false");
 }
 
+void Checker::wait_for_groups(Warp& w, const sassemu_sync& s, uint32_t kind) {
+    for (uint32_t left = s.lanes; left; left &= left - 1) {  // each thread waits for its own groups
+        const uint32_t lane = left & -left, committed = w.copies[kind][__builtin_ctz(left)];
+        if (committed <= s.pending) continue;
+        const auto done = [&](Component who) {
+            order_.know(w, lane, {who, lane, committed - s.pending}, {true, gpu, false});
+        };
+        if (kind == SASSEMU_GROUP_LDGSTS) done(w.copying());
+        if (kind == SASSEMU_GROUP_BULK) {
+            uint32_t& waited = w.bulk_waited[__builtin_ctz(left)];
+            waited = std::max(waited, committed - s.pending);
+            done(w.bulk_reads());
+        }
+        if (kind == SASSEMU_GROUP_BULK && !s.read_only) done(w.bulk_writes());
+    }
+}
+
 // ---- values of findings
 // -----------------------------------------------------------------------------------------------------
 

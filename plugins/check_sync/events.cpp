@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What orders accesses: barriers, fences, the beginning and end of CTAs. mbarrier objects are in
-// mbarriers.cpp, copies in copies.cpp, launches in grids.cpp.
+// The events of a run that order accesses, one after the other: the beginning and end of launches
+// and CTAs, lanes that come together, and whose affair the rest is. Fences are in fences.cpp,
+// barriers in barriers.cpp and clusters.cpp, mbarrier objects in mbarriers.cpp, copies in
+// copies.cpp, launches in grids.cpp.
 #include <algorithm>
 #include <bit>
 #include <stdexcept>
@@ -8,21 +10,6 @@
 #include "checker.hpp"
 
 namespace check_sync {
-
-namespace {
-
-constexpr const char* same_barrier =
-    "the whole warp at one bar (join the branches before it), or barrier.sync without .aligned "
-    "where threads of a warp come apart";
-
-std::string diverged(uint32_t lanes, uint32_t live) {
-    return std::to_string(std::popcount(lanes)) + " of the warp's " +
-           std::to_string(std::popcount(live)) +
-           " threads execute it; bar and barrier.aligned demand that all threads of a warp execute "
-           "the same one";
-}
-
-}  // namespace
 
 Checker::Checker(const sassemu::Start& start)
     : Plugin(start),
@@ -51,6 +38,8 @@ void Checker::launch_begin(sassemu_launch l) {
     for (const Run& other : runs_) r.first_cta = std::max(r.first_cta, other.end_cta);
     r.end_cta = r.first_cta + uint64_t{i.grid.x} * i.grid.y * i.grid.z;
     r.first_name = static_cast<uint32_t>(names_.size());
+    modelled_ = i.has_model;
+    walks_.begin_launch();
     flight_ = i.in_flight;
     if (flight_) {
         const Past now = past();
@@ -68,15 +57,7 @@ void Checker::launch_end(sassemu_launch l, const char* status) {
     const std::string_view end = status ? status : "";
     enter(info(l).id);
     if (end == "ok" || end == "deadlock") report_transactions(end == "deadlock");
-    // Lanes that wait for others of their warp before a barrier that all of it must execute, with
-    // nothing else to wait for.
-    if (end == "deadlock" && runs_.size() == 1 && mbarriers_.empty() && cluster_barriers_.empty() &&
-        flags_[0].empty() && flags_[1].empty())
-        for (const auto& [handle, w] : warps_)
-            for (const auto& [insn, lanes] : w.gathering)
-                if (lanes)
-                    misused(w, lanes, insn, diverged(lanes, host.active(handle) | lanes),
-                            same_barrier);
+    if (end == "deadlock") never_gathered();
     if (flight_) return leave_flight(l);
     while (!unwritten_.empty()) look_at_unwritten(unwritten_.begin()->first);
     runs_.clear();
@@ -232,117 +213,6 @@ void Checker::before(sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
     }
 }
 
-// A count (from bit 16 on) and a number become one register. What is cut off is seen here only.
-void Checker::pack_barrier(Warp& w, sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
-    uint32_t registers[3] = {SASSEMU_RZ, SASSEMU_RZ, SASSEMU_RZ}, n = 0;  // result, count, number
-    for (uint32_t k = 0; k < host.insn_operands(i) && n < 3; ++k) {
-        sassemu_operand o{};
-        o.size = sizeof o;
-        if (host.insn_operand(i, k, &o) == 0 && o.kind == SASSEMU_OPERAND_REGISTER)
-            registers[n++] = o.index;
-    }
-    const uint32_t *counts = host.row(handle, registers[1]),
-                   *numbers = host.row(handle, registers[2]);
-    if (n < 3 || !counts || !numbers) return;
-    w.cut = {registers[0], 0, 0, 0};
-    for (; lanes; lanes &= lanes - 1) {
-        const int lane = std::countr_zero(lanes);
-        const uint32_t count = counts[lane] >> 16, number = numbers[lane];
-        if (number > 15 || count > 4095)
-            w.cut = {w.cut.reg, w.cut.lanes | 1u << lane, number, count};
-    }
-}
-
-// As the text has it.
-void Checker::stated_fence(Warp& w, uint32_t lanes, const Meaning& m, uint32_t insn) {
-    Weaker as{.without_sc = m.intent.ordering != SASSEMU_SC,
-              .release_only = !Meaning::acquires(m.intent.ordering),
-              .reach = reach_of(m.intent.scope)};
-    if (weaken(insn, as)) return;
-    const bool sc = !as.without_sc && as.reach >= gpu;
-    if (!as.release_only) order_.acquire_fence(w, lanes, as.reach, m.restriction(), insn);
-    if (sc) order_.sc_acquire(w, lanes, as.reach);
-    if (m.nvshmem_fence)
-        nvshmem_fence(w, lanes, insn);
-    else if (Meaning::releases(m.intent.ordering))
-        order_.release_fence(w, lanes, as.reach, m.restriction(), insn);
-    if (sc) order_.sc_release(w, lanes, as.reach, insn);
-}
-
-void Checker::fence(const sassemu_fence& f) {
-    if (trial_) trial_->fence(f);
-    Warp& w = warp_of(f.warp);
-    running(w, f.warp);
-    const uint32_t insn = meanings_.number(f.insn);
-    const Meaning& m = meanings_[insn];
-    const bool proxy = f.from_proxy != f.to_proxy;
-    if (f.spaces == SASSEMU_SPACE_BIT(SASSEMU_TENSOR_MEMORY))
-        return order_.tensor_done(w, f.lanes, Tensor::store);
-    if (m.known) {
-        if (m.is(SASSEMU_INTENT_PROXY_FENCE) && proxy && !m.says("tensormap") && !m.says("alias")) {
-            const uint32_t named = m.intent.spaces;
-            proxy_fence(w, f.lanes, insn, !named || named & SASSEMU_SPACE_BIT(SASSEMU_SHARED),
-                        !named || named & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL));
-        } else if (m.says("tensormap")) {
-            order_.tensormap_release(w, f.lanes);
-        } else if (m.is(SASSEMU_INTENT_FENCE) && !proxy) {
-            stated_fence(w, f.lanes, m, insn);
-        }
-        return;
-    }
-    if (!proxy) {
-        Weaker as{.without_sc = f.ordering != SASSEMU_SC, .reach = reach_of(f.scope)};
-        if (weaken(insn, as)) return;
-        if (m.nvshmem_fence)
-            nvshmem_fence(w, f.lanes, insn);
-        else
-            order_.release_fence(w, f.lanes, as.reach, Order::everything, insn);
-        w.membar = insn;
-        w.membar_reach = as.reach;
-        // fence.proxy.tensormap release is the same word.
-        if (w.membar_reach >= gpu) order_.tensormap_release(w, f.lanes);
-        w.membar_sc = !as.without_sc && w.membar_reach >= gpu;
-        if (w.membar_sc) order_.sc_release(w, f.lanes, w.membar_reach, insn);
-        return;
-    }
-    const bool after_membar = w.membar;
-    if (after_membar) {
-        order_.release_used.erase(w.membar);  // a part of this fence
-        order_.release_fence(w, f.lanes, cluster, Order::shared_memory, insn);
-    }
-    // fence.proxy.async of all spaces is MEMBAR.GPU with the fence for shared memory.
-    const bool all = !f.spaces || (after_membar && w.membar_reach >= gpu);
-    proxy_fence(w, f.lanes, insn, all || f.spaces & SASSEMU_SPACE_BIT(SASSEMU_SHARED),
-                all || f.spaces & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL));
-}
-
-void Checker::cache(const sassemu_cache_op& c) {
-    if (trial_) trial_->cache(c);
-    if (c.action != SASSEMU_CACHE_INVALIDATE_ALL &&
-        c.action != SASSEMU_CACHE_INVALIDATE_ALL_PRIVATE)
-        return;
-    if (c.cache != SASSEMU_CACHE_DATA && c.cache != SASSEMU_CACHE_UNIFIED) return;
-    Warp& w = warp_of(c.warp);
-    running(w, c.warp);
-    const uint32_t insn = meanings_.number(c.insn);
-    const Meaning& m = meanings_[insn];
-    Weaker as{.reach = m.known ? reach_of(m.intent.scope) : sys};
-    if (weaken(insn, as) || as.release_only) return;
-    if (!m.known) {
-        order_.acquire_fence(w, c.lanes, as.reach, Order::everything, insn);
-        // MEMBAR and CCTL.IVALL are one fence: what it acquires, it releases.
-        if (w.membar) {
-            if (w.membar_sc) order_.sc_acquire(w, c.lanes, w.membar_reach);
-            if (meanings_[w.membar].nvshmem_fence)
-                nvshmem_fence(w, c.lanes, w.membar);
-            else
-                order_.release_fence(w, c.lanes, w.membar_reach, Order::everything, w.membar);
-            if (w.membar_sc) order_.sc_release(w, c.lanes, w.membar_reach, w.membar);
-        }
-    } else if (m.is(SASSEMU_INTENT_FENCE) && Meaning::acquires(m.intent.ordering))
-        order_.acquire_fence(w, c.lanes, as.reach, m.restriction(), insn);
-}
-
 // A rule of an instruction's own, which an order of two accesses is not.
 void Checker::breaks_rule(FindingKind kind, const Warp& w, uint32_t lanes, uint32_t insn,
                           const char* action, const std::string& what, const std::string& repair) {
@@ -377,55 +247,12 @@ void Checker::sync(const sassemu_sync& event) {
     }
     const auto linear = [&] { return numbered_cta().linear; };
     switch (s.kind) {
-        case SASSEMU_SYNC_BARRIER_ARRIVE: {
-            Barrier& b = barriers_[{w->place.cta, s.id}];
-            if (m.aligned && s.lanes != ~0u)
-                if (const uint32_t live = info(s.warp).live; s.lanes != live)
-                    misused(*w, s.lanes, insn, diverged(s.lanes, live), same_barrier);
-            if (std::exchange(b.reduces, s.reduction ? 2 : 1) == (s.reduction ? 1 : 2))
-                misused(*w, s.lanes, insn,
-                        "bar.red and bar.sync or bar.arrive meet in one phase of barrier " +
-                            std::to_string(s.id),
-                        "the same of them in all threads, or another barrier");
-            if (m.packed == w->cut.reg && s.lanes & w->cut.lanes)
-                misused(*w, s.lanes, insn,
-                        w->cut.number > 15
-                            ? "its number is " + std::to_string(w->cut.number) +
-                                  ", and what the code keeps of it is " + std::to_string(s.id)
-                            : "its thread count is " + std::to_string(w->cut.count) +
-                                  ", of which the code keeps 12 bits",
-                        "numbers 0 to 15, and counts of no more threads than a CTA has");
-            arrives_again(b, *w, s, insn);
-            if (Weaker as; weaken(insn, as)) {
-                order_.next(*w);
-                break;
-            } else if (as.within_warp) {
-                order_.together(*w, s.lanes, true);
-                break;
-            }
-            if (s.waits) {
-                b.waiting.push_back({w, s.lanes, w->done(), insn});
-                // A reduction has a result: it is more than an order.
-                order_.barrier_used.try_emplace(insn,
-                                                s.reduction ? Order::level_cta : Order::level_none);
-            } else {
-                order_.release(*w, s.lanes, {true, gpu}, insn, b.arrived, true);
-            }
-            order_.next(*w);
+        case SASSEMU_SYNC_BARRIER_ARRIVE:
+            arrive_at_barrier(*w, s, insn);
             break;
-        }
-        case SASSEMU_SYNC_BARRIER_COMPLETE: {
-            Barrier& b = barriers_[{linear(), s.id}];
-            order_.meet(b.waiting, b.arrived);
-            if (b.id)
-                for (const Order::Arrival& a : b.waiting)
-                    order_.know(*a.warp, a.lanes, {b.id, 1, b.phase}, {true, gpu, false});
-            ++b.phase;
-            b.waiting.clear();
-            b.reduces = 0;
-            if (!b.arrived.edges.empty()) b.arrived.clear();
+        case SASSEMU_SYNC_BARRIER_COMPLETE:
+            complete_barrier(barriers_[{linear(), s.id}]);
             break;
-        }
         case SASSEMU_SYNC_CLUSTER_ARRIVE: {
             Release how = m.release(SASSEMU_LEVEL_CLUSTER);
             if (m.known) how = {!m.says(".relaxed"), cluster};
@@ -509,55 +336,6 @@ void Checker::sync(const sassemu_sync& event) {
         default:
             break;
     }
-}
-
-// A warp that has arrived without waiting arrives again: the phase of its former arrival is over,
-// or both count in it.
-void Checker::arrives_again(Barrier& b, Warp& w, const sassemu_sync& s, uint32_t insn) {
-    if (!s.waits && !b.id) b.id = std::exchange(next_mbarrier_, next_mbarrier_ + 2);
-    if (!b.id) return;
-    Barrier::Last& last = b.last[w.id];
-    if (last.lanes & s.lanes && !knows(w, s.lanes & last.lanes, {b.id, 1, last.phase}))
-        misused(w, s.lanes, insn,
-                "the warp has arrived at barrier " + std::to_string(s.id) +
-                    " before, and nothing says that the phase of that arrival is over: both may "
-                    "count in one",
-                "bar.sync in place of the bar.arrive before, or another barrier or signal of those "
-                "that wait");
-    if (s.waits) return;
-    if (last.phase != b.phase) last.lanes = 0;
-    last.phase = b.phase;
-    last.lanes |= s.lanes;
-}
-
-void Checker::wait_for_groups(Warp& w, const sassemu_sync& s, uint32_t kind) {
-    for (uint32_t left = s.lanes; left; left &= left - 1) {  // each thread waits for its own groups
-        const uint32_t lane = left & -left, committed = w.copies[kind][__builtin_ctz(left)];
-        if (committed <= s.pending) continue;
-        const auto done = [&](Component who) {
-            order_.know(w, lane, {who, lane, committed - s.pending}, {true, gpu, false});
-        };
-        if (kind == SASSEMU_GROUP_LDGSTS) done(w.copying());
-        if (kind == SASSEMU_GROUP_BULK) {
-            uint32_t& waited = w.bulk_waited[__builtin_ctz(left)];
-            waited = std::max(waited, committed - s.pending);
-            done(w.bulk_reads());
-        }
-        if (kind == SASSEMU_GROUP_BULK && !s.read_only) done(w.bulk_writes());
-    }
-}
-
-void Checker::proxy_fence(Warp& w, uint32_t lanes, uint32_t insn, bool shared, bool global) {
-    if (Weaker as; weaken(insn, as)) return;
-    order_.proxy_used.try_emplace(insn, -1);
-    if (proxy_fences_.size() <= w.id) proxy_fences_.resize(names_.size());
-    std::vector<ProxyFence>& all = proxy_fences_[w.id];
-    if (all.size() == most_proxy_fences) {
-        order_.proxy_used[all.front().insn] = 0;
-        all.erase(all.begin());
-    }
-    all.push_back({w.done(), lanes, insn, shared, global});
-    order_.proxy_fence(w, lanes, shared, global);
 }
 
 void Checker::allocate(const sassemu_allocation& a) {

@@ -1,34 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compilers join loads of neighbours, and load along what lies between them: words that come into a register which nobody reads are not read. Both
-ways for check-sync: silent where no path of the code reads the register, and a report where one does.
+"""Values that are loaded and dropped, both ways for check-sync. Compilers join loads of neighbours, and load along what lies between them: it is silent
+where no path of the code reads the register that a word comes into, and reports where one does. A merge looks one element beyond its run: it is silent
+where a word that nobody ever writes is compared with and selected from, and nothing that it decides leaves the lane, and reports it by the letter where
+something does.
 
     dropped_test.py SASSEMU ROOT
 """
-import json
 import os
-import subprocess
 import sys
 import tempfile
 
-PROGRAM, ROOT = (os.path.abspath(a) for a in sys.argv[1:3])
-sys.path.insert(0, os.path.join(ROOT, "tests", "check_mem"))
-from common import assemble  # noqa: E402
+from assembled import check_sync, plan_of
+
+PROGRAM = os.path.abspath(sys.argv[1])
 
 # Each thread stores the second word of its pair, loads the pair of its neighbour, and stores the first word of the latter.
 KERNEL = """
-.target sm_90
-.kernel k
-.param out 8
-.shared 2048
- S2R R0, SR_TID.X
- LDC.64 R2, c[0x0][out]
- ULDC.64 UR4, c[0x0][0x208]
- IMAD.WIDE.U32 R2, R0, 0x4, R2
- LOP3.LUT R5, R0, 0x3f, RZ, 0x3c, !PT
  SHF.L.U32 R4, R0, 0x3, RZ
  SHF.L.U32 R5, R5, 0x3, RZ
- ISETP.GT.U32.AND P0, PT, R0, 0x10, PT
+ ISETP.GT.U32.AND P0, PT, R0, 0x30, PT
  MOV R8, RZ
  STS [R4+0x404], R0
  BAR.SYNC.DEFER_BLOCKING 0x0
@@ -44,29 +35,84 @@ CASES = (  # what is behind the load, what is found
     (" IADD3 R7, R7, R6, RZ", {"data-race", "uninitialised-read"}),
     ("@P0 MOV R6, RZ\n IADD3 R7, R7, R6, RZ", {"data-race", "uninitialised-read"}),
     ("@P0 BRA out\n BRA over\nback:\n IADD3 R7, R7, R6, RZ\n EXIT\nover:\n MOV R6, RZ\n BRA back\nout:", set()),
-    ("@P0 BRA back\n BRA over\nback:\n IADD3 R7, R7, R6, RZ\n EXIT\nover:", {"data-race", "uninitialised-read"}),
+    ("@P0 BRA back\n BRA over\nback:\n IADD3 R7, R7, R6, RZ\n EXIT\nover:", {"data-race"}),  # what it adds to is not stored
     ("loop:\n IADD3 R8, R8, 0x1, RZ\n ISETP.LT.U32.AND P1, PT, R8, 0x4, PT\n@P1 BRA loop", set()),
     ("loop:\n IADD3 R8, R8, 0x1, RZ\n IADD3 R7, R7, R6, RZ\n MOV R6, RZ\n ISETP.LT.U32.AND P1, PT, R8, 0x4, PT\n@P1 BRA loop", {"data-race", "uninitialised-read"}),
+)
+
+# Each thread loads a word that nobody writes into R6, with its own word in R7 and another one in R8. P0 is true in threads beyond 16, P1 in all, P2 where R7
+# is not 5; the latter's value comes from memory.
+BEYOND = """
+ SHF.L.U32 R4, R0, 0x2, RZ
+ SHF.L.U32 R5, R5, 0x2, RZ
+ STS [R4+0x400], R0
+ BAR.SYNC.DEFER_BLOCKING 0x0
+ LDS R7, [R4+0x400]
+ ISETP.GT.U32.AND P0, PT, R0, 0x10, PT
+ ISETP.GE.U32.AND P1, PT, R0, RZ, PT
+ LDS R6, [0x500]
+ LDS R8, [R5+0x400]
+ ISETP.NE.U32.AND P2, PT, R8, 0x5, PT
+ MOV R9, RZ
+%s
+ STG.E desc[UR4][R2.64], R7
+ EXIT
+"""
+READ = {"uninitialised-read"}
+LOOP = "loop:\n IADD3 R9, R9, 0x1, RZ\n ISETP.GT.U32.OR P3, PT, R9, 0x4, !P1\n%s\n@!P3 BRA loop"
+UNWRITTEN = (
+    ("", set()),
+    (" IADD3 R7, R6, R7, RZ", READ),
+    (" IADD3 R9, R6, R7, RZ", set()),
+    (" ISETP.LT.U32.OR P3, PT, R6, R7, P1\n SEL R7, R7, R8, P3", set()),
+    (" ISETP.LT.U32.OR P3, PT, R6, R7, P0\n SEL R7, R7, R8, P3", READ),  # in threads up to 16
+    (" ISETP.LT.U32.OR P3, PT, R6, R7, P2\n SEL R7, R7, R8, P3", READ),  # for all that is known
+    (" ISETP.LT.U32.AND P3, PT, R6, R7, !P1\n SEL R7, R7, R8, P3", set()),
+    (" ISETP.LT.U32.AND P3, PT, R6, R7, P1\n SEL R7, R7, R8, P3", READ),
+    (" ISETP.LT.U32.XOR P3, PT, R6, R7, P1\n SEL R7, R7, R8, P3", READ),
+    (" ISETP.LT.U32.AND PT, P3, R6, R7, !P1\n SEL R7, R7, R8, P3", set()),
+    (" ISETP.LT.U32.AND PT, P3, R6, R7, P1\n SEL R7, R7, R8, P3", READ),
+    (" ISETP.LT.U32.OR P3, PT, R6, R7, PT\n ISETP.LT.U32.AND P4, PT, R6, R7, PT\n PLOP3.LUT P3, PT, P3, P4, PT, 0xf0, 0x0\n SEL R7, R7, R8, P3", set()),
+    (" ISETP.LT.U32.AND P4, PT, R6, R7, PT\n PLOP3.LUT P3, PT, P1, P4, PT, 0xc0, 0x0\n SEL R7, R7, R8, P3", READ),
+    (" SEL R7, R7, R6, P1", set()),
+    (" SEL R7, R7, R6, !P1", READ),
+    (" SEL R7, R7, R6, P0", READ),
+    (" SEL R7, R6, R6, P2", READ),
+    ("@!P1 MOV R7, R6", set()),
+    ("@!P0 MOV R7, R6", READ),
+    ("@!P2 MOV R7, R6", READ),
+    (" ISETP.LT.U32.AND P3, PT, R6, R7, PT\n@P3 MOV R7, R8", READ),
+    (" ISETP.LT.U32.AND P3, PT, R6, R7, PT\n@P3 EXIT", READ),
+    (" ISETP.LT.U32.AND P3, PT, R6, R7, PT\n@P3 BRA over\n MOV R9, R8\nover:", READ),
+    (" STS [R4+0x600], R6", READ),
+    (" LOP3.LUT R6, R6, 0xfc, RZ, 0xc0, !PT\n LDS R9, [R6+0x400]", READ),
+    (" SHFL.BFLY PT, R9, R6, 0x1, 0x1f", READ),
+    (" VOTE.ANY R9, PT, P0", set()),
+    ("@P1 BRA over\n IADD3 R7, R6, R7, RZ\nover:", set()),
+    ("@P0 BRA over\n IADD3 R7, R6, R7, RZ\nover:", READ),
+    ("@P2 BRA over\n MOV R9, R8\nover:\n MOV R6, RZ\n IADD3 R7, R6, R7, RZ", set()),
+    ("@P2 BRA over\n MOV R6, R8\nover:\n IADD3 R7, R6, R7, RZ", READ),
+    (LOOP % " MOV R6, RZ" + "\n IADD3 R7, R6, R7, RZ", set()),
+    (LOOP % " SEL R7, R7, R6, P1", set()),
+    (LOOP % " IADD3 R7, R6, R7, RZ\n MOV R6, RZ", READ),
+    (" SEL R7, R7, R6, P1\n LDS R6, [0x500]\n SEL R7, R7, R6, !P1", READ),  # the second load of it
+    (" LEA R9, R0, R9, 0x2\n VIADD R9, R9, 0x1\n ISETP.NE.AND P3, PT, R9, RZ, PT\n SEL R7, R7, R6, P3", set()),
+    (" IMAD R9, R0, 0x3, R9\n SHF.R.U32.HI R9, RZ, 0x1, R9\n VIMNMX R9, R9, 0x1, PT\n ISETP.LE.AND P3, PT, R9, 0x1, PT\n SEL R7, R7, R6, P3", set()),
 )
 
 
 def main():
     problems = 0
     with tempfile.TemporaryDirectory() as work:
-        for behind, expected in CASES:
-            cubin = assemble(PROGRAM, work, KERNEL % behind)
-            plan = os.path.join(work, "plan.json")
-            with open(plan, "w", encoding="utf-8") as f:
-                json.dump({"arch": "sm_90", "module": os.path.relpath(cubin, work), "timeLimit": 20, "buffers": {"out": {"bytes": 256}},
-                           "launches": [{"kernel": "k", "grid": [1], "block": [64], "args": [{"buffer": "out"}]}]}, f)
-            report = os.path.join(work, "report.json")
-            done = subprocess.run([PROGRAM, "check-sync", plan, "--json", report, "--seeds", "5"], capture_output=True, text=True, check=False)
-            with open(report, encoding="utf-8") as f:
-                found = {x["kind"] for x in json.load(f)["findings"]}
-            if found != expected or done.returncode != (6 if expected else 0):
+        cases = [(KERNEL % behind, expected, 6 if expected else 0) for behind, expected in CASES]
+        cases += [(BEYOND % behind, expected, 0) for behind, expected in UNWRITTEN]  # by the letter
+        for body, expected, code in cases:
+            end, findings, text = check_sync(PROGRAM, plan_of(PROGRAM, work, body, "sm_90", 64, 63))
+            found = {x["kind"] for x in findings}
+            if found != expected or end != code:
                 problems += 1
-                print("%r: exit code %d, found %s %s" % (behind, done.returncode, found, done.stdout + done.stderr))
-    print("%d cases, %d problems" % (len(CASES), problems))
+                print("%s: exit code %d, found %s, not %s %s" % (body, end, found, expected, text))
+    print("%d cases, %d problems" % (len(cases), problems))
     return 1 if problems else 0
 
 

@@ -240,7 +240,8 @@ runtime writes down as plans. (Programs over cooperative groups and `cuda::` are
 `cg_*` and `cuda_*` of `cubins/sync`, which `./test` runs: [testing.md](testing.md).) Neither the headers nor what is built of them is kept here. The command
 keeps its results in OUT, and `--write` makes this page of them.
 
-"silent": no report, and the results are right. "letter": what is reported is wrong by the letter only (a merge sort looks one element beyond its run, and drops it).
+"silent": no report, and the results are right. "letter": what is reported is wrong by the letter only.
+A merge sort looks one element beyond its run, into shared memory that nobody has written, and drops it: what it finds there is followed, and does not count as read.
 CUB's selection loads the prefix of its tile by one LDS.128, whose first words nobody has written: no code reads the registers that they come into, so they count as not read.
 A mutant is the sm_90 code with one BAR (and the WARPSYNC.ALL in front of it), WARPSYNC, MEMBAR or CCTL.IVALL replaced by NOP. "Shown": one of two runs, or of four under `weak`,
 gives wrong results, a fault or a deadlock; "found": check-sync reports something of such a mutant that it does not report of the program. Where only lanes of one warp lack the barrier that is
