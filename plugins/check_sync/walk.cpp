@@ -362,7 +362,11 @@ void Walks::perform(State& s, const Op& o) const {
                                    [](uint32_t row) { return row < uniform_rows; });
     for (const uint32_t row : o.results) {
         const bool is_main = main != o.named.end() && row == *main;
-        const Value given = v.kind == Value::known && !is_main ? Value{} : v;
+        Value given = v;
+        if (v.kind == Value::known && o.form == Form::logic && row >= predicate_rows)
+            given.bits = v.bits || source(s, o.sources.back()).bits;  // whether any bit is set
+        else if (v.kind == Value::known && !is_main)
+            given = {};
         s.set(row, given);
     }
 }
@@ -515,7 +519,7 @@ void Walks::classify(Op& o, std::string_view name) const {
         o.form = Form::minmax;
     } else if (predicates == 1 && n == 4 && opcode == "VIADDMNMX" && only({"U32"})) {
         o.form = Form::add_minmax;
-    } else if (predicates <= 1 && n >= 4 && opcode == "LOP3" && only({"LUT"}) &&
+    } else if (predicates == 1 && n == 5 && opcode == "LOP3" && only({"LUT"}) &&
                o.sources[3].kind == SASSEMU_OPERAND_IMMEDIATE) {
         o.form = Form::logic;
     } else if (!is(opcode, {"MOV",   "IMAD",   "IADD3", "IADD",  "VIADD", "LEA",   "SHF",

@@ -92,6 +92,10 @@ UNWRITTEN = (
     ("@P0 BRA over\n IADD3 R7, R6, R7, RZ\nover:", READ),
     ("@P2 BRA over\n MOV R9, R8\nover:\n MOV R6, RZ\n IADD3 R7, R6, R7, RZ", set()),
     ("@P2 BRA over\n MOV R6, R8\nover:\n IADD3 R7, R6, R7, RZ", READ),
+    (" LOP3.LUT P3, RZ, R0, 0x40, RZ, 0xc0, !PT\n SEL R7, R6, R7, P3", set()),
+    (" LOP3.LUT P3, RZ, R0, 0x20, RZ, 0xc0, !PT\n SEL R7, R6, R7, P3", READ),
+    ("loop:\n LDS R9, [R5+0x400]\n ISETP.EQ.AND P3, PT, R9, 0x100, PT\n@P3 BRA loop", set()),  # nobody reads it any more
+    ("loop:\n LDS R9, [R5+0x400]\n ISETP.EQ.AND P3, PT, R9, 0x100, PT\n@P3 BRA loop\n SEL R7, R7, R6, P2", READ),
     (LOOP % " MOV R6, RZ" + "\n IADD3 R7, R6, R7, RZ", set()),
     (LOOP % " SEL R7, R7, R6, P1", set()),
     (LOOP % " IADD3 R7, R6, R7, RZ\n MOV R6, RZ", READ),
