@@ -117,11 +117,12 @@ bool DrivenMachine::orders(const HookedInstruction& i, const Event& e, bool firs
         s.last_line = text.ptx_line;
     } else if (known && nothing && text.intent.opcode.starts_with("bar.warp.sync")) {
         all.push_back(operation(SASSEMU_OPERATION_MEET));
-    } else if (of_map && !known && e.action == SASSDEC_ACTION_INVALIDATE) {
-        sassemu_operation& o = all.emplace_back(operation(SASSEMU_OPERATION_FENCE));
+    } else if (nothing && !known && e.insn->control.wait_mask) {
+        // What fence.acquire.cta leaves, and a load that acquires in its CTA: nothing is under way.
+        sassemu_operation o = operation(SASSEMU_OPERATION_FENCE);
         o.ordering = SASSEMU_ACQUIRE;
-        o.scope = SASSEMU_LEVEL_SYS;
-        o.to_proxy = SASSEMU_VIA_TENSORMAP;
+        o.scope = SASSEMU_LEVEL_CTA;
+        all.push_back(o);
     } else if (word && !(known && text.intent.kind != IntentKind::none)) {
         // The words around an access are part of what its own order says.
         if (const auto order = order_of_word(e, false)) {
@@ -134,7 +135,8 @@ bool DrivenMachine::orders(const HookedInstruction& i, const Event& e, bool firs
                 s.open->front().ordering = SASSEMU_SC;
             all.push_back(o);
         }
-    } else if (of_map && !(known && text.intent.kind != IntentKind::none)) {
+    } else if (of_map && !(known && text.intent.kind != IntentKind::none) &&
+               e.action == SASSDEC_ACTION_INVALIDATE) {
         // What its release left says nothing of maps: all that is known here counts as released.
         sassemu_operation o = operation(SASSEMU_OPERATION_FENCE);
         o.ordering = SASSEMU_ACQ_REL;

@@ -271,17 +271,17 @@ SassFetch::What SassFetch::wait_groups(Turn& at, const SassEffects& e) {
     return What::ran;
 }
 
-// UTMACCTL.IV, fence.proxy.tensormap::generic.acquire; of the widest scope where the PTX is not
-// known.
+// UTMACCTL.IV, fence.proxy.tensormap::generic.acquire. Where the PTX is not known it is of the
+// widest scope, and what its release left says nothing of maps: all that its thread knows counts as
+// released.
 SassFetch::What SassFetch::acquire_map(Turn& at, uint64_t address) {
     if (!at.drained()) return What::blocked;
     if (scoped_) {
         op::ProxyFence fence;
         fence.to = SASSEMU_PROXY_TENSORMAP;
-        fence.order = SASSEMU_ORDER_ACQUIRE;
-        fence.scope = at.i.ptx_known && at.i.intent.kind == IntentKind::proxy_fence
-                          ? scope_of(at.i.intent.scope)
-                          : uint32_t{SASSEMU_SCOPE_SYS};
+        const bool known = at.i.ptx_known && at.i.intent.kind == IntentKind::proxy_fence;
+        fence.order = known ? SASSEMU_ORDER_ACQUIRE : SASSEMU_ORDER_ACQ_REL;
+        fence.scope = known ? scope_of(at.i.intent.scope) : uint32_t{SASSEMU_SCOPE_SYS};
         at.out.push_back(fence_on_machine(fence));
         at.out.back().what.address = address;
     }
