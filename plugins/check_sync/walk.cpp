@@ -365,6 +365,8 @@ void Walks::perform(State& s, const Op& o) const {
         Value given = v;
         if (v.kind == Value::known && o.form == Form::logic && row >= predicate_rows)
             given.bits = v.bits || source(s, o.sources.back()).bits;  // whether any bit is set
+        else if (v.kind == Value::known && o.form == Form::shift && row >= predicate_rows)
+            given.bits = v.bits >> (row - predicate_rows) & 1;  // R2P
         else if (v.kind == Value::known && !is_main)
             given = {};
         s.set(row, given);
@@ -441,6 +443,28 @@ Walks::Op Walks::read(sassemu_insn insn) const {
         } else if (e.action != SASSEMU_ACTION_ALLOCATE) {
             o.does = Does::bails;
         }
+        return o;
+    }
+    // Which predicates these read and write, their mask says.
+    const auto masked = [&](std::vector<uint32_t>& to, uint64_t mask) {
+        for (uint32_t p = 0; p < 7; ++p)
+            if (mask >> p & 1) to.push_back(predicate_rows + p);
+    };
+    if (name.starts_with("UR2UP") || name.starts_with("UP2UR")) o.does = Does::bails;
+    if (name == "P2R") masked(o.reads, ~uint64_t{0});
+    if (name == "R2P" && o.does != Does::bails) {
+        const bool given = o.sources.size() == 3 && o.sources[1].kind == SASSEMU_OPERAND_REGISTER &&
+                           o.sources[2].kind == SASSEMU_OPERAND_IMMEDIATE;
+        masked(o.results, given ? static_cast<uint64_t>(o.sources[2].value) : ~uint64_t{0});
+        if (!given) return o;
+        const size_t byte = text.find(".B");
+        sassemu_operand shift{};
+        shift.kind = SASSEMU_OPERAND_IMMEDIATE;
+        shift.value = byte == text.npos ? 0 : 8 * (text[byte + 2] - '0');
+        o.sources = {o.sources[1], shift, o.sources[1]};
+        o.form = Form::shift;
+        o.right = true;
+        o.is_signed = false;
         return o;
     }
     if (o.does != Does::bails) classify(o, name);

@@ -94,6 +94,11 @@ UNWRITTEN = (
     ("@P2 BRA over\n MOV R6, R8\nover:\n IADD3 R7, R6, R7, RZ", READ),
     (" LOP3.LUT P3, RZ, R0, 0x40, RZ, 0xc0, !PT\n SEL R7, R6, R7, P3", set()),
     (" LOP3.LUT P3, RZ, R0, 0x20, RZ, 0xc0, !PT\n SEL R7, R6, R7, P3", READ),
+    (" R2P PR, R0, 0x40\n SEL R7, R6, R7, P6", set()),
+    (" R2P PR, R0, 0x20\n SEL R7, R6, R7, P5", READ),
+    (" SHF.L.U32 R9, R0, 0x8, RZ\n R2P PR, R9.B1, 0x40\n SEL R7, R6, R7, P6", set()),
+    (" R2P PR, R8, 0x2\n SEL R7, R7, R6, P1", READ),  # P1 is no longer known
+    (" ISETP.LT.U32.AND P3, PT, R6, R7, PT\n P2R R9, PR, RZ, 0x8\n IADD3 R7, R7, R9, RZ", READ),
     ("loop:\n LDS R9, [R5+0x400]\n ISETP.EQ.AND P3, PT, R9, 0x100, PT\n@P3 BRA loop", set()),  # nobody reads it any more
     ("loop:\n LDS R9, [R5+0x400]\n ISETP.EQ.AND P3, PT, R9, 0x100, PT\n@P3 BRA loop\n SEL R7, R7, R6, P2", READ),
     (LOOP % " MOV R6, RZ" + "\n IADD3 R7, R6, R7, RZ", set()),
