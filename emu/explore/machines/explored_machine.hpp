@@ -27,6 +27,8 @@ class ExploredMachine {
     bool late_loads() const { return table_->flags & SASSEMU_MACHINE_LATE_LOADS; }
     bool symmetric() const { return table_->flags & SASSEMU_MACHINE_SYMMETRIC; }
     bool scoped() const { return table_->flags & SASSEMU_MACHINE_SCOPED; }
+    // Accesses of global memory pass something on their way, of which bytes say nothing.
+    bool has_stations() const { return !scoped() && name_ != "flat"; }
     const sassemu_machine& table() const { return *table_; }
     void* self() const { return self_; }
     // It threw, or reported something: its states say nothing.

@@ -238,8 +238,7 @@ class MachineStates {
     // The same of loads and agents that are under way.
     template <class Emit>
     bool one_alone(const State& s, const bool& moved, Emit&& emit) const {
-        const bool caches = !machine_.scoped() && machine_.late_loads();
-        for (uint32_t t = 0; t < s.threads.size() && !caches; ++t)
+        for (uint32_t t = 0; t < s.threads.size() && !machine_.has_stations(); ++t)
             for (size_t i = 0; i < s.threads[t].window.size(); ++i) {
                 const sassemu_operation& o = s.threads[t].window[i].what;
                 // One that is strong may tell its thread something, sooner or later.
@@ -257,7 +256,7 @@ class MachineStates {
             const auto global = [](const Footprint::Range& r) {
                 return !(r.address & SASSEMU_MACHINE_SHARED);
             };
-            if (caches && std::ranges::any_of(*ranges, global)) continue;
+            if (machine_.has_stations() && std::ranges::any_of(*ranges, global)) continue;
             mover_ = 3 * static_cast<uint32_t>(s.threads.size()) + s.sass.agents[i].thread;
             copies_->next(s, i, ways);
             for (State& n : ways) emit(std::move(n));

@@ -89,7 +89,6 @@ bool ThreadsAhead::comes_first(const MachineState& s, uint32_t by,
 std::optional<std::vector<Footprint::Range>> ThreadsAhead::touches(const Ahead& f,
                                                                    uint32_t t) const {
     if (!f.moved || f.foot.everywhere || f.foot.unexplored) return {};
-    const bool caches = !machine_.scoped() && machine_.late_loads();
     std::vector<Footprint::Range> out = f.foot.ranges;
     for (const MemoryOperation& o : f.does) {
         const auto kind = o.what.kind;
@@ -97,7 +96,9 @@ std::optional<std::vector<Footprint::Range>> ThreadsAhead::touches(const Ahead& 
                               kind == SASSEMU_OPERATION_ATOMIC;
         // What a thread tells the others of tensor memory has no address.
         const bool tells = o.what.ordering != SASSEMU_WEAK && !f.sass.threads[t].told.empty();
-        if (caches || o.of_grids || (!o.is(SASSEMU_OPERATION_LOAD) && accesses && tells)) return {};
+        if (machine_.has_stations() || o.of_grids ||
+            (!o.is(SASSEMU_OPERATION_LOAD) && accesses && tells))
+            return {};
         if (accesses) {
             out.push_back({o.what.address, o.what.bytes, !o.is(SASSEMU_OPERATION_LOAD)});
             continue;
