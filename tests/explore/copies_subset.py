@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asynchronous operations and barriers on machines: what `sassemu run` shows under `flat` or `caches` with any seed and any order of agents is among what
 `sassemu litmus` allows under the same model, and that, under `weak` too, is allowed by `ptx`. Random kernels of two threads, as plans that are both run and explored: copies lane by
-lane with and without their groups, bulk copies both ways by mbarrier and by group, st.async within a cluster, counting barriers, fences; each wait may be missing.
+lane with and without their groups, bulk copies both ways by mbarrier and by group, bulk reductions, st.async within a cluster, counting barriers, fences; each wait may be missing.
 
 usage: copies_subset.py SASSEMU [--tests N] [--seeds N] [--seed S] [--jobs N] [--time-limit S] [--keep DIR]
 """
@@ -80,7 +80,7 @@ class Body:
         self.copies = True
 
     def bulk_store(self):
-        self.lines += ["ULDC.64 UR6, c[0x0][mem]", f"UMOV UR8, {self.choose.choice(SLOTS):#x}", "UMOV UR5, 0x1", "UBLKCP.G.S [UR6], [UR8], UR5", "UTMACMDFLUSH"]
+        self.lines += ["ULDC.64 UR6, c[0x0][mem]", f"UMOV UR8, {self.choose.choice(SLOTS):#x}", "UMOV UR5, 0x1", f"{self.choose.choice(['UBLKCP.G.S', 'UBLKRED.G.S.ADD', 'UBLKRED.G.S.INC'])} [UR6], [UR8], UR5", "UTMACMDFLUSH"]
         if self.choose.random() < 0.6:
             self.lines += ["DEPBAR.LE SB0, 0x0"] + (["CCTL.IVALL"] if self.choose.random() < 0.5 else [])
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What `sassemu litmus` says of the kernels in machines/ under each machine and under `ptx`: groups of a warp at barriers of their own, mbarriers of sm_80, launches
-that overlap, wgmma, the patterns of tensor memory; what of these faults; and of what is not explored the verdict `unknown`, exit code 4 and the instruction. What runs show under `flat` and `caches` is among what was explored.
+that overlap, wgmma, the patterns of tensor memory, bulk and tensor reductions; what of these faults; and of what is not explored the verdict `unknown`, exit code 4 and the instruction. What runs show under `flat` and `caches` is among what was explored.
 
     machines_test.py SASSEMU
 """
@@ -20,6 +20,8 @@ NO_PTX = "ATOMS.ARRIVE.64|ARRIVES.LDGSTSBAR"
 TENSOR = {"chain_nothing": "none", "chain_wait": "all", "chain_after": "ptx", "reload_nothing": "none", "reload_stored": "all", "turns_nothing": "none", "turns_before": "ptx", "turns_after": "ptx",
           "sum_nothing": "none", "sum_stored": "all", "sum_before": "ptx", "sum_after": "ptx", "reuse_nothing": "none", "reuse_wait": "all"}
 VERDICTS = {"none": ["forbidden"] * 4, "all": ["allowed"] * 4, "ptx": ["forbidden", "forbidden", "allowed", "allowed"]}
+# Of a reduction: the machines of chips have no proxies.
+REDUCTIONS = {"none": ["forbidden"] * 4, "all": ["allowed"] * 4, "proxies": ["forbidden", "forbidden", "allowed", "allowed"]}
 # plan: the verdict under each, or of what is not explored a part of its text
 PLANS = {
     "groups": ["forbidden"] * 4,
@@ -36,6 +38,11 @@ PLANS = {
     "product_full": ["allowed"] * 4,
     "product_wait": ["allowed"] * 4,
     **{f"tensor_{kernel}": VERDICTS[shown] for kernel, shown in TENSOR.items()},
+    "tensor_zeros": ["forbidden"] * 4,
+    **{f"reduction_{kernel}": REDUCTIONS[shown] for kernel, shown in {
+        "sums_nothing": "none", "sums_fence": "proxies", "own_nothing": "none", "own_wait": "all", "own_commit": "all", "own_read": "all", "beside_cta": "proxies", "beside_gpu": "proxies",
+        "beside_next": "none", "kinds_whole": "none", "kinds_apart": "none", "many": "none", "told_nothing": "none", "told_wait": "all", "tensors_nothing": "none", "tensors_wait": "all",
+        "tensors_fence": "proxies"}.items()},
     # 64 and 128 threads: more than interleavings can be looked at, unless most of them are no choice.
     "words": ["forbidden", None, "forbidden", "forbidden"],
     "neighbours_nothing": ["forbidden"] * 3 + [None],
@@ -67,16 +74,16 @@ SEEDS = 6
 
 
 def states_of_runs(program, path, model, names):
+    buffers = sorted({n.split("[")[0] for n in names})
     for seed in range(1, SEEDS + 1):
         with tempfile.TemporaryDirectory() as work:
-            dump = os.path.join(work, "out")
-            r = subprocess.run([program, "run", path, *(["--model", model] if model != "flat" else []), "--agents", "random", "--seed", str(seed), "--threads", "1", "--dump", "out=" + dump],
+            r = subprocess.run([program, "run", path, *(["--model", model] if model != "flat" else []), "--agents", "random", "--seed", str(seed), "--threads", "1", *(x for b in buffers for x in ("--dump", f"{b}={os.path.join(work, b)}"))],
                                capture_output=True, text=True)
             if r.returncode:
                 yield seed, r.stdout + r.stderr
                 continue
-            words = open(dump, "rb").read()
-        yield seed, {n: struct.unpack_from("<I", words, 4 * int(re.search(r"\d+", n)[0]))[0] for n in names}
+            words = {b: open(os.path.join(work, b), "rb").read() for b in buffers}
+        yield seed, {n: struct.unpack_from("<I", words[n.split("[")[0]], 4 * int(re.search(r"\d+", n)[0]))[0] for n in names}
 
 
 def changed(work, name, change):

@@ -322,16 +322,21 @@ class Run:
             parts = [r, self.write(op, dst, v, {i.no, r.no}, sem="weak", **kw)]
         return i, parts
 
+    @staticmethod
+    def reads_source(e):
+        """Not what a reduction finds at its destination."""
+        return e.kind == "R" and e.rmw is None
+
     def observe(self, node, groups, reads_only=False):
         for e in itertools.chain(*groups):
-            if not reads_only or e.kind == "R":
+            if not reads_only or self.reads_source(e):
                 e.outs.append(node.no)
 
     def wait(self, op, groups, n, reads_only=False):
         q = self.add("N", op, info="wait_group")
         done = groups[:len(groups) - n] if n else groups[:]
         self.observe(q, done, reads_only)
-        q.dep |= {e.no for g in done for e in g if not reads_only or e.kind == "R"}
+        q.dep |= {e.no for g in done for e in g if not reads_only or self.reads_source(e)}
         self.ctrl |= {q.no}
 
     def agents(self, op):

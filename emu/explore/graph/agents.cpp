@@ -53,12 +53,11 @@ uint32_t Turn::agent_write(Agent& a, const Place& to, uint32_t proxy, uint32_t v
     return w;
 }
 
-void Turn::agent_modify(Agent& a, const Place& at, uint32_t value, uint32_t scope,
-                        op::Modification by, AtomicType type) {
+void Turn::agent_modify(Agent& a, const Place& at, uint32_t scope,
+                        const std::function<uint32_t(uint32_t, uint64_t)>& fresh) {
     const uint32_t old = agent_read(a, at, SASSEMU_PROXY_ASYNC);
     const uint32_t r = a.events.back();
-    const uint32_t fresh = modified(by, type, event(r).bytes, old, value);
-    const uint32_t w = agent_write(a, at, SASSEMU_PROXY_ASYNC, fresh);
+    const uint32_t w = agent_write(a, at, SASSEMU_PROXY_ASYNC, fresh(old, event(r).bytes));
     event(r).operation = SASSEMU_OPERATION_REDUCTION;
     for (const uint32_t e : {r, w}) {
         event(e).order = SASSEMU_ORDER_RELAXED;
@@ -104,7 +103,9 @@ void Turn::store_async(const Place& to, uint32_t value, op::Modification by, Ato
     if (by.how == AtomicOp::none)
         agent_write(a, to, SASSEMU_PROXY_ASYNC, value);
     else
-        agent_modify(a, to, value, SASSEMU_SCOPE_CLUSTER, by, type);
+        agent_modify(a, to, SASSEMU_SCOPE_CLUSTER, [&](uint32_t old, uint64_t bytes) {
+            return modified(by, type, bytes, old, value);
+        });
     const uint32_t e = agent_complete(a, mbarrier, to.bytes);
     const auto reading = test_.options.find("st_async");
     if (reading != test_.options.end() && reading->second == "thread")
@@ -123,15 +124,30 @@ void Turn::copies_arrive(Agent& a, const Place& mbarrier, bool transaction) {
     agent_arrive(a, mbarrier, what, SASSEMU_SCOPE_CTA, false);
 }
 
-// A bulk copy: what it reads is read once, and written to every receiver; each has its own
-// completion. What the agent did before (the read of a tensor map) comes first.
-void Turn::copy_runs(Agent& a, const std::vector<Receiver>& receivers) {
+// What a bulk operation reads, piece by piece. What the agent did before (the read of a tensor map)
+// comes first.
+std::vector<uint32_t> Turn::read_runs(Agent& a, const Receiver& r) {
     const std::vector<uint32_t> before = a.events;
     std::vector<uint32_t> values;
-    for (const Piece& p : receivers.front().pieces) {
+    for (const Piece& p : r.pieces) {
         values.push_back(p.from ? agent_read(a, *p.from, SASSEMU_PROXY_ASYNC) : 0);
         if (p.from) after(before, a.events.back());
     }
+    return values;
+}
+
+// All that the agent has done for the receiver is reported, or waited for as a group.
+void Turn::finish_runs(Agent& a, const Receiver& r) {
+    if (r.object)
+        agent_complete(a, *r.object, r.bytes);
+    else
+        into_group(GroupKind::bulks, a.events);
+}
+
+// A bulk copy: what it reads is read once, and written to every receiver; each has its own
+// completion.
+void Turn::copy_runs(Agent& a, const std::vector<Receiver>& receivers) {
+    const std::vector<uint32_t> values = read_runs(a, receivers.front());
     const std::vector<uint32_t> reads = a.events;
     for (const Receiver& r : receivers) {
         std::vector<uint32_t> done = reads;
@@ -139,11 +155,8 @@ void Turn::copy_runs(Agent& a, const std::vector<Receiver>& receivers) {
             a.events = reads;  // the writes are in no order
             done.push_back(agent_write(a, r.pieces[k].to, SASSEMU_PROXY_ASYNC, values[k]));
         }
-        a.events = done;
-        if (r.object)
-            agent_complete(a, *r.object, r.bytes);
-        else
-            into_group(GroupKind::bulks, done);
+        a.events = std::move(done);
+        finish_runs(a, r);
     }
 }
 
@@ -194,14 +207,18 @@ Step Turn::perform(const op::Commit& o) {
     return Step::past;
 }
 
-// All committed groups but the newest ones that may be left.
+// All committed groups but the newest ones that may be left; of a reduction `.read` waits for the
+// source alone.
 Step Turn::perform(const op::GroupWait& o) {
     const ThreadState::Groups& g = groups(o.kind);
+    const auto reads = [&](const SassemuEvent& e) {
+        return e.kind & SASSEMU_EVENT_READ && e.operation != SASSEMU_OPERATION_REDUCTION;
+    };
     std::vector<uint32_t> events;
     const size_t all = g.committed.size(), kept = std::min<uint64_t>(o.left, all);
     for (size_t k = 0; k + kept < all; ++k)
         for (const uint32_t e : g.committed[k])
-            if (!o.reads_only || event(e).kind & SASSEMU_EVENT_READ) events.push_back(e);
+            if (!o.reads_only || reads(event(e))) events.push_back(e);
     if (o.uncommitted) append(events, g.open);
     wait_for(events, o.kind == GroupKind::copies ? SASSEMU_PROXY_GENERIC : SASSEMU_PROXY_ASYNC);
     return Step::past;
@@ -214,7 +231,9 @@ Step Turn::perform(const op::Bulk& o) {
         return Step::past;
     }
     const uint32_t v = agent_read(a, o.from, SASSEMU_PROXY_ASYNC);
-    agent_modify(a, o.to, v, SASSEMU_SCOPE_GPU, o.by, AtomicType::u64);
+    agent_modify(a, o.to, SASSEMU_SCOPE_GPU, [&](uint32_t old, uint64_t bytes) {
+        return modified(o.by, AtomicType::u64, bytes, old, v);
+    });
     if (o.mbarrier)
         agent_complete(a, *o.mbarrier, o.to.bytes);
     else

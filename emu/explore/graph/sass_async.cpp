@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "emu/async/reduction.hpp"
 #include "emu/explore/graph/sass_turn.hpp"
 #include "emu/explore/sass/copies.hpp"
 #include "sassdec/ids.h"
@@ -127,8 +128,7 @@ bool SassTurn::add_receivers(const Completion& c, uint32_t to, const std::vector
 
 Step SassTurn::bulk_copy(const BulkCopy& c) {
     if (const std::string why = fault_of(c); !why.empty()) return refuse(why);
-    if (c.reduce != AtomicOp::none || c.byte_mask != 0xffff)
-        return beyond("is not explored: a bulk reduction, or a copy of masked bytes");
+    if (c.byte_mask != 0xffff) return beyond("is not explored: a copy of masked bytes");
     std::vector<Receiver> receivers;
     const auto to = static_cast<uint32_t>(c.to);
     if (!(c.to_global ? add_piece(receivers.emplace_back(), true, c.from, false, c.to, c.bytes, 16)
@@ -136,8 +136,67 @@ Step SassTurn::bulk_copy(const BulkCopy& c) {
                                       c.from_global, c.bytes, receivers)))
         return Step::stop;
     Agent a = issue();
-    copy_runs(a, receivers);
+    if (c.reduce == AtomicOp::none)
+        copy_runs(a, receivers);
+    else
+        reduce_runs(a, receivers.front(), c.reduce, c.type);
     return Step::past;
+}
+
+// The atomic operations that a reduction of these bytes is: one for each element (of 16 bits for
+// two, unless somebody tells them apart). Elements side by side that nobody else touches are one.
+std::vector<Place> SassTurn::elements(const Place& to, AtomicType type) {
+    const Name& name = test_.names[to.name];
+    const uint32_t each = sassemu::async::step_bytes(type);
+    const bool halves = type == AtomicType::f16x2 || type == AtomicType::bf16x2;
+    std::vector<std::pair<uint64_t, uint64_t>> met;
+    for (const GraphEvent& event : s_.events)
+        if (const SassemuEvent& e = event.e; e.kind & (SASSEMU_EVENT_READ | SASSEMU_EVENT_WRITE) &&
+                                             e.thread >= 0 && e.location == name.location)
+            met.emplace_back(e.first, e.bytes);
+    const uint64_t first = name.offset + to.offset;
+    const std::set<uint64_t> shared =
+        test_.sass->reduce(name.location, first, to.bytes, {thread_, pc_}, met);
+    const std::vector<uint64_t>& cuts = p_.cuts[name.location];
+    std::vector<Place> out;
+    bool lone = false;
+    for (uint64_t k = 0; k < to.bytes; k += each) {
+        const bool touched =
+            shared.contains((first + k) / 4) || (each == 8 && shared.contains((first + k) / 4 + 1));
+        if (touched && halves && std::ranges::binary_search(cuts, first + k + 2)) {
+            out.push_back({to.name, to.offset + k, 2});
+            out.push_back({to.name, to.offset + k + 2, 2});
+        } else if (lone && !touched) {
+            out.back().bytes += each;
+        } else {
+            out.push_back({to.name, to.offset + k, each});
+        }
+        lone = !touched;
+    }
+    return out;
+}
+
+// What it reads is read once, as a copy's is; then each element is changed, in no order.
+void SassTurn::reduce_runs(Agent& a, const Receiver& r, AtomicOp how, AtomicType type) {
+    const std::vector<uint32_t> values = read_runs(a, r), reads = a.events;
+    std::vector<uint32_t> done = reads;
+    for (size_t k = 0; k < r.pieces.size(); ++k)
+        for (const Place& at : elements(r.pieces[k].to, type)) {
+            a.events = reads;
+            agent_modify(a, at, SASSEMU_SCOPE_GPU, [&](uint32_t old, uint64_t bytes) {
+                Value v;
+                v.kind = Value::Kind::elements;
+                v.atomic = how;
+                v.type = type;
+                v.bytes = bytes;
+                v.constant = at.offset - r.pieces[k].to.offset;
+                return s_.made_of(std::move(v), old, values[k]);
+            });
+            done.insert(done.end(), a.events.begin() + static_cast<std::ptrdiff_t>(reads.size()),
+                        a.events.end());
+        }
+    a.events = std::move(done);
+    finish_runs(a, r);
 }
 
 // The 128 bytes of a tensor map: a parameter, or global memory through the tensormap proxy. False:
@@ -169,7 +228,6 @@ bool SassTurn::read_map(uint64_t address, MapBytes& map) {
 
 Step SassTurn::tensor_copy(const TensorCopy& c) {
     if (c.prefetch) return Step::past;
-    if (c.reduce != AtomicOp::none) return beyond("is not explored: a reduction of a tensor");
     MapBytes bytes;
     if (!read_map(c.map, bytes)) return Step::stop;
     auto read = std::exchange(self_.map, std::nullopt);
@@ -197,7 +255,10 @@ Step SassTurn::tensor_copy(const TensorCopy& c) {
         return Step::stop;
     }
     Agent a = read ? std::move(read->agent) : issue();
-    copy_runs(a, receivers);
+    if (c.reduce == AtomicOp::none)
+        copy_runs(a, receivers);
+    else
+        reduce_runs(a, receivers.front(), c.reduce, sassemu::async::atomic_type(map->type));
     return Step::past;
 }
 

@@ -83,6 +83,8 @@ class SassTurn final : public Turn {
     Step lane_store(const LaneStore& c);
     Step bulk_copy(const BulkCopy& c);
     Step tensor_copy(const TensorCopy& c);
+    std::vector<Place> elements(const Place& to, AtomicType type);
+    void reduce_runs(Agent& a, const Receiver& r, AtomicOp how, AtomicType type);
     bool read_map(uint64_t address, MapBytes& map);
     bool add_piece(Receiver& r, bool from_near, uint64_t from, bool to_near, uint64_t to,
                    uint64_t bytes, uint64_t alignment);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <span>
 
+#include "emu/async/reduction.hpp"
 #include "emu/explore/sass/program.hpp"
 #include "emu/memory/perform.hpp"
 
@@ -62,6 +64,27 @@ std::optional<uint64_t> compute(const State& s, const Value& v, const Program& p
     const SassLane& lane = sass.lane(thread);
     if (!address) return lane.get(v.a);
     return e.accesses.empty() ? 0 : e.accesses[0].address[lane.lane()];
+}
+
+// Bytes [first, first + bytes) of what a bulk reduction makes, element by element.
+std::optional<uint64_t> reduce(const State& s, const Value& v, uint64_t first, uint64_t bytes,
+                               const Program& p, int depth) {
+    const uint64_t each = async::step_bytes(v.type), begin = first / each * each;
+    std::array<uint64_t, 2> now{}, with{};
+    const uint64_t end = std::min(first + bytes, v.bytes);
+    for (uint64_t k = 0; begin + 8 * k < end; ++k) {
+        const uint64_t at = begin + 8 * k, count = std::min<uint64_t>(8, v.bytes - at);
+        const auto a = s.slice(v.a, at, count, p, depth + 1);
+        if (!a) return std::nullopt;
+        const auto b = s.slice(v.b, v.constant + at, count, p, depth + 1);
+        if (!b) return std::nullopt;
+        now[k] = *a;
+        with[k] = *b;
+    }
+    async::reduce_words(std::as_writable_bytes(std::span(now)).data(),
+                        std::as_bytes(std::span(with)).data(), sizeof now, v.atomic, v.type);
+    const uint64_t shift = 8 * (first - begin);
+    return low(shift ? now[0] >> shift | now[1] << (64 - shift) : now[0], bytes);
 }
 
 // Ranges of memory as their values have them; false: not all are known.
@@ -389,6 +412,8 @@ std::optional<uint64_t> State::slice(uint32_t value, uint64_t first, uint64_t by
             }
             return low(out, bytes);
         }
+        case Value::Kind::elements:
+            return reduce(*this, v, first, bytes, p, depth);
         case Value::Kind::tensor: {
             const std::vector<std::byte> now = perform(*this, *tensor_work[v.c], p, depth);
             if (now.empty()) return std::nullopt;

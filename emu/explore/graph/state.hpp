@@ -88,7 +88,8 @@ struct Value {
         join,     // a, and behind its `bytes` bytes b
         sass,     // what an instruction makes of `inputs`: register a; b the thread, c the pc
         product,  // of products[c]: of its thread a the register b
-        tensor    // of tensor_work[c]: bytes of tensor memory from `constant`
+        tensor,   // of tensor_work[c]: bytes of tensor memory from `constant`
+        elements  // of a bulk reduction: `bytes` of a, with those of b from `constant`
     } kind = Kind::constant;
     Arithmetic how = Arithmetic::add;
     AtomicOp atomic = AtomicOp::none;

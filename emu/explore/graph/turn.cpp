@@ -108,6 +108,8 @@ void Turn::place(uint32_t number, const Place& at) {
     }
     if (n.proxy != SASSEMU_PROXY_GENERIC && e.proxy == SASSEMU_PROXY_GENERIC) e.proxy = n.proxy;
     if (test_.sass) test_.sass->cut(e.location, e.first, e.bytes);
+    if (test_.sass && e.kind & (SASSEMU_EVENT_READ | SASSEMU_EVENT_WRITE))
+        test_.sass->touch(e.location, e.first, e.bytes, {thread_, self_.pc});
 }
 
 uint32_t Turn::add_read(uint32_t event) {

@@ -4,6 +4,8 @@
 // not: machine code (sass_turn.hpp), who has the turn (stepper.hpp).
 #pragma once
 
+#include <functional>
+
 #include "emu/explore/graph/state.hpp"
 
 namespace sassemu::explore {
@@ -84,14 +86,17 @@ class Turn {
     void after(const std::vector<uint32_t>& before, uint32_t event);
     uint32_t agent_read(Agent& a, const Place& from, uint32_t proxy);
     uint32_t agent_write(Agent& a, const Place& to, uint32_t proxy, uint32_t value);
-    void agent_modify(Agent& a, const Place& at, uint32_t value, uint32_t scope,
-                      op::Modification by, AtomicType type);
+    // fresh(old value, bytes): the new one.
+    void agent_modify(Agent& a, const Place& at, uint32_t scope,
+                      const std::function<uint32_t(uint32_t, uint64_t)>& fresh);
     uint32_t agent_arrive(Agent& a, const Place& mbarrier, MbarrierEvent e, uint32_t scope,
                           bool proxied);
     uint32_t agent_complete(Agent& a, const Place& mbarrier, uint64_t bytes);
     void store_async(const Place& to, uint32_t value, op::Modification by, AtomicType type,
                      const Place& mbarrier);
     void copies_arrive(Agent& a, const Place& mbarrier, bool transaction);
+    std::vector<uint32_t> read_runs(Agent& a, const Receiver& r);
+    void finish_runs(Agent& a, const Receiver& r);
     void copy_runs(Agent& a, const std::vector<Receiver>& receivers);
     void wait_for(const std::vector<uint32_t>& events, uint32_t proxy);
     uint32_t product_of(Agent& a, const Place& b, const std::optional<Place>& c);

@@ -60,7 +60,7 @@ Result<void> SassProgram::place_memory(Test& test, uint32_t name, uint64_t addre
                                std::as_writable_bytes(std::span(images_[location].data(), bytes))));
     }
     const bool known = std::any_of(ranges_.begin(), ranges_.end(),
-                                   [&](const Range& r) { return r.low == address; });
+                                   [&](const Memory& r) { return r.low == address; });
     // The whole location: an access may go beyond the piece that a name is.
     if (!known && test.names[name].offset == 0) ranges_.push_back({address, address + bytes, name});
     return {};
@@ -131,7 +131,7 @@ bool SassProgram::ptx_known() const {
 }
 
 bool SassProgram::global(uint64_t address, uint64_t bytes, Place& out) const {
-    for (const Range& r : ranges_)
+    for (const Memory& r : ranges_)
         if (address >= r.low && address < r.high && bytes <= r.high - address) {
             out = {r.name, address - r.low, bytes};
             return true;
@@ -150,7 +150,7 @@ std::optional<std::vector<uint64_t>> SassProgram::members(uint64_t address) cons
 }
 
 uint64_t SassProgram::address(const Test& test, uint32_t location) const {
-    for (const Range& r : ranges_)
+    for (const Memory& r : ranges_)
         if (test.names[r.name].location == location) return r.low;
     return 0;
 }
@@ -214,6 +214,33 @@ bool SassProgram::cut(uint32_t location, uint64_t first, uint64_t bytes) {
     return known;
 }
 
+const std::set<uint64_t>& SassProgram::reduce(uint32_t location, uint64_t first, uint64_t bytes,
+                                              By by, const std::vector<Range>& met) {
+    std::vector<Reduced>& known = reduced_[location];
+    std::set<uint64_t>& shared = shared_words_[location];
+    for (const Reduced& r : known)
+        if (r.by != by) share(shared, r, first, bytes);
+    if (const Reduced r{first, bytes, by}; std::ranges::find(known, r) == known.end())
+        known.push_back(r);
+    for (const auto& [at, count] : met) share(shared, {first, bytes, by}, at, count);
+    return shared;
+}
+
+void SassProgram::touch(uint32_t location, uint64_t first, uint64_t bytes, By by) {
+    const auto known = reduced_.find(location);
+    if (known == reduced_.end()) return;
+    for (const Reduced& r : known->second)
+        if (r.by != by) share(shared_words_[location], r, first, bytes);
+}
+
+// Words of the reduction among these bytes.
+void SassProgram::share(std::set<uint64_t>& shared, const Reduced& r, uint64_t first,
+                        uint64_t bytes) {
+    const uint64_t end = std::min(first + bytes, r.first + r.bytes);
+    for (uint64_t word = std::max(first, r.first) / 4; 4 * word < end; ++word)
+        grew_ |= shared.insert(word).second;
+}
+
 void SassProgram::grow(Test& test) {
     grew_ = false;
     for (const auto& [cta, offset] : new_mbarriers_) {
@@ -229,7 +256,7 @@ void SassProgram::grow(Test& test) {
 
 std::vector<std::pair<uint64_t, uint64_t>> SassProgram::ranges() const {
     std::vector<std::pair<uint64_t, uint64_t>> out;
-    for (const Range& r : ranges_) out.emplace_back(r.low, r.high);
+    for (const Memory& r : ranges_) out.emplace_back(r.low, r.high);
     return out;
 }
 

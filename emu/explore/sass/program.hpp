@@ -81,6 +81,14 @@ class SassProgram {
     // What a run of the search found out too late: boundaries between accesses and mbarrier
     // objects. It is then begun again.
     bool cut(uint32_t location, uint64_t first, uint64_t bytes);  // true: known already
+    // Words of a location (a number of 4 bytes each) that a reduction by an instruction of a thread
+    // does not have for itself, of those that it changes: somebody else touches them, by `met` or
+    // as touch() has said. The others are one, so who touches them later begins the search again.
+    using By = std::pair<uint32_t, uint32_t>;     // thread, instruction
+    using Range = std::pair<uint64_t, uint64_t>;  // first byte, bytes
+    const std::set<uint64_t>& reduce(uint32_t location, uint64_t first, uint64_t bytes, By by,
+                                     const std::vector<Range>& met);
+    void touch(uint32_t location, uint64_t first, uint64_t bytes, By by);
     bool grew() const { return grew_; }
     void grow(Test& test);
     const std::set<uint64_t>& cuts(uint32_t location) const { return cuts_[location]; }
@@ -96,9 +104,14 @@ class SassProgram {
         SassCode* code = nullptr;
         bool overlaps = false;
     };
-    struct Range {
+    struct Memory {
         uint64_t low, high;
         uint32_t name;
+    };
+    struct Reduced {
+        uint64_t first, bytes;
+        By by;
+        bool operator==(const Reduced&) const = default;
     };
     struct Object {
         uint64_t address, bytes;
@@ -107,17 +120,20 @@ class SassProgram {
     // The CTA of the test in which `rank` of the thread's cluster runs; -1: there is none.
     int32_t cta_of_rank(const Test& test, uint32_t thread, uint32_t rank) const;
     uint32_t add_location(Test& test, Location location);
+    void share(std::set<uint64_t>& shared, const Reduced& r, uint64_t first, uint64_t bytes);
 
     std::unique_ptr<Gpu> gpu_;
     std::vector<Launched> launches_;
     std::map<CodeImage*, std::unique_ptr<SassCode>> codes_;
     std::vector<SassThread> threads_;
-    std::vector<Range> ranges_;
+    std::vector<Memory> ranges_;
     std::vector<Object> objects_;
     std::map<int32_t, uint32_t> shared_, tensor_;                 // CTA -> name
     std::map<std::pair<int32_t, uint32_t>, uint32_t> mbarriers_;  // CTA and offset -> name
     mutable std::set<std::pair<int32_t, uint32_t>> new_mbarriers_;
     std::vector<std::set<uint64_t>> cuts_;
+    std::map<uint32_t, std::vector<Reduced>> reduced_;     // by location
+    std::map<uint32_t, std::set<uint64_t>> shared_words_;  // of what is reduced
     std::vector<std::vector<uint8_t>> images_;
     mutable bool grew_ = false;
 };
