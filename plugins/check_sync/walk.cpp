@@ -8,30 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
-#include <initializer_list>
 #include <unordered_set>
 #include <utility>
 
 namespace check_sync {
 
 namespace {
-
-// Rows: R, UR, P, UP.
-constexpr uint32_t uniform_rows = 256, predicate_rows = 512, rows = 528, no_row = ~0u;
-
-bool is(std::string_view word, std::initializer_list<std::string_view> all) {
-    return std::find(all.begin(), all.end(), word) != all.end();
-}
-
-std::vector<std::string_view> parts_of(std::string_view name) {  // ISETP.LT.AND
-    std::vector<std::string_view> parts;
-    for (size_t at = 0; at <= name.size();) {
-        const size_t dot = std::min(name.find('.', at), name.size());
-        parts.push_back(name.substr(at, dot - at));
-        at = dot + 1;
-    }
-    return parts;
-}
 
 bool holds(char compares, bool is_signed, uint32_t a, uint32_t b) {
     const int64_t x = is_signed ? static_cast<int32_t>(a) : int64_t{a},
@@ -59,7 +41,8 @@ struct Walks::State {
     uint32_t lane;
     sassemu_module module;
     std::string_view function;
-    uint64_t at;  // offset in the module's code
+    uint64_t at;                // offset in the module's code
+    std::string_view called{};  // the function that `function` has called, if it is there
     std::array<Value, rows> rows_{};
     std::bitset<rows> changed{}, tainted{};
 
@@ -103,9 +86,11 @@ bool Walks::drops(sassemu_warp warp, uint32_t lane, sassemu_insn insn, uint32_t 
 // Whether some path of the code from here on reads the row before it is written.
 bool Walks::may_read(const State& s, uint32_t row) {
     const sassemu_host& host = plugin_.host;
-    const auto [known, fresh] = reads_.try_emplace({host.module_insn(s.module, s.at), row}, true);
+    const auto [known, fresh] =
+        reads_.try_emplace({host.module_insn(s.module, s.at), s.function, row}, true);
     if (!fresh) return known->second;
     std::vector<uint64_t> open{s.at};
+    std::vector<std::string_view> called{s.called};
     std::unordered_set<uint64_t> seen;
     while (!open.empty()) {
         const uint64_t at = open.back();
@@ -113,19 +98,74 @@ bool Walks::may_read(const State& s, uint32_t row) {
         if (!seen.insert(at).second) continue;
         const sassemu_insn insn =
             at < host.module_code_bytes(s.module) ? host.module_insn(s.module, at) : nullptr;
-        if (!insn || host.insn_function(insn) != s.function) return true;
+        if (!insn) return true;
+        const std::string_view in = host.insn_function(insn);
+        if (in != s.function && std::find(called.begin(), called.end(), in) == called.end())
+            return true;
         const Op& o = op(insn);
         const bool guarded = o.guard >= 0;
+        if (o.does == Does::returns) {
+            const auto to = returns_.find({insn, s.function});
+            if (to == returns_.end() || to->second.empty()) return true;
+            open.insert(open.end(), to->second.begin(), to->second.end());
+        } else if (o.does == Does::calls) {
+            find_returns(o.target, s);
+            called.emplace_back(host.insn_function(host.module_insn(s.module, o.target)));
+            open.push_back(o.target);
+        }
         if (std::find(o.reads.begin(), o.reads.end(), row) != o.reads.end() ||
             (guarded && row == predicate_rows + static_cast<uint32_t>(o.guard)) ||
             o.does == Does::bails || (o.does == Does::branches && !o.has_target))
             return true;
         if (o.does == Does::branches) open.push_back(o.target);
-        const bool goes_on = o.does == Does::branches ? guarded || o.forks : o.does != Does::ends;
         const bool writes = std::find(o.results.begin(), o.results.end(), row) != o.results.end();
-        if (guarded || (goes_on && !writes)) open.push_back(at + 16);
+        if (o.goes_on() && (guarded || !writes)) open.push_back(at + 16);
     }
     return known->second = false;
+}
+
+// Where the function at `entry` may return to when s.function calls it: what the latter's code
+// moves to the register that it returns by. Nowhere where that cannot be told.
+void Walks::find_returns(uint64_t entry, const State& s) {
+    const sassemu_host& host = plugin_.host;
+    if (!returns_.try_emplace({host.module_insn(s.module, entry), s.function}).second) return;
+    std::vector<uint64_t> open{entry};
+    std::unordered_set<uint64_t> inside;
+    std::vector<sassemu_insn> ends;
+    while (!open.empty()) {
+        const uint64_t at = open.back();
+        open.pop_back();
+        if (!inside.insert(at).second) continue;
+        const sassemu_insn insn =
+            at < host.module_code_bytes(s.module) ? host.module_insn(s.module, at) : nullptr;
+        if (!insn) return;
+        const Op& o = op(insn);
+        if (o.does == Does::calls || o.does == Does::bails) return;
+        if (o.does == Does::returns) ends.push_back(insn);
+        if (o.does == Does::branches && !o.has_target) return;
+        if (o.does == Does::branches) open.push_back(o.target);
+        if (o.goes_on()) open.push_back(at + 16);
+    }
+    if (ends.empty()) return;
+    const uint32_t by = op(ends[0]).reads[0];
+    const uint64_t counts_from = op(ends[0]).target;
+    for (const sassemu_insn end : ends)
+        if (op(end).reads[0] != by || op(end).target != counts_from) return;
+    std::vector<uint64_t> to;
+    for (uint64_t at = 0; at < host.module_code_bytes(s.module); at += 16) {
+        const sassemu_insn insn = host.module_insn(s.module, at);
+        const bool in = inside.count(at) != 0;
+        if (!insn || (!in && host.insn_function(insn) != s.function)) continue;
+        const Op& o = op(insn);
+        if (std::find(o.results.begin(), o.results.end(), by) == o.results.end()) continue;
+        if (in) return;
+        if (o.does != Does::computes || o.has_effect || !o.reads.empty()) continue;
+        const Value v = result(s, o);
+        const uint64_t place = counts_from + v.bits;
+        if (v.kind == Value::known && v.bits % 16 == 0 && place < host.module_code_bytes(s.module))
+            to.push_back(place);
+    }
+    for (const sassemu_insn end : ends) returns_[{end, s.function}] = to;
 }
 
 void Walks::forget_dead(State& s) {
@@ -142,7 +182,8 @@ bool Walks::walk(State s, std::vector<State>& open) {
         --left_;
         const sassemu_insn insn =
             s.at < host.module_code_bytes(s.module) ? host.module_insn(s.module, s.at) : nullptr;
-        if (!insn || host.insn_function(insn) != s.function) return false;
+        if (!insn || host.insn_function(insn) != (s.called.empty() ? s.function : s.called))
+            return false;
         const Op& o = op(insn);
         s.at += 16;
         Value guard{Value::known, 1};
@@ -171,6 +212,21 @@ bool Walks::walk(State s, std::vector<State>& open) {
                     s.at = o.target;
                 }
                 forget_dead(s);
+                continue;
+            }
+            case Does::calls:
+                if (guard.kind != Value::known || !s.called.empty()) return false;
+                find_returns(o.target, s);
+                s.at = o.target;
+                s.called = host.insn_function(host.module_insn(s.module, s.at));
+                continue;
+            case Does::returns: {
+                const Value low = s.get(host, o.reads[0]), high = s.get(host, o.reads[1]);
+                if (guard.kind != Value::known || s.called.empty() || low.kind != Value::known ||
+                    high.kind != Value::known)
+                    return false;
+                s.at = o.target + (low.bits | uint64_t{high.bits} << 32);
+                s.called = {};
                 continue;
             }
             default:
@@ -370,189 +426,6 @@ void Walks::perform(State& s, const Op& o) const {
         else if (v.kind == Value::known && !is_main)
             given = {};
         s.set(row, given);
-    }
-}
-
-const Walks::Op& Walks::op(sassemu_insn insn) {
-    const auto known = ops_.find(insn);
-    return known != ops_.end() ? known->second : ops_.emplace(insn, read(insn)).first->second;
-}
-
-Walks::Op Walks::read(sassemu_insn insn) const {
-    const sassemu_host& host = plugin_.host;
-    Op o;
-    sassemu_register_set sets[2]{};
-    for (auto& set : sets) set.size = sizeof set;
-    host.insn_register_sets(insn, &sets[0], &sets[1]);
-    std::string_view text = host.insn_text(insn);
-    if (text.starts_with('@')) {
-        const size_t p = text.find('P');
-        o.guard_inverted = text[1] == '!';
-        if (text[p + 1] != 'T') o.guard = text[p + 1] - '0' + (text[p - 1] == 'U' ? 8 : 0);
-        if (text[p + 1] == 'T' && o.guard_inverted) o.does = Does::bails;
-        text.remove_prefix(std::min(text.find(' ') + 1, text.size()));
-    }
-    for (const bool writes : {false, true}) {
-        auto& all = writes ? o.results : o.reads;
-        for (uint32_t r = 0; r < 255; ++r) {
-            if (sets[writes].r[r / 64] >> r % 64 & 1) all.push_back(r);
-            if (sets[writes].ur[r / 64] >> r % 64 & 1) all.push_back(uniform_rows + r);
-        }
-        for (uint32_t p = 0; p < 16; ++p) {
-            const uint32_t bits = uint32_t{sets[writes].p} | uint32_t{sets[writes].up} << 8;
-            if (bits >> p & 1 && (writes || static_cast<int>(p) != o.guard))
-                all.push_back(predicate_rows + p);
-        }
-    }
-    for (uint32_t k = 0; k < host.insn_operands(insn); ++k) {
-        const sassemu_operand operand = plugin_.operand(insn, k);
-        if (!operand.is_destination) {
-            o.sources.push_back(operand);
-            continue;
-        }
-        uint32_t row = no_row;
-        if (operand.kind == SASSEMU_OPERAND_REGISTER && operand.index != SASSEMU_RZ)
-            row = operand.index;
-        if (operand.kind == SASSEMU_OPERAND_PREDICATE && operand.index != SASSEMU_PT)
-            row = predicate_rows + operand.index;
-        if (operand.kind == SASSEMU_OPERAND_UNIFORM_PREDICATE && operand.index != SASSEMU_PT)
-            row = predicate_rows + 8 + operand.index;
-        if (operand.kind == SASSEMU_OPERAND_UNIFORM_REGISTER)
-            row = uniform_rows + (operand.index & 255);
-        o.named.push_back(row);
-    }
-    const sassemu_effect e = plugin_.effect(insn);
-    o.has_effect = e.kind != SASSEMU_EFFECT_NONE;
-    const std::string_view name = text.substr(0, text.find_first_of(" ;"));
-    if (e.kind == SASSEMU_EFFECT_CONTROL) {
-        const uint64_t start = host.insn_code_offset(insn) - host.insn_pc(insn);
-        if (e.action == SASSEMU_ACTION_BRANCH && (name == "BRA" || name.starts_with("BRA."))) {
-            o.does = Does::branches;
-            o.forks = name != "BRA" && name != "BRA.U";
-            for (const sassemu_operand& operand : o.sources) {
-                if (operand.kind == SASSEMU_OPERAND_IMMEDIATE) {
-                    o.target = start + static_cast<uint64_t>(operand.value);
-                    o.has_target = true;
-                } else if (operand.kind != SASSEMU_OPERAND_PREDICATE ||
-                           operand.index != SASSEMU_PT || operand.inverted) {
-                    o.forks = true;
-                }
-            }
-        } else if (name == "EXIT") {
-            o.does = Does::ends;
-        } else if (e.action != SASSEMU_ACTION_ALLOCATE) {
-            o.does = Does::bails;
-        }
-        return o;
-    }
-    // Which predicates these read and write, their mask says.
-    const auto masked = [&](std::vector<uint32_t>& to, uint64_t mask) {
-        for (uint32_t p = 0; p < 7; ++p)
-            if (mask >> p & 1) to.push_back(predicate_rows + p);
-    };
-    if (name.starts_with("UR2UP") || name.starts_with("UP2UR")) o.does = Does::bails;
-    if (name == "P2R") masked(o.reads, ~uint64_t{0});
-    if (name == "R2P" && o.does != Does::bails) {
-        const bool given = o.sources.size() == 3 && o.sources[1].kind == SASSEMU_OPERAND_REGISTER &&
-                           o.sources[2].kind == SASSEMU_OPERAND_IMMEDIATE;
-        masked(o.results, given ? static_cast<uint64_t>(o.sources[2].value) : ~uint64_t{0});
-        if (!given) return o;
-        const size_t byte = text.find(".B");
-        sassemu_operand shift{};
-        shift.kind = SASSEMU_OPERAND_IMMEDIATE;
-        shift.value = byte == text.npos ? 0 : 8 * (text[byte + 2] - '0');
-        o.sources = {o.sources[1], shift, o.sources[1]};
-        o.form = Form::shift;
-        o.right = true;
-        o.is_signed = false;
-        return o;
-    }
-    if (o.does != Does::bails) classify(o, name);
-    return o;
-}
-
-// The forms that are computed. What is none of them passes the value on if it stays in its lane.
-void Walks::classify(Op& o, std::string_view name) const {
-    const std::vector<std::string_view> parts = parts_of(name);
-    const std::string_view opcode = parts[0];
-    const auto only = [&](std::initializer_list<std::string_view> allowed) {
-        return std::all_of(parts.begin() + 1, parts.end(),
-                           [&](std::string_view part) { return is(part, allowed); });
-    };
-    const auto says = [&](std::string_view part) {
-        return std::find(parts.begin() + 1, parts.end(), part) != parts.end();
-    };
-    const size_t n = o.sources.size();
-    const auto predicates = static_cast<size_t>(
-        std::count_if(o.sources.begin(), o.sources.end(), [](const sassemu_operand& x) {
-            return x.kind == SASSEMU_OPERAND_PREDICATE ||
-                   x.kind == SASSEMU_OPERAND_UNIFORM_PREDICATE;
-        }));
-    o.is_signed = !says("U32");
-    // An asynchronous product may change registers later; what waits for it is met before they are
-    // used.
-    if (opcode == "WARPGROUP" || opcode.ends_with("GMMA") || opcode.starts_with("UTC") ||
-        opcode == "LDTM") {
-        o.does = Does::bails;
-        return;
-    }
-    if (o.has_effect) return;
-    if (opcode == "SEL" && only({}) && n == 3 && predicates == 1) {
-        o.does = Does::selects;
-    } else if (is(opcode, {"ISETP", "FSETP", "DSETP"}) && n >= 3 && predicates >= 1) {
-        o.does = Does::compares;
-        for (const std::string_view part : parts) {
-            if (is(part, {"AND", "OR", "XOR"}))
-                o.joins = part == "AND" ? '&' : part == "OR" ? '|' : '^';
-            if (opcode != "ISETP" ||
-                !only({"LT", "LE", "EQ", "NE", "GE", "GT", "U32", "S32", "AND", "OR", "XOR"}))
-                continue;
-            if (is(part, {"LT", "LE", "EQ", "NE", "GE", "GT"}))
-                o.compares = part == "LT"   ? 'L'
-                             : part == "LE" ? 'l'
-                             : part == "EQ" ? 'E'
-                             : part == "NE" ? 'N'
-                             : part == "GE" ? 'g'
-                                            : 'G';
-        }
-        if (!o.joins) o.does = Does::computes;
-    } else if (opcode == "PLOP3" && n == 5 && predicates == 3 &&
-               o.sources[4].kind == SASSEMU_OPERAND_IMMEDIATE) {
-        o.does = Does::combines;
-    } else if (opcode == "MOV" && predicates == 0 &&
-               (n == 1 || (n == 2 && o.sources[1].kind == SASSEMU_OPERAND_IMMEDIATE &&
-                           o.sources[1].value == 0xf))) {  // all bytes
-        o.sources.resize(1);
-        o.form = Form::add;
-    } else if (predicates == 0 && is(opcode, {"IADD3", "IADD", "VIADD"}) && only({}) &&
-               (n == 2 || n == 3)) {
-        o.form = Form::add;
-    } else if (predicates == 0 && opcode == "IMAD" && n == 3 &&
-               only({"MOV", "IADD", "SHL", "U32"})) {
-        o.form = Form::multiply;
-    } else if (predicates == 0 && opcode == "LEA" && n == 3 && only({})) {
-        o.form = Form::shift_add;
-    } else if (predicates == 0 && opcode == "SHF" && n == 3 &&
-               ((says("L") && only({"L", "U32"}) && o.sources[2].index == SASSEMU_RZ) ||
-                (says("R") && says("HI") && only({"R", "U32", "S32", "HI"}) &&
-                 o.sources[0].index == SASSEMU_RZ))) {
-        o.form = Form::shift;
-        o.right = says("R");
-    } else if (predicates == 1 && n == 3 && is(opcode, {"IMNMX", "VIMNMX"}) &&
-               only({"U32", "S32"})) {
-        o.form = Form::minmax;
-    } else if (predicates == 1 && n == 4 && opcode == "VIADDMNMX" && only({"U32"})) {
-        o.form = Form::add_minmax;
-    } else if (predicates == 1 && n == 5 && opcode == "LOP3" && only({"LUT"}) &&
-               o.sources[3].kind == SASSEMU_OPERAND_IMMEDIATE) {
-        o.form = Form::logic;
-    } else if (!is(opcode, {"MOV",   "IMAD",   "IADD3", "IADD",  "VIADD", "LEA",   "SHF",
-                            "IMNMX", "VIMNMX", "LOP3",  "PRMT",  "SEL",   "FSEL",  "FADD",
-                            "FMUL",  "FFMA",   "FMNMX", "DADD",  "DMUL",  "DFMA",  "ISETP",
-                            "FSETP", "DSETP",  "PLOP3", "I2F",   "I2I",   "F2F",   "F2I",
-                            "I2FP",  "SGXT",   "BMSK",  "POPC",  "FLO",   "LOP",   "SHL",
-                            "SHR",   "IABS",   "MUFU",  "HADD2", "HMUL2", "HFMA2", "VIADDMNMX"})) {
-        o.does = Does::crosses;  // perhaps
     }
 }
 

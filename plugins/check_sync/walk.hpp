@@ -8,11 +8,15 @@
 
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace check_sync {
+
+// Rows: R, UR, P, UP.
+constexpr uint32_t uniform_rows = 256, predicate_rows = 512, rows = 528, no_row = ~0u;
 
 class Walks {
   public:
@@ -25,6 +29,7 @@ class Walks {
     void forget_handles() {
         ops_.clear();
         reads_.clear();
+        returns_.clear();
     }
     void begin_launch() { steps_left_ = most_steps; }
 
@@ -41,6 +46,8 @@ class Walks {
         combines,
         crosses,
         branches,
+        calls,
+        returns,  // to `target` and the number in the register
         ends,
         bails
     };
@@ -58,6 +65,11 @@ class Walks {
         std::vector<sassemu_operand> sources;
         std::vector<uint32_t> reads, results;  // rows
         std::vector<uint32_t> named;           // rows of the destinations, in order; no_row: PT, RZ
+        bool goes_on() const {                 // to what is behind it
+            if (does == Does::branches) return guard >= 0 || forks;
+            const bool leaves = does == Does::ends || does == Does::calls || does == Does::returns;
+            return guard >= 0 || !leaves;
+        }
     };
     struct Value {
         enum Kind : uint8_t { known, unknown, tainted } kind = unknown;
@@ -73,10 +85,15 @@ class Walks {
     bool walk(State s, std::vector<State>& open);
     bool may_read(const State& s, uint32_t row);
     void forget_dead(State& s);
+    void find_returns(uint64_t entry, const State& s);
 
     const sassemu::Plugin& plugin_;
     std::unordered_map<sassemu_insn, Op> ops_;
-    std::map<std::pair<sassemu_insn, uint32_t>, bool> reads_;  // what may_read() has found
+    std::map<std::tuple<sassemu_insn, std::string_view, uint32_t>, bool>
+        reads_;  // what may_read() has found
+    // What find_returns() has found, of a RET and the function that called; of an
+    // entry: that it has looked.
+    std::map<std::pair<sassemu_insn, std::string_view>, std::vector<uint64_t>> returns_;
     uint32_t steps_left_ = most_steps, left_ = 0;
 };
 

@@ -15,6 +15,7 @@ START = """
 .kernel k
 .param out 8
 .shared 2048
+start:
  S2R R0, SR_TID.X
  LDC.64 R2, c[0x0][out]
  ULDC.64 UR4, c[0x0][0x208]

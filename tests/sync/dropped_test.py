@@ -11,7 +11,7 @@ import os
 import sys
 import tempfile
 
-from assembled import check_sync, plan_of
+from assembled import START, check_sync, plan_of
 
 PROGRAM = os.path.abspath(sys.argv[1])
 
@@ -109,12 +109,48 @@ UNWRITTEN = (
     (" IMAD R9, R0, 0x3, R9\n SHF.R.U32.HI R9, RZ, 0x1, R9\n VIMNMX R9, R9, 0x1, PT\n ISETP.LE.AND P3, PT, R9, 0x1, PT\n SEL R7, R7, R6, P3", set()),
 )
 
+# Compilers often call a function for a barrier of a warp. It is followed where the code that calls moves to a register where it returns to.
+CALLED = """again:
+ MOV R10, %%#x
+ MOV R11, 0x0
+%s CALL.REL.NOINC `(helper)
+back:
+%s
+ STG.E desc[UR4][R2.64], R7
+ EXIT
+helper:
+%s
+ RET.REL.NODEC R10 `(start)"""
+AGAIN = " LDS R9, [R5+0x400]\n ISETP.EQ.AND P3, PT, R9, 0x100, PT\n@P3 BRA again"
+CALLS = (  # guard, what is behind the call, what is in the function, what is found
+    ("", " SEL R7, R7, R6, P1", " NOP", set()),
+    ("", " SEL R7, R7, R6, !P1", " NOP", READ),
+    ("", " SEL R7, R7, R6, P1", " IADD3 R7, R7, R6, RZ", READ),
+    ("", " IADD3 R7, R7, R6, RZ", " MOV R6, RZ", set()),
+    ("@P0", " SEL R7, R7, R6, P1", " NOP", set()),
+    ("@P2", " SEL R7, R7, R6, P1", " NOP", READ),  # whether it is called is not known
+    ("", "@P2 BRA over\n MOV R9, R8\nover:\n SEL R7, R7, R6, P1", "@P2 BRA out\n MOV R9, R8\nout:", set()),
+    ("", "@P2 BRA over\n MOV R9, R8\nover:\n IADD3 R7, R7, R6, RZ", "@P2 BRA out\n MOV R9, R8\nout:", READ),
+    ("", AGAIN, " NOP", set()),  # nobody reads it any more
+    ("", AGAIN + "\n IADD3 R7, R7, R6, RZ", " NOP", READ),
+    ("", AGAIN, "@P2 BRA out\n MOV R10, 0x10\nout:\n MOV R10, %#x", READ),  # the function itself says where it returns to
+)
+
+
+def called(guard, behind, inside):
+    """The body, with the place that it returns to as a number."""
+    body = BEYOND % (CALLED % (guard, behind, inside))
+    before = (START + body)[:(START + body).index("back:")]
+    place = 16 * sum(line[:1] in (" ", "@") for line in before.split("\n"))
+    return body.replace("%#x", "%#x" % place)
+
 
 def main():
     problems = 0
     with tempfile.TemporaryDirectory() as work:
         cases = [(KERNEL % behind, expected, 6 if expected else 0) for behind, expected in CASES]
         cases += [(BEYOND % behind, expected, 0) for behind, expected in UNWRITTEN]  # by the letter
+        cases += [(called(*how), expected, 0) for *how, expected in CALLS]
         for body, expected, code in cases:
             end, findings, text = check_sync(PROGRAM, plan_of(PROGRAM, work, body, "sm_90", 64, 63))
             found = {x["kind"] for x in findings}
