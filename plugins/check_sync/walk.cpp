@@ -329,6 +329,17 @@ Walks::Value Walks::result(const State& s, const Op& o) const {
             }
             return {worst, bits};
         }
+        case Form::predicates: {  // P2R
+            uint32_t bits = 0;
+            for (uint32_t p = 0; p < 7; ++p) {
+                if (!(v[1].bits >> p & 1)) continue;
+                const Value one = s.get(plugin_.host, predicate_rows + p);
+                if (one.kind != Value::known) return {};
+                bits |= one.bits << p;
+            }
+            const uint32_t by = v[2].bits;
+            return {worst, (v[0].bits & ~((v[1].bits & 0xff) << by)) | bits << by};
+        }
         case Form::other:
             break;
     }

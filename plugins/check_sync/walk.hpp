@@ -38,7 +38,17 @@ class Walks {
     static constexpr uint32_t most_steps_of_one = 1 << 13, most_steps = 1 << 24;
     static constexpr size_t most_open = 64;  // paths
 
-    enum class Form : uint8_t { other, add, multiply, logic, shift_add, shift, minmax, add_minmax };
+    enum class Form : uint8_t {
+        other,
+        add,
+        multiply,
+        logic,
+        shift_add,
+        shift,
+        minmax,
+        add_minmax,
+        predicates
+    };
     enum class Does : uint8_t {
         computes,
         selects,

@@ -117,16 +117,24 @@ Walks::Op Walks::read(sassemu_insn insn) const {
             if (mask >> p & 1) to.push_back(predicate_rows + p);
     };
     if (name.starts_with("UR2UP") || name.starts_with("UP2UR")) o.does = Does::bails;
-    if (name == "P2R") masked(o.reads, ~uint64_t{0});
+    const size_t byte = text.find(".B");
+    sassemu_operand shift{};
+    shift.kind = SASSEMU_OPERAND_IMMEDIATE;
+    shift.value = byte == text.npos ? 0 : 8 * (text[byte + 2] - '0');
+    if (name.starts_with("P2R") && o.does != Does::bails) {
+        const bool given = o.sources.size() == 3 && o.sources[1].kind == SASSEMU_OPERAND_REGISTER &&
+                           o.sources[2].kind == SASSEMU_OPERAND_IMMEDIATE;
+        masked(o.reads, given ? static_cast<uint64_t>(o.sources[2].value) : ~uint64_t{0});
+        if (!given) return o;
+        o.sources = {o.sources[1], o.sources[2], shift};
+        o.form = Form::predicates;
+        return o;
+    }
     if (name == "R2P" && o.does != Does::bails) {
         const bool given = o.sources.size() == 3 && o.sources[1].kind == SASSEMU_OPERAND_REGISTER &&
                            o.sources[2].kind == SASSEMU_OPERAND_IMMEDIATE;
         masked(o.results, given ? static_cast<uint64_t>(o.sources[2].value) : ~uint64_t{0});
         if (!given) return o;
-        const size_t byte = text.find(".B");
-        sassemu_operand shift{};
-        shift.kind = SASSEMU_OPERAND_IMMEDIATE;
-        shift.value = byte == text.npos ? 0 : 8 * (text[byte + 2] - '0');
         o.sources = {o.sources[1], shift, o.sources[1]};
         o.form = Form::shift;
         o.right = true;

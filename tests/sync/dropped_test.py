@@ -99,6 +99,11 @@ UNWRITTEN = (
     (" SHF.L.U32 R9, R0, 0x8, RZ\n R2P PR, R9.B1, 0x40\n SEL R7, R6, R7, P6", set()),
     (" R2P PR, R8, 0x2\n SEL R7, R7, R6, P1", READ),  # P1 is no longer known
     (" ISETP.LT.U32.AND P3, PT, R6, R7, PT\n P2R R9, PR, RZ, 0x8\n IADD3 R7, R7, R9, RZ", READ),
+    (" P2R R9, PR, RZ, 0x2\n ISETP.NE.AND P3, PT, R9, RZ, PT\n SEL R7, R7, R6, P3", set()),
+    (" P2R R9, PR, RZ, 0x2\n ISETP.NE.AND P3, PT, R9, RZ, PT\n SEL R7, R6, R7, P3", READ),
+    (" P2R R9, PR, RZ, 0x4\n ISETP.NE.AND P3, PT, R9, RZ, PT\n SEL R7, R7, R6, P3", READ),  # P2 is not known
+    (" P2R.B1 R9, PR, RZ, 0x2\n ISETP.EQ.AND P3, PT, R9, 0x200, PT\n SEL R7, R7, R6, P3", set()),
+    (" ISETP.LT.U32.AND P3, PT, R6, R7, PT\n P2R R9, PR, RZ, 0x7\n IADD3 R7, R7, R9, RZ", set()),  # another one
     ("loop:\n LDS R9, [R5+0x400]\n ISETP.EQ.AND P3, PT, R9, 0x100, PT\n@P3 BRA loop", set()),  # nobody reads it any more
     ("loop:\n LDS R9, [R5+0x400]\n ISETP.EQ.AND P3, PT, R9, 0x100, PT\n@P3 BRA loop\n SEL R7, R7, R6, P2", READ),
     (LOOP % " MOV R6, RZ" + "\n IADD3 R7, R6, R7, RZ", set()),
