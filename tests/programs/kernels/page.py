@@ -71,25 +71,42 @@ def real(out, before):
         path = os.path.join(out, architecture, "real.jsonl")
         for row in read_rows(path) if os.path.exists(path) else ():
             by_launch[row["name"]][architecture] = row
-    table = {}
+    table, told = {}, {}
     for line in before:
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if len(cells) == 4 + len(ARCHITECTURES) and cells[0] != "launch" and not cells[0].startswith("-"):
+        if len(cells) == 5 + len(ARCHITECTURES) and cells[0] != "launch" and not cells[0].startswith("-"):
             table[cells[0]] = cells
+        if line.startswith("- "):
+            name, _, text = line[2:].partition(": ")
+            told[name] = text
     for name, rows in by_launch.items():
         first = next(iter(rows.values()))
-        table[name] = [name, first["package"], f"{first.get('instructions', 0):,}", rows.get("sm_90a", {}).get("chip", "")]
-        for architecture in ARCHITECTURES:
+        cells = table.setdefault(name, [name, first["package"]] + [""] * (3 + len(ARCHITECTURES)))
+        cells[2] = f"{first.get('instructions', 0):,}"
+        if "sm_90a" in rows:
+            of_chip = rows["sm_90a"].get("chip", "")
+            cells[3] = cells[3] if cells[3] and of_chip == "other code" else of_chip  # paths of sources are in it
+        checked = [row for row in rows.values() if "check_sync" in row]
+        if checked:
+            kinds = sorted({kind for row in checked for kind in (["failed"] if row["check_sync"] is None else row["check_sync"])})
+            cells[4] = ", ".join(kinds) or "silent"
+            told.pop(name, None)
+            if checked[0]["reported"]:
+                told[name] = checked[0]["reported"]
+        for at, architecture in enumerate(ARCHITECTURES, 5):
             row = rows.get(architecture)
-            parts = row.get("distance") if row else None
-            table[name].append(f"{max(parts.values()):.3f}" if parts else "failed" if row and "error" in row else "")
+            if row:
+                parts = row.get("distance")
+                cells[at] = f"{max(parts.values()):.3f}" if parts else "failed" if "error" in row else ""
     gpus = sorted({row["gpu"] for row in chip.values() if "gpu" in row})
-    lines = [f"| launch | package | warp instructions | {', '.join(gpus) or 'on a GPU'} | reference: sm_90a | sm_100a | sm_120a |", "|---|---|---|---|---|---|---|"]
+    lines = [f"| launch | package | warp instructions | {', '.join(gpus) or 'on a GPU'} | check-sync | reference: sm_90a | sm_100a | sm_120a |", "|---" * (5 + len(ARCHITECTURES)) + "|"]
     lines += ["| " + " | ".join(cells) + " |" for cells in table.values()]
     equal = sum(cells[3] == "equal" for cells in table.values())
-    close = {a: sum(cells[4 + i] not in ("", "failed") and float(cells[4 + i]) <= 1 for cells in table.values()) for i, a in enumerate(ARCHITECTURES)}
+    close = {a: sum(cells[5 + i] not in ("", "failed") and float(cells[5 + i]) <= 1 for cells in table.values()) for i, a in enumerate(ARCHITECTURES)}
     agree = ", ".join(f"{count} of {architecture}" for architecture, count in close.items())
-    return [*lines, "", f"{equal} launches have the chip's bits; {agree} agree with their reference."]
+    silent, checked = (sum(test(cells[4]) for cells in table.values()) for test in ("silent".__eq__, bool))
+    lines += ["", f"{equal} launches have the chip's bits; {agree} agree with their reference; check-sync is silent on {silent} of {checked}."]
+    return lines + (["", "What check-sync reports:", "", *(f"- {name}: {text}" for name, text in told.items())] if told else [])
 
 
 def main():

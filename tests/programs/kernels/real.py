@@ -3,13 +3,14 @@
 """Launches of packages' kernels with real inputs: compiled, run, and held against references in float64.
 
     real.py SASSEMU OUT --flashinfer DATA --ggml GGML --cutlass SOURCE --ffi INCLUDE --flash-attn FLASH --deep-gemm DEEP
-            [--arch sm_90a,...] [--match TEXT] [--jobs N] [--nvcc NVCC]
+            [--arch sm_90a,...] [--match TEXT] [--jobs N] [--nvcc NVCC] [--check-sync]
 
 DATA and SOURCE as for census.py; GGML is the folder vendor/llama.cpp/ggml of the unpacked llama-cpp-python, INCLUDE tvm_ffi/include of
 apache-tvm-ffi, FLASH the folder csrc of the unpacked flash-attn, DEEP the folder deep_gemm/include of sgl-deep-gemm. Needs numpy and triton. For each launch of cases_*.py OUT/ARCH/NAME gets the module, plan.json with its files, and what the run left in the
 buffers (BUFFER.got); OUT/ARCH/real.jsonl has a line per launch. On a GPU `chip.py OUT/sm_90a RESULT` runs the same plans; what it gives
-(RESULT/chip.json) belongs beside this file, and is compared wherever the compiler made the same code. page.py makes the table. Nothing of the
-packages is kept elsewhere.
+(RESULT/chip.json) belongs beside this file, and is compared wherever the compiler made the same code. With --check-sync each launch is run under
+check-sync too: of what is reported reports.py must tell why. page.py makes the table. Nothing of the packages is kept
+elsewhere.
 """
 
 import argparse
@@ -30,6 +31,7 @@ import cases_flashinfer  # noqa: E402
 import cases_ggml  # noqa: E402
 import cases_more  # noqa: E402
 import record  # noqa: E402
+from reports import REPORTS  # noqa: E402
 
 try:
     with open(os.path.join(HERE, "chip.json")) as file:
@@ -171,6 +173,18 @@ def prepare(arguments, case, architecture):
     return place, inputs
 
 
+def reported(sassemu, plan):
+    """The kinds of what check-sync reports of a plan; None: it did not come to an end."""
+    report = os.path.join(os.path.dirname(plan), "check-sync.json")
+    if os.path.exists(report):
+        os.remove(report)
+    done = subprocess.run([sassemu, "check-sync", plan, "--json", report], capture_output=True, text=True)
+    if done.returncode not in (0, 6):
+        return None
+    with open(report) as f:
+        return sorted({found["kind"] + ("" if found["as_commonly_relied_on"] else " (letter)") for found in json.load(f)["findings"]})
+
+
 def launched(arguments, case, architecture):
     """The row of a case."""
     row = {"name": case.name, "arch": architecture, "package": case.source.split(":")[0].replace("_", "-") if ":" in case.source else "flashinfer"}
@@ -194,6 +208,9 @@ def launched(arguments, case, architecture):
         values = types.SimpleNamespace(**{name: buffer.values(inputs[name]) for name, buffer in case.buffers.items()})
         wanted = case.reference(values)
         row["distance"] = {name: round(case.buffers[name].distance(got[name], *wanted[name]), 4) for name in wanted}
+    if arguments.check_sync:
+        row["check_sync"] = reported(arguments.sassemu, os.path.join(place, "plan.json"))
+        row["reported"] = REPORTS.get(case.name, "")
     return row
 
 
@@ -211,6 +228,7 @@ def main():
     parser.add_argument("--match", default="")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--nvcc", default="nvcc")
+    parser.add_argument("--check-sync", action="store_true")
     arguments = parser.parse_args()
     arguments.out = os.path.abspath(arguments.out)
     failed = 0
@@ -223,8 +241,10 @@ def main():
             f.writelines(json.dumps(row) + "\n" for row in rows)
         for row in rows:
             wrong = "error" in row or row.get("chip") == "differs" or any(part > 1 for part in row.get("distance", {}).values())
+            if "check_sync" in row:  # what is reported, and only that, is what reports.py tells of
+                wrong = wrong or row["check_sync"] is None or bool(row["check_sync"]) != bool(row["reported"])
             failed += wrong
-            print("WRONG" if wrong else "ok   ", architecture, row["name"], row.get("distance", ""), row.get("error", ""), row.get("chip", ""))
+            print("WRONG" if wrong else "ok   ", architecture, row["name"], row.get("distance", ""), row.get("error", ""), row.get("chip", ""), row.get("check_sync", ""))
     return failed > 0
 
 
