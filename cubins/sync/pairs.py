@@ -435,11 +435,11 @@ PATTERNS = patterns(**FULL)
 UNEXPLORED = {**{name: "made of headers" for name, p in PATTERNS.items() if p["source"]}, "grid_dependency": "launches follow one another whole", "surface": "surfaces are not explored",
               "work_queue": "clusterlaunchcontrol is not explored",
               "register_barriers": "its twins break the rules of barriers, which is no order",
-              **{name: "machine code with tensor memory is not explored (tests of the other form are: tests/litmus/tensor.jsonl)"
+              **{name: "tests/explore/machines/tensor.cu has its patterns in the small"
                  for name in PATTERNS if name.startswith("tensor_")},
               "bulk_reduce": "ptx takes minutes for it (tests/explore/machines has smaller ones)",
               "cluster_cp_async": "cp_async_mbarrier and cluster_mbarrier, of which it is made, are",
-              **{name: "wgmma is not explored" for name in PATTERNS if name.startswith("wgmma_")}}
+              **{name: "tests/explore/machines/products.cu has its links in the small" for name in PATTERNS if name.startswith("wgmma_")}}
 SMALL = {name: dict(W=1, R=2, FEW=2) for name in PATTERNS if name not in UNEXPLORED}
 for name, W in {"syncwarp": 2, "syncwarp_divergent": 2, "histogram": 2, "aligned": 2, "st_async": 2, "bulk_store": 2, "bulk_reuse": 2,
                 "bulk_result": 2, "warp_volatile": 4, "tma_store": 4, "tma_load": 4, "tensormap": 4, "bulk_load": 4, "bulk_global": 4}.items():
