@@ -127,7 +127,7 @@ void answer(Warp& w, uint32_t lane, uint64_t value) {
 }
 
 template <class F>
-const Op* each_lane(const Op* op, Warp& w, uint32_t lanes, F&& act) {
+const Op* each_caller(const Op* op, Warp& w, uint32_t lanes, F&& act) {
     begin_call(w);
     for (uint32_t lane = 0; lane < 32; ++lane)
         if (lanes >> lane & 1)
@@ -139,7 +139,7 @@ const Op* each_lane(const Op* op, Warp& w, uint32_t lanes, F&& act) {
 
 // void* (kernel, dim3 grid, dim3 block, unsigned shared)
 const Op* call_parameter_buffer(const Op* op, Warp& w, uint32_t lanes) {
-    return each_lane(op, w, lanes, [&](uint32_t lane) -> const char* {
+    return each_caller(op, w, lanes, [&](uint32_t lane) -> const char* {
         const auto three = [&](uint32_t reg) {
             return Dim3{argument(w, reg, lane), argument(w, reg + 1, lane),
                         argument(w, reg + 2, lane)};
@@ -157,7 +157,7 @@ const Op* call_parameter_buffer(const Op* op, Warp& w, uint32_t lanes) {
 
 // error (void* parameters, stream)
 const Op* call_launch(const Op* op, Warp& w, uint32_t lanes) {
-    return each_lane(op, w, lanes, [&](uint32_t lane) -> const char* {
+    return each_caller(op, w, lanes, [&](uint32_t lane) -> const char* {
         const uint64_t at = argument64(w, 4, lane), stream = argument64(w, 6, lane);
         const auto size = engine(w).children()->parameter_bytes(at);
         if (!size) return "it launches a kernel for which it has no parameters";
@@ -172,7 +172,7 @@ const Op* call_launch(const Op* op, Warp& w, uint32_t lanes) {
 
 // error (handle*, flags): a stream or an event, each with a number of its own.
 const Op* call_create(const Op* op, Warp& w, uint32_t lanes) {
-    return each_lane(op, w, lanes, [&](uint32_t lane) -> const char* {
+    return each_caller(op, w, lanes, [&](uint32_t lane) -> const char* {
         const uint64_t handle = engine(w).children()->handle();
         if (!write_bytes(w, lane, argument64(w, 4, lane), std::as_bytes(std::span(&handle, 1))))
             return "the handle of its stream or event cannot be written";
@@ -184,7 +184,7 @@ const Op* call_create(const Op* op, Warp& w, uint32_t lanes) {
 // Whatever else streams and events want is so in the order in which grids come, and nothing
 // has failed: what fails ends the launch.
 const Op* call_nothing(const Op* op, Warp& w, uint32_t lanes) {
-    return each_lane(op, w, lanes, [&](uint32_t lane) -> const char* {
+    return each_caller(op, w, lanes, [&](uint32_t lane) -> const char* {
         answer(w, lane, 0);
         return nullptr;
     });

@@ -7,7 +7,7 @@
 namespace sassemu::explore {
 namespace {
 
-constexpr uint64_t granule = 16;
+constexpr uint64_t granule_bytes = 16;
 constexpr uint64_t tensor_bit = uint64_t{1} << 59;
 
 uint64_t mixed(uint64_t a, uint64_t b) {
@@ -34,9 +34,10 @@ void Prospects::each_cell(const std::vector<Footprint::Range>& ranges, Act&& act
             continue;
         }
         for (uint64_t at = r.address, end = at + r.bytes; at < end;) {
-            const uint64_t stop = std::min(end, at / granule * granule + granule);
-            const auto bytes = static_cast<uint16_t>(((1u << (stop - at)) - 1) << at % granule);
-            act(Cell{at / granule, bytes, r.writes});
+            const uint64_t stop = std::min(end, at / granule_bytes * granule_bytes + granule_bytes);
+            const auto bytes =
+                static_cast<uint16_t>(((1u << (stop - at)) - 1) << at % granule_bytes);
+            act(Cell{at / granule_bytes, bytes, r.writes});
             at = stop;
         }
     }
