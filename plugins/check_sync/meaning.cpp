@@ -5,7 +5,8 @@
 
 #include <bit>
 #include <bitset>
-#include <unordered_set>
+
+#include "code_paths.hpp"
 
 namespace check_sync {
 
@@ -100,14 +101,9 @@ bool Meanings::is_read_behind(sassemu_insn insn, uint32_t r) const {
     const sassemu_module module = host.insn_module(insn);
     const std::string_view function = host.insn_function(insn);
     const uint64_t start = host.insn_code_offset(insn) - host.insn_pc(insn);
-    std::vector<uint64_t> open{host.insn_code_offset(insn) + 16};
-    std::unordered_set<uint64_t> seen;
-    while (!open.empty()) {
-        const uint64_t at = open.back();
-        open.pop_back();
-        if (!seen.insert(at).second) continue;
-        const sassemu_insn i =
-            at < host.module_code_bytes(module) ? host.module_insn(module, at) : nullptr;
+    CodePaths paths(host.insn_code_offset(insn) + 16);
+    for (uint64_t at; paths.next(at);) {
+        const sassemu_insn i = instruction_at(host, module, at);
         if (!i || host.insn_function(i) != function) return true;
         uint64_t read[4], written[4];
         host.insn_registers(i, read, written);
@@ -128,12 +124,12 @@ bool Meanings::is_read_behind(sassemu_insn insn, uint32_t r) const {
                 goes_on |= o.kind != SASSEMU_OPERAND_IMMEDIATE &&
                            !(predicate && o.index == SASSEMU_PT && !o.inverted);
                 if (o.kind != SASSEMU_OPERAND_IMMEDIATE) continue;
-                open.push_back(start + static_cast<uint64_t>(o.value));
+                paths.add(start + static_cast<uint64_t>(o.value));
                 has_target = true;
             }
             if (!has_target) return true;
         }
-        if (goes_on) open.push_back(at + 16);
+        if (goes_on) paths.add(at + 16);
     }
     return false;
 }

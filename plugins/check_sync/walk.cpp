@@ -8,8 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
-#include <unordered_set>
 #include <utility>
+
+#include "code_paths.hpp"
 
 namespace check_sync {
 
@@ -89,15 +90,10 @@ bool Walks::may_read(const State& s, uint32_t row) {
     const auto [known, fresh] =
         reads_.try_emplace({host.module_insn(s.module, s.at), s.function, row}, true);
     if (!fresh) return known->second;
-    std::vector<uint64_t> open{s.at};
+    CodePaths paths(s.at);
     std::vector<std::string_view> called{s.called};
-    std::unordered_set<uint64_t> seen;
-    while (!open.empty()) {
-        const uint64_t at = open.back();
-        open.pop_back();
-        if (!seen.insert(at).second) continue;
-        const sassemu_insn insn =
-            at < host.module_code_bytes(s.module) ? host.module_insn(s.module, at) : nullptr;
+    for (uint64_t at; paths.next(at);) {
+        const sassemu_insn insn = instruction_at(host, s.module, at);
         if (!insn) return true;
         const std::string_view in = host.insn_function(insn);
         if (in != s.function && std::find(called.begin(), called.end(), in) == called.end())
@@ -107,19 +103,19 @@ bool Walks::may_read(const State& s, uint32_t row) {
         if (o.does == Does::returns) {
             const auto to = returns_.find({insn, s.function});
             if (to == returns_.end() || to->second.empty()) return true;
-            open.insert(open.end(), to->second.begin(), to->second.end());
+            for (const uint64_t back : to->second) paths.add(back);
         } else if (o.does == Does::calls) {
             find_returns(o.target, s);
             called.emplace_back(host.insn_function(host.module_insn(s.module, o.target)));
-            open.push_back(o.target);
+            paths.add(o.target);
         }
         if (std::find(o.reads.begin(), o.reads.end(), row) != o.reads.end() ||
             (guarded && row == predicate_rows + static_cast<uint32_t>(o.guard)) ||
             o.does == Does::bails || (o.does == Does::branches && !o.has_target))
             return true;
-        if (o.does == Does::branches) open.push_back(o.target);
+        if (o.does == Does::branches) paths.add(o.target);
         const bool writes = std::find(o.results.begin(), o.results.end(), row) != o.results.end();
-        if (o.goes_on() && (guarded || !writes)) open.push_back(at + 16);
+        if (o.goes_on() && (guarded || !writes)) paths.add(at + 16);
     }
     return known->second = false;
 }
@@ -129,22 +125,17 @@ bool Walks::may_read(const State& s, uint32_t row) {
 void Walks::find_returns(uint64_t entry, const State& s) {
     const sassemu_host& host = plugin_.host;
     if (!returns_.try_emplace({host.module_insn(s.module, entry), s.function}).second) return;
-    std::vector<uint64_t> open{entry};
-    std::unordered_set<uint64_t> inside;
+    CodePaths paths(entry);
     std::vector<sassemu_insn> ends;
-    while (!open.empty()) {
-        const uint64_t at = open.back();
-        open.pop_back();
-        if (!inside.insert(at).second) continue;
-        const sassemu_insn insn =
-            at < host.module_code_bytes(s.module) ? host.module_insn(s.module, at) : nullptr;
+    for (uint64_t at; paths.next(at);) {
+        const sassemu_insn insn = instruction_at(host, s.module, at);
         if (!insn) return;
         const Op& o = op(insn);
         if (o.does == Does::calls || o.does == Does::bails) return;
         if (o.does == Does::returns) ends.push_back(insn);
         if (o.does == Does::branches && !o.has_target) return;
-        if (o.does == Does::branches) open.push_back(o.target);
-        if (o.goes_on()) open.push_back(at + 16);
+        if (o.does == Does::branches) paths.add(o.target);
+        if (o.goes_on()) paths.add(at + 16);
     }
     if (ends.empty()) return;
     const uint32_t by = op(ends[0]).reads[0];
@@ -154,7 +145,7 @@ void Walks::find_returns(uint64_t entry, const State& s) {
     std::vector<uint64_t> to;
     for (uint64_t at = 0; at < host.module_code_bytes(s.module); at += 16) {
         const sassemu_insn insn = host.module_insn(s.module, at);
-        const bool in = inside.count(at) != 0;
+        const bool in = paths.seen(at);
         if (!insn || (!in && host.insn_function(insn) != s.function)) continue;
         const Op& o = op(insn);
         if (std::find(o.results.begin(), o.results.end(), by) == o.results.end()) continue;
@@ -180,8 +171,7 @@ bool Walks::walk(State s, std::vector<State>& open) {
     while (s.tainted.any()) {
         if (!left_) return false;
         --left_;
-        const sassemu_insn insn =
-            s.at < host.module_code_bytes(s.module) ? host.module_insn(s.module, s.at) : nullptr;
+        const sassemu_insn insn = instruction_at(host, s.module, s.at);
         if (!insn || host.insn_function(insn) != (s.called.empty() ? s.function : s.called))
             return false;
         const Op& o = op(insn);
