@@ -125,6 +125,17 @@ SassFetch::What SassFetch::product_wait(Turn& at, uint32_t left) {
     return What::ran;
 }
 
+std::vector<std::byte> SassFetch::shared_as_read(const PreparedLaunch& launch, const CopyAgent& a) {
+    std::vector<std::byte> shared(launch.launch.shared_bytes);
+    const uint8_t* found = a.found.data();
+    for (const CopyWork::Move& m : a.work->receivers.front().moves) {
+        std::copy_n(reinterpret_cast<const std::byte*>(found), m.bytes,
+                    shared.data() + (m.from & 0xffffff));
+        found += m.bytes;
+    }
+    return shared;
+}
+
 void SassFetch::multiply(
     SassState& s, const CopyAgent& a,
     const std::function<std::vector<uint64_t>&(uint32_t thread)>& registers) const {
@@ -133,13 +144,7 @@ void SassFetch::multiply(
     const SassCode& code = test_.sass->code(first.launch);
     const PreparedLaunch& launch = test_.sass->launch(first.launch);
     const auto at = s.products.find(group_key(a.thread));
-    std::vector<std::byte> shared(launch.launch.shared_bytes);
-    const uint8_t* found = a.found.data();
-    for (const CopyWork::Move& m : a.work->receivers.front().moves) {
-        std::copy_n(reinterpret_cast<const std::byte*>(found), m.bytes,
-                    shared.data() + (m.from & 0xffffff));
-        found += m.bytes;
-    }
+    const std::vector<std::byte> shared = shared_as_read(launch, a);
     const auto cell = [&](uint32_t lane, uint32_t index) -> uint64_t& {
         return registers(group[lane])[static_cast<size_t>(code.number_of(index))];
     };

@@ -326,14 +326,7 @@ void SassFetch::act(SassState& s, const CopyAgent& a,
             std::memcpy(next->bytes.data() + store.offset, &store.value, 4);
         for (const TensorWork& core : work.core) {
             const PreparedLaunch& launch = test_.sass->launch(work.launch);
-            std::vector<std::byte> shared(launch.launch.shared_bytes);
-            const uint8_t* found = a.found.data();
-            for (const CopyWork::Move& m : a.work->receivers.front().moves) {
-                std::copy_n(reinterpret_cast<const std::byte*>(found), m.bytes,
-                            shared.data() + (m.from & 0xffffff));
-                found += m.bytes;
-            }
-            perform(launch, core, shared.data(), next->bytes);
+            perform(launch, core, shared_as_read(launch, a).data(), next->bytes);
         }
         next->key.clear();
         for (size_t i = 0; i < next->bytes.size(); i += 8) {

@@ -141,6 +141,8 @@ class SassFetch {
     // ---- and wgmma: fetch_products.cpp
     // The thread's warpgroup has some under way, which read registers that it does not read again.
     bool multiplies(const SassState& s, uint32_t thread) const;
+    // What the product has read of shared memory, where the CTA has it.
+    static std::vector<std::byte> shared_as_read(const PreparedLaunch& launch, const CopyAgent& a);
     void multiply(SassState& s, const CopyAgent& a,
                   const std::function<std::vector<uint64_t>&(uint32_t thread)>& registers) const;
 
