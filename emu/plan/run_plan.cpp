@@ -19,6 +19,7 @@
 #include "emu/plan/setup.hpp"
 #include "emu/plan/trust.hpp"
 #include "emu/plugin/hooks.hpp"
+#include "emu/schedule/launch_stats.hpp"
 
 namespace sassemu::plan {
 namespace {
@@ -314,17 +315,6 @@ class Runner {
         return true;
     }
 
-    static void add(LaunchStats& sum, const LaunchStats& one) {
-        sum.warp_instructions += one.warp_instructions;
-        sum.thread_instructions += one.thread_instructions;
-        sum.guard_false += one.guard_false;
-        sum.seconds += one.seconds;
-        sum.ctas += one.ctas;
-        sum.bytes_per_resident_cta =
-            std::max(sum.bytes_per_resident_cta, one.bytes_per_resident_cta);
-        sum.threads = std::max(sum.threads, one.threads);
-    }
-
     void stop(LaunchReport& entry, LaunchStatus status, std::string message) {
         entry.status = report_.status = status;
         entry.message = std::move(message);
@@ -333,8 +323,8 @@ class Runner {
 
     void record(LaunchReport& entry, LaunchResult& result) {
         ++entry.repeats;
-        add(entry.stats, result.stats);
-        add(report_.total, result.stats);
+        add_stats(entry.stats, result.stats);
+        add_stats(report_.total, result.stats);
         entry.status = result.status;
         if (result.status == LaunchStatus::ok) {
             // What it had to do without.

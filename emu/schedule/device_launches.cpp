@@ -9,6 +9,7 @@
 
 #include "emu/plugin/hooks.hpp"
 #include "emu/schedule/driver_call.hpp"
+#include "emu/schedule/launch_stats.hpp"
 
 namespace sassemu {
 
@@ -77,14 +78,7 @@ void GridTree::next() {
     std::vector<LaunchRequest> children = current_.children->take();
     current_ = {};
     LaunchStats& all = result_.stats;
-    all.warp_instructions += ended.stats.warp_instructions;
-    all.thread_instructions += ended.stats.thread_instructions;
-    all.guard_false += ended.stats.guard_false;
-    all.seconds += ended.stats.seconds;
-    all.ctas += ended.stats.ctas;
-    all.bytes_per_resident_cta =
-        std::max(all.bytes_per_resident_cta, ended.stats.bytes_per_resident_cta);
-    all.threads = std::max(all.threads, ended.stats.threads);
+    add_stats(all, ended.stats);
     result_.status = ended.status;
     result_.fault = std::move(ended.fault);
     result_.message = std::move(ended.message);
@@ -128,13 +122,12 @@ void answer(Warp& w, uint32_t lane, uint64_t value) {
 
 template <class F>
 const Op* each_caller(const Op* op, Warp& w, uint32_t lanes, F&& act) {
-    begin_call(w);
-    for (uint32_t lane = 0; lane < 32; ++lane)
-        if (lanes >> lane & 1)
-            if (const char* const wrong = act(lane))
-                return engine(w).fault(w, op, 1u << lane, FaultKind::other, wrong, true,
-                                       argument64(w, 4, lane));
-    return give_back(w, op, lanes);
+    return each_lane(op, w, lanes, [&](uint32_t lane) {
+        const char* const wrong = act(lane);
+        return wrong ? engine(w).fault(w, op, 1u << lane, FaultKind::other, wrong, true,
+                                       argument64(w, 4, lane))
+                     : op + 1;
+    });
 }
 
 // void* (kernel, dim3 grid, dim3 block, unsigned shared)

@@ -35,6 +35,18 @@ inline const Op* give_back(Warp& w, const Op* op, uint32_t lanes) {
     return services(w).jump(w, op, lanes, to);
 }
 
+// Lane by lane, as each lane of a call acts for itself; what act() gives but the next operation
+// ends the call.
+template <class Act>
+const Op* each_lane(const Op* op, Warp& w, uint32_t lanes, Act&& act) {
+    begin_call(w);
+    for (uint32_t lane = 0; lane < 32; ++lane) {
+        if (!(lanes >> lane & 1)) continue;
+        if (const Op* next = act(lane); next != op + 1) return next;
+    }
+    return give_back(w, op, lanes);
+}
+
 // Bytes of the kernel's memory through generic addresses; false at the first that is not there.
 inline bool read_bytes(Warp& w, uint32_t lane, uint64_t address, std::span<std::byte> out) {
     for (size_t i = 0; i < out.size(); ++i) {

@@ -12,17 +12,6 @@
 namespace sassemu {
 namespace {
 
-// Lane by lane, as each lane of a call copies for itself.
-template <class Copy>
-const Op* each_lane(const Op* op, Warp& w, uint32_t lanes, Copy&& copy) {
-    begin_call(w);
-    for (uint32_t lane = 0; lane < 32; ++lane) {
-        if (!(lanes >> lane & 1)) continue;
-        if (const Op* next = copy(lane); next != op + 1) return next;
-    }
-    return give_back(w, op, lanes);
-}
-
 template <bool Multicast>
 const Op* bulk(const Op* op, Warp& w, uint32_t lanes) {
     return each_lane(op, w, lanes, [&](uint32_t lane) {
