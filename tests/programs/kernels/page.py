@@ -84,8 +84,7 @@ def real(out, before):
         cells = table.setdefault(name, [name, first["package"]] + [""] * (3 + len(ARCHITECTURES)))
         cells[2] = f"{first.get('instructions', 0):,}"
         if "sm_90a" in rows:
-            of_chip = rows["sm_90a"].get("chip", "")
-            cells[3] = cells[3] if cells[3] and of_chip == "other code" else of_chip  # paths of sources are in it
+            cells[3] = rows["sm_90a"].get("chip", "")
         checked = [row for row in rows.values() if "check_sync" in row]
         if checked:
             kinds = sorted({kind for row in checked for kind in (["failed"] if row["check_sync"] is None else row["check_sync"])})
