@@ -90,7 +90,7 @@ def main():
     folder = os.path.join(root, "cubins", "sync")
     with open(os.path.join(folder, "expected.json")) as f:
         expected = json.load(f)
-    with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         plans = sync_plans(root, work)
         names = [n for n in sorted(expected) if (not parts or any(part in n for part in parts)) and (every or not plans[n].alike) and
                  not ("--own" in sys.argv and plans[n].library)]

@@ -117,7 +117,7 @@ def build(toolkit, out, archs, names):
         return not subprocess.run([nvcc, *flags, "-o", to, source]).returncode
 
     jobs = [(arch, kind, thrust) for thrust in sorted({is_thrust(n) for n in names}) for arch in archs for kind in ("plain", "line")]
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         if not all(pool.map(made, jobs)):
             sys.exit("nvcc failed")
 
@@ -223,7 +223,7 @@ def mutants(program_, out, arch, names):
         words = barriers_of(program_, cubin(out, name, arch, "line"), list(dict.fromkeys(l["kernel"] for l in correct["launches"] if "kernel" in l)))
         path = os.path.join(out, "%s.%s.line.json" % (name, arch))
         reached, known = executed(program_, path), said(check(program_, path)[0])
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             results = list(pool.map(lambda w: mutant(program_, out, name, arch, correct, known, *w[:2]) if (w[0], w[1][-1]) in reached else (False, False), words))
         rows.append((name, len(words), sum(s for s, _ in results), sum(f for _, f in results)))
         missed += ["%s: %s at 0x%x of %s" % (name, text, pcs[-1], kernel) for (kernel, pcs, text), (shown, found) in zip(words, results) if shown and not found]
@@ -292,18 +292,20 @@ def main():
             results = json.load(f)
     names = [n for n in [*PROGRAMS, *thrust_programs.NAMES] if not a.names or any(x in n for x in a.names)]
     build(a.toolkit, a.out, a.archs.split(","), names)
-    bad = 0
+    paths = {}
     for arch in a.archs.split(","):
         for kind in ("plain", "line"):
             for name in names:
-                path = os.path.join(a.out, "%s.%s.%s.json" % (name, arch, kind))
+                path = paths[name, arch, kind] = os.path.join(a.out, "%s.%s.%s.json" % (name, arch, kind))
                 with open(path, "w") as f:
                     json.dump(plan(a.program, a.out, name, arch, os.path.basename(cubin(a.out, name, arch, kind))), f)
-                found, end, text = check(a.program, path)
-                said = results["checked"]["%s %s %s" % (name, arch, kind)] = verdict(found, end)
-                if said not in ("silent", "letter"):
-                    bad += 1
-                    print(name, arch, kind, said, text[-2000:])
+    bad = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for key, (found, end, text) in zip(paths, pool.map(lambda path: check(a.program, path), paths.values())):
+            said = results["checked"]["%s %s %s" % key] = verdict(found, end)
+            if said not in ("silent", "letter"):
+                bad += 1
+                print(*key, said, text[-2000:], flush=True)
     if a.mutants:
         for name in names:
             rows, missed = mutants(a.program, a.out, "sm_90", [name])
