@@ -277,14 +277,12 @@ class TensorForms : public testing::Test {
 
     // One element of D, of a row that the side has.
     uint32_t expected(const Case& c, uint32_t which, uint32_t row, uint32_t n, uint32_t d) {
-        const uint32_t rank = c.m.pair ? which ^ c.m.second : 0;
         const TensorMemory& memory = *side[which].cells;
-        const auto [lane, column] = c.place(row, n);
+        const uint32_t lane = c.place(row, n).first;
         // B: the rank that has the column, and which of its columns it is.
         const uint32_t share = c.m.pair ? c.n / 2 : c.n, of_rank = n / share;
         const std::byte* from = side[c.m.pair ? of_rank ^ c.m.second : 0].shared->data();
         const uint32_t shift = static_cast<uint32_t>(c.m.zero_columns >> 56 & 63);
-        (void)rank;
         const bool zero = zero_column(c, n);
         const auto a_bits = [&](uint32_t i) {
             if (!c.m.a_in_tensor_memory)
