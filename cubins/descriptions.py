@@ -2,6 +2,8 @@
 """What every kernel in cubins/ is launched with. plans.py turns this into the launch plans."""
 from plans import (EXACT, bench, buf, close, data, f32, f64, fill, i32, launch, plan, rnd, text_bytes, u32, u64)
 
+COLLISIONS = [space + "_%d" % width for width in (1, 2, 4, 8, 16) for space in ("global", "shared")] + ["generic_8", "strong_8"]
+
 plan("vecadd",
      {"a": rnd("f32", 10000, 1, -1, 1), "b": rnd("f32", 10000, 2, -1, 1), "c": fill(40000, 0xcd, EXACT)},
      launch("vecadd", 40, 256, "a", "b", "c", i32(10000)))
@@ -522,3 +524,15 @@ for name, grid, block, rows, columns, more in (("scaled_gemm", [2, 1], 128, 128,
     plan(name, SCALED,
          *[launch(kernel, grid, block, tensor("a" + n, "u8", 1, [512, 128], [128, rows], **more), tensor("b" + n, "u8", 1, [512, 256], [128, columns], **more),
                   "sa" + n, "sb" + n, "c" + n, i32(4), **({"dynamicShared": 6 * 16384} if more else {})) for kernel, n in (("mxfp8", ""), ("nvfp4", "4"))])
+
+plan("collisions",
+     {"x": rnd("u32", 128 * 64, 201), "found": fill(128 * 128, 0, EXACT), "found_shared": fill(128 * 128, 0, EXACT), "exchanged": fill(1 << 18, 0, EXACT),
+      "exchanged_shared": fill(1 << 18, 0, EXACT), "sums": fill(1 << 18, 0, EXACT),
+      **{name: fill(1 << 18, 0, EXACT) for name in COLLISIONS}},
+     *[launch(name, 128, 32, "x", name) for name in COLLISIONS],
+     launch("exchange", 128, 32, "x", "exchanged", "found"), launch("exchange_shared", 128, 32, "x", "exchanged_shared", "found_shared"),
+     launch("add", 128, 32, "x", "sums"))
+
+plan("matrix_collisions",
+     {"x": rnd("u32", 128 * 64, 202), **{name: fill(1 << 18, 0, EXACT) for name in ("one", "two", "four", "transposed")}},
+     *[launch(name, 128, 32, "x", name) for name in ("one", "two", "four", "transposed")])

@@ -20,6 +20,7 @@ import numpy as np
 
 import buffers
 import record
+import verify_collisions
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RECORD = []
@@ -534,6 +535,10 @@ def block_gemm(r):
 def scaled_gemm(r):
     # Tiles of 128 rows, along k groups of four; in one a word each of rows r, r + 32, r + 64, r + 96.
     return scaled(r, lambda v, rows, groups: v.reshape(rows // 128, groups // 4, 32, 4, 4).transpose(0, 3, 2, 1, 4).reshape(rows, groups))
+
+
+check(verify_collisions.collisions)
+check(verify_collisions.matrix_collisions)
 
 
 def compute():

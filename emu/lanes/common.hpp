@@ -15,6 +15,9 @@ namespace sassemu::lanes {
 using Mask = uint32_t;
 inline constexpr Mask kAllLanes = 0xffffffffu;
 inline constexpr int kLanes = 32;
+// A warp stores so many bytes at a time (at most those of all lanes), the parts from the lowest
+// lanes on; of colliding lanes of a part the lowest wins (on an H200: cubins/collisions).
+inline constexpr int kStoreBytes = 128;
 
 // The order of the SASS rounding field.
 enum class Rounding : uint8_t { rn, rm, rp, rz };

@@ -295,7 +295,7 @@ SASSEMU_INLINE MaskPair bcmp2(V32 a, V32 b, Compare c);
 
 // ---- guest memory ---------------------------------------------------------------------------
 // Lanes outside the mask touch nothing and read as 0. Accesses are naturally aligned per lane and
-// do not tear up to 8 bytes per lane. When lanes of a scatter collide, the highest lane wins.
+// do not tear up to 8 bytes per lane. Which lane of a scatter wins when some collide: kStoreBytes.
 // Under SASSEMU_TSAN every access is a relaxed atomic of the lane's width (at most 8 bytes).
 SASSEMU_INLINE V32 gather_u8(const void* base, V32 offset, Mask m);
 SASSEMU_INLINE V32 gather_s8(const void* base, V32 offset, Mask m);

@@ -37,6 +37,7 @@ using lanes::kF16Nan;
 using lanes::kF32Nan;
 using lanes::kF64DefaultNan;
 using lanes::kLanes;
+using lanes::kStoreBytes;
 using lanes::Mask;
 using lanes::MatrixColumns;
 using lanes::MatrixFormat;

@@ -5,18 +5,18 @@
 #include <bit>
 #include <cmath>
 
+#include "emu/machine/lane_bits.hpp"
 #include "emu/machine/launch_host.hpp"
 #include "emu/machine/local_memory.hpp"
 #include "emu/machine/services.hpp"
 #include "emu/memory/address_space.hpp"
 #include "emu/memory/device_heap.hpp"
 #include "emu/memory/host_access.hpp"
+#include "emu/memory/store_order.hpp"
 
 namespace sassemu {
 
 namespace {
-
-constexpr uint32_t lane_bits(uint32_t lane) { return 1u << lane; }
 
 // Row `lane` of matrices of bytes. Element e of row r of 8 belongs to byte e % 4 of lane 4 * r + e
 // / 4. Transposed, byte r % 2 + 2 * (e / 8) of lane 4 * (e % 8) + r' has it, where a store has r' =
@@ -193,11 +193,10 @@ bool reaches(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32
 void perform(Warp& w, const Access& access, uint32_t lanes) {
     const uint32_t words = access.bytes > 4 ? access.bytes / 4 : 1;
     const bool write = access.op != AccessOp::load;
-    for (uint32_t lane = 0; lane < 32; ++lane) {
-        if (!(lanes & lane_bits(lane))) continue;
+    const auto one = [&](uint32_t lane) {
         const Landing at =
             land(w, access.space, access.address[lane], lane, access.bytes, write, access.through);
-        if (!at.host) continue;
+        if (!at.host) return;
         const uint32_t step = at.local ? 128 : 4;
         if (w.watch)
             for (uint32_t k = 0; k < words; ++k)
@@ -207,7 +206,7 @@ void perform(Warp& w, const Access& access, uint32_t lanes) {
         if (access.matrices) {
             w.effects += write;
             matrix_row(w, access, lane, at.host);
-            continue;
+            return;
         }
         uint32_t* d = w.row(access.destination) + lane;
         const uint32_t* s = w.row(access.source[0]) + lane;
@@ -267,7 +266,11 @@ void perform(Warp& w, const Access& access, uint32_t lanes) {
             default:
                 break;
         }
-    }
+    };
+    if (access.op == AccessOp::store)
+        for_storing_lanes(lanes, access.bytes, one);
+    else
+        for_lanes(lanes, one);
 }
 
 }  // namespace sassemu

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emu/memory/store_order.hpp"
 #include "emu/plugin/driving.hpp"
 #include "emu/plugin/hooks.hpp"
 
@@ -384,7 +385,7 @@ int DrivenMachine::store(const sassemu_access& a, const Who& who, const sassemu_
                          uint32_t global, sassemu_operation what) {
     remember(who);
     const uint32_t* rows = host.values(&a);
-    for_lanes(global, [&](unsigned lane) {
+    for_storing_lanes(global, a.bytes, [&](unsigned lane) {
         uint8_t value[most_bytes];
         for (unsigned k = 0; k < (a.bytes + 3u) / 4; ++k)
             std::memcpy(value + 4 * k, &rows[k * 32 + lane], 4);

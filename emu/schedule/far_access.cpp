@@ -12,6 +12,7 @@
 
 #include "emu/machine/lane_bits.hpp"
 #include "emu/memory/perform.hpp"
+#include "emu/memory/store_order.hpp"
 #include "emu/schedule/engine.hpp"
 
 namespace sassemu {
@@ -227,7 +228,7 @@ const Op* Engine::far_store(Warp& w, const Op* op, const Access& a, uint32_t far
         if (count && sent) sent = put_far(begin, std::span(bytes, count));
         count = 0;
     };
-    for_lanes(far, [&](uint32_t lane) {
+    for_lanes(lanes_that_stay(far, a.bytes, a.address), [&](uint32_t lane) {
         const uint64_t address = a.address[lane];
         if (count && (address != begin + count || !this->far(begin, count + a.bytes))) send();
         if (!count) begin = address;

@@ -8,6 +8,8 @@
 #include <random>
 
 #include "emu/gpu.hpp"
+#include "emu/machine/lane_bits.hpp"
+#include "emu/memory/store_order.hpp"
 #include "emu/module/module.hpp"
 #include "emu/sass/assembled.hpp"
 
@@ -167,6 +169,25 @@ TEST_F(Memory, Bank0HasAnAddressWhereItCanOnlyBeRead) {
             EXPECT_EQ(fault(run(bank + " " + store + " [R4.64+URZ+0x218], R6", out, 0)),
                       FaultKind::out_of_bounds);
     }
+}
+
+// What goes to another process is sent without the lanes that others' values take the place of.
+TEST(StoreOrder, WhatStaysIsWhatStoringInTurnLeaves) {
+    std::mt19937 draw(7);
+    for (const uint32_t bytes : {1u, 2u, 4u, 8u, 16u})
+        for (int round = 0; round < 200; ++round) {
+            uint64_t address[32];
+            for (uint64_t& a : address) a = draw() % 12;
+            const uint32_t lanes = draw() | draw();
+            std::map<uint64_t, uint32_t> stored, kept;
+            for_storing_lanes(lanes, bytes, [&](uint32_t lane) { stored[address[lane]] = lane; });
+            const uint32_t stay = lanes_that_stay(lanes, bytes, address);
+            ASSERT_EQ(stay & ~lanes, 0u);
+            for_lanes(stay, [&](uint32_t lane) {
+                ASSERT_TRUE(kept.emplace(address[lane], lane).second) << "two lanes stay";
+            });
+            ASSERT_EQ(kept, stored) << bytes << " bytes";
+        }
 }
 
 }  // namespace

@@ -121,9 +121,11 @@ void try_one(const LevelTable* level, const Form& f, unsigned size, Shape shape,
         return interleaved ? (o >> 2) * 128 + lane * 4 + (o & 3) : o;
     };
     if (f.store) {
-        for (unsigned lane = 0; lane < 32; ++lane)  // the highest of colliding lanes wins
-            if (active >> lane & 1)
-                for (uint32_t byte = 0; byte < bytes; ++byte)
+        // In parts of 128 bytes, the lowest lane of a part last.
+        const unsigned part = bytes <= 4 ? 32 : 128 / bytes;
+        for (unsigned first = 0; first < 32; first += part)
+            for (unsigned lane = first + part; lane-- > first;)
+                for (uint32_t byte = 0; byte < bytes && active >> lane & 1; ++byte)
                     before[place(lane, byte)] =
                         static_cast<std::byte>(rows[8 + byte / 4][lane] >> (byte % 4 * 8));
         EXPECT_GT(m.w.effects, 0u);

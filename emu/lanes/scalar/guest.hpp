@@ -41,6 +41,12 @@ SASSEMU_INLINE void store(void* p, uint64_t v) {
     __atomic_store_n((T*)p, (T)v, __ATOMIC_RELAXED);
 }
 
+// The lane that stores i-th of all is i ^ last_of_part: kStoreBytes.
+template <size_t Size>
+inline constexpr int last_of_part = (Size * kLanes <= kStoreBytes ? kLanes
+                                                                  : kStoreBytes / (int)Size) -
+                                    1;
+
 }  // namespace guest
 }  // namespace SASSEMU_LANES_NS
 }  // namespace sassemu

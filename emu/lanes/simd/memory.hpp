@@ -141,18 +141,28 @@ SASSEMU_INLINE Rows4 gather_128(const Addresses& a, Mask m) {
     }
     return v;
 }
-// Stores in lane order, so that of colliding lanes the highest wins.
+// put(lane) for the lanes of the mask, in the order of kStoreBytes.
+template <size_t Size, class Put>
+SASSEMU_INLINE void in_order(Mask m, Put put) {
+    constexpr int last = last_of_part<Size>;
+    for (int part = 0; part < kLanes; part += last + 1)
+        for (Mask rest = m & kAllLanes >> (kLanes - 1 - last) << part; rest != 0;) {
+            const int l = kLanes - 1 - __builtin_clz(rest);
+            rest ^= 1u << l;
+            put(l);
+        }
+}
 template <size_t Size, class Addresses, class T>
 SASSEMU_INLINE void scatter(const Addresses& a, const T* from, Mask m) {
     if (m == kAllLanes) {
 #pragma GCC unroll 8
-        for (int l = 0; l < kLanes; ++l) store<Size>((void*)a[l], from[l]);
+        for (int i = 0; i < kLanes; ++i) {
+            const int l = i ^ last_of_part<Size>;
+            store<Size>((void*)a[l], from[l]);
+        }
         return;
     }
-    for (; m != 0; m &= m - 1) {
-        const int l = __builtin_ctz(m);
-        store<Size>((void*)a[l], from[l]);
-    }
+    in_order<Size>(m, [&](int l) { store<Size>((void*)a[l], from[l]); });
 }
 template <class Addresses>
 SASSEMU_INLINE void scatter_128(const Addresses& a, const Rows4& v, Mask m) {
@@ -161,10 +171,8 @@ SASSEMU_INLINE void scatter_128(const Addresses& a, const Rows4& v, Mask m) {
                  uint32_t* p = from + 4 * i * kChunkLanes; k::store(p, q[0]);
                  k::store(p + kChunkLanes, q[1]); k::store(p + 2 * kChunkLanes, q[2]);
                  k::store(p + 3 * kChunkLanes, q[3]););
-    for (; m != 0; m &= m - 1) {
-        const int l = __builtin_ctz(m);
-        store_quad((void*)a[l], _mm_load_si128((const __m128i*)(from + 4 * l)));
-    }
+    in_order<16>(
+        m, [&](int l) { store_quad((void*)a[l], _mm_load_si128((const __m128i*)(from + 4 * l))); });
 }
 }  // namespace guest
 

@@ -62,12 +62,14 @@ SASSEMU_LOAD_LANES(load_lanes_64, V64, uint64_t, uint64_t)
 #define SASSEMU_SCATTER(name, V, Size)                                                \
     SASSEMU_INLINE void name(void* base, V32 offset, V v, Mask m) {                   \
         SASSEMU_FOR_LANES {                                                           \
-            if (m >> i & 1) guest::store<Size>(guest::at(base, offset.l[i]), v.l[i]); \
+            const int l = i ^ guest::last_of_part<Size>;                              \
+            if (m >> l & 1) guest::store<Size>(guest::at(base, offset.l[l]), v.l[l]); \
         }                                                                             \
     }                                                                                 \
     SASSEMU_INLINE void name(V64 host, V v, Mask m) {                                 \
         SASSEMU_FOR_LANES {                                                           \
-            if (m >> i & 1) guest::store<Size>((void*)host.l[i], v.l[i]);             \
+            const int l = i ^ guest::last_of_part<Size>;                              \
+            if (m >> l & 1) guest::store<Size>((void*)host.l[l], v.l[l]);             \
         }                                                                             \
     }
 #define SASSEMU_STORE_LANES(name, V, Size)                                              \
@@ -108,13 +110,14 @@ SASSEMU_INLINE Rows4 gather_128(const void* base, V32 offset, Mask m) {
 SASSEMU_INLINE Rows4 gather_128(V64 host, Mask m) {
     return rows_of(gather_64(host, m), gather_64(add64(host, splat64(8)), m));
 }
-// Lane by lane, so that of two colliding lanes the higher one wins both halves.
+// Lane by lane, so that of two colliding lanes one wins both halves.
 SASSEMU_INLINE void scatter_128(V64 host, const Rows4& v, Mask m) {
     const V64 first = make64(v.r[0], v.r[1]), second = make64(v.r[2], v.r[3]);
     SASSEMU_FOR_LANES {
-        if (!(m >> i & 1)) continue;
-        guest::store<8>((void*)host.l[i], first.l[i]);
-        guest::store<8>((void*)(host.l[i] + 8), second.l[i]);
+        const int l = i ^ guest::last_of_part<16>;
+        if (!(m >> l & 1)) continue;
+        guest::store<8>((void*)host.l[l], first.l[l]);
+        guest::store<8>((void*)(host.l[l] + 8), second.l[l]);
     }
 }
 SASSEMU_INLINE void scatter_128(void* base, V32 offset, const Rows4& v, Mask m) {
