@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Captures launches of programs.py on a machine with a GPU and replays each capsule: is it bit-equal?
 
-    compare.py SASSEMU libsassemu_capture.so OUT [--per-kernel 4] [--count 250] [--seconds 300] [--jobs N] [PROGRAM...]
+    compare.py SASSEMU libsassemu_capture.so OUT [--per-kernel 4] [--count 250] [--seconds 300] [--jobs N] [--check-sync SECONDS] [PROGRAM...]
 
-Every launch is run three times on the GPU; buffers that held something else after some run are not compared. OUT gets results.tsv, from
-which page.py makes docs/captured.md, the log of each program, and the capsules that did not replay equal, small ones only (they hold code
-of others: they are to be looked at, not to be kept).
+Every launch is run three times on the GPU; buffers that held something else after some run are not compared. With --check-sync each is run
+under check-sync too, at most so many seconds. OUT gets results.tsv and check-sync.jsonl (a line as soon as it is known), from which page.py
+makes docs/captured.md, the log of each program, and what is to be looked at: capsules that did not replay equal, one of each finding of
+check-sync, small ones only (they hold code of others: they are not to be kept), and of a large one the listing of its kernels.
 """
 import argparse
 import concurrent.futures
@@ -21,7 +22,11 @@ import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-KEPT_BYTES = 3 << 20
+MOST_FINDINGS = 40  # of a launch
+KEPT_BYTES, ALL_KEPT_BYTES = 3 << 20, 64 << 20
+
+FINDING = ("kind", "as_commonly_relied_on", "count", "kernel", "order", "missing")
+ACCESS = ("does", "thread", "proxy", "space", "address", "bytes", "before", "after", "function", "pc", "sass", "file", "line")
 
 
 def replay(sassemu, folder, limit):
@@ -64,6 +69,38 @@ def replay(sassemu, folder, limit):
     return row + [verdict, remark]
 
 
+def checked(sassemu, folder, limit):
+    """What check-sync says of a capsule: how it ended, and what it reports."""
+    report = os.path.join(folder, "check-sync.json")
+    began = time.monotonic()
+    done = subprocess.run([sassemu, "check-sync", os.path.join(folder, "plan.json"), "--json", report, "--threads", "1", "--memory-limit", "8G",
+                           "--time-limit", str(limit)], capture_output=True, text=True, errors="replace")
+    row = {"seconds": round(time.monotonic() - began, 2), "findings": []}
+    # The verdict on its results is run's: without a finding check-sync says the same.
+    row["end"] = {0: "silent", 1: "silent", 6: "found", 4: "limit"}.get(done.returncode, "exit %d" % done.returncode)
+    if row["end"] not in ("silent", "found"):
+        row["said"] = (done.stderr.strip() + " " + done.stdout.strip())[-300:]
+    if os.path.exists(report):
+        with open(report) as f:
+            found = json.load(f)["findings"]
+        row["found"] = len(found)
+        for finding in found[:MOST_FINDINGS]:
+            accesses = [{key: access[key] for key in ACCESS if key in access} for access in finding["accesses"]]
+            row["findings"].append({**{key: finding[key] for key in FINDING if key in finding}, "accesses": accesses})
+        row["end"] = "found" if found else row["end"]
+    return row
+
+
+def listings(sassemu, folder, out):
+    """The code of a capsule's kernels."""
+    with open(os.path.join(folder, "plan.json")) as f:
+        plan = json.load(f)
+    with open(out, "w") as f:
+        for launch in plan["launches"]:
+            module = plan["modules"][launch.get("module", 0)]
+            subprocess.run([sassemu, "disasm", "--kernel", launch["kernel"], os.path.join(folder, module)], stdout=f, stderr=f)
+
+
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("sassemu")
@@ -73,6 +110,7 @@ def main():
     args.add_argument("--count", type=int, default=250)
     args.add_argument("--seconds", type=float, default=300)
     args.add_argument("--limit", type=float, default=20)
+    args.add_argument("--check-sync", type=float, metavar="SECONDS")
     args.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 2))
     args.add_argument("programs", nargs="*")
     o = args.parse_intermixed_args()  # the programs may stand before or behind options
@@ -82,26 +120,41 @@ def main():
     os.makedirs(os.path.join(o.out, "logs"), exist_ok=True)
     kept = os.path.join(o.out, "kept")
     os.makedirs(kept, exist_ok=True)
-    lock, rows, room = threading.Lock(), [], [12 << 20]
+    lock, rows, room, known = threading.Lock(), [], [ALL_KEPT_BYTES], set()
+    results, reports = (open(os.path.join(o.out, name), "w") for name in ("results.tsv", "check-sync.jsonl"))
     replays = concurrent.futures.ThreadPoolExecutor(o.jobs)
 
     def one(name, folder):
-        if time.monotonic() > end:
-            row = ["", os.path.basename(folder), "", "0", "not replayed", "no time"]
-        else:
+        row, report = ["", os.path.basename(folder), "", "0", "not replayed", "no time"], None
+        if time.monotonic() < end:
+            try:  # what is wrong with one capsule is a row
+                row = replay(o.sassemu, folder, min(o.limit, end - time.monotonic()))
+            except Exception as e:
+                row[5] = str(e)
+        if o.check_sync and time.monotonic() < end:
             try:
-                row = replay(o.sassemu, folder, o.limit)
-            except Exception as e:  # what is wrong with one capsule is a row
-                row = ["", os.path.basename(folder), "", "0", "not replayed", str(e)]
+                report = checked(o.sassemu, folder, min(o.check_sync, end - time.monotonic()))
+            except Exception as e:
+                report = {"end": "failed", "said": str(e), "findings": []}
+        look = row[4] not in ("varies", "not replayed") and not row[4].startswith("equal")
+        small = sum(os.stat(os.path.join(folder, f)).st_blocks * 512 for f in os.listdir(folder))
         with lock:
             rows.append([name] + row)
-        small = sum(os.stat(os.path.join(folder, f)).st_blocks * 512 for f in os.listdir(folder))
-        if not row[4].startswith("equal") and row[4] != "varies" and small < KEPT_BYTES:
-            with lock:
-                keep = room[0] > small
-                room[0] -= small if keep else 0
-            if keep:
-                shutil.move(folder, os.path.join(kept, name + "-" + os.path.basename(folder)))
+            results.write("\t".join(rows[-1]) + "\n")
+            results.flush()
+            if report:
+                report = {"program": name, "launch": row[0], "kernel": row[1], "code": row[2], "instructions": int(row[3]), **report}
+                reports.write(json.dumps(report) + "\n")
+                reports.flush()
+                what = (row[1], *sorted({(f["kind"], *(a["pc"] for a in f["accesses"])) for f in report["findings"]}))
+                look = look or report["end"] not in ("silent", "limit") and what not in known
+                known.add(what)
+            keep = look and small < min(KEPT_BYTES, room[0])
+            room[0] -= small if keep else 0
+        if keep:
+            shutil.move(folder, os.path.join(kept, name + "-" + os.path.basename(folder)))
+        elif look:
+            listings(o.sassemu, folder, os.path.join(kept, name + "-" + os.path.basename(folder) + ".sass"))
         shutil.rmtree(folder, ignore_errors=True)
 
     def capture(name):
@@ -129,6 +182,8 @@ def main():
         for name, ended in zip(names, captures.map(capture, names)):
             print(name, "ended with", ended, flush=True)
     replays.shutdown()
+    results.close()
+    reports.close()
     with open(os.path.join(o.out, "results.tsv"), "w") as f:
         for row in sorted(rows):
             f.write("\t".join(row) + "\n")

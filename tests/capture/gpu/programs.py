@@ -6,10 +6,12 @@
     programs.py             lists them
 
 Floating-point inputs have NaN payloads, infinities and subnormals among them (bits()); sizes are small, since every launch is replayed on
-a CPU. Needs what the program imports: PyTorch with Triton, CuPy, JAX.
+a CPU. More of such inputs: special.py. Needs what the program imports: PyTorch with Triton, CuPy, JAX.
 """
 import os
 import sys
+
+import special
 
 PROGRAMS = {}
 
@@ -400,6 +402,10 @@ def jax_programs():
     jax.lax.conv(x, jax.random.normal(key, (4, 8, 3, 3)), (1, 1), "SAME").block_until_ready()
     jnp.fft.fft(x).block_until_ready(), jnp.linalg.cholesky(jnp.eye(16) * 2).block_until_ready(), jnp.linalg.eigh(jnp.eye(9))[0].block_until_ready()
     jax.random.permutation(key, 1000).block_until_ready(), jnp.argsort(x.ravel()).block_until_ready(), jnp.unique(x.astype(int)).block_until_ready()
+
+
+for of_special in (special.torch_sort_special, special.cupy_sort_special, special.torch_attention_special):
+    program(of_special)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 execute, does a derived launch end?
 
     census.py SASSEMU OUT [--flashinfer DATA] [--cutlass SOURCE] [--jobs N] [--seconds S] [--compile S] [--nvcc NVCC] [--nvdisasm NVDISASM] [--match TEXT] [--arch sm_90a,...]
-              [--modules FOLDER] [--again]
+              [--modules FOLDER] [--again] [--sample SEED]
 
 DATA is the folder flashinfer/data of the unpacked wheel flashinfer-python, SOURCE the folder cutlass_library/source of nvidia-cutlass. A file gets
 120 s (--compile). OUT/census.jsonl has a line per file and is continued when it is there; page.py makes the page's table of it. FOLDER keeps the modules, and
@@ -14,6 +14,7 @@ import argparse
 import concurrent.futures
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -25,8 +26,9 @@ import derive
 import sources
 
 def code_of(listing):
-    """The lines with instructions; labels are numbered otherwise from release to release."""
-    return [re.sub(r"\.L_x_\d+", ".L_x", line) for line in listing.splitlines() if re.match(r"\s*/\*[0-9a-f]{4,}\*/", line)]
+    """The lines with instructions; labels are numbered otherwise from release to release, and from 13.5 on what ptxas spilled is remarked."""
+    lines = (line for line in listing.splitlines() if re.match(r"\s*/\*[0-9a-f]{4,}\*/", line))
+    return [re.sub(r'\.L_x_\d+', ".L_x", re.sub(r'\s*\(\*"SpillRefill"\*\);$', " ;", line)) for line in lines]
 
 
 def text_of(command):
@@ -114,10 +116,13 @@ def main():
     parser.add_argument("--again", action="store_true", help="also the files of the record that are not as they should be")
     parser.add_argument("--match", default="", help="only files whose name has this in it")
     parser.add_argument("--arch", default="", help="only files that may be meant for one of these")
+    parser.add_argument("--sample", type=int, help="in an order drawn by this seed, so that a census cut short tells of all folders and sizes")
     parser.add_argument("--modules", help="a folder that keeps what was compiled")
     arguments = parser.parse_args()
     first, others = sources.cutlass(arguments.cutlass) if arguments.cutlass else ([], [])
     units = [*first, *(sources.freestanding(arguments.flashinfer) if arguments.flashinfer else []), *others]
+    if arguments.sample is not None:
+        random.Random(arguments.sample).shuffle(units)
     wanted = set(filter(None, arguments.arch.split(",")))
     units = [unit for unit in units if not wanted or wanted & set(unit[2])]
     os.makedirs(arguments.out, exist_ok=True)
