@@ -1,45 +1,95 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""results.tsv of compare.py -> docs/captured.md.
+"""results.tsv and check-sync.jsonl of compare.py, and the reasons of reports.py -> docs/captured.md.
 
-    page.py results.tsv "NVIDIA H100 80GB HBM3 (driver 580.159.04)" [docs/captured.md] > new.md
+    page.py OUT "NVIDIA H100 80GB HBM3 (driver 580.159.04)" [docs/captured.md] > new.md
+    page.py OUT --unexplained                 what no row of reports.py tells the reason of, with the mangled names
 
-With a page, the programs that the results have nothing of stay as they are there.
+With a page, the programs that OUT has nothing of stay as they are there.
 """
 
 import collections
+import json
+import os
 import re
 import subprocess
 import sys
 
-HEADS = {"differ": "| program | launch | kernel | verdict | why |", "all": "| program | kernel | code | launches | warp instructions | verdicts |"}
+import reports
+
+HEADS = {"differ": "| program | launch | kernel | verdict | why |", "found": "| program | kernels | finding | launches | places | why |",
+         "all": "| program | kernel | code | launches | warp instructions | verdicts |"}
 
 
-def short(names):
+def demangled(names):
     out = subprocess.run(["c++filt"], input="\n".join(names), capture_output=True, text=True).stdout.split("\n")
-    plain = []
-    for name in out:
-        name = re.sub(r"\(.*", "", name)
-        name = re.sub(r"^void ", "", name)
-        plain.append(name if len(name) < 80 else name[:77] + "...")
-    return dict(zip(names, plain))
+    return dict(zip(names, out))
 
 
-def of_results(rows):
-    """The rows of both tables."""
-    names = short(sorted({r[2] for r in rows}))
-    differ, groups = [], collections.defaultdict(list)
+def plain(name):
+    """A demangled name without its result and parameters."""
+    name = re.sub(r"^void ", "", name.replace("(anonymous namespace)::", ""))
+    depth = 0
+    for at, c in enumerate(name):
+        depth += (c == "<") - (c == ">")
+        if c == "(" and not depth:
+            return name[:at]
+    return name
+
+
+def short(name):
+    name = plain(name)
+    return name if len(name) < 80 else name[:77] + "..."
+
+
+def family(name):
+    """What the names of kernels of one source have in common: no arguments of templates, no tile sizes."""
+    name = plain(name)
+    while (inner := re.sub(r"<[^<>]*>", "", name)) != name:
+        name = inner
+    return re.sub(r"_?(tilesize|knob_\d+_)?\d+x\d+.*", "_*", re.sub(r"CUB_\w+", "CUB", name))
+
+
+def of_results(rows, findings):
+    """The rows of the tables; and what has no reason."""
+    names = demangled(sorted({r[2] for r in rows} | {f["kernel"] for f in findings}))
+    differ, groups, unexplained = [], collections.defaultdict(list), set()
+
+    def because(kind, kernel, program, sass=()):
+        why = reports.why(kind, {kernel, names[kernel]}, program, sass)
+        if not why:
+            unexplained.add((kind, program, kernel))
+        return why
+
     for r in rows:
         groups[r[0], r[2]].append(r)
-        if not r[5].startswith("equal") and r[5] != "varies":
-            why = "" if r[6].startswith('{"plan') else re.sub(r"^kernel '[^']*' at \S+: ", "", r[6])
-            differ.append([r[0], r[1], f"`{names[r[2]]}`", r[5], re.sub(r"/tmp/\S*/", "", why).replace("|", "/")[:160]])
+        if r[5] not in ("equal", "equal but for what varies", "varies"):
+            why = because(r[5], r[2], r[0])
+            if not why and not r[6].startswith('{"plan'):
+                why = re.sub(r"^kernel '[^']*' at \S+: ", "", re.sub(r"/tmp/\S*/", "", r[6])).replace("|", "/")[:160]
+            differ.append([r[0], r[1], f"`{short(names[r[2]])}`", r[5], why])
+    found = collections.defaultdict(lambda: [set(), set(), set(), []])
+    for f in findings:
+        kinds = [(x["kind"] + ("" if x["as_commonly_relied_on"] else " (letter)"), tuple(a["pc"] for a in x["accesses"]), [a["sass"] for a in x["accesses"]])
+                 for x in f["findings"]]
+        if f["end"] not in ("silent", "found"):
+            kinds.append((f["end"], (), []))
+        for kind, at, sass in kinds:
+            kernels, launches, places, whys = found[f["program"], family(names[f["kernel"]]), kind]
+            kernels.add(f["kernel"])
+            launches.add(f["launch"])
+            places.add((f["code"], f["kernel"], at))
+            why = because(kind, f["kernel"], f["program"], sass)
+            if why and why not in whys:
+                whys.append(why)
+    listed = [[program, f"`{name}`" + (f" ({len(kernels)})" if len(kernels) > 1 else ""), kind, str(len(launches)), str(len(places)), "; ".join(whys)]
+              for (program, name, kind), (kernels, launches, places, whys) in sorted(found.items())]
     every = []
     for (program, kernel), of in groups.items():
         verdicts = collections.Counter(r[5] for r in of)
         said = ", ".join("%s %d" % v if len(verdicts) > 1 else v[0] for v in verdicts.items())
-        every.append([program, f"`{names[kernel]}`", ", ".join(sorted({r[3] for r in of})[:3]), str(len(of)), str(max(int(r[4]) for r in of)), said])
-    return {"differ": differ, "all": every}
+        every.append([program, f"`{short(names[kernel])}`", ", ".join(sorted({r[3] for r in of})[:3]), str(len(of)), str(max(int(r[4]) for r in of)), said])
+    return {"differ": differ, "found": listed, "all": every}, unexplained
 
 
 def of_page(path):
@@ -47,8 +97,10 @@ def of_page(path):
         lines = f.read().splitlines()
     tables = {}
     for table, head in HEADS.items():
-        at = lines.index(head) + 2
         tables[table] = []
+        if head not in lines:
+            continue
+        at = lines.index(head) + 2
         while at < len(lines) and lines[at].startswith("| "):
             tables[table].append([cell.strip() for cell in lines[at][1:-1].split(" | ")])
             at += 1
@@ -66,8 +118,17 @@ def counts(every):
 
 
 def main():
-    with open(sys.argv[1]) as f:
-        tables = of_results([line.rstrip("\n").split("\t") for line in f])
+    with open(os.path.join(sys.argv[1], "results.tsv")) as f:
+        rows = [line.rstrip("\n").split("\t") for line in f]
+    findings = []
+    if os.path.exists(os.path.join(sys.argv[1], "check-sync.jsonl")):
+        with open(os.path.join(sys.argv[1], "check-sync.jsonl")) as f:
+            findings = [json.loads(line) for line in f]
+    tables, unexplained = of_results(rows, findings)
+    if sys.argv[2] == "--unexplained":
+        for row in sorted(unexplained):
+            print("\t".join(row))
+        return
     if len(sys.argv) > 3:
         again = {row[0] for row in tables["all"]}
         before = of_page(sys.argv[3])
@@ -77,7 +138,7 @@ def main():
     print("# Captured launches\n")
     print("Launches of the programs of `tests/capture/gpu/programs.py`, captured on an %s (`tests/capture/gpu/compare.py`), each run three times there, and replayed:" % sys.argv[2])
     print("equal is bit-equal in all memory that the launch can reach; what held something else after some of the three runs is not compared. The capsules hold")
-    print("code of others and are not kept.\n")
+    print("code of others and are not kept. Reasons are those of `tests/capture/gpu/reports.py`.\n")
     total = counts(tables["all"])
     print("| verdict | launches |\n|---|---|")
     for verdict, n in total.most_common():
@@ -88,6 +149,14 @@ def main():
     print("## What is not equal\n\n" + HEADS["differ"] + "\n|---|---|---|---|---|")
     for row in tables["differ"]:
         print("| " + " | ".join(row) + " |")
+    if tables["found"]:
+        ends = collections.Counter(f["end"] for f in findings)
+        print("\n## What check-sync says\n\nOf %d launches under `check-sync` on the machine that captured them, %d are silent, %d have findings%s. Names are without arguments of"
+              % (len(findings), ends["silent"], ends["found"], "".join(", ended with %s: %d" % (end, n) for end, n in sorted(ends.items()) if end not in ("silent", "found"))))
+        print("templates and tile sizes (behind them how many kernels); *(letter)*: by the letter of the memory model only; *places*: pairs of instructions, of at most 40 findings a launch.\n")
+        print(HEADS["found"] + "\n|---|---|---|---|---|---|")
+        for row in tables["found"]:
+            print("| " + " | ".join(row) + " |")
     print("\n## All, by program and kernel\n\n" + HEADS["all"] + "\n|---|---|---|---|---|---|")
     for row in tables["all"]:
         print("| " + " | ".join(row) + " |")
