@@ -22,24 +22,27 @@ HEADS = {"differ": "| program | launch | kernel | verdict | why |", "found": "| 
 
 
 def demangled(names):
-    out = subprocess.run(["c++filt"], input="\n".join(names), capture_output=True, text=True).stdout.split("\n")
+    """By name; of a graph's kernels (a+b+c) the first."""
+    out = subprocess.run(["c++filt"], input="\n".join(name.split("+")[0] for name in names), capture_output=True, text=True).stdout.split("\n")
     return dict(zip(names, out))
 
 
 def plain(name):
     """A demangled name without its result and parameters."""
-    name = re.sub(r"^void ", "", name.replace("(anonymous namespace)::", ""))
-    depth = 0
+    name = name.replace("(anonymous namespace)::", "")
+    depth = begin = 0
     for at, c in enumerate(name):
         depth += (c == "<") - (c == ">")
+        if c == " " and not depth:
+            begin = at + 1
         if c == "(" and not depth:
-            return name[:at]
-    return name
+            return name[begin:at]
+    return name[begin:]
 
 
-def short(name):
-    name = plain(name)
-    return name if len(name) < 80 else name[:77] + "..."
+def short(name, mangled):
+    name, more = plain(name), mangled.count("+")
+    return "`%s`" % (name if len(name) < 80 else name[:77] + "...") + (" and %d more" % more if more else "")
 
 
 def family(name):
@@ -67,7 +70,7 @@ def of_results(rows, findings):
             why = because(r[5], r[2], r[0])
             if not why and not r[6].startswith('{"plan'):
                 why = re.sub(r"^kernel '[^']*' at \S+: ", "", re.sub(r"/tmp/\S*/", "", r[6])).replace("|", "/")[:160]
-            differ.append([r[0], r[1], f"`{short(names[r[2]])}`", r[5], why])
+            differ.append([r[0], r[1], short(names[r[2]], r[2]), r[5], why])
     found = collections.defaultdict(lambda: [set(), set(), set(), []])
     for f in findings:
         kinds = [(x["kind"] + ("" if x["as_commonly_relied_on"] else " (letter)"), tuple(a["pc"] for a in x["accesses"]), [a["sass"] for a in x["accesses"]])
@@ -88,7 +91,7 @@ def of_results(rows, findings):
     for (program, kernel), of in groups.items():
         verdicts = collections.Counter(r[5] for r in of)
         said = ", ".join("%s %d" % v if len(verdicts) > 1 else v[0] for v in verdicts.items())
-        every.append([program, f"`{short(names[kernel])}`", ", ".join(sorted({r[3] for r in of})[:3]), str(len(of)), str(max(int(r[4]) for r in of)), said])
+        every.append([program, short(names[kernel], kernel), ", ".join(sorted({r[3] for r in of})[:3]), str(len(of)), str(max(int(r[4]) for r in of)), said])
     return {"differ": differ, "found": listed, "all": every}, unexplained
 
 
