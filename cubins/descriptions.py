@@ -329,6 +329,11 @@ plan("convergence",
      {**{name: fill(4 * 64, 0, EXACT) for name in CONVERGENCE}, "sums": fill(16 * 64, 0, EXACT)},
      *(launch(name, 1, 64, name, *(["sums"] if name == "atomics" else [])) for name in CONVERGENCE))
 
+# arrive_and_reduce ends with an illegal instruction, half_arrives_half_waits not at all: tests/engine/barrier_test.cpp.
+ARRIVALS = ["twice_of_two", "twice_of_three", "arrive_and_sync_of_two", "arrive_and_sync_of_three", "halves_arrive", "half_arrives_twice",
+            "all_arrive_half_waits"]
+plan("arrivals", {name: fill(24, 0xff, EXACT) for name in ARRIVALS}, *(launch(name, 1, 128, name) for name in ARRIVALS))
+
 plan("cluster_ring",
      {"stores": fill(16 * 512, 0, EXACT), "bulk": fill(16 * 512, 0, EXACT), "sums": fill(4 * 16, 0, EXACT)},
      launch("stores", 16, 128, "stores", i32(37), cluster=[4, 1, 1]), launch("bulk", 16, 128, "bulk", i32(38), cluster=[8, 1, 1]),

@@ -2,7 +2,7 @@
 // CTA barriers 0..15. As on the chip, warps are counted (emu/isa/QUESTIONS.md, T11): one is there
 // as soon as some of its lanes are, and where it waits none of its lanes runs until the barrier
 // opens; lanes that come later arrive for the next phase. One that does not wait may arrive again,
-// and counts again. A reduction is over the lanes that came.
+// and counts again, but not with a reduction. A reduction is over the lanes that came.
 #include <string>
 
 #include "emu/plugin/sync_events.hpp"
@@ -88,6 +88,14 @@ const Op* paths::barrier(Warp& w, const Op* op, uint32_t lanes, const BarrierReq
                       " threads, an earlier one of the same phase " +
                       (b.expected ? std::to_string(b.expected) : "all"));
     }
+    // An H200 calls this an illegal instruction; the PTX ISA ("bar") leaves it undefined.
+    if (b.warps > b.waiting && request.op >= BarrierOp::reduce_popc)
+        return engine(w).fault(
+            w, op, lanes, FaultKind::illegal_instruction,
+            "barrier " + std::to_string(request.id) +
+                ": a reduction (BAR.RED) in a phase in which BAR.ARV has arrived; "
+                "give one of them a barrier of its own",
+            false, 0);
     b.mask[w.index] |= lanes;
     b.arrived += static_cast<uint32_t>(std::popcount(lanes));
     ++b.warps;

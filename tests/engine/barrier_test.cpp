@@ -93,5 +93,43 @@ TEST(Barriers, ArrivalsOfAPhaseMayAllBeOneWarps) {
     }
 }
 
+// The ends that the plan of cubins/arrivals has no place for.
+TEST(Barriers, EndAsTheChipsDo) {
+    const auto end = [](const char* kernel) {
+        auto gpu = Gpu::create({});
+        auto module = load_module_file(SASSEMU_SOURCE_DIR "/cubins/arrivals/sm_90.cubin");
+        EXPECT_TRUE(gpu.ok() && module.ok());
+        LaunchRequest request;
+        request.module = *(*gpu)->load(std::make_shared<const Module>(std::move(*module)));
+        request.kernel = kernel;
+        request.block = {128, 1, 1};
+        const uint64_t buffer = *(*gpu)->allocate(24, "out");
+        request.params.resize(8);
+        std::memcpy(request.params.data(), &buffer, 8);
+        auto result = (*gpu)->launch(request);
+        EXPECT_TRUE(result.ok()) << result.error().what;
+        return std::move(*result);
+    };
+    EXPECT_EQ(end("half_arrives_half_waits").status, LaunchStatus::deadlock);
+    const LaunchResult mixed = end("arrive_and_reduce");
+    ASSERT_EQ(mixed.status, LaunchStatus::fault);
+    ASSERT_TRUE(mixed.fault);
+    EXPECT_EQ(mixed.fault->kind, FaultKind::illegal_instruction);
+    EXPECT_NE(mixed.fault->what.find("a reduction (BAR.RED) in a phase"), std::string::npos)
+        << mixed.fault->what;
+}
+
+// A phase is over with its last arrival: what arrived in the one before does not count.
+TEST(Barriers, AReductionMayFollowAPhaseOfArrivals) {
+    for (const uint64_t seed : {1, 2, 3}) {
+        const Launched r =
+            run("BAR.ARV 0x1, 0x40\n BAR.SYNC.DEFER_BLOCKING 0x2, 0x40\n"
+                " BAR.RED.POPC.DEFER_BLOCKING 0x1, 0x40, P0\n B2R.RESULT R10",
+                seed);
+        ASSERT_EQ(r.status, LaunchStatus::ok);
+        for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(r.out[i], 32u);
+    }
+}
+
 }  // namespace
 }  // namespace sassemu
