@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// F2FP from sm_100 on: pairs of 6 and 4 bits and of scale factors, from f32, f16 and bf16 and back.
+// F2FP from sm_100 on: pairs of 6 and 4 bits and of scale factors, from f32, f16 and bf16 and back,
+// to bf16 also times scale factors.
 // With random bits halves and fp8 as well. Operand a, or the upper half of b, goes to the upper
 // place of the pair; the pair lands below what operand c holds, as the sequences show that
 // compilers emit for four and eight values.
@@ -11,7 +12,7 @@ namespace SASSEMU_ISA_NS {
 namespace {
 
 // The format that an operation is about, in k[1].
-enum Format : uint8_t { to_e2m1, to_e2m3, to_e3m2, to_e4m3, to_e5m2, to_e8 };
+enum Format : uint8_t { to_e2m1, to_e2m3, to_e3m2, to_e4m3, to_e5m2, to_e8, s2_6 };
 
 // k[2]: 1 round up (E8), 2 the source is bf16, 4 (of one handler) b is a scalar.
 constexpr unsigned rounds_up = 1, from_bf16 = 2;
@@ -69,6 +70,35 @@ const Op* unpack_narrow(const Op* op, Warp& w, uint32_t mask) {
         if (op->k[0] & mode_relu) r = L::hmax2<true>(r, L::splat(0));
     }
     write<false>(w, op->d, r, mask);
+    return next(op, w);
+}
+
+// Times powers of two to bf16. m[2], m[3]: how far the pair lies up in b and the scale factors in
+// c. An f32 holds every product but those that no bf16 holds either, so that only once is rounded.
+const Op* unpack_scaled(const Op* op, Warp& w, uint32_t mask) {
+    const V32 b = L::shr(any(w, op->b, op->m[0]), L::splat(op->m[2])),
+              c = L::shr(any(w, op->c, op->m[1]), L::splat(op->m[3]));
+    const unsigned format = op->k[1];
+    const auto value = [format](V32 code) {
+        switch (format) {
+            case to_e2m1:
+                return decode(code, e2m1);
+            case to_e2m3:
+                return decode(code, e2m3);
+            case to_e3m2:
+                return decode(code, e3m2);
+            case s2_6:  // 64ths, in two's complement
+                return L::fmul<>(
+                    L::s32_to_f32<Rounding::rn>(L::sar(L::shl(code, L::splat(24)), L::splat(24))),
+                    L::splat(0x3c800000u));
+            default:
+                return decode8(code, format == to_e4m3);
+        }
+    };
+    const V32 low = L::fmul<>(value(b), decode_scale(c)),
+              high = L::fmul<>(value(L::shr(b, L::splat(format == to_e2m1 ? 4 : 8))),
+                               decode_scale(L::shr(c, L::splat(8))));
+    write<false>(w, op->d, pack_any_mode(high, low, op->k[0]), mask);
     return next(op, w);
 }
 
@@ -233,6 +263,27 @@ void lower(Lower& x, const typed::F2fpUnpackFp4& i) {
 }
 void lower(Lower& x, const typed::F2fpUnpackScale& i) {
     set_unpack(x, i.d, i.b, to_e8, i.half == typed::HalfSelect::H1 ? 16 : 0);
+}
+void lower(Lower& x, const typed::F2fpUnpackScaled& i) {
+    using F = typed::ScaledFormat;
+    using S = typed::ScaleSelect;
+    if (i.scale > S::B3) return x.reject("an invalid half of the scale factors");
+    if (i.scale > S::H1) return x.gap("one scale factor for both values, which no PTX asks for");
+    set_b_and_c(x, i.d, i.b, i.c);
+    x.op.k[0] = static_cast<uint8_t>(mode_bf | (i.relu ? mode_relu : 0) |
+                                     (i.satfinite ? mode_satfinite : 0));
+    x.op.k[1] = i.src == F::E5M2   ? to_e5m2
+                : i.src == F::E4M3 ? to_e4m3
+                : i.src == F::E2M3 ? to_e2m3
+                : i.src == F::E3M2 ? to_e3m2
+                : i.src == F::S2_6 ? s2_6
+                                   : to_e2m1;
+    x.op.m[2] = i.half == typed::HalfSelect::H1 ? 16 : 8 * static_cast<uint32_t>(i.byte);
+    x.op.m[3] = i.scale == S::H1 ? 16 : 0;
+    x.handler(unpack_scaled);
+}
+void lower(Lower& x, const typed::F2fpScaled&) {
+    x.reject("a scaled conversion to something else than bf16");
 }
 
 void lower(Lower& x, const typed::F2fpPackStochastic& i) {

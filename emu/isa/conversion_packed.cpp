@@ -18,24 +18,6 @@ const Op* pack(const Op* op, Warp& w, uint32_t mask) {
     write<All>(w, op->d, Bf ? L::f32x2_to_bf16x2<>(b, a) : L::f32x2_to_f16x2<>(b, a), mask);
     return next(op, w);
 }
-// Infinite halves become the largest finite number.
-SASSEMU_INLINE V32 finite_halves(V32 r, uint32_t infinity) {
-    const Mask lo = L::cmp_eq(L::and_(r, L::splat(0x7fffu)), L::splat(infinity));
-    const Mask hi = L::cmp_eq(L::and_(r, L::splat(0x7fff0000u)), L::splat(infinity << 16));
-    return L::sub(r, L::or_(L::select(lo, L::splat(1), L::splat(0)),
-                            L::select(hi, L::splat(0x10000u), L::splat(0))));
-}
-SASSEMU_RARE V32 pack_any_mode(V32 a, V32 b, unsigned mode) {
-    V32 r;
-    if (mode & mode_bf)
-        r = mode & mode_rz ? L::f32x2_to_bf16x2<Rounding::rz>(b, a) : L::f32x2_to_bf16x2<>(b, a);
-    else
-        r = mode & mode_rz ? L::f32x2_to_f16x2<Rounding::rz>(b, a) : L::f32x2_to_f16x2<>(b, a);
-    if (mode & mode_satfinite) r = finite_halves(r, mode & mode_bf ? 0x7f80u : 0x7c00u);
-    if (mode & mode_relu)
-        r = mode & mode_bf ? L::bmax2<true>(r, L::splat(0)) : L::hmax2<true>(r, L::splat(0));
-    return r;
-}
 template <Source B>
 const Op* pack_general(const Op* op, Warp& w, uint32_t mask) {
     const V32 a = read<Source::row>(w, op->a), b = read<B>(w, op->b);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Floating-point formats of 8, 6 and 4 bits, and scale factors, as F2FP makes them of f32 and back.
-// No instruction is here.
+// Floating-point formats of 16, 8, 6 and 4 bits, and scale factors, as F2FP makes them of f32 and
+// back. No instruction is here.
 #pragma once
 
 #include "emu/isa/float_modes.hpp"
@@ -110,6 +110,25 @@ SASSEMU_INLINE V32 decode_scale(V32 v) {
     return L::select(L::cmp_eq(e, L::splat(255)), L::splat(L::kF32Nan), least);
 }
 
+// Infinite halves become the largest finite number.
+SASSEMU_INLINE V32 finite_halves(V32 r, uint32_t infinity) {
+    const Mask lo = L::cmp_eq(L::and_(r, L::splat(0x7fffu)), L::splat(infinity));
+    const Mask hi = L::cmp_eq(L::and_(r, L::splat(0x7fff0000u)), L::splat(infinity << 16));
+    return L::sub(r, L::or_(L::select(lo, L::splat(1), L::splat(0)),
+                            L::select(hi, L::splat(0x10000u), L::splat(0))));
+}
+// a and b as a pair of f16 or bf16, a in the upper half.
+SASSEMU_INLINE V32 pack_any_mode(V32 a, V32 b, unsigned mode) {
+    V32 r;
+    if (mode & mode_bf)
+        r = mode & mode_rz ? L::f32x2_to_bf16x2<Rounding::rz>(b, a) : L::f32x2_to_bf16x2<>(b, a);
+    else
+        r = mode & mode_rz ? L::f32x2_to_f16x2<Rounding::rz>(b, a) : L::f32x2_to_f16x2<>(b, a);
+    if (mode & mode_satfinite) r = finite_halves(r, mode & mode_bf ? 0x7f80u : 0x7c00u);
+    if (mode & mode_relu)
+        r = mode & mode_bf ? L::bmax2<true>(r, L::splat(0)) : L::hmax2<true>(r, L::splat(0));
+    return r;
+}
 }  // namespace
 }  // namespace SASSEMU_ISA_NS
 }  // namespace sassemu

@@ -18,8 +18,6 @@ constexpr const char* unexecuted() {
     // What the chip does is not published, and no chip was at hand.
     if constexpr (is.template operator()<LdtmSparse>())
         return "which two of four values .SPARSIFY takes is not published";
-    if constexpr (is.template operator()<F2fpScaled>())
-        return "a scaled conversion, which no compiler emits";
     if constexpr (is.template
                   operator()<Qfma4, Qmul4, Qadd4, I2fpPair, IaddXor, ImulXor, ImulWideXor>())
         return "arithmetic that no compiler emits and nothing published describes";
