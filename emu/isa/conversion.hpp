@@ -32,6 +32,8 @@ void lower(Lower& x, const typed::F2fpUnpackNarrow& i);
 void lower(Lower& x, const typed::F2fpUnpackFp4& i);
 void lower(Lower& x, const typed::F2fpUnpackScale& i);
 void lower(Lower& x, const typed::F2fpUnpackScaled& i);
+void lower(Lower& x, const typed::F2fpToFixed& i);
+void lower(Lower& x, const typed::F2fpHalfToFixed& i);
 void lower(Lower& x, const typed::F2fpScaled& i);
 void lower(Lower& x, const typed::F2fpPackStochastic& i);
 void lower(Lower& x, const typed::F2fpPack8Stochastic& i);

@@ -102,6 +102,32 @@ const Op* unpack_scaled(const Op* op, Warp& w, uint32_t mask) {
     return next(op, w);
 }
 
+// Divided by a power of two (2^127 / 2^scale times) to 64ths, saturated; what is not a number
+// becomes the largest. No product but those that become 0 is rounded before.
+V32 to_fixed(V32 v, V32 scale, unsigned mode) {
+    v = L::fmul<>(v, decode_scale(L::sub(L::splat(254), scale)));
+    V32 r = L::f32_to_small<Rounding::rn, 8, true>(L::fmul<>(v, L::splat((127 + 6) << 23)));
+    if (mode & mode_relu) r = L::max_s(r, L::splat(0));
+    return L::and_(L::select(L::fisnan(v), L::splat(0x7f), r), L::splat(0xff));
+}
+V32 fixed_pair(V32 high, V32 low, V32 c, unsigned mode) {
+    const V32 a = to_fixed(high, L::shr(c, L::splat(24)), mode),
+              b = to_fixed(low, L::shr(c, L::splat(16)), mode);
+    return above(L::or_(L::shl(a, L::splat(8)), b), c, 0);
+}
+const Op* pack_fixed(const Op* op, Warp& w, uint32_t mask) {
+    const V32 a = read<Source::row>(w, op->a), b = any(w, op->b, op->m[0]),
+              c = any(w, op->c, op->m[1]);
+    write<false>(w, op->d, fixed_pair(a, b, c, op->k[0]), mask);
+    return next(op, w);
+}
+const Op* halves_to_fixed(const Op* op, Warp& w, uint32_t mask) {
+    const V32 b = any(w, op->b, op->m[0]), c = any(w, op->c, op->m[1]);
+    const V32 high = L::bf16_to_f32(L::hi16(b)), low = L::bf16_to_f32(b);
+    write<false>(w, op->d, fixed_pair(high, low, c, op->k[0]), mask);
+    return next(op, w);
+}
+
 void set_b_and_c(Lower& x, const typed::Reg& d, const typed::Src& b, const typed::Src& c) {
     const Operand of_b = x.source(b), of_c = x.source(c);
     x.op.d = x.destination_row(d.index);
@@ -281,6 +307,17 @@ void lower(Lower& x, const typed::F2fpUnpackScaled& i) {
     x.op.m[2] = i.half == typed::HalfSelect::H1 ? 16 : 8 * static_cast<uint32_t>(i.byte);
     x.op.m[3] = i.scale == S::H1 ? 16 : 0;
     x.handler(unpack_scaled);
+}
+void lower(Lower& x, const typed::F2fpToFixed& i) {
+    set_b_and_c(x, i.d, i.b, i.c);
+    x.op.a = x.source(i.a).at;
+    x.op.k[0] = i.relu ? mode_relu : 0;
+    x.handler(pack_fixed);
+}
+void lower(Lower& x, const typed::F2fpHalfToFixed& i) {
+    set_b_and_c(x, i.d, i.b, i.c);
+    x.op.k[0] = i.relu ? mode_relu : 0;
+    x.handler(halves_to_fixed);
 }
 void lower(Lower& x, const typed::F2fpScaled&) {
     x.reject("a scaled conversion to something else than bf16");
