@@ -117,6 +117,7 @@ class Lines:
         o.write = bool(re.match(r"(d|pd)\d*$", name))
         if kindtext.startswith('"'):
             o.kind, o.text, o.write = "text", kindtext.strip('"'), False
+            o.file = {"PR": "P", "UPR": "UP"}.get(o.text, o.file)  # all predicates of a file
         else:
             kind, at, inv = m[1], m[2], m[3]
             short = {"Rd": ("R", "16"), "Ra": ("R", "24"), "Rb": ("R", "32"), "Rc": ("R", "64"),

@@ -32,6 +32,15 @@ void add_operand(const sassdec_operand& op, sassdec_regset& set) {
     }
 }
 
+// "PR" and "UPR": the predicates that the mask names, which comes last; in a register it may name
+// any.
+void add_predicates(const sassdec_insn& insn, const sassdec_operand& op, sassdec_regset& set) {
+    if (op.file != SASSDEC_P && op.file != SASSDEC_UP) return;
+    const sassdec_operand& mask = insn.operand[insn.operand_count - 1];
+    const auto named = mask.kind == SASSDEC_OP_IMM ? static_cast<unsigned>(mask.imm) : ~0u;
+    (op.file == SASSDEC_UP ? set.up : set.p) |= static_cast<std::uint8_t>(named & 0x7f);
+}
+
 void add_address(const sassdec_operand& op, sassdec_regset& read) {
     if (op.kind != SASSDEC_OP_MEM && op.kind != SASSDEC_OP_CONST) return;
     if (op.flags & SASSDEC_HAS_REG && op.index != SASSDEC_RZ)
@@ -119,6 +128,8 @@ void sassdec_registers(const sassdec_insn* insn, sassdec_regset* read, sassdec_r
         for (unsigned i = 0; i < insn->operand_count; ++i) {
             const sassdec_operand& op = insn->operand[i];
             if (op.flags & SASSDEC_HIDDEN) continue;  // not there in this form, or RZ, or PT
+            if (op.kind == SASSDEC_OP_TEXT)
+                add_predicates(*insn, op, op.access & SASSDEC_WRITE ? w : r);
             if (op.access & SASSDEC_READ) add_operand(op, r);
             if (op.access & SASSDEC_WRITE) add_operand(op, w);
             add_address(op, r);

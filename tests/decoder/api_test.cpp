@@ -118,6 +118,23 @@ TEST(Api, GuardIsReadAndPredicateWritten) {
     EXPECT_EQ(written.p, 0b1);
 }
 
+// "PR" is those that the mask names; in a register it may name any.
+TEST(Api, PredicatesThatAMaskNamesAreReadOrWritten) {
+    const auto predicates = [](std::uint64_t high, std::uint64_t low, const char* wanted) {
+        const sassdec_insn i = decode(SASSDEC_SM_90, high, low);
+        EXPECT_EQ(text(i), wanted);
+        sassdec_regset read, written;
+        sassdec_registers(&i, &read, &written);
+        return std::pair<int, int>{read.p, written.p};
+    };
+    EXPECT_EQ(predicates(0x000fd20000000000, 0x00000001ff1a7803, "P2R R26, PR, RZ, 0x1"),
+              (std::pair{1, 0}));
+    EXPECT_EQ(predicates(0x000fe40000000000, 0x0000006016007804, "R2P PR, R22, 0x60"),
+              (std::pair{0, 0x60}));
+    EXPECT_EQ(predicates(0x000fe40000000000, 0x0000001716007204, "R2P PR, R22, R23"),
+              (std::pair{0, 0x7f}));
+}
+
 // Without .RELU there is no predicate operand, though its bits name P0.
 TEST(Api, WhatAModifierTakesAwayIsNotRead) {
     const sassdec_insn i = decode(SASSDEC_SM_90, 0x000fe200000001ff, 0x00000000ff097435);
