@@ -132,6 +132,7 @@ int32_t operand(sassemu_insn i, uint32_t index, sassemu_operand* out) {
     r.is_destination = (o.access & SASSDEC_WRITE) != 0;
     r.has_uniform = (o.flags & SASSDEC_HAS_UREG) != 0;
     r.bank = o.bank;
+    r.registers = o.width;
     r.index = o.index;
     r.uniform = o.ureg;
     r.value =

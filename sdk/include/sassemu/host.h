@@ -55,8 +55,8 @@ typedef struct sassemu_operand {
     uint8_t is_destination;
     uint8_t has_uniform; /* memory: `uniform` counts */
     uint8_t bank;
-    uint8_t reserved;
-    uint32_t index; /* register or predicate; memory: the base register */
+    uint8_t registers; /* since 1.12: how many there are from `index` on; 0: it has none */
+    uint32_t index;    /* register or predicate; memory: the base register */
     uint32_t uniform;
     int64_t value; /* immediate bits; offset of constants and memory */
 } sassemu_operand;
