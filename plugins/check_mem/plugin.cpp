@@ -23,7 +23,7 @@ Checker::Checker(const sassemu::Start& start)
 }
 
 uint32_t Checker::select(sassemu_insn i) {
-    Instruction& at = codes_[host.insn_module(i)].add(*this, i, true);
+    Instruction& at = codes_[host.insn_module(i)].add(*this, i, doubt_);
     at.tag = static_cast<uint8_t>(check_mem::format_of(host.insn_text(i)));
     return SASSEMU_RECORD | SASSEMU_RECORD_ACCESSES | SASSEMU_RECORD_SKIPPED |
            (fp_ || allocates_tensor_memory(i) ? SASSEMU_BEFORE | SASSEMU_AFTER : 0);

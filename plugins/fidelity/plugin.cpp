@@ -24,7 +24,7 @@ uint32_t Fidelity::select(sassemu_insn i) {
     const uint32_t number = known->second;
     Behaviour& b = behaviours_[number];
     b.places.push_back(i);
-    follow::Instruction& at = codes_[host.insn_module(i)].add(*this, i, false);
+    follow::Instruction& at = codes_[host.insn_module(i)].add(*this, i, doubt_);
     const uint8_t kind = at.effect.kind, action = at.effect.action;
     b.decides = kind == SASSEMU_EFFECT_BARRIER || kind == SASSEMU_EFFECT_MBARRIER ||
                 kind == SASSEMU_EFFECT_CONVERGENCE ||

@@ -9,8 +9,6 @@ namespace follow {
 
 namespace {
 
-constexpr uint32_t matrix_row = 16;  // bytes that a lane of LDSM and STSM names
-
 uint32_t bytes_of(const sassemu_recorded_access& a) {
     return a.flags & SASSEMU_ACCESS_MATRIX ? matrix_row : a.bytes;
 }
@@ -158,6 +156,28 @@ bool Follower::inside_bank(const Instruction& i, const sassemu_recorded_access& 
     return std::all_of(at, at + count, [&](uint64_t k) { return k + a.bytes <= end; });
 }
 
+// STSM.T and its like: where the layout is not known, every byte has of all lanes.
+void Follower::store_matrix(const Step& s, uint32_t data, uint32_t lane, const Place& p) {
+    p.shadow->clear(p.at, matrix_row);
+    if (data == no_row) return;
+    const auto bring = [&](uint32_t from, uint32_t byte, uint32_t to) {
+        const Marked m = marked(s, data, from);
+        if (!(m.bits >> byte * 8 & 0xff)) return;
+        leaves(s, data, from, p);
+        p.shadow->mark(p.at + to, 1, m.origin);
+        stored(m.origin, s.i.insn);
+    };
+    for (uint32_t b = 0; b < matrix_row; ++b) {
+        if (s.i.shape == MatrixShape::other) {
+            for (uint32_t from = 0; from < 32; ++from)
+                for (uint32_t byte = 0; byte < 4; ++byte) bring(from, byte, b);
+            continue;
+        }
+        const auto [from, byte] = place_in_matrix(s.i.shape, lane % 8, b);
+        bring(from, byte, b);
+    }
+}
+
 void Follower::access(const Step& s, const sassemu_recorded_access& a, const uint64_t* at) {
     if (a.space == SASSEMU_CONSTANT) {
         if (!inside_bank(s.i, a, at)) outside(s, a, at);
@@ -187,7 +207,11 @@ void Follower::access(const Step& s, const sassemu_recorded_access& a, const uin
                     if (marked >> b & 1) from = join(from, p.shadow->origin(p.at + b));
         }
         if (a.op == SASSEMU_STORE) {
-            if (!p.shadow) return;
+            if (!p.shadow) {
+                for (const uint16_t data : s.i.data)
+                    if (registers.bits(data, lane)) leaves(s, data, lane, p);
+                return;
+            }
             const Origin through = through_any_ ? through_[lane] : unnamed;
             if (copies) {
                 p.shadow->clear(p.at, bytes);
@@ -197,6 +221,10 @@ void Follower::access(const Step& s, const sassemu_recorded_access& a, const uin
                 if (through && !s.cta.copied[lane]) p.shadow->mark(p.at, bytes, through);
                 return;
             }
+            if (matrix && s.i.shape != MatrixShape::rows) {
+                store_matrix(s, row(s.i.data, lane / 8), lane, p);
+                return;
+            }
             for (uint32_t b = 0; b < bytes; b += 4) {
                 // STSM: word n of row r of matrix m is register m of lane 4 r + n.
                 const uint32_t source = matrix ? lane % 8 * 4 + b / 4 : lane;
@@ -204,6 +232,7 @@ void Follower::access(const Step& s, const sassemu_recorded_access& a, const uin
                 const uint32_t n = std::min(4u, bytes - b);
                 const uint32_t bits = data == no_row ? 0 : registers.bits(data, source);
                 const Origin o = bits ? join(through, origin(s, data, source)) : through;
+                if (bits) leaves(s, data, source, p);
                 bool any = o && (through || bits == ~0u);
                 if (any) {
                     marks.mark(p.shadow, p.at + b, n, o);
@@ -240,17 +269,7 @@ void Follower::access(const Step& s, const sassemu_recorded_access& a, const uin
             }
         }
         if (a.op == SASSEMU_REDUCE) return;
-        for (uint32_t b = 0; b < words; ++b) {
-            uint32_t bits = 0;
-            for (uint32_t n = 0; n < 4; ++n)
-                if (marked >> (b * 4 + n) & 1) bits |= 0xffu << n * 8;
-            if (bits && bytes < 4 && a.flags & SASSEMU_ACCESS_SIGN_EXTEND &&
-                bits >> (bytes * 8 - 1) & 1)
-                bits |= ~0u << bytes * 8;
-            const uint32_t target = matrix ? lane % 8 * 4 + b : lane;
-            const uint32_t result = row(s.i.results, matrix ? lane / 8 : b);
-            if (result != no_row && bits) registers.mark(result, target, bits, from);
-        }
+        if (marked) bring(s.warp, s.i, a.flags, bytes, lane, marked, from);
     });
 }
 

@@ -50,13 +50,9 @@ bool is_base(std::string_view text, uint32_t row) {
     return at != text.npos && !std::isdigit(static_cast<unsigned char>(text[end]));
 }
 
-bool is(std::string_view opcode, std::initializer_list<std::string_view> all) {
-    return std::find(all.begin(), all.end(), opcode) != all.end();
-}
-
 }  // namespace
 
-Instruction& Code::add(const sassemu::Plugin& plugin, sassemu_insn insn, bool certain) {
+Instruction& Code::add(const sassemu::Plugin& plugin, sassemu_insn insn, Doubt doubt) {
     const sassemu_host& host = plugin.host;
     const uint64_t index = host.insn_code_offset(insn) / 16;
     if (all_.size() <= index) {
@@ -81,10 +77,15 @@ Instruction& Code::add(const sassemu::Plugin& plugin, sassemu_insn insn, bool ce
             i.guard = (uniform ? uniform_predicate_rows : predicate_rows) +
                       static_cast<uint32_t>(text[p + 1] - '0');
     }
-    std::vector<sassemu_operand> sources;
+    std::vector<sassemu_operand>& sources = i.operands;
+    sassemu_operand destination{};
     for (uint32_t k = 0; k < host.insn_operands(insn); ++k) {
         const sassemu_operand o = plugin.operand(insn, k);
-        if (!o.is_destination) sources.push_back(o);
+        if (!o.is_destination)
+            sources.push_back(o);
+        else if (o.kind == SASSEMU_OPERAND_REGISTER)
+            destination = o;
+        if (o.is_destination) i.named.push_back(row_of(o));
         if (o.kind == SASSEMU_OPERAND_CONSTANT) i.table = o.bank;
     }
     const bool wgmma = opcode.ends_with("GMMA");
@@ -97,6 +98,7 @@ Instruction& Code::add(const sassemu::Plugin& plugin, sassemu_insn insn, bool ce
         i.writes_tensor = kind == SASSEMU_EFFECT_STORE || kind == SASSEMU_EFFECT_ASYNC;
     }
     i.guards_much = kind != SASSEMU_EFFECT_NONE;
+    i.by_values = doubt == Doubt::values && goes_by_values(plugin, insn);
     if (memory) {
         i.transfer = Transfer::memory;
         i.control = i.reads;
@@ -132,11 +134,15 @@ Instruction& Code::add(const sassemu::Plugin& plugin, sassemu_insn insn, bool ce
                     i.control[row / 64] &= ~(uint64_t{1} << row % 64);
                 }
     }
-    if (i.guards_much && i.guard != no_row) follow::add(i.control, i.guard);
+    // Whether something is loaded nobody sees, where what it is loaded to is followed.
+    if (i.guard != no_row && doubt == Doubt::values && kind == SASSEMU_EFFECT_LOAD)
+        i.control[i.guard / 64] &= ~(uint64_t{1} << i.guard % 64);
+    else if (i.guards_much && i.guard != no_row)
+        follow::add(i.control, i.guard);
     // Whether a product of wgmma is added to what was there, a predicate says, whose value is not
     // known here.
     const bool may_add =
-        certain && wgmma &&
+        doubt == Doubt::clears && wgmma &&
         std::any_of(sources.begin(), sources.end(), [](const sassemu_operand& o) {
             return o.kind == SASSEMU_OPERAND_UNIFORM_PREDICATE && o.index != SASSEMU_PT;
         });
@@ -145,25 +151,20 @@ Instruction& Code::add(const sassemu::Plugin& plugin, sassemu_insn insn, bool ce
         i.data.push_back(static_cast<uint16_t>(row));
         i.masks.push_back(looked_at(text, row));
     });
-    if (opcode == "R2P") {
-        i.transfer = Transfer::predicates;
-        const uint32_t which = !sources.empty() && sources.back().kind == SASSEMU_OPERAND_IMMEDIATE
-                                   ? static_cast<uint32_t>(sources.back().value)
-                                   : 0x7f;
-        for (uint32_t p = 0; p < 7; ++p)
-            if (which >> p & 1) follow::add(i.writes, predicate_rows + p);
-    }
     each_row(i.writes, [&](uint32_t row) { i.results.push_back(static_cast<uint16_t>(row)); });
-    if (memory || i.transfer == Transfer::predicates) return i;
-    const bool moves = is(opcode, {"MOV", "UMOV"}) || text.find("IMAD.MOV") != text.npos;
+    if (memory) {
+        find_form(i, name, text, &destination, doubt);
+        return i;
+    }
+    const bool moves = is_any(opcode, {"MOV", "UMOV"}) || text.find("IMAD.MOV") != text.npos;
     if (moves && i.data.size() == i.results.size()) i.transfer = Transfer::copy;
-    if (is(opcode, {"SEL", "FSEL", "USEL", "SEL64", "FSEL64"})) i.transfer = Transfer::select;
-    if (is(opcode, {"VOTE", "VOTEU", "MATCH", "REDUX", "CREDUX"})) i.transfer = Transfer::gather;
+    if (is_any(opcode, {"SEL", "FSEL", "USEL", "SEL64", "FSEL64"})) i.transfer = Transfer::select;
+    if (is_any(opcode, {"VOTE", "VOTEU", "MATCH", "REDUX", "CREDUX"}))
+        i.transfer = Transfer::gather;
     if (opcode == "SHFL") i.transfer = Transfer::shuffle;
-    if (is(opcode, {"R2UR", "R2UR64"})) i.transfer = Transfer::first;
-    if (is(opcode, {"HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "OMMA"})) i.transfer = Transfer::matrix;
+    if (is_any(opcode, {"R2UR", "R2UR64"})) i.transfer = Transfer::first;
     // A warp's rows of the result are made of its lanes' rows of A.
-    if (wgmma && !certain) i.transfer = Transfer::gather;
+    if (wgmma && doubt == Doubt::marks) i.transfer = Transfer::gather;
     const auto take = [&](uint32_t to, const sassemu_operand& o) {
         Instruction::Source& s = i.source[to];
         s = {};
@@ -177,15 +178,17 @@ Instruction& Code::add(const sassemu::Plugin& plugin, sassemu_insn insn, bool ce
         if (o.inverted) s.value = ~s.value;
         return s.row != no_row || s.known || o.kind == SASSEMU_OPERAND_CONSTANT;
     };
-    if (is(opcode, {"LOP3", "ULOP3"}) && sources.size() >= 4 && i.results.size() == 1 &&
-        i.results[0] < predicate_rows && sources[3].kind == SASSEMU_OPERAND_IMMEDIATE &&
-        take(0, sources[0]) && take(1, sources[1]) && take(2, sources[2])) {
+    // One result: bits, or whether any is set.
+    const bool joined = sources.size() > 4 && row_of(sources[4]) != no_row;
+    if (is_any(opcode, {"LOP3", "ULOP3"}) && sources.size() >= 4 && i.results.size() == 1 &&
+        !joined && sources[3].kind == SASSEMU_OPERAND_IMMEDIATE && take(0, sources[0]) &&
+        take(1, sources[1]) && take(2, sources[2])) {
         i.transfer = Transfer::logic;
         i.table = static_cast<uint32_t>(sources[3].value);
     }
-    if (is(opcode, {"PRMT", "UPRMT"}) && text.find("PRMT ") != text.npos && sources.size() >= 3 &&
-        sources[1].kind == SASSEMU_OPERAND_IMMEDIATE && take(0, sources[0]) &&
-        take(1, sources[2])) {
+    if (is_any(opcode, {"PRMT", "UPRMT"}) && text.find("PRMT ") != text.npos &&
+        sources.size() >= 3 && sources[1].kind == SASSEMU_OPERAND_IMMEDIATE &&
+        take(0, sources[0]) && take(1, sources[2])) {
         i.transfer = Transfer::permute;
         i.table = static_cast<uint32_t>(sources[1].value);
     }
@@ -198,6 +201,7 @@ Instruction& Code::add(const sassemu::Plugin& plugin, sassemu_insn insn, bool ce
                                                                 : 0;
         i.shuffle = mode | (static_cast<uint32_t>(sources[1].value) & 31) << 8;
     }
+    find_form(i, name, text, &destination, doubt);
     return i;
 }
 

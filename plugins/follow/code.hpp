@@ -2,7 +2,10 @@
 // What instructions do to marks, worked out once: of each one, and of straight runs of them.
 #pragma once
 
+#include <algorithm>
+#include <initializer_list>
 #include <sassemu/plugin.hpp>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -10,20 +13,59 @@
 
 namespace follow {
 
+// What follows from a mark where only values could tell.
+enum class Doubt : uint8_t {
+    clears,  // a result is marked if all that it may come from is
+    marks,   // if any of it is; and an address marks what is accessed through it
+    values   // they are at hand: if what it comes from is. The plugin has Code::goes_by_values()
+             // shown before they run, so that a block of records ends with such an instruction
+};
+
 // How the marked bits of a result follow from those of what is read.
 enum class Transfer : uint8_t {
-    mix,        // one marked bit marks all of the lane's results
-    copy,       // bit by bit, register by register
-    select,     // one of two, by a predicate
-    logic,      // LOP3 with its table
-    permute,    // PRMT with an immediate selector
-    gather,     // of all lanes together (VOTE, MATCH, REDUX)
-    shuffle,    // of another lane
-    first,      // of the first lane (R2UR)
-    matrix,     // of fragments of a warp
-    memory,     // loads and atomics: what memory holds
-    predicates  // R2P
+    mix,      // one marked bit marks all of the lane's results
+    copy,     // bit by bit, register by register
+    select,   // one of two, by a predicate
+    logic,    // LOP3 with its table
+    permute,  // PRMT with an immediate selector
+    gather,   // of all lanes together (VOTE, MATCH, REDUX)
+    shuffle,  // of another lane
+    first,    // of the first lane (R2UR)
+    matrix,   // of fragments of a warp: D = A B + C
+    turn,     // of a fragment, transposed (MOVM)
+    memory,   // loads and atomics: what memory holds
+    spread,   // predicates of bits (R2P)
+    pack,     // bits of predicates (P2R)
+    compare,  // of what is compared, joined with a predicate
+    combine   // PLOP3 with its tables
 };
+
+// A comparison, where its form is known.
+struct Comparison {
+    char joins = 0;     // & | ^
+    char compares = 0;  // L l E N g G of LT LE EQ NE GE GT of 32-bit integers; else 0
+    bool is_signed = true;
+};
+
+// Registers that an operand consists of.
+struct Fragment {
+    uint32_t row = no_row, count = 0;
+};
+
+// How the elements of a product lie in the fragments of a warp: mma of PTX, which all have alike.
+// Lane l has of A row l / 4, of B column l / 4, of C and D row l / 4 and columns l % 4 * 2 and the
+// next one; with sixteen rows each second element of A, and the second half of C and D, are of the
+// row eight below.
+struct Product {
+    Fragment d, a, b, c;
+    uint32_t words = 1;         // of an element in C and D; and of A's unit that has one row
+    bool sixteen_rows = false;  // else eight
+    bool halves = false;        // two elements of C and D in a register
+    bool known = false;         // else everything depends on everything
+};
+
+// Which 16-bit element of a row LDSM and STSM move to which lane.
+enum class MatrixShape : uint8_t { rows, transposed, other };
 
 struct Instruction {
     sassemu_insn insn = nullptr;
@@ -43,6 +85,13 @@ struct Instruction {
         uint32_t row = no_row, value = 0;
         bool known = false;  // an immediate, or RZ
     } source[3];
+    // By the values that registers have when it is executed, if those are at hand (Doubt::values).
+    bool by_values = false;
+    std::vector<sassemu_operand> operands;  // its sources
+    std::vector<uint32_t> named;            // rows of its destinations, in order; no_row: RZ, PT
+    Comparison comparison;
+    Product product;
+    MatrixShape shape = MatrixShape::rows;
     uint32_t table = 0;      // logic: the LUT; permute: the selector; memory: bank of a constant
     uint32_t shuffle = ~0u;  // mode | lane << 8 where both are known
 };
@@ -66,10 +115,23 @@ struct Run {
     uint32_t oldest = 0;  // of these, once there are enough
 };
 
+// What is known of an instruction by its form: forms.cpp.
+void find_form(Instruction& i, std::string_view name, std::string_view text,
+               const sassemu_operand* destination, Doubt doubt);
+inline bool is_any(std::string_view word, std::initializer_list<std::string_view> all) {
+    return std::find(all.begin(), all.end(), word) != all.end();
+}
+inline bool is_predicate(const sassemu_operand& o) {
+    return o.kind == SASSEMU_OPERAND_PREDICATE || o.kind == SASSEMU_OPERAND_UNIFORM_PREDICATE;
+}
+// Of a register or predicate; no_row: it is another operand, or RZ, or PT.
+uint32_t row_of(const sassemu_operand& o);
+
 class Code {
   public:
-    // `certain`: what may be read counts as not read.
-    Instruction& add(const sassemu::Plugin& plugin, sassemu_insn insn, bool certain);
+    // Whether an instruction goes by values; known before the code around it is there.
+    static bool goes_by_values(const sassemu::Plugin& plugin, sassemu_insn insn);
+    Instruction& add(const sassemu::Plugin& plugin, sassemu_insn insn, Doubt doubt);
     const Instruction& operator[](uint32_t index) const { return all_[index]; }
     // Not executed: only the guards are looked at.
     Run& run(uint32_t first, uint32_t count, bool executed, bool part = false) {

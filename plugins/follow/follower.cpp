@@ -105,13 +105,15 @@ void Follower::records(const sassemu_records& r) {
     const sassemu_recorded_access* a = r.access;
     const sassemu_recorded_access* const end = a + r.accesses;
     seen(c, r);
-    for (; a != end && a->record == SASSEMU_RECORD_BEFORE; ++a)
-        if (c.last &&
-            (c.last->makes || !quick(c, *c.last_warp, *c.last, *a, r.address + a->address))) {
-            const Step s{c, *c.last_warp, c.last_index, *c.last, a->lanes, a->lanes};
-            brought(s);
-            access(s, *a, r.address + a->address);
-        }
+    for (; a != end && a->record == SASSEMU_RECORD_BEFORE; ++a) {
+        if (!c.last) continue;
+        const Step s{c, *c.last_warp, c.last_index, *c.last, a->lanes, a->lanes};
+        if (!c.last->makes && !(a->op != SASSEMU_LOAD && has_marked_data(s)) &&
+            quick(c, *c.last_warp, *c.last, *a, r.address + a->address))
+            continue;
+        brought(s);
+        access(s, *a, r.address + a->address);
+    }
     for (uint32_t k = 0; k < r.records; ++k) {
         const sassemu_recorded_access* const first = a;
         while (a != end && a->record == k) ++a;

@@ -8,6 +8,7 @@
 // A mark has an origin, a number that the plugin gives out.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -63,18 +64,29 @@ struct Flow {  // what an operation has read and not written yet
     std::vector<Part> marked;
 };
 
+constexpr uint32_t matrix_row = 16;  // bytes that a lane of LDSM and STSM names
+
+// Where the byte of a row is in the fragment of the matrix.
+struct PlaceInMatrix {
+    uint32_t lane, byte;
+};
+inline PlaceInMatrix place_in_matrix(MatrixShape shape, uint32_t row, uint32_t byte) {
+    if (shape == MatrixShape::rows) return {row * 4 + byte / 4, byte % 4};
+    return {byte / 2 * 4 + row / 2, row % 2 * 2 + byte % 2};
+}
+
+struct Marked {  // what a lane has of a register
+    uint32_t bits = 0;
+    Origin origin = unnamed;
+};
+using Marks = std::array<Marked, 32>;
+
 struct Step {  // an instruction at work
     Cta& cta;
     Warp& warp;
     uint32_t warp_index;
     const Instruction& i;
     uint32_t lanes, active;
-};
-
-// What follows from a mark where only values could tell.
-enum class Doubt : uint8_t {
-    clears,  // a result is marked if all that it may come from is
-    marks    // if any of it is; and an address marks what is accessed through it
 };
 
 class Follower : public sassemu::Plugin {
@@ -113,6 +125,9 @@ class Follower : public sassemu::Plugin {
     virtual uint64_t* decisions(sassemu_insn, Origin) { return nullptr; }
     // An instruction has put a value of this origin into memory.
     virtual void stored(Origin, sassemu_insn) {}
+    // A marked row is what a store, an atomic or an operation that others perform takes to that
+    // place (no shadow: it is not known).
+    virtual void leaves(const Step&, uint32_t, uint32_t, const Place&) {}
     // A constant is read that is outside of its bank.
     virtual void outside(const Step&, const sassemu_recorded_access&, const uint64_t*) {}
     // Of a block of records, before it is gone through.
@@ -128,6 +143,9 @@ class Follower : public sassemu::Plugin {
         const Origin o = s.warp.registers.origin(row, lane);
         return o ? o : born(s, row, lane);
     }
+    // Of what a load has found these bytes are marked.
+    void bring(Warp& w, const Instruction& i, uint32_t flags, uint32_t bytes, uint32_t lane,
+               uint32_t marked, Origin from);
     Origin join(Origin a, Origin b) { return !a || a == b ? b : !b ? a : both(a, b); }
     const Instruction& instruction(sassemu_insn i) {
         return codes_[host.insn_module(i)][static_cast<uint32_t>(host.insn_code_offset(i) / 16)];
@@ -163,11 +181,37 @@ class Follower : public sassemu::Plugin {
     bool quick_global(const sassemu_recorded_access& a, const uint64_t* at, bool& known);
     bool inside_bank(const Instruction& i, const sassemu_recorded_access& a, const uint64_t* at);
     void access(const Step& s, const sassemu_recorded_access& a, const uint64_t* at);
+    void store_matrix(const Step& s, uint32_t data, uint32_t lane, const Place& p);
     // transfer.cpp
     void step(const Step& s, const sassemu_recorded_access* a, const sassemu_recorded_access* end,
               const sassemu_records& r);
     bool quick_transfer(const Step& s);
     void transfer(const Step& s);
+    Marked marked(const Step& s, uint32_t row, uint32_t lane) {
+        const uint32_t bits = row == no_row ? 0 : s.warp.registers.bits(row, lane);
+        return bits ? Marked{bits, origin(s, row, lane)} : Marked{};
+    }
+    // Whether a lane has marks in what the instruction stores or computes with.
+    static bool has_marked_data(const Step& s) {
+        return std::any_of(s.i.data.begin(), s.i.data.end(),
+                           [&](uint16_t row) { return s.warp.registers.lanes(row) & s.lanes; });
+    }
+    Marked mixed(const Step& s, uint32_t lane);
+    Marked of_lanes(const Step& s, uint32_t lanes);
+    void give(const Step& s, uint32_t row, const Marks& marks);
+    void give_all(const Step& s, const Marks& marks);
+    // values.cpp
+    uint32_t value(const Step& s, const sassemu_operand& o, uint32_t lane) const;
+    void select(const Step& s);
+    Marked compared(const Step& s, uint32_t lane, bool& known, bool& holds);
+    void compare(const Step& s);
+    void combine(const Step& s);
+    void shuffle(const Step& s);
+    // fragments.cpp
+    void multiply(const Step& s);
+    void turn(const Step& s);
+    void spread(const Step& s);
+    void pack(const Step& s);
     void check_control(const Step& s);
     void brought(const Step& s);
     void mark_results(const Step& s, uint32_t lanes, const std::array<Origin, 32>& by);

@@ -15,7 +15,7 @@ void Follower::check_control(const Step& s) {
         const uint32_t marked =
             s.warp.registers.lanes(row) & (row == s.i.guard ? s.active : s.lanes);
         if (!marked) return;
-        if (doubt_ == Doubt::clears) {
+        if (doubt_ != Doubt::marks) {
             if (decides(s, row, marked, condition)) s.warp.registers.clear(row, marked);
         } else if (condition) {
             Origin all = unnamed;
@@ -43,6 +43,28 @@ void Follower::brought(const Step& s) {
     });
 }
 
+namespace {
+
+// What it stores goes where no marks are kept, or to what others do at once: not the accesses of
+// its own lanes to shared and local memory.
+bool takes_away(const Instruction& i) {
+    const sassemu_effect& e = i.effect;
+    switch (e.kind) {
+        case SASSEMU_EFFECT_STORE:
+            return e.in_cluster || (e.space != SASSEMU_SHARED && e.space != SASSEMU_LOCAL &&
+                                    e.space != SASSEMU_GENERIC);
+        case SASSEMU_EFFECT_ATOMIC:
+        case SASSEMU_EFFECT_REDUCE:
+            return true;
+        case SASSEMU_EFFECT_ASYNC:
+            return i.results.empty() && e.action != SASSEMU_ACTION_MULTIPLY;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
 void Follower::step(const Step& s, const sassemu_recorded_access* a,
                     const sassemu_recorded_access* end, const sassemu_records& r) {
     check_control(s);
@@ -55,6 +77,10 @@ void Follower::step(const Step& s, const sassemu_recorded_access* a,
     }
     if (s.lanes) {
         brought(s);
+        if (takes_away(s.i))
+            for (const uint16_t row : s.i.data)
+                each_lane(registers.lanes(row) & s.lanes,
+                          [&](uint32_t lane) { leaves(s, row, lane, {}); });
         if (s.i.writes_tensor && doubt_ == Doubt::marks) {
             repeatable_ = false;
             each_lane(s.lanes, [&](uint32_t lane) {
@@ -71,10 +97,7 @@ void Follower::step(const Step& s, const sassemu_recorded_access* a,
         if (s.i.transfer == Transfer::memory) {
             // What was stored and what was loaded may be the same registers: results lose their
             // marks once nothing looks at the operands any more.
-            const bool plain =
-                !through_any_ && std::none_of(s.i.data.begin(), s.i.data.end(), [&](uint16_t row) {
-                    return registers.lanes(row) & s.lanes;
-                });
+            const bool plain = !through_any_ && !has_marked_data(s);
             if (s.i.effect.kind == SASSEMU_EFFECT_LOAD)
                 for (const uint16_t row : s.i.results) registers.clear(row, s.lanes);
             for (; a != end; ++a) {
@@ -137,7 +160,7 @@ bool Follower::quick_transfer(const Step& s) {
         if (!lanes) continue;
         if (!registers.is_plain(i.data[k]) || i.masks[k] != ~0u) return false;
         const Origin o = registers.origin(i.data[k], 0);
-        if (!o || (of && of != o && ((lanes != marked && !product) || doubt_ == Doubt::clears)))
+        if (!o || (of && of != o && ((lanes != marked && !product) || doubt_ != Doubt::marks)))
             return false;
         of = join(of, o);
         marked |= lanes;
@@ -186,86 +209,83 @@ uint32_t permuted(uint32_t selector, uint32_t low, uint32_t high) {
 
 }  // namespace
 
+// Of all that it reads in a lane.
+Marked Follower::mixed(const Step& s, uint32_t lane) {
+    Marked all;
+    for (size_t k = 0; k < s.i.data.size(); ++k)
+        if (s.warp.registers.bits(s.i.data[k], lane) & s.i.masks[k]) {
+            all = {~0u, join(all.origin, origin(s, s.i.data[k], lane))};
+            if (doubt_ != Doubt::marks) break;  // one says it
+        }
+    return all;
+}
+
+Marked Follower::of_lanes(const Step& s, uint32_t lanes) {
+    Marked all;
+    each_lane(lanes, [&](uint32_t lane) {
+        if (all.bits && doubt_ != Doubt::marks) return;
+        const Marked v = mixed(s, lane);
+        if (v.bits) all = {~0u, join(all.origin, v.origin)};
+    });
+    return all;
+}
+
+void Follower::give(const Step& s, uint32_t row, const Marks& marks) {
+    if (row == no_row) return;
+    Registers& registers = s.warp.registers;
+    registers.clear(row, s.lanes);
+    // Mostly all bits of one origin, or none.
+    uint32_t lanes = 0;
+    Origin one = unnamed;
+    bool alike = true;
+    each_lane(s.lanes, [&](uint32_t lane) {
+        const Marked& m = marks[lane];
+        if (!m.bits) return;
+        alike = alike && m.bits == ~0u && (!lanes || m.origin == one);
+        one = m.origin;
+        lanes |= 1u << lane;
+    });
+    if (alike) return registers.mark_all(row, lanes, one);
+    each_lane(lanes, [&](uint32_t lane) {
+        registers.mark(row, lane, marks[lane].bits, marks[lane].origin);
+    });
+}
+
+void Follower::give_all(const Step& s, const Marks& marks) {
+    for (const uint16_t row : s.i.results) give(s, row, marks);
+}
+
 void Follower::transfer(const Step& s) {
     const Instruction& i = s.i;
     Registers& registers = s.warp.registers;
-    struct Value {
-        uint32_t bits = 0;
-        Origin origin = unnamed;
-    };
     const auto read = [&](uint32_t row, uint32_t lane) {
         return row == no_row ? 0 : registers.bits(row, lane);
     };
-    // Of all that it reads in a lane.
-    const auto mixed = [&](uint32_t lane) {
-        Value all;
-        for (size_t k = 0; k < i.data.size(); ++k)
-            if (read(i.data[k], lane) & i.masks[k]) {
-                all = {~0u, join(all.origin, origin(s, i.data[k], lane))};
-                if (doubt_ == Doubt::clears) break;  // one says it
-            }
-        return all;
-    };
-    std::array<Value, 32> values;
-    const auto give_all = [&](auto&& value_of) {
-        // Mostly all bits of one origin, or none.
-        uint32_t marked = 0;
-        Origin one = unnamed;
-        bool alike = true;
-        each_lane(s.lanes, [&](uint32_t lane) {
-            const Value& v = values[lane] = value_of(lane);
-            if (!v.bits) return;
-            alike = alike && v.bits == ~0u && (!marked || v.origin == one);
-            one = v.origin;
-            marked |= 1u << lane;
-        });
-        for (const uint16_t row : i.results) {
-            registers.clear(row, s.lanes);
-            if (alike) {
-                registers.mark_all(row, marked, one);
-                continue;
-            }
-            each_lane(s.lanes, [&](uint32_t lane) {
-                const Value& v = values[lane];
-                if (v.bits) registers.mark(row, lane, v.bits, v.origin);
-            });
-        }
-    };
-    const auto of_lanes = [&](uint32_t lanes) {
-        Value all;
-        each_lane(lanes, [&](uint32_t lane) {
-            if (all.bits && doubt_ == Doubt::clears) return;
-            const Value v = mixed(lane);
-            if (v.bits) all = {~0u, join(all.origin, v.origin)};
-        });
-        return all;
+    const auto mixed = [&](uint32_t lane) { return Follower::mixed(s, lane); };
+    const auto give_all = [&](auto&& of) {
+        Marks marks;
+        each_lane(s.lanes, [&](uint32_t lane) { marks[lane] = of(lane); });
+        Follower::give_all(s, marks);
     };
     switch (i.transfer) {
         case Transfer::copy: {
-            std::vector<std::array<Value, 32>> moved(i.data.size());
+            std::vector<Marks> moved(i.data.size());
             for (size_t k = 0; k < i.data.size(); ++k)
-                each_lane(s.lanes, [&](uint32_t lane) {
-                    const uint32_t bits = read(i.data[k], lane);
-                    moved[k][lane] = {bits, bits ? origin(s, i.data[k], lane) : unnamed};
-                });
-            for (size_t k = 0; k < i.data.size(); ++k) {
-                registers.clear(i.results[k], s.lanes);
-                each_lane(s.lanes, [&](uint32_t lane) {
-                    const Value& v = moved[k][lane];
-                    if (v.bits) registers.mark(i.results[k], lane, v.bits, v.origin);
-                });
-            }
+                each_lane(s.lanes,
+                          [&](uint32_t lane) { moved[k][lane] = marked(s, i.data[k], lane); });
+            for (size_t k = 0; k < i.data.size(); ++k) give(s, i.results[k], moved[k]);
             return;
         }
         case Transfer::select:
+            if (doubt_ == Doubt::values) return select(s);
             if (doubt_ == Doubt::marks) return give_all(mixed);
             return give_all([&](uint32_t lane) {
-                Value all{~0u, unnamed};
+                Marked all{~0u, unnamed};
                 size_t registers_read = 0;
                 for (const uint16_t row : i.data) {
                     const uint32_t bits = read(row, lane);
                     if (row >= predicate_rows) {
-                        if (bits) return Value{~0u, origin(s, row, lane)};
+                        if (bits) return Marked{~0u, origin(s, row, lane)};
                         continue;
                     }
                     ++registers_read;
@@ -273,7 +293,7 @@ void Follower::transfer(const Step& s) {
                     if (bits) all.origin = origin(s, row, lane);
                 }
                 // An immediate or a constant may be what is selected.
-                return registers_read == 2 && all.bits ? all : Value{};
+                return registers_read == 2 && all.bits ? all : Marked{};
             });
         case Transfer::logic:
         case Transfer::permute:
@@ -287,29 +307,31 @@ void Follower::transfer(const Step& s) {
                 const uint32_t bits = i.transfer == Transfer::logic
                                           ? marked_of(i.table, i.source, marked)
                                           : permuted(i.table, marked[0], marked[1]);
-                return Value{bits, bits ? from : unnamed};
+                const bool any = bits && i.results[0] >= predicate_rows;
+                return Marked{any ? ~0u : bits, bits ? from : unnamed};
             });
         case Transfer::gather: {
-            const Value all = of_lanes(s.lanes);
+            const Marked all = of_lanes(s, s.lanes);
             return give_all([&](uint32_t) { return all; });
         }
         case Transfer::first: {
-            const Value v = mixed(static_cast<uint32_t>(std::countr_zero(s.lanes)));
+            const Marked v = mixed(static_cast<uint32_t>(std::countr_zero(s.lanes)));
             return give_all([&](uint32_t) { return v; });
         }
         case Transfer::shuffle: {
+            if (doubt_ == Doubt::values) return shuffle(s);
             if (i.shuffle == ~0u) {
                 if (doubt_ == Doubt::marks) {
-                    const Value any = of_lanes(s.lanes);
+                    const Marked any = of_lanes(s, s.lanes);
                     return give_all([&](uint32_t) { return any; });
                 }
-                Value all{~0u, unnamed};
+                Marked all{~0u, unnamed};
                 each_lane(s.lanes, [&](uint32_t lane) {
-                    const Value v = mixed(lane);
+                    const Marked v = mixed(lane);
                     all.bits &= v.bits;
                     all.origin = v.origin;
                 });
-                return give_all([&](uint32_t) { return all.bits ? all : Value{}; });
+                return give_all([&](uint32_t) { return all.bits ? all : Marked{}; });
             }
             return give_all([&](uint32_t lane) {
                 const uint32_t mode = i.shuffle & 255, by = i.shuffle >> 8;
@@ -318,29 +340,21 @@ void Follower::transfer(const Step& s) {
                                 : mode == 2 ? lane + by
                                             : lane ^ by;
                 if (from > 31) from = lane;
-                return s.lanes >> from & 1 ? mixed(from) : Value{};
+                return s.lanes >> from & 1 ? mixed(from) : Marked{};
             });
         }
-        case Transfer::matrix: {
-            // A lane holds rows by lane / 4 of the first operand, columns by it of the second, and
-            // has rows by lane / 4 and columns by lane % 4 of the result.
-            Value of[32];
-            uint32_t lanes = 0;
-            each_lane(s.lanes, [&](uint32_t lane) {
-                of[lane] = mixed(lane);
-                if (of[lane].bits) lanes |= 1u << lane;
-            });
-            return give_all([&](uint32_t lane) {
-                if (of[lane].bits && doubt_ == Doubt::clears) return of[lane];
-                Value v = of[lane];
-                each_lane(lanes, [&](uint32_t from) {
-                    if (from / 4 == lane / 4 || from / 4 / 2 == lane % 4)
-                        v = {~0u, join(v.origin, of[from].origin)};
-                });
-                return v;
-            });
-        }
-        case Transfer::predicates:
+        case Transfer::matrix:
+            return multiply(s);
+        case Transfer::turn:
+            return turn(s);
+        case Transfer::spread:
+            return spread(s);
+        case Transfer::pack:
+            return pack(s);
+        case Transfer::compare:
+            return compare(s);
+        case Transfer::combine:
+            return combine(s);
         case Transfer::mix:
         case Transfer::memory:
             break;
@@ -349,7 +363,7 @@ void Follower::transfer(const Step& s) {
         !i.results.empty() && std::all_of(i.results.begin(), i.results.end(),
                                           [](uint16_t row) { return is_uniform(row); });
     if (uniform) {
-        const Value all = of_lanes(s.lanes);
+        const Marked all = of_lanes(s, s.lanes);
         return give_all([&](uint32_t) { return all; });
     }
     give_all(mixed);
