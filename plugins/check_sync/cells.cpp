@@ -284,37 +284,68 @@ void Checker::list_reader(Touch& t, Block& b, uint32_t cell, uint32_t lanes) {
     list.push_back(now);
 }
 
-// Bytes of shared memory that are read, and that nobody has written; whether any lane wants their
-// value. If somebody writes them later, the two are in the wrong order. If nobody ever does, the
-// value may still be one that the program drops in a way that is not seen here, which check-mem can
-// tell.
+// Bytes that are read, and that nobody has written. The value of a load is followed, and has been
+// read where it decides something; that is all of it otherwise, and true: it counts as written from
+// here on. If somebody writes bytes of shared memory later, the two are in the wrong order; if
+// nobody ever does, check-mem can tell whether what they decide matters.
 bool Checker::read_unwritten(Touch& t, uint32_t lanes) {
-    for (; lanes; lanes &= lanes - 1) {
-        t.lane = static_cast<uint32_t>(std::countr_zero(lanes));
-        if (!is_dropped(t, t.lane)) break;
-    }
-    if (!lanes) return false;
-    found(FindingKind::uninitialised_read, false, {}, false, t);
+    if (is_trial_) return true;
     const uint32_t insn = t.stamp.insn;
-    unwritten_[t.owner].emplace(static_cast<uint32_t>(t.address), insn);
-    return true;
+    if (!is_followed(t)) {
+        t.lane = static_cast<uint32_t>(std::countr_zero(lanes));
+        found(FindingKind::uninitialised_read, !t.shared, {}, false, t);
+        if (t.shared) unwritten_[t.owner].emplace(static_cast<uint32_t>(t.address), insn);
+        return true;
+    }
+    const uint64_t place = t.shared ? ~t.owner << 32 | t.address : t.address;
+    const auto [at, fresh] = origins_.try_emplace({t.warp->place.cta, place, insn},
+                                                  static_cast<Origin>(unwritten_loads_.size()));
+    if (fresh) {
+        UnwrittenLoad load{t.access->warp, t.stamp,  t.owner, t.address,
+                           t.bytes,        t.shared, false,   {}};
+        load.stamp.lanes = lanes;
+        value_at(
+            {t.shared, false, t.owner, t.address, t.address + std::min(t.bytes, 4u), {}, 0, {}},
+            load.value);
+        unwritten_loads_.push_back(std::move(load));
+    }
+    for (; lanes; lanes &= lanes - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
+        const uint64_t first = host.locations(t.access)[lane].address;
+        undefined_->loads(*t.access, lane, static_cast<uint32_t>(t.address - first), t.bytes,
+                          at->second);
+    }
+    return false;
 }
 
-// A merge looks one element beyond its run, and what it finds there decides nothing.
-bool Checker::is_dropped(const Touch& t, uint32_t lane) {
+// An ordinary load into registers.
+bool Checker::is_followed(const Touch& t) const {
     const sassemu_access* const a = t.access;
-    if (is_trial_ || modelled_ || !a || a->op != SASSEMU_LOAD || t.copy ||
-        a->flags & SASSEMU_ACCESS_MATRIX || t.stamp.flags & stamp_strong)
-        return false;
-    if (names_wgmma_ || shadow_.shared(tensor_block(t.warp->place.cta))) return false;
-    const uint64_t offset = t.address - host.locations(a)[lane].address;
-    uint64_t read[4], written[4];
-    host.insn_registers(a->insn, read, written);
-    uint64_t words = 0;
-    for (uint32_t r = 0; r < 255; ++r)
-        if (written[r / 64] >> r % 64 & 1 && words++ == offset / 4)
-            return walks_.drops(a->warp, lane, a->insn, r);
-    return true;  // into RZ
+    constexpr int32_t widest = 16;  // of one that is one access
+    return a && a->op == SASSEMU_LOAD && !t.copy && a->proxy != SASSEMU_VIA_TEXTURE &&
+           a->proxy != SASSEMU_VIA_SURFACE && effect(a->insn).bytes <= widest;
+}
+
+void Checker::used_unwritten(Origin from, sassemu_insn insn, const char* what) {
+    UnwrittenLoad& load = unwritten_loads_[from];
+    if (std::exchange(load.used, true)) return;
+    Touch t{};
+    t.warp = &warp_of(load.warp);
+    t.stamp = load.stamp;
+    t.shared = load.shared;
+    t.owner = load.owner;
+    t.address = load.address;
+    t.bytes = load.bytes;
+    t.lane = static_cast<uint32_t>(std::countr_zero(load.stamp.lanes));
+    found(FindingKind::uninitialised_read, !load.shared, {}, false, t);
+    const uint32_t number = load.stamp.insn;
+    Finding& f = findings_[{FindingKind::uninitialised_read, !load.shared, 0, number}];
+    if (f.count == 1) {
+        f.second.before = f.second.after = load.value;
+        f.used = meanings_.number(insn);
+        f.used_for = what;
+    }
+    if (load.shared) unwritten_[load.owner].emplace(static_cast<uint32_t>(load.address), number);
 }
 
 void Checker::look_at_unwritten(uint64_t owner) {
@@ -343,12 +374,12 @@ void Checker::visit(Touch& t, Block& b, uint32_t cell, uint32_t lanes) {
     t.address = t.base + (uint64_t{cell} << b.shift());
     if (!async) t.lane = static_cast<uint32_t>(std::countr_zero(lanes));
     if (b.write[cell] == nobody && (!t.write || changes)) {
-        bool wanted = true;
-        if (t.shared && !t.tensor && !async)
-            wanted = read_unwritten(t, lanes);
-        else if (t.tensor || (!async && !shadow_.initialised(t.address, t.bytes)))
+        bool told = true;
+        if (t.tensor)
             found(FindingKind::uninitialised_read, true, {}, false, t);
-        if (wanted) b.write[cell] = settled;
+        else if (!async && (t.shared || !shadow_.initialised(t.address, t.bytes)))
+            told = read_unwritten(t, lanes);
+        if (told) b.write[cell] = settled;
     }
     const auto exactly = [&](StampId id, uint32_t of) {
         Stamp s = shadow_.stamps[id];

@@ -15,7 +15,7 @@
 #include "meaning.hpp"
 #include "order.hpp"
 #include "shadow.hpp"
-#include "walk.hpp"
+#include "undefined.hpp"
 
 namespace check_sync {
 
@@ -110,9 +110,10 @@ class Checker : public sassemu::Plugin {
 
     explicit Checker(const sassemu::Start& start);
 
-    void module_load(sassemu_module) {
+    void module_load(sassemu_module m) {
         meanings_.forget_handles();
-        walks_.forget_handles();
+        if (undefined_) undefined_->module_load(m);
+        shown_.clear();
         wgmma_modules_.clear();
         register_uses_.clear();
     }
@@ -123,6 +124,7 @@ class Checker : public sassemu::Plugin {
     uint32_t select(sassemu_insn i);
     void before(sassemu_warp, sassemu_insn, uint32_t lanes);
     void after(sassemu_warp, sassemu_insn, uint32_t lanes);
+    void records(const sassemu_records& r) { undefined_->records(r); }
     void access_issue(const sassemu_access& a);
     void fence(const sassemu_fence& f);
     void cache(const sassemu_cache_op& c);
@@ -217,8 +219,21 @@ class Checker : public sassemu::Plugin {
     void visit(Touch& t, Block& b, uint32_t cell, uint32_t lanes);
     // Reads of shared memory before any write: by CTA, address and instruction.
     std::unordered_map<uint64_t, std::set<std::pair<uint32_t, uint32_t>>> unwritten_;
+    // Loads of what nobody has written whose values are followed, by the origin that these have
+    // there; that by CTA, place and instruction.
+    struct UnwrittenLoad {
+        sassemu_warp warp = nullptr;
+        Stamp stamp;
+        uint64_t owner = 0, address = 0;
+        uint32_t bytes = 0;
+        bool shared = false, used = false;
+        std::string value;
+    };
+    std::vector<UnwrittenLoad> unwritten_loads_{UnwrittenLoad{}};
+    std::map<std::tuple<uint64_t, uint64_t, uint32_t>, Origin> origins_;
     bool read_unwritten(Touch& t, uint32_t lanes);
-    bool is_dropped(const Touch& t, uint32_t lane);
+    bool is_followed(const Touch& t) const;
+    void used_unwritten(Origin from, sassemu_insn insn, const char* what);
     void look_at_unwritten(uint64_t owner);
     std::optional<Wrong> check(const Stamp& earlier, bool earlier_writes, const Touch& t);
     std::optional<Wrong> check_tensor(const Stamp& earlier, bool earlier_writes,
@@ -229,13 +244,19 @@ class Checker : public sassemu::Plugin {
     // wgmma: wgmma.cpp.
     struct RegisterUse {
         enum Kind { other, fence, multiply, wait } kind = other;
-        bool hooked = false;  // for what it means, too
         uint32_t insn = 0;
         bool closes = false;  // multiply: its group
         uint32_t left = 0;    // wait: groups
         Registers read, written;
     };
     uint32_t of_meaning(sassemu_insn i);
+    // Whether before() is called for what the instruction means, too.
+    bool shown(sassemu_insn i) {
+        const auto [at, fresh] = shown_.try_emplace(i);
+        if (fresh) at->second = of_meaning(i) & SASSEMU_BEFORE;
+        return at->second;
+    }
+    std::unordered_map<sassemu_insn, bool> shown_;
     bool has_wgmma(sassemu_insn i);
     const RegisterUse& use_of(sassemu_insn i);
     bool follow_wgmma(Warp& w, sassemu_insn i, uint32_t lanes);
@@ -295,7 +316,7 @@ class Checker : public sassemu::Plugin {
 
     std::unique_ptr<Meanings> own_meanings_;
     Meanings& meanings_;
-    Walks walks_{*this};
+    std::unique_ptr<Undefined> undefined_;  // a trial has none
     Order order_;
     Shadow shadow_;
     Findings findings_;
@@ -318,7 +339,6 @@ class Checker : public sassemu::Plugin {
     std::vector<Run> runs_;
     const Run* run_ = nullptr;  // whose event this is
     bool flight_ = false;       // others may be at work beside a launch
-    bool modelled_ = false;     // registers may get their values later
     Warp host_, streams_;       // what the host does, and what is in streams besides kernels
     // NVSHMEM (nvshmem.cpp): what has come to a GPU, by a flag there, of what was sent to it.
     bool nvshmem_ = false;  // somebody uses it

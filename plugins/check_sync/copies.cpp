@@ -12,6 +12,7 @@ namespace check_sync {
 
 void Checker::async(const sassemu_async& event) {
     if (trial_) trial_->async(event);
+    if (undefined_) undefined_->async(event);
     if (event.warp) warp_of(event.warp);
     sassemu_async a = event;
     for (sassemu_location* at : {&a.at, &a.mbarrier})

@@ -15,6 +15,9 @@ Checker::Checker(const sassemu::Start& start)
     : Plugin(start),
       own_meanings_(std::make_unique<Meanings>(*this)),
       meanings_(*own_meanings_),
+      undefined_(std::make_unique<Undefined>(
+          start, [this](Origin from, sassemu_insn insn,
+                        const char* what) { used_unwritten(from, insn, what); })),
       report_(std::make_shared<findings::Report>(*this, name, start)),
       verdict_(start.value("verdict", "both")),
       surfaces_(start.number("surfaces", 0)),
@@ -38,8 +41,6 @@ void Checker::launch_begin(sassemu_launch l) {
     for (const Run& other : runs_) r.first_cta = std::max(r.first_cta, other.end_cta);
     r.end_cta = r.first_cta + uint64_t{i.grid.x} * i.grid.y * i.grid.z;
     r.first_name = static_cast<uint32_t>(names_.size());
-    modelled_ = i.has_model;
-    walks_.begin_launch();
     flight_ = i.in_flight;
     if (flight_) {
         const Past now = past();
@@ -56,10 +57,13 @@ void Checker::launch_end(sassemu_launch l, const char* status) {
     if (trial_) trial_->launch_end(l, status);
     const std::string_view end = status ? status : "";
     enter(info(l).id);
+    if (undefined_) undefined_->launch_end(l);
     if (end == "ok" || end == "deadlock") report_transactions(end == "deadlock");
     if (end == "deadlock") never_gathered();
     if (flight_) return leave_flight(l);
     while (!unwritten_.empty()) look_at_unwritten(unwritten_.begin()->first);
+    origins_.clear();
+    unwritten_loads_.resize(1);
     runs_.clear();
     run_ = nullptr;
     warps_.clear();
@@ -112,6 +116,9 @@ void Checker::cta_end(sassemu_cta c) {
     for (uint32_t k = 0; k < i.warps; ++k) unfinished_copies(warp_of(host.cta_warp(c, k)));
     gathered_.erase(i.linear);
     look_at_unwritten(i.linear);
+    if (undefined_) undefined_->cta_end(c);
+    origins_.erase(origins_.lower_bound({i.linear, 0, 0}),
+                   origins_.lower_bound({i.linear + 1, 0, 0}));
     shadow_.drop_shared(i.linear);
     shadow_.drop_shared(tensor_block(i.linear));
     ctas_.erase(i.linear);
@@ -142,7 +149,7 @@ void Checker::running(Warp& w, sassemu_warp handle) {
 }
 
 uint32_t Checker::select(sassemu_insn i) {
-    return of_meaning(i) | (has_wgmma(i) ? uint32_t{SASSEMU_BEFORE} : 0);
+    return of_meaning(i) | (has_wgmma(i) ? uint32_t{SASSEMU_BEFORE} : 0) | undefined_->wanted(i);
 }
 
 uint32_t Checker::of_meaning(sassemu_insn i) {
@@ -172,6 +179,7 @@ uint32_t Checker::of_meaning(sassemu_insn i) {
 // PTX that is no instruction of the chip.
 void Checker::before(sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
     if (trial_) trial_->before(handle, i, lanes);
+    if (!has_wgmma(i) && !shown(i)) return;  // a block of records ends here
     Warp& w = warp_of(handle);
     if (has_wgmma(i) && !follow_wgmma(w, i, lanes)) return;
     running(w, handle);

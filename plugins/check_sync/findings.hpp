@@ -69,6 +69,8 @@ struct Finding {
     std::string kernel;
     bool shared = false;  // of shared memory, of CTA `owner`
     uint64_t owner = 0;
+    uint32_t used = 0;      // uninitialised read: the instruction that uses the value
+    std::string used_for;   // what for
     std::string relied_on;  // why it is wrong by the letter only
 };
 

@@ -95,6 +95,8 @@ void Checker::leave_flight(sassemu_launch l) {
     if (!runs_.empty()) return enter(runs_.front().id);
     copies_.clear();
     counters_.clear();
+    origins_.clear();
+    unwritten_loads_.resize(1);
     look_at_trial();
 }
 

@@ -242,7 +242,8 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
         case FindingKind::uninitialised_read:
             f.missing = "a write";
             f.repair = "write the bytes before they are read";
-            f.relied_on = "nobody ever writes them: whether the value matters, check-mem says";
+            f.relied_on =
+                "nobody ever writes them: whether what they decide matters, check-mem says";
             break;
         case FindingKind::mbarrier_protocol:
             f.missing = "the initialisation of the mbarrier is not ordered before its use";
@@ -300,6 +301,7 @@ void Checker::finish() {
         };
         side("first:   ", f.first);
         side(f.first.insn ? "then:    " : "access:  ", f.second);
+        if (f.used) detail += "used:    " + place_text(f.used) + "\n    " + f.used_for + "\n";
         if (!f.path.empty()) detail += "order:   " + f.path + "\n";
         if (!f.missing.empty()) detail += "missing: " + f.missing + "\n";
         if (!f.repair.empty()) detail += "repair:  " + f.repair + "\n";
@@ -395,6 +397,10 @@ ordered_json Checker::finding_json(const Finding& f) const {
         if (!s->after.empty()) a["after"] = s->after;
         a.update(findings::place_json(*this, meanings_[s->insn].insn));
         j["accesses"].push_back(a);
+    }
+    if (f.used) {
+        j["used"] = findings::place_json(*this, meanings_[f.used].insn);
+        j["used"]["for"] = f.used_for;
     }
     j["order"] = f.path;
     j["missing"] = f.missing;

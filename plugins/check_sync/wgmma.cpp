@@ -50,7 +50,6 @@ const Checker::RegisterUse& Checker::use_of(sassemu_insn i) {
     RegisterUse& u = at->second;
     if (!fresh) return u;
     u.insn = meanings_.number(i);
-    u.hooked = of_meaning(i) & SASSEMU_BEFORE;
     sassemu_register_set read{}, written{};
     read.size = written.size = sizeof read;
     host.insn_register_sets(i, &read, &written);
@@ -113,7 +112,7 @@ bool Checker::follow_wgmma(Warp& w, sassemu_insn i, uint32_t lanes) {
             break;
         }
     }
-    return u.hooked;
+    return shown(i);
 }
 
 void Checker::use_registers(Warp& w, const RegisterUse& u, uint32_t lanes) {

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values that are loaded and dropped, both ways for check-sync. Compilers join loads of neighbours, and load along what lies between them: it is silent
 where no path of the code reads the register that a word comes into, and reports where one does. A merge looks one element beyond its run: it is silent
-where a word that nobody ever writes is compared with and selected from, and nothing that it decides leaves the lane, and reports it by the letter where
-something does.
+where a word that nobody ever writes is moved, compared with and selected from, and nothing that it decides can be seen, and reports it by the letter where
+something can.
 
     dropped_test.py SASSEMU ROOT
 """
@@ -66,7 +66,7 @@ UNWRITTEN = (
     (" IADD3 R9, R6, R7, RZ", set()),
     (" ISETP.LT.U32.OR P3, PT, R6, R7, P1\n SEL R7, R7, R8, P3", set()),
     (" ISETP.LT.U32.OR P3, PT, R6, R7, P0\n SEL R7, R7, R8, P3", READ),  # in threads up to 16
-    (" ISETP.LT.U32.OR P3, PT, R6, R7, P2\n SEL R7, R7, R8, P3", READ),  # for all that is known
+    (" ISETP.LT.U32.OR P3, PT, R6, R7, P2\n SEL R7, R7, R8, P3", READ),  # in thread 58
     (" ISETP.LT.U32.AND P3, PT, R6, R7, !P1\n SEL R7, R7, R8, P3", set()),
     (" ISETP.LT.U32.AND P3, PT, R6, R7, P1\n SEL R7, R7, R8, P3", READ),
     (" ISETP.LT.U32.XOR P3, PT, R6, R7, P1\n SEL R7, R7, R8, P3", READ),
@@ -84,9 +84,33 @@ UNWRITTEN = (
     (" ISETP.LT.U32.AND P3, PT, R6, R7, PT\n@P3 MOV R7, R8", READ),
     (" ISETP.LT.U32.AND P3, PT, R6, R7, PT\n@P3 EXIT", READ),
     (" ISETP.LT.U32.AND P3, PT, R6, R7, PT\n@P3 BRA over\n MOV R9, R8\nover:", READ),
-    (" STS [R4+0x600], R6", READ),
+    (" STS [R4+0x600], R6", set()),
+    (" STS [R4+0x600], R6\n LDS R9, [R4+0x600]\n IADD3 R7, R7, R9, RZ", READ),
+    (" STS [R4+0x600], R6\n STS [R4+0x600], R0\n LDS R9, [R4+0x600]\n IADD3 R7, R7, R9, RZ", set()),
+    (" STS.U8 [R4+0x600], R6\n LDS.U8 R9, [R4+0x601]\n STS [R4+0x600], R6\n STS.U8 [R4+0x601], R0\n LDS.U8 R9, [R4+0x601]\n IADD3 R7, R7, R9, RZ", set()),
+    (" STS [R4+0x600], R6\n STS.U8 [R4+0x601], R0\n LDS.U8 R9, [R4+0x602]\n IADD3 R7, R7, R9, RZ", READ),
+    (" BAR.SYNC.DEFER_BLOCKING 0x0\n ATOMS.ADD RZ, [R4+0x400], R6", READ),
+    (" FMUL R6, R6, RZ\n FADD R7, R7, R6", READ),  # it may be NaN
+    (" MUFU.EX2 R6, R6\n FMNMX R6, R6, R7, PT\n FSEL R7, R7, R6, P1", set()),
+    (" MUFU.EX2 R6, R6\n FMNMX R6, R6, R7, PT\n FSEL R7, R7, R6, !P1", READ),
+    (" ISETP.LT.U32.AND P3, PT, R6, R7, PT\n@P3 LDS R9, [R4+0x400]\n SEL R7, R7, R9, P1", set()),
+    (" ISETP.LT.U32.AND P3, PT, R6, R7, PT\n@P3 LDS R9, [R4+0x400]\n SEL R7, R7, R9, !P1", READ),
+    (" ISETP.LT.U32.AND P3, PT, R6, R7, PT\n ISETP.LT.U32.AND P3, PT, R0, 0x0, P3\n SEL R7, R7, R8, P3", set()),  # what it is joined with settles it
+    (" ISETP.LT.U32.AND P3, PT, R6, R7, PT\n ISETP.GE.U32.AND P3, PT, R0, 0x0, P3\n SEL R7, R7, R8, P3", READ),
+    (" ISETP.LT.U32.AND P3, PT, R6, R7, PT\n ISETP.GE.U32.OR P3, PT, R0, 0x0, P3\n SEL R7, R7, R8, P3", set()),
+    (" PRMT R6, R6, 0x5410, R7\n LOP3.LUT R6, R6, 0xffff0000, RZ, 0xc0, !PT\n IADD3 R7, R7, R6, RZ", set()),
+    (" PRMT R6, R6, 0x5410, R7\n LOP3.LUT R6, R6, 0xffff, RZ, 0xc0, !PT\n IADD3 R7, R7, R6, RZ", READ),
+    (" R2UR UR6, R6\n UIADD3 UR6, UR6, 0x1, URZ\n IADD3 R9, R7, UR6, RZ", set()),
+    (" R2UR UR6, R6\n UIADD3 UR6, UR6, 0x1, URZ\n IADD3 R7, R7, UR6, RZ", READ),
     (" LOP3.LUT R6, R6, 0xfc, RZ, 0xc0, !PT\n LDS R9, [R6+0x400]", READ),
-    (" SHFL.BFLY PT, R9, R6, 0x1, 0x1f", READ),
+    (" SHFL.BFLY PT, R9, R6, 0x1, 0x1f", set()),
+    (" SHFL.BFLY PT, R9, R6, 0x1, 0x1f\n IADD3 R7, R7, R9, RZ", READ),
+    (" SEL R6, R6, RZ, P0\n SHFL.IDX PT, R9, R6, 0x5, 0x1f\n ISETP.LT.U32.AND P3, PT, R0, 0x20, PT\n SEL R7, R9, R7, P3", set()),  # of lane 5
+    (" SEL R6, R6, RZ, P0\n SHFL.IDX PT, R9, R6, 0x12, 0x1f\n ISETP.LT.U32.AND P3, PT, R0, 0x20, PT\n SEL R7, R9, R7, P3", READ),  # of lane 18
+    (" SEL R6, R6, RZ, P0\n SHFL.UP PT, R9, R6, 0xe, RZ\n ISETP.LT.U32.AND P3, PT, R0, 0x20, PT\n SEL R7, R9, R7, P3", READ),
+    (" SEL R6, R6, RZ, P0\n MOV R10, 0x10\n SHFL.UP PT, R9, R6, R10, RZ\n ISETP.LT.U32.AND P3, PT, R0, 0x11, PT\n SEL R7, R9, R7, P3", set()),  # of lane 0
+    (" SEL R6, R6, RZ, P0\n MOV R10, 0x1\n SHFL.DOWN PT, R9, R6, R10, 0x1f\n ISETP.LT.U32.AND P3, PT, R0, 0x10, PT\n SEL R7, R9, R7, P3", set()),
+    (" SEL R6, R6, RZ, P0\n MOV R10, 0x1\n SHFL.DOWN PT, R9, R6, R10, 0x1f\n ISETP.LT.U32.AND P3, PT, R0, 0x11, PT\n SEL R7, R9, R7, P3", READ),
     (" VOTE.ANY R9, PT, P0", set()),
     ("@P1 BRA over\n IADD3 R7, R6, R7, RZ\nover:", set()),
     ("@P0 BRA over\n IADD3 R7, R6, R7, RZ\nover:", READ),
@@ -94,14 +118,16 @@ UNWRITTEN = (
     ("@P2 BRA over\n MOV R6, R8\nover:\n IADD3 R7, R6, R7, RZ", READ),
     (" LOP3.LUT P3, RZ, R0, 0x40, RZ, 0xc0, !PT\n SEL R7, R6, R7, P3", set()),
     (" LOP3.LUT P3, RZ, R0, 0x20, RZ, 0xc0, !PT\n SEL R7, R6, R7, P3", READ),
+    (" LDS.U8 R6, [0x500]\n LOP3.LUT P3, RZ, R6, 0x100, RZ, 0xc0, !PT\n SEL R7, R7, R8, P3", set()),
+    (" LDS.U8 R6, [0x500]\n LOP3.LUT P3, RZ, R6, 0x80, RZ, 0xc0, !PT\n SEL R7, R7, R8, P3", READ),
     (" R2P PR, R0, 0x40\n SEL R7, R6, R7, P6", set()),
     (" R2P PR, R0, 0x20\n SEL R7, R6, R7, P5", READ),
     (" SHF.L.U32 R9, R0, 0x8, RZ\n R2P PR, R9.B1, 0x40\n SEL R7, R6, R7, P6", set()),
-    (" R2P PR, R8, 0x2\n SEL R7, R7, R6, P1", READ),  # P1 is no longer known
+    (" R2P PR, R8, 0x2\n SEL R7, R7, R6, P1", READ),  # P1 is bit 1 of R8
     (" ISETP.LT.U32.AND P3, PT, R6, R7, PT\n P2R R9, PR, RZ, 0x8\n IADD3 R7, R7, R9, RZ", READ),
     (" P2R R9, PR, RZ, 0x2\n ISETP.NE.AND P3, PT, R9, RZ, PT\n SEL R7, R7, R6, P3", set()),
     (" P2R R9, PR, RZ, 0x2\n ISETP.NE.AND P3, PT, R9, RZ, PT\n SEL R7, R6, R7, P3", READ),
-    (" P2R R9, PR, RZ, 0x4\n ISETP.NE.AND P3, PT, R9, RZ, PT\n SEL R7, R7, R6, P3", READ),  # P2 is not known
+    (" P2R R9, PR, RZ, 0x4\n ISETP.NE.AND P3, PT, R9, RZ, PT\n SEL R7, R7, R6, P3", READ),  # P2 is false in thread 58
     (" P2R.B1 R9, PR, RZ, 0x2\n ISETP.EQ.AND P3, PT, R9, 0x200, PT\n SEL R7, R7, R6, P3", set()),
     (" ISETP.LT.U32.AND P3, PT, R6, R7, PT\n P2R R9, PR, RZ, 0x7\n IADD3 R7, R7, R9, RZ", set()),  # another one
     ("loop:\n LDS R9, [R5+0x400]\n ISETP.EQ.AND P3, PT, R9, 0x100, PT\n@P3 BRA loop", set()),  # nobody reads it any more
@@ -114,7 +140,7 @@ UNWRITTEN = (
     (" IMAD R9, R0, 0x3, R9\n SHF.R.U32.HI R9, RZ, 0x1, R9\n VIMNMX R9, R9, 0x1, PT\n ISETP.LE.AND P3, PT, R9, 0x1, PT\n SEL R7, R7, R6, P3", set()),
 )
 
-# Compilers often call a function for a barrier of a warp. It is followed where the code that calls moves to a register where it returns to.
+# Compilers often call a function for a barrier of a warp.
 CALLED = """again:
  MOV R10, %%#x
  MOV R11, 0x0
@@ -133,12 +159,13 @@ CALLS = (  # guard, what is behind the call, what is in the function, what is fo
     ("", " SEL R7, R7, R6, P1", " IADD3 R7, R7, R6, RZ", READ),
     ("", " IADD3 R7, R7, R6, RZ", " MOV R6, RZ", set()),
     ("@P0", " SEL R7, R7, R6, P1", " NOP", set()),
-    ("@P2", " SEL R7, R7, R6, P1", " NOP", READ),  # whether it is called is not known
+    ("@P2", " SEL R7, R7, R6, P1", " NOP", set()),
+    ("@P2", " SEL R7, R7, R6, P1", " IADD3 R7, R7, R6, RZ", READ),
     ("", "@P2 BRA over\n MOV R9, R8\nover:\n SEL R7, R7, R6, P1", "@P2 BRA out\n MOV R9, R8\nout:", set()),
     ("", "@P2 BRA over\n MOV R9, R8\nover:\n IADD3 R7, R7, R6, RZ", "@P2 BRA out\n MOV R9, R8\nout:", READ),
     ("", AGAIN, " NOP", set()),  # nobody reads it any more
     ("", AGAIN + "\n IADD3 R7, R7, R6, RZ", " NOP", READ),
-    ("", AGAIN, "@P2 BRA out\n MOV R10, 0x10\nout:\n MOV R10, %#x", READ),  # the function itself says where it returns to
+    ("", AGAIN, "@P2 BRA out\n MOV R10, 0x10\nout:\n MOV R10, %#x", set()),  # the function itself says where it returns to
 )
 
 

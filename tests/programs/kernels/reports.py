@@ -15,8 +15,6 @@ REPORTS = {
     "one that waits before others have arrived counts twice in that phase, which then ends before they have left their part of the result in shared memory",
     "wgmma tutorial f16 (TN)": "a defect: each thread waits for its own copies (cp.async.wait_group 0), and no barrier is between that and the product, which reads "
     "what all threads have copied. The fence of the proxies lacks too",
-    "FlashAttention-2 f16, causal, GQA 2": "no defect of what it computes: rows beyond the two lengths, which are no multiple of the tile, are read from shared memory as it was; "
-    "their scores are masked, and their results are not stored",
     "DeepGEMM e4m3 with scales of blocks": "defects: lane 0 arrives for its warp, and no __syncwarp orders the other lanes' loads of scales before that; and the CTA ends "
     "while its last store by TMA may still read its shared memory, for nobody waits for the group. Reads before a write by TMA have no fence of the proxies, which is by the letter",
     "product f16, persistent (Triton)": NO_PROXY_FENCE,
