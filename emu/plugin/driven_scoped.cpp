@@ -23,10 +23,16 @@ bool acquires(uint32_t ordering) {
     return ordering == SASSEMU_ACQUIRE || ordering == SASSEMU_ACQ_REL || ordering == SASSEMU_SC;
 }
 
-sassemu_operation fence_of(const Intent& intent) {
+sassemu_operation ordering_fence(uint32_t ordering, uint32_t scope) {
     sassemu_operation o = operation(SASSEMU_OPERATION_FENCE);
-    o.ordering = static_cast<uint8_t>(intent.ordering);
-    o.scope = static_cast<uint8_t>(intent.scope);
+    o.ordering = static_cast<uint8_t>(ordering);
+    o.scope = static_cast<uint8_t>(scope);
+    return o;
+}
+
+sassemu_operation fence_of(const Intent& intent) {
+    sassemu_operation o =
+        ordering_fence(static_cast<uint32_t>(intent.ordering), static_cast<uint32_t>(intent.scope));
     o.restriction = static_cast<uint8_t>(intent.restriction);
     if (intent.kind != IntentKind::proxy_fence) return o;
     o.proxy = static_cast<uint8_t>(intent.from_proxy);
@@ -118,31 +124,32 @@ bool DrivenMachine::orders(const HookedInstruction& i, const Event& e, bool firs
     } else if (known && nothing && text.intent.opcode.starts_with("bar.warp.sync")) {
         all.push_back(operation(SASSEMU_OPERATION_MEET));
     } else if (nothing && !known && e.insn->control.wait_mask) {
-        // What fence.acquire.cta leaves, and a load that acquires in its CTA: nothing is under way.
-        sassemu_operation o = operation(SASSEMU_OPERATION_FENCE);
-        o.ordering = SASSEMU_ACQUIRE;
-        o.scope = SASSEMU_LEVEL_CTA;
-        all.push_back(o);
+        // What fence.acquire.cta leaves, a load that acquires in its CTA, and
+        // fence.acquire.sync_restrict::shared::cluster: nothing is under way.
+        all = {ordering_fence(SASSEMU_ACQUIRE, SASSEMU_LEVEL_CTA),
+               ordering_fence(SASSEMU_ACQUIRE, SASSEMU_LEVEL_CLUSTER)};
+        all[1].restriction = SASSEMU_RESTRICT_SHARED_CLUSTER;
     } else if (word && !(known && text.intent.kind != IntentKind::none)) {
         // The words around an access are part of what its own order says.
         if (const auto order = order_of_word(e, false)) {
-            sassemu_operation o = operation(SASSEMU_OPERATION_FENCE);
-            o.ordering = static_cast<uint8_t>(order->ordering);
-            o.scope = static_cast<uint8_t>(order->scope);
+            sassemu_operation o = ordering_fence(static_cast<uint32_t>(order->ordering),
+                                                 static_cast<uint32_t>(order->scope));
             o.to_proxy = static_cast<uint8_t>(order->to);
             o.both_ways = order->to != Proxy::generic;
             if (s.open && order->ordering == Ordering::acquire)
                 s.open->front().ordering = SASSEMU_SC;
             all.push_back(o);
+            // Behind a MEMBAR, the end of fence.release.sync_restrict::shared::cta, too.
+            if (order->to == Proxy::async && e.space == SASSDEC_SPACE_SHARED) {
+                all.push_back(ordering_fence(SASSEMU_RELEASE, SASSEMU_LEVEL_CLUSTER));
+                all.back().restriction = SASSEMU_RESTRICT_SHARED_CTA;
+            }
         }
     } else if (of_map && !(known && text.intent.kind != IntentKind::none) &&
                e.action == SASSDEC_ACTION_INVALIDATE) {
         // What its release left says nothing of maps: all that is known here counts as released.
-        sassemu_operation o = operation(SASSEMU_OPERATION_FENCE);
-        o.ordering = SASSEMU_ACQ_REL;
-        o.scope = SASSEMU_LEVEL_SYS;
-        o.to_proxy = SASSEMU_VIA_TENSORMAP;
-        all.push_back(o);
+        all.push_back(ordering_fence(SASSEMU_ACQ_REL, SASSEMU_LEVEL_SYS));
+        all.back().to_proxy = SASSEMU_VIA_TENSORMAP;
     }
     const bool sc =
         e.is(SASSDEC_KIND_FENCE, SASSDEC_ACTION_PLAIN) && e.order == SASSDEC_ORDER_SC && !known;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Code without its PTX under `weak`: the words of releases and acquires order what they order with PTX, between the CTAs of a cluster, in a CTA (the NOP of
-an acquire there) and towards the proxy that reads tensor maps. Correct kernels come out right, and of twins that lack such a word some seed shows it.
+"""Code without its PTX under `weak`: the words of releases and acquires order what they order with PTX, between the CTAs of a cluster (fences of shared memory alone among
+them), in a CTA (the NOP of an acquire there) and towards the proxy that reads tensor maps. Correct kernels come out right, and of twins that lack such a word some seed shows it.
 
     words_test.py SASSEMU ROOT
 """
@@ -12,10 +12,10 @@ import sys
 import tempfile
 
 PROGRAM, ROOT = (os.path.abspath(a) for a in sys.argv[1:3])
-RIGHT = ["st_async", "cluster_mbarrier", "cluster_mbarrier_fence", "cluster_barrier", "release_acquire", "tensormap"]
-# MEMBAR, CCTL.IVALL, the wait or UTMACCTL.IV is not there; how it ends: with wrong results, or a fault for a tensor map that is none yet.
+RIGHT = ["st_async", "cluster_mbarrier", "cluster_mbarrier_fence", "cluster_barrier", "release_acquire", "tensormap", "pull", "st_async_fence"]
+# MEMBAR, CCTL.IVALL, the wait, UTMACCTL.IV or the NOP of a fence of shared memory alone is not there, or global memory needs more than that; how it ends: with wrong results, or a fault for a tensor map that is none yet.
 SHOWN = [("st_async", "acquire", 1), ("st_async", "scope", 1), ("cluster_mbarrier", "acquire", 1), ("cluster_mbarrier", "release", 1), ("cluster_mbarrier", "wait", 1),
-         ("tensormap", "acquire", 3)]
+         ("tensormap", "acquire", 3), ("pull", "acquire", 1), ("pull", "release", 1), ("pull", "space", 1), ("st_async_fence", "acquire", 1)]
 SEEDS = 4
 
 
