@@ -33,7 +33,7 @@ using explore::Verdict;
 struct LitmusCommand {
     std::vector<std::string> files;
     std::string model, progress;
-    bool json = false, witness = false;
+    bool json = false, witness = false, every_order = false;
     unsigned threads = 0;
     uint64_t random = 0, seed = 0;
     uint32_t depth = 3;
@@ -135,6 +135,7 @@ Result<int> litmus(const LitmusCommand& command) {
     if (colon != command.model.npos) options.model_options = command.model.substr(colon + 1);
     options.threads = command.threads;
     options.limits.seconds = command.time_limit;
+    options.limits.every_order = command.every_order;
     options.sampling = {command.random, command.seed, command.depth};
     std::vector<Case> cases;
     process_budget().set_time_limit(command.time_limit);
@@ -207,6 +208,9 @@ void add_litmus_command(CLI::App& app, int& exit_code) {
     sub->add_flag("--json", command->json, "one JSON object a line");
     sub->add_flag("--witness", command->witness,
                   "an execution that shows the verdict, as text and as Graphviz");
+    sub->add_flag(
+        "--every-order", command->every_order,
+        "under a machine: leave out no order of steps; it shows the same, and takes long");
     sub->add_option("--threads", command->threads, "tests at once; 0: all that the host has");
     sub->add_option("--random", command->random,
                     "for tests too large to exhaust: this many random executions");

@@ -6,7 +6,7 @@ they contradict each other, and where docs/patterns.md says something else.
 
     patterns_test.py SASSEMU ROOT [--write] [--time-limit S] [--machine-time S] [NAME...]
 
-`--write` makes the table in docs/patterns.md anew.
+`--write` makes the table in docs/patterns.md anew, with NAMEs these rows of it.
 """
 import argparse
 import concurrent.futures
@@ -169,6 +169,11 @@ def lines_of(row):
     return {line(dict(row, **dict(zip(cells, how)))) for how in itertools.product(*cells.values())}
 
 
+def cells(line):
+    """Which row it is."""
+    return tuple(line.split(" | ")[:2])
+
+
 def table(rows):
     return [line({c: c for c in COLUMNS}), "|" + "---|" * len(COLUMNS), *map(line, rows)]
 
@@ -203,8 +208,10 @@ def main():
         text = f.read()
     begin = text.index("| pattern |")
     if a.write:
+        new = {cells(line): line for line in lines}
+        kept = [new.pop(cells(line), line) for line in text[begin:].splitlines()] if a.names else []
         with open(document, "w") as f:
-            f.write(text[:begin] + "\n".join(lines) + "\n")
+            f.write(text[:begin] + "\n".join(kept + list(new.values())) + "\n")
     else:
         said = set(text[begin:].splitlines())
         rows = [row for row, _ in results]

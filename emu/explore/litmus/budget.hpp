@@ -19,6 +19,7 @@ struct Progress {
 struct Limits {
     double seconds = 60;
     uint64_t executions = ~uint64_t{0};
+    bool every_order = false;  // of machines: also steps that are in order with nothing are put off
     Progress* progress = nullptr;
 };
 

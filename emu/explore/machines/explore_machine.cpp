@@ -39,11 +39,12 @@ Result<Report> explore_machine(const Test& test, const ExploredMachine& machine,
                 return make_error(ErrorCode::input, t.id,
                                   "'" + i.text + "' has no meaning in the " + where);
     const SearchBudget budget(limits);
-    MachineStates states(test, machine, budget);
+    const bool partly = !sampling.executions && !limits.every_order;
+    MachineStates states(test, machine, budget, partly);
     Report report;
     if (states.problem().empty())
         report = sampling.executions ? sample_states(states, test, budget, sampling)
-                                     : search_states(states, test, budget);
+                                     : search_states(states, test, budget, partly);
     report.error = states.problem();
     if (const std::string why = states.unexplored(); !why.empty()) report.incomplete(why);
     report.settle();

@@ -58,6 +58,8 @@ Result<std::unique_ptr<ExploredMachine>> ExploredMachine::open(const std::string
                           "is no machine: it cannot be explored",
                           "it is for `sassemu run --model`");
     out->self_ = out->hooks_->machine_self();
+    // Its options add clients that access memory by themselves.
+    out->sectors_ = spec.name == "caches" && spec.options.empty();
     return out;
 }
 

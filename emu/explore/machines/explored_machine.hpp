@@ -29,6 +29,8 @@ class ExploredMachine {
     bool scoped() const { return table_->flags & SASSEMU_MACHINE_SCOPED; }
     // Accesses of global memory pass something on their way, of which bytes say nothing.
     bool has_stations() const { return !scoped() && name_ != "flat"; }
+    // Of a machine with stations it is known which (own_bytes.hpp).
+    bool has_sectors() const { return sectors_; }
     const sassemu_machine& table() const { return *table_; }
     void* self() const { return self_; }
     // It threw, or reported something: its states say nothing.
@@ -73,6 +75,7 @@ class ExploredMachine {
 
   private:
     std::string name_;
+    bool sectors_ = false;
     const sassemu_machine* table_ = nullptr;
     void* self_ = nullptr;
     std::unique_ptr<Hooks> hooks_;  // the plugin's session

@@ -27,6 +27,10 @@ struct MachineState {
     PtxWords::State words;  // of a scoped machine
 };
 
+// What has been loaded, or was there before an atomic operation, goes to the thread's registers.
+void put_result(std::vector<uint64_t>& registers, const MemoryOperation& o,
+                const std::array<uint8_t, 16>& value);
+
 class StateMemory {
   public:
     // `fetch`: of threads in machine code, else null.
@@ -40,6 +44,8 @@ class StateMemory {
     }
     // Performs it, an atomic's change included. What was loaded, or was there.
     std::array<uint8_t, 16> perform(MachineState& s, const MemoryOperation& o, uint32_t way) const;
+    // A load or store of the thread without the machine, which would show nobody anything else.
+    void access(MachineState& s, uint32_t thread, const MemoryOperation& o) const;
 
   private:
     struct Reached {

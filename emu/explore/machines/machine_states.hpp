@@ -8,10 +8,10 @@
 #include <cstring>
 
 #include "emu/explore/machines/copy_steps.hpp"
+#include "emu/explore/machines/own_bytes.hpp"
 #include "emu/explore/machines/pe_meetings.hpp"
 #include "emu/explore/machines/state_search.hpp"
 #include "emu/explore/machines/threads_ahead.hpp"
-#include "emu/memory/perform.hpp"
 
 namespace sassemu::explore {
 
@@ -26,7 +26,10 @@ class MachineStates {
     using State = MachineState;
     using ThreadState = MachineState::OfThread;
 
-    MachineStates(const Test& test, const ExploredMachine& machine, const SearchBudget& budget)
+    // `partly`: some steps may be left out by a search through all states, which knows what it
+    // leaves out.
+    MachineStates(const Test& test, const ExploredMachine& machine, const SearchBudget& budget,
+                  bool partly)
         : test_(test),
           machine_(machine),
           budget_(budget),
@@ -41,6 +44,7 @@ class MachineStates {
             copies_.emplace(machine_, *fetch_, bytes_, does_);
             ahead_.emplace(test, machine_, *fetch_, does_, budget_, prospects_);
         }
+        if (partly && machine.has_sectors() && OwnBytes::fits(test)) own_.emplace();
         if (!memory_.fits())
             problem_ =
                 "more than " + std::to_string(TestMemory::most_bytes) + " bytes of global memory";
@@ -109,6 +113,7 @@ class MachineStates {
         std::vector<Footprint> feet;
         bool moved = false;
         const bool partly = !whole && fetch_ && ahead_->clients_rest(s);
+        if (own_) own_->meet_under_way(s);
         const auto emit = [&](State n) {
             moved = true;
             give(std::move(n));
@@ -121,6 +126,7 @@ class MachineStates {
                 continue;
             }
             fetched.push_back(ahead_->take(s, t));
+            if (own_) own_->meet(t, fetched.back());
             if (!s.sass.agents.empty()) feet.push_back(ahead_->foot_of(s, t, fetched.back()));
             if (fetched.back().foot.unexplored) return;
             if (Ahead& ahead = fetched.back(); ahead.alone) {
@@ -151,7 +157,7 @@ class MachineStates {
                 fetch(s, t, emit);
             } else {
                 Ahead& ahead = fetched[next_fetched++];
-                if (ahead.moved) {
+                if (ahead.moved && !step_own(s, t, ahead, emit)) {
                     const std::vector<MemoryOperation> does = std::move(ahead.does);
                     State n = s;
                     put(n, t, std::move(ahead));
@@ -174,8 +180,14 @@ class MachineStates {
 
     bool partial() const { return partial_; }
     // What was left out because of partial steps may have to be looked at: see prospects.hpp.
-    bool stale(size_t states) const { return prospects_.stale(states); }
-    bool begin_again() const { return prospects_.begin_again(); }
+    bool stale(size_t states) const {
+        return (own_ && own_->surprised()) || prospects_.stale(states);
+    }
+    bool begin_again() const {
+        const bool again = own_ && own_->surprised();
+        if (own_) own_->begin();
+        return prospects_.begin_again() || again;
+    }
 
     bool ended(const State& s) const {
         if (s.machine.held() || !s.sass.agents.empty()) return false;
@@ -218,12 +230,31 @@ class MachineStates {
   private:
     const sassemu_bytes& bytes(State& s) const { return bytes_.of(s); }
 
+    // An access that goes to memory at once, as nobody can tell (own_bytes.hpp). Whether the step
+    // is one.
+    template <class Emit>
+    bool step_own(const State& s, uint32_t t, const Ahead& ahead, Emit&& emit) const {
+        if (!own_ || !own_->take(t, ahead, [&] { return ahead_->fenced_first(s, t, ahead); }))
+            return false;
+        const auto waits = [&](const MemoryOperation& o) {
+            return std::ranges::any_of(ahead.thread.window,
+                                       [&](const MemoryOperation& w) { return w.overlaps(o); });
+        };
+        if (std::ranges::any_of(ahead.does, waits)) return true;
+        State n = s;
+        put(n, t, ahead);
+        for (const MemoryOperation& o : ahead.does) bytes_.access(n, t, o);
+        emit(std::move(n));
+        return true;
+    }
+
     // A step that is in order with nothing that others may do before its thread moves again
     // (prospects.hpp); of a machine with caches one that is about shared and tensor memory only,
-    // for its caches know nothing of bytes.
+    // for its caches know nothing of bytes, or one of those.
     template <class Emit>
     bool step_alone(const State& s, uint32_t t, const Ahead& ahead, const bool& moved,
                     Emit&& emit) const {
+        if (step_own(s, t, ahead, emit)) return moved && (partial_ = true);
         const auto ranges = ahead_->touches(ahead, t);
         if (!ranges || !ahead_->comes_first(s, t, *ranges)) return false;
         State n = s;
@@ -238,9 +269,16 @@ class MachineStates {
     // The same of loads and agents that are under way.
     template <class Emit>
     bool one_alone(const State& s, const bool& moved, Emit&& emit) const {
-        for (uint32_t t = 0; t < s.threads.size() && !machine_.has_stations(); ++t)
+        for (uint32_t t = 0; t < s.threads.size(); ++t)
             for (size_t i = 0; i < s.threads[t].window.size(); ++i) {
                 const sassemu_operation& o = s.threads[t].window[i].what;
+                if (machine_.has_stations()) {
+                    if (!own_ || !own_->take(t, s.threads[t].window[i])) continue;
+                    mover_ = 2 * static_cast<uint32_t>(s.threads.size()) + t;
+                    late_load(s, t, i, emit);
+                    if (moved) return partial_ = true;
+                    continue;
+                }
                 // One that is strong may tell its thread something, sooner or later.
                 if (o.ordering != SASSEMU_WEAK) continue;
                 const std::vector<Footprint::Range> ranges{{o.address, o.bytes, false}};
@@ -253,10 +291,12 @@ class MachineStates {
         for (size_t i = 0; i < s.sass.agents.size(); ++i) {
             const auto ranges = CopySteps::touches(s.sass.agents[i]);
             if (!ranges || !ahead_->comes_first(s, Prospects::nobody, *ranges, i)) continue;
-            const auto global = [](const Footprint::Range& r) {
-                return !(r.address & SASSEMU_MACHINE_SHARED);
-            };
-            if (machine_.has_stations() && std::ranges::any_of(*ranges, global)) continue;
+            if (machine_.has_stations() && !(own_ && own_->take(s.sass.agents[i]))) {
+                const auto global = [](const Footprint::Range& r) {
+                    return !(r.address & SASSEMU_MACHINE_SHARED);
+                };
+                if (std::ranges::any_of(*ranges, global)) continue;
+            }
             mover_ = 3 * static_cast<uint32_t>(s.threads.size()) + s.sass.agents[i].thread;
             copies_->next(s, i, ways);
             for (State& n : ways) emit(std::move(n));
@@ -487,6 +527,12 @@ class MachineStates {
         for (size_t k = 0; k < i; ++k)
             if (window[k].overlaps(window[i])) return;  // the same bytes in order
         State n = s;
+        if (own_ && own_->take(t, window[i])) {
+            auto& own = n.threads[t].window;
+            own.erase(own.begin() + static_cast<std::ptrdiff_t>(i));
+            bytes_.access(n, t, window[i]);
+            return emit(std::move(n));
+        }
         const uint32_t ways = n.machine.ways(bytes(n), window[i].what);
         for (uint32_t way = 0; way < ways; ++way) {
             State next = n;
@@ -500,32 +546,8 @@ class MachineStates {
 
     void perform_now(State& n, uint32_t t, const MemoryOperation& o, uint32_t way) const {
         const std::array<uint8_t, 16> value = bytes_.perform(n, o, way);
-        if (!o.is(SASSEMU_OPERATION_ATOMIC) && !o.is(SASSEMU_OPERATION_LOAD)) return;
-        if (o.joins) return join(n.threads[t].registers, o, value);
-        for (size_t k = 0; k < o.to.size(); ++k) {
-            if (o.to[k] < 0) continue;
-            uint64_t v = 0;
-            std::memcpy(
-                &v, value.data() + 4 * k,
-                o.whole ? std::min<size_t>(8, o.what.bytes) : std::min<size_t>(4, o.what.bytes));
-            if (o.sign) v = extended(static_cast<uint32_t>(v), true, o.what.bytes);
-            n.threads[t].registers[static_cast<size_t>(o.to[k])] = v;
-        }
-    }
-
-    // Members of a multicast object, in any order: integers.
-    static void join(std::vector<uint64_t>& registers, const MemoryOperation& o,
-                     const std::array<uint8_t, 16>& value) {
-        uint64_t now = 0, found = 0;
-        const auto word = [&](size_t k) -> uint64_t* {
-            return o.to[k] < 0 ? nullptr : &registers[static_cast<size_t>(o.to[k])];
-        };
-        for (size_t k = 0; k < 2; ++k)
-            if (word(k)) now |= (*word(k) & 0xffffffff) << 32 * k;
-        std::memcpy(&found, value.data(), o.what.bytes);
-        now = atomic_result(o.atomic, o.type, now, found, 0);
-        for (size_t k = 0; k < 2; ++k)
-            if (word(k)) *word(k) = now >> 32 * k & 0xffffffff;
+        if (o.is(SASSEMU_OPERATION_ATOMIC) || o.is(SASSEMU_OPERATION_LOAD))
+            put_result(n.threads[t].registers, o, value);
     }
 
     const Test& test_;
@@ -538,6 +560,7 @@ class MachineStates {
     StateMemory bytes_;
     PeMeetings pes_;
     mutable Prospects prospects_;
+    mutable std::optional<OwnBytes> own_;
     std::optional<CopySteps> copies_;  // the same
     std::optional<ThreadsAhead> ahead_;
     std::vector<sassemu_place> places_;

@@ -16,6 +16,15 @@ uint64_t mixed(uint64_t a, uint64_t b) {
     return (a ^ a >> 27) * 0x94d049bb133111ebu;
 }
 
+// A fence that takes to all of its GPU what its thread has stored to global memory.
+bool drains(const MemoryOperation& o) {
+    if (!o.is(SASSEMU_OPERATION_FENCE)) return false;
+    if (o.what.proxy != o.what.to_proxy)
+        return !o.what.spaces || o.what.spaces & SASSEMU_SPACE_BIT(SASSEMU_GLOBAL);
+    return o.what.scope == SASSEMU_LEVEL_CLUSTER || o.what.scope == SASSEMU_LEVEL_GPU ||
+           o.what.scope == SASSEMU_LEVEL_SYS;
+}
+
 }  // namespace
 
 Prospects::Prospects(const Test& test) : test_(test) {}
@@ -62,7 +71,13 @@ void Prospects::learn(uint32_t thread, uint32_t pc, std::optional<uint32_t> next
             touched.push_back({o.what.address, o.what.bytes, !o.is(SASSEMU_OPERATION_LOAD)});
     hash(foot.ranges);
     hash(touched);
+    const bool opens = foot.barrier || foot.starts_unknown || !foot.starts.empty();
+    const uint8_t past =
+        static_cast<uint8_t>((opens ? opened : 0) | (std::ranges::any_of(does, drains) ? drained
+                                                     : next                            ? not_drained
+                                                                                       : 0));
     step = mixed(step, foot.barrier << 2 | foot.starts_unknown << 1 | foot.arrives);
+    step = mixed(step, past);
     if (!known_.insert(step).second) return;
 
     bool grew = false;
@@ -85,6 +100,9 @@ void Prospects::learn(uint32_t thread, uint32_t pc, std::optional<uint32_t> next
         std::vector<uint32_t>& to = code.next[pc];
         if (std::ranges::find(to, *next) == to.end()) to.push_back(*next), grew = true;
     }
+    uint8_t& known = code.past[pc];
+    grew |= past & ~known;
+    known |= past;
     if (foot.barrier) {
         grew |= add(code.barriers[pc], foot.barrier);
         if (foot.arrives) grew |= arrived_.insert(foot.barrier).second;
@@ -180,6 +198,27 @@ bool Prospects::meet(const MachineState& s, uint32_t by,
         });
     });
     return found;
+}
+
+bool Prospects::drains_first(uint32_t thread, uint32_t pc) const {
+    const auto found = codes_.find(launch(thread));
+    if (found == codes_.end()) return true;
+    const Code& code = found->second;
+    std::unordered_set<uint32_t> seen{pc};
+    std::vector<uint32_t> open{pc};
+    while (!open.empty()) {
+        const uint32_t here = open.back();
+        open.pop_back();
+        const auto past = code.past.find(here);
+        if (here == SassFetch::ended_pc || (past != code.past.end() && past->second & opened))
+            return false;
+        if (past != code.past.end() && past->second == drained) continue;
+        const auto next = code.next.find(here);
+        if (next == code.next.end()) continue;
+        for (const uint32_t to : next->second)
+            if (seen.insert(to).second) open.push_back(to);
+    }
+    return true;
 }
 
 void Prospects::choose(uint32_t by, const std::vector<Footprint::Range>& foot) {

@@ -35,6 +35,10 @@ class Prospects {
     // Whether somebody else may touch what `foot` touches, before thread `by` moves, so that the
     // order tells.
     bool meet(const MachineState& s, uint32_t by, const std::vector<Footprint::Range>& foot) const;
+    // Whether what the thread has stored to global memory when it is at `pc` leaves no queue later
+    // than at a fence of its, and before that nobody waits for it at a barrier, nor do copies
+    // begin.
+    bool drains_first(uint32_t thread, uint32_t pc) const;
     // The step has been taken alone.
     void choose(uint32_t by, const std::vector<Footprint::Range>& foot);
 
@@ -55,11 +59,13 @@ class Prospects {
         uint16_t bytes = 0;
         bool writes = false;
     };
+    enum Past : uint8_t { drained = 1, not_drained = 2, opened = 4 };
     // How the barriers of a thread depend on another one.
     enum Apart : uint8_t { same_warp, same_cta, elsewhere, aparts };
     struct Code {
         std::unordered_map<uint32_t, std::vector<uint32_t>> next;
         std::unordered_map<uint32_t, std::vector<uint64_t>> barriers;  // met at an instruction
+        std::unordered_map<uint32_t, uint8_t> past;  // Past bits, as it was passed
         // From an instruction: what can be reached.
         mutable std::array<std::unordered_map<uint32_t, std::unordered_set<uint32_t>>, aparts>
             reached;

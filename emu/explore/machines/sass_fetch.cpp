@@ -17,8 +17,6 @@ namespace sassemu::explore {
 
 namespace {
 
-constexpr uint32_t ended_pc = ~0u;
-
 // Joined to it, an integer stays as it is.
 uint64_t neutral(AtomicOp op, AtomicType type) {
     const bool sign = type == AtomicType::s32 || type == AtomicType::s64;

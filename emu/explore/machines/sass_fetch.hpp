@@ -108,6 +108,7 @@ struct SassState {
 
 class SassFetch {
   public:
+    static constexpr uint32_t ended_pc = ~0u;  // where a thread is that has ended
     // `scoped`: shared memory, barriers and what PTX means are the machine's matter.
     SassFetch(const Test& test, bool scoped);
 

@@ -53,9 +53,10 @@ class Tally {
 // nor has ended; uint64_t shown(const State&, const Condition& leaf). Not `whole`, next() may show
 // some steps and put off the others, if partial() says so; what it puts off is not put off for ever
 // where one of the states that it showed is new. begin_again(): whether what was put off at a run
-// has to be looked at in another; stale(states): whether that is known before its end.
+// has to be looked at in another; stale(states): whether that is known before its end. Where it is
+// not to search `partly`, every step is shown.
 template <class Space>
-Report search_states(Space& space, const Test& test, const SearchBudget& budget) {
+Report search_states(Space& space, const Test& test, const SearchBudget& budget, bool partly) {
     using State = typename Space::State;
     Report report;
     Tally tally(test, report);
@@ -80,7 +81,7 @@ Report search_states(Space& space, const Test& test, const SearchBudget& budget)
             fresh = true;
             stack.push_back(std::move(s));
         };
-        space.next(at, take, false);
+        space.next(at, take, !partly);
         if (space.partial() && !fresh) space.next(at, take, true);
         if (!moved && space.ended(at))
             tally.add(space, at);

@@ -86,6 +86,14 @@ bool ThreadsAhead::comes_first(const MachineState& s, uint32_t by,
     return !prospects_.meet(s, by, ranges);
 }
 
+bool ThreadsAhead::fenced_first(const MachineState& s, uint32_t t, const Ahead& f) const {
+    std::vector<Footprint::Range> ranges;
+    for (const MemoryOperation& o : f.does) ranges.push_back({o.what.address, o.what.bytes, true});
+    if (!prospects_.drains_first(t, f.thread.pc) || !comes_first(s, t, ranges)) return false;
+    prospects_.choose(t, ranges);
+    return true;
+}
+
 std::optional<std::vector<Footprint::Range>> ThreadsAhead::touches(const Ahead& f,
                                                                    uint32_t t) const {
     if (!f.moved || f.foot.everywhere || f.foot.unexplored) return {};

@@ -47,6 +47,8 @@ class ThreadsAhead {
     // so that the order tells. `but`: an agent whose step it is.
     bool comes_first(const MachineState& s, uint32_t by,
                      const std::vector<Footprint::Range>& ranges, size_t but = ~size_t{0}) const;
+    // What the step stores is fenced by its thread before others look; the step is taken as such.
+    bool fenced_first(const MachineState& s, uint32_t t, const Ahead& f) const;
     // What the step touches that others may see, if it is known to depend on nothing else.
     std::optional<std::vector<Footprint::Range>> touches(const Ahead& f, uint32_t t) const;
 
