@@ -12,6 +12,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "columns/columns.hpp"
 #include "findings/findings.hpp"
 #include "floats.hpp"
 #include "follow/follower.hpp"
@@ -58,7 +59,7 @@ struct Watched {
     struct OfWarp {
         std::vector<std::pair<sassemu_insn, uint32_t>> meeting;  // lanes that wait at a WARPSYNC
         SpecialRegisters special;                                // with fp=1
-        std::vector<uint32_t> granules;  // operands of the UTCATOMSWS at work
+        std::vector<uint32_t> operands;                          // of the UTCATOMSWS at work
     };
     std::vector<OfWarp> warps;
     struct Accessed {  // with fp=1: by the instruction at work
@@ -73,11 +74,7 @@ struct Watched {
     };
     std::vector<Waiting> waiting;                // at barriers
     std::map<uint32_t, sassemu_insn> mbarriers;  // objects, and who initialised them
-    struct Granule {                             // of tensor memory, and who allocated it
-        sassemu_insn insn = nullptr;
-        std::string thread;
-    } allocated[16];
-    uint32_t granules = 0;  // those that are
+    columns::Columns columns;                    // of tensor memory that are allocated
 };
 
 struct Finding {
@@ -155,11 +152,9 @@ class Checker final : public follow::Follower {
     // barriers.cpp
     void mbarrier(const sassemu_sync& s);
     // tensor_memory.cpp
-    bool allocates_tensor_memory(sassemu_insn insn) const;
-    void before_granules(Cta& c, sassemu_warp handle, uint32_t warp, sassemu_insn insn);
-    void after_granules(Cta& c, sassemu_warp handle, uint32_t warp, sassemu_insn insn,
+    void change_columns(Cta& c, sassemu_warp handle, uint32_t warp, sassemu_insn insn,
                         uint32_t lanes);
-    void left_granules(Cta& c);
+    void left_columns(Cta& c);
     // floats.cpp
     static Format format_of(const Instruction& i) { return static_cast<Format>(i.tag); }
     uint32_t special_birth(const Step& s, uint32_t lane, Special kind, bool brought,

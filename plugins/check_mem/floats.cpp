@@ -90,7 +90,8 @@ void Checker::before(sassemu_warp handle, sassemu_insn insn, uint32_t lanes) {
     Cta* const in = enter(w.cta);
     if (!in) return;
     Cta& c = *in;
-    if (allocates_tensor_memory(insn)) before_granules(c, handle, w.index, insn);
+    if (columns::changes(effect(insn)))
+        watched(c).warps[w.index].operands = columns::operands(*this, handle, insn);
     if (!fp_) return;
     const Instruction& i = instruction(insn);
     Watched& watched = this->watched(c);
@@ -119,7 +120,7 @@ void Checker::after(sassemu_warp handle, sassemu_insn insn, uint32_t lanes) {
     Cta* const in = enter(w.cta);
     if (!in) return;
     Cta& c = *in;
-    if (allocates_tensor_memory(insn)) after_granules(c, handle, w.index, insn, lanes);
+    if (columns::changes(effect(insn))) change_columns(c, handle, w.index, insn, lanes);
     if (!fp_) return;
     const Instruction& i = instruction(insn);
     Watched& watched = this->watched(c);

@@ -26,7 +26,7 @@ uint32_t Checker::select(sassemu_insn i) {
     Instruction& at = codes_[host.insn_module(i)].add(*this, i, doubt_);
     at.tag = static_cast<uint8_t>(check_mem::format_of(host.insn_text(i)));
     return SASSEMU_RECORD | SASSEMU_RECORD_ACCESSES | SASSEMU_RECORD_SKIPPED |
-           (fp_ || allocates_tensor_memory(i) ? SASSEMU_BEFORE | SASSEMU_AFTER : 0);
+           (fp_ || columns::changes(effect(i)) ? SASSEMU_BEFORE | SASSEMU_AFTER : 0);
 }
 
 void Checker::launch_begin(sassemu_launch l) {
@@ -72,7 +72,7 @@ void Checker::cta_begin(sassemu_cta handle) {
 void Checker::cta_end(sassemu_cta handle) {
     Cta* const c = enter(handle);
     if (!c) return;
-    if (leaks_) left_granules(*c);
+    if (leaks_) left_columns(*c);
     watched_.erase(handle);
     Follower::cta_end(handle);
 }

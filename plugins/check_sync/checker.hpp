@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "columns/columns.hpp"
 #include "findings.hpp"
 #include "findings/findings.hpp"
 #include "meaning.hpp"
@@ -142,7 +143,7 @@ class Checker : public sassemu::Plugin {
         Group* group;
         Stamp stamp;  // of all its lanes
         StampId id;
-        bool write, shared, by_letter, tensor;
+        bool write, shared, by_letter, tensor, frees;  // frees: columns of tensor memory
         uint64_t owner, base;  // of the block: shared memory's CTA; address of the first byte
         const sassemu_access* access;  // NULL: a copy by the async proxy
         Copy* copy;                    // NULL: an access that takes place now
@@ -195,6 +196,7 @@ class Checker : public sassemu::Plugin {
     void read_only(Touch& t, uint32_t lanes, const sassemu_location* at, uint32_t bytes);
     void read_map(Warp& w, uint32_t lanes, uint32_t insn, const sassemu_location& at,
                   uint64_t bytes);
+    Finding* new_finding(FindingKind kind, uint32_t insn);
     void breaks_rule(FindingKind kind, const Warp& w, uint32_t lanes, uint32_t insn,
                      const char* action, const std::string& what, const std::string& repair);
     void misused(const Warp& w, uint32_t lanes, uint32_t insn, const std::string& what,
@@ -241,6 +243,13 @@ class Checker : public sassemu::Plugin {
     void issue_tensor(Copy& c);
     bool tensor_text(Warp& w, uint32_t lanes, const Meaning& m);
     void describe_tensor(Finding& f, const Stamp& earlier, const Touch& t) const;
+    // Columns of tensor memory: columns.cpp.
+    void change_columns(Warp& w, sassemu_warp handle, sassemu_insn i, uint32_t lanes);
+    void free_columns(Warp& w, uint32_t lanes, uint32_t insn, uint64_t cta, uint32_t granules);
+    void left_columns(uint64_t cta);
+    void columns_fault(const sassemu_fault_info& f, uint32_t insn);
+    std::unordered_map<uint64_t, columns::Columns> columns_;  // by CTA
+    std::vector<uint32_t> column_operands_;                   // of the UTCATOMSWS at work
     // wgmma: wgmma.cpp.
     struct RegisterUse {
         enum Kind { other, fence, multiply, wait } kind = other;

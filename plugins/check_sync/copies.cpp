@@ -351,7 +351,7 @@ void Checker::values_of(Finding& f, const Stamp& earlier, bool earlier_writes, c
                         w.address <= at.address && at.address < w.end)
                         copy.values.push_back({&f.first, at});
     }
-    if (!t.write) f.second.after = now;
+    if (!t.write || t.frees) f.second.after = now;
     if (t.copy) {
         t.copy->values.push_back({&f.second, at});
     } else if (t.stamp.flags & stamp_atomic) {
@@ -367,6 +367,8 @@ void Checker::values_of(Finding& f, const Stamp& earlier, bool earlier_writes, c
 // An atomic is done.
 void Checker::after(sassemu_warp w, sassemu_insn i, uint32_t lanes) {
     if (trial_) trial_->after(w, i, lanes);
+    if (columns::changes(meanings_[meanings_.number(i)].effect))
+        change_columns(warp_of(w), w, i, lanes);
     for (const Copy::Value& v : changing_) value_at(v.at, v.side->after);
     changing_.clear();
 }

@@ -78,6 +78,7 @@ void Checker::launch_end(sassemu_launch l, const char* status) {
     proxy_fences_.clear();
     mbarriers_.clear();
     pair_allocs_.clear();
+    columns_.clear();
     no_work_.clear();
     copies_.clear();
     changing_.clear();
@@ -119,6 +120,7 @@ void Checker::cta_end(sassemu_cta c) {
     if (undefined_) undefined_->cta_end(c);
     origins_.erase(origins_.lower_bound({i.linear, 0, 0}),
                    origins_.lower_bound({i.linear + 1, 0, 0}));
+    left_columns(i.linear);
     shadow_.drop_shared(i.linear);
     shadow_.drop_shared(tensor_block(i.linear));
     ctas_.erase(i.linear);
@@ -155,9 +157,9 @@ uint32_t Checker::select(sassemu_insn i) {
 uint32_t Checker::of_meaning(sassemu_insn i) {
     // The rest of the code is not there yet, so what the instruction means is found out later.
     const sassemu_effect e = effect(i);
-    const bool watched = (e.kind == SASSEMU_EFFECT_CACHE && (e.cache == SASSEMU_CACHE_MBARRIER ||
-                                                             e.cache == SASSEMU_CACHE_TENSORMAP)) ||
-                         Meaning::changes_columns(e);
+    if (columns::changes(e)) return SASSEMU_BEFORE | SASSEMU_AFTER;
+    const bool watched = e.kind == SASSEMU_EFFECT_CACHE &&
+                         (e.cache == SASSEMU_CACHE_MBARRIER || e.cache == SASSEMU_CACHE_TENSORMAP);
     if (watched || e.kind == SASSEMU_EFFECT_MBARRIER || Meaning::warpsync(e) ||
         (e.kind == SASSEMU_EFFECT_LOAD && e.space == SASSEMU_TEXTURE) ||
         Meaning::packs_barrier(host.insn_opcode(i), host.insn_text(i)))
@@ -199,7 +201,8 @@ void Checker::before(sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
         if (!m.known) order_.together(w, lanes, false);
         return;
     }
-    if (Meaning::changes_columns(m.effect)) {
+    if (columns::changes(m.effect)) {
+        column_operands_ = columns::operands(*this, handle, i);
         if (m.says("tcgen05.dealloc.cta_group::2")) frees_pair(w, lanes, insn);
         return;
     }
@@ -221,16 +224,24 @@ void Checker::before(sassemu_warp handle, sassemu_insn i, uint32_t lanes) {
     }
 }
 
-// A rule of an instruction's own, which an order of two accesses is not.
-void Checker::breaks_rule(FindingKind kind, const Warp& w, uint32_t lanes, uint32_t insn,
-                          const char* action, const std::string& what, const std::string& repair) {
+// Of one instruction; null: there is one already.
+Finding* Checker::new_finding(FindingKind kind, uint32_t insn) {
     Finding& f = findings_[{kind, true, insn, 0}];
-    if (f.count++) return;
+    if (f.count++) return nullptr;
     f.kind = kind;
     f.launch = launch_;
     f.seed = host.seed(session);
     f.kernel = kernel_;
     f.first.insn = insn;
+    return &f;
+}
+
+// A rule of an instruction's own, which an order of two accesses is not.
+void Checker::breaks_rule(FindingKind kind, const Warp& w, uint32_t lanes, uint32_t insn,
+                          const char* action, const std::string& what, const std::string& repair) {
+    Finding* const entry = new_finding(kind, insn);
+    if (!entry) return;
+    Finding& f = *entry;
     f.first.action = action;
     f.first.thread = thread_text(w.threads(), lanes);
     f.first.cta = w.place.cta;
@@ -362,24 +373,16 @@ void Checker::allocate(const sassemu_allocation& a) {
 void Checker::fault(const sassemu_fault_info& f) {
     if (trial_) trial_->fault(f);
     const std::string_view kind = f.kind ? f.kind : "";
-    if (kind.find("barrier") == std::string_view::npos) return;
     const uint32_t insn = meanings_.number(f.insn);
-    const Meaning& m = meanings_[insn];
-    const FindingKind found_kind = m.does(SASSEMU_EFFECT_MBARRIER) ? FindingKind::mbarrier_protocol
-                                                                   : FindingKind::barrier_misuse;
-    Finding& entry = findings_[{found_kind, true, insn, 0}];
-    if (entry.count++) return;
-    entry.kind = found_kind;
-    entry.launch = launch_;
-    entry.seed = host.seed(session);
-    entry.kernel = kernel_;
-    entry.first.insn = insn;
-    entry.first.action = "breaks the rules of the barrier";
-    if (f.warp) {
-        Warp& w = warp_of(f.warp);
-        entry.first.thread = thread_text(w.threads(), f.lanes ? f.lanes : 1);
-    }
-    entry.missing = f.what ? f.what : "";
+    if (kind.find("barrier") == std::string_view::npos) return columns_fault(f, insn);
+    Finding* const entry =
+        new_finding(meanings_[insn].does(SASSEMU_EFFECT_MBARRIER) ? FindingKind::mbarrier_protocol
+                                                                  : FindingKind::barrier_misuse,
+                    insn);
+    if (!entry) return;
+    entry->first.action = "breaks the rules of the barrier";
+    if (f.warp) entry->first.thread = thread_text(warp_of(f.warp).threads(), f.lanes ? f.lanes : 1);
+    entry->missing = f.what ? f.what : "";
 }
 
 }  // namespace check_sync

@@ -32,9 +32,11 @@ enum class FindingKind : uint8_t {
     missing_wgmma_fence,
     fence_for_quiet,
     peer_not_ready,
-    queue_misuse
+    queue_misuse,
+    tensor_memory_leak,
+    tensor_memory_misuse
 };
-constexpr size_t kinds = static_cast<size_t>(FindingKind::queue_misuse) + 1;
+constexpr size_t kinds = static_cast<size_t>(FindingKind::tensor_memory_misuse) + 1;
 struct KindText {
     const char* name;
     const char* sentence;

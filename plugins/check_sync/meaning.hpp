@@ -60,10 +60,6 @@ struct Meaning {
         return e.kind == SASSEMU_EFFECT_ASYNC && e.action == SASSEMU_ACTION_MULTIPLY &&
                e.space != SASSEMU_TENSOR_MEMORY;
     }
-    static bool changes_columns(const sassemu_effect& e) {  // allocated, freed
-        return e.kind == SASSEMU_EFFECT_CONTROL && e.action == SASSEMU_ACTION_ALLOCATE &&
-               e.space == SASSEMU_TENSOR_MEMORY;
-    }
     static bool cta_barrier(const sassemu_effect& e) {
         return e.kind == SASSEMU_EFFECT_BARRIER && e.scope == SASSEMU_LEVEL_CTA;
     }

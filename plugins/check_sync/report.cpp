@@ -62,7 +62,13 @@ const KindText& text_of(FindingKind kind) {
          "Programming Guide, \"Distributed Shared Memory\": all CTAs must have begun"},
         {"work-queue-misuse", "a CTA asks for more work after it has been told that there is none",
          "PTX ISA, \"clusterlaunchcontrol.try_cancel\": undefined once a failed request was "
-         "observed"}};
+         "observed"},
+        {"tensor-memory-leak", "a CTA ends with columns of tensor memory that it has not freed",
+         "PTX ISA, \"tcgen05.alloc, dealloc\": all that was allocated must be freed before the "
+         "kernel exits"},
+        {"tensor-memory-misuse",
+         "columns of tensor memory are used or freed that are not allocated",
+         "PTX ISA, \"tcgen05.alloc, dealloc\""}};
     return all[static_cast<size_t>(kind)];
 }
 
@@ -122,7 +128,10 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
         s.insn = stamp.insn;
         const bool copy =
             stamp.flags & stamp_async || (stamp.who < first_mbarrier && stamp.who % 4 == 1);
-        s.action = stamp.flags & stamp_atomic ? "changes" : writes ? "writes" : "reads";
+        s.action = &s == &f.second && t.frees   ? "frees"
+                   : stamp.flags & stamp_atomic ? "changes"
+                   : writes                     ? "writes"
+                                                : "reads";
         s.thread = thread_text(stamp.who, stamp.lanes);
         const ThreadName* name = stamp.who < first_mbarrier && stamp.who / 4 < names_.size()
                                      ? &names_[stamp.who / 4]

@@ -7,7 +7,8 @@
 //   - across threads: X is done, then fence::before_thread_sync, a path of program order and
 //     synchronisation, fence::after_thread_sync, and then Y's issue. X is done at its wait, at the
 //     commit that tracks it (which is a before_thread_sync), or, of a pipelined pair in one CTA, at
-//     its issue.
+//     its issue;
+//   - through another access to these bytes, which X precedes and which precedes Y.
 #include "derived.hpp"
 
 namespace sassemu::ptx {
@@ -62,6 +63,7 @@ void Derived::derive_tensor_order() {
             }
         }
     }
+    tensor_order_ = tensor_order_.closure();
 }
 
 }  // namespace sassemu::ptx

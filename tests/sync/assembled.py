@@ -24,9 +24,9 @@ start:
 """
 
 
-def plan_of(program, work, body, arch, block, across, **out):
+def plan_of(program, work, body, arch, block, across, start=START, **out):
     """The path of a plan: `body` behind START."""
-    cubin = assemble(program, work, START % (arch, across) + body)
+    cubin = assemble(program, work, start % (arch, across) + body)
     path = os.path.join(work, "plan.json")
     with open(path, "w", encoding="utf-8") as f:
         json.dump({"arch": arch, "module": os.path.relpath(cubin, work), "timeLimit": 20, "buffers": {"out": {"bytes": 4 * block, **out}},
