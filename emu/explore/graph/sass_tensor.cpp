@@ -26,7 +26,9 @@ Step SassTurn::tensor_granules(const SassEffects& e) {
     if (!fresh && found->second.thread != thread_ &&
         e.granules.kind == async::GranuleRequest::find_and_set)
         return beyond("is not explored: several threads of a CTA allocate tensor memory");
-    found->second.used = static_cast<uint32_t>(e.object);
+    const auto after = static_cast<uint32_t>(e.object);
+    const uint32_t before = std::exchange(found->second.used, after);
+    s_.granule_changes.push_back({add_event(0), me_.cta, after & ~before, before & ~after});
     write(input_reads_ | guard_reads_);
     return Step::past;
 }

@@ -121,6 +121,10 @@ class GraphSearch {
     // Then whether they race is asked; the corpora's models do not ask.
     bool mixed_sizes(JudgedGraph& graph) const { return !test_.corpus() && graph.mixed_sizes(); }
     void record(const State& s, const Answer& a, JudgedGraph& graph);
+
+    // Columns of tensor memory that are used without being allocated, or allocated at the end:
+    // search_columns.cpp.
+    void look_at_columns(const State& s, const Answer& a);
     void add_outcome(const State& s, JudgedGraph& graph, std::vector<uint64_t>&& values,
                      uint64_t count, const std::vector<uint32_t>& order);
 

@@ -256,11 +256,17 @@ struct State {
     std::vector<ThreadState> threads;
     std::map<std::array<uint64_t, 3>, BarrierInstance> barriers;  // {cta, number, instance}
     std::map<std::pair<int32_t, uint32_t>, ClusterPhase> clusters;
-    // Of tensor memory, by CTA: those that are used, and who allocates.
+    // Of tensor memory, by CTA: those that are used, and who allocates; each change, at an event.
     struct Granules {
         uint32_t used = 0, thread = 0;
     };
     std::map<int32_t, Granules> granules;
+    struct GranuleChange {
+        uint32_t event = 0;
+        int32_t cta = 0;
+        uint32_t allocated = 0, freed = 0;
+    };
+    std::vector<GranuleChange> granule_changes;
     std::vector<std::shared_ptr<const GraphProduct>> products;
     std::vector<std::shared_ptr<const GraphTensorWork>> tensor_work;
     std::map<std::array<uint64_t, 3>, GraphProduct> gathered;  // at which not all are

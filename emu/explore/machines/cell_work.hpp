@@ -63,25 +63,31 @@ class TensorOrder {
   public:
     bool empty() const { return known_.empty(); }
     // `done`: as far as others are concerned; else issued, which is enough for what is pipelined.
-    void add(AgentName a, bool done) { known_[a] |= done; }
+    void add(AgentName a, bool done) { known_[a] |= done ? is_done | is_issued : is_issued; }
+    // Somebody has waited for it, and no fence has said so: enough to free what it used.
+    void add_over(AgentName a) { known_[a] |= is_over; }
     void join(const TensorOrder& other) {
-        for (const auto& [a, done] : other.known_) add(a, done);
+        for (const auto& [a, how] : other.known_) known_[a] |= how;
     }
     void forget(AgentName a) { known_.erase(a); }
     void clear() { known_.clear(); }
     bool has(AgentName a, bool pipelined) const {
         const auto at = known_.find(a);
-        return at != known_.end() && (at->second || pipelined);
+        return at != known_.end() && at->second & (pipelined ? is_issued : is_done);
+    }
+    bool over(AgentName a) const {
+        const auto at = known_.find(a);
+        return at != known_.end() && at->second & (is_done | is_over);
     }
     template <class Put>
     void key(Put&& put) const {
         put(known_.size());
-        for (const auto& [a, done] : known_)
-            put(uint64_t{a.first} << 33 | uint64_t{a.second} << 1 | done);
+        for (const auto& [a, how] : known_) put(uint64_t{a.first} << 32 | a.second), put(how);
     }
 
   private:
-    std::map<AgentName, bool> known_;
+    static constexpr uint8_t is_issued = 1, is_done = 2, is_over = 4;
+    std::map<AgentName, uint8_t> known_;
 };
 
 }  // namespace sassemu::explore

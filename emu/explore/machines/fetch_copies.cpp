@@ -312,7 +312,7 @@ void SassFetch::read_map(CopyAgent& a, const std::vector<uint8_t>& map) {
         return;
     }
     if (copy.why.starts_with("faults")) {  // bytes that were not there yet, perhaps
-        undefined_ = "tensor map";
+        note_undefined("tensor map");
         return;
     }
     const SassCode& code = test_.sass->code(test_.sass->thread(a.thread).launch);

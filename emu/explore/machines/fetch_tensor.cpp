@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "emu/explore/machines/sass_fetch.hpp"
 #include "emu/explore/machines/test_memory.hpp"
@@ -98,7 +100,7 @@ bool SassFetch::tensor_orders(Turn& at) {
             if (!stores) all.push_back(l.agent);
         if (!scoped_) touched_.copies.insert(touched_.copies.end(), all.begin(), all.end());
         for (const AgentName& a : all)
-            if (scoped_) self.finished.add(a, true);
+            if (scoped_) self.finished.add(a, true), self.told.add_over(a);
         return !scoped_ && !all.empty();
     };
     const Event& e = at.i.event;
@@ -166,10 +168,61 @@ SassFetch::What SassFetch::tensor_granules(Turn& at) {
     uint32_t& used = at.s.granules[cta];
     const SassEffects& e = test_.sass->run(at.thread, at.pc, at.in, used);
     if (e.granules.pair) return beyond(at, "is not explored: tensor memory of two CTAs");
-    used = static_cast<uint32_t>(e.object);
+    const auto after = static_cast<uint32_t>(e.object);
+    free_columns(at, cta, std::exchange(used, after) & ~after);
     write(at);
     ++at.pc;
     return What::ran;
+}
+
+// Who uses columns that nobody has allocated, or that have been freed, does what has no meaning. A
+// step that only starts work does not wait for others: so it is looked at as early as can be.
+void SassFetch::look_at_columns(const SassState& s, const CellWork& used) {
+    const auto at = s.granules.find(used.cta);
+    const uint32_t allocated = at == s.granules.end() ? 0 : at->second;
+    for (const auto* ranges : {&used.read, &used.written})
+        for (const SharedRange& r : *ranges)
+            if (granules_in(r) & ~allocated) note_undefined(unallocated_columns);
+}
+
+// And who frees columns that something under way uses. Of a scoped machine what is known to have
+// been waited for is over, and all that it came behind.
+void SassFetch::free_columns(const Turn& at, int32_t cta, uint32_t freed) {
+    CellWork columns;
+    columns.cta = cta;
+    constexpr uint32_t granule = async::TensorMemory::granule;
+    for (; freed; freed &= freed - 1)
+        columns.written.push_back(
+            {tensor_offset(0, static_cast<uint32_t>(std::countr_zero(freed)) * granule),
+             tensor_offset(0, granule)});
+    for (const SharedRange& r : columns.written)
+        touched_.ranges.push_back({tensor_row_of(cta) + r.address, r.bytes, true});
+    std::set<AgentName> over;
+    const auto each = [&](auto&& act) {
+        for (const CopyAgent& a : at.s.agents)
+            if (a.work->cells) act(a.name(), *a.work->cells, a.work->behind);
+        for (const auto& [group, all] : at.s.accesses)
+            for (const SassState::WarpAccess& a : all) act(a.name, a.work, a.behind);
+    };
+    for (size_t before = ~size_t{0}; over.size() != before;) {
+        before = over.size();
+        each([&](AgentName a, const CellWork&, const std::vector<AgentName>& behind) {
+            if (at.s.threads[at.thread].told.over(a)) over.insert(a);
+            if (over.contains(a)) over.insert(behind.begin(), behind.end());
+        });
+    }
+    each([&](AgentName a, const CellWork& work, const std::vector<AgentName>&) {
+        if (columns.meets(work) && !over.contains(a)) note_undefined(unallocated_columns);
+    });
+}
+
+// A CTA has ended with columns that nobody has freed.
+void SassFetch::look_at_leaks(const SassState& s, uint32_t thread) {
+    const auto at = s.granules.find(test_.threads[thread].cta);
+    if (at == s.granules.end() || !at->second) return;
+    for (uint32_t t = 0; t < test_.threads.size(); ++t)
+        if (test_.threads[t].cta == at->first && !s.threads[t].ended) return;
+    note_undefined(leaked_columns);
 }
 
 SassFetch::What SassFetch::tensor_access(Turn& at, const async::TensorAccess& a) {
@@ -229,6 +282,7 @@ SassFetch::What SassFetch::tensor_access(Turn& at, const async::TensorAccess& a)
              at.i.insn.control.write_barrier});
     }
     touched_.starts_work(p->work);
+    if (!p->issued) look_at_columns(at.s, p->work);
     p->issued |= 1u << lane;
     complete_accesses(at.s, at.thread);
     ++at.pc;
@@ -274,6 +328,7 @@ SassFetch::What SassFetch::tensor_work(Turn& at, const TensorWork& asked) {
     cells.written = ranges.written;
     cells.key = key_of(asked);
     cells.core.push_back(asked);
+    look_at_columns(at.s, cells);
     CopyWork work;
     work.behind = behind(at, cells);
     work.cells = std::make_shared<const CellWork>(std::move(cells));

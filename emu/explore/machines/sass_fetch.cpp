@@ -238,6 +238,7 @@ SassFetch::What SassFetch::call(Turn& at) {
             self.ended = true;
             at.pc = ended_pc;
             complete_accesses(at.s, at.thread);
+            look_at_leaks(at.s, at.thread);
             release(at.s);
             return What::ran;
         case Call::barrier:

@@ -248,6 +248,9 @@ class SassFetch {
     std::vector<AgentName> behind(const Turn& at, const CellWork& work) const;
     What tensor(Turn& at, const SassEffects& e);
     What tensor_granules(Turn& at);
+    void look_at_columns(const SassState& s, const CellWork& used);
+    void free_columns(const Turn& at, int32_t cta, uint32_t freed);
+    void look_at_leaks(const SassState& s, uint32_t thread);
     What tensor_access(Turn& at, const async::TensorAccess& a);
     void complete_accesses(SassState& s, uint32_t thread) const;
     What tensor_work(Turn& at, const TensorWork& work);
@@ -255,6 +258,10 @@ class SassFetch {
     void tensor_key(const SassState& s, std::string& out) const;
 
     std::vector<uint8_t>& unshare(SassState& s, int32_t cta) const;
+
+    void note_undefined(const char* what) {
+        if (undefined_.empty()) undefined_ = what;
+    }
 
     const Test& test_;
     const bool scoped_;

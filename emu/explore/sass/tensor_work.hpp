@@ -10,12 +10,23 @@
 
 #include "emu/async/tensor_core.hpp"
 #include "emu/explore/sass/products.hpp"
+#include "emu/machine/tensor_memory.hpp"
 
 namespace sassemu::explore {
 
 // Tensor memory is a row of bytes here, column by column: what a product writes lies together.
 constexpr uint32_t tensor_memory_bytes = 128 * 512 * 4;
 constexpr uint32_t tensor_offset(uint32_t lane, uint32_t column) { return column * 512 + lane * 4; }
+
+// The granules of columns that lie there.
+constexpr uint32_t granules_in(const SharedRange& r) {
+    constexpr uint32_t column = tensor_offset(0, 1);
+    const uint32_t first = r.address / column, end = (r.address + r.bytes - 1) / column + 1;
+    return async::granules_of(first, end - first);
+}
+// Why a test that misuses them has no meaning (docs/litmus.md, section 3, 12).
+constexpr const char* leaked_columns = "tensor memory leak";
+constexpr const char* unallocated_columns = "unallocated tensor memory";
 
 struct TensorWork {
     std::variant<async::Multiply, async::TensorMove> what;

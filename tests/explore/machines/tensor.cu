@@ -5,7 +5,7 @@
 #undef LINK
 #define LINK(x) if constexpr (without != x)
 
-enum { nothing, wait, after, before, stored };
+enum { nothing, wait, after, before, stored, leak, early, loaded, other };
 
 #define TENSOR_LOAD(v, at)                                           \
     asm volatile("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1];" \
@@ -21,7 +21,7 @@ enum { nothing, wait, after, before, stored };
 // first word 2, or 4 with `more` for B.
 struct Operands {
     uint4 a[256], b[32], more[32];
-    uint64_t done;
+    uint64_t done, first;
     uint32_t base;
 };
 template <uint32_t lane>
@@ -29,6 +29,7 @@ __device__ void begin(Operands& o) {
     if (threadIdx.x / 32 == lane / 32) TENSOR_ALLOC(o.base);  // a warp of one thread
     if (threadIdx.x == 0) {
         MBAR_INIT(o.done, 1);
+        MBAR_INIT(o.first, 1);
         o.a[half_row(lane, 0)] = make_uint4(1, 0, 0, 0);
         o.b[0] = make_uint4(2, 0, 0, 0);
         o.more[0] = make_uint4(4, 0, 0, 0);
@@ -38,6 +39,8 @@ __device__ void begin(Operands& o) {
     __syncthreads();
     TENSOR_AFTER;
 }
+// At the end, by the thread that allocated: what it waits for here is over before.
+#define END TENSOR_FREE(0)
 #define MULTIPLY(test, lane, a, b)                                                              \
     ASM("{.reg .pred p;\nsetp." test                                                            \
         ".u32 p, 0, 0;\ntcgen05.mma.cta_group::1.kind::i8 [%0], %1, %2, %3, {%4, %5, %6, %6}, " \
@@ -59,6 +62,8 @@ __device__ void chain(uint32_t* out) {
     TENSOR_LOAD(v, 0);
     TENSOR_WAIT_LOAD;
     out[0] = v;
+    if constexpr (without == wait) MBAR_WAIT("", o.done, 0);
+    END;
 }
 
 // Not pipelined, in one thread: a store, and a load of it.
@@ -72,6 +77,8 @@ __device__ void reload(uint32_t* out) {
     TENSOR_LOAD(v, 0);
     TENSOR_WAIT_LOAD;
     out[0] = v;
+    if constexpr (without == stored) TENSOR_WAIT_STORE;
+    END;
 }
 
 // Pipelined, in two threads: the second, alone in its warp, writes over what the first has made.
@@ -82,6 +89,7 @@ __device__ void turns(uint32_t* out) {
     if (threadIdx.x == 0) {
         MULTIPLY("ne", 32, o.a, o.b);
         LINK(before) TENSOR_BEFORE;
+        if constexpr (without != nothing) TENSOR_COMMIT(o.first);
     }
     __syncthreads();
     if (threadIdx.x < 32) return;
@@ -94,6 +102,8 @@ __device__ void turns(uint32_t* out) {
     TENSOR_LOAD(v, 32 << 16);
     TENSOR_WAIT_LOAD;
     out[0] = v;
+    if constexpr (without != nothing) MBAR_WAIT("", o.first, 0);
+    END;
 }
 
 // Not pipelined, in two threads: what one has stored the other's product adds to.
@@ -120,6 +130,8 @@ __device__ void sum(uint32_t* out) {
     TENSOR_LOAD(v, 32 << 16);
     TENSOR_WAIT_LOAD;
     out[0] = v;
+    if constexpr (without == stored) TENSOR_WAIT_STORE;
+    END;
 }
 
 // The same: what one has loaded is written anew by the other's product.
@@ -137,12 +149,46 @@ __device__ void reuse(uint32_t* out) {
         __syncthreads();
         if constexpr (without == wait) TENSOR_WAIT_LOAD;
         out[0] = v;
+        MBAR_WAIT("", o.done, 0);
+        END;
     } else {
         __syncthreads();
         if (threadIdx.x == 0) {
             TENSOR_AFTER;
             MULTIPLY("ne", 32, o.a, o.b);
+            TENSOR_COMMIT(o.done);
         }
+    }
+}
+
+// Columns: one thread asks for a product, the other has allocated them, and loads it. `leak`: nobody
+// frees them; `early`: they are freed while the tensor core may still write them; `loaded`: while
+// the load may still read them; `other`: nothing is missing, the other one's warp frees them.
+template <int without>
+__device__ void allocation(uint32_t* out) {
+    __shared__ alignas(128) Operands o;
+    begin<32>(o);
+    if (threadIdx.x == 0) {
+        MULTIPLY("ne", 32, o.a, o.more);
+        TENSOR_COMMIT(o.done);
+    }
+    if (threadIdx.x >= 32) {
+        uint32_t v = 4;
+        LINK(early) {
+            MBAR_WAIT("", o.done, 0);
+            TENSOR_AFTER;
+            TENSOR_LOAD(v, 32 << 16);
+            LINK(loaded) TENSOR_WAIT_LOAD;
+        }
+        if constexpr (without != leak && without != other) END;
+        if constexpr (without == loaded) TENSOR_WAIT_LOAD;
+        out[0] = v;
+        TENSOR_BEFORE;
+    }
+    if constexpr (without == other) {
+        __syncthreads();
+        TENSOR_AFTER;
+        if (threadIdx.x < 32) END;
     }
 }
 
@@ -165,6 +211,7 @@ extern "C" __global__ void zeros(uint32_t* out) {
                  : "memory");
     TENSOR_WAIT_LOAD;
     for (uint32_t k = 0; k < 8; ++k) out[k] = v[k];
+    END;
 }
 
 #define KERNEL(name, x) \
@@ -183,3 +230,8 @@ KERNEL(sum, before)
 KERNEL(sum, after)
 KERNEL(reuse, nothing)
 KERNEL(reuse, wait)
+KERNEL(allocation, nothing)
+KERNEL(allocation, other)
+KERNEL(allocation, leak)
+KERNEL(allocation, early)
+KERNEL(allocation, loaded)

@@ -58,7 +58,8 @@ __device__ void rows(uint32_t* out) {
     const uint32_t any = __syncthreads_or(v[0] != 2 * (t + 1) || v[3] != 2 * (t + 1));
     TENSOR_AFTER;
     if (t == 0) out[0] = any;
-    if (without != commit && t < 32) TENSOR_FREE(d);  // what the tensor core may still use
+    if constexpr (without == commit) MBAR_WAIT("", done, 0);
+    if (t < 32) TENSOR_FREE(d);
 }
 
 #define KERNEL(name, x) \
