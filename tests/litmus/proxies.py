@@ -81,7 +81,21 @@ PIPELINED = {("cp", "mma"), ("mma", "mma")}
 
 
 def tensor(g, i, j):
-    """Two accesses to tensor memory (docs/litmus.md, section 3, rule 8)."""
+    """Two accesses to tensor memory (docs/litmus.md, section 3, rule 8): directly, or through others of the same bytes."""
+    seen, left = {i}, [i]
+    while left:
+        at = left.pop()
+        for k in bits(g.overlaps[at]):
+            if k not in seen and g.events[k].t5 and g.events[k].proxy == "tensor" and before(g, at, k):
+                if k == j:
+                    return True
+                seen.add(k)
+                left.append(k)
+    return False
+
+
+def before(g, i, j):
+    """The rules themselves, of two accesses to common bytes."""
     ev = g.events
     x, y = ev[i], ev[j]
     same_thread = x.th is y.th
