@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What warps do with tensor memory themselves: allocation, loads and stores. Faults are those of
 // programs that the PTX ISA gives no meaning ("tcgen05.ld", "tcgen05.alloc").
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "emu/async/agents.hpp"
+#include "emu/async/tensor_statistic.hpp"
 #include "emu/machine/launch_host.hpp"
 #include "emu/plugin/async_events.hpp"
 
@@ -23,31 +24,6 @@ void each_row(const TensorAccess& a, TensorMemory& memory, Visit&& visit) {
     for (uint32_t row = 0; row < tensor_rows(a.layout); ++row)
         visit(tensor_bytes(first + row, column),
               reinterpret_cast<const std::byte*>(&memory.cell[first + row][column]));
-}
-
-// Of what the lane has loaded. Floats in the order of their values are integers in order once those
-// of negative ones are turned round.
-uint32_t statistic(Warp& w, const TensorAccess& a, uint32_t lane) {
-    const TensorStatistic& s = a.statistic;
-    constexpr uint32_t infinity = 0x7f800000, sign = 0x80000000, canonical_nan = 0x7fffffff;
-    const auto ordered = [&](uint32_t v) {
-        if (s.type == TensorStatistic::u32) return int64_t{v};
-        const auto i = static_cast<int32_t>(v);
-        return int64_t{s.type == TensorStatistic::f32 && i < 0 ? i ^ 0x7fffffff : i};
-    };
-    std::optional<uint32_t> best;
-    for (uint32_t r = 0; r < a.registers; ++r) {
-        uint32_t v = w.row(a.first + r * row_bytes)[lane];
-        if (s.type == TensorStatistic::f32) {
-            if (s.magnitude) v &= ~sign;
-            if ((v & ~sign) > infinity) {
-                if (s.nan) return canonical_nan;
-                continue;
-            }
-        }
-        if (!best || (s.max ? ordered(v) > ordered(*best) : ordered(v) < ordered(*best))) best = v;
-    }
-    return best.value_or(canonical_nan);
 }
 
 void perform(Warp& w, uint32_t lanes, const TensorAccess& a, TensorMemory& memory) {
@@ -70,11 +46,13 @@ void perform(Warp& w, uint32_t lanes, const TensorAccess& a, TensorMemory& memor
         }
     }
     if (a.statistic.type == TensorStatistic::none) return;
+    std::vector<uint32_t> loaded(a.registers);
     for (uint32_t rest = lanes; rest; rest &= rest - 1) {
         const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
         TensorPlace at;
-        if (tensor_place(a.layout, lane, 0, at))
-            w.row(a.statistic.to)[lane] = statistic(w, a, lane);
+        if (!tensor_place(a.layout, lane, 0, at)) continue;
+        for (uint32_t r = 0; r < a.registers; ++r) loaded[r] = w.row(a.first + r * row_bytes)[lane];
+        w.row(a.statistic.to)[lane] = statistic(a.statistic, loaded);
     }
 }
 

@@ -2,7 +2,9 @@
 // The order of accesses to tensor memory: PTX ISA 9.7.16.6, "tcgen05 Memory Consistency Model
 // Canonical Synchronization Patterns". Nothing of chapter 8 orders them; these rules do. X precedes
 // Y
-//   - pipelined: the same thread issued both, X a cp or mma, Y an mma, in this order;
+//   - pipelined: the same thread issued both in this order, and the text names the pair: Y an mma;
+//   X
+//     an mma, Y a shift; X a shift, Y a cp.4x256b;
 //   - waited for: X is a load (store), and wait::ld (wait::st) stands between X and Y's issue;
 //   - across threads: X is done, then fence::before_thread_sync, a path of program order and
 //     synchronisation, fence::after_thread_sync, and then Y's issue. X is done at its wait, at the
@@ -19,9 +21,14 @@ void Derived::derive_tensor_order() {
     tensor_order_.clear();
     const auto operation = [&](size_t i) { return x_.event(i).operation; };
     const auto pipelined = [&](size_t a, size_t b) {
-        const bool first = operation(a) == SASSEMU_OPERATION_TENSOR_COPY ||
-                           operation(a) == SASSEMU_OPERATION_TENSOR_MMA;
-        return first && operation(b) == SASSEMU_OPERATION_TENSOR_MMA;
+        const uint32_t first = operation(a), then = operation(b);
+        const bool multiplies = first == SASSEMU_OPERATION_TENSOR_MMA,
+                   shifts = first == SASSEMU_OPERATION_TENSOR_SHIFT,
+                   copies = first == SASSEMU_OPERATION_TENSOR_COPY ||
+                            first == SASSEMU_OPERATION_TENSOR_COPY_4X256B;
+        return (then == SASSEMU_OPERATION_TENSOR_MMA && (multiplies || shifts || copies)) ||
+               (then == SASSEMU_OPERATION_TENSOR_SHIFT && multiplies) ||
+               (then == SASSEMU_OPERATION_TENSOR_COPY_4X256B && shifts);
     };
     const auto issue_of = [&](size_t access) {
         for (size_t i = 0; i < x_.n; ++i)
@@ -34,8 +41,11 @@ void Derived::derive_tensor_order() {
         if (!accesses.has(a)) continue;
         const size_t issued = issue_of(a);
         for (size_t b = 0; b < x_.n; ++b) {
-            if (!accesses.has(b) || !x_.overlaps(a, b) || x_.event(a).agent == x_.event(b).agent)
+            if (!accesses.has(b) || !x_.overlaps(a, b)) continue;
+            if (x_.event(a).agent == x_.event(b).agent) {
+                if (x_.agent_order.has(a, b)) tensor_order_.add(a, b);  // it reads, then writes
                 continue;
+            }
             const size_t issue = issue_of(b);
             Set done(x_.n);
             for (size_t d = 0; d < x_.n; ++d) {

@@ -126,12 +126,23 @@ bool SassTurn::add_receivers(const Completion& c, uint32_t to, const std::vector
     return true;
 }
 
+// To global memory: of each 16 bytes those that the mask names, in runs.
+bool SassTurn::add_masked(Receiver& r, const BulkCopy& c) {
+    const auto copied = [&](uint64_t at) { return at < c.bytes && c.byte_mask >> at % 16 & 1; };
+    for (uint64_t first = 0, end = 0; first < c.bytes; first = end + 1) {
+        for (end = first; copied(end); ++end) {
+        }
+        if (end > first && !add_piece(r, true, c.from + first, false, c.to + first, end - first, 1))
+            return false;
+    }
+    return true;
+}
+
 Step SassTurn::bulk_copy(const BulkCopy& c) {
     if (const std::string why = fault_of(c); !why.empty()) return refuse(why);
-    if (c.byte_mask != 0xffff) return beyond("is not explored: a copy of masked bytes");
     std::vector<Receiver> receivers;
     const auto to = static_cast<uint32_t>(c.to);
-    if (!(c.to_global ? add_piece(receivers.emplace_back(), true, c.from, false, c.to, c.bytes, 16)
+    if (!(c.to_global ? add_masked(receivers.emplace_back(), c)
                       : add_receivers(c, to, {{to & 0xffffff, c.from, c.bytes, true}},
                                       c.from_global, c.bytes, receivers)))
         return Step::stop;

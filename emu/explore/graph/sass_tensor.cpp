@@ -6,6 +6,23 @@
 #include "emu/machine/tensor_memory.hpp"
 
 namespace sassemu::explore {
+namespace {
+
+uint32_t operation_of(const TensorWork& work) {
+    switch (work.kind()) {
+        case TensorWork::Kind::product:
+            return SASSEMU_OPERATION_TENSOR_MMA;
+        case TensorWork::Kind::shift:
+            return SASSEMU_OPERATION_TENSOR_SHIFT;
+        case TensorWork::Kind::copy_4x256b:
+            return SASSEMU_OPERATION_TENSOR_COPY_4X256B;
+        case TensorWork::Kind::copy:
+            break;
+    }
+    return SASSEMU_OPERATION_TENSOR_COPY;
+}
+
+}  // namespace
 
 Step SassTurn::tensor(const SassEffects& e) {
     using Call = SassEffects::Call;
@@ -20,16 +37,47 @@ Step SassTurn::tensor(const SassEffects& e) {
     return step;
 }
 
-// Which columns are whose is no memory of the model's: one thread of a CTA allocates.
+// Which columns are whose is no memory of the model's while one thread of a CTA says so. Of several
+// it is a word that each of them changes as an atomic operation without order does.
 Step SassTurn::tensor_granules(const SassEffects& e) {
+    if (Place word; sass_.granules(me_.cta, word)) return share_granules(e.granules, word);
     const auto [found, fresh] = s_.granules.try_emplace(me_.cta, State::Granules{0, thread_});
-    if (!fresh && found->second.thread != thread_ &&
-        e.granules.kind == async::GranuleRequest::find_and_set)
-        return beyond("is not explored: several threads of a CTA allocate tensor memory");
+    if (!fresh && found->second.thread != thread_) {
+        test_.sass->share_granules(me_.cta);
+        return Step::stop;
+    }
     const auto after = static_cast<uint32_t>(e.object);
     const uint32_t before = std::exchange(found->second.used, after);
-    s_.granule_changes.push_back({add_event(0), me_.cta, after & ~before, before & ~after});
+    s_.granule_changes.push_back({add_event(0), me_.cta, s_.constant(before), s_.constant(after)});
     write(input_reads_ | guard_reads_);
+    return Step::past;
+}
+
+Step SassTurn::share_granules(const async::GranuleRequest& r, const Place& word) {
+    // It waits for what it finds, as for an address that it has to know (guessed_place: the value).
+    if (self_.guessed_place < 0) {
+        const uint32_t read =
+            add_ordered(SASSEMU_EVENT_READ, SASSEMU_ORDER_RELAXED, SASSEMU_SCOPE_CTA);
+        event(read).operation = SASSEMU_OPERATION_REDUCTION;  // it acquires nothing
+        place(read, word);
+        self_.guessed_place = add_read(read);
+    }
+    const auto before = static_cast<uint32_t>(self_.guessed_place);
+    const auto found = s_.evaluate(before, p_);
+    if (!found) return wait_or_guess(before, 0);
+    const SassEffects& e = sass_.run(thread_, pc_, in_, *found);
+    const Events reads = input_reads_ | guard_reads_ | s_.values[before].reads;
+    this->write(reads);
+    const bool may_fail = r.kind == async::GranuleRequest::find_and_set ||
+                          r.kind == async::GranuleRequest::compare_and_swap;
+    if (may_fail && !e.granules.done) return Step::past;
+    const uint32_t after = s_.constant(e.object, reads);
+    const uint32_t write =
+        add_ordered(SASSEMU_EVENT_WRITE, SASSEMU_ORDER_RELAXED, SASSEMU_SCOPE_CTA);
+    place(write, word);
+    set_value(write, after);
+    s_.rmw.push_back({s_.values[before].a, write});
+    s_.granule_changes.push_back({write, me_.cta, before, after});
     return Step::past;
 }
 
@@ -40,12 +88,11 @@ bool SassTurn::find_tensor(uint32_t offset, uint32_t bytes, Place& out) {
 }
 
 Step SassTurn::tensor_access(const async::TensorAccess& a) {
-    if (a.statistic.type != async::TensorStatistic::none)
-        return beyond("is not explored: a reduction of what is loaded");
     const uint32_t row = async::tensor_lane(a.address), column = async::tensor_column(a.address);
     if (row / 32 != at_.thread / 32 % 4 || row % 16)
         return refuse("faults: lanes of tensor memory that its warp does not reach");
     Agent agent = issue();
+    std::vector<uint32_t> loaded;
     for (uint32_t r = 0; r < a.registers; ++r) {
         async::TensorPlace at;
         if (!async::tensor_place(a.layout, lane_, r, at)) continue;
@@ -73,13 +120,31 @@ Step SassTurn::tensor_access(const async::TensorAccess& a) {
             this->event(event).operation =
                 a.store ? SASSEMU_OPERATION_TENSOR_STORE : SASSEMU_OPERATION_TENSOR_LOAD;
         }
-        if (!a.store && number >= 0)
+        if (a.store) continue;
+        loaded.push_back(s_.part(value, 0, 4, false));
+        if (number >= 0)
             reg(static_cast<uint32_t>(number)) =
-                s_.depending(s_.part(value, 0, 4, false), guard_reads_ | input_reads_);
+                s_.depending(loaded.back(), guard_reads_ | input_reads_);
     }
+    if (a.statistic.type != async::TensorStatistic::none && !loaded.empty())
+        reduce_loaded(a.statistic, std::move(loaded));
     event(agent.issue).operation =
         a.store ? SASSEMU_OPERATION_TENSOR_STORE : SASSEMU_OPERATION_TENSOR_LOAD;
     return Step::past;
+}
+
+// tcgen05.ld.red
+void SassTurn::reduce_loaded(const async::TensorStatistic& how, std::vector<uint32_t> loaded) {
+    const int32_t number = sass_.number_of_row(thread_, how.to, 0);
+    if (number < 0) return;
+    Value v;
+    v.kind = Value::Kind::loaded;
+    v.c = static_cast<uint32_t>(s_.tensor_loads.size());
+    s_.tensor_loads.push_back(how);
+    v.reads = guard_reads_ | input_reads_;
+    for (const uint32_t one : loaded) v.reads |= s_.values[one].reads;
+    v.inputs = std::make_shared<const std::vector<uint32_t>>(std::move(loaded));
+    reg(static_cast<uint32_t>(number)) = s_.add(std::move(v));
 }
 
 Step SassTurn::tensor_work(const TensorWork& work) {
@@ -110,7 +175,7 @@ Step SassTurn::tensor_work(const TensorWork& work) {
         v.constant = r.address;
         agent_write(agent, at, SASSEMU_PROXY_TENSOR, s_.add(v));
     }
-    mark(agent, work.multiplies() ? SASSEMU_OPERATION_TENSOR_MMA : SASSEMU_OPERATION_TENSOR_COPY);
+    mark(agent, operation_of(work));
     self_.tensor_products.insert(self_.tensor_products.end(), agent.events.begin(),
                                  agent.events.end());
     return Step::past;

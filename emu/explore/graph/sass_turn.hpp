@@ -69,8 +69,10 @@ class SassTurn final : public Turn {
     // sass_tensor.cpp
     Step tensor(const SassEffects& e);
     Step tensor_granules(const SassEffects& e);
+    Step share_granules(const async::GranuleRequest& r, const Place& word);
     bool find_tensor(uint32_t offset, uint32_t bytes, Place& out);
     Step tensor_access(const async::TensorAccess& a);
+    void reduce_loaded(const async::TensorStatistic& how, std::vector<uint32_t> loaded);
     Step tensor_work(const TensorWork& work);
     Step tensor_commit(const async::TensorCommit& c);
 
@@ -88,6 +90,7 @@ class SassTurn final : public Turn {
     bool read_map(uint64_t address, MapBytes& map);
     bool add_piece(Receiver& r, bool from_near, uint64_t from, bool to_near, uint64_t to,
                    uint64_t bytes, uint64_t alignment);
+    bool add_masked(Receiver& r, const BulkCopy& c);
     bool add_receivers(const Completion& c, uint32_t to, const std::vector<CopyRun>& runs,
                        bool from_global, uint64_t bytes, std::vector<Receiver>& out);
     Step map_fence(uint64_t address);

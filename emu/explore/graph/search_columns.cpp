@@ -3,6 +3,7 @@
 // allocated. PTX names no fences for tcgen05.dealloc: what is over in causality order, relaxed
 // arrivals and waits included, is over. See search.hpp.
 #include <algorithm>
+#include <map>
 
 #include "emu/explore/graph/search.hpp"
 
@@ -21,7 +22,9 @@ class Before {
     }
 
   private:
-    bool has(size_t from, size_t to) const { return a_.base[from * n_ + to] || a_.causality[from * n_ + to]; }
+    bool has(size_t from, size_t to) const {
+        return a_.base[from * n_ + to] || a_.causality[from * n_ + to];
+    }
     void find(uint32_t from) {
         from_ = from;
         reached_.assign(n_, false);
@@ -46,21 +49,40 @@ class Before {
     std::vector<bool> reached_;
 };
 
+// The changes of each CTA, one after the other.
+struct Change {
+    uint32_t event, allocated, freed, after;
+};
+std::map<int32_t, std::vector<Change>> changes_of(const State& s, const Answer& a,
+                                                  const Program& p) {
+    std::map<int32_t, std::vector<Change>> out;
+    for (const State::GranuleChange& c : s.granule_changes) {
+        const auto before = static_cast<uint32_t>(s.evaluate(c.before, p).value_or(0)),
+                   after = static_cast<uint32_t>(s.evaluate(c.after, p).value_or(0));
+        out[c.cta].push_back({c.event, after & ~before, before & ~after, after});
+    }
+    for (auto& [cta, all] : out)
+        std::ranges::stable_sort(all, [&](const Change& x, const Change& y) {
+            return a.coherence[x.event * s.events.size() + y.event] != 0;
+        });
+    return out;
+}
+
 }  // namespace
 
 void GraphSearch::look_at_columns(const State& s, const Answer& a) {
-    for (const auto& [cta, granules] : s.granules)
-        if (granules.used) return undefined(leaked_columns);
+    const auto changes = changes_of(s, a, program_);
+    for (const auto& [cta, all] : changes)
+        if (all.back().after) return undefined(leaked_columns);
     Before before(s, a);
     for (uint32_t e = 0; e < s.events.size(); ++e) {
         const SassemuEvent& x = s.events[e].e;
         if (x.proxy != SASSEMU_PROXY_TENSOR || x.agent < 0 || !x.bytes) continue;
-        const int32_t cta = test_.threads[static_cast<size_t>(x.thread)].cta;
+        const auto here = changes.find(test_.threads[static_cast<size_t>(x.thread)].cta);
         const uint32_t needs =
             granules_in({static_cast<uint32_t>(x.first), static_cast<uint32_t>(x.bytes)});
         uint32_t has = 0;
-        for (const State::GranuleChange& c : s.granule_changes) {
-            if (c.cta != cta) continue;
+        for (const Change& c : here == changes.end() ? std::vector<Change>{} : here->second) {
             if (before(c.event, e))
                 has = (has | c.allocated) & ~c.freed;
             else if (c.freed & needs && !before(e, c.event))

@@ -51,7 +51,7 @@ bool GraphSearch::settle_order(State& s, JudgedGraph& graph) {
 }
 
 bool GraphSearch::relations(const State& s, JudgedGraph& graph) const {
-    return memory_shown_ || test_.liveness() || !s.mbarriers.empty() || !s.granules.empty() ||
+    return memory_shown_ || test_.liveness() || !s.mbarriers.empty() || !s.granule_changes.empty() ||
            mixed_sizes(graph);
 }
 
@@ -82,7 +82,7 @@ void GraphSearch::record(const State& s, const Answer& a, JudgedGraph& graph) {
     report_.executions += sampling_.executions ? 1 : symmetry_.copies();
     if (report_.undefined.empty() && mixed_sizes(graph) && mixed_size_race(s, a))
         undefined("mixed-size race");
-    if (report_.undefined.empty() && !s.granules.empty()) look_at_columns(s, a);
+    if (report_.undefined.empty() && !s.granule_changes.empty()) look_at_columns(s, a);
     auto shown = final_values(program_, s, a, asked_, [&](const std::vector<uint64_t>& values) {
         if (budget_.over()) return incomplete(budget_.why()), false;
         if (sampling_.executions) {  // each is one that was drawn

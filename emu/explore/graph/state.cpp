@@ -8,6 +8,7 @@
 #include <span>
 
 #include "emu/async/reduction.hpp"
+#include "emu/async/tensor_statistic.hpp"
 #include "emu/explore/sass/program.hpp"
 #include "emu/memory/perform.hpp"
 
@@ -420,6 +421,18 @@ std::optional<uint64_t> State::slice(uint32_t value, uint64_t first, uint64_t by
             uint64_t out = 0;
             std::memcpy(&out, now.data() + v.constant + first, std::min<uint64_t>(8, bytes));
             return out;
+        }
+        case Value::Kind::loaded: {
+            if (v.known) return part(v.result);
+            std::vector<uint32_t> words;
+            for (const uint32_t input : *v.inputs) {
+                const auto word = slice(input, 0, 4, p, depth + 1);
+                if (!word) return std::nullopt;
+                words.push_back(static_cast<uint32_t>(*word));
+            }
+            v.result = async::statistic(tensor_loads[v.c], words);
+            v.known = true;
+            return part(v.result);
         }
         case Value::Kind::product:
         case Value::Kind::sass: {

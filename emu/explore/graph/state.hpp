@@ -89,6 +89,7 @@ struct Value {
         sass,     // what an instruction makes of `inputs`: register a; b the thread, c the pc
         product,  // of products[c]: of its thread a the register b
         tensor,   // of tensor_work[c]: bytes of tensor memory from `constant`
+        loaded,   // of tensor_loads[c]: what tcgen05.ld.red makes of `inputs`
         elements  // of a bulk reduction: `bytes` of a, with those of b from `constant`
     } kind = Kind::constant;
     Arithmetic how = Arithmetic::add;
@@ -256,7 +257,8 @@ struct State {
     std::vector<ThreadState> threads;
     std::map<std::array<uint64_t, 3>, BarrierInstance> barriers;  // {cta, number, instance}
     std::map<std::pair<int32_t, uint32_t>, ClusterPhase> clusters;
-    // Of tensor memory, by CTA: those that are used, and who allocates; each change, at an event.
+    // Of tensor memory, by CTA of which one thread allocates and frees: those that are used, and
+    // who that is. Of all: each change, at an event.
     struct Granules {
         uint32_t used = 0, thread = 0;
     };
@@ -264,11 +266,12 @@ struct State {
     struct GranuleChange {
         uint32_t event = 0;
         int32_t cta = 0;
-        uint32_t allocated = 0, freed = 0;
+        uint32_t before = 0, after = 0;  // values
     };
     std::vector<GranuleChange> granule_changes;
     std::vector<std::shared_ptr<const GraphProduct>> products;
     std::vector<std::shared_ptr<const GraphTensorWork>> tensor_work;
+    std::vector<async::TensorStatistic> tensor_loads;
     std::map<std::array<uint64_t, 3>, GraphProduct> gathered;  // at which not all are
     std::vector<MbarrierEvent> mbarriers;
     std::vector<StalledAgent> stalled;

@@ -28,15 +28,26 @@ struct CellWork {
     struct Store {
         uint32_t offset = 0, value = 0;
     };
+    struct Statistic {  // of loads of the thread
+        uint32_t thread = 0, number = 0;
+        async::TensorStatistic how;
+        std::vector<uint32_t> offsets;
+        bool halves = false;
+    };
     int32_t cta = 0;
     std::vector<TensorWork> core;  // one, or none
     uint32_t launch = 0;           // of the core's
     std::vector<Load> loads;
     std::vector<Store> stores;
+    std::vector<Statistic> statistics;
     std::vector<SharedRange> read, written;  // of the row
     std::string key;                         // what tells it from others
 
-    bool product() const { return !core.empty() && core[0].multiplies(); }
+    // The tensor core takes the other one first, if that has been asked for first.
+    bool pipelined_behind(const CellWork& other) const {
+        return !core.empty() && !other.core.empty() &&
+               pipelined(other.core[0].kind(), core[0].kind());
+    }
     // Of what the other does, too, and one of them writes it.
     bool meets(const CellWork& other) const {
         const auto any = [](const std::vector<SharedRange>& a, const std::vector<SharedRange>& b) {

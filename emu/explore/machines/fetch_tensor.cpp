@@ -30,6 +30,7 @@ std::string key_of(const TensorWork& work) {
     if (const auto* move = std::get_if<async::TensorMove>(&work.what)) {
         put(out, move->from);
         put(out, move->to);
+        put(out, static_cast<uint64_t>(work.kind()));
         return out;
     }
     const auto& m = std::get<async::Multiply>(work.what);
@@ -136,7 +137,7 @@ std::vector<AgentName> SassFetch::behind(const Turn& at, const CellWork& work) c
     const auto look = [&](AgentName a, const CellWork& other) {
         if (!work.meets(other)) return;
         // The tensor core's own are pipelined: on a chip it takes them as they come.
-        const bool pipelined = work.product() && !other.core.empty();
+        const bool pipelined = work.pipelined_behind(other);
         const bool before = scoped_
                                 ? (pipelined && a.first == at.thread) ||
                                       self.finished.has(a, false) || self.acquired.has(a, pipelined)
@@ -226,8 +227,6 @@ void SassFetch::look_at_leaks(const SassState& s, uint32_t thread) {
 }
 
 SassFetch::What SassFetch::tensor_access(Turn& at, const async::TensorAccess& a) {
-    if (a.statistic.type != async::TensorStatistic::none)
-        return beyond(at, "is not explored: a reduction of what is loaded");
     const uint32_t number = test_.sass->thread(at.thread).thread, lane = number % 32;
     const uint32_t row = async::tensor_lane(a.address), column = async::tensor_column(a.address);
     if (row / 32 != number / 32 % 4 || row % 16)
@@ -251,6 +250,7 @@ SassFetch::What SassFetch::tensor_access(Turn& at, const async::TensorAccess& a)
     }
     if (p->pc != at.pc || p->address != a.address)
         return beyond(at, "is not explored: lanes of the warp access tensor memory apart");
+    CellWork::Statistic statistic{at.thread, 0, a.statistic, {}, a.halves};
     for (uint32_t r = 0; r < a.registers; ++r) {
         async::TensorPlace place;
         if (!async::tensor_place(a.layout, lane, r, place)) continue;
@@ -260,6 +260,7 @@ SassFetch::What SassFetch::tensor_access(Turn& at, const async::TensorAccess& a)
         const uint32_t each = a.halves ? 2 : 1;
         const uint32_t to = tensor_offset(row + place.row, column + each * place.word);
         if (!a.store) {
+            statistic.offsets.push_back(to);
             if (reg >= 0)
                 p->work.loads.push_back({at.thread, static_cast<uint32_t>(reg), to, a.halves});
             continue;
@@ -268,6 +269,12 @@ SassFetch::What SassFetch::tensor_access(Turn& at, const async::TensorAccess& a)
         p->work.stores.push_back({to, a.halves ? value & 0xffff : value});
         if (a.halves) p->work.stores.push_back({to + tensor_offset(0, 1), value >> 16});
     }
+    const bool reduces = a.statistic.type != async::TensorStatistic::none;
+    if (const int32_t reg = test_.sass->number_of_row(at.thread, a.statistic.to, 0);
+        reduces && reg >= 0 && !statistic.offsets.empty()) {
+        statistic.number = static_cast<uint32_t>(reg);
+        p->work.statistics.push_back(std::move(statistic));
+    }
     for (const AgentName& before : behind(at, p->work))
         if (before != p->name && std::ranges::find(p->behind, before) == p->behind.end())
             p->behind.push_back(before);
@@ -275,11 +282,15 @@ SassFetch::What SassFetch::tensor_access(Turn& at, const async::TensorAccess& a)
     if (a.store) {
         self.storing.push_back(p->name);
     } else {
-        const int32_t first = SassLane::register_of_row(a.first);
-        self.loading.push_back(
-            {p->name,
-             first < 0 ? RegisterRange{} : RegisterRange{static_cast<uint32_t>(first), a.registers},
-             at.i.insn.control.write_barrier});
+        const auto loads = [&](uint32_t row, uint32_t count) {
+            const int32_t first = SassLane::register_of_row(row);
+            self.loading.push_back(
+                {p->name,
+                 first < 0 ? RegisterRange{} : RegisterRange{static_cast<uint32_t>(first), count},
+                 at.i.insn.control.write_barrier});
+        };
+        loads(a.first, a.registers);
+        if (reduces) loads(a.statistic.to, 1);
     }
     touched_.starts_work(p->work);
     if (!p->issued) look_at_columns(at.s, p->work);
@@ -366,14 +377,18 @@ void SassFetch::act(SassState& s, const CopyAgent& a,
     const CellWork& work = *a.work->cells;
     auto& row = s.tensor[work.cta];
     if (!row) row = std::make_shared<SassState::TensorRow>();
-    for (const CellWork::Load& load : work.loads) {
-        const auto cell = [&](uint32_t k) {
-            uint32_t v;
-            std::memcpy(&v, row->bytes.data() + load.offset + k * tensor_offset(0, 1), 4);
-            return v;
-        };
-        registers(load.thread)[load.number] =
-            load.halves ? (cell(0) & 0xffff) | cell(1) << 16 : cell(0);
+    const auto word = [&](uint32_t offset, bool halves) {
+        uint32_t cell[2] = {};
+        for (uint32_t k = 0; k < (halves ? 2u : 1u); ++k)
+            std::memcpy(&cell[k], row->bytes.data() + offset + k * tensor_offset(0, 1), 4);
+        return halves ? (cell[0] & 0xffff) | cell[1] << 16 : cell[0];
+    };
+    for (const CellWork::Load& load : work.loads)
+        registers(load.thread)[load.number] = word(load.offset, load.halves);
+    for (const CellWork::Statistic& x : work.statistics) {
+        std::vector<uint32_t> loaded;
+        for (const uint32_t offset : x.offsets) loaded.push_back(word(offset, x.halves));
+        registers(x.thread)[x.number] = async::statistic(x.how, loaded);
     }
     if (!work.written.empty()) {
         const auto next = std::make_shared<SassState::TensorRow>(*row);

@@ -205,6 +205,13 @@ bool SassProgram::mbarrier(const Test& test, uint32_t thread, uint32_t address, 
     return true;
 }
 
+bool SassProgram::granules(int32_t cta, Place& out) const {
+    const auto found = granules_.find(cta);
+    if (found == granules_.end()) return false;
+    out = {static_cast<uint32_t>(found->second)};
+    return true;
+}
+
 bool SassProgram::cut(uint32_t location, uint64_t first, uint64_t bytes) {
     const size_t before = cuts_[location].size();
     cuts_[location].insert(first);
@@ -252,6 +259,13 @@ void SassProgram::grow(Test& test) {
         mbarriers_[{cta, offset}] = add_location(test, std::move(l));
     }
     new_mbarriers_.clear();
+    for (auto& [cta, name] : granules_) {
+        if (name >= 0) continue;
+        Location l = test.locations[test.names[tensor_.at(cta)].location];
+        l.name = "granules" + std::to_string(cta);
+        l.bytes = 4;
+        name = static_cast<int32_t>(add_location(test, std::move(l)));
+    }
 }
 
 std::vector<std::pair<uint64_t, uint64_t>> SassProgram::ranges() const {

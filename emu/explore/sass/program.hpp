@@ -77,6 +77,10 @@ class SassProgram {
     bool tensor(const Test& test, uint32_t thread, uint32_t offset, uint64_t bytes,
                 Place& out) const;
     bool mbarrier(const Test& test, uint32_t thread, uint32_t address, Place& out) const;
+    // The word that says which columns of tensor memory are allocated, in a CTA of which several
+    // threads change that. False: it is not known of it yet.
+    bool granules(int32_t cta, Place& out) const;
+    void share_granules(int32_t cta) { grew_ |= granules_.try_emplace(cta, -1).second; }
 
     // What a run of the search found out too late: boundaries between accesses and mbarrier
     // objects. It is then begun again.
@@ -129,6 +133,7 @@ class SassProgram {
     std::vector<Memory> ranges_;
     std::vector<Object> objects_;
     std::map<int32_t, uint32_t> shared_, tensor_;                 // CTA -> name
+    std::map<int32_t, int32_t> granules_;                         // likewise; -1: none yet
     std::map<std::pair<int32_t, uint32_t>, uint32_t> mbarriers_;  // CTA and offset -> name
     mutable std::set<std::pair<int32_t, uint32_t>> new_mbarriers_;
     std::vector<std::set<uint64_t>> cuts_;

@@ -53,7 +53,6 @@ std::string refusal(const TensorWork& work, const Launch& launch) {
     const auto* move = std::get_if<async::TensorMove>(&work.what);
     if (move ? move->pair : std::get<async::Multiply>(work.what).pair)
         return "is not explored: work of the tensor cores of two CTAs";
-    if (move && move->shift) return "is not explored: a shift of tensor memory";
     const char* why = move ? async::check(*move, launch.shared_bytes)
                            : async::check(product_of(work), launch.arch, launch.shared_bytes);
     return why ? std::string("faults: ") + why : std::string{};

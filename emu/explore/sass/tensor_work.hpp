@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "emu/async/tensor_core.hpp"
+#include "emu/async/tensor_statistic.hpp"
 #include "emu/explore/sass/products.hpp"
 #include "emu/machine/tensor_memory.hpp"
 
@@ -33,7 +34,21 @@ struct TensorWork {
     std::array<uint32_t, 4> disabled_lanes{};  // what a product points to
 
     bool multiplies() const { return what.index() == 0; }
+    enum class Kind : uint8_t { product, copy, copy_4x256b, shift };
+    Kind kind() const {
+        const auto* const move = std::get_if<async::TensorMove>(&what);
+        if (!move) return Kind::product;
+        if (move->shift) return Kind::shift;
+        return move->shape == async::TensorShape::x4b256 ? Kind::copy_4x256b : Kind::copy;
+    }
 };
+// The pairs that the tensor core takes in the order in which it is asked for them (PTX ISA
+// 9.7.16.6).
+constexpr bool pipelined(TensorWork::Kind first, TensorWork::Kind then) {
+    using Kind = TensorWork::Kind;
+    return then == Kind::product || (first == Kind::product && then == Kind::shift) ||
+           (first == Kind::shift && then == Kind::copy_4x256b);
+}
 // Why the hardware would not do it ("faults: ..."), or why it is not explored; empty: it is.
 std::string refusal(const TensorWork& work, const Launch& launch);
 

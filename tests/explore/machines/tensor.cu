@@ -41,12 +41,16 @@ __device__ void begin(Operands& o) {
 }
 // At the end, by the thread that allocated: what it waits for here is over before.
 #define END TENSOR_FREE(0)
+#define ALL_BUT(lane, of) (lane / 32 == of ? ~(1u << lane % 32) : ~0u)
 #define MULTIPLY(test, lane, a, b)                                                              \
     ASM("{.reg .pred p;\nsetp." test                                                            \
         ".u32 p, 0, 0;\ntcgen05.mma.cta_group::1.kind::i8 [%0], %1, %2, %3, {%4, %5, %6, %6}, " \
         "p;}" ::"r"(0),                                                                         \
-        "l"(descriptor(a)), "l"(descriptor(b)), "r"(shape), "r"(lane ? ~0u : ~1u),              \
-        "r"(lane ? ~1u : ~0u), "r"(~0u))
+        "l"(descriptor(a)), "l"(descriptor(b)), "r"(shape), "r"(ALL_BUT(lane, 0)),              \
+        "r"(ALL_BUT(lane, 1)), "r"(~0u))
+#define SHIFT(at) ASM("tcgen05.shift.cta_group::1.down [%0];" ::"r"(at))
+#define COPY(rows, from) \
+    ASM("tcgen05.cp.cta_group::1." rows " [%0], %1;" ::"r"(0), "l"(descriptor(from)))
 
 // Pipelined, in one thread: a product that adds to another. Behind it, not pipelined: a load.
 template <int without>
@@ -161,9 +165,60 @@ __device__ void reuse(uint32_t* out) {
     }
 }
 
-// Columns: one thread asks for a product, the other has allocated them, and loads it. `leak`: nobody
-// frees them; `early`: they are freed while the tensor core may still write them; `loaded`: while
-// the load may still read them; `other`: nothing is missing, the other one's warp frees them.
+// What the product has made in lane 33 is moved to lane 32, which another thread loads. Pipelined:
+// a product, a shift, and (`over`) a product or (`quarter`) a copy .4x256b over what was moved;
+// not: a load, and (`whole`) another copy.
+enum { over = 16, quarter, whole };
+template <int without>
+__device__ void shifted(uint32_t* out) {
+    __shared__ alignas(128) Operands o;
+    begin<33>(o);
+    if (threadIdx.x == 0) {
+        MULTIPLY("ne", 33, o.a, o.b);
+        SHIFT(32 << 16);
+        if constexpr (without == over) MULTIPLY("ne", 32, o.a, o.b);
+        if constexpr (without == quarter) COPY("4x256b", o.b);
+        if constexpr (without == whole) COPY("128x256b", o.a);
+        TENSOR_COMMIT(o.done);
+    }
+    if (threadIdx.x < 32) return;
+    LINK(wait) MBAR_WAIT("", o.done, 0);
+    TENSOR_AFTER;
+    uint32_t v;
+    TENSOR_LOAD(v, 32 << 16);
+    TENSOR_WAIT_LOAD;
+    out[0] = v;
+    if constexpr (without == wait) MBAR_WAIT("", o.done, 0);
+    END;
+}
+
+// Not pipelined either: a copy, and a shift of what it brings.
+template <int without>
+__device__ void copied(uint32_t* out) {
+    __shared__ alignas(128) Operands o;
+    begin<33>(o);
+    if (threadIdx.x == 0) {
+        COPY("128x256b", o.a);
+        TENSOR_COMMIT(o.first);
+        LINK(wait) MBAR_WAIT("", o.first, 0);
+        LINK(after) TENSOR_AFTER;
+        SHIFT(32 << 16);
+        TENSOR_COMMIT(o.done);
+    }
+    if (threadIdx.x < 32) return;
+    MBAR_WAIT("", o.done, 0);
+    TENSOR_AFTER;
+    uint32_t v;
+    TENSOR_LOAD(v, 32 << 16);
+    TENSOR_WAIT_LOAD;
+    out[0] = v;
+    if constexpr (without != nothing) MBAR_WAIT("", o.first, 0);
+    END;
+}
+
+// Columns: one thread asks for a product, the other has allocated them, and loads it. `leak`:
+// nobody frees them; `early`: they are freed while the tensor core may still write them; `loaded`:
+// while the load may still read them; `other`: nothing is missing, the other one's warp frees them.
 template <int without>
 __device__ void allocation(uint32_t* out) {
     __shared__ alignas(128) Operands o;
@@ -190,6 +245,35 @@ __device__ void allocation(uint32_t* out) {
         TENSOR_AFTER;
         if (threadIdx.x < 32) END;
     }
+}
+
+// Two warps allocate, in either order, and never the same. `leak`: one of them does not free;
+// `early`: one frees what the other uses.
+#define ALLOCATE(to, count)                                                                      \
+    ASM("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], %1;" ::"r"(address(&to)), \
+        "n"(count))
+#define FREE(at, count) \
+    ASM("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, %1;" ::"r"(at), "n"(count))
+template <int without>
+__device__ void several(uint32_t* out) {
+    __shared__ uint32_t base[2];
+    const uint32_t warp = threadIdx.x / 32;
+    ALLOCATE(base[warp], 32);
+    __syncthreads();
+    if (threadIdx.x >= 32) {
+        uint32_t v = 4;
+        TENSOR_STORE(base[1] + (32 << 16), v);
+        TENSOR_WAIT_STORE;
+        TENSOR_LOAD(v, base[1] + (32 << 16));
+        TENSOR_WAIT_LOAD;
+        out[0] = v;
+        out[1] = base[0] ^ base[1];
+        out[2] = base[1];
+        TENSOR_BEFORE;
+    }
+    LINK(early) __syncthreads();
+    TENSOR_AFTER;
+    if (without != leak || warp == 1) FREE(base[without == early ? 1 - warp : warp], 32);
 }
 
 // Zeros over eight columns, which come out of no register; what is there then.
@@ -230,6 +314,17 @@ KERNEL(sum, before)
 KERNEL(sum, after)
 KERNEL(reuse, nothing)
 KERNEL(reuse, wait)
+KERNEL(shifted, nothing)
+KERNEL(shifted, wait)
+KERNEL(shifted, over)
+KERNEL(shifted, quarter)
+KERNEL(shifted, whole)
+KERNEL(copied, nothing)
+KERNEL(copied, wait)
+KERNEL(copied, after)
+KERNEL(several, nothing)
+KERNEL(several, leak)
+KERNEL(several, early)
 KERNEL(allocation, nothing)
 KERNEL(allocation, other)
 KERNEL(allocation, leak)
