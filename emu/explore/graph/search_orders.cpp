@@ -51,8 +51,8 @@ bool GraphSearch::settle_order(State& s, JudgedGraph& graph) {
 }
 
 bool GraphSearch::relations(const State& s, JudgedGraph& graph) const {
-    return memory_shown_ || test_.liveness() || !s.mbarriers.empty() || !s.granule_changes.empty() ||
-           mixed_sizes(graph);
+    return memory_shown_ || test_.liveness() || !s.mbarriers.empty() ||
+           !s.granule_changes.empty() || mixed_sizes(graph);
 }
 
 bool GraphSearch::tells_apart(const State& s, JudgedGraph& graph, const Answer& a,

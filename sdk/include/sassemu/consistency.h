@@ -90,7 +90,7 @@ enum SassemuOperation {
     SASSEMU_OPERATION_TENSOR_COPY = 5,
     SASSEMU_OPERATION_TENSOR_BEFORE = 6,  // tcgen05.fence::before_thread_sync; a commit is one too
     SASSEMU_OPERATION_TENSOR_AFTER = 7,   // tcgen05.fence::after_thread_sync
-    SASSEMU_OPERATION_REDUCTION = 8,  // of the read of a red: part of it, but no read operation
+    SASSEMU_OPERATION_REDUCTION = 8,      // of the read of a red: part of it, but no read operation
     SASSEMU_OPERATION_TENSOR_SHIFT = 9,
     SASSEMU_OPERATION_TENSOR_COPY_4X256B = 10  // tcgen05.cp.4x256b, which a shift comes before
 };
