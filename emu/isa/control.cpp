@@ -36,6 +36,12 @@ const Op* bra_any(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask) & (w.p[op->k[1]] ^ op->m[3]);
     return mask ? bra(op, w, w.active) : next(op, w);
 }
+// Taken where the condition holds in all lanes of the path, and so by all of them or by none: code
+// behind it has the lanes in which it holds go around in another way.
+const Op* bra_all(const Op* op, Warp& w, uint32_t mask) {
+    mask = taken(op, w, mask) & (w.p[op->k[1]] ^ op->m[3]);
+    return mask == w.active ? bra(op, w, mask) : next(op, w);
+}
 // Taken as a whole when lanes of the mask do not run together (DIV, m[2] = 0), or when they do.
 const Op* bra_convergence(const Op* op, Warp& w, uint32_t mask) {
     mask = taken(op, w, mask);
@@ -218,6 +224,7 @@ void lower(Lower& x, const typed::Bra& i) {
         x.op.k[1] = Lower::uniform_predicate(i.pb.index);
         x.op.m[3] = i.pb.neg ? ~0u : 0;
         x.handler(i.how == typed::BraKind::UANY ? bra_any
+                  : i.how == typed::BraKind::U  ? bra_all
                   : !always(i.pb)               ? bra_if_both
                   : always(i.pa)                ? bra
                                                 : bra_if);

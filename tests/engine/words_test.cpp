@@ -57,6 +57,34 @@ Pair run(const std::string& body, bool reference, const char* arch = "sm_90",
     return out;
 }
 
+// BRA.U is taken by all lanes of a path or by none of them: cuSOLVER's code goes on behind it with
+// lanes in which the condition holds, and has them skip what is not theirs.
+TEST(Words, UniformBranchesAreTakenWhereTheConditionHoldsInAllLanes) {
+    const auto passed = [](const std::string& condition, bool reference) {
+        const Pair out = run(" S2R R4, SR_LANEID\n MOV R5, RZ\n" + condition +
+                                 "@P0 BRA.U `(over)\n MOV R5, 0x1\nover:\n"
+                                 " ISETP.NE.AND P1, PT, R5, RZ, PT\n VOTE.ANY R0, PT, P1\n"
+                                 " VOTE.ANY R1, PT, PT",
+                             reference, "sm_90", 32);
+        EXPECT_EQ(out[1], ~0u) << condition;  // nobody has left the others
+        return out[0];
+    };
+    for (const bool reference : {false, true}) {
+        EXPECT_EQ(passed(" ISETP.GE.U32.AND P0, PT, R4, RZ, PT\n", reference), 0u);
+        EXPECT_EQ(passed(" ISETP.GE.U32.AND P0, PT, R4, 0x20, PT\n", reference), ~0u);
+        EXPECT_EQ(passed(" ISETP.GE.U32.AND P0, PT, R4, 0x17, PT\n", reference), ~0u);
+        EXPECT_EQ(passed(" ISETP.NE.U32.AND P0, PT, R4, 0x5, PT\n", reference), ~0u);
+        // Lanes that are elsewhere have no say.
+        const Pair part =
+            run(" S2R R4, SR_LANEID\n MOV R5, RZ\n ISETP.GE.U32.AND P0, PT, R4, 0x10, PT\n"
+                " BSSY B0, `(meet)\n@P0 BRA `(meet)\n ISETP.LT.U32.AND P0, PT, R4, 0x10, PT\n"
+                "@P0 BRA.U `(meet)\n MOV R5, 0x1\nmeet:\n BSYNC B0\n"
+                " ISETP.NE.AND P1, PT, R5, RZ, PT\n VOTE.ANY R0, PT, P1\n VOTE.ANY R1, PT, PT",
+                reference, "sm_90", 32);
+        EXPECT_EQ(part, (Pair{0, ~0u}));
+    }
+}
+
 // As LDC does on an H200; never the host's memory. By offset and by register, of banks that the
 // kernel has and that it lacks.
 TEST(Words, ConstantBanksReadZerosPastTheirEnd) {
