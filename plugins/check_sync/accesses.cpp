@@ -20,6 +20,7 @@ void Checker::access_issue(const sassemu_access& a) {
     const bool of_system =
         one.space == SASSEMU_SHARED && (one.address < system_shared_ || one.address >= own_shared_);
     running(w, a.warp);
+    if (w.guarded) guarded(w, a.lanes, false);
     const bool after_fence = std::exchange(w.membar, 0);
     const uint32_t insn = meanings_.number(a.insn);
     const Meaning& m = meanings_[insn];

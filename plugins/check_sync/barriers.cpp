@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Barriers of a CTA (bar, barrier.cta): what they order, and how they are misused. Those of
 // clusters are in clusters.cpp.
+#include <algorithm>
 #include <bit>
 
 #include "checker.hpp"
@@ -46,6 +47,8 @@ void Checker::arrive_at_barrier(Warp& w, const sassemu_sync& s, uint32_t insn) {
     } else if (as.within_warp) {
         return order_.together(w, s.lanes, true);
     }
+    w.used = true;  // that it has come is something to know
+    b.came.push_back({w.threads(), s.lanes, w.epoch});
     if (s.waits) {
         b.waiting.push_back({&w, s.lanes, w.done(), insn});
         // A reduction has a result: it is more than an order.
@@ -61,6 +64,9 @@ void Checker::complete_barrier(Barrier& b) {
     if (b.id)
         for (const Order::Arrival& a : b.waiting)
             order_.know(*a.warp, a.lanes, {b.id, 1, b.phase}, {true, gpu, false});
+    for (auto& [warp, last] : b.last)
+        if (last.phase == b.phase) last.with = b.came;
+    b.came.clear();
     ++b.phase;
     b.waiting.clear();
     b.reduces = 0;
@@ -68,12 +74,21 @@ void Checker::complete_barrier(Barrier& b) {
 }
 
 // A warp that has arrived without waiting arrives again: the phase of its former arrival is over,
-// or both count in it.
+// or both count in it. It is over for those who have waited in it, and for those who know that all
+// its arrivals have been made.
 void Checker::arrives_again(Barrier& b, Warp& w, const sassemu_sync& s, uint32_t insn) {
     if (!s.waits && !b.id) b.id = std::exchange(next_mbarrier_, next_mbarrier_ + 2);
     if (!b.id) return;
     Barrier::Last& last = b.last[w.id];
-    if (last.lanes & s.lanes && !knows(w, s.lanes & last.lanes, {b.id, 1, last.phase}))
+    const uint32_t again = last.lanes & s.lanes;
+    const auto over = [&] {
+        if (knows(w, again, {b.id, 1, last.phase})) return true;
+        return !last.with.empty() &&
+               std::all_of(last.with.begin(), last.with.end(), [&](const Entry& e) {
+                   return e.who == w.threads() || knows(w, again, e);
+               });
+    };
+    if (again && !over())
         misused(w, s.lanes, insn,
                 "the warp has arrived at barrier " + std::to_string(s.id) +
                     " before, and nothing says that the phase of that arrival is over: both may "
@@ -82,6 +97,7 @@ void Checker::arrives_again(Barrier& b, Warp& w, const sassemu_sync& s, uint32_t
                 "that wait");
     if (s.waits) return;
     if (last.phase != b.phase) last.lanes = 0;
+    last.with.clear();
     last.phase = b.phase;
     last.lanes |= s.lanes;
 }

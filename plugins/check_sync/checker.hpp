@@ -188,6 +188,7 @@ class Checker : public sassemu::Plugin {
     void begin_in_grid(Warp& w);
     void wait_for_grid(Warp& w, uint32_t lanes);
     void running(Warp& w, sassemu_warp handle);
+    void guarded(Warp& w, uint32_t lanes, bool orders);
     void touch(Touch& t, uint32_t lanes, const sassemu_location* at, uint32_t bytes);
     void touch_space(Touch& t, uint32_t lanes, const sassemu_location* at, uint32_t bytes);
     void touch_row(Touch& t, Block& b, uint32_t first, uint32_t units, uint32_t per,
@@ -425,12 +426,14 @@ class Checker : public sassemu::Plugin {
         std::vector<Order::Arrival> waiting;  // what they know does not change until they have met
         Channel arrived;                      // those that do not wait
         uint32_t reduces = 0;                 // its phase: 1 no, 2 yes, 0 nobody has come yet
-        // Where warps arrive without waiting: the clock of its phases, and the last arrival of
-        // each.
+        // Where warps arrive without waiting: the clock of its phases, who has come to this one,
+        // and the last arrival of each, with all who came once its phase is over.
         Component id = 0;
         uint32_t phase = 1;
+        std::vector<Entry> came;
         struct Last {
-            uint32_t phase, lanes;
+            uint32_t phase = 0, lanes = 0;
+            std::vector<Entry> with;
         };
         std::unordered_map<uint32_t, Last> last;  // by warp id
     };

@@ -43,6 +43,7 @@ void Checker::async(const sassemu_async& event) {
 void Checker::issue_copy(const sassemu_async& a) {
     Warp& w = warp_of(a.warp);
     running(w, a.warp);
+    guarded(w, a.lanes, a.agent_kind != SASSEMU_AGENT_LDGSTS || a.group < 0);
     Copy& c = copies_[a.id];
     c.warp = &w;
     c.lanes = a.lanes;

@@ -150,6 +150,15 @@ void Checker::running(Warp& w, sassemu_warp handle) {
         if (active >> lane & 1) w.classes[lane] = fresh;
 }
 
+// A guard has some of the lanes that run together execute it, most often one for all. What they
+// release and learn (`orders`) is the affair of all of them, as where a branch around it has
+// brought them apart and together again.
+void Checker::guarded(Warp& w, uint32_t lanes, bool orders) {
+    const bool some = orders && w.last_active & ~lanes;
+    if (some || w.guarded) order_.together(w, w.last_active, false);
+    w.guarded = some;
+}
+
 uint32_t Checker::select(sassemu_insn i) {
     return of_meaning(i) | (has_wgmma(i) ? uint32_t{SASSEMU_BEFORE} : 0) | undefined_->wanted(i);
 }
@@ -263,6 +272,8 @@ void Checker::sync(const sassemu_sync& event) {
     if (s.warp) {
         w = &warp_of(s.warp);
         if (s.kind != SASSEMU_SYNC_WARP) running(*w, s.warp);
+        if (s.kind != SASSEMU_SYNC_WARP && !s.agent)
+            guarded(*w, m.does(SASSEMU_EFFECT_MBARRIER) ? w->issued : s.lanes, true);
     }
     const auto linear = [&] { return numbered_cta().linear; };
     switch (s.kind) {
@@ -275,6 +286,8 @@ void Checker::sync(const sassemu_sync& event) {
         case SASSEMU_SYNC_CLUSTER_ARRIVE: {
             Release how = m.release(SASSEMU_LEVEL_CLUSTER);
             if (m.known) how = {!m.says(".relaxed"), cluster};
+            // fence.mbarrier_init becomes no word: where the text is not there, it is.
+            if (!m.known) order_.release_fence(*w, s.lanes, cluster, Order::mbarrier_init, insn);
             Weaker as{.reach = how.reach};
             if (weaken(insn, as)) how.releases = false;
             how.reach = as.reach;
@@ -351,6 +364,7 @@ void Checker::sync(const sassemu_sync& event) {
             // The word for it is the same for both kinds; without the text it may be either.
             if (!m.known && s.id <= SASSEMU_GROUP_BULK) wait_for_groups(*w, s, 1 - s.id);
             order_.merge(*w);
+            w->guarded = w->groups.size() > 1;  // what each has waited for is over for all
             break;
         default:
             break;

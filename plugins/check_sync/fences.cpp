@@ -25,6 +25,7 @@ void Checker::fence(const sassemu_fence& f) {
     if (trial_) trial_->fence(f);
     Warp& w = warp_of(f.warp);
     running(w, f.warp);
+    guarded(w, f.lanes, true);
     const uint32_t insn = meanings_.number(f.insn);
     const Meaning& m = meanings_[insn];
     const bool proxy = f.from_proxy != f.to_proxy;
@@ -76,6 +77,7 @@ void Checker::cache(const sassemu_cache_op& c) {
     if (c.cache != SASSEMU_CACHE_DATA && c.cache != SASSEMU_CACHE_UNIFIED) return;
     Warp& w = warp_of(c.warp);
     running(w, c.warp);
+    guarded(w, c.lanes, true);
     const uint32_t insn = meanings_.number(c.insn);
     const Meaning& m = meanings_[insn];
     Weaker as{.reach = m.known ? reach_of(m.intent.scope) : sys};
@@ -106,6 +108,7 @@ void Checker::proxy_fence(Warp& w, uint32_t lanes, uint32_t insn, bool shared, b
     }
     all.push_back({w.done(), lanes, insn, shared, global});
     order_.proxy_fence(w, lanes, shared, global);
+    w.guarded = w.groups.size() > 1;  // what each lane has shown is shown for all
 }
 
 }  // namespace check_sync

@@ -116,6 +116,8 @@ std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_
         letter = common && (g.now[by_letter].same(proper) ||
                             g.now[by_letter].covers(earlier.who, earlier.lanes, earlier.epoch));
     }
+    if (!common && (!earlier_writes || is_async(earlier.who)))
+        common = g.now[let_go].covers(earlier.who, earlier.lanes, earlier.epoch);
     const bool same_warp = earlier.who == w.threads();
     if (same_warp && by_copy) {
         const uint32_t others = earlier.lanes & ~(1u << t.lane);  // its own are in program order

@@ -29,6 +29,7 @@ void Checker::arrive(Mbarrier& b, Warp& w, uint32_t lanes, uint32_t insn, uint64
     if (m.is(SASSEMU_INTENT_MBARRIER)) how = m.release(SASSEMU_LEVEL_CTA);
     if (!how.releases && !m.known) how.reach = gpu;
     order_.release(w, lanes, how, insn, b.arriving);
+    if (owner != w.place.cta) order_.lets_go(w, lanes, b.arriving);
     order_.next(w);
 }
 
@@ -111,8 +112,10 @@ void Checker::initialised(const Mbarrier& b, Warp& w, uint32_t lanes, uint32_t i
     order_.each(w, lanes, [&](Group& g) {
         const Component who = b.init_warp * 4;
         const uint32_t others = w.id == b.init_warp ? b.init_lanes & ~g.lanes : b.init_lanes;
-        const Rule rule = !m.known ? (here ? for_shared : executed) : for_init;
-        const bool known = !others || g.now[rule].covers(who, others, b.init_epoch);
+        const Rule rule = m.known || here ? for_init : executed;
+        const bool known =
+            !others || g.now[rule].covers(who, others, b.init_epoch) ||
+            (!m.known && here && g.now[for_shared].covers(who, others, b.init_epoch));
         if (known && others && g.met && !g.now[without_meeting].covers(who, others, b.init_epoch))
             order_.need(g.met, level_between(who, w));
         ordered &= known || (w.id == b.init_warp &&

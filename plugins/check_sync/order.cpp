@@ -132,8 +132,8 @@ void Order::release(Warp& w, uint32_t lanes, const Release& how, uint32_t insn, 
             for (const Rule r : {sc_given_sys, map_given}) gives[r] = joiner_(gives[r], g.now[r]);
             edge.fence[far] = g.fence[far];
             if (far <= cluster && !g.released_shared[for_shared].empty()) {
-                for (const Rule r :
-                     {for_shared, by_letter, for_init, to_async, to_async_strict, acquire_given})
+                for (const Rule r : {for_shared, by_letter, for_init, to_async, to_async_strict,
+                                     acquire_given, let_go})
                     gives[r] = joiner_(gives[r], g.released_shared[r]);
                 edge.fence[far] = g.shared_fence;
             } else {
@@ -147,6 +147,14 @@ void Order::release(Warp& w, uint32_t lanes, const Release& how, uint32_t insn, 
         if (again) continue;
         to.any_scope = joiner_(to.any_scope, g.released[cta][any_scope]);
         to.any_scope = joiner_(to.any_scope, g.released_shared[any_scope]);
+    }
+}
+
+void Order::lets_go(const Warp& w, uint32_t lanes, Channel& to) {
+    for (const Group& g : w.groups) {
+        if (!(g.lanes & lanes)) continue;
+        to.let_go = joiner_(to.let_go, g.now[let_go]);
+        to.let_go.raise({w.threads(), g.lanes & lanes, w.done()});
     }
 }
 
@@ -214,6 +222,7 @@ void Order::move(Channel& from, Channel& to) {
     }
     for (const uint32_t insn : from.fences) remember(to.fences, insn);
     to.told.clear();
+    to.let_go = joiner_(to.let_go, from.let_go);
     for (const auto& [of, gives] : from.everywhere) join_all(to.in_gpu(of), gives);
     join_all(to.beyond, from.beyond);
     to.executed = joiner_(to.executed, from.executed);
@@ -239,6 +248,7 @@ void Order::acquire(Warp& w, uint32_t lanes, const Acquire& how, const Channel& 
         const View before = g.now[executed];
         const View proper[] = {g.now[for_global], g.now[for_shared], g.now[by_letter]};
         g.now[executed] = joiner_(before, from.executed);
+        g.now[let_go] = joiner_(g.now[let_go], from.let_go);
         if (!g.now[executed].same(before)) {
             g.from = from.insn;
             g.to = insn;
@@ -253,7 +263,7 @@ void Order::acquire(Warp& w, uint32_t lanes, const Acquire& how, const Channel& 
             g.now[seen] = joiner_(g.now[seen], gives[sc_given]);
             // Within a cluster only shared memory is handed over without an acquire.
             if (how.chip && far == cluster)
-                for (const Rule r : {for_shared, for_init, to_async, to_async_strict})
+                for (const Rule r : {for_shared, for_init, to_async, to_async_strict, let_go})
                     g.now[r] = joiner_(g.now[r], gives[r]);
             join_all(g.acquirable[far], gives);
             g.acquirable_from[far] = true;
@@ -476,8 +486,8 @@ void Order::acquire_fence(Warp& w, uint32_t lanes, Reach reach, Restrict only, u
             if (std::exchange(g.acquirable_from[far], false))
                 used = std::max(used, static_cast<int>(far));
             if (only == shared_memory) {
-                for (const Rule r :
-                     {for_shared, by_letter, for_init, to_async, to_async_strict, release_given})
+                for (const Rule r : {for_shared, by_letter, for_init, to_async, to_async_strict,
+                                     release_given, let_go})
                     g.now[r] = joiner_(g.now[r], gives[r]);
                 g.acquirable_from[far] = true;  // the rest stays
                 continue;
@@ -558,7 +568,7 @@ void Order::sc_acquire(Warp& w, uint32_t lanes, Reach reach) {
             sc_used.insert(sc_fences_.begin(), sc_fences_.end());
         }
         for (const Rule r : {for_global, for_shared, by_letter, for_init, any_scope, acquire_given,
-                             release_given, executed, delivered})
+                             release_given, executed, delivered, let_go})
             g.now[r] = joiner_(g.now[r], seen);
         changed(g);
     });

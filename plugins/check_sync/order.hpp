@@ -38,6 +38,7 @@ enum Rule : uint32_t {
     map_given,        // what a fence.proxy.tensormap has released
     sent,             // what a fence of the own CTA's puts in order on its way to one PE of NVSHMEM
     delivered,        // proper, for global memory, were nvshmem_fence() no fence
+    let_go,           // proper, of reads and of what copies do: see Order::lets_go
     without_meeting,  // proper, for global memory, had there not been the last barrier that the
                       // lanes were at
     rules
@@ -88,6 +89,7 @@ struct Channel {
         return everywhere.emplace_back(gpu, Knowledge{}).second;
     }
     View any_scope, executed, release_given;  // of all of them, how far they reach aside
+    View let_go;                              // see Order::lets_go
     uint32_t insn = 0;                        // the last one that released
     struct Told {                             // by a warp, without a release of its own
         uint64_t changes = 0;
@@ -182,7 +184,8 @@ struct Warp {
     uint32_t classes[32] = {};  // lanes that run together have the same
     uint32_t next_class = 1;
     uint32_t last_active = ~0u;
-    struct Counted {  // for the atomic on that line of PTX, which one lane makes for all
+    bool guarded = false;  // Checker::guarded
+    struct Counted {       // for the atomic on that line of PTX, which one lane makes for all
         uint32_t line = 0, lanes = 0;
     } counted[32];
     uint32_t issued = 0;   // lanes of the last instruction on an mbarrier
@@ -264,6 +267,10 @@ class Order {
     }
     void merge(Warp& w);  // groups that know the same become one
 
+    // What an arrival at an mbarrier of another CTA tells, whatever it releases: that bytes are no
+    // longer in use. It comes behind what its thread has read and has seen copies and the tensor
+    // core do; not behind what it has written.
+    void lets_go(const Warp& w, uint32_t lanes, Channel& to);
     // To be followed by next(), once for all channels that an instruction releases to.
     void release(Warp& w, uint32_t lanes, const Release&, uint32_t insn, Channel& to,
                  bool barrier = false);

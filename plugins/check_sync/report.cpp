@@ -285,7 +285,14 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
         case FindingKind::queue_misuse:
             break;
     }
-    if (earlier.who >= first_tensor && !t.tensor) describe_wgmma(f, after);
+    const bool told =
+        f.kind == FindingKind::scope_too_narrow || f.kind == FindingKind::missing_release ||
+        f.kind == FindingKind::missing_acquire || f.kind == FindingKind::no_memory_order;
+    if (!f.common && told)
+        f.relied_on =
+            "an arrival at an mbarrier of another CTA comes behind what its thread has read, and "
+            "the copies that it has waited for";
+    if (earlier.who >= first_tensor && !t.tensor && !told) describe_wgmma(f, after);
     if (nvshmem_ && is_put(earlier, t.address)) advise_nvshmem(f, earlier, t);
     if (t.tensor) describe_tensor(f, earlier, t);
     if (f.path.empty() && f.kind != FindingKind::uninitialised_read) f.path = "none";
