@@ -43,9 +43,12 @@ void Checker::access_issue(const sassemu_access& a) {
     // behind a fence is meant to release, and a word that was stored so is read as a flag.
     const bool guess = !m.known && !copy && !is_strong;
     if (m.in_loop_of_atomic && guess) is_strong = true;
-    if (guess && after_fence && a.op == SASSEMU_STORE &&
-        at[__builtin_ctz(a.lanes)].space == SASSEMU_SHARED)
+    // Words for global memory do; there it is a plain one.
+    uint32_t plain = 0;
+    if (guess && after_fence && a.op == SASSEMU_STORE) {
         is_strong = true;
+        if (at[__builtin_ctz(a.lanes)].space != SASSEMU_SHARED) plain = stamp_plain;
+    }
     const Reach reach =
         scope == SASSEMU_LEVEL_NONE || ordering == SASSEMU_VOLATILE ? sys : reach_of(scope);
     shadow_.collect();
@@ -66,7 +69,7 @@ void Checker::access_issue(const sassemu_access& a) {
         read_only(t, a.lanes, at, a.bytes);
         if (a.space != SASSEMU_GLOBAL && a.space != SASSEMU_GENERIC) return;
     }
-    const uint32_t how = (changes ? stamp_atomic : 0u) | uint32_t{reach} * stamp_reach;
+    const uint32_t how = (changes ? stamp_atomic : 0u) | plain | uint32_t{reach} * stamp_reach;
     const bool may_be_flag = guess && !is_strong && a.op == SASSEMU_LOAD && !flags_[1].empty();
     for (Group& g : w.groups) {
         t.group = &g;

@@ -42,6 +42,7 @@ void Checker::arrive_at_barrier(Warp& w, const sassemu_sync& s, uint32_t insn) {
                                         ", of which the code keeps 12 bits",
                 "numbers 0 to 15, and counts of no more threads than a CTA has");
     arrives_again(b, w, s, insn);
+    b.of_all = !s.expected;
     if (Weaker as; weaken(insn, as)) {
         return order_.next(w);
     } else if (as.within_warp) {
@@ -59,8 +60,20 @@ void Checker::arrive_at_barrier(Warp& w, const sassemu_sync& s, uint32_t insn) {
     order_.next(w);
 }
 
-void Checker::complete_barrier(Barrier& b) {
-    order_.meet(b.waiting, b.arrived);
+void Checker::complete_barrier(Barrier& b, uint64_t cta) {
+    // A barrier of all threads does not wait for those that have exited: all of them have by now.
+    Channel gone;
+    if (const auto at = ctas_.find(cta); b.of_all && at != ctas_.end())
+        for (uint32_t k = 0, warps = info(at->second).warps; k < warps; ++k) {
+            const sassemu_warp handle = host.cta_warp(at->second, k);
+            Warp& w = warp_of(handle);
+            if (const uint32_t lanes = ~info(handle).live; lanes && w.done()) {
+                order_.release(w, lanes, {true, gpu}, 0, gone, true);
+                order_.next(w);
+                exited_[w.threads()] |= lanes;
+            }
+        }
+    order_.meet(b.waiting, b.arrived, gone);
     if (b.id)
         for (const Order::Arrival& a : b.waiting)
             order_.know(*a.warp, a.lanes, {b.id, 1, b.phase}, {true, gpu, false});

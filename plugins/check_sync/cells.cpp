@@ -393,7 +393,9 @@ void Checker::visit(Touch& t, Block& b, uint32_t cell, uint32_t lanes) {
         const bool far = s.who < first_mbarrier && names_[s.who / 4].gpu != t.warp->place.gpu;
         const uint32_t everybody = stamp_strong | uint32_t{far ? sys : gpu} * stamp_reach;
         const uint32_t both = s.flags & t.stamp.flags;
-        return ((both & everybody) == everybody && (s.flags | t.stamp.flags) & stamp_atomic) ||
+        const uint32_t either = s.flags | t.stamp.flags;
+        return ((both & everybody) == everybody && either & stamp_atomic &&
+                !(either & stamp_plain)) ||
                (knows(s, t) && !sent_only(s, t));
     };
     const StampId writer = b.write[cell];

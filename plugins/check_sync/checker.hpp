@@ -153,12 +153,25 @@ class Checker : public sassemu::Plugin {
         // The cell and the lane that are looked at.
         uint64_t address;
         uint32_t bytes, lane;
-        Stamp before, older;  // its writes
+        Stamp before, older;    // its writes
+        const char* relied_on;  // of what is found: see Wrong
     };
     struct Wrong {
         FindingKind kind;
-        bool common;  // not by the letter only
+        bool common;                      // not by the letter only
+        const char* relied_on = nullptr;  // why by the letter only, where the places do not say so
     };
+    // Races that are wrong by the letter only: relied.cpp.
+    std::unordered_map<uint64_t, std::vector<Stamp>> alike_;  // by byte: writers of one value
+    bool writes_alike(const Stamp& earlier, bool earlier_writes, const Touch& t);
+    bool waited_for(FindingKind kind, const Stamp& earlier, const Touch& t) const;
+    Wrong out_of_order(const Stamp& earlier, bool earlier_writes, const Touch& t);
+    void fold_alike();
+    std::unordered_map<Component, uint32_t> exited_;  // threads that barriers went on without
+    bool has_exited(const Stamp& earlier) const {
+        const auto at = exited_.find(earlier.who);
+        return at != exited_.end() && at->second & earlier.lanes;
+    }
     using LaneMasks = std::array<uint32_t, 32>;
 
     Warp& warp_of(sassemu_warp w) {
@@ -308,6 +321,7 @@ class Checker : public sassemu::Plugin {
     void complete_copy(const sassemu_async& a);
     void reported(const sassemu_sync& s, Copy& copy, Mbarrier& b);
     bool value_at(const Copy::Range& at, std::string& value);
+    std::string stored_value(const Touch& t, uint32_t bytes) const;
     void values_of(Finding& f, const Stamp& earlier, bool earlier_writes, const Touch& t);
     void report_transactions(bool waited_for);
     bool from_other_grid(const Stamp& s) const {
@@ -426,6 +440,7 @@ class Checker : public sassemu::Plugin {
         std::vector<Order::Arrival> waiting;  // what they know does not change until they have met
         Channel arrived;                      // those that do not wait
         uint32_t reduces = 0;                 // its phase: 1 no, 2 yes, 0 nobody has come yet
+        bool of_all = false;                  // threads of the CTA
         // Where warps arrive without waiting: the clock of its phases, who has come to this one,
         // and the last arrival of each, with all who came once its phase is over.
         Component id = 0;
@@ -447,7 +462,7 @@ class Checker : public sassemu::Plugin {
     };
     std::map<std::pair<uint64_t, uint32_t>, WarpgroupBarrier> warpgroup_barriers_;
     void arrive_at_barrier(Warp& w, const sassemu_sync& s, uint32_t insn);
-    void complete_barrier(Barrier& b);
+    void complete_barrier(Barrier& b, uint64_t cta);
     void never_gathered();
     void arrives_again(Barrier& b, Warp& w, const sassemu_sync& s, uint32_t insn);
     struct ProxyFence {

@@ -357,12 +357,20 @@ void Checker::values_of(Finding& f, const Stamp& earlier, bool earlier_writes, c
         t.copy->values.push_back({&f.second, at});
     } else if (t.stamp.flags & stamp_atomic) {
         changing_.push_back({&f.second, at});
-    } else if (const uint32_t* values = t.write && t.access ? host.values(t.access) : nullptr) {
-        const uint64_t offset = t.address - host.locations(t.access)[t.lane].address;
-        uint32_t v = values[offset / 4 * 32 + t.lane] >> offset % 4 * 8;
-        if (at.end - at.address < 4) v &= (1u << (at.end - at.address) * 8) - 1;
-        f.second.after = hex(v);
+    } else if (t.write) {
+        if (std::string v = stored_value(t, static_cast<uint32_t>(at.end - at.address)); !v.empty())
+            f.second.after = std::move(v);
     }
+}
+
+// What the lane stores, up to four bytes of it; "": that is not known.
+std::string Checker::stored_value(const Touch& t, uint32_t bytes) const {
+    const uint32_t* values = t.access ? host.values(t.access) : nullptr;
+    if (!values) return {};
+    const uint64_t offset = t.address - host.locations(t.access)[t.lane].address;
+    uint32_t v = values[offset / 4 * 32 + t.lane] >> offset % 4 * 8;
+    if (bytes < 4) v &= (1u << bytes * 8) - 1;
+    return hex(v);
 }
 
 // An atomic is done.

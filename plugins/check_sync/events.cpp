@@ -80,6 +80,8 @@ void Checker::launch_end(sassemu_launch l, const char* status) {
     pair_allocs_.clear();
     columns_.clear();
     no_work_.clear();
+    alike_.clear();
+    exited_.clear();
     copies_.clear();
     changing_.clear();
     ctas_.clear();
@@ -281,7 +283,7 @@ void Checker::sync(const sassemu_sync& event) {
             arrive_at_barrier(*w, s, insn);
             break;
         case SASSEMU_SYNC_BARRIER_COMPLETE:
-            complete_barrier(barriers_[{linear(), s.id}]);
+            complete_barrier(barriers_[{linear(), s.id}], linear());
             break;
         case SASSEMU_SYNC_CLUSTER_ARRIVE: {
             Release how = m.release(SASSEMU_LEVEL_CLUSTER);

@@ -97,8 +97,11 @@ bool Checker::passes(StampId id, bool wrote, Touch& t) {
 void Checker::judge(const Stamp& earlier, bool earlier_writes, uint32_t lanes, Touch& t) {
     for (; lanes; lanes &= lanes - 1) {
         if (!(t.stamp.flags & stamp_async)) t.lane = static_cast<uint32_t>(std::countr_zero(lanes));
-        if (const auto wrong = check(earlier, earlier_writes, t))
+        if (const auto wrong = check(earlier, earlier_writes, t)) {
+            t.relied_on = wrong->relied_on;
             found(wrong->kind, wrong->common, earlier, earlier_writes, t);
+            t.relied_on = nullptr;
+        }
     }
 }
 
@@ -150,6 +153,10 @@ std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_
         if (reach_in(earlier) < far || reach_in(t.stamp) < far) {
             return Wrong{FindingKind::scope_too_narrow, true};
         }
+        if ((earlier.flags | t.stamp.flags) & stamp_plain)
+            return Wrong{FindingKind::data_race, false,
+                         "a plain store right behind a fence, to a word that others read as "
+                         "volatile"};
         // No race. But where another word has told the reader's CTA of the writer's, order was
         // wanted, unless the word itself says whether it has come: then its value decides where
         // the reader goes.
@@ -171,7 +178,8 @@ std::optional<Checker::Wrong> Checker::check(const Stamp& earlier, bool earlier_
         return Wrong{why(earlier, earlier_writes, t), true};
     }
     if (!common || !letter) {
-        return Wrong{why(earlier, earlier_writes, t), !common};
+        return common ? Wrong{why(earlier, earlier_writes, t), false}
+                      : out_of_order(earlier, earlier_writes, t);
     }
     if (earlier_writes && on_its_way(earlier, t)) return Wrong{FindingKind::fence_for_quiet, true};
     if (!by_copy || was_copy || t.stamp.flags & stamp_generic) return {};

@@ -329,7 +329,8 @@ void Order::has_met(Group& g, uint32_t meeting, const View& before) {
     changed(g);
 }
 
-void Order::meet(const std::vector<Arrival>& arrived, const Channel& others) {
+void Order::meet(const std::vector<Arrival>& arrived, const Channel& others,
+                 const Channel& exited) {
     std::vector<Entry> selves;
     std::vector<uint32_t> insns;
     std::vector<Group*> groups;
@@ -356,7 +357,8 @@ void Order::meet(const std::vector<Arrival>& arrived, const Channel& others) {
         // Mostly all know the same, by several rules.
         uint32_t like = 0;
         for (; like < r; ++like) {
-            bool alike = by_itself && !by_fence(like) && others.edges.empty();
+            bool alike = by_itself && !by_fence(like) && others.edges.empty() &&
+                         (r != by_letter || exited.edges.empty());
             for (size_t i = 0; i < groups.size() && alike; ++i)
                 alike = groups[i]->now[like].same(groups[i]->now[r]);
             if (alike) break;
@@ -366,6 +368,8 @@ void Order::meet(const std::vector<Arrival>& arrived, const Channel& others) {
             continue;
         }
         View& sum = all[r];
+        if (r != by_letter)
+            for (const Edge& e : exited.edges) sum = View::joined(sum, e.gives[cta][r]);
         for (const Edge& e : others.edges) sum = View::joined(sum, e.gives[cta][r]);
         if (r == executed) sum = View::joined(sum, others.executed);
         if (r == release_given) sum = View::joined(sum, others.release_given);

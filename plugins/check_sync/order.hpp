@@ -290,12 +290,14 @@ class Order {
     // themselves needs a release.
     Knowledge commit(const Warp& w, uint32_t lanes);
     void acquire(Warp& w, uint32_t lanes, const Acquire&, const Channel& from, uint32_t insn);
-    // Lanes that have met at a barrier of their CTA, and `others` that have arrived and gone on.
+    // Lanes that have met at a barrier of their CTA, `others` that have arrived and gone on, and
+    // those that have exited: by the letter these are not at it.
     struct Arrival {
         Warp* warp;
         uint32_t lanes, epoch, insn;
     };
-    void meet(const std::vector<Arrival>& arrived, const Channel& others);
+    void meet(const std::vector<Arrival>& arrived, const Channel& others,
+              const Channel& exited = {});
     // For what is stronger than was needed: a barrier where these instructions met; `level` of what
     // is in order thanks to nothing but a group's last one.
     enum Level {

@@ -185,9 +185,14 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
                     "cp.async.wait_group in the copying thread, then a barrier for the other "
                     "threads";
             } else if (same_warp) {
-                f.missing = "no __syncwarp() between the lanes";
-                f.repair = "__syncwarp() after " + after;
-                f.relied_on = "lanes of a warp that run together";
+                const bool at_once = earlier_writes && t.write && earlier.insn == t.stamp.insn &&
+                                     earlier.epoch == t.stamp.epoch;
+                f.missing = at_once ? "several lanes of one instruction write the bytes, and which "
+                                      "of the values stays is not said"
+                                    : "no __syncwarp() between the lanes";
+                f.repair = at_once ? "one of the lanes writes" : "__syncwarp() after " + after;
+                f.relied_on =
+                    at_once ? "one of the values stays" : "lanes of a warp that run together";
             } else if (far != cta && earlier.flags & t.stamp.flags & stamp_strong) {
                 f.missing =
                     "both are strong, so they do not race; but a flag tells the reader's CTA of "
@@ -288,10 +293,18 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
     const bool told =
         f.kind == FindingKind::scope_too_narrow || f.kind == FindingKind::missing_release ||
         f.kind == FindingKind::missing_acquire || f.kind == FindingKind::no_memory_order;
-    if (!f.common && told)
+    if (t.relied_on)
+        f.relied_on = t.relied_on;
+    else if (!f.common && told)
         f.relied_on =
             "an arrival at an mbarrier of another CTA comes behind what its thread has read, and "
             "the copies that it has waited for";
+    if (f.kind == FindingKind::data_race && !f.common && !t.relied_on && !same_warp && far == cta &&
+        has_exited(earlier)) {
+        f.missing = "the first thread exits, and is not at the barrier that the second comes from";
+        f.repair = "the thread arrives at the barrier before it exits";
+        f.relied_on = "a barrier of all threads counts those that have exited";
+    }
     if (earlier.who >= first_tensor && !t.tensor && !told) describe_wgmma(f, after);
     if (nvshmem_ && is_put(earlier, t.address)) advise_nvshmem(f, earlier, t);
     if (t.tensor) describe_tensor(f, earlier, t);
@@ -299,6 +312,7 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
 }
 
 void Checker::finish() {
+    fold_alike();
     for (const auto& [key, f] : findings_) {
         if (verdict_ == "common" && !f.common) continue;
         const KindText& kind = text_of(f.kind);

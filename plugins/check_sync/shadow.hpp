@@ -25,8 +25,9 @@ enum StampFlag : uint32_t {
     stamp_async = 4,
     stamp_generic = 8,
     stamp_reach = 16,
-    stamp_map = 64
-};  // reach: times 16, up to 3
+    stamp_map = 64,
+    stamp_plain = 128
+};  // reach: times 16, up to 3; plain: a weak store that counts as a flag's
 // generic: of an asynchronous store (st.async), which PTX does not count to the async proxy; map:
 // of a copy that reads its tensor map
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of check-sync on .sass text have in common: one launch of one CTA, which is given `out`."""
+"""What the tests of check-sync on .sass text have in common: one launch, of one CTA if nothing else is said, which is given `out`."""
 import json
 import os
 import subprocess
@@ -24,13 +24,13 @@ start:
 """
 
 
-def plan_of(program, work, body, arch, block, across, start=START, **out):
+def plan_of(program, work, body, arch, block, across, start=START, grid=1, **out):
     """The path of a plan: `body` behind START."""
     cubin = assemble(program, work, start % (arch, across) + body)
     path = os.path.join(work, "plan.json")
     with open(path, "w", encoding="utf-8") as f:
         json.dump({"arch": arch, "module": os.path.relpath(cubin, work), "timeLimit": 20, "buffers": {"out": {"bytes": 4 * block, **out}},
-                   "launches": [{"kernel": "k", "grid": [1], "block": [block], "args": [{"buffer": "out"}]}]}, f)
+                   "launches": [{"kernel": "k", "grid": [grid], "block": [block], "args": [{"buffer": "out"}]}]}, f)
     return path
 
 
