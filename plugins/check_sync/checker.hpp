@@ -167,6 +167,7 @@ class Checker : public sassemu::Plugin {
     bool waited_for(FindingKind kind, const Stamp& earlier, const Touch& t) const;
     Wrong out_of_order(const Stamp& earlier, bool earlier_writes, const Touch& t);
     void fold_alike();
+    bool modelled_ = false;  // what memory holds says little of values: a model has them
     std::unordered_map<Component, uint32_t> exited_;  // threads that barriers went on without
     bool has_exited(const Stamp& earlier) const {
         const auto at = exited_.find(earlier.who);

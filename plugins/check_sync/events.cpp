@@ -41,6 +41,7 @@ void Checker::launch_begin(sassemu_launch l) {
     for (const Run& other : runs_) r.first_cta = std::max(r.first_cta, other.end_cta);
     r.end_cta = r.first_cta + uint64_t{i.grid.x} * i.grid.y * i.grid.z;
     r.first_name = static_cast<uint32_t>(names_.size());
+    modelled_ = i.has_model;
     flight_ = i.in_flight;
     if (flight_) {
         const Past now = past();

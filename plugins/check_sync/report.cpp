@@ -288,6 +288,8 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
         case FindingKind::missing_wgmma_fence:
         case FindingKind::peer_not_ready:
         case FindingKind::queue_misuse:
+        case FindingKind::tensor_memory_leak:
+        case FindingKind::tensor_memory_misuse:
             break;
     }
     const bool told =

@@ -28,6 +28,8 @@ KEPT_BYTES, ALL_KEPT_BYTES = 3 << 20, 64 << 20
 FINDING = ("kind", "as_commonly_relied_on", "count", "kernel", "order", "missing")
 ACCESS = ("does", "thread", "proxy", "space", "address", "bytes", "before", "after", "function", "pc", "sass", "file", "line")
 
+ORDERS = [["--threads", "4"]] * 3 + [["--plugin", "profile:memory=0", "--seed", hex(schedule << 56 | n)] for schedule in range(1, 5) for n in range(1, 5)]
+
 
 def replay(sassemu, folder, limit):
     """One row: index, kernel, hash of the code, warp instructions, verdict, remark."""
@@ -49,10 +51,10 @@ def replay(sassemu, folder, limit):
         said = [launch.get("message") or json.dumps(launch.get("fault")) for launch in report["launches"] if launch.get("status") not in ("ok", "not-run")]
     except (ValueError, KeyError):
         said = []
-    # What the order of CTAs decides came in some order on the GPU, too: with several threads they run side by side here.
+    # What the order of CTAs decides came in some order on the GPU, too: with several threads they run side by side here, and with a plugin a seed has a schedule.
     if done.returncode == 1:
-        for _ in range(3):
-            if subprocess.run([sassemu, "run", os.path.join(folder, "plan.json"), "--threads", "4", "--memory-limit", "8G", "--time-limit", str(limit)],
+        for order in ORDERS:
+            if subprocess.run([sassemu, "run", os.path.join(folder, "plan.json"), *order, "--memory-limit", "8G", "--time-limit", str(limit)],
                               capture_output=True).returncode == 0:
                 return row + ["equal in another order", "CTAs one after the other give other bits"]
     words = {0: "equal", 1: "differs", 3: "fault", 4: "limit", 5: "unsupported", 2: "refused"}

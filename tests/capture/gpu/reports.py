@@ -25,6 +25,7 @@ class Reason(typing.NamedTuple):
 
 
 HEAP = "addresses that the GPU's malloc gave; capsules hold nothing of the device heap"
+ONE_VALUE = "by the letter: racing writes of one value by one instruction"
 
 REASONS = [
     # Launches
@@ -32,6 +33,27 @@ REASONS = [
     Reason("exit 3", "heap", HEAP),
     Reason("equal in another order", "*AttentionBackwardKernel*", "key blocks of a head add to one gradient in the order in which they get a lock"),
     # Findings of check-sync
+    Reason("data-race (letter)", "*binary_search_lb*", ONE_VALUE),
+    Reason("data-race (letter)", "*getrf_wo_pivot*", ONE_VALUE),
+    Reason("data-race (letter)", "*sytrd4_cta*", ONE_VALUE),
+    Reason("data-race (letter)", "*transpose_readWrite_alignment*", ONE_VALUE),
+    Reason("data-race (letter)", "gemm_fusion_dot*", ONE_VALUE),
+    Reason("data-race (letter)", "*fmha_cutlassB*", "by the letter: CTAs store the same value by one instruction, and each reads it behind its own store"),
+    Reason("data-race (letter)", "*gatherMedian*", "by the letter: threads of a slice store the same median"),
+    Reason("data-race", "*gatherMedian*", "a defect: several threads store different indices of equal elements; PyTorch documents it as nondeterministic"),
+    Reason("data-race", "*fmha_cutlassF*", "a defect: s_prime[row] is stored again (1 for 0) for the log-sum-exp with no barrier behind other warps' reads; no effect, readers take 0 as 1"),
+    Reason("data-race, missing-release", "*gatherKthValue*",
+           "a defect unless the read is volatile, which LDS does not say: the least index is read while atomicMin lowers it; it only ends the search"),
+    Reason("data-race", "cupyx_scipy_ndimage_label_connect", "a defect: plain loads of parents race with other threads' compare-and-swap"),
+    Reason("data-race", "cupyx_scipy_ndimage_label_count", "a defect: a plain store to a label races with other threads' plain loads of it"),
+    Reason("data-race (letter), scope-too-narrow (letter)", "*getrf_pivot*", "by the letter: the pivot is a plain store right behind a fence, and is polled as volatile"),
+    Reason("missing-acquire (letter), no-memory-order (letter)", "*sgemm_largek_lds64*",
+           "by the letter: CTAs wait for a counter, then read C as volatile and write it, with no fence behind the wait"),
+    Reason("async-reuse", "cudnn_generated_fort_native_sdpa_sm90_flash_bprop_wgmma_*",
+           "a defect: one warpgroup issues the products of dQ that read the tile of dS, arrives at BAR.SYNC 6 before its WARPGROUP.DEPBAR, and nothing tells the other, which writes the tile in its "
+           "next iteration, that they are over; two products of its own stand between"),
+    Reason("missing-proxy-fence (letter)", "sm90_xmma_*", "by the letter: stages that LDS has read are filled again by UTMALDG, ordered by the mbarrier alone, as in CUTLASS' pipelines"),
+    Reason("missing-proxy-fence (letter)", "matmul", "by the letter: wgmma reads what cp.async has brought, behind wait_group and bar.sync but no fence.proxy.async, as all of Triton's pipelines do"),
 ]
 
 
