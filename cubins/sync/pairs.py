@@ -18,10 +18,14 @@ def template(kernel, variant, path):
     return "_Z%d%sILi%dEEvPKjPjS2_" % (len(kernel), kernel, links.index("none" if variant == "correct" else variant))
 
 
+LETTER = "by the letter only"
+
+
 def find(kind, first, second=None, plain=True, common=True):
-    """Accesses by the marks of their lines. plain: what to find without line information (True: the same; False: nothing,
-    the words are those of the correct kernel; or another kind). common=False: strict only."""
-    return {"kind": kind, "marks": [first, second or first], "plain": kind if plain is True else plain, "common": common}
+    """Accesses by the marks of their lines. plain: what to find without line information (True: the same; LETTER: the same, strict
+    only; False: nothing, the words are those of the correct kernel; or another kind). common=False: strict only."""
+    return {"kind": kind, "marks": [first, second or first], "common": common,
+            "plain": kind if plain in (True, LETTER) else plain, "plain_common": common and plain != LETTER}
 
 
 def philox(seed, index):
@@ -202,7 +206,7 @@ def patterns(W, R, FEW):
             acquire=[find(ACQUIRE, "write", "read")], spread=[find(RACE, "write", "read")])
     pattern("handshake", FLAGS, launch("handshake", 2, 2 * W, "in", "data", "flag", "out"), archs=ALL, ptx={"strong": "forbidden"},
             store=[find(RELEASE, "write", "read")], store_level=[find(SCOPE, "write", "read")],
-            load=[find(ACQUIRE, "write", "read")], strong=[find(RACE, "set", "poll"), find(RACE, "write", "read")])
+            load=[find(ACQUIRE, "write", "read")], strong=[find(RACE, "set", "poll", plain=LETTER), find(RACE, "write", "read", plain=False)])
     pattern("release_acquire",
             {"in": words(W), "data": room(W), "flag": room(W), "out": gives(D[:W] + D[:W])},
             launch("release_acquire", 2, 2 * W, "in", "data", "flag", "out"), archs=ALL,

@@ -57,22 +57,8 @@ void Machine::load_elsewhere(Memory& m, const Access& a, uint8_t* value) {
     acquire(self, a.order);
 }
 
-void Machine::gives_elsewhere(Actor& self, const Access& a, Edges& to) {
-    if (!a.order.strong) return;
-    const Edge own = edge(self, a.who.thread, a.order);
-    const auto released =
-        std::ranges::find(self.released_at, a.address, &std::pair<uint64_t, Edge>::first);
-    if (released != self.released_at.end()) add_edge(to, released->second);
-    add_edge(to, own);
-    if (!a.order.releases) return;
-    if (released == self.released_at.end())
-        self.released_at.emplace_back(a.address, own);
-    else
-        released->second = own;
-}
-
 void Machine::store_elsewhere(const Access& a, const uint8_t* value) {
-    gives_elsewhere(actor(a.who), a, elsewhere_[granule_of(a.address)]);
+    if (a.order.strong) give(actor(a.who), a, elsewhere_[granule_of(a.address)]);
     Posted& p = posted_.emplace_back(Posted{a.who.thread, a.address, a.bytes, {}});
     std::copy_n(value, a.bytes, p.value.begin());
 }
@@ -86,7 +72,7 @@ void Machine::change_elsewhere(const Access& a) {
     for (const Edge& e : Edges(edges))
         if (a.order.strong) take(self, e, a.order, a.order.acquires);
     acquire(self, a.order);
-    gives_elsewhere(self, a, edges);
+    if (a.order.strong) give(self, a, edges);
     self.asked = a.order;
 }
 

@@ -242,19 +242,7 @@ void Machine::before_change(Memory& m, const Access& a, bool modifies, bool toge
         seen(self, a, g, undone, &w.gives.make());
         acquire(self, a.order);
     }
-    if (a.order.strong) {
-        const Edge own = edge(self, a.who.thread, a.order);
-        const auto released =
-            std::ranges::find(self.released_at, a.address, &std::pair<uint64_t, Edge>::first);
-        if (released != self.released_at.end()) add_edge(w.gives.make(), released->second);
-        add_edge(w.gives.make(), own);
-        if (a.order.releases) {
-            if (released == self.released_at.end())
-                self.released_at.emplace_back(a.address, own);
-            else
-                released->second = own;
-        }
-    }
+    if (a.order.strong) give(self, a, w.gives.make());
     w.writer = a.who.thread;
     w.stamp = next_++;
     w.together = together;

@@ -211,7 +211,7 @@ class Machine {
         View before_maps;                           // what was in order before that
         Thread maps_by = ~Thread{0};                // who has had it shown
         View over;                                  // of an agent: what its completion tells
-        std::vector<std::pair<uint64_t, Edge>> released_at;  // its releasing writes
+        std::vector<std::pair<uint64_t, Edges>> released_at;  // its releasing writes
         Order asked;  // of what it has read elsewhere, and knows the value of by now
     };
     // A store on its way to another process.
@@ -263,6 +263,7 @@ class Machine {
     static void acquire(Actor&, const Order&);
     std::shared_ptr<const Snapshot> snapshot(const Actor&, Thread) const;
     Edge edge(Actor&, Thread, const Order&) const;
+    void give(Actor&, const Access&, Edges&) const;
     bool arrives_with(Edge& last, const Actor&, Thread, const Order&) const;
     void compact(Granule&);
     void prune(uint64_t granule);
@@ -287,7 +288,6 @@ class Machine {
     std::deque<Posted> posted_;  // as they were performed
     std::unordered_map<uint64_t, Edges> elsewhere_;  // of granules: what writes from here give
     void learn(Actor&, const Order&) const;
-    void gives_elsewhere(Actor&, const Access&, Edges&);
 };
 
 void join(Knowledge& to, const Snapshot& from, uint32_t threads);

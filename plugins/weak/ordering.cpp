@@ -48,6 +48,20 @@ Edge Machine::edge(Actor& a, Thread t, const Order& o) const {
     return e;
 }
 
+// What a strong write gives: that, and what the thread has released at the same place before.
+void Machine::give(Actor& a, const Access& write, Edges& to) const {
+    const Edge own = edge(a, write.who.thread, write.order);
+    auto released =
+        std::ranges::find(a.released_at, write.address, &std::pair<uint64_t, Edges>::first);
+    if (released != a.released_at.end())
+        for (const Edge& e : released->second) add_edge(to, e);
+    add_edge(to, own);
+    if (!write.order.releases) return;
+    if (released == a.released_at.end())
+        released = a.released_at.emplace(a.released_at.end(), write.address, Edges{});
+    add_edge(released->second, own);
+}
+
 // From a strong write, by a strong read: now, or once a fence acquires.
 void Machine::take(Actor& to, const Edge& e, const Order& o, bool now) {
     const Reach apart = to.place.apart(e.from);
@@ -355,7 +369,7 @@ std::string Machine::key() const {
         view(a.over);
         for (const auto& [address, e] : a.released_at) {
             put(address);
-            edges({e});
+            edges(e);
         }
     }
     for (const ScFence& f : sc_) {

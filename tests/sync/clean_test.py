@@ -16,8 +16,8 @@ import tempfile
 # With asynchronous copies or launches that depend on each other; the agents change nothing for others.
 WITH_AGENTS = {"attention", "bulk_copy", "cluster_ring", "convolution", "cp_async_gemm", "dependent_launch", "grouped_gemm", "hmma_pipeline", "split_k", "stream_k",
                "tensor_core", "tensormap_replace", "tma_gemm", "tma_hmma", "wgmma_gemm", "wgmma_persistent"}
-# Lanes of one LDGSTS write the same word, as the patterns want.
-RACES = {"accesses"}
+# Lanes of one LDGSTS or one store write the same word, and warps arrive at a barrier that they have not waited at: that is what these are about.
+RACES = {"accesses", "arrivals", "collisions", "matrix_collisions"}
 
 
 def check(program, plan, arch, agents):
