@@ -255,6 +255,9 @@ struct Acquire {
                         // own L1 stale to it
 };
 
+// Adds the instruction to those it stands among, once.
+void remember(std::vector<uint32_t>& fences, uint32_t insn);
+
 class Order {
   public:
     // Splits the groups of the warp so that each lies within `lanes` or outside, and calls f(group)
