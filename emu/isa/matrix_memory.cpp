@@ -32,19 +32,12 @@ const Op* widen(const Op* op, Warp& w, uint32_t) {
     return next(op, w);
 }
 
-// ---- LDSM, STSM. Op as in memory_access.hpp; k[0] number of matrices of 8 rows, m[2] transposed |
-// MatrixElement << 1.
+// ---- LDSM, STSM: MatrixPayload.
 
-constexpr uint32_t matrix_bytes = 16;  // per row
+constexpr uint32_t matrix_bytes = MatrixPayload::bytes;
 
 const Op* matrix_port(const Op* op, Warp& w, uint32_t) {
-    const auto& matrix = as<MatrixPayload>(*op);
-    Access a = matrix.access(w, matrix.row_lanes());
-    a.bytes = matrix_bytes;
-    a.matrices = op->k[0];
-    a.transposed = op->m[2] & 1;
-    a.element = static_cast<MatrixElement>(op->m[2] >> 1);
-    return services(w).access(w, op, a);
+    return services(w).access(w, op, as<MatrixPayload>(*op).access(w));
 }
 
 // The word that each lane has of matrix i, whose rows lanes 8 * i .. 8 * i + 7 name.

@@ -111,9 +111,18 @@ struct WidePayload : MemoryPayload {
     }
 };
 
-// LDSM, STSM: lanes 0 to 8 * matrices - 1 name rows of 16 bytes.
+// LDSM, STSM: lanes 0 to 8 * k[0] - 1 name rows of 16 bytes; m[2] transposed | MatrixElement << 1.
 struct MatrixPayload : MemoryPayload {
+    static constexpr uint32_t bytes = 16;  // of a row
     uint32_t row_lanes() const { return low_lanes(8 * k[0]); }
+    Access access(Warp& w) const {
+        Access r = MemoryPayload::access(w, row_lanes());
+        r.bytes = bytes;
+        r.matrices = k[0];
+        r.transposed = m[2] & 1;
+        r.element = static_cast<MatrixElement>(m[2] >> 1);
+        return r;
+    }
 };
 
 // d the old value, the sink for reductions; e what is compared, f the operand.

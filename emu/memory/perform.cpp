@@ -48,6 +48,19 @@ void byte_row(Warp& w, const Access& a, uint32_t lane, std::byte* host) {
     }
 }
 
+// Whether the store of a lane, whose source words are `step` bytes apart in memory, changes bytes.
+bool stores_other(const Access& a, const std::byte* at, const uint32_t* source, uint32_t step) {
+    if (a.bytes < 4) {
+        const uint64_t kept = (uint64_t{1} << a.bytes * 8) - 1;
+        return (host::load_bytes(at, a.bytes) ^ source[0]) & kept;
+    }
+    for (uint32_t k = 0; k < a.bytes / 4; ++k)
+        if (host::load<uint32_t>(at + k * step) != source[k * 32]) return true;
+    return false;
+}
+
+}  // namespace
+
 // Row `lane` of the matrices that LDSM and STSM move: element e of row r belongs to lane 4 * r + e
 // / 2, transposed to lane 4 * e + r / 2 (PTX ISA, "ldmatrix").
 void matrix_row(Warp& w, const Access& a, uint32_t lane, std::byte* host) {
@@ -65,19 +78,6 @@ void matrix_row(Warp& w, const Access& a, uint32_t lane, std::byte* host) {
             host::store<uint16_t>(host + 2 * e, *half);
     }
 }
-
-// Whether the store of a lane, whose source words are `step` bytes apart in memory, changes bytes.
-bool stores_other(const Access& a, const std::byte* at, const uint32_t* source, uint32_t step) {
-    if (a.bytes < 4) {
-        const uint64_t kept = (uint64_t{1} << a.bytes * 8) - 1;
-        return (host::load_bytes(at, a.bytes) ^ source[0]) & kept;
-    }
-    for (uint32_t k = 0; k < a.bytes / 4; ++k)
-        if (host::load<uint32_t>(at + k * step) != source[k * 32]) return true;
-    return false;
-}
-
-}  // namespace
 
 Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32_t bytes,
              bool write, const AddressSpace* through) {

@@ -30,6 +30,9 @@ bool reaches(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32
 // atomics fill the destination rows.
 void perform(Warp& w, const Access& access, uint32_t lanes);
 
+// What LDSM or STSM moves of the row that a lane names: 16 bytes from or to `at`.
+void matrix_row(Warp& w, const Access& access, uint32_t lane, std::byte* at);
+
 // Values of a load into its destination rows: word k of lane i at values[k * 32 + i].
 void deliver(uint32_t* rows, uint32_t bytes, bool sign, uint32_t lanes, const uint32_t* values);
 

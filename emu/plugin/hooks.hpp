@@ -98,8 +98,9 @@ struct AccessCall {
     const uint32_t* values;
     const uint32_t* compare;
     const uint32_t* results;
-    uint32_t* destination;  // where supply() writes
-    uint32_t row;           // of the data; set with them
+    uint32_t* destination;        // where supply() writes
+    uint32_t row;                 // of the data; set with them
+    uint32_t matrix_rows[4][32];  // what STSM stores, as memory has it
     uint64_t address[32];
     sassemu_location location[32];
 };

@@ -289,6 +289,7 @@ class Checker : public sassemu::Plugin {
     void registers_met(FindingKind kind, const Warp& w, uint32_t lanes, uint32_t first,
                        bool first_writes, uint32_t second, bool second_writes,
                        const Registers& both);
+    void learn_of_group(Warp& w, uint32_t lanes);
     void touch_wgmma(const sassemu_async& a, Copy& copy);
     void describe_wgmma(Finding& f, const std::string& after) const;
     Block& tensor_memory(uint64_t cta);
@@ -513,6 +514,7 @@ class Checker : public sassemu::Plugin {
     std::map<uint64_t, Copy> copies_;    // by number
     std::vector<Copy::Value> changing_;  // values that the running instruction is about to make
     std::unordered_map<sassemu_module, bool> wgmma_modules_;
+    std::map<std::pair<uint64_t, uint32_t>, Warpgroup> warpgroups_;  // of a CTA
     std::unordered_map<sassemu_insn, RegisterUse> register_uses_;
     bool names_wgmma_ = false;  // this run has wgmma, and so no tcgen05
     std::set<uint64_t> seeds_;

@@ -130,6 +130,8 @@ void Checker::cta_end(sassemu_cta c) {
     barriers_.erase(barriers_.lower_bound({i.linear, 0}), barriers_.lower_bound({i.linear + 1, 0}));
     warpgroup_barriers_.erase(warpgroup_barriers_.lower_bound({i.linear, 0}),
                               warpgroup_barriers_.lower_bound({i.linear + 1, 0}));
+    warpgroups_.erase(warpgroups_.lower_bound({i.linear, 0}),
+                      warpgroups_.lower_bound({i.linear + 1, 0}));
     for (uint32_t k = 0; k < i.warps; ++k) warps_.erase(host.cta_warp(c, k));
     recent_.fill({});
 }

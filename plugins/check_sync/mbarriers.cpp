@@ -29,7 +29,7 @@ void Checker::arrive(Mbarrier& b, Warp& w, uint32_t lanes, uint32_t insn, uint64
     if (m.is(SASSEMU_INTENT_MBARRIER)) how = m.release(SASSEMU_LEVEL_CTA);
     if (!how.releases && !m.known) how.reach = gpu;
     order_.release(w, lanes, how, insn, b.arriving);
-    if (owner != w.place.cta) order_.lets_go(w, lanes, b.arriving);
+    if (owner != w.place.cta) order_.lets_go(w, lanes, b.arriving.let_go);
     order_.next(w);
 }
 

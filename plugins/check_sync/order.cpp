@@ -146,12 +146,19 @@ void Order::release(Warp& w, uint32_t lanes, const Release& how, uint32_t insn, 
     }
 }
 
-void Order::lets_go(const Warp& w, uint32_t lanes, Channel& to) {
+void Order::lets_go(const Warp& w, uint32_t lanes, View& to) {
     for (const Group& g : w.groups) {
         if (!(g.lanes & lanes)) continue;
-        to.let_go = joiner_(to.let_go, g.now[let_go]);
-        to.let_go.raise({w.threads(), g.lanes & lanes, w.done()});
+        to = joiner_(to, g.now[let_go]);
+        to.raise({w.threads(), g.lanes & lanes, w.done()});
     }
+}
+
+void Order::has_let_go(Warp& w, uint32_t lanes, const View& from) {
+    each(w, lanes, [&](Group& g) {
+        g.now[let_go] = joiner_(g.now[let_go], from);
+        changed(g);
+    });
 }
 
 void Order::give_all(Channel& to, const Edge& edge, Reach reach) {

@@ -168,6 +168,12 @@ struct Wgmma {
     Registers read, written;           // of all of those
     Registers touched;                 // by other instructions since the last wgmma.fence,
     std::map<uint32_t, Registers> by;  // and by which
+    uint32_t awaited = 0;              // the last group that it has waited for
+};
+// And what the warps of one tell each other by it.
+struct Warpgroup {
+    std::map<uint32_t, View> issued;   // what has been let go before each group was closed
+    std::array<uint32_t, 4> learnt{};  // the last group of which the warp has it
 };
 
 struct Warp {
@@ -270,10 +276,12 @@ class Order {
     }
     void merge(Warp& w);  // groups that know the same become one
 
-    // What an arrival at an mbarrier of another CTA tells, whatever it releases: that bytes are no
-    // longer in use. It comes behind what its thread has read and has seen copies and the tensor
-    // core do; not behind what it has written.
-    void lets_go(const Warp& w, uint32_t lanes, Channel& to);
+    // What an arrival at an mbarrier of another CTA tells, whatever it releases, and the issue of a
+    // wgmma: that bytes are no longer in use. It comes behind what its thread has read and has seen
+    // copies and the tensor core do; not behind what it has written.
+    void lets_go(const Warp& w, uint32_t lanes, View& to);
+    // To lanes that wait for it.
+    void has_let_go(Warp& w, uint32_t lanes, const View& from);
     // To be followed by next(), once for all channels that an instruction releases to.
     void release(Warp& w, uint32_t lanes, const Release&, uint32_t insn, Channel& to,
                  bool barrier = false);

@@ -5,10 +5,14 @@
 //   that follows may add to the same accumulator: they are done in order.
 //   - What other instructions have done to these registers before comes before it by wgmma.fence
 //   alone.
+//   - A wait comes behind what each of the four warps did before it issued the group: the unit gets
+//   a wgmma from the last of them. No letter says so, but CUTLASS' pipelines have one thread say
+//   for all that a stage may be filled again, from which each warp has loaded its rows of A.
 //   - Operands in shared memory are reads by the async proxy, of all four warps: each has to know
 //   that they are there. Any of the four may say that they have been read, for its wait is one for
 //   the work of all (emu/isa/MATRIX.md).
 // Every instruction of a module that has wgmma is followed here, for its registers.
+#include <algorithm>
 #include <bit>
 
 #include "checker.hpp"
@@ -88,6 +92,7 @@ const Checker::RegisterUse& Checker::use_of(sassemu_insn i) {
 bool Checker::follow_wgmma(Warp& w, sassemu_insn i, uint32_t lanes) {
     const RegisterUse& u = use_of(i);
     Wgmma& own = w.wgmma;
+    learn_of_group(w, lanes);
     switch (u.kind) {
         case RegisterUse::other:
             use_registers(w, u, lanes);
@@ -101,7 +106,7 @@ bool Checker::follow_wgmma(Warp& w, sassemu_insn i, uint32_t lanes) {
             break;
         case RegisterUse::wait: {
             if (own.groups <= u.left) break;
-            const uint32_t done = own.groups - u.left;
+            const uint32_t done = own.awaited = own.groups - u.left;
             const uint32_t first = w.id - w.index % warps;
             order_.know(w, lanes, {tensor_component(first, Tensor::work), 1, done},
                         {true, gpu, false});
@@ -156,6 +161,21 @@ void Checker::multiply(Warp& w, const RegisterUse& u, uint32_t lanes) {
     own.read |= operands;
     own.written |= u.written;
     own.groups += u.closes;
+    if (!u.closes) return;
+    order_.lets_go(w, lanes, warpgroups_[{w.place.cta, w.index / warps}].issued[own.groups]);
+    order_.next(w);
+}
+
+// The wait before this instruction is over: all four have issued that group.
+void Checker::learn_of_group(Warp& w, uint32_t lanes) {
+    if (!w.wgmma.awaited) return;
+    Warpgroup& all = warpgroups_[{w.place.cta, w.index / warps}];
+    uint32_t& learnt = all.learnt[w.index % warps];
+    if (learnt == w.wgmma.awaited) return;
+    learnt = w.wgmma.awaited;
+    order_.has_let_go(w, lanes, all.issued[learnt]);
+    all.issued.erase(all.issued.begin(),
+                     all.issued.upper_bound(*std::ranges::min_element(all.learnt)));
 }
 
 void Checker::registers_met(FindingKind kind, const Warp& w, uint32_t lanes, uint32_t first,

@@ -35,6 +35,8 @@ BLOCK = """
 """
 MEET = "\n BAR.SYNC.DEFER_BLOCKING 0x0\n"
 LOOP = "loop:\n%s\n IADD3 R8, R8, 0x4, RZ\n ISETP.LT.U32.AND P1, PT, R8, 0x8, PT\n@P1 BRA loop" + MEET
+MATRIX = " LOP3.LUT R9, R0, 0x1f, RZ, 0xc0, !PT\n LOP3.LUT R10, R0, 0x7, RZ, 0xc0, !PT\n SHF.L.U32 R10, R10, 0x4, RZ\n STSM.16.%s [R10+0x400], %s" \
+         + MEET + " LDS R7, [0x404]"
 IN_BLOCK = (
     # One value, whoever writes it last.
     ("value, one", " STS [0x400], R7" + MEET + " LDS R7, [0x400]", LETTER),
@@ -45,6 +47,9 @@ IN_BLOCK = (
     ("value, read behind nobody's", "@P0 STS [0x400], R7\n@!P0 LDS R9, [0x400]" + MEET, RELIED),
     ("value, again behind a barrier", " STS [0x400], R7" + MEET + " LDS R9, [0x400]\n STS [0x400], R7", LETTER | RELIED),  # it might be another one
     ("value, added", " STS [R4+0x400], RZ" + MEET + " ATOMS.ADD RZ, [0x400], R7" + MEET + " LDS R7, [0x400]", set()),
+    ("value, one, of matrices", MATRIX % ("M88", "R9"), LETTER),
+    ("value, one, of matrices transposed", MATRIX % ("MT88", "R9"), LETTER),
+    ("value, each warp its own, of matrices", MATRIX % ("M88", "R0"), RELIED),
     # Threads that have exited are not waited for.
     ("exit", " STS [R4+0x400], R0\n@P0 EXIT" + MEET + " LDS R7, [R5+0x400]", set()),
     ("exit, before a barrier of some", " STS [R4+0x400], R0\n@P0 EXIT\n BAR.SYNC.DEFER_BLOCKING 0x0, 0x20\n LDS R7, [R5+0x400]", races),

@@ -56,7 +56,6 @@ REASONS = [
            "next iteration, that they are over; two products of its own stand between"),
     Reason("async-reuse", "nvjet_sm90_*",
            "a defect by the PTX ISA (UTMASTG, UTMACMDFLUSH, EXIT, with no wait_group.read): an H200 keeps the shared memory of a CTA that ends until its copies have read it (0 wrong words of 3.2e9)"),
-    Reason("async-reuse", "sm90_xmma_dgrad_*", "not settled: LDS and the multicast UTMALDG that fills the stage again are ordered by an mbarrier to which one thread of a warp arrives"),
     Reason("uninitialised-read", "*flash_fwd_kernel*",
            "no defect: rows beyond the sequence are computed with, and a branch into the slow path of a division depends on them; what comes of them is not stored"),
     Reason("uninitialised-read", "*compute_mode*", "no defect: a sort compares its padding and branches on it; which elements are valid decides on both sides"),
