@@ -39,6 +39,7 @@ struct Event;
 struct Issued;
 struct LaneCopy;
 struct Multicast;
+struct Scratch;
 struct Warp;
 
 // A plugin in this run; what it sees as its sassemu_session.
@@ -55,6 +56,7 @@ struct PluginSession {
     static constexpr uint32_t no_slot = ~0u;
     uint32_t slot = no_slot;  // of those that take records
     uint64_t warnings = 0;
+    std::shared_ptr<Scratch> scratch;  // once it has asked for one
     const sassemu_plugin& table() const { return file.table(); }
 
     template <class F, class... A>

@@ -368,6 +368,7 @@ sassemu_host make_table() {
     h.size = sizeof h;
     h.abi = SASSEMU_ABI_VERSION;
     add_instruction_functions(h);
+    add_scratch_functions(h);
     h.seed = seed;
     h.choose = choose;
     h.print = print;

@@ -16,8 +16,6 @@
 
 namespace sassemu {
 
-namespace {
-
 bool decode(const HookedInstruction& i, sassdec_insn& out) {
     const CodeImage& image = *i.image;
     uint64_t word[2];
@@ -25,6 +23,8 @@ bool decode(const HookedInstruction& i, sassdec_insn& out) {
     return sassdec_decode(sassdec_arch_from_name(image.options().arch.c_str()), word,
                           image.section_offset(uint64_t{i.index} * 16), &out) == SASSDEC_OK;
 }
+
+namespace {
 
 InstructionText* make_text(const HookedInstruction& i) {
     auto* t = new InstructionText;

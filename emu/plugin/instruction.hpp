@@ -13,6 +13,7 @@
 
 #include "emu/machine/op.hpp"
 #include "emu/program/intent.hpp"
+#include "sassdec/sassdec.h"
 #include "sassemu/host.h"
 
 namespace sassemu {
@@ -96,6 +97,8 @@ inline const HookedInstruction& instruction(sassemu_insn i) {
 
 const InstructionText& text_of(const HookedInstruction&);
 
+bool decode(const HookedInstruction&, sassdec_insn&);
+
 // Copies what both sides know of a struct that the plugin brought.
 template <class T>
 void give(T* to, T from) {
@@ -105,5 +108,6 @@ void give(T* to, T from) {
 
 // Where the host table's functions on modules and instructions are filled in.
 void add_instruction_functions(sassemu_host& table);
+void add_scratch_functions(sassemu_host& table);  // scratch.cpp
 
 }  // namespace sassemu

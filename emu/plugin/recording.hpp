@@ -20,11 +20,11 @@ struct HookedImage;
 struct HookedInstruction;
 struct PluginSession;
 
-// What is wanted of one instruction: two bits for each plugin that records, by its slot, and one
-// for all that count.
+// What is wanted of one instruction: two bits for each plugin that records, by its slot, one for
+// all that count, and one where the block ends.
 struct Wanted {
     static constexpr uint32_t most_slots = 31;
-    static constexpr uint64_t counts = uint64_t{1} << 63;
+    static constexpr uint64_t counts = uint64_t{1} << 63, last = uint64_t{1} << 62;
     static constexpr uint64_t record(uint32_t slot) { return uint64_t{1} << 2 * slot; }
     static constexpr uint64_t skipped(uint32_t slot) { return uint64_t{2} << 2 * slot; }
 };
@@ -54,6 +54,8 @@ class Recording {
             wanted_[op - ops_] != run_wanted_) [[unlikely]]
             begin(op, lanes, active);
         ++next_;
+        if (run_wanted_ & Wanted::last) [[unlikely]]
+            deliver();
     }
     void skips(const Op* op, uint32_t active) {
         if (wanted_[op - ops_] & any_skipped) executes(op, 0, active);

@@ -201,6 +201,7 @@ void Hooks::hook(HookedInstruction& i, const sassdec_insn& in, Op& op, uint64_t&
             if (wanted & SASSEMU_RECORD_SKIPPED) recorded |= Wanted::skipped(s.slot);
             if (wanted & SASSEMU_RECORD_ACCESSES) i.wanted_accesses |= 1u << s.slot;
             if (wanted & SASSEMU_RECORD_VALUES) i.wanted_values |= 1u << s.slot;
+            if (wanted & SASSEMU_RECORD_LAST) recorded |= Wanted::last;
         }
         if (wanted & SASSEMU_BEFORE && o->before) i.wanted_before |= bit(n);
         if (wanted & SASSEMU_AFTER && o->after) i.wanted_after |= bit(n);

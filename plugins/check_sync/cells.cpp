@@ -318,6 +318,13 @@ bool Checker::read_unwritten(Touch& t, uint32_t lanes) {
     return false;
 }
 
+// A byte of a CTA's shared memory.
+bool Checker::is_written(sassemu_cta c, uint32_t address) {
+    const Block* const b = shadow_.shared(numbered(c).linear);
+    const uint32_t cell = b ? address >> b->shift() : 0;
+    return b && cell < b->cells() && b->write[cell] != nobody;
+}
+
 // An ordinary load into registers.
 bool Checker::is_followed(const Touch& t) const {
     const sassemu_access* const a = t.access;

@@ -251,6 +251,7 @@ class Checker : public sassemu::Plugin {
     bool read_unwritten(Touch& t, uint32_t lanes);
     bool is_followed(const Touch& t) const;
     void used_unwritten(Origin from, sassemu_insn insn, const char* what);
+    bool is_written(sassemu_cta c, uint32_t address);
     void look_at_unwritten(uint64_t owner);
     std::optional<Wrong> check(const Stamp& earlier, bool earlier_writes, const Touch& t);
     std::optional<Wrong> check_tensor(const Stamp& earlier, bool earlier_writes,

@@ -16,8 +16,11 @@ Checker::Checker(const sassemu::Start& start)
       own_meanings_(std::make_unique<Meanings>(*this)),
       meanings_(*own_meanings_),
       undefined_(std::make_unique<Undefined>(
-          start, [this](Origin from, sassemu_insn insn,
-                        const char* what) { used_unwritten(from, insn, what); })),
+          start,
+          [this](Origin from, sassemu_insn insn, const char* what) {
+              used_unwritten(from, insn, what);
+          },
+          [this](sassemu_cta c, uint32_t address) { return is_written(c, address); })),
       report_(std::make_shared<findings::Report>(*this, name, start)),
       verdict_(start.value("verdict", "both")),
       surfaces_(start.number("surfaces", 0)),

@@ -47,12 +47,21 @@ void Undefined::async(const sassemu_async& a) {
     }
 }
 
+// What decides which way is taken is seen where the ways do something that is, or nobody can tell
+// what they do. Else it is on, in what they do not leave alike.
 bool Undefined::decides(const follow::Step& s, uint32_t row, uint32_t lanes, bool condition) {
+    const bool ways = row >= follow::predicate_rows && Ways::are_followed(*this, s.i.insn);
     follow::each_lane(lanes, [&](uint32_t lane) {
+        follow::Join join;
+        if (ways && ways_.follow(s, codes_.at(host.insn_module(s.i.insn)), row, lane, join)) {
+            join.origin = origin(s, row, lane);
+            s.warp.joins.push_back(std::move(join));
+            return;
+        }
         used_(origin(s, row, lane), s.i.insn,
               condition ? "it decides what is executed" : "it is a part of an address");
     });
-    return true;
+    return true;  // it was said, or the value is known up to where the ways meet
 }
 
 void Undefined::leaves(const follow::Step& s, uint32_t row, uint32_t lane,

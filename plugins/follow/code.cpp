@@ -73,6 +73,7 @@ Instruction& Code::add(const sassemu::Plugin& plugin, sassemu_insn insn, Doubt d
     if (text.starts_with('@')) {
         const size_t p = text.find('P');
         const bool uniform = text[p - 1] == 'U';
+        i.guard_inverted = text[1] == '!';
         if (text[p + 1] != 'T')
             i.guard = (uniform ? uniform_predicate_rows : predicate_rows) +
                       static_cast<uint32_t>(text[p + 1] - '0');

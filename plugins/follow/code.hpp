@@ -77,6 +77,7 @@ struct Instruction {
     bool reads_tensor = false, writes_tensor = false;  // tensor memory
     Origin makes = unnamed;  // marks of this origin are born in all that it makes; the plugin's
     uint32_t guard = no_row;
+    bool guard_inverted = false;
     RowSet reads{}, writes{};
     RowSet control{};                     // decide: addresses, conditions
     std::vector<uint16_t> data, results;  // rows that are read and no control; rows written
@@ -133,6 +134,7 @@ class Code {
     static bool goes_by_values(const sassemu::Plugin& plugin, sassemu_insn insn);
     Instruction& add(const sassemu::Plugin& plugin, sassemu_insn insn, Doubt doubt);
     const Instruction& operator[](uint32_t index) const { return all_[index]; }
+    size_t size() const { return all_.size(); }
     // Not executed: only the guards are looked at.
     Run& run(uint32_t first, uint32_t count, bool executed, bool part = false) {
         const uint64_t key = uint64_t{first} << 32 | uint64_t{count} << 1 | executed;

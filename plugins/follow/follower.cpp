@@ -65,6 +65,7 @@ void Follower::cta_begin(sassemu_cta handle) {
     }
     for (Warp& w : c.warps) {
         w.registers.reset(fresh_);
+        w.joins.clear();
         w.local = Shadow(32 * info_.local_bytes, fresh_);
         w.local_bytes = info_.local_bytes;
     }
@@ -128,6 +129,7 @@ void Follower::execute(Cta& c, Code& code, const sassemu_records& r, const sasse
     c.last_warp = &w;
     c.last_index = record.warp;
     c.last = &code[record.insn + record.count - 1];
+    if (!w.joins.empty()) return pass_joins(c, w, code, r, record, a, end);
     if (!code.run(record.insn, record.count, record.lanes != 0).breaks) {
         pass(c, w, code, r, record, 0, record.count, a, end);
         return;
@@ -138,6 +140,35 @@ void Follower::execute(Cta& c, Code& code, const sassemu_records& r, const sasse
         if (k < access) pass(c, w, code, r, record, k, access, a, a);
         if (access < record.count) a = pass(c, w, code, r, record, access, access + 1, a, end);
         k = access + 1;
+    }
+}
+
+void Follower::pass_joins(Cta& c, Warp& w, Code& code, const sassemu_records& r,
+                          const sassemu_record& record, const sassemu_recorded_access* a,
+                          const sassemu_recorded_access* end) {
+    const auto concerns = [&](const Join& join, uint32_t step) {
+        return join.at == record.insn + step && record.active >> join.lane & 1;
+    };
+    for (uint32_t k = 0; k < record.count;) {
+        std::erase_if(w.joins, [&](const Join& join) {
+            if (!concerns(join, k)) return false;
+            for (const auto& [row, bits] : join.rows)
+                w.registers.mark(row, join.lane, w.registers.bits(row, join.lane) | bits,
+                                 join.origin);
+            for (const auto& [local, address] : join.bytes)
+                if (local)
+                    w.local.mark(join.lane * w.local_bytes + address, 1, join.origin);
+                else
+                    c.shared.mark(address, 1, join.origin);
+            return true;
+        });
+        uint32_t next = k + 1;
+        while (next < record.count &&
+               std::none_of(w.joins.begin(), w.joins.end(),
+                            [&](const Join& join) { return concerns(join, next); }))
+            ++next;
+        a = pass(c, w, code, r, record, k, next, a, end);
+        k = next;
     }
 }
 

@@ -18,9 +18,26 @@
 
 namespace follow {
 
+// What becomes marked in a lane where it comes to an instruction.
+struct Join {
+    uint32_t at = 0;  // the instruction's index
+    uint32_t lane = 0;
+    Origin origin = unnamed;
+    struct Bits {
+        uint32_t row, bits;
+    };
+    std::vector<Bits> rows;
+    struct Byte {
+        bool local;  // else of shared memory
+        uint32_t address;
+    };
+    std::vector<Byte> bytes;
+};
+
 struct Warp {
     Registers registers;
-    Shadow local;  // of all lanes, one behind the other
+    std::vector<Join> joins;  // that it has not come to
+    Shadow local;             // of all lanes, one behind the other
     uint64_t local_bytes = 0;
 };
 
@@ -222,6 +239,10 @@ class Follower : public sassemu::Plugin {
                                         const sassemu_record& record, uint32_t first, uint32_t last,
                                         const sassemu_recorded_access* a,
                                         const sassemu_recorded_access* end);
+    // The same, of a warp that has joins before it.
+    void pass_joins(Cta& c, Warp& w, Code& code, const sassemu_records& r,
+                    const sassemu_record& record, const sassemu_recorded_access* a,
+                    const sassemu_recorded_access* end);
     // As it went before with the same marks; false: it has to be gone through.
     bool repeat(Cta& c, Warp& w, Code& code, const sassemu_records& r, const sassemu_record& record,
                 const sassemu_recorded_access* a, const sassemu_recorded_access* end, Run& run);

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values that are loaded and dropped, both ways for check-sync. Compilers join loads of neighbours, and load along what lies between them: it is silent
 where no path of the code reads the register that a word comes into, and reports where one does. A merge looks one element beyond its run: it is silent
-where a word that nobody ever writes is moved, compared with and selected from, and nothing that it decides can be seen, and reports it by the letter where
-something can.
+where a word that nobody ever writes is moved, compared with, selected from and branched on, and nothing that it decides can be seen, and reports it by the
+letter where something can.
 
     dropped_test.py SASSEMU ROOT
 """
@@ -83,7 +83,6 @@ UNWRITTEN = (
     ("@!P2 MOV R7, R6", READ),
     (" ISETP.LT.U32.AND P3, PT, R6, R7, PT\n@P3 MOV R7, R8", READ),
     (" ISETP.LT.U32.AND P3, PT, R6, R7, PT\n@P3 EXIT", READ),
-    (" ISETP.LT.U32.AND P3, PT, R6, R7, PT\n@P3 BRA over\n MOV R9, R8\nover:", READ),
     (" STS [R4+0x600], R6", set()),
     (" STS [R4+0x600], R6\n LDS R9, [R4+0x600]\n IADD3 R7, R7, R9, RZ", READ),
     (" STS [R4+0x600], R6\n STS [R4+0x600], R0\n LDS R9, [R4+0x600]\n IADD3 R7, R7, R9, RZ", set()),
@@ -140,6 +139,127 @@ UNWRITTEN = (
     (" IMAD R9, R0, 0x3, R9\n SHF.R.U32.HI R9, RZ, 0x1, R9\n VIMNMX R9, R9, 0x1, PT\n ISETP.LE.AND P3, PT, R9, 0x1, PT\n SEL R7, R7, R6, P3", set()),
 )
 
+# P3 says whether the word that nobody writes is less than the thread's number: it is false in thread 0. In R9 is 0.
+BRANCH = " ISETP.LT.U32.AND P3, PT, R6, R7, PT\n"
+ADDS = "\n IADD3 R7, R7, R9, RZ"
+FLAGS = """ BSSY B0, `(out)
+%s BRA no
+ LDS R10, [R4+0x400]
+ ISETP.GE.U32.AND P4, PT, R10, RZ, PT
+ MOV R9, 0x1
+@P4 BRA yes
+no:
+ LDS R10, [R4+0x400]
+ ISETP.LT.U32.AND P4, PT, R10, %s, PT
+ SEL R9, RZ, 0x1, P4
+yes:
+ BSYNC B0
+out:"""
+DIVISION = """@%sP3 BRA fast
+ MOV R10, %%#x
+ MOV R11, 0x0
+ CALL.REL.NOINC `(helper)
+back:
+ BRA out
+fast:
+ MUFU.RCP R9, R6
+ MOV R12, 0x1
+out:%s
+ STG.E desc[UR4][R2.64], R7
+ EXIT
+helper:
+ ISETP.GT.U32.AND P4, PT, R6, 0x10, PT
+ MOV R12, %s
+@P4 BRA large
+ FMUL R9, R6, 0.5
+ RET.REL.NODEC R10 `(start)
+large:
+ MOV R9, R6
+ RET.REL.NODEC R10 `(start)"""
+UNIFORM = """ R2UR UR6, R6
+ UISETP.LT.U32.AND UP0, UPT, UR6, 0x5, UPT
+ UMOV UR6, 0x2
+ BRA.U %sUP0, `(over)
+%s
+over:%s"""
+SWAPPED = " STS [R4+0x600], R7\n%s STS [R4+0x600], %s\n LDS R9, [R4+0x600]" + ADDS
+OVER = "@P3 BRA over\n%s\nover:"
+BRANCHES = (  # what the branch decides, what is found
+    (OVER % " MOV R9, R8", set()),
+    (OVER % " MOV R9, R8" + ADDS, READ),
+    (OVER % " MOV R9, R8" + "\n MOV R9, R0" + ADDS, set()),
+    ("@!P3 BRA over\n MOV R9, R8\nover:" + ADDS, READ),
+    (OVER % " MOV R7, R8", READ),
+    (OVER % " MOV R9, RZ" + ADDS, set()),  # it is 0 anyway
+    (OVER % " LOP3.LUT R9, R0, 0xf00, RZ, 0xc0, !PT" + ADDS, set()),
+    (OVER % " LOP3.LUT R9, R0, 0x1, RZ, 0xc0, !PT" + ADDS, READ),  # in odd threads
+    ("@P3 BRA other\n MOV R9, 0x1\n BRA over\nother:\n MOV R9, 0x1\nover:" + ADDS, set()),
+    ("@P3 BRA other\n MOV R9, 0x1\n BRA over\nother:\n MOV R9, 0x2\nover:" + ADDS, READ),
+    ("@P3 BRA other\n MOV R9, 0x1\n BRA over\nother:\n MOV R9, 0x101\nover:\n LOP3.LUT R9, R9, 0xff, RZ, 0xc0, !PT" + ADDS, set()),  # in that bit only
+    (OVER % " ISETP.EQ.U32.AND P1, PT, R0, R0, PT" + "\n SEL R7, R7, R8, P1", set()),
+    (OVER % " ISETP.NE.U32.AND P1, PT, R0, R0, PT" + "\n SEL R7, R7, R8, P1", READ),
+    (OVER % " S2R R9, SR_CLOCKLO" + ADDS, READ),
+    (OVER % " FADD R9, R6, 1" + ADDS, READ),
+    # Which elements are valid decides on both sides, as in a sort with padding.
+    (FLAGS % ("@P3", "RZ") + ADDS, set()),
+    (FLAGS % ("@!P3", "RZ") + ADDS, set()),
+    (FLAGS % ("@P3", "0x100") + ADDS, READ),
+    (FLAGS % ("@P3", "R6") + ADDS, READ),
+    (FLAGS % ("@!P3", "R6") + ADDS, READ),
+    (FLAGS % ("@P3", "RZ") + "\n ISETP.EQ.U32.AND P4, PT, R9, 0x1, PT\n@!P4 EXIT", set()),
+    (OVER % " LDS R9, [0x504]" + ADDS, READ),  # which nobody has written
+    (OVER % " LDS R10, [R4+0x400]\n IADD3 R9, R10, -R0, RZ" + ADDS, set()),
+    # One for the whole warp.
+    (UNIFORM % ("", " MOV R9, R8", ""), set()),
+    (UNIFORM % ("", " MOV R9, R8", ADDS), READ),
+    (UNIFORM % ("!", " MOV R9, R8", ADDS), READ),
+    (UNIFORM % ("", " MOV R9, RZ", ADDS), set()),
+    (UNIFORM % ("", " UMOV UR7, 0x1\n IADD3 R9, R9, UR7, RZ\n IADD3 R9, R9, -UR7, RZ", ADDS), set()),
+    (UNIFORM % ("", " UMOV UR6, 0x1", "\n IADD3 R9, R9, UR6, RZ" + ADDS), READ),
+    # Who stores is seen where the word is used.
+    (OVER % " STS [R4+0x600], R0", set()),
+    (SWAPPED % (BRANCH + "@P3", "R0"), set()),  # the same
+    (SWAPPED % (BRANCH + "@P3", "R8"), READ),
+    (SWAPPED % (BRANCH + "@!P3", "R8"), READ),
+    (SWAPPED % (BRANCH + "@!P3", "R8") + "\n MOV R7, R8", set()),
+    (" STS [R4+0x600], R7\n" + BRANCH + OVER % " STS [R4+0x600], R8" + "\n LDS R9, [R4+0x600]" + ADDS, READ),
+    (" STS [R4+0x600], R7\n" + BRANCH + OVER % " STS [R4+0x600], R8" + "\n STS [R4+0x600], R0\n LDS R9, [R4+0x600]" + ADDS, set()),
+    (" STS [R4+0x600], R7\n" + BRANCH + OVER % " STS.U8 [R4+0x601], R8" + "\n LDS.U8 R9, [R4+0x600]" + ADDS, set()),
+    (" STS [R4+0x600], R7\n" + BRANCH + OVER % " STS.U8 [R4+0x600], R8" + "\n LDS.U8 R9, [R4+0x600]" + ADDS, READ),
+    (" STS [R4+0x600], R7\n" + BRANCH + "@!P3 BRA over\n STS [R4+0x600], R8\n LDS R10, [R4+0x600]\n IADD3 R9, R10, -R8, RZ\nover:" + ADDS, set()),
+    ("@!P3 BRA over\n LOP3.LUT R10, R6, 0x3c, RZ, 0xc0, !PT\n IADD3 R10, R10, R4, RZ\n STS [R10+0x600], R0\nover:", READ),  # nobody knows where it would
+    ("@P3 BRA over\n LOP3.LUT R10, R6, 0x3c, RZ, 0xc0, !PT\n IADD3 R10, R10, R4, RZ\n STS [R10+0x600], R0\nover:", READ),
+    # What others see, or take part in.
+    (OVER % " STG.E desc[UR4][R2.64], R0", READ),
+    ("@!P3 BRA over\n STG.E desc[UR4][R2.64], R0\nover:", READ),
+    ("@P3 BRA out\n STG.E desc[UR4][R2.64], R7\nout:\n EXIT", READ),
+    ("@P3 BRA out\n STG.E desc[UR4][R2.64], R7\n EXIT\nout:\n MOV R7, RZ", READ),
+    (OVER % " ATOMS.ADD RZ, [R4+0x600], R0", READ),
+    (OVER % " MEMBAR.SC.GPU", READ),
+    (OVER % " VOTE.ANY R9, PT, P0", READ),
+    (OVER % " SHFL.BFLY PT, R9, R0, 0x1, 0x1f", READ),
+    (OVER % " WARPSYNC.ALL", READ),
+    ("@P3 BRA over\n NOP\nover:\n BAR.SYNC.DEFER_BLOCKING 0x0", set()),
+    ("@P3 BAR.SYNC.DEFER_BLOCKING 0x0", READ),
+    # How often: where it ends is what it decides.
+    ("loop:\n IADD3 R9, R9, 0x1, RZ\n ISETP.LT.U32.AND P3, PT, R9, R6, PT\n@P3 BRA loop", READ),
+    ("loop:\n IADD3 R9, R9, 0x1, RZ\n@P3 BRA out\n ISETP.LT.U32.AND P4, PT, R9, 0x4, PT\n@P4 BRA loop\nout:", set()),
+    ("loop:\n IADD3 R9, R9, 0x1, RZ\n@P3 BRA out\n ISETP.LT.U32.AND P4, PT, R9, 0x4, PT\n@P4 BRA loop\nout:" + ADDS, READ),
+    ("@P3 BRA over\nloop:\n IADD3 R9, R9, 0x1, RZ\n ISETP.LT.U32.AND P4, PT, R9, 0x4, PT\n@P4 BRA loop\n IADD3 R9, R9, -0x4, RZ\nover:" + ADDS, set()),
+    ("@P3 BRA over\nloop:\n IADD3 R9, R9, 0x1, RZ\n ISETP.LT.U32.AND P4, PT, R9, 0x4, PT\n@P4 BRA loop\nover:" + ADDS, READ),
+    # One inside of another.
+    (OVER % " ISETP.GT.U32.AND P4, PT, R6, R8, PT\n@P4 BRA over\n MOV R9, RZ" + ADDS, set()),
+    (OVER % " ISETP.GT.U32.AND P4, PT, R6, R8, PT\n@P4 BRA over\n MOV R9, R8" + ADDS, READ),
+    ("@P3 BRA over\n@!P3 BRA over\n MOV R9, R8\nover:" + ADDS, set()),  # nobody comes there
+    # The slow path of a division, with the result dropped and not.
+    (DIVISION % ("", "", "0x1"), set()),
+    (DIVISION % ("!", "", "0x1"), set()),
+    (DIVISION % ("", ADDS, "0x1"), READ),
+    (DIVISION % ("!", ADDS, "0x1"), READ),
+    (DIVISION % ("", "\n IADD3 R7, R7, R12, RZ", "0x1"), set()),
+    (DIVISION % ("!", "\n IADD3 R7, R7, R12, RZ", "0x2"), READ),
+)
+
 # Compilers often call a function for a barrier of a warp.
 CALLED = """again:
  MOV R10, %%#x
@@ -169,9 +289,11 @@ CALLS = (  # guard, what is behind the call, what is in the function, what is fo
 )
 
 
-def called(guard, behind, inside):
-    """The body, with the place that it returns to as a number."""
-    body = BEYOND % (CALLED % (guard, behind, inside))
+def with_return(behind):
+    """The body, with the place that a call returns to as a number."""
+    body = BEYOND % behind
+    if "back:" not in body:
+        return body
     before = (START + body)[:(START + body).index("back:")]
     place = 16 * sum(line[:1] in (" ", "@") for line in before.split("\n"))
     return body.replace("%#x", "%#x" % place)
@@ -182,7 +304,8 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         cases = [(KERNEL % behind, expected, 6 if expected else 0) for behind, expected in CASES]
         cases += [(BEYOND % behind, expected, 0) for behind, expected in UNWRITTEN]  # by the letter
-        cases += [(called(*how), expected, 0) for *how, expected in CALLS]
+        cases += [(with_return(BRANCH + behind), expected, 0) for behind, expected in BRANCHES]
+        cases += [(with_return(CALLED % tuple(how)), expected, 0) for *how, expected in CALLS]
         for body, expected, code in cases:
             end, findings, text = check_sync(PROGRAM, plan_of(PROGRAM, work, body, "sm_90", 64, 63))
             found = {x["kind"] for x in findings}

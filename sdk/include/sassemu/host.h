@@ -307,6 +307,17 @@ typedef struct sassemu_host {
     /* Adds a member to the report of the run (`sassemu run --json`). `json`: a value's text; what
      * is no JSON stands there as a string. The last one of a key counts. */
     void (*report_json)(sassemu_session, const char* key, const char* json);
+
+    /* ---- since 1.13
+     * --------------------------------------------------------------------------------------------------
+     */
+    /* A copy of a warp's registers to try instructions on: `row`, `predicate`, `set_predicate`,
+     * `uniform` and `constant` know it. A plugin has one, which the next call makes anew. */
+    sassemu_warp (*scratch)(sassemu_session, sassemu_warp);
+    /* Executes an instruction there, whatever its guard. -1, and nothing happens: there is no copy,
+     * or the instruction does more than compute registers of its lanes from registers of the same
+     * lanes. */
+    int32_t (*compute)(sassemu_session, sassemu_insn, uint32_t lanes);
 } sassemu_host;
 
 SASSEMU_END

@@ -21,7 +21,10 @@ enum sassemu_select {
     SASSEMU_RECORD = 1u << 2,
     SASSEMU_RECORD_ACCESSES = 1u << 3,
     SASSEMU_RECORD_VALUES = 1u << 4,
-    SASSEMU_RECORD_SKIPPED = 1u << 5
+    SASSEMU_RECORD_SKIPPED = 1u << 5,
+    /* Since 1.13, and nothing without the first. It ends its block, which comes before it does
+     * anything: registers are as it finds them. */
+    SASSEMU_RECORD_LAST = 1u << 6
 };
 
 typedef struct sassemu_fault_info {

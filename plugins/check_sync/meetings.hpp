@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where all ways from a branch come together again, by the code: its immediate post-dominator.
+#pragma once
+
+#include <unordered_map>
+
+#include "follow/code.hpp"
+
+namespace check_sync {
+
+// In the module's code, where a function's section begins: targets of branches count from there.
+inline uint64_t section_of(const sassemu_host& host, sassemu_insn i) {
+    return host.insn_code_offset(i) - host.insn_pc(i);
+}
+// The index of the instruction that it names as its target; false: it names none.
+bool target_of(const sassemu_host& host, const follow::Instruction& i, uint32_t& index);
+
+class Meetings {
+  public:
+    // They leave the function first, or nobody knows where they go.
+    static constexpr uint32_t nowhere = ~0u;
+    // The index of that instruction. What a call leads to is not looked at: it comes back.
+    uint32_t of(const sassemu_host& host, const follow::Code& code, sassemu_insn from);
+
+  private:
+    std::unordered_map<sassemu_insn, uint32_t> known_;
+};
+
+}  // namespace check_sync
