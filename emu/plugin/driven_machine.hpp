@@ -9,10 +9,12 @@
 #include <map>
 #include <memory>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 
 #include "emu/base/result.hpp"
 #include "emu/plugin/far_bytes.hpp"
+#include "emu/plugin/passed_on.hpp"
 #include "emu/plugin/plugin_file.hpp"
 #include "sassemu/plugin.hpp"
 
@@ -232,6 +234,7 @@ class DrivenMachine : public Plugin {
         bool arrives_later = false;  // cp.async.mbarrier.arrive
         bool counts = false;         // an arrival at an object of sm_80: words that loads poll
         bool meets = false;          // WARPSYNC, not BSYNC
+        bool late = false;           // a load that may be left open
     };
     // Objects of a kind that phases go on in: barriers of a CTA, a cluster, a warpgroup, a warp,
     // mbarriers.
@@ -304,6 +307,29 @@ class DrivenMachine : public Plugin {
     void commit(const Who& who, uint32_t lanes, uint32_t kind);
     void wait_groups(const Who& who, uint32_t lanes, uint32_t kind, uint32_t left);
     sassemu_place agent_place(const Who& who, uint64_t id) const;
+    // ---- reads that may be late (driven_late_reads.cpp)
+    struct LateReads {
+        struct Passed {  // by a store: what that load has found
+            sassemu_insn load;
+            uint8_t offset, bytes;
+        };
+        struct Open {
+            uint32_t lanes = 0;
+            uint64_t name[32];
+        };
+        bool possible = false;  // some code has asynchronous writes to shared memory
+        std::unordered_map<sassemu_insn, std::unique_ptr<SectionPaths>> sections;
+        std::unordered_map<sassemu_insn, std::vector<Passed>> passed;       // by store
+        std::map<std::tuple<uint64_t, uint32_t, sassemu_insn>, Open> open;  // (CTA, warp, load)
+        uint64_t names = 0;
+    };
+    LateReads late_reads_;
+    void look_for_late_reads(const Event& e);
+    bool may_be_late(sassemu_insn load);
+    void leave_open(sassemu_insn load, const Who& who, const uint64_t* address, uint32_t lanes,
+                    uint32_t mapped, unsigned bytes);
+    void pass_on(sassemu_insn store, const Who& who, const uint64_t* address, uint32_t lanes);
+    void forget_late_reads(uint64_t cta);
     uint32_t choose_way(const sassemu_operation& o, uint32_t ways);
     bool is_plain(const sassemu_operation& o, uint64_t bytes, uint32_t lanes) const {
         return SASSEMU_HAS(&machine_, sassemu_machine, plain) && machine_.plain &&

@@ -59,6 +59,7 @@ void DrivenMachine::begin_scoped() {
     s.leaving.clear();
     s.landing.clear();
     s.late.clear();
+    late_reads_.open.clear();
     s.pause = 4u << pick(5);
     s.slow = host.seed(session) ? pick(1 << 17) : 0;
 }
@@ -86,6 +87,7 @@ void DrivenMachine::cta_end(sassemu_cta c) {
         scoped_.number_of.erase(at);
     }
     std::erase_if(scoped_.copies, [&](const auto& one) { return one.first[0] == cta; });
+    forget_late_reads(cta);
 }
 
 sassemu_cta DrivenMachine::shared_of(uint64_t address) const {
@@ -102,6 +104,7 @@ sassemu_cta DrivenMachine::shared_of(uint64_t address) const {
 bool DrivenMachine::orders(const HookedInstruction& i, const Event& e, bool first) {
     Scoped& s = scoped_;
     if (first) s.last_line = 0, s.open = nullptr;
+    look_for_late_reads(e);
     const bool word = e.is(SASSDEC_KIND_FENCE) ||
                       (e.is(SASSDEC_KIND_CACHE) && e.cache != SASSDEC_CACHE_TENSORMAP);
     const bool nothing = e.insn->id == SASSDEC_ID_NOP;
@@ -193,6 +196,7 @@ const DrivenMachine::Meant& DrivenMachine::meant(sassemu_insn i) {
     host.insn_effect(i, &e);
     m.ordering = e.ordering;
     m.scope = e.scope;
+    m.late = e.kind == SASSEMU_EFFECT_LOAD && may_be_late(i);
     m.meets = e.kind == SASSEMU_EFFECT_CONVERGENCE &&
               (e.action == SASSEMU_ACTION_WARP || e.action == SASSEMU_ACTION_COLLECTIVE);
     m.arrives_later = e.action == SASSEMU_ACTION_ARRIVE_LATER;
@@ -305,7 +309,7 @@ bool DrivenMachine::shared_is_plain(sassemu_warp w) const {
 int DrivenMachine::issue_scoped(const sassemu_access& a) {
     if (a.op == SASSEMU_PREFETCH) return SASSEMU_DONE;
     if (a.op == SASSEMU_LOAD && a.space == SASSEMU_SHARED && held_.empty() &&
-        shared_is_plain(a.warp) && !acquires(meant(a.insn).ordering))
+        shared_is_plain(a.warp) && !acquires(meant(a.insn).ordering) && !meant(a.insn).late)
         return SASSEMU_DONE;
     const sassemu_location* where = host.locations(&a);
     if (!where) return SASSEMU_DONE;  // the engine reports the fault
@@ -333,15 +337,21 @@ int DrivenMachine::issue_scoped(const sassemu_access& a) {
     for_lanes(far_ ? mapped : 0, [&](unsigned lane) { far |= far_->elsewhere(address[lane]); });
     if (load && !far && is_plain(what, high - low, who.apart ? mapped : 1u)) {
         show_meant(a.insn, what);
-        if (!acquires(what.ordering)) return SASSEMU_DONE;
+        if (!acquires(what.ordering)) {
+            if (late_reads_.possible && a.insn && meant(a.insn).late)
+                leave_open(a.insn, who, address, a.lanes, mapped, bytes);
+            return SASSEMU_DONE;
+        }
     }
     what.ordering = a.ordering;
     what.scope = a.scope;
     show_meant(a.insn, what);
+    const bool late = load && late_reads_.possible && a.insn && !matrix && meant(a.insn).late &&
+                      what.ordering == SASSEMU_WEAK;
     if (releases(what.ordering)) finish_lanes(who, a.lanes);
     const bool immediate = a.flags & SASSEMU_ACCESS_IMMEDIATE;
-    if (load && !matrix && mapped == a.lanes && bytes <= most_bytes && !acquires(what.ordering) &&
-        held_.size() < settings_.depth && defer(a)) {
+    if (load && !matrix && !late && mapped == a.lanes && bytes <= most_bytes &&
+        !acquires(what.ordering) && held_.size() < settings_.depth && defer(a)) {
         Held& h = held_.emplace_back();
         h.who = who;
         h.token = a.token;
@@ -354,6 +364,7 @@ int DrivenMachine::issue_scoped(const sassemu_access& a) {
         return SASSEMU_RETRY;
     if (load && !matrix) {
         load_pieces(a, who, where, address, mapped, what);
+        if (late) leave_open(a.insn, who, address, a.lanes, mapped, bytes);
         return SASSEMU_SUPPLIED;
     }
     if (load) {  // LDSM: the engine's, which sees what there is
@@ -373,6 +384,7 @@ int DrivenMachine::issue_scoped(const sassemu_access& a) {
                 perform(what, value + done);
             }
         });
+        if (!late_reads_.passed.empty()) pass_on(a.insn, who, address, mapped);
         if (far) stored();
         host.wake(session);
         return SASSEMU_SUPPLIED;

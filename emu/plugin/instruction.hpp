@@ -96,8 +96,7 @@ inline const HookedInstruction& instruction(sassemu_insn i) {
 }
 
 const InstructionText& text_of(const HookedInstruction&);
-
-bool decode(const HookedInstruction&, sassdec_insn&);
+bool decode(const HookedInstruction&, sassdec_insn& out);
 
 // Copies what both sides know of a struct that the plugin brought.
 template <class T>

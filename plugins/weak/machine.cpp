@@ -97,6 +97,9 @@ unsigned Machine::ways(const Access& a) const {
     return at == granules_.end() ? 1 : 1 + unsure(a, at->second, false);
 }
 unsigned Machine::ways_to_store(const Access& a) const {
+    return ways_in_front(a) + !late_readers(a).empty();
+}
+unsigned Machine::ways_in_front(const Access& a) const {
     const auto at = granules_.find(granule_of(a.address));
     if (a.via != Via::async || at == granules_.end()) return 1;
     // Copies stay in their order.
@@ -145,6 +148,7 @@ void Machine::undo(const Access& a, const Granule& g, unsigned undone, uint8_t* 
 }
 
 void Machine::load(Memory& m, const Access& a, unsigned way, uint8_t* value) {
+    if (!late_.empty() && !a.shared()) late_.settle(a.address, a.bytes);
     m.read(a.address, value, a.bytes);
     Actor& self = actor(a.who);
     const auto at = granules_.find(granule_of(a.address));
@@ -168,6 +172,10 @@ void Machine::acquire(Actor& self, const Order& o) {
 }
 
 void Machine::store(Memory& m, const Access& a, const uint8_t* value, unsigned way) {
+    if (way && !late_.empty()) {
+        if (way == ways_in_front(a)) return store_before_readers(m, a, value);
+        late_.settle(a.address, a.bytes);
+    }
     const auto at = granules_.find(granule_of(a.address));
     if (!way || at == granules_.end()) {
         before_change(m, a, false);
@@ -217,6 +225,7 @@ void Machine::wrote(const Write& w) {
 
 void Machine::before_change(Memory& m, const Access& a, bool modifies, bool together,
                             unsigned way) {
+    if (!late_.empty()) late_.settle(a.address, a.bytes);
     Actor& self = actor(a.who);
     const uint64_t number = granule_of(a.address);
     Granule* known = recent_granules_.find(number);
@@ -309,6 +318,7 @@ bool Machine::plain(const Access& a, uint64_t bytes, uint32_t lanes) const {
     const uint64_t first = region_of(a.address), last = region_of(a.address + bytes - 1);
     if (last - first >= most_regions) return false;
     for (uint64_t n = first; n <= last; ++n) {
+        if (!late_.empty() && late_.copied_to(n)) return false;
         const auto at = regions_.find(n);
         if (at == regions_.end()) continue;
         if (a.via != Via::generic) return false;
@@ -347,6 +357,7 @@ uint64_t Machine::settle(bool count_only) {
 }
 
 void Machine::forget_values() {
+    late_.clear();
     for (auto& [number, g] : granules_) {
         for (Write& w : g.writes) w.undoable = false;
         compact(g);

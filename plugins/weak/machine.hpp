@@ -22,6 +22,7 @@
 #include <unordered_map>
 
 #include "knowledge.hpp"
+#include "late_reads.hpp"
 
 namespace weak {
 
@@ -123,7 +124,8 @@ class Machine {
 
     unsigned ways(const Access&) const;
     void load(Memory&, const Access&, unsigned way, uint8_t* value);
-    // Of the async proxy: in front of how many stores it can come that it does not know.
+    // Of the async proxy: in front of how many stores it can come that it does not know; and where
+    // reads may be late (below), in front of these, which is the last way.
     unsigned ways_to_store(const Access&) const;
     void store(Memory&, const Access&, const uint8_t* value, unsigned way = 0);
     // The bytes are written right after it; `modifies`: and read, by one operation, which finds the
@@ -133,6 +135,14 @@ class Machine {
     void before_change(Memory&, const Access&, bool modifies, bool together = false,
                        unsigned way = 0);
     bool plain(const Access&, uint64_t bytes, uint32_t lanes) const;
+
+    // ---- reads that may be late (late_reads.cpp)
+    // The thread has just read these bytes; nothing but stores that pass_on() names have the value.
+    // Names are never used again.
+    void leave_open(const Access&, uint64_t name);
+    // It has just stored that there, all of it or its first bytes.
+    unsigned ways_to_pass_on(uint64_t name) const;
+    void pass_on(Memory&, const Access&, uint64_t name, unsigned way);
 
     void fence(const Who&, const Fence&);
     void arrive(const Who&, uint64_t barrier, uint64_t phase, const Order&);
@@ -247,7 +257,7 @@ class Machine {
     using Barrier = std::vector<Phase>;
 
     static uint64_t granule_of(uint64_t address) { return address / most_bytes; }
-    static uint64_t region_of(uint64_t address) { return address >> 10; }
+    static uint64_t region_of(uint64_t address) { return address >> LateReads::region_bits; }
     Actor& actor(const Who&);
     const Actor* find(Thread t) const;
     bool sure(const Actor*, Thread, Via, const Write&) const;
@@ -258,6 +268,9 @@ class Machine {
     void wrote(const Write&);
     void erase(Granules::iterator at);
     unsigned count_of(const Access&, const Granule&, unsigned way, bool modifies) const;
+    unsigned ways_in_front(const Access&) const;
+    std::vector<uint64_t> late_readers(const Access& of_write) const;
+    void store_before_readers(Memory&, const Access&, const uint8_t* value);
     void seen(Actor&, const Access&, Granule&, unsigned undone, Edges* inherits);
     static void take(Actor&, const Edge&, const Order&, bool now);
     static void acquire(Actor&, const Order&);
@@ -279,6 +292,7 @@ class Machine {
     Granules granules_;
     Recent<Granule> recent_granules_;
     std::deque<uint64_t> oldest_;  // granules, by when they were first written to
+    LateReads late_;
     std::unordered_map<uint64_t, Region> regions_;
     mutable Recent<Region> recent_regions_;
     mutable std::array<Looked, 64> looked_{};

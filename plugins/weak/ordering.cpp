@@ -297,6 +297,13 @@ std::string Machine::key() const {
             if (w.undoable) out.append(w.old.begin(), w.old.begin() + w.bytes);
             if (w.undoable) writes.push_back(&w);
         }
+    for (const auto& [name, r] : late_.all()) {
+        put(r.thread);
+        put(r.address);
+        put(r.copy);
+        put(r.bytes | r.copied << 8 | r.overtaken << 16);
+        out.append(r.newer.begin(), r.newer.end());
+    }
     // Many threads share what they know.
     std::unordered_map<const void*, std::string> views, snapshots;
     std::vector<View> kept;
@@ -310,6 +317,8 @@ std::string Machine::key() const {
                 if (i % 8 == 7) all += static_cast<char>(std::exchange(bits, 0));
             }
             if (writes.size() % 8) all += static_cast<char>(bits);
+            for (const auto& [name, r] : late_.all())
+                all += static_cast<char>(v.knows(r.thread, r.stamp));
         }
         out += all;
     };

@@ -102,6 +102,7 @@ class Weak : public sassemu::Plugin {
     static constexpr bool scoped = true;
     static constexpr bool apart = true;
     static constexpr bool in_flight = true;
+    static constexpr bool late_reads = true;
     static constexpr uint32_t spaces =
         SASSEMU_SPACE_BIT(SASSEMU_GLOBAL) | SASSEMU_SPACE_BIT(SASSEMU_SHARED) |
         SASSEMU_SPACE_BIT(SASSEMU_TEXTURE) | SASSEMU_SPACE_BIT(SASSEMU_CONSTANT);
@@ -131,6 +132,8 @@ class Weak : public sassemu::Plugin {
                 return o.atomic && o.atomic != SASSEMU_ATOMIC_COMPARE_EXCHANGE && !o.early
                            ? s.machine.ways_to_modify(access_of(o))
                            : 1;
+            case SASSEMU_OPERATION_PASS_ON:
+                return s.machine.ways_to_pass_on(o.other);
             default:
                 return 1;
         }
@@ -212,6 +215,12 @@ class Weak : public sassemu::Plugin {
                 break;
             case SASSEMU_OPERATION_OBSERVE:
                 machine.observe(who_of(o.from), o.other);
+                break;
+            case SASSEMU_OPERATION_LEAVE_OPEN:
+                machine.leave_open(access_of(o), o.other);
+                break;
+            case SASSEMU_OPERATION_PASS_ON:
+                machine.pass_on(memory, access_of(o), o.other, way);
                 break;
             default:
                 break;

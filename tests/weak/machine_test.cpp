@@ -270,5 +270,126 @@ TEST(WeakMachine, WhatOthersLearnAsTheyBeginLeavesThemFewerWays) {
     }
 }
 
+// Thread 1 reads `near`, stores what it finds to x and arrives; thread 3 of its CTA waits for that
+// and has an agent write to `near`.
+class LateRead : public ::testing::Test {
+  protected:
+    enum What {
+        nothing,
+        fence_of_reader,
+        fence_of_writer,
+        look,
+        copy_overwritten,
+        place_overwritten
+    };
+    static constexpr Thread agent = 100;
+    Program r;
+    Access by(Thread t, uint64_t address) const {
+        return {{t, Program::who(3).place},
+                address,
+                4,
+                t == agent ? Via::async : Via::generic,
+                weak_one};
+    }
+    void proxy_fence(Thread t) {
+        Fence f;
+        f.to_async = true;
+        r.machine.fence(Program::who(t), f);
+    }
+    void read(What what, bool stored = true) {
+        r.store(1, near, 1);
+        r.load(1, near);
+        r.machine.leave_open(Program::at(1, near, weak_one), 7);
+        if (stored) copy(0);
+        if (what == fence_of_reader) proxy_fence(1);
+        if (what == look) r.load(2, x);
+        if (what == copy_overwritten) r.store(1, x, 9);
+        r.machine.arrive(Program::who(1), 5, 0, release_cta);
+        r.machine.wait(Program::who(3), 5, 0, acquire_cta);
+        if (what == place_overwritten) r.store(3, near, 9);
+        if (what == fence_of_writer) proxy_fence(3);
+        r.machine.issue(Program::who(3), agent);
+    }
+    void copy(unsigned way) {
+        r.store(1, x, 1);
+        r.machine.pass_on(r.memory, Program::at(1, x, weak_one), 7, way);
+    }
+    unsigned ways() const { return r.machine.ways_to_store(by(agent, near)); }
+    void write(unsigned way) {
+        const uint8_t value[4] = {2, 0, 0, 0};
+        r.machine.store(r.memory, by(agent, near), value, way);
+    }
+    unsigned found() { return r.load(1, x); }
+};
+
+TEST_F(LateRead, FindsTheWriteThatNoProxyFenceOrders) {
+    // In front of what the async proxy does not know (the first store), newest, and late.
+    read(nothing);
+    ASSERT_EQ(ways(), 3u);
+    write(2);
+    EXPECT_EQ(found(), 2u);
+    EXPECT_EQ(r.ways(1, near), 1u);  // it has been seen
+}
+TEST_F(LateRead, NeedNotBeLate) {
+    read(nothing);
+    write(0);
+    EXPECT_EQ(found(), 1u);
+    EXPECT_EQ(ways(), 1u);
+}
+TEST_F(LateRead, AProxyFenceOfTheReaderOrders) {
+    read(fence_of_reader);
+    EXPECT_EQ(ways(), 1u);
+}
+TEST_F(LateRead, AProxyFenceOfTheWriterOrders) {
+    read(fence_of_writer);
+    EXPECT_EQ(ways(), 1u);
+}
+TEST_F(LateRead, WhoHasLookedHasSeenIt) {
+    read(look);
+    EXPECT_EQ(ways(), 2u);
+}
+TEST_F(LateRead, IsOverWhereItsCopyOrItsPlaceIsOverwritten) {
+    read(copy_overwritten);
+    EXPECT_EQ(ways(), 2u);
+    SetUp();
+    r = Program();
+    read(place_overwritten);
+    EXPECT_EQ(ways(), 3u);  // in front of two stores
+}
+TEST_F(LateRead, NobodySeesTheCopyWithoutBeingShown) {
+    read(nothing);
+    EXPECT_FALSE(r.machine.plain(Program::at(3, x, weak_one), 4, 1));
+    r.load(3, x);
+    EXPECT_TRUE(r.machine.plain(Program::at(3, x, weak_one), 4, 1));
+}
+TEST_F(LateRead, MayBeStoredAfterTheWrite) {
+    for (const unsigned way : {0u, 1u}) {
+        r = Program();
+        read(nothing, false);
+        ASSERT_EQ(ways(), 3u);
+        write(2);
+        ASSERT_EQ(r.machine.ways_to_pass_on(7), 2u);
+        copy(way);
+        EXPECT_EQ(found(), 1u + way);
+    }
+}
+TEST_F(LateRead, IsPerformedOnceForAllItsBytes) {
+    r.store(1, near, 1);
+    r.store(1, near + 4, 1);
+    Access wide = Program::at(1, near, weak_one), to = Program::at(1, x, weak_one);
+    wide.bytes = to.bytes = 8;
+    r.machine.leave_open(wide, 7);
+    r.store(1, x, 1);
+    r.store(1, x + 4, 1);
+    r.machine.pass_on(r.memory, to, 7, 0);
+    r.machine.issue(Program::who(3), agent);
+    Access half = by(agent, near + 4);
+    const uint8_t value[4] = {2, 0, 0, 0};
+    r.machine.store(r.memory, half, value, r.machine.ways_to_store(half) - 1);
+    EXPECT_EQ(r.load(1, x), 1u);  // each byte of its own write
+    EXPECT_EQ(r.load(1, x + 4), 2u);
+    EXPECT_EQ(r.machine.ways_to_store(by(agent, near)), 1u);  // it has found what it has found
+}
+
 }  // namespace
 }  // namespace weak

@@ -29,7 +29,8 @@
 //                  uint8_t*) const uint32_t steps(const State&) const, void take(State&,
 //                  MemoryBytes, uint32_t step) const, uint64_t held(const State&) const,
 //                  std::string key(const State&) const; where it needs them ways, launch,
-//                  settle, plain, and static bool late_loads, symmetric, scoped, apart
+//                  settle, plain, and static bool late_loads, symmetric, scoped, apart,
+//                  late_reads
 #pragma once
 
 #include <sassemu/plugin.h>
@@ -354,6 +355,8 @@ struct Roles {
             if constexpr (requires { T::scoped; })
                 m.flags |= T::scoped ? SASSEMU_MACHINE_SCOPED : 0;
             if constexpr (requires { T::apart; }) m.flags |= T::apart ? SASSEMU_MACHINE_APART : 0;
+            if constexpr (requires { T::late_reads; })
+                m.flags |= T::late_reads ? SASSEMU_MACHINE_LATE_READS : 0;
             m.start = [](void* s, const sassemu_place* p, size_t n) {
                 return guarded<T>(s, static_cast<void*>(nullptr), [&](T& t) -> void* {
                     return new S(t.start(std::span<const sassemu_place>(p, n)));
