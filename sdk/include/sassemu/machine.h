@@ -69,7 +69,7 @@ enum sassemu_operation_kind {
     SASSEMU_OPERATION_ISSUE,  /* starts an asynchronous operation, whose accesses and arrivals are
                                * those of the thread `other` */
     SASSEMU_OPERATION_OBSERVE, /* has seen that the asynchronous operation `other` is over */
-    /* Since 1.12, of a machine that says SASSEMU_MACHINE_LATE_READS. */
+    /* Since 1.13, of a machine that says SASSEMU_MACHINE_LATE_READS. */
     SASSEMU_OPERATION_LEAVE_OPEN, /* the thread has just read these bytes of shared memory, and
                                    * nothing but a store of the value uses it: `other` is the
                                    * read's name, which no other has */
@@ -133,7 +133,7 @@ enum sassemu_machine_flags {
     /* Since 1.11. A scoped machine that knows `elsewhere`; others run in one process only. All
      * accesses of other processes here are those of the host. */
     SASSEMU_MACHINE_APART = 1u << 3,
-    /* Since 1.12. A scoped machine that lets a read of shared memory find what is written after it
+    /* Since 1.13. A scoped machine that lets a read of shared memory find what is written after it
      * and has no order with it, as long as nobody has seen what became of the value. It is told of
      * reads whose value is stored on and used for nothing else (LEAVE_OPEN, PASS_ON), where the
      * code has asynchronous writes to shared memory, and changes the bytes of the copy itself. */
@@ -158,7 +158,7 @@ typedef struct sassemu_machine {
     /* In how many ways the operation can be performed now; 0: a step has to come first. What a
      * machine would do if it were free comes first: a hit in a cache before a miss. A scoped
      * machine has the newest value first and the oldest last; of a STORE of the async proxy, in
-     * front of how many stores it comes that are there already, and after these, since 1.12, that
+     * front of how many stores it comes that are there already, and after these, since 1.13, that
      * reads which have been left open find it; of PASS_ON the value that was read before the one
      * that has come since. NULL: always in one. */
     uint32_t (*ways)(void* self, const void* state, const sassemu_bytes*, const sassemu_operation*);
