@@ -7,8 +7,9 @@
 // Programs may rely on nothing but: a copy is done when its group or its mbarrier says so (PTX ISA,
 // "Asynchronous copy operations"). Three orders show what a program relies on beyond that:
 //   eager   each copy is performed when it is issued
-//   lazy    as late as can be: when something waits for it, when nothing else can run, or its CTA
-//           ends; and one now and then, for waits that read a clock
+//   lazy    as late as can be: when something waits for it, when nothing else can run (what polls
+//           with an eye on the clock does not count as running), or its CTA ends; and one now and
+//           then, for waits that count how often they look
 //   random  at times that the Chooser picks
 // The tensor core does what a warp gives it in order; when, is free in the same way (PTX ISA,
 // "tcgen05 memory consistency").

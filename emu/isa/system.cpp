@@ -17,7 +17,7 @@ Dim3 thread_index(const Warp& w, unsigned lane) {
     return thread_of(w.cta->launch->block, w.index * 32u + lane);
 }
 
-uint64_t timer(const Warp& w) { return w.cta->launch->start_ns + w.cta->clock(); }
+uint64_t timer(const Warp& w) { return w.cta->launch->start_ns + w.cta->time(); }
 
 // A register whose value may differ from lane to lane.
 const Op* s2r_lanes(const Op* op, Warp& w, uint32_t mask) {
@@ -44,7 +44,7 @@ const Op* s2r_tid_x(const Op* op, Warp& w, uint32_t mask) {
 
 const Op* s2r_uniform(const Op* op, Warp& w, uint32_t mask) {
     const auto id = static_cast<Sr>(op->k[0]);
-    if (op->k[1]) ++w.effects;  // a clock: the loop around it is no pure spin
+    if (op->k[1]) look_at_clock(w);
     L::store(w.row(op->d), L::splat(special_register(w, id, 0)), mask);
     return next(op, w);
 }
@@ -52,12 +52,12 @@ const Op* s2r_uniform(const Op* op, Warp& w, uint32_t mask) {
 // 64 bits of a counter, or zeros.
 uint64_t counter(const Op* op, Warp& w) {
     const auto id = static_cast<Sr>(op->k[0]);
-    if (op->k[1]) ++w.effects;
+    if (op->k[1]) look_at_clock(w);
     switch (id) {
         case Sr::ZERO:
             return 0;
         case Sr::CLOCKLO:
-            return w.cta->clock();
+            return w.cta->time();
         case Sr::GLOBALTIMERLO:
             return timer(w);
         default:
@@ -136,6 +136,13 @@ bool is_clock(typed::SpecialRegister id) {
     }
 }
 
+void look_at_clock(Warp& w) {
+    if (w.cta->stopped_at)
+        w.cta->looked_at_clock = true;
+    else
+        ++w.effects;
+}
+
 uint32_t special_register(const Warp& w, typed::SpecialRegister id, unsigned lane) {
     const Cta& cta = *w.cta;
     const Launch& launch = *cta.launch;
@@ -144,9 +151,9 @@ uint32_t special_register(const Warp& w, typed::SpecialRegister id, unsigned lan
             return lane;
         case Sr::CLOCK:
         case Sr::CLOCKLO:
-            return static_cast<uint32_t>(cta.clock());
+            return static_cast<uint32_t>(cta.time());
         case Sr::CLOCKHI:
-            return static_cast<uint32_t>(cta.clock() >> 32);
+            return static_cast<uint32_t>(cta.time() >> 32);
         case Sr::GLOBALTIMERLO:
             return static_cast<uint32_t>(timer(w));
         case Sr::GLOBALTIMERHI:

@@ -10,8 +10,10 @@ namespace SASSEMU_ISA_NS {
 // The value of a special register for one lane. Registers that this emulator gives no value of
 // their own read as 0, as most of them do outside graphics.
 uint32_t special_register(const Warp& w, typed::SpecialRegister id, unsigned lane);
-// Whether two reads can differ within one loop (a spin that reads it is no pure spin).
+// Whether two reads can differ within one loop.
 bool is_clock(typed::SpecialRegister id);
+// Before the read of one: a spin that does so is no pure spin, unless the clock stands still.
+void look_at_clock(Warp& w);
 
 void lower(Lower&, const typed::S2r&);
 void lower(Lower&, const typed::Cs2r&);

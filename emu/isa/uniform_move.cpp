@@ -75,9 +75,9 @@ const Op* to_uniform(const Op* op, Warp& w, uint32_t mask) {
     write_uniform(w, op->d, v);
     return next(op, w);
 }
-// m[0]: the special register; k[1]: a clock, with which the loop around it is no pure spin.
+// m[0]: the special register; k[1]: a clock.
 const Op* special(const Op* op, Warp& w, uint32_t mask) {
-    if (op->k[1]) ++w.effects;
+    if (op->k[1]) look_at_clock(w);
     write_uniform(w, op->d,
                   special_register(w, static_cast<typed::SpecialRegister>(op->m[0]),
                                    static_cast<unsigned>(std::countr_zero(mask))));

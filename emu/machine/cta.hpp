@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "emu/gpu.hpp"
 #include "emu/machine/extent.hpp"
@@ -94,6 +95,11 @@ struct Cta {
         for (uint32_t i = 0; i < warp_count; ++i) sum += warps[i].issued + warps[i].guard_false;
         return sum;
     }
+    // For programs it may stand still while a loop is watched: what goes round all the same without
+    // a change waits for memory, and looks at the time beside (schedule/slice.cpp).
+    std::optional<uint64_t> stopped_at;
+    bool looked_at_clock = false;  // while it stood
+    uint64_t time() const { return stopped_at ? *stopped_at : clock(); }
 };
 
 // Everything that the CTAs of one launch share. Filled by schedule/, read by handlers.

@@ -64,6 +64,7 @@ struct Path {
     Meeting meeting = Meeting::none;  // at_warpsync; runnable: the path runs a collective
     uint8_t barrier = 0;
     bool yielded = false;       // at YIELD or NANOSLEEP, and has not run since
+    bool timed = false;         // parked, though it looks at the clock: see Engine::let_time_pass
     bool aside = false;         // runs only when no path is ready that is not aside
     bool in_turn = false;       // of a jump with several targets, see Convergence::in_turn
     uint8_t turns = 0;          // quanta in a row

@@ -191,11 +191,15 @@ Engine::Outcome Engine::run_ctas(CtaSlot& slot, Turn& worker) {
         Outcome outcome =
             slot.cluster.size > 1 ? run_cluster(slot, worker) : run_slice(slot, worker);
         // Nobody gets on without the copies that are under way: the oldest is performed.
-        // A wait that looks at a clock is no spin; so now and then one is performed anyway.
+        // A wait that counts how often it looks is no spin; so now and then one is performed
+        // anyway.
         const bool stuck =
             outcome == Outcome::blocked ||
             (outcome == Outcome::expired && (slot.quiet_slices || slot.cta.slices % 8 == 0));
         if (stuck && slot.agents.act()) outcome = Outcome::expired;
+        if (outcome == Outcome::blocked)
+            for (uint32_t r = 0; r < slot.cluster.size; ++r)
+                if (let_time_pass(slot_of(*slot.cluster.cta[r]))) outcome = Outcome::expired;
         if (outcome != Outcome::done) return outcome;
         // What comes behind it may tell others that it has ended.
         if (has_far())

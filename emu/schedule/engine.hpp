@@ -246,6 +246,7 @@ class Engine final : public LaunchHost, public Work {
     void fail(LaunchStatus status, const char* why) noexcept;
     void watch_spin(CtaSlot& slot, Warp& w, Turn& worker);
     bool wake_parked(CtaSlot& slot);
+    static bool let_time_pass(CtaSlot& slot);
     bool wake_cluster(CtaSlot& slot);
     bool time_out_waits(CtaSlot& slot);
     template <class F>

@@ -161,6 +161,7 @@ bool Engine::prepare_cta(CtaSlot& slot, uint32_t rank) {
     cta.triggered = false;
     cta.registers.begin(launch_.warp_registers);
     cta.sequence = cta.slices = cta.virtual_time = 0;
+    cta.stopped_at.reset();
     for (auto& b : cta.barrier) b = Barrier{};
     for (uint32_t i = 0; i < warps; ++i)
         cta.cluster_arrived[i] = cta.cluster_owed[i] = cta.barrier_result[i] =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a CTA does in one slice of a worker's time: its warps and their paths take turns, and who
 // spins is watched. What does not belong here: which CTA comes next (engine.cpp).
+#include <span>
 #include <utility>
 
 #include "emu/plugin/hooks.hpp"
@@ -103,6 +104,7 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot, Turn& worker) {
     }
     report(worker);
     check_limits();
+    let_time_pass(slot);  // others get on, and may do so for long
     for (uint32_t i = 0; i < cta.warp_count; ++i) effects_after += cta.warps[i].effects;
     slot.quiet_slices = effects_after == effects_before ? slot.quiet_slices + 1 : 0;
     if (slot.gives_way) slot.quiet_slices = CtaSlot::others_first;
@@ -177,7 +179,9 @@ void Engine::run_freely(Warp& w) {
         level_.run(w, w.path().pc);
 }
 
-// A path that ended quantum after quantum on one back edge: watch it go round once.
+// A path that ended quantum after quantum on one back edge: watch it go round once. Where agents
+// have work, a loop that looks at the clock too is asked with the clock standing still: what then
+// goes round without a change waits for memory, until nothing but time can help it.
 void Engine::watch_spin(CtaSlot& slot, Warp& w, Turn& worker) {
     thread_local SpinSnapshot snapshot;
     thread_local Watch watch;
@@ -187,6 +191,11 @@ void Engine::watch_spin(CtaSlot& slot, Warp& w, Turn& worker) {
     watch.overflow = false;
     watch.effects = w.effects;
     w.watch = &watch;
+    Cta& cta = *w.cta;
+    if (!agents_of(cta).idle()) {
+        cta.stopped_at = cta.clock();
+        cta.looked_at_clock = false;
+    }
     const uint64_t end = w.issued + path_quantum;
     const auto go_round = [&] {
         do {
@@ -196,7 +205,7 @@ void Engine::watch_spin(CtaSlot& slot, Warp& w, Turn& worker) {
                  w.issued < end && !watch.overflow);
     };
     // Others may have let it run on since its quantum ended there.
-    if (w.path().pc != w.path().head) go_round();
+    if (w.path().pc != w.path().head || cta.stopped_at) go_round();
     if (w.path().edge == edge && !watch.overflow) {
         snapshot.take(w, launch_.rows);
         watch.used = 0;
@@ -204,10 +213,13 @@ void Engine::watch_spin(CtaSlot& slot, Warp& w, Turn& worker) {
         go_round();
     }
     w.watch = nullptr;
+    const bool timed = std::exchange(cta.stopped_at, std::nullopt) && cta.looked_at_clock;
     Path& p = w.path();
     if (w.stop != Stop::yielded) return;
-    if (p.edge == edge && !watch.overflow && snapshot.same(w, launch_.rows)) {
+    const bool waits = watch.used || !timed;  // a loop that only lets time pass does not
+    if (p.edge == edge && !watch.overflow && waits && snapshot.same(w, launch_.rows)) {
         p.state = PathState::parked;
+        p.timed = timed;
         p.watch = static_cast<uint32_t>(slot.watches.size());
         slot.watches.push_back(watch);
         p.spins = 1;
@@ -236,6 +248,20 @@ void Engine::step_model(Cta& cta, bool idle) {
     if (has_far()) complete_far(slot_of(cta));
 }
 
+// Time is what paths may be waiting for that look at the clock as they spin. They were parked
+// because agents had work.
+bool Engine::let_time_pass(CtaSlot& slot) {
+    bool any = false;
+    for (uint32_t i = 0; i < slot.cta.warp_count; ++i)
+        for (Path& p : std::span(slot.cta.warps[i].paths, slot.cta.warps[i].paths_used)) {
+            if (p.state != PathState::parked || !std::exchange(p.timed, false)) continue;
+            p.state = PathState::runnable;
+            p.spins = 2;  // and look again
+            any = true;
+        }
+    return any;
+}
+
 // Makes parked paths runnable whose bytes have changed; true when there is one.
 bool Engine::wake_parked(CtaSlot& slot) {
     bool any = false, all = true;
@@ -253,6 +279,7 @@ bool Engine::wake_parked(CtaSlot& slot) {
             if (p.state != PathState::parked) continue;
             if (removed || slot.watches[p.watch].changed()) {
                 p.state = PathState::runnable;
+                if (std::exchange(p.timed, false)) p.spins = 2;
                 any = true;
             } else {
                 all = false;

@@ -70,6 +70,26 @@ TEST_F(Agents, AnArrivalFollowsTheCopies) {
     }
 }
 
+// Late is when nobody gets on without the copies, not when those who wait have polled for long.
+TEST_F(Agents, AWaitThatLooksAtTheClockIsAWait) {
+    for (const AgentOrder order : orders) {
+        begin(order);
+        const uint64_t from = buffer(in_), to = buffer(256);
+        const auto r = launch("polled", {}, 1, from, to);
+        ASSERT_TRUE(r && r->status == LaunchStatus::ok) << (r ? r->message : r.error().what);
+        EXPECT_LT(r->stats.warp_instructions, 500'000u) << static_cast<int>(order);
+        const auto out = words(to, 64);
+        for (uint32_t t = 0; t < 64; ++t) ASSERT_EQ(out[t], in_[(t + 1) % 64]);
+    }
+}
+
+TEST_F(Agents, TimeThatPassesIsNoWait) {
+    for (const AgentOrder order : {AgentOrder::eager, AgentOrder::lazy}) {
+        begin(order);
+        EXPECT_EQ(run("delayed", 64)[5], order == AgentOrder::lazy ? 7u : in_[5]);
+    }
+}
+
 TEST_F(Agents, ABulkStoreReadsLateUnlessItIsWaitedFor) {
     for (const AgentOrder order : {AgentOrder::eager, AgentOrder::lazy})
         for (const uint32_t waits : {0u, 1u}) {

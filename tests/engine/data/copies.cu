@@ -57,6 +57,43 @@ extern "C" __global__ void arrival(const uint32_t* in, uint32_t* out) {
     out[t] = s[(t + 1) % 64];
 }
 
+// The same, round after round; the wait looks at the clock, and sleeps, as that of cuda::barrier does.
+extern "C" __global__ void polled(const uint32_t* in, uint32_t* out) {
+    __shared__ uint32_t s[64];
+    __shared__ alignas(8) uint64_t bar;
+    const uint32_t t = threadIdx.x;
+    if (t == 0) asm volatile("mbarrier.init.shared.b64 [%0],64;" ::"r"(address(&bar)) : "memory");
+    __syncthreads();
+#pragma unroll 1
+    for (uint32_t round = 0; round < 16; ++round) {
+        copy(&s[t], in + t);
+        asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(address(&bar)) : "memory");
+        const long long since = clock64();
+        for (uint32_t over = 0;;) {
+            asm volatile("{.reg .pred p;\nmbarrier.test_wait.parity.shared.b64 p,[%1],%2;\nselp.u32 %0,1,0,p;}" : "=r"(over) : "r"(address(&bar)), "r"(round & 1) : "memory");
+            if (over) break;
+            const long long passed = clock64() - since;
+            if (passed > 40000) __nanosleep(static_cast<uint32_t>(passed / 4));
+        }
+        out[t] = s[(t + 1) % 64];
+        __syncthreads();
+    }
+}
+
+// Lets time pass, and does not wait for the copy.
+extern "C" __global__ void delayed(const uint32_t* in, uint32_t* out) {
+    __shared__ uint32_t s[64];
+    const uint32_t t = threadIdx.x;
+    volatile uint32_t* v = s;
+    v[t] = 7;
+    copy(&s[t], in + t);
+    commit();
+    const long long since = clock64();
+    while (clock64() - since < 40000) {}
+    out[t] = v[t];
+    asm volatile("cp.async.wait_group 0;" ::: "memory");
+}
+
 // Thread 0 stores 256 bytes in bulk and overwrites them, waiting in between or not.
 extern "C" __global__ void overwritten(uint32_t* out, uint32_t waits) {
     __shared__ alignas(16) uint32_t s[64];
