@@ -53,12 +53,14 @@ bool Undefined::decides(const follow::Step& s, uint32_t row, uint32_t lanes, boo
     const bool ways = row >= follow::predicate_rows && Ways::are_followed(*this, s.i.insn);
     follow::each_lane(lanes, [&](uint32_t lane) {
         follow::Join join;
+        join.origin = origin(s, row, lane);
+        if (told_.contains(join.origin)) return;
         if (ways && ways_.follow(s, codes_.at(host.insn_module(s.i.insn)), row, lane, join)) {
-            join.origin = origin(s, row, lane);
             s.warp.joins.push_back(std::move(join));
             return;
         }
-        used_(origin(s, row, lane), s.i.insn,
+        told_.insert(join.origin);
+        used_(join.origin, s.i.insn,
               condition ? "it decides what is executed" : "it is a part of an address");
     });
     return true;  // it was said, or the value is known up to where the ways meet

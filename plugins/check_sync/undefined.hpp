@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <unordered_set>
 
 #include "follow/follower.hpp"
 #include "ways.hpp"
@@ -58,6 +59,7 @@ class Undefined final : public follow::Follower {
 
     const Used used_;
     Ways ways_;
+    std::unordered_set<Origin> told_;  // of what has decided
 };
 
 }  // namespace check_sync

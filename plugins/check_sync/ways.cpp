@@ -75,9 +75,9 @@ bool Ways::follow(const follow::Step& s, const follow::Code& code, uint32_t by, 
             went = step(w, open);
             if (went == Went::lost || ++steps > most_steps) return false;
             if (went == Went::back && meeting != Meetings::nowhere) return false;
+            if (open.size() + done.size() >= most_ways) return false;
         }
         done.push_back(std::move(w));
-        if (open.size() + done.size() > most_ways) return false;
         if (done.back().at != done.front().at) return false;
     }
     join.at = done.front().at;

@@ -131,5 +131,60 @@ TEST(Records, AreCutAtTheLimitOfInstructions) {
     EXPECT_EQ(s.issued - s.skipped, 37u);
 }
 
+TEST(Records, EndWhereThatIsAskedFor) {
+    Machine m(of_all_kinds, {own("tries") + ":mode=last"});
+    const uint64_t data = m.buffer();
+    ASSERT_EQ(m.run(3, 80, {data}).status, LaunchStatus::ok);
+    m.hooks().finish();
+    unsigned long long tried = 0, wrong = 1;
+    ASSERT_EQ(std::sscanf(m.out.c_str(), "tried %llu wrong %llu", &tried, &wrong), 2) << m.out;
+    EXPECT_GT(tried, 100u);
+    EXPECT_EQ(wrong, 0u);
+}
+
+// Arithmetic of all register files, guarded too, and what is none.
+constexpr const char* to_try = R"(
+.target sm_90
+.kernel k
+    .param data 8
+    .shared 2048
+        ULDC.64 UR4, c[0x0][0x208]
+        LDC.64 R2, c[0x0][data]
+        S2R R0, SR_TID.X
+        ISETP.GT.U32.AND P0, PT, R0, 0x10, PT
+        UMOV UR6, 0x5
+        UIADD3 UR7, UR6, 0x3, URZ
+        IADD3 R4, P1, R0, UR7, RZ
+        IADD3.X R5, RZ, RZ, RZ, P1, !PT
+  @P0   IMAD R6, R4, c[0x0][0x0], R0
+  @!P0  I2F R6, R0
+        FFMA R7, R6, 0.5, R6
+        MUFU.RCP R8, R7
+        F2F.F64.F32 R10, R7
+        DADD R10, R10, R10
+        HADD2 R9, R7, R8
+        PRMT R9, R9, 0x5432, R7
+        SEL R9, R9, R6, P0
+        PLOP3.LUT P2, P3, P0, P1, PT, 0x60, 0x8
+        SHF.L.U32 R12, R0, 0x2, RZ
+        IADD3 R12, R12, 0x400, RZ
+        STS [R12], R9
+        LDS R13, [R12]
+        SHFL.BFLY PT, R14, R13, 0x1, 0x1f
+        VOTE.ANY R15, PT, P0
+        R2UR UR8, R13
+        BAR.SYNC.DEFER_BLOCKING 0x0
+        STG.E desc[UR4][R2.64], R14
+        EXIT
+)";
+
+TEST(Scratch, ComputesWhatRunsCompute) {
+    Machine m(to_try, {own("tries")});
+    const uint64_t data = m.buffer();
+    ASSERT_EQ(m.run(1, 80, {data}).status, LaunchStatus::ok);
+    m.hooks().finish();
+    EXPECT_EQ(m.out, "tried 49 wrong 0 refused BAR EXIT LDC LDS R2UR S2R SHFL STG STS ULDC VOTE\n");
+}
+
 }  // namespace
 }  // namespace sassemu

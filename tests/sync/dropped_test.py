@@ -141,6 +141,7 @@ UNWRITTEN = (
 
 # P3 says whether the word that nobody writes is less than the thread's number: it is false in thread 0. In R9 is 0.
 BRANCH = " ISETP.LT.U32.AND P3, PT, R6, R7, PT\n"
+NOBODY = " ISETP.GE.U32.AND P3, PT, R7, R6, PT\n"  # it is true in all threads, so that nobody goes the other way
 ADDS = "\n IADD3 R7, R7, R9, RZ"
 FLAGS = """ BSSY B0, `(out)
 %s BRA no
@@ -209,6 +210,13 @@ BRANCHES = (  # what the branch decides, what is found
     (FLAGS % ("@P3", "RZ") + "\n ISETP.EQ.U32.AND P4, PT, R9, 0x1, PT\n@!P4 EXIT", set()),
     (OVER % " LDS R9, [0x504]" + ADDS, READ),  # which nobody has written
     (OVER % " LDS R10, [R4+0x400]\n IADD3 R9, R10, -R0, RZ" + ADDS, set()),
+    (OVER % " MOV R9, 0x1\n ISETP.LT.U32.AND P4, PT, R6, R8, PT\n@P4 MOV R9, RZ" + ADDS, READ),
+    (NOBODY + OVER % " MOV R9, RZ" + ADDS, set()),
+    (NOBODY + OVER % " MOV R9, 0x1\n ISETP.LT.U32.AND P4, PT, R6, R8, PT\n@P4 MOV R9, RZ" + ADDS, READ),
+    (NOBODY + OVER % " LDS R9, [0x504]" + ADDS, READ),  # which nobody has written, and which holds 0
+    (NOBODY + " STS [R4+0x600], R6\n" + OVER % " LDS R9, [R4+0x600]" + ADDS, READ),
+    (OVER % " NOP" + "\n SEL R7, R7, R8, P3", READ),  # the branch itself
+    (OVER % " NOP" + "\n@P3 BRA end\n IADD3 R7, R7, 0x1, RZ\nend:", READ),
     # One for the whole warp.
     (UNIFORM % ("", " MOV R9, R8", ""), set()),
     (UNIFORM % ("", " MOV R9, R8", ADDS), READ),
@@ -254,6 +262,7 @@ BRANCHES = (  # what the branch decides, what is found
     # The slow path of a division, with the result dropped and not.
     (DIVISION % ("", "", "0x1"), set()),
     (DIVISION % ("!", "", "0x1"), set()),
+    (DIVISION % ("", "", "0x1\n@P4 IADD3 R10, R10, 0x10, RZ"), READ),  # it returns to two places
     (DIVISION % ("", ADDS, "0x1"), READ),
     (DIVISION % ("!", ADDS, "0x1"), READ),
     (DIVISION % ("", "\n IADD3 R7, R7, R12, RZ", "0x1"), set()),
