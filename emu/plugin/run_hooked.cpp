@@ -220,10 +220,13 @@ const Op* Hooks::access(const HookedInstruction& i, const Op* op, Warp& w, uint3
     }
     const bool told = generic || shown_to_observers(bit);
     // A schedule (schedules.hpp) may leave the warp behind an atomic: what it has published is seen
-    // before it goes on.
+    // before it goes on. And behind a load, now and then: what it has learnt is old by then.
     const auto leave_behind = [&](const Op* then) -> const Op* {
-        if (!then || !call.shown.atomic || chooser->pick(ChoicePoint::next_warp, 3) != 2)
-            return then;
+        const bool loads = call.shown.op == SASSEMU_LOAD &&
+                           !(call.shown.flags & SASSEMU_ACCESS_MATRIX) && !w.watch;
+        if (!then || !(call.shown.atomic || loads)) return then;
+        const uint32_t count = loads ? 8 : 3;
+        if (chooser->pick(ChoicePoint::next_warp, count) != count - 1) return then;
         w.path().pc = then;
         w.stop = Stop::pending;
         return nullptr;

@@ -56,9 +56,10 @@ struct Mbarrier {
     uint32_t init_warp = 0, init_lanes = 0, init_epoch = 0, init_insn = 0;
     uint32_t expect_insn = 0;
     int64_t transactions = 0;
-    bool from_afar = false;  // st.async of another CTA has counted on it
-    bool brought = false;    // some bytes of this phase have come
-    struct Told {            // whose store was told last
+    bool from_afar = false;                // st.async of another CTA has counted on it
+    bool brought = false;                  // some bytes of this phase have come
+    bool counts = false, counted = false;  // bytes, in this phase; in the one before
+    struct Told {                          // whose store was told last
         uint32_t warp = 0, phase = 0;
         Issue by;
     } told;
@@ -166,7 +167,7 @@ class Checker : public sassemu::Plugin {
     bool writes_alike(const Stamp& earlier, bool earlier_writes, const Touch& t);
     bool waited_for(FindingKind kind, const Stamp& earlier, const Touch& t) const;
     Wrong out_of_order(const Stamp& earlier, bool earlier_writes, const Touch& t);
-    void fold_alike();
+    void fold_letter();
     bool modelled_ = false;  // what memory holds says little of values: a model has them
     std::unordered_map<Component, uint32_t> exited_;  // threads that barriers went on without
     bool has_exited(const Stamp& earlier) const {
@@ -322,6 +323,7 @@ class Checker : public sassemu::Plugin {
     void touch_range(Touch& t, const Copy::Range& r);
     void missed_phase(Copy& copy, Copy::Range& r, uint32_t phase);
     void complete_copy(const sassemu_async& a);
+    void leave_copies();
     void reported(const sassemu_sync& s, Copy& copy, Mbarrier& b);
     bool value_at(const Copy::Range& at, std::string& value);
     std::string stored_value(const Touch& t, uint32_t bytes) const;
@@ -511,6 +513,7 @@ class Checker : public sassemu::Plugin {
     void arrive(Mbarrier& b, Warp& w, uint32_t lanes, uint32_t insn, uint64_t owner);
     void test(Mbarrier& b, Warp& w, uint32_t lanes, uint32_t insn);
     void initialise(Mbarrier& b, Warp& w, uint32_t lanes, uint32_t insn);
+    void may_be_early(const Mbarrier& b, const Warp& w, uint32_t lanes, uint32_t insn);
     Component next_mbarrier_ = first_mbarrier;
     std::map<uint64_t, Copy> copies_;    // by number
     std::vector<Copy::Value> changing_;  // values that the running instruction is about to make

@@ -275,6 +275,13 @@ void Checker::complete_copy(const sassemu_async& a) {
     copies_.erase(copy);
 }
 
+// The run has ended before these were performed.
+void Checker::leave_copies() {
+    for (auto& [id, copy] : copies_)
+        for (const Copy::Value& v : copy.values) v.side->after = "(not performed)";
+    copies_.clear();
+}
+
 // Bit 64 of an answer says that there is work.
 void Checker::answered(const Copy& copy) {
     for (const Copy::Range& r : copy.writes) {

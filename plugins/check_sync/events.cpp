@@ -86,7 +86,7 @@ void Checker::launch_end(sassemu_launch l, const char* status) {
     no_work_.clear();
     alike_.clear();
     exited_.clear();
-    copies_.clear();
+    leave_copies();
     changing_.clear();
     ctas_.clear();
     grid_.running = false;

@@ -93,7 +93,7 @@ void Checker::leave_flight(sassemu_launch l) {
     runs_.erase(run);
     changing_.clear();
     if (!runs_.empty()) return enter(runs_.front().id);
-    copies_.clear();
+    leave_copies();
     counters_.clear();
     origins_.clear();
     unwritten_loads_.resize(1);

@@ -33,6 +33,16 @@ void Checker::arrive(Mbarrier& b, Warp& w, uint32_t lanes, uint32_t insn, uint64
     order_.next(w);
 }
 
+// An arrival in a phase that follows one with bytes, by threads that do not know that this is over.
+// Where the bytes come later it is one more than that phase has room for.
+void Checker::may_be_early(const Mbarrier& b, const Warp& w, uint32_t lanes, uint32_t insn) {
+    if (!b.counted || knows(w, lanes, {b.id, 1, b.phases - 1})) return;
+    breaks_rule(FindingKind::mbarrier_protocol, w, lanes, insn, "arrives at an mbarrier",
+                "nothing says that the phase before is over: while it waits for bytes, this is an "
+                "arrival more than it expects",
+                "wait for that phase before the arrival, or for a thread that has waited for it");
+}
+
 // Lanes that have found the phase over, or on counters of which the phases before are.
 void Checker::test(Mbarrier& b, Warp& w, uint32_t lanes, uint32_t insn) {
     const Meaning& m = meanings_[insn];
@@ -170,14 +180,17 @@ void Checker::mbarrier(const sassemu_sync& s) {
                     await_copies(now);
                     reported(s, now, b);
                 } else if (s.arrivals) {
+                    may_be_early(b, *w, lanes, insn);
                     arrive(b, *w, lanes, insn, s.owner);
                 }
             }
             b.transactions = s.transactions;
+            b.counts |= s.expect != 0;
             if (!over) break;
             order_.move(b.arriving, b.over);
             ++b.phases;
             b.brought = false;
+            b.counted = std::exchange(b.counts, false);
             break;
         }
         case SASSEMU_SYNC_MBARRIER_TEST:

@@ -33,7 +33,7 @@ Checker::Wrong Checker::out_of_order(const Stamp& earlier, bool earlier_writes, 
 // Writes by one instruction (in several threads) that race with each other and store the same
 // value: what the bytes hold does not depend on which is the last. So neither does what a thread
 // reads that comes behind any of them. If a single one of the instruction's races is between
-// different values, fold_alike takes all of it back.
+// different values, fold_letter takes all of it back.
 bool Checker::writes_alike(const Stamp& earlier, bool earlier_writes, const Touch& t) {
     const auto plain = [](const Stamp& s) {
         return s.insn && s.who < first_mbarrier && !is_copying(s.who) &&
@@ -81,11 +81,13 @@ bool Checker::writes_alike(const Stamp& earlier, bool earlier_writes, const Touc
     return true;
 }
 
-void Checker::fold_alike() {
+// What is wrong by what is commonly relied on too is told once: whether the same two instructions
+// are also met in an order that only the letter has something against is the schedule's affair.
+void Checker::fold_letter() {
     for (auto at = findings_.begin(); at != findings_.end();) {
         auto [kind, common, first, second] = at->first;
         const auto whole = findings_.find({kind, true, first, second});
-        if (common || at->second.relied_on != one_value || whole == findings_.end()) {
+        if (common || whole == findings_.end()) {
             ++at;
             continue;
         }

@@ -314,7 +314,7 @@ void Checker::describe(Finding& f, const Stamp& earlier, bool earlier_writes, co
 }
 
 void Checker::finish() {
-    fold_alike();
+    fold_letter();
     for (const auto& [key, f] : findings_) {
         if (verdict_ == "common" && !f.common) continue;
         const KindText& kind = text_of(f.kind);
