@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asynchronous operations and barriers on machines: what `sassemu run` shows under `flat` or `caches` with any seed and any order of agents is among what
 `sassemu litmus` allows under the same model, and that, under `weak` too, is allowed by `ptx`, as is what runs under `weak` show. Random kernels of two threads, as plans that are both run and explored: copies lane by
-lane with and without their groups, bulk copies both ways by mbarrier and by group, bulk reductions, st.async within a cluster, counting barriers, fences; each wait may be missing.
+lane with and without their groups, bulk copies both ways by mbarrier and by group, bulk reductions, st.async within a cluster, counting barriers, fences; each wait may be missing. What st.async overwrites the other thread may have read just before,
+and used once or twice; somebody may have seen what became of it.
 
-usage: copies_subset.py SASSEMU [--tests N] [--seeds N] [--seed S] [--jobs N] [--time-limit S] [--keep DIR]
+usage: copies_subset.py SASSEMU [--tests N] [--seeds N] [--seed S] [--jobs N] [--time-limit S] [--turns] [--keep DIR]
 """
 import argparse
 import json
@@ -41,9 +42,9 @@ HEAD = """.target sm_90
 class Body:
     """The instructions of a thread, and the registers that it shows."""
 
-    def __init__(self, choose, number, rank=0):
+    def __init__(self, choose, number, rank=0, stored=False):
         self.choose, self.number, self.lines, self.shown, self.copies = choose, number, [], [], False
-        self.stored = choose.random() < 0.5  # what it shows at once, else at its end
+        self.stored = stored  # what it shows at once, else at its end
         self.slots, self.mbarrier = [slot | rank << 24 for slot in SLOTS], MBARRIER | rank << 24
 
     def value(self):
@@ -121,16 +122,29 @@ class Body:
     def cluster(self):
         self.lines += ["UCGABAR_ARV", "UCGABAR_WAIT"]
 
+    def meet(self):
+        """At the cluster's barrier, whose words order only what those beside them do."""
+        self.lines += [line for line in ("MEMBAR.ALL.GPU", "UCGABAR_ARV", "UCGABAR_WAIT", "CCTL.IVALL") if line.startswith("U") or self.choose.random() < 0.8]
+
+    def look(self):
+        """At its slot, and at times once more at what it has found."""
+        self.lds(self.slots[0])
+        if self.choose.random() < 0.3:
+            self.show(f"{self.choose.choice(['MOV %s, ', 'IADD3 %s, RZ, RZ, '])}R{self.shown[-1]}")
+        elif self.choose.random() < 0.3:
+            self.show("LDG.E %s, " + f"desc[UR4][R4.64+{self.place(len(self.shown) - 1):#x}]")
+
     def store_async(self):
         other = (1 - self.number) << 24
         self.lines += [f"MOV R6, {100 + self.number:#x}", f"MOV R8, {other | SLOTS[0]:#x}", f"MOV R9, {other | MBARRIER:#x}", "STAS [R8.64], R6"]
 
 
-def kernel(seed):
+def kernel(seed, turns=False):
     """Text, launch, and which words of `out` it writes."""
-    choose = random.Random(seed)
-    together = choose.random() < 0.7  # in one CTA, in warps of their own; else one CTA each, in a cluster
-    bodies = [Body(choose, n, 0 if together else n) for n in range(2)]
+    choose, how = random.Random(seed), random.Random(f"how {seed}")
+    turns |= how.random() < 0.25  # what the one reads, the other overwrites behind a barrier
+    together = not turns and choose.random() < 0.7  # in one CTA, in warps of their own; else one CTA each, in a cluster
+    bodies = [Body(choose, n, 0 if together else n, how.random() < 0.5) for n in range(2)]
     if together:
         kinds = [choose.choice(["sync", "sync", "POPC", "AND", "OR"]) for _ in range(choose.randint(1, 2))]
         copies = choose.choice([["lane_copy"], ["lane_copy"], ["bulk_load"], ["bulk_store"], ["bulk_load", "bulk_store"]])
@@ -151,6 +165,29 @@ def kernel(seed):
                     body.lds(body.slots[0])
                 if segment < len(kinds):
                     body.barrier(kinds[segment])
+    elif turns:
+        reader, writer = bodies
+        reader.init()
+        reader.expect(4)
+        for body in bodies:
+            body.cluster()
+        for _ in range(choose.randint(1, 2)):
+            reader.look()
+            if choose.random() < 0.3:
+                reader.lines.append("FENCE.VIEW.ASYNC.S")
+        if choose.random() < 0.3:
+            writer.show("LDG.E %s, " + f"desc[UR4][R4.64+{reader.place(0):#x}]")
+        for body in bodies:
+            body.meet()
+        if choose.random() < 0.3:
+            writer.lines.append("FENCE.VIEW.ASYNC.S")
+        writer.store_async()
+        if choose.random() < 0.3:
+            writer.show("LDG.E %s, " + f"desc[UR4][R4.64+{reader.place(0):#x}]")
+        reader.wait()
+        reader.look()
+        for body in bodies:
+            body.cluster()
     else:
         for body in bodies:
             body.init()
@@ -182,9 +219,9 @@ def kernel(seed):
 
 
 class Kernel:
-    def __init__(self, program, folder, seed):
+    def __init__(self, program, folder, seed, turns):
         self.program, self.name, self.stem = program, f"c{seed}", os.path.join(folder, f"c{seed}")
-        text, launch, self.out = kernel(seed)
+        text, launch, self.out = kernel(seed, turns)
         self.names = [f"out[{k}]" for k in self.out] + [f"mem[{k}]" for k in range(WORDS)]
         open(self.stem + ".sass", "w").write(text)
         r = call(program, "asm", self.stem + ".sass", "-o", self.stem + ".cubin")
@@ -218,11 +255,12 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--jobs", type=int, default=2)
     p.add_argument("--time-limit", type=float, default=10)
+    p.add_argument("--turns", action="store_true", help="only kernels in which the one thread overwrites what the other has read; runs have to show what exploring does not")
     p.add_argument("--keep", help="leave the kernels and plans there")
     a = p.parse_args()
 
     def check(seed):
-        k = Kernel(a.program, folder, seed)
+        k = Kernel(a.program, folder, seed, a.turns)
         exact = k.explored("", a.time_limit)
         counted, shown, sizes, wrong, more = 0, 0, {}, [], set()
         for model, all_options in MODELS.items():
@@ -263,9 +301,10 @@ def main():
         print(line, file=sys.stderr)
     counted, exact = sum(r[0] for r in results), sum(r[2] for r in results)
     outcomes = ", ".join(f"{sum(r[3].get(m, 0) for r in results)} outcomes under {m}" for m in MODELS)
-    runs = f"{sum(r[1] for r in results)} runs, {sum(r[3].get('runs', 0) for r in results)} outcomes of which exploring weak has not"
+    late = sum(r[3].get("runs", 0) for r in results)
+    runs = f"{sum(r[1] for r in results)} runs, {late} outcomes of which exploring weak has not"
     print(f"{a.tests} kernels: {counted} of {3 * a.tests} explored to the end, {outcomes}; {exact} under ptx; {runs}; {len(wrong)} wrong")
-    return 1 if wrong or counted < 2.7 * a.tests else 0
+    return 1 if wrong or counted < 2.7 * a.tests or late < a.turns else 0
 
 
 if __name__ == "__main__":
