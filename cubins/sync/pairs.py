@@ -21,10 +21,10 @@ def template(kernel, variant, path):
 LETTER = "by the letter only"
 
 
-def find(kind, first, second=None, plain=True, common=True):
+def find(kind, first, second=None, plain=True, common=True, archs=None):
     """Accesses by the marks of their lines. plain: what to find without line information (True: the same; LETTER: the same, strict
-    only; False: nothing, the words are those of the correct kernel; or another kind). common=False: strict only."""
-    return {"kind": kind, "marks": [first, second or first], "common": common,
+    only; False: nothing, the words are those of the correct kernel; or another kind). common=False: strict only. archs: those that have it, where that is not all."""
+    return {"kind": kind, "marks": [first, second or first], "common": common, "archs": archs and archs.split(),
             "plain": kind if plain in (True, LETTER) else plain, "plain_common": common and plain != LETTER}
 
 
@@ -415,11 +415,15 @@ def library(W, FEW):
     made("cuda_barrier_parity", 1, 2 * W, W, reversed_by(W, W), wait=[find(RACE, "parity_write", "parity_read")])
     made("cuda_barrier_copy", 1, 2 * W, 8 * W, reversed_by(8 * W, 8 * W), wait=[find(RACE, "copy", "copy_read")])
     made("cuda_pipeline", 1, 2 * W, 32 * W, reversed_by(8 * W, 32 * W),
-         full=[find(RACE, "pipe_copy", "pipe_read")], empty=[find(RACE, "pipe_read", "pipe_copy")])
+         full=[find(RACE, "pipe_copy", "pipe_read")], empty=[find(RACE, "pipe_read", "pipe_copy")],
+         # For sm_90 ptxas gives the arrivals of producer_commit() the line of consumer_release().
+         wait=[find(RACE, "pipe_first", "pipe_read"), find(MBARRIER, "pipe_copy", archs="sm_100 sm_120"),
+               find(MBARRIER, "pipe_release", archs="sm_90")], only={"wait": "sm_90 sm_100 sm_120"})
     made("cuda_pipeline_roles", 1, 2 * W, 16 * W, reversed_by(4 * W, 16 * W),
          full=[find(RACE, "role_copy", "role_read")], empty=[find(RACE, "role_read", "role_copy")])
+    # On sm_75 the thread copies by itself, and a wait of its own says nothing that the order of the program does not.
     made("cuda_pipeline_thread", 1, 2 * W, 8 * W, reversed_by(8 * W, 8 * W),
-         wait=[find(RACE, "thread_copy", "thread_read")], full=[find(RACE, "thread_copy", "thread_read")])
+         wait=[find(RACE, "thread_copy", "thread_read")], full=[find(RACE, "thread_copy", "thread_read")], only={"wait": MODERN})
     made("cuda_atomic_ref", 2, 2 * W, 2 * W, reversed_by(2 * W, 2 * W),
          full=[find(RACE, "ref_write", "ref_read")], release=[find(RELEASE, "ref_write", "ref_read")],
          acquire=[find(ACQUIRE, "ref_write", "ref_read")], empty=[find(RACE, "ref_write", "ref_read")])

@@ -4,7 +4,7 @@
 every order of the agents, and the same verdict under all of them.
 
     check_test.py SASSEMU ROOT [--own] [--all] [NAME-PART...]     --own: not the patterns over CUDA's headers; --all: those on all chips,
-                                                                  and under every order (the other seeds have them too)
+                                                                  and under every order (the other seeds have them too; without it only HELD)
 
 A place is a source line. The cubins without line information have the same words as those with it, which say the line.
 """
@@ -41,6 +41,11 @@ def lines_of(program, cubin):
 
 
 ORDERS = [["--agents", "eager"], ["--agents", "lazy"], ["--agents", "random", "--seed", "3"]]
+# Of the patterns over CUDA's headers these are never left to --all, with every order: barriers of atomics, which race in
+# few schedules; waits that poll by the clock for copies that are late; an arrival too many where copies are late.
+HELD = {"cuda_barrier/empty.sm_75", "cuda_barrier/full.sm_75.line", "cuda_pipeline/empty.sm_75", "cuda_pipeline/full.sm_75.line",
+        "cuda_pipeline/correct.sm_80", "cuda_pipeline/empty.sm_80.line", "cuda_pipeline_roles/correct.sm_80",
+        "cuda_pipeline/wait.sm_90", "cuda_pipeline/wait.sm_120.line"}
 
 
 def check(program, sync, name, expected, order):
@@ -92,11 +97,11 @@ def main():
         expected = json.load(f)
     with tempfile.TemporaryDirectory() as work, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         plans = sync_plans(root, work)
-        names = [n for n in sorted(expected) if (not parts or any(part in n for part in parts)) and (every or not plans[n].alike) and
+        names = [n for n in sorted(expected) if (not parts or any(part in n for part in parts)) and (every or not plans[n].alike or n in HELD) and
                  not ("--own" in sys.argv and plans[n].library)]
-        runs = [(name, order) for name in names for order in (ORDERS if every or not plans[name].library else ORDERS[:1])]
+        runs = [(name, order) for name in names for order in (ORDERS if every or name in HELD or not plans[name].library else ORDERS[:1])]
         results = list(pool.map(lambda r: check(program, plans[r[0]], r[0], expected[r[0]], r[1]), runs))
-    problems = [p for r in results for p in r[0]]
+    problems = ["%s: held, and there is none" % n for n in sorted(HELD - set(expected))] + [p for r in results for p in r[0]]
     for name in names:
         verdicts = [r[2] for run, r in zip(runs, results) if run[0] == name]
         if any(v != verdicts[0] for v in verdicts):

@@ -131,6 +131,8 @@ MAKE(cg_memcpy, wait);
 using Barrier = cuda::barrier<cuda::thread_scope_block>;
 using Object = cuda::std::aligned_storage<sizeof(Barrier), alignof(Barrier)>::type;
 
+// As cuda_pipeline_roles, the twins of this one and the next wait too late: threads that never wait arrive twice in a
+// phase, and others then wait for one that does not come.
 KERNEL cuda_barrier(ARGS) {
     __shared__ Object object;
     __shared__ uint32_t tile[2 * W];
@@ -143,6 +145,7 @@ KERNEL cuda_barrier(ARGS) {
         Barrier::arrival_token token = bar.arrive();
         LINK(full) bar.wait(std::move(token));
         out[i * 2 * W + t] = tile[t ^ (W | 1)];  // @barrier_read
+        if constexpr (WITHOUT == full) bar.wait(std::move(token));
         LINK(empty) bar.arrive_and_wait();
     }
 }
@@ -183,7 +186,8 @@ KERNEL cuda_barrier_copy(ARGS) {
 MAKE(cuda_barrier_copy, none);
 MAKE(cuda_barrier_copy, wait);
 
-// Two stages for the whole CTA.
+// Two stages for the whole CTA. Without any wait the threads arrive again at the object of a stage whose copies may
+// still be on their way: one arrival too many, where the chip counts bytes.
 KERNEL cuda_pipeline(ARGS) {
     constexpr uint32_t n = 4;
     __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
@@ -195,16 +199,20 @@ KERNEL cuda_pipeline(ARGS) {
         cuda::memcpy_async(block, tile[i % 2], in + i * 8 * W, cuda::aligned_size_t<16>(sizeof tile[0]), pipe);
         pipe.producer_commit();
     };
-    load(0);
+    load(0);  // @pipe_first
     for (uint32_t i = 0; i < n; ++i) {
         if (i + 1 < n) load(i + 1);  // @pipe_copy
-        LINK(full) pipe.consumer_wait();
+        if constexpr (WITHOUT != full && WITHOUT != wait) pipe.consumer_wait();
         for (uint32_t k = block.thread_rank(); k < 8 * W; k += block.size()) out[i * 8 * W + k] = tile[i % 2][8 * W - 1 - k];  // @pipe_read
-        pipe.consumer_release();
+        if constexpr (WITHOUT == full) pipe.consumer_wait();
+        pipe.consumer_release();  // @pipe_release
     }
 }
 MAKE(cuda_pipeline, none);
 MAKE(cuda_pipeline, full);
+#if __CUDA_ARCH__ >= 900
+MAKE(cuda_pipeline, wait);
+#endif
 MAKE(cuda_pipeline, empty);
 
 // The first warp copies, the others read. The twins wait too late: were a wait left out, one side would come a phase
