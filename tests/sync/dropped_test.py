@@ -262,7 +262,8 @@ BRANCHES = (  # what the branch decides, what is found
     # The slow path of a division, with the result dropped and not.
     (DIVISION % ("", "", "0x1"), set()),
     (DIVISION % ("!", "", "0x1"), set()),
-    (DIVISION % ("", "", "0x1\n@P4 IADD3 R10, R10, 0x10, RZ"), READ),  # it returns to two places
+    (DIVISION.replace("large:\n", "large:\n IADD3 R10, R10, 0x10, RZ\n") % ("!", "", "0x1"), READ),  # it returns to two places
+    (DIVISION % ("", "", "0x1\n@P4 IADD3 R10, R10, 0x10, RZ"), READ),
     (DIVISION % ("", ADDS, "0x1"), READ),
     (DIVISION % ("!", ADDS, "0x1"), READ),
     (DIVISION % ("", "\n IADD3 R7, R7, R12, RZ", "0x1"), set()),
