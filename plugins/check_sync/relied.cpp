@@ -81,13 +81,15 @@ bool Checker::writes_alike(const Stamp& earlier, bool earlier_writes, const Touc
     return true;
 }
 
-// What is wrong by what is commonly relied on too is told once: whether the same two instructions
+// What is wrong by what is commonly relied on too is told once, unless the letter has a reason of
+// its own (lanes of one instruction, or that run together): whether the same two instructions
 // are also met in an order that only the letter has something against is the schedule's affair.
 void Checker::fold_letter() {
     for (auto at = findings_.begin(); at != findings_.end();) {
         auto [kind, common, first, second] = at->first;
         const auto whole = findings_.find({kind, true, first, second});
-        if (common || whole == findings_.end()) {
+        const std::string& own = at->second.relied_on;  // of the finding by the letter
+        if (common || whole == findings_.end() || !(own.empty() || own == one_value)) {
             ++at;
             continue;
         }
