@@ -235,6 +235,7 @@ BRANCHES = (  # what the branch decides, what is found
     (" STS [R4+0x600], R7\n" + BRANCH + OVER % " STS.U8 [R4+0x601], R8" + "\n LDS.U8 R9, [R4+0x600]" + ADDS, set()),
     (" STS [R4+0x600], R7\n" + BRANCH + OVER % " STS.U8 [R4+0x600], R8" + "\n LDS.U8 R9, [R4+0x600]" + ADDS, READ),
     (" STS [R4+0x600], R7\n" + BRANCH + "@!P3 BRA over\n STS [R4+0x600], R8\n LDS R10, [R4+0x600]\n IADD3 R9, R10, -R8, RZ\nover:" + ADDS, set()),
+    (" STS [R4+0x600], R7\n UMOV UR6, 0x600\n" + BRANCH + OVER % " STS [R4+UR6], R8" + "\n LDS R9, [R4+0x600]" + ADDS, READ),
     ("@!P3 BRA over\n LOP3.LUT R10, R6, 0x3c, RZ, 0xc0, !PT\n IADD3 R10, R10, R4, RZ\n STS [R10+0x600], R0\nover:", READ),  # nobody knows where it would
     ("@P3 BRA over\n LOP3.LUT R10, R6, 0x3c, RZ, 0xc0, !PT\n IADD3 R10, R10, R4, RZ\n STS [R10+0x600], R0\nover:", READ),
     # What others see, or take part in.
