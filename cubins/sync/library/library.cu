@@ -153,7 +153,8 @@ MAKE(cuda_barrier, none);
 MAKE(cuda_barrier, full);
 MAKE(cuda_barrier, empty);
 
-// Producers that only arrive, consumers that wait by parity.
+// Producers that only arrive, consumers that wait by parity. (Where a mark has the number of a line of a header that is
+// inlined beside it, here barrier_block_scope.h's 169, ptxas 13.0 gives the instruction to the header.)
 KERNEL cuda_barrier_parity(ARGS) {
     __shared__ Object object;
     __shared__ uint32_t tile[W];
