@@ -219,7 +219,7 @@ def kernel(seed, turns=False):
 
 
 class Kernel:
-    def __init__(self, program, folder, seed, turns):
+    def __init__(self, program, folder, seed, turns=False):
         self.program, self.name, self.stem = program, f"c{seed}", os.path.join(folder, f"c{seed}")
         text, launch, self.out = kernel(seed, turns)
         self.names = [f"out[{k}]" for k in self.out] + [f"mem[{k}]" for k in range(WORDS)]

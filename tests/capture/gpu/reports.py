@@ -31,7 +31,7 @@ REASONS = [
     # Launches
     Reason("device heap", "*", HEAP),
     Reason("exit 3", "heap", HEAP),
-    Reason("differs", "*gatherMedian*", "several warps store different indices of equal elements (a defect, below): the GPU's last was another warp's"),
+    Reason("differs, equal in another order", "*gatherMedian*", "several warps store different indices of equal elements (a defect, below): the GPU's last was another warp's"),
     Reason("differs", "*laed2_par*", "what differs comes of shared memory that nobody has written, which held something else on the GPU; another run of the same program was equal"),
     Reason("equal in another order", "*AttentionBackwardKernel*", "key blocks of a head add to one gradient in the order in which they get a lock"),
     # Findings of check-sync
@@ -58,6 +58,7 @@ REASONS = [
            "a defect by the PTX ISA (UTMASTG, UTMACMDFLUSH, EXIT, with no wait_group.read): an H200 keeps the shared memory of a CTA that ends until its copies have read it (0 wrong words of 3.2e9)"),
     Reason("uninitialised-read (letter)", "*laed2_par*", "by the letter: shared memory that nobody ever writes"),
     Reason("missing-proxy-fence (letter)", "sm90_xmma_*", "by the letter: stages that LDS has read are filled again by UTMALDG, ordered by the mbarrier alone, as in CUTLASS' pipelines"),
+    Reason("missing-proxy-fence (letter)", "triton_tem_*", "by the letter: as matmul"),
     Reason("missing-proxy-fence (letter)", "matmul", "by the letter: wgmma reads what cp.async has brought, behind wait_group and bar.sync but no fence.proxy.async, as all of Triton's pipelines do"),
 ]
 
