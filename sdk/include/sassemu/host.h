@@ -233,7 +233,8 @@ typedef struct sassemu_host {
     const uint64_t* (*addresses)(const sassemu_access*);
     const sassemu_location* (*locations)(const sassemu_access*); /* 32, or NULL as above */
     /* Word k of lane i at [k * 32 + i]. Stores and atomics: the operand (of STSM what the row that
-     * the lane names will hold); loads: the result, once performed. Bytes and halves are in the low bits. NULL: not there (yet). */
+     * the lane names will hold); loads: the result, once performed. Bytes and halves are in the low
+     * bits. NULL: not there (yet). */
     const uint32_t* (*values)(const sassemu_access*);
     const uint32_t* (*compare_values)(
         const sassemu_access*); /* second operand of SASSEMU_ATOMIC_COMPARE_EXCHANGE */

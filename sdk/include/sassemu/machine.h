@@ -64,10 +64,10 @@ enum sassemu_operation_kind {
     SASSEMU_OPERATION_QUIET,  /* waits for what the thread has sent, and for what it fetches */
     /* Of a scoped machine. `address` names a barrier of any kind, `other` one of its phases, from
      * 0. */
-    SASSEMU_OPERATION_ARRIVE, /* RELEASE, or RELAXED: then fences before it release */
-    SASSEMU_OPERATION_WAIT,   /* goes on because phase `other` is over: ACQUIRE, or RELAXED */
-    SASSEMU_OPERATION_ISSUE,  /* starts an asynchronous operation, whose accesses and arrivals are
-                               * those of the thread `other` */
+    SASSEMU_OPERATION_ARRIVE,  /* RELEASE, or RELAXED: then fences before it release */
+    SASSEMU_OPERATION_WAIT,    /* goes on because phase `other` is over: ACQUIRE, or RELAXED */
+    SASSEMU_OPERATION_ISSUE,   /* starts an asynchronous operation, whose accesses and arrivals are
+                                * those of the thread `other` */
     SASSEMU_OPERATION_OBSERVE, /* has seen that the asynchronous operation `other` is over */
     /* Since 1.13, of a machine that says SASSEMU_MACHINE_LATE_READS. */
     SASSEMU_OPERATION_LEAVE_OPEN, /* the thread has just read these bytes of shared memory, and
