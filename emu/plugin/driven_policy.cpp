@@ -121,6 +121,11 @@ void DrivenMachine::finish_lanes(const Who& who, uint32_t lanes) {
     }
 }
 
+void DrivenMachine::drain(sassemu_warp w) {
+    const AtMachine at_machine(this);
+    finish_lanes(place(w), ~0u);
+}
+
 // ---- what happens by itself
 
 void DrivenMachine::tick() {

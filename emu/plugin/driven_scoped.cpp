@@ -182,11 +182,6 @@ void DrivenMachine::order(sassemu_insn i, sassemu_warp w, uint32_t lanes) {
     }
 }
 
-void DrivenMachine::drain(sassemu_warp w) {
-    const AtMachine at_machine(this);
-    finish_lanes(place(w), ~0u);
-}
-
 const DrivenMachine::Meant& DrivenMachine::meant(sassemu_insn i) {
     const auto [at, fresh] = scoped_.meant.try_emplace(i);
     Meant& m = at->second;

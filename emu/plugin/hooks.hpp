@@ -147,7 +147,8 @@ class Hooks {
         return model_ ? machine_role(model_->table()) : nullptr;
     }
     void* machine_self() const { return model_->self; }
-    // The driver of the model's machine, if that is scoped.
+    // The driver of the model's machine, and if that is scoped.
+    DrivenMachine* driver() const { return model_ ? model_->driver.get() : nullptr; }
     DrivenMachine* scoped() const { return scoped_; }
     bool defers() const { return defers_; }
     // The model lets things happen later, between slices.

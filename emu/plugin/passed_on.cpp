@@ -33,7 +33,7 @@ bool always(const sassdec_operand& o) {
     return o.kind == SASSDEC_OP_PRED && o.index == SASSDEC_PT && !(o.flags & SASSDEC_INV);
 }
 
-constexpr unsigned most_bytes = 16;  // of a store
+constexpr unsigned most_stored_bytes = 16;  // of a store
 
 }  // namespace
 
@@ -83,7 +83,7 @@ SectionPaths::Step SectionPaths::step_of(const HookedInstruction& i) {
     const sassdec_operand *address = e.operand(e.address), *data = e.operand(e.data),
                           *result = e.operand(e.result), *predicate = e.operand(e.predicate);
     const bool plain = e.action == SASSDEC_ACTION_PLAIN && e.order == SASSDEC_ORDER_WEAK;
-    if (e.is(SASSDEC_KIND_STORE) && plain && e.bytes <= most_bytes && address && data &&
+    if (e.is(SASSDEC_KIND_STORE) && plain && e.bytes <= most_stored_bytes && address && data &&
         (e.space == SASSDEC_SPACE_GLOBAL || e.space == SASSDEC_SPACE_GENERIC) &&
         data->kind == SASSDEC_OP_REG && data->file == SASSDEC_R) {
         s.data = data->index;
@@ -92,7 +92,7 @@ SectionPaths::Step SectionPaths::step_of(const HookedInstruction& i) {
         s.address = address->index;
         s.address_words = address->file == SASSDEC_R ? address->width : uint8_t{0};
     }
-    if (e.is(SASSDEC_KIND_LOAD) && plain && e.bytes <= most_bytes && s.guard == unguarded &&
+    if (e.is(SASSDEC_KIND_LOAD) && plain && e.bytes <= most_stored_bytes && s.guard == unguarded &&
         result && (!predicate || always(*predicate)) &&
         (e.space == SASSDEC_SPACE_SHARED || e.space == SASSDEC_SPACE_CLUSTER ||
          e.space == SASSDEC_SPACE_GENERIC) &&

@@ -336,7 +336,7 @@ bool Engine::complete_in(CtaSlot& slot, uint64_t token, uint32_t lanes, const ui
 
 void Engine::drain(Warp& w) {
     if (launch_.hooks)
-        if (DrivenMachine* const driver = launch_.hooks->scoped()) driver->drain(handle(&w));
+        if (DrivenMachine* const driver = launch_.hooks->driver()) driver->drain(handle(&w));
     CtaSlot& held = slot(w);
     for (size_t i = 0; i < held.in_flight.size();) {
         if (held.in_flight[i].access.warp == &w && held.in_flight[i].far)

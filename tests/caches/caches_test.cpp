@@ -348,6 +348,7 @@ constexpr const char* handover = R"(
         LDG.E R8, desc[UR4][R2.64]
         {WAIT}
         LDG.E R10, desc[UR4][R2.64]
+        {LATER}
         STG.E desc[UR4][R6.64], R10
         EXIT
 produce:
@@ -358,8 +359,10 @@ produce:
 constexpr const char* wait_shared =
     "again:\n LDS R9, [R1]\n ISETP.EQ.AND P1, PT, R9, RZ, PT\n @P1 BRA again";
 
-uint32_t stale_handovers(const std::string& signal, const std::string& wait, uint32_t runs) {
-    Machine machine("caches:policy=random", fill(handover, {{"SIGNAL", signal}, {"WAIT", wait}}));
+uint32_t stale_handovers(const std::string& signal, const std::string& wait, uint32_t runs,
+                         const std::string& later = "NOP") {
+    Machine machine("caches:policy=random",
+                    fill(handover, {{"SIGNAL", signal}, {"WAIT", wait}, {"LATER", later}}));
     const uint64_t data = machine.buffer(), out = machine.buffer();
     uint32_t stale = 0;
     for (uint32_t i = 0; i < runs; ++i) {
@@ -377,6 +380,20 @@ TEST(Caches, WithinACtaItsBarriersAreEnough) {
     EXPECT_GT(stale_handovers("STS [R1], R12", wait_shared, 1000), 0u);
     EXPECT_EQ(stale_handovers("MEMBAR.SC.CTA\n STS [R1], R12", wait_shared, 1000), 0u);
     EXPECT_EQ(stale_handovers("BAR.SYNC.DEFER_BLOCKING 0x0", "BAR.SYNC.DEFER_BLOCKING 0x0", 1000),
+              0u);
+}
+
+// A copy that comes for its warp makes the warp's loads be performed: by the machine, too.
+TEST(Caches, LoadsThatAreOutWhenACopyComesSeeWhatTheirCtaHasStored) {
+    EXPECT_EQ(stale_handovers("BAR.SYNC.DEFER_BLOCKING 0x0",
+                              "UMOV UR6, 0x1ffffe\n UMOV UR7, 0x7ffff800\n UMOV UR10, 0x400\n"
+                              " SYNCS.EXCH.64 URZ, [UR10], UR6\n BAR.SYNC.DEFER_BLOCKING 0x0",
+                              300,
+                              "MOV R9, 0x10\n ISETP.EQ.AND P2, PT, R0, RZ, PT\n"
+                              "@P2 SYNCS.ARRIVE.TRANS64 RZ, [UR10], R9\n"
+                              " ULDC.64 UR6, c[0x0][out]\n UMOV UR8, 0x410\n UMOV UR9, 0x400\n"
+                              " UMOV UR11, 0x1\n UBLKCP.S.G [UR8], [UR6], UR11\nagain:\n"
+                              " SYNCS.PHASECHK.TRANS64.TRYWAIT P1, [UR10], RZ\n @!P1 BRA again"),
               0u);
 }
 
