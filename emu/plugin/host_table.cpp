@@ -2,9 +2,11 @@
 // The functions that plugins call: the hot half (who runs, registers, accesses, memory). The cold
 // half, on modules and instructions, is in instruction.cpp.
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "emu/machine/chooser.hpp"
+#include "emu/machine/lane_bits.hpp"
 #include "emu/machine/launch_host.hpp"
 #include "emu/memory/address_space.hpp"
 #include "emu/memory/device_heap.hpp"
@@ -242,7 +244,21 @@ const sassemu_location* locations(const sassemu_access* a) {
     }
     return c.location;
 }
-const uint32_t* values(const sassemu_access* a) { return with_rows(a).values; }
+// What STSM stores, as memory will have it: row by row.
+const uint32_t* stored_matrices(AccessCall& c) {
+    const Access a = as<MatrixPayload>(*c.op).access(*c.w);
+    for_lanes(a.lanes, [&](uint32_t lane) {
+        std::array<uint32_t, MatrixPayload::bytes / 4> row;
+        matrix_row(*c.w, a, lane, reinterpret_cast<std::byte*>(row.data()));
+        for (uint32_t k = 0; k < row.size(); ++k) c.matrix_rows[k][lane] = row[k];
+    });
+    return c.matrix_rows[0];
+}
+const uint32_t* values(const sassemu_access* a) {
+    if (a->flags & SASSEMU_ACCESS_MATRIX && a->op == SASSEMU_STORE)
+        return stored_matrices(call_of(a));
+    return with_rows(a).values;
+}
 const uint32_t* compare_values(const sassemu_access* a) { return with_rows(a).compare; }
 const uint32_t* results(const sassemu_access* a) { return with_rows(a).results; }
 void agent(const sassemu_access* a, sassemu_agent* out) {

@@ -2,7 +2,6 @@
 // What happens when a hooked operation runs. The operation's own handler (of the fast level, with
 // its inlined flat model) still does the work wherever a model leaves it to the engine: a model
 // that does nothing costs one call.
-#include <array>
 #include <cstring>
 
 #include "emu/machine/chooser.hpp"
@@ -55,15 +54,6 @@ void prepare(AccessCall& call) {
             break;
         case SASSEMU_STORE:
             call.values = w.row(op.data_row());
-            if (call.shown.flags & SASSEMU_ACCESS_MATRIX) {
-                const Access a = as<MatrixPayload>(*call.op).access(w);
-                for_lanes(a.lanes, [&](uint32_t lane) {
-                    std::array<uint32_t, MatrixPayload::bytes / 4> row;
-                    matrix_row(w, a, lane, reinterpret_cast<std::byte*>(row.data()));
-                    for (uint32_t k = 0; k < row.size(); ++k) call.matrix_rows[k][lane] = row[k];
-                });
-                call.values = call.matrix_rows[0];
-            }
             break;
         default:
             call.values = w.row(op.operand_row());

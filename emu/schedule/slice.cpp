@@ -251,6 +251,7 @@ void Engine::step_model(Cta& cta, bool idle) {
 // Time is what paths may be waiting for that look at the clock as they spin. They were parked
 // because agents had work.
 bool Engine::let_time_pass(CtaSlot& slot) {
+    if (slot.watches.empty()) return false;  // none is parked
     bool any = false;
     for (uint32_t i = 0; i < slot.cta.warp_count; ++i)
         for (Path& p : std::span(slot.cta.warps[i].paths, slot.cta.warps[i].paths_used)) {

@@ -458,14 +458,18 @@ class Checker : public sassemu::Plugin {
         std::unordered_map<uint32_t, Last> last;  // by warp id
     };
     std::map<std::pair<uint64_t, uint32_t>, Barrier> barriers_;  // by CTA and number
-    // Of a warpgroup, WARPGROUP.ARRIVE and .WAIT: two phases, since a warp may have arrived in the
-    // next one when another is told that it goes on.
-    struct WarpgroupBarrier {
+    struct Warpgroup {
+        // WARPGROUP.ARRIVE and .WAIT: two phases, since a warp may have arrived in the next one
+        // when another is told that it goes on.
         Channel arrived[2];
         std::map<uint32_t, uint32_t> arrivals;  // by warp id
         uint32_t phases = 0;                    // that have begun
+        // wgmma: what has been let go before each group was closed, and the last group of which
+        // each warp has learnt that.
+        std::map<uint32_t, View> issued;
+        std::array<uint32_t, 4> learnt{};
     };
-    std::map<std::pair<uint64_t, uint32_t>, WarpgroupBarrier> warpgroup_barriers_;
+    std::map<std::pair<uint64_t, uint32_t>, Warpgroup> warpgroups_;  // by CTA and number
     void arrive_at_barrier(Warp& w, const sassemu_sync& s, uint32_t insn);
     void complete_barrier(Barrier& b, uint64_t cta);
     void never_gathered();
@@ -518,7 +522,6 @@ class Checker : public sassemu::Plugin {
     std::map<uint64_t, Copy> copies_;    // by number
     std::vector<Copy::Value> changing_;  // values that the running instruction is about to make
     std::unordered_map<sassemu_module, bool> wgmma_modules_;
-    std::map<std::pair<uint64_t, uint32_t>, Warpgroup> warpgroups_;  // of a CTA
     std::unordered_map<sassemu_insn, RegisterUse> register_uses_;
     bool names_wgmma_ = false;  // this run has wgmma, and so no tcgen05
     std::set<uint64_t> seeds_;

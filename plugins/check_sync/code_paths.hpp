@@ -14,6 +14,11 @@ inline sassemu_insn instruction_at(const sassemu_host& host, sassemu_module modu
     return at < host.module_code_bytes(module) ? host.module_insn(module, at) : nullptr;
 }
 
+// In the module's code, where a function's section begins: targets of branches count from there.
+inline uint64_t section_of(const sassemu_host& host, sassemu_insn i) {
+    return host.insn_code_offset(i) - host.insn_pc(i);
+}
+
 class CodePaths {
   public:
     explicit CodePaths(uint64_t from) : open_{from} {}

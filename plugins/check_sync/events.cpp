@@ -77,7 +77,7 @@ void Checker::launch_end(sassemu_launch l, const char* status) {
     counters_.clear();
     for (auto& maybe : maybe_flags_) maybe.fill(0);
     barriers_.clear();
-    warpgroup_barriers_.clear();
+    warpgroups_.clear();
     cluster_barriers_.clear();
     proxy_fences_.clear();
     mbarriers_.clear();
@@ -131,8 +131,6 @@ void Checker::cta_end(sassemu_cta c) {
     shadow_.drop_shared(tensor_block(i.linear));
     ctas_.erase(i.linear);
     barriers_.erase(barriers_.lower_bound({i.linear, 0}), barriers_.lower_bound({i.linear + 1, 0}));
-    warpgroup_barriers_.erase(warpgroup_barriers_.lower_bound({i.linear, 0}),
-                              warpgroup_barriers_.lower_bound({i.linear + 1, 0}));
     warpgroups_.erase(warpgroups_.lower_bound({i.linear, 0}),
                       warpgroups_.lower_bound({i.linear + 1, 0}));
     for (uint32_t k = 0; k < i.warps; ++k) warps_.erase(host.cta_warp(c, k));
@@ -328,7 +326,7 @@ void Checker::sync(const sassemu_sync& event) {
             break;
         }
         case SASSEMU_SYNC_WARPGROUP_ARRIVE: {
-            WarpgroupBarrier& b = warpgroup_barriers_[{w->place.cta, w->index / 4}];
+            Warpgroup& b = warpgroups_[{w->place.cta, w->index / 4}];
             const uint32_t phase = ++b.arrivals[w->id];
             if (phase > b.phases) b.arrived[(b.phases = phase) % 2].clear();
             order_.release(*w, s.lanes, {true, cta}, insn, b.arrived[phase % 2], true);
@@ -336,7 +334,7 @@ void Checker::sync(const sassemu_sync& event) {
             break;
         }
         case SASSEMU_SYNC_WARPGROUP_WAIT: {
-            WarpgroupBarrier& b = warpgroup_barriers_[{w->place.cta, w->index / 4}];
+            Warpgroup& b = warpgroups_[{w->place.cta, w->index / 4}];
             order_.meet({{w, s.lanes, w->done(), insn}}, b.arrived[b.arrivals[w->id] % 2]);
             order_.next(*w);
             break;

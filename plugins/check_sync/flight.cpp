@@ -83,7 +83,7 @@ void Checker::leave_flight(sassemu_launch l) {
     std::erase_if(flags_[1], [&](const auto& f) { return of_run(f.first >> 32); });
     const auto of_key = [&](const auto& one) { return of_run(one.first.first); };
     std::erase_if(barriers_, of_key);
-    std::erase_if(warpgroup_barriers_, of_key);
+    std::erase_if(warpgroups_, of_key);
     std::erase_if(mbarriers_, of_key);
     for (auto* by_cta : {&gathered_})
         std::erase_if(*by_cta, [&](const auto& one) { return of_run(one.first); });

@@ -100,7 +100,7 @@ bool Meanings::is_read_behind(sassemu_insn insn, uint32_t r) const {
     const sassemu_host& host = plugin_.host;
     const sassemu_module module = host.insn_module(insn);
     const std::string_view function = host.insn_function(insn);
-    const uint64_t start = host.insn_code_offset(insn) - host.insn_pc(insn);
+    const uint64_t start = section_of(host, insn);
     CodePaths paths(host.insn_code_offset(insn) + 16);
     for (uint64_t at; paths.next(at);) {
         const sassemu_insn i = instruction_at(host, module, at);

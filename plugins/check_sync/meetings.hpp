@@ -4,14 +4,11 @@
 
 #include <unordered_map>
 
+#include "code_paths.hpp"
 #include "follow/code.hpp"
 
 namespace check_sync {
 
-// In the module's code, where a function's section begins: targets of branches count from there.
-inline uint64_t section_of(const sassemu_host& host, sassemu_insn i) {
-    return host.insn_code_offset(i) - host.insn_pc(i);
-}
 // The index of the instruction that it names as its target; false: it names none.
 bool target_of(const sassemu_host& host, const follow::Instruction& i, uint32_t& index);
 

@@ -170,11 +170,6 @@ struct Wgmma {
     std::map<uint32_t, Registers> by;  // and by which
     uint32_t awaited = 0;              // the last group that it has waited for
 };
-// And what the warps of one tell each other by it.
-struct Warpgroup {
-    std::map<uint32_t, View> issued;   // what has been let go before each group was closed
-    std::array<uint32_t, 4> learnt{};  // the last group of which the warp has it
-};
 
 struct Warp {
     uint32_t id = 0;  // from 1; components are made of it

@@ -2,6 +2,8 @@
 // See ways.hpp.
 #include "ways.hpp"
 
+#include <set>
+
 namespace check_sync {
 
 using follow::Instruction;
@@ -361,10 +363,10 @@ bool Ways::store(Way& w, const Instruction& i) {
 
 void Ways::compare(const std::vector<Way>& ways, follow::Join& join) const {
     follow::RowSet written{};
-    std::map<uint64_t, bool> stored;
+    std::set<uint64_t> stored;
     for (const Way& w : ways) {
         for (size_t k = 0; k < written.size(); ++k) written[k] |= w.written[k];
-        for (const auto& [at, v] : w.stored) stored[at] = true;
+        for (const auto& [at, v] : w.stored) stored.insert(at);
     }
     follow::each_row(written, [&](uint32_t r) {
         const Value first = row(ways[0], r);
@@ -375,12 +377,11 @@ void Ways::compare(const std::vector<Way>& ways, follow::Join& join) const {
         }
         if (differs) join.rows.push_back({r, r >= follow::predicate_rows ? ~0u : differs});
     });
-    for (const auto& entry : stored) {
-        const Value first = byte(ways[0], entry.first);
+    for (const uint64_t at : stored) {
+        const Value first = byte(ways[0], at);
         bool alike = first.known;
-        for (const Way& w : ways) alike = alike && byte(w, entry.first) == first;
-        if (!alike)
-            join.bytes.push_back({entry.first >> 32 != 0, static_cast<uint32_t>(entry.first)});
+        for (const Way& w : ways) alike = alike && byte(w, at) == first;
+        if (!alike) join.bytes.push_back({at >> 32 != 0, static_cast<uint32_t>(at)});
     }
 }
 
