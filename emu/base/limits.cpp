@@ -20,7 +20,8 @@ namespace {
 // bytes a second; the clock, so often. More would cost the work: a poll takes a core from it.
 constexpr double fastest = 16e9;
 constexpr std::chrono::milliseconds soonest{1}, latest{20};
-constexpr double grace = 2;  // seconds for ending in order
+// Seconds for ending in order; and for saying where it was, where there is nothing else to say.
+constexpr double grace = 2, short_grace = 0.1;
 
 std::string amount(std::uint64_t bytes) {
     constexpr std::uint64_t mib = 1 << 20;
@@ -68,6 +69,42 @@ Budget::~Budget() {
     if (statm_ >= 0) ::close(statm_);
 }
 
+void Budget::after_fork() noexcept {
+    if (statm_ >= 0) ::close(statm_);
+    statm_ = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+}
+
+void Budget::stop(Stop why) const noexcept {
+    Stop none = Stop::none;
+    if (!cause_.compare_exchange_strong(none, why, std::memory_order_relaxed)) return;
+    stopped_at_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+    told_.store(why, std::memory_order_relaxed);
+}
+
+bool Budget::interrupt() noexcept {
+    const bool again = cause_.exchange(Stop::interrupted) == Stop::interrupted;
+    stopped_at_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+    told_.store(Stop::interrupted, std::memory_order_relaxed);
+    return !again && phase_ != Phase::nothing;
+}
+
+void Budget::begin_work() noexcept {
+    Phase nothing = Phase::nothing;
+    phase_.compare_exchange_strong(nothing, Phase::work);
+}
+
+Budget::Results::Results(Budget& budget) noexcept
+    : budget_(budget), outermost_(budget.phase_.exchange(Phase::results) != Phase::results) {
+    if (outermost_) budget_.told_ = Stop::none;
+}
+
+Budget::Results::~Results() {
+    if (!outermost_) return;
+    budget_.phase_ = Phase::work;
+    // More work is not begun.
+    budget_.told_ = budget_.cause_.load();
+}
+
 void Budget::set_time_limit(double seconds) {
     constexpr double longest = 1e9;  // what fits the clock
     const std::chrono::duration<double> span(std::min(seconds, longest));
@@ -81,8 +118,8 @@ void Budget::set_time_limit(double seconds) {
 void Budget::reset() noexcept {
     set_time_limit(0);
     set_memory_limit(0);
-    stop_ = Stop::none;
-    results_ = false;
+    cause_ = told_ = Stop::none;
+    phase_ = Phase::nothing;
 }
 
 void Budget::set_memory_limit(std::uint64_t bytes) {
@@ -106,9 +143,9 @@ std::uint64_t Budget::resident() const noexcept {
 
 Budget::Stop Budget::poll() const noexcept {
     if (const Stop why = stopped(); why != Stop::none) return why;
+    if (phase_.load(std::memory_order_relaxed) == Phase::results) return Stop::none;
     const auto now = Clock::now();
-    if (now.time_since_epoch().count() >= deadline_.load(std::memory_order_relaxed) &&
-        !results_.load(std::memory_order_relaxed))
+    if (now.time_since_epoch().count() >= deadline_.load(std::memory_order_relaxed))
         stop(Stop::time);
     const auto ticks = now.time_since_epoch().count();
     const std::uint64_t limit = memory_limit_.load(std::memory_order_relaxed);
@@ -137,23 +174,26 @@ Result<void> Budget::check(std::string_view where) const {
     return error(why, where);
 }
 
-Error Budget::error(Stop why, std::string_view where) const {
+std::string Budget::text(Stop why) const {
     char seconds[32];
     std::snprintf(seconds, sizeof seconds, "%.6g s", seconds_.load());
     switch (why) {
         case Stop::time:
-            return make_error(ErrorCode::limit, std::string(where),
-                              std::string("the time limit of ") + seconds + " is reached",
-                              "raise --time-limit if it is not stuck");
+            return std::string("the time limit of ") + seconds + " is reached";
         case Stop::memory:
-            return make_error(ErrorCode::limit, std::string(where),
-                              "the memory limit of " + amount(memory_limit_) + " is reached",
-                              "raise --memory-limit");
+            return "the memory limit of " + amount(memory_limit_) + " is reached";
         case Stop::interrupted:
         case Stop::none:
             break;
     }
-    return make_error(ErrorCode::limit, std::string(where), "interrupted");
+    return "interrupted";
+}
+
+Error Budget::error(Stop why, std::string_view where) const {
+    return make_error(ErrorCode::limit, std::string(where), text(why),
+                      why == Stop::time     ? "raise --time-limit if it is not stuck"
+                      : why == Stop::memory ? "raise --memory-limit"
+                                            : "");
 }
 
 Result<void> Budget::room_for(std::uint64_t bytes, std::string_view where) const {
@@ -169,10 +209,12 @@ Result<void> Budget::room_for(std::uint64_t bytes, std::string_view where) const
 
 Budget::Stop Budget::ignored(double seconds) const noexcept {
     if (memory_limit_ != 0 && resident() > memory_limit_) return Stop::memory;
-    const Clock::time_point deadline{Clock::duration(deadline_.load())};
-    const std::chrono::duration<double> late = Clock::now() - deadline;
-    const bool results = results_.load(std::memory_order_relaxed);
-    return !results && late.count() > seconds ? Stop::time : Stop::none;
+    const Phase phase = phase_;
+    const Stop why = cause();
+    if (phase == Phase::results || why == Stop::none) return Stop::none;
+    const Clock::time_point since{Clock::duration(stopped_at_.load())};
+    const std::chrono::duration<double> late = Clock::now() - since;
+    return late.count() > (phase == Phase::work ? seconds : short_grace) ? why : Stop::none;
 }
 
 std::uint64_t default_memory_limit() {
@@ -183,16 +225,19 @@ std::uint64_t default_memory_limit() {
            4 * 3;
 }
 
-Watchdog::Watchdog(const Budget& budget, std::function<void(Budget::Stop)> ignored) {
+Watchdog::Watchdog(const Budget& budget, std::function<void(Budget::Stop)> ignored,
+                   std::function<void()> each) {
     // Signals are for the program's own threads.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
-        thread_ = std::thread([this, &budget, ignored = std::move(ignored)] {
+        thread_ = std::thread([this, &budget, ignored = std::move(ignored),
+                               each = std::move(each)] {
             std::unique_lock lock(mutex_);
             while (!changed_.wait_until(lock, budget.next_poll(), [this] { return done_; })) {
-                if (budget.poll() == Budget::Stop::none) continue;
+                if (each) each();
+                budget.poll();
                 const Budget::Stop why = budget.ignored(grace);
                 if (why == Budget::Stop::none) continue;
                 ignored(why);

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "emu/base/exit_code.hpp"
+#include "emu/base/limits.hpp"
 #include "emu/cli/commands.hpp"
 #include "emu/cli/run_command.hpp"
-#include "emu/cli/signals.hpp"
 
 namespace sassemu::cli {
 
@@ -49,7 +49,9 @@ Result<int> check(const CheckCommand& command, bool quick_options) {
     if (command.no_leaks) add("leaks", "0");
     if (command.fp) add("fp", "1");
     int code = 0;
+    uint64_t ran = 0;
     for (const std::string& file : command.files) {
+        if (ran && process_budget().poll() != Budget::Stop::none) break;
         RunCommand one = command.run;
         one.file = file;
         one.common.plugins.push_back(plugin);
@@ -57,8 +59,11 @@ Result<int> check(const CheckCommand& command, bool quick_options) {
             one.report_option = command.json.empty() ? "--sarif" : "--json";
         const Result<int> end = run(one, quick_options);
         code = worse(code, end ? *end : fail(end.error()));
-        if (stop_requested()) break;
+        ran += process_budget().cause() == Budget::Stop::none;
     }
+    if (ran < command.files.size() && process_budget().cause() != Budget::Stop::none)
+        code = worse(code, exit_with::limit);
+    tell_partial(ran, command.files.size(), "plans");
     return code;
 }
 
@@ -81,6 +86,7 @@ CLI::App* add_command(CLI::App& app, const std::shared_ptr<CheckCommand>& comman
     add_common_options(*sub, command->run.common);
     CLI::Option_group* quick = add_quick_options(*sub, command->run);
     sub->callback([command, quick, &exit_code] {
+        process_budget().set_time_limit(command->run.common.time_limit);
         const Result<int> result = check(*command, quick->count_all() > 0);
         exit_code = result ? *result : fail(result.error());
     });

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "emu/base/exit_code.hpp"
+#include "emu/base/limits.hpp"
 #include "emu/base/text.hpp"
 #include "emu/cli/commands.hpp"
 #include "emu/cli/options.hpp"
@@ -126,6 +127,7 @@ Result<int> debug_plan(const DebugCommand& command, const plan::Plan& plan) {
         if (!terminal && debug::Console::is_blank(line)) continue;
         dialogue.execute(line, "");
     }
+    if (session->limit_reached()) return exit_with::limit;
     failed = dialogue.failed() && !terminal;
     return failed ? exit_with::bad_input : exit_with::success;
 }
@@ -162,9 +164,9 @@ Result<int> debug_command(const DebugCommand& command, bool quick_options) {
         return refused("--plugin", "what plugins write would be written again going back");
     if (common.sandbox) return refused("--sandbox", "checkpoints are processes");
     if (!common.dumps.empty()) return refused("--dump", "is for `sassemu run`; here: x, print");
-    if (common.time_limit > 0 || common.max_instructions > 0)
-        return refused(common.time_limit > 0 ? "--time-limit" : "--max-instructions",
-                       "nothing but its user ends a debugged run");
+    if (common.max_instructions > 0)
+        return refused("--max-instructions", "a debugged run ends where its user says: goto N");
+    process_budget().set_time_limit(common.time_limit);
     if (!common.stats.empty()) return refused("--stats", "is for `sassemu run`");
     if (!common.progress.empty())
         return refused("--progress", "is for `sassemu run`; here: info position");

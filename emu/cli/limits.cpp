@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "emu/base/exit_code.hpp"
 #include "emu/cli/options.hpp"
 #include "emu/plan/atomic_file.hpp"
 
@@ -16,7 +17,7 @@ void end_process(const std::string& name, Budget::Stop why) {
     const std::string line = "sassemu: " + error.message() + "\n";
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
     plan::remove_temporary_files();
-    ::_exit(exit_code(error.code));
+    ::_exit(why == Budget::Stop::interrupted ? exit_with::interrupted : exit_code(error.code));
 }
 
 }  // namespace
@@ -38,6 +39,10 @@ void CommandLimits::add_to(CLI::App& sub) {
 
 void CommandLimits::begin(const CLI::App& sub) {
     Budget& budget = process_budget();
+    if (memory_ != 0 && budget.resident() == 0)
+        throw CLI::ValidationError("--memory-limit",
+                                   "cannot hold: the system does not say how much memory is in use "
+                                   "(/proc/self/statm); mount /proc, or leave the option out");
     budget.set_memory_limit(memory_ != 0 ? memory_ : default_memory_limit());
     budget.set_time_limit(seconds_);
     watchdog_ = std::make_unique<Watchdog>(

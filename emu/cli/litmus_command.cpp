@@ -20,7 +20,6 @@
 #include "emu/cli/options.hpp"
 #include "emu/cli/output.hpp"
 #include "emu/cli/progress_line.hpp"
-#include "emu/cli/signals.hpp"
 #include "emu/explore/graph/witness.hpp"
 #include "emu/explore/suite.hpp"
 
@@ -128,7 +127,6 @@ void print_text(const Case& c) {
 }
 
 Result<int> litmus(const LitmusCommand& command) {
-    under_way(nullptr);  // Ctrl-C ends the search; what has been found is printed
     explore::SuiteOptions options;
     const size_t colon = command.model.find(':');
     options.model = command.model.substr(0, colon);
@@ -144,6 +142,7 @@ Result<int> litmus(const LitmusCommand& command) {
         for (Case& c : more) cases.push_back(std::move(c));
     }
     process_budget().set_time_limit(0);  // from here on each test has its own
+    process_budget().begin_work();       // what has been found by an interrupt is printed
     int code = exit_with::success;
     Summary summary;
     explore::Progress progress;
@@ -186,9 +185,10 @@ Result<int> litmus(const LitmusCommand& command) {
         }
     }));
     line.end();
+    if (summary.tests < cases.size()) code = worse(code, exit_with::limit);
+    tell_partial(summary.tests, cases.size(), "tests");
     if (!command.json) print(summary.text());
-    const bool interrupted = process_budget().stopped() == Budget::Stop::interrupted;
-    return interrupted ? exit_with::interrupted : code;
+    return code;
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "emu/base/exit_code.hpp"
+#include "emu/base/limits.hpp"
 #include "emu/cli/commands.hpp"
 #include "emu/cli/limits.hpp"
 #include "emu/cli/options.hpp"
@@ -82,9 +83,11 @@ int main(int argc, char** argv) {
         std::abort();
     });
     try {
-        const int exit_code = run_program(argc, argv);
+        int exit_code = run_program(argc, argv);
+        const Budget::Results results(process_budget());
         const Result<void> written = finish_output();
-        return written ? exit_code : worse(exit_code, fail(written.error()));
+        if (!written) exit_code = worse(exit_code, fail(written.error()));
+        return interrupted() ? exit_with::interrupted : exit_code;
     } catch (...) {
         return end_by_exception();
     }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "emu/base/limits.hpp"
 #include "emu/base/text.hpp"
 #include "emu/cli/progress_line.hpp"
 #include "emu/plan/element.hpp"
@@ -129,6 +130,15 @@ int fail(const Error& error) {
     const Error clean{error.code, shown(error.where), shown(error.what), shown(error.hint)};
     std::fprintf(stderr, "sassemu: %s\n", clean.message().c_str());
     return exit_code(error.code);
+}
+
+void tell_partial(uint64_t ran, uint64_t all, const char* what) {
+    const Budget::Stop why = process_budget().cause();
+    if (ran == all || why == Budget::Stop::none) return;
+    std::fflush(stdout);
+    std::fprintf(stderr, "sassemu: %llu of %llu %s ran: %s\n",
+                 static_cast<unsigned long long>(ran), static_cast<unsigned long long>(all), what,
+                 process_budget().text(why).c_str());
 }
 
 }  // namespace sassemu::cli

@@ -41,5 +41,7 @@ Result<Dim3> parse_dim3(const std::string& text, const std::string& what);
 
 // One line on stderr; returns the exit code of the error.
 int fail(const Error& error);
+// One line on stderr where a limit or a signal has left some of them out.
+void tell_partial(uint64_t ran, uint64_t all, const char* what);
 
 }  // namespace sassemu::cli

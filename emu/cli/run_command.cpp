@@ -17,7 +17,6 @@
 #include "emu/cli/progress_line.hpp"
 #include "emu/cli/run_command.hpp"
 #include "emu/cli/sandbox.hpp"
-#include "emu/cli/signals.hpp"
 #include "emu/link/launcher.hpp"
 #include "emu/link/ranks.hpp"
 #include "emu/plan/atomic_file.hpp"
@@ -180,6 +179,17 @@ Result<std::shared_ptr<plan::HostProcesses>> host_processes(const RunCommand& co
     return link::make_host_service(std::move(options));
 }
 
+// A run that was begun under one of several seeds came to nothing: what the plugins have found
+// under the others.
+int end_seeds(const RunCommand& command, const plan::RunOptions& options,
+              plan::RunReport& report) {
+    if (!options.runs_ended) return exit_with::success;
+    if (options.hooks) plan::end_plugins(*options.hooks, options, report);
+    for (const Error& error : report.write_errors) (void)fail(error);
+    tell_partial(options.runs_ended, command.seeds, "seeds");
+    return report.exit_code();
+}
+
 // Runs the plan, once per seed.
 Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
     SASSEMU_ASSIGN(plan::RunOptions options, run_options(command.common));
@@ -213,13 +223,12 @@ Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
     const bool quiet = command.ranks && command.rank && command.common.progress != "always";
     ProgressLine progress(quiet ? "never" : command.common.progress,
                           [](double) { return run_progress_text(); });
-    uint64_t run = 0;  // of several seeds
     options.on_progress = [&](std::string_view text) {
         std::string label = plan.in_flight
                                 ? std::to_string(plan.launches.size()) + " launches in flight"
                                 : std::string(text);
         if (command.seeds > 1)
-            label = "seed " + std::to_string(run + 1) + "/" + std::to_string(command.seeds) + ", " +
+            label = "seed " + std::to_string(options.runs_ended + 1) + "/" + std::to_string(command.seeds) + ", " +
                     label;
         progress.step(text, std::move(label));
     };
@@ -241,44 +250,48 @@ Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
             print_lines(text);
         }
     };
-    // From the first launch on results are made and written, and a signal must not cut that off.
-    options.on_gpu = under_way;
-    options.stop_requested = stop_requested;
     int code = exit_with::success;
+    options.runs = command.seeds;
     if (command.seeds > 1) {
         SASSEMU_ASSIGN(options.hooks, plan::load_plugins(options));
     }
-    for (uint64_t n = 0; n + 1 < command.seeds && !stop_requested(); ++n) {
-        options.finish_plugins = false;
+    plan::RunReport report;
+    for (bool last = false; !last;) {
         auto outcome = plan::run_plan(plan, options);
-        under_way(nullptr);
-        if (!outcome) progress.end();
-        if (!outcome) return worse(code, fail(outcome.error()));
-        run = n + 1;
+        const Budget::Results results(process_budget());
+        progress.clear();
+        if (!outcome) {
+            progress.end();
+            code = worse(code, fail_as(command, outcome.error()));
+            return worse(code, end_seeds(command, options, report));
+        }
+        report = std::move(*outcome);
+        options.runs_ended = report.runs_ended;
+        const bool stopped = process_budget().cause() != Budget::Stop::none;
+        last = stopped || report.cut || options.runs_ended == command.seeds;
+        if (last && options.hooks && !report.plugins_ended)
+            plan::end_plugins(*options.hooks, options, report);
+        const int end = report.exit_code();
+        code = worse(code, end);
+        if (stopped && options.runs_ended < command.seeds) code = worse(code, exit_with::limit);
+        if (last) break;
         // The report of the last run does not tell of a launch that ended badly under an earlier
         // seed.
-        const int end = outcome->exit_code();
-        progress.clear();
         if (end != exit_with::success && end != exit_with::finding)
             print_lines("seed " + std::to_string(options.gpu.seed) + ":\n" +
-                        plan::report_text(*outcome));
-        code = worse(code, end);
-        options.gpu.seed = nth_seed(command.common.seed, n + 1);
+                        plan::report_text(report));
+        options.gpu.seed = nth_seed(command.common.seed, options.runs_ended);
         if (command.common.agents.empty()) options.gpu.agents = agent_order_of(options.gpu.seed);
     }
-    options.finish_plugins = true;
-    auto outcome = plan::run_plan(plan, options);
-    under_way(nullptr);
+    const Budget::Results results(process_budget());
     progress.end();
-    if (!outcome) return worse(code, fail_as(command, outcome.error()));
-    const plan::RunReport& report = *outcome;
-    code = worse(code, report.exit_code());
     if (command.json) {
         print(plan::report_json(report));
     } else {
         if (line_open) print("\n");
         print_lines(plan::report_text(report));
     }
+    tell_partial(options.runs_ended, command.seeds, "seeds");
     if (!stats.empty() && !(command.json && stats == "-")) {
         const Result<void> written = write_stats(report, stats);
         if (!written) code = worse(code, fail(written.error()));
@@ -311,13 +324,17 @@ Result<int> run_all(const RunCommand& command, const std::vector<std::string>& a
                           "pick one, e.g. --arch " + archs.front());
     }
     int code = 0;
+    uint64_t ran = 0;
     for (const std::string& arch : archs) {
+        if (process_budget().poll() != Budget::Stop::none) break;
         auto plan = read(arch);
         const Result<int> end =
             plan ? run_seeds(command, std::move(*plan)) : std::move(plan).error();
         code = worse(code, end ? *end : fail(end.error()));
-        if (stop_requested()) break;
+        ran += process_budget().cause() == Budget::Stop::none;
     }
+    if (ran < archs.size()) code = worse(code, exit_with::limit);
+    tell_partial(ran, archs.size(), "architectures");
     return code;
 }
 
@@ -339,7 +356,6 @@ Result<plan::Plan> read_command_plan(const RunCommand& command, bool quick_optio
 }
 
 Result<int> run(const RunCommand& command, bool quick_options) {
-    process_budget().set_time_limit(command.common.time_limit);
     if (!command.common.root.empty()) SASSEMU_TRY(keep_inputs_inside(command.common.root));
     const bool is_json = is_plan(command.file);
     if (is_json && quick_options) return no_quick_options(command.file);
@@ -446,6 +462,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
     add_host_options(*sub, *command, several);
     CLI::Option_group* quick = add_quick_options(*sub, *command);
     sub->callback([command, quick, number, &exit_code] {
+        process_budget().set_time_limit(command->common.time_limit);
         const Result<void> joined = join_launcher(*command, number->count() > 0);
         const Result<int> result =
             joined ? run(*command, quick->count_all() > 0) : Result<int>(joined.error());

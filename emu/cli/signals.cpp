@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include <atomic>
+#include <cerrno>
 #include <csignal>
 
 #include "emu/base/exit_code.hpp"
@@ -14,21 +14,16 @@
 namespace sassemu::cli {
 namespace {
 
-// What the handler may touch: it can reach nothing but globals.
-std::atomic<Gpu*> running_gpu{nullptr};
-std::atomic<bool> can_stop{false}, stop{false};
-
 void on_signal(int) {
-    const bool again = stop.exchange(true);
-    if (again || !can_stop) {
+    const int before = errno;
+    if (!process_budget().interrupt()) {
         plan::remove_temporary_files();
         constexpr char line[] = "sassemu: interrupted\n";
         if (::write(STDERR_FILENO, line, sizeof line - 1) < 0) {
         }
         _exit(exit_with::interrupted);
     }
-    process_budget().interrupt();
-    if (Gpu* gpu = running_gpu) gpu->interrupt();
+    errno = before;
 }
 
 }  // namespace
@@ -48,13 +43,6 @@ void handle_signals() {
     std::signal(SIGXFSZ, SIG_IGN);
 }
 
-void under_way(Gpu* gpu) {
-    can_stop = true;
-    running_gpu = gpu;
-    // A signal that came before there was something to interrupt.
-    if (gpu != nullptr && stop) gpu->interrupt();
-}
-
-bool stop_requested() { return stop; }
+bool interrupted() { return process_budget().cause() == Budget::Stop::interrupted; }
 
 }  // namespace sassemu::cli

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Ctrl-C, SIGTERM and SIGHUP do: the program ends with 130 and leaves no temporary file. While
-// something is under way that can stop by itself, the first signal asks for that, and a second one
-// ends the program at once. Nothing else belongs here.
+// What Ctrl-C, SIGTERM and SIGHUP do: the program ends with 130 and leaves no temporary file. Where
+// work is under way that ends in order (Budget::begin_work), the first signal asks for that, and a
+// second one ends the program at once. Nothing else belongs here.
 #pragma once
-
-#include "emu/gpu.hpp"
 
 namespace sassemu::cli {
 
@@ -12,9 +10,7 @@ namespace sassemu::cli {
 // become errors of the write.
 void handle_signals();
 
-// From here on the first signal only asks: the GPU's launch is interrupted if there is one, and
-// stop_requested() says so. nullptr: no launch runs now.
-void under_way(Gpu* gpu);
-[[nodiscard]] bool stop_requested();
+// One of these signals has come: whatever else has happened, the exit code says so.
+[[nodiscard]] bool interrupted();
 
 }  // namespace sassemu::cli

@@ -111,7 +111,7 @@ bool show(const TraceCommand& command, const trace::Reader& trace) {
                   std::to_string(l.grid().z()) + " CTAs of " + std::to_string(l.block().x()) + "x" +
                   std::to_string(l.block().y()) + "x" + std::to_string(l.block().z()) +
                   " threads\n");
-    for (size_t b = 0; b < trace.blocks().size() && left && !stop_requested(); ++b) {
+    for (size_t b = 0; b < trace.blocks().size() && left && !interrupted(); ++b) {
         const trace::BlockPlace& place = trace.blocks()[b];
         if (!shown_launch(command, place.launch) ||
             (command.cta >= 0 && static_cast<uint64_t>(command.cta) != place.cta))
@@ -152,7 +152,7 @@ nlohmann::ordered_json statistics(const trace::Reader& trace) {
     for (const trace::Launch& l : trace.launches())
         if (l.in_flight()) flying[l.id()] = &l;
     std::map<std::string, uint64_t> opcodes;
-    for (size_t b = 0; b < trace.blocks().size() && !stop_requested(); ++b) {
+    for (size_t b = 0; b < trace.blocks().size() && !interrupted(); ++b) {
         const trace::RecordBlock block = trace.read(b);
         events += block.events.size();
         records += block.records.size();
@@ -248,6 +248,7 @@ int perform(const TraceCommand& command) {
     if (command.action == "convert" && (command.output.empty() || command.format.empty()))
         return fail(make_error(ErrorCode::usage, "trace convert", "needs --to and --output"));
     int code = exit_with::success;
+    process_budget().begin_work();  // what was shown and counted by then is printed
     std::vector<std::unique_ptr<trace::Reader>> traces;
     try {
         for (const std::string& file : command.files) {
@@ -267,7 +268,7 @@ int perform(const TraceCommand& command) {
         if (command.action == "compare")
             return worse(code, compare(command, *traces[0], *traces[1]));
         for (const auto& one : traces) {
-            if (command.action == "show" && !show(command, *one) && !stop_requested())
+            if (command.action == "show" && !show(command, *one) && !interrupted())
                 code = worse(code,
                              fail(make_error(ErrorCode::input, one->path(), nothing_of(command))));
             if (command.action == "stat") stat(command, *one);
@@ -282,7 +283,7 @@ int perform(const TraceCommand& command) {
     } catch (const Ended& ended) {
         return worse(code, fail(ended.why));
     }
-    return stop_requested() ? exit_with::interrupted : code;
+    return code;
 }
 
 }  // namespace

@@ -72,4 +72,9 @@ bool Channel::ready() const {
     return ::poll(&of, 1, 0) > 0;
 }
 
+bool Channel::is_gone(int descriptor) {
+    pollfd of{descriptor, POLLRDHUP, 0};
+    return ::poll(&of, 1, 0) > 0 && (of.revents & (POLLRDHUP | POLLHUP));
+}
+
 }  // namespace sassemu::debug

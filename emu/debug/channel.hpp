@@ -31,6 +31,8 @@ class Channel {
     std::optional<Json> receive(int* passed = nullptr) const;
     // Whether receive() has something to read now.
     bool ready() const;
+    // Whether nobody is at the other end of this descriptor.
+    static bool is_gone(int descriptor);
 
   private:
     Descriptor descriptor_;

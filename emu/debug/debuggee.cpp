@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "emu/base/exit_code.hpp"
 #include "emu/debug/inspect.hpp"
 #include "emu/machine/cta.hpp"
 #include "emu/plan/report.hpp"
@@ -43,11 +44,12 @@ Focus Focus::of(const Json& json) {
 }
 
 void Debuggee::run(const plan::Plan& plan, plan::RunOptions options) {
+    keep_watch();
     ::setpgid(0, 0);  // Ctrl-C is the debugger's
     std::signal(SIGINT, SIG_IGN);
     std::signal(SIGCHLD, SIG_IGN);  // nobody waits for checkpoints
     const auto pass_on = [this](std::string_view text) {
-        channel_.send({{"event", "output"}, {"at", printed_}, {"text", std::string(text)}});
+        tell({{"event", "output"}, {"at", printed_}, {"text", std::string(text)}});
         printed_ += text.size();
     };
     options.stepper = this;
@@ -66,11 +68,37 @@ void Debuggee::run(const plan::Plan& plan, plan::RunOptions options) {
     };
     const auto report = plan::run_plan(plan, options);
     if (!report) {
-        channel_.send({{"error", report.error().message()}, {"code", 2}});
+        tell({{"error", report.error().message()},
+              {"limit", report.error().code == ErrorCode::limit}});
         _exit(0);
     }
     launches_.clear();
     end(report->exit_code(), plan::report_text(*report));
+}
+
+// For a process that begins to run: it is held to the limits, and does not outlive the debugger.
+// Of the one that it was forked from it has the memory, and not the thread.
+void Debuggee::keep_watch() {
+    process_budget().after_fork();
+    (void)watchdog_.release();  // NOLINT(bugprone-unused-return-value)
+    watchdog_ = std::make_unique<Watchdog>(
+        process_budget(),
+        [this](Budget::Stop why) {
+            // Where the other thread is in the middle of telling something, that is all.
+            const std::unique_lock lock(telling_, std::try_to_lock);
+            if (lock)
+                channel_.send({{"error", process_budget().error(why, "debug").message()},
+                               {"limit", true}});
+            _exit(exit_with::limit);
+        },
+        [descriptor = channel_.descriptor()] {
+            if (Channel::is_gone(descriptor)) _exit(exit_with::success);
+        });
+}
+
+void Debuggee::tell(const Json& message, int passed) {
+    const std::lock_guard lock(telling_);
+    channel_.send(message, passed);
 }
 
 // The plan is over: there is nothing left to run, but something to tell.
@@ -141,6 +169,8 @@ void Debuggee::launch_fails(Launch& launch, LaunchStatus status, const std::stri
     }
     stop["status"] = status == LaunchStatus::deadlock      ? "deadlock"
                      : status == LaunchStatus::unsupported ? "unsupported"
+                     : status == LaunchStatus::limit       ? "limit"
+                     : status == LaunchStatus::interrupted ? "interrupted"
                                                            : "fault";
     stop["what"] = what;
     serve(stop);
@@ -247,11 +277,12 @@ void Debuggee::fork_here(Json message) {
         channel_ = std::move(ends->second);
         ends.reset();
         serve(Json());
+        keep_watch();
         return;
     }
     // No process is to be had: there is a checkpoint less.
     if (child < 0) message["event"] = "none";
-    channel_.send(message, child < 0 ? -1 : ends->first.descriptor());
+    tell(message, child < 0 ? -1 : ends->first.descriptor());
 }
 
 void Debuggee::serve(const Json& stop) {
@@ -264,7 +295,7 @@ void Debuggee::serve(const Json& stop) {
             if (!arrivals_.empty()) told["arrival"] = arrivals_.front();
             told["uncertain"] = first_uncertain_;
         }
-        channel_.send(told);
+        tell(told);
     }
     // What the last run wanted is over, also for a checkpoint.
     step_ = {};
@@ -293,7 +324,7 @@ void Debuggee::serve(const Json& stop) {
         } catch (const Json::exception& error) {
             answer = {{"error", std::string("malformed request: ") + error.what()}};
         }
-        channel_.send(answer);
+        tell(answer);
     }
     served_ = true;
     house_at_ = position;

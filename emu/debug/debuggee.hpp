@@ -20,11 +20,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "emu/base/limits.hpp"
 #include "emu/debug/channel.hpp"
 #include "emu/debug/expression.hpp"
 #include "emu/debug/places.hpp"
@@ -124,6 +126,8 @@ class Debuggee final : public Stepper {
     };
 
     // Tells of the halt (null: of none), and answers until the run goes on.
+    void keep_watch();
+    void tell(const Json& message, int passed = -1);
     void serve(const Json& stop);
     Result<void> begin_run(const Json& request);
     // What runs on is this process; another one like it waits at the other end of what is sent.
@@ -148,6 +152,8 @@ class Debuggee final : public Stepper {
     [[noreturn]] void end(int code, const std::string& report);
 
     Channel channel_;
+    std::mutex telling_;
+    std::unique_ptr<Watchdog> watchdog_;  // of this process
     Places places_;
     std::map<std::string, NamedMemory> named_;
     std::vector<RunningLaunch> launches_;

@@ -47,6 +47,7 @@ class Session {
 
     const Stop& stop() const { return stop_; }
     uint64_t position() const { return stop_.value("position", uint64_t{0}); }
+    bool limit_reached() const { return limit_reached_; }  // of time or memory
     bool ended() const { return stop_.value("stop", "") == "ended"; }
     // Launch, CTA, warp, lane, and which frame of it unless it is the innermost.
     Json focus() const { return focus_; }
@@ -105,6 +106,7 @@ class Session {
     int next_id_ = 1;
     Stop stop_;
     Json focus_;
+    bool limit_reached_ = false;
     uint64_t seen_output_ = 0;
     int process_ = -1;
 };

@@ -295,9 +295,12 @@ Result<void> run_suite(std::vector<Case>& cases, const SuiteOptions& options,
     std::vector<char> ready(cases.size());
     Error failure;
     bool failed = false, no_memory = false;
+    size_t working = 0;  // threads
     const auto work = [&] {
         try {
-            for (size_t i; (i = next.fetch_add(1)) < cases.size();) {
+            // Once it has to end, no more are begun.
+            for (size_t i; process_budget().poll() == Budget::Stop::none &&
+                           (i = next.fetch_add(1)) < cases.size();) {
                 auto result = run_case_safely(cases[i], options, models);
                 Case& c = cases[i];
                 c.contradicted = contradicts(c);
@@ -312,8 +315,10 @@ Result<void> run_suite(std::vector<Case>& cases, const SuiteOptions& options,
             const std::lock_guard lock(mutex);
             failed = no_memory = true;
             next = cases.size();
-            changed.notify_one();
         }
+        const std::lock_guard lock(mutex);
+        --working;
+        changed.notify_one();
     };
     unsigned count =
         options.threads ? options.threads : std::max(1u, std::thread::hardware_concurrency());
@@ -334,15 +339,23 @@ Result<void> run_suite(std::vector<Case>& cases, const SuiteOptions& options,
         // Where the host gives no more threads, those that there are do it; else this one.
         try {
             workers.reserve(count);
-            while (workers.size() < count) workers.emplace_back(work);
+            while (workers.size() < count) {
+                const std::lock_guard lock(mutex);
+                workers.emplace_back(work);
+                ++working;
+            }
         } catch (const std::system_error&) {
         } catch (const std::bad_alloc&) {
         }
-        if (workers.empty()) work();
+        if (workers.empty()) {
+            ++working;
+            work();
+        }
         for (size_t i = 0; i < cases.size(); ++i) {
             std::unique_lock lock(mutex);
-            changed.wait(lock, [&] { return ready[i] || failed; });
+            changed.wait(lock, [&] { return ready[i] || failed || !working; });
             if (failed) break;
+            if (!ready[i]) continue;
             lock.unlock();
             done(cases[i]);
             cases[i].report.witness.reset();

@@ -45,10 +45,9 @@ class HostService final : public plan::HostProcesses, public OutsideAgent {
         return windows_.add(dynamic_cast<OutsideMemory&>(machine), buffer, gpu, address, direct);
     }
 
-    Result<void> begin(Machine& machine, std::function<bool()> stop_requested) override {
+    Result<void> begin(Machine& machine) override {
         machine_ = &machine;
         memory_ = &dynamic_cast<OutsideMemory&>(machine);
-        stop_requested_ = stop_requested ? std::move(stop_requested) : [] { return false; };
         since_ = Clock::now();
         wake_ = Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
         if (wake_.number() < 0)
@@ -65,7 +64,7 @@ class HostService final : public plan::HostProcesses, public OutsideAgent {
                 return may_begin() || stopped() || (!ever_attached_ && patience_over());
             }));
         }
-        if (!stop_requested_()) SASSEMU_TRY(process_budget().check("--listen " + options_.address));
+        SASSEMU_TRY(process_budget().check("--listen " + options_.address));
         const std::lock_guard lock(mutex_);
         phase_ = Phase::running;
         if (options_.begin_at_once || ever_attached_ || stopped()) return {};
@@ -184,7 +183,7 @@ class HostService final : public plan::HostProcesses, public OutsideAgent {
                std::ranges::none_of(clients_, [](const ClientRef& one) { return one->hold; });
     }
     bool stopped() const {
-        return stop_requested_() || process_budget().poll() != Budget::Stop::none;
+        return process_budget().poll() != Budget::Stop::none;
     }
     // Nobody has said anything for so long.
     bool patience_over() const {
@@ -424,7 +423,6 @@ class HostService final : public plan::HostProcesses, public OutsideAgent {
     Descriptor wake_;
     Machine* machine_ = nullptr;
     OutsideMemory* memory_ = nullptr;
-    std::function<bool()> stop_requested_;
     HostWindows windows_;  // in steps, and while there are none
     std::thread thread_;
     ClientRef chosen_;  // whose turn the next step is, and what it does

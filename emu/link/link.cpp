@@ -10,11 +10,14 @@
 #include <random>
 
 #include "emu/base/descriptor_message.hpp"
+#include "emu/base/limits.hpp"
 #include "emu/link/link_impl.hpp"
 
 namespace sassemu::link {
 
 namespace {
+
+constexpr std::chrono::milliseconds look_at_limits{20};
 
 uint64_t drawn() {
     std::random_device random;
@@ -41,8 +44,10 @@ LinkImpl::~LinkImpl() {
     message::Control goodbye;
     goodbye.mutable_goodbye();
     tell_all(goodbye);
+    const bool stopped = process_budget().cause() != Budget::Stop::none;
     const auto until =
-        Session::Clock::now() + std::min(options_.limits.give_up, std::chrono::milliseconds(2000));
+        Session::Clock::now() +
+        std::min(options_.limits.give_up, std::chrono::milliseconds(stopped ? 200 : 2000));
     for (auto& peer : peers_) {
         if (!peer) continue;
         Lock lock(peer->mutex);
@@ -83,7 +88,7 @@ Result<void> LinkImpl::wait(Peer& peer, Lock& lock, F&& met, bool soon) {
         }
         --looking_;
     }
-    peer.changed.wait(lock, [&] { return met() || over(); });
+    while (!peer.changed.wait_for(lock, look_at_limits, [&] { return met() || over(); })) continue;
     if (met()) return {};
     return gone(peer);
 }
@@ -242,7 +247,14 @@ Result<void> LinkImpl::meet() {
     for (auto& peer : peers_) {
         if (!peer) continue;
         Lock lock(peer->mutex);
-        SASSEMU_TRY(wait(*peer, lock, [&] { return peer->arrived >= met_; }));
+        // Nobody is woken by a limit or a signal.
+        while (peer->arrived < met_) {
+            SASSEMU_TRY(process_budget().check("rank " + std::to_string(peer->rank)));
+            const auto until = Session::Clock::now() + look_at_limits;
+            SASSEMU_TRY(wait(*peer, lock, [&] {
+                return peer->arrived >= met_ || Session::Clock::now() >= until;
+            }));
+        }
     }
     return {};
 }

@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "emu/base/limits.hpp"
+
 namespace sassemu::plan {
 namespace {
 
@@ -56,6 +58,7 @@ Result<void> write_all(const std::string& path, int descriptor, ByteSource& byte
         }
         size = std::min<uint64_t>(bytes.size() - at, piece.size());
         const std::span part = std::span(piece).first(size);
+        SASSEMU_TRY(process_budget().check(path));
         SASSEMU_TRY(bytes.read(at, part));
         number = write_piece(descriptor, part);
     }

@@ -3,7 +3,6 @@
 // here: how they reach it (emu/link/host_service.hpp).
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,7 +23,7 @@ class HostProcesses {
     virtual Result<void> add(Machine& machine, const Buffer& buffer, uint32_t gpu, uint64_t address,
                              bool direct) = 0;
     // They are served from here on. Returns when launches may begin.
-    virtual Result<void> begin(Machine& machine, std::function<bool()> stop_requested) = 0;
+    virtual Result<void> begin(Machine& machine) = 0;
     // All launches have ended, with this outcome. Returns when no process uses the memory any more;
     // what the report should tell.
     virtual std::vector<std::string> end(const std::string& outcome) = 0;

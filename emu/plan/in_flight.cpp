@@ -16,6 +16,8 @@ struct Overloaded : F... {
 template <class... F>
 Overloaded(F...) -> Overloaded<F...>;
 
+bool stopped() { return process_budget().stopped() != Budget::Stop::none; }
+
 }  // namespace
 
 Result<StreamId> InFlight::stream_of(const std::string& name, uint32_t gpu) {
@@ -49,7 +51,7 @@ Result<void> InFlight::put(size_t index) {
                        }},
             launch.operation);
     };
-    for (uint32_t run = 0; run < launch.repeat; ++run) {
+    for (uint32_t run = 0; run < launch.repeat && !stopped(); ++run) {
         SASSEMU_ASSIGN(const OperationId operation, one());
         operations_.emplace_back(index, operation);
     }
@@ -92,6 +94,7 @@ Result<void> InFlight::step(const HostStep& step) {
             [&](const CopyBytes& c) -> Result<void> {
                 std::vector<std::byte> piece(std::min<uint64_t>(c.to.bytes, 1 << 20));
                 for (uint64_t at = 0; at < c.to.bytes; at += piece.size()) {
+                    SASSEMU_TRY(process_budget().check("copy"));
                     piece.resize(std::min<uint64_t>(piece.size(), c.to.bytes - at));
                     SASSEMU_TRY(parts_.machine.read(address(c.from) + at, piece));
                     SASSEMU_TRY(parts_.machine.write(address(c.to) + at, piece));
@@ -117,7 +120,7 @@ Result<InFlight::Outcome> InFlight::run() {
     }
     Outcome outcome;
     Result<void> refused;
-    for (size_t i = 0; i < parts_.plan.launches.size() && refused; ++i) {
+    for (size_t i = 0; i < parts_.plan.launches.size() && refused && !stopped(); ++i) {
         if (!parts_.mine(parts_.plan.launches[i].gpu)) continue;
         parts_.progress("launch " + std::to_string(i + 1) + "/" +
                         std::to_string(parts_.plan.launches.size()) + ": " +
@@ -127,6 +130,10 @@ Result<InFlight::Outcome> InFlight::run() {
     if (!refused) parts_.machine.interrupt();
     for (const HostStep& one : parts_.plan.host) {
         if (!refused || !outcome.host_failed.empty() || !parts_.mine(0)) break;
+        if (const Result<void> in_time = process_budget().check(one.name); !in_time) {
+            outcome.host_failed = in_time.error().message();
+            break;
+        }
         parts_.progress(one.name);
         const Result<void> done = step(one);
         if (!done) outcome.host_failed = one.name + ": " + done.error().message();

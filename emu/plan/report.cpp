@@ -130,6 +130,7 @@ std::string outcome_text(const RunReport& report) {
                            static_cast<unsigned long long>(*report.expected_warp_instructions));
         }
     }
+    if (report.cut) text += "ended: " + shown(report.cut->message()) + "\n";
     for (const Error& error : report.write_errors)
         text += "error: " + shown(error.message()) + "\n";
     return text;
@@ -146,7 +147,8 @@ const char* verdict(const RunReport& report) {
         case exit_with::faulted:
             return "the kernel FAULTED";
         case exit_with::limit:
-            return report.status == LaunchStatus::limit ? "a LIMIT was reached" : "DEADLOCK";
+            return report.status == LaunchStatus::limit || report.cut ? "a LIMIT was reached"
+                                                                      : "DEADLOCK";
         case exit_with::not_executed:
             return "an instruction is NOT EXECUTED on this architecture";
         case exit_with::finding:

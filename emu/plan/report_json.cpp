@@ -78,7 +78,8 @@ std::string report_json(const RunReport& report) {
               {"status", status_text(report.status, report.fault)},
               {"expectedStatus", status_text(report.expected.status, report.expected.fault)},
               {"exitCode", report.exit_code()},
-              {"findings", report.findings}};
+              {"findings", report.findings},
+              {"seeds", {{"asked", report.runs}, {"ran", report.runs_ended}}}};
     Json& launches = json["launches"] = Json::array();
     for (const LaunchReport& launch : report.launches) launches.push_back(launch_json(launch));
     Json& comparisons = json["comparisons"] = Json::array();
@@ -89,6 +90,7 @@ std::string report_json(const RunReport& report) {
         json["expectedWarpInstructions"] = *report.expected_warp_instructions;
     Json& errors = json["errors"] = Json::array();
     for (const Error& error : report.write_errors) errors.push_back(error.message());
+    if (report.cut) errors.push_back(report.cut->message());
     json["notes"] = report.notes;
     if (!report.hash.empty()) json["runHash"] = report.hash;
     for (const auto& [key, text] : report.sections) {

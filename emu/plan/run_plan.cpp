@@ -3,6 +3,7 @@
 #include "emu/plan/run_plan.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 #include <set>
 #include <span>
@@ -33,7 +34,6 @@ class Runner {
           }) {}
 
     Result<RunReport> run() {
-        process_budget().begin_work();
         report_.plan = plan_.file;
         report_.expected = plan_.expect.status;
         if (options_.ranks) {
@@ -62,28 +62,36 @@ class Runner {
         if (options_.hash) SASSEMU_TRY(hash_inputs());
         if (options_.on_loaded) SASSEMU_TRY(options_.on_loaded());
         process_progress().begin(ctas());
-        const Result<void> launched = launch_all();
-        if (options_.on_gpu) options_.on_gpu(nullptr);
-        SASSEMU_TRY(launched);
+        process_budget().begin_work();  // what has been done until a limit is told from here on
+        SASSEMU_TRY(unless_cut(launch_all()));
+        const bool whole = process_budget().cause() == Budget::Stop::none;
+        report_.runs = options_.runs;
+        report_.runs_ended = options_.runs_ended + whole;
         report_.out_met =
             !plan_.expect.out || (out_same_ && out_bytes_ == plan_.expect.out->size());
         if (options_.ranks) meet_ranks();
-        SASSEMU_TRY(compare_all());
+        if (!report_.cut) SASSEMU_TRY(unless_cut(compare_all()));
         note_differences();
-        process_budget().begin_results();
+        const Budget::Results results(process_budget());
         write_dumps();
-        if (setup_.hooks()) {
-            if (options_.finish_plugins) setup_.hooks()->finish();
-            report_.findings = setup_.hooks()->findings();
-            for (Error& error : setup_.hooks()->take_write_errors())
-                report_.write_errors.push_back(std::move(error));
-            report_.sections = setup_.hooks()->sections();
+        if (Hooks* const hooks = setup_.hooks()) {
+            if (!whole || report_.cut || report_.runs_ended == options_.runs)
+                end_plugins(*hooks, options_, report_);
+            report_.findings = hooks->findings();
         }
         if (options_.hash) SASSEMU_TRY(end_hash());
         return std::move(report_);
     }
 
   private:
+    // At a limit the run ends, with a report of what there is.
+    Result<void> unless_cut(Result<void> done) {
+        if (done || done.error().code != ErrorCode::limit) return done;
+        report_.cut = std::move(done).error();
+        report_.partial = true;
+        return {};
+    }
+
     // Output may be long: it is passed on and compared as it comes, and only its beginning stays.
     void take_output(std::string_view text) {
         if (plan_.expect.out) {
@@ -171,7 +179,7 @@ class Runner {
     }
 
     Result<void> launch_all() {
-        if (options_.on_gpu) options_.on_gpu(setup_.first_gpu());
+        began_ = std::chrono::steady_clock::now();
         if (options_.host) return run_with_host();
         if (setup_.machine()) return run_in_flight();
         for (size_t i = 0; i < setup_.requests().size();) {
@@ -190,7 +198,7 @@ class Runner {
     }
 
     Result<void> run_with_host() {
-        SASSEMU_TRY(options_.host->begin(*setup_.machine(), options_.stop_requested));
+        SASSEMU_TRY(options_.host->begin(*setup_.machine()));
         const Result<void> ran = run_in_flight();
         for (std::string& note : options_.host->end(ran ? status_text(report_.status, report_.fault)
                                                         : ran.error().message()))
@@ -199,11 +207,6 @@ class Runner {
     }
 
     Result<void> run_in_flight() {
-        if (options_.stop_requested && options_.stop_requested()) {
-            stop(report_.launches.front(), LaunchStatus::interrupted,
-                 "interrupted before the launch");
-            return {};
-        }
         Limits limits;
         set_limits(limits);
         setup_.machine()->set_limits(limits);
@@ -239,7 +242,11 @@ class Runner {
             if (!finished) outcome.host_failed = "nvshmem: " + finished.error().message();
         }
         if (outcome.host_failed.empty()) return {};
-        if (report_.status == LaunchStatus::ok) report_.status = LaunchStatus::deadlock;
+        const Budget::Stop why = process_budget().cause();
+        if (report_.status == LaunchStatus::ok)
+            report_.status = why == Budget::Stop::none          ? LaunchStatus::deadlock
+                             : why == Budget::Stop::interrupted ? LaunchStatus::interrupted
+                                                                : LaunchStatus::limit;
         report_.partial = true;
         report_.notes.push_back(std::move(outcome.host_failed));
         return {};
@@ -261,13 +268,9 @@ class Runner {
     Result<bool> launch_chain(size_t first, size_t end) {
         for (size_t i = first; i < end; ++i) {
             LaunchReport& entry = report_.launches[i];
-            if (options_.stop_requested && options_.stop_requested()) {
-                stop(entry, LaunchStatus::interrupted, "interrupted before the launch");
-                return false;
-            }
             if (const Result<void> checked = process_budget().check(plan_.launches[i].where);
                 !checked) {
-                const bool interrupted = process_budget().stopped() == Budget::Stop::interrupted;
+                const bool interrupted = process_budget().cause() == Budget::Stop::interrupted;
                 stop(entry, interrupted ? LaunchStatus::interrupted : LaunchStatus::limit,
                      checked.error().message());
                 return false;
@@ -305,7 +308,8 @@ class Runner {
         const double seconds = options_.time_limit.value_or(plan_.time_limit);
         const uint64_t most = most_instructions();
         if (seconds > 0) {
-            limits.seconds = seconds - report_.total.seconds;
+            const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - began_;
+            limits.seconds = seconds - gone.count();
             if (limits.seconds <= 0) return false;
         }
         if (most > 0) {
@@ -339,7 +343,7 @@ class Runner {
 
     // What holds for all of the plan, no rank can tell alone.
     void meet_ranks() {
-        const Result<void> met = options_.ranks->end();
+        const Result<void> met = unless_cut(options_.ranks->end());
         if (!met) report_.write_errors.push_back(met.error());
         report_.expected_out.reset();
         report_.out_met = true;
@@ -430,6 +434,7 @@ class Runner {
     RunReport report_;
     RunHash hash_;  // where it is asked for
     std::mutex out_mutex_;
+    std::chrono::steady_clock::time_point began_;  // with the first launch
     uint64_t out_bytes_ = 0;
     bool out_same_ = true;  // as the plan expects, so far
     Setup setup_;           // last: GPUs go first, while what they refer to is still there
@@ -477,6 +482,7 @@ int RunReport::exit_code() const {
     int code = status_met() ? exit_with::success : code_of(status);
     if (!results_met()) code = worse(code, exit_with::differs);
     if (!write_errors.empty()) code = worse(code, exit_with::bad_input);
+    if (cut) code = worse(code, exit_with::limit);
     if (findings > 0) code = worse(code, exit_with::finding);
     return code;
 }
@@ -489,6 +495,17 @@ Result<std::shared_ptr<Hooks>> load_plugins(const RunOptions& options) {
                                 }},
                                options.gpu.model, options.gpu.seed));
     return std::shared_ptr<Hooks>(std::move(hooks));
+}
+
+void end_plugins(Hooks& hooks, const RunOptions& options, RunReport& report) {
+    const Budget::Stop why = process_budget().cause();
+    hooks.runs = {options.runs, report.runs_ended,
+                  why == Budget::Stop::none ? std::string() : process_budget().text(why)};
+    hooks.finish();
+    report.plugins_ended = true;
+    report.findings = hooks.findings();
+    for (Error& error : hooks.take_write_errors()) report.write_errors.push_back(std::move(error));
+    report.sections = hooks.sections();
 }
 
 Result<RunReport> run_plan(const Plan& plan, const RunOptions& options) {

@@ -43,8 +43,6 @@ struct RunOptions {
     std::function<void(std::string_view)> on_stdout;    // device printf, as it comes
     std::function<void(std::string_view)> on_progress;  // one line per step
     std::function<Result<void>()> on_loaded;  // every input file is read, but for expectations
-    std::function<void(Gpu*)> on_gpu;  // the GPU before the first launch; nullptr after the last
-    std::function<bool()> stop_requested;  // asked between launches
     // Everything is in its place; buffers by name. With several GPUs the first.
     std::function<void(Gpu&, const std::unordered_map<std::string, uint64_t>&)> on_placed;
     // Plugins, NAME or file.so and then :key=value,...; names are looked up in the directories
@@ -52,9 +50,10 @@ struct RunOptions {
     std::vector<std::string> plugins, plugin_directories;
     std::function<void(std::string_view)>
         on_plugin_text;  // what plugins print; empty: standard output
-    std::shared_ptr<Hooks>
-        hooks;  // plugins that load_plugins() has made, for several runs; the last one ends them
-    bool finish_plugins = true;
+    // Plugins that load_plugins() has made, for so many runs, and how many have ended. The last one
+    // ends them, and one that does not come to its end.
+    std::shared_ptr<Hooks> hooks;
+    uint64_t runs = 1, runs_ended = 0;
     bool evidence = false;         // the report says on what the kernels' instructions rest
     bool hash = false;             // and has the hash of the run
     Stepper* stepper = nullptr;    // a debugger, with gpu.deterministic; null: none
@@ -93,6 +92,12 @@ struct RunReport {
     std::optional<uint64_t> expected_warp_instructions;
     LaunchStats total;
     bool partial = false;             // a launch did not complete
+    // Where a limit or a signal has ended it, if not in a launch: comparisons are missing.
+    std::optional<Error> cut;
+    // Of the options' runs those that have ended, this one too unless a limit or a signal has cut
+    // it; and whether it was the last.
+    uint64_t runs = 1, runs_ended = 0;
+    bool plugins_ended = false;
     std::vector<Error> write_errors;  // dumps and plugins' reports that could not be written
     std::vector<std::string> notes;
     uint64_t findings = 0;                        // of checkers
@@ -109,5 +114,7 @@ struct RunReport {
 Result<RunReport> run_plan(const Plan& plan, const RunOptions& options);
 // The plugins of the options, for RunOptions::hooks; null: there are none.
 Result<std::shared_ptr<Hooks>> load_plugins(const RunOptions& options);
+// Ends plugins of several runs where the last did not: what they have found is told and written.
+void end_plugins(Hooks& hooks, const RunOptions& options, RunReport& report);
 
 }  // namespace sassemu::plan

@@ -49,6 +49,14 @@ int32_t write_file(sassemu_session s, const char* path, const void* bytes, uint6
 void report_json(sassemu_session s, const char* key, const char* json) {
     session(s)->hooks->report_json(key, json);
 }
+void run_extent(sassemu_session s, sassemu_run_extent* out) {
+    const Hooks::Runs& runs = session(s)->hooks->runs;
+    sassemu_run_extent r{};
+    r.asked = runs.asked;
+    r.ended = runs.ended;
+    r.stopped = runs.stopped.empty() ? nullptr : runs.stopped.c_str();
+    give(out, r);
+}
 void fault(sassemu_session, sassemu_warp w, sassemu_insn i, uint32_t lanes, const char* what) {
     Warp& guest = *warp(w);
     launch_host(guest).fault(guest, instruction(i).image->ops() + instruction(i).index, lanes,
@@ -320,15 +328,20 @@ void copy_bytes(std::byte* to, const std::byte* from, uint64_t bytes, bool to_gu
 // ---- bytes
 // ------------------------------------------------------------------------------------------------------------------------
 
+// Nothing is anywhere once the memory of the run is gone, and plugins finish.
+Extent extent_at(sassemu_session s, uint64_t address) {
+    const AddressSpace* const space = session(s)->hooks->space;
+    return space ? space->find(address) : Extent{};
+}
 int32_t read(sassemu_session s, uint64_t address, void* to, uint64_t bytes) {
-    const Extent& e = session(s)->hooks->space->find(address);
+    const Extent e = extent_at(s, address);
     std::byte* const from = bytes_of(e, address, bytes);
     if (!from) return -1;
     copy_bytes(static_cast<std::byte*>(to), from, bytes, false);
     return 0;
 }
 int32_t write(sassemu_session s, uint64_t address, const void* from, uint64_t bytes) {
-    const Extent& e = session(s)->hooks->space->find(address);
+    const Extent e = extent_at(s, address);
     std::byte* const to = bytes_of(e, address, bytes);
     if (!to) return -1;
     copy_bytes(to, static_cast<const std::byte*>(from), bytes, true);
@@ -365,15 +378,14 @@ int32_t read_local(sassemu_warp h, uint32_t lane, uint32_t offset, void* to, uin
     return 0;
 }
 int32_t find_allocation(sassemu_session s, uint64_t address, sassemu_allocation* out) {
-    const AddressSpace& space = *session(s)->hooks->space;
-    const Extent& e = space.find(address);
+    const Extent e = extent_at(s, address);
     const bool heap = e.flags & heap_extent;
     if (e.hi == e.lo && !heap) return -1;
     sassemu_allocation r{};
     r.read_only = (e.flags & Extent::read_only) != 0;
     r.address = e.lo;
     r.bytes = heap ? heap_size(e) : e.hi - e.lo;
-    r.name = space.name(e.id).c_str();
+    r.name = session(s)->hooks->space->name(e.id).c_str();
     r.gpu = Hooks::home(e);
     give(out, r);
     return 0;
@@ -420,6 +432,7 @@ sassemu_host make_table() {
     h.write_file = write_file;
     h.report_json = report_json;
     h.model_event = model_event;
+    h.run_extent = run_extent;
     return h;
 }
 

@@ -66,11 +66,10 @@ bool Engine::begin() {
     blocked_.reserve(64);
     returned_.reserve(64);
     started_ = std::chrono::steady_clock::now();
-    deadline_ = settings_.deadline;
+    deadline_ = Stops::Clock::time_point::max();
     if (settings_.seconds > 0)
-        deadline_ = std::min(
-            deadline_, started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                      std::chrono::duration<double>(settings_.seconds)));
+        deadline_ = started_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                   std::chrono::duration<double>(settings_.seconds));
     if (settings_.cooperative) settings_.residency->used += total_ * share_;
     launch_.space->hold();
     if (settings_.link) settings_.link->enter();
@@ -81,7 +80,7 @@ bool Engine::begin() {
 LaunchResult Engine::finish() {
     if (settings_.stepper) settings_.stepper->launch_end(launch_);
     if (launch_.hooks && !launch_.stop)  // what a model still holds
-        while (launch_.hooks->idle_step()) {
+        while (!settings_.stops->told() && launch_.hooks->idle_step()) {
         }
     // After a fault or a limit CTAs are left in the middle; they count as far as they came.
     for (auto& slot : slots_) {
@@ -215,7 +214,7 @@ Engine::Outcome Engine::run_ctas(CtaSlot& slot, Turn& worker) {
             if (printed().prints) printed().ended(slot.cluster.cta[r]->linear);
         }
         worker.ended += slot.cluster.size;
-        if (worker.claimed.begin == worker.claimed.end) return outcome;
+        if (worker.claimed.begin == worker.claimed.end || stops_after_cta(worker)) return outcome;
         slot.cluster.index = worker.claimed.begin++;
         slot.fresh = true;
     }

@@ -25,6 +25,7 @@
 #include "emu/schedule/chain.hpp"
 #include "emu/schedule/chooser.hpp"
 #include "emu/schedule/cluster_queue.hpp"
+#include "emu/schedule/stops.hpp"
 #include "emu/schedule/watch.hpp"
 #include "emu/schedule/work.hpp"
 
@@ -124,9 +125,7 @@ class Engine final : public LaunchHost, public Work {
         bool cooperative = false;
         std::shared_ptr<InstructionLimit> limit;  // null: none
         double seconds = 0;                       // from its begin
-        std::chrono::steady_clock::time_point deadline =
-            std::chrono::steady_clock::time_point::max();
-        const std::atomic<bool>* interrupted = nullptr;
+        const Stops* stops = nullptr;
         PrintedText* printed = nullptr;
         ChildGrids* children = nullptr;  // null: its module launches nothing
         Stepper* stepper = nullptr;      // a debugger; null: none
@@ -254,6 +253,8 @@ class Engine final : public LaunchHost, public Work {
     void give_way_to_chain();
     void come_back();
     bool out_of_instructions();
+    bool stops(Turn& worker, uint64_t done);
+    bool stops_after_cta(Turn& worker);
     void step_model(Cta& cta, bool idle);
     void tell_cta(Cta& cta, bool begins);
     static void account(const Cta& cta, Turn& worker);

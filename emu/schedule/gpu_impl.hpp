@@ -27,6 +27,7 @@
 #include "emu/schedule/engine.hpp"
 #include "emu/schedule/prepared.hpp"
 #include "emu/schedule/scheduler.hpp"
+#include "emu/schedule/stops.hpp"
 
 namespace sassemu {
 
@@ -57,6 +58,9 @@ struct LoadedModule {
 
 // What all GPUs of a machine share.
 struct Core {
+    ~Core() {
+        if (hooks) hooks->detach(chooser.get());
+    }
     static Result<std::shared_ptr<Core>> create(GpuOptions options, std::shared_ptr<Hooks> hooks,
                                                 const StateFill& fill, bool several);
     GpuOptions options;  // the device is each GPU's own
@@ -69,12 +73,11 @@ struct Core {
     std::unique_ptr<AddressSpace> host;  // what the host reaches; null: one GPU, whose own it is
     std::mutex print;
     std::function<void(std::string_view)> on_printf;  // one call at a time
-    std::atomic<bool> interrupted{false};
+    Stops stops;
     std::atomic<uint64_t> launches{0};
     std::set<uint64_t> outside;               // allocations that other processes write to
     FarMemory* far = nullptr;                 // memory that only messages reach; null: none
     std::shared_ptr<InstructionLimit> limit;  // of all that is in flight; null: none
-    std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     std::unique_ptr<Scheduler> scheduler;  // last: its threads go first
 };
 
@@ -173,9 +176,7 @@ class GpuImpl final : public Gpu, public TouchedMemory {
     std::deque<Stream>& streams() { return streams_; }  // the first is the legacy stream
     const DeviceProfile& device() const { return device_; }
     Result<void> prepare(const LaunchRequest& request, PreparedLaunch& out);
-    void interrupt() noexcept override {
-        core_->interrupted.store(true, std::memory_order_relaxed);
-    }
+    void interrupt() noexcept override { core_->stops.interrupt(); }
     HostLevel level() const override {
         return core_->level->name[1] == '2'   ? HostLevel::v2
                : core_->level->name[1] == '3' ? HostLevel::v3

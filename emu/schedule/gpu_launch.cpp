@@ -269,8 +269,7 @@ Result<Engine::Settings> GpuImpl::settings_of(const std::shared_ptr<GridParts>& 
         settings.limit->most = most;
     }
     settings.seconds = request.limits.seconds;
-    settings.deadline = core_->deadline;
-    settings.interrupted = &core_->interrupted;
+    settings.stops = &core_->stops;
     settings.residency = &residency_;
     settings.far = core_->far;
     settings.gpu = index_;
@@ -408,7 +407,7 @@ std::vector<Result<LaunchResult>> GpuImpl::launch_chain(std::span<const LaunchRe
         break;
     }
     finish();
-    if (core_->scheduler->idle()) core_->interrupted = false;
+    if (core_->scheduler->idle()) core_->stops.take_back();
     return results;
 }
 

@@ -1,23 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ends a launch from outside: its limits, an interrupt. The limit of instructions is exact:
 // workers take from it before they run, and give back what they did not use.
-#include "emu/base/limits.hpp"
 #include "emu/schedule/engine.hpp"
 
 namespace sassemu {
 
+namespace {
+
+// What a worker does between two looks at the clock, in warp instructions: a few microseconds of
+// fast ones, a tenth of a second of those that a checker follows. To begin and to end a CTA counts
+// as so many.
+constexpr uint64_t look_after = 1 << 13, cta_costs = 64;
+
+}  // namespace
+
 void Engine::check_limits() {
-    if (settings_.interrupted && settings_.interrupted->load(std::memory_order_relaxed))
-        end(LaunchStatus::interrupted, "interrupted");
-    else if (const Budget::Stop why = process_budget().stopped(); why != Budget::Stop::none)
-        end(why == Budget::Stop::interrupted ? LaunchStatus::interrupted : LaunchStatus::limit,
-            process_budget().error(why, "kernel '" + kernel_ + "'").message());
-    else if (deadline_ != std::chrono::steady_clock::time_point::max() &&
-             std::chrono::steady_clock::now() >= deadline_)
-        end(LaunchStatus::limit,
-            "kernel '" + kernel_ +
-                "' reached its time limit; raise --time-limit if it is not stuck");
+    const Stops::Why why = settings_.stops->look(deadline_);
+    if (why != Stops::Why::nothing)
+        end(settings_.stops->status(why), settings_.stops->text(why, "kernel '" + kernel_ + "'"));
 }
+
+// Whether the launch has ended, from inside of a turn, where `done` was done since it was last asked.
+bool Engine::stops(Turn& worker, uint64_t done) {
+    worker.unlooked += done;
+    if (worker.unlooked >= look_after || settings_.stops->told()) [[unlikely]] {
+        worker.unlooked = 0;
+        check_limits();
+    }
+    return launch_.stop.load(std::memory_order_relaxed);
+}
+
+bool Engine::stops_after_cta(Turn& worker) { return stops(worker, cta_costs); }
 
 // Others hold what is left of the limit: when nobody runs under it, it is used up, or there is more
 // to give.

@@ -24,7 +24,7 @@ class MachineImpl final : public Machine, public OutsideMemory {
     MachineImpl(std::shared_ptr<Core> core, std::vector<DeviceProfile> devices)
         : core_(std::move(core)), devices_(std::move(devices)), gpus_(devices_.size()) {}
     ~MachineImpl() override {
-        core_->interrupted = true;
+        core_->stops.interrupt();
         core_->scheduler.reset();  // its threads end before what they run on
     }
 
@@ -256,12 +256,13 @@ class MachineImpl final : public Machine, public OutsideMemory {
             core_->limit->most = limits.max_warp_instructions;
         }
         using Clock = std::chrono::steady_clock;
-        core_->deadline = Clock::time_point::max();
-        if (limits.seconds > 0)
-            core_->deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                                 std::chrono::duration<double>(limits.seconds));
+        core_->stops.set_deadline(limits.seconds > 0
+                                      ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                                           std::chrono::duration<double>(
+                                                               limits.seconds))
+                                      : Clock::time_point::max());
     }
-    void interrupt() noexcept override { core_->interrupted = true; }
+    void interrupt() noexcept override { core_->stops.interrupt(); }
 
     // ---- other processes
 
@@ -456,7 +457,7 @@ class MachineImpl final : public Machine, public OutsideMemory {
     }
     Error stuck() const { return Error{ErrorCode::limit, "", core_->scheduler->deadlock(), ""}; }
     void end_of_interrupt() {
-        if (core_->scheduler->idle()) core_->interrupted = false;
+        if (core_->scheduler->idle()) core_->stops.take_back();
     }
     Result<void> wait(Scheduler::HostWait what) {
         auto lock = core_->scheduler->lock();

@@ -216,26 +216,47 @@ bool Scheduler::take(Turn& turn) {
     }
 }
 
+// A turn that was taken.
+void Scheduler::run(Lock& lock, Turn& turn) {
+    lock.unlock();
+    turn.work->run(turn);
+    lock.lock();
+    turn.work->put(turn);
+    time_ += turn.issued;
+    ++epoch_;
+}
+
+// Ends what is in flight, if it has to end; and once nothing is, those who wait on the host.
+bool Scheduler::ends() {
+    const Stops::Why why = stops_.look();
+    if (why == Stops::Why::nothing) return false;
+    for (const TaskRef& task : in_flight_) {
+        task->work->check_limits();
+        task->work->end(stops_.status(why), stops_.text(why, task->what));
+    }
+    if (!in_flight_.empty() || !ready_.empty()) return true;
+    deadlock_ = stops_.text(why, "what the host waits for");
+    for (HostWait* wait : waits_) wait->hopeless = true;
+    return true;
+}
+
 // One turn, or a while of waiting for one.
 void Scheduler::work(Lock& lock) {
     Turn turn;
     const uint64_t before = epoch_;
+    const bool ending = ends();
+    if (ending && in_flight_.empty() && ready_.empty()) return;
     if (running_ < threads_ && take(turn)) {
         const bool calls = turn.work->waits_for_others();
         ++(calls ? calling_ : running_);
         if (calls && !alone_) start_threads(std::min(wanted_ + calling_, threads_ + calling_));
-        lock.unlock();
-        turn.work->run(turn);
-        lock.lock();
+        run(lock, turn);
         --(calls ? calling_ : running_);
-        turn.work->put(turn);
-        time_ += turn.issued;
-        ++epoch_;
         if (sleepers_) changed_.notify_all();
         return;
     }
     if (epoch_ != before) return;  // something has ended: perhaps what the host waits for
-    if (!running_ && !calling_) {
+    if (!ending && !running_ && !calling_) {
         if (settle(false)) return;
         if (!host_may_act()) {
             if (!outside_) return give_up();
@@ -333,13 +354,8 @@ void Scheduler::turn(Lock& lock) {
         const uint64_t seen = epoch_;
         if (Turn turn; take(turn)) {
             ++running_;
-            lock.unlock();
-            turn.work->run(turn);
-            lock.lock();
+            run(lock, turn);
             --running_;
-            turn.work->put(turn);
-            time_ += turn.issued;
-            ++epoch_;
         } else if (!settle(true) && epoch_ == seen) {
             return;
         }

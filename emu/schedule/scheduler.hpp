@@ -23,6 +23,7 @@
 
 #include "emu/machine/outside.hpp"
 #include "emu/schedule/chooser.hpp"
+#include "emu/schedule/stops.hpp"
 #include "emu/schedule/work.hpp"
 
 namespace sassemu {
@@ -50,8 +51,8 @@ using TaskRef = std::shared_ptr<Task>;
 class Scheduler {
   public:
     using Lock = std::unique_lock<std::mutex>;
-    Scheduler(Chooser& chooser, uint32_t threads, bool alone)
-        : chooser_(chooser), threads_(alone ? 1 : threads), alone_(alone) {}
+    Scheduler(Chooser& chooser, const Stops& stops, uint32_t threads, bool alone)
+        : chooser_(chooser), stops_(stops), threads_(alone ? 1 : threads), alone_(alone) {}
     Scheduler(const Scheduler&) = delete;
     ~Scheduler();
 
@@ -113,6 +114,8 @@ class Scheduler {
   private:
     bool take(Turn& turn);
     void work(Lock& lock);
+    void run(Lock& lock, Turn& turn);
+    bool ends();
     void serve(uint32_t index);
     bool settle(bool host_acts);
     bool host_may_act() const;
@@ -126,6 +129,7 @@ class Scheduler {
     bool has_place(uint32_t index) const;
 
     Chooser& chooser_;
+    const Stops& stops_;
     const uint32_t threads_;
     const bool alone_;
     std::mutex mutex_;

@@ -12,7 +12,7 @@ namespace sassemu {
 
 namespace {
 
-// Warp instructions of a worker between two looks at the limits of the launch.
+// Warp instructions of a worker between two additions to those of the launch.
 constexpr uint64_t report_after = 1 << 16;
 
 bool can_run(const Warp& w) {
@@ -77,11 +77,8 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot, Turn& worker) {
             const uint64_t done = w.issued + w.guard_false - before;
             ran += done;
             worker.issued += done;
-            if ((worker.unreported += done) >= report_after) {
-                report(worker);
-                check_limits();
-            }
-            if (launch_.stop.load(std::memory_order_relaxed)) return Outcome::stopped;
+            if ((worker.unreported += done) >= report_after) report(worker);
+            if (stops(worker, done)) return Outcome::stopped;
             if (worker.refused) return Outcome::expired;
         }
         if (cta.live_threads == 0) {
@@ -94,16 +91,13 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot, Turn& worker) {
             continue;
         }
         if (!progress && !wake_parked(slot)) {
-            // Two that wake each other again and again never come further than here.
             report(worker);
-            check_limits();
             return Outcome::blocked;
         }
         if (ran >= cta_slice_ || !progress || slot.gives_way || (launch_.hooks && turns_away(8)))
             break;
     }
     report(worker);
-    check_limits();
     let_time_pass(slot);  // others get on, and may do so for long
     for (uint32_t i = 0; i < cta.warp_count; ++i) effects_after += cta.warps[i].effects;
     slot.quiet_slices = effects_after == effects_before ? slot.quiet_slices + 1 : 0;

@@ -93,9 +93,12 @@ void Report::finish(std::initializer_list<const char*> lists) {
         plugin_.print(tool_ + ": left out: " + std::to_string(left_out[1]) + " suppressed, " +
                       std::to_string(left_out[2]) + " of the baseline\n");
     if (!json_.empty()) {
+        const sassemu_run_extent runs = extent();
         ordered_json all;
         all["tool"] = tool_;
         all["version"] = 1;
+        all["runs"] = {{"asked", runs.asked}, {"ended", runs.ended}};
+        if (runs.stopped) all["stopped"] = runs.stopped;
         for (const char* list : lists) all[list] = ordered_json::array();
         for (const Entry& e : entries_) all[e.list].push_back(e.json);
         all["suppressed"] = left_out[1];
@@ -103,6 +106,13 @@ void Report::finish(std::initializer_list<const char*> lists) {
         store(json_, all);
     }
     if (!sarif_.empty()) store(sarif_, sarif());
+}
+
+sassemu_run_extent Report::extent() const {
+    sassemu_run_extent runs{};
+    runs.size = sizeof runs;
+    plugin_.host.run_extent(plugin_.session, &runs);
+    return runs;
 }
 
 ordered_json Report::sarif() const {
@@ -130,6 +140,15 @@ ordered_json Report::sarif() const {
     for (const auto& [kind, sentence, help] : rules_)
         driver["rules"].push_back(
             {{"id", kind}, {"shortDescription", {{"text", sentence}}}, {"help", {{"text", help}}}});
+    const sassemu_run_extent runs = extent();
+    ordered_json invocation = {{"executionSuccessful", !runs.stopped}};
+    if (runs.stopped)
+        invocation["toolExecutionNotifications"] = ordered_json::array(
+            {{{"level", "error"},
+              {"message",
+               {{"text", std::to_string(runs.ended) + " of " + std::to_string(runs.asked) +
+                             " seeds ran: " + runs.stopped}}}}});
+    run["invocations"] = ordered_json::array({invocation});
     run["results"] = ordered_json::array();
     const auto add = [&](const Entry& e, Excuse by) {
         ordered_json r;

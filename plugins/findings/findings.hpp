@@ -53,6 +53,7 @@ class Report {
     void finish(std::initializer_list<const char*> lists);
 
   private:
+    sassemu_run_extent extent() const;
     nlohmann::ordered_json sarif() const;
     void store(const std::string& path, const nlohmann::ordered_json& json) const;
 

@@ -300,7 +300,7 @@ class Console(common.Case):
     def test_what_cannot_be_debugged(self):
         self.assertIn("No such file", self.run_debugger(self.path("none.json"), code=2).stderr)
         plan = self.plan("steps")
-        for option in ("--plugin=trace:file=x", "--sandbox", "--dump=out=x", "--stats", "--time-limit=3",
+        for option in ("--plugin=trace:file=x", "--sandbox", "--dump=out=x", "--stats",
                        "--max-instructions=9"):
             done = self.run_debugger(plan, option, code=2)
             self.assertEqual(len(done.stderr.splitlines()), 1)

@@ -47,18 +47,53 @@ TEST(Budget, TheDeadlineStopsAndSaysHowToRaiseIt) {
               "plan.json: the time limit of 1e-09 s is reached; raise --time-limit if it is not "
               "stuck");
     EXPECT_EQ(budget.stopped(), Budget::Stop::time);
+    budget.begin_work();
     EXPECT_EQ(budget.ignored(1e6), Budget::Stop::none) << "there is grace";
     EXPECT_EQ(budget.ignored(0), Budget::Stop::time);
 }
 
 TEST(Budget, ResultsAreWrittenWithoutADeadline) {
     Budget budget;
-    budget.begin_results();
-    budget.set_time_limit(1e-9);
-    EXPECT_TRUE(budget.check("here").ok());
-    EXPECT_EQ(budget.ignored(0), Budget::Stop::none);
     budget.begin_work();
+    {
+        const Budget::Results results(budget);
+        budget.set_time_limit(1e-9);
+        EXPECT_TRUE(budget.check("here").ok());
+        EXPECT_EQ(budget.ignored(0), Budget::Stop::none);
+    }
     EXPECT_EQ(budget.poll(), Budget::Stop::time);
+}
+
+TEST(Budget, ResultsAreWrittenOfWorkThatWasStoppedAndNoMoreIsBegun) {
+    Budget budget;
+    budget.begin_work();
+    EXPECT_TRUE(budget.interrupt()) << "it ends in order";
+    EXPECT_FALSE(budget.check("work").ok());
+    {
+        const Budget::Results results(budget);
+        EXPECT_TRUE(budget.check("dump").ok());
+        const Budget::Results inside(budget);
+        EXPECT_EQ(budget.cause(), Budget::Stop::interrupted);
+    }
+    EXPECT_FALSE(budget.check("more work").ok());
+    EXPECT_FALSE(budget.interrupt()) << "the second ends the process";
+}
+
+TEST(Budget, AnInterruptWhileResultsAreWrittenCutsThemToo) {
+    Budget budget;
+    budget.begin_work();
+    budget.set_time_limit(1e-9);
+    EXPECT_EQ(budget.poll(), Budget::Stop::time);
+    const Budget::Results results(budget);
+    EXPECT_TRUE(budget.check("dump").ok());
+    EXPECT_TRUE(budget.interrupt());
+    EXPECT_FALSE(budget.check("dump").ok());
+    EXPECT_EQ(budget.cause(), Budget::Stop::interrupted);
+}
+
+TEST(Budget, WithNothingToLoseAnInterruptEndsTheProcess) {
+    Budget budget;
+    EXPECT_FALSE(budget.interrupt());
 }
 
 TEST(Budget, CountsMemoryThatIsTouchedNotMapped) {
