@@ -85,7 +85,7 @@ Result<int> open_input(const std::string& path) {
         return make_error(ErrorCode::input, path, what);
     };
     if (root.descriptor < 0) {
-        const int opened = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        const int opened = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         return opened < 0 ? Result<int>(failed(std::strerror(errno))) : opened;
     }
     const std::string outside = "lies outside of --root " + root.option;
@@ -97,7 +97,7 @@ Result<int> open_input(const std::string& path) {
         for (const fs::path& folder : {root.given, root.real})
             if (rest.empty()) rest = below(spelling, folder);
     if (rest.empty()) return failed(outside);
-    const int opened = open_beneath(rest.c_str(), O_RDONLY);
+    const int opened = open_beneath(rest.c_str(), O_RDONLY | O_NONBLOCK);
     if (opened >= 0) return opened;
     return failed(errno == EXDEV || errno == ELOOP ? outside : std::strerror(errno));
 }

@@ -16,7 +16,8 @@ Result<void> keep_inputs_inside(const std::string& folder);
 
 // A descriptor for reading, closed by exec. Errors name the path. Inside of a folder neither `..`
 // nor an absolute path nor a symbolic link on the way leads out of it; the kernel sees to that
-// while it opens, so nobody can exchange a link in between.
+// while it opens, so nobody can exchange a link in between. A pipe that nobody writes to is opened
+// all the same: its reader waits, and looks at the limits (read_file()).
 Result<int> open_input(const std::string& path);
 
 }  // namespace sassemu

@@ -36,6 +36,7 @@ Result<int> check(const CheckCommand& command, bool quick_options) {
         plugin += separator + std::string(key) + "=" + value;
         separator = ',';
     };
+    if (command.run.seeds > 1) add("runs", std::to_string(command.run.seeds));
     add("json", command.json);
     add("sarif", command.sarif);
     add("suppressions", command.suppressions);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `sassemu run`: a plan or the quick form, its report, its statistics.
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -36,8 +39,14 @@ namespace {
 bool is_plan(const std::string& path) {
     if (path == "-" || path.ends_with(".json")) return true;
     const Result<int> opened = open_input(path);
-    std::FILE* file = opened ? ::fdopen(*opened, "rb") : nullptr;
-    if (file == nullptr) return false;  // whoever reads it says why
+    struct stat status {};
+    // Whoever reads it says why it cannot be; and what is read of a pipe is gone.
+    if (!opened || ::fstat(*opened, &status) != 0 || !S_ISREG(status.st_mode)) {
+        if (opened) ::close(*opened);
+        return false;
+    }
+    std::FILE* file = ::fdopen(*opened, "rb");
+    if (file == nullptr) return false;
     int first = std::fgetc(file);
     while (first == ' ' || first == '\n' || first == '\r' || first == '\t') {
         first = std::fgetc(file);
@@ -184,7 +193,7 @@ Result<std::shared_ptr<plan::HostProcesses>> host_processes(const RunCommand& co
 int end_seeds(const RunCommand& command, const plan::RunOptions& options,
               plan::RunReport& report) {
     if (!options.runs_ended) return exit_with::success;
-    if (options.hooks) plan::end_plugins(*options.hooks, options, report);
+    if (options.hooks) plan::end_plugins(*options.hooks, report);
     for (const Error& error : report.write_errors) (void)fail(error);
     tell_partial(options.runs_ended, command.seeds, "seeds");
     return report.exit_code();
@@ -270,7 +279,7 @@ Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
         const bool stopped = process_budget().cause() != Budget::Stop::none;
         last = stopped || report.cut || options.runs_ended == command.seeds;
         if (last && options.hooks && !report.plugins_ended)
-            plan::end_plugins(*options.hooks, options, report);
+            plan::end_plugins(*options.hooks, report);
         const int end = report.exit_code();
         code = worse(code, end);
         if (stopped && options.runs_ended < command.seeds) code = worse(code, exit_with::limit);

@@ -7,6 +7,7 @@
 #include <bit>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sassemu/trace.hpp>
 #include <utility>
 
@@ -16,7 +17,6 @@
 #include "emu/cli/commands.hpp"
 #include "emu/cli/options.hpp"
 #include "emu/cli/output.hpp"
-#include "emu/cli/signals.hpp"
 
 namespace sassemu::cli {
 namespace {
@@ -28,6 +28,16 @@ struct TraceCommand {
     uint64_t limit = 0;
     bool json = false, outside = false, partial = false;
 };
+
+// Thrown where the work has to end.
+struct Ended {
+    Error why;
+};
+
+void end_at_limits() {
+    if (const Result<void> in_time = process_budget().check("trace"); !in_time)
+        throw Ended{in_time.error()};
+}
 
 std::string hex(uint64_t v, int digits = 0) {
     char text[24];
@@ -111,7 +121,8 @@ bool show(const TraceCommand& command, const trace::Reader& trace) {
                   std::to_string(l.grid().z()) + " CTAs of " + std::to_string(l.block().x()) + "x" +
                   std::to_string(l.block().y()) + "x" + std::to_string(l.block().z()) +
                   " threads\n");
-    for (size_t b = 0; b < trace.blocks().size() && left && !interrupted(); ++b) {
+    for (size_t b = 0; b < trace.blocks().size() && left; ++b) {
+        end_at_limits();
         const trace::BlockPlace& place = trace.blocks()[b];
         if (!shown_launch(command, place.launch) ||
             (command.cta >= 0 && static_cast<uint64_t>(command.cta) != place.cta))
@@ -144,7 +155,8 @@ std::string nothing_of(const TraceCommand& command) {
     return text + "; `sassemu trace stat` lists its launches";
 }
 
-nlohmann::ordered_json statistics(const trace::Reader& trace) {
+// Of what was read by the time that a limit or a signal came: then with `why`.
+nlohmann::ordered_json statistics(const trace::Reader& trace, Result<void>& why) {
     uint64_t records = 0, threads = 0, accesses = 0, events = 0;
     uint64_t to_peers = 0, to_host = 0;
     const trace::Owners owners(trace);
@@ -152,8 +164,19 @@ nlohmann::ordered_json statistics(const trace::Reader& trace) {
     for (const trace::Launch& l : trace.launches())
         if (l.in_flight()) flying[l.id()] = &l;
     std::map<std::string, uint64_t> opcodes;
-    for (size_t b = 0; b < trace.blocks().size() && !interrupted(); ++b) {
-        const trace::RecordBlock block = trace.read(b);
+    const auto read = [&](size_t b) -> std::optional<trace::RecordBlock> {
+        try {
+            end_at_limits();
+            return trace.read(b);
+        } catch (const Ended& ended) {
+            why = ended.why;
+            return std::nullopt;
+        }
+    };
+    for (size_t b = 0; b < trace.blocks().size(); ++b) {
+        const auto found = read(b);
+        if (!found) break;
+        const trace::RecordBlock& block = *found;
         events += block.events.size();
         records += block.records.size();
         for (const trace::Record& r : block.records) {
@@ -177,7 +200,7 @@ nlohmann::ordered_json statistics(const trace::Reader& trace) {
                             {"status", end == trace.ends().end() ? "cut" : end->second.status()}});
     }
     return {{"file", trace.path()},
-            {"whole", !trace.truncated()},
+            {"whole", !trace.truncated() && why},
             {"bytes", trace.file_bytes()},
             {"blocks", trace.blocks().size()},
             {"ctas", trace.ctas().size()},
@@ -195,11 +218,12 @@ nlohmann::ordered_json statistics(const trace::Reader& trace) {
             {"opcodes", opcodes}};
 }
 
-void stat(const TraceCommand& command, const trace::Reader& trace) {
-    const nlohmann::ordered_json all = statistics(trace);
+Result<void> stat(const TraceCommand& command, const trace::Reader& trace) {
+    Result<void> why;
+    const nlohmann::ordered_json all = statistics(trace, why);
     if (command.json) {
         print(all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-        return;
+        return why;
     }
     std::string text = shown(trace.path()) + ":\n";
     for (const auto& [key, value] : all.items())
@@ -214,6 +238,7 @@ void stat(const TraceCommand& command, const trace::Reader& trace) {
     for (const auto& [count, name] : often)
         text += "  " + shown(name) + " " + std::to_string(count) + "\n";
     print(text);
+    return why;
 }
 
 int compare(const TraceCommand& command, const trace::Reader& a, const trace::Reader& b) {
@@ -230,16 +255,6 @@ int compare(const TraceCommand& command, const trace::Reader& a, const trace::Re
     return exit_with::differs;
 }
 
-// Thrown where the work has to end.
-struct Ended {
-    Error why;
-};
-
-void end_at_limits() {
-    if (const Result<void> in_time = process_budget().check("trace"); !in_time)
-        throw Ended{in_time.error()};
-}
-
 int perform(const TraceCommand& command) {
     const size_t needed = command.action == "compare" ? 2 : command.action == "convert" ? 1 : 0;
     if (needed && command.files.size() != needed)
@@ -248,7 +263,6 @@ int perform(const TraceCommand& command) {
     if (command.action == "convert" && (command.output.empty() || command.format.empty()))
         return fail(make_error(ErrorCode::usage, "trace convert", "needs --to and --output"));
     int code = exit_with::success;
-    process_budget().begin_work();  // what was shown and counted by then is printed
     std::vector<std::unique_ptr<trace::Reader>> traces;
     try {
         for (const std::string& file : command.files) {
@@ -265,13 +279,16 @@ int perform(const TraceCommand& command) {
                                                           : "only " + before + " are read"))));
             if (stops) return code;
         }
+        process_budget().begin_work();  // what was shown and counted by then is printed
         if (command.action == "compare")
             return worse(code, compare(command, *traces[0], *traces[1]));
         for (const auto& one : traces) {
-            if (command.action == "show" && !show(command, *one) && !interrupted())
+            if (command.action == "show" && !show(command, *one))
                 code = worse(code,
                              fail(make_error(ErrorCode::input, one->path(), nothing_of(command))));
-            if (command.action == "stat") stat(command, *one);
+            if (command.action == "stat")
+                if (const Result<void> counted = stat(command, *one); !counted)
+                    throw Ended{counted.error()};
             if (command.action == "convert" && command.format == "perfetto")
                 trace::write_perfetto(*one, command.output);
             if (command.action == "convert" && command.format.starts_with("accel-sim"))

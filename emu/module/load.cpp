@@ -2,6 +2,7 @@
 // Any file -> Module: finds the fatbin, chooses the image, and hands it to the cubin parser.
 // Belongs here: what kind of file it is and which image fits. Does not belong here: formats.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -212,6 +213,7 @@ Result<std::vector<std::uint8_t>> read_file(const std::string& path) {
     // What is no regular file (a pipe, a file under /proc) does not say its size beforehand.
     std::vector<std::uint8_t> bytes;
     constexpr std::size_t piece = 1 << 20;
+    constexpr int look_again = 20;  // ms
     const auto expected = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
     for (std::size_t filled = 0;;) {
         SASSEMU_TRY(process_budget().check(path));
@@ -221,9 +223,12 @@ Result<std::vector<std::uint8_t>> read_file(const std::string& path) {
             SASSEMU_TRY(process_budget().room_for(size, path));
             bytes.resize(size);
         }
+        // Who writes into a pipe may take long, or never come: limits and signals are looked at.
+        pollfd readable{file.number(), POLLIN, 0};
+        if (!S_ISREG(status.st_mode) && ::poll(&readable, 1, look_again) == 0) continue;
         const std::size_t room = std::min(bytes.size() - filled, piece);
         const ssize_t count = ::read(file.number(), bytes.data() + filled, room);
-        if (count < 0 && errno == EINTR) continue;
+        if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (count < 0) return failed("cannot be read: " + std::string(std::strerror(errno)));
         filled += static_cast<std::size_t>(count);
         if (count != 0) continue;

@@ -76,7 +76,7 @@ class Runner {
         write_dumps();
         if (Hooks* const hooks = setup_.hooks()) {
             if (!whole || report_.cut || report_.runs_ended == options_.runs)
-                end_plugins(*hooks, options_, report_);
+                end_plugins(*hooks, report_);
             report_.findings = hooks->findings();
         }
         if (options_.hash) SASSEMU_TRY(end_hash());
@@ -497,10 +497,7 @@ Result<std::shared_ptr<Hooks>> load_plugins(const RunOptions& options) {
     return std::shared_ptr<Hooks>(std::move(hooks));
 }
 
-void end_plugins(Hooks& hooks, const RunOptions& options, RunReport& report) {
-    const Budget::Stop why = process_budget().cause();
-    hooks.runs = {options.runs, report.runs_ended,
-                  why == Budget::Stop::none ? std::string() : process_budget().text(why)};
+void end_plugins(Hooks& hooks, RunReport& report) {
     hooks.finish();
     report.plugins_ended = true;
     report.findings = hooks.findings();

@@ -115,6 +115,6 @@ Result<RunReport> run_plan(const Plan& plan, const RunOptions& options);
 // The plugins of the options, for RunOptions::hooks; null: there are none.
 Result<std::shared_ptr<Hooks>> load_plugins(const RunOptions& options);
 // Ends plugins of several runs where the last did not: what they have found is told and written.
-void end_plugins(Hooks& hooks, const RunOptions& options, RunReport& report);
+void end_plugins(Hooks& hooks, RunReport& report);
 
 }  // namespace sassemu::plan

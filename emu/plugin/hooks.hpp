@@ -138,10 +138,6 @@ class Hooks {
     static Result<std::unique_ptr<Hooks>> load(const Options& options, std::string_view model,
                                                uint64_t seed);
     void attach(AddressSpace& space, Chooser& chooser);
-    // They go, unless others have come.
-    void detach(const Chooser* choices) {
-        if (chooser == choices) chooser = nullptr, space = nullptr;
-    }
 
     // The first plugin that follows one launch at a time, and nothing beside it; null: none does.
     const std::string* follows_one() const;
@@ -159,11 +155,6 @@ class Hooks {
     bool holds_back() const { return model_ && model_table_->step; }
     uint32_t threading() const { return threading_; }
     uint64_t findings() const;  // warnings and errors
-    // How far the command came: runs that were asked for and that ended, and what stopped the rest.
-    struct Runs {
-        uint64_t asked = 1, ended = 1;
-        std::string stopped;  // empty: nothing
-    } runs;
     void finish();
     // A file of a plugin; what goes wrong is kept for take_write_errors().
     bool write_file(const PluginSession& s, const std::string& path, std::string_view text);

@@ -49,14 +49,6 @@ int32_t write_file(sassemu_session s, const char* path, const void* bytes, uint6
 void report_json(sassemu_session s, const char* key, const char* json) {
     session(s)->hooks->report_json(key, json);
 }
-void run_extent(sassemu_session s, sassemu_run_extent* out) {
-    const Hooks::Runs& runs = session(s)->hooks->runs;
-    sassemu_run_extent r{};
-    r.asked = runs.asked;
-    r.ended = runs.ended;
-    r.stopped = runs.stopped.empty() ? nullptr : runs.stopped.c_str();
-    give(out, r);
-}
 void fault(sassemu_session, sassemu_warp w, sassemu_insn i, uint32_t lanes, const char* what) {
     Warp& guest = *warp(w);
     launch_host(guest).fault(guest, instruction(i).image->ops() + instruction(i).index, lanes,
@@ -432,7 +424,6 @@ sassemu_host make_table() {
     h.write_file = write_file;
     h.report_json = report_json;
     h.model_event = model_event;
-    h.run_extent = run_extent;
     return h;
 }
 

@@ -58,8 +58,11 @@ struct LoadedModule {
 
 // What all GPUs of a machine share.
 struct Core {
+    // Plugins may go on, and be asked for their findings.
     ~Core() {
-        if (hooks) hooks->detach(chooser.get());
+        if (!hooks || hooks->chooser != chooser.get()) return;
+        hooks->space = nullptr;
+        hooks->chooser = nullptr;
     }
     static Result<std::shared_ptr<Core>> create(GpuOptions options, std::shared_ptr<Hooks> hooks,
                                                 const StateFill& fill, bool several);

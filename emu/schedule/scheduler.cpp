@@ -231,6 +231,7 @@ bool Scheduler::ends() {
     const Stops::Why why = stops_.look();
     if (why == Stops::Why::nothing) return false;
     for (const TaskRef& task : in_flight_) {
+        if (task->work->over()) continue;
         task->work->check_limits();
         task->work->end(stops_.status(why), stops_.text(why, task->what));
     }

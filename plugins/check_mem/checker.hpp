@@ -102,6 +102,7 @@ class Checker final : public follow::Follower {
         findings::sarif_option,
         findings::suppressions_option,
         findings::baseline_option,
+        findings::runs_option,
         {"kernel", "NAME", "reports only what launches of this kernel do; repeatable"},
         {"undefined", "NAME[+BYTE]",
          "what this buffer holds at first, from that byte on, has no value; repeatable"},

@@ -35,6 +35,7 @@ void Checker::launch_begin(sassemu_launch l) {
 }
 
 void Checker::launch_end(sassemu_launch l, const char* status) {
+    report_.ran(status);
     enter(l);
     if (status && std::string_view(status) == "deadlock")
         for (auto& entry : ctas_) {

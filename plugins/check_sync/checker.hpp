@@ -103,6 +103,7 @@ class Checker : public sassemu::Plugin {
         findings::sarif_option,
         findings::suppressions_option,
         findings::baseline_option,
+        findings::runs_option,
         {"too_strong", "0|1", "what is stronger than needed counts as found too (0)"},
         {"surfaces", "0|1",
          "surfaces too: what is written through one is not read through one in the same launch "

@@ -59,6 +59,7 @@ void Checker::launch_begin(sassemu_launch l) {
 
 void Checker::launch_end(sassemu_launch l, const char* status) {
     if (trial_) trial_->launch_end(l, status);
+    if (!is_trial_) report_->ran(status);
     const std::string_view end = status ? status : "";
     enter(info(l).id);
     if (undefined_) undefined_->launch_end(l);

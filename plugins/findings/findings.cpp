@@ -53,6 +53,7 @@ Report::Report(const sassemu::Plugin& plugin, const char* tool, const sassemu::S
       tool_(tool),
       json_(start.value("json")),
       sarif_(start.value("sarif")),
+      runs_(start.number("runs", 1)),
       exceptions_(tool, std::string(start.value("suppressions")),
                   std::string(start.value("baseline"))) {}
 
@@ -93,12 +94,11 @@ void Report::finish(std::initializer_list<const char*> lists) {
         plugin_.print(tool_ + ": left out: " + std::to_string(left_out[1]) + " suppressed, " +
                       std::to_string(left_out[2]) + " of the baseline\n");
     if (!json_.empty()) {
-        const sassemu_run_extent runs = extent();
         ordered_json all;
         all["tool"] = tool_;
         all["version"] = 1;
-        all["runs"] = {{"asked", runs.asked}, {"ended", runs.ended}};
-        if (runs.stopped) all["stopped"] = runs.stopped;
+        all["runs"] = {{"asked", runs_}, {"ended", ended()}};
+        if (partial()) all["stopped"] = cut_.empty() ? "before all seeds ran" : cut_;
         for (const char* list : lists) all[list] = ordered_json::array();
         for (const Entry& e : entries_) all[e.list].push_back(e.json);
         all["suppressed"] = left_out[1];
@@ -108,11 +108,12 @@ void Report::finish(std::initializer_list<const char*> lists) {
     if (!sarif_.empty()) store(sarif_, sarif());
 }
 
-sassemu_run_extent Report::extent() const {
-    sassemu_run_extent runs{};
-    runs.size = sizeof runs;
-    plugin_.host.run_extent(plugin_.session, &runs);
-    return runs;
+void Report::ran(const char* status) {
+    seeds_.insert(plugin_.host.seed(plugin_.session));
+    const std::string_view end = status ? status : "";
+    if (end != "limit" && end != "interrupted") return;
+    cut_ = end;
+    cut_seeds_.insert(plugin_.host.seed(plugin_.session));
 }
 
 ordered_json Report::sarif() const {
@@ -140,14 +141,13 @@ ordered_json Report::sarif() const {
     for (const auto& [kind, sentence, help] : rules_)
         driver["rules"].push_back(
             {{"id", kind}, {"shortDescription", {{"text", sentence}}}, {"help", {{"text", help}}}});
-    const sassemu_run_extent runs = extent();
-    ordered_json invocation = {{"executionSuccessful", !runs.stopped}};
-    if (runs.stopped)
+    ordered_json invocation = {{"executionSuccessful", !partial()}};
+    if (partial())
         invocation["toolExecutionNotifications"] = ordered_json::array(
             {{{"level", "error"},
               {"message",
-               {{"text", std::to_string(runs.ended) + " of " + std::to_string(runs.asked) +
-                             " seeds ran: " + runs.stopped}}}}});
+               {{"text", std::to_string(ended()) + " of " + std::to_string(runs_) + " seeds ran" +
+                             (cut_.empty() ? "" : ": " + cut_)}}}}});
     run["invocations"] = ordered_json::array({invocation});
     run["results"] = ordered_json::array();
     const auto add = [&](const Entry& e, Excuse by) {

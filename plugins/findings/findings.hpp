@@ -21,6 +21,8 @@ inline constexpr sassemu_option suppressions_option = {
     "suppressions", "FILE", "leaves out what this file names, a pattern a line"};
 inline constexpr sassemu_option baseline_option = {"baseline", "FILE",
                                                    "leaves out what this earlier JSON report has"};
+inline constexpr sassemu_option runs_option = {
+    "runs", "N", "so many seeds are to be run (1): the report says how many have"};
 
 struct Entry {
     std::string list = "findings";  // of the JSON that it is in
@@ -46,6 +48,8 @@ class Report {
   public:
     // Throws std::invalid_argument where a file of the options cannot be used.
     Report(const sassemu::Plugin& plugin, const char* tool, const sassemu::Start& start);
+    // A launch has ended so. Of a run that a limit or a signal has cut the report says so.
+    void ran(const char* status);
     void rule(std::string kind, std::string sentence, std::string help);
     // Shows it and keeps it for the files, unless it is to be left out: then false.
     bool add(Entry entry);
@@ -53,12 +57,16 @@ class Report {
     void finish(std::initializer_list<const char*> lists);
 
   private:
-    sassemu_run_extent extent() const;
     nlohmann::ordered_json sarif() const;
     void store(const std::string& path, const nlohmann::ordered_json& json) const;
+    uint64_t ended() const { return seeds_.size() - cut_seeds_.size(); }
+    bool partial() const { return !cut_.empty() || (runs_ > 1 && ended() < runs_); }
 
     const sassemu::Plugin& plugin_;
     const std::string tool_, json_, sarif_;
+    const uint64_t runs_;
+    std::set<uint64_t> seeds_, cut_seeds_;  // that have begun; that have not ended
+    std::string cut_;                       // the last of these, by this
     Exceptions exceptions_;
     std::vector<Entry> entries_;
     struct Excused {

@@ -185,6 +185,23 @@ TEST(Limits, AnInterruptEndsTheLaunchAndTheDeviceLivesOn) {
     EXPECT_EQ(d.launch("loop", 1, 32, {wide(out), word(3)}).status, LaunchStatus::ok);
 }
 
+// Of CTAs that end long before a worker has looked at the clock in one of them.
+TEST(Limits, HoldForCtasOfAnyLength) {
+    constexpr uint32_t many = (1u << 31) - 1;
+    for (const uint32_t threads : {1u, 4u}) {
+        Device d(with_threads(threads));
+        const auto begun = std::chrono::steady_clock::now();
+        Limits limits;
+        limits.seconds = 0.05;
+        EXPECT_EQ(d.launch("nothing", many, 32, {}, limits).status, LaunchStatus::limit);
+        std::thread other([&] { d.gpu().interrupt(); });
+        EXPECT_EQ(d.launch("nothing", many, 32, {}).status, LaunchStatus::interrupted);
+        other.join();
+        EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5)) << threads;
+        EXPECT_EQ(d.launch("nothing", 1, 32, {}).status, LaunchStatus::ok);
+    }
+}
+
 TEST(Faults, AWildStoreNamesKernelLineLaneAndAllocation) {
     Device d;
     const uint64_t p = d.buffer(400);

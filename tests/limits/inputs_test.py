@@ -234,6 +234,15 @@ class Inputs(unittest.TestCase):
         self.assertGreaterEqual(result.stdout.count("hello from a kernel"), 200000)
         self.assertLess(most, 64 << 20)  # 94 MB of text
 
+    def test_without_proc_no_limit_of_memory_is_promised(self):
+        cubin = os.path.join(ROOT, "tests/module/data/plain.90.cubin")
+        hidden = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+        if subprocess.run([*hidden, "true"], capture_output=True, check=False).returncode:
+            self.skipTest("no mount namespace is to be had")
+        run = lambda *more: subprocess.run([*hidden, PROGRAM, "info", cubin, *more], capture_output=True, text=True, check=False)
+        self.one_line(run("--memory-limit", "1G"), 2, "--memory-limit")
+        self.assertEqual(run().returncode, 0)
+
     def test_the_memory_limit_is_read_with_units(self):
         cubin = os.path.join(ROOT, "tests/module/data/plain.90.cubin")
         for text, code in (("1G", 0), ("512m", 0), ("1073741824", 0), ("64K", 4), ("1", 4), ("0", 2), ("x", 2), ("-1", 2)):

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define SASSEMU_ABI_MAJOR 1u
-#define SASSEMU_ABI_MINOR 14u
+#define SASSEMU_ABI_MINOR 13u
 #define SASSEMU_ABI_VERSION (SASSEMU_ABI_MAJOR << 16 | SASSEMU_ABI_MINOR)
 
 #ifdef __cplusplus

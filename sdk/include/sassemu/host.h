@@ -158,15 +158,6 @@ typedef struct sassemu_evidence {
     const char* source;    /* and why */
 } sassemu_evidence;
 
-/* How far a command came (since 1.14). */
-typedef struct sassemu_run_extent {
-    uint32_t size;
-    uint32_t reserved;
-    uint64_t asked, ended; /* runs: one for each seed; those that a limit or a signal has cut are
-                            * asked for, and have not ended */
-    const char* stopped;   /* what did; NULL: nothing */
-} sassemu_run_extent;
-
 typedef struct sassemu_host {
     uint32_t size;
     uint32_t abi;
@@ -328,12 +319,6 @@ typedef struct sassemu_host {
      * or the instruction does more than compute registers of its lanes from registers of the same
      * lanes. */
     int32_t (*compute)(sassemu_session, sassemu_insn, uint32_t lanes);
-
-    /* ---- since 1.14
-     * --------------------------------------------------------------------------------------------------
-     */
-    /* How far the command came; asked by finish(), for its report. */
-    void (*run_extent)(sassemu_session, sassemu_run_extent*);
 } sassemu_host;
 
 SASSEMU_END

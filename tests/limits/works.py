@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Work of any length for the tests of limits and signals: kernels whose CTAs run as many warp instructions as are asked for, plans
+and files over them, and what must be left of a command that was stopped. Nothing here stops anything."""
+import json
+import os
+import subprocess
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LENGTHS = (10, 1000, 100_000, 10_000_000)  # warp instructions of a CTA
+MANY = 1 << 30  # CTAs: longer than anybody waits
+
+SASS = """.target sm_90
+.kernel work
+.param data 8
+.param n 4
+ ULDC.64 UR4, c[0x0][0x208]
+ MOV R2, c[0x0][data]
+ MOV R3, c[0x0][data+4]
+ S2R R1, SR_CTAID.X
+ STG.E desc[UR4][R2.64], R1
+ MOV R0, c[0x0][n]
+L: IADD3 R0, R0, -0x1, RZ
+ ISETP.GT.AND P0, PT, R0, RZ, PT
+ @P0 BRA `(L)
+ EXIT
+.kernel touches
+.param data 8
+.param n 4
+ MOV R0, RZ
+T: STL [R0], R0
+ IADD3 R0, R0, 0x80, RZ
+ ISETP.LT.U32.AND P0, PT, R0, 0x80000, PT
+ @P0 BRA `(T)
+ EXIT
+"""
+
+
+class Works:
+    """Files in a folder of the test's."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder = program, folder
+        sass, self.cubin = os.path.join(folder, "works.sass"), os.path.join(folder, "works.cubin")
+        with open(sass, "w") as file:
+            file.write(SASS)
+        subprocess.run([program, "asm", sass, "-o", self.cubin], check=True, stdin=subprocess.DEVNULL)
+
+    def put(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def launch(self, length, ctas=MANY, kernel="work", **more):
+        return {"kernel": kernel, "grid": [ctas, 1, 1], "block": [32, 1, 1],
+                "args": [{"buffer": "data"}, {"i32": max(1, (length - 7) // 3)}], **more}
+
+    def plan(self, name, launches, **more):
+        plan = {"module": self.cubin, "arch": "sm_90", "buffers": {"data": {"bytes": 4096}}, "launches": launches, **more}
+        return self.put(name + ".json", json.dumps(plan))
+
+    def endless(self, length, **more):
+        """CTAs of this length. All write one word first: a data race."""
+        return self.plan(f"endless{length}", [self.launch(length)], **more)
+
+    def repeats(self, length):
+        """Launches of one CTA."""
+        return self.plan(f"repeats{length}", [self.launch(length, 1, repeat=10_000_000)])
+
+    def touches(self):
+        """Half a gigabyte of local memory for each CTA."""
+        launch = self.launch(0, 64, "touches")
+        launch["block"] = [1024, 1, 1]
+        return self.plan("touches", [launch], limits={"stack": 512 << 10})
+
+    def flight(self, length):
+        """Grids in two streams, and copies in a third."""
+        copy = {"copy": {"to": {"buffer": "b"}, "from": {"buffer": "a"}, "bytes": 16 << 20}, "stream": "c", "repeat": 100_000}
+        buffers = {"data": {"bytes": 4096}, "a": {"bytes": 16 << 20}, "b": {"bytes": 16 << 20}}
+        launches = [self.launch(length, stream=name) for name in ("s", "t")]
+        return self.plan(f"flight{length}", [copy, *launches], buffers=buffers, streams={name: {} for name in "stc"})
+
+    def copies(self):
+        """Nothing but copies, of streams."""
+        copy = {"copy": {"to": {"buffer": "b"}, "from": {"buffer": "a"}, "bytes": 16 << 20}, "stream": "s", "repeat": 100_000}
+        return self.plan("copies", [copy], buffers={"a": {"bytes": 16 << 20}, "b": {"bytes": 16 << 20}}, streams={"s": {}})
+
+    def hashed(self):
+        """A short launch, and then a hash of many gigabytes of zeros."""
+        buffers = {"data": {"bytes": 4096}, "much": {"bytes": 1 << 36, "expect": {"sha256": "0" * 64}}}
+        return self.plan("hashed", [self.launch(10, 4)], buffers=buffers)
+
+    def expects(self, pipe):
+        """A short launch whose expected bytes come from a pipe."""
+        return self.plan("expects", [self.launch(10, 4)],
+                         buffers={"data": {"bytes": 4096, "expect": {"file": pipe}}})
+
+    def explored(self):
+        """A litmus test with more states than anybody visits, and one behind it."""
+        operations = ["ST [x], 1", "ST [y], 2", "LD r0, [x]", "LD r1, [y]", "ST [z], 3"]
+        threads = [{"id": f"P{t}", "cta": t, "ops": operations} for t in range(10)]
+        lines = [{"name": name, "model": "caches", "condition": "x==9", "threads": threads} for name in ("one", "two", "three")]
+        return self.put("explored.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
