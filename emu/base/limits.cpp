@@ -21,7 +21,7 @@ namespace {
 constexpr double fastest = 16e9;
 constexpr std::chrono::milliseconds soonest{1}, latest{20};
 // Seconds for ending in order; and for saying where it was, where there is nothing else to say.
-constexpr double grace = 2, short_grace = 0.1;
+constexpr double grace = 2, short_grace = 0.2;
 
 std::string amount(std::uint64_t bytes) {
     constexpr std::uint64_t mib = 1 << 20;

@@ -52,7 +52,7 @@ Result<int> check(const CheckCommand& command, bool quick_options) {
     int code = 0;
     uint64_t ran = 0;
     for (const std::string& file : command.files) {
-        if (ran && process_budget().poll() != Budget::Stop::none) break;
+        if (process_budget().poll() != Budget::Stop::none) break;
         RunCommand one = command.run;
         one.file = file;
         one.common.plugins.push_back(plugin);
