@@ -232,18 +232,18 @@ Watchdog::Watchdog(const Budget& budget, std::function<void(Budget::Stop)> ignor
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
-        thread_ = std::thread([this, &budget, ignored = std::move(ignored),
-                               each = std::move(each)] {
-            std::unique_lock lock(mutex_);
-            while (!changed_.wait_until(lock, budget.next_poll(), [this] { return done_; })) {
-                if (each) each();
-                budget.poll();
-                const Budget::Stop why = budget.ignored(grace);
-                if (why == Budget::Stop::none) continue;
-                ignored(why);
-                return;
-            }
-        });
+        thread_ =
+            std::thread([this, &budget, ignored = std::move(ignored), each = std::move(each)] {
+                std::unique_lock lock(mutex_);
+                while (!changed_.wait_until(lock, budget.next_poll(), [this] { return done_; })) {
+                    if (each) each();
+                    budget.poll();
+                    const Budget::Stop why = budget.ignored(grace);
+                    if (why == Budget::Stop::none) continue;
+                    ignored(why);
+                    return;
+                }
+            });
     } catch (const std::system_error&) {
         // See the header: no thread, no watchdog.
     }

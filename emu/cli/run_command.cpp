@@ -190,8 +190,7 @@ Result<std::shared_ptr<plan::HostProcesses>> host_processes(const RunCommand& co
 
 // A run that was begun under one of several seeds came to nothing: what the plugins have found
 // under the others.
-int end_seeds(const RunCommand& command, const plan::RunOptions& options,
-              plan::RunReport& report) {
+int end_seeds(const RunCommand& command, const plan::RunOptions& options, plan::RunReport& report) {
     if (!options.runs_ended) return exit_with::success;
     if (options.hooks) plan::end_plugins(*options.hooks, report);
     for (const Error& error : report.write_errors) (void)fail(error);
@@ -237,8 +236,8 @@ Result<int> run_seeds(const RunCommand& command, plan::Plan plan) {
                                 ? std::to_string(plan.launches.size()) + " launches in flight"
                                 : std::string(text);
         if (command.seeds > 1)
-            label = "seed " + std::to_string(options.runs_ended + 1) + "/" + std::to_string(command.seeds) + ", " +
-                    label;
+            label = "seed " + std::to_string(options.runs_ended + 1) + "/" +
+                    std::to_string(command.seeds) + ", " + label;
         progress.step(text, std::move(label));
     };
     // With --json standard output is for the one object.

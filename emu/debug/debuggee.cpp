@@ -87,8 +87,8 @@ void Debuggee::keep_watch() {
             // Where the other thread is in the middle of telling something, that is all.
             const std::unique_lock lock(telling_, std::try_to_lock);
             if (lock)
-                channel_.send({{"error", process_budget().error(why, "debug").message()},
-                               {"limit", true}});
+                channel_.send(
+                    {{"error", process_budget().error(why, "debug").message()}, {"limit", true}});
             _exit(exit_with::limit);
         },
         [descriptor = channel_.descriptor()] {

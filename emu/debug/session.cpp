@@ -89,7 +89,8 @@ Result<Stop> Session::wait(const Channel& channel, bool may_halt) {
         if (!message) return lost();
         limit_reached_ |= message->value("limit", false) || message->value("status", "") == "limit";
         if (message->contains("error"))
-            return Error{limit_reached_ ? ErrorCode::limit : ErrorCode::input, "debugger", (*message)["error"].get<std::string>(), ""};
+            return Error{limit_reached_ ? ErrorCode::limit : ErrorCode::input, "debugger",
+                         (*message)["error"].get<std::string>(), ""};
         const std::string event = message->value("event", "");
         if (event == "output") {
             // What is run again prints again.

@@ -182,9 +182,7 @@ class HostService final : public plan::HostProcesses, public OutsideAgent {
         return ever_attached_ &&
                std::ranges::none_of(clients_, [](const ClientRef& one) { return one->hold; });
     }
-    bool stopped() const {
-        return process_budget().poll() != Budget::Stop::none;
-    }
+    bool stopped() const { return process_budget().poll() != Budget::Stop::none; }
     // Nobody has said anything for so long.
     bool patience_over() const {
         auto last = since_;

@@ -20,7 +20,8 @@ void Engine::check_limits() {
         end(settings_.stops->status(why), settings_.stops->text(why, "kernel '" + kernel_ + "'"));
 }
 
-// Whether the launch has ended, from inside of a turn, where `done` was done since it was last asked.
+// Whether the launch has ended, from inside of a turn, where `done` was done since it was last
+// asked.
 bool Engine::stops(Turn& worker, uint64_t done) {
     worker.unlooked += done;
     if (worker.unlooked >= look_after || settings_.stops->told()) [[unlikely]] {

@@ -256,11 +256,10 @@ class MachineImpl final : public Machine, public OutsideMemory {
             core_->limit->most = limits.max_warp_instructions;
         }
         using Clock = std::chrono::steady_clock;
-        core_->stops.set_deadline(limits.seconds > 0
-                                      ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                                           std::chrono::duration<double>(
-                                                               limits.seconds))
-                                      : Clock::time_point::max());
+        core_->stops.set_deadline(
+            limits.seconds > 0 ? Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                                    std::chrono::duration<double>(limits.seconds))
+                               : Clock::time_point::max());
     }
     void interrupt() noexcept override { core_->stops.interrupt(); }
 

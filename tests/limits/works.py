@@ -75,15 +75,15 @@ class Works:
 
     def flight(self, length):
         """Grids in two streams, and copies in a third."""
-        copy = {"copy": {"to": {"buffer": "b"}, "from": {"buffer": "a"}, "bytes": 16 << 20}, "stream": "c", "repeat": 100_000}
+        copy = {"copy": {"to": {"buffer": "b"}, "from": {"buffer": "a"}, "bytes": 16 << 20}, "stream": "c"}
         buffers = {"data": {"bytes": 4096}, "a": {"bytes": 16 << 20}, "b": {"bytes": 16 << 20}}
         launches = [self.launch(length, stream=name) for name in ("s", "t")]
-        return self.plan(f"flight{length}", [copy, *launches], buffers=buffers, streams={name: {} for name in "stc"})
+        return self.plan(f"flight{length}", [copy] * 1000 + launches, buffers=buffers, streams={name: {} for name in "stc"})
 
     def copies(self):
         """Nothing but copies, of streams."""
-        copy = {"copy": {"to": {"buffer": "b"}, "from": {"buffer": "a"}, "bytes": 16 << 20}, "stream": "s", "repeat": 100_000}
-        return self.plan("copies", [copy], buffers={"a": {"bytes": 16 << 20}, "b": {"bytes": 16 << 20}}, streams={"s": {}})
+        copy = {"copy": {"to": {"buffer": "b"}, "from": {"buffer": "a"}, "bytes": 16 << 20}, "stream": "s"}
+        return self.plan("copies", [copy] * 5000, buffers={"a": {"bytes": 16 << 20}, "b": {"bytes": 16 << 20}}, streams={"s": {}})
 
     def hashed(self):
         """A short launch, and then a hash of many gigabytes of zeros."""
@@ -95,9 +95,17 @@ class Works:
         return self.plan("expects", [self.launch(10, 4)],
                          buffers={"data": {"bytes": 4096, "expect": {"file": pipe}}})
 
-    def explored(self):
-        """A litmus test with more states than anybody visits, and one behind it."""
-        operations = ["ST [x], 1", "ST [y], 2", "LD r0, [x]", "LD r1, [y]", "ST [z], 3"]
-        threads = [{"id": f"P{t}", "cta": t, "ops": operations} for t in range(10)]
-        lines = [{"name": name, "model": "caches", "condition": "x==9", "threads": threads} for name in ("one", "two", "three")]
-        return self.put("explored.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    def explored(self, model):
+        """Litmus tests with more to look at than anybody has time for."""
+        names = ("one", "two", "three")
+        if model == "flat":
+            threads = ",".join('{"id":"P%d","cta":%d,"kernel":"k"}' % (t, t) for t in range(12))
+            words = "".join(f"LDG.E R{8 + i}, desc[UR4][R2.64]\nSTG.E desc[UR4][R2.64], R8\n" for i in range(8))
+            return [self.put(name + ".sass", '// litmus {"name":"%s","threads":[%s],"condition":"x==9"}\n' % (name, threads) +
+                             ".target sm_90\n.kernel k\n.param x 8\nULDC.64 UR4, c[0x0][0x208]\nMOV R2, c[0x0][x]\n"
+                             "MOV R3, c[0x0][x+4]\n" + words + "EXIT\n") for name in names]
+        operations = {"caches": ["ST [x], 1", "ST [y], 2", "LD r0, [x]", "LD r1, [y]", "ST [z], 3"],
+                      "ptx": ["st.relaxed.gpu [x], 1", "ld.relaxed.gpu r0, [y]", "st.relaxed.gpu [y], 2", "ld.relaxed.gpu r1, [x]"]}
+        threads = [{"id": f"P{t}", "cta": t, "gpu": 0, "ops": operations[model]} for t in range(10)]
+        lines = [{"name": name, "model": model, "condition": "x==9", "init": {}, "threads": threads} for name in names]
+        return [self.put(model + ".jsonl", "".join(json.dumps(line) + "\n" for line in lines))]
