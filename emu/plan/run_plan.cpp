@@ -239,7 +239,12 @@ class Runner {
             if (!finished) outcome.host_failed = "nvshmem: " + finished.error().message();
         }
         if (outcome.host_failed.empty()) return {};
-        if (report_.status == LaunchStatus::ok) report_.status = LaunchStatus::deadlock;
+        if (report_.status == LaunchStatus::ok && outcome.host_lacks) {
+            report_.status = LaunchStatus::fault;
+            report_.fault = FaultKind::use_after_free;
+        } else if (report_.status == LaunchStatus::ok) {
+            report_.status = LaunchStatus::deadlock;
+        }
         report_.partial = true;
         report_.notes.push_back(std::move(outcome.host_failed));
         return {};
