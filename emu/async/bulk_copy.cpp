@@ -110,7 +110,8 @@ const Op* clear_shared(Warp& w, const Op* op, uint32_t lanes, uint32_t address, 
     if ((address & 0xffffff) + bytes > cta.shared_bytes)
         return launch_host(w).fault(
             w, op, 1u << lane, FaultKind::out_of_bounds,
-            "st.bulk leaves the shared memory of the CTA: " + std::to_string(bytes) + " bytes",
+            "st.bulk leaves the shared memory of the CTA: " + std::to_string(bytes) + " bytes, " +
+                shared_bounds(cta, address),
             true, address);
     ++w.effects;
     const sassemu_location at = events::shared_location(*w.cta, address);

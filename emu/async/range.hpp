@@ -9,6 +9,7 @@
 #include "emu/machine/launch_host.hpp"
 #include "emu/machine/services.hpp"
 #include "emu/memory/address_space.hpp"
+#include "emu/memory/bounds.hpp"
 #include "emu/memory/device_heap.hpp"
 #include "emu/memory/host_access.hpp"
 
@@ -48,8 +49,11 @@ inline std::byte* shared_range(Warp& w, const Op* op, uint32_t lanes, uint32_t a
     if (!first) return nullptr;
     const Cta& cta = *w.cta->cluster->cta[address >> 24];
     if ((address & 0xffffff) + bytes <= cta.shared_bytes) return first;
-    services(w).fault(w, op, lanes, FaultKind::out_of_bounds,
-                      "the copy leaves the shared memory of the CTA", true, address);
+    launch_host(w).fault(
+        w, op, lanes, FaultKind::out_of_bounds,
+        "the copy of " + std::to_string(bytes) +
+            " bytes leaves the shared memory of the CTA: " + shared_bounds(cta, address),
+        true, address);
     return nullptr;
 }
 

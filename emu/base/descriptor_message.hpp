@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes on a Unix socket, and a descriptor along with them.
+// Bytes on a Unix socket, and a descriptor along with them; whether its memory may be mapped.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -14,6 +15,13 @@
 #include "emu/base/descriptor.hpp"
 
 namespace sassemu {
+
+// Whether memory that came from elsewhere cannot become shorter while it is mapped, which would be
+// a signal. A file of any other kind has no seals at all.
+inline bool is_sealed(int descriptor) {
+    const int seals = ::fcntl(descriptor, F_GET_SEALS);
+    return seals >= 0 && (seals & F_SEAL_SHRINK);
+}
 
 // How many bytes went, -1: errno says why none. `descriptor`, if it is not -1, goes with the
 // first of them, and stays open here.

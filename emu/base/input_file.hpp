@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opening the files that a command reads, and keeping them inside of one folder (--root). Nothing
-// else belongs here: what is in them is their readers' business.
+// Opening the files that a command reads, and keeping them inside of one folder (--root); source
+// files, whose names stand in modules. Nothing else belongs here: what is in them is their readers'
+// business.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "emu/base/result.hpp"
+#include "sdk/sources/folder.hpp"
 
 namespace sassemu {
 
@@ -19,5 +22,13 @@ Result<void> keep_inputs_inside(const std::string& folder);
 // while it opens, so nobody can exchange a link in between. A pipe that nobody writes to is opened
 // all the same: its reader waits, and looks at the limits (read_file()).
 Result<int> open_input(const std::string& path);
+
+// Source files may be read below this folder too (--directory), for the whole process; the one that
+// was named last is looked into first. Without one, and without --root, none is read: a module may
+// name any file. Errors: no such folder.
+Result<void> add_source_folder(const std::string& folder);
+
+// See sdk/sources/folder.hpp.
+std::optional<sources::File> read_source(const std::string& name, size_t most);
 
 }  // namespace sassemu

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <sstream>
 
@@ -28,7 +27,7 @@ namespace {
 
 struct DebugCommand {
     RunCommand run;
-    std::vector<std::string> commands, files, directories;
+    std::vector<std::string> commands, files;
     uint32_t checkpoints = 32;
     uint64_t checkpoint_every = 0;
     bool batch = false, dap = false;
@@ -36,17 +35,6 @@ struct DebugCommand {
 
 volatile std::sig_atomic_t halt_wanted = 0;
 int told_to_halt[2] = {-1, -1};  // a pipe
-
-// Where sources lie that are not where they were compiled.
-void add_directories(debug::Sources& sources, const DebugCommand& command, const plan::Plan& plan) {
-    const auto folder = [](const std::string& file) {
-        const auto parent = std::filesystem::path(file).parent_path();
-        return parent.empty() ? std::string(".") : parent.string();
-    };
-    sources.add_directory(folder(plan.file));
-    for (const std::string& module : plan.modules) sources.add_directory(folder(module));
-    for (const std::string& directory : command.directories) sources.add_directory(directory);
-}
 
 // Ctrl-C halts the program, not the debugger.
 Result<void> catch_interrupts() {
@@ -96,7 +84,6 @@ Result<int> debug_plan(const DebugCommand& command, const plan::Plan& plan) {
     };
     options.wants_halt = [] { return halt_wanted != 0; };
     debug::Sources sources;
-    add_directories(sources, command, plan);
     SASSEMU_ASSIGN(const auto session, debug::Session::start(plan, run, std::move(options)));
     SASSEMU_TRY(catch_interrupts());
     debug::Console console(*session, sources,
@@ -146,7 +133,6 @@ int adapt(const DebugCommand& command, bool quick_options) {
                               "\"program\": a launch plan");
         SASSEMU_ASSIGN(const plan::Plan plan, read_command_plan(run, quick_options));
         SASSEMU_ASSIGN(const plan::RunOptions settings, run_options(run.common));
-        add_directories(sources, command, plan);
         options.checkpoints = command.checkpoints;
         options.checkpoint_every = command.checkpoint_every;
         return debug::Session::start(plan, settings, std::move(options));
@@ -195,9 +181,6 @@ void add_debug_command(CLI::App& app, int& exit_code) {
                     "execute this command, after those of files (repeatable)")
         ->allow_extra_args(false);
     sub->add_flag("--batch", command->batch, "end after these, with 2 if one failed");
-    sub->add_option("--directory", command->directories,
-                    "look for source files there too (repeatable)")
-        ->allow_extra_args(false);
     sub->add_option("--checkpoints", command->checkpoints,
                     "states that are kept for going back, at most")
         ->check(CLI::Range(2, 1000));

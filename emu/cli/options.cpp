@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <limits>
 
+#include "emu/base/input_file.hpp"
 #include "emu/base/limits.hpp"
 #include "emu/base/text.hpp"
 #include "emu/cli/progress_line.hpp"
@@ -71,6 +72,10 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
                  "SECURITY.md)");
     app.add_option("--root", options.root,
                    "the plan and every file that it names lie in this folder, links included");
+    app.add_option("--directory", options.directories,
+                   "source files that modules name may be shown from this folder (repeatable); "
+                   "besides, from that of --root")
+        ->allow_extra_args(false);
     app.add_option("--level", options.level, "instruction set of the host to use")
         ->check(CLI::IsMember({"v2", "v3", "v4"}));
     app.add_option(
@@ -78,9 +83,36 @@ void add_common_options(CLI::App& app, CommonOptions& options) {
         "architecture to run as, e.g. sm_90; default: the plan's, all of a list in turn");
 }
 
+namespace {
+
+// Who makes a page with sources in it is told where these may lie.
+Result<std::vector<std::string>> plugins_of(const CommonOptions& options) {
+    std::vector<std::string> all = options.plugins, folders = options.directories;
+    if (!options.root.empty()) folders.push_back(options.root);
+    for (std::string& plugin : all) {
+        if (!plugin.starts_with("profile:")) continue;
+        for (const std::string& folder : folders) {
+            if (folder.find(',') != folder.npos)
+                return make_error(ErrorCode::usage, "--plugin profile",
+                                  "the folder '" + folder + "' has a comma in its name");
+            plugin += ",directory=" + folder;
+        }
+    }
+    return all;
+}
+
+}  // namespace
+
+Result<void> confine_inputs(const CommonOptions& options) {
+    if (!options.root.empty()) SASSEMU_TRY(keep_inputs_inside(options.root));
+    for (const std::string& directory : options.directories)
+        SASSEMU_TRY(add_source_folder(directory));
+    return {};
+}
+
 Result<plan::RunOptions> run_options(const CommonOptions& options) {
     plan::RunOptions run;
-    run.plugins = options.plugins;
+    SASSEMU_ASSIGN(run.plugins, plugins_of(options));
     if (!options.models.empty()) run.gpu.model = options.models.back();
     run.gpu.threads = options.threads;
     run.gpu.seed = options.seed;

@@ -23,12 +23,15 @@ struct CommonOptions {
     uint64_t max_instructions = 0;
     std::string level, arch, agents, fill;
     bool sandbox = false;
-    std::string root;      // empty: input files may be anywhere
-    std::string stats;     // empty: not asked for; "-": stdout; else a file
-    std::string progress;  // auto, always, never; empty: auto
+    std::string root;                      // empty: input files may be anywhere
+    std::vector<std::string> directories;  // of source files
+    std::string stats;                     // empty: not asked for; "-": stdout; else a file
+    std::string progress;                  // auto, always, never; empty: auto
 };
 
 void add_common_options(CLI::App& app, CommonOptions& options);
+// Where files may be read, before the first is.
+Result<void> confine_inputs(const CommonOptions& options);
 // Errors: a malformed --dump.
 Result<plan::RunOptions> run_options(const CommonOptions& options);
 

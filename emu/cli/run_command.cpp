@@ -145,6 +145,27 @@ Result<void> join_launcher(RunCommand& command, bool numbered) {
     return {};
 }
 
+// Who may be a rank, where they are not all of this host.
+Result<link::Security> security_of(const RunCommand& command) {
+    const auto wrong = [](const char* option, std::string what) {
+        return make_error(ErrorCode::usage, option, std::move(what),
+                          "--key FILE alone, or --cert, --key and --ca");
+    };
+    const bool certified = !command.certificate.empty();
+    if (certified != !command.authority.empty())
+        return wrong(certified ? "--cert" : "--ca",
+                     "a certificate and the authority of all ranks belong together");
+    if (certified && command.key.empty())
+        return wrong("--cert", "the certificate's key is missing");
+    if (command.launcher && !command.key.empty())
+        return wrong("--key", "a launcher gives its ranks a key");
+    link::Security security;
+    (certified ? security.certificate_key : security.key) = command.key;
+    security.certificate = command.certificate;
+    security.authority = command.authority;
+    return security;
+}
+
 // The processes that run the same plan. All must have the same file.
 Result<std::shared_ptr<plan::Ranks>> other_ranks(const RunCommand& command, const plan::Plan& plan,
                                                  const std::string& model) {
@@ -159,6 +180,7 @@ Result<std::shared_ptr<plan::Ranks>> other_ranks(const RunCommand& command, cons
     link::LinkOptions options;
     options.rank = command.rank;
     options.addresses = command.peers;
+    SASSEMU_ASSIGN(options.security, security_of(command));
     SASSEMU_ASSIGN(options.job, plan::sha256_hex(*file));
     options.job += " " + plan.arch + " " + command.common.arch;
     if (command.launcher) SASSEMU_TRY(command.launcher->introduce(options));
@@ -356,7 +378,7 @@ Error no_quick_options(const std::string& file) {
 }  // namespace
 
 Result<plan::Plan> read_command_plan(const RunCommand& command, bool quick_options) {
-    if (!command.common.root.empty()) SASSEMU_TRY(keep_inputs_inside(command.common.root));
+    SASSEMU_TRY(confine_inputs(command.common));
     const bool is_json = is_plan(command.file);
     if (is_json && quick_options) return no_quick_options(command.file);
     return is_json ? plan::read_plan_file(command.file, command.common.arch)
@@ -364,7 +386,7 @@ Result<plan::Plan> read_command_plan(const RunCommand& command, bool quick_optio
 }
 
 Result<int> run(const RunCommand& command, bool quick_options) {
-    if (!command.common.root.empty()) SASSEMU_TRY(keep_inputs_inside(command.common.root));
+    SASSEMU_TRY(confine_inputs(command.common));
     const bool is_json = is_plan(command.file);
     if (is_json && quick_options) return no_quick_options(command.file);
     if (!is_json && command.gpus)
@@ -462,6 +484,19 @@ void add_run_command(CLI::App& app, int& exit_code) {
                      "unix:PATH,unix:PATH,... (or repeated), or tcp:HOST:PORT")
         ->delimiter(',')
         ->allow_extra_args(false)
+        ->needs(several);
+    ranks
+        ->add_option("--key", command->key,
+                     "a file that all ranks have, 16 bytes or more that only its owner can read: "
+                     "links to other hosts need it; with --cert, the certificate's key (PEM)")
+        ->needs(several);
+    ranks
+        ->add_option("--cert", command->certificate,
+                     "instead: a certificate of this rank (PEM), with --key and --ca")
+        ->needs(several);
+    ranks
+        ->add_option("--ca", command->authority,
+                     "the authority that has signed the certificates of all ranks (PEM)")
         ->needs(several);
     ranks
         ->add_flag("--messages", command->messages,

@@ -23,6 +23,7 @@ struct RunCommand {
     bool ranks = false;  // one of several processes that run the plan
     uint32_t rank = 0;
     std::vector<std::string> peers;  // where each rank listens, by rank; empty: the launcher knows
+    std::string key, certificate, authority;   // files: who may be a rank beyond this host
     std::shared_ptr<link::Launcher> launcher;  // that has started the ranks
     bool messages = false;                     // memory is not shared, even where it could be
     link::HostServiceOptions host;  // its address: where host processes attach; empty: nowhere

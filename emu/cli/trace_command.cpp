@@ -75,7 +75,7 @@ std::string registers_text(const trace::Record& r, bool written) {
     if (words.empty()) return text;
     for (const trace::RegisterName& name :
          trace::register_names(*r.instruction, written, r.lanes)) {
-        text += (written ? "    after  " : "    before ") + name.name + ":";
+        text += (written ? "    after  " : "    before ") + shown(name.name) + ":";
         for (uint32_t k = 0; k < name.words && at < words.size(); ++k)
             text += " " + hex(words[at++], 8);
         text += "\n";
@@ -116,11 +116,11 @@ bool show(const TraceCommand& command, const trace::Reader& trace) {
     }
     for (const trace::Launch& l : trace.launches())
         if (shown_launch(command, l.id()))
-            print("launch " + std::to_string(l.id()) + ": " + shown(l.kernel()) + " (" + l.arch() +
-                  "), " + std::to_string(l.grid().x()) + "x" + std::to_string(l.grid().y()) + "x" +
-                  std::to_string(l.grid().z()) + " CTAs of " + std::to_string(l.block().x()) + "x" +
-                  std::to_string(l.block().y()) + "x" + std::to_string(l.block().z()) +
-                  " threads\n");
+            print("launch " + std::to_string(l.id()) + ": " + shown(l.kernel()) + " (" +
+                  shown(l.arch()) + "), " + std::to_string(l.grid().x()) + "x" +
+                  std::to_string(l.grid().y()) + "x" + std::to_string(l.grid().z()) + " CTAs of " +
+                  std::to_string(l.block().x()) + "x" + std::to_string(l.block().y()) + "x" +
+                  std::to_string(l.block().z()) + " threads\n");
     for (size_t b = 0; b < trace.blocks().size() && left; ++b) {
         end_at_limits();
         const trace::BlockPlace& place = trace.blocks()[b];
@@ -231,7 +231,7 @@ Result<void> stat(const TraceCommand& command, const trace::Reader& trace) {
             text += "  " + key + ": " + value.dump() + "\n";
     for (const auto& l : all["launches"])
         text += "  launch " + l["id"].dump() + ": " + shown(l["kernel"].get<std::string>()) + ", " +
-                l["status"].get<std::string>() + "\n";
+                shown(l["status"].get<std::string>()) + "\n";
     std::vector<std::pair<uint64_t, std::string>> often;
     for (const auto& [name, count] : all["opcodes"].items()) often.emplace_back(count, name);
     std::sort(often.rbegin(), often.rend());

@@ -15,6 +15,12 @@ namespace {
 
 constexpr size_t most_message = 64 << 20;  // bytes
 
+// Of what need not be a text: then it is none.
+std::string word(const Json& message, const char* key) {
+    const Json& value = part(message, key);
+    return value.is_string() ? as<std::string>(value) : "";
+}
+
 }  // namespace
 
 Adapter::Adapter(int in, int out, Sources& sources, Start start)
@@ -59,7 +65,7 @@ bool Adapter::take_message(Json& message) {
         return false;
     }
     if (buffer_.size() < end + 4 + length) return false;
-    message = Json::parse(buffer_.substr(end + 4, length), nullptr, false);
+    message = parse_json(std::string_view(buffer_).substr(end + 4, length));
     buffer_.erase(0, end + 4 + length);
     return true;
 }
@@ -84,10 +90,11 @@ void Adapter::event(const char* name, Json body) {
 }
 
 void Adapter::answer(const Json& request, const Result<Json>& result) {
-    Json message = {{"type", "response"},
-                    {"request_seq", request.value("seq", 0)},
-                    {"command", request.value("command", "")},
-                    {"success", static_cast<bool>(result)}};
+    Json message = {
+        {"type", "response"},
+        {"request_seq", part(request, "seq").is_number() ? part(request, "seq") : Json(0)},
+        {"command", word(request, "command")},
+        {"success", static_cast<bool>(result)}};
     if (result) {
         if (!result->is_null()) message["body"] = *result;
     } else {
@@ -111,26 +118,27 @@ Result<void> Adapter::serve() {
                 "what came on standard input is no message of the Debug Adapter Protocol",
                 "start it from an editor (docs/debug.md)");
         }
-        if (message.is_object() && message.value("type", "") == "request") handle(message);
+        if (word(message, "type") == "request") handle(message);
     }
     return {};
 }
 
-void Adapter::handle(const Json& request) {
-    const std::string command = request.value("command", "");
-    const auto handler = handlers().find(command);
-    Json arguments = request.value("arguments", Json::object());
-    if (!arguments.is_object()) arguments = Json::object();
-    Result<Json> result = Json();
-    then_ = nullptr;
+Result<Json> Adapter::perform(const Json& request) {
     try {
+        const std::string command = field<std::string>(request, "command");
+        const auto handler = handlers().find(command);
         if (handler == handlers().end())
-            result = make_error(ErrorCode::unsupported, command, "is not supported");
-        else
-            result = (this->*handler->second)(arguments);
-    } catch (const Json::exception& error) {
-        result = make_error(ErrorCode::usage, command, std::string("malformed: ") + error.what());
+            return make_error(ErrorCode::unsupported, command, "is not supported");
+        const Json& given = part(request, "arguments");
+        return (this->*handler->second)(given.is_object() ? given : Json::object());
+    } catch (const Malformed& error) {
+        return make_error(ErrorCode::usage, word(request, "command"), error.what());
     }
+}
+
+void Adapter::handle(const Json& request) {
+    then_ = nullptr;
+    const Result<Json> result = perform(request);
     answer(request, result);
     if (const auto then = std::move(then_); result && then) then();
 }
@@ -138,9 +146,13 @@ void Adapter::handle(const Json& request) {
 // ---- running
 
 void Adapter::run(const std::function<Result<void>()>& go) {
+    // Asked for while it runs: what halted for that goes on so.
+    next_ = go;
+    if (runs_) return;
+    runs_ = true;
     variables_.clear();
-    for (;;) {
-        const Result<void> done = go();
+    for (auto now = next_;; now = next_) {
+        const Result<void> done = now();
         if (!done) {
             event("output", {{"category", "stderr"}, {"output", done.error().message() + "\n"}});
             event("terminated", Json::object());
@@ -149,25 +161,26 @@ void Adapter::run(const std::function<Result<void>()>& go) {
         }
         // Halted to look at a request that need not halt it: on it goes.
         const auto halts = [](const Json& m) {
-            const std::string command = m.value("command", "");
+            const std::string command = word(m, "command");
             return command == "pause" || command == "disconnect" || command == "terminate";
         };
-        if (session_->stop().value("stop", "") != "interrupted" || queue_.empty() || gone_ ||
+        if (field(session_->stop(), "stop", "") != "interrupted" || queue_.empty() || gone_ ||
             std::ranges::any_of(queue_, halts))
             break;
         const auto asked = std::exchange(queue_, {});
         for (const Json& m : asked) handle(m);
         if (ends_) return;
     }
+    runs_ = false;
     tell_stop();
 }
 
 void Adapter::tell_stop() {
     const Stop& stop = session_->stop();
-    const std::string why = stop.value("stop", "");
+    const std::string why = field(stop, "stop", "");
     if (why == "ended") {
-        event("output", {{"category", "console"}, {"output", stop["report"]}});
-        event("exited", {{"exitCode", stop["code"]}});
+        event("output", {{"category", "console"}, {"output", part(stop, "report")}});
+        event("exited", {{"exitCode", part(stop, "code")}});
         event("terminated", Json::object());
         return;
     }
@@ -187,32 +200,27 @@ void Adapter::tell_stop() {
     Json body = {{"reason", reason == reasons.end() ? "pause" : reason->second},
                  {"threadId", thread_of(session_->focus())},
                  {"allThreadsStopped", true}};
-    if (stop.contains("ids")) body["hitBreakpointIds"] = stop["ids"];
-    if (stop.contains("what")) body["text"] = stop["what"];
+    if (has(stop, "ids")) body["hitBreakpointIds"] = part(stop, "ids");
+    if (has(stop, "what")) body["text"] = part(stop, "what");
     body["description"] = why + " at position " + std::to_string(session_->position());
     event("stopped", std::move(body));
 }
 
 int64_t Adapter::thread_of(const Json& focus) {
-    Json own = focus;
-    while (own.size() > 4) own.erase(4);  // whatever frame is looked at
-    Json warp = own;
-    warp[3] = 0;
-    for (const auto& [id, at] : threads_) {
-        Json known = at;
-        known[3] = 0;
-        if (known == warp) return id;
-    }
+    Focus own = Focus::of(focus);
+    own.frame = 0;  // whatever frame is looked at
+    for (const auto& [id, at] : threads_)
+        if (Focus::of(at).is_same_warp(own)) return id;
     const auto id = static_cast<int64_t>(threads_.size()) + 1;
-    threads_[id] = own;
+    threads_[id] = own.json();
     return id;
 }
 
 Result<Json> Adapter::ask(Json question) {
     SASSEMU_TRY(needs_session());
     Json answer = session_->ask(std::move(question));
-    if (!answer.contains("error")) return answer;
-    return make_error(ErrorCode::usage, "", answer["error"].get<std::string>());
+    if (!has(answer, "error")) return answer;
+    return make_error(ErrorCode::usage, "", field<std::string>(answer, "error"));
 }
 
 Result<void> Adapter::needs_session() const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "emu/debug/console.hpp"
+#include "emu/debug/focus.hpp"
 #include "emu/debug/session.hpp"
 #include "emu/debug/sources.hpp"
 
@@ -42,8 +43,9 @@ class Adapter {
     void send(Json message);
     void event(const char* name, Json body);
     void answer(const Json& request, const Result<Json>& result);
+    Result<Json> perform(const Json& request);
     void handle(const Json& request);
-    // The program runs: `go` sets the session's stop.
+    // The program runs: `go` sets the session's stop. Within a run: how it goes on.
     void run(const std::function<Result<void>()>& go);
     void tell_stop();
     int64_t thread_of(const Json& focus);
@@ -52,6 +54,7 @@ class Adapter {
     Json source_of(const std::string& file);
     int64_t reference(Variables of);
     Json variable(const std::string& name, const std::string& expression, const Json& focus);
+    std::vector<int>& forget(const std::string& owner);
     Json set(const std::string& owner, const Json& wanted,
              const std::function<std::vector<std::string>(const Json&)>& places);
     Result<void> needs_session() const;
@@ -88,12 +91,13 @@ class Adapter {
     std::unique_ptr<Session> session_;
     std::string buffer_;
     std::deque<Json> queue_;
-    std::function<void()> then_;  // after the answer
+    std::function<void()> then_;          // after the answer
+    std::function<Result<void>()> next_;  // how it runs
     std::map<int64_t, Json> threads_;
     std::map<int64_t, Variables> variables_;
     std::map<std::string, std::vector<int>> set_;  // breakpoints by who has set them
     int64_t sequence_ = 1;
-    bool stop_on_entry_ = true, ends_ = false, gone_ = false;
+    bool stop_on_entry_ = true, ends_ = false, gone_ = false, runs_ = false;
     bool foreign_ = false;  // what came is no message
 };
 

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The requests of the Debug Adapter Protocol that the adapter answers.
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <filesystem>
 
 #include "emu/base/text.hpp"
 #include "emu/debug/adapter.hpp"
+#include "emu/debug/console_text.hpp"
 
 namespace sassemu::debug {
 namespace {
 
 constexpr int64_t frames_per_thread = 256;
+constexpr uint64_t most_elements = 4096;       // of an array, told at once
+constexpr uint64_t most_instructions = 65536;  // the same
 
 std::string base64(const std::string& bytes) {
     static constexpr char digits[] =
@@ -85,14 +89,13 @@ Result<Json> Adapter::launch(const Json& arguments) {
     };
     // While it runs: what the client sends is put in a queue, and halts it for a moment.
     options.wants_halt = [this] {
-        while (read_more(false)) {
-        }
-        for (Json message; take_message(message);) queue_.push_back(std::move(message));
+        for (int most = 64; most && read_more(false); --most)
+            for (Json message; take_message(message);) queue_.push_back(std::move(message));
         return !queue_.empty() || gone_;
     };
-    SASSEMU_ASSIGN(session_, start_(arguments.value("program", ""), arguments.value("arch", ""),
+    SASSEMU_ASSIGN(session_, start_(field(arguments, "program", ""), field(arguments, "arch", ""),
                                     std::move(options)));
-    stop_on_entry_ = arguments.value("stopOnEntry", false);
+    stop_on_entry_ = field(arguments, "stopOnEntry", false);
     then_ = [this] { event("initialized", Json::object()); };
     return Json();
 }
@@ -119,13 +122,13 @@ Result<Json> Adapter::resume(const Json& arguments, const char* what, bool back)
     SASSEMU_TRY(needs_session());
     if (session_->ended() && !back)
         return make_error(ErrorCode::usage, "continue", "the run has ended");
-    if (arguments.contains("threadId")) {
+    if (has(arguments, "threadId")) {
         SASSEMU_ASSIGN(const Json focus, focus_of(arguments));
         session_->set_focus(focus);
     }
     Json step;
     if (*what) {
-        const bool instruction = arguments.value("granularity", "") == "instruction";
+        const bool instruction = field(arguments, "granularity", "") == "instruction";
         step = {{"what", instruction ? "instruction" : what}, {"unit", "warp"}, {"count", 1}};
     }
     then_ = [this, step, back] {
@@ -147,19 +150,18 @@ Result<Json> Adapter::pause(const Json&) { return Json(); }
 // ---- who and where
 
 Result<Json> Adapter::focus_of(const Json& arguments) {
-    int64_t id = arguments.value("threadId", int64_t{0});
+    int64_t id = field(arguments, "threadId", int64_t{0});
     int64_t frame = 0;
-    if (arguments.contains("frameId")) {
-        id = arguments["frameId"].get<int64_t>();
+    if (has(arguments, "frameId")) {
+        id = field<int64_t>(arguments, "frameId");
         frame = id % frames_per_thread;
         id /= frames_per_thread;
     }
     const auto at = threads_.find(id);
     if (at != threads_.end()) {
-        Json focus = at->second;
-        while (focus.size() > 4) focus.erase(4);
-        if (frame > 0) focus.push_back(frame);
-        return focus;
+        Focus focus = Focus::of(at->second);
+        focus.frame = frame > 0 ? static_cast<uint32_t>(frame) : 0;
+        return focus.json();
     }
     if (!id && session_) return session_->focus();
     return make_error(ErrorCode::not_found, "thread " + std::to_string(id), "there is none");
@@ -168,20 +170,20 @@ Result<Json> Adapter::focus_of(const Json& arguments) {
 Result<Json> Adapter::threads(const Json&) {
     SASSEMU_ASSIGN(const Json answer, ask({{"do", "info"}, {"what", "warps"}, {"all", true}}));
     Json out = Json::array();
-    for (const Json& row : answer["rows"]) {
-        if (row["paths"].empty()) continue;
-        Json focus = row["thread"];
+    for (const Json& row : part(answer, "rows")) {
+        if (part(row, "paths").empty()) continue;
+        Focus focus = Focus::of(part(row, "thread"));
         // The lane that is looked at: the focus's own, or the first that runs.
-        uint32_t lanes = row["paths"][0]["mask"].get<uint32_t>();
-        for (focus[3] = 0; lanes && !(lanes & 1); lanes >>= 1) focus[3] = focus[3].get<int>() + 1;
-        Json own = session_->focus();
-        while (own.size() > 4) own.erase(4);
-        if (own[0] == focus[0] && own[1] == focus[1] && own[2] == focus[2]) focus = own;
-        const int64_t id = thread_of(focus);
-        threads_[id] = focus;
-        out.push_back(
-            {{"id", id},
-             {"name", "block " + row["block"].get<std::string>() + " warp " + row["warp"].dump()}});
+        const auto lanes = field<uint32_t>(item(list(row, "paths"), 0), "mask");
+        focus.lane = lanes ? static_cast<uint32_t>(std::countr_zero(lanes)) : 0;
+        Focus own = Focus::of(session_->focus());
+        own.frame = 0;
+        if (own.is_same_warp(focus)) focus = own;
+        const int64_t id = thread_of(focus.json());
+        threads_[id] = focus.json();
+        out.push_back({{"id", id},
+                       {"name", "block " + field<std::string>(row, "block") + " warp " +
+                                    part(row, "warp").dump()}});
     }
     return Json{{"threads", out}};
 }
@@ -189,8 +191,9 @@ Result<Json> Adapter::threads(const Json&) {
 Json Adapter::source_of(const std::string& file) {
     const std::string path = sources_.find(file);
     Json source = {{"name", file_name(file)}};
-    source["path"] =
-        path.empty() ? file : std::filesystem::absolute(path).lexically_normal().string();
+    std::error_code error;
+    const auto whole = std::filesystem::absolute(path, error);
+    source["path"] = path.empty() || error ? file : whole.lexically_normal().string();
     return source;
 }
 
@@ -198,22 +201,22 @@ Result<Json> Adapter::stack_trace(const Json& arguments) {
     SASSEMU_ASSIGN(const Json focus, focus_of(arguments));
     SASSEMU_ASSIGN(const Json where, ask({{"do", "where"}, {"focus", focus}}));
     Json frames = Json::array();
-    const int64_t thread = arguments.value("threadId", int64_t{0});
-    for (const Json& f : where.value("stack", Json::array())) {
+    const int64_t thread = field(arguments, "threadId", int64_t{0});
+    for (const Json& f : list(where, "stack")) {
         const auto level = static_cast<int64_t>(frames.size());
         if (level == frames_per_thread) break;
-        const std::string file = f["file"].get<std::string>();
+        const std::string file = field<std::string>(f, "file");
         Json frame = {{"id", thread * frames_per_thread + level},
-                      {"name", f["function"].get<std::string>() +
-                                   (f["inlined"].get<bool>() ? " (inlined)" : "")},
-                      {"line", f["line"]},
+                      {"name", field<std::string>(f, "function") +
+                                   (field<bool>(f, "inlined") ? " (inlined)" : "")},
+                      {"line", part(f, "line")},
                       {"column", 0},
-                      {"instructionPointerReference", hex(f["address"].get<uint64_t>())}};
+                      {"instructionPointerReference", hex(field<uint64_t>(f, "address"))}};
         if (!file.empty()) frame["source"] = source_of(file);
         frames.push_back(std::move(frame));
     }
     // What could not be found is told as a frame that is none.
-    if (const std::string ends = where.value("ends", "");
+    if (const std::string ends = field(where, "ends", "");
         !ends.empty() && static_cast<int64_t>(frames.size()) < frames_per_thread)
         frames.push_back({{"id", thread * frames_per_thread + static_cast<int64_t>(frames.size())},
                           {"name", ends},
@@ -221,12 +224,12 @@ Result<Json> Adapter::stack_trace(const Json& arguments) {
                           {"column", 0},
                           {"presentationHint", "label"}});
     const auto total = frames.size();
-    const auto first = std::min<size_t>(arguments.value("startFrame", size_t{0}), total);
-    const auto levels = arguments.value("levels", size_t{0});
-    Json part = Json::array();
-    for (size_t k = first; k < total && (!levels || k < first + levels); ++k)
-        part.push_back(frames[k]);
-    return Json{{"stackFrames", part}, {"totalFrames", total}};
+    const auto first = std::min<size_t>(field(arguments, "startFrame", size_t{0}), total);
+    const auto levels = field(arguments, "levels", size_t{0});
+    const size_t last = levels ? first + std::min(levels, total - first) : total;
+    Json asked = Json::array();
+    for (size_t k = first; k < last; ++k) asked.push_back(item(frames, k));
+    return Json{{"stackFrames", asked}, {"totalFrames", total}};
 }
 
 Result<Json> Adapter::scopes(const Json& arguments) {
@@ -256,18 +259,18 @@ int64_t Adapter::reference(Variables of) {
 Json Adapter::variable(const std::string& name, const std::string& expression, const Json& focus) {
     const auto value = ask({{"do", "evaluate"}, {"expression", expression}, {"focus", focus}});
     Json out = {{"name", name}, {"variablesReference", 0}};
-    out["value"] = value ? (*value)["text"] : Json(value.error().message());
+    out["value"] = value ? part(*value, "text") : Json(value.error().message());
     if (!value) return out;
-    out["type"] = (*value)["type"];
+    out["type"] = part(*value, "type");
     out["evaluateName"] = expression;
-    if (value->contains("address")) out["memoryReference"] = hex((*value)["address"]);
-    if (value->contains("members") || value->contains("count") || value->contains("points"))
+    if (has(*value, "address")) out["memoryReference"] = hex(field<uint64_t>(*value, "address"));
+    if (has(*value, "members") || has(*value, "count") || has(*value, "points"))
         out["variablesReference"] = reference({Scope::value, focus, expression});
     return out;
 }
 
 Result<Json> Adapter::variables(const Json& arguments) {
-    const auto at = variables_.find(arguments.value("variablesReference", int64_t{0}));
+    const auto at = variables_.find(field(arguments, "variablesReference", int64_t{0}));
     if (at == variables_.end())
         return make_error(ErrorCode::not_found, "variables", "the reference is of an earlier halt");
     const Variables of = at->second;
@@ -276,9 +279,9 @@ Result<Json> Adapter::variables(const Json& arguments) {
         const bool buffers = of.scope == Scope::buffers;
         SASSEMU_ASSIGN(const Json answer,
                        ask({{"do", "variables"}, {"focus", of.focus}, {"buffers", buffers}}));
-        for (const Json& v : answer["variables"]) {
-            const bool is_buffer = v.value("buffer", false);
-            const std::string name = v["name"].get<std::string>();
+        for (const Json& v : part(answer, "variables")) {
+            const bool is_buffer = field(v, "buffer", false);
+            const std::string name = field<std::string>(v, "name");
             if (is_buffer == buffers)
                 out.push_back(variable(name, (buffers ? "::" : "") + name, of.focus));
         }
@@ -287,17 +290,18 @@ Result<Json> Adapter::variables(const Json& arguments) {
             const Json whole,
             ask({{"do", "evaluate"}, {"expression", of.expression}, {"focus", of.focus}}));
         const std::string inside = "(" + of.expression + ")";
-        if (whole.contains("members"))
-            for (const Json& m : whole["members"])
+        if (has(whole, "members"))
+            for (const Json& m : part(whole, "members"))
                 out.push_back(
-                    variable(m.get<std::string>(), inside + "." + m.get<std::string>(), of.focus));
-        else if (whole.contains("count"))
-            for (uint64_t k = arguments.value("start", uint64_t{0}), n = 0;
-                 k < whole["count"].get<uint64_t>() && n < arguments.value("count", uint64_t{200});
-                 ++k, ++n)
+                    variable(as<std::string>(m), inside + "." + as<std::string>(m), of.focus));
+        else if (has(whole, "count")) {
+            const auto all = field<uint64_t>(whole, "count");
+            const auto wanted = std::min(field(arguments, "count", uint64_t{200}), most_elements);
+            const uint64_t begin = std::min(field(arguments, "start", uint64_t{0}), all);
+            for (uint64_t k = begin; k < begin + std::min(wanted, all - begin); ++k)
                 out.push_back(variable("[" + std::to_string(k) + "]",
                                        inside + "[" + std::to_string(k) + "]", of.focus));
-        else
+        } else
             out.push_back(variable("*", "*" + inside, of.focus));
     } else {
         const char* file = of.scope == Scope::registers    ? "R"
@@ -305,10 +309,10 @@ Result<Json> Adapter::variables(const Json& arguments) {
                                                            : "UR";
         SASSEMU_ASSIGN(const Json answer,
                        ask({{"do", "registers"}, {"file", file}, {"focus", of.focus}}));
-        for (const Json& r : answer["registers"])
-            out.push_back({{"name", r["name"]},
-                           {"value", r["hex"]},
-                           {"evaluateName", "$" + r["name"].get<std::string>()},
+        for (const Json& r : part(answer, "registers"))
+            out.push_back({{"name", part(r, "name")},
+                           {"value", part(r, "hex")},
+                           {"evaluateName", "$" + field<std::string>(r, "name")},
                            {"variablesReference", 0}});
     }
     return Json{{"variables", out}};
@@ -316,14 +320,14 @@ Result<Json> Adapter::variables(const Json& arguments) {
 
 Result<Json> Adapter::evaluate(const Json& arguments) {
     SASSEMU_ASSIGN(const Json focus, focus_of(arguments));
-    const std::string expression = arguments.value("expression", "");
-    if (arguments.value("context", "") != "repl") {
+    const std::string expression = field(arguments, "expression", "");
+    if (field(arguments, "context", "") != "repl") {
         SASSEMU_ASSIGN(const Json value,
                        ask({{"do", "evaluate"}, {"expression", expression}, {"focus", focus}}));
         const Json v = variable("", expression, focus);
-        return Json{{"result", value["text"]},
-                    {"type", value["type"]},
-                    {"variablesReference", v["variablesReference"]}};
+        return Json{{"result", part(value, "text")},
+                    {"type", part(value, "type")},
+                    {"variablesReference", part(v, "variablesReference")}};
     }
     // The console's commands, in an editor's console.
     SASSEMU_TRY(needs_session());
@@ -342,24 +346,26 @@ Result<Json> Adapter::evaluate(const Json& arguments) {
 // ---- code and bytes
 
 Result<Json> Adapter::disassemble(const Json& arguments) {
-    const int64_t from = arguments.value("instructionOffset", int64_t{0});
-    const auto count = arguments.value("instructionCount", uint64_t{1});
+    constexpr auto most = static_cast<int64_t>(most_instructions);
+    const int64_t from = std::clamp(field(arguments, "instructionOffset", int64_t{0}), -most, most);
+    const auto count =
+        std::min(field(arguments, "instructionCount", uint64_t{1}), most_instructions);
     SASSEMU_ASSIGN(const Json answer,
                    ask({{"do", "disassemble"},
-                        {"where", "@" + arguments["memoryReference"].get<std::string>()},
+                        {"where", "@" + field<std::string>(arguments, "memoryReference")},
                         {"before", from < 0 ? -from : 0},
                         {"count", count + static_cast<uint64_t>(std::max<int64_t>(from, 0))}}));
     Json out = Json::array();
     uint64_t skipped = 0;
-    for (const Json& insn : answer["instructions"]) {
+    for (const Json& insn : part(answer, "instructions")) {
         if (from > 0 && skipped++ < static_cast<uint64_t>(from)) continue;
-        Json one = {{"address", hex(insn["address"].get<uint64_t>())},
-                    {"instructionBytes", insn["words"]},
-                    {"instruction", insn["sass"]},
-                    {"symbol", insn["name"]}};
-        if (insn.contains("file")) {
-            one["location"] = source_of(insn["file"].get<std::string>());
-            one["line"] = insn["line"];
+        Json one = {{"address", hex(field<uint64_t>(insn, "address"))},
+                    {"instructionBytes", part(insn, "words")},
+                    {"instruction", part(insn, "sass")},
+                    {"symbol", part(insn, "name")}};
+        if (has(insn, "file")) {
+            one["location"] = source_of(field<std::string>(insn, "file"));
+            one["line"] = part(insn, "line");
         }
         out.push_back(std::move(one));
     }
@@ -367,16 +373,15 @@ Result<Json> Adapter::disassemble(const Json& arguments) {
 }
 
 Result<Json> Adapter::read_memory(const Json& arguments) {
-    const std::string text = arguments["memoryReference"].get<std::string>();
-    uint64_t address = 0;
-    const bool is_hex = text.starts_with("0x");
-    std::from_chars(text.data() + (is_hex ? 2 : 0), text.data() + text.size(), address,
-                    is_hex ? 16 : 10);
-    address += static_cast<uint64_t>(arguments.value("offset", int64_t{0}));
-    const auto wanted = arguments.value("count", uint64_t{0});
+    const std::string text = field<std::string>(arguments, "memoryReference");
+    const auto given = number(text);
+    if (!given) return make_error(ErrorCode::usage, "'" + text + "'", "is no address");
+    uint64_t address = *given;
+    address += static_cast<uint64_t>(field(arguments, "offset", int64_t{0}));
+    const auto wanted = field(arguments, "count", uint64_t{0});
     const auto answer = ask({{"do", "read"}, {"address", address}, {"bytes", wanted}});
     if (!answer) return Json{{"address", hex(address)}, {"unreadableBytes", wanted}};
-    const std::string digits = (*answer)["hex"].get<std::string>();
+    const std::string digits = field<std::string>(*answer, "hex");
     std::string bytes;
     for (size_t k = 0; k + 1 < digits.size(); k += 2) {
         unsigned byte = 0;

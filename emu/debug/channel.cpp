@@ -62,7 +62,7 @@ std::optional<Json> Channel::receive(int* passed) const {
     if (passed) *passed = came.release();
     std::string text(head[0], '\0');
     if (!read_all(descriptor(), text.data(), text.size())) return std::nullopt;
-    Json message = Json::parse(text, nullptr, false);
+    Json message = parse_json(text);
     if (message.is_discarded()) return std::nullopt;
     return message;
 }

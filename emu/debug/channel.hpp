@@ -4,15 +4,13 @@
 // debuggee.hpp.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "emu/base/descriptor.hpp"
+#include "emu/debug/json.hpp"
 
 namespace sassemu::debug {
-
-using Json = nlohmann::json;
 
 // One end of a stream of messages. A copy is another name for the same descriptor's owner: none.
 class Channel {

@@ -198,8 +198,8 @@ Result<void> Console::execute(std::string line) {
 
 Result<Json> Console::ask(Json question) {
     Json answer = session_.ask(std::move(question));
-    if (!answer.contains("error")) return answer;
-    return make_error(ErrorCode::usage, "debugger", answer["error"].get<std::string>());
+    if (!has(answer, "error")) return answer;
+    return make_error(ErrorCode::usage, "debugger", field<std::string>(answer, "error"));
 }
 
 // ---- what is said when it halts
@@ -208,72 +208,72 @@ void Console::tell_focus() {
     const auto where = ask({{"do", "where"}});
     if (!where) return say(bare(where.error()));
     const Json& w = *where;
-    const Json& f = w["focus"];
-    say("[Focus: kernel " + f[0].dump() + ", block " + w["blockIdx"].get<std::string>() +
-        ", thread " + w["threadIdx"].get<std::string>() + ", device " + w["gpu"].dump() + ", sm " +
-        w["sm"].dump() + ", warp " + f[2].dump() + ", lane " + f[3].dump() + "]");
+    const Json& f = part(w, "focus");
+    say("[Focus: kernel " + item(f, 0).dump() + ", block " + field<std::string>(w, "blockIdx") +
+        ", thread " + field<std::string>(w, "threadIdx") + ", device " + part(w, "gpu").dump() +
+        ", sm " + part(w, "sm").dump() + ", warp " + item(f, 2).dump() + ", lane " +
+        item(f, 3).dump() + "]");
 }
 
 // The line of the source, where there is one, and the instruction.
 void Console::tell_place(const Json& w, bool with_frame) {
-    if (!w.contains("name")) return say("the lane " + w.value("state", "is nowhere"));
+    if (!has(w, "name")) return say("the lane " + field(w, "state", "is nowhere"));
     if (with_frame)
-        say(w["kernel"].get<std::string>() + "<<<" + w["grid"].get<std::string>() + "," +
-            w["block"].get<std::string>() + ">>> at " + place_text(w));
-    if (w.contains("file")) {
-        const auto line = w["line"].get<uint32_t>();
-        const auto text = sources_.line(w["file"].get<std::string>(), line);
+        say(field<std::string>(w, "kernel") + "<<<" + field<std::string>(w, "grid") + "," +
+            field<std::string>(w, "block") + ">>> at " + place_text(w));
+    if (has(w, "file")) {
+        const auto line = field<uint32_t>(w, "line");
+        const auto text = sources_.line(field<std::string>(w, "file"), line);
         say(std::to_string(line) + "\t" +
-            (text ? shown(*text, "\t") : "in " + shown(w["file"].get<std::string>())));
-        listed_file_ = w["file"].get<std::string>();
+            (text ? shown(*text, "\t") : "in " + shown(field<std::string>(w, "file"))));
+        listed_file_ = field<std::string>(w, "file");
         listed_line_ = line > 5 ? line - 5 : 1;
     }
-    say("=> " + w["name"].get<std::string>() + ":\t" + w["sass"].get<std::string>());
+    say("=> " + field<std::string>(w, "name") + ":\t" + field<std::string>(w, "sass"));
 }
 
 void Console::tell_stop() {
     const Stop& stop = session_.stop();
-    const std::string why = stop.value("stop", "");
+    const std::string why = field(stop, "stop", "");
     const auto ids = [&] {
         std::string text;
-        for (const Json& id : stop.value("ids", Json::array()))
-            text += (text.empty() ? "" : ", ") + id.dump();
+        for (const Json& id : list(stop, "ids")) text += (text.empty() ? "" : ", ") + id.dump();
         return text;
     };
     if (why == "ended") {
-        print_(stop["report"].get<std::string>());
-        say("[The run has ended with exit code " + stop["code"].dump() + ", at position " +
-            stop["position"].dump() + "]");
+        print_(field<std::string>(stop, "report"));
+        say("[The run has ended with exit code " + part(stop, "code").dump() + ", at position " +
+            part(stop, "position").dump() + "]");
         return;
     }
     if (why == "breakpoint") {
-        say("Breakpoint " + ids() + ", at position " + stop["position"].dump());
-        if (stop.contains("what")) say(stop["what"].get<std::string>());
+        say("Breakpoint " + ids() + ", at position " + part(stop, "position").dump());
+        if (has(stop, "what")) say(field<std::string>(stop, "what"));
     } else if (why == "watch") {
         std::string text;
         for (const Breakpoint& b : session_.breakpoints())
-            if (Json(b.id) == stop["ids"][0]) text = b.text;
+            if (Json(b.id) == item(list(stop, "ids"), 0)) text = b.text;
         say("Watchpoint " + ids() + ": " + text);
-        say("Old value = " + stop["old"].get<std::string>());
-        say("New value = " + stop["new"].get<std::string>());
-        if (stop["by"] == "other")
+        say("Old value = " + field<std::string>(stop, "old"));
+        say("New value = " + field<std::string>(stop, "new"));
+        if (part(stop, "by") == "other")
             say("(changed between two warp instructions: by a copy, an agent or the host)");
     } else if (why == "when") {
         std::string text;
         for (const Breakpoint& b : session_.breakpoints())
-            if (Json(b.id) == stop["ids"][0]) text = b.text;
-        say("Condition " + ids() + ": " + text + ", lanes " + hex(stop["lanes"].get<uint32_t>()));
+            if (Json(b.id) == item(list(stop, "ids"), 0)) text = b.text;
+        say("Condition " + ids() + ": " + text + ", lanes " + hex(field<uint32_t>(stop, "lanes")));
     } else if (why == "launch") {
-        say("Launch, at position " + stop["position"].dump());
+        say("Launch, at position " + part(stop, "position").dump());
     } else if (why == "interrupted") {
-        say("Interrupted, at position " + stop["position"].dump());
+        say("Interrupted, at position " + part(stop, "position").dump());
     } else if (why == "gone") {
-        say("What was followed has exited, at position " + stop["position"].dump());
+        say("What was followed has exited, at position " + part(stop, "position").dump());
     } else if (why == "start") {
         say("The beginning: there is nothing before it");
     } else if (why == "fault" || why == "failed") {
-        say("The kernel ends: " + stop["status"].get<std::string>() + ": " +
-            stop["what"].get<std::string>());
+        say("The kernel ends: " + field<std::string>(stop, "status") + ": " +
+            field<std::string>(stop, "what"));
     }
     const auto where = ask({{"do", "where"}});
     if (!where) return say(bare(where.error()));
@@ -299,12 +299,12 @@ Result<void> Console::step(const std::string& arguments, const char* what, bool 
         return make_error(ErrorCode::usage, "step", "the run has ended",
                           "run, or reverse-continue");
     if (std::string_view(what) == "finish")
-        if (const auto where = ask({{"do", "where"}}); where && where->contains("call"))
-            step["levels"] = (*where)["call"];
+        if (const auto where = ask({{"do", "where"}}); where && has(*where, "call"))
+            step["levels"] = part(*where, "call");
     Json before = session_.focus();
     while (before.size() > 4) before.erase(4);
     SASSEMU_TRY(back ? session_.back(step) : session_.forward(step));
-    if (session_.stop()["stop"] == "step" && before != session_.focus()) tell_focus();
+    if (part(session_.stop(), "stop") == "step" && before != session_.focus()) tell_focus();
     tell_stop();
     return {};
 }
@@ -317,7 +317,7 @@ Result<void> Console::resume(const std::string& arguments, bool back) {
         const auto count = number(arguments);
         if (!count || !*count || back)
             return make_error(ErrorCode::usage, "'" + arguments + "'", "is no count");
-        for (const Json& id : session_.stop().value("ids", Json::array()))
+        for (const Json& id : list(session_.stop(), "ids"))
             for (Breakpoint& b : session_.breakpoints())
                 if (Json(b.id) == id) b.ignore = *count - 1;
     }
@@ -371,7 +371,7 @@ Result<void> Console::set_break(const std::string& arguments, bool temporary) {
     SASSEMU_ASSIGN(const Breakpoint* b,
                    session_.add_breakpoint(where, trimmed(condition), temporary));
     say(std::string(temporary ? "Temporary breakpoint " : "Breakpoint ") + std::to_string(b->id) +
-        " at " + place_text(b->places[0]) +
+        " at " + place_text(item(b->places, 0)) +
         (b->places.size() > 1 ? " (" + std::to_string(b->places.size()) + " places)" : ""));
     return {};
 }

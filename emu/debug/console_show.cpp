@@ -24,11 +24,11 @@ std::string padded(std::string text, size_t width) {
     return text;
 }
 
-std::string mark(const Json& row) { return row.value("focus", false) ? "* " : "  "; }
+std::string mark(const Json& row) { return field(row, "focus", false) ? "* " : "  "; }
 
 std::string of(const Json& row, const char* key) {
-    if (!row.contains(key)) return "-";
-    return row[key].is_string() ? row[key].get<std::string>() : row[key].dump();
+    const Json& value = part(row, key);
+    return value.is_null() ? "-" : value.is_string() ? as<std::string>(value) : value.dump();
 }
 
 // Columns as wide as they need to be.
@@ -54,7 +54,7 @@ Result<std::string> Console::value_text(const std::string& expression, char form
     SASSEMU_ASSIGN(const Json v, ask({{"do", "evaluate"},
                                       {"expression", expression},
                                       {"format", format ? std::string(1, format) : ""}}));
-    return v["text"].get<std::string>();
+    return field<std::string>(v, "text");
 }
 
 Result<void> Console::do_print(const std::string& given) {
@@ -108,8 +108,7 @@ Result<void> Console::do_echo(const std::string& arguments) {
 
 Result<void> Console::do_directory(const std::string& arguments) {
     if (arguments.empty()) return make_error(ErrorCode::usage, "directory", "wants a folder");
-    sources_.add_directory(arguments);
-    return {};
+    return sources_.add_directory(arguments);
 }
 
 Result<void> Console::do_examine(const std::string& given) {
@@ -141,21 +140,22 @@ Result<void> Console::do_examine(const std::string& given) {
                                            {"count", count},
                                            {"size", size},
                                            {"format", letter}}));
-    for (const Json& line : answer["lines"]) say(line.get<std::string>());
+    for (const Json& line : part(answer, "lines")) say(as<std::string>(line));
     examined_ = format;
-    examined_at_ = answer["next"].get<uint64_t>();
+    examined_at_ = field<uint64_t>(answer, "next");
     return {};
 }
 
 // "#2  total at locals.cu:9, total+0x0120"; of the last place also its instruction's name.
 void Console::tell_frame(const Json& where, size_t level) {
-    const Json& f = where["stack"][level];
-    const std::string file = f["file"].get<std::string>();
-    say("#" + std::to_string(level) + "  " + f["function"].get<std::string>() +
-        (f["inlined"].get<bool>() ? " (inlined)" : "") +
-        (file.empty() ? "" : " at " + shown(file) + ":" + f["line"].dump()) +
-        (level == 0 || f["call"] != where["stack"][level - 1]["call"]
-             ? ", " + f["name"].get<std::string>()
+    const Json& stack = list(where, "stack");
+    const Json& f = item(stack, level);
+    const std::string file = field<std::string>(f, "file");
+    say("#" + std::to_string(level) + "  " + field<std::string>(f, "function") +
+        (field<bool>(f, "inlined") ? " (inlined)" : "") +
+        (file.empty() ? "" : " at " + shown(file) + ":" + part(f, "line").dump()) +
+        (level == 0 || part(f, "call") != part(item(stack, level - 1), "call")
+             ? ", " + field<std::string>(f, "name")
              : ""));
 }
 
@@ -164,15 +164,15 @@ Result<void> Console::do_backtrace(const std::string& arguments) {
     if (!arguments.empty() && !most)
         return make_error(ErrorCode::usage, "'" + arguments + "'", "is no count");
     SASSEMU_ASSIGN(const Json w, ask({{"do", "where"}}));
-    if (!w.contains("stack")) {
-        say("the lane " + w.value("state", ""));
+    if (!has(w, "stack")) {
+        say("the lane " + field(w, "state", ""));
         return {};
     }
-    const size_t all = w["stack"].size();
+    const size_t all = part(w, "stack").size();
     for (size_t k = 0; k < std::min<size_t>(all, most.value_or(all)); ++k) tell_frame(w, k);
     if (most && *most < all)
         say("(" + std::to_string(all - *most) + " more)");
-    else if (const std::string ends = w.value("ends", ""); !ends.empty())
+    else if (const std::string ends = field(w, "ends", ""); !ends.empty())
         say("(" + ends + ")");
     return {};
 }
@@ -180,9 +180,9 @@ Result<void> Console::do_backtrace(const std::string& arguments) {
 // ---- which of the functions that the lane is in
 
 Result<void> Console::choose_frame(uint64_t level, const Json& where) {
-    const Json& stack = where["stack"];
+    const Json& stack = part(where, "stack");
     if (level >= stack.size()) {
-        const std::string ends = where.value("ends", "");
+        const std::string ends = field(where, "ends", "");
         return make_error(ErrorCode::not_found, "frame " + std::to_string(level), "there is none",
                           ends.empty() ? "backtrace lists them" : ends);
     }
@@ -198,9 +198,9 @@ Result<void> Console::choose_frame(uint64_t level, const Json& where) {
 
 Result<Json> Console::where_with_stack() {
     SASSEMU_ASSIGN(Json w, ask({{"do", "where"}}));
-    if (!w.contains("stack") || w["stack"].empty())
+    if (!has(w, "stack") || part(w, "stack").empty())
         return make_error(ErrorCode::not_found, "frame",
-                          "the lane " + w.value("state", "is nowhere"));
+                          "the lane " + field(w, "state", "is nowhere"));
     return w;
 }
 
@@ -210,7 +210,7 @@ Result<void> Console::do_frame(const std::string& arguments) {
     if (!arguments.empty() && !level)
         return make_error(ErrorCode::usage, "'" + arguments + "'", "is no number of a frame",
                           "backtrace lists them");
-    return choose_frame(level.value_or(w["frame"].get<uint64_t>()), w);
+    return choose_frame(level.value_or(field<uint64_t>(w, "frame")), w);
 }
 
 Result<void> Console::move_frame(const std::string& arguments, bool outwards) {
@@ -218,10 +218,10 @@ Result<void> Console::move_frame(const std::string& arguments, bool outwards) {
     const auto given = number(arguments);
     if (!arguments.empty() && !given)
         return make_error(ErrorCode::usage, "'" + arguments + "'", "is no count");
-    const auto now = w["frame"].get<uint64_t>(), last = uint64_t{w["stack"].size()} - 1;
+    const auto now = field<uint64_t>(w, "frame"), last = uint64_t{part(w, "stack").size()} - 1;
     const uint64_t by = given.value_or(1);
     if (outwards && now == last) {
-        const std::string ends = w.value("ends", "");
+        const std::string ends = field(w, "ends", "");
         return make_error(ErrorCode::not_found, "up", "this is the outermost frame", ends);
     }
     if (!outwards && !now)
@@ -232,14 +232,14 @@ Result<void> Console::move_frame(const std::string& arguments, bool outwards) {
 Result<void> Console::do_disassemble(const std::string& arguments) {
     SASSEMU_ASSIGN(const Json answer, ask({{"do", "disassemble"}, {"where", arguments}}));
     std::string last;
-    for (const Json& insn : answer["instructions"]) {
-        const std::string place = insn.contains("file")
-                                      ? insn["file"].get<std::string>() + ":" + insn["line"].dump()
-                                      : "";
+    for (const Json& insn : part(answer, "instructions")) {
+        const std::string place =
+            has(insn, "file") ? field<std::string>(insn, "file") + ":" + part(insn, "line").dump()
+                              : "";
         if (!place.empty() && place != last) say(shown(place));
         last = place;
-        say((insn.contains("current") ? "=> " : "   ") + insn["name"].get<std::string>() + ":\t" +
-            insn["sass"].get<std::string>());
+        say((has(insn, "current") ? "=> " : "   ") + field<std::string>(insn, "name") + ":\t" +
+            field<std::string>(insn, "sass"));
     }
     return {};
 }
@@ -252,12 +252,12 @@ Result<void> Console::do_list(const std::string& arguments) {
             listed_line_ = static_cast<uint32_t>(*line > 5 ? *line - 5 : 1);
         } else {
             SASSEMU_ASSIGN(const Json found, ask({{"do", "resolve"}, {"where", arguments}}));
-            const Json& place = found["places"][0];
-            if (!place.contains("file"))
+            const Json& place = item(list(found, "places"), 0);
+            if (!has(place, "file"))
                 return make_error(ErrorCode::not_found, arguments,
                                   "has no line table (compile with -lineinfo)", "disassemble");
-            listed_file_ = place["file"].get<std::string>();
-            const auto at = place["line"].get<uint32_t>();
+            listed_file_ = field<std::string>(place, "file");
+            const auto at = field<uint32_t>(place, "line");
             listed_line_ = at > 5 ? at - 5 : 1;
         }
     }
@@ -267,7 +267,7 @@ Result<void> Console::do_list(const std::string& arguments) {
                           "disassemble");
     if (sources_.find(listed_file_).empty())
         return make_error(ErrorCode::not_found, listed_file_, "there is no such source file",
-                          "directory FOLDER");
+                          "directory FOLDER: sources are read below folders that are named");
     for (uint32_t k = 0; k < lines; ++k) {
         const auto text = sources_.line(listed_file_, listed_line_);
         if (!text) {
@@ -298,21 +298,22 @@ Result<void> Console::do_who(const std::string& arguments) {
         say("nobody has written it since the beginning of the run");
         return {};
     }
-    if (found["stop"] == "interrupted") {
+    if (part(found, "stop") == "interrupted") {
         say("interrupted");
         return {};
     }
-    const std::string at = found["position"].dump();
-    const Json where = found.value("where", Json::object());
-    if (found["by"] == "other")
+    const std::string at = part(found, "position").dump();
+    const Json where = part(found, "where");
+    if (part(found, "by") == "other")
         say("a copy, an agent or the host, between the warp instructions at " + at +
             " and the next");
     else
         say("at position " + at + ": kernel " + of(where, "kernel") + ", block " +
             of(where, "blockIdx") + ", thread " + of(where, "threadIdx") + ", warp " +
-            found["focus"][2].dump() + ", lane " + found["focus"][3].dump() + "\n    " +
-            place_text(where) + ": " + of(where, "sass"));
-    if (found.contains("new")) say("    " + of(found, "old") + " -> " + of(found, "new"));
+            item(part(found, "focus"), 2).dump() + ", lane " +
+            item(part(found, "focus"), 3).dump() + "\n    " + place_text(where) + ": " +
+            of(where, "sass"));
+    if (has(found, "new")) say("    " + of(found, "old") + " -> " + of(found, "new"));
     say("goto " + at + " goes there");
     return {};
 }
@@ -351,8 +352,8 @@ Result<void> Console::do_cuda(const std::string& arguments) {
         question[key] = key == "cta" || key == "thread" ? values : values[0];
     }
     SASSEMU_ASSIGN(const Json answer, ask(question));
-    const bool moved = session_.focus() != answer["focus"];
-    session_.set_focus(answer["focus"]);
+    const bool moved = session_.focus() != part(answer, "focus");
+    session_.set_focus(part(answer, "focus"));
     tell_focus();
     if (!moved) return {};
     SASSEMU_ASSIGN(const Json where, ask({{"do", "where"}}));
@@ -367,7 +368,7 @@ Result<void> Console::do_info_cuda(const std::string& given) {
     const bool all = what == "warps all";
     if (all) what = "warps";
     SASSEMU_ASSIGN(const Json answer, ask({{"do", "info"}, {"what", what}, {"all", all}}));
-    const Json& rows = answer["rows"];
+    const Json& rows = part(answer, "rows");
     if (rows.empty()) {
         say("none");
         return {};
@@ -386,13 +387,13 @@ Result<void> Console::do_info_cuda(const std::string& given) {
     } else if (what == "warps") {
         out.push_back({"  Wp", "Block", "Active lanes", "State", "Issued", "PC", "Source"});
         for (const Json& r : rows) {
-            if (r["paths"].empty())
+            if (part(r, "paths").empty())
                 out.push_back({mark(r) + of(r, "warp"), of(r, "block"), "0x0", "exited",
                                of(r, "issued"), "", ""});
             bool first = true;
-            for (const Json& p : r["paths"]) {
+            for (const Json& p : part(r, "paths")) {
                 const std::string source =
-                    p.contains("file") ? shown(of(p, "file")) + ":" + of(p, "line") : "";
+                    has(p, "file") ? shown(of(p, "file")) + ":" + of(p, "line") : "";
                 out.push_back({first ? mark(r) + of(r, "warp") : "", first ? of(r, "block") : "",
                                of(p, "lanes"), of(p, "state"), first ? of(r, "issued") : "",
                                of(p, "name"), source});
@@ -403,7 +404,7 @@ Result<void> Console::do_info_cuda(const std::string& given) {
         out.push_back({"  Ln", "Thread", "State", "PC", "Source"});
         for (const Json& r : rows)
             out.push_back({mark(r) + of(r, "lane"), of(r, "thread"), of(r, "state"), of(r, "name"),
-                           r.contains("file") ? shown(of(r, "file")) + ":" + of(r, "line") : ""});
+                           has(r, "file") ? shown(of(r, "file")) + ":" + of(r, "line") : ""});
     } else if (what == "barriers") {
         out.push_back({"Barrier", "Arrived", "Expected"});
         for (const Json& r : rows)
@@ -434,7 +435,7 @@ Result<void> Console::do_info(const std::string& arguments) {
             SASSEMU_ASSIGN(const Json answer,
                            ask({{"do", "registers"}, {"names", names}, {"file", file}}));
             std::vector<std::vector<std::string>> out;
-            for (const Json& r : answer["registers"])
+            for (const Json& r : part(answer, "registers"))
                 out.push_back({of(r, "name"), of(r, "hex"), of(r, "text"), of(r, "float")});
             print_(table(out));
         }
@@ -442,7 +443,7 @@ Result<void> Console::do_info(const std::string& arguments) {
     }
     if (is("locals") || is("args")) {
         SASSEMU_ASSIGN(const Json answer, ask({{"do", "variables"}}));
-        for (const Json& v : answer["variables"]) say(of(v, "name") + " = " + of(v, "text"));
+        for (const Json& v : part(answer, "variables")) say(of(v, "name") + " = " + of(v, "text"));
         return {};
     }
     if (is("position")) {
@@ -464,16 +465,16 @@ Result<void> Console::do_info(const std::string& arguments) {
             return {};
         }
         SASSEMU_ASSIGN(const Json found, ask({{"do", "resolve"}, {"where", rest}}));
-        for (const Json& place : found["places"]) say(place_text(place));
+        for (const Json& place : part(found, "places")) say(place_text(place));
         return {};
     }
     for (const char* name : {"functions", "sources", "memory"}) {
         if (!is(name)) continue;
         SASSEMU_ASSIGN(const Json answer, ask({{"do", "info"}, {"what", name}}));
         std::vector<std::vector<std::string>> out;
-        for (const Json& r : answer["rows"])
-            out.push_back(r.is_string() ? std::vector{shown(r.get<std::string>())}
-                          : r.contains("address")
+        for (const Json& r : part(answer, "rows"))
+            out.push_back(r.is_string() ? std::vector{shown(as<std::string>(r))}
+                          : has(r, "address")
                               ? std::vector{of(r, "address"), of(r, "bytes"), shown(of(r, "name"))}
                               : std::vector{shown(of(r, "name")), of(r, "bytes") + " bytes"});
         print_(table(out));
@@ -487,7 +488,7 @@ void Console::tell_breakpoint(const Breakpoint& b) {
     std::string text = padded(std::to_string(b.id), 4) +
                        padded(b.kind == "breakpoint" && b.temporary ? "tbreak" : b.kind, 12) +
                        (b.enabled ? "y  " : "n  ");
-    text += b.kind == "breakpoint" ? place_text(b.places[0]) : b.text;
+    text += b.kind == "breakpoint" ? place_text(item(b.places, 0)) : b.text;
     if (b.places.size() > 1) text += " and " + std::to_string(b.places.size() - 1) + " more";
     if (!b.condition.empty()) text += " if " + b.condition;
     if (b.hits) text += ", hit " + std::to_string(b.hits) + (b.hits == 1 ? " time" : " times");

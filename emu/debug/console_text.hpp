@@ -40,15 +40,15 @@ inline std::optional<uint64_t> number(const std::string& text) {
 
 // "saxpy+0x0070 (saxpy.cu:7)"
 inline std::string place_text(const Json& place) {
-    if (!place.contains("name")) return "?";
-    std::string text = place["name"].get<std::string>();
-    if (place.contains("file"))
-        text += " (" + shown(place["file"].get<std::string>()) + ":" + place["line"].dump();
-    const Json frames = place.value("frames", Json::array());
+    if (!has(place, "name")) return "?";
+    std::string text = field<std::string>(place, "name");
+    if (has(place, "file"))
+        text += " (" + shown(field<std::string>(place, "file")) + ":" + part(place, "line").dump();
+    const Json& frames = list(place, "frames");
     for (size_t k = 1; k < frames.size(); ++k)
-        text += ", inlined at " + shown(frames[k]["file"].get<std::string>()) + ":" +
-                frames[k]["line"].dump();
-    return place.contains("file") ? text + ")" : text;
+        text += ", inlined at " + shown(field<std::string>(item(frames, k), "file")) + ":" +
+                part(item(frames, k), "line").dump();
+    return has(place, "file") ? text + ")" : text;
 }
 
 // Without what stands in front of every error.

@@ -26,23 +26,6 @@ constexpr int cost_share = 20;
 
 }  // namespace
 
-Json Focus::json() const {
-    Json out = {launch, cta, warp, lane};
-    if (frame) out.push_back(frame);
-    return out;
-}
-
-Focus Focus::of(const Json& json) {
-    Focus f;
-    if (!json.is_array() || json.size() < 4 || json.size() > 5) return f;
-    f.launch = json[0].get<uint64_t>();
-    f.cta = json[1].get<uint64_t>();
-    f.warp = json[2].get<uint32_t>();
-    f.lane = json[3].get<uint32_t>() & 31;
-    if (json.size() == 5) f.frame = json[4].get<uint32_t>();
-    return f;
-}
-
 void Debuggee::run(const plan::Plan& plan, plan::RunOptions options) {
     keep_watch();
     ::setpgid(0, 0);  // Ctrl-C is the debugger's
@@ -143,13 +126,14 @@ void Debuggee::module_placed(const std::shared_ptr<const Module>& module, uint32
 
 void Debuggee::launch_begin(Launch& launch, const std::string& kernel, uint32_t gpu) {
     launches_.push_back({&launch, kernel, gpu, {}});
-    launched_ = true;
+    begun_.push_back(&launch);
 }
 
 void Debuggee::launch_end(Launch& launch) {
     served_ = false;
     check_watches(nullptr, position ? position - 1 : 0);
     std::erase_if(launches_, [&](const RunningLaunch& l) { return l.launch == &launch; });
+    std::erase(begun_, &launch);
     for (Halt& halt : halts_) find_pieces(halt);
 }
 
@@ -232,7 +216,8 @@ void Debuggee::after(Warp& warp, const Op*) {
 
 void Debuggee::set_halt_at(const Warp& warp) {
     // Of a lane's warp each instruction: one may let another path go on, that of the lane.
-    const bool each = launched_ || (step_.on && follows_warp(warp));
+    const bool each =
+        std::ranges::count(begun_, warp.cta->launch) || (step_.on && follows_warp(warp));
     halt_at = each ? 0 : house_at_;
 }
 
@@ -304,7 +289,7 @@ void Debuggee::serve(const Json& stop) {
         if (!request) _exit(0);
         Json answer;
         try {
-            const std::string what = request->value("do", "");
+            const std::string what = field(*request, "do", "");
             if (what == "run") {
                 const Result<void> begun = begin_run(*request);
                 if (begun) break;
@@ -321,7 +306,7 @@ void Debuggee::serve(const Json& stop) {
             } else {
                 answer = inspect(*this, *request);
             }
-        } catch (const Json::exception& error) {
+        } catch (const Malformed& error) {
             answer = {{"error", std::string("malformed request: ") + error.what()}};
         }
         tell(answer);
@@ -332,26 +317,27 @@ void Debuggee::serve(const Json& stop) {
 
 Result<void> Debuggee::begin_run(const Json& request) {
     std::vector<Halt> halts;
-    for (const Json& from : request.value("stops", Json::array())) {
+    for (const Json& from : list(request, "stops")) {
         Halt& halt = halts.emplace_back();
-        const std::string kind = from.value("kind", "breakpoint");
+        const std::string kind = field(from, "kind", "breakpoint");
         halt.kind = kind == "watch"   ? Halt::Kind::watch
                     : kind == "write" ? Halt::Kind::write
                     : kind == "when"  ? Halt::Kind::when
                                       : Halt::Kind::breakpoint;
-        halt.id = from.value("id", 0);
-        halt.where = from.value("where", "");
-        halt.focus = Focus::of(from.value("focus", Json()));
+        halt.id = field(from, "id", 0);
+        halt.where = field(from, "where", "");
+        halt.focus = Focus::of(part(from, "focus"));
         halt.focus.frame = 0;
-        if (from.contains("condition")) {
-            SASSEMU_ASSIGN(halt.condition, Expression::parse(from["condition"].get<std::string>()));
+        if (has(from, "condition")) {
+            SASSEMU_ASSIGN(halt.condition,
+                           Expression::parse(field<std::string>(from, "condition")));
         }
         if (halt.kind == Halt::Kind::watch || halt.kind == Halt::Kind::write) {
-            halt.place.kind = static_cast<ValuePlace::Kind>(from.value("place", 0));
-            halt.place.space = static_cast<MemorySpace>(from.value("space", 0));
-            halt.place.address = from.value("address", uint64_t{0});
-            halt.type = basic_type(from.value("type", ""));
-            const auto bytes = from.value("bytes", uint64_t{4});
+            halt.place.kind = place_kind(field(from, "place", uint8_t{0}));
+            halt.place.space = space_of(field(from, "space", uint8_t{0}));
+            halt.place.address = field(from, "address", uint64_t{0});
+            halt.type = basic_type(field(from, "type", ""));
+            const auto bytes = field(from, "bytes", uint64_t{4});
             if (!halt.type || halt.type->bytes != bytes)
                 halt.type = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8
                                 ? integer_type(static_cast<unsigned>(bytes), false)
@@ -368,22 +354,22 @@ Result<void> Debuggee::begin_run(const Json& request) {
     watches_ = any(Halt::Kind::watch, Halt::Kind::write);
     stores_ = any(Halt::Kind::write);
     whens_ = any(Halt::Kind::when);
-    at_launches_ = request.value("launches", false);
-    if (position) launched_ = false;
-    last_ = request.value("last", false);
+    at_launches_ = field(request, "launches", false);
+    last_ = field(request, "last", false);
     last_stop_ = Json();
     arrivals_.clear();
     first_uncertain_ = position != 0;
     until_.reset();
-    if (request.contains("until")) until_ = request["until"].get<uint64_t>();
+    if (has(request, "until")) until_ = field<uint64_t>(request, "until");
     // Going on from a halt, the same place does not halt it at once.
-    quiet_at_ = request.value("resume", false) ? position : ~uint64_t{0};
-    every_ = request.value("every", uint64_t{0});
+    quiet_at_ = field(request, "resume", false) ? position : ~uint64_t{0};
+    every_ = field(request, "every", uint64_t{0});
     checkpoint_at_ = position + every_;
     checkpoint_time_ = Clock::now();
     step_ = {};
-    if (const auto of = request.find("step"); of != request.end() && of->is_object()) {
-        const std::string unit = of->value("unit", "warp"), what = of->value("what", "instruction");
+    if (const Json* const of = &part(request, "step"); of->is_object()) {
+        const std::string unit = field(*of, "unit", "warp"),
+                          what = field(*of, "what", "instruction");
         step_.on = true;
         step_.unit = unit == "lane"  ? Step::Unit::lane
                      : unit == "cta" ? Step::Unit::cta
@@ -393,12 +379,12 @@ Result<void> Debuggee::begin_run(const Json& request) {
                      : what == "over"   ? Step::What::over
                      : what == "finish" ? Step::What::finish
                                         : Step::What::instruction;
-        step_.count = std::max<uint64_t>(1, of->value("count", uint64_t{1}));
-        step_.focus = Focus::of(of->value("focus", Json()));
+        step_.count = std::max<uint64_t>(1, field(*of, "count", uint64_t{1}));
+        step_.focus = Focus::of(part(*of, "focus"));
         step_.focus.frame = 0;
-        step_.depth = of->value("levels", int64_t{0});
-        if (last_ && of->contains("here")) {  // where the way back begins
-            const auto places = places_.find((*of)["here"].get<std::string>(), {});
+        step_.depth = field(*of, "levels", int64_t{0});
+        if (last_ && has(*of, "here")) {  // where the way back begins
+            const auto places = places_.find(field<std::string>(*of, "here"), {});
             if (places) {
                 step_.from = places_.frames(places->front());
                 std::ranges::reverse(step_.from);

@@ -29,6 +29,7 @@
 #include "emu/base/limits.hpp"
 #include "emu/debug/channel.hpp"
 #include "emu/debug/expression.hpp"
+#include "emu/debug/focus.hpp"
 #include "emu/debug/places.hpp"
 #include "emu/debug/view.hpp"
 #include "emu/machine/stepper.hpp"
@@ -43,16 +44,6 @@ struct RunningLaunch {
     std::string kernel;
     uint32_t gpu = 0;
     std::vector<Cta*> ctas;  // resident
-};
-
-// Whom a question is about. Names, not pointers: they mean the same in every process.
-struct Focus {
-    uint64_t launch = 0, cta = 0;  // %gridid; linear index
-    uint32_t warp = 0, lane = 0;
-    uint32_t frame = 0;  // from the innermost function that the lane is in
-    bool operator==(const Focus&) const = default;
-    Json json() const;
-    static Focus of(const Json& json);
 };
 
 // What halts a run.
@@ -168,7 +159,8 @@ class Debuggee final : public Stepper {
         halts_at_;  // breakpoints by code offset
     Step step_;
     std::optional<uint64_t> until_;
-    bool last_ = false, at_launches_ = false, launched_ = false, served_ = false;
+    bool last_ = false, at_launches_ = false, served_ = false;
+    std::vector<const Launch*> begun_;  // and have executed nothing so far
     Json last_stop_;                    // that would have halted it
     std::deque<uint64_t> arrivals_;     // of the step's unit, the last of them
     bool first_uncertain_ = false;      // what came before the first arrival is not known

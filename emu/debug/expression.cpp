@@ -156,7 +156,9 @@ Result<Value> evaluate_binary(const View& view, const Node& n) {
         const int64_t count = right.integer();
         if (!left.place || left.place->kind != ValuePlace::Kind::memory || count <= 0)
             return wrong("@ wants something in memory on its left, and a count");
-        if (static_cast<uint64_t>(count) > (1u << 20)) return wrong("too many elements");
+        constexpr uint64_t most_elements = 1 << 20, most_bytes = 1 << 30;  // of a type's size
+        if (static_cast<uint64_t>(count) > most_elements || left.type->bytes > most_bytes)
+            return wrong("too many elements");
         return view.load(array_of(left.type, static_cast<uint64_t>(count)), *left.place);
     }
     left = decayed(left);

@@ -13,7 +13,8 @@ namespace {
 
 using Node = Expression::Node;
 using NodeRef = std::unique_ptr<Node>;
-constexpr int most_depth = 200;
+constexpr int most_depth = 200, most_stars = 64;
+constexpr size_t most_shown = 400;  // of a long text, in errors
 constexpr size_t most_nodes = 500;  // a chain of operators is as deep as it is long
 
 class Parser {
@@ -33,7 +34,9 @@ class Parser {
         const std::string what =
             at_ < text_.size() ? "'" + std::string(text_.substr(at_, 12)) + "'" : "the end";
         return {
-            ErrorCode::usage, "expression '" + std::string(text_) + "'",
+            ErrorCode::usage,
+            "expression '" + std::string(text_.substr(0, most_shown)) +
+                (text_.size() > most_shown ? "...'" : "'"),
             "column " + std::to_string(at_ + 1) + ": " + what + " where " + wanted + " should be",
             ""};
     }
@@ -124,9 +127,9 @@ class Parser {
     }
 
     // "(int *)": a type behind an opening parenthesis; null: it is none.
-    TypeRef cast() {
+    Result<TypeRef> cast() {
         const size_t begin = at_;
-        if (!take("(")) return nullptr;
+        if (!take("(")) return TypeRef();
         MemorySpace target = MemorySpace::generic;
         if (take("@")) {
             const std::string name = word();
@@ -154,12 +157,16 @@ class Parser {
         TypeRef type = basic_type(name);
         if (!type) {
             at_ = begin;
-            return nullptr;
+            return TypeRef();
         }
-        while (take("*")) type = pointer_to(type, target);
+        // Each has a name as long as all before it.
+        for (int stars = 0; take("*"); ++stars) {
+            if (stars == most_stars) return unexpected("a type with fewer '*'");
+            type = pointer_to(type, target);
+        }
         if (!take(")")) {
             at_ = begin;
-            return nullptr;
+            return TypeRef();
         }
         return type;
     }
@@ -178,7 +185,8 @@ class Parser {
         }
         space();
         if (at_ < text_.size() && text_[at_] == '(') {
-            if (TypeRef type = cast()) {
+            SASSEMU_ASSIGN(TypeRef type, cast());
+            if (type) {
                 SASSEMU_ASSIGN(NodeRef of, unary());
                 NodeRef n = node(Node::Is::cast, "", std::move(of));
                 n->type = std::move(type);
@@ -262,7 +270,9 @@ class Parser {
         const auto read = std::from_chars(hex ? begin + 2 : begin, end, whole, hex ? 16 : 10);
         const char* stop = read.ptr;
         if (!hex && stop < end && (*stop == '.' || *stop == 'e' || *stop == 'E')) {
-            const std::string rest(begin, end);
+            // What a number may consist of, and no more of a long text.
+            const std::string rest(
+                text_.substr(at_, text_.find_first_not_of("0123456789.eE+-", at_) - at_));
             char* after = nullptr;
             const double v = std::strtod(rest.c_str(), &after);
             at_ += static_cast<size_t>(after - rest.c_str());

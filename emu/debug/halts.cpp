@@ -107,13 +107,11 @@ void Debuggee::found(Json stop, uint64_t at) {
 }
 
 void Debuggee::check(Warp& warp, const Op* op) {
-    if (launched_) {
-        launched_ = false;
-        if (at_launches_ && quiet_at_ != position) {
-            const auto lane = static_cast<uint32_t>(std::countr_zero(warp.active));
-            found(stop_at("launch", focus_of(warp, lane)), position);
-            if (served_) return;
-        }
+    // Its launch's first instruction; others that have begun meanwhile come when they execute one.
+    if (std::erase(begun_, warp.cta->launch) && at_launches_ && quiet_at_ != position) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(warp.active));
+        found(stop_at("launch", focus_of(warp, lane)), position);
+        if (served_) return;
     }
     if (quiet_at_ != position) check_breakpoints(warp, op);
     if (served_) return;
@@ -229,7 +227,7 @@ void Debuggee::check_breakpoints(Warp& warp, const Op* op) {
     stop["ids"] = ids;
     stop["lanes"] = lanes;
     if (!failed.is_null())
-        stop["what"] = "its condition cannot be evaluated: " + failed.get<std::string>();
+        stop["what"] = "its condition cannot be evaluated: " + as<std::string>(failed);
     found(std::move(stop), position);
 }
 

@@ -52,12 +52,12 @@ const char* state_of(const Path& path, bool current) {
 class Inspector {
   public:
     Inspector(const Debuggee& debuggee, const Json& request)
-        : d_(debuggee), q_(request), focus_(Focus::of(request.value("focus", Json()))) {
+        : d_(debuggee), q_(request), focus_(Focus::of(part(request, "focus"))) {
         warp_ = d_.warp_of(focus_);
     }
 
     Result<Json> answer() {
-        const std::string what = q_.value("do", "");
+        const std::string what = field(q_, "do", "");
         if (what == "resolve") return resolve();
         if (what == "info") return info();
         if (what == "choose") return choose();
@@ -160,9 +160,9 @@ class Inspector {
         }
         out["frame"] = focus_.frame;
         out["call"] = focus_.frame < all.size() ? all[focus_.frame].activation : 0;
-        if (!frames.empty() && frames[0]["line"] != 0) {
-            out["file"] = frames[0]["file"];
-            out["line"] = frames[0]["line"];
+        if (const Json& first = item(frames, 0); field(first, "line", 0u)) {
+            out["file"] = part(first, "file");
+            out["line"] = part(first, "line");
         }
         out["frames"] = frames;
         out["stack"] = stack;
@@ -171,13 +171,13 @@ class Inspector {
     }
 
     Result<Value> value() const {
-        SASSEMU_ASSIGN(const Expression e, Expression::parse(q_.value("expression", "")));
+        SASSEMU_ASSIGN(const Expression e, Expression::parse(field(q_, "expression", "")));
         return e.evaluate(view());
     }
 
     Result<Json> evaluate() const {
         SASSEMU_ASSIGN(const Value v, value());
-        const std::string format = q_.value("format", "");
+        const std::string format = field(q_, "format", "");
         Json out = {{"text", text_of(v, format.empty() ? '\0' : format[0])},
                     {"type", v.type->name}};
         if (v.place && v.place->kind == ValuePlace::Kind::memory) {
@@ -202,9 +202,9 @@ class Inspector {
             address = v.place->address;
             space = v.place->space;
         }
-        const auto size = std::max<uint64_t>(1, q_.value("size", uint64_t{4}));
-        const auto count = std::clamp<uint64_t>(q_.value("count", uint64_t{1}), 1, 65536 / size);
-        const std::string format = q_.value("format", "x");
+        const auto size = std::clamp<uint64_t>(field(q_, "size", uint64_t{4}), 1, 8);
+        const auto count = std::clamp<uint64_t>(field(q_, "count", uint64_t{1}), 1, 65536 / size);
+        const std::string format = field(q_, "format", "x");
         const uint64_t per_line = format == "c" || format == "s" ? 8 : 16 / size ? 16 / size : 1;
         Json lines = Json::array();
         if (format == "s") {
@@ -238,7 +238,7 @@ class Inspector {
 
     Result<Json> disassemble() const {
         CodePlace at = here();
-        const std::string text = q_.value("where", "");
+        const std::string text = field(q_, "where", "");
         const CodePlace current = warp_ ? view().place() : CodePlace{};
         if (!text.empty()) {
             SASSEMU_ASSIGN(const auto places, d_.places().find(text, at));
@@ -248,11 +248,11 @@ class Inspector {
             return make_error(ErrorCode::not_found, "disassemble", "no kernel runs now",
                               "name a function");
         auto [begin, end] = d_.places().extent(at);
-        const auto count = q_.value("count", uint64_t{0});
+        const auto count = field(q_, "count", uint64_t{0});
         if (count) {
-            const uint64_t back = q_.value("before", uint64_t{0}) * 16;
-            begin = std::max(begin, at.offset - std::min(back, at.offset - begin));
-            end = std::min(end, begin + count * 16);
+            const uint64_t back = field(q_, "before", uint64_t{0});
+            begin = at.offset - std::min(back, (at.offset - begin) / 16) * 16;
+            end = begin + std::min(count, (end - begin) / 16) * 16;
         }
         Json insns = Json::array();
         for (uint64_t offset = begin; offset < end; offset += 16) {
@@ -267,7 +267,8 @@ class Inspector {
 
     Result<Json> registers() const {
         Json rows = Json::array();
-        const auto names = q_.value("names", std::vector<std::string>());
+        std::vector<std::string> names;
+        for (const Json& name : list(q_, "names")) names.push_back(as<std::string>(name));
         const auto add = [&](const std::string& name) -> Result<void> {
             const auto held = view().special(name);
             if (!held && names.empty() && focus_.frame) {  // of a caller's registers some are lost
@@ -288,7 +289,7 @@ class Inspector {
         if (!names.empty()) return Json{{"registers", rows}};
         SASSEMU_TRY(add("pc"));
         const uint32_t all = warp_->cta->launch->registers;
-        const std::string file = q_.value("file", "R");
+        const std::string file = field(q_, "file", "R");
         for (uint32_t r = 0; r < all && file == "R"; ++r) SASSEMU_TRY(add("R" + std::to_string(r)));
         for (uint32_t r = 0; r < 63 && file == "UR"; ++r)
             SASSEMU_TRY(add("UR" + std::to_string(r)));
@@ -298,7 +299,7 @@ class Inspector {
     }
 
     Result<Json> resolve() const {
-        SASSEMU_ASSIGN(const auto places, d_.places().find(q_.value("where", ""), here()));
+        SASSEMU_ASSIGN(const auto places, d_.places().find(field(q_, "where", ""), here()));
         Json out = Json::array();
         for (const CodePlace& place : places) out.push_back(place_json(place));
         return Json{{"places", out}};
@@ -307,7 +308,7 @@ class Inspector {
     Result<Json> watch() const {
         SASSEMU_ASSIGN(const Value v, value());
         if (!v.place)
-            return make_error(ErrorCode::usage, "'" + q_.value("expression", "") + "'",
+            return make_error(ErrorCode::usage, "'" + field(q_, "expression", "") + "'",
                               "has no place that could be watched",
                               "when EXPRESSION halts where it becomes true");
         return Json{{"place", static_cast<int>(v.place->kind)},
@@ -331,15 +332,15 @@ class Inspector {
         for (const SourceVariable* v : view().variables())
             if (shown.insert(v->name).second) add(v->name);
         for (const char* name : {"threadIdx", "blockIdx", "blockDim", "gridDim"}) add(name);
-        if (q_.value("buffers", false))
+        if (field(q_, "buffers", false))
             for (const auto& [name, memory] : d_.named()) add(name, true);
         return Json{{"variables", out}};
     }
 
     Result<Json> read() const {
-        const auto address = q_.value("address", uint64_t{0});
-        const auto bytes = std::min<uint64_t>(q_.value("bytes", uint64_t{0}), 1 << 20);
-        const auto space = static_cast<MemorySpace>(q_.value("space", 0));
+        const auto address = field(q_, "address", uint64_t{0});
+        const auto bytes = std::min<uint64_t>(field(q_, "bytes", uint64_t{0}), 1 << 20);
+        const auto space = space_of(field(q_, "space", uint8_t{0}));
         std::string text;
         for (uint64_t k = 0; k < bytes; ++k) {
             const auto byte = view().read(space, address + k, 1);
@@ -361,10 +362,10 @@ class Inspector {
         for (const RunningLaunch& l : d_.launches())
             if (!l.ctas.empty() &&
                 (!of ||
-                 l.launch->id == (q_.contains("kernel") ? q_["kernel"].get<uint64_t>() : f.launch)))
+                 l.launch->id == (has(q_, "kernel") ? field<uint64_t>(q_, "kernel") : f.launch)))
                 of = &l;
         if (!of) return make_error(ErrorCode::not_found, "focus", "no kernel runs now");
-        if (q_.contains("kernel") && of->launch->id != q_["kernel"].get<uint64_t>())
+        if (has(q_, "kernel") && of->launch->id != field<uint64_t>(q_, "kernel"))
             return make_error(ErrorCode::not_found, "kernel", "no such kernel runs now",
                               "info cuda kernels");
         if (!any || of->launch->id != f.launch)
@@ -372,24 +373,25 @@ class Inspector {
         const Launch& launch = *of->launch;
         const auto linear = [](const Json& at, const Dim3& size,
                                const char* what) -> Result<uint64_t> {
-            const auto v = at.get<std::vector<uint64_t>>();
-            const uint64_t x = v.empty() ? 0 : v[0], y = v.size() > 1 ? v[1] : 0,
-                           z = v.size() > 2 ? v[2] : 0;
+            const auto of = [&](size_t k) {
+                return item(at, k).is_null() ? 0 : as<uint64_t>(item(at, k), what);
+            };
+            const uint64_t x = of(0), y = of(1), z = of(2);
             if (x >= size.x || y >= size.y || z >= size.z)
                 return make_error(ErrorCode::usage, what, "outside of " + triple(size));
             return (z * size.y + y) * size.x + x;
         };
-        if (q_.contains("cta")) {
-            SASSEMU_ASSIGN(f.cta, linear(q_["cta"], launch.grid, "block"));
-            if (!q_.contains("thread") && !q_.contains("warp")) f.warp = 0, f.lane = 0;
+        if (has(q_, "cta")) {
+            SASSEMU_ASSIGN(f.cta, linear(part(q_, "cta"), launch.grid, "block"));
+            if (!has(q_, "thread") && !has(q_, "warp")) f.warp = 0, f.lane = 0;
         }
-        if (q_.contains("thread")) {
-            SASSEMU_ASSIGN(const uint64_t t, linear(q_["thread"], launch.block, "thread"));
+        if (has(q_, "thread")) {
+            SASSEMU_ASSIGN(const uint64_t t, linear(part(q_, "thread"), launch.block, "thread"));
             f.warp = static_cast<uint32_t>(t / 32);
             f.lane = t % 32;
         }
-        if (q_.contains("warp")) f.warp = q_["warp"].get<uint32_t>();
-        if (q_.contains("lane")) f.lane = q_["lane"].get<uint32_t>();
+        if (has(q_, "warp")) f.warp = field<uint32_t>(q_, "warp");
+        if (has(q_, "lane")) f.lane = field<uint32_t>(q_, "lane");
         const Warp* warp = f.lane < 32 ? d_.warp_of(f) : nullptr;
         if (!warp)
             return make_error(ErrorCode::not_found, "focus", "it is not resident now",
@@ -402,10 +404,10 @@ class Inspector {
     // ---- rows of "info"; those of what there is are in lists.cpp
 
     Result<Json> info() const {
-        const std::string what = q_.value("what", "");
+        const std::string what = field(q_, "what", "");
         Json rows = Json::array();
         if (what == "warps") {
-            const bool all = q_.value("all", false);
+            const bool all = field(q_, "all", false);
             for (const RunningLaunch& l : d_.launches())
                 for (const Cta* cta : l.ctas) {
                     if (!all && (!warp_ || warp_->cta != cta)) continue;

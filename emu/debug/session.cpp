@@ -40,11 +40,11 @@ Result<std::unique_ptr<Session>> Session::start(const plan::Plan& plan, plan::Ru
     session->live_ = std::move(ends->first);
     ends->second.close();
     SASSEMU_ASSIGN(Stop stop, session->wait(session->live_, false));
-    if (stop["stop"] == "ended")
+    if (part(stop, "stop") == "ended")
         return make_error(ErrorCode::input, plan.file,
                           "no kernel has run: there is nothing to see");
     SASSEMU_ASSIGN(Channel first, session->fork(session->live_));
-    session->checkpoints_.push_back({stop.value("position", uint64_t{0}), std::move(first)});
+    session->checkpoints_.push_back({field(stop, "position", uint64_t{0}), std::move(first)});
     session->take(std::move(stop));
     return session;
 }
@@ -60,15 +60,17 @@ Session::~Session() {
 
 void Session::take(Stop stop) {
     stop_ = std::move(stop);
-    if (stop_.contains("focus")) focus_ = stop_["focus"];
+    if (has(stop_, "focus")) set_focus(part(stop_, "focus"));
 }
+
+void Session::set_focus(const Json& focus) { focus_ = Focus::of(focus).json(); }
 
 void Session::to_innermost() {
     if (focus_.size() > 4) focus_.erase(4);
 }
 
 Json Session::ask(Json question) {
-    if (!question.contains("focus")) question["focus"] = focus_;
+    if (!has(question, "focus")) question["focus"] = focus_;
     if (!live_.send(question)) return {{"error", lost().message()}};
     auto answer = live_.receive();
     return answer ? std::move(*answer) : Json{{"error", lost().message()}};
@@ -87,23 +89,23 @@ Result<Stop> Session::wait(const Channel& channel, bool may_halt) {
         int passed = -1;
         auto message = channel.receive(&passed);
         if (!message) return lost();
-        limit_reached_ |= message->value("limit", false) || message->value("status", "") == "limit";
-        if (message->contains("error"))
+        limit_reached_ |= field(*message, "limit", false) || field(*message, "status", "") == "limit";
+        if (has(*message, "error"))
             return Error{limit_reached_ ? ErrorCode::limit : ErrorCode::input, "debugger",
-                         (*message)["error"].get<std::string>(), ""};
-        const std::string event = message->value("event", "");
+                         field<std::string>(*message, "error"), ""};
+        const std::string event = field(*message, "event", "");
         if (event == "output") {
             // What is run again prints again.
-            const std::string text = (*message)["text"].get<std::string>();
-            const uint64_t at = (*message)["at"].get<uint64_t>();
+            const std::string text = field<std::string>(*message, "text");
+            const uint64_t at = field<uint64_t>(*message, "at");
             if (at + text.size() > seen_output_ && options_.on_output) {
                 options_.on_output(
                     std::string_view(text).substr(seen_output_ - std::min(at, seen_output_)));
             }
             seen_output_ = std::max<uint64_t>(seen_output_, at + text.size());
         } else if (event == "checkpoint") {
-            keep((*message)["position"].get<uint64_t>(), passed);
-        } else if (message->contains("stop")) {
+            keep(field<uint64_t>(*message, "position"), passed);
+        } else if (has(*message, "stop")) {
             return std::move(*message);
         }
     }
@@ -182,7 +184,7 @@ Json Session::stops() const {
             continue;
         }
         for (const Json& place : b.places) {
-            one["where"] = place["name"];
+            one["where"] = part(place, "name");
             out.push_back(one);
         }
     }
@@ -205,10 +207,10 @@ Result<void> Session::forward(const Json& step) {
         if (!live_.send(request)) return lost();
         SASSEMU_ASSIGN(Stop stop, wait(live_, true));
         // Hits that are to be ignored do not halt it.
-        bool halts = !stop.contains("ids");
-        for (const Json& id : stop.value("ids", Json::array()))
+        bool halts = !has(stop, "ids");
+        for (const Json& id : list(stop, "ids"))
             for (Breakpoint& b : breakpoints_) {
-                if (b.id != id.get<int>()) continue;
+                if (b.id != as<int>(id)) continue;
                 ++b.hits;
                 if (b.ignore)
                     --b.ignore;
@@ -217,7 +219,7 @@ Result<void> Session::forward(const Json& step) {
             }
         if (!halts) continue;
         std::erase_if(breakpoints_, [&](const Breakpoint& b) {
-            return b.temporary && std::ranges::count(stop.value("ids", Json::array()), Json(b.id));
+            return b.temporary && std::ranges::count(list(stop, "ids"), Json(b.id));
         });
         take(std::move(stop));
         return {};
@@ -254,19 +256,19 @@ Result<Session::Found> Session::scan(size_t checkpoint, uint64_t until, Json req
     if (!process.send(request)) return lost();
     SASSEMU_ASSIGN(const Stop stop, wait(process, true));
     Found found;
-    found.last = stop.value("last", Json());
-    found.arrivals = stop.value("arrivals", uint64_t{0});
-    found.arrival = stop.value("arrival", uint64_t{0});
-    found.uncertain = stop.value("uncertain", false);
-    found.halted = stop.value("stop", "") == "interrupted";
+    found.last = part(stop, "last");
+    found.arrivals = field(stop, "arrivals", uint64_t{0});
+    found.arrival = field(stop, "arrival", uint64_t{0});
+    found.uncertain = field(stop, "uncertain", false);
+    found.halted = field(stop, "stop", "") == "interrupted";
     return found;
 }
 
 Result<Json> Session::search_back(uint64_t before, Json request) {
     uint64_t until = before;
-    const bool steps = request.contains("step");
-    const bool lines = steps && request["step"].value("what", "") != "instruction";
-    uint64_t count = steps ? request["step"].value("count", uint64_t{1}) : 0;
+    const bool steps = has(request, "step");
+    const bool lines = steps && field(part(request, "step"), "what", "") != "instruction";
+    uint64_t count = steps ? field(part(request, "step"), "count", uint64_t{1}) : 0;
     while (until) {
         size_t from = checkpoint_before(until - 1);
         uint64_t begin = checkpoints_[from].position;
@@ -286,7 +288,7 @@ Result<Json> Session::search_back(uint64_t before, Json request) {
         }
         const bool arrived = steps && found.arrivals >= count;
         const uint64_t at = arrived ? found.arrival : 0;
-        if (!found.last.is_null() && (!arrived || found.last["position"].get<uint64_t>() >= at))
+        if (!found.last.is_null() && (!arrived || field<uint64_t>(found.last, "position") >= at))
             return found.last;
         if (arrived) return Json{{"stop", "step"}, {"position", at}};
         count -= std::min(count, found.arrivals);
@@ -305,26 +307,26 @@ Result<void> Session::back(const Json& step) {
         request["step"]["focus"] = focus_;
         if (ended()) request["step"]["unit"] = "all";  // whoever ran last
         const Json here = ask({{"do", "where"}});
-        if (here.contains("name")) request["step"]["here"] = here["name"];
+        if (has(here, "name")) request["step"]["here"] = part(here, "name");
         // Where there are no lines, steps are by instructions.
-        if (here.contains("name") && !here.contains("file"))
-            request["step"]["what"] = "instruction";
+        if (has(here, "name") && !has(here, "file")) request["step"]["what"] = "instruction";
     }
     // With nothing else to look for, steps of everything are positions.
-    const uint64_t count = step.is_object() ? step.value("count", uint64_t{1}) : 0;
-    const bool plain = count && count <= now && request["step"]["unit"] == "all" &&
-                       request["step"]["what"] == "instruction" && request["stops"].empty() &&
+    const uint64_t count = step.is_object() ? field(step, "count", uint64_t{1}) : 0;
+    const Json& steps = part(request, "step");
+    const bool plain = count && count <= now && part(steps, "unit") == "all" &&
+                       part(steps, "what") == "instruction" && list(request, "stops").empty() &&
                        !break_at_launches;
     Json found = {{"stop", "step"}, {"position", now - std::min(now, count)}};
     if (!plain) {
         SASSEMU_ASSIGN(found, search_back(now, request));
     }
-    if (!found.is_null() && found["stop"] == "interrupted") {
+    if (!found.is_null() && part(found, "stop") == "interrupted") {
         stop_["stop"] = "interrupted";
         return {};
     }
-    SASSEMU_TRY(
-        go_to(found.is_null() ? checkpoints_.front().position : found["position"].get<uint64_t>()));
+    SASSEMU_TRY(go_to(found.is_null() ? checkpoints_.front().position
+                                      : field<uint64_t>(found, "position")));
     if (found.is_null()) {
         stop_["stop"] = "start";
         return {};
@@ -332,30 +334,31 @@ Result<void> Session::back(const Json& step) {
     const uint64_t at = position();
     for (const auto& [key, value] : found.items()) stop_[key] = value;
     stop_["position"] = at;
-    if (found.contains("focus"))
-        focus_ = found["focus"];
-    else if (const std::string unit = step.is_object() ? step.value("unit", "warp") : "";
+    if (has(found, "focus"))
+        set_focus(part(found, "focus"));
+    else if (const std::string unit = step.is_object() ? field(step, "unit", "warp") : "";
              unit == "lane" ||
-             (unit == "warp" && focus_[1] == focus[1] && focus_[2] == focus[2] &&
-              ask({{"do", "where"}, {"focus", focus}}).value("state", "") == "running"))
+             (unit == "warp" && item(focus_, 1) == item(focus, 1) &&
+              item(focus_, 2) == item(focus, 2) &&
+              field(ask({{"do", "where"}, {"focus", focus}}), "state", "") == "running"))
         focus_ = focus;
     return {};
 }
 
 Result<Json> Session::last_write(const std::string& expression) {
     Json watch = ask({{"do", "watch"}, {"expression", expression}});
-    if (watch.contains("error"))
-        return make_error(ErrorCode::usage, "who", watch["error"].get<std::string>());
+    if (has(watch, "error"))
+        return make_error(ErrorCode::usage, "who", field<std::string>(watch, "error"));
     watch["kind"] = "write";
     SASSEMU_ASSIGN(Json found, search_back(position(), {{"stops", Json::array({watch})}}));
-    if (found.is_null() || found["stop"] == "interrupted") return found;
+    if (found.is_null() || part(found, "stop") == "interrupted") return found;
     // Looked at in a process of its own: this one stays where it is.
-    const uint64_t at = found["position"].get<uint64_t>();
+    const uint64_t at = field<uint64_t>(found, "position");
     const size_t nearest = checkpoint_before(at);
     SASSEMU_ASSIGN(const Channel there, fork(checkpoints_[nearest].channel));
     if (!there.send({{"do", "run"}, {"until", at}})) return lost();
     SASSEMU_ASSIGN(const Stop stop, wait(there, true));
-    if (!there.send({{"do", "where"}, {"focus", found["focus"]}})) return lost();
+    if (!there.send({{"do", "where"}, {"focus", part(found, "focus")}})) return lost();
     if (auto where = there.receive()) found["where"] = std::move(*where);
     return found;
 }
@@ -365,12 +368,12 @@ Result<Json> Session::last_write(const std::string& expression) {
 Result<const Breakpoint*> Session::add_breakpoint(const std::string& where,
                                                   const std::string& condition, bool temporary) {
     const Json found = ask({{"do", "resolve"}, {"where", where}});
-    if (found.contains("error"))
-        return make_error(ErrorCode::not_found, "break", found["error"].get<std::string>());
+    if (has(found, "error"))
+        return make_error(ErrorCode::not_found, "break", field<std::string>(found, "error"));
     Breakpoint b;
     b.text = where;
     b.temporary = temporary;
-    b.places = found["places"];
+    b.places = part(found, "places");
     SASSEMU_TRY(set_condition(b, condition));
     b.id = next_id_++;
     breakpoints_.push_back(std::move(b));
@@ -383,8 +386,8 @@ Result<const Breakpoint*> Session::add_watch(const std::string& expression,
     b.kind = "watch";
     b.text = expression;
     b.watch = ask({{"do", "watch"}, {"expression", expression}});
-    if (b.watch.contains("error"))
-        return make_error(ErrorCode::usage, "watch", b.watch["error"].get<std::string>());
+    if (has(b.watch, "error"))
+        return make_error(ErrorCode::usage, "watch", field<std::string>(b.watch, "error"));
     SASSEMU_TRY(set_condition(b, condition));
     b.id = next_id_++;
     breakpoints_.push_back(std::move(b));

@@ -46,12 +46,12 @@ class Session {
     ~Session();
 
     const Stop& stop() const { return stop_; }
-    uint64_t position() const { return stop_.value("position", uint64_t{0}); }
+    uint64_t position() const { return field(stop_, "position", uint64_t{0}); }
     bool limit_reached() const { return limit_reached_; }  // of time or memory
-    bool ended() const { return stop_.value("stop", "") == "ended"; }
+    bool ended() const { return field(stop_, "stop", "") == "ended"; }
     // Launch, CTA, warp, lane, and which frame of it unless it is the innermost.
     Json focus() const { return focus_; }
-    void set_focus(const Json& focus) { focus_ = focus; }
+    void set_focus(const Json& focus);
     // A question of inspect.hpp, about the focus if it names no other.
     Json ask(Json question);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lines of source files, by the names that the compiler recorded. Nothing else belongs here.
+// Lines of source files, by the names that the compiler recorded. Which of them may be read at all
+// says emu/base/input_file.hpp. Nothing else belongs here.
 #pragma once
 
 #include <cstdint>
@@ -8,21 +9,27 @@
 #include <string>
 #include <vector>
 
+#include "emu/base/result.hpp"
+
 namespace sassemu::debug {
 
 class Sources {
   public:
-    // Looked in for files that are not where they were compiled, the last first.
-    void add_directory(std::string directory) { directories_.push_back(std::move(directory)); }
-    // The path of a file that exists; empty: there is none.
-    std::string find(const std::string& file);
+    // They may lie there too; the last is looked into first. Errors: no such folder.
+    Result<void> add_directory(const std::string& directory);
+    // The path of a file that exists and may be read; empty: there is none.
+    const std::string& find(const std::string& file) { return of(file).path; }
     // From 1; none: no such file or line.
     std::optional<std::string> line(const std::string& file, uint32_t number);
 
   private:
-    std::vector<std::string> directories_;
-    std::map<std::string, std::string> found_;
-    std::map<std::string, std::vector<std::string>> lines_;  // by path
+    struct File {
+        std::string path;
+        std::vector<std::string> lines;
+    };
+    const File& of(const std::string& file);
+
+    std::map<std::string, File> files_;
 };
 
 }  // namespace sassemu::debug

@@ -18,6 +18,11 @@ struct Type;
 using TypeRef = std::shared_ptr<const Type>;
 
 enum class MemorySpace : uint8_t { generic, global, shared, local, constant };
+// Of its number, as messages have it; another number is none: generic.
+inline MemorySpace space_of(uint8_t number) {
+    const auto space = static_cast<MemorySpace>(number);
+    return space <= MemorySpace::constant ? space : MemorySpace::generic;
+}
 
 struct Member {
     std::string name;
@@ -68,6 +73,11 @@ struct ValuePlace {
     MemorySpace space = MemorySpace::generic;
     uint64_t address = 0;  // or the number of the register
 };
+
+inline ValuePlace::Kind place_kind(uint8_t number) {
+    const auto kind = static_cast<ValuePlace::Kind>(number);
+    return kind <= ValuePlace::Kind::predicate ? kind : ValuePlace::Kind::memory;
+}
 
 struct Value {
     TypeRef type;

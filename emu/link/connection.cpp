@@ -52,9 +52,8 @@ awaitable<Result<void>> Connection::secure(std::shared_ptr<TlsContext> context, 
     asio_context_.emplace(context_->context.get());
     tls_.emplace(socket_, *asio_context_);
     boost::system::error_code error;
-    co_await tls_->async_handshake(
-        asks ? asio::ssl::stream_base::client : asio::ssl::stream_base::server,
-        asio::redirect_error(asio::use_awaitable, error));
+    const auto as = asks ? asio::ssl::stream_base::client : asio::ssl::stream_base::server;
+    co_await tls_->async_handshake(as, asio::redirect_error(asio::use_awaitable, error));
     if (error)
         co_return Error{ErrorCode::input, "TLS",
                         "the other side has not proved who it is: " + error.message(),

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emu/base/descriptor_message.hpp"
 #include "emu/base/limits.hpp"
 
 namespace sassemu::link {
@@ -231,7 +232,7 @@ Result<Answer> HostWindows::register_memory(Machine& machine, OutsideMemory& mem
                      "a host process registers at most " + std::to_string(most_registered));
     SASSEMU_TRY(process_budget().room_for(request.bytes, where));
     Descriptor& bytes = client.request.descriptor;
-    if (direct_ && (bytes.number() < 0 || !(::fcntl(bytes.number(), F_GET_SEALS) & F_SEAL_SHRINK)))
+    if (direct_ && !is_sealed(bytes.number()))
         return wrong(ErrorCode::usage, where, "came without bytes, or they might become fewer");
     SASSEMU_ASSIGN(
         const uint64_t address,

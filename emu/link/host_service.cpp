@@ -337,6 +337,10 @@ class HostService final : public plan::HostProcesses, public OutsideAgent {
         Descriptor socket(
             ::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (socket.number() < 0) return;
+        // Who does not say who it is makes room for nobody.
+        constexpr std::ptrdiff_t most_greeting = 64;
+        if (std::ranges::count(clients_, Client::State::greeting, &Client::state) >= most_greeting)
+            return;
         auto client = std::make_shared<Client>(std::move(socket));
         clients_.push_back(std::move(client));
     }

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "emu/base/descriptor_message.hpp"
 #include "emu/link/far_memory.hpp"
 #include "emu/machine.hpp"
 #include "emu/machine/outside.hpp"
@@ -136,8 +137,7 @@ class RanksOfPlan final : public plan::Ranks {
         SASSEMU_ASSIGN(const int descriptor, link_->descriptor(buffer.owner, found->id));
         Result<std::byte*> mapped = Error{ErrorCode::input, "buffer '" + buffer.name + "'",
                                           "its memory might shrink while it is used", ""};
-        if (::fcntl(descriptor, F_GET_SEALS) & F_SEAL_SHRINK)
-            mapped = memory.back(buffer.address, descriptor);
+        if (is_sealed(descriptor)) mapped = memory.back(buffer.address, descriptor);
         ::close(descriptor);
         if (!mapped) return mapped.error();
         return {};

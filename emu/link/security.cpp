@@ -83,17 +83,23 @@ Result<std::string> derived_key(const std::string& bytes, const std::string& whe
     return key;
 }
 
-Result<std::string> read_key(const std::string& path) {
+Result<void> check_owner(const std::string& path) {
     const auto wrong = [&](std::string what, std::string hint = {}) {
         return Error{ErrorCode::input, path, std::move(what), std::move(hint)};
     };
     struct stat about;
     if (::stat(path.c_str(), &about)) return wrong("the link's key cannot be read");
+    if (!S_ISREG(about.st_mode)) return wrong("the link's key is no regular file");
     if (about.st_mode & 077)
         return wrong("others than its owner can read the link's key", "chmod 600 it");
+    return {};
+}
+
+Result<std::string> read_key(const std::string& path) {
+    SASSEMU_TRY(check_owner(path));
     std::ifstream file(path, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-    if (!file) return wrong("the link's key cannot be read");
+    if (!file) return Error{ErrorCode::input, path, "the link's key cannot be read", ""};
     return derived_key(bytes, path);
 }
 
@@ -123,7 +129,8 @@ Result<std::shared_ptr<TlsContext>> TlsContext::create(const Security& security)
         if (loaded) return {};
         return Error{ErrorCode::input, path.empty() ? "TLS" : path,
                      std::string(what) + " cannot be used: " + openssl_text(),
-                     "PEM files of a certificate, its key and the authority"};
+                     "PEM files of a certificate (--cert), its key (--key) and the authority "
+                     "(--ca)"};
     };
     SASSEMU_TRY(file(security.authority,
                      SSL_CTX_load_verify_file(context, security.authority.c_str()) == 1,
@@ -131,6 +138,7 @@ Result<std::shared_ptr<TlsContext>> TlsContext::create(const Security& security)
     SASSEMU_TRY(file(security.certificate,
                      SSL_CTX_use_certificate_chain_file(context, security.certificate.c_str()) == 1,
                      "the certificate"));
+    SASSEMU_TRY(check_owner(security.certificate_key));
     SASSEMU_TRY(file(security.certificate_key,
                      SSL_CTX_use_PrivateKey_file(context, security.certificate_key.c_str(),
                                                  SSL_FILETYPE_PEM) == 1,

@@ -136,10 +136,13 @@ Landing land(Warp& w, AccessSpace space, uint64_t address, uint32_t lane, uint32
                 out.host = w.local + (address >> 2) * 128 + lane * 4 + (address & 3);
                 out.local = true;
             } else {
-                out.fault = FaultKind::stack_overflow;
-                out.what =
-                    "outside the thread's local memory; raise the stack limit if the "
-                    "recursion is meant to be that deep";
+                // The stack grows down from the end: it is used up where its pointer has passed the
+                // beginning. All else is an index.
+                const bool used_up = static_cast<int32_t>(w.row(register_row(1))[lane]) < 0;
+                out.fault = used_up ? FaultKind::stack_overflow : FaultKind::out_of_bounds;
+                out.what = used_up ? "the stack is used up; raise the stack limit if the recursion "
+                                     "is meant to be that deep"
+                                   : "outside the thread's local memory";
             }
             return out;
         case AccessSpace::constant:

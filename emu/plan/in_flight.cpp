@@ -136,7 +136,9 @@ Result<InFlight::Outcome> InFlight::run() {
         }
         parts_.progress(one.name);
         const Result<void> done = step(one);
-        if (!done) outcome.host_failed = one.name + ": " + done.error().message();
+        if (done) continue;
+        outcome.host_failed = one.name + ": " + done.error().message();
+        outcome.host_lacks = done.error().code != ErrorCode::limit;
     }
     for (const auto& [index, operation] : operations_) {
         auto how = parts_.machine.result(operation);

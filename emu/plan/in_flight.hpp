@@ -36,6 +36,7 @@ class InFlight {
     struct Outcome {
         std::vector<Ended> ended;  // the first to end first
         std::string host_failed;   // why the host's steps went no further; empty: they are done
+        bool host_lacks = false;   // since memory that they touch is there no more
     };
     // An Error: a launch was refused.
     Result<Outcome> run();

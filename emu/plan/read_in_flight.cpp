@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "emu/plan/buffers_by_name.hpp"
 #include "emu/plan/read_parts.hpp"
 
 namespace sassemu::plan {
@@ -287,40 +288,42 @@ Result<void> read_peers(const Field& field, Plan& plan) {
 }
 
 // Whether the place lies in a buffer of the plan, and a word of it is aligned.
-Result<void> check_place(const Plan& plan, const Where& where, const Place& place, bool word) {
-    for (const Buffer& buffer : plan.buffers) {
-        if (buffer.name != place.buffer) continue;
-        if (place.offset > buffer.bytes || place.bytes > buffer.bytes - place.offset)
-            return make_error(ErrorCode::input, where,
-                              std::to_string(place.bytes) + " bytes at offset " +
-                                  std::to_string(place.offset) + " are beyond buffer '" +
-                                  buffer.name + "' of " + std::to_string(buffer.bytes) + " bytes");
-        if (place.pe && (buffer.kind != BufferKind::symmetric || place.pe >= plan.nvshmem->pes))
-            return make_error(
-                ErrorCode::input, where,
-                "buffer '" + buffer.name + "' has no copy on PE " + std::to_string(place.pe));
-        if (buffer.kind == BufferKind::multicast)
-            return make_error(ErrorCode::input, where,
-                              "'" + buffer.name +
-                                  "' is a multicast object, which kernels alone reach, by "
-                                  "multimem instructions");
-        if (word && (place.offset + buffer.address) % place.bytes)
-            return make_error(ErrorCode::input, where,
-                              "offset " + std::to_string(place.offset) + " is no multiple of " +
-                                  std::to_string(place.bytes));
-        return {};
-    }
-    return make_error(ErrorCode::input, where, "there is no buffer '" + place.buffer + "'");
+Result<void> check_place(const Plan& plan, const BuffersByName& buffers, const Where& where,
+                         const Place& place, bool word) {
+    const auto found = buffers.find(place.buffer);
+    if (found == buffers.end())
+        return make_error(ErrorCode::input, where, "there is no buffer '" + place.buffer + "'");
+    const Buffer& buffer = *found->second;
+    if (place.offset > buffer.bytes || place.bytes > buffer.bytes - place.offset)
+        return make_error(ErrorCode::input, where,
+                          std::to_string(place.bytes) + " bytes at offset " +
+                              std::to_string(place.offset) + " are beyond buffer '" + buffer.name +
+                              "' of " + std::to_string(buffer.bytes) + " bytes");
+    if (place.pe && (buffer.kind != BufferKind::symmetric || place.pe >= plan.nvshmem->pes))
+        return make_error(
+            ErrorCode::input, where,
+            "buffer '" + buffer.name + "' has no copy on PE " + std::to_string(place.pe));
+    if (buffer.kind == BufferKind::multicast)
+        return make_error(
+            ErrorCode::input, where,
+            "'" + buffer.name +
+                "' is a multicast object, which kernels alone reach, by multimem instructions");
+    if (word && (place.offset + buffer.address) % place.bytes)
+        return make_error(ErrorCode::input, where,
+                          "offset " + std::to_string(place.offset) + " is no multiple of " +
+                              std::to_string(place.bytes));
+    return {};
 }
 
 template <class What>
-Result<void> check_places(const Plan& plan, const Where& where, const What& what) {
+Result<void> check_places(const Plan& plan, const BuffersByName& buffers, const Where& where,
+                          const What& what) {
     if constexpr (requires { what.from; }) {
-        SASSEMU_TRY(check_place(plan, where, what.to, false));
-        return check_place(plan, where, what.from, false);
+        SASSEMU_TRY(check_place(plan, buffers, where, what.to, false));
+        return check_place(plan, buffers, where, what.from, false);
     } else if constexpr (requires { what.at; }) {
         return check_place(
-            plan, where, what.at, requires { what.value; });
+            plan, buffers, where, what.at, requires { what.value; });
     } else {
         return {};
     }
@@ -439,21 +442,22 @@ Result<void> read_in_flight(const Field& root, Plan& plan, uint32_t gpus) {
 namespace {
 
 // Its members are memory of GPUs, and large enough.
-Result<void> check_multicast(Plan& plan, const Buffer& buffer) {
+Result<void> check_multicast(Plan& plan, const BuffersByName& buffers, const Buffer& buffer) {
     plan.in_flight = true;
     if (buffer.of.empty())
         return make_error(ErrorCode::input, buffer.where, "a multicast object without members");
     for (const std::string& name : buffer.of) {
-        const auto member = std::ranges::find(plan.buffers, name, &Buffer::name);
+        const auto member = buffers.find(name);
         const auto wrong = [&](const std::string& what) {
             return make_error(ErrorCode::input, buffer.where, "`of`: '" + name + "' " + what);
         };
-        if (member == plan.buffers.end()) return wrong("is no buffer");
-        if (member->kind != BufferKind::device && member->kind != BufferKind::peer &&
-            member->kind != BufferKind::symmetric)
+        if (member == buffers.end()) return wrong("is no buffer");
+        const Buffer& of = *member->second;
+        if (of.kind != BufferKind::device && of.kind != BufferKind::peer &&
+            of.kind != BufferKind::symmetric)
             return wrong("is not memory of GPUs");
-        if (member->bytes < buffer.bytes)
-            return wrong("has " + std::to_string(member->bytes) + " bytes, fewer than the object");
+        if (of.bytes < buffer.bytes)
+            return wrong("has " + std::to_string(of.bytes) + " bytes, fewer than the object");
     }
     return {};
 }
@@ -462,10 +466,12 @@ Result<void> check_multicast(Plan& plan, const Buffer& buffer) {
 
 Result<void> check_in_flight(Plan& plan) {
     const size_t gpus = std::max<size_t>(plan.gpus.size(), 1);
+    const BuffersByName buffers = buffers_by_name(plan);
     if (plan.nvshmem) SASSEMU_TRY(launch_on_all_pes(plan));
     for (Buffer& buffer : plan.buffers) {
         if (buffer.kind == BufferKind::symmetric) SASSEMU_TRY(check_symmetric(plan, buffer));
-        if (buffer.kind == BufferKind::multicast) SASSEMU_TRY(check_multicast(plan, buffer));
+        if (buffer.kind == BufferKind::multicast)
+            SASSEMU_TRY(check_multicast(plan, buffers, buffer));
         if (buffer.gpu >= gpus) return no_gpu(buffer.where, buffer.gpu, gpus);
         if (buffer.gpu && (buffer.kind == BufferKind::host || buffer.kind == BufferKind::managed))
             return make_error(ErrorCode::input, buffer.where,
@@ -480,13 +486,14 @@ Result<void> check_in_flight(Plan& plan) {
         plan.in_flight |=
             launch.operation.index() || !launch.stream.empty() || !launch.event.empty();
         if (!launch.event.empty()) events.insert(launch.event);
-        SASSEMU_TRY(
-            std::visit([&](const auto& what) { return check_places(plan, launch.where, what); },
-                       launch.operation));
+        SASSEMU_TRY(std::visit(
+            [&](const auto& what) { return check_places(plan, buffers, launch.where, what); },
+            launch.operation));
     }
     for (const HostStep& step : plan.host) {
         SASSEMU_TRY(std::visit(
-            [&](const auto& what) { return check_places(plan, step.where, what); }, step.what));
+            [&](const auto& what) { return check_places(plan, buffers, step.where, what); },
+            step.what));
         const auto* wait = std::get_if<Synchronize>(&step.what);
         if (!wait) continue;
         if (!wait->stream.empty() && !plan.streams.contains(wait->stream))

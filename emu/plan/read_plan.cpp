@@ -3,10 +3,10 @@
 // globals are read in read_buffers.cpp, launches in read_launches.cpp.
 #include <algorithm>
 #include <filesystem>
-#include <unordered_map>
 
 #include "emu/base/limits.hpp"
 #include "emu/module/module.hpp"
+#include "emu/plan/buffers_by_name.hpp"
 #include "emu/plan/byte_source.hpp"
 #include "emu/plan/read_parts.hpp"
 #include "emu/plan/sha256.hpp"
@@ -121,8 +121,6 @@ Result<void> read_limits(const Field& field, Plan& plan) {
     return {};
 }
 
-using BuffersByName = std::unordered_map<std::string_view, const Buffer*>;
-
 // The buffer a part of the plan refers to, and that an offset lies in it (its end included).
 Result<const Buffer*> referred(const BuffersByName& buffers, const Where& where,
                                const std::string& name, uint64_t offset) {
@@ -193,8 +191,7 @@ Result<void> check_argument(const BuffersByName& buffers, const Argument& arg) {
 }
 
 Result<void> check_references(const Plan& plan) {
-    BuffersByName buffers;
-    for (const Buffer& buffer : plan.buffers) buffers.emplace(buffer.name, &buffer);
+    const BuffersByName buffers = buffers_by_name(plan);
     for (const Buffer& buffer : plan.buffers) {
         for (const PointerPatch& patch : buffer.pointers) {
             SASSEMU_TRY(referred(buffers, patch.where, patch.buffer, patch.add));

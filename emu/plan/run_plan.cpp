@@ -243,10 +243,14 @@ class Runner {
         }
         if (outcome.host_failed.empty()) return {};
         const Budget::Stop why = process_budget().cause();
-        if (report_.status == LaunchStatus::ok)
+        if (report_.status == LaunchStatus::ok && outcome.host_lacks) {
+            report_.status = LaunchStatus::fault;
+            report_.fault = FaultKind::use_after_free;
+        } else if (report_.status == LaunchStatus::ok) {
             report_.status = why == Budget::Stop::none          ? LaunchStatus::deadlock
                              : why == Budget::Stop::interrupted ? LaunchStatus::interrupted
                                                                 : LaunchStatus::limit;
+        }
         report_.partial = true;
         report_.notes.push_back(std::move(outcome.host_failed));
         return {};

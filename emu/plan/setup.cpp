@@ -38,8 +38,8 @@ Result<void> Setup::make() {
 }
 
 const Buffer* Setup::find_buffer(const std::string& name) const {
-    const auto found = std::ranges::find(plan_.buffers, name, &Buffer::name);
-    return found == plan_.buffers.end() ? nullptr : &*found;
+    const auto found = buffers_.find(name);
+    return found == buffers_.end() ? nullptr : found->second;
 }
 
 // Who makes the GPU itself runs the launches one by one.

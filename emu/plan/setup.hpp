@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "emu/base/result.hpp"
+#include "emu/plan/buffers_by_name.hpp"
 #include "emu/plan/byte_source.hpp"
 #include "emu/plan/run_plan.hpp"
 
@@ -98,6 +99,7 @@ class Setup {
     Result<void> prepare_launches();
 
     const Plan& plan_;
+    const BuffersByName buffers_ = buffers_by_name(plan_);
     const RunOptions& options_;
     const PrintFunction on_printf_;
     std::string arch_, device_;

@@ -72,8 +72,12 @@ const Op* CodeImage::at(uint64_t address) {
     if (address < options_.base_address || address % 16) return nullptr;
     const uint64_t offset = address - options_.base_address;
     const uint64_t index = offset / 16;
-    if (index >= first_driver_function_)
-        return index < first_driver_function_ + driver_functions_.size() ? ops_ + index : nullptr;
+    if (index >= first_driver_function_) {
+        const uint64_t service = index - first_driver_function_;
+        if (service >= driver_functions_.size() || !driver_functions_[service].handler)
+            return nullptr;
+        return ops_ + index;
+    }
     Section* section = section_of(offset);
     if (!section) return nullptr;
     if (!section->lowered.load(std::memory_order_acquire)) {

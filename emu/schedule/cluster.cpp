@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "emu/memory/bounds.hpp"
 #include "emu/memory/host_access.hpp"
 #include "emu/plugin/sync_events.hpp"
 #include "emu/schedule/engine.hpp"
@@ -114,7 +115,8 @@ std::byte* shared(Warp& w, const Op* op, uint32_t lane, uint32_t address, uint32
         return fault(FaultKind::misaligned_address,
                      "the address is not a multiple of " + std::to_string(bytes));
     if (at + uint64_t{bytes} > cta.shared_bytes)
-        return fault(FaultKind::out_of_bounds, "outside the shared memory of the CTA");
+        return fault(FaultKind::out_of_bounds,
+                     "outside the shared memory of the CTA: " + shared_bounds(cta, address));
     return cta.shared + at;
 }
 

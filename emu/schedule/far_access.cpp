@@ -23,6 +23,9 @@ namespace {
 // soon found to spin.
 constexpr uint64_t costs_of_far_load = 256;
 
+// Who touches the memory: a multicast object reaches its members, whoever else may.
+uint32_t who_of(const Access& a, uint32_t gpu) { return a.through ? FarMemory::by_host : gpu; }
+
 // Asks for the lanes' bytes: those side by side together, the same ones once.
 std::shared_ptr<FarLoad> ask(FarMemory& far, uint32_t gpu, const Access& a, uint32_t lanes) {
     auto load = std::make_shared<FarLoad>();
@@ -41,7 +44,8 @@ std::shared_ptr<FarLoad> ask(FarMemory& far, uint32_t gpu, const Access& a, uint
             load->at[lane] = static_cast<uint16_t>(first + (address - begin));
             return;
         }
-        if (!bytes || address != begin + bytes || !far.holds(gpu, begin, bytes + a.bytes)) {
+        if (!bytes || address != begin + bytes ||
+            !far.holds(who_of(a, gpu), begin, bytes + a.bytes)) {
             send();
             begin = address;
             bytes = 0;
@@ -126,7 +130,9 @@ uint32_t Engine::far_lanes(const Access& a) const {
     if (a.space != AccessSpace::global && a.space != AccessSpace::generic) return 0;
     uint32_t lanes = 0;
     for_lanes(a.lanes, [&](uint32_t lane) {
-        if (a.address[lane] % a.bytes == 0 && far(a.address[lane], a.bytes)) lanes |= 1u << lane;
+        if (a.address[lane] % a.bytes == 0 &&
+            settings_.far->holds(who_of(a, settings_.gpu), a.address[lane], a.bytes))
+            lanes |= 1u << lane;
     });
     return lanes;
 }
@@ -230,7 +236,9 @@ const Op* Engine::far_store(Warp& w, const Op* op, const Access& a, uint32_t far
     };
     for_lanes(lanes_that_stay(far, a.bytes, a.address), [&](uint32_t lane) {
         const uint64_t address = a.address[lane];
-        if (count && (address != begin + count || !this->far(begin, count + a.bytes))) send();
+        if (count && (address != begin + count ||
+                      !settings_.far->holds(who_of(a, settings_.gpu), begin, count + a.bytes)))
+            send();
         if (!count) begin = address;
         from_rows(w, a.source[0], a.bytes, lane, bytes + count);
         count += a.bytes;

@@ -126,10 +126,13 @@ Result<ModuleId> GpuImpl::place(std::shared_ptr<const Module> module, const Symb
     placement.variables = m->apart;
     const uint64_t services = m->code_base + (module->code_image_size() + 15) / 16 * 16 + 16;
     bool heap = false;
+    m->services = DriverFunctions::table();
+    for (DriverFunction& service : m->services) service.handler = nullptr;
     placement.undefined = [&](const sassemu::Symbol& symbol) -> Result<uint64_t> {
         const auto& table = DriverFunctions::table();
         for (size_t i = 0; i < table.size(); ++i)
             if (table[i].name == symbol.name) {
+                m->services[i].handler = table[i].handler;
                 heap |= symbol.name == "malloc" || symbol.name == "free";
                 m->prints |= symbol.name == "vprintf";
                 m->launches |= is_launch_function(symbol.name);
@@ -251,8 +254,7 @@ CodeImage& GpuImpl::code(LoadedModule& m) {
             options.max_registers = std::max(options.max_registers, k.registers);
         options.level = core_->level;
         options.bank_bytes = m.bank_bytes;
-        image =
-            std::make_shared<CodeImage>(m.module, m.linked.code, DriverFunctions::table(), options);
+        image = std::make_shared<CodeImage>(m.module, m.linked.code, m.services, options);
         if (hooks) hooks->instrument(image);
     }
     return *image;

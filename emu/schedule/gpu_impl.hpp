@@ -48,12 +48,13 @@ struct LoadedModule {
     std::vector<uint64_t> data_bases;
     Gpu::SymbolAddresses apart;  // variables that lie elsewhere than in their sections
     uint64_t code_base = 0;
-    uint64_t bank3 = 0;                  // device address of the __constant__ variables
-    bool prints = false;                 // its kernels may call vprintf
-    bool launches = false;               // its kernels may launch kernels
-    BankBytes bank_bytes{};              // of every launch
-    std::vector<std::byte> no_bank;      // zeros, in place of a bank that a kernel lacks
-    std::shared_ptr<CodeImage> code[3];  // by Lowering
+    uint64_t bank3 = 0;                    // device address of the __constant__ variables
+    bool prints = false;                   // its kernels may call vprintf
+    bool launches = false;                 // its kernels may launch kernels
+    BankBytes bank_bytes{};                // of every launch
+    std::vector<std::byte> no_bank;        // zeros, in place of a bank that a kernel lacks
+    std::vector<DriverFunction> services;  // those that it does not call have no handler
+    std::shared_ptr<CodeImage> code[3];    // by Lowering
 };
 
 // What all GPUs of a machine share.

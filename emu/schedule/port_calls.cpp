@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "emu/async/agents.hpp"
+#include "emu/memory/bounds.hpp"
 #include "emu/memory/host_access.hpp"
 #include "emu/memory/perform.hpp"
 #include "emu/plugin/driven_machine.hpp"
@@ -44,7 +45,7 @@ const Op* access(Warp& w, const Op* op, const Access& a) {
         // so nothing has landed.
         std::string what = at.what;
         if (at.fault == FaultKind::out_of_bounds || at.fault == FaultKind::use_after_free)
-            what += ": " + w.cta->launch->space->describe(a.address[lane]);
+            what += ": " + bounds_text(w, a.space, a.address[lane]);
         return e.fault(w, op, 1u << lane, at.fault, std::move(what), true, a.address[lane]);
     }
     if (far) return e.access_far(w, op, a, far);
@@ -118,7 +119,7 @@ const Op* fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, const cha
         (kind == FaultKind::out_of_bounds || kind == FaultKind::use_after_free ||
          kind == FaultKind::misaligned_address) &&
         address >> 32 != 0)
-        text += ": " + w.cta->launch->space->describe(address);
+        text += ": " + bounds_text(w, AccessSpace::generic, address);
     if (kind == FaultKind::illegal_instruction) {
         const std::string why = w.cta->launch->code->rejection(w.cta->launch->code->offset_of(op));
         if (!why.empty()) text = why;

@@ -105,6 +105,7 @@ std::string_view fault_name(FaultKind kind) {
 }
 
 std::string GuestFault::report() const {
+    if (sass.empty() && function.empty()) return what;  // of no instruction
     std::string text = "fault: " + std::string(fault_name(kind)) + " in kernel '" + kernel + "'\n";
     text += "  what:    " + what + "\n";
     text += "  where:   pc " + hex(pc) +
@@ -138,6 +139,12 @@ void Engine::end(LaunchStatus status, std::string message) {
         result_.status = status;
         if (settings_.stepper && status != LaunchStatus::not_run)
             settings_.stepper->launch_fails(launch_, status, message, nullptr, nullptr, 0);
+        if (status == LaunchStatus::fault) {  // what it wrote is gone: of no instruction
+            GuestFault& f = result_.fault.emplace();
+            f.kind = FaultKind::use_after_free;
+            f.kernel = kernel_;
+            f.what = message;
+        }
         result_.message = std::move(message);
     }
     launch_.stop = true;

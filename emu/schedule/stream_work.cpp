@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "emu/machine/outside.hpp"
+#include "emu/memory/device_heap.hpp"
 #include "emu/memory/host_access.hpp"
 #include "emu/plugin/hooks.hpp"
 
@@ -30,8 +31,17 @@ class StreamWork : public Work {
     }
 
   protected:
+    // Where no memory is, or none is any more: it was freed, or its rank is lost.
     void fault(AddressSpace& space, const char* what, uint64_t address) {
-        end(LaunchStatus::fault, std::string(what) + ": " + space.describe(address));
+        gone(std::string(what) + ": " + space.describe(address),
+             was_freed(space.find(address), address) ? FaultKind::use_after_free
+                                                     : FaultKind::out_of_bounds);
+    }
+    void gone(std::string what, FaultKind kind = FaultKind::use_after_free) {
+        if (over_) return;
+        result_.fault.emplace().kind = kind;
+        result_.fault->what = what;
+        end(LaunchStatus::fault, std::move(what));
     }
     bool over_ = false, busy_ = false;
     LaunchResult result_;
@@ -73,7 +83,7 @@ class Copy final : public StreamWork {
     }
     void put(Turn&) override {
         busy_ = false;
-        if (!lost_) return end(LaunchStatus::fault, "copy: " + lost_.error().message());
+        if (!lost_) return gone("copy: " + lost_.error().message());
         if (missing_) return fault(host_, "copy", missing_);
         done_ += moved_;
         if (done_ < bytes_ || over_) return;
@@ -158,7 +168,7 @@ class WriteValue final : public StreamWork {
     }
     void put(Turn&) override {
         busy_ = false;
-        if (!sent_) end(LaunchStatus::fault, "write of a value: " + sent_.error().message());
+        if (!sent_) gone("write of a value: " + sent_.error().message());
         over_ = true;
     }
     std::string waits() const override { return "writes a value\n"; }
@@ -186,7 +196,7 @@ class WaitValue final : public StreamWork {
             return busy_ = true;
         const auto met = holds(memory_, condition_, hooks_, who_);
         if (!met && memory_.copy)
-            end(LaunchStatus::fault, met.error().message());
+            gone(met.error().message());
         else if (!met)
             fault(memory_.host, "wait for a value", condition_.address);
         else
@@ -205,7 +215,7 @@ class WaitValue final : public StreamWork {
     }
     void put(Turn&) override {
         busy_ = false;
-        if (!failed_.empty()) end(LaunchStatus::fault, "wait for a value: " + failed_);
+        if (!failed_.empty()) gone("wait for a value: " + failed_);
     }
     std::string waits() const override {
         return "waits until " + text_of(memory_, condition_) + "\n";

@@ -36,6 +36,13 @@ Profiler::Profiler(const sassemu::Start& start)
       json_(start.value("json")),
       html_(start.value("html")) {
     for (const std::string_view k : start.values("kernel")) kernels_.emplace_back(k);
+    for (const std::string_view name : start.values("directory")) {
+        std::string why;
+        auto folder = sassemu::sources::Folder::open(std::string(name), why);
+        if (!folder)
+            throw std::invalid_argument("option 'directory': " + std::string(name) + ": " + why);
+        folders_.push_back(std::move(*folder));
+    }
 }
 
 namespace {

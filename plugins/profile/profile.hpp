@@ -12,6 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "folder.hpp"
+
 namespace profiling {
 
 // What records tell.
@@ -75,7 +77,8 @@ class Profiler : public sassemu::Plugin {
         {"memory", "0|1", "banks, sectors, contention, branches (1)"},
         {"top", "N", "rows of each table of the text (10)"},
         {"json", "FILE", "all of it as JSON"},
-        {"html", "FILE", "a page that needs nothing else"}};
+        {"html", "FILE", "a page that needs nothing else"},
+        {"directory", "FOLDER", "sources in the page come from there; repeatable"}};
 
     explicit Profiler(const sassemu::Start& start);
     ~Profiler();
@@ -119,6 +122,7 @@ class Profiler : public sassemu::Plugin {
     void write(const std::string& file, const std::string& content) const;
 
     std::vector<std::string> kernels_;
+    std::vector<sassemu::sources::Folder> folders_;
     const bool memory_;
     const uint64_t top_;
     const std::string json_, html_;

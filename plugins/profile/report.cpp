@@ -2,7 +2,6 @@
 // The reports of `profile`: one JSON document, and the text and the page that are made of it.
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -116,16 +115,13 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
     return text;
 }
 
-// The names come from the module, which may be a stranger's, and the page is shown to others: of
-// what lies here it gets what is a source by its name, and no device or pipe.
+// The names come from the module, which may be a stranger's, and the page is shown to others: it
+// gets what is a source by its name, and lies where the command line says that sources lie.
 bool is_source(const std::string& name) {
     static const std::set<std::string> endings = {".c",   ".cc",  ".cpp", ".cu",  ".cuh",
                                                   ".cxx", ".h",   ".hpp", ".hxx", ".inl",
                                                   ".ipp", ".ptx", ".py"};
-    std::error_code none;
-    const std::filesystem::path path = name;
-    return endings.contains(path.extension().string()) &&
-           std::filesystem::is_regular_file(path, none);
+    return endings.contains(std::filesystem::path(name).extension().string());
 }
 
 }  // namespace
@@ -442,11 +438,8 @@ void Profiler::finish() {
     all["sources"] = Json::object();
     for (const std::string& name : files) {
         if (!is_source(name)) continue;
-        std::ifstream in(name, std::ios::binary);
-        std::string content(most_source_bytes, '\0');
-        in.read(content.data(), static_cast<std::streamsize>(content.size()));
-        content.resize(static_cast<size_t>(std::max<std::streamsize>(0, in.gcount())));
-        if (!content.empty()) all["sources"][name] = content;
+        const auto file = sassemu::sources::read_source(folders_, name, most_source_bytes);
+        if (file && !file->text.empty()) all["sources"][name] = file->text;
     }
     std::string data = all.dump(-1, ' ', true, lossy), page = page_html;
     // Nothing in it ends the element that it stands in.

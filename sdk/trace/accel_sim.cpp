@@ -190,6 +190,11 @@ Transfers transfers_of(const Reader& trace, uint64_t launch, const std::vector<s
             if (at == by_operation.end() || a.proxy() == SASSEMU_VIA_TENSORMAP ||
                 (a.step() != SASSEMU_ASYNC_READ && a.step() != SASSEMU_ASYNC_WRITE))
                 continue;
+            // More than a copy can have, or beyond the end of all addresses.
+            constexpr uint64_t most_bytes = uint64_t{1} << 28;
+            if (a.bytes() > most_bytes || a.address() + a.bytes() < a.address())
+                throw Error(trace.path() + ": a copy of " + std::to_string(a.bytes()) +
+                            " bytes at address " + std::to_string(a.address()));
             Transfer& t = *at->second;
             if (a.space() == SASSEMU_GLOBAL) {
                 t.ranges.emplace(a.address(), a.bytes());

@@ -105,9 +105,8 @@ class CtaTracks {
         const auto events_up_to = [&](size_t records) {
             for (; e != b.events.end() && e->records() <= records; ++e) {
                 start(now_);
-                last_ = e->records()
-                            ? &b.records[std::min<size_t>(e->records(), b.records.size()) - 1]
-                            : nullptr;
+                const size_t before = std::min<size_t>(e->records(), b.records.size());
+                last_ = before ? &b.records[before - 1] : nullptr;
                 if (e->has_sync()) sync(e->sync());
                 if (e->has_async()) async(e->async());
                 if (e->has_fault())

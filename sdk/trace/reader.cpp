@@ -66,6 +66,7 @@ Trace Reader::parsed(const std::string& frame, uint64_t offset) const {
 // Definitions are kept, records are found again by the index.
 void Reader::define(Trace&& one) {
     Block& b = *one.mutable_block(0);
+    if (b.has_records()) bad("the index hides a block with records");
     if (b.has_header()) header_ = b.header();
     for (Instruction& i : *b.mutable_instruction()) {
         if (i.id() != instructions_.size())
@@ -74,7 +75,12 @@ void Reader::define(Trace&& one) {
     }
     if (b.has_launch()) launches_.push_back(b.launch());
     if (b.has_launch_end()) ends_[b.launch_end().id()] = b.launch_end();
-    if (b.has_cta()) ctas_[{b.cta().launch(), b.cta().linear()}] = b.cta();
+    if (b.has_cta()) {
+        constexpr uint32_t most_warps = 64;  // of a CTA, twice what any architecture has
+        if (b.cta().warps() > most_warps)
+            bad("a CTA of " + std::to_string(b.cta().warps()) + " warps");
+        ctas_[{b.cta().launch(), b.cta().linear()}] = b.cta();
+    }
     if (b.has_copy()) copies_[launches_.size()].push_back(b.copy());
     if (b.has_allocation()) allocations_.push_back(b.allocation());
     for (Client& c : *b.mutable_outside()->mutable_client()) clients_.push_back(std::move(c));
@@ -117,6 +123,10 @@ bool Reader::read_index() {
         else
             define(parsed(frame(offset, index.size(i)), offset));
     }
+    for (const BlockPlace& b : blocks_)
+        if (!ctas_.contains({b.launch, b.cta}))
+            bad("the index names CTA " + std::to_string(b.cta) + " of launch " +
+                std::to_string(b.launch) + ", which never began");
     return true;
 }
 
@@ -149,11 +159,16 @@ void Reader::scan() {
     }
 }
 
-RecordBlock Reader::read(size_t block) const {
-    const BlockPlace& place = blocks_.at(block);
+RecordBlock Reader::read(size_t index) const {
+    const BlockPlace& place = blocks_.at(index);
     const Trace one = parsed(frame(place.offset, place.size), place.offset);
     if (!one.block(0).has_records()) bad("the index names a block without records");
-    return decoded(one.block(0).records());
+    RecordBlock block = decoded(one.block(0).records());
+    if (block.launch != place.launch || block.cta != place.cta ||
+        block.records.size() != place.records)
+        bad("the index says something else of the block at byte " + std::to_string(place.offset) +
+            " than the block itself");
+    return block;
 }
 
 RecordBlock Reader::decoded(const Records& r) const {

@@ -172,7 +172,7 @@ SEEDS = {
     "shared_atomic_behind": (BOUNDS, None,
      "ATOMS.ADD R5, [R1+0x40000], R0",
      "STS [R1], RZ; ATOMS.ADD R5, [R1], R0"),
-    "local_behind": ("stack-overflow", None,
+    "local_behind": (BOUNDS, None,
      "MOV R5, R0; STL [RZ+0x7ffff0], R0",
      "MOV R5, R0; STL [RZ], R0"),
     "constant_behind": (BOUNDS, None,

@@ -69,7 +69,7 @@ class Folder(unittest.TestCase):
 
 class Sandbox(Folder):
     ATTEMPTS = ("read", "make", "truncate", "rename", "delete", "look", "socket", "local socket", "fork", "signal",
-                "code", "read by a thread", "exec")
+                "code", "read by a thread", "affinity", "affinity of another", "limits of another", "clock of another", "exec")
 
     def attempts(self, *options):
         self.write("there", "kept")
@@ -84,10 +84,35 @@ class Sandbox(Folder):
             for what in self.ATTEMPTS:
                 self.assertEqual(said[what], "Operation not permitted", (what, said))
             self.assertEqual(said["inherited"], "Bad file descriptor")
+            self.assertEqual((said["own affinity"], said["own affinity set"]), ("done", "done"))
             self.assertEqual((said["early"], said["write early"]), ("done", "done"))
             self.assertEqual(self.read("early"), "written")
             self.assertEqual(sorted(os.listdir(self.folder)), ["early", "there"])
             self.assertEqual(self.read("there"), "kept")
+
+    def test_what_the_caller_left_open_is_closed_without_proc_too(self):
+        hidden = ["unshare", "--user", "--map-root-user", "--mount"]
+        if subprocess.run([*hidden, "true"], capture_output=True, check=False).returncode:
+            self.skipTest("no namespaces here")
+        plugin = "%s/escapes.so:folder=%s,early=%s" % (PLUGINS, self.folder, self.path("early"))
+        command = [PROGRAM, "run", "--arch", "sm_90", plan_path("vecadd"), "--sandbox", "--plugin", plugin]
+        for descriptor in (9, 5000):
+            done = subprocess.run([*hidden, "bash", "-c", 'mount -t tmpfs none /proc && ulimit -n 6000 && exec "$@" 9<&%d' % descriptor, "-", *command],
+                                  capture_output=True, text=True, timeout=120, preexec_fn=lambda: os.dup2(1, descriptor), check=False, close_fds=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("\ninherited: Bad file descriptor\n", done.stdout)
+
+    def test_many_outputs(self):
+        buffers = {"b%d" % i: {"bytes": 1 + i, "fill": "0x5a"} for i in range(300)}
+        with open(plan_path("vecadd"), encoding="utf-8") as f:
+            plan = json.load(f)
+        plan["buffers"].update(buffers)
+        plan.update(arch="sm_90", module=os.path.join(ROOT, "cubins", "vecadd", "sm_90.cubin"))
+        del plan["buffers"]["c"]["expect"]
+        dumps = [text for name in buffers for text in ("--dump", "%s=%s" % (name, self.path(name)))]
+        self.check(0, "run", self.write("plan.json", json.dumps(plan)), "--sandbox", *dumps)
+        for i in range(300):
+            self.assertEqual(self.read("b%d" % i, "rb"), b"Z" * (1 + i))
 
     def test_without_it_the_same_plugin_does_it_all(self):
         said = self.attempts("--threads", "1")

@@ -45,6 +45,16 @@ class Console(common.Case):
         self.assertIn("Launch, at position", out[2])
         self.assertIn("* 2 ", out[3])
 
+    def test_launches_in_flight_on_several_gpus_all_halt(self):
+        """Both kernels have begun before one executes anything; the second one halts all the same, forward and back."""
+        out = self.session(os.path.join(common.ROOT, "cubins", "flight", "two_gpus.json"), "set break-on-launch on", "cuda", "c", "cuda", "rc", "cuda",
+                           "c", "c")
+        first, second = (re.search(r"device (\d)", text)[1] for text in (out[2], out[4]))
+        self.assertEqual({first, second}, {"0", "1"})
+        self.assertIn("Launch, at position", out[3])
+        self.assertIn("Launch, at position", out[7])
+        self.assertIn("has ended", out[8])
+
     def test_steps_by_instruction_go_one_by_one_in_their_unit(self):
         out = self.session(self.plan("steps"), "stepi", "p $pc", "stepi 3", "p $pc", "stepi 2 all", "info position",
                            "stepi lane", "p $lane", "stepi cta", "cuda")

@@ -88,6 +88,63 @@ class Client:
 
 
 class Dap(common.Case):
+    def test_requests_that_are_malformed(self):
+        """A key that is missing, of another kind, beyond its range, nested without end: an error for that request, and on it goes."""
+        plan = self.plan("locals")
+        client = Client("--directory", common.DATA)
+        self.addCleanup(client.close)
+        client.begin(plan, stopOnEntry=True)
+        client.wait("stopped")
+        wrong = (None, True, -1, 1 << 70, 1e300, 2.5, "", "x", [], {}, [[]], {"a": {}})
+        keys = {"setBreakpoints": ("source", "breakpoints"), "setFunctionBreakpoints": ("breakpoints",), "setDataBreakpoints": ("breakpoints",),
+                "setInstructionBreakpoints": ("breakpoints",), "stackTrace": ("threadId", "startFrame", "levels"), "scopes": ("frameId",),
+                "variables": ("variablesReference", "start", "count"), "evaluate": ("expression", "frameId", "context"),
+                "disassemble": ("memoryReference", "instructionOffset", "instructionCount"), "readMemory": ("memoryReference", "offset", "count"),
+                "dataBreakpointInfo": ("name", "variablesReference"), "next": ("threadId", "granularity"), "threads": ()}
+        def answer(sequence):
+            while (message := client.receive())["type"] != "response" or message["request_seq"] != sequence:
+                pass
+            self.assertTrue(message["success"] or message["message"], message)
+            return message
+        for command, names in keys.items():
+            answer(client.send(command))  # all keys are missing
+            for value in wrong:
+                for name in names:
+                    answer(client.send(command, **{name: value}))
+                answer(client.send(command, **{name: value for name in names}))
+        for of in ({}, {"line": "x"}, {"line": -1}, {"name": 1}, {"instructionReference": ""}, {"instructionReference": "0x", "offset": -1}, {"dataId": "{"},
+                   {"dataId": "[]"}, {"dataId": '{"expression": "$R0", "focus": [[], {}, 1, 2]}'}, 7, None, []):
+            for command in ("setBreakpoints", "setFunctionBreakpoints", "setInstructionBreakpoints", "setDataBreakpoints"):
+                answer(client.send(command, source={"path": "locals.cu"}, breakpoints=[of]))
+        message = answer(client.send("setBreakpoints", source={"path": "locals.cu"}, breakpoints=[{"line": "nine"}]))
+        self.assertEqual(message["message"], "setBreakpoints: line is string where a whole number from 0 to 4294967295 should be")
+        deep = b"[" * 60000 + b"]" * 60000
+        for envelope in (b'{"seq":1,"type":"request","command":"threads","arguments":%s}' % deep, b'{"seq":[],"type":"request","command":7}',
+                         b'{"seq":{},"type":"request"}', b'{"type":7,"command":"threads"}', b"[]", b"7", b'"x"', b"{"):
+            client.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(envelope) + envelope)
+        client.process.stdin.flush()
+        self.assertTrue(client.request("threads")["threads"])
+        client.request("disconnect")
+        self.assertEqual(client.close(), 0)
+
+    def test_requests_that_come_faster_than_they_are_done(self):
+        """Each halts the run for a moment; none is answered inside another."""
+        client = Client()
+        self.addCleanup(client.close)
+        client.begin(self.plan("locals"), stopOnEntry=True)
+        client.wait("stopped")
+        last = 0
+        for _ in range(3000):
+            client.sequence += 1
+            body = b'{"seq":%d,"type":"request","command":"continue","arguments":{}}' % client.sequence
+            client.process.stdin.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            last = client.sequence
+        client.process.stdin.flush()
+        while (message := client.receive())["type"] != "response" or message["request_seq"] != last:
+            pass
+        client.request("disconnect")
+        self.assertEqual(client.close(), 0)
+
     def client(self, *arguments):
         client = Client("--directory", common.DATA, *arguments)
         self.addCleanup(client.close)

@@ -62,6 +62,10 @@ TEST(Expressions, AreReadAsInC) {
     is("(bool)0.5", "true");
     is("5 % 2.", "error: expression: '%' of floating-point values");
     is("-5", "0xfffffffb", 'x');
+    is(("(int " + std::string(64, '*') + ")0").c_str(),
+       ("(int " + std::string(64, '*') + ") 0x0").c_str());
+    const std::string many = "(int " + std::string(200000, '*') + ")0";  // each had a copy of it
+    EXPECT_NE(lane.print(many).find("a type with fewer '*'"), std::string::npos);
     is("5", "101", 't');
     is("65", "65 'A'", 'c');
 }

@@ -28,7 +28,7 @@ def main():
     os.makedirs(out, exist_ok=True)
     for n in range(count):
         arch = known[n % len(known)]
-        head = bytes([arch, draw.randrange(32), draw.randrange(128), draw.randrange(8)])
+        head = bytes([arch, draw.randrange(256), draw.randrange(128), draw.randrange(256)])
         with open(os.path.join(out, "%05d" % n), "wb") as f:
             f.write(head + b"".join(draw.choices(words[ARCHS[arch]], k=draw.randrange(1, 12))))
 

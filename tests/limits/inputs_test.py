@@ -94,6 +94,21 @@ class Inputs(unittest.TestCase):
         self.one_line(limited("run", self.put("p.json", json.dumps(plan))), 2, "none.cubin")
         self.assertLess(time.monotonic() - began, 30)  # it took minutes; now a second
 
+    def test_plans_that_name_many_buffers_often_are_read_and_run_in_linear_time(self):
+        """Steps of the host, operations of streams, members of multicast objects: 20,000 of each, every one another buffer."""
+        many, word = range(20000), {"bytes": 16}
+        buffers = {f"b{i}": word for i in many}
+        steps = [{"write": {"buffer": f"b{i}", "type": "u32", "values": [i]}} for i in many]
+        module = os.path.join(ROOT, "cubins", "vecadd", "sm_90.cubin")
+        plans = {"host": {"host": steps}, "streams": {"launches": [{"writeValue": {"buffer": f"b{i}", "value": 1}} for i in many]},
+                 "multicast": {"buffers": {**buffers, "m": {"bytes": 16, "kind": "multicast", "of": list(buffers)}}}}
+        for name, more in plans.items():
+            plan = {"arch": "sm_90", "module": module, "gpus": 2, "buffers": buffers, "launches": [], **more}
+            began = time.monotonic()
+            result = limited("run", self.put(name + ".json", json.dumps(plan)), seconds=100)
+            self.assertIn(result.returncode, (0, 2), (name, result.stderr[-500:]))
+            self.assertLess(time.monotonic() - began, 30, name)  # tens of seconds and more; now one or two
+
     def test_sass_of_many_names_is_read_in_linear_time(self):
         many = range(32000)
         text = ".target sm_90\n.kernel k\n" + "".join(f".param p{i} 1\n" for i in many)

@@ -314,7 +314,8 @@ TEST_F(Links, RefuseWhatTheyMayNotDo) {
     };
     const std::string rule =
         "is not of this host alone, and such links need TLS with mutual authentication; "
-        "a key that all ranks have, or a certificate, its key and an authority";
+        "a key that all ranks have (--key FILE), or certificates of one authority (--cert, --key, "
+        "--ca)";
     EXPECT_EQ(refused(options(0, {"tcp:0.0.0.0:41885", "tcp:127.0.0.1:41886"})),
               "address 'tcp:0.0.0.0:41885': " + rule);
     EXPECT_EQ(refused(options(0, {"tcp:127.0.0.1:41885", "tcp:192.0.2.1:41886"})),

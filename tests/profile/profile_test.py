@@ -340,7 +340,7 @@ class Reports(Case):
                 values = [v for times, v in zip(column[::2], column[1::2]) for _ in range(times)]
                 kernel["instructions"][name] = list(itertools.accumulate(values)) if name == "pc" else values
         self.assertEqual(found, expected)
-        self.assertEqual(set(sources), {f for k in expected["kernels"] for f in k["files"] if os.path.exists(f)})
+        self.assertEqual(sources, {})  # the command line names no folder of sources
         for outside in ("http:", "https:", "import(", "fetch(", "XMLHttp"):
             self.assertNotIn(outside, page.replace(reader.data, ""))
 
@@ -376,24 +376,30 @@ class Reports(Case):
         self.assertEqual(out.count("compile with -lineinfo"), 1)
 
     def test_only_sources_are_shown(self):
-        """A module names its files: those that are no sources by their name stay out of the page."""
+        """A module names its files: only those that are sources by their name and lie in a folder that the command line names come into the page."""
         with open(os.path.join(ROOT, "tests", "debug", "data", "steps.cubin"), "rb") as f:
             cubin = f.read()
         compiled_in = b"/tmp/sassemu-cubins/debug"
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:
             inside = (folder + "/" + "x" * 25)[:len(compiled_in)]
             os.mkdir(inside)
-            for name, seen in (("steps.cu", 1), ("password", 0)):
+            for name in ("steps.cu", "password", "../o.h"):
                 with open(os.path.join(inside, name), "w", encoding="utf-8") as f:
                     f.write("what-lies-here")
+            os.symlink("../o.h", os.path.join(inside, "link.h"))
+            os.mkfifo(os.path.join(inside, "pipe.h"))
+            for name, options, seen in (("steps.cu", (), 0), ("steps.cu", ("--directory", inside), 1), ("steps.cu", ("--directory", folder), 1),
+                                        ("password", ("--directory", inside), 0), ("link.h", ("--directory", inside), 0),
+                                        ("link.h", ("--directory", folder), 1), ("pipe.h", ("--directory", inside), 0),
+                                        ("../o.h", ("--directory", inside), 0), ("../o.h", ("--directory", folder), 1),
+                                        ("steps.cu", ("--directory", self.folder), 0), ("steps.cu", ("--root", self.folder), 0)):
                 with open(self.path("k.cubin"), "wb") as f:
-                    f.write(cubin.replace(compiled_in, inside.encode()).replace(b"steps.cu\0", name.encode() + b"\0"))
+                    f.write(cubin.replace(compiled_in, inside.encode()).replace(b"steps.cu\0", name.encode().ljust(9, b"\0")))
                 self.sassemu(0, "run", self.path("k.cubin"), "--kernel", "steps", "--block", "32", "--arg", "buffer=4096", "--arg", "buffer=4096",
-                             "--arg", "buffer=4096", "--arg", "i32=32", "--plugin", "profile:html=" + self.path("p.html"))
+                             "--arg", "buffer=4096", "--arg", "i32=32", *options, "--plugin", "profile:html=" + self.path("p.html"))
                 with open(self.path("p.html"), encoding="utf-8") as f:
-                    page = f.read()
-                self.assertIn(name, page)
-                self.assertEqual(page.count("what-lies-here"), seen)
+                    self.assertEqual(f.read().count("what-lies-here"), seen, (name, options))
+            self.sassemu(2, "run", self.path("k.cubin"), "--directory", os.path.join(folder, "nowhere"))
 
     def test_unknown_kernel(self):
         out = self.run_profile(6, "vecadd", "kernel=other").stdout

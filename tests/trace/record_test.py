@@ -3,12 +3,14 @@
 """Recording and reading: both readers agree, values are those of the run, filters leave out what they say, files that
 are cut, damaged or cannot be written do no harm."""
 import collections
+import ctypes
 import json
 import os
 import random
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import time
 import unittest
@@ -343,6 +345,65 @@ class Refusing(Case):
         for name in ("/dev/null", self.folder, self.path("none"), os.path.join(ROOT, "README.md")):
             done = self.sassemu(2, "trace", "stat", name)
             self.assertEqual((done.stdout, done.stderr.count("\n")), ("", 1), done.stderr)
+
+    def rewritten(self, path, of_block=lambda text: text, of_index=lambda rows: None):
+        """The same trace with other bytes in its blocks, or an index that says something else."""
+        zstd = ctypes.CDLL("libzstd.so.1")
+        for name in ("ZSTD_getFrameContentSize", "ZSTD_compressBound", "ZSTD_compress", "ZSTD_decompress"):
+            getattr(zstd, name).restype = ctypes.c_size_t
+        with trace.Trace(path) as t, open(path, "rb") as f:
+            rows, whole, at = [], f.read(), len(trace.FIRST)
+            end = struct.unpack("<Q", whole[-16:-8])[0]
+            index = trace._message(whole[end + 8:-16], trace.INDEX)
+            frames = []
+            for size, *others in zip(index["size"], index["launch"], index["cta"], index["records"]):
+                frame, at = whole[at:at + size], at + size
+                room = ctypes.create_string_buffer(zstd.ZSTD_getFrameContentSize(frame, ctypes.c_size_t(len(frame))))
+                zstd.ZSTD_decompress(room, ctypes.c_size_t(len(room)), frame, ctypes.c_size_t(len(frame)))
+                text = of_block(room.raw)
+                out = ctypes.create_string_buffer(zstd.ZSTD_compressBound(ctypes.c_size_t(len(text))))
+                size = zstd.ZSTD_compress(out, ctypes.c_size_t(len(out)), text, ctypes.c_size_t(len(text)), 1)
+                frames.append(out.raw[:size])
+                rows.append([size, *others])
+            self.assertFalse(t.truncated)
+        of_index(rows)
+
+        def varint(value):
+            return (bytes([value & 127 | 128]) + varint(value >> 7)) if value > 127 else bytes([value])
+        body = b""
+        for number in range(4):
+            packed = b"".join(varint(row[number]) for row in rows)
+            body += bytes([number + 1 << 3 | 2]) + varint(len(packed)) + packed
+        start = trace.FIRST + b"".join(frames)
+        body += struct.pack("<Q", len(start)) + trace.END_MARK
+        with open(self.path("rewritten"), "wb") as f:
+            f.write(start + struct.pack("<II", trace.LAST_MAGIC, len(body)) + body)
+        return self.path("rewritten")
+
+    def test_an_index_that_lies_is_named(self):
+        path = self.record("vecadd", "t", "cta=0-3")
+
+        def block(rows, number):
+            return [row for row in rows if row[3]][number]
+        self.assertEqual(self.sassemu(0, "trace", "stat", self.rewritten(path)).stderr, "")
+        for change in (lambda rows: block(rows, 0).__setitem__(1, 7), lambda rows: block(rows, 1).__setitem__(2, 0),
+                       lambda rows: block(rows, 1).__setitem__(3, 5), lambda rows: block(rows, 0).__setitem__(3, 0)):
+            lies = self.rewritten(path, of_index=change)
+            for action in (("stat",), ("show",), ("convert", "--to", "accel-sim", "-o", self.path("folder")),
+                           ("convert", "--to", "accel-sim-6", "-o", self.path("folder")), ("convert", "--to", "perfetto", "-o", self.path("p"))):
+                done = self.sassemu(2, "trace", *action, lies)
+                self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+                self.assertIn("the index", done.stderr)
+            with self.assertRaisesRegex(trace.Error, "the index"):
+                records(lies)
+
+    def test_text_of_a_trace_is_escaped(self):
+        path = self.record("vecadd", "t", "cta=0")
+        bad = self.rewritten(path, lambda text: text.replace(b"sm_90", b"\x1b[31m").replace(b"\x02ok", b"\x02\x1bc").replace(b"MOV", b"\x1b]0"))
+        for action in ("show", "stat"):
+            out = self.sassemu(0, "trace", action, bad).stdout
+            self.assertNotIn("\x1b", out)
+            self.assertIn("\\x1b", out)
 
     def sassemu_any(self, *args):
         return subprocess.run([PROGRAM, *args], capture_output=True, text=True, timeout=60, check=False)

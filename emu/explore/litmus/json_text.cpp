@@ -2,33 +2,10 @@
 // See json_text.hpp.
 #include "emu/explore/litmus/json_text.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <string>
 
 namespace sassemu::explore {
-
-size_t nesting(std::string_view text) {
-    size_t depth = 0, deepest = 0;
-    for (size_t i = 0; i < text.size(); ++i) {
-        switch (text[i]) {
-            case '[':
-            case '{':
-                deepest = std::max(deepest, ++depth);
-                break;
-            case ']':
-            case '}':
-                depth -= depth > 0;
-                break;
-            case '"':
-                for (++i; i < text.size() && text[i] != '"'; ++i) i += text[i] == '\\';
-                break;
-            default:
-                break;
-        }
-    }
-    return deepest;
-}
 
 std::optional<plan::Position> place_in_string(std::string_view document, std::string_view key,
                                               size_t offset) {

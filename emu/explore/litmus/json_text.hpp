@@ -8,21 +8,18 @@
 #include <optional>
 #include <string_view>
 
+#include "emu/base/nesting.hpp"
 #include "emu/base/result.hpp"
 #include "emu/plan/json_tree.hpp"
 
 namespace sassemu::explore {
 
-// How deep arrays and objects are nested. (A callback of the parser would know, but with one the
-// parser looks through all of an object for what to leave out whenever a value in it ends.)
-size_t nesting(std::string_view text);
-
 template <class Json>
 Result<Json> read_json(std::string_view text) {
-    constexpr size_t deepest = 64;  // as plans
-    if (nesting(text) > deepest)
-        return make_error(ErrorCode::input, {},
-                          "this is nested in more than " + std::to_string(deepest) + " levels");
+    if (json_nesting(text) > deepest_json)
+        return make_error(
+            ErrorCode::input, {},
+            "this is nested in more than " + std::to_string(deepest_json) + " levels");
     Json out = Json::parse(text, nullptr, false);
     if (out.is_discarded()) return make_error(ErrorCode::input, {}, "this is no JSON");
     return out;

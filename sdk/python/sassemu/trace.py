@@ -226,6 +226,8 @@ class Trace:
         return blocks[0]
 
     def _define(self, block):
+        if block["records"]:
+            raise Error("the index hides a block with records")
         self.header = block["header"] or self.header
         self.instructions += block["instruction"]
         if block["launch"]:
@@ -263,6 +265,8 @@ class Trace:
             else:
                 self._define(self._block(self._read(offset, size)))
             offset += size
+        if any((launch, cta) not in self.ctas for _, _, launch, cta, _ in self.blocks):
+            raise Error("the index names a CTA that never began")
         return True
 
     def _scan(self):
@@ -291,7 +295,10 @@ class Trace:
         offset, size = block[:2]
         try:
             r = self._block(self._read(offset, size))["records"]
-            return self._records(r), r["event"]
+            found = self._records(r)
+            if (r["launch"], r["cta"], len(found)) != tuple(block[2:5]):
+                raise Error("the index says something else of it")
+            return found, r["event"]
         except (IndexError, TypeError) as error:
             raise Error(f"{self.path}: the block at byte {offset} is not as in trace.proto") from error
         except Error as error:

@@ -2,10 +2,13 @@
 // A plugin that tries, while a kernel runs, what --sandbox forbids, and prints what became of it.
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -45,6 +48,17 @@ struct Escapes : sassemu::Plugin {
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED
                          ? -1
                          : 0);
+        cpu_set_t cpus;
+        tell("own affinity", ::sched_getaffinity(0, sizeof cpus, &cpus));
+        tell("own affinity set", ::sched_setaffinity(0, sizeof cpus, &cpus));
+        tell("affinity", ::sched_setaffinity(::getppid(), sizeof cpus, &cpus));
+        tell("affinity of another", ::sched_getaffinity(::getppid(), sizeof cpus, &cpus));
+        struct rlimit limit;
+        tell("limits of another", ::prlimit(::getppid(), RLIMIT_NOFILE, nullptr, &limit));
+        clockid_t clock;
+        struct timespec time;
+        tell("clock of another",
+             ::clock_getcpuclockid(::getppid(), &clock) ? -1 : ::clock_gettime(clock, &time));
         std::thread([&] { tell("read by a thread", ::open("/etc/passwd", O_RDONLY)); }).join();
         tell("inherited", ::fcntl(9, F_GETFD));
         tell("early", early ? 0 : -1);
