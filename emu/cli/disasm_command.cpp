@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sassemu/names.hpp>
 
 #include "emu/base/limits.hpp"
 #include "emu/cli/commands.hpp"
@@ -15,6 +16,7 @@
 #include "emu/cli/output.hpp"
 #include "emu/cli/text_input.hpp"
 #include "emu/cli/usage.hpp"
+#include "emu/module/find_name.hpp"
 #include "emu/module/line_table.hpp"
 #include "emu/module/module.hpp"
 #include "sassdec/architectures.hpp"
@@ -81,17 +83,24 @@ bool has_function(const Module& module, const std::string& name) {
            std::ranges::find(module.functions(), name, &Function::name) != module.functions().end();
 }
 
-Result<void> check_kernel(const std::vector<Module>& modules, const DisasmCommand& command) {
-    std::vector<std::string> names;
-    for (const Module& module : modules) {
-        if (has_function(module, command.kernel)) return {};
-        for (const Function& function : module.functions()) names.push_back(function.name);
+// The symbol of the kernel or function that --kernel means.
+Result<std::string> symbol_of(const std::vector<Module>& modules, const DisasmCommand& command) {
+    std::vector<std::string> symbols;
+    for (const Module& module : modules)
+        for (const Function& function : module.functions())
+            if (std::ranges::find(symbols, function.name) == symbols.end())
+                symbols.push_back(function.name);
+    if (names::meant(symbols, command.kernel).empty()) {
+        std::vector<std::string> readable;
+        for (const std::string& symbol : symbols) readable.push_back(names::Forms(symbol).plain);
+        const std::string near = nearest(command.kernel, readable);
+        return make_error(
+            ErrorCode::not_found, command.file,
+            "there is no kernel or function '" + command.kernel + "'",
+            near.empty() ? "sassemu info lists what there is" : "did you mean " + near + "?");
     }
-    const std::string meant = nearest(command.kernel, names);
-    return make_error(
-        ErrorCode::not_found, command.file,
-        "there is no kernel or function '" + command.kernel + "'",
-        meant.empty() ? "sassemu info lists what there is" : "did you mean " + meant + "?");
+    SASSEMU_ASSIGN(const size_t found, only_meant(symbols, command.kernel, command.file));
+    return symbols[found];
 }
 
 Result<void> disasm_file(const DisasmCommand& command) {
@@ -102,23 +111,26 @@ Result<void> disasm_file(const DisasmCommand& command) {
     SASSEMU_ASSIGN(const std::vector<uint8_t> bytes, read_file(command.file));
     SASSEMU_ASSIGN(const std::vector<Module> modules,
                    load_all_modules(bytes, command.file, options));
-    if (!command.kernel.empty()) SASSEMU_TRY(check_kernel(modules, command));
+    std::string kernel;
+    if (!command.kernel.empty()) {
+        SASSEMU_ASSIGN(kernel, symbol_of(modules, command));
+    }
     nlohmann::ordered_json document = nlohmann::ordered_json::array();
     for (const Module& module : modules) {
-        if (!has_function(module, command.kernel)) continue;
+        if (!has_function(module, kernel)) continue;
         const std::string name = command.arch.empty() ? module.arch().name() : command.arch;
         SASSEMU_ASSIGN(const sassdec_arch arch, decoder_arch(name));
         if (!command.json) {
-            SASSEMU_ASSIGN(const std::string text,
-                           listing(module, arch,
-                                   {command.hex, command.control, command.source, command.exact,
-                                    command.kernel}));
+            SASSEMU_ASSIGN(
+                const std::string text,
+                listing(module, arch,
+                        {command.hex, command.control, command.source, command.exact, kernel}));
             print(text);
             continue;
         }
         nlohmann::ordered_json sections = nlohmann::ordered_json::array();
         for (const CodeSection& section : module.code_sections()) {
-            if (!in_section(module, section, command.kernel)) continue;
+            if (!in_section(module, section, kernel)) continue;
             SASSEMU_TRY(process_budget().check("disasm"));
             sections.push_back(section_json(module, arch, section));
         }
@@ -142,7 +154,7 @@ void add_disasm_command(CLI::App& app, int& exit_code) {
         "--words", command->words, "FILE or - with one 32-digit hex word (and TAB pc) a line");
     words->excludes(file);
     sub->add_option("--arch", command->arch, "architecture; for a module it overrides the file's");
-    sub->add_option("--kernel", command->kernel, "only the code of this kernel or function")
+    sub->add_option("--kernel", command->kernel, "only the code of this kernel or function (as for run)")
         ->excludes(words);
     sub->add_flag("--hex", command->hex, "with the instruction words");
     sub->add_flag("--json", command->json, "as one JSON document");

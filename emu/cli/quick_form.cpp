@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "emu/cli/kernel_list.hpp"
 #include "emu/cli/options.hpp"
-#include "emu/module/module.hpp"
 #include "emu/plan/sha256.hpp"
 
 namespace sassemu::cli {
@@ -18,16 +18,6 @@ Error bad_arg(const std::string& text, std::string what) {
     return make_error(ErrorCode::usage, "--arg " + text, std::move(what),
                       "FORM=VALUE, FORM one of i32, u32, i64, u64, f32, f64, bits, bytes, symbol, "
                       "buffer (bytes), file (path)");
-}
-
-Result<std::string> only_kernel(const std::string& path) {
-    SASSEMU_ASSIGN(const Module module, load_module_file(path));
-    if (module.kernels().size() == 1) return module.kernels().front().name;
-    std::string names;
-    for (const Kernel& kernel : module.kernels()) {
-        names += (names.empty() ? "" : ", ") + kernel.name;
-    }
-    return make_error(ErrorCode::usage, path, "--kernel is needed", "kernels: " + names);
 }
 
 }  // namespace

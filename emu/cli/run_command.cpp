@@ -409,7 +409,9 @@ Result<int> run(const RunCommand& command, bool quick_options) {
 
 CLI::Option_group* add_quick_options(CLI::App& sub, RunCommand& command) {
     CLI::Option_group* quick = sub.add_option_group("one launch", "for a module instead of a plan");
-    quick->add_option("--kernel", command.quick.kernel, "kernel; default: the only one");
+    quick->add_option("--kernel", command.quick.kernel,
+                      "kernel: symbol, demangled name, a part of it such as saxpy or saxpy<float>, "
+                      "or a pattern; default: the only one");
     quick->add_option("--grid", command.quick.grid, "CTAs: x[,y[,z]]");
     quick->add_option("--block", command.quick.block, "threads per CTA: x[,y[,z]]");
     quick->add_option("--cluster", command.quick.cluster, "CTAs per cluster: x[,y[,z]]");

@@ -2,6 +2,7 @@
 // `sassemu trace`: shows, counts, compares and converts what the plugin `trace` has recorded. What
 // does not belong here: the format and the comparison (sdk/trace).
 #include <sassemu/sync.h>
+#include <sassemu/names.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -116,11 +117,12 @@ bool show(const TraceCommand& command, const trace::Reader& trace) {
     }
     for (const trace::Launch& l : trace.launches())
         if (shown_launch(command, l.id()))
-            print("launch " + std::to_string(l.id()) + ": " + shown(l.kernel()) + " (" +
-                  shown(l.arch()) + "), " + std::to_string(l.grid().x()) + "x" +
-                  std::to_string(l.grid().y()) + "x" + std::to_string(l.grid().z()) + " CTAs of " +
-                  std::to_string(l.block().x()) + "x" + std::to_string(l.block().y()) + "x" +
-                  std::to_string(l.block().z()) + " threads\n");
+            print("launch " + std::to_string(l.id()) + ": " +
+                  shown(sassemu::names::demangled(l.kernel())) + " (" + shown(l.arch()) + "), " +
+                  std::to_string(l.grid().x()) + "x" + std::to_string(l.grid().y()) + "x" +
+                  std::to_string(l.grid().z()) + " CTAs of " + std::to_string(l.block().x()) + "x" +
+                  std::to_string(l.block().y()) + "x" + std::to_string(l.block().z()) +
+                  " threads\n");
     for (size_t b = 0; b < trace.blocks().size() && left; ++b) {
         end_at_limits();
         const trace::BlockPlace& place = trace.blocks()[b];

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <sassemu/names.hpp>
 #include <set>
 
 #include "emu/base/text.hpp"
@@ -121,7 +122,7 @@ class Inspector {
         const CodePlace place = view().place();
         Json out = place.module ? place_json(place) : Json::object();
         out["focus"] = focus_.json();
-        out["kernel"] = of ? demangled(of->kernel) : "?";
+        out["kernel"] = of ? names::demangled(of->kernel) : "?";
         out["gpu"] = of ? of->gpu : 0;
         out["module"] = place.module ? place.module->file_name() : "";
         out["grid"] = triple(launch.grid);

@@ -2,6 +2,8 @@
 // See lists.hpp.
 #include "emu/debug/lists.hpp"
 
+#include <sassemu/names.hpp>
+
 #include "emu/base/text.hpp"
 #include "emu/machine/cta.hpp"
 #include "emu/machine/dimensions.hpp"
@@ -11,7 +13,7 @@ namespace sassemu::debug {
 bool list(const Debuggee& d, const Warp* focus, const std::string& what, Json& rows) {
     if (what == "kernels") {
         for (const RunningLaunch& l : d.launches())
-            rows.push_back({{"kernel", demangled(l.kernel)},
+            rows.push_back({{"kernel", names::demangled(l.kernel)},
                             {"id", l.launch->id},
                             {"gpu", l.gpu},
                             {"grid", triple(l.launch->grid)},
@@ -36,7 +38,7 @@ bool list(const Debuggee& d, const Warp* focus, const std::string& what, Json& r
     } else if (what == "functions") {
         for (const auto& module : d.places().modules())
             for (const Function& f : module->functions())
-                rows.push_back({{"name", demangled(f.name)},
+                rows.push_back({{"name", names::demangled(f.name)},
                                 {"bytes", f.size},
                                 {"kernel", f.is_kernel},
                                 {"module", module->file_name()}});

@@ -2,14 +2,13 @@
 // See places.hpp.
 #include "emu/debug/places.hpp"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cinttypes>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <sassemu/names.hpp>
 
 namespace sassemu::debug {
 namespace {
@@ -34,33 +33,7 @@ bool means(std::string_view file, std::string_view wanted) {
            file[file.size() - wanted.size() - 1] == '/';
 }
 
-// The name that a user has for a function: without parameters and namespaces.
-std::string short_name(const std::string& name) {
-    std::string text = demangled(name);
-    text = text.substr(0, text.find('('));
-    text = text.substr(0, text.find('<'));
-    if (const size_t space = text.rfind(' '); space != text.npos) text = text.substr(space + 1);
-    const size_t scope = text.rfind("::");
-    return scope == text.npos ? text : text.substr(scope + 2);
-}
-
-bool is_called(const std::string& name, std::string_view wanted) {
-    return name == wanted || demangled(name) == wanted || short_name(name) == wanted;
-}
-
 }  // namespace
-
-std::string demangled(std::string_view name) {
-    // "$kernel$function" is a copy of the function for that kernel.
-    if (const size_t copy = name.starts_with('$') ? name.find('$', 1) : name.npos;
-        copy != name.npos && copy + 1 < name.size())
-        return demangled(name.substr(copy + 1));
-    int status = 0;
-    char* const text = abi::__cxa_demangle(std::string(name).c_str(), nullptr, nullptr, &status);
-    std::string out = status == 0 && text ? text : std::string(name);
-    std::free(text);
-    return out;
-}
 
 void Places::add(std::shared_ptr<const Module> module) {
     if (std::ranges::find(modules_, module) == modules_.end())
@@ -174,7 +147,7 @@ Result<std::vector<CodePlace>> Places::find(std::string_view text, const CodePla
     });
     for (const auto& module : modules_)
         for (const Function& f : module->functions()) {
-            if (exact ? f.name == name : is_called(f.name, name)) {
+            if (exact ? f.name == name : names::means(f.name, name)) {
                 if (offset % 16 || offset >= f.size)
                     return make_error(
                         ErrorCode::not_found, where,
@@ -196,7 +169,7 @@ void Places::add_inlined(const CodePlace& place, std::vector<SourceFrame>& out) 
     const auto calls = info(place.module).inlined(f->name, place.offset - f->code_offset);
     const auto begin = place.module->lines().find(f->code_offset);
     for (size_t k = calls.size(); k--;) {
-        out.back().function = demangled(calls[k]->function);
+        out.back().function = names::demangled(calls[k]->function);
         SourceFrame caller;
         // The file of the function is known by its first line, of one inlined in between it is not.
         if (!k && calls[k]->same_file && calls[k]->line && begin && begin->source) {
@@ -213,7 +186,7 @@ std::vector<SourceFrame> Places::frames(const CodePlace& place) const {
         place.module ? place.module->lines().find(place.offset) : std::optional<LineInfo>();
     if (info && info->source) {
         const auto frame = [](const SourceLocation& l) {
-            return SourceFrame{demangled(l.function), std::string(l.file), l.line};
+            return SourceFrame{names::demangled(l.function), std::string(l.file), l.line};
         };
         out.push_back(frame(*info->source));
         for (const SourceLocation& at : info->inlined_at) out.push_back(frame(at));
@@ -229,7 +202,7 @@ std::vector<SourceFrame> Places::frames(const CodePlace& place) const {
 
 std::string Places::function(const CodePlace& place) const {
     const Function* f = place.module ? place.module->function_at(place.offset) : nullptr;
-    return f ? demangled(f->name) : "?";
+    return f ? names::demangled(f->name) : "?";
 }
 
 uint64_t Places::pc(const CodePlace& place) const {

@@ -63,6 +63,4 @@ class Places {
     mutable std::map<const Module*, FrameInfo> frame_info_;
 };
 
-std::string demangled(std::string_view name);
-
 }  // namespace sassemu::debug

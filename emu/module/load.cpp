@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <sassemu/names.hpp>
 
 #include "emu/base/descriptor.hpp"
 #include "emu/base/input_file.hpp"
@@ -16,6 +17,7 @@
 #include "emu/module/byte_reader.hpp"
 #include "emu/module/elf.hpp"
 #include "emu/module/fatbin.hpp"
+#include "emu/module/find_name.hpp"
 #include "emu/module/module_data.hpp"
 
 namespace sassemu {
@@ -125,10 +127,6 @@ Result<std::vector<Module>> load_best(Bytes bytes, const std::string& name,
     return modules;
 }
 
-bool has_kernel(const Module& module, std::string_view name) {
-    return std::ranges::find(module.kernels(), name, &Kernel::name) != module.kernels().end();
-}
-
 }  // namespace
 
 Result<std::vector<Module>> load_all_modules(Bytes bytes, std::string name,
@@ -140,11 +138,17 @@ Result<Module> load_module(Bytes bytes, std::string name, const LoadOptions& opt
     SASSEMU_ASSIGN(std::vector<Module> modules, load_best(bytes, name, options));
     if (modules.size() == 1) return std::move(modules.front());
     if (!options.kernel.empty()) {
-        for (auto& module : modules) {
-            if (has_kernel(module, options.kernel)) return std::move(module);
-        }
-        return make_error(ErrorCode::not_found, name + ": kernel " + options.kernel,
-                          "is in none of the " + std::to_string(modules.size()) + " containers");
+        std::vector<std::string> symbols;
+        std::vector<Module*> of;
+        for (Module& module : modules)
+            for (const Kernel& kernel : module.kernels()) {
+                // A kernel that several containers hold is the first's.
+                if (std::ranges::find(symbols, kernel.name) != symbols.end()) continue;
+                symbols.push_back(kernel.name);
+                of.push_back(&module);
+            }
+        SASSEMU_ASSIGN(const size_t found, only_meant(symbols, options.kernel, name));
+        return std::move(*of[found]);
     }
     // Linked runtimes bring containers without kernels of their own.
     Module* only = nullptr;
@@ -152,7 +156,8 @@ Result<Module> load_module(Bytes bytes, std::string name, const LoadOptions& opt
     for (auto& module : modules) {
         if (module.kernels().empty()) continue;
         only = with_kernels.empty() ? &module : nullptr;
-        with_kernels += (with_kernels.empty() ? "" : ", ") + module.kernels().front().name;
+        with_kernels += (with_kernels.empty() ? "" : ", ") +
+                        sassemu::names::demangled(module.kernels().front().name);
     }
     if (with_kernels.empty()) return std::move(modules.front());
     if (only != nullptr) return std::move(*only);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "emu/module/find_name.hpp"
 #include "emu/module/module_data.hpp"
 
 namespace sassemu {
@@ -45,19 +46,13 @@ const std::vector<std::string>& Module::notes() const { return data_->notes; }
 const LineTable& Module::lines() const { return data_->lines; }
 
 Result<const Kernel*> Module::kernel(std::string_view name) const {
-    for (const auto& kernel : data_->kernels) {
-        if (kernel.name == name) return &kernel;
-    }
-    std::string hint = data_->kernels.empty() ? "the module has no kernels" : "kernels:";
-    constexpr std::size_t most = 20;
-    for (std::size_t i = 0; i < data_->kernels.size() && i < most; ++i) {
-        hint += " " + data_->kernels[i].name;
-    }
-    if (data_->kernels.size() > most) {
-        hint += " and " + std::to_string(data_->kernels.size() - most) + " more";
-    }
-    return make_error(ErrorCode::not_found, data_->file_name + ": kernel " + std::string(name),
-                      "does not exist", std::move(hint));
+    const auto& all = data_->kernels;
+    if (const auto same = std::ranges::find(all, name, &Kernel::name); same != all.end())
+        return &*same;  // the usual case, without a demangler
+    std::vector<std::string> symbols;
+    for (const Kernel& kernel : all) symbols.push_back(kernel.name);
+    SASSEMU_ASSIGN(const size_t found, only_meant(symbols, name, data_->file_name));
+    return &all[found];
 }
 
 const Variable* Module::variable(std::string_view name) const {

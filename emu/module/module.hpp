@@ -249,7 +249,8 @@ class Module {
     // Things worth a remark that are no errors: attributes of unknown number, skipped sections.
     [[nodiscard]] const std::vector<std::string>& notes() const;
 
-    // Error not_found: names the kernels that exist.
+    // By symbol, demangled name, a part of it or a pattern (sassemu/names.hpp). Error not_found:
+    // none is meant, or several are; it lists the candidates.
     [[nodiscard]] Result<const Kernel*> kernel(std::string_view name) const;
     [[nodiscard]] const Variable* variable(std::string_view name) const;  // nullptr: none
     [[nodiscard]] const Function* function_at(std::uint64_t code_offset) const;

@@ -4,6 +4,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <sassemu/names.hpp>
 
 #include "emu/base/exit_code.hpp"
 #include "emu/base/text.hpp"
@@ -50,9 +51,9 @@ void indent(std::string& text, std::string_view lines) {
 }
 
 std::string launch_text(const LaunchReport& launch, size_t number, size_t count) {
-    std::string text =
-        format("launch %zu/%zu %s grid %s block %s", number, count, shown(launch.kernel).c_str(),
-               extent(launch.grid).c_str(), extent(launch.block).c_str());
+    std::string text = format("launch %zu/%zu %s grid %s block %s", number, count,
+                              shown(names::demangled(launch.kernel)).c_str(),
+                              extent(launch.grid).c_str(), extent(launch.block).c_str());
     if (launch.gpu) text += format(" gpu %u", launch.gpu);
     if (!launch.stream.empty()) text += " stream " + shown(launch.stream);
     if (launch.repeats > 1) text += format(" x%u", launch.repeats);

@@ -50,7 +50,9 @@ class Runner {
         if (plan_.printf_bytes) report_.notes.push_back("limits.printf: output is never cut off");
         for (const Launch& launch : plan_.launches) {
             LaunchReport& entry = report_.launches.emplace_back();
-            entry.kernel = launch.kernel;
+            const std::string& symbol =
+                setup_.requests()[report_.launches.size() - 1].kernel;  // of a copy: none
+            entry.kernel = symbol.empty() ? launch.kernel : symbol;
             entry.grid = launch.grid;
             entry.block = launch.block;
             entry.gpu = launch.gpu;

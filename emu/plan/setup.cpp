@@ -366,7 +366,7 @@ Result<void> Setup::prepare_launches() {
         }
         LaunchRequest request;
         request.module = placed.ids[launch.module];
-        request.kernel = launch.kernel;
+        request.kernel = (*kernel)->name;
         request.grid = launch.grid;
         request.block = launch.block;
         request.cluster = launch.cluster;

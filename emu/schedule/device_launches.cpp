@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <sassemu/names.hpp>
 #include <utility>
 
 #include "emu/plugin/hooks.hpp"
@@ -92,7 +93,8 @@ void GridTree::next() {
     pending_.pop_back();
     const auto fail = [&](LaunchStatus status, const std::string& why) {
         result_.status = status;
-        result_.message = "kernel '" + kernel_ + "' launches '" + request.kernel + "': " + why;
+        result_.message =
+            "kernel '" + kernel_ + "' launches '" + names::demangled(request.kernel) + "': " + why;
     };
     if (limits_.max_warp_instructions) {
         if (all.warp_instructions >= limits_.max_warp_instructions)

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <new>
+#include <sassemu/names.hpp>
 #include <utility>
 
 #include "emu/base/progress.hpp"
@@ -34,7 +35,7 @@ Engine::Engine(Launch& launch, const LevelTable& level, Chooser& chooser, Driver
       calls_(calls),
       cache_(cache),
       settings_(std::move(settings)),
-      kernel_(std::move(kernel)),
+      kernel_(names::demangled(kernel)),
       entry_(entry),
       path_quantum_(path_quantum),
       cta_slice_(cta_slice),

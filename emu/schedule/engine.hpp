@@ -272,7 +272,7 @@ class Engine final : public LaunchHost, public Work {
     DriverFunctions& calls_;
     SlotCache& cache_;
     Settings settings_;
-    std::string kernel_;
+    std::string kernel_;  // demangled
     const Op* entry_;
     const HookedInstruction* instructions_ = nullptr;
     uint64_t path_quantum_, cta_slice_;  // warp instructions

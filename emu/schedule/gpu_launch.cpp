@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <sassemu/names.hpp>
 #include <utility>
 
 #include "emu/machine/stepper.hpp"
@@ -41,7 +42,7 @@ uint32_t tensor_partition(const Module& module) {
 }  // namespace
 
 Result<void> GpuImpl::check(const LaunchRequest& r, const Kernel& k) const {
-    const std::string where = "launch of '" + r.kernel + "'";
+    const std::string where = "launch of '" + names::demangled(r.kernel) + "'";
     const auto bad = [&](std::string field, std::string what, std::string hint = "") {
         return Error{ErrorCode::input, where + ": " + field, std::move(what), std::move(hint)};
     };
@@ -141,7 +142,8 @@ Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out)
     CodeImage& image = code(m);
     const Op* entry = image.at(m.code_base + k.code_offset);
     if (!entry)
-        return Error{ErrorCode::input, m.module->file_name() + ": kernel '" + request.kernel + "'",
+        return Error{ErrorCode::input,
+                     m.module->file_name() + ": kernel '" + names::demangled(request.kernel) + "'",
                      "its entry lies in no code section", ""};
 
     out.entry = entry;
@@ -207,7 +209,7 @@ Result<void> GpuImpl::prepare(const LaunchRequest& request, PreparedLaunch& out)
     for (size_t i = 0; i < m.linked.banks.size(); ++i) {
         const LinkedBank& bank = m.linked.banks[i];
         const ConstantBank& source = m.module->constant_banks()[i];
-        if (!source.kernel.empty() && source.kernel != request.kernel) continue;
+        if (!source.kernel.empty() && source.kernel != k.name) continue;
         const auto* at = reinterpret_cast<const std::byte*>(bank.bytes.data());
         if (bank.bank == 2) base(Base::bank2) = at;
         if (bank.bank == 4) base(Base::bank4) = at;
@@ -338,7 +340,7 @@ Result<TaskRef> GpuImpl::enqueue(Stream& stream, const LaunchRequest& request, b
     }
     auto task = std::make_shared<Task>();
     task->what = "launch " + std::to_string(parts->prepared.launch.id) + " (kernel '" +
-                 request.kernel + "') on " + place(stream);
+                 names::demangled(request.kernel) + "') on " + place(stream);
     GridTree::Grid grid = grid_of(parts, std::move(settings));
     if (launches)
         task->work = std::make_unique<GridTree>(
@@ -398,7 +400,7 @@ std::vector<Result<LaunchResult>> GpuImpl::launch_chain(std::span<const LaunchRe
         return true;
     };
     for (const LaunchRequest& request : requests) {
-        auto task = within_memory("launch of '" + request.kernel + "'", [&] {
+        auto task = within_memory("launch of '" + names::demangled(request.kernel) + "'", [&] {
             return enqueue(streams_.front(), request, !tasks.empty());
         });
         if (task) tasks.push_back(std::move(*task));

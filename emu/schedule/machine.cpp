@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <sassemu/names.hpp>
 #include <thread>
 #include <unordered_map>
 
@@ -136,7 +137,8 @@ class MachineImpl final : public Machine, public OutsideMemory {
     Result<OperationId> launch(StreamId id, const LaunchRequest& request) override {
         SASSEMU_ASSIGN(const Place place, find(id));
         const auto lock = core_->scheduler->lock();
-        SASSEMU_ASSIGN(TaskRef task, within_memory("launch of '" + request.kernel + "'", [&] {
+        SASSEMU_ASSIGN(TaskRef task,
+                       within_memory("launch of '" + names::demangled(request.kernel) + "'", [&] {
                            return place.gpu->enqueue(*place.stream, request, request.may_overlap);
                        }));
         return started(std::move(task));

@@ -2,6 +2,7 @@
 // The engine's side of the memory port: checks an access, asks the model, performs it now or when
 // the model says so; and the table of services itself.
 #include <algorithm>
+#include <sassemu/names.hpp>
 #include <utility>
 
 #include "emu/async/agents.hpp"
@@ -273,7 +274,7 @@ const Op* Engine::unsupported(Warp& w, const Op* op, const std::string& why) {
     const uint64_t offset = code.offset_of(op);
     w.stop = Stop::faulted;
     end(LaunchStatus::unsupported,
-        "kernel '" + kernel_ + "' at " + code.function(offset) + "+" +
+        "kernel '" + kernel_ + "' at " + names::demangled(code.function(offset)) + "+" +
             std::to_string(code.section_offset(offset)) + ": " + code.sass(offset) +
             (why.empty() ? " decodes but does not execute" : " does not execute: " + why) + " on " +
             code.options().arch);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a user reads when a launch goes wrong: guest faults and deadlocks, each with kernel, pc,
 // SASS, source line, CTA, warp and lane.
+#include <sassemu/names.hpp>
+
 #include "emu/base/text.hpp"
 #include "emu/machine/dimensions.hpp"
 #include "emu/machine/stepper.hpp"
@@ -165,7 +167,7 @@ const Op* Engine::fault(Warp& w, const Op* op, uint32_t lanes, FaultKind kind, s
     GuestFault f;
     f.kind = kind;
     f.kernel = kernel_;
-    f.function = code.function(offset);
+    f.function = names::demangled(code.function(offset));
     f.sass = code.sass(offset);
     f.source = code.source(offset);
     f.pc = code.section_offset(offset);
@@ -211,8 +213,8 @@ std::string Engine::waits() const {
                 const uint64_t offset = code.offset_of(at);
                 text += "  CTA " + triple(cta.id) + " warp " + std::to_string(i) + " lanes " +
                         hex(p.lanes) + " " + describe_state(cta, i, p) + "\n    at " +
-                        code.function(offset) + "+" + hex(code.section_offset(offset)) + ": " +
-                        code.sass(offset);
+                        names::demangled(code.function(offset)) + "+" +
+                        hex(code.section_offset(offset)) + ": " + code.sass(offset);
                 const std::string source = code.source(offset);
                 if (!source.empty()) text += "  (" + source + ")";
                 text += "\n";

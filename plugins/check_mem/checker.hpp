@@ -175,6 +175,7 @@ class Checker final : public follow::Follower {
 
     findings::Report report_;
     std::vector<std::string> kernels_;
+    bool selected_ = true;                       // the launch at hand is of one of these
     std::map<std::string, uint64_t> undefined_;  // buffers, from a byte on
     const bool loads_, leaks_, fp_;
     std::set<std::string> met_, buffers_;  // kernels that were launched; names of allocations

@@ -2,6 +2,7 @@
 // The callbacks about what there is (launches, CTAs, allocations, what the host does), and what
 // undefined values are for those who follow them.
 #include <algorithm>
+#include <sassemu/names.hpp>
 
 #include "checker.hpp"
 
@@ -32,6 +33,7 @@ uint32_t Checker::select(sassemu_insn i) {
 void Checker::launch_begin(sassemu_launch l) {
     Follower::launch_begin(l);
     met_.insert(kernel_);
+    selected_ = sassemu::names::selects(kernels_, kernel_);
 }
 
 void Checker::launch_end(sassemu_launch l, const char* status) {

@@ -2,6 +2,8 @@
 // What is found, in words. The layout of reports is that of all checkers (plugins/findings).
 #include "checker.hpp"
 
+#include <sassemu/names.hpp>
+
 namespace check_mem {
 
 namespace {
@@ -53,9 +55,7 @@ Origin Checker::birth(std::string key, std::string what, std::string thread, sas
 
 // The entry, where it is new.
 Finding* Checker::found(Kind kind, sassemu_insn insn, Origin origin) {
-    if (!kernels_.empty() && kind != Kind::output &&
-        std::find(kernels_.begin(), kernels_.end(), kernel_) == kernels_.end())
-        return nullptr;
+    if (kind != Kind::output && !selected_) return nullptr;
     Finding& f = findings_[{kind, insn, origin}];
     if (f.count++) return nullptr;
     f.kind = kind;
@@ -76,6 +76,7 @@ std::string Checker::thread_text(const Cta& c, uint32_t warp, uint32_t lane) con
 void Checker::leaks() {
     for (const auto& [address, b] : blocks_) {
         kernel_ = b.kernel;
+        selected_ = sassemu::names::selects(kernels_, kernel_);
         info_.id = b.launch;
         Finding* const f = found(Kind::leak, b.insn);
         if (!f) continue;
@@ -149,7 +150,9 @@ void Checker::finish() {
         tell(f);
     };
     for (const std::string& k : kernels_)
-        if (!met_.contains(k)) unknown("no launch is of kernel '" + k + "'");
+        if (std::none_of(met_.begin(), met_.end(),
+                         [&](const auto& name) { return sassemu::names::means(name, k); }))
+            unknown("no launch is of kernel '" + k + "'");
     for (const auto& [buffer, from] : undefined_)
         if (!buffers_.contains(buffer)) unknown("there is no buffer '" + buffer + "'");
     for (const auto& [key, f] : findings_) tell(f);

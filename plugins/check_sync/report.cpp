@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How findings are told: to the user, as JSON, as SARIF.
 #include <algorithm>
+#include <sassemu/names.hpp>
 
 #include "checker.hpp"
 #include "findings/findings.hpp"
@@ -95,7 +96,9 @@ std::string Checker::thread_text(Component who, uint32_t lanes) const {
     const ThreadName& n = names_[who / 4];
     if (n.gpu == of_host) return "the host";
     if (n.gpu == of_streams) return "a copy or a value in a stream";
-    if (n.launch) return "a thread of launch " + std::to_string(n.launch) + " (" + n.kernel + ")";
+    if (n.launch)
+        return "a thread of launch " + std::to_string(n.launch) + " (" +
+               sassemu::names::demangled(n.kernel) + ")";
     const uint32_t lane = lanes ? static_cast<uint32_t>(__builtin_ctz(lanes)) : 0;
     std::string text = who % 4 >= 2 ? "a copy of thread " : "thread ";
     text += std::to_string(n.warp * 32 + lane) + " of CTA (" + std::to_string(n.id.x) + "," +

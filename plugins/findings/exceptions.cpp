@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sassemu/names.hpp>
 #include <sstream>
 #include <stdexcept>
 
@@ -145,9 +146,14 @@ Excuse Exceptions::of(const ordered_json& finding) const {
         const auto met = [&](const ordered_json& place) {
             return std::all_of(p.keys.begin(), p.keys.end(), [&](const auto& key) {
                 const std::string& name = key.first;
-                return meets(key.second, name == "tool"     ? tool_
-                                         : name == "kernel" ? text_of(finding, name)
-                                                            : text_of(place, name));
+                if (name == "tool") return meets(key.second, tool_);
+                const std::string text = text_of(name == "kernel" ? finding : place, name);
+                if (name != "kernel" && name != "function") return meets(key.second, text);
+                const sassemu::names::Forms forms(text);
+                const auto all = forms.all();
+                return std::any_of(all.begin(), all.end(), [&](const std::string* form) {
+                    return meets(key.second, *form);
+                });
             });
         };
         const ordered_json& places = places_of(finding);

@@ -3,6 +3,7 @@
 #include "findings/findings.hpp"
 
 #include <cstdio>
+#include <sassemu/names.hpp>
 
 namespace findings {
 
@@ -127,7 +128,7 @@ ordered_json Report::sarif() const {
             j["physicalLocation"]["region"]["startLine"] = source.line;
         }
         j["logicalLocations"] =
-            ordered_json::array({{{"name", host.insn_function(i)},
+            ordered_json::array({{{"name", sassemu::names::demangled(host.insn_function(i))},
                                   {"kind", "function"},
                                   {"fullyQualifiedName", std::string(host.insn_function(i)) + "+" +
                                                              hex(host.insn_pc(i))}}});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <sassemu/names.hpp>
 #include <sassemu/plugin.hpp>
 #include <string>
 #include <vector>
@@ -24,9 +25,12 @@ template <class Names>
 void report_unknown_kernels(const sassemu::Plugin& plugin, const std::vector<std::string>& wanted,
                             const Names& launched) {
     for (const std::string& name : wanted) {
-        if (std::find(launched.begin(), launched.end(), name) != launched.end()) continue;
+        if (std::any_of(launched.begin(), launched.end(), [&](const std::string& symbol) {
+                return sassemu::names::means(symbol, name);
+            }))
+            continue;
         std::string message = "no launch of '" + name + "'; there were:";
-        for (const std::string& other : launched) message += " " + other;
+        for (const std::string& other : launched) message += " " + sassemu::names::demangled(other);
         report(plugin, SASSEMU_WARNING, "unknown-kernel", message);
     }
 }

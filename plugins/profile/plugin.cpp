@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <sassemu/names.hpp>
 
 #include "metrics.hpp"
 #include "profile.hpp"
@@ -117,8 +118,7 @@ void Profiler::launch_begin(sassemu_launch l) {
     const std::string name = info.kernel;
     const std::lock_guard guard(mutex_);
     if (std::find(met_.begin(), met_.end(), name) == met_.end()) met_.push_back(name);
-    if (!kernels_.empty() && std::find(kernels_.begin(), kernels_.end(), name) == kernels_.end())
-        return;
+    if (!sassemu::names::selects(kernels_, name)) return;
     Kernel* now = nullptr;
     for (const auto& k : all_)
         if (k->name == name && k->module == info.module) now = k.get();

@@ -73,7 +73,7 @@ class Profiler : public sassemu::Plugin {
         ~(uint64_t{1} << SASSEMU_SYNC_BARRIER_ARRIVE |
           uint64_t{1} << SASSEMU_SYNC_BARRIER_COMPLETE | uint64_t{1} << SASSEMU_SYNC_MBARRIER_TEST);
     static constexpr sassemu_option options[] = {
-        {"kernel", "NAME", "only launches of this kernel; repeatable"},
+        {"kernel", "NAME", "only launches of this kernel (symbol, name or pattern); repeatable"},
         {"memory", "0|1", "banks, sectors, contention, branches (1)"},
         {"top", "N", "rows of each table of the text (10)"},
         {"json", "FILE", "all of it as JSON"},

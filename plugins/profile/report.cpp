@@ -2,6 +2,7 @@
 // The reports of `profile`: one JSON document, and the text and the page that are made of it.
 #include <algorithm>
 #include <filesystem>
+#include <sassemu/names.hpp>
 #include <set>
 #include <sstream>
 
@@ -209,6 +210,7 @@ Json Profiler::kernel_json(const Kernel& k) const {
 
     Json j;
     j["kernel"] = k.name;
+    j["name"] = sassemu::names::demangled(k.name);
     j["arch"] = k.arch;
     j["gpu"] = k.first.gpu;
     j["launches"] = k.launches;
@@ -324,7 +326,7 @@ std::string Profiler::text(const Json& all) const {
     for (const Json& k : all["kernels"]) {
         const Json &t = k["totals"], &o = k["occupancy"], &i = k["instructions"];
         const auto number = [&](const char* key) { return t.value(key, uint64_t{0}); };
-        out += "profile: " + k["kernel"].get<std::string>() + " (" + k["arch"].get<std::string>() +
+        out += "profile: " + k["name"].get<std::string>() + " (" + k["arch"].get<std::string>() +
                (k["gpu"] == 0 ? "" : ", GPU " + k["gpu"].dump()) +
                "), launches: " + k["launches"].dump() + "\n  " + std::to_string(number("issued")) +
                " warp instructions, " + std::to_string(number("executedLanes")) +

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <sassemu/names.hpp>
 
 namespace tracing {
 
@@ -64,8 +65,7 @@ Filter::Filter(const sassemu::Start& start) {
 }
 
 bool Filter::launch(const sassemu_launch_info& l) const {
-    return launches_.has(l.id) && (kernels_.empty() || std::find(kernels_.begin(), kernels_.end(),
-                                                                 l.kernel) != kernels_.end());
+    return launches_.has(l.id) && sassemu::names::selects(kernels_, l.kernel);
 }
 
 bool Filter::insn(const sassemu::Plugin& plugin, sassemu_insn i) const {

@@ -61,7 +61,7 @@ class Recorder : public sassemu::Plugin {
     static constexpr uint64_t sync_ignored = uint64_t{1} << SASSEMU_SYNC_SCOREBOARD;
     static constexpr sassemu_option options[] = {
         {"file", "PATH", "where the trace goes (needed)"},
-        {"kernel", "NAME", "only launches of this kernel; repeatable"},
+        {"kernel", "NAME", "only launches of this kernel (symbol, name or pattern); repeatable"},
         {"launch", "N|A-B", "only these launches, from 1"},
         {"cta", "N|A-B", "only these CTAs, by linear index"},
         {"warp", "N|A-B", "only these warps of a CTA"},

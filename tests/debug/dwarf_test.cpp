@@ -3,6 +3,8 @@
 // something may be missing afterwards, never more than that.
 #include <gtest/gtest.h>
 
+#include <sassemu/names.hpp>
+
 #include <chrono>
 #include <fstream>
 #include <iterator>
@@ -125,7 +127,7 @@ TEST(Variables, AreThoseOfTheScope) {
     EXPECT_TRUE(info.inlined("_Z6middleiPKi", 0x100).empty());
     const auto calls = info.inlined("_Z6middleiPKi", 0x760);
     ASSERT_EQ(calls.size(), 1u);
-    EXPECT_EQ(debug::demangled(calls[0]->function), "twice(int, int const*)");
+    EXPECT_EQ(names::demangled(calls[0]->function), "twice(int, int const*)");
     EXPECT_EQ(calls[0]->line, 13u);
     EXPECT_TRUE(calls[0]->same_file);
     EXPECT_GT(ask_all(*module), 500u);
@@ -178,9 +180,9 @@ TEST(PlacesInTheCode, AreFoundByWhatAUserWrites) {
         ASSERT_TRUE(back.ok());
         EXPECT_EQ(back->front(), (CodePlace{&module, at}));
     }
-    EXPECT_EQ(debug::demangled("$calls$_Z4downiPKi"), "down(int, int const*)");
-    EXPECT_EQ(debug::demangled("$"), "$");
-    EXPECT_EQ(debug::demangled("$$"), "$$");
+    EXPECT_EQ(names::demangled("$calls$_Z4downiPKi"), "down(int, int const*)");
+    EXPECT_EQ(names::demangled("$"), "$");
+    EXPECT_EQ(names::demangled("$$"), "$$");
 }
 
 // ---- damage

@@ -75,7 +75,7 @@ typedef struct sassemu_control {
 typedef struct sassemu_launch_info {
     uint32_t size;
     uint32_t gpu;
-    const char* kernel;
+    const char* kernel; /* its symbol; sassemu/names.hpp makes it readable */
     sassemu_module module;
     sassemu_dim3 grid, block, cluster;
     uint32_t registers; /* per thread */
