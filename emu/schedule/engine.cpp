@@ -129,6 +129,8 @@ bool Engine::take(Turn& turn) {
 // Whatever fails in here ends the launch, not the process.
 void Engine::run(Turn& turn) noexcept {
     if (launch_.hooks) prepare_crash_stack();
+    // Whether all has to end the scheduler has asked; a turn may be too short to ask for itself.
+    if (deadline_ != Stops::Clock::time_point::max()) check_limits();
     try {
         const Recording::Scope recording(launch_);
         turn.recording = recording.get();
