@@ -216,7 +216,7 @@ Engine::Outcome Engine::run_ctas(CtaSlot& slot, Turn& worker) {
             if (printed().prints) printed().ended(slot.cluster.cta[r]->linear);
         }
         worker.ended += slot.cluster.size;
-        if (worker.claimed.begin == worker.claimed.end || stops_after_cta(worker)) return outcome;
+        if (worker.claimed.begin == worker.claimed.end) return outcome;
         slot.cluster.index = worker.claimed.begin++;
         slot.fresh = true;
     }
