@@ -87,8 +87,8 @@ class Budget {
     // The resident bytes of this process; 0 where the system does not say. Then no limit of memory
     // holds.
     [[nodiscard]] std::uint64_t resident() const noexcept;
-    // The work goes on although it was told to stop `grace` seconds ago (at once where nothing could
-    // be lost), or is over the memory limit itself.
+    // The work goes on although it was told to stop `grace` seconds ago (at once where nothing
+    // could be lost), or is over the memory limit itself.
     [[nodiscard]] Stop ignored(double grace) const noexcept;
 
   private:
@@ -111,8 +111,8 @@ class Budget {
 
 // A thread that polls the budget every few milliseconds for as long as it lives. When the work goes
 // on although it was told to stop (code that does not ask, a read that blocks), it calls `ignored`
-// once; the program's ends the process there. `each`: called as often as it polls. A host that lends
-// no thread leaves the budget to those who poll it.
+// once; the program's ends the process there. `each`: called as often as it polls. A host that
+// lends no thread leaves the budget to those who poll it.
 class Watchdog {
   public:
     Watchdog(const Budget& budget, std::function<void(Budget::Stop)> ignored,

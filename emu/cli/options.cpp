@@ -166,7 +166,7 @@ int fail(const Error& error) {
 
 void tell_partial(uint64_t ran, uint64_t all, const char* what) {
     const Budget::Stop why = process_budget().cause();
-    if (ran == all || why == Budget::Stop::none) return;
+    if (all == 1 || ran == all || why == Budget::Stop::none) return;
     std::fflush(stdout);
     std::fprintf(stderr, "sassemu: %llu of %llu %s ran: %s\n", static_cast<unsigned long long>(ran),
                  static_cast<unsigned long long>(all), what, process_budget().text(why).c_str());

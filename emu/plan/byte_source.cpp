@@ -70,9 +70,12 @@ class OwnedSource : public ByteSource {
 }  // namespace
 
 uint64_t DeviceSource::zeros(uint64_t at) {
+    // Of many gigabytes the search alone takes seconds: between parts of them limits are looked at.
+    constexpr uint64_t part = uint64_t{4} << 30;
     if (at >= data_end_) {
-        const auto [begin, end] = knows_ ? knows_->touched(address_ + at, size() - at)
-                                         : std::pair(uint64_t{0}, size() - at);
+        const uint64_t bytes = std::min(part, size() - at);
+        const auto [begin, end] =
+            knows_ ? knows_->touched(address_ + at, bytes) : std::pair(uint64_t{0}, bytes);
         zeros_end_ = at + begin;
         data_end_ = at + end;
     }

@@ -91,7 +91,7 @@ struct RunReport {
     std::optional<std::string> expected_out;
     std::optional<uint64_t> expected_warp_instructions;
     LaunchStats total;
-    bool partial = false;             // a launch did not complete
+    bool partial = false;  // a launch did not complete
     // Where a limit or a signal has ended it, if not in a launch: comparisons are missing.
     std::optional<Error> cut;
     // Of the options' runs those that have ended, this one too unless a limit or a signal has cut

@@ -130,6 +130,8 @@ bool Engine::take(Turn& turn) {
 // Whatever fails in here ends the launch, not the process.
 void Engine::run(Turn& turn) noexcept {
     if (launch_.hooks) prepare_crash_stack();
+    // Whether all has to end the scheduler has asked; a turn may be too short to ask for itself.
+    if (deadline_ != Stops::Clock::time_point::max()) check_limits();
     try {
         const Recording::Scope recording(launch_);
         turn.recording = recording.get();
@@ -215,7 +217,7 @@ Engine::Outcome Engine::run_ctas(CtaSlot& slot, Turn& worker) {
             if (printed().prints) printed().ended(slot.cluster.cta[r]->linear);
         }
         worker.ended += slot.cluster.size;
-        if (worker.claimed.begin == worker.claimed.end || stops_after_cta(worker)) return outcome;
+        if (worker.claimed.begin == worker.claimed.end) return outcome;
         slot.cluster.index = worker.claimed.begin++;
         slot.fresh = true;
     }

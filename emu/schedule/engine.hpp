@@ -254,7 +254,6 @@ class Engine final : public LaunchHost, public Work {
     void come_back();
     bool out_of_instructions();
     bool stops(Turn& worker, uint64_t done);
-    bool stops_after_cta(Turn& worker);
     void step_model(Cta& cta, bool idle);
     void tell_cta(Cta& cta, bool begins);
     static void account(const Cta& cta, Turn& worker);

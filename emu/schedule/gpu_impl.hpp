@@ -82,7 +82,7 @@ struct Core {
     std::set<uint64_t> outside;               // allocations that other processes write to
     FarMemory* far = nullptr;                 // memory that only messages reach; null: none
     std::shared_ptr<InstructionLimit> limit;  // of all that is in flight; null: none
-    std::unique_ptr<Scheduler> scheduler;  // last: its threads go first
+    std::unique_ptr<Scheduler> scheduler;     // last: its threads go first
 };
 
 struct Stream {

@@ -7,10 +7,9 @@ namespace sassemu {
 
 namespace {
 
-// What a worker does between two looks at the clock, in warp instructions: a few microseconds of
-// fast ones, a tenth of a second of those that a checker follows. To begin and to end a CTA counts
-// as so many.
-constexpr uint64_t look_after = 1 << 13, cta_costs = 64;
+// Warp instructions between two looks at the clock: some microseconds of fast ones, a tenth of a
+// second of those that a checker follows.
+constexpr uint64_t look_after = 1 << 13;
 
 }  // namespace
 
@@ -20,18 +19,14 @@ void Engine::check_limits() {
         end(settings_.stops->status(why), settings_.stops->text(why, "kernel '" + kernel_ + "'"));
 }
 
-// Whether the launch has ended, from inside of a turn, where `done` was done since it was last
-// asked.
+// Whether the launch has ended: from inside of a turn, after each stretch of a warp.
 bool Engine::stops(Turn& worker, uint64_t done) {
-    worker.unlooked += done;
-    if (worker.unlooked >= look_after || settings_.stops->told()) [[unlikely]] {
-        worker.unlooked = 0;
+    if ((worker.unreported += done) >= look_after || settings_.stops->told()) [[unlikely]] {
+        report(worker);
         check_limits();
     }
     return launch_.stop.load(std::memory_order_relaxed);
 }
-
-bool Engine::stops_after_cta(Turn& worker) { return stops(worker, cta_costs); }
 
 // Others hold what is left of the limit: when nobody runs under it, it is used up, or there is more
 // to give.

@@ -12,9 +12,6 @@ namespace sassemu {
 
 namespace {
 
-// Warp instructions of a worker between two additions to those of the launch.
-constexpr uint64_t report_after = 1 << 16;
-
 bool can_run(const Warp& w) {
     bool runnable = false;
     for (uint32_t k = 0; k < w.paths_used && w.live; ++k)
@@ -77,7 +74,6 @@ Engine::Outcome Engine::run_slice(CtaSlot& slot, Turn& worker) {
             const uint64_t done = w.issued + w.guard_false - before;
             ran += done;
             worker.issued += done;
-            if ((worker.unreported += done) >= report_after) report(worker);
             if (stops(worker, done)) return Outcome::stopped;
             if (worker.refused) return Outcome::expired;
         }

@@ -40,8 +40,8 @@ class Stops {
                                                                       : Why::nothing;
     }
     [[nodiscard]] LaunchStatus status(Why why) const noexcept {
-        return why == Why::interrupted || (why == Why::budget && budget_.stopped() ==
-                                                                     Budget::Stop::interrupted)
+        return why == Why::interrupted ||
+                       (why == Why::budget && budget_.stopped() == Budget::Stop::interrupted)
                    ? LaunchStatus::interrupted
                    : LaunchStatus::limit;
     }

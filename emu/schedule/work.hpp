@@ -36,7 +36,6 @@ struct Turn {
     uint64_t issued = 0;             // in this turn
     uint64_t ended = 0;              // CTAs, in this turn
     uint64_t unreported = 0;         // issued, not in Launch::issued yet
-    uint64_t unlooked = 0;           // done since the worker asked whether it has to end
     uint64_t granted = 0;            // of the limit of instructions, not used yet
     bool refused = false;            // it has no more to give
     Range claimed;                   // clusters that it begins next

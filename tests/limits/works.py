@@ -90,11 +90,6 @@ class Works:
         buffers = {"data": {"bytes": 4096}, "much": {"bytes": 1 << 36, "expect": {"sha256": "0" * 64}}}
         return self.plan("hashed", [self.launch(10, 4)], buffers=buffers)
 
-    def expects(self, pipe):
-        """A short launch whose expected bytes come from a pipe."""
-        return self.plan("expects", [self.launch(10, 4)],
-                         buffers={"data": {"bytes": 4096, "expect": {"file": pipe}}})
-
     def explored(self, model):
         """Litmus tests with more to look at than anybody has time for."""
         names = ("one", "two", "three")
