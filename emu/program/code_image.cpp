@@ -4,11 +4,14 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cstring>
 #include <new>
 
 #include "emu/gpu.hpp"
 #include "emu/isa/level.hpp"
+#include "emu/machine/cta.hpp"
+#include "emu/machine/warp.hpp"
 #include "emu/memory/payload.hpp"
 #include "emu/module/line_table.hpp"
 #include "sassdec/ids.h"
@@ -22,6 +25,22 @@ void* reserve(uint64_t bytes) {
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) throw std::bad_alloc();
     return at;
+}
+
+// The first operation of a section that nothing has jumped to so far, and that follows one at once:
+// code that runs off the end of that one comes here, and the section is lowered.
+const Op* enter_section(const Op* op, Warp& w, uint32_t) {
+    CodeImage& code = *w.cta->launch->code;
+    --w.issued;  // the operation that it becomes counts
+    return code.at(code.address_of(op));
+}
+
+// Where others may execute enter_section() meanwhile: they see that, or all of the operation.
+void publish(const Op& op, Op& at) {
+    std::memcpy(reinterpret_cast<std::byte*>(&at) + sizeof op.fn,
+                reinterpret_cast<const std::byte*>(&op) + sizeof op.fn, sizeof op - sizeof op.fn);
+    for (int k = 0; k < 2; ++k)
+        std::atomic_ref(at.fn[k]).store(op.fn[k], std::memory_order_release);
 }
 
 }  // namespace
@@ -125,10 +144,18 @@ void CodeImage::lower(Section& section) {
     const sassdec_arch arch = sassdec_arch_from_name(options_.arch.c_str());
     const std::set<uint64_t> fused = fused_offsets();
     uint8_t invalidates = 0;
+    Op first{};  // shown when all others are there
+    const bool entered = ops_[section.begin / 16].fn[0] == enter_section;
     // The operation behind a section's last one only faults: code that runs off its end.
     for (uint64_t offset = section.begin; offset <= section.end; offset += 16) {
         const bool end = offset == section.end;
-        if (end && section_of(offset)) break;  // the next section follows at once
+        if (end && section_of(offset)) {  // the next section follows at once
+            Op& next = ops_[offset / 16];
+            if (next.fn[0]) break;
+            next.guard = 7;
+            next.fn[0] = next.fn[1] = enter_section;
+            break;
+        }
         sassdec_insn instruction;
         uint64_t word[2] = {0, 0};
         if (!end) std::memcpy(word, words_.data() + offset, 16);
@@ -159,12 +186,12 @@ void CodeImage::lower(Section& section) {
         request.modelled = options_.modelled;
         request.bank_bytes = options_.bank_bytes ? &*options_.bank_bytes : nullptr;
         request.pool = &pool_;
-        request.op = &ops_[offset / 16];
+        Op& op = entered && offset == section.begin ? first : ops_[offset / 16];
+        request.op = &op;
         request.rejection = &rejection;
         bool gap = false;
         request.gap = &gap;
         options_.level->lower(request);
-        Op& op = ops_[offset / 16];
         const uint16_t id = rejection.empty() ? instruction.id : uint16_t{0xffff};
         if (fused.contains(offset) && (id == SASSDEC_ID_CCTLALL || id == SASSDEC_ID_CCTLTIVALL)) {
             invalidates |= as<FencePayload>(op).emptied();
@@ -182,6 +209,7 @@ void CodeImage::lower(Section& section) {
             std::memcpy(sets_[offset / 16].writes, written.r, sizeof written.r);
         }
     }
+    if (entered) publish(first, ops_[section.begin / 16]);
 }
 
 std::string CodeImage::sass(uint64_t offset) const {

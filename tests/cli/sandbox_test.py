@@ -95,10 +95,13 @@ class Sandbox(Folder):
         if subprocess.run([*hidden, "true"], capture_output=True, check=False).returncode:
             self.skipTest("no namespaces here")
         plugin = "%s/escapes.so:folder=%s,early=%s" % (PLUGINS, self.folder, self.path("early"))
+        # The loader finds libraries beside a program by /proc.
+        libraries = {**os.environ, "LD_LIBRARY_PATH": os.path.join(os.path.dirname(os.path.abspath(PROGRAM)), "..", "lib")}
         command = [PROGRAM, "run", "--arch", "sm_90", plan_path("vecadd"), "--sandbox", "--plugin", plugin]
         for descriptor in (9, 5000):
             done = subprocess.run([*hidden, "bash", "-c", 'mount -t tmpfs none /proc && ulimit -n 6000 && exec "$@" 9<&%d' % descriptor, "-", *command],
-                                  capture_output=True, text=True, timeout=120, preexec_fn=lambda: os.dup2(1, descriptor), check=False, close_fds=False)
+                                  capture_output=True, text=True, timeout=120, preexec_fn=lambda: os.dup2(1, descriptor), check=False, close_fds=False,
+                                  env=libraries)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("\ninherited: Bad file descriptor\n", done.stdout)
 

@@ -131,7 +131,8 @@ class Calls(common.Case):
             self.assertRegex(out[10], r"= \{(\d+, ){7}\d+\}")
 
     def test_inlined_functions_stand_between(self):
-        out = self.session(self.plan_of("lineinfo", "sm_90"), "tbreak leaf", "c", "bt", "up", "up", "info locals")
+        out = self.session(self.plan_of("lineinfo", "sm_90"), "tbreak leaf", "c", "bt", "up", "up", "info locals",
+                           options=("--directory", common.DATA))
         lines = out[3].splitlines()
         self.assertRegex(lines[1], r"^#1  twice\(int, int const\*\) \(inlined\) at .*calls\.cu:8, \$calls\$_Z6middleiPKi\+0x")
         self.assertRegex(lines[2], r"^#2  middle\(int, int const\*\) at .*calls\.cu:13$")

@@ -321,7 +321,7 @@ class Dap(common.Case):
         c.request("launch", program=self.plan("steps"))
         self.assertIn("already", c.request("launch", success=False, program=self.plan("steps")))
         self.assertIn("there is none", c.request("stackTrace", success=False, threadId=77))
-        self.assertIn("malformed", c.request("disassemble", success=False))
+        self.assertIn("memoryReference is missing", c.request("disassemble", success=False))
         self.assertIn("earlier halt", c.request("variables", success=False, variablesReference=999))
 
     def test_input_that_is_no_protocol_ends_it(self):

@@ -49,7 +49,8 @@ TEST(Bounds, OfSharedMemoryAreItsBytes) {
     expect(" MOV R4, 0x460\n STS [R4], RZ", bounds, "offset 0x460" + sm_90);
     expect(" MOV R4, 0xfffff0\n LDS R5, [R4]", bounds, "offset 0xfffff0" + sm_90);
     // By a generic address; on a chip before sm_90 nothing of it is the system's.
-    expect(" MOV R4, 0x800\n MOV R5, 0x7ffe\n ST.E [R4.64], RZ", bounds, "offset 0x800" + sm_90);
+    expect(" MOV R4, 0x800\n MOV R5, 0x7ffe\n ST.E [R4.64+URZ], RZ", bounds,
+           "offset 0x800" + sm_90);
     expect(" MOV R4, 0x60\n LDS R5, [R4]", bounds,
            "offset 0x60; it has 64 bytes static + 32 dynamic, at offsets 0x0 to 0x5f", "sm_80");
 }
@@ -61,7 +62,7 @@ TEST(Bounds, OfLocalMemoryTellAnIndexFromAStackThatIsUsedUp) {
     expect(" MOV R1, 0xffffff00\n STL [R1], RZ", FaultKind::stack_overflow,
            "the stack is used up; raise the stack limit");
     // Below the window of shared memory lies that of local memory.
-    expect(" MOV R4, 0xfffffff0\n MOV R5, 0x7ffd\n ST.E [R4.64], RZ", FaultKind::out_of_bounds,
+    expect(" MOV R4, 0xfffffff0\n MOV R5, 0x7ffd\n ST.E [R4.64+URZ], RZ", FaultKind::out_of_bounds,
            "or 16 bytes before shared memory");
 }
 

@@ -122,7 +122,8 @@ TEST(Refusals, PlacesOfCopies) {
     expect_ending(ending("sm_90a", copy("0x400", "0x11")), "the copy leaves global memory",
                   "UBLKCP.S.G ");
     expect_ending(ending("sm_90a", copy("0x23f0", "0x2")),
-                  "the copy leaves the shared memory of the CTA", "UBLKCP.S.G ");
+                  "the copy of 32 bytes leaves the shared memory of the CTA: offset 0x23f0; ",
+                  "UBLKCP.S.G ");
     expect_ending(ending("sm_90a", copy("0x400", "0x1"), std::vector<std::byte>(256), true),
                   "the copy uses memory that was freed", "UBLKCP.S.G ");
 }

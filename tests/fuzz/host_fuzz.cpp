@@ -44,9 +44,9 @@ struct Host {
     HostWindows windows;
 };
 
-class Bytes {
+class Input {
   public:
-    Bytes(const std::uint8_t* data, std::size_t size) : at_(data), left_(size) {}
+    Input(const std::uint8_t* data, std::size_t size) : at_(data), left_(size) {}
     bool any() const { return left_; }
     std::uint8_t byte() { return left_ ? (--left_, *at_++) : 0; }
     std::uint64_t word() {
@@ -86,7 +86,7 @@ int descriptor_of(std::uint8_t kind) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size < 4) return 0;
-    Bytes bytes(data, size);
+    Input bytes(data, size);
     const auto how = bytes.byte();
     Host host(how & 1);
     int ends[2];

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The main of a libFuzzer target where there is no libFuzzer: every file that is named is an input,
-// of a .jsonl file every line; in a folder every file. `--random COUNT [SEED [BYTES]]`: besides, so
-// many inputs of up to so many random bytes (1, 600).
+// of a .jsonl file every line; in a folder every file. `--random COUNT [SEED [BYTES]]`, at the end:
+// so many inputs more, of those that were named with a few bytes changed, or where none was of up
+// to so many random bytes (1, 600).
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -14,24 +16,31 @@
 #include <iterator>
 #include <random>
 #include <string>
+#include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace {
 
 size_t inputs = 0;
+std::vector<std::string> known;
 
 void replay(const std::string& text) {
     ++inputs;
     LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
 }
 
+void replay_known(std::string text) {
+    replay(text);
+    known.push_back(std::move(text));
+}
+
 void replay_file(const std::filesystem::path& path) {
     std::ifstream in(path, std::ios::binary);
     if (path.extension() == ".jsonl")
-        for (std::string line; std::getline(in, line);) replay(line);
+        for (std::string line; std::getline(in, line);) replay_known(line);
     else
-        replay({std::istreambuf_iterator<char>(in), {}});
+        replay_known({std::istreambuf_iterator<char>(in), {}});
 }
 
 char now[40];  // the seed at hand
@@ -42,12 +51,17 @@ void tell(int number) {
     std::raise(number);
 }
 
+// Of random bytes, or of a known input with a few of its bytes changed.
 void draw(size_t count, uint32_t seed, size_t most) {
     for (size_t k = 0; k < count; ++k) {
         // Each has a seed of its own, which is told when the program dies of it.
         std::mt19937 random(seed + static_cast<uint32_t>(k));
         std::string text(1 + random() % most, '\0');
-        for (char& c : text) c = static_cast<char>(random());
+        if (!known.empty()) text = known[random() % known.size()];
+        const size_t changes =
+            known.empty() ? text.size() : std::min<size_t>(text.size(), 1 + random() % 12);
+        for (size_t n = 0; n < changes; ++n)
+            text[known.empty() ? n : random() % text.size()] = static_cast<char>(random());
         std::snprintf(now, sizeof now, "seed %zu\n", seed + k);
         replay(text);
     }

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <google/protobuf/stubs/logging.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -74,6 +76,9 @@ void look_at(const Reader& trace) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size < 2) return 0;
+    static const auto silent =
+        google::protobuf::SetLogHandler(nullptr);  // of text that is no UTF-8
+    (void)silent;
     static const std::string folder = [] {
         char name[] = "/dev/shm/sassemu-trace-XXXXXX";
         static const std::string made = ::mkdtemp(name);

@@ -190,15 +190,23 @@ TEST_P(Memory, FaultsNameTheLane) {
                     m.set64(4, lane, base + room - (32 - lane) * bytes);
                     m.r(8, lane) = 0x12345678;
                 }
+                m.r(1, 30) = 0;
                 // Lane 30 lies past the end, or is off by one.
                 m.set64(4, 30, misaligned ? base + 1 : base + (room / bytes) * bytes);
                 ASSERT_EQ(m.step(f.arch, word_of(f, size)), Outcome::fault) << f.name << m.sass;
                 EXPECT_EQ(m.fault()->lanes, 1u << 30) << m.sass;
+                EXPECT_EQ(m.fault()->kind,
+                          misaligned ? FaultKind::misaligned_address : FaultKind::out_of_bounds)
+                    << m.sass;
+                // A stack that is used up is told by its pointer.
+                m.r(1, 30) = ~0u;
+                ASSERT_EQ(m.step(f.arch, word_of(f, size)), Outcome::fault) << m.sass;
                 EXPECT_EQ(m.fault()->kind, misaligned ? FaultKind::misaligned_address
                                            : f.space == AccessSpace::local
                                                ? FaultKind::stack_overflow
                                                : FaultKind::out_of_bounds)
                     << m.sass;
+                m.r(1, 30) = 0;
                 for (uint64_t i = 0; host && f.store && i < room; ++i)
                     ASSERT_EQ(host[i], std::byte{0});
                 EXPECT_EQ(m.r(8, 3), 0x12345678u);

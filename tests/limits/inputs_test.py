@@ -103,10 +103,11 @@ class Inputs(unittest.TestCase):
         plans = {"host": {"host": steps}, "streams": {"launches": [{"writeValue": {"buffer": f"b{i}", "value": 1}} for i in many]},
                  "multicast": {"buffers": {**buffers, "m": {"bytes": 16, "kind": "multicast", "of": list(buffers)}}}}
         for name, more in plans.items():
-            plan = {"arch": "sm_90", "module": module, "gpus": 2, "buffers": buffers, "launches": [], **more}
+            plan = {"arch": "sm_90", "module": module, "gpus": 2, "buffers": buffers,
+                    "launches": [{"writeValue": {"buffer": "b0", "value": 1}}], **more}
             began = time.monotonic()
             result = limited("run", self.put(name + ".json", json.dumps(plan)), seconds=100)
-            self.assertIn(result.returncode, (0, 2), (name, result.stderr[-500:]))
+            self.assertEqual(result.returncode, 0, (name, result.stderr[-500:]))
             self.assertLess(time.monotonic() - began, 30, name)  # tens of seconds and more; now one or two
 
     def test_sass_of_many_names_is_read_in_linear_time(self):

@@ -138,8 +138,8 @@ def multicast(args, folder):
         base = os.path.join(os.path.abspath(args.root), "cubins", "multimem")
         with open(os.path.join(base, name + ".json"), encoding="utf-8") as file:
             plan = absolute(json.load(file), base)
-        plan.pop("timeLimit", None)
-        plan.pop("condition", None)
+        for key in ("timeLimit", "condition", "verdict"):
+            plan.pop(key, None)
         plan["arch"], plan["module"] = "sm_90", os.path.join(base, "sm_90.cubin")
         path = os.path.join(folder, name + ".json")
         with open(path, "w", encoding="utf-8") as file:

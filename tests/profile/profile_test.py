@@ -383,18 +383,18 @@ class Reports(Case):
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:
             inside = (folder + "/" + "x" * 25)[:len(compiled_in)]
             os.mkdir(inside)
-            for name in ("steps.cu", "password", "../o.h"):
+            for name in ("steps.cu", "password", "../ooo.h"):
                 with open(os.path.join(inside, name), "w", encoding="utf-8") as f:
                     f.write("what-lies-here")
-            os.symlink("../o.h", os.path.join(inside, "link.h"))
-            os.mkfifo(os.path.join(inside, "pipe.h"))
+            os.symlink("../ooo.h", os.path.join(inside, "a_link.h"))
+            os.mkfifo(os.path.join(inside, "a_pipe.h"))
             for name, options, seen in (("steps.cu", (), 0), ("steps.cu", ("--directory", inside), 1), ("steps.cu", ("--directory", folder), 1),
-                                        ("password", ("--directory", inside), 0), ("link.h", ("--directory", inside), 0),
-                                        ("link.h", ("--directory", folder), 1), ("pipe.h", ("--directory", inside), 0),
-                                        ("../o.h", ("--directory", inside), 0), ("../o.h", ("--directory", folder), 1),
+                                        ("password", ("--directory", inside), 0), ("a_link.h", ("--directory", inside), 0),
+                                        ("a_link.h", ("--directory", folder), 1), ("a_pipe.h", ("--directory", inside), 0),
+                                        ("../ooo.h", ("--directory", inside), 0), ("../ooo.h", ("--directory", folder), 1),
                                         ("steps.cu", ("--directory", self.folder), 0), ("steps.cu", ("--root", self.folder), 0)):
                 with open(self.path("k.cubin"), "wb") as f:
-                    f.write(cubin.replace(compiled_in, inside.encode()).replace(b"steps.cu\0", name.encode().ljust(9, b"\0")))
+                    f.write(cubin.replace(compiled_in, inside.encode()).replace(b"steps.cu\0", name.encode() + b"\0"))
                 self.sassemu(0, "run", self.path("k.cubin"), "--kernel", "steps", "--block", "32", "--arg", "buffer=4096", "--arg", "buffer=4096",
                              "--arg", "buffer=4096", "--arg", "i32=32", *options, "--plugin", "profile:html=" + self.path("p.html"))
                 with open(self.path("p.html"), encoding="utf-8") as f:

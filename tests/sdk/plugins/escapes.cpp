@@ -51,14 +51,14 @@ struct Escapes : sassemu::Plugin {
         cpu_set_t cpus;
         tell("own affinity", ::sched_getaffinity(0, sizeof cpus, &cpus));
         tell("own affinity set", ::sched_setaffinity(0, sizeof cpus, &cpus));
-        tell("affinity", ::sched_setaffinity(::getppid(), sizeof cpus, &cpus));
-        tell("affinity of another", ::sched_getaffinity(::getppid(), sizeof cpus, &cpus));
+        tell("affinity", ::sched_setaffinity(parent, sizeof cpus, &cpus));
+        tell("affinity of another", ::sched_getaffinity(parent, sizeof cpus, &cpus));
         struct rlimit limit;
-        tell("limits of another", ::prlimit(::getppid(), RLIMIT_NOFILE, nullptr, &limit));
+        tell("limits of another", ::prlimit(parent, RLIMIT_NOFILE, nullptr, &limit));
         clockid_t clock;
         struct timespec time;
         tell("clock of another",
-             ::clock_getcpuclockid(::getppid(), &clock) ? -1 : ::clock_gettime(clock, &time));
+             ::clock_getcpuclockid(parent, &clock) ? -1 : ::clock_gettime(clock, &time));
         std::thread([&] { tell("read by a thread", ::open("/etc/passwd", O_RDONLY)); }).join();
         tell("inherited", ::fcntl(9, F_GETFD));
         tell("early", early ? 0 : -1);
@@ -73,6 +73,7 @@ struct Escapes : sassemu::Plugin {
     void tell(const char* what, long result) const {
         print(std::string(what) + ": " + (result < 0 ? std::strerror(errno) : "done") + "\n");
     }
+    const pid_t parent = ::getppid();  // which a sandbox does not tell
     const std::string folder;
     std::ofstream early;
 };
