@@ -4,9 +4,9 @@
 //
 // Where the arguments lie, from compiled code (ptxas 13.0): layer (an integer) and coordinates in
 // the registers from Ra on; then, from Rb on, the handle (.B), the level of detail and the offsets
-// (4 bits for each dimension; 8 of TLD4). With .SCR the whole list is cut in two halves, the first
-// in Ra and the rest in Rb. TXD has the coordinates, then layer | offsets << 16 in Ra, and the
-// derivatives in Rb, of each coordinate along x and y.
+// (4 bits for each dimension; of TLD4 6 of each byte). With .SCR the whole list is cut in two
+// halves, the first in Ra and the rest in Rb. TXD has the coordinates, then layer | offsets << 16
+// in Ra, and the derivatives in Rb, of each coordinate along x and y.
 //
 // Op: m[0..2] rows of the coordinates; a of the layer; b of the level or the first derivative; f of
 // the offsets; c the handle, a scalar or (k[0]) a row; d, e the result rows; k[1] dimensions; k[2]
@@ -30,8 +30,8 @@ enum TextureFlag : uint32_t {
     component_shift = 8,
 };
 
-int32_t nibble(uint32_t bits, unsigned i) {
-    return static_cast<int32_t>(bits << (28 - 4 * i)) >> 28;
+int32_t signed_bits(uint32_t bits, unsigned from, unsigned count) {
+    return static_cast<int32_t>(bits << (32 - count - from)) >> (32 - count);
 }
 
 // What lane `lane` asks of the object.
@@ -55,7 +55,8 @@ Lookup lookup(const Op* op, Warp& w, unsigned lane, const TextureDesc& desc) {
     }
     if (!(op->m[3] & array)) l.layer = 0;
     for (unsigned i = 0; i < l.dims && i < 3; ++i)
-        l.offset[i] = kind == gather ? static_cast<int8_t>(offsets >> 8 * i) : nibble(offsets, i);
+        l.offset[i] =
+            kind == gather ? signed_bits(offsets, 8 * i, 6) : signed_bits(offsets, 4 * i, 4);
     if (kind == derive) {
         double d[4] = {};
         for (unsigned i = 0; i < 2 * l.dims; ++i) {

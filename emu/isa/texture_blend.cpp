@@ -182,7 +182,7 @@ uint32_t Blend::floats(unsigned k, Kind kind) const {
     const bool half = kind != Kind::f32;
     const uint32_t infinity = half ? 0x7c00 : 0x7f800000, magnitude = half ? 0x7fff : 0x7fffffff;
     constexpr int none = -1000;
-    bool nan = false, up = false, down = false;
+    bool nan = false, up = false, down = false, above = false, below = false;
     int64_t sum = 0;
     int unit = none;
     for (unsigned p = 0; p < count_;) {
@@ -203,6 +203,7 @@ uint32_t Blend::floats(unsigned k, Kind kind) const {
                 } else {
                     n[t] = unpack(c, half);
                     n[t].mantissa *= 16;
+                    (c & (magnitude + 1) ? below : above) = true;
                 }
                 if (n[t].mantissa != 0 && plane.weight[t] != 0) top = std::max(top, n[t].exponent);
             }
@@ -220,6 +221,8 @@ uint32_t Blend::floats(unsigned k, Kind kind) const {
     }
     if (nan || (up && down)) return half ? 0x7fffe000 : 0x7fffffff;
     if (up || down) return up ? 0x7f800000 : 0xff800000;
+    // Of nothing but negative zeros.
+    if (unit == none && below && !above) return 0x80000000;
     return rounded(sum, unit, half ? 11 : 24, half ? -24 : -149);
 }
 
@@ -227,9 +230,12 @@ uint32_t Blend::integers(unsigned k) const {
     const TextureFormat format = format_.desc_.format;
     int64_t sum = 0;
     for (unsigned p = 0; p < count_; ++p)
-        for (unsigned i = 0; i < planes_[p].texels; ++i)
-            sum += int64_t{planes_[p].weight[i]} *
-                   static_cast<int32_t>(planes_[p].texel[i].component[k]);
+        for (unsigned i = 0; i < planes_[p].texels; ++i) {
+            const uint32_t c = planes_[p].texel[i].component[k];
+            sum += planes_[p].weight[i] *
+                   (format == TextureFormat::u32 ? int64_t{c} : int64_t{static_cast<int32_t>(c)});
+        }
+    if (!format_.is_float()) return static_cast<uint32_t>((sum + 128) >> 8);
     if (format == TextureFormat::u8) sum *= 257;
     if (format == TextureFormat::s8) {  // to 16 bits by repeating its own upper ones
         sum <<= 3;

@@ -75,43 +75,41 @@ Texel Sampler::at(const Lookup& l, unsigned level, const Axis* axes, const int64
 }
 
 Texel Sampler::point(const Lookup& l, unsigned level) {
-    const auto clamped = [](Axis a) {
-        a.mode = AddressMode::clamp;
-        return a;
-    };
-    if (l.cube) {
-        const OnCube c = on_cube(l.at[0], l.at[1], l.at[2]);
-        const Axis side = clamped(axis(0, level));
-        const auto texel = [&](float s) {
-            const Position p = scaled((coordinate(s) + 1.0) / 2.0, side);
-            return wrapped(p.value >> p.bits, side);
-        };
-        return read(level, texel(c.s), texel(c.t), slice(l.layer) + c.face);
-    }
     const Axis axes[3] = {axis(0, level), axis(1, level), axis(2, level)};
     int64_t i[3];
+    if (l.cube) {
+        const OnCube c = on_cube(l.at[0], l.at[1], l.at[2]);
+        for (unsigned dim = 0; dim < 2; ++dim) {
+            const Position p = scaled((coordinate(dim ? c.t : c.s) + 1.0) / 2.0, axes[dim]);
+            i[dim] = wrapped(p.value >> p.bits, axes[dim]);
+            if (i[dim] < 0) return format_.border();
+        }
+        return read(level, i[0], i[1], slice(l.layer) + c.face);
+    }
     for (unsigned dim = 0; dim < l.dims; ++dim)
         i[dim] = texel_at(l.at[dim], axes[dim]) + l.offset[dim];
     return at(l, level, axes, i);
 }
 
-Sampler::Quad Sampler::on_face(unsigned level, uint64_t layer, const OnCube& place, int64_t low_s,
-                               int64_t low_t, unsigned wanted) {
+Sampler::Quad Sampler::on_face(unsigned level, uint64_t layer, unsigned face, const int64_t* low,
+                               unsigned wanted) {
+    const Axis axes[2] = {axis(0, level), axis(1, level)};
     const int64_t n = desc_.extent(0, level);
     Quad q;
     for (unsigned k = 0; k < 4; ++k) {
-        FaceTexel t{place.face, low_s + (k & 1), low_t + (k >> 1)};
+        FaceTexel t{face, low[0] + (k & 1), low[1] + (k >> 1)};
         const bool beside = t.x < 0 || t.x >= n, above = t.y < 0 || t.y >= n;
         if (!desc_.seamless) {
-            t.x = std::clamp<int64_t>(t.x, 0, n - 1);
-            t.y = std::clamp<int64_t>(t.y, 0, n - 1);
+            t.x = wrapped(t.x, axes[0]);
+            t.y = wrapped(t.y, axes[1]);
         } else if (beside && above) {
             q.corner = k;
             continue;
         } else if (beside || above) {
             t = across_edge(t, n);
         }
-        if (wanted >> k & 1) q.texel[k] = read(level, t.x, t.y, layer + t.face);
+        if (!(wanted >> k & 1)) continue;
+        q.texel[k] = t.x < 0 || t.y < 0 ? format_.border() : read(level, t.x, t.y, layer + t.face);
     }
     return q;
 }
@@ -128,10 +126,8 @@ void Sampler::linear(const Lookup& l, unsigned level, uint32_t weight, Blend& su
         int64_t q;
         bool clamps = axes[dim].mode == AddressMode::clamp;
         if (l.cube) {
-            Axis side = axes[0];
-            side.mode = AddressMode::clamp;
-            q = between_texels((coordinate(dim ? place.t : place.s) + 1.0) / 2.0, side);
-            clamps = !desc_.seamless;
+            q = between_texels((coordinate(dim ? place.t : place.s) + 1.0) / 2.0, axes[dim]);
+            clamps = clamps && !desc_.seamless;
         } else {
             q = between_texels(coordinate(l.at[dim]), axes[dim]) + int64_t{l.offset[dim]} * 256;
         }
@@ -151,7 +147,7 @@ void Sampler::linear(const Lookup& l, unsigned level, uint32_t weight, Blend& su
         sum.plane();
         Quad quad;
         if (l.cube) {
-            quad = on_face(level, slice(l.layer), place, low[0], low[1], wanted);
+            quad = on_face(level, slice(l.layer), place.face, low, wanted);
             if (quad.corner < 4 && (wanted >> quad.corner & 1)) {
                 // The three that meet there share its weight.
                 const uint32_t share = weights[quad.corner], beside = (share + 1) / 3;
@@ -177,7 +173,9 @@ Texel Sampler::sample(const Lookup& l) {
         fraction = of_next_level(l.level, desc_);
         next = std::min(level + 1, desc_.levels - 1);
     }
-    if (!blend && (fraction == 0 || !format_.is_float())) return values(point(l, level));
+    // With any of these a texel goes through the filter, alone or not.
+    if (!blend && desc_.level_filter == FilterMode::point && desc_.anisotropy <= 1)
+        return values(point(l, level));
     Blend sum(format_);
     const auto add = [&](unsigned of, uint32_t weight) {
         sum.level();
@@ -196,39 +194,39 @@ Texel Sampler::sample(const Lookup& l) {
 Texel Sampler::gather(const Lookup& l) {
     // In the order of tld4, as an index of x and y.
     constexpr unsigned order[4] = {2, 3, 1, 0};
-    const unsigned component = l.component;
-    Texel out;
+    const Axis axes[3] = {axis(0, 0), axis(1, 0), axis(2, 0)};
+    OnCube place{};
+    if (l.cube) place = on_cube(l.at[0], l.at[1], l.at[2]);
+    int64_t low[2];
+    for (unsigned dim = 0; dim < 2; ++dim)
+        low[dim] =
+            l.cube
+                ? between_texels((coordinate(dim ? place.t : place.s) + 1.0) / 2.0, axes[dim]) >> 8
+                : (between_texels(coordinate(l.at[dim]), axes[dim]) >> 8) + l.offset[dim];
+    Quad quad;
     if (l.cube) {
-        const OnCube place = on_cube(l.at[0], l.at[1], l.at[2]);
-        Axis side = axis(0, 0);
-        side.mode = AddressMode::clamp;
-        const auto low = [&](float s) {
-            return between_texels((coordinate(s) + 1.0) / 2.0, side) >> 8;
-        };
-        const Quad quad = on_face(0, slice(l.layer), place, low(place.s), low(place.t), 15);
+        quad = on_face(0, slice(l.layer), place.face, low, 15);
+    } else {
         for (unsigned k = 0; k < 4; ++k) {
-            const unsigned from = order[k];
-            if (from != quad.corner) {
-                out.component[k] = format_.value(quad.texel[from].component[component], component);
-                continue;
-            }
-            Blend sum(format_);
-            sum.level();
-            sum.plane();
+            const int64_t index[3] = {low[0] + (k & 1), low[1] + (k >> 1), 0};
+            quad.texel[k] = at(l, 0, axes, index);
+        }
+    }
+    Texel out;
+    for (unsigned k = 0; k < 4; ++k) {
+        const unsigned from = order[k];
+        // Each goes through the filter.
+        Blend sum(format_);
+        sum.level();
+        sum.plane();
+        if (from != quad.corner) {
+            sum.add(quad.texel[from], 256);
+        } else {
             sum.add(quad.texel[from ^ 1], 85);
             sum.add(quad.texel[from ^ 2], 85);
             sum.add(quad.texel[from ^ 3], 86);
-            out.component[k] = component < desc_.channels ? sum.sum().component[component] : 0;
         }
-        return out;
-    }
-    const Axis axes[3] = {axis(0, 0), axis(1, 0), axis(2, 0)};
-    int64_t low[2];
-    for (unsigned dim = 0; dim < 2; ++dim)
-        low[dim] = (between_texels(coordinate(l.at[dim]), axes[dim]) >> 8) + l.offset[dim];
-    for (unsigned k = 0; k < 4; ++k) {
-        const int64_t index[3] = {low[0] + (order[k] & 1), low[1] + (order[k] >> 1), 0};
-        out.component[k] = format_.value(at(l, 0, axes, index).component[component], component);
+        out.component[k] = sum.sum().component[l.component];
     }
     return out;
 }

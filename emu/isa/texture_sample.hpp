@@ -60,7 +60,7 @@ class Sampler {
         Texel texel[4];
         unsigned corner = 4;
     };
-    Quad on_face(unsigned level, uint64_t layer, const OnCube& place, int64_t low_s, int64_t low_t,
+    Quad on_face(unsigned level, uint64_t layer, unsigned face, const int64_t* low,
                  unsigned wanted);
     Texel values(const Texel& raw) const {
         Texel t;
