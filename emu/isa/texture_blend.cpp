@@ -235,6 +235,8 @@ uint32_t Blend::integers(unsigned k) const {
             sum += planes_[p].weight[i] *
                    (format == TextureFormat::u32 ? int64_t{c} : int64_t{static_cast<int32_t>(c)});
         }
+    if (format == TextureFormat::u32 || format == TextureFormat::s32)
+        return static_cast<uint32_t>(sum >> 8);
     if (!format_.is_float()) return static_cast<uint32_t>((sum + 128) >> 8);
     if (format == TextureFormat::u8) sum *= 257;
     if (format == TextureFormat::s8) {  // to 16 bits by repeating its own upper ones

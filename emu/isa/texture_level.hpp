@@ -10,12 +10,21 @@
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
+// Where the texture allows anisotropy the way from a level to the next is steeper.
+inline int32_t steepened(int32_t level, const TextureDesc& desc) {
+    if (desc.anisotropy <= 1 || desc.exact_levels) return level;
+    const int32_t f = level & 255;
+    const int32_t steep = desc.anisotropy < 4   ? (6 * f - 252) >> 2
+                          : desc.anisotropy < 8 ? (7 * f - 378) >> 2
+                                                : 2 * f - 128;
+    return level - f + std::clamp(steep, 0, 256);
+}
 // Cut towards zero, as the bias and the bounds are. The lower bound is the stronger.
 inline int32_t level_within(int32_t level, const TextureDesc& desc) {
     const auto fixed = [](float v, float least, float most) {
         return static_cast<int32_t>(std::clamp(v, least, most) * 256.0f);
     };
-    level += fixed(desc.level_bias, -15.0f, 15.0f);
+    level = steepened(level + fixed(desc.level_bias, -15.0f, 15.0f), desc);
     level = std::min(level, fixed(desc.level_high, 0.0f, 16.0f));
     level = std::max(level, fixed(desc.level_low, 0.0f, 16.0f));
     return std::clamp(level, 0, static_cast<int32_t>(desc.levels - 1) * 256);
@@ -23,17 +32,6 @@ inline int32_t level_within(int32_t level, const TextureDesc& desc) {
 inline int32_t level_of(float lod, const TextureDesc& desc) {
     const double v = std::clamp(coordinate(lod), -1000.0, 1000.0);
     return level_within(static_cast<int32_t>(v * 256.0), desc);
-}
-
-// How much of the next level a filter between levels takes, in 1/256. Where the texture allows
-// anisotropy the way from one to the other is steeper.
-inline uint32_t of_next_level(int32_t level, const TextureDesc& desc) {
-    const int32_t f = level & 255;
-    if (desc.anisotropy <= 1 || desc.exact_levels) return static_cast<uint32_t>(f);
-    const int32_t steep = desc.anisotropy < 4   ? (6 * f - 252) >> 2
-                          : desc.anisotropy < 8 ? (7 * f - 378) >> 2
-                                                : 2 * f - 128;
-    return static_cast<uint32_t>(std::clamp(steep, 0, 256));
 }
 
 // ---- derivatives ------------------------------------------------------------------------------

@@ -42,14 +42,23 @@ struct Position {
     int64_t value;
     unsigned bits;
 };
+inline unsigned position_bits(uint32_t size) { return size <= 8192 ? 21 : size <= 65536 ? 22 : 23; }
 inline Position scaled(double u, const Axis& axis) {
-    const unsigned bits = axis.size <= 8192 ? 21 : axis.size <= 65536 ? 22 : 23;
+    const unsigned bits = position_bits(axis.size);
     const double one = static_cast<double>(int64_t{1} << bits);
     if (axis.periodic())  // twice, for the mirrored half; there is no place at infinity
         u = __builtin_isinf(u) ? 0.0 : __builtin_fmod(u, 2.0);
     else
         u = std::clamp(u, -0x1p16, 0x1p16);
     return {static_cast<int64_t>(__builtin_floor(u * one)) * axis.size, bits};
+}
+
+// The same of a place on a face, from -1 to 1.
+inline Position scaled_on_face(float s, const Axis& axis) {
+    const unsigned bits = position_bits(axis.size);
+    const int64_t half = int64_t{1} << (bits - 1);
+    const double v = std::clamp(coordinate(s), -2.0, 2.0) * static_cast<double>(half);
+    return {(static_cast<int64_t>(__builtin_floor(v)) + half) * axis.size, bits};
 }
 
 // The texel at a coordinate, not yet brought into range.
@@ -62,12 +71,14 @@ inline int64_t texel_at(float c, const Axis& axis) {
 }
 
 // Where a linear filter stands, in 1/256 texel from the middle of the first.
+inline int64_t between_texels(const Position& p) {
+    return (p.value - (int64_t{1} << (p.bits - 1)) + (int64_t{1} << (p.bits - 9))) >> (p.bits - 8);
+}
 inline int64_t between_texels(double x, const Axis& axis) {
     if (!axis.normalized)
         return static_cast<int64_t>(
             __builtin_floor(std::clamp(x, -0x1p28, 0x1p28) * 256.0 - 127.5));
-    const Position p = scaled(x, axis);
-    return (p.value - (int64_t{1} << (p.bits - 1)) + (int64_t{1} << (p.bits - 9))) >> (p.bits - 8);
+    return between_texels(scaled(x, axis));
 }
 
 // A texel brought into range; -1: the border.

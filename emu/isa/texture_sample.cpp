@@ -2,8 +2,6 @@
 // Sampling behind texture_sample.hpp.
 #include "emu/isa/texture_sample.hpp"
 
-#include "emu/isa/texture_level.hpp"
-
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
@@ -80,7 +78,7 @@ Texel Sampler::point(const Lookup& l, unsigned level) {
     if (l.cube) {
         const OnCube c = on_cube(l.at[0], l.at[1], l.at[2]);
         for (unsigned dim = 0; dim < 2; ++dim) {
-            const Position p = scaled((coordinate(dim ? c.t : c.s) + 1.0) / 2.0, axes[dim]);
+            const Position p = scaled_on_face(dim ? c.t : c.s, axes[dim]);
             i[dim] = wrapped(p.value >> p.bits, axes[dim]);
             if (i[dim] < 0) return format_.border();
         }
@@ -126,7 +124,7 @@ void Sampler::linear(const Lookup& l, unsigned level, uint32_t weight, Blend& su
         int64_t q;
         bool clamps = axes[dim].mode == AddressMode::clamp;
         if (l.cube) {
-            q = between_texels((coordinate(dim ? place.t : place.s) + 1.0) / 2.0, axes[dim]);
+            q = between_texels(scaled_on_face(dim ? place.t : place.s, axes[dim]));
             clamps = clamps && !desc_.seamless;
         } else {
             q = between_texels(coordinate(l.at[dim]), axes[dim]) + int64_t{l.offset[dim]} * 256;
@@ -170,7 +168,7 @@ Texel Sampler::sample(const Lookup& l) {
     uint32_t fraction = 0;
     if (desc_.level_filter == FilterMode::linear) {
         level = static_cast<unsigned>(l.level) >> 8;
-        fraction = of_next_level(l.level, desc_);
+        fraction = static_cast<uint32_t>(l.level & 255);
         next = std::min(level + 1, desc_.levels - 1);
     }
     // With any of these a texel goes through the filter, alone or not.
@@ -186,7 +184,7 @@ Texel Sampler::sample(const Lookup& l) {
             sum.add(point(l, of), weight);
         }
     };
-    if (fraction < 256) add(level, 256 - fraction);
+    add(level, 256 - fraction);
     if (fraction != 0) add(next, fraction);
     return failed_ ? Texel{} : sum.sum();
 }
@@ -199,10 +197,8 @@ Texel Sampler::gather(const Lookup& l) {
     if (l.cube) place = on_cube(l.at[0], l.at[1], l.at[2]);
     int64_t low[2];
     for (unsigned dim = 0; dim < 2; ++dim)
-        low[dim] =
-            l.cube
-                ? between_texels((coordinate(dim ? place.t : place.s) + 1.0) / 2.0, axes[dim]) >> 8
-                : (between_texels(coordinate(l.at[dim]), axes[dim]) >> 8) + l.offset[dim];
+        low[dim] = l.cube ? between_texels(scaled_on_face(dim ? place.t : place.s, axes[dim])) >> 8
+                          : (between_texels(coordinate(l.at[dim]), axes[dim]) >> 8) + l.offset[dim];
     Quad quad;
     if (l.cube) {
         quad = on_face(0, slice(l.layer), place.face, low, 15);

@@ -41,8 +41,11 @@ class Sampler {
     Texel gather(const Lookup& l);
 
   private:
+    // A seamless cube is left over its edges, or not at all.
     Axis axis(unsigned dim, unsigned level) const {
-        return {desc_.extent(dim, level), desc_.address_mode[dim], desc_.normalized_coords};
+        return {desc_.extent(dim, level),
+                desc_.cube && desc_.seamless ? AddressMode::clamp : desc_.address_mode[dim],
+                desc_.normalized_coords};
     }
     uint64_t slice(uint32_t layer) const {
         return desc_.layers ? uint64_t{std::min(layer, desc_.layers - 1)} * (desc_.cube ? 6 : 1)
