@@ -10,21 +10,20 @@
 namespace sassemu {
 namespace SASSEMU_ISA_NS {
 
-// Where the texture allows anisotropy the way from a level to the next is steeper.
-inline int32_t steepened(int32_t level, const TextureDesc& desc) {
-    if (desc.anisotropy <= 1 || desc.exact_levels) return level;
-    const int32_t f = level & 255;
-    const int32_t steep = desc.anisotropy < 4   ? (6 * f - 252) >> 2
-                          : desc.anisotropy < 8 ? (7 * f - 378) >> 2
-                                                : 2 * f - 128;
-    return level - f + std::clamp(steep, 0, 256);
-}
-// Cut towards zero, as the bias and the bounds are. The lower bound is the stronger.
+// Cut towards zero, as the bias and the bounds are. The lower bound is the stronger. Where the
+// texture allows anisotropy the way from a level to the next is steeper, about its middle: the bias
+// of the driver moves it there.
 inline int32_t level_within(int32_t level, const TextureDesc& desc) {
-    const auto fixed = [](float v, float least, float most) {
-        return static_cast<int32_t>(std::clamp(v, least, most) * 256.0f);
+    const auto fixed = [](float v, float least, float most, float less = 0) {
+        return static_cast<int32_t>(std::clamp(v, least, most) * 256.0f - less);
     };
-    level = steepened(level + fixed(desc.level_bias, -15.0f, 15.0f), desc);
+    const bool steep = desc.anisotropy > 1 && !desc.exact_levels;
+    const int32_t quarters = !steep ? 4 : desc.anisotropy < 4 ? 6 : desc.anisotropy < 8 ? 7 : 8;
+    const float middle = 128.0f - 512.0f / static_cast<float>(quarters);
+    const auto whole = static_cast<int32_t>(middle);
+    level += fixed(desc.level_bias, -15.0f, 15.0f, middle) + whole;
+    const int32_t f = level & 255;
+    level += std::clamp((quarters * (f - whole)) >> 2, 0, 256) - f;
     level = std::min(level, fixed(desc.level_high, 0.0f, 16.0f));
     level = std::max(level, fixed(desc.level_low, 0.0f, 16.0f));
     return std::clamp(level, 0, static_cast<int32_t>(desc.levels - 1) * 256);
