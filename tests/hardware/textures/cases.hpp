@@ -74,7 +74,8 @@ class Case {
     }
     // Row by row, slice by slice.
     std::vector<uint8_t> texels(long level) const {
-        const long w = width >> level ? width >> level : 1, h = height >> level ? height >> level : 1;
+        const long w = width >> level ? width >> level : 1,
+                   h = height >> level ? height >> level : 1;
         const int bytes = bits / 8;
         std::vector<uint8_t> v(static_cast<size_t>(w * h * slices(level) * channels * bytes));
         uint8_t* at = v.data();
@@ -128,9 +129,7 @@ class Case {
         if (kind == "ramp" || kind == "level" || kind == "saw") {
             const long saw[4] = {place.v[0] & 1023, (place.v[0] + 512) & 1023, place.v[1] & 1023,
                                  (place.v[1] + 512) & 1023};
-            const long v = kind == "saw"     ? saw[c]
-                           : kind == "level" ? place.v[3]
-                                             : place.v[c];
+            const long v = kind == "saw" ? saw[c] : kind == "level" ? place.v[3] : place.v[c];
             if (type != 'f') return static_cast<uint32_t>(v);
             f = static_cast<float>(v);
         } else if (kind == "corner") {
@@ -161,7 +160,8 @@ class Case {
         if (!half) return b;
         const int e = static_cast<int>(b >> 23 & 255) - 112;  // of values that a half holds
         if (!(b & 0x7fffffff)) return b >> 16;
-        if (e <= 0) return (b >> 16 & 0x8000) | (e < -10 ? 0 : ((b & 0x7fffff) | 0x800000) >> (14 - e));
+        if (e <= 0)
+            return (b >> 16 & 0x8000) | (e < -10 ? 0 : ((b & 0x7fffff) | 0x800000) >> (14 - e));
         return (b >> 16 & 0x8000) | static_cast<uint32_t>(e) << 10 | (b >> 13 & 0x3ff);
     }
 

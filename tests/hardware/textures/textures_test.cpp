@@ -28,7 +28,7 @@ std::string unpacked(const std::string& path) {
     if (bytes == ZSTD_CONTENTSIZE_ERROR || bytes == ZSTD_CONTENTSIZE_UNKNOWN) return "";
     std::string text(bytes, ' ');
     return ZSTD_decompress(text.data(), text.size(), packed.data(), packed.size()) == bytes ? text
-                                                                                          : "";
+                                                                                            : "";
 }
 
 TextureDesc description(const Case& c) {
@@ -113,9 +113,7 @@ TEST(Textures, AsRecorded) {
         text = unpacked(here + "record.txt.zst");
     }
     ASSERT_FALSE(text.empty());
-    const std::string cubin = unpacked(here + "textures.sm_90.cubin.zst");
-    auto loaded = load_module({reinterpret_cast<const uint8_t*>(cubin.data()), cubin.size()},
-                              "textures.sm_90.cubin");
+    auto loaded = load_module_file(here + "textures.sm_90.cubin");
     ASSERT_TRUE(loaded) << loaded.error().message();
     GpuOptions options;
     options.threads = 2;
