@@ -99,7 +99,8 @@ def main():
         for path in sys.argv[2:]:
             with open(path) as f:
                 lines += [line for line in f if " hash=" in line]
-        subprocess.run(["zstd", "-19", "-q", "-f", "-o", os.path.join(HERE, "record.txt.zst")], input="".join(lines).encode(), check=True)
+        text = "".join(lines).encode()
+        subprocess.run(["zstd", "-19", "-q", "-f", "--stream-size=%d" % len(text), "-o", os.path.join(HERE, "record.txt.zst")], input=text, check=True)
     else:
         sys.exit(__doc__)
 
